@@ -13,7 +13,8 @@ ARG SMALL=$BASE
 
 FROM $BASE AS build
 WORKDIR /dcgan
-COPY scripts/deps scripts/detect scripts/
+COPY scripts/deps scripts/
+COPY scripts/build/detect scripts/build/
 RUN scripts/deps
 COPY . .
 ARG CUDA_ARCH=

@@ -29,12 +29,13 @@ ifeq ($(MAKELEVEL)$(filter -j% --jobs%,$(shell echo "$$MAKEFLAGS"))$(filter clea
 MAKEFLAGS += -j$(or $(shell nproc 2>/dev/null),1)
 endif
 
-WARN     := -Wall -Wextra -Wpedantic -Wshadow -Wconversion $(if $(WERROR),-Werror)
+# What handles each value of an enum does not build while one is missing.
+WARN     := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror=switch $(if $(WERROR),-Werror)
 SANFLAGS := $(if $(SAN),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
 PIC      := -fPIC -fvisibility=hidden # the same objects are in the program and in the shared library
 KFLAGS   := -O3 -ffp-contract=fast -fno-math-errno -fno-trapping-math
 
-# What the compiler and the system have, found once by scripts/detect: OPENMP, HARDEN, HARDEN_LD, PREFIX_MAP,
+# What the compiler and the system have, found once by scripts/build/detect: OPENMP, HARDEN, HARDEN_LD, PREFIX_MAP,
 # DEP_CFLAGS, DEP_LIBS, ISAS, FOUND. Found again when the compiler or the flags below change; so is everything
 # built again.
 FLAGS_TEXT := $(CC) | $(CPPFLAGS) | $(CFLAGS) | $(LDFLAGS) | $(WARN) | $(SANFLAGS) | $(KFLAGS) | $(PIC)\
@@ -140,31 +141,31 @@ $(foreach i,$(ISAS),$(foreach f,32 64,$(eval $(call kernel_rule,$(i),$(f)))))
 
 # The tuning tables as text inside the program.
 TUNING := $(sort $(wildcard kernels/tuning/*.tune))
-$(BUILD)/tuning.c: $(TUNING) scripts/embed-tuning
+$(BUILD)/tuning.c: $(TUNING) scripts/build/embed-tuning
 	@mkdir -p $(@D)
-	$(Q)sh scripts/embed-tuning $(TUNING) > $@.tmp && mv $@.tmp $@
+	$(Q)sh scripts/build/embed-tuning $(TUNING) > $@.tmp && mv $@.tmp $@
 $(BUILD)/tuning.o: $(BUILD)/tuning.c $(BUILD)/flags
 	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
 # What the cost model counts, a table inside the program.
-$(COUNTS:.o=.c): core/tune/counts.csv scripts/embed-counts
+$(COUNTS:.o=.c): core/tune/counts.csv scripts/build/embed-counts
 	@mkdir -p $(@D)
-	$(Q)sh scripts/embed-counts $< > $@.tmp && mv $@.tmp $@
+	$(Q)sh scripts/build/embed-counts $< > $@.tmp && mv $@.tmp $@
 $(COUNTS): $(COUNTS:.o=.c) core/tune/cost.h $(BUILD)/flags
 	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
 # The models as text inside the program, so that --model dcgan64 works wherever it is installed.
-$(BUILD)/models.c: $(MODELS) scripts/embed-models
+$(BUILD)/models.c: $(MODELS) scripts/build/embed-models
 	@mkdir -p $(@D)
-	$(Q)sh scripts/embed-models $(MODELS) > $@.tmp && mv $@.tmp $@
+	$(Q)sh scripts/build/embed-models $(MODELS) > $@.tmp && mv $@.tmp $@
 $(BUILD)/models.o: $(BUILD)/models.c $(BUILD)/flags
 	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
 # Style and script of report.html as text inside the program.
 PAGE := $(wildcard host/report/page.*)
-$(BUILD)/page.c: $(PAGE) scripts/embed-text
+$(BUILD)/page.c: $(PAGE) scripts/build/embed-text
 	@mkdir -p $(@D)
-	$(Q)sh scripts/embed-text $(PAGE) > $@.tmp && mv $@.tmp $@
+	$(Q)sh scripts/build/embed-text $(PAGE) > $@.tmp && mv $@.tmp $@
 $(BUILD)/page.o: $(BUILD)/page.c $(BUILD)/flags
 	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
@@ -181,8 +182,8 @@ $(BUILD)/version.h: FORCE
 $(BUILD)/core/base/build_info.o: ALL_CFLAGS += -I$(BUILD)
 $(BUILD)/core/base/build_info.o: $(BUILD)/version.h
 
-$(BUILD)/found.mk: scripts/detect $(BUILD)/flags
-	$(Q)CC='$(CC)' CFLAGS='$(CPPFLAGS) $(CFLAGS)' LDFLAGS='$(LDFLAGS)' SAN='$(SAN)' sh scripts/detect > $@.tmp
+$(BUILD)/found.mk: scripts/build/detect $(BUILD)/flags
+	$(Q)CC='$(CC)' CFLAGS='$(CPPFLAGS) $(CFLAGS)' LDFLAGS='$(LDFLAGS)' SAN='$(SAN)' sh scripts/build/detect > $@.tmp
 	@mv $@.tmp $@
 
 # Tables of options come from the program itself.
@@ -228,21 +229,21 @@ $(BUILD)/tests/preload/%.so: tests/preload/%.c $(BUILD)/flags
 	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O2 -g -shared -fPIC -MMD -MP -o $@ $< -ldl
 
 tests: $(TESTS) $(FUZZERS) $(PRELOADS) ## build the tests
-RUN_TESTS = DCGAN=$(RUN) SIM_DCGAN=$(SIM_PROGRAM) PRELOADS='$(RUN_PRELOADS)' \
+RUN_TESTS = OBJECTS='$(BUILD)' RUN_TIMES=$(BUILD)/times DCGAN=$(RUN) SIM_DCGAN=$(SIM_PROGRAM) PRELOADS='$(RUN_PRELOADS)' \
     TORTURE_EVERY=$(if $(filter check,$(MAKECMDGOALS)),160,$(if $(SAN),40,10)) sh scripts/run-tests
 ifneq ($(ROOM),)
 ROOM_TESTS := $(patsubst %.c,$(BUILD)/tests/%,$(notdir $(filter tests/$(ROOM)/%,$(TEST_SRC))))
 $(if $(ROOM_TESTS),,$(error ROOM=$(ROOM): no C test in tests/$(ROOM); a room is core/plan, host/data ...))
 check: $(PROGRAM) $(ROOM_TESTS)
-	$(Q)$(RUN_TESTS) scripts/walls $(ROOM_TESTS)
+	$(Q)$(RUN_TESTS) scripts/walls scripts/calls $(ROOM_TESTS)
 else
 check: $(PROGRAM) $(LIBRARY) $(TESTS) $(FUZZERS) $(PRELOADS) ## the tests of some minutes, or ROOM=core/plan alone
-	$(Q)$(RUN_TESTS) scripts/walls $(TESTS) $(FUZZERS) $(CLI_TESTS) $(SIM_QUICK) $(GPU_PARTS)
+	$(Q)$(RUN_TESTS) scripts/walls scripts/calls $(TESTS) $(FUZZERS) $(CLI_TESTS) $(SIM_QUICK) $(GPU_PARTS)
 endif
 # With sanitizers the long ones are for make SAN=1 soak: they are minutes of the same code that C tests run.
 check-all: $(PROGRAM) $(LIBRARY) $(TESTS) $(FUZZERS) $(PRELOADS) ## every test, all flavours of the simulator
-	$(Q)$(RUN_TESTS) scripts/walls $(if $(SAN),$(HOSTILE_TESTS),$(LONG_TESTS)) $(SIM_PARTS) $(TESTS) $(FUZZERS) \
-	    $(CLI_TESTS) $(GPU_PARTS)
+	$(Q)$(RUN_TESTS) scripts/walls scripts/calls $(if $(SAN),$(HOSTILE_TESTS),$(LONG_TESTS)) $(SIM_PARTS) $(TESTS) \
+	    $(FUZZERS) $(CLI_TESTS) $(GPU_PARTS)
 
 TORTURE = DCGAN=$(RUN) PRELOADS='$(RUN_PRELOADS)' python3 tests/torture/torture.py
 torture: $(PROGRAM) $(PRELOADS) ## every call of every command fails once, power failures, limits; SAN=1: allocations
@@ -257,24 +258,24 @@ FUZZ_CFLAGS := -O2 -g -fsanitize=fuzzer-no-link
 FUZZ_KFLAGS := -O1 -fno-sanitize=undefined,fuzzer-no-link
 fuzz: ## fuzz every reader of files, FUZZ_SECONDS (60) each, or FUZZ_TARGETS="png log" alone; needs clang
 	$(Q)$(if $(FUZZ_SOURCES),CC=clang CFLAGS='$(FUZZ_CFLAGS) -fsanitize=address' \
-	    sh scripts/fuzz-libraries '$(FUZZ_SOURCES)' $(FUZZ_BUILD)/libraries)
+	    sh scripts/fuzz/libraries '$(FUZZ_SOURCES)' $(FUZZ_BUILD)/libraries)
 	$(Q)$(if $(FUZZ_SOURCES),PKG_CONFIG_PATH='$(abspath $(FUZZ_BUILD))/libraries/lib/pkgconfig') \
 	    $(MAKE) CC=clang BUILD=$(FUZZ_BUILD) SAN=1 ISAS=base CFLAGS='$(FUZZ_CFLAGS)' KFLAGS='$(FUZZ_KFLAGS)' \
 	    LDFLAGS=-fsanitize=fuzzer-no-link,address FUZZER=-fsanitize=fuzzer fuzzers
-	$(Q)sh scripts/fuzz $(FUZZ_BUILD) $(FUZZ_SECONDS) $(FUZZ_TARGETS)
-# Each part runs whatever the others found; the last line counts. soak.txt has their counts, README the table.
-PART := sh scripts/soak-part
+	$(Q)sh scripts/fuzz/run $(FUZZ_BUILD) $(FUZZ_SECONDS) $(FUZZ_TARGETS)
+# Each part runs whatever the others found; the last line counts. soak.txt has their counts, docs/testing.md the table.
+PART := sh scripts/soak/part
 soak: $(PROGRAM) $(TESTS) $(PRELOADS) ## kills, torture, tests, also watched, fuzzing: SOAK_MINUTES (60) and more
 	$(Q)rm -f soak.txt
 	-$(Q)$(PART) kills env $(TORTURE) kills --kills $$(($(SOAK_MINUTES) * 200)) --seed $$$$ --out $(BUILD)/kills.md
 	-$(Q)$(PART) torture env $(TORTURE) --every $$((1 + 120 / $(SOAK_MINUTES))) --seed $$$$ --out $(BUILD)/torture.md
 	-$(Q)DCGAN=$(RUN) SIM_DCGAN=$(SIM_PROGRAM) PRELOADS='$(RUN_PRELOADS)' $(if $(SAN),,DG_TEST_LARGE=1) \
-	    $(PART) tests sh scripts/soak $$(($(SOAK_MINUTES) * 20)) $(TESTS) $(CLI_TESTS) $(LONG_TESTS)
-	-$(Q)$(PART) tsan sh scripts/soak-watched tsan $$(($(SOAK_MINUTES) * 20))
-	-$(Q)$(PART) valgrind sh scripts/soak-watched valgrind $$(($(SOAK_MINUTES) * 20))
+	    $(PART) tests sh scripts/soak/run $$(($(SOAK_MINUTES) * 20)) $(TESTS) $(CLI_TESTS) $(LONG_TESTS)
+	-$(Q)$(PART) tsan sh scripts/soak/watched tsan $$(($(SOAK_MINUTES) * 20))
+	-$(Q)$(PART) valgrind sh scripts/soak/watched valgrind $$(($(SOAK_MINUTES) * 20))
 	-$(Q)$(PART) architectures sh scripts/cuda-archs --all
 	-$(Q)$(PART) fuzz $(MAKE) fuzz FUZZ_SECONDS=$$(($(SOAK_MINUTES) * 20 / $(words $(FUZZERS))))
-	-$(Q)$(if $(SAN),,sh scripts/soak-table)
+	-$(Q)$(if $(SAN),,sh scripts/soak/table)
 	$(Q)$(PART) --sum
 
 deb: ## Debian packages in build-deb/, without CUDA
@@ -316,7 +317,7 @@ SOURCES = $(shell find core kernels host include samples sim tests \
             -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cpp')
 format: ## all sources as .clang-format says
 	$(Q)clang-format-14 -i --style=file $(SOURCES)
-lint: ## who includes whom, clang-tidy, cppcheck, and what the analysers of gcc and clang find
+lint: ## who includes and calls whom, clang-tidy, cppcheck, and what the analysers of gcc and clang find
 	$(Q)sh scripts/lint
 
 clean: ## remove what was built

@@ -29,7 +29,8 @@ endif
 SIM_asan     := -O1 -fno-omit-frame-pointer -fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined \
                 $(SIM_CALLS)
 SIM_tsan     := -O1 -fsanitize=thread
-SIM_FLAGS     = -std=c++20 $(SIM_DEBUG) -Wall -Wextra -Wno-unknown-pragmas $(if $(WERROR),-Werror) -I. $(DEP_CFLAGS)
+SIM_FLAGS     = -std=c++20 $(SIM_DEBUG) -Wall -Wextra -Wno-unknown-pragmas -Werror=switch $(if $(WERROR),-Werror) -I. \
+                $(DEP_CFLAGS)
 
 ifneq ($(filter check check-all sim-check soak,$(MAKECMDGOALS)),)
 SIM_WHY_NOT := $(shell echo 'int main() { return sizeof __x86_64__; }' | \

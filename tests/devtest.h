@@ -9,7 +9,6 @@
 #include "kernels/cuda/cublas.cuh"
 #include "tests/test.h"
 extern "C" {
-#include "tests/all_ops.h"
 #include "core/tune/tune.h"
 #include "kernels/ops/conv/variants.h"
 }

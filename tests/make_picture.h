@@ -72,7 +72,7 @@ __attribute__((unused)) static int blob_load(blob *b, const char *path)
     return fclose(f);
 }
 
-/* Deterministic bytes that look like noise: byte i of stream `seed`. scripts/resize_expected.py has the same. */
+/* Deterministic noise: byte i of stream `seed`, as in tests/host/image/resize_expected.py. */
 __attribute__((unused)) static uint8_t noise_byte(uint32_t seed, uint32_t i)
 {
     uint32_t v = (i + 1) * 2654435761u ^ seed * 2246822519u;

@@ -10,9 +10,9 @@ static double act_of(dg_act act, double slope, double z)
     case DG_ACT_RELU: return z > 0 ? z : 0 * z;
     case DG_ACT_LEAKY: return z > 0 ? z : slope * z;
     case DG_ACT_TANH: return tanh(z);
-    case DG_ACT_NONE: break;
+    case DG_ACT_NONE: return z;
     }
-    return z;
+    return NAN;
 }
 
 /* Derivative where act(z) = y; tanh by its value, the others by its sign. */
@@ -22,9 +22,9 @@ static double slope_of(dg_act act, double slope, double y)
     case DG_ACT_RELU: return y > 0 ? 1 : 0;
     case DG_ACT_LEAKY: return y > 0 ? 1 : slope;
     case DG_ACT_TANH: return 1 - y * y;
-    case DG_ACT_NONE: break;
+    case DG_ACT_NONE: return 1;
     }
-    return 1;
+    return NAN;
 }
 
 static void norm_stats(const dg_norm_stats_args *a)
@@ -154,20 +154,6 @@ static void dropout(const dg_dropout_args *a)
         const bool kept = ldexp((double)word[i % 4], -32) >= a->p;
         ((double *)a->y)[i] = kept ? ((double *)a->x)[i] / (1 - a->p) : 0;
     }
-}
-
-static void bce(const dg_bce_args *a)
-{
-    const double *l = a->logit;
-    double loss = 0, prob = 0;
-    for (int i = 0; i < a->n; i++) {
-        long double p = 1 / (1 + expl(-(long double)l[i]));
-        loss += fmax(l[i], 0) - l[i] * a->target + log1p(exp(-fabs(l[i])));
-        prob += (double)p;
-        ((double *)a->dlogit)[i] = (double)((p - (long double)a->target) / a->n);
-    }
-    a->ring[a->state->step % DG_RING].value[a->loss] = loss / a->n;
-    a->ring[a->state->step % DG_RING].value[a->prob] = prob / a->n;
 }
 
 static void adam(const dg_adam_args *a)
@@ -334,7 +320,6 @@ void dg_ref_run(const dg_op *op)
     case DG_OP_meanpool: meanpool(&op->u.pool, false); break;
     case DG_OP_meanpool_dx: meanpool(&op->u.pool, true); break;
     case DG_OP_softmax: softmax(&op->u.softmax); break;
-    case DG_OP_bce: bce(&op->u.bce); break;
     case DG_OP_gan_loss:
     case DG_OP_ema:
     case DG_OP_augment:

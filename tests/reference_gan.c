@@ -4,28 +4,53 @@
 #include <string.h>
 #include "core/base/rng.h"
 
+typedef struct {
+    long double loss, prob, slope;
+} term;
+
+static long double share_of(const dg_gan_loss_args *a, long double d)
+{
+    const long double part = (d - a->low) / (1 - a->low);
+    return part < 0 ? 0 : part > 1 ? 1 : part;
+}
+
+static long double mean_of(const double *l, int n)
+{
+    long double sum = 0;
+    for (int i = 0; i < n; i++) sum += l[i];
+    return sum / n;
+}
+
+/* Part i of the sums that loss, prob and the slope are. */
+static term gan_term(const dg_gan_loss_args *a, int i)
+{
+    const double *logit = a->logit, *other = a->other;
+    const long double l = logit[i], t = a->target, margin = 1 - t * l;
+    switch (a->form) {
+    case DG_GAN_CROSS:
+        return (term){fmaxl(l, 0) - l * t + log1pl(expl(-fabsl(l))), 1 / (1 + expl(-l)), 1 / (1 + expl(-l)) - t};
+    case DG_GAN_SQUARES: return (term){powl(l - t, 2) / 2, share_of(a, l), l - t};
+    case DG_GAN_HINGE: return (term){margin > 0 ? margin : 0, share_of(a, l), margin > 0 ? -t : 0};
+    case DG_GAN_SCORE: return (term){-t * l, share_of(a, l), -t};
+    case DG_GAN_AVERAGE: {
+        const long double ours = mean_of(logit, a->n), d = l - mean_of(other, a->n);
+        term r = {powl(d - t, 2) / 2 + (a->both ? powl(other[i] - ours + t, 2) / 2 : 0), share_of(a, d), d - t};
+        /* and of the other half, each of whose terms the mean of these logits moves: */
+        for (int k = 0; k < a->n; k++) r.slope -= (other[k] - ours + t) / a->n;
+        return r;
+    }
+    }
+    return (term){NAN, NAN, NAN};
+}
+
 static void gan_loss(const dg_gan_loss_args *a)
 {
-    const double *l = a->logit, *other = a->other;
-    long double ours = 0, theirs = 0, loss = 0, prob = 0, slope;
-    for (int i = 0; i < a->n && other; i++) ours += l[i], theirs += other[i];
-    ours /= a->n, theirs /= a->n;
+    long double loss = 0, prob = 0;
     for (int i = 0; i < a->n; i++) {
-        const long double d = l[i] - theirs, miss = d - a->target, part = (d - a->low) / (1 - a->low);
-        const long double margin = 1 - a->target * d;
-        if (a->form == DG_GAN_SQUARES) {
-            loss += powl(miss, 2) / 2 + (a->both && other ? powl(other[i] - ours + a->target, 2) / 2 : 0);
-            slope = miss; /* and, of the other half, each of whose terms the mean of these logits moves: */
-            for (int k = 0; k < a->n && other; k++) slope -= (other[k] - ours + a->target) / a->n;
-        } else if (a->form == DG_GAN_HINGE) {
-            loss += margin > 0 ? margin : 0;
-            slope = margin > 0 ? -a->target : 0;
-        } else {
-            loss += -a->target * d;
-            slope = -a->target;
-        }
-        prob += part < 0 ? 0 : part > 1 ? 1 : part;
-        ((double *)a->dlogit)[i] = (double)(slope / a->n);
+        const term r = gan_term(a, i);
+        loss += r.loss;
+        prob += r.prob;
+        ((double *)a->dlogit)[i] = (double)(r.slope / a->n);
     }
     a->ring[a->state->step % DG_RING].value[a->loss] = (double)(loss / a->n);
     a->ring[a->state->step % DG_RING].value[a->prob] = (double)(prob / a->n);

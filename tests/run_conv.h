@@ -2,6 +2,7 @@
 #ifndef RUN_CONV_H
 #define RUN_CONV_H
 
+#include "tests/all_ops.h"
 #include "tests/devtest.h"
 #include "kernels/ops/conv/cuda/conv.cuh"
 extern "C" {

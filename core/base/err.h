@@ -1,5 +1,5 @@
 /* Errors. A function that can fail returns dg_err; the text of the last failure of this thread is in
- * dg_message(). The values are the program's exit codes (design: one table, in README and the man page).
+ * dg_message(). The values are the program's exit codes (design: one table, in docs/reference.md and the man page).
  *
  *     if (n < 1) return dg_fail(DG_USAGE, "{batch} %d: must be at least 1", n);
  *

@@ -8,6 +8,7 @@
 #define DG_OPS_H
 
 #include "core/base/tensor.h"
+#include "core/plan/act.h"
 
 /* Sizes that ops index: networks of a model, numbers that a step leaves. */
 enum { DG_NETS_MAX = 2, DG_METRICS_MAX = 8 };
@@ -27,8 +28,6 @@ typedef struct {
 typedef struct {
     double value[DG_METRICS_MAX];
 } dg_metrics;
-
-typedef enum { DG_ACT_NONE, DG_ACT_RELU, DG_ACT_LEAKY, DG_ACT_TANH } dg_act;
 
 /* Convolution, one geometry in three directions:
  *     y[n,oy,ox,co] = sum over ky,kx,ci of x[n, oy*S-P+ky, ox*S-P+kx, ci] * w[co,ky,kx,ci]      (x = 0 outside)
@@ -69,7 +68,7 @@ typedef struct {
     double eps;
 } dg_norm_frozen_args;
 
-/* norm_act     y = act(gamma * (x - mean) * rstd + beta), act = relu, leaky (slope) or none
+/* norm_act     y = act(gamma * (x - mean) * rstd + beta), act linear on both sides of 0 (dg_act_is_linear)
  * norm_act_dx  from dy: dx, and dgamma, dbeta summed over the groups (both NULL when not wanted):
  *     g = dy * act'(gamma * xhat + beta), dbeta = sum g, dgamma = sum g * xhat,
  *     dx = gamma * rstd * (g - mean_over_group(g) - xhat * mean_over_group(g * xhat))
@@ -170,19 +169,6 @@ typedef struct {
     int loss, right; /* metric indices */
 } dg_softmax_args;
 
-/* Mean binary cross entropy on logits with one target for all, and its gradient:
- *     loss = mean(max(l,0) - l*t + log1p(exp(-|l|))),  dlogit = (sigmoid(l) - t) / n
- * the sums are in double and in index order. Writes ring[step % DG_RING].value[loss] and .value[prob]. */
-typedef struct {
-    void *dlogit;     /* out (n) */
-    dg_metrics *ring; /* out, DG_RING rows */
-    void *logit;      /* in (n) */
-    const dg_step_state *state;
-    int n;
-    double target;
-    int loss, prob; /* metric indices */
-} dg_bce_args;
-
 /* Adam over flat memory (Kingma & Ba 2015; eps outside the bias correction as in torch.optim.Adam):
  *     t = step + 1, m = m + (1-b1)(g-m), v = b2 v + (1-b2) g g,
  *     p = p - lr/(1-b1^t) * m / (sqrt(v)/sqrt(1-b2^t) + eps)
@@ -280,7 +266,6 @@ typedef struct {
     X(meanpool, pool, plain)           \
     X(meanpool_dx, pool, plain)        \
     X(softmax, softmax, plain)         \
-    X(bce, bce, plain)                 \
     X(gan_loss, gan_loss, plain)       \
     X(adam, adam, plain)               \
     X(sgd, update, plain)              \
@@ -344,7 +329,6 @@ typedef struct {
         dg_dropout_args dropout;
         dg_pool_args pool;
         dg_softmax_args softmax;
-        dg_bce_args bce;
         dg_gan_loss_args gan_loss;
         dg_adam_args adam;
         dg_update_args update;

@@ -1,19 +1,31 @@
-/* Ops of GANs besides the published recipe: losses, averages of weights, augmentation, spectral norm. A part of ops.h,
+/* Ops of GANs: losses, averages of weights, augmentation, spectral norm. A part of ops.h,
  * whose conventions hold here, and which includes it. */
 #ifndef DG_OPS_GAN_H
 #define DG_OPS_GAN_H
 
-/* Other losses of a GAN, and their gradients. D aims at 1 for real pictures and at `low` for generated ones; target is
- * what these logits should be: 1 or low. With d_i = l_i - mean(other), or l_i where there is no other:
- *     DG_GAN_SQUARES  loss = mean((d - target)^2) / 2, dlogit = (d - target) / n         (Mao et al. 2017)
+/* Losses of a GAN, and their gradients. D aims at 1 for real images and at `low` for samples; target is what these
+ * logits should be: 1 or low. With d_i = l_i - mean(other):
+ *     DG_GAN_CROSS    loss = mean(max(l,0) - l target + log1p(exp(-|l|))), dlogit = (sigmoid(l) - target) / n
+ *     DG_GAN_SQUARES  loss = mean((l - target)^2) / 2, dlogit = (l - target) / n         (Mao et al. 2017)
  *     DG_GAN_HINGE    loss = mean(max(0, 1 - target l)), dlogit = -target / n where that is above 0
  *     DG_GAN_SCORE    loss = -target mean(l), dlogit = -target / n                       (Lim & Ye 2017, of G)
- * With other, which takes squares and low = -1, this is half of a relativistic average loss (Jolicoeur-Martineau 2019):
- * the other half is that of the same op with logit and other exchanged and -target for the target. dlogit is the
- * gradient of both, dlogit_i = (d_i - target + mean(d) - target) / n; loss is this half, or where both is set their
- * sum. prob, where D's output lies between its two aims: mean of (d - low) / (1 - low), each held between 0 and 1. Sums
- * are in double and in index order. Writes ring[step % DG_RING].value[loss] and .value[prob]. */
-typedef enum { DG_GAN_SQUARES, DG_GAN_HINGE, DG_GAN_SCORE } dg_gan_form;
+ *     DG_GAN_AVERAGE  loss = mean((d - target)^2) / 2, low = -1: half of a relativistic average loss
+ *                     (Jolicoeur-Martineau 2019); the other half is the same op with logit and other exchanged and
+ *                     -target; dlogit_i = (d_i - target + mean(d) - target) / n, the gradient of both
+ * `other` is read by forms of two halves; where `both` is set, loss is the sum of the halves. prob, from 0 to 1: of
+ * DG_GAN_CROSS mean(sigmoid(l)), else where D's output is between its two aims, mean of (l - low) / (1 - low), of
+ * DG_GAN_AVERAGE (d - low) / (1 - low), each held between 0 and 1. Sums are in double and in index order. Writes
+ * ring[step % DG_RING].value[loss] and .value[prob]. */
+/* X(NAME, FLOPs per logit) */
+#define DG_GAN_FORMS(X) X(CROSS, 12) X(SQUARES, 9) X(HINGE, 9) X(SCORE, 9) X(AVERAGE, 14)
+typedef enum {
+#define X(NAME, flops) DG_GAN_##NAME,
+    DG_GAN_FORMS(X)
+#undef X
+} dg_gan_form;
+#define X(...) +1
+enum { DG_GAN_FORM_KINDS = 0 DG_GAN_FORMS(X) };
+#undef X
 typedef struct {
     void *dlogit;     /* out (n) */
     dg_metrics *ring; /* out, DG_RING rows */

@@ -5,14 +5,14 @@
 #include <string.h>
 
 #include "core/base/clock.h"
+#include "host/cli/batch_report.h"
 #include "host/cli/commands.h"
 #include "host/cli/outputs.h"
-#include "host/cli/train/classes.h"
-#include "host/measure/batch_report.h"
 #include "host/net/classifier.h"
 #include "host/net/recipes.h"
-#include "host/run/progress.h"
 #include "host/run/stop.h"
+#include "host/train/classes.h"
+#include "host/trainer/progress.h"
 
 enum { RULE_FROM = 32, RULE_STEPS = 1000 };
 #define SWEEP_SECONDS 2.0

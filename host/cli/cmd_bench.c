@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "host/measure/bench.h"
+#include "host/cli/bench_print.h"
 #include "host/cli/commands.h"
 
 static dg_err measure(const dg_options *o, dg_backend *b, dg_machine *machine, dg_bench_model *result, int *done)

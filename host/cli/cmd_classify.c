@@ -12,8 +12,8 @@
 #include "host/data/zip.h"
 #include "host/figure/confusion.h"
 #include "host/files/json_text.h"
-#include "host/net/labeller.h"
-#include "host/run/progress.h"
+#include "host/infer/labeller.h"
+#include "host/trainer/progress.h"
 
 typedef struct {
     double share;

@@ -1,5 +1,5 @@
 /* `dcgan curves RUN...`: the losses of several runs in one picture, to compare them. A run is its directory, or a
- * file with the columns of log.csv from another program (scripts/bench-numpy.py writes such). */
+ * file with the columns of log.csv from another program (tools/bench/bench_numpy.py writes such). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "core/base/plural.h"
 #include "host/cli/commands.h"
 #include "host/cli/outputs.h"
-#include "host/run/log_text.h"
+#include "host/rundir/log_text.h"
 #include "host/figure/pictures.h"
 
 enum { MOST = 7, METRICS = 4, PLOTS = METRICS + DG_LOGGED, WIDTH = 900, HEIGHT = 380, WINDOWS = 40 };
@@ -164,8 +164,7 @@ static dg_err draw(const run *r, int runs, dg_image *out)
         plot[plots] = (dg_plot){.title = metric[k]->title, .y_label = r->recipe->plot[metric[k]->plot].y_label};
     }
     for (int k = 0; k < DG_LOGGED; k++)
-        if (add_runs(r, runs, METRICS + k, series[plots]))
-            plot[plots++] = (dg_plot){.title = dg_measure_logged(k)->label};
+        if (add_runs(r, runs, METRICS + k, series[plots])) plot[plots++] = (dg_plot){.title = dg_logged[k].label};
     for (int k = 0; k < plots; k++) {
         plot[k].series = series[k];
         plot[k].count = 2 * runs;

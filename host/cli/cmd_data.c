@@ -1,10 +1,12 @@
 /* `dcgan data DIR`: look a folder of pictures over, or fill it with drawn ones. */
 #include "host/cli/commands.h"
+#include "host/cli/data_report.h"
 #include "host/data/dataset.h"
+#include "host/data/synthesize/synthesize.h"
 #include "host/net/classifier.h"
 #include "host/net/model.h"
 #include "host/net/recipes.h"
-#include "host/run/progress.h"
+#include "host/trainer/progress.h"
 #include "core/base/plural.h"
 #include "core/base/shell.h"
 #include "core/base/team.h"

@@ -10,7 +10,7 @@
 #include "host/cli/commands.h"
 #include "host/doctor/diversity.h"
 #include "host/files/json_text.h"
-#include "host/options/length.h"
+#include "host/run/length.h"
 #include "host/options/option_table.h"
 
 typedef struct {

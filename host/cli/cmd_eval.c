@@ -9,7 +9,7 @@
 #include "host/data/dataset.h"
 #include "host/files/json_text.h"
 #include "host/judge/judge.h"
-#include "host/net/generator.h"
+#include "host/infer/generator.h"
 #include "host/net/recipes.h"
 
 enum { COUNT = 5000, MEASURES = 24 };

@@ -7,12 +7,12 @@
 
 #include "host/cli/commands.h"
 #include "host/cli/outputs.h"
-#include "host/net/generator.h"
-#include "host/data/made.h"
+#include "host/infer/generator.h"
+#include "host/files/made.h"
 #include "host/figure/pictures.h"
 #include "host/files/replace.h"
 #include "host/files/safetensors.h"
-#include "host/run/progress.h"
+#include "host/trainer/progress.h"
 
 enum { GRID_MOST = 1024, PATH_SIZE = 4400 };
 

@@ -9,10 +9,10 @@
 
 #include "host/cli/commands.h"
 #include "host/cli/outputs.h"
-#include "host/data/made.h"
-#include "host/net/generator.h"
+#include "host/files/made.h"
+#include "host/infer/generator.h"
 #include "host/figure/pictures.h"
-#include "host/run/progress.h"
+#include "host/trainer/progress.h"
 
 enum { STRIP_COLUMNS = 17, FRAME_MS = 60, PATH_SIZE = 4400 };
 static const size_t gif_most = (size_t)1 << 30; /* bytes of frames */

@@ -6,22 +6,22 @@
 
 #include "core/plan/branches.h"
 #include "host/cli/commands.h"
-#include "host/cli/train/begin.h"
-#include "host/cli/train/classes.h"
-#include "host/cli/train/dry_run.h"
+#include "host/train/begin.h"
+#include "host/train/classes.h"
+#include "host/cli/dry_run.h"
 #include "host/files/json_text.h"
 #include "core/tune/machine.h"
 #include "kernels/cuda/planner.h"
 #include "core/base/plural.h"
 #include "core/base/shell.h"
 #include "host/data/dataset.h"
-#include "host/data/whiten/whiten.h"
+#include "host/whiten/whiten.h"
 #include "host/measure/batch_search.h"
 #include "host/net/build.h"
 #include "host/net/classifier.h"
 #include "host/net/recipes.h"
-#include "host/run/fit.h"
-#include "host/options/length.h"
+#include "host/trainer/fit.h"
+#include "host/run/length.h"
 
 static void print_json_launch(const dg_plan *p, int i)
 {

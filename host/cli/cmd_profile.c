@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "host/measure/bench.h"
+#include "host/cli/bench_print.h"
 #include "host/cli/commands.h"
 #include "host/net/job.h"
 #include "kernels/cuda/planner.h"

@@ -32,7 +32,7 @@ static void show(void *context, const char *name, double difference, const char 
     }
 }
 
-/* Every step's losses as JSON, ours and those of the file, for scripts/drift.py. */
+/* Every step's losses as JSON, ours and those of the file, for tools/pytorch/drift.py. */
 static void print_losses(FILE *to, const dg_oracle *o, const dg_metrics *m, int steps)
 {
     const dg_recipe *r = dg_recipe_find(&o->model);
@@ -108,7 +108,7 @@ static dg_err run(const dg_options *opt, const dg_oracle *o, report *r)
 int dg_cmd_replay(const dg_options *opt)
 {
     if (opt->operands != 1)
-        return (int)dg_fail(DG_USAGE, "replay needs one FILE, an oracle written by scripts/make_oracle.py");
+        return (int)dg_fail(DG_USAGE, "replay needs one FILE, an oracle written by tools/pytorch/make_oracle.py");
     dg_oracle o = {0};
     dg_memory_file m = {0}; /* JSON is printed when all of it is there: a part of it would not be JSON */
     report r = {.tol = opt->tol > 0 ? opt->tol : INFINITY, .json = opt->json ? dg_memory_open(&m) : NULL};

@@ -9,7 +9,7 @@
 #include "core/tune/machine.h"
 #include "core/base/shell.h"
 #include "host/cli/commands.h"
-#include "host/run/progress.h"
+#include "host/trainer/progress.h"
 #include "host/run/stop.h"
 #include "core/tune/tune.h"
 #include "core/tune/tune_file.h"

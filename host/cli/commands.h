@@ -5,7 +5,7 @@
 #include "core/plan/backend.h"
 #include "host/options/options.h"
 #include "host/cli/say.h"
-#include "host/net/open.h"
+#include "host/infer/open.h"
 
 /* Open the backend that the options ask for. */
 dg_err dg_open_backend(const dg_options *o, dg_backend **out);

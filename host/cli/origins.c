@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "core/base/plural.h"
-#include "host/data/made.h"
+#include "host/files/made.h"
 
 enum { ROOM = 200, SHOWN = 8 };
 

@@ -1,331 +1,98 @@
-#include "core/base/plural.h"
+/* A data set in memory: its arrays, its skipped files, its classes. */
+#include "core/base/limits.h"
 #include "host/data/dataset_internal.h"
-#include "core/base/file_io.h"
-#include "host/data/made.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <omp.h>
-#include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-/* What became of a file of the scan. */
-typedef struct {
-    char *reason; /* NULL: fine so far */
-    bool bad, unread, made;
-    int slot; /* its place in the array before bad ones are taken out */
-    dg_decoded file;
-    uint8_t kind;
-} fate;
+int dg_dataset_threads(const dg_dataset_options *o) { return o->threads > 0 ? o->threads : omp_get_max_threads(); }
 
-/* One pass over the files by all threads. */
-typedef struct {
-    const dg_dataset_options *o;
-    const dg_folder *folder;
-    dg_scan *scan;
-    fate *fate;
-    uint8_t *pixels; /* (slots, size, size, channels) */
-    size_t bytes;    /* of one picture */
-    atomic_long done;
-    atomic_long first_bad; /* strict: files behind it need not be decoded */
-    dg_lost lost;
-    atomic_int error; /* first fatal one; its message is below */
-    char message[1024];
-} job;
-
-static size_t file_limit(const dg_dataset_options *o)
+dg_err dg_dataset_pixels(const dg_dataset_options *o, long pictures, uint8_t **out)
 {
-    return o->decode.max_bytes ? o->decode.max_bytes : (size_t)64 << 20;
-}
-
-static void stop_with(job *j, dg_err e)
-{
-    int none = DG_OK;
-    if (!atomic_compare_exchange_strong(&j->error, &none, (int)e)) return;
-    snprintf(j->message, sizeof j->message, "%s", dg_message());
-}
-
-static bool stopped(job *j)
-{
-    const dg_dataset_options *o = j->o;
-    if (((o->stop && *o->stop) || (o->cancelled && o->cancelled(o->cancel_arg))) && !atomic_load(&j->error))
-        stop_with(j, dg_fail(DG_FAILED, "stopped while reading pictures"));
-    return atomic_load(&j->error) != DG_OK;
-}
-
-/* DG_DATA and, in a folder, DG_IO: the file is skipped; everything else ends the job. */
-static void settle(job *j, long i, dg_err e, bool bad)
-{
-    if (!e) return;
-    bool skip = e == DG_DATA || (e == DG_IO && !j->folder->zip);
-    fate *f = j->fate + i;
-    f->reason = skip ? strdup(dg_message()) : NULL;
-    f->bad = bad;
-    f->unread = e == DG_IO;
-    if (f->reason) return;
-    char name[DG_PATH_BYTES];
-    dg_printable(name, sizeof name, j->scan->file[i].name);
-    stop_with(j, skip ? dg_fail(DG_DEVICE, "no memory for the list of pictures") : dg_context(e, "%s", name));
-}
-
-/* Is it a picture at all, and not one of ours? */
-static void look_at(job *j, long i)
-{
-    uint8_t head[DG_HEAD_BYTES];
-    size_t bytes;
-    dg_file *file = j->scan->file + i;
-    dg_err e = dg_file_head(j->folder, file->name, &j->lost, head, sizeof head, &bytes);
-    j->fate[i].made = !e && dg_made_by_us(head, bytes) && !(j->o->take_made && dg_made_picture(head, bytes));
-    if (!e && !dg_image_known(head, bytes)) {
-        dg_image im;
-        e = dg_image_decode(head, bytes, &j->o->decode, &im); /* for its reason */
-        if (!e) dg_image_free(&im);
-    }
-    settle(j, i, e, false);
-    file->aside = j->fate[i].made || (e == DG_DATA && !dg_named_like_a_picture(file->name));
-}
-
-static dg_err decode_into(job *j, long i)
-{
-    const dg_dataset_options *o = j->o;
-    fate *f = j->fate + i;
-    uint8_t *data;
-    size_t bytes;
-    dg_err e = dg_file_whole(j->folder, j->scan->file[i].name, &j->lost, file_limit(o), &data, &bytes);
-    if (e) return e;
-    dg_image fitted;
-    const dg_fitting how = {o->size, o->channels, o->fit, o->resize};
-    e = dg_image_decode_fitted(data, bytes, &o->decode, &how, &fitted, &f->file);
-    if (!e) f->kind = (uint8_t)dg_image_kind(data, bytes);
-    free(data);
-    if (e) return e;
-    memcpy(j->pixels + (size_t)f->slot * j->bytes, fitted.pixels, j->bytes);
-    dg_image_free(&fitted);
+    double need = (double)pictures * o->size * o->size * o->channels;
+    dg_memory_limit l;
+    dg_memory_limit_read(&l);
+    if (need > 0.9 * (double)l.left)
+        return dg_fail(DG_DEVICE,
+                       "%s: %ld images of %d x %d x %d need %.1f MB, but %s has %.1f MB, of which %.1f are left; "
+                       "use {limit} or a smaller model",
+                       o->dir, pictures, o->size, o->size, o->channels, need / 1e6, l.name, (double)l.all / 1e6,
+                       (double)l.left / 1e6);
+    *out = malloc(pictures ? (size_t)need : 1);
+    if (!*out)
+        return dg_fail(DG_DEVICE, "%s: no memory for %ld pictures of %d x %d x %d (%.1f MiB)", o->dir, pictures,
+                       o->size, o->size, o->channels, need / 0x1p20);
     return DG_OK;
 }
 
-static void decode(job *j, long i)
+dg_err dg_dataset_lists(dg_dataset *out, long pictures)
 {
-    if (i > atomic_load(&j->first_bad)) return;
-    dg_err e = decode_into(j, i);
-    settle(j, i, e, true);
-    if (e && j->o->strict) {
-        long first = atomic_load(&j->first_bad);
-        while (i < first && !atomic_compare_exchange_weak(&j->first_bad, &first, i)) {}
-    }
-}
-
-static void each_file(job *j, void (*work)(job *, long), long total)
-{
-    const dg_dataset_options *o = j->o;
-    atomic_store(&j->done, 0);
-    if (o->progress && total) o->progress(o->context, 0, total);
-#pragma omp parallel for schedule(dynamic, 4) num_threads(dg_dataset_threads(o))
-    for (long i = 0; i < j->scan->files; i++) {
-        if (j->fate[i].reason || j->fate[i].made || stopped(j)) continue;
-        work(j, i);
-        long done = atomic_fetch_add(&j->done, 1) + 1;
-        if (o->progress && total && omp_get_thread_num() == 0) o->progress(o->context, done, total);
-    }
-    if (o->progress && total && !atomic_load(&j->error)) o->progress(o->context, total, total);
-}
-
-/* Give every picture its slot; with a limit, forget what comes behind the last one. */
-static long give_slots(job *j, dg_scan *s)
-{
-    long slots = 0;
-    for (long i = 0; i < s->files; i++) {
-        if (j->fate[i].reason || j->fate[i].made) continue;
-        if (j->o->limit > 0 && slots == j->o->limit) {
-            for (long k = i; k < s->files; k++) {
-                free(s->file[k].name);
-                free(j->fate[k].reason);
-                j->fate[k].reason = NULL;
-            }
-            s->files = i;
-            break;
-        }
-        j->fate[i].slot = (int)slots++;
-    }
-    return slots;
-}
-
-/* Good pictures move up into one array in the order of their names. */
-static dg_err collect(job *j, const dg_scan *s, long slots, dg_dataset *out)
-{
-    dg_err e = dg_dataset_lists(out, slots);
-    if (e) return e;
-    for (long i = 0; i < s->files; i++) {
-        const fate *f = j->fate + i;
-        if (f->reason || f->made || i > atomic_load(&j->first_bad)) continue;
-        int to = out->count++;
-        memmove(j->pixels + (size_t)to * j->bytes, j->pixels + (size_t)f->slot * j->bytes, j->bytes);
-        out->name[to] = strdup(s->file[i].name);
-        if (!out->name[to]) return dg_fail(DG_DEVICE, "no memory for the list of pictures");
-        out->width[to] = f->file.W;
-        out->height[to] = f->file.H;
-        out->kind[to] = f->kind;
-        out->did[to] = (uint8_t)f->file.did;
-    }
-    void *less = out->count ? realloc(j->pixels, (size_t)out->count * j->bytes) : NULL;
-    out->pixels = less ? less : j->pixels;
-    j->pixels = NULL;
+    size_t n = pictures ? (size_t)pictures : 1;
+    out->name = calloc(n, sizeof *out->name);
+    out->width = calloc(n, sizeof *out->width);
+    out->height = calloc(n, sizeof *out->height);
+    out->kind = calloc(n, 1);
+    out->did = calloc(n, 1);
+    if (!out->name || !out->width || !out->height || !out->kind || !out->did)
+        return dg_fail(DG_DEVICE, "no memory for the list of pictures");
     return DG_OK;
 }
 
-/* The others join what was skipped before, and what is ours is counted. */
-static dg_err collect_skips(job *j, dg_scan *s, dg_dataset *out)
+bool dg_dataset_unread(const dg_dataset *d)
 {
-    for (long i = 0; i < s->files; i++) {
-        const fate *f = j->fate + i;
-        out->made += f->made;
-        if (!f->reason) continue;
-        const int how = (f->bad ? DG_SKIP_BAD : 0) | (f->unread ? DG_SKIP_UNREAD : 0);
-        dg_err e = dg_scan_skip(s, s->file[i].name, how, f->reason);
-        if (e) return e;
+    bool found = false;
+    for (int i = 0; i < d->skips; i++) found |= d->skip[i].unread;
+    return found;
+}
+
+bool dg_dataset_lists_skips(const dg_dataset_options *o, const dg_dataset *d)
+{
+    return o->skipped && (!o->known || o->known == d->fingerprint || dg_dataset_unread(d));
+}
+
+bool dg_dataset_listed(const dg_dataset_options *o, const dg_dataset *d)
+{
+    return d->skips && dg_dataset_lists_skips(o, d);
+}
+
+void dg_dataset_free(dg_dataset *d)
+{
+    for (int i = 0; d->name && i < d->count; i++) free(d->name[i]);
+    for (int i = 0; d->skip && i < d->skips; i++) {
+        free(d->skip[i].name);
+        free(d->skip[i].reason);
     }
-    dg_scan_sort_skips(s);
-    out->skip = s->skip;
-    out->skips = (int)s->skips;
-    s->skip = NULL;
-    s->skips = 0;
-    return DG_OK;
+    free(d->name);
+    free(d->skip);
+    free(d->width);
+    free(d->height);
+    free(d->kind);
+    free(d->did);
+    free(d->label);
+    for (int i = 0; d->class_name && i < d->classes; i++) free(d->class_name[i]);
+    free(d->class_name);
+    free(d->unclassified);
+    free(d->pixels);
+    *d = (dg_dataset){0};
 }
 
-static int by_name(const void *name, const void *file) { return strcmp(name, ((const dg_file *)file)->name); }
-
-/* The pictures came from the cache. So does what is wrong with some of them; what else is skipped is as it is now. */
-static dg_err recall_failures(job *j, dg_scan *s, dg_dataset *out)
+const char *dg_dataset_unclassified(const dg_dataset *d)
 {
-    for (int i = 0; i < out->skips; i++) {
-        dg_skip *k = out->skip + i;
-        const dg_file *file = s->files ? bsearch(k->name, s->file, (size_t)s->files, sizeof *file, by_name) : NULL;
-        fate *f = file ? j->fate + (file - s->file) : NULL;
-        if (f && k->bad && !f->reason) *f = (fate){.reason = k->reason, .bad = true}, k->reason = NULL;
-        free(k->name);
-        free(k->reason);
-    }
-    free(out->skip);
-    out->skip = NULL;
-    out->skips = out->made = 0;
-    return collect_skips(j, s, out);
+    return d->unclassified ? d->unclassified : "its pictures do not lie in folders, one a class";
 }
 
-static dg_err decode_all(job *j, dg_scan *s, long slots, dg_dataset *out)
+dg_err dg_dataset_check_classes(const dg_dataset *d, const char *dir, const char *model, int classes)
 {
-    dg_err e = dg_dataset_pixels(j->o, slots, &j->pixels);
-    if (e) return e;
-    each_file(j, decode, slots);
-    if (atomic_load(&j->error)) return dg_fail((dg_err)atomic_load(&j->error), "%s", j->message);
-    e = collect(j, s, slots, out);
-    if (!e) e = collect_skips(j, s, out);
-    if (!e) out->fingerprint = dg_dataset_fingerprint(out, dg_dataset_threads(j->o));
-    return e;
-}
-
-static bool any_unread(const dg_dataset *d)
-{
-    for (int i = 0; i < d->skips; i++)
-        if (d->skip[i].unread || d->skip[i].folder) return true;
-    return false;
-}
-
-/* Whether the folder still is what it was when the key was made of it: a picture that was replaced between the scan
- * and its decoding must not be kept under the size and time of the one before it. */
-static bool is_unchanged(const job *j, uint64_t files)
-{
-    dg_scan now;
-    const dg_dataset_options *o = j->o;
-    const bool same = !dg_scan_folder(j->folder, o->dir, (const char *const[]){o->cache, o->skipped}, 2, &now) &&
-                      dg_cache_key(o, &now, false) == files;
-    dg_scan_free(&now);
-    return same;
-}
-
-static dg_err read_files(job *j, dg_scan *s, dg_dataset *out)
-{
-    const dg_dataset_options *o = j->o;
-    dg_cache_keys keys = {.files = o->cache ? dg_cache_key(o, s, false) : 0};
-    dg_cache_found found = o->cache ? dg_cache_read(o, keys, out) : DG_CACHE_USELESS;
-    if (found == DG_CACHE_TAKEN) return DG_OK;
-    j->fate = calloc(s->files ? (size_t)s->files : 1, sizeof *j->fate);
-    if (!j->fate) return dg_fail(DG_DEVICE, "no memory for the list of pictures");
-    each_file(j, look_at, 0);
-    if (atomic_load(&j->error)) return dg_fail((dg_err)atomic_load(&j->error), "%s", j->message);
-    long slots = give_slots(j, s);
-    if (o->cache) keys.pictures = dg_cache_key(o, s, true);
-    if (found == DG_CACHE_OTHER && dg_cache_read(o, keys, out) == DG_CACHE_TAKEN) return recall_failures(j, s, out);
-    dg_err e = decode_all(j, s, slots, out);
-    const bool whole = atomic_load(&j->first_bad) == LONG_MAX && !any_unread(out);
-    if (e || !o->cache || !out->count || !whole) return e;
-    if (is_unchanged(j, keys.files)) dg_cache_write(o, keys, out);
-    else dg_warn("%s: has changed while it was read; the pictures are used without a cache", o->dir);
-    return DG_OK;
-}
-
-dg_err dg_open_folder(const char *dir, dg_folder *out)
-{
-    *out = (dg_folder){.fd = -1};
-    do out->fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    while (out->fd < 0 && errno == EINTR);
-    if (out->fd >= 0) return DG_OK;
-    if (errno != ENOTDIR) return dg_fail(dg_errno_kind(errno), "%s: %s", dir, strerror(errno));
-    bool zip = false;
-    struct stat st;
-    if (!stat(dir, &st)) {
-        const dg_err e = dg_zip_look(dir, &zip);
-        if (e) return e;
-    } else if (errno != ENOTDIR) { /* a file is in the middle of the path */
-        return dg_fail(DG_IO, "%s: cannot be looked at: %s", dir, strerror(errno));
-    }
-    return zip ? dg_zip_open(dir, &out->zip) : dg_fail(DG_DATA, "%s: not a folder of pictures", dir);
-}
-
-void dg_close_folder(dg_folder *folder)
-{
-    if (folder->fd >= 0) close(folder->fd);
-    dg_zip_close(folder->zip);
-    *folder = (dg_folder){.fd = -1};
-}
-
-static void warn_unread(const dg_dataset_options *o, const dg_dataset *d)
-{
-    char name[1024];
-    const dg_skip *first = NULL;
-    int n = 0;
-    for (int i = 0; i < d->skips; i++)
-        if (d->skip[i].unread && !d->skip[i].folder && n++ == 0) first = d->skip + i;
-    if (n == 1)
-        dg_warn("%s/%s: %s; it is left out this time", o->dir, dg_printable(name, sizeof name, first->name),
-                first->reason);
-    else if (n)
-        dg_warn("%s: %d file%s left out this time, not readable; the first is %s: %s", o->dir, n, dg_s(n),
-                dg_printable(name, sizeof name, first->name), first->reason);
-}
-
-dg_err dg_folder_read(const dg_dataset_options *o, const dg_folder *folder, dg_dataset *out)
-{
-    job j = {.o = o, .folder = folder, .bytes = (size_t)o->size * (size_t)o->size * (size_t)o->channels};
-    atomic_store(&j.first_bad, LONG_MAX);
-    dg_scan s;
-    *out = (dg_dataset){.size = o->size, .channels = o->channels};
-    j.scan = &s;
-    dg_err e = dg_scan_folder(j.folder, o->dir, (const char *const[]){o->cache, o->skipped}, 2, &s);
-    if (!e && !o->list_first) e = dg_check_folders(o, s.skip, s.skips);
-    if (!e) e = read_files(&j, &s, out);
-    out->hidden = s.hidden;
-    for (long i = 0; j.fate && i < s.files; i++) free(j.fate[i].reason);
-    free(j.fate);
-    free(j.pixels);
-    dg_scan_free(&s);
-    out->train = out->usable = out->count;
-    if (e) dg_dataset_free(out);
-    if (!e) warn_unread(o, out);
-    if (!e) dg_warn_folders(o, out->skip, out->skips);
-    return e;
+    if (!d->classes)
+        return dg_fail(DG_DATA, "%s: has no classes, which model %s is to tell apart: %s", dir, model,
+                       dg_dataset_unclassified(d));
+    if (d->classes == classes) return DG_OK;
+    if (d->classes < 2)
+        return dg_fail(DG_DATA, "%s: has 1 class, %s, and a classifier needs two or more: a folder for each", dir,
+                       d->class_name[0]);
+    return dg_fail(DG_DATA,
+                   "%s: has %d classes, %s to %s; model %s has %d: in its file, set filters of the last layer to %d, "
+                   "and classes in [model], if it is there",
+                   dir, d->classes, d->class_name[0], d->class_name[d->classes - 1], model, classes, d->classes);
 }

@@ -38,6 +38,8 @@ typedef struct {
     void *cancel_arg;
 } dg_dataset_options;
 
+enum { DG_PATH_BYTES = 4096 }; /* of a path below dir, at most */
+
 typedef struct {
     char *name; /* path below dir, as the file system has it */
     char *reason;
@@ -79,6 +81,12 @@ typedef struct {
  * is hidden is left out and counted, no more. A file that cannot be read is tried again; a warning tells of those that
  * are skipped for it. */
 dg_err dg_dataset_load(const dg_dataset_options *o, dg_dataset *out);
+/* Everything but the rules and skipped.txt. */
+dg_err dg_dataset_read(const dg_dataset_options *o, dg_dataset *out);
+/* The rules: strict, at most 10% or 1,000 bad, at least `least`. */
+dg_err dg_dataset_judge(const dg_dataset_options *o, const dg_dataset *d);
+/* "PNG: cut off after N bytes (9), JPEG: ... (3)": what was skipped, by reason, most frequent first. Returns out. */
+char *dg_skip_summary(const dg_dataset *d, bool bad_only, int most, char *out, size_t size);
 /* Could some files not be read this time? */
 bool dg_dataset_unread(const dg_dataset *d);
 /* Is what was skipped of these pictures listed in o->skipped? */
@@ -95,18 +103,5 @@ dg_err dg_dataset_check_classes(const dg_dataset *d, const char *dir, const char
 /* Of the channels of the pictures for training, from 0 to 1. */
 void dg_dataset_statistics(const dg_dataset *d, double mean[4], double std[4]);
 uint64_t dg_dataset_fingerprint(const dg_dataset *d, int threads); /* threads 0: all */
-
-/* The command `dcgan data`: counts, histogram of sizes, skipped files with reasons, exact duplicates, and a
- * contact sheet PNG as the network sees the pictures (out may be NULL: no sheet). Result on stdout. classifier: the
- * model that would be trained, which tells so many classes apart, NULL: a GAN, which takes no labels; the fingerprint
- * and what is refused are those of its training. */
-dg_err dg_data_report(const dg_dataset_options *o, const char *classifier, int classes, const char *sheet, bool json);
-
-/* Draw `count` pictures of size x size into dir (made if missing) as PNG files. classes 0: cat faces cat-00000.png ...,
- * varied in fur, pose, eyes and background, a pure function of (seed, number). Else so many kinds of shapes, in turn,
- * in a folder each, disc/disc-00000.png ...: a pure function of (seed, class, number). */
-dg_err dg_synthesize(const char *dir, int count, int size, uint64_t seed, int classes);
-/* Cat number `i` alone: pixels (size, size, 3). */
-void dg_synthesize_one(uint8_t *pixels, int size, uint64_t seed, int i);
 
 #endif

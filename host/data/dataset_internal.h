@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 #include <sys/types.h>
 
-enum { DG_FILES_MAX = 16 << 20, DG_PATH_BYTES = 4096, DG_DEPTH_MAX = 64 };
+enum { DG_FILES_MAX = 16 << 20, DG_DEPTH_MAX = 64 };
 
 /* An open folder, or a zip file in the place of one. */
 typedef struct {
@@ -55,8 +55,9 @@ dg_err dg_file_head(const dg_folder *folder, const char *name, dg_lost *lost, ui
 dg_err dg_file_whole(const dg_folder *folder, const char *name, dg_lost *lost, size_t limit, uint8_t **data,
                      size_t *bytes);
 
-/* Everything but the rules and skipped.txt. */
-dg_err dg_dataset_read(const dg_dataset_options *o, dg_dataset *out);
+/* Whether the folder has a file of this name. */
+dg_err dg_is_there(const dg_folder *folder, const char *name, bool *there);
+
 /* The pictures of the source that the folder is, with the labels and the test part that it has; a class of its own is
  * not too few yet. fingerprint 0: not known yet. */
 dg_err dg_source_read(const dg_dataset_options *o, dg_dataset *out);
@@ -68,6 +69,8 @@ void dg_close_folder(dg_folder *folder);
 int dg_dataset_threads(const dg_dataset_options *o);
 dg_err dg_dataset_pixels(const dg_dataset_options *o, long pictures, uint8_t **out);
 dg_err dg_dataset_lists(dg_dataset *out, long pictures);
+/* True if o->skipped is to list these images; otherwise the list of an earlier load stays. */
+bool dg_dataset_lists_skips(const dg_dataset_options *o, const dg_dataset *d);
 
 /* Names of the folder with the test part beside train/, the first that is there; ends with NULL. */
 extern const char *const dg_test_names[];
@@ -96,12 +99,6 @@ void dg_warn_folders(const dg_dataset_options *o, const dg_skip *skip, long skip
 char *dg_bad_advice(const dg_dataset *d, char *out, size_t size);
 /* The reason that the scan gives for a symbolic link to a folder. */
 #define DG_LINK_TO_FOLDER "a symbolic link to a folder (these are not followed)"
-
-/* The rules: strict, at most 10% or 1,000 bad, at least `least`. */
-dg_err dg_dataset_judge(const dg_dataset_options *o, const dg_dataset *d);
-
-/* "PNG: cut off after N bytes (9), JPEG: ... (3)": what was skipped, by reason, most frequent first. Returns out. */
-char *dg_skip_summary(const dg_dataset *d, bool bad_only, int most, char *out, size_t size);
 
 uint64_t dg_hash(uint64_t h, const void *data, size_t bytes); /* FNV-1a; start with DG_HASH */
 #define DG_HASH 0xcbf29ce484222325u

@@ -118,3 +118,10 @@ dg_err dg_file_whole(const dg_folder *folder, const char *name, dg_lost *lost, s
         if (!e || !dg_try_again(lost, error, tries)) return e;
     }
 }
+
+dg_err dg_is_there(const dg_folder *folder, const char *name, bool *there)
+{
+    *there = folder->zip ? dg_zip_find(folder->zip, name) != NULL : !faccessat(folder->fd, name, F_OK, 0);
+    if (*there || folder->zip || errno == ENOENT) return DG_OK;
+    return dg_fail(errno == ENOMEM ? DG_DEVICE : DG_IO, "cannot look for it: %s", strerror(errno));
+}

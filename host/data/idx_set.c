@@ -1,5 +1,5 @@
 /* A folder of IDX files as a data set: pictures and labels, for training and for testing. */
-#include "host/data/made.h"
+#include "host/files/made.h"
 #include "host/data/records_internal.h"
 
 #include <fnmatch.h>

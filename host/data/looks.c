@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "host/data/dataset_internal.h"
-#include "host/net/model.h"
+#include "host/data/sides.h"
 
 static int by_hash(const void *a, const void *b)
 {

@@ -34,9 +34,6 @@ bool dg_test_wanted(const dg_dataset_options *o);
 /* Room for what these files have of each part that is wanted; then all their pictures. d->train, usable and aside. */
 dg_err dg_records_into(const dg_dataset_options *o, const dg_record_files *f, const int *label_of, dg_dataset *d);
 
-/* Whether the folder has a file of this name. */
-dg_err dg_is_there(const dg_folder *folder, const char *name, bool *there);
-
 bool dg_idx_named(const char *name);
 dg_err dg_idx_read(const dg_dataset_options *o, dg_record_files *f, dg_dataset *out);
 bool dg_cifar_named(const char *name);

@@ -1,5 +1,5 @@
 /* Which kind of source a folder is, by what is in it. */
-#include "host/data/made.h"
+#include "host/files/made.h"
 #include "host/data/records_internal.h"
 
 #include <errno.h>
@@ -119,13 +119,6 @@ static bool cifar_inside(const dg_folder *folder, const char *name)
 {
     const off_t bytes = size_of(folder, name);
     return bytes > 0 && (!(bytes % (off_t)dg_cifar_record(10)) || !(bytes % (off_t)dg_cifar_record(100)));
-}
-
-dg_err dg_is_there(const dg_folder *folder, const char *name, bool *there)
-{
-    *there = folder->zip ? dg_zip_find(folder->zip, name) != NULL : !faccessat(folder->fd, name, F_OK, 0);
-    if (*there || folder->zip || errno == ENOENT) return DG_OK;
-    return dg_fail(errno == ENOMEM ? DG_DEVICE : DG_IO, "cannot look for it: %s", strerror(errno));
 }
 
 /* Leave the files that are to be read. What cannot be read may be one of an IDX set: its labels, say. */

@@ -174,7 +174,6 @@ dg_err dg_dataset_divide(const dg_dataset_options *o, dg_dataset *d)
                        o->test, o->test);
     dg_err e = o->test ? keep_training(d) : DG_OK; /* the source's own test pictures are for nothing else */
     if (!e && share > 0) e = divide_by_share(d, share, o->seed);
-    if (!e && o->test && share < 0 && o->labelled) e = dg_dataset_add_test(o, d);
     if (!e && !o->labelled) {
         d->aside += d->count - d->train;
         e = keep_training(d);

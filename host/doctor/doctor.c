@@ -9,16 +9,10 @@
 
 bool dg_doctor_knows(const dg_recipe *r) { return r == &dg_gan_recipe; }
 
-/* Of each loss where D's output is in the middle between what it aims at (core/plan/ops_gan.h). */
-static double guess_of(dg_loss loss)
-{
-    return loss == DG_LOSS_LSGAN ? 0.25 : loss == DG_LOSS_HINGE ? 2 : loss == DG_LOSS_RALSGAN ? 1 : 1.386;
-}
-
 void dg_doctor_begin(dg_doctor *d, dg_loss loss)
 {
     *d = (dg_doctor){0};
-    d->now.guess = guess_of(loss);
+    d->now.guess = dg_losses[loss].guess;
     d->now.loss_d_before = d->now.diversity = d->now.best_diversity = d->now.settled_diversity = NAN;
     d->now.coverage = d->now.best_coverage = d->now.nearest = d->now.recall = NAN;
 }
@@ -94,12 +88,10 @@ static void close_window(dg_doctor *d, dg_doctor_news *news, void *context)
 
 static void take_measures(dg_vitals *v, const dg_log_row *row)
 {
-    for (int i = 0; i < DG_LOGGED && row->judged; i++) {
-        const int place = dg_measure_logged(i)->place;
-        if (place == DG_BESIDE_COVERAGE && !isnan(row->measure[i])) v->coverage = row->measure[i];
-        if (place == DG_BESIDE_NEAREST && !isnan(row->measure[i])) v->nearest = row->measure[i];
-        if (place == DG_BESIDE_RECALL && !isnan(row->measure[i])) v->recall = row->measure[i];
-    }
+    const double *m = row->measure;
+    if (row->judged && !isnan(m[DG_LOG_COVERAGE])) v->coverage = m[DG_LOG_COVERAGE];
+    if (row->judged && !isnan(m[DG_LOG_NEAREST])) v->nearest = m[DG_LOG_NEAREST];
+    if (row->judged && !isnan(m[DG_LOG_RECALL])) v->recall = m[DG_LOG_RECALL];
     v->best_coverage = fmax(v->best_coverage, v->coverage);
 }
 

@@ -1,10 +1,10 @@
 /* What goes wrong in the training of a GAN, by rules over its log and its grids: when it began, when it ended, and what
- * to try. docs/doctor.md explains each rule. */
+ * to try. docs/guide/doctor.md explains each rule. */
 #ifndef DG_DOCTOR_H
 #define DG_DOCTOR_H
 
 #include "host/net/job.h"
-#include "host/run/log_text.h"
+#include "host/rundir/log_text.h"
 
 enum {
     DG_DOCTOR_WINDOW = 250,  /* steps that are looked at together */
@@ -31,7 +31,7 @@ typedef struct {
 typedef struct {
     const char *name;
     bool (*needs)(const dg_vitals *v);   /* what must hold before a finding may begin */
-    const char *when;                    /* the same in words, as docs/doctor.md has it */
+    const char *when;                    /* the same in words, as docs/guide/doctor.md has it */
     double (*value)(const dg_vitals *v); /* NaN: not known, which changes nothing */
     bool below;                          /* it begins below `begins` and ends above `ends`; otherwise the other way */
     double begins, ends;

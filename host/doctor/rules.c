@@ -1,6 +1,6 @@
 /* The table of rules. A rule begins only where its precondition holds, without which its number has other causes than
  * the one that it names. Thresholds come from the recorded runs of tests/host/doctor, which fire them, and those that
- * do not; docs/doctor.md says where each comes from. */
+ * do not; docs/guide/doctor.md says where each comes from. */
 #include <math.h>
 
 #include "host/doctor/doctor.h"

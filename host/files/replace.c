@@ -3,12 +3,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "host/data/made.h"
-#include "host/files/checkpoint_internal.h"
+#include "host/files/made.h"
+#include "host/files/safetensors.h"
 
 /* ---- What a file is ---- */
 

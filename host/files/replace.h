@@ -8,8 +8,12 @@
 #include <sys/stat.h>
 #include "core/base/file_io.h"
 
-/* Metadata `format` of what generate --write-z writes. */
-#define DG_Z_FORMAT "dcgan-z-1"
+/* Metadata `format` of the safetensors files of dcgan. */
+#define DG_CHECKPOINT_FORMAT "dcgan-checkpoint-1"
+#define DG_GENERATOR_FORMAT "dcgan-generator-1"
+#define DG_CLASSIFIER_FORMAT "dcgan-classifier-1"
+#define DG_NETWORK_FORMAT "dcgan-network-1" /* another network than the one that export writes unasked */
+#define DG_Z_FORMAT "dcgan-z-1"             /* generate --write-z */
 
 typedef enum {
     DG_MADE_BY_OTHERS, /* a file without a mark of ours */

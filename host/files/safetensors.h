@@ -58,4 +58,11 @@ dg_err dg_st_write(const char *path, const dg_st_tensor *tensor, int tensors, co
 dg_err dg_st_write_in(const dg_directory *dir, const char *path, const dg_st_tensor *tensor, int tensors,
                       const dg_st_meta *meta, int metas, bool checked);
 
+/* The metadata key of the header's own CRC-32; those of the tensors are "crc32.NAME". Each value is eight
+ * lower-case hexadecimal digits. The header's covers the length field and the whole header with its own eight
+ * digits as zeros. */
+#define DG_ST_CRC "crc32"
+
+extern const char *const dg_st_type_name[DG_TYPES];
+
 #endif

@@ -6,13 +6,6 @@
 
 enum { DG_ST_HEADER_MAX = 1 << 20, DG_ST_TENSORS_MAX = 4096, DG_ST_RANK_MAX = 8 };
 
-/* The metadata key of the header's own CRC-32; those of the tensors are "crc32.NAME". Each value is eight
- * lower-case hexadecimal digits. The header's covers the length field and the whole header with its own eight
- * digits as zeros. */
-#define DG_ST_CRC "crc32"
-
-extern const char *const dg_st_type_name[DG_TYPES];
-
 /* The rules that a JSON parser would let pass, on the raw header: NULL, or what is wrong (static text). Bounds
  * the memory that parsing can take. */
 const char *dg_st_scan(const char *header, size_t bytes);

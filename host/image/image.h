@@ -4,6 +4,7 @@
 
 #include "core/base/err.h"
 #include <stdbool.h>
+#include <stdlib.h>
 #include "core/base/tensor.h"
 
 typedef struct {
@@ -33,7 +34,12 @@ typedef struct {
     size_t max_pixels; /* 0: 64 Mi; each side at most 16,384 */
 } dg_decode_options;
 
-void dg_image_free(dg_image *im);
+static inline void dg_image_free(dg_image *im)
+{
+    free(im->pixels);
+    im->pixels = NULL;
+    im->W = im->H = im->C = 0;
+}
 
 /* PNG, JPEG, WebP, BMP or the first frame of a GIF, recognised by content. Any bit depth and colour type -> C = 3 (the
  * caller turns it to grey with dg_image_grey), or 4. Of 16-bit samples the high byte is taken, as PIL does it, alpha is

@@ -22,6 +22,12 @@ dg_err dg_png_walk(const uint8_t *file, size_t bytes, dg_image_head *out);
 /* Own walk over the marker segments up to the first scan. */
 dg_err dg_jpeg_walk(const uint8_t *file, size_t bytes, dg_image_head *out);
 
+/* Grey of (R, G, B). */
+static inline uint8_t dg_luma(const uint8_t *rgb)
+{
+    return (uint8_t)((19595u * rgb[0] + 38470u * rgb[1] + 7471u * rgb[2] + 32768u) >> 16);
+}
+
 /* Rows of a file go in; its picture comes out, turned as it says, whole or fitted, with the channels that are wanted.
  * Of a whole picture each pixel is copied to its place; of a fitted one nothing is kept but what the fitter keeps. */
 typedef struct dg_fitter dg_fitter;

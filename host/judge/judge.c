@@ -14,6 +14,14 @@ static dg_err frechet(const dg_jury *j, const dg_judged *reals, const dg_judged 
     return dg_frechet(reals->hidden, j->count, other->hidden, j->count, dg_labeller_features(j->labeller), &out->value);
 }
 
+#define LOGGED(id, in_json, for_people, ...) \
+    {.name = in_json,                        \
+     .label = for_people,                    \
+     .needs = DG_NEEDS_RANDOM_NET,           \
+     .logged = true,                         \
+     .place = DG_BESIDE_##id,                \
+     __VA_ARGS__},
+
 const dg_measure dg_measures[] = {
     {.name = "class_distance",
      .label = "distance of the classes' shares",
@@ -33,42 +41,13 @@ const dg_measure dg_measures[] = {
      .percent = true,
      .needs = DG_NEEDS_TRAINING,
      .compute = dg_judge_two_sample},
-    {.name = "swd",
-     .label = "sliced Wasserstein distance, mean",
-     .needs = DG_NEEDS_RANDOM_NET,
-     .logged = true,
-     .place = DG_BESIDE_SWD},
-    {.name = "swd_full", .label = "  of full size", .needs = DG_NEEDS_RANDOM_NET, .place = DG_BESIDE_LEVEL},
+    DG_LOGGED_SWD(
+        LOGGED){.name = "swd_full", .label = "  of full size", .needs = DG_NEEDS_RANDOM_NET, .place = DG_BESIDE_LEVEL},
     {.name = "swd_half", .label = "  of half the size", .needs = DG_NEEDS_RANDOM_NET, .place = DG_BESIDE_LEVEL + 1},
     {.name = "swd_quarter", .label = "  of a quarter", .needs = DG_NEEDS_RANDOM_NET, .place = DG_BESIDE_LEVEL + 2},
     {.name = "swd_eighth", .label = "  of an eighth", .needs = DG_NEEDS_RANDOM_NET, .place = DG_BESIDE_LEVEL + 3},
     {.name = "swd_sixteenth", .label = "  of a sixteenth", .needs = DG_NEEDS_RANDOM_NET, .place = DG_BESIDE_LEVEL + 4},
-    {.name = "random_frechet",
-     .label = "Frechet distance, random network",
-     .needs = DG_NEEDS_RANDOM_NET,
-     .logged = true,
-     .place = DG_BESIDE_FRECHET},
-    {.name = "recall",
-     .label = "recall: real ones within reach",
-     .higher = true,
-     .percent = true,
-     .needs = DG_NEEDS_RANDOM_NET,
-     .logged = true,
-     .place = DG_BESIDE_RECALL},
-    {.name = "coverage",
-     .label = "coverage: real ones met",
-     .higher = true,
-     .percent = true,
-     .needs = DG_NEEDS_RANDOM_NET,
-     .logged = true,
-     .place = DG_BESIDE_COVERAGE},
-    {.name = "nearest",
-     .label = "nearest real one, beside real ones'",
-     .one = true,
-     .needs = DG_NEEDS_RANDOM_NET,
-     .logged = true,
-     .place = DG_BESIDE_NEAREST},
-    {0},
+    DG_LOGGED_FRECHET(LOGGED) DG_LOGGED_RECALL(LOGGED) DG_LOGGED_COVERAGE(LOGGED) DG_LOGGED_NEAREST(LOGGED){0},
 };
 
 const dg_measure *dg_measure_logged(int column)

@@ -6,8 +6,9 @@
 
 #include "host/judge/frechet.h"
 #include "host/judge/random_net.h"
-#include "host/net/labeller.h"
-#include "host/run/progress.h"
+#include "host/infer/labeller.h"
+#include "host/rundir/logged.h"
+#include "host/trainer/progress.h"
 
 /* What the measures have to go by. */
 typedef struct {
@@ -81,8 +82,7 @@ typedef struct {
 
 extern const dg_measure dg_measures[]; /* ends with name NULL */
 
-/* Those of the log: their number, and the measure in each column. */
-enum { DG_LOGGED = 5 };
+/* The measure in this column of the log. */
 const dg_measure *dg_measure_logged(int column);
 bool dg_measurable(const dg_measure *m, const dg_jury *j);
 static inline const char *dg_measure_best(const dg_measure *m) { return m->one ? "1" : m->higher ? "higher" : "lower"; }

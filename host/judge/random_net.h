@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "host/net/open.h"
+#include "host/infer/open.h"
 
 /* What is drawn once for ever: steps of DG_STREAM_JUDGE, whose seed is then 0. Layers and levels are added. */
 enum { DG_DRAW_WEIGHTS = 16, DG_DRAW_PLACES = 32, DG_DRAW_DIRECTIONS = 48 };

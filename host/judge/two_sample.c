@@ -8,8 +8,8 @@
 #include "host/judge/judge_internal.h"
 #include "host/net/gan.h"
 #include "host/net/layers/layers.h"
-#include "host/run/evaluate.h"
-#include "host/run/steps.h"
+#include "host/trainer/evaluate.h"
+#include "host/trainer/steps.h"
 
 enum { STEPS = 1000, AT_ONCE = 20, BATCH = 64 };
 

@@ -4,8 +4,8 @@
 
 #include "host/data/dataset.h"
 #include "host/lib/guard.h"
-#include "host/net/generator.h"
-#include "host/run/steps.h"
+#include "host/infer/generator.h"
+#include "host/trainer/steps.h"
 #include "include/dcgan.h"
 
 struct dcgan_backend {

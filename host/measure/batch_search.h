@@ -11,6 +11,7 @@
 #ifndef DG_BATCH_SEARCH_H
 #define DG_BATCH_SEARCH_H
 
+#include "host/options/sweep_range.h"
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -43,7 +44,7 @@ typedef struct {
     dg_err (*look)(void *context, int batch, double seconds, dg_batch_row *row, bool *yes, char why[160]);
 } dg_search_machine;
 
-enum { DG_SEARCH_ROWS = 64, DG_SEARCH_LOOKS = 256, DG_LARGEST_BATCH = 65536 };
+enum { DG_SEARCH_ROWS = 64, DG_SEARCH_LOOKS = 256 };
 typedef struct {
     dg_search_limits limits;
     dg_search_machine machine;

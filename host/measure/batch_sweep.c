@@ -4,6 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+int dg_sweep_after(const dg_sweep_range *r, int batch)
+{
+    const int next = r->step ? batch + r->step : dg_batch_after(batch);
+    return next <= r->last ? next : 0;
+}
+
 enum { PASSES = 10 }; /* over all sizes: what disturbs a machine for a while falls on different ones */
 
 void dg_sweep_free(dg_sweep *s)

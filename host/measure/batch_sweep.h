@@ -4,7 +4,7 @@
 
 #include "host/measure/batch_rule.h"
 #include "host/measure/batch_time.h"
-#include "host/measure/sweep_range.h"
+#include "host/options/sweep_range.h"
 
 typedef struct {
     dg_batch_row *row;
@@ -26,5 +26,8 @@ dg_batch_row dg_sweep_at(const dg_sweep *s, int batch);
  * the curve do not fit. */
 void dg_sweep_rule(const dg_sweep *s, dg_batch_rule_kind kind, int from, int images, dg_batch_rule *out);
 int dg_sweep_search(dg_sweep *s, const dg_search_limits *l);
+
+/* The size after this one, 0: it was the last. */
+int dg_sweep_after(const dg_sweep_range *r, int batch);
 
 #endif

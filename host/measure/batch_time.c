@@ -8,8 +8,8 @@
 #include "core/base/clock.h"
 #include "host/measure/samples.h"
 #include "host/net/recipes.h"
-#include "host/run/ring_reader.h"
-#include "host/run/steps.h"
+#include "host/trainer/ring_reader.h"
+#include "host/trainer/steps.h"
 
 #define SECONDS 60.0 /* of a search at most */
 #define LOOK 0.33    /* of a look: many short ones see more of a machine's moods than a few long ones */

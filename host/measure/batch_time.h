@@ -11,8 +11,8 @@
 #include "host/measure/batch_search.h"
 #include "host/measure/nvml.h"
 #include "host/options/options.h"
-#include "host/run/fit.h"
-#include "host/run/position.h"
+#include "host/trainer/fit.h"
+#include "host/trainer/position.h"
 
 /* What all sizes have in common. The caller sets what stands above the empty line. */
 typedef struct {

@@ -56,10 +56,7 @@ dg_err dg_bench_measure(dg_bench_model *r, dg_machine *m, const dg_model *model,
 dg_err dg_bench_predict(dg_bench_model *r, const dg_machine *m, const dg_plan *p, const char *model, int batch);
 void dg_bench_free(dg_bench_model *r);
 
-/* Tables; device is the backend's name. */
-void dg_bench_print_machine(const dg_machine *m, const char *device);
-void dg_bench_print(const dg_machine *m, const dg_bench_model *r);   /* step and kinds of ops */
-void dg_profile_print(const dg_machine *m, const dg_bench_model *r); /* step and every op */
+/* device is the backend's name. */
 dg_err dg_bench_json(const dg_machine *m, const dg_bench_model *r, int n, const char *device);
 
 #endif

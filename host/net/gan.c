@@ -1,4 +1,5 @@
-/* The GAN: what its two networks must be like, the ops of a training step and of sampling, and its row of recipes. */
+/* The GAN around its training step (gan_step.c): what its two networks must be like, the ops of sampling, and its row
+ * of recipes. */
 #include "host/net/gan.h"
 
 #include <stdio.h>
@@ -56,138 +57,6 @@ static dg_err check_model(const dg_model *m)
     return DG_OK;
 }
 
-/* n logits that should be those of real pictures, or of generated ones; which of the three losses of a step it is. */
-typedef struct {
-    const char *part; /* of the op's name */
-    dg_view logit, dlogit;
-    dg_view other; /* those beside which a relativistic loss sees them */
-    int n;
-    bool real, of_g;
-    int loss, prob; /* the metrics to write */
-} loss_part;
-
-static void add_loss(dg_job *job, dg_plan *plan, const loss_part *s)
-{
-    const dg_loss kind = job->o.loss;
-    const bool bce = kind == DG_LOSS_BCE, relative = kind == DG_LOSS_RALSGAN;
-    const double low = kind == DG_LOSS_LSGAN ? 0 : -1;
-    dg_op *op = dg_plan_add(plan, bce ? DG_OP_bce : DG_OP_gan_loss, "D.%s.%s", bce ? "bce" : "loss", s->part);
-    if (bce) op->u.bce = (dg_bce_args){.n = s->n, .target = s->real, .loss = s->loss, .prob = s->prob};
-    else
-        op->u.gan_loss = (dg_gan_loss_args){.n = s->n,
-                                            .form = kind != DG_LOSS_HINGE ? DG_GAN_SQUARES
-                                                    : s->of_g             ? DG_GAN_SCORE
-                                                                          : DG_GAN_HINGE,
-                                            .both = relative && s->of_g,
-                                            .target = s->real ? 1 : low,
-                                            .low = low,
-                                            .loss = s->loss,
-                                            .prob = s->prob};
-    dg_bind(op, "dlogit", s->dlogit);
-    dg_bind(op, "logit", s->logit);
-    if (relative) dg_bind(op, "other", s->other);
-    dg_bind_row(op, "ring", job->row[DG_ROW_METRICS]);
-    dg_bind_row(op, "state", job->row[DG_ROW_STATE]);
-}
-
-/* N pictures as D sees them; where nothing is augmented, as they are. order: of the augmentations of a step. */
-static dg_view add_augment(dg_builder *b, dg_job *job, dg_view pictures, int N, int order)
-{
-    const dg_model *m = &job->model;
-    if (!job->o.augment) return pictures;
-    const char *suffix = order ? ".g" : "";
-    const dg_shape shape = {N, m->size, m->size, m->channels};
-    const dg_view seen = {dg_work_row(b, DG_D, shape, "D.x.augmented%s", suffix), 0};
-    dg_op *op = dg_plan_add(b->plan, DG_OP_augment, "D.x.augment%s", suffix);
-    op->u.augment =
-        (dg_augment_args){.N = N, .H = m->size, .W = m->size, .C = m->channels, .what = job->o.augment, .order = order};
-    dg_bind(op, "y", seen);
-    dg_bind(op, "x", pictures);
-    dg_bind_row(op, "state", job->row[DG_ROW_STATE]);
-    return seen;
-}
-
-/* And the gradient of what D saw back to the pictures. */
-static dg_view add_augment_dx(dg_builder *b, dg_job *job, dg_view dy, int N, int order)
-{
-    const dg_model *m = &job->model;
-    if (!job->o.augment) return dy;
-    const dg_shape shape = {N, m->size, m->size, m->channels};
-    const dg_view dx = {dg_work_row(b, DG_D, shape, "D.x.augment.dx"), 0};
-    dg_op *op = dg_plan_add(b->plan, DG_OP_augment_dx, "D.x.augment.dx");
-    op->u.augment =
-        (dg_augment_args){.N = N, .H = m->size, .W = m->size, .C = m->channels, .what = job->o.augment, .order = order};
-    dg_bind(op, "dx", dx);
-    dg_bind(op, "dy", dy);
-    dg_bind_row(op, "state", job->row[DG_ROW_STATE]);
-    return dx;
-}
-
-static dg_op *add_noise(dg_job *job, dg_plan *plan, int z, int N, int stream)
-{
-    dg_op *op = dg_plan_add(plan, DG_OP_noise, "G.z");
-    op->u.noise = (dg_noise_args){.n = (int64_t)N * job->model.latent, .stream = stream};
-    dg_bind_row(op, "z", z);
-    dg_bind_row(op, "state", job->row[DG_ROW_STATE]);
-    return op;
-}
-
-static dg_view from(dg_view v, int64_t elements) { return (dg_view){v.row, v.offset + elements}; }
-
-/* What the updated D says of the real pictures, which a relativistic loss of G wants to know. No gradient goes back
- * here, and D's running statistics, which have seen these pictures, stay. */
-static dg_view see_real_again(dg_builder *b, dg_job *job, dg_view seen, int B)
-{
-    static const double none = 0;
-    if (job->o.loss != DG_LOSS_RALSGAN) return nothing;
-    dg_pass d = {
-        .net = DG_D, .N = B, .groups = 1, .order = 2, .momentum = &none, .suffix = ".r", .in = seen, .target = nothing};
-    dg_forward(b, &d);
-    return d.out;
-}
-
-static void train_plan(dg_builder *b, dg_job *job, dg_plan_role role, int B)
-{
-    const dg_model *m = &job->model;
-    const int S = m->size, C = m->channels;
-    dg_plan *plan = b->plan = &job->plan[role];
-    dg_plan_begin(plan, &job->arena, dg_plan_role_name[role]);
-
-    const dg_view pictures = {dg_work_row(b, DG_D, (dg_shape){2 * B, S, S, C}, "D.x"), 0}; /* real, then fake */
-    const dg_view fakes = from(pictures, (int64_t)B * S * S * C);
-    const dg_view z = {dg_work_row(b, DG_G, (dg_shape){B, 1, 1, m->latent}, "G.z"), 0};
-    job->input[role] = z.row;
-    job->arena.row[z.row].keep = job->o.z_given;
-    dg_add_gather(job, plan, "D.x.gather", pictures, nothing, B)->u.gather.flip = job->o.flip;
-    if (!job->o.z_given) add_noise(job, plan, z.row, B, DG_STREAM_NOISE);
-
-    /* D: real and fake in one batch, each with its own batch statistics */
-    dg_pass g = {.net = DG_G, .N = B, .groups = 1, .suffix = "", .in = z, .target = fakes};
-    dg_forward(b, &g);
-    const dg_view seen = add_augment(b, job, pictures, 2 * B, 0);
-    dg_pass d = {.net = DG_D, .N = 2 * B, .groups = 2, .suffix = "", .in = seen, .target = nothing};
-    dg_forward(b, &d);
-    dg_view dlogit = {dg_work_row(b, DG_D, (dg_shape){2 * B, 1, 1, 1}, "D.dlogit"), 0};
-    const dg_view real = d.out, fake = from(d.out, B);
-    add_loss(job, plan, &(loss_part){"real", real, dlogit, fake, B, true, false, DG_LOSS_D_REAL, DG_D_X});
-    add_loss(job, plan, &(loss_part){"fake", fake, from(dlogit, B), real, B, false, false, DG_LOSS_D_FAKE, DG_D_GZ1});
-    dg_backward(b, &d, dlogit, DG_WANT_WEIGHTS);
-    dg_add_update(job, plan, DG_D, DG_BAD_D);
-
-    /* G: through the updated D on the same fakes */
-    const dg_view beside = see_real_again(b, job, seen, B);
-    const dg_view again = add_augment(b, job, fakes, B, 1);
-    d = (dg_pass){.net = DG_D, .N = B, .groups = 1, .order = 1, .suffix = ".g", .in = again, .target = nothing};
-    dg_forward(b, &d);
-    dlogit.row = dg_work_row(b, DG_D, (dg_shape){B, 1, 1, 1}, "D.dlogit.g");
-    add_loss(job, plan, &(loss_part){"g", d.out, dlogit, beside, B, true, true, DG_LOSS_G, DG_D_GZ2});
-    const dg_view dx = add_augment_dx(b, job, dg_backward(b, &d, dlogit, DG_WANT_INPUT), B, 1);
-    dg_backward(b, &g, dx, DG_WANT_WEIGHTS);
-    dg_add_update(job, plan, DG_G, DG_BAD_G);
-    if (job->o.ema > 0) dg_add_average(job, plan, DG_G);
-    dg_add_advance(job, plan, B);
-}
-
 /* With the averages in the place of G's weights and statistics. */
 static dg_builder with_averages(const dg_builder *b, dg_plan *plan)
 {
@@ -214,7 +83,7 @@ static void statistics_plan(const dg_builder *all, dg_job *job)
         const double momentum = 1.0 / (k + 1);
         const dg_shape shape = {job->o.batch, 1, 1, job->model.latent};
         const dg_view z = {dg_work_row(&b, DG_G, shape, "G.z%s", suffix), 0};
-        dg_op *op = add_noise(job, plan, z.row, job->o.batch, DG_STREAM_STATISTICS);
+        dg_op *op = dg_add_noise(job, plan, z.row, job->o.batch, DG_STREAM_STATISTICS);
         op->u.noise.first_step = (uint64_t)k;
         dg_pass g = {.net = DG_G,
                      .N = job->o.batch,
@@ -260,8 +129,8 @@ static void build_plans(dg_job *job)
     if (job->o.train) {
         dg_job_rows(job);
         b.state = job->row[DG_ROW_STATE];
-        train_plan(&b, job, DG_PLAN_TRAIN, job->o.batch);
-        if (job->o.last_batch) train_plan(&b, job, DG_PLAN_TRAIN_SHORT, job->o.last_batch);
+        dg_gan_step(&b, job, DG_PLAN_TRAIN, job->o.batch);
+        if (job->o.last_batch) dg_gan_step(&b, job, DG_PLAN_TRAIN_SHORT, job->o.last_batch);
     }
     const bool averaged = job->o.train && job->o.ema > 0;
     dg_builder shown = averaged ? with_averages(&b, NULL) : b;
@@ -340,17 +209,6 @@ static dg_err check(const dg_model *model, const dg_job_options *o)
     const double pictures = o->train && 2 * (double)o->batch > o->samples ? 2 * (double)o->batch : o->samples;
     for (int net = 0; net < 2 && !e; net++) e = dg_check_sizes(model, net, o, pictures);
     return e;
-}
-
-bool dg_loss_parse(const char *text, dg_loss *out)
-{
-    static const char *const name[] = {"bce", "lsgan", "hinge", "ralsgan"};
-    for (int k = 0; k < 4; k++)
-        if (!strcmp(text, name[k])) {
-            *out = (dg_loss)k;
-            return true;
-        }
-    return false;
 }
 
 bool dg_augment_parse(const char *text, int *out)

@@ -5,7 +5,8 @@
 
 #include "core/plan/plan.h"
 #include "core/plan/optimizer.h"
-#include "host/data/whiten/whiten.h"
+#include "host/whiten/whiten.h"
+#include "host/net/gan_losses.h"
 #include "host/net/recipe.h"
 
 /* How weights begin, drawn from Philox: N(0, 0.02) and norms' gamma N(1, 0.02) (Radford et al. 2016); N(0,
@@ -13,10 +14,6 @@
  * outputs)) (Glorot & Bengio 2010); uniform within 1 / sqrt(inputs), biases too, as PyTorch's layers do. Elsewhere
  * gamma is 1 and biases are 0. */
 typedef enum { DG_START_DCGAN, DG_START_NORMAL, DG_START_HE, DG_START_GLOROT, DG_START_TORCH } dg_start;
-
-/* What a GAN's networks are trained by (ops.h, ops_gan.h): cross entropy; least squares; hinge of D and score of G;
- * relativistic average least squares. */
-typedef enum { DG_LOSS_BCE, DG_LOSS_LSGAN, DG_LOSS_HINGE, DG_LOSS_RALSGAN } dg_loss;
 
 /* What of the pictures for training the input of a model depends on. */
 typedef struct {

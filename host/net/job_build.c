@@ -6,92 +6,12 @@
 #include "host/net/build.h"
 #include "host/net/recipes.h"
 
-const char *const dg_plan_role_name[DG_PLANS] = {"train", "train-short", "sample", "test", "statistics"};
-
 static int plans_of(dg_job *job, dg_plan *out[DG_PLANS])
 {
     int n = 0;
     for (int i = 0; i < DG_PLANS; i++)
         if (job->plan[i].ops) out[n++] = &job->plan[i];
     return n;
-}
-
-const dg_plan *dg_job_plan(const dg_job *job, const char *name)
-{
-    for (int i = 0; i < DG_PLANS; i++)
-        if (job->plan[i].ops && !strcmp(dg_plan_role_name[i], name)) return &job->plan[i];
-    return NULL;
-}
-
-static size_t pixels_of(const dg_model *m) { return (size_t)m->size * (size_t)m->size * (size_t)m->channels; }
-
-size_t dg_job_record_bytes(const dg_job *job)
-{
-    const size_t value = job->model.input == DG_INPUT_ZCA ? dg_type_bytes(job->backend->real) : 1;
-    return pixels_of(&job->model) * value + (job->recipe->labels ? sizeof(int32_t) : 0);
-}
-
-/* For timing and comparing, where it does not matter what is seen. */
-static void put_signed(const dg_job *job, const uint8_t *pixels, int count, uint8_t *out, size_t record)
-{
-    const size_t n = pixels_of(&job->model);
-    for (size_t k = 0; k < (size_t)count; k++)
-        for (size_t i = 0; i < n; i++) {
-            const double v = pixels[k * n + i] / 127.5 - 1;
-            const float narrow = (float)v;
-            if (job->backend->real == DG_F32) memcpy(out + k * record + i * sizeof narrow, &narrow, sizeof narrow);
-            else memcpy(out + k * record + i * sizeof v, &v, sizeof v);
-        }
-}
-
-static dg_err put_pictures(const dg_job *job, const uint8_t *pixels, int count, uint8_t *out)
-{
-    const size_t record = dg_job_record_bytes(job), n = pixels_of(&job->model);
-    const dg_backend *b = job->backend;
-    if (job->model.input != DG_INPUT_ZCA)
-        for (size_t i = 0; i < (size_t)count; i++) memcpy(out + i * record, pixels + i * n, n);
-    else if (job->o.input.whitening)
-        return dg_whiten(job->o.input.whitening, b->real, b->threads, pixels, count, out, record);
-    else put_signed(job, pixels, count, out, record);
-    return DG_OK;
-}
-
-dg_err dg_job_records(const dg_job *job, const uint8_t *pixels, const int32_t *label, int count, uint8_t **out)
-{
-    const size_t record = dg_job_record_bytes(job);
-    const dg_net *last = &job->model.net[job->model.nets - 1];
-    const int classes = last->layer[last->layers - 1].out.C;
-    *out = malloc((size_t)count * record);
-    dg_err e = *out ? put_pictures(job, pixels, count, *out)
-                    : dg_fail(DG_DEVICE, "out of memory for %d pictures", count);
-    for (int i = 0; !e && i < count && job->recipe->labels; i++) {
-        const int32_t class = label ? label[i] : i % classes;
-        memcpy(*out + (size_t)(i + 1) * record - sizeof class, &class, sizeof class);
-    }
-    if (!e) return DG_OK;
-    free(*out);
-    *out = NULL;
-    return e;
-}
-
-/* Pictures, or records of pictures and labels. */
-static dg_shape data_shape(const dg_job *job)
-{
-    const dg_model *m = &job->model;
-    const int rows = job->o.window ? 2 * job->o.window : job->o.rows;
-    if (!job->recipe->labels) return (dg_shape){rows, m->size, m->size, m->channels};
-    return (dg_shape){rows, 1, 1, (int)dg_job_record_bytes(job)};
-}
-
-void dg_job_rows(dg_job *job)
-{
-    dg_arena *a = &job->arena;
-    const dg_shape state = {1, 1, 1, (int)sizeof(dg_step_state)}, metrics = {1, 1, DG_RING, DG_METRICS_MAX},
-                   pictures = data_shape(job);
-    job->row[DG_ROW_STATE] = dg_arena_row(a, "state", DG_STATE, 0, DG_U8, state);
-    job->row[DG_ROW_METRICS] = dg_arena_row(a, "metrics", DG_STATE, 0, DG_F64, metrics);
-    job->row[DG_ROW_DATA] = dg_arena_row(a, "data", DG_OUTSIDE, 0, DG_U8, pictures);
-    job->row[DG_ROW_PERM] = dg_arena_row(a, "permutation", DG_OUTSIDE, 0, DG_I32, (dg_shape){1, 1, 1, job->o.rows});
 }
 
 enum { TEST_VALUES = 1 << 28 }; /* of a tensor: with more of them a pass forward is larger, not quicker */

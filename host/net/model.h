@@ -17,8 +17,8 @@
  *     filters = 128
  *     ...
  *
- * docs/formats.md has all keys. Every mistake is DG_USAGE with file, line, key and what would be right. What a model is
- * for is no concern of this reader: dg_recipe_for (host/net/recipes.h) says what trains it. */
+ * docs/model-files.md has all keys. Every mistake is DG_USAGE with file, line, key and what would be right. What a
+ * model is for is no concern of this reader: dg_recipe_for (host/net/recipes.h) says what trains it. */
 #ifndef DG_MODEL_H
 #define DG_MODEL_H
 
@@ -31,7 +31,12 @@ enum { DG_MAX_NETS = 4, DG_MAX_LAYERS = 128, DG_TRAIN_MAX = 32, DG_MODEL_TEXT_MA
 typedef struct dg_layer_kind dg_layer_kind; /* host/net/layers/layers.h */
 
 /* Batch norm behind the layer, or spectral norm of its weights (ops_gan.h). */
-typedef enum { DG_NORM_NONE, DG_NORM_BATCH, DG_NORM_SPECTRAL } dg_norm;
+#define DG_NORMS(X) X(NONE, "none") X(BATCH, "batch") X(SPECTRAL, "spectral")
+typedef enum {
+#define X(NAME, word) DG_NORM_##NAME,
+    DG_NORMS(X)
+#undef X
+} dg_norm;
 
 typedef struct {
     char name[16]; /* "G.1"; "C.4.2": the second of several that section [C.4] stands for */
@@ -69,8 +74,13 @@ typedef struct {
 
 /* What a network sees of a pixel p from 0 to 255: p / 127.5 - 1, p / 255, or the latter less the channel's mean over
  * the pictures for training, divided by its standard deviation; or p / 255 whitened, as these pictures say
- * (host/data/whiten/whiten.h). */
-typedef enum { DG_INPUT_SIGNED, DG_INPUT_UNIT, DG_INPUT_STANDARD, DG_INPUT_ZCA } dg_input;
+ * (host/whiten/whiten.h). */
+#define DG_INPUTS(X) X(SIGNED, "signed") X(UNIT, "unit") X(STANDARD, "standard") X(ZCA, "zca")
+typedef enum {
+#define X(NAME, word) DG_INPUT_##NAME,
+    DG_INPUTS(X)
+#undef X
+} dg_input;
 
 /* About 140 KB: on the heap, please. */
 typedef struct {
@@ -96,7 +106,10 @@ dg_err dg_model_read(const char *name, dg_model *out);
 dg_err dg_model_parse(const char *text, const char *where, dg_model *out);
 
 /* What one sample of the network's input is. */
-dg_shape dg_net_input(const dg_model *m, const dg_net *n);
+static inline dg_shape dg_net_input(const dg_model *m, const dg_net *n)
+{
+    return n->latent ? (dg_shape){1, 1, 1, m->latent} : (dg_shape){1, m->size, m->size, m->channels};
+}
 
 /* A stock DCGAN of these widths as model text (for replay and import): generator ngf * 2^depth ... ngf,
  * discriminator mirrored. size is 4, 5, 6 or 7 times a power of two, and the first of these is the kernel
@@ -112,10 +125,6 @@ dg_err dg_model_reclassed(const char *model, const char *name, int classes, char
 
 /* "cnn-cifar-2classes" of the built-in classifier cnn-cifar in out. False: name is not a built-in model. */
 bool dg_model_name_classes(const char *name, int classes, char out[64]);
-
-/* The largest such size up to `most`, 0: there is none. */
-enum { DG_SIDE_LEAST = 16, DG_SIDE_MOST = 256 };
-int dg_model_side(int most);
 
 /* Built-in models: name i, or NULL past the last. */
 const char *dg_model_builtin(int i);

@@ -34,6 +34,11 @@ typedef struct {
 #define MODEL(member) offsetof(dg_model, member), sizeof((dg_model *)0)->member
 #define SECTION(member) offsetof(dg_section, member), sizeof((dg_section *)0)->member
 
+/* The words of a list, "none|batch|spectral". */
+#define FIRST(word, ...) word
+#define WORD(NAME, ...) "|" FIRST(__VA_ARGS__, 0)
+#define WORDS(list) &(list(WORD))[1]
+
 static const key model_keys[] = {
     {"name", NAME, MODEL(name), .preset = -1, .must = "1 to 63 letters, digits, dots, dashes or underscores"},
     {"size", WHOLE, MODEL(size), 8, 512, 1, .preset = -1},
@@ -41,7 +46,7 @@ static const key model_keys[] = {
      .must = "1 (grey), 3 (RGB) or 4 (RGB and alpha)"},
     {"latent", WHOLE, MODEL(latent), 1, 4096, 1, .preset = 100},
     {"classes", WHOLE, MODEL(classes), 2, 16384, 1, .preset = 0},
-    {"input", CHOICE, MODEL(input), .choices = "signed|unit|standard|zca"}, /* as dg_input */
+    {"input", CHOICE, MODEL(input), .choices = WORDS(DG_INPUTS)},
     {"epsilon", NUMBER, MODEL(epsilon), 1e-8, 1, 0, 0.001, .must = "a number from 1e-8 up to, not including, 1"},
 };
 enum { MODEL_KEYS = sizeof model_keys / sizeof *model_keys };
@@ -55,9 +60,9 @@ static const key layer_keys[DG_KEYS] = {
     [DG_KEY_STRIDE] = {"stride", WHOLE, SECTION(layer.stride), 1, 8, 1, .preset = -1},
     [DG_KEY_PAD] = {"pad", WHOLE, SECTION(layer.pad), 0, 15, 1, .preset = -1},
     [DG_KEY_BIAS] = {"bias", CHOICE, SECTION(layer.bias), .preset = -1, .choices = "no|yes"},
-    [DG_KEY_NORM] = {"norm", CHOICE, SECTION(layer.norm), .choices = "none|batch|spectral"}, /* as dg_norm */
+    [DG_KEY_NORM] = {"norm", CHOICE, SECTION(layer.norm), .choices = WORDS(DG_NORMS)},
     [DG_KEY_ADD] = {"add", LAYER, SECTION(add), .must = "an earlier layer of this network"},
-    [DG_KEY_ACT] = {"act", CHOICE, SECTION(layer.act), .choices = "none|relu|leaky|tanh"}, /* as dg_act */
+    [DG_KEY_ACT] = {"act", CHOICE, SECTION(layer.act), .choices = WORDS(DG_ACTS)},
     [DG_KEY_SLOPE] = {"slope", NUMBER, SECTION(layer.slope), 0, 1, 0, 0.2,
                       .must = "a number from 0 up to, not including, 1"},
     [DG_KEY_P] = {"p", NUMBER, SECTION(layer.p), 0, 1, 0, 0.5, .must = "a number from 0 up to, not including, 1"},

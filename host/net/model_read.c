@@ -1,4 +1,5 @@
 #include "host/net/model.h"
+#include "host/data/sides.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,11 +14,6 @@ struct dg_model_file {
     const char *name, *text;
 };
 extern const struct dg_model_file dg_model_files[];
-
-dg_shape dg_net_input(const dg_model *m, const dg_net *n)
-{
-    return n->latent ? (dg_shape){1, 1, 1, m->latent} : (dg_shape){1, m->size, m->size, m->channels};
-}
 
 static dg_err check_text(const char *text, const char *where)
 {
@@ -58,22 +54,6 @@ const char *dg_model_builtin(int i)
     return dg_model_files[i].name;
 }
 
-/* Halvings from this side to first * first pixels, first being from 4 to 7; 0: there are none that end there. */
-static int halvings(int side, int *first)
-{
-    int n = 0;
-    for (*first = side; *first > 7 && *first % 2 == 0; n++) *first /= 2;
-    return side >= DG_SIDE_LEAST && side <= DG_SIDE_MOST && *first <= 7 ? n : 0;
-}
-
-int dg_model_side(int most)
-{
-    int first;
-    if (most > DG_SIDE_MOST) most = DG_SIDE_MOST;
-    while (most >= DG_SIDE_LEAST && !halvings(most, &first)) most--;
-    return most >= DG_SIDE_LEAST ? most : 0;
-}
-
 /* Append one layer section. */
 static void put_layer(char *out, size_t *at, const char *op, char net, int i, int filters, int kernel, int stride,
                       const char *norm, const char *act)
@@ -86,7 +66,7 @@ static void put_layer(char *out, size_t *at, const char *op, char net, int i, in
 
 dg_err dg_model_stock(char *out, const char *name, int size, int channels, int latent, int ngf, int ndf)
 {
-    int first, depth = halvings(size, &first) - 1;
+    int first, depth = dg_side_halvings(size, &first) - 1;
     if (depth < 0)
         return dg_fail(DG_USAGE,
                        "size %d: must be 4, 5, 6 or 7 times a power of two, from %d to %d; the next smaller one is %d",

@@ -65,8 +65,12 @@ dg_op *dg_add_gather(dg_job *job, dg_plan *plan, const char *name, dg_view pictu
     *a = (dg_gather_args){.N = B, .H = m->size, .W = m->size, .C = m->channels, .prepared = m->input == DG_INPUT_ZCA};
     for (int c = 0; c < m->channels; c++) {
         const double known = in->std[c], mean = known > 0 ? in->mean[c] : 0.5, std = known > 0 ? known : 0.25;
-        a->dev[c] = m->input == DG_INPUT_SIGNED ? 127.5 : m->input == DG_INPUT_UNIT ? 255 : 255 * std;
-        a->shift[c] = m->input == DG_INPUT_SIGNED ? 1 : m->input == DG_INPUT_UNIT ? 0 : mean / std;
+        switch (m->input) {
+        case DG_INPUT_SIGNED: a->dev[c] = 127.5, a->shift[c] = 1; break;
+        case DG_INPUT_UNIT: a->dev[c] = 255, a->shift[c] = 0; break;
+        case DG_INPUT_STANDARD:
+        case DG_INPUT_ZCA: a->dev[c] = 255 * std, a->shift[c] = mean / std; break;
+        }
     }
     a->record = dg_gather_record(a, job->backend->real, label.row >= 0);
     dg_bind(op, "x", pictures);

@@ -87,6 +87,20 @@ char *dg_config_text(const dg_options *o, int argc, char **argv)
     return dg_memory_close(to, &m) ? m.text : NULL;
 }
 
+char *dg_config_results(const char *text)
+{
+    char *out = malloc(strlen(text) + 1), *to = out, name[64];
+    for (const char *line = text; out && *line;) {
+        const size_t n = strcspn(line, "\n"), length = n + (line[n] != 0);
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(line, " =\n"), line);
+        const dg_option *t = dg_option_find(name);
+        if (t && t->flags & DG_OPT_RESULT) to = (char *)memcpy(to, line, length) + length;
+        line += length;
+    }
+    if (out) *to = 0;
+    return out;
+}
+
 char *dg_config_settled(const char *text, const char *key, const char *value)
 {
     char line[128];

@@ -29,6 +29,7 @@ enum {
     DG_OPT_MODEL = 32,   /* a model file may give it in its section [train] */
     DG_OPT_OUTPUT = 256, /* a path that something is written to */
     DG_OPT_FINE = 128,   /* a finer point: --help-all tells it, --help its name */
+    DG_OPT_RESULT = 512, /* it decides what is trained: stands in checkpoints */
     DG_OPT_IF_SET = 64 /* config.ini leaves it out with its preset, as before there was such an option, unless the model
                           says something of training */
 };
@@ -127,6 +128,8 @@ dg_err dg_options_model(dg_options *o, const char *name);
 dg_err dg_options_take_preset(dg_options *o);
 /* The values that the program has built in. */
 dg_err dg_options_presets(dg_options *o);
+/* What dg_options_free does, but for the operands. */
+void dg_options_free_values(dg_options *o);
 bool dg_same_place(const char *a, const char *b); /* the same text, or paths to the same file */
 
 /* config.ini: host/options/config.c reads it, host/options/config_write.c writes it. */

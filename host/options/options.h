@@ -53,7 +53,7 @@ typedef struct {
                     `export` and `import` */
     char *config;
     char *init;            /* --init CHECKPOINT: where the weights begin; NULL: drawn */
-    int epochs, batch;     /* 0: auto, which a run settles (host/options/length.h, --batch by a search) */
+    int epochs, batch;     /* 0: auto, which a run settles (host/run/length.h, --batch by a search) */
     double lr, lr_d, lr_g; /* lr_d and lr_g: 0 = lr */
     double beta1, beta2, eps;
     int optimizer; /* dg_optimizer */
@@ -175,5 +175,9 @@ void dg_options_free(dg_options *o);
 
 /* A copy of `resolved`, malloc'd, with another value of this key. NULL: out of memory. */
 char *dg_config_settled(const char *text, const char *key, const char *value);
+
+/* The lines of `resolved` whose options decide what is trained (DG_OPT_RESULT), malloc'd: not where, how often and how
+ * fast, so that the same training gives the same bytes. NULL: out of memory. */
+char *dg_config_results(const char *text);
 
 #endif

@@ -1,8 +1,8 @@
 /* Values that follow from others: where a run goes, which one is resumed, what a command's defaults are. */
 #include "core/plan/fusions.h"
-#include "host/measure/sweep_range.h"
+#include "host/options/sweep_range.h"
 #include "host/options/option_table.h"
-#include "host/net/open.h"
+#include "host/infer/open.h"
 #include "core/base/shell.h"
 
 #include <dirent.h>

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "host/files/checkpoint.h"
+#include "host/checkpoint/checkpoint.h"
 #include "host/options/option_table.h"
 
 enum { PATH_SIZE = 4096 };

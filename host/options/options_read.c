@@ -105,23 +105,6 @@ static dg_err scan(int argc, char **argv, dg_command c, scanned *s)
     return DG_OK;
 }
 
-const char *dg_option_preset(const dg_option *t, dg_command command)
-{
-    const bool follows = command == DG_CMD_IMPORT || command == DG_CMD_EVAL;
-    return follows && t == dg_option_find("model") ? NULL : t->preset;
-}
-
-dg_err dg_options_presets(dg_options *o)
-{
-    for (const dg_option *t = dg_option_table; t->name; t++) {
-        const char *preset = dg_option_preset(t, o->command);
-        if (!preset) continue;
-        dg_err e = dg_option_set(o, t, preset, t->name);
-        if (e) return e;
-    }
-    return DG_OK;
-}
-
 static dg_err set_from_environment(dg_options *o)
 {
     for (const dg_option *t = dg_option_table; t->name; t++) {
@@ -220,20 +203,6 @@ static dg_err check_operands(const dg_options *o, const scanned *s)
     return DG_OK;
 }
 
-static void free_values(dg_options *o)
-{
-    for (const dg_option *t = dg_option_table; t->name; t++)
-        if (t->kind == DG_OPT_TEXT) {
-            char **text = (char **)(void *)((char *)o + t->offset);
-            free(*text);
-            *text = NULL;
-        }
-    free(o->resume_from);
-    free(o->resolved);
-    free(o->changed);
-    o->resume_from = o->resolved = o->changed = NULL;
-}
-
 /* The resumed run's values into o, and once more, alone, into run. */
 static dg_err read_run_config(const char *path, dg_options *o, dg_options *run)
 {
@@ -295,7 +264,7 @@ static dg_err set_from_model(dg_options *o, const scanned *s, const char *config
     dg_err e = dg_options_presets(&named);
     if (!e) e = set_given(&named, s, config);
     if (!e) e = dg_options_model(o, operand && o->operands ? o->operand[0] : named.model);
-    free_values(&named);
+    dg_options_free_values(&named);
     return e;
 }
 
@@ -333,8 +302,8 @@ static dg_err set_all(dg_options *o, const scanned *s)
         o->resume_from = probe.resume_from;
         probe.out = probe.resume_from = NULL;
     }
-    free_values(&probe);
-    free_values(&run);
+    dg_options_free_values(&probe);
+    dg_options_free_values(&run);
     return e;
 }
 
@@ -437,12 +406,4 @@ dg_err dg_options_parse(int argc, char **argv, dg_options *o, bool *done)
     if (!e && o->command == DG_CMD_TRAIN && !(o->resolved = dg_config_text(o, argc, argv)))
         e = dg_fail(DG_DEVICE, "out of memory");
     return e;
-}
-
-void dg_options_free(dg_options *o)
-{
-    free_values(o);
-    for (int i = 0; i < o->operands; i++) free(o->operand[i]);
-    free(o->operand);
-    *o = (dg_options){0};
 }

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
-#include "host/run/log_text.h"
+#include "host/rundir/log_text.h"
 
 enum { DG_PLOT_CURVES = 7, DG_PLOT_POINTS = 400, DG_PLOT_BINS = 300 };
 

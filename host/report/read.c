@@ -10,9 +10,10 @@
 #include "host/doctor/diversity.h"
 #include "host/figure/pictures.h"
 #include "host/files/json.h"
-#include "host/options/length.h"
 #include "host/options/option_table.h"
 #include "host/report/report.h"
+#include "host/run/length.h"
+#include "host/run/log_curves.h"
 
 enum { CONFIG_LIMIT = 1 << 20 };
 

@@ -7,7 +7,7 @@
 #include "host/doctor/doctor.h"
 #include "host/options/options.h"
 #include "host/report/grids.h"
-#include "host/run/log_text.h"
+#include "host/rundir/log_text.h"
 
 /* What is said of the training: what happened from which epoch to which, and what to try. */
 typedef struct {

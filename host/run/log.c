@@ -216,7 +216,7 @@ static dg_err add_event(dg_log *l, const dg_log_row *row)
     int n = 0;
     for (int i = 0; i < DG_LOGGED && row->judged; i++) {
         if (isnan(row->measure[i])) continue;
-        tag[n] = dg_measure_logged(i)->name;
+        tag[n] = dg_logged[i].name;
         value[n++] = row->measure[i];
     }
     for (int i = 0; i < l->recipe->metrics; i++) {

@@ -3,8 +3,8 @@
 #define DG_LOG_H
 
 #include "host/image/image.h"
-#include "host/run/log_text.h"
-#include "host/run/rundir.h"
+#include "host/rundir/log_text.h"
+#include "host/rundir/rundir.h"
 
 typedef struct dg_log dg_log;
 /* The columns are the metrics of the recipe. resume_step: drop rows of later steps that a killed run wrote; 0 starts

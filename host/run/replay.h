@@ -2,7 +2,7 @@
 #ifndef DG_REPLAY_H
 #define DG_REPLAY_H
 
-#include "host/net/oracle.h"
+#include "host/infer/oracle.h"
 
 typedef struct {
     /* Called for each quantity: its largest difference from the recorded one, the largest value as 1; NaN where either

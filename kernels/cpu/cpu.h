@@ -15,6 +15,8 @@
 #define DG_PASTE(a, b, c) DG_PASTE_(a, b, c)
 #define DG_CPU(name) DG_PASTE(name, DG_ISA, DG_FP)
 
+#define INLINE static inline __attribute__((always_inline))
+
 #ifdef DG_FP
 #if DG_FP == 64
 typedef double real;

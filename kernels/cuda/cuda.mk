@@ -1,4 +1,4 @@
-# The CUDA part of the build, included by the Makefile after what scripts/detect found.
+# The CUDA part of the build, included by the Makefile after what scripts/build/detect found.
 #
 #   NVCC=...       the compiler; NVCC= (empty) builds without CUDA. Found on the PATH or below /usr/local.
 #   CUDA_ARCH=...  auto: the GPUs of this machine, or a short list when there is none; one: the same, but one of
@@ -6,9 +6,9 @@
 #                  75,80,90. Newer GPUs get the last one's PTX.
 #   NVFLAGS=...    options for nvcc, such as -ccbin g++-11
 #
-# scripts/detect-cuda turns them into NVCC, CUDA_LIST, CUDA_PTX, CUDA_LIBS and CUDA_WORD, or says in CUDA_WHY why there
-# is nothing to build with; then kernels/cuda/no_cuda.c says so in the place of the backend. The CUDA runtime is linked
-# statically and cuBLAS is loaded when it is wanted: the program starts on machines without a driver.
+# scripts/build/detect-cuda turns them into NVCC, CUDA_LIST, CUDA_PTX, CUDA_LIBS and CUDA_WORD, or says in CUDA_WHY why
+# there is nothing to build with; then kernels/cuda/no_cuda.c says so instead of the backend. The CUDA runtime is linked
+# statically and cuBLAS is loaded when it is required: the program starts on machines without a driver.
 #
 # The backend is an archive of its own, because the simulator puts another one in its place.
 CUDA_ARCH  ?= auto
@@ -35,9 +35,9 @@ FOUND := $(FOUND); $(CUDA_WORD)
 CUDA_ASKED := $(NVCC_ASKED) | $(CUDA_ARCH) | $(NVFLAGS) | $(CC) | $(CUDA_WHY_NOT) | $(wildcard /dev/nvidia[0-9]*)
 $(BUILD)/cuda-asked: FORCE
 	$(call update,$(call quoted,$(CUDA_ASKED)))
-$(BUILD)/cuda-found.mk: scripts/detect-cuda $(BUILD)/cuda-asked
+$(BUILD)/cuda-found.mk: scripts/build/detect-cuda $(BUILD)/cuda-asked
 	$(Q)NVCC='$(NVCC_ASKED)' CUDA_ARCH='$(CUDA_ARCH)' NVFLAGS='$(NVFLAGS)' CC='$(CC)' WHY_NOT='$(CUDA_WHY_NOT)' \
-	    sh scripts/detect-cuda > $@.tmp
+	    sh scripts/build/detect-cuda > $@.tmp
 	@mv $@.tmp $@
 
 ifneq ($(CUDA_PTX),)

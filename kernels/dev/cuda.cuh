@@ -78,10 +78,4 @@ static __device__ __forceinline__ double dg_sum_of_warp(double v)
     return v;
 }
 
-/* relu, leaky and none are one function: z above 0, factor * z at and below (NaN stays NaN). */
-template <class real> static inline real dg_below_zero(dg_act act, double slope)
-{
-    return act == DG_ACT_RELU ? (real)0 : act == DG_ACT_LEAKY ? (real)slope : (real)1;
-}
-
 #endif

@@ -155,15 +155,25 @@ struct dg_four {
 
 /* ---- Epilogues ---- */
 
-/* One result that needs no sums. y: of act_dx. */
+/* One result that needs no sums. y: of act_dx. An activation that is not `fused` (core/plan/act.h) never comes here. */
 static __device__ __forceinline__ float dg_epilogue_act(const dg_epilogue &s, float v)
 {
-    if (s.act == DG_ACT_TANH) return tanhf(v);
+    switch (s.act) {
+    case DG_ACT_TANH: return tanhf(v);
+    case DG_ACT_NONE:
+    case DG_ACT_RELU:
+    case DG_ACT_LEAKY: break;
+    }
     return v > 0 || s.act == DG_ACT_NONE ? v : s.act == DG_ACT_RELU ? (v != v ? v : 0) : s.slope * v;
 }
 static __device__ __forceinline__ float dg_epilogue_act_dx(const dg_epilogue &s, float v, float y)
 {
-    if (s.act == DG_ACT_TANH) return v * (1 - y * y);
+    switch (s.act) {
+    case DG_ACT_TANH: return v * (1 - y * y);
+    case DG_ACT_NONE:
+    case DG_ACT_RELU:
+    case DG_ACT_LEAKY: break;
+    }
     return y > 0 || s.act == DG_ACT_NONE ? v : s.act == DG_ACT_RELU ? 0 : s.slope * v;
 }
 

@@ -4,10 +4,7 @@
 #include "core/plan/optimizer.h"
 #include "core/plan/precision.h"
 
-static float below_zero(const dg_norm_act_args *a)
-{
-    return a->act == DG_ACT_RELU ? 0 : a->act == DG_ACT_LEAKY ? (float)a->slope : 1;
-}
+static float factor_of(const dg_norm_act_args *a) { return (float)dg_act_factor(a->act, a->slope); }
 
 static bool is_rounded(const dg_plan *p, const dg_op *op, const char *name)
 {
@@ -37,7 +34,7 @@ static dg_prologue prologue_of(const dg_plan *p, const dg_op *op, const char *na
                          .gamma = a->gamma,
                          .beta = a->beta,
                          .totals = backward ? a->scratch : NULL,
-                         .factor = below_zero(a),
+                         .factor = factor_of(a),
                          .groups = a->groups,
                          .rounded = is_rounded(p, from, "x")};
 }
@@ -60,7 +57,7 @@ static dg_epilogue epilogue_of(const dg_op *op)
         const dg_norm_act_args *a = &op->u.norm_act;
         s.kind = DG_EPILOGUE_NORM_DX;
         s.groups = a->groups;
-        s.factor = below_zero(a);
+        s.factor = factor_of(a);
         s.pre = a->x, s.mean = a->mean, s.rstd = a->rstd, s.gamma = a->gamma, s.beta = a->beta;
         s.dgamma = a->dgamma, s.dbeta = a->dbeta, s.totals = a->scratch;
     }
@@ -199,8 +196,8 @@ dg_fused_head dg_fused_head_of(const dg_plan *p, const dg_launch *l)
                        .out = last_epilogue(p, l)};
     for (int i = l->first; i < l->first + l->count; i++) {
         if (p->op[i].kind == DG_OP_conv_dx) h.g = p->op[i].u.conv.x;
-        if (p->op[i].kind != DG_OP_bce) continue;
-        const dg_bce_args *b = &p->op[i].u.bce;
+        if (p->op[i].kind != DG_OP_gan_loss) continue;
+        const dg_gan_loss_args *b = &p->op[i].u.gan_loss;
         if (!h.losses) {
             h.dlogit = b->dlogit;
             h.ring = b->ring;

@@ -50,7 +50,12 @@ static int row_of(const dg_op *op, const char *name)
 
 static const char *result(const dg_op *op) { return op->kind == DG_OP_conv_fwd ? "y" : "x"; }
 
-static bool is_loss(const pass *f, int i) { return f->p->op[i].kind == DG_OP_bce; }
+/* A loss that the head computes, too: cross entropy. */
+static bool is_loss(const pass *f, int i)
+{
+    const dg_op *op = &f->p->op[i];
+    return op->kind == DG_OP_gan_loss && op->u.gan_loss.form == DG_GAN_CROSS;
+}
 
 /* At first every op is a launch of its own. */
 static void alone(pass *f, int i)
@@ -87,8 +92,8 @@ static bool is_epilogue(const pass *f, int i, int next)
     const int row = row_of(conv, result(conv));
     switch (op->kind) {
     case DG_OP_norm_stats: return row_of(op, "x") == row;
-    case DG_OP_act: return row_of(op, "x") == row && row_of(op, "y") == row;
-    case DG_OP_act_dx:
+    case DG_OP_act: return dg_acts[op->u.act.act].fused && row_of(op, "x") == row && row_of(op, "y") == row;
+    case DG_OP_act_dx: return dg_acts[op->u.act.act].fused && row_of(op, "dy") == row && row_of(op, "dx") == row;
     case DG_OP_norm_act_dx: return row_of(op, "dy") == row && row_of(op, "dx") == row;
     default: return false;
     }
@@ -120,7 +125,7 @@ static bool take_head(pass *f, int i)
     const dg_conv_args flat = dg_conv_flat(&op->u.conv);
     int last = i + 1, losses = 0;
     if (op->kind != DG_OP_conv_fwd || flat.Co != 1 || flat.Ho != 1 || flat.Wo != 1) return false;
-    for (; last < p->ops && p->op[last].kind == DG_OP_bce && reads(f, last, "logit", i); last++) losses++;
+    for (; last < p->ops && is_loss(f, last) && reads(f, last, "logit", i); last++) losses++;
     while (last < p->ops && (p->op[last].kind == DG_OP_conv_dw || p->op[last].kind == DG_OP_spectral_dw)) last++;
     if (losses < 1 || losses > 2 || last >= p->ops || p->op[last].kind != DG_OP_conv_dx) return false;
     if (!reads(f, last, "y", i + losses) || row_of(&p->op[last], "w") != row_of(op, "w")) return false;

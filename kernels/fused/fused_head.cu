@@ -8,7 +8,7 @@
  *
  * Tile: an image a block. Shared memory: 8 KB. Registers: 128. Bound by: latency; it moves 12 bytes a value, 8 of
  * rounded ones. */
-#include "kernels/ops/bce/bce.cuh"
+#include "kernels/ops/gan_loss/cross_entropy.cuh"
 #include "kernels/fused/fuse.cuh"
 
 static constexpr int THREADS = 256, WARPS = THREADS / 32, KEPT = 8;
@@ -141,7 +141,7 @@ static __global__ void __launch_bounds__(THREADS, 2)
     }
     sum = sum_of_block(sum);
     if (threadIdx.x == 0) {
-        const dg_bce_term term = dg_bce_of((double)sum, h.target[image >= each]);
+        const dg_loss_term term = dg_cross_entropy_of((double)sum, h.target[image >= each]);
         h.logit[image] = sum;
         h.dlogit[image] = slope = (float)dg_quotient(term.slope, (double)each);
         ((head_term *)h.scratch)[image] = {term.loss, term.prob};

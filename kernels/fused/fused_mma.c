@@ -47,7 +47,7 @@ const char *dg_fused_mma_refuses(dg_op_kind kind, const dg_fused_conv *f, const 
     if (f->gather.N || f->noise.n) return "mma reads what is there: neither pictures nor noise";
     if (from < 1 || to < 1 || N % from || N % to) return "groups must be equal parts of the batch";
     if (from > 1 && to > 1 && from != to) return "prologue and epilogue must have the same groups";
-    if (f->out.kind == DG_EPILOGUE_ACT || (f->out.kind == DG_EPILOGUE_ACT_DX && f->out.act == DG_ACT_TANH))
+    if (f->out.kind == DG_EPILOGUE_ACT || (f->out.kind == DG_EPILOGUE_ACT_DX && !dg_act_is_linear(f->out.act)))
         return "mma has no such activation behind it";
     if (dg_fused_refuses_math(tune->math, gpu)) return dg_fused_refuses_math(tune->math, gpu);
     const dg_fused_mma_grid g = dg_fused_mma_grid_of(kind, f, tune);

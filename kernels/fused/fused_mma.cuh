@@ -313,7 +313,7 @@ static void dg_fused_launch(dg_op_kind kind, const dg_fused_conv *f, const dg_tu
     if (f->in.kind != DG_PROLOGUE_NORM_DX) k.in.pre = f->in.x;
     k.out = f->out;
     if (f->out.kind == DG_EPILOGUE_ACT_DX) { /* the same without a norm */
-        k.out.factor = dg_below_zero<float>(f->out.act, (double)f->out.slope);
+        k.out.factor = (float)dg_act_factor(f->out.act, (double)f->out.slope);
         k.out.pre = f->out.y;
     }
     k.rounded = f->rounded;

@@ -216,11 +216,11 @@ template <class fwd> static __device__ __forceinline__ void dg_thin_fwd_block(co
                 v = dg_epilogue_act_dx(f.out, v, old.v[e]);
             }
         });
-    } else if (acts && (f.out.act == DG_ACT_TANH || f.out.act == DG_ACT_RELU)) {
-        map([&](float v) { return dg_epilogue_act(f.out, v); });
     } else if (acts && f.out.act == DG_ACT_LEAKY) {
         const float slope = f.out.slope; /* 0 to 1: the larger one is meant */
         map([&](float v) { return fmaxf(v, slope * v); });
+    } else if (acts && f.out.act != DG_ACT_NONE) {
+        map([&](float v) { return dg_epilogue_act(f.out, v); });
     }
     auto packed = [&](int p, int h) {
         return four{{sums.at(p, h), sums.at(p, h + 1), sums.at(p, h + 2), sums.at(p, h + 3)}};

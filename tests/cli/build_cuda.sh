@@ -1,6 +1,6 @@
 #!/bin/sh
-# The build with and without nvcc: what scripts/detect-cuda makes of each kind of it, by a stub in its place, and that
-# `make NVCC=` gives a program that says what it lacks and does the rest.
+# The build with and without nvcc: what scripts/build/detect-cuda makes of each kind of it, by a stub in its place, and
+# that `make NVCC=` gives a program that says what it lacks and does the rest.
 . "$(dirname "$0")/kit"
 fake=$dir/fake
 mkdir "$fake"
@@ -31,14 +31,14 @@ usual()
 }
 usual
 
-# finds CODE ARCH LINE...: what scripts/detect-cuda ends with and prints; a LINE that begins with ! is not there.
+# finds CODE ARCH LINE...: what scripts/build/detect-cuda ends with and prints; a LINE that begins with ! is not there.
 # Afterwards all is as usual again.
 finds()
 {
     want=$1 arch=$2
     shift 2
     ran="detect-cuda for $arch"
-    CUDA_ARCH=$arch PATH="$fake:$PATH" sh "$root/scripts/detect-cuda" > "$dir/.out" 2> "$dir/.err"
+    CUDA_ARCH=$arch PATH="$fake:$PATH" sh "$root/scripts/build/detect-cuda" > "$dir/.out" 2> "$dir/.err"
     code=$?
     [ $code -eq "$want" ]
     fact $? "'$ran' exited $code, not $want: $(cat "$dir/.err")"

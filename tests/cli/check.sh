@@ -26,11 +26,11 @@ grep -Eq 'D[.]4[.]conv[.]dw +conv_dw +gemm' .out
 fact $? 'D.4.conv.dw should be gemm'
 
 # other losses, averages and augmentation, which a model asks for: in the full step and in the short one
-for loss in lsgan hinge ralsgan; do
+for loss in $(losses); do
     cat "$root/tests/tiny.cfg" > own.cfg
-    printf '[train]\nloss = %s\nema = 0.9\naugment = color,translation,cutout\n' $loss >> own.cfg
+    printf '[train]\nloss = %s\nema = 0.9\naugment = color,translation,cutout\n' "$loss" >> own.cfg
     exits 0 check own.cfg --device cpu --batch 3
-    for row in D.loss.real:gan_loss D.loss.fake:gan_loss D.loss.g:gan_loss D.x.augment:augment \
+    for row in "D.$loss.real:gan_loss" "D.$loss.fake:gan_loss" "D.$loss.g:gan_loss" D.x.augment:augment \
         D.x.augment.dx:augment_dx G.ema:ema; do
         [ "$(awk -v row="$row" '$2 ":" $3 == row { n++ } END { print n + 0 }' .out)" -eq 2 ]
         fact $? "$loss: $row should be there twice"

@@ -1,14 +1,14 @@
 #!/bin/sh
 # What the build makes of the compiler: one sentence where it is older than those that were tried, and one thread where
-# it has no OpenMP. scripts/compilers builds all of it with the oldest ones.
+# it has no OpenMP. scripts/build/compilers builds all of it with the oldest ones.
 . "$(dirname "$0")/kit"
 cc=${CC:-cc}
 
-# finds COMPILER: what scripts/detect says with it
+# finds COMPILER: what scripts/build/detect says with it
 finds()
 {
     ran="detect with $1"
-    CC=$1 sh "$root/scripts/detect" > "$dir/.out" 2> "$dir/.err"
+    CC=$1 sh "$root/scripts/build/detect" > "$dir/.out" 2> "$dir/.err"
     fact $? "'$ran' failed: $(cat "$dir/.err")"
 }
 if ! command -v make > /dev/null || ! echo 'int main(void) { return 0; }' | $cc -x c -o "$dir/none" - 2> /dev/null; then
@@ -26,11 +26,11 @@ fi
 fact $? "'$ran' should say one sentence; it said: $(cat "$dir/.err")"
 prints 'FOUND := '
 
-# README.md states what is tried
-eval "$(grep '^oldest_gcc=' "$root/scripts/detect")"
-# shellcheck disable=SC2154 # set by the line of scripts/detect
-grep -q "gcc $oldest_gcc or clang $oldest_clang or newer" "$root/README.md"
-fact $? "README.md should name gcc $oldest_gcc and clang $oldest_clang as the oldest"
+# docs/install.md states the oldest compilers that are tested
+eval "$(grep '^oldest_gcc=' "$root/scripts/build/detect")"
+# shellcheck disable=SC2154 # set by the line of scripts/build/detect
+grep -q "gcc $oldest_gcc or clang $oldest_clang or newer" "$root/docs/install.md"
+fact $? "docs/install.md should name gcc $oldest_gcc and clang $oldest_clang as the oldest"
 
 # a compiler that does not know -fopenmp: nothing asks for OpenMP's library
 cat > "$dir/plain-cc" << END

@@ -15,7 +15,7 @@ early()
         for line; do printf '\t%s;\n' "$line"; done
         echo '}'
     } > "$dir/early.ptx"
-    got=$(awk -v file=F -f "$root/scripts/early-reads.awk" "$dir/early.ptx")
+    got=$(awk -v file=F -f "$root/scripts/gpu/early-reads.awk" "$dir/early.ptx")
     [ "$got" = "${want:+    F: _Z6kernelPf $want}" ]
     fact $? "of '$*' it says '$got'"
 }
@@ -45,10 +45,10 @@ log '_Z3onePf:128 registers, used 1 barriers, 40000 bytes smem' '_Z3twov:40 regi
 log '_Z3onePf:64 registers, used 1 barriers, 40000 bytes smem' > "$dir/b.log"
 rows() # rows ARCH LOG
 {
-    awk -v part=read -v file=kernels/a.cu -v arch="$1" -f "$root/scripts/kernel-table.awk" "$dir/a.ptx" "$dir/$2"
+    awk -v part=read -v file=kernels/a.cu -v arch="$1" -f "$root/scripts/gpu/kernel-table.awk" "$dir/a.ptx" "$dir/$2"
 }
 { rows 90 a.log; rows 80 b.log; } | LC_ALL=C sort -k 2,2 -k 1,1 |
-    awk -F '\t' -v part=print -v archs='80 90' -f "$root/scripts/kernel-table.awk" > "$dir/.out"
+    awk -F '\t' -v part=print -v archs='80 90' -f "$root/scripts/gpu/kernel-table.awk" > "$dir/.out"
 ran='kernel-table.awk'
 prints '# kernels/a.cu'
 prints '  256     64  40000    4    128  40000    2  _Z3onePf'

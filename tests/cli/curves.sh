@@ -2,7 +2,7 @@
 # dcgan curves: several runs in one picture.
 . "$(dirname "$0")/kit"
 
-log() # log FILE STEPS LOSS: as scripts/bench-numpy.py writes it, without the mean outputs of D
+log() # log FILE STEPS LOSS: as tools/bench/bench_numpy.py writes it, without the mean outputs of D
 {
     echo 'epoch,step,loss_d,loss_d_real,loss_d_fake,loss_g,d_x,d_gz1,d_gz2,img_s,seconds' > "$1"
     awk -v n="$2" -v loss="$3" 'BEGIN { for (i = 1; i <= n; i++)

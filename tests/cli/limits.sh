@@ -12,13 +12,23 @@ outcome() # outcome CODE LIMIT WORDS
     fact $? "with $2 bytes the run exited $1: $(tail -n 2 "$dir/said")"
     rm -rf "$dir/run"
 }
-for kb in 24000 60000 90000 250000; do
+# Addresses that the program needs to start, in KB; a CUDA build is larger, and sanitizers need terabytes.
+empty=''
+for kb in $(seq 12000 4000 200000); do
     # shellcheck disable=SC3045 # dash and bash have it
-    (ulimit -v $kb && exec "$program" "$@" --out "$dir/run" > "$dir/said" 2>&1)
-    outcome $? "${kb}000" 'ulimit -v'
-done
-[ $ok -ge 1 ] && [ $refused -ge 1 ]
-fact $? "ulimit -v: $ok runs and $refused messages"
+    if (ulimit -v "$kb" && exec "$program" --version) > "$dir/said" 2>&1; then empty=$kb && break; fi
+done 2> /dev/null # where the shell reports programs that did not start
+if [ -n "$empty" ]; then
+    for more in 0 4000 36000 66000 250000; do
+        # shellcheck disable=SC3045
+        (ulimit -v $((empty + more)) && exec "$program" "$@" --out "$dir/run" > "$dir/said" 2>&1)
+        outcome $? $((empty + more))000 'ulimit -v'
+    done
+    [ $ok -ge 1 ] && [ $refused -ge 1 ]
+    fact $? "ulimit -v: $ok runs and $refused messages"
+else
+    skip 'ulimit -v: this build does not start with 200 MB of addresses'
+fi
 
 mount=$(sed -n 's/.* - cgroup .*[ ,]memory.*/&/p' /proc/self/mountinfo 2> /dev/null | cut -d' ' -f5 | head -n 1)
 own=$mount$(sed -n 's/^[0-9]*:memory://p' /proc/self/cgroup 2> /dev/null)/dcgan-test-$$

@@ -64,7 +64,7 @@ onnx spectral normal.onnx normal.safetensors
 exits 0 export run --onnx --out g.onnx
 cp run/checkpoint.safetensors kept.onnx
 exits 2 export run --onnx --out kept.onnx
-says 'is not an ONNX file'
+says 'not an ONNX file'
 same kept.onnx run/checkpoint.safetensors
 exits 2 export run --out g.onnx
 exits 4 export run --onnx --out no/such/folder.onnx
@@ -134,5 +134,15 @@ EOF
     exits 0 export "eyes-$input" --onnx --out "$input.onnx"
     "$program" classify "eyes-$input" shapes --json --top 4 > answers.json
     onnx classes "$input.onnx" answers.json
+done
+
+# every activation
+for act in $(acts); do
+    printf '[model]\nname = one\nsize = 16\nclasses = 4\n[C.1]\nfilters = 6\nkernel = 3\nact = %s\n[C.2]\nop = dense\nfilters = 4\n' \
+        "$act" > act.cfg
+    exits 0 --data shapes --model act.cfg --test 0.2 --batch 8 --epochs 2 --out "act-$act" -q || cat .err
+    exits 0 export "act-$act" --onnx --out "$act.onnx"
+    "$program" classify "act-$act" shapes --json --top 4 > answers.json
+    onnx classes "$act.onnx" answers.json
 done
 finish

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Recorded runs of PyTorch, 100 steps each in fp64, of a small classifier for each mechanism. Written by
-#     scripts/make_oracle.py --images DIR --model tests/oracles/X.cfg --batch 6 --count 20 --steps 100 --small
+#     tools/pytorch/make_oracle.py --images DIR --model tests/oracles/X.cfg --batch 6 --count 20 --steps 100 --small
 # from pictures of `dcgan data --synthesize DIR --classes 4 --count 800 --size 20`; adam-pool with --ties.
 . "$(dirname "$0")/kit"
 for f in tests/oracles/*.safetensors; do
@@ -10,6 +10,15 @@ for f in tests/oracles/*.safetensors; do
 done
 [ "$(find tests/oracles -name '*.safetensors' | wc -l)" -eq "$(find tests/oracles -name '*.cfg' | wc -l)" ]
 fact $? 'each model of tests/oracles should have its oracle'
+# a loss that PyTorch has not computed has been compared with nothing
+for loss in $(losses); do
+    grep -q "^    '$loss': {" tools/pytorch/make_oracle.py
+    fact $? "--loss $loss: LOSSES of tools/pytorch/make_oracle.py has no row"
+done
+for act in $(acts); do
+    grep -q "'$act': " tools/pytorch/torch_model.py
+    fact $? "act = $act: tools/pytorch/torch_model.py has no such activation"
+done
 # what PyTorch did is in the file, not the program's own defaults
 sed 's/"decay": *"0.001"/"decay":"0.002"/' tests/oracles/sgd-overlap.safetensors > "$dir/other.safetensors"
 exits 1 replay "$dir/other.safetensors" --precision fp64 --tol 1e-9

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What `make soak` says at its end: the counts of its parts, and README's table, which has what they noted and no more.
+# What `make soak` says at its end: the counts of its parts, and the table of docs/testing.md from what they noted.
 . "$(dirname "$0")/kit"
 SOAK=$dir/soak.txt
 export SOAK
@@ -7,10 +7,10 @@ part() # part CODE NAME COMMAND...: it ends with this code
 {
     want=$1
     shift
-    sh "$root/scripts/soak-part" "$@" > "$dir/said" 2>&1
+    sh "$root/scripts/soak/part" "$@" > "$dir/said" 2>&1
     code=$?
     [ $code -eq "$want" ]
-    fact $? "soak-part $*: exit code $code, not $want"
+    fact $? "scripts/soak/part $*: exit code $code, not $want"
 }
 noted() { grep -qE "^$1 [0-9]+\$" "$SOAK"; fact $? "there is no line '$1' in: $(cat "$SOAK")"; }
 
@@ -29,21 +29,21 @@ part 1 --sum
 tail -n 1 "$dir/said" | grep -qx 'soak: 12 kills, 5 tests, .*, 77000 fuzz passed, 3 failed, 4 skipped'
 fact $? "the last line is $(tail -n 1 "$dir/said")"
 
-printf 'before\n<!-- soak -->\nold\n<!-- /soak -->\nbehind\n' > "$dir/README.md"
-table() { sh "$root/scripts/soak-table" "$dir/README.md" > "$dir/said" 2>&1; }
-row() { grep -qE "$1" "$dir/README.md"; fact $? "no row $1 in: $(cat "$dir/README.md")"; }
+printf 'before\n<!-- soak -->\nold\n<!-- /soak -->\nafter\n' > "$dir/testing.md"
+table() { sh "$root/scripts/soak/table" "$dir/testing.md" > "$dir/said" 2>&1; }
+row() { grep -qE "$1" "$dir/testing.md"; fact $? "no row $1 in: $(cat "$dir/testing.md")"; }
 table
-fact $? "soak-table: $(cat "$dir/said")"
-row '^\| A run that is killed .*\| 12 \| none failed, 3 skipped \|$'
+fact $? "soak/table: $(cat "$dir/said")"
+row '^\| A run killed .*\| 12 \| none failed, 3 skipped \|$'
 row '\| 5 \| \*\*2 failed\*\* \|$'
 row 'Valgrind \| 0 \| skipped \|$'
 row 'fail, one by one \| +\| not run \|$'
 row 'make fuzz. \| 77000 \| none failed \|$'
-cp "$dir/README.md" "$dir/once"
+cp "$dir/testing.md" "$dir/once"
 table
-cmp -s "$dir/README.md" "$dir/once" && [ "$(grep -cxE 'old|before|behind' "$dir/once")" -eq 2 ]
-fact $? "written again it is not the same: $(cat "$dir/README.md")"
-echo 'no marks' > "$dir/README.md"
+cmp -s "$dir/testing.md" "$dir/once" && [ "$(grep -cxE 'old|before|after' "$dir/once")" -eq 2 ]
+fact $? "written again it is not the same: $(cat "$dir/testing.md")"
+echo 'no marks' > "$dir/testing.md"
 table
 fact $((! $?)) 'a table without marks was written somewhere'
 

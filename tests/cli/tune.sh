@@ -13,11 +13,11 @@ says 'one model at a time'
 exits 2 tune --seconds -1
 exits 2 tune no-such-model
 
-printf '; one\n[sm_90]\nbce n=64 : direct block=64 ; 3.00 us\nnoise n=64 : direct ; 1.00 us\n' > "$dir/a.tune"
-printf '; two\n[sm_90]\nbce n=64 : direct block=96 ; 2.00 us\n' > "$dir/b.tune"
+printf '; one\n[sm_90]\ngan_loss n=64 : direct block=64 ; 3.00 us\nnoise n=64 : direct ; 1.00 us\n' > "$dir/a.tune"
+printf '; two\n[sm_90]\ngan_loss n=64 : direct block=96 ; 2.00 us\n' > "$dir/b.tune"
 exits 0 tune --merge "$dir/a.tune" "$dir/b.tune"
 silent
-printf '; one\n; two\n[sm_90]\nbce n=64 : direct block=96 ; 2.00 us\nnoise n=64 : direct ; 1.00 us\n' > "$dir/want"
+printf '; one\n; two\n[sm_90]\ngan_loss n=64 : direct block=96 ; 2.00 us\nnoise n=64 : direct ; 1.00 us\n' > "$dir/want"
 same "$dir/want" "$dir/.out"
 exits 0 tune --merge "$dir/a.tune" "$dir/b.tune" --out "$dir/c.tune"
 { echo '; dcgan tune --merge' && cat "$dir/want"; } > "$dir/marked"
@@ -37,7 +37,7 @@ exits 2 tune --merge "$dir/a.tune"
 says 'which files?'
 exits 4 tune --merge "$dir/a.tune" "$dir/none.tune"
 says none.tune
-printf 'bce n=64 : unheard-of\n' > "$dir/d.tune"
+printf 'gan_loss n=64 : unheard-of\n' > "$dir/d.tune"
 exits 2 tune --merge "$dir/a.tune" "$dir/d.tune" --out "$dir/e.tune"
 says "$dir/d.tune:1: "
 lacks "$dir/e.tune"

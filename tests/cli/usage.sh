@@ -25,7 +25,7 @@ silent
 [ "$(awk 'length > 80' "$dir/.out" | wc -l)" -eq 0 ]
 fact $? '--help has lines of more than 80 columns'
 cp "$dir/.out" "$dir/help"
-# the table of exit codes: in the help, the manual, README and err.h; signals as the program catches them
+# the table of exit codes: in the help, the manual, docs/reference.md and err.h; signals as the program catches them
 row='s/^ *\([0-9][0-9, ]*[0-9]\)  .*/\1/p; s/^ *\([0-9]\)  .*/\1/p'
 sed -n '/^Exit codes:/,$ p' "$dir/help" | sed -n "$row" > "$dir/codes"
 codes() # codes WHERE, a code or several in a line of standard input
@@ -33,7 +33,7 @@ codes() # codes WHERE, a code or several in a line of standard input
     diff "$dir/codes" - > "$dir/differ"
     fact $? "$1 has other exit codes than --help: $(cat "$dir/differ")"
 }
-sed -n '/^## Exit codes/,/^## W/ s/^| \([0-9][0-9, ]*\) |.*/\1/p' "$root/README.md" | codes README
+sed -n '/^## Exit codes/,/^## O/ s/^| \([0-9][0-9, ]*\) |.*/\1/p' "$root/docs/reference.md" | codes docs/reference.md
 "$program" --help-man | sed -n '/^.SH EXIT STATUS/,/^.SH [^E]/ s/^[0-9][0-9, ]*$/&/p' | codes 'the manual'
 tr -d ' ' < "$dir/codes" | tr , '\n' | sort -n > "$dir/each" && mv "$dir/each" "$dir/codes"
 {

@@ -66,7 +66,7 @@ if command -v python3 > /dev/null; then
         values "$dir/run-$t/checkpoint.safetensors" > "$dir/values-$t"
         same "$dir/values" "$dir/values-$t"
     done
-    train "$dir/windows" --device-memory 0.6
+    train "$dir/windows" --device-memory 0.8
     says 'pass through two windows'
     values "$dir/windows/checkpoint.safetensors" > "$dir/values-windows"
     same "$dir/values" "$dir/values-windows"

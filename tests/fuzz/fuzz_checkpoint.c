@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "core/plan/precision.h"
-#include "host/files/checkpoint.h"
+#include "host/checkpoint/checkpoint.h"
 
 enum { ROWS = 3, BATCH = 2, MOST_BYTES = 32 << 20 };
 

@@ -1,5 +1,6 @@
 /* libFuzzer: curves of any log: the picture of a run, and that of `dcgan curves` over several. */
 #include "fuzz.h"
+#include "host/run/log_curves.h"
 #include "logs.h"
 
 #include <stdlib.h>

@@ -10,8 +10,8 @@
 #include "host/doctor/diversity.h"
 #include "host/net/recipes.h"
 #include "host/report/report.h"
-#include "host/run/best.h"
-#include "host/run/history.h"
+#include "host/rundir/best.h"
+#include "host/rundir/history.h"
 #include "host/run/log.h"
 
 enum { SIZE = 4, IMAGES = 3 };

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/files/checkpoint_internal.h"
+#include "host/checkpoint/checkpoint_layout.h"
 #include "host/files/replace.h"
 #include "host/files/safetensors_internal.h"
 

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "host/run/log_text.h"
+#include "host/rundir/log_text.h"
 
 /* The first byte chooses a recipe, and whether its header, with or without measures, is put in front; up to a NUL comes
  * the text of a log.csv, malloc'd in csv; what data and size leave is of a log.jsonl. Returns the recipe. */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "host/data/made.h"
+#include "host/files/made.h"
 #include "host/files/replace.h"
 
 /* The other way to the same pixels: row by row into the size of a network, nothing whole in memory. whole: NULL for a

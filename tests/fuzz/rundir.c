@@ -13,7 +13,7 @@
 
 #include "fuzz.h"
 #include "host/net/recipes.h"
-#include "host/run/log_text.h"
+#include "host/rundir/log_text.h"
 #include "tempdir.h"
 
 enum { HEAD = 5, ENTRIES = 48, NAME = 128, BODY = 1 << 16 };

@@ -13,7 +13,7 @@ import zipfile
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PROGRAM = os.path.abspath(os.environ.get('DCGAN', os.path.join(ROOT, 'dcgan')))
 PRELOADS = os.path.abspath(os.environ.get('PRELOADS') or os.path.join(ROOT, 'build/tests/preload'))
-CODES = {0, 1, 2, 3, 4, 5, 6, 7, 8, 129, 130, 143}  # README, "Exit codes"
+CODES = {0, 1, 2, 3, 4, 5, 6, 7, 8, 129, 130, 143}  # docs/reference.md, "Exit codes"
 TEMPORARY = re.compile(r'dcgan-tmp|^going-back$')
 # what holds times that were measured, or says when
 TIMED = ('run.lock', 'report.html', 'session.json', 'sweep.csv', 'time.png', 'usage.png')

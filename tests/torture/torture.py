@@ -9,7 +9,7 @@ limits  Small disks, limits of memory, files and file size, several starts at on
 power   A power failure at every call of a run.
 kills   KILLS of a run at random, over and over, until it ends.
 
-Afterwards: an exit code that README has and a message, nothing temporary, and what goes on ends as an undisturbed run.
+Afterwards: an exit code of docs/reference.md and a message, nothing temporary, and a resumed run ends as others do.
 What is not so and is meant is in meant.txt. Without a word all but kills. DCGAN is the program, PRELOADS the folder of
 faults.so and record.so. The last line is "N passed, N failed, N skipped"."""
 import argparse

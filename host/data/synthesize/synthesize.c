@@ -7,9 +7,11 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "core/base/file_io.h"
-#include "host/data/made.h"
+#include "host/data/synthesize/cat.h"
+#include "host/data/synthesize/shapes.h"
+#include "host/files/made.h"
 #include "host/files/replace.h"
-#include "host/figure/pictures.h"
+#include "host/image/encode.h"
 
 void dg_synthesize_one(uint8_t *pixels, int size, uint64_t seed, int i)
 {

@@ -13,7 +13,15 @@ static const double NORM_EPS = 1e-5, NORM_MOMENTUM = 0.1, SPECTRAL_EPS = 1e-12; 
 enum { W, GAMMA, BETA, RUNNING_MEAN, RUNNING_VAR, U = W + 1, V };
 enum { PRE, MEAN, RSTD, NORMAL = PRE, SIGMA };
 
-static bool batch(const dg_layer *l) { return l->norm == DG_NORM_BATCH; }
+static bool batch(const dg_layer *l)
+{
+    switch (l->norm) { /* another norm would be none without a word */
+    case DG_NORM_NONE:
+    case DG_NORM_SPECTRAL: return false;
+    case DG_NORM_BATCH: break;
+    }
+    return true;
+}
 static bool spectral(const dg_layer *l) { return l->norm == DG_NORM_SPECTRAL; }
 static int bias_of(const dg_layer *l) { return spectral(l) ? V + 1 : W + 1; }
 static bool transposed(const dg_layer *l) { return l->kind == &dg_layer_conv_transpose; }
@@ -35,8 +43,9 @@ static dg_err shape(dg_layer *l, const char *where)
     l->flat = dense(l);
     if (l->stride < 0) l->stride = 1;
     if (l->pad < 0) l->pad = (l->kernel - 1) / 2;
-    if (batch(l) && l->act == DG_ACT_TANH)
-        return dg_layer_fail(l, where, "act = tanh: does not go with norm = batch; use norm = none");
+    if (batch(l) && !dg_act_is_linear(l->act))
+        return dg_layer_fail(l, where, "act = %s: does not go with norm = batch; use norm = none",
+                             dg_acts[l->act].word);
     l->out = (dg_shape){1, 0, 0, l->filters};
     if (!transposed(l)) {
         const dg_err e = dg_layer_windows(l, where, false, &l->out);

@@ -66,12 +66,9 @@ dg_onnx_node *dg_layer_node(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n, con
 void dg_finish_onnx(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n)
 {
     if (l->add >= 0) dg_onnx_input(dg_layer_node(o, l, n, "Add", "sum"), n->add);
-    switch (l->act) {
-    case DG_ACT_NONE: break;
-    case DG_ACT_RELU: dg_layer_node(o, l, n, "Relu", "act"); break;
-    case DG_ACT_LEAKY: dg_onnx_real(dg_layer_node(o, l, n, "LeakyRelu", "act"), "alpha", l->slope); break;
-    case DG_ACT_TANH: dg_layer_node(o, l, n, "Tanh", "act"); break;
-    }
+    const char *type = dg_acts[l->act].onnx;
+    dg_onnx_node *act = *type ? dg_layer_node(o, l, n, type, "act") : NULL;
+    if (l->act == DG_ACT_LEAKY) dg_onnx_real(act, "alpha", l->slope);
 }
 
 void dg_windows_onnx(dg_onnx_node *node, const dg_layer *l)

@@ -1,7 +1,4 @@
-/* The table of layer kinds, and what several of them need. */
-#include <stdarg.h>
-#include <stdio.h>
-
+/* The table of layer kinds. */
 #include "host/net/layers/layers.h"
 
 const dg_layer_kind *const dg_layer_kinds[] = {
@@ -9,50 +6,3 @@ const dg_layer_kind *const dg_layer_kinds[] = {
     DG_LAYERS(X)
 #undef X
         NULL};
-
-dg_err dg_layer_fail(const dg_layer *l, const char *where, const char *format, ...)
-{
-    char why[DG_MESSAGE_BYTES];
-    va_list ap;
-    va_start(ap, format);
-    vsnprintf(why, sizeof why, format, ap);
-    va_end(ap);
-    return dg_fail(DG_USAGE, "%s:%d: [%s] %s", where, l->line, l->name, why);
-}
-
-dg_err dg_layer_windows(const dg_layer *l, const char *where, bool floors, dg_shape *out)
-{
-    if (l->pad >= l->kernel)
-        return dg_layer_fail(l, where, "pad = %d: must be less than kernel = %d", l->pad, l->kernel);
-    const int from[2] = {l->in.H, l->in.W};
-    int *const to[2] = {&out->H, &out->W};
-    for (int d = 0; d < 2; d++) {
-        const int span = from[d] + 2 * l->pad - l->kernel;
-        const int rest = span < 0 ? 0 : span % l->stride;
-        /* what is left over at the far side may be padding, and pixels between windows are left out anyway */
-        if (!floors && rest > l->pad && l->kernel >= l->stride)
-            return dg_layer_fail(l, where,
-                                 "%d x %d with kernel = %d, stride = %d, pad = %d leaves a rest of %d pixels; choose "
-                                 "pad so that it is 0",
-                                 l->in.H, l->in.W, l->kernel, l->stride, l->pad, rest);
-        *to[d] = span < 0 ? 0 : span / l->stride + 1;
-    }
-    return DG_OK;
-}
-
-dg_err dg_layer_check_size(const dg_layer *l, const char *where)
-{
-    const int side[2] = {l->out.H, l->out.W};
-    for (int d = 0; d < 2; d++)
-        if (side[d] < 1 || side[d] > DG_LAYER_SIDE)
-            return dg_layer_fail(l, where, "makes %d x %d pictures of its %d x %d input; check kernel, stride and pad",
-                                 l->out.H, l->out.W, l->in.H, l->in.W);
-    return DG_OK;
-}
-
-dg_err dg_layer_same_shape(dg_layer *l, const char *where)
-{
-    (void)where;
-    l->out = l->in;
-    return DG_OK;
-}

@@ -6,7 +6,7 @@
 #include "kernels/ops/act/act.cuh"
 
 /* out may be in or other: every thread reads what it writes, and nothing else but a bias. */
-template <class real> static __global__ void act_kernel(const dg_act_sweep s, bool is_tanh, real factor, int width)
+template <class real> static __global__ void act_kernel(const dg_act_sweep s, dg_act act, real factor, int width)
 {
     dg_packed<real>(width, [&](auto n) {
         const int64_t i = dg_thread() * n;
@@ -15,8 +15,8 @@ template <class real> static __global__ void act_kernel(const dg_act_sweep s, bo
         dg_pack<real, n> v = dg_load<n>((const real *)s.in + i), w = {};
         if (other) w = dg_load<n>(other + (s.period ? (unsigned)i % (unsigned)s.period : i));
         for (int k = 0; k < n; k++) {
-            if (s.back) v.v[k] = dg_act_dx_of(v.v[k], w.v[k], is_tanh, factor);
-            else v.v[k] = dg_act_of(other ? v.v[k] + w.v[k] : v.v[k], is_tanh, factor);
+            if (s.back) v.v[k] = dg_act_dx_of(v.v[k], w.v[k], act, factor);
+            else v.v[k] = dg_act_of(other ? v.v[k] + w.v[k] : v.v[k], act, factor);
         }
         dg_store<n>((real *)s.out + i, v);
     });
@@ -26,8 +26,8 @@ template <class real>
 void dg_cuda_act_sweep(const dg_act_sweep *s, dg_act act, double slope, const dg_tune *tune, cudaStream_t stream)
 {
     const int width = dg_width<real>(tune);
-    KLAUNCH(act_kernel<real>, dg_grid(s->count / width, tune->block), dim3(tune->block), 0, stream, *s,
-            act == DG_ACT_TANH, dg_below_zero<real>(act, slope), width);
+    KLAUNCH(act_kernel<real>, dg_grid(s->count / width, tune->block), dim3(tune->block), 0, stream, *s, act,
+            (real)dg_act_factor(act, slope), width);
 }
 template void dg_cuda_act_sweep<float>(const dg_act_sweep *, dg_act, double, const dg_tune *, cudaStream_t);
 template void dg_cuda_act_sweep<double>(const dg_act_sweep *, dg_act, double, const dg_tune *, cudaStream_t);

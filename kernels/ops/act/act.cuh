@@ -7,18 +7,28 @@
 static __device__ __forceinline__ float dg_tanh_of(float x) { return tanhf(x); }
 static __device__ __forceinline__ double dg_tanh_of(double x) { return tanh(x); }
 
-/* factor: dg_below_zero() of the activation. */
-template <class real> static __device__ __forceinline__ real dg_act_of(real z, bool is_tanh, real factor)
+/* factor: dg_act_factor() of the activation. */
+template <class real> static __device__ __forceinline__ real dg_act_of(real z, dg_act act, real factor)
 {
-    return is_tanh ? dg_tanh_of(z) : z > 0 ? z : factor * z;
+    switch (act) {
+    case DG_ACT_TANH: return dg_tanh_of(z);
+    case DG_ACT_NONE:
+    case DG_ACT_RELU:
+    case DG_ACT_LEAKY: break;
+    }
+    return z > 0 ? z : factor * z;
 }
 
-/* The gradient before the activation, from y = act(z) and that behind it. */
-template <class real> static __device__ __forceinline__ real dg_act_dx_of(real dy, real y, bool is_tanh, real factor)
+/* The gradient by z, from the gradient by y = act(z) and y. */
+template <class real> static __device__ __forceinline__ real dg_act_dx_of(real dy, real y, dg_act act, real factor)
 {
-    /* 1 - y^2 without cancelling where y is near 1 */
-    const real slope = is_tanh ? (1 - y) * (1 + y) : y > 0 ? 1 : factor;
-    return dy * slope;
+    switch (act) {
+    case DG_ACT_TANH: return dy * ((1 - y) * (1 + y)); /* 1 - y^2 without cancelling where y is near 1 */
+    case DG_ACT_NONE:
+    case DG_ACT_RELU:
+    case DG_ACT_LEAKY: break;
+    }
+    return dy * (y > 0 ? 1 : factor);
 }
 
 /* out = act(in + other); without an other act(in). back: out = in through the gradient of act, whose result is other.

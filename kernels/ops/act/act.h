@@ -2,6 +2,7 @@
 #ifndef DG_ACT_H
 #define DG_ACT_H
 
+#include <math.h>
 #include <string.h>
 
 #include "kernels/cpu/cpu.h"
@@ -71,16 +72,40 @@ static inline real tanh_of(real x)
     return from_bits(to_bits(q / (q + 2)) | (to_bits(x) & sign));
 }
 
-/* relu, leaky and none are one function: z above 0, factor * z at and below (NaN stays NaN). */
-static inline real below_zero(dg_act act, double slope)
+/* factor: dg_act_factor() of the activation. In loops act is a constant, so that they vectorise. */
+INLINE real act_of(const dg_act act, real z, real factor)
 {
-    return act == DG_ACT_RELU ? 0 : act == DG_ACT_LEAKY ? (real)slope : 1;
+    switch (act) {
+    case DG_ACT_NONE:
+    case DG_ACT_RELU:
+    case DG_ACT_LEAKY: return z > 0 ? z : factor * z;
+    case DG_ACT_TANH: return tanh_of(z);
+    }
+    return (real)NAN;
 }
 
-static inline real act_of(real z, real factor) { return z > 0 ? z : factor * z; }
+/* The gradient by z, from the gradient by y = act(z) and y. */
+INLINE real act_dx_of(const dg_act act, real dy, real y, real factor)
+{
+    switch (act) {
+    case DG_ACT_NONE:
+    case DG_ACT_RELU:
+    case DG_ACT_LEAKY: return y > 0 ? dy : factor * dy;
+    case DG_ACT_TANH: return dy * ((1 - y) * (1 + y)); /* 1 - y^2, near 1 too */
+    }
+    return (real)NAN;
+}
 
-/* The gradient before the activation, from y = act(z) and that behind it. */
-static inline real act_dx_of(real dy, real y, real factor) { return y > 0 ? dy : factor * dy; }
-static inline real tanh_dx_of(real dy, real y) { return dy * ((1 - y) * (1 + y)); } /* 1 - y^2, near 1 too */
+/* Calls a function whose loop is compiled for each activation: its first argument, `act`, is a constant. The piecewise
+ * linear ones share a loop. */
+#define WITH_ACT(which, function, ...)                                 \
+    do {                                                               \
+        switch (which) {                                               \
+        case DG_ACT_NONE:                                              \
+        case DG_ACT_RELU:                                              \
+        case DG_ACT_LEAKY: function(DG_ACT_LEAKY, __VA_ARGS__); break; \
+        case DG_ACT_TANH: function(DG_ACT_TANH, __VA_ARGS__); break;   \
+        }                                                              \
+    } while (0)
 
 #endif

@@ -4,14 +4,11 @@
 #include "core/plan/limits.h"
 #include "kernels/ops/ops.h"
 
-static double act_flops(const dg_op *op) { return op->u.act.act == DG_ACT_NONE ? 0 : (double)op->u.act.n; }
+static double act_flops(const dg_op *op) { return dg_acts[op->u.act.act].flops * (double)op->u.act.n; }
 
-static double dx_flops(const dg_op *op)
-{
-    return (op->u.act.act == DG_ACT_NONE ? 0 : op->u.act.act == DG_ACT_TANH ? 3 : 1) * (double)op->u.act.n;
-}
+static double dx_flops(const dg_op *op) { return dg_acts[op->u.act.act].dx_flops * (double)op->u.act.n; }
 
-static double add_flops(const dg_op *op) { return (op->u.add.act == DG_ACT_NONE ? 1 : 2) * (double)op->u.add.n; }
+static double add_flops(const dg_op *op) { return (1 + dg_acts[op->u.add.act].flops) * (double)op->u.add.n; }
 
 /* Sums may cancel. */
 static double add_limit(const dg_op_values *v, const dg_check_operand *o, size_t i, double want)

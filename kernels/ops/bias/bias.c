@@ -17,7 +17,7 @@ size_t DG_CPU(dg_cpu_scratch_bias)(const dg_op *op)
 
 void DG_CPU(dg_cpu_choose_bias)(dg_op *op, const dg_variant *asked) { (void)op, (void)asked; }
 
-INLINE void apply(real *y, const real *x, const real *bias, real factor, const bool is_tanh, int64_t stride, int n,
+INLINE void apply(const dg_act act, real *y, const real *x, const real *bias, real factor, int64_t stride, int n,
                   const int many)
 {
 #pragma omp simd
@@ -25,13 +25,13 @@ INLINE void apply(real *y, const real *x, const real *bias, real factor, const b
         for (int k = 0; k < many; k++) {
             /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): a tile is of one row or more */
             const real z = x[k * stride + i] + bias[i];
-            y[k * stride + i] = is_tanh ? tanh_of(z) : act_of(z, factor);
+            y[k * stride + i] = act_of(act, z, factor);
         }
 }
 
-INLINE void forward(const dg_bias_act_args *a, const split *s, const bool is_tanh)
+INLINE void forward(const dg_act act, const dg_bias_act_args *a, const split *s)
 {
-    const real factor = below_zero(a->act, a->slope);
+    const real factor = (real)dg_act_factor(a->act, a->slope);
     int lo, hi;
     share_of(s, &lo, &hi);
     for (int c0 = 0; c0 < s->C; c0 += s->width) {
@@ -43,7 +43,7 @@ INLINE void forward(const dg_bias_act_args *a, const split *s, const bool is_tan
             const real *x = (const real *)a->x + at;
             real *y = (real *)a->y + at;
             TILES(rows_of(s, k), s->tile, width,
-                  apply(y + r * s->C, x + r * s->C, bias, factor, is_tanh, (int64_t)s->tile * s->C, n, many));
+                  apply(act, y + r * s->C, x + r * s->C, bias, factor, (int64_t)s->tile * s->C, n, many));
         }
     }
 }
@@ -53,13 +53,10 @@ void DG_CPU(dg_cpu_bias_act)(const dg_bias_act_args *a, const dg_tune *tune)
     (void)tune;
     const split s = split_rows(a);
 #pragma omp parallel if (s.rows * s.C > MANY)
-    {
-        if (a->act == DG_ACT_TANH) forward(a, &s, true);
-        else forward(a, &s, false);
-    }
+    WITH_ACT(a->act, forward, a, &s);
 }
 
-INLINE void apply_gradient(real *restrict sum, real *dx, const real *dy, const real *y, real factor, const bool is_tanh,
+INLINE void apply_gradient(const dg_act act, real *restrict sum, real *dx, const real *dy, const real *y, real factor,
                            int64_t stride, int n, const int many)
 {
 #pragma omp simd
@@ -67,7 +64,7 @@ INLINE void apply_gradient(real *restrict sum, real *dx, const real *dy, const r
         real s = sum[i];
         for (int k = 0; k < many; k++) {
             const real d = dy[k * stride + i], v = y[k * stride + i];
-            const real g = is_tanh ? tanh_dx_of(d, v) : act_dx_of(d, v, factor);
+            const real g = act_dx_of(act, d, v, factor);
             dx[k * stride + i] = g;
             s += g;
         }
@@ -76,9 +73,9 @@ INLINE void apply_gradient(real *restrict sum, real *dx, const real *dy, const r
 }
 
 /* dx of the calling thread's chunks, and their sums. */
-INLINE void backward(const dg_bias_act_args *a, const split *s, const bool is_tanh)
+INLINE void backward(const dg_act act, const dg_bias_act_args *a, const split *s)
 {
-    const real factor = below_zero(a->act, a->slope);
+    const real factor = (real)dg_act_factor(a->act, a->slope);
     int lo, hi;
     share_of(s, &lo, &hi);
     for (int k = lo; k < hi; k++)
@@ -88,8 +85,8 @@ INLINE void backward(const dg_bias_act_args *a, const split *s, const bool is_ta
             const real *dy = (const real *)a->dy + at, *y = (const real *)a->y + at;
             real *dx = (real *)a->dx + at, sum[TILE] = {0};
             TILES(rows_of(s, k), s->tile, width,
-                  apply_gradient(sum, dx + r * s->C, dy + r * s->C, y + r * s->C, factor, is_tanh,
-                                 (int64_t)s->tile * s->C, n, many));
+                  apply_gradient(act, sum, dx + r * s->C, dy + r * s->C, y + r * s->C, factor, (int64_t)s->tile * s->C,
+                                 n, many));
             fold((double *)a->scratch + (int64_t)k * s->C + c0, sum, width, s->tile);
         }
 }
@@ -116,8 +113,7 @@ void DG_CPU(dg_cpu_bias_act_dx)(const dg_bias_act_args *a, const dg_tune *tune)
     }
 #pragma omp parallel if (s.rows * s.C > MANY / 2)
     {
-        if (a->act == DG_ACT_TANH) backward(a, &s, true);
-        else backward(a, &s, false);
+        WITH_ACT(a->act, backward, a, &s);
 #pragma omp barrier
 #pragma omp for schedule(static)
         for (int c = 0; c < s.C; c += MERGE) merge(a, &s, c, s.C - c < MERGE ? s.C - c : MERGE);

@@ -8,7 +8,7 @@
 /* dx, which may be dy, and its sums over a chunk; of one chunk they are db. */
 template <class real>
 static __global__ void __launch_bounds__(MAX_BLOCK, 2)
-    bias_dx_kernel(const dg_bias_act_args a, const columns s, bool is_tanh, real factor, int width)
+    bias_dx_kernel(const dg_bias_act_args a, const columns s, dg_act act, real factor, int width)
 {
     SHARED(double, upper, [dg_wide<real>][MAX_BLOCK / 2]);
     dg_packed<real>(width, [&](auto n) {
@@ -21,7 +21,7 @@ static __global__ void __launch_bounds__(MAX_BLOCK, 2)
                 const dg_pack<real, n> v = dg_load<n>(y + at);
                 dg_pack<real, n> d = dg_load<n>(dy + at);
                 for (int k = 0; k < n; k++) {
-                    d.v[k] = dg_act_dx_of(d.v[k], v.v[k], is_tanh, factor);
+                    d.v[k] = dg_act_dx_of(d.v[k], v.v[k], act, factor);
                     run[k] += d.v[k];
                 }
                 dg_store<n>(dx + at, d);
@@ -64,8 +64,8 @@ template <class real> void dg_cuda_bias_act_dx(const dg_bias_act_args *a, const 
         return dg_cuda_act_sweep<real>(&s, a->act, a->slope, tune, stream);
     }
     const columns s = columns_of(a->N, a->H, a->W, a->C, 1, width, tune->block);
-    KLAUNCH(bias_dx_kernel<real>, grid_of(&s, width), dim3(tune->block), 0, stream, *a, s, a->act == DG_ACT_TANH,
-            dg_below_zero<real>(a->act, a->slope), width);
+    KLAUNCH(bias_dx_kernel<real>, grid_of(&s, width), dim3(tune->block), 0, stream, *a, s, a->act,
+            (real)dg_act_factor(a->act, a->slope), width);
     if (s.chunks > 1) KLAUNCH(bias_merge_kernel<real>, merge_grid(s.C), dim3(MERGE_BLOCK), 0, stream, *a, s);
 }
 DG_INSTANTIATE(bias_act_dx, bias_act)

@@ -12,14 +12,13 @@ static int64_t rows(const dg_bias_act_args *a) { return (int64_t)a->N * a->H * a
 static double flops(const dg_op *op)
 {
     const dg_bias_act_args *a = &op->u.bias_act;
-    return (a->act == DG_ACT_NONE ? 1.0 : 2.0) * (double)rows(a) * a->C;
+    return (1.0 + dg_acts[a->act].flops) * (double)rows(a) * a->C;
 }
 
 static double dx_flops(const dg_op *op)
 {
     const dg_bias_act_args *a = &op->u.bias_act;
-    const int each = a->act == DG_ACT_NONE ? 0 : a->act == DG_ACT_TANH ? 3 : 1;
-    return (double)(each + dg_bias_sums(op)) * (double)rows(a) * a->C;
+    return (double)(dg_acts[a->act].dx_flops + dg_bias_sums(op)) * (double)rows(a) * a->C;
 }
 
 /* x + b may cancel. */

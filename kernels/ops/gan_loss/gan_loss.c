@@ -1,4 +1,6 @@
-/* Losses of a GAN besides cross entropy: a few dozen numbers a step, so one thread, in double, in order. */
+/* Losses of a GAN: a few dozen numbers a step, so one thread, in double, in order. */
+#include <math.h>
+
 #include "kernels/cpu/cpu.h"
 
 static double mean_of(const real *l, int n)
@@ -9,26 +11,51 @@ static double mean_of(const real *l, int n)
 }
 
 /* NaN stays NaN in all of these. */
-static double half_square(double v) { return v * v / 2; }
-static double above_zero(double v) { return v <= 0 ? 0 : v; }
-static double from_0_to_1(double v) { return v < 0 ? 0 : v > 1 ? 1 : v; }
+INLINE double half_square(double v) { return v * v / 2; }
+INLINE double above_zero(double v) { return v <= 0 ? 0 : v; }
+INLINE double from_0_to_1(double v) { return v < 0 ? 0 : v > 1 ? 1 : v; }
+INLINE double share_of(const dg_gan_loss_args *a, double d) { return from_0_to_1((d - a->low) / (1 - a->low)); }
 
-static double loss_of(const dg_gan_loss_args *a, double d)
+/* One logit's part: of the loss, of prob, and the slope of the loss, each times n. */
+typedef struct {
+    double loss, prob, slope;
+} term;
+
+/* ours, theirs: means of this half of the logits and of the other half. */
+INLINE term term_of(const dg_gan_loss_args *a, double l, double ours, double theirs)
 {
     switch (a->form) {
-    case DG_GAN_SQUARES: return half_square(d - a->target);
-    case DG_GAN_HINGE: return above_zero(1 - a->target * d);
-    case DG_GAN_SCORE: break;
+    case DG_GAN_CROSS: {
+        const double e = exp(-fabs(l));
+        const double p = (l < 0 ? e : 1) / (1 + e), q = (l < 0 ? 1 : e) / (1 + e); /* sigmoid(l), sigmoid(-l) */
+        /* sigmoid(l) - t without cancelling: the gradient of a confident logit stays exact */
+        return (term){(l > 0 ? l : 0) - l * a->target + log1p(e), p, p * (1 - a->target) - q * a->target};
     }
-    return -a->target * d;
+    case DG_GAN_SQUARES: return (term){half_square(l - a->target), share_of(a, l), l - a->target};
+    case DG_GAN_HINGE: {
+        const double margin = 1 - a->target * l;
+        return (term){above_zero(margin), share_of(a, l), margin > 0 ? -a->target : above_zero(margin)};
+    }
+    case DG_GAN_SCORE: return (term){-a->target * l, share_of(a, l), -a->target};
+    case DG_GAN_AVERAGE: {
+        const double d = l - theirs;
+        return (term){half_square(d - a->target), share_of(a, d), d - a->target + (ours - theirs - a->target)};
+    }
+    }
+    return (term){(double)NAN, (double)NAN, (double)NAN};
 }
 
-/* Of the loss by its logit, times n; shift: what the other half adds to all alike. */
-static double slope_of(const dg_gan_loss_args *a, double d, double shift)
+/* The part of the other half, where its loss is to be added. */
+INLINE double other_of(const dg_gan_loss_args *a, double other, double ours)
 {
-    if (a->form == DG_GAN_SQUARES) return d - a->target + shift;
-    const double margin = 1 - a->target * d;
-    return a->form == DG_GAN_SCORE || margin > 0 ? -a->target : above_zero(margin);
+    switch (a->form) {
+    case DG_GAN_AVERAGE: return half_square(other - ours + a->target);
+    case DG_GAN_CROSS:
+    case DG_GAN_SQUARES:
+    case DG_GAN_HINGE:
+    case DG_GAN_SCORE: break;
+    }
+    return 0;
 }
 
 void DG_CPU(dg_cpu_gan_loss)(const dg_gan_loss_args *a, const dg_tune *tune)
@@ -37,15 +64,14 @@ void DG_CPU(dg_cpu_gan_loss)(const dg_gan_loss_args *a, const dg_tune *tune)
     const real *logit = a->logit, *other = a->other;
     real *dlogit = a->dlogit;
     const double ours = other ? mean_of(logit, a->n) : 0, theirs = other ? mean_of(other, a->n) : 0;
-    const double shift = other ? ours - theirs - a->target : 0;
     double loss = 0, prob = 0;
     for (int i = 0; i < a->n; i++) {
-        const double d = (double)logit[i] - theirs;
-        loss += loss_of(a, d);
-        prob += from_0_to_1((d - a->low) / (1 - a->low));
-        dlogit[i] = (real)(slope_of(a, d, shift) / a->n);
+        const term t = term_of(a, (double)logit[i], ours, theirs);
+        loss += t.loss;
+        prob += t.prob;
+        dlogit[i] = (real)(t.slope / a->n);
     }
-    for (int i = 0; other && a->both && i < a->n; i++) loss += half_square((double)other[i] - ours + a->target);
+    for (int i = 0; other && a->both && i < a->n; i++) loss += other_of(a, (double)other[i], ours);
     dg_metrics *row = &a->ring[a->state->step % DG_RING];
     row->value[a->loss] = loss / a->n;
     row->value[a->prob] = prob / a->n;

@@ -1,9 +1,9 @@
-/* Losses of a GAN besides cross entropy: a few dozen numbers a step, so one block; every thread makes the terms of its
- * logits, one thread adds them in index order, as the CPU does.
+/* Losses of a GAN: a few dozen numbers a step, so one block; every thread makes the terms of its logits, one thread
+ * adds them in index order, as the CPU does.
  *
- * Tile: one block, a thread every blockDim'th logit. Shared memory: 2 KB of terms. Registers: 42 to 44. Bound by:
+ * Tile: one block, a thread every blockDim'th logit. Shared memory: 4 KB of terms. Registers: REGISTERS. Bound by:
  * latency. real: type of logits. */
-#include "kernels/dev/cuda.cuh"
+#include "kernels/ops/gan_loss/cross_entropy.cuh"
 
 static constexpr int THREADS = 256;
 
@@ -11,35 +11,62 @@ static constexpr int THREADS = 256;
 static __device__ __forceinline__ double half_square(double v) { return v * v / 2; }
 static __device__ __forceinline__ double above_zero(double v) { return v <= 0 ? 0 : v; }
 static __device__ __forceinline__ double from_0_to_1(double v) { return v < 0 ? 0 : v > 1 ? 1 : v; }
-
-static __device__ __forceinline__ double loss_of(const dg_gan_loss_args &a, double d)
+static __device__ __forceinline__ double share_of(const dg_gan_loss_args &a, double d)
 {
-    if (a.form == DG_GAN_SQUARES) return half_square(d - a.target);
-    return a.form == DG_GAN_HINGE ? above_zero(1 - a.target * d) : -a.target * d;
+    return from_0_to_1((d - a.low) / (1 - a.low));
 }
 
-/* Of the loss by its logit, times n; shift: what the other half adds to all alike. */
-static __device__ __forceinline__ double slope_of(const dg_gan_loss_args &a, double d, double shift)
+/* One logit's part: of the loss, of prob, and the slope of the loss, each times n. ours, theirs: means of this half of
+ * the logits and of the other half. */
+static __device__ __forceinline__ dg_loss_term term_of(const dg_gan_loss_args &a, double l, double ours, double theirs)
 {
-    if (a.form == DG_GAN_SQUARES) return d - a.target + shift;
-    const double margin = 1 - a.target * d;
-    return a.form == DG_GAN_SCORE || margin > 0 ? -a.target : above_zero(margin);
+    switch (a.form) {
+    case DG_GAN_CROSS: return dg_cross_entropy_of(l, a.target);
+    case DG_GAN_SQUARES: return {half_square(l - a.target), share_of(a, l), l - a.target};
+    case DG_GAN_HINGE: {
+        const double margin = 1 - a.target * l;
+        return {above_zero(margin), share_of(a, l), margin > 0 ? -a.target : above_zero(margin)};
+    }
+    case DG_GAN_SCORE: return {-a.target * l, share_of(a, l), -a.target};
+    case DG_GAN_AVERAGE: {
+        const double d = l - theirs;
+        return {half_square(d - a.target), share_of(a, d), d - a.target + (ours - theirs - a.target)};
+    }
+    }
+    return {NAN, NAN, NAN};
 }
 
-/* Whole block: the mean of term(0) to term(n - 1) in all threads. room: THREADS doubles. */
-template <class function> static __device__ __forceinline__ double mean_of(int n, double *room, function term)
+/* The part of the other half, where its loss is to be added. */
+static __device__ __forceinline__ double other_of(const dg_gan_loss_args &a, double other, double ours)
 {
-    double sum = 0;
+    switch (a.form) {
+    case DG_GAN_AVERAGE: return half_square(other - ours + a.target);
+    case DG_GAN_CROSS:
+    case DG_GAN_SQUARES:
+    case DG_GAN_HINGE:
+    case DG_GAN_SCORE: break;
+    }
+    return 0;
+}
+
+struct two {
+    double x, y;
+};
+
+/* Whole block: the means of both numbers that term(0) to term(n - 1) are, in all threads. room: of THREADS. */
+template <class function> static __device__ __forceinline__ two mean_of(int n, two *room, function term)
+{
+    two sum = {0, 0};
     for (int first = 0; first < n; first += THREADS) {
         const int i = first + (int)threadIdx.x, some = n - first < THREADS ? n - first : THREADS;
         if (i < n) room[threadIdx.x] = term(i);
         __syncthreads();
-        for (int k = 0; k < some && threadIdx.x == 0; k++) sum += room[k];
+        for (int k = 0; k < some && threadIdx.x == 0; k++) sum.x += room[k].x, sum.y += room[k].y;
         __syncthreads();
     }
-    if (threadIdx.x == 0) room[0] = sum / n;
+    if (threadIdx.x == 0) room[0] = {sum.x / n, sum.y / n};
     __syncthreads();
-    const double mean = room[0];
+    const two mean = room[0];
     __syncthreads();
     return mean;
 }
@@ -47,25 +74,23 @@ template <class function> static __device__ __forceinline__ double mean_of(int n
 template <class real> static __global__ void gan_loss_kernel(const dg_gan_loss_args a)
 {
     DEV_CHECK(blockDim.x == THREADS);
-    SHARED(double, room, [THREADS]);
+    SHARED(two, room, [THREADS]);
     const real *const logit = (const real *)a.logit, *const other = (const real *)a.other;
     real *const dlogit = (real *)a.dlogit;
-    double ours = 0, theirs = 0, shift = 0, more = 0;
-    if (other) {
-        ours = mean_of(a.n, room, [=](int i) { return (double)logit[i]; });
-        theirs = mean_of(a.n, room, [=](int i) { return (double)other[i]; });
-        shift = ours - theirs - a.target;
-    }
-    const double prob = mean_of(a.n, room,
-                                [=](int i) { return from_0_to_1(((double)logit[i] - theirs - a.low) / (1 - a.low)); });
-    const double loss = mean_of(a.n, room, [=](int i) { return loss_of(a, (double)logit[i] - theirs); });
-    if (a.both) more = mean_of(a.n, room, [=](int i) { return half_square((double)other[i] - ours + a.target); });
-    for (int i = (int)threadIdx.x; i < a.n; i += THREADS)
-        dlogit[i] = (real)(slope_of(a, (double)logit[i] - theirs, shift) / a.n);
+    two half = {0, 0}; /* mean of our logits, of theirs */
+    double more = 0;
+    if (other) half = mean_of(a.n, room, [=](int i) { return two{(double)logit[i], (double)other[i]}; });
+    const two mean = mean_of(a.n, room, [=](int i) {
+        const dg_loss_term t = term_of(a, (double)logit[i], half.x, half.y);
+        dlogit[i] = (real)(t.slope / a.n);
+        return two{t.loss, t.prob};
+    });
+    if (other && a.both)
+        more = mean_of(a.n, room, [=](int i) { return two{other_of(a, (double)other[i], half.x), 0}; }).x;
     if (threadIdx.x == 0) {
         dg_metrics *row = &a.ring[a.state->step % DG_RING];
-        row->value[a.loss] = loss + more;
-        row->value[a.prob] = prob;
+        row->value[a.loss] = mean.x + more;
+        row->value[a.prob] = mean.y;
     }
 }
 

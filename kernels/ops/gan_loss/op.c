@@ -1,4 +1,4 @@
-/* Losses of a GAN besides cross entropy: what is known of them without running them. */
+/* Losses of a GAN: what is known of them without running them. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -14,11 +14,12 @@ static double largest(const dg_op_values *v, const char *name, int n)
     return most;
 }
 
-/* All is computed in double, from sums of n logits, and rounded once: what a difference of logits has lost of their
- * size stays lost. */
+/* All is computed in double and rounded once. Differences of logits, of which cross entropy has none, are from sums of
+ * n of them: what they have lost of the logits' size stays lost. */
 static dg_err limits(const dg_op_values *v)
 {
     const dg_gan_loss_args *a = &v->op[0]->u.gan_loss;
+    if (a->form == DG_GAN_CROSS) return dg_limits_relative(v);
     const double size = largest(v, "logit", a->n) + (a->other ? largest(v, "other", a->n) : 0) + 1,
                  lost = (a->n + 16) * DBL_EPSILON * size;
     for (int k = 0; k < v->operands; k++) {
@@ -31,7 +32,13 @@ static dg_err limits(const dg_op_values *v)
     return DG_OK;
 }
 
-static double flops(const dg_op *op) { return (op->u.gan_loss.other ? 14.0 : 9.0) * op->u.gan_loss.n; }
+static double flops(const dg_op *op)
+{
+#define X(NAME, flops) [DG_GAN_##NAME] = flops,
+    static const double each[DG_GAN_FORM_KINDS] = {DG_GAN_FORMS(X)};
+#undef X
+    return each[op->u.gan_loss.form] * op->u.gan_loss.n;
+}
 
 const dg_op_info dg_info_gan_loss = {
     .operand = {DG_OUTPUT(gan_loss, dlogit, n), DG_METRICS_WRITTEN(gan_loss), DG_INPUT(gan_loss, logit, n),
@@ -40,4 +47,5 @@ const dg_op_info dg_info_gan_loss = {
     .flops = flops,
     .variants = {&dg_direct},
     .limits = limits,
+    .roundings = 4,
 };

@@ -1,11 +1,8 @@
 /* Batch norm with an activation behind it: forward and backward. */
 #include "kernels/ops/norm/norm_tiles.h"
 
-/* relu, leaky and none are one function: z above 0, factor * z at and below (NaN stays NaN). */
-static real below_zero(const dg_norm_act_args *a)
-{
-    return a->act == DG_ACT_RELU ? 0 : a->act == DG_ACT_LEAKY ? (real)a->slope : 1;
-}
+/* With act(z) = z above 0, factor * z elsewhere; of another activation everything would be NaN. */
+static real factor_of(const dg_norm_act_args *a) { return (real)dg_act_factor(a->act, a->slope); }
 
 /* The coefficients of one tile: x - mean, times scale, plus beta is what the activation sees. */
 typedef struct {
@@ -36,7 +33,7 @@ void DG_CPU(dg_cpu_norm_act)(const dg_norm_act_args *a, const dg_tune *tune)
 {
     (void)tune;
     const split s = split_of(a->N, a->H, a->W, a->C, a->groups);
-    const real factor = below_zero(a);
+    const real factor = factor_of(a);
 #pragma omp parallel
     {
         int lo, hi;
@@ -138,7 +135,7 @@ void DG_CPU(dg_cpu_norm_act_dx)(const dg_norm_act_args *a, const dg_tune *tune)
 {
     (void)tune;
     const split s = split_of(a->N, a->H, a->W, a->C, a->groups);
-    const real factor = below_zero(a), *x = a->x, *dy = a->dy;
+    const real factor = factor_of(a), *x = a->x, *dy = a->dy;
     real *dx = a->dx;
     double *finals = sums_of(a->scratch, &s, s.groups * s.chunks);
 #pragma omp parallel

@@ -255,7 +255,7 @@ template <class real> void dg_cuda_norm_act(const dg_norm_act_args *a, const dg_
     const int width = dg_width<real>(tune);
     const columns s = columns_of(a->N, a->H, a->W, a->C, a->groups, width, tune->block);
     KLAUNCH(act_kernel<real>, grid_of(&s, width), dim3(tune->block), 0, stream, *a, s,
-            dg_below_zero<real>(a->act, a->slope), width);
+            (real)dg_act_factor(a->act, a->slope), width);
 }
 DG_INSTANTIATE(norm_act, norm_act)
 
@@ -264,7 +264,7 @@ template <class real> void dg_cuda_norm_act_dx(const dg_norm_act_args *a, const 
     const int width = dg_width<real>(tune);
     const dim3 block(tune->block);
     const columns s = columns_of(a->N, a->H, a->W, a->C, a->groups, width, tune->block);
-    const real factor = dg_below_zero<real>(a->act, a->slope);
+    const real factor = (real)dg_act_factor(a->act, a->slope);
     KLAUNCH(gradient_kernel<real>, grid_of(&s, width), block, 0, stream, *a, s, factor, width);
     KLAUNCH(gradient_merge_kernel<real>, merge_grid(s.C), dim3(MERGE_BLOCK), 0, stream, *a, s);
     KLAUNCH(dx_kernel<real>, grid_of(&s, width), block, 0, stream, *a, s, factor, width);

@@ -10,8 +10,6 @@
 #include <omp.h>
 #include "kernels/cpu/cpu.h"
 
-#define INLINE static inline __attribute__((always_inline))
-
 enum { TILE = 256, CHUNK = 8192, MERGE = 16 };
 
 typedef struct {

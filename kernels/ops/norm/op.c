@@ -56,7 +56,7 @@ typedef struct {
 static gradient gradient_at(const dg_op_values *v, size_t i, size_t gc, size_t c)
 {
     const dg_norm_act_args *a = &v->op[0]->u.norm_act;
-    const double below = a->act == DG_ACT_RELU ? 0 : a->act == DG_ACT_LEAKY ? a->slope : 1;
+    const double below = dg_act_factor(a->act, a->slope);
     const double dy = fabs(dg_value_before(v, "dy", i)), mean = dg_value_before(v, "mean", gc),
                  rstd = dg_value_before(v, "rstd", gc), gamma = dg_value_before(v, "gamma", c);
     const double xhat = (dg_value_before(v, "x", i) - mean) * rstd, beta = dg_value_before(v, "beta", c),

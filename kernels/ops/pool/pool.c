@@ -4,7 +4,6 @@
 
 #include "kernels/cpu/cpu.h"
 
-#define INLINE static inline __attribute__((always_inline))
 #ifdef __clang__
 #define UNROLL _Pragma("clang loop unroll(full)")
 #else

@@ -12,7 +12,7 @@ if ! command -v make > /dev/null || ! command -v git > /dev/null || [ ! -e "$bui
     skip 'it is tried where the program was built, in a repository'
     finish
 fi
-[ -z "$(sh "$root/scripts/detect" --missing)" ] || { skip 'scripts/deps would install something'; finish; }
+[ -z "$(sh "$root/scripts/build/detect" --missing)" ] || { skip 'scripts/deps would install something'; finish; }
 
 # runs WORDS COMMAND...: a command that is to succeed; its output is kept for says and prints
 runs()

@@ -233,9 +233,9 @@ logged kernels 'small: '
 about long 'in bf16'
 logged memcheck 'small: 1'
 logged drift '--precision bf16'
-logged w2 'bench-pytorch.py --width 64 --size 64 --batch 128'
-logged w3 'bench-pytorch.py --width 64 --size 128 --batch 64'
-logged published 'bench-numpy.py --pictures'
+logged w2 'bench_pytorch.py --width 64 --size 64 --batch 128'
+logged w3 'bench_pytorch.py --width 64 --size 128 --batch 64'
+logged published 'bench_numpy.py --pictures'
 prints '| drift |'
 holds "$dir/out/pictures/long-epoch-0300.png"
 check 0 --quick --skip build,tests,kernels
@@ -262,12 +262,12 @@ fails resumed resume
 about resume 'other bytes'
 fails generate train
 fails bench w1
-fails bench-pytorch.py w2
+fails bench_pytorch.py w2
 for s in memcheck racecheck initcheck synccheck; do fails $s $s; done
 fails check memcheck
 about memcheck '2 passed, 1 failed, 0 skipped'
 about memcheck 'dcgan check failed'
-fails bench-numpy.py published
+fails bench_numpy.py published
 fails drift.py drift
 fails profile profile
 fails profile model

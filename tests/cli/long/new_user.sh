@@ -1,7 +1,6 @@
 #!/bin/sh
-# A new user's path: the three commands of README's "Try it", then those of "From nothing to a judged GAN", as they
-# stand there, one after the other, on fewer pictures and for fewer epochs. Where dataset-fashion-mnist is not
-# installed, on drawn pictures in its place.
+# A new user's path: the three commands of README's "Quick start", then those of docs/tutorial.md in their order, with
+# fewer images and epochs. Without the package dataset-fashion-mnist, drawn images replace it.
 . "$(dirname "$0")/../kit"
 installed=/usr/share/datasets/fashion-mnist set=$installed
 export DCGAN_LIMIT=3000 DCGAN_EPOCHS=3
@@ -14,11 +13,11 @@ if [ ! -e "$installed/train-images-idx3-ubyte.gz" ]; then
 fi
 exits 0 data --synthesize my-pictures --classes 2 --count 6 --size 40 -q
 
-# "Try it", on fewer pictures for fewer epochs
-sed -n '/^## Try it$/,/^## What you get$/p' "$root/README.md" | grep '^\./dcgan ' |
+# "Quick start", with fewer images and epochs
+sed -n '/^## Quick start$/,/^## Features$/p' "$root/README.md" | grep '^\./dcgan ' |
     sed 's|^\./||; s/--count 1000/--count 70/; s/--epochs 100/--epochs 2/; s/-n 64/-n 4/' > commands
 [ "$(grep -cE -e '--count 70|--epochs 2|-n 4' commands)" -eq 3 ]
-fact $? "README's \"Try it\" should have three commands: $(cat commands)"
+fact $? "README's \"Quick start\" should have three commands: $(cat commands)"
 while read -r command; do
     ran=$command
     env -u DCGAN_LIMIT -u DCGAN_EPOCHS sh -c "$command" > .out 2> .err < /dev/null
@@ -28,14 +27,13 @@ holds samples/cats-dcgan-32x3/report.html
 holds pictures/seed-0003.png
 prints 'pictures/grid.png'
 
-sed -n '/^## From nothing to a judged GAN$/,/^## As a library$/p' "$root/README.md" |
-    sed -n '/^```$/,/^```$/p' | grep '^dcgan ' | sed "s|$installed|$set|g" > commands
+sed -n 's/^   \(dcgan .*\)/\1/p' "$root/docs/tutorial.md" | sed "s|$installed|$set|g" > commands
 [ "$(wc -l < commands)" -eq 6 ]
-fact $? "README should have six commands: $(cat commands)"
+fact $? "docs/tutorial.md should have six commands: $(cat commands)"
 while read -r command; do
     ran=$command
     sh -c "$command" > .out 2> .err < /dev/null
-    fact $? "README's '$command' exited $?: $(tail -n 3 .err)" || continue
+    fact $? "the tutorial's '$command' exited $?: $(tail -n 3 .err)" || continue
     case $command in
         'dcgan data '*) prints 'classes: 10'; holds fashion.png ;;
         *cnn-mnist*) says 'epoch 3/3'; holds runs/eyes/checkpoint.safetensors ;;

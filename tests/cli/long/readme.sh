@@ -1,7 +1,7 @@
 #!/bin/sh
-# Every command line of dcgan in README.md, in the examples of `dcgan help COMMAND` and in the man page, as it stands
-# there, with data and runs of the names that are used: small ones, for few steps. What other tests run (new_user.sh the
-# walks through "Try it" and "From nothing ...") is left to that. They run after `make install`, in a mount namespace
+# Runs every dcgan command of README.md, docs/guide, docs/install.md, docs/library.md, of the examples of
+# `dcgan help COMMAND` and of the man page, with small datasets and runs of the names in them, for few steps.
+# new_user.sh runs README's "Quick start" and docs/tutorial.md. They run after `make install`, in a mount namespace
 # with a layer over /usr/local and /etc, so that nothing stays on this machine.
 if [ -z "${README_INSIDE-}" ] && unshare -m true 2> /dev/null; then
     README_INSIDE=1 exec unshare -m sh "$0"
@@ -35,8 +35,9 @@ else
     mkdir bin && ln -s "$program" bin/dcgan && PATH=$dir/bin:$PATH
 fi
 
-# The README's blocks and words in ` `, without the two walks; the help's; the man page's, as man shows it.
-sed '/^## Try it$/,/^## What you get$/d; /^## From nothing/,/^## As a library$/d' "$root/README.md" > text
+# The pages' blocks and words in ` `; the help's examples; the man page's, as man shows it.
+sed '/^## Quick start$/,/^## Features$/d' "$root/README.md" "$root"/docs/guide/*.md "$root/docs/install.md" \
+    "$root/docs/library.md" > text
 { sed -n '/^```$/,/^```$/p' text; grep -o '`dcgan [^`]*`' text | tr -d '`'; } | sed 's/  *#.*//' > lines
 "$program" --help | sed -n 's/^  \([a-z]*\) .*/\1/p' | while read -r command; do
     "$program" help "$command" 2> /dev/null | sed -n 's/^  \(dcgan .*\)/\1/p'
@@ -44,7 +45,7 @@ done > of-help
 "$program" --help-man | sed -n '/^\.SH EXAMPLES/,/^\.SH EXIT/p' | sed -n 's/^\\fB\(.*\)\\fR$/\1/p' |
     sed "s/\\\\-/-/g; s/\\\\(aq/'/g; s/\\\\e/\\\\/g" > of-man
 [ "$(wc -l < of-help)" -gt 40 ] && [ "$(grep -c '^dcgan' lines)" -gt 30 ]
-fact $? "examples are found: $(wc -l < of-help) in the help, $(grep -c '^dcgan' lines) in README.md"
+fact $? "examples are found: $(wc -l < of-help) in the help, $(grep -c '^dcgan' lines) in the pages"
 sort of-help > help-sorted
 sort of-man | cmp -s - help-sorted
 fact $? "the man page's examples should be the help's: $(sort of-man | diff - help-sorted)"
@@ -52,7 +53,7 @@ cat of-help >> lines
 
 # What these lines take as given.
 exits 0 data --synthesize cats --count 70 --size 64 -q
-for name in kittens sprites scans others; do cp -r cats $name; done
+for name in kittens sprites scans others mnist; do cp -r cats $name; done
 cp cats/cat-00001.png a.png && cp cats/cat-00002.png b.png
 exits 0 data --synthesize digits --classes 10 --count 100 --size 28 -q
 for run in cats-dcgan64-paper cats-a:--seed=2 cats-b:--seed=3; do

@@ -32,9 +32,9 @@ agrees 142 'reverse deferred' "$dir/dcgan32-8.cfg" --batch 5 --precision fp64
 agrees 105 forward "$root/tests/tiny.cfg" --data "$dir/cats" --batch 4
 prints 'a step of 3:'
 # other losses, averages and augmentation
-for loss in lsgan hinge ralsgan; do
+for loss in $(losses); do
     cat "$root/tests/tiny.cfg" > "$dir/own.cfg"
-    printf '[train]\nloss = %s\nema = 0.9\naugment = color,translation,cutout\n' $loss >> "$dir/own.cfg"
+    printf '[train]\nloss = %s\nema = 0.9\naugment = color,translation,cutout\n' "$loss" >> "$dir/own.cfg"
     sim 'random lazy uneven' 0 check "$dir/own.cfg" --batch 4 --device cuda
     prints 'ops agree'
     for op in gan_loss augment augment_dx ema; do prints " $op "; done

@@ -80,7 +80,8 @@ static void check_bad(void)
     bad(1, "no multiple of 4", "norm_act N=2 H=4 W=4 C=6 groups=1 : vector");
     bad(1, "power of two", "norm_act N=2 H=4 W=4 C=8 groups=1 : vector block=96");
     bad(1, "no multiple of groups", "norm_act N=3 H=4 W=4 C=8 groups=2 : vector");
-    bad(1, "has no variant vector", "bce n=64 : vector");
+    bad(1, "has no variant vector", "gan_loss n=64 : vector");
+    bad(1, "gan_loss has no variant vector", "bce n=64 : vector"); /* its name in older files */
     bad(1, "chooses its own", CONV " : cublas split=2");
     bad(2, "longer than",
         "; fine\n" CONV " : tiled                                                                                      "

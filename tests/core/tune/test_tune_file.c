@@ -10,15 +10,15 @@ static const char a_text[] = "; device A\n"
                              "adam n=100 : direct block=64 ; 9.00 us for all\n"
                              "[sm_90]\n"
                              "; a remark between rows is not kept\n"
-                             "bce n=64 : direct block=32 ; 2.50 us (3.00 before, direct 3.0) D.bce\n"
+                             "gan_loss n=64 : direct block=32 ; 2.50 us (3.00 before, direct 3.0) D.loss\n"
                              "noise n=6400 : direct block=64 ; 1.00 us\n"
                              "act n=4096 : vector block=64\n"
                              "[sm_80]\n"
-                             "bce n=64 : direct block=256 ; 1.00 us\n";
+                             "gan_loss n=64 : direct block=256 ; 1.00 us\n";
 static const char b_text[] = "\xef\xbb\xbf; device B\r\n"
                              "\r\n"
                              "[sm_90]\r\n"
-                             "  bce   n=64:direct block=96 ; 2.40 us\r\n"
+                             "  gan_loss   n=64:direct block=96 ; 2.40 us\r\n"
                              "noise n=6400 : direct block=128 ; 1.10 us\r\n"
                              "act n=4096 : vector block=128\r\n"
                              "act n=8192 : vector block=512 ; 7.00 us\r\n";
@@ -35,20 +35,20 @@ static void check_merge(void)
     static const char want[] = "; device A\n; device B\n"
                                "adam n=100 : direct block=64 ; 9.00 us for all\n"
                                "[sm_90]\n"
-                               "bce   n=64:direct block=96 ; 2.40 us\n"     /* faster */
-                               "noise n=6400 : direct block=64 ; 1.00 us\n" /* the first was faster */
+                               "gan_loss   n=64:direct block=96 ; 2.40 us\n" /* faster */
+                               "noise n=6400 : direct block=64 ; 1.00 us\n"  /* the first was faster */
                                /* neither measured: the last */
                                "act n=4096 : vector block=128\n"
                                "act n=8192 : vector block=512 ; 7.00 us\n"
                                "[sm_80]\n"
-                               "bce n=64 : direct block=256 ; 1.00 us\n"; /* another architecture */
+                               "gan_loss n=64 : direct block=256 ; 1.00 us\n"; /* another architecture */
     char *got = temp_slurp(temp_path("c.tune"), NULL);
     DG_CHECKF(got && !strcmp(got, want), "%s", got ? got : "nothing");
     free(got);
     const dg_gpu gpu = {.arch = 90, .shared = 232448};
     dg_tune_table t = {0};
     DG_CHECKF(!dg_tune_read(&t, temp_path("c.tune"), DG_F32, &gpu) && t.rows == 6, "%s", dg_message());
-    dg_op op = {.kind = DG_OP_bce, .u.bce.n = 64};
+    dg_op op = {.kind = DG_OP_gan_loss, .u.gan_loss.n = 64};
     const dg_tune_row *r = dg_tune_find(&t, &op, 90);
     DG_CHECK(r && r->tune.block == 96);
     dg_tune_free(&t);
@@ -56,9 +56,10 @@ static void check_merge(void)
 
 static void check_measured_first(void)
 {
-    static const char *const rows[] = {"bce n=64 : direct block=32", "bce n=64 : direct block=64 ; 5 us",
-                                       "bce n=64 : direct block=96 ; by hand", "bce n=64 : direct block=128 ; 5 us",
-                                       "bce n=64 : direct block=160 ; 6 us"};
+    static const char *const rows[] = {"gan_loss n=64 : direct block=32", "gan_loss n=64 : direct block=64 ; 5 us",
+                                       "gan_loss n=64 : direct block=96 ; by hand",
+                                       "gan_loss n=64 : direct block=128 ; 5 us",
+                                       "gan_loss n=64 : direct block=160 ; 6 us"};
     static const int kept[] = {32, 64, 64, 128, 128};
     dg_tune_file f = {0};
     for (int i = 0; i < 5; i++) {
@@ -85,9 +86,9 @@ int main(void)
     temp_make("tune-file");
     check_merge();
     check_measured_first();
-    static const char wrong[] = "; head\n[sm_90]\nbce n=64 : direct block=33\n";
+    static const char wrong[] = "; head\n[sm_90]\ngan_loss n=64 : direct block=33\n";
     refused(wrong, strlen(wrong), "bad.tune:3: block=33");
-    static const char section[] = "[turing]\nbce n=64 : direct\n";
+    static const char section[] = "[turing]\ngan_loss n=64 : direct\n";
     refused(section, strlen(section), "bad.tune:1: [turing]");
     refused("x\0y", 3, "not a text file");
     dg_tune_file f = {0};

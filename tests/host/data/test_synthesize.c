@@ -1,5 +1,6 @@
 /* Drawn cats: the same everywhere, all different, written once and never over another file. */
 #include "host/data/dataset.h"
+#include "host/data/synthesize/shapes.h"
 #include "host/data/synthesize/synthesize.h"
 
 #include <dirent.h>

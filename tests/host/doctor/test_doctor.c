@@ -1,5 +1,5 @@
 /* The doctor: for each rule a log that fires it and one that does not. Recorded logs, shortened to every fifth step
- * (docs/doctor.md says how each was made), and rows that are made here for what is at the edge of a rule. */
+ * (docs/guide/doctor.md says how each was made), and rows that are made here for what is at the edge of a rule. */
 #include "core/base/file_io.h"
 #include "host/doctor/diversity.h"
 #include "host/figure/pictures.h"
@@ -182,8 +182,7 @@ static void check_silence(void)
     well(1500);
     for (long i = 0; i < rows; i++) row[i].judged = true;
     for (long i = 0; i < rows; i++)
-        for (int k = 0; k < DG_LOGGED; k++)
-            row[i].measure[k] = dg_measure_logged(k)->place == DG_BESIDE_RECALL ? 0.1 : 0.6;
+        for (int k = 0; k < DG_LOGGED; k++) row[i].measure[k] = k == DG_LOG_RECALL ? 0.1 : 0.6;
     NOTHING("near to real images, and not varied", NULL, 0); /* copies */
     for (long i = 0; i < rows; i++)
         for (int k = 0; k < DG_LOGGED; k++) row[i].measure[k] = 0.6;
@@ -194,32 +193,28 @@ static void check_silence(void)
 /* With each loss a leap is one above the loss of a guess. */
 static void check_losses(void)
 {
-    static const struct {
-        dg_loss loss;
-        double guess;
-    } of[] = {{DG_LOSS_BCE, 1.386}, {DG_LOSS_LSGAN, 0.25}, {DG_LOSS_HINGE, 2}, {DG_LOSS_RALSGAN, 1}};
-    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+    for (int i = 0; i < DG_LOSS_KINDS; i++)
         for (int above = 0; above < 2; above++) {
             well(1500);
             for (long k = 0; k < rows; k++) row[k].value[DG_LOSS_D_REAL] = row[k].value[DG_LOSS_D_FAKE] = 0.005;
-            row[800].value[DG_LOSS_D_REAL] = of[i].guess * (above ? 1.01 : 0.98);
-            dg_doctor_examine(&doctor, of[i].loss, true, row, rows, NULL, 0);
-            DG_CHECKF(doctor.findings == above, "loss %zu: %d findings", i, doctor.findings);
+            row[800].value[DG_LOSS_D_REAL] = dg_losses[i].guess * (above ? 1.01 : 0.98);
+            dg_doctor_examine(&doctor, (dg_loss)i, true, row, rows, NULL, 0);
+            DG_CHECKF(doctor.findings == above, "loss %s: %d findings", dg_losses[i].word, doctor.findings);
         }
 }
 
-/* Each precondition is in docs/doctor.md, in the row of its rule. */
+/* Each precondition is in docs/guide/doctor.md, in the row of its rule. */
 static void check_page(void)
 {
     void *text;
     size_t bytes;
-    if (!DG_CHECKF(!dg_read_file("docs/doctor.md", 1 << 20, &text, &bytes), "%s", dg_message())) return;
+    if (!DG_CHECKF(!dg_read_file("docs/guide/doctor.md", 1 << 20, &text, &bytes), "%s", dg_message())) return;
     for (const dg_doctor_rule *r = dg_doctor_rules; r->name; r++) {
         char begin[64];
         snprintf(begin, sizeof begin, "\n| `%s` |", r->name);
         char *at = strstr(text, begin), *end = at ? strchr(at + 1, '\n') : NULL,
              *when = at ? strstr(at, r->when) : NULL;
-        DG_CHECKF(end && when && when < end, "docs/doctor.md should have of %s: %s", r->name, r->when);
+        DG_CHECKF(end && when && when < end, "docs/guide/doctor.md should have of %s: %s", r->name, r->when);
     }
     free(text);
 }

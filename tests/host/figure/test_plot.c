@@ -1,5 +1,6 @@
 /* Lines and text pixel by pixel; plots by what must and must not be where. */
 #include "host/figure/draw.h"
+#include "host/run/log_curves.h"
 
 #include <time.h>
 #include "host/net/gan.h"

@@ -1,6 +1,6 @@
 /* Sparse files of 16 GB: what the header says is enough to refuse them, so that neither memory nor reading grows with
  * the file. Each command that takes such a file is called in a child that may have 64 MB more than it has. */
-#include "host/files/checkpoint.h"
+#include "host/checkpoint/checkpoint.h"
 #include "child.h"
 #include "host/cli/commands.h"
 #include "tempdir.h"
@@ -108,7 +108,7 @@ static void wrong_headers(const char *path)
 {
     static const char small[] = "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}";
     if (sparse(path, 0, "")) ends(use_read, path, DG_IO, "begin with {");
-    if (sparse(path, UINT64_MAX, "")) ends(use_read, path, DG_IO, "1 MiB is allowed");
+    if (sparse(path, UINT64_MAX, "")) ends(use_read, path, DG_IO, "limit 1,048,576");
     if (sparse(path, 1 << 20, "{")) ends(use_read, path, DG_IO, "header: ");
     if (sparse(path, sizeof small - 1, small)) ends(use_read, path, DG_IO, "bytes behind the last tensor");
     if (one_tensor(path, "\"crc32\":\"00000000\"", "x", 1)) ends(use_read, path, DG_IO, "header is damaged");

@@ -5,7 +5,7 @@
 #include "test.h"
 
 #if DG_FAILING
-#include "checkpoint_files.h"
+#include "host/checkpoint/checkpoint_files.h"
 #include "core/tune/tune_file.h"
 #include "host/data/dataset_internal.h"
 #include "host/files/file_kind.h"

@@ -1,4 +1,4 @@
-/* Made by scripts/pngsuite_expected.py with Pillow 13.0.0. */
+/* Made by tests/host/image/pngsuite_expected.py with Pillow 13.0.0. */
 {"basi0g01.png", 32, 32, {0x1d8b1934, 0x1d8b1934, 0x1d8b1934}},
     {"basi0g02.png", 32, 32, {0xcce2e274, 0xcce2e274, 0xcce2e274}},
     {"basi0g04.png", 32, 32, {0xe6edc27d, 0xe6edc27d, 0xe6edc27d}},

@@ -1,4 +1,4 @@
-/* Made by scripts/resize_expected.py with Pillow 9.5.0. */
+/* Made by tests/host/image/resize_expected.py with Pillow 9.5.0. */
 static const struct {
     int w, h, c, W, H;
     uint32_t crc;

@@ -2,10 +2,10 @@
  * each of which they must call worse than other real ones. */
 #include <omp.h>
 
-#include "host/data/synthesize/synthesize.h"
+#include "host/data/synthesize/shapes.h"
 #include "host/judge/frechet.h"
 #include "host/judge/judge.h"
-#include "host/run/steps.h"
+#include "host/trainer/steps.h"
 #include "tempdir.h"
 #include "test.h"
 

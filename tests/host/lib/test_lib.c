@@ -2,6 +2,7 @@
 #include "include/dcgan.h"
 
 #include "host/cli/commands.h"
+#include "host/data/synthesize/synthesize.h"
 #include "host/net/model.h"
 #include "tempdir.h"
 #include "test.h"

@@ -1,6 +1,6 @@
 /* Batches timed on the CPU: memory is what the plan says, nothing that does not fit is tried, nothing stays behind; and
  * what rules choose on curves that are invented. */
-#include "host/measure/batch_report.h"
+#include "host/cli/batch_report.h"
 
 #include <unistd.h>
 

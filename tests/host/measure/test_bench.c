@@ -27,9 +27,9 @@ static dg_err (*right_time)(dg_backend *, struct dg_plan *, double *);
 static void spoil(const dg_plan *p)
 {
     for (int i = 0; i < p->ops; i++) {
-        const dg_bce_args *a = &p->op[i].u.bce;
+        const dg_gan_loss_args *a = &p->op[i].u.gan_loss;
         /* `advance` has been */
-        if (p->op[i].kind == DG_OP_bce) a->ring[(a->state->step - 1) % DG_RING].value[a->loss] = NAN;
+        if (p->op[i].kind == DG_OP_gan_loss) a->ring[(a->state->step - 1) % DG_RING].value[a->loss] = NAN;
     }
 }
 

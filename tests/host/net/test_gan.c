@@ -316,7 +316,7 @@ static void not_of_the_generator(void)
 
 int main(void)
 {
-    for (int k = 0; k < 4; k++) {
+    for (int k = 0; k < DG_LOSS_KINDS; k++) {
         loss = (dg_loss)k, augment = k % 2 ? 7 : 0, ema = k / 2 ? 0.9 : 0;
         if (k) threads_do_not_matter(k % 2 ? DG_F64 : DG_F32);
     }

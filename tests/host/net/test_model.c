@@ -1,6 +1,7 @@
 /* Model files: the built-in ones, stock texts, and every kind of mistake with its line and key, those included that
  * make a model no GAN. */
 #include "host/net/gan.h"
+#include "host/data/sides.h"
 #include "host/net/job.h"
 #include "host/net/recipes.h"
 #include "temp_folder.h"
@@ -73,7 +74,10 @@ static void ranges(void)
     range("stride", "1", "1 8", "0 9", "a whole number from 1 to 8");
     range("pad", "0", "0 15", "-1 16", "a whole number from 0 to 15");
     range("norm", "batch", "none batch spectral", "layer bat batchnorm", "batch, spectral or none");
-    range("act", "relu", "none relu leaky", "gelu tan relu|leaky", "relu, leaky, tanh or none");
+    char acts[200] = "";
+    for (int k = 1; k < DG_ACT_KINDS; k++)
+        snprintf(acts + strlen(acts), sizeof acts - strlen(acts), "%s%s", k > 1 ? ", " : "", dg_acts[k].word);
+    range("act", "relu", "none relu leaky", "gelu tan relu|leaky", strcat(acts, " or none"));
     range("act", "leaky", "leaky\nslope=0 leaky\nslope=0.999", "", "");
     mistake("act = leaky", "act = leaky\nslope = 1", "slope = 1: must be a number from 0 up to, not including, 1");
     mistake("act = leaky", "act = leaky\nslope = -0.1", "slope = -0.1: must be a number");

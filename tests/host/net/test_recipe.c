@@ -4,8 +4,8 @@
 #include "core/base/rng.h"
 #include "gather_signed.h"
 #include "host/figure/pictures.h"
-#include "host/run/log_text.h"
-#include "host/run/train.h"
+#include "host/rundir/log_text.h"
+#include "host/train/train.h"
 #include "host/net/recipes.h"
 #include "tempdir.h"
 #include "test.h"
@@ -70,8 +70,8 @@ static void add_step(dg_job *job, dg_plan_role role, int B, const weights *s)
     dg_plan_operand(op, "perm", job->row[DG_ROW_PERM], 0);
     dg_plan_operand(op, "state", state, 0);
     add(p, DG_OP_conv_fwd, "S.fwd", conv, (const int[]){x, s->w, y});
-    op = dg_plan_add(p, DG_OP_bce, "S.bce");
-    op->u.bce = (dg_bce_args){.n = B, .target = 1, .loss = LOSS, .prob = PROBABILITY};
+    op = dg_plan_add(p, DG_OP_gan_loss, "S.bce");
+    op->u.gan_loss = (dg_gan_loss_args){.form = DG_GAN_CROSS, .n = B, .target = 1, .loss = LOSS, .prob = PROBABILITY};
     dg_plan_operand(op, "dlogit", dy, 0);
     dg_plan_operand(op, "logit", y, 0);
     dg_plan_operand(op, "ring", ring, 0);
@@ -273,7 +273,7 @@ static void tables(void)
     char line[DG_LOG_LINE], again[DG_LOG_LINE];
     for (int i = 0; (each = dg_recipe_at(i)); i++) {
         size_t header;
-        dg_log_row row = {.step = UINT64_MAX, .epoch = UINT64_MAX, .seconds = -1.23456789e-300}, back;
+        dg_log_row row = {.step = DG_LOG_STEP_MAX, .epoch = DG_LOG_EPOCH_MAX, .seconds = -1.23456789e-300}, back;
         for (int k = 0; k < DG_METRICS_MAX; k++) row.value[k] = -1.23456789e-300;
         const int n = dg_log_header(line, each);
         DG_CHECK(n > 0 && n < DG_LOG_LINE && dg_log_recipe(line, &header) == each && header == (size_t)n);

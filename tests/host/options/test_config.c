@@ -147,6 +147,86 @@ static void test_zero_byte(void)
     unlink(path);
 }
 
+static bool is_among(const char *name, const char *const *list)
+{
+    while (*list && strcmp(*list, name) != 0) list++;
+    return *list;
+}
+
+/* Checkpoints hold each option that decides what is trained. One that does not is named here. */
+static void test_results(void)
+{
+    static const char *const other[] = {"data",
+                                        "model",
+                                        "init",
+                                        "epochs",
+                                        "steps", /* checkpoints tell of these by themselves */
+                                        "skip-unreadable",
+                                        "strict",
+                                        "cache",
+                                        "device",
+                                        "tuning",
+                                        "fuse", /* where and how fast, */
+                                        "device-memory",
+                                        "threads", /* with the same bits, or of another backend */
+                                        "sample-every",
+                                        "checkpoint-every",
+                                        "keep",
+                                        "grid", /* what is written, and how often */
+                                        "no-curves",
+                                        "no-report",
+                                        "tensorboard",
+                                        "eval-every",
+                                        "stop-on-collapse",
+                                        NULL};
+    char text[8192] = "[run]\nversion = x\n", want[8192] = "";
+    for (const dg_option *t = dg_option_table; t->name; t++) {
+        if (!(t->flags & DG_OPT_SAVED)) continue;
+        const bool result = t->flags & DG_OPT_RESULT;
+        DG_CHECKF(result != is_among(t->name, other),
+                  "--%s: RESULT in options_table.c if other values train something else, or a place in this list",
+                  t->name);
+        char line[128];
+        snprintf(line, sizeof line, "%s = v%zu\n", t->name, strlen(text));
+        strcat(text, line);
+        if (result) strcat(want, line);
+    }
+    for (const char *const *name = other; *name; name++) {
+        const dg_option *t = dg_option_find(*name);
+        DG_CHECKF(t && t->flags & DG_OPT_SAVED, "--%s is no option that config.ini keeps", *name);
+    }
+    char *got = dg_config_results(text);
+    DG_CHECKF(got && !strcmp(got, want), "%s", got ? got : "out of memory");
+    free(got);
+}
+
+/* Settings that checkpoints have always had; a resumed run compares with them. */
+static void test_old_results(void)
+{
+    static const char *const key[] = {"batch",     "lr",        "lr-d",     "lr-g",        "beta1",      "beta2",
+                                      "eps",       "seed",      "flip",     "drop-last",   "fit",        "resize",
+                                      "alpha",     "orient",    "limit",    "precision",   "conv",       "test",
+                                      "optimizer", "momentum",  "nesterov", "rho",         "decay",      "accumulator",
+                                      "schedule",  "smoothing", "start",    "start-sigma", "start-bias", "loss",
+                                      "ema",       "augment"};
+    for (size_t i = 0; i < sizeof key / sizeof *key; i++) {
+        const dg_option *t = dg_option_find(key[i]);
+        DG_CHECKF(t && t->flags & DG_OPT_RESULT, "--%s is not in checkpoints any more", key[i]);
+    }
+}
+
+/* What training takes from the command line and a run does not keep would be lost by --resume. */
+static void test_saved(void)
+{
+    static const char *const given_anew[] = {NULL};
+    for (const dg_option *t = dg_option_table; t->name; t++) {
+        const bool of_training = t->commands >> DG_CMD_TRAIN & 1 &&
+                                 (!strcmp(t->group, "Training") || !strcmp(t->group, "Pictures"));
+        if (!of_training || t->flags & (DG_OPT_SAVED | DG_OPT_ARGV_ONLY)) continue;
+        DG_CHECKF(is_among(t->name, given_anew), "--%s: SAVED or RESULT in options_table.c, for --resume", t->name);
+    }
+}
+
 int main(void)
 {
     char *argv[] = {"dcgan", "--data", "/cats", "--out", "/run", NULL};
@@ -159,6 +239,9 @@ int main(void)
     test_too_long();
     test_wrong_lines();
     test_zero_byte();
+    test_results();
+    test_old_results();
+    test_saved();
     dg_options_free(&base);
     return dg_test_report();
 }

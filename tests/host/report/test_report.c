@@ -1,10 +1,11 @@
 /* Pieces of report.html, its size, and what nearest.png finds. */
 #include "host/report/report.h"
+#include "host/run/log_curves.h"
 
 #include "host/figure/pictures.h"
 #include "host/net/gan.h"
 #include "host/report/html.h"
-#include "host/run/rundir.h"
+#include "host/rundir/rundir.h"
 #include "host/report/plot.h"
 #include "tempdir.h"
 #include "test.h"

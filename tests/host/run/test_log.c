@@ -1,7 +1,7 @@
 /* The log: what is in the files, and what a resumed run makes of them. */
 #include "log_rows.h"
 
-#include "host/run/log_text.h"
+#include "host/rundir/log_text.h"
 
 #include <errno.h>
 #include <locale.h>

@@ -1,7 +1,7 @@
 /* The log of a run that is killed, or whose disk is full: no half row, and nothing lost. */
 #include "log_rows.h"
 
-#include "host/run/log_text.h"
+#include "host/rundir/log_text.h"
 
 #include <cjson/cJSON.h>
 #include <signal.h>

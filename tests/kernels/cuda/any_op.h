@@ -7,6 +7,7 @@
 
 #include <float.h>
 #include "tests/case_cuda.h"
+#include "tests/all_ops.h"
 #include "tests/devtest.h"
 extern "C" {
 #include "tests/gather_signed.h"
@@ -63,9 +64,9 @@ class any_op {
         case DG_OP_bias_act_dx: op.u.bias_act.act = DG_ACT_LEAKY, op.u.bias_act.slope = 0.2; break;
         case DG_OP_add: op.u.add.act = DG_ACT_RELU; break;
         case DG_OP_dropout: op.u.dropout.p = 0.3, op.u.dropout.layer = 5; break;
-        case DG_OP_bce: op.u.bce.target = 0.9, op.u.bce.loss = DG_LOSS_D_FAKE, op.u.bce.prob = DG_D_GZ1; break;
         case DG_OP_gan_loss:
-            op.u.gan_loss.both = 1, op.u.gan_loss.target = -1, op.u.gan_loss.low = -1;
+            op.u.gan_loss.form = DG_GAN_AVERAGE, op.u.gan_loss.both = 1, op.u.gan_loss.target = -1,
+            op.u.gan_loss.low = -1;
             op.u.gan_loss.loss = DG_LOSS_G, op.u.gan_loss.prob = DG_D_GZ2;
             break;
         case DG_OP_adam:

@@ -1,5 +1,6 @@
 /* Chains of launches each of which may start before the one in front of it has ended, in a stream and in a captured
  * graph: what they compute is what plain launches compute. */
+#include "tests/all_ops.h"
 #include "tests/devtest.h"
 
 /* y = x / 2 + w. w is brought into shared memory before the wait: by loads, by cp.async awaited after it, or before. */

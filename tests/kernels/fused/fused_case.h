@@ -5,6 +5,7 @@
 
 #include <float.h>
 
+#include "tests/all_ops.h"
 #include "tests/devtest.h"
 #include "kernels/fused/fuse.cuh"
 
@@ -140,13 +141,15 @@ struct fused_epilogue {
     double result(size_t i, double v) const
     {
         const int c = (int)(i % (size_t)C), g = (int)(i / ((size_t)pixels * (size_t)C)) / (N / s.groups);
-        const double below = s.act == DG_ACT_RELU ? 0 : s.act == DG_ACT_LEAKY ? (double)s.slope : 1, old = (double)y[i];
+        const double below = dg_act_factor(s.act, (double)s.slope), old = (double)y[i];
         switch (s.kind) {
         case DG_EPILOGUE_ACT: return s.act == DG_ACT_TANH ? tanh(v) : v > 0 ? v : below * v;
         case DG_EPILOGUE_ACT_DX: return s.act == DG_ACT_TANH ? v * (1 - old * old) : old > 0 ? v : below * v;
         case DG_EPILOGUE_NORM_DX: return norm.z(g, c, (double)pre[i]) > 0 ? v : (double)s.factor * v;
-        default: return v;
+        case DG_EPILOGUE_PLAIN:
+        case DG_EPILOGUE_STATS: break;
         }
+        return v;
     }
 
     /* want: results before the epilogue, in double; slack: how far each may be off. All that the epilogue wrote is held

@@ -1,5 +1,5 @@
-/* The last layer of D in one launch: against its ops in double on the host, and its losses against bce.cu's, bit for
- * bit. */
+/* The last layer of D in one launch: against its ops in double on the host, and its losses against gan_loss.cu's, bit
+ * for bit. */
 #include "fused_case.h"
 extern "C" {
 #include "host/net/gan.h"
@@ -29,7 +29,7 @@ static const head_case cases[] = {
 /* Sums of the same doubles in another order. */
 static bool same(double a, double b) { return a == b || fabs(a - b) <= 1e-13 * fabs(b) || (isnan(a) && isnan(b)); }
 
-/* bce.cu on the same logits. */
+/* gan_loss.cu on the same logits. */
 static void check_losses(const dg_fused_head &h, const std::vector<float> &logit, const std::vector<float> &dlogit,
                          const dg_metrics &row, const char *name)
 {
@@ -39,17 +39,19 @@ static void check_losses(const dg_fused_head &h, const std::vector<float> &logit
                                       logit.begin() + (long)(n * (size_t)(k + 1)));
         dev_buffer<float> l(mine), d(n);
         dev_buffer<dg_metrics> ring(DG_RING);
-        dg_bce_args a = {d.p, ring.p, l.p, h.state, (int)n, h.target[k], h.loss[k], h.prob[k]};
+        dg_gan_loss_args a = {};
+        a.dlogit = d.p, a.ring = ring.p, a.logit = l.p, a.state = h.state, a.n = (int)n;
+        a.form = DG_GAN_CROSS, a.target = h.target[k], a.loss = h.loss[k], a.prob = h.prob[k];
         const dg_tune tune = {};
-        dg_cuda_bce<float>(&a, &tune, 0);
-        if (!dev_ok("bce")) return;
+        dg_cuda_gan_loss<float>(&a, &tune, 0);
+        if (!dev_ok("gan_loss")) return;
         const std::vector<float> want = d.get();
         const dg_metrics other = ring.get()[5];
         DG_CHECKF(memcmp(want.data(), dlogit.data() + n * (size_t)k, n * sizeof(float)) == 0,
-                  "%s: dlogit of loss %d is not bce's", name, k);
+                  "%s: dlogit of loss %d is not gan_loss's", name, k);
         DG_CHECKF(same(row.value[h.loss[k]], other.value[h.loss[k]]) &&
                       same(row.value[h.prob[k]], other.value[h.prob[k]]),
-                  "%s: loss %d is %.17g, bce has %.17g", name, k, row.value[h.loss[k]], other.value[h.loss[k]]);
+                  "%s: loss %d is %.17g, gan_loss has %.17g", name, k, row.value[h.loss[k]], other.value[h.loss[k]]);
     }
 }
 

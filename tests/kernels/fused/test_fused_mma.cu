@@ -4,6 +4,7 @@
  * of all results is held to the results that were stored. In bf16 each launch is repeated with bf16 tensors. */
 #include <float.h>
 
+#include "tests/all_ops.h"
 #include "tests/devtest.h"
 #include "kernels/fused/fuse.cuh"
 extern "C" {

@@ -1,4 +1,5 @@
 /* Fused launches that there is no kernel for, or that do not fit, and how the sums of an update are divided. */
+#include "tests/all_ops.h"
 #include "tests/devtest.h"
 #include "kernels/fused/fuse.cuh"
 #include "update_jobs.h"

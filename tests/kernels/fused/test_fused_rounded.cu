@@ -2,6 +2,7 @@
  * the same bits, and results that are rounded are those of fp32, rounded. */
 #include <memory>
 
+#include "tests/all_ops.h"
 #include "tests/devtest.h"
 #include "kernels/fused/fuse.cuh"
 extern "C" {

@@ -1,4 +1,4 @@
-/* Made by scripts/golden_ops.py with PyTorch 2.15.0 in double; do not edit. */
+/* Made by tools/pytorch/golden_ops.py with PyTorch 2.15.0 in double; do not edit. */
 #ifndef DG_GOLDEN_OPS_H
 #define DG_GOLDEN_OPS_H
 

@@ -3,17 +3,8 @@
 #include "reference.h"
 #include "test.h"
 
-static const struct {
-    dg_act act;
-    double slope;
-    const char *name;
-} kinds[] = {{DG_ACT_NONE, 0, "none"},
-             {DG_ACT_RELU, 0, "relu"},
-             {DG_ACT_LEAKY, 0.2, "leaky"},
-             {DG_ACT_TANH, 0, "tanh"}};
-
 static const int64_t sizes[] = {1, 2, 3, 7, 15, 16, 17, 31, 33, 100, 127, 256, 1000, 4095, 4096, 4097, 8191, 50001};
-enum { KINDS = sizeof kinds / sizeof kinds[0], SIZES = sizeof sizes / sizeof sizes[0] };
+enum { SIZES = sizeof sizes / sizeof sizes[0] };
 
 static dg_op act_op(dg_op_kind kind, int k, int64_t n)
 {
@@ -23,10 +14,13 @@ static dg_op act_op(dg_op_kind kind, int k, int64_t n)
                              .dx = dg_case_numbers((size_t)n, 1, 0),
                              .dy = dg_case_numbers((size_t)n, 1, 0),
                              .n = n,
-                             .act = kinds[k].act,
-                             .slope = kinds[k].slope};
-    if (kind == DG_OP_act_dx && kinds[k].act == DG_ACT_TANH) /* y is a tanh */
-        for (int64_t i = 0; i < n; i++) ((double *)op.u.act.y)[i] /= 4;
+                             .act = (dg_act)k,
+                             .slope = 0.2};
+    if (kind == DG_OP_act || dg_act_is_linear((dg_act)k)) return op;
+    op.kind = DG_OP_act; /* y is what the curve gives, exact as float */
+    dg_ref_run(&op);
+    for (int64_t i = 0; i < n; i++) ((double *)op.u.act.y)[i] = (double)(float)((double *)op.u.act.y)[i];
+    op.kind = kind;
     return op;
 }
 
@@ -38,18 +32,18 @@ static void check(dg_backend *b, int k, int64_t n, bool in_place)
     dg_ref_run(&want);
     if (in_place) op.u.act.y = op.u.act.x;
     const char *wrong = dg_case_run(b, &op);
-    DG_CHECKF(!wrong, "%s: %s of %ld: %s", b->name, kinds[k].name, (long)n, wrong ? wrong : "");
+    DG_CHECKF(!wrong, "%s: %s of %ld: %s", b->name, dg_acts[k].word, (long)n, wrong ? wrong : "");
     double e = dg_case_error(op.u.act.y, want.u.act.y, (size_t)n, 0);
-    DG_CHECKF(e <= tol, "%s: %s of %ld: error %g", b->name, kinds[k].name, (long)n, e);
+    DG_CHECKF(e <= tol, "%s: %s of %ld: error %g", b->name, dg_acts[k].word, (long)n, e);
 
     op = act_op(DG_OP_act_dx, k, n), want = op;
     want.u.act.dx = dg_case_copy(want.u.act.dx, (size_t)n);
     dg_ref_run(&want);
     if (in_place) op.u.act.dx = op.u.act.dy;
     wrong = dg_case_run(b, &op);
-    DG_CHECKF(!wrong, "%s: %s dx of %ld: %s", b->name, kinds[k].name, (long)n, wrong ? wrong : "");
+    DG_CHECKF(!wrong, "%s: %s dx of %ld: %s", b->name, dg_acts[k].word, (long)n, wrong ? wrong : "");
     e = dg_case_error(op.u.act.dx, want.u.act.dx, (size_t)n, 1e-2);
-    DG_CHECKF(e <= 16 * dg_case_eps(b), "%s: %s dx of %ld: error %g", b->name, kinds[k].name, (long)n, e);
+    DG_CHECKF(e <= 16 * dg_case_eps(b), "%s: %s dx of %ld: error %g", b->name, dg_acts[k].word, (long)n, e);
 }
 
 static void check_differences(dg_backend *b, int k)
@@ -70,14 +64,14 @@ static void check_differences(dg_backend *b, int k)
     DG_CHECK(!dg_case_run(b, &op));
     op.kind = DG_OP_act_dx;
     DG_CHECK(!dg_case_run(b, &op));
-    DG_CHECKF(dg_case_error(op.u.act.dx, up, N, 1) < 1e-8, "%s: differences of %s", b->name, kinds[k].name);
+    DG_CHECKF(dg_case_error(op.u.act.dx, up, N, 1) < 1e-8, "%s: differences of %s", b->name, dg_acts[k].word);
 }
 
 /* Over the whole line: within three ulp, odd, never beyond 1, and special values. */
 static void check_tanh(dg_backend *b)
 {
     const int N = dg_case_slowness() == 2 ? 3000 : 60000;
-    dg_op op = act_op(DG_OP_act, 3, N);
+    dg_op op = act_op(DG_OP_act, DG_ACT_TANH, N);
     double *x = op.u.act.x, *y = op.u.act.y;
     double limit = b->real == DG_F64 ? 22 : 11, worst = 0;
     for (int i = 0; i < N; i++) {
@@ -104,24 +98,24 @@ static void check_tanh(dg_backend *b)
 
 static void check_specials(dg_backend *b)
 {
-    for (int k = 0; k < KINDS; k++) {
+    for (int k = 0; k < DG_ACT_KINDS; k++) {
         dg_op op = act_op(DG_OP_act, k, 40);
         double *x = op.u.act.x, *y = op.u.act.y, *dx = op.u.act.dx;
         x[3] = x[39] = NAN;
         DG_CHECK(!dg_case_run(b, &op));
-        DG_CHECKF(isnan(y[3]) && isnan(y[39]) && !isnan(y[4]), "%s: %s loses NaN", b->name, kinds[k].name);
+        DG_CHECKF(isnan(y[3]) && isnan(y[39]) && !isnan(y[4]), "%s: %s loses NaN", b->name, dg_acts[k].word);
         op = act_op(DG_OP_act_dx, k, 40);
         ((double *)op.u.act.dy)[5] = NAN;
         dx = op.u.act.dx;
         DG_CHECK(!dg_case_run(b, &op));
-        DG_CHECKF(isnan(dx[5]) && !isnan(dx[4]), "%s: %s dx loses NaN", b->name, kinds[k].name);
+        DG_CHECKF(isnan(dx[5]) && !isnan(dx[4]), "%s: %s dx loses NaN", b->name, dg_acts[k].word);
     }
     /* at zero, PyTorch's side: relu 0, leaky the slope */
-    for (int k = 1; k < 3; k++) {
+    for (int k = DG_ACT_RELU; k <= DG_ACT_LEAKY; k++) {
         dg_op op = act_op(DG_OP_act_dx, k, 3);
         ((double *)op.u.act.y)[1] = 0;
         DG_CHECK(!dg_case_run(b, &op));
-        DG_NEAR(((double *)op.u.act.dx)[1], kinds[k].slope * ((double *)op.u.act.dy)[1], 1e-7);
+        DG_NEAR(((double *)op.u.act.dx)[1], dg_act_factor((dg_act)k, 0.2) * ((double *)op.u.act.dy)[1], 1e-7);
     }
 }
 
@@ -130,7 +124,7 @@ static void check_threads(void)
     const size_t N = dg_case_slowness() == 2 ? 3011 : 60011;
     static const int threads[] = {1, 2, 3, 7};
     double *first = dg_case_numbers(N, 1, 0);
-    dg_op op = act_op(DG_OP_act, 3, (int64_t)N);
+    dg_op op = act_op(DG_OP_act, DG_ACT_TANH, (int64_t)N);
     for (int i = 0; i < 6; i++)
         for (int t = 0; t < 4; t++) {
             dg_backend *b;
@@ -146,7 +140,7 @@ int main(void)
 {
     dg_backend *b;
     for (int i = 0; dg_case_open(i, 2, &b); i++) {
-        for (int k = 0; k < KINDS; k++) {
+        for (int k = 0; k < DG_ACT_KINDS; k++) {
             for (int s = 0; s < SIZES; s++) {
                 if (dg_case_slowness() == 2 && sizes[s] > 1000) continue;
                 check(b, k, sizes[s], false);

@@ -2,18 +2,10 @@
 #include "reference.h"
 #include "test.h"
 
-static const struct {
-    dg_act act;
-    double slope;
-    const char *name;
-} kinds[] = {{DG_ACT_NONE, 0, "none"},
-             {DG_ACT_RELU, 0, "relu"},
-             {DG_ACT_LEAKY, 0.2, "leaky"},
-             {DG_ACT_TANH, 0, "tanh"}};
 static const int64_t sizes[] = {1,   2,   3,   4,    5,    7,    8,    15,   16,   17,   31,   33,    67,
                                 100, 127, 256, 1000, 1021, 4095, 4096, 4097, 8191, 8192, 8193, 12289, 50001};
 typedef enum { APART, Y_IS_A, Y_IS_B, A_IS_B, ALL_ONE, PLACES } place;
-enum { KINDS = 4, SIZES = sizeof sizes / sizeof *sizes };
+enum { SIZES = sizeof sizes / sizeof *sizes };
 
 static dg_op add_op(int k, int64_t n)
 {
@@ -22,8 +14,8 @@ static dg_op add_op(int k, int64_t n)
                              .a = dg_case_numbers((size_t)n, 2, 0),
                              .b = dg_case_numbers((size_t)n, 2, 0),
                              .n = n,
-                             .act = kinds[k].act,
-                             .slope = kinds[k].slope};
+                             .act = (dg_act)k,
+                             .slope = 0.2};
     return op;
 }
 
@@ -38,9 +30,9 @@ static void check(dg_backend *b, int k, int64_t n, place p)
     if (p == Y_IS_A || p == ALL_ONE) a->y = a->a;
     if (p == Y_IS_B) a->y = a->b;
     const char *wrong = dg_case_run(b, &op);
-    DG_CHECKF(!wrong, "%s: %s of %ld: %s", b->name, kinds[k].name, (long)n, wrong);
+    DG_CHECKF(!wrong, "%s: %s of %ld: %s", b->name, dg_acts[k].word, (long)n, wrong);
     const double e = dg_case_error(a->y, want.u.add.y, (size_t)n, 0);
-    DG_CHECKF(e <= 8 * dg_case_eps(b), "%s: %s of %ld, %d: error %g", b->name, kinds[k].name, (long)n, (int)p, e);
+    DG_CHECKF(e <= 8 * dg_case_eps(b), "%s: %s of %ld, %d: error %g", b->name, dg_acts[k].word, (long)n, (int)p, e);
 }
 
 static void check_special(dg_backend *b, int k)
@@ -52,8 +44,8 @@ static void check_special(dg_backend *b, int k)
     other[9] = -a[9];
     DG_CHECK(!dg_case_run(b, &op));
     for (int i = 0; i < 67; i++)
-        DG_CHECKF(isnan(y[i]) == (i == 3 || i == 66 || i == 5 || i == 7), "%s: %s: y[%d] is %g", b->name, kinds[k].name,
-                  i, y[i]);
+        DG_CHECKF(isnan(y[i]) == (i == 3 || i == 66 || i == 5 || i == 7), "%s: %s: y[%d] is %g", b->name,
+                  dg_acts[k].word, i, y[i]);
     DG_CHECK(y[9] == 0);
 }
 
@@ -78,7 +70,7 @@ int main(void)
 {
     dg_backend *b;
     for (int i = 0; dg_case_open(i, 2, &b); i++) {
-        for (int k = 0; k < KINDS; k++) {
+        for (int k = 0; k < DG_ACT_KINDS; k++) {
             for (int s = 0; s < SIZES; s++)
                 if (dg_case_slowness() < 2 || sizes[s] < 1100)
                     for (int p = 0; p < PLACES; p++) check(b, k, sizes[s], (place)p);
@@ -87,7 +79,7 @@ int main(void)
         }
         b->close(b);
     }
-    for (int k = 2; k < KINDS; k++) check_threads(k);
+    for (int k = DG_ACT_LEAKY; k < DG_ACT_KINDS; k++) check_threads(k);
     dg_case_free();
     return dg_test_report();
 }

@@ -2,20 +2,11 @@
 #include "reference.h"
 #include "test.h"
 
-static const struct {
-    dg_act act;
-    double slope;
-    const char *name;
-} kinds[] = {{DG_ACT_NONE, 0, "none"},
-             {DG_ACT_RELU, 0, "relu"},
-             {DG_ACT_LEAKY, 0.2, "leaky"},
-             {DG_ACT_TANH, 0, "tanh"}};
-
 /* N, H, W: one row, dense layers, a few pieces of rows, more pieces than a warp has lanes, more than there may be */
 static const int maps[][3] = {{1, 1, 1}, {2, 1, 1},   {1, 1, 3},   {3, 5, 7},   {128, 1, 1}, {1, 9, 4},
                               {5, 6, 5}, {300, 1, 1}, {4, 13, 11}, {2, 17, 19}, {2, 65, 67}, {5, 115, 117}};
 static const int channels[] = {1, 3, 5, 67, 4, 20, 64, 256, 257, 516};
-enum { KINDS = 4, MAPS = sizeof maps / sizeof *maps, CHANNELS = sizeof channels / sizeof *channels, DB = 1 };
+enum { MAPS = sizeof maps / sizeof *maps, CHANNELS = sizeof channels / sizeof *channels, DB = 1 };
 
 static size_t volume(const dg_bias_act_args *a) { return (size_t)a->N * (size_t)a->H * (size_t)a->W * (size_t)a->C; }
 
@@ -23,8 +14,7 @@ static dg_op bias_op(int k, const int map[3], int C)
 {
     dg_op op = {.name = "bias"};
     dg_bias_act_args *a = &op.u.bias_act;
-    *a =
-        (dg_bias_act_args){.N = map[0], .H = map[1], .W = map[2], .C = C, .act = kinds[k].act, .slope = kinds[k].slope};
+    *a = (dg_bias_act_args){.N = map[0], .H = map[1], .W = map[2], .C = C, .act = (dg_act)k, .slope = 0.2};
     a->x = dg_case_numbers(volume(a), 2, 0);
     a->b = dg_case_numbers((size_t)C, 1, 0);
     a->y = dg_case_numbers(volume(a), 1, 0);
@@ -47,7 +37,7 @@ static const char *run(dg_backend *b, dg_op *op, dg_op_kind kind)
 
 static void describe(char out[160], const dg_backend *b, const dg_bias_act_args *a)
 {
-    snprintf(out, 160, "%s: %s N=%d H=%d W=%d C=%d", b->name, kinds[a->act].name, a->N, a->H, a->W, a->C);
+    snprintf(out, 160, "%s: %s N=%d H=%d W=%d C=%d", b->name, dg_acts[a->act].word, a->N, a->H, a->W, a->C);
 }
 
 static void check_forward(dg_backend *b, dg_op op, bool in_place)
@@ -123,7 +113,7 @@ static void check_differences(dg_backend *b, dg_op op)
             of[k].value[i] = was;
             const double d = (sum[1] - sum[0]) / (2 * h), got = of[k].gradient[i];
             DG_CHECKF(fabs(d - got) < 1e-6 * (1 + fabs(d)), "%s: %s: gradient %d[%zu] is %g, by differences %g",
-                      b->name, kinds[a->act].name, k, i, got, d);
+                      b->name, dg_acts[a->act].word, k, i, got, d);
         }
 }
 
@@ -135,11 +125,12 @@ static void check_nan(dg_backend *b, int k)
     x[AT] = ((double *)op.u.bias_act.b)[4] = ((double *)op.u.bias_act.dy)[AT] = NAN;
     DG_CHECK(!run(b, &op, DG_OP_bias_act));
     for (int i = 0; i < 12 * C; i++)
-        DG_CHECKF(isnan(y[i]) == (i == AT || i % C == 4), "%s: y[%d] is %g", kinds[k].name, i, y[i]);
+        DG_CHECKF(isnan(y[i]) == (i == AT || i % C == 4), "%s: y[%d] is %g", dg_acts[k].word, i, y[i]);
     for (int i = 0; i < 12 * C; i++) y[i] = 0.5 - i % 2;
     DG_CHECK(!run(b, &op, DG_OP_bias_act_dx));
-    for (int i = 0; i < 12 * C; i++) DG_CHECKF(isnan(dx[i]) == (i == AT), "%s: dx[%d] is %g", kinds[k].name, i, dx[i]);
-    for (int c = 0; c < C; c++) DG_CHECKF(isnan(db[c]) == (c == AT % C), "%s: db[%d] is %g", kinds[k].name, c, db[c]);
+    for (int i = 0; i < 12 * C; i++)
+        DG_CHECKF(isnan(dx[i]) == (i == AT), "%s: dx[%d] is %g", dg_acts[k].word, i, dx[i]);
+    for (int c = 0; c < C; c++) DG_CHECKF(isnan(db[c]) == (c == AT % C), "%s: db[%d] is %g", dg_acts[k].word, c, db[c]);
 }
 
 static void check_threads(int k)
@@ -178,7 +169,7 @@ int main(void)
             const int *map = maps[m / CHANNELS], C = channels[m % CHANNELS];
             if ((int64_t)map[0] * map[1] * map[2] * C > most) continue;
             shapes++;
-            for (int k = 0; k < KINDS; k++) {
+            for (int k = 0; k < DG_ACT_KINDS; k++) {
                 check_forward(b, bias_op(k, map, C), (m + k) % 2);
                 check_backward(b, bias_op(k, map, C), (m + k) % 2, (m + k) % 3);
                 if (b->real == DG_F64 && !slow && (int64_t)map[0] * map[1] * map[2] * C < 800)
@@ -187,11 +178,11 @@ int main(void)
             }
         }
         DG_CHECKF(shapes >= (slow == 2 ? 40 : 60), "%d shapes", shapes);
-        for (int k = 0; k < KINDS; k++) check_nan(b, k);
+        for (int k = 0; k < DG_ACT_KINDS; k++) check_nan(b, k);
         dg_case_free();
         b->close(b);
     }
-    for (int k = 1; k < KINDS; k++) check_threads(k);
+    for (int k = DG_ACT_RELU; k < DG_ACT_KINDS; k++) check_threads(k);
     dg_case_free();
     return dg_test_report();
 }

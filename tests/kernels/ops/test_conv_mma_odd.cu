@@ -57,7 +57,8 @@ static void one(const dg_ref_conv &s, const std::vector<float> (&value)[3], int 
         if (!(fabs((double)got[i] - want[i]) <= 8 * sqrt(terms[i]) * (double)FLT_EPSILON * mass[i]) && !bad++) at = i;
     DG_CHECKF(!bad, "%s %s: %zu of %zu wrong, at %zu %.9g instead of %.9g", dg_precision_name(DG_F32, math), name, bad,
               got.size(), at, bad ? (double)got[at] : 0, bad ? want[at] : 0);
-    if (run_conv(&op, d, &tune, in, &again, name)) DG_CHECKF(same_bits(got, again), "%s: other bits again", name);
+    if (!dev_small() && run_conv(&op, d, &tune, in, &again, name))
+        DG_CHECKF(same_bits(got, again), "%s: other bits again", name);
     tested++;
 }
 

@@ -1,4 +1,4 @@
-/* Losses of a GAN besides cross entropy: against plain loops, differences and PyTorch; NaN. */
+/* Losses of a GAN: against plain loops, differences and PyTorch; NaN. */
 #include "host/net/gan.h"
 #include "golden_ops.h"
 #include "reference.h"
@@ -7,32 +7,44 @@
 static dg_step_state state = {.seed = 1, .step = 5};
 static dg_metrics ring[DG_RING], want_ring[DG_RING];
 
-/* Every loss of a step of every kind. */
-static const struct {
-    dg_gan_form form;
-    bool other, both;
-    double target, low;
-} parts[] = {{DG_GAN_SQUARES, false, false, 1, 0},  {DG_GAN_SQUARES, false, false, 0, 0},
-             {DG_GAN_HINGE, false, false, 1, -1},   {DG_GAN_HINGE, false, false, -1, -1},
-             {DG_GAN_SCORE, false, false, 1, -1},   {DG_GAN_SQUARES, true, false, 1, -1},
-             {DG_GAN_SQUARES, true, false, -1, -1}, {DG_GAN_SQUARES, true, true, 1, -1}};
-enum { PARTS = sizeof parts / sizeof *parts };
+/* The three losses of a step with each --loss; the last part is cross entropy with a smoothed label. */
+enum { REAL, FAKE, OF_G, OF_STEP, PARTS = DG_LOSS_KINDS * OF_STEP + 1 };
+
+static dg_gan_loss_args part_of(int part)
+{
+    if (part == PARTS - 1) return (dg_gan_loss_args){.form = DG_GAN_CROSS, .target = 0.9};
+    const dg_loss_info *l = &dg_losses[part / OF_STEP];
+    const int which = part % OF_STEP;
+    return (dg_gan_loss_args){.form = which == OF_G ? l->form_g : l->form_d,
+                              .both = l->paired && which == OF_G,
+                              .target = which == FAKE ? l->low : 1,
+                              .low = l->low};
+}
+
+static bool is_paired(int part) { return part < PARTS - 1 && dg_losses[part / OF_STEP].paired; }
+
+static const char *name_of(int part)
+{
+    static const char *const which[] = {"real", "fake", "g"};
+    static char name[64];
+    if (part == PARTS - 1) return "bce with target 0.9";
+    snprintf(name, sizeof name, "%s, %s", dg_losses[part / OF_STEP].word, which[part % OF_STEP]);
+    return name;
+}
 
 static dg_op loss_op(int part, int n, double scale)
 {
     dg_op op = {.name = "gan_loss", .kind = DG_OP_gan_loss};
-    op.u.gan_loss = (dg_gan_loss_args){.dlogit = dg_case_numbers((size_t)n, 1, 0),
-                                       .ring = ring,
-                                       .logit = dg_case_numbers((size_t)n, scale, 0.25),
-                                       .other = parts[part].other ? dg_case_numbers((size_t)n, scale, -0.5) : NULL,
-                                       .state = &state,
-                                       .n = n,
-                                       .form = parts[part].form,
-                                       .both = parts[part].both,
-                                       .target = parts[part].target,
-                                       .low = parts[part].low,
-                                       .loss = DG_LOSS_G,
-                                       .prob = DG_D_GZ2};
+    dg_gan_loss_args *a = &op.u.gan_loss;
+    *a = part_of(part);
+    a->dlogit = dg_case_numbers((size_t)n, 1, 0);
+    a->ring = ring;
+    a->logit = dg_case_numbers((size_t)n, scale, 0.25);
+    a->other = is_paired(part) ? dg_case_numbers((size_t)n, scale, -0.5) : NULL;
+    a->state = &state;
+    a->n = n;
+    a->loss = DG_LOSS_G;
+    a->prob = DG_D_GZ2;
     return op;
 }
 
@@ -47,12 +59,14 @@ static void check(dg_backend *b, int part, int n, double scale)
     want.u.gan_loss.ring = want_ring;
     dg_ref_run(&want);
     const char *wrong = dg_case_run(b, &op);
-    DG_CHECKF(!wrong, "%s: part %d, n %d: %s", b->name, part, n, wrong ? wrong : "");
-    const double e = dg_case_error(op.u.gan_loss.dlogit, want.u.gan_loss.dlogit, (size_t)n, scale / n);
-    DG_CHECKF(e <= 4 * dg_case_eps(b), "%s: part %d, n %d: dlogit is %g off", b->name, part, n, e);
+    DG_CHECKF(!wrong, "%s: %s, n %d: %s", b->name, name_of(part), n, wrong ? wrong : "");
+    const double e = dg_case_error(op.u.gan_loss.dlogit, want.u.gan_loss.dlogit, (size_t)n,
+                                   (op.u.gan_loss.form == DG_GAN_CROSS ? 0.1 : scale) / n);
+    DG_CHECKF(e <= 4 * dg_case_eps(b), "%s: %s, n %d: dlogit is %g off", b->name, name_of(part), n, e);
     const dg_metrics *ref = &want_ring[state.step % DG_RING];
-    DG_NEAR(now()->value[DG_LOSS_G], ref->value[DG_LOSS_G], 1e-14 * (1 + scale * scale));
-    DG_NEAR(now()->value[DG_D_GZ2], ref->value[DG_D_GZ2], 1e-14);
+    const double off = fabs(now()->value[DG_LOSS_G] - ref->value[DG_LOSS_G]);
+    DG_CHECKF(off <= 1e-14 * (1 + scale * scale), "%s: %s, n %d: loss is %g off", b->name, name_of(part), n, off);
+    DG_NEAR(now()->value[DG_D_GZ2], ref->value[DG_D_GZ2], 1e-14 + n * 1e-16);
     now()->value[DG_LOSS_G] = ref->value[DG_LOSS_G];
     now()->value[DG_D_GZ2] = ref->value[DG_D_GZ2];
     DG_CHECKF(!memcmp(ring, want_ring, sizeof ring), "%s: wrote elsewhere in the ring", b->name);
@@ -81,7 +95,7 @@ static void check_differences(dg_backend *b, int part)
     dg_op op = loss_op(part, 11, 1.5);
     DG_CHECK(!dg_case_run(b, &op));
     const double told = now()->value[DG_LOSS_G], all = whole_loss(b, &op);
-    if (parts[part].both || !parts[part].other) DG_NEAR(told, all, 1e-14);
+    if (op.u.gan_loss.both || !op.u.gan_loss.other) DG_NEAR(told, all, 1e-14);
     double *l = op.u.gan_loss.logit, *gradient = op.u.gan_loss.dlogit;
     for (int i = 0; i < 11; i++) {
         const double keep = l[i];
@@ -95,23 +109,57 @@ static void check_differences(dg_backend *b, int part)
     }
 }
 
-/* PyTorch's losses of the same logits, and their gradients. */
+/* What a clamped log cannot do: finite and right where sigmoid rounds to 0 or 1. */
+static void check_extremes(dg_backend *b)
+{
+    static const double l[] = {800, -800, 120, -120, 40, -40, 0, -0.0};
+    for (int t = 0; t < 2; t++)
+        for (int i = 0; i < 8; i++) {
+            dg_op op = loss_op(DG_LOSS_BCE * OF_STEP + (t ? REAL : FAKE), 1, 1);
+            *(double *)op.u.gan_loss.logit = l[i];
+            DG_CHECK(!dg_case_run(b, &op));
+            double wrong_by = t ? -l[i] : l[i]; /* loss = softplus of it */
+            double loss = wrong_by > 0 ? wrong_by + log1p(exp(-wrong_by)) : log1p(exp(wrong_by));
+            if (loss > 1e-300) DG_NEAR(now()->value[DG_LOSS_G] / loss, 1, 1e-14);
+            double d = (t ? -1 : 1) / (1 + exp(-wrong_by));
+            if (fabs(d) > 1e-37) DG_NEAR(*(double *)op.u.gan_loss.dlogit / d, 1, 3 * dg_case_eps(b));
+        }
+}
+
+/* PyTorch's losses of the same logits, NULL: not computed there, and their gradients (tools/pytorch/golden_ops.py). */
+static const struct {
+    const double *logit, *loss, *slope;
+} golden[DG_LOSS_KINDS][OF_STEP] = {
+#define GAN(n)                                                     \
+    {                                                              \
+        golden_gan_logit, golden_gan_loss##n, golden_gan_dlogit##n \
+    }
+    [DG_LOSS_BCE] = {{golden_bce_logit, golden_bce_loss1, golden_bce_dlogit1},
+                     {golden_bce_logit, golden_bce_loss0, golden_bce_dlogit0},
+                     {golden_bce_logit, golden_bce_loss1, golden_bce_dlogit1}},
+    [DG_LOSS_LSGAN] = {GAN(0), GAN(1), GAN(0)},
+    [DG_LOSS_HINGE] = {GAN(2), GAN(3), GAN(4)},
+    [DG_LOSS_RALSGAN] = {{golden_gan_logit, NULL, golden_gan_dlogit5},
+                         {golden_gan_logit, NULL, golden_gan_dlogit6},
+                         GAN(7)},
+#undef GAN
+};
+
 static void check_golden(dg_backend *b)
 {
-    static const double *const loss[] = {
-        golden_gan_loss0, golden_gan_loss1, golden_gan_loss2, golden_gan_loss3, golden_gan_loss4, NULL, NULL,
-        golden_gan_loss7};
-    static const double *const slope[] = {golden_gan_dlogit0, golden_gan_dlogit1, golden_gan_dlogit2,
-                                          golden_gan_dlogit3, golden_gan_dlogit4, golden_gan_dlogit5,
-                                          golden_gan_dlogit6, golden_gan_dlogit7};
-    for (int part = 0; part < PARTS; part++) {
+    for (int part = 0; part < PARTS - 1; part++) {
+        const int k = part / OF_STEP, which = part % OF_STEP;
+        const double *const logit = golden[k][which].logit, *const loss = golden[k][which].loss;
+        DG_CHECKF(logit, "%s: no numbers of PyTorch; add it to tools/pytorch/golden_ops.py", name_of(part));
+        if (!logit) continue;
         dg_op op = loss_op(part, 9, 1);
-        op.u.gan_loss.logit = dg_case_copy(golden_gan_logit, 9);
-        if (parts[part].other) op.u.gan_loss.other = dg_case_copy(golden_gan_other, 9);
+        op.u.gan_loss.logit = dg_case_copy(logit, 9);
+        if (is_paired(part)) op.u.gan_loss.other = dg_case_copy(golden_gan_other, 9);
         DG_CHECK(!dg_case_run(b, &op));
-        if (loss[part]) DG_NEAR(now()->value[DG_LOSS_G], *loss[part], 1e-14);
-        const double e = dg_case_error(op.u.gan_loss.dlogit, slope[part], 9, 0.1);
-        DG_CHECKF(e <= 4 * dg_case_eps(b), "%s: part %d: dlogit is %g off PyTorch's", b->name, part, e);
+        if (loss) DG_NEAR(now()->value[DG_LOSS_G], *loss, 1e-14);
+        if (k == DG_LOSS_BCE) DG_NEAR(now()->value[DG_D_GZ2], *golden_bce_prob, 1e-15);
+        const double e = dg_case_error(op.u.gan_loss.dlogit, golden[k][which].slope, 9, 0.1);
+        DG_CHECKF(e <= 4 * dg_case_eps(b), "%s: %s: dlogit is %g off PyTorch's", b->name, name_of(part), e);
     }
 }
 
@@ -121,10 +169,11 @@ static void check_nan(dg_backend *b)
         dg_op op = loss_op(part, 5, 1);
         ((double *)op.u.gan_loss.logit)[3] = NAN;
         DG_CHECK(!dg_case_run(b, &op));
-        DG_CHECKF(isnan(now()->value[DG_LOSS_G]) && isnan(now()->value[DG_D_GZ2]), "%s: part %d hides NaN", b->name,
-                  part);
-        const bool says_nothing = parts[part].form == DG_GAN_SCORE; /* its gradient is the same for all logits */
-        DG_CHECKF(says_nothing || isnan(((double *)op.u.gan_loss.dlogit)[3]), "%s: part %d hides NaN", b->name, part);
+        DG_CHECKF(isnan(now()->value[DG_LOSS_G]) && isnan(now()->value[DG_D_GZ2]), "%s: %s hides NaN", b->name,
+                  name_of(part));
+        const bool says_nothing = op.u.gan_loss.form == DG_GAN_SCORE; /* its gradient is the same for all logits */
+        DG_CHECKF(says_nothing || isnan(((double *)op.u.gan_loss.dlogit)[3]), "%s: %s hides NaN", b->name,
+                  name_of(part));
     }
 }
 
@@ -138,8 +187,9 @@ int main(void)
                 state.step = k * 700; /* also beyond the ring's end */
                 check(b, part, sizes[k], k % 2 ? 1.5 : 20);
             }
-            if (b->real == DG_F64) check_differences(b, part);
+            if (b->real == DG_F64 && dg_case_slowness() < 2) check_differences(b, part);
         }
+        check_extremes(b);
         check_golden(b);
         check_nan(b);
         dg_case_free();

@@ -171,7 +171,8 @@ static void check_shapes(dg_backend *b, const pool *p)
 /* Means of whole maps; the numbers of channels change along. */
 static void check_whole(dg_backend *b)
 {
-    for (int n = 1; n <= 40; n += dg_case_slowness() == 2 ? 13 : 1) {
+    const bool slow = dg_case_slowness() == 2;
+    for (int n = 1; n <= (slow ? 14 : 40); n += slow ? 13 : 1) {
         check(b, &mean, pool_op(&mean, (const int[5]){n, n, n, 1, 0}, (const int[2]){1 + n % 2, 1 + n * 7 % 20}));
         dg_case_free();
     }
@@ -187,7 +188,7 @@ int main(void)
         b->close(b);
     }
     check_threads(&largest, (const int[5]){23, 21, 3, 2, 1});
-    check_threads(&largest, (const int[5]){23, 21, 5, 3, 1});
+    if (dg_case_slowness() < 2) check_threads(&largest, (const int[5]){23, 21, 5, 3, 1});
     check_threads(&mean, (const int[5]){23, 21, 3, 2, 1});
     dg_op op = {.kind = DG_OP_maxpool, .u.pool = {.N = 1, .H = 20, .W = 20, .C = 1, .K = 17, .S = 1}};
     DG_CHECK(dg_op_info_of(op.kind)->complete(&op)); /* more places than a byte names */

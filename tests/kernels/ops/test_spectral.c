@@ -253,15 +253,15 @@ int main(void)
         for (int k = 0; k < SHAPES - (dg_case_slowness() > 1); k++)
             for (int iterate = 0; iterate < 2; iterate++) check(b, shapes[k], iterate);
         check_stays(b);
-        check_converges(b);
+        if (dg_case_slowness() < 2) check_converges(b);
         check_torch(b);
-        check_differences(b);
+        if (dg_case_slowness() < 2) check_differences(b);
         check_small(b);
         check_nan(b);
         dg_case_free();
         b->close(b);
     }
-    check_threads();
+    if (dg_case_slowness() < 2) check_threads();
     dg_case_free();
     return dg_test_report();
 }

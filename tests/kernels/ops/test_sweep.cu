@@ -1,4 +1,5 @@
 /* What the sweeps of optimisers count: two jobs on one GPU, whose blocks take turns, do not count for each other. */
+#include "tests/all_ops.h"
 #include "tests/devtest.h"
 extern "C" {
 #include "core/plan/op_info.h"

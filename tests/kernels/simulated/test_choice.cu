@@ -1,6 +1,7 @@
 /* Which variants the CUDA backend takes for a whole network: the same as the planner says of a GPU that is not here,
  * with the same memory; rows of a file before the rule, each op with its reason; and a file of rubbish changes nothing
  * but the message. */
+#include "tests/all_ops.h"
 #include "tests/devtest.h"
 extern "C" {
 #include "core/tune/machine.h"

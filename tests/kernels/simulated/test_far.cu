@@ -1,5 +1,6 @@
 /* CUDA ops that read far into a tensor of up to 2^31 - 1 values: windows lie so far apart that a few results reach its
  * ends, and all memory between them is zeros that nobody writes. Numbers are whole, so that sums are exact. */
+#include "tests/all_ops.h"
 #include "tests/devtest.h"
 #include "kernels/dev/cuda.cuh"
 

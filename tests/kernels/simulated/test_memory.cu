@@ -1,12 +1,13 @@
 /* A network that does not fit: before anything is allocated the message says what is needed, what is free and the
  * largest batch that fits; that batch fits indeed, the next one does not; and the train command ends there, leaving
  * nothing. */
+#include "tests/all_ops.h"
 #include "tests/devtest.h"
 extern "C" {
 #include "tests/temp_folder.h"
 #include "host/cli/commands.h"
 #include "host/measure/batch_time.h"
-#include "host/run/fit.h"
+#include "host/trainer/fit.h"
 }
 
 static dg_model model;

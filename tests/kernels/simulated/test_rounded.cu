@@ -1,5 +1,6 @@
 /* The weights that fused convolutions read are those of the network, rounded: behind every kind of update, and where
  * the host has written others. */
+#include "tests/all_ops.h"
 #include "tests/devtest.h"
 #include "kernels/dev/mma.cuh"
 extern "C" {

@@ -1,10 +1,11 @@
 /* Several steps given at once: the bytes of as many given one by one, in few graphs with branches; and how many
  * training gives. */
+#include "tests/all_ops.h"
 #include "tests/devtest.h"
 extern "C" {
 #include "core/plan/fusions.h"
 #include "host/net/gan.h"
-#include "host/run/train.h"
+#include "host/train/train.h"
 #include "host/measure/trial.h"
 }
 

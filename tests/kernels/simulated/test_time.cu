@@ -1,5 +1,6 @@
 /* Timing and measuring on the CUDA backend: that every piece runs once, in order, between its events; that nothing is
  * left behind; that a device that fails is reported. The times themselves mean nothing here. */
+#include "tests/all_ops.h"
 #include "tests/devtest.h"
 #include "kernels/cuda/cuda_clock.cuh"
 extern "C" {

@@ -2,6 +2,7 @@
  * something else than direct; what is not clearly faster stays as it was; a launch that is refused costs one choice, a
  * lost device the rest; and what was found is in the file, which the backend then follows. At last the command itself.
  */
+#include "tests/all_ops.h"
 #include "tests/devtest.h"
 #include "kernels/dev/cuda.cuh"
 extern "C" {

@@ -1,5 +1,6 @@
 /* What the rows of the variants say that an op launches is what is launched: kernels, blocks, threads and shared memory
  * of every choice that dg_variant_list() finds, at even and awkward shapes. Nothing is run. */
+#include "tests/all_ops.h"
 #include "tests/devtest.h"
 #include "tests/op_shape.h"
 #include "kernels/ops/conv/cuda/conv.cuh"

@@ -1,0 +1,50 @@
+/* The activations: one row each. Code that handles each in its own way is a switch without default, so that the
+ * compiler names an activation that it lacks. docs/op.md says how to add one. */
+#ifndef DG_PLAN_ACT_H
+#define DG_PLAN_ACT_H
+
+#include <math.h>
+#include <stdbool.h>
+
+/* X(NAME, word in model files, ONNX operator ("": none), FLOPs per value of act, of act_dx,
+ *   factor: act(z) is z above 0 and factor * z elsewhere (NaN stays NaN), an expression in `slope`; NAN: another curve,
+ *   from_y: act' follows from y alone, which is what act_dx reads,
+ *   fused: the fused CUDA kernels have it (kernels/fused/fuse.cuh)) */
+#define DG_ACTS(X)                                          \
+    X(NONE, "none", "", 0, 0, 1, true, true)                \
+    X(RELU, "relu", "Relu", 1, 1, 0, true, true)            \
+    X(LEAKY, "leaky", "LeakyRelu", 1, 1, slope, true, true) \
+    X(TANH, "tanh", "Tanh", 1, 3, NAN, true, true)
+
+typedef enum {
+#define X(NAME, ...) DG_ACT_##NAME,
+    DG_ACTS(X)
+#undef X
+} dg_act;
+
+#define X(...) +1
+enum { DG_ACT_KINDS = 0 DG_ACTS(X) };
+#undef X
+
+typedef struct {
+    const char *word, *onnx;
+    int flops, dx_flops;
+    bool fused;
+} dg_act_info;
+extern const dg_act_info dg_acts[DG_ACT_KINDS];
+
+/* NaN where the activation is not linear on both sides of 0. */
+static inline double dg_act_factor(dg_act act, double slope)
+{
+    switch (act) {
+#define X(NAME, word, onnx, flops, dx_flops, factor, ...) \
+    case DG_ACT_##NAME: return factor;
+        DG_ACTS(X)
+#undef X
+    }
+    return NAN;
+}
+
+static inline bool dg_act_is_linear(dg_act act) { return !isnan(dg_act_factor(act, 1)); }
+
+#endif

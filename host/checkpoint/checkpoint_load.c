@@ -1,0 +1,323 @@
+/* Reading checkpoints: what they say of themselves, and their values into a job. */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/checkpoint/checkpoint_layout.h"
+#include "core/plan/precision.h"
+#include "core/base/shell.h"
+#include "host/net/classifier.h"
+#include "host/net/recipes.h"
+
+static dg_err number(const dg_st *st, const char *path, const char *key, uint64_t *out)
+{
+    const char *text = dg_st_get(st, key);
+    char *end = NULL;
+    errno = 0;
+    if (text && text[0] >= '0' && text[0] <= '9') *out = strtoull(text, &end, 10);
+    if (!end || *end || errno)
+        return dg_fail(DG_IO, "%s: its %s is %s, not a whole number", path, key, text ? text : "missing");
+    return DG_OK;
+}
+
+bool dg_ck_exported(const char *format)
+{
+    return !strcmp(format, DG_GENERATOR_FORMAT) || !strcmp(format, DG_CLASSIFIER_FORMAT);
+}
+
+dg_err dg_ck_format(const dg_st *st, const char *path, bool *full)
+{
+    const char *format = dg_st_get(st, "format");
+    char quoted[DG_SHELL_ROOM];
+    *full = format && !strcmp(format, DG_CHECKPOINT_FORMAT);
+    if (!format || *full || dg_ck_exported(format) || !strcmp(format, "pt")) return DG_OK;
+    if (!strncmp(format, "dcgan-oracle-", 13))
+        return dg_fail(DG_IO, "%s: is a PyTorch run to replay, no checkpoint: %s replay %s", path, dg_program(),
+                       dg_shell_path(quoted, sizeof quoted, path));
+    if (!strcmp(format, DG_NETWORK_FORMAT) && dg_st_get(st, "network"))
+        return dg_fail(DG_USAGE,
+                       "%s: is network %.8s alone, exported for PyTorch; the checkpoint that it is from has all", path,
+                       dg_st_get(st, "network"));
+    if (!strncmp(format, "dcgan-", 6))
+        return dg_fail(DG_IO,
+                       "%s: its format is %s; this version reads " DG_CHECKPOINT_FORMAT ", " DG_GENERATOR_FORMAT
+                       " and " DG_CLASSIFIER_FORMAT ", so a newer one has written it",
+                       path, format);
+    return dg_fail(DG_IO, "%s: is no checkpoint of dcgan (its format is %s)", path, format);
+}
+
+/* The whole number of "key = 16" in a config, 0 if there is none. */
+static uint64_t setting(const char *config, const char *key)
+{
+    const size_t n = strlen(key);
+    for (const char *line = config; *line; line += strcspn(line, "\n"), line += *line != 0)
+        if (!strncmp(line, key, n) && !strncmp(line + n, " = ", 3)) return strtoull(line + n + 3, NULL, 10);
+    return 0;
+}
+
+/* Steps of an epoch; 0: not known, as of an imported generator. */
+static uint64_t steps_of_epoch(const dg_checkpoint_info *info)
+{
+    const uint64_t batch = setting(info->config, "batch"), count = info->data_count;
+    if (!batch || !count) return 0;
+    return count / batch + (count % batch && !strstr(info->config, "drop-last = yes") ? 1 : 0);
+}
+
+/* A run may have gone on with other pictures or another batch size, so that its steps need not be epochs times those of
+ * an epoch now. But each finished epoch had a step at least, and the one under way has fewer behind it than it has. */
+static dg_err check_place(const dg_checkpoint_info *info, const char *path)
+{
+    const uint64_t most = (uint64_t)1 << 53, steps = steps_of_epoch(info);
+    const unsigned long long step = info->step, epoch = info->epoch, batch = info->batch;
+    if (step > most || epoch > INT_MAX || info->data_count > INT_MAX)
+        return dg_fail(
+            DG_IO, "%s: its step is %llu, its epoch %llu, its data-count %llu; at most %llu, %d and %d are possible",
+            path, step, epoch, (unsigned long long)info->data_count, (unsigned long long)most, INT_MAX, INT_MAX);
+    if (batch > step || epoch > step - batch)
+        return dg_fail(DG_IO, "%s: its step is %llu, too few for its epoch %llu and its batch-in-epoch %llu", path,
+                       step, epoch, batch);
+    if (steps && batch >= steps)
+        return dg_fail(DG_IO, "%s: its batch-in-epoch is %llu, but its %llu pictures are %llu steps an epoch", path,
+                       batch, (unsigned long long)info->data_count, (unsigned long long)steps);
+    return DG_OK;
+}
+
+/* PyTorch's counters say the step once more. */
+static dg_err check_counts(const dg_st *st, const char *path, const dg_recipe *r)
+{
+    uint64_t step;
+    const dg_err e = number(st, path, "step", &step);
+    if (e) return e;
+    for (int i = 0; i < dg_st_count(st); i++) {
+        const dg_st_tensor *t = dg_st_at(st, i);
+        if (t->type != DG_I64) continue;
+        int net = 0;
+        while (net < r->nets - 1 && r->net[net].letter != t->name[0]) net++;
+        const uint64_t want = step * (uint64_t)r->net[net].passes;
+        int64_t n;
+        memcpy(&n, t->data, sizeof n);
+        if ((uint64_t)n != want)
+            return dg_fail(DG_IO, "%s: tensor %s is %lld; with its step %llu it should be %llu", path, t->name,
+                           (long long)n, (unsigned long long)step, (unsigned long long)want);
+    }
+    return DG_OK;
+}
+
+/* What a model with input = standard was given. */
+dg_err dg_ck_read_input(const dg_st *st, const char *path, const dg_model *m, dg_input_data *out)
+{
+    if (m->input != DG_INPUT_STANDARD) return DG_OK;
+    const char *text = dg_st_get(st, "input"), *at = text ? text : "";
+    for (int i = 0; i < 2 * m->channels; i++) {
+        char *end;
+        const double v = strtod(at, &end);
+        if (end == at || !isfinite(v) || (i % 2 && !(v > 0)))
+            return dg_fail(DG_IO, "%s: its input is %s; mean and standard deviation of %d channels are wanted", path,
+                           text ? text : "missing", m->channels);
+        *(i % 2 ? &out->std[i / 2] : &out->mean[i / 2]) = v;
+        at = end;
+    }
+    return DG_OK;
+}
+
+dg_err dg_ck_check_names(const char *path, const dg_model *m, const char *classes)
+{
+    const dg_recipe *r = dg_recipe_find(m);
+    if (!r || !r->labels) return DG_OK;
+    const int wanted = dg_classifier_classes(m);
+    int names = 0;
+    for (const char *c = classes ? classes : ""; *c; c++) names += *c == '\n';
+    if (names == wanted) return DG_OK;
+    return dg_fail(DG_IO, "%s: names %d classes; model %s tells %d apart", path, names, m->name, wanted);
+}
+
+static dg_err read_info(const dg_st *st, const char *path, dg_model *model, dg_checkpoint_info *info)
+{
+    const char *precision = dg_st_get(st, "precision"), *text = dg_st_get(st, "model"),
+               *config = dg_st_get(st, "config"), *classes = dg_st_get(st, "classes");
+    if (!text) return dg_fail(DG_IO, "%s: has no model", path);
+    if (!precision || !dg_precision_find(precision))
+        return dg_fail(DG_IO, "%s: its precision is %s, which this version does not know", path,
+                       precision ? precision : "missing");
+    snprintf(info->precision, sizeof info->precision, "%s", precision);
+    const struct {
+        const char *key;
+        uint64_t *value;
+    } field[] = {
+        {"step", &info->step}, {"epoch", &info->epoch},           {"batch-in-epoch", &info->batch},
+        {"seed", &info->seed}, {"data-count", &info->data_count}, {"data-fingerprint", &info->data_fingerprint}};
+    for (size_t i = 0; i < sizeof field / sizeof field[0]; i++) {
+        dg_err e = number(st, path, field[i].key, field[i].value);
+        if (e) return e;
+    }
+    info->config = dg_text_from_utf8(config ? config : "");
+    info->classes = classes ? dg_text_from_utf8(classes) : NULL;
+    if (!info->config || (classes && !info->classes)) return dg_fail(DG_DEVICE, "%s: out of memory", path);
+    dg_err e = check_place(info, path);
+    if (!e) e = dg_ck_derive(st, path, model);
+    if (!e) e = dg_ck_read_input(st, path, model, &info->input);
+    return e ? e : dg_ck_check_names(path, model, info->classes);
+}
+
+/* A network alone: of a checkpoint's numbers it has what `dcgan export` has written, or nothing. */
+static dg_err generator_info(const dg_st *st, const char *path, dg_model *model, dg_checkpoint_info *info)
+{
+    if (dg_st_get(st, "step")) (void)number(st, path, "step", &info->step);
+    if (dg_st_get(st, "epoch")) (void)number(st, path, "epoch", &info->epoch);
+    if (dg_st_get(st, "seed")) (void)number(st, path, "seed", &info->seed);
+    bool wide = true;
+    for (int i = 0; i < dg_st_count(st); i++) wide &= dg_st_at(st, i)->type != DG_F32;
+    snprintf(info->precision, sizeof info->precision, "%s", wide ? "fp64" : "fp32");
+    const char *classes = dg_st_get(st, "classes");
+    info->config = calloc(1, 1);
+    info->classes = classes ? dg_text_from_utf8(classes) : NULL;
+    if (!info->config || (classes && !info->classes)) return dg_fail(DG_DEVICE, "%s: out of memory", path);
+    dg_err e = dg_ck_derive(st, path, model);
+    if (!e && classes) e = dg_ck_check_names(path, model, info->classes);
+    return e || !classes ? e : dg_ck_read_input(st, path, model, &info->input);
+}
+
+static dg_type type_of(const dg_checkpoint_info *info) { return strcmp(info->precision, "fp64") ? DG_F32 : DG_F64; }
+
+dg_err dg_checkpoint_open(const char *path, dg_st **st, dg_model *model, dg_checkpoint_info *info)
+{
+    memset(info, 0, sizeof *info);
+    bool full = false;
+    dg_err e = dg_st_open(path, 0, st);
+    if (e) return e;
+    e = dg_ck_format(*st, path, &full);
+    if (!e && full && !dg_st_get(*st, "crc32")) e = dg_fail(DG_IO, "%s: is a checkpoint without checksums", path);
+    if (!e) e = full ? read_info(*st, path, model, info) : generator_info(*st, path, model, info);
+    if (!e) e = dg_ck_load(*st, path, model, full, type_of(info));
+    if (!e && full) e = check_counts(*st, path, dg_recipe_find(model));
+    if (!e) e = dg_context(dg_ck_read_whitening(*st, model, &info->input.whitening), "%s", path);
+    if (!e) return DG_OK;
+    dg_checkpoint_info_free(info);
+    dg_st_free(*st);
+    *st = NULL;
+    return e;
+}
+
+void dg_checkpoint_info_free(dg_checkpoint_info *info)
+{
+    free(info->config);
+    free(info->classes);
+    dg_whitening_free(info->input.whitening);
+    memset(info, 0, sizeof *info);
+}
+
+/* Memory for moments that the file lacks cannot be left as it is. */
+static dg_err put_moment(const dg_st *st, const char *path, dg_job *job, const char *prefix, const dg_job_tensor *t,
+                         int row)
+{
+    char name[80];
+    snprintf(name, sizeof name, "%s%s", prefix, t->name);
+    const dg_st_tensor *from = dg_st_find(st, name);
+    if (from) return dg_job_write(job, t, row, from->type, from->data);
+    return dg_fail(DG_USAGE, "%s: there is no tensor %s: that run had no {momentum}", path, name);
+}
+
+/* Of a network alone, which has no average, this begins with its weights. */
+static dg_err put_average(const dg_st *st, const char *path, dg_job *job, const dg_job_tensor *t,
+                          const dg_st_tensor *weights, bool moments)
+{
+    char name[80];
+    snprintf(name, sizeof name, DG_CK_AVERAGE "%s", t->name);
+    const dg_st_tensor *from = moments ? dg_st_find(st, name) : weights;
+    if (from) return dg_job_write(job, t, t->average, from->type, from->data);
+    return dg_fail(DG_USAGE, "%s: there is no tensor %s: that run had no {ema}", path, name);
+}
+
+static dg_err put_one(const dg_st *st, const char *path, dg_job *job, const dg_job_tensor *t, const dg_ck_tensor *want,
+                      bool moments)
+{
+    const dg_st_tensor *from = job->o.train ? dg_ck_find(st, want) : dg_ck_find_shown(st, want);
+    const dg_optimizer_info *k = &dg_optimizers[job->o.optimizer];
+    dg_err e = from ? dg_job_write(job, t, t->row, from->type, from->data) : DG_OK;
+    if (!e && t->average >= 0) e = put_average(st, path, job, t, from, moments);
+    if (!e && moments && t->moment1 >= 0) e = put_moment(st, path, job, k->moment[0], t, t->moment1);
+    if (!e && moments && t->moment2 >= 0) e = put_moment(st, path, job, k->moment[1], t, t->moment2);
+    return e;
+}
+
+dg_err dg_ck_put(const dg_st *st, const char *path, dg_job *job, bool moments)
+{
+    dg_ck_tensor *layout = malloc(DG_CK_MOST * sizeof *layout);
+    if (!layout) return dg_fail(DG_DEVICE, "%s: out of memory", path);
+    const int n = dg_ck_layout(&job->model, layout);
+    dg_err e = DG_OK;
+    for (int i = 0; i < job->tensors && !e; i++)
+        for (int k = 0; k < n && !e; k++)
+            if (!strcmp(layout[k].name, job->tensor[i].name))
+                e = put_one(st, path, job, &job->tensor[i], &layout[k], moments);
+    free(layout);
+    return e;
+}
+
+dg_err dg_checkpoint_load(const dg_st *st, const char *path, dg_job *job)
+{
+    bool full;
+    char quoted[DG_SHELL_ROOM];
+    dg_err e = dg_ck_format(st, path, &full);
+    if (e) return e;
+    const char *precision = dg_st_get(st, "precision");
+    const dg_type type = precision && !strcmp(precision, "fp64") ? DG_F64 : DG_F32;
+    if (job->o.train && !full)
+        return dg_fail(DG_IO,
+                       "%s: holds no training state, only a network; make a checkpoint of it: %s import %s --out "
+                       "checkpoint.safetensors",
+                       path, dg_program(), dg_shell_path(quoted, sizeof quoted, path));
+    if (job->o.train && type != job->backend->real)
+        return dg_fail(DG_USAGE, "%s: was trained with {precision} %s and can only go on with it", path, precision);
+    dg_optimizer k;
+    e = dg_ck_optimizer(st, path, &k);
+    if (!e && job->o.train && k != job->o.optimizer)
+        return dg_fail(DG_USAGE, "%s: was trained with {optimizer} %s and can only go on with it", path,
+                       dg_optimizers[k].name);
+    if (!e) e = dg_ck_check(st, path, &job->model, full, type);
+    if (!e && full) e = check_counts(st, path, job->recipe);
+    return e ? e : dg_ck_put(st, path, job, job->o.train);
+}
+
+dg_err dg_weights_model(const char *path, char **text)
+{
+    dg_st *st = NULL;
+    bool full;
+    *text = NULL;
+    dg_err e = dg_st_open(path, 0, &st);
+    if (!e) e = dg_ck_format(st, path, &full);
+    const char *stored = e ? NULL : dg_st_get(st, "model");
+    if (stored && !(*text = dg_text_from_utf8(stored))) e = dg_fail(DG_DEVICE, "%s: out of memory", path);
+    dg_st_free(st);
+    return e;
+}
+
+dg_err dg_weights_open(const char *path, const dg_model *model, dg_st **out)
+{
+    bool full = false;
+    dg_err e = dg_st_open(path, 0, out);
+    if (e) return e;
+    e = dg_ck_format(*out, path, &full);
+    const char *precision = e ? NULL : dg_st_get(*out, "precision");
+    const dg_type type = precision && !strcmp(precision, "fp64") ? DG_F64 : DG_F32;
+    if (!e) e = dg_ck_load(*out, path, model, full, type);
+    if (!e) return DG_OK;
+    dg_st_free(*out);
+    *out = NULL;
+    return e;
+}
+
+dg_err dg_weights_put(const dg_st *st, const char *path, dg_job *job, unsigned *nets)
+{
+    dg_ck_tensor *layout = malloc(DG_CK_MOST * sizeof *layout);
+    *nets = 0;
+    if (!layout) return dg_fail(DG_DEVICE, "%s: out of memory", path);
+    const int n = dg_ck_layout(&job->model, layout);
+    for (int i = 0; i < n; i++)
+        if (layout[i].kind == DG_PARAMETER_WEIGHT && dg_ck_find(st, &layout[i])) *nets |= 1u << layout[i].net;
+    free(layout);
+    return dg_ck_put(st, path, job, false);
+}

@@ -1,0 +1,125 @@
+#include "host/cli/dry_run.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/statvfs.h>
+
+#include "core/base/plural.h"
+#include "core/base/shell.h"
+#include "host/cli/say.h"
+#include "host/measure/batch_time.h"
+#include "host/run/length.h"
+
+enum { LOG_BYTES = 250, TEXT = 400 }; /* of a step in log.csv and log.jsonl, about */
+
+static void print_pictures(const dg_options *o, const dg_job *job, const dg_dataset *d)
+{
+    static const char *const fit[] = {"cut", "padded", "stretched"};
+    const int tests = d->count - d->train + d->aside, size = job->model.size;
+    char aside[64] = "", skipped[64] = "";
+    if (tests) snprintf(aside, sizeof aside, " (the training part; %d for testing)", tests);
+    if (d->skips) snprintf(skipped, sizeof skipped, ", %d file%s skipped", d->skips, dg_s(d->skips));
+    dg_say("pictures   %d%s from %s, %s to %d x %d in %s%s", d->train, aside, o->data, fit[o->fit], size, size,
+           dg_channels_name(job->model.channels), skipped);
+}
+
+static void print_network(const dg_job *job)
+{
+    char text[TEXT] = "";
+    for (int net = 0; net < job->recipe->nets; net++) {
+        size_t n = 0;
+        for (int i = 0; i < job->tensors; i++)
+            if (job->tensor[i].net == net && job->tensor[i].grad >= 0) n += dg_job_tensor_count(&job->tensor[i]);
+        const size_t at = strlen(text);
+        snprintf(text + at, sizeof text - at, "%s%s %.*f million", net ? ", " : "", job->recipe->net[net].name,
+                 n < 99500 ? 3 : 1, (double)n / 1e6);
+    }
+    dg_say("network    %s, weights: %s", job->model.name, text);
+}
+
+static void print_steps(const dg_options *o, int pictures)
+{
+    const int rest = o->drop_last ? 0 : pictures % o->batch;
+    const long steps = dg_steps_of_run(o, pictures);
+    char last[64] = "", first[64] = "";
+    if (rest) snprintf(last, sizeof last, ", the last one of %d picture%s", rest, dg_s(rest));
+    if (steps < (long)o->epochs * dg_steps_of_epoch(o, pictures))
+        snprintf(first, sizeof first, ", of which --steps takes %ld", steps);
+    const int each = dg_steps_of_epoch(o, pictures);
+    dg_say("batch      %d picture%s, %d step%s an epoch%s", o->batch, dg_s(o->batch), each, dg_s(each), last);
+    dg_say("steps      %ld in %d epoch%s%s", (long)o->epochs * each, o->epochs, dg_s(o->epochs), first);
+}
+
+static dg_err print_time(const dg_options *o, const dg_job *job, const dg_dataset *d)
+{
+    char text[40];
+    double ms = 0;
+    dg_batch_bench b = {.o = o, .model = &job->model, .backend = job->backend, .data = d};
+    dg_err e = dg_batch_bench_open(&b);
+    if (e) return e;
+    e = dg_batch_glance(&b, o->batch, 2, &ms);
+    dg_batch_bench_close(&b);
+    if (!e)
+        dg_say("time       about %s: %.3g %s a step, as just measured; files and tests come on top",
+               dg_duration(1e-3 * ms * (double)dg_steps_of_run(o, d->train), text, sizeof text),
+               ms < 999.5 ? ms : 1e-3 * ms, ms < 999.5 ? "ms" : "s");
+    return e;
+}
+
+/* Weights and moments of one checkpoint. */
+static double checkpoint_bytes(const dg_job *job)
+{
+    double bytes = 0;
+    for (int i = 0; i < job->tensors; i++) {
+        const dg_job_tensor *t = &job->tensor[i];
+        bytes += (double)dg_job_tensor_count(t) * (1 + (t->moment1 >= 0) + (t->moment2 >= 0));
+    }
+    return bytes * (double)dg_type_bytes(job->backend->real);
+}
+
+/* What is free where the run would go, "" when the system does not say: its folder may have to be made. */
+static void free_text(const char *path, char *out, size_t size)
+{
+    char at[4096];
+    struct statvfs s;
+    snprintf(at, sizeof at, "%s", path);
+    *out = 0;
+    for (bool found = false; !found;) {
+        char *slash = strrchr(at, '/');
+        found = statvfs(at, &s) == 0;
+        if (found) snprintf(out, size, "; %.1f GB are free there", (double)s.f_bavail * (double)s.f_frsize / 1e9);
+        else if (slash && slash > at) *slash = 0;
+        else if (at[0] != '/' && strcmp(at, ".") != 0) snprintf(at, sizeof at, ".");
+        else break;
+    }
+}
+
+static void print_disk(const dg_options *o, const dg_job *job, const dg_dataset *d)
+{
+    const dg_model *m = &job->model;
+    const double checkpoint = checkpoint_bytes(job), checkpoints = 2 + o->keep + (d->train < d->count);
+    const int n = job->recipe->sample && o->sample_every ? (o->epochs + o->sample_every - 1) / o->sample_every : 0;
+    const double grid = (double)o->grid_rows * o->grid_cols * m->size * m->size * m->channels;
+    const double log = LOG_BYTES * (double)dg_steps_of_run(o, d->train);
+    char unused[64], grids[64] = "";
+    free_text(o->out, unused, sizeof unused);
+    if (n) snprintf(grids, sizeof grids, ", %d grid%s of %.1f MB at most", n, dg_s(n), grid / 1e6);
+    dg_say("disk       up to %.0f MB: checkpoints of %.1f MB, %d kept%s%s",
+           (checkpoint * checkpoints + grid * n + log) / 1e6 + 1, checkpoint / 1e6, 1 + o->keep, grids, unused);
+}
+
+dg_err dg_dry_run_print(const dg_options *o, const dg_job *job, const dg_dataset *data, double memory)
+{
+    const dg_backend *b = job->backend;
+    print_pictures(o, job, data);
+    print_network(job);
+    dg_say("device     %s, %s", b->name, dg_precision_name(b->real, b->math));
+    print_steps(o, data->train);
+    const dg_err e = print_time(o, job, data);
+    if (e) return e;
+    dg_say("memory     %.0f MB%s", memory / 1e6, b->threads ? "" : ", here and on the device");
+    print_disk(o, job, data);
+    dg_say("results    %s", o->out);
+    dg_say("next       the same without --dry-run; --dry-run=ops lists every operation and its memory");
+    return DG_OK;
+}

@@ -1,0 +1,24 @@
+/* The sizes of images that a stock network can have: 4, 5, 6 or 7 times a power of two. */
+#ifndef DG_SIDES_H
+#define DG_SIDES_H
+
+enum { DG_SIDE_LEAST = 16, DG_SIDE_MOST = 256 };
+
+/* Halvings from this side to first * first pixels, first being from 4 to 7; 0: there are none that end there. */
+static inline int dg_side_halvings(int side, int *first)
+{
+    int n = 0;
+    for (*first = side; *first > 7 && *first % 2 == 0; n++) *first /= 2;
+    return side >= DG_SIDE_LEAST && side <= DG_SIDE_MOST && *first <= 7 ? n : 0;
+}
+
+/* The largest such size up to `most`, 0: there is none. */
+static inline int dg_model_side(int most)
+{
+    int first;
+    if (most > DG_SIDE_MOST) most = DG_SIDE_MOST;
+    while (most >= DG_SIDE_LEAST && !dg_side_halvings(most, &first)) most--;
+    return most >= DG_SIDE_LEAST ? most : 0;
+}
+
+#endif

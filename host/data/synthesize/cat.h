@@ -1,0 +1,59 @@
+/* Drawn cat faces. A cat is chosen from random words (cat.c), its coat is a function of the place on it
+ * (cat_coat.c), and it is painted pixel by pixel with analytic coverage (cat_draw.c).
+ *
+ * Lengths are in face units: x right, y down, (0, 0) between and a little below the eyes, the head about 1.3
+ * wide and 1.1 high. */
+#ifndef DG_CAT_H
+#define DG_CAT_H
+
+#include "host/data/synthesize/paint.h"
+
+typedef enum { DG_SOLID, DG_TABBY, DG_POINTS, DG_BICOLOUR, DG_CALICO, DG_TORTIE, DG_PATTERNS } dg_pattern;
+typedef enum { DG_GRADIENT, DG_ROOM, DG_BOKEH, DG_CURTAIN, DG_GRASS, DG_SCENES } dg_scene;
+typedef enum { DG_MOUTH_PLAIN, DG_MOUTH_SMILE, DG_MOUTH_OPEN, DG_MOUTH_TONGUE } dg_mouth;
+
+typedef struct {
+    uint32_t grain; /* key of every noise on this cat */
+
+    dg_scene scene;
+    dg_rgb back[2];        /* background, two tones */
+    double back_x, back_y; /* direction of the gradient, of length 1 */
+    double spot[5][3];     /* bokeh: x, y, radius in picture units (-1..1) */
+
+    dg_pattern pattern;
+    bool striped;            /* stripes on what is not white */
+    dg_rgb fur, dark, white; /* main colour, stripes or points or patches, bib and muzzle */
+    dg_rgb ginger;           /* second patch colour of calico and tortie */
+    double white_face;       /* how much of the muzzle is white, 0..1 */
+    double blaze, stripe_phase, patch_x, patch_y;
+
+    double scale, shift_x, shift_y, sin_tilt, cos_tilt, yaw, pitch;
+    double head_w, head_h, cheeks, fluff;
+    double ear_x, ear_y, ear_in, ear_out; /* tip, and where the base starts and ends */
+    dg_rgb ear_skin;
+    double body_x, body_w;
+
+    double eye_x, eye_y, eye_w, eye_open[2], sin_eye, cos_eye, pupil, gaze_x, gaze_y;
+    bool shut[2];
+    double shut_bend; /* shut eyes: > 0 asleep, < 0 happy */
+    dg_rgb iris[2];
+    dg_rgb nose, line, lid; /* line: mouth, rims of the eyes; lid: shut eyes */
+    double nose_w;
+    dg_mouth mouth;
+    dg_rgb whisker;
+    double whisker_lift, whisker_length;
+
+    bool collar, bell;
+    dg_rgb collar_colour;
+    double light_x, exposure, warmth;
+} dg_cat;
+
+void dg_cat_choose(dg_cat *cat, uint64_t seed, int number);
+void dg_cat_draw(uint8_t *pixels, int size, const dg_cat *cat); /* (size, size, 3) */
+
+/* Colour of the fur at a place on the head, the ears or the body. */
+dg_rgb dg_cat_coat(const dg_cat *cat, double x, double y);
+dg_rgb dg_cat_coat_ear(const dg_cat *cat, double x, double y);
+dg_rgb dg_cat_coat_body(const dg_cat *cat, double x, double y);
+
+#endif

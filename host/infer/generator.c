@@ -1,0 +1,113 @@
+#include "host/infer/generator.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* FNV-1a over the values as fp32, in the order of the tensors. */
+static dg_err hash_weights(dg_generator *g, uint64_t *hash)
+{
+    uint64_t h = 0xcbf29ce484222325;
+    for (int i = 0; i < g->job.tensors; i++) {
+        const dg_job_tensor *t = &g->job.tensor[i];
+        const size_t n = dg_job_tensor_count(t);
+        uint32_t *bits = t->row < 0 ? NULL : malloc(n * sizeof *bits);
+        if (t->row < 0) continue;
+        const dg_err e = bits ? dg_job_read(&g->job, t, t->row, DG_F32, bits) : dg_fail(DG_DEVICE, "out of memory");
+        for (size_t k = 0; k < n && !e; k++) h = (h ^ bits[k]) * 0x100000001b3;
+        free(bits);
+        if (e) return e;
+    }
+    *hash = h;
+    return DG_OK;
+}
+
+static dg_err name_origin(dg_generator *g)
+{
+    uint64_t hash = 0;
+    const dg_err e = hash_weights(g, &hash);
+    snprintf(g->origin, sizeof g->origin, "%.100s, step %" PRIu64 ", weights %016" PRIx64, g->model.name, g->info.step,
+             hash);
+    for (char *c = g->origin; *c; c++)
+        if (*c < ' ' || *c > '~') *c = '_'; /* other text is not in a tEXt chunk */
+    return e;
+}
+
+dg_err dg_generator_load(dg_generator *g, const dg_st *st, const char *path)
+{
+    dg_job_options go = {.samples = DG_GENERATOR_CHUNK};
+    dg_err e = dg_job_build(&g->job, &g->model, &go, g->backend);
+    if (!e && !g->job.plan[DG_PLAN_SAMPLE].ops)
+        e = dg_fail(DG_USAGE, "%s: model %s makes no pictures", path, g->model.name);
+    if (!e) g->inputs = dg_job_inputs(&g->job);
+    if (!e) e = dg_job_alloc(&g->job, NULL, NULL);
+    if (!e) e = dg_checkpoint_load(st, path, &g->job);
+    return e ? e : name_origin(g);
+}
+
+dg_err dg_generator_open(const dg_device *d, const char *path, dg_generator **out)
+{
+    dg_generator *g = *out = calloc(1, sizeof *g);
+    if (!g) return dg_fail(DG_DEVICE, "out of memory");
+    dg_st *st = NULL;
+    dg_err e = dg_checkpoint_open(path, &st, &g->model, &g->info);
+    if (!e) {
+        /* unless another one is asked for: as it was trained, so that these are the pictures of the run's grids */
+        const dg_precision *trained = dg_precision_find(g->info.precision);
+        dg_device mine = *d;
+        mine.preferred = trained ? trained : &dg_precisions[DG_PRECISION_FP32];
+        e = dg_device_open(&mine, &g->backend);
+    }
+    if (!e) e = dg_generator_load(g, st, path);
+    dg_st_free(st);
+    return e;
+}
+
+void dg_generator_inputs(const dg_generator *g, float *in, uint64_t first, int n)
+{
+    for (int i = 0; i < n; i++)
+        g->job.recipe->sample(in + (size_t)i * (size_t)g->inputs, g->inputs, g->info.seed, first + (uint64_t)i);
+}
+
+dg_err dg_generator_make(dg_generator *g, const float *in, int n, uint8_t *pixels, const char *what, uint64_t first)
+{
+    const size_t each = (size_t)g->model.size * (size_t)g->model.size * (size_t)g->model.channels,
+                 all = (size_t)n * each;
+    double *x = malloc(all * sizeof *x);
+    if (!x) return dg_fail(DG_DEVICE, "out of memory for %d pictures", n);
+    dg_err e = dg_job_generate(&g->job, in, n, pixels, x);
+    for (size_t i = 0; i < all && !e; i++)
+        if (!isfinite(x[i]))
+            e = dg_fail(DG_NUMBERS,
+                        "%s %" PRIu64
+                        ": value %zu of the picture that model %s makes is %g: its weights are numbers, but "
+                        "too large to compute with in %s",
+                        what, first + i / each, i % each, g->model.name, x[i],
+                        dg_precision_name(g->backend->real, g->backend->math));
+    free(x);
+    return e;
+}
+
+dg_err dg_generator_pictures(dg_generator *g, uint64_t first, int n, uint8_t *pixels, const char *what)
+{
+    const size_t each = (size_t)g->model.size * (size_t)g->model.size * (size_t)g->model.channels;
+    float *in = malloc((size_t)DG_GENERATOR_CHUNK * (size_t)g->inputs * sizeof *in);
+    dg_err e = in ? DG_OK : dg_fail(DG_DEVICE, "out of memory for %d pictures", n);
+    for (int i = 0; i < n && !e; i += DG_GENERATOR_CHUNK) {
+        const int count = n - i < DG_GENERATOR_CHUNK ? n - i : DG_GENERATOR_CHUNK;
+        dg_generator_inputs(g, in, first + (uint64_t)i, count);
+        e = dg_generator_make(g, in, count, pixels + (size_t)i * each, what, first + (uint64_t)i);
+    }
+    free(in);
+    return e;
+}
+
+void dg_generator_close(dg_generator *g)
+{
+    if (!g) return;
+    dg_job_free(&g->job);
+    if (g->backend) g->backend->close(g->backend);
+    dg_checkpoint_info_free(&g->info);
+    free(g);
+}

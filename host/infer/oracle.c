@@ -1,0 +1,251 @@
+#include "host/infer/oracle.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/net/classifier.h"
+#include "host/net/gan.h"
+#include "host/net/recipes.h"
+
+static dg_err number(const dg_oracle *o, const char *key, double lo, double hi, double *out)
+{
+    const char *text = dg_st_get(o->st, key);
+    char *end = NULL;
+    if (text) *out = strtod(text, &end);
+    if (!text || end == text || *end || !(*out >= lo && *out <= hi))
+        return dg_fail(DG_USAGE, "%s: metadata %s = %s: must be a number from %g to %g", o->path, key,
+                       text ? text : "(missing)", lo, hi);
+    return DG_OK;
+}
+
+static dg_err whole(const dg_oracle *o, const char *key, int lo, int hi, int *out)
+{
+    double v = 0;
+    const dg_err e = number(o, key, lo, hi, &v);
+    if (e) return e;
+    if (v != floor(v)) return dg_fail(DG_USAGE, "%s: metadata %s = %g: must be a whole number", o->path, key, v);
+    *out = (int)v;
+    return DG_OK;
+}
+
+const dg_st_tensor *dg_oracle_tensor(const dg_oracle *o, const char *name, dg_type type, int rank, const int64_t *dim)
+{
+    const dg_st_tensor *t = dg_st_find(o->st, name);
+    if (!t) {
+        dg_set_message("%s: has no tensor %s; write it with tools/pytorch/make_oracle.py", o->path, name);
+        return NULL;
+    }
+    bool same = t->type == type && t->rank == rank;
+    for (int i = 0; same && i < rank; i++) same = t->dim[i] == dim[i];
+    if (!same) {
+        dg_set_message("%s: tensor %s has another type or shape than the metadata say", o->path, name);
+        return NULL;
+    }
+    return t;
+}
+
+const int64_t *dg_oracle_index(const dg_oracle *o, int s)
+{
+    return (const int64_t *)o->index->data + (size_t)s * (size_t)o->batch;
+}
+
+int dg_oracle_batch(const dg_oracle *o, int s)
+{
+    const int64_t *row = dg_oracle_index(o, s);
+    int n = 0;
+    while (n < o->batch && row[n] >= 0) n++; /* the indices before the first -1 */
+    return n;
+}
+
+static dg_err check_steps(dg_oracle *o)
+{
+    for (int s = 0; s < o->steps; s++) {
+        const int64_t *row = dg_oracle_index(o, s);
+        int n = dg_oracle_batch(o, s);
+        for (int i = 0; i < n; i++)
+            if (row[i] >= o->count)
+                return dg_fail(DG_USAGE, "%s: step %d names picture %lld of %d", o->path, s, (long long)row[i],
+                               o->count);
+        if (!n || (n != o->batch && o->last_batch && n != o->last_batch))
+            return dg_fail(DG_USAGE,
+                           "%s: step %d has %d pictures; only full batches of %d and one short size are handled",
+                           o->path, s, n, o->batch);
+        if (n != o->batch) o->last_batch = n;
+    }
+    return DG_OK;
+}
+
+static dg_err check_labels(const dg_oracle *o)
+{
+    const int64_t *label = o->labels->data, classes = dg_classifier_classes(&o->model);
+    for (int i = 0; i < o->count; i++)
+        if (label[i] < 0 || label[i] >= classes)
+            return dg_fail(DG_USAGE, "%s: label %d is %lld; there are %lld classes", o->path, i, (long long)label[i],
+                           (long long)classes);
+    return DG_OK;
+}
+
+/* The stock networks of these widths. */
+static dg_err read_gan(dg_oracle *o)
+{
+    int size, channels, latent, ngf, ndf;
+    dg_err e = whole(o, "size", 16, 256, &size);
+    if (!e) e = whole(o, "channels", 1, 3, &channels);
+    if (!e) e = whole(o, "latent", 1, 4096, &latent);
+    if (!e) e = whole(o, "ngf", 1, 4096, &ngf);
+    if (!e) e = whole(o, "ndf", 1, 4096, &ndf);
+    const char *loss = dg_st_get(o->st, "loss"), *augment = dg_st_get(o->st, "augment");
+    if (!e && loss && !dg_loss_parse(loss, &o->job.loss))
+        e = dg_fail(DG_USAGE, "%s: metadata loss = %s: is unknown", o->path, loss);
+    if (!e && !dg_augment_parse(augment, &o->job.augment))
+        e = dg_fail(DG_USAGE, "%s: metadata augment = %s: is unknown", o->path, augment);
+    const char *norm = dg_st_get(o->st, "norm_d");
+    if (!e && norm && strcmp(norm, "spectral"))
+        e = dg_fail(DG_USAGE, "%s: metadata norm_d = %s: is unknown", o->path, norm);
+    char text[DG_MODEL_TEXT_MAX], normal[DG_MODEL_TEXT_MAX];
+    if (!e) e = dg_model_stock(text, "oracle", size, channels, latent, ngf, ndf);
+    if (!e && norm) e = dg_model_spectral(text, "oracle", normal);
+    return e ? e : dg_model_parse(norm ? normal : text, o->path, &o->model);
+}
+
+/* "0.4 0.5 0.6", a number for each channel. */
+static dg_err channels(const dg_oracle *o, const char *key, double out[4])
+{
+    const char *text = dg_st_get(o->st, key), *at = text ? text : "";
+    for (int c = 0; c < o->model.channels; c++) {
+        char *end;
+        out[c] = strtod(at, &end);
+        if (end == at || !isfinite(out[c]))
+            return dg_fail(DG_USAGE, "%s: metadata %s = %s: must be %d numbers", o->path, key,
+                           text ? text : "(missing)", o->model.channels);
+        at = end;
+    }
+    return DG_OK;
+}
+
+/* The network and the recipe of the model file that the metadata hold. */
+static dg_err read_classifier(dg_oracle *o)
+{
+    const char *name = dg_st_get(o->st, "optimizer");
+    int nesterov = 0;
+    dg_job_options *j = &o->job;
+    const dg_recipe *r = NULL;
+    dg_err e = dg_model_parse(dg_st_get(o->st, "model"), o->path, &o->model);
+    if (!e) e = dg_recipe_for(&o->model, &r);
+    if (!e && !r->labels) e = dg_fail(DG_USAGE, "%s: its model is of a %s, not of a classifier", o->path, r->name);
+    if (!e) e = channels(o, "mean", j->input.mean);
+    if (!e) e = channels(o, "std", j->input.std);
+    if (!e) e = number(o, "momentum", 0, 1, &j->momentum);
+    if (!e) e = number(o, "rho", 0, 1, &j->rho);
+    if (!e) e = number(o, "decay", 0, 1, &j->decay);
+    if (!e) e = number(o, "accumulator", 0, 1e6, &j->accumulator);
+    if (!e) e = number(o, "smoothing", 0, 1, &j->smoothing);
+    if (!e) e = whole(o, "nesterov", 0, 1, &nesterov);
+    j->nesterov = nesterov;
+    j->optimizer = name ? dg_optimizer_find(name) : DG_ADAM;
+    o->labelled = true;
+    if (!e && j->optimizer == DG_OPTIMIZERS)
+        e = dg_fail(DG_USAGE, "%s: metadata optimizer = %s: is unknown", o->path, name);
+    return e;
+}
+
+dg_err dg_oracle_open(dg_oracle *o, const char *path)
+{
+    memset(o, 0, sizeof *o);
+    o->path = path;
+    dg_err e = dg_st_open(path, 0, &o->st);
+    if (e) return e;
+    const char *format = dg_st_get(o->st, "format");
+    if (!format || strcmp(format, "dcgan-oracle-1"))
+        return dg_fail(DG_USAGE, "%s: is no oracle (metadata format = %s, not dcgan-oracle-1)", path,
+                       format ? format : "(missing)");
+    e = whole(o, "batch", 1, 65536, &o->batch);
+    if (!e) e = whole(o, "count", 1, 1 << 24, &o->count);
+    if (!e) e = whole(o, "steps", 1, 1 << 24, &o->steps);
+    if (!e) e = number(o, "lr", 0, 10, &o->lr);
+    if (!e) e = number(o, "beta1", 0, 1, &o->job.beta1);
+    if (!e) e = number(o, "beta2", 0, 1, &o->job.beta2);
+    if (!e) e = number(o, "eps", 0, 1, &o->job.eps);
+    if (!e) e = dg_st_get(o->st, "model") ? read_classifier(o) : read_gan(o);
+    const int size = o->model.size, channels = o->model.channels;
+    if (e) return e;
+    o->images = dg_oracle_tensor(o, "images", DG_U8, 4, (int64_t[]){o->count, channels, size, size});
+    o->index = dg_oracle_tensor(o, "index", DG_I64, 2, (int64_t[]){o->steps, o->batch});
+    if (o->labelled) o->labels = dg_oracle_tensor(o, "labels", DG_I64, 1, (int64_t[]){o->count});
+    else o->z = dg_oracle_tensor(o, "z", DG_F64, 3, (int64_t[]){o->steps, o->batch, o->model.latent});
+    if (!o->images || !o->index || !(o->labelled ? o->labels : o->z)) return DG_USAGE;
+    if ((e = dg_st_load(o->st))) return e;
+    e = check_steps(o);
+    return e || !o->labelled ? e : check_labels(o);
+}
+
+void dg_oracle_close(dg_oracle *o) { dg_st_free(o->st); }
+
+dg_err dg_oracle_weights(const dg_oracle *o, dg_job *job)
+{
+    for (int i = 0; i < job->tensors; i++) {
+        const dg_job_tensor *t = &job->tensor[i];
+        char name[160];
+        snprintf(name, sizeof name, "init.%s", t->name);
+        int64_t dim[4];
+        const int rank = dg_job_tensor_shape(t, dim);
+        const dg_st_tensor *from = dg_oracle_tensor(o, name, DG_F32, rank, dim);
+        if (!from) return DG_USAGE;
+        dg_err e = dg_job_write(job, t, t->row, DG_F32, from->data);
+        if (e) return e;
+    }
+    return DG_OK;
+}
+
+/* From PyTorch's order to ours. */
+static dg_err pixels(const dg_oracle *o, uint8_t **out)
+{
+    const size_t P = (size_t)o->model.size * (size_t)o->model.size, C = (size_t)o->model.channels;
+    const uint8_t *nchw = o->images->data;
+    *out = malloc((size_t)o->count * P * C);
+    if (!*out) return dg_fail(DG_DEVICE, "out of memory for %d pictures", o->count);
+    for (size_t n = 0; n < (size_t)o->count; n++)
+        for (size_t c = 0; c < C; c++)
+            for (size_t p = 0; p < P; p++) (*out)[(n * P + p) * C + c] = nchw[(n * C + c) * P + p];
+    return DG_OK;
+}
+
+dg_err dg_oracle_records(const dg_oracle *o, const dg_job *job, uint8_t **out)
+{
+    int32_t *label = malloc((size_t)o->count * sizeof *label);
+    uint8_t *nhwc = NULL;
+    dg_err e = label ? pixels(o, &nhwc) : dg_fail(DG_DEVICE, "out of memory for %d pictures", o->count);
+    for (int n = 0; n < o->count && !e; n++) label[n] = o->labels ? (int32_t)((const int64_t *)o->labels->data)[n] : 0;
+    if (!e) e = dg_job_records(job, nhwc, label, o->count, out);
+    free(nhwc);
+    free(label);
+    return e;
+}
+
+dg_err dg_oracle_whitening(const dg_oracle *o, const dg_backend *b, dg_whitening **out)
+{
+    const dg_model *m = &o->model;
+    const dg_whitening_options w = {
+        .size = m->size, .channels = m->channels, .epsilon = m->epsilon, .real = b->real, .threads = b->threads};
+    uint8_t *nhwc;
+    *out = NULL;
+    if (m->input != DG_INPUT_ZCA) return DG_OK;
+    dg_err e = pixels(o, &nhwc);
+    if (!e) e = dg_whitening_fit(&w, nhwc, o->count, out);
+    free(nhwc);
+    return e;
+}
+
+dg_err dg_oracle_pictures(const dg_oracle *o, const dg_job *job, void **data)
+{
+    const size_t bytes = (size_t)o->count * dg_job_record_bytes(job);
+    dg_backend *b = job->backend;
+    uint8_t *records = NULL;
+    dg_err e = dg_oracle_records(o, job, &records);
+    if (!e) e = b->alloc(b, bytes, data);
+    if (!e) e = b->put(b, *data, records, bytes);
+    free(records);
+    return e;
+}

@@ -1,0 +1,114 @@
+/* The training step of a GAN (Radford et al. 2016, as in PyTorch's example dcgan): its ops, in their order. The plan is
+ * built once; the backend runs it in every step. Each comment is the PyTorch equivalent of the ops below it, with B the
+ * batch size, criterion the loss of --loss, and both networks in train mode. Differences from the example:
+ *   - D sees real images and samples as one batch of 2B in two groups, each with its own batch statistics;
+ *   - there is no zero_grad(): ops overwrite gradients; one op updates all weights of a network;
+ *   - fake.detach() is a backward pass through D that computes gradients of weights alone. */
+#include "host/net/gan_step.h"
+
+#include "core/base/rng.h"
+#include "host/net/gan_losses.h"
+#include "host/net/recipe_parts.h"
+
+static const dg_view nothing = {-1, 0};
+
+static dg_view from(dg_view v, int64_t elements) { return (dg_view){v.row, v.offset + elements}; }
+
+/* One of the three losses of a step: of n logits of D. */
+typedef struct {
+    const char *part; /* of the op's name */
+    dg_view logit, dlogit;
+    dg_view other; /* the logits that a paired loss compares with (gan_losses.h) */
+    int n;
+    bool real; /* target: 1, else what D aims at for samples */
+    bool of_g;
+    int loss, prob; /* the metrics to write */
+} loss_part;
+
+/* loss = criterion(logit, target), and loss.backward() as far as the logits */
+static void add_loss(dg_job *job, dg_plan *plan, const loss_part *s)
+{
+    const dg_loss_info *l = &dg_losses[job->o.loss];
+    dg_op *op = dg_plan_add(plan, DG_OP_gan_loss, "D.%s.%s", l->word, s->part);
+    op->u.gan_loss = (dg_gan_loss_args){.n = s->n,
+                                        .form = s->of_g ? l->form_g : l->form_d,
+                                        .both = l->paired && s->of_g,
+                                        .target = s->real ? 1 : l->low,
+                                        .low = l->low,
+                                        .loss = s->loss,
+                                        .prob = s->prob};
+    dg_bind(op, "dlogit", s->dlogit);
+    dg_bind(op, "logit", s->logit);
+    if (l->paired) dg_bind(op, "other", s->other);
+    dg_bind_row(op, "ring", job->row[DG_ROW_METRICS]);
+    dg_bind_row(op, "state", job->row[DG_ROW_STATE]);
+}
+
+/* The updated D's logits of the real images, for a paired loss of G. No gradient goes back here, and D's running
+ * statistics, which these images have updated before, stay (momentum 0). */
+static dg_view see_real_again(dg_builder *b, dg_job *job, dg_view seen, int B)
+{
+    static const double none = 0;
+    if (!dg_losses[job->o.loss].paired) return nothing;
+    dg_pass d = {
+        .net = DG_D, .N = B, .groups = 1, .order = 2, .momentum = &none, .suffix = ".r", .in = seen, .target = nothing};
+    dg_forward(b, &d);
+    return d.out;
+}
+
+void dg_gan_step(dg_builder *b, dg_job *job, dg_plan_role role, int B)
+{
+    const dg_model *m = &job->model;
+    const int S = m->size, C = m->channels;
+    dg_plan *plan = b->plan = &job->plan[role];
+    dg_plan_begin(plan, &job->arena, dg_plan_role_name[role]);
+
+    /* x = next(loader); z = torch.randn(B, latent); fake follows x in memory */
+    const dg_view x = {dg_work_row(b, DG_D, (dg_shape){2 * B, S, S, C}, "D.x"), 0};
+    const dg_view fake = from(x, (int64_t)B * S * S * C);
+    const dg_view z = {dg_work_row(b, DG_G, (dg_shape){B, 1, 1, m->latent}, "G.z"), 0};
+    job->input[role] = z.row;
+    job->arena.row[z.row].keep = job->o.z_given;
+    dg_add_gather(job, plan, "D.x.gather", x, nothing, B)->u.gather.flip = job->o.flip;
+    if (!job->o.z_given) dg_add_noise(job, plan, z.row, B, DG_STREAM_NOISE);
+
+    /* fake = G(z) */
+    dg_pass g = {.net = DG_G, .N = B, .groups = 1, .suffix = "", .in = z, .target = fake};
+    dg_forward(b, &g);
+
+    /* logit = torch.cat([D(augment(x)), D(augment(fake.detach()))]) */
+    const dg_view seen = dg_add_augment(b, job, x, 2 * B, 0);
+    dg_pass d = {.net = DG_D, .N = 2 * B, .groups = 2, .suffix = "", .in = seen, .target = nothing};
+    dg_forward(b, &d);
+
+    /* loss_d = criterion(logit[:B], 1) + criterion(logit[B:], low) */
+    dg_view dlogit = {dg_work_row(b, DG_D, (dg_shape){2 * B, 1, 1, 1}, "D.dlogit"), 0};
+    const dg_view of_real = d.out, of_fake = from(d.out, B), dfake = from(dlogit, B);
+    add_loss(job, plan, &(loss_part){"real", of_real, dlogit, of_fake, B, true, false, DG_LOSS_D_REAL, DG_D_X});
+    add_loss(job, plan, &(loss_part){"fake", of_fake, dfake, of_real, B, false, false, DG_LOSS_D_FAKE, DG_D_GZ1});
+
+    /* loss_d.backward(); optimizer_d.step() */
+    dg_backward(b, &d, dlogit, DG_WANT_WEIGHTS);
+    dg_add_update(job, plan, DG_D, DG_BAD_D);
+
+    /* logit = D(augment(fake)): the updated D on the same samples */
+    const dg_view beside = see_real_again(b, job, seen, B);
+    const dg_view again = dg_add_augment(b, job, fake, B, 1);
+    d = (dg_pass){.net = DG_D, .N = B, .groups = 1, .order = 1, .suffix = ".g", .in = again, .target = nothing};
+    dg_forward(b, &d);
+
+    /* loss_g = criterion(logit, 1) */
+    dlogit.row = dg_work_row(b, DG_D, (dg_shape){B, 1, 1, 1}, "D.dlogit.g");
+    add_loss(job, plan, &(loss_part){"g", d.out, dlogit, beside, B, true, true, DG_LOSS_G, DG_D_GZ2});
+
+    /* loss_g.backward(): through D and the augmentation, then through G; optimizer_g.step() */
+    const dg_view dx = dg_add_augment_dx(b, job, dg_backward(b, &d, dlogit, DG_WANT_INPUT), B, 1);
+    dg_backward(b, &g, dx, DG_WANT_WEIGHTS);
+    dg_add_update(job, plan, DG_G, DG_BAD_G);
+
+    /* ema_g = decay * ema_g + (1 - decay) * G's weights */
+    if (job->o.ema > 0) dg_add_average(job, plan, DG_G);
+
+    /* step += 1 */
+    dg_add_advance(job, plan, B);
+}

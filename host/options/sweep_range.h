@@ -1,0 +1,16 @@
+/* The sizes of a sweep, as `dcgan batch --sweep` is told them. */
+#ifndef DG_SWEEP_RANGE_H
+#define DG_SWEEP_RANGE_H
+
+#include <stdbool.h>
+
+enum { DG_LARGEST_BATCH = 65536 };
+
+typedef struct {
+    int first, last, step; /* step 0: the sizes of the search */
+} dg_sweep_range;
+
+/* "10-500:10", "8-512". False: it is none. */
+bool dg_sweep_parse(const char *text, dg_sweep_range *out);
+
+#endif

@@ -1,0 +1,63 @@
+#include "host/run/length.h"
+
+#include <stdio.h>
+
+#include "host/options/option_table.h"
+
+int dg_steps_of_epoch(const dg_options *o, int pictures)
+{
+    return pictures / o->batch + (pictures % o->batch && !o->drop_last ? 1 : 0);
+}
+
+long dg_steps_of_run(const dg_options *o, int pictures)
+{
+    const long all = (long)o->epochs * dg_steps_of_epoch(o, pictures);
+    return o->steps > 0 && o->steps < all ? o->steps : all;
+}
+
+bool dg_run_is_finished(const dg_options *o, uint64_t epoch, uint64_t step)
+{
+    return (o->epochs > 0 && epoch >= (uint64_t)o->epochs) || (o->steps > 0 && step >= (uint64_t)o->steps);
+}
+
+int dg_least_pictures(const dg_options *o)
+{
+    return !o->batch ? o->from : dg_option_given(o, "batch") ? o->batch : DG_LEAST_PICTURES;
+}
+
+void dg_settle_batch(dg_options *o, int pictures)
+{
+    if (o->batch <= pictures || dg_option_given(o, "batch")) return;
+    for (o->batch = 1; o->batch <= pictures / 2;) o->batch *= 2;
+}
+
+/* Whole epochs that have so many steps. */
+static long epochs_with(long steps, int of_epoch) { return (steps + of_epoch - 1) / of_epoch; }
+
+static long auto_epochs(long steps, int of_epoch)
+{
+    long n = DG_AUTO_EPOCHS;
+    const long least = epochs_with(DG_AUTO_STEPS_LEAST, of_epoch), most = epochs_with(DG_AUTO_STEPS_MOST, of_epoch);
+    if (n < least) n = least;
+    if (n > most) n = most;
+    return steps > 0 && n < epochs_with(steps, of_epoch) ? epochs_with(steps, of_epoch) : n;
+}
+
+void dg_settle_length(dg_options *o, int pictures)
+{
+    const int of_epoch = dg_steps_of_epoch(o, pictures);
+    if (!o->epochs) {
+        const long n = auto_epochs(o->steps, of_epoch > 0 ? of_epoch : 1);
+        o->epochs = n < 1000000 ? (int)n : 1000000; /* as many as --epochs takes */
+    }
+    if (o->sample_every < 0) o->sample_every = (o->epochs + DG_AUTO_GRIDS - 1) / DG_AUTO_GRIDS;
+}
+
+char *dg_duration(double seconds, char *out, size_t size)
+{
+    if (seconds < 99.5) snprintf(out, size, "%.0f second%s", seconds, seconds >= 0.5 && seconds < 1.5 ? "" : "s");
+    else if (seconds < 99.5 * 60) snprintf(out, size, "%.0f minutes", seconds / 60);
+    else if (seconds < 47.95 * 3600) snprintf(out, size, "%.1f hours", seconds / 3600);
+    else snprintf(out, size, "%.1f days", seconds / 86400);
+    return out;
+}

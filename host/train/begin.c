@@ -1,0 +1,58 @@
+#include "host/train/begin.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "host/checkpoint/checkpoint.h"
+#include "host/options/option_table.h"
+
+dg_err dg_train_weights(const dg_options *o, const dg_model *model, dg_st **init)
+{
+    return o->init ? dg_context(dg_weights_open(o->init, model, init), "--init") : DG_OK;
+}
+
+/* "G", "G and D": the networks of the job whose bit is `has`. */
+static char *networks(const dg_job *job, unsigned nets, bool has, char out[64])
+{
+    int n = 0;
+    *out = 0;
+    for (int i = 0; i < job->model.nets; i++)
+        if ((nets >> i & 1) == has)
+            n += snprintf(out + n, 64 - (size_t)n, "%s%s", n ? " and " : "", job->model.net[i].name);
+    return out;
+}
+
+dg_err dg_train_begin(dg_training *r, const dg_st *init)
+{
+    unsigned nets;
+    char with[64], without[64];
+    dg_err e = dg_job_init(&r->job, r->o->seed);
+    if (e || !init) return e;
+    e = dg_context(dg_weights_put(init, r->o->init, &r->job, &nets), "--init");
+    if (e) return e;
+    networks(&r->job, nets, true, with);
+    if (*networks(&r->job, nets, false, without))
+        dg_progress_note(r->progress, "it begins with %s of %s, which holds no %s: that starts afresh", with,
+                         r->o->init, without);
+    else dg_progress_note(r->progress, "it begins with %s of %s", with, r->o->init);
+    return DG_OK;
+}
+
+dg_err dg_train_own(const dg_options *o, const char *path, dg_options *own)
+{
+    *own = *o;
+    own->resume = false;
+    own->from_epoch = 0;
+    own->out = own->init = own->resolved = own->resume_from = own->changed = NULL;
+    dg_err e = dg_path_set(&own->init, path);
+    if (!e) e = dg_options_run_beside(o->out, &own->out);
+    if (!e && !(own->resolved = dg_config_text(own, o->argc, o->argv))) e = dg_fail(DG_DEVICE, "out of memory");
+    return e;
+}
+
+void dg_train_own_free(dg_options *own)
+{
+    free(own->out);
+    free(own->init);
+    free(own->resolved);
+}

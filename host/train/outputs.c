@@ -1,0 +1,307 @@
+/* What a run leaves behind. Everything is copied here and written by threads of their own. */
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/clock.h"
+#include "core/base/cores.h"
+#include "host/doctor/diversity.h"
+#include "host/figure/pictures.h"
+#include "host/run/log_curves.h"
+#include "host/rundir/best.h"
+#include "host/rundir/history.h"
+#include "host/train/outputs.h"
+#include "host/trainer/fit.h"
+
+void dg_outputs_failed(dg_outputs *w, dg_err e)
+{
+    if (!e) return;
+    dg_warn("%s", dg_message());
+    if (!w->error) w->error = e;
+}
+
+void dg_outputs_wrote(dg_outputs *w, int file, dg_err e)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    if (e) dg_warn("%s", dg_message());
+    pthread_mutex_lock(&lock);
+    w->unsaved[file].error = e;
+    if (e) snprintf(w->unsaved[file].message, sizeof w->unsaved[file].message, "%.399s", dg_message());
+    pthread_mutex_unlock(&lock);
+}
+
+/* The first file that is not as it was to be. */
+static dg_err still_unsaved(const dg_outputs *w)
+{
+    for (int i = 0; i < DG_REWRITTEN; i++)
+        if (w->unsaved[i].error) return dg_fail(w->unsaved[i].error, "%s", w->unsaved[i].message);
+    return DG_OK;
+}
+
+/* What is known of the session and of nothing else in the directory, and who writes the page. */
+static dg_err begin_report(dg_outputs *w)
+{
+    char path[4096];
+    const dg_backend *b = w->job->backend;
+    const dg_directory at = dg_rundir_at(w->dir);
+    const dg_dataset *d = w->data;
+    dg_report_session s = {.memory = (double)dg_fit_bytes(w->job), .pictures = d->train, .tests = d->count - d->train};
+    snprintf(s.version, sizeof s.version, "%s", dg_version);
+    snprintf(s.device, sizeof s.device, "%s", b->name);
+    snprintf(s.precision, sizeof s.precision, "%s", dg_precision_name(b->real, b->math));
+    if (dg_report_session_write(&s, &at, dg_rundir_file(w->dir, path, "session.json"))) dg_warn("%s", dg_message());
+    return dg_report_keep(w->dir, w->job->recipe->sample ? d : NULL, w->write.curves, w->write.grids, &w->report);
+}
+
+static bool has_rows(const dg_outputs *w)
+{
+    long n;
+    (void)dg_log_rows(w->log, &n);
+    return n > 0;
+}
+
+dg_err dg_outputs_open(dg_outputs *w)
+{
+    int threads = dg_cores() / 2; /* a grid takes longer to compress than a quick epoch to train */
+    if (threads < 1) threads = 1;
+    dg_err e = dg_worker_open(1, &w->write.checkpoints);
+    if (!e) e = dg_worker_open(1, &w->write.curves);
+    if (!e) e = dg_worker_open(threads < DG_WORKER_THREADS ? threads : DG_WORKER_THREADS, &w->write.grids);
+    if (!e && !w->o->no_report) e = begin_report(w);
+    return e;
+}
+
+dg_err dg_outputs_close(dg_outputs *w)
+{
+    if (w->curves_due) dg_save_curves(w, true);
+    if (w->report && has_rows(w)) {
+        dg_outputs_wrote(w, DG_LOG_FILE, dg_log_flush(w->log));
+        dg_report_renew(w->report, true);
+    }
+    /* in front of the grids, for which both wait */
+    const dg_err saved = dg_worker_close(w->write.checkpoints), drawn = dg_worker_close(w->write.curves);
+    const dg_err grids = dg_worker_close(w->write.grids);
+    dg_report_keep_end(w->report);
+    if (w->samples.pixels) w->job->backend->release_host(w->job->backend, w->samples.pixels);
+    const dg_err written = grids ? grids : drawn ? drawn : saved;
+    return written ? written : still_unsaved(w);
+}
+
+/* A picture on its way to its writer. */
+typedef struct {
+    dg_directory dir;
+    char path[4096];
+    dg_image image;
+    dg_log *log; /* it goes there, too, under this step; NULL: it does not */
+    uint64_t step;
+    char run[256], epoch[24], seed[24], diversity[24];
+} picture;
+
+static dg_err write_picture(void *context)
+{
+    picture *p = context;
+    dg_text text[] = {
+        {"Software", dg_version}, {"Run", p->run}, {"Seed", p->seed}, {"Epoch", p->epoch}, {"Diversity", p->diversity}};
+    dg_err e = dg_png_write_in(&p->dir, p->path, &p->image, text, p->diversity[0] ? 5 : p->epoch[0] ? 4 : 3);
+    if (!e && p->log) e = dg_log_picture(p->log, p->step, &p->image);
+    dg_image_free(&p->image);
+    free(p);
+    return e;
+}
+
+static picture *new_picture(dg_outputs *w)
+{
+    picture *p = calloc(1, sizeof *p);
+    if (!p) {
+        dg_outputs_failed(w, dg_fail(DG_DEVICE, "out of memory for a picture"));
+        return NULL;
+    }
+    p->dir = dg_rundir_at(w->dir);
+    const char *slash = strrchr(w->dir->path, '/');
+    snprintf(p->run, sizeof p->run, "%.255s", slash && slash[1] ? slash + 1 : w->dir->path);
+    snprintf(p->seed, sizeof p->seed, "%llu", (unsigned long long)w->o->seed);
+    return p;
+}
+
+/* Hand over p, whose image has been made with result e. */
+static void give_picture(dg_outputs *w, picture *p, dg_err e)
+{
+    if (!e) {
+        dg_worker_give(w->write.grids, write_picture, p);
+        return;
+    }
+    dg_outputs_failed(w, e);
+    dg_image_free(&p->image);
+    free(p);
+}
+
+dg_err dg_save_config(const dg_rundir *dir, const char *text)
+{
+    char path[4096];
+    const dg_directory at = dg_rundir_at(dir);
+    return dg_write_atomic_in(&at, dg_rundir_file(dir, path, "config.ini"), &(dg_chunk){text, strlen(text)}, 1);
+}
+
+void dg_save_reals(dg_outputs *w)
+{
+    int cells = w->o->grid_rows * w->o->grid_cols, n = cells < w->data->count ? cells : w->data->count;
+    picture *p = new_picture(w);
+    if (!p) return;
+    dg_rundir_file(w->dir, p->path, "reals.png");
+    give_picture(w, p,
+                 dg_sheet(w->data->pixels, n, w->data->size, w->data->channels, w->o->grid_rows, w->o->grid_cols,
+                          &p->image));
+}
+
+static bool every(int n, uint64_t epoch) { return n > 0 && epoch % (uint64_t)n == 0; }
+
+static bool shown(const dg_options *o, uint64_t epoch)
+{
+    return every(o->sample_every, epoch) || (o->sample_every > 0 && epoch == (uint64_t)o->epochs);
+}
+
+bool dg_shown(const dg_outputs *w, uint64_t epoch) { return shown(w->o, epoch); }
+
+bool dg_samples_due(const dg_outputs *w, uint64_t epoch) { return w->job->recipe->sample && shown(w->o, epoch); }
+
+bool dg_judge_due(const dg_outputs *w, uint64_t epoch)
+{
+    return every(w->o->eval_every, epoch) || (w->o->eval_every > 0 && epoch == (uint64_t)w->o->epochs);
+}
+
+void dg_begin_samples(dg_outputs *w, uint64_t epoch)
+{
+    dg_backend *b = w->job->backend;
+    const dg_model *m = &w->job->model;
+    const int n = w->o->grid_rows * w->o->grid_cols, inputs = dg_job_inputs(w->job);
+    float *in = malloc((size_t)n * (size_t)inputs * sizeof *in);
+    dg_err e = in ? DG_OK : dg_fail(DG_DEVICE, "out of memory for %d samples", n);
+    if (!e && !w->samples.pixels) {
+        void *pixels;
+        e = b->alloc_host(b, (size_t)n * (size_t)m->size * (size_t)m->size * (size_t)m->channels, &pixels);
+        w->samples.pixels = pixels;
+    }
+    for (int i = 0; i < n && !e; i++)
+        w->job->recipe->sample(in + (size_t)i * (size_t)inputs, inputs, w->o->seed, (uint64_t)i);
+    if (!e) e = dg_job_start_generate(w->job, in, n, w->samples.pixels);
+    if (!e) e = b->record(b, DG_COMPUTE, DG_EVENT_SAMPLES);
+    if (!e) w->samples.epoch = epoch;
+    else w->samples.given = epoch; /* there will be none */
+    dg_outputs_failed(w, e);
+    free(in);
+}
+
+/* How different the pictures of a grid are, beside as many real ones. */
+static double diversity_of(const dg_outputs *w, int cells)
+{
+    const dg_dataset *d = w->data;
+    const size_t values = (size_t)d->size * (size_t)d->size * (size_t)d->channels;
+    const int n = cells < d->count ? cells : d->count;
+    const double real = dg_diversity(d->pixels, n, values);
+    return real > 0 ? dg_diversity(w->samples.pixels, cells, values) / real : NAN;
+}
+
+void dg_save_samples(dg_outputs *w, const dg_position *read, bool wait)
+{
+    dg_backend *b = w->job->backend;
+    const dg_model *m = &w->job->model;
+    const uint64_t epoch = w->samples.epoch;
+    bool here = false;
+    if (!epoch || (!wait && read->epoch < epoch)) return; /* not before its epoch's numbers are known to be good */
+    dg_err e = b->query(b, DG_EVENT_SAMPLES, wait, &here);
+    if (!e && !here) return;
+    w->samples.epoch = 0;
+    w->samples.given = epoch;
+    picture *p = new_picture(w);
+    if (!p) return;
+    dg_rundir_file(w->dir, p->path, "epoch-%04llu.png", (unsigned long long)epoch);
+    snprintf(p->epoch, sizeof p->epoch, "%llu", (unsigned long long)epoch);
+    p->log = w->log;
+    p->step = dg_log_end_of(w->log, epoch);
+    const int rows = w->o->grid_rows, cols = w->o->grid_cols;
+    if (!e) w->seen = (dg_grid_seen){epoch, diversity_of(w, rows * cols)};
+    if (!e && isfinite(w->seen.diversity)) snprintf(p->diversity, sizeof p->diversity, "%.4f", w->seen.diversity);
+    if (!e) e = dg_sheet(w->samples.pixels, rows * cols, m->size, m->channels, rows, cols, &p->image);
+    give_picture(w, p, e);
+}
+
+/* The rows are copied, because the log grows while they are drawn. */
+typedef struct {
+    dg_outputs *outputs;
+    picture *picture;
+    const dg_recipe *recipe;
+    dg_log_row *rows;
+    long n;
+    char title[700];
+} curves;
+
+/* What the curves are of: "cats-dcgan64: dcgan64 on cats, epoch 12". */
+static void name_curves(curves *c, const dg_outputs *w)
+{
+    size_t n = strlen(w->o->data);
+    while (n > 1 && w->o->data[n - 1] == '/') n--;
+    size_t from = n;
+    while (from > 0 && w->o->data[from - 1] != '/') from--;
+    snprintf(c->title, sizeof c->title, "%s: %.100s on %.*s, epoch %ju", c->picture->run, w->job->model.name,
+             (int)(n - from < 200 ? n - from : 200), w->o->data + from, (uintmax_t)c->rows[c->n - 1].epoch);
+}
+
+static dg_err write_curves(void *context)
+{
+    curves *c = context;
+    picture *p = c->picture;
+    dg_outputs *const w = c->outputs;
+    dg_err e = dg_curves(c->recipe, c->rows, c->n, c->title, &p->image);
+    free(c->rows);
+    free(c);
+    if (!e) e = write_picture(p);
+    else free(p);
+    dg_outputs_wrote(w, DG_CURVES_FILE, e);
+    return DG_OK;
+}
+
+void dg_save_report(dg_outputs *w)
+{
+    const uint64_t epoch = w->report_due;
+    if (!epoch || !w->report || (dg_samples_due(w, epoch) && w->samples.given < epoch)) return;
+    if (dg_report_renew(w->report, false)) w->report_due = 0;
+}
+
+bool dg_curves_due(const dg_outputs *w, uint64_t epoch) { return shown(w->o, epoch) && !w->o->no_curves; }
+
+void dg_save_curves(dg_outputs *w, bool last)
+{
+    long n;
+    const dg_log_row *rows = dg_log_rows(w->log, &n);
+    w->curves_due = n > 0 && !last && dg_worker_left(w->write.curves) > 0;
+    if (n < 1 || w->curves_due) return;
+    curves *c = calloc(1, sizeof *c);
+    picture *p = new_picture(w);
+    dg_log_row *copy = malloc((size_t)n * sizeof *copy);
+    if (!c || !p || !copy) {
+        free(c);
+        free(p);
+        free(copy);
+        dg_outputs_wrote(w, DG_CURVES_FILE, dg_fail(DG_DEVICE, "out of memory for the loss curves"));
+        return;
+    }
+    memcpy(copy, rows, (size_t)n * sizeof *copy);
+    dg_rundir_file(w->dir, p->path, "curves.png");
+    *c = (curves){.outputs = w, .picture = p, .recipe = w->job->recipe, .rows = copy, .n = n};
+    name_curves(c, w);
+    dg_worker_give(w->write.curves, write_curves, c);
+}
+
+bool dg_checkpoint_due(const dg_outputs *w, uint64_t epoch)
+{
+    return every(w->o->checkpoint_every, epoch) || epoch == (uint64_t)w->o->epochs;
+}
+
+bool dg_checkpoint_too_soon(const dg_outputs *w, uint64_t epoch)
+{
+    if (!w->o->checkpoint_auto || epoch == (uint64_t)w->o->epochs) return false;
+    return dg_worker_left(w->write.checkpoints) > 0 || dg_clock() - w->saved_at < 10 * w->saving_took;
+}

@@ -1,0 +1,127 @@
+/* The checkpoints of a run: what they hold, taken at once and written by their thread. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/limits.h"
+#include "host/rundir/best.h"
+#include "host/rundir/history.h"
+#include "host/train/outputs.h"
+
+enum { SPARE = 8 << 20 }; /* bytes of memory for what else is written */
+
+/* A checkpoint on its way to its writer. */
+typedef struct {
+    dg_outputs *outputs;
+    dg_snapshot *snapshot;
+    dg_position saved;
+    long grids; /* how many had been given before it */
+} save;
+
+static dg_err write_checkpoint(void *context)
+{
+    save *s = context;
+    dg_outputs *const w = s->outputs;
+    const dg_directory at = dg_rundir_at(w->dir);
+    char path[4096];
+    bool removed;
+    /* A run that is killed after its checkpoint cannot make the grids of earlier epochs again: they come first. */
+    (void)dg_worker_wait(w->write.grids, s->grids);
+    (void)dg_rundir_check(w->dir, &removed); /* the writer looks once more before it renames */
+    const bool ends_epoch = w->saved.epoch && !w->saved.batch && w->saved.step != s->saved.step;
+    const dg_err kept = !removed && w->o->keep > 0 && ends_epoch ? dg_history_keep(w->dir, w->saved.epoch) : DG_OK;
+    const dg_err log = dg_log_sync(w->log);
+    const dg_err e = dg_snapshot_write(s->snapshot, &at, dg_rundir_file(w->dir, path, "checkpoint.safetensors"));
+    if (!e) w->saved = s->saved;
+    if (!e) dg_history_prune(w->dir, w->o->keep);
+    free(s);
+    dg_outputs_wrote(w, DG_CHECKPOINT_FILE, e);
+    return log ? log : kept;
+}
+
+/* A line each, without what would end one. malloc'd. */
+static char *class_names(const dg_dataset *d)
+{
+    size_t bytes = 1;
+    for (int i = 0; i < d->classes; i++) bytes += strlen(d->class_name[i]) + 1;
+    char *out = malloc(bytes), *to = out;
+    for (int i = 0; out && i < d->classes; i++) {
+        for (const char *c = d->class_name[i]; *c; c++, to++) {
+            *to = *c;
+            if (*c == '\n') *to = ' ';
+        }
+        *to++ = '\n';
+    }
+    if (out) *to = 0;
+    return out;
+}
+
+/* A copy of the numbers. Where a limit leaves no memory for a second one, the first is written before. */
+static dg_err copy(dg_outputs *w, const dg_checkpoint_info *info, dg_snapshot **out)
+{
+    dg_memory_limit l;
+    const bool busy = dg_worker_left(w->write.checkpoints) > 0;
+    if (busy) dg_memory_limit_read(&l);
+    if (busy && l.left < dg_snapshot_bytes(w->job) + SPARE)
+        (void)dg_worker_wait(w->write.checkpoints, dg_worker_given(w->write.checkpoints));
+    return dg_snapshot_take(w->job, info, out);
+}
+
+/* Taken now; given to its writer by the caller. NULL after an error, which is remembered. */
+static save *take(dg_outputs *w, const dg_position *read)
+{
+    char *settings = dg_config_results(w->config);
+    save *s = calloc(1, sizeof *s);
+    char *classes = w->job->recipe->labels ? class_names(w->data) : NULL;
+    const dg_backend *b = w->job->backend;
+    dg_checkpoint_info info = {.step = read->step,
+                               .epoch = read->epoch,
+                               .batch = read->batch,
+                               .seed = w->o->seed,
+                               .data_count = (uint64_t)w->data->train,
+                               .data_fingerprint = w->data->fingerprint,
+                               .config = settings,
+                               .classes = classes};
+    snprintf(info.precision, sizeof info.precision, "%s", dg_precision_name(b->real, b->math));
+    const bool whole = settings && s && (classes || !w->job->recipe->labels);
+    const dg_err e = whole ? copy(w, &info, &s->snapshot) : dg_fail(DG_DEVICE, "out of memory for a checkpoint");
+    free(settings);
+    free(classes);
+    if (!e) {
+        s->outputs = w;
+        s->saved = *read;
+        return s;
+    }
+    free(s);
+    dg_outputs_failed(w, e);
+    return NULL;
+}
+
+void dg_save_checkpoint(dg_outputs *w, const dg_position *read)
+{
+    save *s = take(w, read);
+    if (!s) return;
+    w->given_step = read->step;
+    dg_outputs_wrote(w, DG_LOG_FILE, dg_log_flush(w->log));
+    s->grids = dg_worker_given(w->write.grids);
+    dg_worker_give(w->write.checkpoints, write_checkpoint, s);
+}
+
+static dg_err write_best(void *context)
+{
+    save *s = context;
+    const dg_directory at = dg_rundir_at(s->outputs->dir);
+    char path[4096];
+    const dg_err e = dg_snapshot_write(s->snapshot, &at,
+                                       dg_rundir_file(s->outputs->dir, path, "%s",
+                                                      dg_best_name(s->outputs->job->recipe)));
+    dg_outputs_wrote(s->outputs, DG_BEST_FILE, e);
+    free(s);
+    return DG_OK;
+}
+
+void dg_save_best(dg_outputs *w, const dg_position *read)
+{
+    save *s = take(w, read);
+    if (s) dg_worker_give(w->write.checkpoints, write_best, s);
+}

@@ -1,0 +1,105 @@
+#include "host/train/resume.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/shell.h"
+#include "host/rundir/history.h"
+
+dg_err dg_train_find(dg_training *r, char path[4096], dg_st **st, dg_model *model, dg_checkpoint_info *info)
+{
+    if (r->o->resume_from) snprintf(path, 4096, "%s", r->o->resume_from);
+    else dg_rundir_file(&r->dir, path, "checkpoint.safetensors");
+    if (!r->o->resume_from && !dg_rundir_has(&r->dir, "checkpoint.safetensors")) {
+        char older[256], dir[DG_SHELL_ROOM];
+        const dg_err e = dg_history_newest(&r->dir, older);
+        if (e) return e;
+        if (*older)
+            return dg_fail(
+                DG_IO,
+                "%s: checkpoint.safetensors is not there, but older ones are; go on from the newest of them:  "
+                "%s --resume %s/%s",
+                r->dir.path, dg_program(), dg_shell_path(dir, sizeof dir, r->dir.path), older);
+        if (dg_rundir_has_results(&r->dir)) /* killed before its first checkpoint, or without it by somebody */
+            dg_warn("%s has no checkpoint: it starts at the beginning, over the log and the pictures that are there",
+                    r->dir.path);
+        else dg_progress_note(r->progress, "%s has no checkpoint yet: starting at the beginning", r->dir.path);
+        return dg_model_read(r->o->model, model);
+    }
+    return dg_checkpoint_open(path, st, model, info);
+}
+
+/* The checkpoint that the run goes on from becomes its newest; what came after it does not stay among what comes now.
+ */
+static dg_err go_back(dg_training *r, const char *path)
+{
+    char moved[64] = "";
+    bool removed;
+    dg_err e = dg_rundir_check(&r->dir, &removed); /* the checkpoint was read by its path */
+    if (!e) e = dg_history_go_back(&r->dir, path, r->read.epoch, moved);
+    if (!e && *moved)
+        dg_progress_note(r->progress,
+                         "what came after epoch %ju has moved to %s/%s, from where it can be resumed as well",
+                         (uintmax_t)r->read.epoch, r->dir.path, moved);
+    return e;
+}
+
+dg_err dg_train_compare(const dg_training *r, const dg_checkpoint_info *info, bool *others)
+{
+    const unsigned long long then = info->data_count;
+    char skipped[4096];
+    *others = then && (then != (uint64_t)r->data.train || info->data_fingerprint != r->data.fingerprint);
+    if (!*others) return DG_OK; /* 0: imported */
+    if (r->o->other_pictures) {
+        *others = false;
+        dg_warn("the pictures are not those that this run began with (%llu then, %d now): it goes on, but differs "
+                "from an uninterrupted run",
+                then, r->data.train);
+        return DG_OK;
+    }
+    if (!dg_dataset_unread(&r->data)) return DG_OK;
+    return dg_fail(DG_DATA,
+                   "%s: the pictures are not those that this run began with, %llu then and %d now, and some cannot be "
+                   "read (skipped files: %d, listed in %s); bring them back, or go on with these by --other-pictures",
+                   r->o->data, then, r->data.train, r->data.skips, dg_rundir_file(&r->dir, skipped, "skipped.txt"));
+}
+
+/* Classes of other names are other classes, even with --other-pictures. */
+static dg_err compare_classes(const dg_training *r, const char *path, const dg_checkpoint_info *info)
+{
+    const dg_dataset *d = &r->data;
+    const char *name = info->classes ? info->classes : "";
+    for (int i = 0; r->job.recipe->labels && i < d->classes; i++) {
+        const size_t n = strcspn(name, "\n");
+        bool same = strlen(d->class_name[i]) == n;
+        for (size_t k = 0; k < n && same; k++) /* as the file has it, a line each */
+            same = name[k] == d->class_name[i][k] || (name[k] == ' ' && d->class_name[i][k] == '\n');
+        if (!same)
+            return dg_fail(DG_DATA, "%s: class %d is %s; in %s it is %.*s", r->o->data, i + 1, d->class_name[i], path,
+                           (int)n, name);
+        name += n + (name[n] != 0);
+    }
+    return DG_OK;
+}
+
+dg_err dg_train_resume(dg_training *r, const dg_st *st, const char *path, const dg_checkpoint_info *info)
+{
+    const char *precision = dg_precision_name(r->backend->real, r->backend->math);
+    if (strcmp(info->precision, precision))
+        return dg_fail(DG_USAGE, "%s was trained with --precision %s; it cannot go on with %s", path, info->precision,
+                       precision);
+    if (info->seed != r->o->seed)
+        return dg_fail(DG_USAGE, "%s was trained with --seed %llu; it cannot go on with --seed %llu", path,
+                       (unsigned long long)info->seed, (unsigned long long)r->o->seed);
+    dg_err e = compare_classes(r, path, info);
+    if (!e) e = dg_checkpoint_load(st, path, &r->job);
+    if (e) return e;
+    r->first_step = info->step;
+    const bool fits = info->batch < (uint64_t)r->batches; /* always, with the same pictures and batch size */
+    if (!fits)
+        dg_warn("epoch %llu begins anew: %llu of its steps are done, and now it has only %d",
+                (unsigned long long)info->epoch + 1, (unsigned long long)info->batch, r->batches);
+    r->given = r->read = (dg_position){info->step, info->epoch, fits ? info->batch : 0};
+    r->out.saved = (dg_position){info->step, info->epoch, info->batch};
+    return go_back(r, path);
+}

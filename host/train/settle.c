@@ -1,0 +1,87 @@
+#include "host/train/settle.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/plural.h"
+#include "host/measure/batch_time.h"
+#include "host/options/option_table.h"
+#include "host/net/recipes.h"
+#include "host/run/length.h"
+#include "host/run/stop.h"
+
+enum { FEW = 100 };
+
+static void show_size(void *context, int batch)
+{
+    dg_progress_note(((dg_training *)context)->progress, "timing batch %d", batch);
+}
+
+static dg_err search(dg_training *r, const dg_model *model, int *batch)
+{
+    char why[700];
+    dg_search s;
+    dg_search_limits limits = dg_batch_limits(r->o);
+    dg_batch_bench b = {.o = r->o,
+                        .model = model,
+                        .backend = r->backend,
+                        .data = &r->data,
+                        .stop = &dg_stop_signal,
+                        .progress = show_size,
+                        .context = r};
+    limits.images = r->data.train;
+    dg_err e = dg_batch_bench_open(&b);
+    if (e) return e;
+    e = dg_batch_find(&b, &limits, &s, why, sizeof why);
+    dg_batch_bench_close(&b);
+    if (!e) {
+        *batch = s.row[dg_search_choice(&s)].batch;
+        dg_progress_note(r->progress, "batch %s", why);
+    }
+    return e;
+}
+
+/* config.ini keeps the numbers, so that --resume has them. */
+static dg_err keep(dg_training *r, const dg_options *given)
+{
+    static const char *const key[] = {"batch", "epochs", "sample-every"};
+    for (size_t i = 0; i < sizeof key / sizeof *key; i++) {
+        char now[32], then[32];
+        const dg_option *t = dg_option_find(key[i]);
+        dg_option_get(&r->found, t, now, sizeof now);
+        dg_option_get(given, t, then, sizeof then);
+        if (!strcmp(now, then)) continue;
+        char *config = dg_config_settled(r->config, key[i], now);
+        if (!config) return dg_fail(DG_DEVICE, "out of memory");
+        free(r->config);
+        r->config = config;
+    }
+    return DG_OK;
+}
+
+dg_err dg_train_settle(dg_training *r, const dg_model *model)
+{
+    const dg_options *given = r->o;
+    r->found = *given;
+    dg_err e = given->batch ? DG_OK : search(r, model, &r->found.batch);
+    if (e) return e;
+    dg_settle_batch(&r->found, r->data.train);
+    dg_settle_length(&r->found, r->data.train);
+    r->o = &r->found;
+    if (given->batch && r->o->batch != given->batch)
+        dg_progress_note(r->progress, "batch size %d instead of %d: the dataset has %d image%s", r->o->batch,
+                         given->batch, r->data.train, dg_s(r->data.train));
+    if (r->data.train < FEW && !dg_recipe_find(model)->labels)
+        dg_progress_note(
+            r->progress,
+            "the network will repeat a dataset of %d image%s: some hundreds are a beginning, thousands are "
+            "better; --flip doubles them",
+            r->data.train, dg_s(r->data.train));
+    if (!given->epochs)
+        dg_progress_note(r->progress,
+                         "epochs auto: %d epoch%s, %ld steps in all (%d epochs, but at least %d steps and at most %d); "
+                         "--epochs N sets another number",
+                         r->o->epochs, dg_s(r->o->epochs), (long)r->o->epochs * dg_steps_of_epoch(r->o, r->data.train),
+                         DG_AUTO_EPOCHS, DG_AUTO_STEPS_LEAST, DG_AUTO_STEPS_MOST);
+    return keep(r, given);
+}

@@ -1,0 +1,137 @@
+/* Does the run fit into the device's memory, and how: before anything is allocated. */
+#include <stdio.h>
+
+#include "core/base/limits.h"
+#include "host/checkpoint/checkpoint.h"
+#include "host/trainer/fit.h"
+
+/* A window as large as this makes the waiting for each other rare; more would gain nothing. */
+static const size_t WINDOW_BYTES = (size_t)32 << 20;
+
+/* Everything but the pictures. */
+static size_t fixed_bytes(const dg_job *job) { return job->arena.bytes + (size_t)job->o.rows * sizeof(int32_t); }
+
+static size_t pictures_bytes(const dg_job *job)
+{
+    return (size_t)(job->o.window ? 2 * job->o.window : job->o.rows) * dg_job_record_bytes(job);
+}
+
+/* Memory of the host that a run needs as well: a checkpoint while it is written, a tensor, and records with labels. On
+ * a CPU it is the device's memory. */
+static size_t beside(const dg_job *job)
+{
+    if (!job->o.run || !job->backend->threads) return 0;
+    const size_t records = job->recipe->labels ? (size_t)job->o.rows * dg_job_record_bytes(job) : 0;
+    size_t tensor = 0; /* the largest: each passes through memory of its own */
+    for (int i = 0; i < job->tensors; i++)
+        if (dg_job_tensor_count(&job->tensor[i]) > tensor) tensor = dg_job_tensor_count(&job->tensor[i]);
+    return dg_snapshot_bytes(job) + tensor * dg_type_bytes(job->backend->real) + records;
+}
+
+size_t dg_fit_bytes(const dg_job *job) { return fixed_bytes(job) + pictures_bytes(job); }
+
+dg_err dg_room_of(dg_backend *b, double most_mb, dg_room *out)
+{
+    const dg_err e = b->memory(b, &out->unused, &out->total);
+    if (e) return e;
+    /* graphs and libraries take some of a GPU, too */
+    out->others = b->threads ? 0 : out->total / 16 < (size_t)256 << 20 ? out->total / 16 : (size_t)256 << 20;
+    out->have = out->unused > out->others ? out->unused - out->others : 0;
+    if (most_mb > 0 && most_mb * 1e6 < (double)out->have) out->have = (size_t)(most_mb * 1e6);
+    return DG_OK;
+}
+
+static bool fits(const dg_room *r, const dg_job *job) { return dg_fit_bytes(job) + beside(job) <= r->have; }
+
+/* Two windows of whole batches in the room that is left; at least one batch each, whether it fits or not. */
+static int window_for(const dg_room *r, const dg_job *job)
+{
+    const size_t fixed = fixed_bytes(job) + beside(job), left = fixed < r->have ? (r->have - fixed) / 2 : 0;
+    const size_t batches = (left < WINDOW_BYTES ? left : WINDOW_BYTES) /
+                           ((size_t)job->o.batch * dg_job_record_bytes(job));
+    const int all = (job->o.rows + job->o.batch - 1) / job->o.batch;
+    return job->o.batch * (batches < 1 ? 1 : batches > (size_t)all ? all : (int)batches);
+}
+
+/* Build so that it fits, if that is possible. The job is there in both cases unless an error is returned. */
+static dg_err build(dg_job *job, const dg_model *m, const dg_job_options *o, dg_backend *b, const dg_room *r)
+{
+    dg_job_options options = *o;
+    const dg_err e = dg_job_build(job, m, &options, b);
+    if (e || fits(r, job)) return e;
+    options.window = window_for(r, job);
+    dg_job_free(job);
+    return dg_job_build(job, m, &options, b);
+}
+
+dg_err dg_build_if_fits(dg_job *job, const dg_model *m, const dg_job_options *o, dg_backend *b, const dg_room *room,
+                        size_t *needed)
+{
+    const dg_err e = build(job, m, o, b, room);
+    if (e) return e;
+    *needed = dg_fit_bytes(job) + beside(job);
+    if (!fits(room, job)) dg_job_free(job);
+    return DG_OK;
+}
+
+/* The same run with another batch. */
+static dg_job_options with_batch(const dg_job_options *o, int batch)
+{
+    dg_job_options other = *o;
+    other.batch = batch;
+    if (!o->rows) other.rows = 2 * batch;
+    other.last_batch = other.rows % batch; /* with --drop-last there is none, and a little room to spare */
+    if (other.samples > batch) other.samples = batch;
+    if (other.tested > 64 && other.tested > batch) other.tested = batch > 64 ? batch : 64;
+    return other;
+}
+
+dg_err dg_largest_batch(const dg_model *m, const dg_job_options *o, dg_backend *b, const dg_room *room, int *largest)
+{
+    int lo = 0, hi = o->batch + 1; /* lo fits, hi does not */
+    while (hi - lo > 1) {
+        dg_job job;
+        size_t needed;
+        const int batch = lo + (hi - lo) / 2;
+        const dg_job_options half = with_batch(o, batch);
+        const dg_err e = dg_build_if_fits(&job, m, &half, b, room, &needed);
+        const bool fit = !e && needed <= room->have;
+        if (e == DG_DEVICE) return e;
+        if (fit) dg_job_free(&job);
+        if (fit) lo = batch;
+        else hi = batch;
+    }
+    *largest = lo;
+    return DG_OK;
+}
+
+dg_err dg_build_to_fit(dg_job *job, const dg_model *m, const dg_job_options *o, dg_backend *b, double most_mb)
+{
+    dg_room r;
+    dg_err e = dg_room_of(b, most_mb, &r);
+    if (!e) e = build(job, m, o, b, &r);
+    if (e || fits(&r, job)) return e;
+    char advice[80] = "no batch is small enough: use a smaller model";
+    const double fixed = (double)fixed_bytes(job) / 1e6, pictures = (double)pictures_bytes(job) / 1e6;
+    char copy[64] = "";
+    const double more = (double)beside(job) / 1e6;
+    if (more > 0) snprintf(copy, sizeof copy, ", files being written %.1f", more);
+    dg_job_free(job);
+    dg_job_options smaller = *o;
+    smaller.batch--;
+    int batch;
+    e = dg_largest_batch(m, &smaller, b, &r, &batch);
+    if (e) return e;
+    if (batch) snprintf(advice, sizeof advice, "the largest batch that fits is %d", batch);
+    char reserve[80] = "";
+    if (most_mb > 0)
+        snprintf(reserve, sizeof reserve, ", of which %.1f may be used (device-memory)", (double)r.have / 1e6);
+    else if (r.others) snprintf(reserve, sizeof reserve, " (%.1f stay for the driver)", (double)r.others / 1e6);
+    dg_memory_limit l = {0};
+    if (b->threads) dg_memory_limit_read(&l);
+    return dg_fail(DG_DEVICE,
+                   "{batch} %d does not fit on %s: %.1f MB are needed (network %.1f, pictures %.1f%s), %.1f MB of %.1f "
+                   "are free%s%s%s; %s",
+                   o->batch, b->name, fixed + pictures + more, fixed, pictures, copy, (double)r.unused / 1e6,
+                   (double)r.total / 1e6, l.name[0] ? ", limited by " : "", l.name, reserve, advice);
+}

@@ -1,0 +1,97 @@
+#include "host/trainer/steps.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/trainer/fit.h"
+
+uint64_t dg_epoch_length(const dg_loader *f)
+{
+    return ((uint64_t)f->used + (uint64_t)f->batch - 1) / (uint64_t)f->batch;
+}
+
+static int place_of(const dg_loader *f, const dg_position *at) { return (int)at->batch * f->batch; }
+
+dg_err dg_epoch_begin(dg_job *job, dg_loader *f, const dg_position *at, const double lr[DG_NETS_MAX])
+{
+    const int place = place_of(f, at);
+    dg_step_state s = {.seed = f->seed, .step = at->step, .cursor = place};
+    memcpy(s.lr, lr, sizeof s.lr);
+    const dg_err e = dg_loader_epoch(f, at->epoch, place);
+    return e ? e : dg_job_put_state(job, &s);
+}
+
+dg_err dg_epoch_steps(dg_job *job, dg_loader *f, dg_position *at, int n)
+{
+    const int place = place_of(f, at), left = f->used - place, batch = left < f->batch ? left : f->batch;
+    dg_err e = dg_loader_step(f, place);
+    if (!e) e = dg_job_steps(job, batch, n);
+    if (!e) dg_position_add(at, (uint64_t)n);
+    return e;
+}
+
+dg_err dg_trainer_open(dg_trainer *t, dg_job *job, const dg_model *m, const dg_job_options *o, dg_backend *b,
+                       const uint8_t *pixels, const int32_t *label, int count, bool drop_last, uint64_t seed)
+{
+    const int rest = count % o->batch;
+    dg_job_options whole = *o;
+    whole.rows = count;
+    whole.last_batch = drop_last ? 0 : rest;
+    t->job = job;
+    dg_err e = dg_build_to_fit(job, m, &whole, b, 0);
+    if (e) return e;
+    if (job->recipe->labels) e = dg_job_records(job, pixels, label, count, &t->records);
+    if (e) return e;
+    const dg_records r = {t->records ? t->records : pixels, dg_job_record_bytes(job), count};
+    e = dg_loader_open(&t->feed, b, r, o->batch, drop_last ? count - rest : count, job->o.window, seed);
+    return e ? e : dg_job_alloc(job, t->feed.data, t->feed.perm);
+}
+
+void dg_trainer_close(dg_trainer *t)
+{
+    dg_loader_close(&t->feed);
+    free(t->records);
+    t->records = NULL;
+}
+
+/* Judge the k steps that end where the job is; the last one's numbers stay. */
+static dg_err judge(dg_trainer *t, int k)
+{
+    dg_metrics m[DG_RING / 16];
+    char what[160];
+    const uint64_t first = t->at.step - (uint64_t)k;
+    dg_err e = dg_job_get_metrics(t->job, first, k, m);
+    for (int i = 0; i < k && !e; i++)
+        if (dg_recipe_bad(t->job->recipe, &m[i], what, sizeof what))
+            e = dg_fail(DG_NUMBERS, "epoch %ju, step %ju: %s", (uintmax_t)t->at.epoch + 1,
+                        (uintmax_t)first + (uintmax_t)i + 1, what);
+    if (!e) t->last = m[k - 1];
+    return e;
+}
+
+/* Steps that can be given at once: full ones of this epoch. */
+static int in_a_row(const dg_trainer *t, int n)
+{
+    const dg_loader *f = &t->feed;
+    const uint64_t full = (uint64_t)(f->used / f->batch) - t->at.batch;
+    if (f->window || full < 1) return 1;
+    if (n > DG_RING / 16) n = DG_RING / 16;
+    return full < (uint64_t)n ? (int)full : n;
+}
+
+dg_err dg_trainer_steps(dg_trainer *t, int n)
+{
+    double lr[DG_NETS_MAX];
+    dg_err e = DG_OK;
+    for (int i = 0; i < DG_NETS_MAX; i++) lr[i] = t->lr;
+    for (int k; n > 0; n -= k) {
+        k = in_a_row(t, n);
+        if (!t->begun) e = dg_epoch_begin(t->job, &t->feed, &t->at, lr);
+        if (!e) e = dg_epoch_steps(t->job, &t->feed, &t->at, k);
+        if (!e) e = judge(t, k);
+        if (e) break;
+        t->begun = t->at.batch < dg_epoch_length(&t->feed);
+        if (!t->begun) dg_position_end_epoch(&t->at);
+    }
+    return e;
+}

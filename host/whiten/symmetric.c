@@ -1,0 +1,158 @@
+#include "host/whiten/symmetric.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PANEL = 256 }; /* rows that are computed together, up to the diagonal at their end */
+
+static int panels(int n) { return (n + PANEL - 1) / PANEL; }
+static int panel_rows(int n, int i) { return n - i * PANEL < PANEL ? n - i * PANEL : PANEL; }
+
+/* A panel is a convolution of 1 x 1 pictures: y[row][column] = sum of x[row][k] w[column][k]. */
+static size_t add_panel(dg_symmetric *s, int i, size_t at)
+{
+    const int n = s->n, rows = panel_rows(n, i), columns = i * PANEL + rows;
+    dg_op *op = dg_plan_add(&s->plan, DG_OP_conv_fwd, "panel.%d", i);
+    op->u.conv = (dg_conv_args){.N = rows, .H = 1, .W = 1, .Ci = n, .Ho = 1, .Wo = 1, .Co = columns, .K = 1, .S = 1};
+    dg_plan_operand(op, "x", s->x, (int64_t)i * PANEL * n);
+    dg_plan_operand(op, "w", s->w, 0);
+    dg_plan_operand(op, "y", s->y, (int64_t)at);
+    return at + (size_t)rows * (size_t)columns;
+}
+
+dg_err dg_symmetric_open(dg_symmetric *s, int threads)
+{
+    const int n = s->n;
+    const dg_shape square = {n, 1, 1, n};
+    dg_err e = dg_cpu_open(&(dg_cpu_options){.threads = threads, .real = DG_F64}, &s->b);
+    if (e) return e;
+    dg_plan_begin(&s->plan, &s->arena, "product");
+    s->x = dg_arena_row(&s->arena, "x", DG_STATE, 0, DG_F64, square);
+    s->w = dg_arena_row(&s->arena, "w", DG_STATE, 0, DG_F64, square);
+    s->y = dg_arena_row(&s->arena, "y", DG_STATE, 0, DG_F64, square);
+    for (size_t i = 0, at = 0; i < (size_t)panels(n); i++) at = add_panel(s, (int)i, at);
+    dg_plan *plan = &s->plan;
+    e = dg_arena_place(&s->arena, &plan, 1, s->b);
+    if (!e) e = dg_arena_alloc(&s->arena, s->b);
+    if (!e) e = dg_plan_bind(plan);
+    if (!e && !(s->panels = malloc((size_t)n * (size_t)n * sizeof(double))))
+        e = dg_fail(DG_DEVICE, "out of memory for a matrix of %d x %d", n, n);
+    return e;
+}
+
+void dg_symmetric_close(dg_symmetric *s)
+{
+    free(s->panels);
+    dg_plan_free(&s->plan);
+    if (!s->b) return;
+    dg_arena_free(&s->arena, s->b);
+    s->b->close(s->b);
+    s->b = NULL;
+}
+
+static void *memory(const dg_symmetric *s, int row) { return (char *)s->arena.base + s->arena.row[row].offset; }
+
+/* What stands left of the diagonal of the panels, there and mirrored. */
+static void unfold(const dg_symmetric *s, double *out)
+{
+    const size_t n = (size_t)s->n;
+    const double *from = s->panels;
+    for (int p = 0; p < panels(s->n); p++) {
+        const size_t first = (size_t)p * PANEL, end = first + (size_t)panel_rows(s->n, p);
+        for (size_t i = first; i < end; i++, from += end) {
+            memcpy(out + i * n, from, (i + 1) * sizeof *out);
+            for (size_t j = 0; j < i; j++) out[j * n + i] = from[j];
+        }
+    }
+}
+
+dg_err dg_symmetric_product(dg_symmetric *s, const double *a, const double *b, double *out)
+{
+    const size_t bytes = (size_t)s->n * (size_t)s->n * sizeof *a;
+    if (s->stop && *s->stop) return dg_fail(DG_FAILED, "stopped while whitening");
+    dg_err e = s->b->put(s->b, memory(s, s->x), a, bytes);
+    if (!e) e = s->b->put(s->b, memory(s, s->w), b, bytes);
+    if (!e) e = s->b->run(s->b, &s->plan);
+    if (!e) e = s->b->get(s->b, s->panels, memory(s, s->y), bytes);
+    if (e) return e;
+    unfold(s, out);
+    s->done++;
+    if (s->progress) s->progress(s->context, s->done, s->total);
+    return DG_OK;
+}
+
+double dg_symmetric_most(const double *a, int n)
+{
+    double most = 0;
+    for (size_t i = 0; i < (size_t)n; i++) {
+        double sum = 0;
+        for (size_t j = 0; j < (size_t)n; j++) sum += fabs(a[i * (size_t)n + j]);
+        most = fmax(most, sum);
+    }
+    return most;
+}
+
+/* Newton and Schulz's iteration, scaled: with eigenvalues s^2 of m, low <= s <= 1, s becomes
+ * alpha s (3 - alpha^2 s^2) / 2, of which the least value, at both ends, is as large as it can be; it is returned. Chen
+ * & Chow 2014, "A stable scaling of Newton-Schulz for improving the sign function computation of a Hermitian matrix".
+ */
+static double scaled_step(double low, double *alpha)
+{
+    *alpha = sqrt(3 / (1 + low + low * low));
+    const double s = *alpha * low;
+    return s * (3 - s * s) / 2;
+}
+
+/* The error behind a step is 3/8 of its square before it. What is no number ends it as well. */
+static bool is_last(double low) { return !(low > 0 && 1 - low >= 1e-8); }
+
+long dg_inverse_root_products(double least, double most)
+{
+    double low = sqrt(least / most), alpha;
+    long rounds = 1;
+    for (; !is_last(low); rounds++) low = scaled_step(low, &alpha);
+    return rounds > 1 ? 3 * rounds - 3 : 0;
+}
+
+/* m = a I - b m */
+static void polynomial(double *m, size_t n, double a, double b)
+{
+    for (size_t i = 0; i < n * n; i++) m[i] *= -b;
+    for (size_t i = 0; i < n; i++) m[i * n + i] += a;
+}
+
+/* From m = a / most and z = 1: with q = (3 alpha - alpha^3 m) / 2, m becomes m q^2, which goes to 1, and z the product
+ * of all q. In this form (Cheng et al. 2001, "Approximating the logarithm of a matrix to specified accuracy", of
+ * another iteration) each m is a function of the one before, and rounding does not grow. Coupled, as it is mostly
+ * written, it grows without bound as soon as half of a product is taken for the whole. */
+static dg_err iterate(dg_symmetric *s, double *m, double low, double *q, double *z)
+{
+    const size_t n = (size_t)s->n, bytes = n * n * sizeof *m;
+    dg_err e = DG_OK;
+    for (bool first = true, last = false; !last && !e; first = false) {
+        double alpha;
+        last = is_last(low);
+        low = scaled_step(low, &alpha);
+        memcpy(q, m, bytes);
+        polynomial(q, n, 1.5 * alpha, 0.5 * alpha * alpha * alpha);
+        if (first) memcpy(z, q, bytes);
+        else e = dg_symmetric_product(s, z, q, z);
+        if (!e && !last) e = dg_symmetric_product(s, m, q, m);
+        if (!e && !last) e = dg_symmetric_product(s, m, q, m);
+    }
+    return e;
+}
+
+dg_err dg_symmetric_inverse_root(dg_symmetric *s, double *a, double least, double *out)
+{
+    const size_t n = (size_t)s->n;
+    const double most = dg_symmetric_most(a, s->n);
+    double *q = malloc(n * n * sizeof *q);
+    if (!q) return dg_fail(DG_DEVICE, "out of memory for a matrix of %zu x %zu", n, n);
+    for (size_t i = 0; i < n * n; i++) a[i] /= most;
+    const dg_err e = iterate(s, a, sqrt(least / most), q, out);
+    for (size_t i = 0; i < n * n; i++) out[i] /= sqrt(most);
+    free(q);
+    return e;
+}

@@ -1,0 +1,236 @@
+#include "host/whiten/whiten.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+double dg_whitening_bytes(int size, int channels)
+{
+    const double n = (double)size * size * channels;
+    return (n * n + n) * sizeof(double);
+}
+
+/* Of matrices: the result, four of products, and two of sums or of the root. */
+double dg_whitening_bytes_to_find(int size, int channels) { return 7 * dg_whitening_bytes(size, channels); }
+
+dg_whitening *dg_whitening_new(int size, int channels)
+{
+    dg_whitening *w = calloc(1, sizeof *w);
+    const size_t n = (size_t)size * (size_t)size * (size_t)channels;
+    if (!w) return NULL;
+    *w = (dg_whitening){.size = size, .channels = channels, .values = (int)n};
+    w->weight = calloc(n * n, sizeof *w->weight);
+    w->bias = calloc(n, sizeof *w->bias);
+    if (w->weight && w->bias) return w;
+    dg_whitening_free(w);
+    return NULL;
+}
+
+void dg_whitening_free(dg_whitening *w)
+{
+    if (!w) return;
+    dg_plan_free(&w->apply.plan);
+    if (w->apply.b) dg_arena_free(&w->apply.arena, w->apply.b);
+    if (w->apply.b) w->apply.b->close(w->apply.b);
+    free(w->weight);
+    free(w->bias);
+    free(w);
+}
+
+/* ---- What whitens a set of pictures ---- */
+
+/* n pictures as columns, 0 behind the last one. */
+static void transpose(const uint8_t *pixels, size_t pictures, size_t n, double *out)
+{
+    enum { BLOCK = 32 };
+    memset(out, 0, n * n * sizeof *out);
+    for (size_t i = 0; i < n; i += BLOCK)
+        for (size_t k = 0; k < pictures; k++)
+            for (size_t j = i; j < n && j < i + BLOCK; j++) out[j * n + k] = pixels[k * n + j];
+}
+
+/* Sums of products of pixels into gram, as many pictures at a time as they have values. */
+static dg_err sum_products(dg_symmetric *s, const uint8_t *pixels, size_t count, double *gram)
+{
+    const size_t n = (size_t)s->n;
+    double *columns = malloc(2 * n * n * sizeof *columns), *part = columns + n * n;
+    dg_err e = columns ? DG_OK : dg_fail(DG_DEVICE, "out of memory for a matrix of %zu x %zu", n, n);
+    for (size_t at = 0; at < count && !e; at += n) {
+        transpose(pixels + at * n, count - at < n ? count - at : n, n, columns);
+        e = dg_symmetric_product(s, columns, columns, part);
+        for (size_t i = 0; i < n * n && !e; i++) gram[i] += part[i];
+    }
+    free(columns);
+    return e;
+}
+
+/* Of sums of pixels and of their products the means of pixels from 0 to 1, and their covariances. */
+static void covariance(const uint8_t *pixels, size_t count, size_t n, double *gram, double *mean)
+{
+    const double N = (double)count;
+    for (size_t k = 0; k < count; k++)
+        for (size_t i = 0; i < n; i++) mean[i] += pixels[k * n + i];
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++)
+            gram[i * n + j] = (N * gram[i * n + j] - mean[i] * mean[j]) / (N * N * 255 * 255);
+    for (size_t i = 0; i < n; i++) mean[i] /= 255 * N;
+}
+
+static double rounded(double v, dg_type real) { return real == DG_F32 ? (double)(float)v : v; }
+
+/* w->weight is the covariance, w->bias the mean. */
+static dg_err finish(dg_symmetric *s, const dg_whitening_options *o, dg_whitening *w)
+{
+    const size_t n = (size_t)w->values;
+    double *root = malloc(n * n * sizeof *root);
+    if (!root) return dg_fail(DG_DEVICE, "out of memory for a matrix of %zu x %zu", n, n);
+    for (size_t i = 0; i < n; i++) w->weight[i * n + i] += o->epsilon;
+    s->total = s->done + dg_inverse_root_products(o->epsilon, dg_symmetric_most(w->weight, s->n));
+    const dg_err e = dg_symmetric_inverse_root(s, w->weight, o->epsilon, root);
+    for (size_t i = 0; i < n * n; i++) w->weight[i] = rounded(root[i], o->real);
+    for (size_t i = 0; i < n; i++) {
+        double sum = 0;
+        for (size_t j = 0; j < n; j++) sum += w->weight[i * n + j] * w->bias[j];
+        root[i] = rounded(-sum, o->real);
+    }
+    memcpy(w->bias, root, n * sizeof *root);
+    free(root);
+    return e;
+}
+
+dg_err dg_whitening_fit(const dg_whitening_options *o, const uint8_t *pixels, int n, dg_whitening **out)
+{
+    dg_whitening *w = *out = dg_whitening_new(o->size, o->channels);
+    if (!w) return dg_fail(DG_DEVICE, "out of memory for whitening");
+    dg_symmetric s = {.n = w->values, .progress = o->progress, .context = o->context, .stop = o->stop};
+    /* as many products for the root as is usual, until it is known */
+    s.total = (n + w->values - 1) / w->values + dg_inverse_root_products(o->epsilon, 100);
+    dg_err e = dg_symmetric_open(&s, o->threads);
+    if (!e) e = sum_products(&s, pixels, (size_t)n, w->weight);
+    if (!e) covariance(pixels, (size_t)n, (size_t)w->values, w->weight, w->bias);
+    if (!e) e = finish(&s, o, w);
+    dg_symmetric_close(&s);
+    if (!e) return DG_OK;
+    dg_whitening_free(w);
+    *out = NULL;
+    return e;
+}
+
+/* ---- Pictures ---- */
+
+enum { CHUNK = 64 }; /* pictures at a time */
+
+static void to_real(dg_type real, void *out, size_t i, double v)
+{
+    if (real == DG_F32) ((float *)out)[i] = (float)v;
+    else ((double *)out)[i] = v;
+}
+
+static void *memory(const dg_whitening *w, int row)
+{
+    return (char *)w->apply.arena.base + w->apply.arena.row[row].offset;
+}
+
+static dg_err put_reals(dg_whitening *w, int row, const double *value, size_t count)
+{
+    dg_backend *b = w->apply.b;
+    void *real = malloc(count * dg_type_bytes(b->real));
+    if (!real) return dg_fail(DG_DEVICE, "out of memory for whitening");
+    for (size_t i = 0; i < count; i++) to_real(b->real, real, i, value[i]);
+    const dg_err e = b->put(b, memory(w, row), real, count * dg_type_bytes(b->real));
+    free(real);
+    return e;
+}
+
+static dg_err begin(dg_whitening *w, dg_type real, int threads)
+{
+    const int n = w->values;
+    dg_arena *a = &w->apply.arena;
+    dg_plan *plan = &w->apply.plan;
+    dg_err e = dg_cpu_open(&(dg_cpu_options){.threads = threads, .real = real}, &w->apply.b);
+    if (e) return e;
+    dg_plan_begin(plan, a, "whiten");
+    const dg_shape pictures = {CHUNK, 1, 1, n};
+    const int weight = dg_arena_row(a, "input.weight", DG_STATE, 0, real, (dg_shape){n, 1, 1, n}),
+              bias = dg_arena_row(a, "input.bias", DG_STATE, 0, real, (dg_shape){1, 1, 1, n});
+    w->apply.x = dg_arena_row(a, "x", DG_STATE, 0, real, pictures);
+    w->apply.y = dg_arena_row(a, "y", DG_STATE, 0, real, pictures);
+    dg_op *op = dg_plan_add(plan, DG_OP_conv_fwd, "input.fwd");
+    op->u.conv = (dg_conv_args){.N = CHUNK, .H = 1, .W = 1, .Ci = n, .Ho = 1, .Wo = 1, .Co = n, .K = 1, .S = 1};
+    dg_plan_operand(op, "x", w->apply.x, 0);
+    dg_plan_operand(op, "w", weight, 0);
+    dg_plan_operand(op, "y", w->apply.y, 0);
+    op = dg_plan_add(plan, DG_OP_bias_act, "input.bias");
+    op->u.bias_act = (dg_bias_act_args){.N = CHUNK, .H = 1, .W = 1, .C = n};
+    dg_plan_operand(op, "x", w->apply.y, 0);
+    dg_plan_operand(op, "y", w->apply.y, 0);
+    dg_plan_operand(op, "b", bias, 0);
+    e = dg_arena_place(a, &plan, 1, w->apply.b);
+    if (!e) e = dg_arena_alloc(a, w->apply.b);
+    if (!e) e = dg_plan_bind(plan);
+    if (!e) e = put_reals(w, weight, w->weight, (size_t)n * (size_t)n);
+    return e ? e : put_reals(w, bias, w->bias, (size_t)n);
+}
+
+/* What stands behind the last picture is whitened, too, and left there. */
+static dg_err whiten_chunk(dg_whitening *w, const uint8_t *pixels, size_t count, void *x, char *out, size_t stride)
+{
+    dg_backend *b = w->apply.b;
+    const size_t n = (size_t)w->values, bytes = n * dg_type_bytes(b->real);
+    for (size_t i = 0; i < count * n; i++) to_real(b->real, x, i, pixels[i] / 255.0);
+    dg_err e = b->put(b, memory(w, w->apply.x), x, count * bytes);
+    if (!e) e = b->run(b, &w->apply.plan);
+    if (!e) e = b->get(b, x, memory(w, w->apply.y), count * bytes);
+    for (size_t i = 0; i < count && !e; i++) memcpy(out + i * stride, (char *)x + i * bytes, bytes);
+    return e;
+}
+
+dg_err dg_whiten(dg_whitening *w, dg_type real, int threads, const uint8_t *pixels, int n, void *out, size_t stride)
+{
+    dg_err e = w->apply.b ? DG_OK : begin(w, real, threads);
+    void *x = malloc((size_t)CHUNK * (size_t)w->values * sizeof(double));
+    if (!e && !x) e = dg_fail(DG_DEVICE, "out of memory for whitening");
+    for (int i = 0; i < n && !e; i += CHUNK) {
+        const int count = n - i < CHUNK ? n - i : CHUNK;
+        e = whiten_chunk(w, pixels + (size_t)i * (size_t)w->values, (size_t)count, x, (char *)out + (size_t)i * stride,
+                         stride);
+        if (!e && w->stop && *w->stop) e = dg_fail(DG_FAILED, "stopped while whitening");
+        if (!e && w->progress) w->progress(w->context, i + count, n);
+    }
+    free(x);
+    return e;
+}
+
+/* ---- Files ---- */
+
+/* Where value i of a file stands. */
+static size_t place(const dg_whitening *w, size_t i)
+{
+    const size_t pixels = (size_t)w->size * (size_t)w->size;
+    return i % pixels * (size_t)w->channels + i / pixels;
+}
+
+void dg_whitening_to_file(const dg_whitening *w, dg_type type, void *weight, void *bias)
+{
+    const size_t n = (size_t)w->values;
+    for (size_t i = 0; i < n; i++) {
+        const double *row = w->weight + place(w, i) * n;
+        for (size_t j = 0; j < n; j++) to_real(type, weight, i * n + j, row[place(w, j)]);
+        to_real(type, bias, i, w->bias[place(w, i)]);
+    }
+}
+
+static double from_real(dg_type real, const void *in, size_t i)
+{
+    return real == DG_F32 ? (double)((const float *)in)[i] : ((const double *)in)[i];
+}
+
+void dg_whitening_from_file(dg_whitening *w, dg_type type, const void *weight, const void *bias)
+{
+    const size_t n = (size_t)w->values;
+    for (size_t i = 0; i < n; i++) {
+        double *row = w->weight + place(w, i) * n;
+        for (size_t j = 0; j < n; j++) row[place(w, j)] = from_real(type, weight, i * n + j);
+        w->bias[place(w, i)] = from_real(type, bias, i);
+    }
+}

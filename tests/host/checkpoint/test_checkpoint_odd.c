@@ -1,0 +1,144 @@
+/* Odd checkpoints and networks alone: what is said of each. */
+#include "checkpoint_files.h"
+#include "host/checkpoint/checkpoint_layout.h"
+
+static const char *const good = "good.safetensors", *const edited = "edited.safetensors";
+
+/* ---- Weights that do not say of what model they are. ---- */
+
+enum { MOST = 9 };
+typedef struct {
+    int layers;                 /* of the generator */
+    int64_t first, last, after; /* channels: in front of it, in front of its last layer and behind that */
+    int64_t d;                  /* of the first layer of D; 0: there is none */
+    const char *prefix, *what;  /* NULL: this is one of ours */
+} shapes;
+
+static void derived(const shapes *c)
+{
+    static char zeros[1 << 17];
+    static dg_model model;
+    dg_st_tensor t[MOST];
+    dg_st *st = NULL;
+    int n = 0;
+    memset(t, 0, sizeof t);
+    for (int i = 0; i < c->layers; i++, n++) {
+        const int64_t in = i ? i + 1 < c->layers ? 2 : c->last : c->first, out = i + 1 < c->layers ? 1 : c->after;
+        t[n] = (dg_st_tensor){.rank = 4, .dim = {in, out, 1, 1}, .data = zeros, .bytes = (size_t)(in * out) * 4};
+        snprintf(t[n].name, sizeof t[n].name, "%smain.%d.weight", c->prefix, 3 * i);
+    }
+    if (c->d) {
+        t[n] = (dg_st_tensor){.rank = 4, .dim = {c->d, 1, 1, 1}, .data = zeros, .bytes = (size_t)c->d * 4};
+        snprintf(t[n++].name, sizeof t[0].name, "D.main.0.weight");
+    }
+    const char *path = temp_path("shapes.safetensors");
+    DG_CHECKF(!dg_st_write(path, t, n, NULL, 0, false) && !dg_st_read(path, 0, &st), "%s", dg_message());
+    const dg_err e = dg_ck_derive(st, path, &model);
+    DG_CHECKF(c->what ? e && strstr(dg_message(), c->what) : !e, "%d layers, %jd: %d %s", c->layers, (intmax_t)c->first,
+              (int)e, e ? dg_message() : "");
+    DG_CHECK(c->what || (model.size == 4 << (c->layers - 1) && model.channels == (int)c->after));
+    dg_st_free(st);
+}
+
+static void test_shapes(void)
+{
+    static const char not_stock[] = "its tensors are not those of a stock DCGAN generator";
+    static const shapes cases[] = {
+        {4, 100, 64, 3, 64, "G.", NULL},    {3, 5, 4, 1, 0, "", NULL},
+        {2, 100, 64, 3, 0, "", not_stock},  {8, 100, 64, 3, 0, "", not_stock},
+        {4, 4097, 64, 3, 0, "", not_stock}, {4, 100, 16385, 1, 0, "", not_stock},
+        {4, 100, 64, 4, 0, "", not_stock},  {4, 100, 64, 3, 16385, "G.", not_stock},
+        {0, 0, 0, 0, 64, "G.", not_stock},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) derived(&cases[i]);
+}
+
+/* ---- What an edited file is taken for. ---- */
+
+typedef dg_err reader(const char *path, dg_job *into);
+
+/* As a checkpoint, by a caller that has read it itself. */
+static dg_err load(const char *path, dg_job *into)
+{
+    dg_st *st = NULL;
+    const dg_err e = dg_st_read(path, 0, &st);
+    if (e) return e;
+    const dg_err loaded = dg_checkpoint_load(st, path, into);
+    dg_st_free(st);
+    return loaded;
+}
+
+static dg_err open_it(const char *path, dg_job *into)
+{
+    (void)into;
+    dg_st *st = NULL;
+    static dg_model model;
+    dg_checkpoint_info info;
+    const dg_err e = dg_checkpoint_open(path, &st, &model, &info);
+    if (!e) dg_checkpoint_info_free(&info);
+    dg_st_free(st);
+    return e;
+}
+
+/* As weights to begin with. */
+static dg_err begin(const char *path, dg_job *into)
+{
+    dg_st *st = NULL;
+    unsigned nets = 0;
+    const dg_err e = dg_weights_open(path, &into->model, &st);
+    if (e) return e;
+    const dg_err put = dg_weights_put(st, path, into, &nets);
+    dg_st_free(st);
+    return put ? put : nets ? DG_OK : DG_FAILED;
+}
+
+static void test_edits(void)
+{
+    static const struct {
+        reader *as;
+        edit of;
+        const char *what; /* NULL: it is taken */
+    } cases[] = {
+        {load, {.key = "format", .text = "tar"}, "is no checkpoint of dcgan (its format is tar)"},
+        {load, {.key = "step"}, "its step is missing"},
+        {load, {.tensor = "G.main.0.weight", .flat = true}, "has shape"},
+        {load, {.tensor = "adam.v.G.main.0.weight", .value = -1, .at = 1}, "it cannot be negative"},
+        {load, {.bare = true}, "holds no training state"},
+        {load, {.tensor = NULL}, NULL},
+        {open_it, {.key = "config"}, NULL}, /* of an imported one */
+        {open_it, {.key = "epoch", .text = "-1"}, "its epoch is -1, not a whole number"},
+        {open_it, {.key = "epoch", .text = "x"}, "its epoch is x, not a whole number"},
+        {open_it, {.key = "format", .text = DG_NETWORK_FORMAT}, "so a newer one has written it"},
+        {open_it, {.bare = true}, NULL},
+        {begin, {.tensor = NULL}, NULL},
+        {begin, {.bare = true}, NULL},
+        {begin, {.key = "format", .text = "tar"}, "its format is tar"},
+        {begin,
+         {.tensor = "D.main.0.weight", .drop = true, .bare = true},
+         "has no tensor D.main.0.weight of shape (3, 3, 4, 4), which"},
+        {begin, {.tensor = "G.main.0.weight", .drop = true, .bare = true}, "has no tensor G.main.0.weight or main.0"},
+        {begin, {.tensor = "G.main.0.weight", .rename = "ema.G.main.0.weight", .bare = true}, "belongs to no layer"},
+    };
+    static machine a;
+    if (!machine_up(&a, &tiny, DG_F32, true)) return;
+    dg_checkpoint_info info = machine_info(&a, 0);
+    char config[] = "[run]\n";
+    info.config = config;
+    DG_CHECKF(machine_save(&a, &info, temp_path(good)) == DG_OK, "%s", dg_message());
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        if (!edit_file(temp_path(good), temp_path(edited), &cases[i].of)) continue;
+        const dg_err e = cases[i].as(temp_path(edited), &a.g);
+        DG_CHECKF(cases[i].what ? e && strstr(dg_message(), cases[i].what) : !e, "case %zu: (%d) %s", i, (int)e,
+                  e ? dg_message() : "");
+    }
+    machine_down(&a);
+}
+
+int main(void)
+{
+    temp_make("odd");
+    test_shapes();
+    test_edits();
+    temp_remove(temp_dir);
+    return dg_test_report();
+}

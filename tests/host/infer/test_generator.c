@@ -1,0 +1,63 @@
+/* A generator opened from a checkpoint: the same images in any grouping, and refusals. */
+#include "host/infer/generator.h"
+#include "host/infer/labeller.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/checkpoint/checkpoint_files.h"
+
+enum { IMAGES = 7, BYTES = 16 * 16 * 3 };
+
+static const dg_device cpu = {.device = "cpu", .threads = 1};
+
+static void images(dg_generator *g)
+{
+    uint8_t all[IMAGES][BYTES], one[BYTES];
+    float in[IMAGES * 6], later[6];
+    DG_CHECK(g->inputs == 6);
+    dg_generator_inputs(g, in, 0, IMAGES);
+    dg_generator_inputs(g, later, 4, 1);
+    DG_CHECK(!memcmp(in + 4 * 6, later, sizeof later) && memcmp(in, later, sizeof later) != 0);
+
+    DG_CHECKF(!dg_generator_pictures(g, 0, IMAGES, all[0], "seed"), "%s", dg_message());
+    for (int i = 0; i < IMAGES; i++) {
+        DG_CHECK(!dg_generator_pictures(g, (uint64_t)i, 1, one, "seed") && !memcmp(one, all[i], BYTES));
+        DG_CHECK(!dg_generator_make(g, in + 6 * i, 1, one, "frame", 0) && !memcmp(one, all[i], BYTES));
+        DG_CHECK(!i || memcmp(all[i], all[i - 1], BYTES) != 0);
+    }
+    in[6 + 2] = NAN;
+    DG_CHECK(dg_generator_make(g, in, 3, all[0], "frame", 10) == DG_NUMBERS && strstr(dg_message(), "frame 11"));
+}
+
+int main(void)
+{
+    machine x;
+    dg_generator *g = NULL;
+    dg_labeller *l = NULL;
+    temp_make("generator");
+    char path[600], cut[600];
+    snprintf(path, sizeof path, "%s/checkpoint.safetensors", temp_dir);
+    snprintf(cut, sizeof cut, "%s/cut.safetensors", temp_dir);
+    if (!machine_up(&x, &tiny, DG_F32, true)) return dg_test_report();
+    machine_steps(&x, 0, 2);
+    const dg_checkpoint_info info = machine_info(&x, 2);
+    DG_CHECKF(!machine_save(&x, &info, path), "%s", dg_message());
+
+    if (DG_CHECKF(!dg_generator_open(&cpu, path, &g), "%s", dg_message())) {
+        DG_CHECK(g->info.step == 2 && strstr(g->origin, "step 2"));
+        images(g);
+    }
+    dg_generator_close(g);
+    g = NULL;
+    if (edit_file(path, cut, &(edit){.tensor = "G.main.0.weight", .drop = true}))
+        DG_CHECKF(dg_generator_open(&cpu, cut, &g) == DG_IO && strstr(dg_message(), "G.main.0.weight"), "%s",
+                  dg_message());
+    dg_generator_close(g);
+    DG_CHECK(dg_labeller_open(&cpu, path, &l) == DG_USAGE);
+    dg_labeller_close(l);
+    machine_down(&x);
+    temp_remove(temp_dir);
+    return dg_test_report();
+}

@@ -1,0 +1,102 @@
+/* How long a run is when nobody says so, and how a time is said. */
+#include "host/run/length.h"
+#include "test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static dg_options settled(int pictures, int batch, long steps, bool drop_last)
+{
+    dg_options o = {.batch = batch, .steps = steps, .drop_last = drop_last, .sample_every = -1};
+    dg_settle_length(&o, pictures);
+    return o;
+}
+
+static void test_epochs(void)
+{
+    static const struct {
+        int pictures, batch;
+        long steps;
+        bool drop_last;
+        int epochs, sample_every;
+    } row[] = {{200, 64, 0, false, 1000, 4},     {200, 64, 0, true, 1334, 5},
+               {2944, 64, 0, false, 87, 1},      {10000, 64, 0, false, 26, 1},
+               {10240, 64, 0, false, 25, 1},     {60000, 64, 0, false, 25, 1},
+               {102400, 64, 0, false, 25, 1},    {202599, 64, 0, false, 13, 1},
+               {2000000000, 64, 0, false, 1, 1}, {5, 4, 0, false, 2000, 7},
+               {1, 1, 0, false, 4000, 14},       {200, 64, 100, false, 1000, 4},
+               {200, 64, 4001, false, 1001, 4},  {200, 64, 1000000000000L, false, 1000000, 3334}};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        const dg_options o = settled(row[i].pictures, row[i].batch, row[i].steps, row[i].drop_last);
+        DG_CHECKF(o.epochs == row[i].epochs && o.sample_every == row[i].sample_every,
+                  "%d pictures, batch %d: %d epochs, a grid every %d", row[i].pictures, row[i].batch, o.epochs,
+                  o.sample_every);
+    }
+}
+
+static void test_batch(void)
+{
+    static const int row[][2] = {{64, 64}, {63, 32}, {40, 32}, {32, 32}, {5, 4}, {2, 2}, {1, 1}, {1000, 64}};
+    char *argv[] = {"dcgan", "--data", "d", "--batch", "64", NULL};
+    bool done;
+    dg_options o;
+    DG_CHECK(!dg_options_parse(3, argv, &o, &done) && dg_least_pictures(&o) == DG_LEAST_PICTURES);
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        o.batch = 64;
+        dg_settle_batch(&o, row[i][0]);
+        DG_CHECKF(o.batch == row[i][1], "%d pictures: %d", row[i][0], o.batch);
+    }
+    dg_options_free(&o);
+    DG_CHECK(!dg_options_parse(5, argv, &o, &done) && dg_least_pictures(&o) == 64); /* asked for: it stays */
+    dg_settle_batch(&o, 40);
+    DG_CHECK(o.batch == 64);
+    dg_options_free(&o);
+    setenv("DCGAN_BATCH", "48", 1);
+    DG_CHECK(!dg_options_parse(3, argv, &o, &done) && dg_least_pictures(&o) == 48);
+    unsetenv("DCGAN_BATCH");
+    dg_options_free(&o);
+    argv[4] = "auto";
+    DG_CHECK(!dg_options_parse(5, argv, &o, &done) && dg_least_pictures(&o) == 8);
+    dg_options_free(&o);
+}
+
+/* Whatever the data, auto has the steps that it promises, by less than an epoch too many; what was given stays. */
+static void test_promise(void)
+{
+    for (int pictures = 1; pictures < 300000; pictures += 1 + pictures / 3)
+        for (int batch = 1; batch <= pictures; batch *= 3) {
+            const dg_options o = settled(pictures, batch, 0, false);
+            const int each = dg_steps_of_epoch(&o, pictures);
+            const long all = dg_steps_of_run(&o, pictures);
+            DG_CHECKF(all >= DG_AUTO_STEPS_LEAST && all < DG_AUTO_STEPS_MOST + each && o.epochs / o.sample_every <= 300,
+                      "%d pictures, batch %d: %ld steps", pictures, batch, all);
+        }
+    dg_options o = {.batch = 64, .epochs = 3, .sample_every = 0};
+    dg_settle_length(&o, 200);
+    DG_CHECK(o.epochs == 3 && o.sample_every == 0 && dg_steps_of_run(&o, 200) == 12);
+    o.steps = 5;
+    DG_CHECK(dg_steps_of_run(&o, 200) == 5);
+}
+
+static void test_duration(void)
+{
+    static const struct {
+        double seconds;
+        const char *text;
+    } row[] = {{0, "0 seconds"},     {1, "1 second"},      {99.4, "99 seconds"}, {99.6, "2 minutes"},
+               {484, "8 minutes"},   {5940, "99 minutes"}, {5999, "1.7 hours"},  {172000, "47.8 hours"},
+               {172800, "2.0 days"}, {1e7, "115.7 days"}};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        char text[40];
+        DG_CHECKF(!strcmp(dg_duration(row[i].seconds, text, sizeof text), row[i].text), "%g: %s", row[i].seconds, text);
+    }
+}
+
+int main(void)
+{
+    test_epochs();
+    test_batch();
+    test_promise();
+    test_duration();
+    return dg_test_report();
+}

@@ -1,0 +1,288 @@
+/* Older checkpoints bear the name of what they hold, and going back keeps two histories apart. */
+#include "host/rundir/history.h"
+#include "tempdir.h"
+#include "test.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+
+static dg_rundir r;
+static int listing; /* errno with which readdir() fails after the first entry; 0: it does not */
+
+struct dirent *readdir(DIR *d)
+{
+    static struct dirent *(*next)(DIR *);
+    if (!next) *(void **)&next = dlsym(RTLD_NEXT, "readdir");
+    if (!listing || !telldir(d)) return next(d);
+    errno = listing;
+    return NULL;
+}
+
+static void put(const char *name, const char *text)
+{
+    char path[300];
+    snprintf(path, sizeof path, "run/%s", name);
+    unlink(temp_path(path)); /* as a rename does: links to the old file keep what they hold */
+    temp_put(temp_path(path), text, strlen(text));
+}
+
+static int holds(const char *name, const char *want)
+{
+    char path[300];
+    snprintf(path, sizeof path, "run/%s", name);
+    char *text = temp_slurp(temp_path(path), NULL);
+    const int same = text ? want && !strcmp(text, want) : !want;
+    if (!same) printf("%s holds %s, not %s\n", name, text ? text : "(not there)", want ? want : "(not there)");
+    free(text);
+    return same;
+}
+
+static void begin(void)
+{
+    temp_remove(temp_path("run"));
+    if (!DG_CHECKF(dg_rundir_open(temp_path("run"), false, &r) == DG_OK, "%s", dg_message())) exit(1);
+}
+
+static void test_keep(void)
+{
+    begin();
+    DG_CHECK(dg_history_keep(&r, 3) == DG_OK && holds("checkpoint-0003.safetensors", NULL)); /* nothing to keep yet */
+    put("checkpoint.safetensors", "three");
+    for (int twice = 0; twice < 2; twice++)
+        DG_CHECK(dg_history_keep(&r, 3) == DG_OK && holds("checkpoint-0003.safetensors", "three"));
+    put("checkpoint.safetensors", "four");
+    put("checkpoint-0004.safetensors", "false");
+    DG_CHECK(dg_history_keep(&r, 4) == DG_OK && holds("checkpoint-0004.safetensors", "four"));
+    DG_CHECK(holds("checkpoint-0003.safetensors", "three"));
+    mkdir(temp_path("run/checkpoint-0005.safetensors"), 0777);
+    DG_CHECK(dg_history_keep(&r, 5) == DG_IO && strstr(dg_message(), "checkpoint-0005"));
+    rmdir(temp_path("run/checkpoint-0005.safetensors"));
+    dg_rundir_close(&r);
+}
+
+static void test_prune(void)
+{
+    static const char *const other[] = {"checkpoint-.safetensors", "checkpoint-0001.safetensors.old",
+                                        "checkpoint-12345678901.safetensors", "checkpoint-1x.safetensors",
+                                        "xcheckpoint-0001.safetensors"};
+    char name[300];
+    begin();
+    DG_CHECK(dg_history_newest(&r, name) == DG_OK && !*name);
+    for (int i = 8; i <= 12; i++) {
+        snprintf(name, sizeof name, "checkpoint-%04d.safetensors", i);
+        put(name, "x");
+    }
+    for (size_t i = 0; i < sizeof other / sizeof other[0]; i++) put(other[i], "x");
+    DG_CHECK(dg_history_newest(&r, name) == DG_OK && !strcmp(name, "checkpoint-0012.safetensors"));
+    listing = EIO; /* "none is there" would begin the run again, over what it has */
+    DG_CHECK(dg_history_newest(&r, name) == DG_IO && strstr(dg_message(), "cannot be listed: Input/output error"));
+    dg_history_prune(&r, 0);
+    listing = 0;
+    DG_CHECK(holds("checkpoint-0012.safetensors", "x"));
+    dg_history_prune(&r, 2);
+    DG_CHECK(holds("checkpoint-0010.safetensors", NULL) && holds("checkpoint-0011.safetensors", "x"));
+    DG_CHECK(temp_count(temp_path("run"), "checkpoint") == 2 + (int)(sizeof other / sizeof other[0]));
+    dg_history_prune(&r, 0);
+    DG_CHECK(temp_count(temp_path("run"), "checkpoint") == (int)(sizeof other / sizeof other[0]));
+    dg_rundir_close(&r);
+}
+
+/* A run of 6 epochs and 2 steps. */
+static void make_run(void)
+{
+    begin();
+    put("checkpoint.safetensors", "within seven");
+    put("checkpoint-0004.safetensors", "four");
+    put("checkpoint-0005.safetensors", "five");
+    put("checkpoint-0006.safetensors", "six");
+    put("epoch-0004.png", "picture 4");
+    put("epoch-0006.png", "picture 6");
+    put("log.csv", "rows");
+    put("log.jsonl", "objects");
+    put("config.ini", "[run]");
+    put("notes.txt", "mine");
+}
+
+static void went_back(const char *later)
+{
+    static const char *const moved[][2] = {{"checkpoint.safetensors", "within seven"},
+                                           {"checkpoint-0005.safetensors", "five"},
+                                           {"checkpoint-0006.safetensors", "six"},
+                                           {"epoch-0006.png", "picture 6"},
+                                           {"log.csv", "rows"},
+                                           {"log.jsonl", "objects"},
+                                           {"config.ini", "[run]"}};
+    char name[300];
+    for (size_t i = 0; i < sizeof moved / sizeof moved[0]; i++) {
+        snprintf(name, sizeof name, "%s/%s", later, moved[i][0]);
+        DG_CHECK(holds(name, moved[i][1]));
+    }
+    DG_CHECK(holds("checkpoint.safetensors", "four") && holds("checkpoint-0004.safetensors", "four"));
+    DG_CHECK(holds("checkpoint-0005.safetensors", NULL) && holds("checkpoint-0006.safetensors", NULL));
+    DG_CHECK(holds("epoch-0004.png", "picture 4") && holds("epoch-0006.png", NULL));
+    DG_CHECK(holds("log.csv", "rows") && holds("config.ini", "[run]") && holds("notes.txt", "mine"));
+}
+
+static void test_go_back(void)
+{
+    char moved[64];
+    make_run();
+    DG_CHECK(dg_history_go_back(&r, "run/checkpoint.safetensors", 6, moved) == DG_OK && !*moved); /* nothing is later */
+    DG_CHECK(dg_history_go_back(&r, "run/checkpoint-0004.safetensors", 4, moved) == DG_OK &&
+             !strcmp(moved, "later-than-0004"));
+    went_back("later-than-0004");
+    /* it is the newest now */
+    DG_CHECK(dg_history_go_back(&r, "checkpoint-0004.safetensors", 4, moved) == DG_OK && !*moved);
+    put("checkpoint.safetensors", "another five");
+    DG_CHECK(dg_history_go_back(&r, "run/checkpoint-0004.safetensors", 4, moved) == DG_OK &&
+             !strcmp(moved, "later-than-0004-2"));
+    DG_CHECK(holds("later-than-0004/checkpoint.safetensors", "within seven"));
+    DG_CHECK(holds("later-than-0004-2/checkpoint.safetensors", "another five"));
+    dg_rundir_close(&r);
+}
+
+/* Killed before the chosen checkpoint became the newest: there is nothing of it. After that: it is ended. */
+static void test_cut_off(void)
+{
+    char moved[64];
+    make_run();
+    mkdir(temp_path("run/later-than-0004"), 0777);
+    put("later-than-0004/going-back", "checkpoint-0004.safetensors\n4\n");
+    DG_CHECK(link(temp_path("run/checkpoint.safetensors"), temp_path("run/later-than-0004/checkpoint.safetensors")) ==
+             0);
+    DG_CHECK(dg_history_take_up(&r) == DG_OK);
+    DG_CHECK(temp_count(temp_path("run"), "later") == 0 && holds("checkpoint.safetensors", "within seven"));
+    dg_rundir_close(&r);
+
+    make_run();
+    mkdir(temp_path("run/later-than-0004"), 0777);
+    put("later-than-0004/going-back", "checkpoint-0004.safetensors\n4\n");
+    DG_CHECK(rename(temp_path("run/checkpoint.safetensors"), temp_path("run/later-than-0004/checkpoint.safetensors")) ==
+             0);
+    DG_CHECK(rename(temp_path("run/checkpoint-0006.safetensors"),
+                    temp_path("run/later-than-0004/checkpoint-0006.safetensors")) == 0);
+    for (int there = 0; there < 2; there++) { /* in between there may be no newest, where files have but one name */
+        if (there)
+            DG_CHECK(link(temp_path("run/checkpoint-0004.safetensors"), temp_path("run/checkpoint.safetensors")) == 0);
+        if (there) put("later-than-0004/going-back", "checkpoint-0004.safetensors\n4\n");
+        if (there) put("epoch-0005.png", "picture 5");
+        DG_CHECK(dg_history_take_up(&r) == DG_OK);
+        went_back("later-than-0004");
+        DG_CHECK(holds("later-than-0004/going-back", NULL));
+        if (!there) unlink(temp_path("run/checkpoint.safetensors"));
+    }
+    DG_CHECK(holds("later-than-0004/epoch-0005.png", "picture 5"));
+    DG_CHECK(dg_history_go_back(&r, "run/checkpoint.safetensors", 4, moved) == DG_OK && !*moved);
+    dg_rundir_close(&r);
+
+    /* Killed before it had its marker. */
+    make_run();
+    mkdir(temp_path("run/later-than-0004-2"), 0777);
+    put("later-than-0004-2/.going-back.0-1.dcgan-tmp", "check");
+    DG_CHECK(dg_history_take_up(&r) == DG_OK && temp_count(temp_path("run"), "later") == 0);
+    dg_rundir_close(&r);
+
+    /* What only looks like it is somebody's own. */
+    make_run();
+    mkdir(temp_path("run/later-than-backup"), 0777);
+    mkdir(temp_path("run/later-than-mine"), 0777);
+    put("later-than-backup/checkpoint.safetensors", "mine");
+    DG_CHECK(dg_history_take_up(&r) == DG_OK && holds("epoch-0006.png", "picture 6") &&
+             holds("checkpoint-0006.safetensors", "six"));
+    DG_CHECK(holds("later-than-backup/checkpoint.safetensors", "mine"));
+    put("later-than-backup/going-back", "tomorrow");
+    DG_CHECK(dg_history_take_up(&r) == DG_OK && holds("later-than-backup/checkpoint.safetensors", "mine"));
+    DG_CHECK(temp_count(temp_path("run"), "later-than-mine") == 1);
+    dg_rundir_close(&r);
+}
+
+/* By a link: what it leads to becomes the newest, not the link. */
+static void test_go_back_by_link(void)
+{
+    char moved[64];
+    struct stat s;
+    make_run();
+    DG_CHECK(symlink("checkpoint-0004.safetensors", temp_path("run/best.safetensors")) == 0);
+    DG_CHECK(dg_history_go_back(&r, "run/best.safetensors", 4, moved) == DG_OK && !strcmp(moved, "later-than-0004"));
+    DG_CHECK(lstat(temp_path("run/checkpoint.safetensors"), &s) == 0 && S_ISREG(s.st_mode));
+    went_back("later-than-0004");
+    DG_CHECK(dg_history_keep(&r, 4) == DG_OK && holds("checkpoint-0004.safetensors", "four"));
+    dg_rundir_close(&r);
+}
+
+/* A run directory that somebody else has made names what is not of the run, or leads out of it. */
+static void test_hostile(void)
+{
+    static const char *const marker[] = {"../secret\n4\n",
+                                         "/etc/passwd\n4\n",
+                                         "notes.txt\n4\n",
+                                         "checkpoint-4.safetensors\n4\n",
+                                         "checkpoint-00004.safetensors\n4\n",
+                                         "checkpoint-0007.safetensors\n4\n", /* a link */
+                                         "checkpoint-0004.safetensors\n-1\n",
+                                         "checkpoint-0004.safetensors\n4",
+                                         "checkpoint-0004.safetensors",
+                                         ""};
+    struct stat s;
+    char moved[64];
+    make_run();
+    temp_put(temp_path("secret"), "secret", 6);
+    DG_CHECK(symlink("../secret", temp_path("run/checkpoint-0007.safetensors")) == 0);
+    mkdir(temp_path("run/later-than-0004"), 0777);
+    put("later-than-0004/checkpoint.safetensors", "seven");
+    for (int there = 0; there < 2; there++) {
+        for (size_t i = 0; i < sizeof marker / sizeof *marker; i++) {
+            put("later-than-0004/going-back", marker[i]);
+            if (!there) unlink(temp_path("run/checkpoint.safetensors"));
+            DG_CHECKF(dg_history_take_up(&r) == DG_IO && strstr(dg_message(), "later-than-0004/going-back"), "%s: %s",
+                      marker[i], dg_message());
+            DG_CHECK(holds("checkpoint.safetensors", there ? "six" : NULL) && holds("log.csv", "rows"));
+        }
+        put("checkpoint.safetensors", "six");
+    }
+    unlink(temp_path("run/later-than-0004/going-back"));
+    DG_CHECK(symlink("../../secret", temp_path("run/later-than-0004/going-back")) == 0);
+    DG_CHECK(dg_history_take_up(&r) == DG_IO && strstr(dg_message(), "symbolic link"));
+    unlink(temp_path("run/later-than-0004/going-back"));
+
+    /* What is copied or gets another name is not what a link leads to. */
+    unlink(temp_path("run/log.csv"));
+    DG_CHECK(symlink("../secret", temp_path("run/log.csv")) == 0);
+    DG_CHECK(symlink("../secret", temp_path("run/best.safetensors")) == 0);
+    DG_CHECK(dg_history_go_back(&r, "run/checkpoint-0007.safetensors", 7, moved) == DG_USAGE && !*moved);
+    DG_CHECK(dg_history_go_back(&r, "run/checkpoint-0004.safetensors", 4, moved) == DG_OK);
+    DG_CHECK(lstat(temp_path("run/later-than-0004-2/log.csv"), &s) == 0 && S_ISLNK(s.st_mode));
+    unlink(temp_path("run/checkpoint.safetensors"));
+    DG_CHECK(symlink("../secret", temp_path("run/checkpoint.safetensors")) == 0);
+    DG_CHECK(dg_history_keep(&r, 9) == DG_OK);
+    DG_CHECK(lstat(temp_path("run/checkpoint-0009.safetensors"), &s) == 0 && S_ISLNK(s.st_mode));
+    DG_CHECK(stat(temp_path("secret"), &s) == 0 && s.st_nlink == 1);
+    dg_rundir_close(&r);
+}
+
+/* A file of the user's own name is one to go back to, and a kill meanwhile finds a name of the program. */
+static void test_go_back_to_copy(void)
+{
+    char moved[64];
+    make_run();
+    put("before-the-change.safetensors", "four");
+    put("checkpoint-0004.safetensors", "four");
+    DG_CHECK(dg_history_go_back(&r, "run/before-the-change.safetensors", 4, moved) == DG_OK);
+    went_back("later-than-0004");
+    DG_CHECK(holds("before-the-change.safetensors", "four") && temp_count(temp_path("run"), "chosen") == 0);
+    dg_rundir_close(&r);
+}
+
+int main(void)
+{
+    temp_make("history");
+    test_keep();
+    test_prune();
+    test_go_back();
+    test_cut_off();
+    test_go_back_by_link();
+    test_hostile();
+    test_go_back_to_copy();
+    temp_remove(temp_dir);
+    return dg_test_report();
+}

@@ -1,0 +1,260 @@
+/* Run directory, its history and its log, with each of their calls failing once, and all from there on: what was safe
+ * stays, the message says what failed, and the next start goes on as if nothing had happened. */
+#include "failing.h"
+
+#include "host/rundir/history.h"
+#include "host/run/log_rows.h"
+
+#if DG_FAILING
+
+static dg_rundir r;
+
+static void put(const char *name, const char *text)
+{
+    char path[300];
+    snprintf(path, sizeof path, "run/%s", name);
+    unlink(temp_path(path));
+    temp_put(temp_path(path), text, strlen(text));
+}
+
+static bool holds(const char *name, const char *want)
+{
+    char path[300];
+    snprintf(path, sizeof path, "run/%s", name);
+    char *text = temp_slurp(temp_path(path), NULL);
+    const bool same = text && !strcmp(text, want);
+    free(text);
+    return same;
+}
+
+/* ---- A new run's directory. ---- */
+
+static void nothing(void)
+{
+    temp_remove(temp_path("run"));
+    temp_remove(temp_path("above"));
+}
+
+static dg_err open_new(void)
+{
+    const dg_err e = dg_rundir_open(temp_path("above/run"), false, &r);
+    if (!e) dg_rundir_abandon(&r);
+    return e;
+}
+
+static void can_be_opened(dg_err e)
+{
+    (void)e;
+    DG_CHECKF(dg_rundir_open(temp_path("above/run"), false, &r) == DG_OK, "%s", dg_message());
+    DG_CHECK(temp_count(temp_path("above/run"), "") == 3); /* . and .. and run.lock */
+    dg_rundir_close(&r);
+}
+
+/* ---- Going back to an older checkpoint. ---- */
+
+static void make_run(void)
+{
+    nothing();
+    if (dg_rundir_open(temp_path("run"), false, &r)) exit(1);
+    put("checkpoint.safetensors", "within seven");
+    put("checkpoint-0004.safetensors", "four");
+    put("checkpoint-0005.safetensors", "five");
+    put("epoch-0006.png", "picture 6");
+    put("best.safetensors", "best");
+    put("log.csv", "rows");
+    put("config.ini", "[run]");
+}
+
+static char moved[64];
+static dg_err go_back(void) { return dg_history_go_back(&r, "run/checkpoint-0004.safetensors", 4, moved); }
+
+static void is_back(dg_err e)
+{
+    (void)e;
+    dg_rundir_close(&r);
+    DG_CHECKF(dg_rundir_open(temp_path("run"), true, &r) == DG_OK, "%s", dg_message());
+    DG_CHECKF(dg_history_take_up(&r) == DG_OK, "%s", dg_message());
+    if (!holds("checkpoint.safetensors", "four")) {
+        DG_CHECKF(holds("checkpoint.safetensors", "within seven"), "the newest checkpoint is lost");
+        DG_CHECKF(go_back() == DG_OK, "%s", dg_message());
+    }
+    char later[100] = "";
+    DIR *d = opendir(temp_path("run"));
+    for (struct dirent *f; d && (f = readdir(d));)
+        if (!strncmp(f->d_name, "later-than-", 11)) snprintf(later, sizeof later, "%.60s", f->d_name);
+    closedir(d);
+    static const char *const had[][2] = {{"checkpoint.safetensors", "within seven"},
+                                         {"checkpoint-0005.safetensors", "five"},
+                                         {"epoch-0006.png", "picture 6"},
+                                         {"best.safetensors", "best"},
+                                         {"log.csv", "rows"},
+                                         {"config.ini", "[run]"}};
+    char name[200];
+    for (size_t i = 0; i < sizeof had / sizeof *had; i++) {
+        snprintf(name, sizeof name, "%s/%s", later, had[i][0]);
+        DG_CHECKF(holds(name, had[i][1]), "%s does not hold %s", name, had[i][1]);
+    }
+    DG_CHECK(holds("checkpoint.safetensors", "four") && holds("checkpoint-0004.safetensors", "four"));
+    DG_CHECK(holds("config.ini", "[run]") && holds("log.csv", "rows") && temp_count(temp_path("run"), "tmp") == 0);
+    dg_rundir_close(&r);
+}
+
+/* Killed when it was as good as back: the next start takes it up, with calls that fail. */
+static void half_back(void)
+{
+    make_run();
+    if (go_back()) exit(1);
+    char path[200];
+    snprintf(path, sizeof path, "%s/going-back", moved);
+    put(path, "checkpoint-0004.safetensors\n4\n");
+    put("epoch-0005.png", "picture 5");
+}
+
+static dg_err take_up(void) { return dg_history_take_up(&r); }
+
+static void is_taken_up(dg_err e)
+{
+    is_back(e);
+    DG_CHECKF(!holds("epoch-0005.png", "picture 5"), "a picture of later stays");
+}
+
+/* ---- Keeping checkpoints. ---- */
+
+static dg_err keep(void)
+{
+    const dg_err e = dg_history_keep(&r, 7);
+    dg_history_prune(&r, 1);
+    return e;
+}
+
+static void is_kept(dg_err e)
+{
+    DG_CHECK(holds("checkpoint.safetensors", "within seven"));
+    DG_CHECK(e || holds("checkpoint-0007.safetensors", "within seven"));
+    DG_CHECKF(dg_history_keep(&r, 7) == DG_OK && holds("checkpoint-0007.safetensors", "within seven"), "%s",
+              dg_message());
+    dg_rundir_close(&r);
+}
+
+/* ---- The log: rows that are torn or out of order. ---- */
+
+static dg_log *l;
+static uint64_t logged; /* steps that the log took without an error */
+
+static void open_log(void)
+{
+    nothing();
+    r = open_run("run");
+    if (dg_log_open(&r, &dg_gan_recipe, 0, &l)) exit(1);
+    logged = 0;
+}
+
+static dg_err log_steps(void)
+{
+    dg_log_row row = row_of(1);
+    dg_err all = dg_log_epoch(l, &row); /* of a session that resumed at an epoch's end */
+    for (uint64_t s = 1; s <= 9; s++) {
+        row = row_of(s);
+        dg_err e = dg_log_step(l, &row);
+        if (!e && s % 4 == 0) e = dg_log_epoch(l, &row);
+        if (!e) e = dg_log_flush(l);
+        if (!e && logged == s - 1) logged = s;
+        if (e) all = e;
+    }
+    return all;
+}
+
+static dg_err log_again(void) /* what a resume reads, and cuts behind step 6 */
+{
+    dg_log *again = NULL;
+    dg_err e = dg_log_open(&r, &dg_gan_recipe, 6, &again);
+    long n = 0;
+    if (!e) (void)dg_log_rows(again, &n);
+    if (!e && n != 6) e = dg_fail(DG_FAILED, "%ld rows are left", n);
+    const dg_err closed = again ? dg_log_close(again) : DG_OK;
+    return e ? e : closed;
+}
+
+static void is_whole(dg_err e)
+{
+    DG_CHECKF(dg_log_close(l) == DG_OK || e, "%s", dg_message());
+    char *text = temp_slurp(temp_path("run/log.csv"), NULL);
+    uint64_t rows = 0;
+    for (const char *c = text; c && (c = strchr(c, '\n')); c++) rows++;
+    DG_CHECKF(rows >= logged + 1 && rows <= 10 && text[strlen(text) - 1] == '\n', "%ju rows of %ju", (uintmax_t)rows,
+              (uintmax_t)logged);
+    free(text);
+    DG_CHECKF(rows < 10 || log_again() == DG_OK, "%s", dg_message());
+    dg_rundir_close(&r);
+}
+
+static void full_log(void)
+{
+    open_log();
+    if (log_steps() || dg_log_close(l)) exit(1);
+}
+
+static void can_be_cut(dg_err e)
+{
+    DG_CHECKF(!e || e != DG_FAILED, "%s", dg_message());
+    DG_CHECKF(log_again() == DG_OK, "then %s", dg_message());
+    dg_rundir_close(&r);
+}
+
+/* ---- A log that gets columns, and that TensorBoard reads: rows of before and new ones, with a picture. ---- */
+
+static dg_err widen_log(void)
+{
+    static uint8_t pixels[4 * 3 * 3];
+    const dg_image im = {.W = 4, .H = 3, .C = 3, .pixels = pixels};
+    dg_log *again = NULL;
+    dg_log_row row = row_of(10);
+    dg_err e = dg_log_open(&r, &dg_gan_recipe, 9, &again);
+    if (!e) e = dg_log_judge(again, &r);
+    if (!e) e = dg_log_events(again, &r, 9);
+    row.judged = true;
+    for (int i = 0; i < DG_LOGGED; i++) row.measure[i] = i ? 0.25 * i : NAN;
+    if (!e) e = dg_log_step(again, &row);
+    if (!e) e = dg_log_picture(again, 10, &im);
+    const dg_err closed = again ? dg_log_close(again) : DG_OK;
+    return e ? e : closed;
+}
+
+static void has_its_rows(dg_err e)
+{
+    dg_log *again = NULL;
+    long n = 0;
+    DG_CHECKF(dg_log_open(&r, &dg_gan_recipe, 9, &again) == DG_OK, "then %s", dg_message());
+    if (again) (void)dg_log_rows(again, &n);
+    DG_CHECKF(n == 9 && (e || !access(temp_path("run/events.out.tfevents.run"), F_OK)), "%ld rows are left", n);
+    (void)dg_log_close(again);
+    dg_sweep_temporaries(r.fd); /* as the next start does: on a disk that is gone nothing is removed */
+    DG_CHECK(temp_count(temp_path("run"), "tmp") == 0);
+    dg_rundir_close(&r);
+}
+
+/* And the disk goes away at any of them. */
+static long each(const char *what, void (*before)(void), dg_err (*act)(void), void (*after)(dg_err))
+{
+    return each_call(what, before, act, after) + each_of(what, FILES, true, before, act, after);
+}
+
+int main(void)
+{
+    if (access("/dev/shm", W_OK) == 0) setenv("TMPDIR", "/dev/shm", 0); /* where fsync costs nothing */
+    temp_make("run-faults");
+    long failures = 0;
+    failures += each("a new directory", nothing, open_new, can_be_opened);
+    failures += each("going back", make_run, go_back, is_back);
+    failures += each("taking up", half_back, take_up, is_taken_up);
+    failures += each("keeping a checkpoint", make_run, keep, is_kept);
+    failures += each("a log", open_log, log_steps, is_whole);
+    failures += each("a log that is cut", full_log, log_again, can_be_cut);
+    failures += each("a log that gets columns", full_log, widen_log, has_its_rows);
+    DG_CHECKF(failures > 1000, "only %ld calls failed", failures);
+    temp_remove(temp_dir);
+    return dg_test_report();
+}
+#else
+int main(void) { return dg_test_without_failing(); }
+#endif

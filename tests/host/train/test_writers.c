@@ -1,0 +1,92 @@
+/* What a run leaves out where epochs are quicker than the disk: checkpoints of --checkpoint-every auto, and curves. */
+#include "host/train/outputs.h"
+
+#include <pthread.h>
+#include <unistd.h>
+#include "core/base/clock.h"
+#include "host/net/gan.h"
+#include "tempdir.h"
+#include "test.h"
+
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+
+static dg_err stuck(void *context)
+{
+    (void)context;
+    pthread_mutex_lock(&gate);
+    pthread_mutex_unlock(&gate);
+    return DG_OK;
+}
+
+static char data[] = "drawn";
+static dg_options o = {.data = data, .no_report = true}; /* there is no job that one could be of */
+static dg_rundir dir = {.lock = -1};
+static dg_job job = {.recipe = &dg_gan_recipe};
+static dg_outputs w = {.o = &o, .dir = &dir, .job = &job};
+
+/* Curves that come while others are drawn are drawn at the end, if no later ones were. */
+static void curves(void)
+{
+    char file[1024];
+    snprintf(file, sizeof file, "%s", temp_path("run/curves.png"));
+    if (!DG_CHECKF(!dg_rundir_open(temp_path("run"), false, &dir) && !dg_log_open(&dir, &dg_gan_recipe, 0, &w.log) &&
+                       !dg_outputs_open(&w),
+                   "%s", dg_message()))
+        return;
+    dg_save_curves(&w, false);
+    /* no rows yet */
+    DG_CHECK(!w.curves_due && !dg_worker_wait(w.write.curves, dg_worker_given(w.write.curves)) &&
+             access(file, F_OK) != 0);
+    for (uint64_t epoch = 1; epoch < 4; epoch++) {
+        const dg_log_row row = {.step = 10 * epoch, .epoch = epoch, .seconds = 1, .value = {0.5, 0.5, 0.5}};
+        DG_CHECK(!dg_log_step(w.log, &row) && !dg_log_epoch(w.log, &row));
+        if (epoch == 2) {
+            pthread_mutex_lock(&gate);
+            dg_worker_give(w.write.curves, stuck, NULL);
+        }
+        dg_save_curves(&w, false);
+        DG_CHECK(w.curves_due == (epoch > 1));
+        if (epoch > 1) continue;
+        DG_CHECK(!dg_worker_wait(w.write.curves, dg_worker_given(w.write.curves)) && access(file, F_OK) == 0 &&
+                 !unlink(file));
+    }
+    pthread_mutex_unlock(&gate);
+    DG_CHECK(!dg_worker_wait(w.write.curves, dg_worker_given(w.write.curves)) && access(file, F_OK) != 0);
+    DG_CHECK(!dg_outputs_close(&w) && access(file, F_OK) == 0 && !w.error);
+    DG_CHECK(!dg_log_close(w.log));
+}
+
+static void checkpoints(void)
+{
+    o.epochs = 9;
+    o.checkpoint_every = 1;
+    if (!DG_CHECKF(!dg_outputs_open(&w), "%s", dg_message())) return;
+    for (int given = 0; given < 2; given++) { /* N is N */
+        o.checkpoint_auto = !given;
+        DG_CHECK(!dg_checkpoint_too_soon(&w, 1)); /* the first one */
+        pthread_mutex_lock(&gate);
+        dg_worker_give(w.write.checkpoints, stuck, NULL);
+        DG_CHECK(dg_checkpoint_too_soon(&w, 2) == !given);
+        DG_CHECK(!dg_checkpoint_too_soon(&w, 9)); /* the last one */
+        pthread_mutex_unlock(&gate);
+        DG_CHECK(!dg_worker_wait(w.write.checkpoints, dg_worker_given(w.write.checkpoints)));
+        DG_CHECK(!dg_checkpoint_too_soon(&w, 2));
+        w.saved_at = dg_clock() - 5;
+        w.saving_took = 0.4;
+        DG_CHECK(!dg_checkpoint_too_soon(&w, 3));
+        w.saving_took = 40;
+        DG_CHECK(dg_checkpoint_too_soon(&w, 3) == !given && !dg_checkpoint_too_soon(&w, 9));
+        w.saved_at = w.saving_took = 0;
+    }
+    DG_CHECK(!dg_outputs_close(&w));
+}
+
+int main(void)
+{
+    temp_make("writers");
+    checkpoints();
+    curves();
+    dg_rundir_close(&dir);
+    temp_remove(temp_dir);
+    return dg_test_report();
+}

@@ -1,0 +1,208 @@
+/* What a run does on a device that takes work and does it later, with memory of its own: the CPU's backend that says it
+ * is such a device. */
+#include "failing.h"
+
+#include "core/base/clock.h"
+#include "host/checkpoint/checkpoint_files.h"
+#include "host/trainer/fit.h"
+#include "host/trainer/ring_reader.h"
+
+static machine a;
+
+static struct {
+    size_t unused, total;
+    bool here, lost; /* what was asked for has come; the device does not answer */
+} device;
+
+static dg_err answer(void) { return device.lost ? dg_fail(DG_DEVICE, "the device is lost") : DG_OK; }
+
+static dg_err memory(dg_backend *b, size_t *unused, size_t *total)
+{
+    (void)b;
+    *unused = device.unused;
+    *total = device.total;
+    return answer();
+}
+
+static dg_err record(dg_backend *b, dg_stream s, int event)
+{
+    (void)b, (void)s, (void)event;
+    return answer();
+}
+
+static dg_err query(dg_backend *b, int event, bool wait, bool *yes)
+{
+    (void)b, (void)event;
+    *yes = wait || device.here;
+    return answer();
+}
+
+/* ---- Room. ---- */
+
+static void room(void)
+{
+    static const double MB = 1 << 20;
+    static const struct {
+        size_t unused, total; /* MB */
+        double most;
+        bool gpu;
+        double others, have; /* MB */
+    } cases[] = {
+        {1000, 2048, 0, true, 128, 872},    /* a sixteenth for the driver */
+        {1000, 1 << 16, 0, true, 256, 744}, /* but no more than that */
+        {100, 1 << 16, 0, true, 256, 0},        {1000, 2048, 0, false, 0, 1000},
+        {1000, 2048, 1e6, false, 0, 1000},      {1000, 2048, 512, true, 128, 488.28125}, /* 512,000,000 bytes */
+        {1000, 2048, 512, false, 0, 488.28125},
+    };
+    const int threads = a.b->threads;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        dg_room r;
+        device.unused = cases[i].unused << 20;
+        device.total = cases[i].total << 20;
+        a.b->threads = cases[i].gpu ? 0 : 1;
+        const dg_err e = dg_room_of(a.b, cases[i].most, &r);
+        DG_CHECKF(!e && (double)r.others == cases[i].others * MB && (double)r.have == cases[i].have * MB,
+                  "case %zu: %zu and %zu bytes", i, r.others, r.have);
+    }
+    a.b->threads = threads;
+}
+
+static const dg_job_options wanted = {
+    .batch = 16, .samples = 4, .rows = 999, .last_batch = 7, .train = true, .beta1 = 0.5, .beta2 = 0.999, .eps = 1e-8};
+static dg_job job;
+static double most;
+
+static dg_err build(void) { return dg_build_to_fit(&job, &a.m, &wanted, a.b, most); }
+
+/* From where all of it fits down to where nothing does. */
+static void built(void)
+{
+    device.unused = device.total = (size_t)1 << 40;
+    if (!DG_CHECKF(build() == DG_OK && !job.o.window, "%s", dg_message())) return;
+    const size_t whole = dg_fit_bytes(&job);
+    static const char fits[] = "the largest batch that fits is ";
+    int windows = 0, refusals = 0, batch = 0;
+    dg_job_free(&job);
+    for (size_t unused = whole; unused; unused -= unused / 16 + 1) {
+        device.unused = unused;
+        const dg_err e = build();
+        if (!e) {
+            DG_CHECKF(dg_fit_bytes(&job) <= unused && job.o.window % wanted.batch == 0 && !refusals,
+                      "%zu bytes in %zu, windows of %d", dg_fit_bytes(&job), unused, job.o.window);
+            windows += job.o.window > 0;
+            dg_job_free(&job);
+            continue;
+        }
+        const char *largest = strstr(dg_message(), fits);
+        const int now = largest ? (int)strtol(largest + strlen(fits), NULL, 10) : 0;
+        DG_CHECKF(e == DG_DEVICE && strstr(dg_message(), "batch 16 does not fit") &&
+                      (now || strstr(dg_message(), "no batch is small enough")),
+                  "%d %s", (int)e, dg_message());
+        DG_CHECKF(now < wanted.batch && (now <= batch || !refusals), "%d behind %d", now, batch);
+        batch = now;
+        refusals++;
+    }
+    DG_CHECKF(windows > 0 && refusals > 10 && batch == 0, "%d with windows, %d refused", windows, refusals);
+    most = 0.1; /* MB */
+    device.unused = device.total;
+    DG_CHECKF(build() == DG_DEVICE && strstr(dg_message(), "of which 0.1 may be used"), "%s", dg_message());
+    most = 0;
+    device.unused = 1000;
+    const int threads = a.b->threads;
+    a.b->threads = 0;
+    DG_CHECKF(build() == DG_DEVICE && strstr(dg_message(), "stay for the driver"), "%s", dg_message());
+    a.b->threads = threads;
+    device.lost = true;
+    DG_CHECK(build() == DG_DEVICE && strstr(dg_message(), "is lost"));
+    device.lost = false;
+}
+
+#if DG_FAILING
+static void nothing(void) {}
+static void is_refused(dg_err e) { DG_CHECKF(e == DG_DEVICE && *dg_message(), "%d", (int)e); }
+
+/* No memory while it looks for a batch that fits. */
+static void without_memory(void)
+{
+    device.unused = 2000;
+    DG_CHECK(each_call("a job that does not fit", nothing, build, is_refused) > 20);
+}
+#else
+static void without_memory(void) {}
+#endif
+
+/* ---- Metrics that come later. ---- */
+
+static dg_ring_reader r;
+static uint64_t from;
+static dg_metrics *row;
+static int n;
+
+static bool take(bool wait) { return dg_ring_reader_take(&r, wait, &from, &row, &n) == DG_OK; }
+static bool ask(uint64_t step, bool at_once) { return dg_ring_reader_ask(&r, step, at_once) == DG_OK; }
+
+static void later(void)
+{
+    if (!DG_CHECK(dg_ring_reader_open(&r, &a.g, 0) == DG_OK)) return;
+    DG_CHECK(take(true) && n == 0); /* nothing was asked for */
+    DG_CHECK(ask(0, true) && r.on_the_way == 0);
+    machine_steps(&a, 0, 3);
+    DG_CHECK(ask(1, false) && r.on_the_way == 1 && take(false) && n == 0);
+    DG_CHECK(ask(3, false) && r.on_the_way == 2 && ask(4, true) && r.on_the_way == 2 && r.next == 3);
+    DG_CHECK(take(false) && from == 0 && n == 1); /* both are under way: this one is waited for */
+    DG_CHECK(take(false) && n == 0);
+    DG_CHECK(take(true) && from == 1 && n == 2 && isfinite(row[0].value[0]) && isfinite(row[1].value[0]));
+    device.lost = true;
+    DG_CHECK(!ask(4, true) && r.on_the_way == 0 && r.next == 3);
+    device.lost = false;
+    DG_CHECK(ask(4, true));
+    device.lost = true;
+    DG_CHECK(!take(true) && n == 0);
+    device.lost = false;
+    DG_CHECK(take(true) && n == 1);
+    DG_CHECK(ask(4 + DG_REQUEST_ROWS + 7, true) && take(true) && n == DG_REQUEST_ROWS); /* no more in a request */
+    dg_ring_reader_close(&r);
+}
+
+/* The shorter a step, the more of them are asked for at once. */
+static void intervals(void)
+{
+    static const struct {
+        double seconds; /* that the steps of a request shall take, where one takes a second and a little */
+        int interval;
+    } cases[] = {{1000, DG_REQUEST_ROWS}, {10, 9}, {0.5, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        if (!DG_CHECK(dg_ring_reader_open(&r, &a.g, 0) == DG_OK)) return;
+        r.seconds = cases[i].seconds;
+        r.last_came = dg_clock() - 1;
+        DG_CHECKF(ask(1, false) && take(true) && n == 1 && r.interval == cases[i].interval, "case %zu: %d", i,
+                  r.interval);
+        DG_CHECK(ask(1 + (uint64_t)r.interval - 1, false) && r.on_the_way == 0);
+        DG_CHECK(ask(1 + (uint64_t)r.interval, false) && r.on_the_way == 1);
+        dg_ring_reader_close(&r);
+    }
+    DG_CHECK(dg_steps_ahead(a.b, 0) == 1 && dg_steps_ahead(a.b, 1) == 1 && dg_steps_ahead(a.b, 0.009) == 5);
+    DG_CHECK(dg_steps_ahead(a.b, 1e-6) == DG_REQUEST_ROWS);
+    a.b->queues = false;
+    DG_CHECK(dg_steps_ahead(a.b, 1e-6) == 1);
+    a.b->queues = true;
+}
+
+int main(void)
+{
+    temp_make("queued");
+    if (machine_up(&a, &tiny, DG_F32, true)) {
+        a.b->memory = memory;
+        a.b->record = record;
+        a.b->query = query;
+        a.b->queues = true;
+        room();
+        built();
+        without_memory();
+        later();
+        intervals();
+    }
+    machine_down(&a);
+    temp_remove(temp_dir);
+    return dg_test_report();
+}

@@ -1,0 +1,406 @@
+#!/usr/bin/env python3
+"""Write an oracle: a DCGAN run of PyTorch, step by step, in one file that `dcgan replay` checks us against.
+
+    tools/pytorch/make_oracle.py --images DIR --out FILE.safetensors [--size 64] [--ngf 8] [--ndf 8] [--latent 100]
+                           [--batch 8] [--count 60] [--steps 20] [--dtype float64] [--eps 1e-8] [--seed 1]
+                           [--device cpu] [--arithmetic plain] [--loss bce] [--augment color,translation,cutout]
+                           [--norm-d spectral]
+    tools/pytorch/make_oracle.py --images DIR --out FILE.safetensors --model FILE.cfg [--batch 8] [--count 60]
+                           [--steps 20] [--dtype float64] [--seed 1] [--small] [--ties]
+
+The second form records a classifier: the network and the recipe of the model file, built by torch_model.py.
+DIR has a folder a class; without such folders picture i is of class i modulo the number of classes.
+
+Needs torch, numpy and Pillow. The networks are those of PyTorch's DCGAN example for any power-of-two size from 16
+(models/dcgan64.cfg is ngf = ndf = 64), its loss on logits, its order of steps: D on real, D on fake (each with its
+own batch statistics, gradients summed), Adam on D, the updated D on the same fakes, Adam on G. Weights N(0, 0.02),
+gamma N(1, 0.02), drawn as float32. Pictures are walked in index order; the last batch of a round may be short.
+--loss and --augment are the options of dcgan: other losses, and DiffAugment with dcgan's random numbers of seed 1.
+With --norm-d spectral D has no batch norm, and each of its convolutions is torch.nn.utils.spectral_norm's. It iterates
+once a step, in the pass over the real pictures; in the others D is in eval mode, which takes u and v as they are, with
+the weights of that time.
+A relativistic loss of G sees the real pictures once more, in a pass that leaves running statistics alone.
+With --dtype float32, --arithmetic tf32, bf16 and fp16 are PyTorch's own ways of losing digits: TF32 convolutions (on a
+GPU), autocast to bfloat16, and to float16 with a GradScaler of one scale. plain has none of them.
+
+Layout (safetensors; names as in the example's state_dict, behind init., expect.step0.grad., expect.final.):
+  metadata                format = dcgan-oracle-1 and every option above, as text
+  images                  U8  [count, C, H, W]; the networks see x / 127.5 - 1
+  index                   I64 [steps, batch]; -1 fills up a short batch
+  z                       F64 [steps, batch, latent]; values that float32 holds exactly
+  init.G.* init.D.*       F32 weights and running statistics before step 0
+  expect.loss_d_real, expect.loss_d_fake, expect.loss_g, expect.d_x, expect.d_gz1, expect.d_gz2    F64 [steps]
+  expect.step0.grad.*     the gradients that Adam sees at step 0 (not with --small)
+  expect.final.*          weights and running statistics at the end
+  expect.sample           F64 [8 or fewer, C, H, W]: G in eval mode on z[0] with the final weights
+
+Of a classifier: model, optimizer, and all numbers of its recipe in the metadata; images and index as above; instead
+of z
+  labels                  I64 [count]
+  init.C.*                F32
+  expect.loss, expect.accuracy    F64 [steps]
+  expect.step0.grad.*, expect.final.*
+  expect.test             F64 [8 or fewer, classes]: shares of the first pictures in eval mode with the final weights
+"""
+import argparse
+import json
+import os
+import struct
+
+os.environ.setdefault('CUBLAS_WORKSPACE_CONFIG', ':4096:8')  # for deterministic algorithms on a GPU, before CUDA starts
+
+import numpy as np
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+from PIL import Image
+
+import torch_model
+
+CODES = {'float64': 'F64', 'float32': 'F32', 'int64': 'I64', 'uint8': 'U8'}
+
+
+def write_safetensors(path, tensors, metadata):
+    header, blobs, at = {'__metadata__': metadata}, [], 0
+    for name, value in tensors.items():
+        value = np.asarray(value, order='C')
+        header[name] = {'dtype': CODES[value.dtype.name], 'shape': list(value.shape),
+                        'data_offsets': [at, at + value.nbytes]}
+        blobs.append(value.tobytes())
+        at += value.nbytes
+    text = json.dumps(header, separators=(',', ':')).encode()
+    text += b' ' * (-len(text) % 8)
+    with open(path, 'wb') as file:
+        file.write(struct.pack('<Q', len(text)) + text + b''.join(blobs))
+
+
+class Net(nn.Module):
+    """The stock example's wrapper, so that tensors are called main.N.weight."""
+
+    def __init__(self, layers):
+        super().__init__()
+        self.main = nn.Sequential(*layers)
+
+    def forward(self, x):
+        return self.main(x)
+
+
+def networks(o):
+    depth = o.size.bit_length() - 4  # halvings between size / 2 and 4
+    width = o.ngf << depth
+    g = [nn.ConvTranspose2d(o.latent, width, 4, 1, 0, bias=False), nn.BatchNorm2d(width), nn.ReLU()]
+    for _ in range(depth):
+        g += [nn.ConvTranspose2d(width, width // 2, 4, 2, 1, bias=False), nn.BatchNorm2d(width // 2), nn.ReLU()]
+        width //= 2
+    g += [nn.ConvTranspose2d(width, o.channels, 4, 2, 1, bias=False), nn.Tanh()]
+    width = o.ndf
+    d = [nn.Conv2d(o.channels, width, 4, 2, 1, bias=False), nn.LeakyReLU(0.2)]
+    for _ in range(depth):
+        norm = [] if o.norm_d else [nn.BatchNorm2d(2 * width)]
+        d += [nn.Conv2d(width, 2 * width, 4, 2, 1, bias=False), *norm, nn.LeakyReLU(0.2)]
+        width *= 2
+    d += [nn.Conv2d(width, 1, 4, 1, 0, bias=False)]
+    return Net(g), Net(d)
+
+
+def normalise(o, D):
+    """--norm-d: spectral norm in all layers of D."""
+    for module in (m for m in D.main if o.norm_d and isinstance(m, nn.Conv2d)):
+        nn.utils.spectral_norm(module)
+
+
+def init(net):
+    for module in net.modules():
+        if isinstance(module, (nn.Conv2d, nn.ConvTranspose2d)):
+            nn.init.normal_(module.weight, 0.0, 0.02)
+        elif isinstance(module, nn.BatchNorm2d):
+            nn.init.normal_(module.weight, 1.0, 0.02)
+            nn.init.zeros_(module.bias)
+
+
+def arrays(net, prefix):
+    return {prefix + name: value.detach().cpu().numpy().copy() for name, value in net.state_dict().items()}
+
+
+def gradients(net, prefix):
+    return {prefix + name: value.grad.cpu().numpy().copy() for name, value in net.named_parameters()}
+
+
+def load_images(o):
+    names = sorted(n for n in os.listdir(o.images) if n.lower().endswith(('.png', '.jpg', '.jpeg')))[:o.count]
+    out = np.empty((len(names), o.channels, o.size, o.size), np.uint8)
+    for i, name in enumerate(names):
+        picture = Image.open(os.path.join(o.images, name)).convert('L' if o.channels == 1 else 'RGB')
+        a = np.asarray(picture.resize((o.size, o.size), Image.BILINEAR))
+        out[i] = a[None] if o.channels == 1 else a.transpose(2, 0, 1)
+    return out
+
+
+def batches(o, count):
+    rounds = -(-count // o.batch)
+    index = np.full((o.steps, o.batch), -1, np.int64)
+    for s in range(o.steps):
+        first = (s % rounds) * o.batch
+        rows = np.arange(first, min(first + o.batch, count))
+        index[s, :len(rows)] = rows
+    return index
+
+
+def augment(o, x, step, order, first):
+    """DiffAugment as published, a picture at a time, with the numbers that dcgan draws for pictures `first` on."""
+    if not o.augment:
+        return x
+    out, (H, W) = [], x.shape[2:]
+    words = torch_model.philox(1, 10 << 56 | order << 40 | step, np.arange(2 * (first + len(x)))).reshape(-1, 8)
+    for picture, word in zip(x, words[first:]):
+        u = [int(w) / 2.0 ** 32 for w in word]
+        if 'color' in o.augment:
+            picture = picture + (u[0] - 0.5)
+            mean = picture.mean(dim=0, keepdim=True)
+            picture = (picture - mean) * (2 * u[1]) + mean
+            picture = (picture - picture.mean()) * (u[2] + 0.5) + picture.mean()
+        if 'translation' in o.augment:
+            m = [int(side / 8 + 0.5) for side in (H, W)]
+            t = [int(v * (2 * most + 1)) - most for v, most in zip(u[3:5], m)]
+            padded = nn.functional.pad(picture, (m[1], m[1], m[0], m[0]))
+            picture = padded[:, m[0] + t[0]:m[0] + t[0] + H, m[1] + t[1]:m[1] + t[1] + W]
+        if 'cutout' in o.augment:
+            mask = torch.ones_like(picture)
+            box = [int(side / 2 + 0.5) for side in (H, W)]
+            at = [int(v * (side + 1 - b % 2)) - b // 2 for v, side, b in zip(u[5:7], (H, W), box)]
+            mask[:, max(at[0], 0):at[0] + box[0], max(at[1], 0):at[1] + box[1]] = 0
+            picture = picture * mask
+        out.append(picture)
+    return torch.stack(out)
+
+
+def between(low):
+    """What D says, from 0 to 1, where its output is between its aims: low and 1."""
+    return lambda logit: ((logit - low) / (1 - low)).clamp(0, 1)
+
+
+def average(real, fake, sign):
+    """Both halves of a relativistic average loss; sign 1: of D."""
+    return ((real - fake.mean() - sign) ** 2).mean() / 2, ((fake - real.mean() + sign) ** 2).mean() / 2
+
+
+# A row for each --loss. alone(logit, real, of_g): the loss of logits that should be those of real pictures, or not;
+# or halves(real, fake, sign): both halves of a loss that compares them, sign 1 of D, -1 of G, and against(other), which
+# is taken off the logits for prob. prob(logit): what D says, from 0 to 1.
+LOSSES = {
+    'bce': {'alone': lambda l, real, of_g: F.binary_cross_entropy_with_logits(l, torch.full_like(l, float(real))),
+            'prob': torch.sigmoid},
+    'lsgan': {'alone': lambda l, real, of_g: F.mse_loss(l, torch.full_like(l, float(real))) / 2, 'prob': between(0.0)},
+    'hinge': {'alone': lambda l, real, of_g: -l.mean() if of_g else (1 - l if real else 1 + l).relu().mean(),
+              'prob': between(-1.0)},
+    'ralsgan': {'halves': average, 'against': torch.mean, 'prob': between(-1.0)},
+}
+
+
+def train(o, G, D, images, index, z):
+    """The run itself; returns losses a step and the gradients of step 0."""
+    dtype = getattr(torch, o.dtype)
+    adam = [torch.optim.Adam(net.parameters(), lr=2e-4, betas=(0.5, 0.999), eps=o.eps) for net in (D, G)]
+    loss_row = LOSSES[o.loss]
+    log = {k: np.zeros(o.steps) for k in ('loss_d_real', 'loss_d_fake', 'loss_g', 'd_x', 'd_gz1', 'd_gz2')}
+    first = {}
+    # from where it stands it neither skips a step nor grows; gradients of weights are fp16 as well
+    scaler = torch.amp.GradScaler(o.device, init_scale=32.0 * o.batch, growth_interval=10**9,
+                                   enabled=o.arithmetic == 'fp16')
+
+    def run(net, x):
+        half = {'bf16': torch.bfloat16, 'fp16': torch.float16}.get(o.arithmetic)
+        with torch.autocast(o.device, dtype=half, enabled=half is not None):
+            return net(x)
+
+    def logits(x):
+        out = run(D, x).flatten().to(dtype)
+        D.train(not o.norm_d)
+        return out
+
+    def look_again(x):
+        """D on x, which leaves its statistics alone."""
+        norms = [m for m in D.modules() if isinstance(m, nn.BatchNorm2d)]
+        for norm in norms:
+            norm.momentum = 0.0
+        with torch.no_grad():
+            out = logits(x)
+        for norm in norms:
+            norm.momentum = 0.1
+        return out
+
+    def prob_of(logit, other):
+        return loss_row['prob'](logit - (0 if other is None else loss_row['against'](other))).mean().item()
+
+    def score(x, real, s, loss_name, mean_name, of_g=False):
+        logit = logits(x)
+        loss = loss_row['alone'](logit, real, of_g)
+        scaler.scale(loss).backward()
+        log[loss_name][s], log[mean_name][s] = loss.item(), prob_of(logit, None)
+
+    def score_relative(x, fake, s):
+        real, other = logits(x), logits(fake.detach())
+        halves = loss_row['halves'](real, other, 1)
+        sum(halves).backward()
+        log['loss_d_real'][s], log['loss_d_fake'][s] = (half.item() for half in halves)
+        log['d_x'][s], log['d_gz1'][s] = prob_of(real, other), prob_of(other, real)
+
+    def score_relative_g(real, x, s):
+        fake = logits(x)
+        loss = sum(loss_row['halves'](real, fake, -1))
+        loss.backward()
+        log['loss_g'][s], log['d_gz2'][s] = loss.item(), prob_of(fake, real)
+
+    for s in range(o.steps):
+        rows = index[s][index[s] >= 0]
+        adam[0].zero_grad()
+        D.train()
+        real = torch.from_numpy(images[rows]).to(o.device, dtype) / 127.5 - 1
+        fake = run(G, torch.from_numpy(z[s, :len(rows)]).to(o.device, dtype)[:, :, None, None])
+        real, seen = augment(o, real, s, 0, 0), augment(o, fake, s, 0, len(rows))
+        if 'halves' in loss_row:
+            score_relative(real, seen, s)
+        else:
+            score(real, True, s, 'loss_d_real', 'd_x')
+            score(seen.detach(), False, s, 'loss_d_fake', 'd_gz1')
+        scaler.unscale_(adam[0])
+        if s == 0:
+            first.update(gradients(D, 'expect.step0.grad.D.'))
+        scaler.step(adam[0])
+        scaler.update()
+        adam[1].zero_grad()
+        if 'halves' in loss_row:
+            score_relative_g(look_again(real), augment(o, fake, s, 1, 0), s)
+        else:
+            score(augment(o, fake, s, 1, 0), True, s, 'loss_g', 'd_gz2', True)
+        scaler.unscale_(adam[1])
+        if s == 0:
+            first.update(gradients(G, 'expect.step0.grad.G.'))
+        scaler.step(adam[1])
+        scaler.update()
+    return log, first
+
+
+def load_classes(o, net):
+    """Pictures and labels: folder by folder in turns, so that the first ones are of all classes."""
+    classes = sorted(e.name for e in os.scandir(o.images) if e.is_dir())
+    files = [sorted(os.listdir(os.path.join(o.images, c))) for c in classes]
+    names = [os.path.join(c, f[i]) for i in range(max(map(len, files), default=0)) for c, f in zip(classes, files)
+             if i < len(f)][:o.count] or sorted(os.listdir(o.images))[:o.count]
+    labels = np.array([classes.index(n.split('/')[0]) if classes else i % net.classes for i, n in enumerate(names)])
+    images = np.empty((len(names), net.channels, net.size, net.size), np.uint8)
+    for i, name in enumerate(names):
+        picture = Image.open(os.path.join(o.images, name)).convert('L' if net.channels == 1 else 'RGB')
+        a = np.asarray(picture.resize((net.size, net.size), Image.BILINEAR))
+        images[i] = a[None] if net.channels == 1 else a.transpose(2, 0, 1)
+    return images, labels.astype(np.int64)
+
+
+def classify(o):
+    """The oracle of a classifier."""
+    with open(o.model) as file:
+        text = file.read()
+    net = torch_model.Classifier(text)
+    dtype = getattr(torch, o.dtype)
+    if o.ties:
+        with torch.no_grad():
+            for convolution in (m for m in net.modules() if isinstance(m, nn.Conv2d)):
+                for parameter in convolution.parameters():
+                    parameter.copy_((4 * parameter).round() / 4)
+    tensors = arrays(net, 'init.C.')
+    net.to(dtype)
+    images, labels = load_classes(o, net)
+    if o.ties:
+        images = np.where(images > 127, 255, 0).astype(np.uint8)
+    index = batches(o, len(images))
+    pixels = torch.from_numpy(images).to(dtype)
+    mean, std = (f(pixels.double() / 255, dim=(0, 2, 3)).to(dtype) for f in
+                 (torch.mean, lambda x, dim: torch.std(x, dim=dim, correction=0)))
+    mean, std = (torch.from_numpy(np.array(v)).to(dtype) for v in (mean, std))
+    if net.input == 'zca':
+        net.whiten_by(pixels)
+    optimizer = torch_model.optimizer(net)
+    smoothing = torch_model.number(net.train_options, 'smoothing', 0)
+    log = {k: np.zeros(o.steps) for k in ('loss', 'accuracy')}
+    first = {}
+    for s in range(o.steps):
+        rows = index[s][index[s] >= 0]
+        target = torch.from_numpy(labels[rows])
+        net.step = s
+        optimizer.zero_grad()
+        logit = net(net.see(pixels[rows], mean, std))
+        loss = nn.functional.cross_entropy(logit, target, label_smoothing=smoothing)
+        loss.backward()
+        if s == 0:
+            first = gradients(net, 'expect.step0.grad.C.')
+        optimizer.step()
+        log['loss'][s], log['accuracy'][s] = loss.item(), (logit.argmax(1) == target).double().mean().item()
+    net.eval()
+    with torch.no_grad():
+        test = net(net.see(pixels[:8], mean, std)).softmax(1).double().numpy()
+    tensors = {'images': images, 'index': index, 'labels': labels, **tensors,
+               **{'expect.' + k: v for k, v in log.items()}, **({} if o.small else first),
+               **arrays(net, 'expect.final.C.'), 'expect.test': test}
+    meta = dict(torch_model.settings(net), format='dcgan-oracle-1', model=text, count=len(images), batch=o.batch,
+                steps=o.steps, dtype=o.dtype, seed=1, torch=torch.__version__,
+                mean=' '.join(repr(float(v)) for v in mean), std=' '.join(repr(float(v)) for v in std))
+    write_safetensors(o.out, tensors, {k: str(v) for k, v in meta.items()})
+    print(f"{o.out}: {os.path.getsize(o.out) / 1e6:.2f} MB, loss {log['loss'][0]:.6f} to {log['loss'][-1]:.6f}, "
+          f"{100 * log['accuracy'][-1]:.0f}% right at the last step")
+
+
+def main(arguments=None):
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument('--images', required=True)
+    p.add_argument('--out', required=True)
+    defaults = dict(size=64, channels=3, ngf=8, ndf=8, latent=100, batch=8, count=60, steps=20, seed=1)
+    for name, default in defaults.items():
+        p.add_argument('--' + name, type=int, default=default)
+    p.add_argument('--eps', type=float, default=1e-8)
+    p.add_argument('--dtype', default='float64', choices=['float64', 'float32'])
+    p.add_argument('--device', default='cpu', choices=['cpu', 'cuda'])
+    p.add_argument('--arithmetic', default='plain', choices=['plain', 'tf32', 'bf16', 'fp16'])
+    p.add_argument('--loss', default='bce', choices=LOSSES)
+    p.add_argument('--augment', default='')
+    p.add_argument('--norm-d', choices=['spectral'])
+    p.add_argument('--model', help='a classifier, as a model file')
+    p.add_argument('--small', action='store_true', help='leave out the gradients')
+    p.add_argument('--ties', action='store_true',
+                   help='black and white pictures and first convolutions in quarters: with input = unit their sums are '
+                        'exact, and of many windows several pixels are the largest')
+    o = p.parse_args(arguments)
+    if o.arithmetic != 'plain' and o.dtype == 'float64' or o.arithmetic == 'tf32' and o.device == 'cpu':
+        p.error(f'--arithmetic {o.arithmetic} is for --dtype float32, and tf32 for --device cuda')
+
+    torch.manual_seed(o.seed)
+    torch.use_deterministic_algorithms(True)
+    if o.model:
+        return classify(o)
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = o.arithmetic == 'tf32'
+    G, D = networks(o)
+    init(G), init(D), normalise(o, D)
+    tensors = {**arrays(G, 'init.G.'), **arrays(D, 'init.D.')}
+    G, D = (net.to(o.device, getattr(torch, o.dtype)) for net in (G, D))
+    images = load_images(o)
+    index = batches(o, len(images))
+    z = torch.randn(o.steps, o.batch, o.latent, dtype=torch.float32).double().numpy()
+    log, first = train(o, G, D, images, index, z)
+    tensors = {'images': images, 'index': index, 'z': z, **tensors, **{'expect.' + k: v for k, v in log.items()}}
+    if not o.small:
+        tensors.update(first)
+    tensors.update({**arrays(G, 'expect.final.G.'), **arrays(D, 'expect.final.D.')})
+    G.eval()
+    with torch.no_grad():
+        some = torch.from_numpy(z[0, :min(8, (index[0] >= 0).sum())]).to(o.device, getattr(torch, o.dtype))
+        tensors['expect.sample'] = G(some[:, :, None, None]).double().cpu().numpy()
+    meta = {k: getattr(o, k) for k in ('size', 'channels', 'ngf', 'ndf', 'latent', 'batch', 'steps', 'dtype', 'seed')}
+    meta.update(format='dcgan-oracle-1', count=len(images), eps=repr(o.eps), lr='0.0002', beta1='0.5', beta2='0.999',
+                torch=torch.__version__)
+    meta.update({k: v for k, v in (('loss', o.loss), ('augment', o.augment), ('norm_d', o.norm_d)) if v and v != 'bce'})
+    write_safetensors(o.out, tensors, {k: str(v) for k, v in meta.items()})
+    print(f"{o.out}: {os.path.getsize(o.out) / 1e6:.2f} MB, loss of D "
+          f"{log['loss_d_real'][-1] + log['loss_d_fake'][-1]:.6f}, of G {log['loss_g'][-1]:.6f} at the last step")
+
+
+if __name__ == '__main__':
+    main()

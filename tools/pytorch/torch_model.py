@@ -1,0 +1,211 @@
+"""A classifier of a model file (docs/model-files.md) as a PyTorch module, its optimiser, and dropout masks of dcgan.
+
+Written for make_oracle.py --model: by another way than the C program, from the same text. Tensors have the
+names of nn.Sequential, main.N.weight, where N counts modules as the program does; dense layers are Linear, behind a
+Flatten.
+"""
+import numpy as np
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+TAKES = {
+    'conv': 'filters kernel stride pad bias norm add act slope',
+    'dense': 'filters bias norm add act slope',
+    'max_pool': '', 'mean_pool': '', 'dropout': '', 'add': '',  # these take nothing from [C]
+}
+
+
+def parse(text):
+    """Sections in order: name -> {key: value}."""
+    sections, now = {}, None
+    for line in text.splitlines():
+        line = line.split(';')[0].strip()
+        if line.startswith('['):
+            now = sections.setdefault(line[1:-1], {})
+        elif line:
+            key, value = line.split('=', 1)
+            now[key.strip()] = value.strip()
+    return sections
+
+
+def layers(sections):
+    """The layers of network C, unrolled: dictionaries with `in` and `add` as indices, -1 the pictures, None nothing."""
+    count = max(int(name[2:]) for name in sections if name.startswith('C.'))
+    default, out, newest = sections.get('C', {}), [], {}
+
+    def block_end(i):
+        return next((k for k in range(i, count + 1) if sections[f'C.{k}'].get('repeat_from') == f'C.{i}'), i)
+
+    def append(i, first, begin):
+        own = sections[f'C.{i}']
+        kind = own.get('op', default.get('op', 'conv'))
+        layer = {k: v for k, v in default.items() if k in TAKES[kind].split()}
+        layer.update(own, op=kind)
+
+        def place(name):
+            number = int(name[2:])
+            return begin if number == first - 1 else newest[number]
+
+        layer['in'] = place(own['in']) if 'in' in own else len(out) - 1
+        layer['add'] = place(own['add']) if 'add' in own else None
+        newest[i] = len(out)
+        out.append(layer)
+
+    i = 1
+    while i <= count:
+        end = block_end(i)
+        for _ in range(int(sections[f'C.{end}'].get('repeat', 1))):
+            begin = len(out) - 1
+            for k in range(i, end + 1):
+                append(k, i, begin)
+        i = end + 1
+    return out
+
+
+def philox(seed, subsequence, block):
+    """Words (blocks, 4) of Philox4x32-10 with cuRAND's layout: key the seed, counter (block, subsequence)."""
+    block = np.asarray(block, np.uint64)
+    c = [block & 0xFFFFFFFF, block >> np.uint64(32),
+         np.full_like(block, subsequence & 0xFFFFFFFF), np.full_like(block, subsequence >> 32)]
+    k = [seed & 0xFFFFFFFF, seed >> 32]
+    for _ in range(10):
+        p0, p1 = np.uint64(0xD2511F53) * c[0], np.uint64(0xCD9E8D57) * c[2]
+        c = [(p1 >> np.uint64(32)) ^ c[1] ^ np.uint64(k[0]), p1 & np.uint64(0xFFFFFFFF),
+             (p0 >> np.uint64(32)) ^ c[3] ^ np.uint64(k[1]), p0 & np.uint64(0xFFFFFFFF)]
+        k = [(k[0] + 0x9E3779B9) & 0xFFFFFFFF, (k[1] + 0xBB67AE85) & 0xFFFFFFFF]
+    return np.stack(c, -1)
+
+
+def dropout_mask(shape, p, layer, seed, step):
+    """1 where a value stays; shape (N, C, H, W) or (N, C), counted by the program in the order N, H, W, C."""
+    nhwc = shape if len(shape) == 2 else (shape[0], shape[2], shape[3], shape[1])
+    n = int(np.prod(nhwc))
+    words = philox(seed, 7 << 56 | layer << 40 | step, np.arange(-(-n // 4))).ravel()[:n]
+    keep = (words >= np.uint64(int(p * 2.0 ** 32))).reshape(nhwc)
+    return torch.from_numpy(np.ascontiguousarray(keep if len(shape) == 2 else keep.transpose(0, 3, 1, 2)))
+
+
+class Classifier(nn.Module):
+    def __init__(self, text):
+        super().__init__()
+        sections = parse(text)
+        model = sections['model']
+        self.size, self.channels = int(model['size']), int(model.get('channels', 3))
+        self.input, self.epsilon = model.get('input', 'signed'), float(model.get('epsilon', 0.001))
+        self.train_options = sections.get('train', {})
+        self.layers, self.main, self.step, self.seed = layers(sections), nn.ModuleDict(), 0, 1
+        at, shapes = 0, []
+        for layer in self.layers:
+            c, h, w, flat = shapes[layer['in']] if layer['in'] >= 0 else (self.channels, self.size, self.size, False)
+            at = self.build(layer, at, c, h, w, flat, shapes)
+        self.classes = shapes[-1][0]
+
+    def put(self, at, module):
+        self.main[str(at)] = module
+        return module
+
+    def build(self, l, at, c, h, w, flat, shapes):
+        op, norm, act = l['op'], l.get('norm', 'none') == 'batch', l.get('act', 'none')
+        filters = int(l.get('filters', 0))
+        bias = l.get('bias', 'yes' if op == 'dense' and not norm else 'no') == 'yes'
+        if op == 'conv':
+            k = int(l['kernel'])
+            s, p = int(l.get('stride', 1)), int(l.get('pad', (k - 1) // 2))
+            l['module'] = self.put(at, nn.Conv2d(c, filters, k, s, p, bias=bias))
+            h, w, c, flat, at = (h + 2 * p - k) // s + 1, (w + 2 * p - k) // s + 1, filters, False, at + 1
+        elif op == 'dense':
+            at += not flat
+            l['module'] = self.put(at, nn.Linear(c * h * w, filters, bias=bias))
+            h, w, c, flat, at = 1, 1, filters, True, at + 1
+        elif op in ('max_pool', 'mean_pool'):
+            k = int(l.get('kernel', h))
+            s, p = int(l.get('stride', k)), int(l.get('pad', 0))
+            l['module'] = nn.MaxPool2d(k, s, p) if op == 'max_pool' else nn.AvgPool2d(k, s, p)
+            h, w, at = (h + 2 * p - k) // s + 1, (w + 2 * p - k) // s + 1, at + 1
+            if bias:
+                l['after'] = nn.Parameter(torch.zeros(c))
+                holder = self.put(at, nn.Module())
+                holder.bias = l['after']
+                at += 1
+        elif op == 'dropout':
+            at += 1
+        if norm:
+            l['norm_module'] = self.put(at, nn.BatchNorm2d(c))
+            at += 1
+        at += act != 'none' and op != 'add'
+        shapes.append((c, h, w, flat))
+        return at
+
+    def forward(self, x):
+        out = []
+        for i, l in enumerate(self.layers):
+            y = out[l['in']] if l['in'] >= 0 else x
+            op = l['op']
+            if op == 'dense':
+                y = l['module'](y.flatten(1))
+            elif op == 'dropout':
+                p = float(l.get('p', 0.5))
+                if self.training:
+                    y = y * dropout_mask(tuple(y.shape), p, i, self.seed, self.step).to(y.dtype) / (1 - p)
+            elif op != 'add':
+                y = l['module'](y)
+            if 'after' in l:
+                y = y + l['after'][:, None, None]
+            if 'norm_module' in l:
+                y = l['norm_module'](y if y.dim() == 4 else y[:, :, None, None])
+                y = y if op != 'dense' else y.flatten(1)
+            if l['add'] is not None:
+                y = y + out[l['add']]
+            act = l.get('act', 'none')
+            y = {'none': lambda v: v, 'relu': F.relu, 'tanh': torch.tanh,
+                 'leaky': lambda v: F.leaky_relu(v, float(l.get('slope', 0.2)))}[act](y)
+            out.append(y)
+        return out[-1].flatten(1)
+
+    def whiten_by(self, pixels):
+        """ZCA of these pictures (N, C, H, W), of which a network with input = zca is given any from then on."""
+        x = pixels.double().flatten(1).numpy() / 255
+        mean = x.mean(0)
+        values, vectors = np.linalg.eigh((x - mean).T @ (x - mean) / len(x))
+        weight = vectors / np.sqrt(values + self.epsilon) @ vectors.T
+        self.whitening = [torch.from_numpy(v).to(pixels.dtype) for v in (weight, -weight @ mean)]
+
+    def see(self, pixels, mean, std):
+        """Pictures (N, C, H, W) of 0 to 255 as the network sees them."""
+        if self.input == 'zca':
+            weight, bias = self.whitening
+            return (pixels.flatten(1) / 255 @ weight + bias).view_as(pixels)
+        if self.input == 'signed':
+            return pixels / 127.5 - 1
+        if self.input == 'unit':
+            return pixels / 255
+        return pixels / (255 * std[:, None, None]) - (mean / std)[:, None, None]
+
+
+def number(o, key, default):
+    return float(o.get(key, default))
+
+
+def optimizer(net):
+    """As [train] says; decay on weights alone, not on biases and norms."""
+    o = net.train_options
+    name, lr, decay = o.get('optimizer', 'adam'), number(o, 'lr', 0.001), number(o, 'decay', 0)
+    groups = [{'params': [p for p in net.parameters() if p.dim() > 1], 'weight_decay': decay},
+              {'params': [p for p in net.parameters() if p.dim() == 1], 'weight_decay': 0}]
+    eps = number(o, 'eps', 1e-8)
+    if name == 'adam':
+        return torch.optim.Adam(groups, lr=lr, betas=(number(o, 'beta1', 0.9), number(o, 'beta2', 0.999)), eps=eps)
+    if name == 'sgd':
+        return torch.optim.SGD(groups, lr=lr, momentum=number(o, 'momentum', 0), nesterov=o.get('nesterov') == 'yes')
+    if name == 'adagrad':
+        return torch.optim.Adagrad(groups, lr=lr, eps=eps, initial_accumulator_value=number(o, 'accumulator', 0))
+    return torch.optim.Adadelta(groups, lr=lr, rho=number(o, 'rho', 0.9), eps=eps)
+
+
+def settings(net):
+    """The same for the metadata of an oracle, with all defaults filled in."""
+    o = net.train_options
+    keys = dict(lr=0.001, beta1=0.9, beta2=0.999, eps=1e-8, momentum=0, rho=0.9, decay=0, accumulator=0, smoothing=0)
+    return dict({k: repr(number(o, k, v)) for k, v in keys.items()}, optimizer=o.get('optimizer', 'adam'),
+                nesterov='1' if o.get('nesterov') == 'yes' else '0')
