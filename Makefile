@@ -79,7 +79,6 @@ CU_TESTS   := $(filter-out $(NVCC_TESTS),$(sort $(wildcard tests/kernels/*/test_
 vpath test_%.c $(sort $(dir $(TEST_SRC)))
 vpath test_%.cu $(sort $(dir $(CU_TESTS) $(NVCC_TESTS)))
 vpath fuzz_%.c tests/fuzz
-vpath bench_%.c tests/kernels/cpu
 
 TESTS     := $(patsubst %.c,$(BUILD)/tests/%,$(notdir $(TEST_SRC)))
 CLI_TESTS  := $(wildcard tests/cli/*.sh)

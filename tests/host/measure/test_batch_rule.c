@@ -11,6 +11,7 @@ typedef struct {
     int most;    /* larger ones do not fit, 0: all do */
     double step; /* seconds of the last one opened */
     int images, asked;
+    bool dark, fails; /* usage is 0; so do its steps */
 } machine;
 
 static double between(const double (*c)[2], double x)
@@ -23,6 +24,7 @@ static double the_usage(void *context)
 {
     machine *m = context;
     static const double low[] = {0, 31, 73, 60}; /* of a device that is not full, some samples are 0 */
+    if (m->dark) return 0;
     return m->full_from && m->batch >= m->full_from ? 99.4 : low[m->asked++ % 4];
 }
 
@@ -42,7 +44,7 @@ static dg_err some_steps(void *context, long most, long *done, double *seconds)
     machine *m = context;
     *done = most < 7 ? most : 7;
     *seconds = m->step * (double)*done;
-    return DG_OK;
+    return m->fails ? DG_FAILED : DG_OK;
 }
 
 static dg_batch_rule rule;
@@ -135,6 +137,13 @@ static void check_rest(void)
     m = (machine){.full_from = 40, .curve = short_steps}; /* less than a second a round: one sample */
     run(&m, DG_RULE_USAGE, 32);
     DG_NEAR(rule.round[0].usage, 31, 0);
+    m = (machine){.dark = true};
+    run(&m, DG_RULE_USAGE, 8);
+    DG_NEAR(rule.round[0].usage, 0, 0);
+    m = (machine){.fails = true};
+    const dg_rule_machine on = {&m, the_usage, open_batch, some_steps, NULL};
+    dg_rule_begin(&rule, DG_RULE_USAGE, 8, 100);
+    DG_CHECK(dg_rule_run(&rule, &on, 1000) == DG_FAILED && rule.rounds == 0);
 }
 
 int main(void)
