@@ -32,7 +32,7 @@ static const struct {
     {&dg_conv_variant_direct, FWD | DW, FWD, SHAPE(8, 8, 1, 16, 3, 1, 1)},
     {&dg_conv_variant_direct, ALL, DX, SHAPE(8, 8, 16, 3, 4, 2, 1)},
     {&dg_conv_variant_direct, 0, 0, SHAPE(16, 16, 3, 2, 4, 2, 1)},
-    {&dg_conv_variant_winograd, FWD | DW, DW, SHAPE(8, 8, 16, 5, 4, 2, 1)},
+    {&dg_conv_variant_winograd, FWD | DW, 0, SHAPE(8, 8, 16, 5, 4, 2, 1)},
     {&dg_conv_variant_winograd, DX, 0, SHAPE(8, 8, 5, 16, 3, 1, 1)},
     {&dg_conv_variant_gemm, ALL, FWD, SHAPE(4, 4, 16, 5, 1, 1, 0)},
     {&dg_conv_variant_gemm, 0, 0, SHAPE(4, 4, 5, 40, 1, 1, 0)},
@@ -238,10 +238,8 @@ int main(void)
     check_convolutions();
     check_pools();
     check_sweeps();
-    check_dropout();
-    if (!DG_TEST_SANITIZED || least == 0) check_statistics(), check_norm_dx();
     check_gather();
-    check_spectral();
+    if (!DG_TEST_SANITIZED || least == 0) check_dropout(), check_statistics(), check_norm_dx(), check_spectral();
     if (least == 0) check_softmax(); /* exponentials take long */
     backend->close(backend);
     return dg_test_report();
