@@ -70,9 +70,8 @@ static dg_err copy(dg_outputs *w, const dg_checkpoint_info *info, dg_snapshot **
 /* Taken now; given to its writer by the caller. NULL after an error, which is remembered. */
 static save *take(dg_outputs *w, const dg_position *read)
 {
-    char *settings = dg_config_results(w->config);
     save *s = calloc(1, sizeof *s);
-    char *classes = w->job->recipe->labels ? class_names(w->data) : NULL;
+    char *classes = w->job->recipe->labels ? class_names(w->data) : NULL, *settings = dg_config_results(w->config);
     const dg_backend *b = w->job->backend;
     dg_checkpoint_info info = {.step = read->step,
                                .epoch = read->epoch,
@@ -85,8 +84,8 @@ static save *take(dg_outputs *w, const dg_position *read)
     snprintf(info.precision, sizeof info.precision, "%s", dg_precision_name(b->real, b->math));
     const bool whole = settings && s && (classes || !w->job->recipe->labels);
     const dg_err e = whole ? copy(w, &info, &s->snapshot) : dg_fail(DG_DEVICE, "out of memory for a checkpoint");
-    free(settings);
     free(classes);
+    free(settings);
     if (!e) {
         s->outputs = w;
         s->saved = *read;

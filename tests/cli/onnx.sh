@@ -138,8 +138,19 @@ done
 
 # every activation
 for act in $(acts); do
-    printf "[model]\nname = one\nsize = 16\nclasses = 4\n[C.1]\nfilters = 6\nkernel = 3\nact = %s\n" "$act" > act.cfg
-    printf "[C.2]\nop = dense\nfilters = 4\n" >> act.cfg
+    cat > act.cfg << EOF
+[model]
+name = one
+size = 16
+classes = 4
+[C.1]
+filters = 6
+kernel = 3
+act = $act
+[C.2]
+op = dense
+filters = 4
+EOF
     exits 0 --data shapes --model act.cfg --test 0.2 --batch 8 --epochs 2 --out "act-$act" -q || cat .err
     exits 0 export "act-$act" --onnx --out "$act.onnx"
     "$program" classify "act-$act" shapes --json --top 4 > answers.json

@@ -21,9 +21,11 @@ typedef struct {
     double loss, prob, slope;
 } term;
 
-/* ours, theirs: means of this half of the logits and of the other half. */
-INLINE term term_of(const dg_gan_loss_args *a, double l, double ours, double theirs)
+/* other: the logit in the same place of the other half; ours, theirs: means of the halves. 0 where there is no other.
+ */
+INLINE term term_of(const dg_gan_loss_args *a, double l, double other, double ours, double theirs)
 {
+    (void)other;
     switch (a->form) {
     case DG_GAN_CROSS: {
         const double e = exp(-fabs(l));
@@ -46,8 +48,9 @@ INLINE term term_of(const dg_gan_loss_args *a, double l, double ours, double the
 }
 
 /* The part of the other half, where its loss is to be added. */
-INLINE double other_of(const dg_gan_loss_args *a, double other, double ours)
+INLINE double other_of(const dg_gan_loss_args *a, double l, double other, double ours)
 {
+    (void)l;
     switch (a->form) {
     case DG_GAN_AVERAGE: return half_square(other - ours + a->target);
     case DG_GAN_CROSS:
@@ -66,12 +69,12 @@ void DG_CPU(dg_cpu_gan_loss)(const dg_gan_loss_args *a, const dg_tune *tune)
     const double ours = other ? mean_of(logit, a->n) : 0, theirs = other ? mean_of(other, a->n) : 0;
     double loss = 0, prob = 0;
     for (int i = 0; i < a->n; i++) {
-        const term t = term_of(a, (double)logit[i], ours, theirs);
+        const term t = term_of(a, (double)logit[i], other ? (double)other[i] : 0, ours, theirs);
         loss += t.loss;
         prob += t.prob;
         dlogit[i] = (real)(t.slope / a->n);
     }
-    for (int i = 0; other && a->both && i < a->n; i++) loss += other_of(a, (double)other[i], ours);
+    for (int i = 0; other && a->both && i < a->n; i++) loss += other_of(a, (double)logit[i], (double)other[i], ours);
     dg_metrics *row = &a->ring[a->state->step % DG_RING];
     row->value[a->loss] = loss / a->n;
     row->value[a->prob] = prob / a->n;

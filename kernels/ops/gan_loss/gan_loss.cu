@@ -16,9 +16,10 @@ static __device__ __forceinline__ double share_of(const dg_gan_loss_args &a, dou
     return from_0_to_1((d - a.low) / (1 - a.low));
 }
 
-/* One logit's part: of the loss, of prob, and the slope of the loss, each times n. ours, theirs: means of this half of
- * the logits and of the other half. */
-static __device__ __forceinline__ dg_loss_term term_of(const dg_gan_loss_args &a, double l, double ours, double theirs)
+/* One logit's part: of the loss, of prob, and the slope of the loss, each times n. other: the logit in the same place
+ * of the other half; ours, theirs: means of the halves. 0 where there is no other. */
+static __device__ __forceinline__ dg_loss_term term_of(const dg_gan_loss_args &a, double l,
+                                                       [[maybe_unused]] double other, double ours, double theirs)
 {
     switch (a.form) {
     case DG_GAN_CROSS: return dg_cross_entropy_of(l, a.target);
@@ -37,7 +38,8 @@ static __device__ __forceinline__ dg_loss_term term_of(const dg_gan_loss_args &a
 }
 
 /* The part of the other half, where its loss is to be added. */
-static __device__ __forceinline__ double other_of(const dg_gan_loss_args &a, double other, double ours)
+static __device__ __forceinline__ double other_of(const dg_gan_loss_args &a, [[maybe_unused]] double l, double other,
+                                                  double ours)
 {
     switch (a.form) {
     case DG_GAN_AVERAGE: return half_square(other - ours + a.target);
@@ -81,12 +83,14 @@ template <class real> static __global__ void gan_loss_kernel(const dg_gan_loss_a
     double more = 0;
     if (other) half = mean_of(a.n, room, [=](int i) { return two{(double)logit[i], (double)other[i]}; });
     const two mean = mean_of(a.n, room, [=](int i) {
-        const dg_loss_term t = term_of(a, (double)logit[i], half.x, half.y);
+        const dg_loss_term t = term_of(a, (double)logit[i], other ? (double)other[i] : 0, half.x, half.y);
         dlogit[i] = (real)(t.slope / a.n);
         return two{t.loss, t.prob};
     });
     if (other && a.both)
-        more = mean_of(a.n, room, [=](int i) { return two{other_of(a, (double)other[i], half.x), 0}; }).x;
+        more = mean_of(a.n, room, [=](int i) {
+                   return two{other_of(a, (double)logit[i], (double)other[i], half.x), 0};
+               }).x;
     if (threadIdx.x == 0) {
         dg_metrics *row = &a.ring[a.state->step % DG_RING];
         row->value[a.loss] = mean.x + more;

@@ -46,7 +46,8 @@ static void check_operands(const dg_plan *p)
         const dg_operand *operand = dg_operands(p->op[i].kind, &n);
         for (int k = 0; k < n; k++) {
             bool optional = operand[k].role == DG_SCRATCH || p->op[i].kind == DG_OP_norm_act_dx ||
-                            p->op[i].kind == DG_OP_noise || !strcmp(operand[k].name, "label");
+                            p->op[i].kind == DG_OP_noise || !strcmp(operand[k].name, "label") ||
+                            !strcmp(operand[k].name, "other"); /* of a loss that is not paired */
             DG_CHECKF(optional || p->op[i].operand[k].row >= 0, "%s has no %s", p->op[i].name, operand[k].name);
         }
         for (int k = 0; k < i; k++)

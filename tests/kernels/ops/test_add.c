@@ -37,7 +37,7 @@ static void check(dg_backend *b, int k, int64_t n, place p)
 
 static void check_special(dg_backend *b, int k)
 {
-    dg_op op = add_op(k, 67);
+    dg_op op = add_op(k, 67), want = op;
     double *a = op.u.add.a, *other = op.u.add.b, *y = op.u.add.y;
     a[3] = other[66] = a[5] = other[5] = NAN;
     a[7] = INFINITY, other[7] = -INFINITY;
@@ -46,7 +46,9 @@ static void check_special(dg_backend *b, int k)
     for (int i = 0; i < 67; i++)
         DG_CHECKF(isnan(y[i]) == (i == 3 || i == 66 || i == 5 || i == 7), "%s: %s: y[%d] is %g", b->name,
                   dg_acts[k].word, i, y[i]);
-    DG_CHECK(y[9] == 0);
+    want.u.add.y = dg_case_copy(y, 67);
+    dg_ref_run(&want);
+    DG_NEAR(y[9], ((double *)want.u.add.y)[9], 4 * dg_case_eps(b)); /* act(0) */
 }
 
 static void check_threads(int k)
