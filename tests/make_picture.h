@@ -178,9 +178,9 @@ __attribute__((unused)) static blob png_noise(int W, int H, uint32_t seed)
 }
 
 /* Images of noise of n x n in this folder, 00.png ..., until the one of number `end`. */
-__attribute__((unused)) static void save_noise(const char *folder, int first, int end, int n)
+__attribute__((unused)) static void save_noise(const char *folder, int begin, int end, int n)
 {
-    for (int i = first; i < end; i++) {
+    for (int i = begin; i < end; i++) {
         char name[16];
         snprintf(name, sizeof name, "%02d.png", i);
         if (blob_into(folder, name, png_noise(n, n, (uint32_t)i))) abort();
