@@ -14,7 +14,6 @@
 #include "core/tune/tune.h"
 #include "core/tune/tune_file.h"
 #include "host/measure/tuner.h"
-#include "kernels/ops/ops.h"
 
 typedef struct {
     const dg_options *o;
@@ -182,7 +181,6 @@ static dg_err merge(const dg_options *o)
     dg_tune_file f = {0};
     dg_err e = DG_OK;
     char *text = NULL;
-    dg_ops_use(dg_op_table); /* no backend is opened, which would */
     for (int i = 0; i < o->operands && !e; i++) e = dg_tune_file_read(&f, o->operand[i]);
     if (!e && o->out) e = mark(&f);
     if (!e) e = o->out ? dg_tune_file_write(&f, o->out) : dg_tune_file_text(&f, &text);

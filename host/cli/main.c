@@ -15,6 +15,7 @@
 #include "core/base/limits.h"
 #include "core/base/shell.h"
 #include "core/base/omp_spin.h"
+#include "kernels/ops/ops.h"
 
 static int (*const command[DG_CMDS])(const dg_options *) = {
     [DG_CMD_TRAIN] = dg_cmd_train,   [DG_CMD_GENERATE] = dg_cmd_generate,
@@ -96,6 +97,7 @@ int main(int argc, char **argv)
     dg_limits_begin();
     dg_set_program(argv[0]);
     dg_speak_as_program();
+    dg_ops_use(dg_op_table); /* for tuning files, which info and tune --merge read without a backend */
     const bool closed = fill_standard_descriptors();
     dg_options o = {0};
     bool done = true;
