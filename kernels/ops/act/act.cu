@@ -1,7 +1,7 @@
 /* Activations without a norm, of a tensor, of a sum of two or with a bias, and backward: one sweep, a thread a value
  * (direct) or 16 bytes of values (vector).
  *
- * Tile: a thread n values (n = 1, or 16 bytes of them). Shared memory: none. Registers: 18. Bound by: memory, 8
+ * Tile: a thread n values (n = 1, or 16 bytes of them). Shared memory: none. Registers: 17 to 19. Bound by: memory, 8
  * bytes a value forward, 12 backward and of a sum. real: type of the values. */
 #include "kernels/ops/act/act.cuh"
 

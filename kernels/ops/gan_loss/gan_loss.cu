@@ -1,7 +1,7 @@
 /* Losses of a GAN: a few dozen numbers a step, so one block; every thread makes the terms of its logits, one thread
  * adds them in index order, as the CPU does.
  *
- * Tile: one block, a thread every blockDim'th logit. Shared memory: 4 KB of terms. Registers: REGISTERS. Bound by:
+ * Tile: one block, a thread every blockDim'th logit. Shared memory: 4 KB of terms. Registers: 50. Bound by:
  * latency. real: type of logits. */
 #include "kernels/ops/gan_loss/cross_entropy.cuh"
 

@@ -163,8 +163,9 @@ class any_op {
         if (is(i, "ring")) count = want[(size_t)i].size() / sizeof(double);
         double largest = 1;
         for (size_t k = 0; numbers && k < count; k++) largest = fmax(largest, fabs(w[k]));
+        const double summed = op.kind == DG_OP_gan_loss && is(i, "ring") ? op.u.gan_loss.n * DBL_EPSILON : 0;
         for (size_t k = 0; k < count; k++) {
-            const double tolerance = mass.empty() ? 100 * eps * largest : 8 * sqrt(terms[k]) * eps * mass[k];
+            const double tolerance = mass.empty() ? 100 * eps * largest + summed : 8 * sqrt(terms[k]) * eps * mass[k];
             const bool fine = numbers ? fabs(g[k] - w[k]) <= tolerance
                                       : abs(now[(size_t)i][k] - want[(size_t)i][k]) <= (is(i, "out") ? 1 : 0);
             if (!fine && !bad++) at = k;
