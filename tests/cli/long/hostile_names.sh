@@ -166,7 +166,7 @@ try 1-7 eval "./$n.run" --data "./$n.classes" --classifier "./$n.labels"
 try 1-7 eval "./$n.classes" --data "./$n.many" --classifier "./$n.run"
 try 1-7 eval "./$n.classes" --data "./$n.many" --two-sample --model "./$n.two.cfg"
 try 1-7 train --data "$n.d" --model "$n.two.cfg" --batch 4 --out "$n.left"
-try 1-7 train --data "$n.classes" --model vgg16-cifar --batch 4 --out "$n.left"
+try 1-7 train --data "$n.classes" --model vgg16-cifar-7classes --batch 4 --out "$n.left"
 try 1-7 train --data "$n.d" --model "$n.cfg" --batch 8 --out "$n.run"
 cp "$at.err" already
 try 1-7 train --data "$n" --model "$n" --out "$n.left"
@@ -284,7 +284,7 @@ ln -s "$program" "it's a folder/dcgan"
 called="./it's a folder/dcgan"
 begin='train --data cats --model tiny.cfg --batch 8 --epochs 1 --no-curves -q'
 "$program" data --synthesize cats --count 16 --size 16 -q && cp "$root/tests/tiny.cfg" tiny.cfg
-printf '%s\n' 'two  blanks' "it's" '"double"' '$HOME' '`id`' '-n' '--' '!!' 'back\slash' '*?[a]' '~' 'a;b' 'a&b' '#x' \
+printf '%s\n' 'two  blanks' "it's" '"double"' '$HOME' '`id`' '-n' '--' '!!' 'back\slash' '*?[a]' './~' 'a;b' 'a&b' '#x' \
     'k=v' 'käse' > names
 while IFS= read -r one; do
     # shellcheck disable=SC2086 # several words

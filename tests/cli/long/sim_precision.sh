@@ -86,6 +86,7 @@ pictures() # pictures WORDS RUN NAME ARGUMENT...
 {
     words=$1 from=$2 to=$3
     shift 3
+    rm -rf "${dir:?}/$to"
     sim "$words" 0 generate "$dir/$from/run/checkpoint.safetensors" --seeds 1-2 --out "$dir/$to" "$@"
 }
 as_with() # as_with PRECISION WORDS RUN

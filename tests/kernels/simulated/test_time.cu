@@ -90,7 +90,7 @@ static void check_backend()
                   "%g %g %g %g %g %g %g %g", m.tf32, m.bf16, m.fp16, m.triad, m.read, m.cache, m.cache_mb, m.launch_us);
     const dg_machine_costs *c = &m.costs;
     if (!dev_small())
-        DG_CHECKF(c->after_us > 0 && c->last_us >= 0 && c->l1 > 0 && c->l2 > 0 && c->tensor > 0 && c->issued[0] > 0 &&
+        DG_CHECKF(c->after_us >= 0 && c->last_us >= 0 && c->l1 > 0 && c->l2 > 0 && c->tensor > 0 && c->issued[0] > 0 &&
                       c->issued[3] > 0,
                   "%g %g %g %g %g %g %g", c->after_us, c->last_us, c->l1, c->l2, c->tensor, c->issued[0], c->issued[3]);
     dg_op op = {};
