@@ -3,6 +3,7 @@
 #include "host/options/sweep_range.h"
 #include "host/options/option_table.h"
 #include "host/infer/open.h"
+#include "core/base/plural.h"
 #include "core/base/shell.h"
 
 #include <dirent.h>
@@ -107,8 +108,8 @@ static dg_err finish_generate(dg_options *o)
         uint64_t n = o->seed_last - o->seed_first + 1;
         if (n > 1000000) return dg_fail(DG_USAGE, "--seeds: at most 1000000 pictures in one go");
         if (o->count && (uint64_t)o->count != n)
-            return dg_fail(DG_USAGE, "--count %d and --seeds with %d pictures contradict each other; give one",
-                           o->count, (int)n);
+            return dg_fail(DG_USAGE, "--count %d and --seeds of %d image%s contradict each other; give one", o->count,
+                           (int)n, dg_s((int)n));
         o->count = (int)n;
     } else {
         if (!o->count) o->count = 16;

@@ -29,6 +29,8 @@ prints '1 grid'
 one curves run --out curves.png
 one info run
 one generate run -n 1 --out one
+exits 2 generate run -n 16 --seeds 3 --out two
+says '--seeds of 1 image contradict'
 one --resume --out run
 prints '1 epoch done and 1 asked for'
 one --resume --out run --epochs 2 --steps 1
