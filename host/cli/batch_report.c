@@ -102,7 +102,8 @@ static void print_notes(const dg_batch_found *f)
 void dg_batch_print(const dg_batch_found *f)
 {
     for (int i = -1; i < f->rows; i++) {
-        const line l = i < 0 ? (line){0} : line_of(f, i);
+        line l = {0};
+        if (i >= 0) l = line_of(f, i);
         if (f->rows) printf("%c", i >= 0 && i == f->chosen ? '*' : ' ');
         for (int c = 0; c < COLUMNS && f->rows; c++) {
             if (!column[c].head || !is_known(f, c)) continue;
@@ -206,7 +207,8 @@ dg_err dg_batch_json(const dg_batch_found *f)
 static void put_rows(FILE *to, const dg_batch_found *f)
 {
     for (int i = -1; i < f->rows; i++) {
-        const line l = i < 0 ? (line){0} : line_of(f, i);
+        line l = {0};
+        if (i >= 0) l = line_of(f, i);
         for (int c = 0; c < COLUMNS; c++) {
             if (!column[c].csv) continue;
             if (c) fprintf(to, ",");

@@ -73,7 +73,7 @@ dg_err dg_report_gif(const dg_report_run *r, const char *path, int scale, int *f
         e = add(&f, r, epoch[shown > 1 ? (int64_t)i * (n - 1) / (shown - 1) : 0], shown + HELD);
     *frames = f.n;
     const size_t bytes = (size_t)f.W * (size_t)f.H * 3;
-    for (int i = 0; i < HELD && !e; i++, f.n++)
+    for (int i = 0; i < HELD && !e && f.frames; i++, f.n++)
         memcpy(f.frames + (size_t)f.n * bytes, f.frames + (size_t)(f.n - 1) * bytes, bytes);
     if (!e) e = dg_gif_write(path, f.frames, f.n, f.W, f.H, dg_scale_of(scale, f.W, f.H), FRAME_MS);
     free(f.frames);
