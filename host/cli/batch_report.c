@@ -132,7 +132,7 @@ void dg_rule_print_round(const dg_batch_rule *r)
 void dg_rule_sentence(const dg_batch_rule *r, char *out, size_t size)
 {
     const char *name = dg_batch_rule_name[r->kind];
-    const dg_rule_round *last = &r->round[r->rounds - 1];
+    const dg_rule_round *last = &r->round[r->rounds ? r->rounds - 1 : 0];
     char end[80] = "";
     if (r->end == DG_RULE_CANNOT) snprintf(end, sizeof end, "; the next batch, %d, does not fit", r->batch);
     if (r->end == DG_RULE_ALL_ROUNDS) snprintf(end, sizeof end, "; it never came to rest");

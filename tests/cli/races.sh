@@ -2,12 +2,14 @@
 # The thread that opens a GPU beside other work, under ThreadSanitizer. The kernels' tests have theirs in tests/sim.
 . "$(dirname "$0")/kit"
 ran=race_open_async
-if ! ${CC:-cc} -std=c11 -D_GNU_SOURCE -g -O1 -fsanitize=thread -I. -o "$dir/race" tests/cli/race_open_async.c \
-    host/cli/open_async.c \
-    core/base/err.c -pthread > "$dir/.err" 2>&1; then
+if ! echo 'int main(void) { return 0; }' | ${CC:-cc} -fsanitize=thread -x c -o "$dir/race" - > "$dir/.err" 2>&1; then
     skip "${CC:-cc} does not link with ThreadSanitizer: $(head -n 1 "$dir/.err")"
     finish
 fi
+${CC:-cc} -std=c11 -D_GNU_SOURCE -g -O1 -fsanitize=thread -fopenmp -I. -o "$dir/race" tests/cli/race_open_async.c \
+    host/cli/open_async.c core/base/err.c core/base/limits.c core/base/cgroup.c core/base/cores.c \
+    -pthread -lm > "$dir/.err" 2>&1
+fact $? "the program does not link: $(head -n 3 "$dir/.err")" || finish
 export TSAN_OPTIONS='exitcode=66'
 "$dir/race" planted > "$dir/.out" 2> "$dir/.err"
 code=$?
