@@ -81,7 +81,9 @@ vpath test_%.cu $(sort $(dir $(CU_TESTS) $(NVCC_TESTS)))
 vpath fuzz_%.c tests/fuzz
 
 TESTS     := $(patsubst %.c,$(BUILD)/tests/%,$(notdir $(TEST_SRC)))
-CLI_TESTS  := $(wildcard tests/cli/*.sh)
+# The longest test begins first, or it would run alone at the end.
+LONGEST    := tests/cli/torture.sh
+CLI_TESTS  := $(filter-out $(LONGEST),$(wildcard tests/cli/*.sh))
 LONG_TESTS := $(wildcard tests/cli/long/*.sh)
 # Of these, what asks most of error paths: with sanitizers, too.
 HOSTILE_TESTS := $(filter %/full_disk.sh %/hostile_names.sh %/run_directory.sh,$(LONG_TESTS))
@@ -239,12 +241,12 @@ check: $(PROGRAM) $(ROOM_TESTS)
 	$(Q)$(RUN_TESTS) scripts/walls scripts/calls $(ROOM_TESTS)
 else
 check: $(PROGRAM) $(LIBRARY) $(TESTS) $(FUZZERS) $(PRELOADS) ## the tests of some minutes, or ROOM=core/plan alone
-	$(Q)$(RUN_TESTS) scripts/walls scripts/calls $(TESTS) $(FUZZERS) $(CLI_TESTS) $(SIM_QUICK) $(GPU_PARTS)
+	$(Q)$(RUN_TESTS) $(LONGEST) scripts/walls scripts/calls $(TESTS) $(FUZZERS) $(CLI_TESTS) $(SIM_QUICK) $(GPU_PARTS)
 endif
 # With sanitizers the long ones are for make SAN=1 soak: they are minutes of the same code that C tests run.
 check-all: $(PROGRAM) $(LIBRARY) $(TESTS) $(FUZZERS) $(PRELOADS) ## every test, all flavours of the simulator
-	$(Q)$(RUN_TESTS) scripts/walls scripts/calls $(if $(SAN),$(HOSTILE_TESTS),$(LONG_TESTS)) $(SIM_PARTS) $(TESTS) \
-	    $(FUZZERS) $(CLI_TESTS) $(GPU_PARTS)
+	$(Q)$(RUN_TESTS) $(LONGEST) scripts/walls scripts/calls $(if $(SAN),$(HOSTILE_TESTS),$(LONG_TESTS)) $(SIM_PARTS) \
+	    $(TESTS) $(FUZZERS) $(CLI_TESTS) $(GPU_PARTS)
 
 TORTURE = DCGAN=$(RUN) PRELOADS='$(RUN_PRELOADS)' python3 tests/torture/torture.py
 torture: $(PROGRAM) $(PRELOADS) ## every call of every command fails once, power failures, limits; SAN=1: allocations
@@ -271,7 +273,8 @@ soak: $(PROGRAM) $(TESTS) $(PRELOADS) ## kills, torture, tests, also watched, fu
 	-$(Q)$(PART) kills env $(TORTURE) kills --kills $$(($(SOAK_MINUTES) * 200)) --seed $$$$ --out $(BUILD)/kills.md
 	-$(Q)$(PART) torture env $(TORTURE) --every $$((1 + 120 / $(SOAK_MINUTES))) --seed $$$$ --out $(BUILD)/torture.md
 	-$(Q)DCGAN=$(RUN) SIM_DCGAN=$(SIM_PROGRAM) PRELOADS='$(RUN_PRELOADS)' $(if $(SAN),,DG_TEST_LARGE=1) \
-	    $(PART) tests sh scripts/soak/run $$(($(SOAK_MINUTES) * 20)) $(TESTS) $(CLI_TESTS) $(LONG_TESTS)
+	    $(PART) tests sh scripts/soak/run $$(($(SOAK_MINUTES) * 20)) $(TESTS) $(LONGEST) $(CLI_TESTS) \
+	    $(LONG_TESTS)
 	-$(Q)$(PART) tsan sh scripts/soak/watched tsan $$(($(SOAK_MINUTES) * 20))
 	-$(Q)$(PART) valgrind sh scripts/soak/watched valgrind $$(($(SOAK_MINUTES) * 20))
 	-$(Q)$(PART) architectures sh scripts/cuda-archs --all
