@@ -284,8 +284,8 @@ ln -s "$program" "it's a folder/dcgan"
 called="./it's a folder/dcgan"
 begin='train --data cats --model tiny.cfg --batch 8 --epochs 1 --no-curves -q'
 "$program" data --synthesize cats --count 16 --size 16 -q && cp "$root/tests/tiny.cfg" tiny.cfg
-printf '%s\n' 'two  blanks' "it's" '"double"' '$HOME' '`id`' '-n' '--' '!!' 'back\slash' '*?[a]' './~' 'a;b' 'a&b' '#x' \
-    'k=v' 'käse' > names
+printf '%s\n' 'two  blanks' "it's" '"double"' '$HOME' '`id`' '-n' '--' '!!' 'back\slash' '*?[a]' './~' 'a;b' \
+    'a&b' '#x' 'k=v' 'käse' > names
 while IFS= read -r one; do
     # shellcheck disable=SC2086 # several words
     try 0 $begin --out "$one"
