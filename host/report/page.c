@@ -140,7 +140,9 @@ static dg_err put_tests(FILE *to, const dg_report_run *r)
 {
     dg_report_picture confusion, worst;
     dg_err e = read_picture(r, "confusion.png", EXACT_REALS, &confusion);
-    if (!e) e = read_picture(r, "worst.png", EXACT_REALS, &worst);
+    if (e) return e;
+    e = read_picture(r, "worst.png", EXACT_REALS, &worst);
+    if (e) free(confusion.data);
     if (e || (!confusion.data && !worst.data)) return e;
     open_section(to, "tests", "Pictures of the test");
     fputs("<div class=\"pair\">\n", to);
