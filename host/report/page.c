@@ -97,8 +97,12 @@ static dg_err put_pictures(FILE *to, const dg_report_run *r)
     const uint64_t epoch = g->grid[g->n - 1].epoch;
     snprintf(name, sizeof name, "epoch-%04ju.png", (uintmax_t)epoch);
     dg_err e = read_picture(r, name, EXACT, &newest);
-    if (!e) e = read_picture(r, "reals.png", EXACT_REALS, &reals);
     if (e) return e;
+    e = read_picture(r, "reals.png", EXACT_REALS, &reals);
+    if (e) {
+        free(newest.data);
+        return e;
+    }
     newest.epoch = epoch;
     open_section(to, "pictures", "Pictures");
     put_grids(to, r, &newest);

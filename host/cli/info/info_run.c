@@ -78,7 +78,7 @@ dg_err dg_info_log(const char *path, cJSON *to)
     if (csv && rows) add_row(cJSON_AddObjectToObject(to, "last"), recipe, &last);
     if (final) {
         cJSON_DeleteItemFromObjectCaseSensitive(final, "kind");
-        cJSON_AddItemToObject(to, "last", final);
+        if (!cJSON_AddItemToObject(to, "last", final)) cJSON_Delete(final);
     }
     return DG_OK;
 }
