@@ -186,7 +186,7 @@ static cJSON *json_classes(const dg_dataset *d)
     cJSON *list = cJSON_CreateArray();
     for (int i = 0; i < d->classes; i++) {
         cJSON *row = cJSON_CreateObject();
-        cJSON_AddItemToObject(row, "name", text(d->class_name[i]));
+        dg_json_put(row, "name", text(d->class_name[i]));
         cJSON_AddNumberToObject(row, "train", count_class(d, i, 0, d->train));
         cJSON_AddNumberToObject(row, "test", count_class(d, i, d->train, d->count));
         cJSON_AddItemToArray(list, row);
@@ -201,7 +201,7 @@ static dg_err print_json(const dg_dataset_options *o, const findings *f)
     snprintf(hex, sizeof hex, "%016llx", (unsigned long long)d->fingerprint);
     const unsigned long refused = dg_json_refused();
     cJSON *j = cJSON_CreateObject(), *list;
-    cJSON_AddItemToObject(j, "dir", text(o->dir));
+    dg_json_put(j, "dir", text(o->dir));
     cJSON_AddNumberToObject(j, "count", d->count);
     cJSON_AddNumberToObject(j, "size", d->size);
     cJSON_AddNumberToObject(j, "channels", d->channels);
@@ -217,8 +217,8 @@ static dg_err print_json(const dg_dataset_options *o, const findings *f)
     for (int i = 0; i < DG_DIDS; i++) cJSON_AddNumberToObject(j, key[i], f->looks.did[i]);
     cJSON_AddNumberToObject(j, "train", d->train);
     cJSON_AddNumberToObject(j, "test", d->count - d->train);
-    cJSON_AddItemToObject(j, "classes", json_classes(d));
-    if (d->unclassified) cJSON_AddItemToObject(j, "unclassified", text(d->unclassified));
+    dg_json_put(j, "classes", json_classes(d));
+    if (d->unclassified) dg_json_put(j, "unclassified", text(d->unclassified));
     cJSON *kinds = cJSON_AddObjectToObject(j, "kinds");
     for (int i = 0; i < DG_KINDS; i++)
         if (f->kind[i]) cJSON_AddNumberToObject(kinds, dg_kind_name((dg_kind)i), f->kind[i]);
@@ -230,15 +230,15 @@ static dg_err print_json(const dg_dataset_options *o, const findings *f)
         cJSON_AddNumberToObject(row, "count", f->size[i].count);
         cJSON_AddItemToArray(list, row);
     }
-    cJSON_AddItemToObject(j, "duplicates", json_twins(f));
+    dg_json_put(j, "duplicates", json_twins(f));
     list = cJSON_AddArrayToObject(j, "advice");
     for (int i = 0; i < f->advices; i++)
         cJSON_AddItemToArray(list, text(dg_named_settings(named, sizeof named, f->advice[i])));
     list = cJSON_AddArrayToObject(j, "skipped");
     for (int i = 0; i < d->skips; i++) {
         cJSON *row = cJSON_CreateObject();
-        cJSON_AddItemToObject(row, "name", text(d->skip[i].name));
-        cJSON_AddItemToObject(row, "reason", text(d->skip[i].reason));
+        dg_json_put(row, "name", text(d->skip[i].name));
+        dg_json_put(row, "reason", text(d->skip[i].reason));
         cJSON_AddBoolToObject(row, "bad", d->skip[i].bad);
         cJSON_AddBoolToObject(row, "folder", d->skip[i].folder != 0);
         cJSON_AddItemToArray(list, row);

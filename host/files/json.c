@@ -21,3 +21,8 @@ unsigned long dg_json_refused(void)
     pthread_once(&once, watch);
     return refused;
 }
+
+void dg_json_put(cJSON *to, const char *key, cJSON *item)
+{
+    if (!cJSON_AddItemToObject(to, key, item)) cJSON_Delete(item);
+}

@@ -11,4 +11,8 @@
 /* How often cJSON has found no memory in this thread. */
 unsigned long dg_json_refused(void);
 
+/* Adds item, which may be NULL, to an object and owns it; without memory for the key it is freed. */
+struct cJSON;
+void dg_json_put(struct cJSON *to, const char *key, struct cJSON *item);
+
 #endif

@@ -118,7 +118,7 @@ static void add_machine(cJSON *j, const dg_machine *m)
     add(costs, "shared", c->l1);
     add(costs, "cache", c->l2);
     add(costs, "tensor", c->tensor);
-    (void)cJSON_AddItemToObject(costs, "issued", cJSON_CreateDoubleArray(c->issued, 4));
+    dg_json_put(costs, "issued", cJSON_CreateDoubleArray(c->issued, 4));
 }
 
 dg_err dg_bench_json(const dg_machine *m, const dg_bench_model *r, int n, const char *device)

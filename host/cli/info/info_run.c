@@ -1,3 +1,4 @@
+#include "host/files/json.h"
 #include "host/cli/info/info_internal.h"
 
 #include <dirent.h>
@@ -78,7 +79,7 @@ dg_err dg_info_log(const char *path, cJSON *to)
     if (csv && rows) add_row(cJSON_AddObjectToObject(to, "last"), recipe, &last);
     if (final) {
         cJSON_DeleteItemFromObjectCaseSensitive(final, "kind");
-        if (!cJSON_AddItemToObject(to, "last", final)) cJSON_Delete(final);
+        dg_json_put(to, "last", final);
     }
     return DG_OK;
 }
