@@ -78,12 +78,6 @@ static dg_err failed(writer *w, const char *what)
     return dg_fail(DG_IO, "%s: cannot %s: %s%s", w->path, what, strerror(error), old);
 }
 
-static const char *last_component(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* The caller's directory, or the one that the path names, as a descriptor of our own. */
 static dg_err open_directory(writer *w)
 {
@@ -103,7 +97,7 @@ static dg_err open_directory(writer *w)
 /* Open the directory and look at what bears the name now. */
 static dg_err begin(writer *w, struct stat *old)
 {
-    w->name = last_component(w->real);
+    w->name = dg_last_component(w->real);
     if (!*w->name || !strcmp(w->name, ".") || !strcmp(w->name, ".."))
         return dg_fail(DG_IO, "%s: is a directory, not a file name", *w->path ? w->path : "(empty name)");
     dg_err e = open_directory(w);

@@ -12,6 +12,9 @@
 #include <sys/types.h>
 #include "core/base/file_stream.h"
 
+/* The part of a path after its last slash; within path. */
+const char *dg_last_component(const char *path);
+
 dg_err dg_write_atomic(const char *path, const dg_chunk *piece, int pieces);
 
 /* How this process writes the files that it names by a path, not those in a dg_directory. With a rule, a FIFO or a

@@ -1,3 +1,5 @@
+/* Reading whole files, texts and pieces of files: regular files only, with a limit that is checked before memory is
+ * allocated. */
 #include "core/base/file_io.h"
 
 #include <errno.h>
@@ -10,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char *last_component(const char *path)
+const char *dg_last_component(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
@@ -23,7 +25,7 @@ static dg_err open_regular(int dir, const char *path, int follow, size_t limit, 
     struct stat s;
     dg_err e = DG_OK;
     *bytes = 0;
-    do *fd = dir < 0 ? open(path, flags) : openat(dir, last_component(path), flags);
+    do *fd = dir < 0 ? open(path, flags) : openat(dir, dg_last_component(path), flags);
     while (*fd < 0 && errno == EINTR);
     if (*fd < 0 && errno == ELOOP && follow)
         return dg_fail(DG_IO, "%s: is a symbolic link, not a file of a run; replace it by the file", path);

@@ -179,7 +179,7 @@ bool dg_tfevents_is_empty(int dir, const char *name)
 
 dg_err dg_tfevents_open(const dg_directory *dir, const char *path, uint64_t last_step, dg_tfevents **out)
 {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *name = dg_last_component(path);
     const bool there = last_step && faccessat(dir->fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
     dg_err e = there ? trim_file(dir, path, last_step) : begin_file(dir, path);
     dg_tfevents *t = e ? NULL : calloc(1, sizeof *t);

@@ -7,23 +7,18 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "core/base/file_io.h"
 #include "core/base/shell.h"
 #include "host/options/option_table.h"
 
 enum { PATH_SIZE = 4096 };
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* "samples/cats-dcgan64" of the data in /home/me/cats/ and models/dcgan64.cfg. */
 static void default_out(const dg_options *o, char *out, size_t size)
 {
     char real[PATH_MAX]; /* of our own: without memory for one, the run would get another name */
-    const char *model = base_name(o->model ? o->model : dg_option_find("model")->preset);
-    const char *data = base_name(realpath(o->data, real) ? real : o->data);
+    const char *model = dg_last_component(o->model ? o->model : dg_option_find("model")->preset);
+    const char *data = dg_last_component(realpath(o->data, real) ? real : o->data);
     size_t n = strlen(model);
     if (n > 4 && !strcmp(model + n - 4, ".cfg")) n -= 4;
     const size_t length = strlen(data), zip = length > 4 && !strcmp(data + length - 4, ".zip") ? 4 : 0;

@@ -33,6 +33,17 @@ static dg_err read_picture(const dg_report_run *r, const char *name, size_t most
     return e == DG_DEVICE ? e : DG_OK;
 }
 
+/* Two images; after an error the caller frees neither. most: of the first, as for dg_report_picture_read. */
+static dg_err read_pair(const dg_report_run *r, const char *first, size_t most, dg_report_picture *a,
+                        const char *second, dg_report_picture *b)
+{
+    dg_err e = read_picture(r, first, most, a);
+    if (e) return e;
+    e = read_picture(r, second, EXACT_REALS, b);
+    if (e) free(a->data);
+    return e;
+}
+
 /* One figure, open for what else belongs to it; frees the picture. alt and caption are HTML. */
 static void open_figure(FILE *to, dg_report_picture *p, const char *id, const char *alt, const char *caption)
 {
@@ -96,13 +107,8 @@ static dg_err put_pictures(FILE *to, const dg_report_run *r)
     if (!g->n) return DG_OK;
     const uint64_t epoch = g->grid[g->n - 1].epoch;
     snprintf(name, sizeof name, "epoch-%04ju.png", (uintmax_t)epoch);
-    dg_err e = read_picture(r, name, EXACT, &newest);
+    const dg_err e = read_pair(r, name, EXACT, &newest, "reals.png", &reals);
     if (e) return e;
-    e = read_picture(r, "reals.png", EXACT_REALS, &reals);
-    if (e) {
-        free(newest.data);
-        return e;
-    }
     newest.epoch = epoch;
     open_section(to, "pictures", "Pictures");
     put_grids(to, r, &newest);
@@ -143,10 +149,7 @@ static dg_err put_nearest(FILE *to, const dg_report_run *r)
 static dg_err put_tests(FILE *to, const dg_report_run *r)
 {
     dg_report_picture confusion, worst;
-    dg_err e = read_picture(r, "confusion.png", EXACT_REALS, &confusion);
-    if (e) return e;
-    e = read_picture(r, "worst.png", EXACT_REALS, &worst);
-    if (e) free(confusion.data);
+    const dg_err e = read_pair(r, "confusion.png", EXACT_REALS, &confusion, "worst.png", &worst);
     if (e || (!confusion.data && !worst.data)) return e;
     open_section(to, "tests", "Pictures of the test");
     fputs("<div class=\"pair\">\n", to);

@@ -338,7 +338,7 @@ static const char *link_target(const dg_rundir *r, const char *name, char *out, 
 
 dg_err dg_history_go_back(const dg_rundir *r, const char *file, uint64_t epoch, char moved[64])
 {
-    const char *slash = strrchr(file, '/'), *chosen = slash ? slash + 1 : file;
+    const char *chosen = dg_last_component(file);
     *moved = 0;
     const int same = same_file(r->fd, chosen, r->fd, newest);
     if (same) return same < 0 ? failed(r, "look at", chosen) : DG_OK;

@@ -16,8 +16,8 @@ installs()
     grep -q fsanitize "$root/$build/dcgan.pc.in" && return 1
     mount -t tmpfs none /mnt 2> /dev/null || return 1
     for at in usr/local etc var/cache/ldconfig; do
-        mkdir -p "/$at" "/mnt/$at" "/mnt/overlay/$at"
-        mount -t overlay -o "lowerdir=/$at,upperdir=/mnt/$at,workdir=/mnt/overlay/$at" none "/$at" 2> /dev/null && continue
+        mkdir -p "/$at" "/mnt/$at" "/mnt/over/$at"
+        mount -t overlay -o "lowerdir=/$at,upperdir=/mnt/$at,workdir=/mnt/over/$at" none "/$at" 2> /dev/null && continue
         [ "$at" != etc ] || cp -a /etc/. /mnt/etc
         mount --bind "/mnt/$at" "/$at" 2> /dev/null || return 1
     done
