@@ -1,8 +1,8 @@
-/* libdcgan: train a DCGAN, and make pictures with a trained one.
+/* libdcgan: train a DCGAN, and make images with a trained one.
  *
  *     #include <dcgan.h>                                   cc x.c $(pkg-config --cflags --libs dcgan)
  *
- *     dcgan_backend *backend;                              pictures of a checkpoint:
+ *     dcgan_backend *backend;                              images of a checkpoint:
  *     dcgan_job *job;
  *     dcgan_error e = dcgan_open(NULL, &backend);
  *     if (!e) e = dcgan_load(backend, "checkpoint.safetensors", &job);
@@ -13,7 +13,7 @@
  *
  *     dcgan_training t = dcgan_training_defaults();        training:
  *     t.model = "dcgan32";
- *     e = dcgan_train(backend, &t, &(dcgan_pictures){pixels, 1000, 32, 3}, &job);
+ *     e = dcgan_train(backend, &t, &(dcgan_images){pixels, 1000, 32, 3}, &job);
  *     while (!e && dcgan_info_of(job).epoch < 300) e = dcgan_step(job, 1);
  *     if (!e) e = dcgan_save(job, "checkpoint.safetensors");
  *
@@ -47,7 +47,7 @@ typedef enum {
     DCGAN_OK = 0,
     DCGAN_FAILED = 1, /* it ran, but the result is not what was asked for */
     DCGAN_USAGE = 2,  /* a value, a name or a model file is wrong */
-    DCGAN_DATA = 3,   /* the pictures are */
+    DCGAN_DATA = 3,   /* the images are */
     DCGAN_IO = 4,     /* reading or writing a file */
     DCGAN_DEVICE = 5, /* device, memory or threads */
     DCGAN_NUMBERS = 6 /* NaN or infinity */
@@ -78,23 +78,23 @@ DCGAN_API dcgan_error dcgan_open(const dcgan_device *d, dcgan_backend **out); /*
 DCGAN_API const char *dcgan_backend_name(const dcgan_backend *b);             /* "cpu, 2 threads, avx512" */
 DCGAN_API void dcgan_close(dcgan_backend *b);                                 /* after its jobs have been freed */
 
-/* A trained network that makes pictures: a checkpoint, or a generator's weights. It cannot go on training. */
+/* A trained network that makes images: a checkpoint, or a generator's weights. It cannot go on training. */
 DCGAN_API dcgan_error dcgan_load(dcgan_backend *b, const char *checkpoint, dcgan_job **out);
 DCGAN_API void dcgan_free(dcgan_job *job);
 
 typedef struct {
     const char *model;    /* name of its model; valid as long as the job */
-    int size, channels;   /* of its pictures, which are size x size */
+    int size, channels;   /* of its images, which are size x size */
     uint64_t seed;        /* it was or is trained with */
     uint64_t step, epoch; /* done so far */
 } dcgan_info;
 DCGAN_API dcgan_info dcgan_info_of(const dcgan_job *job);
 
-/* Pictures number first to first + n - 1, (n, size, size, channels) bytes: those that `dcgan generate` gives to these
+/* Images number first to first + n - 1, (n, size, size, channels) bytes: those that `dcgan generate` gives to these
  * seeds. Also of a job that trains. */
 DCGAN_API dcgan_error dcgan_sample(dcgan_job *job, uint64_t first, int n, uint8_t *pixels);
 
-/* A picture of 1 (grey), 3 (RGB) or 4 (RGB and alpha) channels as a PNG file, which is written whole or not at all. */
+/* An image of 1 (grey), 3 (RGB) or 4 (RGB and alpha) channels as a PNG file, which is written whole or not at all. */
 DCGAN_API dcgan_error dcgan_write_png(const char *path, const uint8_t *pixels, int width, int height, int channels);
 
 /* ---- Training ---- */
@@ -102,7 +102,7 @@ DCGAN_API dcgan_error dcgan_write_png(const char *path, const uint8_t *pixels, i
 typedef struct {
     const char *model;        /* a built-in model's name or a file; the default is "dcgan64-paper" */
     int batch;                /* 64 */
-    int flip, drop_last;      /* 1: mirror pictures at random; leave a short batch at an epoch's end out */
+    int flip, drop_last;      /* 1: mirror images at random; leave a short batch at an epoch's end out */
     uint64_t seed;            /* 1 */
     double lr;                /* 0.0002 */
     double beta1, beta2, eps; /* 0.5, 0.999, 1e-8 */
@@ -113,17 +113,18 @@ DCGAN_API dcgan_training dcgan_training_defaults(void);
 typedef struct {
     const uint8_t *pixels; /* (count, size, size, channels) */
     int count, size, channels;
-} dcgan_pictures;
+} dcgan_images;
+typedef dcgan_images dcgan_pictures; /* the name before 0.1.0 */
 
 /* A new network. t NULL: the defaults. */
-DCGAN_API dcgan_error dcgan_train(dcgan_backend *b, const dcgan_training *t, const dcgan_pictures *p, dcgan_job **out);
+DCGAN_API dcgan_error dcgan_train(dcgan_backend *b, const dcgan_training *t, const dcgan_images *p, dcgan_job **out);
 
-/* Go on with a checkpoint, whose model and seed are not those of t. Pictures other than it was trained with are a
+/* Go on with a checkpoint, whose model and seed are not those of t. Images other than it was trained with are a
  * warning. */
 DCGAN_API dcgan_error dcgan_resume(dcgan_backend *b, const char *checkpoint, const dcgan_training *t,
-                                   const dcgan_pictures *p, dcgan_job **out);
+                                   const dcgan_images *p, dcgan_job **out);
 
-/* n more optimiser steps; every picture is in one step of an epoch, in an order of its own. DCGAN_NUMBERS: a loss or a
+/* n more optimiser steps; every image is in one step of an epoch, in an order of its own. DCGAN_NUMBERS: a loss or a
  * weight is not a number any more, and what was saved before is what is left. */
 DCGAN_API dcgan_error dcgan_step(dcgan_job *job, int n);
 

@@ -41,8 +41,8 @@ static inline const char *shape_set(dg_op *op, dg_op_kind kind, const shape_valu
  * whose kernels do not run. */
 static inline const char *shape_any(dg_op *op, dg_op_kind kind, void *somewhere)
 {
-    const bool pictures = kind == DG_OP_gather || kind == DG_OP_augment || kind == DG_OP_augment_dx;
-    const int C = pictures ? 4 : 20; /* they have no more */
+    const bool images = kind == DG_OP_gather || kind == DG_OP_augment || kind == DG_OP_augment_dx;
+    const int C = images ? 4 : 20; /* they have no more */
     const shape_value values[] = {{"N", 8}, {"H", 7}, {"W", 6}, {"C", C},    {">", 12},   {"groups", 2},
                                   {"K", 3}, {"S", 2}, {"P", 1}, {"n", 6400}, {"batch", 3}};
     const char *const wrong = shape_set(op, kind, values, (int)(sizeof values / sizeof *values));

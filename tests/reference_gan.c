@@ -63,7 +63,7 @@ static void ema(const dg_ema_args *a)
     for (int64_t i = 0; i < a->n; i++) average[i] = t > 0 ? d * average[i] + (1 - d) * p[i] : p[i];
 }
 
-/* The seven numbers of picture n, from 0 to 1. */
+/* The seven numbers of image n, from 0 to 1. */
 static void draw(double u[8], const dg_augment_args *a, int n)
 {
     const uint64_t stream = (uint64_t)DG_STREAM_AUGMENT << 56 | (uint64_t)a->order << 40 | a->state->step;
@@ -92,9 +92,9 @@ static void augment(const dg_augment_args *a, int n, bool back)
               tx = moves ? (int)floor(u[4] * (2 * mx + 1)) - mx : 0;
     const int top = (int)floor(u[5] * (a->H + 1 - by % 2)) - by / 2,
               left = (int)floor(u[6] * (a->W + 1 - bx % 2)) - bx / 2;
-    double picture = 0;
+    double image = 0;
     for (int p = 0; p < P && !back; p++)
-        for (int c = 0; c < colours; c++) picture += (x[p * C + c] + bias) / P / colours;
+        for (int c = 0; c < colours; c++) image += (x[p * C + c] + bias) / P / colours;
     memset(y, 0, (size_t)P * (size_t)C * sizeof *y);
     for (int i = 0; i < a->H; i++)
         for (int j = 0; j < a->W; j++) {
@@ -109,7 +109,7 @@ static void augment(const dg_augment_args *a, int n, bool back)
                 double pixel = 0;
                 for (int e = 0; e < colours; e++) pixel += (x[from * C + e] + bias) / colours;
                 const double vivid = (x[from * C + c] + bias - pixel) * s + pixel;
-                if (!back) y[to * C + c] = (vivid - picture) * k + picture;
+                if (!back) y[to * C + c] = (vivid - image) * k + image;
                 const double g = x[to * C + c];
                 for (int q = 0; q < P && back; q++)
                     for (int e = 0; e < colours; e++)

@@ -14,7 +14,7 @@ typedef enum {
     DG_OK = 0,
     DG_FAILED = 1,   /* ran, but the result is not what was asked for */
     DG_USAGE = 2,    /* command line, configuration or model file */
-    DG_DATA = 3,     /* pictures */
+    DG_DATA = 3,     /* images */
     DG_IO = 4,       /* reading or writing a file */
     DG_DEVICE = 5,   /* device, memory or threads */
     DG_NUMBERS = 6,  /* NaN or Inf while training */

@@ -20,15 +20,15 @@ enum {
     DG_STREAM_NOISE = 1,   /* z of training step `step` */
     DG_STREAM_FLIP = 2,    /* one word an image of step `step` */
     DG_STREAM_SHUFFLE = 3, /* step = epoch */
-    DG_STREAM_SAMPLE = 4,  /* z of sample grids, step = 0; `generate` uses step = picture seed */
+    DG_STREAM_SAMPLE = 4,  /* z of sample grids, step = 0; `generate` uses step = image seed */
     DG_STREAM_INIT = 5,    /* step = ordinal of the tensor */
-    DG_STREAM_SYNTH = 6,   /* drawn pictures, step = picture */
+    DG_STREAM_SYNTH = 6,   /* drawn images, step = image */
     DG_STREAM_DROPOUT = 7, /* one word a value of step `step`: layer << 40 | step */
-    DG_STREAM_SPLIT = 8,   /* which pictures of a class are for testing, step = class */
-    /* order of the pictures that are judged, step = 0 real ones, 1 others; from step 16 on, seed 0: what is drawn once
+    DG_STREAM_SPLIT = 8,   /* which images of a class are for testing, step = class */
+    /* order of the images that are judged, step = 0 real ones, 1 others; from step 16 on, seed 0: what is drawn once
      * for all judgements */
     DG_STREAM_JUDGE = 9,
-    DG_STREAM_AUGMENT = 10,   /* two blocks a picture of step `step`: order << 40 | step */
+    DG_STREAM_AUGMENT = 10,   /* two blocks an image of step `step`: order << 40 | step */
     DG_STREAM_STATISTICS = 11 /* z of batch `step` of the statistics of averaged weights */
 };
 

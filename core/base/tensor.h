@@ -11,7 +11,7 @@ typedef struct {
     int N, H, W, C; /* a vector of n values is (1, 1, 1, n) */
 } dg_shape;
 
-/* Values that a tensor may have, all pictures of a pass together: kernels number them by int. */
+/* Values that a tensor may have, all images of a pass together: kernels number them by int. */
 #define DG_TENSOR_VALUES INT32_MAX
 
 static inline size_t dg_type_bytes(dg_type t)

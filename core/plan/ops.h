@@ -131,7 +131,7 @@ typedef struct {
     int layer; /* below 2^16 */
 } dg_dropout_args;
 
-/* Pooling over windows of K x K pixels, every S pixels, P around the picture (P < K; padding is never the largest, and
+/* Pooling over windows of K x K pixels, every S pixels, P around the image (P < K; padding is never the largest, and
  * counts as 0 in a mean):
  *     maxpool      y[n,oy,ox,c] = the largest of x[n, oy*S-P+ky, ox*S-P+kx, c], place its ky*K+kx: the first of equals;
  *                  the first NaN wins
@@ -204,9 +204,9 @@ typedef struct {
     int net, bad; /* index into state->lr; metric index */
 } dg_update_args;
 
-/* Records perm[cursor + n] of the data set, each picture mirrored left-right if flip is set and bit 0 of word
- * n % 4 of dg_philox(seed, (DG_STREAM_FLIP, step), n / 4) is 1; x = pixel / dev[c] - shift[c]. Where pictures are
- * prepared the record has the values of x, of the backend's type. Behind the picture comes the label, where there are
+/* Records perm[cursor + n] of the data set, each image mirrored left-right if flip is set and bit 0 of word
+ * n % 4 of dg_philox(seed, (DG_STREAM_FLIP, step), n / 4) is 1; x = pixel / dev[c] - shift[c]. Where images are
+ * prepared the record has the values of x, of the backend's type. Behind the image comes the label, where there are
  * labels: 4 bytes, the lowest first. core/plan/gather.h */
 enum { DG_CHANNELS_MAX = 4 };
 typedef struct {
@@ -215,7 +215,7 @@ typedef struct {
     const uint8_t *data; /* (rows, record) */
     const int32_t *perm; /* permutation of the whole epoch */
     const dg_step_state *state;
-    int64_t record; /* bytes of one; what comes behind picture and label is left alone */
+    int64_t record; /* bytes of one; what comes behind image and label is left alone */
     double dev[DG_CHANNELS_MAX], shift[DG_CHANNELS_MAX];
     int N, H, W, C, flip, prepared;
 } dg_gather_args;

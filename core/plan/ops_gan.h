@@ -49,10 +49,10 @@ typedef struct {
     double decay;
 } dg_ema_args;
 
-/* Differentiable augmentation (Zhao et al. 2020), and its adjoint. For picture n, with u_0 to u_6 uniform from 0 to 1,
+/* Differentiable augmentation (Zhao et al. 2020), and its adjoint. For image n, with u_0 to u_6 uniform from 0 to 1,
  * words of dg_philox(seed, (DG_STREAM_AUGMENT, order << 40 | step), 2n) and 2n + 1 over 2^32, in this order:
  *
- * DG_AUGMENT_COLOR: c = k (s x + (1 - s) mean_of_pixel(x)) + (1 - k) mean_of_picture(x) + b, with brightness
+ * DG_AUGMENT_COLOR: c = k (s x + (1 - s) mean_of_pixel(x)) + (1 - k) mean_of_image(x) + b, with brightness
  * b = u_0 - 1/2, saturation s = 2 u_1 and contrast k = u_2 + 1/2. The fourth of four channels, alpha, stays.
  *
  * DG_AUGMENT_TRANSLATION: y[i][j] = c[i + ty][j + tx], and 0 outside; each t from -m to m, m = floor(H / 8 + 1/2).

@@ -155,7 +155,7 @@ enum { DG_THIN_MMA_COLS = 16, DG_THIN_MMA_CHUNK = 16 };
     (((co) + DG_THIN_MMA_CHUNK - 1) / DG_THIN_MMA_CHUNK * ((channels)*2 * 32 * 64 / (unit) + 128) + \
      (rows) * (channels)*512)
 /* Rows of y of a block, a warp each, at most; and of maps Ho high. All but one are its own, and so is one behind the
- * last row. 32 rows are two blocks of bf16, so that 64 pictures are a block for each multiprocessor; tf32 has too many
+ * last row. 32 rows are two blocks of bf16, so that 64 images are a block for each multiprocessor; tf32 has too many
  * registers for so many threads. */
 #define DG_THIN_MMA_ROWS(unit) ((unit) == 8 ? 18 : 8)
 static inline int dg_thin_mma_rows(int Ho, int unit)

@@ -22,7 +22,7 @@ typedef struct dg_cost_part {
     int kernel;         /* of the launch's, counted from 0 */
     double blocks;      /* of this kind */
     double steps, most; /* of a block's main loop, on average; of the longest block's */
-    double rest; /* what else a block does as often, in parts of one: its share of a tile, of pictures, of weights */
+    double rest; /* what else a block does as often, in parts of one: its share of a tile, of images, of weights */
     const struct dg_counted *counted; /* its row, where that has been found; NULL: by its kind */
     double merged;                    /* parts of sums that the block which comes last adds up */
 } dg_cost_part;

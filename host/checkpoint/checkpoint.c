@@ -73,7 +73,7 @@ static size_t add_value(dg_snapshot *s, const dg_ck_tensor *t, dg_type type, cha
     return (out->bytes + 7) & ~(size_t)7;
 }
 
-/* What whitens the pictures, where something does. */
+/* What whitens the images, where something does. */
 static void add_whitening(dg_snapshot *s, const dg_job *job, char *at)
 {
     const dg_whitening *w = job->o.input.whitening;

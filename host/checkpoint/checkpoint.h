@@ -3,7 +3,7 @@
  * metadata: format=dcgan-checkpoint-1, version, step, epoch (finished ones), batch-in-epoch, seed, precision,
  * model (the text), config (the run's config.ini), data (count and fingerprint of the data set), and the checksums.
  * Other optimisers have a line optimizer, and prefixes of their own; classifiers a line classes, and one input where it
- * is standardised: mean and standard deviation of each channel. What whitens pictures is C.input.weight and
+ * is standardised: mean and standard deviation of each channel. What whitens images is C.input.weight and
  * C.input.bias, a Linear over their values in the order C, H, W. */
 #ifndef DG_CHECKPOINT_H
 #define DG_CHECKPOINT_H

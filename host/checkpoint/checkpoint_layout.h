@@ -20,7 +20,7 @@ enum { DG_CK_MOST = 2 * DG_MAX_LAYERS * DG_LAYER_PARAMETERS + 2 };
 
 /* The tensors of the networks of a model that a recipe trains, in the order of files; returns their number. */
 int dg_ck_layout(const dg_model *model, dg_ck_tensor out[DG_CK_MOST]);
-/* Of these the weight and the bias that whiten pictures; returns 2, or 0 where the model has another input. */
+/* Of these the weight and the bias that whiten images; returns 2, or 0 where the model has another input. */
 int dg_ck_input(const dg_model *model, dg_ck_tensor out[2]);
 
 /* Is it a checkpoint of ours (*full), or a network alone that the checkpoint's readers take? DG_IO, DG_USAGE: neither.
@@ -44,13 +44,13 @@ dg_err dg_ck_load(dg_st *st, const char *path, const dg_model *model, bool full,
 /* The tensor that st holds for want, under its own name or that in a file of the network alone; NULL: none. */
 const dg_st_tensor *dg_ck_find(const dg_st *st, const dg_ck_tensor *want);
 
-/* The one that makes pictures or tells classes: where weights are averaged, their average. */
+/* The one that makes images or tells classes: where weights are averaged, their average. */
 const dg_st_tensor *dg_ck_find_shown(const dg_st *st, const dg_ck_tensor *want);
 
 /* Metadata `input`: mean and standard deviation of each channel, as text and back. DG_IO: there are none. */
 void dg_ck_input_text(char *out, size_t size, int channels, const dg_input_data *in);
 dg_err dg_ck_read_input(const dg_st *st, const char *path, const dg_model *m, dg_input_data *out);
-/* What whitens pictures, of a file whose values have been read; nothing where the model has another input. */
+/* What whitens images, of a file whose values have been read; nothing where the model has another input. */
 dg_err dg_ck_read_whitening(const dg_st *st, const dg_model *m, dg_whitening **out);
 
 /* As many names of classes, a line each, as the model tells apart? DG_IO: no. NULL is none. */

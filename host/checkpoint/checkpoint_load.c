@@ -66,7 +66,7 @@ static uint64_t steps_of_epoch(const dg_checkpoint_info *info)
     return count / batch + (count % batch && !strstr(info->config, "drop-last = yes") ? 1 : 0);
 }
 
-/* A run may have gone on with other pictures or another batch size, so that its steps need not be epochs times those of
+/* A run may have gone on with other images or another batch size, so that its steps need not be epochs times those of
  * an epoch now. But each finished epoch had a step at least, and the one under way has fewer behind it than it has. */
 static dg_err check_place(const dg_checkpoint_info *info, const char *path)
 {

@@ -37,7 +37,7 @@ static dg_onnx_node *step(graph *g, char value[DG_ONNX_NAME], const char *type, 
     return dg_onnx_then(&g->onnx, type, "input", what, value);
 }
 
-/* What whitens pictures: a Linear over flattened ones, then the shape from before. */
+/* What whitens images: a Linear over flattened ones, then the shape from before. */
 static void whiten(graph *g, char value[DG_ONNX_NAME])
 {
     step(g, value, "Flatten", "flat");

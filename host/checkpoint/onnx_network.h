@@ -1,5 +1,5 @@
-/* A network as ONNX. A generator reads "z" (N, latent, 1, 1) and makes "picture" (N, channels, size, size) from -1 to
- * 1; a discriminator reads such a picture and makes "logit"; a classifier reads "pixels" (N, channels, size, size) from
+/* A network as ONNX. A generator reads "z" (N, latent, 1, 1) and makes "image" (N, channels, size, size) from -1 to
+ * 1; a discriminator reads such an image and makes "logit"; a classifier reads "pixels" (N, channels, size, size) from
  * 0 to 255, which the graph itself prepares as in training, and makes "logits" (N, classes). All in evaluation mode. */
 #ifndef DG_ONNX_NETWORK_H
 #define DG_ONNX_NETWORK_H

@@ -1,13 +1,13 @@
-/* `dcgan data --aug-preview`: what D sees of a few pictures. */
+/* `dcgan data --aug-preview`: what D sees of a few images. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/build_info.h"
 #include "core/plan/plan.h"
 #include "host/cli/commands.h"
-#include "host/figure/pictures.h"
+#include "host/figure/images.h"
 
-enum { PICTURES = 8, STEPS = 7 };
+enum { IMAGES = 8, STEPS = 7 };
 
 typedef struct {
     dg_backend *backend;
@@ -59,7 +59,7 @@ static void close_augmenter(augmenter *a)
 
 static void *memory(const augmenter *a, int row) { return (char *)a->arena.base + a->arena.row[row].offset; }
 
-/* The pictures, then a row of them for each step. */
+/* The images, then a row of them for each step. */
 static dg_err fill(augmenter *a, const uint8_t *pixels, size_t bytes, uint64_t seed, uint8_t *out)
 {
     dg_backend *b = a->backend;
@@ -80,7 +80,7 @@ static dg_err fill(augmenter *a, const uint8_t *pixels, size_t bytes, uint64_t s
 
 static dg_err draw(const dg_options *o, const dg_dataset *d)
 {
-    const int n = d->count < PICTURES ? d->count : PICTURES;
+    const int n = d->count < IMAGES ? d->count : IMAGES;
     const size_t bytes = (size_t)n * (size_t)d->size * (size_t)d->size * (size_t)d->channels;
     augmenter a = {.backend = NULL};
     dg_image sheet = {0};
@@ -97,11 +97,11 @@ static dg_err draw(const dg_options *o, const dg_dataset *d)
     return e;
 }
 
-dg_err dg_aug_preview(const dg_options *o, const dg_dataset_options *pictures)
+dg_err dg_aug_preview(const dg_options *o, const dg_dataset_options *images)
 {
     dg_dataset d;
-    dg_dataset_options some = *pictures;
-    if (!some.limit || some.limit > PICTURES) some.limit = PICTURES;
+    dg_dataset_options some = *images;
+    if (!some.limit || some.limit > IMAGES) some.limit = IMAGES;
     some.progress = NULL;
     some.cache = NULL;
     some.least = 1;

@@ -8,7 +8,7 @@
 
 #include "core/base/memory_file.h"
 #include "host/cli/say.h"
-#include "host/figure/pictures.h"
+#include "host/figure/images.h"
 #include "host/files/json.h"
 #include "host/files/json_text.h"
 

@@ -34,7 +34,7 @@ static void show_loading(void *context, long done, long total)
 static dg_err load(job *j, dg_model *model, const dg_recipe *recipe)
 {
     const dg_options *o = j->o;
-    dg_dataset_options d = dg_all_pictures(o, o->data, model->size, model->channels);
+    dg_dataset_options d = dg_all_images(o, o->data, model->size, model->channels);
     d.take_made = false;
     d.labelled = recipe->labels;
     d.test = o->test;

@@ -14,12 +14,12 @@
 
 enum { SAMPLES = 8 };
 
-/* Pictures that both sides get, and the order in which they read them. */
+/* Images that both sides get, and the order in which they read them. */
 typedef struct {
     dg_dataset set;
     int32_t *perm;
     int last_batch;
-} pictures;
+} images;
 
 typedef struct {
     dg_backend *b;
@@ -28,7 +28,7 @@ typedef struct {
 } side;
 
 /* As many as make a full and a short batch. */
-static dg_err draw_pictures(const dg_options *o, const dg_model *m, dg_dataset *set)
+static dg_err draw_images(const dg_options *o, const dg_model *m, dg_dataset *set)
 {
     set->count = o->batch > 1 ? 2 * o->batch - 1 : 1;
     set->size = m->size;
@@ -40,7 +40,7 @@ static dg_err draw_pictures(const dg_options *o, const dg_model *m, dg_dataset *
     return DG_OK;
 }
 
-static dg_err get_pictures(const dg_options *o, const dg_model *m, pictures *p)
+static dg_err get_images(const dg_options *o, const dg_model *m, images *p)
 {
     const dg_dataset_options d = {.dir = o->data,
                                   .size = m->size,
@@ -54,7 +54,7 @@ static dg_err get_pictures(const dg_options *o, const dg_model *m, pictures *p)
                                   .least = o->batch,
                                   .limit = o->limit,
                                   .cache = o->cache};
-    dg_err e = o->data ? dg_dataset_load(&d, &p->set) : draw_pictures(o, m, &p->set);
+    dg_err e = o->data ? dg_dataset_load(&d, &p->set) : draw_images(o, m, &p->set);
     if (e) return e;
     const int rest = p->set.count % o->batch;
     p->last_batch = rest ? rest : o->batch - 1;
@@ -64,7 +64,7 @@ static dg_err get_pictures(const dg_options *o, const dg_model *m, pictures *p)
     return DG_OK;
 }
 
-static dg_err set_up(side *s, const dg_options *o, const dg_model *m, const pictures *p, bool apart)
+static dg_err set_up(side *s, const dg_options *o, const dg_model *m, const images *p, bool apart)
 {
     const size_t count = (size_t)p->set.count, order = count * sizeof *p->perm;
     dg_job_options g = dg_options_job(o);
@@ -95,7 +95,7 @@ static void take_down(side *s)
     s->b->close(s->b);
 }
 
-/* Both begin step `step` at picture `cursor`. */
+/* Both begin step `step` at image `cursor`. */
 static dg_err begin_step(side s[2], const dg_options *o, uint64_t step, int cursor)
 {
     const dg_step_state state = {.seed = o->seed, .step = step, .cursor = cursor, .lr = {o->lr, o->lr}};
@@ -120,7 +120,7 @@ static dg_err put_input(dg_job *job, uint64_t seed)
     return e;
 }
 
-static dg_err put_test(dg_job *job, const pictures *p)
+static dg_err put_test(dg_job *job, const images *p)
 {
     const int n = p->set.count < job->o.tested ? p->set.count : job->o.tested;
     uint8_t *records;
@@ -130,7 +130,7 @@ static dg_err put_test(dg_job *job, const pictures *p)
     return e;
 }
 
-static dg_err check(side s[2], const dg_options *o, const pictures *p, dg_check_result *result)
+static dg_err check(side s[2], const dg_options *o, const images *p, dg_check_result *result)
 {
     FILE *to = o->quiet ? NULL : stdout;
     dg_job *a = &s[0].job, *b = &s[1].job;
@@ -150,7 +150,7 @@ static dg_err check(side s[2], const dg_options *o, const pictures *p, dg_check_
 }
 
 /* Launches that do several ops, beside these ops: on the same device. */
-static dg_err check_fused(side s[3], const dg_options *o, const pictures *p, dg_check_result *result)
+static dg_err check_fused(side s[3], const dg_options *o, const images *p, dg_check_result *result)
 {
     FILE *to = o->quiet ? NULL : stdout;
     if (to)
@@ -183,13 +183,13 @@ int dg_cmd_check(const dg_options *o)
 {
     dg_model *model = malloc(sizeof *model);
     side *s = calloc(3, sizeof *s);
-    pictures p = {.perm = NULL};
+    images p = {.perm = NULL};
     dg_check_result result = {.ops = 0}, fused = {.ops = 0};
     dg_err e = model && s ? dg_model_read(o->model, model) : dg_fail(DG_DEVICE, "out of memory");
     const dg_recipe *recipe;
     if (!e) e = dg_recipe_for(model, &recipe);
     if (!e) e = open_all(s, o);
-    if (!e) e = get_pictures(o, model, &p);
+    if (!e) e = get_images(o, model, &p);
     for (int i = 0; i < 3 && !e; i++)
         if (i < 2 || s[i].b) e = set_up(&s[i], o, model, &p, i < 2);
     if (!e) {

@@ -1,4 +1,4 @@
-/* `dcgan classify`: what a trained classifier takes pictures for. */
+/* `dcgan classify`: what a trained classifier takes images for. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,24 +20,24 @@ typedef struct {
     int class;
 } ranked;
 
-/* All pictures that the operands mean, one behind the other. */
+/* All images that the operands mean, one behind the other. */
 typedef struct {
     const dg_options *o;
     dg_labeller *l;
-    size_t picture; /* bytes of one */
+    size_t image; /* bytes of one */
     uint8_t *pixels;
     char **path;
-    const char **label; /* the class that a picture's folder or file says, a name of l; NULL: none that l knows */
+    const char **label; /* the class that an image's folder or file says, a name of l; NULL: none that l knows */
     int count, capacity;
     double *share; /* (count, classes) */
-    ranked *rank;  /* (classes): of one picture, as rank leaves them */
+    ranked *rank;  /* (classes): of one image, as rank leaves them */
 } job;
 
-static dg_err add_picture(job *j, const char *folder, const char *name, const char *label, const uint8_t *pixels)
+static dg_err add_image(job *j, const char *folder, const char *name, const char *label, const uint8_t *pixels)
 {
     if (j->count == j->capacity) {
         const int capacity = j->capacity ? 2 * j->capacity : 64;
-        uint8_t *p = realloc(j->pixels, (size_t)capacity * j->picture);
+        uint8_t *p = realloc(j->pixels, (size_t)capacity * j->image);
         if (p) j->pixels = p;
         char **q = realloc(j->path, (size_t)capacity * sizeof *q);
         if (q) j->path = q;
@@ -50,13 +50,13 @@ static dg_err add_picture(job *j, const char *folder, const char *name, const ch
     char *path = malloc(room);
     if (!path) return dg_fail(DG_DEVICE, "out of memory for %d pictures", j->count);
     snprintf(path, room, "%s%s%s", folder, n && folder[n - 1] != '/' ? "/" : "", name);
-    memcpy(j->pixels + (size_t)j->count * j->picture, pixels, j->picture);
+    memcpy(j->pixels + (size_t)j->count * j->image, pixels, j->image);
     j->label[j->count] = label;
     j->path[j->count++] = path;
     return DG_OK;
 }
 
-/* The classifier's name for the class of picture i; NULL: it has none. */
+/* The classifier's name for the class of image i; NULL: it has none. */
 static const char *label_of(const job *j, const dg_dataset *set, int i)
 {
     const char *class = set->label && set->label[i] >= 0 ? set->class_name[set->label[i]] : NULL;
@@ -67,7 +67,7 @@ static const char *label_of(const job *j, const dg_dataset *set, int i)
 
 static dg_err add_folder(job *j, const char *path)
 {
-    dg_dataset_options d = dg_all_pictures(j->o, path, j->l->model.size, j->l->model.channels);
+    dg_dataset_options d = dg_all_images(j->o, path, j->l->model.size, j->l->model.channels);
     dg_dataset set = {0};
     d.labelled = d.any_part = true;
     dg_err e = dg_dataset_load(&d, &set);
@@ -75,7 +75,7 @@ static dg_err add_folder(job *j, const char *path)
         dg_warn("%s: its test part, %d picture%s, is left out; in a folder of its own it can be named", path,
                 set.count - set.train, dg_s(set.count - set.train));
     for (int i = 0; i < set.train && !e; i++)
-        e = add_picture(j, path, set.name[i], label_of(j, &set, i), set.pixels + (size_t)i * j->picture);
+        e = add_image(j, path, set.name[i], label_of(j, &set, i), set.pixels + (size_t)i * j->image);
     for (int i = 0; i < set.skips && !e; i++)
         if (set.skip[i].bad) dg_warn("%s/%s: %s; it is left out", path, set.skip[i].name, set.skip[i].reason);
     dg_dataset_free(&set);
@@ -96,12 +96,12 @@ static dg_err add_file(job *j, const char *path)
     e = dg_context(dg_image_decode_fitted(data, bytes, &decode, &how, &fitted, &of), "%s", path);
     free(data);
     if (e) return e;
-    e = add_picture(j, "", path, NULL, fitted.pixels);
+    e = add_image(j, "", path, NULL, fitted.pixels);
     dg_image_free(&fitted);
     return e;
 }
 
-static dg_err read_pictures(job *j)
+static dg_err read_images(job *j)
 {
     dg_err e = DG_OK;
     for (int i = 1; i < j->o->operands && !e; i++) {
@@ -121,7 +121,7 @@ static dg_err classify(job *j, dg_progress *progress)
     for (int i = 0; i < j->count; i += DG_LABELLER_CHUNK) {
         const int n = j->count - i < DG_LABELLER_CHUNK ? j->count - i : DG_LABELLER_CHUNK;
         double *p = j->share + (size_t)i * classes;
-        const dg_err e = dg_labeller_shares(j->l, j->pixels + (size_t)i * j->picture, n, p, NULL);
+        const dg_err e = dg_labeller_shares(j->l, j->pixels + (size_t)i * j->image, n, p, NULL);
         if (e) return e;
         for (size_t k = 0; k < (size_t)n * classes; k++)
             if (!isfinite(p[k]))
@@ -139,7 +139,7 @@ static int larger_first(const void *a, const void *b)
     return x->share != y->share ? (x->share < y->share ? 1 : -1) : x->class - y->class;
 }
 
-/* The classes of picture i, the likeliest first; of equals the first. */
+/* The classes of image i, the likeliest first; of equals the first. */
 static const ranked *rank(const job *j, int i)
 {
     const double *p = j->share + (size_t)i * (size_t)j->l->classes;
@@ -207,7 +207,7 @@ static dg_err draw_sheet(const job *j)
     for (int i = 0; i < n; i++) {
         const ranked first = *rank(j, i);
         const char *slash = strrchr(j->path[i], '/');
-        m[i] = (dg_mistake){j->pixels + (size_t)i * j->picture, slash ? slash + 1 : j->path[i], j->l->name[first.class],
+        m[i] = (dg_mistake){j->pixels + (size_t)i * j->image, slash ? slash + 1 : j->path[i], j->l->name[first.class],
                             first.share};
     }
     dg_err e = dg_mistakes_draw(m, n, j->l->model.size, j->l->model.channels, j->l->model.name, &im);
@@ -226,9 +226,9 @@ int dg_cmd_classify(const dg_options *given)
     const dg_device d = dg_options_device(o);
     dg_progress *progress = dg_progress_open(o->quiet || o->json);
     dg_err e = dg_labeller_open(&d, o->operand[0], &j.l);
-    if (!e) j.picture = (size_t)j.l->model.size * (size_t)j.l->model.size * (size_t)j.l->model.channels;
+    if (!e) j.image = (size_t)j.l->model.size * (size_t)j.l->model.size * (size_t)j.l->model.channels;
     if (!e) e = dg_prepare_as_trained(&mine, j.l->info.config);
-    if (!e) e = read_pictures(&j);
+    if (!e) e = read_images(&j);
     if (!e) e = classify(&j, progress);
     dg_progress_close(progress);
     if (!e) print(&j);

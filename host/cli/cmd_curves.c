@@ -1,4 +1,4 @@
-/* `dcgan curves RUN...`: the losses of several runs in one picture, to compare them. A run is its directory, or a
+/* `dcgan curves RUN...`: the losses of several runs in one image, to compare them. A run is its directory, or a
  * file with the columns of log.csv from another program (tools/bench/bench_numpy.py writes such). */
 #include <math.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "host/cli/commands.h"
 #include "host/cli/outputs.h"
 #include "host/rundir/log_text.h"
-#include "host/figure/pictures.h"
+#include "host/figure/images.h"
 
 enum { MOST = 7, METRICS = 4, PLOTS = METRICS + DG_LOGGED, WIDTH = 900, HEIGHT = 380, WINDOWS = 40 };
 

@@ -1,4 +1,4 @@
-/* `dcgan data DIR`: look a folder of pictures over, or fill it with drawn ones. */
+/* `dcgan data DIR`: look a folder of images over, or fill it with drawn ones. */
 #include "host/cli/commands.h"
 #include "host/cli/data_report.h"
 #include "host/data/dataset.h"
@@ -36,7 +36,7 @@ static dg_err shape_of(const dg_options *o, shape *out)
     return e;
 }
 
-/* The line on the terminal ends when the last picture is read, before the report begins. */
+/* The line on the terminal ends when the last image is read, before the report begins. */
 static void on_progress(void *context, long done, long total)
 {
     dg_progress **p = context;
@@ -49,7 +49,7 @@ static void on_progress(void *context, long done, long total)
 static dg_err report(const dg_options *o, const char *dir, const shape *s)
 {
     dg_progress *p = dg_progress_open(o->quiet);
-    dg_dataset_options want = dg_all_pictures(o, dir, s->size, s->channels);
+    dg_dataset_options want = dg_all_images(o, dir, s->size, s->channels);
     want.take_made = false;
     want.least = 0;
     want.labelled = true;

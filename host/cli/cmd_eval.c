@@ -1,4 +1,4 @@
-/* `dcgan eval`: how good generated pictures are, by the table of measures (host/judge). */
+/* `dcgan eval`: how good generated images are, by the table of measures (host/judge). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,14 +16,14 @@ enum { COUNT = 5000, MEASURES = 24 };
 
 typedef struct {
     dg_options o;
-    dg_generator *generator; /* NULL: the pictures to be judged are in a folder */
+    dg_generator *generator; /* NULL: the images to be judged are in a folder */
     dg_labeller *labeller;
     dg_model *named;     /* by --model */
     dg_backend *backend; /* for --two-sample */
     dg_dataset reals, folder;
     dg_jury jury;
     uint8_t *made;
-    dg_judged real, other, floor; /* floor: other real pictures than real */
+    dg_judged real, other, floor; /* floor: other real images than real */
     dg_class_verdict *class;      /* NULL without a classifier */
     dg_measured value[MEASURES], least[MEASURES];
 } job;
@@ -34,7 +34,7 @@ static bool is_folder(const char *path)
     return !stat(path, &s) && S_ISDIR(s.st_mode);
 }
 
-/* What the pictures come from, and with it their side and channels. */
+/* What the images come from, and with it their side and channels. */
 static dg_err open_all(job *j)
 {
     dg_options *o = &j->o;
@@ -85,7 +85,7 @@ static void on_reading(void *context, long done, long total)
 
 static dg_err load(const job *j, const char *dir, bool made, dg_dataset *out)
 {
-    dg_dataset_options d = dg_all_pictures(&j->o, dir, j->jury.size, j->jury.channels);
+    dg_dataset_options d = dg_all_images(&j->o, dir, j->jury.size, j->jury.channels);
     d.take_made = made;
     d.progress = on_reading;
     d.context = j->jury.progress;
@@ -96,7 +96,7 @@ static dg_err load(const job *j, const char *dir, bool made, dg_dataset *out)
     return e;
 }
 
-/* Real pictures are needed twice: to compare with, and for the floors. */
+/* Real images are needed twice: to compare with, and for the floors. */
 static dg_err settle_count(job *j)
 {
     const dg_options *o = &j->o;
@@ -118,18 +118,18 @@ static dg_err settle_count(job *j)
 /* Those that `generate` makes of the seeds from 0 on. */
 static dg_err make(job *j)
 {
-    const size_t picture = (size_t)j->jury.size * (size_t)j->jury.size * (size_t)j->jury.channels;
-    j->made = malloc((size_t)j->jury.count * picture);
+    const size_t image = (size_t)j->jury.size * (size_t)j->jury.size * (size_t)j->jury.channels;
+    j->made = malloc((size_t)j->jury.count * image);
     dg_err e = j->made ? DG_OK : dg_fail(DG_DEVICE, "out of memory for %d pictures", j->jury.count);
     for (int i = 0; i < j->jury.count && !e; i += DG_GENERATOR_CHUNK) {
         const int n = j->jury.count - i < DG_GENERATOR_CHUNK ? j->jury.count - i : DG_GENERATOR_CHUNK;
-        e = dg_generator_pictures(j->generator, (uint64_t)i, n, j->made + (size_t)i * picture, "seed");
+        e = dg_generator_images(j->generator, (uint64_t)i, n, j->made + (size_t)i * image, "seed");
         dg_progress_count(j->jury.progress, "making pictures", i + n, j->jury.count);
     }
     return e;
 }
 
-static dg_err take_pictures(job *j)
+static dg_err take_images(job *j)
 {
     const int n = j->jury.count;
     dg_err e = j->generator ? make(j) : DG_OK;
@@ -257,7 +257,7 @@ int dg_cmd_eval(const dg_options *o)
     if (!e && !j->generator) e = load(j, o->operand[0], true, &j->folder);
     if (!e && !j->generator) e = dg_check_origins(o->operand[0], &j->folder, o->force);
     if (!e) e = settle_count(j);
-    if (!e) e = take_pictures(j);
+    if (!e) e = take_images(j);
     if (!e) e = measure(j);
     dg_progress_close(j->jury.progress);
     if (!e) j->o.json ? print_json(j) : print_text(j);

@@ -185,7 +185,7 @@ static dg_err names_of(const dg_st *st, const char *weights, const dg_model *m, 
     return dg_ck_check_names(weights, m, *out);
 }
 
-/* What the pictures were less and divided by; of PyTorch's weights for three channels, which do not say it, ImageNet's
+/* What the images were less and divided by; of PyTorch's weights for three channels, which do not say it, ImageNet's
  * numbers, as for all of torchvision's. */
 static dg_err input_of(const dg_st *st, const char *weights, const dg_model *m, dg_input_data *out)
 {
@@ -209,7 +209,7 @@ static dg_err write_import(const dg_st *st, const char *weights, const dg_model 
     dg_backend *b = NULL;
     dg_job job = {0};
     dg_snapshot *snapshot = NULL;
-    void *data = NULL, *perm = NULL; /* a training job wants pictures, though it takes no step here */
+    void *data = NULL, *perm = NULL; /* a training job wants images, though it takes no step here */
     dg_checkpoint_info info = {.seed = 1};
     snprintf(info.precision, sizeof info.precision, wide ? "fp64" : "fp32");
     dg_job_options o;

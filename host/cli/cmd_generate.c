@@ -9,7 +9,7 @@
 #include "host/cli/outputs.h"
 #include "host/infer/generator.h"
 #include "host/files/made.h"
-#include "host/figure/pictures.h"
+#include "host/figure/images.h"
 #include "host/files/replace.h"
 #include "host/files/safetensors.h"
 #include "host/trainer/progress.h"
@@ -20,22 +20,22 @@ typedef struct {
     const dg_options *o;
     dg_generator *g;
     char dir[4096];
-    size_t picture; /* bytes of one */
+    size_t image; /* bytes of one */
     int in_grid;
-    uint8_t *grid; /* the first in_grid pictures */
+    uint8_t *grid; /* the first in_grid images */
     dg_progress *progress;
 } job;
 
 /* PNGs tell how they can be made again. */
-static dg_err write_png(const job *j, const char *path, const dg_image *im, const char *key, const char *pictures)
+static dg_err write_png(const job *j, const char *path, const dg_image *im, const char *key, const char *images)
 {
     char checkpoint[4096], run_seed[24], step[24];
     dg_printable(checkpoint, sizeof checkpoint, j->o->operand[0]);
     snprintf(run_seed, sizeof run_seed, "%" PRIu64, j->g->info.seed);
     snprintf(step, sizeof step, "%" PRIu64, j->g->info.step);
     const dg_text text[] = {
-        {"Software", dg_version}, {DG_ORIGIN, j->g->origin}, {key, pictures},           {"Model", j->g->model.name},
-        {"Step", step},           {"Seed", run_seed},        {"Checkpoint", checkpoint}};
+        {"Software", dg_version}, {DG_ORIGIN, j->g->origin}, {key, images}, {"Model", j->g->model.name}, {"Step", step},
+        {"Seed", run_seed},       {"Checkpoint", checkpoint}};
     return dg_png_write(path, im, text, (int)(sizeof text / sizeof text[0]));
 }
 
@@ -47,19 +47,19 @@ static dg_err write_chunk(const job *j, int first, int n, uint8_t *pixels)
         uint64_t s = j->o->seed_first + (uint64_t)(first + i);
         snprintf(seed, sizeof seed, "%" PRIu64, s);
         snprintf(path, sizeof path, "%s/seed-%04" PRIu64 ".png", j->dir, s);
-        dg_image im = {m->size, m->size, m->channels, pixels + (size_t)i * j->picture};
+        dg_image im = {m->size, m->size, m->channels, pixels + (size_t)i * j->image};
         dg_err e = write_png(j, path, &im, "Picture", seed);
         if (e) return e;
-        if (first + i < j->in_grid) memcpy(j->grid + (size_t)(first + i) * j->picture, im.pixels, j->picture);
+        if (first + i < j->in_grid) memcpy(j->grid + (size_t)(first + i) * j->image, im.pixels, j->image);
     }
     return DG_OK;
 }
 
-static dg_err make_pictures(const job *j)
+static dg_err make_images(const job *j)
 {
     const int n = j->o->count;
     float *z = malloc((size_t)DG_GENERATOR_CHUNK * (size_t)j->g->inputs * sizeof *z);
-    uint8_t *pixels = malloc(DG_GENERATOR_CHUNK * j->picture);
+    uint8_t *pixels = malloc(DG_GENERATOR_CHUNK * j->image);
     dg_err e = z && pixels ? DG_OK : dg_fail(DG_DEVICE, "out of memory");
     for (int first = 0; !e && first < n; first += DG_GENERATOR_CHUNK) {
         int here = n - first < DG_GENERATOR_CHUNK ? n - first : DG_GENERATOR_CHUNK;
@@ -74,7 +74,7 @@ static dg_err make_pictures(const job *j)
     return e;
 }
 
-/* What the pictures are made of, for PyTorch and ONNX: tensor z, (n, latent, 1, 1). */
+/* What the images are made of, for PyTorch and ONNX: tensor z, (n, latent, 1, 1). */
 static dg_err write_z(const job *j, const char *path)
 {
     const size_t each = (size_t)j->g->inputs, n = (size_t)j->o->count;
@@ -148,14 +148,14 @@ int dg_cmd_generate(const dg_options *o)
     if (!e && o->write_z) e = dg_may_replace(o->write_z, DG_MADE_Z);
     if (!e) e = choose_directory(&j);
     if (!e) {
-        j.picture = (size_t)j.g->model.size * (size_t)j.g->model.size * (size_t)j.g->model.channels;
+        j.image = (size_t)j.g->model.size * (size_t)j.g->model.size * (size_t)j.g->model.channels;
         j.in_grid = o->count < 2 ? 0 : o->count < GRID_MOST ? o->count : GRID_MOST;
-        j.grid = malloc((size_t)j.in_grid * j.picture + 1);
+        j.grid = malloc((size_t)j.in_grid * j.image + 1);
         if (!j.grid) e = dg_fail(DG_DEVICE, "out of memory");
     }
     if (!e) {
         j.progress = dg_progress_open(o->quiet);
-        e = make_pictures(&j);
+        e = make_images(&j);
         dg_progress_close(j.progress);
     }
     if (!e && j.in_grid) e = make_grid(&j);

@@ -1,5 +1,5 @@
-/* `dcgan interpolate`: from picture to picture along great circles of the latent space. strip.png has a row for
- * each pair of neighbours; walk.gif goes once round, back to the first picture, and repeats. Several walks, of seeds
+/* `dcgan interpolate`: from image to image along great circles of the latent space. strip.png has a row for
+ * each pair of neighbours; walk.gif goes once round, back to the first image, and repeats. Several walks, of seeds
  * that follow each other, are side by side in it. */
 #include <inttypes.h>
 #include <math.h>
@@ -11,7 +11,7 @@
 #include "host/cli/outputs.h"
 #include "host/files/made.h"
 #include "host/infer/generator.h"
-#include "host/figure/pictures.h"
+#include "host/figure/images.h"
 #include "host/trainer/progress.h"
 
 enum { STRIP_COLUMNS = 17, FRAME_MS = 60, PATH_SIZE = 4400 };
@@ -21,8 +21,8 @@ typedef struct {
     const dg_options *o;
     dg_generator *g;
     char dir[4096];
-    int walks, seeds, frames; /* seeds of each; frames from one picture to the next */
-    size_t picture;
+    int walks, seeds, frames; /* seeds of each; frames from one image to the next */
+    size_t image;
     float *z;        /* (walks * seeds, latent) */
     uint8_t *pixels; /* (walks, seeds * frames, size, size, channels), the way round */
     dg_progress *progress;
@@ -60,7 +60,7 @@ static dg_err make_frames(job *j)
             double t = (double)((first + i) % j->frames) / j->frames;
             slerp(z + (size_t)i * width, j->z + (size_t)from * width, j->z + (size_t)to * width, t, latent);
         }
-        e = dg_generator_make(j->g, z, here, j->pixels + (size_t)first * j->picture, "frame", (uint64_t)first);
+        e = dg_generator_make(j->g, z, here, j->pixels + (size_t)first * j->image, "frame", (uint64_t)first);
         dg_progress_count(j->progress, "making frames", first + here, all);
     }
     free(z);
@@ -72,13 +72,13 @@ static dg_err write_strip(const job *j)
     const dg_model *m = &j->g->model;
     int columns = j->frames + 1 < STRIP_COLUMNS ? j->frames + 1 : STRIP_COLUMNS, legs = j->seeds - 1,
         rows = j->walks * legs;
-    uint8_t *chosen = malloc((size_t)rows * (size_t)columns * j->picture);
+    uint8_t *chosen = malloc((size_t)rows * (size_t)columns * j->image);
     if (!chosen) return dg_fail(DG_DEVICE, "out of memory");
     for (int r = 0; r < rows; r++)
         for (int c = 0; c < columns; c++) {
             /* last column: the next row's first frame */
             int frame = (r / legs * j->seeds + r % legs) * j->frames + c * j->frames / (columns - 1);
-            memcpy(chosen + (size_t)(r * columns + c) * j->picture, j->pixels + (size_t)frame * j->picture, j->picture);
+            memcpy(chosen + (size_t)(r * columns + c) * j->image, j->pixels + (size_t)frame * j->image, j->image);
         }
     dg_image im;
     dg_err e = dg_sheet(chosen, rows * columns, m->size, m->channels, rows, columns, &im);
@@ -104,7 +104,7 @@ static dg_err make_frame(const job *j, int f, uint8_t *cells, dg_image *out)
     const dg_model *m = &j->g->model;
     const int each = j->seeds * j->frames, cols = (int)ceil(sqrt(j->walks)), rows = (j->walks + cols - 1) / cols;
     for (int w = 0; w < j->walks; w++) {
-        const uint8_t *from = j->pixels + (size_t)(w * each + f) * j->picture;
+        const uint8_t *from = j->pixels + (size_t)(w * each + f) * j->image;
         uint8_t *to = cells + (size_t)w * (size_t)m->size * (size_t)m->size * 3;
         for (size_t i = 0; i < (size_t)m->size * (size_t)m->size; i++)
             for (int k = 0; k < 3; k++) *to++ = dg_opaque_value(from + i * (size_t)m->channels, m->channels, k);
@@ -143,18 +143,18 @@ static dg_err prepare(job *j)
 {
     j->seeds = (int)(j->o->seed_last - j->o->seed_first + 1);
     j->frames = j->o->steps_between;
-    j->picture = (size_t)j->g->model.size * (size_t)j->g->model.size * (size_t)j->g->model.channels;
+    j->image = (size_t)j->g->model.size * (size_t)j->g->model.size * (size_t)j->g->model.channels;
     j->walks = j->o->walks;
-    const size_t pictures = (size_t)j->walks * (size_t)j->seeds, all = pictures * (size_t)j->frames;
-    if (all > gif_most / j->picture)
+    const size_t images = (size_t)j->walks * (size_t)j->seeds, all = images * (size_t)j->frames;
+    if (all > gif_most / j->image)
         return dg_fail(DG_USAGE,
                        "%zu frames of %dx%d are too much for one GIF; use fewer --seeds, --frames or --walks "
                        "(at most %zu frames)",
-                       all, j->g->model.size, j->g->model.size, gif_most / j->picture);
-    j->z = malloc(pictures * (size_t)j->g->inputs * sizeof *j->z);
-    j->pixels = malloc(all * j->picture);
+                       all, j->g->model.size, j->g->model.size, gif_most / j->image);
+    j->z = malloc(images * (size_t)j->g->inputs * sizeof *j->z);
+    j->pixels = malloc(all * j->image);
     if (!j->z || !j->pixels) return dg_fail(DG_DEVICE, "out of memory");
-    dg_generator_inputs(j->g, j->z, j->o->seed_first, (int)pictures);
+    dg_generator_inputs(j->g, j->z, j->o->seed_first, (int)images);
     const dg_err e = dg_results_directory(j->o, "interpolated", j->dir, sizeof j->dir);
     return e ? e : dg_outputs_check(j->dir, (const char *const[]){"strip.png", "walk.gif", NULL});
 }

@@ -106,8 +106,8 @@ static dg_err print_all(const sheet *s, bool json)
     return DG_OK;
 }
 
-/* The pictures that the run would have: only reading them tells which are good. */
-static dg_err read_pictures(const dg_options *o, dg_model *model, bool labelled, dg_dataset *out)
+/* The images that the run would have: only reading them tells which are good. */
+static dg_err read_images(const dg_options *o, dg_model *model, bool labelled, dg_dataset *out)
 {
     dg_dataset_options d = {.dir = o->data,
                             .size = model->size,
@@ -118,7 +118,7 @@ static dg_err read_pictures(const dg_options *o, dg_model *model, bool labelled,
                             .threads = o->threads,
                             .strict = o->strict,
                             .skip_unreadable = o->skip_unreadable,
-                            .least = dg_least_pictures(o),
+                            .least = dg_least_images(o),
                             .limit = o->limit,
                             .labelled = labelled,
                             .test = o->test,
@@ -152,14 +152,14 @@ typedef struct {
     double decoded, records, matrix, finding, all;
 } run_memory;
 
-/* The pictures as decoded stay beside the copy that training reads; where they have labels or are whitened, so do the
+/* The images as decoded stay beside the copy that training reads; where they have labels or are whitened, so do the
  * records that are copied. What finds the whitening is freed before the rest is there. */
-static run_memory memory_of(const dg_job *job, bool labels, int pictures)
+static run_memory memory_of(const dg_job *job, bool labels, int images)
 {
     const dg_model *m = &job->model;
     const bool whitened = m->input == DG_INPUT_ZCA;
-    run_memory r = {.decoded = (double)pictures * m->size * m->size * m->channels,
-                    .records = labels ? (double)pictures * (double)dg_job_record_bytes(job) : 0,
+    run_memory r = {.decoded = (double)images * m->size * m->size * m->channels,
+                    .records = labels ? (double)images * (double)dg_job_record_bytes(job) : 0,
                     .matrix = whitened ? dg_whitening_bytes(m->size, m->channels) : 0,
                     .finding = whitened ? dg_whitening_bytes_to_find(m->size, m->channels) : 0};
     r.all = (double)job->arena.bytes + r.decoded + r.records + r.matrix;
@@ -192,7 +192,7 @@ static dg_err dry_run(const dg_options *given, dg_model *model, dg_backend *b)
     dg_dataset d = {0};
     dg_job job;
     const bool labels = dg_recipe_find(model)->labels;
-    dg_err e = read_pictures(&o, model, labels, &d);
+    dg_err e = read_images(&o, model, labels, &d);
     if (e) return e;
     const int tests = d.count - d.train + d.aside;
     dg_settle_batch(&o, d.train);

@@ -32,7 +32,7 @@ static void show_loading(void *context, long done, long total)
     dg_progress_count(context, "reading pictures", done, total);
 }
 
-/* A classifier wants classes, as many as its last layer has, and says how many pictures are for what. */
+/* A classifier wants classes, as many as its last layer has, and says how many images are for what. */
 static dg_err check_classes(const dg_training *r, dg_model *model)
 {
     const dg_dataset *d = &r->data;
@@ -57,7 +57,7 @@ static dg_err check_classes(const dg_training *r, dg_model *model)
     return DG_OK;
 }
 
-/* What the pictures are like, and what can be done about it. */
+/* What the images are like, and what can be done about it. */
 static dg_err advise(const dg_training *r, const dg_dataset_options *o)
 {
     dg_looks l;
@@ -69,7 +69,7 @@ static dg_err advise(const dg_training *r, const dg_dataset_options *o)
     return e;
 }
 
-/* known: fingerprint of the pictures that a resumed run was trained on. */
+/* known: fingerprint of the images that a resumed run was trained on. */
 static dg_err load_data(dg_training *r, dg_model *model, const dg_recipe *recipe, uint64_t known, dg_opening *opening)
 {
     const dg_options *o = r->o;
@@ -83,7 +83,7 @@ static dg_err load_data(dg_training *r, dg_model *model, const dg_recipe *recipe
                             .threads = o->threads,
                             .strict = o->strict,
                             .skip_unreadable = o->skip_unreadable,
-                            .least = dg_least_pictures(o),
+                            .least = dg_least_images(o),
                             .limit = o->limit,
                             .labelled = recipe->labels,
                             .fixed_shape = recipe->labels,
@@ -92,7 +92,7 @@ static dg_err load_data(dg_training *r, dg_model *model, const dg_recipe *recipe
                             .cache = o->cache,
                             .skipped = dg_rundir_file(&r->dir, skipped, "skipped.txt"),
                             .skipped_dir = &at,
-                            .known = o->other_pictures ? 0 : known,
+                            .known = o->other_images ? 0 : known,
                             .progress = show_loading,
                             .context = r->progress,
                             .stop = &dg_stop_signal,
@@ -192,7 +192,7 @@ static dg_err open_critic(dg_training *r)
     return DG_OK;
 }
 
-/* --resume with other pictures than the run's: they get a run of their own, which begins when this one is closed. */
+/* --resume with other images than the run's: they get a run of their own, which begins when this one is closed. */
 static dg_err become_another(dg_training *r, const char *path, uint64_t then)
 {
     dg_err e = dg_train_own(r->o, path, &r->own);
@@ -239,7 +239,7 @@ static dg_err set_up(dg_training *r)
     if (!e && o->resume) e = dg_history_take_up(&r->dir);
     if (!e) e = o->resume ? dg_train_find(r, path, &st, model, &info) : dg_model_read(o->model, model);
     const dg_recipe *recipe;
-    if (!e) e = dg_recipe_for(model, &recipe); /* before pictures are read */
+    if (!e) e = dg_recipe_for(model, &recipe); /* before images are read */
     if (!e && o->eval_every && !recipe->sample)
         e = dg_fail(DG_USAGE, "--eval-every %d: judges generated pictures; %s is of a classifier, which --test tests",
                     o->eval_every, model->name);

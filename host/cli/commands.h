@@ -15,15 +15,15 @@ dg_device dg_options_device(const dg_options *o);
 /* Where the results of a checkpoint go: --out, else `name` beside it; made if missing. */
 dg_err dg_results_directory(const dg_options *o, const char *name, char *out, size_t size);
 
-/* Pictures are prepared as they were for training, of which config is the config.ini, unless the options ask for
+/* Images are prepared as they were for training, of which config is the config.ini, unless the options ask for
  * another way. */
 dg_err dg_prepare_as_trained(dg_options *o, const char *config);
 
-/* How all pictures of a folder are read, each as size x size x channels. */
-dg_dataset_options dg_all_pictures(const dg_options *o, const char *dir, int size, int channels);
+/* How all images of a folder are read, each as size x size x channels. */
+dg_dataset_options dg_all_images(const dg_options *o, const char *dir, int size, int channels);
 
-/* --aug-preview: the first of these pictures as they are and, below, as D sees them in some steps. */
-dg_err dg_aug_preview(const dg_options *o, const dg_dataset_options *pictures);
+/* --aug-preview: the first of these images as they are and, below, as D sees them in some steps. */
+dg_err dg_aug_preview(const dg_options *o, const dg_dataset_options *images);
 
 int dg_cmd_list_devices(const dg_options *o); /* --list-devices */
 int dg_cmd_train(const dg_options *o);

@@ -3,7 +3,7 @@
 #include "host/cli/data_report.h"
 #include "host/cli/say.h"
 #include "host/data/looks.h"
-#include "host/figure/pictures.h"
+#include "host/figure/images.h"
 #include "host/files/json.h"
 #include "host/files/json_text.h"
 #include "host/options/options.h"
@@ -42,9 +42,9 @@ static int by_count(const void *a, const void *b)
     return x->count != y->count ? (x->count < y->count) - (x->count > y->count) : by_size(a, b);
 }
 
-static size_t picture_bytes(const dg_dataset *d) { return (size_t)d->size * (size_t)d->size * (size_t)d->channels; }
+static size_t image_bytes(const dg_dataset *d) { return (size_t)d->size * (size_t)d->size * (size_t)d->channels; }
 
-static const uint8_t *picture(const dg_dataset *d, int i) { return d->pixels + (size_t)i * picture_bytes(d); }
+static const uint8_t *image(const dg_dataset *d, int i) { return d->pixels + (size_t)i * image_bytes(d); }
 
 static void count_sizes(findings *f)
 {
@@ -68,7 +68,7 @@ static dg_err look(findings *f, const dg_dataset_options *o)
     return e;
 }
 
-/* Few sizes are listed; of many, how many pictures have a shorter side of 64 to 127 and so on. */
+/* Few sizes are listed; of many, how many images have a shorter side of 64 to 127 and so on. */
 static void print_sizes(const findings *f)
 {
     printf("sizes in the files:\n");
@@ -105,7 +105,7 @@ static void print_twins(const findings *f)
     }
 }
 
-/* Pictures of this class in [from, to). */
+/* Images of this class in [from, to). */
 static int count_class(const dg_dataset *d, int class, int from, int to)
 {
     int n = 0;
@@ -139,7 +139,7 @@ static void print_report(const dg_dataset_options *o, const findings *f)
            d->skips - f->bad, dg_s(d->skips - f->bad));
     if (*dg_left_out(d, reasons, sizeof reasons)) printf("left out: %s\n", reasons);
     printf("for the network: %d x %d x %d, %.1f MiB, fingerprint %016llx\n", d->size, d->size, d->channels,
-           (double)picture_bytes(d) * d->count / 0x1p20, (unsigned long long)d->fingerprint);
+           (double)image_bytes(d) * d->count / 0x1p20, (unsigned long long)d->fingerprint);
     print_classes(d);
     if (d->count) {
         printf("kinds:\n");
@@ -205,7 +205,7 @@ static dg_err print_json(const dg_dataset_options *o, const findings *f)
     cJSON_AddNumberToObject(j, "count", d->count);
     cJSON_AddNumberToObject(j, "size", d->size);
     cJSON_AddNumberToObject(j, "channels", d->channels);
-    cJSON_AddNumberToObject(j, "bytes", (double)picture_bytes(d) * d->count);
+    cJSON_AddNumberToObject(j, "bytes", (double)image_bytes(d) * d->count);
     cJSON_AddStringToObject(j, "fingerprint", hex);
     cJSON_AddNumberToObject(j, "bad", f->bad);
     cJSON_AddNumberToObject(j, "made_by_dcgan", d->made);
@@ -248,15 +248,15 @@ static dg_err print_json(const dg_dataset_options *o, const findings *f)
     return dg_fail(DG_DEVICE, "no memory for the report");
 }
 
-/* Up to 64 pictures spread evenly over the folder. */
+/* Up to 64 images spread evenly over the folder. */
 static dg_err write_sheet(const dg_dataset_options *o, const dg_dataset *d, const char *path)
 {
     int n = d->count < 64 ? d->count : 64, cols = n < 8 ? n : 8;
-    size_t bytes = picture_bytes(d);
+    size_t bytes = image_bytes(d);
     if (!n) return dg_fail(DG_DATA, "%s: no pictures for the contact sheet", o->dir);
     uint8_t *some = malloc((size_t)n * bytes);
     if (!some) return dg_fail(DG_DEVICE, "no memory for the contact sheet");
-    for (int i = 0; i < n; i++) memcpy(some + (size_t)i * bytes, picture(d, (int)((int64_t)i * d->count / n)), bytes);
+    for (int i = 0; i < n; i++) memcpy(some + (size_t)i * bytes, image(d, (int)((int64_t)i * d->count / n)), bytes);
     dg_image sheet;
     dg_err e = dg_sheet(some, n, d->size, d->channels, (n + cols - 1) / cols, cols, &sheet);
     free(some);

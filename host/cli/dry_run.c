@@ -12,7 +12,7 @@
 
 enum { LOG_BYTES = 250, TEXT = 400 }; /* of a step in log.csv and log.jsonl, about */
 
-static void print_pictures(const dg_options *o, const dg_job *job, const dg_dataset *d)
+static void print_images(const dg_options *o, const dg_job *job, const dg_dataset *d)
 {
     static const char *const fit[] = {"cut", "padded", "stretched"};
     const int tests = d->count - d->train + d->aside, size = job->model.size;
@@ -37,15 +37,15 @@ static void print_network(const dg_job *job)
     dg_say("network    %s, weights: %s", job->model.name, text);
 }
 
-static void print_steps(const dg_options *o, int pictures)
+static void print_steps(const dg_options *o, int images)
 {
-    const int rest = o->drop_last ? 0 : pictures % o->batch;
-    const long steps = dg_steps_of_run(o, pictures);
+    const int rest = o->drop_last ? 0 : images % o->batch;
+    const long steps = dg_steps_of_run(o, images);
     char last[64] = "", first[64] = "";
     if (rest) snprintf(last, sizeof last, ", the last one of %d picture%s", rest, dg_s(rest));
-    if (steps < (long)o->epochs * dg_steps_of_epoch(o, pictures))
+    if (steps < (long)o->epochs * dg_steps_of_epoch(o, images))
         snprintf(first, sizeof first, ", of which --steps takes %ld", steps);
-    const int each = dg_steps_of_epoch(o, pictures);
+    const int each = dg_steps_of_epoch(o, images);
     dg_say("batch      %d picture%s, %d step%s an epoch%s", o->batch, dg_s(o->batch), each, dg_s(each), last);
     dg_say("steps      %ld in %d epoch%s%s", (long)o->epochs * each, o->epochs, dg_s(o->epochs), first);
 }
@@ -111,7 +111,7 @@ static void print_disk(const dg_options *o, const dg_job *job, const dg_dataset 
 dg_err dg_dry_run_print(const dg_options *o, const dg_job *job, const dg_dataset *data, double memory)
 {
     const dg_backend *b = job->backend;
-    print_pictures(o, job, data);
+    print_images(o, job, data);
     print_network(job);
     dg_say("device     %s, %s", b->name, dg_precision_name(b->real, b->math));
     print_steps(o, data->train);

@@ -1,4 +1,4 @@
-/* Opening a GPU takes a second or so that the pictures can be read in: it happens in a thread of its own. */
+/* Opening a GPU takes a second or so that the images can be read in: it happens in a thread of its own. */
 #include "host/cli/open_async.h"
 
 #include <pthread.h>

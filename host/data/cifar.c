@@ -10,7 +10,7 @@
 
 enum {
     SIDE = 32,
-    PICTURE = 3 * SIDE * SIDE,
+    IMAGE = 3 * SIDE * SIDE,
     COARSE = 20,
     NAMES_MOST = 1 << 16,
     BATCH_MOST = 256 << 20,
@@ -23,7 +23,7 @@ bool dg_cifar_named(const char *name)
            !strcmp(name, "test.bin");
 }
 
-size_t dg_cifar_record(int classes) { return PICTURE + (classes == 100 ? 2 : 1); }
+size_t dg_cifar_record(int classes) { return IMAGE + (classes == 100 ? 2 : 1); }
 
 static dg_err check_labels(const uint8_t *data, size_t bytes, int classes)
 {
@@ -40,7 +40,7 @@ static dg_err check_labels(const uint8_t *data, size_t bytes, int classes)
 
 dg_err dg_cifar_records(const uint8_t *data, size_t bytes, int classes, dg_records *out)
 {
-    const size_t record = dg_cifar_record(classes), count = bytes / record, before = record - PICTURE;
+    const size_t record = dg_cifar_record(classes), count = bytes / record, before = record - IMAGE;
     dg_err e = check_labels(data, bytes, classes);
     if (e) return e;
     if (!count || bytes % record)

@@ -8,27 +8,27 @@
 
 int dg_dataset_threads(const dg_dataset_options *o) { return o->threads > 0 ? o->threads : omp_get_max_threads(); }
 
-dg_err dg_dataset_pixels(const dg_dataset_options *o, long pictures, uint8_t **out)
+dg_err dg_dataset_pixels(const dg_dataset_options *o, long images, uint8_t **out)
 {
-    double need = (double)pictures * o->size * o->size * o->channels;
+    double need = (double)images * o->size * o->size * o->channels;
     dg_memory_limit l;
     dg_memory_limit_read(&l);
     if (need > 0.9 * (double)l.left)
         return dg_fail(DG_DEVICE,
                        "%s: %ld images of %d x %d x %d need %.1f MB, but %s has %.1f MB, of which %.1f are left; "
                        "use {limit} or a smaller model",
-                       o->dir, pictures, o->size, o->size, o->channels, need / 1e6, l.name, (double)l.all / 1e6,
+                       o->dir, images, o->size, o->size, o->channels, need / 1e6, l.name, (double)l.all / 1e6,
                        (double)l.left / 1e6);
-    *out = malloc(pictures ? (size_t)need : 1);
+    *out = malloc(images ? (size_t)need : 1);
     if (!*out)
-        return dg_fail(DG_DEVICE, "%s: no memory for %ld pictures of %d x %d x %d (%.1f MiB)", o->dir, pictures,
-                       o->size, o->size, o->channels, need / 0x1p20);
+        return dg_fail(DG_DEVICE, "%s: no memory for %ld pictures of %d x %d x %d (%.1f MiB)", o->dir, images, o->size,
+                       o->size, o->channels, need / 0x1p20);
     return DG_OK;
 }
 
-dg_err dg_dataset_lists(dg_dataset *out, long pictures)
+dg_err dg_dataset_lists(dg_dataset *out, long images)
 {
-    size_t n = pictures ? (size_t)pictures : 1;
+    size_t n = images ? (size_t)images : 1;
     out->name = calloc(n, sizeof *out->name);
     out->width = calloc(n, sizeof *out->width);
     out->height = calloc(n, sizeof *out->height);

@@ -1,4 +1,4 @@
-/* The decoded pictures as a file, so that the next run starts at once. It belongs to one machine and is never
+/* The decoded images as a file, so that the next run starts at once. It belongs to one machine and is never
  * trusted: the key says whether it is of these files and settings, checksums whether it is whole. */
 #include "core/base/file_io.h"
 #include "host/data/dataset_internal.h"
@@ -18,7 +18,7 @@ typedef struct {
     char magic[16];
     uint32_t order; /* 0x01020304 in the byte order of the machine that wrote it */
     uint32_t crc;   /* of head and lists, this member taken as 0 */
-    uint64_t key;   /* of the pictures */
+    uint64_t key;   /* of the images */
     uint64_t lists;
     uint64_t fingerprint; /* the checksum of the pixels */
     int32_t count, size, channels, skips;
@@ -28,7 +28,7 @@ typedef struct {
 
 static uint64_t hash_text(uint64_t h, const char *text) { return dg_hash(h, text, strlen(text) + 1); }
 
-uint64_t dg_cache_key(const dg_dataset_options *o, const dg_scan *s, bool pictures)
+uint64_t dg_cache_key(const dg_dataset_options *o, const dg_scan *s, bool images)
 {
     /* The first number stands for the head and for what decoding and resizing give: to be raised when that changes. */
     int64_t settings[] = {3,
@@ -41,15 +41,15 @@ uint64_t dg_cache_key(const dg_dataset_options *o, const dg_scan *s, bool pictur
                           (int64_t)o->decode.max_bytes,
                           (int64_t)o->decode.max_pixels,
                           o->limit,
-                          pictures};
+                          images};
     uint64_t h = dg_hash(DG_HASH, settings, sizeof settings);
     for (long i = 0; i < s->files; i++) {
-        if (pictures && s->file[i].aside) continue;
+        if (images && s->file[i].aside) continue;
         int64_t stat[] = {s->file[i].bytes, s->file[i].seconds, s->file[i].nanoseconds};
         h = dg_hash(hash_text(h, s->file[i].name), stat, sizeof stat);
     }
     for (long i = 0; i < s->skips; i++)
-        if (!pictures || s->skip[i].bad) h = hash_text(hash_text(h, s->skip[i].name), s->skip[i].reason);
+        if (!images || s->skip[i].bad) h = hash_text(hash_text(h, s->skip[i].name), s->skip[i].reason);
     return h;
 }
 
@@ -112,7 +112,7 @@ static const char *take(const dg_dataset_options *o, int fd, dg_cache_keys keys,
     lseek(fd, 0, SEEK_SET);
     if (end < (off_t)sizeof h || !read_exactly(fd, &h, sizeof h)) return "it is cut off";
     if (memcmp(h.magic, magic, sizeof magic) != 0) return "it is no cache of pictures";
-    if (h.order != 0x01020304 || (h.key != keys.pictures && h.files != keys.files)) return "";
+    if (h.order != 0x01020304 || (h.key != keys.images && h.files != keys.files)) return "";
     uint64_t left = (uint64_t)end - sizeof h;
     if (h.count < 1 || h.skips < 0 || h.size != o->size || h.channels != o->channels) return "its header is wrong";
     uint64_t pixels = (uint64_t)h.count * (uint64_t)h.size * (uint64_t)h.size * (uint64_t)h.channels;
@@ -181,7 +181,7 @@ void dg_cache_write(const dg_dataset_options *o, dg_cache_keys keys, const dg_da
     size_t bytes = 0;
     uint8_t *lists = pack_lists(d, &bytes);
     head h = {.order = 0x01020304,
-              .key = keys.pictures,
+              .key = keys.images,
               .lists = bytes,
               .fingerprint = d->fingerprint,
               .count = d->count,

@@ -1,4 +1,4 @@
-/* The steps of loading a folder of pictures. */
+/* The steps of loading a folder of images. */
 #ifndef DG_DATASET_INTERNAL_H
 #define DG_DATASET_INTERNAL_H
 
@@ -20,7 +20,7 @@ typedef struct {
 typedef struct {
     char *name;                          /* below the folder */
     int64_t bytes, seconds, nanoseconds; /* size and time of last change */
-    bool aside; /* neither a picture nor named like one, or made by us: nothing depends on it */
+    bool aside;                          /* neither an image nor named like one, or made by us: nothing depends on it */
 } dg_file;
 
 typedef struct {
@@ -39,7 +39,7 @@ void dg_scan_free(dg_scan *s);
 enum { DG_SKIP_BAD = 1, DG_SKIP_UNREAD = 2 };
 dg_err dg_scan_skip_folder(dg_scan *s, const char *name, int error, const char *reason);
 dg_err dg_scan_skip(dg_scan *s, const char *name, int how, const char *reason);
-bool dg_named_like_a_picture(const char *name);
+bool dg_named_like_a_image(const char *name);
 void dg_scan_sort_skips(dg_scan *s); /* by name, as the files are */
 
 /* How many files could not be read for an error that may pass: after some, the others are not waited for. */
@@ -58,33 +58,33 @@ dg_err dg_file_whole(const dg_folder *folder, const char *name, dg_lost *lost, s
 /* Whether the folder has a file of this name. */
 dg_err dg_is_there(const dg_folder *folder, const char *name, bool *there);
 
-/* The pictures of the source that the folder is, with the labels and the test part that it has; a class of its own is
+/* The images of the source that the folder is, with the labels and the test part that it has; a class of its own is
  * not too few yet. fingerprint 0: not known yet. */
 dg_err dg_source_read(const dg_dataset_options *o, dg_dataset *out);
-/* The pictures of the open folder and those below it, in bytewise order. */
+/* The images of the open folder and those below it, in bytewise order. */
 dg_err dg_folder_read(const dg_dataset_options *o, const dg_folder *folder, dg_dataset *out);
 dg_err dg_open_folder(const char *dir, dg_folder *out);
 void dg_close_folder(dg_folder *folder);
-/* How many threads; room for pictures, and for what is known of them. */
+/* How many threads; room for images, and for what is known of them. */
 int dg_dataset_threads(const dg_dataset_options *o);
-dg_err dg_dataset_pixels(const dg_dataset_options *o, long pictures, uint8_t **out);
-dg_err dg_dataset_lists(dg_dataset *out, long pictures);
+dg_err dg_dataset_pixels(const dg_dataset_options *o, long images, uint8_t **out);
+dg_err dg_dataset_lists(dg_dataset *out, long images);
 /* True if o->skipped is to list these images; otherwise the list of an earlier load stays. */
 bool dg_dataset_lists_skips(const dg_dataset_options *o, const dg_dataset *d);
 
 /* Names of the folder with the test part beside train/, the first that is there; ends with NULL. */
 extern const char *const dg_test_names[];
-/* Labels and parts of pictures by the folders that they lie in; DG_OK where there are none. */
+/* Labels and parts of images by the folders that they lie in; DG_OK where there are none. */
 dg_err dg_label_by_folder(const dg_dataset_options *o, dg_dataset *d);
-/* Mark `limit` of n pictures: of every class the first, then of every class the second ...; label NULL: the first ones.
+/* Mark `limit` of n images: of every class the first, then of every class the second ...; label NULL: the first ones.
  * Returns how many, -1: no memory. */
 int dg_mark_evenly(const int32_t *label, int n, int classes, int limit, uint8_t *mark);
 /* Of each part the first `limit`, of each class as many where there are classes. */
 dg_err dg_dataset_first(dg_dataset *d, int limit);
-/* The test part as the options want it; the pictures of the folder o->test as this part. */
+/* The test part as the options want it; the images of the folder o->test as this part. */
 dg_err dg_dataset_divide(const dg_dataset_options *o, dg_dataset *d);
 dg_err dg_dataset_add_test(const dg_dataset_options *o, dg_dataset *d);
-/* Keep pictures order[0] ... order[n - 1], in this order; the first `train` of them are for training. order has room
+/* Keep images order[0] ... order[n - 1], in this order; the first `train` of them are for training. order has room
  * for d->count, and what is behind n is used up. */
 dg_err dg_dataset_arrange(dg_dataset *d, int32_t *order, int n, int train);
 dg_err dg_dataset_keep_test(dg_dataset *d);
@@ -104,15 +104,15 @@ uint64_t dg_hash(uint64_t h, const void *data, size_t bytes); /* FNV-1a; start w
 #define DG_HASH 0xcbf29ce484222325u
 
 /* Of everything that the result depends on: settings, and name, size and time of each file. `files` is of all that
- * was found, and known before any is opened; `pictures` leaves out what is aside, such as the files of a run. */
+ * was found, and known before any is opened; `images` leaves out what is aside, such as the files of a run. */
 typedef struct {
-    uint64_t files, pictures;
+    uint64_t files, images;
 } dg_cache_keys;
-uint64_t dg_cache_key(const dg_dataset_options *o, const dg_scan *s, bool pictures);
+uint64_t dg_cache_key(const dg_dataset_options *o, const dg_scan *s, bool images);
 /* Fill out from the cache file if it is whole and has one of these keys, 0 being none. */
 typedef enum { DG_CACHE_TAKEN, DG_CACHE_OTHER, DG_CACHE_USELESS } dg_cache_found;
 dg_cache_found dg_cache_read(const dg_dataset_options *o, dg_cache_keys keys, dg_dataset *out);
-/* A failure is a warning: the pictures are there all the same. */
+/* A failure is a warning: the images are there all the same. */
 void dg_cache_write(const dg_dataset_options *o, dg_cache_keys keys, const dg_dataset *d);
 
 #endif

@@ -1,4 +1,4 @@
-/* How many bad pictures are too many, and how that is said. */
+/* How many bad images are too many, and how that is said. */
 #include "host/data/dataset_internal.h"
 #include "core/base/plural.h"
 #include "core/base/shell.h"

@@ -36,7 +36,7 @@ static bool grow(void **list, long n, long *room, size_t bytes)
     return true;
 }
 
-bool dg_named_like_a_picture(const char *name)
+bool dg_named_like_a_image(const char *name)
 {
     static const char *const ending[] = {"png", "jpg",  "jpeg", "jpe",  "jfif", "apng", "gif",
                                          "bmp", "webp", "tif",  "tiff", "heic", "heif", "avif"};
@@ -67,7 +67,7 @@ static dg_err add_skip(dg_scan *s, const char *name, dg_skip k, const char *reas
 
 dg_err dg_scan_skip(dg_scan *s, const char *name, int how, const char *reason)
 {
-    const bool bad = how & DG_SKIP_BAD || dg_named_like_a_picture(name);
+    const bool bad = how & DG_SKIP_BAD || dg_named_like_a_image(name);
     return add_skip(s, name, (dg_skip){.bad = bad, .unread = how & DG_SKIP_UNREAD}, reason);
 }
 
@@ -117,7 +117,7 @@ static dg_err refused(walk *w, const char *path, const char *what, int error, bo
 /* By what its folder says of an entry that cannot be looked at: a temporary file that has vanished is no loss. */
 static bool may_be_folder(unsigned char type, const char *name, int error)
 {
-    return type == DT_DIR || (type == DT_UNKNOWN && error != ENOENT && !dg_named_like_a_picture(name));
+    return type == DT_DIR || (type == DT_UNKNOWN && error != ENOENT && !dg_named_like_a_image(name));
 }
 
 /* 0 or an errno. */

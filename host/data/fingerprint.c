@@ -1,4 +1,4 @@
-/* One number of all pixels: by itself, for the library has it of pictures that no folder holds. */
+/* One number of all pixels: by itself, for the library has it of images that no folder holds. */
 #include "host/data/dataset_internal.h"
 
 #include <omp.h>

@@ -30,7 +30,7 @@ typedef struct {
     dg_scan *scan;
     fate *fate;
     uint8_t *pixels; /* (slots, size, size, channels) */
-    size_t bytes;    /* of one picture */
+    size_t bytes;    /* of one image */
     atomic_long done;
     atomic_long first_bad; /* strict: files behind it need not be decoded */
     dg_lost lost;
@@ -73,21 +73,21 @@ static void settle(job *j, long i, dg_err e, bool bad)
     stop_with(j, skip ? dg_fail(DG_DEVICE, "no memory for the list of pictures") : dg_context(e, "%s", name));
 }
 
-/* Is it a picture at all, and not one of ours? */
+/* Is it an image at all, and not one of ours? */
 static void look_at(job *j, long i)
 {
     uint8_t head[DG_HEAD_BYTES];
     size_t bytes;
     dg_file *file = j->scan->file + i;
     dg_err e = dg_file_head(j->folder, file->name, &j->lost, head, sizeof head, &bytes);
-    j->fate[i].made = !e && dg_made_by_us(head, bytes) && !(j->o->take_made && dg_made_picture(head, bytes));
+    j->fate[i].made = !e && dg_made_by_us(head, bytes) && !(j->o->take_made && dg_made_image(head, bytes));
     if (!e && !dg_image_known(head, bytes)) {
         dg_image im;
         e = dg_image_decode(head, bytes, &j->o->decode, &im); /* for its reason */
         if (!e) dg_image_free(&im);
     }
     settle(j, i, e, false);
-    file->aside = j->fate[i].made || (e == DG_DATA && !dg_named_like_a_picture(file->name));
+    file->aside = j->fate[i].made || (e == DG_DATA && !dg_named_like_a_image(file->name));
 }
 
 static dg_err decode_into(job *j, long i)
@@ -135,7 +135,7 @@ static void each_file(job *j, void (*work)(job *, long), long total)
     if (o->progress && total && !atomic_load(&j->error)) o->progress(o->context, total, total);
 }
 
-/* Give every picture its slot; with a limit, forget what comes behind the last one. */
+/* Give every image its slot; with a limit, forget what comes behind the last one. */
 static long give_slots(job *j, dg_scan *s)
 {
     long slots = 0;
@@ -155,7 +155,7 @@ static long give_slots(job *j, dg_scan *s)
     return slots;
 }
 
-/* Good pictures move up into one array in the order of their names. */
+/* Good images move up into one array in the order of their names. */
 static dg_err collect(job *j, const dg_scan *s, long slots, dg_dataset *out)
 {
     dg_err e = dg_dataset_lists(out, slots);
@@ -199,7 +199,7 @@ static dg_err collect_skips(job *j, dg_scan *s, dg_dataset *out)
 
 static int by_name(const void *name, const void *file) { return strcmp(name, ((const dg_file *)file)->name); }
 
-/* The pictures came from the cache. So does what is wrong with some of them; what else is skipped is as it is now. */
+/* The images came from the cache. So does what is wrong with some of them; what else is skipped is as it is now. */
 static dg_err recall_failures(job *j, dg_scan *s, dg_dataset *out)
 {
     for (int i = 0; i < out->skips; i++) {
@@ -235,7 +235,7 @@ static bool any_unread(const dg_dataset *d)
     return false;
 }
 
-/* Whether the folder still is what it was when the key was made of it: a picture that was replaced between the scan
+/* Whether the folder still is what it was when the key was made of it: an image that was replaced between the scan
  * and its decoding must not be kept under the size and time of the one before it. */
 static bool is_unchanged(const job *j, uint64_t files)
 {
@@ -258,7 +258,7 @@ static dg_err read_files(job *j, dg_scan *s, dg_dataset *out)
     each_file(j, look_at, 0);
     if (atomic_load(&j->error)) return dg_fail((dg_err)atomic_load(&j->error), "%s", j->message);
     long slots = give_slots(j, s);
-    if (o->cache) keys.pictures = dg_cache_key(o, s, true);
+    if (o->cache) keys.images = dg_cache_key(o, s, true);
     if (found == DG_CACHE_OTHER && dg_cache_read(o, keys, out) == DG_CACHE_TAKEN) return recall_failures(j, s, out);
     dg_err e = decode_all(j, s, slots, out);
     const bool whole = atomic_load(&j->first_bad) == LONG_MAX && !any_unread(out);

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <zlib.h>
 
-enum { LABELS = 1, PICTURES = 3, HEADER_MOST = 4 + 4 * PICTURES, SIDE_MOST = 4096 };
+enum { LABELS = 1, IMAGES = 3, HEADER_MOST = 4 + 4 * IMAGES, SIDE_MOST = 4096 };
 
 /* Of what is gzipped: MNIST's files unpack to 5 times their size, 8 million digits to 6.4 GB. */
 static const uint64_t UNPACKED_MOST = (uint64_t)8 << 30, UNPACKED_RATIO = 50, UNPACKED_FREE = 64 << 20;
@@ -50,7 +50,7 @@ static size_t inflate_some(const uint8_t *data, size_t bytes, uint8_t *out, size
 static int read_header(const uint8_t *data, size_t bytes, uint64_t *needed)
 {
     const int n = bytes >= 4 && !data[0] && !data[1] && data[2] == 8 ? data[3] : 0;
-    if (n != LABELS && n != PICTURES) return 0;
+    if (n != LABELS && n != IMAGES) return 0;
     uint64_t values = 1;
     const size_t header = 4 + 4 * (size_t)n;
     for (size_t at = 4; at < header && at + 4 <= bytes; at += 4) {
@@ -156,9 +156,9 @@ static dg_err check(const uint8_t *data, size_t bytes, int dimensions)
     return DG_OK;
 }
 
-dg_err dg_idx_pictures(const uint8_t *data, size_t bytes, dg_records *out)
+dg_err dg_idx_images(const uint8_t *data, size_t bytes, dg_records *out)
 {
-    dg_err e = check(data, bytes, PICTURES);
+    dg_err e = check(data, bytes, IMAGES);
     if (e) return e;
     *out = (dg_records){.pixels = data + 16,
                         .count = (int)dg_big_endian(data + 4),

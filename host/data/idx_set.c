@@ -1,4 +1,4 @@
-/* A folder of IDX files as a data set: pictures and labels, for training and for testing. */
+/* A folder of IDX files as a data set: images and labels, for training and for testing. */
 #include "host/files/made.h"
 #include "host/data/records_internal.h"
 
@@ -71,13 +71,13 @@ static dg_err sort_out(const dg_dataset_options *o, dg_record_files *f)
 
 static dg_err pair(const dg_dataset_options *o, dg_record_files *f, dg_part part)
 {
-    dg_record_file *pictures = find(f, part, false), *labels = find(f, part, true);
-    if (labels && !pictures)
+    dg_record_file *images = find(f, part, false), *labels = find(f, part, true);
+    if (labels && !images)
         return dg_record_file_wrong(o, labels, dg_fail(DG_DATA, "the pictures of these labels are missing"));
-    if (!pictures) return DG_OK;
-    dg_err e = dg_idx_pictures(pictures->data, pictures->bytes, &pictures->records);
-    if (e || !labels) return dg_record_file_wrong(o, pictures, e);
-    return dg_record_file_wrong(o, labels, dg_idx_labels(labels->data, labels->bytes, &pictures->records));
+    if (!images) return DG_OK;
+    dg_err e = dg_idx_images(images->data, images->bytes, &images->records);
+    if (e || !labels) return dg_record_file_wrong(o, images, e);
+    return dg_record_file_wrong(o, labels, dg_idx_labels(labels->data, labels->bytes, &images->records));
 }
 
 static dg_err name_class(dg_dataset *d, int label)
@@ -89,7 +89,7 @@ static dg_err name_class(dg_dataset *d, int label)
     return DG_OK;
 }
 
-/* The labels that these pictures have are the classes; label_of[label] is the place among them, -1: none. */
+/* The labels that these images have are the classes; label_of[label] is the place among them, -1: none. */
 static dg_err find_classes(const dg_records *r, int label_of[256], dg_dataset *d)
 {
     for (int i = 0; i < 256; i++) label_of[i] = -1;
@@ -117,17 +117,17 @@ static dg_err check_test(const dg_dataset_options *o, dg_record_files *f, const 
 
 static dg_err take_classes(const dg_dataset_options *o, dg_record_files *f, int label_of[256], dg_dataset *d)
 {
-    dg_record_file *pictures[DG_PARTS] = {find(f, DG_PART_TRAIN, false),
-                                          dg_test_wanted(o) ? find(f, DG_PART_TEST, false) : NULL};
+    dg_record_file *images[DG_PARTS] = {find(f, DG_PART_TRAIN, false),
+                                        dg_test_wanted(o) ? find(f, DG_PART_TEST, false) : NULL};
     for (int i = 0; i < DG_PARTS; i++) {
-        if (!pictures[i] || pictures[i]->records.label) continue;
+        if (!images[i] || images[i]->records.label) continue;
         char why[300];
-        snprintf(why, sizeof why, "%.200s has no file of labels", pictures[i]->name);
+        snprintf(why, sizeof why, "%.200s has no file of labels", images[i]->name);
         return (d->unclassified = strdup(why)) ? DG_OK : dg_fail(DG_DEVICE, "no memory for the classes");
     }
-    const dg_record_file *from = pictures[DG_PART_TRAIN] ? pictures[DG_PART_TRAIN] : pictures[DG_PART_TEST];
+    const dg_record_file *from = images[DG_PART_TRAIN] ? images[DG_PART_TRAIN] : images[DG_PART_TEST];
     dg_err e = from ? find_classes(&from->records, label_of, d) : DG_OK;
-    return e || !pictures[DG_PART_TEST] ? e : check_test(o, f, label_of);
+    return e || !images[DG_PART_TEST] ? e : check_test(o, f, label_of);
 }
 
 dg_err dg_idx_read(const dg_dataset_options *o, dg_record_files *f, dg_dataset *out)

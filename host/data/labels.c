@@ -1,4 +1,4 @@
-/* Classes and parts of a data set by the folders that its pictures lie in. */
+/* Classes and parts of a data set by the folders that its images lie in. */
 #include "core/base/plural.h"
 #include "host/data/dataset_internal.h"
 
@@ -48,8 +48,8 @@ static int find(const folders *f, const char *name)
     return at ? (int)(at - f->name) : -1;
 }
 
-/* The folders below the first `skip` bytes of the names of pictures [from, to), which are sorted, so that those of one
- * folder stand together; *plain: the first picture that lies in none, or -1. */
+/* The folders below the first `skip` bytes of the names of images [from, to), which are sorted, so that those of one
+ * folder stand together; *plain: the first image that lies in none, or -1. */
 static dg_err collect(const dg_dataset *d, int from, int to, size_t skip, folders *out, int *plain)
 {
     *out = (folders){0};
@@ -77,7 +77,7 @@ __attribute__((format(printf, 2, 3))) static dg_err unclassified(dg_dataset *d, 
     return (d->unclassified = strdup(why)) ? DG_OK : no_memory();
 }
 
-/* The place of each picture's folder among the classes; -1: it is none of them. */
+/* The place of each image's folder among the classes; -1: it is none of them. */
 static void give_labels(dg_dataset *d, int from, int to, size_t skip, const folders *classes)
 {
     char name[DG_PATH_BYTES] = "";
@@ -124,7 +124,7 @@ static bool is_held_out(const char *name)
     return *t != NULL;
 }
 
-/* The pictures [from, to) in the folder `top` of the set. */
+/* The images [from, to) in the folder `top` of the set. */
 static void range_of(const dg_dataset *d, const char *top, int *from, int *to)
 {
     const size_t bytes = strlen(top);

@@ -1,7 +1,7 @@
-/* The pictures' way to the device, and their order.
+/* The images' way to the device, and their order.
  *
  * Where the data set fits it lies there whole, and only an epoch's permutation is written. Where it does not, two
- * windows of it lie there: steps read one, while the other is filled with the pictures that the following steps will
+ * windows of it lie there: steps read one, while the other is filled with the images that the following steps will
  * read, in their order, for the permutations of all epochs are known in advance. The host gathers some of them into
  * pinned memory before each step, and their copy runs beside the steps. The ops are the same in both cases (the
  * permutation then names places in the windows), and so are the results, bit for bit. */
@@ -10,7 +10,7 @@
 
 #include "core/plan/backend.h"
 
-/* What is loaded: records one behind the other, pictures and whatever each has besides. */
+/* What is loaded: records one behind the other, images and whatever each has besides. */
 typedef struct {
     const uint8_t *data;
     size_t bytes; /* of one record */

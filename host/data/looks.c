@@ -27,13 +27,13 @@ static int by_value(const void *a, const void *b)
     return (*(const int *)a > *(const int *)b) - (*(const int *)a < *(const int *)b);
 }
 
-static size_t picture_bytes(const dg_dataset *d) { return (size_t)d->size * (size_t)d->size * (size_t)d->channels; }
+static size_t image_bytes(const dg_dataset *d) { return (size_t)d->size * (size_t)d->size * (size_t)d->channels; }
 
-static const uint8_t *picture(const dg_dataset *d, int i) { return d->pixels + (size_t)i * picture_bytes(d); }
+static const uint8_t *image(const dg_dataset *d, int i) { return d->pixels + (size_t)i * image_bytes(d); }
 
 static bool colourless(const dg_dataset *d, int i)
 {
-    const uint8_t *p = picture(d, i), *end = p + picture_bytes(d);
+    const uint8_t *p = image(d, i), *end = p + image_bytes(d);
     for (; d->channels == 3 && p < end; p += 3)
         if (p[0] != p[1] || p[1] != p[2]) return false;
     return true;
@@ -43,11 +43,11 @@ static bool colourless(const dg_dataset *d, int i)
 static void find_twins(const dg_dataset *d, int threads, dg_looks *l)
 {
 #pragma omp parallel for num_threads(threads > 0 ? threads : omp_get_max_threads())
-    for (int i = 0; i < d->count; i++) l->twin[i] = (dg_twin){dg_hash(DG_HASH, picture(d, i), picture_bytes(d)), i, i};
+    for (int i = 0; i < d->count; i++) l->twin[i] = (dg_twin){dg_hash(DG_HASH, image(d, i), image_bytes(d)), i, i};
     qsort(l->twin, (size_t)d->count, sizeof *l->twin, by_hash);
     for (int i = 0; i < d->count; i++)
         for (int k = i - 1; k >= 0 && l->twin[k].hash == l->twin[i].hash; k--)
-            if (!memcmp(picture(d, l->twin[i].index), picture(d, l->twin[k].index), picture_bytes(d))) {
+            if (!memcmp(image(d, l->twin[i].index), image(d, l->twin[k].index), image_bytes(d))) {
                 l->twin[i].group = l->twin[k].group;
                 break;
             }

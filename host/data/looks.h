@@ -1,10 +1,10 @@
-/* What pictures are like, as far as it matters to whoever trains on them. */
+/* What images are like, as far as it matters to whoever trains on them. */
 #ifndef DG_LOOKS_H
 #define DG_LOOKS_H
 
 #include "host/data/dataset.h"
 
-/* A picture among those with the same pixels. */
+/* An image among those with the same pixels. */
 typedef struct {
     uint64_t hash;
     int index;
@@ -12,11 +12,11 @@ typedef struct {
 } dg_twin;
 
 typedef struct {
-    int grey;           /* pictures without colour */
+    int grey;           /* images without colour */
     int did[DG_DIDS];   /* images to which decoding did this */
     int small, side;    /* with a side shorter than the network's; the median of their shorter sides */
-    int copies, groups; /* pictures that have a twin earlier in order; groups of equal pictures */
-    dg_twin *twin;      /* of each picture, sorted by group, then index */
+    int copies, groups; /* images that have a twin earlier in order; groups of equal images */
+    dg_twin *twin;      /* of each image, sorted by group, then index */
 } dg_looks;
 
 /* DG_DEVICE: no memory. */

@@ -1,4 +1,4 @@
-/* Pictures from files of records into the array of a data set. */
+/* Images from files of records into the array of a data set. */
 #include "host/data/records.h"
 #include "host/data/records_internal.h"
 
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* (H, W, C) bytes of one picture. */
+/* (H, W, C) bytes of one image. */
 static void unfold(const dg_records *r, int i, dg_image *out)
 {
     const uint8_t *from = r->pixels + (size_t)i * r->stride;
@@ -117,7 +117,7 @@ static dg_err count_part(const dg_dataset_options *o, const dg_record_files *f, 
     return DG_OK;
 }
 
-/* The numbers of `limit` pictures of a part of n, evenly of all classes. */
+/* The numbers of `limit` images of a part of n, evenly of all classes. */
 static dg_err choose_evenly(const dg_dataset_options *o, const dg_record_files *f, int part, int n, const int *label_of,
                             int classes, int *number)
 {
@@ -139,7 +139,7 @@ static dg_err choose_evenly(const dg_dataset_options *o, const dg_record_files *
     return done ? DG_OK : dg_fail(DG_DEVICE, "no memory for a choice of %d pictures", n);
 }
 
-/* The numbers of the pictures of a part that are wanted: with a limit the first ones, or as many of each class. */
+/* The numbers of the images of a part that are wanted: with a limit the first ones, or as many of each class. */
 static dg_err choose(const dg_dataset_options *o, const dg_record_files *f, int part, const int *label_of, int classes,
                      int **number, int *wanted)
 {

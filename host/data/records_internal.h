@@ -5,14 +5,14 @@
 #include "host/data/dataset_internal.h"
 #include "host/data/records.h"
 
-enum { DG_RECORD_FILES = 64 }; /* a folder with more files than that is one of pictures */
+enum { DG_RECORD_FILES = 64 }; /* a folder with more files than that is one of images */
 
 typedef enum { DG_PART_TRAIN, DG_PART_TEST, DG_PARTS } dg_part;
 
 /* A file of the folder that may be one of records. */
 typedef struct {
     char *name;
-    bool labels; /* IDX: it has labels, not pictures */
+    bool labels; /* IDX: it has labels, not images */
     dg_part part;
     uint8_t *data;
     size_t bytes;
@@ -29,9 +29,9 @@ typedef struct {
 dg_err dg_record_file_read(const dg_dataset_options *o, const dg_folder *folder, size_t limit, dg_record_file *f);
 /* "DIR/NAME: " in front of the message. */
 dg_err dg_record_file_wrong(const dg_dataset_options *o, const dg_record_file *f, dg_err e);
-/* Are the pictures of the test part of any use? */
+/* Are the images of the test part of any use? */
 bool dg_test_wanted(const dg_dataset_options *o);
-/* Room for what these files have of each part that is wanted; then all their pictures. d->train, usable and aside. */
+/* Room for what these files have of each part that is wanted; then all their images. d->train, usable and aside. */
 dg_err dg_records_into(const dg_dataset_options *o, const dg_record_files *f, const int *label_of, dg_dataset *d);
 
 bool dg_idx_named(const char *name);

@@ -41,7 +41,7 @@ static dg_err add(dg_record_files *out, const char *name)
     return DG_OK;
 }
 
-/* The files beside one another in the folder; none where one is named like a picture, or there are too many. */
+/* The files beside one another in the folder; none where one is named like an image, or there are too many. */
 static dg_err list_folder(const char *dir, int folder, dg_record_files *out)
 {
     DIR *d = dg_list_directory(folder);
@@ -50,14 +50,14 @@ static dg_err list_folder(const char *dir, int folder, dg_record_files *out)
     struct stat st;
     for (const struct dirent *entry; !e && (errno = 0, entry = readdir(d));) {
         const char *name = entry->d_name;
-        const bool picture = dg_named_like_a_picture(name);
+        const bool image = dg_named_like_a_image(name);
         if (*name == '.') continue;
-        if (!picture && fstatat(folder, name, &st, 0)) { /* what is not known to be there may be half of the pictures */
+        if (!image && fstatat(folder, name, &st, 0)) { /* what is not known to be there may be half of the images */
             if (dg_may_pass(errno) || errno == ENOMEM) e = cannot_list(dir);
             continue;
         }
-        if (!picture && !S_ISREG(st.st_mode)) continue;
-        if (out->files == DG_RECORD_FILES || picture) {
+        if (!image && !S_ISREG(st.st_mode)) continue;
+        if (out->files == DG_RECORD_FILES || image) {
             free_files(out);
             errno = 0;
             break;
@@ -80,7 +80,7 @@ static dg_err list_zip(const dg_zip *zip, dg_record_files *out)
     for (long i = 0; i < n && !e; i++) {
         const char *name = file[i].name;
         if (*name == '.' || strchr(name, '/')) continue;
-        if (out->files == DG_RECORD_FILES || dg_named_like_a_picture(name)) {
+        if (out->files == DG_RECORD_FILES || dg_named_like_a_image(name)) {
             free_files(out);
             return DG_OK;
         }
@@ -163,7 +163,7 @@ static bool has_parts(const dg_folder *folder)
     return test && has_folder(folder, "train");
 }
 
-static dg_err read_pictures(const dg_dataset_options *o, const dg_folder *folder, dg_dataset *out)
+static dg_err read_images(const dg_dataset_options *o, const dg_folder *folder, dg_dataset *out)
 {
     dg_dataset_options all = *o;
     const bool later = o->limit > 0 && (o->labelled || has_parts(folder));
@@ -192,7 +192,7 @@ dg_err dg_source_read(const dg_dataset_options *o, dg_dataset *out)
         guess g = {.files = files};
         e = list(o->dir, &folder, files);
         if (!e) e = look(o, files, &g);
-        if (!e && !g.sure) e = read_pictures(o, &folder, out);
+        if (!e && !g.sure) e = read_images(o, &folder, out);
         if (!e && files->files && !out->count) e = read_records(o, &g, out);
         dg_close_folder(&folder);
     }

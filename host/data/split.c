@@ -1,4 +1,4 @@
-/* Which pictures are for testing: those of the source, of another folder, or a share of each class. */
+/* Which images are for testing: those of the source, of another folder, or a share of each class. */
 #include "core/base/rng.h"
 #include "host/data/dataset_internal.h"
 
@@ -31,7 +31,7 @@ static void permute(void *items, size_t bytes, const int32_t *order, int count, 
     }
 }
 
-/* The pictures that are not among the first n follow them. */
+/* The images that are not among the first n follow them. */
 static void add_others(int32_t *order, int n, int count, uint8_t *kept)
 {
     memset(kept, 0, (size_t)count);
@@ -43,7 +43,7 @@ static void add_others(int32_t *order, int n, int count, uint8_t *kept)
 dg_err dg_dataset_arrange(dg_dataset *d, int32_t *order, int n, int train)
 {
     const size_t bytes = (size_t)d->size * (size_t)d->size * (size_t)d->channels;
-    uint8_t *done = malloc((size_t)d->count + 1), *one = malloc(bytes + sizeof *d->name); /* a picture or a name */
+    uint8_t *done = malloc((size_t)d->count + 1), *one = malloc(bytes + sizeof *d->name); /* an image or a name */
     if (done && one) {
         add_others(order, n, d->count, done);
         permute(d->pixels, bytes, order, d->count, one, done);
@@ -66,7 +66,7 @@ dg_err dg_dataset_arrange(dg_dataset *d, int32_t *order, int n, int train)
     return DG_OK;
 }
 
-/* Keep pictures [from, to), all for training. */
+/* Keep images [from, to), all for training. */
 static dg_err keep(dg_dataset *d, int from, int to)
 {
     if (to - from == d->count) return DG_OK;
@@ -115,14 +115,14 @@ dg_err dg_dataset_first(dg_dataset *d, int limit)
     return e;
 }
 
-/* Of a class of n pictures: rounded down, but one stays in each part where there are two. */
+/* Of a class of n images: rounded down, but one stays in each part where there are two. */
 static int share_of(double share, int n)
 {
     const int k = (int)floor(share * n + 1e-9);
     return n < 2 || share <= 0 ? 0 : k < 1 ? 1 : k > n - 1 ? n - 1 : k;
 }
 
-/* Mark a share of the pictures of one class; member and perm have room for all of them. */
+/* Mark a share of the images of one class; member and perm have room for all of them. */
 static void draw_class(const dg_dataset *d, int label, double share, uint64_t seed, int32_t *member, int32_t *perm,
                        uint8_t *mark)
 {
@@ -172,7 +172,7 @@ dg_err dg_dataset_divide(const dg_dataset_options *o, dg_dataset *d)
     if (share >= 1)
         return dg_fail(DG_USAGE, "{test} %s: a share is from 0 up to, not including, 1; a folder of that name is ./%s",
                        o->test, o->test);
-    dg_err e = o->test ? keep_training(d) : DG_OK; /* the source's own test pictures are for nothing else */
+    dg_err e = o->test ? keep_training(d) : DG_OK; /* the source's own test images are for nothing else */
     if (!e && share > 0) e = divide_by_share(d, share, o->seed);
     if (!e && !o->labelled) {
         d->aside += d->count - d->train;

@@ -1,4 +1,4 @@
-/* Mean and standard deviation of the channels of the pictures for training. */
+/* Mean and standard deviation of the channels of the images for training. */
 #include <math.h>
 
 #include "host/data/dataset.h"

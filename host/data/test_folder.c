@@ -1,4 +1,4 @@
-/* The pictures of another folder as the test part of a data set. */
+/* The images of another folder as the test part of a data set. */
 #include "host/data/dataset_internal.h"
 
 #include <stdio.h>

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "core/base/numbered.h"
-#include "host/figure/pictures.h"
+#include "host/figure/images.h"
 
 double dg_diversity(const uint8_t *pixels, int n, size_t values)
 {

@@ -1,10 +1,10 @@
-/* How different the pictures of a grid are. Each grid's file says it, beside the real pictures, as text Diversity. */
+/* How different the images of a grid are. Each grid's file says it, beside the real images, as text Diversity. */
 #ifndef DG_DIVERSITY_H
 #define DG_DIVERSITY_H
 
 #include "host/doctor/doctor.h"
 
-/* The root of the mean variance of a value over n pictures of so many values. */
+/* The root of the mean variance of a value over n images of so many values. */
 double dg_diversity(const uint8_t *pixels, int n, size_t values);
 
 /* Those of a run directory's grids, in their order, malloc'd; those that do not say it are left out. *seen, of *n, are

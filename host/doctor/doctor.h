@@ -22,7 +22,7 @@ typedef struct {
     double guess;                            /* D's loss where it cannot tell real images from samples */
     long rows;                               /* of the window */
     uint64_t span;                           /* steps from its first row to its last */
-    double diversity, best_diversity;        /* of the grid, beside the real pictures'; NaN: no grid yet */
+    double diversity, best_diversity;        /* of the grid, beside the real images'; NaN: no grid yet */
     double settled_diversity;                /* the best from DG_DOCTOR_WARM_UP on; NaN: no grid since */
     double coverage, best_coverage, nearest; /* with --eval-every; NaN */
     double recall;
@@ -53,7 +53,7 @@ typedef struct {
     bool summary; /* of those, when the run is over */
 } dg_finding;
 
-/* How different the pictures of an epoch's grid are, beside real ones: 1 is as much (diversity.h). */
+/* How different the images of an epoch's grid are, beside real ones: 1 is as much (diversity.h). */
 typedef struct {
     uint64_t epoch;
     double diversity;

@@ -85,16 +85,15 @@ dg_err dg_confusion_draw(const long *count, int classes, char *const *names, con
     return DG_OK;
 }
 
-enum { ACROSS = 8, PICTURE = 96, WORDS = 34, GAP = 12 };
+enum { ACROSS = 8, IMAGE = 96, WORDS = 34, GAP = 12 };
 
-/* Enlarged by a whole number, or every so many pixels, into a square of PICTURE. */
-static void put_picture(dg_canvas *c, const dg_mistake *m, int size, int channels, int x0, int y0)
+/* Enlarged by a whole number, or every so many pixels, into a square of IMAGE. */
+static void put_image(dg_canvas *c, const dg_mistake *m, int size, int channels, int x0, int y0)
 {
-    for (int y = 0; y < PICTURE; y++)
-        for (int x = 0; x < PICTURE; x++) {
-            const uint8_t *p = m->pixels +
-                               ((size_t)(y * size / PICTURE) * (size_t)size + (size_t)(x * size / PICTURE)) *
-                                   (size_t)channels;
+    for (int y = 0; y < IMAGE; y++)
+        for (int x = 0; x < IMAGE; x++) {
+            const uint8_t *p = m->pixels + ((size_t)(y * size / IMAGE) * (size_t)size + (size_t)(x * size / IMAGE)) *
+                                               (size_t)channels;
             uint8_t *to = c->im.pixels + ((size_t)(y0 + y) * (size_t)c->im.W + (size_t)(x0 + x)) * 3;
             for (int k = 0; k < 3; k++) to[k] = p[channels >= 3 ? k : 0];
         }
@@ -104,18 +103,18 @@ dg_err dg_mistakes_draw(const dg_mistake *m, int n, int size, int channels, cons
 {
     const int rows = n ? (n + ACROSS - 1) / ACROSS : 1;
     dg_canvas c;
-    dg_err e = dg_draw_open(&c, GAP + ACROSS * (PICTURE + GAP), HEAD + rows * (PICTURE + WORDS + GAP));
+    dg_err e = dg_draw_open(&c, GAP + ACROSS * (IMAGE + GAP), HEAD + rows * (IMAGE + WORDS + GAP));
     if (e) return e;
     text(&c, GAP, 26, 1.2, dark, false, title);
     for (int i = 0; i < n; i++) {
-        const int x = GAP + i % ACROSS * (PICTURE + GAP), y = HEAD + i / ACROSS * (PICTURE + WORDS + GAP);
+        const int x = GAP + i % ACROSS * (IMAGE + GAP), y = HEAD + i / ACROSS * (IMAGE + WORDS + GAP);
         char line[64], name[64];
-        put_picture(&c, &m[i], size, channels, x, y);
-        text(&c, x, y + PICTURE + 13, 0.8, dark, false, fitted(line, m[i].is, 0.8, PICTURE));
+        put_image(&c, &m[i], size, channels, x, y);
+        text(&c, x, y + IMAGE + 13, 0.8, dark, false, fitted(line, m[i].is, 0.8, IMAGE));
         snprintf(line, sizeof line, " %.0f%%", 100 * m[i].share);
-        fitted(name, m[i].said, 0.8, PICTURE - dg_text_width(0.8, line) - 2);
-        text(&c, x, y + PICTURE + 28, 0.8, (dg_color){190, 60, 0}, false, name);
-        text(&c, x + dg_text_width(0.8, name), y + PICTURE + 28, 0.8, (dg_color){190, 60, 0}, false, line);
+        fitted(name, m[i].said, 0.8, IMAGE - dg_text_width(0.8, line) - 2);
+        text(&c, x, y + IMAGE + 28, 0.8, (dg_color){190, 60, 0}, false, name);
+        text(&c, x + dg_text_width(0.8, name), y + IMAGE + 28, 0.8, (dg_color){190, 60, 0}, false, line);
     }
     *out = c.im;
     c.im.pixels = NULL;

@@ -1,12 +1,12 @@
-/* What a test of a classifier looks like: which classes it takes for which, and the pictures that it is surest of and
+/* What a test of a classifier looks like: which classes it takes for which, and the images that it is surest of and
  * wrong about. */
 #ifndef DG_CONFUSION_H
 #define DG_CONFUSION_H
 
-#include "host/figure/pictures.h"
+#include "host/figure/images.h"
 
-/* A picture of a matrix (classes, classes): row true class, column what was said, darker where more of the row's
- * pictures are; with the shares in percent where there is room. names: one a class. */
+/* An image of a matrix (classes, classes): row true class, column what was said, darker where more of the row's
+ * images are; with the shares in percent where there is room. names: one a class. */
 dg_err dg_confusion_draw(const long *count, int classes, char *const *names, const char *title, dg_image *out);
 
 typedef struct {

@@ -4,7 +4,7 @@
 #ifndef DG_DRAW_H
 #define DG_DRAW_H
 
-#include "host/figure/pictures.h"
+#include "host/figure/images.h"
 
 typedef struct {
     dg_image im;           /* (H, W, 3) */

@@ -1,4 +1,4 @@
-#include "host/figure/pictures.h"
+#include "host/figure/images.h"
 
 #include <gif_lib.h>
 #include <stdlib.h>

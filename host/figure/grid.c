@@ -1,4 +1,4 @@
-#include "host/figure/pictures.h"
+#include "host/figure/images.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 
 #include "core/base/base64.h"
 #include "core/base/memory_file.h"
-#include "host/figure/pictures.h"
+#include "host/figure/images.h"
 
 enum { COLUMN = 10, LEVELS = 6, COLORS = LEVELS * LEVELS * LEVELS, BAND = 6, PIECE = 3072, EACH = 12 };
 

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include "core/base/err.h"
 
-/* "a PNG picture", NULL: not known. */
+/* "a PNG image", NULL: not known. */
 const char *dg_file_kind(const void *begin, size_t bytes);
 
 /* After `path` was refused as a safetensors file with the error e: where its kind is known, the message says that

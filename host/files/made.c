@@ -75,7 +75,7 @@ bool dg_made_by_us(const void *head, size_t bytes)
     return dg_png_says(head, bytes, "Software", "dcgan ") || dg_gif_says(head, bytes, "dcgan ");
 }
 
-bool dg_made_picture(const void *head, size_t bytes) { return dg_png_says(head, bytes, "Picture", ""); }
+bool dg_made_image(const void *head, size_t bytes) { return dg_png_says(head, bytes, "Picture", ""); }
 
 static bool ours(int folder, const char *file, const char *const *names, const char *key, const char *value)
 {

@@ -24,12 +24,12 @@ bool dg_png_text(const void *head, size_t bytes, const char *key, char *out, siz
 /* Whether these first bytes of a file are those of a GIF whose comment, before its frames, begins with `value`. */
 bool dg_gif_says(const void *head, size_t bytes, const char *value);
 
-/* Grids, curves, contact sheets, generated pictures, GIFs. Drawn cats (data --synthesize) are not: they are there to be
+/* Grids, curves, contact sheets, generated images, GIFs. Drawn cats (data --synthesize) are not: they are there to be
  * trained on. */
 bool dg_made_by_us(const void *head, size_t bytes);
 
-/* Of these the single pictures that `generate` wrote: no grid, no curves. */
-bool dg_made_picture(const void *head, size_t bytes);
+/* Of these the single images that `generate` wrote: no grid, no curves. */
+bool dg_made_image(const void *head, size_t bytes);
 
 /* DG_USAGE, and what to do, when the folder holds anything but PNGs with such a text and one of these names
  * (fnmatch; NULL ends them). Hidden files do not count; DG_OK when there is no such folder. */

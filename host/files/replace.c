@@ -57,7 +57,7 @@ static bool meta_is(const void *head, size_t bytes, const char *key, const char 
 
 static bool is_sample(const void *head, size_t bytes)
 {
-    return dg_png_says(head, bytes, "Software", "dcgan ") && dg_made_picture(head, bytes);
+    return dg_png_says(head, bytes, "Software", "dcgan ") && dg_made_image(head, bytes);
 }
 
 static bool is_image(const void *head, size_t bytes) { return dg_png_says(head, bytes, "Software", "dcgan "); }

@@ -251,8 +251,8 @@ dg_err dg_tfevents_scalars(dg_tfevents *t, uint64_t step, const char *const *tag
     return append(t, step, &summary, false);
 }
 
-dg_err dg_tfevents_picture(dg_tfevents *t, uint64_t step, const char *tag, int W, int H, int C, const void *png,
-                           size_t bytes)
+dg_err dg_tfevents_image(dg_tfevents *t, uint64_t step, const char *tag, int W, int H, int C, const void *png,
+                         size_t bytes)
 {
     dg_pb image = {0}, value = {0}, summary = {0};
     dg_pb_number(&image, HEIGHT, (uint64_t)H);

@@ -19,8 +19,8 @@ bool dg_tfevents_is_empty(int dir, const char *name);
 /* Values of a step, n of them with their tags; those that are NaN are left out. They wait in memory until the flush. */
 dg_err dg_tfevents_scalars(dg_tfevents *t, uint64_t step, const char *const *tag, const double *value, int n);
 /* A PNG, from any thread; it is written at once. */
-dg_err dg_tfevents_picture(dg_tfevents *t, uint64_t step, const char *tag, int W, int H, int C, const void *png,
-                           size_t bytes);
+dg_err dg_tfevents_image(dg_tfevents *t, uint64_t step, const char *tag, int W, int H, int C, const void *png,
+                         size_t bytes);
 dg_err dg_tfevents_flush(dg_tfevents *t);
 dg_err dg_tfevents_close(dg_tfevents *t); /* t may be NULL */
 

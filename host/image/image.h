@@ -1,4 +1,4 @@
-/* One picture: file bytes -> 8-bit grey or RGB of the size that the network wants. */
+/* One image: file bytes -> 8-bit grey or RGB of the size that the network wants. */
 #ifndef DG_IMAGE_H
 #define DG_IMAGE_H
 
@@ -61,14 +61,14 @@ typedef struct {
 } dg_decoded;
 
 /* Decode, dg_image_grey if that is wanted, and dg_image_fit: the same pixels, but row by row where the format allows
- * it, so that a picture costs what its result and some rows need, and not what its sides promise. */
+ * it, so that an image costs what its result and some rows need, and not what its sides promise. */
 dg_err dg_image_decode_fitted(const void *data, size_t bytes, const dg_decode_options *o, const dg_fitting *f,
                               dg_image *out, dg_decoded *of);
 
 /* Whether the first bytes (32 are enough) are those of such a file. */
 bool dg_image_known(const void *data, size_t bytes);
 
-/* What kind of picture a file holds, by its header; DG_KIND_UNKNOWN if it is none or damaged. */
+/* What kind of image a file holds, by its header; DG_KIND_UNKNOWN if it is none or damaged. */
 typedef enum {
     DG_KIND_UNKNOWN,
     DG_KIND_PNG_GREY,
@@ -83,7 +83,7 @@ typedef enum {
     DG_KIND_JPEG_GREY,
     DG_KIND_JPEG_COLOUR,
     DG_KIND_JPEG_CMYK,
-    DG_KIND_IDX, /* these two never by dg_image_kind: files of many pictures */
+    DG_KIND_IDX, /* these two never by dg_image_kind: files of many images */
     DG_KIND_CIFAR,
     DG_KIND_BMP,
     DG_KIND_GIF,

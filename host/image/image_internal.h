@@ -1,4 +1,4 @@
-/* What the picture files share with each other: kind, orientation, limits, and where decoded rows go. */
+/* What the image files share with each other: kind, orientation, limits, and where decoded rows go. */
 #ifndef DG_IMAGE_INTERNAL_H
 #define DG_IMAGE_INTERNAL_H
 
@@ -28,14 +28,14 @@ static inline uint8_t dg_luma(const uint8_t *rgb)
     return (uint8_t)((19595u * rgb[0] + 38470u * rgb[1] + 7471u * rgb[2] + 32768u) >> 16);
 }
 
-/* Rows of a file go in; its picture comes out, turned as it says, whole or fitted, with the channels that are wanted.
- * Of a whole picture each pixel is copied to its place; of a fitted one nothing is kept but what the fitter keeps. */
+/* Rows of a file go in; its image comes out, turned as it says, whole or fitted, with the channels that are wanted.
+ * Of a whole image each pixel is copied to its place; of a fitted one nothing is kept but what the fitter keeps. */
 typedef struct dg_fitter dg_fitter;
 typedef struct {
     const dg_decode_options *o;
-    const dg_fitting *fitting; /* NULL: the whole picture */
+    const dg_fitting *fitting; /* NULL: the whole image */
     dg_image *out;
-    int W, H;     /* of the picture, turned */
+    int W, H;     /* of the image, turned */
     unsigned did; /* as in dg_decoded; dg_row_sink_open() and dg_row_sink_put_rgba() note what they do */
     int file_W, file_H, C;
     uint8_t *first;    /* where the file's pixel (0, 0) goes */
@@ -51,10 +51,10 @@ dg_err dg_row_sink_open(dg_row_sink *s, int W, int H, int orientation);
  * ignored or laid over something. */
 void dg_row_sink_put(dg_row_sink *s, int y, const uint8_t *rgb);
 void dg_row_sink_put_rgba(dg_row_sink *s, int y, const uint8_t *rgba);
-/* complete: every row was put; otherwise the picture is freed. */
+/* complete: every row was put; otherwise the image is freed. */
 void dg_row_sink_close(dg_row_sink *s, bool complete);
 
-/* A picture of W x H whose rows, or when it is turned columns, come one after the other, from either end, as
+/* An image of W x H whose rows, or when it is turned columns, come one after the other, from either end, as
  * dg_image_fit makes it. */
 dg_err dg_fitter_open(dg_fitter **out, int W, int H, int C, bool turned, const dg_fitting *how, dg_image *im);
 void dg_fitter_put(dg_fitter *f, int y, const uint8_t *row);
@@ -76,7 +76,7 @@ int dg_exif_orientation(const uint8_t *tiff, size_t bytes);
 /* Refuse by size before anything is allocated. work: bytes that the decoder needs beside the sink. */
 dg_err dg_image_afford(const char *format, int64_t W, int64_t H, size_t file, uint64_t work, const dg_row_sink *to);
 
-/* A stopwatch of this thread's CPU time, so that a busy machine does not change which pictures are taken. */
+/* A stopwatch of this thread's CPU time, so that a busy machine does not change which images are taken. */
 double dg_decode_clock(void);
 bool dg_decode_late(double start);
 /* Libraries tell lack of memory as damage: is there memory for a second try that needs so much? */

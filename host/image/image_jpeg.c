@@ -78,7 +78,7 @@ _Noreturn static void on_error(j_common_ptr jpeg)
 {
     reader *r = jpeg->client_data;
     jpeg->err->format_message(jpeg, r->why);
-    /* No fault of the picture. What would pass max_memory_to_use has another code, JERR_NO_BACKING_STORE. */
+    /* No fault of the image. What would pass max_memory_to_use has another code, JERR_NO_BACKING_STORE. */
     if (jpeg->err->msg_code == JERR_OUT_OF_MEMORY)
         r->error = dg_fail(DG_DEVICE, "no memory to decode a JPEG of %d x %d", r->head->W, r->head->H);
     longjmp(r->jump, 1);

@@ -82,8 +82,8 @@ typedef struct {
     const dg_image_head *head;
     double start;
     dg_row_sink *to;
-    uint8_t *row;   /* one row as libpng gives it, or the whole picture if interlaced */
-    bool no_memory; /* libpng asked for some in vain, which is no fault of the picture */
+    uint8_t *row;   /* one row as libpng gives it, or the whole image if interlaced */
+    bool no_memory; /* libpng asked for some in vain, which is no fault of the image */
     dg_err error;   /* DG_OK: the reason is in `why` */
     char why[160];
 } reader;

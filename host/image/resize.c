@@ -148,12 +148,12 @@ typedef struct {
     int x, y, W, H;
 } window;
 
-/* Of a picture whose columns come as rows, along its rows is down: columns become narrow first, then the rows of that.
+/* Of an image whose columns come as rows, along its rows is down: columns become narrow first, then the rows of that.
  */
 struct dg_fitter {
-    int W, H, C;      /* of the picture */
+    int W, H, C;      /* of the image */
     int across_to;    /* wide as the window is cut from */
-    window win;       /* the part that is kept of the resized picture; nothing outside of it is computed */
+    window win;       /* the part that is kept of the resized image; nothing outside of it is computed */
     bool turned;      /* its columns come */
     bool weighed;     /* colours count as much as they are opaque */
     filter fx;        /* not turned */
@@ -164,7 +164,7 @@ struct dg_fitter {
     dg_image *out;
 };
 
-/* What resizing the picture to W x H leaves in the window; `to` has room for rows of `stride` bytes. */
+/* What resizing the image to W x H leaves in the window; `to` has room for rows of `stride` bytes. */
 static dg_err resample(dg_fitter *f, dg_resize how, int W, int H, window win, uint8_t *to, size_t stride)
 {
     const size_t C = (size_t)f->C, row = (size_t)win.W * C, side = (size_t)(f->turned ? f->H : f->W);
@@ -241,7 +241,7 @@ static dg_err make(dg_image *out, int W, int H, int C)
     return out->pixels ? DG_OK : dg_fail(DG_DEVICE, "no memory for a picture of %d x %d", W, H);
 }
 
-/* A fitter of a W x H picture and its empty result of W_out x H_out. */
+/* A fitter of a W x H image and its empty result of W_out x H_out. */
 static dg_err prepare(dg_fitter **out, int W, int H, int C, int W_out, int H_out, dg_image *im)
 {
     dg_fitter *f = *out = calloc(1, sizeof *f);

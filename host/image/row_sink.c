@@ -85,7 +85,7 @@ void dg_row_sink_close(dg_row_sink *s, bool complete)
     if (!complete) dg_image_free(s->out);
 }
 
-/* Pixels as they are in the picture: (W, C). */
+/* Pixels as they are in the image: (W, C). */
 static void put(dg_row_sink *s, int y, const uint8_t *pixels)
 {
     const ptrdiff_t W = s->file_W, C = s->C;

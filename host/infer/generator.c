@@ -53,7 +53,7 @@ dg_err dg_generator_open(const dg_device *d, const char *path, dg_generator **ou
     dg_st *st = NULL;
     dg_err e = dg_checkpoint_open(path, &st, &g->model, &g->info);
     if (!e) {
-        /* unless another one is asked for: as it was trained, so that these are the pictures of the run's grids */
+        /* unless another one is asked for: as it was trained, so that these are the images of the run's grids */
         const dg_precision *trained = dg_precision_find(g->info.precision);
         dg_device mine = *d;
         mine.preferred = trained ? trained : &dg_precisions[DG_PRECISION_FP32];
@@ -89,7 +89,7 @@ dg_err dg_generator_make(dg_generator *g, const float *in, int n, uint8_t *pixel
     return e;
 }
 
-dg_err dg_generator_pictures(dg_generator *g, uint64_t first, int n, uint8_t *pixels, const char *what)
+dg_err dg_generator_images(dg_generator *g, uint64_t first, int n, uint8_t *pixels, const char *what)
 {
     const size_t each = (size_t)g->model.size * (size_t)g->model.size * (size_t)g->model.channels;
     float *in = malloc((size_t)DG_GENERATOR_CHUNK * (size_t)g->inputs * sizeof *in);

@@ -238,7 +238,7 @@ dg_err dg_oracle_whitening(const dg_oracle *o, const dg_backend *b, dg_whitening
     return e;
 }
 
-dg_err dg_oracle_pictures(const dg_oracle *o, const dg_job *job, void **data)
+dg_err dg_oracle_images(const dg_oracle *o, const dg_job *job, void **data)
 {
     const size_t bytes = (size_t)o->count * dg_job_record_bytes(job);
     dg_backend *b = job->backend;

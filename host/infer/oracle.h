@@ -1,4 +1,4 @@
-/* A recorded PyTorch run as a file: pictures, noise, initial weights, and what came of them. Its layout is described in
+/* A recorded PyTorch run as a file: images, noise, initial weights, and what came of them. Its layout is described in
  * tools/pytorch/make_oracle.py. */
 #ifndef DG_ORACLE_H
 #define DG_ORACLE_H
@@ -26,17 +26,17 @@ void dg_oracle_close(dg_oracle *o);
 /* The tensor of this name, type and shape; NULL, and a message: there is none. */
 const dg_st_tensor *dg_oracle_tensor(const dg_oracle *o, const char *name, dg_type type, int rank, const int64_t *dim);
 
-/* How many pictures step s uses, and their indices. */
+/* How many images step s uses, and their indices. */
 int dg_oracle_batch(const dg_oracle *o, int s);
 const int64_t *dg_oracle_index(const dg_oracle *o, int s);
 
 /* Initial weights of every tensor of a job. */
 dg_err dg_oracle_weights(const dg_oracle *o, dg_job *job);
 
-/* The pictures as records of the job, which is built, malloc'd. */
+/* The images as records of the job, which is built, malloc'd. */
 dg_err dg_oracle_records(const dg_oracle *o, const dg_job *job, uint8_t **out);
 /* The same in backend memory. */
-dg_err dg_oracle_pictures(const dg_oracle *o, const dg_job *job, void **data);
+dg_err dg_oracle_images(const dg_oracle *o, const dg_job *job, void **data);
 /* What whitens them, to be freed by the caller; NULL: nothing does. */
 dg_err dg_oracle_whitening(const dg_oracle *o, const dg_backend *b, dg_whitening **out);
 

@@ -1,22 +1,22 @@
-/* What a classifier takes pictures for: the shares of the classes, and how sure it is. */
+/* What a classifier takes images for: the shares of the classes, and how sure it is. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "host/judge/judge_internal.h"
 
-/* Of bad pictures some are taken for every class, but hardly one surely: surer than half of the real pictures of that
- * class. A class is left out that has less than a quarter of the place it should have, among all pictures or among
+/* Of bad images some are taken for every class, but hardly one surely: surer than half of the real images of that
+ * class. A class is left out that has less than a quarter of the place it should have, among all images or among
  * these, where it should be there ten times at least. */
 static const double LEAST = 10, PART = 0.25;
 
 typedef struct {
-    double *sure; /* share of the real picture in the middle of each class */
+    double *sure; /* share of the real image in the middle of each class */
     long *count;  /* of each class: real, other, sure real, sure other; a row each */
     double *sort;
     int classes;
 } counting;
 
-/* The class of a picture, of equal shares the first. */
+/* The class of an image, of equal shares the first. */
 static int top(const double *share, int classes)
 {
     int best = 0;
@@ -61,10 +61,7 @@ static double sum(const counting *k, int row)
     return all;
 }
 
-static bool lacks(double real, double other, double pictures)
-{
-    return real * pictures >= LEAST && other < PART * real;
-}
+static bool lacks(double real, double other, double images) { return real * images >= LEAST && other < PART * real; }
 
 static void judge(const counting *k, dg_class_verdict *out)
 {

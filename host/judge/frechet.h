@@ -1,5 +1,5 @@
 /* The Frechet distance of two sets of points, each taken for a normal distribution (Dowson & Landau 1982; Heusel et al.
- * 2017 of pictures): |m - m'|^2 + tr(S + S' - 2 (S S')^(1/2)). */
+ * 2017 of images): |m - m'|^2 + tr(S + S' - 2 (S S')^(1/2)). */
 #ifndef DG_FRECHET_H
 #define DG_FRECHET_H
 

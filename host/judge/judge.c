@@ -1,4 +1,4 @@
-/* The table of measures, and the sets of pictures that they compare. */
+/* The table of measures, and the sets of images that they compare. */
 #include "host/judge/judge.h"
 
 #include <math.h>
@@ -76,7 +76,7 @@ dg_err dg_measure_take(const dg_measure *m, const dg_jury *j, const dg_judged *r
                    m->label, out->value);
 }
 
-/* A picture as the classifier wants it: its size, and as many channels. */
+/* An image as the classifier wants it: its size, and as many channels. */
 static dg_err fit(const dg_jury *j, const uint8_t *pixels, uint8_t *out)
 {
     const dg_model *m = &j->labeller->model;
@@ -111,14 +111,14 @@ static dg_err look(const dg_jury *j, dg_judged *x)
     const dg_model *m = &j->labeller->model;
     const size_t count = (size_t)j->count, classes = (size_t)j->labeller->classes,
                  features = (size_t)dg_labeller_features(j->labeller),
-                 picture = (size_t)j->size * (size_t)j->size * (size_t)j->channels;
+                 image = (size_t)j->size * (size_t)j->size * (size_t)j->channels;
     uint8_t *fitted = malloc((size_t)DG_LABELLER_CHUNK * (size_t)m->size * (size_t)m->size * (size_t)m->channels);
     x->share = malloc(count * classes * sizeof *x->share);
     x->hidden = malloc(count * features * sizeof *x->hidden);
     dg_err e = fitted && x->share && x->hidden ? DG_OK : dg_fail(DG_DEVICE, "out of memory for %d pictures", j->count);
     for (size_t i = 0; i < count && !e; i += DG_LABELLER_CHUNK) {
         const size_t n = count - i < DG_LABELLER_CHUNK ? count - i : DG_LABELLER_CHUNK;
-        e = look_at(j, x->pixels + i * picture, (int)n, fitted, x->share + i * classes, x->hidden + i * features);
+        e = look_at(j, x->pixels + i * image, (int)n, fitted, x->share + i * classes, x->hidden + i * features);
         dg_progress_count(j->progress, "looking at pictures", (long)(i + n), j->count);
     }
     free(fitted);
@@ -141,17 +141,17 @@ dg_err dg_judged_beside(const dg_jury *j, dg_judged *reals, const dg_judged *hel
     return e ? e : dg_frechet_from(&reals->normal, other->feature, j->count, &other->beside[DG_BESIDE_FRECHET]);
 }
 
-dg_err dg_judged_take(const dg_jury *j, const uint8_t *pixels, int pictures, int stream, int first, dg_judged *out)
+dg_err dg_judged_take(const dg_jury *j, const uint8_t *pixels, int images, int stream, int first, dg_judged *out)
 {
-    const size_t picture = (size_t)j->size * (size_t)j->size * (size_t)j->channels;
-    *out = (dg_judged){.pixels = malloc((size_t)j->count * picture)};
-    int32_t *order = malloc((size_t)pictures * sizeof *order);
+    const size_t image = (size_t)j->size * (size_t)j->size * (size_t)j->channels;
+    *out = (dg_judged){.pixels = malloc((size_t)j->count * image)};
+    int32_t *order = malloc((size_t)images * sizeof *order);
     const bool room = out->pixels && order;
-    if (room) dg_permutation_of(order, pictures, j->seed, dg_subsequence(DG_STREAM_JUDGE, (uint64_t)stream));
+    if (room) dg_permutation_of(order, images, j->seed, dg_subsequence(DG_STREAM_JUDGE, (uint64_t)stream));
     for (int i = 0; i < j->count && room; i++)
-        memcpy(out->pixels + (size_t)i * picture, pixels + (size_t)order[first + i] * picture, picture);
+        memcpy(out->pixels + (size_t)i * image, pixels + (size_t)order[first + i] * image, image);
     free(order);
-    if (!room) return dg_fail(DG_DEVICE, "out of memory for %d pictures", pictures);
+    if (!room) return dg_fail(DG_DEVICE, "out of memory for %d pictures", images);
     const dg_err e = j->labeller ? look(j, out) : DG_OK;
     return e || !j->random_net ? e : look_at_random(j, out);
 }

@@ -1,5 +1,5 @@
-/* How good pictures are: measures that compare generated pictures with real ones, each a row of one table, and each
- * taken once more with other real pictures in the place of the generated ones. That is its floor: what so many pictures
+/* How good images are: measures that compare generated images with real ones, each a row of one table, and each
+ * taken once more with other real images in the place of the generated ones. That is its floor: what so many images
  * can be told to be at best. */
 #ifndef DG_JUDGE_H
 #define DG_JUDGE_H
@@ -12,7 +12,7 @@
 
 /* What the measures have to go by. */
 typedef struct {
-    int count; /* pictures of each set, DG_JUDGED_LEAST or more */
+    int count; /* images of each set, DG_JUDGED_LEAST or more */
     int size, channels;
     uint64_t seed;
     int threads;               /* of the CPU, 0: as OpenMP has it */
@@ -40,7 +40,7 @@ enum {
     DG_BESIDES
 };
 
-/* A set of so many pictures, what the classifier takes them for, and what the random network makes of them. */
+/* A set of so many images, what the classifier takes them for, and what the random network makes of them. */
 typedef struct {
     uint8_t *pixels;           /* (count, size, size, channels) */
     double *share;             /* of the classes (count, classes); NULL without a classifier */
@@ -52,12 +52,12 @@ typedef struct {
     double beside[DG_BESIDES];
 } dg_judged;
 
-/* count of so many pictures, those from place `first` on of the order that jury->seed draws; stream: 0 of real ones, 1
+/* count of so many images, those from place `first` on of the order that jury->seed draws; stream: 0 of real ones, 1
  * of generated ones. Freed with dg_judged_free, after errors too. */
-dg_err dg_judged_take(const dg_jury *j, const uint8_t *pixels, int pictures, int stream, int first, dg_judged *out);
+dg_err dg_judged_take(const dg_jury *j, const uint8_t *pixels, int images, int stream, int first, dg_judged *out);
 void dg_judged_free(dg_judged *x);
 
-/* Compare a set with real ones: other->beside. held: other real pictures, which are compared first; those that are
+/* Compare a set with real ones: other->beside. held: other real images, which are compared first; those that are
  * compared may be they. */
 dg_err dg_judged_beside(const dg_jury *j, dg_judged *reals, const dg_judged *held, dg_judged *other);
 
@@ -76,7 +76,7 @@ typedef struct {
     bool logged;              /* a column of the log with --eval-every */
     unsigned needs;
     int place; /* in dg_judged.beside, where compute is NULL */
-    /* How `other` pictures are beside real ones. */
+    /* How `other` images are beside real ones. */
     dg_err (*compute)(const dg_jury *j, const dg_judged *reals, const dg_judged *other, dg_measured *out);
 } dg_measure;
 
@@ -93,8 +93,8 @@ dg_err dg_measure_take(const dg_measure *m, const dg_jury *j, const dg_judged *r
 
 /* What is said of a class. */
 typedef struct {
-    double real, other; /* share of the pictures that are taken for it: the total variation of these is a measure */
-    double sure;        /* the same among the other pictures that are surely of a class */
+    double real, other; /* share of the images that are taken for it: the total variation of these is a measure */
+    double sure;        /* the same among the other images that are surely of a class */
     bool left_out;
 } dg_class_verdict;
 /* Of all classes. DG_DEVICE: out of memory. */

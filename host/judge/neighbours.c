@@ -1,5 +1,5 @@
-/* Who is near whom among pictures, by the squared distance of their features: recall (Kynkaanniemi et al. 2019),
- * coverage (Naeem et al. 2020), and whether pictures are copies. */
+/* Who is near whom among images, by the squared distance of their features: recall (Kynkaanniemi et al. 2019),
+ * coverage (Naeem et al. 2020), and whether images are copies. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -8,7 +8,7 @@
 
 enum { F = DG_RANDOM_FEATURES, NEIGHBOURS = 5, AT_ONCE = 64 };
 
-/* What is asked of each picture of a set about those of another, or about the others of its own. */
+/* What is asked of each image of a set about those of another, or about the others of its own. */
 typedef struct {
     const double *x, *y; /* features */
     int n;               /* of both */
@@ -25,7 +25,7 @@ static double square_of(const double *x)
     return sum;
 }
 
-/* Picture i; d: its products with all of y, square: |y|^2 of them. */
+/* Image i; d: its products with all of y, square: |y|^2 of them. */
 static void answer(const question *q, int i, const double *d, const double *square)
 {
     const double own = square_of(q->x + (size_t)i * F);

@@ -1,4 +1,4 @@
-/* Pictures from -1 to 1; four times a convolution of 3 x 3 with stride 2 and LeakyReLU 0.2, of 32, 64, 128 and 256
+/* Images from -1 to 1; four times a convolution of 3 x 3 with stride 2 and LeakyReLU 0.2, of 32, 64, 128 and 256
  * channels; weights N(0, 2 / inputs of a sum), no biases. Of the third map and the fourth, for each channel, the mean
  * over the map's pixels, then, behind all means of that map, the standard deviation. */
 #include "host/judge/random_net.h"
@@ -17,7 +17,7 @@ struct dg_random_net {
     dg_backend *backend;
     dg_arena arena;
     dg_plan plan;
-    int pixels; /* values of a picture */
+    int pixels; /* values of an image */
     int input, weight[LAYERS], map[LAYERS];
     dg_shape shape[LAYERS]; /* of the maps */
     float *values;          /* room for what goes in and comes out */

@@ -1,5 +1,5 @@
-/* The sliced Wasserstein distance of pictures at each level of a Laplacian pyramid (Karras et al. 2018, "Progressive
- * growing of GANs", section 5; Rabin et al. 2011): of each picture 64 neighbourhoods of 7 x 7, their channels brought
+/* The sliced Wasserstein distance of images at each level of a Laplacian pyramid (Karras et al. 2018, "Progressive
+ * growing of GANs", section 5; Rabin et al. 2011): of each image 64 neighbourhoods of 7 x 7, their channels brought
  * to mean 0 and deviation 1 over the set, along 128 directions. Times 1,000. */
 #include <math.h>
 #include <stddef.h>
@@ -16,9 +16,9 @@ enum { SIDE = 7, PATCHES = 64, DIRECTIONS = 128, AT_ONCE = 4096, BITS = 11 };
 typedef struct {
     const dg_jury *j;
     const uint8_t *pixels;
-    int level, side; /* of the level's pictures */
+    int level, side; /* of the level's images */
     int values;      /* of a neighbourhood */
-    size_t rows;     /* neighbourhoods of all pictures */
+    size_t rows;     /* neighbourhoods of all images */
     float *patch;    /* (rows, values) */
     float *along;    /* (DIRECTIONS, rows) */
 } slices;
@@ -72,7 +72,7 @@ static void subtract_grown(float *x, const float *y, float *room, ptrdiff_t n, p
         for (ptrdiff_t c = 0; c < n * C; c++) x[r * n * C + c] -= filter(room + c, r, n, n * C, true);
 }
 
-/* One picture's level into x; y and room have the size of a picture, too. */
+/* One image's level into x; y and room have the size of an image, too. */
 static void take_level(const slices *s, const uint8_t *pixels, float *x, float *y, float *room)
 {
     const int C = s->j->channels;
@@ -82,12 +82,12 @@ static void take_level(const slices *s, const uint8_t *pixels, float *x, float *
         shrink(y, x, room, n, C);
         memcpy(x, y, (size_t)(n / 2) * (size_t)(n / 2) * (size_t)C * sizeof *x);
     }
-    if (!dg_sliced_level(s->j->size, s->level + 1)) return; /* the last is the small picture itself */
+    if (!dg_sliced_level(s->j->size, s->level + 1)) return; /* the last is the small image itself */
     shrink(y, x, room, n, C);
     subtract_grown(x, y, room, n, C);
 }
 
-/* Neighbourhoods lie anywhere, for picture i of any set in the same places. */
+/* Neighbourhoods lie anywhere, for image i of any set in the same places. */
 static void cut(const slices *s, const float *x, int i, float *out)
 {
     const int C = s->j->channels;
@@ -107,22 +107,22 @@ static void cut(const slices *s, const float *x, int i, float *out)
 
 static dg_err cut_all(slices *s)
 {
-    const size_t picture = (size_t)s->j->size * (size_t)s->j->size * (size_t)s->j->channels,
+    const size_t image = (size_t)s->j->size * (size_t)s->j->size * (size_t)s->j->channels,
                  each = (size_t)PATCHES * (size_t)s->values;
     bool whole = true;
 #pragma omp parallel for reduction(&& : whole)
     for (int i = 0; i < s->j->count; i++) {
-        float *x = malloc(3 * picture * sizeof *x);
+        float *x = malloc(3 * image * sizeof *x);
         whole = whole && x;
         if (!x) continue;
-        take_level(s, s->pixels + (size_t)i * picture, x, x + picture, x + 2 * picture);
+        take_level(s, s->pixels + (size_t)i * image, x, x + image, x + 2 * image);
         cut(s, x, i, s->patch + (size_t)i * each);
         free(x);
     }
     return whole ? DG_OK : dg_fail(DG_DEVICE, "out of memory for neighbourhoods of pictures");
 }
 
-/* Each channel to mean 0 and deviation 1; sums in the order of the pictures. A channel of one value stays at 0. */
+/* Each channel to mean 0 and deviation 1; sums in the order of the images. A channel of one value stays at 0. */
 static void normalise(slices *s)
 {
     const int C = s->j->channels;

@@ -1,5 +1,5 @@
 /* A classifier two-sample test (Lopez-Paz & Oquab 2017): the layout of a GAN's discriminator learns to tell half of the
- * real pictures from half of the others, and is asked about the rest. */
+ * real images from half of the others, and is asked about the rest. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ static dg_err judge_of(const dg_model *gan, dg_model *out)
 
 typedef struct {
     const dg_jury *jury;
-    const dg_judged *set[2]; /* real pictures are class 0, the others class 1 */
+    const dg_judged *set[2]; /* real images are class 0, the others class 1 */
     dg_model model;
     dg_job job;
     dg_trainer trainer;
@@ -52,12 +52,12 @@ typedef struct {
     int32_t *label;
 } trial;
 
-/* Pictures first to first + count - 1 of each set. */
+/* Images first to first + count - 1 of each set. */
 static void take(trial *t, int first, int count)
 {
     const dg_jury *j = t->jury;
-    const size_t picture = (size_t)j->size * (size_t)j->size * (size_t)j->channels, half = (size_t)count * picture;
-    for (int k = 0; k < 2; k++) memcpy(t->pixels + (size_t)k * half, t->set[k]->pixels + (size_t)first * picture, half);
+    const size_t image = (size_t)j->size * (size_t)j->size * (size_t)j->channels, half = (size_t)count * image;
+    for (int k = 0; k < 2; k++) memcpy(t->pixels + (size_t)k * half, t->set[k]->pixels + (size_t)first * image, half);
     for (int i = 0; i < 2 * count; i++) t->label[i] = i >= count;
 }
 

@@ -6,7 +6,7 @@
 
 #include "core/plan/fusions.h"
 #include "host/options/options.h"
-#include "host/figure/pictures.h"
+#include "host/figure/images.h"
 
 /* The codes are those of the program. */
 #define SAME(name) static_assert((int)DCGAN_##name == (int)DG_##name, "include/dcgan.h and core/base/err.h")
@@ -117,7 +117,7 @@ static dcgan_error sample(dcgan_job *job, uint64_t first, int n, uint8_t *pixels
     dg_generator *g = &job->g;
     if (n < 1) return (dcgan_error)dg_fail(DG_USAGE, "%d pictures: at least one", n);
     if (!g->inputs) return (dcgan_error)dg_fail(DG_USAGE, "model %s makes no pictures", g->model.name);
-    return (dcgan_error)dg_generator_pictures(g, first, n, pixels, "picture");
+    return (dcgan_error)dg_generator_images(g, first, n, pixels, "picture");
 }
 
 dcgan_error dcgan_sample(dcgan_job *job, uint64_t first, int n, uint8_t *pixels)

@@ -23,7 +23,7 @@ static dg_err check_training(const dcgan_training *t)
     return DG_OK;
 }
 
-static dg_err check_pictures(const dcgan_pictures *p, const dg_model *m, int batch)
+static dg_err check_images(const dcgan_images *p, const dg_model *m, int batch)
 {
     if (p->size != m->size || p->channels != m->channels)
         return dg_fail(DG_DATA, "the pictures are %d x %d x %d, and model %s is for %d x %d x %d", p->size, p->size,
@@ -33,7 +33,7 @@ static dg_err check_pictures(const dcgan_pictures *p, const dg_model *m, int bat
     return DG_OK;
 }
 
-static dg_err build(dcgan_job *job, const dcgan_training *t, const dcgan_pictures *p)
+static dg_err build(dcgan_job *job, const dcgan_training *t, const dcgan_images *p)
 {
     dg_generator *g = &job->g;
     const dg_recipe *recipe;
@@ -51,7 +51,7 @@ static dg_err build(dcgan_job *job, const dcgan_training *t, const dcgan_picture
                     "model %s is a %s: it needs to be told the classes of pictures, for which there is no "
                     "function here yet; the program dcgan trains it",
                     g->model.name, recipe->name);
-    if (!e) e = check_pictures(p, &g->model, t->batch);
+    if (!e) e = check_images(p, &g->model, t->batch);
     if (e) return e;
     job->trainer.lr = t->lr;
     job->data = (dg_dataset){.count = p->count,
@@ -67,7 +67,7 @@ static dg_err build(dcgan_job *job, const dcgan_training *t, const dcgan_picture
     return e;
 }
 
-static dcgan_error train(dcgan_backend *b, const dcgan_training *t, const dcgan_pictures *p, dcgan_job **out)
+static dcgan_error train(dcgan_backend *b, const dcgan_training *t, const dcgan_images *p, dcgan_job **out)
 {
     const dcgan_training defaults = dcgan_training_defaults();
     *out = NULL;
@@ -83,7 +83,7 @@ static dcgan_error train(dcgan_backend *b, const dcgan_training *t, const dcgan_
     return dg_lib_made(e, out);
 }
 
-dcgan_error dcgan_train(dcgan_backend *b, const dcgan_training *t, const dcgan_pictures *p, dcgan_job **out)
+dcgan_error dcgan_train(dcgan_backend *b, const dcgan_training *t, const dcgan_images *p, dcgan_job **out)
 {
     DG_GUARDED_ON(b, train(b, t, p, out));
 }
@@ -104,7 +104,7 @@ static dg_err take_up(dcgan_job *job, const dg_st *st, const char *path)
     return dg_checkpoint_load(st, path, &job->g.job);
 }
 
-static dcgan_error resume(dcgan_backend *b, const char *checkpoint, const dcgan_training *t, const dcgan_pictures *p,
+static dcgan_error resume(dcgan_backend *b, const char *checkpoint, const dcgan_training *t, const dcgan_images *p,
                           dcgan_job **out)
 {
     const dcgan_training defaults = dcgan_training_defaults();
@@ -122,7 +122,7 @@ static dcgan_error resume(dcgan_backend *b, const char *checkpoint, const dcgan_
     return dg_lib_made(e, out);
 }
 
-dcgan_error dcgan_resume(dcgan_backend *b, const char *checkpoint, const dcgan_training *t, const dcgan_pictures *p,
+dcgan_error dcgan_resume(dcgan_backend *b, const char *checkpoint, const dcgan_training *t, const dcgan_images *p,
                          dcgan_job **out)
 {
     DG_GUARDED_ON(b, resume(b, checkpoint, t, p, out));

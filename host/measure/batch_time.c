@@ -38,8 +38,8 @@ void dg_batch_bench_close(dg_batch_bench *b)
 
 /* ---- One network ---- */
 
-/* Records of a classifier have labels, and values instead of pixels where the pictures are whitened; which values does
- * not matter here, so that there is nothing to find out about the pictures before. */
+/* Records of a classifier have labels, and values instead of pixels where the images are whitened; which values does
+ * not matter here, so that there is nothing to find out about the images before. */
 static dg_err feed_of(dg_batch_trial *t, dg_batch_bench *b)
 {
     dg_job *job = &t->job;

@@ -48,7 +48,7 @@ typedef struct {
     int launches;
 } dg_bench_model;
 
-/* Train `rounds` times on random pictures, whole and op by op; the peak is taken between them. DG_NUMBERS when
+/* Train `rounds` times on random images, whole and op by op; the peak is taken between them. DG_NUMBERS when
  * the step did not compute finite numbers: then its time means nothing. */
 dg_err dg_bench_measure(dg_bench_model *r, dg_machine *m, const dg_model *model, int batch, int rounds, dg_backend *b);
 

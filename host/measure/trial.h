@@ -1,4 +1,4 @@
-/* A network that trains on random pictures, to be timed: for bench, profile and tune. */
+/* A network that trains on random images, to be timed: for bench, profile and tune. */
 #ifndef DG_TRIAL_H
 #define DG_TRIAL_H
 
@@ -6,7 +6,7 @@
 
 typedef struct {
     dg_job job;
-    void *data, *perm; /* one batch of pictures, and enough of a permutation for DG_TRIAL_STEPS */
+    void *data, *perm; /* one batch of images, and enough of a permutation for DG_TRIAL_STEPS */
     uint64_t step;     /* done so far */
 } dg_trial;
 

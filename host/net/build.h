@@ -70,9 +70,9 @@ dg_view dg_backward(dg_builder *b, const dg_pass *p, dg_view dy, unsigned want);
 /* Refuses, naming it, a layer whose output nobody reads: no gradient reaches it. */
 dg_err dg_net_check_backward(const dg_model *m, int net);
 
-/* Refuses, naming it, a layer that would have more than DG_TENSOR_VALUES values for so many pictures, or weights; and
- * so many pictures. */
-dg_err dg_net_check_values(const dg_model *m, int net, double pictures);
+/* Refuses, naming it, a layer that would have more than DG_TENSOR_VALUES values for so many images, or weights; and
+ * so many images. */
+dg_err dg_net_check_values(const dg_model *m, int net, double images);
 
 /* The plan of one pass forward in evaluation mode, of N samples, over an arena of its own; placed, nothing allocated.
  */

@@ -149,15 +149,15 @@ static dg_err too_many(const dg_model *m, const char *which, double count, const
                    which, m->name, count / 1e6, of_what, DG_TENSOR_VALUES / 1e6, advice);
 }
 
-static dg_err check_tensor(const dg_model *m, const char *which, dg_shape s, double pictures)
+static dg_err check_tensor(const dg_model *m, const char *which, dg_shape s, double images)
 {
     const double each = (double)s.H * s.W * s.C;
     const int fit = (int)(DG_TENSOR_VALUES / each);
-    if (pictures <= fit) return DG_OK;
+    if (images <= fit) return DG_OK;
     char of_what[80], advice[80] = ": use fewer filters, or smaller pictures";
-    snprintf(of_what, sizeof of_what, "values for %.0f x %d x %d x %d", pictures, s.H, s.W, s.C);
+    snprintf(of_what, sizeof of_what, "values for %.0f x %d x %d x %d", images, s.H, s.W, s.C);
     if (fit) snprintf(advice, sizeof advice, ", those of %d pictures: use a smaller batch", fit);
-    return too_many(m, which, each * pictures, of_what, advice);
+    return too_many(m, which, each * images, of_what, advice);
 }
 
 static dg_err check_weights(const dg_model *m, const char *which, const dg_layer *l)
@@ -173,15 +173,15 @@ static dg_err check_weights(const dg_model *m, const char *which, const dg_layer
     return DG_OK;
 }
 
-dg_err dg_net_check_values(const dg_model *m, int net, double pictures)
+dg_err dg_net_check_values(const dg_model *m, int net, double images)
 {
     const dg_net *n = &m->net[net];
     char which[64];
     snprintf(which, sizeof which, "the input of network %s", n->name);
-    dg_err e = check_tensor(m, which, dg_net_input(m, n), pictures);
+    dg_err e = check_tensor(m, which, dg_net_input(m, n), images);
     for (int i = 0; i < n->layers && !e; i++) {
         snprintf(which, sizeof which, "layer %s", n->layer[i].name);
-        e = check_tensor(m, which, n->layer[i].out, pictures);
+        e = check_tensor(m, which, n->layer[i].out, images);
         if (!e) e = check_weights(m, which, &n->layer[i]);
     }
     return e;

@@ -49,16 +49,16 @@ static dg_err check(const dg_model *m, const dg_job_options *o)
     return dg_check_sizes(m, 0, o, o->train ? o->batch : 1); /* a test takes as many at once as fit */
 }
 
-/* Pictures and labels of a plan; where their data is, the caller says. */
-static dg_op *add_pictures(dg_builder *b, dg_job *job, int B, dg_view *pictures, dg_view *label, const char *suffix)
+/* Images and labels of a plan; where their data is, the caller says. */
+static dg_op *add_images(dg_builder *b, dg_job *job, int B, dg_view *images, dg_view *label, const char *suffix)
 {
     const dg_model *m = &job->model;
     char name[40];
-    pictures->row = dg_work_row(b, 0, (dg_shape){B, m->size, m->size, m->channels}, "C.x%s", suffix);
+    images->row = dg_work_row(b, 0, (dg_shape){B, m->size, m->size, m->channels}, "C.x%s", suffix);
     snprintf(name, sizeof name, "C.label%s", suffix);
     label->row = dg_arena_row(b->arena, name, DG_WORK, 0, DG_I32, (dg_shape){1, 1, 1, B});
     snprintf(name, sizeof name, "C.x.gather%s", suffix);
-    return dg_add_gather(job, b->plan, name, *pictures, *label, B);
+    return dg_add_gather(job, b->plan, name, *images, *label, B);
 }
 
 static dg_op *add_softmax(dg_builder *b, dg_job *job, const dg_pass *c, dg_view label)
@@ -77,10 +77,10 @@ static dg_op *add_softmax(dg_builder *b, dg_job *job, const dg_pass *c, dg_view 
 static void train_plan(dg_builder *b, dg_job *job, dg_plan_role role, int B)
 {
     dg_plan *plan = b->plan = &job->plan[role];
-    dg_view pictures = nothing, label = nothing, dlogit = nothing;
+    dg_view images = nothing, label = nothing, dlogit = nothing;
     dg_plan_begin(plan, &job->arena, dg_plan_role_name[role]);
-    add_pictures(b, job, B, &pictures, &label, "")->u.gather.flip = job->o.flip;
-    dg_pass c = {.net = 0, .N = B, .groups = 1, .suffix = "", .in = pictures, .target = nothing};
+    add_images(b, job, B, &images, &label, "")->u.gather.flip = job->o.flip;
+    dg_pass c = {.net = 0, .N = B, .groups = 1, .suffix = "", .in = images, .target = nothing};
     dg_forward(b, &c);
     dlogit.row = dg_work_row(b, 0, (dg_shape){B, 1, 1, dg_classifier_classes(&job->model)}, "C.dlogit");
     dg_op *op = add_softmax(b, job, &c, label);
@@ -118,14 +118,14 @@ static void add_hidden(dg_builder *b, dg_job *job, const dg_pass *c)
 static void test_plan(dg_builder *b, dg_job *job, int N)
 {
     dg_plan *plan = b->plan = &job->plan[DG_PLAN_TEST];
-    dg_view pictures = nothing, label = nothing;
+    dg_view images = nothing, label = nothing;
     dg_plan_begin(plan, &job->arena, dg_plan_role_name[DG_PLAN_TEST]);
     test_rows(job, N);
-    dg_op *op = add_pictures(b, job, N, &pictures, &label, ".test");
+    dg_op *op = add_images(b, job, N, &images, &label, ".test");
     dg_bind_row(op, "data", job->test.data);
     dg_bind_row(op, "perm", job->test.perm);
     dg_bind_row(op, "state", job->test.state);
-    dg_pass c = {.net = 0, .N = N, .groups = 1, .frozen = true, .suffix = ".test", .in = pictures, .target = nothing};
+    dg_pass c = {.net = 0, .N = N, .groups = 1, .frozen = true, .suffix = ".test", .in = images, .target = nothing};
     dg_forward(b, &c);
     if (!job->o.train) add_hidden(b, job, &c);
     job->test.p = dg_keep(job, dg_work_row(b, 0, (dg_shape){N, 1, 1, dg_classifier_classes(&job->model)}, "test.p"));

@@ -36,8 +36,8 @@ static dg_err check_end(const dg_model *m, int net, const dg_layer *last)
     return DG_OK;
 }
 
-/* Refuses two networks that are no GAN: G makes pictures of the latent vector and ends in tanh, D one logit of
- * pictures, and gradients find their way through both. */
+/* Refuses two networks that are no GAN: G makes images of the latent vector and ends in tanh, D one logit of
+ * images, and gradients find their way through both. */
 static dg_err check_model(const dg_model *m)
 {
     if (m->input != DG_INPUT_SIGNED || m->classes)
@@ -206,8 +206,8 @@ static dg_err check(const dg_model *model, const dg_job_options *o)
 {
     dg_err e = check_model(model);
     if (e || !o) return e;
-    const double pictures = o->train && 2 * (double)o->batch > o->samples ? 2 * (double)o->batch : o->samples;
-    for (int net = 0; net < 2 && !e; net++) e = dg_check_sizes(model, net, o, pictures);
+    const double images = o->train && 2 * (double)o->batch > o->samples ? 2 * (double)o->batch : o->samples;
+    for (int net = 0; net < 2 && !e; net++) e = dg_check_sizes(model, net, o, images);
     return e;
 }
 
@@ -226,11 +226,11 @@ bool dg_augment_parse(const char *text, int *out)
     return true;
 }
 
-void dg_gan_z(float *z, int latent, uint64_t seed, uint64_t picture)
+void dg_gan_z(float *z, int latent, uint64_t seed, uint64_t image)
 {
     for (int i = 0; i < latent; i += 4) {
         float four[4];
-        dg_normal4(four, seed, dg_subsequence(DG_STREAM_SAMPLE, picture), (uint64_t)i / 4);
+        dg_normal4(four, seed, dg_subsequence(DG_STREAM_SAMPLE, image), (uint64_t)i / 4);
         for (int k = i; k < latent && k < i + 4; k++) z[k] = four[k - i];
     }
 }

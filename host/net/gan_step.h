@@ -6,7 +6,7 @@
 
 /* What the ops of a step write into its row of the metrics. */
 enum {
-    DG_LOSS_D_REAL, /* mean loss of D on real pictures, of BCE target 1 */
+    DG_LOSS_D_REAL, /* mean loss of D on real images, of BCE target 1 */
     DG_LOSS_D_FAKE, /* mean loss of D on fakes, of BCE target 0 */
     DG_LOSS_G,      /* mean loss of G: the updated D on the same fakes, of BCE target 1 */
     DG_D_X, /* what D says of each of the three, from 0 to 1: mean sigmoid(logit), of other losses as ops_gan.h says */

@@ -15,7 +15,7 @@
  * gamma is 1 and biases are 0. */
 typedef enum { DG_START_DCGAN, DG_START_NORMAL, DG_START_HE, DG_START_GLOROT, DG_START_TORCH } dg_start;
 
-/* What of the pictures for training the input of a model depends on. */
+/* What of the images for training the input of a model depends on. */
 typedef struct {
     double mean[4], std[4];  /* input = standard: of the channels, from 0 to 1; std 0: unknown */
     dg_whitening *whitening; /* input = zca; NULL: unknown */
@@ -24,10 +24,10 @@ typedef struct {
 struct dg_job_options {
     int batch;      /* B of the plan "train" */
     int last_batch; /* B of "train-short", 0: there is none */
-    int samples;    /* pictures that one run of "sample" makes; 0: no such plan, as where the recipe draws nothing */
-    int tested;     /* pictures that one run of "test" takes; 0: no such plan, as where the recipe tests nothing */
+    int samples;    /* images that one run of "sample" makes; 0: no such plan, as where the recipe draws nothing */
+    int tested;     /* images that one run of "test" takes; 0: no such plan, as where the recipe tests nothing */
     int rows;       /* of the data set */
-    int window;     /* pictures of each of the two windows through which it passes; 0: it is there whole (loader.h) */
+    int window;     /* images of each of the two windows through which it passes; 0: it is there whole (loader.h) */
     bool train;     /* false: only "sample" and its net (no gradients, no moments) */
     bool z_given;   /* no noise op: the caller puts the plan's input before each step (replay) */
     bool flip;
@@ -101,11 +101,11 @@ struct dg_job {
 /* Build and place; nothing is allocated, so this is enough for `plan` and --dry-run. */
 dg_err dg_job_build(dg_job *job, const dg_model *model, const dg_job_options *o, dg_backend *b);
 
-/* Bytes of a picture in the data set of a job that is built, and where the recipe wants labels of its label, an int32,
+/* Bytes of an image in the data set of a job that is built, and where the recipe wants labels of its label, an int32,
  * behind it. */
 size_t dg_job_record_bytes(const dg_job *job);
 
-/* Records of so many pictures, malloc'd. They are as the network sees them where that is not done in each step, input =
+/* Records of so many images, malloc'd. They are as the network sees them where that is not done in each step, input =
  * zca; without whitening, from -1 to 1. label: their classes, NULL: 0, 1 ... over and over. */
 dg_err dg_job_records(const dg_job *job, const uint8_t *pixels, const int32_t *label, int count, uint8_t **out);
 
@@ -149,7 +149,7 @@ int dg_job_tensor_shape(const dg_job_tensor *t, int64_t dim[4]);
 dg_err dg_job_read(dg_job *job, const dg_job_tensor *t, int row, dg_type type, void *out);
 dg_err dg_job_write(dg_job *job, const dg_job_tensor *t, int row, dg_type type, const void *in);
 
-/* The numbers that plan "sample" makes one picture of. */
+/* The numbers that plan "sample" makes one image of. */
 int dg_job_inputs(const dg_job *job);
 
 /* Put count of them, converted to the backend's real, into the input of a plan, from element `first` on. */
@@ -167,7 +167,7 @@ int dg_job_classes(const dg_job *job);
 /* What plan "test" reads: n records, at most o.tested. In the place of others the first stands once more. */
 dg_err dg_job_put_test(dg_job *job, const uint8_t *records, int n);
 
-/* The pictures alone, only begun: they are in `pixels`, memory of alloc_host, when an event recorded now has come. */
+/* The images alone, only begun: they are in `pixels`, memory of alloc_host, when an event recorded now has come. */
 dg_err dg_job_start_generate(dg_job *job, const float *in, int n, uint8_t *pixels);
 
 #endif

@@ -16,15 +16,15 @@ static int plans_of(dg_job *job, dg_plan *out[DG_PLANS])
 
 enum { TEST_VALUES = 1 << 28 }; /* of a tensor: with more of them a pass forward is larger, not quicker */
 
-/* So many of `pictures` that no layer of a test has more values than that, at least one. */
-static int that_fit(const dg_model *m, int pictures)
+/* So many of `images` that no layer of a test has more values than that, at least one. */
+static int that_fit(const dg_model *m, int images)
 {
     size_t most = 1;
     for (int net = 0; net < m->nets; net++)
         for (int i = 0; i < m->net[net].layers; i++)
             if (dg_count(m->net[net].layer[i].out) > most) most = dg_count(m->net[net].layer[i].out);
     const size_t fit = TEST_VALUES / most;
-    return fit >= (size_t)pictures ? pictures : fit ? (int)fit : 1;
+    return fit >= (size_t)images ? images : fit ? (int)fit : 1;
 }
 
 dg_err dg_job_build(dg_job *job, const dg_model *model, const dg_job_options *o, dg_backend *b)
@@ -68,8 +68,8 @@ dg_err dg_job_alloc(dg_job *job, const uint8_t *data, const int32_t *perm)
     dg_err e = dg_arena_alloc(&job->arena, job->backend);
     if (e) return e;
     /* the ops only read these two; the row's pointer serves written memory as well, hence not const */
-    const int pictures = job->row[DG_ROW_DATA], order = job->row[DG_ROW_PERM];
-    if (pictures >= 0) memcpy(&job->arena.row[pictures].outside, &data, sizeof data);
+    const int images = job->row[DG_ROW_DATA], order = job->row[DG_ROW_PERM];
+    if (images >= 0) memcpy(&job->arena.row[images].outside, &data, sizeof data);
     if (order >= 0) memcpy(&job->arena.row[order].outside, &perm, sizeof perm);
     dg_plan *plan[DG_PLANS];
     for (int i = 0, n = plans_of(job, plan); i < n; i++) {

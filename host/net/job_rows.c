@@ -34,7 +34,7 @@ static void put_signed(const dg_job *job, const uint8_t *pixels, int count, uint
         }
 }
 
-static dg_err put_pictures(const dg_job *job, const uint8_t *pixels, int count, uint8_t *out)
+static dg_err put_images(const dg_job *job, const uint8_t *pixels, int count, uint8_t *out)
 {
     const size_t record = dg_job_record_bytes(job), n = pixels_of(&job->model);
     const dg_backend *b = job->backend;
@@ -52,8 +52,7 @@ dg_err dg_job_records(const dg_job *job, const uint8_t *pixels, const int32_t *l
     const dg_net *last = &job->model.net[job->model.nets - 1];
     const int classes = last->layer[last->layers - 1].out.C;
     *out = malloc((size_t)count * record);
-    dg_err e = *out ? put_pictures(job, pixels, count, *out)
-                    : dg_fail(DG_DEVICE, "out of memory for %d pictures", count);
+    dg_err e = *out ? put_images(job, pixels, count, *out) : dg_fail(DG_DEVICE, "out of memory for %d pictures", count);
     for (int i = 0; !e && i < count && job->recipe->labels; i++) {
         const int32_t class = label ? label[i] : i % classes;
         memcpy(*out + (size_t)(i + 1) * record - sizeof class, &class, sizeof class);
@@ -64,7 +63,7 @@ dg_err dg_job_records(const dg_job *job, const uint8_t *pixels, const int32_t *l
     return e;
 }
 
-/* Pictures, or records of pictures and labels. */
+/* Images, or records of images and labels. */
 static dg_shape data_shape(const dg_job *job)
 {
     const dg_model *m = &job->model;
@@ -77,9 +76,9 @@ void dg_job_rows(dg_job *job)
 {
     dg_arena *a = &job->arena;
     const dg_shape state = {1, 1, 1, (int)sizeof(dg_step_state)}, metrics = {1, 1, DG_RING, DG_METRICS_MAX},
-                   pictures = data_shape(job);
+                   images = data_shape(job);
     job->row[DG_ROW_STATE] = dg_arena_row(a, "state", DG_STATE, 0, DG_U8, state);
     job->row[DG_ROW_METRICS] = dg_arena_row(a, "metrics", DG_STATE, 0, DG_F64, metrics);
-    job->row[DG_ROW_DATA] = dg_arena_row(a, "data", DG_OUTSIDE, 0, DG_U8, pictures);
+    job->row[DG_ROW_DATA] = dg_arena_row(a, "data", DG_OUTSIDE, 0, DG_U8, images);
     job->row[DG_ROW_PERM] = dg_arena_row(a, "permutation", DG_OUTSIDE, 0, DG_I32, (dg_shape){1, 1, 1, job->o.rows});
 }

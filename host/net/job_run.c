@@ -76,7 +76,7 @@ dg_err dg_job_put_input(dg_job *job, dg_plan_role plan, size_t first, const doub
     return e;
 }
 
-/* One run of the sample plan on at most o.samples pictures; the rest of the input stays what it was. */
+/* One run of the sample plan on at most o.samples images; the rest of the input stays what it was. */
 static dg_err run_samples(dg_job *job, const float *in, int n)
 {
     dg_backend *b = job->backend;

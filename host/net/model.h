@@ -2,7 +2,7 @@
  *
  *     [model]
  *     name = dcgan64-paper
- *     size = 64            ; pictures are size x size, from 8 to 512
+ *     size = 64            ; images are size x size, from 8 to 512
  *     [G]                  ; what the layers of network G have unless they say otherwise
  *     op = conv_transpose
  *     kernel = 4
@@ -60,7 +60,7 @@ typedef struct {
 
 typedef struct {
     char name[8]; /* "G" */
-    bool latent;  /* its input is the latent vector; otherwise pictures */
+    bool latent;  /* its input is the latent vector; otherwise images */
     bool forks;   /* some tensor has two readers, so that gradients are added and none is overwritten */
     int layers;
     dg_layer layer[DG_MAX_LAYERS];
@@ -73,7 +73,7 @@ typedef struct {
 } dg_model_value;
 
 /* What a network sees of a pixel p from 0 to 255: p / 127.5 - 1, p / 255, or the latter less the channel's mean over
- * the pictures for training, divided by its standard deviation; or p / 255 whitened, as these pictures say
+ * the images for training, divided by its standard deviation; or p / 255 whitened, as these images say
  * (host/whiten/whiten.h). */
 #define DG_INPUTS(X) X(SIGNED, "signed") X(UNIT, "unit") X(STANDARD, "standard") X(ZCA, "zca")
 typedef enum {
@@ -97,7 +97,7 @@ typedef struct {
 } dg_model;
 
 /* name is a path, or the name of a built-in model ("dcgan64-paper"), or of a shape: "dcgan-28x1" is the published
- * layout for 28 x 28 pixels of one channel, 32 filters next to the picture and twice as many at each halving; or one of
+ * layout for 28 x 28 pixels of one channel, 32 filters next to the image and twice as many at each halving; or one of
  * these with -spectral behind it, as dg_model_spectral makes it; or a built-in classifier with -2classes behind it, as
  * dg_model_reclassed makes it. A path wins. */
 dg_err dg_model_read(const char *name, dg_model *out);

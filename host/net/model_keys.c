@@ -17,7 +17,7 @@ typedef enum {
     NAME,   /* char[64] */
     TORCH,  /* char[96]: one or two names of modules */
     OP,     /* const dg_layer_kind * */
-    LAYER   /* int: an earlier section of the same network; of the key in also DG_IN_LATENT or DG_IN_PICTURES */
+    LAYER   /* int: an earlier section of the same network; of the key in also DG_IN_LATENT or DG_IN_IMAGES */
 } value_kind;
 
 typedef struct {
@@ -212,7 +212,7 @@ static bool layer(const char *text, const key *k, const char *section, int *out)
     char net[8], mine[8];
     int self;
     if (k == &layer_keys[DG_KEY_IN] && (!strcmp(text, "latent") || !strcmp(text, "pictures"))) {
-        *out = *text == 'l' ? DG_IN_LATENT : DG_IN_PICTURES;
+        *out = *text == 'l' ? DG_IN_LATENT : DG_IN_IMAGES;
         return true;
     }
     return dg_section_name(text, net, out) && dg_section_name(section, mine, &self) && !strcmp(net, mine) && *out > 0;

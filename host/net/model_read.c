@@ -85,7 +85,7 @@ dg_err dg_model_stock(char *out, const char *name, int size, int channels, int l
     return DG_OK;
 }
 
-/* "dcgan-28x1": a network for pictures of 28 x 28 pixels and one channel, as the published one is made. */
+/* "dcgan-28x1": a network for images of 28 x 28 pixels and one channel, as the published one is made. */
 static bool names_shape(const char *name, int *size, int *channels)
 {
     char *end;

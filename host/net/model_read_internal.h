@@ -5,7 +5,7 @@
 
 #include "host/net/layers/layers.h"
 
-enum { DG_IN_BEFORE = 0, DG_IN_LATENT = -1, DG_IN_PICTURES = -2 }; /* otherwise the number of a section */
+enum { DG_IN_BEFORE = 0, DG_IN_LATENT = -1, DG_IN_IMAGES = -2 }; /* otherwise the number of a section */
 
 /* A section [C.4], or number 0: [C], what the others have unless they say otherwise. */
 typedef struct {

@@ -46,17 +46,17 @@ struct dg_recipe {
     const char *name;
     int nets, metrics, plots;
     dg_recipe_net net[DG_NETS_MAX]; /* in the order of the model's */
-    bool labels;             /* pictures have labels, and those that were set aside are tested after each epoch */
-    int exported;            /* the net that `export` writes, and that generates */
-    const dg_metric *metric; /* in the order of the log's columns */
+    bool labels;                    /* images have labels, and those that were set aside are tested after each epoch */
+    int exported;                   /* the net that `export` writes, and that generates */
+    const dg_metric *metric;        /* in the order of the log's columns */
     const dg_recipe_plot *plot;
     const char *const (*preset)[2]; /* options of training that are others than for a GAN, up to a NULL; NULL: none */
     /* DG_USAGE: what is wrong with this model, which has these nets, for these options; o NULL: for any. */
     dg_err (*check)(const dg_model *m, const dg_job_options *o);
     /* Append rows, tensors and plans to a job whose model, options and backend are set (job.h). */
     void (*build)(dg_job *job);
-    /* `values` numbers that plan "sample" makes picture number `picture` of; NULL: there is nothing to draw. */
-    void (*sample)(float *in, int values, uint64_t seed, uint64_t picture);
+    /* `values` numbers that plan "sample" makes image number `image` of; NULL: there is nothing to draw. */
+    void (*sample)(float *in, int values, uint64_t seed, uint64_t image);
 };
 typedef struct dg_recipe dg_recipe;
 

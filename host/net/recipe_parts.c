@@ -56,7 +56,7 @@ void dg_add_parameters(dg_job *job, dg_builder *b, int net)
     }
 }
 
-dg_op *dg_add_gather(dg_job *job, dg_plan *plan, const char *name, dg_view pictures, dg_view label, int B)
+dg_op *dg_add_gather(dg_job *job, dg_plan *plan, const char *name, dg_view images, dg_view label, int B)
 {
     const dg_model *m = &job->model;
     dg_op *op = dg_plan_add(plan, DG_OP_gather, "%s", name);
@@ -73,7 +73,7 @@ dg_op *dg_add_gather(dg_job *job, dg_plan *plan, const char *name, dg_view pictu
         }
     }
     a->record = dg_gather_record(a, job->backend->real, label.row >= 0);
-    dg_bind(op, "x", pictures);
+    dg_bind(op, "x", images);
     if (label.row >= 0) dg_bind(op, "label", label);
     dg_bind_row(op, "data", job->row[DG_ROW_DATA]);
     dg_bind_row(op, "perm", job->row[DG_ROW_PERM]);
@@ -182,10 +182,10 @@ dg_err dg_check_trainable(const dg_model *m, int net)
     return dg_net_check_backward(m, net);
 }
 
-dg_err dg_check_sizes(const dg_model *m, int net, const dg_job_options *o, double pictures)
+dg_err dg_check_sizes(const dg_model *m, int net, const dg_job_options *o, double images)
 {
     const int least = o->last_batch ? o->last_batch : o->batch;
-    const dg_err e = dg_context(dg_net_check_values(m, net, pictures), "{batch} %d", o->batch);
+    const dg_err e = dg_context(dg_net_check_values(m, net, images), "{batch} %d", o->batch);
     if (e) return e;
     for (int i = 0; i < m->net[net].layers; i++) {
         const dg_layer *l = &m->net[net].layer[i];

@@ -106,8 +106,8 @@ dg_err dg_options_new_run(dg_options *o);
 bool dg_options_older_run(const dg_options *o, char *out, size_t size);
 /* The next such number of a run: a directory beside it that does not exist. *out is malloc'd. */
 dg_err dg_options_run_beside(const char *run, char **out);
-/* A run directory stands for its newest checkpoint; another folder is a mistake, or one of pictures. */
-dg_err dg_options_settle_run(char **given, bool or_pictures);
+/* A run directory stands for its newest checkpoint; another folder is a mistake, or one of images. */
+dg_err dg_options_settle_run(char **given, bool or_images);
 /* What else names a model is settled: --init, which without --model means the one that its weights were trained as,
  * --size and --channels, --norm-d. */
 dg_err dg_options_name_model(dg_options *o);

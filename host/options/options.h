@@ -74,7 +74,7 @@ typedef struct {
     uint64_t seed;
     bool flip, drop_last, resume, quiet;
     int dry_run;                              /* DG_DRY_RUN_...; 0: train */
-    bool other_pictures;                      /* --resume goes on where the pictures have changed */
+    bool other_images;                        /* --resume goes on where the images have changed */
     int from_epoch;                           /* --from-epoch: resume from this one's checkpoint; 0: none */
     char *resume_from;                        /* --resume CHECKPOINT; NULL: the newest in out */
     int sample_every, checkpoint_every, keep; /* epochs; 0 = never, sample_every -1 = auto; keep: older checkpoints */
@@ -87,7 +87,7 @@ typedef struct {
     int eval_every; /* epochs; 0: never */
     bool stop_on_collapse;
 
-    /* pictures */
+    /* images */
     dg_fit fit;
     int filter; /* --resize: dg_resize */
     dg_alpha alpha;
@@ -109,12 +109,12 @@ typedef struct {
     double device_memory; /* MB of it that a run uses at most; 0: all */
 
     /* other commands */
-    int count; /* -n, --count: generate, data --synthesize, eval: pictures; eval: 0, as many as there are */
+    int count; /* -n, --count: generate, data --synthesize, eval: images; eval: 0, as many as there are */
     uint64_t seed_first, seed_last; /* --seeds A-B; generate without it: 0 to count - 1 */
     bool seeds_given;
-    int steps_between; /* interpolate --frames: frames from one picture to the next */
+    int steps_between; /* interpolate --frames: frames from one image to the next */
     int walks;         /* interpolate */
-    int scale;         /* times that pictures to look at are enlarged; 0: to about 800 pixels */
+    int scale;         /* times that images to look at are enlarged; 0: to about 800 pixels */
     char *gif;         /* report --gif FILE, NULL: none */
     double tol;        /* replay */
     bool json;
@@ -139,7 +139,7 @@ typedef struct {
     int rule;         /* 0: none, else 1 + dg_batch_rule_kind */
     char *sweep;      /* "10-500:10", NULL: none */
     char *sheet;      /* data, classify: contact sheet */
-    int top;          /* classify: classes told of each picture */
+    int top;          /* classify: classes told of each image */
     char *classifier; /* eval: checkpoint of one, NULL: none */
     bool two_sample;  /* eval */
 
@@ -161,8 +161,8 @@ dg_job_options dg_options_job(const dg_options *o);
 /* The same as a model alone says it: its [train] over what the program has built in. */
 dg_err dg_options_model_job(const dg_model *m, dg_job_options *out);
 
-/* And of a run with this batch, of so many pictures to train on and so many to test with. */
-dg_job_options dg_options_run(const dg_options *o, int batch, int pictures, int tests);
+/* And of a run with this batch, of so many images to train on and so many to test with. */
+dg_job_options dg_options_run(const dg_options *o, int batch, int images, int tests);
 
 /* The precision that is asked for; *else_fp32: it was not, so that fp32 takes its place where the device lacks it. */
 const dg_precision *dg_options_precision(const dg_options *o, bool *else_fp32);

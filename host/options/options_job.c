@@ -41,15 +41,15 @@ dg_job_options dg_options_job(const dg_options *o)
                             .start_bias = o->start_bias};
 }
 
-/* Pictures of a test pass so many at once: enough to keep a machine busy, without more memory than a step. */
-dg_job_options dg_options_run(const dg_options *o, int batch, int pictures, int tests)
+/* Images of a test pass so many at once: enough to keep a machine busy, without more memory than a step. */
+dg_job_options dg_options_run(const dg_options *o, int batch, int images, int tests)
 {
     const int cells = o->grid_rows * o->grid_cols, most = batch > 64 ? batch : 64;
     dg_job_options g = dg_options_job(o);
     g.run = true;
     g.batch = batch;
-    g.rows = pictures;
-    g.last_batch = o->drop_last ? 0 : pictures % batch;
+    g.rows = images;
+    g.last_batch = o->drop_last ? 0 : images % batch;
     g.samples = cells < batch ? cells : batch;
     g.tested = tests < most ? tests : most;
     return g;

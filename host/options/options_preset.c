@@ -4,7 +4,7 @@
 enum { NONE, SMALL, PAPER };
 typedef const char *const pair[2]; /* option, value */
 
-/* What was measured better than the published recipe with few pictures (docs/results, presets); half of an average of
+/* What was measured better than the published recipe with few images (docs/results, presets); half of an average of
  * 0.995 is 139 steps old. Other losses, augmentation and flips were measured, too, and were not better. */
 static pair small[] = {{"ema", "0.995"}, {NULL, NULL}};
 

@@ -184,7 +184,7 @@ dg_err dg_options_run_beside(const char *run, char **out)
     return dg_path_set(out, next);
 }
 
-dg_err dg_options_settle_run(char **given, bool or_pictures)
+dg_err dg_options_settle_run(char **given, bool or_images)
 {
     char path[PATH_SIZE];
     struct stat st;
@@ -196,7 +196,7 @@ dg_err dg_options_settle_run(char **given, bool or_pictures)
     const bool run = exists(path);
     snprintf(path, sizeof path, "%s%scheckpoint.safetensors", *given, slash);
     if (exists(path)) return dg_path_set(given, path);
-    if (or_pictures && !run) return DG_OK;
+    if (or_images && !run) return DG_OK;
     return dg_fail(DG_IO,
                    run ? "%s: this run has no checkpoint.safetensors yet; its first is written after an epoch"
                        : "%s: is a folder, but not of a run: it has no checkpoint.safetensors",

@@ -8,7 +8,7 @@
 #define NO_RANGE 0, 0
 #define RUN "Run"
 #define TRAINING "Training"
-#define PICTURES "Pictures"
+#define IMAGES "Pictures"
 #define MACHINE "Machine"
 #define OTHER "Output"
 
@@ -82,7 +82,7 @@ const dg_option dg_option_table[] = {
     {"from-epoch", 0, "N", DG_OPT_INT, AT(from_epoch), 0, 1000000, "0", NULL, RUN, T, ARGV,
      "go back: --resume from the checkpoint that the run has kept of epoch N; what came later moves into a folder of "
      "its own; 0: do not"},
-    {"other-pictures", 0, NULL, DG_OPT_FLAG, AT(other_pictures), NO_RANGE, "no", NULL, RUN, T, ARGV,
+    {"other-pictures", 0, NULL, DG_OPT_FLAG, AT(other_images), NO_RANGE, "no", NULL, RUN, T, ARGV,
      "with --resume: go on although the pictures are not those that the run began with; otherwise such pictures get a "
      "run of their own, beside it, that begins as with --init"},
     {"dry-run", 0, NULL, DG_OPT_CHOICE, AT(dry_run), NO_RANGE, NULL, "no|yes|ops", RUN, T, ARGV,
@@ -154,28 +154,26 @@ const dg_option dg_option_table[] = {
     {"drop-last", 0, NULL, DG_OPT_FLAG, AT(drop_last), NO_RANGE, "no", NULL, TRAINING, T | N, RESULT | MODEL,
      "leave out the short last batch of an epoch"},
 
-    {"fit", 0, "HOW", DG_OPT_CHOICE, AT(fit), NO_RANGE, "crop", "crop|pad|stretch", PICTURES, T | D | N | C | K | E,
+    {"fit", 0, "HOW", DG_OPT_CHOICE, AT(fit), NO_RANGE, "crop", "crop|pad|stretch", IMAGES, T | D | N | C | K | E,
      RESULT, "how a picture becomes square"},
-    {"resize", 0, "HOW", DG_OPT_CHOICE, AT(filter), NO_RANGE, "bilinear", "bilinear|nearest", PICTURES,
+    {"resize", 0, "HOW", DG_OPT_CHOICE, AT(filter), NO_RANGE, "bilinear", "bilinear|nearest", IMAGES,
      T | D | N | C | K | E, RESULT | IF_SET, "how its pixels become others; nearest: for pixel art, whose edges stay"},
-    {"alpha", 0, "HOW", DG_OPT_CHOICE, AT(alpha), NO_RANGE, "white", "drop|white|black", PICTURES,
-     T | D | N | C | K | E, RESULT,
-     "transparency: ignored, or laid over white or black, unless there are four channels"},
-    {"orient", 0, "HOW", DG_OPT_EITHER, AT(exif), NO_RANGE, "exif", "ignore|exif", PICTURES, T | D | N | C | K | E,
+    {"alpha", 0, "HOW", DG_OPT_CHOICE, AT(alpha), NO_RANGE, "white", "drop|white|black", IMAGES, T | D | N | C | K | E,
+     RESULT, "transparency: ignored, or laid over white or black, unless there are four channels"},
+    {"orient", 0, "HOW", DG_OPT_EITHER, AT(exif), NO_RANGE, "exif", "ignore|exif", IMAGES, T | D | N | C | K | E,
      RESULT, "turn photographs as their camera noted, or not"},
-    {"strict", 0, NULL, DG_OPT_FLAG, AT(strict), NO_RANGE, "no", NULL, PICTURES, T | D | N | C | K | E, SAVED,
+    {"strict", 0, NULL, DG_OPT_FLAG, AT(strict), NO_RANGE, "no", NULL, IMAGES, T | D | N | C | K | E, SAVED,
      "the first bad picture is an error (otherwise it is skipped and listed)"},
-    {"skip-unreadable", 0, NULL, DG_OPT_FLAG, AT(skip_unreadable), NO_RANGE, "no", NULL, PICTURES,
-     T | D | N | C | K | E, SAVED | IF_SET,
-     "a folder that cannot be read is skipped with a warning (otherwise an error)"},
-    {"limit", 0, "N", DG_OPT_INT, AT(limit), 0, 2e9, "0", NULL, PICTURES, T | D | N | C | K | E, RESULT,
+    {"skip-unreadable", 0, NULL, DG_OPT_FLAG, AT(skip_unreadable), NO_RANGE, "no", NULL, IMAGES, T | D | N | C | K | E,
+     SAVED | IF_SET, "a folder that cannot be read is skipped with a warning (otherwise an error)"},
+    {"limit", 0, "N", DG_OPT_INT, AT(limit), 0, 2e9, "0", NULL, IMAGES, T | D | N | C | K | E, RESULT,
      "use only the first N files; 0: all; for a classifier, and of train/ and test/, N of each part, evenly of all "
      "classes"},
-    {"test", 0, "DIR|X", DG_OPT_TEXT, AT(test), NO_RANGE, NULL, NULL, PICTURES, T | D | N, RESULT | IF_SET,
+    {"test", 0, "DIR|X", DG_OPT_TEXT, AT(test), NO_RANGE, NULL, NULL, IMAGES, T | D | N, RESULT | IF_SET,
      "pictures for testing, which no training reads: a folder with the same classes, or this share of each class "
      "(0.5), "
      "0: none (default: test/ or valid/, t10k-... or test_batch.bin of --data, where that is there)"},
-    {"cache", 0, "FILE", DG_OPT_TEXT, AT(cache), NO_RANGE, NULL, NULL, PICTURES, T | D | N | C, SAVED | OUTPUT,
+    {"cache", 0, "FILE", DG_OPT_TEXT, AT(cache), NO_RANGE, NULL, NULL, IMAGES, T | D | N | C, SAVED | OUTPUT,
      "keep the decoded pictures here for the next run"},
 
     {"sample-every", 0, "N", DG_OPT_AUTO, AT(sample_every), 0, 1000000, "auto", NULL, OTHER, T, SAVED,

@@ -42,11 +42,11 @@ static dg_err put_curves(FILE *to, const several *s)
 
 static void put_grid(FILE *to, const dg_report_run *r)
 {
-    const dg_report_picture *p = &r->grids.grid[r->grids.n - 1];
+    const dg_report_file *p = &r->grids.grid[r->grids.n - 1];
     fputs("<figure><img alt=\"Grid of pictures that ", to);
     dg_html_text(to, r->name);
     fprintf(to, " makes after epoch %ju\" width=\"%d\" height=\"%d\" src=\"", (uintmax_t)p->epoch, p->W, p->H);
-    dg_report_picture_src(to, p);
+    dg_report_file_src(to, p);
     fputs("\"><figcaption>", to);
     dg_html_text(to, r->name);
     fprintf(to, ", epoch %ju</figcaption></figure>\n", (uintmax_t)p->epoch);

@@ -6,7 +6,7 @@
 
 #include "core/base/file_io.h"
 #include "core/base/numbered.h"
-#include "host/figure/pictures.h"
+#include "host/figure/images.h"
 #include "host/report/html.h"
 
 enum {
@@ -53,7 +53,7 @@ dg_err dg_report_image_read(int dir, const char *path, bool alpha, dg_image *out
 }
 
 /* The longer side becomes `side` at most, and the image a JPEG. */
-static dg_err encode(dg_image *im, int side, dg_report_picture *out)
+static dg_err encode(dg_image *im, int side, dg_report_file *out)
 {
     bool reduced;
     const dg_err e = dg_report_image_reduce(im, side, &reduced);
@@ -64,7 +64,7 @@ static dg_err encode(dg_image *im, int side, dg_report_picture *out)
     return dg_jpeg_encode(im, QUALITY, &out->data, &out->bytes);
 }
 
-static void keep(dg_report_picture *out, const dg_image *im, void *file, size_t bytes)
+static void keep(dg_report_file *out, const dg_image *im, void *file, size_t bytes)
 {
     out->W = im->W;
     out->H = im->H;
@@ -74,7 +74,7 @@ static void keep(dg_report_picture *out, const dg_image *im, void *file, size_t 
 }
 
 /* The file itself where it has at most `most` bytes, or no more than a JPEG; only then it is out's. */
-static dg_err shrink(const char *path, void *file, size_t bytes, size_t most, int side, dg_report_picture *out)
+static dg_err shrink(const char *path, void *file, size_t bytes, size_t most, int side, dg_report_file *out)
 {
     dg_image im;
     dg_err e = decode(file, bytes, false, &im);
@@ -91,7 +91,7 @@ static dg_err shrink(const char *path, void *file, size_t bytes, size_t most, in
     return e;
 }
 
-static dg_err read_picture(int dir, const char *path, size_t most, int side, dg_report_picture *out)
+static dg_err read_image(int dir, const char *path, size_t most, int side, dg_report_file *out)
 {
     void *file;
     size_t bytes;
@@ -102,13 +102,13 @@ static dg_err read_picture(int dir, const char *path, size_t most, int side, dg_
     return e;
 }
 
-dg_err dg_report_picture_read(int dir, const char *path, size_t most, dg_report_picture *out)
+dg_err dg_report_file_read(int dir, const char *path, size_t most, dg_report_file *out)
 {
-    *out = (dg_report_picture){0};
-    return read_picture(dir, path, most, DG_GRID_SIDE, out);
+    *out = (dg_report_file){0};
+    return read_image(dir, path, most, DG_GRID_SIDE, out);
 }
 
-void dg_report_picture_src(FILE *to, const dg_report_picture *p)
+void dg_report_file_src(FILE *to, const dg_report_file *p)
 {
     dg_html_data(to, p->png ? "image/png" : "image/jpeg", p->data, p->bytes);
 }
@@ -122,12 +122,12 @@ void dg_report_grids_free(dg_report_grids *g)
 
 static int by_epoch(const void *a, const void *b)
 {
-    const uint64_t x = ((const dg_report_picture *)a)->epoch, y = ((const dg_report_picture *)b)->epoch;
+    const uint64_t x = ((const dg_report_file *)a)->epoch, y = ((const dg_report_file *)b)->epoch;
     return (x > y) - (x < y);
 }
 
 /* Epochs of the files, by number, without data. malloc'd. */
-static dg_err list(int dir, const char *path, dg_report_picture **out, int *n)
+static dg_err list(int dir, const char *path, dg_report_file **out, int *n)
 {
     int room = 0;
     DIR *d = dg_list_directory(dir);
@@ -141,11 +141,11 @@ static dg_err list(int dir, const char *path, dg_report_picture **out, int *n)
         const uint64_t epoch = dg_numbered(f->d_name, "epoch-", ".png");
         if (!epoch) continue;
         if (*n == room) {
-            dg_report_picture *more = realloc(*out, (size_t)(room = 2 * room + 64) * sizeof *more);
+            dg_report_file *more = realloc(*out, (size_t)(room = 2 * room + 64) * sizeof *more);
             if (!more) e = dg_fail(DG_DEVICE, "%s: out of memory for a list of grids", path);
             else *out = more;
         }
-        if (!e) (*out)[(*n)++] = (dg_report_picture){.epoch = epoch};
+        if (!e) (*out)[(*n)++] = (dg_report_file){.epoch = epoch};
     }
     if (!e && errno) e = dg_fail(DG_IO, "%s: cannot read all of this directory: %s", path, strerror(errno));
     closedir(d);
@@ -154,7 +154,7 @@ static dg_err list(int dir, const char *path, dg_report_picture **out, int *n)
 }
 
 /* Of n grids by epoch: the first and the newest stay, others whose number is a multiple of the stride. */
-static int thin(dg_report_picture *grid, int n, uint64_t stride)
+static int thin(dg_report_file *grid, int n, uint64_t stride)
 {
     int kept = 0;
     for (int i = 0; i < n; i++) {
@@ -165,20 +165,20 @@ static int thin(dg_report_picture *grid, int n, uint64_t stride)
 }
 
 /* What g has of this epoch goes to p. */
-static bool take_over(dg_report_grids *g, dg_report_picture *p)
+static bool take_over(dg_report_grids *g, dg_report_file *p)
 {
-    dg_report_picture *old = g->n ? bsearch(p, g->grid, (size_t)g->n, sizeof *p, by_epoch) : NULL;
+    dg_report_file *old = g->n ? bsearch(p, g->grid, (size_t)g->n, sizeof *p, by_epoch) : NULL;
     if (!old || !old->data) return false;
     *p = *old;
     old->data = NULL;
     return true;
 }
 
-static dg_err load(dg_report_picture *p, int dir, const char *path, int level)
+static dg_err load(dg_report_file *p, int dir, const char *path, int level)
 {
     char file[4400];
     snprintf(file, sizeof file, "%s/epoch-%04ju.png", path, (uintmax_t)p->epoch);
-    return read_picture(dir, file, level ? 0 : ROOM, side_of(level), p);
+    return read_image(dir, file, level ? 0 : ROOM, side_of(level), p);
 }
 
 /* All files at this level, but for those that cannot be read; *fits: they have room. */
@@ -191,7 +191,7 @@ static dg_err renew(dg_report_grids *g, int dir, const char *path, bool *fits)
     const int n = thin(now.grid, now.on_disk, stride_of(g->level));
     *fits = n <= MOST;
     for (int i = 0; i < n && *fits && !e; i++) {
-        dg_report_picture p = now.grid[i];
+        dg_report_file p = now.grid[i];
         if (!take_over(g, &p)) e = load(&p, dir, path, g->level);
         if (e && e != DG_DEVICE) {
             if (!left_out++) dg_warn("%s; it is left out", dg_message());
@@ -243,7 +243,7 @@ dg_err dg_report_grids_newest(dg_report_grids *g, int dir, const char *path)
 
 dg_err dg_report_epochs(int dir, const char *path, uint64_t **epoch, int *n)
 {
-    dg_report_picture *all;
+    dg_report_file *all;
     dg_err e = list(dir, path, &all, n);
     *epoch = malloc((size_t)(*n + 1) * sizeof **epoch);
     if (!e && !*epoch) e = dg_fail(DG_DEVICE, "%s: out of memory for a list of grids", path);

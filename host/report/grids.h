@@ -8,7 +8,7 @@
 #include "core/base/err.h"
 #include "host/image/image.h"
 
-/* A picture as bytes of a PNG or, where that is smaller, a JPEG. */
+/* An image as bytes of a PNG or, where that is smaller, a JPEG. */
 typedef struct {
     uint64_t epoch;
     size_t pixels;  /* of the file */
@@ -16,18 +16,18 @@ typedef struct {
     bool png;
     void *data;
     size_t bytes;
-} dg_report_picture;
+} dg_report_file;
 
 typedef struct {
     int level; /* 0: all, as they are; then reduced, then some epochs are left out */
     int n, on_disk;
-    dg_report_picture *grid; /* by epoch */
+    dg_report_file *grid; /* by epoch */
 } dg_report_grids;
 
 /* What is read of a file: bytes and pixels of one, and pixels of all that become a page; then some epochs are left out.
  * Files come from whoever made the run directory. */
 enum { DG_GRID_BYTES = 64 << 20, DG_GRID_PIXELS = 32 << 20, DG_GRIDS_PIXELS = 512 << 20 };
-/* Sides of a picture that is reduced for a page or a GIF: twice 8 of 64 with their gaps, rounded up. */
+/* Sides of an image that is reduced for a page or a GIF: twice 8 of 64 with their gaps, rounded up. */
 enum { DG_GRID_SIDE = 1072 };
 
 /* Decode the file of that name in the open directory. DG_DATA, DG_IO: it cannot be, or is too large. */
@@ -47,9 +47,9 @@ void dg_report_grids_free(dg_report_grids *g);
 
 /* A file of the directory as it is, when it has at most `most` bytes; else reduced and as JPEG. out->data NULL: there
  * is none. */
-dg_err dg_report_picture_read(int dir, const char *path, size_t most, dg_report_picture *out);
+dg_err dg_report_file_read(int dir, const char *path, size_t most, dg_report_file *out);
 
 /* Its src for HTML. */
-void dg_report_picture_src(FILE *to, const dg_report_picture *p);
+void dg_report_file_src(FILE *to, const dg_report_file *p);
 
 #endif

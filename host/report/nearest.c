@@ -1,13 +1,13 @@
-/* Which training pictures the generator's are nearest to. */
+/* Which training images the generator's are nearest to. */
 #include <stdlib.h>
 #include <string.h>
 #include <float.h>
 
 #include "core/base/build_info.h"
-#include "host/figure/pictures.h"
+#include "host/figure/images.h"
 #include "host/report/report.h"
 
-/* Pictures are compared as means of squares, so that a step to the side by one pixel is no other picture. */
+/* Images are compared as means of squares, so that a step to the side by one pixel is no other image. */
 enum { SHOWN = 16, ROW = 8, SIDE = 16, GAP = 2, VALUES = 4 * SIDE * SIDE };
 
 typedef struct {
@@ -48,14 +48,14 @@ static double distance(const float *a, const float *b, int n)
 
 static void look_through(search *s, const uint8_t *pixels, int n, int size, int channels)
 {
-    const size_t picture = (size_t)size * (size_t)size * (size_t)channels;
+    const size_t image = (size_t)size * (size_t)size * (size_t)channels;
     float seen[VALUES] = {0};
     for (int c = 0; c < s->cells; c++) {
-        reduce(s->seen[c], s->pixels + (size_t)c * picture, size, channels);
+        reduce(s->seen[c], s->pixels + (size_t)c * image, size, channels);
         s->least[c] = DBL_MAX;
     }
     for (int i = 0; i < n; i++) {
-        reduce(seen, pixels + (size_t)i * picture, size, channels);
+        reduce(seen, pixels + (size_t)i * image, size, channels);
         for (int c = 0; c < s->cells; c++) {
             const double d = distance(s->seen[c], seen, VALUES);
             if (d < s->least[c]) s->least[c] = d, s->nearest[c] = i;
@@ -63,7 +63,7 @@ static void look_through(search *s, const uint8_t *pixels, int n, int size, int 
     }
 }
 
-/* The first cells of a grid (pictures.h). decode gives three channels, or four where alpha is kept. */
+/* The first cells of a grid (images.h). decode gives three channels, or four where alpha is kept. */
 static void cut(search *s, const dg_image *grid, int size, int channels)
 {
     const int columns = (grid->W - GAP) / (size + GAP), rows = (grid->H - GAP) / (size + GAP);
@@ -78,17 +78,17 @@ static void cut(search *s, const dg_image *grid, int size, int channels)
             }
 }
 
-/* Rows of pictures, each above a row of their nearest ones. */
+/* Rows of images, each above a row of their nearest ones. */
 static dg_err draw(const search *s, const uint8_t *pixels, int size, int channels, dg_image *out)
 {
-    const size_t picture = (size_t)size * (size_t)size * (size_t)channels;
+    const size_t image = (size_t)size * (size_t)size * (size_t)channels;
     const int columns = s->cells < ROW ? s->cells : ROW, rows = 2 * ((s->cells + columns - 1) / columns);
-    uint8_t *cells = calloc((size_t)rows * (size_t)columns, picture);
+    uint8_t *cells = calloc((size_t)rows * (size_t)columns, image);
     if (!cells) return dg_fail(DG_DEVICE, "nearest.png: out of memory");
     for (int c = 0; c < s->cells; c++) {
-        uint8_t *at = cells + (size_t)(c / columns * 2 * columns + c % columns) * picture;
-        memcpy(at, s->pixels + (size_t)c * picture, picture);
-        memcpy(at + (size_t)columns * picture, pixels + (size_t)s->nearest[c] * picture, picture);
+        uint8_t *at = cells + (size_t)(c / columns * 2 * columns + c % columns) * image;
+        memcpy(at, s->pixels + (size_t)c * image, image);
+        memcpy(at + (size_t)columns * image, pixels + (size_t)s->nearest[c] * image, image);
     }
     const dg_err e = dg_sheet(cells, rows * columns, size, channels, rows, columns, out);
     free(cells);

@@ -11,7 +11,7 @@
 #include "host/report/plot.h"
 #include "host/report/report.h"
 
-enum { EXACT = 900 << 10, EXACT_REALS = 600 << 10 }; /* bytes of a picture that stays as it is */
+enum { EXACT = 900 << 10, EXACT_REALS = 600 << 10 }; /* bytes of an image that stays as it is */
 
 static void open_section(FILE *to, const char *id, const char *title)
 {
@@ -22,40 +22,40 @@ static void close_section(FILE *to) { fputs("</section>\n", to); }
 
 static const dg_log_row *last_row(const dg_report_run *r) { return r->n ? &r->row[r->n - 1] : NULL; }
 
-static dg_err read_picture(const dg_report_run *r, const char *name, size_t most, dg_report_picture *out)
+static dg_err read_image(const dg_report_run *r, const char *name, size_t most, dg_report_file *out)
 {
     char path[4400];
-    *out = (dg_report_picture){0};
+    *out = (dg_report_file){0};
     if (faccessat(r->dir, name, F_OK, AT_SYMLINK_NOFOLLOW)) return DG_OK;
     snprintf(path, sizeof path, "%s/%s", r->path, name);
-    const dg_err e = dg_report_picture_read(r->dir, path, most, out);
+    const dg_err e = dg_report_file_read(r->dir, path, most, out);
     if (e && e != DG_DEVICE) dg_warn("%s; it is left out", dg_message());
     return e == DG_DEVICE ? e : DG_OK;
 }
 
-/* Two images; after an error the caller frees neither. most: of the first, as for dg_report_picture_read. */
-static dg_err read_pair(const dg_report_run *r, const char *first, size_t most, dg_report_picture *a,
-                        const char *second, dg_report_picture *b)
+/* Two images; after an error the caller frees neither. most: of the first, as for dg_report_file_read. */
+static dg_err read_pair(const dg_report_run *r, const char *first, size_t most, dg_report_file *a, const char *second,
+                        dg_report_file *b)
 {
-    dg_err e = read_picture(r, first, most, a);
+    dg_err e = read_image(r, first, most, a);
     if (e) return e;
-    e = read_picture(r, second, EXACT_REALS, b);
+    e = read_image(r, second, EXACT_REALS, b);
     if (e) free(a->data);
     return e;
 }
 
-/* One figure, open for what else belongs to it; frees the picture. alt and caption are HTML. */
-static void open_figure(FILE *to, dg_report_picture *p, const char *id, const char *alt, const char *caption)
+/* One figure, open for what else belongs to it; frees the image. alt and caption are HTML. */
+static void open_figure(FILE *to, dg_report_file *p, const char *id, const char *alt, const char *caption)
 {
     fprintf(to, "<figure><img %s%s%s alt=\"%s\" width=\"%d\" height=\"%d\" src=\"", *id ? "id=\"" : "", id,
             *id ? "\"" : "", alt, p->W, p->H);
-    dg_report_picture_src(to, p);
+    dg_report_file_src(to, p);
     fprintf(to, "\"><figcaption>%s</figcaption>", caption);
     free(p->data);
     p->data = NULL;
 }
 
-static void put_figure(FILE *to, dg_report_picture *p, const char *alt, const char *caption)
+static void put_figure(FILE *to, dg_report_file *p, const char *alt, const char *caption)
 {
     open_figure(to, p, "", alt, caption);
     fputs("</figure>\n", to);
@@ -86,23 +86,23 @@ static void say_reduced(FILE *to, const dg_report_grids *g)
     fputs(". All exact pixels are in the files epoch-NNNN.png beside it.</p>\n", to);
 }
 
-static void put_grids(FILE *to, const dg_report_run *r, const dg_report_picture *newest)
+static void put_grids(FILE *to, const dg_report_run *r, const dg_report_file *newest)
 {
     const dg_report_grids *g = &r->grids;
     fputs("<script type=\"application/json\" id=\"grids\">[", to);
     for (int i = 0; i < g->n; i++) {
-        const dg_report_picture *p = i == g->n - 1 && newest->data ? newest : &g->grid[i];
+        const dg_report_file *p = i == g->n - 1 && newest->data ? newest : &g->grid[i];
         fprintf(to, "%s[%ju,\"", i ? ",\n" : "", (uintmax_t)p->epoch);
-        dg_report_picture_src(to, p);
+        dg_report_file_src(to, p);
         fputs("\"]", to);
     }
     fputs("]</script>\n", to);
 }
 
-static dg_err put_pictures(FILE *to, const dg_report_run *r)
+static dg_err put_images(FILE *to, const dg_report_run *r)
 {
     const dg_report_grids *g = &r->grids;
-    dg_report_picture newest, reals;
+    dg_report_file newest, reals;
     char name[64], alt[200], caption[200];
     if (!g->n) return DG_OK;
     const uint64_t epoch = g->grid[g->n - 1].epoch;
@@ -112,7 +112,7 @@ static dg_err put_pictures(FILE *to, const dg_report_run *r)
     newest.epoch = epoch;
     open_section(to, "pictures", "Pictures");
     put_grids(to, r, &newest);
-    if (!newest.data) newest = (dg_report_picture){.W = g->grid[g->n - 1].W, .H = g->grid[g->n - 1].H};
+    if (!newest.data) newest = (dg_report_file){.W = g->grid[g->n - 1].W, .H = g->grid[g->n - 1].H};
     snprintf(alt, sizeof alt,
              "Grid of pictures that the generator makes after epoch %ju, of the same random numbers "
              "each time",
@@ -132,8 +132,8 @@ static dg_err put_pictures(FILE *to, const dg_report_run *r)
 
 static dg_err put_nearest(FILE *to, const dg_report_run *r)
 {
-    dg_report_picture p;
-    const dg_err e = read_picture(r, "nearest.png", EXACT_REALS, &p);
+    dg_report_file p;
+    const dg_err e = read_image(r, "nearest.png", EXACT_REALS, &p);
     if (e || !p.data) return e;
     open_section(to, "nearest", "Nearest training pictures");
     fputs("<div class=\"alone\">", to);
@@ -148,7 +148,7 @@ static dg_err put_nearest(FILE *to, const dg_report_run *r)
 
 static dg_err put_tests(FILE *to, const dg_report_run *r)
 {
-    dg_report_picture confusion, worst;
+    dg_report_file confusion, worst;
     const dg_err e = read_pair(r, "confusion.png", EXACT_REALS, &confusion, "worst.png", &worst);
     if (e || (!confusion.data && !worst.data)) return e;
     open_section(to, "tests", "Pictures of the test");
@@ -262,8 +262,8 @@ static void put_machine(FILE *to, const dg_report_run *r)
     open_section(to, "machine", "Time and memory");
     fputs("<div class=\"wide\"><table><tbody>\n", to);
     if (*s->device) dg_html_row(to, "Device", "%s, %s", s->device, s->precision);
-    if (s->pictures)
-        dg_html_row(to, "Pictures", s->tests ? "%d for training, %d for testing" : "%d", s->pictures, s->tests);
+    if (s->images)
+        dg_html_row(to, "Pictures", s->tests ? "%d for training, %d for testing" : "%d", s->images, s->tests);
     if (last) {
         duration(took, last->seconds);
         dg_html_row(to, "Training so far", "%s for %ju step%s", took, (uintmax_t)last->step, dg_s((int64_t)last->step));
@@ -349,9 +349,9 @@ static void subtitle(const dg_report_run *r, char *out, size_t size)
     const char *model = r->configured ? r->then.model : "a run", *slash = strrchr(model, '/');
     char epochs[40] = "", made[200] = "";
     if (r->configured) snprintf(epochs, sizeof epochs, " of %d", r->then.epochs);
-    if (r->session.pictures)
-        snprintf(made, sizeof made, " \u00b7 %d picture%s \u00b7 %.150s", r->session.pictures,
-                 dg_s(r->session.pictures), r->session.device);
+    if (r->session.images)
+        snprintf(made, sizeof made, " \u00b7 %d picture%s \u00b7 %.150s", r->session.images, dg_s(r->session.images),
+                 r->session.device);
     const int n = snprintf(out, size, "%.250s%s \u00b7 ", slash ? slash + 1 : model, made);
     if (!last) snprintf(out + n, size - (size_t)n, "no steps yet");
     else
@@ -365,7 +365,7 @@ static dg_err put_page(FILE *to, const void *context)
     char line[800];
     subtitle(r, line, sizeof line);
     dg_html_begin(to, r->name, line);
-    dg_err e = put_pictures(to, r);
+    dg_err e = put_images(to, r);
     put_findings(to, r);
     if (!e) e = put_curves(to, r);
     if (!e) e = put_tests(to, r);

@@ -1,8 +1,8 @@
-/* How the pictures of a run became what they are: its grids one after the other. */
+/* How the images of a run became what they are: its grids one after the other. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/figure/pictures.h"
+#include "host/figure/images.h"
 #include "host/report/report.h"
 
 enum { FRAMES = 60, CELLS = 4, GAP = 2, FRAME_MS = 150, HELD = 8 }; /* HELD: frames that the last one stays */

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "host/doctor/diversity.h"
-#include "host/figure/pictures.h"
+#include "host/figure/images.h"
 #include "host/files/json.h"
 #include "host/options/option_table.h"
 #include "host/report/report.h"
@@ -92,7 +92,7 @@ static dg_err read_session(dg_report_run *r)
     take_text(o, "device", s->device, sizeof s->device);
     take_text(o, "precision", s->precision, sizeof s->precision);
     s->memory = take_number(o, "memory");
-    s->pictures = take_whole(o, "pictures");
+    s->images = take_whole(o, "pictures");
     s->tests = take_whole(o, "tests");
     cJSON_Delete(o);
     free(data);
@@ -106,7 +106,7 @@ dg_err dg_report_session_write(const dg_report_session *s, const dg_directory *d
     cJSON_AddStringToObject(o, "device", s->device);
     cJSON_AddStringToObject(o, "precision", s->precision);
     cJSON_AddNumberToObject(o, "memory", s->memory);
-    cJSON_AddNumberToObject(o, "pictures", s->pictures);
+    cJSON_AddNumberToObject(o, "pictures", s->images);
     cJSON_AddNumberToObject(o, "tests", s->tests);
     char *text = cJSON_Print(o);
     cJSON_Delete(o);

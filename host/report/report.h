@@ -18,8 +18,8 @@ typedef struct {
 /* What session.json says of the newest session. */
 typedef struct {
     char version[128], device[256], precision[16];
-    double memory;       /* bytes on the device */
-    int pictures, tests; /* for training, for testing */
+    double memory;     /* bytes on the device */
+    int images, tests; /* for training, for testing */
 } dg_report_session;
 
 typedef struct {
@@ -50,14 +50,14 @@ dg_err dg_report_write(const dg_report_run *r, const dg_directory *dir, const ch
 enum { DG_REPORT_RUNS = 7 };
 dg_err dg_report_compare(const dg_report_run *r, int runs, const char *path);
 
-/* A GIF of some of the grids in the directory, by epoch, each with its upper left pictures. DG_DATA: there is none. */
+/* A GIF of some of the grids in the directory, by epoch, each with its upper left images. DG_DATA: there is none. */
 dg_err dg_report_gif(const dg_report_run *r, const char *path, int scale, int *frames);
 
 /* Write session.json. */
 dg_err dg_report_session_write(const dg_report_session *s, const dg_directory *dir, const char *path);
 
-/* Write nearest.png for the grid of this epoch in the directory: its first pictures, each above the one of the n
- * pictures for training that is nearest to it. Without it where the grid is not one of such pictures. */
+/* Write nearest.png for the grid of this epoch in the directory: its first images, each above the one of the n
+ * images for training that is nearest to it. Without it where the grid is not one of such images. */
 dg_err dg_nearest_write(const dg_directory *dir, const char *path, uint64_t epoch, const uint8_t *pixels, int n,
                         int size, int channels);
 

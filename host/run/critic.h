@@ -1,4 +1,4 @@
-/* What judges a run while it trains (--eval-every): pictures that are made of the first seeds beside real ones, by the
+/* What judges a run while it trains (--eval-every): images that are made of the first seeds beside real ones, by the
  * measures that need nothing else. It takes no random words of training, and changes nothing of it. */
 #ifndef DG_CRITIC_H
 #define DG_CRITIC_H
@@ -7,7 +7,7 @@
 #include "host/judge/judge.h"
 #include "host/net/job.h"
 
-enum { DG_CRITIC_MOST = 1000 }; /* pictures beside as many */
+enum { DG_CRITIC_MOST = 1000 }; /* images beside as many */
 
 typedef struct {
     dg_jury jury;
@@ -17,7 +17,7 @@ typedef struct {
     double floor[DG_LOGGED];
 } dg_critic;
 
-/* Half of the pictures, DG_CRITIC_MOST at most, are compared with, as many others give the floors. DG_DATA: too few.
+/* Half of the images, DG_CRITIC_MOST at most, are compared with, as many others give the floors. DG_DATA: too few.
  * Closed after errors, too. */
 dg_err dg_critic_open(dg_critic *c, const dg_job *job, const dg_dataset *data, const dg_device *d, uint64_t seed);
 void dg_critic_close(dg_critic *c);

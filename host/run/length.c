@@ -4,14 +4,14 @@
 
 #include "host/options/option_table.h"
 
-int dg_steps_of_epoch(const dg_options *o, int pictures)
+int dg_steps_of_epoch(const dg_options *o, int images)
 {
-    return pictures / o->batch + (pictures % o->batch && !o->drop_last ? 1 : 0);
+    return images / o->batch + (images % o->batch && !o->drop_last ? 1 : 0);
 }
 
-long dg_steps_of_run(const dg_options *o, int pictures)
+long dg_steps_of_run(const dg_options *o, int images)
 {
-    const long all = (long)o->epochs * dg_steps_of_epoch(o, pictures);
+    const long all = (long)o->epochs * dg_steps_of_epoch(o, images);
     return o->steps > 0 && o->steps < all ? o->steps : all;
 }
 
@@ -20,15 +20,15 @@ bool dg_run_is_finished(const dg_options *o, uint64_t epoch, uint64_t step)
     return (o->epochs > 0 && epoch >= (uint64_t)o->epochs) || (o->steps > 0 && step >= (uint64_t)o->steps);
 }
 
-int dg_least_pictures(const dg_options *o)
+int dg_least_images(const dg_options *o)
 {
-    return !o->batch ? o->from : dg_option_given(o, "batch") ? o->batch : DG_LEAST_PICTURES;
+    return !o->batch ? o->from : dg_option_given(o, "batch") ? o->batch : DG_LEAST_IMAGES;
 }
 
-void dg_settle_batch(dg_options *o, int pictures)
+void dg_settle_batch(dg_options *o, int images)
 {
-    if (o->batch <= pictures || dg_option_given(o, "batch")) return;
-    for (o->batch = 1; o->batch <= pictures / 2;) o->batch *= 2;
+    if (o->batch <= images || dg_option_given(o, "batch")) return;
+    for (o->batch = 1; o->batch <= images / 2;) o->batch *= 2;
 }
 
 /* Whole epochs that have so many steps. */
@@ -43,9 +43,9 @@ static long auto_epochs(long steps, int of_epoch)
     return steps > 0 && n < epochs_with(steps, of_epoch) ? epochs_with(steps, of_epoch) : n;
 }
 
-void dg_settle_length(dg_options *o, int pictures)
+void dg_settle_length(dg_options *o, int images)
 {
-    const int of_epoch = dg_steps_of_epoch(o, pictures);
+    const int of_epoch = dg_steps_of_epoch(o, images);
     if (!o->epochs) {
         const long n = auto_epochs(o->steps, of_epoch > 0 ? of_epoch : 1);
         o->epochs = n < 1000000 ? (int)n : 1000000; /* as many as --epochs takes */

@@ -10,7 +10,7 @@
 
 #include "core/base/file_io.h"
 #include "core/base/clock.h"
-#include "host/figure/pictures.h"
+#include "host/figure/images.h"
 #include "host/files/json.h"
 #include "host/files/tfevents.h"
 
@@ -240,14 +240,14 @@ dg_err dg_log_events(dg_log *l, const dg_rundir *r, uint64_t resume_step)
     return e;
 }
 
-dg_err dg_log_picture(const dg_log *l, uint64_t step, const dg_image *im)
+dg_err dg_log_image(const dg_log *l, uint64_t step, const dg_image *im)
 {
     void *png;
     size_t bytes;
     if (!l->events) return DG_OK;
     dg_err e = dg_png_encode(im, NULL, 0, &png, &bytes);
     if (e) return e;
-    e = dg_tfevents_picture(l->events, step, "samples", im->W, im->H, im->C, png, bytes);
+    e = dg_tfevents_image(l->events, step, "samples", im->W, im->H, im->C, png, bytes);
     free(png);
     return e;
 }

@@ -24,7 +24,7 @@ dg_err dg_log_sync(const dg_log *l);
  * file. After dg_log_open, with the same step. */
 dg_err dg_log_events(dg_log *l, const dg_rundir *r, uint64_t resume_step);
 /* A grid, there alone, from any thread. */
-dg_err dg_log_picture(const dg_log *l, uint64_t step, const dg_image *im);
+dg_err dg_log_image(const dg_log *l, uint64_t step, const dg_image *im);
 /* The last step of an epoch. */
 uint64_t dg_log_end_of(const dg_log *l, uint64_t epoch);
 /* All rows so far, owned by the log. */

@@ -19,7 +19,7 @@ static double relative(const double *a, const double *b, size_t n)
     return size > 0 ? difference / size : difference;
 }
 
-/* One step with the file's pictures and noise. */
+/* One step with the file's images and noise. */
 static dg_err play(const dg_oracle *o, dg_job *job, int s, int32_t *perm, dg_metrics *m)
 {
     dg_backend *b = job->backend;
@@ -119,7 +119,7 @@ static dg_err compare_sample(const dg_oracle *o, dg_job *job, const dg_replay_re
     return e;
 }
 
-/* The shares of the first pictures. */
+/* The shares of the first images. */
 static dg_err compare_test(const dg_oracle *o, dg_job *job, const dg_replay_report *r)
 {
     const int n = job->o.tested, classes = dg_job_classes(job);
@@ -147,7 +147,7 @@ static dg_err build(const dg_oracle *o, dg_backend *b, dg_job *job, void **data,
     dg_err e = dg_oracle_whitening(o, b, &go.input.whitening);
     *whitening = go.input.whitening;
     if (!e) e = dg_job_build(job, &o->model, &go, b);
-    if (!e) e = dg_oracle_pictures(o, job, data);
+    if (!e) e = dg_oracle_images(o, job, data);
     if (!e) e = b->alloc(b, (size_t)o->batch * sizeof(int32_t), perm);
     if (!e) e = dg_job_alloc(job, *data, *perm);
     if (!e) e = dg_job_init(job, 1); /* moments to zero */

@@ -1,4 +1,4 @@
-/* The best state of a run so far: best.safetensors of a classifier, by the accuracy on its test pictures, and
+/* The best state of a run so far: best.safetensors of a classifier, by the accuracy on its test images, and
  * checkpoint-best.safetensors of what is judged with --eval-every, by the Frechet distance of the random network. */
 #ifndef DG_BEST_H
 #define DG_BEST_H

@@ -17,7 +17,7 @@ static const char renamed[] = "checkpoint-chosen.safetensors";
 static const char *const best[] = {"best.safetensors", "checkpoint-best.safetensors"}; /* of dg_best_name */
 
 static uint64_t of_checkpoint(const char *name) { return dg_numbered(name, "checkpoint-", ".safetensors"); }
-static uint64_t of_picture(const char *name) { return dg_numbered(name, "epoch-", ".png"); }
+static uint64_t of_image(const char *name) { return dg_numbered(name, "epoch-", ".png"); }
 
 /* Is this a name that the program gives to a checkpoint? */
 static bool is_own_name(const char *name)
@@ -200,7 +200,7 @@ static dg_err finish(const dg_rundir *r, int folder, uint64_t epoch)
                                        "config.ini",
                                        "session.json",
                                        "events.out.tfevents.run"};
-    dg_err e = move_later(r, folder, of_picture, epoch);
+    dg_err e = move_later(r, folder, of_image, epoch);
     if (!e) e = move_later(r, folder, of_checkpoint, epoch);
     for (size_t i = 0; i < sizeof kept / sizeof kept[0] && !e; i++) {
         const int there = exists(r->fd, kept[i]);

@@ -301,7 +301,7 @@ void dg_rundir_abandon(dg_rundir *r)
         unlinkat(r->fd, "config.ini", 0);
     }
     /* While we hold the lock no other run gets it; one that opens it now finds the directory gone and makes it anew.
-     * rmdir spares what is not empty: a list of skipped pictures, the lock of a run that has just begun. */
+     * rmdir spares what is not empty: a list of skipped images, the lock of a run that has just begun. */
     if (unused && r->made > 0 && dg_leads_to(AT_FDCWD, r->path, r->fd) == DG_SAME_YES &&
         unlinkat(r->fd, "run.lock", 0) == 0)
         remove_made(r);

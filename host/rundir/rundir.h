@@ -19,17 +19,17 @@ typedef struct {
 } dg_rundir;
 
 /* Open for a new run (resume = false): made if missing; DG_USAGE if it already holds a run (config.ini or a
- * checkpoint), with the two commands that would work, or pictures or a log that have lost theirs; what a start that
+ * checkpoint), with the two commands that would work, or images or a log that have lost theirs; what a start that
  * was cut off left there is removed. DG_LOCKED, naming host and process, if another run uses it. */
 dg_err dg_rundir_open(const char *path, bool resume, dg_rundir *out);
 void dg_rundir_close(dg_rundir *r);
 /* The same for a new run that did not begin: what was written for it goes away, with the directories that were made
- * for it, unless something else is in them. The list of skipped pictures stays. */
+ * for it, unless something else is in them. The list of skipped images stays. */
 void dg_rundir_abandon(dg_rundir *r);
 /* DG_IO when the path no longer leads to this directory, with the place where it is now if that is known. *removed: it
  * is nowhere, or its lock is gone, so that it may be another run's: nothing more is to be written there. */
 dg_err dg_rundir_check(const dg_rundir *r, bool *removed);
-/* A log with rows, pictures or curves: what is never written over by a new run. */
+/* A log with rows, images or curves: what is never written over by a new run. */
 bool dg_rundir_has_results(const dg_rundir *r);
 /* For what writes files there. */
 dg_directory dg_rundir_at(const dg_rundir *r);

@@ -10,7 +10,7 @@
 
 typedef struct dg_report_keeper dg_report_keeper;
 
-/* It reads what the writer of grids has written, and of data, where that is not NULL, which pictures are nearest. All
+/* It reads what the writer of grids has written, and of data, where that is not NULL, which images are nearest. All
  * of them stay until it is closed, the writers too. */
 dg_err dg_report_keep(const dg_rundir *dir, const dg_dataset *data, dg_worker *writer, dg_worker *grids,
                       dg_report_keeper **out);

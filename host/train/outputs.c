@@ -9,7 +9,7 @@
 #include "core/base/clock.h"
 #include "core/base/cores.h"
 #include "host/doctor/diversity.h"
-#include "host/figure/pictures.h"
+#include "host/figure/images.h"
 #include "host/run/log_curves.h"
 #include "host/rundir/best.h"
 #include "host/rundir/history.h"
@@ -48,7 +48,7 @@ static dg_err begin_report(dg_outputs *w)
     const dg_backend *b = w->job->backend;
     const dg_directory at = dg_rundir_at(w->dir);
     const dg_dataset *d = w->data;
-    dg_report_session s = {.memory = (double)dg_fit_bytes(w->job), .pictures = d->train, .tests = d->count - d->train};
+    dg_report_session s = {.memory = (double)dg_fit_bytes(w->job), .images = d->train, .tests = d->count - d->train};
     snprintf(s.version, sizeof s.version, "%s", dg_version);
     snprintf(s.device, sizeof s.device, "%s", b->name);
     snprintf(s.precision, sizeof s.precision, "%s", dg_precision_name(b->real, b->math));
@@ -90,7 +90,7 @@ dg_err dg_outputs_close(dg_outputs *w)
     return written ? written : still_unsaved(w);
 }
 
-/* A picture on its way to its writer. */
+/* An image on its way to its writer. */
 typedef struct {
     dg_directory dir;
     char path[4096];
@@ -98,23 +98,23 @@ typedef struct {
     dg_log *log; /* it goes there, too, under this step; NULL: it does not */
     uint64_t step;
     char run[256], epoch[24], seed[24], diversity[24];
-} picture;
+} image;
 
-static dg_err write_picture(void *context)
+static dg_err write_image(void *context)
 {
-    picture *p = context;
+    image *p = context;
     dg_text text[] = {
         {"Software", dg_version}, {"Run", p->run}, {"Seed", p->seed}, {"Epoch", p->epoch}, {"Diversity", p->diversity}};
     dg_err e = dg_png_write_in(&p->dir, p->path, &p->image, text, p->diversity[0] ? 5 : p->epoch[0] ? 4 : 3);
-    if (!e && p->log) e = dg_log_picture(p->log, p->step, &p->image);
+    if (!e && p->log) e = dg_log_image(p->log, p->step, &p->image);
     dg_image_free(&p->image);
     free(p);
     return e;
 }
 
-static picture *new_picture(dg_outputs *w)
+static image *new_image(dg_outputs *w)
 {
-    picture *p = calloc(1, sizeof *p);
+    image *p = calloc(1, sizeof *p);
     if (!p) {
         dg_outputs_failed(w, dg_fail(DG_DEVICE, "out of memory for a picture"));
         return NULL;
@@ -127,10 +127,10 @@ static picture *new_picture(dg_outputs *w)
 }
 
 /* Hand over p, whose image has been made with result e. */
-static void give_picture(dg_outputs *w, picture *p, dg_err e)
+static void give_image(dg_outputs *w, image *p, dg_err e)
 {
     if (!e) {
-        dg_worker_give(w->write.grids, write_picture, p);
+        dg_worker_give(w->write.grids, write_image, p);
         return;
     }
     dg_outputs_failed(w, e);
@@ -148,12 +148,12 @@ dg_err dg_save_config(const dg_rundir *dir, const char *text)
 void dg_save_reals(dg_outputs *w)
 {
     int cells = w->o->grid_rows * w->o->grid_cols, n = cells < w->data->count ? cells : w->data->count;
-    picture *p = new_picture(w);
+    image *p = new_image(w);
     if (!p) return;
     dg_rundir_file(w->dir, p->path, "reals.png");
-    give_picture(w, p,
-                 dg_sheet(w->data->pixels, n, w->data->size, w->data->channels, w->o->grid_rows, w->o->grid_cols,
-                          &p->image));
+    give_image(w, p,
+               dg_sheet(w->data->pixels, n, w->data->size, w->data->channels, w->o->grid_rows, w->o->grid_cols,
+                        &p->image));
 }
 
 static bool every(int n, uint64_t epoch) { return n > 0 && epoch % (uint64_t)n == 0; }
@@ -194,7 +194,7 @@ void dg_begin_samples(dg_outputs *w, uint64_t epoch)
     free(in);
 }
 
-/* How different the pictures of a grid are, beside as many real ones. */
+/* How different the images of a grid are, beside as many real ones. */
 static double diversity_of(const dg_outputs *w, int cells)
 {
     const dg_dataset *d = w->data;
@@ -215,7 +215,7 @@ void dg_save_samples(dg_outputs *w, const dg_position *read, bool wait)
     if (!e && !here) return;
     w->samples.epoch = 0;
     w->samples.given = epoch;
-    picture *p = new_picture(w);
+    image *p = new_image(w);
     if (!p) return;
     dg_rundir_file(w->dir, p->path, "epoch-%04llu.png", (unsigned long long)epoch);
     snprintf(p->epoch, sizeof p->epoch, "%llu", (unsigned long long)epoch);
@@ -225,13 +225,13 @@ void dg_save_samples(dg_outputs *w, const dg_position *read, bool wait)
     if (!e) w->seen = (dg_grid_seen){epoch, diversity_of(w, rows * cols)};
     if (!e && isfinite(w->seen.diversity)) snprintf(p->diversity, sizeof p->diversity, "%.4f", w->seen.diversity);
     if (!e) e = dg_sheet(w->samples.pixels, rows * cols, m->size, m->channels, rows, cols, &p->image);
-    give_picture(w, p, e);
+    give_image(w, p, e);
 }
 
 /* The rows are copied, because the log grows while they are drawn. */
 typedef struct {
     dg_outputs *outputs;
-    picture *picture;
+    image *image;
     const dg_recipe *recipe;
     dg_log_row *rows;
     long n;
@@ -245,19 +245,19 @@ static void name_curves(curves *c, const dg_outputs *w)
     while (n > 1 && w->o->data[n - 1] == '/') n--;
     size_t from = n;
     while (from > 0 && w->o->data[from - 1] != '/') from--;
-    snprintf(c->title, sizeof c->title, "%s: %.100s on %.*s, epoch %ju", c->picture->run, w->job->model.name,
+    snprintf(c->title, sizeof c->title, "%s: %.100s on %.*s, epoch %ju", c->image->run, w->job->model.name,
              (int)(n - from < 200 ? n - from : 200), w->o->data + from, (uintmax_t)c->rows[c->n - 1].epoch);
 }
 
 static dg_err write_curves(void *context)
 {
     curves *c = context;
-    picture *p = c->picture;
+    image *p = c->image;
     dg_outputs *const w = c->outputs;
     dg_err e = dg_curves(c->recipe, c->rows, c->n, c->title, &p->image);
     free(c->rows);
     free(c);
-    if (!e) e = write_picture(p);
+    if (!e) e = write_image(p);
     else free(p);
     dg_outputs_wrote(w, DG_CURVES_FILE, e);
     return DG_OK;
@@ -279,7 +279,7 @@ void dg_save_curves(dg_outputs *w, bool last)
     w->curves_due = n > 0 && !last && dg_worker_left(w->write.curves) > 0;
     if (n < 1 || w->curves_due) return;
     curves *c = calloc(1, sizeof *c);
-    picture *p = new_picture(w);
+    image *p = new_image(w);
     dg_log_row *copy = malloc((size_t)n * sizeof *copy);
     if (!c || !p || !copy) {
         free(c);
@@ -290,7 +290,7 @@ void dg_save_curves(dg_outputs *w, bool last)
     }
     memcpy(copy, rows, (size_t)n * sizeof *copy);
     dg_rundir_file(w->dir, p->path, "curves.png");
-    *c = (curves){.outputs = w, .picture = p, .recipe = w->job->recipe, .rows = copy, .n = n};
+    *c = (curves){.outputs = w, .image = p, .recipe = w->job->recipe, .rows = copy, .n = n};
     name_curves(c, w);
     dg_worker_give(w->write.curves, write_curves, c);
 }

@@ -64,7 +64,7 @@ dg_err dg_save_config(const dg_rundir *dir, const char *text);
 
 void dg_save_reals(dg_outputs *w);
 
-/* Are pictures of this epoch wanted? And is a grid due at its end: never where the recipe draws nothing. */
+/* Are images of this epoch wanted? And is a grid due at its end: never where the recipe draws nothing. */
 bool dg_shown(const dg_outputs *w, uint64_t epoch);
 bool dg_samples_due(const dg_outputs *w, uint64_t epoch);
 bool dg_judge_due(const dg_outputs *w, uint64_t epoch); /* --eval-every */

@@ -50,7 +50,7 @@ dg_err dg_train_compare(const dg_training *r, const dg_checkpoint_info *info, bo
     char skipped[4096];
     *others = then && (then != (uint64_t)r->data.train || info->data_fingerprint != r->data.fingerprint);
     if (!*others) return DG_OK; /* 0: imported */
-    if (r->o->other_pictures) {
+    if (r->o->other_images) {
         *others = false;
         dg_warn("the pictures are not those that this run began with (%llu then, %d now): it goes on, but differs "
                 "from an uninterrupted run",
@@ -64,7 +64,7 @@ dg_err dg_train_compare(const dg_training *r, const dg_checkpoint_info *info, bo
                    r->o->data, then, r->data.train, r->data.skips, dg_rundir_file(&r->dir, skipped, "skipped.txt"));
 }
 
-/* Classes of other names are other classes, even with --other-pictures. */
+/* Classes of other names are other classes, even with --other-images. */
 static dg_err compare_classes(const dg_training *r, const char *path, const dg_checkpoint_info *info)
 {
     const dg_dataset *d = &r->data;
@@ -95,7 +95,7 @@ dg_err dg_train_resume(dg_training *r, const dg_st *st, const char *path, const 
     if (!e) e = dg_checkpoint_load(st, path, &r->job);
     if (e) return e;
     r->first_step = info->step;
-    const bool fits = info->batch < (uint64_t)r->batches; /* always, with the same pictures and batch size */
+    const bool fits = info->batch < (uint64_t)r->batches; /* always, with the same images and batch size */
     if (!fits)
         dg_warn("epoch %llu begins anew: %llu of its steps are done, and now it has only %d",
                 (unsigned long long)info->epoch + 1, (unsigned long long)info->batch, r->batches);

@@ -7,7 +7,7 @@
 /* The checkpoint to go on from, NULL in *st when the run was killed before its first one: then it begins anew. */
 dg_err dg_train_find(dg_training *r, char path[4096], dg_st **st, dg_model *model, dg_checkpoint_info *info);
 
-/* Are the pictures others than the run's, and not to be its own from now on? DG_DATA: they are, but some could not be
+/* Are the images others than the run's, and not to be its own from now on? DG_DATA: they are, but some could not be
  * read, so that a disk that fails makes no new run. */
 dg_err dg_train_compare(const dg_training *r, const dg_checkpoint_info *info, bool *others);
 

@@ -239,7 +239,7 @@ int dg_steps_in_a_row(const dg_training *r)
 {
     const uint64_t full = (uint64_t)(r->data.train / r->o->batch) - r->given.batch;
     uint64_t n = (uint64_t)dg_steps_ahead(r->job.backend, r->metrics.each);
-    if (r->job.o.window || full < 1) return 1; /* pictures are sent before each step; the short batch */
+    if (r->job.o.window || full < 1) return 1; /* images are sent before each step; the short batch */
     if (n > full) n = full;
     if (r->o->steps > 0 && n > (uint64_t)r->o->steps - r->given.step) n = (uint64_t)r->o->steps - r->given.step;
     return (int)n;
@@ -255,7 +255,7 @@ static dg_err checkpoint(dg_training *r)
     return e;
 }
 
-/* The pictures that were set aside, with the weights as all steps of the epoch leave them. */
+/* The images that were set aside, with the weights as all steps of the epoch leave them. */
 static dg_err test_epoch(dg_training *r)
 {
     const dg_dataset *d = &r->data;
@@ -266,7 +266,7 @@ static dg_err test_epoch(dg_training *r)
                        &r->tested);
 }
 
-/* The pictures that the weights make as all steps of the epoch leave them. */
+/* The images that the weights make as all steps of the epoch leave them. */
 static dg_err judge_epoch(dg_training *r)
 {
     const uint64_t epoch = r->given.epoch + 1;
@@ -297,11 +297,11 @@ static dg_err save_judged(dg_training *r, uint64_t epoch)
     return DG_OK;
 }
 
-/* What a test leaves, once the epoch's numbers are known to be good: its pictures, and the best checkpoint so far. */
+/* What a test leaves, once the epoch's numbers are known to be good: its images, and the best checkpoint so far. */
 static dg_err save_test(dg_training *r, uint64_t epoch)
 {
     if (!r->tested.n) return DG_OK;
-    /* by half a picture: the log, from which a resumed run has the best one, is rounded */
+    /* by half an image: the log, from which a resumed run has the best one, is rounded */
     const bool best = r->tested.accuracy > r->best + 0.5 / r->tested.n, shown = dg_shown(&r->out, epoch);
     bool removed;
     dg_err e = read_metrics(r, true); /* before another test replaces its numbers */
@@ -342,9 +342,9 @@ static dg_err close_epoch(dg_training *r)
     return e ? e : save_test(r, epoch); /* after it: the best state is no checkpoint that makes another one too soon */
 }
 
-/* A run that was killed, or whose disk or device failed, behind its checkpoint and in front of its pictures makes them
+/* A run that was killed, or whose disk or device failed, behind its checkpoint and in front of its images makes them
  * now. */
-static void make_up_for_pictures(dg_training *r)
+static void make_up_for_images(dg_training *r)
 {
     const dg_options *o = r->o;
     if (o->sample_every > 0 && (!r->first_step || !dg_rundir_has(&r->dir, "reals.png"))) dg_save_reals(&r->out);
@@ -366,7 +366,7 @@ dg_err dg_train_loop(dg_training *r)
 {
     dg_err e = DG_OK;
     bool within = false; /* an epoch that has been begun in this session */
-    make_up_for_pictures(r);
+    make_up_for_images(r);
     dg_progress_wait(r->progress, "the first step is under way ...");
     r->epoch_began = dg_clock();
     while (!e && r->given.epoch < (uint64_t)r->o->epochs && !steps_done(r) && !dg_stop_signal && !r->collapsed) {

@@ -19,7 +19,7 @@ typedef struct {
     dg_dataset data;
     dg_input_data input;  /* of the model */
     uint8_t *records;     /* of data, where the recipe wants labels */
-    dg_evaluation tested; /* of the newest epoch, where there are pictures for that */
+    dg_evaluation tested; /* of the newest epoch, where there are images for that */
     dg_critic critic;     /* with --eval-every */
     struct {
         uint64_t epoch; /* the newest that was judged, 0: none */

@@ -8,7 +8,7 @@ static void show_fit(void *context, long done, long total)
     dg_progress_count(context, "whitening, products of matrices", done, total);
 }
 
-static void show_pictures(void *context, long done, long total)
+static void show_images(void *context, long done, long total)
 {
     dg_progress_count(context, "whitening, pictures", done, total);
 }
@@ -36,7 +36,7 @@ dg_err dg_train_whitening(dg_training *r, const dg_model *model)
     if (model->input != DG_INPUT_ZCA) return DG_OK;
     const dg_err e = r->input.whitening ? DG_OK : fit(r, model);
     if (e) return e;
-    r->input.whitening->progress = show_pictures;
+    r->input.whitening->progress = show_images;
     r->input.whitening->context = r->progress;
     r->input.whitening->stop = &dg_stop_signal;
     return DG_OK;

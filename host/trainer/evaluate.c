@@ -35,15 +35,15 @@ static void count(dg_evaluation *v, const int32_t *label, const double *p, const
 
 dg_err dg_evaluate(dg_job *job, const uint8_t *records, const int32_t *label, int n, dg_evaluation *out)
 {
-    const size_t classes = (size_t)dg_job_classes(job), pictures = (size_t)(n > 0 ? n : 1);
+    const size_t classes = (size_t)dg_job_classes(job), images = (size_t)(n > 0 ? n : 1);
     *out = (dg_evaluation){.classes = (int)classes, .n = n};
     const bool confused = classes <= DG_CONFUSED_CLASSES;
     out->is = calloc(classes, sizeof *out->is);
     out->right = calloc(classes, sizeof *out->right);
     if (confused) out->confusion = calloc(classes * classes, sizeof *out->confusion);
-    out->said = malloc(pictures * sizeof *out->said);
-    out->share = malloc(pictures * sizeof *out->share);
-    double *p = malloc(pictures * classes * sizeof *p), *each = malloc(pictures * sizeof *each);
+    out->said = malloc(images * sizeof *out->said);
+    out->share = malloc(images * sizeof *out->share);
+    double *p = malloc(images * classes * sizeof *p), *each = malloc(images * sizeof *each);
     const bool whole = out->is && out->right && (out->confusion || !confused) && out->said && out->share && p && each;
     dg_err e = whole ? dg_job_test(job, records, n, p, each, NULL)
                      : dg_fail(DG_DEVICE, "out of memory for a test of %d pictures", n);
@@ -64,7 +64,7 @@ void dg_evaluation_free(dg_evaluation *v)
     *v = (dg_evaluation){0};
 }
 
-/* The matrix, and behind each class's row the share of its pictures that are right: nothing where it has none. */
+/* The matrix, and behind each class's row the share of its images that are right: nothing where it has none. */
 static void put_csv(FILE *f, const dg_evaluation *v, char *const *name)
 {
     const int said = v->confusion ? v->classes : 0;
@@ -126,11 +126,11 @@ static dg_err draw_worst(const dg_evaluation *v, const dg_dataset *d, uint64_t e
     int worst[WORST];
     const int32_t *label = d->label + d->train;
     const int n = find_worst(v, label, worst);
-    const size_t picture = (size_t)d->size * (size_t)d->size * (size_t)d->channels;
+    const size_t image = (size_t)d->size * (size_t)d->size * (size_t)d->channels;
     dg_mistake m[WORST];
     char title[160];
     for (int i = 0; i < n; i++)
-        m[i] = (dg_mistake){d->pixels + (size_t)(d->train + worst[i]) * picture, d->class_name[label[worst[i]]],
+        m[i] = (dg_mistake){d->pixels + (size_t)(d->train + worst[i]) * image, d->class_name[label[worst[i]]],
                             d->class_name[v->said[worst[i]]], v->share[worst[i]]};
     snprintf(title, sizeof title, "The surest mistakes after epoch %llu: what it is, what was said",
              (unsigned long long)epoch);
@@ -153,7 +153,7 @@ dg_err dg_evaluation_write(const dg_evaluation *v, const dg_dataset *d, const dg
     return e ? e : write_csv(v, d, dir); /* behind those that say of which epoch they are */
 }
 
-/* Of a picture; 0: it does not say. */
+/* Of an image; 0: it does not say. */
 static uint64_t epoch_of(const dg_rundir *dir, const char *name)
 {
     char path[4096];

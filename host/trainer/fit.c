@@ -8,10 +8,10 @@
 /* A window as large as this makes the waiting for each other rare; more would gain nothing. */
 static const size_t WINDOW_BYTES = (size_t)32 << 20;
 
-/* Everything but the pictures. */
+/* Everything but the images. */
 static size_t fixed_bytes(const dg_job *job) { return job->arena.bytes + (size_t)job->o.rows * sizeof(int32_t); }
 
-static size_t pictures_bytes(const dg_job *job)
+static size_t images_bytes(const dg_job *job)
 {
     return (size_t)(job->o.window ? 2 * job->o.window : job->o.rows) * dg_job_record_bytes(job);
 }
@@ -28,7 +28,7 @@ static size_t beside(const dg_job *job)
     return dg_snapshot_bytes(job) + tensor * dg_type_bytes(job->backend->real) + records;
 }
 
-size_t dg_fit_bytes(const dg_job *job) { return fixed_bytes(job) + pictures_bytes(job); }
+size_t dg_fit_bytes(const dg_job *job) { return fixed_bytes(job) + images_bytes(job); }
 
 dg_err dg_room_of(dg_backend *b, double most_mb, dg_room *out)
 {
@@ -112,7 +112,7 @@ dg_err dg_build_to_fit(dg_job *job, const dg_model *m, const dg_job_options *o, 
     if (!e) e = build(job, m, o, b, &r);
     if (e || fits(&r, job)) return e;
     char advice[80] = "no batch is small enough: use a smaller model";
-    const double fixed = (double)fixed_bytes(job) / 1e6, pictures = (double)pictures_bytes(job) / 1e6;
+    const double fixed = (double)fixed_bytes(job) / 1e6, images = (double)images_bytes(job) / 1e6;
     char copy[64] = "";
     const double more = (double)beside(job) / 1e6;
     if (more > 0) snprintf(copy, sizeof copy, ", files being written %.1f", more);
@@ -132,6 +132,6 @@ dg_err dg_build_to_fit(dg_job *job, const dg_model *m, const dg_job_options *o, 
     return dg_fail(DG_DEVICE,
                    "{batch} %d does not fit on %s: %.1f MB are needed (network %.1f, pictures %.1f%s), %.1f MB of %.1f "
                    "are free%s%s%s; %s",
-                   o->batch, b->name, fixed + pictures + more, fixed, pictures, copy, (double)r.unused / 1e6,
+                   o->batch, b->name, fixed + images + more, fixed, images, copy, (double)r.unused / 1e6,
                    (double)r.total / 1e6, l.name[0] ? ", limited by " : "", l.name, reserve, advice);
 }

@@ -4,7 +4,7 @@
 
 #include "host/net/job.h"
 
-/* Bytes on the device that a run of this job takes: everything but the pictures, and those, whole or as two windows. */
+/* Bytes on the device that a run of this job takes: everything but the images, and those, whole or as two windows. */
 size_t dg_fit_bytes(const dg_job *job);
 
 /* What b has room for, of `most` MB of it unless that is 0. */
@@ -18,7 +18,7 @@ dg_err dg_room_of(dg_backend *b, double most, dg_room *out);
 dg_err dg_build_if_fits(dg_job *job, const dg_model *m, const dg_job_options *o, dg_backend *b, const dg_room *room,
                         size_t *needed);
 
-/* *batch: the largest up to o->batch that fits, and can be built, 0: none. Of o->rows pictures; 0: of two batches, the
+/* *batch: the largest up to o->batch that fits, and can be built, 0: none. Of o->rows images; 0: of two batches, the
  * least that any set must have there. */
 dg_err dg_largest_batch(const dg_model *m, const dg_job_options *o, dg_backend *b, const dg_room *room, int *batch);
 

@@ -17,7 +17,7 @@ void dg_progress_step(dg_progress *p, int epoch, int epochs, long step, long ste
                       long images_done, long images_all, int batch);
 void dg_progress_epoch(dg_progress *p, int epoch, int epochs, const dg_metrics *mean, double seconds,
                        double images_per_second);
-/* Any counted work: "reading pictures 1200/2944". */
+/* Any counted work: "reading images 1200/2944". */
 void dg_progress_count(dg_progress *p, const char *what, long done, long total);
 /* What is waited for, on a terminal at once, until the next line takes its place. */
 void dg_progress_wait(dg_progress *p, const char *what);

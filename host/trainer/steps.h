@@ -11,7 +11,7 @@
 #include "host/net/job.h"
 #include "host/trainer/position.h"
 
-/* Steps of an epoch, the last of which may have fewer pictures. */
+/* Steps of an epoch, the last of which may have fewer images. */
 uint64_t dg_epoch_length(const dg_loader *f);
 
 /* An epoch begins, or goes on at this place. */
@@ -24,7 +24,7 @@ dg_err dg_epoch_steps(dg_job *job, dg_loader *f, dg_position *at, int n);
  * given. What the library does, and the judge of `eval`; the program's runs have the loop of train.h. */
 typedef struct {
     dg_job *job;
-    uint8_t *records; /* pictures with their labels; NULL: the caller's pictures are the records */
+    uint8_t *records; /* images with their labels; NULL: the caller's images are the records */
     dg_loader feed;
     dg_position at;
     bool begun; /* the epoch under way, by this trainer */
@@ -32,7 +32,7 @@ typedef struct {
     dg_metrics last; /* of the last step */
 } dg_trainer;
 
-/* Build *job for `count` pictures, which stay the caller's and where they are, and for their labels where the recipe
+/* Build *job for `count` images, which stay the caller's and where they are, and for their labels where the recipe
  * wants some; o: all but rows and last_batch. The weights are still to be drawn or loaded. t is zero before, and is
  * closed after errors too; the job is freed apart. */
 dg_err dg_trainer_open(dg_trainer *t, dg_job *job, const dg_model *m, const dg_job_options *o, dg_backend *b,

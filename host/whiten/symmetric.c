@@ -9,7 +9,7 @@ enum { PANEL = 256 }; /* rows that are computed together, up to the diagonal at 
 static int panels(int n) { return (n + PANEL - 1) / PANEL; }
 static int panel_rows(int n, int i) { return n - i * PANEL < PANEL ? n - i * PANEL : PANEL; }
 
-/* A panel is a convolution of 1 x 1 pictures: y[row][column] = sum of x[row][k] w[column][k]. */
+/* A panel is a convolution of 1 x 1 images: y[row][column] = sum of x[row][k] w[column][k]. */
 static size_t add_panel(dg_symmetric *s, int i, size_t at)
 {
     const int n = s->n, rows = panel_rows(n, i), columns = i * PANEL + rows;

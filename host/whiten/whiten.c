@@ -37,19 +37,19 @@ void dg_whitening_free(dg_whitening *w)
     free(w);
 }
 
-/* ---- What whitens a set of pictures ---- */
+/* ---- What whitens a set of images ---- */
 
-/* n pictures as columns, 0 behind the last one. */
-static void transpose(const uint8_t *pixels, size_t pictures, size_t n, double *out)
+/* n images as columns, 0 behind the last one. */
+static void transpose(const uint8_t *pixels, size_t images, size_t n, double *out)
 {
     enum { BLOCK = 32 };
     memset(out, 0, n * n * sizeof *out);
     for (size_t i = 0; i < n; i += BLOCK)
-        for (size_t k = 0; k < pictures; k++)
+        for (size_t k = 0; k < images; k++)
             for (size_t j = i; j < n && j < i + BLOCK; j++) out[j * n + k] = pixels[k * n + j];
 }
 
-/* Sums of products of pixels into gram, as many pictures at a time as they have values. */
+/* Sums of products of pixels into gram, as many images at a time as they have values. */
 static dg_err sum_products(dg_symmetric *s, const uint8_t *pixels, size_t count, double *gram)
 {
     const size_t n = (size_t)s->n;
@@ -116,9 +116,9 @@ dg_err dg_whitening_fit(const dg_whitening_options *o, const uint8_t *pixels, in
     return e;
 }
 
-/* ---- Pictures ---- */
+/* ---- Images ---- */
 
-enum { CHUNK = 64 }; /* pictures at a time */
+enum { CHUNK = 64 }; /* images at a time */
 
 static void to_real(dg_type real, void *out, size_t i, double v)
 {
@@ -150,11 +150,11 @@ static dg_err begin(dg_whitening *w, dg_type real, int threads)
     dg_err e = dg_cpu_open(&(dg_cpu_options){.threads = threads, .real = real}, &w->apply.b);
     if (e) return e;
     dg_plan_begin(plan, a, "whiten");
-    const dg_shape pictures = {CHUNK, 1, 1, n};
+    const dg_shape images = {CHUNK, 1, 1, n};
     const int weight = dg_arena_row(a, "input.weight", DG_STATE, 0, real, (dg_shape){n, 1, 1, n}),
               bias = dg_arena_row(a, "input.bias", DG_STATE, 0, real, (dg_shape){1, 1, 1, n});
-    w->apply.x = dg_arena_row(a, "x", DG_STATE, 0, real, pictures);
-    w->apply.y = dg_arena_row(a, "y", DG_STATE, 0, real, pictures);
+    w->apply.x = dg_arena_row(a, "x", DG_STATE, 0, real, images);
+    w->apply.y = dg_arena_row(a, "y", DG_STATE, 0, real, images);
     dg_op *op = dg_plan_add(plan, DG_OP_conv_fwd, "input.fwd");
     op->u.conv = (dg_conv_args){.N = CHUNK, .H = 1, .W = 1, .Ci = n, .Ho = 1, .Wo = 1, .Co = n, .K = 1, .S = 1};
     dg_plan_operand(op, "x", w->apply.x, 0);
@@ -172,7 +172,7 @@ static dg_err begin(dg_whitening *w, dg_type real, int threads)
     return e ? e : put_reals(w, bias, w->bias, (size_t)n);
 }
 
-/* What stands behind the last picture is whitened, too, and left there. */
+/* What stands behind the last image is whitened, too, and left there. */
 static dg_err whiten_chunk(dg_whitening *w, const uint8_t *pixels, size_t count, void *x, char *out, size_t stride)
 {
     dg_backend *b = w->apply.b;

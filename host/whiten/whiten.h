@@ -1,4 +1,4 @@
-/* ZCA (Bell & Sejnowski 1997): pictures x, from 0 to 1, become w (x - mean) with w = (covariance + epsilon)^(-1/2),
+/* ZCA (Bell & Sejnowski 1997): images x, from 0 to 1, become w (x - mean) with w = (covariance + epsilon)^(-1/2),
  * which leaves their values uncorrelated and as near to what they were as that allows. A dense layer that is not
  * trained. */
 #ifndef DG_WHITEN_H
@@ -6,7 +6,7 @@
 
 #include "host/whiten/symmetric.h"
 
-/* More values than these in a picture (52 x 52 in colour, 90 x 90 in grey) are not whitened: their covariance alone
+/* More values than these in an image (52 x 52 in colour, 90 x 90 in grey) are not whitened: their covariance alone
  * would be above half a GiB, and its root hours. */
 enum { DG_WHITENED_MOST = 8192 };
 
@@ -21,7 +21,7 @@ typedef struct {
         dg_arena arena;
         dg_plan plan;
         int x, y;
-    } apply; /* begun by the first pictures */
+    } apply; /* begun by the first images */
 } dg_whitening;
 
 typedef struct {
@@ -42,11 +42,11 @@ double dg_whitening_bytes_to_find(int size, int channels);
 dg_whitening *dg_whitening_new(int size, int channels);
 void dg_whitening_free(dg_whitening *w); /* may be NULL */
 
-/* Of n pictures (n, size, size, channels). Sums are of whole numbers, so exact: neither their order nor the number of
+/* Of n images (n, size, size, channels). Sums are of whole numbers, so exact: neither their order nor the number of
  * threads matters. */
 dg_err dg_whitening_fit(const dg_whitening_options *o, const uint8_t *pixels, int n, dg_whitening **out);
 
-/* n pictures, whitened, as values of type real; from one to the next `stride` bytes. On the CPU whatever trains, so
+/* n images, whitened, as values of type real; from one to the next `stride` bytes. On the CPU whatever trains, so
  * that all devices are given the same. threads: of the first call. */
 dg_err dg_whiten(dg_whitening *w, dg_type real, int threads, const uint8_t *pixels, int n, void *out, size_t stride);
 

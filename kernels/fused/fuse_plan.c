@@ -108,7 +108,7 @@ static void take_around(pass *f, int i)
     if (writer >= 0 && (p->op[writer].kind == DG_OP_norm_act || p->op[writer].kind == DG_OP_noise) &&
         f->note[writer].launch == writer)
         join(f, writer, i);
-    const dg_deps *d = &f->deps; /* the pictures before the fakes */
+    const dg_deps *d = &f->deps; /* the images before the fakes */
     if (op->operand[k].offset) return;
     for (int n = d->of_row[op->operand[k].row]; d->access[d->by_row[n]].op < i; n++) {
         const int j = d->access[d->by_row[n]].op;

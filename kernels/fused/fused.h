@@ -102,7 +102,7 @@ typedef struct {
     dg_prologue in;
     dg_epilogue out;
     /* thin, forward: the first gather.N images (0: none) come from the data set and are written to gather.x as well,
-     * which is in.x; signed pictures without labels alone (gather.h). */
+     * which is in.x; signed images without labels alone (gather.h). */
     dg_gather_args gather;
     /* dense, data gradient of a flat convolution: y is drawn, and written to noise.z, which is in.x; n = 0: it is
      * there. */

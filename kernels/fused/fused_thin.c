@@ -1,4 +1,4 @@
-/* What convolutions of pictures can do besides, and what they need. */
+/* What convolutions of images can do besides, and what they need. */
 #include "core/base/math.h"
 #include "core/tune/conv_tiles.h"
 #include "kernels/fused/fuse_launch.h"

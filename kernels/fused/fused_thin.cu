@@ -1,4 +1,4 @@
-/* Convolutions of pictures with what is around them. Forward: fused_thin_fwd.cuh. Data gradient (a generator's last
+/* Convolutions of images with what is around them. Forward: fused_thin_fwd.cuh. Data gradient (a generator's last
  * layer, forward): y may come out of a norm, transformed in shared memory by the thread that copied it.
  *
  * Tile: 8x8 positions of 8 images (maps up to 32 wide), or 16x32 of one, x CI channels x 4 phases; 4 channels of y a

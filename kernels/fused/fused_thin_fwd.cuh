@@ -1,4 +1,4 @@
-/* Forward convolution of pictures with what is around it: the pictures may come from the data set, the results go
+/* Forward convolution of images with what is around it: the images may come from the data set, the results go
  * through an activation, its gradient or the norm's. fwd says how sums are made: dg_thin_fwd or dg_thin_mma_fwd.
  *
  * Tile: 4 x 32 pixels x 32 channels. Shared memory: 5 KB (CI = 1) or 14 KB (3); on tensor cores in bf16 3 or 7.
@@ -32,7 +32,7 @@ static __device__ __forceinline__ void dg_thin_take(float *patch, const dg_gathe
                                       return place + 128 * s < line + border &&
                                              (unsigned)(first + 128 * s + e) < (unsigned)width;
     };
-    /* f(k, s, at) for all packs; at: value 0 of the pack in the picture. What is asked once is around it, not in it. */
+    /* f(k, s, at) for all packs; at: value 0 of the pack in the image. What is asked once is around it, not in it. */
     auto for_each = [=](auto f) {
 #pragma unroll
         for (int k = 0; k < each; k++)

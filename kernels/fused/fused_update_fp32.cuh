@@ -1,4 +1,4 @@
-/* Jobs of a fused update on ordinary cores: weight gradients of pictures (thin), of one pixel that sees all of x with
+/* Jobs of a fused update on ordinary cores: weight gradients of images (thin), of one pixel that sees all of x with
  * few channels of its own (gemv) or many (dense). */
 #ifndef DG_FUSED_UPDATE_FP32_CUH
 #define DG_FUSED_UPDATE_FP32_CUH

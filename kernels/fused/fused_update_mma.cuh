@@ -167,7 +167,7 @@ static __device__ __forceinline__ void dg_update_mma(const dg_update_work &w, in
     }
 }
 
-/* The same of pictures. */
+/* The same of images. */
 template <class E>
 static __device__ __forceinline__ void dg_update_thin_mma(const dg_update_work &w, int tile, int part, float *out)
 {

@@ -24,7 +24,7 @@ typedef struct {
     block_ns job[DG_UPDATE_JOBS];
 } update_costs;
 
-/* What nobody has counted. On an H100 copying factors by mma took 1,200 a unit, of pictures with 3 channels 1,650 where
+/* What nobody has counted. On an H100 copying factors by mma took 1,200 a unit, of images with 3 channels 1,650 where
  * gradients are rounded and 4,100 behind a norm (docs/results/2026-11-22-h100.md); the others are guesses. */
 static block_ns assumed_ns(const dg_update_work *w, dg_math math)
 {

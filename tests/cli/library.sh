@@ -37,8 +37,8 @@ builds()
 warnings='-Wall -Wextra -Wpedantic -Werror'
 # shellcheck disable=SC2086 # words
 {
-    builds "${CC:-cc}" -std=c11 $warnings $cflags -o "$dir/shared" "$root/samples/make_pictures.c" $libs
-    builds "${CC:-cc}" -std=c11 $warnings $cflags -o "$dir/static" "$root/samples/make_pictures.c" \
+    builds "${CC:-cc}" -std=c11 $warnings $cflags -o "$dir/shared" "$root/samples/make_images.c" $libs
+    builds "${CC:-cc}" -std=c11 $warnings $cflags -o "$dir/static" "$root/samples/make_images.c" \
         "$to/lib/libdcgan.a" $static
 }
 if command -v "${CXX:-c++}" > /dev/null; then
@@ -75,13 +75,13 @@ for p in shared static; do
     mkdir "$p-made"
     ran="$p 5 $p-made"
     "./$p" run/checkpoint.safetensors 5 "$p-made" > .out 2> .err
-    fact $? "make_pictures ($p) failed: $(cat .err)"
+    fact $? "make_images ($p) failed: $(cat .err)"
     silent
     for i in 0 1 2 3 4; do
         pixels "its/seed-000$i.png" > a
         pixels "$p-made/000$i.png" > b
         [ -s a ] && cmp -s a b
-        fact $? "picture $i of make_pictures ($p) is not that of dcgan generate"
+        fact $? "picture $i of make_images ($p) is not that of dcgan generate"
     done
 done
 # the same from Python
@@ -94,7 +94,7 @@ if command -v "$python" > /dev/null; then
     fact $? "sample.py failed: $(tail -n 1 .err)"
     for i in 0 1 2 3 4; do
         cmp -s "shared-made/000$i.png" "python-made/000$i.png"
-        fact $? "picture $i of sample.py is not that of make_pictures"
+        fact $? "picture $i of sample.py is not that of make_images"
     done
     ! "$python" "$root/samples/sample.py" nothing 1 python-made > .out 2> .err
     fact $? 'sample.py of a checkpoint that is not there should fail'
@@ -102,7 +102,7 @@ if command -v "$python" > /dev/null; then
 else
     skip 'python3 is not here'
 fi
-ran='make_pictures of nothing'
+ran='make_images of nothing'
 ./shared nothing 1 shared-made > .out 2> .err
 [ $? -eq 4 ]
 fact $? 'a checkpoint that is not there should be code 4'

@@ -1,4 +1,4 @@
-/* libFuzzer: the cache of decoded pictures. What is taken is written and read again the same. The mutator mends
+/* libFuzzer: the cache of decoded images. What is taken is written and read again the same. The mutator mends
  * lengths and checksums. */
 #include "fuzz.h"
 

@@ -1,4 +1,4 @@
-/* libFuzzer: a checkpoint from its file to pictures and one step of training. What is taken makes pictures, trains,
+/* libFuzzer: a checkpoint from its file to images and one step of training. What is taken makes images, trains,
  * and is a checkpoint once more; numbers that are no numbers are said. */
 #include "fuzz.h"
 
@@ -57,8 +57,8 @@ static dg_err build(checkpoint *c)
     dg_err e = dg_job_build(&c->job, &c->model, &o, c->backend);
     if (!e && c->job.arena.bytes > MOST_BYTES) e = DG_FAILED; /* only slow */
     uint8_t *pixels = NULL, *records = NULL;
-    const size_t picture = (size_t)c->model.size * (size_t)c->model.size * (size_t)c->model.channels;
-    if (!e && (pixels = malloc(ROWS * picture))) memset(pixels, 77, ROWS * picture);
+    const size_t image = (size_t)c->model.size * (size_t)c->model.size * (size_t)c->model.channels;
+    if (!e && (pixels = malloc(ROWS * image))) memset(pixels, 77, ROWS * image);
     if (!e) e = dg_job_records(&c->job, pixels, NULL, ROWS, &records);
     const size_t bytes = e ? 0 : ROWS * dg_job_record_bytes(&c->job);
     if (!e) e = c->backend->alloc(c->backend, bytes, &c->data);
@@ -72,7 +72,7 @@ static dg_err build(checkpoint *c)
     return e;
 }
 
-static void pictures(checkpoint *c)
+static void images(checkpoint *c)
 {
     const size_t values = 2 * (size_t)c->model.size * (size_t)c->model.size * (size_t)c->model.channels;
     const int inputs = dg_job_inputs(&c->job);
@@ -147,7 +147,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     c.backend = backend_of(c.info.precision);
     if (build(&c) == DG_OK && dg_checkpoint_load(c.st, c.path, &c.job) == DG_OK) {
-        if (c.job.plan[DG_PLAN_SAMPLE].ops) pictures(&c);
+        if (c.job.plan[DG_PLAN_SAMPLE].ops) images(&c);
         step(&c);
         save(&c);
     }

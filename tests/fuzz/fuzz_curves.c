@@ -1,4 +1,4 @@
-/* libFuzzer: curves of any log: the picture of a run, and that of `dcgan curves` over several. */
+/* libFuzzer: curves of any log: the image of a run, and that of `dcgan curves` over several. */
 #include "fuzz.h"
 #include "host/run/log_curves.h"
 #include "logs.h"
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "host/cli/commands.h"
-#include "host/figure/pictures.h"
+#include "host/figure/images.h"
 
 static void draw_run(const dg_recipe *r, const char *csv)
 {

@@ -1,7 +1,7 @@
 /* libFuzzer: JPEG, and EXIF inside of it. The mutator changes one segment and mends its length, puts in, doubles and
  * drops segments, and gives the file an EXIF block whose directory it changes. */
 #include "fuzz.h"
-#include "picture.h"
+#include "image.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const int orientation = dg_exif_orientation(data, size);
     FUZZ_HOLDS(orientation >= 1 && orientation <= 8);
-    fuzz_picture(data, size, (unsigned)crc32(0, data, (uInt)size));
+    fuzz_image(data, size, (unsigned)crc32(0, data, (uInt)size));
     return 0;
 }
 

@@ -2,7 +2,7 @@
  * of the rows, the order of chunks, the header with rows that fit to it; lengths and checksums are right afterwards,
  * but for some. */
 #include "fuzz.h"
-#include "picture.h"
+#include "image.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@ enum { CHUNKS = 64, RAW = 1 << 16, HEAD = 8 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    fuzz_picture(data, size, (unsigned)crc32(0, data, (uInt)size));
+    fuzz_image(data, size, (unsigned)crc32(0, data, (uInt)size));
     return 0;
 }
 
@@ -147,7 +147,7 @@ static void change_rows(png *p, unsigned *random)
     pack(p, raw, n, random);
 }
 
-/* A chunk twice, gone, in another place, or one that pictures may have besides. */
+/* A chunk twice, gone, in another place, or one that images may have besides. */
 static void change_order(png *p, const uint8_t *data, size_t size, unsigned *random)
 {
     static const char *const names[] = {"PLTE", "tRNS", "eXIf", "gAMA", "iCCP", "tEXt", "zTXt", "iTXt",

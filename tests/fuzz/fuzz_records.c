@@ -17,11 +17,11 @@ static void use(dg_err e, const dg_records *r)
         if (strncmp(dg_message(), "byte ", 5) != 0) abort();
         return;
     }
-    const size_t picture = (size_t)r->width * (size_t)r->height * (size_t)r->channels;
-    if (r->count < 1 || picture < 1 || picture > 1 << 24) abort();
+    const size_t image = (size_t)r->width * (size_t)r->height * (size_t)r->channels;
+    if (r->count < 1 || image < 1 || image > 1 << 24) abort();
     for (size_t i = 0; i < (size_t)r->count; i++) {
         const uint8_t *p = r->pixels + i * r->stride;
-        sink += p[0] + p[picture - 1] + (r->label ? r->label[i * r->label_stride] : 0u);
+        sink += p[0] + p[image - 1] + (r->label ? r->label[i * r->label_stride] : 0u);
     }
 }
 
@@ -52,7 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     dg_records r = {0};
     dg_err e = dg_idx_unpack(&plain, &bytes);
     if (!e && bytes > size && bytes > ((size_t)64 << 20) + 50 * size + 1) abort(); /* the limit of SECURITY.md */
-    use(e ? e : dg_idx_pictures(plain, bytes, &r), &r);
+    use(e ? e : dg_idx_images(plain, bytes, &r), &r);
     if (!e && r.count) take_one(&r);
     r.count = bytes > 8 ? plain[7] : 1;
     const dg_err labelled = e ? e : dg_idx_labels(plain, bytes, &r);

@@ -46,7 +46,7 @@ static void go_on(dg_log *l, const dg_rundir *r, const dg_recipe *recipe, uint64
     (void)dg_log_end_of(l, 1);
     if (good(dg_log_judge(l, r)) && good(dg_log_events(l, r, step))) {
         const dg_log_row next = {.step = step + 1, .epoch = n ? row[n - 1].epoch : 1};
-        FUZZ_HOLDS(dg_log_step(l, &next) == DG_OK && dg_log_picture(l, next.step, &im) == DG_OK);
+        FUZZ_HOLDS(dg_log_step(l, &next) == DG_OK && dg_log_image(l, next.step, &im) == DG_OK);
     }
     FUZZ_HOLDS(dg_log_close(l) == DG_OK);
 }

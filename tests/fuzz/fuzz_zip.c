@@ -1,4 +1,4 @@
-/* libFuzzer: zip files in the place of a folder: of pictures, of IDX files, of CIFAR files. Nothing is written, and
+/* libFuzzer: zip files in the place of a folder: of images, of IDX files, of CIFAR files. Nothing is written, and
  * time is bounded. The mutator changes names, in the directory and before the data, and what is in a file. */
 #include "fuzz.h"
 

@@ -19,7 +19,7 @@
 #include "host/files/json.h"
 #include "host/files/json_text.h"
 #include "host/files/onnx.h"
-#include "host/figure/pictures.h"
+#include "host/figure/images.h"
 #include "core/tune/tune_file.h"
 
 /* ---- The kinds that need only a few lines. ---- */

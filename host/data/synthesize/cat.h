@@ -18,7 +18,7 @@ typedef struct {
     dg_scene scene;
     dg_rgb back[2];        /* background, two tones */
     double back_x, back_y; /* direction of the gradient, of length 1 */
-    double spot[5][3];     /* bokeh: x, y, radius in picture units (-1..1) */
+    double spot[5][3];     /* bokeh: x, y, radius in image units (-1..1) */
 
     dg_pattern pattern;
     bool striped;            /* stripes on what is not white */

@@ -24,7 +24,7 @@ typedef struct {
     uint32_t word[4];
     int used;
 } dg_dice;
-dg_dice dg_dice_of(uint64_t seed, uint64_t number); /* of the picture with this number */
+dg_dice dg_dice_of(uint64_t seed, uint64_t number); /* of the image with this number */
 uint32_t dg_word(dg_dice *d);
 double dg_uniform(dg_dice *d, double a, double b);
 dg_rgb dg_hsv(double h, double s, double v);

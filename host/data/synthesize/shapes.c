@@ -9,9 +9,9 @@ enum { DISC, RING, SQUARE, TRIANGLE, CROSS, STAR, CHECKER, FLAT, UPRIGHT, SLANTE
 
 typedef struct {
     int class;
-    double x, y, radius;             /* the middle, in picture units (-1..1) */
+    double x, y, radius;             /* the middle, in image units (-1..1) */
     double cos_turn, sin_turn;       /* of the shape */
-    double period, phase_x, phase_y; /* of what covers the whole picture */
+    double period, phase_x, phase_y; /* of what covers the whole image */
     dg_rgb shape[2], back[2];        /* two tones each, along the same direction */
     double light_x, light_y, noise;
     uint32_t grain;

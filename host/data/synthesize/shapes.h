@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* Picture `number` of a class: size x size x 3. */
+/* Image `number` of a class: size x size x 3. */
 enum { DG_SHAPES = 10 };
 extern const char *const dg_shape_name[DG_SHAPES];
 void dg_shape_draw(uint8_t *pixels, int size, uint64_t seed, int class, int number);

@@ -20,7 +20,7 @@ void dg_synthesize_one(uint8_t *pixels, int size, uint64_t seed, int i)
     dg_cat_draw(pixels, size, &cat);
 }
 
-#define DRAWN "drawn by dcgan" /* how the text Source of each picture begins */
+#define DRAWN "drawn by dcgan" /* how the text Source of each image begins */
 
 static dg_err make_directories(const char *dir)
 {
@@ -62,7 +62,7 @@ static dg_err encode(const drawing *w, int i, void **data, size_t *bytes)
     return e;
 }
 
-/* DG_OK when the file is this very picture. */
+/* DG_OK when the file is this very image. */
 static dg_err check_same(const char *path, const void *data, size_t bytes)
 {
     if (dg_replaces_all()) return dg_write_atomic(path, &(dg_chunk){data, bytes}, 1);
@@ -104,7 +104,7 @@ static dg_err one(const drawing *w, int i, phase what)
     return e;
 }
 
-/* All pictures through one phase; of several failures the first picture's is reported. */
+/* All images through one phase; of several failures the first image's is reported. */
 static dg_err all(const drawing *w, int count, phase what)
 {
     dg_err error = DG_OK;
@@ -129,7 +129,7 @@ static dg_err all(const drawing *w, int count, phase what)
     return error ? dg_fail(error, "%s", message) : DG_OK;
 }
 
-/* DG_USAGE where the folder holds anything but folders of these classes with our pictures in them. */
+/* DG_USAGE where the folder holds anything but folders of these classes with our images in them. */
 static dg_err check_classes(const drawing *w)
 {
     dg_err e = DG_OK;

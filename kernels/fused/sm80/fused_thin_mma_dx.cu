@@ -1,4 +1,4 @@
-/* Data gradient of pictures on tensor cores (a generator's last layer, forward), with and without what is around it.
+/* Data gradient of images on tensor cores (a generator's last layer, forward), with and without what is around it.
  *
  * Every value of y is multiplied once: M = positions of y, N = 16 taps x CI channels, the sum over Co. What belongs to
  * one value of x is added afterwards, from four positions: step (a, b) makes the pixels 2a - 1, 2a x 2b - 1, 2b,

@@ -1,22 +1,22 @@
-/* Differentiable augmentation and its adjoint: a picture a thread; means in double, in the order of memory. */
+/* Differentiable augmentation and its adjoint: an image a thread; means in double, in the order of memory. */
 #include "kernels/cpu/cpu.h"
 #include "kernels/ops/augment/augment.h"
 
 #include <stdbool.h>
 
 /* The values of a pixel, from is -1: zeros. Returns the mean of its colours. */
-static double pixel_of(double v[DG_CHANNELS_MAX], const real *picture, int from, const dg_augment_args *a)
+static double pixel_of(double v[DG_CHANNELS_MAX], const real *image, int from, const dg_augment_args *a)
 {
     const int colours = dg_augment_colours(a);
     double sum = 0;
     for (int c = 0; c < a->C; c++) {
-        v[c] = from < 0 ? 0 : (double)picture[(int64_t)from * a->C + c];
+        v[c] = from < 0 ? 0 : (double)image[(int64_t)from * a->C + c];
         sum += c < colours ? v[c] : 0;
     }
     return sum / colours;
 }
 
-/* A picture by the other one. What both directions share: pixel p is made of pixel where(p), and of the mean of all
+/* An image by the other one. What both directions share: pixel p is made of pixel where(p), and of the mean of all
  * pixels that take part. back: the adjoint, which gathers from where each pixel went. */
 static void change(real *out, const real *in, const dg_augment_args *a, const dg_augmentation *g, bool back)
 {

@@ -1,7 +1,7 @@
-/* Differentiable augmentation and its adjoint: a block a picture, once over it for its mean, where colours change, and
+/* Differentiable augmentation and its adjoint: a block an image, once over it for its mean, where colours change, and
  * once to write. Its second reading comes from the cache.
  *
- * Tile: a block a picture, a thread every blockDim'th pixel. Shared memory: 4 KB. Registers: 50. Bound by:
+ * Tile: a block an image, a thread every blockDim'th pixel. Shared memory: 4 KB. Registers: 50. Bound by:
  * latency. real: type of the values; back: the adjoint. */
 #include "kernels/dev/cuda.cuh"
 extern "C" {
@@ -16,7 +16,7 @@ struct augment_pixel {
 };
 
 template <class real>
-static __device__ __forceinline__ augment_pixel pixel_of(const real *picture, int from, const dg_augment_args &a)
+static __device__ __forceinline__ augment_pixel pixel_of(const real *image, int from, const dg_augment_args &a)
 {
     augment_pixel p = {};
     const int colours = dg_augment_colours(&a);
@@ -24,7 +24,7 @@ static __device__ __forceinline__ augment_pixel pixel_of(const real *picture, in
 #pragma unroll
     for (int c = 0; c < DG_CHANNELS_MAX; c++) {
         if (c >= a.C || from < 0) continue;
-        p.v[c] = (double)picture[(int64_t)from * a.C + c];
+        p.v[c] = (double)image[(int64_t)from * a.C + c];
         sum += c < colours ? p.v[c] : 0;
     }
     p.mean = sum / colours;

@@ -1,4 +1,4 @@
-/* What becomes of each picture in augmentation: the same numbers on every backend. */
+/* What becomes of each image in augmentation: the same numbers on every backend. */
 #ifndef DG_AUGMENT_H
 #define DG_AUGMENT_H
 
@@ -49,7 +49,7 @@ static inline DG_HD dg_augmentation dg_augment_of(const dg_augment_args *a, int 
     return g;
 }
 
-/* Of the picture in front of the shift, where the value at (i, j) comes from; -1: it is 0. */
+/* Of the image in front of the shift, where the value at (i, j) comes from; -1: it is 0. */
 static inline DG_HD int dg_augment_from(const dg_augment_args *a, const dg_augmentation *g, int i, int j)
 {
     const int y = i + g->ty, x = j + g->tx;

@@ -5,7 +5,7 @@
 #include "core/plan/limits.h"
 #include "kernels/ops/ops.h"
 
-/* Made in double of a sum over the picture, and rounded once; the factors of its terms are at most 3. */
+/* Made in double of a sum over the image, and rounded once; the factors of its terms are at most 3. */
 static dg_err limits_of(const dg_op_values *v, const char *in)
 {
     const dg_augment_args *a = &v->op[0]->u.augment;

@@ -1,4 +1,4 @@
-/* Pictures in and out: rows of the data set to a batch, a batch to bytes. And the step counter. */
+/* Images in and out: rows of the data set to a batch, a batch to bytes. And the step counter. */
 #include "kernels/cpu/cpu.h"
 #include "core/base/rng.h"
 
@@ -15,7 +15,7 @@ static bool mirrored(const dg_gather_args *a, int n)
 
 enum { MANY = 1 << 15 }; /* values from which on threads are worth it: 20 us of one */
 
-/* Numbers of channels divide it, and so do lanes: value i of a picture is of the channel of i % PERIOD. */
+/* Numbers of channels divide it, and so do lanes: value i of an image is of the channel of i % PERIOD. */
 enum { PERIOD = 48 };
 
 typedef struct {
@@ -38,7 +38,7 @@ static void scale(real *restrict out, const uint8_t *restrict in, int64_t count,
     }
 }
 
-/* The picture is in its place already. */
+/* The image is in its place already. */
 static void mirror(real *x, const dg_gather_args *a)
 {
     for (int h = 0; h < a->H; h++, x += (int64_t)a->W * a->C)

@@ -1,4 +1,4 @@
-/* Pictures in and out: rows of the data set to a batch, a batch to bytes. And the step counter.
+/* Images in and out: rows of the data set to a batch, a batch to bytes. And the step counter.
  *
  * Tile: a thread n values (1, or 16 bytes of them). Shared memory: none. Registers: 12 to 32. Bound by: memory. real:
  * type of the values. */
@@ -22,7 +22,7 @@ template <int n, class cell> static __device__ __forceinline__ dg_pack<cell, n> 
 }
 
 /* One thread n values of one image: a load of all of them, where records lie so and the image is not mirrored. cell:
- * uint8_t, or real where pictures are prepared. */
+ * uint8_t, or real where images are prepared. */
 template <class cell, int n, class real>
 static __device__ __forceinline__ void gather_values(const dg_gather_args &a, const gather_scale<real> &scale,
                                                      bool aligned)

@@ -1,4 +1,4 @@
-/* How a picture of the data set becomes numbers, alike in every kernel that reads one. */
+/* How an image of the data set becomes numbers, alike in every kernel that reads one. */
 #ifndef DG_GATHER_CUH
 #define DG_GATHER_CUH
 

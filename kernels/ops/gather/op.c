@@ -1,4 +1,4 @@
-/* Pictures in and out, and the step's counters: gather, to_u8, advance, without running them. */
+/* Images in and out, and the step's counters: gather, to_u8, advance, without running them. */
 #include <math.h>
 
 #include "core/plan/gather.h"

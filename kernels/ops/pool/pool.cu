@@ -5,7 +5,7 @@
  * values. */
 #include "kernels/dev/cuda.cuh"
 
-/* Result number `thread` of n channels as picture, row, column and first channel of (N, rows, cols, C). */
+/* Result number `thread` of n channels as image, row, column and first channel of (N, rows, cols, C). */
 struct pool_at {
     int image, row, col, c;
 };
@@ -16,7 +16,7 @@ template <int n> static __device__ __forceinline__ pool_at pool_of(int64_t threa
     return {(int)(pixel / cols / rows), (int)(pixel / cols % rows), (int)(pixel % cols), (int)(thread % parts) * n};
 }
 
-/* The pixels of a window that lie in the picture, in the order of rows and columns: where (N, H, W, C) has them, and
+/* The pixels of a window that lie in the image, in the order of rows and columns: where (N, H, W, C) has them, and
  * their place in the window. */
 template <class each>
 static __device__ __forceinline__ void pool_window(const dg_pool_args &a, const pool_at &at, each one)

@@ -86,7 +86,7 @@ sed -i 's/--from-epoch 200/--from-epoch 1/; s/10-500:10/8-16:4/; s/ RUN$/ sample
 awk '!seen[$0]++' lines | while read -r command; do
     case $command in
         '```' | '' | 'make'* | 'scripts/'* | 'apt-get '*) continue ;;
-        'cc '* | './make_pictures '* | 'python3 samples/'*) [ -n "$installed" ] || continue ;;
+        'cc '* | './make_images '* | 'python3 samples/'*) [ -n "$installed" ] || continue ;;
         'docker '*) continue ;;
         'dcgan batch' | 'dcgan classify' | 'dcgan plan'*' --device cuda') continue ;; # of the first two only the name
         'dcgan import resnet50.safetensors '*) continue ;; # torch_resnet.py has such weights
@@ -96,7 +96,7 @@ awk '!seen[$0]++' lines | while read -r command; do
     rm -rf samples pictures walk made runs/big && cp -r given samples
     cp "$root"/samples/*.c "$root"/samples/*.py samples
     cp stock.safetensors generator.safetensors
-    case $command in ./make_pictures* | *sample.py*) mkdir pictures ;; esac
+    case $command in ./make_images* | *sample.py*) mkdir pictures ;; esac
     case $command in *checkpoint.safetensors) rm -f checkpoint.safetensors ;; esac
     case $command in *pictures/grid.png) dcgan generate samples/cats-a -n 2 --out pictures -q > out ;; esac
     case $command in *--resume*) steps=8 ;; *) steps=2 ;; esac

@@ -95,7 +95,7 @@ static double conv_gmac(const dg_plan *p)
     return flops / 2e9;
 }
 
-/* VGG16, configuration D (Simonyan & Zisserman 2015), for pictures of 224 x 224. */
+/* VGG16, configuration D (Simonyan & Zisserman 2015), for images of 224 x 224. */
 static void parse_vgg16(void)
 {
     static const int block[][2] = {{64, 2}, {128, 2}, {256, 3}, {512, 3}, {512, 3}}; /* filters, layers */

@@ -40,7 +40,7 @@ __attribute__((unused)) static bool machine_up(machine *x, const stock *s, dg_ty
            machine_begin(x, &(dg_cpu_options){.threads = 1, .real = real}, &o, pixels, seed++);
 }
 
-/* Steps from..to-1; an epoch is 4 + 4 + 3 pictures. */
+/* Steps from..to-1; an epoch is 4 + 4 + 3 images. */
 __attribute__((unused)) static void machine_steps(machine *x, int from, int to)
 {
     for (int i = from; i < to; i++) {

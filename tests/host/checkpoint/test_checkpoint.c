@@ -85,7 +85,7 @@ static void refuse(const edit *e, const char *why, dg_job *into)
     dg_st_free(st);
 }
 
-/* How many steps an epoch has follows from the pictures and the run's settings. */
+/* How many steps an epoch has follows from the images and the run's settings. */
 static void test_place(void)
 {
     static const struct {
@@ -101,8 +101,8 @@ static void test_place(void)
         {"batch = 4\ndrop-last = no\n", 6, 1, 3, 12, false},
         {"seed = 1\nbatch = 4\n", 6, 1, 3, 11, false},
         {"", 6, 1, 3, 11, true},
-        {"batch = 4\n", 6, 1, 3, 0, true},    /* imported: no pictures */
-        {"batch = 4\n", 700, 1, 2, 11, true}, /* earlier with other pictures or another batch size */
+        {"batch = 4\n", 6, 1, 3, 0, true},    /* imported: no images */
+        {"batch = 4\n", 700, 1, 2, 11, true}, /* earlier with other images or another batch size */
         {"batch = 4\n", 2, 1, 2, 11, false},
     };
     static machine a;

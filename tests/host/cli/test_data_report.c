@@ -2,8 +2,8 @@
 #include "host/cli/commands.h"
 #include "host/cli/data_report.h"
 #include "host/data/dataset.h"
-#include "make_picture.h"
-#include "host/figure/pictures.h"
+#include "make_image.h"
+#include "host/figure/images.h"
 #include "temp_folder.h"
 #include "test.h"
 

@@ -14,7 +14,7 @@ static dg_err import_of(const char *weights, const char *model, const char *out)
     return dg_import(weights, model, out, &r);
 }
 
-/* Pictures before rounding that a file draws; NULL with a message when it cannot. */
+/* Images before rounding that a file draws; NULL with a message when it cannot. */
 static double *draw(const char *path, dg_type real)
 {
     static machine x;
@@ -37,7 +37,7 @@ static double *draw(const char *path, dg_type real)
     return out;
 }
 
-static bool same_pictures(const char *a, const char *b, dg_type real, double tolerance)
+static bool same_images(const char *a, const char *b, dg_type real, double tolerance)
 {
     double *x = draw(a, real), *y = x ? draw(b, real) : NULL, most = 0, spread = 0;
     for (int i = 0; x && y && i < 3 * tiny.size * tiny.size * tiny.channels; i++) {
@@ -51,7 +51,7 @@ static bool same_pictures(const char *a, const char *b, dg_type real, double tol
     return same;
 }
 
-/* Finite weights whose sums overflow: what comes out is no picture. */
+/* Finite weights whose sums overflow: what comes out is no image. */
 static void test_not_a_number(void)
 {
     static machine a;
@@ -121,7 +121,7 @@ static void test_export(void)
     DG_CHECK(text && !strcmp(text, tiny_text(&tiny)) && !dg_st_get(to, "config"));
     dg_st_free(from);
     dg_st_free(to);
-    DG_CHECK(same_pictures(checkpoint, exported, DG_F32, 0));
+    DG_CHECK(same_images(checkpoint, exported, DG_F32, 0));
 }
 
 static void test_fp64(void)
@@ -133,7 +133,7 @@ static void test_fp64(void)
     dg_checkpoint_info info = machine_info(&a, 2);
     DG_CHECK(machine_save(&a, &info, path) == DG_OK);
     machine_down(&a);
-    DG_CHECK(dg_export(path, NULL, false, out) == DG_OK && same_pictures(path, out, DG_F64, 1e-4));
+    DG_CHECK(dg_export(path, NULL, false, out) == DG_OK && same_images(path, out, DG_F64, 1e-4));
     const edit large = {.tensor = "G.main.0.weight", .value = 1e39, .at = 5};
     DG_CHECK(edit_file(path, temp_path("large.safetensors"), &large));
     DG_CHECK(dg_export(temp_path("large.safetensors"), NULL, false, temp_path("never.safetensors")) == DG_FAILED);
@@ -148,7 +148,7 @@ static void test_fp64(void)
              !strcmp(info.precision, "fp64"));
     dg_st_free(st);
     dg_checkpoint_info_free(&info);
-    DG_CHECK(same_pictures(path, temp_path("in64.safetensors"), DG_F64, 0));
+    DG_CHECK(same_images(path, temp_path("in64.safetensors"), DG_F64, 0));
 }
 
 /* What PyTorch saves of netG alone, and of both networks in one file. */
@@ -165,7 +165,7 @@ static void test_import(void)
                                     : "in2.safetensors"));
         const char *from = i == 0 ? alone : i == 1 ? both : exported;
         DG_CHECKF(import_of(from, NULL, in) == DG_OK, "%s", dg_message());
-        DG_CHECK(same_pictures(from, in, DG_F32, 0) && same_pictures(checkpoint, in, DG_F32, 0));
+        DG_CHECK(same_images(from, in, DG_F32, 0) && same_images(checkpoint, in, DG_F32, 0));
         dg_st *st, *was;
         dg_model model;
         dg_checkpoint_info info;
@@ -194,7 +194,7 @@ static void test_import(void)
     /* With the model given, by the same way. */
     temp_put(temp_path("tiny.cfg"), tiny_text(&tiny), strlen(tiny_text(&tiny)));
     DG_CHECK(import_of(alone, temp_path("tiny.cfg"), temp_path("in0.safetensors")) == DG_OK);
-    DG_CHECK(same_pictures(checkpoint, temp_path("in0.safetensors"), DG_F32, 0));
+    DG_CHECK(same_images(checkpoint, temp_path("in0.safetensors"), DG_F32, 0));
 }
 
 static void test_refusals(void)

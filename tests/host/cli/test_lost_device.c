@@ -221,7 +221,7 @@ static int like(const char *const *call, long k)
     return n;
 }
 
-/* Leaves room for the least that this can be done with, where its pictures pass through windows. */
+/* Leaves room for the least that this can be done with, where its images pass through windows. */
 static void tighten(const char *line)
 {
     size_t less = 0, enough = (size_t)1 << 26;
@@ -277,7 +277,7 @@ static dcgan_error learn(void)
 {
     static uint8_t pixels[11 * 16 * 16 * 3];
     const dcgan_device on = {.device = "cuda"};
-    const dcgan_pictures p = {pixels, 11, 16, 3};
+    const dcgan_images p = {pixels, 11, 16, 3};
     dcgan_training t = dcgan_training_defaults();
     dcgan_backend *b = NULL;
     dcgan_job *job = NULL;
@@ -318,7 +318,7 @@ static void ends(void)
     } cases[] = {
         {"--data cats --model tiny.cfg --batch 3 --epochs 40 --optimizer sgd --lr 10 --lr-d 9 --out out", DG_NUMBERS,
          "The last checkpoint is untouched"},
-        /* pictures at some epochs, and at the last one; and of none, where no test is better than the first */
+        /* images at some epochs, and at the last one; and of none, where no test is better than the first */
         {"--data cats --model tiny.cfg --batch 4 --epochs 3 --sample-every 2 --out out", DG_OK, ""},
         {"--data many --model tiny.cfg --batch 16 --epochs 3 --eval-every 2 --out out", DG_OK, ""},
         {"--data shapes --test 0.25 --model dropout.cfg --batch 5 --epochs 3 --lr 1e-9 --sample-every 0 --out out",
@@ -327,7 +327,7 @@ static void ends(void)
         {"--data cats --model tiny.cfg --batch 1 --epochs 3 --steps 23 --out out", DG_OK, ""},
         /* grids that come quicker than anybody looks */
         {"--data cats --model tiny.cfg --batch 4 --epochs 4 --preview=blocks --out out", DG_OK, ""},
-        /* pictures that are all alike, whose diversity is none */
+        /* images that are all alike, whose diversity is none */
         {"--data alike --model tiny.cfg --batch 4 --epochs 1 --out out", DG_OK, ""},
     };
     char name[32];

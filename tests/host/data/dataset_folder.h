@@ -1,9 +1,9 @@
-/* A folder of pictures to load, for the tests of data sets. */
+/* A folder of images to load, for the tests of data sets. */
 #ifndef DATASET_FOLDER_H
 #define DATASET_FOLDER_H
 
 #include "host/data/dataset.h"
-#include "make_picture.h"
+#include "make_image.h"
 #include "temp_folder.h"
 #include "test.h"
 

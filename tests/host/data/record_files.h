@@ -6,15 +6,15 @@
 
 enum { TRAIN = 4, TEST = 3, W = 3, H = 2, RECORD = 3073, RECORD_100 = 3074 };
 
-static const char train_pictures[] = "train-images-idx3-ubyte", train_labels[] = "train-labels-idx1-ubyte";
-static const char test_pictures[] = "t10k-images-idx3-ubyte", test_labels[] = "t10k-labels-idx1-ubyte";
+static const char train_images[] = "train-images-idx3-ubyte", train_labels[] = "train-labels-idx1-ubyte";
+static const char test_images[] = "t10k-images-idx3-ubyte", test_labels[] = "t10k-labels-idx1-ubyte";
 
 __attribute__((unused)) static void put_number(blob *b, uint32_t n)
 {
     for (int i = 24; i >= 0; i -= 8) blob_put(b, &(uint8_t){(uint8_t)(n >> i)}, 1);
 }
 
-__attribute__((unused)) static blob idx_pictures(int count, int begins)
+__attribute__((unused)) static blob idx_images(int count, int begins)
 {
     blob b = {0};
     put_number(&b, 0x803);
@@ -65,10 +65,9 @@ __attribute__((unused)) static blob cifar(int classes, int count, int begins)
 __attribute__((unused)) static void make_mnist(bool packed)
 {
     char name[4][64];
-    const char *const plain[] = {train_pictures, train_labels, test_pictures, test_labels};
+    const char *const plain[] = {train_images, train_labels, test_images, test_labels};
     for (int i = 0; i < 4; i++) snprintf(name[i], sizeof name[i], "%s%s", plain[i], packed ? ".gz" : "");
-    const blob b[] = {idx_pictures(TRAIN, 1), idx_labels(TRAIN, "2702"), idx_pictures(TEST, 100),
-                      idx_labels(TEST, "777")};
+    const blob b[] = {idx_images(TRAIN, 1), idx_labels(TRAIN, "2702"), idx_images(TEST, 100), idx_labels(TEST, "777")};
     for (int i = 0; i < 4; i++) save(name[i], packed ? gzip(b[i]) : b[i]);
 }
 

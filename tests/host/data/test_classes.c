@@ -15,8 +15,8 @@ static void folder(const char *name)
     }
 }
 
-/* A picture whose noise is its name's. */
-static void picture(const char *name)
+/* An image whose noise is its name's. */
+static void image(const char *name)
 {
     uint32_t seed = 1;
     for (const char *p = name; *p; p++) seed = 31 * seed + (uint8_t)*p;
@@ -24,12 +24,12 @@ static void picture(const char *name)
     save(name, png_noise(8, 8, seed));
 }
 
-static void pictures(const char *const *name, size_t n, const char *below)
+static void images(const char *const *name, size_t n, const char *below)
 {
     for (size_t i = 0; i < n; i++) {
         char path[300];
         snprintf(path, sizeof path, "%s%s", below, name[i]);
-        picture(path);
+        image(path);
     }
 }
 
@@ -57,8 +57,8 @@ static void names_are(const dg_dataset *d, const char *want)
     DG_CHECKF(!strcmp(names_of(d), want), "\"%s\" expected, got \"%s\"", want, names_of(d));
 }
 
-/* Each picture's label is its class folder's, and its pixels and everything else are its own. */
-static void check_pictures(const dg_dataset *d, size_t skip)
+/* Each image's label is its class folder's, and its pixels and everything else are its own. */
+static void check_images(const dg_dataset *d, size_t skip)
 {
     for (int i = 0; i < d->count && d->label; i++) {
         const char *name = d->name[i] + (i < d->train ? skip
@@ -85,7 +85,7 @@ static void check_pictures(const dg_dataset *d, size_t skip)
 static void class_folders(void)
 {
     begin();
-    pictures(tree, 6, "");
+    images(tree, 6, "");
     mkdir(at("empty"), 0777);
     save_text("b.txt", "no picture");
     dg_dataset d;
@@ -94,11 +94,11 @@ static void class_folders(void)
         names_are(&d, "a-b/1.png a/1.png a/2.png a/deep/3.png c/1.png c/2.png");
         DG_CHECK(d.classes == 3 && d.train == 6 && !d.unclassified && !strcmp(d.class_name[0], "a") &&
                  !strcmp(d.class_name[1], "a-b") && !strcmp(d.class_name[2], "c"));
-        check_pictures(&d, 0);
+        check_images(&d, 0);
     }
     const uint64_t with_labels = d.fingerprint;
     dg_dataset_free(&d);
-    o.labelled = false; /* the same pictures, and the fingerprint that they have without labels */
+    o.labelled = false; /* the same images, and the fingerprint that they have without labels */
     if (loads(&o, &d)) {
         names_are(&d, "a-b/1.png a/1.png a/2.png a/deep/3.png c/1.png c/2.png");
         DG_CHECK(d.fingerprint == dg_dataset_fingerprint(&d, 1) && d.fingerprint != with_labels && !d.aside);
@@ -113,17 +113,17 @@ static void class_folders(void)
     o.limit = 4; /* of each class as many */
     if (loads(&o, &d)) names_are(&d, "a-b/1.png a/1.png a/2.png c/1.png");
     dg_dataset_free(&d);
-    picture("0.png");
+    image("0.png");
     if (loads(&o, &d)) DG_CHECK(!d.classes && !d.label && strstr(dg_dataset_unclassified(&d), "0.png lies beside"));
     dg_dataset_free(&d);
     end();
     begin();
-    picture("a/1.png");
+    image("a/1.png");
     if (loads(&o, &d)) DG_CHECK(!d.classes && strstr(dg_dataset_unclassified(&d), "of one class, a"));
     dg_dataset_free(&d);
     end();
     begin();
-    picture("1.png");
+    image("1.png");
     if (loads(&o, &d)) DG_CHECK(!d.classes && !d.unclassified);
     dg_dataset_free(&d);
     end();
@@ -133,15 +133,15 @@ static void parts(void)
 {
     static const char *const test[] = {"test/c/9.png", "test/a/7.png", "test/a/8.png"};
     begin();
-    pictures(tree, 6, "train/");
-    pictures(test, 3, "");
+    images(tree, 6, "train/");
+    images(test, 3, "");
     dg_dataset d;
     dg_dataset_options o = labelled();
     if (loads(&o, &d)) {
         names_are(&d, "train/a-b/1.png train/a/1.png train/a/2.png train/a/deep/3.png train/c/1.png train/c/2.png "
                       "| test/a/7.png test/a/8.png test/c/9.png");
         DG_CHECK(d.classes == 3 && d.label[6] == 0 && d.label[8] == 2);
-        check_pictures(&d, 6);
+        check_images(&d, 6);
     }
     dg_dataset_free(&d);
     o.test = "0";
@@ -154,10 +154,10 @@ static void parts(void)
     o = options();
     if (loads(&o, &d)) DG_CHECK(d.count == 6 && d.train == 6 && d.aside == 3 && !strncmp(d.name[0], "train/", 6));
     dg_dataset_free(&d);
-    picture("valid/a/1.png");
+    image("valid/a/1.png");
     if (loads(&o, &d)) DG_CHECK(d.count == 6 && d.aside == 3);
     dg_dataset_free(&d);
-    picture("test/dog/1.png");
+    image("test/dog/1.png");
     o.labelled = true;
     fails(&o, DG_DATA, "/test/dog/1.png: its class has no pictures in ");
     o.labelled = false;
@@ -166,12 +166,12 @@ static void parts(void)
     o.least = 7;
     fails(&o, DG_DATA, "only 6 usable pictures to train on, at least 7");
     o.least = 0;
-    picture("test/0.png"); /* no parts then: all pictures are there */
+    image("test/0.png"); /* no parts then: all images are there */
     if (loads(&o, &d))
         DG_CHECK(d.count == 12 && d.train == 12 && strstr(d.unclassified, "test/0.png lies in no folder"));
     dg_dataset_free(&d);
     unlink(at("test/0.png"));
-    picture("more/a/1.png");
+    image("more/a/1.png");
     if (loads(&o, &d)) DG_CHECK(d.count == 12 && strstr(d.unclassified, "more/ stands beside train/ and test/"));
     dg_dataset_free(&d);
     end();
@@ -182,7 +182,7 @@ static void other_parts(void)
 {
     static const char *const files[] = {"train/a/1.png", "train/b/1.png", "valid/a/2.png", "dev/b/3.png"};
     begin();
-    pictures(files, 4, "");
+    images(files, 4, "");
     dg_dataset d;
     dg_dataset_options o = labelled();
     if (loads(&o, &d)) names_are(&d, "train/a/1.png train/b/1.png | valid/a/2.png");
@@ -196,7 +196,7 @@ static void other_parts(void)
     if (loads(&o, &d)) DG_CHECK(d.train == 2 && d.count == 2 && d.aside == 1);
     dg_dataset_free(&d);
     o = labelled();
-    picture("cats/1.png"); /* a class beside two that are called so */
+    image("cats/1.png"); /* a class beside two that are called so */
     if (loads(&o, &d)) DG_CHECK(!d.classes && strstr(d.unclassified, "cats/ stands beside train/ and valid/"));
     dg_dataset_free(&d);
     end();
@@ -210,7 +210,7 @@ static void shares(void)
         for (int i = 0; i < sizes[c]; i++) {
             char name[32];
             snprintf(name, sizeof name, "%c/%d.png", 'a' + c, i);
-            picture(name);
+            image(name);
         }
     static const struct {
         const char *share;
@@ -229,8 +229,8 @@ static void shares(void)
         int n[6] = {0};
         for (int i = d.train; i < d.count; i++) n[d.label[i]]++;
         DG_CHECKF(!memcmp(n, want[k].test, sizeof n), "share %s: %d %d %d %d %d", o.test, n[0], n[1], n[2], n[3], n[4]);
-        check_pictures(&d, 0);
-        char drawn[2][11] = {"", ""}; /* of two classes of 10 pictures not the same */
+        check_images(&d, 0);
+        char drawn[2][11] = {"", ""}; /* of two classes of 10 images not the same */
         for (int i = d.train; i < d.count; i++)
             if (d.label[i] >= 4) strcat(drawn[d.label[i] - 4], (char[]){d.name[i][2], 0});
         if (!k) DG_CHECKF(strcmp(drawn[0], drawn[1]), "of both classes %s", drawn[0]);
@@ -259,13 +259,13 @@ static void other_folder(void)
 {
     static const char *const test[] = {"t/c/1.png", "t/a/1.png"};
     begin();
-    pictures(tree, 6, "all/");
-    pictures(test, 2, "");
+    images(tree, 6, "all/");
+    images(test, 2, "");
     save_text("t/a/bad.png", "no picture");
     for (int i = 0; i < 12; i++) {
         char name[32];
         snprintf(name, sizeof name, "t/c/more%d.png", i);
-        picture(name);
+        image(name);
     }
     char dir[300], other[300], want[700];
     snprintf(dir, sizeof dir, "%s/all", root);
@@ -287,9 +287,9 @@ static void other_folder(void)
     if (loads(&o, &d)) DG_CHECK(d.count == 6 && !d.skips && !d.aside);
     dg_dataset_free(&d);
     o.labelled = true;
-    picture("t/dog/1.png");
+    image("t/dog/1.png");
     fails(&o, DG_DATA, "/t/dog/1.png: its class dog is none of those to train on");
-    picture("t/0.png");
+    image("t/0.png");
     fails(&o, DG_DATA, "/t: has no classes to test by: 0.png lies beside");
     o.test = "/nowhere/at/all";
     fails(&o, DG_DATA, "/nowhere/at/all: No such file");

@@ -1,4 +1,4 @@
-/* Data sets with each of their calls failing once, and all behind it: an error that says why, or every picture, or a
+/* Data sets with each of their calls failing once, and all behind it: an error that says why, or every image, or a
  * warning about those that are lacking. */
 #include "failing.h"
 

@@ -1,4 +1,4 @@
-/* Folders of pictures, as people and file systems really have them. */
+/* Folders of images, as people and file systems really have them. */
 #include "dataset_folder.h"
 
 #include <sys/socket.h>
@@ -131,7 +131,7 @@ static void odd_names(void)
     }
     dg_dataset_free(&d);
 
-    /* Now as bad pictures: the list and the message have no control byte but the newlines at the ends of lines. */
+    /* Now as bad images: the list and the message have no control byte but the newlines at the ends of lines. */
     for (int i = 0; i < n; i++) {
         save_text(name[i], "broken");
         char more[64];

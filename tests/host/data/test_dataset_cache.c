@@ -1,6 +1,6 @@
 /* The cache file: quick when right, never believed when wrong, never written over something else. */
 #include "host/data/dataset.h"
-#include "make_picture.h"
+#include "make_image.h"
 #include "temp_folder.h"
 #include "test.h"
 
@@ -33,8 +33,8 @@ static int same(const dg_dataset *a, const dg_dataset *b)
     if (a->count != b->count || a->skips != b->skips || a->fingerprint != b->fingerprint || a->size != b->size ||
         a->channels != b->channels)
         return 0;
-    size_t picture = (size_t)a->size * (size_t)a->size * (size_t)a->channels;
-    int equal = !memcmp(a->pixels, b->pixels, (size_t)a->count * picture);
+    size_t image = (size_t)a->size * (size_t)a->size * (size_t)a->channels;
+    int equal = !memcmp(a->pixels, b->pixels, (size_t)a->count * image);
     for (int i = 0; i < a->count; i++)
         equal &= !strcmp(a->name[i], b->name[i]) && a->width[i] == b->width[i] && a->height[i] == b->height[i] &&
                  a->kind[i] == b->kind[i] && a->did[i] == b->did[i];
@@ -109,10 +109,10 @@ static void keyed(void)
     DG_CHECK(load(&o, 0) && load(&o, 1));
     DG_CHECK(!symlink("nothing", at("cats/dangling")));
     renew_truth(o);
-    /* a file that is no picture: the list of them is as it is now */
+    /* a file that is no image: the list of them is as it is now */
     DG_CHECK(truth.skips == 3 && load(&o, 1) && load(&o, 1));
 
-    /* The rules hold for pictures from the cache, too. */
+    /* The rules hold for images from the cache, too. */
     dg_dataset d;
     o.least = 13;
     DG_CHECK(dg_dataset_load(&o, &d) == DG_DATA && strstr(dg_message(), "at least 13"));
@@ -120,7 +120,7 @@ static void keyed(void)
     o.strict = true;
     DG_CHECK(dg_dataset_load(&o, &d) == DG_DATA && strstr(dg_message(), "bad.png"));
 
-    /* In the folder itself it is no part of the pictures. */
+    /* In the folder itself it is no part of the images. */
     o = options();
     snprintf(other_cache, sizeof other_cache, "%s/cats/cache", root);
     o.cache = other_cache;
@@ -165,7 +165,7 @@ static void damaged(void)
     blob_free(&text);
     blob_free(&whole);
 
-    /* Where no file can be made, the pictures come all the same. */
+    /* Where no file can be made, the images come all the same. */
     snprintf(other_cache, sizeof other_cache, "%s/no/such/folder", root);
     o.cache = other_cache;
     DG_CHECK(load(&o, 0));

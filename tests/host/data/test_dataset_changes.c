@@ -44,7 +44,7 @@ static void changing_files(void)
     end();
 }
 
-/* Another picture in the place of one that was listed: whoever puts the first one back, with its time, must not find
+/* Another image in the place of one that was listed: whoever puts the first one back, with its time, must not find
  * the other one in the cache. */
 static void replace(void) { save("03.png", png_noise(2, 2, 99)); }
 

@@ -1,10 +1,10 @@
-/* Pictures that cannot be read this time: tried again, left out with a warning when that does not help, and a run is
+/* Images that cannot be read this time: tried again, left out with a warning when that does not help, and a run is
  * not resumed without them unless that is meant. */
 #include "host/cli/say.h"
 #include "host/cli/commands.h"
 #include "host/data/dataset.h"
 #include "child.h"
-#include "make_picture.h"
+#include "make_image.h"
 #include "temp_folder.h"
 #include "test.h"
 
@@ -16,7 +16,7 @@
 
 /* The next `times` calls fail for files of this name: a read, or the opening. */
 static struct {
-    const char *name; /* NULL: none; "*.png": those of all pictures */
+    const char *name; /* NULL: none; "*.png": those of all images */
     bool opening;
     int error;
     atomic_int times;
@@ -258,7 +258,7 @@ static void runs(const char *words, int code, const char *message)
     DG_CHECKF(r.code == code && strstr(r.message, message), "%s: %d \"%s\"", text, r.code, r.message);
 }
 
-/* A run goes on with its own pictures alone. */
+/* A run goes on with its own images alone. */
 static void resuming(void)
 {
     char words[1024], list[400];
@@ -288,7 +288,7 @@ static void resuming(void)
     runs(words, 0, "");
     DG_CHECK(says("(21 then, 20 now): it goes on"));
     snprintf(words, sizeof words, "--resume --epochs 5 --out %s", run);
-    runs(words, 0, ""); /* these are its pictures now */
+    runs(words, 0, ""); /* these are its images now */
     DG_CHECK(says("") && !rename(kept, gone));
 }
 

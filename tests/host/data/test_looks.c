@@ -1,4 +1,4 @@
-/* What is said of pictures before they are trained on. */
+/* What is said of images before they are trained on. */
 #include "host/data/looks.h"
 #include "test.h"
 
@@ -6,7 +6,7 @@
 
 enum { N = 5, SIDE = 2 };
 
-/* Five pictures of 2 x 2: colour, grey, the same grey, another grey, colour. */
+/* Five images of 2 x 2: colour, grey, the same grey, another grey, colour. */
 static uint8_t pixels[N][3 * SIDE * SIDE];
 static int width[N] = {2, 1, 1, 1, 9}, height[N] = {2, 1, 2, 1, 2};
 static uint8_t kind[N], did[N] = {1u << DG_DID_ALPHA, 0, 1u << DG_DID_ALPHA | 1u << DG_DID_HALVE, 0, 0};

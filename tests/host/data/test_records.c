@@ -70,16 +70,16 @@ static void idx_faults(void)
         int byte, value; /* value -1: cut there; -2: one byte more */
         const char *why;
     } fault[] = {
-        {train_pictures, 0, 1,
+        {train_images, 0, 1,
          "/train-images-idx3-ubyte: byte 0: 01, but an IDX file of pictures begins with 00 00 08 03"},
         {train_labels, 2, 9, "/train-labels-idx1-ubyte: byte 2: 09"},
         {test_labels, 3, 2, "/t10k-labels-idx1-ubyte: byte 3: 02"},
-        {train_pictures, 9, -1, "/train-images-idx3-ubyte: byte 9: the file ends in its header of 16"},
-        {train_pictures, 39, -1, "/train-images-idx3-ubyte: byte 39: the file ends, its header says 40 bytes"},
-        {test_pictures, 0, -2, "/t10k-images-idx3-ubyte: byte 34: the file should end here"},
-        {train_pictures, 7, 0, "/train-images-idx3-ubyte: byte 4: a count of 0"},
-        {train_pictures, 10, 0x77, "/train-images-idx3-ubyte: byte 8: a side of 30466"},
-        {train_pictures, 15, 0, "/train-images-idx3-ubyte: byte 12: a side of 0"},
+        {train_images, 9, -1, "/train-images-idx3-ubyte: byte 9: the file ends in its header of 16"},
+        {train_images, 39, -1, "/train-images-idx3-ubyte: byte 39: the file ends, its header says 40 bytes"},
+        {test_images, 0, -2, "/t10k-images-idx3-ubyte: byte 34: the file should end here"},
+        {train_images, 7, 0, "/train-images-idx3-ubyte: byte 4: a count of 0"},
+        {train_images, 10, 0x77, "/train-images-idx3-ubyte: byte 8: a side of 30466"},
+        {train_images, 15, 0, "/train-images-idx3-ubyte: byte 12: a side of 0"},
         {test_labels, 9, 1, "/t10k-labels-idx1-ubyte: byte 9: label 1, which no picture for training has"},
     };
     for (size_t i = 0; i < sizeof fault / sizeof *fault; i++) {
@@ -105,7 +105,7 @@ static void idx_sets(void)
     dg_dataset_options o = wanted(4, 1);
     dg_dataset d;
     begin();
-    save(train_pictures, idx_pictures(TRAIN, 1));
+    save(train_images, idx_images(TRAIN, 1));
     if (loads(&o, &d)) DG_CHECK(!d.classes && strstr(dg_dataset_unclassified(&d), "has no file of labels"));
     dg_dataset_free(&d);
     save(train_labels, idx_labels(3, "012"));
@@ -117,7 +117,7 @@ static void idx_sets(void)
     unlink(at(test_labels));
     if (loads(&o, &d)) DG_CHECK(d.classes == 3 && d.train == TRAIN && d.count == TRAIN);
     dg_dataset_free(&d);
-    save("train-more", idx_pictures(2, 1)); /* known by what is in it */
+    save("train-more", idx_images(2, 1)); /* known by what is in it */
     fails(&o, DG_DATA, "both train-images-idx3-ubyte and train-more have pictures for training");
     unlink(at("train-more"));
     unlink(at(train_labels));
@@ -125,12 +125,12 @@ static void idx_sets(void)
     save("notes.txt", idx_labels(TRAIN, "1122")); /* so are labels */
     if (loads(&o, &d)) DG_CHECK(d.classes == 2 && d.label[3] == 1);
     dg_dataset_free(&d);
-    save("a.png", png_noise(4, 4, 1)); /* a picture beside them: a folder of pictures, as ever */
+    save("a.png", png_noise(4, 4, 1)); /* an image beside them: a folder of images, as ever */
     if (loads(&o, &d)) DG_CHECK(d.count == 1 && !d.classes);
     dg_dataset_free(&d);
     end();
     begin();
-    save(test_pictures, idx_pictures(TEST, 1));
+    save(test_images, idx_images(TEST, 1));
     save(test_labels, idx_labels(TEST, "012"));
     fails(&o, DG_DATA, "has pictures for testing and none to train on");
     save("more-test-labels", idx_labels(TEST, "012"));
@@ -219,12 +219,12 @@ static void promises(void)
     fails(&o, DG_DATA, "/train-images-idx3-ubyte.gz: byte 25: the file should end here");
     end();
     begin();
-    blob few = idx_pictures(TRAIN, 1);
-    make_sparse(train_pictures, &few, (off_t)9 << 30);
+    blob few = idx_images(TRAIN, 1);
+    make_sparse(train_images, &few, (off_t)9 << 30);
     fails(&o, DG_DATA, "/train-images-idx3-ubyte: a file of 9663676416 bytes, the limit is 67108904");
     for (int i = 4; i < 8; i++) few.data[i] = (uint8_t)(i > 4 ? 0xff : 0);
     for (int i = 8; i < 16; i++) few.data[i] = i % 4 == 2 ? 16 : 0;
-    make_sparse(train_pictures, &few, (off_t)1 << 40);
+    make_sparse(train_images, &few, (off_t)1 << 40);
     fails(&o, DG_DATA, "/train-images-idx3-ubyte: byte 4: its header says");
     blob_free(&few);
     end();
@@ -267,7 +267,7 @@ static void odd_wishes(void)
     fails(&o, DG_FAILED, "stopped while reading pictures");
     end();
     begin();
-    save(test_pictures, idx_pictures(TEST, 1));
+    save(test_images, idx_images(TEST, 1));
     save(test_labels, idx_labels(TEST, "012"));
     o = wanted(4, 1);
     o.any_part = true;
@@ -322,13 +322,13 @@ static void damage(const char *name, const blob *whole, bool packed)
 
 static void every_byte_of_idx(bool packed)
 {
-    const char *const plain[] = {train_pictures, train_labels};
+    const char *const plain[] = {train_images, train_labels};
     for (int i = 0; i < 2; i++) {
         begin();
         make_mnist(packed);
         char name[64];
         snprintf(name, sizeof name, "%s%s", plain[i], packed ? ".gz" : "");
-        blob whole = i ? idx_labels(TRAIN, "2702") : idx_pictures(TRAIN, 1);
+        blob whole = i ? idx_labels(TRAIN, "2702") : idx_images(TRAIN, 1);
         if (packed) whole = gzip(whole);
         damage(name, &whole, packed);
         blob_free(&whole);

@@ -30,8 +30,8 @@ static unsigned long checksum(int size, uint64_t seed, int i)
     return crc32(0, pixels, (uInt)n);
 }
 
-/* Golden values: a different number means that published picture sets change, on this machine or for good. */
-static void pictures_are_what_they_were(void)
+/* Golden values: a different number means that published image sets change, on this machine or for good. */
+static void images_are_what_they_were(void)
 {
     static const struct {
         int size;
@@ -47,7 +47,7 @@ static void pictures_are_what_they_were(void)
     }
 }
 
-static void pictures_differ(void)
+static void images_differ(void)
 {
     enum { N = 300 };
     static uint8_t pixels[N][32 * 32 * 3];
@@ -241,8 +241,8 @@ int main(void)
     const char *tmp = getenv("TMPDIR");
     snprintf(base, sizeof base, "%.150s/dcgan-test-XXXXXX", tmp && *tmp ? tmp : "/tmp");
     if (!DG_CHECK(mkdtemp(base) != NULL)) return dg_test_report();
-    pictures_are_what_they_were();
-    pictures_differ();
+    images_are_what_they_were();
+    images_differ();
     sizes_agree();
     files_are_written_once();
     shapes_are_what_they_were();

@@ -1,4 +1,4 @@
-/* A zip file in the place of a folder: the same pictures, and nothing outside of the folder that it is unpacked into,
+/* A zip file in the place of a folder: the same images, and nothing outside of the folder that it is unpacked into,
  * whatever is in it. */
 #include "dataset_folder.h"
 #include "host/data/zip.h"
@@ -18,7 +18,7 @@ static void add(zip_t *z, const char *name, const blob *b)
     zip_file_set_mtime(z, (zip_uint64_t)i, 1700000000, 0);
 }
 
-/* Three pictures, in two folders and beside them, and a text. */
+/* Three images, in two folders and beside them, and a text. */
 static void make(const char *path, const char *odd)
 {
     int code;

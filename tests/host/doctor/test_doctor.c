@@ -2,7 +2,7 @@
  * (docs/guide/doctor.md says how each was made), and rows that are made here for what is at the edge of a rule. */
 #include "core/base/file_io.h"
 #include "host/doctor/diversity.h"
-#include "host/figure/pictures.h"
+#include "host/figure/images.h"
 #include "host/net/gan.h"
 #include "tempdir.h"
 #include "test.h"

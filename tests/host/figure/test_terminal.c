@@ -1,9 +1,9 @@
-/* Pictures in a terminal, read back from what goes there. */
+/* Images in a terminal, read back from what goes there. */
 #include "host/figure/terminal.h"
 
 #include <string.h>
 
-#include "host/figure/pictures.h"
+#include "host/figure/images.h"
 #include "test.h"
 
 enum { W = 9, H = 7 };
@@ -154,7 +154,7 @@ static void ways(void)
     }
 }
 
-/* Without a terminal 80 columns and 24 lines: six pictures in two rows, of as many as there are. */
+/* Without a terminal 80 columns and 24 lines: six images in two rows, of as many as there are. */
 static void grids(void)
 {
     static uint8_t pixels[64 * 8 * 8 * 3];

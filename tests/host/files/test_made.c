@@ -1,10 +1,10 @@
-/* What dcgan made, and what is hidden, is no training data: a folder with runs in it holds the pictures that it held
- * before; and pictures are written only into folders that have nothing else. */
+/* What dcgan made, and what is hidden, is no training data: a folder with runs in it holds the images that it held
+ * before; and images are written only into folders that have nothing else. */
 #include "host/data/dataset.h"
 #include "host/data/synthesize/synthesize.h"
 #include "host/files/made.h"
-#include "make_picture.h"
-#include "host/figure/pictures.h"
+#include "make_image.h"
+#include "host/figure/images.h"
 #include "temp_folder.h"
 #include "test.h"
 
@@ -116,7 +116,7 @@ static void leave_a_run(const char *name)
 }
 
 /* The set, its fingerprint and its place in the cache stay, whatever our runs leave beside it; the rule of one bad
- * picture in ten does not count ours. */
+ * image in ten does not count ours. */
 static void same_set(void)
 {
     dg_dataset a, b;

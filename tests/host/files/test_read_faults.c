@@ -11,7 +11,7 @@
 #include "host/files/file_kind.h"
 #include "host/image/image.h"
 #include "host/options/option_table.h"
-#include "make_picture.h"
+#include "make_image.h"
 
 #include <fcntl.h>
 
@@ -117,7 +117,7 @@ static void is_unzipped(dg_err e)
     dg_dataset_free(&zipped_set);
 }
 
-/* ---- Pictures: whole, and row by row into the size of a network. ---- */
+/* ---- Images: whole, and row by row into the size of a network. ---- */
 
 static blob bytes;
 static dg_image image, fitted;
@@ -232,7 +232,7 @@ int main(void)
     failures += each_call("no checkpoint", nothing, explain, is_explained);
     blob_free(&bytes);
     failures += decode_all("tests/fuzz/corpus/png") + decode_all("tests/fuzz/corpus/jpeg") +
-                decode_all("tests/fuzz/corpus/pictures");
+                decode_all("tests/fuzz/corpus/images");
     DG_CHECKF(failures > 1500, "only %ld calls failed", failures);
     machine_down(&a);
     temp_remove(temp_dir);

@@ -6,7 +6,7 @@
 
 #include "core/base/build_info.h"
 #include "core/base/memory_file.h"
-#include "host/figure/pictures.h"
+#include "host/figure/images.h"
 #include "host/files/csv.h"
 #include "host/files/safetensors.h"
 #include "tempdir.h"

@@ -4,7 +4,7 @@
 
 #include "host/image/image.h"
 #include "child.h"
-#include "make_picture.h"
+#include "make_image.h"
 #include "test.h"
 
 static const dg_decode_options plain = {.exif = true};

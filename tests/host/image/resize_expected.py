@@ -17,7 +17,7 @@ BILINEAR = Image.Resampling.BILINEAR
 
 
 def noise(seed, n):
-    """noise_byte of tests/make_picture.h"""
+    """noise_byte of tests/make_image.h"""
     with np.errstate(over="ignore"):
         i = np.arange(1, n + 1, dtype=np.uint32)
         v = i * np.uint32(2654435761) ^ np.uint32(seed * 2246822519 & 0xFFFFFFFF)

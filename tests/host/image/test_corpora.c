@@ -1,8 +1,8 @@
-/* Every file of the public corpora of damaged pictures, each in a process of its own: no crash, at most 256 million
+/* Every file of the public corpora of damaged images, each in a process of its own: no crash, at most 256 million
  * bytes and 5 s for one. Corpora lie beside the checkout; without them nothing is tested. */
 #include "host/image/image.h"
 #include "child.h"
-#include "make_picture.h"
+#include "make_image.h"
 #include "test.h"
 
 #include <ftw.h>

@@ -1,8 +1,8 @@
-/* What is decoded row by row into the size of a network is the same, bit for bit, as the whole picture resized; and it
+/* What is decoded row by row into the size of a network is the same, bit for bit, as the whole image resized; and it
  * costs what its rows cost. */
 #include "host/image/image.h"
 #include "child.h"
-#include "make_picture.h"
+#include "make_image.h"
 #include "test.h"
 
 #include <ftw.h>
@@ -134,7 +134,7 @@ static blob png_huge(int W, int H, int interlace, int orientation)
     return b;
 }
 
-/* Resident memory of one picture is what it needs, not what its sides promise. */
+/* Resident memory of one image is what it needs, not what its sides promise. */
 static void memory(void)
 {
     static const struct {

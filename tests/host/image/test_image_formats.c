@@ -8,7 +8,7 @@
 
 enum { W = 7, H = 5 };
 
-/* Pixel (x, y) of all pictures here: colours of 8 bits, some of them transparent. */
+/* Pixel (x, y) of all images here: colours of 8 bits, some of them transparent. */
 static void pixel(int x, int y, uint8_t rgba[4])
 {
     for (int c = 0; c < 3; c++) rgba[c] = (uint8_t)((x * 31 + y * 57 + c * 91) & 0xf8);
@@ -92,7 +92,7 @@ static void compare(const blob *b, int bits, bool alpha, const char *what)
     }
 }
 
-/* Any prefix is refused where it lacks something; any changed byte gives a picture or a reason, and nothing else. */
+/* Any prefix is refused where it lacks something; any changed byte gives an image or a reason, and nothing else. */
 static void damage(const blob *b, size_t whole, const char *what)
 {
     const dg_decode_options small = {.exif = true, .keep_alpha = true, .max_pixels = 1 << 16};
@@ -156,7 +156,7 @@ static int put_gif(GifFileType *gif, const GifByteType *data, int n)
     return n;
 }
 
-/* Colour 255 is transparent; the frame leaves the first `left` columns and rows of the picture out. */
+/* Colour 255 is transparent; the frame leaves the first `left` columns and rows of the image out. */
 static blob gif(bool interlaced, int left)
 {
     blob b = {0};

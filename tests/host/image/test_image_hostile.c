@@ -62,7 +62,7 @@ static void bombs(void)
         }
 }
 
-/* A picture of zeros, deflated a piece at a time. */
+/* An image of zeros, deflated a piece at a time. */
 static blob png_zeros(uint32_t W, uint32_t H, int depth, int colour, int interlace)
 {
     static const int channels[7] = {1, 0, 3, 1, 2, 0, 4};

@@ -1,4 +1,4 @@
-/* A picture that takes too long is refused: the clock of the processor is the test's own. */
+/* An image that takes too long is refused: the clock of the processor is the test's own. */
 #include "decoding.h"
 
 #include <time.h>
@@ -21,12 +21,12 @@ int main(void)
     const struct {
         const char *format;
         blob b;
-    } pictures[] = {{"PNG", png_noise(9, 70, 3)}, {"JPEG", jpeg_smooth(40, 70, 3)}, {"GIF", {gif, sizeof gif - 1, 0}}};
-    for (size_t i = 0; i < sizeof pictures / sizeof *pictures; i++) {
+    } images[] = {{"PNG", png_noise(9, 70, 3)}, {"JPEG", jpeg_smooth(40, 70, 3)}, {"GIF", {gif, sizeof gif - 1, 0}}};
+    for (size_t i = 0; i < sizeof images / sizeof *images; i++) {
         dg_image im;
-        const blob *b = &pictures[i].b;
+        const blob *b = &images[i].b;
         pace = 0;
-        DG_CHECKF(dg_image_decode(b->data, b->bytes, &plain, &im) == DG_OK, "%s: %s", pictures[i].format, dg_message());
+        DG_CHECKF(dg_image_decode(b->data, b->bytes, &plain, &im) == DG_OK, "%s: %s", images[i].format, dg_message());
         dg_image_free(&im);
         pace = 6;
         refused(b, "takes too long to decode");

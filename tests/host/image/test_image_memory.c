@@ -1,10 +1,10 @@
-/* No memory is no fault of a picture: whichever allocation fails while it is decoded, by libpng, libjpeg, zlib or us,
+/* No memory is no fault of an image: whichever allocation fails while it is decoded, by libpng, libjpeg, zlib or us,
  * the answer is DG_DEVICE, nothing is listed as bad, and nothing of it stays in a cache. */
 #include "host/cli/commands.h"
 #include "host/data/dataset.h"
 #include "host/image/image.h"
 #include "child.h"
-#include "make_picture.h"
+#include "make_image.h"
 #include "temp_folder.h"
 #include "test.h"
 
@@ -128,7 +128,7 @@ static blob webp(bool lossless, const uint8_t *rgba)
 }
 #endif
 
-static void pictures(void)
+static void images(void)
 {
     uint8_t palette[768], trans[256], rows[H * W * 4];
     for (uint32_t i = 0; i < sizeof rows; i++) rows[i] = noise_byte(1, i);
@@ -179,7 +179,7 @@ static char root[256], cats[300], cache[300], skipped[300], run[300];
 
 static void save(const char *name, blob b) { DG_CHECK(!blob_into(cats, name, b)); }
 
-/* Every allocation of loading a folder: all the pictures, or DG_DEVICE. */
+/* Every allocation of loading a folder: all the images, or DG_DEVICE. */
 static void folder(void)
 {
     const dg_dataset_options o = {
@@ -226,7 +226,7 @@ static int command(void *context, char *message)
     return (int)e;
 }
 
-/* The libraries lack memory for the rows of one wide picture: exit code 5, no cache, no list, no run. */
+/* The libraries lack memory for the rows of one wide image: exit code 5, no cache, no list, no run. */
 static void commands(const char *what, long least, long most)
 {
     static const char *const line[] = {"dcgan data %s --size 16 --cache %s -q --threads 1%.0s",
@@ -248,7 +248,7 @@ static void commands(const char *what, long least, long most)
 
 int main(void)
 {
-    pictures();
+    images();
     if (!access("/dev/shm", W_OK)) setenv("TMPDIR", "/dev/shm", 0); /* hundreds of files are fsynced */
     temp_make(root);
     snprintf(cats, sizeof cats, "%s/cats", root);

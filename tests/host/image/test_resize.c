@@ -1,11 +1,11 @@
 /* Resizing gives what Pillow gives, bit for bit (tests/host/image/resize_expected.h). */
 #include "host/image/image.h"
 #include "child.h"
-#include "make_picture.h"
+#include "make_image.h"
 #include "test.h"
 #include "resize_expected.h"
 
-static dg_image noise_picture(uint32_t seed, int W, int H, int C)
+static dg_image noise_image(uint32_t seed, int W, int H, int C)
 {
     dg_image im = {.W = W, .H = H, .C = C, .pixels = malloc((size_t)W * (size_t)H * (size_t)C)};
     for (uint32_t i = 0; i < (uint32_t)(W * H * C); i++) im.pixels[i] = noise_byte(seed, i);
@@ -20,7 +20,7 @@ static uint32_t crc_of(const dg_image *im, uint32_t start)
 static void vectors(void)
 {
     for (size_t i = 0; i < sizeof resized / sizeof *resized; i++) {
-        dg_image in = noise_picture((uint32_t)i, resized[i].w, resized[i].h, resized[i].c), out;
+        dg_image in = noise_image((uint32_t)i, resized[i].w, resized[i].h, resized[i].c), out;
         dg_err e = dg_image_resize(&in, resized[i].W, resized[i].H, &out);
         DG_CHECKF(!e && out.W == resized[i].W && out.H == resized[i].H && crc_of(&out, 0) == resized[i].crc,
                   "%d x %d -> %d x %d, %d channels", in.W, in.H, resized[i].W, resized[i].H, in.C);
@@ -28,7 +28,7 @@ static void vectors(void)
         dg_image_free(&in);
     }
     for (size_t i = 0; i < sizeof fitted / sizeof *fitted; i++) {
-        dg_image in = noise_picture(100 + (uint32_t)i, fitted[i].w, fitted[i].h, 3), out, plain;
+        dg_image in = noise_image(100 + (uint32_t)i, fitted[i].w, fitted[i].h, 3), out, plain;
         int size = fitted[i].size;
         dg_err e = dg_image_fit(&in, size, DG_FIT_CROP, DG_RESIZE_BILINEAR, &out);
         DG_CHECKF(!e && out.W == size && out.H == size && crc_of(&out, 0) == fitted[i].crop, "%d x %d cropped to %d",
@@ -52,7 +52,7 @@ static void thousand_pairs(void)
         int n[9], side[4];
         for (uint32_t k = 0; k < 9; k++) n[k] = noise_byte(1000 + i, k);
         for (int k = 0; k < 4; k++) side[k] = 1 + n[k] % (n[k + 4] % 2 ? 200 : 40);
-        dg_image in = noise_picture(2000 + i, side[0], side[1], n[8] % 2 ? 3 : 1), out;
+        dg_image in = noise_image(2000 + i, side[0], side[1], n[8] % 2 ? 3 : 1), out;
         if (!DG_CHECK(!dg_image_resize(&in, side[2], side[3], &out))) return;
         total = crc_of(&out, total);
         if (i % 100 == 99) DG_CHECKF(total == many[i / 100], "pairs up to %u", i);
@@ -114,7 +114,7 @@ static void transparent(void)
 static int long_thin(void *context, char *message)
 {
     const int *side = context;
-    dg_image in = noise_picture(1, side[0], side[1], 3), out;
+    dg_image in = noise_image(1, side[0], side[1], 3), out;
     dg_err e = DG_OK;
     for (dg_fit fit = DG_FIT_CROP; fit <= DG_FIT_STRETCH && !e; fit++) {
         e = dg_image_fit(&in, 256, fit, DG_RESIZE_BILINEAR, &out);
@@ -134,7 +134,7 @@ static void extremes(void)
         if (!DG_SANITIZED)
             DG_CHECKF(r.seconds < 1 && r.kilobytes < 64 << 10, "%.2f s, %ld KiB", r.seconds, r.kilobytes);
     }
-    dg_image in = noise_picture(1, 2, 2, 3), out;
+    dg_image in = noise_image(1, 2, 2, 3), out;
     DG_CHECK(dg_image_resize(&in, 0, 5, &out) == DG_USAGE && !out.pixels);
     DG_CHECK(dg_image_resize(&in, 5, 70000, &out) == DG_USAGE && !out.pixels);
     DG_CHECK(dg_image_resize(&in, 70000, 5, &out) == DG_USAGE && dg_image_resize(&in, 5, 0, &out) == DG_USAGE);

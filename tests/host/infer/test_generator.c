@@ -21,9 +21,9 @@ static void images(dg_generator *g)
     dg_generator_inputs(g, later, 4, 1);
     DG_CHECK(!memcmp(in + 4 * 6, later, sizeof later) && memcmp(in, later, sizeof later) != 0);
 
-    DG_CHECKF(!dg_generator_pictures(g, 0, IMAGES, all[0], "seed"), "%s", dg_message());
+    DG_CHECKF(!dg_generator_images(g, 0, IMAGES, all[0], "seed"), "%s", dg_message());
     for (int i = 0; i < IMAGES; i++) {
-        DG_CHECK(!dg_generator_pictures(g, (uint64_t)i, 1, one, "seed") && !memcmp(one, all[i], BYTES));
+        DG_CHECK(!dg_generator_images(g, (uint64_t)i, 1, one, "seed") && !memcmp(one, all[i], BYTES));
         DG_CHECK(!dg_generator_make(g, in + 6 * i, 1, one, "frame", 0) && !memcmp(one, all[i], BYTES));
         DG_CHECK(!i || memcmp(all[i], all[i - 1], BYTES) != 0);
     }

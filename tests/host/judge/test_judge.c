@@ -1,4 +1,4 @@
-/* The judge: its distance against what is known of it, and its numbers beside pictures that were spoilt on purpose,
+/* The judge: its distance against what is known of it, and its numbers beside images that were spoilt on purpose,
  * each of which they must call worse than other real ones. */
 #include <omp.h>
 
@@ -111,9 +111,9 @@ static void check_pair(void)
     DG_NEAR(d, want, 1e-12 * want);
 }
 
-/* ---- Pictures ---- */
+/* ---- Images ---- */
 
-enum { SIZE = 16, CLASSES = 5, COUNT = 1500, PICTURE = SIZE * SIZE * 3, TRAINED = 1000 };
+enum { SIZE = 16, CLASSES = 5, COUNT = 1500, IMAGE = SIZE * SIZE * 3, TRAINED = 1000 };
 
 static const char classifier[] = "[model]\nname = t\nsize = 16\nclasses = 5\n"
                                  "[C.1]\nfilters = 12\nkernel = 3\nstride = 2\nnorm = batch\nact = relu\n"
@@ -133,7 +133,7 @@ static void draw(uint8_t *pixels, int class, int number)
 
 static bool train_classifier(const char *path)
 {
-    static uint8_t pixels[TRAINED * PICTURE];
+    static uint8_t pixels[TRAINED * IMAGE];
     static int32_t label[TRAINED];
     static char classes[] = "disc\ncross\nchecker\nrows\ncolumns\n", none[] = "";
     const dg_job_options o = {
@@ -142,7 +142,7 @@ static bool train_classifier(const char *path)
     static dg_job job;
     dg_trainer t = {.lr = 0.005};
     dg_snapshot *s;
-    for (int i = 0; i < TRAINED; i++) draw(pixels + (size_t)i * PICTURE, label[i] = i % CLASSES, 10000 + i);
+    for (int i = 0; i < TRAINED; i++) draw(pixels + (size_t)i * IMAGE, label[i] = i % CLASSES, 10000 + i);
     dg_err e = dg_model_parse(classifier, "t", &seeing);
     if (!e) e = dg_trainer_open(&t, &job, &seeing, &o, backend, pixels, label, TRAINED, false, 1);
     if (!e) e = dg_job_init(&job, 1);
@@ -154,7 +154,7 @@ static bool train_classifier(const char *path)
     return DG_CHECKF(!e, "%s", dg_message());
 }
 
-/* How pictures are spoilt. */
+/* How images are spoilt. */
 typedef enum { REAL, BLUR, MORE_BLUR, NOISE, MORE_NOISE, LEFT_OUT, DOUBLED, HALVES, SPOILT } spoilt;
 static const char *const spoilt_name[] = {"real",    "blurred",    "blurred more", "noisy",
                                           "noisier", "one is out", "one is twice", "halves exchanged"};
@@ -169,9 +169,9 @@ static int class_of(spoilt how, int i)
 /* Each value becomes the mean of itself and its neighbours in its row and its column. */
 static void blur(uint8_t *p)
 {
-    uint8_t was[PICTURE];
+    uint8_t was[IMAGE];
     memcpy(was, p, sizeof was);
-    for (int i = 0; i < PICTURE; i++) {
+    for (int i = 0; i < IMAGE; i++) {
         const int y = i / (3 * SIZE), x = i / 3 % SIZE;
         const int up = y ? i - 3 * SIZE : i, down = y < SIZE - 1 ? i + 3 * SIZE : i, left = x ? i - 3 : i,
                   right = x < SIZE - 1 ? i + 3 : i;
@@ -181,7 +181,7 @@ static void blur(uint8_t *p)
 
 static void add_noise(uint8_t *p, double sigma)
 {
-    for (int i = 0; i < PICTURE; i++) {
+    for (int i = 0; i < IMAGE; i++) {
         const double v = p[i] + sigma * normal();
         p[i] = (uint8_t)(v < 0 ? 0 : v > 255 ? 255 : v);
     }
@@ -189,7 +189,7 @@ static void add_noise(uint8_t *p, double sigma)
 
 static void exchange_halves(uint8_t *p)
 {
-    for (int i = 0; i < PICTURE / 2; i++) {
+    for (int i = 0; i < IMAGE / 2; i++) {
         const int y = i / (3 * SIZE / 2), x = i % (3 * SIZE / 2), a = y * 3 * SIZE + x, b = a + 3 * SIZE / 2;
         const uint8_t t = p[a];
         p[a] = p[b];
@@ -197,15 +197,15 @@ static void exchange_halves(uint8_t *p)
     }
 }
 
-/* Real pictures that are compared with, others for the floor, or such as are spoilt. Of one draw, the two of real ones
+/* Real images that are compared with, others for the floor, or such as are spoilt. Of one draw, the two of real ones
  * have nothing to do with one another. */
 static void take(spoilt how, int first, dg_judged *out)
 {
-    static uint8_t pixels[2 * COUNT * PICTURE];
+    static uint8_t pixels[2 * COUNT * IMAGE];
     const int drawn = how == REAL ? 2 * COUNT : COUNT, from = how == REAL ? 0 : 2 * COUNT;
     dice = 11;
     for (int i = 0; i < drawn; i++) {
-        uint8_t *p = pixels + (size_t)i * PICTURE;
+        uint8_t *p = pixels + (size_t)i * IMAGE;
         draw(p, class_of(how, i), from + i);
         for (int k = 0; k < (how == BLUR ? 1 : how == MORE_BLUR ? 3 : 0); k++) blur(p);
         if (how == NOISE || how == MORE_NOISE) add_noise(p, how == NOISE ? 35 : 60);
@@ -234,7 +234,7 @@ static void measure(spoilt how, const dg_judged *reals)
     dg_judged_free(&x);
 }
 
-/* The spoilt pictures' measure is worse than that of real ones by so much at least. */
+/* The spoilt images' measure is worse than that of real ones by so much at least. */
 static void worse(spoilt how, int m, double by)
 {
     const double is = value[how][m].value, real = value[REAL][m].value;
@@ -305,7 +305,7 @@ static void check_hidden(const dg_judged *x)
     }
 }
 
-/* The same bits with other threads; other pictures with another seed. */
+/* The same bits with other threads; other images with another seed. */
 static void check_repeatable(const dg_judged *reals)
 {
     const dg_measured was = value[NOISE][TOLD], frechet = value[NOISE][FRECHET];

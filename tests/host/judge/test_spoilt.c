@@ -1,4 +1,4 @@
-/* The measures that need no classifier, beside pictures that were spoilt on purpose: each kind must be worse than other
+/* The measures that need no classifier, beside images that were spoilt on purpose: each kind must be worse than other
  * real ones, by a clear margin, in one measure at least; copies must be found. Photographs where they are, else drawn
  * cats. */
 #include <omp.h>
@@ -9,7 +9,7 @@
 #include "host/judge/judge.h"
 #include "test.h"
 
-enum { SIZE = 32, COUNT = DG_TEST_SANITIZED ? 120 : 300, PICTURE = SIZE * SIZE * 3, SETS = 3 };
+enum { SIZE = 32, COUNT = DG_TEST_SANITIZED ? 120 : 300, IMAGE = SIZE * SIZE * 3, SETS = 3 };
 
 static unsigned long long dice = 7;
 static double normal(void)
@@ -21,7 +21,7 @@ static double normal(void)
 
 static uint8_t byte_of(double v) { return (uint8_t)(v < 0 ? 0 : v > 255 ? 255 : v + 0.5); }
 
-/* ---- Spoiling: pictures are y, those that they are made of x ---- */
+/* ---- Spoiling: images are y, those that they are made of x ---- */
 
 static void blur(uint8_t *y, const uint8_t *x, int i)
 {
@@ -42,43 +42,43 @@ static void blur(uint8_t *y, const uint8_t *x, int i)
 static void noise(uint8_t *y, const uint8_t *x, int i)
 {
     (void)i;
-    for (int k = 0; k < PICTURE; k++) y[k] = byte_of(x[k] + 0.05 * 255 * normal());
+    for (int k = 0; k < IMAGE; k++) y[k] = byte_of(x[k] + 0.05 * 255 * normal());
 }
 
 static void checkers(uint8_t *y, const uint8_t *x, int i)
 {
     (void)i;
-    for (int k = 0; k < PICTURE; k++) y[k] = byte_of(x[k] + ((k / 3 % SIZE + k / 3 / SIZE) % 2 ? 0.03 : -0.03) * 255);
+    for (int k = 0; k < IMAGE; k++) y[k] = byte_of(x[k] + ((k / 3 % SIZE + k / 3 / SIZE) % 2 ? 0.03 : -0.03) * 255);
 }
 
 static void same(uint8_t *y, const uint8_t *x, int i)
 {
     (void)i;
-    memcpy(y, x, PICTURE);
+    memcpy(y, x, IMAGE);
 }
 
 static void halves(uint8_t *y, const uint8_t *x, int i)
 {
     (void)i;
-    for (int k = 0; k < PICTURE; k++) y[k] = x[k / (SIZE * 3) * SIZE * 3 + (k + SIZE / 2 * 3) % (SIZE * 3)];
+    for (int k = 0; k < IMAGE; k++) y[k] = x[k / (SIZE * 3) * SIZE * 3 + (k + SIZE / 2 * 3) % (SIZE * 3)];
 }
 
 static void turn(uint8_t *y, const uint8_t *x, int i)
 {
     (void)i;
-    for (int k = 0; k < PICTURE; k++) y[k] = x[(SIZE - 1 - k / (SIZE * 3)) * SIZE * 3 + k % (SIZE * 3)];
+    for (int k = 0; k < IMAGE; k++) y[k] = x[(SIZE - 1 - k / (SIZE * 3)) * SIZE * 3 + k % (SIZE * 3)];
 }
 
 static void brighten(uint8_t *y, const uint8_t *x, int i)
 {
     (void)i;
-    for (int k = 0; k < PICTURE; k++) y[k] = byte_of(x[k] + 0.1 * 255);
+    for (int k = 0; k < IMAGE; k++) y[k] = byte_of(x[k] + 0.1 * 255);
 }
 
 static void grey(uint8_t *y, const uint8_t *x, int i)
 {
     (void)i;
-    for (int k = 0; k < PICTURE; k++) {
+    for (int k = 0; k < IMAGE; k++) {
         const uint8_t *p = x + k / 3 * 3;
         y[k] = (uint8_t)((299 * p[0] + 587 * p[1] + 114 * p[2]) / 1000);
     }
@@ -134,16 +134,16 @@ static void print(const char *what, const dg_judged *reals, const dg_judged *x)
     printf("\n");
 }
 
-/* Every kind of spoilt ones, of pictures that are in neither set of real ones. */
+/* Every kind of spoilt ones, of images that are in neither set of real ones. */
 static void check_spoilt(const uint8_t *pixels, dg_judged *reals, const dg_judged *held)
 {
-    uint8_t *made = malloc((size_t)COUNT * PICTURE);
+    uint8_t *made = malloc((size_t)COUNT * IMAGE);
     dg_judged x;
     print("real", reals, held);
     for (size_t k = 0; k < sizeof spoilt / sizeof *spoilt; k += DG_TEST_SANITIZED ? 2 : 1) {
         const int modes = spoilt[k].modes ? spoilt[k].modes : COUNT;
         for (int i = 0; i < COUNT; i++)
-            spoilt[k].spoil(made + (size_t)i * PICTURE, pixels + (size_t)(i % modes) * PICTURE, i);
+            spoilt[k].spoil(made + (size_t)i * IMAGE, pixels + (size_t)(i % modes) * IMAGE, i);
         judge(made, reals, held, &x);
         print(spoilt[k].name, reals, &x);
         const double is = value(spoilt[k].by, reals, &x), floor = value(spoilt[k].by, reals, held);
@@ -157,7 +157,7 @@ static void check_spoilt(const uint8_t *pixels, dg_judged *reals, const dg_judge
 /* Others are as good as real ones; what was seen in training, with a little noise, is known as copied. */
 static void check_copies(const uint8_t *others, dg_judged *reals, const dg_judged *held)
 {
-    uint8_t *made = malloc((size_t)COUNT * PICTURE);
+    uint8_t *made = malloc((size_t)COUNT * IMAGE);
     dg_judged x;
     judge(others, reals, held, &x);
     DG_CHECKF(value("nearest", reals, &x) > 0.9 && value("nearest", reals, &x) < 1.15, "others are as near as %g",
@@ -166,16 +166,16 @@ static void check_copies(const uint8_t *others, dg_judged *reals, const dg_judge
     DG_CHECK(value("swd", reals, &x) < 1.3 * value("swd", reals, held));
     dg_judged_free(&x);
     for (int i = 0; i < COUNT; i++)
-        for (int k = 0; k < PICTURE; k++)
-            made[(size_t)i * PICTURE + (size_t)k] = byte_of(
-                (i % 2 ? reals : held)->pixels[(size_t)i * PICTURE + (size_t)k] + 2 * normal());
+        for (int k = 0; k < IMAGE; k++)
+            made[(size_t)i * IMAGE + (size_t)k] = byte_of(
+                (i % 2 ? reals : held)->pixels[(size_t)i * IMAGE + (size_t)k] + 2 * normal());
     judge(made, reals, held, &x);
     DG_CHECKF(value("nearest", reals, &x) < 0.5, "copies are as near as %g", value("nearest", reals, &x));
     dg_judged_free(&x);
     free(made);
 }
 
-/* Real, held out, and others: COUNT pictures each. */
+/* Real, held out, and others: COUNT images each. */
 static void check_set(const char *name, const uint8_t *pixels)
 {
     dg_judged reals = {0}, held = {0};
@@ -184,8 +184,8 @@ static void check_set(const char *name, const uint8_t *pixels)
     if (!e) e = dg_judged_take(&jury, pixels, 2 * COUNT, 0, COUNT, &held);
     if (!e) e = dg_judged_beside(&jury, &reals, &held, &held);
     if (DG_CHECKF(!e, "%s", dg_message())) {
-        check_spoilt(pixels + (size_t)2 * COUNT * PICTURE, &reals, &held);
-        check_copies(pixels + (size_t)2 * COUNT * PICTURE, &reals, &held);
+        check_spoilt(pixels + (size_t)2 * COUNT * IMAGE, &reals, &held);
+        check_copies(pixels + (size_t)2 * COUNT * IMAGE, &reals, &held);
     }
     dg_judged_free(&reals);
     dg_judged_free(&held);
@@ -193,8 +193,8 @@ static void check_set(const char *name, const uint8_t *pixels)
 
 static void check_drawn(void)
 {
-    uint8_t *pixels = malloc((size_t)SETS * COUNT * PICTURE);
-    for (int i = 0; i < SETS * COUNT; i++) dg_synthesize_one(pixels + (size_t)i * PICTURE, SIZE, 1, i);
+    uint8_t *pixels = malloc((size_t)SETS * COUNT * IMAGE);
+    for (int i = 0; i < SETS * COUNT; i++) dg_synthesize_one(pixels + (size_t)i * IMAGE, SIZE, 1, i);
     check_set("drawn cats", pixels);
     free(pixels);
 }
@@ -213,7 +213,7 @@ static void check_folder(const char *dir)
 static void check_repeatable(void)
 {
     double feature[2][DG_RANDOM_FEATURES];
-    uint8_t pixels[PICTURE];
+    uint8_t pixels[IMAGE];
     dg_synthesize_one(pixels, SIZE, 9, 1);
     for (int k = 0; k < 2; k++) {
         const dg_device d = {.device = "cpu", .threads = 1 + 2 * k};

@@ -7,9 +7,9 @@
 #include "tempdir.h"
 #include "test.h"
 
-enum { SIZE = 16, PICTURES = 11, STEPS = 7 };
+enum { SIZE = 16, IMAGES = 11, STEPS = 7 };
 
-static uint8_t pixels[PICTURES * 32 * 32 * 3];
+static uint8_t pixels[IMAGES * 32 * 32 * 3];
 static char tiny[300];
 
 /* A job of model, on its own backend. */
@@ -30,7 +30,7 @@ static dcgan_training training(const char *model)
     return t;
 }
 
-static dcgan_pictures pictures(int size) { return (dcgan_pictures){pixels, PICTURES, size, 3}; }
+static dcgan_images images(int size) { return (dcgan_images){pixels, IMAGES, size, 3}; }
 
 static int good(dcgan_error e) { return DG_CHECKF(e == DCGAN_OK, "%s", dcgan_message()); }
 
@@ -38,7 +38,7 @@ static void up(machine *m)
 {
     const dcgan_device d = {.device = "cpu", .threads = m->threads};
     const dcgan_training t = training(m->model);
-    const dcgan_pictures p = pictures(m->size);
+    const dcgan_images p = images(m->size);
     good(dcgan_open(&d, &m->backend));
     good(dcgan_train(m->backend, &t, &p, &m->job));
 }
@@ -49,7 +49,7 @@ static void down(machine *m)
     dcgan_close(m->backend);
 }
 
-/* The checkpoint of a job, and the pictures that it makes. */
+/* The checkpoint of a job, and the images that it makes. */
 static void leave(const machine *m, const char *name)
 {
     uint8_t made[3 * 32 * 32 * 3];
@@ -70,7 +70,7 @@ static int same(const char *a, const char *b)
     return equal;
 }
 
-/* Each alone, then both step by step in turn: 7 steps, over the end of two epochs of 4 + 4 + 3 pictures. */
+/* Each alone, then both step by step in turn: 7 steps, over the end of two epochs of 4 + 4 + 3 images. */
 static void in_turn(machine a, machine b)
 {
     machine alone[2] = {a, b}, turn[2] = {a, b};
@@ -111,7 +111,7 @@ static void goes_on(void)
     machine m = {tiny, SIZE, 2, NULL, NULL};
     dcgan_job *later, *loaded;
     const dcgan_training t = training("no such model");
-    const dcgan_pictures p = pictures(SIZE);
+    const dcgan_images p = images(SIZE);
     uint8_t a[2 * SIZE * SIZE * 3], b[2 * SIZE * SIZE * 3];
     double x = 0, y = 1;
     up(&m);
@@ -131,7 +131,7 @@ static void goes_on(void)
     for (const char *n; (n = dcgan_metric_name(later, names)); names++) found += !strcmp(n, "loss_d");
     DG_CHECKF(names >= 2 && found == 1, "%d names, %d of them loss_d", names, found);
     DG_CHECK(dcgan_metric(later, "loss of nothing", &x) == DCGAN_USAGE && strstr(dcgan_message(), "loss of nothing"));
-    /* loaded, it makes the same pictures, and no more */
+    /* loaded, it makes the same images, and no more */
     good(dcgan_load(m.backend, temp_path("later"), &loaded));
     good(dcgan_sample(loaded, 40, 2, a));
     good(dcgan_sample(m.job, 40, 2, b));
@@ -163,7 +163,7 @@ static void mistakes(void)
     good(dcgan_open(&(dcgan_device){.device = "cpu", .threads = 1}, &b));
     DG_CHECK(!strncmp(dcgan_backend_name(b), "cpu, 1 thread,", 14));
     DG_CHECK(dcgan_load(b, temp_path("nothing"), &job) == DCGAN_IO && !job && strstr(dcgan_message(), "nothing"));
-    dcgan_pictures p = pictures(SIZE);
+    dcgan_images p = images(SIZE);
     dcgan_training t = training("none.cfg");
     DG_CHECK(dcgan_train(b, &t, &p, &job) == DCGAN_USAGE && !job && strstr(dcgan_message(), "none.cfg"));
     t = training(tiny), t.batch = 0;
@@ -180,7 +180,7 @@ static void mistakes(void)
     good(dcgan_train(b, &t, &p, &job));
     DG_CHECK(dcgan_step(job, STEPS) == DCGAN_NUMBERS && strstr(dcgan_message(), "step "));
     dcgan_free(job);
-    /* other pictures than before: a warning */
+    /* other images than before: a warning */
     t = training(tiny);
     p.count--;
     dcgan_set_warnings(note, warning);
@@ -216,12 +216,12 @@ static void as_the_program(void)
     dcgan_backend *b;
     dcgan_job *mine, *its;
     snprintf(cats, sizeof cats, "%s", temp_path("cats"));
-    good((dcgan_error)dg_synthesize(cats, PICTURES, SIZE, 3, 0));
+    good((dcgan_error)dg_synthesize(cats, IMAGES, SIZE, 3, 0));
     snprintf(words, sizeof words, "--data %s --model %s --batch 4 --flip --seed 9 --epochs 2 --device cpu -q --out %s",
              cats, tiny, temp_path("run"));
     DG_CHECKF(program(words), "%s", dg_message());
     good((dcgan_error)dg_dataset_load(&(dg_dataset_options){.dir = cats, .size = SIZE, .channels = 3}, &d));
-    const dcgan_pictures p = {d.pixels, d.count, SIZE, 3};
+    const dcgan_images p = {d.pixels, d.count, SIZE, 3};
     const dcgan_training t = training(tiny);
     good(dcgan_open(&(dcgan_device){.device = "cpu"}, &b));
     good(dcgan_train(b, &t, &p, &mine));

@@ -4,7 +4,7 @@
 #include "host/measure/samples.h"
 #include "test.h"
 
-typedef double curve(double batch); /* pictures a second */
+typedef double curve(double batch); /* images a second */
 
 static dg_search s;
 static dg_search_limits limits;

@@ -54,7 +54,7 @@ static dg_err run_wrongly(dg_backend *b, const dg_op *op, double *ms)
     return e;
 }
 
-/* The element that is made wrong: one of the middle, in the last picture; of the ring, this step's loss. */
+/* The element that is made wrong: one of the middle, in the last image; of the ring, this step's loss. */
 static size_t victim(const dg_op *op, const dg_row *r)
 {
     if (op->kind == DG_OP_gan_loss && r->kind == DG_STATE) return (size_t)op->u.gan_loss.loss;

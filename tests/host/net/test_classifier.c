@@ -55,7 +55,7 @@ static bool up(machine *x, int threads, dg_type real, dg_optimizer optimizer)
     return machine_begin(x, &(dg_cpu_options){.threads = threads, .real = real}, &o, records, 7);
 }
 
-/* Step number 0 on the first pictures; its loss. */
+/* Step number 0 on the first images; its loss. */
 static double step(machine *x, double lr)
 {
     const dg_step_state state = {.seed = 3, .lr = {lr}};
@@ -131,7 +131,7 @@ static void check_threads(void)
         }
 }
 
-/* The test plan: shares that add up to 1, losses of these shares, the same whatever other pictures pass with one, and
+/* The test plan: shares that add up to 1, losses of these shares, the same whatever other images pass with one, and
  * nothing of the network moves. */
 static void check_test(void)
 {

@@ -34,7 +34,7 @@ static const dg_job_options training = {.batch = 4,
                                         .beta2 = 0.999,
                                         .eps = 1e-8};
 
-/* n steps, epochs of 4 + 4 + 3 pictures. */
+/* n steps, epochs of 4 + 4 + 3 images. */
 static void steps(machine *x, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -231,7 +231,7 @@ static void statistics(void)
     ema = 0;
 }
 
-/* D's running statistics see real pictures and twice the fakes, whatever G's loss looks at besides. */
+/* D's running statistics see real images and twice the fakes, whatever G's loss looks at besides. */
 static void a_second_look_leaves_no_trace(void)
 {
     static machine x;

@@ -241,7 +241,7 @@ static void check_pool(void)
 {
     static const struct {
         const char *keys;
-        int side; /* of 13 x 13 pictures; 0: refused */
+        int side; /* of 13 x 13 images; 0: refused */
     } pools[] = {{"kernel = 2\n", 6},
                  {"kernel = 3\nstride = 2\n", 6},
                  {"kernel = 3\nstride = 2\npad = 1\n", 7},

@@ -1,16 +1,16 @@
-/* A recipe that is no GAN, trained by the loop that trains one: a single network S of one layer learns that pictures
+/* A recipe that is no GAN, trained by the loop that trains one: a single network S of one layer learns that images
  * are real. Its two numbers are in the log, in the lines of progress, in curves.png and in the message that ends a run;
  * it draws nothing, so there are no grids. And the tables of all recipes are such as the log and the plots can take. */
 #include "core/base/rng.h"
 #include "gather_signed.h"
-#include "host/figure/pictures.h"
+#include "host/figure/images.h"
 #include "host/rundir/log_text.h"
 #include "host/train/train.h"
 #include "host/net/recipes.h"
 #include "tempdir.h"
 #include "test.h"
 
-enum { SIZE = 16, PICTURES = 13, BATCH = 5, EPOCHS = 3, STEPS = 3 * EPOCHS };
+enum { SIZE = 16, IMAGES = 13, BATCH = 5, EPOCHS = 3, STEPS = 3 * EPOCHS };
 enum { PROBABILITY = 1, BAD = 4, LOSS = 6 }; /* places among the metrics that are others in a GAN */
 
 static const dg_recipe_plot plots[] = {{"Score", "cross entropy", 0}};
@@ -135,30 +135,30 @@ static dg_options o = {.data = data,
                        .grid_cols = 2};
 static char config[] = "";
 
-/* All pictures are one, so that their order does not matter. */
+/* All images are one, so that their order does not matter. */
 static bool up(void)
 {
     static dg_model model;
     static char text[DG_MODEL_TEXT_MAX];
     const dg_job_options go = {.recipe = &scorer,
                                .batch = BATCH,
-                               .last_batch = PICTURES % BATCH,
+                               .last_batch = IMAGES % BATCH,
                                .samples = 4,
-                               .rows = PICTURES,
+                               .rows = IMAGES,
                                .train = true,
                                .beta1 = 0.5,
                                .beta2 = 0.999,
                                .eps = 1e-8};
     const size_t each = SIZE * SIZE * 3;
     r = (dg_training){.o = &o, .config = config, .batches = 3, .dir = {.lock = -1}};
-    r.data = (dg_dataset){
-        .count = PICTURES, .train = PICTURES, .size = SIZE, .channels = 3, .pixels = malloc(PICTURES * each)};
-    for (size_t i = 0; i < PICTURES * each; i++) r.data.pixels[i] = (uint8_t)(i % each * 5 % 251);
+    r.data =
+        (dg_dataset){.count = IMAGES, .train = IMAGES, .size = SIZE, .channels = 3, .pixels = malloc(IMAGES * each)};
+    for (size_t i = 0; i < IMAGES * each; i++) r.data.pixels[i] = (uint8_t)(i % each * 5 % 251);
     dg_err e = dg_model_stock(text, "toy", SIZE, 3, 4, 2, 2);
     if (!e) e = dg_model_parse(text, "toy", &model);
     if (!e) e = dg_cpu_open(&(dg_cpu_options){.threads = 2, .real = DG_F64}, &r.backend);
     if (!e) e = dg_job_build(&r.job, &model, &go, r.backend);
-    if (!e) e = dg_loader_open(&r.feed, r.backend, (dg_records){r.data.pixels, each, PICTURES}, BATCH, PICTURES, 0, 3);
+    if (!e) e = dg_loader_open(&r.feed, r.backend, (dg_records){r.data.pixels, each, IMAGES}, BATCH, IMAGES, 0, 3);
     if (!e) e = dg_job_alloc(&r.job, r.feed.data, r.feed.perm);
     if (!e) e = dg_job_init(&r.job, 3);
     if (!e) e = dg_rundir_open(temp_path("run"), false, &r.dir);

@@ -2,7 +2,7 @@
 #include "host/report/report.h"
 #include "host/run/log_curves.h"
 
-#include "host/figure/pictures.h"
+#include "host/figure/images.h"
 #include "host/net/gan.h"
 #include "host/report/html.h"
 #include "host/rundir/rundir.h"
@@ -116,7 +116,7 @@ static dg_rundir open_run(const char *name)
     return r;
 }
 
-/* n grids of cells x cells pictures, all the same noise. */
+/* n grids of cells x cells images, all the same noise. */
 static void make_grids(const dg_rundir *r, int n, int cells, int size)
 {
     char first[4096], path[4096];
@@ -243,17 +243,17 @@ static void findings(void)
     dg_rundir_close(&d);
 }
 
-/* Each cell of a grid is a training picture with some noise: it is found, for colour and grey, small and odd sizes. */
+/* Each cell of a grid is a training image with some noise: it is found, for colour and grey, small and odd sizes. */
 static void nearest_is_found(int size, int channels)
 {
-    enum { PICTURES = 40, ROWS = 3, COLUMNS = 5, CELLS = ROWS * COLUMNS };
+    enum { IMAGES = 40, ROWS = 3, COLUMNS = 5, CELLS = ROWS * COLUMNS };
     char path[4096], name[40];
-    const size_t picture = (size_t)(size * size * channels);
+    const size_t image = (size_t)(size * size * channels);
     unsigned long long state = 3;
-    uint8_t *pixels = malloc(PICTURES * picture), *cells = malloc(CELLS * picture);
-    for (size_t i = 0; i < PICTURES * picture; i++) pixels[i] = (uint8_t)(127.5 + 120 * dg_test_random(&state));
-    for (size_t i = 0; i < CELLS * picture; i++) {
-        const size_t from = (i / picture * 7 + 3) % PICTURES * picture + i % picture;
+    uint8_t *pixels = malloc(IMAGES * image), *cells = malloc(CELLS * image);
+    for (size_t i = 0; i < IMAGES * image; i++) pixels[i] = (uint8_t)(127.5 + 120 * dg_test_random(&state));
+    for (size_t i = 0; i < CELLS * image; i++) {
+        const size_t from = (i / image * 7 + 3) % IMAGES * image + i % image;
         cells[i] = (uint8_t)(pixels[from] + 3 * dg_test_random(&state));
     }
     snprintf(name, sizeof name, "nearest-%d-%d", size, channels);
@@ -262,12 +262,12 @@ static void nearest_is_found(int size, int channels)
     dg_image im, is, want;
     DG_CHECK(dg_sheet(cells, CELLS, size, channels, ROWS, COLUMNS, &im) == DG_OK);
     DG_CHECK(dg_png_write(dg_rundir_file(&d, path, "epoch-0012.png"), &im, NULL, 0) == DG_OK);
-    DG_CHECKF(dg_nearest_write(&at, d.path, 12, pixels, PICTURES, size, channels) == DG_OK, "%s", dg_message());
-    /* two rows of eight, below each the pictures that they were made of */
-    uint8_t *sheet = calloc(32, picture);
+    DG_CHECKF(dg_nearest_write(&at, d.path, 12, pixels, IMAGES, size, channels) == DG_OK, "%s", dg_message());
+    /* two rows of eight, below each the images that they were made of */
+    uint8_t *sheet = calloc(32, image);
     for (size_t c = 0; c < CELLS; c++) {
-        memcpy(sheet + (c / 8 * 16 + c % 8) * picture, cells + c * picture, picture);
-        memcpy(sheet + (c / 8 * 16 + c % 8 + 8) * picture, pixels + (c * 7 + 3) % PICTURES * picture, picture);
+        memcpy(sheet + (c / 8 * 16 + c % 8) * image, cells + c * image, image);
+        memcpy(sheet + (c / 8 * 16 + c % 8 + 8) * image, pixels + (c * 7 + 3) % IMAGES * image, image);
     }
     DG_CHECK(dg_sheet(sheet, 32, size, channels, 4, 8, &want) == DG_OK);
     size_t bytes = 0;
@@ -277,7 +277,7 @@ static void nearest_is_found(int size, int channels)
     for (size_t i = 0; !wrong && i < (size_t)(is.W * is.H); i++)
         wrong += is.pixels[3 * i] != want.pixels[i * (size_t)channels];
     DG_CHECKF(!wrong, "%d x %d, %d channels: another sheet", size, size, channels);
-    /* of other pictures, as where the data has changed: none */
+    /* of other images, as where the data has changed: none */
     unlink(path);
     DG_CHECK(dg_nearest_write(&at, d.path, 12, pixels, 2, size - 1, channels) == DG_OK);
     DG_CHECK(!dg_rundir_has(&d, "nearest.png"));

@@ -5,17 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-static dg_options settled(int pictures, int batch, long steps, bool drop_last)
+static dg_options settled(int images, int batch, long steps, bool drop_last)
 {
     dg_options o = {.batch = batch, .steps = steps, .drop_last = drop_last, .sample_every = -1};
-    dg_settle_length(&o, pictures);
+    dg_settle_length(&o, images);
     return o;
 }
 
 static void test_epochs(void)
 {
     static const struct {
-        int pictures, batch;
+        int images, batch;
         long steps;
         bool drop_last;
         int epochs, sample_every;
@@ -27,9 +27,9 @@ static void test_epochs(void)
                {1, 1, 0, false, 4000, 14},       {200, 64, 100, false, 1000, 4},
                {200, 64, 4001, false, 1001, 4},  {200, 64, 1000000000000L, false, 1000000, 3334}};
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        const dg_options o = settled(row[i].pictures, row[i].batch, row[i].steps, row[i].drop_last);
+        const dg_options o = settled(row[i].images, row[i].batch, row[i].steps, row[i].drop_last);
         DG_CHECKF(o.epochs == row[i].epochs && o.sample_every == row[i].sample_every,
-                  "%d pictures, batch %d: %d epochs, a grid every %d", row[i].pictures, row[i].batch, o.epochs,
+                  "%d pictures, batch %d: %d epochs, a grid every %d", row[i].images, row[i].batch, o.epochs,
                   o.sample_every);
     }
 }
@@ -40,36 +40,36 @@ static void test_batch(void)
     char *argv[] = {"dcgan", "--data", "d", "--batch", "64", NULL};
     bool done;
     dg_options o;
-    DG_CHECK(!dg_options_parse(3, argv, &o, &done) && dg_least_pictures(&o) == DG_LEAST_PICTURES);
+    DG_CHECK(!dg_options_parse(3, argv, &o, &done) && dg_least_images(&o) == DG_LEAST_IMAGES);
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         o.batch = 64;
         dg_settle_batch(&o, row[i][0]);
         DG_CHECKF(o.batch == row[i][1], "%d pictures: %d", row[i][0], o.batch);
     }
     dg_options_free(&o);
-    DG_CHECK(!dg_options_parse(5, argv, &o, &done) && dg_least_pictures(&o) == 64); /* asked for: it stays */
+    DG_CHECK(!dg_options_parse(5, argv, &o, &done) && dg_least_images(&o) == 64); /* asked for: it stays */
     dg_settle_batch(&o, 40);
     DG_CHECK(o.batch == 64);
     dg_options_free(&o);
     setenv("DCGAN_BATCH", "48", 1);
-    DG_CHECK(!dg_options_parse(3, argv, &o, &done) && dg_least_pictures(&o) == 48);
+    DG_CHECK(!dg_options_parse(3, argv, &o, &done) && dg_least_images(&o) == 48);
     unsetenv("DCGAN_BATCH");
     dg_options_free(&o);
     argv[4] = "auto";
-    DG_CHECK(!dg_options_parse(5, argv, &o, &done) && dg_least_pictures(&o) == 8);
+    DG_CHECK(!dg_options_parse(5, argv, &o, &done) && dg_least_images(&o) == 8);
     dg_options_free(&o);
 }
 
 /* Whatever the data, auto has the steps that it promises, by less than an epoch too many; what was given stays. */
 static void test_promise(void)
 {
-    for (int pictures = 1; pictures < 300000; pictures += 1 + pictures / 3)
-        for (int batch = 1; batch <= pictures; batch *= 3) {
-            const dg_options o = settled(pictures, batch, 0, false);
-            const int each = dg_steps_of_epoch(&o, pictures);
-            const long all = dg_steps_of_run(&o, pictures);
+    for (int images = 1; images < 300000; images += 1 + images / 3)
+        for (int batch = 1; batch <= images; batch *= 3) {
+            const dg_options o = settled(images, batch, 0, false);
+            const int each = dg_steps_of_epoch(&o, images);
+            const long all = dg_steps_of_run(&o, images);
             DG_CHECKF(all >= DG_AUTO_STEPS_LEAST && all < DG_AUTO_STEPS_MOST + each && o.epochs / o.sample_every <= 300,
-                      "%d pictures, batch %d: %ld steps", pictures, batch, all);
+                      "%d pictures, batch %d: %ld steps", images, batch, all);
         }
     dg_options o = {.batch = 64, .epochs = 3, .sample_every = 0};
     dg_settle_length(&o, 200);

@@ -201,7 +201,7 @@ static void can_be_cut(dg_err e)
     dg_rundir_close(&r);
 }
 
-/* ---- A log that gets columns, and that TensorBoard reads: rows of before and new ones, with a picture. ---- */
+/* ---- A log that gets columns, and that TensorBoard reads: rows of before and new ones, with an image. ---- */
 
 static dg_err widen_log(void)
 {
@@ -215,7 +215,7 @@ static dg_err widen_log(void)
     row.judged = true;
     for (int i = 0; i < DG_LOGGED; i++) row.measure[i] = i ? 0.25 * i : NAN;
     if (!e) e = dg_log_step(again, &row);
-    if (!e) e = dg_log_picture(again, 10, &im);
+    if (!e) e = dg_log_image(again, 10, &im);
     const dg_err closed = again ? dg_log_close(again) : DG_OK;
     return e ? e : closed;
 }

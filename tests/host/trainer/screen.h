@@ -126,7 +126,7 @@ static dg_progress *open_gan(bool quiet)
     return p;
 }
 
-/* Epochs of 46 steps of 64 pictures, `each` seconds a step. */
+/* Epochs of 46 steps of 64 images, `each` seconds a step. */
 static void train(dg_progress *p, int first, int last, double each)
 {
     for (int epoch = first; epoch <= last; epoch++) {

@@ -43,7 +43,7 @@ static void far_away(void)
     }
 }
 
-/* What is waited for goes when there is more to say, and a picture comes above the line. */
+/* What is waited for goes when there is more to say, and an image comes above the line. */
 static void previews(void)
 {
     int widest;
@@ -90,7 +90,7 @@ static void odd_terminals(void)
     DG_CHECKF(*end() == 0, "%s", capture.text);
 }
 
-/* Steps without pictures, more of them than there are, counts that change their end, a note above a count. */
+/* Steps without images, more of them than there are, counts that change their end, a note above a count. */
 static void odd_calls(void)
 {
     int widest;

@@ -3,7 +3,7 @@
 #include "host/whiten/whiten.h"
 #include "test.h"
 
-enum { SIZE = 5, CHANNELS = 3, VALUES = SIZE * SIZE * CHANNELS, PICTURES = 200 };
+enum { SIZE = 5, CHANNELS = 3, VALUES = SIZE * SIZE * CHANNELS, IMAGES = 200 };
 
 static unsigned long long seed = 3;
 
@@ -93,10 +93,10 @@ static void check_root(int n, double condition)
     free(again);
 }
 
-/* Neighbours resemble each other, as in pictures. */
+/* Neighbours resemble each other, as in images. */
 static void draw(uint8_t *pixels)
 {
-    for (size_t k = 0; k < PICTURES; k++) {
+    for (size_t k = 0; k < IMAGES; k++) {
         double v = 0;
         for (size_t i = 0; i < VALUES; i++) {
             v = 0.9 * v + 40 * dg_test_random(&seed);
@@ -108,12 +108,12 @@ static void draw(uint8_t *pixels)
 static void covariance(const uint8_t *pixels, double *mean, double *out)
 {
     for (size_t i = 0; i < VALUES; i++)
-        for (size_t k = 0; k < PICTURES; k++) mean[i] += pixels[k * VALUES + i] / (255.0 * PICTURES);
+        for (size_t k = 0; k < IMAGES; k++) mean[i] += pixels[k * VALUES + i] / (255.0 * IMAGES);
     for (size_t i = 0; i < VALUES; i++)
         for (size_t j = 0; j < VALUES; j++)
-            for (size_t k = 0; k < PICTURES; k++)
+            for (size_t k = 0; k < IMAGES; k++)
                 out[i * VALUES + j] += (pixels[k * VALUES + i] / 255.0 - mean[i]) *
-                                       (pixels[k * VALUES + j] / 255.0 - mean[j]) / PICTURES;
+                                       (pixels[k * VALUES + j] / 255.0 - mean[j]) / IMAGES;
 }
 
 static dg_whitening *fitted(const uint8_t *pixels, double epsilon, dg_type real, int threads)
@@ -121,7 +121,7 @@ static dg_whitening *fitted(const uint8_t *pixels, double epsilon, dg_type real,
     const dg_whitening_options o = {
         .size = SIZE, .channels = CHANNELS, .epsilon = epsilon, .real = real, .threads = threads};
     dg_whitening *w = NULL;
-    DG_CHECKF(dg_whitening_fit(&o, pixels, PICTURES, &w) == DG_OK, "%s", dg_message());
+    DG_CHECKF(dg_whitening_fit(&o, pixels, IMAGES, &w) == DG_OK, "%s", dg_message());
     return w;
 }
 
@@ -156,15 +156,15 @@ static void check_fit(const uint8_t *pixels, double epsilon)
     free(wc);
 }
 
-/* Chunks of any length, with something between the pictures that stays as it is. */
-static void check_pictures(const uint8_t *pixels, dg_type real)
+/* Chunks of any length, with something between the images that stays as it is. */
+static void check_images(const uint8_t *pixels, dg_type real)
 {
     const size_t width = dg_type_bytes(real), stride = VALUES * width + 3;
-    uint8_t *out = calloc(PICTURES, stride);
+    uint8_t *out = calloc(IMAGES, stride);
     dg_whitening *w = fitted(pixels, 0.01, real, 2);
-    for (int n = 1; w && n <= PICTURES; n += n == 1 ? 63 : n == 64 ? 1 : 135) {
+    for (int n = 1; w && n <= IMAGES; n += n == 1 ? 63 : n == 64 ? 1 : 135) {
         double worst = 0;
-        memset(out, 77, PICTURES * stride);
+        memset(out, 77, IMAGES * stride);
         DG_CHECK(!dg_whiten(w, real, 2, pixels, n, out, stride));
         for (size_t k = 0; k < (size_t)n; k++)
             for (size_t i = 0; i < VALUES; i++) {
@@ -178,7 +178,7 @@ static void check_pictures(const uint8_t *pixels, dg_type real)
                 worst = fabs(got - want) <= worst ? worst : fabs(got - want);
             }
         DG_CHECKF(worst <= (real == DG_F32 ? 2e-5 : 1e-13), "%d pictures: off by %g", n, worst);
-        DG_CHECK(out[(size_t)n * stride - 1] == 77 && (n == PICTURES || out[(size_t)n * stride] == 77));
+        DG_CHECK(out[(size_t)n * stride - 1] == 77 && (n == IMAGES || out[(size_t)n * stride] == 77));
     }
     dg_whitening_free(w);
     free(out);
@@ -208,20 +208,20 @@ static void check_stop(const uint8_t *pixels)
     volatile sig_atomic_t stop = 1;
     const dg_whitening_options o = {.size = SIZE, .channels = CHANNELS, .epsilon = 0.01, .stop = &stop};
     dg_whitening *w;
-    DG_CHECK(dg_whitening_fit(&o, pixels, PICTURES, &w) == DG_FAILED && !w);
+    DG_CHECK(dg_whitening_fit(&o, pixels, IMAGES, &w) == DG_FAILED && !w);
     DG_CHECK(strstr(dg_message(), "stopped") != NULL);
-    static float out[PICTURES * VALUES];
+    static float out[IMAGES * VALUES];
     w = fitted(pixels, 0.01, DG_F32, 2);
     if (!DG_CHECK(w != NULL)) return;
     w->stop = &stop;
-    DG_CHECK(dg_whiten(w, DG_F32, 2, pixels, PICTURES, out, VALUES * sizeof(float)) == DG_FAILED);
+    DG_CHECK(dg_whiten(w, DG_F32, 2, pixels, IMAGES, out, VALUES * sizeof(float)) == DG_FAILED);
     dg_whitening_free(w);
 }
 
 int main(void)
 {
     static const int sizes[] = {1, 2, 37, 255, 256, 257, 514};
-    static uint8_t pixels[PICTURES * VALUES];
+    static uint8_t pixels[IMAGES * VALUES];
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         check_product(sizes[i]);
         check_root(sizes[i], 1);
@@ -231,8 +231,8 @@ int main(void)
     draw(pixels);
     check_fit(pixels, 0.1);
     check_fit(pixels, 1e-6);
-    check_pictures(pixels, DG_F32);
-    check_pictures(pixels, DG_F64);
+    check_images(pixels, DG_F32);
+    check_images(pixels, DG_F64);
     check_files(pixels);
     check_stop(pixels);
     return dg_test_report();

@@ -325,7 +325,7 @@ static void *numbers(size_t n, dg_type real)
     return p;
 }
 
-/* Results of 64 MB and more pass the caches by, as two pictures do here; each alone does not: the bits are the same. */
+/* Results of 64 MB and more pass the caches by, as two images do here; each alone does not: the bits are the same. */
 static void streams(const conv_kernels *k, int d, int K, int S)
 {
     const dg_tune tune = {.variant = &dg_conv_variant_winograd};

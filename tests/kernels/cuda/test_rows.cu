@@ -1,6 +1,6 @@
 /* Every row of the shipped tuning tables (kernels/tuning/), read as the program reads them, run and compared. Rows keep
  * their variant, tile, stages, split and block; where the simulator would be too slow for the shape it is halved, the
- * batch first, then the picture, then channels, as long as the row is still legal. The same happens to the rows below,
+ * batch first, then the image, then channels, as long as the row is still legal. The same happens to the rows below,
  * so that something is tested while a table is empty, and to rubbish, which must be refused. */
 #include <memory>
 #include "any_op.h"

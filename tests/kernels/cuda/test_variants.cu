@@ -90,7 +90,7 @@ static void shapes_of(dg_backend *b, dg_op_kind kind)
         const shape_value values[] = {{"N", d[0]},      {"H", d[1]}, {"W", d[2]}, {"C", d[3]},
                                       {"groups", d[4]}, {"K", 3},    {"S", 2},    {"P", 1}};
         if (dev_small() && d[0] * d[1] * d[2] * d[3] >= 1100) continue;
-        if (shape_set(&op, kind, values, 8)) continue; /* pictures have 4 channels at most */
+        if (shape_set(&op, kind, values, 8)) continue; /* images have 4 channels at most */
         every_choice(b, op);
     }
 }

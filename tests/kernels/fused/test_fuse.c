@@ -181,7 +181,7 @@ static void plans(const char *name, int batch, dg_math math, const char *arch, u
     b->close(b);
 }
 
-/* ---- Pictures ---- */
+/* ---- Images ---- */
 
 static dg_err (*fuse_as_it_is)(dg_backend *b, struct dg_plan *p);
 static void (*changed)(dg_op *gather);
@@ -210,9 +210,9 @@ static void prepared(dg_op *op)
     op->u.gather.record = dg_gather_record(&op->u.gather, DG_F32, false);
 }
 
-/* Is the gather a part of the launch that reads its pictures? The convolution takes its activation along in any case.
+/* Is the gather a part of the launch that reads its images? The convolution takes its activation along in any case.
  */
-static void check_pictures(dg_backend *b, const dg_model *m, bool fused)
+static void check_images(dg_backend *b, const dg_model *m, bool fused)
 {
     const dg_job_options o = {.batch = 8, .samples = 8, .rows = 16, .train = true};
     dg_job g;
@@ -232,7 +232,7 @@ static void check_pictures(dg_backend *b, const dg_model *m, bool fused)
 }
 
 /* Fused kernels read what a GAN reads, others are gathered by themselves. */
-static void pictures(void)
+static void images(void)
 {
     static const struct {
         void (*change)(dg_op *gather);
@@ -248,7 +248,7 @@ static void pictures(void)
         fuse_as_it_is = b->fuse;
         changed = cases[i].change;
         b->fuse = fuse_changed;
-        check_pictures(b, &m, cases[i].fused);
+        check_images(b, &m, cases[i].fused);
         b->close(b);
     }
 }
@@ -326,7 +326,7 @@ int main(void)
     for (early = 0, optimizer = DG_SGD; optimizer < DG_OPTIMIZERS; optimizer++)
         plans("dcgan64-paper", 64, DG_MATH_BF16, "sm_90", DG_FUSE_ALL, 0);
     DG_CHECK(early > 0);
-    pictures();
+    images();
     order();
     return dg_test_report();
 }

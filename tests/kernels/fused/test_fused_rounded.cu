@@ -283,7 +283,7 @@ static void head(const char *name, int pixels, int C)
     }
 }
 
-/* The gradients of a step's jobs: of pictures, with a rounded y as it is or through a norm; on tensor cores, where x is
+/* The gradients of a step's jobs: of images, with a rounded y as it is or through a norm; on tensor cores, where x is
  * its own factors, and those of y are made of two rounded tensors by a kernel in front; of one pixel. */
 static const struct {
     dg_fused_family kind;

@@ -1,4 +1,4 @@
-/* Convolutions of pictures with what is around them: against plain loops in double, pictures against gather.cu's. */
+/* Convolutions of images with what is around them: against plain loops in double, images against gather.cu's. */
 #include "fused_case.h"
 extern "C" {
 #include "tests/gather_signed.h"
@@ -7,7 +7,7 @@ extern "C" {
 }
 
 struct fwd_case {
-    int N, H, W, Ci, Co, pictures, flip;
+    int N, H, W, Ci, Co, images, flip;
     dg_epilogue_kind out;
     dg_act act;
     int groups;
@@ -94,7 +94,7 @@ static std::vector<double> slack_of(const std::vector<double> &mass, const std::
     return slack;
 }
 
-/* A data set of 5 pictures, and a place in it. */
+/* A data set of 5 images, and a place in it. */
 struct data_set {
     dg_gather_args args = {};
     dev_buffer<uint8_t> data;
@@ -122,7 +122,7 @@ struct data_set {
         args.data = data.p;
         args.perm = perm.p;
         args.state = state.p;
-        args.N = k.pictures;
+        args.N = k.images;
         args.H = k.H;
         args.W = k.W;
         args.C = k.Ci;
@@ -135,14 +135,14 @@ static void run(const fwd_case &k, dg_math math)
 {
     char name[200];
     snprintf(name, sizeof name, "%s thin fwd N=%d H=%d W=%d C=%d>%d, %d pictures, epilogue %d act %d groups %d",
-             math_name(math), k.N, k.H, k.W, k.Ci, k.Co, k.pictures, k.out, k.act, k.groups);
+             math_name(math), k.N, k.H, k.W, k.Ci, k.Co, k.images, k.out, k.act, k.groups);
     const dg_ref_conv s = dg_ref_conv_shape(k.N, k.H, k.W, k.Ci, k.Co, 4, 2, 1);
     fused_prologue in(DG_PROLOGUE_PLAIN, s.N, s.H * s.W, s.Ci, 1, 0, 1);
     fused_epilogue out(k.out, s.N, s.Ho * s.Wo, s.Co, k.groups, k.act, 50);
     const std::vector<float> w = dev_random((size_t)(s.Co * 16 * s.Ci), 3);
     dev_buffer<float> d_w(w);
     data_set data(k);
-    const size_t drawn = (size_t)(k.pictures * s.H * s.W * s.Ci);
+    const size_t drawn = (size_t)(k.images * s.H * s.W * s.Ci);
     std::vector<float> x = in.x;
     if (drawn) { /* nothing there yet */
         std::vector<float> empty = in.x;

@@ -139,7 +139,7 @@ static const double golden_update_adadelta[25] = {
     -0x1.18e38db2670cep-3, 0x1.bd8b3856df742p-1, -0x1.c205f15e07b35p-1, -0x1.0bbf683030a5bp+0, -0x1.1b1b83e2e27bap+0};
 
 /* Losses of GANs and their gradients by the logits: MSELoss to 1 and to 0, halved; hinge of real and of
- * generated pictures; score; relativistic average least squares, halved, by either of its logits, and as loss
+ * generated images; score; relativistic average least squares, halved, by either of its logits, and as loss
  * of G. */
 static const double golden_gan_logit[9] = {0x1.7a9df40000000p+2,  -0x1.30c3900000000p-2, 0x1.65ea1c0000000p+1,
                                            0x1.59915a0000000p+0,  -0x1.b540100000000p+0, 0x1.6fffc00000000p-1,

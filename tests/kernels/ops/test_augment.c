@@ -1,4 +1,4 @@
-/* Differentiable augmentation: against plain loops, known numbers, its adjoint, a whole picture that comes back, NaN,
+/* Differentiable augmentation: against plain loops, known numbers, its adjoint, a whole image that comes back, NaN,
  * threads. */
 #include "core/plan/op_info.h"
 #include "reference.h"
@@ -101,7 +101,7 @@ static void check_moves(dg_backend *b)
 }
 
 /* A value that is NaN makes the colours of its pixel NaN and, where colours change, through the mean those of others;
- * never alpha, nor another picture. */
+ * never alpha, nor another image. */
 static void check_nan(dg_backend *b, bool back)
 {
     static const int d[] = {3, 7, 5, 4};
@@ -112,7 +112,7 @@ static void check_nan(dg_backend *b, bool back)
         if (back) clean.u.augment.dx = whole;
         else clean.u.augment.y = whole;
         run(b, &clean);
-        in[EACH + 4 * 17 + 1] = NAN; /* of the middle picture, where neither box nor shift has cut it off */
+        in[EACH + 4 * 17 + 1] = NAN; /* of the middle image, where neither box nor shift has cut it off */
         run(b, &op);
         int nans = 0, alphas = 0, others = 0;
         for (int i = 0; i < 3 * EACH; i++) {

@@ -1,4 +1,4 @@
-/* Pictures in and out: gather, to_u8, and the step counter. */
+/* Images in and out: gather, to_u8, and the step counter. */
 #include "reference.h"
 #include "core/base/rng.h"
 #include "gather_signed.h"
@@ -16,13 +16,13 @@ static const struct {
 
 static dg_step_state state = {.seed = 77};
 
-/* What pictures become, and what a record has besides. */
+/* What images become, and what a record has besides. */
 typedef enum { SIGNED, STANDARD, PREPARED, INPUTS } input;
 typedef enum { NO_LABELS, LABELS, LABELS_ASIDE, LABELLINGS } labelling;
 static const char *const input_name[] = {"signed", "standard", "prepared"};
 static const char *const labelling_name[] = {"no labels", "labels", "labels left aside"};
 
-/* Any bytes; where pictures are prepared their values are small numbers of b's type. */
+/* Any bytes; where images are prepared their values are small numbers of b's type. */
 static uint8_t *records_of(const dg_backend *b, const dg_gather_args *a, int rows)
 {
     const size_t n = (size_t)rows * (size_t)a->record, count = (size_t)a->H * (size_t)a->W * (size_t)a->C;
@@ -56,9 +56,9 @@ static bool same_labels(const dg_gather_args *a, const dg_gather_args *b)
 static void check_gather(dg_backend *b, size_t k, int flip, input in, labelling labels)
 {
     const int N = shapes[k].N, rows = shapes[k].rows;
-    const size_t picture = (size_t)shapes[k].H * (size_t)shapes[k].W * (size_t)shapes[k].C, n = (size_t)N * picture;
+    const size_t image = (size_t)shapes[k].H * (size_t)shapes[k].W * (size_t)shapes[k].C, n = (size_t)N * image;
     /* the plain loops take the type from the size of a record, which then has little else */
-    if (in == PREPARED && labels == LABELS_ASIDE && picture < 5) return;
+    if (in == PREPARED && labels == LABELS_ASIDE && image < 5) return;
     int32_t *perm = malloc((size_t)rows * sizeof *perm);
     if (!perm) exit(1);
     dg_permutation(perm, rows, 5, k);
@@ -91,7 +91,7 @@ static void check_gather(dg_backend *b, size_t k, int flip, input in, labelling 
     free(perm);
 }
 
-/* A GAN's pictures are what they were before there were scales: every byte, to the bit. */
+/* A GAN's images are what they were before there were scales: every byte, to the bit. */
 static void check_signed(dg_backend *b)
 {
     static int32_t perm[1] = {0};

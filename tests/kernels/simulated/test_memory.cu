@@ -34,11 +34,11 @@ static dg_err fit(dg_backend *b, int batch, double most, bool use)
     o.last_batch = o.rows % batch;
     const dg_err e = dg_build_to_fit(&job, &model, &o, b, most);
     if (e) return e;
-    /* no promise that is not kept: the windows or the pictures, the permutation, the network */
+    /* no promise that is not kept: the windows or the images, the permutation, the network */
     void *data = nullptr, *perm = nullptr;
-    const size_t picture = (size_t)model.size * (size_t)model.size * (size_t)model.channels;
+    const size_t image = (size_t)model.size * (size_t)model.size * (size_t)model.channels;
     if (use)
-        DG_CHECKF(!b->alloc(b, (size_t)(job.o.window ? 2 * job.o.window : job.o.rows) * picture, &data) &&
+        DG_CHECKF(!b->alloc(b, (size_t)(job.o.window ? 2 * job.o.window : job.o.rows) * image, &data) &&
                       !b->alloc(b, (size_t)job.o.rows * 4, &perm) &&
                       !dg_job_alloc(&job, (uint8_t *)data, (int32_t *)perm),
                   "batch %d: %s", batch, dg_message());

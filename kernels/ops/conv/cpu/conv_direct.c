@@ -250,7 +250,7 @@ static void scatter(const row *w, const real *c, int n0, int images, int block, 
     for (int column = c0; column < c1;) {
         int square = column / j->Co, n = column % j->Co, py = square / j->S, px = square % j->S;
         int y = (w->oy + j->first) * j->S + py - j->P, x = (ox + j->first) * j->S + px - j->P;
-        /* columns that are neighbours in memory, too: the rest of this row of the square, inside the picture */
+        /* columns that are neighbours in memory, too: the rest of this row of the square, inside the image */
         int run = dg_min(c1 - column, (j->S - px) * j->Co - n);
         if (x < 0 || y < 0 || y >= j->Ho) run = dg_min(run, j->Co - n);
         else run = dg_min(run, (j->Wo - x) * j->Co - n);

@@ -90,7 +90,7 @@ static void store(const job *j, real *to, const real *tile, int n, int room)
     }
 }
 
-/* A row of y: `n` terms of its windows are in the picture, x and panel are at the first of them. The last block comes
+/* A row of y: `n` terms of its windows are in the image, x and panel are at the first of them. The last block comes
  * first, as it may spoil what the others write; the last tile does some pixels again. */
 static void row_tiles(const job *j, const real *x, const real *panel, int n, real *y)
 {

@@ -171,7 +171,7 @@ static inline void dg_whole_and_rest(dg_transform *transform, const real **from,
     transform(from, DG_LANES, to + whole, step);
 }
 
-/* Pictures of C channels as a tile sees them: `image` is the first channel of one's first pixel, zeros stand outside.
+/* Images of C channels as a tile sees them: `image` is the first channel of one's first pixel, zeros stand outside.
  */
 typedef struct {
     const real *image, *zeros;

@@ -7,7 +7,7 @@
  * phases of them: every value that is read serves 16 multiplications an output channel, and whole rows of x are
  * written. A thread has 4 neighbouring positions x 4 phases x T channels in registers.
  *
- * Two kinds of tile: patch (T = 4, any multiple of 4 channels) and the thin one for pictures of 1 or 3 channels, where
+ * Two kinds of tile: patch (T = 4, any multiple of 4 channels) and the thin one for images of 1 or 3 channels, where
  * a thread has all of them and weights come one by one.
  *
  * In shared memory a position is 4 channels of y; after every 4 positions comes a gap of as much, so that threads
@@ -17,7 +17,7 @@
 
 #include "kernels/ops/conv/cuda/conv.cuh"
 
-/* ROWS x COLS x IMAGES: positions of a block; BN: its channels of x; T: those of a thread; THIN: of pictures. */
+/* ROWS x COLS x IMAGES: positions of a block; BN: its channels of x; T: those of a thread; THIN: of images. */
 template <int ROWS_, int COLS_, int IMAGES_, int BN_, int T_, bool THIN_> struct dg_patch_tile {
     static constexpr int ROWS = ROWS_, COLS = COLS_, IMAGES = IMAGES_; /* positions of a block */
     static constexpr int BN = BN_, T = T_;                             /* channels of a block, of a thread */

@@ -1,4 +1,4 @@
-/* Variants thin and thin_mma: pictures, 1 or 3 channels of x. */
+/* Variants thin and thin_mma: images, 1 or 3 channels of x. */
 #include "kernels/ops/conv/cuda/conv_rows.h"
 
 #include "core/plan/precision.h"
@@ -56,14 +56,14 @@ static void work(const dg_op *op, dg_work *w)
         return;
     }
     const double tiles = a->N * dg_ceil_divf(a->Ho, 4) * dg_ceil_divf(a->Wo, 32), pixels = 4 * 32, channels = 32,
-                 picture = 10.0 * 66 * a->Ci;
+                 image = 10.0 * 66 * a->Ci;
     const bool dw = op->kind == DG_OP_conv_dw;
     const double each = dw ? dg_ceil_divf(tiles, w->split) : 1;
     w->blocks = (dw ? w->split : tiles) * dg_ceil_divf(a->Co, channels);
     w->products = each * pixels * channels * 16 * a->Ci;
-    w->loads = 4 * each * (picture + (dw ? pixels * channels : 16 * a->Ci * channels));
+    w->loads = 4 * each * (image + (dw ? pixels * channels : 16 * a->Ci * channels));
     w->outputs = dw ? 16 * a->Ci : 32;
-    w->shared = 4 * (picture + (dw ? pixels * channels : 16 * a->Ci * (channels + 4)));
+    w->shared = 4 * (image + (dw ? pixels * channels : 16 * a->Ci * (channels + 4)));
 }
 
 const dg_variant dg_conv_variant_thin = {
@@ -106,15 +106,15 @@ static void fwd_work(const dg_op *op, dg_work *w)
 {
     const dg_conv_args *a = &op->u.conv;
     const double taps = 16.0 * a->Ci, words = words_of(op), pixels = 4 * 32, channels = 32, warps = 4,
-                 picture = 10.0 * 66 * a->Ci, sums = 3.0 * 2 * w->threads;
+                 image = 10.0 * 66 * a->Ci, sums = 3.0 * 2 * w->threads;
     const double pitch = dg_ceil_divf(66 * a->Ci * words / 4 - 8, 32) * 32 + 8,
                  held = 10 * pitch + taps / 4 * channels * words;
     w->blocks = a->N * dg_ceil_divf(a->Ho, 4) * dg_ceil_divf(a->Wo, 32) * dg_ceil_divf(a->Co, channels);
     w->products = pixels * channels * taps;
-    w->loads = 4 * (picture + taps * channels);
+    w->loads = 4 * (image + taps * channels);
     w->shared = 4 * (held > sums ? held : sums);
-    /* the picture, a word at a time, and the weights in and out; four quads of each factor for a row of the taps; y */
-    w->clocks = 2 * picture / 32 + taps * channels / 32 * (1 + words / 4) + warps * a->Ci * 8 * words +
+    /* the image, a word at a time, and the weights in and out; four quads of each factor for a row of the taps; y */
+    w->clocks = 2 * image / 32 + taps * channels / 32 * (1 + words / 4) + warps * a->Ci * 8 * words +
                 pixels * channels / 32;
 }
 
@@ -122,15 +122,15 @@ static void dw_work(const dg_op *op, dg_work *w)
 {
     const dg_conv_args *a = &op->u.conv;
     const double taps = 16.0 * a->Ci, words = words_of(op), pixels = 4 * 32, channels = 32, warps = 8,
-                 picture = 10.0 * 66 * a->Ci,
+                 image = 10.0 * 66 * a->Ci,
                  each = dg_ceil_divf(a->N * dg_ceil_divf(a->Ho, 4) * dg_ceil_divf(a->Wo, 32), w->split);
     w->blocks = w->split * dg_ceil_divf(a->Co, channels);
     w->products = each * pixels * channels * taps;
-    w->loads = 4 * each * (picture + pixels * channels);
+    w->loads = 4 * each * (image + pixels * channels);
     w->shared = 4.0 * DG_THIN_DW_WORDS(a->Ci);
-    /* of each tile the picture in and, twice, out, y from memory and quads of the picture; then the sums of the warps
+    /* of each tile the image in and, twice, out, y from memory and quads of the image; then the sums of the warps
      * to and from each other */
-    w->clocks = each * (3 * picture / 32 + pixels * channels / 32 + warps * taps / 8 * words) + 14 * taps;
+    w->clocks = each * (3 * image / 32 + pixels * channels / 32 + warps * taps / 8 * words) + 14 * taps;
 }
 
 static void dx_work(const dg_op *op, dg_work *w)

@@ -1,4 +1,4 @@
-/* Convolutions of pictures by themselves: the weight gradient; forward and data gradient are the kernels of fused
+/* Convolutions of images by themselves: the weight gradient; forward and data gradient are the kernels of fused
  * launches, with nothing around them.
  *
  * Tile: 4 x 32 pixels x 32 channels of y, 16 taps x CI channels of x. Shared memory: 19 KB (CI = 1) or 24 KB (3).

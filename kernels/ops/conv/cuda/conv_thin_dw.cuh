@@ -1,4 +1,4 @@
-/* Weight gradient of pictures: a lane of a warp has 4 channels of y x one row of taps; eight warps share the pixels of
+/* Weight gradient of images: a lane of a warp has 4 channels of y x one row of taps; eight warps share the pixels of
  * a tile, half a row each. A block adds up the tiles of its part. */
 #ifndef DG_CONV_THIN_DW_CUH
 #define DG_CONV_THIN_DW_CUH

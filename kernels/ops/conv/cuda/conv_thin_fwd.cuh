@@ -1,4 +1,4 @@
-/* Forward convolution of pictures: a thread makes 4 neighbouring pixels x 8 channels. */
+/* Forward convolution of images: a thread makes 4 neighbouring pixels x 8 channels. */
 #ifndef DG_CONV_THIN_FWD_CUH
 #define DG_CONV_THIN_FWD_CUH
 

@@ -1,4 +1,4 @@
-/* Convolutions of pictures on tensor cores: factors, and the forward pass. The order in which products are added up is
+/* Convolutions of images on tensor cores: factors, and the forward pass. The order in which products are added up is
  * free, and is chosen so that a lane's four factors of sixteen lie side by side in memory: with g = lane / 4, t = lane
  * % 4 it has factors 4t .. 4t + 3 of row g of A or of column g of B, whatever positions mma.sync gives them (dev.cuh).
  */
@@ -66,7 +66,7 @@ template <class E> struct dg_quad {
 
 /* Forward, with the names of dg_thin_fwd. A warp has a row of 32 pixels x 32 channels as two by four products, and goes
  * through 4x4 taps x CI as CI times 16: lane t has row t of the taps, whose 4 * CI values are neighbours in a row of
- * the picture. So a patch is the picture's rows, each value once, and a lane reads its factors from where they lie. A
+ * the image. So a patch is the image's rows, each value once, and a lane reads its factors from where they lie. A
  * row's pitch of 8 words (mod 32) puts the 8 pixels (CI or 2 CI words apart, CI is odd) x 4 rows of a read into
  * different banks.
  *

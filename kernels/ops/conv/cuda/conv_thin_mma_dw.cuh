@@ -1,4 +1,4 @@
-/* Weight gradient of pictures on tensor cores: M = 32 channels of y, N = 16 taps x CI, the sum over positions, of which
+/* Weight gradient of images on tensor cores: M = 32 channels of y, N = 16 taps x CI, the sum over positions, of which
  * a tile of 4 x 32 is shared by eight warps, half a row each; at the end the warps' sums are added. In which order rows
  * and positions come is free, so that lane (g, t) = (lane / 4, lane % 4) has channels 4g .. 4g + 3 of positions 4t ..
  * 4t + 3: four times 16 bytes of y, which come from memory into the registers in which they are multiplied. Values of x
@@ -114,7 +114,7 @@ static __device__ __forceinline__ uint32_t dg_pair(const dg_pack<uint32_t, 2> &l
  * registers while one is multiplied. of: y, which is as products take it (AS_IS: bf16, and no prologue); shared:
  * DG_THIN_DW_WORDS. */
 template <class E, int CI, bool AS_IS = false>
-static __device__ __forceinline__ void dg_thin_mma_dw_part(const dg_conv_args &a, const float *pictures,
+static __device__ __forceinline__ void dg_thin_mma_dw_part(const dg_conv_args &a, const float *images,
                                                            const dg_prologue &of, int per_group, int co0, int first,
                                                            int last, float *shared, float *out)
 {
@@ -134,8 +134,8 @@ static __device__ __forceinline__ void dg_thin_mma_dw_part(const dg_conv_args &a
     int group = 0, end = per_group; /* of the tile's image; the first image of the next one */
     const bool two = of_y.two();
     const int width = a.W * CI;
-    const bool wide = width % 4 == 0;             /* four values are in a row of the picture, or none is */
-    int to[packs][4], x_row[packs], x_col[packs]; /* of the patch; a row that no picture has: nothing */
+    const bool wide = width % 4 == 0;             /* four values are in a row of the image, or none is */
+    int to[packs][4], x_row[packs], x_col[packs]; /* of the patch; a row that no image has: nothing */
     unsigned x_from[packs];                       /* in memory, from the patch's first one */
 #pragma unroll
     for (int j = 0; j < packs; j++) {
@@ -163,7 +163,7 @@ static __device__ __forceinline__ void dg_thin_mma_dw_part(const dg_conv_args &a
 #pragma unroll
         for (int j = 0; j < packs; j++) {
             const bool in_row = (unsigned)(top + x_row[j]) < (unsigned)a.H;
-            const float *const from = pictures + (int)(begin + x_from[j]); /* that of value 0 may be below 0 */
+            const float *const from = images + (int)(begin + x_from[j]); /* that of value 0 may be below 0 */
             next_x[j] = {};
             if (wide && in_row && (unsigned)(left_x + x_col[j]) < (unsigned)width) next_x[j] = dg_load<4>(from);
             if (wide) continue;

@@ -1,4 +1,4 @@
-/* What convolutions of pictures share: 1 or 3 channels on the side of x, 4x4, stride 2, pad 1. Such a pixel is no 16
+/* What convolutions of images share: 1 or 3 channels on the side of x, 4x4, stride 2, pad 1. Such a pixel is no 16
  * bytes, so patches of x come into shared memory value by value; rows of it are contiguous. */
 #ifndef DG_CONV_THIN_CUH
 #define DG_CONV_THIN_CUH

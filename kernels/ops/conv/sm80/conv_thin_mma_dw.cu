@@ -1,4 +1,4 @@
-/* Weight gradient of pictures on tensor cores, by itself.
+/* Weight gradient of images on tensor cores, by itself.
  *
  * Tile: 4 x 32 pixels x 32 channels of y, 16 taps x CI channels of x. Shared memory: 19 KB (CI = 1) or 24 KB (3).
  * Registers: bf16 79 or 124, tf32 90 or 152. Bound by: shared memory and the wait for the next tile. Template

@@ -1,10 +1,10 @@
 /* Images that are drawn: grids of samples, enlarged images, plots, animated GIF. */
-#ifndef DG_PICTURES_H
-#define DG_PICTURES_H
+#ifndef DG_IMAGES_H
+#define DG_IMAGES_H
 
 #include "host/image/encode.h"
 
-/* n pictures (n, S, S, C) into rows x cols with a 2-pixel gap, like torchvision's make_grid(padding=2): missing
+/* n images (n, S, S, C) into rows x cols with a 2-pixel gap, like torchvision's make_grid(padding=2): missing
  * ones stay black, with four channels they and the gaps transparent. */
 dg_err dg_sheet(const uint8_t *pixels, int n, int S, int C, int rows, int cols, dg_image *out);
 
@@ -16,10 +16,10 @@ static inline uint8_t dg_opaque_value(const uint8_t *pixel, int channels, int k)
     const unsigned a = pixel[3];
     return (uint8_t)((pixel[k] * a + 255 * (255 - a) + 127) / 255);
 }
-/* The same for a whole picture of four channels, which has three then. */
+/* The same for a whole image of four channels, which has three then. */
 void dg_lay_over_white(dg_image *im);
 
-/* So that people can look at it: how many times a picture of this size is enlarged; scale 0: to about 800 pixels. */
+/* So that people can look at it: how many times an image of this size is enlarged; scale 0: to about 800 pixels. */
 int dg_scale_of(int scale, int W, int H);
 /* Each pixel becomes scale x scale of them, so that nothing is smoothed. */
 dg_err dg_enlarge(dg_image *im, int scale);

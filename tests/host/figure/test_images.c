@@ -1,5 +1,5 @@
 /* PNG files, grids and GIFs that we write, read back by the format's own rules. */
-#include "host/figure/pictures.h"
+#include "host/figure/images.h"
 
 #include <gif_lib.h>
 #include <png.h>
@@ -214,7 +214,7 @@ static void hostile_files_are_refused(void)
     DG_CHECK(dg_png_texts("/nonexistent-file.png", &out, &count, &W, &H) == DG_IO);
 }
 
-/* make_grid(padding=2) of 5 pictures of 3 x 3 in 2 rows of 3. */
+/* make_grid(padding=2) of 5 images of 3 x 3 in 2 rows of 3. */
 static void grids_are_laid_out(void)
 {
     enum { S = 3, N = 5 };
@@ -235,7 +235,7 @@ static void grids_are_laid_out(void)
                 }
         DG_CHECKF(wrong == 0, "%d values", wrong);
         free(g.pixels);
-        DG_CHECK(dg_sheet(pixels, N, S, C, 1, 2, &g) == DG_OK && g.H == 7 && g.W == 12); /* more pictures than places */
+        DG_CHECK(dg_sheet(pixels, N, S, C, 1, 2, &g) == DG_OK && g.H == 7 && g.W == 12); /* more images than places */
         free(g.pixels);
     }
     dg_image g;
@@ -339,7 +339,7 @@ static void gifs_come_back(void)
     DG_CHECK(dg_gif_write("/nonexistent-folder/a.gif", frames, 1, 1, 1, 1, 50) == DG_IO);
 }
 
-/* Each pixel becomes a square of it, in pictures and in frames. */
+/* Each pixel becomes a square of it, in images and in frames. */
 static void nothing_is_smoothed(void)
 {
     enum { W = 5, H = 3, S = 4 };

@@ -1,4 +1,4 @@
-#include "picture.h"
+#include "image.h"
 
 #include <string.h>
 
@@ -27,7 +27,7 @@ static void fitted(const uint8_t *data, size_t size, const dg_decode_options *o,
     dg_image_free(&rows);
 }
 
-void fuzz_picture(const uint8_t *data, size_t size, unsigned how)
+void fuzz_image(const uint8_t *data, size_t size, unsigned how)
 {
     static const int channels[] = {1, 3, 4}, sizes[] = {16, 5, 33};
     /* Large ones are for the tests of limits; here they would only be slow. */

@@ -1,9 +1,9 @@
-/* Pictures of a trained network:
+/* Images of a trained network:
  *
- *     cc -o make_pictures make_pictures.c $(pkg-config --cflags --libs dcgan)
- *     ./make_pictures checkpoint.safetensors 16 pictures
+ *     cc -o make_images make_images.c $(pkg-config --cflags --libs dcgan)
+ *     ./make_images checkpoint.safetensors 16 images
  *
- * writes pictures/0000.png to pictures/0015.png; the folder is there already. */
+ * writes images/0000.png to images/0015.png; the folder is there already. */
 #include <dcgan.h>
 #include <stdio.h>
 #include <stdlib.h>

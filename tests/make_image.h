@@ -1,6 +1,6 @@
-/* Pictures for tests, made with libpng's and libjpeg's writers or byte by byte, in memory. */
-#ifndef DG_MAKE_PICTURE_H
-#define DG_MAKE_PICTURE_H
+/* Images for tests, made with libpng's and libjpeg's writers or byte by byte, in memory. */
+#ifndef DG_MAKE_IMAGE_H
+#define DG_MAKE_IMAGE_H
 
 #include <errno.h>
 #include <stdint.h>
@@ -166,7 +166,7 @@ __attribute__((unused)) static blob png_by_libpng(const png_spec *s, const uint8
     return b;
 }
 
-/* A plain RGB picture of noise. */
+/* A plain RGB image of noise. */
 __attribute__((unused)) static blob png_noise(int W, int H, uint32_t seed)
 {
     uint8_t *rows = malloc(3 * (size_t)W * (size_t)H);

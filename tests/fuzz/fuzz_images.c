@@ -1,7 +1,7 @@
-/* libFuzzer: the readers of pictures beside PNG and JPEG, which are WebP, BMP and GIF. The mutator mends the length of
+/* libFuzzer: the readers of images beside PNG and JPEG, which are WebP, BMP and GIF. The mutator mends the length of
  * a WebP file and of its chunk. */
 #include "fuzz.h"
-#include "picture.h"
+#include "image.h"
 
 #include <string.h>
 #include <zlib.h>
@@ -9,7 +9,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size > 1 && (data[0] == 0x89 || data[0] == 0xff)) return 0; /* fuzz_png, fuzz_jpeg */
-    fuzz_picture(data, size, (unsigned)crc32(0, data, (uInt)size));
+    fuzz_image(data, size, (unsigned)crc32(0, data, (uInt)size));
     return 0;
 }
 

@@ -1,4 +1,4 @@
-/* How the pictures that a command is given are read. */
+/* How the images that a command is given are read. */
 #include "host/cli/commands.h"
 #include "host/options/option_table.h"
 
@@ -15,7 +15,7 @@ dg_err dg_prepare_as_trained(dg_options *o, const char *config)
     return e;
 }
 
-dg_dataset_options dg_all_pictures(const dg_options *o, const char *dir, int size, int channels)
+dg_dataset_options dg_all_images(const dg_options *o, const char *dir, int size, int channels)
 {
     return (dg_dataset_options){.dir = dir,
                                 .size = size,
