@@ -1,5 +1,5 @@
 /* The activations: one row each. Code that handles each in its own way is a switch without default, so that the
- * compiler names an activation that it lacks. docs/op.md says how to add one. */
+ * compiler names an activation that it lacks. docs/extending.md says how to add one. */
 #ifndef DG_PLAN_ACT_H
 #define DG_PLAN_ACT_H
 

@@ -1,5 +1,5 @@
-/* From layers to ops: the rows of a network's parameters, and a walk over its layers, forward and backward. Works for
- * any network; what a layer puts into the plan its kind says (host/net/layers). */
+/* Builds plans from networks: parameter rows, and the ops of a forward and a backward pass through all layers. Each
+ * layer kind (host/net/layers) appends its own ops. */
 #ifndef DG_BUILD_H
 #define DG_BUILD_H
 
@@ -8,37 +8,36 @@
 
 enum { DG_LAYER_PARAMETERS = 6, DG_LAYER_SAVED = 3 };
 
-/* A row of the arena, from element `offset` on. row < 0: nothing. */
+/* Elements from `offset` on of an arena row; row < 0: no memory. */
 typedef struct {
     int row;
     int64_t offset;
 } dg_view;
 
-/* The arena rows of a layer's parameters, in the order of the kind's list; -1: none. */
+/* Arena rows of a layer's parameters, in the order of dg_layer_kind.parameters; -1: no row. */
 typedef struct {
     int value[DG_LAYER_PARAMETERS], grad[DG_LAYER_PARAMETERS];
     int moment1[DG_LAYER_PARAMETERS], moment2[DG_LAYER_PARAMETERS];
-    int average[DG_LAYER_PARAMETERS]; /* of weights, and statistics of the network that has these */
+    int average[DG_LAYER_PARAMETERS]; /* EMA of weights; running statistics of the averaged network */
 } dg_layer_rows;
 
-/* What a pass forward through a layer leaves to the pass backward. */
+/* Activations of one layer that the backward pass reads. */
 typedef struct {
-    dg_view in, add, out;      /* add: what dg_layer.add made, if any */
-    int saved[DG_LAYER_SAVED]; /* rows that mean something to the layer's kind */
+    dg_view in, add, out;      /* add: output of layer dg_layer.add, if any */
+    int saved[DG_LAYER_SAVED]; /* rows whose meaning the layer kind defines */
 } dg_layer_pass;
 
-/* A pass forward through a network: what is asked for, and what dg_forward answers. */
+/* A forward pass through a network: the arguments, and the results of dg_forward. */
 typedef struct {
     int net, N;
-    int groups;  /* equal parts of the batch that have statistics of their own */
-    bool frozen; /* batch norm takes its running statistics and leaves them as they are */
-    int order; /* of the passes through this network in a step: dropout differs, and in the first, unless it is frozen,
-                  spectral norm iterates; the others take its u and v with the weights of their time */
-    const double *momentum; /* of running statistics; NULL: the layers' own, 0.1 */
-    const char *suffix;     /* of the names of ops and work rows: "", ".g" */
+    int groups;  /* equal parts of the batch, each with its own batch statistics */
+    bool frozen; /* evaluation mode: batch norm reads its running statistics */
+    int order; /* index of this pass in the step: selects dropout's random numbers; the power iteration of spectral norm runs in pass 0 only */
+    const double *momentum; /* of running statistics; NULL: PyTorch's default, 0.1 */
+    const char *suffix;     /* of op and work row names: "", ".g" */
     dg_view in;
-    dg_view target; /* where the last layer writes; row -1: to a row of its own */
-    dg_view out;    /* answer: what the last layer wrote */
+    dg_view target; /* output of the last layer; row -1: allocate a row */
+    dg_view out;    /* result: the output of the last layer */
     dg_layer_pass layer[DG_MAX_LAYERS];
 } dg_pass;
 
@@ -47,41 +46,39 @@ typedef struct {
     dg_arena *arena;
     dg_plan *plan;
     dg_type real;
-    int first; /* the network whose rows the arena counts as those of its first; 0 where all are in one arena */
-    int state; /* the row of the step's state; dropout reads it */
-    bool weights_first; /* before biases and norms, so that decay is for the first values of the rows */
-    bool moment[2];     /* which moments the optimiser keeps */
-    bool averaged;      /* weights have running averages */
+    int first; /* network that the arena numbers 0; 0 if one arena has all networks */
+    int state; /* row of dg_step_state, which dropout reads */
+    bool weights_first; /* weights before biases and norms: weight decay applies to a prefix */
+    bool moment[2];
+    bool averaged;
     dg_layer_rows rows[DG_MAX_NETS][DG_MAX_LAYERS];
 } dg_builder;
 
-/* Append the rows of all parameters of a network; train: with gradients and moments. Kind by kind they are in the same
- * order, so that one sweep updates them all. */
+/* Append the rows of all parameters of a network; train: also of gradients and moments. Rows of one kind are contiguous
+ * and in the same order for every kind, so that one op can update all weights. */
 void dg_build_parameters(dg_builder *b, int net, bool train);
 
-/* Append the ops of a pass; p->in, p->N and the like are set. */
+/* Append the ops of a forward pass; sets p->out and p->layer. */
 void dg_forward(dg_builder *b, dg_pass *p);
 
-/* Append the ops of the way back from dy, the gradient of p->out. want: gradients of the weights, of p->in; the latter
- * is returned. The network has passed dg_net_check_backward. */
+/* Append the ops of the backward pass from dy, the gradient of p->out. want: DG_WANT_ flags; returns the gradient of
+ * p->in if DG_WANT_INPUT is set. Precondition: dg_net_check_backward. */
 enum { DG_WANT_WEIGHTS = 1, DG_WANT_INPUT = 2 };
 dg_view dg_backward(dg_builder *b, const dg_pass *p, dg_view dy, unsigned want);
 
-/* Refuses, naming it, a layer whose output nobody reads: no gradient reaches it. */
+/* DG_USAGE if a layer is not read by a later one: no gradient would reach its weights. */
 dg_err dg_net_check_backward(const dg_model *m, int net);
 
-/* Refuses, naming it, a layer that would have more than DG_TENSOR_VALUES values for so many images, or weights; and
- * so many images. */
+/* DG_USAGE if an activation of `images` images or a weight tensor has more than DG_TENSOR_VALUES values. */
 dg_err dg_net_check_values(const dg_model *m, int net, double images);
 
-/* The plan of one pass forward in evaluation mode, of N samples, over an arena of its own; placed, nothing allocated.
- */
+/* Build the plan of a forward pass in evaluation mode, batch size N, in its own arena: placed, not allocated. */
 dg_err dg_build_forward(const dg_model *m, int net, int N, dg_backend *backend, dg_arena *a, dg_plan *plan);
 
-/* For the kinds of layers. */
+/* For layer kinds. */
 int dg_work_row(dg_builder *b, int net, dg_shape shape, const char *format, ...) __attribute__((format(printf, 4, 5)));
-dg_view dg_layer_out(dg_builder *b, const dg_pass *p, int i); /* where layer i writes: p->target or a new row */
-/* Append op WHOSE.WHAT: y = a + b, of the pass's samples of this shape. */
+dg_view dg_layer_out(dg_builder *b, const dg_pass *p, int i); /* p->target or a new row */
+/* Append op WHOSE.WHAT, y = a + b over p->N samples of this shape; yab: y, a, b. */
 dg_op *dg_build_add(dg_builder *b, const dg_pass *p, const char *whose, const char *what, dg_shape shape,
                     const dg_view yab[3]);
 void dg_bind(dg_op *op, const char *operand, dg_view v);

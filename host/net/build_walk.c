@@ -96,7 +96,7 @@ dg_op *dg_build_add(dg_builder *b, const dg_pass *p, const char *whose, const ch
     return op;
 }
 
-/* One more gradient of a tensor of this shape: where it is not the first, their sum. */
+/* Add a gradient to `to`: the first is stored as it is, later ones append an add op. */
 static void join(dg_builder *b, const dg_pass *p, dg_view *to, dg_view more, const char *of, dg_shape shape)
 {
     if (more.row < 0) return;
@@ -112,7 +112,7 @@ static void join(dg_builder *b, const dg_pass *p, dg_view *to, dg_view more, con
 dg_view dg_backward(dg_builder *b, const dg_pass *p, dg_view dy, unsigned want)
 {
     const dg_net *n = &b->model->net[p->net];
-    dg_view of_input = nothing, of_output[DG_MAX_LAYERS]; /* gradients */
+    dg_view of_input = nothing, of_output[DG_MAX_LAYERS];
     for (int i = 0; i < n->layers; i++) of_output[i] = nothing;
     of_output[n->layers - 1] = dy;
     for (int i = n->layers - 1; i >= 0; i--) {

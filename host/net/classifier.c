@@ -46,10 +46,9 @@ static dg_err check(const dg_model *m, const dg_job_options *o)
                        "{flip}: model %s has input = zca, which whitens each picture once and before anything random; "
                        "leave one of them out",
                        m->name);
-    return dg_check_sizes(m, 0, o, o->train ? o->batch : 1); /* a test takes as many at once as fit */
+    return dg_check_sizes(m, 0, o, o->train ? o->batch : 1); /* the test splits its batch to fit */
 }
 
-/* Images and labels of a plan; where their data is, the caller says. */
 static dg_op *add_images(dg_builder *b, dg_job *job, int B, dg_view *images, dg_view *label, const char *suffix)
 {
     const dg_model *m = &job->model;
@@ -92,7 +91,7 @@ static void train_plan(dg_builder *b, dg_job *job, dg_plan_role role, int B)
     dg_add_advance(job, plan, B);
 }
 
-/* What a run of the test reads is put there by the host: records in their order, and a state that begins with them. */
+/* Rows that the host writes before a run of plan "test": records, their order, and a step state of 0. */
 static void test_rows(dg_job *job, int N)
 {
     dg_arena *a = &job->arena;
@@ -102,8 +101,8 @@ static void test_rows(dg_job *job, int N)
     job->test.state = dg_keep(job, dg_arena_row(a, "test.state", DG_WORK, 0, DG_U8, state));
 }
 
-/* What the last layer reads, in a row of its own: where convolutions alone read a norm's result, fused launches do not
- * store it. */
+/* Copy the last layer's input to its own row: fused launches may not store a norm's output that only convolutions
+ * read. */
 static void add_hidden(dg_builder *b, dg_job *job, const dg_pass *c)
 {
     const dg_layer *last = last_layer(&job->model);

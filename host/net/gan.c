@@ -1,5 +1,5 @@
-/* The GAN around its training step (gan_step.c): what its two networks must be like, the ops of sampling, and its row
- * of recipes. */
+/* The GAN recipe: checks of its two networks, the plans of sampling, and the table of metrics. The training step is in
+ * gan_step.c. */
 #include "host/net/gan.h"
 
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 static const dg_view nothing = {-1, 0};
 
-/* Its weights would be averaged, sampled with and seen by PyTorch as those of its transposed convolutions. */
+/* G has no spectral norm: EMA, sampling and export read the raw weights of its transposed convolutions. */
 static dg_err check_norms(const dg_model *m, const dg_net *g)
 {
     for (int i = 0; i < g->layers; i++)
@@ -36,8 +36,8 @@ static dg_err check_end(const dg_model *m, int net, const dg_layer *last)
     return DG_OK;
 }
 
-/* Refuses two networks that are no GAN: G makes images of the latent vector and ends in tanh, D one logit of
- * images, and gradients find their way through both. */
+/* DG_USAGE unless G maps latent vectors to images and ends in tanh, D maps images to one logit, and both can be
+ * trained. */
 static dg_err check_model(const dg_model *m)
 {
     if (m->input != DG_INPUT_SIGNED || m->classes)
@@ -57,7 +57,7 @@ static dg_err check_model(const dg_model *m)
     return DG_OK;
 }
 
-/* With the averages in the place of G's weights and statistics. */
+/* A builder that reads the averages of G's weights and statistics instead of their values. */
 static dg_builder with_averages(const dg_builder *b, dg_plan *plan)
 {
     dg_builder averaged = *b;
@@ -69,8 +69,8 @@ static dg_builder with_averages(const dg_builder *b, dg_plan *plan)
     return averaged;
 }
 
-/* Statistics that belong to averaged weights: means over BATCHES batches of z, always the same ones of a run, so that
- * they follow from the weights alone. The first batch takes the place of what was there. */
+/* Batch statistics of averaged weights: means over BATCHES batches of z, the same z in each run of the plan, so that
+ * they depend on the weights only. The first batch overwrites the old statistics (momentum 1). */
 static void statistics_plan(const dg_builder *all, dg_job *job)
 {
     enum { BATCHES = 8 };
@@ -118,7 +118,6 @@ static void sample_plan(dg_builder *b, dg_job *job, int N)
     dg_bind_row(op, "x", job->values);
 }
 
-/* Append all rows and plans of a job whose model, options and backend are set. */
 static void build_plans(dg_job *job)
 {
     dg_builder b = dg_job_builder(job);
@@ -138,7 +137,6 @@ static void build_plans(dg_job *job)
     if (job->o.samples) sample_plan(&shown, job, job->o.samples);
 }
 
-/* ---- The recipe ---- */
 
 enum { LOSSES, OUTPUTS, PARTS };
 static const dg_recipe_plot plots[] = {[LOSSES] = {"Losses", "loss", 0},
@@ -213,7 +211,7 @@ static dg_err check(const dg_model *model, const dg_job_options *o)
 
 bool dg_augment_parse(const char *text, int *out)
 {
-    static const char *const name[] = {"color", "translation", "cutout"}; /* in the order of their bits */
+    static const char *const name[] = {"color", "translation", "cutout"};
     *out = 0;
     for (const char *at = text && strcmp(text, "none") ? text : ""; *at;) {
         const size_t n = strcspn(at, ",");

@@ -1,8 +1,5 @@
-/* The recipe of a DCGAN: two networks and what one step is (Radford et al. 2016, semantics of the stock PyTorch
- * example): gather B real images, draw z, G forward; D on the 2B real and fake in one batch with two groups of batch
- * statistics; D's gradient and Adam; the updated D on the same fakes, gradient through it to G, Adam on G. D's running
- * statistics see real, fake and fake again, in this order. Where D has spectral norm its power iteration is in the
- * first of its passes alone. */
+/* The recipe of a DCGAN: generator G and discriminator D (Radford et al. 2016). host/net/gan_step.c has the training
+ * step. D's running statistics are updated three times per step: with real images, samples, and the samples again. */
 #ifndef DG_GAN_H
 #define DG_GAN_H
 
@@ -11,10 +8,10 @@
 
 extern const dg_recipe dg_gan_recipe;
 
-/* By the names, "color,cutout"; false: unknown. Nothing, or "none", is no augmentation. */
+/* Parse "color,cutout" into DG_AUGMENT_ flags; NULL, "" and "none" are 0. False: unknown or repeated name. */
 bool dg_augment_parse(const char *text, int *out);
 
-/* z of sample image `image`: latent normals of (seed of the run, DG_STREAM_SAMPLE, image). */
+/* z of sample number `image`: standard normal values, from Philox stream DG_STREAM_SAMPLE. */
 void dg_gan_z(float *z, int latent, uint64_t seed, uint64_t image);
 
 #endif

@@ -1,4 +1,4 @@
-/* The table of the GAN losses, from their list. */
+/* The table of the GAN losses. */
 #include "host/net/gan_losses.h"
 
 #include <string.h>

@@ -1,14 +1,14 @@
-/* The losses that --loss names: one row each. docs/op.md says how to add one. */
+/* The table of GAN losses (--loss). docs/op.md says how to add one. */
 #ifndef DG_GAN_LOSSES_H
 #define DG_GAN_LOSSES_H
 
 #include <stdbool.h>
 #include "core/plan/ops.h"
 
-/* X(NAME, word, form of D's loss on real images and on samples, form of G's loss (core/plan/ops_gan.h),
- *   low: what D aims at for samples, where it aims at 1 for real images,
- *   paired: each half of D's loss, and G's, reads the logits of the other half (operand `other`),
- *   guess: the loss of D where its output is in the middle between its two aims; the doctor compares with it) */
+/* X(NAME, word, form of D's loss, form of G's loss (core/plan/ops_gan.h),
+ *   low: D's target for samples; its target for real images is 1,
+ *   paired: the op also reads the logits of the other half (operand `other`): relativistic losses,
+ *   guess: D's loss when its output is halfway between its targets; the doctor compares with it) */
 #define DG_LOSSES(X)                                                  \
     X(BCE, "bce", DG_GAN_CROSS, DG_GAN_CROSS, 0, false, 1.386)        \
     X(LSGAN, "lsgan", DG_GAN_SQUARES, DG_GAN_SQUARES, 0, false, 0.25) \
@@ -26,7 +26,7 @@ enum { DG_LOSS_KINDS = 0 DG_LOSSES(X) };
 #undef X
 
 typedef struct {
-    const char *word; /* of --loss and of op names */
+    const char *word; /* in --loss and in op names */
     dg_gan_form form_d, form_g;
     double low;
     bool paired;
@@ -34,7 +34,7 @@ typedef struct {
 } dg_loss_info;
 extern const dg_loss_info dg_losses[DG_LOSS_KINDS];
 
-/* By its word; false: unknown. */
+/* False: unknown word. */
 bool dg_loss_parse(const char *text, dg_loss *out);
 
 #endif

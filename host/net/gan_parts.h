@@ -1,4 +1,4 @@
-/* Ops that the plans of a GAN share: noise, and what D sees of images. */
+/* Ops shared by the plans of a GAN: noise and augmentation. */
 #ifndef DG_GAN_PARTS_H
 #define DG_GAN_PARTS_H
 
@@ -10,11 +10,11 @@ enum { DG_G = 0, DG_D = 1 };
 /* Append the op that draws N latent vectors into row z; stream: DG_STREAM_... */
 dg_op *dg_add_noise(dg_job *job, dg_plan *plan, int z, int N, int stream);
 
-/* Append the augmentation of N images; returns what D sees, the images where the job augments nothing. order: of the
- * augmentations of a step. */
+/* Append the augmentation of N images; returns D's input, which is `images` without --augment. order: index of this
+ * augmentation in the step. */
 dg_view dg_add_augment(dg_builder *b, dg_job *job, dg_view images, int N, int order);
 
-/* Append its way back; returns the gradient by the images, from dy by what D saw. */
+/* Append its backward op; returns the gradient of the images from dy, the gradient of D's input. */
 dg_view dg_add_augment_dx(dg_builder *b, dg_job *job, dg_view dy, int N, int order);
 
 #endif

@@ -1,9 +1,9 @@
-/* The training step of a GAN (Radford et al. 2016, as in PyTorch's example dcgan): its ops, in their order. The plan is
- * built once; the backend runs it in every step. Each comment is the PyTorch equivalent of the ops below it, with B the
- * batch size, criterion the loss of --loss, and both networks in train mode. Differences from the example:
- *   - D sees real images and samples as one batch of 2B in two groups, each with its own batch statistics;
- *   - there is no zero_grad(): ops overwrite gradients; one op updates all weights of a network;
- *   - fake.detach() is a backward pass through D that computes gradients of weights alone. */
+/* The training step of a GAN (Radford et al. 2016; PyTorch's example dcgan), as a list of ops. The list is built once,
+ * and the backend runs it in each step. Comments are the PyTorch equivalents of the ops below them: B is the batch
+ * size, criterion the --loss, and both networks are in train mode. Differences from the PyTorch example:
+ *   - One batch of 2B: real images, then samples, in two groups with separate batch statistics.
+ *   - No zero_grad(): ops overwrite gradients. One op updates all weights of a network.
+ *   - fake.detach(): D's backward pass does not compute the gradient of its input. */
 #include "host/net/gan_step.h"
 
 #include "core/base/rng.h"
@@ -14,18 +14,18 @@ static const dg_view nothing = {-1, 0};
 
 static dg_view from(dg_view v, int64_t elements) { return (dg_view){v.row, v.offset + elements}; }
 
-/* One of the three losses of a step: of n logits of D. */
+/* The loss of one group of n logits; a step has three. */
 typedef struct {
-    const char *part; /* of the op's name */
+    const char *part;
     dg_view logit, dlogit;
-    dg_view other; /* the logits that a paired loss compares with (gan_losses.h) */
+    dg_view other; /* logits that a paired loss compares with (gan_losses.h) */
     int n;
-    bool real; /* target: 1, else what D aims at for samples */
+    bool real; /* target: 1, else dg_loss_info.low */
     bool of_g;
-    int loss, prob; /* the metrics to write */
+    int loss, prob; /* metric indices */
 } loss_part;
 
-/* loss = criterion(logit, target), and loss.backward() as far as the logits */
+/* loss = criterion(logit, target); dlogit = the gradient of loss with respect to logit */
 static void add_loss(dg_job *job, dg_plan *plan, const loss_part *s)
 {
     const dg_loss_info *l = &dg_losses[job->o.loss];
@@ -44,8 +44,8 @@ static void add_loss(dg_job *job, dg_plan *plan, const loss_part *s)
     dg_bind_row(op, "state", job->row[DG_ROW_STATE]);
 }
 
-/* The updated D's logits of the real images, for a paired loss of G. No gradient goes back here, and D's running
- * statistics, which these images have updated before, stay (momentum 0). */
+/* logit_real = D(augment(x)): the updated D, for a paired loss of G. The pass has no backward, and momentum 0 keeps D's
+ * running statistics, which x has updated in this step already. */
 static dg_view see_real_again(dg_builder *b, dg_job *job, dg_view seen, int B)
 {
     static const double none = 0;
@@ -63,7 +63,7 @@ void dg_gan_step(dg_builder *b, dg_job *job, dg_plan_role role, int B)
     dg_plan *plan = b->plan = &job->plan[role];
     dg_plan_begin(plan, &job->arena, dg_plan_role_name[role]);
 
-    /* x = next(loader); z = torch.randn(B, latent); fake follows x in memory */
+    /* x = next(loader); z = torch.randn(B, latent). D.x holds x, then fake. */
     const dg_view x = {dg_work_row(b, DG_D, (dg_shape){2 * B, S, S, C}, "D.x"), 0};
     const dg_view fake = from(x, (int64_t)B * S * S * C);
     const dg_view z = {dg_work_row(b, DG_G, (dg_shape){B, 1, 1, m->latent}, "G.z"), 0};
@@ -101,7 +101,7 @@ void dg_gan_step(dg_builder *b, dg_job *job, dg_plan_role role, int B)
     dlogit.row = dg_work_row(b, DG_D, (dg_shape){B, 1, 1, 1}, "D.dlogit.g");
     add_loss(job, plan, &(loss_part){"g", d.out, dlogit, beside, B, true, true, DG_LOSS_G, DG_D_GZ2});
 
-    /* loss_g.backward(): through D and the augmentation, then through G; optimizer_g.step() */
+    /* loss_g.backward(): through D, the augmentation and G; optimizer_g.step() */
     const dg_view dx = dg_add_augment_dx(b, job, dg_backward(b, &d, dlogit, DG_WANT_INPUT), B, 1);
     dg_backward(b, &g, dx, DG_WANT_WEIGHTS);
     dg_add_update(job, plan, DG_G, DG_BAD_G);
@@ -109,6 +109,5 @@ void dg_gan_step(dg_builder *b, dg_job *job, dg_plan_role role, int B)
     /* ema_g = decay * ema_g + (1 - decay) * G's weights */
     if (job->o.ema > 0) dg_add_average(job, plan, DG_G);
 
-    /* step += 1 */
     dg_add_advance(job, plan, B);
 }

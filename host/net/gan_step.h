@@ -1,22 +1,22 @@
-/* The training step of a GAN. */
+/* The training step of a GAN, and the metrics that it writes. */
 #ifndef DG_GAN_STEP_H
 #define DG_GAN_STEP_H
 
 #include "host/net/gan_parts.h"
 
-/* What the ops of a step write into its row of the metrics. */
+/* Indices into dg_metrics. Loss targets in brackets are those of BCE. */
 enum {
-    DG_LOSS_D_REAL, /* mean loss of D on real images, of BCE target 1 */
-    DG_LOSS_D_FAKE, /* mean loss of D on fakes, of BCE target 0 */
-    DG_LOSS_G,      /* mean loss of G: the updated D on the same fakes, of BCE target 1 */
-    DG_D_X, /* what D says of each of the three, from 0 to 1: mean sigmoid(logit), of other losses as ops_gan.h says */
+    DG_LOSS_D_REAL, /* mean loss of D on real images (target 1) */
+    DG_LOSS_D_FAKE, /* mean loss of D on samples (target 0) */
+    DG_LOSS_G,      /* mean loss of G: the updated D on the same samples (target 1) */
+    DG_D_X, /* mean of D's output for each of the three, scaled to 0..1: mean sigmoid(logit) with BCE (ops_gan.h) */
     DG_D_GZ1,
     DG_D_GZ2,
-    DG_BAD_G, /* how many weights of G (D) are not finite after the update; 0 is well */
+    DG_BAD_G, /* number of non-finite weights of G (D) after the update */
     DG_BAD_D
 };
 
-/* Append the ops of a step of B images to the job's plan of that role, DG_PLAN_TRAIN or DG_PLAN_TRAIN_SHORT. */
+/* Append the ops of a step of batch size B to the job's plan `role`: DG_PLAN_TRAIN or DG_PLAN_TRAIN_SHORT. */
 void dg_gan_step(dg_builder *b, dg_job *job, dg_plan_role role, int B);
 
 #endif

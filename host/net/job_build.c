@@ -14,9 +14,9 @@ static int plans_of(dg_job *job, dg_plan *out[DG_PLANS])
     return n;
 }
 
-enum { TEST_VALUES = 1 << 28 }; /* of a tensor: with more of them a pass forward is larger, not quicker */
+enum { TEST_VALUES = 1 << 28 }; /* a larger batch needs more memory and is not faster */
 
-/* So many of `images` that no layer of a test has more values than that, at least one. */
+/* The largest batch <= images, at least 1, with no activation above TEST_VALUES values. */
 static int that_fit(const dg_model *m, int images)
 {
     size_t most = 1;
@@ -67,7 +67,7 @@ dg_err dg_job_alloc(dg_job *job, const uint8_t *data, const int32_t *perm)
 {
     dg_err e = dg_arena_alloc(&job->arena, job->backend);
     if (e) return e;
-    /* the ops only read these two; the row's pointer serves written memory as well, hence not const */
+    /* memcpy: `outside` is not const, but the ops only read data and perm */
     const int images = job->row[DG_ROW_DATA], order = job->row[DG_ROW_PERM];
     if (images >= 0) memcpy(&job->arena.row[images].outside, &data, sizeof data);
     if (order >= 0) memcpy(&job->arena.row[order].outside, &perm, sizeof perm);

@@ -1,4 +1,4 @@
-/* Names of the plans of a job, the records that its data consist of, and the rows of the arena that all jobs have. */
+/* Plan names, dataset records, and the rows that all jobs have. */
 #include "host/net/job.h"
 
 #include <stdlib.h>
@@ -21,7 +21,7 @@ size_t dg_job_record_bytes(const dg_job *job)
     return pixels_of(&job->model) * value + (job->recipe->labels ? sizeof(int32_t) : 0);
 }
 
-/* For timing and comparing, where it does not matter what is seen. */
+/* Scale to -1..1: bench and check need no whitened images. */
 static void put_signed(const dg_job *job, const uint8_t *pixels, int count, uint8_t *out, size_t record)
 {
     const size_t n = pixels_of(&job->model);
@@ -63,7 +63,6 @@ dg_err dg_job_records(const dg_job *job, const uint8_t *pixels, const int32_t *l
     return e;
 }
 
-/* Images, or records of images and labels. */
 static dg_shape data_shape(const dg_job *job)
 {
     const dg_model *m = &job->model;

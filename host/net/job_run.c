@@ -1,4 +1,4 @@
-/* A job at work: the state and the metrics of its steps; plan "sample", what goes in and what comes out. */
+/* Running a job: its state, metrics, and the plans of training, sampling and testing. */
 #include <stdlib.h>
 
 #include "host/net/job.h"
@@ -13,7 +13,7 @@ static dg_err copy_metrics(dg_job *job, uint64_t first, int n, dg_metrics *out, 
     dg_backend *b = job->backend;
     const dg_metrics *ring = dg_job_memory(job, job->row[DG_ROW_METRICS]);
     dg_err e = DG_OK;
-    for (int i = 0; i < n && !e;) { /* in at most two pieces: the ring wraps */
+    for (int i = 0; i < n && !e;) { /* at most two copies: the ring wraps */
         const int at = (int)((first + (uint64_t)i) % DG_RING), count = n - i < DG_RING - at ? n - i : DG_RING - at;
         const size_t bytes = (size_t)count * sizeof *out;
         e = wait ? b->get(b, out + i, ring + at, bytes) : b->start_get(b, DG_COMPUTE, out + i, ring + at, bytes);
@@ -76,7 +76,7 @@ dg_err dg_job_put_input(dg_job *job, dg_plan_role plan, size_t first, const doub
     return e;
 }
 
-/* One run of the sample plan on at most o.samples images; the rest of the input stays what it was. */
+/* Run plan "sample" on n <= o.samples inputs. */
 static dg_err run_samples(dg_job *job, const float *in, int n)
 {
     dg_backend *b = job->backend;

@@ -1,4 +1,4 @@
-/* A job's tensors: in and out in PyTorch's order, and what they begin with. */
+/* Tensors of a job: PyTorch's layout, and weight initialisation. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +13,8 @@ size_t dg_job_tensor_count(const dg_job_tensor *t)
     return n;
 }
 
-/* Move between memory order (Co, K, K, Ci) and PyTorch's (Co, Ci, K, K), converting the type; vectors are
- * copied. to_file: from arena order into file order. */
+/* Convert between the arena's layout (Co, K, K, Ci) and PyTorch's (Co, Ci, K, K), and between types; to_file: from
+ * arena to PyTorch. */
 static void permute(const dg_job_tensor *t, void *dst, dg_type dst_type, const void *src, dg_type src_type,
                     bool to_file)
 {
@@ -56,7 +56,7 @@ dg_err dg_job_write(dg_job *job, const dg_job_tensor *t, int row, dg_type type, 
     return e;
 }
 
-/* What a fresh tensor is drawn from: mean + sigma * normal, or uniform within `within` of the mean. */
+/* mean + sigma * normal, or uniform within `within` of the mean. */
 typedef struct {
     double mean, sigma, within;
 } distribution;
@@ -64,7 +64,7 @@ typedef struct {
 static distribution weights_begin(const dg_job_options *o, const dg_job_tensor *t)
 {
     switch (o->start) {
-    case DG_START_DCGAN: return (distribution){.sigma = 0.02}; /* as the stock example's weights_init */
+    case DG_START_DCGAN: return (distribution){.sigma = 0.02}; /* PyTorch example: weights_init */
     case DG_START_NORMAL: return (distribution){.sigma = o->start_sigma};
     case DG_START_HE: return (distribution){.sigma = sqrt(2 / t->fan_in)};
     case DG_START_GLOROT: return (distribution){.within = sqrt(6 / (t->fan_in + t->fan_out))};
@@ -76,7 +76,7 @@ static distribution weights_begin(const dg_job_options *o, const dg_job_tensor *
 static distribution begin(const dg_job_options *o, const dg_job_tensor *t)
 {
     const char *last = strrchr(t->name, '.') + 1;
-    if (t->direction) return (distribution){.sigma = 1}; /* and then of length 1 */
+    if (t->direction) return (distribution){.sigma = 1}; /* then normalised */
     if (t->rank == 4) return weights_begin(o, t);
     if (!strcmp(last, "weight")) return (distribution){1, o->start == DG_START_DCGAN ? 0.02 : 0, 0};
     if (!strcmp(last, "running_var")) return (distribution){.mean = 1};
@@ -85,7 +85,7 @@ static distribution begin(const dg_job_options *o, const dg_job_tensor *t)
     return (distribution){0};
 }
 
-/* Numbers 4 * block and after of tensor number i. */
+/* Values 4 * block .. 4 * block + 3 of tensor i. */
 static void draw(float out[4], const distribution *d, uint64_t seed, int i, uint64_t block)
 {
     const uint64_t subsequence = dg_subsequence(DG_STREAM_INIT, (uint64_t)i);

@@ -30,7 +30,7 @@ enum { DG_MAX_NETS = 4, DG_MAX_LAYERS = 128, DG_TRAIN_MAX = 32, DG_MODEL_TEXT_MA
 
 typedef struct dg_layer_kind dg_layer_kind; /* host/net/layers/layers.h */
 
-/* Batch norm behind the layer, or spectral norm of its weights (ops_gan.h). */
+/* Batch norm after the layer, or spectral norm of its weights (ops_gan.h). */
 #define DG_NORMS(X) X(NONE, "none") X(BATCH, "batch") X(SPECTRAL, "spectral")
 typedef enum {
 #define X(NAME, word) DG_NORM_##NAME,
@@ -39,42 +39,41 @@ typedef enum {
 } dg_norm;
 
 typedef struct {
-    char name[16]; /* "G.1"; "C.4.2": the second of several that section [C.4] stands for */
+    char name[16]; /* "G.1"; "C.4.2": copy 2 of section [C.4] */
     int line;      /* of its section in the file */
     const dg_layer_kind *kind;
-    int input; /* the layer of this network that it reads; -1: the network's input */
-    int add;   /* the layer whose output is added in front of its activation; -1: none */
+    int input; /* index of the layer that it reads; -1: the network's input */
+    int add;   /* layer whose output is added before the activation; -1: none */
     int filters, kernel, stride, pad;
     dg_norm norm;
-    int bias; /* 1: a number for each channel is added */
+    int bias;
     dg_act act;
     double slope;     /* of leaky */
-    double p;         /* of dropout: the share that becomes 0 */
-    bool flat;        /* PyTorch has a vector behind it, as dense layers make */
-    bool flatten;     /* PyTorch has a Flatten in front of it */
+    double p;         /* of dropout: probability of 0 */
+    bool flat;        /* its output is a vector in PyTorch */
+    bool flatten;     /* PyTorch has a Flatten before it */
     dg_shape in, out; /* N = 1 */
     int module;       /* index of its first module in PyTorch's nn.Sequential: main.N.weight */
     char torch[2]
-              [48]; /* what PyTorch calls it and its batch norm in a network that is no such Sequential; "": main.N */
+              [48]; /* PyTorch's names of the layer and of its batch norm (key torch); "": main.N */
 } dg_layer;
 
 typedef struct {
-    char name[8]; /* "G" */
+    char name[8];
     bool latent;  /* its input is the latent vector; otherwise images */
-    bool forks;   /* some tensor has two readers, so that gradients are added and none is overwritten */
+    bool forks;   /* a tensor has two readers: gradients are added, and none is overwritten */
     int layers;
     dg_layer layer[DG_MAX_LAYERS];
 } dg_net;
 
-/* A line of section [train]: an option of training and its value. */
+/* A line of section [train]. */
 typedef struct {
     char key[32], value[96];
     int line;
 } dg_model_value;
 
-/* What a network sees of a pixel p from 0 to 255: p / 127.5 - 1, p / 255, or the latter less the channel's mean over
- * the images for training, divided by its standard deviation; or p / 255 whitened, as these images say
- * (host/whiten/whiten.h). */
+/* Network input from a pixel p of 0..255. SIGNED: p / 127.5 - 1; UNIT: p / 255; STANDARD: (p / 255 - mean) / std per
+ * channel of the training images; ZCA: p / 255 whitened (host/whiten/whiten.h). */
 #define DG_INPUTS(X) X(SIGNED, "signed") X(UNIT, "unit") X(STANDARD, "standard") X(ZCA, "zca")
 typedef enum {
 #define X(NAME, word) DG_INPUT_##NAME,
@@ -82,51 +81,49 @@ typedef enum {
 #undef X
 } dg_input;
 
-/* About 140 KB: on the heap, please. */
+/* About 140 KB: allocate on the heap. */
 typedef struct {
-    char name[64], where[256]; /* where: the file, for messages */
+    char name[64], where[256]; /* where: file name for messages */
     int size, channels, latent;
-    int classes; /* of a classifier; 0: as many as its last layer has filters */
+    int classes; /* of a classifier; 0: not given */
     dg_input input;
     double epsilon;                     /* of ZCA */
-    dg_model_value train[DG_TRAIN_MAX]; /* how it is trained unless the user says otherwise, in the order of the file */
+    dg_model_value train[DG_TRAIN_MAX]; /* defaults of training options, in file order */
     int trains;
     int nets;
-    dg_net net[DG_MAX_NETS];      /* those that begin from the latent vector first, then in the order of the file */
-    char text[DG_MODEL_TEXT_MAX]; /* the file as read, kept in checkpoints */
+    dg_net net[DG_MAX_NETS];      /* latent input first, then file order */
+    char text[DG_MODEL_TEXT_MAX]; /* the file's content, stored in checkpoints */
 } dg_model;
 
-/* name is a path, or the name of a built-in model ("dcgan64-paper"), or of a shape: "dcgan-28x1" is the published
- * layout for 28 x 28 pixels of one channel, 32 filters next to the image and twice as many at each halving; or one of
- * these with -spectral behind it, as dg_model_spectral makes it; or a built-in classifier with -2classes behind it, as
- * dg_model_reclassed makes it. A path wins. */
+/* Read a model. name: a path, or else a built-in model ("dcgan64-paper"), or a shape: "dcgan-28x1" is a stock DCGAN for
+ * 28 x 28 pixels of one channel with ngf = ndf = 32. A suffix selects a variant: -spectral (dg_model_spectral),
+ * -Nclasses (dg_model_reclassed). */
 dg_err dg_model_read(const char *name, dg_model *out);
 
-/* text is the content of a model file; where names it in messages. */
+/* Parse the content of a model file; where: its name in messages. */
 dg_err dg_model_parse(const char *text, const char *where, dg_model *out);
 
-/* What one sample of the network's input is. */
+/* Shape of the network's input, N = 1. */
 static inline dg_shape dg_net_input(const dg_model *m, const dg_net *n)
 {
     return n->latent ? (dg_shape){1, 1, 1, m->latent} : (dg_shape){1, m->size, m->size, m->channels};
 }
 
-/* A stock DCGAN of these widths as model text (for replay and import): generator ngf * 2^depth ... ngf,
- * discriminator mirrored. size is 4, 5, 6 or 7 times a power of two, and the first of these is the kernel
- * at the other end. out holds DG_MODEL_TEXT_MAX bytes. */
+/* Write a stock DCGAN as model text: generator ngf * 2^depth ... ngf, discriminator mirrored. size: 4, 5, 6 or 7 times
+ * a power of two; that factor is the kernel of G's first and D's last layer. out: DG_MODEL_TEXT_MAX bytes. */
 dg_err dg_model_stock(char *out, const char *name, int size, int channels, int latent, int ngf, int ndf);
 
-/* The text of a model in which all layers of D have spectral norm in the place of their norms, under this name.
- * DG_USAGE: there is no such network, or no room. */
+/* Write a model text in which all layers of D have spectral norm and no other norm. DG_USAGE: no D, or text too
+ * long. */
 dg_err dg_model_spectral(const char *model, const char *name, char out[DG_MODEL_TEXT_MAX]);
 
-/* The text of a classifier with this number of classes, under this name. DG_USAGE: it is not one, or no room. */
+/* Write the text of a classifier with `classes` classes. DG_USAGE: not a classifier, or text too long. */
 dg_err dg_model_reclassed(const char *model, const char *name, int classes, char out[DG_MODEL_TEXT_MAX]);
 
-/* "cnn-cifar-2classes" of the built-in classifier cnn-cifar in out. False: name is not a built-in model. */
+/* Write "NAME-2classes". False: name is not a built-in model. */
 bool dg_model_name_classes(const char *name, int classes, char out[64]);
 
-/* Built-in models: name i, or NULL past the last. */
+/* Name of built-in model i; NULL after the last. */
 const char *dg_model_builtin(int i);
 
 #endif

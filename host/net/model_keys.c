@@ -1,4 +1,4 @@
-/* The keys of a model file, as a table, and the sections that they stand in. */
+/* The table of model file keys, and the parser of sections. */
 #include <ctype.h>
 #include <errno.h>
 #include <ini.h>
@@ -12,12 +12,12 @@
 
 typedef enum {
     WHOLE,  /* int: min, min + step ... max */
-    NUMBER, /* double from min up to, not including, max */
-    CHOICE, /* int: the place in choices */
+    NUMBER, /* double in [min, max) */
+    CHOICE, /* int: index into choices */
     NAME,   /* char[64] */
-    TORCH,  /* char[96]: one or two names of modules */
+    TORCH,  /* char[96]: one or two module names */
     OP,     /* const dg_layer_kind * */
-    LAYER   /* int: an earlier section of the same network; of the key in also DG_IN_LATENT or DG_IN_IMAGES */
+    LAYER   /* int: an earlier section of the network; key in: also DG_IN_LATENT or DG_IN_IMAGES */
 } value_kind;
 
 typedef struct {
@@ -26,15 +26,15 @@ typedef struct {
     size_t offset, bytes; /* in dg_model or dg_section */
     double min, max;
     int step;
-    double preset; /* -1: there is none; [model] must give it then, a layer's kind knows what it is */
+    double preset; /* -1: required in [model]; in a layer, the kind's default */
     const char *choices, *must;
-    int without; /* a number among these that is not allowed, 0: none */
+    int without; /* excluded value, 0: none */
 } key;
 
 #define MODEL(member) offsetof(dg_model, member), sizeof((dg_model *)0)->member
 #define SECTION(member) offsetof(dg_section, member), sizeof((dg_section *)0)->member
 
-/* The words of a list, "none|batch|spectral". */
+/* The words of an X list: "none|batch|spectral". */
 #define FIRST(word, ...) word
 #define WORD(NAME, ...) "|" FIRST(__VA_ARGS__, 0)
 #define WORDS(list) &(list(WORD))[1]
@@ -75,13 +75,13 @@ static const key layer_keys[DG_KEYS] = {
                             .must = "a layer of this network, up to this one"},
 };
 typedef struct {
-    const char *whose; /* for messages */
+    const char *whose;
     const key *key;
     int n;
 } key_table;
 static const key_table of_model = {"[model]", model_keys, MODEL_KEYS}, of_layer = {"a layer", layer_keys, DG_KEYS};
 
-/* What is said of one layer and cannot be said of all. */
+/* Keys that [NET] cannot set for all layers. */
 enum { OF_ONE = DG_KEY(IN) | DG_KEY(ADD) | DG_KEY(TORCH) | DG_KEY(REPEAT) | DG_KEY(REPEAT_FROM) };
 
 static int bad(dg_model_text *t, const char *section, const char *name, const char *value, const char *right)
@@ -93,7 +93,7 @@ static int bad(dg_model_text *t, const char *section, const char *name, const ch
     return 0;
 }
 
-/* "none|batch" is "batch or none": what does something comes first. */
+/* "none|batch" to "batch or none". */
 static void list_choices(const char *choices, char *out, size_t room)
 {
     const size_t first = strcspn(choices, "|");
@@ -180,7 +180,7 @@ int dg_copy_number(const char *text, int *first, int *step)
     return (int)(a + b + 3);
 }
 
-/* One or two words, of names and of {4+2}. */
+/* One or two words of names and {4+2}. */
 static bool torch(const char *text, const key *k, char *out)
 {
     const size_t length = strlen(text);
@@ -284,7 +284,7 @@ static dg_section *unknown_section(dg_model_text *t, const char *heading)
     return NULL;
 }
 
-/* The section that a heading begins or goes on with; NULL: there cannot be such a one. */
+/* The section of a heading, created if new; NULL: invalid heading. */
 static dg_section *open_section(dg_model_text *t, const char *heading)
 {
     char name[8];
@@ -306,7 +306,7 @@ static dg_section *open_section(dg_model_text *t, const char *heading)
     return s;
 }
 
-/* Which options there are, and what they may be, is not known here. */
+/* Store a line of [train]; the caller checks option names and values. */
 static int on_train(dg_model_text *t, const char *name, const char *value)
 {
     dg_model_value *v = &t->m->train[t->m->trains];
@@ -344,25 +344,25 @@ static int on_key(void *context, const char *section, const char *name, const ch
     return set(&layer_keys[i], section, value, s) || not_allowed(t, section, &layer_keys[i], value);
 }
 
-/* A section without keys has all from [NET], and no callback tells of it. */
+/* inih has no callback for a heading, so that a section without keys is opened here. */
 static void note_heading(dg_model_text *t, const char *line)
 {
     char heading[64];
-    line += strspn(line, " \t"); /* to inih an indented heading is one, too */
+    line += strspn(line, " \t"); /* inih accepts indented headings */
     const size_t n = *line == '[' ? strcspn(line + 1, "]\n") : 0;
     if (!n || line[n + 1] != ']') return;
     snprintf(heading, sizeof heading, "%.*s", (int)n, line + 1);
     if (strcmp(heading, "model") && strcmp(heading, "train")) open_section(t, heading);
 }
 
-/* inih gives no line numbers in its callback, so the reader counts them. */
+/* Counts lines: inih's callback has no line numbers. */
 static char *next_line(char *out, int size, void *context)
 {
     dg_model_text *t = context;
     if (!*t->rest) return NULL;
     int n = (int)strcspn(t->rest, "\n");
     if (t->rest[n] == '\n') n++;
-    if (n > size - 1) n = size - 1; /* such lines have been refused already */
+    if (n > size - 1) n = size - 1; /* check_text refuses longer lines */
     memcpy(out, t->rest, (size_t)n);
     out[n] = 0;
     t->rest += n;

@@ -1,4 +1,4 @@
-/* From the sections of a model file to the layers of its networks. */
+/* Converts the sections of a model file to layers. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,16 +8,16 @@
 typedef struct {
     dg_model_text *t;
     dg_net *net;
-    dg_section *section;           /* of this network, from number 0 */
-    int sections;                  /* the last number */
-    int newest[DG_MAX_LAYERS + 1]; /* the layer that a section has made last, -1: none yet */
-    int from, begin;               /* the block being repeated: its first section, the layer in front of this copy */
+    dg_section *section;           /* from number 0 */
+    int sections;                  /* highest number */
+    int newest[DG_MAX_LAYERS + 1]; /* last layer made from each section, -1: none */
+    int from, begin;               /* repeated block: first section, layer before the current copy */
     int modules;
 } unroller;
 
 #define BAD(s, ...) dg_layer_fail(&(s)->layer, u->t->where, __VA_ARGS__)
 
-/* Defaults, then what the kind takes and needs. */
+/* Apply defaults; refuse keys that the kind does not accept, and missing ones. */
 static dg_err check_keys(unroller *u, dg_section *s)
 {
     const unsigned all = DG_KEY(OP) | DG_KEY(IN) | DG_KEY(REPEAT) | DG_KEY(REPEAT_FROM), own = s->given;
@@ -40,11 +40,11 @@ static dg_err check_keys(unroller *u, dg_section *s)
     return DG_OK;
 }
 
-/* What section number `number` has made, seen from here: within a repeated block, what stands in front of the block is
- * the end of the copy before. */
+/* The layer of section `number` for a reader in the current block. In a repeated block, the section before the block
+ * stands for the end of the previous copy. */
 static int earlier(const unroller *u, int number) { return number == u->from - 1 ? u->begin : u->newest[number]; }
 
-/* The layer that section number i reads, -1: the network's input. */
+/* Input of section i as a layer index; -1: the network's input. */
 static dg_err find_input(unroller *u, int i, int *input)
 {
     const dg_section *s = &u->section[i];
@@ -56,7 +56,7 @@ static dg_err find_input(unroller *u, int i, int *input)
     return DG_OK;
 }
 
-/* The one whose output it adds, -1: none. */
+/* Layer that section i adds; -1: none. */
 static dg_err find_addend(unroller *u, int i, int *add)
 {
     const dg_section *s = &u->section[i];
@@ -75,8 +75,7 @@ static dg_err check_addend(unroller *u, const dg_section *s, const dg_layer *l)
                other->name);
 }
 
-/* A word of `torch` for copy number `copy`: {4+2} is 4, 6, 8 ... Returns what follows the word; NULL: it is too long.
- */
+/* Expand a word of `torch` for copy `copy`: {4+2} is 4, 6, 8, ... Returns the text after the word; NULL: too long. */
 static const char *expand(const char *text, int copy, char out[48])
 {
     char all[sizeof((dg_section *)0)->torch];
@@ -96,7 +95,7 @@ static const char *expand(const char *text, int copy, char out[48])
     return snprintf(out, 48, "%s", all) < 48 ? text : NULL;
 }
 
-/* features.0 has its batch norm behind it, features.1. */
+/* Default name of the batch norm: the next module, features.1 after features.0. */
 static bool name_norm(const char *conv, char out[48])
 {
     size_t n = strlen(conv), digits = 0;
@@ -115,7 +114,6 @@ static bool is_below(const char *name, const char *module)
     return !strncmp(name, module, n) && (!name[n] || name[n] == '.');
 }
 
-/* The names of its modules in PyTorch. */
 static dg_err name_modules(unroller *u, const dg_section *s, dg_layer *l, int copy)
 {
     dg_parameter list[DG_LAYER_PARAMETERS];
@@ -131,7 +129,7 @@ static dg_err name_modules(unroller *u, const dg_section *s, dg_layer *l, int co
         return BAD(s, "torch = %s: name its batch norm, too, as torch = conv1 bn1", s->torch);
     if (l->norm == DG_NORM_BATCH && !strcmp(l->torch[0], l->torch[1]))
         return BAD(s, "torch = %s: two modules have one name", s->torch);
-    for (int k = 0; k < 2; k++) /* what modules without names and the whitening are called */
+    for (int k = 0; k < 2; k++) /* "main" and "input" are dcgan's own module names */
         if (is_below(l->torch[k], "main") || is_below(l->torch[k], "input"))
             return BAD(s, "torch = %s: main and input are names that dcgan gives itself", s->torch);
     for (int i = 0; i < u->net->layers; i++)
@@ -142,7 +140,7 @@ static dg_err name_modules(unroller *u, const dg_section *s, dg_layer *l, int co
     return DG_OK;
 }
 
-/* Append what section number i says, as copy number `copy` of it; 0: it stands for one layer. */
+/* Append the layer of section i; copy: number in a repeated block, 0: not repeated. */
 static dg_err append(unroller *u, int i, int copy)
 {
     const dg_section *s = &u->section[i];
@@ -167,7 +165,6 @@ static dg_err append(unroller *u, int i, int copy)
     return DG_OK;
 }
 
-/* Sections from..to so many times. */
 static dg_err append_block(unroller *u, int from, int to, int times)
 {
     dg_err e = DG_OK;
@@ -179,7 +176,7 @@ static dg_err append_block(unroller *u, int from, int to, int times)
     return e;
 }
 
-/* The last section of the block that begins with section number i. */
+/* *to = last section of the block that starts at section i. */
 static dg_err find_block(unroller *u, int i, int *to)
 {
     *to = i;
@@ -231,7 +228,7 @@ static dg_err layers_of(dg_model_text *t, int net)
 
 static bool forks(const dg_net *n)
 {
-    int readers[DG_MAX_LAYERS + 1] = {0}; /* of the network's input, of each layer */
+    int readers[DG_MAX_LAYERS + 1] = {0}; /* [0]: the network's input */
     for (int i = 0; i < n->layers; i++) {
         readers[n->layer[i].input + 1]++;
         if (n->layer[i].add >= 0) readers[n->layer[i].add + 1]++;

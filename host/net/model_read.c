@@ -54,7 +54,6 @@ const char *dg_model_builtin(int i)
     return dg_model_files[i].name;
 }
 
-/* Append one layer section. */
 static void put_layer(char *out, size_t *at, const char *op, char net, int i, int filters, int kernel, int stride,
                       const char *norm, const char *act)
 {
@@ -85,7 +84,7 @@ dg_err dg_model_stock(char *out, const char *name, int size, int channels, int l
     return DG_OK;
 }
 
-/* "dcgan-28x1": a network for images of 28 x 28 pixels and one channel, as the published one is made. */
+/* Parse "dcgan-28x1": size 28, 1 channel. */
 static bool names_shape(const char *name, int *size, int *channels)
 {
     char *end;
@@ -97,7 +96,7 @@ static bool names_shape(const char *name, int *size, int *channels)
     return true;
 }
 
-/* The text of a built-in model or of a shape. *known false: there is none of that name. */
+/* *known false: neither a built-in model nor a shape. */
 static dg_err builtin_text(const char *name, char text[DG_MODEL_TEXT_MAX], bool *known)
 {
     int size, channels;
@@ -111,7 +110,7 @@ static dg_err builtin_text(const char *name, char text[DG_MODEL_TEXT_MAX], bool 
     return *known ? dg_model_stock(text, name, size, channels, 100, 32, 32) : DG_OK;
 }
 
-/* The bytes of name before -spectral or -Nclasses, 0: it ends in neither; *classes: N, 0 for -spectral. */
+/* Length of name without -spectral or -Nclasses, 0: no such suffix; *classes: N, 0 for -spectral. */
 static size_t split_name(const char *name, int *classes)
 {
     static const char spectral[] = "-spectral", word[] = "classes";
@@ -126,7 +125,7 @@ static size_t split_name(const char *name, int *classes)
     return at - 1;
 }
 
-/* name, or what its ending changes. text: room for two. */
+/* Model text for a name with or without suffix. text: room for two texts. */
 static dg_err named_text(const char *name, char *text, bool *known)
 {
     char plain[64], *before = text + DG_MODEL_TEXT_MAX;

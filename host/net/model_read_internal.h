@@ -1,46 +1,45 @@
-/* Inside the reader of model files: the text as sections with their keys (model_keys.c), then as layers
- * (model_layers.c). */
+/* Internals of the model file reader: text to sections (model_keys.c), sections to layers (model_layers.c). */
 #ifndef DG_MODEL_INTERNAL_H
 #define DG_MODEL_INTERNAL_H
 
 #include "host/net/layers/layers.h"
 
-enum { DG_IN_BEFORE = 0, DG_IN_LATENT = -1, DG_IN_IMAGES = -2 }; /* otherwise the number of a section */
+enum { DG_IN_BEFORE = 0, DG_IN_LATENT = -1, DG_IN_IMAGES = -2 }; /* values of `in`; otherwise a section number */
 
-/* A section [C.4], or number 0: [C], what the others have unless they say otherwise. */
+/* Section [C.4]; number 0: [C], the defaults of all layers. */
 typedef struct {
-    dg_layer layer; /* the keys' values; numbers that nobody gave are the table's */
+    dg_layer layer; /* values of the keys; not given: the preset of the table */
     int in, add, repeat, repeat_from;
-    char torch[96]; /* as the file has it; "": nothing */
-    unsigned given; /* by DG_KEY */
-    int line;       /* 0: there is no such section */
+    char torch[96]; /* as in the file */
+    unsigned given; /* DG_KEY mask */
+    int line;       /* 0: no such section */
 } dg_section;
 
 typedef struct {
-    const char *rest, *where; /* the text that is still to be read, the name of its file */
+    const char *rest, *where; /* text not yet read, file name */
     int line;
     dg_model *m;
-    unsigned given; /* keys of [model], a bit for each */
+    unsigned given; /* mask of keys of [model] */
     dg_section section[DG_MAX_NETS][DG_MAX_LAYERS + 1];
-    dg_err err; /* the first mistake, and its line */
+    dg_err err; /* the first error */
     int err_line;
 } dg_model_text;
 
-/* model_keys.c: the whole text into sections; DG_USAGE with the line of the first mistake. */
+/* model_keys.c: parse the text into sections; DG_USAGE with the line of the first error. */
 dg_err dg_model_sections(dg_model_text *t);
 
-/* model_layers.c: the sections into the layers of t->m, with defaults, repeats, inputs and shapes. */
+/* model_layers.c: sections to layers of t->m, with defaults, repeats, inputs and shapes. */
 dg_err dg_model_layers(dg_model_text *t);
 
-/* Bytes of {4+2} that the text begins with: 4 and 2, of up to three digits each; 0: it begins with none. */
+/* Length of {4+2} at the start of text, 0: not there; first 4, step 2, each up to three digits. */
 int dg_copy_number(const char *text, int *first, int *step);
 
-/* The names of the keys in the mask: "filters, kernel, stride". */
+/* Names of the keys in the mask: "filters, kernel, stride". */
 void dg_key_names(unsigned keys, char out[160]);
-/* Gives section s the keys that section defaults has and s has not. */
+/* Copy `keys` that defaults has and s lacks. */
 void dg_key_inherit(dg_section *s, const dg_section *defaults, unsigned keys);
 
-/* "G.12" is 12 of network "G"; "G" is 0. False: neither. */
+/* "G.12": net "G", number 12; "G": number 0. False: neither form. */
 bool dg_section_name(const char *text, char net[8], int *number);
 
 #endif

@@ -1,4 +1,4 @@
-/* Texts of models that differ from built-in ones: spectral norm in the discriminator, another number of classes. */
+/* Variants of model texts: spectral norm in D, another number of classes. */
 #include <stdio.h>
 #include <string.h>
 
@@ -26,7 +26,7 @@ static bool says(const char *line, const char *key)
     return !strncmp(line, key, n) && (line[n] == '=' || line[n] == ' ' || line[n] == '\t');
 }
 
-/* Within [D] and its layers no line is about a norm but that behind the heading of each layer. */
+/* In the sections of D, norm = spectral after each layer heading replaces all norm lines. */
 dg_err dg_model_spectral(const char *model, const char *name, char out[DG_MODEL_TEXT_MAX])
 {
     char heading[] = "norm = spectral\n", called[80];
@@ -48,7 +48,7 @@ dg_err dg_model_spectral(const char *model, const char *name, char out[DG_MODEL_
     return t.full ? dg_fail(DG_USAGE, "model %s: its text is too long", name) : DG_OK;
 }
 
-/* The last filters of the text are those of its last layer. */
+/* Replaces the last `filters` line, which is the last layer's. */
 dg_err dg_model_reclassed(const char *model, const char *name, int classes, char out[DG_MODEL_TEXT_MAX])
 {
     char called[80], number[32], filters[32];

@@ -18,8 +18,8 @@ dg_builder dg_job_builder(dg_job *job)
                         .moment = {k->moment[0] && (o->optimizer != DG_SGD || o->momentum > 0), k->moment[1]}};
 }
 
-/* How many values a sum of the layer has, and how many sums a value of its input is in: of a dense layer, which is at
- * one place only, as many as it has outputs. */
+/* Set fan_in and fan_out as PyTorch does. A dense layer is a convolution over the whole map, so that fan_out is its
+ * number of outputs. */
 static void set_fans(dg_job_tensor *t, const dg_parameter *own, const dg_parameter *weights)
 {
     const int *d = weights->dim;
@@ -81,8 +81,8 @@ dg_op *dg_add_gather(dg_job *job, dg_plan *plan, const char *name, dg_view image
     return op;
 }
 
-/* The first rows of a network's weights, gradients and moments, which its others follow, and how many values these are:
- * all, and those that decay. Each row is laid out as dg_arena_place does it, on a multiple of 256 bytes. */
+/* First row of a network's weights, gradients and moments, and the number of values in all rows and in those that
+ * decay. dg_arena_place aligns rows to 256 bytes. */
 typedef struct {
     int first[DG_AVERAGE + 1];
     int64_t n, decayed;

@@ -25,7 +25,6 @@ const dg_recipe *dg_recipe_find(const dg_model *m)
     return NULL;
 }
 
-/* "a gan of a generator G and a discriminator D" */
 static int add_recipe(char *out, size_t size, const dg_recipe *r)
 {
     /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): no row of the table is empty */

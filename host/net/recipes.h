@@ -1,14 +1,15 @@
-/* All recipes that there are. */
+/* The table of recipes. */
 #ifndef DG_RECIPES_H
 #define DG_RECIPES_H
 
 #include "host/net/recipe.h"
 
-/* Recipe i, NULL past the last; the one that trains nets like the model's, NULL: none does. */
+/* Recipe i; NULL after the last. */
 const dg_recipe *dg_recipe_at(int i);
+/* The recipe for the model's networks; NULL: none. */
 const dg_recipe *dg_recipe_find(const dg_model *m);
 
-/* The same; DG_USAGE, which names the file and its networks, where there is none, or where it refuses the model. */
+/* Like dg_recipe_find; DG_USAGE if there is no recipe or it refuses the model. */
 dg_err dg_recipe_for(const dg_model *m, const dg_recipe **out);
 
 #endif

@@ -1,10 +1,10 @@
-/* add: the outputs of two layers, in and add, added; then the activation if asked for. */
+/* add: act(in + add), of two layers' outputs. */
 #include "host/net/layers/layers.h"
 
 static int modules(const dg_layer *l)
 {
     (void)l;
-    return 0; /* PyTorch's Sequential has no such module */
+    return 0; /* no module in nn.Sequential */
 }
 
 static void forward(dg_builder *b, dg_pass *p, int i)

@@ -1,21 +1,20 @@
-/* conv, conv_transpose and dense: a convolution, then bias or batch norm if asked for, then what another layer made,
- * then the activation. Of spectral norm the convolution's weights are the layer's divided by their sigma. A dense layer
- * is a convolution whose kernel covers the map: PyTorch's Linear behind a Flatten has the same numbers in the same
- * order. */
+/* conv, conv_transpose and dense: a convolution, then bias or batch norm, the output of layer `add`, activation; with
+ * spectral norm the weights are divided by sigma. A dense layer is a convolution whose kernel covers the map, with the
+ * same values in the same order as PyTorch's Flatten and Linear. */
 #include <string.h>
 
 #include "host/net/layers/layers.h"
 
 static const double NORM_EPS = 1e-5, NORM_MOMENTUM = 0.1, SPECTRAL_EPS = 1e-12; /* PyTorch's defaults */
 
-/* The layer's parameters in the order of parameters(), the last being biases where there are some, and what a pass
- * saves: the rows before the norm, and of its statistics; or of the weights that it multiplied with, and of sigma. */
+/* Indices of parameters, biases last; then of dg_layer_pass.saved: with batch norm PRE, MEAN, RSTD (PRE: the
+ * convolution's output), with spectral norm NORMAL (weights / sigma), SIGMA. */
 enum { W, GAMMA, BETA, RUNNING_MEAN, RUNNING_VAR, U = W + 1, V };
 enum { PRE, MEAN, RSTD, NORMAL = PRE, SIGMA };
 
 static bool batch(const dg_layer *l)
 {
-    switch (l->norm) { /* another norm would be none without a word */
+    switch (l->norm) { /* no default: the compiler warns of a norm that is not handled */
     case DG_NORM_NONE:
     case DG_NORM_SPECTRAL: return false;
     case DG_NORM_BATCH: break;
@@ -60,7 +59,7 @@ static dg_err shape(dg_layer *l, const char *where)
 
 static int modules(const dg_layer *l) { return l->flatten + 1 + batch(l) + (l->act != DG_ACT_NONE); }
 
-/* The convolution that a layer is: of a transposed one, x is the output and y the input. */
+/* Convolution arguments. Transposed: x is the output and y the input. */
 static dg_conv_args geometry(const dg_layer *l, int N)
 {
     dg_shape x = transposed(l) ? l->out : l->in, y = transposed(l) ? l->in : l->out;
@@ -100,11 +99,10 @@ static int parameters(const dg_layer *l, dg_parameter out[DG_LAYER_PARAMETERS])
     return bias_of(l) + l->bias;
 }
 
-/* By how many binary places fp16, whose normal numbers reach from 2^-14 to 2^16, moves gradients up. The loss is a mean
- * over the batch, so that gradients are as 1 to the batch. The largest seen in any layer (dcgan64-paper from its first
- * to its 300th epoch, dcgan64, dcgan128) was 2^4.5 / batch; of every layer at least 99 in 100 were beyond 2^-22 /
- * batch, and 999 of 1000 beyond 2^-26. With these places that is 2^12.5, 2^-14 and 2^-18, and what is smaller loses
- * places one by one. */
+/* Binary places by which fp16 gradients are scaled up; its normal numbers are 2^-14 to 2^16. Gradients scale with 1 /
+ * batch, because the loss is a mean. Measured (dcgan64-paper, epochs 1 to 300; dcgan64; dcgan128): largest 2^4.5 /
+ * batch; in each layer 99% are above 2^-22 / batch, 99.9% above 2^-26 / batch. Scaled, these are 2^12.5, 2^-14 and
+ * 2^-18; smaller values lose precision gradually. */
 static int shift_of(int batch)
 {
     int shift = 8;
@@ -123,7 +121,7 @@ static dg_norm_act_args norm_act(const dg_layer *l, const dg_pass *p)
                               .slope = l->slope};
 }
 
-/* The inputs that norm_act and norm_act_dx have in common. */
+/* Inputs common to norm_act and norm_act_dx. */
 static void bind_norm(dg_op *op, const dg_layer_pass *own, const dg_layer_rows *r)
 {
     dg_bind_row(op, "x", own->saved[PRE]);
@@ -169,7 +167,7 @@ static dg_spectral_args weights_of(const dg_layer *l)
     return (dg_spectral_args){.rows = c.Co, .cols = c.Ci * c.K * c.K, .eps = SPECTRAL_EPS};
 }
 
-/* Of the passes of a step through a network that is trained the first one iterates. */
+/* Only pass 0 of a training step iterates. */
 static void spectral_forward(dg_builder *b, const dg_pass *p, int i, dg_layer_pass *own)
 {
     const dg_layer *l = dg_layer_of(b, p, i);
@@ -187,7 +185,7 @@ static void spectral_forward(dg_builder *b, const dg_pass *p, int i, dg_layer_pa
     dg_bind_row(op, "w", r->value[W]);
 }
 
-/* The row that a pass multiplies with. */
+/* The weights of the convolution: raw, or divided by sigma. */
 static int factors(const dg_builder *b, const dg_pass *p, int i)
 {
     return spectral(dg_layer_of(b, p, i)) ? p->layer[i].saved[NORMAL] : b->rows[p->net][i].value[W];
@@ -211,7 +209,7 @@ static void forward(dg_builder *b, dg_pass *p, int i)
     if (!batch(l) || l->add >= 0) dg_finish_forward(b, p, i, l->bias ? b->rows[p->net][i].value[bias_of(l)] : -1);
 }
 
-/* Back through batch norm and the activation that is a part of it. */
+/* Backward of batch norm and its activation. */
 static dg_view norm_backward(dg_builder *b, const dg_pass *p, int i, dg_view dy, unsigned want)
 {
     const dg_layer *l = dg_layer_of(b, p, i);
@@ -227,7 +225,7 @@ static dg_view norm_backward(dg_builder *b, const dg_pass *p, int i, dg_view dy,
     return dx;
 }
 
-/* One of the two gradients of the convolution; dy counts as its y, of a transposed one as its x. */
+/* Gradient op of the convolution; dy is its y, if transposed its x. */
 static dg_op *gradient(dg_builder *b, const dg_pass *p, int i, dg_op_kind kind, dg_view dy)
 {
     const dg_layer *l = dg_layer_of(b, p, i);
@@ -239,7 +237,7 @@ static dg_op *gradient(dg_builder *b, const dg_pass *p, int i, dg_op_kind kind, 
     return op;
 }
 
-/* From the gradient of what the pass multiplied with, dwn, that of the weights. */
+/* Gradient of the raw weights from dwn, the gradient of weights / sigma. */
 static void spectral_backward(dg_builder *b, const dg_pass *p, int i, int dwn)
 {
     const dg_layer *l = dg_layer_of(b, p, i);

@@ -1,4 +1,4 @@
-/* dropout: in training a share p of the values becomes 0, and the others grow by 1 / (1 - p); otherwise nothing. */
+/* dropout: in training each value is 0 with probability p, else scaled by 1 / (1 - p); identity in evaluation mode. */
 #include "host/net/layers/layers.h"
 
 static int modules(const dg_layer *l)

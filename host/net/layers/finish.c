@@ -1,4 +1,4 @@
-/* What may follow a layer's own op, in its place: bias, the output of another layer, activation. And the way back. */
+/* Ops after a layer's own, in place: bias, output of layer `add`, activation; and their backward ops. */
 #include "host/net/layers/layers.h"
 
 dg_view dg_layer_gradient(dg_builder *b, const dg_pass *p, int i, dg_view dy)

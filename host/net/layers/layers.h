@@ -1,13 +1,12 @@
-/* The kinds of layers that a model file can have. A kind is one file of this folder: its keys, the shape of its output,
- * its parameters, and the ops that it puts into a plan. A new one is a file with its dg_layer_kind and a row in
- * DG_LAYERS; a key that no kind has yet is a row in host/net/model_keys.c. */
+/* The kinds of layers. One file of this directory per kind: its keys, output shape, parameters and ops. To add one: a
+ * file with its dg_layer_kind and a row in DG_LAYERS; docs/layer.md. */
 #ifndef DG_LAYERS_H
 #define DG_LAYERS_H
 
 #include "host/files/onnx.h"
 #include "host/net/build.h"
 
-/* X(NAME): dg_layer_NAME is the kind that `op = NAME` means. The first one is meant where no op is given. */
+/* X(NAME): dg_layer_NAME is the kind of `op = NAME`; the first is the default. */
 #define DG_LAYERS(X)  \
     X(conv)           \
     X(conv_transpose) \
@@ -17,7 +16,7 @@
     X(dropout)        \
     X(add)
 
-/* The keys of a layer, in the order in which messages tell them. */
+/* Keys of a layer, in the order of messages. */
 typedef enum {
     DG_KEY_OP,
     DG_KEY_IN,
@@ -38,48 +37,47 @@ typedef enum {
 } dg_key_id;
 #define DG_KEY(name) (1u << DG_KEY_##name)
 
-/* A tensor that belongs to a layer and is kept in checkpoints. */
+/* A tensor of a layer, stored in checkpoints. */
 typedef enum {
-    DG_PARAMETER_WEIGHT,    /* is trained: has a gradient and moments */
+    DG_PARAMETER_WEIGHT,    /* has a gradient and moments */
     DG_PARAMETER_MEAN,      /* running statistics */
-    DG_PARAMETER_VARIANCE,  /* never negative */
+    DG_PARAMETER_VARIANCE,
     DG_PARAMETER_DIRECTION, /* u and v of spectral norm */
-    DG_PARAMETER_COUNT      /* num_batches_tracked: in files alone */
+    DG_PARAMETER_COUNT      /* num_batches_tracked: in files only */
 } dg_parameter_kind;
 
 typedef struct {
     dg_parameter_kind kind;
-    const char *row, *grad; /* its rows in the arena are NAME.row and NAME.grad, NAME being the layer's */
-    int module;             /* its module in PyTorch, counted from the layer's first */
-    const char *field;      /* PyTorch's name of it there: "weight" */
+    const char *row, *grad; /* arena rows LAYER.row and LAYER.grad */
+    int module;             /* PyTorch module, relative to the layer's first */
+    const char *field;      /* PyTorch's name: "weight" */
     int rank, dim[4];       /* PyTorch's shape: (Co, Ci, K, K), (C) */
-    int file_rank;          /* dimensions in files, the last being one: 2: (Co, Ci K K), as of a Linear; 1: (Ci K K),
-                               as of a v, of which Co is 1; 0: rank */
+    int file_rank;          /* rank in files; 2: (Co, Ci K K), a Linear; 1: (Ci K K), v with Co = 1; 0: rank */
 } dg_parameter;
 
-/* A layer that is being written as nodes of ONNX. */
+/* State while a layer is written as ONNX nodes. */
 typedef struct {
-    char value[DG_ONNX_NAME];                   /* what it reads, and after each node what that made */
-    const char *add;                            /* what layer `add` made */
-    const char *parameter[DG_LAYER_PARAMETERS]; /* names of its weights, in the order of the kind's list */
-    bool on_maps[DG_LAYER_PARAMETERS];          /* answer: it is added to maps, so it has to be (C, 1, 1) */
+    char value[DG_ONNX_NAME];                   /* name of the current value: the layer's input, then the output of the last node */
+    const char *add;                            /* output of layer `add` */
+    const char *parameter[DG_LAYER_PARAMETERS]; /* in the order of the kind's list */
+    bool on_maps[DG_LAYER_PARAMETERS];          /* result: added to a map, so that its shape must be (C, 1, 1) */
 } dg_layer_onnx;
 
 struct dg_layer_kind {
     const char *name;
-    unsigned takes, needs; /* keys, by DG_KEY; all kinds take op, in, repeat and repeat_from */
-    unsigned own;          /* those of them that it does not take from the network's section [NET] */
-    /* Sets out, and the keys that were left open (-1), from in and the other keys; refuses what does not go together.
-     */
+    unsigned takes, needs; /* DG_KEY masks; op, in, repeat and repeat_from are always allowed */
+    unsigned own;          /* keys that it does not inherit from [NET] */
+    /* Set l->out and keys that are -1 from l->in and the other keys; DG_USAGE: invalid combination. */
     dg_err (*shape)(dg_layer *l, const char *where);
-    int (*modules)(const dg_layer *l); /* how many modules of nn.Sequential it is */
-    int (*parameters)(const dg_layer *l, dg_parameter out[DG_LAYER_PARAMETERS]); /* NULL: it has none */
-    /* Layer i of the pass forward: reads pass->layer[i].in, sets .out and what backward needs. */
+    int (*modules)(const dg_layer *l); /* number of modules in nn.Sequential */
+    int (*parameters)(const dg_layer *l, dg_parameter out[DG_LAYER_PARAMETERS]); /* NULL: none */
+    /* Append the forward ops of layer i: read pass->layer[i].in, set .out and .saved. */
     void (*forward)(dg_builder *b, dg_pass *p, int i);
-    /* From dy, the gradient of .out, the gradients of the weights (DG_WANT_WEIGHTS), and where DG_WANT_INPUT asks for
-     * them those of .in and .add, as dx[0] and dx[1]. What it may overwrite dg_layer_gradient says. */
+    /* Append the backward ops from dy, the gradient of .out: gradients of weights (DG_WANT_WEIGHTS), and of .in and
+     * .add as dx[0] and dx[1] (DG_WANT_INPUT). Write gradients to dg_layer_gradient, which is dy where that is
+     * allowed. */
     void (*backward)(dg_builder *b, const dg_pass *p, int i, dg_view dy, unsigned want, dg_view dx[2]);
-    /* The nodes that it is in evaluation mode; NULL: none, it passes on what it reads. */
+    /* Append the nodes of evaluation mode; NULL: identity. */
     void (*onnx)(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n);
 };
 
@@ -87,37 +85,37 @@ struct dg_layer_kind {
 DG_LAYERS(X)
 #undef X
 
-extern const dg_layer_kind *const dg_layer_kinds[]; /* ends with NULL */
+extern const dg_layer_kind *const dg_layer_kinds[];
 
-/* "FILE:LINE: [C.4] ...": DG_USAGE. */
+/* DG_USAGE: "FILE:LINE: [C.4] ..." */
 dg_err dg_layer_fail(const dg_layer *l, const char *where, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Where the gradient in front of an activation goes: over dy, or to a row of its own where others read dy, too. */
+/* Row for the gradient before an activation: dy, or a new row if the network forks and dy may have other readers. */
 dg_view dg_layer_gradient(dg_builder *b, const dg_pass *p, int i, dg_view dy);
 
-/* The op that adds what layer `add` made to a, then the layer's activation. */
+/* Append y = act(a + output of layer `add`). */
 void dg_finish_add(dg_builder *b, const dg_pass *p, int i, const char *what, dg_view a);
 
-/* What may follow a layer's own op, in its place: bias, the output of layer `add`, activation. bias: the arena row of
- * the biases, or -1. And back: from dy to the gradient of what was there before; db: where that of the biases goes, or
- * -1. */
+/* Append the ops after a layer's own, in place: bias, output of layer `add`, activation. bias: row of the biases, -1:
+ * none. */
 void dg_finish_forward(dg_builder *b, const dg_pass *p, int i, int bias);
+/* Append their backward ops; returns the gradient before them. db: row of the biases' gradient, -1: none. */
 dg_view dg_finish_backward(dg_builder *b, const dg_pass *p, int i, dg_view dy, int db, unsigned want, dg_view dx[2]);
 
-/* The next node of a layer, which reads what the one before it made; and the nodes that dg_finish_forward's ops are,
- * without the bias. */
+/* Append a node that reads n->value, and set n->value to its output. */
 dg_onnx_node *dg_layer_node(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n, const char *type, const char *what);
+/* Append the nodes of dg_finish_forward, without the bias. */
 void dg_finish_onnx(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n);
-/* Attributes of nodes with windows: kernel_shape, strides and pads. */
+/* Set kernel_shape, strides and pads. */
 void dg_windows_onnx(dg_onnx_node *node, const dg_layer *l);
 
-/* How many windows of l->kernel pixels every l->stride ones l->in has, with l->pad around it, as out->H and out->W.
- * Pixels that no window reaches at the far side are left out where the kind floors, and otherwise a mistake. */
+/* Set out->H and out->W to the number of windows. Pixels after the last window are ignored if floors is set, else
+ * DG_USAGE. */
 dg_err dg_layer_windows(const dg_layer *l, const char *where, bool floors, dg_shape *out);
-/* The shape of kinds whose output is like their input. */
+/* dg_layer_kind.shape of kinds whose output has the shape of their input. */
 dg_err dg_layer_same_shape(dg_layer *l, const char *where);
-/* Refuses an output of no pixel or of more than DG_LAYER_SIDE in a row. */
+/* DG_USAGE unless the sides of the output are 1 to DG_LAYER_SIDE. */
 enum { DG_LAYER_SIDE = 1024 };
 dg_err dg_layer_check_size(const dg_layer *l, const char *where);
 

@@ -1,5 +1,5 @@
-/* max_pool and mean_pool: the largest value of each window, or their mean; then bias and activation if asked for. What
- * is left over at the far side is left out, as PyTorch does. */
+/* max_pool and mean_pool: maximum or mean per window, then bias and activation. Pixels after the last window are
+ * ignored, as in PyTorch. */
 #include "host/net/layers/layers.h"
 
 enum { PLACE };
@@ -9,7 +9,7 @@ static bool takes_mean(const dg_layer *l) { return l->kind == &dg_layer_mean_poo
 
 static dg_err shape(dg_layer *l, const char *where)
 {
-    if (l->kernel < 0) l->kernel = l->in.H; /* of a mean: the whole map */
+    if (l->kernel < 0) l->kernel = l->in.H; /* mean_pool: the whole map */
     if (l->stride < 0) l->stride = l->kernel;
     if (l->pad < 0) l->pad = 0;
     if (l->bias < 0) l->bias = 0;
@@ -79,8 +79,7 @@ static void onnx(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n)
     dg_finish_onnx(o, l, n);
 }
 
-/* Nothing of these but a network's activation is taken from [NET]: what holds for its convolutions does not for
- * pools. */
+/* Pools inherit only the activation from [NET], because its other keys are for convolutions. */
 enum {
     TAKES = DG_KEY(KERNEL) | DG_KEY(STRIDE) | DG_KEY(PAD) | DG_KEY(BIAS) | DG_KEY(ACT) | DG_KEY(SLOPE) | DG_KEY(TORCH)
 };

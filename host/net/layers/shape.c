@@ -1,4 +1,4 @@
-/* What several kinds of layers need to find the shapes of their outputs. */
+/* Output shapes shared by layer kinds. */
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -23,7 +23,8 @@ dg_err dg_layer_windows(const dg_layer *l, const char *where, bool floors, dg_sh
     for (int d = 0; d < 2; d++) {
         const int span = from[d] + 2 * l->pad - l->kernel;
         const int rest = span < 0 ? 0 : span % l->stride;
-        /* what is left over at the far side may be padding, and pixels between windows are left out anyway */
+        /* a remainder within the padding loses no pixels; with stride > kernel, pixels between windows are skipped
+         * anyway */
         if (!floors && rest > l->pad && l->kernel >= l->stride)
             return dg_layer_fail(l, where,
                                  "%d x %d with kernel = %d, stride = %d, pad = %d leaves a rest of %d pixels; choose "
