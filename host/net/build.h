@@ -32,7 +32,8 @@ typedef struct {
     int net, N;
     int groups;  /* equal parts of the batch, each with its own batch statistics */
     bool frozen; /* evaluation mode: batch norm reads its running statistics */
-    int order; /* index of this pass in the step: selects dropout's random numbers; the power iteration of spectral norm runs in pass 0 only */
+    int order;   /* index of this pass in the step: selects dropout's random numbers; spectral norm iterates in pass 0
+                    only */
     const double *momentum; /* of running statistics; NULL: PyTorch's default, 0.1 */
     const char *suffix;     /* of op and work row names: "", ".g" */
     dg_view in;
@@ -46,8 +47,8 @@ typedef struct {
     dg_arena *arena;
     dg_plan *plan;
     dg_type real;
-    int first; /* network that the arena numbers 0; 0 if one arena has all networks */
-    int state; /* row of dg_step_state, which dropout reads */
+    int first;          /* network that the arena numbers 0; 0 if one arena has all networks */
+    int state;          /* row of dg_step_state, which dropout reads */
     bool weights_first; /* weights before biases and norms: weight decay applies to a prefix */
     bool moment[2];
     bool averaged;

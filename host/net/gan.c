@@ -137,7 +137,6 @@ static void build_plans(dg_job *job)
     if (job->o.samples) sample_plan(&shown, job, job->o.samples);
 }
 
-
 enum { LOSSES, OUTPUTS, PARTS };
 static const dg_recipe_plot plots[] = {[LOSSES] = {"Losses", "loss", 0},
                                        [OUTPUTS] = {"D(x) and D(G(z))", "mean of D's output", 1},

@@ -37,9 +37,9 @@ struct dg_job_options {
     double decay;             /* L2: decay * weight is added to the gradient; not with Adam */
     double accumulator;       /* Adagrad: initial value of its sums */
     bool nesterov;
-    double smoothing;         /* label smoothing of a classifier */
-    dg_loss loss;             /* of a GAN */
-    double ema;
+    double smoothing; /* label smoothing of a classifier */
+    dg_loss loss;
+    double ema;  /* EMA decay of G's weights, 0: none; samples are made with the average */
     int augment; /* DG_AUGMENT_ flags */
     dg_start start;
     double start_sigma, start_bias;
@@ -51,7 +51,7 @@ struct dg_job_options {
 
 /* A named tensor of checkpoints. */
 typedef struct {
-    char name[64];              /* "G.main.0.weight", "D.main.3.running_var" */
+    char name[64]; /* "G.main.0.weight", "D.main.3.running_var" */
     int row;
     int moment1, moment2, grad; /* rows; -1 for running statistics */
     int average;                /* row of its EMA, or of the statistics of averaged weights; -1: none */
@@ -60,8 +60,7 @@ typedef struct {
     int file_rank;  /* in files: 2: (Co, Ci K K); 1: (Ci K K); 0: like rank */
     bool direction; /* unit vector u or v of spectral norm */
     int net;
-    double fan_in,
-        fan_out; /* of weights; biases have fan_in only */
+    double fan_in, fan_out; /* of weights; biases have fan_in only */
 } dg_job_tensor;
 
 typedef enum {

@@ -1,15 +1,15 @@
-/* Network descriptions: models/NAME.cfg, an INI file with a section a layer, read with inih.
+/* Model files: models/NAME.cfg, an INI file with one section per layer, read with inih.
  *
  *     [model]
  *     name = dcgan64-paper
  *     size = 64            ; images are size x size, from 8 to 512
- *     [G]                  ; what the layers of network G have unless they say otherwise
+ *     [G]                  ; defaults of the layers of network G
  *     op = conv_transpose
  *     kernel = 4
  *     stride = 2
  *     norm = batch
  *     act = relu
- *     [G.1]                ; the layers, numbered from 1 without gaps, in order
+ *     [G.1]                ; layers in order, numbered from 1 without gaps
  *     filters = 256
  *     stride = 1
  *     pad = 0
@@ -17,8 +17,7 @@
  *     filters = 128
  *     ...
  *
- * docs/model-files.md has all keys. Every mistake is DG_USAGE with file, line, key and what would be right. What a
- * model is for is no concern of this reader: dg_recipe_for (host/net/recipes.h) says what trains it. */
+ * docs/model-files.md has all keys. Errors are DG_USAGE with file, line and key. */
 #ifndef DG_MODEL_H
 #define DG_MODEL_H
 
@@ -48,20 +47,19 @@ typedef struct {
     dg_norm norm;
     int bias;
     dg_act act;
-    double slope;     /* of leaky */
-    double p;         /* of dropout: probability of 0 */
-    bool flat;        /* its output is a vector in PyTorch */
-    bool flatten;     /* PyTorch has a Flatten before it */
-    dg_shape in, out; /* N = 1 */
-    int module;       /* index of its first module in PyTorch's nn.Sequential: main.N.weight */
-    char torch[2]
-              [48]; /* PyTorch's names of the layer and of its batch norm (key torch); "": main.N */
+    double slope;      /* of leaky */
+    double p;          /* of dropout: probability of 0 */
+    bool flat;         /* its output is a vector in PyTorch */
+    bool flatten;      /* PyTorch has a Flatten before it */
+    dg_shape in, out;  /* N = 1 */
+    int module;        /* index of its first module in PyTorch's nn.Sequential: main.N.weight */
+    char torch[2][48]; /* PyTorch's names of the layer and of its batch norm (key torch); "": main.N */
 } dg_layer;
 
 typedef struct {
     char name[8];
-    bool latent;  /* its input is the latent vector; otherwise images */
-    bool forks;   /* a tensor has two readers: gradients are added, and none is overwritten */
+    bool latent; /* its input is the latent vector; otherwise images */
+    bool forks;  /* a tensor has two readers: gradients are added, and none is overwritten */
     int layers;
     dg_layer layer[DG_MAX_LAYERS];
 } dg_net;

@@ -26,7 +26,8 @@ typedef struct {
     int term[2];      /* indices into dg_metrics */
     dg_metric_kind kind;
     dg_metric_over over;
-    const char *label, *brief; /* long and short form on the progress line (brief NULL: like label); "/" continues the metric before; NULL: not shown */
+    const char *label, *brief; /* long and short form on the progress line (brief NULL: like label); "/" appends to the
+                                  last metric; NULL: hidden */
     int plot;                  /* of curves.png: index into dg_recipe.plot */
     const char *legend;        /* in that plot; NULL: not drawn */
     const char *title;         /* of its plot in `dcgan curves`; NULL: none */
@@ -47,7 +48,7 @@ struct dg_recipe {
     int exported;                   /* the network that `export` writes and samples come from */
     const dg_metric *metric;        /* in the order of the log's columns */
     const dg_recipe_plot *plot;
-    const char *const (*preset)[2]; /* defaults of training options that differ from a GAN's, NULL-terminated; NULL: none */
+    const char *const (*preset)[2]; /* NULL-terminated defaults that differ from a GAN's, or NULL */
     /* DG_USAGE if the recipe cannot train this model with these options; o NULL: with any options. */
     dg_err (*check)(const dg_model *m, const dg_job_options *o);
     /* Append rows, tensors and plans; the job's model, options and backend are set. */

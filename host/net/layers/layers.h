@@ -1,5 +1,5 @@
-/* The kinds of layers. One file of this directory per kind: its keys, output shape, parameters and ops. To add one: a
- * file with its dg_layer_kind and a row in DG_LAYERS; docs/layer.md. */
+/* The kinds of layers. One file of this directory per kind: its keys, output shape, parameters and ops.
+ * docs/extending.md says how to add one. */
 #ifndef DG_LAYERS_H
 #define DG_LAYERS_H
 
@@ -39,8 +39,8 @@ typedef enum {
 
 /* A tensor of a layer, stored in checkpoints. */
 typedef enum {
-    DG_PARAMETER_WEIGHT,    /* has a gradient and moments */
-    DG_PARAMETER_MEAN,      /* running statistics */
+    DG_PARAMETER_WEIGHT, /* has a gradient and moments */
+    DG_PARAMETER_MEAN,   /* running statistics */
     DG_PARAMETER_VARIANCE,
     DG_PARAMETER_DIRECTION, /* u and v of spectral norm */
     DG_PARAMETER_COUNT      /* num_batches_tracked: in files only */
@@ -57,8 +57,8 @@ typedef struct {
 
 /* State while a layer is written as ONNX nodes. */
 typedef struct {
-    char value[DG_ONNX_NAME];                   /* name of the current value: the layer's input, then the output of the last node */
-    const char *add;                            /* output of layer `add` */
+    char value[DG_ONNX_NAME]; /* name of the current value: the layer's input, then the output of the last node */
+    const char *add;          /* output of layer `add` */
     const char *parameter[DG_LAYER_PARAMETERS]; /* in the order of the kind's list */
     bool on_maps[DG_LAYER_PARAMETERS];          /* result: added to a map, so that its shape must be (C, 1, 1) */
 } dg_layer_onnx;
