@@ -12,17 +12,15 @@
 #include "host/files/json.h"
 #include "host/files/json_text.h"
 
-#define NOTABLE 0.05 /* what other programs add to a step */
+#define NOTABLE 0.05 /* share of step time above which a note is printed */
 enum { WIDTH = 900, HEIGHT = 380 };
-
-/* ---- Columns ---- */
 
 typedef struct {
     dg_batch_row r;
     double batch, looks, rate, gain, epoch, steps, ms_image;
 } line;
 
-/* One table for what is printed (head), JSON and CSV; NULL: not there. */
+/* Columns of text (head), JSON and CSV; NULL: not in that format. */
 #define AT(member) offsetof(line, member)
 static const struct {
     size_t at;
@@ -72,8 +70,6 @@ static bool is_known(const dg_batch_found *f, int c)
     return false;
 }
 
-/* ---- Tables ---- */
-
 void dg_batch_print_head(const dg_batch_bench *b)
 {
     const dg_backend *d = b->backend;
@@ -116,8 +112,6 @@ void dg_batch_print(const dg_batch_found *f)
     print_notes(f);
 }
 
-/* ---- Rules ---- */
-
 void dg_rule_print_round(const dg_batch_rule *r)
 {
     const bool usage = r->kind == DG_RULE_USAGE;
@@ -142,8 +136,6 @@ void dg_rule_sentence(const dg_batch_rule *r, char *out, size_t size)
                  r->rounds - 1, last->epoch, 100 * fabs(last->gain), last->gain < 0 ? "more" : "less",
                  r->round[0].batch, end);
 }
-
-/* ---- JSON ---- */
 
 static void add(cJSON *to, const char *name, double value)
 {
@@ -202,8 +194,6 @@ dg_err dg_batch_json(const dg_batch_found *f)
     return dg_fail(DG_DEVICE, "out of memory for the JSON text");
 }
 
-/* ---- Files of a sweep ---- */
-
 static void put_rows(FILE *to, const dg_batch_found *f)
 {
     for (int i = -1; i < f->rows; i++) {
@@ -233,7 +223,7 @@ static void put_rules(FILE *to, const dg_batch_found *f, const dg_sweep *s, cons
     fprintf(to, "search,%d,,%.6g\n", ours, l.epoch);
 }
 
-/* A curve, and an upright line at the choice of each rule. */
+/* A curve, with a vertical line at the choice of each rule. */
 static dg_err draw(const char *path, const char *title, const char *y_label, const double *x, const double *y, int n,
                    const dg_batch_rule *rule, int ours)
 {

@@ -1,4 +1,3 @@
-/* The results of `dcgan bench` as tables. */
 #include <stdio.h>
 #include <string.h>
 
@@ -54,7 +53,7 @@ void dg_bench_print_machine(const dg_machine *m, const char *device)
                !m->gpu && m->foreign > 0.1 ? ": the numbers below are too slow by about that much" : "");
 }
 
-/* A variant that does less than is counted; NULL: no op runs so. */
+/* The first variant with fewer multiplications than counted, or NULL. */
 static const dg_variant *sparing(const dg_bench_model *r)
 {
     for (int i = 0; i < r->ops; i++)
@@ -82,7 +81,6 @@ static void print_step(const dg_machine *m, const dg_bench_model *r)
                sparing(r)->name);
 }
 
-/* Where the time goes, kind by kind. */
 static void print_kinds(const dg_bench_model *r)
 {
     double sum = 0;
@@ -111,8 +109,6 @@ void dg_bench_print(const dg_machine *m, const dg_bench_model *r)
     print_kinds(r);
 }
 
-/* ---- Op by op ---- */
-
 static void print_op(const char *name, const char *kind, const char *variant, double us, double all_us, double flops,
                      double bytes, const dg_machine *m, const char *bound, double predicted)
 {
@@ -139,8 +135,6 @@ static void print_totals(const dg_bench_model *r, double sum)
                step / r->predicted_us);
 }
 
-/* ---- Launch by launch ---- */
-
 static void print_launch(const char *name, const char *kind, double blocks, const char *limit, double bound, double us,
                          dg_from from)
 {
@@ -152,7 +146,6 @@ static void print_launch(const char *name, const char *kind, double blocks, cons
     printf("  %-10s %9.2f %11.2f%s\n", limit, bound, us, mark[from]);
 }
 
-/* The least that each launch takes, and what it should. */
 static void print_launches(const dg_bench_model *r)
 {
     double bound = 0, us = 0;

@@ -1,12 +1,12 @@
-/* The tables of `dcgan bench` and `dcgan profile`, on stdout. */
+/* Tables of `dcgan bench` and `dcgan profile` on stdout. */
 #ifndef DG_BENCH_PRINT_H
 #define DG_BENCH_PRINT_H
 
 #include "host/measure/bench.h"
 
-/* device is the backend's name. */
+/* device: the backend's name. */
 void dg_bench_print_machine(const dg_machine *m, const char *device);
-void dg_bench_print(const dg_machine *m, const dg_bench_model *r);   /* step and kinds of ops */
-void dg_profile_print(const dg_machine *m, const dg_bench_model *r); /* step and every op */
+void dg_bench_print(const dg_machine *m, const dg_bench_model *r);   /* step and op kinds */
+void dg_profile_print(const dg_machine *m, const dg_bench_model *r); /* step and each op */
 
 #endif

@@ -1,5 +1,4 @@
-/* `dcgan batch [MODEL] --data DIR`: which batch is fastest, by a search, by a published rule, or by a sweep of them
- * all. */
+/* `dcgan batch [MODEL] --data DIR`: the fastest batch size, by search, by a published rule, or by a sweep. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +22,7 @@ typedef struct {
     dg_progress *progress;
     dg_dataset data;
     dg_search_limits limits;
-    double began; /* clock */
+    double began;
 } job;
 
 static void show_loading(void *context, long done, long total)
@@ -47,10 +46,10 @@ static dg_err load(job *j, dg_model *model, const dg_recipe *recipe)
     dg_err e = dg_dataset_load(&d, &j->data);
     if (!e && recipe->labels && j->data.classes) e = dg_follow_classes(o, &j->data, true, model);
     j->limits.images = j->data.train;
-    dg_progress_close(j->progress); /* so that a line of its own begins */
+    dg_progress_close(j->progress);
     j->progress = NULL;
     if (e || !recipe->labels) return e;
-    return dg_dataset_check_classes(&j->data, o->data, model->name, dg_classifier_classes(model)); /* as training */
+    return dg_dataset_check_classes(&j->data, o->data, model->name, dg_classifier_classes(model));
 }
 
 static void show_size(void *context, int batch)
@@ -73,8 +72,6 @@ static dg_err report(const job *j, const dg_batch_found *f)
     return DG_OK;
 }
 
-/* ---- The search ---- */
-
 static dg_err search(job *j)
 {
     char why[700];
@@ -89,13 +86,11 @@ static dg_err search(job *j)
     return report(j, &f);
 }
 
-/* ---- A published rule ---- */
-
 typedef struct {
     job *j;
     dg_batch_trial trial;
     bool open;
-    double usage_at, cpu_at; /* the last call of read_usage: clock and processor time, seconds */
+    double usage_at, cpu_at; /* dg_clock and CPU seconds at the last read_usage */
 } device;
 
 static double read_usage(void *context)
@@ -153,8 +148,6 @@ static dg_err by_rule(job *j)
     return report(j, &f);
 }
 
-/* ---- A sweep ---- */
-
 static dg_err report_sweep(job *j, dg_sweep *s)
 {
     dg_batch_rule rule[DG_RULES];
@@ -182,7 +175,7 @@ static dg_err sweep(job *j)
 {
     dg_sweep_range range;
     dg_sweep s = {.rows = 0};
-    (void)dg_sweep_parse(j->o->sweep, &range); /* has been checked with the other options */
+    (void)dg_sweep_parse(j->o->sweep, &range); /* checked by dg_options_parse */
     dg_err e = dg_outputs_check(j->o->out,
                                 (const char *const[]){"sweep.csv", "rules.csv", "time.png", "usage.png", NULL});
     if (!e) e = dg_sweep_run(&j->bench, &range, j->o->seconds > 0 ? j->o->seconds : SWEEP_SECONDS, &s);
@@ -191,8 +184,6 @@ static dg_err sweep(job *j)
     dg_sweep_free(&s);
     return e;
 }
-
-/* ---- The command ---- */
 
 static dg_err measure(job *j, const dg_model *model)
 {

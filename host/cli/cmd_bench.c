@@ -1,4 +1,4 @@
-/* `dcgan bench [MODEL ...]`: the machine's limits, and the training step beside them. */
+/* `dcgan bench [MODEL ...]`: peak rates of the machine, and the training step. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,6 +1,5 @@
-/* `dcgan check [MODEL]`: one step on two backends, op by op from equal inputs. The reference is this machine's CPU with
- * plain sums: with --device cuda it judges the GPU, with --device cpu the instruction set and the convolutions that
- * training would use. Then the GPU's fused launches beside its own ops. */
+/* `dcgan check [MODEL]`: compares a training step on two backends, op by op with equal inputs. The reference is the CPU
+ * with direct convolutions and base instructions. Then compares fused launches with their ops. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +13,6 @@
 
 enum { SAMPLES = 8 };
 
-/* Images that both sides get, and the order in which they read them. */
 typedef struct {
     dg_dataset set;
     int32_t *perm;
@@ -27,7 +25,7 @@ typedef struct {
     void *data, *perm;
 } side;
 
-/* As many as make a full and a short batch. */
+/* Enough for a full and a short batch. */
 static dg_err draw_images(const dg_options *o, const dg_model *m, dg_dataset *set)
 {
     set->count = o->batch > 1 ? 2 * o->batch - 1 : 1;
@@ -71,7 +69,7 @@ static dg_err set_up(side *s, const dg_options *o, const dg_model *m, const imag
     g.last_batch = p->last_batch;
     g.samples = g.tested = SAMPLES;
     g.rows = p->set.count;
-    g.flip = m->input != DG_INPUT_ZCA; /* nothing random comes before that */
+    g.flip = m->input != DG_INPUT_ZCA; /* ZCA images are not flipped */
     g.apart = apart;
     dg_err e = dg_job_build(&s->job, m, &g, s->b);
     const size_t bytes = e ? 0 : count * dg_job_record_bytes(&s->job);
@@ -95,7 +93,6 @@ static void take_down(side *s)
     s->b->close(s->b);
 }
 
-/* Both begin step `step` at image `cursor`. */
 static dg_err begin_step(side s[2], const dg_options *o, uint64_t step, int cursor)
 {
     const dg_step_state state = {.seed = o->seed, .step = step, .cursor = cursor, .lr = {o->lr, o->lr}};
@@ -103,7 +100,6 @@ static dg_err begin_step(side s[2], const dg_options *o, uint64_t step, int curs
     return e ? e : dg_job_put_state(&s[1].job, &state);
 }
 
-/* The sample plan reads its input from the host. */
 static dg_err put_input(dg_job *job, uint64_t seed)
 {
     const int inputs = dg_job_inputs(job);
@@ -149,7 +145,6 @@ static dg_err check(side s[2], const dg_options *o, const images *p, dg_check_re
     return e ? e : dg_check_plan(a, b, last, to, result);
 }
 
-/* Launches that do several ops, beside these ops: on the same device. */
 static dg_err check_fused(side s[3], const dg_options *o, const images *p, dg_check_result *result)
 {
     FILE *to = o->quiet ? NULL : stdout;
@@ -163,7 +158,7 @@ static dg_err check_fused(side s[3], const dg_options *o, const images *p, dg_ch
     return e ? e : dg_check_fused(&s[1].job, &s[2].job, "train-short", to, result);
 }
 
-/* The CPU; what --device names, op by op; the same with its fused launches. */
+/* s[0]: reference CPU; s[1]: --device without fusion; s[2]: with fused launches. */
 static dg_err open_all(side s[3], const dg_options *o)
 {
     dg_options plainly = *o;

@@ -1,4 +1,4 @@
-/* `dcgan classify`: what a trained classifier takes images for. */
+/* `dcgan classify`: classes of images by a trained classifier. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,17 +20,16 @@ typedef struct {
     int class;
 } ranked;
 
-/* All images that the operands mean, one behind the other. */
 typedef struct {
     const dg_options *o;
     dg_labeller *l;
-    size_t image; /* bytes of one */
+    size_t image; /* bytes per image */
     uint8_t *pixels;
     char **path;
-    const char **label; /* the class that an image's folder or file says, a name of l; NULL: none that l knows */
+    const char **label; /* from folder or file, a name of l; NULL: no label known to l */
     int count, capacity;
     double *share; /* (count, classes) */
-    ranked *rank;  /* (classes): of one image, as rank leaves them */
+    ranked *rank;  /* (classes): sorted by rank() */
 } job;
 
 static dg_err add_image(job *j, const char *folder, const char *name, const char *label, const uint8_t *pixels)
@@ -56,7 +55,7 @@ static dg_err add_image(job *j, const char *folder, const char *name, const char
     return DG_OK;
 }
 
-/* The classifier's name for the class of image i; NULL: it has none. */
+/* NULL: no class, or unknown to the classifier. */
 static const char *label_of(const job *j, const dg_dataset *set, int i)
 {
     const char *class = set->label && set->label[i] >= 0 ? set->class_name[set->label[i]] : NULL;
@@ -139,7 +138,7 @@ static int larger_first(const void *a, const void *b)
     return x->share != y->share ? (x->share < y->share ? 1 : -1) : x->class - y->class;
 }
 
-/* The classes of image i, the likeliest first; of equals the first. */
+/* Classes of image i by decreasing probability; ties: lower index first. */
 static const ranked *rank(const job *j, int i)
 {
     const double *p = j->share + (size_t)i * (size_t)j->l->classes;
@@ -176,7 +175,6 @@ static void print_json(const job *j, int i, int top)
     printf("]}");
 }
 
-/* How often the likeliest class is the label, where there are labels. */
 static void print_right(const job *j)
 {
     int labels = 0, right = 0;

@@ -1,5 +1,5 @@
-/* `dcgan curves RUN...`: the losses of several runs in one image, to compare them. A run is its directory, or a
- * file with the columns of log.csv from another program (tools/bench/bench_numpy.py writes such). */
+/* `dcgan curves RUN...`: losses of several runs in one figure. RUN: a run directory, or a CSV file with the columns of
+ * log.csv (tools/bench/bench_numpy.py). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,16 +20,16 @@ typedef struct {
     const dg_recipe *recipe;
     long n;
     double *memory;
-    double *column[1 + PLOTS]; /* steps, each metric compared, and from 1 + METRICS on the measures */
-    /* Of each, means over windows of equally many values, with their mean steps. A test's metric has a value an
-     * epoch, a measure one in so many: rows without one are in no window. */
+    double *column[1 + PLOTS]; /* steps, compared metrics; from 1 + METRICS on logged metrics */
+    /* Means over windows of equally many values, and their mean steps. Rows without a value are skipped: tests and
+     * logged metrics have one value per epoch or less. */
     struct {
         long n;
         double *step, *value;
     } mean[PLOTS];
 } run;
 
-/* The metrics of a recipe that this command compares; how many. */
+/* Metrics with a title; returns their number. */
 static int compared(const dg_recipe *r, const dg_metric *out[METRICS])
 {
     int n = 0;
@@ -38,7 +38,7 @@ static int compared(const dg_recipe *r, const dg_metric *out[METRICS])
     return n;
 }
 
-/* A name for the legend: of the directory, of the file without what such files end in. */
+/* Legend: the last path component without known suffixes. */
 static void name_run(run *r, const char *path)
 {
     static const char *const ends[] = {".csv", "-losses", "-log"};
@@ -65,7 +65,7 @@ static dg_err reserve(run *r, long rows, const char *path)
     return DG_OK;
 }
 
-/* m NULL: of a measure. */
+/* m NULL: a logged metric. */
 static bool counts(const run *r, const dg_metric *m, int k, long row)
 {
     return (m && m->over != DG_OVER_TEST) || !isnan(r->column[1 + k][row]);
@@ -98,7 +98,7 @@ static dg_err parse(run *r, char *text, const char *path)
     if (!r->recipe) return dg_fail(DG_USAGE, "%s: its first line is not that of a log.csv of ours", path);
     const int metrics = compared(r->recipe, metric);
     long rows, bad;
-    dg_log_row *row = dg_log_rows_in(text, header, r->recipe, &rows, &bad); /* without a torn last line */
+    dg_log_row *row = dg_log_rows_in(text, header, r->recipe, &rows, &bad);
     dg_err e = !row  ? dg_fail(DG_DEVICE, "%s: out of memory for its steps", path)
                : bad ? dg_fail(DG_USAGE, "%s:%ld: not a row of a dcgan log, or out of order", path, bad)
                      : reserve(r, rows, path);
@@ -131,11 +131,11 @@ static dg_err read_run(run *r, const char *operand)
     return e;
 }
 
-/* Colours that people with any colour vision tell apart: Okabe & Ito 2008. */
+/* Distinct with colour blindness: Okabe & Ito 2008. */
 static const uint8_t color[MOST][3] = {{0, 114, 178},  {213, 94, 0},  {0, 158, 115}, {204, 121, 167},
                                        {86, 180, 233}, {230, 159, 0}, {45, 48, 56}};
 
-/* Lines of all runs for column k of each; false: no run has a value there. */
+/* Series of all runs for column k; false: no values. */
 static bool add_runs(const run *r, int runs, int k, dg_series series[2 * MOST])
 {
     bool any = false;

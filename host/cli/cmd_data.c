@@ -1,4 +1,4 @@
-/* `dcgan data DIR`: look a folder of images over, or fill it with drawn ones. */
+/* `dcgan data DIR`: check a dataset, or --synthesize one. */
 #include "host/cli/commands.h"
 #include "host/cli/data_report.h"
 #include "host/data/dataset.h"
@@ -14,7 +14,7 @@
 #include <omp.h>
 #include <stdlib.h>
 
-/* What would be trained: side and channels, as given, else as the model has them; classes of a classifier, else 0. */
+/* Image shape to train with; classes: 0 for a GAN. */
 typedef struct {
     int size, channels, classes;
     char model[64];
@@ -23,7 +23,7 @@ typedef struct {
 static dg_err shape_of(const dg_options *o, shape *out)
 {
     *out = (shape){.size = o->size, .channels = o->channels};
-    if (out->size > 0 && out->channels > 0) return DG_OK; /* a GAN */
+    if (out->size > 0 && out->channels > 0) return DG_OK;
     dg_model *m = malloc(sizeof *m);
     if (!m) return dg_fail(DG_DEVICE, "no memory for a model");
     dg_err e = dg_model_read(o->model, m);
@@ -36,7 +36,6 @@ static dg_err shape_of(const dg_options *o, shape *out)
     return e;
 }
 
-/* The line on the terminal ends when the last image is read, before the report begins. */
 static void on_progress(void *context, long done, long total)
 {
     dg_progress **p = context;

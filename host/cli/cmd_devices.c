@@ -1,4 +1,4 @@
-/* `dcgan --list-devices`: what --device can name here. Works without a driver and without CUDA. */
+/* `dcgan --list-devices`: values for --device. Works without a driver and without CUDA. */
 #include <stdio.h>
 
 #include "host/cli/commands.h"
@@ -11,7 +11,7 @@ int dg_cmd_list_devices(const dg_options *o)
     dg_backend *cpu;
     dg_err e = dg_cpu_open(&(dg_cpu_options){.threads = o->threads, .real = DG_F32}, &cpu);
     if (e) return (int)e;
-    dg_say("%-8s %s", "cpu", cpu->name + 5); /* behind "cpu, " */
+    dg_say("%-8s %s", "cpu", cpu->name + 5); /* skip "cpu, " */
     cpu->close(cpu);
     const int n = dg_cuda_devices(device, MOST, &why);
     for (int i = 0; i < n; i++) {

@@ -1,4 +1,4 @@
-/* `dcgan doctor`: what a run's log and grids tell (host/doctor). */
+/* `dcgan doctor`: findings on a run's log and grids (host/doctor). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "host/options/option_table.h"
 
 typedef struct {
-    char path[4096]; /* of the log */
+    char path[4096];
     void *text;
     dg_log_row *row;
     long rows;
@@ -22,7 +22,7 @@ typedef struct {
     int grids;
     dg_doctor doctor;
     dg_loss loss;
-    bool finished; /* the run has done all that its config.ini asks for, from the beginning; false for a log alone */
+    bool finished; /* the run reached the end of its config.ini; false without one */
 } job;
 
 static dg_err parse(job *j)
@@ -38,7 +38,7 @@ static dg_err parse(job *j)
     return j->rows ? DG_OK : dg_fail(DG_USAGE, "%s: holds no steps yet", j->path);
 }
 
-/* What of the run is not in its log. */
+/* Read loss and length of the run from config.ini. */
 static dg_err read_config(job *j, const char *run)
 {
     char path[4096];
@@ -104,7 +104,7 @@ static void print_json(const job *j, const char *run)
         if (f->end_step)
             printf("\"end_epoch\": %ju, \"end_step\": %ju, ", (uintmax_t)f->end_epoch, (uintmax_t)f->end_step);
         if (isfinite(f->worst)) printf("\"worst\": %.9g, \"says\": ", f->worst);
-        else printf("\"worst\": null, \"says\": "); /* as in log.jsonl */
+        else printf("\"worst\": null, \"says\": ");
         dg_json_text(stdout, dg_finding_text(&begun, text, sizeof text));
         printf(", \"advice\": ");
         dg_json_text(stdout, f->rule->advice);

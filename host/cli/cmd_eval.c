@@ -1,4 +1,4 @@
-/* `dcgan eval`: how good generated images are, by the table of measures (host/judge). */
+/* `dcgan eval`: metrics of generated images (host/judge). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,15 +16,15 @@ enum { COUNT = 5000, MEASURES = 24 };
 
 typedef struct {
     dg_options o;
-    dg_generator *generator; /* NULL: the images to be judged are in a folder */
+    dg_generator *generator; /* NULL: samples are in a folder */
     dg_labeller *labeller;
-    dg_model *named;     /* by --model */
-    dg_backend *backend; /* for --two-sample */
+    dg_model *named;
+    dg_backend *backend;
     dg_dataset reals, folder;
     dg_jury jury;
     uint8_t *made;
-    dg_judged real, other, floor; /* floor: other real images than real */
-    dg_class_verdict *class;      /* NULL without a classifier */
+    dg_judged real, other, floor; /* floor: real-vs-real baseline */
+    dg_class_verdict *class;
     dg_measured value[MEASURES], least[MEASURES];
 } job;
 
@@ -34,7 +34,7 @@ static bool is_folder(const char *path)
     return !stat(path, &s) && S_ISDIR(s.st_mode);
 }
 
-/* What the images come from, and with it their side and channels. */
+/* Open the sources of samples; sets their size and channels. */
 static dg_err open_all(job *j)
 {
     dg_options *o = &j->o;
@@ -96,7 +96,7 @@ static dg_err load(const job *j, const char *dir, bool made, dg_dataset *out)
     return e;
 }
 
-/* Real images are needed twice: to compare with, and for the floors. */
+/* Real images: half for comparison, half for the real-vs-real baseline. */
 static dg_err settle_count(job *j)
 {
     const dg_options *o = &j->o;
@@ -115,7 +115,7 @@ static dg_err settle_count(job *j)
     return DG_OK;
 }
 
-/* Those that `generate` makes of the seeds from 0 on. */
+/* Samples of seeds 0, 1, ... */
 static dg_err make(job *j)
 {
     const size_t image = (size_t)j->jury.size * (size_t)j->jury.size * (size_t)j->jury.channels;
@@ -158,8 +158,6 @@ static dg_err measure(job *j)
     }
     return e;
 }
-
-/* ---- What is printed ---- */
 
 static void print_classes(const job *j)
 {

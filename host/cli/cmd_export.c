@@ -1,4 +1,4 @@
-/* Generators and classifiers out to PyTorch and back in. */
+/* `dcgan export` and `dcgan import`: weights to and from PyTorch, and to ONNX. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 #include "host/options/option_table.h"
 #include "core/base/shell.h"
 
-/* The values as F32, which the caller frees, also after an error. */
+/* Convert to F32; the caller frees *values, even after an error. */
 static dg_err narrow(const dg_st_tensor *t, const char *path, void **values)
 {
     size_t n = t->bytes / dg_type_bytes(t->type);
@@ -30,15 +30,14 @@ static dg_err narrow(const dg_st_tensor *t, const char *path, void **values)
     return DG_OK;
 }
 
-/* A network on its way out. */
 typedef struct {
     dg_st *st;
     dg_model *model;
     dg_checkpoint_info info;
     int net;
     dg_ck_tensor *layout;
-    dg_st_tensor *tensor; /* of the network, under PyTorch's names */
-    void **owned;         /* memory of those that were converted to floats */
+    dg_st_tensor *tensor; /* PyTorch's names */
+    void **owned;         /* converted values */
     int count;
     char *text, *classes, number[3][24], input[200];
     dg_st_meta meta[9];
@@ -75,8 +74,8 @@ static dg_err collect(network *w, const char *path)
     return DG_OK;
 }
 
-/* In the place of weights with spectral norm what the layer multiplies with, W / sigma, under the name of weights; u
- * and v, of length 1, are behind them, and are left out of a network of ONNX. */
+/* For ONNX: replace weights with spectral norm by W / sigma, named "weight". u and v follow W in the list and are not
+ * exported. */
 static dg_err divide(network *w, const char *path)
 {
     for (int i = 0; i + 2 < w->count; i++) {
@@ -121,7 +120,7 @@ static dg_err describe(network *w, const char *path, const char *format)
     return DG_OK;
 }
 
-/* The network that is meant; NULL: the one that generates, or classifies. */
+/* name NULL: the generator or classifier. */
 static dg_err choose_net(network *w, const char *path, const char *name)
 {
     const dg_recipe *r = dg_recipe_find(w->model);
@@ -174,7 +173,7 @@ dg_err dg_export(const char *checkpoint, const char *name, bool onnx, const char
     return e;
 }
 
-/* The classes that PyTorch's weights do not name are called 0, 1, 2 ... */
+/* Class names; 0, 1, 2, ... if the weights have none. */
 static dg_err names_of(const dg_st *st, const char *weights, const dg_model *m, char **out)
 {
     const char *classes = dg_st_get(st, "classes");
@@ -185,8 +184,7 @@ static dg_err names_of(const dg_st *st, const char *weights, const dg_model *m, 
     return dg_ck_check_names(weights, m, *out);
 }
 
-/* What the images were less and divided by; of PyTorch's weights for three channels, which do not say it, ImageNet's
- * numbers, as for all of torchvision's. */
+/* Mean and std of inputs; ImageNet's for three-channel weights that have no metadata, as torchvision uses. */
 static dg_err input_of(const dg_st *st, const char *weights, const dg_model *m, dg_input_data *out)
 {
     static const double imagenet[2][3] = {{0.485, 0.456, 0.406}, {0.229, 0.224, 0.225}};
@@ -201,7 +199,7 @@ static dg_err input_of(const dg_st *st, const char *weights, const dg_model *m, 
     return DG_OK;
 }
 
-/* What st lacks, the discriminator for one, is freshly drawn. */
+/* Tensors that st lacks, such as the discriminator's, are initialised. */
 static dg_err write_import(const dg_st *st, const char *weights, const dg_model *model, const char *out)
 {
     bool wide = true;
@@ -209,7 +207,7 @@ static dg_err write_import(const dg_st *st, const char *weights, const dg_model 
     dg_backend *b = NULL;
     dg_job job = {0};
     dg_snapshot *snapshot = NULL;
-    void *data = NULL, *perm = NULL; /* a training job wants images, though it takes no step here */
+    void *data = NULL, *perm = NULL; /* a training job needs a dataset */
     dg_checkpoint_info info = {.seed = 1};
     snprintf(info.precision, sizeof info.precision, wide ? "fp64" : "fp32");
     dg_job_options o;

@@ -1,4 +1,4 @@
-/* `dcgan generate`: one PNG for each seed, and a grid of them. */
+/* `dcgan generate`: a PNG per seed, and a grid. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -20,13 +20,13 @@ typedef struct {
     const dg_options *o;
     dg_generator *g;
     char dir[4096];
-    size_t image; /* bytes of one */
+    size_t image; /* bytes per image */
     int in_grid;
-    uint8_t *grid; /* the first in_grid images */
+    uint8_t *grid;
     dg_progress *progress;
 } job;
 
-/* PNGs tell how they can be made again. */
+/* PNG texts say how to generate the image again. */
 static dg_err write_png(const job *j, const char *path, const dg_image *im, const char *key, const char *images)
 {
     char checkpoint[4096], run_seed[24], step[24];
@@ -74,7 +74,7 @@ static dg_err make_images(const job *j)
     return e;
 }
 
-/* What the images are made of, for PyTorch and ONNX: tensor z, (n, latent, 1, 1). */
+/* --write-z: tensor z, (n, latent, 1, 1), for PyTorch and ONNX. */
 static dg_err write_z(const job *j, const char *path)
 {
     const size_t each = (size_t)j->g->inputs, n = (size_t)j->o->count;
@@ -122,8 +122,7 @@ static void report(const job *j)
     if (j->o->write_z) dg_say("%s", dg_output_name(j->o->write_z));
 }
 
-/* Without --out a folder with samples of another checkpoint, as of an earlier epoch, is passed by: the next is
- * numbered. */
+/* Without --out: the first of generated, generated-2, ... without samples of another checkpoint. */
 static dg_err choose_directory(job *j)
 {
     static const char *const names[] = {"seed-*.png", "grid.png", NULL};

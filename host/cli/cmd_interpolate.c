@@ -1,6 +1,5 @@
-/* `dcgan interpolate`: from image to image along great circles of the latent space. strip.png has a row for
- * each pair of neighbours; walk.gif goes once round, back to the first image, and repeats. Several walks, of seeds
- * that follow each other, are side by side in it. */
+/* `dcgan interpolate`: images along great circles of latent space. strip.png: a row per pair of seeds; walk.gif: a loop
+ * over all seeds. Walks of consecutive seeds are cells of one grid. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -15,20 +14,20 @@
 #include "host/trainer/progress.h"
 
 enum { STRIP_COLUMNS = 17, FRAME_MS = 60, PATH_SIZE = 4400 };
-static const size_t gif_most = (size_t)1 << 30; /* bytes of frames */
+static const size_t gif_most = (size_t)1 << 30; /* bytes */
 
 typedef struct {
     const dg_options *o;
     dg_generator *g;
     char dir[4096];
-    int walks, seeds, frames; /* seeds of each; frames from one image to the next */
+    int walks, seeds, frames; /* seeds: per walk; frames: between two seeds */
     size_t image;
     float *z;        /* (walks * seeds, latent) */
-    uint8_t *pixels; /* (walks, seeds * frames, size, size, channels), the way round */
+    uint8_t *pixels; /* (walks, seeds * frames, size, size, channels) */
     dg_progress *progress;
 } job;
 
-/* Shoemake 1985. Normal vectors of many dimensions lie near a sphere; the straight line would leave it. */
+/* Shoemake 1985. Normal vectors of high dimension have nearly equal length; a straight line would leave the sphere. */
 static void slerp(float *out, const float *a, const float *b, double t, int n)
 {
     double aa = 0, bb = 0, ab = 0;
@@ -76,7 +75,7 @@ static dg_err write_strip(const job *j)
     if (!chosen) return dg_fail(DG_DEVICE, "out of memory");
     for (int r = 0; r < rows; r++)
         for (int c = 0; c < columns; c++) {
-            /* last column: the next row's first frame */
+            /* last column: first frame of the next row */
             int frame = (r / legs * j->seeds + r % legs) * j->frames + c * j->frames / (columns - 1);
             memcpy(chosen + (size_t)(r * columns + c) * j->image, j->pixels + (size_t)frame * j->image, j->image);
         }
@@ -98,7 +97,6 @@ static dg_err write_strip(const job *j)
     return e;
 }
 
-/* Frame f of the GIF: that of each walk, in a grid where there are several; three channels. */
 static dg_err make_frame(const job *j, int f, uint8_t *cells, dg_image *out)
 {
     const dg_model *m = &j->g->model;

@@ -1,5 +1,4 @@
-/* `dcgan plan MODEL`: every op of the three plans and the memory, before anything is allocated; of networks that
- * nothing trains, the pass forward. */
+/* `dcgan plan MODEL`: ops and memory of all plans, without allocation. Models without a recipe: the forward pass. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +29,7 @@ static void print_json_launch(const dg_plan *p, int i)
     const dg_tune *t = &op->tune;
     printf("\"block\": %d, \"tile\": [%d, %d], \"stages\": %d, \"split\": %d, \"kernels\": %d, \"because\": ", t->block,
            t->tile_m, t->tile_n, t->stages, t->split > 1 ? t->split : 1, dg_op_kernels(p, i));
-    dg_json_text(stdout, t->why ? t->why : ""); /* may hold a file's name */
+    dg_json_text(stdout, t->why ? t->why : "");
     printf(", \"launch\": %d, ", l ? (int)(l - p->launch) : i);
 }
 
@@ -61,7 +60,6 @@ static void print_json_plan(const dg_plan *p, int chain, bool first)
     printf("}");
 }
 
-/* What is printed: the plans of one arena. */
 typedef struct {
     const dg_model *model;
     const dg_backend *backend;
@@ -106,7 +104,7 @@ static dg_err print_all(const sheet *s, bool json)
     return DG_OK;
 }
 
-/* The images that the run would have: only reading them tells which are good. */
+/* Read the images, because only decoding finds corrupt files. */
 static dg_err read_images(const dg_options *o, dg_model *model, bool labelled, dg_dataset *out)
 {
     dg_dataset_options d = {.dir = o->data,
@@ -147,13 +145,13 @@ static void print_part(const char *name, double bytes)
     if (bytes > 0) printf("  %-22s %9.3f\n", name, bytes / 1e6);
 }
 
-/* Bytes of a whole run on the host's side and the device's. */
+/* Bytes of a whole run. */
 typedef struct {
     double decoded, records, matrix, finding, all;
 } run_memory;
 
-/* The images as decoded stay beside the copy that training reads; where they have labels or are whitened, so do the
- * records that are copied. What finds the whitening is freed before the rest is there. */
+/* Decoded images stay in memory with the training copy; so do records with labels or whitening. Memory for computing
+ * the whitening is freed before the rest is allocated. */
 static run_memory memory_of(const dg_job *job, bool labels, int images)
 {
     const dg_model *m = &job->model;
@@ -185,7 +183,6 @@ static dg_err print_job(const dg_job *job, bool json)
     return print_all(&all, json);
 }
 
-/* --dry-run: as much of a run as there is before its first step. */
 static dg_err dry_run(const dg_options *given, dg_model *model, dg_backend *b)
 {
     dg_options o = *given;
@@ -244,7 +241,7 @@ static void print_largest(const dg_options *o, const sheet *s, int batch, size_t
            (double)bytes / 1e6, (double)have / 1e6);
 }
 
-/* plan --fit: nothing is allocated. */
+/* plan --fit; allocates nothing. */
 static dg_err plan_largest(const dg_options *o, const dg_model *model, dg_backend *b)
 {
     dg_room room;
@@ -261,7 +258,7 @@ static dg_err plan_largest(const dg_options *o, const dg_model *model, dg_backen
     e = dg_largest_batch(model, &g, b, &room, &batch);
     if (e) return e;
     g = dg_options_run(o, batch ? batch : 1, 2 * (batch ? batch : 1), batch);
-    e = dg_build_to_fit(&job, model, &g, b, o->device_memory); /* which says what is wrong where none fits */
+    e = dg_build_to_fit(&job, model, &g, b, o->device_memory); /* fails with the reason if no batch fits */
     if (e) return e;
     print_largest(o, &(sheet){.model = model, .backend = b}, batch, dg_fit_bytes(&job), room.have);
     dg_job_free(&job);
@@ -275,7 +272,7 @@ static dg_err plan_largest(const dg_options *o, const dg_model *model, dg_backen
     return DG_OK;
 }
 
-/* Of networks that nothing trains, a pass forward of each. */
+/* Models without a recipe. */
 static dg_err plan_forward(const dg_options *o, const dg_model *model, dg_backend *b)
 {
     dg_err e = DG_OK;
@@ -296,7 +293,6 @@ static dg_err plan_forward(const dg_options *o, const dg_model *model, dg_backen
     return e;
 }
 
-/* --arch needs no GPU: nothing is run. */
 static dg_err open_planner(const dg_options *o, dg_backend **b)
 {
     dg_machine m;
@@ -328,7 +324,7 @@ int dg_cmd_plan(const dg_options *o)
     if (!e) e = o->arch ? open_planner(o, &b) : open_device(o, &b);
     const bool trains = !e && dg_recipe_find(model);
     const dg_recipe *recipe;
-    if (!e && (o->largest || o->dry_run)) e = dg_recipe_for(model, &recipe); /* which says why it cannot be trained */
+    if (!e && (o->largest || o->dry_run)) e = dg_recipe_for(model, &recipe);
     if (!e && o->dry_run && !o->resume) e = dg_train_weights(o, model, &init);
     dg_st_free(init);
     if (!e)

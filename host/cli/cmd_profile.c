@@ -1,4 +1,4 @@
-/* `dcgan profile [MODEL]`: where the time of a step goes, op by op, and where it should go. */
+/* `dcgan profile [MODEL]`: measured and predicted time of a step, op by op. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

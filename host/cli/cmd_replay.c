@@ -1,4 +1,4 @@
-/* `dcgan replay FILE`: run a recorded PyTorch run again, step by step, and show how far we are from it. */
+/* `dcgan replay FILE`: repeats a recorded PyTorch run step by step, and prints the differences. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,18 +10,17 @@
 #include "host/run/replay.h"
 #include "host/net/recipes.h"
 
-/* What is compared, and the worst of it. */
 typedef struct {
     double tol, worst;
     char worst_name[160];
-    FILE *json; /* NULL: lines on stdout */
+    FILE *json; /* NULL: text on stdout */
     int rows;
 } report;
 
 static void show(void *context, const char *name, double difference, const char *where)
 {
     report *r = context;
-    bool bad = !(difference <= r->tol); /* NaN is bad */
+    bool bad = !(difference <= r->tol); /* also true for NaN */
     if (r->json)
         fprintf(r->json, "%s\n  {\"name\": \"%s\", \"difference\": %.9g}", r->rows ? "," : "", name,
                 isfinite(difference) ? difference : -1);
@@ -32,7 +31,7 @@ static void show(void *context, const char *name, double difference, const char 
     }
 }
 
-/* Every step's losses as JSON, ours and those of the file, for tools/pytorch/drift.py. */
+/* Losses of both runs as JSON, for tools/pytorch/drift.py. */
 static void print_losses(FILE *to, const dg_oracle *o, const dg_metrics *m, int steps)
 {
     const dg_recipe *r = dg_recipe_find(&o->model);
@@ -110,7 +109,7 @@ int dg_cmd_replay(const dg_options *opt)
     if (opt->operands != 1)
         return (int)dg_fail(DG_USAGE, "replay needs one FILE, an oracle written by tools/pytorch/make_oracle.py");
     dg_oracle o = {0};
-    dg_memory_file m = {0}; /* JSON is printed when all of it is there: a part of it would not be JSON */
+    dg_memory_file m = {0}; /* buffers JSON, so that an error prints none */
     report r = {.tol = opt->tol > 0 ? opt->tol : INFINITY, .json = opt->json ? dg_memory_open(&m) : NULL};
     dg_err e = r.json || !opt->json ? dg_oracle_open(&o, opt->operand[0]) : dg_fail(DG_DEVICE, "out of memory");
     if (!e) e = run(opt, &o, &r);

@@ -1,4 +1,4 @@
-/* `dcgan --data DIR`: set a run up, train it, take it down. */
+/* `dcgan --data DIR`: set up, run and close a training run. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static void show_loading(void *context, long done, long total)
     dg_progress_count(context, "reading pictures", done, total);
 }
 
-/* A classifier wants classes, as many as its last layer has, and says how many images are for what. */
+/* Fit the classifier's last layer to the classes, and print how images are split. */
 static dg_err check_classes(const dg_training *r, dg_model *model)
 {
     const dg_dataset *d = &r->data;
@@ -57,7 +57,7 @@ static dg_err check_classes(const dg_training *r, dg_model *model)
     return DG_OK;
 }
 
-/* What the images are like, and what can be done about it. */
+/* Print advice on the dataset. */
 static dg_err advise(const dg_training *r, const dg_dataset_options *o)
 {
     dg_looks l;
@@ -69,7 +69,7 @@ static dg_err advise(const dg_training *r, const dg_dataset_options *o)
     return e;
 }
 
-/* known: fingerprint of the images that a resumed run was trained on. */
+/* known: fingerprint of the resumed run's dataset, else 0. */
 static dg_err load_data(dg_training *r, dg_model *model, const dg_recipe *recipe, uint64_t known, dg_opening *opening)
 {
     const dg_options *o = r->o;
@@ -113,7 +113,7 @@ static dg_err load_data(dg_training *r, dg_model *model, const dg_recipe *recipe
     return e || !recipe->labels ? e : check_classes(r, model);
 }
 
-/* Both at once. What is wrong with the device comes first, and then a new run's directory is left as it was found. */
+/* Open the device and load images concurrently. A device error has priority; a new run's directory is left as found. */
 static dg_err open_and_load(dg_training *r, dg_model *model, const dg_recipe *recipe, uint64_t known)
 {
     dg_opening *opening;
@@ -141,7 +141,7 @@ static dg_err build_job(dg_training *r, const dg_model *model, const dg_recipe *
     if (!e && window)
         dg_progress_note(r->progress, "the pictures do not fit beside the network: they pass through two windows of %d",
                          window);
-    if (!e) e = dg_train_whitening(r, model); /* which takes a while: what does not fit has been told */
+    if (!e) e = dg_train_whitening(r, model); /* slow, so only after the memory check */
     r->job.o.input = r->input;
     if (!e && recipe->labels) e = dg_job_records(&r->job, r->data.pixels, r->data.label, r->data.count, &r->records);
     if (e) return e;
@@ -162,13 +162,13 @@ static dg_err open_outputs(dg_training *r)
     return dg_outputs_open(w);
 }
 
-/* The means of the epoch under way go on where the log stopped. */
+/* Resume the metric sums of the current epoch, the doctor and the best checkpoint from the log. */
 static void take_up_means(dg_training *r)
 {
     long n;
     const dg_log_row *row = dg_log_rows(r->log, &n);
     if (n) r->seconds_before = row[n - 1].seconds;
-    long first = n; /* added in their order: sums of reals depend on it */
+    long first = n; /* in log order: float sums depend on it */
     while (first > 0 && row[first - 1].epoch == r->read.epoch + 1) first--;
     for (long i = first; i < n; i++) dg_epoch_add(&r->epoch, r->job.recipe, row[i].value);
     if (dg_doctor_knows(r->job.recipe) && dg_doctor_take_up(&r->doctor, (dg_loss)r->o->loss, row, n, r->dir.path))
@@ -177,7 +177,7 @@ static void take_up_means(dg_training *r)
     dg_evaluation_cut(&r->dir, r->read.epoch);
 }
 
-/* --eval-every: what judges, and columns for what it says. */
+/* --eval-every: the metrics and their baseline. */
 static dg_err open_critic(dg_training *r)
 {
     const dg_options *o = r->o;
@@ -192,7 +192,7 @@ static dg_err open_critic(dg_training *r)
     return DG_OK;
 }
 
-/* --resume with other images than the run's: they get a run of their own, which begins when this one is closed. */
+/* --resume with another dataset: start a new run from this run's weights once this one is closed. */
 static dg_err become_another(dg_training *r, const char *path, uint64_t then)
 {
     dg_err e = dg_train_own(r->o, path, &r->own);
@@ -203,7 +203,7 @@ static dg_err become_another(dg_training *r, const char *path, uint64_t then)
     return e ? e : dg_fail(DG_DATA, "other pictures");
 }
 
-/* Whoever gives a command again after Ctrl-C may mean to go on. */
+/* After Ctrl-C a user may repeat a command instead of --resume. */
 static void note_older(dg_progress *p, const dg_options *o)
 {
     char quoted[DG_SHELL_ROOM], older[4096];
@@ -212,7 +212,7 @@ static void note_older(dg_progress *p, const dg_options *o)
                      dg_shell_path(quoted, sizeof quoted, older));
 }
 
-/* config.ini as it is so far, with what the machine and the classes have settled. */
+/* config.ini with the settled model name and precision. */
 static dg_err settle_config(dg_training *r, const dg_model *model)
 {
     char name[64];
@@ -239,7 +239,7 @@ static dg_err set_up(dg_training *r)
     if (!e && o->resume) e = dg_history_take_up(&r->dir);
     if (!e) e = o->resume ? dg_train_find(r, path, &st, model, &info) : dg_model_read(o->model, model);
     const dg_recipe *recipe;
-    if (!e) e = dg_recipe_for(model, &recipe); /* before images are read */
+    if (!e) e = dg_recipe_for(model, &recipe); /* before the dataset is read */
     if (!e && o->eval_every && !recipe->sample)
         e = dg_fail(DG_USAGE, "--eval-every %d: judges generated pictures; %s is of a classifier, which --test tests",
                     o->eval_every, model->name);
@@ -251,9 +251,9 @@ static dg_err set_up(dg_training *r)
     if (!e) e = dg_train_settle(r, model);
     o = r->o;
     if (!e) e = build_job(r, model, recipe, &info);
-    if (!e) e = open_critic(r); /* before anything changes in the run's directory: it may refuse the images */
+    if (!e) e = open_critic(r); /* may refuse the dataset: before the run's directory changes */
     if (!e) e = st ? dg_train_resume(r, st, path, &info) : dg_train_begin(r, init);
-    const bool settled = !e && (o->resume || strcmp(r->config, o->resolved)); /* a new run has written the rest */
+    const bool settled = !e && (o->resume || strcmp(r->config, o->resolved));
     if (settled) e = dg_save_config(&r->dir, r->config);
     if (!e) e = dg_log_open(&r->dir, r->job.recipe, r->read.step, &r->log);
     if (!e && o->eval_every) e = dg_log_judge(r->log, &r->dir);
@@ -278,7 +278,7 @@ static dg_err set_up(dg_training *r)
     return e;
 }
 
-/* Close everything; returns the first error of what was still being written. */
+/* Close everything; returns the first error of pending writes. */
 static dg_err take_down(dg_training *r)
 {
     dg_err e = dg_outputs_close(&r->out), f = r->log ? dg_log_close(r->log) : DG_OK;
@@ -295,7 +295,7 @@ static dg_err take_down(dg_training *r)
     return r->out.error ? r->out.error : e ? e : f;
 }
 
-/* A resumed run that had done all that is asked for. */
+/* If a resumed run had no step left, print so. */
 static void say_finished(const dg_training *r)
 {
     const dg_options *o = r->o;
@@ -309,8 +309,7 @@ static void say_finished(const dg_training *r)
                dg_s((int64_t)step), o->steps);
 }
 
-/* What to do next with what this recipe made, on stdout because it is the result of the command. It points to nothing
- * that is not there. */
+/* Print files and commands for next steps; stdout, because they are the command's result. */
 static void say_goodbye(const dg_training *r, const dg_recipe *of)
 {
     const dg_options *o = r->o;
@@ -337,11 +336,10 @@ static void say_goodbye(const dg_training *r, const dg_recipe *of)
     } else {
         dg_say("resume:    %s --resume --out %s", dg_program(), dir);
     }
-    if (saved && !r->read.epoch && of && of->sample) /* grids come with epochs */
-        dg_say("pictures:  %s generate %s --count 16", dg_program(), dir);
+    if (saved && !r->read.epoch && of && of->sample) dg_say("pictures:  %s generate %s --count 16", dg_program(), dir);
 }
 
-/* own: the run that takes the place of this one; resolved stays NULL where none does. */
+/* own: the run to start instead; resolved NULL: none. */
 static dg_err train(const dg_options *o, dg_options *own)
 {
     *own = (dg_options){0};
@@ -361,7 +359,7 @@ static dg_err train(const dg_options *o, dg_options *own)
     }
     if (!o->quiet) dg_stop_says("writing the last files; a second signal ends the run at once\n");
     char why[DG_MESSAGE_BYTES];
-    snprintf(why, sizeof why, "%s", dg_message()); /* before later messages replace it */
+    snprintf(why, sizeof why, "%s", dg_message());
     const dg_recipe *of = begun ? r->job.recipe : NULL;
     const dg_err saving = take_down(r);
     char unsaved[DG_MESSAGE_BYTES];

@@ -1,5 +1,5 @@
-/* `dcgan tune [MODEL]`: the fastest way to run each op of a step on this GPU, as a file for --tuning. The file is
- * written anew after every op, so that whatever ends the search leaves what it has found. */
+/* `dcgan tune [MODEL]`: searches the fastest variant of each op on this GPU, for --tuning. The file is rewritten after
+ * each op, so that an interrupted search keeps its results. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ typedef struct {
     const dg_options *o;
     dg_progress *progress;
     dg_tune_file file;
-    char path[64];    /* where --out says nothing */
+    char path[64];    /* default of --out */
     char section[32]; /* "sm_90 fp32" */
 } job;
 
@@ -45,7 +45,7 @@ static dg_err keep(void *context, const dg_tuned *t)
     char row[192], best[256], before[256];
     const size_t n = strlen(dg_tune_text(best, sizeof best, &t->op, &t->best));
     snprintf(row, sizeof row, "%.185s", best);
-    /* a line that is too long for the reader goes without the name, or without times */
+    /* too long for the reader: drop the name, or the times */
     if (n < 130)
         snprintf(row, sizeof row, "%.129s ; %.2f us (%.2f before, direct %.1f) %.24s", best, t->us, t->before_us,
                  t->direct_us, t->op.name);
@@ -84,10 +84,10 @@ static dg_err write_head(job *j, const dg_backend *b, const char *model)
     snprintf(text, sizeof text, "%.60s, batch %d, %s; medians of %d runs, the cache overwritten before each", model,
              j->o->batch, dg_precision_name(b->real, b->math), j->o->repeats);
     if (!e) e = dg_tune_file_head(&j->file, text);
-    return e ? e : dg_tune_file_write(&j->file, path_of(j)); /* if that cannot be, better now than in ten minutes */
+    return e ? e : dg_tune_file_write(&j->file, path_of(j)); /* fail before the search, not after it */
 }
 
-/* ms of a whole step, the fewest of some. */
+/* Minimum time of a step in ms. */
 static dg_err time_step(dg_trial *t, double *ms)
 {
     double one = 0;
@@ -99,7 +99,7 @@ static dg_err time_step(dg_trial *t, double *ms)
     return e;
 }
 
-/* The same step once more, by the file as training reads it. */
+/* Time the step with the new file. */
 static dg_err try_file(const job *j, const dg_model *model, double before)
 {
     dg_options o = *j->o;
@@ -163,14 +163,14 @@ static dg_err tune(job *j)
     return e;
 }
 
-/* The first line of the file says that dcgan made it. */
+/* The first line identifies files made by dcgan. */
 static dg_err mark(dg_tune_file *f)
 {
     char *had = f->head;
     if (had && !strncmp(had, "; dcgan tune", 12)) return DG_OK;
     f->head = NULL;
     dg_err e = dg_tune_file_head(f, "dcgan tune --merge");
-    if (had) had[strlen(had) - 1] = 0; /* without its first "; " and its last end of a line, which are put again */
+    if (had) had[strlen(had) - 1] = 0; /* without the leading "; " and the last newline, which dg_tune_file_head adds */
     if (!e && had) e = dg_tune_file_head(f, had + 2);
     free(had);
     return e;

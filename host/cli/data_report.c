@@ -1,4 +1,4 @@
-/* What `dcgan data DIR` prints: is this folder fit for training? */
+/* The report of `dcgan data DIR`. */
 #include "core/base/plural.h"
 #include "host/cli/data_report.h"
 #include "host/cli/say.h"
@@ -14,7 +14,7 @@
 #include <string.h>
 
 typedef struct {
-    int key[2]; /* width and height */
+    int key[2]; /* width, height */
     int count;
 } size_count;
 
@@ -68,7 +68,7 @@ static dg_err look(findings *f, const dg_dataset_options *o)
     return e;
 }
 
-/* Few sizes are listed; of many, how many images have a shorter side of 64 to 127 and so on. */
+/* List up to 8 sizes, else a histogram of the shorter side. */
 static void print_sizes(const findings *f)
 {
     printf("sizes in the files:\n");
@@ -105,7 +105,6 @@ static void print_twins(const findings *f)
     }
 }
 
-/* Images of this class in [from, to). */
 static int count_class(const dg_dataset *d, int class, int from, int to)
 {
     int n = 0;
@@ -159,7 +158,7 @@ static void print_report(const dg_dataset_options *o, const findings *f)
     for (int i = 0; i < d->skips; i++) dg_say("  %s: %s", d->skip[i].name, d->skip[i].reason);
 }
 
-/* JSON text is UTF-8; names need not be, so they are printed as on the terminal. */
+/* Names may not be UTF-8. */
 static cJSON *text(const char *s)
 {
     char name[2 * DG_PATH_BYTES];
@@ -248,7 +247,7 @@ static dg_err print_json(const dg_dataset_options *o, const findings *f)
     return dg_fail(DG_DEVICE, "no memory for the report");
 }
 
-/* Up to 64 images spread evenly over the folder. */
+/* Up to 64 evenly spaced images. */
 static dg_err write_sheet(const dg_dataset_options *o, const dg_dataset *d, const char *path)
 {
     int n = d->count < 64 ? d->count : 64, cols = n < 8 ? n : 8;
@@ -261,12 +260,13 @@ static dg_err write_sheet(const dg_dataset_options *o, const dg_dataset *d, cons
     dg_err e = dg_sheet(some, n, d->size, d->channels, (n + cols - 1) / cols, cols, &sheet);
     free(some);
     if (e) return e;
-    e = dg_png_write(path, &sheet, &(dg_text){"Software", dg_version}, 1); /* so that it is no training data */
+    e = dg_png_write(path, &sheet, &(dg_text){"Software", dg_version},
+                     1); /* "Software" excludes it from training data */
     dg_image_free(&sheet);
     return e;
 }
 
-/* A GAN takes the images for training alone, and classes that no classifier could learn. */
+/* A GAN is trained on the training part only, and accepts classes that no classifier could learn. */
 static dg_err read_for_gan(const dg_dataset_options *o, dg_dataset *out)
 {
     dg_err e = dg_dataset_read(o, out);
@@ -299,7 +299,7 @@ dg_err dg_data_report(const dg_dataset_options *given, const char *classifier, i
     if (!e && json) e = print_json(o, &f);
     else if (!e) print_report(o, &f);
     if (!e && sheet) e = write_sheet(o, &d, sheet);
-    if (!e) e = dg_dataset_judge(o, &d); /* would training take this folder? */
+    if (!e) e = dg_dataset_judge(o, &d); /* errors as in training */
     if (!e && classifier) e = dg_dataset_check_classes(&d, o->dir, classifier, classes);
     free(f.size);
     dg_looks_free(&f.looks);

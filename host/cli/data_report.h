@@ -1,13 +1,11 @@
-/* What `dcgan data` prints. */
+/* Output of `dcgan data`. */
 #ifndef DG_DATA_REPORT_H
 #define DG_DATA_REPORT_H
 
 #include "host/data/dataset.h"
 
-/* Counts, histogram of sizes, skipped files with reasons, exact duplicates, and a
- * contact sheet PNG as the network sees the images (out may be NULL: no sheet). Result on stdout. classifier: the
- * model that would be trained, which tells so many classes apart, NULL: a GAN, which takes no labels; the fingerprint
- * and what is refused are those of its training. */
+/* Print counts, sizes, skipped files, duplicates and advice; write a contact sheet (sheet: path or NULL). Checks what
+ * training would refuse. classifier: name of the model to train, which has `classes` classes; NULL: a GAN. */
 dg_err dg_data_report(const dg_dataset_options *o, const char *classifier, int classes, const char *sheet, bool json);
 
 #endif

@@ -10,7 +10,7 @@
 #include "host/measure/batch_time.h"
 #include "host/run/length.h"
 
-enum { LOG_BYTES = 250, TEXT = 400 }; /* of a step in log.csv and log.jsonl, about */
+enum { LOG_BYTES = 250, TEXT = 400 }; /* LOG_BYTES: per step in log.csv and log.jsonl, estimated */
 
 static void print_images(const dg_options *o, const dg_job *job, const dg_dataset *d)
 {
@@ -66,7 +66,6 @@ static dg_err print_time(const dg_options *o, const dg_job *job, const dg_datase
     return e;
 }
 
-/* Weights and moments of one checkpoint. */
 static double checkpoint_bytes(const dg_job *job)
 {
     double bytes = 0;
@@ -77,7 +76,7 @@ static double checkpoint_bytes(const dg_job *job)
     return bytes * (double)dg_type_bytes(job->backend->real);
 }
 
-/* What is free where the run would go, "" when the system does not say: its folder may have to be made. */
+/* Free space of the nearest existing directory; "" if unknown. */
 static void free_text(const char *path, char *out, size_t size)
 {
     char at[4096];

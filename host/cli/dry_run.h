@@ -1,4 +1,4 @@
-/* What a run would be, in ten lines. */
+/* The summary of --dry-run. */
 #ifndef DG_DRY_RUN_H
 #define DG_DRY_RUN_H
 
@@ -6,8 +6,8 @@
 #include "host/net/job.h"
 #include "host/options/options.h"
 
-/* On stdout. o is settled for these images (length.h); the job is built for them, and memory is what the whole run
- * takes, in bytes. Some steps are timed, on memory of their own: DG_NUMBERS when they do not compute. */
+/* Print the summary. o: settled for this dataset (length.h); memory: bytes of the whole run. Times a few steps in
+ * separate memory; DG_NUMBERS if they do not compute. */
 dg_err dg_dry_run_print(const dg_options *o, const dg_job *job, const dg_dataset *data, double memory);
 
 #endif

@@ -1,4 +1,4 @@
-/* How the images that a command is given are read. */
+/* Options to read the images of a command. */
 #include "host/cli/commands.h"
 #include "host/options/option_table.h"
 

@@ -30,8 +30,7 @@ static int (*const command[DG_CMDS])(const dg_options *) = {
     [DG_CMD_TUNE] = dg_cmd_tune,
 };
 
-/* With 0, 1 or 2 closed, the next file opened would get that number, and a message would end up in it. True: standard
- * output was closed. */
+/* Open /dev/null for closed descriptors 0 to 2, so that no file gets their numbers. True: stdout was closed. */
 static bool fill_standard_descriptors(void)
 {
     bool closed = false;
@@ -54,7 +53,7 @@ static int run(const dg_options *o)
     return command[o->command](o);
 }
 
-enum { STACK = 1 << 20 }; /* bytes: commands take up to 700,000 */
+enum { STACK = 1 << 20 }; /* bytes; commands use up to 700,000 */
 
 static __attribute__((noinline)) void touch_stack(void)
 {
@@ -63,8 +62,8 @@ static __attribute__((noinline)) void touch_stack(void)
     (void)lowest[0];
 }
 
-/* The stack grows when it is used. Where the limit of memory is reached by then, the system ends the program without a
- * word; so it grows at the beginning, where it can be said that there is no room. */
+/* Touch the stack at startup: if memory ran out when it grows later, the kernel would end the program without a
+ * message. */
 static dg_err reserve_stack(void)
 {
     struct rlimit l;
@@ -78,9 +77,9 @@ static dg_err reserve_stack(void)
     return DG_OK;
 }
 
-static bool ends; /* main() does */
+static bool ends; /* set by main() */
 
-/* OpenMP's runtime calls exit(1) itself where it finds no memory for a team or no threads. */
+/* OpenMP's runtime calls exit(1) if it gets no memory or threads for a team. */
 static void ended_by_library(void)
 {
     if (ends) return;
@@ -92,12 +91,12 @@ static void ended_by_library(void)
 
 int main(int argc, char **argv)
 {
-    (void)atexit(ended_by_library); /* cannot fail: there is room for 32 without memory */
+    (void)atexit(ended_by_library); /* no failure: 32 entries need no memory */
     dg_omp_spin(argv);
     dg_limits_begin();
     dg_set_program(argv[0]);
     dg_speak_as_program();
-    dg_ops_use(dg_op_table); /* also for commands that open no backend: they read tuning files */
+    dg_ops_use(dg_op_table); /* commands without a backend read tuning files, too */
     const bool closed = fill_standard_descriptors();
     dg_options o = {0};
     bool done = true;

@@ -1,4 +1,4 @@
-/* Opening a GPU takes a second or so that the images can be read in: it happens in a thread of its own. */
+/* Opens the GPU in a thread, because it takes about a second in which images can be read. */
 #include "host/cli/open_async.h"
 
 #include <pthread.h>
@@ -13,11 +13,11 @@ struct dg_opening {
     pthread_t thread;
     bool in_thread;
     atomic_bool failed;
-    /* the result; the thread's until it has been joined */
+    /* result: owned by the thread until it is joined */
     dg_err error;
-    /* NULL without an error: the CPU, opened by the main thread, whose threads its loops will be */
+    /* NULL and no error: the main thread opens the CPU, because its loops run in that thread's team */
     dg_backend *backend;
-    /* of the error, for dg_message() belongs to the thread; or why it is not a GPU, "" for no reason */
+    /* of the error, because dg_message() is per thread; or why no GPU is used */
     char message[1024];
 };
 
@@ -36,14 +36,14 @@ dg_err dg_opening_start(const dg_options *o, dg_opening **out)
     if (!p) return dg_fail(DG_DEVICE, "out of memory");
     p->o = o;
     if (!strcmp(o->device, "cpu")) return p->error = dg_open_backend(o, &p->backend);
-    /* Signals are for the main thread, which knows how to stop; a new thread inherits this mask. */
+    /* block signals in the thread, which inherits the mask; the main thread handles them */
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     p->in_thread = pthread_create(&p->thread, NULL, open_gpu, p) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (p->in_thread) return DG_OK; /* the result belongs to the thread now */
-    open_gpu(p);                    /* no thread is to be had: one after the other, then */
+    if (p->in_thread) return DG_OK;
+    open_gpu(p); /* no thread available: open it here */
     return p->error ? dg_fail(p->error, "%s", p->message) : DG_OK;
 }
 

@@ -1,10 +1,4 @@
-/* Opening the backend beside other work. The results are those of dg_open_backend, also its messages:
- *
- *     dg_opening *opening;
- *     dg_err e = dg_opening_start(o, &opening);       // known already when it is the CPU
- *     ... other work, which may stop early when dg_opening_failed(opening) ...
- *     dg_err f = dg_opening_finish(&opening, &backend);
- */
+/* Opens the backend concurrently with other work; results and messages are those of dg_open_backend. */
 #ifndef DG_OPEN_ASYNC_H
 #define DG_OPEN_ASYNC_H
 
@@ -12,17 +6,17 @@
 
 typedef struct dg_opening dg_opening;
 
-/* To be finished after errors, too. */
+/* Call dg_opening_finish even after an error. Errors of the CPU are returned here. */
 dg_err dg_opening_start(const dg_options *o, dg_opening **out);
 
-/* Has it failed by now? Any thread may ask. */
+/* True if opening has failed so far; thread-safe. */
 bool dg_opening_failed(void *opening);
 
-/* Waits. *opening becomes NULL; where it is NULL, nothing is done. */
+/* Wait for the backend and set *opening to NULL; no-op if *opening is NULL. */
 dg_err dg_opening_finish(dg_opening **opening, dg_backend **out);
 
-/* The two halves of dg_open_backend: the GPU that o means; DG_OK with *out NULL when it means the CPU, which is then
- * opened by the second, after a warning where there is a reason. */
+/* The two halves of dg_open_backend. dg_open_gpu: DG_OK with *out NULL if o selects the CPU; why: the reason or "".
+ * dg_open_instead then opens the CPU, with a warning if there is a reason. */
 dg_err dg_open_gpu(const dg_options *o, dg_backend **out, char *why, size_t size);
 dg_err dg_open_instead(const dg_options *o, const char *why, dg_backend **out);
 

@@ -1,4 +1,3 @@
-/* The device that the options mean. */
 #include "host/cli/open_async.h"
 #include "core/plan/fusions.h"
 #include "kernels/ops/conv/variants.h"
@@ -6,13 +5,13 @@
 dg_device dg_options_device(const dg_options *o)
 {
     static const dg_variant *const conv[] = {NULL, &dg_conv_variant_direct, &dg_conv_variant_winograd,
-                                             &dg_conv_variant_gemm}; /* by o->conv */
+                                             &dg_conv_variant_gemm};
     return (dg_device){.device = o->device,
                        .precision = o->precision == DG_PRECISION_AUTO ? NULL : &dg_precisions[o->precision],
                        .threads = o->threads,
                        .conv = conv[o->conv],
                        .tuning = o->tuning,
-                       /* tune is about single ops */
+                       /* tune measures single ops */
                        .fuse = o->command == DG_CMD_TUNE ? (unsigned)DG_FUSE_NONE : o->fused,
                        .eager = o->no_graph,
                        .begun = o->resume};

@@ -13,11 +13,11 @@
 enum { ROOM = 200, SHOWN = 8 };
 
 typedef struct {
-    char name[ROOM]; /* "": the image names no checkpoint */
+    char name[ROOM]; /* "": no checkpoint */
     int count;
 } origin;
 
-/* Samples of earlier versions have no text of their own for it. */
+/* Earlier versions wrote no DG_ORIGIN. */
 static void read_origin(int folder, const char *file, char out[ROOM])
 {
     char head[DG_TEXTS_BYTES], model[100], step[24], seed[24];
@@ -43,7 +43,7 @@ static int most_first(const void *a, const void *b)
     return x->count != y->count ? (x->count < y->count ? 1 : -1) : strcmp(x->name, y->name);
 }
 
-/* Equal ones become one, with their number. Returns how many are left. */
+/* Merge equal origins, the most frequent first; returns their number. */
 static int join(origin *o, int n)
 {
     int kept = 0;

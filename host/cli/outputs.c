@@ -14,9 +14,9 @@
 #include "host/options/option_table.h"
 
 static const dg_options *options;
-static int saved = -1; /* standard output, after descriptor 1 became standard error */
+static int saved = -1; /* standard output; descriptor 1 is then standard error */
 
-/* The descriptor that a path names, as it was when the program began; -1: none. */
+/* The descriptor that a path names; -1: none. */
 static int numbered(const char *path)
 {
     static const char *const before[] = {"/dev/fd/", "/proc/self/fd/"};
@@ -47,7 +47,7 @@ static const char *value_of(const dg_option *t)
     return *(char *const *)((const char *)options + t->offset);
 }
 
-/* --out is a directory, but of these commands. */
+/* --out is a directory except for these commands. */
 static bool is_file(const dg_option *t)
 {
     const unsigned files = 1 << DG_CMD_TUNE | 1 << DG_CMD_EXPORT | 1 << DG_CMD_IMPORT | 1 << DG_CMD_CURVES |
@@ -55,7 +55,6 @@ static bool is_file(const dg_option *t)
     return t->offset != offsetof(dg_options, out) || files >> options->command & 1;
 }
 
-/* The option whose value is this path, or a folder above it. */
 static const char *option_of(const char *path)
 {
     for (const dg_option *t = dg_option_table; t->name; t++) {
@@ -64,8 +63,6 @@ static const char *option_of(const char *path)
     }
     return "out";
 }
-
-/* ---- Files that the command reads ---- */
 
 static bool is_below(const char *folder, const char *path)
 {
@@ -77,7 +74,7 @@ static bool is_below(const char *folder, const char *path)
     return below;
 }
 
-/* The samples in a folder of images are read, its grids and curves are not. */
+/* Samples in a folder are input; grids and curves are not. */
 static bool reads(const char *given, const char *path, const struct stat *s, bool images)
 {
     struct stat of;
@@ -102,15 +99,13 @@ static bool is_input(const char *path, const struct stat *s, dg_made kind)
     return false;
 }
 
-/* ---- Before the command ---- */
-
 static dg_err check_stream(const dg_option *t, const char *value, bool *taken)
 {
     const char *name = t->name, *command = dg_commands[options->command].name;
     if (!is_file(t)) return dg_fail(DG_USAGE, "--%s %s: %s writes a directory; name one", name, value, command);
     if (t->offset == offsetof(dg_options, cache) || options->command == DG_CMD_TUNE)
         return dg_fail(DG_USAGE, "--%s %s: is read again after it was written; name a file", name, value);
-    /* later the number may be that of a file of ours */
+    /* checked now: dcgan may open a file with this number later */
     if (fcntl(numbered(value), F_GETFD) < 0) return dg_fail(DG_IO, "--%s %s: %s", name, value, strerror(errno));
     if (!dg_to_stdout(value)) return DG_OK;
     if (options->json)
@@ -120,7 +115,7 @@ static dg_err check_stream(const dg_option *t, const char *value, bool *taken)
     return DG_OK;
 }
 
-/* Two outputs in one file would leave the second. A stream, a FIFO or a device takes both. */
+/* Two outputs to one regular file would overwrite each other; a stream, FIFO or device accepts both. */
 static dg_err check_other(const dg_option *t, const char *value)
 {
     struct stat s;
@@ -145,7 +140,7 @@ static dg_err check(const dg_option *t, bool *taken)
     if (t->offset != offsetof(dg_options, cache)) return dg_may_replace(value, DG_MADE_EMPTY);
     if (!stat(value, &s) && (S_ISFIFO(s.st_mode) || S_ISBLK(s.st_mode) || S_ISSOCK(s.st_mode) || S_ISCHR(s.st_mode)))
         return dg_fail(DG_USAGE, "--%s %s: is not a regular file, and is read again; name a file", t->name, value);
-    return DG_OK; /* of another file a warning says that there is no cache */
+    return DG_OK; /* the cache code warns of a file that is not a cache */
 }
 
 dg_err dg_outputs_begin(const dg_options *o, bool closed)

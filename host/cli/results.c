@@ -1,4 +1,4 @@
-/* The directory of what a command makes. */
+/* The directory for results. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -12,7 +12,7 @@
 static void show(void *context, const char *text)
 {
     (void)context;
-    /* A progress line may be on the screen: start over it, or the warning sticks to its end. */
+    /* erase a progress line first */
     const char *term = getenv("TERM");
     bool terminal = isatty(STDERR_FILENO) && term && *term && strcmp(term, "dumb") != 0;
     fprintf(stderr, "%sdcgan: warning: %s\n", terminal ? "\r\033[K" : "", text);
@@ -26,7 +26,7 @@ void dg_speak_as_program(void)
 
 void dg_say(const char *format, ...)
 {
-    char raw[1 << 15], shown[4 * sizeof raw]; /* not from the heap: a result is printed where that is used up, too */
+    char raw[1 << 15], shown[4 * sizeof raw]; /* stack: works when the heap is exhausted */
     va_list ap;
     va_start(ap, format);
     vsnprintf(raw, sizeof raw, format, ap);

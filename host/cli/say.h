@@ -1,12 +1,11 @@
-/* What the program prints. */
+/* Output lines of the program. */
 #ifndef DG_SAY_H
 #define DG_SAY_H
 
-/* One line on stdout, made visible as messages are: what a line with a path or a text from a file goes
- * through. At most 32767 bytes of it. */
+/* Print a line on stdout with control characters escaped, at most 32767 bytes. */
 void dg_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* From now on each warning is a line on stderr, "dcgan: warning: ...", and messages name options: --batch. */
+/* Print warnings as "dcgan: warning: ..." on stderr, and options in messages as --batch. */
 void dg_speak_as_program(void);
 
 #endif

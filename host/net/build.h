@@ -35,10 +35,10 @@ typedef struct {
     int order;   /* index of this pass in the step: selects dropout's random numbers; spectral norm iterates in pass 0
                     only */
     const double *momentum; /* of running statistics; NULL: PyTorch's default, 0.1 */
-    const char *suffix;     /* of op and work row names: "", ".g" */
+    const char *suffix;
     dg_view in;
     dg_view target; /* output of the last layer; row -1: allocate a row */
-    dg_view out;    /* result: the output of the last layer */
+    dg_view out;
     dg_layer_pass layer[DG_MAX_LAYERS];
 } dg_pass;
 
@@ -47,8 +47,8 @@ typedef struct {
     dg_arena *arena;
     dg_plan *plan;
     dg_type real;
-    int first;          /* network that the arena numbers 0; 0 if one arena has all networks */
-    int state;          /* row of dg_step_state, which dropout reads */
+    int first; /* network that the arena numbers 0; 0 if one arena has all networks */
+    int state;
     bool weights_first; /* weights before biases and norms: weight decay applies to a prefix */
     bool moment[2];
     bool averaged;
@@ -76,9 +76,8 @@ dg_err dg_net_check_values(const dg_model *m, int net, double images);
 /* Build the plan of a forward pass in evaluation mode, batch size N, in its own arena: placed, not allocated. */
 dg_err dg_build_forward(const dg_model *m, int net, int N, dg_backend *backend, dg_arena *a, dg_plan *plan);
 
-/* For layer kinds. */
 int dg_work_row(dg_builder *b, int net, dg_shape shape, const char *format, ...) __attribute__((format(printf, 4, 5)));
-dg_view dg_layer_out(dg_builder *b, const dg_pass *p, int i); /* p->target or a new row */
+dg_view dg_layer_out(dg_builder *b, const dg_pass *p, int i);
 /* Append op WHOSE.WHAT, y = a + b over p->N samples of this shape; yab: y, a, b. */
 dg_op *dg_build_add(dg_builder *b, const dg_pass *p, const char *whose, const char *what, dg_shape shape,
                     const dg_view yab[3]);

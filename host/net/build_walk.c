@@ -41,7 +41,7 @@ static void parameter(dg_builder *b, int net, int i, int k, const dg_parameter *
 void dg_build_parameters(dg_builder *b, int net, bool train)
 {
     const dg_net *n = &b->model->net[net];
-    memset(b->rows[net], 0xff, sizeof b->rows[net]); /* all -1 */
+    memset(b->rows[net], 0xff, sizeof b->rows[net]);
     for (int pass = 0; pass < (b->weights_first ? 2 : 1); pass++)
         for (int i = 0; i < n->layers; i++) {
             const dg_layer_kind *kind = n->layer[i].kind;

@@ -1,6 +1,5 @@
-/* The recipe of a classifier: one network C, which computes one logit per class from an image. A step: gather B images
- * and labels, forward, softmax cross entropy, backward, optimizer. The test is a forward pass in evaluation mode over
- * held-out images. */
+/* The recipe of a classifier: one network C, which computes one logit per class; softmax cross entropy. The test is a
+ * forward pass in evaluation mode over held-out images. */
 #ifndef DG_CLASSIFIER_H
 #define DG_CLASSIFIER_H
 
@@ -9,8 +8,8 @@
 /* Indices into dg_metrics; the test after an epoch writes the last two. */
 enum {
     DG_CLASS_LOSS,
-    DG_CLASS_RIGHT, /* accuracy */
-    DG_CLASS_BAD,   /* number of non-finite weights after the update */
+    DG_CLASS_RIGHT,
+    DG_CLASS_BAD, /* number of non-finite weights after the update */
     DG_CLASS_TEST_LOSS,
     DG_CLASS_TEST_RIGHT
 };

@@ -1,4 +1,3 @@
-/* The table of the GAN losses. */
 #include "host/net/gan_losses.h"
 
 #include <string.h>

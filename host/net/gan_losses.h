@@ -26,7 +26,7 @@ enum { DG_LOSS_KINDS = 0 DG_LOSSES(X) };
 #undef X
 
 typedef struct {
-    const char *word; /* in --loss and in op names */
+    const char *word;
     dg_gan_form form_d, form_g;
     double low;
     bool paired;
@@ -34,7 +34,6 @@ typedef struct {
 } dg_loss_info;
 extern const dg_loss_info dg_losses[DG_LOSS_KINDS];
 
-/* False: unknown word. */
 bool dg_loss_parse(const char *text, dg_loss *out);
 
 #endif

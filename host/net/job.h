@@ -17,12 +17,12 @@ typedef enum { DG_START_DCGAN, DG_START_NORMAL, DG_START_HE, DG_START_GLOROT, DG
 
 /* Statistics of the training images that a model's input depends on. */
 typedef struct {
-    double mean[4], std[4];  /* input = standard: per channel, of values from 0 to 1; std 0: unknown */
-    dg_whitening *whitening; /* input = zca; NULL: unknown */
+    double mean[4], std[4]; /* input = standard: per channel, of values from 0 to 1; std 0: unknown */
+    dg_whitening *whitening;
 } dg_input_data;
 
 struct dg_job_options {
-    int batch;      /* of plan "train" */
+    int batch;
     int last_batch; /* of plan "train-short"; 0: no such plan */
     int samples;    /* batch size of plan "sample"; 0: no such plan */
     int tested;     /* batch size of plan "test"; 0: no such plan */
@@ -37,24 +37,24 @@ struct dg_job_options {
     double decay;             /* L2: decay * weight is added to the gradient; not with Adam */
     double accumulator;       /* Adagrad: initial value of its sums */
     bool nesterov;
-    double smoothing; /* label smoothing of a classifier */
+    double smoothing;
     dg_loss loss;
     double ema;  /* EMA decay of G's weights, 0: none; samples are made with the average */
     int augment; /* DG_AUGMENT_ flags */
     dg_start start;
     double start_sigma, start_bias;
     dg_input_data input;
-    bool run;                /* writes checkpoints: reserve host memory for a copy */
-    bool apart;              /* no two tensors share memory, so that ops can run in another order (tests) */
-    const dg_recipe *recipe; /* NULL: dg_recipe_for */
+    bool run;   /* writes checkpoints: reserve host memory for a copy */
+    bool apart; /* no two tensors share memory, so that ops can run in another order (tests) */
+    const dg_recipe *recipe;
 };
 
 /* A named tensor of checkpoints. */
 typedef struct {
     char name[64]; /* "G.main.0.weight", "D.main.3.running_var" */
     int row;
-    int moment1, moment2, grad; /* rows; -1 for running statistics */
-    int average;                /* row of its EMA, or of the statistics of averaged weights; -1: none */
+    int moment1, moment2, grad;
+    int average; /* row of its EMA, or of the statistics of averaged weights; -1: none */
     int rank;
     int dim[4];     /* PyTorch's shape: (Co, Ci, K, K), (C) */
     int file_rank;  /* in files: 2: (Co, Ci K K); 1: (Ci K K); 0: like rank */
@@ -71,10 +71,8 @@ typedef enum {
     DG_PLAN_STATISTICS,
     DG_PLANS
 } dg_plan_role;
-/* "train", "train-short", "sample", "test", "statistics" */
 extern const char *const dg_plan_role_name[DG_PLANS];
 
-/* Rows that each recipe's training steps have. */
 typedef enum { DG_ROW_STATE, DG_ROW_METRICS, DG_ROW_DATA, DG_ROW_PERM, DG_ROWS } dg_row_role;
 
 struct dg_job {
@@ -83,17 +81,17 @@ struct dg_job {
     const dg_recipe *recipe;
     dg_backend *backend; /* not owned */
     dg_arena arena;
-    dg_plan plan[DG_PLANS]; /* ops == 0: no such plan */
+    dg_plan plan[DG_PLANS];
     dg_job_tensor *tensor;
     int tensors;
-    int row[DG_ROWS];    /* arena rows; -1: none */
+    int row[DG_ROWS];
     int input[DG_PLANS]; /* row that the caller writes before a run of the plan (latent vectors); -1: none */
     int values, pixels;  /* outputs of plan "sample": real, uint8 */
     bool unsettled;      /* averaged weights have changed since plan "statistics" ran */
     struct {
-        int data, perm, state; /* inputs of plan "test" */
-        int p, each;           /* outputs: class probabilities, losses */
-        int hidden;            /* input of the last layer; -1 in a training job */
+        int data, perm, state;
+        int p, each; /* outputs: class probabilities, losses */
+        int hidden;  /* input of the last layer; -1 in a training job */
     } test;
 };
 
@@ -112,10 +110,8 @@ dg_err dg_job_records(const dg_job *job, const uint8_t *pixels, const int32_t *l
 dg_err dg_job_alloc(dg_job *job, const uint8_t *data, const int32_t *perm);
 void dg_job_free(dg_job *job);
 
-/* For recipes: append the rows of dg_row_role. */
 void dg_job_rows(dg_job *job);
 
-/* NULL: the job has no such plan. */
 const dg_plan *dg_job_plan(const dg_job *job, const char *name);
 void *dg_job_memory(const dg_job *job, int row);
 
@@ -138,7 +134,6 @@ dg_err dg_job_steps(dg_job *job, int batch, int n);
 
 size_t dg_job_tensor_count(const dg_job_tensor *t);
 
-/* Shape in files; returns the rank. */
 int dg_job_tensor_shape(const dg_job_tensor *t, int64_t dim[4]);
 
 /* Copy a tensor's values (row: of values, a moment or the gradient) between the arena and PyTorch's layout. type: of
@@ -146,7 +141,6 @@ int dg_job_tensor_shape(const dg_job_tensor *t, int64_t dim[4]);
 dg_err dg_job_read(dg_job *job, const dg_job_tensor *t, int row, dg_type type, void *out);
 dg_err dg_job_write(dg_job *job, const dg_job_tensor *t, int row, dg_type type, const void *in);
 
-/* Input values per sample of plan "sample". */
 int dg_job_inputs(const dg_job *job);
 
 /* Convert `count` values to the backend's real and copy them into the plan's input, from element `first` on. */
@@ -159,7 +153,7 @@ dg_err dg_job_generate(dg_job *job, const float *in, int n, uint8_t *pixels, dou
 /* Run plan "test" on n records in batches. p: (n, classes) probabilities; each: (n) losses, or NULL; hidden: (n,
  * dg_job_hidden) inputs of the last layer, or NULL; only if the job does not train. */
 dg_err dg_job_test(dg_job *job, const uint8_t *records, int n, double *p, double *each, double *hidden);
-dg_shape dg_job_hidden(const dg_job *job); /* N = 1 */
+dg_shape dg_job_hidden(const dg_job *job);
 int dg_job_classes(const dg_job *job);
 /* Copy n <= o.tested records to the inputs of plan "test"; unused places repeat the first record. */
 dg_err dg_job_put_test(dg_job *job, const uint8_t *records, int n);

@@ -35,7 +35,7 @@ dg_err dg_job_build(dg_job *job, const dg_model *model, const dg_job_options *o,
     job->backend = b;
     job->tensor = calloc((size_t)2 * DG_MAX_LAYERS * 5, sizeof *job->tensor);
     if (!job->tensor) return dg_fail(DG_DEVICE, "out of memory while planning");
-    memset(job->row, 0xff, sizeof job->row); /* all -1 */
+    memset(job->row, 0xff, sizeof job->row);
     memset(job->input, 0xff, sizeof job->input);
     job->values = job->pixels = -1;
     job->recipe = o->recipe;

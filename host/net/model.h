@@ -1,23 +1,5 @@
-/* Model files: models/NAME.cfg, an INI file with one section per layer, read with inih.
- *
- *     [model]
- *     name = dcgan64-paper
- *     size = 64            ; images are size x size, from 8 to 512
- *     [G]                  ; defaults of the layers of network G
- *     op = conv_transpose
- *     kernel = 4
- *     stride = 2
- *     norm = batch
- *     act = relu
- *     [G.1]                ; layers in order, numbered from 1 without gaps
- *     filters = 256
- *     stride = 1
- *     pad = 0
- *     [G.2]
- *     filters = 128
- *     ...
- *
- * docs/model-files.md has all keys. Errors are DG_USAGE with file, line and key. */
+/* Model files: models/NAME.cfg, INI files with one section per layer (docs/model-files.md). Errors are DG_USAGE with
+ * file, line and key. */
 #ifndef DG_MODEL_H
 #define DG_MODEL_H
 
@@ -27,7 +9,7 @@
 
 enum { DG_MAX_NETS = 4, DG_MAX_LAYERS = 128, DG_TRAIN_MAX = 32, DG_MODEL_TEXT_MAX = 16384 };
 
-typedef struct dg_layer_kind dg_layer_kind; /* host/net/layers/layers.h */
+typedef struct dg_layer_kind dg_layer_kind;
 
 /* Batch norm after the layer, or spectral norm of its weights (ops_gan.h). */
 #define DG_NORMS(X) X(NONE, "none") X(BATCH, "batch") X(SPECTRAL, "spectral")
@@ -39,7 +21,7 @@ typedef enum {
 
 typedef struct {
     char name[16]; /* "G.1"; "C.4.2": copy 2 of section [C.4] */
-    int line;      /* of its section in the file */
+    int line;
     const dg_layer_kind *kind;
     int input; /* index of the layer that it reads; -1: the network's input */
     int add;   /* layer whose output is added before the activation; -1: none */
@@ -47,11 +29,11 @@ typedef struct {
     dg_norm norm;
     int bias;
     dg_act act;
-    double slope;      /* of leaky */
-    double p;          /* of dropout: probability of 0 */
-    bool flat;         /* its output is a vector in PyTorch */
-    bool flatten;      /* PyTorch has a Flatten before it */
-    dg_shape in, out;  /* N = 1 */
+    double slope;
+    double p;     /* of dropout: probability of 0 */
+    bool flat;    /* its output is a vector in PyTorch */
+    bool flatten; /* PyTorch has a Flatten before it */
+    dg_shape in, out;
     int module;        /* index of its first module in PyTorch's nn.Sequential: main.N.weight */
     char torch[2][48]; /* PyTorch's names of the layer and of its batch norm (key torch); "": main.N */
 } dg_layer;
@@ -64,7 +46,6 @@ typedef struct {
     dg_layer layer[DG_MAX_LAYERS];
 } dg_net;
 
-/* A line of section [train]. */
 typedef struct {
     char key[32], value[96];
     int line;
@@ -81,12 +62,12 @@ typedef enum {
 
 /* About 140 KB: allocate on the heap. */
 typedef struct {
-    char name[64], where[256]; /* where: file name for messages */
+    char name[64], where[256];
     int size, channels, latent;
-    int classes; /* of a classifier; 0: not given */
+    int classes;
     dg_input input;
-    double epsilon;                     /* of ZCA */
-    dg_model_value train[DG_TRAIN_MAX]; /* defaults of training options, in file order */
+    double epsilon;
+    dg_model_value train[DG_TRAIN_MAX];
     int trains;
     int nets;
     dg_net net[DG_MAX_NETS];      /* latent input first, then file order */
@@ -98,10 +79,8 @@ typedef struct {
  * -Nclasses (dg_model_reclassed). */
 dg_err dg_model_read(const char *name, dg_model *out);
 
-/* Parse the content of a model file; where: its name in messages. */
 dg_err dg_model_parse(const char *text, const char *where, dg_model *out);
 
-/* Shape of the network's input, N = 1. */
 static inline dg_shape dg_net_input(const dg_model *m, const dg_net *n)
 {
     return n->latent ? (dg_shape){1, 1, 1, m->latent} : (dg_shape){1, m->size, m->size, m->channels};
@@ -111,8 +90,7 @@ static inline dg_shape dg_net_input(const dg_model *m, const dg_net *n)
  * a power of two; that factor is the kernel of G's first and D's last layer. out: DG_MODEL_TEXT_MAX bytes. */
 dg_err dg_model_stock(char *out, const char *name, int size, int channels, int latent, int ngf, int ndf);
 
-/* Write a model text in which all layers of D have spectral norm and no other norm. DG_USAGE: no D, or text too
- * long. */
+/* Write a model text with spectral norm in all layers of D and no other norm. DG_USAGE: no D, or too long. */
 dg_err dg_model_spectral(const char *model, const char *name, char out[DG_MODEL_TEXT_MAX]);
 
 /* Write the text of a classifier with `classes` classes. DG_USAGE: not a classifier, or text too long. */

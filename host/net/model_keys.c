@@ -13,22 +13,22 @@
 typedef enum {
     WHOLE,  /* int: min, min + step ... max */
     NUMBER, /* double in [min, max) */
-    CHOICE, /* int: index into choices */
-    NAME,   /* char[64] */
-    TORCH,  /* char[96]: one or two module names */
-    OP,     /* const dg_layer_kind * */
-    LAYER   /* int: an earlier section of the network; key in: also DG_IN_LATENT or DG_IN_IMAGES */
+    CHOICE,
+    NAME,
+    TORCH, /* char[96]: one or two module names */
+    OP,
+    LAYER /* int: an earlier section of the network; key in: also DG_IN_LATENT or DG_IN_IMAGES */
 } value_kind;
 
 typedef struct {
     const char *name;
     value_kind kind;
-    size_t offset, bytes; /* in dg_model or dg_section */
+    size_t offset, bytes;
     double min, max;
     int step;
     double preset; /* -1: required in [model]; in a layer, the kind's default */
     const char *choices, *must;
-    int without; /* excluded value, 0: none */
+    int without;
 } key;
 
 #define MODEL(member) offsetof(dg_model, member), sizeof((dg_model *)0)->member
@@ -93,7 +93,6 @@ static int bad(dg_model_text *t, const char *section, const char *name, const ch
     return 0;
 }
 
-/* "none|batch" to "batch or none". */
 static void list_choices(const char *choices, char *out, size_t room)
 {
     const size_t first = strcspn(choices, "|");
@@ -180,7 +179,6 @@ int dg_copy_number(const char *text, int *first, int *step)
     return (int)(a + b + 3);
 }
 
-/* One or two words of names and {4+2}. */
 static bool torch(const char *text, const key *k, char *out)
 {
     const size_t length = strlen(text);
@@ -348,7 +346,7 @@ static int on_key(void *context, const char *section, const char *name, const ch
 static void note_heading(dg_model_text *t, const char *line)
 {
     char heading[64];
-    line += strspn(line, " \t"); /* inih accepts indented headings */
+    line += strspn(line, " \t");
     const size_t n = *line == '[' ? strcspn(line + 1, "]\n") : 0;
     if (!n || line[n + 1] != ']') return;
     snprintf(heading, sizeof heading, "%.*s", (int)n, line + 1);

@@ -8,8 +8,8 @@
 typedef struct {
     dg_model_text *t;
     dg_net *net;
-    dg_section *section;           /* from number 0 */
-    int sections;                  /* highest number */
+    dg_section *section;
+    int sections;
     int newest[DG_MAX_LAYERS + 1]; /* last layer made from each section, -1: none */
     int from, begin;               /* repeated block: first section, layer before the current copy */
     int modules;
@@ -56,7 +56,6 @@ static dg_err find_input(unroller *u, int i, int *input)
     return DG_OK;
 }
 
-/* Layer that section i adds; -1: none. */
 static dg_err find_addend(unroller *u, int i, int *add)
 {
     const dg_section *s = &u->section[i];

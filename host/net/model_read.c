@@ -96,7 +96,6 @@ static bool names_shape(const char *name, int *size, int *channels)
     return true;
 }
 
-/* *known false: neither a built-in model nor a shape. */
 static dg_err builtin_text(const char *name, char text[DG_MODEL_TEXT_MAX], bool *known)
 {
     int size, channels;

@@ -10,18 +10,18 @@ enum { DG_IN_BEFORE = 0, DG_IN_LATENT = -1, DG_IN_IMAGES = -2 }; /* values of `i
 typedef struct {
     dg_layer layer; /* values of the keys; not given: the preset of the table */
     int in, add, repeat, repeat_from;
-    char torch[96]; /* as in the file */
-    unsigned given; /* DG_KEY mask */
-    int line;       /* 0: no such section */
+    char torch[96];
+    unsigned given;
+    int line;
 } dg_section;
 
 typedef struct {
-    const char *rest, *where; /* text not yet read, file name */
+    const char *rest, *where;
     int line;
     dg_model *m;
-    unsigned given; /* mask of keys of [model] */
+    unsigned given;
     dg_section section[DG_MAX_NETS][DG_MAX_LAYERS + 1];
-    dg_err err; /* the first error */
+    dg_err err;
     int err_line;
 } dg_model_text;
 
@@ -34,7 +34,6 @@ dg_err dg_model_layers(dg_model_text *t);
 /* Length of {4+2} at the start of text, 0: not there; first 4, step 2, each up to three digits. */
 int dg_copy_number(const char *text, int *first, int *step);
 
-/* Names of the keys in the mask: "filters, kernel, stride". */
 void dg_key_names(unsigned keys, char out[160]);
 /* Copy `keys` that defaults has and s lacks. */
 void dg_key_inherit(dg_section *s, const dg_section *defaults, unsigned keys);

@@ -9,12 +9,12 @@ typedef struct dg_job dg_job;
 typedef struct dg_job_options dg_job_options;
 
 typedef struct {
-    char letter;      /* of its sections in a model file: 'G' */
-    const char *name; /* "generator" */
-    int passes;       /* forward passes per step in training mode: updates of its running statistics */
+    char letter;
+    const char *name;
+    int passes; /* forward passes per step in training mode: updates of its running statistics */
 } dg_recipe_net;
 
-typedef enum { DG_METRIC_LOSS, DG_METRIC_PROBABILITY } dg_metric_kind; /* progress prints 0.61 | .61 */
+typedef enum { DG_METRIC_LOSS, DG_METRIC_PROBABILITY } dg_metric_kind;
 /* Value of an epoch: mean over its steps, last step, or a test after it; then the rows of its other steps have NaN. */
 typedef enum { DG_OVER_MEAN, DG_OVER_LAST, DG_OVER_TEST } dg_metric_over;
 typedef enum { DG_NEVER_BAD, DG_NOT_FINITE, DG_NOT_ZERO } dg_metric_bad;
@@ -23,16 +23,16 @@ typedef enum { DG_NEVER_BAD, DG_NOT_FINITE, DG_NOT_ZERO } dg_metric_bad;
 typedef struct {
     const char *name; /* column of the log; NULL: checked only */
     int terms;        /* 1, or 2: a sum, which is displayed, but neither read back nor checked */
-    int term[2];      /* indices into dg_metrics */
+    int term[2];
     dg_metric_kind kind;
     dg_metric_over over;
     const char *label, *brief; /* long and short form on the progress line (brief NULL: like label); "/" appends to the
                                   last metric; NULL: hidden */
     int plot;                  /* of curves.png: index into dg_recipe.plot */
-    const char *legend;        /* in that plot; NULL: not drawn */
-    const char *title;         /* of its plot in `dcgan curves`; NULL: none */
-    dg_metric_bad bad;         /* condition that ends a run */
-    const char *what;          /* subject of the error: "WHAT is NaN", "3 WHAT" */
+    const char *legend;
+    const char *title; /* of its plot in `dcgan curves`; NULL: none */
+    dg_metric_bad bad; /* condition that ends a run */
+    const char *what;  /* subject of the error: "WHAT is NaN", "3 WHAT" */
 } dg_metric;
 
 typedef struct {
@@ -43,10 +43,10 @@ typedef struct {
 struct dg_recipe {
     const char *name;
     int nets, metrics, plots;
-    dg_recipe_net net[DG_NETS_MAX]; /* in model order */
-    bool labels;                    /* images have labels, and a test runs after each epoch */
-    int exported;                   /* the network that `export` writes and samples come from */
-    const dg_metric *metric;        /* in the order of the log's columns */
+    dg_recipe_net net[DG_NETS_MAX];
+    bool labels;  /* images have labels, and a test runs after each epoch */
+    int exported; /* the network that `export` writes and samples come from */
+    const dg_metric *metric;
     const dg_recipe_plot *plot;
     const char *const (*preset)[2]; /* NULL-terminated defaults that differ from a GAN's, or NULL */
     /* DG_USAGE if the recipe cannot train this model with these options; o NULL: with any options. */
@@ -63,7 +63,6 @@ double dg_metric_value(const dg_metric *m, const double value[DG_METRICS_MAX]);
 /* NULL if a step's metrics are valid, else the error text, written to out. */
 const char *dg_recipe_bad(const dg_recipe *r, const dg_metrics *m, char *out, size_t size);
 
-/* Accumulated metrics of an epoch. */
 typedef struct {
     dg_metrics sum; /* metrics that are not means: the last step's value */
     int steps;

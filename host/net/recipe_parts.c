@@ -23,7 +23,7 @@ dg_builder dg_job_builder(dg_job *job)
 static void set_fans(dg_job_tensor *t, const dg_parameter *own, const dg_parameter *weights)
 {
     const int *d = weights->dim;
-    if (weights->rank != 4 || own->module != weights->module) return; /* of a norm */
+    if (weights->rank != 4 || own->module != weights->module) return;
     t->fan_in = (double)d[1] * d[2] * d[3];
     if (own == weights) t->fan_out = weights->file_rank == 2 ? d[0] : (double)d[0] * d[2] * d[3];
 }

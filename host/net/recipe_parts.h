@@ -7,7 +7,6 @@
 
 dg_builder dg_job_builder(dg_job *job);
 
-/* Append the rows and tensors of a network's parameters. */
 void dg_add_parameters(dg_job *job, dg_builder *b, int net);
 
 /* Append a gather of B images into `images` and, if its row is not -1, of their labels into `label`. */

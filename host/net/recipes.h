@@ -4,7 +4,6 @@
 
 #include "host/net/recipe.h"
 
-/* Recipe i; NULL after the last. */
 const dg_recipe *dg_recipe_at(int i);
 /* The recipe for the model's networks; NULL: none. */
 const dg_recipe *dg_recipe_find(const dg_model *m);

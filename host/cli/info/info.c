@@ -1,4 +1,4 @@
-/* `dcgan info FILE`: what a file of ours is and says of itself. */
+/* `dcgan info FILE`: kind and properties of a dcgan file. */
 #include "host/image/image.h"
 #include "host/cli/info/info_internal.h"
 
@@ -22,8 +22,6 @@
 #include "host/figure/images.h"
 #include "core/tune/tune_file.h"
 
-/* ---- The kinds that need only a few lines. ---- */
-
 static dg_err info_png(const char *path, cJSON *to)
 {
     dg_text *text;
@@ -45,7 +43,7 @@ static dg_err info_onnx(cJSON *to)
     return DG_OK;
 }
 
-/* The head of host/data/dataset_cache.c's file. */
+/* The header of a dataset cache (host/data/dataset_cache.c). */
 static dg_err info_cache(const char *path, const unsigned char *begin, size_t bytes, cJSON *to)
 {
     struct {
@@ -115,7 +113,7 @@ static dg_err info_text(const char *path, cJSON *to)
     return e;
 }
 
-/* By content, never by name. */
+/* The kind is detected by content, not by name. */
 static dg_err info_file(const char *path, cJSON *to)
 {
     unsigned char begin[128] = {0};
@@ -137,9 +135,7 @@ static dg_err info_file(const char *path, cJSON *to)
     return info_text(path, to);
 }
 
-/* ---- Printing. ---- */
-
-/* Text of several lines goes below its key, every line indented and without control characters. false: no memory. */
+/* Print multi-line text indented below its key. False: out of memory. */
 static bool print_text(const char *text, int indent)
 {
     char *line = strdup(text), *rest = line, *shown = malloc(4 * strlen(text) + 1);

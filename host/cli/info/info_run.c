@@ -21,7 +21,7 @@ static void add_row(cJSON *to, const dg_recipe *recipe, const dg_log_row *r)
     dg_info_whole(to, "step", r->step);
     for (int i = 0; i < recipe->metrics; i++) {
         const dg_metric *m = &recipe->metric[i];
-        if (m->name && m->terms == 1) cJSON_AddNumberToObject(to, m->name, r->value[m->term[0]]); /* NaN becomes null */
+        if (m->name && m->terms == 1) cJSON_AddNumberToObject(to, m->name, r->value[m->term[0]]);
     }
     cJSON_AddNumberToObject(to, "seconds", r->seconds);
 }
@@ -84,7 +84,7 @@ dg_err dg_info_log(const char *path, cJSON *to)
     return DG_OK;
 }
 
-/* Is a run at work in this directory? Asked without taking the lock. */
+/* Test the run's lock without locking it. */
 static dg_err add_in_use(const char *lock, cJSON *to)
 {
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -100,7 +100,6 @@ static dg_err add_in_use(const char *lock, cJSON *to)
     return e;
 }
 
-/* With it a run is resumed. */
 static dg_err add_config(const char *path, cJSON *to)
 {
     dg_options o = {0};
@@ -110,7 +109,6 @@ static dg_err add_config(const char *path, cJSON *to)
     return e;
 }
 
-/* log.csv has the same steps: it is only looked through. */
 static dg_err add_jsonl(const char *path, cJSON *to)
 {
     cJSON *all = cJSON_CreateObject();
@@ -125,11 +123,11 @@ typedef struct {
     cJSON *to;
     unsigned grids, checkpoints;
     bool ours;
-    dg_err error; /* the first one, and its message */
+    dg_err error; /* the first error */
     char message[1024];
 } run;
 
-/* What is wrong stands in its place, and the rest is told all the same. */
+/* Store an error in its place and continue. */
 static void note(run *r, cJSON *place, const char *key, dg_err e)
 {
     if (!e) return;
@@ -157,7 +155,6 @@ static dg_err count_files(run *r)
     return r->ours || r->checkpoints ? DG_OK : dg_fail(DG_DATA, "%s: is a directory, but not of a run", r->path);
 }
 
-/* A file of the run, if it has one of this name. */
 static void add_file(run *r, const char *name, const char *key, dg_err (*add)(const char *path, cJSON *to))
 {
     char file[4200];

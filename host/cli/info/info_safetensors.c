@@ -11,7 +11,6 @@
 
 static unsigned long long values(const dg_st_tensor *t) { return t->bytes / dg_type_bytes(t->type); }
 
-/* The networks, and how many weights each has. */
 static dg_err add_model(cJSON *to, const dg_model *m, const dg_st *st)
 {
     cJSON *o = cJSON_AddObjectToObject(to, "model");
@@ -53,7 +52,7 @@ static void add_tensors(cJSON *to, const dg_st *st)
     }
 }
 
-/* Metadata that are not shown in another way. */
+/* Metadata not shown elsewhere. */
 static void add_meta(cJSON *to, const dg_st *st, const char *const *shown)
 {
     for (int i = 0; i < dg_st_meta_count(st); i++) {
@@ -76,10 +75,10 @@ dg_err dg_info_safetensors(const char *path, cJSON *to)
     bool ours = format && (!strcmp(format, DG_CHECKPOINT_FORMAT) || dg_ck_exported(format));
     if (!e && ours) {
         dg_st *again = NULL;
-        e = dg_checkpoint_open(path, &again, m, &info); /* checks every value, and the checksums */
+        e = dg_checkpoint_open(path, &again, m, &info); /* checks all values and checksums */
         dg_st_free(again);
     }
-    if (!e && !ours && dg_st_get(st, DG_ST_CRC)) e = dg_st_load(st); /* to say that the checksums are right */
+    if (!e && !ours && dg_st_get(st, DG_ST_CRC)) e = dg_st_load(st); /* verifies checksums */
     if (!e) {
         const dg_recipe *r = ours ? dg_recipe_find(m) : NULL;
         const bool alone = ours && dg_ck_exported(format);

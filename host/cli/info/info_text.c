@@ -1,4 +1,3 @@
-/* Values of the JSON object that `dcgan info` makes. */
 #include "host/cli/info/info_internal.h"
 
 #include <stdarg.h>

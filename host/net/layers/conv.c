@@ -121,7 +121,6 @@ static dg_norm_act_args norm_act(const dg_layer *l, const dg_pass *p)
                               .slope = l->slope};
 }
 
-/* Inputs common to norm_act and norm_act_dx. */
 static void bind_norm(dg_op *op, const dg_layer_pass *own, const dg_layer_rows *r)
 {
     dg_bind_row(op, "x", own->saved[PRE]);
@@ -209,7 +208,6 @@ static void forward(dg_builder *b, dg_pass *p, int i)
     if (!batch(l) || l->add >= 0) dg_finish_forward(b, p, i, l->bias ? b->rows[p->net][i].value[bias_of(l)] : -1);
 }
 
-/* Backward of batch norm and its activation. */
 static dg_view norm_backward(dg_builder *b, const dg_pass *p, int i, dg_view dy, unsigned want)
 {
     const dg_layer *l = dg_layer_of(b, p, i);

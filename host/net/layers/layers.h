@@ -40,27 +40,27 @@ typedef enum {
 /* A tensor of a layer, stored in checkpoints. */
 typedef enum {
     DG_PARAMETER_WEIGHT, /* has a gradient and moments */
-    DG_PARAMETER_MEAN,   /* running statistics */
+    DG_PARAMETER_MEAN,
     DG_PARAMETER_VARIANCE,
-    DG_PARAMETER_DIRECTION, /* u and v of spectral norm */
-    DG_PARAMETER_COUNT      /* num_batches_tracked: in files only */
+    DG_PARAMETER_DIRECTION,
+    DG_PARAMETER_COUNT /* num_batches_tracked: in files only */
 } dg_parameter_kind;
 
 typedef struct {
     dg_parameter_kind kind;
     const char *row, *grad; /* arena rows LAYER.row and LAYER.grad */
     int module;             /* PyTorch module, relative to the layer's first */
-    const char *field;      /* PyTorch's name: "weight" */
-    int rank, dim[4];       /* PyTorch's shape: (Co, Ci, K, K), (C) */
-    int file_rank;          /* rank in files; 2: (Co, Ci K K), a Linear; 1: (Ci K K), v with Co = 1; 0: rank */
+    const char *field;
+    int rank, dim[4]; /* PyTorch's shape: (Co, Ci, K, K), (C) */
+    int file_rank;    /* rank in files; 2: (Co, Ci K K), a Linear; 1: (Ci K K), v with Co = 1; 0: rank */
 } dg_parameter;
 
 /* State while a layer is written as ONNX nodes. */
 typedef struct {
     char value[DG_ONNX_NAME]; /* name of the current value: the layer's input, then the output of the last node */
     const char *add;          /* output of layer `add` */
-    const char *parameter[DG_LAYER_PARAMETERS]; /* in the order of the kind's list */
-    bool on_maps[DG_LAYER_PARAMETERS];          /* result: added to a map, so that its shape must be (C, 1, 1) */
+    const char *parameter[DG_LAYER_PARAMETERS];
+    bool on_maps[DG_LAYER_PARAMETERS]; /* result: added to a map, so that its shape must be (C, 1, 1) */
 } dg_layer_onnx;
 
 struct dg_layer_kind {
@@ -70,7 +70,7 @@ struct dg_layer_kind {
     /* Set l->out and keys that are -1 from l->in and the other keys; DG_USAGE: invalid combination. */
     dg_err (*shape)(dg_layer *l, const char *where);
     int (*modules)(const dg_layer *l); /* number of modules in nn.Sequential */
-    int (*parameters)(const dg_layer *l, dg_parameter out[DG_LAYER_PARAMETERS]); /* NULL: none */
+    int (*parameters)(const dg_layer *l, dg_parameter out[DG_LAYER_PARAMETERS]);
     /* Append the forward ops of layer i: read pass->layer[i].in, set .out and .saved. */
     void (*forward)(dg_builder *b, dg_pass *p, int i);
     /* Append the backward ops from dy, the gradient of .out: gradients of weights (DG_WANT_WEIGHTS), and of .in and
@@ -107,7 +107,6 @@ dg_view dg_finish_backward(dg_builder *b, const dg_pass *p, int i, dg_view dy, i
 dg_onnx_node *dg_layer_node(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n, const char *type, const char *what);
 /* Append the nodes of dg_finish_forward, without the bias. */
 void dg_finish_onnx(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n);
-/* Set kernel_shape, strides and pads. */
 void dg_windows_onnx(dg_onnx_node *node, const dg_layer *l);
 
 /* Set out->H and out->W to the number of windows. Pixels after the last window are ignored if floors is set, else
