@@ -223,7 +223,6 @@ static void put_rules(FILE *to, const dg_batch_found *f, const dg_sweep *s, cons
     fprintf(to, "search,%d,,%.6g\n", ours, l.epoch);
 }
 
-/* A curve, with a vertical line at the choice of each rule. */
 static dg_err draw(const char *path, const char *title, const char *y_label, const double *x, const double *y, int n,
                    const dg_batch_rule *rule, int ours)
 {

@@ -4,9 +4,8 @@
 
 #include "host/measure/bench.h"
 
-/* device: the backend's name. */
 void dg_bench_print_machine(const dg_machine *m, const char *device);
-void dg_bench_print(const dg_machine *m, const dg_bench_model *r);   /* step and op kinds */
-void dg_profile_print(const dg_machine *m, const dg_bench_model *r); /* step and each op */
+void dg_bench_print(const dg_machine *m, const dg_bench_model *r);
+void dg_profile_print(const dg_machine *m, const dg_bench_model *r);
 
 #endif

@@ -23,7 +23,7 @@ typedef struct {
 typedef struct {
     const dg_options *o;
     dg_labeller *l;
-    size_t image; /* bytes per image */
+    size_t image;
     uint8_t *pixels;
     char **path;
     const char **label; /* from folder or file, a name of l; NULL: no label known to l */
@@ -55,7 +55,6 @@ static dg_err add_image(job *j, const char *folder, const char *name, const char
     return DG_OK;
 }
 
-/* NULL: no class, or unknown to the classifier. */
 static const char *label_of(const job *j, const dg_dataset *set, int i)
 {
     const char *class = set->label && set->label[i] >= 0 ? set->class_name[set->label[i]] : NULL;

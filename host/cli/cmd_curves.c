@@ -38,7 +38,6 @@ static int compared(const dg_recipe *r, const dg_metric *out[METRICS])
     return n;
 }
 
-/* Legend: the last path component without known suffixes. */
 static void name_run(run *r, const char *path)
 {
     static const char *const ends[] = {".csv", "-losses", "-log"};

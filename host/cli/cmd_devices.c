@@ -11,7 +11,7 @@ int dg_cmd_list_devices(const dg_options *o)
     dg_backend *cpu;
     dg_err e = dg_cpu_open(&(dg_cpu_options){.threads = o->threads, .real = DG_F32}, &cpu);
     if (e) return (int)e;
-    dg_say("%-8s %s", "cpu", cpu->name + 5); /* skip "cpu, " */
+    dg_say("%-8s %s", "cpu", cpu->name + 5);
     cpu->close(cpu);
     const int n = dg_cuda_devices(device, MOST, &why);
     for (int i = 0; i < n; i++) {

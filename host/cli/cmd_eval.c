@@ -115,7 +115,6 @@ static dg_err settle_count(job *j)
     return DG_OK;
 }
 
-/* Samples of seeds 0, 1, ... */
 static dg_err make(job *j)
 {
     const size_t image = (size_t)j->jury.size * (size_t)j->jury.size * (size_t)j->jury.channels;

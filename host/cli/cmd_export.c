@@ -36,8 +36,8 @@ typedef struct {
     dg_checkpoint_info info;
     int net;
     dg_ck_tensor *layout;
-    dg_st_tensor *tensor; /* PyTorch's names */
-    void **owned;         /* converted values */
+    dg_st_tensor *tensor;
+    void **owned;
     int count;
     char *text, *classes, number[3][24], input[200];
     dg_st_meta meta[9];

@@ -20,7 +20,7 @@ typedef struct {
     const dg_options *o;
     dg_generator *g;
     char dir[4096];
-    size_t image; /* bytes per image */
+    size_t image;
     int in_grid;
     uint8_t *grid;
     dg_progress *progress;

@@ -14,7 +14,7 @@
 #include "host/trainer/progress.h"
 
 enum { STRIP_COLUMNS = 17, FRAME_MS = 60, PATH_SIZE = 4400 };
-static const size_t gif_most = (size_t)1 << 30; /* bytes */
+static const size_t gif_most = (size_t)1 << 30;
 
 typedef struct {
     const dg_options *o;

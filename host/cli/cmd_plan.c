@@ -145,7 +145,6 @@ static void print_part(const char *name, double bytes)
     if (bytes > 0) printf("  %-22s %9.3f\n", name, bytes / 1e6);
 }
 
-/* Bytes of a whole run. */
 typedef struct {
     double decoded, records, matrix, finding, all;
 } run_memory;
@@ -272,7 +271,6 @@ static dg_err plan_largest(const dg_options *o, const dg_model *model, dg_backen
     return DG_OK;
 }
 
-/* Models without a recipe. */
 static dg_err plan_forward(const dg_options *o, const dg_model *model, dg_backend *b)
 {
     dg_err e = DG_OK;

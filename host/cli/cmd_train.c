@@ -57,7 +57,6 @@ static dg_err check_classes(const dg_training *r, dg_model *model)
     return DG_OK;
 }
 
-/* Print advice on the dataset. */
 static dg_err advise(const dg_training *r, const dg_dataset_options *o)
 {
     dg_looks l;
@@ -177,7 +176,6 @@ static void take_up_means(dg_training *r)
     dg_evaluation_cut(&r->dir, r->read.epoch);
 }
 
-/* --eval-every: the metrics and their baseline. */
 static dg_err open_critic(dg_training *r)
 {
     const dg_options *o = r->o;
@@ -212,7 +210,6 @@ static void note_older(dg_progress *p, const dg_options *o)
                      dg_shell_path(quoted, sizeof quoted, older));
 }
 
-/* config.ini with the settled model name and precision. */
 static dg_err settle_config(dg_training *r, const dg_model *model)
 {
     char name[64];
@@ -239,7 +236,7 @@ static dg_err set_up(dg_training *r)
     if (!e && o->resume) e = dg_history_take_up(&r->dir);
     if (!e) e = o->resume ? dg_train_find(r, path, &st, model, &info) : dg_model_read(o->model, model);
     const dg_recipe *recipe;
-    if (!e) e = dg_recipe_for(model, &recipe); /* before the dataset is read */
+    if (!e) e = dg_recipe_for(model, &recipe);
     if (!e && o->eval_every && !recipe->sample)
         e = dg_fail(DG_USAGE, "--eval-every %d: judges generated pictures; %s is of a classifier, which --test tests",
                     o->eval_every, model->name);
@@ -295,7 +292,6 @@ static dg_err take_down(dg_training *r)
     return r->out.error ? r->out.error : e ? e : f;
 }
 
-/* If a resumed run had no step left, print so. */
 static void say_finished(const dg_training *r)
 {
     const dg_options *o = r->o;

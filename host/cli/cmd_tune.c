@@ -87,7 +87,6 @@ static dg_err write_head(job *j, const dg_backend *b, const char *model)
     return e ? e : dg_tune_file_write(&j->file, path_of(j)); /* fail before the search, not after it */
 }
 
-/* Minimum time of a step in ms. */
 static dg_err time_step(dg_trial *t, double *ms)
 {
     double one = 0;
@@ -99,7 +98,6 @@ static dg_err time_step(dg_trial *t, double *ms)
     return e;
 }
 
-/* Time the step with the new file. */
 static dg_err try_file(const job *j, const dg_model *model, double before)
 {
     dg_options o = *j->o;

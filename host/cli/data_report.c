@@ -14,7 +14,7 @@
 #include <string.h>
 
 typedef struct {
-    int key[2]; /* width, height */
+    int key[2];
     int count;
 } size_count;
 
@@ -299,7 +299,7 @@ dg_err dg_data_report(const dg_dataset_options *given, const char *classifier, i
     if (!e && json) e = print_json(o, &f);
     else if (!e) print_report(o, &f);
     if (!e && sheet) e = write_sheet(o, &d, sheet);
-    if (!e) e = dg_dataset_judge(o, &d); /* errors as in training */
+    if (!e) e = dg_dataset_judge(o, &d);
     if (!e && classifier) e = dg_dataset_check_classes(&d, o->dir, classifier, classes);
     free(f.size);
     dg_looks_free(&f.looks);

@@ -31,7 +31,7 @@ static int by_epoch(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* What a file says of itself; *enough: an epoch and its diversity. One that cannot be read is left out. */
+/* *enough: the PNG has an epoch and a diversity. Warns of unreadable files. */
 static dg_err look(const char *path, dg_grid_seen *out, bool *enough)
 {
     dg_text *text;
@@ -50,7 +50,6 @@ static dg_err look(const char *path, dg_grid_seen *out, bool *enough)
     return DG_OK;
 }
 
-/* A file that has not been seen before. */
 static dg_err look_new(const char *dir, const char *name, dg_grid_seen *out, bool *enough)
 {
     char path[4096];

@@ -1,17 +1,17 @@
-/* How different the images of a grid are. Each grid's file says it, beside the real images, as text Diversity. */
+/* Diversity of a grid's samples relative to real images, stored in each grid's PNG as text Diversity. */
 #ifndef DG_DIVERSITY_H
 #define DG_DIVERSITY_H
 
 #include "host/doctor/doctor.h"
 
-/* The root of the mean variance of a value over n images of so many values. */
+/* sqrt(mean over values of their variance over n images). */
 double dg_diversity(const uint8_t *pixels, int n, size_t values);
 
-/* Those of a run directory's grids, in their order, malloc'd; those that do not say it are left out. *seen, of *n, are
- * NULL or those that were seen before, of which no file is opened again. */
+/* Read the diversity of a run's grids, by epoch, malloc'd; grids without the text are skipped. *seen and *n: NULL and
+ * 0, or an earlier result, which is reused and replaced. */
 dg_err dg_grids_seen(const char *dir, dg_grid_seen **seen, int *n);
 
-/* A run goes on behind these rows: what was found in them is not told again. */
+/* Feed the rows and grids of a resumed run to the doctor without reporting old findings. */
 dg_err dg_doctor_take_up(dg_doctor *d, dg_loss loss, const dg_log_row *row, long rows, const char *dir);
 
 #endif

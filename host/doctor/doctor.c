@@ -17,7 +17,7 @@ void dg_doctor_begin(dg_doctor *d, dg_loss loss)
     d->now.coverage = d->now.best_coverage = d->now.nearest = d->now.recall = NAN;
 }
 
-/* The finding that begins: a new one, or the one that stands for all from the fourth on. */
+/* Start a finding, or reopen the one for repeats. */
 static dg_finding *begin_finding(dg_doctor *d, int rule, double value)
 {
     const bool repeat = d->times[rule]++ >= DG_DOCTOR_TOLD;
@@ -65,7 +65,6 @@ static void judge(dg_doctor *d, bool at_end, dg_doctor_news *news, void *context
         if (dg_doctor_rules[i].at_end == at_end) judge_rule(d, i, news, context);
 }
 
-/* The window under way is whole. */
 static void close_window(dg_doctor *d, dg_doctor_news *news, void *context)
 {
     dg_vitals *v = &d->now;
@@ -78,7 +77,7 @@ static void close_window(dg_doctor *d, dg_doctor_news *news, void *context)
     v->loss_d = d->sum.loss_d / n;
     v->mean_loss = fmax(v->loss_d, d->sum.loss_g / n);
     v->swing = sqrt(fmax(0, d->sum.margin_squares / n - mean * mean));
-    if (d->number_before != d->sum.number) v->loss_d_before = NAN; /* there is a gap */
+    if (d->number_before != d->sum.number) v->loss_d_before = NAN;
     judge(d, false, news, context);
     d->number_before = d->sum.number + 1;
     v->loss_d_before = v->loss_d;
@@ -167,7 +166,7 @@ char *dg_finding_text(const dg_finding *f, char *out, size_t size)
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
     if (f->repeats) n = snprintf(out, size, "%d more time%s, at worst: ", f->repeats, dg_s(f->repeats));
     if (f->end_step && !f->repeats) snprintf(out, size, "%s", f->rule->ended);
-    else snprintf(out + n, size - (size_t)n, f->rule->says, f->worst); /* from the table */
+    else snprintf(out + n, size - (size_t)n, f->rule->says, f->worst); /* format: from dg_doctor_rules */
 #pragma GCC diagnostic pop
     return out;
 }

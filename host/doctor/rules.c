@@ -1,6 +1,5 @@
-/* The table of rules. A rule begins only where its precondition holds, without which its number has other causes than
- * the one that it names. Thresholds come from the recorded runs of tests/host/doctor, which fire them, and those that
- * do not; docs/guide/doctor.md says where each comes from. */
+/* The table of rules. `needs` excludes other causes of a rule's value. Thresholds are set by the recorded runs of
+ * tests/host/doctor (docs/guide/doctor.md). */
 #include <math.h>
 
 #include "host/doctor/doctor.h"
@@ -11,34 +10,34 @@ static double swing(const dg_vitals *v) { return v->swing; }
 static double nearest(const dg_vitals *v) { return v->nearest; }
 static double steps(const dg_vitals *v) { return (double)v->step; }
 
-/* More than the loss of a guess. */
+/* Only above the loss of a guess. */
 static double leap(const dg_vitals *v) { return v->most_loss_d > v->guess ? v->most_loss_d / v->loss_d_before : 0; }
 
-/* Of what there was at best since the warm-up; once there was something. */
+/* Share of the best since the warm-up; NaN while that is too small. */
 static double part_left(const dg_vitals *v)
 {
     const double grid = v->settled_diversity > 0.4 ? v->diversity / v->settled_diversity : NAN;
     const double covered = v->best_coverage > 0.2 ? v->coverage / v->best_coverage : NAN;
-    return fmin(grid, covered); /* of a NaN and a number the number */
+    return fmin(grid, covered); /* fmin ignores a NaN */
 }
 
 static double never_diverse(const dg_vitals *v) { return v->step >= 1000 ? v->best_diversity : NAN; }
 
-/* One bad step is a leap, no divergence. */
+/* Excludes a single bad step. */
 static bool losses_stay_large(const dg_vitals *v) { return v->mean_loss > 10; }
 
 static bool is_warm(const dg_vitals *v) { return v->step >= DG_DOCTOR_WARM_UP; }
 
-/* The newest grid is of trained networks. */
+/* Excludes grids of untrained networks. */
 static bool grid_is_recent(const dg_vitals *v) { return !isnan(v->settled_diversity); }
 
-/* A mean over a few steps, as at the end of a log, is no state. */
+/* Excludes short windows, such as the last of a log. */
 static bool window_is_long(const dg_vitals *v) { return v->span >= 100; }
 static bool window_is_dense(const dg_vitals *v) { return v->span >= 100 && v->rows >= 10; }
 
 static bool window_before_is_known(const dg_vitals *v) { return v->loss_d_before > 0; }
 
-/* Blurred or grey samples are near to every real image; copies are as varied as the dataset. */
+/* Blurred or grey samples are close to each real image; copies are as diverse as the dataset. */
 static bool samples_are_varied(const dg_vitals *v)
 {
     return v->recall >= 0.5 && v->coverage >= 0.5 && !(v->diversity < 0.7);

@@ -1,22 +1,21 @@
-/* What a classifier takes images for: the shares of the classes, and how sure it is. */
+/* Metrics of a classifier: class shares, missing classes, confidence. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "host/judge/judge_internal.h"
 
-/* Of bad images some are taken for every class, but hardly one surely: surer than half of the real images of that
- * class. A class is left out that has less than a quarter of the place it should have, among all images or among
- * these, where it should be there ten times at least. */
+/* Invalid samples are spread over all classes, but rarely with confidence: a probability above the class median of real
+ * images. A class is left out if its share, of all images or of confident ones, is below PART of the real share and at
+ * least LEAST images are expected. */
 static const double LEAST = 10, PART = 0.25;
 
 typedef struct {
-    double *sure; /* share of the real image in the middle of each class */
-    long *count;  /* of each class: real, other, sure real, sure other; a row each */
+    double *sure; /* median probability of real images, per class */
+    long *count;  /* (4, classes): real, other, confident real, confident other */
     double *sort;
     int classes;
 } counting;
 
-/* The class of an image, of equal shares the first. */
 static int top(const double *share, int classes)
 {
     int best = 0;

@@ -1,14 +1,14 @@
-/* Eigenvectors of a symmetric matrix: Householder's reflections make it tridiagonal, implicit QL steps diagonal (Golub
- * & Van Loan, 8.3). Seconds for 768 rows; every sum has one order, so the same bits on every machine. */
+/* Eigenvectors of a symmetric matrix: Householder tridiagonalisation, then implicit QL (Golub & Van Loan, 8.3). Takes
+ * seconds for 768 rows. Fixed summation order: same bits on each machine. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
 #include "host/judge/frechet.h"
 
-enum { STEPS = 60 }; /* of QL for one value: three are many */
+enum { STEPS = 60 }; /* limit of QL steps per value; three are typical */
 
-/* The reflection 1 - beta v v' of x (n) that leaves nothing of it but *kept in front; x becomes v. Returns beta. */
+/* Householder reflection 1 - beta v v' that maps x (n) to (*kept, 0, ...); x becomes v. Returns beta. */
 static double reflect(double *x, size_t n, double *kept)
 {
     double square = 0;
@@ -23,8 +23,8 @@ static double reflect(double *x, size_t n, double *kept)
     return 2 / square;
 }
 
-/* a (n, n) becomes tridiagonal: w its diagonal, e what stands beside it; the reflections stay in the rows of a, right
- * of the diagonal. p: room for n. */
+/* Tridiagonalise a (n, n): w diagonal, e off-diagonal, reflections in the rows of a right of the diagonal. p: (n)
+ * scratch. */
 static void tridiagonalise(double *a, size_t n, double *w, double *e, double *beta, double *p)
 {
     for (size_t k = 0; k + 1 < n; k++) {
@@ -45,7 +45,7 @@ static void tridiagonalise(double *a, size_t n, double *w, double *e, double *be
     e[n - 1] = 0;
 }
 
-/* q (n, n): the product of the reflections in a, turned, so that a row is a vector. u: room for n. */
+/* q (n, n): transposed product of the reflections in a, zero before. u: (n) scratch. */
 static void multiply_out(double *q, const double *a, size_t n, const double *beta, double *u)
 {
     for (size_t i = 0; i < n; i++) q[i * n + i] = 1;
@@ -65,7 +65,6 @@ static void multiply_out(double *q, const double *a, size_t n, const double *bet
         }
 }
 
-/* Rows i and i + 1 of v, turned. */
 static void rotate(double *v, size_t n, size_t i, double c, double s)
 {
     double *x = v + i * n, *y = x + n;
@@ -76,7 +75,7 @@ static void rotate(double *v, size_t n, size_t i, double c, double s)
     }
 }
 
-/* One implicit QL step of rows first .. last; v may be NULL. */
+/* One implicit QL step of rows first .. last; v: NULL or vectors. */
 static void step(double *w, double *e, double *v, size_t n, size_t first, size_t last)
 {
     const double half = (w[first + 1] - w[first]) / (2 * e[first]), root = hypot(half, 1);
@@ -84,7 +83,7 @@ static void step(double *w, double *e, double *v, size_t n, size_t first, size_t
     for (size_t i = last; i-- > first;) {
         const double f = s * e[i], b = c * e[i], r = hypot(f, g);
         e[i + 1] = r;
-        if (r == 0) { /* it has come apart here */
+        if (r == 0) { /* the matrix splits here */
             w[i + 1] -= p;
             e[last] = 0;
             return;
@@ -105,7 +104,7 @@ static void step(double *w, double *e, double *v, size_t n, size_t first, size_t
 
 static bool solve(double *w, double *e, double *v, size_t n)
 {
-    double most = 0; /* what is nothing beside the largest is nothing: of few points most values are 0 */
+    double most = 0; /* threshold relative to the largest: with few points most eigenvalues are 0 */
     for (size_t i = 0; i < n; i++) most = fmax(most, fabs(w[i]) + fabs(e[i]));
     for (size_t first = 0; first < n; first++) {
         for (int steps = 0;; steps++) {

@@ -5,7 +5,7 @@
 
 #include "host/judge/products.h"
 
-/* y (rows, columns) = a (rows, k) b (columns, k)'. */
+/* y (rows, columns) = a (rows, k) b (columns, k)' */
 static dg_err multiply(double *y, const double *a, const double *b, int rows, int k, int columns)
 {
     dg_products p = {.rows = rows, .k = k, .columns = columns, .type = DG_F64};
@@ -15,10 +15,10 @@ static dg_err multiply(double *y, const double *a, const double *b, int rows, in
     return e;
 }
 
-/* Mean and covariance (d, d). */
+/* mean (d), cov (d, d) of x (n, d) */
 static dg_err moments(const double *x, size_t n, size_t d, double *mean, double *cov)
 {
-    double *turned = calloc(n * d, sizeof *turned); /* (d, n), its distance from the mean */
+    double *turned = calloc(n * d, sizeof *turned); /* (d, n): x - mean, transposed */
     if (!turned) return dg_fail(DG_DEVICE, "out of memory for covariances of %zu features", d);
     for (size_t k = 0; k < d; k++) mean[k] = 0;
     for (size_t i = 0; i < n; i++)
@@ -38,7 +38,7 @@ static double trace(const double *a, size_t d)
     return sum;
 }
 
-static double root(double x) { return x > 0 ? sqrt(x) : 0; } /* of rounding, an eigenvalue may be a little below 0 */
+static double root(double x) { return x > 0 ? sqrt(x) : 0; } /* rounding can make an eigenvalue negative */
 
 dg_err dg_normal_of(const double *x, int n, int d, dg_normal *out)
 {
@@ -49,7 +49,7 @@ dg_err dg_normal_of(const double *x, int n, int d, dg_normal *out)
     double *w = out->root + D * D;
     dg_err e = moments(x, (size_t)n, D, out->mean, out->root);
     out->trace = trace(out->root, D);
-    if (e || !isfinite(out->trace)) return e; /* no matrix to take apart */
+    if (e || !isfinite(out->trace)) return e;
     e = dg_eigen(out->root, d, w);
     for (size_t i = 0; i < D; i++)
         for (size_t k = 0; k < D; k++) out->root[i * D + k] *= root(w[i]);
@@ -62,8 +62,8 @@ void dg_normal_free(dg_normal *x)
     *x = (dg_normal){0};
 }
 
-/* tr (S S')^(1/2): with S = V W V' it is the sum of the roots of the eigenvalues of W^(1/2) V' S' V W^(1/2). s, t: room
- * for as many values as S' has, which is in s. */
+/* tr (S S')^(1/2): with S = V W V', the sum of square roots of the eigenvalues of W^(1/2) V' S' V W^(1/2). s: S' (d,
+ * d), overwritten; t: (d, d) scratch. */
 static dg_err trace_of_root(const dg_normal *x, double *s, double *t, double *w, double *out)
 {
     const int d = x->d;

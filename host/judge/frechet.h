@@ -1,5 +1,5 @@
-/* The Frechet distance of two sets of points, each taken for a normal distribution (Dowson & Landau 1982; Heusel et al.
- * 2017 of images): |m - m'|^2 + tr(S + S' - 2 (S S')^(1/2)). */
+/* The Frechet distance of two sets of points as normal distributions (Dowson & Landau 1982; images: Heusel et al.
+ * 2017): |m - m'|^2 + tr(S + S' - 2 (S S')^(1/2)). */
 #ifndef DG_FRECHET_H
 #define DG_FRECHET_H
 
@@ -8,19 +8,19 @@
 /* x: (n, d), y: (m, d); n, m >= 2. */
 dg_err dg_frechet(const double *x, int n, const double *y, int m, int d, double *out);
 
-/* The same in two steps, of which the first is longer: points as a normal distribution, freed after errors, too. */
+/* In two steps, the first being slower. Call dg_normal_free also after errors. */
 typedef struct {
     int d;
-    double *mean, *root; /* (d), and R (d, d) with R'R the covariance */
-    double trace;        /* of that */
+    double *mean, *root; /* (d); R (d, d) with R'R = covariance */
+    double trace;
 } dg_normal;
 dg_err dg_normal_of(const double *x, int n, int d, dg_normal *out);
 void dg_normal_free(dg_normal *x);
 dg_err dg_frechet_from(const dg_normal *x, const double *y, int m, double *out);
 
-/* Eigenvalues w, rising, of the symmetric a (n, n), and in its place their vectors, a row each. */
+/* Eigenvalues w, ascending, of the symmetric a (n, n); a becomes the eigenvectors, one per row. */
 dg_err dg_eigen(double *a, int n, double *w);
-/* The values alone, in any order; a is lost. */
+/* Eigenvalues in any order; overwrites a. */
 dg_err dg_eigenvalues(double *a, int n, double *w);
 
 #endif

@@ -1,4 +1,4 @@
-/* The table of measures, and the sets of images that they compare. */
+/* The table of metrics, and the image sets that they compare. */
 #include "host/judge/judge.h"
 
 #include <math.h>
@@ -76,7 +76,6 @@ dg_err dg_measure_take(const dg_measure *m, const dg_jury *j, const dg_judged *r
                    m->label, out->value);
 }
 
-/* An image as the classifier wants it: its size, and as many channels. */
 static dg_err fit(const dg_jury *j, const uint8_t *pixels, uint8_t *out)
 {
     const dg_model *m = &j->labeller->model;

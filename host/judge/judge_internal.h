@@ -1,4 +1,4 @@
-/* What the rows of the table compute, a file or two each. */
+/* Implementations of the metrics. */
 #ifndef DG_JUDGE_INTERNAL_H
 #define DG_JUDGE_INTERNAL_H
 
@@ -9,10 +9,10 @@ dg_err dg_judge_left_out(const dg_jury *j, const dg_judged *reals, const dg_judg
 dg_err dg_judge_sureness(const dg_jury *j, const dg_judged *reals, const dg_judged *other, dg_measured *out);
 dg_err dg_judge_two_sample(const dg_jury *j, const dg_judged *reals, const dg_judged *other, dg_measured *out);
 
-/* Has an image of this side a level of so many halvings? */
+/* True if images of this side have this pyramid level. */
 bool dg_sliced_level(int size, int level);
 
-dg_err dg_judged_neighbours(const dg_jury *j, dg_judged *x); /* x->next and x->ball */
+dg_err dg_judged_neighbours(const dg_jury *j, dg_judged *x);
 dg_err dg_beside_neighbours(const dg_jury *j, const dg_judged *reals, const dg_judged *held, dg_judged *other);
 dg_err dg_beside_sliced(const dg_jury *j, const dg_judged *reals, dg_judged *other);
 

@@ -1,5 +1,5 @@
-/* Who is near whom among images, by the squared distance of their features: recall (Kynkaanniemi et al. 2019),
- * coverage (Naeem et al. 2020), and whether images are copies. */
+/* Metrics of nearest neighbours by squared feature distance: recall (Kynkaanniemi et al. 2019), coverage (Naeem et al.
+ * 2020), and copies of real images. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -8,14 +8,14 @@
 
 enum { F = DG_RANDOM_FEATURES, NEIGHBOURS = 5, AT_ONCE = 64 };
 
-/* What is asked of each image of a set about those of another, or about the others of its own. */
+/* For each x: its neighbours in y, or in its own set if y = x. */
 typedef struct {
-    const double *x, *y; /* features */
-    int n;               /* of both */
-    const double *ball;  /* of y: how far each reaches; NULL: not asked */
-    double *nearest;     /* (n) */
-    double *fifth;       /* (n): to the NEIGHBOURSth; NULL: not asked */
-    bool *inside;        /* (n): within the ball of some y */
+    const double *x, *y;
+    int n;
+    const double *ball; /* (n) squared radius of each y; NULL: not used */
+    double *nearest;    /* (n) out */
+    double *fifth;      /* (n) out: to neighbour NEIGHBOURS; NULL: not used */
+    bool *inside;       /* (n) out: x is in the ball of some y */
 } question;
 
 static double square_of(const double *x)
@@ -25,7 +25,7 @@ static double square_of(const double *x)
     return sum;
 }
 
-/* Image i; d: its products with all of y, square: |y|^2 of them. */
+/* d: products of x_i with all y; square: |y|^2. */
 static void answer(const question *q, int i, const double *d, const double *square)
 {
     const double own = square_of(q->x + (size_t)i * F);
@@ -74,7 +74,7 @@ dg_err dg_judged_neighbours(const dg_jury *j, dg_judged *x)
     return x->next && x->ball ? ask(j, &q) : dg_fail(DG_DEVICE, "out of memory for %d pictures", j->count);
 }
 
-/* To the nearest of all other real ones, which are two sets, the mean over these. */
+/* Mean distance of real images to the nearest other image of both real sets. */
 static double mean_of_reals(const dg_jury *j, const dg_judged *reals, const dg_judged *held)
 {
     double sum = 0;
@@ -108,7 +108,7 @@ static dg_err compare(const dg_jury *j, const dg_judged *reals, const dg_judged 
                    to_held = {.x = other->feature, .y = held->feature, .n = n, .nearest = room};
     dg_err e = ask(j, &from_reals);
     if (!e) e = ask(j, &to_reals);
-    if (!e) e = ask(j, &to_held); /* of those that are held out themselves: to the others */
+    if (!e) e = ask(j, &to_held); /* other may be held: then to its other images */
     if (e) return e;
     share(j, reals, inside, other);
     double sum = 0;

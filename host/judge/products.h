@@ -1,5 +1,5 @@
-/* Products of many rows with the same others, as 1 x 1 convolutions on the CPU: y (n, columns) = x (n, k) w (columns,
- * k)'. The same bits with any number of threads. */
+/* Matrix products as 1 x 1 convolutions on the CPU: y (n, columns) = x (n, k) w (columns, k)'. The bits do not depend
+ * on the number of threads. */
 #ifndef DG_PRODUCTS_H
 #define DG_PRODUCTS_H
 
@@ -9,16 +9,16 @@ typedef struct {
     dg_backend *b;
     dg_arena arena;
     dg_plan plan;
-    int rows, k, columns; /* rows: at a time */
-    int x, w, y;          /* rows of the arena */
+    int rows, k, columns; /* rows: max per call */
+    int x, w, y;
     dg_type type;
 } dg_products;
 
-/* rows, k, columns and type are set. w: values of that type. Close it after errors, too. */
+/* Set rows, k, columns and type before. w: (columns, k) of that type. Close also after errors. */
 dg_err dg_products_open(dg_products *p, int threads, const void *w);
 void dg_products_close(dg_products *p);
 
-/* n <= rows of x. */
+/* x: (n, k), y: (n, columns); n <= rows. */
 dg_err dg_products_take(dg_products *p, const void *x, int n, void *y);
 
 #endif

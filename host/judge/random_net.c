@@ -1,6 +1,6 @@
-/* Images from -1 to 1; four times a convolution of 3 x 3 with stride 2 and LeakyReLU 0.2, of 32, 64, 128 and 256
- * channels; weights N(0, 2 / inputs of a sum), no biases. Of the third map and the fourth, for each channel, the mean
- * over the map's pixels, then, behind all means of that map, the standard deviation. */
+/* Input -1..1; four convolutions 3 x 3, stride 2, of 32, 64, 128 and 256 channels, each with LeakyReLU 0.2; weights
+ * N(0, 2 / fan_in), no biases. Features: the channel means of map 3, its channel standard deviations, then those of map
+ * 4. */
 #include "host/judge/random_net.h"
 
 #include <math.h>
@@ -17,10 +17,10 @@ struct dg_random_net {
     dg_backend *backend;
     dg_arena arena;
     dg_plan plan;
-    int pixels; /* values of an image */
+    int pixels;
     int input, weight[LAYERS], map[LAYERS];
-    dg_shape shape[LAYERS]; /* of the maps */
-    float *values;          /* room for what goes in and comes out */
+    dg_shape shape[LAYERS];
+    float *values;
 };
 
 static int half_of(int side) { return (side + 2 * PAD - KERNEL) / STRIDE + 1; }
@@ -111,7 +111,7 @@ dg_err dg_random_net_open(const dg_device *d, int size, int channels, dg_random_
     return e ? e : build(r, size, channels);
 }
 
-/* Mean and standard deviation of each channel of a map (H, W, C): out[0 .. C - 1] and out[C .. 2 C - 1]. */
+/* Mean and standard deviation per channel of a map (H, W, C): out[0 .. C - 1] and out[C .. 2 C - 1]. */
 static void sum_up(const float *map, dg_shape s, double *out)
 {
     const int pixels = s.H * s.W;

@@ -1,6 +1,5 @@
-/* The sliced Wasserstein distance of images at each level of a Laplacian pyramid (Karras et al. 2018, "Progressive
- * growing of GANs", section 5; Rabin et al. 2011): of each image 64 neighbourhoods of 7 x 7, their channels brought
- * to mean 0 and deviation 1 over the set, along 128 directions. Times 1,000. */
+/* The sliced Wasserstein distance at each level of a Laplacian pyramid (Karras et al. 2018, section 5; Rabin et al.
+ * 2011), times 1,000: 64 patches of 7 x 7 per image, channels normalised over the set, projected on 128 directions. */
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -12,15 +11,15 @@
 
 enum { SIDE = 7, PATCHES = 64, DIRECTIONS = 128, AT_ONCE = 4096, BITS = 11 };
 
-/* Of one level and one set. */
+/* Patches of one level and one set. */
 typedef struct {
     const dg_jury *j;
     const uint8_t *pixels;
-    int level, side; /* of the level's images */
-    int values;      /* of a neighbourhood */
-    size_t rows;     /* neighbourhoods of all images */
-    float *patch;    /* (rows, values) */
-    float *along;    /* (DIRECTIONS, rows) */
+    int level, side;
+    int values;
+    size_t rows;
+    float *patch; /* (rows, values) */
+    float *along; /* (DIRECTIONS, rows) */
 } slices;
 
 bool dg_sliced_level(int size, int level)
@@ -28,10 +27,10 @@ bool dg_sliced_level(int size, int level)
     return size >= SIDE && (!level || (size % (1 << level) == 0 && size >> level >= 16));
 }
 
-/* The place of i in a row of n that is mirrored at both ends. */
+/* Index i mirrored at both ends of 0 .. n - 1. */
 static ptrdiff_t mirrored(ptrdiff_t i, ptrdiff_t n) { return i < 0 ? -i : i >= n ? 2 * (n - 1) - i : i; }
 
-/* Along one axis of x (n, stride apart): 1 4 6 4 1 over 16; up: with zeros between its values, twice that. */
+/* One axis of x (n values, `stride` apart) filtered by (1 4 6 4 1) / 16; up: zeros between the values, times 2. */
 static float filter(const float *x, ptrdiff_t i, ptrdiff_t n, ptrdiff_t stride, bool up)
 {
     static const float weight[5] = {1 / 16.f, 4 / 16.f, 6 / 16.f, 4 / 16.f, 1 / 16.f};
@@ -61,7 +60,7 @@ static void shrink(float *y, const float *x, float *room, ptrdiff_t n, ptrdiff_t
         for (ptrdiff_t c = 0; c < n / 2 * C; c++) y[r * (n / 2) * C + c] = filter(room + c, 2 * r, n, n / 2 * C, false);
 }
 
-/* x (n, n, C) minus the smaller y (n / 2, n / 2, C) grown to its size. */
+/* x (n, n, C) -= y (n / 2, n / 2, C) upsampled. */
 static void subtract_grown(float *x, const float *y, float *room, ptrdiff_t n, ptrdiff_t C)
 {
     for (ptrdiff_t r = 0; r < n / 2; r++)
@@ -72,7 +71,7 @@ static void subtract_grown(float *x, const float *y, float *room, ptrdiff_t n, p
         for (ptrdiff_t c = 0; c < n * C; c++) x[r * n * C + c] -= filter(room + c, r, n, n * C, true);
 }
 
-/* One image's level into x; y and room have the size of an image, too. */
+/* x: the image's level; y, room: scratch of an image. */
 static void take_level(const slices *s, const uint8_t *pixels, float *x, float *y, float *room)
 {
     const int C = s->j->channels;
@@ -82,12 +81,12 @@ static void take_level(const slices *s, const uint8_t *pixels, float *x, float *
         shrink(y, x, room, n, C);
         memcpy(x, y, (size_t)(n / 2) * (size_t)(n / 2) * (size_t)C * sizeof *x);
     }
-    if (!dg_sliced_level(s->j->size, s->level + 1)) return; /* the last is the small image itself */
+    if (!dg_sliced_level(s->j->size, s->level + 1)) return; /* the last level is the small image */
     shrink(y, x, room, n, C);
     subtract_grown(x, y, room, n, C);
 }
 
-/* Neighbourhoods lie anywhere, for image i of any set in the same places. */
+/* Patch positions are random, but the same for image i of each set. */
 static void cut(const slices *s, const float *x, int i, float *out)
 {
     const int C = s->j->channels;
@@ -122,7 +121,7 @@ static dg_err cut_all(slices *s)
     return whole ? DG_OK : dg_fail(DG_DEVICE, "out of memory for neighbourhoods of pictures");
 }
 
-/* Each channel to mean 0 and deviation 1; sums in the order of the images. A channel of one value stays at 0. */
+/* Normalise each channel to mean 0 and deviation 1, in image order; a constant channel becomes 0. */
 static void normalise(slices *s)
 {
     const int C = s->j->channels;
@@ -140,7 +139,7 @@ static void normalise(slices *s)
     }
 }
 
-/* (DIRECTIONS, values), each of length 1. */
+/* (DIRECTIONS, values), rows of length 1. */
 static float *directions(int values)
 {
     const size_t n = (size_t)DIRECTIONS * (size_t)values;
@@ -174,11 +173,11 @@ static dg_err project(slices *s, const float *w)
     return e;
 }
 
-/* Floats as numbers that rise with them, and back. */
+/* Order-preserving map of float bits to unsigned keys, and its inverse. */
 static uint32_t rising(uint32_t bits) { return bits >> 31 ? ~bits : bits | 1u << 31; }
 static uint32_t falling_back(uint32_t key) { return key >> 31 ? key & ~(1u << 31) : ~key; }
 
-/* Radix sort of n keys, by 11 bits three times; room for as many. */
+/* Radix sort of n keys, three passes of 11 bits; room: (n). */
 static void sort(float *x, size_t n, uint32_t *key, uint32_t *room)
 {
     memcpy(key, x, n * sizeof *key);

@@ -1,5 +1,5 @@
-/* A classifier two-sample test (Lopez-Paz & Oquab 2017): the layout of a GAN's discriminator learns to tell half of the
- * real images from half of the others, and is asked about the rest. */
+/* A classifier two-sample test (Lopez-Paz & Oquab 2017): a discriminator layout is trained on half of the real and half
+ * of the other images, and tested on the rest. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ dg_err dg_judge_takes(const dg_model *gan)
     return DG_OK;
 }
 
-/* The discriminator with two logits in the place of one is a classifier of two classes. */
+/* A classifier of two classes: the discriminator with two logits. */
 static dg_err judge_of(const dg_model *gan, dg_model *out)
 {
     const dg_err e = dg_judge_takes(gan);
@@ -44,15 +44,14 @@ static dg_err judge_of(const dg_model *gan, dg_model *out)
 
 typedef struct {
     const dg_jury *jury;
-    const dg_judged *set[2]; /* real images are class 0, the others class 1 */
+    const dg_judged *set[2]; /* class 0: real, class 1: other */
     dg_model model;
     dg_job job;
     dg_trainer trainer;
-    uint8_t *pixels; /* of both, one set behind the other */
+    uint8_t *pixels; /* of both sets, consecutive */
     int32_t *label;
 } trial;
 
-/* Images first to first + count - 1 of each set. */
 static void take(trial *t, int first, int count)
 {
     const dg_jury *j = t->jury;
@@ -91,7 +90,7 @@ static dg_err test(trial *t, int count, dg_evaluation *out)
     return e;
 }
 
-/* Wilson's interval of a share of n: where it lies in 95 of 100 cases. */
+/* Wilson's 95% interval of a share of n. */
 static void put_interval(dg_measured *out, double share, double n)
 {
     const double z = 1.959963984540054, scale = 1 / (1 + z * z / n), centre = share + z * z / (2 * n),

@@ -8,7 +8,7 @@
 
 enum { DG_LAYER_PARAMETERS = 6, DG_LAYER_SAVED = 3 };
 
-/* Elements from `offset` on of an arena row; row < 0: no memory. */
+/* From element `offset` of an arena row; row < 0: no memory. */
 typedef struct {
     int row;
     int64_t offset;

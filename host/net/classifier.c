@@ -46,7 +46,7 @@ static dg_err check(const dg_model *m, const dg_job_options *o)
                        "{flip}: model %s has input = zca, which whitens each picture once and before anything random; "
                        "leave one of them out",
                        m->name);
-    return dg_check_sizes(m, 0, o, o->train ? o->batch : 1); /* the test splits its batch to fit */
+    return dg_check_sizes(m, 0, o, o->train ? o->batch : 1);
 }
 
 static dg_op *add_images(dg_builder *b, dg_job *job, int B, dg_view *images, dg_view *label, const char *suffix)

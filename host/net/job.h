@@ -39,8 +39,8 @@ struct dg_job_options {
     bool nesterov;
     double smoothing;
     dg_loss loss;
-    double ema;  /* EMA decay of G's weights, 0: none; samples are made with the average */
-    int augment; /* DG_AUGMENT_ flags */
+    double ema; /* EMA decay of G's weights, 0: none; samples are made with the average */
+    int augment;
     dg_start start;
     double start_sigma, start_bias;
     dg_input_data input;
@@ -49,7 +49,6 @@ struct dg_job_options {
     const dg_recipe *recipe;
 };
 
-/* A named tensor of checkpoints. */
 typedef struct {
     char name[64]; /* "G.main.0.weight", "D.main.3.running_var" */
     int row;

@@ -76,7 +76,6 @@ dg_err dg_job_put_input(dg_job *job, dg_plan_role plan, size_t first, const doub
     return e;
 }
 
-/* Run plan "sample" on n <= o.samples inputs. */
 static dg_err run_samples(dg_job *job, const float *in, int n)
 {
     dg_backend *b = job->backend;

@@ -99,7 +99,6 @@ dg_err dg_model_reclassed(const char *model, const char *name, int classes, char
 /* Write "NAME-2classes". False: name is not a built-in model. */
 bool dg_model_name_classes(const char *name, int classes, char out[64]);
 
-/* Name of built-in model i; NULL after the last. */
 const char *dg_model_builtin(int i);
 
 #endif

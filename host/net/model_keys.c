@@ -360,7 +360,7 @@ static char *next_line(char *out, int size, void *context)
     if (!*t->rest) return NULL;
     int n = (int)strcspn(t->rest, "\n");
     if (t->rest[n] == '\n') n++;
-    if (n > size - 1) n = size - 1; /* check_text refuses longer lines */
+    if (n > size - 1) n = size - 1;
     memcpy(out, t->rest, (size_t)n);
     out[n] = 0;
     t->rest += n;

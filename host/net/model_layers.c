@@ -10,8 +10,8 @@ typedef struct {
     dg_net *net;
     dg_section *section;
     int sections;
-    int newest[DG_MAX_LAYERS + 1]; /* last layer made from each section, -1: none */
-    int from, begin;               /* repeated block: first section, layer before the current copy */
+    int newest[DG_MAX_LAYERS + 1];
+    int from, begin; /* repeated block: first section, layer before the current copy */
     int modules;
 } unroller;
 
@@ -227,7 +227,7 @@ static dg_err layers_of(dg_model_text *t, int net)
 
 static bool forks(const dg_net *n)
 {
-    int readers[DG_MAX_LAYERS + 1] = {0}; /* [0]: the network's input */
+    int readers[DG_MAX_LAYERS + 1] = {0};
     for (int i = 0; i < n->layers; i++) {
         readers[n->layer[i].input + 1]++;
         if (n->layer[i].add >= 0) readers[n->layer[i].add + 1]++;

@@ -22,7 +22,7 @@ typedef enum { DG_NEVER_BAD, DG_NOT_FINITE, DG_NOT_ZERO } dg_metric_bad;
 /* A metric of a step: one value of dg_metrics, or the sum of two. */
 typedef struct {
     const char *name; /* column of the log; NULL: checked only */
-    int terms;        /* 1, or 2: a sum, which is displayed, but neither read back nor checked */
+    int terms;        /* 2: a sum, which is displayed, but neither read back nor checked */
     int term[2];
     dg_metric_kind kind;
     dg_metric_over over;

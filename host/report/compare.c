@@ -1,4 +1,4 @@
-/* A page that compares runs: curves over each other, the last grids side by side, what was set otherwise. */
+/* The page that compares runs: grids, curves, and settings that differ. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,7 +31,7 @@ static dg_err put_curves(FILE *to, const several *s)
             const dg_report_run *r = &s->run[i];
             snprintf(p->curve[i].label, sizeof p->curve[i].label, "%.150s", r->name);
             if (r->n) dg_plot_fill(&p->curve[i], m, r->row, r->place, r->n, p->epochs);
-            p->curve[i].bins = 0; /* shades of several would hide each other */
+            p->curve[i].bins = 0; /* ranges of several runs would overlap */
         }
         dg_plot_write(to, p);
     }
@@ -76,7 +76,7 @@ static void put_heads(FILE *to, const several *s, const char *first)
     fputs("</tr></thead><tbody>\n", to);
 }
 
-/* A row of settings, where they are not all the same. Returns whether. */
+/* A row for a setting if runs differ; returns true if written. */
 static bool put_setting(FILE *to, const several *s, const dg_option *t)
 {
     char value[DG_REPORT_RUNS][DG_CONFIG_VALUE];
@@ -144,7 +144,6 @@ static dg_err put_page(FILE *to, const void *context)
     return e;
 }
 
-/* DG_USAGE: what cannot be compared. */
 static dg_err check(const dg_report_run *r, int runs)
 {
     for (int i = 0; i < runs; i++) {

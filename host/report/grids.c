@@ -10,9 +10,9 @@
 #include "host/report/html.h"
 
 enum {
-    ROOM = 6 << 20, /* bytes of all grids; as base64 a third more */
-    MOST = 600,     /* grids: more cannot be told apart on a slider */
-    REDUCED = 3,    /* levels: 0 files as they are, 1 as JPEG; then sides are halved, up to this one */
+    ROOM = 6 << 20, /* bytes of all grids; base64 adds a third */
+    MOST = 600,     /* grids: the resolution of the slider */
+    REDUCED = 3,    /* levels: 0 unchanged, 1 JPEG, then halved sides up to this level */
     QUALITY = 85
 };
 
@@ -52,7 +52,6 @@ dg_err dg_report_image_read(int dir, const char *path, bool alpha, dg_image *out
     return dg_context(e, "%s", path);
 }
 
-/* The longer side becomes `side` at most, and the image a JPEG. */
 static dg_err encode(dg_image *im, int side, dg_report_file *out)
 {
     bool reduced;
@@ -73,7 +72,7 @@ static void keep(dg_report_file *out, const dg_image *im, void *file, size_t byt
     out->png = true;
 }
 
-/* The file itself where it has at most `most` bytes, or no more than a JPEG; only then it is out's. */
+/* Use the file if it has at most `most` bytes or is smaller than the JPEG; only then out owns it. */
 static dg_err shrink(const char *path, void *file, size_t bytes, size_t most, int side, dg_report_file *out)
 {
     dg_image im;
@@ -126,7 +125,6 @@ static int by_epoch(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Epochs of the files, by number, without data. malloc'd. */
 static dg_err list(int dir, const char *path, dg_report_file **out, int *n)
 {
     int room = 0;
@@ -153,7 +151,7 @@ static dg_err list(int dir, const char *path, dg_report_file **out, int *n)
     return e;
 }
 
-/* Of n grids by epoch: the first and the newest stay, others whose number is a multiple of the stride. */
+/* Keep the first, the last, and each index divisible by stride. */
 static int thin(dg_report_file *grid, int n, uint64_t stride)
 {
     int kept = 0;
@@ -164,7 +162,7 @@ static int thin(dg_report_file *grid, int n, uint64_t stride)
     return kept;
 }
 
-/* What g has of this epoch goes to p. */
+/* Move the data of p's epoch from g to p. */
 static bool take_over(dg_report_grids *g, dg_report_file *p)
 {
     dg_report_file *old = g->n ? bsearch(p, g->grid, (size_t)g->n, sizeof *p, by_epoch) : NULL;
@@ -181,7 +179,7 @@ static dg_err load(dg_report_file *p, int dir, const char *path, int level)
     return read_image(dir, file, level ? 0 : ROOM, side_of(level), p);
 }
 
-/* All files at this level, but for those that cannot be read; *fits: they have room. */
+/* Load all grids at g->level, skipping unreadable ones; *fits: within the limits. */
 static dg_err renew(dg_report_grids *g, int dir, const char *path, bool *fits)
 {
     dg_report_grids now = {.level = g->level};
@@ -210,7 +208,7 @@ static dg_err renew(dg_report_grids *g, int dir, const char *path, bool *fits)
     return e;
 }
 
-/* Smaller images do not help where too many pixels are decoded. */
+/* True if decoding costs too much; smaller images do not help then. */
 static bool too_many_pixels(const dg_report_grids *g)
 {
     size_t pixels = 0;
@@ -224,7 +222,7 @@ dg_err dg_report_grids_renew(dg_report_grids *g, int dir, const char *path)
     dg_err e = renew(g, dir, path, &fits);
     while (!e && !fits) {
         const int level = g->level < REDUCED && too_many_pixels(g) ? REDUCED : g->level + 1;
-        if (level <= REDUCED) dg_report_grids_free(g); /* they are not reduced enough */
+        if (level <= REDUCED) dg_report_grids_free(g);
         g->level = level;
         e = renew(g, dir, path, &fits);
     }

@@ -1,4 +1,4 @@
-/* Which training images the generator's are nearest to. */
+/* nearest.png: the training images nearest to samples. */
 #include <stdlib.h>
 #include <string.h>
 #include <float.h>
@@ -7,13 +7,13 @@
 #include "host/figure/images.h"
 #include "host/report/report.h"
 
-/* Images are compared as means of squares, so that a step to the side by one pixel is no other image. */
+/* Images are compared by box means (SIDE x SIDE), which tolerates a shift by one pixel. */
 enum { SHOWN = 16, ROW = 8, SIDE = 16, GAP = 2, VALUES = 4 * SIDE * SIDE };
 
 typedef struct {
     int cells, values;
     uint8_t *pixels;           /* (cells, size, size, channels) */
-    float seen[SHOWN][VALUES]; /* of each, as it is compared */
+    float seen[SHOWN][VALUES]; /* reduced samples */
     double least[SHOWN];
     int nearest[SHOWN];
 } search;
@@ -63,7 +63,7 @@ static void look_through(search *s, const uint8_t *pixels, int n, int size, int 
     }
 }
 
-/* The first cells of a grid (images.h). decode gives three channels, or four where alpha is kept. */
+/* Cut the first cells out of a grid (images.h). */
 static void cut(search *s, const dg_image *grid, int size, int channels)
 {
     const int columns = (grid->W - GAP) / (size + GAP), rows = (grid->H - GAP) / (size + GAP);
@@ -78,7 +78,6 @@ static void cut(search *s, const dg_image *grid, int size, int channels)
             }
 }
 
-/* Rows of images, each above a row of their nearest ones. */
 static dg_err draw(const search *s, const uint8_t *pixels, int size, int channels, dg_image *out)
 {
     const size_t image = (size_t)size * (size_t)size * (size_t)channels;

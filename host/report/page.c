@@ -1,4 +1,4 @@
-/* The page of one run, a section a function. A section that has nothing to show is left out. */
+/* The page of one run, one function per section; empty sections are omitted. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "host/report/plot.h"
 #include "host/report/report.h"
 
-enum { EXACT = 900 << 10, EXACT_REALS = 600 << 10 }; /* bytes of an image that stays as it is */
+enum { EXACT = 900 << 10, EXACT_REALS = 600 << 10 }; /* file size up to which an image is embedded unchanged */
 
 static void open_section(FILE *to, const char *id, const char *title)
 {
@@ -33,7 +33,7 @@ static dg_err read_image(const dg_report_run *r, const char *name, size_t most, 
     return e == DG_DEVICE ? e : DG_OK;
 }
 
-/* Two images; after an error the caller frees neither. most: of the first, as for dg_report_file_read. */
+/* Both images; after an error nothing is to be freed. most: dg_report_file_read. */
 static dg_err read_pair(const dg_report_run *r, const char *first, size_t most, dg_report_file *a, const char *second,
                         dg_report_file *b)
 {
@@ -44,7 +44,7 @@ static dg_err read_pair(const dg_report_run *r, const char *first, size_t most, 
     return e;
 }
 
-/* One figure, open for what else belongs to it; frees the image. alt and caption are HTML. */
+/* Open a figure and free the image. alt, caption: HTML. */
 static void open_figure(FILE *to, dg_report_file *p, const char *id, const char *alt, const char *caption)
 {
     fprintf(to, "<figure><img %s%s%s alt=\"%s\" width=\"%d\" height=\"%d\" src=\"", *id ? "id=\"" : "", id,
@@ -70,7 +70,7 @@ static void put_slider(FILE *to, const dg_report_grids *g)
             g->n - 1, g->n - 1);
 }
 
-/* What is not as the files have it; the newest is. */
+/* Print which grids are reduced; the newest never is. */
 static void say_reduced(FILE *to, const dg_report_grids *g)
 {
     int jpeg = 0, side = 0;
@@ -216,7 +216,6 @@ static dg_err put_curves(FILE *to, const dg_report_run *r)
     return DG_OK;
 }
 
-/* Of each metric the last value, and the mean of the last epoch's steps. */
 static void put_numbers(FILE *to, const dg_report_run *r)
 {
     const dg_log_row *last = last_row(r);
@@ -314,7 +313,6 @@ static void put_commands(FILE *to, const dg_report_run *r)
     close_section(to);
 }
 
-/* Those with another value than the built-in one, or the others. */
 static void put_options(FILE *to, const dg_report_run *r, const dg_options *preset, bool changed)
 {
     char value[DG_CONFIG_VALUE], built_in[DG_CONFIG_VALUE];

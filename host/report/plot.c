@@ -12,7 +12,7 @@ bool dg_plot_by_epochs(const dg_log_row *row, long n) { return n > 0 && row[n - 
 
 static uint64_t rounded_up(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
 
-/* Means of rows that have the same key; keys rise. */
+/* Mean of rows with the same key; keys ascend. */
 typedef struct {
     uint64_t key;
     long n;
@@ -69,13 +69,13 @@ void dg_plot_fill(dg_plot_curve *c, const dg_metric *m, const dg_log_row *row, c
     end_bin(c, &step);
 }
 
-/* What the axes show. A few means far above all others, as in a step that diverges, are cut. */
+/* Axis ranges. cut: some means far above the others, as in a diverging step, are cut off. */
 typedef struct {
     double left, right, low, high, largest;
     bool cut;
 } range;
 
-/* An axis of almost no length has no ticks that differ, as numbers. */
+/* Widen a range that is too small for distinct ticks. */
 static void widen(double *low, double *high)
 {
     const double size = fmax(fabs(*low), fabs(*high)), least = fmax(1e-9 * size, 1e-100);
@@ -131,7 +131,7 @@ static void put_place(FILE *to, const range *r, char move, double x, double y)
     fprintf(to, "%c%.1f %.1f", move, across(r, x) * WIDE, (v > 2 ? 2 : v >= -1 ? v : -1) * HIGH); /* NaN: above */
 }
 
-/* Lines and labels of both axes; the labels are no part of the drawing, which is stretched. */
+/* Lines, or labels, which are outside of the stretched SVG. */
 static void put_axes(FILE *to, const range *r, const char *unit, bool labels)
 {
     double v[DG_AXIS_TICKS];
@@ -170,7 +170,6 @@ static void put_numbers(FILE *to, char key, const double *v, int n)
     fputc(']', to);
 }
 
-/* What the script shows beside the drawing. */
 static void put_values(FILE *to, const dg_report_plot *p, const range *r)
 {
     fprintf(to, "<script type=\"application/json\">{\"left\":%.9g,\"right\":%.9g,\"shift\":%g,\"curves\":[", r->left,
@@ -185,7 +184,6 @@ static void put_values(FILE *to, const dg_report_plot *p, const range *r)
     fputs("]}</script>\n", to);
 }
 
-/* In words, for those who do not see it. */
 static void put_label(FILE *to, const dg_report_plot *p)
 {
     fputs("aria-label=\"", to);

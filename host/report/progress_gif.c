@@ -1,13 +1,13 @@
-/* How the images of a run became what they are: its grids one after the other. */
+/* A GIF of a run's grids by epoch. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "host/figure/images.h"
 #include "host/report/report.h"
 
-enum { FRAMES = 60, CELLS = 4, GAP = 2, FRAME_MS = 150, HELD = 8 }; /* HELD: frames that the last one stays */
+enum { FRAMES = 60, CELLS = 4, GAP = 2, FRAME_MS = 150, HELD = 8 }; /* HELD: repeats of the last frame */
 
-/* As much of a grid's upper left corner as CELLS rows and columns take; all of it where it has no such. */
+/* Size of the upper left CELLS x CELLS corner; of the whole grid if it is smaller. */
 static void corner(const dg_options *then, const dg_image *grid, int *W, int *H)
 {
     const int rows = then->grid_rows, cols = then->grid_cols;
@@ -17,7 +17,6 @@ static void corner(const dg_options *then, const dg_image *grid, int *W, int *H)
     if (rows > CELLS && (grid->H - GAP) % rows == 0) *H = (grid->H - GAP) / rows * CELLS + GAP;
 }
 
-/* The corner of an epoch's grid, no larger than on a page. */
 static dg_err read_grid(const dg_report_run *r, uint64_t epoch, dg_image *out)
 {
     char path[4400];
@@ -41,7 +40,7 @@ typedef struct {
     int n, W, H;
 } film;
 
-/* A frame more; one of another size than the first is left out. */
+/* Append a frame; skips sizes that differ from the first. */
 static dg_err add(film *f, const dg_report_run *r, uint64_t epoch, int room)
 {
     dg_image im;

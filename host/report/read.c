@@ -1,4 +1,4 @@
-/* A run from its directory. */
+/* Reads a run directory. */
 #include <cjson/cJSON.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -25,7 +25,7 @@ static const char *file_of(const dg_report_run *r, char out[4400], const char *n
     return out;
 }
 
-/* Rows up to a torn last line; what is no row, as a crash may leave it, is left out. */
+/* Skips invalid rows and an incomplete last line, which a crash may leave. */
 static dg_err read_log(dg_report_run *r)
 {
     char path[4400];
@@ -75,7 +75,7 @@ static double take_number(const cJSON *o, const char *key)
 
 static int take_whole(const cJSON *o, const char *key) { return (int)fmin(take_number(o, key), 2e9); }
 
-/* What is not there, or no JSON, says nothing. */
+/* A missing or invalid session.json is ignored. */
 static dg_err read_session(dg_report_run *r)
 {
     char path[4400];
@@ -116,7 +116,7 @@ dg_err dg_report_session_write(const dg_report_session *s, const dg_directory *d
     return e;
 }
 
-/* What the doctor says of a GAN, as far as the log is; of a run that is over, at its end, too. */
+/* Findings of the doctor for a GAN; with at_end rules if the run is finished. */
 static dg_err examine(dg_report_run *r)
 {
     if (!r->n || !dg_doctor_knows(r->recipe)) return DG_OK;
@@ -134,7 +134,7 @@ static dg_err examine(dg_report_run *r)
         dg_report_finding *to = &r->finding[r->findings++];
         to->from = f.epoch;
         to->to = f.end_step ? f.end_epoch : 0;
-        f.end_step = 0; /* what began, not how it ended */
+        f.end_step = 0; /* text of the start */
         dg_finding_text(&f, to->what, sizeof to->what);
         snprintf(to->advice, sizeof to->advice, "%s", f.rule->advice);
     }

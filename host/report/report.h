@@ -1,5 +1,5 @@
-/* report.html: a run in one file that needs no network. It is a function of what is in the run's directory, so that
- * the one that training leaves and the one that is made later are the same bytes; there is no date in it. */
+/* report.html: a run in one file without network access. It depends on the files of the run only and has no date, so
+ * that a later `dcgan report` writes the same bytes. */
 #ifndef DG_REPORT_H
 #define DG_REPORT_H
 
@@ -9,55 +9,55 @@
 #include "host/report/grids.h"
 #include "host/rundir/log_text.h"
 
-/* What is said of the training: what happened from which epoch to which, and what to try. */
+/* A finding of the doctor. */
 typedef struct {
     char what[300], advice[400];
-    uint64_t from, to; /* epochs; to 0: it goes on */
+    uint64_t from, to; /* epochs; to 0: not ended */
 } dg_report_finding;
 
-/* What session.json says of the newest session. */
+/* The newest session, from session.json. */
 typedef struct {
     char version[128], device[256], precision[16];
-    double memory;     /* bytes on the device */
-    int images, tests; /* for training, for testing */
+    double memory;
+    int images, tests;
 } dg_report_session;
 
 typedef struct {
-    const char *path; /* as it was given */
-    int dir;          /* open */
+    const char *path;
+    int dir; /* open descriptor */
     char name[256];
-    const dg_recipe *recipe; /* NULL: there is no log yet */
+    const dg_recipe *recipe; /* NULL: no log yet */
     dg_log_row *row;
     long n;
-    double *place; /* (n) on the axis of epochs */
+    double *place; /* (n): positions on the epoch axis */
     dg_options then;
-    bool configured; /* then is from config.ini */
+    bool configured;
     dg_report_session session;
     dg_report_grids grids;
-    dg_grid_seen *seen; /* (seens) what the doctor sees of the grids */
+    dg_grid_seen *seen; /* (seens): diversity of grids */
     int seens;
-    dg_report_finding *finding; /* malloc'd */
+    dg_report_finding *finding;
     int findings;
 } dg_report_run;
 
-/* The open directory becomes r, but for its grids. r->grids is kept, and to be brought up to date by itself; of grids
- * in r->seen the files are not opened. DG_DATA: it is no run. r is to be freed after errors, too. */
+/* Read a run except r->grids, which the caller updates. Grids in r->seen are not read again. DG_DATA: not a run. Free r
+ * also after errors. */
 dg_err dg_report_read(dg_report_run *r, int dir, const char *path);
 void dg_report_free(dg_report_run *r);
 
-/* The page of one run, and a page that compares some, each written whole or not at all. */
+/* Write the page of one run; whole or not at all. */
 dg_err dg_report_write(const dg_report_run *r, const dg_directory *dir, const char *path);
 enum { DG_REPORT_RUNS = 7 };
+/* Write a page that compares runs; whole or not at all. */
 dg_err dg_report_compare(const dg_report_run *r, int runs, const char *path);
 
-/* A GIF of some of the grids in the directory, by epoch, each with its upper left images. DG_DATA: there is none. */
+/* Write a GIF of grids by epoch, cropped to the upper left cells. DG_DATA: no grids. */
 dg_err dg_report_gif(const dg_report_run *r, const char *path, int scale, int *frames);
 
-/* Write session.json. */
 dg_err dg_report_session_write(const dg_report_session *s, const dg_directory *dir, const char *path);
 
-/* Write nearest.png for the grid of this epoch in the directory: its first images, each above the one of the n
- * images for training that is nearest to it. Without it where the grid is not one of such images. */
+/* Write nearest.png: the first samples of an epoch's grid, each above its nearest one of n training images. Nothing if
+ * the grid's size does not match. */
 dg_err dg_nearest_write(const dg_directory *dir, const char *path, uint64_t epoch, const uint8_t *pixels, int n,
                         int size, int channels);
 

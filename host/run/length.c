@@ -31,7 +31,6 @@ void dg_settle_batch(dg_options *o, int images)
     for (o->batch = 1; o->batch <= images / 2;) o->batch *= 2;
 }
 
-/* Whole epochs that have so many steps. */
 static long epochs_with(long steps, int of_epoch) { return (steps + of_epoch - 1) / of_epoch; }
 
 static long auto_epochs(long steps, int of_epoch)
@@ -48,7 +47,7 @@ void dg_settle_length(dg_options *o, int images)
     const int of_epoch = dg_steps_of_epoch(o, images);
     if (!o->epochs) {
         const long n = auto_epochs(o->steps, of_epoch > 0 ? of_epoch : 1);
-        o->epochs = n < 1000000 ? (int)n : 1000000; /* as many as --epochs takes */
+        o->epochs = n < 1000000 ? (int)n : 1000000;
     }
     if (o->sample_every < 0) o->sample_every = (o->epochs + DG_AUTO_GRIDS - 1) / DG_AUTO_GRIDS;
 }

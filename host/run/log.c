@@ -17,23 +17,23 @@
 enum { CSV, JSONL, FILES };
 static const char *const file_name[FILES] = {"log.csv", "log.jsonl"};
 
-/* Lines wait here for a flush: at the end of an epoch, after half a second, or when this is full. */
+/* Lines are flushed at the end of an epoch, after half a second, or at this size. */
 enum { FLUSH_BYTES = 1 << 15 };
 
 typedef struct {
     char path[4096];
     int fd;
-    char *text; /* not yet in the file */
+    char *text;
     size_t bytes, room;
 } log_file;
 
 struct dg_log {
     const dg_recipe *recipe;
     log_file file[FILES];
-    bool judged; /* it has columns for measures */
+    bool judged;
     dg_log_row *row;
     long rows, room;
-    double flushed; /* clock */
+    double flushed;
     dg_tfevents *events;
 };
 
@@ -64,9 +64,8 @@ static dg_err add_text(log_file *f, const char *text, size_t n)
     return DG_OK;
 }
 
-/* All or nothing, by one write. What a full disk cut off is removed again, and stays in memory for the next
- * attempt, so that a row is never half in the file; but for a process that is killed just then: Linux ends a write
- * early, at a page, on SIGKILL. Readers leave out a last line without its end, and trim() removes it. */
+/* Append all buffered rows, or none: a partial write (full disk) is truncated and retried later. Only SIGKILL can leave
+ * a partial line; readers ignore it and trim() removes it. */
 static dg_err flush_file(log_file *f)
 {
     if (f->bytes == 0) return DG_OK;
@@ -76,7 +75,7 @@ static dg_err flush_file(log_file *f)
         if (n < 0 && errno == EINTR) continue;
         if (n <= 0) {
             int error = n < 0 ? errno : EIO;
-            if (before >= 0 && ftruncate(f->fd, before)) errno = 0; /* trim() will do it */
+            if (before >= 0 && ftruncate(f->fd, before)) errno = 0; /* trim() removes it */
             return dg_fail(DG_IO, "%s: cannot append to it: %s", f->path, strerror(error));
         }
         done += (size_t)n;
@@ -105,7 +104,7 @@ dg_err dg_log_sync(const dg_log *l)
     return e ? e : f;
 }
 
-/* Keep this line of an earlier session? Loads rows of the CSV. */
+/* *keep: the line belongs to the run up to resume_step; loads it as a row. */
 static dg_err keep_csv(dg_log *l, const char *line, uint64_t resume_step, bool *keep)
 {
     dg_log_row row;
@@ -132,7 +131,7 @@ static dg_err begin_file(const dg_rundir *r, const dg_log *l, int which)
     return dg_write_atomic_in(&at, l->file[which].path, &(dg_chunk){header, bytes}, 1);
 }
 
-/* Drop what a killed run wrote behind the checkpoint, and the line that it was writing. */
+/* Remove rows after the checkpoint, and an incomplete last line. */
 static dg_err trim(const dg_rundir *r, dg_log *l, int which, uint64_t resume_step)
 {
     log_file *f = &l->file[which];
@@ -141,7 +140,7 @@ static dg_err trim(const dg_rundir *r, dg_log *l, int which, uint64_t resume_ste
     size_t bytes = 0;
     const size_t limit = DG_LOG_BYTES;
     const bool there = dg_rundir_has(r, "%s", file_name[which]);
-    if (!there && errno != ENOENT) /* another one would take the place of a log that may well be there */
+    if (!there && errno != ENOENT) /* do not replace a log that may exist */
         return dg_fail(errno == ENOMEM ? DG_DEVICE : DG_IO, "%s: cannot look for it: %s", f->path, strerror(errno));
     dg_err e = there ? dg_read_text(r->fd, f->path, true, limit, &data, &bytes) : DG_FAILED;
     if (e == DG_FAILED) dg_warn("%s: is not there; a new one is begun", f->path);
@@ -162,7 +161,7 @@ static dg_err trim(const dg_rundir *r, dg_log *l, int which, uint64_t resume_ste
     }
     while (at < end && !e) {
         char *newline = memchr(at, '\n', (size_t)(end - at));
-        if (!newline) break; /* torn */
+        if (!newline) break;
         bool keep;
         *newline = 0;
         if (which == CSV) e = keep_csv(l, at, resume_step, &keep);
@@ -259,7 +258,7 @@ uint64_t dg_log_end_of(const dg_log *l, uint64_t epoch)
     return n > 0 ? l->row[n - 1].step : 0;
 }
 
-/* The lines of an older log behind a longer header, each with as many more columns. malloc'd. */
+/* The log with DG_LOGGED more columns, malloc'd. */
 static char *widened(const dg_log *l, const char *text, size_t bytes, size_t *out_bytes)
 {
     const char *line = memchr(text, '\n', bytes), *end = text + bytes;
@@ -292,12 +291,12 @@ dg_err dg_log_judge(dg_log *l, const dg_rundir *r)
     free(wide);
     free(text);
     if (e) return e;
-    close(f->fd); /* of the file that has been replaced */
+    close(f->fd);
     l->judged = true;
     return open_file(r, f, file_name[CSV]);
 }
 
-/* Every line of a log has the same columns. */
+/* The row with the columns of this log. */
 static dg_log_row fitted(const dg_log *l, const dg_log_row *row)
 {
     dg_log_row out = *row;
@@ -313,9 +312,9 @@ dg_err dg_log_step(dg_log *l, const dg_log_row *given)
     dg_log_row kept;
     int n = dg_log_csv(line, l->recipe, row);
     dg_err e = add_text(&l->file[CSV], line, (size_t)n);
-    /* What is kept is what a resumed run will read: means and curves come out the same. */
+    /* Keep the rounded values that a resumed run will read, so that means and curves are the same. */
     line[n - 1] = 0;
-    (void)dg_log_parse(line, l->recipe, &kept); /* it reads every line that we write */
+    (void)dg_log_parse(line, l->recipe, &kept);
     if (!e) e = add_row(l, &kept);
     n = dg_log_json(line, l->recipe, row, "step");
     if (!e) e = add_text(&l->file[JSONL], line, (size_t)n);

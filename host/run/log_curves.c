@@ -4,25 +4,25 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Points: what is not a plot's; and a plot's height. */
+/* Pixels; PLOT: height of a plot. */
 enum { WIDTH = 900, HEADLINE = 34, FOOTLINE = 24, PLOT = 314 };
-/* Plots behind the recipe's, at most: of each measure that is a distance, and of all that are shares or near 1. */
+/* Max plots after the recipe's: one per distance, one for all shares and ratios. */
 enum { MEASURED_MOST = DG_LOGGED };
 
 typedef struct {
     const dg_recipe *recipe;
     long n, epochs;
     double *memory;
-    double *x, *mean_x; /* a value a step, a value an epoch; then the values of each metric */
-    long judged;        /* rows with measures */
-    double *judged_x;   /* their places; then the values of each measure, NaN where it was not taken */
+    double *x, *mean_x; /* per step; per epoch; each followed by the values of all metrics */
+    long judged;
+    double *judged_x; /* their positions, then values per metric; NaN: not measured */
 } curves;
 
 static double *values_of(const curves *c, int metric) { return c->x + c->n * (metric + 1); }
 static double *means_of(const curves *c, int metric) { return c->mean_x + c->epochs * (metric + 1); }
 static double *measures_of(const curves *c, int k) { return c->judged_x + c->judged * (k + 1); }
 
-/* Steps of the longest epoch: what an unfinished last one will have. */
+/* *longest: the expected length of an unfinished epoch. */
 static void count_epochs(const dg_log_row *rows, long n, long *epochs, long *longest)
 {
     *epochs = *longest = 0;
@@ -41,7 +41,7 @@ void dg_curve_places(const dg_log_row *rows, long n, double *x)
     count_epochs(rows, n, &epochs, &longest);
     for (long begin = 0, end; begin < n; begin = end) {
         for (end = begin; end < n && rows[end].epoch == rows[begin].epoch; end++) {}
-        /* An epoch that is under way, or whose log begins late, does not fill its unit of the axis. */
+        /* an incomplete first or last epoch fills a part of its unit */
         const bool last = end == n, first = begin == 0;
         const double steps = last || first ? (double)longest : (double)(end - begin);
         const double start = (double)rows[begin].epoch - 1;
@@ -99,11 +99,10 @@ static dg_err collect(const dg_log_row *rows, long n, curves *c)
     return DG_OK;
 }
 
-/* Colours that people with any colour vision tell apart: Okabe & Ito 2008. */
+/* Distinct with colour blindness: Okabe & Ito 2008. */
 static const uint8_t colors[][3] = {{0, 114, 178}, {213, 94, 0}, {0, 158, 115}, {204, 121, 167}};
 enum { COLORS = sizeof colors / sizeof colors[0] };
 
-/* Two for each metric of a plot, the epochs' means and the steps; how many. */
 static int add_series(dg_series *out, const curves *c, int plot)
 {
     int count = 0;
@@ -123,7 +122,7 @@ static int add_series(dg_series *out, const curves *c, int plot)
     return count;
 }
 
-/* Has plot i of the measures this one? The first plots are those of the distances, the last one has the others. */
+/* True if plot i of the logged metrics shows metric k: one plot per distance, the last for the rest. */
 static bool measure_in(int k, int i)
 {
     int distances = 0, before = 0;
@@ -137,7 +136,6 @@ static bool measure_in(int k, int i)
     return m->percent || m->one ? i == distances : i == before;
 }
 
-/* How many plots the measures have. */
 static int measured_plots(const curves *c)
 {
     int plots = 0;
@@ -179,7 +177,7 @@ static dg_err draw_plot(dg_canvas *canvas, const curves *c, int i, int plots, dg
     }
     const bool last = i == plots - 1;
     if (last) plot.x_label = "epoch";
-    /* The last plot also holds the axis label: its frame is to be as high as the others'. */
+    /* the last plot is higher by its axis label */
     const int top = HEADLINE + i * PLOT;
     return dg_draw_plot(canvas, &plot, 0, top, WIDTH, top + PLOT + (last ? FOOTLINE : 0));
 }

@@ -1,15 +1,13 @@
-/* The log of a run as plots. */
 #ifndef DG_LOG_CURVES_H
 #define DG_LOG_CURVES_H
 
 #include "host/image/image.h"
 #include "host/rundir/log_text.h"
 
-/* A run's curves.png, 900 wide: the plots of its recipe, each step thin and each epoch's mean thick, over epochs, and
- * where rows have measures these. n may be 0. */
+/* Draw curves.png: plots of the recipe and of logged metrics over epochs; steps thin, epoch means thick. n may be 0. */
 dg_err dg_curves(const dg_recipe *r, const dg_log_row *rows, long n, const char *title, dg_image *out);
 
-/* The place of each of n steps on the axis of epochs, its middle: 0.5 of an epoch of one step. */
+/* x: (n) positions of steps on the epoch axis, at their middle: 0.5 for the only step of epoch 1. */
 void dg_curve_places(const dg_log_row *rows, long n, double *x);
 
 #endif

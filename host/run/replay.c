@@ -7,7 +7,7 @@
 
 #include "host/net/recipes.h"
 
-/* Largest |a - b| over largest |b|; NaN or Inf anywhere gives NaN. */
+/* max |a - b| / max |b|; NaN if a value is not finite. */
 static double relative(const double *a, const double *b, size_t n)
 {
     double difference = 0, size = 0;
@@ -19,14 +19,13 @@ static double relative(const double *a, const double *b, size_t n)
     return size > 0 ? difference / size : difference;
 }
 
-/* One step with the file's images and noise. */
 static dg_err play(const dg_oracle *o, dg_job *job, int s, int32_t *perm, dg_metrics *m)
 {
     dg_backend *b = job->backend;
     int n = dg_oracle_batch(o, s);
     const int64_t *row = dg_oracle_index(o, s);
     int32_t host[65536];
-    host[0] = 0; /* as far as the compiler knows, n could be 0 */
+    host[0] = 0; /* for the compiler: n could be 0 */
     for (int i = 0; i < n; i++) host[i] = (int32_t)row[i];
     dg_err e = b->put(b, perm, host, (size_t)n * sizeof *host);
     const size_t latents = (size_t)o->model.latent;
@@ -41,7 +40,7 @@ static dg_err play(const dg_oracle *o, dg_job *job, int s, int32_t *perm, dg_met
     return e;
 }
 
-/* Compare a tensor of ours with the file's expectation `prefix` + name; quietly nothing when it has none. */
+/* Compare a tensor with the record `prefix` + name, if it exists. */
 static dg_err compare(const dg_oracle *o, dg_job *job, const dg_replay_report *r, const char *prefix,
                       const dg_job_tensor *t, int row)
 {
@@ -119,7 +118,6 @@ static dg_err compare_sample(const dg_oracle *o, dg_job *job, const dg_replay_re
     return e;
 }
 
-/* The shares of the first images. */
 static dg_err compare_test(const dg_oracle *o, dg_job *job, const dg_replay_report *r)
 {
     const int n = job->o.tested, classes = dg_job_classes(job);
@@ -150,7 +148,7 @@ static dg_err build(const dg_oracle *o, dg_backend *b, dg_job *job, void **data,
     if (!e) e = dg_oracle_images(o, job, data);
     if (!e) e = b->alloc(b, (size_t)o->batch * sizeof(int32_t), perm);
     if (!e) e = dg_job_alloc(job, *data, *perm);
-    if (!e) e = dg_job_init(job, 1); /* moments to zero */
+    if (!e) e = dg_job_init(job, 1);
     return e ? e : dg_oracle_weights(o, job);
 }
 

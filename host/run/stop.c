@@ -10,25 +10,24 @@ volatile sig_atomic_t dg_stop_signal;
 static const char *volatile said;
 static volatile sig_atomic_t terminal;
 
-/* In a handler: nothing but write. */
+/* Async-signal-safe. */
 static void say(const char *text)
 {
     const int before = errno;
-    if (write(STDERR_FILENO, text, strlen(text)) < 0) errno = 0; /* nobody hears it */
+    if (write(STDERR_FILENO, text, strlen(text)) < 0) errno = 0;
     errno = before;
 }
 
-/* A batch system's notice that a limit of time is near, which may come again and again while files are written. */
+/* Notices of a batch system before a time limit; they may repeat. */
 static bool is_notice(int number) { return number == SIGUSR1 || number == SIGUSR2 || number == SIGXCPU; }
 
-/* First signal: finish the step and save. Second: the user does not want to wait. */
 static void on_signal(int number)
 {
     if (dg_stop_signal && is_notice(number)) return;
     if (dg_stop_signal) _exit(128 + number);
     dg_stop_signal = number;
     const char *words = said;
-    if (words && terminal) say("\r\033[K"); /* over the line of progress */
+    if (words && terminal) say("\r\033[K");
     if (words && number == SIGXCPU) say("the limit of CPU time is reached (ulimit -t): ");
     if (words) say(words);
 }
@@ -41,14 +40,14 @@ void dg_stop_says(const char *words)
 
 void dg_catch_signals(void)
 {
-    struct sigaction a = {.sa_handler = on_signal, .sa_flags = SA_RESTART}; /* calls about files go on */
+    struct sigaction a = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     sigemptyset(&a.sa_mask);
     static const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGXCPU};
     for (size_t i = 0; i < sizeof caught / sizeof *caught; i++) {
         struct sigaction old;
-        /* nohup and shells in the background have their reasons for ignoring a signal */
+        /* keep SIG_IGN of nohup and background shells */
         if (!sigaction(caught[i], NULL, &old) && old.sa_handler != SIG_IGN) sigaction(caught[i], &a, NULL);
     }
     (void)signal(SIGPIPE, SIG_IGN);
-    (void)signal(SIGXFSZ, SIG_IGN); /* a file size limit is an error message, not a death */
+    (void)signal(SIGXFSZ, SIG_IGN); /* EFBIG instead of a signal */
 }

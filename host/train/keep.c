@@ -8,14 +8,14 @@ struct dg_report_keeper {
     const dg_rundir *dir;
     const dg_dataset *data;
     dg_worker *writer, *grids;
-    /* the writer's while a page of ours is with it */
+    /* owned by the writer thread while it writes a page */
     dg_report_grids encoded;
     dg_grid_seen *seen;
     int seens;
-    uint64_t nearest; /* epoch of nearest.png */
+    uint64_t nearest;
     bool warned;
-    double took, ended; /* seconds; clock */
-    long given;         /* grids that were given when the page was */
+    double took, ended;
+    long given;
 };
 
 dg_err dg_report_keep(const dg_rundir *dir, const dg_dataset *data, dg_worker *writer, dg_worker *grids,
@@ -51,7 +51,7 @@ static dg_err renew(dg_report_keeper *k)
     r.grids = k->encoded;
     snprintf(path, sizeof path, "%s/report.html", k->dir->path);
     if (!e) e = dg_report_write(&r, &at, path);
-    r.grids = (dg_report_grids){0}; /* they stay */
+    r.grids = (dg_report_grids){0}; /* kept in k->encoded */
     k->seen = r.seen;
     k->seens = r.seens;
     r.seen = NULL;

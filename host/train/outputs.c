@@ -1,4 +1,4 @@
-/* What a run leaves behind. Everything is copied here and written by threads of their own. */
+/* Output files of a run: data is copied here and written by threads. */
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -33,7 +33,6 @@ void dg_outputs_wrote(dg_outputs *w, int file, dg_err e)
     pthread_mutex_unlock(&lock);
 }
 
-/* The first file that is not as it was to be. */
 static dg_err still_unsaved(const dg_outputs *w)
 {
     for (int i = 0; i < DG_REWRITTEN; i++)
@@ -41,7 +40,7 @@ static dg_err still_unsaved(const dg_outputs *w)
     return DG_OK;
 }
 
-/* What is known of the session and of nothing else in the directory, and who writes the page. */
+/* Write session.json, which has what no other file has, and open the keeper of report.html. */
 static dg_err begin_report(dg_outputs *w)
 {
     char path[4096];
@@ -65,7 +64,7 @@ static bool has_rows(const dg_outputs *w)
 
 dg_err dg_outputs_open(dg_outputs *w)
 {
-    int threads = dg_cores() / 2; /* a grid takes longer to compress than a quick epoch to train */
+    int threads = dg_cores() / 2; /* compressing a grid can take longer than an epoch */
     if (threads < 1) threads = 1;
     dg_err e = dg_worker_open(1, &w->write.checkpoints);
     if (!e) e = dg_worker_open(1, &w->write.curves);
@@ -81,7 +80,7 @@ dg_err dg_outputs_close(dg_outputs *w)
         dg_outputs_wrote(w, DG_LOG_FILE, dg_log_flush(w->log));
         dg_report_renew(w->report, true);
     }
-    /* in front of the grids, for which both wait */
+    /* before the grids' writer: both wait for it */
     const dg_err saved = dg_worker_close(w->write.checkpoints), drawn = dg_worker_close(w->write.curves);
     const dg_err grids = dg_worker_close(w->write.grids);
     dg_report_keep_end(w->report);
@@ -90,12 +89,11 @@ dg_err dg_outputs_close(dg_outputs *w)
     return written ? written : still_unsaved(w);
 }
 
-/* An image on its way to its writer. */
 typedef struct {
     dg_directory dir;
     char path[4096];
     dg_image image;
-    dg_log *log; /* it goes there, too, under this step; NULL: it does not */
+    dg_log *log; /* also added there at `step`; may be NULL */
     uint64_t step;
     char run[256], epoch[24], seed[24], diversity[24];
 } image;
@@ -126,7 +124,6 @@ static image *new_image(dg_outputs *w)
     return p;
 }
 
-/* Hand over p, whose image has been made with result e. */
 static void give_image(dg_outputs *w, image *p, dg_err e)
 {
     if (!e) {
@@ -189,12 +186,12 @@ void dg_begin_samples(dg_outputs *w, uint64_t epoch)
     if (!e) e = dg_job_start_generate(w->job, in, n, w->samples.pixels);
     if (!e) e = b->record(b, DG_COMPUTE, DG_EVENT_SAMPLES);
     if (!e) w->samples.epoch = epoch;
-    else w->samples.given = epoch; /* there will be none */
+    else w->samples.given = epoch;
     dg_outputs_failed(w, e);
     free(in);
 }
 
-/* How different the images of a grid are, beside as many real ones. */
+/* Diversity of the grid relative to as many real images. */
 static double diversity_of(const dg_outputs *w, int cells)
 {
     const dg_dataset *d = w->data;
@@ -210,7 +207,7 @@ void dg_save_samples(dg_outputs *w, const dg_position *read, bool wait)
     const dg_model *m = &w->job->model;
     const uint64_t epoch = w->samples.epoch;
     bool here = false;
-    if (!epoch || (!wait && read->epoch < epoch)) return; /* not before its epoch's numbers are known to be good */
+    if (!epoch || (!wait && read->epoch < epoch)) return; /* metrics may still be invalid */
     dg_err e = b->query(b, DG_EVENT_SAMPLES, wait, &here);
     if (!e && !here) return;
     w->samples.epoch = 0;
@@ -228,7 +225,7 @@ void dg_save_samples(dg_outputs *w, const dg_position *read, bool wait)
     give_image(w, p, e);
 }
 
-/* The rows are copied, because the log grows while they are drawn. */
+/* A copy of the rows, because the log grows. */
 typedef struct {
     dg_outputs *outputs;
     image *image;
@@ -238,7 +235,7 @@ typedef struct {
     char title[700];
 } curves;
 
-/* What the curves are of: "cats-dcgan64: dcgan64 on cats, epoch 12". */
+/* Title: "cats-dcgan64: dcgan64 on cats, epoch 12". */
 static void name_curves(curves *c, const dg_outputs *w)
 {
     size_t n = strlen(w->o->data);

@@ -1,4 +1,4 @@
-/* The checkpoints of a run: what they hold, taken at once and written by their thread. */
+/* Checkpoints of a run: copied at once, written by a thread. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,14 +8,13 @@
 #include "host/rundir/history.h"
 #include "host/train/outputs.h"
 
-enum { SPARE = 8 << 20 }; /* bytes of memory for what else is written */
+enum { SPARE = 8 << 20 }; /* bytes of memory for other writers */
 
-/* A checkpoint on its way to its writer. */
 typedef struct {
     dg_outputs *outputs;
     dg_snapshot *snapshot;
     dg_position saved;
-    long grids; /* how many had been given before it */
+    long grids;
 } save;
 
 static dg_err write_checkpoint(void *context)
@@ -25,9 +24,9 @@ static dg_err write_checkpoint(void *context)
     const dg_directory at = dg_rundir_at(w->dir);
     char path[4096];
     bool removed;
-    /* A run that is killed after its checkpoint cannot make the grids of earlier epochs again: they come first. */
+    /* Grids first: a resumed run cannot generate grids of earlier epochs. */
     (void)dg_worker_wait(w->write.grids, s->grids);
-    (void)dg_rundir_check(w->dir, &removed); /* the writer looks once more before it renames */
+    (void)dg_rundir_check(w->dir, &removed); /* only `removed` counts here; the writer checks again */
     const bool ends_epoch = w->saved.epoch && !w->saved.batch && w->saved.step != s->saved.step;
     const dg_err kept = !removed && w->o->keep > 0 && ends_epoch ? dg_history_keep(w->dir, w->saved.epoch) : DG_OK;
     const dg_err log = dg_log_sync(w->log);
@@ -39,7 +38,7 @@ static dg_err write_checkpoint(void *context)
     return log ? log : kept;
 }
 
-/* A line each, without what would end one. malloc'd. */
+/* One line per class, newlines replaced, malloc'd. */
 static char *class_names(const dg_dataset *d)
 {
     size_t bytes = 1;
@@ -56,7 +55,7 @@ static char *class_names(const dg_dataset *d)
     return out;
 }
 
-/* A copy of the numbers. Where a limit leaves no memory for a second one, the first is written before. */
+/* Copy the weights. If memory is too short for two copies, wait for the first to be written. */
 static dg_err copy(dg_outputs *w, const dg_checkpoint_info *info, dg_snapshot **out)
 {
     dg_memory_limit l;
@@ -67,7 +66,7 @@ static dg_err copy(dg_outputs *w, const dg_checkpoint_info *info, dg_snapshot **
     return dg_snapshot_take(w->job, info, out);
 }
 
-/* Taken now; given to its writer by the caller. NULL after an error, which is remembered. */
+/* NULL: an error, which is recorded. */
 static save *take(dg_outputs *w, const dg_position *read)
 {
     save *s = calloc(1, sizeof *s);

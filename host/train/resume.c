@@ -20,7 +20,7 @@ dg_err dg_train_find(dg_training *r, char path[4096], dg_st **st, dg_model *mode
                 "%s: checkpoint.safetensors is not there, but older ones are; go on from the newest of them:  "
                 "%s --resume %s/%s",
                 r->dir.path, dg_program(), dg_shell_path(dir, sizeof dir, r->dir.path), older);
-        if (dg_rundir_has_results(&r->dir)) /* killed before its first checkpoint, or without it by somebody */
+        if (dg_rundir_has_results(&r->dir)) /* killed before its first checkpoint, or the file was deleted */
             dg_warn("%s has no checkpoint: it starts at the beginning, over the log and the pictures that are there",
                     r->dir.path);
         else dg_progress_note(r->progress, "%s has no checkpoint yet: starting at the beginning", r->dir.path);
@@ -29,13 +29,12 @@ dg_err dg_train_find(dg_training *r, char path[4096], dg_st **st, dg_model *mode
     return dg_checkpoint_open(path, st, model, info);
 }
 
-/* The checkpoint that the run goes on from becomes its newest; what came after it does not stay among what comes now.
- */
+/* Make the checkpoint the newest of the run, and move later files away. */
 static dg_err go_back(dg_training *r, const char *path)
 {
     char moved[64] = "";
     bool removed;
-    dg_err e = dg_rundir_check(&r->dir, &removed); /* the checkpoint was read by its path */
+    dg_err e = dg_rundir_check(&r->dir, &removed); /* the checkpoint was opened by path */
     if (!e) e = dg_history_go_back(&r->dir, path, r->read.epoch, moved);
     if (!e && *moved)
         dg_progress_note(r->progress,
@@ -49,7 +48,7 @@ dg_err dg_train_compare(const dg_training *r, const dg_checkpoint_info *info, bo
     const unsigned long long then = info->data_count;
     char skipped[4096];
     *others = then && (then != (uint64_t)r->data.train || info->data_fingerprint != r->data.fingerprint);
-    if (!*others) return DG_OK; /* 0: imported */
+    if (!*others) return DG_OK; /* data_count 0: imported */
     if (r->o->other_images) {
         *others = false;
         dg_warn("the pictures are not those that this run began with (%llu then, %d now): it goes on, but differs "
@@ -64,7 +63,7 @@ dg_err dg_train_compare(const dg_training *r, const dg_checkpoint_info *info, bo
                    r->o->data, then, r->data.train, r->data.skips, dg_rundir_file(&r->dir, skipped, "skipped.txt"));
 }
 
-/* Classes of other names are other classes, even with --other-images. */
+/* Class names must match, even with --other-pictures. */
 static dg_err compare_classes(const dg_training *r, const char *path, const dg_checkpoint_info *info)
 {
     const dg_dataset *d = &r->data;
@@ -72,7 +71,7 @@ static dg_err compare_classes(const dg_training *r, const char *path, const dg_c
     for (int i = 0; r->job.recipe->labels && i < d->classes; i++) {
         const size_t n = strcspn(name, "\n");
         bool same = strlen(d->class_name[i]) == n;
-        for (size_t k = 0; k < n && same; k++) /* as the file has it, a line each */
+        for (size_t k = 0; k < n && same; k++)
             same = name[k] == d->class_name[i][k] || (name[k] == ' ' && d->class_name[i][k] == '\n');
         if (!same)
             return dg_fail(DG_DATA, "%s: class %d is %s; in %s it is %.*s", r->o->data, i + 1, d->class_name[i], path,
@@ -95,7 +94,7 @@ dg_err dg_train_resume(dg_training *r, const dg_st *st, const char *path, const 
     if (!e) e = dg_checkpoint_load(st, path, &r->job);
     if (e) return e;
     r->first_step = info->step;
-    const bool fits = info->batch < (uint64_t)r->batches; /* always, with the same images and batch size */
+    const bool fits = info->batch < (uint64_t)r->batches; /* always true with the same dataset and batch size */
     if (!fits)
         dg_warn("epoch %llu begins anew: %llu of its steps are done, and now it has only %d",
                 (unsigned long long)info->epoch + 1, (unsigned long long)info->batch, r->batches);

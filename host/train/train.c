@@ -1,4 +1,4 @@
-/* The training loop: epochs, steps, metrics, triggers, and the reasons to stop. */
+/* The training loop: epochs, steps, metrics, outputs, and stop conditions. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 
 static const double TIMED_SECONDS = 3;
 
-/* The first tensor with a value that is not finite, for the message: gradients before weights. */
+/* Name the first tensor with a non-finite value, gradients before weights. */
 static void name_bad_tensor(dg_job *job, char *out, size_t size)
 {
     out[0] = 0;
@@ -58,7 +58,7 @@ static void log_failed(dg_training *r, dg_err e)
 static dg_err bad_numbers(dg_training *r, const char *what)
 {
     char tensor[160] = "";
-    /* later steps have spread it everywhere */
+    /* later steps spread NaN to all tensors */
     if (r->given.step == r->read.step) name_bad_tensor(&r->job, tensor, sizeof tensor);
     return dg_fail(DG_NUMBERS,
                    "epoch %llu, step %llu: %s%s. The last checkpoint is untouched; go on from it with a smaller "
@@ -66,7 +66,7 @@ static dg_err bad_numbers(dg_training *r, const char *what)
                    (unsigned long long)r->read.epoch + 1, (unsigned long long)r->read.step, what, tensor);
 }
 
-/* What was measured behind an epoch stands in the row of its last step, and in the epoch's. */
+/* Metrics of an epoch are in the row of its last step, and in the epoch's. */
 static void add_measures(const dg_training *r, dg_log_row *row)
 {
     row->judged = r->judged.epoch && r->judged.epoch == row->epoch;
@@ -97,7 +97,6 @@ static void on_finding(void *context, const dg_finding *f)
     if (r->o->stop_on_collapse && f->rule->collapse && !r->collapsed) r->collapsed = f->rule;
 }
 
-/* All steps of an epoch have been read. */
 static void end_epoch(dg_training *r)
 {
     const dg_options *o = r->o;
@@ -119,7 +118,7 @@ static void end_epoch(dg_training *r)
     if (dg_shown(&r->out, r->read.epoch)) r->out.report_due = r->read.epoch;
 }
 
-/* The numbers of the test behind an epoch stand in the row of its last step; in others NaN. */
+/* Test metrics are in the row of the epoch's last step, NaN in other rows. */
 static void add_test(const dg_training *r, dg_metrics *m)
 {
     const bool here = r->tested.n && r->read.batch == (uint64_t)r->batches;
@@ -130,7 +129,7 @@ static void add_test(const dg_training *r, dg_metrics *m)
     }
 }
 
-/* The values that the log will give back: the means of an epoch are the same where it was interrupted. */
+/* Round as the log does, so that means are the same after a resume. */
 static void round_as_logged(const dg_recipe *r, dg_metrics *m)
 {
     for (int i = 0; i < r->metrics; i++) {
@@ -139,7 +138,6 @@ static void round_as_logged(const dg_recipe *r, dg_metrics *m)
     }
 }
 
-/* The metrics of one step have come. */
 static dg_err read_step(dg_training *r, dg_metrics *m)
 {
     const dg_options *o = r->o;
@@ -166,7 +164,7 @@ static dg_err read_step(dg_training *r, dg_metrics *m)
     return DG_OK;
 }
 
-/* The newest grid in the terminal, not more often than a reader can look. */
+/* Show the newest grid in the terminal, at most every SECONDS. */
 static dg_err preview(dg_training *r, uint64_t epoch)
 {
     enum { YES = 1, FIRST_WAY, SECONDS = 2 };
@@ -185,7 +183,6 @@ static dg_err preview(dg_training *r, uint64_t epoch)
     return DG_OK;
 }
 
-/* A grid that has come. */
 static void take_samples(dg_training *r, bool wait)
 {
     const uint64_t before = r->out.samples.given;
@@ -197,7 +194,8 @@ static void take_samples(dg_training *r, bool wait)
     dg_save_report(&r->out);
 }
 
-/* Once some seconds of steps have shown it. The first ones do not count: memory is touched and graphs are made. */
+/* Print the remaining time once, after TIMED_SECONDS. The first step is excluded: it allocates memory and builds
+ * graphs. */
 static void say_time(dg_training *r)
 {
     const double now = dg_clock(), seconds = now - r->timed_from;
@@ -218,7 +216,7 @@ static void say_time(dg_training *r)
                          each < 0.9995 ? 1e3 * each : each, each < 0.9995 ? "ms" : "s", steps);
 }
 
-/* Read what has come; all: wait for every step that was given. */
+/* Read available metrics; all: wait for all launched steps. */
 static dg_err read_metrics(dg_training *r, bool all)
 {
     dg_err e = DG_OK;
@@ -239,14 +237,13 @@ int dg_steps_in_a_row(const dg_training *r)
 {
     const uint64_t full = (uint64_t)(r->data.train / r->o->batch) - r->given.batch;
     uint64_t n = (uint64_t)dg_steps_ahead(r->job.backend, r->metrics.each);
-    if (r->job.o.window || full < 1) return 1; /* images are sent before each step; the short batch */
+    if (r->job.o.window || full < 1) return 1; /* windows upload before each step; full < 1: the short batch */
     if (n > full) n = full;
     if (r->o->steps > 0 && n > (uint64_t)r->o->steps - r->given.step) n = (uint64_t)r->o->steps - r->given.step;
     return (int)n;
 }
 
-/* A checkpoint of what has been read. Where the run's directory was moved it is the last one, where it was removed
- * there is no place for one: both are errors. */
+/* Save what has been read. Error if the run's directory was moved (after a last save) or removed (without one). */
 static dg_err checkpoint(dg_training *r)
 {
     bool removed;
@@ -255,7 +252,6 @@ static dg_err checkpoint(dg_training *r)
     return e;
 }
 
-/* The images that were set aside, with the weights as all steps of the epoch leave them. */
 static dg_err test_epoch(dg_training *r)
 {
     const dg_dataset *d = &r->data;
@@ -266,7 +262,7 @@ static dg_err test_epoch(dg_training *r)
                        &r->tested);
 }
 
-/* The images that the weights make as all steps of the epoch leave them. */
+/* Measure samples of the weights after the epoch's last step. */
 static dg_err judge_epoch(dg_training *r)
 {
     const uint64_t epoch = r->given.epoch + 1;
@@ -276,7 +272,7 @@ static dg_err judge_epoch(dg_training *r)
     return e;
 }
 
-/* What that leaves, once the epoch's numbers are known to be good. */
+/* Print the metrics and save the best checkpoint, once the epoch's metrics are checked. */
 static dg_err save_judged(dg_training *r, uint64_t epoch)
 {
     bool removed;
@@ -297,14 +293,14 @@ static dg_err save_judged(dg_training *r, uint64_t epoch)
     return DG_OK;
 }
 
-/* What a test leaves, once the epoch's numbers are known to be good: its images, and the best checkpoint so far. */
+/* Write the test's images and the best checkpoint, once the epoch's metrics are checked. */
 static dg_err save_test(dg_training *r, uint64_t epoch)
 {
     if (!r->tested.n) return DG_OK;
-    /* by half an image: the log, from which a resumed run has the best one, is rounded */
+    /* by half an image, because the log, which a resumed run reads, is rounded */
     const bool best = r->tested.accuracy > r->best + 0.5 / r->tested.n, shown = dg_shown(&r->out, epoch);
     bool removed;
-    dg_err e = read_metrics(r, true); /* before another test replaces its numbers */
+    dg_err e = read_metrics(r, true);
     if (!e && (best || shown)) e = dg_rundir_check(&r->dir, &removed);
     if (e || (!best && !shown)) return e;
     if (shown) dg_outputs_failed(&r->out, dg_evaluation_write(&r->tested, &r->data, &r->dir, epoch));
@@ -313,8 +309,8 @@ static dg_err save_test(dg_training *r, uint64_t epoch)
     return DG_OK;
 }
 
-/* All steps of an epoch have been given: what it leaves behind takes its place after them. A checkpoint waits, so that
- * none holds what is not a number. */
+/* Outputs of an epoch, after its last step was launched. A checkpoint waits for the metrics, so that it never has
+ * NaN. */
 static dg_err close_epoch(dg_training *r)
 {
     dg_position_end_epoch(&r->given);
@@ -328,7 +324,7 @@ static dg_err close_epoch(dg_training *r)
         return e ? e : checkpoint(r);
     }
     if (dg_samples_due(&r->out, epoch)) {
-        if (r->out.samples.epoch) e = read_metrics(r, true); /* there is memory for one grid */
+        if (r->out.samples.epoch) e = read_metrics(r, true);
         if (!e) dg_begin_samples(&r->out, epoch);
     }
     if (!e && dg_checkpoint_due(&r->out, epoch) && !dg_checkpoint_too_soon(&r->out, epoch)) {
@@ -339,16 +335,15 @@ static dg_err close_epoch(dg_training *r)
         r->out.saving_took = r->out.saved_at - began;
     }
     if (!e) e = save_judged(r, epoch);
-    return e ? e : save_test(r, epoch); /* after it: the best state is no checkpoint that makes another one too soon */
+    return e ? e : save_test(r, epoch); /* last: dg_save_best must not count in dg_checkpoint_too_soon */
 }
 
-/* A run that was killed, or whose disk or device failed, behind its checkpoint and in front of its images makes them
- * now. */
+/* Write outputs of the last epoch that are missing because the run ended after its checkpoint and before them. */
 static void make_up_for_images(dg_training *r)
 {
     const dg_options *o = r->o;
     if (o->sample_every > 0 && (!r->first_step || !dg_rundir_has(&r->dir, "reals.png"))) dg_save_reals(&r->out);
-    dg_history_prune(&r->dir, o->keep); /* it may have died just before that, too */
+    dg_history_prune(&r->dir, o->keep);
     const uint64_t epoch = r->read.epoch;
     if (!r->first_step || r->read.batch) return;
     if (dg_samples_due(&r->out, epoch) && !dg_rundir_has(&r->dir, "epoch-%04ju.png", (uintmax_t)epoch))
@@ -365,7 +360,7 @@ static bool steps_done(const dg_training *r) { return r->o->steps > 0 && r->give
 dg_err dg_train_loop(dg_training *r)
 {
     dg_err e = DG_OK;
-    bool within = false; /* an epoch that has been begun in this session */
+    bool within = false;
     make_up_for_images(r);
     dg_progress_wait(r->progress, "the first step is under way ...");
     r->epoch_began = dg_clock();
@@ -383,7 +378,7 @@ dg_err dg_train_loop(dg_training *r)
     const bool knows = dg_doctor_knows(r->job.recipe);
     if (knows && !dg_stop_signal && !r->collapsed) dg_doctor_end(&r->doctor, !r->o->init, on_finding, r);
     if (knows) dg_doctor_sum_up(&r->doctor, on_finding, r);
-    /* stopped inside an epoch, or where no checkpoint was due or it was too soon */
+    /* stopped inside an epoch, or without a checkpoint of this step */
     if (r->read.step > r->first_step && r->out.given_step != r->read.step) e = checkpoint(r);
     return e || !r->collapsed ? e
                               : dg_fail(DG_COLLAPSED,

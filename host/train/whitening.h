@@ -1,11 +1,11 @@
-/* What whitens the images of a run. */
+/* The whitening of a run's images. */
 #ifndef DG_TRAIN_WHITENING_H
 #define DG_TRAIN_WHITENING_H
 
 #include "host/train/train.h"
 
-/* Sets r->input.whitening where the model asks for it: by the images for training, unless a checkpoint has had it. It
- * shows how far it is, and ends when the run is to stop. */
+/* Compute r->input.whitening from the training images if the model needs it and no checkpoint had it. Shows progress;
+ * stops on a signal. */
 dg_err dg_train_whitening(dg_training *r, const dg_model *model);
 
 #endif

@@ -64,7 +64,7 @@ void dg_evaluation_free(dg_evaluation *v)
     *v = (dg_evaluation){0};
 }
 
-/* The matrix, and behind each class's row the share of its images that are right: nothing where it has none. */
+/* The confusion matrix, with the accuracy per class; empty without images. */
 static void put_csv(FILE *f, const dg_evaluation *v, char *const *name)
 {
     const int said = v->confusion ? v->classes : 0;
@@ -107,7 +107,7 @@ static dg_err write_png(const dg_rundir *dir, const char *name, dg_image *im, ui
 
 enum { WORST = 40 };
 
-/* The surest mistakes, the surest first: their places. Returns how many. */
+/* Indices of the most confident mistakes, in that order; returns their number. */
 static int find_worst(const dg_evaluation *v, const int32_t *label, int out[WORST])
 {
     int n = 0;
@@ -150,10 +150,9 @@ dg_err dg_evaluation_write(const dg_evaluation *v, const dg_dataset *d, const dg
     }
     if (!e) e = draw_worst(v, d, epoch, &im);
     if (!e) e = write_png(dir, "worst.png", &im, epoch);
-    return e ? e : write_csv(v, d, dir); /* behind those that say of which epoch they are */
+    return e ? e : write_csv(v, d, dir); /* last: only the PNGs say their epoch */
 }
 
-/* Of an image; 0: it does not say. */
 static uint64_t epoch_of(const dg_rundir *dir, const char *name)
 {
     char path[4096];

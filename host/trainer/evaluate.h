@@ -1,5 +1,4 @@
-/* The test of a classifier behind an epoch: how it does on images that no step has seen, and what that leaves in the
- * run directory: confusion.csv and confusion.png, worst.png. */
+/* The test of a classifier: metrics over held-out images, and the files confusion.csv, confusion.png and worst.png. */
 #ifndef DG_EVALUATE_H
 #define DG_EVALUATE_H
 
@@ -9,25 +8,25 @@
 
 typedef struct {
     int classes, n;
-    double loss, accuracy; /* mean cross entropy of labels that are not smoothed; share of right ones */
-    long *is, *right;      /* (classes): images of each class, and those of them that were taken for it */
-    long *confusion;       /* (classes, classes): row what it is, column what was said; NULL: too many classes */
-    int *said;             /* class of each image */
-    double *share;         /* of that class */
+    double loss, accuracy; /* mean cross entropy without label smoothing; accuracy */
+    long *is, *right;      /* (classes): images, correct predictions */
+    long *confusion;       /* (classes, classes): row: label, column: prediction; NULL: too many classes */
+    int *said;
+    double *share;
 } dg_evaluation;
 
-/* With more classes than this nobody looks at who is taken for whom, and the matrix of 16,384 has 2 GB. */
+/* Max classes of the matrix: 16,384 classes would need 2 GB. */
 enum { DG_CONFUSED_CLASSES = 1024 };
 
-/* n records through plan "test"; of equal shares the first class is said. DG_DEVICE: out of memory. */
+/* Run plan "test" on n records; ties predict the lower class. DG_DEVICE: out of memory. */
 dg_err dg_evaluate(dg_job *job, const uint8_t *records, const int32_t *label, int n, dg_evaluation *out);
 void dg_evaluation_free(dg_evaluation *v);
 
-/* Write the three files; of too many classes confusion.csv has the accuracy of each alone, and there is no
- * confusion.png. d: the images that were tested, from number d->train on. */
+/* Write the three files; with too many classes confusion.csv has accuracies only and there is no confusion.png. d:
+ * tested images start at d->train. */
 dg_err dg_evaluation_write(const dg_evaluation *v, const dg_dataset *d, const dg_rundir *dir, uint64_t epoch);
 
-/* Remove them where they are of an epoch behind this one. */
+/* Remove the files if they are of an epoch after `epoch`. */
 void dg_evaluation_cut(const dg_rundir *dir, uint64_t epoch);
 
 #endif

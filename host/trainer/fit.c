@@ -1,14 +1,13 @@
-/* Does the run fit into the device's memory, and how: before anything is allocated. */
+/* Fits a run into device memory before anything is allocated. */
 #include <stdio.h>
 
 #include "core/base/limits.h"
 #include "host/checkpoint/checkpoint.h"
 #include "host/trainer/fit.h"
 
-/* A window as large as this makes the waiting for each other rare; more would gain nothing. */
+/* Larger windows are not faster. */
 static const size_t WINDOW_BYTES = (size_t)32 << 20;
 
-/* Everything but the images. */
 static size_t fixed_bytes(const dg_job *job) { return job->arena.bytes + (size_t)job->o.rows * sizeof(int32_t); }
 
 static size_t images_bytes(const dg_job *job)
@@ -16,13 +15,12 @@ static size_t images_bytes(const dg_job *job)
     return (size_t)(job->o.window ? 2 * job->o.window : job->o.rows) * dg_job_record_bytes(job);
 }
 
-/* Memory of the host that a run needs as well: a checkpoint while it is written, a tensor, and records with labels. On
- * a CPU it is the device's memory. */
+/* Further host memory, if the device is the CPU: a checkpoint copy, one tensor, records with labels. */
 static size_t beside(const dg_job *job)
 {
     if (!job->o.run || !job->backend->threads) return 0;
     const size_t records = job->recipe->labels ? (size_t)job->o.rows * dg_job_record_bytes(job) : 0;
-    size_t tensor = 0; /* the largest: each passes through memory of its own */
+    size_t tensor = 0; /* the largest: each is copied through a buffer */
     for (int i = 0; i < job->tensors; i++)
         if (dg_job_tensor_count(&job->tensor[i]) > tensor) tensor = dg_job_tensor_count(&job->tensor[i]);
     return dg_snapshot_bytes(job) + tensor * dg_type_bytes(job->backend->real) + records;
@@ -34,7 +32,7 @@ dg_err dg_room_of(dg_backend *b, double most_mb, dg_room *out)
 {
     const dg_err e = b->memory(b, &out->unused, &out->total);
     if (e) return e;
-    /* graphs and libraries take some of a GPU, too */
+    /* graphs and libraries need device memory */
     out->others = b->threads ? 0 : out->total / 16 < (size_t)256 << 20 ? out->total / 16 : (size_t)256 << 20;
     out->have = out->unused > out->others ? out->unused - out->others : 0;
     if (most_mb > 0 && most_mb * 1e6 < (double)out->have) out->have = (size_t)(most_mb * 1e6);
@@ -43,7 +41,7 @@ dg_err dg_room_of(dg_backend *b, double most_mb, dg_room *out)
 
 static bool fits(const dg_room *r, const dg_job *job) { return dg_fit_bytes(job) + beside(job) <= r->have; }
 
-/* Two windows of whole batches in the room that is left; at least one batch each, whether it fits or not. */
+/* Two windows of whole batches in the memory left, at least one batch each. */
 static int window_for(const dg_room *r, const dg_job *job)
 {
     const size_t fixed = fixed_bytes(job) + beside(job), left = fixed < r->have ? (r->have - fixed) / 2 : 0;
@@ -53,7 +51,7 @@ static int window_for(const dg_room *r, const dg_job *job)
     return job->o.batch * (batches < 1 ? 1 : batches > (size_t)all ? all : (int)batches);
 }
 
-/* Build so that it fits, if that is possible. The job is there in both cases unless an error is returned. */
+/* Build with windows if the full dataset does not fit; the caller checks the result. */
 static dg_err build(dg_job *job, const dg_model *m, const dg_job_options *o, dg_backend *b, const dg_room *r)
 {
     dg_job_options options = *o;
@@ -74,13 +72,12 @@ dg_err dg_build_if_fits(dg_job *job, const dg_model *m, const dg_job_options *o,
     return DG_OK;
 }
 
-/* The same run with another batch. */
 static dg_job_options with_batch(const dg_job_options *o, int batch)
 {
     dg_job_options other = *o;
     other.batch = batch;
     if (!o->rows) other.rows = 2 * batch;
-    other.last_batch = other.rows % batch; /* with --drop-last there is none, and a little room to spare */
+    other.last_batch = other.rows % batch; /* too large with --drop-last, which has no short batch */
     if (other.samples > batch) other.samples = batch;
     if (other.tested > 64 && other.tested > batch) other.tested = batch > 64 ? batch : 64;
     return other;

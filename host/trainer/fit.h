@@ -1,29 +1,27 @@
-/* Does a run fit into the memory of its device? */
+/* Fits a run into device memory. */
 #ifndef DG_FIT_H
 #define DG_FIT_H
 
 #include "host/net/job.h"
 
-/* Bytes on the device that a run of this job takes: everything but the images, and those, whole or as two windows. */
+/* Device bytes of a run, including the dataset, in full or as two windows. */
 size_t dg_fit_bytes(const dg_job *job);
 
-/* What b has room for, of `most` MB of it unless that is 0. */
+/* Memory of b, limited to `most` MB unless 0. */
 typedef struct {
-    size_t unused, total, others, have; /* bytes; others: of a GPU's for the driver; have: for a run */
+    size_t unused, total, others, have; /* bytes; others: reserved for the GPU driver; have: for a run */
 } dg_room;
 dg_err dg_room_of(dg_backend *b, double most, dg_room *out);
 
-/* Build the job, its data set whole or in two windows, if it fits into that room: *needed <= room->have. Where it does
- * not there is no job. */
+/* Build the job, with the dataset in full or in windows, if *needed <= room->have; otherwise no job. */
 dg_err dg_build_if_fits(dg_job *job, const dg_model *m, const dg_job_options *o, dg_backend *b, const dg_room *room,
                         size_t *needed);
 
-/* *batch: the largest up to o->batch that fits, and can be built, 0: none. Of o->rows images; 0: of two batches, the
- * least that any set must have there. */
+/* *batch: largest batch <= o->batch that fits, 0: none. o->rows 0: a dataset of two batches, the minimum. */
 dg_err dg_largest_batch(const dg_model *m, const dg_job_options *o, dg_backend *b, const dg_room *room, int *batch);
 
-/* Build the job, its data set whole or in two windows (job->o.window), so that it fits into b's memory, and into
- * `most` MB of it unless that is 0. DG_DEVICE says what is needed, what there is and the largest batch that fits. */
+/* Build the job, with the dataset in full or in windows (job->o.window), within `most` MB unless 0. DG_DEVICE: does not
+ * fit; the message has the largest batch. */
 dg_err dg_build_to_fit(dg_job *job, const dg_model *m, const dg_job_options *o, dg_backend *b, double most);
 
 #endif

@@ -1,13 +1,13 @@
-/* Where a run stands. Steps are given to the device ahead of those whose metrics have been read. */
+/* Position of a run. Steps are launched ahead of the metrics that are read. */
 #ifndef DG_POSITION_H
 #define DG_POSITION_H
 
 #include <stdint.h>
 
 typedef struct {
-    uint64_t step;  /* steps done, over all sessions */
-    uint64_t epoch; /* epochs finished */
-    uint64_t batch; /* steps done in the epoch under way */
+    uint64_t step;  /* steps: over all sessions */
+    uint64_t epoch; /* finished */
+    uint64_t batch; /* steps done in the current epoch */
 } dg_position;
 
 static inline void dg_position_add(dg_position *p, uint64_t steps)

@@ -12,9 +12,8 @@
 #include "core/base/err.h"
 
 enum { RATES = 15, LINE = 400 };
-static const double REDRAW = .1, PLAIN_EVERY = 10, WINDOW = 1; /* seconds */
+static const double REDRAW = .1, PLAIN_EVERY = 10, WINDOW = 1;
 
-/* What the training line says. */
 typedef struct {
     int epoch, epochs;
     long step, steps, done, all;
@@ -24,14 +23,14 @@ typedef struct {
 struct dg_progress {
     const dg_recipe *recipe;
     bool quiet, terminal, color;
-    pthread_mutex_t lock;   /* notes may come from the writer thread */
-    bool on_screen;         /* a line without its newline is on the terminal */
-    bool training, pending; /* there is a state; it is newer than what is on screen */
+    pthread_mutex_t lock; /* notes come from writer threads, too */
+    bool on_screen;
+    bool training, pending;
     state now;
     double last_draw, last_line;
-    double start, mark; /* first call of a run, and begin of the window under way */
+    double start, mark; /* first call of a run; start of the current window */
     long start_images, mark_images;
-    double rate[RATES]; /* images a second in the last windows; a ring */
+    double rate[RATES]; /* images/s of the last windows, a ring */
     long rates;
     long counted, count_total;
 };
@@ -45,7 +44,7 @@ static bool set(const char *name)
 dg_progress *dg_progress_open(bool quiet)
 {
     dg_progress *p = calloc(1, sizeof *p);
-    if (!p) return NULL; /* every function takes NULL: a run without a bar is better than none */
+    if (!p) return NULL; /* each function accepts NULL: training works without progress */
     const char *term = getenv("TERM");
     p->quiet = quiet;
     p->terminal = isatty(STDERR_FILENO) && term && *term && strcmp(term, "dumb") != 0;
@@ -75,7 +74,7 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Median of the recent windows, so that writing a checkpoint or a sleeping laptop does not move the ETA. */
+/* Median of recent windows, so that pauses do not change the ETA. */
 static double median_rate(const dg_progress *p)
 {
     int n = p->rates < RATES ? (int)p->rates : RATES;
@@ -111,20 +110,20 @@ static void eta_text(char out[40], const dg_progress *p)
 {
     double rate = median_rate(p), left = rate > 0 ? (double)(p->now.all - p->now.done) / rate : -1;
     out[0] = 0;
-    if (p->rates < 3 || left < 0 || left > 1e8) return; /* too early to say */
+    if (p->rates < 3 || left < 0 || left > 1e8) return;
     long s = (long)(left + .5);
     if (s < 360000) snprintf(out, 40, " ETA %ld:%02ld:%02ld", s / 3600, s / 60 % 60, s % 60);
     else snprintf(out, 40, " ETA %ld d %ld h", s / 86400, s / 3600 % 24);
 }
 
-/* Two decimals, or few digits of what diverged; never "-nan", and never 300 digits. */
+/* Two decimals, or two digits if large; "nan" without a sign. */
 static const char *number(char out[32], double v)
 {
     snprintf(out, 32, fabs(v) < 99999 ? "%.2f" : "%.2g", isnan(v) ? (double)NAN : v);
     return out;
 }
 
-/* A probability without the zero in front: ".74" */
+/* A probability without the leading zero: ".74" */
 static const char *short_number(char out[32], double v)
 {
     return strncmp(number(out, v), "0.", 2) == 0 ? out + 1 : out;
@@ -139,7 +138,7 @@ __attribute__((format(printf, 3, 4))) static int add(char out[LINE], int n, cons
     return n < LINE ? n : LINE - 1;
 }
 
-/* How much the line says, from all to little; the first that fits is taken. Where the bar goes, *bar is set. */
+/* Detail levels; the first that fits is used. *bar: index of the bar, -1: none. */
 enum { WITH_BAR, LONG, COMPACT, NO_RATE, NO_PROBABILITIES, NO_LOSSES, LEVELS };
 
 /* " D 0.61 G 1.92 D(x) .74 D(G(z)) .21/.18" */
@@ -174,7 +173,7 @@ static int compose(char out[LINE], const dg_progress *p, int level, double time,
     return add(out, n, "%s%s", level < NO_RATE ? rate : "", eta);
 }
 
-/* " [####    ]" of this many characters between the brackets. */
+/* " [####    ]" with `wide` characters between the brackets. */
 static void bar_text(char out[LINE], bool color, int wide, double part)
 {
     int full = (int)(wide * (part < 0 ? 0 : part > 1 ? 1 : part) + .5), n;
@@ -187,7 +186,7 @@ static void bar_text(char out[LINE], bool color, int wide, double part)
     memcpy(out + n, "]", 2);
 }
 
-/* One write, so that lines of other threads do not fall into the middle. */
+/* One write, so that lines of other threads do not split it. */
 static void redraw(dg_progress *p, const char *text)
 {
     fprintf(stderr, "\r%s\033[K", text);
@@ -204,7 +203,7 @@ static void clear(dg_progress *p)
 static void draw_training(dg_progress *p, double time)
 {
     char text[LINE], whole[3 * LINE], bar[LINE] = "";
-    int room = width() - 1, at = -1, wide = 0; /* a line of full width would wrap on some terminals */
+    int room = width() - 1, at = -1, wide = 0; /* a line of full width wraps on some terminals */
     for (int level = 0; level < LEVELS; level++) {
         int n = compose(text, p, level, time, &at);
         wide = at < 0 ? 0 : room - n - 3;
@@ -252,7 +251,7 @@ void dg_progress_step(dg_progress *p, int epoch, int epochs, long step, long ste
 void dg_progress_epoch(dg_progress *p, int epoch, int epochs, const dg_metrics *mean, double took,
                        double images_per_second)
 {
-    if (!p || p->quiet || p->terminal) return; /* on a terminal the line goes on */
+    if (!p || p->quiet || p->terminal) return;
     pthread_mutex_lock(&p->lock);
     char text[LINE], eta[40];
     eta_text(eta, p);

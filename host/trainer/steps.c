@@ -54,7 +54,7 @@ void dg_trainer_close(dg_trainer *t)
     t->records = NULL;
 }
 
-/* Judge the k steps that end where the job is; the last one's numbers stay. */
+/* Check the metrics of the last k steps; keep those of the last. */
 static dg_err judge(dg_trainer *t, int k)
 {
     dg_metrics m[DG_RING / 16];
@@ -69,7 +69,6 @@ static dg_err judge(dg_trainer *t, int k)
     return e;
 }
 
-/* Steps that can be given at once: full ones of this epoch. */
 static int in_a_row(const dg_trainer *t, int n)
 {
     const dg_loader *f = &t->feed;

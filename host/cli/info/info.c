@@ -113,7 +113,6 @@ static dg_err info_text(const char *path, cJSON *to)
     return e;
 }
 
-/* The kind is detected by content, not by name. */
 static dg_err info_file(const char *path, cJSON *to)
 {
     unsigned char begin[128] = {0};

@@ -123,11 +123,10 @@ typedef struct {
     cJSON *to;
     unsigned grids, checkpoints;
     bool ours;
-    dg_err error; /* the first error */
+    dg_err error;
     char message[1024];
 } run;
 
-/* Store an error in its place and continue. */
 static void note(run *r, cJSON *place, const char *key, dg_err e)
 {
     if (!e) return;

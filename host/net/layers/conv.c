@@ -223,7 +223,6 @@ static dg_view norm_backward(dg_builder *b, const dg_pass *p, int i, dg_view dy,
     return dx;
 }
 
-/* Gradient op of the convolution; dy is its y, if transposed its x. */
 static dg_op *gradient(dg_builder *b, const dg_pass *p, int i, dg_op_kind kind, dg_view dy)
 {
     const dg_layer *l = dg_layer_of(b, p, i);

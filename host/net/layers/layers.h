@@ -16,7 +16,6 @@
     X(dropout)        \
     X(add)
 
-/* Keys of a layer, in the order of messages. */
 typedef enum {
     DG_KEY_OP,
     DG_KEY_IN,
@@ -55,7 +54,6 @@ typedef struct {
     int file_rank;    /* rank in files; 2: (Co, Ci K K), a Linear; 1: (Ci K K), v with Co = 1; 0: rank */
 } dg_parameter;
 
-/* State while a layer is written as ONNX nodes. */
 typedef struct {
     char value[DG_ONNX_NAME]; /* name of the current value: the layer's input, then the output of the last node */
     const char *add;          /* output of layer `add` */
