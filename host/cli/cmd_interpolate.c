@@ -75,7 +75,6 @@ static dg_err write_strip(const job *j)
     if (!chosen) return dg_fail(DG_DEVICE, "out of memory");
     for (int r = 0; r < rows; r++)
         for (int c = 0; c < columns; c++) {
-            /* last column: first frame of the next row */
             int frame = (r / legs * j->seeds + r % legs) * j->frames + c * j->frames / (columns - 1);
             memcpy(chosen + (size_t)(r * columns + c) * j->image, j->pixels + (size_t)frame * j->image, j->image);
         }

@@ -13,7 +13,7 @@
 typedef struct {
     double tol, worst;
     char worst_name[160];
-    FILE *json; /* NULL: text on stdout */
+    FILE *json;
     int rows;
 } report;
 

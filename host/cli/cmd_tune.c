@@ -1,4 +1,4 @@
-/* `dcgan tune [MODEL]`: searches the fastest variant of each op on this GPU, for --tuning. The file is rewritten after
+/* `dcgan tune [MODEL]`: finds the fastest variant of each op on this GPU, for --tuning. The file is rewritten after
  * each op, so that an interrupted search keeps its results. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -16,8 +16,8 @@ typedef struct {
     uint64_t seed;
     int threads;               /* CPU threads, 0: OpenMP's default */
     dg_random_net *random_net; /* NULL: no metrics that need it */
-    dg_labeller *labeller;     /* NULL: none */
-    const dg_model *gan;       /* whose discriminator layout is trained as a classifier; NULL: none */
+    dg_labeller *labeller;
+    const dg_model *gan; /* whose discriminator layout is trained as a classifier; NULL: none */
     dg_backend *backend;
     dg_progress *progress;
 } dg_jury;

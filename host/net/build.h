@@ -23,8 +23,8 @@ typedef struct {
 
 /* Activations of one layer that the backward pass reads. */
 typedef struct {
-    dg_view in, add, out;      /* add: output of layer dg_layer.add, if any */
-    int saved[DG_LAYER_SAVED]; /* rows whose meaning the layer kind defines */
+    dg_view in, add, out; /* add: output of layer dg_layer.add, if any */
+    int saved[DG_LAYER_SAVED];
 } dg_layer_pass;
 
 /* A forward pass through a network: the arguments, and the results of dg_forward. */
@@ -62,8 +62,8 @@ void dg_build_parameters(dg_builder *b, int net, bool train);
 /* Append the ops of a forward pass; sets p->out and p->layer. */
 void dg_forward(dg_builder *b, dg_pass *p);
 
-/* Append the ops of the backward pass from dy, the gradient of p->out. want: DG_WANT_ flags; returns the gradient of
- * p->in if DG_WANT_INPUT is set. Precondition: dg_net_check_backward. */
+/* Append the ops of the backward pass from dy, the gradient of p->out; returns the gradient of p->in if flag
+ * DG_WANT_INPUT is set. Precondition: dg_net_check_backward. */
 enum { DG_WANT_WEIGHTS = 1, DG_WANT_INPUT = 2 };
 dg_view dg_backward(dg_builder *b, const dg_pass *p, dg_view dy, unsigned want);
 

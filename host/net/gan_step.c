@@ -1,9 +1,9 @@
 /* The training step of a GAN (Radford et al. 2016; PyTorch's example dcgan), as a list of ops. The list is built once,
  * and the backend runs it in each step. Comments are the PyTorch equivalents of the ops below them: B is the batch
- * size, criterion the --loss, and both networks are in train mode. Differences from the PyTorch example:
+ * size, criterion is the loss of --loss, and both networks are in train mode. Differences from the PyTorch example:
  *   - One batch of 2B: real images, then samples, in two groups with separate batch statistics.
  *   - No zero_grad(): ops overwrite gradients. One op updates all weights of a network.
- *   - fake.detach(): D's backward pass does not compute the gradient of its input. */
+ *   - fake.detach(): D's backward pass computes gradients of weights only. */
 #include "host/net/gan_step.h"
 
 #include "core/base/rng.h"
@@ -44,8 +44,8 @@ static void add_loss(dg_job *job, dg_plan *plan, const loss_part *s)
     dg_bind_row(op, "state", job->row[DG_ROW_STATE]);
 }
 
-/* logit_real = D(augment(x)): the updated D, for a paired loss of G. The pass has no backward, and momentum 0 keeps D's
- * running statistics, which x has updated in this step already. */
+/* logit_real = D(augment(x)): the updated D, for a paired loss of G. No backward pass; momentum 0 keeps D's running
+ * statistics, because x has updated them in this step already. */
 static dg_view see_real_again(dg_builder *b, dg_job *job, dg_view seen, int B)
 {
     static const double none = 0;
@@ -101,12 +101,12 @@ void dg_gan_step(dg_builder *b, dg_job *job, dg_plan_role role, int B)
     dlogit.row = dg_work_row(b, DG_D, (dg_shape){B, 1, 1, 1}, "D.dlogit.g");
     add_loss(job, plan, &(loss_part){"g", d.out, dlogit, beside, B, true, true, DG_LOSS_G, DG_D_GZ2});
 
-    /* loss_g.backward(): through D, the augmentation and G; optimizer_g.step() */
+    /* loss_g.backward(): through D (gradient of its input only), the augmentation and G; optimizer_g.step() */
     const dg_view dx = dg_add_augment_dx(b, job, dg_backward(b, &d, dlogit, DG_WANT_INPUT), B, 1);
     dg_backward(b, &g, dx, DG_WANT_WEIGHTS);
     dg_add_update(job, plan, DG_G, DG_BAD_G);
 
-    /* ema_g = decay * ema_g + (1 - decay) * G's weights */
+    /* ema_g = d * ema_g + (1 - d) * G's weights, with d = min(decay, step / (step + 10)) */
     if (job->o.ema > 0) dg_add_average(job, plan, DG_G);
 
     dg_add_advance(job, plan, B);

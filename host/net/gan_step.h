@@ -4,7 +4,7 @@
 
 #include "host/net/gan_parts.h"
 
-/* Indices into dg_metrics. Loss targets in brackets are those of BCE. */
+/* Indices into dg_metrics. Loss targets in parentheses are those of BCE. */
 enum {
     DG_LOSS_D_REAL, /* mean loss of D on real images (target 1) */
     DG_LOSS_D_FAKE, /* mean loss of D on samples (target 0) */

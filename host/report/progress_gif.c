@@ -7,7 +7,7 @@
 
 enum { FRAMES = 60, CELLS = 4, GAP = 2, FRAME_MS = 150, HELD = 8 }; /* HELD: repeats of the last frame */
 
-/* Size of the upper left CELLS x CELLS corner; of the whole grid if it is smaller. */
+/* Size of the upper left CELLS x CELLS corner, or of the whole grid if it is smaller. */
 static void corner(const dg_options *then, const dg_image *grid, int *W, int *H)
 {
     const int rows = then->grid_rows, cols = then->grid_cols;

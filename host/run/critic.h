@@ -25,7 +25,7 @@ void dg_critic_close(dg_critic *c);
 /* Compute the metrics of the log, rounded as in the log. */
 dg_err dg_critic_judge(dg_critic *c, dg_job *job, uint64_t seed, double out[DG_LOGGED]);
 
-/* "swd 10.5 (9.06), ...": values and, unless floor is NULL, baselines in brackets. */
+/* "swd 10.5 (9.06), ...": values and, unless floor is NULL, baselines in parentheses. */
 char *dg_critic_text(const double *value, const double *floor, char *out, size_t size);
 
 #endif

@@ -25,7 +25,6 @@ dg_err dg_log_sync(const dg_log *l);
 dg_err dg_log_events(dg_log *l, const dg_rundir *r, uint64_t resume_step);
 /* Add a grid to the TensorBoard file; any thread. */
 dg_err dg_log_image(const dg_log *l, uint64_t step, const dg_image *im);
-/* Last step of an epoch. */
 uint64_t dg_log_end_of(const dg_log *l, uint64_t epoch);
 /* All rows, owned by the log. */
 const dg_log_row *dg_log_rows(const dg_log *l, long *n);

@@ -63,7 +63,7 @@ dg_err dg_train_compare(const dg_training *r, const dg_checkpoint_info *info, bo
                    r->o->data, then, r->data.train, r->data.skips, dg_rundir_file(&r->dir, skipped, "skipped.txt"));
 }
 
-/* Class names must match, even with --other-pictures. */
+/* Class names must match, even with o->other_images. */
 static dg_err compare_classes(const dg_training *r, const char *path, const dg_checkpoint_info *info)
 {
     const dg_dataset *d = &r->data;

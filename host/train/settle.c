@@ -41,7 +41,6 @@ static dg_err search(dg_training *r, const dg_model *model, int *batch)
     return e;
 }
 
-/* Store the settled values for --resume. */
 static dg_err keep(dg_training *r, const dg_options *given)
 {
     static const char *const key[] = {"batch", "epochs", "sample-every"};

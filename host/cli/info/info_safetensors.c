@@ -78,7 +78,7 @@ dg_err dg_info_safetensors(const char *path, cJSON *to)
         e = dg_checkpoint_open(path, &again, m, &info); /* checks all values and checksums */
         dg_st_free(again);
     }
-    if (!e && !ours && dg_st_get(st, DG_ST_CRC)) e = dg_st_load(st); /* verifies checksums */
+    if (!e && !ours && dg_st_get(st, DG_ST_CRC)) e = dg_st_load(st);
     if (!e) {
         const dg_recipe *r = ours ? dg_recipe_find(m) : NULL;
         const bool alone = ours && dg_ck_exported(format);
