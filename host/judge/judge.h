@@ -28,7 +28,7 @@ dg_err dg_judge_takes(const dg_model *gan);
 
 enum { DG_SLICED_LEVELS = 5 };
 
-/* Indices into dg_judged.beside: metrics that are computed together. */
+/* Metrics of a set that are computed together. */
 enum {
     DG_BESIDE_SWD, /* mean of the levels */
     DG_BESIDE_LEVEL,
@@ -56,7 +56,7 @@ typedef struct {
 dg_err dg_judged_take(const dg_jury *j, const uint8_t *pixels, int images, int stream, int first, dg_judged *out);
 void dg_judged_free(dg_judged *x);
 
-/* Compute other->beside against reals. held: a second real set, already compared or equal to other. */
+/* Compare `other` with reals and store its metrics. held: a second real set, compared before or equal to other. */
 dg_err dg_judged_beside(const dg_jury *j, dg_judged *reals, const dg_judged *held, dg_judged *other);
 
 typedef struct {
@@ -73,7 +73,7 @@ typedef struct {
     bool percent;
     bool logged; /* column of the log with --eval-every */
     unsigned needs;
-    int place; /* index into dg_judged.beside if compute is NULL */
+    int place; /* DG_BESIDE_... if compute is NULL */
     dg_err (*compute)(const dg_jury *j, const dg_judged *reals, const dg_judged *other, dg_measured *out);
 } dg_measure;
 
