@@ -22,7 +22,7 @@ long dg_steps_of_run(const dg_options *o, int images);
 /* True if the run has reached its epochs or steps. */
 bool dg_run_is_finished(const dg_options *o, uint64_t epoch, uint64_t step);
 
-/* Min dataset size: a given batch, or the first that --batch auto tries. */
+/* Min dataset size: a given batch, the first that --batch auto tries, or DG_LEAST_IMAGES. */
 int dg_least_images(const dg_options *o);
 
 /* Reduce a default batch size to the largest power of two <= images. */

@@ -107,7 +107,7 @@ dg_onnx_node *dg_layer_node(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n, con
 void dg_finish_onnx(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n);
 void dg_windows_onnx(dg_onnx_node *node, const dg_layer *l);
 
-/* Set out->H and out->W to the number of windows. Pixels after the last window are ignored if floors is set, else
+/* Set out->H and out->W to the number of windows. Uncovered pixels at the far side: ignored if floors is set, else
  * DG_USAGE. */
 dg_err dg_layer_windows(const dg_layer *l, const char *where, bool floors, dg_shape *out);
 /* dg_layer_kind.shape of kinds whose output has the shape of their input. */

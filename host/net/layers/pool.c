@@ -79,7 +79,7 @@ static void onnx(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n)
     dg_finish_onnx(o, l, n);
 }
 
-/* Pools inherit only the activation from [NET], because its other keys are for convolutions. */
+/* Pools inherit no key from [NET], whose values are meant for convolutions. */
 enum {
     TAKES = DG_KEY(KERNEL) | DG_KEY(STRIDE) | DG_KEY(PAD) | DG_KEY(BIAS) | DG_KEY(ACT) | DG_KEY(SLOPE) | DG_KEY(TORCH)
 };
