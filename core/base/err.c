@@ -6,11 +6,18 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static _Thread_local char message[DG_MESSAGE_BYTES];
 
 const char *dg_message(void) { return message; }
+
+bool dg_message_keys(void)
+{
+    const char *value = getenv("DCGAN_MESSAGE_KEYS");
+    return value && strcmp(value, "1") == 0;
+}
 
 int dg_utf8(const char *text, unsigned *code)
 {

@@ -10,6 +10,8 @@
 #ifndef DG_ERR_H
 #define DG_ERR_H
 
+#include <stdbool.h>
+
 typedef enum {
     DG_OK = 0,
     DG_FAILED = 1,   /* ran, but the result is not what was asked for */
@@ -22,6 +24,12 @@ typedef enum {
     DG_COLLAPSED = 8 /* {stop-on-collapse} */
     /* 128 + n: stopped by signal n after saving: 129, 130, 143, and 138, 140, 152 of batch systems (stop.h) */
 } dg_err;
+
+/* text, after "[key] " where dg_message_keys(). Both are string literals. The tests of the command line compare the
+ * messages by key, so that the words may change: key is kebab-case, unique, and named by a test (tests/cli/keys.sh). */
+#define DG_MSG(key, text) (dg_message_keys() ? "[" key "] " text : text)
+/* The environment variable DCGAN_MESSAGE_KEYS is 1. */
+bool dg_message_keys(void);
 
 /* Room for a message with its final NUL; what is longer is cut. */
 enum { DG_MESSAGE_BYTES = 4096 };

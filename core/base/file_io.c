@@ -70,8 +70,10 @@ static dg_err failed(writer *w, const char *what)
                                            : "the disk has no free inodes";
         char free_there[64] = ""; /* over NFS the figure is rounded up to blocks, and may be above what is needed */
         if (room < w->bytes) snprintf(free_there, sizeof free_there, ", %zu bytes free there", room);
-        return dg_fail(DG_IO, "%s: %s: %zu bytes needed%s%s; make room, or write to another directory ({out})", w->path,
-                       why, w->bytes, free_there, old);
+        return dg_fail(DG_IO,
+                       DG_MSG("disk-space",
+                              "%s: %s: %zu bytes needed%s%s; make room, or write to another directory ({out})"),
+                       w->path, why, w->bytes, free_there, old);
     }
     if (error == EROFS)
         return dg_fail(DG_IO, "%s: the file system is read-only%s; write to another directory ({out})", w->path, old);
@@ -99,7 +101,8 @@ static dg_err begin(writer *w, struct stat *old)
 {
     w->name = dg_last_component(w->real);
     if (!*w->name || !strcmp(w->name, ".") || !strcmp(w->name, ".."))
-        return dg_fail(DG_IO, "%s: is a directory, not a file name", *w->path ? w->path : "(empty name)");
+        return dg_fail(DG_IO, DG_MSG("output-is-directory", "%s: is a directory, not a file name"),
+                       *w->path ? w->path : "(empty name)");
     dg_err e = open_directory(w);
     if (e) return e;
     if (fstatat(w->dir, w->name, old, AT_SYMLINK_NOFOLLOW)) {
@@ -109,7 +112,7 @@ static dg_err begin(writer *w, struct stat *old)
     /* Renaming over /dev/null or a FIFO would destroy it; over a symbolic link it replaces the link only, so
      * that nothing is ever written outside the directory that was named. */
     if (!S_ISREG(old->st_mode) && !S_ISLNK(old->st_mode))
-        return dg_fail(DG_IO, "%s: exists and is %s; give another name", w->path,
+        return dg_fail(DG_IO, DG_MSG("exists-as", "%s: exists and is %s; give another name"), w->path,
                        S_ISDIR(old->st_mode) ? "a directory" : "no regular file");
     w->replaces = S_ISREG(old->st_mode);
     if (!w->replaces || faccessat(w->dir, w->name, W_OK, AT_EACCESS) == 0) return DG_OK;

@@ -49,8 +49,8 @@ dg_err dg_stream_to(int fd, const char *path, const dg_chunk *piece, int pieces)
         }
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return error ? dg_fail(DG_IO, "%s: cannot write it: %s", strcmp(path, "-") ? path : "standard output",
-                           strerror(error))
+    return error ? dg_fail(DG_IO, DG_MSG("cannot-write", "%s: cannot write it: %s"),
+                           strcmp(path, "-") ? path : "standard output", strerror(error))
                  : DG_OK;
 }
 
@@ -80,6 +80,8 @@ dg_err dg_link_target(const char *path, char **target)
     if (lstat(path, &s) || !S_ISLNK(s.st_mode)) return DG_OK; /* other errors are the writer's */
     if ((*target = realpath(path, NULL))) return DG_OK;
     if (errno == ENOMEM) return dg_fail(DG_DEVICE, "%s: out of memory", path);
-    return dg_fail(DG_IO, "%s: is a symbolic link that cannot be followed: %s; name its target, or remove it", path,
-                   strerror(errno));
+    return dg_fail(DG_IO,
+                   DG_MSG("broken-link",
+                          "%s: is a symbolic link that cannot be followed: %s; name its target, or remove it"),
+                   path, strerror(errno));
 }

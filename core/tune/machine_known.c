@@ -106,7 +106,9 @@ dg_err dg_machine_find(const char *name, dg_type real, dg_machine *out)
 {
     char all[300];
     if (find(name, real, out, all, sizeof all)) return DG_OK;
-    return dg_fail(DG_USAGE, "--predict %s: the numbers of this GPU are not known; known are: %s", name, all);
+    return dg_fail(DG_USAGE,
+                   DG_MSG("unknown-gpu", "--predict %s: the numbers of this GPU are not known; known are: %s"), name,
+                   all);
 }
 
 dg_err dg_machine_arch(const char *name, dg_type real, dg_machine *out)
@@ -129,9 +131,11 @@ dg_err dg_machine_arch(const char *name, dg_type real, dg_machine *out)
         return DG_OK;
     }
     if (find(name, real, out, all, sizeof all)) return DG_OK;
-    return dg_fail(DG_USAGE,
-                   "--arch %s: neither an architecture (sm_75, sm_80, sm_86, sm_87, sm_89, sm_90, sm_100, sm_103, "
-                   "sm_110, sm_120, sm_121) "
-                   "nor a GPU of these: %s",
-                   name, all);
+    return dg_fail(
+        DG_USAGE,
+        DG_MSG("unknown-arch",
+               "--arch %s: neither an architecture (sm_75, sm_80, sm_86, sm_87, sm_89, sm_90, sm_100, sm_103, "
+               "sm_110, sm_120, sm_121) "
+               "nor a GPU of these: %s"),
+        name, all);
 }

@@ -126,7 +126,7 @@ static const char *shape_done(dg_op *op, unsigned seen)
 {
     const dg_op_info *info = dg_op_info_of(op->kind);
     for (int i = 0; info->shape[i].name; i++)
-        if (!(seen >> i & 1)) return "the shape is not complete";
+        if (!(seen >> i & 1)) return DG_MSG("shape-incomplete", "the shape is not complete");
     return info->complete ? info->complete(op) : NULL;
 }
 
@@ -210,7 +210,7 @@ static void parse_row(reader *r, char *text)
     const char *why = NULL;
     op.kind = word ? kind_of(word, strlen(word)) : DG_OP_KINDS;
     if (op.kind == DG_OP_KINDS) {
-        bad(r, "%s: no such op; a row is conv_fwd N=64 ... : tiled tile=64x64", word ? word : "");
+        bad(r, DG_MSG("no-such-op", "%s: no such op; a row is conv_fwd N=64 ... : tiled tile=64x64"), word ? word : "");
         return;
     }
     unsigned seen = 0;
@@ -232,7 +232,7 @@ static void parse_row(reader *r, char *text)
     }
     while (!why && (word = strtok_r(NULL, " \t\r", &save))) why = tune_word(&tune, word);
     if (!why && !(tune.variant = dg_variant_find(op.kind, variant)))
-        why = dg_variant_no("%s has no variant %s", dg_op_kind_name(op.kind), variant);
+        why = dg_variant_no(DG_MSG("tune-no-variant", "%s has no variant %s"), dg_op_kind_name(op.kind), variant);
     /* on other architectures than this one only what does not depend on the device is checked */
     const bool elsewhere = r->arch && r->arch != r->gpu->arch;
     const dg_precision *p = r->precision;

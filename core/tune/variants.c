@@ -26,8 +26,9 @@ const char *dg_variant_refuses_math(const dg_gpu *gpu)
 {
     if (dg_math_on(gpu->math, gpu->arch)) return NULL;
     return dg_variant_no(
-        "--precision %s: the tensor cores of sm_%d have neither bf16 nor tf32, those of sm_80 and newer have; "
-        "--precision fp32 runs here%s",
+        DG_MSG("no-bf16",
+               "--precision %s: the tensor cores of sm_%d have neither bf16 nor tf32, those of sm_80 and newer have; "
+               "--precision fp32 runs here%s"),
         dg_precision_name(DG_F32, gpu->math), gpu->arch, dg_math_on(DG_MATH_FP16, gpu->arch) ? ", and fp16" : "");
 }
 

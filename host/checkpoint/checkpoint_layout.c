@@ -129,8 +129,9 @@ static dg_err check_one(const check *c, const dg_st_tensor *t, const dg_ck_tenso
     for (int i = 0; same && i < t->rank; i++) same = t->dim[i] == want->dim[i];
     char has[128], needs[128];
     if (!same)
-        return dg_fail(DG_IO, "%s: tensor %s has shape %s; model %s needs %s%s", c->path, t->name,
-                       shape_text(has, t->dim, t->rank), c->model->name, shape_text(needs, want->dim, want->rank),
+        return dg_fail(DG_IO, DG_MSG("shape-mismatch", "%s: tensor %s has shape %s; model %s needs %s%s"), c->path,
+                       t->name, shape_text(has, t->dim, t->rank), c->model->name,
+                       shape_text(needs, want->dim, want->rank),
                        is_transposed(t, want) ? ": transpose it, PyTorch stores (outputs, inputs)" : "");
     if (counts ? t->type != DG_I64 : c->full ? t->type != c->type : t->type != DG_F32 && t->type != DG_F64)
         return dg_fail(DG_IO, "%s: tensor %s is %s; it should be %s", c->path, t->name, dg_st_type_name[t->type],
@@ -189,7 +190,8 @@ dg_err dg_ck_check(const dg_st *st, const char *path, const dg_model *model, boo
         if (!want && !full) want = meaning(&c, layout, n, dg_st_plain(st, i), &moment);
         const dg_st_tensor *first = want && !full ? dg_ck_find(st, want) : NULL;
         if (!want) {
-            e = dg_fail(DG_IO, "%s: tensor %s belongs to no layer of model %s%s", path, t->name, model->name,
+            e = dg_fail(DG_IO, DG_MSG("foreign-tensor", "%s: tensor %s belongs to no layer of model %s%s"), path,
+                        t->name, model->name,
                         full ? "" : "; write the weights of this network alone, or name its model with {model}");
         } else if (first && first != t) {
             e = dg_fail(DG_IO, "%s: tensors %s and %s are both %s of model %s; remove one of them", path, t->name,

@@ -38,9 +38,11 @@ dg_err dg_ck_format(const dg_st *st, const char *path, bool *full)
         return dg_fail(DG_IO, "%s: is a PyTorch run to replay, no checkpoint: %s replay %s", path, dg_program(),
                        dg_shell_path(quoted, sizeof quoted, path));
     if (!strcmp(format, DG_NETWORK_FORMAT) && dg_st_get(st, "network"))
-        return dg_fail(DG_USAGE,
-                       "%s: is network %.8s alone, exported for PyTorch; the checkpoint that it is from has all", path,
-                       dg_st_get(st, "network"));
+        return dg_fail(
+            DG_USAGE,
+            DG_MSG("network-alone",
+                   "%s: is network %.8s alone, exported for PyTorch; the checkpoint that it is from has all"),
+            path, dg_st_get(st, "network"));
     if (!strncmp(format, "dcgan-", 6))
         return dg_fail(DG_IO,
                        "%s: its format is %s; this version reads " DG_CHECKPOINT_FORMAT ", " DG_GENERATOR_FORMAT
@@ -131,7 +133,8 @@ dg_err dg_ck_check_names(const char *path, const dg_model *m, const char *classe
     int names = 0;
     for (const char *c = classes ? classes : ""; *c; c++) names += *c == '\n';
     if (names == wanted) return DG_OK;
-    return dg_fail(DG_IO, "%s: names %d classes; model %s tells %d apart", path, names, m->name, wanted);
+    return dg_fail(DG_IO, DG_MSG("class-names-count", "%s: names %d classes; model %s tells %d apart"), path, names,
+                   m->name, wanted);
 }
 
 static dg_err read_info(const dg_st *st, const char *path, dg_model *model, dg_checkpoint_info *info)
@@ -217,7 +220,8 @@ static dg_err put_moment(const dg_st *st, const char *path, dg_job *job, const c
     snprintf(name, sizeof name, "%s%s", prefix, t->name);
     const dg_st_tensor *from = dg_st_find(st, name);
     if (from) return dg_job_write(job, t, row, from->type, from->data);
-    return dg_fail(DG_USAGE, "%s: there is no tensor %s: that run had no {momentum}", path, name);
+    return dg_fail(DG_USAGE, DG_MSG("no-momentum-saved", "%s: there is no tensor %s: that run had no {momentum}"), path,
+                   name);
 }
 
 /* Of a network alone, which has no average, this begins with its weights. */

@@ -55,7 +55,7 @@ static dg_err load(job *j, dg_model *model, const dg_recipe *recipe)
 static void show_size(void *context, int batch)
 {
     const job *j = context;
-    if (!j->o->quiet) fprintf(stderr, "timing batch %d ...\n", batch);
+    if (!j->o->quiet) fprintf(stderr, DG_MSG("timing-batch", "timing batch %d ...\n"), batch);
 }
 
 static dg_batch_found found(const job *j, dg_batch_row *row, int rows)

@@ -70,8 +70,9 @@ static dg_err add_folder(job *j, const char *path)
     d.labelled = d.any_part = true;
     dg_err e = dg_dataset_load(&d, &set);
     if (!e && set.count > set.train)
-        dg_warn("%s: its test part, %d picture%s, is left out; in a folder of its own it can be named", path,
-                set.count - set.train, dg_s(set.count - set.train));
+        dg_warn(DG_MSG("test-left-out",
+                       "%s: its test part, %d picture%s, is left out; in a folder of its own it can be named"),
+                path, set.count - set.train, dg_s(set.count - set.train));
     for (int i = 0; i < set.train && !e; i++)
         e = add_image(j, path, set.name[i], label_of(j, &set, i), set.pixels + (size_t)i * j->image);
     for (int i = 0; i < set.skips && !e; i++)

@@ -94,12 +94,15 @@ static dg_err parse(run *r, char *text, const char *path)
     size_t header;
     const dg_metric *metric[METRICS];
     r->recipe = dg_log_recipe(text, &header);
-    if (!r->recipe) return dg_fail(DG_USAGE, "%s: its first line is not that of a log.csv of ours", path);
+    if (!r->recipe)
+        return dg_fail(DG_USAGE, DG_MSG("curves-not-a-log", "%s: its first line is not that of a log.csv of ours"),
+                       path);
     const int metrics = compared(r->recipe, metric);
     long rows, bad;
     dg_log_row *row = dg_log_rows_in(text, header, r->recipe, &rows, &bad);
     dg_err e = !row  ? dg_fail(DG_DEVICE, "%s: out of memory for its steps", path)
-               : bad ? dg_fail(DG_USAGE, "%s:%ld: not a row of a dcgan log, or out of order", path, bad)
+               : bad ? dg_fail(DG_USAGE, DG_MSG("curves-bad-row", "%s:%ld: not a row of a dcgan log, or out of order"),
+                               path, bad)
                      : reserve(r, rows, path);
     for (long i = 0; i < rows && !e; i++) {
         r->column[0][i] = (double)row[i].step;
@@ -108,7 +111,7 @@ static dg_err parse(run *r, char *text, const char *path)
         r->n++;
     }
     free(row);
-    if (!e && !r->n) e = dg_fail(DG_USAGE, "%s: holds no steps yet", path);
+    if (!e && !r->n) e = dg_fail(DG_USAGE, DG_MSG("curves-no-steps", "%s: holds no steps yet"), path);
     for (int k = 0; k < metrics && !e; k++) take_means(r, metric[k], k);
     for (int k = METRICS; k < PLOTS && !e; k++) take_means(r, NULL, k);
     return e;

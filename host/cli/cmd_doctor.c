@@ -30,8 +30,11 @@ static dg_err parse(job *j)
     size_t header;
     long bad;
     const dg_recipe *r = dg_log_recipe(j->text, &header);
-    if (!r) return dg_fail(DG_USAGE, "%s: its first line is not that of a log.csv of ours", j->path);
-    if (!dg_doctor_knows(r)) return dg_fail(DG_USAGE, "%s: is of a %s; the rules are for GANs", j->path, r->name);
+    if (!r)
+        return dg_fail(DG_USAGE, DG_MSG("doctor-not-a-log", "%s: its first line is not that of a log.csv of ours"),
+                       j->path);
+    if (!dg_doctor_knows(r))
+        return dg_fail(DG_USAGE, DG_MSG("not-gan-log", "%s: is of a %s; the rules are for GANs"), j->path, r->name);
     if (!(j->row = dg_log_rows_in(j->text, header, r, &j->rows, &bad)))
         return dg_fail(DG_DEVICE, "%s: out of memory", j->path);
     if (bad) return dg_fail(DG_USAGE, "%s:%ld: not a row of a dcgan log, or out of order", j->path, bad);

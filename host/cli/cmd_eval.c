@@ -55,16 +55,21 @@ static dg_err open_all(job *j)
                                                                             : j->labeller ? &j->labeller->model
                                                                                           : NULL;
     if (!of || (o->two_sample && !own && !j->named))
-        return dg_fail(DG_USAGE,
-                       o->two_sample
-                           ? "%s: is a folder, so that --two-sample has no discriminator: name a GAN's model by --model"
-                           : "%s: is a folder, which does not say of which size pictures are judged: name a model of "
-                             "that size by --model",
-                       o->operand[0]);
+        return dg_fail(
+            DG_USAGE,
+            o->two_sample
+                ? DG_MSG("discriminator-unknown",
+                         "%s: is a folder, so that --two-sample has no discriminator: name a GAN's model by --model")
+                : DG_MSG("size-unknown",
+                         "%s: is a folder, which does not say of which size pictures are judged: name a model of "
+                         "that size by --model"),
+            o->operand[0]);
     if (own && j->named && (own->size != j->named->size || own->channels != j->named->channels))
-        return dg_fail(DG_USAGE, "--model %s: is for %d x %d x %d, and %s makes pictures of %d x %d x %d", o->model,
-                       j->named->size, j->named->size, j->named->channels, o->operand[0], own->size, own->size,
-                       own->channels);
+        return dg_fail(DG_USAGE,
+                       DG_MSG("image-size-differs",
+                              "--model %s: is for %d x %d x %d, and %s makes pictures of %d x %d x %d"),
+                       o->model, j->named->size, j->named->size, j->named->channels, o->operand[0], own->size,
+                       own->size, own->channels);
     j->jury.size = of->size;
     j->jury.channels = of->channels;
     j->jury.gan = !o->two_sample ? NULL : j->named ? j->named : own;
@@ -103,14 +108,19 @@ static dg_err settle_count(job *j)
     const int half = j->reals.count / 2, have = j->generator || j->folder.count > half ? half : j->folder.count;
     j->jury.count = o->count ? o->count : have < COUNT ? have : COUNT;
     if (j->jury.count > half)
-        return dg_fail(DG_DATA,
-                       "--count %d: of the %d real pictures in %s half stand for the floor of each measure, which "
-                       "leaves %d to compare with",
-                       o->count, j->reals.count, o->data, half);
+        return dg_fail(
+            DG_DATA,
+            DG_MSG("half-too-small",
+                   "--count %d: of the %d real pictures in %s half stand for the floor of each measure, which "
+                   "leaves %d to compare with"),
+            o->count, j->reals.count, o->data, half);
     if (j->jury.count > have)
-        return dg_fail(DG_DATA, "--count %d: %s has only %d pictures", o->count, o->operand[0], j->folder.count);
+        return dg_fail(DG_DATA, DG_MSG("count-too-large", "--count %d: %s has only %d pictures"), o->count,
+                       o->operand[0], j->folder.count);
     if (j->jury.count < DG_JUDGED_LEAST)
-        return dg_fail(DG_DATA, "too few to judge by: %d generated and as many of %d real (%d of each needed)",
+        return dg_fail(DG_DATA,
+                       DG_MSG("too-few-to-judge",
+                              "too few to judge by: %d generated and as many of %d real (%d of each needed)"),
                        j->jury.count, j->reals.count, DG_JUDGED_LEAST);
     return DG_OK;
 }

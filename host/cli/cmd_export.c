@@ -56,8 +56,8 @@ static dg_err collect(network *w, const char *path)
         static const int64_t never;
         dg_st_tensor *o = &w->tensor[w->count];
         if (!t && want->kind != DG_PARAMETER_COUNT)
-            return dg_fail(DG_USAGE, "%s: has no network %s; export it from a checkpoint", path,
-                           w->model->net[w->net].name);
+            return dg_fail(DG_USAGE, DG_MSG("no-such-network", "%s: has no network %s; export it from a checkpoint"),
+                           path, w->model->net[w->net].name);
         *o = (dg_st_tensor){.type = DG_I64, .rank = want->rank, .bytes = 8, .data = t ? t->data : &never};
         snprintf(o->name, sizeof o->name, "%s",
                  *want->alone ? want->alone : want->name + strlen(w->model->net[w->net].name) + 1);
@@ -192,10 +192,13 @@ static dg_err input_of(const dg_st *st, const char *weights, const dg_model *m, 
         return dg_ck_read_input(st, weights, m, out);
     memcpy(out->mean, imagenet[0], sizeof imagenet[0]);
     memcpy(out->std, imagenet[1], sizeof imagenet[1]);
-    dg_warn("%s: does not say how pictures were standardised; taken are the mean and standard deviation of ImageNet. "
+    dg_warn(
+        DG_MSG(
+            "imagenet-statistics",
+            "%s: does not say how pictures were standardised; taken are the mean and standard deviation of ImageNet. "
             "Others: metadata input = \"mean std\" of each channel, as save_file(..., metadata={\"input\": ...}) "
-            "writes them",
-            weights);
+            "writes them"),
+        weights);
     return DG_OK;
 }
 

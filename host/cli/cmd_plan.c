@@ -247,10 +247,12 @@ static dg_err plan_largest(const dg_options *o, const dg_model *model, dg_backen
     dg_job job;
     dg_err e = dg_room_of(b, o->device_memory, &room);
     if (!e && room.unused == SIZE_MAX && !(o->device_memory > 0))
-        e = dg_fail(DG_USAGE,
-                    "--fit: how much memory is there? --arch %s does not tell; name a GPU, such as --arch h200, or "
-                    "give --device-memory MB",
-                    o->arch ? o->arch : "of another GPU");
+        e = dg_fail(
+            DG_USAGE,
+            DG_MSG("memory-unknown",
+                   "--fit: how much memory is there? --arch %s does not tell; name a GPU, such as --arch h200, or "
+                   "give --device-memory MB"),
+            o->arch ? o->arch : "of another GPU");
     if (e) return e;
     dg_job_options g = dg_options_run(o, DG_LARGEST_BATCH, 0, DG_LARGEST_BATCH);
     int batch;

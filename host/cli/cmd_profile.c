@@ -28,12 +28,16 @@ static dg_err measure(const dg_options *o, const dg_model *model)
     if (e == DG_DEVICE && strncmp(o->device, "cuda", 4) == 0) {
         char why[DG_MESSAGE_BYTES];
         snprintf(why, sizeof why, "%s", dg_message());
-        return dg_fail(e, "%s; without a GPU, %s profile --predict h200 tells what the model expects of one", why,
-                       dg_program());
+        return dg_fail(e,
+                       DG_MSG("device-profile",
+                              "%s; without a GPU, %s profile --predict h200 tells what the model expects of one"),
+                       why, dg_program());
     }
     if (e) return e;
     dg_busy_start(&load);
-    if (!o->quiet) fprintf(stderr, "measuring the machine and %s, batch %d ...\n", model->name, o->batch);
+    if (!o->quiet)
+        fprintf(stderr, DG_MSG("note-measuring", "measuring the machine and %s, batch %d ...\n"), model->name,
+                o->batch);
     e = dg_machine_measure(&machine, b, o->repeats);
     if (!e) e = dg_bench_measure(&result, &machine, model, o->batch, o->repeats, b);
     machine.foreign = dg_busy_foreign(&load);

@@ -83,7 +83,8 @@ static dg_err judge(const report *r, const dg_oracle *o, bool asked)
         dg_say("%d quantities; worst %.3e (%s)%s", r->rows, r->worst, r->worst_name,
                asked && !bad ? ", within --tol" : "");
     if (!bad) return DG_OK;
-    return dg_fail(DG_FAILED, "%s: %s differs by %.3e, more than --tol %g", o->path, r->worst_name, r->worst, r->tol);
+    return dg_fail(DG_FAILED, DG_MSG("replay-differs", "%s: %s differs by %.3e, more than --tol %g"), o->path,
+                   r->worst_name, r->worst, r->tol);
 }
 
 static dg_err run(const dg_options *opt, const dg_oracle *o, report *r)

@@ -45,15 +45,20 @@ static dg_err check_classes(const dg_training *r, dg_model *model)
         dg_progress_note(r->progress, "%d classes: the model is %s, whose last layer has as many", classes,
                          model->name);
     if (d->train == d->count)
-        dg_progress_note(r->progress, "no pictures are set aside for testing; --test 0.1 does that with every tenth");
-    else
-        dg_progress_note(r->progress, "%d classes, %d picture%s for training and %d for testing", d->classes, d->train,
-                         dg_s(d->train), d->count - d->train);
-    if (d->train < d->count && classes > DG_CONFUSED_CLASSES)
         dg_progress_note(r->progress,
-                         "with more than %d classes there is no confusion.png, and confusion.csv has the accuracy of "
-                         "each alone",
-                         DG_CONFUSED_CLASSES);
+                         DG_MSG("note-no-test",
+                                "no pictures are set aside for testing; --test 0.1 does that with every tenth"));
+    else
+        dg_progress_note(r->progress,
+                         DG_MSG("note-classes", "%d classes, %d picture%s for training and %d for testing"), d->classes,
+                         d->train, dg_s(d->train), d->count - d->train);
+    if (d->train < d->count && classes > DG_CONFUSED_CLASSES)
+        dg_progress_note(
+            r->progress,
+            DG_MSG("note-no-confusion-image",
+                   "with more than %d classes there is no confusion.png, and confusion.csv has the accuracy of "
+                   "each alone"),
+            DG_CONFUSED_CLASSES);
     return DG_OK;
 }
 
@@ -102,12 +107,13 @@ static dg_err load_data(dg_training *r, dg_model *model, const dg_recipe *recipe
     dg_err e = dg_dataset_load(&d, &r->data);
     if (e) return e;
     if (r->data.aside) snprintf(aside, sizeof aside, " (the training part; %d for testing)", r->data.aside);
-    dg_progress_note(r->progress, "%d picture%s%s from %s%s", r->data.count, dg_s(r->data.count), aside, o->data,
-                     r->data.cached ? " (cached)" : "");
+    dg_progress_note(r->progress, DG_MSG("note-images", "%d picture%s%s from %s%s"), r->data.count, dg_s(r->data.count),
+                     aside, o->data, r->data.cached ? " (cached)" : "");
     if (dg_dataset_listed(&d, &r->data))
-        dg_progress_note(r->progress, "%d file%s skipped, listed with reasons in %s", r->data.skips,
-                         dg_s(r->data.skips), skipped);
-    if (*dg_left_out(&r->data, left_out, sizeof left_out)) dg_progress_note(r->progress, "%s left out", left_out);
+        dg_progress_note(r->progress, DG_MSG("note-skipped", "%d file%s skipped, listed with reasons in %s"),
+                         r->data.skips, dg_s(r->data.skips), skipped);
+    if (*dg_left_out(&r->data, left_out, sizeof left_out))
+        dg_progress_note(r->progress, DG_MSG("note-left-out", "%s left out"), left_out);
     e = advise(r, &d);
     return e || !recipe->labels ? e : check_classes(r, model);
 }
@@ -138,7 +144,9 @@ static dg_err build_job(dg_training *r, const dg_model *model, const dg_recipe *
     dg_err e = dg_build_to_fit(&r->job, model, &g, r->backend, o->device_memory);
     const int window = r->job.o.window;
     if (!e && window)
-        dg_progress_note(r->progress, "the pictures do not fit beside the network: they pass through two windows of %d",
+        dg_progress_note(r->progress,
+                         DG_MSG("note-windows",
+                                "the pictures do not fit beside the network: they pass through two windows of %d"),
                          window);
     if (!e) e = dg_train_whitening(r, model); /* slow, so only after the memory check */
     r->job.o.input = r->input;
@@ -195,9 +203,12 @@ static dg_err become_another(dg_training *r, const char *path, uint64_t then)
 {
     dg_err e = dg_train_own(r->o, path, &r->own);
     if (!e)
-        dg_warn("the pictures are not those that this run began with (%ju then, %d now): they get a run of their own, "
-                "%s, which begins with its weights; --other-pictures goes on in %s",
-                (uintmax_t)then, r->data.train, r->own.out, r->o->out);
+        dg_warn(
+            DG_MSG(
+                "other-images",
+                "the pictures are not those that this run began with (%ju then, %d now): they get a run of their own, "
+                "%s, which begins with its weights; --other-pictures goes on in %s"),
+            (uintmax_t)then, r->data.train, r->own.out, r->o->out);
     return e ? e : dg_fail(DG_DATA, "other pictures");
 }
 
@@ -206,8 +217,8 @@ static void note_older(dg_progress *p, const dg_options *o)
 {
     char quoted[DG_SHELL_ROOM], older[4096];
     if (!dg_options_older_run(o, older, sizeof older)) return;
-    dg_progress_note(p, "%s holds a run, too: to go on with that one, %s --resume --out %s", older, dg_program(),
-                     dg_shell_path(quoted, sizeof quoted, older));
+    dg_progress_note(p, DG_MSG("note-other-run", "%s holds a run, too: to go on with that one, %s --resume --out %s"),
+                     older, dg_program(), dg_shell_path(quoted, sizeof quoted, older));
 }
 
 static dg_err settle_config(dg_training *r, const dg_model *model)
@@ -238,7 +249,9 @@ static dg_err set_up(dg_training *r)
     const dg_recipe *recipe;
     if (!e) e = dg_recipe_for(model, &recipe);
     if (!e && o->eval_every && !recipe->sample)
-        e = dg_fail(DG_USAGE, "--eval-every %d: judges generated pictures; %s is of a classifier, which --test tests",
+        e = dg_fail(DG_USAGE,
+                    DG_MSG("eval-every-classifier",
+                           "--eval-every %d: judges generated pictures; %s is of a classifier, which --test tests"),
                     o->eval_every, model->name);
     if (!e && !st) e = dg_train_weights(o, model, &init);
     if (!e) e = open_and_load(r, model, recipe, info.data_fingerprint);
@@ -262,7 +275,8 @@ static dg_err set_up(dg_training *r)
     if (!e && st)
         dg_progress_note(r->progress, "resuming %s after epoch %llu, step %llu", r->dir.path,
                          (unsigned long long)r->read.epoch, (unsigned long long)r->read.step);
-    if (!e && o->changed) dg_progress_note(r->progress, "with other values than before: %s", o->changed);
+    if (!e && o->changed)
+        dg_progress_note(r->progress, DG_MSG("note-changed", "with other values than before: %s"), o->changed);
     if (!e)
         dg_progress_note(r->progress, "%s, %s on %s: %d epoch%s of %d step%s, batch %d, into %s", model->name,
                          dg_precision_name(r->backend->real, r->backend->math), r->backend->name, o->epochs,
@@ -350,7 +364,9 @@ static dg_err train(const dg_options *o, dg_options *own)
     const bool begun = !e;
     if (begun) {
         r->started = dg_clock();
-        if (!o->quiet) dg_stop_says("finishing the step, then saving; a second signal ends the run at once\n");
+        if (!o->quiet)
+            dg_stop_says(
+                DG_MSG("signal-received", "finishing the step, then saving; a second signal ends the run at once\n"));
         e = dg_train_loop(r);
     }
     if (!o->quiet) dg_stop_says("writing the last files; a second signal ends the run at once\n");

@@ -146,9 +146,11 @@ static dg_err tune(job *j)
         e = dg_fail(DG_USAGE, "--precision fp64: tuning files are about fp32, tf32, bf16 and fp16");
     if (!e) e = dg_open_backend(o, &b);
     if (!e && !b->choices)
-        e = dg_fail(DG_USAGE,
-                    "dcgan tune is for CUDA devices (--device cuda): on %s there is nothing to choose but --conv",
-                    b->name);
+        e = dg_fail(
+            DG_USAGE,
+            DG_MSG("tune-needs-gpu",
+                   "dcgan tune is for CUDA devices (--device cuda): on %s there is nothing to choose but --conv"),
+            b->name);
     if (!e) e = write_head(j, b, model->name);
     if (!e) e = search(j, model, b, &before, &result);
     if (b) b->close(b);

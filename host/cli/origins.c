@@ -83,9 +83,11 @@ dg_err dg_check_origins(const char *dir, const dg_dataset *d, bool force)
     free(o);
     if (n < 2) return DG_OK;
     if (!force)
-        return dg_fail(DG_DATA,
-                       "%s: mixes %d image%s of %d origins: %s; evaluate each in a folder of its own, or add {force}",
-                       dir, d->count, dg_s(d->count), n, all);
-    dg_warn("the metrics are of a mixture: %s holds %s", dir, all);
+        return dg_fail(
+            DG_DATA,
+            DG_MSG("mixed-origins",
+                   "%s: mixes %d image%s of %d origins: %s; evaluate each in a folder of its own, or add {force}"),
+            dir, d->count, dg_s(d->count), n, all);
+    dg_warn(DG_MSG("metrics-of-mixture", "the metrics are of a mixture: %s holds %s"), dir, all);
     return DG_OK;
 }

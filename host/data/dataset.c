@@ -85,14 +85,18 @@ const char *dg_dataset_unclassified(const dg_dataset *d)
 dg_err dg_dataset_check_classes(const dg_dataset *d, const char *dir, const char *model, int classes)
 {
     if (!d->classes)
-        return dg_fail(DG_DATA, "%s: has no classes, which model %s is to tell apart: %s", dir, model,
-                       dg_dataset_unclassified(d));
+        return dg_fail(DG_DATA, DG_MSG("no-classes", "%s: has no classes, which model %s is to tell apart: %s"), dir,
+                       model, dg_dataset_unclassified(d));
     if (d->classes == classes) return DG_OK;
     if (d->classes < 2)
-        return dg_fail(DG_DATA, "%s: has 1 class, %s, and a classifier needs two or more: a folder for each", dir,
-                       d->class_name[0]);
-    return dg_fail(DG_DATA,
-                   "%s: has %d classes, %s to %s; model %s has %d: in its file, set filters of the last layer to %d, "
-                   "and classes in [model], if it is there",
-                   dir, d->classes, d->class_name[0], d->class_name[d->classes - 1], model, classes, d->classes);
+        return dg_fail(DG_DATA,
+                       DG_MSG("one-class",
+                              "%s: has 1 class, %s, and a classifier needs two or more: a folder for each"),
+                       dir, d->class_name[0]);
+    return dg_fail(
+        DG_DATA,
+        DG_MSG("class-count",
+               "%s: has %d classes, %s to %s; model %s has %d: in its file, set filters of the last layer to %d, "
+               "and classes in [model], if it is there"),
+        dir, d->classes, d->class_name[0], d->class_name[d->classes - 1], model, classes, d->classes);
 }

@@ -175,7 +175,7 @@ void dg_cache_write(const dg_dataset_options *o, dg_cache_keys keys, const dg_da
 {
     _Static_assert(sizeof(int) == 4, "widths and heights are stored as they are");
     if (dg_may_replace(o->cache, DG_MADE_CACHE)) { /* --cache cats/1.png is a slip of the hand */
-        dg_warn("%s; the pictures are used without a cache", dg_message());
+        dg_warn(DG_MSG("cache-not-used", "%s; the pictures are used without a cache"), dg_message());
         return;
     }
     size_t bytes = 0;

@@ -44,7 +44,7 @@ dg_err dg_dataset_read(const dg_dataset_options *o, dg_dataset *out)
     if (!e) e = dg_source_read(o, out);
     if (!e && o->any_part && !out->train) out->train = out->count;
     if (!e && !out->train && (out->count || out->aside))
-        e = dg_fail(DG_DATA, "%s: has pictures for testing and none to train on", o->dir);
+        e = dg_fail(DG_DATA, DG_MSG("no-training-part", "%s: has pictures for testing and none to train on"), o->dir);
     if (!e) e = check_classes(out);
     if (!e) e = dg_dataset_divide(o, out);
     if (!e && o->labelled && o->test && dg_test_share(o->test) < 0) e = dg_dataset_add_test(o, out);

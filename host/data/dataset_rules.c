@@ -96,8 +96,8 @@ dg_err dg_dataset_judge(const dg_dataset_options *o, const dg_dataset *d)
     for (int i = 0; i < d->skips; i++)
         if (d->skip[i].bad && bad++ == 0) first = i;
     if (o->strict && first >= 0)
-        return dg_fail(DG_DATA, "%s/%s: %s (the first bad picture is an error with {strict})", o->dir,
-                       dg_printable(name, sizeof name, d->skip[first].name), d->skip[first].reason);
+        return dg_fail(DG_DATA, DG_MSG("strict-image", "%s/%s: %s (the first bad picture is an error with {strict})"),
+                       o->dir, dg_printable(name, sizeof name, d->skip[first].name), d->skip[first].reason);
     dg_skip_summary(d, bad > 0, 4, reasons, sizeof reasons);
     char dir[DG_SHELL_ROOM], list[DG_MESSAGE_BYTES];
     if (dg_dataset_listed(o, d)) snprintf(list, sizeof list, "%s", o->skipped);
@@ -110,11 +110,13 @@ dg_err dg_dataset_judge(const dg_dataset_options *o, const dg_dataset *d)
     char ours[128];
     const char *and_ours = *dg_left_out(d, ours, sizeof ours) ? "; left out: " : "";
     if (d->count == 0)
-        return dg_fail(DG_DATA, "%s: no picture in it%s%s%s%s", o->dir, d->skips ? "; skipped: " : "", reasons,
-                       and_ours, ours);
-    if (d->train < o->least)
-        return dg_fail(DG_DATA, "%s: only %d usable picture%s%s, at least %d are needed for one batch%s%s%s%s", o->dir,
-                       d->train, dg_s(d->train), d->train < d->count || d->aside ? " to train on" : "", o->least,
+        return dg_fail(DG_DATA, DG_MSG("no-images-in", "%s: no picture in it%s%s%s%s"), o->dir,
                        d->skips ? "; skipped: " : "", reasons, and_ours, ours);
+    if (d->train < o->least)
+        return dg_fail(DG_DATA,
+                       DG_MSG("few-images",
+                              "%s: only %d usable picture%s%s, at least %d are needed for one batch%s%s%s%s"),
+                       o->dir, d->train, dg_s(d->train), d->train < d->count || d->aside ? " to train on" : "",
+                       o->least, d->skips ? "; skipped: " : "", reasons, and_ours, ours);
     return DG_OK;
 }

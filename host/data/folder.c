@@ -274,7 +274,8 @@ dg_err dg_open_folder(const char *dir, dg_folder *out)
     do out->fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     while (out->fd < 0 && errno == EINTR);
     if (out->fd >= 0) return DG_OK;
-    if (errno != ENOTDIR) return dg_fail(dg_errno_kind(errno), "%s: %s", dir, strerror(errno));
+    if (errno != ENOTDIR)
+        return dg_fail(dg_errno_kind(errno), DG_MSG("folder-missing", "%s: %s"), dir, strerror(errno));
     bool zip = false;
     struct stat st;
     if (!stat(dir, &st)) {

@@ -158,8 +158,10 @@ static dg_err check_test_classes(const dg_dataset_options *o, const dg_dataset *
     for (int i = test[0]; i < test[1] && o->labelled && !o->any_part; i++) {
         if (d->label[i] >= 0) continue;
         char name[1024];
-        return dg_fail(DG_DATA, "%s/%s: its class has no pictures in %s/train, so that it cannot be learnt", o->dir,
-                       dg_printable(name, sizeof name, d->name[i]), o->dir);
+        return dg_fail(DG_DATA,
+                       DG_MSG("class-not-trained",
+                              "%s/%s: its class has no pictures in %s/train, so that it cannot be learnt"),
+                       o->dir, dg_printable(name, sizeof name, d->name[i]), o->dir);
     }
     return DG_OK;
 }

@@ -101,20 +101,24 @@ int dg_looks_advice(const dg_looks *l, const dg_dataset *d, const dg_dataset_opt
     snprintf(size, sizeof size, "; {size} %d makes a network of their own size", dg_model_side(l->side));
     if (d->count && d->channels == 3 && l->grey == d->count && !o->fixed_shape)
         snprintf(out[n++], DG_ADVICE_BYTES,
-                 "all pictures are grey: {channels} 1 makes a network that learns them with less");
+                 DG_MSG("advice-grey",
+                        "all pictures are grey: {channels} 1 makes a network that learns them with less"));
     if (l->did[DG_DID_ALPHA])
         snprintf(out[n++], DG_ADVICE_BYTES, "%d of %d pictures %s transparency, which is %s", l->did[DG_DID_ALPHA],
                  d->count, l->did[DG_DID_ALPHA] == 1 ? "has" : "have",
                  d->channels == 4 ? "learned, too" : alpha_way[o->decode.alpha]);
     if (2 * l->small > d->count)
-        snprintf(out[n++], DG_ADVICE_BYTES,
-                 "most pictures, %d of %d, are smaller than %d x %d, with %d pixels at their shorter side, and are "
-                 "made larger%s%s",
-                 l->small, d->count, d->size, d->size, l->side,
-                 o->resize == DG_RESIZE_NEAREST ? "" : ": for pixel art {resize} nearest keeps its edges",
-                 dg_model_side(l->side) && !o->fixed_shape ? size : "");
+        snprintf(
+            out[n++], DG_ADVICE_BYTES,
+            DG_MSG("advice-small",
+                   "most pictures, %d of %d, are smaller than %d x %d, with %d pixels at their shorter side, and are "
+                   "made larger%s%s"),
+            l->small, d->count, d->size, d->size, l->side,
+            o->resize == DG_RESIZE_NEAREST ? "" : ": for pixel art {resize} nearest keeps its edges",
+            dg_model_side(l->side) && !o->fixed_shape ? size : "");
     if (l->copies)
-        snprintf(out[n++], DG_ADVICE_BYTES, "%d picture%s, pixel by pixel: these count more than once", l->copies,
+        snprintf(out[n++], DG_ADVICE_BYTES,
+                 DG_MSG("advice-copies", "%d picture%s, pixel by pixel: these count more than once"), l->copies,
                  l->copies == 1 ? " is a copy of another" : "s are copies of others");
     return n;
 }

@@ -170,7 +170,9 @@ dg_err dg_dataset_divide(const dg_dataset_options *o, dg_dataset *d)
 {
     const double share = o->test ? dg_test_share(o->test) : -1;
     if (share >= 1)
-        return dg_fail(DG_USAGE, "{test} %s: a share is from 0 up to, not including, 1; a folder of that name is ./%s",
+        return dg_fail(DG_USAGE,
+                       DG_MSG("bad-share",
+                              "{test} %s: a share is from 0 up to, not including, 1; a folder of that name is ./%s"),
                        o->test, o->test);
     dg_err e = o->test ? keep_training(d) : DG_OK; /* the source's own test images are for nothing else */
     if (!e && share > 0) e = divide_by_share(d, share, o->seed);

@@ -37,8 +37,9 @@ dg_err dg_check_folders(const dg_dataset_options *o, const dg_skip *skip, long s
     if (n > 1) snprintf(more, sizeof more, "; %d more folder%s cannot be read", n - 1, dg_s(n - 1));
     advise(o, first->folder, advice, sizeof advice);
     return dg_fail(dg_errno_kind(first->folder),
-                   "%s/%s: %s; an unknown number of images is missing%s: %s, or use {skip-unreadable}", o->dir,
-                   dg_printable(name, sizeof name, first->name), first->reason, more, advice);
+                   DG_MSG("folder-not-read",
+                          "%s/%s: %s; an unknown number of images is missing%s: %s, or use {skip-unreadable}"),
+                   o->dir, dg_printable(name, sizeof name, first->name), first->reason, more, advice);
 }
 
 void dg_warn_folders(const dg_dataset_options *o, const dg_skip *skip, long skips)
@@ -48,7 +49,7 @@ void dg_warn_folders(const dg_dataset_options *o, const dg_skip *skip, long skip
     int links = 0;
     for (long i = 0; i < skips; i++) {
         if (skip[i].folder && o->skip_unreadable)
-            dg_warn("an unknown number of images is missing: %s/%s: %s", o->dir,
+            dg_warn(DG_MSG("images-missing", "an unknown number of images is missing: %s/%s: %s"), o->dir,
                     dg_printable(name, sizeof name, skip[i].name), skip[i].reason);
         if (!strcmp(skip[i].reason, DG_LINK_TO_FOLDER) && links++ == 0) link = skip + i;
     }

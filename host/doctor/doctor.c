@@ -161,11 +161,12 @@ bool dg_finding_is_counted(const dg_finding *f) { return f->repeats && !f->summa
 
 char *dg_finding_text(const dg_finding *f, char *out, size_t size)
 {
-    int n = 0;
+    int n = dg_message_keys() ? snprintf(out, size, "[%s] ", f->rule->name) : 0;
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-    if (f->repeats) n = snprintf(out, size, "%d more time%s, at worst: ", f->repeats, dg_s(f->repeats));
-    if (f->end_step && !f->repeats) snprintf(out, size, "%s", f->rule->ended);
+    if (f->repeats)
+        n += snprintf(out + n, size - (size_t)n, "%d more time%s, at worst: ", f->repeats, dg_s(f->repeats));
+    if (f->end_step && !f->repeats) snprintf(out + n, size - (size_t)n, "%s", f->rule->ended);
     else snprintf(out + n, size - (size_t)n, f->rule->says, f->worst); /* format: from dg_doctor_rules */
 #pragma GCC diagnostic pop
     return out;

@@ -111,10 +111,12 @@ dg_err dg_file_explain(const char *path, dg_err e)
     if (n <= 8 || (!begin[7] && begin[8] == '{')) return e; /* of the right kind, but damaged: that has been said */
     const char *kind = dg_file_kind(begin, (size_t)n);
     if (kind == zip || kind == pickle)
-        return dg_fail(e,
-                       "%s: is %s; in Python, write it as safetensors: safetensors.torch.save_file(torch.load(%s, "
-                       "map_location='cpu'), 'netG.safetensors'); a .ckpt of Lightning has them in ['state_dict']",
-                       path, kind, dg_python_quote(name, sizeof name, path));
+        return dg_fail(
+            e,
+            DG_MSG("torch-file",
+                   "%s: is %s; in Python, write it as safetensors: safetensors.torch.save_file(torch.load(%s, "
+                   "map_location='cpu'), 'netG.safetensors'); a .ckpt of Lightning has them in ['state_dict']"),
+            path, kind, dg_python_quote(name, sizeof name, path));
     char all[DG_SHELL_ROOM + 128];
     const char *dictionary = kind ? as_arrays(kind) : NULL;
     if (dictionary) {
@@ -125,8 +127,9 @@ dg_err dg_file_explain(const char *path, dg_err e)
     }
     if (kind && (strstr(kind, "GGUF") || strstr(kind, "HDF5")))
         return dg_fail(e,
-                       "%s: is %s, not a safetensors file; load the network in Python and write it: "
-                       "safetensors.torch.save_file(net.state_dict(), 'netG.safetensors')",
+                       DG_MSG("python-file",
+                              "%s: is %s, not a safetensors file; load the network in Python and write it: "
+                              "safetensors.torch.save_file(net.state_dict(), 'netG.safetensors')"),
                        path, kind);
-    return kind ? dg_fail(e, "%s: is %s, not a safetensors file", path, kind) : e;
+    return kind ? dg_fail(e, DG_MSG("not-safetensors", "%s: is %s, not a safetensors file"), path, kind) : e;
 }

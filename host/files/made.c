@@ -111,8 +111,9 @@ dg_err dg_only_ours(const char *dir, const char *const *names, const char *key, 
     const dg_err e = find_other(dir, names, key, value, first);
     if (e || !*first) return e;
     return dg_fail(DG_USAGE,
-                   "%s: holds %s, and pictures are written only into a folder that is new, empty or has "
-                   "nothing but earlier ones of the same kind: name another folder, or add {force}",
+                   DG_MSG("holds-other-files",
+                          "%s: holds %s, and pictures are written only into a folder that is new, empty or has "
+                          "nothing but earlier ones of the same kind: name another folder, or add {force}"),
                    dir, dg_printable(shown, sizeof shown, first));
 }
 
@@ -121,8 +122,10 @@ dg_err dg_only_origin(const char *dir, const char *const *names, const char *ori
     char first[256], shown[1024];
     const dg_err e = find_other(dir, names, DG_ORIGIN, origin, first);
     if (e || !*first) return e;
-    return dg_fail(DG_USAGE,
-                   "%s: holds %s, a sample of another checkpoint or of an earlier dcgan; choose another {out} or add "
-                   "{force}",
-                   dir, dg_printable(shown, sizeof shown, first));
+    return dg_fail(
+        DG_USAGE,
+        DG_MSG("holds-other-samples",
+               "%s: holds %s, a sample of another checkpoint or of an earlier dcgan; choose another {out} or add "
+               "{force}"),
+        dir, dg_printable(shown, sizeof shown, first));
 }

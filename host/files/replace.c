@@ -160,12 +160,12 @@ static dg_err judge(int old, const char *path, dg_made new_kind)
     free(head);
     if (error) return dg_fail(DG_IO, "%s: exists and cannot be read: %s", path, strerror(error));
     if (kind == DG_MADE_EMPTY) return DG_OK;
-    if (kind == DG_MADE_BY_OTHERS) return refused(path, "exists and was not made by dcgan");
+    if (kind == DG_MADE_BY_OTHERS) return refused(path, DG_MSG("foreign-file", "exists and was not made by dcgan"));
     if (replacing && replacing->is_input && replacing->is_input(path, &s, kind))
-        return refused(path, "exists and is read by this command");
+        return refused(path, DG_MSG("output-is-input", "exists and is read by this command"));
     if (new_kind == DG_MADE_EMPTY || kin(kind) == kin(new_kind)) return DG_OK;
     char why[200];
-    snprintf(why, sizeof why, "exists and is %s, not %s", name_of(kind), name_of(new_kind));
+    snprintf(why, sizeof why, DG_MSG("other-kind", "exists and is %s, not %s"), name_of(kind), name_of(new_kind));
     return refused(path, why);
 }
 

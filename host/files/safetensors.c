@@ -49,7 +49,7 @@ __attribute__((format(printf, 2, 3), cold)) static dg_err bad(const reader *r, c
     va_start(ap, format);
     vsnprintf(text, sizeof text, format, ap);
     va_end(ap);
-    return dg_fail(DG_IO, "%s: not a safetensors file that can be used: %s", r->name, text);
+    return dg_fail(DG_IO, DG_MSG("bad-safetensors", "%s: not a safetensors file that can be used: %s"), r->name, text);
 }
 
 /* A whole number below 2^53: what a double holds exactly. */

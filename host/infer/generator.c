@@ -39,7 +39,7 @@ dg_err dg_generator_load(dg_generator *g, const dg_st *st, const char *path)
     dg_job_options go = {.samples = DG_GENERATOR_CHUNK};
     dg_err e = dg_job_build(&g->job, &g->model, &go, g->backend);
     if (!e && !g->job.plan[DG_PLAN_SAMPLE].ops)
-        e = dg_fail(DG_USAGE, "%s: model %s makes no pictures", path, g->model.name);
+        e = dg_fail(DG_USAGE, DG_MSG("no-images", "%s: model %s makes no pictures"), path, g->model.name);
     if (!e) g->inputs = dg_job_inputs(&g->job);
     if (!e) e = dg_job_alloc(&g->job, NULL, NULL);
     if (!e) e = dg_checkpoint_load(st, path, &g->job);

@@ -38,8 +38,9 @@ dg_err dg_labeller_open(const dg_device *d, const char *path, dg_labeller **out)
     if (!e && (!r->labels || !l->info.classes))
         e = r->labels ? dg_fail(DG_USAGE, "%s: does not name its classes; `import` makes a checkpoint of it", path)
                       : dg_fail(DG_USAGE,
-                                "%s: is of a %s, not of a classifier; a model with sections [C.1], [C.2] ... "
-                                "trains one",
+                                DG_MSG("not-a-classifier",
+                                       "%s: is of a %s, not of a classifier; a model with sections [C.1], [C.2] ... "
+                                       "trains one"),
                                 path, r->name);
     if (!e) e = split_names(l);
     if (!e) {

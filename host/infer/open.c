@@ -27,16 +27,19 @@ static dg_err open_cpu(const dg_device *d, dg_backend **out)
     if (p->math != DG_MATH_FP32 && d->precision && d->begun)
         return dg_fail(
             DG_USAGE,
-            "{precision} %s is for the tensor cores of a GPU, and this run was begun with it: it goes on there "
-            "({device cuda}), or another one begins here",
+            DG_MSG("precision-of-run-needs-gpu",
+                   "{precision} %s is for the tensor cores of a GPU, and this run was begun with it: it goes on there "
+                   "({device cuda}), or another one begins here"),
             p->name);
     if (p->math != DG_MATH_FP32 && d->precision)
         return dg_fail(
             DG_USAGE,
-            "{precision} %s is for the tensor cores of a GPU ({device cuda}); a CPU would round its factors and "
-            "be no faster for it: {precision fp32} runs here",
+            DG_MSG("precision-needs-gpu",
+                   "{precision} %s is for the tensor cores of a GPU ({device cuda}); a CPU would round its factors and "
+                   "be no faster for it: {precision fp32} runs here"),
             p->name);
-    if (d->tuning) dg_warn("{tuning} %s is for CUDA devices; the CPU does not read it", d->tuning);
+    if (d->tuning)
+        dg_warn(DG_MSG("tuning-unused", "{tuning} %s is for CUDA devices; the CPU does not read it"), d->tuning);
     return dg_cpu_open(&(dg_cpu_options){.threads = d->threads, .real = p->real, .conv = d->conv}, out);
 }
 
@@ -117,7 +120,8 @@ dg_err dg_device_open_gpu(const dg_device *d, dg_backend **out, char *why, size_
 
 dg_err dg_device_open_cpu(const dg_device *d, const char *why, dg_backend **out)
 {
-    if (*why) dg_warn("%s; going on with the CPU ({device cpu} says so from the start)", why);
+    if (*why)
+        dg_warn(DG_MSG("going-on-with-cpu", "%s; going on with the CPU ({device cpu} says so from the start)"), why);
     return open_cpu(d, out);
 }
 

@@ -98,12 +98,12 @@ static dg_err read_gan(dg_oracle *o)
     if (!e) e = whole(o, "ndf", 1, 4096, &ndf);
     const char *loss = dg_st_get(o->st, "loss"), *augment = dg_st_get(o->st, "augment");
     if (!e && loss && !dg_loss_parse(loss, &o->job.loss))
-        e = dg_fail(DG_USAGE, "%s: metadata loss = %s: is unknown", o->path, loss);
+        e = dg_fail(DG_USAGE, DG_MSG("bad-recorded-loss", "%s: metadata loss = %s: is unknown"), o->path, loss);
     if (!e && !dg_augment_parse(augment, &o->job.augment))
         e = dg_fail(DG_USAGE, "%s: metadata augment = %s: is unknown", o->path, augment);
     const char *norm = dg_st_get(o->st, "norm_d");
     if (!e && norm && strcmp(norm, "spectral"))
-        e = dg_fail(DG_USAGE, "%s: metadata norm_d = %s: is unknown", o->path, norm);
+        e = dg_fail(DG_USAGE, DG_MSG("bad-recorded-norm", "%s: metadata norm_d = %s: is unknown"), o->path, norm);
     char text[DG_MODEL_TEXT_MAX], normal[DG_MODEL_TEXT_MAX];
     if (!e) e = dg_model_stock(text, "oracle", size, channels, latent, ngf, ndf);
     if (!e && norm) e = dg_model_spectral(text, "oracle", normal);

@@ -136,17 +136,21 @@ dg_err dg_net_check_backward(const dg_model *m, int net)
     }
     for (int i = 0; i < n->layers - 1; i++)
         if (!read[i])
-            return dg_layer_fail(&n->layer[i], m->where,
-                                 "no layer reads what it makes, so that it cannot be trained; remove it, or name it "
-                                 "with in or add");
+            return dg_layer_fail(
+                &n->layer[i], m->where,
+                DG_MSG("unread-layer",
+                       "no layer reads what it makes, so that it cannot be trained; remove it, or name it "
+                       "with in or add"));
     return DG_OK;
 }
 
 static dg_err too_many(const dg_model *m, const char *which, double count, const char *of_what, const char *advice)
 {
-    return dg_fail(DG_USAGE,
-                   "%s of model %s would have %.1f million %s; at most %.1f million (2^31 - 1) can be numbered%s",
-                   which, m->name, count / 1e6, of_what, DG_TENSOR_VALUES / 1e6, advice);
+    return dg_fail(
+        DG_USAGE,
+        DG_MSG("too-many-values",
+               "%s of model %s would have %.1f million %s; at most %.1f million (2^31 - 1) can be numbered%s"),
+        which, m->name, count / 1e6, of_what, DG_TENSOR_VALUES / 1e6, advice);
 }
 
 static dg_err check_tensor(const dg_model *m, const char *which, dg_shape s, double images)

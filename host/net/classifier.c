@@ -29,8 +29,9 @@ static dg_err check_model(const dg_model *m)
         return dg_layer_fail(last, m->where, "gives %d logits; [model] says classes = %d", is.C, m->classes);
     const size_t values = (size_t)m->size * (size_t)m->size * (size_t)m->channels;
     if (m->input == DG_INPUT_ZCA && values > DG_WHITENED_MOST)
-        return dg_fail(DG_USAGE, "%s: input = zca: pictures have %zu values; up to %d can be whitened", m->where,
-                       values, DG_WHITENED_MOST);
+        return dg_fail(DG_USAGE,
+                       DG_MSG("zca-size", "%s: input = zca: pictures have %zu values; up to %d can be whitened"),
+                       m->where, values, DG_WHITENED_MOST);
     return dg_check_trainable(m, 0);
 }
 
@@ -39,13 +40,16 @@ static dg_err check(const dg_model *m, const dg_job_options *o)
     const dg_err e = check_model(m);
     if (e || !o) return e;
     if (o->loss) return dg_fail(DG_USAGE, "{loss}: is for GANs; model %s is a classifier", m->name);
-    if (o->ema > 0) return dg_fail(DG_USAGE, "{ema}: is for GANs; model %s is a classifier", m->name);
+    if (o->ema > 0)
+        return dg_fail(DG_USAGE, DG_MSG("option-for-gans", "{ema}: is for GANs; model %s is a classifier"), m->name);
     if (o->augment) return dg_fail(DG_USAGE, "{augment}: is for GANs; model %s is a classifier", m->name);
     if (m->input == DG_INPUT_ZCA && o->flip)
-        return dg_fail(DG_USAGE,
-                       "{flip}: model %s has input = zca, which whitens each picture once and before anything random; "
-                       "leave one of them out",
-                       m->name);
+        return dg_fail(
+            DG_USAGE,
+            DG_MSG("flip-with-zca",
+                   "{flip}: model %s has input = zca, which whitens each picture once and before anything random; "
+                   "leave one of them out"),
+            m->name);
     return dg_check_sizes(m, 0, o, o->train ? o->batch : 1);
 }
 

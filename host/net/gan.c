@@ -41,8 +41,10 @@ static dg_err check_end(const dg_model *m, int net, const dg_layer *last)
 static dg_err check_model(const dg_model *m)
 {
     if (m->input != DG_INPUT_SIGNED || m->classes)
-        return dg_fail(DG_USAGE, "%s: [model] %s: is for classifiers; a GAN's pictures go from -1 to 1", m->where,
-                       m->classes ? "classes" : "input");
+        return dg_fail(DG_USAGE,
+                       DG_MSG("zca-for-classifiers",
+                              "%s: [model] %s: is for classifiers; a GAN's pictures go from -1 to 1"),
+                       m->where, m->classes ? "classes" : "input");
     for (int net = 0; net < 2; net++) {
         const dg_net *n = &m->net[net];
         if (n->latent != (net == DG_G))

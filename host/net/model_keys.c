@@ -87,7 +87,8 @@ enum { OF_ONE = DG_KEY(IN) | DG_KEY(ADD) | DG_KEY(TORCH) | DG_KEY(REPEAT) | DG_K
 static int bad(dg_model_text *t, const char *section, const char *name, const char *value, const char *right)
 {
     if (t->err == DG_OK) {
-        t->err = dg_fail(DG_USAGE, "%s:%d: [%s] %s = %s: %s", t->where, t->line, section, name, value, right);
+        t->err = dg_fail(DG_USAGE, DG_MSG("model-value", "%s:%d: [%s] %s = %s: %s"), t->where, t->line, section, name,
+                         value, right);
         t->err_line = t->line;
     }
     return 0;
@@ -380,7 +381,10 @@ dg_err dg_model_sections(dg_model_text *t)
         if (!(t->given & 1u << i) && model_keys[i].preset < 0)
             return dg_fail(DG_USAGE, "%s: section [model] has no key %s", t->where, model_keys[i].name);
     if (t->given & 1u << find(&of_model, "epsilon") && t->m->input != DG_INPUT_ZCA)
-        return dg_fail(DG_USAGE, "%s: [model] epsilon: belongs to input = zca, which is not what it says", t->where);
+        return dg_fail(DG_USAGE,
+                       DG_MSG("epsilon-without-zca",
+                              "%s: [model] epsilon: belongs to input = zca, which is not what it says"),
+                       t->where);
     return DG_OK;
 }
 

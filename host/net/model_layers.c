@@ -220,7 +220,9 @@ static dg_err layers_of(dg_model_text *t, int net)
         if (u.section[i].line) u.sections = i;
     for (int i = 1; i <= u.sections || i == 1; i++)
         if (!u.section[i].line)
-            return dg_fail(DG_USAGE, "%s: section [%s.%d] is missing; layers are numbered from 1 without gaps",
+            return dg_fail(DG_USAGE,
+                           DG_MSG("missing-section",
+                                  "%s: section [%s.%d] is missing; layers are numbered from 1 without gaps"),
                            t->where, u.net->name, i);
     return unroll(&u);
 }

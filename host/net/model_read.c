@@ -67,9 +67,11 @@ dg_err dg_model_stock(char *out, const char *name, int size, int channels, int l
 {
     int first, depth = dg_side_halvings(size, &first) - 1;
     if (depth < 0)
-        return dg_fail(DG_USAGE,
-                       "size %d: must be 4, 5, 6 or 7 times a power of two, from %d to %d; the next smaller one is %d",
-                       size, DG_SIDE_LEAST, DG_SIDE_MOST, dg_model_side(size) ? dg_model_side(size) : DG_SIDE_LEAST);
+        return dg_fail(
+            DG_USAGE,
+            DG_MSG("model-size",
+                   "size %d: must be 4, 5, 6 or 7 times a power of two, from %d to %d; the next smaller one is %d"),
+            size, DG_SIDE_LEAST, DG_SIDE_MOST, dg_model_side(size) ? dg_model_side(size) : DG_SIDE_LEAST);
     if (ngf < 1 || ndf < 1 || ngf > (16384 >> depth) || ndf > (16384 >> depth))
         return dg_fail(DG_USAGE, "widths %d and %d: must be from 1 to %d for size %d", ngf, ndf, 16384 >> depth, size);
     size_t at = (size_t)snprintf(out, DG_MODEL_TEXT_MAX, "[model]\nname = %s\nsize = %d\nchannels = %d\nlatent = %d\n",
@@ -166,11 +168,13 @@ dg_err dg_model_read(const char *name, dg_model *out)
         char list[512] = "";
         for (int i = 0; dg_model_files[i].name; i++)
             snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? ", " : "", dg_model_files[i].name);
-        return dg_fail(DG_USAGE,
-                       "model %s: there is no such file and no built-in model of that name (built in: %s, or of any "
-                       "shape such as dcgan-28x1; a GAN with -spectral at the end has spectral norm in D, a classifier "
-                       "with -2classes has two classes)",
-                       name, list);
+        return dg_fail(
+            DG_USAGE,
+            DG_MSG("unknown-model",
+                   "model %s: there is no such file and no built-in model of that name (built in: %s, or of any "
+                   "shape such as dcgan-28x1; a GAN with -spectral at the end has spectral norm in D, a classifier "
+                   "with -2classes has two classes)"),
+            name, list);
     }
     if (!there) return dg_fail(DG_USAGE, "model %s: %s", name, strerror(errno));
     void *text;

@@ -44,7 +44,11 @@ dg_err dg_model_spectral(const char *model, const char *name, char out[DG_MODEL_
         if (is_layer) put(&t, heading, strlen(heading));
         layers += is_layer;
     }
-    if (!layers) return dg_fail(DG_USAGE, "model %s: there is no discriminator, whose weights could have a norm", name);
+    if (!layers)
+        return dg_fail(DG_USAGE,
+                       DG_MSG("spectral-classifier",
+                              "model %s: there is no discriminator, whose weights could have a norm"),
+                       name);
     return t.full ? dg_fail(DG_USAGE, "model %s: its text is too long", name) : DG_OK;
 }
 

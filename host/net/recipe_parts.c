@@ -178,7 +178,8 @@ dg_err dg_check_trainable(const dg_model *m, int net)
 {
     const dg_net *n = &m->net[net];
     if (!has_weights(n))
-        return dg_layer_fail(&n->layer[0], m->where, "no layer of network %s has weights to train", n->name);
+        return dg_layer_fail(&n->layer[0], m->where,
+                             DG_MSG("no-weights", "no layer of network %s has weights to train"), n->name);
     return dg_net_check_backward(m, net);
 }
 

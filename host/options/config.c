@@ -105,7 +105,8 @@ static dg_err set(reader *r)
     if (!t || !(t->flags & DG_OPT_SAVED) || !(t->commands >> DG_CMD_TRAIN & 1)) {
         const char *near = t ? NULL : dg_option_nearest(r->name, DG_CMD_TRAIN);
         if (near && strcmp(near, r->name) != 0) /* help is known on the command line alone */
-            return dg_fail(DG_USAGE, "%s:%d: unknown key '%s'; did you mean '%s'?", r->where, line, r->name, near);
+            return dg_fail(DG_USAGE, DG_MSG("unknown-key-near", "%s:%d: unknown key '%s'; did you mean '%s'?"),
+                           r->where, line, r->name, near);
         return dg_fail(DG_USAGE, "%s:%d: %s '%s'", r->where, line, t ? "cannot be set here:" : "unknown key", r->name);
     }
     int *seen = &r->seen[t - dg_option_table];

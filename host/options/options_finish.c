@@ -17,7 +17,7 @@
 static dg_err check_device(const char *name)
 {
     if (dg_device_known(name)) return DG_OK;
-    return dg_fail(DG_USAGE, "--device %s: unknown; allowed: auto, cpu, cuda or cuda:N", name);
+    return dg_fail(DG_USAGE, DG_MSG("bad-device", "--device %s: unknown; allowed: auto, cpu, cuda or cuda:N"), name);
 }
 
 static dg_err parse_fuse(dg_options *o)
@@ -28,11 +28,13 @@ static dg_err parse_fuse(dg_options *o)
         const size_t n = strlen(names);
         snprintf(names + n, sizeof names - n, ", %s", dg_fusion_name(i));
     }
-    return dg_fail(DG_USAGE,
-                   "--fuse %s: what may be named, with commas between, is: all, none%s; with a minus in front: all but "
-                   "that; input, norm, stats, act, grad and head of older versions are one word now, convs (for a "
-                   "run of such a version, --fuse all overrules its config.ini)",
-                   o->fuse, names);
+    return dg_fail(
+        DG_USAGE,
+        DG_MSG("bad-fuse",
+               "--fuse %s: what may be named, with commas between, is: all, none%s; with a minus in front: all but "
+               "that; input, norm, stats, act, grad and head of older versions are one word now, convs (for a "
+               "run of such a version, --fuse all overrules its config.ini)"),
+        o->fuse, names);
 }
 
 static dg_err parse_checkpoints(dg_options *o)
@@ -66,11 +68,12 @@ static dg_err check_vanishing(const dg_options *o)
     for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
         const double v = given[i].value;
         if (v != 0 && v < least)
-            return dg_fail(DG_USAGE, "--%s %g: would be 0 in %s; the smallest value is %g%s", given[i].name, v, type,
-                           least, more);
+            return dg_fail(DG_USAGE, DG_MSG("zero-in-fp32", "--%s %g: would be 0 in %s; the smallest value is %g%s"),
+                           given[i].name, v, type, least, more);
         if (!wide && (double)(float)v >= given[i].below)
-            return dg_fail(DG_USAGE, "--%s %.10g: would be 1 in fp32; the largest value is %.8g%s", given[i].name, v,
-                           1 - (double)FLT_EPSILON / 2, more);
+            return dg_fail(DG_USAGE,
+                           DG_MSG("one-in-fp32", "--%s %.10g: would be 1 in fp32; the largest value is %.8g%s"),
+                           given[i].name, v, 1 - (double)FLT_EPSILON / 2, more);
     }
     return DG_OK;
 }
@@ -82,11 +85,13 @@ static dg_err finish_train(dg_options *o)
     if (!wrong) wrong = dg_options_training(o);
     if (wrong) return wrong;
     if (!o->data)
-        return dg_fail(DG_USAGE, "no pictures given: %s --data DIR; see: %s --help", dg_program(), dg_program());
+        return dg_fail(DG_USAGE, DG_MSG("no-images-given", "no pictures given: %s --data DIR; see: %s --help"),
+                       dg_program(), dg_program());
     if (!o->batch && o->dry_run)
         return dg_fail(DG_USAGE,
-                       "--dry-run does not search, and --batch auto is found by a search: give a number, as %s "
-                       "batch finds it",
+                       DG_MSG("auto-batch-dry-run",
+                              "--dry-run does not search, and --batch auto is found by a search: give a number, as %s "
+                              "batch finds it"),
                        dg_program());
     if (!o->from) o->from = 8;
     if (o->init) wrong = dg_options_settle_run(&o->init, false);
@@ -97,7 +102,8 @@ static dg_err finish_train(dg_options *o)
 static dg_err finish_eval(dg_options *o)
 {
     if (!o->data)
-        return dg_fail(DG_USAGE, "beside which real pictures? %s eval %s --data DIR", dg_program(), o->operand[0]);
+        return dg_fail(DG_USAGE, DG_MSG("no-real-images", "beside which real pictures? %s eval %s --data DIR"),
+                       dg_program(), o->operand[0]);
     const dg_err e = dg_options_settle_run(&o->operand[0], true);
     return e || !o->classifier ? e : dg_options_settle_run(&o->classifier, false);
 }
@@ -108,8 +114,10 @@ static dg_err finish_generate(dg_options *o)
         uint64_t n = o->seed_last - o->seed_first + 1;
         if (n > 1000000) return dg_fail(DG_USAGE, "--seeds: at most 1000000 pictures in one go");
         if (o->count && (uint64_t)o->count != n)
-            return dg_fail(DG_USAGE, "--count %d and --seeds of %d image%s contradict each other; give one", o->count,
-                           (int)n, dg_s((int)n));
+            return dg_fail(DG_USAGE,
+                           DG_MSG("count-and-seeds",
+                                  "--count %d and --seeds of %d image%s contradict each other; give one"),
+                           o->count, (int)n, dg_s((int)n));
         o->count = (int)n;
     } else {
         if (!o->count) o->count = 16;
@@ -142,8 +150,9 @@ static dg_err finish_data(dg_options *o)
     const dg_err e = dg_options_augment(o);
     if (e || !o->aug_preview || (o->augmented && !o->synthesize)) return e;
     return dg_fail(DG_USAGE,
-                   "--aug-preview %s: shows pictures of a folder as --augment changes them: give it as well, as "
-                   "--augment color,translation,cutout",
+                   DG_MSG("preview-without-augment",
+                          "--aug-preview %s: shows pictures of a folder as --augment changes them: give it as well, as "
+                          "--augment color,translation,cutout"),
                    o->aug_preview);
 }
 
@@ -161,26 +170,30 @@ static dg_err finish_batch(dg_options *o)
     dg_sweep_range range;
     char quoted[DG_SHELL_ROOM];
     if (!o->data)
-        return dg_fail(DG_USAGE, "with which pictures? %s batch %s --data DIR", dg_program(),
-                       dg_shell_path(quoted, sizeof quoted, o->model));
+        return dg_fail(DG_USAGE, DG_MSG("batch-without-data", "with which pictures? %s batch %s --data DIR"),
+                       dg_program(), dg_shell_path(quoted, sizeof quoted, o->model));
     if (!o->from) o->from = o->rule ? 32 : 8;
     if (o->most < o->from) return dg_fail(DG_USAGE, "--most %d: is less than --from %d", o->most, o->from);
     if (o->sweep && o->rule) return dg_fail(DG_USAGE, "--sweep and --rule: a sweep tells what each rule chooses");
     if (o->sweep && !dg_sweep_parse(o->sweep, &range))
-        return dg_fail(DG_USAGE, "--sweep %s: not of the form A-B or A-B:STEP with sizes from 1 to 65536, as 10-500:10",
+        return dg_fail(DG_USAGE,
+                       DG_MSG("bad-sweep",
+                              "--sweep %s: not of the form A-B or A-B:STEP with sizes from 1 to 65536, as 10-500:10"),
                        o->sweep);
-    if (o->sweep && !o->out) return dg_fail(DG_USAGE, "--sweep: where to? --out DIR");
-    if (!o->sweep && o->out) return dg_fail(DG_USAGE, "--out %s: only --sweep writes files", o->out);
+    if (o->sweep && !o->out) return dg_fail(DG_USAGE, DG_MSG("sweep-without-out", "--sweep: where to? --out DIR"));
+    if (!o->sweep && o->out)
+        return dg_fail(DG_USAGE, DG_MSG("out-without-sweep", "--out %s: only --sweep writes files"), o->out);
     return DG_OK;
 }
 
 static dg_err finish_tune(const dg_options *o)
 {
     if (o->merge && o->operands < 2)
-        return dg_fail(DG_USAGE, "--merge: which files? %s tune --merge A B --out C", dg_program());
-    if (!o->merge && o->operands > 1)
-        return dg_fail(DG_USAGE, "'%s': one model at a time; %s tune --merge joins tuning files", o->operand[1],
+        return dg_fail(DG_USAGE, DG_MSG("merge-without-files", "--merge: which files? %s tune --merge A B --out C"),
                        dg_program());
+    if (!o->merge && o->operands > 1)
+        return dg_fail(DG_USAGE, DG_MSG("one-model", "'%s': one model at a time; %s tune --merge joins tuning files"),
+                       o->operand[1], dg_program());
     return DG_OK;
 }
 
@@ -217,7 +230,9 @@ dg_err dg_options_finish(dg_options *o)
                            o->command == DG_CMD_EXPORT || o->command == DG_CMD_CLASSIFY;
     if (!e && takes_run) e = dg_options_settle_run(&o->operand[0], false);
     if (!e && !o->batch && o->command != DG_CMD_TRAIN)
-        e = dg_fail(DG_USAGE, "--batch auto is for training: %s batch finds that number, to be given here",
+        e = dg_fail(DG_USAGE,
+                    DG_MSG("auto-batch-command",
+                           "--batch auto is for training: %s batch finds that number, to be given here"),
                     dg_program());
     if (!e) e = check_device(o->device);
     if (!e) e = parse_fuse(o);
@@ -239,12 +254,16 @@ dg_err dg_options_finish(dg_options *o)
             return dg_fail(DG_USAGE, "where to? %s %s FILE --out FILE", dg_program(), dg_commands[o->command].name);
         return DG_OK;
     case DG_CMD_CURVES:
-        if (!o->out) return dg_fail(DG_USAGE, "where to? %s curves RUN... --out FILE.png", dg_program());
+        if (!o->out)
+            return dg_fail(DG_USAGE, DG_MSG("curves-without-out", "where to? %s curves RUN... --out FILE.png"),
+                           dg_program());
         return DG_OK;
     case DG_CMD_REPORT:
         if (!o->out && o->operands > 1)
-            return dg_fail(DG_USAGE, "where to? %s report RUN... --out FILE.html", dg_program());
-        if (o->gif && o->operands > 1) return dg_fail(DG_USAGE, "--gif %s: of one run at a time", o->gif);
+            return dg_fail(DG_USAGE, DG_MSG("report-without-out", "where to? %s report RUN... --out FILE.html"),
+                           dg_program());
+        if (o->gif && o->operands > 1)
+            return dg_fail(DG_USAGE, DG_MSG("gif-of-one-run", "--gif %s: of one run at a time"), o->gif);
         return DG_OK;
     case DG_CMD_PLAN:
     case DG_CMD_CHECK:

@@ -10,8 +10,10 @@
 dg_err dg_options_twice(const dg_option *t, const char *value, const char *before)
 {
     if (!value || !before || dg_same_place(value, before)) return DG_OK;
-    return dg_fail(DG_USAGE, "--%s %s: --%s is already %s, and there can be only one; leave one of them out", t->name,
-                   value, t->name, before);
+    return dg_fail(DG_USAGE,
+                   DG_MSG("given-twice",
+                          "--%s %s: --%s is already %s, and there can be only one; leave one of them out"),
+                   t->name, value, t->name, before);
 }
 
 char *dg_option_variable(const dg_option *t, char out[64])
@@ -24,7 +26,7 @@ char *dg_option_variable(const dg_option *t, char out[64])
 }
 
 /* Variables that are read elsewhere: by the CPU's kernels, and by the tests. */
-static const char *const elsewhere[] = {"DCGAN_ISA", "DCGAN_SHARED", NULL};
+static const char *const elsewhere[] = {"DCGAN_ISA", "DCGAN_MESSAGE_KEYS", "DCGAN_SHARED", NULL};
 
 /* The option that a name like EPOHCS is nearest to, of training if it can be. */
 static const dg_option *meant(const char *name)
@@ -55,7 +57,9 @@ static void warn_unknown(const char *name)
         return;
     }
     const dg_option *t = meant(name + sizeof "DCGAN_" - 1);
-    if (t) dg_warn("%s is ignored: no option has this name; did you mean %s?", printable, dg_option_variable(t, known));
+    if (t)
+        dg_warn(DG_MSG("unknown-variable", "%s is ignored: no option has this name; did you mean %s?"), printable,
+                dg_option_variable(t, known));
     else dg_warn("%s is ignored: no option has this name", printable);
 }
 

@@ -45,10 +45,12 @@ static dg_err find_name(dg_options *o, const char *path, const char *text)
     if (!e && names(name, text, m)) e = dg_path_set(&o->model, name);
     else if (!e && names(beside, text, m)) e = dg_path_set(&o->model, beside);
     else if (!e)
-        e = dg_fail(DG_USAGE,
-                    "--init %s: its model %s is none of the built-in ones, and the file that it is from is not known: "
-                    "give that with --model FILE",
-                    o->init, name);
+        e = dg_fail(
+            DG_USAGE,
+            DG_MSG("init-model-unknown",
+                   "--init %s: its model %s is none of the built-in ones, and the file that it is from is not known: "
+                   "give that with --model FILE"),
+            o->init, name);
     free(beside);
     free(m);
     return e;
@@ -77,11 +79,15 @@ static dg_err name_spectral(dg_options *o)
     const size_t n = strlen(o->model), last = sizeof behind - 1;
     if (n > last && !strcmp(o->model + n - last, behind)) return DG_OK;
     if (o->operands)
-        return dg_fail(DG_USAGE, "--norm-d spectral: here the model's own name says so: give MODEL%s", behind);
-    if (strchr(o->model, '/') || access(o->model, F_OK) == 0)
         return dg_fail(DG_USAGE,
-                       "--norm-d spectral: is for built-in models; in %s write norm = spectral into the sections of D",
-                       o->model);
+                       DG_MSG("spectral-by-name", "--norm-d spectral: here the model's own name says so: give MODEL%s"),
+                       behind);
+    if (strchr(o->model, '/') || access(o->model, F_OK) == 0)
+        return dg_fail(
+            DG_USAGE,
+            DG_MSG("spectral-in-file",
+                   "--norm-d spectral: is for built-in models; in %s write norm = spectral into the sections of D"),
+            o->model);
     snprintf(name, sizeof name, "%.60s%s", o->model, behind);
     return dg_option_set(o, dg_option_find("model"), name, "--norm-d");
 }

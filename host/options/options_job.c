@@ -68,9 +68,11 @@ static dg_err parse_schedule(dg_options *o, const char *where)
         const double factor = strtod(number, &end);
         if (!first || end == number || (*end && *end != ',') || (*end == ',' && !end[1]) || !(factor > 0) ||
             !isfinite(factor) || epoch > 1000000 || o->changes == DG_SCHEDULE_MAX)
-            return dg_fail(DG_USAGE,
-                           "%s: up to %d pairs of an epoch and a factor above 0, with rising epochs, as 30:0.1,40:0.01",
-                           where, DG_SCHEDULE_MAX);
+            return dg_fail(
+                DG_USAGE,
+                DG_MSG("bad-schedule",
+                       "%s: up to %d pairs of an epoch and a factor above 0, with rising epochs, as 30:0.1,40:0.01"),
+                where, DG_SCHEDULE_MAX);
         o->change[o->changes] = (int)epoch;
         o->factor[o->changes++] = factor;
         at = end + (*end == ',');
@@ -81,7 +83,10 @@ static dg_err parse_schedule(dg_options *o, const char *where)
 static dg_err parse_augment(dg_options *o, const char *where)
 {
     if (dg_augment_parse(o->augment, &o->augmented)) return DG_OK;
-    return dg_fail(DG_USAGE, "%s: color, translation and cutout, each once and with commas between, or none", where);
+    return dg_fail(DG_USAGE,
+                   DG_MSG("bad-augment",
+                          "%s: color, translation and cutout, each once and with commas between, or none"),
+                   where);
 }
 
 void dg_options_drop(dg_options *o, const dg_options *model)
@@ -96,7 +101,9 @@ dg_err dg_options_training(dg_options *o)
 {
     const char *name = dg_optimizers[o->optimizer].name;
     if (o->decay > 0 && o->optimizer == DG_ADAM)
-        return dg_fail(DG_USAGE, "--decay %g: Adam has none here; it goes with --optimizer sgd, adagrad or adadelta",
+        return dg_fail(DG_USAGE,
+                       DG_MSG("decay-with-adam",
+                              "--decay %g: Adam has none here; it goes with --optimizer sgd, adagrad or adadelta"),
                        o->decay);
     if (o->momentum > 0 && o->optimizer != DG_SGD)
         return dg_fail(DG_USAGE, "--momentum %g: belongs to --optimizer sgd, not to %s", o->momentum, name);
@@ -138,7 +145,8 @@ static dg_err set_one(dg_options *o, const dg_model *m, const dg_model_value *v)
     if (t) {
         snprintf(where, sizeof where, "%s:%d: [train] %s = %s", m->where, v->line, v->key, v->value);
         const dg_err e = dg_option_give(o, t, v->value, where);
-        if (!e && !o->batch) return dg_fail(DG_USAGE, "%s: a number; auto is for the command line", where);
+        if (!e && !o->batch)
+            return dg_fail(DG_USAGE, DG_MSG("auto-in-file", "%s: a number; auto is for the command line"), where);
         if (!e && !strcmp(t->name, "augment")) return parse_augment(o, where);
         return e || strcmp(t->name, "schedule") ? e : parse_schedule(o, where);
     }
@@ -147,7 +155,8 @@ static dg_err set_one(dg_options *o, const dg_model *m, const dg_model_value *v)
     for (t = dg_option_table; t->name; t++)
         if (t->flags & DG_OPT_MODEL) n += (size_t)snprintf(all + n, sizeof all - n, "%s%s", n ? ", " : "", t->name);
     swap(all, '-', '_');
-    return dg_fail(DG_USAGE, "%s:%d: [train] %s: no such key; there are %s", m->where, v->line, v->key, all);
+    return dg_fail(DG_USAGE, DG_MSG("train-key", "%s:%d: [train] %s: no such key; there are %s"), m->where, v->line,
+                   v->key, all);
 }
 
 static dg_err take_model(dg_options *o, const dg_model *m)
@@ -155,7 +164,7 @@ static dg_err take_model(dg_options *o, const dg_model *m)
     const dg_recipe *r = dg_recipe_find(m);
     dg_err e = DG_OK;
     if (o->preset && r && r->preset)
-        return dg_fail(DG_USAGE, "--preset: is for GANs; model %s is a classifier", m->name);
+        return dg_fail(DG_USAGE, DG_MSG("preset-for-gans", "--preset: is for GANs; model %s is a classifier"), m->name);
     o->model_says = m->trains > 0 || (r && r->preset);
     for (const char *const(*k)[2] = r ? r->preset : NULL; k && (*k)[0] && !e; k++)
         e = dg_option_set(o, dg_option_find((*k)[0]), (*k)[1], m->name);

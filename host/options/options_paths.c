@@ -152,7 +152,7 @@ dg_err dg_path_check(dg_err code, const char *path, const char *where, bool inpu
     const char *why = NULL;
     if (strlen(path) >= PATH_SIZE || !is_missing(path)) return DG_OK;
     if (is_address(path) && strncmp(path, "file://", 7) != 0)
-        return dg_fail(code, "%s: is an address, and a file or folder is expected; %s", where,
+        return dg_fail(code, DG_MSG("address", "%s: is an address, and a file or folder is expected; %s"), where,
                        input ? "download it first" : "write to a folder here and copy it there");
     const bool typed = *path == '~' || !strncmp(path, "file://", 7);
     if (!input && !typed) return DG_OK;
@@ -161,16 +161,17 @@ dg_err dg_path_check(dg_err code, const char *path, const char *where, bool inpu
     if (strcmp(clean, path) != 0) why = "quotation marks and blanks at its ends belong to the name here";
     resolve(clean, meant, &why);
     if (why && *meant && strcmp(meant, path) != 0 && (!input || !is_missing(meant)))
-        return dg_fail(code, "%s: no such file or folder (%s); did you mean %s?", where, why,
+        return dg_fail(code, DG_MSG("path-corrected", "%s: no such file or folder (%s); did you mean %s?"), where, why,
                        dg_shell_path(quoted, sizeof quoted, meant));
     if (strpbrk(meant, "*?[")) {
         folder_of_pattern(meant, clean);
-        return dg_fail(code, "%s: is a pattern, and no shell has expanded it; give the folder: %s", where,
-                       dg_shell_path(quoted, sizeof quoted, clean));
+        return dg_fail(code,
+                       DG_MSG("path-pattern", "%s: is a pattern, and no shell has expanded it; give the folder: %s"),
+                       where, dg_shell_path(quoted, sizeof quoted, clean));
     }
     if (why && *meant) return dg_fail(code, "%s: no such file or folder, nor is there %s (%s)", where, meant, why);
     nearest(path, meant);
     if (!*meant) return DG_OK;
-    return dg_fail(code, "%s: no such file or folder; did you mean %s?", where,
+    return dg_fail(code, DG_MSG("path-near", "%s: no such file or folder; did you mean %s?"), where,
                    dg_shell_path(quoted, sizeof quoted, meant));
 }

@@ -36,8 +36,8 @@ static dg_err unknown_long(const char *argument, dg_command c)
     snprintf(name, sizeof name, "%.*s", (int)strcspn(argument, "="), argument);
     const dg_option *t = dg_option_find(name);
     if (t)
-        return dg_fail(DG_USAGE, "--%s is no option of '%s'; see: %s help %s", name, dg_commands[c].name, dg_program(),
-                       dg_commands[c].name);
+        return dg_fail(DG_USAGE, DG_MSG("option-of-others", "--%s is no option of '%s'; see: %s help %s"), name,
+                       dg_commands[c].name, dg_program(), dg_commands[c].name);
     char list[256] = "";
     int starts = 0;
     for (t = dg_option_table; *name && t->name; t++)
@@ -47,8 +47,8 @@ static dg_err unknown_long(const char *argument, dg_command c)
         }
     if (starts > 1) return dg_fail(DG_USAGE, "--%s could be any of %s", name, list);
     const char *near = dg_option_nearest(name, c), *absent = dg_option_absent(name);
-    if (absent) return dg_fail(DG_USAGE, "--%s is not an option of dcgan: %s", name, absent);
-    if (near) return dg_fail(DG_USAGE, "unknown option --%s; did you mean --%s?", name, near);
+    if (absent) return dg_fail(DG_USAGE, DG_MSG("option-absent", "--%s is not an option of dcgan: %s"), name, absent);
+    if (near) return dg_fail(DG_USAGE, DG_MSG("option-near", "unknown option --%s; did you mean --%s?"), name, near);
     return dg_fail(DG_USAGE, "unknown option --%s; see: %s help %s", name, dg_program(), dg_commands[c].name);
 }
 
@@ -96,7 +96,8 @@ static dg_err scan(int argc, char **argv, dg_command c, scanned *s)
         if (missing) k = optopt;
         t = k >= LONG_FIRST ? &dg_option_table[k - LONG_FIRST] : by_letter(k, c);
         if (!t) return dg_fail(DG_USAGE, "unknown option -%c", k);
-        if (missing) return dg_fail(DG_USAGE, "--%s needs a value: --%s %s", t->name, t->name, t->arg);
+        if (missing)
+            return dg_fail(DG_USAGE, DG_MSG("value-missing", "--%s needs a value: --%s %s"), t->name, t->name, t->arg);
         if (s->n == MOST_GIVEN) return dg_fail(DG_USAGE, "more than %d options", MOST_GIVEN);
         /* --resume CHECKPOINT as well as --resume=CHECKPOINT: `train` has no operands that it could be */
         if (is_optional(t) && !optarg && optind < argc && argv[optind][0] != '-') optarg = argv[optind++];
@@ -226,8 +227,9 @@ static dg_err compare(dg_options *o, const dg_options *run)
         if (dg_same_place(now, then)) continue;
         if (t->flags & DG_OPT_FIXED)
             return dg_fail(DG_USAGE,
-                           "--%s %s: this run was begun with %s, which cannot change; resume it without, or "
-                           "start another one",
+                           DG_MSG("fixed-in-run",
+                                  "--%s %s: this run was begun with %s, which cannot change; resume it without, or "
+                                  "start another one"),
                            t->name, now, *then ? then : "none");
         snprintf(text + at, sizeof text - at, "%s%s %s -> %s", at ? ", " : "", t->name, *then ? then : "(none)",
                  *now ? now : "(none)");
@@ -281,7 +283,9 @@ static dg_err set_all(dg_options *o, const scanned *s)
     if (!e && probe.from_epoch) e = dg_options_from_epoch(&probe);
 
     if (!e && probe.resume && probe.preset)
-        e = dg_fail(DG_USAGE, "--preset: a run that is resumed keeps the values that it has; resume it without");
+        e = dg_fail(DG_USAGE,
+                    DG_MSG("preset-while-resuming",
+                           "--preset: a run that is resumed keeps the values that it has; resume it without"));
 
     if (!e) e = dg_options_presets(o);
     o->preset = probe.preset;
@@ -311,13 +315,14 @@ static dg_err set_operands(dg_options *o, int n, char **operand)
 {
     const dg_command_info *c = &dg_commands[o->command];
     if (n < c->least)
-        return dg_fail(DG_USAGE, "usage: %s %s %s; see: %s help %s", dg_program(), c->name, c->operands, dg_program(),
-                       c->name);
+        return dg_fail(DG_USAGE, DG_MSG("no-operands", "usage: %s %s %s; see: %s help %s"), dg_program(), c->name,
+                       c->operands, dg_program(), c->name);
     if (n > c->most) {
         const char *stray = operand[c->most];
         if (o->command == DG_CMD_TRAIN)
             return dg_fail(DG_USAGE, "unexpected '%s'; to train on a folder: %s --data DIR", stray, dg_program());
-        return dg_fail(DG_USAGE, "unexpected '%s'; usage: %s %s %s", stray, dg_program(), c->name, c->operands);
+        return dg_fail(DG_USAGE, DG_MSG("unexpected-operand", "unexpected '%s'; usage: %s %s %s"), stray, dg_program(),
+                       c->name, c->operands);
     }
     o->operand = calloc((size_t)n + 1, sizeof *o->operand);
     if (!o->operand) return dg_fail(DG_DEVICE, "out of memory");
@@ -340,12 +345,16 @@ static dg_err set_command(const char *word, dg_command *out)
     struct stat st;
     char quoted[DG_SHELL_ROOM];
     if (!stat(word, &st) && S_ISDIR(st.st_mode))
-        return dg_fail(DG_USAGE, "'%s' is a folder, not a command; to train on its pictures: %s --data %s", word,
-                       dg_program(), dg_shell_path(quoted, sizeof quoted, word));
+        return dg_fail(DG_USAGE,
+                       DG_MSG("folder-as-command",
+                              "'%s' is a folder, not a command; to train on its pictures: %s --data %s"),
+                       word, dg_program(), dg_shell_path(quoted, sizeof quoted, word));
     const char *near = dg_command_nearest(word);
-    if (near) return dg_fail(DG_USAGE, "unknown command '%s'; did you mean '%s'?", word, near);
-    return dg_fail(DG_USAGE, "unknown command '%s'; to train on a folder: %s --data DIR; all commands: %s --help", word,
-                   dg_program(), dg_program());
+    if (near) return dg_fail(DG_USAGE, DG_MSG("command-near", "unknown command '%s'; did you mean '%s'?"), word, near);
+    return dg_fail(DG_USAGE,
+                   DG_MSG("unknown-command",
+                          "unknown command '%s'; to train on a folder: %s --data DIR; all commands: %s --help"),
+                   word, dg_program(), dg_program());
 }
 
 /* help, help COMMAND, and what the build asks for. */

@@ -110,13 +110,16 @@ dg_err dg_options_run_config(dg_options *o, char *path, size_t size)
     if (!exists(path) && exists(checkpoint))
         return dg_fail(
             DG_USAGE,
-            "--resume: %s has a checkpoint, but its config.ini is gone: write one there, of a line [run], a line "
-            "data = DIR, and the lines that %s info %s/checkpoint.safetensors shows as config",
+            DG_MSG(
+                "config-gone",
+                "--resume: %s has a checkpoint, but its config.ini is gone: write one there, of a line [run], a line "
+                "data = DIR, and the lines that %s info %s/checkpoint.safetensors shows as config"),
             home, dg_program(), quoted);
     if (!exists(path))
         return dg_fail(DG_USAGE,
-                       "--resume: %s holds no run (it has no config.ini); to start one: %s --data DIR --out %s", home,
-                       dg_program(), quoted);
+                       DG_MSG("no-run-to-resume",
+                              "--resume: %s holds no run (it has no config.ini); to start one: %s --data DIR --out %s"),
+                       home, dg_program(), quoted);
     return DG_OK;
 }
 
@@ -143,14 +146,17 @@ dg_err dg_options_from_epoch(dg_options *o)
 {
     char path[PATH_SIZE + 64], kept[400];
     if (o->resume_from)
-        return dg_fail(DG_USAGE, "--from-epoch %d and --resume %s: give one or the other", o->from_epoch,
-                       o->resume_from);
+        return dg_fail(DG_USAGE,
+                       DG_MSG("epoch-or-checkpoint", "--from-epoch %d and --resume %s: give one or the other"),
+                       o->from_epoch, o->resume_from);
     snprintf(path, sizeof path, "%s/checkpoint-%04d.safetensors", o->out, o->from_epoch);
     if (exists(path)) return dg_path_set(&o->resume_from, path);
     kept_epochs(o->out, kept, sizeof kept);
-    return dg_fail(DG_USAGE,
-                   "--from-epoch %d: %s has kept no checkpoint of that epoch, %s%s; --keep N keeps more of them",
-                   o->from_epoch, o->out, *kept ? "but of " : "nor of another but the newest", kept);
+    return dg_fail(
+        DG_USAGE,
+        DG_MSG("epoch-not-kept",
+               "--from-epoch %d: %s has kept no checkpoint of that epoch, %s%s; --keep N keeps more of them"),
+        o->from_epoch, o->out, *kept ? "but of " : "nor of another but the newest", kept);
 }
 
 dg_err dg_options_new_run(dg_options *o)
@@ -198,7 +204,8 @@ dg_err dg_options_settle_run(char **given, bool or_images)
     if (exists(path)) return dg_path_set(given, path);
     if (or_images && !run) return DG_OK;
     return dg_fail(DG_IO,
-                   run ? "%s: this run has no checkpoint.safetensors yet; its first is written after an epoch"
-                       : "%s: is a folder, but not of a run: it has no checkpoint.safetensors",
+                   run ? DG_MSG("no-checkpoint-yet",
+                                "%s: this run has no checkpoint.safetensors yet; its first is written after an epoch")
+                       : DG_MSG("not-a-run", "%s: is a folder, but not of a run: it has no checkpoint.safetensors"),
                    *given);
 }

@@ -82,7 +82,7 @@ static dg_err wrong(const dg_option *t, const char *where, const char *what)
 {
     char range[128];
     dg_option_range(t, range, sizeof range);
-    return dg_fail(DG_USAGE, "%s: %s%s%s", where, what, *range ? "; allowed: " : "", range);
+    return dg_fail(DG_USAGE, DG_MSG("option-value", "%s: %s%s%s"), where, what, *range ? "; allowed: " : "", range);
 }
 
 static dg_err set_whole(dg_options *o, const dg_option *t, const char *value, const char *where)

@@ -147,9 +147,10 @@ static dg_err put_page(FILE *to, const void *context)
 static dg_err check(const dg_report_run *r, int runs)
 {
     for (int i = 0; i < runs; i++) {
-        if (!r[i].n) return dg_fail(DG_USAGE, "%s: holds no steps yet", r[i].path);
+        if (!r[i].n) return dg_fail(DG_USAGE, DG_MSG("compare-no-steps", "%s: holds no steps yet"), r[i].path);
         if (r[i].recipe != r[0].recipe)
-            return dg_fail(DG_USAGE, "%s: is another kind of training than %s", r[i].path, r[0].path);
+            return dg_fail(DG_USAGE, DG_MSG("other-training", "%s: is another kind of training than %s"), r[i].path,
+                           r[0].path);
     }
     return DG_OK;
 }

@@ -35,7 +35,8 @@ static dg_err read_log(dg_report_run *r)
     if (e) return e;
     long bad = 0;
     r->recipe = dg_log_recipe(data, &header);
-    if (!r->recipe) e = dg_fail(DG_DATA, "%s: its first line is not that of a log.csv of ours", path);
+    if (!r->recipe)
+        e = dg_fail(DG_DATA, DG_MSG("report-not-a-log", "%s: its first line is not that of a log.csv of ours"), path);
     if (!e) r->row = dg_log_rows_in(data, header, r->recipe, &r->n, &bad);
     if (r->row && bad)
         dg_warn("curves lack line %ld of %s, and perhaps more: not a row of a log, or out of order", bad, path);
@@ -155,7 +156,7 @@ dg_err dg_report_read(dg_report_run *r, int dir, const char *path)
     r->dir = dir;
     name_run(r);
     if (!has(dir, "log.csv") && !has(dir, "config.ini"))
-        return dg_fail(DG_DATA, "%s: is a directory, but not of a run", path);
+        return dg_fail(DG_DATA, DG_MSG("report-not-a-run", "%s: is a directory, but not of a run"), path);
     dg_err e = has(dir, "config.ini") ? read_config(r) : DG_OK;
     if (!e && has(dir, "log.csv")) e = read_log(r);
     if (!e) e = examine(r);

@@ -156,7 +156,8 @@ dg_err dg_history_keep(const dg_rundir *r, uint64_t epoch)
     if (link_over(r, newest, name) == 0 || errno == ENOENT) return DG_OK; /* ENOENT: there is none to keep */
     const int error = errno;
     if (copy(r, r->fd, newest, name) == DG_OK) return DG_OK; /* a file has but one name here */
-    return dg_fail(DG_IO, "cannot keep %s/%s as %s: %s", r->path, newest, name, strerror(error));
+    return dg_fail(DG_IO, DG_MSG("checkpoint-not-kept", "cannot keep %s/%s as %s: %s"), r->path, newest, name,
+                   strerror(error));
 }
 
 dg_err dg_history_name(const dg_rundir *r, const char *file, const char *name)

@@ -36,7 +36,9 @@ static dg_err make_directories(char *path, int *made)
         } else if (mkdir(path, 0777) == 0) {
             ++*made;
         } else if (errno != EEXIST) {
-            return dg_fail(DG_IO, "%s: cannot make this directory: %s; {out} names another", path, strerror(errno));
+            return dg_fail(DG_IO,
+                           DG_MSG("directory-not-made", "%s: cannot make this directory: %s; {out} names another"),
+                           path, strerror(errno));
         }
         *s = end;
         if (!end) return DG_OK;
@@ -153,8 +155,9 @@ static dg_err locked(const char *path, int fd)
         long pid = strtol(number, NULL, 10);
         if (strcmp(host, here) != 0 || kill((pid_t)pid, 0) == 0 || errno != ESRCH)
             return dg_fail(DG_LOCKED,
-                           "%s: in use by process %ld on %s since %s; wait until it ends, or give another "
-                           "directory with {out}",
+                           DG_MSG("run-in-use",
+                                  "%s: in use by process %ld on %s since %s; wait until it ends, or give another "
+                                  "directory with {out}"),
                            path, pid, host, when);
     }
     return dg_fail(DG_LOCKED, "%s: in use by another run; wait until it ends, or give another directory with {out}",
@@ -240,16 +243,19 @@ static dg_err already_there(const dg_rundir *r)
     dg_shell_path(here, sizeof here, r->path);
     dg_shell_path(other, sizeof other, beside);
     if (run)
-        return dg_fail(DG_USAGE,
-                       "%s: already holds a run, which is never overwritten. Go on with it:  %s --resume --out %s  or "
-                       "start another beside it, with {out} %s",
-                       r->path, dg_program(), here, other);
+        return dg_fail(
+            DG_USAGE,
+            DG_MSG("run-exists",
+                   "%s: already holds a run, which is never overwritten. Go on with it:  %s --resume --out %s  or "
+                   "start another beside it, with {out} %s"),
+            r->path, dg_program(), here, other);
     const int results = has_results(r);
     if (results < 0) return unreadable(r);
     if (!results) return DG_OK;
     return dg_fail(DG_USAGE,
-                   "%s: holds pictures or a log of a run, but neither its config.ini nor a checkpoint to go on "
-                   "from. They are never overwritten: move them away, or start beside them, with {out} %s",
+                   DG_MSG("run-incomplete",
+                          "%s: holds pictures or a log of a run, but neither its config.ini nor a checkpoint to go on "
+                          "from. They are never overwritten: move them away, or start beside them, with {out} %s"),
                    r->path, other);
 }
 
@@ -318,13 +324,18 @@ dg_err dg_rundir_check(const dg_rundir *r, bool *removed)
         *removed = true; /* so that another run may have taken the directory; over NFS rm -rf leaves it there */
         return dg_fail(
             DG_IO,
-            "%s: run.lock was removed while the run wrote there; it ends and writes no more, for the directory may "
-            "be another run's by now",
+            DG_MSG(
+                "run-lock-removed",
+                "%s: run.lock was removed while the run wrote there; it ends and writes no more, for the directory may "
+                "be another run's by now"),
             r->path);
     }
     if (*removed)
-        return dg_fail(DG_IO, "%s: was removed while the run wrote to it; what was trained since its last copy is lost",
-                       r->path);
+        return dg_fail(
+            DG_IO,
+            DG_MSG("run-removed",
+                   "%s: was removed while the run wrote to it; what was trained since its last copy is lost"),
+            r->path);
     if (dg_leads_to(AT_FDCWD, r->path, r->fd) != DG_SAME_NO) return DG_OK;
     snprintf(link, sizeof link, "/proc/self/fd/%d", r->fd);
     const ssize_t n = readlink(link, now, sizeof now - 1);
@@ -332,8 +343,9 @@ dg_err dg_rundir_check(const dg_rundir *r, bool *removed)
     const bool there = n > 0 && dg_leads_to(AT_FDCWD, now, r->fd) == DG_SAME_YES; /* else moved by another machine */
     return dg_fail(
         DG_IO,
-        "%s: no longer is the directory of this run, which was moved%s%s; the run ends after a last checkpoint "
-        "there, to go on with {resume}",
+        DG_MSG("run-moved",
+               "%s: no longer is the directory of this run, which was moved%s%s; the run ends after a last checkpoint "
+               "there, to go on with {resume}"),
         r->path, there ? " to " : "", there ? now : "");
 }
 

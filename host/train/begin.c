@@ -32,9 +32,10 @@ dg_err dg_train_begin(dg_training *r, const dg_st *init)
     if (e) return e;
     networks(&r->job, nets, true, with);
     if (*networks(&r->job, nets, false, without))
-        dg_progress_note(r->progress, "it begins with %s of %s, which holds no %s: that starts afresh", with,
-                         r->o->init, without);
-    else dg_progress_note(r->progress, "it begins with %s of %s", with, r->o->init);
+        dg_progress_note(r->progress,
+                         DG_MSG("note-init-alone", "it begins with %s of %s, which holds no %s: that starts afresh"),
+                         with, r->o->init, without);
+    else dg_progress_note(r->progress, DG_MSG("note-init", "it begins with %s of %s"), with, r->o->init);
     return DG_OK;
 }
 

@@ -38,7 +38,8 @@ static dg_err go_back(dg_training *r, const char *path)
     if (!e) e = dg_history_go_back(&r->dir, path, r->read.epoch, moved);
     if (!e && *moved)
         dg_progress_note(r->progress,
-                         "what came after epoch %ju has moved to %s/%s, from where it can be resumed as well",
+                         DG_MSG("note-later-moved",
+                                "what came after epoch %ju has moved to %s/%s, from where it can be resumed as well"),
                          (uintmax_t)r->read.epoch, r->dir.path, moved);
     return e;
 }
@@ -51,9 +52,11 @@ dg_err dg_train_compare(const dg_training *r, const dg_checkpoint_info *info, bo
     if (!*others) return DG_OK; /* data_count 0: imported */
     if (r->o->other_images) {
         *others = false;
-        dg_warn("the pictures are not those that this run began with (%llu then, %d now): it goes on, but differs "
-                "from an uninterrupted run",
-                then, r->data.train);
+        dg_warn(
+            DG_MSG("images-changed",
+                   "the pictures are not those that this run began with (%llu then, %d now): it goes on, but differs "
+                   "from an uninterrupted run"),
+            then, r->data.train);
         return DG_OK;
     }
     if (!dg_dataset_unread(&r->data)) return DG_OK;
@@ -74,8 +77,8 @@ static dg_err compare_classes(const dg_training *r, const char *path, const dg_c
         for (size_t k = 0; k < n && same; k++)
             same = name[k] == d->class_name[i][k] || (name[k] == ' ' && d->class_name[i][k] == '\n');
         if (!same)
-            return dg_fail(DG_DATA, "%s: class %d is %s; in %s it is %.*s", r->o->data, i + 1, d->class_name[i], path,
-                           (int)n, name);
+            return dg_fail(DG_DATA, DG_MSG("class-order", "%s: class %d is %s; in %s it is %.*s"), r->o->data, i + 1,
+                           d->class_name[i], path, (int)n, name);
         name += n + (name[n] != 0);
     }
     return DG_OK;

@@ -61,8 +61,9 @@ static dg_err bad_numbers(dg_training *r, const char *what)
     /* later steps spread NaN to all tensors */
     if (r->given.step == r->read.step) name_bad_tensor(&r->job, tensor, sizeof tensor);
     return dg_fail(DG_NUMBERS,
-                   "epoch %llu, step %llu: %s%s. The last checkpoint is untouched; go on from it with a smaller "
-                   "{lr}",
+                   DG_MSG("not-finite",
+                          "epoch %llu, step %llu: %s%s. The last checkpoint is untouched; go on from it with a smaller "
+                          "{lr}"),
                    (unsigned long long)r->read.epoch + 1, (unsigned long long)r->read.step, what, tensor);
 }
 
@@ -93,7 +94,8 @@ static void on_finding(void *context, const dg_finding *f)
                          "at the end",
                          (uintmax_t)f->epoch, f->rule->name, DG_DOCTOR_TOLD);
     if (!dg_finding_is_counted(f))
-        dg_progress_note(r->progress, "doctor, epoch %ju: %s (%s)", (uintmax_t)f->epoch, text, f->rule->advice);
+        dg_progress_note(r->progress, DG_MSG("doctor-finding", "doctor, epoch %ju: %s (%s)"), (uintmax_t)f->epoch, text,
+                         f->rule->advice);
     if (r->o->stop_on_collapse && f->rule->collapse && !r->collapsed) r->collapsed = f->rule;
 }
 
@@ -380,10 +382,12 @@ dg_err dg_train_loop(dg_training *r)
     if (knows) dg_doctor_sum_up(&r->doctor, on_finding, r);
     /* stopped inside an epoch, or without a checkpoint of this step */
     if (r->read.step > r->first_step && r->out.given_step != r->read.step) e = checkpoint(r);
-    return e || !r->collapsed ? e
-                              : dg_fail(DG_COLLAPSED,
-                                        "stopped in epoch %ju, step %ju, by {stop-on-collapse}: %s; %s. {resume} goes "
-                                        "on from here all the same",
-                                        (uintmax_t)r->read.epoch + (r->read.batch > 0), (uintmax_t)r->read.step,
-                                        r->collapsed->name, r->collapsed->advice);
+    return e || !r->collapsed
+               ? e
+               : dg_fail(DG_COLLAPSED,
+                         DG_MSG("stopped-on-collapse",
+                                "stopped in epoch %ju, step %ju, by {stop-on-collapse}: %s; %s. {resume} goes "
+                                "on from here all the same"),
+                         (uintmax_t)r->read.epoch + (r->read.batch > 0), (uintmax_t)r->read.step, r->collapsed->name,
+                         r->collapsed->advice);
 }

@@ -26,8 +26,8 @@ static dg_err fit(dg_training *r, const dg_model *model)
     const double began = dg_clock();
     const dg_err e = dg_whitening_fit(&w, r->data.pixels, r->data.train, &r->input.whitening);
     if (!e)
-        dg_progress_note(r->progress, "whitening by %d pictures, epsilon %g, found in %.1f s", r->data.train,
-                         model->epsilon, dg_clock() - began);
+        dg_progress_note(r->progress, DG_MSG("note-whitening", "whitening by %d pictures, epsilon %g, found in %.1f s"),
+                         r->data.train, model->epsilon, dg_clock() - began);
     return e;
 }
 

@@ -260,7 +260,7 @@ static dg_err choose_isa(const char *want, const isa **out)
         if (!want || !*want || strcmp(want, isas[i].name) == 0) *out = &isas[i];
     }
     if (*out) return DG_OK;
-    return dg_fail(DG_USAGE, "DCGAN_ISA=%s: %s; this machine and build offer %s", want,
+    return dg_fail(DG_USAGE, DG_MSG("unknown-isa", "DCGAN_ISA=%s: %s; this machine and build offer %s"), want,
                    known ? "this machine lacks it" : "no such instruction set", list);
 }
 

@@ -148,9 +148,11 @@ static dg_err open_device(gpu *c, int device)
     const int count = dg_cuda_devices(all, 64, &why);
     if (!count) return dg_fail(DG_DEVICE, "{device cuda}: %s; {device cpu} needs none", why);
     if (device < 0 || device >= count)
-        return dg_fail(DG_DEVICE,
-                       "{device cuda:%d}: this machine has %d CUDA device%s, numbered from 0 (%s --list-devices)",
-                       device, count, count == 1 ? "" : "s", dg_program());
+        return dg_fail(
+            DG_DEVICE,
+            DG_MSG("device-number",
+                   "{device cuda:%d}: this machine has %d CUDA device%s, numbered from 0 (%s --list-devices)"),
+            device, count, count == 1 ? "" : "s", dg_program());
     const dg_cuda_device *d = &all[device];
     if (!d->usable) return dg_fail(DG_DEVICE, "{device cuda:%d}: %s: %s", device, d->name, d->why_not);
     c->device = device;

@@ -129,9 +129,12 @@ static bool without_overlap(gpu *c)
     default: return false;
     }
     if (c->broken || !dev_programmatic) return false;
-    dg_warn("%s; kernels do not begin before those in front of them have ended, then ({fuse} -overlap says so from the "
-            "start)",
-            dg_message());
+    dg_warn(
+        DG_MSG(
+            "no-overlap",
+            "%s; kernels do not begin before those in front of them have ended, then ({fuse} -overlap says so from the "
+            "start)"),
+        dg_message());
     c->fuse &= ~(unsigned)DG_FUSE_overlap;
     dev_programmatic = false;
     return true;

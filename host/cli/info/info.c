@@ -52,7 +52,8 @@ static dg_err info_cache(const char *path, const unsigned char *begin, size_t by
         uint64_t key, lists, fingerprint;
         int32_t count, size, channels, skips;
     } head;
-    if (bytes < sizeof head) return dg_fail(DG_IO, "%s: is a cut off cache of pictures", path);
+    if (bytes < sizeof head)
+        return dg_fail(DG_IO, DG_MSG("info-cut-cache", "%s: is a cut off cache of pictures"), path);
     memcpy(&head, begin, sizeof head);
     dg_info_text(to, "kind", "cache of pictures");
     if (head.order != 0x01020304) {
@@ -74,7 +75,7 @@ static dg_err info_tuning(const char *path, const char *text, cJSON *to)
         dg_info_text(to, "kind", "tuning file");
         dg_info_whole(to, "rows", (unsigned)f.lines);
     } else if (!e || (e == DG_USAGE && !strstr(text, "[sm_"))) {
-        e = dg_fail(DG_DATA, "%s: is no run and no file of dcgan", path);
+        e = dg_fail(DG_DATA, DG_MSG("info-unknown", "%s: is no run and no file of dcgan"), path);
     }
     dg_tune_file_free(&f);
     return e;
@@ -91,7 +92,8 @@ static dg_err info_text(const char *path, cJSON *to)
     const bool whole = m && !memchr(text, 0, bytes);
     const dg_err parsed = whole && strstr(text, "[model]") ? dg_model_parse(text, path, m) : DG_DATA;
     if (!whole) {
-        e = dg_fail(m ? DG_DATA : DG_DEVICE, "%s: %s", path, m ? "is no run and no file of dcgan" : "out of memory");
+        e = dg_fail(m ? DG_DATA : DG_DEVICE, "%s: %s", path,
+                    m ? DG_MSG("info-binary", "is no run and no file of dcgan") : "out of memory");
     } else if (parsed == DG_DEVICE) {
         e = parsed;
     } else if (!parsed) {
@@ -118,12 +120,14 @@ static dg_err info_file(const char *path, cJSON *to)
     unsigned char begin[128] = {0};
     struct stat s;
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    if (fd < 0) return dg_fail(DG_IO, "%s: cannot open it: %s", path, strerror(errno));
+    if (fd < 0) return dg_fail(DG_IO, DG_MSG("info-cannot-open", "%s: cannot open it: %s"), path, strerror(errno));
     ssize_t n = fstat(fd, &s) == 0 && S_ISREG(s.st_mode) ? dg_read_some(fd, begin, sizeof begin - 1) : -1;
     int error = errno;
     close(fd);
     if (S_ISDIR(s.st_mode)) return dg_info_directory(path, to);
-    if (n < 0) return dg_fail(DG_IO, "%s: %s", path, S_ISREG(s.st_mode) ? strerror(error) : "is no regular file");
+    if (n < 0)
+        return dg_fail(DG_IO, "%s: %s", path,
+                       S_ISREG(s.st_mode) ? strerror(error) : DG_MSG("info-not-regular", "is no regular file"));
     dg_info_whole(to, "bytes", (unsigned long long)s.st_size);
     if (!memcmp(begin, "\x89PNG\r\n\x1a\n", 8)) return info_png(path, to);
     if (!memcmp(begin, "dcgan-cache-", 12)) return info_cache(path, begin, (size_t)n, to);

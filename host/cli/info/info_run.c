@@ -40,7 +40,8 @@ dg_err dg_info_log(const char *path, cJSON *to)
     if (e) return e;
     const char *text = data;
     if (strlen(text) != bytes) {
-        e = dg_fail(DG_IO, "%s: holds a zero byte behind byte %zu, so it is damaged", path, strlen(text));
+        e = dg_fail(DG_IO, DG_MSG("log-zero-byte", "%s: holds a zero byte behind byte %zu, so it is damaged"), path,
+                    strlen(text));
         free(data);
         return e;
     }
@@ -94,7 +95,8 @@ static dg_err add_in_use(const char *lock, cJSON *to)
     int failed = 0;
     while (fd >= 0 && (failed = fcntl(fd, F_OFD_GETLK, &whole)) && errno == EINTR) {}
     if (!none && (fd < 0 || failed))
-        e = dg_fail(DG_IO, "%s: cannot ask whether a run is at work: %s", lock, strerror(errno));
+        e = dg_fail(DG_IO, DG_MSG("lock-unreadable", "%s: cannot ask whether a run is at work: %s"), lock,
+                    strerror(errno));
     else cJSON_AddBoolToObject(to, "in use", !none && whole.l_type != F_UNLCK);
     if (fd >= 0) close(fd);
     return e;
@@ -151,7 +153,9 @@ static dg_err count_files(run *r)
     const int error = errno;
     closedir(d);
     if (error) return dg_fail(DG_IO, "%s: cannot read all of this directory: %s", r->path, strerror(error));
-    return r->ours || r->checkpoints ? DG_OK : dg_fail(DG_DATA, "%s: is a directory, but not of a run", r->path);
+    return r->ours || r->checkpoints
+               ? DG_OK
+               : dg_fail(DG_DATA, DG_MSG("info-not-a-run", "%s: is a directory, but not of a run"), r->path);
 }
 
 static void add_file(run *r, const char *name, const char *key, dg_err (*add)(const char *path, cJSON *to))

@@ -74,8 +74,9 @@ static dg_err check_same(const char *path, const void *data, size_t bytes)
         if (same) return DG_OK;
     }
     return dg_fail(DG_USAGE,
-                   "%s is there already and is another picture, so it stays: name an empty or a new folder, or "
-                   "add {force}",
+                   DG_MSG("image-in-the-way",
+                          "%s is there already and is another picture, so it stays: name an empty or a new folder, or "
+                          "add {force}"),
                    path);
 }
 
@@ -147,7 +148,9 @@ static dg_err check_classes(const drawing *w)
     if (d && errno) e = dg_fail(DG_IO, "%s: cannot be listed: %s", w->dir, strerror(errno));
     if (d) closedir(d);
     if (d && !e && theirs < 0)
-        e = dg_fail(DG_USAGE, "%s: holds something else than folders of drawn classes: name an empty or a new folder",
+        e = dg_fail(DG_USAGE,
+                    DG_MSG("not-drawn-classes",
+                           "%s: holds something else than folders of drawn classes: name an empty or a new folder"),
                     w->dir);
     return e;
 }
@@ -169,7 +172,8 @@ dg_err dg_synthesize(const char *dir, int count, int size, uint64_t seed, int cl
     if (count < 1 || count > 1000000) return dg_fail(DG_USAGE, "{count} %d: must be from 1 to 1000000", count);
     if (size < 16 || size > 256) return dg_fail(DG_USAGE, "{size} %d: must be from 16 to 256", size);
     if (classes < 0 || classes == 1 || classes > DG_SHAPES)
-        return dg_fail(DG_USAGE, "{classes} %d: must be from 2 to %d, or 0 for cats", classes, DG_SHAPES);
+        return dg_fail(DG_USAGE, DG_MSG("drawn-class-count", "{classes} %d: must be from 2 to %d, or 0 for cats"),
+                       classes, DG_SHAPES);
     dg_err e = dg_replaces_all() ? DG_OK
                : classes         ? check_classes(&w)
                                  : dg_only_ours(dir, (const char *const[]){"cat-*.png", NULL}, "Source", DRAWN);

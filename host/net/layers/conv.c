@@ -30,7 +30,9 @@ static dg_err shape(dg_layer *l, const char *where)
 {
     if (l->bias < 0) l->bias = dense(l) && !batch(l);
     if (spectral(l) && transposed(l))
-        return dg_layer_fail(l, where, "norm = spectral: goes with op = conv and dense, not with conv_transpose");
+        return dg_layer_fail(l, where,
+                             DG_MSG("spectral-layer",
+                                    "norm = spectral: goes with op = conv and dense, not with conv_transpose"));
     if (l->bias && batch(l))
         return dg_layer_fail(l, where, "bias = yes: does not go with norm = batch, which has one; use norm = none");
     if (dense(l)) {

@@ -2,6 +2,8 @@
 #include "core/base/err.h"
 #include "test.h"
 
+#include <stdlib.h>
+
 static void is(const char *want) { DG_CHECKF(!strcmp(dg_message(), want), "\"%s\", not \"%s\"", dg_message(), want); }
 
 static void say(const char *text)
@@ -28,5 +30,13 @@ int main(void)
     dg_warn("nobody hears");
     DG_CHECKF(!strcmp(warning, "--lr 0.5\\x0a"), "the warning was \"%s\"", warning);
     is("--batch 4 of \\x1b[2J: --drop-last, --device cuda:1, {5}, {, }"); /* a warning is no message */
+    setenv("DCGAN_MESSAGE_KEYS", "1", 1);
+    DG_CHECK(dg_fail(DG_USAGE, DG_MSG("a-key", "{lr} %d"), 2) == DG_USAGE);
+    is("[a-key] --lr 2");
+    DG_CHECK(dg_context(DG_USAGE, DG_MSG("of-context", "%s"), "file") == DG_USAGE);
+    is("[of-context] file: [a-key] --lr 2");
+    unsetenv("DCGAN_MESSAGE_KEYS");
+    DG_CHECK(dg_fail(DG_USAGE, DG_MSG("a-key", "{lr} %d"), 2) == DG_USAGE);
+    is("--lr 2");
     return dg_test_report();
 }

@@ -134,7 +134,8 @@ static const char *check(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu
     const dg_conv_args *a = &op->u.conv;
     const char *why = dg_conv_check(op, t, real);
     if (why) return why;
-    if (gpu->math == DG_MATH_FP32) return no("mma rounds its factors: it is for precision bf16, tf32 or fp16");
+    if (gpu->math == DG_MATH_FP32)
+        return no(DG_MSG("mma-in-fp32", "mma rounds its factors: it is for precision bf16, tf32 or fp16"));
     why = dg_conv_check_math(gpu);
     if (why) return why;
     t->math = gpu->math;
