@@ -1,5 +1,5 @@
-/* A folder of CIFAR's .bin files as a data set. A record is the label (CIFAR-100: a coarse one, then the fine one),
- * then 1,024 red, 1,024 green and 1,024 blue bytes, row by row. */
+/* A folder of CIFAR .bin files as a dataset. Record: the label (CIFAR-100: coarse label, then fine label), then 1,024
+ * red, 1,024 green and 1,024 blue bytes, each plane row by row. */
 #include "host/data/records_internal.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@ enum {
     COARSE = 20,
     NAMES_MOST = 1 << 16,
     BATCH_MOST = 256 << 20,
-    BATCHES_MOST = 1 << 30 /* CIFAR-100's train.bin has 154 MB */
+    BATCHES_MOST = 1 << 30
 };
 
 bool dg_cifar_named(const char *name)
@@ -58,7 +58,7 @@ dg_err dg_cifar_records(const uint8_t *data, size_t bytes, int classes, dg_recor
     return DG_OK;
 }
 
-/* CIFAR-10 or CIFAR-100: what all files can be; where they can be neither, what their names say. */
+/* 10 or 100: the first whose size and labels fit all files; if neither does, by the file names. */
 static int classes_of(const dg_record_files *f)
 {
     static const int kind[] = {10, 100};
@@ -75,14 +75,13 @@ static dg_err add_name(const char *file, char *line, int number, dg_dataset *d)
 {
     line[strcspn(line, "\r")] = 0;
     for (int i = 0; i < d->classes; i++)
-        /* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): each below d->classes has a name */
+        /* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): every entry below d->classes has a name */
         if (!strcmp(d->class_name[i], line)) return dg_fail(DG_DATA, "%s:%d: this class is there twice", file, number);
     if (!(d->class_name[d->classes] = strdup(line))) return dg_fail(DG_DEVICE, "no memory for the classes");
     d->classes++;
     return DG_OK;
 }
 
-/* The lines of the file, empty ones left out. */
 static dg_err read_names(const char *file, char *text, int classes, dg_dataset *d)
 {
     dg_err e = DG_OK;

@@ -1,4 +1,4 @@
-/* A data set in memory: its arrays, its skipped files, its classes. */
+/* A dataset in memory: its arrays, skipped files and classes. */
 #include "core/base/limits.h"
 #include "host/data/dataset_internal.h"
 

@@ -1,5 +1,5 @@
-/* The decoded images as a file, so that the next run starts at once. It belongs to one machine and is never
- * trusted: the key says whether it is of these files and settings, checksums whether it is whole. */
+/* The decoded images as a file, so that the next run starts at once. The file is valid on one machine and never
+ * trusted: its key identifies files and settings, checksums detect damage. */
 #include "core/base/file_io.h"
 #include "host/data/dataset_internal.h"
 #include "host/files/replace.h"
@@ -10,19 +10,19 @@
 #include <unistd.h>
 #include <zlib.h>
 
-enum { LISTS_MOST = 1 << 30 }; /* bytes of names and reasons that are read */
+enum { LISTS_MOST = 1 << 30 };
 static const char magic[16] = "dcgan-cache-1\n";
 
-/* The file: this, then `lists` bytes (widths, heights, kinds, what decoding did, bad marks, texts), then the pixels. */
+/* Layout: head, `lists` bytes (widths, heights, kinds, what decoding changed, bad marks, texts), pixels. */
 typedef struct {
     char magic[16];
-    uint32_t order; /* 0x01020304 in the byte order of the machine that wrote it */
-    uint32_t crc;   /* of head and lists, this member taken as 0 */
-    uint64_t key;   /* of the images */
+    uint32_t order;
+    uint32_t crc; /* of head (with crc 0) and lists */
+    uint64_t key;
     uint64_t lists;
-    uint64_t fingerprint; /* the checksum of the pixels */
+    uint64_t fingerprint; /* checksum of the pixels */
     int32_t count, size, channels, skips;
-    uint64_t files; /* key of all files that were found */
+    uint64_t files; /* key of all files found by the scan */
     int64_t made;
 } head;
 
@@ -30,7 +30,7 @@ static uint64_t hash_text(uint64_t h, const char *text) { return dg_hash(h, text
 
 uint64_t dg_cache_key(const dg_dataset_options *o, const dg_scan *s, bool images)
 {
-    /* The first number stands for the head and for what decoding and resizing give: to be raised when that changes. */
+    /* The first number is the version of this layout and of decoding and resizing: increase it when they change. */
     int64_t settings[] = {3,
                           o->size,
                           o->channels,
@@ -63,7 +63,6 @@ static uint32_t checksum(const head *h, const void *lists)
 
 static bool read_exactly(int fd, void *to, size_t bytes) { return dg_read_some(fd, to, bytes) == (ssize_t)bytes; }
 
-/* The next of the texts between *at and end, copied; NULL if there is none or no memory. */
 static char *next_text(const char **at, const char *end)
 {
     const char *nul = *at < end ? memchr(*at, 0, (size_t)(end - *at)) : NULL;
@@ -72,7 +71,7 @@ static char *next_text(const char **at, const char *end)
     return copy;
 }
 
-/* Everything was checksummed before, so this fails only for lack of memory or by somebody's design. */
+/* The checksums matched before, so this fails only for lack of memory or for a forged file. */
 static bool take_lists(const head *h, const uint8_t *lists, dg_dataset *d)
 {
     size_t n = (size_t)h->count, skips = (size_t)h->skips;
@@ -104,7 +103,7 @@ static bool take_lists(const head *h, const uint8_t *lists, dg_dataset *d)
     return at == end;
 }
 
-/* NULL: taken; else what is wrong with it. "" is no damage, only another key. */
+/* NULL: loaded; "": another key; else what is wrong with the file. */
 static const char *take(const dg_dataset_options *o, int fd, dg_cache_keys keys, dg_dataset *d)
 {
     head h;
@@ -174,7 +173,7 @@ static uint8_t *pack_lists(const dg_dataset *d, size_t *bytes)
 void dg_cache_write(const dg_dataset_options *o, dg_cache_keys keys, const dg_dataset *d)
 {
     _Static_assert(sizeof(int) == 4, "widths and heights are stored as they are");
-    if (dg_may_replace(o->cache, DG_MADE_CACHE)) { /* --cache cats/1.png is a slip of the hand */
+    if (dg_may_replace(o->cache, DG_MADE_CACHE)) {
         dg_warn(DG_MSG("cache-not-used", "%s; the pictures are used without a cache"), dg_message());
         return;
     }

@@ -1,4 +1,4 @@
-/* From a folder to a data set: its source, its two parts, what was skipped, whether it is good enough. */
+/* From a folder to a dataset: its source, its two parts, skipped files, minimum requirements. */
 #include "core/base/file_io.h"
 #include "core/base/memory_file.h"
 #include "core/base/team.h"
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* One class is none: there is nothing to tell apart. */
+/* A single class is dropped: there is nothing to classify. */
 static dg_err check_classes(dg_dataset *d)
 {
     if (d->classes != 1) return DG_OK;
@@ -57,7 +57,6 @@ static dg_err write_skipped(const dg_dataset_options *o, const dg_dataset *d)
 {
     if (!dg_dataset_lists_skips(o, d)) return DG_OK;
     if (!d->skips) {
-        /* a list from an earlier time would be a lie */
         if (o->skipped_dir) unlinkat(o->skipped_dir->fd, "skipped.txt", 0);
         else unlink(o->skipped);
         return DG_OK;

@@ -1,4 +1,4 @@
-/* Reading one file of a folder that anybody may have filled. */
+/* Reading one file of an untrusted folder. */
 #include "host/data/dataset_internal.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@ static dg_err refused(int error)
     return dg_fail(DG_IO, "cannot be read: %s", strerror(error));
 }
 
-/* O_NONBLOCK: the open of what has become a FIFO since it was listed must not wait for a writer. */
+/* O_NONBLOCK: a file that became a FIFO after the scan must not block until a writer opens it. */
 static dg_err open_regular(int folder, const char *name, int *fd, size_t *bytes, int *error)
 {
     struct stat st;
@@ -55,7 +55,6 @@ static dg_err read_exactly(int fd, uint8_t *to, size_t bytes, int *error)
     return (size_t)n == bytes ? DG_OK : dg_fail(DG_IO, "became shorter while it was read");
 }
 
-/* The file of this name in the zip file. */
 static dg_err find_inside(const dg_folder *folder, const char *name, const dg_zip_file **file, size_t *bytes)
 {
     *file = dg_zip_find(folder->zip, name);

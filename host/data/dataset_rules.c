@@ -1,4 +1,4 @@
-/* How many bad images are too many, and how that is said. */
+/* The limits for unusable images, and their error messages. */
 #include "host/data/dataset_internal.h"
 #include "core/base/plural.h"
 #include "core/base/shell.h"
@@ -8,8 +8,8 @@
 #include <string.h>
 
 typedef struct {
-    char *text;         /* without numbers */
-    const char *reason; /* with them, NULL when they differ within the group */
+    char *text;
+    const char *reason; /* with numbers, NULL when they differ within the group */
     int count;
 } group;
 
@@ -101,7 +101,7 @@ dg_err dg_dataset_judge(const dg_dataset_options *o, const dg_dataset *d)
     dg_skip_summary(d, bad > 0, 4, reasons, sizeof reasons);
     char dir[DG_SHELL_ROOM], list[DG_MESSAGE_BYTES];
     if (dg_dataset_listed(o, d)) snprintf(list, sizeof list, "%s", o->skipped);
-    else if (!o->least) snprintf(list, sizeof list, "The report"); /* this is `dcgan data` */
+    else if (!o->least) snprintf(list, sizeof list, "The report");
     else snprintf(list, sizeof list, "%s data %s", dg_program(), dg_shell_path(dir, sizeof dir, o->dir));
     if (bad > 1000 || 10 * (int64_t)bad > (int64_t)bad + d->usable)
         return dg_fail(DG_DATA, "%s: %d of %d image%s cannot be read, more than 10%% or 1,000: %s. %s lists them: %s",

@@ -17,7 +17,7 @@
 typedef struct {
     dg_scan *to;
     const char *dir;
-    dev_t device[4]; /* of files that are no part of the folder */
+    dev_t device[4];
     ino_t inode[4];
     int without;
     dg_lost lost;
@@ -102,7 +102,8 @@ static const char *what_it_is(mode_t mode)
     }
 }
 
-/* What the system refused to open or to look at, `what` in words; folder: a folder, or what may be one. */
+/* Skip an entry that the system refused. what: the failed operation, part of the reason; folder: it is or may be a
+ * folder. */
 static dg_err refused(walk *w, const char *path, const char *what, int error, bool folder)
 {
     char reason[128];
@@ -114,13 +115,12 @@ static dg_err refused(walk *w, const char *path, const char *what, int error, bo
                   : dg_scan_skip(w->to, path, dg_may_pass(error) ? DG_SKIP_UNREAD : 0, reason);
 }
 
-/* By what its folder says of an entry that cannot be looked at: a temporary file that has vanished is no loss. */
+/* For an entry without a stat: true if it may be a folder. A vanished temporary file is not a loss. */
 static bool may_be_folder(unsigned char type, const char *name, int error)
 {
     return type == DT_DIR || (type == DT_UNKNOWN && error != ENOENT && !dg_named_like_a_image(name));
 }
 
-/* 0 or an errno. */
 static int look_up(walk *w, int parent, const char *base, int flags, struct stat *st)
 {
     for (int tries = 0;; tries++) {
@@ -132,7 +132,7 @@ static int look_up(walk *w, int parent, const char *base, int flags, struct stat
 
 static dg_err walk_folder(walk *w, int fd, char *path, size_t length, int depth);
 
-/* Bytes of the path up to the end of its first component that begins with a dot; 0: none does. *depth: its folders. */
+/* Bytes of the path up to the end of its first component that begins with a dot, 0: none. *depth: number of folders. */
 static size_t hidden_part(const char *path, int *depth)
 {
     size_t hidden = 0;
@@ -146,7 +146,6 @@ static size_t hidden_part(const char *path, int *depth)
     }
 }
 
-/* As walk_folder finds what the zip file has unpacked. */
 static dg_err walk_zip(walk *w, const dg_zip *zip)
 {
     long n;
@@ -187,7 +186,7 @@ static dg_err link_to(walk *w, int parent, const char *base, const char *path)
     const int error = look_up(w, parent, base, 0, &st);
     if (error == ENOENT) return dg_scan_skip(w->to, path, 0, "a symbolic link to nothing");
     if (error == ELOOP) return dg_scan_skip(w->to, path, 0, "a loop of symbolic links");
-    if (error) return refused(w, path, "a symbolic link: ", error, false); /* one file at most */
+    if (error) return refused(w, path, "a symbolic link: ", error, false);
     if (S_ISREG(st.st_mode)) return add_file(w, path, &st);
     if (S_ISDIR(st.st_mode)) return dg_scan_skip(w->to, path, 0, DG_LINK_TO_FOLDER);
     char reason[64];
@@ -195,7 +194,7 @@ static dg_err link_to(walk *w, int parent, const char *base, const char *path)
     return dg_scan_skip(w->to, path, 0, reason);
 }
 
-/* path holds DG_PATH_BYTES; its first `length` bytes are the parent's name, with '/' unless empty. */
+/* path: DG_PATH_BYTES, its first `length` bytes are the parent's name with '/', or empty. */
 static dg_err visit(walk *w, int parent, const struct dirent *entry, char *path, size_t length, int depth)
 {
     const char *base = entry->d_name;
@@ -220,7 +219,7 @@ static dg_err visit(walk *w, int parent, const struct dirent *entry, char *path,
     return dg_scan_skip(w->to, path, 0, what_it_is(st.st_mode));
 }
 
-/* Takes over fd. */
+/* Closes fd. */
 static dg_err walk_folder(walk *w, int fd, char *path, size_t length, int depth)
 {
     DIR *d = fdopendir(fd);

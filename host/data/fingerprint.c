@@ -1,4 +1,5 @@
-/* One number of all pixels: by itself, for the library has it of images that no folder holds. */
+/* One hash of all pixels, in a file of its own because the library also hashes images that were not read from a
+ * folder. */
 #include "host/data/dataset_internal.h"
 
 #include <omp.h>
@@ -7,7 +8,7 @@
 uint64_t dg_hash(uint64_t h, const void *data, size_t bytes)
 {
     const uint8_t *p = data;
-    /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): of a loop in parallel it sees no iteration */
+    /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): false positive in a parallel loop */
     for (size_t i = 0; i < bytes; i++) h = (h ^ p[i]) * 0x100000001b3u;
     return h;
 }
@@ -22,7 +23,7 @@ uint64_t dg_dataset_fingerprint(const dg_dataset *d, int threads)
 #pragma omp parallel for num_threads(threads > 0 ? threads : omp_get_max_threads())
         for (int i = 0; i < d->count; i++) each[i] = dg_hash(DG_HASH, d->pixels + (size_t)i * bytes, bytes);
         h = dg_hash(h, each, (size_t)d->count * sizeof *each);
-    } else { /* the same, slowly */
+    } else { /* no memory: the same hash on one thread */
         for (int i = 0; i < d->count; i++) {
             uint64_t one = dg_hash(DG_HASH, d->pixels + (size_t)i * bytes, bytes);
             h = dg_hash(h, &one, sizeof one);

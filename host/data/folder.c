@@ -14,27 +14,25 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What became of a file of the scan. */
 typedef struct {
-    char *reason; /* NULL: fine so far */
+    char *reason;
     bool bad, unread, made;
-    int slot; /* its place in the array before bad ones are taken out */
+    int slot; /* index in pixels before unusable images are removed */
     dg_decoded file;
     uint8_t kind;
 } fate;
 
-/* One pass over the files by all threads. */
 typedef struct {
     const dg_dataset_options *o;
     const dg_folder *folder;
     dg_scan *scan;
     fate *fate;
     uint8_t *pixels; /* (slots, size, size, channels) */
-    size_t bytes;    /* of one image */
+    size_t bytes;
     atomic_long done;
-    atomic_long first_bad; /* strict: files behind it need not be decoded */
+    atomic_long first_bad; /* with `strict`, files after this one are not decoded */
     dg_lost lost;
-    atomic_int error; /* first fatal one; its message is below */
+    atomic_int error; /* the first fatal error; its message follows */
     char message[1024];
 } job;
 
@@ -58,7 +56,7 @@ static bool stopped(job *j)
     return atomic_load(&j->error) != DG_OK;
 }
 
-/* DG_DATA and, in a folder, DG_IO: the file is skipped; everything else ends the job. */
+/* DG_DATA and, in a folder, DG_IO skip the file; every other error ends the job. */
 static void settle(job *j, long i, dg_err e, bool bad)
 {
     if (!e) return;
@@ -73,7 +71,7 @@ static void settle(job *j, long i, dg_err e, bool bad)
     stop_with(j, skip ? dg_fail(DG_DEVICE, "no memory for the list of pictures") : dg_context(e, "%s", name));
 }
 
-/* Is it an image at all, and not one of ours? */
+/* Detect from the first bytes whether the file is an image that dcgan did not make. */
 static void look_at(job *j, long i)
 {
     uint8_t head[DG_HEAD_BYTES];
@@ -83,7 +81,7 @@ static void look_at(job *j, long i)
     j->fate[i].made = !e && dg_made_by_us(head, bytes) && !(j->o->take_made && dg_made_image(head, bytes));
     if (!e && !dg_image_known(head, bytes)) {
         dg_image im;
-        e = dg_image_decode(head, bytes, &j->o->decode, &im); /* for its reason */
+        e = dg_image_decode(head, bytes, &j->o->decode, &im);
         if (!e) dg_image_free(&im);
     }
     settle(j, i, e, false);
@@ -135,7 +133,7 @@ static void each_file(job *j, void (*work)(job *, long), long total)
     if (o->progress && total && !atomic_load(&j->error)) o->progress(o->context, total, total);
 }
 
-/* Give every image its slot; with a limit, forget what comes behind the last one. */
+/* Assign a slot to every image; with `limit`, drop the images after the last slot. */
 static long give_slots(job *j, dg_scan *s)
 {
     long slots = 0;
@@ -155,7 +153,6 @@ static long give_slots(job *j, dg_scan *s)
     return slots;
 }
 
-/* Good images move up into one array in the order of their names. */
 static dg_err collect(job *j, const dg_scan *s, long slots, dg_dataset *out)
 {
     dg_err e = dg_dataset_lists(out, slots);
@@ -178,7 +175,6 @@ static dg_err collect(job *j, const dg_scan *s, long slots, dg_dataset *out)
     return DG_OK;
 }
 
-/* The others join what was skipped before, and what is ours is counted. */
 static dg_err collect_skips(job *j, dg_scan *s, dg_dataset *out)
 {
     for (long i = 0; i < s->files; i++) {
@@ -199,7 +195,7 @@ static dg_err collect_skips(job *j, dg_scan *s, dg_dataset *out)
 
 static int by_name(const void *name, const void *file) { return strcmp(name, ((const dg_file *)file)->name); }
 
-/* The images came from the cache. So does what is wrong with some of them; what else is skipped is as it is now. */
+/* With images from the cache, their failures come from the cache too; other skipped files come from the new scan. */
 static dg_err recall_failures(job *j, dg_scan *s, dg_dataset *out)
 {
     for (int i = 0; i < out->skips; i++) {
@@ -235,8 +231,8 @@ static bool any_unread(const dg_dataset *d)
     return false;
 }
 
-/* Whether the folder still is what it was when the key was made of it: an image that was replaced between the scan
- * and its decoding must not be kept under the size and time of the one before it. */
+/* True if a second scan gives the same key. Otherwise an image that was replaced between scan and decoding would be
+ * cached under the old size and mtime. */
 static bool is_unchanged(const job *j, uint64_t files)
 {
     dg_scan now;
@@ -281,7 +277,7 @@ dg_err dg_open_folder(const char *dir, dg_folder *out)
     if (!stat(dir, &st)) {
         const dg_err e = dg_zip_look(dir, &zip);
         if (e) return e;
-    } else if (errno != ENOTDIR) { /* a file is in the middle of the path */
+    } else if (errno != ENOTDIR) {
         return dg_fail(DG_IO, "%s: cannot be looked at: %s", dir, strerror(errno));
     }
     return zip ? dg_zip_open(dir, &out->zip) : dg_fail(DG_DATA, "%s: not a folder of pictures", dir);

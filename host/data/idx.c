@@ -1,5 +1,5 @@
-/* IDX files of bytes (yann.lecun.com's MNIST and its kin): two zero bytes, the type (8: unsigned bytes), the number of
- * dimensions, each dimension big-endian in 4 bytes, the values. */
+/* IDX files of bytes (MNIST, yann.lecun.com). Layout: two zero bytes, type (8: unsigned bytes), number of dimensions,
+ * each dimension as 4 bytes big-endian, values. */
 #include "core/base/bytes.h"
 #include "host/data/records_internal.h"
 
@@ -10,14 +10,15 @@
 
 enum { LABELS = 1, IMAGES = 3, HEADER_MOST = 4 + 4 * IMAGES, SIDE_MOST = 4096 };
 
-/* Of what is gzipped: MNIST's files unpack to 5 times their size, 8 million digits to 6.4 GB. */
+/* Limits for gzipped files: MNIST unpacks to 5 times its size, 8 million digits to 6.4 GB. */
 static const uint64_t UNPACKED_MOST = (uint64_t)8 << 30, UNPACKED_RATIO = 50, UNPACKED_FREE = 64 << 20;
 
 static bool gzipped(const uint8_t *data, size_t bytes) { return bytes > 2 && data[0] == 0x1f && data[1] == 0x8b; }
 
 static const char no_memory[] = "no memory";
 
-/* At most `room` bytes of what is in gzipped data; returns how many, *end: that is all and it is sound, else *why. */
+/* Unpack at most `room` bytes and return their number. *end: this is all of the data and it is intact; otherwise
+ * *why. */
 static size_t inflate_some(const uint8_t *data, size_t bytes, uint8_t *out, size_t room, bool *end, const char **why)
 {
     z_stream z = {0};
@@ -46,7 +47,7 @@ static size_t inflate_some(const uint8_t *data, size_t bytes, uint8_t *out, size
     return done;
 }
 
-/* The dimensions, 0: not an IDX file of bytes; *needed: bytes that the file should have, as far as this is known. */
+/* Number of dimensions, 0: not an IDX file of bytes. *needed: bytes that the header promises, as far as known. */
 static int read_header(const uint8_t *data, size_t bytes, uint64_t *needed)
 {
     const int n = bytes >= 4 && !data[0] && !data[1] && data[2] == 8 ? data[3] : 0;
@@ -83,8 +84,7 @@ dg_err dg_idx_limit(const uint8_t *head, size_t bytes, uint64_t *limit)
     return DG_OK;
 }
 
-/* Bytes of what is gzipped that are unpacked: those that the header promises, and no more than the limits of
- * SECURITY.md, before there is memory for them. */
+/* Bytes to unpack: what the header promises, checked against the limits of SECURITY.md before allocation. */
 static dg_err unpacked_bytes(const uint8_t *data, size_t bytes, uint64_t *needed)
 {
     uint8_t head[HEADER_MOST];
@@ -93,7 +93,7 @@ static dg_err unpacked_bytes(const uint8_t *data, size_t bytes, uint64_t *needed
     const size_t n = inflate_some(data, bytes, head, sizeof head, &end, &why);
     if (why == no_memory) return dg_fail(DG_DEVICE, "no memory to unpack what is gzipped");
     const int dimensions = read_header(head, n, needed);
-    if (!dimensions || n < 4 + 4 * (size_t)dimensions) *needed = n; /* told by whoever reads it */
+    if (!dimensions || n < 4 + 4 * (size_t)dimensions) *needed = n;
     const uint64_t most = UNPACKED_FREE + UNPACKED_RATIO * (uint64_t)bytes;
     if (*needed > UNPACKED_MOST || *needed > most)
         return dg_fail(DG_DATA,
@@ -124,11 +124,10 @@ dg_err dg_idx_unpack(uint8_t **data, size_t *bytes)
     }
     free(*data);
     *data = plain;
-    *bytes = n; /* more than needed by one where too much is in it */
+    *bytes = n; /* one more than needed if the file is too long */
     return DG_OK;
 }
 
-/* The header of a file with so many dimensions, and that the file has the bytes that it speaks of. */
 static dg_err check(const uint8_t *data, size_t bytes, int dimensions)
 {
     const uint8_t magic[4] = {0, 0, 8, (uint8_t)dimensions};

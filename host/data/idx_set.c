@@ -1,4 +1,4 @@
-/* A folder of IDX files as a data set: images and labels, for training and for testing. */
+/* A folder of IDX files as a dataset: images and labels for training and testing. */
 #include "host/files/made.h"
 #include "host/data/records_internal.h"
 
@@ -14,7 +14,6 @@ bool dg_idx_named(const char *name)
 
 static bool is_test(const char *name) { return strstr(name, "t10k") || strstr(name, "test"); }
 
-/* The name without .gz is the other's: the same file twice. */
 static bool packed_twin(const char *packed, const char *plain)
 {
     const size_t n = strlen(plain);
@@ -28,7 +27,7 @@ static dg_record_file *find(dg_record_files *f, dg_part part, bool labels)
     return NULL;
 }
 
-/* A plain file may have holes, so that its size alone is no limit. */
+/* The limit also applies to plain files, because a sparse file can be large. */
 static dg_err read_file(const dg_dataset_options *o, const dg_record_files *f, dg_record_file *file)
 {
     uint8_t head[DG_HEAD_BYTES];
@@ -41,7 +40,7 @@ static dg_err read_file(const dg_dataset_options *o, const dg_record_files *f, d
     return e ? dg_record_file_wrong(o, file, e) : dg_record_file_read(o, f->folder, (size_t)limit, file);
 }
 
-/* What each file is; of one that is there gzipped, too, the plain one is taken. */
+/* Decide what each file is; if a file exists plain and gzipped, use the plain one. */
 static dg_err sort_out(const dg_dataset_options *o, dg_record_files *f)
 {
     for (int i = 0; i < f->files; i++)
@@ -89,7 +88,7 @@ static dg_err name_class(dg_dataset *d, int label)
     return DG_OK;
 }
 
-/* The labels that these images have are the classes; label_of[label] is the place among them, -1: none. */
+/* The classes are the labels that occur; label_of[label]: index of the class, -1: none. */
 static dg_err find_classes(const dg_records *r, int label_of[256], dg_dataset *d)
 {
     for (int i = 0; i < 256; i++) label_of[i] = -1;

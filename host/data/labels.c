@@ -1,4 +1,4 @@
-/* Classes and parts of a data set by the folders that its images lie in. */
+/* Classes and parts of a dataset from the folders of its images. */
 #include "core/base/plural.h"
 #include "host/data/dataset_internal.h"
 
@@ -8,7 +8,7 @@
 #include <string.h>
 
 typedef struct {
-    char **name; /* sorted bytewise once they are all there */
+    char **name; /* sorted bytewise once complete */
     int n, room;
 } folders;
 
@@ -21,7 +21,7 @@ static void folders_free(folders *f)
     *f = (folders){0};
 }
 
-/* Bytes of the folder that this path begins with, 0: it begins with the file. */
+/* Bytes of the path's first folder, 0: none. */
 static size_t folder_of(const char *path)
 {
     const char *slash = strchr(path, '/');
@@ -48,8 +48,8 @@ static int find(const folders *f, const char *name)
     return at ? (int)(at - f->name) : -1;
 }
 
-/* The folders below the first `skip` bytes of the names of images [from, to), which are sorted, so that those of one
- * folder stand together; *plain: the first image that lies in none, or -1. */
+/* Collect the folders below the first `skip` bytes of the names of images [from, to). Names are sorted, so the images
+ * of a folder are consecutive. *plain: the first image without a folder, or -1. */
 static dg_err collect(const dg_dataset *d, int from, int to, size_t skip, folders *out, int *plain)
 {
     *out = (folders){0};
@@ -77,7 +77,7 @@ __attribute__((format(printf, 2, 3))) static dg_err unclassified(dg_dataset *d, 
     return (d->unclassified = strdup(why)) ? DG_OK : no_memory();
 }
 
-/* The place of each image's folder among the classes; -1: it is none of them. */
+/* Set each label to the index of the image's folder among the classes, -1: not a class. */
 static void give_labels(dg_dataset *d, int from, int to, size_t skip, const folders *classes)
 {
     char name[DG_PATH_BYTES] = "";
@@ -124,7 +124,6 @@ static bool is_held_out(const char *name)
     return *t != NULL;
 }
 
-/* The images [from, to) in the folder `top` of the set. */
 static void range_of(const dg_dataset *d, const char *top, int *from, int *to)
 {
     const size_t bytes = strlen(top);
@@ -134,7 +133,7 @@ static void range_of(const dg_dataset *d, const char *top, int *from, int *to)
     while (*to < d->count && !strncmp(d->name[*to], top, bytes) && d->name[*to][bytes] == '/') ++*to;
 }
 
-/* train/ comes first, then the test part; what is in neither is left out. */
+/* Order: train/, then the test part; images of other folders are dropped. */
 static dg_err order_parts(const dg_dataset_options *o, dg_dataset *d, const int train[2], const int test[2],
                           const char *name)
 {
@@ -166,7 +165,6 @@ static dg_err check_test_classes(const dg_dataset_options *o, const dg_dataset *
     return DG_OK;
 }
 
-/* name: of the folder with the test part. */
 static dg_err by_part(const dg_dataset_options *o, dg_dataset *d, const char *name)
 {
     const size_t below_train = sizeof "train/" - 1, below_test = strlen(name) + 1;

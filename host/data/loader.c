@@ -41,7 +41,7 @@ void dg_loader_close(dg_loader *f)
 
 static int least(int a, int b) { return a < b ? a : b; }
 
-/* The other window's contents are now wanted to be these. */
+/* Select the contents of the other window: images from `first` on, in the order of this epoch. */
 static void plan_next(dg_loader *f, uint64_t epoch, int first)
 {
     if (!f->begun || epoch != f->next.epoch) dg_permutation(f->next_order, f->records.count, f->seed, epoch);
@@ -57,7 +57,7 @@ dg_err dg_loader_epoch(dg_loader *f, uint64_t epoch, int place)
     else {
         const int first = place / f->window * f->window;
         if (!f->begun) plan_next(f, epoch, first);
-        for (int i = 0; i < f->records.count; i++) { /* window `first` is the one that is being filled now */
+        for (int i = 0; i < f->records.count; i++) { /* window `first` is the one being filled now */
             const int side = (i / f->window - first / f->window) % 2 ? f->side : 1 - f->side;
             f->order[i] = side * f->window + i % f->window;
         }
@@ -65,7 +65,6 @@ dg_err dg_loader_epoch(dg_loader *f, uint64_t epoch, int place)
     return f->b->put(f->b, f->perm, f->order, (size_t)f->records.count * sizeof *f->order);
 }
 
-/* Gather n more records of the next window and send them. */
 static dg_err give(dg_loader *f, int n)
 {
     const int at = f->next.given, to = 1 - f->side;
@@ -81,7 +80,6 @@ static dg_err give(dg_loader *f, int n)
     return f->b->start_put(f->b, DG_COPY, device, host, (size_t)n * f->records.bytes);
 }
 
-/* Steps go over to the window that was filled; the one that they leave is filled next. */
 static dg_err change_windows(dg_loader *f)
 {
     dg_backend *b = f->b;
@@ -95,7 +93,7 @@ static dg_err change_windows(dg_loader *f)
     f->begun = true;
     if (f->end < f->used) plan_next(f, f->next.epoch, f->end);
     else plan_next(f, f->next.epoch + 1, 0);
-    /* no copy into what steps given so far still read; nor a change to pinned memory that is still being copied */
+    /* copy only after enqueued steps have read the window; change pinned memory only after its copy */
     e = b->record(b, DG_COMPUTE, DG_EVENT_READ);
     if (!e) e = b->wait(b, DG_COPY, DG_EVENT_READ);
     return e ? e : b->query(b, DG_EVENT_FILLED + 1 - f->side, true, &yes);
@@ -105,7 +103,6 @@ dg_err dg_loader_step(dg_loader *f, int place)
 {
     if (!f->window) return DG_OK;
     dg_err e = !f->begun || place % f->window == 0 ? change_windows(f) : DG_OK;
-    /* spread evenly over the steps that are left in this window */
     const int steps = (f->end - place + f->batch - 1) / f->batch, missing = f->next.end - f->next.first - f->next.given;
     return e ? e : give(f, (missing + steps - 1) / steps);
 }

@@ -39,7 +39,7 @@ static bool colourless(const dg_dataset *d, int i)
     return true;
 }
 
-/* The same pixels as the network sees them, whatever the files are. The hash only says where to compare. */
+/* Group images with equal pixels after resizing. Equal hashes are confirmed by comparing the pixels. */
 static void find_twins(const dg_dataset *d, int threads, dg_looks *l)
 {
 #pragma omp parallel for num_threads(threads > 0 ? threads : omp_get_max_threads())

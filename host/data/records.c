@@ -1,4 +1,4 @@
-/* Images from files of records into the array of a data set. */
+/* Images from files of records into the array of a dataset. */
 #include "host/data/records.h"
 #include "host/data/records_internal.h"
 
@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* (H, W, C) bytes of one image. */
 static void unfold(const dg_records *r, int i, dg_image *out)
 {
     const uint8_t *from = r->pixels + (size_t)i * r->stride;
@@ -100,7 +99,7 @@ dg_err dg_record_file_read(const dg_dataset_options *o, const dg_folder *folder,
     return dg_record_file_wrong(o, f, dg_file_whole(folder, f->name, &lost, limit, &f->data, &f->bytes));
 }
 
-/* The test part is only for classifiers, and not for those that bring another one. */
+/* The test part is loaded only for classifiers without option `test`. */
 bool dg_test_wanted(const dg_dataset_options *o) { return o->labelled && !o->test; }
 
 static bool is_of(const dg_record_file *f, int part) { return !f->labels && (int)f->part == part; }
@@ -117,7 +116,6 @@ static dg_err count_part(const dg_dataset_options *o, const dg_record_files *f, 
     return DG_OK;
 }
 
-/* The numbers of `limit` images of a part of n, evenly of all classes. */
 static dg_err choose_evenly(const dg_dataset_options *o, const dg_record_files *f, int part, int n, const int *label_of,
                             int classes, int *number)
 {
@@ -139,7 +137,7 @@ static dg_err choose_evenly(const dg_dataset_options *o, const dg_record_files *
     return done ? DG_OK : dg_fail(DG_DEVICE, "no memory for a choice of %d pictures", n);
 }
 
-/* The numbers of the images of a part that are wanted: with a limit the first ones, or as many of each class. */
+/* Indices of the images of a part to load; with a limit the first ones, or an equal number per class. */
 static dg_err choose(const dg_dataset_options *o, const dg_record_files *f, int part, const int *label_of, int classes,
                      int **number, int *wanted)
 {

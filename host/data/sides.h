@@ -1,10 +1,10 @@
-/* The sizes of images that a stock network can have: 4, 5, 6 or 7 times a power of two. */
+/* The image sizes of the stock networks: 4, 5, 6 or 7 times a power of two. */
 #ifndef DG_SIDES_H
 #define DG_SIDES_H
 
 enum { DG_SIDE_LEAST = 16, DG_SIDE_MOST = 256 };
 
-/* Halvings from this side to first * first pixels, first being from 4 to 7; 0: there are none that end there. */
+/* Number of halvings from `side` to *first (4 to 7), 0: not possible. */
 static inline int dg_side_halvings(int side, int *first)
 {
     int n = 0;
@@ -12,7 +12,7 @@ static inline int dg_side_halvings(int side, int *first)
     return side >= DG_SIDE_LEAST && side <= DG_SIDE_MOST && *first <= 7 ? n : 0;
 }
 
-/* The largest such size up to `most`, 0: there is none. */
+/* The largest such size up to `most`, 0: none. */
 static inline int dg_model_side(int most)
 {
     int first;

@@ -1,4 +1,4 @@
-/* Which kind of source a folder is, by what is in it. */
+/* Detection of the kind of source by a folder's contents. */
 #include "host/files/made.h"
 #include "host/data/records_internal.h"
 
@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 typedef struct {
-    dg_record_files *files; /* those that may be records, in bytewise order of names */
-    bool idx, cifar;        /* by what is in at least one of them, or, not `sure`, by their names */
+    dg_record_files *files; /* possible files of records, in bytewise order of names */
+    bool idx, cifar;        /* by the contents of at least one file or, unless `sure`, by the names */
     bool sure;
 } guess;
 
@@ -41,7 +41,7 @@ static dg_err add(dg_record_files *out, const char *name)
     return DG_OK;
 }
 
-/* The files beside one another in the folder; none where one is named like an image, or there are too many. */
+/* List the files directly in the folder; none if one is named like an image or there are too many. */
 static dg_err list_folder(const char *dir, int folder, dg_record_files *out)
 {
     DIR *d = dg_list_directory(folder);
@@ -52,7 +52,7 @@ static dg_err list_folder(const char *dir, int folder, dg_record_files *out)
         const char *name = entry->d_name;
         const bool image = dg_named_like_a_image(name);
         if (*name == '.') continue;
-        if (!image && fstatat(folder, name, &st, 0)) { /* what is not known to be there may be half of the images */
+        if (!image && fstatat(folder, name, &st, 0)) { /* an error: the file may be half of the images */
             if (dg_may_pass(errno) || errno == ENOMEM) e = cannot_list(dir);
             continue;
         }
@@ -71,7 +71,6 @@ static dg_err list_folder(const char *dir, int folder, dg_record_files *out)
     return e;
 }
 
-/* The same of a zip file. */
 static dg_err list_zip(const dg_zip *zip, dg_record_files *out)
 {
     long n;
@@ -121,7 +120,7 @@ static bool cifar_inside(const dg_folder *folder, const char *name)
     return bytes > 0 && (!(bytes % (off_t)dg_cifar_record(10)) || !(bytes % (off_t)dg_cifar_record(100)));
 }
 
-/* Leave the files that are to be read. What cannot be read may be one of an IDX set: its labels, say. */
+/* Keep the files to read. An unreadable file may belong to an IDX set (for example its labels). */
 static dg_err look(const dg_dataset_options *o, dg_record_files *f, guess *g)
 {
     *g = (guess){.files = f};
@@ -155,7 +154,7 @@ static bool has_folder(const dg_folder *folder, const char *name)
     return !fstatat(folder->fd, name, &s, 0) && S_ISDIR(s.st_mode);
 }
 
-/* Whether there are the folders train/ and test/, so that what comes first is not known before all is read. */
+/* True if there are train/ and a test folder: then the first image is known only after all were listed. */
 static bool has_parts(const dg_folder *folder)
 {
     bool test = false;

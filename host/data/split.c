@@ -1,4 +1,4 @@
-/* Which images are for testing: those of the source, of another folder, or a share of each class. */
+/* Selection of test images: from the source, from another folder, or a share of each class. */
 #include "core/base/rng.h"
 #include "host/data/dataset_internal.h"
 
@@ -12,13 +12,13 @@ static dg_err no_memory(const dg_dataset *d)
     return dg_fail(DG_DEVICE, "no memory to divide %d pictures in two parts", d->count);
 }
 
-/* Item i becomes what was item order[i]; one is room for an item, done for as many marks. */
+/* Set item i to the old item order[i]. one: scratch for an item; done: scratch, a byte per item. */
 static void permute(void *items, size_t bytes, const int32_t *order, int count, uint8_t *one, uint8_t *done)
 {
     uint8_t *item = items;
     memset(done, 0, (size_t)count);
     for (int first = 0; items && first < count; first++) {
-        /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): all count of them are there by now */
+        /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): all `count` entries are set */
         if (done[first] || order[first] == first) continue;
         memcpy(one, item + (size_t)first * bytes, bytes);
         int i = first;
@@ -31,7 +31,7 @@ static void permute(void *items, size_t bytes, const int32_t *order, int count, 
     }
 }
 
-/* The images that are not among the first n follow them. */
+/* Append the images that are not among the first n. */
 static void add_others(int32_t *order, int n, int count, uint8_t *kept)
 {
     memset(kept, 0, (size_t)count);
@@ -43,7 +43,7 @@ static void add_others(int32_t *order, int n, int count, uint8_t *kept)
 dg_err dg_dataset_arrange(dg_dataset *d, int32_t *order, int n, int train)
 {
     const size_t bytes = (size_t)d->size * (size_t)d->size * (size_t)d->channels;
-    uint8_t *done = malloc((size_t)d->count + 1), *one = malloc(bytes + sizeof *d->name); /* an image or a name */
+    uint8_t *done = malloc((size_t)d->count + 1), *one = malloc(bytes + sizeof *d->name);
     if (done && one) {
         add_others(order, n, d->count, done);
         permute(d->pixels, bytes, order, d->count, one, done);
@@ -66,7 +66,6 @@ dg_err dg_dataset_arrange(dg_dataset *d, int32_t *order, int n, int train)
     return DG_OK;
 }
 
-/* Keep images [from, to), all for training. */
 static dg_err keep(dg_dataset *d, int from, int to)
 {
     if (to - from == d->count) return DG_OK;
@@ -89,7 +88,7 @@ int dg_mark_evenly(const int32_t *label, int n, int classes, int limit, uint8_t 
     for (int turn = 0; seen && marked < limit; turn++) {
         memset(seen, 0, sizeof *seen * ((size_t)classes + 1));
         for (int i = 0; i < n && marked < limit; i++) {
-            const int of = label && label[i] > 0 ? label[i] : 0; /* -1: of a class that training lacks */
+            const int of = label && label[i] > 0 ? label[i] : 0; /* -1: class without training images */
             if (seen[of]++ != turn && label) continue;
             marked += !mark[i];
             mark[i] = 1;
@@ -115,14 +114,14 @@ dg_err dg_dataset_first(dg_dataset *d, int limit)
     return e;
 }
 
-/* Of a class of n images: rounded down, but one stays in each part where there are two. */
+/* Rounded down, but each part keeps at least one of two or more images. */
 static int share_of(double share, int n)
 {
     const int k = (int)floor(share * n + 1e-9);
     return n < 2 || share <= 0 ? 0 : k < 1 ? 1 : k > n - 1 ? n - 1 : k;
 }
 
-/* Mark a share of the images of one class; member and perm have room for all of them. */
+/* Mark a share of the images of one class. member, perm: scratch, room for all of them. */
 static void draw_class(const dg_dataset *d, int label, double share, uint64_t seed, int32_t *member, int32_t *perm,
                        uint8_t *mark)
 {
@@ -174,7 +173,7 @@ dg_err dg_dataset_divide(const dg_dataset_options *o, dg_dataset *d)
                        DG_MSG("bad-share",
                               "{test} %s: a share is from 0 up to, not including, 1; a folder of that name is ./%s"),
                        o->test, o->test);
-    dg_err e = o->test ? keep_training(d) : DG_OK; /* the source's own test images are for nothing else */
+    dg_err e = o->test ? keep_training(d) : DG_OK;
     if (!e && share > 0) e = divide_by_share(d, share, o->seed);
     if (!e && !o->labelled) {
         d->aside += d->count - d->train;

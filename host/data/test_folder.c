@@ -1,4 +1,4 @@
-/* The images of another folder as the test part of a data set. */
+/* The images of another folder as the test part of a dataset. */
 #include "host/data/dataset_internal.h"
 
 #include <stdio.h>
@@ -10,7 +10,6 @@ static dg_err no_memory(const dg_dataset_options *o)
     return dg_fail(DG_DEVICE, "no memory for the test pictures of %s", o->dir);
 }
 
-/* The text becomes dir/text. */
 static bool prefix(char **text, const char *dir)
 {
     const size_t bytes = strlen(dir) + strlen(*text) + 2;
@@ -29,7 +28,7 @@ static int class_named(const dg_dataset *d, const char *name)
     return -1;
 }
 
-/* Its labels as those of d: classes are the same where their names are. */
+/* Map the labels of test to the classes of d by class name. */
 static dg_err translate(const dg_dataset_options *o, const dg_dataset *d, dg_dataset *test)
 {
     char name[1024], class[300];
@@ -47,7 +46,7 @@ static dg_err translate(const dg_dataset_options *o, const dg_dataset *d, dg_dat
     return DG_OK;
 }
 
-/* Move the items of `more` behind those of *items; both have at least room for one. */
+/* Move the `extra` items of `more` to the end of *items; both have room for at least one. */
 static bool append(void **items, int count, void *more, int extra, size_t bytes)
 {
     uint8_t *all = realloc(*items, ((size_t)count + (size_t)extra) * bytes + 1);
@@ -75,7 +74,7 @@ static bool join(dg_dataset *d, dg_dataset *t)
     d->usable += t->usable;
     d->made += t->made;
     d->hidden += t->hidden;
-    t->count = t->skips = 0; /* their texts are d's now */
+    t->count = t->skips = 0; /* the texts now belong to d */
     return true;
 }
 

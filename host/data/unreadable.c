@@ -1,4 +1,4 @@
-/* Folders that cannot be read, and what can be done about files that cannot be used. */
+/* Unreadable folders, and advice about unusable files. */
 #include "core/base/plural.h"
 #include "core/base/shell.h"
 #include "host/data/dataset_internal.h"
@@ -15,7 +15,6 @@ dg_err dg_errno_kind(int error)
 
 static bool is_permission(int error) { return error == EACCES || error == EPERM; }
 
-/* What to do about a folder. */
 static void advise(const dg_dataset_options *o, int error, char *out, size_t size)
 {
     char dir[DG_SHELL_ROOM];
@@ -67,7 +66,7 @@ static bool has_any(const char *text, const char *const *words)
     return false;
 }
 
-/* By the words that the decoders and dg_file_whole() use. */
+/* Classify a reason by the words of the decoders and dg_file_whole(). */
 static cause cause_of(const char *reason)
 {
     static const char refused[] = "cannot be read: ";

@@ -1,4 +1,5 @@
-/* Zip files through libzip, whose input is read here: what the system refuses is thus never taken for damage. */
+/* Zip files by libzip. This file reads the input for libzip, so that a read error of the system is not reported as
+ * damage. */
 #include "host/data/zip.h"
 #include "core/base/file_io.h"
 
@@ -54,12 +55,12 @@ enum { NAME_MOST = 4096, FILES_MOST = 16 << 20, RATIO_MOST = 200 };
 static const uint64_t ALL_MOST = (uint64_t)64 << 30, RATIO_FREE = (uint64_t)1 << 30;
 
 struct dg_zip {
-    const char *path; /* while it is opened */
+    const char *path;
     int fd;
-    uint64_t bytes, at;    /* of the zip file */
-    int failed;            /* errno of its last read; -1: it became shorter; 0: none */
-    zip_error_t error;     /* of serve() */
-    zip_t *zip;            /* NULL: not open */
+    uint64_t bytes, at;
+    int failed;        /* errno of the last read; -1: the file became shorter; 0: none */
+    zip_error_t error; /* of serve() */
+    zip_t *zip;
     pthread_mutex_t mutex; /* libzip reads one file at a time */
     dg_zip_file *file;
     long files, left_out;
@@ -118,8 +119,8 @@ static zip_int64_t serve(void *state, void *data, zip_uint64_t n, zip_source_cmd
     }
 }
 
-/* What failed, sorted: input/output, memory, not supported, damaged. errno was 0 before: where libzip finds no memory
- * while it looks for the directory, it says that there is none. */
+/* Map a libzip error: I/O, memory, not supported, damaged. The caller sets errno to 0 first, because libzip reports
+ * lack of memory while it searches the directory as a missing directory. */
 static dg_err failed(const dg_zip *z, zip_error_t *error)
 {
     if (z->failed == ENOMEM || (!z->failed && errno == ENOMEM))
@@ -140,7 +141,7 @@ static dg_err failed(const dg_zip *z, zip_error_t *error)
     }
 }
 
-/* out: the name without empty components and "."; false: it leads out, or is too long. */
+/* out: name without empty components and "."; false: it leaves the zip file's root, or is too long. */
 static bool stays_inside(const char *name, char out[NAME_MOST])
 {
     size_t n = 0;
@@ -159,7 +160,7 @@ static bool stays_inside(const char *name, char out[NAME_MOST])
 
 static dg_err no_memory(void) { return dg_fail(DG_DEVICE, "no memory for the list of its files"); }
 
-/* Counts what entry i takes, in the zip file and out of it. */
+/* Add the packed and unpacked size of entry i to the totals; DG_DATA over a limit. */
 static dg_err limit(const zip_stat_t *s, uint64_t bytes, uint64_t *packed, uint64_t *unpacked)
 {
     const uint64_t out_most = bytes < ALL_MOST / RATIO_MOST ? RATIO_MOST * bytes + RATIO_FREE : ALL_MOST;
@@ -216,7 +217,6 @@ const dg_zip_file *dg_zip_find(const dg_zip *z, const char *name)
     return z->files ? bsearch(name, z->file, (size_t)z->files, sizeof *z->file, by_name_alone) : NULL;
 }
 
-/* Is one of the folders that it is in a file? */
 static bool below_a_file(const dg_zip *z, const char *name)
 {
     char folder[NAME_MOST];
@@ -230,7 +230,8 @@ static bool below_a_file(const dg_zip *z, const char *name)
     return found;
 }
 
-/* Of files with one name the first stays. What is below a file goes last, while the order holds. */
+/* Keep the first of files with equal names; drop files below a file in a second pass, because lookup needs the
+ * order. */
 static void drop_doubles(dg_zip *z)
 {
     long n = 0;
@@ -331,7 +332,7 @@ bool dg_zip_has_folder(const dg_zip *z, const char *name)
     return found;
 }
 
-/* One byte more shows that nothing follows, and makes libzip compare the checksum. */
+/* Reading one more byte proves the end, and makes libzip compare the checksum. */
 static dg_err unpack(dg_zip *z, zip_file_t *from, uint8_t *to, size_t n, bool whole)
 {
     uint8_t more;
@@ -369,7 +370,6 @@ dg_err dg_zip_open(const char *path, dg_zip **out)
                    path);
 }
 
-/* Without an open zip file nobody calls these. */
 void dg_zip_close(dg_zip *z) { (void)z; }
 
 const dg_zip_file *dg_zip_files(const dg_zip *z, long *n)

@@ -4,7 +4,7 @@
 
 typedef dg_dice dice;
 
-/* Between a and b, the middle more likely. */
+/* Between a and b, with a triangular distribution. */
 static double middling(dice *d, double a, double b)
 {
     double t = dg_uniform(d, 0, 1);
@@ -33,7 +33,7 @@ static dg_rgb vary(dice *d, dg_rgb c, double by)
 
 static double luma(dg_rgb c) { return 0.3 * c.r + 0.59 * c.g + 0.11 * c.b; }
 
-/* sine and cosine of a small angle, |a| < 0.6, by Taylor series: libm's may differ from machine to machine */
+/* Sine and cosine for |a| < 0.6 by Taylor series, because libm differs between machines. */
 static void turn(double a, double *sine, double *cosine)
 {
     double q = a * a;
@@ -129,7 +129,7 @@ static void choose_face(dice *d, dg_cat *c)
     double fur = luma(c->white_face > .5 ? c->white : c->fur);
     c->nose = vary(d, c->pattern == DG_POINTS ? SOOT : fur < .3 ? SOOT : chance(d, .7) ? PINK : BRICK, .1);
     c->line = dg_times(vary(d, (dg_rgb){.20, .13, .11}, .2), fur < .3 ? .45 : 1);
-    c->lid = fur < .3 ? dg_mix(c->fur, c->white, .4) : c->line; /* a dark line is lost on a black cat */
+    c->lid = fur < .3 ? dg_mix(c->fur, c->white, .4) : c->line;
     c->nose_w = middling(d, .070, .105);
     static const double mouths[4] = {5, 4, 1, 1};
     c->mouth = (dg_mouth)pick(d, mouths, 4);
@@ -138,7 +138,7 @@ static void choose_face(dice *d, dg_cat *c)
     c->whisker_length = middling(d, .48, .72);
 }
 
-/* Modest ranges: a small network is to draw recognisable cats after some hundred steps. */
+/* Small ranges, so that a small network draws recognisable cats after some hundred steps. */
 static void choose_pose(dice *d, dg_cat *c)
 {
     c->scale = middling(d, .92, 1.16);
@@ -155,7 +155,7 @@ static void choose_pose(dice *d, dg_cat *c)
     c->ear_y = -middling(d, .70, .90);
     c->ear_in = middling(d, .04, .12);
     c->ear_out = c->head_w * middling(d, .84, .94);
-    if (chance(d, .06)) { /* folded ears */
+    if (chance(d, .06)) {
         c->ear_x = dg_uniform(d, .42, .50);
         c->ear_y = -dg_uniform(d, .58, .64);
     }
@@ -178,7 +178,7 @@ static void choose_background(dice *d, dg_cat *c)
     double hue = c->scene == DG_GRASS ? dg_uniform(d, .20, .36) : dg_uniform(d, 0, 1);
     double saturation = c->scene == DG_GRASS ? dg_uniform(d, .4, .7) : dg_uniform(d, .05, .6);
     double value = dg_uniform(d, .3, 1), fur = luma(c->fur);
-    /* A cat that melts into the wall teaches nothing. */
+    /* Keep the contrast between fur and background. */
     if (value - fur < .2 && value - fur > -.2) value += fur > .5 ? -.3 : .3;
     double other = hue + dg_uniform(d, -.12, .12) + 1;
     c->back[0] = dg_hsv(hue, saturation, dg_clamp01(value));

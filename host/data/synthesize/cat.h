@@ -1,8 +1,7 @@
-/* Drawn cat faces. A cat is chosen from random words (cat.c), its coat is a function of the place on it
- * (cat_coat.c), and it is painted pixel by pixel with analytic coverage (cat_draw.c).
+/* Drawn cat faces: random choice (cat.c), coat colour by position (cat_coat.c), painting pixel by pixel with analytic
+ * coverage (cat_draw.c).
  *
- * Lengths are in face units: x right, y down, (0, 0) between and a little below the eyes, the head about 1.3
- * wide and 1.1 high. */
+ * Lengths are in face units: x right, y down, (0, 0) between and slightly below the eyes, head about 1.3 x 1.1. */
 #ifndef DG_CAT_H
 #define DG_CAT_H
 
@@ -13,23 +12,23 @@ typedef enum { DG_GRADIENT, DG_ROOM, DG_BOKEH, DG_CURTAIN, DG_GRASS, DG_SCENES }
 typedef enum { DG_MOUTH_PLAIN, DG_MOUTH_SMILE, DG_MOUTH_OPEN, DG_MOUTH_TONGUE } dg_mouth;
 
 typedef struct {
-    uint32_t grain; /* key of every noise on this cat */
+    uint32_t grain; /* key of all noise on this cat */
 
     dg_scene scene;
-    dg_rgb back[2];        /* background, two tones */
-    double back_x, back_y; /* direction of the gradient, of length 1 */
+    dg_rgb back[2];
+    double back_x, back_y; /* unit direction of the gradient */
     double spot[5][3];     /* bokeh: x, y, radius in image units (-1..1) */
 
     dg_pattern pattern;
-    bool striped;            /* stripes on what is not white */
-    dg_rgb fur, dark, white; /* main colour, stripes or points or patches, bib and muzzle */
+    bool striped;
+    dg_rgb fur, dark, white; /* main colour; stripes, points or patches; bib and muzzle */
     dg_rgb ginger;           /* second patch colour of calico and tortie */
-    double white_face;       /* how much of the muzzle is white, 0..1 */
+    double white_face;       /* white share of the muzzle, 0..1 */
     double blaze, stripe_phase, patch_x, patch_y;
 
     double scale, shift_x, shift_y, sin_tilt, cos_tilt, yaw, pitch;
     double head_w, head_h, cheeks, fluff;
-    double ear_x, ear_y, ear_in, ear_out; /* tip, and where the base starts and ends */
+    double ear_x, ear_y, ear_in, ear_out; /* tip; start and end of the base */
     dg_rgb ear_skin;
     double body_x, body_w;
 
@@ -51,7 +50,6 @@ typedef struct {
 void dg_cat_choose(dg_cat *cat, uint64_t seed, int number);
 void dg_cat_draw(uint8_t *pixels, int size, const dg_cat *cat); /* (size, size, 3) */
 
-/* Colour of the fur at a place on the head, the ears or the body. */
 dg_rgb dg_cat_coat(const dg_cat *cat, double x, double y);
 dg_rgb dg_cat_coat_ear(const dg_cat *cat, double x, double y);
 dg_rgb dg_cat_coat_body(const dg_cat *cat, double x, double y);

@@ -1,6 +1,6 @@
 #include "host/data/synthesize/cat.h"
 
-/* Stripes across t, one a unit: 1 in the middle of a stripe, 0 between. */
+/* Stripes with period 1 in t: 1 in the middle of a stripe, 0 between stripes. */
 static double stripe(double t, double width)
 {
     t += 64;
@@ -9,11 +9,11 @@ static double stripe(double t, double width)
     return dg_smooth(width, width * .45, from_middle);
 }
 
-/* A tabby's forehead M, and the lines from the eyes across the cheeks. */
+/* The M on a tabby's forehead, and the lines from the eyes across the cheeks. */
 static double stripes(const dg_cat *c, double x, double y)
 {
     double ax = x < 0 ? -x : x, wobble = dg_cat_noise(c->grain + 1, x * 5, y * 5) - .5;
-    double fan = (x + wobble * .05) / (.8 - .9 * ((y < 0 ? y : 0) + .2)); /* stripes spread towards the top */
+    double fan = (x + wobble * .05) / (.8 - .9 * ((y < 0 ? y : 0) + .2));
     double af = fan < 0 ? -fan : fan;
     double top = stripe(fan * 8.5 + .5, .3) * dg_smooth(-.16, -.26, y) * dg_smooth(.33, .26, af);
     double cheek = stripe((y + ax * .35 + wobble * .08) * 6 + c->stripe_phase, .28) * dg_smooth(.38, .48, ax) *
@@ -21,7 +21,7 @@ static double stripes(const dg_cat *c, double x, double y)
     return top > cheek ? top : cheek;
 }
 
-/* Patches of calico and tortoiseshell: large soft blots with rather hard edges. */
+/* Patches of calico and tortoiseshell: large smooth noise with narrow edges. */
 static dg_rgb patches(const dg_cat *c, double x, double y)
 {
     double a = dg_cat_noise(c->grain + 2, x * 2.3 + 10, y * 2.3 + 10), b = dg_cat_noise(c->grain + 3, x * 2.6, y * 2.6);

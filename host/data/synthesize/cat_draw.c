@@ -2,8 +2,8 @@
 
 #include <stddef.h>
 
-/* Painting one point: layers from the background to the whiskers, each with the part of the pixel that it
- * covers, taken from its signed distance to the pixel's centre. */
+/* One pixel, painted in layers from background to whiskers; a layer's coverage follows from the signed distance of the
+ * pixel's centre to its edge. */
 typedef struct {
     const dg_cat *cat;
     double pixel; /* side of a pixel in face units */
@@ -19,7 +19,7 @@ static void paint(point *p, dg_rgb colour, double alpha)
     if (alpha > 0) p->colour = dg_mix(p->colour, colour, alpha > 1 ? 1 : alpha);
 }
 
-/* A line of width w: thinner than a pixel it gets fainter, never wider. */
+/* Coverage of a line of width w; a line thinner than a pixel becomes fainter. */
 static double cover_line(const point *p, double from_middle, double w)
 {
     double most = w < p->pixel ? w / p->pixel : 1;
@@ -39,7 +39,7 @@ static double segment(double x, double y, double ax, double ay, double bx, doubl
     return dg_length(x - ax - t * dx, y - ay - t * dy);
 }
 
-/* Signed distance to a triangle, corners in either order. */
+/* Signed distance to a triangle; corners in either order. */
 static double triangle(double x, double y, const double corner[3][2])
 {
     double nearest = 1e9;
@@ -99,7 +99,7 @@ static void paint_body(point *p, double x, double y)
     shape += (.02 + c->fluff * .6) * (dg_cat_noise(c->grain + 10, x * 9, y * 9) - .5);
     double rim = dg_clamp01(1 + shape / .3), inside = cover(p, shape);
     if (inside <= 0) return;
-    double under_chin = dg_smooth(.95, .5, y); /* the head's shadow */
+    double under_chin = dg_smooth(.95, .5, y);
     dg_rgb fur = dg_cat_coat_body(c, x, y);
     double hair = dg_cat_noise(c->grain + 11, x * 12, y * 5) - .5;
     paint(p, dg_times(fur, 1 - .25 * rim * rim - .3 * under_chin + .1 * hair), inside);
@@ -118,7 +118,7 @@ static void paint_ears(point *p, double x, double y)
 {
     const dg_cat *c = p->cat;
     for (int side = -1; side <= 1; side += 2) {
-        double sx = x * side, narrow = 1 + c->yaw * side * .5; /* the ear that turns away looks narrower */
+        double sx = x * side, narrow = 1 + c->yaw * side * .5;
         const double outer[3][2] = {{c->ear_in * narrow, -.36},
                                     {c->ear_out * narrow, -.02},
                                     {c->ear_x * narrow, c->ear_y}};
@@ -159,13 +159,13 @@ static void paint_head(point *p, double x, double y, double fx, double fy)
 {
     const dg_cat *c = p->cat;
     double shape = head_shape(c, x, y), inside = cover(p, shape);
-    paint(p, dg_times(p->colour, .6), dg_smooth(.12, -.02, shape) * .35 * dg_smooth(-.1, .3, y)); /* soft shadow */
+    paint(p, dg_times(p->colour, .6), dg_smooth(.12, -.02, shape) * .35 * dg_smooth(-.1, .3, y));
     if (inside <= 0) return;
     dg_rgb fur = dg_cat_coat(c, fx, fy);
     double rim = dg_clamp01(1 + shape / .28);
     double light = 1.02 + .10 * (c->light_x * x - y) - .22 * rim * rim;
     light += .16 * (dg_cat_noise(c->grain + 15, fx * 13, fy * 6 - absolute(fx) * 3) - .5);
-    /* The bridge of the nose and the sockets model the face. */
+    /* Light on the bridge of the nose, shade in the sockets. */
     light += .05 * dg_smooth(.10, .02, absolute(fx)) * dg_smooth(-.3, -.1, fy) * dg_smooth(.2, .1, fy);
     double socket = dg_smooth(.16, .04, absolute(absolute(fx) - .12));
     light -= .10 * socket * dg_smooth(-.22, -.05, fy) * dg_smooth(.16, .02, fy);
@@ -191,7 +191,7 @@ static void paint_eye(point *p, double fx, double fy, int which)
         paint_shut_eye(p, outward, down, w);
         return;
     }
-    /* A lens of two arcs, half width w and half height h. */
+    /* Lens of two arcs: half width w, half height h. */
     double h = w * c->eye_open[which], radius = (w * w + h * h) / (2 * h), lift = radius - h;
     double up = dg_length(outward, down - lift) - radius, low = dg_length(outward, down + lift) - radius;
     double lens = up > low ? up : low;
@@ -201,11 +201,11 @@ static void paint_eye(point *p, double fx, double fy, int which)
     double gx = outward - c->gaze_x * w * .4 * side, gy = down - c->gaze_y * h * .4;
     double from_middle = dg_length(gx, gy) / w;
     dg_rgb iris = dg_times(c->iris[which], 1.12 - .5 * dg_smooth(.55, 1.1, from_middle));
-    iris = dg_times(iris, 1 - .35 * dg_smooth(-.2, -1, down / h)); /* the lid's shadow */
+    iris = dg_times(iris, 1 - .35 * dg_smooth(-.2, -1, down / h));
     paint(p, iris, inside);
     double pupil = ellipse(gx, gy, w * (.14 + .55 * c->pupil), h * (.72 + .2 * c->pupil));
     paint(p, (dg_rgb){.05, .05, .06}, cover(p, pupil) * inside);
-    /* The highlight lies on the side of the light on both eyes. */
+    /* Both highlights are on the side of the light. */
     double hx = x * side - (c->light_x < 0 ? -.32 : .32) * w, hy = y + .36 * h;
     paint(p, (dg_rgb){1, 1, 1}, cover(p, dg_length(hx, hy) - .24 * w) * inside * .95);
     double second = dg_length(hx + .5 * w * (c->light_x < 0 ? -1 : 1), hy - .75 * h) / (.2 * w);
@@ -225,7 +225,7 @@ static void paint_mouth(point *p, double x, double y)
         paint(p, (dg_rgb){.55, .28, .30}, cover(p, tongue - .012));
         paint(p, (dg_rgb){.92, .55, .57}, cover(p, tongue));
     }
-    /* Two arcs hang from the nose; a smile's are wider. */
+    /* Two arcs below the nose; wider for a smile. */
     double r = c->mouth == DG_MOUTH_SMILE ? .095 : .075, off = absolute(dg_length(ax - r, y - .27) - r);
     double arc = y > .262 ? off : .1;
     double stem = segment(x, y, 0, .2, 0, .275);
@@ -246,7 +246,7 @@ static void paint_whiskers(point *p, double x, double y)
         double spot = dg_length((ax - .13 - .035 * (i % 2)) * 1.1, y - .235 - .045 * i);
         paint(p, c->line, cover(p, spot - .008) * .45);
         double y0 = .24 + .035 * i, x1 = .17 + c->whisker_length, y1 = y0 - c->whisker_lift + .11 * (i - 1);
-        double xm = (.17 + x1) * .5, ym = (y0 + y1) * .5 - .05 * absolute(i - .5); /* they arch */
+        double xm = (.17 + x1) * .5, ym = (y0 + y1) * .5 - .05 * absolute(i - .5);
         double a = segment(ax, y, .17, y0, xm, ym), b = segment(ax, y, xm, ym, x1, y1);
         double line = cover_line(p, a < b ? a : b, .016);
         if (line > strength) strength = line;
@@ -267,7 +267,7 @@ void dg_cat_draw(uint8_t *pixels, int size, const dg_cat *c)
             paint_body(&p, dx - c->body_x, dy);
             double x = dx * c->cos_tilt + dy * c->sin_tilt, y = dy * c->cos_tilt - dx * c->sin_tilt;
             paint_ears(&p, x, y);
-            /* A turned head: what lies on the face moves sideways, most in the middle, not at all at the rim. */
+            /* A turned head shifts the face sideways: most in the middle, 0 at the rim. */
             double round = dg_clamp01(1 - x * x / .5 - y * y / .5);
             double fx = x - c->yaw * round, fy = y - c->pitch * round;
             paint_head(&p, x, y, fx, fy);

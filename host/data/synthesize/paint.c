@@ -1,4 +1,3 @@
-/* Random values, colours and noise of drawn images. */
 #include "host/data/synthesize/paint.h"
 
 #include "core/base/rng.h"
@@ -31,7 +30,7 @@ dg_rgb dg_hsv(double h, double s, double v)
 
 static double lattice(uint32_t grain, int32_t x, int32_t y)
 {
-    uint32_t h = grain ^ (uint32_t)x * 0x9E3779B1u ^ (uint32_t)y * 0x85EBCA77u; /* xxHash's primes and mixing */
+    uint32_t h = grain ^ (uint32_t)x * 0x9E3779B1u ^ (uint32_t)y * 0x85EBCA77u; /* primes and mixing of xxHash */
     h = (h ^ h >> 15) * 0x85EBCA77u;
     h = (h ^ h >> 13) * 0xC2B2AE3Du;
     return (double)(h >> 16) * (1.0 / 65535);
@@ -39,7 +38,7 @@ static double lattice(uint32_t grain, int32_t x, int32_t y)
 
 double dg_cat_noise(uint32_t grain, double x, double y)
 {
-    int32_t ix = (int32_t)(x + 4096) - 4096, iy = (int32_t)(y + 4096) - 4096; /* floor, for what an image needs */
+    int32_t ix = (int32_t)(x + 4096) - 4096, iy = (int32_t)(y + 4096) - 4096; /* floor, for the range of an image */
     double fx = x - ix, fy = y - iy;
     fx = fx * fx * (3 - 2 * fx);
     fy = fy * fy * (3 - 2 * fy);

@@ -1,7 +1,7 @@
-/* What drawn images are painted with: random values, colours and smooth edges.
+/* Random values, colours and smooth edges for drawn images.
  *
- * Only + - * / and sqrt on doubles are used, which IEEE 754 rounds the same everywhere: no libm, no float contraction.
- * So the same (seed, number) gives the same bytes on every machine. */
+ * Uses only + - * / and sqrt of doubles (no libm, no float contraction), which IEEE 754 defines exactly: the same
+ * (seed, number) gives the same bytes on every machine. */
 #ifndef DG_PAINT_H
 #define DG_PAINT_H
 
@@ -10,27 +10,26 @@
 #include <stdint.h>
 
 #ifdef __clang__
-#pragma STDC FP_CONTRACT OFF /* gcc has it off in ISO mode, and warns about the pragma */
+#pragma STDC FP_CONTRACT OFF /* off by default in gcc's ISO mode, which warns about the pragma */
 #endif
 
 typedef struct {
     double r, g, b;
 } dg_rgb;
 
-/* Random words one after the other. One draw a statement or argument list at most: C leaves the order of arguments to
- * the compiler. */
+/* A stream of random 32-bit words. Use one draw per statement: C leaves the evaluation order of arguments open. */
 typedef struct {
     uint64_t seed, subsequence, block;
     uint32_t word[4];
     int used;
 } dg_dice;
-dg_dice dg_dice_of(uint64_t seed, uint64_t number); /* of the image with this number */
+dg_dice dg_dice_of(uint64_t seed, uint64_t number);
 uint32_t dg_word(dg_dice *d);
 double dg_uniform(dg_dice *d, double a, double b);
 dg_rgb dg_hsv(double h, double s, double v);
 
 static inline double dg_clamp01(double t) { return t < 0 ? 0 : t > 1 ? 1 : t; }
-/* 0 at or before a, 1 at or behind b (which may be less than a), smooth between. */
+/* 0 for t up to a, 1 from b on (b may be less than a), smooth between. */
 static inline double dg_smooth(double a, double b, double t)
 {
     t = dg_clamp01((t - a) / (b - a));
@@ -43,7 +42,7 @@ static inline dg_rgb dg_mix(dg_rgb a, dg_rgb b, double t)
 static inline dg_rgb dg_times(dg_rgb c, double t) { return (dg_rgb){c.r * t, c.g * t, c.b * t}; }
 static inline double dg_length(double x, double y) { return sqrt(x * x + y * y); }
 
-/* Smooth noise in 0..1, one bump a unit. */
+/* Smooth noise in 0..1, about one bump per unit. */
 double dg_cat_noise(uint32_t grain, double x, double y);
 
 #endif

@@ -1,4 +1,4 @@
-/* Classes of shapes: the shape decides the class, all else is drawn by lot: colours, place, size, turn, noise. */
+/* Drawn images of shapes: the class is the shape; colours, position, size, rotation and noise are random. */
 #include "host/data/synthesize/paint.h"
 #include "host/data/synthesize/shapes.h"
 
@@ -9,9 +9,9 @@ enum { DISC, RING, SQUARE, TRIANGLE, CROSS, STAR, CHECKER, FLAT, UPRIGHT, SLANTE
 
 typedef struct {
     int class;
-    double x, y, radius;             /* the middle, in image units (-1..1) */
-    double cos_turn, sin_turn;       /* of the shape */
-    double period, phase_x, phase_y; /* of what covers the whole image */
+    double x, y, radius; /* the middle, in image units (-1..1) */
+    double cos_turn, sin_turn;
+    double period, phase_x, phase_y; /* of patterns that cover the whole image */
     dg_rgb shape[2], back[2];        /* two tones each, along the same direction */
     double light_x, light_y, noise;
     uint32_t grain;
@@ -21,7 +21,7 @@ static double magnitude(double t) { return t < 0 ? -t : t; }
 static double larger(double a, double b) { return a > b ? a : b; }
 static double smaller(double a, double b) { return a < b ? a : b; }
 
-/* A direction from a number in -1..1, which is the tangent of half its angle: no sine is needed. */
+/* Unit vector from the tangent t of half its angle, -1..1: no sine needed. */
 static void turn(double t, double *x, double *y)
 {
     *x = (1 - t * t) / (1 + t * t);
@@ -40,7 +40,7 @@ static dg_rgb colour(dg_dice *d)
     return dg_hsv(h, s, dg_uniform(d, .15, 1));
 }
 
-/* Both tones of the shape differ from both of the background, however few tries that takes. */
+/* Draw shape tones until they differ from both background tones; after 50 tries use a grey. */
 static void choose_colours(dg_dice *d, shape *s)
 {
     s->back[0] = colour(d);
@@ -74,14 +74,14 @@ static void choose(shape *s, uint64_t seed, int class, int number)
     s->grain = (uint32_t)dg_uniform(&d, 0, 16777216);
 }
 
-/* A wave of period 1 for t > -8: from -1 in the middle of one half to 1 in that of the other, as steep everywhere. */
+/* Triangle wave of period 1 for t > -8, from -1 to 1. */
 static double wave(double t)
 {
     t -= (int)t;
     return 4 * magnitude(t - .5) - 1;
 }
 
-/* Five tips: the plane is folded onto half a tip, of which one edge is left. */
+/* Signed distance to a five-pointed star: fold the plane onto half a tip, which leaves one edge. */
 static double star(double x, double y, double r)
 {
     const double c = 0.80901699437494742, s = 0.58778525229247314; /* of 36 degrees */
@@ -97,7 +97,7 @@ static double star(double x, double y, double r)
     return y * ex - x * ey < 0 ? -off : off;
 }
 
-/* Signed distance from the edge, nearly, at a place that is turned with the shape. */
+/* Approximate signed distance from the edge, in coordinates rotated with the shape. */
 static double distance(const shape *s, double x, double y)
 {
     const double r = s->radius, ax = magnitude(x), ay = magnitude(y), arm = .3 * r;

@@ -1,10 +1,10 @@
-/* Drawn shapes, one kind a class. */
+/* Drawn shapes, one kind per class. */
 #ifndef DG_SHAPES_H
 #define DG_SHAPES_H
 
 #include <stdint.h>
 
-/* Image `number` of a class: size x size x 3. */
+/* dg_shape_draw: image `number` of a class, pixels (size, size, 3). */
 enum { DG_SHAPES = 10 };
 extern const char *const dg_shape_name[DG_SHAPES];
 void dg_shape_draw(uint8_t *pixels, int size, uint64_t seed, int class, int number);

@@ -20,7 +20,7 @@ void dg_synthesize_one(uint8_t *pixels, int size, uint64_t seed, int i)
     dg_cat_draw(pixels, size, &cat);
 }
 
-#define DRAWN "drawn by dcgan" /* how the text Source of each image begins */
+#define DRAWN "drawn by dcgan"
 
 static dg_err make_directories(const char *dir)
 {
@@ -41,7 +41,6 @@ static dg_err make_directories(const char *dir)
     return S_ISDIR(st.st_mode) ? DG_OK : dg_fail(DG_IO, "%s: is not a folder", dir);
 }
 
-/* What is drawn; classes 0: cats. */
 typedef struct {
     const char *dir;
     int size, classes;
@@ -62,7 +61,7 @@ static dg_err encode(const drawing *w, int i, void **data, size_t *bytes)
     return e;
 }
 
-/* DG_OK when the file is this very image. */
+/* DG_OK if the file is identical to this image, or may be replaced. */
 static dg_err check_same(const char *path, const void *data, size_t bytes)
 {
     if (dg_replaces_all()) return dg_write_atomic(path, &(dg_chunk){data, bytes}, 1);
@@ -105,7 +104,7 @@ static dg_err one(const drawing *w, int i, phase what)
     return e;
 }
 
-/* All images through one phase; of several failures the first image's is reported. */
+/* Run one phase for all images; returns the error of the first failing image. */
 static dg_err all(const drawing *w, int count, phase what)
 {
     dg_err error = DG_OK;
@@ -130,7 +129,7 @@ static dg_err all(const drawing *w, int count, phase what)
     return error ? dg_fail(error, "%s", message) : DG_OK;
 }
 
-/* DG_USAGE where the folder holds anything but folders of these classes with our images in them. */
+/* DG_USAGE unless the folder holds only folders of these classes with images made by dcgan. */
 static dg_err check_classes(const drawing *w)
 {
     dg_err e = DG_OK;
@@ -178,7 +177,7 @@ dg_err dg_synthesize(const char *dir, int count, int size, uint64_t seed, int cl
                : classes         ? check_classes(&w)
                                  : dg_only_ours(dir, (const char *const[]){"cat-*.png", NULL}, "Source", DRAWN);
     if (!e) e = make_folders(&w);
-    /* Everything is checked before anything is written, so that a refusal leaves the folder as it was. */
+    /* Check everything before the first write, so that a refusal leaves the folder unchanged. */
     if (!e) e = all(&w, count, CHECK);
     if (!e) e = all(&w, count, WRITE);
     return e;
