@@ -5,9 +5,9 @@
 
 enum { CHECK_EVERY = 5, LONGEST_STRIDE = 10, SAMPLES = 4096 };
 #define FULL 99.0      /* percent */
-#define SAME_BATCH 5.0 /* from check to check */
+#define SAME_BATCH 5.0 /* max change between checks */
 #define SAME_GAIN 0.05
-#define SAMPLE_SECONDS 1.0 /* from one sample of usage to the next */
+#define SAMPLE_SECONDS 1.0
 
 const char *const dg_batch_rule_name[DG_RULES] = {[DG_RULE_USAGE] = "usage", [DG_RULE_EPOCH_TIME] = "epoch-time"};
 
@@ -22,7 +22,7 @@ static void move(dg_batch_rule *r, bool down)
     r->down = down;
     const int by = r->stride < LONGEST_STRIDE ? r->stride : LONGEST_STRIDE;
     r->batch += down ? -by : by;
-    if (r->batch < 1) r->batch = 1; /* the published form does not say what then */
+    if (r->batch < 1) r->batch = 1; /* the published form leaves this case open */
 }
 
 bool dg_rule_next(dg_batch_rule *r, double ms, double usage)
@@ -52,7 +52,7 @@ static int descending(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* Mean of the upper half of the samples above 0, of an odd number with the middle one. */
+/* Mean of the upper half of the samples above 0; an odd number includes the middle sample. */
 static double upper_half(double *sample, int n)
 {
     double sum = 0;
@@ -68,7 +68,7 @@ static dg_err run_round(const dg_rule_machine *m, long steps, double *ms, double
     double sample[SAMPLES], spent = 0, next = SAMPLE_SECONDS;
     int n = 0;
     dg_err e = DG_OK;
-    (void)m->usage(m->context); /* from here on */
+    (void)m->usage(m->context); /* start of the measurement */
     for (long left = steps, done = 0; left > 0 && !e; left -= done) {
         double seconds = 0;
         e = m->steps(m->context, left, &done, &seconds);
@@ -77,7 +77,7 @@ static dg_err run_round(const dg_rule_machine *m, long steps, double *ms, double
         if (n < SAMPLES) sample[n++] = m->usage(m->context);
         next += SAMPLE_SECONDS * (1 + floor((spent - next) / SAMPLE_SECONDS));
     }
-    if (!n) sample[n++] = m->usage(m->context); /* a round of less than a second */
+    if (!n) sample[n++] = m->usage(m->context);
     *ms = 1e3 * spent / (double)steps;
     *usage = upper_half(sample, n);
     return e;

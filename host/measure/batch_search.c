@@ -7,16 +7,16 @@
 #include "core/base/plural.h"
 #include "host/measure/samples.h"
 
-#define GAIN 1.01  /* what doublings must bring */
-#define DOUBT 0.95 /* of the slowest rate that may be chosen: the rest may be noise */
-#define SLOWER 1.1 /* than before the machine may be during a look */
-#define SURE 0.25  /* of the share that may be lost: the rest is left to noise */
+#define GAIN 1.01  /* min gain of doublings */
+#define DOUBT 0.95 /* share of the lowest eligible rate that is still measured again; the margin covers noise */
+#define SLOWER 1.1 /* max ratio to the time before, else other programs slow the machine */
+#define SURE 0.25  /* part of the allowed loss; the remainder covers noise */
 enum {
-    COUNTED = 5, /* steps of a look at least */
-    FLAT = 6,    /* sizes in a row that gain nothing */
-    LOOKS = 8,   /* at a size that decides */
-    NEAR = 2,    /* looks before and after one that are compared with it */
-    PASSES = 20  /* until the medians stand still */
+    COUNTED = 5, /* min steps per look */
+    FLAT = 6,    /* consecutive sizes without gain */
+    LOOKS = 8,   /* max looks at a deciding size */
+    NEAR = 2,    /* looks before and after one to compare with */
+    PASSES = 20  /* max passes until the medians converge */
 };
 
 int dg_batch_after(int batch)
@@ -40,11 +40,10 @@ static int row_of(const dg_search *s, int batch)
     return -1;
 }
 
-/* ---- Rates from looks ---- */
-
 static double log_rate(const dg_batch_row *look) { return log(look->batch / look->ms); }
 
-/* Logarithms of the rate of row i by comparison with the looks before and after each of its own; how many. */
+/* Logarithms of the rate of row i, from comparisons of its looks with NEAR looks before and after; returns their
+ * number. */
 static int compare(const dg_search *s, int i, const double rate[DG_SEARCH_ROWS], double *said)
 {
     int n = 0;
@@ -58,7 +57,7 @@ static int compare(const dg_search *s, int i, const double rate[DG_SEARCH_ROWS],
     return n;
 }
 
-/* Rates but for one common factor, by medians of comparisons; then the factor, of the machine as it mostly was. */
+/* Relative rates by medians of comparisons; then the common factor, from the typical state of the machine. */
 static void estimate(dg_search *s)
 {
     double rate[DG_SEARCH_ROWS] = {0}, said[2 * NEAR * DG_SEARCH_LOOKS];
@@ -94,8 +93,6 @@ static void add(dg_search *s, const dg_batch_row *look)
     estimate(s);
 }
 
-/* ---- The choice ---- */
-
 static bool leaves_steps(const dg_search *s, int batch)
 {
     return dg_batch_updates(&s->limits, batch) >= s->limits.least_steps;
@@ -111,8 +108,8 @@ static int fastest(const dg_search *s, bool enough_steps)
     return best;
 }
 
-/* The smallest that is nearly as fast as the fastest. Where there was no time for larger ones, a step of a + c batch
- * has as much to gain again as the last doubling gained. */
+/* The smallest size nearly as fast as the fastest. If time ended the ladder, assume that larger sizes gain as much
+ * again as the last doubling (step time a + c * batch). */
 static int choose(const dg_search *s, bool enough_steps)
 {
     const int best = fastest(s, enough_steps);
@@ -130,10 +127,8 @@ int dg_search_choice(const dg_search *s)
     return i < 0 && s->rows ? 0 : i;
 }
 
-/* ---- What is tried ---- */
-
-/* Whether there is time for a look, by the nearest size that was timed; the first look has it always. *most: seconds of
- * it. */
+/* True if there is time for a look, estimated from the nearest timed size; always for the first look. *most: its
+ * seconds. */
 static bool has_time(const dg_search *s, int batch, double *most)
 {
     const dg_batch_row *near = &s->row[0];
@@ -171,7 +166,7 @@ static bool is_flat(const dg_search *s)
     return before > 0 && best_rate(s, before, s->rows) < GAIN * best_rate(s, 0, before);
 }
 
-/* Whether the ladder ends before this size, and why. */
+/* True if the ladder ends before this size; s->end has the reason. */
 static bool ends(dg_search *s, int batch)
 {
     const dg_search_limits *l = &s->limits;
@@ -188,7 +183,7 @@ static bool ends(dg_search *s, int batch)
     return *s->end;
 }
 
-/* Up the ladder. Flat doublings are looked at once more, with the sizes before them. */
+/* Climb the ladder. Doublings without gain are measured again, with the sizes before them. */
 static dg_err climb(dg_search *s)
 {
     dg_err e = DG_OK;
@@ -202,7 +197,6 @@ static dg_err climb(dg_search *s)
     return e;
 }
 
-/* 3/4 and 5/4 of the choice. */
 static dg_err try_neighbours(dg_search *s)
 {
     const dg_search_limits *l = &s->limits;
@@ -217,7 +211,7 @@ static dg_err try_neighbours(dg_search *s)
     return e;
 }
 
-/* One more look at each size that may be chosen or decides what is, and at the sizes next to the choice. */
+/* Look again at each size that may be chosen or that decides the choice, and at the neighbours of the choice. */
 static dg_err look_again(dg_search *s)
 {
     dg_err e = DG_OK;
@@ -238,15 +232,13 @@ dg_err dg_search_run(dg_search *s, const dg_search_limits *limits, const dg_sear
 {
     *s = (dg_search){.limits = *limits, .machine = *machine};
     dg_err e = climb(s);
-    for (int i = 0; i < 2 && !e; i++) e = try_neighbours(s); /* the first ones may become the choice */
-    for (int i = 0; i < LOOKS && !e; i++) {                  /* twice, and more often while steps are short */
+    for (int i = 0; i < 2 && !e; i++) e = try_neighbours(s); /* a neighbour may become the choice */
+    for (int i = 0; i < LOOKS && !e; i++) {                  /* two looks; more while steps are short */
         if (i > 1 && s->machine.elapsed(s->machine.context) > s->limits.seconds / 3) break;
         e = look_again(s);
     }
     return e;
 }
-
-/* ---- The sentence ---- */
 
 static double percent_faster(const dg_batch_row *a, const dg_batch_row *b)
 {
@@ -277,7 +269,7 @@ void dg_search_sentence(const dg_search *s, char *out, size_t size)
         n = snprintf(out, size,
                      "%d: the smallest that is surely within %g%% of the fastest%s, which is %d (%.1f%% faster)",
                      chosen->batch, 100 * l->within, among, s->row[best].batch, percent_faster(&s->row[best], chosen));
-    /* where too few steps decided, larger ones would not have been chosen */
+    /* if too few steps decided, larger sizes would not have been chosen */
     const bool end = s->refused || leaves_steps(s, s->row[s->rows - 1].batch);
     snprintf(out + n, size - (size_t)n, "%s%s; the search took %.3g s.", best < 0 ? "" : less, end ? s->end : "",
              s->machine.elapsed(s->machine.context));

@@ -11,11 +11,9 @@
 #include "host/trainer/ring_reader.h"
 #include "host/trainer/steps.h"
 
-#define SECONDS 60.0 /* of a search at most */
-#define LOOK 0.33    /* of a look: many short ones see more of a machine's moods than a few long ones */
-enum { LOOKS = 60 }; /* in a search of fewer seconds */
-
-/* ---- What all sizes have in common ---- */
+#define SECONDS 60.0 /* max of a search */
+#define LOOK 0.33    /* max of a look: many short looks average over disturbances of the machine */
+enum { LOOKS = 60 };
 
 dg_err dg_batch_bench_open(dg_batch_bench *b)
 {
@@ -36,10 +34,8 @@ void dg_batch_bench_close(dg_batch_bench *b)
     b->nvml = NULL;
 }
 
-/* ---- One network ---- */
-
-/* Records of a classifier have labels, and values instead of pixels where the images are whitened; which values does
- * not matter here, so that there is nothing to find out about the images before. */
+/* Classifier records have labels, and floats instead of pixels if the images are whitened. Random values are good
+ * enough here. */
 static dg_err feed_of(dg_batch_trial *t, dg_batch_bench *b)
 {
     dg_job *job = &t->job;
@@ -53,7 +49,7 @@ static dg_err feed_of(dg_batch_trial *t, dg_batch_bench *b)
     return e ? e : dg_job_alloc(job, t->feed.data, t->feed.perm);
 }
 
-/* Until a full step is next: the short one, and a new epoch. *full: how many are left in it. */
+/* Advance to the next full step: over the short step and the start of an epoch. *full: full steps left in the epoch. */
 static dg_err go_to_full_step(dg_batch_trial *t, long *full)
 {
     static const double lr[DG_NETS_MAX];
@@ -88,8 +84,7 @@ dg_err dg_batch_steps(dg_batch_trial *t, long most, long *done, double *ms)
     return e;
 }
 
-/* Two steps, and one group of as many as are given at once: graphs of so many are captured then. What does not compute
- * is not worth timing. */
+/* Two steps, then one group of `ahead` steps, which captures its graphs. DG_NUMBERS if values are not finite. */
 static dg_err warm_up(dg_batch_trial *t)
 {
     long done;
@@ -135,9 +130,8 @@ void dg_batch_close(dg_batch_trial *t)
     dg_job_free(&t->job);
 }
 
-/* ---- One size ---- */
-
-/* Percent of the step's time in which kernels ran, by the events around each; some run side by side in a step. */
+/* Percent of the step's time in which kernels ran: sum of the times of all ops, at most 100 because some run
+ * concurrently. */
 static dg_err busy_of_gpu(dg_batch_trial *t, double ms, double *busy)
 {
     dg_backend *b = t->bench->backend;
@@ -183,7 +177,7 @@ static dg_err take_samples(dg_batch_trial *t, double most_seconds, bool all_of_t
     return e;
 }
 
-/* The peak, the highest of all measurements. */
+/* Keep the highest measured peak. */
 static dg_err measure_peak(dg_batch_bench *b)
 {
     dg_machine now = b->machine;
@@ -215,7 +209,7 @@ dg_err dg_batch_time(dg_batch_bench *b, int batch, double most_seconds, bool all
     return e;
 }
 
-/* The first one has to fit, or it is said what does. */
+/* The error if even the first size does not fit: names the size that does. */
 static dg_err refuse_all(const dg_batch_bench *b, int batch)
 {
     dg_job job;

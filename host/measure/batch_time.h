@@ -1,5 +1,5 @@
-/* Times of batch sizes: a network is built as training builds it, with weights and images of its own, takes training
- * steps with learning rates of 0, so that its numbers stay what they are, and is freed again. */
+/* Times of batch sizes: a network is built as for training with its own weights and images, runs training steps with
+ * learning rates of 0, so that its weights stay constant, and is freed. */
 #ifndef DG_BATCH_TIME_H
 #define DG_BATCH_TIME_H
 
@@ -14,58 +14,56 @@
 #include "host/trainer/fit.h"
 #include "host/trainer/position.h"
 
-/* What all sizes have in common. The caller sets what stands above the empty line. */
+/* Shared by all sizes. The caller sets the members above the empty line. */
 typedef struct {
-    const dg_options *o; /* of a run; its batch does not matter */
+    const dg_options *o;
     const dg_model *model;
     dg_backend *backend;
     const dg_dataset *data;
-    const volatile sig_atomic_t *stop;          /* not 0: DG_FAILED after the step under way; may be NULL */
-    void (*progress)(void *context, int batch); /* before each size; may be NULL */
+    const volatile sig_atomic_t *stop;          /* not 0: DG_FAILED after the current step; may be NULL */
+    void (*progress)(void *context, int batch); /* called before each size; may be NULL */
     void *context;
 
     dg_room room;
-    dg_machine machine; /* the peak: the best of a measurement before each size */
-    dg_nvml *nvml;      /* NULL: there is none, and no_nvml says why */
+    dg_machine machine; /* peak: best of one measurement per size */
+    dg_nvml *nvml;      /* NULL: not available, see no_nvml */
     const char *no_nvml;
-    uint8_t *records; /* where the recipe reads more than pixels */
-    dg_busy load;     /* since the opening */
+    uint8_t *records; /* NULL: the recipe reads only pixels */
+    dg_busy load;
 } dg_batch_bench;
 
 dg_err dg_batch_bench_open(dg_batch_bench *b);
 void dg_batch_bench_close(dg_batch_bench *b);
 
-/* A network with one batch size. */
 typedef struct {
     const dg_batch_bench *bench;
     dg_job job;
     dg_loader feed;
     dg_position at;
-    bool begun; /* the epoch under way */
-    int ahead;  /* steps that are given at once */
+    bool begun; /* the current epoch has begun */
+    int ahead;  /* steps enqueued at once */
 } dg_batch_trial;
 
-/* Open and warm up. *yes: it fits; if not, why says so and nothing is to be closed. DG_NUMBERS: its
- * numbers are not finite. */
+/* Open and warm up. *yes: it fits; otherwise why is the reason and there is nothing to close. DG_NUMBERS: values are
+ * not finite. */
 dg_err dg_batch_open(dg_batch_trial *t, dg_batch_bench *b, int batch, bool *yes, char why[160]);
 void dg_batch_close(dg_batch_trial *t);
 
-/* At least one and at most `most` full steps, finished on return: *done of them in *ms each. The short last step and
- * the beginning of an epoch are not counted. */
+/* Run 1 to `most` full steps and wait for them: *done steps of *ms each. The short last step and the start of an epoch
+ * are not counted. */
 dg_err dg_batch_steps(dg_batch_trial *t, long most, long *done, double *ms);
 
-/* One size: open, time until the median is known within 1% or most_seconds are over (all_of_them: always until then),
- * and close. */
+/* Time one size until its median is known within 1% or most_seconds have passed (all_of_them: always most_seconds). */
 dg_err dg_batch_time(dg_batch_bench *b, int batch, double most_seconds, bool all_of_them, dg_batch_row *row, bool *yes,
                      char why[160]);
 
-/* The median of a step in some seconds. DG_DEVICE: the batch does not fit. */
+/* Median time of a step within `seconds`. DG_DEVICE: the batch does not fit. */
 dg_err dg_batch_glance(dg_batch_bench *b, int batch, double seconds, double *ms);
 
-/* As the options say, without the number of images. */
+/* From the options, without the number of images. */
 dg_search_limits dg_batch_limits(const dg_options *o);
 
-/* The search (batch_search.h) on this bench, and its sentence. DG_DEVICE when not even the first size fits. */
+/* Run the search (batch_search.h) and write its sentence to why. DG_DEVICE: not even the first size fits. */
 dg_err dg_batch_find(dg_batch_bench *b, const dg_search_limits *limits, dg_search *s, char *why, size_t size);
 
 #endif

@@ -1,4 +1,4 @@
-/* Training steps against the clock. */
+/* Timing of training steps. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,7 +76,7 @@ dg_err dg_bench_predict(dg_bench_model *r, const dg_machine *m, const dg_plan *p
     return e ? e : predict(r, m, p);
 }
 
-/* So many that a measurement takes some 20 ms: a step of a GPU is shorter than what starting and waiting costs. */
+/* Enough steps for about 20 ms, because starting and waiting for a GPU costs more than one step. */
 static int steps_at_once(double ms)
 {
     const double n = ms > 0 ? 20 / ms : DG_TRIAL_STEPS;
@@ -92,7 +92,7 @@ static dg_err rounds_of(dg_bench_model *r, dg_machine *m, dg_trial *t, int round
     dg_err e = DG_OK;
     for (int i = 0; i < WARM && !e; i++) e = dg_trial_steps(t, 1, &ms);
     r->in_flight = steps_at_once(ms);
-    if (!e && r->in_flight > 1) e = dg_trial_steps(t, r->in_flight, &ms); /* captures graphs of so many */
+    if (!e && r->in_flight > 1) e = dg_trial_steps(t, r->in_flight, &ms);
     for (int i = 0; i < rounds && !e; i++) {
         e = dg_machine_peak(m, b);
         if (!e) e = dg_trial_steps(t, r->in_flight, &ms);

@@ -8,7 +8,7 @@
 #include "core/plan/precision.h"
 
 typedef struct {
-    dg_job *job[2]; /* the reference, the other */
+    dg_job *job[2]; /* reference, other */
     const dg_op *op[2];
     double eps;
     dg_check_operand operand[DG_MAX_OPERANDS];
@@ -17,11 +17,11 @@ typedef struct {
 
 void *dg_check_memory(const dg_job *job, const dg_row *r)
 {
-    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): all operands have rows but scratch, which nobody asks for */
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): only scratch has no row, and it is never requested */
     return r->kind == DG_OUTSIDE ? r->outside : (char *)job->arena.base + r->offset;
 }
 
-/* All of the row; more where an op goes on beyond it, as Adam does through all rows of a network. */
+/* Bytes of the row, or more for an op that continues past it, as Adam does through all rows of a network. */
 size_t dg_check_bytes(const dg_op *op, int operand, const dg_row *r)
 {
     if (r->kind == DG_STATE) return r->bytes;
@@ -50,9 +50,7 @@ static dg_err run(checker *c, int side)
 
 static dg_err no_memory(void) { return dg_fail(DG_DEVICE, "out of memory for comparing"); }
 
-/* ---- Weighed ops: the sums of the magnitudes ---- */
-
-/* The inputs' magnitudes to the reference. */
+/* Copy the magnitudes of the inputs to the reference. */
 static dg_err put_magnitudes(checker *c, const dg_check_operand *o)
 {
     void *copy = malloc(o->bytes);
@@ -67,7 +65,7 @@ static dg_err put_magnitudes(checker *c, const dg_check_operand *o)
     return e;
 }
 
-/* The op once more on the reference, with the magnitudes of its inputs; then everything as it was. */
+/* Run the op on the reference with the magnitudes of its inputs (sums of |a||b|), then restore its operands. */
 static dg_err weigh(checker *c)
 {
     dg_err e = DG_OK;
@@ -87,9 +85,6 @@ static dg_err weigh(checker *c)
     return e;
 }
 
-/* ---- One op ---- */
-
-/* One after the other: the two sides may be the same memory. */
 static dg_err both(checker *c)
 {
     dg_err e = DG_OK;
@@ -121,7 +116,7 @@ static dg_err both(checker *c)
     return dg_op_limits(&(dg_op_values){{c->op[0], c->op[1]}, c->operand, c->operands, c->eps});
 }
 
-/* DG_FAILED when the two differ in this operand; *worst is the largest part of its limit that a number is away. */
+/* DG_FAILED if an operand differs by more than its limit; *worst: largest difference / limit. */
 static dg_err compare(const checker *c, const dg_check_operand *o, double *worst)
 {
     const dg_op *op = c->op[1];

@@ -1,4 +1,4 @@
-/* Fused launches against the ops that they stand for. */
+/* Fused launches compared with the ops that they replace. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "core/plan/precision.h"
 
 typedef struct {
-    dg_job *job[2]; /* op by op; fused */
+    dg_job *job[2];
     const dg_plan *plan[2];
 } sides;
 
@@ -19,7 +19,7 @@ static const dg_op *same_op(const dg_plan *p, const char *name)
     return NULL;
 }
 
-/* Rows that hold something else in a fused plan: what norm_act_dx leaves to its readers, and its sums. */
+/* True for rows with other contents in a fused plan: what norm_act_dx leaves to its consumers, and its sums. */
 static bool differs(const dg_plan *fused, int row)
 {
     for (int i = 0; i < fused->ops; i++)
@@ -34,7 +34,7 @@ static bool differs(const dg_plan *fused, int row)
     return false;
 }
 
-/* One row of both, and what of it an op uses. */
+/* A row in both jobs, and the bytes of it that an op uses. */
 typedef struct {
     const dg_row *row[2];
     size_t first, bytes;
@@ -55,8 +55,7 @@ static bool pair_of(const sides *s, const dg_op *fused, int k, pair *out)
     return true;
 }
 
-/* Values as the ops have them. What is rounded in a fused plan (fused.h) is fp32 there: both ways in place, its 2 bytes
- * in the first half. */
+/* Expand bf16 to fp32 in place, like the unfused ops store it (fused.h). The bf16 values are in the first half. */
 static void widen(void *host, size_t bytes)
 {
     for (size_t i = bytes / sizeof(float); i-- > 0;) {
@@ -85,8 +84,8 @@ static dg_err fetch(const sides *s, int side, const pair *p, void *host)
     return e;
 }
 
-/* What an op reads from memory, from one side to the other; and what lies where it writes. Of what is rounded both have
- * the rounded values, for the launch is judged, not what lies in memory. */
+/* Copy what an op reads or overwrites from one job to the other. Both jobs get the rounded values of rounded rows,
+ * because the check is for the launch, not for the rounding in memory. */
 static dg_err hand_over(const sides *s, const dg_op *fused)
 {
     dg_err e = DG_OK;
@@ -108,7 +107,7 @@ static dg_err hand_over(const sides *s, const dg_op *fused)
     return e;
 }
 
-/* Distance of two tensors as part of their length; NaN where there is one. */
+/* Euclidean distance of two tensors / norm of `want`; NaN if one has a NaN. */
 static double distance(const dg_row *row, size_t bytes, const void *want, const void *got)
 {
     if (row->type == DG_U8 || row->type == DG_I32) return memcmp(want, got, bytes) ? INFINITY : 0;
@@ -122,7 +121,6 @@ static double distance(const dg_row *row, size_t bytes, const void *want, const 
     return apart == 0 ? 0 : sqrt(apart / fmax(length, 1e-60));
 }
 
-/* What an op of the launch wrote. */
 static dg_err compare(const sides *s, const dg_launch *l, const dg_op *fused, double limit, double *worst)
 {
     int n;
@@ -148,7 +146,7 @@ static dg_err compare(const sides *s, const dg_launch *l, const dg_op *fused, do
     return e;
 }
 
-/* A gradient that the launch in front left rounded, which is not handed over, is rounded once more than the op's. */
+/* True if the launch reads a gradient that an earlier launch left rounded and that is not copied: one more rounding. */
 static bool reads_rounded_twice(const dg_plan *fused, const dg_launch *l)
 {
     for (int i = l->first; i < l->first + l->count; i++)
@@ -181,7 +179,7 @@ dg_err dg_check_fused(dg_job *plain, dg_job *fused, const char *name, FILE *to, 
     const sides s = {.job = {plain, fused}, .plan = {dg_job_plan(plain, name), dg_job_plan(fused, name)}};
     if (!s.plan[0] || !s.plan[1] || s.plan[0]->ops != s.plan[1]->ops)
         return dg_fail(DG_FAILED, "there are no two equal plans %s", name);
-    /* factors that differ in their last bit may be rounded apart */
+    /* operands that differ in the last bit may round differently */
     const double once = 1e-5 + dg_math_error(plain->backend->math);
     dg_err e = DG_OK;
     for (int i = 0; i < s.plan[1]->launches && !e; i++) {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As nvml.h declares them; 0 is success everywhere. */
+/* Declared as in nvml.h; all functions return 0 for success. */
 typedef struct {
     unsigned int gpu, memory;
 } utilisation;
@@ -15,7 +15,7 @@ struct dg_nvml {
     int (*rates)(void *device, utilisation *out);
 };
 
-/* POSIX has the address of a function in a void *; C does not know of a cast. */
+/* POSIX stores a function's address in a void *; C has no such cast. */
 static void find(void *library, const char *name, void *function)
 {
     void *at = dlsym(library, name);

@@ -44,7 +44,7 @@ dg_err dg_samples_spread(const dg_samples *s, dg_spread *r)
     if (!sorted) return dg_fail(DG_DEVICE, "out of memory for %d times", s->n);
     *r = (dg_spread){0};
     if (s->n) {
-        /* of the binomial distribution, so many values may lie on the wrong side of the median */
+        /* ranks of the 95% interval of the median, from the binomial distribution */
         const int out = (int)fmax(0, floor(s->n / 2.0 - 0.98 * sqrt(s->n)));
         memcpy(sorted, s->value, (size_t)s->n * sizeof *sorted);
         r->median = dg_sort_median(sorted, s->n);
@@ -56,7 +56,7 @@ dg_err dg_samples_spread(const dg_samples *s, dg_spread *r)
     return DG_OK;
 }
 
-/* Sorting after each of thousands of short steps would take longer than they do. */
+/* Sort only now and then, because sorting after every short step would cost more than the step. */
 static bool is_time_to_look(int n)
 {
     int step = 1;

@@ -7,7 +7,6 @@
 #include "core/base/rng.h"
 #include "host/options/options.h"
 
-/* Every step reads the same ones, which are random. */
 static dg_err make_data(dg_trial *t, const dg_model *m, int batch)
 {
     dg_backend *b = t->job.backend;
@@ -33,7 +32,7 @@ dg_err dg_trial_open(dg_trial *t, const dg_model *model, int batch, dg_backend *
 {
     *t = (dg_trial){.data = NULL};
     dg_job_options o;
-    dg_err e = dg_options_model_job(model, &o); /* what moves the weights */
+    dg_err e = dg_options_model_job(model, &o); /* the optimizer */
     o.batch = o.rows = batch;
     if (!e) e = dg_job_build(&t->job, model, &o, b);
     if (e) return e;
@@ -58,7 +57,7 @@ dg_err dg_trial_rewind(dg_trial *t)
     return dg_job_put_state(&t->job, &s);
 }
 
-/* The steps since t->step are over. A step is worth timing only if it computes. */
+/* Wait for the steps since t->step. DG_NUMBERS: values are not finite, so the time is invalid. */
 static dg_err finish(dg_trial *t, int n)
 {
     dg_metrics m[DG_TRIAL_STEPS];

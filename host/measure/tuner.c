@@ -9,44 +9,41 @@
 #include "core/base/rng.h"
 #include "core/tune/tune.h"
 
-enum { QUICK = 2, FINAL = 8 }; /* runs of a first look; choices that get a second one together */
-#define CLEARLY 0.98           /* a new choice must take at most this part of the old one's time */
+enum { QUICK = 2, FINAL = 8 }; /* runs of a first look; choices per group that is timed again */
+#define CLEARLY 0.98           /* max time of a new choice / time of the old one */
 
 typedef struct {
     dg_tune tune;
-    double us; /* of the quick look, then the median */
+    double us;
 } choice;
 
-/* One of the ops and shapes of the plan. */
 typedef struct {
-    int op;    /* its first place */
-    double ms; /* of all its places together */
+    int op;
+    double ms;
 } target;
 
 typedef struct {
     dg_trial *trial;
     dg_backend *b;
     const dg_tuner_options *o;
-    double end; /* clock; 0: none */
+    double end; /* deadline, 0: none */
     int at, ops;
     void *scratch;
     size_t scratch_bytes;
     choice *list;
     int choices;
-    double *ms; /* o->repeats of them, and QUICK at least */
+    double *ms;
 } tuner;
 
 static bool stopped(const tuner *s) { return s->o->stop && *s->o->stop; }
 
-/* Of however little time something is made: one op, one choice. */
+/* True after a deadline, but at least one op and one choice are always tried. */
 static bool late(const tuner *s, double until, int done)
 {
     return done > 0 && ((until > 0 && dg_clock() >= until) || (s->end > 0 && dg_clock() >= s->end));
 }
 
-/* ---- Inputs ---- */
-
-/* What an operand may hold: nothing that a step could not have put there. */
+/* Range of values that occur in training for this operand. */
 static void range_of(const char *name, double *lo, double *hi)
 {
     *lo = -1;
@@ -55,7 +52,7 @@ static void range_of(const char *name, double *lo, double *hi)
     if (!strcmp(name, "v")) *lo = 0, *hi = 1e-3; /* Adam's second moment */
 }
 
-/* Random numbers, also where results go: what an op leaves out is not what another left there. */
+/* Fill with random numbers, outputs too, so that values that an op fails to write differ from another op's results. */
 static dg_err fill_operand(const tuner *s, const dg_op *op, int operand, const dg_row *r, uint64_t stream)
 {
     const dg_job *job = &s->trial->job;
@@ -91,8 +88,6 @@ static dg_err fill(const tuner *s, const dg_op *op, uint64_t stream)
     return e;
 }
 
-/* ---- Timing ---- */
-
 static int ascending(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;
@@ -105,7 +100,7 @@ static int by_time(const void *a, const void *b)
     return (x->us > y->us) - (x->us < y->us);
 }
 
-/* The op with another choice, and scratch of its own. */
+/* Copy of the op with another choice, and with its scratch. */
 static dg_op with(const tuner *s, const dg_op *op, const dg_tune *tune)
 {
     dg_op other = *op;
@@ -117,7 +112,7 @@ static dg_op with(const tuner *s, const dg_op *op, const dg_tune *tune)
     return other;
 }
 
-/* Of n runs: the median, of few the best. */
+/* Median of n runs; the best of up to QUICK. */
 static dg_err time_choice(const tuner *s, const dg_op *op, choice *c, int n)
 {
     const dg_op other = with(s, op, &c->tune);
@@ -128,19 +123,17 @@ static dg_err time_choice(const tuner *s, const dg_op *op, choice *c, int n)
     return DG_OK;
 }
 
-/* Once a choice does not run at all, the device is lost: the error says which one it was. */
+/* The device is lost after a choice fails to run; the error names that choice. */
 static dg_err failed(dg_err e, const dg_op *op, const dg_tune *tune)
 {
     char text[256];
     return dg_context(e, "%s as '%s'", op->name, dg_tune_text(text, sizeof text, op, tune));
 }
 
-/* ---- One op ---- */
-
 static dg_err list_choices(tuner *s, const dg_op *op)
 {
     dg_tune *all = malloc(DG_VARIANT_LIST * sizeof *all);
-    size_t unused = 0, total = 0, most = s->b->scratch(s->b, op); /* what it runs now may be in no list */
+    size_t unused = 0, total = 0, most = s->b->scratch(s->b, op); /* the current choice may be missing in the list */
     if (!all) return dg_fail(DG_DEVICE, "out of memory for the choices of %s", op->name);
     dg_err e = s->b->memory(s->b, &unused, &total);
     const int n = s->b->choices(s->b, op, all, DG_VARIANT_LIST);
@@ -149,7 +142,7 @@ static dg_err list_choices(tuner *s, const dg_op *op)
         dg_op other = *op;
         other.tune = all[i];
         const size_t bytes = s->b->scratch(s->b, &other);
-        if (bytes > unused / 2 + s->scratch_bytes) continue; /* a step would not have room for it either */
+        if (bytes > unused / 2 + s->scratch_bytes) continue; /* training would not have room for it */
         if (bytes > most) most = bytes;
         s->list[s->choices++] = (choice){.tune = all[i]};
     }
@@ -171,7 +164,7 @@ static void note_wrong(dg_tuned *t, const dg_tune *tune)
         snprintf(t->first_wrong, sizeof t->first_wrong, "%.60s: %.90s", row ? row + 3 : text, dg_message());
 }
 
-/* A launch that was refused is this choice's fault alone; anything else has cost us the device. */
+/* DG_DEVICE is a refused launch of this choice; any other error, or a failing sync, means that the device is lost. */
 static dg_err survived(const tuner *s, dg_tuned *t, const dg_tune *tune, dg_err e)
 {
     if (e != DG_DEVICE) return failed(e, &t->op, tune);
@@ -182,12 +175,12 @@ static dg_err survived(const tuner *s, dg_tuned *t, const dg_tune *tune, dg_err 
 
 static int common_divisor(int a, int b) { return b ? common_divisor(b, a % b) : a; }
 
-/* A first look at every choice while there is time, far apart ones first: neighbours in the list are alike. *looked: so
- * many stand at the list's beginning afterwards, the fastest first. */
+/* First look at the choices while there is time, in large strides, because neighbours in the list are similar. *looked:
+ * number of timed choices, sorted to the start of the list, fastest first. */
 static dg_err look(tuner *s, double until, dg_tuned *t, int *looked)
 {
     int step = 1 + (int)(0.618 * s->choices);
-    while (common_divisor(s->choices, step) > 1) step++; /* so that every place is visited once */
+    while (common_divisor(s->choices, step) > 1) step++; /* visits every index once */
     for (int i = 0; i < s->choices; i++) s->list[i].us = INFINITY;
     for (int i = 0, at = 0; i < s->choices; i++, at = (at + step) % s->choices) {
         choice *c = &s->list[at];
@@ -203,13 +196,12 @@ static dg_err look(tuner *s, double until, dg_tuned *t, int *looked)
     return DG_OK;
 }
 
-/* The variant that takes every shape. */
 static dg_tune direct_of(const dg_op *op)
 {
     return (dg_tune){.variant = dg_op_info_of(op->kind)->variants[0], .block = 256, .split = 1};
 }
 
-/* Does it compute what direct computes? DG_FAILED when not. */
+/* DG_FAILED if the result differs from that of variant direct. */
 static dg_err judge(tuner *s, const dg_op *op, const dg_tune *tune)
 {
     const dg_tune direct = direct_of(op);
@@ -220,7 +212,7 @@ static dg_err judge(tuner *s, const dg_op *op, const dg_tune *tune)
     return e && e != DG_FAILED ? failed(e, op, tune) : e;
 }
 
-/* The fastest right one of those that were looked at, a few at a time. *right: there is one. */
+/* Find the fastest correct choice among the timed ones, FINAL at a time. *right: found. */
 static dg_err pick(tuner *s, const dg_op *op, int looked, dg_tuned *t, bool *right)
 {
     dg_err e = DG_OK;
@@ -246,7 +238,7 @@ static dg_err pick(tuner *s, const dg_op *op, int looked, dg_tuned *t, bool *rig
     return e;
 }
 
-/* What the op runs now, and direct: to be compared with, and to stay with. */
+/* Time the op's current choice and direct. */
 static dg_err measure_before(tuner *s, const dg_op *op, dg_tuned *t, bool *right)
 {
     choice now = {.tune = op->tune}, direct = {.tune = direct_of(op)};
@@ -264,7 +256,7 @@ static dg_err measure_before(tuner *s, const dg_op *op, dg_tuned *t, bool *right
     return e == DG_FAILED ? DG_OK : e;
 }
 
-/* until: clock by which the looking shall end, 0: never. *found: there is a choice that is right. */
+/* until: deadline for the first looks, 0: none. *found: a correct choice exists. */
 static dg_err tune_op(tuner *s, const dg_op *op, double until, dg_tuned *t, bool *found)
 {
     bool before = false, right = false;
@@ -280,8 +272,6 @@ static dg_err tune_op(tuner *s, const dg_op *op, double until, dg_tuned *t, bool
     return e;
 }
 
-/* ---- All of them ---- */
-
 static bool same_key(const dg_op *a, const dg_op *b)
 {
     char x[256], y[256];
@@ -295,7 +285,7 @@ static int costly_first(const void *a, const void *b)
     return (x->ms < y->ms) - (x->ms > y->ms);
 }
 
-/* The different ops of a step with the time that they cost. `advance` only counts. */
+/* List the distinct ops of a step with their times. `advance` only counts. */
 static dg_err list_targets(tuner *s, target *list, double *ms)
 {
     const dg_plan *p = &s->trial->job.plan[DG_PLAN_TRAIN];
