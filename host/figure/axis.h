@@ -8,13 +8,13 @@
 enum { DG_AXIS_TICKS = 100 };
 
 typedef struct {
-    double low, high, step; /* ticks at the multiples of step inside */
+    double low, high, step; /* ticks at multiples of step */
 } dg_axis;
 
-/* Whether a plot can show v: beyond 1e100 differences overflow. */
+/* True if a plot can show v: beyond 1e100 differences overflow. */
 static inline bool dg_axis_shows(double v) { return isfinite(v) && fabs(v) < 1e100; }
 
-/* The smallest of 1, 2, 5 times a power of ten that cuts the range into at most `most` pieces. */
+/* The smallest of 1, 2, 5 times a power of ten that divides the range into at most `most` parts. */
 static inline double dg_axis_step(double range, int most)
 {
     static const double factor[] = {1, 2, 5, 10, 20};
@@ -24,17 +24,15 @@ static inline double dg_axis_step(double range, int most)
     return factor[i] * power;
 }
 
-/* Returns the number of ticks. */
 static inline int dg_axis_ticks(const dg_axis *a, double v[DG_AXIS_TICKS])
 {
     int n = 0;
     const double first = ceil(a->low / a->step - 1e-9);
     for (; n < DG_AXIS_TICKS && (first + n) * a->step <= a->high + 1e-9 * a->step; n++)
-        v[n] = (first + n) * a->step + 0.; /* no -0 */
+        v[n] = (first + n) * a->step + 0.;
     return n;
 }
 
-/* For qsort. */
 static inline int dg_axis_rising(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;

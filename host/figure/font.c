@@ -1,116 +1,116 @@
-/* A stroke font of our own, so that text needs no font file and scales. Drawn on a grid where capitals are 9
- * units high and small letters 6; at scale 1 a unit is a pixel, and the stems of most glyphs lie on the grid. */
+/* A stroke font, so that text scales and needs no font file. Capitals are 9 units high, small letters 6; at scale 1 a
+ * unit is a pixel, and most stems are on the pixel grid. */
 #include "host/figure/draw.h"
 
 #include <string.h>
 
-/* First character: the glyph's width. Then strokes, separated by blanks; a point is two characters, x from the
- * left and y from the top of the capitals, in half units: 0 1 ... 9 a b ... z. A ~ before a point makes it the
- * control point of a quadratic curve; between two control points lies their middle (as in TrueType). Capitals
- * thus reach from y = 0 to i (9 units), small letters from 6, descenders to o. */
+/* Glyphs of ASCII 32 to 126. First character: the glyph's width. Then strokes, separated by blanks. A point is two
+ * characters, x from the left and y from the top of the capitals, in half units: 0 1 ... 9 a b ... z. ~ before a point
+ * makes it the control point of a quadratic curve; between two control points their middle is on the curve (as in
+ * TrueType). Capitals span y = 0 to i (9 units), small letters start at 6, descenders end at o. */
 static const char *const GLYPH[95] = {
-    "5",                                                    /* space */
-    "0000c 0h0i",                                           /* ! */
-    "40003 4043",                                           /* " */
-    "c402i a08i 06c6 0ccc",                                 /* # */
-    "cb3~a060~0004~0869~cacd~ci6i~0i0f 606i",               /* $ */
-    "ec02i 30~60~6737~07~0030 bb~eb~eibi~8i~8bbb",          /* % */
-    "cci25~1050~9093~9749~0b0e~0i5i~aica",                  /* & */
-    "00003",                                                /* ' */
-    "440~04~0g4k",                                          /* ( */
-    "400~44~4g0k",                                          /* ) */
-    "a505a 1298 9218",                                      /* * */
-    "c646g 0aca",                                           /* + */
-    "22h0l",                                                /* , */
-    "80c8c",                                                /* - */
-    "00h0i",                                                /* . */
-    "8800k",                                                /* / */
-    "a50~a0~ai5i~0i~0050",                                  /* 0 */
-    "a14505i 1i9i",                                         /* 1 */
-    "a04~0050~a0a5~a90iai",                                 /* 2 */
-    "a03~0050~90~9848 48~a8~ai5i~0i0f",                     /* 3 */
-    "a8i800cac",                                            /* 4 */
-    "a90100919~2656~a6~ai5i~0i0f",                          /* 5 */
-    "a92~8050~000b~0i5i~ai~a757~070c",                      /* 6 */
-    "a00a04i",                                              /* 7 */
-    "a50~90~9858~18~1050 58~a8~ai5i~0i~0858",               /* 8 */
-    "a1g~2i5i~aia7~a050~00~0b5b~aba6",                      /* 9 */
-    "00809 0h0i",                                           /* : */
-    "22829 2h0l",                                           /* ; */
-    "aa40aag",                                              /* < */
-    "a08a8 0eae",                                           /* = */
-    "a04aa0g",                                              /* > */
-    "a04~0050~a0a4~a85b5d 5h5i",                            /* ? */
-    "g85~55~5f8f~bf~b585 b5bd~bfdf~gfga~g080~00~0k8k~bkcj", /* @ */
-    "c0i60ci 2cac",                                         /* A */
-    "c0i0070~b0~b87808 78~c8~ci7i0i",                       /* B */
-    "cc3~b060~00~0i6i~bicf",                                /* C */
-    "c000i5i~ci~c05000",                                    /* D */
-    "bb0000ibi 0999",                                       /* E */
-    "bb0000i 0999",                                         /* F */
-    "cc3~b060~00~0i6i~cicc7c",                              /* G */
-    "c000i c0ci 09c9",                                      /* H */
-    "0000i",                                                /* I */
-    "8808d~8i4i~0i0d",                                      /* J */
-    "c000i c00b 48ci",                                      /* K */
-    "a000iai",                                              /* L */
-    "e0i007ce0ei",                                          /* M */
-    "c0i00cic0",                                            /* N */
-    "c60~c0~ci6i~0i~0060",                                  /* O */
-    "c0i0070~c0~ca7a0a",                                    /* P */
-    "c60~c0~ci6i~0i~0060 8edj",                             /* Q */
-    "c0i0070~c0~ca7a0a 6aci",                               /* R */
-    "cb3~a060~0004~0869~cacd~ci6i~0i0f",                    /* S */
-    "c00c0 606i",                                           /* T */
-    "c000c~0i6i~ciccc0",                                    /* U */
-    "c006ic0",                                              /* V */
-    "g004i83cig0",                                          /* W */
-    "c00ci c00i",                                           /* X */
-    "c0069c0 696i",                                         /* Y */
-    "c00c00ici",                                            /* Z */
-    "440000k4k",                                            /* [ */
-    "8008k",                                                /* \ */
-    "400404k0k",                                            /* ] */
-    "a0550a5",                                              /* ^ */
-    "a0kak",                                                /* _ */
-    "30033",                                                /* ` */
-    "a56~06~0i5i~ai~a656 a6ai",                             /* a */
-    "a56~06~0i5i~ai~a656 000i",                             /* b */
-    "aa8~9656~06~0i5i~9iag",                                /* c */
-    "a56~06~0i5i~ai~a656 a0ai",                             /* d */
-    "a0cac~a656~06~0i5i~9iag",                              /* e */
-    "770~40454i 0676",                                      /* f */
-    "a56~06~0i5i~ai~a656 a6ak~ao5o~1o0n",                   /* g */
-    "a000i 0b~0656~a6abai",                                 /* h */
-    "0060i 0203",                                           /* i */
-    "4464k~4o0o 4243",                                      /* j */
-    "a000i 960f 3cai",                                      /* k */
-    "2000g~0i2i",                                           /* l */
-    "g060i 0a~0646~868a8i 8a~86c6~g6gagi",                  /* m */
-    "a060i 0b~0656~a6abai",                                 /* n */
-    "a56~06~0i5i~ai~a656",                                  /* o */
-    "a56~06~0i5i~ai~a656 060o",                             /* p */
-    "a56~06~0i5i~ai~a656 a6ao",                             /* q */
-    "6060i 0b~0666",                                        /* r */
-    "887~8646~0609~0b4c~8d8f~8i4i~0i0g",                    /* s */
-    "7424e~4i7i 0676",                                      /* t */
-    "a060d~0i5i~aiad a6ai",                                 /* u */
-    "a065ia6",                                              /* v */
-    "g064i88cig6",                                          /* w */
-    "a06ai a60i",                                           /* x */
-    "a065i a62o",                                           /* y */
-    "a06a60iai",                                            /* z */
-    "660~30~3a0a~3a~3k6k",                                  /* { */
-    "0000k",                                                /* | */
-    "600~30~3a6a~3a~3k0k",                                  /* } */
-    "c0d~386b~9ec9",                                        /* ~ */
+    "5", /* space ! " # $ % */
+    "0000c 0h0i",
+    "40003 4043",
+    "c402i a08i 06c6 0ccc",
+    "cb3~a060~0004~0869~cacd~ci6i~0i0f 606i",
+    "ec02i 30~60~6737~07~0030 bb~eb~eibi~8i~8bbb",
+    "cci25~1050~9093~9749~0b0e~0i5i~aica", /* & ' ( ) * */
+    "00003",
+    "440~04~0g4k",
+    "400~44~4g0k",
+    "a505a 1298 9218",
+    "c646g 0aca", /* + , - . / */
+    "22h0l",
+    "80c8c",
+    "00h0i",
+    "8800k",
+    "a50~a0~ai5i~0i~0050", /* 0 1 2 3 4 */
+    "a14505i 1i9i",
+    "a04~0050~a0a5~a90iai",
+    "a03~0050~90~9848 48~a8~ai5i~0i0f",
+    "a8i800cac",
+    "a90100919~2656~a6~ai5i~0i0f", /* 5 6 7 8 9 */
+    "a92~8050~000b~0i5i~ai~a757~070c",
+    "a00a04i",
+    "a50~90~9858~18~1050 58~a8~ai5i~0i~0858",
+    "a1g~2i5i~aia7~a050~00~0b5b~aba6",
+    "00809 0h0i", /* : ; < = > ? @ */
+    "22829 2h0l",
+    "aa40aag",
+    "a08a8 0eae",
+    "a04aa0g",
+    "a04~0050~a0a4~a85b5d 5h5i",
+    "g85~55~5f8f~bf~b585 b5bd~bfdf~gfga~g080~00~0k8k~bkcj",
+    "c0i60ci 2cac", /* A B C D E */
+    "c0i0070~b0~b87808 78~c8~ci7i0i",
+    "cc3~b060~00~0i6i~bicf",
+    "c000i5i~ci~c05000",
+    "bb0000ibi 0999",
+    "bb0000i 0999", /* F G H I J */
+    "cc3~b060~00~0i6i~cicc7c",
+    "c000i c0ci 09c9",
+    "0000i",
+    "8808d~8i4i~0i0d",
+    "c000i c00b 48ci", /* K L M N O */
+    "a000iai",
+    "e0i007ce0ei",
+    "c0i00cic0",
+    "c60~c0~ci6i~0i~0060",
+    "c0i0070~c0~ca7a0a", /* P Q R S T */
+    "c60~c0~ci6i~0i~0060 8edj",
+    "c0i0070~c0~ca7a0a 6aci",
+    "cb3~a060~0004~0869~cacd~ci6i~0i0f",
+    "c00c0 606i",
+    "c000c~0i6i~ciccc0", /* U V W X Y Z */
+    "c006ic0",
+    "g004i83cig0",
+    "c00ci c00i",
+    "c0069c0 696i",
+    "c00c00ici",
+    "440000k4k", /* [ \ ] ^ _ ` */
+    "8008k",
+    "400404k0k",
+    "a0550a5",
+    "a0kak",
+    "30033",
+    "a56~06~0i5i~ai~a656 a6ai", /* a b c d e */
+    "a56~06~0i5i~ai~a656 000i",
+    "aa8~9656~06~0i5i~9iag",
+    "a56~06~0i5i~ai~a656 a0ai",
+    "a0cac~a656~06~0i5i~9iag",
+    "770~40454i 0676", /* f g h i j */
+    "a56~06~0i5i~ai~a656 a6ak~ao5o~1o0n",
+    "a000i 0b~0656~a6abai",
+    "0060i 0203",
+    "4464k~4o0o 4243",
+    "a000i 960f 3cai", /* k l m n o */
+    "2000g~0i2i",
+    "g060i 0a~0646~868a8i 8a~86c6~g6gagi",
+    "a060i 0b~0656~a6abai",
+    "a56~06~0i5i~ai~a656",
+    "a56~06~0i5i~ai~a656 060o", /* p q r s t */
+    "a56~06~0i5i~ai~a656 a6ao",
+    "6060i 0b~0666",
+    "887~8646~0609~0b4c~8d8f~8i4i~0i0g",
+    "7424e~4i7i 0676",
+    "a060d~0i5i~aiad a6ai", /* u v w x y z */
+    "a065ia6",
+    "g064i88cig6",
+    "a06ai a60i",
+    "a065i a62o",
+    "a06a60iai",
+    "660~30~3a0a~3a~3k6k", /* { | } ~ */
+    "0000k",
+    "600~30~3a6a~3a~3k0k",
+    "c0d~386b~9ec9",
 };
 
 static double number(char c) { return (c <= '9' ? c - '0' : c - 'a' + 10) * .5; }
 
 typedef struct {
     dg_canvas *canvas;
-    double x, y, scale, weight; /* of the glyph's origin */
+    double x, y, scale, weight;
     bool upwards;
 } pen;
 
@@ -135,7 +135,7 @@ static void curve(const pen *p, const double a[2], const double control[2], cons
 static void glyph(const pen *p, const char *s)
 {
     double at[2] = {0, 0}, control[2] = {0, 0};
-    bool down = false, bent = false; /* the pen touches the paper; a control point waits for the curve's end */
+    bool down = false, bent = false; /* pen on paper; control point pending */
     for (s++; *s; s++) {
         if (*s == ' ') {
             down = false;
@@ -163,7 +163,7 @@ static void glyph(const pen *p, const char *s)
     }
 }
 
-/* The next character's glyph; UTF-8 sequences count as one character. */
+/* Glyph of the next character; a UTF-8 sequence is one character. */
 static const char *next(const char **text)
 {
     unsigned char c = (unsigned char)*(*text)++;

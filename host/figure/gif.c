@@ -6,7 +6,7 @@
 #include "core/base/build_info.h"
 #include "core/base/file_io.h"
 
-/* Colours are counted in cells of 6 bits a channel; a palette's entry is the mean of a box of cells. */
+/* Colours are counted in cells of 6 bits per channel; a palette entry is the mean of a box of cells. */
 enum { BITS = 6, SIDE = 1 << BITS, CELLS = 1 << (3 * BITS), COLORS = 256 };
 
 typedef struct {
@@ -16,14 +16,14 @@ typedef struct {
 typedef struct {
     int low[3], high[3]; /* inclusive, in cells */
     uint64_t count;
-    double spread[3]; /* variance times count along each channel */
+    double spread[3]; /* variance * count per channel */
 } box;
 
 typedef struct {
     GifColorType color[COLORS];
     int colors;
     bool exact;  /* every colour of the frames is in the palette */
-    uint8_t *of; /* entry of each cell, or with exact of each of the 2^24 colours */
+    uint8_t *of; /* entry of each cell; if exact, of each of the 2^24 colours */
 } palette;
 
 static size_t cell_of(int r, int g, int b) { return ((size_t)r << (2 * BITS)) | ((size_t)g << BITS) | (size_t)b; }
@@ -40,7 +40,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* At most 256 different colours are kept as they are, in the order of their value; p->exact: there are no more. */
+/* Up to 256 different colours are kept unchanged, sorted by value; p->exact: there are no more. */
 static bool exact_palette(palette *p, const uint8_t *rgb, size_t pixels)
 {
     size_t color[COLORS];
@@ -69,7 +69,6 @@ static bool exact_palette(palette *p, const uint8_t *rgb, size_t pixels)
     return true;
 }
 
-/* Shrink to the occupied cells, and measure. */
 static void measure(box *b, const cell *cells)
 {
     int low[3] = {SIDE, SIDE, SIDE}, high[3] = {-1, -1, -1};
@@ -94,7 +93,7 @@ static void measure(box *b, const cell *cells)
     for (int k = 0; k < 3; k++) b->spread[k] = b->count ? square[k] - sum[k] * sum[k] / (double)b->count : 0;
 }
 
-/* Cut b across channel k where half of its pixels lie on each side (Heckbert 1982); the upper part is out. */
+/* Cut b across channel k at the median of its pixels (Heckbert 1982); out is the upper part. */
 static void cut(box *b, box *out, int k, const cell *cells)
 {
     uint64_t seen = 0, slice;
@@ -147,7 +146,7 @@ static void nearest_entries(palette *p, const cell *cells)
     }
 }
 
-/* Median cut: the box with the largest spread is halved until there are 256. */
+/* Median cut: halve the box with the largest spread until there are 256 boxes. */
 static bool median_cut(palette *p, const uint8_t *rgb, size_t pixels)
 {
     cell *cells = calloc(CELLS, sizeof *cells);
@@ -171,7 +170,7 @@ static bool median_cut(palette *p, const uint8_t *rgb, size_t pixels)
                     widest = i;
                     channel = k;
                 }
-        if (boxes[widest].low[channel] == boxes[widest].high[channel]) break; /* every box is one cell */
+        if (boxes[widest].low[channel] == boxes[widest].high[channel]) break;
         cut(&boxes[widest], &boxes[p->colors], channel, cells);
     }
     for (int i = 0; i < p->colors; i++) p->color[i] = mean_color(&boxes[i], cells);
@@ -209,7 +208,7 @@ static bool put_frames(GifFileType *gif, const palette *p, const uint8_t *frames
     bool ok = row != NULL;
     ((memory *)gif->UserData)->exhausted |= !row;
     int hundredths = (ms + 5) / 10;
-    if (hundredths < 2) hundredths = 2; /* viewers take less as "no delay given" and show 10 frames a second */
+    if (hundredths < 2) hundredths = 2; /* viewers replace shorter delays by 10 frames/s */
     GraphicsControlBlock control = {.DisposalMode = DISPOSE_DO_NOT, .DelayTime = hundredths, .TransparentColor = -1};
     for (int i = 0; i < n && ok; i++) {
         GifByteType block[4];
@@ -234,7 +233,7 @@ static bool encode(memory *m, const palette *p, const uint8_t *frames, int n, in
     while (1 << bits < p->colors) bits++;
     GifFileType *gif = EGifOpen(m, append, error);
     ColorMapObject *map = GifMakeMapObject(1 << bits, NULL);
-    if (!gif || !map) { /* for lack of memory alone */
+    if (!gif || !map) { /* only for lack of memory */
         m->exhausted = true;
         GifFreeMapObject(map);
         if (gif) EGifCloseFile(gif, NULL);
@@ -274,7 +273,7 @@ dg_err dg_gif_write(const char *path, const uint8_t *frames, int n, int W, int H
     memory m = {0};
     int error = 0;
     dg_err e = DG_OK;
-    /* giflib does not look whether all of its short pieces could be appended */
+    /* giflib does not check every write of its short pieces */
     if (!encode(&m, &p, frames, n, W, H, scale, ms, &error) || m.exhausted) {
         const char *why = GifErrorString(error);
         if (m.exhausted || error == E_GIF_ERR_NOT_ENOUGH_MEM) e = dg_fail(DG_DEVICE, "%s: GIF: out of memory", path);

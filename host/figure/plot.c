@@ -24,8 +24,8 @@ static void include(extent *e, double v)
 
 enum { SAMPLE = 20000 };
 
-/* What a thin series should claim of the y axis: all but its rare spikes, which would flatten everything else.
- * They are cut off at the frame. Quantiles of at most 20,000 evenly chosen values. */
+/* Range of the y axis for a thin series: without rare spikes, which would flatten the rest and are clipped. From
+ * quantiles of at most 20,000 evenly chosen values. */
 static dg_err claim(const dg_series *s, extent *e)
 {
     if (!s->thin || s->n < 100) {
@@ -55,18 +55,18 @@ static dg_axis fit(extent e, int most, bool round_out)
 {
     if (!e.any) e = (extent){0, 1, true};
     double size = fmax(fabs(e.low), fabs(e.high));
-    if (e.high - e.low <= 1e-9 * size || e.high == e.low) { /* a constant lies in the middle */
+    if (e.high - e.low <= 1e-9 * size || e.high == e.low) { /* a constant is in the middle */
         double half = size > 0 ? size * .5 : 1;
         e.low -= half;
         e.high += half;
     } else if (round_out && e.low > 0 && e.low < .4 * e.high) {
-        e.low = 0; /* losses are read from zero */
+        e.low = 0; /* losses start at zero */
     }
     dg_axis a = {e.low, e.high, dg_axis_step(e.high - e.low, most)};
     if (round_out) {
         a.low = floor(a.low / a.step + 1e-9) * a.step;
         a.high = ceil(a.high / a.step - 1e-9) * a.step;
-    } else { /* only to a multiple that is close, so that 0.01 .. 99.9 becomes 0 .. 100 */
+    } else { /* round to a multiple only if it is close: 0.01 .. 99.9 becomes 0 .. 100 */
         double low = floor(a.low / a.step) * a.step, high = ceil(a.high / a.step) * a.step;
         if (a.low - low < .15 * a.step) a.low = low;
         if (high - a.high < .15 * a.step) a.high = high;
@@ -86,7 +86,7 @@ static void tick_label(char out[40], double v, double step)
 
 typedef struct {
     dg_canvas *c;
-    int left, top, right, bottom; /* of the frame that holds the data */
+    int left, top, right, bottom; /* of the frame around the data */
     dg_axis x, y;
 } frame;
 
@@ -98,11 +98,11 @@ static double to_x(const frame *f, double v)
 static double to_y(const frame *f, double v)
 {
     double t = (v - f->y.low) / (f->y.high - f->y.low);
-    t = t < -4 ? -4 : t > 5 ? 5 : t; /* spikes leave the frame, but not the range of whole numbers */
+    t = t < -4 ? -4 : t > 5 ? 5 : t; /* keep spikes within the range of int */
     return f->bottom - t * (f->bottom - f->top);
 }
 
-/* Marks, labels and grid lines. Lines lie on pixel centres, so that they are one sharp pixel wide. */
+/* Marks, labels and grid lines. Lines are on pixel centres, so that they are exactly one pixel wide. */
 static void draw_axes(const frame *f)
 {
     char label[40];
@@ -137,13 +137,13 @@ static void draw_axes(const frame *f)
     dg_draw_paint(f->c, AXIS, 1);
 }
 
-/* A polyline as it grows. All points that fall into one column of pixels are drawn as four: the first, the
- * extremes in their order, the last. That is exact on the pixels, and a million points cost what a thousand do. */
+/* An incremental polyline. All points in one column of pixels are drawn as four: first, both extremes in order, last.
+ * The result is exact, and a million points cost as much as a thousand. */
 typedef struct {
     const frame *f;
     double width;
-    double x, y;        /* last drawn point */
-    long column, count; /* points of the column under way */
+    double x, y;
+    long column, count; /* points of the current column */
     double first[2], low[2], high[2], last[2];
     bool low_first, drawing;
 } line;
@@ -159,7 +159,8 @@ static void draw_to(line *l, const double p[2])
 static void end_column(line *l)
 {
     if (l->count == 0) return;
-    /* Several: upright in the middle of the column, or dense data would show a moire of the rounding of x. */
+    /* Several points: draw a vertical line in the middle of the column, because rounding x causes moire in dense
+     * data. */
     if (l->count > 2) l->first[0] = l->low[0] = l->high[0] = l->last[0] = (double)l->column + .5;
     draw_to(l, l->first);
     draw_to(l, l->low_first ? l->low : l->high);
@@ -195,7 +196,7 @@ static void draw_series(const frame *f, const dg_series *s)
     double dot = s->thin ? 2.5 : s->n <= 40 ? 6 : 3;
     dg_draw_clip(f->c, f->left, f->top - 2, f->right, f->bottom + 2);
     for (int i = 0; i < s->n; i++) {
-        if (!dg_axis_shows(s->x[i]) || !dg_axis_shows(s->y[i])) { /* a gap */
+        if (!dg_axis_shows(s->x[i]) || !dg_axis_shows(s->y[i])) {
             end_column(&l);
             l.drawing = false;
             continue;
@@ -203,7 +204,7 @@ static void draw_series(const frame *f, const dg_series *s)
         double x = to_x(f, s->x[i]), y = to_y(f, s->y[i]);
         bool alone = (i == 0 || !dg_axis_shows(s->y[i - 1])) && (i + 1 == s->n || !dg_axis_shows(s->y[i + 1]));
         if (alone || (!s->thin && s->n <= 40)) {
-            dg_draw_unclip(f->c); /* a mark on the frame's edge is drawn whole */
+            dg_draw_unclip(f->c); /* draw a mark on the frame's edge whole */
             if (y >= f->top - 2 && y <= f->bottom + 2) dg_draw_line(f->c, x, y, x, y, dot);
             dg_draw_clip(f->c, f->left, f->top - 2, f->right, f->bottom + 2);
         }
@@ -214,7 +215,7 @@ static void draw_series(const frame *f, const dg_series *s)
     dg_draw_unclip(f->c);
 }
 
-/* Right-aligned on the title's line, outside the frame, where it covers no data. */
+/* Right-aligned in the title's line, outside the frame. */
 static void draw_legend(const frame *f, const dg_plot *p, int y)
 {
     double width = 0;
@@ -266,7 +267,7 @@ dg_err dg_draw_plot(dg_canvas *c, const dg_plot *p, int left, int top, int right
     double wide = widest_y_label(&f.y);
     if (wide > 28) f.left = left + 36 + (int)wide;
     draw_axes(&f);
-    for (int thin = 1; thin >= 0; thin--) /* means over the single steps */
+    for (int thin = 1; thin >= 0; thin--)
         for (int i = 0; i < p->count; i++)
             if (p->series[i].thin == (thin == 1)) draw_series(&f, &p->series[i]);
     if (!ex.any) {

@@ -20,7 +20,7 @@ static bool says(const char *name, const char *part)
 
 dg_terminal_way dg_terminal_best(void)
 {
-    if (says("TMUX", "") || says("TERM", "screen")) return DG_TERMINAL_BLOCKS; /* these pass no graphics on */
+    if (says("TMUX", "") || says("TERM", "screen")) return DG_TERMINAL_BLOCKS; /* these do not pass graphics on */
     if (says("KITTY_WINDOW_ID", "") || says("TERM", "kitty") || says("TERM_PROGRAM", "ghostty") ||
         says("TERM_PROGRAM", "WezTerm"))
         return DG_TERMINAL_KITTY;
@@ -40,7 +40,8 @@ static void put_color(FILE *to, int ground, const dg_image *im, int x, int y)
     fprintf(to, "\033[%d;2;%d;%d;%dm", ground, p[0], p[im->C == 3], p[im->C == 3 ? 2 : 0]);
 }
 
-/* A character is two pixels, one above the other: its upper half, and what is behind it. */
+/* A character shows two pixels: the upper half block in the foreground colour, the lower one in the background
+ * colour. */
 static void put_blocks(FILE *to, const dg_image *im)
 {
     for (int y = 0; y < im->H; y += 2) {
@@ -61,7 +62,6 @@ static int color_of(const dg_image *im, int x, int y)
     return color;
 }
 
-/* Bits of the six pixels of a column of a band that have this colour. */
 static int bits_of(const dg_image *im, int x, int top, int color)
 {
     int bits = 0;
@@ -96,7 +96,7 @@ static void put_band(FILE *to, const dg_image *im, int top)
     fputc('-', to);
 }
 
-/* DEC's sixels with a cube of colours, in percent. */
+/* DEC sixels with a colour cube, in percent. */
 static void put_sixel(FILE *to, const dg_image *im)
 {
     fprintf(to, "\033P0;1q\"1;1;%d;%d", im->W, im->H);
@@ -106,7 +106,7 @@ static void put_sixel(FILE *to, const dg_image *im)
     fputs("\033\\\n", to);
 }
 
-/* A PNG in base64, in pieces of 4096 characters. */
+/* A PNG in base64, in chunks of 4096 characters. */
 static dg_err put_kitty(FILE *to, const dg_image *im)
 {
     void *data;
@@ -124,7 +124,7 @@ static dg_err put_kitty(FILE *to, const dg_image *im)
     return DG_OK;
 }
 
-/* As wide as that; graphics by whole factors, so that nothing is smoothed. */
+/* Resize to width W; enlarge graphics by whole factors only, without smoothing. */
 static dg_err fit(const dg_image *im, int W, bool graphics, dg_image *out)
 {
     if (W > im->W && graphics) {
@@ -161,7 +161,7 @@ dg_err dg_terminal_grid(const uint8_t *pixels, int S, int C, int rows, int cols,
     struct winsize w;
     const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 0 && w.ws_row > 0;
     const int columns = known ? w.ws_col : 80, lines = known ? w.ws_row : 24;
-    const int across = columns / EACH, down = lines / EACH; /* lines are twice as high as columns are wide */
+    const int across = columns / EACH, down = lines / EACH; /* a line is twice as high as a column is wide */
     dg_image im;
     cols = across < 1 ? 1 : across < cols ? across : cols;
     rows = down < 1 ? 1 : down < rows ? down : rows;

@@ -52,7 +52,7 @@ static const struct {
     {"a log of a run (log.csv)", 0, 11, "epoch,step,"},
 };
 
-/* Printable characters and ends of lines alone, up to the end or to where we stop looking. */
+/* True if the first n bytes are printable characters and ends of lines. */
 static bool is_text(const char *s, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -60,7 +60,7 @@ static bool is_text(const char *s, size_t n)
     return n > 0 && !memchr(s, 0, n);
 }
 
-/* The first character that is no blank of the first line that is no comment. */
+/* The first non-blank character of the first line that is not a comment. */
 static char first_character(const char *s, size_t n)
 {
     size_t i = 0;
@@ -72,7 +72,6 @@ static char first_character(const char *s, size_t n)
     return (char)(i < n ? s[i] : 0);
 }
 
-/* Kinds that need more than one look. */
 static const char *kind_inside(const char *s, size_t n)
 {
     if (n >= 40 && !memcmp(s, "PK\3\4", 4) && memmem(s + 30, n - 30, ".npy", 4)) return arrays;
@@ -94,7 +93,7 @@ const char *dg_file_kind(const void *begin, size_t bytes)
     return first == '[' ? "text: an INI file, such as a model or a config.ini" : first == '{' ? "text: JSON" : "text";
 }
 
-/* Whatever else may hold weights: the expression in Python that gives a dictionary of arrays, with the file at %s. */
+/* For other files that may have weights: Python expression that gives a dictionary of arrays, with %s for the file. */
 static const char *as_arrays(const char *kind)
 {
     if (kind == arrays) return "dict(numpy.load(%s))";
@@ -108,7 +107,7 @@ dg_err dg_file_explain(const char *path, dg_err e)
     const int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     const ssize_t n = fd >= 0 ? dg_read_some(fd, begin, sizeof begin) : -1;
     if (fd >= 0) close(fd);
-    if (n <= 8 || (!begin[7] && begin[8] == '{')) return e; /* of the right kind, but damaged: that has been said */
+    if (n <= 8 || (!begin[7] && begin[8] == '{')) return e; /* the right kind, but damaged: already reported */
     const char *kind = dg_file_kind(begin, (size_t)n);
     if (kind == zip || kind == pickle)
         return dg_fail(

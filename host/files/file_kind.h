@@ -1,15 +1,15 @@
-/* What a file is that was taken for another one: by its first bytes, never by its name. */
+/* Kind of a file by its first bytes, for error messages. */
 #ifndef DG_FILE_KIND_H
 #define DG_FILE_KIND_H
 
 #include <stddef.h>
 #include "core/base/err.h"
 
-/* "a PNG image", NULL: not known. */
+/* "a PNG image", NULL: unknown. */
 const char *dg_file_kind(const void *begin, size_t bytes);
 
-/* After `path` was refused as a safetensors file with the error e: where its kind is known, the message says that
- * instead, and what to do with what torch.save wrote. Returns e. */
+/* After `path` was refused as a safetensors file with error e: if its kind is known, replace the message by the kind,
+ * with a conversion command for files of torch.save. Returns e. */
 dg_err dg_file_explain(const char *path, dg_err e);
 
 #endif

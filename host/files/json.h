@@ -1,17 +1,16 @@
-/* cJSON says NULL for a text that is none and for lack of memory alike, and what there was no memory to add is not in
- * the text that it prints. This tells them apart:
+/* Detection of memory errors of cJSON, which returns NULL for invalid text and for lack of memory, and silently leaves
+ * out items that it has no memory for:
  *
  *     const unsigned long before = dg_json_refused();
  *     cJSON *o = cJSON_Parse(text);
- *     if (dg_json_refused() != before) return dg_fail(DG_DEVICE, "out of memory");
- */
+ *     if (dg_json_refused() != before) return dg_fail(DG_DEVICE, "out of memory"); */
 #ifndef DG_JSON_H
 #define DG_JSON_H
 
-/* How often cJSON has found no memory in this thread. */
+/* Number of failed allocations of cJSON in this thread. */
 unsigned long dg_json_refused(void);
 
-/* Adds item, which may be NULL, to an object and owns it; without memory for the key it is freed. */
+/* Add item (may be NULL) to an object, which owns it; without memory for the key, item is freed. */
 struct cJSON;
 void dg_json_put(struct cJSON *to, const char *key, struct cJSON *item);
 

@@ -2,7 +2,7 @@
 
 #include <cjson/cJSON.h>
 
-/* One character of a text: itself where it may be printed, else \uXXXX. Returns its bytes. */
+/* Write one character, as \uXXXX if it is not printable. Returns its bytes in s. */
 static int put_character(FILE *to, const char *s)
 {
     unsigned code;
@@ -31,7 +31,7 @@ dg_err dg_json_print(cJSON *json)
     char *text = cJSON_Print(json);
     cJSON_Delete(json);
     if (!text) return dg_fail(DG_DEVICE, "out of memory for the JSON text");
-    /* Characters that it lets through stand in strings; between them it puts blanks of its own. */
+    /* Printable characters are inside strings; cJSON writes blanks between strings. */
     for (const char *s = text; *s;) {
         if (*s == '\n' || *s == '\t') putchar(*s++);
         else s += put_character(stdout, s);

@@ -1,5 +1,5 @@
-/* JSON on its way to stdout. Whatever the texts in it hold, what is printed is valid JSON and can be shown on a
- * terminal: bytes that are no UTF-8 become U+FFFD, and what dg_printable (err.h) would not let through is escaped. */
+/* JSON on stdout that is always valid and safe for a terminal: invalid UTF-8 becomes U+FFFD, and characters that
+ * dg_printable (err.h) rejects are escaped. */
 #ifndef DG_JSON_TEXT_H
 #define DG_JSON_TEXT_H
 
@@ -8,10 +8,10 @@
 
 struct cJSON;
 
-/* text as a JSON string, quotes included. */
+/* Write text as a JSON string with quotes. */
 void dg_json_text(FILE *to, const char *text);
 
-/* Print on stdout, and free. DG_DEVICE: no memory. */
+/* Print on stdout and free json. DG_DEVICE: no memory. */
 dg_err dg_json_print(struct cJSON *json);
 
 #endif

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Where the value of the tEXt chunk `key` begins, of those before the pixels, and how many of its bytes are here. */
+/* The value of the tEXt chunk `key` before the pixels; *n: its available bytes. */
 static const uint8_t *find_text(const uint8_t *p, size_t bytes, const char *key, size_t from, size_t *n, size_t *next)
 {
     const size_t keyed = strlen(key) + 1;
@@ -50,7 +50,6 @@ bool dg_png_text(const void *head, size_t bytes, const char *key, char *out, siz
     return at != NULL;
 }
 
-/* Bytes of a table of colours, which the flags before it announce. */
 static size_t colors_of(unsigned flags) { return flags & 0x80 ? (size_t)3 << ((flags & 7) + 1) : 0; }
 
 bool dg_gif_says(const void *head, size_t bytes, const char *value)
@@ -59,7 +58,7 @@ bool dg_gif_says(const void *head, size_t bytes, const char *value)
     const size_t wanted = strlen(value);
     if (bytes < 13 || (memcmp(p, "GIF87a", 6) != 0 && memcmp(p, "GIF89a", 6) != 0)) return false;
     size_t at = 13 + colors_of(p[10]);
-    /* an extension: its label, then blocks up to an empty one */
+    /* an extension: label, then blocks up to an empty one */
     while (at < bytes && bytes - at > 3 && p[at] == 0x21) {
         const bool comment = p[at + 1] == 0xfe;
         at += 2;
@@ -87,7 +86,7 @@ static bool ours(int folder, const char *file, const char *const *names, const c
     return n > 0 && dg_png_says(head, (size_t)n, key, value);
 }
 
-/* The first by name of the files that are not such; "": all are. */
+/* first: the first file, by name, without this text; "": none. */
 static dg_err find_other(const char *dir, const char *const *names, const char *key, const char *value, char first[256])
 {
     DIR *d = opendir(dir);
@@ -107,7 +106,7 @@ static dg_err find_other(const char *dir, const char *const *names, const char *
 
 dg_err dg_only_ours(const char *dir, const char *const *names, const char *key, const char *value)
 {
-    char first[256], shown[1024]; /* of several the same one each time */
+    char first[256], shown[1024]; /* the first by name, so that the message is the same every time */
     const dg_err e = find_other(dir, names, key, value, first);
     if (e || !*first) return e;
     return dg_fail(DG_USAGE,

@@ -12,7 +12,7 @@ enum { MODEL_IR = 1, MODEL_PRODUCER = 2, MODEL_VERSION = 3, MODEL_GRAPH = 7, MOD
 enum { GRAPH_NODE = 1, GRAPH_NAME = 2, GRAPH_WEIGHT = 5, GRAPH_IN = 11, GRAPH_OUT = 12 };
 enum { NODE_IN = 1, NODE_OUT = 2, NODE_NAME = 3, NODE_TYPE = 4, NODE_ATTRIBUTE = 5 };
 enum { ATTRIBUTE_NAME = 1, ATTRIBUTE_F = 2, ATTRIBUTE_I = 3, ATTRIBUTE_INTS = 8, ATTRIBUTE_TYPE = 20 };
-enum { TYPE_FLOAT = 1, TYPE_INT = 2, TYPE_INTS = 7 }; /* of an attribute */
+enum { TYPE_FLOAT = 1, TYPE_INT = 2, TYPE_INTS = 7 };
 enum { TENSOR_DIM = 1, TENSOR_TYPE = 2, TENSOR_NAME = 8, TENSOR_RAW = 9, F32 = 1, I64 = 7 };
 enum { IR = 7, OPSET = 13 };
 static const char producer[] = "dcgan";
@@ -56,7 +56,7 @@ static void put_value(dg_pb *graph, int field, const dg_onnx_value *v)
     dg_pb_put(graph, field, &value);
 }
 
-/* A weight up to its values, which follow as they are: the file is little-endian as we are. */
+/* A weight without its values, which follow unconverted: file and host are little-endian. */
 static void put_weight(dg_pb *graph, const dg_st_tensor *t)
 {
     dg_pb m = {0};
@@ -87,7 +87,8 @@ static void put_model(dg_pb *m, const dg_st_meta *meta, int metas)
     }
 }
 
-/* Pieces of the file: the model with the graph up to the first values, these, what is in front of the next ones ... */
+/* Pieces of the file: the model with the graph up to the first values, the values, the part between them and the next
+ * ones, and so on. */
 static dg_err write_pieces(const dg_onnx *o, const char *path, const dg_st_tensor *weight, int weights, dg_pb *model,
                            dg_pb *between, dg_chunk *piece)
 {
@@ -135,7 +136,7 @@ dg_err dg_onnx_write(const dg_onnx *o, const char *path, const dg_st_tensor *wei
 
 dg_onnx_node *dg_onnx_add(dg_onnx *o, const char *type, const char *whose, const char *what, const char *in)
 {
-    static dg_onnx_node nobody; /* takes what is said of nodes that there is no memory for */
+    static dg_onnx_node nobody; /* placeholder if there is no memory for a node */
     enum { SOME = 32 };
     if (!o->no_memory && o->nodes % SOME == 0) {
         dg_onnx_node *grown = realloc(o->node, (size_t)(o->nodes + SOME) * sizeof *grown);

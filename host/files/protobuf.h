@@ -1,6 +1,6 @@
-/* Messages of Protocol Buffers, written field by field into memory (https://protobuf.dev/programming-guides/encoding):
- * what ONNX and TensorBoard's events need of them is some tags and lengths. A message whose memory ran out stays
- * `failed` and takes nothing more; whoever puts it into another one, or writes it, finds that. */
+/* Protocol Buffers messages, written field by field into memory (https://protobuf.dev/programming-guides/encoding), for
+ * ONNX and TensorBoard events. After an allocation fails, the message stays `failed` and ignores further fields.
+ * Writing it, or adding it to another message, reports the error. */
 #ifndef DG_PROTOBUF_H
 #define DG_PROTOBUF_H
 
@@ -10,21 +10,21 @@
 
 enum { DG_PB_VARINT = 0, DG_PB_FIXED64 = 1, DG_PB_BYTES = 2, DG_PB_FIXED32 = 5 }; /* wire types */
 
-/* All zeros: empty. data is malloc'd, the caller's to free. */
+/* Initialise with zeros. The caller frees data. */
 typedef struct {
     unsigned char *data;
     size_t bytes, room;
     bool failed;
 } dg_pb;
 
-void dg_pb_append(dg_pb *m, const void *data, size_t bytes); /* as they are, no field */
-void dg_pb_little(dg_pb *m, uint64_t v, int bytes);          /* a little-endian number, no field */
-void dg_pb_length(dg_pb *m, int field, size_t bytes);        /* a field of so many bytes, which follow */
+void dg_pb_append(dg_pb *m, const void *data, size_t bytes); /* raw bytes, no field */
+void dg_pb_little(dg_pb *m, uint64_t v, int bytes);          /* little-endian number, no field */
+void dg_pb_length(dg_pb *m, int field, size_t bytes);        /* header of a field of `bytes` bytes; append them next */
 void dg_pb_bytes(dg_pb *m, int field, const void *data, size_t bytes);
 void dg_pb_text(dg_pb *m, int field, const char *text);
 void dg_pb_number(dg_pb *m, int field, uint64_t v); /* int32, int64, bool, enum */
 void dg_pb_float(dg_pb *m, int field, double v);
 void dg_pb_double(dg_pb *m, int field, double v);
-void dg_pb_put(dg_pb *m, int field, dg_pb *part); /* a message as a field; part is empty then */
+void dg_pb_put(dg_pb *m, int field, dg_pb *part); /* a message as a field; part becomes empty */
 
 #endif

@@ -11,22 +11,20 @@
 #include "host/files/made.h"
 #include "host/files/safetensors.h"
 
-/* ---- What a file is ---- */
-
 static bool begins(const void *head, size_t bytes, const char *text)
 {
     const size_t n = strlen(text);
     return bytes >= n && !memcmp(head, text, n);
 }
 
-/* The JSON text after the quote at `at`: where its closing quote is, `end` where there is none. */
+/* End of the JSON string that starts after the quote at `at`: its closing quote, or `end`. */
 static const char *end_of_text(const char *at, const char *end)
 {
     while (at < end && *at != '"') at += *at == '\\' && end - at > 1 ? 2 : 1;
     return at < end ? at : end;
 }
 
-/* The value of this metadata key in a safetensors header as dcgan writes it, where metadata comes first. */
+/* The value of a metadata key in a safetensors header written by dcgan, which begins with the metadata. */
 static const char *find_meta(const void *head, size_t bytes, const char *key, size_t *n)
 {
     static const char before[] = "{\"__metadata__\":{";
@@ -75,8 +73,8 @@ static bool is_import_of_classifier(const void *head, size_t bytes)
     return is_import(head, bytes) && find_meta(head, bytes, "classes", &n);
 }
 
-/* A row: the kind, and what tells it, one of a function, first bytes, and metadata `format` of safetensors. The first
- * row that fits holds. */
+/* Each row has a kind and one criterion: a function, first bytes, or metadata `format` of safetensors. The first
+ * matching row is used. */
 static const struct {
     dg_made kind;
     const char *name;
@@ -124,8 +122,6 @@ static const char *name_of(dg_made kind)
     return "another file";
 }
 
-/* ---- The rule ---- */
-
 static const dg_replacing *replacing;
 
 void dg_set_replacing(const dg_replacing *r) { replacing = r; }
@@ -140,7 +136,7 @@ static dg_err refused(const char *path, const char *why)
                    dg_named_settings(option, sizeof option, text));
 }
 
-/* A sample is an image as others are. */
+/* A sample may replace any image and vice versa. */
 static dg_made kin(dg_made kind) { return kind == DG_MADE_SAMPLE ? DG_MADE_IMAGE : kind; }
 
 static dg_err judge(int old, const char *path, dg_made new_kind)
@@ -172,8 +168,7 @@ static dg_err judge(int old, const char *path, dg_made new_kind)
 dg_err dg_may_replace(const char *path, dg_made kind)
 {
     struct stat s;
-    if (dg_replaces_all() || stat(path, &s) || !S_ISREG(s.st_mode))
-        return DG_OK; /* or the writing says what is wrong */
+    if (dg_replaces_all() || stat(path, &s) || !S_ISREG(s.st_mode)) return DG_OK; /* the write will report errors */
     const int old = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (old < 0 && errno == ENOENT) return DG_OK;
     if (old < 0) return dg_fail(DG_IO, "%s: exists and cannot be read: %s", path, strerror(errno));

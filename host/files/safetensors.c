@@ -13,30 +13,30 @@
 #include "host/files/safetensors_internal.h"
 #include "core/base/shell.h"
 
-/* No file of ours comes near; a sparse file must not ask for all memory. */
+/* More than any file of dcgan; prevents a sparse file from requesting all memory. */
 static const size_t largest_file = (size_t)16 << 30;
 
 typedef struct {
-    dg_st_tensor t;    /* first: a pointer to one is a pointer to the other */
-    size_t at, stored; /* where its data is, after the header; bytes of it in the file */
+    dg_st_tensor t;    /* first member: pointers are interchangeable */
+    size_t at, stored; /* offset after the header; bytes in the file */
     dg_st_narrow narrow;
-    const char *type; /* as the file says it */
+    const char *type;
     char plain[sizeof((dg_st_tensor *)0)->name];
 } placed;
 
 struct dg_st {
-    char *name;     /* of the file, for messages */
-    int fd;         /* of a file whose data are still to be read, else -1 */
-    char *memory;   /* the data, each tensor's at a multiple of 8; NULL: not read yet */
-    cJSON *root;    /* metadata strings live here */
-    placed *tensor; /* in the order of their data */
+    char *name;
+    int fd;       /* of a file whose data is still to be read, else -1 */
+    char *memory; /* the data, each tensor at a multiple of 8; NULL: not read yet */
+    cJSON *root;  /* owns the metadata strings */
+    placed *tensor;
     dg_st_meta *meta;
     int tensors, metas;
     bool checked;
 };
 
 typedef struct {
-    const char *name;     /* of the file, for messages */
+    const char *name;
     const char *file;     /* its beginning: length field and JSON */
     size_t bytes, header; /* of the file, of the JSON */
     dg_st *st;
@@ -52,7 +52,7 @@ __attribute__((format(printf, 2, 3), cold)) static dg_err bad(const reader *r, c
     return dg_fail(DG_IO, DG_MSG("bad-safetensors", "%s: not a safetensors file that can be used: %s"), r->name, text);
 }
 
-/* A whole number below 2^53: what a double holds exactly. */
+/* An integer from 0 to 2^53 - 1, exact in a double. */
 static bool whole(const cJSON *item, int64_t *out)
 {
     if (!cJSON_IsNumber(item) || !(item->valuedouble >= 0 && item->valuedouble < 9007199254740992.0)) return false;
@@ -60,7 +60,7 @@ static bool whole(const cJSON *item, int64_t *out)
     return true;
 }
 
-/* *size: bytes of a value in the file. */
+/* *size: bytes per value in the file. */
 static dg_err read_type(const reader *r, const cJSON *dtype, placed *out, uint64_t *size)
 {
     int type = 0;
@@ -80,7 +80,7 @@ static dg_err read_type(const reader *r, const cJSON *dtype, placed *out, uint64
     return DG_OK;
 }
 
-/* {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}; like the format's own library, other keys are ignored. */
+/* {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}; other keys are ignored, as in the reference library. */
 static dg_err read_tensor(const reader *r, const cJSON *item, placed *out)
 {
     dg_st_tensor *t = &out->t;
@@ -157,8 +157,8 @@ static int by_data(const void *a, const void *b)
     return (x->stored > y->stored) - (x->stored < y->stored);
 }
 
-/* Names are unique, and the data of the tensors fills the file from the header to the end, without a gap in which
- * something could hide and without a byte in two tensors. */
+/* Check that names are unique and that the tensors' data fills the file after the header without gaps (hidden data) or
+ * overlaps. */
 static dg_err check_together(const reader *r)
 {
     dg_st *st = r->st;
@@ -189,7 +189,7 @@ static dg_err check_together(const reader *r)
     return at == data ? DG_OK : bad(r, "%zu bytes behind the last tensor", data - at);
 }
 
-/* All checksums or none: a file with a damaged key must not pass for one without checksums. */
+/* Require all checksums or none: a file with a damaged key must not pass as one without checksums. */
 static dg_err check_header_crc(const reader *r, int flags)
 {
     dg_st *st = r->st;
@@ -226,7 +226,6 @@ static dg_err check_tensor_crcs(const reader *r)
     return DG_OK;
 }
 
-/* How long the JSON is, of the length field. */
 static dg_err measure(reader *r)
 {
     if (r->bytes < 8) return bad(r, "%zu bytes are too few", r->bytes);
@@ -242,7 +241,7 @@ static dg_err measure(reader *r)
     return DG_OK;
 }
 
-/* All that is to be known before the data are read. */
+/* Check everything that does not need the data. */
 static dg_err parse(const reader *r, int flags)
 {
     dg_st *st = r->st;
@@ -273,7 +272,7 @@ static dg_err parse(const reader *r, int flags)
     return e ? e : check_together(r);
 }
 
-/* The data: what follows the header in memory, or what is still to be read of the file. */
+/* Read the data: from memory after the header, or from the open file. */
 static dg_err take_data(dg_st *st, const char *from)
 {
     size_t all = 0;
@@ -310,7 +309,7 @@ static dg_err give_up(dg_err e, dg_st **st)
     return e;
 }
 
-/* Length field and JSON of a file that is open: r->file, which the caller frees. */
+/* Read length field and JSON of an open file into r->file, which the caller frees. */
 static dg_err read_beginning(reader *r)
 {
     const size_t first = r->bytes < 8 ? r->bytes : 8;

@@ -1,10 +1,10 @@
-/* What other programs write into safetensors files: names with prefixes of wrappers, and values of 16 bits. */
+/* Conversion of safetensors files of other programs: name prefixes of wrappers, 16-bit values. */
 #include "host/files/safetensors_internal.h"
 
 #include <stdint.h>
 #include <string.h>
 
-/* Is the component of n bytes at `name` one of these words? NULL ends them. */
+/* True if the component of n bytes at `name` is one of these words (NULL-terminated). */
 static bool is_one(const char *name, size_t n, const char *const *word)
 {
     for (; *word; word++)
@@ -18,7 +18,7 @@ void dg_st_plain_name(const char *name, char *out)
                              *const first[] = {"model", "net", "state_dict", NULL},
                              *const generator[] = {"netG", "generator", "gen", NULL},
                              *const discriminator[] = {"netD", "discriminator", "disc", "critic", NULL};
-    bool leading = true, named = false; /* no component was written yet; the network was */
+    bool leading = true, named = false; /* at the first component; the network's name was written */
     for (const char *at = name, *dot; (dot = strchr(at, '.')); at = dot + 1) {
         const size_t n = (size_t)(dot - at);
         const bool G = !named && is_one(at, n, generator), D = !named && is_one(at, n, discriminator);

@@ -5,7 +5,7 @@
 
 const char *const dg_st_type_name[DG_TYPES] = {"F32", "F64", "U8", "I32", "I64"};
 
-/* dg_utf8() of a text that may be cut off behind `left` bytes. */
+/* dg_utf8() of a text with `left` bytes. */
 static int utf8_bytes(const char *s, size_t left)
 {
     char bytes[5] = "";
@@ -14,7 +14,7 @@ static int utf8_bytes(const char *s, size_t left)
     return dg_utf8(bytes, &code);
 }
 
-/* A string from its opening quote on. Returns the number of bytes up to and with the closing one, 0 and *why. */
+/* Scan a string from its opening quote. Returns its bytes including both quotes, or 0 and *why. */
 static size_t scan_string(const char *s, size_t left, const char **why)
 {
     for (size_t i = 1; i < left;) {
@@ -35,7 +35,7 @@ static size_t scan_string(const char *s, size_t left, const char **why)
 
 const char *dg_st_scan(const char *header, size_t bytes)
 {
-    /* Most values that a file within the limits needs: dtype, 8 dims and 2 offsets a tensor, and metadata. */
+    /* Max number of values in a file within the limits: per tensor dtype, 8 dims and 2 offsets; metadata. */
     const long most = DG_ST_TENSORS_MAX * 16L + 2L * DG_ST_TENSORS_MAX;
     const char *why = NULL;
     long values = 0;
@@ -46,7 +46,7 @@ const char *dg_st_scan(const char *header, size_t bytes)
         switch (header[i]) {
         case '{':
         case '[':
-            /* {"name": {"shape": [ is as deep as it gets */
+            /* {"name": {"shape": [ is the deepest nesting */
             if (++depth > 3) return "nested too deep";
             break;
         case '}':
@@ -65,12 +65,12 @@ const char *dg_st_scan(const char *header, size_t bytes)
             n = scan_string(header + i, left, &why);
             if (!n) return why;
             break;
-        case 'n': /* "__metadata__": null; where a value is wanted, null is refused later */
+        case 'n': /* "__metadata__": null; elsewhere null is refused later */
             if (left < 4 || memcmp(header + i, "null", 4) != 0)
                 return "a value that is neither text nor a whole number";
             n = 4;
             break;
-        default: /* a whole number: no sign, no fraction, no exponent, no leading zero */
+        default: /* an integer: no sign, fraction, exponent or leading zero */
             while (n <= left && header[i + n - 1] >= '0' && header[i + n - 1] <= '9') n++;
             n--;
             if (n == 0) return "a value that is neither text nor a whole number";
@@ -106,7 +106,7 @@ unsigned dg_st_header_crc(const char *file, size_t bytes, const char *digits)
 
 const char *dg_st_find_digits(const char *header, size_t bytes)
 {
-    /* Inside a string the quotes would be escaped, so this is found only as key and value. */
+    /* Inside a string the quotes would be escaped, so this matches only a key with its value. */
     static const char key[] = "\"" DG_ST_CRC "\":\"";
     const char *at = memmem(header, bytes, key, sizeof key - 1);
     if (!at || bytes - (size_t)(at - header) < sizeof key - 1 + 9) return NULL;

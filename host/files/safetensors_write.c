@@ -19,7 +19,7 @@ static dg_err check_text(const char *path, const char *what, const char *text)
     return DG_OK;
 }
 
-/* What the reader would refuse is not written. */
+/* Refuse what the reader would refuse. */
 static dg_err check(const char *path, const dg_st_tensor *tensor, int tensors, const dg_st_meta *meta, int metas)
 {
     if (tensors < 1 || tensors > DG_ST_TENSORS_MAX)
@@ -77,7 +77,7 @@ static bool add_tensor(cJSON *root, const dg_st_tensor *t, size_t offset)
            cJSON_AddItemToArray(offsets, cJSON_CreateNumber((double)(offset + t->bytes)));
 }
 
-/* The length field and the header, padded with spaces to a multiple of 8. NULL: no memory. */
+/* Length field and header, padded with spaces to a multiple of 8. NULL: no memory. */
 static char *make_header(const dg_st_tensor *const *order, int tensors, const dg_st_meta *meta, int metas, bool checked,
                          size_t *bytes)
 {
@@ -104,7 +104,6 @@ static char *make_header(const dg_st_tensor *const *order, int tensors, const dg
     }
     cJSON_free(text);
     if (out && checked) {
-        /* The first metadata key, so this is it. */
         char digits[9], *at = out + (dg_st_find_digits(out + 8, *bytes - 8) - out);
         snprintf(digits, sizeof digits, "%08x", dg_st_header_crc(out, *bytes, at));
         memcpy(at, digits, 8);
@@ -123,7 +122,7 @@ dg_err dg_st_write_in(const dg_directory *dir, const char *path, const dg_st_ten
 {
     dg_err e = check(path, tensor, tensors, meta, metas);
     if (e) return e;
-    /* Wide types first, so that every tensor is aligned to its own type: PyTorch views the file in place. */
+    /* Wide types first, so that every tensor is aligned to its type: PyTorch maps the file. */
     const dg_st_tensor **order = malloc((size_t)tensors * sizeof(const dg_st_tensor *));
     dg_chunk *piece = malloc(((size_t)tensors + 1) * sizeof *piece);
     char *header = NULL;

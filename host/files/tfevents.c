@@ -18,19 +18,19 @@ enum { WALL_TIME = 1, STEP = 2, FILE_VERSION = 3, SUMMARY = 5 }; /* of Event */
 enum { VALUE = 1, TAG = 1, SIMPLE_VALUE = 2, IMAGE = 4 };        /* of Summary and its Value */
 enum { HEIGHT = 1, WIDTH = 2, COLORSPACE = 3, ENCODED = 4 };     /* of Image */
 enum { HEAD = 12, TAIL = 4, FLUSH_BYTES = 1 << 15 };             /* of a record, around its data */
-enum { FIRST_BYTES = HEAD + 24 + TAIL };                         /* of the record that a file begins with */
-enum { EVENT_LIMIT = 256 << 20 };                                /* of an event */
+enum { FIRST_BYTES = HEAD + 24 + TAIL };
+enum { EVENT_LIMIT = 256 << 20 };
 static const size_t FILE_LIMIT = (size_t)1 << 32;
 
 struct dg_tfevents {
     char path[4400];
     int fd;
     pthread_mutex_t lock;
-    char *text; /* not yet in the file */
+    char *text;
     size_t bytes, room;
 };
 
-/* Castagnoli's polynomial, as iSCSI has it (RFC 3720), and TensorFlow's mask over it. */
+/* CRC-32C (Castagnoli's polynomial, RFC 3720) with TensorFlow's mask. */
 static uint32_t masked_crc(const void *data, size_t bytes)
 {
     static const uint32_t nibble[16] = {0x00000000, 0x105ec76f, 0x20bd8ede, 0x30e349b1, 0x417b1dbc, 0x5125dad3,
@@ -46,7 +46,7 @@ static uint32_t masked_crc(const void *data, size_t bytes)
     return (c >> 15 | c << 17) + 0xa282ead8;
 }
 
-/* Little endian, as all numbers here. */
+/* All numbers are little-endian. */
 static uint64_t take_number(const uint8_t *p, int bytes)
 {
     uint64_t v = 0;
@@ -61,7 +61,6 @@ static double wall_time(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* The record of an event with this field, which is a text or a message. */
 static dg_err make_record(const char *path, uint64_t step, int field, const void *data, size_t bytes, dg_pb *record)
 {
     dg_pb event = {0};
@@ -77,7 +76,7 @@ static dg_err make_record(const char *path, uint64_t step, int field, const void
     return failed ? dg_fail(DG_DEVICE, "%s: out of memory", path) : DG_OK;
 }
 
-/* The step of an event, 0: it has none; false: it is no message. */
+/* Step of an event, 0: none; false: not a valid message. */
 static bool step_of(const uint8_t *p, size_t bytes, uint64_t *step)
 {
     const uint8_t *const behind = p + bytes;
@@ -103,13 +102,12 @@ static bool step_of(const uint8_t *p, size_t bytes, uint64_t *step)
     return true;
 }
 
-/* The records that stay, one after the other. */
 typedef struct {
     uint8_t *data;
     size_t bytes, room;
 } records;
 
-/* Room for n more bytes, which grows with what has been read and not with what a record says of itself. */
+/* Allocate for n more bytes, growing with the bytes read, not with the length that a record declares. */
 static dg_err take_next(records *r, int fd, const char *path, size_t n)
 {
     if (r->room - r->bytes < n) {
@@ -124,7 +122,7 @@ static dg_err take_next(records *r, int fd, const char *path, size_t n)
     return e;
 }
 
-/* Read a file of `bytes` bytes: records up to this step, as far as they are whole. */
+/* Read a file of `bytes` bytes: intact records up to last_step. */
 static dg_err keep_records(int fd, const char *path, size_t bytes, uint64_t last_step, records *r)
 {
     dg_err e = DG_OK;
@@ -197,7 +195,8 @@ dg_err dg_tfevents_open(const dg_directory *dir, const char *path, uint64_t last
     return e;
 }
 
-/* All or nothing, as with a log: what a full disk cut off is removed again, and waits. Called with the lock held. */
+/* Append all of the text or nothing: a partial write on a full disk is undone, and the text is kept. Call with the lock
+ * held. */
 static dg_err flush(dg_tfevents *t)
 {
     const off_t before = t->bytes ? lseek(t->fd, 0, SEEK_END) : 0;
@@ -215,7 +214,7 @@ static dg_err flush(dg_tfevents *t)
     return DG_OK;
 }
 
-/* summary is empty then. */
+/* summary becomes empty. */
 static dg_err append(dg_tfevents *t, uint64_t step, dg_pb *summary, bool now)
 {
     dg_pb record = {0};

@@ -1,4 +1,4 @@
-/* Events as TensorBoard reads them: records with a masked CRC-32C around an Event of TensorFlow's protocol buffers. */
+/* TensorBoard event files: records with a masked CRC-32C around a TensorFlow Event (Protocol Buffers). */
 #ifndef DG_TFEVENTS_H
 #define DG_TFEVENTS_H
 
@@ -9,16 +9,16 @@
 
 typedef struct dg_tfevents dg_tfevents;
 
-/* The file of that name in the directory, of at most 4 GiB. last_step: what it has of later steps, and what is torn,
- * goes; 0: it is begun anew, as where there is none. */
+/* Open the file in the directory, at most 4 GiB. Records after last_step and torn ones are removed; last_step 0 or no
+ * file: start a new one. */
 dg_err dg_tfevents_open(const dg_directory *dir, const char *path, uint64_t last_step, dg_tfevents **out);
 
-/* Has the file of that name, in the open directory, no event but the first, which a start writes? */
+/* True if the file has no event but the first, which each start writes. */
 bool dg_tfevents_is_empty(int dir, const char *name);
 
-/* Values of a step, n of them with their tags; those that are NaN are left out. They wait in memory until the flush. */
+/* Add n values with their tags; NaN is left out. They stay in memory until dg_tfevents_flush. */
 dg_err dg_tfevents_scalars(dg_tfevents *t, uint64_t step, const char *const *tag, const double *value, int n);
-/* A PNG, from any thread; it is written at once. */
+/* Write a PNG at once. Thread-safe. */
 dg_err dg_tfevents_image(dg_tfevents *t, uint64_t step, const char *tag, int W, int H, int C, const void *png,
                          size_t bytes);
 dg_err dg_tfevents_flush(dg_tfevents *t);

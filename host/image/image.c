@@ -5,7 +5,7 @@
 
 typedef enum { NEITHER, PNG, JPEG, BMP, GIF, WEBP } format;
 
-/* By content; for what is none, the reason as a text that helps. */
+/* Detect the format by content; for other files, *reason has advice. */
 static format recognise(const uint8_t *f, size_t bytes, const char **reason)
 {
 #define HEIF "a HEIC or AVIF picture, which is not read: heif-convert FILE FILE.png converts it"
@@ -37,7 +37,7 @@ static format recognise(const uint8_t *f, size_t bytes, const char **reason)
         if (bytes >= known[i].at + known[i].length && !memcmp(f + known[i].at, known[i].magic, known[i].length)) {
             *reason = known[i].reason;
             if (known[i].format != BMP || (bytes > 17 && !(f[15] | f[16] | f[17]))) return known[i].format;
-            *reason = "BMP: damaged header"; /* or a text that begins with these two letters */
+            *reason = "BMP: damaged header"; /* or a text that begins with BM */
         }
     return NEITHER;
 }

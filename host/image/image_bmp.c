@@ -1,4 +1,4 @@
-/* BMP: uncompressed pixels behind a header, of 1 to 32 bits, as Windows and OS/2 write them. */
+/* BMP of Windows and OS/2: header and uncompressed pixels of 1 to 32 bits. */
 #include "host/image/image_internal.h"
 
 #include <stdlib.h>
@@ -6,11 +6,11 @@
 
 typedef struct {
     int W, H, bits;
-    bool down;        /* the first row of the file is the upper one */
-    uint32_t mask[4]; /* of red, green, blue and alpha in 16 and 32 bits */
+    bool down;        /* rows are stored top to bottom */
+    uint32_t mask[4]; /* red, green, blue and alpha in 16 and 32 bits */
     const uint8_t *palette;
-    size_t entry, colours; /* bytes of one colour of the palette, how many there are */
-    size_t pixels, stride; /* where the rows begin, bytes of each */
+    size_t entry, colours; /* bytes per colour and number of colours of the palette */
+    size_t pixels, stride; /* offset of the rows, bytes per row */
 } bmp_head;
 
 static uint32_t little(const uint8_t *p, int n)
@@ -20,7 +20,7 @@ static uint32_t little(const uint8_t *p, int n)
     return v;
 }
 
-/* Compression 3 and 6 have masks behind the first 40 bytes of the header. */
+/* Compression 3 and 6 have masks after the first 40 bytes of the header. */
 static dg_err read_masks(const uint8_t *f, size_t bytes, uint32_t header, uint32_t compression, bmp_head *h)
 {
     static const uint32_t usual[2][4] = {{0x7c00, 0x3e0, 0x1f, 0}, {0xff0000, 0xff00, 0xff, 0}};
@@ -76,7 +76,6 @@ static dg_err read_head(const uint8_t *f, size_t bytes, const dg_row_sink *to, b
     return e;
 }
 
-/* The bits of a mask as 0 to 255. */
 static uint8_t part(uint32_t v, uint32_t mask)
 {
     if (!mask) return 255;

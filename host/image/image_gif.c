@@ -9,8 +9,8 @@ typedef struct {
     const uint8_t *file;
     size_t bytes, at;
     dg_row_sink *to;
-    int transparent;    /* colour of the frame that is not seen, -1: none */
-    GifByteType *frame; /* (Height, Width) colours */
+    int transparent;    /* transparent colour index, -1: none */
+    GifByteType *frame; /* (Height, Width) colour indices */
     uint8_t *rgba;
     double start;
 } reader;
@@ -32,7 +32,7 @@ static dg_err wrong(const GifFileType *gif, int code)
     return dg_fail(DG_DATA, "GIF: %s", why ? why : "damaged");
 }
 
-/* Extensions in front of the frame; one of them says which colour is transparent. */
+/* Read extensions before the frame: one sets the transparent colour. */
 static dg_err read_extension(GifFileType *gif, reader *r)
 {
     int code;
@@ -59,7 +59,6 @@ static dg_err to_frame(GifFileType *gif, reader *r)
     }
 }
 
-/* Rows of an interlaced frame come in four passes. */
 static dg_err read_rows(GifFileType *gif, reader *r)
 {
     static const int first[] = {0, 4, 2, 1, 0}, step[] = {8, 8, 4, 2, 1};
@@ -72,7 +71,7 @@ static dg_err read_rows(GifFileType *gif, reader *r)
     return DG_OK;
 }
 
-/* Row y of the canvas: what the frame does not cover is transparent. */
+/* Row y of the canvas; pixels outside the frame are transparent. */
 static dg_err give_row(const GifFileType *gif, const reader *r, int y)
 {
     const GifImageDesc *d = &gif->Image;
@@ -102,7 +101,7 @@ static dg_err check_frame(const GifFileType *gif, const reader *r)
     return d->ColorMap || gif->SColorMap ? DG_OK : dg_fail(DG_DATA, "GIF: no colours");
 }
 
-/* Whether another frame follows; what is damaged after the first one is of no interest. */
+/* True if another frame follows. Damage after the first frame is ignored. */
 static bool more_frames(GifFileType *gif)
 {
     GifRecordType type;
@@ -140,7 +139,7 @@ dg_err dg_gif_pixels(const uint8_t *file, size_t bytes, dg_row_sink *to)
     int code = 0;
     reader r = {.file = file, .bytes = bytes, .to = to, .transparent = -1, .start = dg_decode_clock()};
     GifFileType *gif = DGifOpen(&r, on_read, &code);
-    if (!gif && code == D_GIF_ERR_NO_SCRN_DSCR) { /* or it had no memory for the palette */
+    if (!gif && code == D_GIF_ERR_NO_SCRN_DSCR) { /* also returned for lack of memory for the palette */
         code = D_GIF_ERR_NOT_ENOUGH_MEM;
         r.at = 0;
         if (dg_memory_left(1 << 16)) gif = DGifOpen(&r, on_read, &code);

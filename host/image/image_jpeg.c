@@ -25,11 +25,11 @@ dg_err dg_jpeg_walk(const uint8_t *file, size_t bytes, dg_image_head *out)
     *out = (dg_image_head){.orientation = 1};
     bool frame = false, exif = false;
     for (size_t at = 2;;) {
-        while (at < bytes && file[at] != 0xff) at++; /* libjpeg, too, passes over what is between segments */
+        while (at < bytes && file[at] != 0xff) at++; /* like libjpeg, skip bytes between segments */
         while (at < bytes && file[at] == 0xff) at++;
         if (at >= bytes) return dg_fail(DG_DATA, "JPEG: cut off after %zu bytes, before any pixel", bytes);
         uint8_t marker = file[at++];
-        if (marker <= 0x01 || (marker >= 0xd0 && marker <= 0xd8)) continue; /* these have no length */
+        if (marker <= 0x01 || (marker >= 0xd0 && marker <= 0xd8)) continue;
         if (marker == 0xd9) return dg_fail(DG_DATA, "JPEG: ends before any pixel");
         size_t length = bytes - at >= 2 ? (size_t)(file[at] << 8 | file[at + 1]) : 0;
         if (length < 2 || length > bytes - at)
@@ -56,9 +56,9 @@ dg_err dg_jpeg_walk(const uint8_t *file, size_t bytes, dg_image_head *out)
     }
 }
 
-/* Everything that must survive a jump out of libjpeg. */
+/* State that must survive a longjmp out of libjpeg. */
 typedef struct {
-    struct jpeg_error_mgr manager; /* first: libjpeg hands us a pointer to it */
+    struct jpeg_error_mgr manager; /* first member: libjpeg passes a pointer to it */
     struct jpeg_progress_mgr progress;
     struct jpeg_decompress_struct jpeg;
     jmp_buf jump;
@@ -67,10 +67,10 @@ typedef struct {
     const dg_image_head *head;
     double start;
     dg_row_sink *to;
-    uint8_t *row; /* as libjpeg gives it: 1, 3 or 4 components */
+    uint8_t *row; /* row from libjpeg: 1, 3 or 4 components */
     uint8_t *rgb;
-    bool strict;  /* between the first and the last pixel every warning counts */
-    dg_err error; /* DG_OK: the reason is in `why` */
+    bool strict; /* treat every warning as an error: between the first and the last pixel */
+    dg_err error;
     char why[JMSG_LENGTH_MAX];
 } reader;
 
@@ -78,7 +78,7 @@ _Noreturn static void on_error(j_common_ptr jpeg)
 {
     reader *r = jpeg->client_data;
     jpeg->err->format_message(jpeg, r->why);
-    /* No fault of the image. What would pass max_memory_to_use has another code, JERR_NO_BACKING_STORE. */
+    /* Not an error of the image. Exceeding max_memory_to_use has another code, JERR_NO_BACKING_STORE. */
     if (jpeg->err->msg_code == JERR_OUT_OF_MEMORY)
         r->error = dg_fail(DG_DEVICE, "no memory to decode a JPEG of %d x %d", r->head->W, r->head->H);
     longjmp(r->jump, 1);
@@ -90,8 +90,8 @@ _Noreturn static void give_up(reader *r, const char *why)
     longjmp(r->jump, 1);
 }
 
-/* libjpeg warns about damaged pixels and goes on with grey ones. Only what stands outside of the pixels (padding
- * between segments, an odd JFIF version, an unknown Adobe code, scan parameters that are not used) is harmless. */
+/* libjpeg warns about damaged pixels and continues with grey ones, so warnings are errors. Harmless are only those
+ * outside the pixels: padding between segments, odd JFIF versions, unknown Adobe codes, unused scan parameters. */
 static void on_message(j_common_ptr jpeg, int level)
 {
     reader *r = jpeg->client_data;
@@ -109,8 +109,8 @@ static void on_progress(j_common_ptr jpeg)
     if (dg_decode_late(r->start)) give_up(r, "takes too long to decode");
 }
 
-/* Adobe programs, and after them nearly all, store CMYK inverted; PIL, too, takes all files to be so.
- * R = 255 - K - round((255 - K) C / 255) with the file's values v = 255 - ink, as PIL computes it. */
+/* Nearly all programs store CMYK inverted, like Adobe's, and PIL assumes it. PIL's formula for stored values v = 255 -
+ * ink: R = 255 - K - round((255 - K) C / 255). */
 static void from_cmyk(uint8_t *rgb, const uint8_t *cmyk, int W)
 {
     for (int x = 0; x < W; x++) {
@@ -127,7 +127,7 @@ static void from_grey(uint8_t *rgb, const uint8_t *grey, int W)
     for (ptrdiff_t x = 0; x < W; x++) rgb[3 * x] = rgb[3 * x + 1] = rgb[3 * x + 2] = grey[x];
 }
 
-/* Of progressive and other multi-scan files libjpeg keeps all coefficients, 2 bytes each. */
+/* libjpeg stores all coefficients of multi-scan files (such as progressive ones), 2 bytes each. */
 static uint64_t coefficient_bytes(const struct jpeg_decompress_struct *jpeg)
 {
     uint64_t blocks = 0;
@@ -161,7 +161,7 @@ static void read_rows(reader *r)
     r->strict = true;
     jpeg_start_decompress(jpeg);
     if (jpeg->output_components != C || (int)jpeg->output_width != W || (int)jpeg->output_height != H)
-        give_up(r, "row of unexpected length"); /* our buffers depend on it */
+        give_up(r, "row of unexpected length");
     r->error = dg_row_sink_open(r->to, W, H, r->to->o->exif ? r->head->orientation : 1);
     if (r->error) longjmp(r->jump, 1);
     for (int y = 0; y < H; y++) {

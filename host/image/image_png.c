@@ -8,11 +8,11 @@
 #include <string.h>
 #include <zlib.h>
 
-/* PNG 1.2, section 4.1.1; libpng says the same things less clearly and later. */
+/* IHDR as in PNG 1.2, section 4.1.1; checked before libpng, whose messages are less clear. */
 static dg_err read_header(const uint8_t *data, uint32_t length, dg_image_head *h)
 {
     static const struct {
-        int components, depths; /* bit n set: n bits a sample are allowed */
+        int components, depths; /* bit n set: n bits per sample are allowed */
     } type[7] = {
         [0] = {1, 1 << 1 | 1 << 2 | 1 << 4 | 1 << 8 | 1 << 16},
         [2] = {3, 1 << 8 | 1 << 16},
@@ -72,7 +72,7 @@ dg_err dg_png_walk(const uint8_t *file, size_t bytes, dg_image_head *out)
     }
 }
 
-/* Everything that must survive a jump out of libpng. */
+/* State that must survive a longjmp out of libpng. */
 typedef struct {
     jmp_buf jump;
     png_structp png;
@@ -82,9 +82,9 @@ typedef struct {
     const dg_image_head *head;
     double start;
     dg_row_sink *to;
-    uint8_t *row;   /* one row as libpng gives it, or the whole image if interlaced */
-    bool no_memory; /* libpng asked for some in vain, which is no fault of the image */
-    dg_err error;   /* DG_OK: the reason is in `why` */
+    uint8_t *row;   /* a row from libpng, or the whole image if interlaced */
+    bool no_memory; /* an allocation of libpng failed: not an error of the image */
+    dg_err error;
     char why[160];
 } reader;
 
@@ -121,22 +121,22 @@ static void on_read(png_structp png, png_bytep to, size_t n)
 
 static void set_limits(png_structp png)
 {
-    /* Over-long chunks and the like are errors, not warnings after which gigabytes are allocated. */
+    /* Make over-long chunks errors; otherwise libpng warns and allocates gigabytes. */
     png_set_benign_errors(png, 0);
     png_set_user_limits(png, DG_SIDE_MAX, DG_SIDE_MAX);
     png_set_chunk_malloc_max(png, 8 << 20);
     png_set_chunk_cache_max(png, 64);
-    /* -1: also the chunks that libpng knows, except those that pixels depend on. They are passed over unread. */
+    /* -1: ignore all chunks, known ones too, that do not affect pixels. */
     png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
 }
 
-/* Whatever the file has becomes 8-bit RGB, or RGBA where it has alpha or tRNS. */
+/* Convert to 8-bit RGB, or to RGBA with alpha or tRNS. */
 static int set_transforms(reader *r)
 {
     png_structp png = r->png;
     bool has_alpha = !r->head->palette && r->head->components % 2 == 0;
     bool has_trns = png_get_valid(png, r->info, PNG_INFO_tRNS) != 0;
-    if (r->head->bits == 16) png_set_strip_16(png); /* the high byte, as PIL takes it */
+    if (r->head->bits == 16) png_set_strip_16(png); /* keeps the high byte, like PIL */
     if (r->head->palette) png_set_palette_to_rgb(png);
     if (r->head->components <= 2 && !r->head->palette) {
         png_set_expand_gray_1_2_4_to_8(png);
@@ -147,7 +147,7 @@ static int set_transforms(reader *r)
     png_read_update_info(png, r->info);
     int channels = has_alpha || has_trns ? 4 : 3;
     if (png_get_rowbytes(png, r->info) != (size_t)channels * (size_t)r->head->W)
-        png_error(png, "row of unexpected length"); /* our buffers depend on it */
+        png_error(png, "row of unexpected length");
     return channels;
 }
 
@@ -209,7 +209,7 @@ dg_err dg_png_pixels(const uint8_t *file, size_t bytes, dg_row_sink *to)
     bool ok = read_all(&r);
     png_destroy_read_struct(&r.png, &r.info, NULL);
     free(r.row);
-    if (ok && !r.no_memory) return DG_OK; /* libpng may go on without what it lacks, with other pixels */
+    if (ok && !r.no_memory) return DG_OK; /* libpng may continue after a failed allocation with wrong pixels */
     if (r.no_memory && !r.error) return dg_fail(DG_DEVICE, "no memory to decode a PNG of %d x %d", head.W, head.H);
     return r.error ? r.error : dg_fail(DG_DATA, "PNG: %s", r.why);
 }

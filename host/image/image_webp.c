@@ -1,4 +1,4 @@
-/* WebP, by libwebp where it was there when dcgan was built. */
+/* WebP by libwebp, if available at build time. */
 #include "host/image/image_internal.h"
 
 #ifdef HAVE_WEBP
@@ -11,7 +11,6 @@ static uint32_t little32(const uint8_t *p)
     return (uint32_t)p[3] << 24 | (uint32_t)p[2] << 16 | (uint32_t)p[1] << 8 | p[0];
 }
 
-/* The data of the first chunk of this name; NULL: there is none. */
 static const uint8_t *chunk_of(const uint8_t *file, size_t bytes, const char *name, size_t *length)
 {
     for (size_t at = 12; bytes - at >= 8;) {
@@ -25,12 +24,12 @@ static const uint8_t *chunk_of(const uint8_t *file, size_t bytes, const char *na
     return NULL;
 }
 
-/* Of the chunk EXIF, which stands behind the pixels. */
 static int orientation_of(const uint8_t *file, size_t bytes)
 {
     size_t length;
     const uint8_t *data = chunk_of(file, bytes, "EXIF", &length);
-    const size_t begins = data && length >= 6 && !memcmp(data, "Exif\0", 6) ? 6 : 0; /* some write it as in JPEG */
+    const size_t begins = data && length >= 6 && !memcmp(data, "Exif\0", 6) ? 6 : 0; /* some programs use the prefix of
+                                                                                      * JPEG */
     return data ? dg_exif_orientation(data + begins, length - begins) : 1;
 }
 
@@ -63,7 +62,7 @@ static dg_err decode(const uint8_t *file, size_t bytes, const WebPBitstreamFeatu
 {
     const size_t row = 4 * (size_t)f->width, rows = (size_t)f->height;
     VP8StatusCode code = decode_once(file, bytes, rgba, row, rows);
-    if (code == VP8_STATUS_BITSTREAM_ERROR || code == VP8_STATUS_USER_ABORT) /* or it had no memory for its tables */
+    if (code == VP8_STATUS_BITSTREAM_ERROR || code == VP8_STATUS_USER_ABORT) /* also returned for lack of memory */
         code = dg_memory_left(2 * row * rows + (1 << 20)) ? decode_once(file, bytes, rgba, row, rows)
                                                           : VP8_STATUS_OUT_OF_MEMORY;
     if (code == VP8_STATUS_INVALID_PARAM)
@@ -85,7 +84,7 @@ dg_err dg_webp_pixels(const uint8_t *file, size_t bytes, dg_row_sink *to)
     if (f.has_animation)
         return dg_fail(DG_DATA,
                        "an animated WebP, which is not read: webpmux -get frame 1 FILE -o FRAME takes one out");
-    /* its own pixels beside ours, once more where it has lossless ones */
+    /* libwebp's own pixels in addition to ours, twice for lossless images */
     const uint64_t pixels = (uint64_t)f.width * (uint64_t)f.height;
     dg_err e = dg_image_afford("WebP", f.width, f.height, bytes, 9 * pixels, to);
     uint8_t *rgba = e ? NULL : malloc(4 * (size_t)pixels);

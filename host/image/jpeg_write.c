@@ -1,4 +1,4 @@
-/* JPEG for pages, where a PNG of a photograph would be too large. */
+/* JPEG encoder for HTML pages, where a PNG of a photograph would be too large. */
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "host/image/encode.h"
 
 typedef struct {
-    struct jpeg_error_mgr manager; /* first: libjpeg hands us a pointer to it */
+    struct jpeg_error_mgr manager;
     jmp_buf back;
     char reason[JMSG_LENGTH_MAX];
     unsigned char *data;
@@ -24,7 +24,7 @@ static void on_error(j_common_ptr c)
 
 static void no_output(j_common_ptr c) { (void)c; }
 
-/* Nothing but its arguments lives across the jump. */
+/* Only the arguments are valid after the longjmp. */
 static bool write_all(struct jpeg_compress_struct *c, writing *w, const dg_image *im, int quality)
 {
     if (setjmp(w->back)) return false;

@@ -8,13 +8,13 @@
 #include "core/base/file_io.h"
 #include "core/base/bytes.h"
 
-/* What a PNG file of ours can be at most; anything beyond is refused before memory is taken for it. */
+/* Limits for files written by dcgan; larger ones are refused before allocation. */
 enum { FILE_LIMIT = 64 << 20, TEXT_LIMIT = 1 << 20, TEXTS_LIMIT = 64 };
 
 typedef struct {
     unsigned char *data;
     size_t bytes, room;
-    bool exhausted; /* of what libpng and this file asked for, something was not to be had */
+    bool exhausted;
     char reason[200];
 } memory;
 
@@ -61,7 +61,7 @@ static void on_error(png_structp png, png_const_charp reason)
 static void on_warning(png_structp png, png_const_charp reason)
 {
     (void)png;
-    (void)reason; /* libpng's write warnings concern chunks that we never write */
+    (void)reason; /* libpng's warnings concern chunks that are never written here */
 }
 
 static bool is_ascii(const char *s)
@@ -71,12 +71,12 @@ static bool is_ascii(const char *s)
     return true;
 }
 
-/* All calls that may longjmp; nothing but its arguments lives across the jump. Returns false with m->reason. */
+/* All calls that may longjmp; only the arguments are valid afterwards. Returns false with m->reason. */
 static bool write_all(png_structp png, png_infop info, const dg_image *im, png_text *chunk, int texts)
 {
     if (setjmp(png_jmpbuf(png))) return false;
     png_set_compression_level(png, 2);
-    /* with these half the time of the defaults, for a twentieth more bytes */
+    /* half the time of the defaults, 5% more bytes */
     png_set_filter(png, PNG_FILTER_TYPE_BASE, PNG_FILTER_PAETH);
     png_set_IHDR(png, info, (png_uint_32)im->W, (png_uint_32)im->H, 8,
                  im->C == 1   ? PNG_COLOR_TYPE_GRAY
@@ -101,10 +101,10 @@ dg_err dg_png_encode(const dg_image *im, const dg_text *text, int texts, void **
         size_t key = strlen(text[i].key), value = strlen(text[i].value);
         if (key < 1 || key > 79 || value >= TEXT_LIMIT - 100)
             return dg_fail(DG_FAILED, "PNG: text \"%s\": key of 1 to 79 bytes, value below 1 MiB", text[i].key);
-        /* tEXt is Latin-1; only iTXt can hold the UTF-8 of, say, a folder's name. */
+        /* tEXt is Latin-1; UTF-8 (such as folder names) needs iTXt. */
         bool plain = is_ascii(text[i].value);
         chunk[i].compression = plain ? PNG_TEXT_COMPRESSION_NONE : PNG_ITXT_COMPRESSION_NONE;
-        chunk[i].key = (char *)(uintptr_t)text[i].key; /* libpng's struct lacks const; it only reads */
+        chunk[i].key = (char *)(uintptr_t)text[i].key; /* libpng's struct lacks const; read only */
         chunk[i].text = (char *)(uintptr_t)text[i].value;
         chunk[i].text_length = plain ? value : 0;
         chunk[i].itxt_length = plain ? 0 : value;
@@ -149,7 +149,7 @@ typedef struct {
     bool latin1;
 } found;
 
-/* Key and value inside a tEXt or an uncompressed iTXt chunk; NULL or why it is refused. */
+/* Split a tEXt or uncompressed iTXt chunk into key and value; NULL or the reason of a refusal. */
 static const char *split(const unsigned char *p, size_t n, bool international, found *out)
 {
     const unsigned char *end = p + n, *zero = memchr(p, 0, n);
@@ -157,7 +157,7 @@ static const char *split(const unsigned char *p, size_t n, bool international, f
     out->key = p;
     out->key_bytes = (size_t)(zero - p);
     p = zero + 1;
-    if (international) { /* compression flag and method, language tag, translated keyword */
+    if (international) { /* skip compression flag and method, language tag, translated keyword */
         if (end - p < 2 || p[0] != 0) return "compressed iTXt, which we never write";
         p += 2;
         for (int i = 0; i < 2; i++) {
@@ -173,7 +173,7 @@ static const char *split(const unsigned char *p, size_t n, bool international, f
     return NULL;
 }
 
-/* Latin-1 to UTF-8; returns the byte behind the final NUL. */
+/* Latin-1 to UTF-8; returns the address after the final NUL. */
 static char *copy(char *out, const unsigned char *s, size_t n, bool latin1)
 {
     for (size_t i = 0; i < n; i++)

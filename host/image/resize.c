@@ -1,6 +1,6 @@
-/* Antialiased bilinear resize, bit for bit as Pillow's Image.resize(size, BILINEAR) does it (src/libImaging/
- * Resample.c): triangle filter stretched by the scale, coefficients rounded to 22-bit fixed point, along rows
- * first, 8 bits between the two passes. Pillow 13 sometimes takes the columns first, which is a difference of 1. */
+/* Antialiased bilinear resize, bit for bit like Pillow's Image.resize(size, BILINEAR) (src/libImaging/Resample.c):
+ * triangle filter scaled with the image, weights in 22-bit fixed point, horizontal pass first, 8 bits between the
+ * passes. Pillow 13 sometimes runs the vertical pass first, which may differ by 1. */
 #include "host/image/image_internal.h"
 
 #include <math.h>
@@ -9,11 +9,11 @@
 
 enum { PRECISION = 32 - 8 - 2 };
 
-/* For each of n output positions: the inputs from `from` on, `count` of them, with weights. */
+/* For each of n output positions: `count` inputs from `from` on, with their weights. */
 typedef struct {
     int n, most;
     int *from, *count;
-    int32_t *weight; /* (n, most) */
+    int32_t *weight;
 } filter;
 
 static void filter_free(filter *f)
@@ -23,7 +23,7 @@ static void filter_free(filter *f)
     free(f->weight);
 }
 
-/* The filter of in -> out, for the output positions first ... first + n - 1 only; freed also when this fails. */
+/* Filter in -> out for output positions first ... first + n - 1. Free f after errors too. */
 static dg_err filter_make(filter *f, dg_resize how, int in, int out, int first, int n)
 {
     const bool nearest = how == DG_RESIZE_NEAREST;
@@ -66,7 +66,6 @@ static uint8_t clip(int32_t v)
     return v < 0 ? 0 : v > 255 ? 255 : (uint8_t)v;
 }
 
-/* One row: out (f->n, C) from in (., C). */
 static void across(uint8_t *out, const uint8_t *in, const filter *f, int C)
 {
     for (int i = 0; i < f->n; i++) {
@@ -87,14 +86,14 @@ static void across(uint8_t *out, const uint8_t *in, const filter *f, int C)
     }
 }
 
-/* Weighted sums of rows, as they come. They may come from the last to the first: integers are summed, so the order
- * makes no difference. Kept are those alone that are not complete yet. */
+/* Weighted sums of rows in order of arrival, from either end: integer sums do not depend on the order. Only incomplete
+ * rows are kept. */
 typedef struct {
     filter f;
-    size_t n;     /* values of a row */
-    int open;     /* at most so many are incomplete at once */
-    int32_t *sum; /* (open, n): that of row i at i % open */
-    int *left;    /* (f.n): so many rows it still needs */
+    size_t n;     /* values per row */
+    int open;     /* max number of incomplete rows */
+    int32_t *sum; /* (open, n): sum of row i at i % open */
+    int *left;    /* (f.n): rows still missing */
     uint8_t *to;  /* (f.n, stride) */
     size_t stride;
 } downward;
@@ -103,7 +102,7 @@ static dg_err downward_open(downward *d, size_t n, uint8_t *to, size_t stride)
 {
     const filter *f = &d->f;
     d->n = n, d->to = to, d->stride = stride, d->open = 1;
-    for (int i = 0, k = 0; i < f->n; i++) { /* rows i to k need one in common */
+    for (int i = 0, k = 0; i < f->n; i++) { /* rows i to k share an input row */
         while (k + 1 < f->n && f->from[k + 1] < f->from[i] + f->count[i]) k++;
         if (k - i + 1 > d->open) d->open = k - i + 1;
     }
@@ -148,23 +147,23 @@ typedef struct {
     int x, y, W, H;
 } window;
 
-/* Of an image whose columns come as rows, along its rows is down: columns become narrow first, then the rows of that.
- */
+/* A turned image arrives column by column: `columns` sums them into narrow (horizontal pass), then `down` sums the rows
+ * of narrow (vertical pass). */
 struct dg_fitter {
-    int W, H, C;      /* of the image */
-    int across_to;    /* wide as the window is cut from */
-    window win;       /* the part that is kept of the resized image; nothing outside of it is computed */
-    bool turned;      /* its columns come */
-    bool weighed;     /* colours count as much as they are opaque */
-    filter fx;        /* not turned */
+    int W, H, C;
+    int across_to; /* width of the resized image before the window is cut */
+    window win;    /* part of the resized image that is computed */
+    bool turned;   /* columns arrive */
+    bool weighed;  /* weight colours by alpha */
+    filter fx;
     downward columns; /* turned: into narrow */
-    downward down;    /* into the result */
-    uint8_t *narrow;  /* a row (win.W, C); turned: (win.W, H, C) */
-    uint8_t *row;     /* (W or H, C) of scratch; turned: and (win.W, C) */
+    downward down;
+    uint8_t *narrow; /* a row (win.W, C); turned: (win.W, H, C) */
+    uint8_t *row;    /* scratch (W or H, C); turned: and (win.W, C) */
     dg_image *out;
 };
 
-/* What resizing the image to W x H leaves in the window; `to` has room for rows of `stride` bytes. */
+/* Resize the image to W x H and write the window to `to`, with rows of `stride` bytes. */
 static dg_err resample(dg_fitter *f, dg_resize how, int W, int H, window win, uint8_t *to, size_t stride)
 {
     const size_t C = (size_t)f->C, row = (size_t)win.W * C, side = (size_t)(f->turned ? f->H : f->W);
@@ -180,7 +179,7 @@ static dg_err resample(dg_fitter *f, dg_resize how, int W, int H, window win, ui
 
 static unsigned parts(unsigned v, unsigned a) { return (v * a + 127) / 255; }
 
-/* Colours as much as they are opaque: where they are mixed, those that nobody sees do not count. */
+/* Multiply colours by alpha, so that transparent pixels do not contribute. */
 static void weigh(uint8_t *out, const uint8_t *in, size_t pixels)
 {
     for (size_t i = 0; i < 4 * pixels; i++) out[i] = i % 4 == 3 ? in[i] : (uint8_t)parts(in[i], in[i | 3]);
@@ -237,11 +236,10 @@ void dg_fitter_close(dg_fitter *f, bool complete)
 static dg_err make(dg_image *out, int W, int H, int C)
 {
     *out = (dg_image){.W = W, .H = H, .C = C};
-    out->pixels = calloc((size_t)W * (size_t)H, (size_t)C); /* black where nothing is drawn */
+    out->pixels = calloc((size_t)W * (size_t)H, (size_t)C); /* black bars */
     return out->pixels ? DG_OK : dg_fail(DG_DEVICE, "no memory for a picture of %d x %d", W, H);
 }
 
-/* A fitter of a W x H image and its empty result of W_out x H_out. */
 static dg_err prepare(dg_fitter **out, int W, int H, int C, int W_out, int H_out, dg_image *im)
 {
     dg_fitter *f = *out = calloc(1, sizeof *f);
@@ -250,7 +248,7 @@ static dg_err prepare(dg_fitter **out, int W, int H, int C, int W_out, int H_out
     return make(im, W_out, H_out, C);
 }
 
-/* round(n / 2) as Python rounds, to the even one */
+/* round(n / 2) like Python, to even */
 static int half(int n) { return n / 2 + (n % 4 == 3); }
 
 dg_err dg_fitter_open(dg_fitter **out, int W, int H, int C, bool turned, const dg_fitting *how, dg_image *im)
@@ -266,11 +264,11 @@ dg_err dg_fitter_open(dg_fitter **out, int W, int H, int C, bool turned, const d
     f->weighed = C == 4;
     const size_t stride = (size_t)size * (size_t)C;
     const window all = {0, 0, size, size};
-    if (how->fit == DG_FIT_CROP) { /* torchvision: the longer side is rounded down */
+    if (how->fit == DG_FIT_CROP) { /* torchvision rounds the longer side down */
         const int w = W <= H ? size : (int)((int64_t)size * W / H), h = W <= H ? (int)((int64_t)size * H / W) : size;
         return resample(f, how->resize, w, h, (window){half(w - size), half(h - size), size, size}, im->pixels, stride);
     }
-    if (how->fit == DG_FIT_PAD) { /* PIL's ImageOps.pad: the shorter side is rounded to nearest */
+    if (how->fit == DG_FIT_PAD) { /* PIL's ImageOps.pad rounds the shorter side to nearest */
         int w = W >= H ? size : (int)lrint((double)W / (double)H * size);
         int h = W >= H ? (int)lrint((double)H / (double)W * size) : size;
         if (w < 1) w = 1;

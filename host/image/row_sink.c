@@ -1,11 +1,11 @@
-/* What the decoders share: limits of memory and time, and the sink that decoded rows are written to. */
+/* Shared by the decoders: limits of memory and time, and the row sink. */
 #include "host/image/image_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-/* What one decode may use in all, the file included: under 256 million bytes with the libraries' own. */
+/* Limit of one decode including the file: less than 256 million bytes with the libraries' own memory. */
 static const uint64_t budget = (uint64_t)240 << 20;
 static const double seconds_max = 5;
 
@@ -85,7 +85,6 @@ void dg_row_sink_close(dg_row_sink *s, bool complete)
     if (!complete) dg_image_free(s->out);
 }
 
-/* Pixels as they are in the image: (W, C). */
 static void put(dg_row_sink *s, int y, const uint8_t *pixels)
 {
     const ptrdiff_t W = s->file_W, C = s->C;
@@ -104,10 +103,10 @@ static void put(dg_row_sink *s, int y, const uint8_t *pixels)
         for (ptrdiff_t c = 0; c < C; c++) to[s->x * x + c] = pixels[C * x + c];
 }
 
-/* Grey from colour, or opaque alpha beside it. */
+/* Converts to grey, or adds opaque alpha. */
 void dg_row_sink_put(dg_row_sink *s, int y, const uint8_t *rgb)
 {
-    uint8_t *to = s->row[0]; /* where rgb may be: what is read is not yet overwritten */
+    uint8_t *to = s->row[0]; /* may alias rgb: each pixel is read before it is overwritten */
     if (s->C == 3) {
         put(s, y, rgb);
         return;
@@ -123,7 +122,7 @@ void dg_row_sink_put(dg_row_sink *s, int y, const uint8_t *rgb)
     put(s, y, to);
 }
 
-/* Over a background: round((c a + background (255 - a)) / 255). */
+/* Compositing: round((c a + background (255 - a)) / 255). */
 void dg_row_sink_put_rgba(dg_row_sink *s, int y, const uint8_t *rgba)
 {
     const unsigned background = s->o->alpha == DG_ALPHA_WHITE ? 255 : 0;
@@ -141,5 +140,5 @@ void dg_row_sink_put_rgba(dg_row_sink *s, int y, const uint8_t *rgba)
             rgb[3 * x + c] = (uint8_t)((v + (v >> 8)) >> 8);
         }
     }
-    dg_row_sink_put(s, y, rgb); /* C is 1 or 3 */
+    dg_row_sink_put(s, y, rgb);
 }
