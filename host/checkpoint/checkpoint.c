@@ -1,4 +1,4 @@
-/* Taking and writing checkpoints. Reading them is in checkpoint_load.c. */
+/* Taking and writing checkpoints; checkpoint_load.c reads them. */
 #include "host/checkpoint/checkpoint_layout.h"
 
 #include <inttypes.h>
@@ -11,9 +11,9 @@
 struct dg_snapshot {
     dg_st_tensor *tensor;
     int tensors;
-    char *memory;                   /* all values, one after another */
-    char *model, *config, *classes; /* classes NULL: there are none */
-    char input[200];                /* mean and standard deviation of the channels, "" where they do not matter */
+    char *memory;
+    char *model, *config, *classes; /* classes: NULL if none */
+    char input[200];                /* mean and standard deviation of the channels, "" if unused */
     char number[6][24];             /* step, epoch, batch, seed, data_count, data_fingerprint */
     char precision[8];
     dg_optimizer optimizer;
@@ -30,7 +30,7 @@ static void snapshot_free(dg_snapshot *s)
     free(s);
 }
 
-/* One tensor of the file: its description, and its values at `at`. Returns the bytes used, rounded to 8. */
+/* Describe one tensor whose values are at `at`. Returns the bytes used, rounded to 8. */
 static size_t describe(dg_st_tensor *out, const char *prefix, const dg_job_tensor *t, dg_type type, char *at)
 {
     snprintf(out->name, sizeof out->name, "%s%s", prefix, t->name);
@@ -41,7 +41,7 @@ static size_t describe(dg_st_tensor *out, const char *prefix, const dg_job_tenso
     return (out->bytes + 7) & ~(size_t)7;
 }
 
-/* PyTorch counts how often each norm has seen a batch: in each pass of each step. */
+/* num_batches_tracked: PyTorch counts every training pass of a norm, `passes` per step. */
 static size_t count_batches(dg_st_tensor *out, const dg_job_tensor *t, int passes, uint64_t step, char *at)
 {
     const int stem = (int)(strrchr(t->name, '.') + 1 - t->name);
@@ -73,7 +73,6 @@ static size_t add_value(dg_snapshot *s, const dg_ck_tensor *t, dg_type type, cha
     return (out->bytes + 7) & ~(size_t)7;
 }
 
-/* What whitens the images, where something does. */
 static void add_whitening(dg_snapshot *s, const dg_job *job, char *at)
 {
     const dg_whitening *w = job->o.input.whitening;
@@ -93,7 +92,7 @@ size_t dg_snapshot_bytes(const dg_job *job)
     for (int i = 0; i < job->tensors; i++) {
         const dg_job_tensor *t = &job->tensor[i];
         const int copies = 1 + (t->moment1 >= 0) + (t->moment2 >= 0) + (t->average >= 0);
-        bytes += (size_t)copies * (dg_job_tensor_count(t) * each + 8) + 8; /* 8: the number of batches of a norm */
+        bytes += (size_t)copies * (dg_job_tensor_count(t) * each + 8) + 8; /* 8: num_batches_tracked */
     }
     return bytes;
 }

@@ -9,7 +9,7 @@
 #include "host/files/safetensors.h"
 #include "host/net/recipes.h"
 
-/* Like running statistics they have no moments. */
+/* Whitening has no moments, like running statistics. */
 int dg_ck_input(const dg_model *model, dg_ck_tensor out[2])
 {
     const dg_recipe *r = dg_recipe_find(model);
@@ -57,8 +57,8 @@ static const char *shape_text(char out[128], const int64_t *dim, int rank)
     return out;
 }
 
-/* Values that no training leaves behind would poison everything computed from them. Of a header alone there are none.
- */
+/* Refuse values that training cannot produce, because every result would be wrong. Does nothing before the data is
+ * read. */
 static dg_err check_values(const dg_st_tensor *t, const char *path, bool not_negative)
 {
     size_t n = t->data ? t->bytes / dg_type_bytes(t->type) : 0;
@@ -87,11 +87,11 @@ typedef struct {
     const dg_model *model;
     bool full;
     dg_type type;
-    const char *moment[2]; /* the prefixes of those that the file must have; NULL: none */
-    bool averaged;         /* it has running averages of the network that is exported */
+    const char *moment[2]; /* prefixes of required moments, NULL: none */
+    bool averaged;         /* has running averages of the exported network */
 } check;
 
-/* SGD without momentum has none. */
+/* SGD without momentum has no moments. */
 static bool has_prefix(const dg_st *st, const char *prefix)
 {
     for (int i = 0; i < dg_st_count(st); i++)
@@ -111,7 +111,6 @@ static dg_err set_moments(check *c)
     return e;
 }
 
-/* Has such a file an average of this tensor? */
 static bool is_averaged(const check *c, const dg_ck_tensor *t)
 {
     const dg_recipe *r = dg_recipe_find(c->model);
@@ -143,7 +142,7 @@ static dg_err check_one(const check *c, const dg_st_tensor *t, const dg_ck_tenso
 
 enum { AVERAGE = 3 };
 
-/* The layout's tensor that a name in the file means, and of what kind that is: 0: itself, 1 and 2: a moment. */
+/* The layout's tensor for a name in the file. *moment: 0: the tensor, 1 or 2: a moment, AVERAGE: its average. */
 static const dg_ck_tensor *meaning(const check *c, const dg_ck_tensor *layout, int n, const char *name, int *moment)
 {
     *moment = 0;
@@ -182,7 +181,7 @@ dg_err dg_ck_check(const dg_st *st, const char *path, const dg_model *model, boo
     dg_ck_tensor *layout = malloc(DG_CK_MOST * sizeof *layout);
     if (!layout) return dg_fail(DG_DEVICE, "%s: out of memory", path);
     const int n = dg_ck_layout(model, layout);
-    int nets = 0; /* a bit for each network of which the file has something */
+    int nets = 0;
     for (int i = 0; i < dg_st_count(st) && !e; i++) {
         const dg_st_tensor *t = dg_st_at(st, i);
         int moment;
@@ -242,7 +241,7 @@ dg_err dg_ck_load(dg_st *st, const char *path, const dg_model *model, bool full,
     return e ? e : dg_ck_check(st, path, model, full, type);
 }
 
-/* The shape of main.N.weight when it is a convolution's, NULL otherwise. */
+/* Shape of main.N.weight if it is a convolution's, otherwise NULL. */
 static const int64_t *conv_shape(const dg_st *st, const char *net, int module)
 {
     char name[64];
@@ -258,7 +257,7 @@ dg_err dg_ck_derive(const dg_st *st, const char *path, dg_model *model)
     if (!text) return dg_fail(DG_DEVICE, "%s: out of memory", path);
     dg_err e = DG_OK;
     if (!stored) {
-        /* Convolution, norm and activation are modules 0, 1, 2 of the first layer, and so on. */
+        /* Modules 0, 1, 2 are convolution, norm and activation of the first layer, and so on. */
         const char *prefix = conv_shape(st, "", 0) ? "" : "G.";
         const int64_t *first = conv_shape(st, prefix, 0), *last = first, *d = conv_shape(st, "D.", 0);
         int layers = first ? 1 : 0;

@@ -1,4 +1,4 @@
-/* Reading checkpoints: what they say of themselves, and their values into a job. */
+/* Reading checkpoints: metadata, and values into a job. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -51,7 +51,7 @@ dg_err dg_ck_format(const dg_st *st, const char *path, bool *full)
     return dg_fail(DG_IO, "%s: is no checkpoint of dcgan (its format is %s)", path, format);
 }
 
-/* The whole number of "key = 16" in a config, 0 if there is none. */
+/* The integer of "key = 16" in a config, 0: none. */
 static uint64_t setting(const char *config, const char *key)
 {
     const size_t n = strlen(key);
@@ -60,7 +60,7 @@ static uint64_t setting(const char *config, const char *key)
     return 0;
 }
 
-/* Steps of an epoch; 0: not known, as of an imported generator. */
+/* Steps per epoch, 0: unknown, for example for an imported generator. */
 static uint64_t steps_of_epoch(const dg_checkpoint_info *info)
 {
     const uint64_t batch = setting(info->config, "batch"), count = info->data_count;
@@ -68,8 +68,8 @@ static uint64_t steps_of_epoch(const dg_checkpoint_info *info)
     return count / batch + (count % batch && !strstr(info->config, "drop-last = yes") ? 1 : 0);
 }
 
-/* A run may have gone on with other images or another batch size, so that its steps need not be epochs times those of
- * an epoch now. But each finished epoch had a step at least, and the one under way has fewer behind it than it has. */
+/* The number of steps need not be epochs * steps per epoch, because a run may have resumed with other images or another
+ * batch size. But each finished epoch had at least one step, and the current one has done fewer steps than it has. */
 static dg_err check_place(const dg_checkpoint_info *info, const char *path)
 {
     const uint64_t most = (uint64_t)1 << 53, steps = steps_of_epoch(info);
@@ -87,7 +87,7 @@ static dg_err check_place(const dg_checkpoint_info *info, const char *path)
     return DG_OK;
 }
 
-/* PyTorch's counters say the step once more. */
+/* PyTorch's counters must agree with the step. */
 static dg_err check_counts(const dg_st *st, const char *path, const dg_recipe *r)
 {
     uint64_t step;
@@ -108,7 +108,6 @@ static dg_err check_counts(const dg_st *st, const char *path, const dg_recipe *r
     return DG_OK;
 }
 
-/* What a model with input = standard was given. */
 dg_err dg_ck_read_input(const dg_st *st, const char *path, const dg_model *m, dg_input_data *out)
 {
     if (m->input != DG_INPUT_STANDARD) return DG_OK;
@@ -165,7 +164,7 @@ static dg_err read_info(const dg_st *st, const char *path, dg_model *model, dg_c
     return e ? e : dg_ck_check_names(path, model, info->classes);
 }
 
-/* A network alone: of a checkpoint's numbers it has what `dcgan export` has written, or nothing. */
+/* For a single network, which has only the metadata of `dcgan export`, or none. */
 static dg_err generator_info(const dg_st *st, const char *path, dg_model *model, dg_checkpoint_info *info)
 {
     if (dg_st_get(st, "step")) (void)number(st, path, "step", &info->step);
@@ -212,7 +211,7 @@ void dg_checkpoint_info_free(dg_checkpoint_info *info)
     memset(info, 0, sizeof *info);
 }
 
-/* Memory for moments that the file lacks cannot be left as it is. */
+/* A missing moment is an error, because its memory would stay uninitialised. */
 static dg_err put_moment(const dg_st *st, const char *path, dg_job *job, const char *prefix, const dg_job_tensor *t,
                          int row)
 {
@@ -224,7 +223,7 @@ static dg_err put_moment(const dg_st *st, const char *path, dg_job *job, const c
                    name);
 }
 
-/* Of a network alone, which has no average, this begins with its weights. */
+/* The average starts from the weights if the file is a single network. */
 static dg_err put_average(const dg_st *st, const char *path, dg_job *job, const dg_job_tensor *t,
                           const dg_st_tensor *weights, bool moments)
 {

@@ -11,16 +11,16 @@ enum { CONSTANTS = 4 };
 typedef struct {
     const dg_model *m;
     int net;
-    const dg_st_tensor *tensor; /* the next one that belongs to no layer yet */
+    const dg_st_tensor *tensor; /* the next one that no layer has used */
     dg_onnx onnx;
     dg_st_tensor *weight;
     int weights;
-    char (*made)[DG_ONNX_NAME]; /* by each layer */
-    float number[CONSTANTS][4]; /* of the nodes in front of a classifier */
+    char (*made)[DG_ONNX_NAME];
+    float number[CONSTANTS][4]; /* constants of the nodes before a classifier */
     int64_t shape[4];
 } graph;
 
-/* A constant of so many channels, or 0: a single number; its name comes back. */
+/* A constant with `channels` values, or a scalar if channels is 0. Returns its name. */
 static const char *constant(graph *g, const char *name, int i, int channels, double value)
 {
     dg_st_tensor *t = &g->weight[g->weights++];
@@ -31,13 +31,12 @@ static const char *constant(graph *g, const char *name, int i, int channels, dou
     return t->name;
 }
 
-/* A node in front of the layers. */
 static dg_onnx_node *step(graph *g, char value[DG_ONNX_NAME], const char *type, const char *what)
 {
     return dg_onnx_then(&g->onnx, type, "input", what, value);
 }
 
-/* What whitens images: a Linear over flattened ones, then the shape from before. */
+/* Whitening: a Linear over flattened images, then the original shape. */
 static void whiten(graph *g, char value[DG_ONNX_NAME])
 {
     step(g, value, "Flatten", "flat");
@@ -53,7 +52,6 @@ static void whiten(graph *g, char value[DG_ONNX_NAME])
     dg_onnx_input(step(g, value, "Reshape", "picture"), t->name);
 }
 
-/* From pixels to what the network was trained on. */
 static void prepare(graph *g, const dg_input_data *input, char value[DG_ONNX_NAME])
 {
     const dg_input how = g->m->input;
@@ -89,7 +87,7 @@ static void add_layer(graph *g, int i, const char *start)
     }
 }
 
-/* The last value under its public name: that of the node that makes it, unless others read it, too. */
+/* Rename the last value to its public name; adds an Identity node if it is not the last node's output. */
 static void finish(graph *g, const char *last, const char *name)
 {
     dg_onnx *o = &g->onnx;

@@ -1,14 +1,14 @@
-/* A network as ONNX. A generator reads "z" (N, latent, 1, 1) and makes "image" (N, channels, size, size) from -1 to
- * 1; a discriminator reads such an image and makes "logit"; a classifier reads "pixels" (N, channels, size, size) from
- * 0 to 255, which the graph itself prepares as in training, and makes "logits" (N, classes). All in evaluation mode. */
+/* A network as ONNX, in evaluation mode. Generator: "z" (N, latent, 1, 1) -> "image" (N, channels, size, size), -1 to
+ * 1. Discriminator: such an image -> "logit". Classifier: "pixels" (N, channels, size, size), 0 to 255 -> "logits" (N,
+ * classes); the graph includes the preparation of the pixels. */
 #ifndef DG_ONNX_NETWORK_H
 #define DG_ONNX_NETWORK_H
 
 #include "host/checkpoint/checkpoint_layout.h"
 #include "host/files/onnx.h"
 
-/* tensor: those of the network in the order of dg_ck_layout, under PyTorch's names, in F32 and I64. Errors as
- * dg_onnx_write's. */
+/* tensor: those of the network in the order of dg_ck_layout, with PyTorch's names, F32 and I64. Errors as for
+ * dg_onnx_write. */
 dg_err dg_onnx_network(const char *path, const dg_model *m, int net, const dg_input_data *input,
                        const dg_st_tensor *tensor, const dg_st_meta *meta, int metas);
 

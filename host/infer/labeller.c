@@ -5,7 +5,6 @@
 
 #include "host/net/recipes.h"
 
-/* The lines of info.classes, cut apart. */
 static dg_err split_names(dg_labeller *l)
 {
     char *at = l->info.classes;
@@ -56,7 +55,7 @@ dg_err dg_labeller_open(const dg_device *d, const char *path, dg_labeller **out)
 
 int dg_labeller_features(const dg_labeller *l) { return dg_job_hidden(&l->job).C; }
 
-/* Of maps (H, W, C) the mean over their pixels, (C). */
+/* Mean over the pixels of maps (H, W, C): (C). */
 static void mean_over_pixels(const double *map, int n, dg_shape s, double *out)
 {
     const size_t C = (size_t)s.C, pixels = (size_t)s.H * (size_t)s.W;

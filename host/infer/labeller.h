@@ -1,4 +1,4 @@
-/* A trained classifier opened for use: `classify` and `eval`. */
+/* A trained classifier opened for `classify` and `eval`. */
 #ifndef DG_LABELLER_H
 #define DG_LABELLER_H
 
@@ -12,18 +12,18 @@ typedef struct {
     dg_backend *backend;
     dg_job job;
     int classes;
-    char **name; /* of the classes; within info */
+    char **name;
 } dg_labeller;
 
-enum { DG_LABELLER_CHUNK = 64 }; /* images at a time */
+enum { DG_LABELLER_CHUNK = 64 }; /* images per batch */
 
-/* Of the checkpoint `path`; d without a precision: the one that it was trained with. DG_USAGE: it is none of a
- * classifier. *out is freed with dg_labeller_close, after errors too. */
+/* Open checkpoint `path`; d without a precision: the training precision. DG_USAGE: not a classifier. Close *out after
+ * errors too. */
 dg_err dg_labeller_open(const dg_device *d, const char *path, dg_labeller **out);
-void dg_labeller_close(dg_labeller *l); /* may be NULL */
+void dg_labeller_close(dg_labeller *l);
 
-/* The share of each class, (n, classes), of n images of the model's size; hidden, unless NULL: what its last layer
- * reads, (n, dg_labeller_features), of a map the mean over its pixels. */
+/* p: confidence of each class (n, classes) for n images of the model's size; hidden, unless NULL: input of the last
+ * layer (n, dg_labeller_features), averaged over the pixels of a map. */
 dg_err dg_labeller_shares(dg_labeller *l, const uint8_t *pixels, int n, double *p, double *hidden);
 int dg_labeller_features(const dg_labeller *l);
 

@@ -58,7 +58,7 @@ static dg_err open_cuda(const dg_device *d, int device, dg_backend **out)
     return e;
 }
 
-/* The first line of a small file, "" if there is none. */
+/* The first line of a small file, or "". */
 static void first_line(const char *path, char *out, int size)
 {
     FILE *f = fopen(path, "re");
@@ -83,7 +83,7 @@ bool dg_nvidia_hardware(const char *devices)
     return found;
 }
 
-/* The first device that this build can use, or where there is none -1 and why. Not a word where there is no GPU. */
+/* The first usable device, or -1 and why; why is "" without a GPU. */
 static int first_usable(char *why, size_t size)
 {
     dg_cuda_device device[MOST_DEVICES];

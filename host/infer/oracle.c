@@ -87,7 +87,6 @@ static dg_err check_labels(const dg_oracle *o)
     return DG_OK;
 }
 
-/* The stock networks of these widths. */
 static dg_err read_gan(dg_oracle *o)
 {
     int size, channels, latent, ngf, ndf;
@@ -110,7 +109,7 @@ static dg_err read_gan(dg_oracle *o)
     return e ? e : dg_model_parse(norm ? normal : text, o->path, &o->model);
 }
 
-/* "0.4 0.5 0.6", a number for each channel. */
+/* "0.4 0.5 0.6", one number per channel. */
 static dg_err channels(const dg_oracle *o, const char *key, double out[4])
 {
     const char *text = dg_st_get(o->st, key), *at = text ? text : "";
@@ -125,7 +124,7 @@ static dg_err channels(const dg_oracle *o, const char *key, double out[4])
     return DG_OK;
 }
 
-/* The network and the recipe of the model file that the metadata hold. */
+/* Network and recipe from the model file in the metadata. */
 static dg_err read_classifier(dg_oracle *o)
 {
     const char *name = dg_st_get(o->st, "optimizer");
@@ -199,7 +198,7 @@ dg_err dg_oracle_weights(const dg_oracle *o, dg_job *job)
     return DG_OK;
 }
 
-/* From PyTorch's order to ours. */
+/* NCHW to NHWC. */
 static dg_err pixels(const dg_oracle *o, uint8_t **out)
 {
     const size_t P = (size_t)o->model.size * (size_t)o->model.size, C = (size_t)o->model.channels;

@@ -20,7 +20,8 @@ static void leave(const dg_host_state *s)
     (void)uselocale(s->locale);
 }
 
-/* A thread that starts inherits the mask: the host's handlers run in the host's threads. Faults are not blocked. */
+/* New threads inherit the mask, so that the host's signal handlers run only in the host's threads. Faults are not
+ * blocked. */
 static void block(sigset_t *before)
 {
     static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGPROF};
@@ -30,7 +31,7 @@ static void block(sigset_t *before)
     pthread_sigmask(SIG_BLOCK, &held, before);
 }
 
-/* Threads keep their number while the teams are of the same size; one that starts anew inherits the defaults. */
+/* Threads keep their number while team sizes are constant; a new thread inherits the defaults. */
 void dg_guard_enter(dg_guard *g, dg_host_state *worker, int n)
 {
     *g = (dg_guard){.worker = worker, .workers = worker ? n : 0, .max = omp_get_max_threads()};

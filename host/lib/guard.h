@@ -1,12 +1,11 @@
-/* What a host program has set and must not change results: locale, rounding, denormal numbers, floating-point traps,
- * threads of OpenMP. Each public function enters with the defaults and leaves with what it found. */
+/* Protection from settings of the host program that would change results: locale, rounding, denormal numbers,
+ * floating-point traps, OpenMP threads. Each public function sets the defaults and restores the previous settings. */
 #ifndef DG_GUARD_H
 #define DG_GUARD_H
 
 #include <fenv.h>
 #include <locale.h>
 
-/* Of a thread. */
 typedef struct {
     locale_t locale;
     fenv_t env;
@@ -15,10 +14,10 @@ typedef struct {
 typedef struct {
     dg_host_state state;   /* of the calling thread */
     dg_host_state *worker; /* of OpenMP's other threads, by number */
-    int workers, max;      /* max: omp_get_max_threads() of before */
+    int workers, max;      /* max: previous omp_get_max_threads() */
 } dg_guard;
 
-/* worker: room for n states, NULL: the call uses no threads. */
+/* worker: n states, NULL: the call uses no threads. */
 void dg_guard_enter(dg_guard *g, dg_host_state *worker, int n);
 void dg_guard_leave(dg_guard *g);
 

@@ -1,4 +1,4 @@
-/* The library, minimal: open, load, sample. */
+/* The library: open, load, sample. */
 #include "host/lib/lib_internal.h"
 
 #include <assert.h>
@@ -8,7 +8,6 @@
 #include "host/options/options.h"
 #include "host/figure/images.h"
 
-/* The codes are those of the program. */
 #define SAME(name) static_assert((int)DCGAN_##name == (int)DG_##name, "include/dcgan.h and core/base/err.h")
 SAME(OK);
 SAME(FAILED);
@@ -131,7 +130,7 @@ static dcgan_error write_png(const char *path, const uint8_t *pixels, int width,
         return (dcgan_error)dg_fail(DG_USAGE,
                                     "%s: a picture of %d x %d with %d channels: must have 1, 3 or 4, and a size", path,
                                     width, height, channels);
-    const dg_image im = {width, height, channels, (uint8_t *)(uintptr_t)pixels}; /* only read */
+    const dg_image im = {width, height, channels, (uint8_t *)(uintptr_t)pixels};
     return (dcgan_error)dg_png_write(path, &im, &(dg_text){"Software", dg_version}, 1);
 }
 

@@ -1,4 +1,4 @@
-/* What the library's handles are. */
+/* Contents of the library's handles. */
 #ifndef DG_LIB_INTERNAL_H
 #define DG_LIB_INTERNAL_H
 
@@ -10,20 +10,18 @@
 
 struct dcgan_backend {
     dg_backend *b;
-    dg_host_state *state; /* room for that of each thread */
+    dg_host_state *state; /* one per thread */
 };
 
 struct dcgan_job {
     dcgan_backend *on;
-    dg_generator g; /* model, job, and what a checkpoint says of it; the backend is not its own */
-    /* The rest of one that trains: */
+    dg_generator g; /* model, job and checkpoint info; does not own the backend */
     bool train;
-    dg_dataset data; /* pixels are the caller's */
+    dg_dataset data; /* pixels belong to the caller */
     dg_trainer trainer;
 };
 
-/* Returns the result of a call that is computed as in a host program that has changed no setting.
- * worker, threads: as for dg_guard_enter. */
+/* Return the result of `call`, computed with the default settings. worker, threads: see dg_guard_enter. */
 #define DG_GUARDED(worker, threads, call)               \
     do {                                                \
         dg_guard guard;                                 \
@@ -32,11 +30,11 @@ struct dcgan_job {
         dg_guard_leave(&guard);                         \
         return result;                                  \
     } while (0)
-#define DG_GUARDED_ON(backend, call) DG_GUARDED((backend)->state, (backend)->b->threads, call) /* uses its threads */
+#define DG_GUARDED_ON(backend, call) DG_GUARDED((backend)->state, (backend)->b->threads, call)
 
-/* A job without anything but its backend. */
+/* A job with its backend only. */
 dcgan_error dg_lib_job(dcgan_backend *b, dcgan_job **out);
-/* What a maker of jobs returns: with the job if e is DG_OK, else without it. */
+/* The result of a function that makes a job: frees *job unless e is DG_OK. */
 dcgan_error dg_lib_made(dg_err e, dcgan_job **job);
 
 #endif

@@ -1,4 +1,4 @@
-/* The library, training. */
+/* The library: training. */
 #include "host/lib/lib_internal.h"
 
 #include <math.h>
@@ -58,7 +58,7 @@ static dg_err build(dcgan_job *job, const dcgan_training *t, const dcgan_images 
                              .train = p->count,
                              .size = p->size,
                              .channels = p->channels,
-                             .pixels = (uint8_t *)(uintptr_t)p->pixels}; /* only read */
+                             .pixels = (uint8_t *)(uintptr_t)p->pixels};
     job->data.fingerprint = dg_dataset_fingerprint(&job->data, g->backend->threads);
     job->train = true;
     e = dg_trainer_open(&job->trainer, &g->job, &g->model, &o, g->backend, p->pixels, NULL, p->count, t->drop_last != 0,
@@ -88,7 +88,7 @@ dcgan_error dcgan_train(dcgan_backend *b, const dcgan_training *t, const dcgan_i
     DG_GUARDED_ON(b, train(b, t, p, out));
 }
 
-/* Where the checkpoint left it. */
+/* Resume at the checkpoint's position. */
 static dg_err take_up(dcgan_job *job, const dg_st *st, const char *path)
 {
     const dg_checkpoint_info *i = &job->g.info;

@@ -27,7 +27,7 @@ double dg_best_score(const dg_recipe *recipe, const dg_log_row *row)
     return -INFINITY;
 }
 
-/* The step that a file holds, 0: there is none that can be read. */
+/* The step in a file's metadata, 0: no readable file. */
 static uint64_t step_of(const dg_rundir *r, const char *name)
 {
     char path[4096];
@@ -40,14 +40,14 @@ static uint64_t step_of(const dg_rundir *r, const char *name)
     return step;
 }
 
-/* Of the test behind this step; -INFINITY: there was none. */
+/* Score of the test after this step; -INFINITY: none. */
 static double score_at(const dg_recipe *recipe, const dg_log_row *row, long n, uint64_t step)
 {
     while (n > 0 && row[n - 1].step > step) n--;
     return n > 0 && row[n - 1].step == step ? dg_best_score(recipe, &row[n - 1]) : -INFINITY;
 }
 
-/* The best of the states up to `step`, of equals the first, by name; returns its score, -INFINITY: there is none. */
+/* Name of the best checkpoint up to `step`, the first of equal ones; returns its score, -INFINITY: none. */
 static double find_best(const dg_rundir *r, const dg_recipe *recipe, const dg_log_row *row, long n, uint64_t step,
                         char name[256])
 {
@@ -75,7 +75,7 @@ double dg_best_settle(const dg_rundir *r, const dg_recipe *recipe, const dg_log_
     char name[256];
     if (!recipe->labels && !dg_rundir_has(r, "%s", best) && (!n || !row[n - 1].judged)) return -INFINITY;
     const uint64_t held = step_of(r, best);
-    if (held && held <= step && isinf(score_at(recipe, row, n, held))) return -INFINITY; /* a log that was lost */
+    if (held && held <= step && isinf(score_at(recipe, row, n, held))) return -INFINITY;
     const double v = find_best(r, recipe, row, n, step, name);
     if (!isinf(v) && strcmp(name, best) && dg_history_name(r, name, best)) dg_warn("%s", dg_message());
     if (isinf(v) && held > step && unlinkat(r->fd, best, 0))

@@ -1,5 +1,5 @@
-/* The best state of a run so far: best.safetensors of a classifier, by the accuracy on its test images, and
- * checkpoint-best.safetensors of what is judged with --eval-every, by the Frechet distance of the random network. */
+/* The best state of a run so far: best.safetensors of a classifier, by test accuracy; checkpoint-best.safetensors of a
+ * GAN with --eval-every, by the Frechet distance of the random network. */
 #ifndef DG_BEST_H
 #define DG_BEST_H
 
@@ -8,13 +8,13 @@
 
 const char *dg_best_name(const dg_recipe *recipe);
 
-/* What the test behind a step says, the higher the better; -INFINITY: there was none. */
+/* Score of the test after a step, higher is better; -INFINITY: no test. */
 double dg_best_score(const dg_recipe *recipe, const dg_log_row *row);
 
-/* The run goes on at `step`, behind these rows of its log. The file becomes the best of itself and the checkpoints that
- * are there, by the tests in the log: it may be of a later step, as when the run goes back or its last epochs were lost
- * in a kill, or lack the newest checkpoint's. Without any it goes. Returns the score of what it holds then;
- * -INFINITY: it is not there, or the log does not tell. Failures are warnings. */
+/* Before a run resumes at `step` after these rows of its log: set the file to the best of itself and the existing
+ * checkpoints, by the tests in the log. The old file may be from a later step (the run rewinds, or a kill lost its last
+ * epochs) or older than the newest checkpoint. Without any tested checkpoint the file is removed. Returns the score of
+ * the file; -INFINITY: no file or no test in the log. Failures are warnings. */
 double dg_best_settle(const dg_rundir *r, const dg_recipe *recipe, const dg_log_row *row, long n, uint64_t step);
 
 #endif

@@ -12,21 +12,21 @@
 #include "core/base/numbered.h"
 
 static const char newest[] = "checkpoint.safetensors", folder_name[] = "later-than-";
-/* Name of a chosen checkpoint that bears none of the program's, while the run goes back to it. */
+/* Name of the chosen checkpoint during a rewind if its own name is not one of the program's. */
 static const char renamed[] = "checkpoint-chosen.safetensors";
-static const char *const best[] = {"best.safetensors", "checkpoint-best.safetensors"}; /* of dg_best_name */
+static const char *const best[] = {"best.safetensors", "checkpoint-best.safetensors"};
 
 static uint64_t of_checkpoint(const char *name) { return dg_numbered(name, "checkpoint-", ".safetensors"); }
 static uint64_t of_image(const char *name) { return dg_numbered(name, "epoch-", ".png"); }
 
-/* Is this a name that the program gives to a checkpoint? */
+/* True if the program gives checkpoints this name. */
 static bool is_own_name(const char *name)
 {
     return of_checkpoint(name) || !strcmp(name, newest) || !strcmp(name, renamed) || !strcmp(name, best[0]) ||
            !strcmp(name, best[1]);
 }
 
-/* Do both names lead to one file? 1, 0, or -1 with errno where the system does not say. */
+/* 1: both names are one file; 0: not; -1: error, with errno. */
 static int same_file(int a_dir, const char *a, int b_dir, const char *b)
 {
     struct stat x, y;
@@ -34,7 +34,6 @@ static int same_file(int a_dir, const char *a, int b_dir, const char *b)
     return x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* 1, 0, or -1 with errno. */
 static int exists(int dir, const char *name)
 {
     return faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ? 1 : errno == ENOENT ? 0 : -1;
@@ -46,19 +45,19 @@ static bool is_regular(int dir, const char *name)
     return fstatat(dir, name, &s, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(s.st_mode);
 }
 
-/* One more name for `from` (of a symbolic link: for the link), in the place of what bears that name. */
+/* Add the name `to` for `from` (a symbolic link itself, not its target), replacing an existing file. */
 static int link_over(const dg_rundir *r, const char *from, const char *to)
 {
-    static const char temporary[] = ".checkpoint.safetensors.0-0.dcgan-tmp"; /* the lock is ours: there is no other */
+    static const char temporary[] = ".checkpoint.safetensors.0-0.dcgan-tmp"; /* no other process, because of the lock */
     unlinkat(r->fd, temporary, 0);
     if (linkat(r->fd, from, r->fd, temporary, 0)) return -1;
     const int failed = renameat(r->fd, temporary, r->fd, to);
-    unlinkat(r->fd, temporary, 0); /* rename does nothing where both are one file already */
+    unlinkat(r->fd, temporary, 0); /* rename does nothing if both are already one file */
     return failed;
 }
 
-/* The names of the kept checkpoint with the lowest and the highest epoch, in 256 bytes each; how many there are, -1
- * with errno: the directory cannot be read. */
+/* Names of the kept checkpoints with the lowest and the highest epoch, 256 bytes each. Returns the number of kept
+ * checkpoints, -1 with errno: the directory cannot be read. */
 static int kept_ones(const dg_rundir *r, char *oldest, char *latest)
 {
     uint64_t least = 0, most = 0;
@@ -94,8 +93,8 @@ void dg_history_prune(const dg_rundir *r, int keep)
         if (unlinkat(r->fd, oldest, 0)) return;
 }
 
-/* ---- Going back. What was later gets a directory of its own. A file in it, until all is done, says to which
- * checkpoint the run goes back. The moment at which it is back is the rename of that checkpoint to the newest. ---- */
+/* Rewinding. Later files move to a new directory. A marker file in it names the checkpoint that the run rewinds to,
+ * until all is done. The rewind takes effect with the rename of that checkpoint to the newest. */
 
 static const char marker[] = "going-back";
 
@@ -111,7 +110,6 @@ static dg_err failed(const dg_rundir *r, const char *what, const char *name)
                    strerror(errno));
 }
 
-/* One pass over the directory; *moved: how many. */
 static dg_err move_listed(const dg_rundir *r, int folder, uint64_t (*number)(const char *), uint64_t epoch, int *moved)
 {
     DIR *d = dg_list_directory(r->fd);
@@ -127,7 +125,7 @@ static dg_err move_listed(const dg_rundir *r, int folder, uint64_t (*number)(con
     return e;
 }
 
-/* Until a pass finds none: some file systems skip entries of a directory that loses others while it is read. */
+/* Repeat until a pass moves nothing: some file systems skip entries if a directory changes while it is read. */
 static dg_err move_later(const dg_rundir *r, int folder, uint64_t (*number)(const char *), uint64_t epoch)
 {
     int moved;
@@ -155,7 +153,7 @@ dg_err dg_history_keep(const dg_rundir *r, uint64_t epoch)
     snprintf(name, sizeof name, "checkpoint-%04ju.safetensors", (uintmax_t)epoch);
     if (link_over(r, newest, name) == 0 || errno == ENOENT) return DG_OK; /* ENOENT: there is none to keep */
     const int error = errno;
-    if (copy(r, r->fd, newest, name) == DG_OK) return DG_OK; /* a file has but one name here */
+    if (copy(r, r->fd, newest, name) == DG_OK) return DG_OK; /* no hard links on this file system */
     return dg_fail(DG_IO, DG_MSG("checkpoint-not-kept", "cannot keep %s/%s as %s: %s"), r->path, newest, name,
                    strerror(error));
 }
@@ -166,10 +164,10 @@ dg_err dg_history_name(const dg_rundir *r, const char *file, const char *name)
     return dg_sync_directory(r->fd) ? failed(r, "bring to the disk", name) : DG_OK;
 }
 
-/* Both directories have it; it is replaced, never changed, so that one file will do. */
+/* A hard link is enough, because the file is only replaced, never changed. */
 static dg_err share(const dg_rundir *r, int folder, const char *name)
 {
-    unlinkat(folder, name, 0); /* of a kill within this */
+    unlinkat(folder, name, 0);
     return linkat(r->fd, name, folder, name, 0) ? copy(r, folder, name, name) : DG_OK;
 }
 
@@ -179,7 +177,6 @@ static bool is_link(int dir, const char *name)
     return readlinkat(dir, name, to, sizeof to) >= 0;
 }
 
-/* A symbolic link is kept as a link. */
 static dg_err share_link(const dg_rundir *r, int folder, const char *name)
 {
     unlinkat(folder, name, 0);
@@ -187,7 +184,8 @@ static dg_err share_link(const dg_rundir *r, int folder, const char *name)
     return DG_OK;
 }
 
-/* After that: move or copy the rest. What of it is later than the run now, whoever resumes replaces. */
+/* After the rename: move or copy the other files. Resuming replaces the parts that are later than the run's new
+ * position. */
 static dg_err finish(const dg_rundir *r, int folder, uint64_t epoch)
 {
     static const char *const kept[] = {"curves.png",
@@ -219,7 +217,8 @@ static dg_err finish(const dg_rundir *r, int folder, uint64_t epoch)
     return e;
 }
 
-/* How far a going back had come: what was the newest is kept in the folder; there is a newest; it is the chosen one. */
+/* Progress of an interrupted rewind. *moved: the folder has the previous newest; *there: there is a newest; *back: the
+ * newest is the chosen one. */
 static dg_err how_far(const dg_rundir *r, int folder, const char *chosen, bool *moved, bool *there, bool *back)
 {
     const int kept = exists(folder, newest), is = exists(r->fd, newest);
@@ -236,7 +235,6 @@ static dg_err how_far(const dg_rundir *r, int folder, const char *chosen, bool *
     return kept < 0 || is < 0 || chosen_is < 0 ? failed(r, "look for", newest) : DG_OK;
 }
 
-/* Is this a name that make_folder() gives? */
 static bool is_folder_name(const char *name)
 {
     const size_t k = strlen(folder_name), n = strncmp(name, folder_name, k) ? 0 : strspn(name + k, "0123456789");
@@ -245,8 +243,8 @@ static bool is_folder_name(const char *name)
     return !*rest || (*rest == '-' && rest[1] != '0' && strlen(rest) <= 5 && !rest[1 + strspn(rest + 1, "0123456789")]);
 }
 
-/* The checkpoint and the epoch of the marker in a folder. Only names that the program writes are accepted, because the
- * run directory may have come from somebody else. */
+/* Read checkpoint and epoch from the marker in a folder. Accepts only names that the program writes, because a run
+ * directory may be untrusted. */
 static dg_err read_marker(const dg_rundir *r, int folder, const char *name, char chosen[64], uint64_t *epoch)
 {
     void *data;
@@ -273,7 +271,7 @@ static void undo(const dg_rundir *r, int folder, const char *name)
     unlinkat(r->fd, name, AT_REMOVEDIR);
 }
 
-/* What a killed start left behind is ended when the run was back already, and undone when it was not. */
+/* After a kill: finish the rewind if it had taken effect, otherwise undo it. */
 static dg_err take_up(const dg_rundir *r, const char *name)
 {
     const int folder = open_folder(r, name);
@@ -282,7 +280,7 @@ static dg_err take_up(const dg_rundir *r, const char *name)
     bool moved = false, there = false, back = false;
     if (folder < 0) return DG_OK;
     const int marked = exists(folder, marker);
-    if (!marked) { /* ended long ago, somebody's own, or killed before it began: that is empty */
+    if (!marked) { /* finished, another file, or killed before the marker was written (then empty) */
         dg_sweep_temporaries(folder);
         unlinkat(r->fd, name, AT_REMOVEDIR);
         close(folder);
@@ -308,7 +306,6 @@ dg_err dg_history_take_up(const dg_rundir *r)
     return e;
 }
 
-/* A new one, with its marker. */
 static int make_folder(const dg_rundir *r, const char *chosen, uint64_t epoch, char name[64])
 {
     char text[300];
@@ -329,7 +326,7 @@ static int make_folder(const dg_rundir *r, const char *chosen, uint64_t epoch, c
     return -1;
 }
 
-/* The checkpoint of the run to which a symbolic link leads; the name given where it is none. */
+/* The run's checkpoint that a symbolic link names; `name` if it is not a link. */
 static const char *link_target(const dg_rundir *r, const char *name, char *out, size_t size)
 {
     const ssize_t n = readlinkat(r->fd, name, out, size - 1);
@@ -356,7 +353,7 @@ dg_err dg_history_go_back(const dg_rundir *r, const char *file, uint64_t epoch, 
     const int folder = make_folder(r, chosen, epoch, moved);
     if (folder < 0) return failed(r, "make", moved);
     dg_err e = DG_OK;
-    /* Where files have but one name the newest moves, and nothing bears its name for a moment. */
+    /* Without hard links, move the newest; then its name is missing for a moment. */
     if (linkat(r->fd, newest, folder, newest, 0) && errno != ENOENT && renameat(r->fd, newest, folder, newest))
         e = failed(r, "move", newest);
     else if (dg_sync_directory(folder)) e = failed(r, "bring to the disk", moved);

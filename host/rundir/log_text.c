@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The columns: epoch and step, the recipe's metrics that have a name, and these two. */
+/* The columns: epoch, step, the recipe's named metrics, img_s, seconds. */
 static const char first_columns[] = "epoch,step", last_columns[] = ",img_s,seconds\n";
 enum { RATE, SECONDS, LAST_COLUMNS };
 static const char *const last_name[LAST_COLUMNS] = {"img_s", "seconds"};
@@ -97,7 +97,6 @@ int dg_log_json(char out[DG_LOG_LINE], const dg_recipe *r, const dg_log_row *row
     return n;
 }
 
-/* A whole number up to `end`. */
 static bool parse_whole(const char **at, char end, uint64_t *out)
 {
     char *stop;
@@ -109,7 +108,7 @@ static bool parse_whole(const char **at, char end, uint64_t *out)
     return true;
 }
 
-/* A number up to `end`; what is empty is NaN. */
+/* A number up to `end`; empty is NaN. */
 static bool parse_number(const char **at, char end, double *out)
 {
     char *stop = (char *)*at;
@@ -160,7 +159,7 @@ dg_log_row *dg_log_rows_in(char *text, size_t header, const dg_recipe *r, long *
     char *line = text + header, *end;
     for (long number = 2; row && (end = strchr(line, '\n')); number++, line = end + 1) {
         *end = 0;
-        if (*rows == room) { /* as many as there are rows, not lines: a hostile file has empty ones */
+        if (*rows == room) { /* counts rows, not lines: a hostile file has empty lines */
             dg_log_row *more = realloc(row, (size_t)(room *= 2) * sizeof *row);
             if (!more) free(row);
             row = more;

@@ -1,53 +1,52 @@
-/* A row of the log as text and back. Numbers are "%.9g" with a dot whatever the locale says. */
+/* Rows of the log as text. Numbers are "%.9g" with a dot in every locale. */
 #ifndef DG_LOG_TEXT_H
 #define DG_LOG_TEXT_H
 
 #include "host/net/recipe.h"
 #include "host/rundir/logged.h"
 
-enum { DG_LOG_LINE = 1024 };             /* a line is shorter than this */
-#define DG_LOG_BYTES ((uint64_t)4 << 30) /* limit of a log that is read: some 40 million rows */
+enum { DG_LOG_LINE = 1024 };             /* max length of a line */
+#define DG_LOG_BYTES ((uint64_t)4 << 30) /* max size of a log: about 40 million rows */
 
-/* A row. The columns are the metrics of a recipe, and these. */
+/* A row; its columns are the recipe's metrics and these members. */
 typedef struct {
-    uint64_t step, epoch;         /* 1-based in the files */
-    double value[DG_METRICS_MAX]; /* as dg_metrics has them */
-    double seconds;               /* since the start of the run, over all sessions */
+    uint64_t step, epoch;
+    double value[DG_METRICS_MAX];
+    double seconds; /* since the start of the run, over all sessions */
     double images_per_second;
-    bool judged;               /* the line has columns for measures */
-    double measure[DG_LOGGED]; /* NaN: not measured behind this step */
+    bool judged; /* the line has columns of sample metrics */
+    double measure[DG_LOGGED];
 } dg_log_row;
 
 /* The first line of log.csv with its newline; returns its length. */
 int dg_log_header(char out[DG_LOG_LINE], const dg_recipe *r);
-int dg_log_header_judged(char out[DG_LOG_LINE], const dg_recipe *r); /* with columns for measures */
+int dg_log_header_judged(char out[DG_LOG_LINE], const dg_recipe *r); /* with columns of sample metrics */
 
-/* The recipe whose log begins with these bytes, and how many of them are the first line; NULL: it is no log.csv. */
+/* The recipe of a log that begins with these bytes; *header: bytes of its first line. NULL: not a log.csv. */
 const dg_recipe *dg_log_recipe(const char *text, size_t *header);
 
-/* Is there a row, or a line, in this text of a log.csv or log.jsonl? */
+/* True if this text of a log.csv or log.jsonl has no rows. */
 bool dg_log_is_empty(const char *text);
 
-/* One line with its newline; returns its length. */
 int dg_log_csv(char out[DG_LOG_LINE], const dg_recipe *r, const dg_log_row *row);
 int dg_log_json(char out[DG_LOG_LINE], const dg_recipe *r, const dg_log_row *row, const char *kind);
 
-/* From a line without its newline; false: not a row, which has an epoch and a step of 1 to these. What a file does not
- * hold becomes 0. */
+/* Parse a line without its newline; false: not a row with epoch and step in 1 to these limits. Columns that the file
+ * lacks are 0. */
 enum { DG_LOG_EPOCH_MAX = 999999999 };
 #define DG_LOG_STEP_MAX (((uint64_t)1 << 53) - 1)
 bool dg_log_parse(const char *line, const dg_recipe *r, dg_log_row *row);
 
-/* Can `row` be the next one after `before` (NULL: none)? Steps rise, and epochs do not fall. Readers of a log accept no
- * other rows, because all that plots, judges or resumes a run relies on this order. */
+/* True if `row` may follow `before` (NULL: none): steps increase, epochs do not decrease. Readers reject other rows,
+ * because plots, evaluation and resume rely on this order. */
 bool dg_log_follows(const dg_log_row *before, const dg_log_row *row);
 
-/* All rows behind the header of a log.csv's text, in which ends of lines become NUL: a torn last line, without its end,
- * is none. malloc'd; NULL: no memory. *bad: the number of the first line that is no row or does not follow the row
- * before, 0: none; such lines are left out. */
+/* All rows after the header of a log.csv's text, whose newlines become NUL; a last line without newline is ignored.
+ * malloc'd; NULL: no memory. *bad: number of the first invalid or out-of-order line, 0: none; such lines are left
+ * out. */
 dg_log_row *dg_log_rows_in(char *text, size_t header, const dg_recipe *r, long *rows, long *bad);
 
-/* What a value is when it has been written and read. */
+/* A value after writing and reading it. */
 double dg_log_rounded(double v);
 
 #endif

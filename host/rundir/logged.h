@@ -1,17 +1,16 @@
-/* The measures of samples that are columns of the log with --eval-every; host/judge computes them. */
+/* The sample metrics that are columns of the log with --eval-every; host/judge computes them. */
 #ifndef DG_LOGGED_H
 #define DG_LOGGED_H
 
 #include <stdbool.h>
 
-/* X(ID, name, label, what else dg_logged_measure says of it) */
+/* X(ID, name, label, other members of dg_logged_measure) */
 #define DG_LOGGED_SWD(X) X(SWD, "swd", "sliced Wasserstein distance, mean", .higher = false)
 #define DG_LOGGED_FRECHET(X) X(FRECHET, "random_frechet", "Frechet distance, random network", .higher = false)
 #define DG_LOGGED_RECALL(X) X(RECALL, "recall", "recall: real ones within reach", .higher = true, .percent = true)
 #define DG_LOGGED_COVERAGE(X) X(COVERAGE, "coverage", "coverage: real ones met", .higher = true, .percent = true)
 #define DG_LOGGED_NEAREST(X) X(NEAREST, "nearest", "nearest real one, beside real ones'", .one = true)
 
-/* In the order of the columns. */
 #define DG_LOGGED_MEASURES(X) \
     DG_LOGGED_SWD(X) DG_LOGGED_FRECHET(X) DG_LOGGED_RECALL(X) DG_LOGGED_COVERAGE(X) DG_LOGGED_NEAREST(X)
 
@@ -20,10 +19,10 @@ enum { DG_LOGGED_MEASURES(X) DG_LOGGED };
 #undef X
 
 typedef struct {
-    const char *name, *label; /* in the log; for people */
-    bool higher;              /* is better; otherwise lower */
-    bool one;                 /* neither: 1 is best */
-    bool percent;             /* a share, shown in percent */
+    const char *name, *label;
+    bool higher;  /* higher is better; otherwise lower */
+    bool one;     /* 1 is best */
+    bool percent; /* shown in percent */
 } dg_logged_measure;
 
 extern const dg_logged_measure dg_logged[DG_LOGGED];

@@ -18,10 +18,10 @@
 #include "host/files/tfevents.h"
 #include "host/rundir/log_text.h"
 
-/* Room for the longest name of a file in the directory, behind its path. */
+/* Room for the longest file name in the directory. */
 enum { NAME_ROOM = 64 };
 
-/* mkdir -p; *made counts the directories that were not there before. */
+/* mkdir -p; *made counts the created directories. */
 static dg_err make_directories(char *path, int *made)
 {
     for (char *s = path + 1;; s++) {
@@ -29,7 +29,7 @@ static dg_err make_directories(char *path, int *made)
         const char end = *s;
         *s = 0;
         struct stat st;
-        /* Asked first, because mkdir of an existing directory on a read-only file system says EROFS. */
+        /* stat first, because mkdir of an existing directory on a read-only file system returns EROFS. */
         if (stat(path, &st) == 0) {
             if (!S_ISDIR(st.st_mode))
                 return dg_fail(DG_IO, "%s: cannot make this directory: a file of this name is in the way", path);
@@ -45,8 +45,8 @@ static dg_err make_directories(char *path, int *made)
     }
 }
 
-/* Bring the names of directories that were made to the disk, from this one up, or a power failure could take it with
- * all that is certain in it. What may not be read above it is left to the system. */
+/* Sync the names of created directories from `dir` up; otherwise a power failure could remove them with their contents.
+ * Unreadable parents are skipped. */
 static void sync_made(int dir, int made)
 {
     int at = dir;
@@ -59,7 +59,7 @@ static void sync_made(int dir, int made)
     if (at >= 0 && at != dir) close(at);
 }
 
-/* Has the directory an entry with a name like one of these? 1, 0, or -1 with errno where it cannot be read. */
+/* 1: a name matches one of the patterns; 0: none; -1 with errno: cannot be read. */
 static int has_like(int dir, const char *const *pattern)
 {
     DIR *d = dg_list_directory(dir);
@@ -82,7 +82,7 @@ static int holds_run(int dir)
 static const char *const logs[] = {"log.csv", "log.jsonl"};
 static const char session[] = "session.json", events[] = "events.out.tfevents.run";
 
-/* Is this a log without a row, as a start that was cut off leaves it? A file that cannot be read is none. */
+/* True for a log without rows, as an interrupted start leaves it. False if unreadable. */
 static bool is_empty_log(const dg_rundir *r, const char *name)
 {
     void *text;
@@ -93,7 +93,6 @@ static bool is_empty_log(const dg_rundir *r, const char *name)
     return empty;
 }
 
-/* Does session.json have the beginning that the program writes? */
 static bool is_session(const dg_rundir *r)
 {
     static const char begin[] = "{\n\t\"version\":\t\"dcgan ";
@@ -105,8 +104,8 @@ static bool is_session(const dg_rundir *r)
     return own;
 }
 
-/* Results without config.ini and checkpoints: no run that could go on, but nothing to write over either. 1, 0, or -1
- * with errno where the directory cannot be read. */
+/* Results without config.ini and checkpoints cannot be resumed, but must not be overwritten. 1, 0, or -1 with errno:
+ * cannot be read. */
 static int has_results(const dg_rundir *r)
 {
     for (int i = 0; i < 2; i++)
@@ -116,9 +115,9 @@ static int has_results(const dg_rundir *r)
                                                  "checkpoint-best.safetensors", "worst.png", NULL});
 }
 
-bool dg_rundir_has_results(const dg_rundir *r) { return has_results(r) != 0; } /* not known: perhaps */
+bool dg_rundir_has_results(const dg_rundir *r) { return has_results(r) != 0; }
 
-/* What a start leaves that did not get as far as its first step. */
+/* Remove files of a start that did not reach its first step. */
 static void remove_start(const dg_rundir *r)
 {
     for (int i = 0; i < 2; i++)
@@ -137,12 +136,12 @@ static void write_owner(int fd)
     gethostname(host, sizeof host - 1);
     if (localtime_r(&now, &tm)) (void)strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S %z", &tm);
     int n = snprintf(text, sizeof text, "host %s\npid %ld\nstarted %s\n", host, (long)getpid(), when);
-    /* On a full disk the lock holds all the same; only the message of another run is poorer. */
+    /* On a full disk the lock still works; only the message to another run lacks details. */
     if (ftruncate(fd, 0) || pwrite(fd, text, (size_t)n, 0) != n) errno = 0;
 }
 
-/* Who holds the lock, from the file. The owner writes it just after locking: until then it is empty, or names a
- * run that was killed. */
+/* Report the owner of the lock from the file. The owner writes it after locking: before that it is empty or names a
+ * killed run. */
 static dg_err locked(const char *path, int fd)
 {
     char text[400] = "", host[256] = "", when[64] = "", here[256] = "", number[16] = "";
@@ -164,7 +163,7 @@ static dg_err locked(const char *path, int fd)
                    path);
 }
 
-/* One attempt. *again: the file or its directory was removed by a run that gave up, between two of our calls. */
+/* One attempt. *again: another run that gave up removed the file or its directory between two calls. */
 static dg_err take_lock(dg_rundir *r, bool *again)
 {
     char file[4096];
@@ -181,8 +180,8 @@ static dg_err take_lock(dg_rundir *r, bool *again)
     if (s.st_nlink > 1)
         return dg_fail(DG_IO, "%s: has %ju names, so it may be the lock of another run, or no lock at all; remove it",
                        file, (uintmax_t)s.st_nlink);
-    /* Of the open file, not of the process: the kernel drops it when the run is killed, and closing another
-     * descriptor of the same file does not. */
+    /* A lock of the open file, not of the process: the kernel drops it when the run is killed, and closing another
+     * descriptor of the file keeps it. */
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     if (fcntl(fd, F_OFD_SETLK, &whole)) {
         if (errno == EAGAIN || errno == EACCES) return locked(r->path, fd);
@@ -194,28 +193,27 @@ static dg_err take_lock(dg_rundir *r, bool *again)
     return DG_OK;
 }
 
-/* Directories that were made for a run that does not begin; rmdir spares what is not empty. */
+/* Remove directories created for a run that did not start; rmdir keeps non-empty ones. */
 static void remove_made(dg_rundir *r)
 {
     char path[sizeof r->path];
     snprintf(path, sizeof path, "%s", r->path);
     while (r->made > 0) {
         if (rmdir(path) == 0) r->made--;
-        else if (errno != ENOENT) /* not made, because the one above could not be */ break;
+        else if (errno != ENOENT) /* not created, because creating its parent failed */ break;
         char *slash = strrchr(path, '/');
         if (!slash) break;
         *slash = 0;
     }
 }
 
-/* The directory, made if it is missing, with its lock. */
 static dg_err open_locked(dg_rundir *r)
 {
     dg_err e = DG_OK;
     bool again = true;
     for (int tries = 0; tries < 20 && again; tries++) {
         dg_rundir_close(r);
-        r->made = 0; /* those of an earlier try are gone, or not ours any more */
+        r->made = 0; /* those of an earlier attempt are gone or belong to another run */
         e = make_directories(r->path, &r->made);
         if (e) return e;
         r->fd = open(r->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -224,7 +222,7 @@ static dg_err open_locked(dg_rundir *r)
         if (!e) e = take_lock(r, &again);
     }
     if (!e) sync_made(r->fd, r->made);
-    if (e && r->lock >= 0) close(r->lock), r->lock = -1; /* another run's: its text stays */
+    if (e && r->lock >= 0) close(r->lock), r->lock = -1; /* another run's lock: keep its text */
     if (e) dg_rundir_close(r);
     return e;
 }
@@ -291,7 +289,7 @@ dg_err dg_rundir_open(const char *path, bool resume, dg_rundir *out)
 void dg_rundir_close(dg_rundir *r)
 {
     if (r->lock >= 0) {
-        /* Emptied, not removed: a name that another run has just opened must stay the same file. */
+        /* Truncate, not remove: a name that another run has just opened must stay the same file. */
         if (ftruncate(r->lock, 0)) errno = 0;
         close(r->lock);
     }
@@ -306,22 +304,22 @@ void dg_rundir_abandon(dg_rundir *r)
         remove_start(r);
         unlinkat(r->fd, "config.ini", 0);
     }
-    /* While we hold the lock no other run gets it; one that opens it now finds the directory gone and makes it anew.
-     * rmdir spares what is not empty: a list of skipped images, the lock of a run that has just begun. */
+    /* The lock keeps other runs out; one that opens the file now finds the directory removed and creates it again.
+     * rmdir keeps non-empty directories (skipped.txt, a new run's lock). */
     if (unused && r->made > 0 && dg_leads_to(AT_FDCWD, r->path, r->fd) == DG_SAME_YES &&
         unlinkat(r->fd, "run.lock", 0) == 0)
         remove_made(r);
     dg_rundir_close(r);
 }
 
-/* Where the system does not say (a network file system that is away), the run goes on; writing will tell. */
+/* If the system does not answer (network file system), the run continues; writing will fail. */
 dg_err dg_rundir_check(const dg_rundir *r, bool *removed)
 {
     char link[40], now[4096];
     struct stat s;
     *removed = fstat(r->fd, &s) == 0 && s.st_nlink == 0;
     if (!*removed && r->lock >= 0 && dg_leads_to(r->fd, "run.lock", r->lock) == DG_SAME_NO) {
-        *removed = true; /* so that another run may have taken the directory; over NFS rm -rf leaves it there */
+        *removed = true; /* another run may have the directory; over NFS rm -rf leaves it there */
         return dg_fail(
             DG_IO,
             DG_MSG(
@@ -340,7 +338,8 @@ dg_err dg_rundir_check(const dg_rundir *r, bool *removed)
     snprintf(link, sizeof link, "/proc/self/fd/%d", r->fd);
     const ssize_t n = readlink(link, now, sizeof now - 1);
     now[n > 0 ? n : 0] = 0;
-    const bool there = n > 0 && dg_leads_to(AT_FDCWD, now, r->fd) == DG_SAME_YES; /* else moved by another machine */
+    const bool there = n > 0 && dg_leads_to(AT_FDCWD, now, r->fd) == DG_SAME_YES; /* otherwise another machine has moved
+                                                                                   * it */
     return dg_fail(
         DG_IO,
         DG_MSG("run-moved",
@@ -371,6 +370,6 @@ char *dg_rundir_file(const dg_rundir *r, char *out, const char *format, ...)
     va_start(ap, format);
     int k = vsnprintf(out + n, size - n, format, ap);
     va_end(ap);
-    if ((size_t)k >= size - n) out[0] = 0; /* never another file than the one that was meant */
+    if ((size_t)k >= size - n) out[0] = 0; /* never a truncated name of another file */
     return out;
 }

@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PANEL = 256 }; /* rows that are computed together, up to the diagonal at their end */
+enum { PANEL = 256 }; /* rows computed together, up to the diagonal at their end */
 
 static int panels(int n) { return (n + PANEL - 1) / PANEL; }
 static int panel_rows(int n, int i) { return n - i * PANEL < PANEL ? n - i * PANEL : PANEL; }
 
-/* A panel is a convolution of 1 x 1 images: y[row][column] = sum of x[row][k] w[column][k]. */
+/* A panel as a convolution of 1 x 1 images: y[row][column] = sum of x[row][k] w[column][k]. */
 static size_t add_panel(dg_symmetric *s, int i, size_t at)
 {
     const int n = s->n, rows = panel_rows(n, i), columns = i * PANEL + rows;
@@ -53,7 +53,7 @@ void dg_symmetric_close(dg_symmetric *s)
 
 static void *memory(const dg_symmetric *s, int row) { return (char *)s->arena.base + s->arena.row[row].offset; }
 
-/* What stands left of the diagonal of the panels, there and mirrored. */
+/* Copy the panels' lower triangle to out and mirror it. */
 static void unfold(const dg_symmetric *s, double *out)
 {
     const size_t n = (size_t)s->n;
@@ -93,10 +93,9 @@ double dg_symmetric_most(const double *a, int n)
     return most;
 }
 
-/* Newton and Schulz's iteration, scaled: with eigenvalues s^2 of m, low <= s <= 1, s becomes
- * alpha s (3 - alpha^2 s^2) / 2, of which the least value, at both ends, is as large as it can be; it is returned. Chen
- * & Chow 2014, "A stable scaling of Newton-Schulz for improving the sign function computation of a Hermitian matrix".
- */
+/* Scaled Newton-Schulz iteration: with eigenvalues s^2 of m, low <= s <= 1, s becomes alpha s (3 - alpha^2 s^2) / 2.
+ * alpha maximises the smallest value, which is equal at both ends and is returned. Chen & Chow 2014, "A stable scaling
+ * of Newton-Schulz for improving the sign function computation of a Hermitian matrix". */
 static double scaled_step(double low, double *alpha)
 {
     *alpha = sqrt(3 / (1 + low + low * low));
@@ -104,7 +103,7 @@ static double scaled_step(double low, double *alpha)
     return s * (3 - s * s) / 2;
 }
 
-/* The error behind a step is 3/8 of its square before it. What is no number ends it as well. */
+/* The error after a step is 3/8 of the squared error before it. NaN also ends the iteration. */
 static bool is_last(double low) { return !(low > 0 && 1 - low >= 1e-8); }
 
 long dg_inverse_root_products(double least, double most)
@@ -115,17 +114,16 @@ long dg_inverse_root_products(double least, double most)
     return rounds > 1 ? 3 * rounds - 3 : 0;
 }
 
-/* m = a I - b m */
 static void polynomial(double *m, size_t n, double a, double b)
 {
     for (size_t i = 0; i < n * n; i++) m[i] *= -b;
     for (size_t i = 0; i < n; i++) m[i * n + i] += a;
 }
 
-/* From m = a / most and z = 1: with q = (3 alpha - alpha^3 m) / 2, m becomes m q^2, which goes to 1, and z the product
- * of all q. In this form (Cheng et al. 2001, "Approximating the logarithm of a matrix to specified accuracy", of
- * another iteration) each m is a function of the one before, and rounding does not grow. Coupled, as it is mostly
- * written, it grows without bound as soon as half of a product is taken for the whole. */
+/* From m = a / most and z = 1: q = (3 alpha - alpha^3 m) / 2, m = m q^2 (converges to 1), z = product of all q. In this
+ * form each m depends only on the previous one, so rounding errors stay bounded (Cheng et al. 2001, "Approximating the
+ * logarithm of a matrix to specified accuracy", for another iteration). The usual coupled form diverges if a product is
+ * symmetrised from one half. */
 static dg_err iterate(dg_symmetric *s, double *m, double low, double *q, double *z)
 {
     const size_t n = (size_t)s->n, bytes = n * n * sizeof *m;

@@ -1,5 +1,5 @@
-/* Products of large matrices whose result is symmetric, in double on the CPU, and the inverse square root that they
- * make. The same bits with any number of threads. */
+/* Symmetric products of large matrices, and the inverse square root computed with them: double, on the CPU, the same
+ * bits with any number of threads. */
 #ifndef DG_SYMMETRIC_H
 #define DG_SYMMETRIC_H
 
@@ -7,32 +7,32 @@
 
 #include "core/plan/plan.h"
 
-/* For matrices of n x n. Who waits is told of products that are done, and may stop them between two: DG_FAILED. */
+/* For n x n matrices. progress is called and stop read between products; stop: DG_FAILED. */
 typedef struct {
     int n;
     long done, total;
     void (*progress)(void *context, long done, long total); /* may be NULL */
     void *context;
-    volatile sig_atomic_t *stop; /* may be NULL */
+    volatile sig_atomic_t *stop;
     dg_backend *b;
     dg_arena arena;
     dg_plan plan;
-    int x, w, y; /* rows of the arena */
+    int x, w, y;
     double *panels;
 } dg_symmetric;
 
-/* n, progress, context and stop are set. Close it after errors, too. */
+/* The caller sets n, progress, context and stop. Close s after errors too. */
 dg_err dg_symmetric_open(dg_symmetric *s, int threads);
 void dg_symmetric_close(dg_symmetric *s);
 
-/* out = a b', of which the lower half is computed; out may be a or b. */
+/* out = a b', computed for the lower half and mirrored; out may be a or b. */
 dg_err dg_symmetric_product(dg_symmetric *s, const double *a, const double *b, double *out);
 
-/* a^(-1/2) of a symmetric matrix whose eigenvalues are at least `least`, above 0; a is used up. */
+/* a^(-1/2) of a symmetric matrix whose eigenvalues are at least `least` > 0; a is overwritten. */
 dg_err dg_symmetric_inverse_root(dg_symmetric *s, double *a, double least, double *out);
-/* How many products that takes, the largest eigenvalue being at most `most`. */
+/* Number of products for that, with eigenvalues up to `most`. */
 long dg_inverse_root_products(double least, double most);
-/* A bound of the eigenvalues: the largest sum of a row's magnitudes. */
+/* Upper bound of the eigenvalues: the largest sum of magnitudes in a row. */
 double dg_symmetric_most(const double *a, int n);
 
 #endif

@@ -10,7 +10,7 @@ double dg_whitening_bytes(int size, int channels)
     return (n * n + n) * sizeof(double);
 }
 
-/* Of matrices: the result, four of products, and two of sums or of the root. */
+/* Matrices: the result, four for products, two for sums or the root. */
 double dg_whitening_bytes_to_find(int size, int channels) { return 7 * dg_whitening_bytes(size, channels); }
 
 dg_whitening *dg_whitening_new(int size, int channels)
@@ -37,9 +37,7 @@ void dg_whitening_free(dg_whitening *w)
     free(w);
 }
 
-/* ---- What whitens a set of images ---- */
-
-/* n images as columns, 0 behind the last one. */
+/* n images as columns; the remaining columns are 0. */
 static void transpose(const uint8_t *pixels, size_t images, size_t n, double *out)
 {
     enum { BLOCK = 32 };
@@ -49,7 +47,7 @@ static void transpose(const uint8_t *pixels, size_t images, size_t n, double *ou
             for (size_t j = i; j < n && j < i + BLOCK; j++) out[j * n + k] = pixels[k * n + j];
 }
 
-/* Sums of products of pixels into gram, as many images at a time as they have values. */
+/* Sums of products of pixels into gram, n images at a time. */
 static dg_err sum_products(dg_symmetric *s, const uint8_t *pixels, size_t count, double *gram)
 {
     const size_t n = (size_t)s->n;
@@ -64,7 +62,7 @@ static dg_err sum_products(dg_symmetric *s, const uint8_t *pixels, size_t count,
     return e;
 }
 
-/* Of sums of pixels and of their products the means of pixels from 0 to 1, and their covariances. */
+/* From sums of pixels and of their products: means of pixels in 0 to 1, and covariances. */
 static void covariance(const uint8_t *pixels, size_t count, size_t n, double *gram, double *mean)
 {
     const double N = (double)count;
@@ -78,7 +76,7 @@ static void covariance(const uint8_t *pixels, size_t count, size_t n, double *gr
 
 static double rounded(double v, dg_type real) { return real == DG_F32 ? (double)(float)v : v; }
 
-/* w->weight is the covariance, w->bias the mean. */
+/* In: w->weight is the covariance, w->bias the mean. */
 static dg_err finish(dg_symmetric *s, const dg_whitening_options *o, dg_whitening *w)
 {
     const size_t n = (size_t)w->values;
@@ -103,7 +101,7 @@ dg_err dg_whitening_fit(const dg_whitening_options *o, const uint8_t *pixels, in
     dg_whitening *w = *out = dg_whitening_new(o->size, o->channels);
     if (!w) return dg_fail(DG_DEVICE, "out of memory for whitening");
     dg_symmetric s = {.n = w->values, .progress = o->progress, .context = o->context, .stop = o->stop};
-    /* as many products for the root as is usual, until it is known */
+    /* an estimate of the products for the root, until the bound is known */
     s.total = (n + w->values - 1) / w->values + dg_inverse_root_products(o->epsilon, 100);
     dg_err e = dg_symmetric_open(&s, o->threads);
     if (!e) e = sum_products(&s, pixels, (size_t)n, w->weight);
@@ -116,9 +114,7 @@ dg_err dg_whitening_fit(const dg_whitening_options *o, const uint8_t *pixels, in
     return e;
 }
 
-/* ---- Images ---- */
-
-enum { CHUNK = 64 }; /* images at a time */
+enum { CHUNK = 64 };
 
 static void to_real(dg_type real, void *out, size_t i, double v)
 {
@@ -172,7 +168,7 @@ static dg_err begin(dg_whitening *w, dg_type real, int threads)
     return e ? e : put_reals(w, bias, w->bias, (size_t)n);
 }
 
-/* What stands behind the last image is whitened, too, and left there. */
+/* Rows after the last image are whitened too and not copied. */
 static dg_err whiten_chunk(dg_whitening *w, const uint8_t *pixels, size_t count, void *x, char *out, size_t stride)
 {
     dg_backend *b = w->apply.b;
@@ -201,9 +197,7 @@ dg_err dg_whiten(dg_whitening *w, dg_type real, int threads, const uint8_t *pixe
     return e;
 }
 
-/* ---- Files ---- */
-
-/* Where value i of a file stands. */
+/* Index in memory of value i of a file. */
 static size_t place(const dg_whitening *w, size_t i)
 {
     const size_t pixels = (size_t)w->size * (size_t)w->size;
