@@ -13,27 +13,26 @@ typedef struct {
     dg_resize resize;
     dg_decode_options decode;
     int threads;
-    bool strict;          /* the first bad image is an error */
+    bool strict;
     bool skip_unreadable; /* an unreadable folder is a warning; false: an error */
     bool list_first;      /* report an unreadable folder in dg_dataset_judge, after skipped files were listed */
     bool take_made;       /* include single images made by dcgan; its grids and curves never */
     int least;            /* min good training images, fewer: DG_DATA; 0: no check */
-    int limit;            /* use only the first `limit` images, corrupt ones counted; with classes: the first of each
-                           * part, spread evenly over the classes; 0: all */
+    int limit;            /* use only the first `limit` images, corrupt ones counted; with classes: per part, spread
+                           * evenly; 0: all */
     bool fixed_shape;     /* the model fixes size and channels: advise no other ones */
     bool labelled;        /* load classes and the test part; false: training images only */
-    const char *test;     /* folder with the test part, or share of each class such as "0.5" ("0": none); NULL: the
-                           * source's own test part */
+    const char *test;     /* test part: folder, or share of each class such as "0.5" ("0": none); NULL: the source's */
     bool any_part;        /* if the source has only a test part, load it as training part; false: DG_DATA */
-    uint64_t seed;        /* selects the test images of a share */
-    const char *cache;    /* cache file or NULL; key: settings, and path, size and mtime of every file */
-    const char *skipped;  /* where to write skipped.txt, NULL: nowhere; not written when nothing was skipped */
+    uint64_t seed;
+    const char *cache;   /* cache file or NULL; key: settings, and path, size and mtime of every file */
+    const char *skipped; /* where to write skipped.txt, NULL: nowhere; not written when nothing was skipped */
     const dg_directory *skipped_dir; /* open directory of skipped.txt; NULL: use the path */
     uint64_t known; /* fingerprint of the dataset that the present skipped.txt describes; a load of another dataset
                      * leaves the list unchanged, unless files could not be read. 0: always write the list */
     void (*progress)(void *context, long done, long total); /* may be NULL; called from one thread */
     void *context;
-    volatile sig_atomic_t *stop; /* may be NULL; non-zero: loading ends with DG_FAILED */
+    volatile sig_atomic_t *stop;
     bool (*cancelled)(void *cancel_arg);
     void *cancel_arg;
 } dg_dataset_options;
@@ -52,7 +51,7 @@ typedef struct {
     int count, size, channels;
     uint8_t *pixels; /* (count, size, size, channels) */
     char **name;
-    int *width, *height; /* as in the file, after orientation */
+    int *width, *height;
     uint8_t *kind;
     uint8_t *did; /* what decoding changed: bits 1u << dg_did */
     dg_skip *skip;
@@ -96,6 +95,6 @@ const char *dg_dataset_unclassified(const dg_dataset *d);
 dg_err dg_dataset_check_classes(const dg_dataset *d, const char *dir, const char *model, int classes);
 /* Mean and standard deviation of each channel of the training images, in 0 ... 1. */
 void dg_dataset_statistics(const dg_dataset *d, double mean[4], double std[4]);
-uint64_t dg_dataset_fingerprint(const dg_dataset *d, int threads); /* threads 0: all */
+uint64_t dg_dataset_fingerprint(const dg_dataset *d, int threads);
 
 #endif

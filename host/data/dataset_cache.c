@@ -20,7 +20,7 @@ typedef struct {
     uint32_t crc; /* of head (with crc 0) and lists */
     uint64_t key;
     uint64_t lists;
-    uint64_t fingerprint; /* checksum of the pixels */
+    uint64_t fingerprint;
     int32_t count, size, channels, skips;
     uint64_t files; /* key of all files found by the scan */
     int64_t made;

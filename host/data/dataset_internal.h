@@ -24,7 +24,7 @@ typedef struct {
 } dg_file;
 
 typedef struct {
-    dg_file *file; /* in bytewise order of names */
+    dg_file *file;
     long files, file_room;
     dg_skip *skip;
     long skips, skip_room;

@@ -32,7 +32,7 @@ typedef struct {
     atomic_long done;
     atomic_long first_bad; /* with `strict`, files after this one are not decoded */
     dg_lost lost;
-    atomic_int error; /* the first fatal error; its message follows */
+    atomic_int error;
     char message[1024];
 } job;
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 typedef struct {
-    char **name; /* sorted bytewise once complete */
+    char **name;
     int n, room;
 } folders;
 

@@ -26,11 +26,11 @@ typedef struct {
     int32_t *order;    /* host copy of perm */
 
     bool begun;
-    int side; /* index of the window that steps read */
+    int side;
     struct {
         uint64_t epoch;
-        int first, end; /* positions in the epoch */
-        int given;      /* records gathered so far */
+        int first, end;
+        int given;
     } next;
     int end;
     int32_t *next_order;

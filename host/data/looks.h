@@ -15,7 +15,7 @@ typedef struct {
     int did[DG_DIDS];   /* images that decoding changed in this way */
     int small, side;    /* images smaller than the network's size; median of the shorter sides */
     int copies, groups; /* images with an earlier duplicate; groups of duplicates */
-    dg_twin *twin;      /* one per image, sorted by group, then index */
+    dg_twin *twin;
 } dg_looks;
 
 dg_err dg_looks_at(const dg_dataset *d, int threads, dg_looks *out);

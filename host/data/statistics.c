@@ -15,6 +15,6 @@ void dg_dataset_statistics(const dg_dataset *d, double mean[4], double std[4])
         }
         const double n = (double)pixels, m = (double)sum / n, variance = (double)squares / n - m * m;
         mean[c] = m / 255;
-        std[c] = variance > 1 ? sqrt(variance) / 255 : 1.0 / 255; /* avoids division by 0 for a constant channel */
+        std[c] = variance > 1 ? sqrt(variance) / 255 : 1.0 / 255;
     }
 }

@@ -74,7 +74,7 @@ static bool join(dg_dataset *d, dg_dataset *t)
     d->usable += t->usable;
     d->made += t->made;
     d->hidden += t->hidden;
-    t->count = t->skips = 0; /* the texts now belong to d */
+    t->count = t->skips = 0;
     return true;
 }
 

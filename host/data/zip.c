@@ -58,8 +58,8 @@ struct dg_zip {
     const char *path;
     int fd;
     uint64_t bytes, at;
-    int failed;        /* errno of the last read; -1: the file became shorter; 0: none */
-    zip_error_t error; /* of serve() */
+    int failed; /* errno of the last read; -1: the file became shorter; 0: none */
+    zip_error_t error;
     zip_t *zip;
     pthread_mutex_t mutex; /* libzip reads one file at a time */
     dg_zip_file *file;

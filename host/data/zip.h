@@ -25,7 +25,7 @@ dg_err dg_zip_look(const char *path, bool *zip);
 /* Open the file and check its directory against the limits of SECURITY.md. Duplicate names and names that leave its
  * root are left out with a warning. DG_DATA: damaged or over a limit; DG_IO: cannot be read; DG_DEVICE: no memory. */
 dg_err dg_zip_open(const char *path, dg_zip **out);
-void dg_zip_close(dg_zip *z); /* NULL is allowed */
+void dg_zip_close(dg_zip *z);
 
 const dg_zip_file *dg_zip_files(const dg_zip *z, long *n);
 const dg_zip_file *dg_zip_find(const dg_zip *z, const char *name);

@@ -76,7 +76,7 @@ static const char *kind_inside(const char *s, size_t n)
 {
     if (n >= 40 && !memcmp(s, "PK\3\4", 4) && memmem(s + 30, n - 30, ".npy", 4)) return arrays;
     const bool network = n > 8 && s[0] == 8 && s[1] > 0 && s[1] < 32 && (s[2] == 0x12 || s[2] == 0x3a);
-    return network ? onnx : NULL; /* its version, then its producer or its graph */
+    return network ? onnx : NULL;
 }
 
 const char *dg_file_kind(const void *begin, size_t bytes)

@@ -28,7 +28,7 @@ typedef struct {
 /* A value with this shape per sample; the first dimension is the batch "N" of any size. */
 typedef struct {
     char name[DG_ONNX_NAME];
-    int rank; /* without the batch */
+    int rank;
     int64_t dim[3];
 } dg_onnx_value;
 

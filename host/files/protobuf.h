@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { DG_PB_VARINT = 0, DG_PB_FIXED64 = 1, DG_PB_BYTES = 2, DG_PB_FIXED32 = 5 }; /* wire types */
+enum { DG_PB_VARINT = 0, DG_PB_FIXED64 = 1, DG_PB_BYTES = 2, DG_PB_FIXED32 = 5 };
 
 /* Initialise with zeros. The caller frees data. */
 typedef struct {
@@ -22,7 +22,7 @@ void dg_pb_little(dg_pb *m, uint64_t v, int bytes);          /* little-endian nu
 void dg_pb_length(dg_pb *m, int field, size_t bytes);        /* header of a field of `bytes` bytes; append them next */
 void dg_pb_bytes(dg_pb *m, int field, const void *data, size_t bytes);
 void dg_pb_text(dg_pb *m, int field, const char *text);
-void dg_pb_number(dg_pb *m, int field, uint64_t v); /* int32, int64, bool, enum */
+void dg_pb_number(dg_pb *m, int field, uint64_t v);
 void dg_pb_float(dg_pb *m, int field, double v);
 void dg_pb_double(dg_pb *m, int field, double v);
 void dg_pb_put(dg_pb *m, int field, dg_pb *part); /* a message as a field; part becomes empty */

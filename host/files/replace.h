@@ -49,7 +49,7 @@ typedef struct {
     bool (*is_input)(const char *path, const struct stat *s, dg_made kind);
 } dg_replacing;
 void dg_set_replacing(const dg_replacing *r);
-bool dg_replaces_all(void); /* force */
+bool dg_replaces_all(void);
 
 /* DG_USAGE: the regular file at `path` may not be replaced by one of this kind. DG_MADE_EMPTY: the new kind is not
  * known yet. */

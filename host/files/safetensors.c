@@ -37,8 +37,8 @@ struct dg_st {
 
 typedef struct {
     const char *name;
-    const char *file;     /* its beginning: length field and JSON */
-    size_t bytes, header; /* of the file, of the JSON */
+    const char *file; /* its beginning: length field and JSON */
+    size_t bytes, header;
     dg_st *st;
 } reader;
 

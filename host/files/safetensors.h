@@ -46,8 +46,8 @@ const dg_st_tensor *dg_st_at(const dg_st *st, int i);
 const dg_st_tensor *dg_st_find(const dg_st *st, const char *name);
 /* Name of tensor i without the prefixes of PyTorch's wrappers: see dg_st_plain_name(). */
 const char *dg_st_plain(const dg_st *st, int i);
-const char *dg_st_stored_type(const dg_st *st, int i);   /* dtype in the file: "F16" */
-const char *dg_st_get(const dg_st *st, const char *key); /* metadata value, NULL: none */
+const char *dg_st_stored_type(const dg_st *st, int i); /* dtype in the file: "F16" */
+const char *dg_st_get(const dg_st *st, const char *key);
 int dg_st_meta_count(const dg_st *st);
 dg_st_meta dg_st_meta_at(const dg_st *st, int i);
 

@@ -70,7 +70,7 @@ const char *dg_st_scan(const char *header, size_t bytes)
                 return "a value that is neither text nor a whole number";
             n = 4;
             break;
-        default: /* an integer: no sign, fraction, exponent or leading zero */
+        default:
             while (n <= left && header[i + n - 1] >= '0' && header[i + n - 1] <= '9') n++;
             n--;
             if (n == 0) return "a value that is neither text nor a whole number";

@@ -22,6 +22,6 @@ dg_err dg_tfevents_scalars(dg_tfevents *t, uint64_t step, const char *const *tag
 dg_err dg_tfevents_image(dg_tfevents *t, uint64_t step, const char *tag, int W, int H, int C, const void *png,
                          size_t bytes);
 dg_err dg_tfevents_flush(dg_tfevents *t);
-dg_err dg_tfevents_close(dg_tfevents *t); /* t may be NULL */
+dg_err dg_tfevents_close(dg_tfevents *t);
 
 #endif

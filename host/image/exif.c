@@ -6,7 +6,7 @@
 typedef struct {
     const uint8_t *at;
     size_t bytes;
-    bool big; /* byte order */
+    bool big;
 } tiff_block;
 
 /* n = 2 or 4 bytes; 0 outside the block, which no caller accepts as a value. */

@@ -15,10 +15,10 @@ typedef struct {
 typedef enum {
     DG_DID_ALPHA, /* some pixels are not opaque; handled according to the options */
     DG_DID_TURN,
-    DG_DID_HALVE, /* 16-bit samples reduced to their high byte */
+    DG_DID_HALVE,
     DG_DID_CMYK,
-    DG_DID_FRAME,   /* only the first frame of an animation was read */
-    DG_DID_PROFILE, /* its colour profile was ignored */
+    DG_DID_FRAME,
+    DG_DID_PROFILE,
     DG_DIDS
 } dg_did;
 

@@ -9,8 +9,8 @@ typedef struct {
     bool down;        /* rows are stored top to bottom */
     uint32_t mask[4]; /* red, green, blue and alpha in 16 and 32 bits */
     const uint8_t *palette;
-    size_t entry, colours; /* bytes per colour and number of colours of the palette */
-    size_t pixels, stride; /* offset of the rows, bytes per row */
+    size_t entry, colours;
+    size_t pixels, stride;
 } bmp_head;
 
 static uint32_t little(const uint8_t *p, int n)

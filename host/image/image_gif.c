@@ -9,8 +9,8 @@ typedef struct {
     const uint8_t *file;
     size_t bytes, at;
     dg_row_sink *to;
-    int transparent;    /* transparent colour index, -1: none */
-    GifByteType *frame; /* (Height, Width) colour indices */
+    int transparent; /* transparent colour index, -1: none */
+    GifByteType *frame;
     uint8_t *rgba;
     double start;
 } reader;

@@ -33,7 +33,7 @@ static inline uint8_t dg_luma(const uint8_t *rgb)
 typedef struct dg_fitter dg_fitter;
 typedef struct {
     const dg_decode_options *o;
-    const dg_fitting *fitting; /* NULL: the whole image */
+    const dg_fitting *fitting;
     dg_image *out;
     int W, H;
     unsigned did; /* as in dg_decoded; set by dg_row_sink_open() and dg_row_sink_put_rgba() */

@@ -25,7 +25,7 @@ dg_err dg_jpeg_walk(const uint8_t *file, size_t bytes, dg_image_head *out)
     *out = (dg_image_head){.orientation = 1};
     bool frame = false, exif = false;
     for (size_t at = 2;;) {
-        while (at < bytes && file[at] != 0xff) at++; /* like libjpeg, skip bytes between segments */
+        while (at < bytes && file[at] != 0xff) at++;
         while (at < bytes && file[at] == 0xff) at++;
         if (at >= bytes) return dg_fail(DG_DATA, "JPEG: cut off after %zu bytes, before any pixel", bytes);
         uint8_t marker = file[at++];

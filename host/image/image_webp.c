@@ -28,8 +28,7 @@ static int orientation_of(const uint8_t *file, size_t bytes)
 {
     size_t length;
     const uint8_t *data = chunk_of(file, bytes, "EXIF", &length);
-    const size_t begins = data && length >= 6 && !memcmp(data, "Exif\0", 6) ? 6 : 0; /* some programs use the prefix of
-                                                                                      * JPEG */
+    const size_t begins = data && length >= 6 && !memcmp(data, "Exif\0", 6) ? 6 : 0;
     return data ? dg_exif_orientation(data + begins, length - begins) : 1;
 }
 

@@ -157,7 +157,7 @@ static const char *split(const unsigned char *p, size_t n, bool international, f
     out->key = p;
     out->key_bytes = (size_t)(zero - p);
     p = zero + 1;
-    if (international) { /* skip compression flag and method, language tag, translated keyword */
+    if (international) {
         if (end - p < 2 || p[0] != 0) return "compressed iTXt, which we never write";
         p += 2;
         for (int i = 0; i < 2; i++) {

@@ -102,7 +102,7 @@ static dg_err downward_open(downward *d, size_t n, uint8_t *to, size_t stride)
 {
     const filter *f = &d->f;
     d->n = n, d->to = to, d->stride = stride, d->open = 1;
-    for (int i = 0, k = 0; i < f->n; i++) { /* rows i to k share an input row */
+    for (int i = 0, k = 0; i < f->n; i++) {
         while (k + 1 < f->n && f->from[k + 1] < f->from[i] + f->count[i]) k++;
         if (k - i + 1 > d->open) d->open = k - i + 1;
     }
@@ -154,7 +154,7 @@ struct dg_fitter {
     int across_to; /* width of the resized image before the window is cut */
     window win;    /* part of the resized image that is computed */
     bool turned;   /* columns arrive */
-    bool weighed;  /* weight colours by alpha */
+    bool weighed;
     filter fx;
     downward columns; /* turned: into narrow */
     downward down;

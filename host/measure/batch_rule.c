@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 enum { CHECK_EVERY = 5, LONGEST_STRIDE = 10, SAMPLES = 4096 };
-#define FULL 99.0      /* percent */
-#define SAME_BATCH 5.0 /* max change between checks */
+#define FULL 99.0 /* percent */
+#define SAME_BATCH 5.0
 #define SAME_GAIN 0.05
 #define SAMPLE_SECONDS 1.0
 
@@ -68,7 +68,7 @@ static dg_err run_round(const dg_rule_machine *m, long steps, double *ms, double
     double sample[SAMPLES], spent = 0, next = SAMPLE_SECONDS;
     int n = 0;
     dg_err e = DG_OK;
-    (void)m->usage(m->context); /* start of the measurement */
+    (void)m->usage(m->context);
     for (long left = steps, done = 0; left > 0 && !e; left -= done) {
         double seconds = 0;
         e = m->steps(m->context, left, &done, &seconds);

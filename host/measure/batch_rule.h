@@ -21,10 +21,10 @@ enum { DG_RULE_ROUNDS = 101 };
 
 typedef struct {
     int batch;
-    double ms;    /* per step */
+    double ms;
     double usage; /* u in percent, NaN: unknown */
-    double epoch; /* t in seconds */
-    double gain;  /* r */
+    double epoch;
+    double gain; /* r */
 } dg_rule_round;
 
 typedef enum { DG_RULE_RUNS, DG_RULE_STOPPED, DG_RULE_ALL_ROUNDS, DG_RULE_CANNOT } dg_rule_end;
@@ -51,7 +51,7 @@ int dg_rule_answer(const dg_batch_rule *r);
 
 typedef struct {
     void *context;
-    double (*usage)(void *context); /* percent since the last call */
+    double (*usage)(void *context);
     /* Replace the network by one with this batch size; *yes: it fits. */
     dg_err (*open)(void *context, int batch, bool *yes);
     /* Run 1 to `most` steps; *done: their number. */

@@ -8,15 +8,15 @@
 #include "host/measure/samples.h"
 
 #define GAIN 1.01  /* min gain of doublings */
-#define DOUBT 0.95 /* share of the lowest eligible rate that is still measured again; the margin covers noise */
-#define SLOWER 1.1 /* max ratio to the time before, else other programs slow the machine */
+#define DOUBT 0.95 /* part of the lowest eligible rate from which a size is measured again: covers noise */
+#define SLOWER 1.1 /* margin for the time of a look, because other programs may slow the machine */
 #define SURE 0.25  /* part of the allowed loss; the remainder covers noise */
 enum {
-    COUNTED = 5, /* min steps per look */
-    FLAT = 6,    /* consecutive sizes without gain */
-    LOOKS = 8,   /* max looks at a deciding size */
-    NEAR = 2,    /* looks before and after one to compare with */
-    PASSES = 20  /* max passes until the medians converge */
+    COUNTED = 5,
+    FLAT = 6,
+    LOOKS = 8, /* max looks at a deciding size */
+    NEAR = 2,
+    PASSES = 20 /* max passes until the medians converge */
 };
 
 int dg_batch_after(int batch)

@@ -20,16 +20,16 @@
 /* A size, or one look (measurement) at it. The search reads batch, ms and setup. */
 typedef struct {
     int batch, looks;
-    double ms;                  /* per step, faster in a tenth of the steps; of several looks as explained above */
-    double median, low, high;   /* with the 95% interval */
-    double setup;               /* seconds before the first counted step */
+    double ms;                /* per step, faster in a tenth of the steps; of several looks as explained above */
+    double median, low, high; /* with the 95% interval */
+    double setup;
     double memory;              /* bytes on the device */
     double busy, of_peak, nvml; /* percent, NaN: unknown */
 } dg_batch_row;
 
 typedef struct {
     int from, most;
-    int images;      /* per epoch */
+    int images;
     bool drop_last;  /* leave out the short last batch of an epoch */
     double within;   /* allowed loss, 0.03: 3% of the best rate */
     int least_steps; /* per epoch */
@@ -39,7 +39,7 @@ typedef struct {
 
 typedef struct {
     void *context;
-    double (*elapsed)(void *context); /* seconds since the start */
+    double (*elapsed)(void *context);
     /* Time a batch size for `seconds`. *yes: it fits; otherwise why is the reason. */
     dg_err (*look)(void *context, int batch, double seconds, dg_batch_row *row, bool *yes, char why[160]);
 } dg_search_machine;
@@ -52,7 +52,7 @@ typedef struct {
     int rows;
     dg_batch_row look[DG_SEARCH_LOOKS];
     int looks;
-    int refused; /* the smallest that does not fit, 0: none */
+    int refused;
     char why_not[160];
     char end[240]; /* why no larger sizes came: "; more than 64 were not tried (--most)" */
     double rising; /* if time ended the ladder: relative gain of the last doubling */
@@ -67,7 +67,7 @@ int dg_search_choice(const dg_search *s); /* index in row, -1: none */
 void dg_search_sentence(const dg_search *s, char *out, size_t size);
 
 int dg_batch_after(int batch);
-double dg_batch_rate(const dg_batch_row *r);                /* images/s */
-int dg_batch_updates(const dg_search_limits *l, int batch); /* steps per epoch */
+double dg_batch_rate(const dg_batch_row *r); /* images/s */
+int dg_batch_updates(const dg_search_limits *l, int batch);
 
 #endif

@@ -11,8 +11,8 @@
 #include "host/trainer/ring_reader.h"
 #include "host/trainer/steps.h"
 
-#define SECONDS 60.0 /* max of a search */
-#define LOOK 0.33    /* max of a look: many short looks average over disturbances of the machine */
+#define SECONDS 60.0
+#define LOOK 0.33 /* max of a look: many short looks average over disturbances of the machine */
 enum { LOOKS = 60 };
 
 dg_err dg_batch_bench_open(dg_batch_bench *b)

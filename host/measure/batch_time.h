@@ -20,8 +20,8 @@ typedef struct {
     const dg_model *model;
     dg_backend *backend;
     const dg_dataset *data;
-    const volatile sig_atomic_t *stop;          /* not 0: DG_FAILED after the current step; may be NULL */
-    void (*progress)(void *context, int batch); /* called before each size; may be NULL */
+    const volatile sig_atomic_t *stop; /* not 0: DG_FAILED after the current step; may be NULL */
+    void (*progress)(void *context, int batch);
     void *context;
 
     dg_room room;
@@ -40,8 +40,8 @@ typedef struct {
     dg_job job;
     dg_loader feed;
     dg_position at;
-    bool begun; /* the current epoch has begun */
-    int ahead;  /* steps enqueued at once */
+    bool begun;
+    int ahead;
 } dg_batch_trial;
 
 /* Open and warm up. *yes: it fits; otherwise why is the reason and there is nothing to close. DG_NUMBERS: values are

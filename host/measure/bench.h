@@ -12,7 +12,7 @@
 
 typedef struct {
     int n;
-    double value[64]; /* the last 64 */
+    double value[64];
     double best;
 } dg_timing;
 void dg_timing_add(dg_timing *t, double value);
@@ -21,7 +21,7 @@ double dg_timing_median(const dg_timing *t);
 typedef struct {
     char name[40];
     const char *kind;
-    const dg_variant *variant; /* NULL: not chosen */
+    const dg_variant *variant;
     double flops, bytes;
     dg_timing ms; /* n is 0: not measured */
     dg_prediction predicted;

@@ -8,7 +8,7 @@
 #include "core/plan/precision.h"
 
 typedef struct {
-    dg_job *job[2]; /* reference, other */
+    dg_job *job[2];
     const dg_op *op[2];
     double eps;
     dg_check_operand operand[DG_MAX_OPERANDS];

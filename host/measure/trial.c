@@ -32,7 +32,7 @@ dg_err dg_trial_open(dg_trial *t, const dg_model *model, int batch, dg_backend *
 {
     *t = (dg_trial){.data = NULL};
     dg_job_options o;
-    dg_err e = dg_options_model_job(model, &o); /* the optimizer */
+    dg_err e = dg_options_model_job(model, &o);
     o.batch = o.rows = batch;
     if (!e) e = dg_job_build(&t->job, model, &o, b);
     if (e) return e;

@@ -180,7 +180,7 @@ static int common_divisor(int a, int b) { return b ? common_divisor(b, a % b) : 
 static dg_err look(tuner *s, double until, dg_tuned *t, int *looked)
 {
     int step = 1 + (int)(0.618 * s->choices);
-    while (common_divisor(s->choices, step) > 1) step++; /* visits every index once */
+    while (common_divisor(s->choices, step) > 1) step++;
     for (int i = 0; i < s->choices; i++) s->list[i].us = INFINITY;
     for (int i = 0, at = 0; i < s->choices; i++, at = (at + step) % s->choices) {
         choice *c = &s->list[at];
@@ -290,7 +290,7 @@ static dg_err list_targets(tuner *s, target *list, double *ms)
 {
     const dg_plan *p = &s->trial->job.plan[DG_PLAN_TRAIN];
     dg_err e = dg_trial_ops(s->trial, ms);
-    if (!e) e = dg_trial_ops(s->trial, ms); /* warm */
+    if (!e) e = dg_trial_ops(s->trial, ms);
     for (int i = 0; i < p->ops && !e; i++) {
         int k = 0;
         if (p->op[i].kind == DG_OP_advance) continue;

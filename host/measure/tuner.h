@@ -18,8 +18,8 @@ typedef struct {
 } dg_tuned;
 
 typedef struct {
-    int repeats;                       /* runs per median */
-    double seconds;                    /* time limit, 0: none */
+    int repeats; /* runs per median */
+    double seconds;
     const volatile sig_atomic_t *stop; /* not 0: stop soon; may be NULL */
     /* Called between measurements: op `done` of `all`, choice `at` of `choices`. */
     void (*progress)(void *context, const dg_op *op, int done, int all, int at, int choices);
@@ -30,7 +30,7 @@ typedef struct {
 
 typedef struct {
     int ops;
-    int done; /* calls of found() */
+    int done;
     int tried, wrong;
 } dg_tuner_result;
 

@@ -122,8 +122,8 @@ static void polynomial(double *m, size_t n, double a, double b)
 
 /* From m = a / most and z = 1: q = (3 alpha - alpha^3 m) / 2, m = m q^2 (converges to 1), z = product of all q. In this
  * form each m depends only on the previous one, so rounding errors stay bounded (Cheng et al. 2001, "Approximating the
- * logarithm of a matrix to specified accuracy", for another iteration). The usual coupled form diverges if a product is
- * symmetrised from one half. */
+ * logarithm of a matrix to specified accuracy", for another iteration). The usual coupled form diverges if
+ * products are computed for one half and mirrored. */
 static dg_err iterate(dg_symmetric *s, double *m, double low, double *q, double *z)
 {
     const size_t n = (size_t)s->n, bytes = n * n * sizeof *m;

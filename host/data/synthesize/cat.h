@@ -17,13 +17,13 @@ typedef struct {
     dg_scene scene;
     dg_rgb back[2];
     double back_x, back_y; /* unit direction of the gradient */
-    double spot[5][3];     /* bokeh: x, y, radius in image units (-1..1) */
+    double spot[5][3];
 
     dg_pattern pattern;
     bool striped;
     dg_rgb fur, dark, white; /* main colour; stripes, points or patches; bib and muzzle */
-    dg_rgb ginger;           /* second patch colour of calico and tortie */
-    double white_face;       /* white share of the muzzle, 0..1 */
+    dg_rgb ginger;
+    double white_face; /* white share of the muzzle, 0..1 */
     double blaze, stripe_phase, patch_x, patch_y;
 
     double scale, shift_x, shift_y, sin_tilt, cos_tilt, yaw, pitch;
@@ -36,7 +36,7 @@ typedef struct {
     bool shut[2];
     double shut_bend; /* shut eyes: > 0 asleep, < 0 happy */
     dg_rgb iris[2];
-    dg_rgb nose, line, lid; /* line: mouth, rims of the eyes; lid: shut eyes */
+    dg_rgb nose, line, lid;
     double nose_w;
     dg_mouth mouth;
     dg_rgb whisker;

@@ -9,10 +9,10 @@ enum { DISC, RING, SQUARE, TRIANGLE, CROSS, STAR, CHECKER, FLAT, UPRIGHT, SLANTE
 
 typedef struct {
     int class;
-    double x, y, radius; /* the middle, in image units (-1..1) */
+    double x, y, radius;
     double cos_turn, sin_turn;
-    double period, phase_x, phase_y; /* of patterns that cover the whole image */
-    dg_rgb shape[2], back[2];        /* two tones each, along the same direction */
+    double period, phase_x, phase_y;
+    dg_rgb shape[2], back[2]; /* two tones each, along the same direction */
     double light_x, light_y, noise;
     uint32_t grain;
 } shape;
