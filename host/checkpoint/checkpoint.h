@@ -12,7 +12,7 @@
 #include "host/files/safetensors.h"
 
 typedef struct {
-    uint64_t step;  /* optimizer steps done */
+    uint64_t step;
     uint64_t epoch; /* finished epochs */
     uint64_t batch; /* steps done in the current epoch */
     uint64_t seed;

@@ -11,7 +11,7 @@ enum { CONSTANTS = 4 };
 typedef struct {
     const dg_model *m;
     int net;
-    const dg_st_tensor *tensor; /* the next one that no layer has used */
+    const dg_st_tensor *tensor;
     dg_onnx onnx;
     dg_st_tensor *weight;
     int weights;

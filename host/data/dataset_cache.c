@@ -1,5 +1,4 @@
-/* The decoded images as a file, so that the next run starts at once. The file is valid on one machine and never
- * trusted: its key identifies files and settings, checksums detect damage. */
+/* The decoded images as a file, for a fast start. Its key identifies files and settings; checksums detect damage. */
 #include "core/base/file_io.h"
 #include "host/data/dataset_internal.h"
 #include "host/files/replace.h"

@@ -76,8 +76,7 @@ dg_err dg_label_by_folder(const dg_dataset_options *o, dg_dataset *d);
  * ones. Returns the number of marks, -1: no memory. */
 int dg_mark_evenly(const int32_t *label, int n, int classes, int limit, uint8_t *mark);
 dg_err dg_dataset_first(dg_dataset *d, int limit);
-/* dg_dataset_divide: the test part according to the options; dg_dataset_add_test: the images of folder o->test as test
- * part. */
+/* Set the test part: according to the options; to the images of folder o->test. */
 dg_err dg_dataset_divide(const dg_dataset_options *o, dg_dataset *d);
 dg_err dg_dataset_add_test(const dg_dataset_options *o, dg_dataset *d);
 /* Keep images order[0 ... n - 1] in this order, the first `train` as training part. order: d->count entries,

@@ -102,8 +102,7 @@ static const char *what_it_is(mode_t mode)
     }
 }
 
-/* Skip an entry that the system refused. what: the failed operation, part of the reason; folder: it is or may be a
- * folder. */
+/* Skip an entry that the system refused. what: failed operation; folder: it is or may be a folder. */
 static dg_err refused(walk *w, const char *path, const char *what, int error, bool folder)
 {
     char reason[128];

@@ -1,5 +1,4 @@
-/* One hash of all pixels, in a file of its own because the library also hashes images that were not read from a
- * folder. */
+/* One hash of all pixels, in a file of its own because the library hashes images without a folder. */
 #include "host/data/dataset_internal.h"
 
 #include <omp.h>

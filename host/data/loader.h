@@ -3,7 +3,7 @@
  * If the dataset fits, the device stores all of it, and each epoch copies only a permutation. Otherwise the device has
  * two windows: steps read one while the other is filled with the images of the following steps, whose order is known in
  * advance. Before each step the host gathers some of them in pinned memory, and the copy runs concurrently with the
- * steps. Ops and results are the same in both cases, bit for bit: the permutation then has indices into the windows. */
+ * steps. Ops and results are the same in both cases, bit for bit: with windows, the permutation indexes them. */
 #ifndef DG_LOADER_H
 #define DG_LOADER_H
 

@@ -1,5 +1,4 @@
-/* Zip files by libzip. This file reads the input for libzip, so that a read error of the system is not reported as
- * damage. */
+/* Zip files by libzip, which reads through this file, so that read errors are not reported as damage. */
 #include "host/data/zip.h"
 #include "core/base/file_io.h"
 
@@ -230,8 +229,7 @@ static bool below_a_file(const dg_zip *z, const char *name)
     return found;
 }
 
-/* Keep the first of files with equal names; drop files below a file in a second pass, because lookup needs the
- * order. */
+/* Keep the first of equal names, then drop files below a file: a second pass, because lookup needs the order. */
 static void drop_doubles(dg_zip *z)
 {
     long n = 0;

@@ -22,7 +22,7 @@ typedef struct {
 typedef struct {
     GifColorType color[COLORS];
     int colors;
-    bool exact;  /* every colour of the frames is in the palette */
+    bool exact;
     uint8_t *of; /* entry of each cell; if exact, of each of the 2^24 colours */
 } palette;
 

@@ -55,7 +55,7 @@ static dg_axis fit(extent e, int most, bool round_out)
 {
     if (!e.any) e = (extent){0, 1, true};
     double size = fmax(fabs(e.low), fabs(e.high));
-    if (e.high - e.low <= 1e-9 * size || e.high == e.low) { /* a constant is in the middle */
+    if (e.high - e.low <= 1e-9 * size || e.high == e.low) {
         double half = size > 0 ? size * .5 : 1;
         e.low -= half;
         e.high += half;
@@ -159,8 +159,7 @@ static void draw_to(line *l, const double p[2])
 static void end_column(line *l)
 {
     if (l->count == 0) return;
-    /* Several points: draw a vertical line in the middle of the column, because rounding x causes moire in dense
-     * data. */
+    /* Several points: a vertical line in the middle of the column, because rounding x causes moire in dense data. */
     if (l->count > 2) l->first[0] = l->low[0] = l->high[0] = l->last[0] = (double)l->column + .5;
     draw_to(l, l->first);
     draw_to(l, l->low_first ? l->low : l->high);

@@ -40,8 +40,7 @@ static void put_color(FILE *to, int ground, const dg_image *im, int x, int y)
     fprintf(to, "\033[%d;2;%d;%d;%dm", ground, p[0], p[im->C == 3], p[im->C == 3 ? 2 : 0]);
 }
 
-/* A character shows two pixels: the upper half block in the foreground colour, the lower one in the background
- * colour. */
+/* One character shows two pixels: the upper half block in the foreground colour, and the background colour. */
 static void put_blocks(FILE *to, const dg_image *im)
 {
     for (int y = 0; y < im->H; y += 2) {

@@ -1,5 +1,4 @@
-/* JSON on stdout that is always valid and safe for a terminal: invalid UTF-8 becomes U+FFFD, and characters that
- * dg_printable (err.h) rejects are escaped. */
+/* JSON on stdout, always valid and safe for a terminal: invalid UTF-8 -> U+FFFD, other unprintable text is escaped. */
 #ifndef DG_JSON_TEXT_H
 #define DG_JSON_TEXT_H
 

@@ -1,5 +1,4 @@
-/* Detection of files that dcgan made, by the texts of a PNG and the comment of a GIF. They are not training data, and
- * may be replaced. */
+/* Detection of files made by dcgan, from PNG texts and GIF comments: no training data, and may be replaced. */
 #ifndef DG_MADE_H
 #define DG_MADE_H
 
@@ -24,8 +23,7 @@ bool dg_png_text(const void *head, size_t bytes, const char *key, char *out, siz
 /* True if the GIF with these first bytes has a comment before its frames that begins with `value`. */
 bool dg_gif_says(const void *head, size_t bytes, const char *value);
 
-/* True for grids, curves, contact sheets, generated images, GIFs; false for drawn cats (data --synthesize), which are
- * training data. */
+/* True for grids, curves, contact sheets, generated images, GIFs, but not for drawn cats: these are training data. */
 bool dg_made_by_us(const void *head, size_t bytes);
 
 /* True for single images written by `generate`, but not for grids and curves. */

@@ -87,8 +87,7 @@ static void put_model(dg_pb *m, const dg_st_meta *meta, int metas)
     }
 }
 
-/* Pieces of the file: the model with the graph up to the first values, the values, the part between them and the next
- * ones, and so on. */
+/* Pieces of the file: model and graph up to the first values, these values, the part up to the next ones, ... */
 static dg_err write_pieces(const dg_onnx *o, const char *path, const dg_st_tensor *weight, int weights, dg_pb *model,
                            dg_pb *between, dg_chunk *piece)
 {

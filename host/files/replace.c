@@ -73,8 +73,7 @@ static bool is_import_of_classifier(const void *head, size_t bytes)
     return is_import(head, bytes) && find_meta(head, bytes, "classes", &n);
 }
 
-/* Each row has a kind and one criterion: a function, first bytes, or metadata `format` of safetensors. The first
- * matching row is used. */
+/* One criterion per row: function, first bytes, or safetensors metadata `format`. The first match is used. */
 static const struct {
     dg_made kind;
     const char *name;

@@ -51,8 +51,7 @@ typedef struct {
 void dg_set_replacing(const dg_replacing *r);
 bool dg_replaces_all(void);
 
-/* DG_USAGE: the regular file at `path` may not be replaced by one of this kind. DG_MADE_EMPTY: the new kind is not
- * known yet. */
+/* DG_USAGE: the file at `path` may not be replaced by this kind. DG_MADE_EMPTY: the new kind is unknown. */
 dg_err dg_may_replace(const char *path, dg_made kind);
 
 /* Like dg_may_replace, as a dg_output_rule. */

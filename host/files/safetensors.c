@@ -60,7 +60,6 @@ static bool whole(const cJSON *item, int64_t *out)
     return true;
 }
 
-/* *size: bytes per value in the file. */
 static dg_err read_type(const reader *r, const cJSON *dtype, placed *out, uint64_t *size)
 {
     int type = 0;
@@ -157,8 +156,7 @@ static int by_data(const void *a, const void *b)
     return (x->stored > y->stored) - (x->stored < y->stored);
 }
 
-/* Check that names are unique and that the tensors' data fills the file after the header without gaps (hidden data) or
- * overlaps. */
+/* Check unique names, and that the data fills the file after the header without gaps or overlaps. */
 static dg_err check_together(const reader *r)
 {
     dg_st *st = r->st;

@@ -6,8 +6,7 @@
 
 enum { DG_ST_HEADER_MAX = 1 << 20, DG_ST_TENSORS_MAX = 4096, DG_ST_RANK_MAX = 8 };
 
-/* Rules that a JSON parser does not check, on the raw header: NULL, or what is wrong (static text). Limits the memory
- * of the parser. */
+/* Rules that a JSON parser does not check: NULL, or what is wrong (static text). Limits the parser's memory. */
 const char *dg_st_scan(const char *header, size_t bytes);
 
 /* NULL for a valid tensor name, else what is wrong; ours: names that dcgan may write. */
@@ -20,8 +19,7 @@ void dg_st_plain_name(const char *name, char *out);
 
 typedef enum { DG_ST_SAME, DG_ST_HALF, DG_ST_BRAIN } dg_st_narrow;
 dg_st_narrow dg_st_narrow_type(const char *dtype);
-/* Widen n 16-bit values, stored in the last 2 n bytes of the 4 n at `values`, to n floats in place: exact, including
- * subnormals and NaN. */
+/* Widen n 16-bit values in the last 2 n bytes of the 4 n at `values` to n floats in place, exactly. */
 void dg_st_widen(void *values, size_t n, dg_st_narrow from);
 
 unsigned dg_st_crc(const void *data, size_t bytes);

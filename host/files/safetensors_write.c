@@ -19,7 +19,6 @@ static dg_err check_text(const char *path, const char *what, const char *text)
     return DG_OK;
 }
 
-/* Refuse what the reader would refuse. */
 static dg_err check(const char *path, const dg_st_tensor *tensor, int tensors, const dg_st_meta *meta, int metas)
 {
     if (tensors < 1 || tensors > DG_ST_TENSORS_MAX)

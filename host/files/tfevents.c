@@ -46,7 +46,6 @@ static uint32_t masked_crc(const void *data, size_t bytes)
     return (c >> 15 | c << 17) + 0xa282ead8;
 }
 
-/* All numbers are little-endian. */
 static uint64_t take_number(const uint8_t *p, int bytes)
 {
     uint64_t v = 0;
@@ -195,8 +194,7 @@ dg_err dg_tfevents_open(const dg_directory *dir, const char *path, uint64_t last
     return e;
 }
 
-/* Append all of the text or nothing: a partial write on a full disk is undone, and the text is kept. Call with the lock
- * held. */
+/* Append all of the text or nothing: undo a partial write on a full disk and keep the text. Call with the lock held. */
 static dg_err flush(dg_tfevents *t)
 {
     const off_t before = t->bytes ? lseek(t->fd, 0, SEEK_END) : 0;

@@ -1,5 +1,4 @@
-/* Internals shared by the image decoders: header fields, EXIF orientation, limits, and the row sink that decoded rows
- * are written to. */
+/* Shared by the image decoders: header fields, orientation, limits, and the sink for decoded rows. */
 #ifndef DG_IMAGE_INTERNAL_H
 #define DG_IMAGE_INTERNAL_H
 

@@ -58,7 +58,6 @@ static dg_err open_cuda(const dg_device *d, int device, dg_backend **out)
     return e;
 }
 
-/* The first line of a small file, or "". */
 static void first_line(const char *path, char *out, int size)
 {
     FILE *f = fopen(path, "re");

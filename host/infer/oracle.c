@@ -55,7 +55,7 @@ int dg_oracle_batch(const dg_oracle *o, int s)
 {
     const int64_t *row = dg_oracle_index(o, s);
     int n = 0;
-    while (n < o->batch && row[n] >= 0) n++; /* the indices before the first -1 */
+    while (n < o->batch && row[n] >= 0) n++;
     return n;
 }
 

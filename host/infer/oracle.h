@@ -1,5 +1,4 @@
-/* A recorded PyTorch run as a file: images, noise, initial weights and results. tools/pytorch/make_oracle.py describes
- * the layout. */
+/* A recorded PyTorch run: images, noise, initial weights, results. Layout: tools/pytorch/make_oracle.py. */
 #ifndef DG_ORACLE_H
 #define DG_ORACLE_H
 

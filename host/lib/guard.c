@@ -20,8 +20,7 @@ static void leave(const dg_host_state *s)
     (void)uselocale(s->locale);
 }
 
-/* New threads inherit the mask, so that the host's signal handlers run only in the host's threads. Faults are not
- * blocked. */
+/* New threads inherit the mask: the host's handlers run only in its own threads. Faults are not blocked. */
 static void block(sigset_t *before)
 {
     static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGPROF};

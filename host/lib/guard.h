@@ -12,7 +12,7 @@ typedef struct {
 } dg_host_state;
 
 typedef struct {
-    dg_host_state state;   /* of the calling thread */
+    dg_host_state state;
     dg_host_state *worker; /* of OpenMP's other threads, by number */
     int workers, max;      /* max: previous omp_get_max_threads() */
 } dg_guard;

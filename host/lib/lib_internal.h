@@ -10,7 +10,7 @@
 
 struct dcgan_backend {
     dg_backend *b;
-    dg_host_state *state; /* one per thread */
+    dg_host_state *state;
 };
 
 struct dcgan_job {

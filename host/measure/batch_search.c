@@ -42,8 +42,7 @@ static int row_of(const dg_search *s, int batch)
 
 static double log_rate(const dg_batch_row *look) { return log(look->batch / look->ms); }
 
-/* Logarithms of the rate of row i, from comparisons of its looks with NEAR looks before and after; returns their
- * number. */
+/* Log rates of row i from comparisons of its looks with NEAR looks before and after; returns their number. */
 static int compare(const dg_search *s, int i, const double rate[DG_SEARCH_ROWS], double *said)
 {
     int n = 0;
@@ -127,8 +126,7 @@ int dg_search_choice(const dg_search *s)
     return i < 0 && s->rows ? 0 : i;
 }
 
-/* True if there is time for a look, estimated from the nearest timed size; always for the first look. *most: its
- * seconds. */
+/* True if there is time for a look, by the nearest timed size; always for the first. *most: its seconds. */
 static bool has_time(const dg_search *s, int batch, double *most)
 {
     const dg_batch_row *near = &s->row[0];

@@ -62,8 +62,7 @@ dg_err dg_search_run(dg_search *s, const dg_search_limits *limits, const dg_sear
 
 int dg_search_choice(const dg_search *s); /* index in row, -1: none */
 
-/* "64: the fastest that leaves 32 steps per epoch; 96 would be 4% faster, with 33% fewer updates; the search took 9
- * s." */
+/* "64: the fastest that leaves 32 steps per epoch; 96 would be 4% faster, with 33% fewer updates; ..." */
 void dg_search_sentence(const dg_search *s, char *out, size_t size);
 
 int dg_batch_after(int batch);

@@ -34,8 +34,7 @@ void dg_batch_bench_close(dg_batch_bench *b)
     b->nvml = NULL;
 }
 
-/* Classifier records have labels, and floats instead of pixels if the images are whitened. Random values are good
- * enough here. */
+/* Classifier records have labels, and floats if the images are whitened; their values do not matter here. */
 static dg_err feed_of(dg_batch_trial *t, dg_batch_bench *b)
 {
     dg_job *job = &t->job;
@@ -130,8 +129,7 @@ void dg_batch_close(dg_batch_trial *t)
     dg_job_free(&t->job);
 }
 
-/* Percent of the step's time in which kernels ran: sum of the times of all ops, at most 100 because some run
- * concurrently. */
+/* Percent of the step's time with running kernels: the ops' sum, at most 100 because some run concurrently. */
 static dg_err busy_of_gpu(dg_batch_trial *t, double ms, double *busy)
 {
     dg_backend *b = t->bench->backend;
@@ -177,7 +175,6 @@ static dg_err take_samples(dg_batch_trial *t, double most_seconds, bool all_of_t
     return e;
 }
 
-/* Keep the highest measured peak. */
 static dg_err measure_peak(dg_batch_bench *b)
 {
     dg_machine now = b->machine;

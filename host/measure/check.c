@@ -50,7 +50,6 @@ static dg_err run(checker *c, int side)
 
 static dg_err no_memory(void) { return dg_fail(DG_DEVICE, "out of memory for comparing"); }
 
-/* Copy the magnitudes of the inputs to the reference. */
 static dg_err put_magnitudes(checker *c, const dg_check_operand *o)
 {
     void *copy = malloc(o->bytes);

@@ -34,7 +34,6 @@ static bool differs(const dg_plan *fused, int row)
     return false;
 }
 
-/* A row in both jobs, and the bytes of it that an op uses. */
 typedef struct {
     const dg_row *row[2];
     size_t first, bytes;

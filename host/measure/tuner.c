@@ -100,7 +100,6 @@ static int by_time(const void *a, const void *b)
     return (x->us > y->us) - (x->us < y->us);
 }
 
-/* Copy of the op with another choice, and with its scratch. */
 static dg_op with(const tuner *s, const dg_op *op, const dg_tune *tune)
 {
     dg_op other = *op;
@@ -238,7 +237,6 @@ static dg_err pick(tuner *s, const dg_op *op, int looked, dg_tuned *t, bool *rig
     return e;
 }
 
-/* Time the op's current choice and direct. */
 static dg_err measure_before(tuner *s, const dg_op *op, dg_tuned *t, bool *right)
 {
     choice now = {.tune = op->tune}, direct = {.tune = direct_of(op)};

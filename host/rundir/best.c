@@ -27,7 +27,6 @@ double dg_best_score(const dg_recipe *recipe, const dg_log_row *row)
     return -INFINITY;
 }
 
-/* The step in a file's metadata, 0: no readable file. */
 static uint64_t step_of(const dg_rundir *r, const char *name)
 {
     char path[4096];
@@ -40,7 +39,6 @@ static uint64_t step_of(const dg_rundir *r, const char *name)
     return step;
 }
 
-/* Score of the test after this step; -INFINITY: none. */
 static double score_at(const dg_recipe *recipe, const dg_log_row *row, long n, uint64_t step)
 {
     while (n > 0 && row[n - 1].step > step) n--;

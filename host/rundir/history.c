@@ -19,7 +19,6 @@ static const char *const best[] = {"best.safetensors", "checkpoint-best.safetens
 static uint64_t of_checkpoint(const char *name) { return dg_numbered(name, "checkpoint-", ".safetensors"); }
 static uint64_t of_image(const char *name) { return dg_numbered(name, "epoch-", ".png"); }
 
-/* True if the program gives checkpoints this name. */
 static bool is_own_name(const char *name)
 {
     return of_checkpoint(name) || !strcmp(name, newest) || !strcmp(name, renamed) || !strcmp(name, best[0]) ||
@@ -56,8 +55,7 @@ static int link_over(const dg_rundir *r, const char *from, const char *to)
     return failed;
 }
 
-/* Names of the kept checkpoints with the lowest and the highest epoch, 256 bytes each. Returns the number of kept
- * checkpoints, -1 with errno: the directory cannot be read. */
+/* Names (256 bytes) of the kept checkpoints with lowest and highest epoch; returns their number, -1 with errno. */
 static int kept_ones(const dg_rundir *r, char *oldest, char *latest)
 {
     uint64_t least = 0, most = 0;
@@ -184,8 +182,7 @@ static dg_err share_link(const dg_rundir *r, int folder, const char *name)
     return DG_OK;
 }
 
-/* After the rename: move or copy the other files. Resuming replaces the parts that are later than the run's new
- * position. */
+/* After the rename: move or copy the other files. Resuming replaces their later parts. */
 static dg_err finish(const dg_rundir *r, int folder, uint64_t epoch)
 {
     static const char *const kept[] = {"curves.png",
@@ -243,8 +240,7 @@ static bool is_folder_name(const char *name)
     return !*rest || (*rest == '-' && rest[1] != '0' && strlen(rest) <= 5 && !rest[1 + strspn(rest + 1, "0123456789")]);
 }
 
-/* Read checkpoint and epoch from the marker in a folder. Accepts only names that the program writes, because a run
- * directory may be untrusted. */
+/* Read checkpoint and epoch from a marker; accept only the program's names: the directory may be untrusted. */
 static dg_err read_marker(const dg_rundir *r, int folder, const char *name, char chosen[64], uint64_t *epoch)
 {
     void *data;

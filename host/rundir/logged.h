@@ -20,9 +20,9 @@ enum { DG_LOGGED_MEASURES(X) DG_LOGGED };
 
 typedef struct {
     const char *name, *label;
-    bool higher;  /* higher is better; otherwise lower */
-    bool one;     /* 1 is best */
-    bool percent; /* shown in percent */
+    bool higher; /* higher is better; otherwise lower */
+    bool one;    /* 1 is best */
+    bool percent;
 } dg_logged_measure;
 
 extern const dg_logged_measure dg_logged[DG_LOGGED];

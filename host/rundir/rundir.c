@@ -18,7 +18,6 @@
 #include "host/files/tfevents.h"
 #include "host/rundir/log_text.h"
 
-/* Room for the longest file name in the directory. */
 enum { NAME_ROOM = 64 };
 
 /* mkdir -p; *made counts the created directories. */
@@ -104,8 +103,7 @@ static bool is_session(const dg_rundir *r)
     return own;
 }
 
-/* Results without config.ini and checkpoints cannot be resumed, but must not be overwritten. 1, 0, or -1 with errno:
- * cannot be read. */
+/* Results without config.ini and checkpoints: not resumable, not to be overwritten. 1, 0, or -1 with errno. */
 static int has_results(const dg_rundir *r)
 {
     for (int i = 0; i < 2; i++)
@@ -140,8 +138,7 @@ static void write_owner(int fd)
     if (ftruncate(fd, 0) || pwrite(fd, text, (size_t)n, 0) != n) errno = 0;
 }
 
-/* Report the owner of the lock from the file. The owner writes it after locking: before that it is empty or names a
- * killed run. */
+/* Report the owner by the file, which is written after locking: before, it is empty or names a killed run. */
 static dg_err locked(const char *path, int fd)
 {
     char text[400] = "", host[256] = "", when[64] = "", here[256] = "", number[16] = "";
@@ -180,8 +177,7 @@ static dg_err take_lock(dg_rundir *r, bool *again)
     if (s.st_nlink > 1)
         return dg_fail(DG_IO, "%s: has %ju names, so it may be the lock of another run, or no lock at all; remove it",
                        file, (uintmax_t)s.st_nlink);
-    /* A lock of the open file, not of the process: the kernel drops it when the run is killed, and closing another
-     * descriptor of the file keeps it. */
+    /* A lock of the open file, not of the process: dropped after a kill, kept when another descriptor is closed. */
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     if (fcntl(fd, F_OFD_SETLK, &whole)) {
         if (errno == EAGAIN || errno == EACCES) return locked(r->path, fd);
@@ -338,8 +334,7 @@ dg_err dg_rundir_check(const dg_rundir *r, bool *removed)
     snprintf(link, sizeof link, "/proc/self/fd/%d", r->fd);
     const ssize_t n = readlink(link, now, sizeof now - 1);
     now[n > 0 ? n : 0] = 0;
-    const bool there = n > 0 && dg_leads_to(AT_FDCWD, now, r->fd) == DG_SAME_YES; /* otherwise another machine has moved
-                                                                                   * it */
+    const bool there = n > 0 && dg_leads_to(AT_FDCWD, now, r->fd) == DG_SAME_YES; /* else moved by another machine */
     return dg_fail(
         DG_IO,
         DG_MSG("run-moved",

@@ -31,7 +31,6 @@ dg_err dg_rundir_check(const dg_rundir *r, bool *removed);
 /* True for a log with rows, images or curves, which a new run never overwrites. */
 bool dg_rundir_has_results(const dg_rundir *r);
 dg_directory dg_rundir_at(const dg_rundir *r);
-/* True if it has a file of this name. */
 bool dg_rundir_has(const dg_rundir *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Write "DIR/name" to out (4096 bytes). Returns out. */
 char *dg_rundir_file(const dg_rundir *r, char *out, const char *format, ...) __attribute__((format(printf, 3, 4)));

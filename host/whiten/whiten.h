@@ -5,8 +5,7 @@
 
 #include "host/whiten/symmetric.h"
 
-/* Max values per image (52 x 52 in colour, 90 x 90 in grey): above, the covariance exceeds half a GiB and the root
- * takes hours. */
+/* Max values per image (52 x 52 colour, 90 x 90 grey): above, the covariance exceeds 0.5 GiB, the root takes hours. */
 enum { DG_WHITENED_MOST = 8192 };
 
 typedef struct {

@@ -178,7 +178,6 @@ static void choose_background(dice *d, dg_cat *c)
     double hue = c->scene == DG_GRASS ? dg_uniform(d, .20, .36) : dg_uniform(d, 0, 1);
     double saturation = c->scene == DG_GRASS ? dg_uniform(d, .4, .7) : dg_uniform(d, .05, .6);
     double value = dg_uniform(d, .3, 1), fur = luma(c->fur);
-    /* Keep the contrast between fur and background. */
     if (value - fur < .2 && value - fur > -.2) value += fur > .5 ? -.3 : .3;
     double other = hue + dg_uniform(d, -.12, .12) + 1;
     c->back[0] = dg_hsv(hue, saturation, dg_clamp01(value));
