@@ -1,4 +1,4 @@
-/* Detection of files made by dcgan, from PNG texts and GIF comments: no training data, and may be replaced. */
+/* Detection of files made by dcgan, from PNG texts and GIF comments: not training data; may be replaced. */
 #ifndef DG_MADE_H
 #define DG_MADE_H
 

@@ -20,7 +20,7 @@
 /* A size, or one look (measurement) at it. The search reads batch, ms and setup. */
 typedef struct {
     int batch, looks;
-    double ms;                /* per step, faster in a tenth of the steps; of several looks as explained above */
+    double ms;                /* per step: 10th percentile; of several looks as explained above */
     double median, low, high; /* with the 95% interval */
     double setup;
     double memory;              /* bytes on the device */
