@@ -1,5 +1,5 @@
-/* A network as ONNX, in evaluation mode. Generator: "z" (N, latent, 1, 1) -> "image" (N, channels, size, size), -1 to
- * 1. Discriminator: such an image -> "logit". Classifier: "pixels" (N, channels, size, size), 0 to 255 -> "logits" (N,
+/* A network as ONNX, in evaluation mode. Generator: "z" (N, latent, 1, 1) -> images (N, channels, size, size), -1 to 1.
+ * Discriminator: such images -> "logit". Classifier: "pixels" (N, channels, size, size), 0 to 255 -> "logits" (N,
  * classes); the graph includes the preparation of the pixels. */
 #ifndef DG_ONNX_NETWORK_H
 #define DG_ONNX_NETWORK_H
