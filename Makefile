@@ -86,7 +86,7 @@ LONGEST    := tests/cli/torture.sh
 CLI_TESTS  := $(filter-out $(LONGEST),$(wildcard tests/cli/*.sh))
 LONG_TESTS := $(wildcard tests/cli/long/*.sh)
 # Of these, what asks most of error paths: with sanitizers, too.
-HOSTILE_TESTS := $(filter %/full_disk.sh %/hostile_names.sh %/run_directory.sh,$(LONG_TESTS))
+HOSTILE_TESTS := $(filter %/full_disk.sh %/run_directory.sh,$(LONG_TESTS))
 REFERENCE := $(patsubst tests/%.c,$(BUILD)/tests/%.o,$(wildcard tests/reference*.c))
 MODELS    := $(sort $(wildcard models/*.cfg))
 DOCS      := $(BUILD)/dcgan.1 $(BUILD)/dcgan.bash $(BUILD)/dcgan.zsh $(BUILD)/dcgan.fish
@@ -232,7 +232,7 @@ $(BUILD)/tests/preload/%.so: tests/preload/%.c $(BUILD)/flags
 
 tests: $(TESTS) $(FUZZERS) $(PRELOADS) ## build the tests
 RUN_TESTS = OBJECTS='$(BUILD)' RUN_TIMES=$(BUILD)/times DCGAN=$(RUN) SIM_DCGAN=$(SIM_PROGRAM) \
-    PRELOADS='$(RUN_PRELOADS)' TORTURE_EVERY=$(if $(filter check,$(MAKECMDGOALS)),160,$(if $(SAN),40,10)) \
+    PRELOADS='$(RUN_PRELOADS)' TORTURE_EVERY=$(if $(filter check,$(MAKECMDGOALS)),160,$(if $(SAN),120,30)) \
     sh scripts/run-tests
 ifneq ($(ROOM),)
 ROOM_TESTS := $(patsubst %.c,$(BUILD)/tests/%,$(notdir $(filter tests/$(ROOM)/%,$(TEST_SRC))))
