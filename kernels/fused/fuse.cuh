@@ -1,4 +1,5 @@
-/* What the kernels of fused launches share: prologues, epilogues, and the block that comes last. See fused.h. */
+/* Device code shared by the kernels of fused launches (fused.h): prologues, epilogues, and the election of the last
+ * block. */
 #ifndef DG_FUSE_CUH
 #define DG_FUSE_CUH
 
@@ -8,10 +9,7 @@ extern "C" {
 #include "kernels/fused/fuse_launch.h"
 }
 
-/* ---- Launchers ---- */
-
-/* tune: of the convolution's op. */
-/* fused_conv.cu */
+/* Launchers; tune: of the convolution's op. */
 void dg_fused_conv_launch(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream);
 void dg_fused_mma_fwd_bf16(const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream);
 void dg_fused_mma_fwd_tf32(const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream);
@@ -19,23 +17,23 @@ void dg_fused_mma_dx_bf16(const dg_fused_conv *f, const dg_tune *tune, cudaStrea
 void dg_fused_mma_dx_tf32(const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream);
 void dg_fused_mma_fp16(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream);
 void dg_fused_wgmma(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream);
-/* Also of convolutions with nothing around them; overlapping: blocks may begin before the launch in front has ended. */
+/* Also run convolutions without a prologue or epilogue. overlapping: blocks may begin before the previous launch has
+ * ended. */
 void dg_fused_thin(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, bool overlapping, cudaStream_t stream);
 void dg_fused_thin_mma_fwd(const dg_fused_conv *f, const dg_tune *tune, bool overlapping, cudaStream_t stream);
 void dg_fused_thin_mma_dx(const dg_fused_conv *f, const dg_tune *tune, bool overlapping, cudaStream_t stream);
 void dg_fused_dense(const dg_fused_conv *f, cudaStream_t stream);
 void dg_fused_head_launch(const dg_fused_head *h, cudaStream_t stream);
 void dg_fused_update_launch(const dg_fused_update *u, cudaStream_t stream);
-/* rounded.cu: nothing where r->to is NULL; the factors of a job on tensor cores, of x (0) or y (1). */
+/* rounded.cu: does nothing if r->to is NULL. */
 void dg_round_weights(const dg_rounded *r, cudaStream_t stream);
+/* rounded.cu: writes the rounded operands of a job on tensor cores; side: 0 for x, 1 for y. */
 void dg_round_factors(const dg_update_job *j, int side, cudaStream_t stream);
 
-/* ---- The last of several blocks ---- */
-
-/* Whole block. What this block wrote is seen by the one of `expected` blocks that comes last, which alone gets true and
- * leaves the counter at 0. Sums that it makes of the others' work have an order of their own, so that it does not
- * matter which one it is. A fence of one thread stands for the block's between two barriers: what is ordered before it
- * includes what the barrier made visible to that thread (causality order in the PTX ISA's memory model). */
+/* Whole block. True only in the last of `expected` blocks, which sees all writes of the other blocks and leaves the
+ * counter at 0. The last block sums in a fixed order, so the result does not depend on which block is last. One
+ * thread's fence between two barriers is enough: causality order (PTX ISA, memory model) includes what the barrier made
+ * visible to that thread. */
 static __device__ __forceinline__ bool dg_comes_last(unsigned *counter, unsigned expected)
 {
     SHARED(int, last, );
@@ -49,13 +47,11 @@ static __device__ __forceinline__ bool dg_comes_last(unsigned *counter, unsigned
         }
     }
     __syncthreads();
-    return last != 0; /* another call writes it behind a barrier */
+    return last != 0;
 }
 
-/* ---- Prologues ---- */
-
-/* A prologue's channel as at most two factors and a term: scale x + shift, below 0 times factor (plain and norm);
- * scale x + tilt pre + shift (norm_dx). */
+/* A channel of a prologue as coefficients. plain and norm: z = scale x + shift, times factor where z < 0; norm_dx:
+ * scale x + tilt pre + shift. */
 struct dg_channel {
     float scale, tilt, shift;
 };
@@ -70,13 +66,15 @@ static __device__ __forceinline__ dg_channel dg_channel_of(const dg_prologue &s,
     return {scale, -scale * total[C], scale * (mean * total[C] - total[0])};
 }
 
-/* The value itself; pre is read for norm_dx alone. factor: 0 to 1, of plain 1, so that the larger one is meant. */
+/* The prologue's value. pre: read for norm_dx only. factor: 0 to 1 (1 for plain), so the larger of z and factor z is
+ * taken. */
 static __device__ __forceinline__ float dg_one_value(const dg_channel &k, float x, float factor)
 {
     const float z = k.scale * x + k.shift;
     return fmaxf(z, factor * z);
 }
-/* The same by one operation less: with z in units of (1 + factor) / 2 it is z + |z| (1 - factor) / (1 + factor). */
+/* Like dg_one_value with one operation less: in units of (1 + factor) / 2 the value is z + |z| (1 - factor) / (1 +
+ * factor). */
 static __device__ __forceinline__ dg_channel dg_channel_bent(const dg_channel &k, float factor)
 {
     const float unit = 0.5f * (1 + factor);
@@ -92,7 +90,7 @@ static __device__ __forceinline__ float dg_two_value(const dg_channel &k, float 
     return k.scale * x + (k.tilt * pre + k.shift);
 }
 
-/* Neighbours of a tensor that may be rounded (fused.h), from value `at` on, a multiple of how many they are. */
+/* Contiguous values of a tensor that may be rounded (fused.h); at: index of the first, a multiple of their number. */
 static __device__ __forceinline__ dg_pack<float, 2> dg_widened(uint32_t v)
 {
     return {{__uint_as_float(v << 16), __uint_as_float(v & 0xffff0000u)}};
@@ -113,8 +111,7 @@ static __device__ __forceinline__ void dg_store_four(void *x, int64_t at, bool r
                 dg_pack<uint32_t, 2>{{to_bf16x2(v.v[0], v.v[1]), to_bf16x2(v.v[2], v.v[3])}});
 }
 
-/* A thread's four channels of a prologue that it reads again and again: what they need is found when an image of
- * another group comes. */
+/* A thread's four channels of a prologue; coefficients are recomputed only when the group changes. */
 struct dg_four {
     const dg_prologue &s;
     const int c, C;
@@ -141,7 +138,7 @@ struct dg_four {
                                                    : dg_one_value(k[e], x.v[e], below);
         return v;
     }
-    /* The same where two() is false. */
+    /* Requires !two(). */
     __device__ __forceinline__ dg_pack<float, 4> one(const dg_pack<float, 4> &x) const
     {
         const float below = s.kind == DG_PROLOGUE_NORM ? s.factor : 1;
@@ -153,9 +150,7 @@ struct dg_four {
     __device__ __forceinline__ bool two() const { return s.kind == DG_PROLOGUE_NORM_DX; }
 };
 
-/* ---- Epilogues ---- */
-
-/* One result that needs no sums. y: of act_dx. An activation that is not `fused` (core/plan/act.h) never comes here. */
+/* One result of an epilogue without sums. y: for act_dx. Only activations that are `fused` (core/plan/act.h) occur. */
 static __device__ __forceinline__ float dg_epilogue_act(const dg_epilogue &s, float v)
 {
     switch (s.act) {
@@ -177,12 +172,9 @@ static __device__ __forceinline__ float dg_epilogue_act_dx(const dg_epilogue &s,
     return y > 0 || s.act == DG_ACT_NONE ? v : s.act == DG_ACT_RELU ? 0 : s.slope * v;
 }
 
-/* Two sums of a block for each channel. Blocks are numbered so that those of one group follow one another, `per_group`
- * of them; block b leaves for channel c
- *     stats     mean and sum of squared deviations of its values,   parts[2 (b C + c)] and + 1
- *     norm_dx   sum of g and of g (pre - mean)
- * and, of stats, how many values of a channel it had, at rows[b], which each column of tiles has its own of. Each
- * block has at least one. */
+/* Address of block b's two partial sums for channel c, parts[2 (b C + c)]: for stats the mean and the sum of squared
+ * deviations, for norm_dx sum g and sum g (pre - mean). The blocks of a group have consecutive numbers. For stats,
+ * rows[b] (one array per column of tiles) is the number of values per channel, at least 1. */
 static __host__ __device__ __forceinline__ float *dg_parts_of(float *parts, int block, int c, int C)
 {
     return parts + 2 * ((int64_t)block * C + c);
@@ -192,15 +184,15 @@ static __host__ __device__ __forceinline__ float *dg_rows_of(float *parts, int b
     return parts + 2 * (int64_t)blocks * C + (int64_t)column * blocks;
 }
 
-/* Sums over some parts for two neighbouring channels. Of stats: values, deviations of the parts' means from `shift`
- * (the first of them, so that nothing cancels), squares about it. */
+/* Merged partial sums of two adjacent channels. stats: number of values, deviations of the parts' means from `shift`
+ * (the first mean, against cancellation), squares about `shift`. */
 struct dg_merged {
     float n, shift[2], a[2], b[2];
 };
 
-/* Whole block: the parts first .. first + count - 1, of which each slot takes every slots'th; slot 0 gets all. It runs
- * once, in a block that all others wait for: what costs time is to fetch its instructions and its loads one behind the
- * other, so the code is short, and the loads are eight at a time, what is left over two. */
+/* Whole block: merges parts first .. first + count - 1; each slot of threads adds every slots'th part and slot 0
+ * returns the result. The code is short and loads are batched by eight because one block runs this once, while all else
+ * is idle: its cost is the latency of instruction fetches and loads. */
 template <int NT>
 static __device__ __forceinline__ dg_merged dg_merge_parts(bool stats, float *parts, const float *rows, int first,
                                                            int count, int c, int C, int lanes, float *room)
@@ -215,7 +207,7 @@ static __device__ __forceinline__ dg_merged dg_merge_parts(bool stats, float *pa
     const float *from = dg_parts_of(parts, first + slot, c, C), *values = rows + first + slot;
     const int64_t step = 2 * (int64_t)slots * C;
     int left = c < C ? (count - slot + slots - 1) / slots : 0;
-    /* The next ones of a slot: all of a batch, or one or two. */
+    /* Adds a slot's next parts: a batch, or one or two. */
     auto add = [&](auto batch) {
         constexpr int B = decltype(batch)::value;
         dg_pack<float, 4> part[B];
@@ -256,7 +248,7 @@ static __device__ __forceinline__ dg_merged dg_merge_parts(bool stats, float *pa
     return m;
 }
 
-/* What an epilogue's sums come to in one group, for channels c and c + 1. */
+/* Finishes the epilogue's sums in one group for channels c and c + 1. */
 static __device__ __forceinline__ void dg_epilogue_write(const dg_epilogue &s, int group, int c, int C,
                                                          const dg_merged &m, float values)
 {
@@ -281,9 +273,8 @@ static __device__ __forceinline__ void dg_epilogue_write(const dg_epilogue &s, i
     }
 }
 
-/* Whole block, behind its parts: is it the last one of its cluster or, where there are no clusters, of its column? The
- * other blocks have nothing more to do, and find that out by some instructions. block: its number in its group; the
- * other arguments are those of dg_epilogue_merge. */
+/* Whole block, after its parts are stored: true in the last block of its cluster or, without clusters, of its column.
+ * block: its number in the group; other arguments as in dg_epilogue_merge. */
 static __device__ __forceinline__ bool dg_epilogue_last(const dg_epilogue &s, unsigned *counters, int block, int group,
                                                         int clusters, int per_group)
 {
@@ -293,12 +284,13 @@ static __device__ __forceinline__ bool dg_epilogue_last(const dg_epilogue &s, un
     return dg_comes_last(clusters ? counters + 1 + group * clusters + which : counters, (unsigned)expected);
 }
 
-/* Whole block of NT threads (a power of two) that dg_epilogue_last chose, for channels c0 .. c0 + channels - 1 (a power
- * of two, of which those below C exist; both even) of column c0 / channels: the last block of the column merges all
- * parts and finishes the epilogue. Where there are many, the last of each cluster of neighbours first makes one part of
- * theirs. True in the last block of all. scratch: dg_epilogue_bytes (fuse_launch.h), begins with the parts; counters:
- * dg_epilogue_counters of the column's own; clusters: of a group, dg_epilogue_clusters; values: of a channel, in a
- * group; room: 5 * NT floats of shared memory that nobody uses any more. */
+/* Whole block of NT threads (a power of two) for which dg_epilogue_last returned true: merges the parts of channels c0
+ * .. c0 + channels - 1 (a power of two; those below C exist; both even), for large groups first within each cluster.
+ * The last block of the column finishes the epilogue; true in the last block of the launch.
+ * scratch: dg_epilogue_bytes (fuse_launch.h), begins with the parts
+ * counters: dg_epilogue_counters of this column
+ * clusters: per group, dg_epilogue_clusters; values: per channel and group
+ * room: 5 * NT floats of shared memory, free after the main loop */
 template <int NT>
 static __device__ __forceinline__ bool dg_epilogue_merge(const dg_epilogue &s, float *scratch, unsigned *counters,
                                                          int block, int group, int c0, int channels, int C, int columns,
@@ -311,10 +303,10 @@ static __device__ __forceinline__ bool dg_epilogue_merge(const dg_epilogue &s, f
     const int of_cluster = min(per_group - which * DG_EPILOGUE_CLUSTER, (int)DG_EPILOGUE_CLUSTER);
     float *const merged = scratch + dg_parts_bytes(per_group * s.groups, columns, C) / sizeof(float);
 #pragma unroll 1
-    for (int last = !clusters; last < 2; last++) { /* is it the last step? */
+    for (int last = !clusters; last < 2; last++) {
         if (last && clusters && !dg_comes_last(counters, (unsigned)(clusters * s.groups))) return false;
         float *const parts = last && clusters ? merged : scratch;
-        const int each = last && clusters ? clusters : per_group, runs = last ? s.groups : 1; /* parts of a group */
+        const int each = last && clusters ? clusters : per_group, runs = last ? s.groups : 1; /* parts per group */
         const int begin = last ? 0 : group * per_group + which * DG_EPILOGUE_CLUSTER;
         const int count = last ? each : of_cluster;
         const float *const rows = dg_rows_of(parts, each * s.groups, C, column);
@@ -355,7 +347,7 @@ static __device__ __forceinline__ bool dg_epilogue_merge(const dg_epilogue &s, f
     return true;
 }
 
-/* Both; block: its number in all groups. */
+/* dg_epilogue_last and dg_epilogue_merge; block: its number in all groups. */
 template <int NT>
 static __device__ __forceinline__ bool dg_epilogue_finish(const dg_epilogue &s, float *scratch, unsigned *counters,
                                                           int block, int c0, int channels, int C, int columns,
@@ -363,7 +355,7 @@ static __device__ __forceinline__ bool dg_epilogue_finish(const dg_epilogue &s, 
 {
     const int clusters = dg_epilogue_clusters(per_group, s.groups, channels);
     int group = 0;
-    if (clusters) /* nobody else asks */
+    if (clusters)
         for (; block >= per_group; block -= per_group) group++;
     return dg_epilogue_last(s, counters, block, group, clusters, per_group) &&
            dg_epilogue_merge<NT>(s, scratch, counters, block, group, c0, channels, C, columns, clusters, per_group,

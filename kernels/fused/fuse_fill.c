@@ -1,4 +1,4 @@
-/* From the ops of a launch to what its kernel takes. */
+/* Builds the kernel arguments of a fused launch from its ops. */
 #include "core/tune/conv_tiles.h"
 #include "kernels/fused/fuse_launch.h"
 #include "core/plan/optimizer.h"
@@ -12,7 +12,7 @@ static bool is_rounded(const dg_plan *p, const dg_op *op, const char *name)
     return r && r->rounded;
 }
 
-/* An operand of a convolution as its values come about. */
+/* The prologue of a convolution's operand `name`. */
 static dg_prologue prologue_of(const dg_plan *p, const dg_op *op, const char *name)
 {
     const int k = dg_operand_index(op->kind, name);
@@ -64,7 +64,7 @@ static dg_epilogue epilogue_of(const dg_op *op)
     return s;
 }
 
-/* The op behind the last convolution of the launch, if there is one. */
+/* The epilogue of the launch's last convolution: its last op, or plain. */
 static dg_epilogue last_epilogue(const dg_plan *p, const dg_launch *l)
 {
     const dg_op *last = &p->op[l->first + l->count - 1], *conv = &p->op[l->main];
@@ -86,9 +86,8 @@ static unsigned *counters_of(const dg_plan *p, const dg_launch *l)
     return (unsigned *)(void *)((char *)p->arena->base + p->arena->row[p->row_counters].offset) + l->counter;
 }
 
-/* Are the two launches in front known, and none that changes weights? The one before them has ended: the nearer one let
- * this one begin only after it had waited for it. That the nearer one may have read what the farther one wrote does not
- * promise it to this one (PTX ISA, griddepcontrol), so two are asked. */
+/* True if the two previous launches are known and write no weights. Two are checked because griddepcontrol promises
+ * only that the previous launch waited for the one before it, not that its reads are visible here (PTX ISA). */
 static bool weights_stay(const dg_plan *p, const dg_launch *l)
 {
     for (int back = 1; back <= 2; back++)
@@ -96,7 +95,7 @@ static bool weights_stay(const dg_plan *p, const dg_launch *l)
     return true;
 }
 
-/* Bytes of a network's weights, gaps between rows included; *first: where they begin. */
+/* Bytes of a network's weights with the gaps between rows; *first: their offset. */
 static size_t weights_of(const dg_arena *a, int net, size_t *first)
 {
     size_t end = 0;
@@ -107,7 +106,7 @@ static size_t weights_of(const dg_arena *a, int net, size_t *first)
         if (r->offset < *first) *first = r->offset;
         if (r->offset + r->bytes > end) end = r->offset + r->bytes;
     }
-    return end ? (end - *first + 255) / 256 * 256 : 0; /* as rows are placed */
+    return end ? (end - *first + 255) / 256 * 256 : 0;
 }
 
 static size_t rounded_bytes(const dg_arena *a, size_t weight_bytes)
@@ -144,7 +143,7 @@ dg_rounded dg_rounded_of(const dg_plan *p, int net)
                         .math = a->rounding};
 }
 
-/* The same of one weight. */
+/* The rounded copy of a single weight tensor, or NULL. */
 static const void *rounded_weight(const dg_plan *p, const dg_op *op)
 {
     const dg_row *row = dg_plan_row(p, op, dg_operand_index(op->kind, "w"));
@@ -154,7 +153,7 @@ static const void *rounded_weight(const dg_plan *p, const dg_op *op)
     return (const char *)all.to + rounded_bytes(p->arena, (size_t)(w - (const char *)all.from));
 }
 
-/* Where the factors lie that an operand becomes. */
+/* Where the rounded operand is stored, or NULL. */
 static void *factors_of(const dg_plan *p, const dg_op *op, const char *name)
 {
     const int row = op->operand[dg_operand_index(op->kind, name)].factors;
@@ -212,7 +211,7 @@ dg_fused_head dg_fused_head_of(const dg_plan *p, const dg_launch *l)
     return h;
 }
 
-/* Values from the first row of a network's gradients to that of a weight. */
+/* Values from the first row of a network's gradients to the gradient of dw's weight. */
 static int64_t distance(const dg_plan *p, const dg_op *adam, const dg_op *dw)
 {
     const dg_row *first = dg_plan_row(p, adam, dg_operand_index(adam->kind, "g")),
@@ -252,8 +251,6 @@ dg_fused_update dg_fused_update_of(const dg_plan *p, const dg_launch *l)
     u.counters = counters_of(p, l);
     return u;
 }
-
-/* ---- The same for all kinds ---- */
 
 dg_fused_size dg_fused_size_of(const dg_plan *p, const dg_launch *l)
 {

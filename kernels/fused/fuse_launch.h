@@ -1,5 +1,5 @@
-/* The families of fused convolutions: which one a convolution gets, and what each says of itself. Internal to kernels/.
- */
+/* Interface between the files of fused launches: choice of the kernel family, launch sizes, scratch layout. Internal to
+ * kernels/. */
 #ifndef DG_FUSE_LAUNCH_H
 #define DG_FUSE_LAUNCH_H
 
@@ -8,7 +8,7 @@
 
 dg_fused_family dg_fused_family_of(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune);
 
-/* fused_mma.c, fused_thin.c, fused_dense.c */
+/* NULL, or why the family cannot run the convolution (fused_mma.c, fused_thin.c, fused_dense.c). */
 const char *dg_fused_mma_refuses(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, const dg_gpu *gpu);
 const char *dg_fused_thin_refuses(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, const dg_gpu *gpu);
 const char *dg_fused_dense_refuses(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, const dg_gpu *gpu);
@@ -16,9 +16,9 @@ dg_fused_size dg_fused_mma_size(dg_op_kind kind, const dg_fused_conv *f, const d
 dg_fused_size dg_fused_thin_size(dg_op_kind kind, const dg_fused_conv *f);
 dg_fused_size dg_fused_dense_size(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune);
 
-/* The launch of a fused convolution on tensor cores: blocks of a group and of all, columns of tiles (there are as many
- * blocks for each part of each), dynamic shared memory; the most channels that a part of the sum has; parts that the
- * epilogue's sums have in a group of its own; what there is in scratch and counters, the epilogue's first. */
+/* Launch of a fused convolution on tensor cores. per_group, blocks: blocks of a group and in all, for each column of
+ * tiles and each part of the sum; channels: of the largest part of the sum; merged: parts of the epilogue's sums per
+ * group; shared: dynamic, in bytes; *_bytes: scratch and counters, those of the epilogue first. */
 typedef struct {
     int groups, per_group, blocks, columns, channels, merged;
     size_t shared, sum_bytes, part_bytes;
@@ -26,9 +26,8 @@ typedef struct {
 } dg_fused_mma_grid;
 dg_fused_mma_grid dg_fused_mma_grid_of(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune);
 
-/* The sums of an epilogue (fuse.cuh). Blocks of a column of tiles, per_group for each of the groups; channels: of a
- * tile. Where one block would have too much to load they are merged in two steps, first clusters of neighbours: then
- * clusters of a group, else 0. */
+/* Number of clusters per group whose parts an epilogue (fuse.cuh) merges first, or 0 if one block can load all parts.
+ * per_group: blocks of a column of tiles per group; channels: of a tile. */
 enum { DG_EPILOGUE_CLUSTER = 16, DG_EPILOGUE_VALUES = 128 * 64 };
 static inline DG_HD int dg_epilogue_clusters(int per_group, int groups, int channels)
 {
@@ -45,15 +44,14 @@ static inline size_t dg_epilogue_bytes(int per_group, int groups, int columns, i
     return dg_parts_bytes(per_group * groups, columns, C) +
            dg_parts_bytes(dg_epilogue_clusters(per_group, groups, channels) * groups, columns, C);
 }
-/* of a column */
+/* per column of tiles */
 static inline DG_HD int dg_epilogue_counters(int per_group, int groups, int channels)
 {
     return 1 + dg_epilogue_clusters(per_group, groups, channels) * groups;
 }
 
-/* Of a head's scratch, in front of its parts: an image's loss and probability. */
+/* Per image, stored before the parts in a head's scratch: loss and probability. */
 enum { DG_HEAD_TERM_BYTES = 2 * sizeof(double) };
-/* A head's C channels are one tile of a power of two. */
 static inline int dg_head_channels(int C)
 {
     int channels = 4;
@@ -61,20 +59,19 @@ static inline int dg_head_channels(int C)
     return channels;
 }
 
-/* The name of the operand that a convolution reads in addition to the weights. */
+/* The name of the operand that a convolution reads besides the weights. */
 static inline const char *dg_fuse_input(const dg_op *op) { return op->kind == DG_OP_conv_fwd ? "x" : "y"; }
 
-/* fuse_rounded.c: which rows fused launches have as bf16 (fused.h), anew: before, others may have been. math: the
- * backend's. */
+/* fuse_rounded.c: sets rounded of all rows (fused.h); math: of the backend. */
 void dg_round_rows(dg_plan *p, dg_math math);
 
-/* fuse_fill.c: the kernels that a weight gradient has in a fused update l. */
+/* fuse_fill.c: the kernel family of weight gradient dw in fused update l. */
 dg_fused_family dg_update_family(const dg_launch *l, const dg_op *dw);
 
-/* fuse_fill.c: the row of the rounded weights that a launch reads, where it reads such and the row is not there. */
+/* fuse_fill.c: adds the row of the rounded weights that launch l reads, if it is missing. */
 void dg_rounded_row(dg_plan *p, const dg_launch *l);
 
-/* fuse_fill.c: of a fused launch of any kind */
+/* fuse_fill.c: any kind of fused launch. */
 dg_fused_size dg_fused_size_of(const dg_plan *p, const dg_launch *l);
 const char *dg_fused_refuses(const dg_plan *p, const dg_launch *l, const dg_gpu *gpu);
 

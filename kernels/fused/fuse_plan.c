@@ -1,11 +1,10 @@
-/* The pass that puts the ops of a plan into launches.
- *
- *   1. Who reads what whom wrote (deps.h).
- *   2. Every convolution takes along what is behind it and, in front of it, what a kernel can do while it reads; the
- *      last layer of D its loss; Adam its network's weight gradients. What stands alone is a launch of its own.
- *   3. A tensor that nobody writes to memory is made by each of its readers; all of them must be able to. Kernels may
- *      refuse a launch, which takes this away from others, so this is done until nothing changes.
- *   4. Launches in the order of their main ops. */
+/* The pass that groups the ops of a plan into launches.
+ * 1. Find which op reads which op's result (deps.h).
+ * 2. Fuse into each convolution its epilogue and prologue, into the last layer of D its loss, into Adam the weight
+ *    gradients of its network. Every other op is a launch of its own.
+ * 3. Drop a tensor that all consumers can recompute. A kernel that refuses its launch can invalidate this for other
+ *    launches: repeat until nothing changes.
+ * 4. Order launches by their main ops. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,11 +18,11 @@
 enum { NONE = -1 };
 
 typedef struct {
-    int launch;          /* the main op of its launch */
-    int members, losses; /* main ops: how many ops, and losses, its launch has */
-    int place;           /* main ops: number of its launch in the new order */
-    bool refused;        /* main ops: as a fused launch */
-    bool made;           /* norm_act, norm_act_dx: by its readers; nobody stores the result */
+    int launch;
+    int members, losses;
+    int place; /* main ops: index of the launch in the new order */
+    bool refused;
+    bool made; /* norm_act, norm_act_dx: recomputed by its consumers, never stored */
 } note;
 
 typedef struct {
@@ -31,10 +30,10 @@ typedef struct {
     unsigned what;
     const dg_gpu *gpu;
     note *note;
-    dg_deps deps; /* of the ops in their first order */
+    dg_deps deps; /* of the ops in their original order */
 } pass;
 
-/* Of weights that fused kernels know: averaged ones are not among those that are rounded behind an update. */
+/* True for convolutions with weights that updates round; averaged (EMA) weights are not rounded. */
 static bool is_conv(const dg_plan *p, const dg_op *op)
 {
     if (op->kind != DG_OP_conv_fwd && op->kind != DG_OP_conv_dx) return false;
@@ -50,14 +49,13 @@ static int row_of(const dg_op *op, const char *name)
 
 static const char *result(const dg_op *op) { return op->kind == DG_OP_conv_fwd ? "y" : "x"; }
 
-/* A loss that the head computes, too: cross entropy. */
+/* True for the loss that the head can compute: cross entropy. */
 static bool is_loss(const pass *f, int i)
 {
     const dg_op *op = &f->p->op[i];
     return op->kind == DG_OP_gan_loss && op->u.gan_loss.form == DG_GAN_CROSS;
 }
 
-/* At first every op is a launch of its own. */
 static void alone(pass *f, int i)
 {
     f->note[i].launch = i;
@@ -65,7 +63,6 @@ static void alone(pass *f, int i)
     f->note[i].losses = is_loss(f, i);
 }
 
-/* Op i belongs to the launch of op `main` from here on. */
 static void join(pass *f, int i, int main)
 {
     note *before = &f->note[f->note[i].launch], *now = &f->note[main];
@@ -76,16 +73,14 @@ static void join(pass *f, int i, int main)
     f->note[i].launch = main;
 }
 
-/* Does op i read what op `writer` wrote, through the named operand? */
+/* True if op i reads the result of op `writer` through the named operand. */
 static bool reads(const pass *f, int i, const char *name, int writer)
 {
     const int k = dg_operand_index(f->p->op[i].kind, name);
     return k >= 0 && dg_deps_writer(&f->deps, i, k) == writer;
 }
 
-/* ---- What goes together ---- */
-
-/* Can op `next`, which is right behind convolution i, be done where that one writes? */
+/* True if op `next`, which follows convolution i, can be fused into its epilogue. */
 static bool is_epilogue(const pass *f, int i, int next)
 {
     const dg_op *conv = &f->p->op[i], *op = &f->p->op[next];
@@ -108,7 +103,7 @@ static void take_around(pass *f, int i)
     if (writer >= 0 && (p->op[writer].kind == DG_OP_norm_act || p->op[writer].kind == DG_OP_noise) &&
         f->note[writer].launch == writer)
         join(f, writer, i);
-    const dg_deps *d = &f->deps; /* the images before the fakes */
+    const dg_deps *d = &f->deps;
     if (op->operand[k].offset) return;
     for (int n = d->of_row[op->operand[k].row]; d->access[d->by_row[n]].op < i; n++) {
         const int j = d->access[d->by_row[n]].op;
@@ -117,7 +112,7 @@ static void take_around(pass *f, int i)
     }
 }
 
-/* The last layer of D from its product on: loss or losses, weight gradient or none, data gradient. */
+/* Groups the last layer of D: convolution, one or two losses, weight gradient if there is one, data gradient. */
 static bool take_head(pass *f, int i)
 {
     const dg_plan *p = f->p;
@@ -160,8 +155,6 @@ static void take(pass *f)
     }
 }
 
-/* ---- What kernels can do ---- */
-
 static dg_launch_kind kind_of(const pass *f, int main)
 {
     const dg_plan *p = f->p;
@@ -171,7 +164,7 @@ static dg_launch_kind kind_of(const pass *f, int main)
     if (op->kind == DG_OP_adam) return members > 1 ? DG_LAUNCH_UPDATE : DG_LAUNCH_OP;
     if (!is_conv(p, op)) return DG_LAUNCH_OP;
     if (f->note[main].losses) return DG_LAUNCH_HEAD;
-    /* the parts of a sum need no kernel of their own either */
+    /* the parts of a split sum also need a fused kernel */
     bool around = members > 1 || (f->what != DG_FUSE_NONE && op->tune.split > 1);
     const int writer = dg_deps_writer(&f->deps, main, dg_operand_index(op->kind, dg_fuse_input(op)));
     if (writer >= 0 && f->note[writer].made) around = true;
@@ -179,7 +172,7 @@ static dg_launch_kind kind_of(const pass *f, int main)
                                                                                            : DG_LAUNCH_OP;
 }
 
-/* Can every reader of what op i writes make it? The op's own launch must exist, too. */
+/* True if every consumer of op i's result can recompute it, including the op's own launch. */
 static bool all_make(const pass *f, int i)
 {
     const dg_plan *p = f->p;
@@ -195,7 +188,7 @@ static bool all_make(const pass *f, int i)
         const dg_op *reader = &p->op[a->op];
         const bool conv = is_conv(p, reader) && a->operand == dg_operand_index(reader->kind, dg_fuse_input(reader));
         const dg_launch_kind kind = kind_of(f, f->note[a->op].launch);
-        /* of the head's two convolutions the first one reads */
+        /* of the head's two convolutions, the forward one reads */
         if (conv ? kind == DG_LAUNCH_OP || (kind == DG_LAUNCH_HEAD && (backward || f->note[a->op].launch != a->op))
                  : reader->kind != DG_OP_conv_dw || kind != DG_LAUNCH_UPDATE)
             return false;
@@ -203,7 +196,8 @@ static bool all_make(const pass *f, int i)
     return true;
 }
 
-/* Optimistic at first, so that what depends on each other holds together; then what cannot be is taken back. */
+/* Finds the ops that consumers recompute: begins with all candidates, because they depend on each other, and removes
+ * those that fail. */
 static void find_made(pass *f)
 {
     for (int i = 0; i < f->p->ops; i++)
@@ -215,7 +209,6 @@ static void find_made(pass *f)
     }
 }
 
-/* What is not made by its readers is a launch of its own. */
 static void leave_alone(pass *f)
 {
     for (int i = 0; i < f->p->ops; i++) {
@@ -225,9 +218,7 @@ static void leave_alone(pass *f)
     }
 }
 
-/* ---- The plan in its new order ---- */
-
-/* Launches of the same main op lie together; within, as before. */
+/* Sorts ops by the main op of their launch, stable within a launch. */
 static dg_err reorder(pass *f, int *new_place)
 {
     dg_plan *p = f->p;
@@ -266,7 +257,7 @@ static dg_err reorder(pass *f, int *new_place)
     return DG_OK;
 }
 
-/* Does every op still come behind those that it depends on? Inside a launch, its kernel knows. */
+/* True if every op still follows the ops that it depends on; order inside a launch is the kernel's. */
 static bool in_order(const pass *f)
 {
     const dg_deps *d = &f->deps;
@@ -279,8 +270,8 @@ static bool in_order(const pass *f)
     return true;
 }
 
-/* The convolution that multiplies what weight gradient i does, through the operand of the same name, in a fused launch
- * on tensor cores in front of the update; NULL: there is none. i: in the first order. */
+/* The fused convolution on tensor cores before the update that multiplies the same operand `name` as weight gradient i,
+ * or NULL. i: in the original order. */
 static dg_op *multiplied(const pass *f, int i, const char *name, const int *new_place)
 {
     const dg_plan *p = f->p;
@@ -300,7 +291,7 @@ static dg_op *multiplied(const pass *f, int i, const char *name, const int *new_
     return NULL;
 }
 
-/* A row of the plan's own for its op of that name. */
+/* Adds a work row with a name made of op and what. */
 static int own_row(dg_plan *p, const char *op, const char *what, size_t bytes)
 {
     char name[64];
@@ -310,7 +301,7 @@ static int own_row(dg_plan *p, const char *op, const char *what, size_t bytes)
     return row;
 }
 
-/* Rows for what weight gradient i of an update multiplies, where that is rounded; i: in the first order. */
+/* Adds rows for the rounded operands of weight gradient i of an update; i: in the original order. */
 static void factor_rows(const pass *f, int i, const int *new_place)
 {
     dg_plan *p = f->p;
@@ -320,7 +311,7 @@ static void factor_rows(const pass *f, int i, const int *new_place)
         return;
     for (const char *name = "x"; name; name = *name == 'x' ? "y" : NULL) {
         const int k = dg_operand_index(dw->kind, name);
-        if (dw->operand[k].factors) continue; /* the tensor itself */
+        if (dw->operand[k].factors) continue; /* the tensor itself is rounded */
         dw->operand[k].factors = own_row(p, dw->name, name,
                                          (size_t)dg_operand_count(dw, k) * 16 / (size_t)dg_math_unit(dw->tune.math));
         dg_op *const conv = multiplied(f, i, name, new_place);
@@ -328,7 +319,7 @@ static void factor_rows(const pass *f, int i, const int *new_place)
     }
 }
 
-/* Rows that are not there, and what fused launches need. */
+/* Marks rows that are not stored as absent, and adds those that fused launches need. */
 static void settle_rows(pass *f, const int *new_place)
 {
     dg_plan *p = f->p;
@@ -339,7 +330,7 @@ static void settle_rows(pass *f, const int *new_place)
         if (!f->note[i].made) continue;
         if (op->kind == DG_OP_norm_act) {
             p->arena->row[op->operand[0].row].absent = true;
-        } else { /* its totals go where its scratch memory would be */
+        } else { /* totals are stored in its scratch */
             const int k = dg_operand_index(op->kind, "scratch");
             op->operand[k].row = own_row(p, op->name, "totals",
                                          (size_t)op->u.norm_act.groups * 2 * (size_t)op->u.norm_act.C * sizeof(float));
@@ -360,7 +351,7 @@ static void settle_rows(pass *f, const int *new_place)
     p->row_counters = dg_arena_row(p->arena, name, DG_STATE, 0, DG_I32, (dg_shape){1, 1, 1, counters});
 }
 
-/* One attempt: the launches that kernels refused so far left out. *again: another one was refused. */
+/* One attempt without the launches refused so far. *again: another launch was refused. */
 static dg_err attempt(pass *f, int *new_place, bool *again)
 {
     dg_plan *p = f->p;

@@ -1,9 +1,9 @@
-/* Tensors that are bf16 in memory, since all who write and read them can (fused.h). */
+/* Decides which tensors are stored as bf16: those whose writers and readers all support it (fused.h). */
 #include "kernels/fused/fuse_launch.h"
 
 static bool is(const dg_op *op, int operand, const char *name) { return operand == dg_operand_index(op->kind, name); }
 
-/* Does a fused convolution or head write its results as bf16, and read what its epilogue needs so? */
+/* True if the launch, a fused convolution or head, can write bf16 results and read its epilogue's input as bf16. */
 static bool takes_results(const dg_plan *p, const dg_launch *l)
 {
     const dg_op *main = &p->op[l->main];
@@ -22,7 +22,7 @@ static bool takes_results(const dg_plan *p, const dg_launch *l)
     return false;
 }
 
-/* Does op i, of a fused launch, read through operand k what is bf16, be it there or made of such tensors? */
+/* True if op i of a fused launch can read operand k, stored or recomputed, from bf16. */
 static bool takes_input(const dg_plan *p, int i, int k)
 {
     const dg_launch *l = dg_plan_launch(p, i);
@@ -49,7 +49,7 @@ static bool takes_input(const dg_plan *p, int i, int k)
     return false;
 }
 
-/* The same of all who make the result of op i while they read. */
+/* True if all launches that recompute the result of op i can read its inputs as bf16. */
 static bool makers_take(const dg_plan *p, int i)
 {
     for (int j = 0; j < p->ops; j++)
@@ -72,7 +72,7 @@ static bool takes(const dg_plan *p, int i, int k)
     case DG_OP_conv_dw: return takes_input(p, i, k);
     case DG_OP_norm_stats: return is(op, k, "x") && takes_results(p, l);
     case DG_OP_act:
-    case DG_OP_act_dx: return takes_results(p, l); /* of y: on which side of 0 it is */
+    case DG_OP_act_dx: return takes_results(p, l); /* reads the sign of y only */
     case DG_OP_norm_act: return is(op, k, "x") && makers_take(p, i);
     case DG_OP_norm_act_dx:
         return (is(op, k, "x") || is(op, k, "dx") || is(op, k, "dy")) && takes_results(p, l) && makers_take(p, i);
@@ -99,7 +99,8 @@ static void set(dg_row *r, bool rounded)
     r->bytes = dg_count(r->shape) * dg_value_bytes(r);
 }
 
-/* The two tensors of a norm's gradient are both rounded or neither, for who makes it reads them alike. */
+/* Unrounds both tensors of a norm's gradient unless both are rounded, because the kernel that recomputes it loads both
+ * the same way. */
 static bool part_pairs(dg_plan *p)
 {
     bool changed = false;

@@ -1,4 +1,4 @@
-/* Which family of kernels a fused convolution belongs to, and what it says. */
+/* Chooses the kernel family of a fused convolution and calls its functions. */
 #include "core/tune/conv_tiles.h"
 #include "kernels/fused/fuse_launch.h"
 

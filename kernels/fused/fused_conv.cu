@@ -1,4 +1,4 @@
-/* Fused convolutions by their families. */
+/* Dispatches fused convolutions to their kernel families. */
 #include "kernels/fused/fuse.cuh"
 extern "C" {
 #include "kernels/fused/fuse_launch.h"

@@ -1,4 +1,4 @@
-/* What the product at the beginning of G can do besides, and what it needs. */
+/* Limits and scratch size of fused dense convolutions (the first layer of G). */
 #include "core/base/math.h"
 #include "core/tune/conv_tiles.h"
 #include "kernels/fused/fuse_launch.h"

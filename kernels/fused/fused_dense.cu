@@ -1,31 +1,30 @@
 /* The first layer of G: x(N, pixels, C) = y(N, Co) w(Co, pixels, C), with the latents drawn here and the statistics of
- * the norm behind it. A block makes the channels c0.. of one pixel for some images. Blocks draw the latents that they
- * need, which is quicker than to wait for another kernel; they are wide, so that fewer draw the same ones. DEPTH
- * latents at a time, nearly always all of them, are divided into PARTS of the sum, which are added up in order at the
- * end: so a thread has 4 images x 4 channels, and each weight comes from memory into the registers of four warps
- * without shared memory, the first ones while latents are drawn.
- *
- * Tile: 16 images x 128 channels of one pixel (conv_tiles.h). Shared memory: 43 KB. Registers: 107. Bound by:
- * multiply-adds and the drawing of latents. */
+ * the norm after it. Each block draws the latents that it needs, which is faster than waiting for another kernel. DEPTH
+ * latents at a time (usually all) are divided into PARTS of the sum, which are added in order.
+ * block tile: 16 images x 128 channels of one pixel (conv_tiles.h); wide, so that fewer blocks draw the same latents
+ * thread tile: 4 images x 4 channels; weights: global -> registers, the first while latents are drawn
+ * shared memory: 43 KB
+ * registers: 107
+ * bound by: multiply-adds and random numbers */
 #define DEV_RANDOM
 #include "kernels/ops/conv/cuda/conv.cuh"
 #include "kernels/fused/fuse.cuh"
 
 static constexpr int IMAGES = DG_DENSE_IMAGES, CHANNELS = DG_DENSE_CHANNELS, DEPTH = 128, PARTS = 4, AHEAD = 5,
                      THREADS = PARTS * IMAGES / 4 * 32;
-static constexpr int LINE = IMAGES + 4; /* of y, a row a latent: two quads of a row lie 16 banks apart */
+static constexpr int LINE = IMAGES + 4; /* row of y per latent: two quads of a row are 16 banks apart */
 static_assert(CHANNELS == 4 * 32, "a warp has a row of channels, four a lane");
 static_assert(THREADS == IMAGES * 32 && THREADS >= CHANNELS, "a warp an image, a thread a channel");
 static_assert(PARTS * IMAGES * CHANNELS >= 5 * THREADS, "room for the sums of an epilogue");
 
-/* Latents k0 .. k0 + depth - 1 of the images from n0 on, those behind the last image, too, whose sums nobody uses;
- * normals come in fours, which may begin in the image before. */
+/* Draws latents k0 .. k0 + depth - 1 of the images from n0 on. Sums of images past the last are discarded. Normals are
+ * drawn by fours, which may begin in the previous image. */
 static __device__ __forceinline__ void draw(float *y, const dg_fused_conv &f, int n0, int k0, int depth, bool writes)
 {
     const dg_noise_args &noise = f.noise;
     const uint64_t step = noise.stream == DG_STREAM_NOISE ? noise.state->step : noise.first_step;
     const uint64_t seed = noise.state->seed, subsequence = dg_subsequence(noise.stream, step);
-    const int Co = f.conv.Co, quads = Co % 4 == 0 ? (depth + 3) / 4 : (depth + 6) / 4; /* of an image, at most */
+    const int Co = f.conv.Co, quads = Co % 4 == 0 ? (depth + 3) / 4 : (depth + 6) / 4; /* per image, at most */
     for (int i = (int)threadIdx.x; i < IMAGES * quads; i += THREADS) {
         const int row = i % IMAGES, quad = i / IMAGES;
         const int64_t begin = (int64_t)(n0 + row) * Co + k0;
@@ -56,7 +55,7 @@ static __global__ void __launch_bounds__(THREADS) dense_kernel(const dg_fused_co
               n0 = (int)blockIdx.x * IMAGES, c0 = (int)blockIdx.z * CHANNELS;
     const int warp = (int)threadIdx.x / 32, part = warp % PARTS, row = warp / PARTS * 4,
               lane_c = (int)threadIdx.x % 32 * 4;
-    const int64_t stride = (int64_t)pixels * C; /* from a latent's weights to the next one's */
+    const int64_t stride = (int64_t)pixels * C;
     const float *const w = (const float *)a.w + (int64_t)pixel * C + min(c0 + lane_c, C - 4);
     four acc[4] = {};
     auto add = [&](const four &weight, const float *latents) {
@@ -68,13 +67,13 @@ static __global__ void __launch_bounds__(THREADS) dense_kernel(const dg_fused_co
     };
     for (int k0 = 0; k0 < a.Co; k0 += DEPTH) {
         const int depth = min(DEPTH, a.Co - k0), each = dg_div_up(depth, PARTS);
-        int left = min(each, depth - part * each); /* of this part; none or fewer behind the last latent */
+        int left = min(each, depth - part * each); /* of this part; <= 0 after the last latent */
         const float *from = w + (k0 + part * each) * stride, *latents = y + part * each * LINE + row;
         four weight[AHEAD];
 #pragma unroll
         for (int i = 0; i < AHEAD; i++, from += stride)
             if (i < left) weight[i] = dg_load<4>(from);
-        if (k0) __syncthreads(); /* nobody reads the latents before */
+        if (k0) __syncthreads(); /* after the last reads of the latents */
         if (f.noise.n) {
             draw(y, f, n0, k0, depth, pixel == 0 && c0 == 0);
         } else {
@@ -102,7 +101,7 @@ static __global__ void __launch_bounds__(THREADS) dense_kernel(const dg_fused_co
     for (int r = 0; r < 4; r++) dg_store<4>(sums + (part * IMAGES + row + r) * CHANNELS + lane_c, acc[r]);
     __syncthreads();
     const bool stats = f.out.kind == DG_EPILOGUE_STATS;
-    float *const mine = sums + warp * CHANNELS + lane_c; /* now a warp has an image */
+    float *const mine = sums + warp * CHANNELS + lane_c; /* one image per warp from here on */
     four v = dg_load<4>(mine);
 #pragma unroll
     for (int p = 1; p < PARTS; p++) {
@@ -133,7 +132,7 @@ static __global__ void __launch_bounds__(THREADS) dense_kernel(const dg_fused_co
     }
     if (c == 0) dg_rows_of(f.scratch, blocks, C, column)[block] = (float)rows;
     dg_epilogue out = f.out;
-    out.kind = DG_EPILOGUE_STATS; /* the compiler leaves out what other kinds need */
+    out.kind = DG_EPILOGUE_STATS; /* removes the code of other kinds */
     out.groups = 1;
     dg_epilogue_finish<THREADS>(out, f.scratch, f.counters + column * dg_epilogue_counters(blocks, 1, CHANNELS), block,
                                 c0, CHANNELS, C, columns, blocks, (float)(a.N * pixels), sums);

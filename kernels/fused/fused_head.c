@@ -1,4 +1,4 @@
-/* What the last layer of D in one launch can be, and what it needs. */
+/* Limits and scratch size of the fused last layer of D. */
 #include "kernels/fused/fuse_launch.h"
 
 const char *dg_fused_head_refuses(const dg_fused_head *h)
@@ -22,7 +22,7 @@ const char *dg_fused_head_refuses(const dg_fused_head *h)
     return "the head's result is a gradient";
 }
 
-/* The terms of the losses come first, two doubles an image. */
+/* The losses' terms come first: two doubles per image. */
 dg_fused_size dg_fused_head_size(const dg_fused_head *h)
 {
     const size_t terms = DG_HEAD_TERM_BYTES * (size_t)h->N;

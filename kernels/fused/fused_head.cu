@@ -1,19 +1,17 @@
-/* The last layer of D from its input to the gradient of that: a block an image. It reads x once, as at most KEPT packs
- * of 4 channels a thread at a time, which stay in registers if they are all that there are; the product with w gives
- * the logit, the logit the gradient, and that times w goes back through the norm whose sums the block leaves as one
- * part.
- *
- * Threads form slots: thread = slot * lanes + lane, a lane has 4 channels (and those 4 * lanes further on where they
- * are too many), a slot every slots'th pixel.
- *
- * Tile: an image a block. Shared memory: 8 KB. Registers: 128. Bound by: latency; it moves 12 bytes a value, 8 of
- * rounded ones. */
+/* The last layer of D, from its input to the input's gradient. x is read once, at most KEPT packs of 4 channels per
+ * thread at a time; they stay in registers if they are all. x w gives the logit, the logit its gradient, and this times
+ * w goes back through the norm; the block stores its sums as one part.
+ * grid: one block per image
+ * block: thread = slot * lanes + lane; a lane has 4 channels (and those 4 * lanes further), a slot every slots'th pixel
+ * shared memory: 8 KB
+ * registers: 128
+ * bound by: latency; 12 bytes per value, 8 if rounded */
 #include "kernels/ops/gan_loss/cross_entropy.cuh"
 #include "kernels/fused/fuse.cuh"
 
 static constexpr int THREADS = 256, WARPS = THREADS / 32, KEPT = 8;
 
-/* A thread's packs of KEPT pixels from p0 on, every slots'th; c and p0 may be outside. */
+/* A thread's packs of KEPT pixels: p0 and every slots'th after it; c and p0 may be out of range. */
 struct packs {
     dg_pack<float, 4> x[KEPT], w[KEPT];
 };
@@ -39,7 +37,7 @@ static __device__ __forceinline__ void load_packs(packs &v, const dg_fused_head 
         if (i * slots < left) v.w[i] = dg_load<4>(w + i * step);
 }
 
-/* What a lane knows of its 4 channels. */
+/* A lane's 4 channels. */
 struct four_channels {
     dg_channel k[4];
     float mean[4];
@@ -59,14 +57,14 @@ static __device__ __forceinline__ four_channels channels_of(const dg_fused_head 
                             rstd = dg_load<4>(h.in.rstd + at), mean = dg_load<4>(h.in.mean + at);
 #pragma unroll
     for (int e = 0; e < 4; e++) {
-        const float scale = gamma.v[e] * rstd.v[e]; /* as dg_channel_of() has it */
+        const float scale = gamma.v[e] * rstd.v[e]; /* as in dg_channel_of() */
         f.k[e] = {scale, 0, beta.v[e] - mean.v[e] * scale};
         f.mean[e] = mean.v[e];
     }
     return f;
 }
 
-/* The sum over the block, in all threads. */
+/* The sum over the block, returned to all threads. */
 static __device__ __forceinline__ float sum_of_block(float v)
 {
     SHARED(float, of_warp, [WARPS]);
@@ -78,18 +76,17 @@ static __device__ __forceinline__ float sum_of_block(float v)
     return sum;
 }
 
-/* Loss and probability of an image, from its own block. */
 struct alignas(16) head_term {
     double loss, prob;
 };
 static_assert(sizeof(head_term) == DG_HEAD_TERM_BYTES, "as many bytes as its scratch has");
 
-/* The last block: each thread its images' terms, then the threads as a tree. room: 4 * WARPS doubles. */
+/* The last block: each thread adds its images' terms, then a tree over threads. room: 4 * WARPS doubles. */
 static __device__ __forceinline__ void sum_losses(const dg_fused_head &h, double *room, int each)
 {
     const int mine = (int)threadIdx.x;
     const head_term *const terms = (const head_term *)h.scratch;
-    double sum[4] = {}; /* loss and probability of either part */
+    double sum[4] = {}; /* loss and probability of both parts */
     for (int i = mine; i < h.N; i += THREADS) {
         const head_term term = terms[i];
         const bool second = i >= each;
@@ -110,7 +107,7 @@ static __device__ __forceinline__ void sum_losses(const dg_fused_head &h, double
                                                                                                         (double)each);
 }
 
-/* per_group: images of a group; 2^log_lanes lanes; channels: a power of two that is at least C. */
+/* per_group: images per group; 2^log_lanes lanes; channels: a power of two >= C. */
 static __global__ void __launch_bounds__(THREADS, 2)
     head_kernel(const dg_fused_head h, int per_group, int log_lanes, int channels)
 {
@@ -152,7 +149,7 @@ static __global__ void __launch_bounds__(THREADS, 2)
     const float back = slope;
     const bool norm_dx = h.out.kind == DG_EPILOGUE_NORM_DX, act_dx = h.out.kind == DG_EPILOGUE_ACT_DX;
     const float below = h.out.factor;
-    float *const shared = (float *)room; /* [8][THREADS] */
+    float *const shared = (float *)room;
     for (int c = 4 * lane; c - 4 * lane < h.C; c += 4 * lanes) {
         if (!once) f = channels_of(h, group, c);
         float sum_g[4] = {}, sum_gx[4] = {};

@@ -1,23 +1,23 @@
-/* Fused convolutions on tensor cores: which there are, and what they need. The kernels are in fused_mma.cuh. */
+/* Limits, launch and scratch size of fused convolutions on tensor cores (kernels: fused_mma.cuh). */
 #include <stddef.h>
 
 #include "kernels/fused/fuse_launch.h"
 #include "core/plan/precision.h"
 #include "kernels/ops/conv/cuda/conv_rows.h"
 
-/* Shared memory that all kernels have beside that of the launch: the flag of the block that comes last. */
+/* Static shared memory of all kernels: the flag of the last block. */
 enum { FIXED_SHARED = 16 };
 
 dg_fused_mma_grid dg_fused_mma_grid_of(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune)
 {
     const dg_conv_args *a = &f->conv;
     const bool dx = kind == DG_OP_conv_dx, small = dg_mma_is_small(a);
-    /* bf16 has one kernel for all that is fp32 in memory (conv_mma.cuh) */
+    /* bf16 has one kernel for all fp32 inputs (conv_mma.cuh) */
     const bool both = f->in.kind == DG_PROLOGUE_NORM_DX || (tune->math == DG_MATH_BF16 && !f->in.rounded);
     const bool sums = f->out.kind == DG_EPILOGUE_STATS || f->out.kind == DG_EPILOGUE_NORM_DX;
     const int side = small ? 4 : 8, rows = dx ? dg_ceil_div(a->H, 2) : a->Ho, cols = dx ? dg_ceil_div(a->W, 2) : a->Wo;
     const int C = dx ? a->Ci : a->Co, summed = dx ? a->Co : a->Ci, chunk = 2 * dg_math_unit(tune->math);
-    const int results = tune->tile_m * tune->tile_n * (dx ? 4 : 1); /* of a block */
+    const int results = tune->tile_m * tune->tile_n * (dx ? 4 : 1); /* per block */
     dg_fused_mma_grid g = {.groups = f->in.groups > f->out.groups ? f->in.groups : f->out.groups};
     g.per_group = dg_ceil_div(a->N / g.groups * dg_ceil_div(rows, side) * dg_ceil_div(cols, side),
                               tune->tile_m / (side * side));
@@ -27,7 +27,8 @@ dg_fused_mma_grid dg_fused_mma_grid_of(dg_op_kind kind, const dg_fused_conv *f, 
     const dg_mma_tile tile = dg_mma_tile_of(kind, a, tune);
     const int stages = DG_MMA_STAGES(true, tune->math == DG_MATH_FP16, tile.portion);
     const int factors = tile.factors + (stages - 2) * tile.portion, sums_bytes = results * (int)sizeof(float);
-    const bool cluster = tile.factors && tune->split > 1; /* parts of a sum lie where factors were */
+    const bool cluster = tile.factors && tune->split > 1; /* the cluster's partial sums replace the operands in shared
+                                                           * memory */
     g.shared = (size_t)(tile.bytes + (stages - 2) * tile.portion) + (size_t)g.channels * (both ? 3 : 2) * sizeof(float);
     if (cluster && sums_bytes > factors) g.shared += (size_t)(sums_bytes - factors);
     g.merged = g.blocks / f->out.groups * (cluster ? tune->split : 1);

@@ -1,47 +1,45 @@
-/* Fused convolutions on tensor cores (fused.h): the loop of the plain ones, conv_mma_fwd.cuh and conv_mma_dx.cuh,
- * between a prologue and an epilogue. Values go through the prologue once, on their way into shared memory; weights are
- * copied as they were rounded before; results are still in registers when the epilogue gets them.
- *
- * Tile and most of the shared memory: of conv_mma_fwd.cuh and conv_mma_dx.cuh; beside it two more stages of weights
- * where they are small (8 KB each), 8 or 12 bytes a channel that is summed, the prologue's numbers, and 16 bytes; by
- * warpgroups with parts at least the sums of the tile (fused_mma_join.cuh).
- * Registers: forward bf16 146 to 172, tf32 146 to 162; data gradient bf16 146 to 190, tf32 146 to 171; by warpgroups
- * 107 to 254. Bound by: shared memory, and the latency of the epilogue's sums over blocks. */
+/* Fused convolutions on tensor cores (fused.h): the main loop of conv_mma_fwd.cuh and conv_mma_dx.cuh between a
+ * prologue and an epilogue. The prologue is applied once per value, on the way into shared memory; weights are copied
+ * rounded; the epilogue gets results in registers.
+ * tile: of conv_mma_fwd.cuh and conv_mma_dx.cuh
+ * shared memory: as there, plus two more stages of small weights (8 KB each), 8 or 12 bytes per summed channel
+ * (coefficients), and 16 bytes; warpgroups with a split sum: at least the tile's sums (fused_mma_join.cuh)
+ * registers: forward bf16 146 to 172, tf32 146 to 162; data gradient bf16 146 to 190, tf32 146 to 171; warpgroups 107
+ *   to 254
+ * bound by: shared memory, and the latency of the epilogue's sums over blocks */
 #ifndef DG_FUSED_MMA_CUH
 #define DG_FUSED_MMA_CUH
 
 #include "kernels/fused/fused_mma_join.cuh"
 #include "kernels/ops/conv/cuda/conv_mma.cuh"
 
-/* What the kernels are given. Blocks of one group follow one another; the last of them has cells that do not exist. */
+/* Kernel arguments. The blocks of a group are consecutive; cells past the end of the last block of a group do not
+ * exist. */
 struct dg_fused_mma {
     dg_conv_args conv; /* with its input */
     dg_prologue in;
     float bend; /* dg_bent_value */
     dg_epilogue out;
     int groups, per_group;
-    int merged, clusters;         /* parts of the epilogue's sums in a group, clusters of theirs */
-    float values;                 /* of a channel of the results, in such a group */
-    int split, channels;          /* parts of the sum; the most channels of one */
-    const void *rounded;          /* the weights */
-    void *factors;                /* out, or NULL (fused.h) */
-    unsigned share;               /* of them, of the first column (dg_patch_loader::keep) */
-    bool early;                   /* the first of them are read in front of the wait */
-    float *result, *sums, *parts; /* scratch: of the epilogue, of the split */
-    unsigned *columns, *tiles;    /* counters of the same */
+    int merged, clusters; /* per group: parts of the epilogue's sums, clusters */
+    float values;         /* values per channel of the results and group */
+    int split, channels;  /* parts of the sum; channels of the largest */
+    const void *rounded;
+    void *factors;  /* output, or NULL (fused.h) */
+    unsigned share; /* of `factors` stored by the first column (dg_patch_loader::keep) */
+    bool early;     /* load the first weights before the dependency wait */
+    float *result, *sums, *parts;
+    unsigned *columns, *tiles;
 };
 
-/* ---- The prologue ---- */
-
-/* What a channel's values become, times a power of two. */
+/* Scales a channel's coefficients by 2^shift. */
 static __device__ __forceinline__ dg_channel dg_channel_times(const dg_channel &k, int shift)
 {
     const float by = dg_power_of_two(shift);
     return {k.scale * by, k.tilt * by, k.shift * by};
 }
 
-/* The numbers of all channels of this block, as dg_patch_loader reads them; shift: of a scaled arithmetic, whose values
- * are so multiplied on the way. */
+/* Fills the coefficient table of this block's channels for dg_patch_loader; shift: exponent of a scaled arithmetic. */
 template <class G>
 static __device__ __forceinline__ void dg_fused_table(float *table, const dg_prologue &s, int group, int first,
                                                       int count, int C, int shift)
@@ -58,10 +56,7 @@ static __device__ __forceinline__ void dg_fused_table(float *table, const dg_pro
     }
 }
 
-/* ---- The epilogue ---- */
-
-/* Whole warp: each lane's eight numbers are summed over the lanes of equal lane % 4; lane / 4 says whose sum this is.
- */
+/* Whole warp: sums each of eight values over lanes of equal lane % 4; lane / 4 is the index of the returned sum. */
 static __device__ __forceinline__ float dg_fold(const float (&v)[8])
 {
     const int lane = dg_warp_lane();
@@ -80,8 +75,8 @@ static __device__ __forceinline__ float dg_fold(const float (&v)[8])
     return keep + __shfl_xor_sync(0xffffffffu, give, 4);
 }
 
-/* Whole block: the sums of each column over its own warps' results, to thread `column`; v: of this lane's columns;
- * room: shares * N. */
+/* Whole block: sums each column over the block's own warps and returns the sum to thread `column`. v: this lane's
+ * columns; room: shares * N floats of shared memory. */
 template <class Job, class G>
 static __device__ __forceinline__ float dg_column_sum(const float (&v)[2 * G::NJ], float *room, dg_own_warps own)
 {
@@ -99,7 +94,7 @@ static __device__ __forceinline__ float dg_column_sum(const float (&v)[2 * G::NJ
     return sum;
 }
 
-/* dg_epilogue_merge, one for all kernels of a file: what few blocks do need not be compiled dozens of times. */
+/* dg_epilogue_merge as a noinline function, because only the last block of a tile runs it. */
 template <int NT>
 static __device__ DEV_NOINLINE void dg_fused_merge(dg_epilogue s, float *sums, unsigned *counters, int block, int group,
                                                    int n0, int channels, int C, int clusters, int per_group,
@@ -109,9 +104,8 @@ static __device__ DEV_NOINLINE void dg_fused_merge(dg_epilogue s, float *sums, u
                           room);
 }
 
-/* A lane's results through what the epilogue does to each of them, and to memory; the gradient's two sums of each
- * column. WHOLE: all columns of the tile exist; at: the first channel of each row, below 0: nowhere; n: of the lane's
- * columns. */
+/* Applies the epilogue to a lane's results and stores them; adds the gradient's two sums per column. WHOLE: all columns
+ * of the tile exist; at: index of the first channel of each row, < 0: no such row; n: first of the lane's columns. */
 template <class G, bool WHOLE, class Sums, int ROWS>
 static __device__ __forceinline__ void dg_fused_leave(const dg_fused_mma &f, Sums &sums, const int (&at)[ROWS],
                                                       int group, int n, int C, float (&first)[2 * G::NJ],
@@ -121,13 +115,13 @@ static __device__ __forceinline__ void dg_fused_leave(const dg_fused_mma &f, Sum
     const bool gradient = s.kind == DG_EPILOGUE_NORM_DX, before = gradient || s.kind == DG_EPILOGUE_ACT_DX;
     static constexpr bool bf16 = G::E::unit == 8 && !G::E::scaled;
     const int stat = (s.groups == 1 ? 0 : group) * C;
-    const float factor = s.factor; /* in a register: values are chosen by selects then, not by branches */
+    const float factor = s.factor; /* in a register, so that values are chosen by selects and not by branches */
     if (before) {
 #pragma unroll
         for (int j = 0; j < G::NJ; j++) {
             const int c = n + j * 8;
             if (!WHOLE && c >= C) continue;
-            dg_pack<float, 2> pre[ROWS]; /* rows that are nowhere read the first one: loads that wait for nothing */
+            dg_pack<float, 2> pre[ROWS]; /* rows out of range read row 0: loads without a branch */
             if (bf16 && s.rounded_y) {
                 const uint16_t *const y = reinterpret_cast<const uint16_t *>(s.pre);
 #pragma unroll
@@ -169,7 +163,7 @@ static __device__ __forceinline__ void dg_fused_leave(const dg_fused_mma &f, Sum
     }
 }
 
-/* Whole block. n0: the tile's first channel; room: shared memory that nobody uses any more. */
+/* Whole block. n0: first channel of the tile; room: shared memory, free after the main loop. */
 template <class Job, class G, class Sums>
 static __device__ __forceinline__ void dg_fused_results(const dg_fused_mma &f, Sums &sums, const dg_cell *cell,
                                                         int group, int n0, float *room, dg_own_warps own)
@@ -181,8 +175,8 @@ static __device__ __forceinline__ void dg_fused_results(const dg_fused_mma &f, S
     const dg_maps to = Job::to_maps(f.conv);
     const int C = to.channels, mine = Job::column() + (int)(threadIdx.x % 4) * 2, n = n0 + mine;
     const int blocks = G::exchanged > 0 ? (int)gridDim.z : 1; /* that finish a tile */
-    int at[rows];                                             /* the first channel of each row */
-    float first[2 * G::NJ] = {}, second[2 * G::NJ] = {}; /* of sums: the sums of each column over this lane's rows */
+    int at[rows];
+    float first[2 * G::NJ] = {}, second[2 * G::NJ] = {}; /* sums of each column over this lane's rows */
     if (own.mine) {
 #pragma unroll
         for (int i = 0; i < rows; i++) at[i] = Job::result(f.conv, cell, i);
@@ -195,8 +189,8 @@ static __device__ __forceinline__ void dg_fused_results(const dg_fused_mma &f, S
     float *const other = room + Job::shares * G::N;
     dg_pack<float, 2> part;
     if (s.kind == DG_EPILOGUE_STATS) {
-        float *const there = other + G::N; /* how many rows of each share there are */
-        int missing = 0;                   /* rows of the warp */
+        float *const there = other + G::N; /* existing rows of each share */
+        int missing = 0;
         if (own.mine) {
 #pragma unroll
             for (int i = 0; i < rows; i++) missing -= at[i] >> 31;
@@ -204,7 +198,7 @@ static __device__ __forceinline__ void dg_fused_results(const dg_fused_mma &f, S
             for (int d = 4; d < 32; d *= 2) missing += __shfl_xor_sync(0xffffffffu, missing, d);
             if (Job::column() == 0 && dg_warp_lane() == 0) there[Job::share()] = (float)(8 * rows - missing);
         }
-        /* f of all results that there are; nearly always all are */
+        /* calls f for all existing results; the common case has no checks */
         auto each = [&](auto f) {
 #pragma unroll
             for (int q = 0; q < 2 * G::NJ; q++)
@@ -238,14 +232,12 @@ static __device__ __forceinline__ void dg_fused_results(const dg_fused_mma &f, S
         dg_fused_merge<G::NT>(s, f.sums, counters, block, of, n0, G::N, C, f.clusters, f.merged, f.values, room);
 }
 
-/* ---- The kernel ---- */
-
 template <class Job, class G> static __device__ __forceinline__ void dg_fused_block(const dg_fused_mma &f)
 {
     DEV_CHECK(blockDim.x == G::NT);
     typedef typename G::patch P;
     typedef typename P::piece piece;
-    static constexpr int factors = 2 * P::units + G::stages * G::portion; /* units */
+    static constexpr int factors = 2 * P::units + G::stages * G::portion;
     static_assert(factors >= 5 * G::NT / 4 && factors >= 2 * Job::shares * G::N / 4,
                   "the epilogue works where factors were");
     dev_pool pool;
@@ -259,7 +251,7 @@ template <class Job, class G> static __device__ __forceinline__ void dg_fused_bl
     const int part = (int)blockIdx.z, n0 = (int)blockIdx.y * G::N, chunks = (int)((unsigned)from.channels / G::chunk);
     const int most = (int)((unsigned)f.channels / G::chunk), first = dg_fused_part(chunks, part, f.split, most),
               last = dg_fused_part(chunks, part + 1, f.split, most);
-    int group = 0, block = (int)blockIdx.x; /* of it */
+    int group = 0, block = (int)blockIdx.x; /* within the group */
     for (; block >= f.per_group; block -= f.per_group) group++;
     if (threadIdx.x < P::cells) {
         const int rows = dg_div_up(to.rows, Job::step), cols = dg_div_up(to.cols, Job::step);
@@ -272,7 +264,7 @@ template <class Job, class G> static __device__ __forceinline__ void dg_fused_bl
     G::loader::build(place, patch, a.N, from.rows, from.cols, from.channels, cell);
     Job job(a, f.rounded, n0, first, place, patch, weights);
     if (f.early) job.template first_weights<true>(last - first);
-    grid_dependency_wait(); /* until here nothing was read but weights that are as they will be */
+    grid_dependency_wait(); /* only weights, which do not change, were read before */
     if constexpr (G::loader::numbers != 0)
         dg_fused_table<G>(table, f.in, group, first * G::chunk, (last - first) * G::chunk, from.channels,
                           Job::shift(a));
@@ -295,10 +287,8 @@ template <class Job, class G>
 static __global__ void __launch_bounds__(G::NT, G::blocks) fused_kernel(const dg_fused_mma f)
 {
     if constexpr (G::E::fused) dg_fused_block<Job, G>(f);
-    else __trap(); /* of an architecture that has no such kernels; dg_fused_mma_refuses() says so */
+    else __trap(); /* dg_fused_mma_refuses() rejects this architecture */
 }
-
-/* ---- Its launch ---- */
 
 template <class Job, class G>
 static void dg_fused_launch(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream)
@@ -312,7 +302,7 @@ static void dg_fused_launch(dg_op_kind kind, const dg_fused_conv *f, const dg_tu
     k.bend = (1 - k.in.factor) / (1 + k.in.factor);
     if (f->in.kind != DG_PROLOGUE_NORM_DX) k.in.pre = f->in.x;
     k.out = f->out;
-    if (f->out.kind == DG_EPILOGUE_ACT_DX) { /* the same without a norm */
+    if (f->out.kind == DG_EPILOGUE_ACT_DX) { /* act_dx is norm_dx without a norm */
         k.out.factor = (float)dg_act_factor(f->out.act, (double)f->out.slope);
         k.out.pre = f->out.y;
     }
@@ -339,14 +329,13 @@ static void dg_fused_launch(dg_op_kind kind, const dg_fused_conv *f, const dg_tu
     else KLAUNCH_AFTER((fused_kernel<Job, G>), grid, dim3(G::NT), g.shared, stream, k);
 }
 
-/* What the instances of an arithmetic do to values (conv_mma.cuh), a bit each. */
+/* Bit mask of the input maps (conv_mma.cuh) that each arithmetic is instantiated for. */
 enum {
     DG_FUSED_MAPS = 1 << DG_ONE_TENSOR | 1 << DG_TWO_TENSORS,
     DG_FUSED_MAPS_BF16 = 1 << DG_TWO_TENSORS | 1 << (DG_ROUNDED | DG_ONE_TENSOR) | 1 << (DG_ROUNDED | DG_TWO_TENSORS)
 };
 
-/* One of the instances: launch(small, map) with constants, as f's maps and prologue want it; MAPS: those that there
- * are. */
+/* Calls launch(small, map) with constants for f's maps and prologue; MAPS: the existing instances. */
 template <int MAPS, int MAP = 0, class F> static void dg_fused_instance(const dg_fused_conv *f, F launch)
 {
     const bool plain = f->in.kind == DG_PROLOGUE_PLAIN, any = !f->in.rounded && !(MAPS >> DG_ONE_TENSOR & 1);

@@ -1,5 +1,4 @@
-/* How forward passes on tensor cores between a prologue and an epilogue are launched, for either arithmetic: the
- * kernels are those of fused_mma.cuh. */
+/* Launcher of fused forward convolutions on tensor cores (kernels: fused_mma.cuh). */
 #ifndef DG_FUSED_MMA_FWD_CUH
 #define DG_FUSED_MMA_FWD_CUH
 
@@ -23,7 +22,7 @@ static void dg_fused_fwd_tile(const dg_fused_conv *f, const dg_tune *tune, cudaS
 #undef X
 }
 
-/* E: arithmetic (mma.cuh); MAPS: the prologues that there are (fused_mma.cuh). */
+/* E: arithmetic (mma.cuh); MAPS: instantiated prologues (fused_mma.cuh). */
 template <class E, int MAPS> static void dg_fused_fwd(const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream)
 {
     dg_fused_instance<MAPS>(f, [=](auto small, auto map) {

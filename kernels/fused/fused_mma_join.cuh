@@ -1,18 +1,17 @@
-/* How the blocks of fused_mma.cuh come to the results of a tile whose sum is in parts (tune.split), one block for each:
- * through scratch, or on sm_90 through each other's shared memory. */
+/* How the blocks of fused_mma.cuh add the parts of a tile's split sum (tune.split, one block per part): through
+ * scratch, or on sm_90 through distributed shared memory. */
 #ifndef DG_FUSED_MMA_JOIN_CUH
 #define DG_FUSED_MMA_JOIN_CUH
 
 #include "kernels/fused/fuse.cuh"
 
-/* Where part `part` of the chunks begins; most: of the largest part. A division is two dozen instructions: where parts
- * are alike there is none. */
+/* First chunk of part `part`; most: chunks of the largest part. Equal parts avoid the division (24 instructions). */
 static __device__ __forceinline__ int dg_fused_part(int chunks, int part, int split, int most)
 {
     return most * split == chunks ? most * part : (int)((unsigned)(chunks * part) / (unsigned)split);
 }
 
-/* This thread's sums, 16 bytes at a time, from `to` on; those of the other threads lie between. */
+/* Stores this thread's sums from `to` on, 16 bytes at a time, interleaved with those of the other threads. */
 template <class G, class Sums> static __device__ __forceinline__ void dg_leave_sums(const Sums &sums, float *to)
 {
 #pragma unroll
@@ -22,13 +21,13 @@ template <class G, class Sums> static __device__ __forceinline__ void dg_leave_s
     }
 }
 
-/* By warpgroups the blocks of a tile, one for each part of the sum, are a cluster. Each finishes the results of some of
- * its warps, first .. last - 1, which add up what the same warps of the other blocks have left in shared memory. */
+/* Warpgroups: the blocks of a tile form a cluster, one block per part of the sum. Each finishes the results of its own
+ * warps first .. last - 1, to which it adds what the same warps of the other blocks stored in shared memory. */
 struct dg_own_warps {
     int first, last;
     bool mine;
 
-    /* The shuffle tells the compiler that a warp's lanes go one way: shuffles need no rendezvous then. */
+    /* The shuffle tells the compiler that the warp is uniform, so later shuffles need no convergence. */
     template <class G> static __device__ __forceinline__ dg_own_warps of()
     {
         const int warps = G::NT / 32, z = (int)blockIdx.z, blocks = (int)gridDim.z;
@@ -39,7 +38,7 @@ struct dg_own_warps {
     }
 };
 
-/* Whole block; own: dg_own_warps::mine. room: shared memory that nobody uses any more; G::exchanged units of it. */
+/* Whole block. own: dg_own_warps::mine; room: G::exchanged units of shared memory, free after the main loop. */
 template <class G, class Sums> static __device__ __forceinline__ void dg_cluster_join(Sums &sums, float *room, bool own)
 {
     static constexpr int packs = G::MI * G::NJ;
@@ -61,8 +60,8 @@ template <class G, class Sums> static __device__ __forceinline__ void dg_cluster
     cluster_sync();
 }
 
-/* By warps parts are in scratch, and the block that comes last, which alone gets true, adds them up in the order of the
- * split. Of two parts it adds the other one to its own, which is the same in either order. */
+/* Warps: parts are in scratch; the last block, which alone gets true, adds them in the order of the split. Of two parts
+ * it adds the other to its own: the same bits in either order. */
 template <class G, class Sums>
 static __device__ __forceinline__ bool dg_fused_join(Sums &sums, float *parts, unsigned *counters)
 {
@@ -87,7 +86,7 @@ static __device__ __forceinline__ bool dg_fused_join(Sums &sums, float *parts, u
     return true;
 }
 
-/* The sum of what each of the block's own shares has left, so many floats apart. */
+/* Sum over the block's own shares; apart: floats between shares. */
 template <class Job, class G>
 static __device__ __forceinline__ float dg_own_sum(const float *of, int apart, dg_own_warps own)
 {

@@ -1,4 +1,4 @@
-/* What the blocks of fused launches are, for the cost model. */
+/* The blocks of fused launches, for the cost model. */
 #include <stdio.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@ static const char *epilogue_name(const dg_epilogue *s)
     return name[s->kind];
 }
 
-/* Parts that the block adds up which comes last of all, of every group; in two steps those of both. */
+/* Parts that the last block of a launch merges, over all groups; with clusters, of both steps. */
 static double merged(const dg_epilogue *s, int per_group, int channels)
 {
     if (s->kind != DG_EPILOGUE_STATS && s->kind != DG_EPILOGUE_NORM_DX) return 0;
@@ -54,7 +54,7 @@ static dg_cost_part thin_part(const dg_op *op, const dg_fused_conv *f)
                                                                                dg_ceil_div(a->Ho, DG_THIN_TILE_ROWS) *
                                                                                dg_ceil_div(a->Wo, DG_THIN_TILE_COLS);
         c.merged = merged(&f->out, group, DG_THIN_TILE_CHANNELS);
-        c.rest = (double)f->gather.N / a->N / columns; /* blocks that write images */
+        c.rest = (double)f->gather.N / a->N / columns; /* blocks that also write images */
     }
     c.steps = c.most;
     snprintf(c.kind, sizeof c.kind, "%s %s_%s %d %s>%s", op->kind == DG_OP_conv_fwd ? "fwd" : "dx",
@@ -104,7 +104,7 @@ static int head_parts(const dg_plan *p, const dg_launch *l, dg_cost_part *out)
     return 1;
 }
 
-/* Factors that nobody has made are kernels in front, of a kind of their own. */
+/* Operands that no convolution has rounded are a kernel before, with its own part. */
 static int update_parts(const dg_plan *p, const dg_launch *l, dg_cost_part *out)
 {
     const dg_fused_update u = dg_fused_update_of(p, l);
@@ -121,7 +121,7 @@ static int update_parts(const dg_plan *p, const dg_launch *l, dg_cost_part *out)
     dg_cost_part *adam = &out[n++];
     dg_update_adam_part(layout.job, layout.jobs, u.adam.n, math, adam);
     adam->kernel = kernels - 1;
-    adam->steps *= adam->blocks / layout.consumers; /* each gap between weights has blocks of its own */
+    adam->steps *= adam->blocks / layout.consumers; /* each gap between weights has its own blocks */
     adam->rest *= adam->blocks / layout.consumers;
     adam->blocks = layout.consumers;
     return n;

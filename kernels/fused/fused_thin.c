@@ -1,4 +1,4 @@
-/* What convolutions of images can do besides, and what they need. */
+/* Limits and scratch size of fused convolutions of images (thin). */
 #include "core/base/math.h"
 #include "core/tune/conv_tiles.h"
 #include "kernels/fused/fuse_launch.h"
@@ -19,7 +19,7 @@ static const char *fwd_refuses(const dg_fused_conv *f)
     return NULL;
 }
 
-/* Of conv_dx: results of a block, as conv_tiles.h has them. */
+/* conv_dx: results of a block (conv_tiles.h). */
 typedef struct {
     int rows, cols, images;
 } tile;
@@ -36,7 +36,7 @@ static const char *dx_refuses(const dg_fused_conv *f, const dg_tune *tune, const
     if (f->out.kind == DG_EPILOGUE_STATS || f->out.kind == DG_EPILOGUE_NORM_DX)
         return "there is no norm behind a picture";
     if (f->gather.N) return "a data gradient reads no pictures";
-    if (tune->variant->fused == DG_FUSED_THIN_MMA) return NULL; /* dg_variant_check() has counted its shared memory */
+    if (tune->variant->fused == DG_FUSED_THIN_MMA) return NULL; /* dg_variant_check() has checked its shared memory */
     const int words = tune->stages * DG_PATCH_WORDS(t.rows, t.cols, t.images, 4) + 2 * f->conv.Co;
     return (size_t)words * sizeof(float) > gpu->shared ? "too many channels or stages for a block's shared memory"
                                                        : NULL;
@@ -52,7 +52,7 @@ dg_fused_size dg_fused_thin_size(dg_op_kind kind, const dg_fused_conv *f)
 {
     const dg_conv_args *a = &f->conv;
     if (kind != DG_OP_conv_fwd || f->out.kind != DG_EPILOGUE_NORM_DX) return (dg_fused_size){0, 0};
-    /* 4 x 32 pixels and 32 channels a block, see conv_thin_patch.cuh */
+    /* block tile: 4 x 32 pixels, 32 channels (conv_thin_patch.cuh) */
     const int groups = f->out.groups, per_group = a->N / groups * dg_ceil_div(a->Ho, 4) * dg_ceil_div(a->Wo, 32),
               columns = dg_ceil_div(a->Co, 32);
     return (dg_fused_size){dg_epilogue_bytes(per_group, groups, columns, 32, a->Co),

@@ -1,17 +1,16 @@
-/* Convolutions of images with what is around them. Forward: fused_thin_fwd.cuh. Data gradient (a generator's last
- * layer, forward): y may come out of a norm, transformed in shared memory by the thread that copied it.
- *
- * Tile: 8x8 positions of 8 images (maps up to 32 wide), or 16x32 of one, x CI channels x 4 phases; 4 channels of y a
- * stage, 2 to 4 stages. Shared memory: 13 or 16 KB a stage, and 8 bytes a channel of y. Registers: 96 (CI = 1) or 128
- * (3). Bound by: multiply-adds of ordinary cores. Template parameters: G, the dg_patch_tile; CI, channels of x; F, what
- * is done with four results. */
+/* Fused convolutions of images. Forward: fused_thin_fwd.cuh. Data gradient (the last layer of G, forward): the thread
+ * that copied a value of y applies the norm to it in shared memory.
+ * tile: 8x8 positions of 8 images (maps up to 32 wide) or 16x32 of one, CI channels x 4 phases; 4 channels of y per
+ *   stage
+ * shared memory: 13 or 16 KB per stage, 2 to 4 stages, and 8 bytes per channel of y
+ * registers: 96 (CI = 1), 128 (CI = 3)
+ * bound by: fp32 multiply-adds
+ * Template parameters: G, the dg_patch_tile; CI, channels of x; F, the function applied to four results. */
 #include "kernels/ops/conv/cuda/conv_patch.cuh"
 #include "kernels/ops/conv/cuda/conv_thin_fwd.cuh"
 #include "kernels/fused/fused_thin_fwd.cuh"
 
-/* ---- Data gradient ---- */
-
-/* Up to 4 of a row's values that lie one behind the other, n of them the row's; wide: as one. */
+/* Up to 4 contiguous values; n: how many exist; wide: load as one. */
 static __device__ __forceinline__ dg_pack<float, 4> take(const float *p, int n, bool wide)
 {
     if (wide) return dg_load<4>(p);
@@ -29,13 +28,13 @@ static __device__ __forceinline__ void put(float *p, const dg_pack<float, 4> &v,
         if (i < n) p[i] = v.v[i];
 }
 
-/* f(at, n, wide, v) for all of a thread's results v, four at a time: of a row of x they are neighbours, for pixels of
- * two phases take turns. at: the first one's index. */
+/* Calls f(at, n, wide, v) for all results v of a thread, four contiguous values of a row of x at a time (pixels of two
+ * phases alternate). at: index of the first. */
 template <class G, class F>
 static __device__ __forceinline__ void for_each_pack(const float (&acc)[2][2][4][G::T], const dg_conv_args &a,
                                                      const dg_patch_coord<G> &at, const F &f)
 {
-    const int ix = 2 * (at.b0 + at.col), valid = (a.W - ix) * G::T; /* 8 pixels from here on, as far as there are */
+    const int ix = 2 * (at.b0 + at.col), valid = (a.W - ix) * G::T; /* values from here to the row's end */
 #pragma unroll
     for (int py = 0; py < 2; py++) {
         const int iy = 2 * (at.a0 + at.row) + py;
@@ -66,7 +65,7 @@ static __global__ void __launch_bounds__(G::NT, G::T == 1 ? 4 : 3) dx_kernel(con
     DEV_CHECK(blockDim.x == G::NT);
     dev_pool pool;
     float *const shared = pool.take<float>((size_t)stages * G::stage_bytes / sizeof(float));
-    float *const factors = pool.take<float>(factor_words(f)); /* of a norm: [Co][scale, shift] */
+    float *const factors = pool.take<float>(factor_words(f)); /* norm: [Co][scale, shift] */
     grid_dependency_wait();
     grid_dependents_launch();
     dg_conv_args a = f.conv;

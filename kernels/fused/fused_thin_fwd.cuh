@@ -1,9 +1,9 @@
-/* Forward convolution of images with what is around it: the images may come from the data set, the results go
- * through an activation, its gradient or the norm's. fwd says how sums are made: dg_thin_fwd or dg_thin_mma_fwd.
- *
- * Tile: 4 x 32 pixels x 32 channels. Shared memory: 5 KB (CI = 1) or 14 KB (3); on tensor cores in bf16 3 or 7.
- * Registers: 96 to 117; on tensor cores 96. Bound by: multiply-adds of ordinary cores; on tensor cores by the results'
- * way to memory. Template parameter fwd: dg_thin_fwd<CI> or dg_thin_mma_fwd<E, CI>, with CI channels of x. */
+/* Fused forward convolution of images: images may come from the dataset; results go through an activation, its gradient
+ * or a norm's. Template parameter fwd: dg_thin_fwd<CI> or dg_thin_mma_fwd<E, CI>, CI channels of x.
+ * tile: 4 x 32 pixels x 32 channels
+ * shared memory: 5 KB (CI = 1), 14 KB (3); bf16 tensor cores 3 or 7 KB
+ * registers: 96 to 117; tensor cores 96
+ * bound by: fp32 multiply-adds; tensor cores: stores of the results */
 #ifndef DG_FUSED_THIN_FWD_CUH
 #define DG_FUSED_THIN_FWD_CUH
 
@@ -11,28 +11,27 @@
 #include "kernels/fused/fuse.cuh"
 #include "kernels/ops/gather/gather.cuh"
 
-/* The patch of tile (image, a0, b0), all of it in flight at once: a warp has every so many rows, a lane four
- * neighbouring values of them, at multiples of four in memory, so that a column is judged once. From the data set the
- * pixels of this tile, without its border, are written to the batch; those beyond the last tile's that the convolution
- * does not centre on are that tile's, too. */
+/* Loads the patch of tile (image, a0, b0), all loads in flight together. A lane has four contiguous values, aligned to
+ * four in memory, so that one check covers a column. writes: also store the tile's dataset pixels, without the border,
+ * to the batch; the last tile of a row or column stores the pixels past its centres, too. */
 template <class fwd>
 static __device__ __forceinline__ void dg_thin_take(float *patch, const dg_gather_args &g, const dg_conv_args &a,
                                                     int image, int a0, int b0, bool writes)
 {
     typedef dg_pack<float, 4> four;
     constexpr int CI = fwd::CI, line = DG_THIN_PATCH_COLS * CI, rows = DG_THIN_PATCH_ROWS, warps = fwd::NT / 32,
-                  each = dg_div_up(rows, warps), border = 4 - CI, /* values in front of the patch */
+                  each = dg_div_up(rows, warps), border = 4 - CI, /* values before the patch */
         steps = dg_div_up(line + border, 128);
     static_assert(2 * DG_THIN_COLS % 4 == 0 && border % 2 == 1, "tiles begin at multiples of four");
     const int warp = (int)(threadIdx.x / 32), place = (int)(threadIdx.x % 32 * 4);
-    const int width = a.W * CI, first = 2 * b0 * CI - 4 + place, top = 2 * a0 - 1 + warp; /* in memory */
+    const int width = a.W * CI, first = 2 * b0 * CI - 4 + place, top = 2 * a0 - 1 + warp;
     const bool drawn = image < g.N, wide = width % 4 == 0;
     auto there = [=](int k) { return warp + k * warps < rows && (unsigned)(top + k * warps) < (unsigned)a.H; };
-    auto inside = [=](int s, int e) { /* value e of pack s; of wide rows all four are or none */
+    auto inside = [=](int s, int e) { /* value e of pack s; in wide rows all four are, or none */
                                       return place + 128 * s < line + border &&
                                              (unsigned)(first + 128 * s + e) < (unsigned)width;
     };
-    /* f(k, s, at) for all packs; at: value 0 of the pack in the image. What is asked once is around it, not in it. */
+    /* Calls f(k, s, at) for all packs; at: index of value 0 in the image. */
     auto for_each = [=](auto f) {
 #pragma unroll
         for (int k = 0; k < each; k++)
@@ -60,7 +59,7 @@ static __device__ __forceinline__ void dg_thin_take(float *patch, const dg_gathe
                 }
             });
     } else {
-        const int start = image * a.H * width; /* fewer than 2^31 */
+        const int start = image * a.H * width; /* < 2^31 */
         const float *const x = (const float *)a.x;
         if (wide)
             for_each([&](int k, int s, int at) {
@@ -84,7 +83,7 @@ static __device__ __forceinline__ void dg_thin_take(float *patch, const dg_gathe
     const int end = b0 + DG_THIN_COLS < a.Wo ? 2 * (b0 + DG_THIN_COLS) * CI : width;
     float *const x = (float *)g.x;
     const int start = image * a.H * width;
-    auto own = [=](int k, int s) { /* does pack s of row k begin with a pixel of this tile's? */
+    auto own = [=](int k, int s) { /* true if pack s of row k begins with a pixel of this tile */
                                    const int row = top + k * warps, at = first + 128 * s;
                                    return there(k) && row >= 2 * a0 && row < end_row && at >= 2 * b0 * CI &&
                                           inside(s, 0) && at < end;
@@ -101,8 +100,8 @@ static __device__ __forceinline__ void dg_thin_take(float *patch, const dg_gathe
         });
 }
 
-/* Sums of a thread's channels over the block, into the parts of the block: over a warp's pixels by shuffles, over the
- * warps in shared memory, of which [NT / 32][channels][2] are used. */
+/* Stores the block's part: a thread's channel sums, reduced over a warp by shuffles and over warps in shared memory
+ * ([NT / 32][channels][2]). */
 template <class fwd>
 static __device__ __forceinline__ void dg_thin_leave(float *shared, const dg_fused_conv &f,
                                                      float (&sum_g)[fwd::CHANNELS], float (&sum_gx)[fwd::CHANNELS],
@@ -115,7 +114,7 @@ static __device__ __forceinline__ void dg_thin_leave(float *shared, const dg_fus
             sum_g[e] += __shfl_xor_sync(0xffffffffu, sum_g[e], d);
             sum_gx[e] += __shfl_xor_sync(0xffffffffu, sum_gx[e], d);
         }
-    __syncthreads(); /* nobody reads patch or weights any more */
+    __syncthreads(); /* after the last reads of patch and weights */
     if (threadIdx.x % 32 < fwd::LANES)
 #pragma unroll
         for (int e = 0; e < fwd::CHANNELS; e++)
@@ -134,7 +133,7 @@ static __device__ __forceinline__ void dg_thin_leave(float *shared, const dg_fus
 template <class fwd> static __device__ __forceinline__ void dg_thin_fwd_block(const dg_fused_conv &f)
 {
     DEV_CHECK(blockDim.x == fwd::NT);
-    /* of the sums of an epilogue */
+    /* floats for the epilogue's sums */
     constexpr int room = 5 * fwd::NT, both = fwd::patch_words + fwd::weight_words;
     SHARED(float, shared, [both > room ? both : room]);
     static_assert(fwd::patch_words % 4 == 0, "weights begin at 16 bytes");
@@ -158,12 +157,11 @@ template <class fwd> static __device__ __forceinline__ void dg_thin_fwd_block(co
     sums.add(patch, weight);
 
     const int oy = a0 + fwd::row();
-    const int first = ((image * a.Ho + oy) * a.Wo + b0 + fwd::col(0)) * a.Co + co0 + fwd::channel(0); /* below 2^31 */
+    const int first = ((image * a.Ho + oy) * a.Wo + b0 + fwd::col(0)) * a.Co + co0 + fwd::channel(0); /* < 2^31 */
     typedef dg_pack<float, 4> four;
-    /* Is the pixel p there, and are the four channels from h on? Co is a multiple of 4. */
+    /* True if pixel p and the four channels from h on exist; Co is a multiple of 4. */
     auto there = [&](int p, int h) { return oy < a.Ho && b0 + fwd::col(p) < a.Wo && co0 + fwd::channel(h) < a.Co; };
-    /* become(p, h, values behind `first`) of all that are. What asks for the epilogue's kind is around this, not in it.
-     */
+    /* Calls become(p, h, values from `first` on) for all that exist. */
     auto for_each = [&](auto become) {
 #pragma unroll
         for (int p = 0; p < 4; p++)
@@ -171,7 +169,7 @@ template <class fwd> static __device__ __forceinline__ void dg_thin_fwd_block(co
             for (int h = 0; h < fwd::CHANNELS; h += 4)
                 if (there(p, h)) become(p, h, (fwd::col(p) - fwd::col(0)) * a.Co + fwd::channel(h) - fwd::channel(0));
     };
-    auto map = [&](auto become) { /* of every value, there or not */
+    auto map = [&](auto become) { /* of every value, existing or not */
 #pragma unroll
                                   for (int p = 0; p < 4; p++)
 #pragma unroll
@@ -217,7 +215,7 @@ template <class fwd> static __device__ __forceinline__ void dg_thin_fwd_block(co
             }
         });
     } else if (acts && f.out.act == DG_ACT_LEAKY) {
-        const float slope = f.out.slope; /* 0 to 1: the larger one is meant */
+        const float slope = f.out.slope; /* 0 to 1: the larger of v and slope v is taken */
         map([&](float v) { return fmaxf(v, slope * v); });
     } else if (acts && f.out.act != DG_ACT_NONE) {
         map([&](float v) { return dg_epilogue_act(f.out, v); });
@@ -229,11 +227,11 @@ template <class fwd> static __device__ __forceinline__ void dg_thin_fwd_block(co
         for_each([&](int p, int h, int at) { dg_store_four(a.y, first + at, true, packed(p, h)); });
     else for_each([&](int p, int h, int at) { dg_store_four(a.y, first + at, false, packed(p, h)); });
     if (!norm_dx) return;
-    const int blocks = a.N / f.out.groups * (int)gridDim.y; /* of a group; a block has pixels of one image */
+    const int blocks = a.N / f.out.groups * (int)gridDim.y; /* blocks per group; a block has pixels of one image */
     const int tile = image * (int)gridDim.y + place;
     dg_thin_leave<fwd>(shared, f, sum_g, sum_gx, tile, co0);
     dg_epilogue out = f.out;
-    out.kind = DG_EPILOGUE_NORM_DX; /* the compiler leaves out what other kinds need */
+    out.kind = DG_EPILOGUE_NORM_DX; /* removes the code of other kinds */
     dg_epilogue_finish<fwd::NT>(out, f.scratch,
                                 f.counters +
                                     (int)blockIdx.z * dg_epilogue_counters(blocks, f.out.groups, DG_THIN_CHANNELS),
@@ -245,10 +243,10 @@ template <class fwd>
 static __global__ void __launch_bounds__(fwd::NT, fwd::blocks) dg_thin_fwd_kernel(const dg_fused_conv f)
 {
     if constexpr (fwd::there) dg_thin_fwd_block<fwd>(f);
-    else __trap(); /* of an architecture that has no such products; dg_variant_check() refuses them there */
+    else __trap(); /* dg_variant_check() rejects this architecture */
 }
 
-/* overlapping: its blocks may begin while the launch in front ends. */
+/* overlapping: blocks may begin before the previous launch has ended. */
 template <class fwd> static void dg_fused_thin_fwd(const dg_fused_conv *f, bool overlapping, cudaStream_t stream)
 {
     const dg_thin_tiling t = dg_thin_tiling_of(f->conv);

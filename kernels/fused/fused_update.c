@@ -1,4 +1,4 @@
-/* The fused update: what it takes, and which block does what. */
+/* Kernel arguments of the fused update, and the assignment of work to blocks. */
 #include "kernels/fused/fused_update.h"
 
 #include <string.h>
@@ -6,9 +6,7 @@
 #include "core/plan/precision.h"
 #include "kernels/ops/conv/cuda/conv_rows.h"
 
-/* ---- Shared memory ---- */
-
-enum { FIXED_SHARED = 512 }; /* what the kernel has beside that of the launch, about */
+enum { FIXED_SHARED = 512 }; /* static shared memory of the kernel, rounded up */
 
 static size_t shared_of(const dg_update_job *j)
 {
@@ -35,9 +33,7 @@ size_t dg_update_shared(const dg_fused_update *u)
     return most;
 }
 
-/* ---- Blocks ---- */
-
-/* Weights in a row get their consumers, as many as have something to do at a time. */
+/* Adds a range of consecutive weights with its consumers. */
 static void add_range(dg_update_layout *l, int64_t from, int64_t end, int work)
 {
     if (from >= end) return;
@@ -81,7 +77,7 @@ void dg_update_layout_of(const dg_fused_update *u, dg_update_layout *out)
         if (w->parts > 1) scratch += w->parts * w->count;
     }
     for (int i = 0; i < out->jobs; i++) add_range(out, out->job[i].offset, out->job[i].offset + out->job[i].count, i);
-    for (int64_t at = 0; at < u->adam.n;) { /* what is between them */
+    for (int64_t at = 0; at < u->adam.n;) { /* the ranges between the jobs' weights */
         int64_t end = u->adam.n, skip = 0;
         for (int i = 0; i < out->jobs; i++) {
             const dg_update_work *w = &out->job[i];
@@ -103,8 +99,6 @@ dg_fused_size dg_fused_update_size(const dg_fused_update *u)
         if (l.job[i].parts > 1) values += (size_t)l.job[i].parts * (size_t)l.job[i].count;
     return (dg_fused_size){values * sizeof(float), DG_UPDATE_COUNTERS};
 }
-
-/* ---- What it takes ---- */
 
 static bool wants(const dg_prologue *s, dg_prologue_kind a, dg_prologue_kind b)
 {

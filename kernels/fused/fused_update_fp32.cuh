@@ -1,5 +1,5 @@
-/* Jobs of a fused update on ordinary cores: weight gradients of images (thin), of one pixel that sees all of x with
- * few channels of its own (gemv) or many (dense). */
+/* Jobs of a fused update without tensor cores: weight gradients of images (thin), and of flat convolutions with few
+ * channels (gemv) or many (dense). */
 #ifndef DG_FUSED_UPDATE_FP32_CUH
 #define DG_FUSED_UPDATE_FP32_CUH
 
@@ -9,15 +9,14 @@ extern "C" {
 #include "kernels/fused/fused_update.h"
 }
 
-/* Where part `part` of a sum begins: units * part / parts without a product that needs 64 bits. */
+/* First unit of part `part`: units * part / parts without a 64-bit product. */
 static __device__ __forceinline__ int dg_update_unit(const dg_update_work &w, int part)
 {
     const unsigned units = (unsigned)w.units, parts = (unsigned)w.parts, each = units / parts;
     return (int)(each * (unsigned)part + (units - each * parts) * (unsigned)part / parts);
 }
 
-/* ---- Thin: the next tile is on its way into registers while one is added. A thread has four channels of one column
- * ---- */
+/* Thin. Thread: four channels of one column. The next tile is loaded into registers while the current one is summed. */
 
 template <int CI>
 static __device__ __forceinline__ void dg_update_thin(const dg_update_work &w, int tile, int part, float *out)
@@ -67,7 +66,7 @@ static __device__ __forceinline__ void dg_update_thin(const dg_update_work &w, i
     dw sums;
     fetch(first);
     for (int number = first; number < last; number++) {
-        __syncthreads(); /* nobody reads the tile before */
+        __syncthreads(); /* after the last reads of the tile */
         of_y.of_group(group);
 #pragma unroll
         for (int j = 0; j < words; j++) {
@@ -87,7 +86,7 @@ static __device__ __forceinline__ void dg_update_thin(const dg_update_work &w, i
     sums.finish(patch, out, co0, a.Co);
 }
 
-/* ---- Gemv: a warp has 128 weights of one channel of y. Eight sums of every eighth image are added at the end ---- */
+/* Gemv. Warp: 128 weights of one channel of y. Eight sums, each of every eighth image, are added at the end. */
 
 static __device__ __forceinline__ void dg_update_gemv(const dg_update_work &w, int tile, float *out)
 {
@@ -98,7 +97,7 @@ static __device__ __forceinline__ void dg_update_gemv(const dg_update_work &w, i
     if (k >= a.Ci) return;
     dg_four of_x(w.x, k % w.channels, w.channels);
     dg_pack<float, 4> acc[SUMS] = {};
-    int group = 0, end = w.per_group; /* of the image that comes next */
+    int group = 0, end = w.per_group; /* of the next image */
     auto add = [&](int i, const dg_pack<float, 4> &v, float g) {
 #pragma unroll
         for (int e = 0; e < 4; e++) acc[i].v[e] += g * v.v[e];
@@ -108,14 +107,14 @@ static __device__ __forceinline__ void dg_update_gemv(const dg_update_work &w, i
         dg_pack<float, 4> x[SUMS], pre[SUMS];
         float g[SUMS];
 #pragma unroll
-        for (int i = 0; i < SUMS; i++) { /* images that are not there read the last one */
+        for (int i = 0; i < SUMS; i++) { /* images past the last read the last one */
             const int n = min(n0 + i, a.N - 1);
             const int64_t at = (int64_t)n * a.Ci + k;
             x[i] = dg_load_four(w.x.x, at, w.x.rounded);
             pre[i] = of_x.two() ? dg_load_four(w.x.pre, at, w.x.rounded) : x[i];
             g[i] = w.y.x[n * a.Co + co];
         }
-        if (n0 + SUMS <= min(a.N, end) && !of_x.two()) { /* nearly always */
+        if (n0 + SUMS <= min(a.N, end) && !of_x.two()) { /* the common case */
             of_x.of_group(group);
 #pragma unroll
             for (int i = 0; i < SUMS; i++) add(i, of_x.one(x[i]), g[i]);
@@ -136,25 +135,24 @@ static __device__ __forceinline__ void dg_update_gemv(const dg_update_work &w, i
     dg_store<4>(out + (int64_t)co * a.Ci + k, acc[0]);
 }
 
-/* ---- Dense: 128 channels of y x 32 weights of each, 4 x 4 a thread; images in turn ---- */
+/* Dense. Block: 128 channels of y x 32 weights of each; thread: 4 x 4. */
 
 static __device__ __forceinline__ void dg_update_dense(const dg_update_work &w, int tile, float *out)
 {
     static constexpr int rows = DG_UPDATE_DENSE_ROWS, cols = DG_UPDATE_DENSE_COLS, images = DG_UPDATE_DENSE_IMAGES;
-    static constexpr int y_items = images * rows / DG_UPDATE_THREADS / 4; /* fours */
+    static constexpr int y_items = images * rows / DG_UPDATE_THREADS / 4;
     static_assert(images * cols == 4 * DG_UPDATE_THREADS && rows * cols == 16 * DG_UPDATE_THREADS,
                   "a thread has 4 values of x, and 16 sums");
     static_assert(DG_UPDATE_THREADS == 2 * rows, "and four channels of every eighth image");
     const dg_conv_args &a = w.conv;
     const int co0 = tile % w.rows * rows, k0 = tile / w.rows * cols;
-    /* image or four channels of y; weights */
     const int mine = (int)(threadIdx.x / (cols / 4)), c = (int)(threadIdx.x % (cols / 4)) * 4, k = k0 + c;
     dev_pool pool;
     float *const ys = pool.take<float>(images * rows), *const xs = pool.take<float>(images * cols);
     dg_four of_x(w.x, k % w.channels, w.channels);
     const int y_image = (int)(threadIdx.x / (rows / 4)), y_channel = (int)(threadIdx.x % (rows / 4)) * 4,
               y_co = co0 + y_channel;
-    const bool wide = a.Co % 4 == 0; /* four channels are there, or none is */
+    const bool wide = a.Co % 4 == 0; /* four channels exist, or none */
     dg_pack<float, 4> next_y[y_items], next_x = {}, next_pre = {};
     bool inside = false;
     int group = 0;
@@ -185,7 +183,7 @@ static __device__ __forceinline__ void dg_update_dense(const dg_update_work &w, 
     float acc[4][4] = {};
     fetch(0);
     for (int n0 = 0; n0 < a.N; n0 += images) {
-        __syncthreads(); /* nobody reads the images before */
+        __syncthreads(); /* after the last reads of the images */
         dg_pack<float, 4> v = {};
         if (inside) {
             of_x.of_group(group);

@@ -1,9 +1,9 @@
-/* The first kernel of the fused update (fused.h, fused_update.h): the parts of all weight gradients. An instance for
- * each arithmetic of tensor cores; they are in files of their own.
- *
- * Tile: of each job its own (fused_update.h). Shared memory: of the largest job, 4 to 92 KB, and 320 bytes. Registers:
- * bf16 197, by warpgroups 208, tf32 197. Bound by: shared memory and tensor cores.
- * Template parameter: E, arithmetic of jobs on tensor cores (mma.cuh). */
+/* The first kernel of the fused update (fused.h, fused_update.h): the parts of all weight gradients. Template parameter
+ * E: arithmetic of the jobs on tensor cores (mma.cuh), one file per instance.
+ * tile: per job (fused_update.h)
+ * shared memory: of the largest job, 4 to 92 KB, and 320 bytes
+ * registers: bf16 197, with warpgroups 208, tf32 197
+ * bound by: shared memory and tensor cores */
 #ifndef DG_FUSED_UPDATE_CUH
 #define DG_FUSED_UPDATE_CUH
 
@@ -14,8 +14,6 @@ void dg_fused_update_bf16(const dg_update_layout *l, size_t shared, cudaStream_t
 void dg_fused_update_wgmma(const dg_update_layout *l, size_t shared, cudaStream_t stream);
 void dg_fused_update_tf32(const dg_update_layout *l, size_t shared, cudaStream_t stream);
 void dg_fused_update_fp16(const dg_update_layout *l, size_t shared, cudaStream_t stream);
-
-/* ---- The kernel ---- */
 
 template <class E> static __device__ __forceinline__ void dg_update_block(const dg_update_layout &u)
 {
@@ -28,7 +26,7 @@ template <class E> static __device__ __forceinline__ void dg_update_block(const 
     const int tiles = w.rows * w.cols, tile = (number - w.first) % tiles, part = (number - w.first) / tiles;
     float *const out = w.parts > 1 ? u.scratch + w.scratch + part * w.count : (float *)w.conv.w;
     if (w.kind == (E::warps > 1 ? DG_FUSED_WGMMA : DG_FUSED_MMA)) {
-        if constexpr (!E::there) __trap(); /* dg_fused_update_refuses() such a job */
+        if constexpr (!E::there) __trap(); /* dg_fused_update_refuses() rejects such a job */
         else if (w.conv.Wo <= DG_MMA_SMALL) dg_update_mma<E, true>(w, tile, part, out);
         else dg_update_mma<E, false>(w, tile, part, out);
     } else if (w.kind == DG_FUSED_THIN && w.conv.Ci == 1) dg_update_thin<1>(w, tile, part, out);
@@ -39,7 +37,7 @@ template <class E> static __device__ __forceinline__ void dg_update_block(const 
     grid_dependents_launch();
 }
 
-/* bf16 is where nothing is rounded, too: that is there on every architecture. */
+/* Updates without rounding use the bf16 instance, which exists on every architecture. */
 template <class E>
 static __global__ void __launch_bounds__(DG_UPDATE_THREADS) dg_update_kernel(const GRID_CONSTANT dg_update_layout u)
 {

@@ -1,8 +1,8 @@
-/* All weight gradients of a network and Adam behind them, in two kernels: the parts of the sums
- * (fused_update_job.cuh), then, here, their sums and Adam.
- *
- * Tile: 2,048 weights a block, or fewer where their sum has many parts. Shared memory: 4 KB. Registers: 64. Bound by:
- * memory, 26 bytes a weight (28 where weights are rounded to tf32), 4 more each part, and what the sum's parts are. */
+/* The fused update in two kernels: the parts of the sums (fused_update_job.cuh), then, here, their sums and Adam.
+ * tile: 2,048 weights per block, fewer if the sum has many parts
+ * shared memory: 4 KB
+ * registers: 64
+ * bound by: memory, 26 bytes per weight (tf32 rounding: 28), and 4 per part */
 #include "kernels/fused/fused_update_job.cuh"
 #include "kernels/fused/rounded.cuh"
 #include "kernels/ops/adam/adam.cuh"
@@ -10,7 +10,7 @@
 static_assert(sizeof(dg_update_layout) < 4096, "a kernel's parameters");
 static_assert(DG_UPDATE_RANGES <= 32, "a lane looks at one");
 
-/* Parts are added in order, a slot of threads every so many; then the slots are halved again and again. */
+/* Each slot of threads adds every slots'th part in order; then the slots are added as a tree. */
 static __global__ void __launch_bounds__(DG_UPDATE_THREADS, 4) adam_kernel(const GRID_CONSTANT dg_update_layout u)
 {
     const dg_adam_args &a = u.adam;
@@ -24,11 +24,11 @@ static __global__ void __launch_bounds__(DG_UPDATE_THREADS, 4) adam_kernel(const
                                                       tried == (int)(threadIdx.x % 32)))];
     const int lanes = DG_UPDATE_THREADS >> r.halvings, lane = (int)threadIdx.x & (lanes - 1),
               slot = (int)threadIdx.x >> (DG_UPDATE_BITS - r.halvings), slots = 1 << r.halvings;
-    const bool own = r.work >= 0; /* else the gradient is there */
+    const bool own = r.work >= 0; /* otherwise adam.g has the gradient */
     const dg_update_work &w = u.job[own ? r.work : 0];
     const int parts = own ? w.parts : 1;
-    const unsigned each = (unsigned)w.count; /* from a part to the next */
-    /* From here on places are counted from the block's first weight. */
+    const unsigned each = (unsigned)w.count; /* from one part to the next */
+    /* Indices from here on are relative to the block's first weight. */
     const int64_t skipped = (int64_t)((int)blockIdx.x - r.first) * r.width, first = r.from + skipped;
     const int count = (int)min(r.count - skipped, (int64_t)r.width);
     float *const p = (float *)a.p + first, *const m = (float *)a.m + first, *const v = (float *)a.v + first;
@@ -49,7 +49,7 @@ static __global__ void __launch_bounds__(DG_UPDATE_THREADS, 4) adam_kernel(const
         mm[h] = dg_load<4>(m + at[h]);
         vv[h] = dg_load<4>(v + at[h]);
     }
-    /* While these are on their way. */
+    /* Computed while the loads are in flight. */
     if (threadIdx.x == 0) factors = dg_adam_factors_of<float>(a, a.state->step);
     g[0] = g[1] = {};
 #pragma unroll 2
@@ -62,7 +62,7 @@ static __global__ void __launch_bounds__(DG_UPDATE_THREADS, 4) adam_kernel(const
             for (int e = 0; e < 4; e++) g[h].v[e] += one.v[e];
         }
     unsigned broken = 0;
-    __syncthreads(); /* the factors are there */
+    __syncthreads();
 #pragma unroll
     for (int h = 0; h < 2; h++) {
         for (int half = slots / 2; half > 0; half /= 2) {
@@ -90,7 +90,6 @@ static __global__ void __launch_bounds__(DG_UPDATE_THREADS, 4) adam_kernel(const
     __threadfence();
     if (atomicAdd(counter + DG_UPDATE_DONE, 1u) != (unsigned)u.consumers - 1) return;
     __threadfence();
-    /* The last of all: nobody reads the step or a counter any more. */
     const uint64_t step_now = a.state->step;
     a.ring[step_now % DG_RING].value[a.bad] = (double)atomicExch(counter + DG_UPDATE_BAD, 0u);
     if (u.advance.state) {

@@ -1,4 +1,4 @@
-/* Jobs of a fused update on tensor cores: conv_mma_dw.cuh with factors that were rounded before. */
+/* Jobs of a fused update on tensor cores: conv_mma_dw.cuh with operands rounded before. */
 #ifndef DG_FUSED_UPDATE_MMA_CUH
 #define DG_FUSED_UPDATE_MMA_CUH
 
@@ -10,13 +10,13 @@ extern "C" {
 #include "kernels/fused/fused_update.h"
 }
 
-/* Copies the factors of both sides (fused.h), stages - 1 pieces ahead and past the registers, and multiplies. G: tile;
- * Products: of a tile; STAGES: pieces in shared memory. */
+/* Copies the rounded operands (fused.h) of both sides to shared memory, stages - 1 pieces ahead and without registers,
+ * and multiplies. G: tile; Products: of a tile; STAGES: pieces in shared memory. */
 template <class G, class Products, int STAGES> struct dg_update_sums : Products {
     typedef typename G::E E;
     typedef typename G::piece piece;
-    /* Of a cell, on either side: its first unit in memory, that of x with the border; which of its rows and columns are
-     * outside of the map. */
+    /* A cell on either side: offset of its first unit (of x with the border); bits of its rows and columns outside the
+     * map. */
     struct alignas(8) origin {
         int first;
         uint32_t outside;
@@ -24,14 +24,14 @@ template <class G, class Products, int STAGES> struct dg_update_sums : Products 
     struct alignas(16) place {
         origin x, y;
     };
-    /* This thread's unit of a side: its row and column, as `outside` has them; where it lies in a stage of shared
-     * memory, below 0: nowhere; units in memory behind the cell's first one, to this thread's channels. */
+    /* This thread's unit of a side. where: its bits in origin::outside; to: offset in a stage of shared memory, < 0:
+     * none; from: units from the cell's first unit to this thread's channels. */
     struct item {
         uint32_t where;
         int cell, to, from;
     };
-    /* Rows that are inside or outside together have a bit: the one in front of the cell, and for each row of y the two
-     * of x that come with it. So have columns, and a bit stands for a cell of no image. */
+    /* Rows that are inside or outside together share a bit: the row before the cell, and each row of y with its two
+     * rows of x. The same for columns; one more bit marks a cell of no image. */
     static constexpr int LINES = 10;
     static constexpr uint32_t nowhere = 1u << 31;
     static_assert(piece::side + 2 <= LINES && 2 * LINES < 32, "their bits are in a word");
@@ -47,13 +47,13 @@ template <class G, class Products, int STAGES> struct dg_update_sums : Products 
     }
     static_assert(G::NT == DG_UPDATE_THREADS, "a block is a block");
     const int N, H, W, Ho, Wo, Ci, Co; /* Ci, Co: units of all channels */
-    const uint4 *const x, *const y;    /* the factors */
-    const int first_piece;             /* of those of all images */
-    place *const cell;                 /* of STAGES pieces */
+    const uint4 *const x, *const y;
+    const int first_piece; /* among the pieces of all images */
+    place *const cell;
     uint4 *const patch, *const grad;
     item of_x[G::x_items], of_y[G::y_items];
 
-    /* What is beyond the channels is multiplied, but not stored. */
+    /* Channels past the last are multiplied, but not stored. */
     __device__ __forceinline__ dg_update_sums(const dg_update_work &w, int from, int co0, int ci0, place *c, uint4 *p,
                                               uint4 *g)
         : Products(p, g), N(w.conv.N), H(w.conv.H), W(w.conv.W), Ho(w.conv.Ho), Wo(w.conv.Wo), Ci(w.conv.Ci / E::unit),
@@ -92,7 +92,7 @@ template <class G, class Products, int STAGES> struct dg_update_sums : Products 
     __device__ __forceinline__ void fetch(int stage) const
     {
         const place *const cells = cell + stage * piece::cells;
-        origin from_x[G::x_items], from_y[G::y_items]; /* read first: a copy waits for reads of shared memory */
+        origin from_x[G::x_items], from_y[G::y_items]; /* loaded first: a copy waits for reads of shared memory */
 #pragma unroll
         for (int j = 0; j < G::x_items; j++) from_x[j] = cells[piece::cells == 1 ? 0 : of_x[j].cell].x;
 #pragma unroll
@@ -119,13 +119,13 @@ template <class G, class Products, int STAGES> struct dg_update_sums : Products 
 #pragma unroll 1
         for (int first = 0; first < chunks; first += STAGES) {
 #pragma unroll
-            for (int stage = 0; stage < STAGES; stage++) { /* a constant, and with it all places in shared memory */
+            for (int stage = 0; stage < STAGES; stage++) { /* unrolled: offsets in shared memory are constants */
                 const int chunk = first + stage;
                 if (chunk >= chunks) break;
                 cp_async_wait<STAGES - 2>();
                 E::publish();
-                __syncthreads(); /* this piece is there, for all; nobody reads what is overwritten now */
-                if (E::warps > 1) Products::multiply(stage); /* while the next one is asked for */
+                __syncthreads(); /* this piece has arrived; the stage overwritten next is free */
+                if (E::warps > 1) Products::multiply(stage); /* before the next copies are issued */
                 if (chunk + STAGES - 1 < chunks) fetch((stage + STAGES - 1) % STAGES);
                 cp_async_commit();
                 find_cells(chunk + STAGES, stage);
@@ -137,7 +137,6 @@ template <class G, class Products, int STAGES> struct dg_update_sums : Products 
     }
 };
 
-/* One part of one tile's sums. */
 template <class G, class Products>
 static __device__ __forceinline__ void dg_update_tile(const dg_update_work &w, int tile, int part, float *out)
 {
@@ -167,7 +166,6 @@ static __device__ __forceinline__ void dg_update_mma(const dg_update_work &w, in
     }
 }
 
-/* The same of images. */
 template <class E>
 static __device__ __forceinline__ void dg_update_thin_mma(const dg_update_work &w, int tile, int part, float *out)
 {

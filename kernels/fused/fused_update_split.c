@@ -1,4 +1,4 @@
-/* How a fused update is divided among its blocks, by the cost model. */
+/* Divides a fused update among its blocks by the cost model. */
 #include "kernels/fused/fused_update.h"
 
 #include <string.h>
@@ -11,25 +11,25 @@ static bool is_divided(dg_fused_family kind)
     return dg_update_has_factors(kind) || kind == DG_FUSED_THIN_MMA || kind == DG_FUSED_THIN;
 }
 
-/* How long blocks of the jobs take, in ns: to begin and to leave their sums, and for each unit. */
+/* ns of a job's block: fixed, and per unit. */
 typedef struct {
     double begin, unit;
 } block_ns;
 
-/* Of an update: by counts where all jobs have been counted, with their rows. */
+/* Costs of an update. counted: the kernels of all jobs have counts, with their rows. */
 typedef struct {
     bool counted;
-    dg_machine machine; /* an H100, on every GPU, so that sums have the same order */
+    dg_machine machine; /* always an H100, so that sums have the same order on every GPU */
     dg_cost_part part[DG_UPDATE_JOBS];
     block_ns job[DG_UPDATE_JOBS];
 } update_costs;
 
-/* What nobody has counted. On an H100 copying factors by mma took 1,200 a unit, of images with 3 channels 1,650 where
- * gradients are rounded and 4,100 behind a norm (docs/results/2026-11-22-h100.md); the others are guesses. */
+/* ns of jobs without counts. Measured on an H100: copied operands 1,200 per unit, images with 3 channels 1,650 (rounded
+ * gradients) and 4,100 (after a norm), see docs/results/2026-11-22-h100.md; the others are guesses. */
 static block_ns assumed_ns(const dg_update_work *w, dg_math math)
 {
     const bool bf16 = math == DG_MATH_BF16;
-    const double thin = !bf16 ? 1100 : w->y.kind == DG_PROLOGUE_PLAIN ? 270 : 660; /* a channel */
+    const double thin = !bf16 ? 1100 : w->y.kind == DG_PROLOGUE_PLAIN ? 270 : 660; /* per channel */
     const double unit[] = {[DG_FUSED_NONE] = 0,
                            [DG_FUSED_MMA] = math == DG_MATH_TF32 ? 1900 : 1200,
                            [DG_FUSED_WGMMA] = 500,
@@ -61,7 +61,7 @@ static double each_ns(block_ns b, const dg_update_work *w)
     return b.begin + b.unit * dg_ceil_div(w->units, w->parts);
 }
 
-/* Jobs whose blocks are longest come first; equal ones as they were. Their places. */
+/* Writes the jobs' indices to place, longest blocks first; stable. */
 static void sort_jobs(const dg_fused_update *u, const update_costs *c, const dg_update_work *work, int *place)
 {
     double each[DG_UPDATE_JOBS];
@@ -80,9 +80,9 @@ void dg_update_order(const dg_fused_update *u, const dg_update_work *work, int *
     sort_jobs(u, &costs, work, place);
 }
 
-enum { UNITS = 132 }; /* always that GPU, so that sums have the same order on every one */
+enum { UNITS = 132 }; /* multiprocessors of an H100 */
 
-/* Multiprocessors that will be free at the same time; the earliest come first. */
+/* Times at which multiprocessors become free, earliest first. */
 typedef struct {
     double at[UNITS];
     int count[UNITS], n;
@@ -101,10 +101,10 @@ static void insert(free_units *f, double at, int count)
     f->count[i] = count;
 }
 
-/* About how long all producers take, one a multiprocessor, and then the consumers with the parts. */
+/* Estimated ns of all producers, one per multiprocessor, followed by the consumers. */
 static double makespan(const dg_fused_update *u, const update_costs *c, const dg_update_work *work)
 {
-    int place[DG_UPDATE_JOBS]; /* longest blocks first, as they are started */
+    int place[DG_UPDATE_JOBS];
     free_units f = {.at = {0}, .count = {UNITS}, .n = 1};
     double parts = 0;
     sort_jobs(u, c, work, place);
@@ -125,10 +125,9 @@ static double makespan(const dg_fused_update *u, const update_costs *c, const dg
             insert(&f, until, taken);
         }
     }
-    return f.at[f.n - 1] + parts / 2000; /* written and read, 4 KB a ns */
+    return f.at[f.n - 1] + parts / 2000; /* written and read at 4 KB per ns */
 }
 
-/* ns of both launches, as the cost model estimates them. */
 static double estimated(const dg_fused_update *u, update_costs *c, const dg_update_work *work)
 {
     dg_cost_part adam;
@@ -150,7 +149,7 @@ void dg_fused_update_split(dg_fused_update *u)
     dg_update_work work[DG_UPDATE_JOBS];
     update_costs costs;
     int best[DG_UPDATE_JOBS] = {0};
-    double least = -1, longest = 5e3; /* ns that a block may take */
+    double least = -1, longest = 5e3; /* ns, the limit of a block */
     for (int i = 0; i < u->jobs; i++) work[i] = dg_update_work_of(&u->job[i]);
     costs_of(u, work, &costs);
     for (int t = 0; t < TRIED; t++) {
@@ -168,7 +167,7 @@ void dg_fused_update_split(dg_fused_update *u)
         if (same) continue;
         const double ns = costs.counted ? estimated(u, &costs, work) : makespan(u, &costs, work);
         if (least >= 0 && ns > (costs.counted ? 1.002 : 1.01) * least) continue;
-        if (least < 0 || ns < least) least = ns; /* of those that near the one with the fewest blocks */
+        if (least < 0 || ns < least) least = ns;
         for (int i = 0; i < u->jobs; i++) best[i] = work[i].parts;
     }
     for (int i = 0; i < u->jobs; i++)

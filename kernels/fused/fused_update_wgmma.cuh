@@ -1,21 +1,21 @@
-/* A weight gradient's tile by Hopper's warpgroups (wgmma.cuh), for jobs of a fused update: what dg_dw_tile and
- * dg_dw_products (conv_mma_dw.cuh) are by warps. M = Co, N = 16 channels of x in four phases, the sum over positions of
- * y, a piece of 64 at a time. Of a piece each of the two warpgroups takes half, and in the end they add up.
+/* A weight gradient's tile on Hopper's warpgroups (wgmma.cuh), for jobs of a fused update; the counterpart of
+ * dg_dw_tile and dg_dw_products (conv_mma_dw.cuh). M = Co, N = 16 channels of x in four phases, K = positions of y, 64
+ * per piece. Each of the two warpgroups multiplies half of a piece; their sums are added at the end.
  *
- * x lies in shared memory by phases of its patch, in each of them two planes of channels, in each of them lines of
- * neighbouring positions; so the 4 x 2 x 8 channels of a product are equally far apart, and each of the four shifts (ky
- * / 2, kx / 2) is another first position. Eight positions in a row are eight of a cell's row; in small cells those of
- * four columns in two cells, column by column, for which the lines of two cells are one. y comes into registers by
- * ldmatrix, once for all shifts.
- *
- * Tile: 64 channels of y x 16 taps x 16 channels of x. Shared memory of four stages: 76 KB, in small maps 84.
- * Registers: 128 of a thread are sums. Bound by: L2 and tensor cores. */
+ * x in shared memory: by phase of the patch, then two planes of channels, then lines of adjacent positions. The 4 x 2 x
+ * 8 channels of a product thus have one stride, and each of the four shifts (ky / 2, kx / 2) is another first position.
+ * Eight consecutive positions are a row of a cell; in small cells, four columns of two cells whose lines are joined. y
+ * goes to registers by ldmatrix, once for all shifts.
+ * tile: 64 channels of y x 16 taps x 16 channels of x
+ * shared memory: 76 KB in four stages, small maps 84 KB
+ * registers: 128 per thread for sums
+ * bound by: L2 and tensor cores */
 #ifndef DG_FUSED_UPDATE_WGMMA_CUH
 #define DG_FUSED_UPDATE_WGMMA_CUH
 
 #include "kernels/ops/conv/cuda/conv_mma.cuh"
 
-/* Positions of a piece: of two cells side by side where they are small, four cells in all. */
+/* Positions of a piece: one cell, or four small cells as two pairs of adjacent ones. */
 template <bool SMALL> struct dg_dw_wgmma_piece {
     static constexpr int side = SMALL ? 4 : 8, cells = SMALL ? 4 : 1, pairs = SMALL ? 2 : 1;
     static __device__ __forceinline__ int cell(int p) { return SMALL ? (p >> 5 & 1) * 2 + (p & 1) : 0; }
@@ -27,22 +27,22 @@ template <class E_, bool SMALL> struct dg_dw_wgmma_tile {
     typedef E_ E;
     typedef dg_dw_wgmma_piece<SMALL> piece;
     static constexpr int M = 64, N = 16, NT = 256, groups = NT / 128, y_planes = M / E::unit, x_planes = N / E::unit;
-    /* values an edge of a cell's patch; positions of a line, lines of two cells; units of a plane of a phase, of y's */
+    /* values per edge of a cell's patch; positions of a line, lines of two cells; units of a phase's plane, and of
+     * y's */
     static constexpr int input = 2 * piece::side + 2, line = SMALL ? 10 : 9, lines = input / 2;
     static constexpr int plane = DG_WGMMA_DW_PLANE(SMALL), pitch = DG_WGMMA_DW_PITCH;
     static constexpr int values = piece::cells * input * input;
     static constexpr int x_items = dg_div_up(values * x_planes, NT), y_items = y_planes * 64 / NT;
-    static constexpr int x_units = 4 * x_planes * plane, y_units = y_planes * pitch; /* of a stage */
+    static constexpr int x_units = 4 * x_planes * plane, y_units = y_planes * pitch; /* per stage */
     static_assert(plane >= piece::pairs * lines * line && plane % 8 == 4 && pitch % 8 == 4,
                   "2 planes x 4 positions share no bank");
     static_assert(E::warps == 4 && x_planes == 2 && NT % (4 * y_planes) == 0, "a thread stays in one plane");
 
-    /* This thread's first channel of either side. */
     static __device__ __forceinline__ int x_channel() { return (int)(threadIdx.x % 2) * E::unit; }
     static __device__ __forceinline__ int y_channel() { return dg_unit_plane<y_planes>((int)threadIdx.x) * E::unit; }
 };
 
-/* The products of a block, of G's tile; where its units lie in a stage of shared memory. */
+/* The products of a block of tile G, and the layout of a stage in shared memory. */
 template <class G> struct dg_dw_wgmma_products {
     typedef typename G::E E;
     typedef typename G::piece piece;
@@ -50,7 +50,7 @@ template <class G> struct dg_dw_wgmma_products {
     struct {
         float c[1][shifts][blocks][4];
     } sums;
-    const uint4 *mine_a, *mine_b; /* this lane's first unit of y; the first of this warpgroup's half of x */
+    const uint4 *mine_a, *mine_b; /* this lane's first unit of y; first of this warpgroup's half of x */
 
     static __device__ __forceinline__ int group() { return (int)(threadIdx.x / 128); }
 
@@ -63,8 +63,8 @@ template <class G> struct dg_dw_wgmma_products {
         for (int i = 0; i < shifts * blocks * 4; i++) sums.c[0][i / 4 / blocks][i / 4 % blocks][i % 4] = 0;
     }
 
-    /* As dg_dw_products has it: row, column, cell and unit of this thread's value j of the patch; -1: none. In the
-     * order of units, so that neighbouring threads write neighbouring ones. */
+    /* Like dg_dw_products::spot: row, column, cell and unit of this thread's value j of the patch; -1: none. In the
+     * order of units, so that neighbouring threads write neighbouring units. */
     static __device__ __forceinline__ int spot(int j)
     {
         const int plane = (int)(threadIdx.x % 2), value = (int)(threadIdx.x / 2) + j * G::NT / 2, at = value % G::line,
@@ -94,8 +94,7 @@ template <class G> struct dg_dw_wgmma_products {
     }
     __device__ __forceinline__ void finish() { wgmma_wait(sums.c[0]); }
 
-    /* The two shifts from FIRST on: what both warpgroups have of them, to their places among the weights (Co, 16, Ci).
-     */
+    /* Stores shifts FIRST and FIRST + 1, the sum of both warpgroups, to the weights (Co, 16, Ci). */
     template <int FIRST>
     __device__ __forceinline__ void leave(const dg_conv_args &a, const float *other, float *out, int co0, int ci0) const
     {
@@ -129,11 +128,11 @@ template <class G> struct dg_dw_wgmma_products {
             }
     }
 
-    /* Whole block. Each warpgroup gives the other one half of its sums, and stores the other half; room: that of the
-     * stages, which nobody reads any more. */
+    /* Whole block. The warpgroups exchange halves of their sums and each stores one half; room: shared memory of the
+     * stages, free after the main loop. */
     __device__ __forceinline__ void store(const dg_conv_args &a, float *out, int co0, int ci0, uint4 *room) const
     {
-        static constexpr int half = 2 * blocks * 128 * 4; /* floats */
+        static constexpr int half = 2 * blocks * 128 * 4;
         static_assert(2 * half * sizeof(float) <= DG_WGMMA_DW_BYTES(small, 4), "what is given lies where stages were");
         float *const given = reinterpret_cast<float *>(room) + (int)(threadIdx.x % 128 * 4);
         __syncthreads();

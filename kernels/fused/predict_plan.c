@@ -1,4 +1,4 @@
-/* From a plan's launches to predicted times. */
+/* Predicts the times of a plan's launches. */
 #include "kernels/fused/predict_plan.h"
 
 #include <math.h>
@@ -11,8 +11,8 @@ void dg_predict_launch(const dg_plan *p, const dg_launch *l, const dg_machine *m
     out->parts = dg_launch_parts(p, l, out->part);
     if (!out->parts) return;
     const int kernels = dg_launch_kernels(p, l);
-    if (kernels > DG_COST_KERNELS) return;                                /* factors that nobody has counted */
-    const double own = kernels > 1 ? dg_op_bytes(p, &p->op[l->main]) : 0; /* the last one is Adam's */
+    if (kernels > DG_COST_KERNELS) return;                                /* operands without counts */
+    const double own = kernels > 1 ? dg_op_bytes(p, &p->op[l->main]) : 0; /* the last kernel is Adam's */
     for (int k = 0, i = 0; k < kernels; k++) {
         const int first = i;
         while (i < out->parts && out->part[i].kernel == k) i++;
@@ -37,7 +37,7 @@ static dg_prediction from_counts(const dg_launch_cost *c)
     return r;
 }
 
-/* All of a fused launch. The parts of sums are added by the kernel itself: they are moved still, but nothing waits. */
+/* All parts of a fused launch. The kernel adds the parts of sums itself, so only their memory traffic counts. */
 static dg_prediction predict_fused(const dg_plan *p, const dg_launch *l, const dg_machine *m)
 {
     dg_launch_cost cost;

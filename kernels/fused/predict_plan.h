@@ -1,23 +1,24 @@
-/* Predicted times of the ops and launches of a plan: formulas (core/tune/predict.h) or, of fused launches, counts. */
+/* Predicted times of the ops and launches of a plan: by formulas (core/tune/predict.h) or, for fused launches, by
+ * counts. */
 #ifndef DG_PREDICT_PLAN_H
 #define DG_PREDICT_PLAN_H
 
 #include "core/tune/predict.h"
 
-/* p is a plan that op lies in. */
+/* p: the plan of op. */
 dg_prediction dg_predict(const dg_plan *p, const dg_op *op, const dg_machine *m);
-const char *dg_bound_name(dg_bound bound); /* "launch", "arithmetic", "memory", "fused" */
+const char *dg_bound_name(dg_bound bound); /* "launch", "arithmetic", "memory" or "fused" */
 
-/* The kernels of a fused launch of a GPU by their counts, with the parts that they are made of. */
+/* The kernels of a fused launch of a GPU, by counts of their parts. */
 enum { DG_COST_KERNELS = 2 };
 typedef struct {
-    int parts, kernels; /* kernels 0: something was not counted */
+    int parts, kernels; /* kernels 0: a part has no counts */
     dg_cost_part part[DG_COST_PARTS];
     dg_cost kernel[DG_COST_KERNELS];
 } dg_launch_cost;
 void dg_predict_launch(const dg_plan *p, const dg_launch *l, const dg_machine *m, dg_launch_cost *out);
 
-/* The parts of a fused launch of a plan: at most DG_COST_PARTS of them in out; returns how many. */
+/* Writes the parts of a fused launch, at most DG_COST_PARTS, to out and returns their number. */
 int dg_launch_parts(const dg_plan *p, const dg_launch *l, dg_cost_part *out);
 
 #endif

@@ -1,11 +1,11 @@
-/* Weights as factors of products on tensor cores (dg_rounded in fused.h): four neighbours of them, and all. */
+/* Rounds weights to operands of products on tensor cores (dg_rounded in fused.h). */
 #ifndef DG_ROUNDED_CUH
 #define DG_ROUNDED_CUH
 
 #include "kernels/dev/mma.cuh"
 #include "kernels/fused/fuse.cuh"
 
-/* Weights at .. at + 3, counted from the first one that r has; at: a multiple of four. */
+/* Rounds weights at .. at + 3; at: relative to r.from, a multiple of four. */
 static __device__ __forceinline__ void dg_round_four(const dg_rounded &r, int64_t at, const dg_pack<float, 4> &v)
 {
     if (r.math == DG_MATH_TF32) {

@@ -1,4 +1,4 @@
-/* The work of one job of a fused update: tiles, units of its sum and parts; and how its products are rounded. */
+/* One job of a fused update: its tiles, units, parts and rounding. */
 #include <string.h>
 
 #include "core/base/math.h"

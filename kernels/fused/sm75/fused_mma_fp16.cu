@@ -1,4 +1,4 @@
-/* Fused convolutions with factors rounded to fp16, forward and data gradient. */
+/* Fused convolutions with operands rounded to fp16, forward and data gradient. */
 #include "kernels/ops/conv/cuda/conv_mma_dx.cuh"
 #include "kernels/ops/conv/cuda/conv_mma_fwd.cuh"
 #include "kernels/fused/fused_mma.cuh"

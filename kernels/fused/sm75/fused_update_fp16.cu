@@ -1,4 +1,4 @@
-/* The fused update with factors rounded to fp16. */
+/* The fused update with operands rounded to fp16. */
 #include "kernels/fused/fused_update_job.cuh"
 
 void dg_fused_update_fp16(const dg_update_layout *l, size_t shared, cudaStream_t stream)

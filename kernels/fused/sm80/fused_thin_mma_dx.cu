@@ -1,44 +1,40 @@
-/* Data gradient of images on tensor cores (a generator's last layer, forward), with and without what is around it.
+/* Data gradient of images on tensor cores (the last layer of G, forward), with and without prologue and epilogue.
  *
- * Every value of y is multiplied once: M = positions of y, N = 16 taps x CI channels, the sum over Co. What belongs to
- * one value of x is added afterwards, from four positions: step (a, b) makes the pixels 2a - 1, 2a x 2b - 1, 2b,
+ * M = positions of y, N = 16 taps x CI channels, K = Co: each value of y is multiplied once. A value of x is the sum
+ * over four positions; step (a, b) computes the pixels 2a - 1, 2a x 2b - 1, 2b:
+ *   x[2a - 1 + py, 2b - 1 + px] = r[a, b](py, px) + r[a - 1, b](2 + py, px) + r[a, b - 1](py, 2 + px)
+ *                               + r[a - 1, b - 1](2 + py, 2 + px)
+ * r[a, b](ky, kx): the products of position (a, b), 0 outside of y. The alternative, the four pixels of a step as 16
+ * columns, costs a third more products and reads and rounds each value of y in four steps.
  *
- *     x[2a - 1 + py, 2b - 1 + px] = r[a, b](py, px) + r[a - 1, b](2 + py, px) + r[a, b - 1](py, 2 + px) + r[a - 1, b -
- * 1](2 + py, 2 + px)
- *
- * where r[a, b](ky, kx) are the products of position (a, b), 0 outside of y. To multiply what a step sees instead, with
- * its four pixels as 16 columns, would be a third more products, and each value of y would be read and rounded in four
- * steps.
- *
- * A warp has a row of y, 16 positions at a time, and 2 CI products of 8 columns a step of 16 channels. Four lanes have
- * 16 channels of a position, 16 bytes each, so that values come from memory into the registers in which they are
- * multiplied; nothing of y goes through shared memory. Lane t of the four gets column t of the taps. Rows hand what is
- * below them on to the next warp (the first of a block finishes none: its row is the last of the block before),
- * positions by shuffles to the right. Then a warp has two rows of pixels, which lie side by side in shared memory for
- * the epilogue.
- *
- * Tile: up to 17 rows of positions of one image (18 are multiplied; tf32 7 and 8), all channels. Shared memory: 1.5 KB
- * a row handed on (CI = 3; 0.5 KB for 1), and 1.7 KB a chunk of 16 channels of y (bf16; tf32 3.2). Registers: bf16 64
- * (CI = 1) or 91 (3), tf32 70 or 119. Bound by: shared memory. */
+ * Four lanes load 16 channels of a position, 16 bytes each, into the registers in which they are multiplied: y does not
+ * go through shared memory. Lane t of the four gets column t of the taps. Rows pass the sums of the rows below to the
+ * next warp (the first warp of a block only passes sums on: its row is the last of the previous block), positions by
+ * shuffles. The warp's two rows of pixels then go to shared memory for the epilogue.
+ * tile: up to 17 rows of positions of one image (18 are multiplied; tf32: 7 and 8), all channels
+ * warp tile: a row of y, 16 positions x 2 CI products of 8 columns per step of 16 channels
+ * shared memory: 1.5 KB per row (CI = 3; 0.5 KB if CI = 1), 1.7 KB per 16 channels of y (bf16; tf32 3.2 KB)
+ * registers: bf16 64 (CI = 1) or 91 (CI = 3), tf32 70 or 119
+ * bound by: shared memory */
 #include "kernels/ops/conv/cuda/conv_thin_mma.cuh"
 #include "kernels/fused/fuse.cuh"
 extern "C" {
 #include "core/tune/conv_tiles.h"
 }
 
-/* E: arithmetic (conv_thin_mma.cuh); CI: channels of x; ROUNDED: y is rounded (fused.h). G, below: a thin_dx. */
+/* E: arithmetic (conv_thin_mma.cuh); CI: channels of x; ROUNDED: y is rounded (fused.h). G below: a thin_dx. */
 template <class E_, int CI_, bool ROUNDED = false> struct thin_dx {
     typedef E_ E;
     typedef typename std::conditional<ROUNDED, uint16_t, float>::type V;
     typedef dg_quad<E> quad;
     static constexpr int CI = CI_, COLS = DG_THIN_MMA_COLS, CHUNK = DG_THIN_MMA_CHUNK,
                          NT = DG_THIN_MMA_ROWS(E::unit) * 32; /* at most */
-    static constexpr int blocks = quad::words == 2 ? 1 : 2;   /* of a multiprocessor, that are so large */
-    /* columns of B by eights; values of a position that are handed on */
+    static constexpr int blocks = quad::words == 2 ? 1 : 2;   /* per multiprocessor, at this size */
+    /* fragments: of 8 columns of B; handed: values of a position for the next warp */
     static constexpr int fragments = 2 * CI, handed = 2 * CI;
-    static constexpr int chunk_words = fragments * 32 * quad::words; /* of weights */
-    static constexpr int slot = 2 * handed * 32;                     /* words that a warp hands on */
-    static constexpr int line = ((2 * COLS + 1) * CI + 10) / 4 * 4;  /* words of a row of pixels, in the same place */
+    static constexpr int chunk_words = fragments * 32 * quad::words; /* weights */
+    static constexpr int slot = 2 * handed * 32;                     /* words for the next warp */
+    static constexpr int line = ((2 * COLS + 1) * CI + 10) / 4 * 4;  /* words of a row of pixels, in the same memory */
     static_assert(COLS == 16 && CHUNK == 16, "a lane has two positions and four channels of each");
     static_assert(slot >= 2 * line && slot % 4 == 0, "two rows of pixels, where values were handed over");
 
@@ -46,10 +42,10 @@ template <class E_, int CI_, bool ROUNDED = false> struct thin_dx {
         typename std::conditional<ROUNDED, quad, dg_pack<float, 4>>::type of[2];
     };
     const V *const y; /* this lane's first position and channel of the row */
-    /* of the row from that position on, from that channel on; none if there is no such row */
+    /* left in the row from that position and channel on; 0: no such row */
     const int there, channels;
     const int Co, chunks;
-    values even, odd; /* of two chunks, on their way while others are multiplied */
+    values even, odd; /* two chunks, loaded while others are multiplied */
     float c[fragments][4];
 
     static __device__ __forceinline__ int lane() { return (int)(threadIdx.x % 32); }
@@ -59,7 +55,7 @@ template <class E_, int CI_, bool ROUNDED = false> struct thin_dx {
           there((unsigned)row < (unsigned)a.Ho ? a.Wo - lane() / 4 : 0), channels(a.Co - lane() % 4 * 4), Co(a.Co),
           chunks(chunks_)
     {}
-    /* To [chunk][fragment][lane]. A thread has four channels of y x four neighbouring weights. */
+    /* To [chunk][fragment][lane]. A thread loads four channels of y x four adjacent weights. */
     template <bool EARLY>
     static __device__ __forceinline__ void load_weights(uint32_t *weight, const dg_conv_args &a, int chunks)
     {
@@ -81,12 +77,12 @@ template <class E_, int CI_, bool ROUNDED = false> struct thin_dx {
             }
         }
     }
-    /* Sums of factors in bf16 are wrong by more than 2^-22, which is what this is. */
+    /* Error 2^-22, below that of bf16 products. */
     static __device__ __forceinline__ float tanh_of(float v)
     {
-        return quad::words == 2 ? 1 - 2 * near_reciprocal(1 + near_power(v * 2.88539008f /* 2 / ln 2 */)) : tanhf(v);
+        return quad::words == 2 ? 1 - 2 * near_reciprocal(1 + near_power(v * 2.88539008f)) : tanhf(v);
     }
-    /* Of the lane's position p (it is p0 + 8 p + lane / 4) value v, which is ky * CI + channel. */
+    /* Value v (ky * CI + channel) of the lane's position p (p0 + 8 p + lane / 4). */
     __device__ __forceinline__ float at(int p, int v) const { return c[v / 2][p * 2 + v % 2]; }
 
     __device__ __forceinline__ void fetch(values &to, int p0, int chunk) const
@@ -106,8 +102,8 @@ template <class E_, int CI_, bool ROUNDED = false> struct thin_dx {
         const dg_pack<float, 2> low = dg_widened(q.w[0]), high = dg_widened(q.w[1]);
         return {{low.v[0], low.v[1], high.v[0], high.v[1]}};
     }
-    /* Products of two of the lane's positions. What goes through a norm and what does not is multiplied by itself:
-     * where both ways met, registers would be exchanged. */
+    /* Products of two of the lane's positions. With and without a norm are separate code: joined branches would
+     * exchange registers. */
     __device__ __forceinline__ void multiply(const values &from, int p0, int chunk, const dg_prologue &in,
                                              const uint32_t *weight, const float *table)
     {
@@ -139,13 +135,12 @@ template <class E_, int CI_, bool ROUNDED = false> struct thin_dx {
         fetch(even, 0, 0);
         fetch(odd, 0, 1);
     }
-    /* The sums of positions p0 .. p0 + COLS - 1. */
     __device__ __forceinline__ void add(int p0, const dg_prologue &in, const uint32_t *weight, const float *table)
     {
 #pragma unroll
         for (int i = 0; i < 4 * fragments; i++) c[i / 4][i % 4] = 0;
 #pragma unroll 1
-        /* what is fetched is the next but one, or of the next positions */
+        /* the chunk after the next, or the next positions */
         for (int chunk = 0; chunk < chunks; chunk += 2) {
             multiply(even, p0, chunk, in, weight, table);
             fetch(even, chunk + 2 < chunks ? p0 : p0 + COLS, chunk + 2 < chunks ? chunk + 2 : 0);
@@ -160,12 +155,12 @@ template <class E_, int CI_, bool ROUNDED = false> struct thin_dx {
         for (int k = 0; k < handed / 2; k++) {
             dg_pack<float, 4> v;
 #pragma unroll
-            for (int e = 0; e < 4; e++) v.v[e] = at(e / 2, handed + 2 * k + e % 2); /* as they lie in registers */
+            for (int e = 0; e < 4; e++) v.v[e] = at(e / 2, handed + 2 * k + e % 2); /* order of the registers */
             dg_store<4>(to + (k * 32 + lane()) * 4, v);
         }
     }
-    /* Whole warp: the pixels of these steps to [2][line], where the warp above handed its values over; last: and those
-     * of one step more, behind the last position. left: of the position on the left, in the last lanes. */
+    /* Whole warp: these steps' pixels to [2][line], which has the values of the warp above; last: also the step after
+     * the last position. left: values of the left position, in the last lanes. */
     __device__ __forceinline__ void pixels(float *place, bool last, float (&left)[handed]) const
     {
         const int t = lane() % 4, g = lane() / 4;
@@ -196,13 +191,13 @@ template <class E_, int CI_, bool ROUNDED = false> struct thin_dx {
     }
 };
 
-/* Whole warp: n values of each of two rows of x through the epilogue. Those of the first row, which is row iy, are at
- * `from` and go to index `row`; the second row's are G::line and `width` further on. Rows may be outside of x. */
+/* Whole warp: applies the epilogue to n values of each of two rows of x. The first row, iy, is at `from` and goes to
+ * index `row`; the second is G::line and `width` further. Rows may be outside of x. */
 template <class G>
 static __device__ __forceinline__ void write(const dg_fused_conv &f, const float *from, int row, int width, int n,
                                              int iy)
 {
-    constexpr int BATCH = 4; /* nearly always all of a row */
+    constexpr int BATCH = 4; /* usually all of a row */
     const int lane = G::lane();
     const bool reads = f.out.kind == DG_EPILOGUE_ACT_DX;
     auto each = [&](auto become) {
@@ -223,7 +218,7 @@ static __device__ __forceinline__ void write(const dg_fused_conv &f, const float
                         if (32 * k < left) old[k] = y[32 * k];
                 }
 #pragma unroll
-                for (int k = 0; k < BATCH; k++) { /* two conditions of an instruction, not a branch */
+                for (int k = 0; k < BATCH; k++) { /* predicated, not a branch */
                     const float v = become(32 * k < left ? values[32 * k] : 0, old[k]);
                     if (32 * k < left) x[32 * k] = v;
                 }
@@ -245,8 +240,8 @@ template <class G> static __device__ __forceinline__ void dx_block(const dg_fuse
     constexpr int CI = G::CI;
     dev_pool pool;
     uint32_t *const weight = pool.take<uint32_t>((size_t)(chunks * G::chunk_words));
-    float *const table = pool.take<float>((size_t)(chunks * 2 * G::CHUNK)); /* of a norm: [chunk][scale, shift] */
-    /* all lanes have the same, which a shuffle tells the compiler */
+    float *const table = pool.take<float>((size_t)(chunks * 2 * G::CHUNK)); /* norm: [chunk][scale, shift] */
+    /* the shuffle tells the compiler that the warp is uniform */
     const int warp = __shfl_sync(0xffffffffu, (int)(threadIdx.x / 32), 0);
     float *const slot = pool.take<float>((size_t)(rows * G::slot)) + warp * G::slot;
     const dg_conv_args &a = f.conv;
@@ -270,14 +265,14 @@ template <class G> static __device__ __forceinline__ void dx_block(const dg_fuse
 #pragma unroll 1
     for (int p0 = 0; p0 < a.Wo; p0 += G::COLS) {
         sums.add(p0, f.in, weight, table);
-        if (p0) __syncthreads(); /* nobody reads the pixels before */
+        if (p0) __syncthreads(); /* after the last reads of the pixels */
         sums.hand_on(slot);
         __syncthreads();
         if (warp == 0 || row > a.Ho) continue;
         const bool last = p0 + G::COLS >= a.Wo;
         float *const place = slot - G::slot;
         sums.pixels(place, last, left);
-        /* the first value lies at 2 p0 CI - 4 */
+        /* the first value is at 2 p0 CI - 4 */
         const int lo = max(0, 2 * p0 - 1) * CI, hi = min(a.W, 2 * (p0 + G::COLS) + (last ? 1 : -1)) * CI, n = hi - lo,
                   iy = 2 * row - 1;
         write<G>(f, place + lo - 2 * p0 * CI + 4, (image * a.H + iy) * a.W * CI + lo, a.W * CI, n, iy);
@@ -288,7 +283,7 @@ template <class G>
 static __global__ void __launch_bounds__(G::NT, G::blocks) dx_kernel(const dg_fused_conv f, int chunks)
 {
     if constexpr (G::E::there) dx_block<G>(f, chunks);
-    else __trap(); /* of an architecture that has no such products; dg_variant_check() refuses them there */
+    else __trap(); /* dg_variant_check() rejects this architecture */
 }
 
 template <class G> static void launch(const dg_fused_conv *f, bool overlapping, cudaStream_t stream)

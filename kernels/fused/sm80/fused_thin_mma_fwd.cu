@@ -1,4 +1,4 @@
-/* Forward convolutions of images on tensor cores, with and without what is around them. */
+/* Forward convolutions of images on tensor cores, with and without prologue and epilogue. */
 #include "kernels/ops/conv/cuda/conv_thin_mma.cuh"
 #include "kernels/fused/fused_thin_fwd.cuh"
 

@@ -1,5 +1,4 @@
-/* Forward pass on tensor cores with factors rounded to bf16, between a prologue and an epilogue. On sm_90
- * warpgroups do it (sm90a). */
+/* Fused forward convolution on tensor cores with operands rounded to bf16; sm_90 uses warpgroups (sm90a). */
 #include "kernels/fused/fused_mma_fwd.cuh"
 
 void dg_fused_mma_fwd_bf16(const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream)

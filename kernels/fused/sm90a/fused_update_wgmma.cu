@@ -1,4 +1,4 @@
-/* The fused update with factors rounded to bf16, by Hopper's warpgroups. */
+/* The fused update with operands rounded to bf16, on Hopper's warpgroups. */
 #include "kernels/dev/wgmma.cuh"
 
 #include "kernels/fused/fused_update_job.cuh"

@@ -1,4 +1,4 @@
-/* Convolutions by Hopper's warpgroups between a prologue and an epilogue. */
+/* Fused convolutions on Hopper's warpgroups. */
 #include "kernels/dev/wgmma.cuh"
 
 #include "kernels/ops/conv/cuda/conv_mma_dx.cuh"
