@@ -1,12 +1,10 @@
-/* Convolution in its three directions: what is known of it without running it. */
+/* Rows of the convolution's three directions: error limits, cost and checks, without running them. */
 #include <math.h>
 
 #include "core/plan/limits.h"
 #include "core/plan/precision.h"
 #include "kernels/ops/conv/cuda/conv_rows.h"
 #include "kernels/ops/ops.h"
-
-/* ---- Limits, from the sums of |a||b| ---- */
 
 static double terms(const dg_op *op)
 {
@@ -16,8 +14,7 @@ static double terms(const dg_op *op)
     return (double)a->N * a->Ho * a->Wo;
 }
 
-/* Below its normal numbers fp16 has steps of 2^-24, so that a factor may be half of one away: what that can make of a
- * sum. */
+/* Error of a sum from subnormal fp16 operands: their step is 2^-24, so each is off by up to 2^-25. */
 static double fp16_steps(const dg_op_values *v)
 {
     const dg_conv_args *a = &v->op[1]->u.conv;
@@ -32,8 +29,8 @@ static double fp16_steps(const dg_op_values *v)
     return terms(v->op[0]) * (most[0] * step[1] + most[1] * step[0]);
 }
 
-/* Tensor cores take factors that are rounded, each by at most that part of it. Minimal filtering mixes neighbours, so
- * there all results share the largest sum, times the growth of its transforms. */
+/* Error limits from the sums of |a||b|: tensor cores round each operand. Winograd mixes neighbours, so all its results
+ * share the largest sum, times the growth of its transforms. */
 static dg_err limits(const dg_op_values *v)
 {
     const dg_tune *t = &v->op[1]->tune;
@@ -44,7 +41,7 @@ static dg_err limits(const dg_op_values *v)
         const dg_check_operand *o = &v->operand[k];
         if (!o->limit) continue;
         double largest = 0;
-        /* a tensor may hold more than this op writes: other values, of either sign */
+        /* a tensor may be larger than what this op writes: other values, of either sign */
         for (size_t i = 0; i < o->count; i++) largest = fmax(largest, fabs(dg_check_value(o, o->weight, i)));
         const double least = t->math == DG_MATH_FP16 ? fp16_steps(v) : 0;
         for (size_t i = 0; i < o->count; i++)
@@ -53,15 +50,13 @@ static dg_err limits(const dg_op_values *v)
     return DG_OK;
 }
 
-/* ---- Minimal filtering on the CPU ---- */
-
-/* Parts of the peak: its transformed tiles stream through the cache between its products; transforms are additions
- * without products behind loads and stores. */
+/* Fractions of the peak of Winograd's products, whose tiles stream through the cache, and of its transforms, which are
+ * additions bound by loads and stores. */
 #define FILTERED 0.7
 #define TRANSFORM 0.25
 
-/* Tiles of m x m outputs from (m+r-1)^2 products an input channel and phase, where direct sums of r x r taps need
- * r^2 m^2. */
+/* Products of the CPU's Winograd: (m+r-1)^2 per input channel, phase and tile of m x m outputs; direct sums of r x r
+ * taps need r^2 m^2. */
 static double winograd_arithmetic(const dg_op *op)
 {
     const dg_conv_args *a = &op->u.conv;
@@ -71,17 +66,15 @@ static double winograd_arithmetic(const dg_op *op)
     const double points = (side + taps - 1.0) * (side + taps - 1.0),
                  tiles = a->N * dg_ceil_divf(high, side) * dg_ceil_divf(wide, side), phases = (double)a->S * a->S;
     const double products = 2 * points * tiles * phases * a->Ci * a->Co;
-    /* two axes, about two operations a point and axis; the phases of x are transformed one by one */
+    /* two axes, about two operations per point and axis; the phases of x are transformed one by one */
     const double transforms = 4 * points * tiles * (phases * a->Ci + a->Co);
     return products / FILTERED + transforms / TRANSFORM;
 }
 
 const dg_variant dg_conv_variant_winograd = {.name = "winograd", .arithmetic = winograd_arithmetic};
 
-/* One product of matrices on the CPU: what is done is what the op's row counts. */
+/* One matrix product on the CPU: the op's row counts its work. */
 const dg_variant dg_conv_variant_gemm = {.name = "gemm"};
-
-/* ---- Shape, arithmetic ---- */
 
 static double flops(const dg_op *op)
 {

@@ -1,6 +1,6 @@
-/* The variants of the convolutions, one list: the rows (conv/cuda/NAME.c beside its kernel), their launchers
- * (conv/cuda/conv.cuh) and the table from one to the other come from it. A row without a launcher, or a launcher
- * without a row, does not link. op.c says which direction has which, and in which order the rule prefers them. */
+/* The list of the convolutions' variants, from which the rows (conv/cuda/NAME.c), their launchers (conv/cuda/conv.cuh)
+ * and the table between them are declared; a missing row or launcher fails to link. op.c lists the variants of each
+ * direction in the rule's order of preference. */
 #ifndef DG_CONV_VARIANTS_H
 #define DG_CONV_VARIANTS_H
 
@@ -21,7 +21,7 @@
 DG_CONV_VARIANTS(X)
 #undef X
 
-/* Of CPUs, beside direct (conv/cpu/conv.c chooses): minimal filtering, one product. */
+/* CPU variants besides direct, chosen by conv/cpu/conv.c. */
 extern const dg_variant dg_conv_variant_winograd, dg_conv_variant_gemm;
 
 #endif

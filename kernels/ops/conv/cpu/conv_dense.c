@@ -1,9 +1,9 @@
-/* Forward of a dense layer of few rows, y[R][Co] = x[R][T] w[Co][T]', as inner products: rows of x and of w lie as
- * vectors need them, so that nothing is packed, which for few rows of either would cost more than it saves. A tile is 4
- * rows of x times 3 of w, each sum a vector; vectors are added up after CHUNK terms, and the parts in order.
+/* Forward of a dense layer with few rows, y[R][Co] = x[R][T] w[Co][T]', as inner products. Rows of x and w are read as
+ * vectors without packing, which costs more than it saves here. A tile is 4 rows of x by 3 of w; each sum is a vector,
+ * whose lanes are added after CHUNK terms; these parts are added in order.
  *
- * A unit of work is a block of w's rows. A group of them shares L1 with a tile's rows of x; CHUNK terms of all rows of
- * x and of the block stay in L2. */
+ * A unit of work is a block of rows of w. A group of them and a tile's rows of x share L1; CHUNK terms of all rows of x
+ * and of the block stay in L2. */
 #include "kernels/ops/conv/cpu/conv_internal.h"
 #include "kernels/ops/conv/cpu/conv_pack.h"
 
@@ -13,13 +13,13 @@ enum {
     WIDE = 3,
     SUMS = (HIGH * WIDE + DG_SQUARE - 1) / DG_SQUARE * DG_SQUARE,
     GROUP = 3 * WIDE,
-    BLOCK = 14 * GROUP, /* rows of w of a unit at most */
-    UNITS = 16,         /* enough for that many threads, if there are rows */
-    TERMS = 128,        /* fewer do not pay for adding up vectors */
-    FEW = 16            /* rows of x or of w: with more of both, packing pays */
+    BLOCK = 14 * GROUP, /* rows of w per unit, at most */
+    UNITS = 16,         /* enough for that many threads */
+    TERMS = 128,        /* fewer do not pay for adding lanes */
+    FEW = 16            /* rows of x or w: with more of both, packing pays */
 };
 
-/* Rows of x and of w, where they start; so many of them are meant, the others repeat the last one. */
+/* Rows of x or w; rows past the count repeat the last one. */
 typedef struct {
     const real *at;
     ptrdiff_t stride;
@@ -28,7 +28,7 @@ typedef struct {
 
 DG_INLINE const real *row(rows r, int i) { return r.at + (i < r.rows ? i : r.rows - 1) * r.stride; }
 
-/* sum[i][j] = x[i] . w[j] over n terms */
+/* sum[i][j] = x[i] . w[j] over n terms. */
 static __attribute__((noinline)) void tile(rows x, rows w, ptrdiff_t n, real sum[SUMS])
 {
     const real *xs[HIGH], *ws[WIDE];
@@ -64,7 +64,7 @@ static __attribute__((noinline)) void tile(rows x, rows w, ptrdiff_t n, real sum
         for (int i = 0; i < HIGH * WIDE; i++) sum[i] += xs[i / WIDE][k] * ws[i % WIDE][k];
 }
 
-/* Terms k .. k + n - 1 of all rows of x and rows c0 .. c1 - 1 of w, at most a group. */
+/* Adds terms k .. k + n - 1 of all rows of x and rows c0 .. c1 - 1 of w, at most a group. */
 static void group(const dg_conv_args *a, ptrdiff_t T, int c0, int c1, ptrdiff_t k, ptrdiff_t n)
 {
     for (int m = 0; m < a->N; m += HIGH)

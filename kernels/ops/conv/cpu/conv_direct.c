@@ -1,27 +1,27 @@
-/* Direct convolution, forward and data gradient: one engine.
+/* Direct convolution, forward and data gradient in one implementation. Sources: Dumoulin & Visin 2016 (arithmetic), Shi
+ * et al. 2016 (sub-pixels).
  *
- * Every output pixel is a sum over the input pixels that its taps reach. Forward, output o of an axis reaches
- * inputs o*S-P .. o*S-P+K-1 through taps 0..K-1. Backward, outputs fall into S phases, (o+P) mod S; those of
- * phase p see taps p, p+S, ..., in falling order, so that again consecutive inputs meet consecutive taps. Either
- * way an axis gives each output a span: first input, count, first tap, phase.
+ * Every output pixel is a sum over the input pixels of its taps. Forward, output o of an axis reads inputs o*S-P ..
+ * o*S-P+K-1 through taps 0..K-1. Backward, outputs fall into S phases, (o+P) mod S; those of phase p read taps p, p+S,
+ * ..., in falling order, so that again consecutive inputs meet consecutive taps. Either way each output of an axis has
+ * a span: first input, count, first tap, phase.
  *
- * Backward with few channels (K a multiple of S) the S x S phases are merged: they reach the same inputs, so
- * S x S pixels count as one of S*S*C channels, a convolution of stride 1 with K/S taps ("sub-pixel").
+ * Backward with few channels (K a multiple of S), the S x S phases, which read the same inputs, are merged: S x S
+ * pixels count as one of S*S*C channels, a convolution of stride 1 with K/S taps ("sub-pixel").
  *
- * A tile is one output pixel of DG_MR images times one or two vectors of output channels. Input rows are packed
- * with the images innermost (in[iy][ix][c][image]), so that a tile's operand is one stream a row of taps,
- * padding is skipped exactly and no edge needs a special case. Weights are packed once per call into panels
- * [phase][block of channels][ty][tx][c][DG_LANES * vectors].
+ * A tile is one output pixel of DG_MR images by one or two vectors of output channels. Input rows are packed with the
+ * images innermost (in[iy][ix][c][image]): a tile's operand is one stream per row of taps, and padding is skipped
+ * without special cases. Weights are packed once per call into panels [phase][block of channels][ty][tx][c][DG_LANES *
+ * vectors].
  *
- * Work is split by sets of image groups, bands of output rows and, where that is not enough for all threads,
- * blocks of channels. Dumoulin & Visin 2016 for the arithmetic; Shi et al. 2016 for sub-pixels. */
+ * Work is split by sets of image groups, bands of output rows and, if there are more threads, blocks of channels. */
 #include "kernels/ops/conv/cpu/conv_pack.h"
 #include "kernels/ops/conv/cpu/conv_internal.h"
 
 #include <omp.h>
 #include <string.h>
 
-enum { BAND_BYTES = 320 << 10 }; /* packed input rows of one unit of work: they share L2 with a weight panel */
+enum { BAND_BYTES = 320 << 10 }; /* packed input rows of a unit of work, in L2 with a weight panel */
 
 DG_MICRO(micro2, DG_MR, 2, DG_MR, 2 * DG_LANES)
 DG_MICRO(micro1, DG_MR, 1, DG_MR, DG_LANES)
@@ -33,21 +33,21 @@ typedef struct {
 typedef struct {
     const real *in, *w;
     real *out;
-    int N, Hi, Wi, Ci; /* input */
-    int Ho, Wo, Co;    /* output */
-    int K, S, P;       /* as given */
+    int N, Hi, Wi, Ci;
+    int Ho, Wo, Co;
+    int K, S, P;
     bool adjoint, merged;
-    int taps, stride, pad; /* spans: of the merged convolution if merged, else K, S, P */
-    int phases;            /* per axis, 1 forward and merged */
-    int Hv, Wv, Cv, first; /* output as the tiles see it; merged: first is the block number of block 0 */
-    int NR, blocks;        /* channels a block, blocks */
-    int groups, set, sets; /* image groups, groups a set, sets */
-    int rows, bands;       /* output rows a band */
+    int taps, stride, pad; /* of the spans: as merged, else K, S, P */
+    int phases;            /* per axis, 1 if forward or merged */
+    int Hv, Wv, Cv, first; /* output as the tiles see it; merged: number of block 0 */
+    int NR, blocks;        /* channels per block, blocks */
+    int groups, set, sets; /* image groups, groups per set, sets */
+    int rows, bands;       /* output rows per band */
     int team;
-    size_t group_count, panel_count; /* reals: packed input of one group, all panels */
+    size_t group_count, panel_count; /* reals: packed input of a group, all panels */
 } job;
 
-/* Taps that phase p of an axis has. */
+/* Taps of phase p of an axis. */
 static int phase_taps(const job *j, int p) { return p < j->taps ? (j->taps - p + j->phases - 1) / j->phases : 0; }
 
 static span axis_span(const job *j, int o, int inputs)
@@ -68,7 +68,7 @@ static span axis_span(const job *j, int o, int inputs)
     return s;
 }
 
-/* Input rows that output rows o0 <= o < o1 reach. */
+/* Input rows [*lo, *hi) that output rows o0 <= o < o1 read. */
 static void band_inputs(const job *j, int o0, int o1, int *lo, int *hi)
 {
     *lo = j->Hi;
@@ -93,7 +93,7 @@ static int band_height(const job *j)
     return most;
 }
 
-/* Columns of all panels of n channels, in multiples of what a tile computes. */
+/* n channels rounded up to a multiple of a tile's columns. */
 static int padded(int n)
 {
     int NR = n <= DG_LANES ? DG_LANES : 2 * DG_LANES;
@@ -127,7 +127,7 @@ static job plan(bool adjoint, const dg_conv_args *a)
     j.blocks = dg_ceil_div(j.Cv, j.NR);
     j.panel_count = (size_t)j.taps * (size_t)j.taps * (size_t)j.Ci * (size_t)j.blocks * (size_t)j.NR;
 
-    size_t row = (size_t)j.Wi * (size_t)j.Ci * DG_MR; /* reals of one packed input row */
+    size_t row = (size_t)j.Wi * (size_t)j.Ci * DG_MR; /* reals of a packed input row */
     for (j.rows = j.Hv; j.rows > 1; j.rows = (j.rows + 1) / 2)
         if ((size_t)band_height(&j) * row * sizeof(real) <= BAND_BYTES) break;
     j.bands = dg_ceil_div(j.Hv, j.rows);
@@ -139,7 +139,7 @@ static job plan(bool adjoint, const dg_conv_args *a)
     return j;
 }
 
-/* Panel of one phase and block. Phases lie one after another, each with its own number of taps. */
+/* Offset of the panel of a phase and block. Phases are consecutive and have different numbers of taps. */
 static size_t panel_start(const job *j, int py, int px, int block)
 {
     size_t taps = 0, own = (size_t)phase_taps(j, py) * (size_t)phase_taps(j, px);
@@ -148,7 +148,7 @@ static size_t panel_start(const job *j, int py, int px, int block)
     return (taps * (size_t)j->blocks + own * (size_t)block) * (size_t)j->Ci * (size_t)j->NR;
 }
 
-/* Forward: column i of the panel is row n0+i of w as it lies in memory. */
+/* Forward: column i of the panel is row n0+i of w. */
 static void pack_forward(const job *j, real *to, int block)
 {
     int n0 = block * j->NR;
@@ -188,7 +188,7 @@ static void pack_merged(const job *j, real *restrict to, int block, int ty, int 
 
 static void pack_weights(const job *j, real *panel)
 {
-    /* (phase, block, row of taps): the last only where taps are packed one by one */
+    /* (phase, block, row of taps); rows only where taps are packed one by one */
     int rows = j->adjoint ? j->taps : 1;
 #pragma omp for collapse(3) schedule(static)
     for (int phase = 0; phase < j->phases * j->phases; phase++) {
@@ -211,11 +211,11 @@ static void pack_weights(const job *j, real *panel)
 
 enum { RUNS = 16 };
 
-/* What the tiles of one output row share. */
+/* Arguments shared by the tiles of one output row. */
 typedef struct {
     const job *j;
     const real *panel, *band; /* weights; packed input of the first group */
-    int lo;                   /* input row that band starts with */
+    int lo;                   /* first input row of band */
     int oy;
     span y;
 } row;
@@ -241,7 +241,7 @@ static void tile(const row *w, span x, const real *panel, const real *band, real
     } while (done < rows);
 }
 
-/* The pixels of a merged tile to where they belong: for each image S rows of up to S pixels. */
+/* Stores the pixels of a merged tile: for each image, S rows of up to S pixels. */
 static void scatter(const row *w, const real *c, int n0, int images, int block, int ox)
 {
     const job *j = w->j;
@@ -250,7 +250,7 @@ static void scatter(const row *w, const real *c, int n0, int images, int block, 
     for (int column = c0; column < c1;) {
         int square = column / j->Co, n = column % j->Co, py = square / j->S, px = square % j->S;
         int y = (w->oy + j->first) * j->S + py - j->P, x = (ox + j->first) * j->S + px - j->P;
-        /* columns that are neighbours in memory, too: the rest of this row of the square, inside the image */
+        /* columns that are contiguous in memory: the rest of this row of the square, inside the image */
         int run = dg_min(c1 - column, (j->S - px) * j->Co - n);
         if (x < 0 || y < 0 || y >= j->Ho) run = dg_min(run, j->Co - n);
         else run = dg_min(run, (j->Wo - x) * j->Co - n);
@@ -259,7 +259,7 @@ static void scatter(const row *w, const real *c, int n0, int images, int block, 
             real *to = j->out + n0 * image + ((ptrdiff_t)y * j->Wo + x) * j->Co + n;
             const real *from = c + column - c0;
             if (j->blocks == 1 && run <= DG_SQUARE && x * j->Co + n + DG_SQUARE <= j->Wo * j->Co) {
-                /* The pixels behind these come later and may be spoilt for now. */
+                /* Overwrites following pixels, which are stored later. */
                 for (int i = 0; i < images; i++)
                     *(dg_square_row *)(to + i * image) = *(const dg_square_row *)(from + i * j->NR);
             } else {
@@ -276,13 +276,13 @@ static void row_tiles(const row *w, int block, int g0, int g1)
     const job *j = w->j;
     ptrdiff_t image = (ptrdiff_t)j->Ho * j->Wo * j->Co;
     int c0 = block * j->NR, channels = dg_min(j->NR, j->Co - c0);
-    for (int px = 0; px < j->phases; px++) { /* a phase at a time: its panel stays close */
+    for (int px = 0; px < j->phases; px++) { /* phase by phase: its panel stays cached */
         for (int ox = px; ox < j->Wv; ox += j->phases) {
             span x = axis_span(j, ox, j->Wi);
             const real *panel = w->panel + panel_start(j, w->y.phase, x.phase, block), *band = w->band;
             for (int g = g0; g < g1; g++, band += j->group_count) {
                 int n0 = g * DG_MR, images = dg_min(DG_MR, j->N - n0);
-                real edge[DG_MR * 2 * DG_LANES + DG_SQUARE]; /* scatter reads past the last one */
+                real edge[DG_MR * 2 * DG_LANES + DG_SQUARE]; /* scatter reads past the last pixel */
                 if (j->merged) {
                     tile(w, x, panel, band, edge, j->NR);
                     scatter(w, edge, n0, images, block, ox);
@@ -344,8 +344,8 @@ void DG_CPU(dg_conv_direct)(bool adjoint, const dg_conv_args *a)
     real *panel, *packs;
     carve(&j, a->scratch, &panel, &packs);
     int team = dg_conv_team(a, j.team);
-    /* Splitting channels packs the input again for each part: only as far as it takes to keep everybody busy.
-     * No sum crosses a border here, so this may depend on the number of threads. */
+    /* Each part of the channels packs the input again, so only as many parts as keep all threads busy. Sums do not
+     * cross parts, so results do not depend on the number of threads. */
     int parts = dg_max(1, dg_min(j.blocks, dg_ceil_div(3 * team, j.sets * j.bands)));
     if (team == 1) parts = 1;
 #pragma omp parallel num_threads(team)

@@ -1,12 +1,12 @@
 /* Direct weight gradient: w[co,ky,kx,ci] = sum over n,oy,ox of x[n, oy*S-P+ky, ox*S-P+kx, ci] * y[n,oy,ox,co].
  *
- * A tile is DG_MR output channels times one or two vectors of input channels of one tap; the sum runs over
- * pixels. A piece is a band of output rows of a few images, small enough for L2. For each piece y is packed as
- * [block of co][oy][ox][image][DG_MR] and x as [iy][ix mod S][ix div S][image][NR]: columns of equal phase are
- * neighbours, so that a tap meets a whole row of pixels of all images in one stream, whatever the stride.
+ * A tile is DG_MR output channels by one or two vectors of input channels of one tap; the sum runs over pixels. A piece
+ * is a band of output rows of a few images that fits L2. Per piece, y is packed as [block of co][oy][ox][image][DG_MR]
+ * and x as [iy][ix mod S][ix div S][image][NR]: columns of equal phase are adjacent, so that a tap reads a row of
+ * pixels of all images as one stream for any stride.
  *
- * Work is split by blocks of channels and by slices of the list of pieces. Each slice sums into its own copy of
- * w; the copies are added in order at the end. Their number depends on shapes alone. */
+ * Work is split by blocks of channels and slices of the list of pieces. Each slice sums into its own copy of w; the
+ * copies are added in order. The number of slices depends on shapes only. */
 #include "kernels/ops/conv/cpu/conv_micro.h"
 #include "kernels/ops/conv/cpu/conv_internal.h"
 
@@ -14,9 +14,9 @@
 #include <string.h>
 
 enum {
-    X_BYTES = 192 << 10, /* packed x of a piece; y is about as large, and a unit's part of w shares L2 with both */
-    UNITS = 16,          /* enough pieces of work for that many threads, if there are pieces */
-    CO_UNIT = 128        /* output channels of a unit of work */
+    X_BYTES = 192 << 10, /* packed x of a piece; y has about the same size; L2 also holds a unit's part of w */
+    UNITS = 16,          /* enough pieces for that many threads */
+    CO_UNIT = 128        /* output channels per unit of work */
 };
 
 DG_MICRO(micro2, DG_MR, 2, DG_MR, 2 * DG_LANES)
@@ -24,15 +24,15 @@ DG_MICRO(micro1, DG_MR, 1, DG_MR, DG_LANES)
 
 typedef struct {
     const dg_conv_args *a;
-    int NR, ci_blocks;      /* input channels a block, blocks */
-    int co_blocks, co_unit; /* blocks of DG_MR output channels; blocks a unit of work */
+    int NR, ci_blocks;      /* input channels per block, blocks */
+    int co_blocks, co_unit; /* blocks of DG_MR output channels; blocks per unit of work */
     int co_units;
-    int images, rows;  /* of a piece */
-    int groups, bands; /* image groups, bands of rows: groups * bands pieces */
+    int images, rows;  /* per piece */
+    int groups, bands; /* groups * bands pieces */
     int slices, units, team;
-    int height, columns;     /* packed x: input rows of a piece; columns of one phase */
-    size_t x_count, y_count; /* reals */
-    size_t copy_count;       /* reals of one slice's copy of w */
+    int height, columns; /* packed x: input rows of a piece; columns of a phase */
+    size_t x_count, y_count;
+    size_t copy_count; /* reals of a slice's copy of w */
 } job;
 
 static job plan(const dg_conv_args *a)
@@ -45,7 +45,7 @@ static job plan(const dg_conv_args *a)
     j.co_units = dg_ceil_div(j.co_blocks, j.co_unit);
 
     j.columns = dg_ceil_div(a->W, a->S);
-    size_t row = (size_t)j.columns * (size_t)a->S * (size_t)j.NR * sizeof(real); /* bytes of x of one image */
+    size_t row = (size_t)j.columns * (size_t)a->S * (size_t)j.NR * sizeof(real); /* bytes of x per image */
     j.rows = a->Ho;
     while (j.rows > 1 && (size_t)dg_min(a->H, (j.rows - 1) * a->S + a->K) * row > X_BYTES) j.rows = (j.rows + 1) / 2;
     j.bands = dg_ceil_div(a->Ho, j.rows);
@@ -64,8 +64,8 @@ static job plan(const dg_conv_args *a)
 }
 
 typedef struct {
-    int n0, images;     /* images n0 <= n < n0 + images */
-    int o0, o1, lo, hi; /* output rows, and the input rows that they reach */
+    int n0, images;
+    int o0, o1, lo, hi; /* output rows, and the input rows that they read */
 } piece;
 
 static piece piece_of(const job *j, int p)
@@ -121,7 +121,7 @@ static void pack_y(const job *j, const piece *c, real *restrict to, int first, i
     }
 }
 
-/* Outputs o of an axis for which tap k meets an input: first <= o < last. */
+/* Outputs o of an axis for which tap k reads an input: first <= o < last. */
 static void tap_range(const dg_conv_args *a, int k, int outputs, int inputs, int *first, int *last)
 {
     *first = k < a->P ? dg_ceil_div(a->P - k, a->S) : 0;
@@ -132,7 +132,7 @@ static void tap_range(const dg_conv_args *a, int k, int outputs, int inputs, int
 
 enum { RUNS = 32 };
 
-/* Add the products of one piece to one tap's tiles. copy: [blocks of co][DG_MR][NR]. */
+/* Adds the products of a piece to the tiles of one tap. copy: [blocks of co][DG_MR][NR]. */
 static void tap_tiles(const job *j, const piece *c, const real *x, const real *y, real *copy, int blocks, int ky,
                       int kx, int add)
 {
@@ -165,7 +165,7 @@ static void tap_tiles(const job *j, const piece *c, const real *x, const real *y
     } while (oy < y1);
 }
 
-/* copies: [slice][block of ci][ky][kx][block of co][DG_MR][NR] */
+/* copies: [slice][block of ci][ky][kx][block of co][DG_MR][NR]. */
 static real *tap_copy(const job *j, real *copies, int slice, int block, int tap, int co_block)
 {
     size_t at = (((size_t)block * (size_t)(j->a->K * j->a->K) + (size_t)tap) * (size_t)j->co_blocks + (size_t)co_block);
@@ -188,7 +188,7 @@ static void unit(const job *j, real *copies, real *x, real *y, int u)
     }
 }
 
-/* w of one tap and block of co: the slices' copies added in order. */
+/* w of one tap and block of co: adds the slices' copies in order. */
 static void finish(const job *j, real *copies, int tap, int co_block)
 {
     const dg_conv_args *a = j->a;

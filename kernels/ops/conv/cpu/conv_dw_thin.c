@@ -1,12 +1,12 @@
-/* Direct weight gradient of layers with few input channels, such as the first one of a discriminator (Ci = 3).
+/* Direct weight gradient of layers with few input channels, such as the first layer of a discriminator (Ci = 3).
  *
- * conv_dw.c has vectors over ci, which would be mostly empty. Here vectors run over output channels, straight
- * from y, and rows over (kx, ci): in x these are neighbours, one run of K*Ci numbers for each output pixel, once
- * its rows carry their padding as zeros. So a tile is TALL numbers of such a run times one or two vectors of
- * output channels, for one ky, summed over pixels.
+ * The vectors of conv_dw.c, over ci, would be mostly empty. Here vectors run over output channels, directly from y, and
+ * rows over (kx, ci): for each output pixel these are one run of K*Ci consecutive reals of x, whose rows have their
+ * padding as zeros. A tile is TALL reals of a run by one or two vectors of output channels, for one ky, summed over
+ * pixels.
  *
- * Work is split by slices of the list of pieces (bands of rows of an image); each slice sums into its own copy of
- * w, and the copies are added in order. Their number depends on shapes alone. */
+ * Work is split by slices of the list of pieces (bands of rows of an image); each slice sums into its own copy of w,
+ * and the copies are added in order. The number of slices depends on shapes only. */
 #include "kernels/ops/conv/cpu/conv_micro.h"
 #include "kernels/ops/conv/cpu/conv_internal.h"
 
@@ -14,7 +14,7 @@
 #include <string.h>
 
 enum {
-    X_BYTES = 64 << 10, /* padded rows of x of a piece; y comes along from where it lies */
+    X_BYTES = 64 << 10, /* padded rows of x of a piece; y is not copied */
     SLICES = 16,
     TALL = DG_VEC_BYTES == 64 ? 12 : DG_MR
 };
@@ -26,16 +26,16 @@ typedef struct {
     const dg_conv_args *a;
     int NR, co_blocks;
     int run, run_blocks; /* K*Ci, in blocks of TALL */
-    int rows, bands;     /* output rows of a piece; pieces an image */
+    int rows, bands;     /* output rows per piece; pieces per image */
     int slices, team;
     size_t line;                         /* reals of a padded row of x */
-    size_t x_count, y_count, copy_count; /* reals: padded rows, the last block of y, one slice's copy of w */
+    size_t x_count, y_count, copy_count; /* reals: padded rows, last block of y, a slice's copy of w */
 } job;
 
 static int padded(int n, int to) { return dg_ceil_div(n, to) * to; }
 static int vector_block(int n) { return n <= DG_LANES ? DG_LANES : 2 * DG_LANES; }
 
-/* Whichever layout multiplies fewer numbers that nobody needs. */
+/* True if this layout multiplies less padding than conv_dw.c. */
 bool DG_CPU(dg_conv_dw_is_thin)(const dg_conv_args *a)
 {
     double here = (double)padded(a->K * a->Ci, TALL) * padded(a->Co, vector_block(a->Co));
@@ -62,7 +62,7 @@ static job plan(const dg_conv_args *a)
     return j;
 }
 
-/* Rows lo <= iy < hi of image n with zeros left and right. */
+/* Copies rows lo <= iy < hi of image n with zeros left and right. */
 static void pad_rows(const job *j, real *restrict to, int n, int lo, int hi)
 {
     const dg_conv_args *a = j->a;
@@ -76,7 +76,7 @@ static void pad_rows(const job *j, real *restrict to, int n, int lo, int hi)
     memset(to, 0, TALL * sizeof(real));
 }
 
-/* The channels behind the last whole block, filled up with zeros. */
+/* Copies the channels after the last whole block, padded with zeros. */
 static void pack_rest(const job *j, real *restrict to, const real *y, int pixels)
 {
     const dg_conv_args *a = j->a;
@@ -87,7 +87,7 @@ static void pack_rest(const job *j, real *restrict to, const real *y, int pixels
 
 enum { RUNS = 32 };
 
-/* Add one piece to the tiles of one ky. rest: the packed last block of y, NULL: as it lies. copy: [blocks of
+/* Adds a piece to the tiles of one ky. rest: the packed last block of y, NULL: y itself. copy: [blocks of
  * (kx,ci)][blocks of co][TALL][NR]. */
 static void tiles(const job *j, const real *x, const real *y, const real *rest, real *copy, int ky, int o0, int o1,
                   int lo, int hi, int add)
@@ -128,7 +128,8 @@ static void slice(const job *j, real *copy, real *x, real *rest, int s)
         int hi = dg_max(dg_min((o1 - 1) * a->S - a->P + a->K, a->H), lo);
         const real *y = (const real *)a->y + ((ptrdiff_t)n * a->Ho + o0) * a->Wo * a->Co;
         pad_rows(j, x, n, lo, hi);
-        /* The last block reads into the next pixel: sums that nobody wants. Behind the last pixels there is none. */
+        /* The last block reads past its pixel's channels; those sums are discarded. It is copied if y ends before
+         * that. */
         const ptrdiff_t behind = ((ptrdiff_t)(a->N - n) * a->Ho - o1) * a->Wo * a->Co;
         const bool packed = a->Co % j->NR && behind < j->NR;
         if (packed) pack_rest(j, rest, y, (o1 - o0) * a->Wo);
@@ -138,7 +139,7 @@ static void slice(const job *j, real *copy, real *x, real *rest, int s)
     }
 }
 
-/* w[co][ky][run] for one ky: the slices' copies added in order. */
+/* w[co][ky][run] for one ky: adds the slices' copies in order. */
 static void finish(const job *j, const real *copies, int ky)
 {
     const dg_conv_args *a = j->a;

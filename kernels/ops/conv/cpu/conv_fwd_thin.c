@@ -1,17 +1,17 @@
-/* Direct forward convolution of few input channels, such as the first one of a classifier or a discriminator.
+/* Direct forward convolution with few input channels, such as the first layer of a classifier or discriminator.
  *
- * conv_direct.c packs images innermost, which costs more than it saves where a pixel is a few numbers. Here a tile is
- * DG_MR neighbouring pixels of a row times one or two vectors of output channels, and x is read from where it lies, or
- * from a copy with its padding as zeros. One list says where a window's terms lie; rows outside are skipped. Each sum
- * is one chain in the order of conv_direct.c, so that both have the same bits. */
+ * The packing of conv_direct.c costs more than it saves if a pixel has few channels. Here a tile is DG_MR adjacent
+ * pixels of a row by one or two vectors of output channels; x is read directly, or from a copy with its padding as
+ * zeros. A list has the offsets of a window's terms; rows outside are skipped. Sums have the order of conv_direct.c:
+ * the same bits. */
 #include "kernels/ops/conv/cpu/conv_pack.h"
 #include "kernels/ops/conv/cpu/conv_internal.h"
 
 #include <string.h>
 
 enum {
-    BAND_BYTES = 24 << 10, /* padded rows of x of one unit of work: they share L1 with the weights */
-    UNITS = 16             /* enough for that many threads, if there are rows */
+    BAND_BYTES = 24 << 10, /* padded rows of x of a unit of work, in L1 with the weights */
+    UNITS = 16             /* enough for that many threads */
 };
 
 /* c[i][j] = sum over k < n of a[i*am + place[k]] * b[k*NV*DG_LANES + j] */
@@ -38,15 +38,15 @@ MICRO(micro2, 2)
 
 typedef struct {
     const dg_conv_args *a;
-    int NR, blocks;              /* output channels a block, blocks */
-    int rows, bands;             /* output rows of a unit of work; units an image */
-    int line;                    /* reals of a row of x with its padding */
-    int place[DG_SUM_TERMS];     /* of a window's terms, from its first one on */
-    size_t panel_count, x_count; /* reals: all weights; one unit's copy of x, 0 without padding */
+    int NR, blocks;              /* output channels per block, blocks */
+    int rows, bands;             /* output rows per unit of work; units per image */
+    int line;                    /* reals of a row of x with padding */
+    int place[DG_SUM_TERMS];     /* offsets of a window's terms */
+    size_t panel_count, x_count; /* reals: all weights; a unit's copy of x, 0 without padding */
     int team;
 } job;
 
-/* One chain has room for all terms, and rows for a tile. */
+/* Requires a window's terms to fit one chain, and rows to fill a tile. */
 bool DG_CPU(dg_conv_fwd_is_thin)(const dg_conv_args *a)
 {
     return (int64_t)a->K * a->K * a->Ci <= DG_SUM_TERMS && a->Wo >= DG_MR;
@@ -66,7 +66,7 @@ static job plan(const dg_conv_args *a)
     return j;
 }
 
-/* Rows from .. to - 1 of image n, with padding on both sides. */
+/* Copies rows from .. to - 1 of image n, with padding on both sides. */
 static void pad_rows(const job *j, real *restrict out, int n, int from, int to)
 {
     const dg_conv_args *a = j->a;
@@ -79,8 +79,8 @@ static void pad_rows(const job *j, real *restrict out, int n, int from, int to)
     }
 }
 
-/* A tile's n channels to pixels of Co channels, with room for so many reals. What is too much lies in the next pixels,
- * which are written later; behind the last one nothing is. */
+/* Stores a tile's n channels to pixels of Co channels; room: reals up to the end of y. Excess channels go to following
+ * pixels, which are stored later. */
 static void store(const job *j, real *to, const real *tile, int n, int room)
 {
     for (int i = 0; i < DG_MR; i++, to += j->a->Co, tile += j->NR, room -= j->a->Co) {
@@ -90,8 +90,8 @@ static void store(const job *j, real *to, const real *tile, int n, int room)
     }
 }
 
-/* A row of y: `n` terms of its windows are in the image, x and panel are at the first of them. The last block comes
- * first, as it may spoil what the others write; the last tile does some pixels again. */
+/* One row of y. n: terms of its windows inside the image; x, panel: at the first of them. The last block is stored
+ * first because it overwrites other blocks; the last tile repeats some pixels. */
 static void row_tiles(const job *j, const real *x, const real *panel, int n, real *y)
 {
     const dg_conv_args *a = j->a;
@@ -128,7 +128,7 @@ static void unit(const job *j, const real *panel, real *copy, int n, int band)
 static size_t carve(const job *j, void *scratch, real **panel, real **copies)
 {
     dg_carver c = {(uintptr_t)scratch, 0};
-    *panel = dg_carve(&c, (j->panel_count + DG_SQUARE) * sizeof(real)); /* packing writes a few more */
+    *panel = dg_carve(&c, (j->panel_count + DG_SQUARE) * sizeof(real)); /* packing writes past the end */
     *copies = dg_carve(&c, (size_t)j->team * j->x_count * sizeof(real));
     return c.used;
 }

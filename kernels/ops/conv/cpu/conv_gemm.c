@@ -1,17 +1,14 @@
-/* Convolutions that are one product of matrices: a kernel that covers the map (a dense layer), or one pixel at
- * stride 1. With R rows (pixels of y), T terms (taps and channels of x together) and Co channels of y
- *
- *     forward           y[R][Co] = x[R][T] w[Co][T]'
- *     data gradient     x[R][T]  = y[R][Co] w[Co][T]
- *     weight gradient   w[Co][T] = y[R][Co]' x[R][T]
- *
- * The result is cut into units of work, and long sums of small results into slices, too. In a unit, CHAIN terms at a
- * time meet: for each strip of the right matrix, as wide as a tile and packed into L1, all tiles of the unit. The left
- * matrix is read row by row where its terms are neighbours, else it is packed for all strips of the unit; of a dense
- * layer, where it is small and meets many strips, it is packed once for all units. Every sum is chains of CHAIN terms
- * added in order, then slices in order; where they end depends on the shape alone.
- *
- * Goto & van de Geijn 2008, "Anatomy of High-Performance Matrix Multiplication", for the blocking. */
+/* Convolutions that are one matrix product: a kernel that covers the map (a dense layer), or 1x1 at stride 1. With R
+ * rows (pixels of y), T terms (taps x channels of x) and Co channels of y:
+ *   forward           y[R][Co] = x[R][T] w[Co][T]'
+ *   data gradient     x[R][T]  = y[R][Co] w[Co][T]
+ *   weight gradient   w[Co][T] = y[R][Co]' x[R][T]
+ * Blocking as in Goto & van de Geijn 2008, "Anatomy of High-Performance Matrix Multiplication". The result is divided
+ * into units of work, long sums of small results also into slices. A unit goes through the sum CHAIN terms at a time:
+ * for each strip of the right matrix, as wide as a tile and packed into L1, all tiles of the unit. The left matrix is
+ * read by rows if its terms are contiguous, else packed for all strips of the unit; in a dense layer, where it is small
+ * and meets many strips, it is packed once for all units. Every sum is chains of CHAIN terms added in order, then
+ * slices in order; both depend on the shape only. */
 #include "kernels/ops/conv/cpu/conv_internal.h"
 #include "kernels/ops/conv/cpu/conv_pack.h"
 
@@ -20,13 +17,13 @@
 
 enum {
     CHAIN = DG_SUM_TERMS,
-    ROWS = 256 / DG_MR * DG_MR, /* of a unit: with CHAIN terms they share L2 with the unit's part of the result */
+    ROWS = 256 / DG_MR * DG_MR, /* per unit: with CHAIN terms, in L2 with the unit's part of the result */
     COLUMNS = 128,
-    UNITS = 16, /* enough for that many threads, if there are tiles or terms */
+    UNITS = 16, /* enough for that many threads */
     NR = 2 * DG_LANES,
-    LOW = 4,        /* rows of the lower tile, for batches of up to 8 */
-    FEW_TILES = 2,  /* so few do not pay for packing what lies in order */
-    MANY_STRIPS = 8 /* so many pay for packing a before */
+    LOW = 4,        /* rows of the lower tile, for batch sizes up to 8 */
+    FEW_TILES = 2,  /* up to this number, packing contiguous terms does not pay */
+    MANY_STRIPS = 8 /* from this number on, packing a once pays */
 };
 
 /* c[i][j] (+)= sum over k < n of a[i*AM + k*AK] * b[k*bk + j]; rows from `rows` on repeat the last one. */
@@ -65,14 +62,14 @@ typedef struct {
     const real *a, *b; /* a[m*am + k*ak], b[k*bk + n*bn] */
     real *c;           /* c[m*N + n] */
     ptrdiff_t M, N, K, am, ak, bk, bn;
-    int height; /* rows of a tile */
+    int height; /* rows per tile */
     ptrdiff_t rows, columns;
     ptrdiff_t row_units, column_units, slices, units;
     int team;
-    ptrdiff_t packs;     /* packed pieces of a: (row unit, chain), or one a thread */
-    bool packed, shared; /* a is packed; once for all units, not by each for itself */
+    ptrdiff_t packs;     /* packed pieces of a: (row unit, chain), or one per thread */
+    bool packed, shared; /* a is packed; once for all units, not per unit */
     size_t pack_count;   /* reals of CHAIN terms of a unit's rows, packed */
-    micro *one, *two;    /* a tile's product, of one and two vectors */
+    micro *one, *two;    /* a tile's product with one and two vectors */
 } job;
 
 static ptrdiff_t parts_of(ptrdiff_t n, ptrdiff_t part) { return (n + part - 1) / part; }
@@ -114,7 +111,7 @@ static job plan(dg_op_kind kind, const dg_conv_args *a)
     return j;
 }
 
-/* Rows m0 .. m1 - 1 of n terms, [tile][term][DG_MR]. */
+/* Packs rows m0 .. m1 - 1 of n terms: [tile][term][DG_MR]. */
 static void pack_rows(const job *j, real *restrict to, ptrdiff_t m0, ptrdiff_t m1, ptrdiff_t k0, ptrdiff_t n)
 {
     for (ptrdiff_t m = m0; m < m1; m += DG_MR) {
@@ -135,7 +132,7 @@ static void pack_rows(const job *j, real *restrict to, ptrdiff_t m0, ptrdiff_t m
     }
 }
 
-/* Ask for n terms of a strip of b while the one before is multiplied: they lie too far apart to be foreseen. */
+/* Prefetches n terms of the next strip of b: their stride is too large for the hardware prefetcher. */
 static void fetch_strip(const job *j, const real *from, ptrdiff_t n)
 {
     const bool in_rows = j->bk == 1;
@@ -144,7 +141,7 @@ static void fetch_strip(const job *j, const real *from, ptrdiff_t n)
         for (ptrdiff_t i = 0; i < reals; i += 64 / (ptrdiff_t)sizeof(real)) __builtin_prefetch(from + i, 0, 2);
 }
 
-/* A strip of b: n terms of `width` vectors, of which `columns` numbers are meant. */
+/* Packs a strip of b: n terms of `width` vectors, of which `columns` reals exist. */
 static void pack_strip(const job *j, real *restrict to, ptrdiff_t n0, int columns, int width, ptrdiff_t k0, ptrdiff_t n)
 {
     const real *from = j->b + k0 * j->bk + n0 * j->bn;
@@ -162,9 +159,9 @@ static void pack_strip(const job *j, real *restrict to, ptrdiff_t n0, int column
     }
 }
 
-/* What the tiles of one strip share. */
+/* Arguments shared by the tiles of one strip. */
 typedef struct {
-    const real *a, *b; /* of the first tile; the strip */
+    const real *a, *b; /* a of the first tile; the strip */
     ptrdiff_t tile;    /* reals of a between tiles */
     ptrdiff_t bk, n;
     int columns, width;

@@ -1,5 +1,5 @@
-/* The parts of conv.c: each variant says what scratch memory it needs and runs. Scratch sizes depend on shapes
- * alone, and so does the number of workspaces in it: a team is never larger than that. */
+/* Variants of the CPU convolution: their scratch size in bytes, and the call that runs them. Scratch sizes, and the
+ * number of workspaces in it, which limits the threads, depend on shapes only. */
 #ifndef DG_CONV_INTERNAL_H
 #define DG_CONV_INTERNAL_H
 
@@ -9,13 +9,13 @@
 #include "core/base/math.h"
 #include "kernels/cpu/cpu.h"
 
-enum { DG_TEAM = 32 }; /* workspaces, so threads of one op, at most */
+enum { DG_TEAM = 32 }; /* workspaces, so threads per op, at most */
 
-/* direct: fwd and dx are one engine, "correlate every output pixel with its valid taps" (conv_direct.c) */
+/* direct: forward and data gradient (conv_direct.c) */
 size_t DG_CPU(dg_conv_direct_scratch)(bool adjoint, const dg_conv_args *a);
 void DG_CPU(dg_conv_direct)(bool adjoint, const dg_conv_args *a);
 
-/* direct: forward of layers with few input channels (conv_fwd_thin.c); conv_direct.c hands over to it */
+/* direct: forward with few input channels (conv_fwd_thin.c), called by conv_direct.c */
 bool DG_CPU(dg_conv_fwd_is_thin)(const dg_conv_args *a);
 size_t DG_CPU(dg_conv_fwd_thin_scratch)(const dg_conv_args *a);
 void DG_CPU(dg_conv_fwd_thin)(const dg_conv_args *a);
@@ -24,27 +24,27 @@ void DG_CPU(dg_conv_fwd_thin)(const dg_conv_args *a);
 size_t DG_CPU(dg_conv_dw_scratch)(const dg_conv_args *a);
 void DG_CPU(dg_conv_dw_direct)(const dg_conv_args *a);
 
-/* direct: weight gradient of layers with few input channels (conv_dw_thin.c); conv_dw.c hands over to it */
+/* direct: weight gradient with few input channels (conv_dw_thin.c), called by conv_dw.c */
 bool DG_CPU(dg_conv_dw_is_thin)(const dg_conv_args *a);
 size_t DG_CPU(dg_conv_dw_thin_scratch)(const dg_conv_args *a);
 void DG_CPU(dg_conv_dw_thin)(const dg_conv_args *a);
 
-/* winograd: K = 2S, or K = 3 and S = 1, by minimal filtering (conv_winograd_data.c, conv_winograd_dw.c) */
+/* winograd: K = 2S, or K = 3 and S = 1 (conv_winograd_data.c, conv_winograd_dw.c) */
 size_t DG_CPU(dg_conv_winograd_scratch)(bool adjoint, const dg_conv_args *a);
 void DG_CPU(dg_conv_winograd)(bool adjoint, const dg_conv_args *a);
 size_t DG_CPU(dg_conv_winograd_dw_scratch)(const dg_conv_args *a);
 void DG_CPU(dg_conv_winograd_dw)(const dg_conv_args *a);
 
-/* gemm: one product of matrices (conv_gemm.c) */
+/* gemm: one matrix product (conv_gemm.c) */
 bool DG_CPU(dg_conv_gemm_takes)(const dg_conv_args *a);
 size_t DG_CPU(dg_conv_gemm_scratch)(dg_op_kind kind, const dg_conv_args *a);
 void DG_CPU(dg_conv_gemm)(dg_op_kind kind, const dg_conv_args *a);
 
-/* gemm: forward of dense layers of few rows, without scratch memory (conv_dense.c); conv_gemm.c hands over to it */
+/* gemm: forward of dense layers with few rows, without scratch (conv_dense.c), called by conv_gemm.c */
 bool DG_CPU(dg_conv_is_dense)(dg_op_kind kind, const dg_conv_args *a);
 void DG_CPU(dg_conv_dense)(const dg_conv_args *a);
 
-/* Scratch memory handed out piece by piece, each on a cache line of its own; with base 0 it only counts. */
+/* Divides scratch into pieces that begin on a cache line; with base 0 it only counts. */
 typedef struct {
     uintptr_t base;
     size_t used;
@@ -59,7 +59,7 @@ static inline void *dg_carve(dg_carver *c, size_t bytes)
 
 static inline size_t dg_min_size(size_t a, size_t b) { return a < b ? a : b; }
 
-/* Threads of an op, of at most so many: below some 20 us on one thread the others would not help. */
+/* Threads of an op, at most `most`: one if a single thread takes less than about 20 us. */
 static inline int dg_conv_team(const dg_conv_args *a, int most)
 {
     const double products = (double)a->N * a->Ho * a->Wo * a->Co * a->K * a->K * a->Ci;

@@ -1,14 +1,11 @@
-/* The inner product that all convolutions are made of, written once with vector extensions:
+/* The inner product of all CPU convolutions, with vector extensions:
+ *   c[i][j] (+)= sum over runs, over k < n, of a[k*AK + i] * b[k*BK + j]     i < MR, j < NV * DG_LANES
+ * a is read by broadcasts, b by vectors. c stays in registers over all runs of a call. Every element is one chain of
+ * multiply-adds in the order of the runs, in any tile; the chain is then added to memory. A long chain has several
+ * times the error of short ones, so dg_micro_sum splits it, at places that depend on the shape only.
  *
- *     c[i][j] (+)= sum over runs, over k < n, of a[k*AK + i] * b[k*BK + j]     i < MR, j < NV * DG_LANES
- *
- * a is read by broadcasts, b by vectors. All of c stays in registers over all runs of a call, and every element is one
- * chain of multiply-adds in the order of the runs, whatever tile it falls into; then it is added to what lies in
- * memory. A chain of many terms has several times the error of several short ones: dg_micro_sum splits it. Where it
- * does so depends on the shape alone, not on the blocking nor on the number of threads.
- *
- * Tile sizes: c needs MR * NV registers and must cover latency times throughput of the multiply-adds (8 to 10
- * chains); 16 registers hold 6 x 2, 32 hold 8 x 2 (and 8 divides the usual batch sizes). */
+ * Tile sizes: c needs MR * NV registers, and at least latency times throughput of the multiply-adds (8 to 10 chains).
+ * 16 registers hold 6 x 2, 32 hold 8 x 2 (8 divides the usual batch sizes). */
 #ifndef DG_CONV_MICRO_H
 #define DG_CONV_MICRO_H
 
@@ -28,7 +25,7 @@ enum { DG_VEC_BYTES = 16, DG_MR = 4 };
 #endif
 enum { DG_LANES = DG_VEC_BYTES / (int)sizeof(real) };
 
-/* Loads and stores anywhere: alignment of real only. */
+/* Loads and stores with the alignment of real only. */
 typedef real dg_vec __attribute__((vector_size(DG_VEC_BYTES), aligned(sizeof(real)), may_alias));
 
 #ifdef __clang__
@@ -38,11 +35,11 @@ typedef real dg_vec __attribute__((vector_size(DG_VEC_BYTES), aligned(sizeof(rea
 #endif
 #define DG_INLINE static inline __attribute__((always_inline, unused))
 
-/* Stores that pass the caches by, for a result that is too large to be found there later: nothing is read first, and
- * what lies there stays. Whole lines at a time, on lines' borders, are worth it. */
+/* Results of at least DG_LARGE bytes are stored past the caches (non-temporal, whole aligned cache lines): no line is
+ * read first, and cached data stays. */
 enum { DG_LARGE = 64 << 20, DG_LINE = 64 / (int)sizeof(real) };
 
-/* Whether `count` reals from `to` on are such a result, in rows of so many reals. */
+/* True for such a result: `count` reals at `to`, in rows of `row` reals. */
 static inline bool dg_streams(const real *to, size_t count, size_t row)
 {
     return count * sizeof(real) >= DG_LARGE && row % DG_LINE == 0 && (uintptr_t)to % 64 == 0;
@@ -61,7 +58,7 @@ DG_INLINE void dg_stream(real *to, dg_vec v)
 #endif
 }
 
-/* Before others look at them. */
+/* Orders streamed stores before other threads' reads. */
 DG_INLINE void dg_streamed(void)
 {
 #ifdef __SSE2__
@@ -74,8 +71,8 @@ typedef struct {
     ptrdiff_t n;
 } dg_span;
 
-/* Strides are constants where tiles are packed (AK, BK), or the arguments ak and bk. Never inlined: GCC 12 spills
- * the accumulators when it can mix them with a caller. */
+/* Strides are constants for packed tiles (AK, BK), or the arguments ak and bk. noinline: GCC 12 spills the accumulators
+ * when it inlines this. */
 #define DG_MICRO(name, MR, NV, AK, BK)                                                                                \
     static __attribute__((noinline, unused)) void name(const dg_span *run, int runs, real *c, ptrdiff_t ldc, int add, \
                                                        ptrdiff_t ak, ptrdiff_t bk)                                    \
@@ -104,7 +101,7 @@ typedef struct {
     }
 typedef void dg_micro(const dg_span *run, int runs, real *c, ptrdiff_t ldc, int add, ptrdiff_t ak, ptrdiff_t bk);
 
-/* A micro over all runs, in chains of at most DG_SUM_TERMS terms; ak and bk are its strides in any case. */
+/* Runs a micro over all runs in chains of at most DG_SUM_TERMS terms; ak, bk: its strides, also if constant. */
 enum { DG_SUM_TERMS = 128, DG_SUM_RUNS = 16 };
 static inline void dg_micro_sum(dg_micro *micro, const dg_span *run, int runs, real *c, ptrdiff_t ldc, int add,
                                 ptrdiff_t ak, ptrdiff_t bk)

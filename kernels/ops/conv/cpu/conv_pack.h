@@ -1,10 +1,10 @@
-/* Interleaving rows: the packing step of the convolutions, as transposes of small squares in registers. */
+/* Interleaving of rows, the packing step of the convolutions, as transposes of small squares in registers. */
 #ifndef DG_CONV_PACK_H
 #define DG_CONV_PACK_H
 
 #include "kernels/ops/conv/cpu/conv_micro.h"
 
-/* The elements of a followed by b that the numbers name: gcc has clang's builtin from version 12 on. */
+/* The listed elements of a followed by b; gcc has clang's builtin from version 12 on. */
 #if defined __clang__ || __GNUC__ >= 12
 #define DG_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 #else
@@ -32,7 +32,7 @@ typedef int32_t dg_square_places __attribute__((vector_size(DG_SQUARE * sizeof(r
 #endif
 typedef real dg_square_row __attribute__((vector_size(DG_SQUARE * sizeof(real)), aligned(sizeof(real)), may_alias));
 
-/* r[i][k] <-> r[k][i]. Interleaving the two halves of the list log2(side) times is the transpose. */
+/* r[i][k] <-> r[k][i]: log2(side) interleavings of the two halves of the list. */
 DG_INLINE void dg_transpose(dg_square_row r[DG_SQUARE])
 {
     dg_square_row t[DG_SQUARE];
@@ -46,16 +46,16 @@ DG_INLINE void dg_transpose(dg_square_row r[DG_SQUARE])
     }
 }
 
-/* to[e * width + i] = from[i * stride + e] for e < count, i < rows. Places rows <= i < width get some number or
- * other, and so do fewer than DG_SQUARE reals behind the last one unless DG_SQUARE divides width. */
+/* to[e * width + i] = from[i * stride + e] for e < count, i < rows. Elements with rows <= i < width, and up to
+ * DG_SQUARE - 1 reals past the last one unless DG_SQUARE divides width, get arbitrary values. */
 DG_INLINE void dg_interleave(real *restrict to, int width, const real *restrict from, ptrdiff_t stride, int rows,
                              ptrdiff_t count)
 {
     ptrdiff_t e = 0;
     for (; e + DG_SQUARE <= count; e += DG_SQUARE) {
         dg_square_row r[DG_SQUARE];
-        /* What the last square of an e writes too much belongs to the first square of the next e, which is
-         * written later because squares come in falling order. */
+        /* The last square of an e writes into the first square of the next e, which is written later: squares come in
+         * falling order. */
         for (int i0 = (width - 1) / DG_SQUARE * DG_SQUARE; i0 >= 0; i0 -= DG_SQUARE) {
             DG_UNROLL for (int i = 0; i < DG_SQUARE; i++)
             {

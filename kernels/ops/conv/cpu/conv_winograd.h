@@ -1,47 +1,42 @@
-/* Minimal filtering, F(m,r): m outputs of a correlation of r taps from m+r-1 products instead of m r.
- *
- *     y[i] = sum over p < r of g[p] d[i+p], i < m:    y = A' ((G g) * (B' d))
- *     g[p] = sum over i < m of d[i+p] y[i]:           g = G' ((A y) * (B' d))        the same products, transposed
- *
- * Both are polynomials' products at n = m+r-1 points, which are chosen for fp32 (Barabasz et al. 2020, "Error analysis
- * and improving the accuracy of Winograd convolution", for the method); n says which filter it is:
- *
- *     n = 6    F(4,3): a, -a, b, -b, 0 and infinity, a = 3/2 and b = 5/8, the best of such pairs: 0.4 of the error of
- *              the usual 2 and 1. Against double, at 32 to 128 channels: 5e-7 of the results' size, 5e-7 to 7e-7 for
- *              weights, where direct sums have 2e-7
- *     n = 5    F(4,2): a, -a, b, -b and infinity, a = 5/4 and b = 3/8, the best of such pairs: half the error of the
- *              usual 0, 1, -1, 2 and infinity, three quarters of that of 1 and 1/2, for one or two operations more
- *     n = 3    F(2,2): 0, 1 and infinity, with errors like the direct sum
- *
+/* Winograd's minimal filtering, F(m,r): m outputs of a correlation of r taps from m+r-1 products instead of m r.
+ *   y[i] = sum over p < r of g[p] d[i+p], i < m:    y = A' ((G g) * (B' d))
+ *   g[p] = sum over i < m of d[i+p] y[i]:           g = G' ((A y) * (B' d))        the same products, transposed
+ * Both are products of polynomials at n = m+r-1 points. The points minimise the fp32 error (method: Barabasz et al.
+ * 2020, "Error analysis and improving the accuracy of Winograd convolution"):
+ *   n = 6    F(4,3): a, -a, b, -b, 0 and infinity, a = 3/2 and b = 5/8: 0.4 of the error of the usual 2 and 1. Relative
+ *            to double, at 32 to 128 channels: 5e-7, for weights 5e-7 to 7e-7; direct sums have 2e-7
+ *   n = 5    F(4,2): a, -a, b, -b and infinity, a = 5/4 and b = 3/8: half the error of the usual 0, 1, -1, 2 and
+ *            infinity, for one or two operations more
+ *   n = 3    F(2,2): 0, 1 and infinity, errors like the direct sum
  * In two dimensions both are applied to columns, then to rows. A convolution with K = 2S is S x S filters of two taps,
- * one for each phase of the input (forward) or of the output (backward); one with K = 3 and S = 1 is one of three.
- * Winograd 1980, "Arithmetic complexity of computations"; Lavin & Gray 2016, "Fast algorithms for convolutional
- * neural networks". */
+ * one per phase of the input (forward) or output (backward); one with K = 3 and S = 1 is one filter of three. Sources:
+ * Winograd 1980, "Arithmetic complexity of computations"; Lavin & Gray 2016, "Fast algorithms for convolutional neural
+ * networks". */
 #ifndef DG_CONV_WINOGRAD_H
 #define DG_CONV_WINOGRAD_H
 
 #include "kernels/ops/conv/cpu/conv_pack.h"
 #include "kernels/ops/conv/cpu/conv_internal.h"
 
-enum { DG_POINTS = 6, DG_TAPS = 3 }; /* of an axis, at most */
+enum { DG_POINTS = 6, DG_TAPS = 3 }; /* per axis, at most */
 
-/* Taps and outputs of an axis of n points. */
+/* Taps and outputs per axis for n points. */
 #define DG_TAPS_OF(n) ((n) == 6 ? 3 : 2)
 #define DG_TILE_OF(n) ((n) == 3 ? 2 : 4)
 
-/* The points of n = 5 and what divides their products; powers of them up to the third are exact. */
+/* Points for n = 5 and the factor of their products; their powers up to the third are exact. */
 #define DG_A ((real)1.25)
 #define DG_B ((real)0.375)
 #define DG_C ((real)(1 / (2 * (1.25 * 1.25 - 0.375 * 0.375))))
 
-/* The points of n = 6, exact too, and the inverses of their products: at a, b and 0. */
+/* Points for n = 6, exact too, and the inverse factors at a, b and 0. */
 #define DG_A6 ((real)1.5)
 #define DG_B6 ((real)0.625)
 #define DG_CA6 ((real)(1 / (2 * 1.5 * 1.5 * (1.5 * 1.5 - 0.625 * 0.625))))
 #define DG_CB6 ((real)(1 / (2 * 0.625 * 0.625 * (0.625 * 0.625 - 1.5 * 1.5))))
 #define DG_C6 ((real)(1 / (1.5 * 1.5 * 0.625 * 0.625)))
 
-/* These serve both register types: dg_vec and dg_square_row. n is a constant wherever they are inlined. */
+/* Defined for both register types, dg_vec and dg_square_row. n is a constant after inlining. */
 #define DG_WINOGRAD(VEC, name)                                                                          \
     /* v = B' d: n inputs to n products */                                                              \
     DG_INLINE void name##_input(const int n, const VEC *d, VEC *v)                                      \
@@ -52,7 +47,7 @@ enum { DG_POINTS = 6, DG_TAPS = 3 }; /* of an axis, at most */
             v[2] = d[2] - d[1];                                                                         \
             return;                                                                                     \
         }                                                                                               \
-        /* the powers of 0 and of infinity apart, n = 6 is n = 5 one input on */                        \
+        /* apart from 0 and infinity, n = 6 is n = 5 shifted by one input */                            \
         const real a = n == 6 ? DG_A6 : DG_A, b = n == 6 ? DG_B6 : DG_B;                                \
         const VEC *const at = d + (n - 5);                                                              \
         VEC p = at[3] - b * b * at[1], q = at[2] - b * b * at[0];                                       \
@@ -146,8 +141,8 @@ enum { DG_POINTS = 6, DG_TAPS = 3 }; /* of an axis, at most */
 DG_WINOGRAD(dg_vec, dg_wide)
 DG_WINOGRAD(dg_square_row, dg_slim)
 
-/* What transforms `channels` channels, a multiple of DG_LANES, behind pointers: to[f * step]; of n points, never
- * inlined. */
+/* Transforms `channels` channels, a multiple of DG_LANES, at pointers `from` to to[f * step]; one noinline function for
+ * each n. */
 typedef void dg_transform(const real *const *from, int channels, real *to, size_t step);
 #define DG_BY_VECTORS(name, one, n)                                                                             \
     static __attribute__((noinline)) void name##n(const real *const *from, int channels, real *to, size_t step) \
@@ -155,7 +150,7 @@ typedef void dg_transform(const real *const *from, int channels, real *to, size_
         for (ptrdiff_t c = 0; c < channels; c += DG_LANES) one(n, from, c, to + c, step);                       \
     }
 
-/* Any number of channels behind `count` pointers: the last, partial vector goes through a copy. */
+/* For any number of channels at `count` pointers: the last, partial vector goes through a copy. */
 static inline void dg_whole_and_rest(dg_transform *transform, const real **from, int count, int channels, real *to,
                                      size_t step)
 {
@@ -171,34 +166,33 @@ static inline void dg_whole_and_rest(dg_transform *transform, const real **from,
     transform(from, DG_LANES, to + whole, step);
 }
 
-/* Images of C channels as a tile sees them: `image` is the first channel of one's first pixel, zeros stand outside.
- */
+/* Images of C channels; image: first channel of the first pixel; zeros: read outside of the image. */
 typedef struct {
     const real *image, *zeros;
     int H, W, C;
 } dg_winograd_image;
 
-/* The n x n inputs at rows y0, y0 + at ... and columns x0 ... of an image to all frequencies (conv_winograd_tiles.c).
- */
+/* Transforms the n x n inputs at rows y0, y0 + at ... and columns x0 ... of an image to all frequencies
+ * (conv_winograd_tiles.c). */
 void DG_CPU(dg_winograd_input)(const dg_winograd_image *im, int n, int y0, int x0, int at, int channels, real *to,
                                size_t step);
 
-/* Ask for `count` reals that are needed soon: the walk over tiles is too broken for the hardware to foresee. */
+/* Prefetches `count` reals: the order of tiles is too irregular for the hardware prefetcher. */
 static inline void dg_fetch(const real *from, ptrdiff_t count, const real *end)
 {
     if (count > end - from) count = end - from;
     for (ptrdiff_t i = 0; i < count; i += 64 / (ptrdiff_t)sizeof(real)) __builtin_prefetch(from + i, 0, 2);
 }
 
-/* Distance between arrays that are walked together: an odd number of cache lines, as multiples of 4 KB would
- * share the same few places of L1. */
+/* Distance of arrays that are read together: an odd number of cache lines, because multiples of 4 KB share few sets of
+ * L1. */
 static inline size_t dg_odd_lines(size_t reals)
 {
     size_t line = 64 / sizeof(real);
     return ((reals + line - 1) / line | 1) * line;
 }
 
-/* n for r taps and outputs of this size; with two taps the larger tile if not too much of it hangs over the edge. */
+/* n for r taps and this output size; with two taps the larger tile if enough of its outputs exist. */
 static inline int dg_winograd_points(int r, int H, int W)
 {
     if (r == 3) return 6;

@@ -1,31 +1,30 @@
-/* Convolutions with K = 2S, or K = 3 and S = 1, by minimal filtering (conv_winograd.h), forward and data gradient: one
- * engine.
+/* Winograd convolution (conv_winograd.h), forward and data gradient in one implementation, for K = 2S, or K = 3 and S =
+ * 1.
  *
- * Forward, the S x S phases of the input are summed: one product of S*S*Ci terms for each of the n * n
- * frequencies. Backward, each phase of the output is a filter of its own over y. Either way, along an axis,
- * tile t reads inputs in_step * (m*t + r) + in_at, r < n, and writes outputs out_step * (m*t + i) + out_at, i < m.
- *
- *     weights  U[phase][block of channels][frequency][term][NR]
- *     inputs   V[frequency][tile][term]                  of one piece: tiles in a row, which may end in another image
- *     product  M[frequency][tile][NR]                    of one block of channels
- *
- * Two orders. With many tiles U is made once and every piece meets all of it, V staying in L2. With few tiles
- * and many channels U is the larger part, so V is made for the whole batch and each block of U when its turn comes. */
+ * Forward, the S x S phases of the input are summed: one product of S*S*Ci terms for each of the n * n frequencies.
+ * Backward, each phase of the output is a separate filter of y. Along an axis, tile t reads inputs in_step * (m*t + r)
+ * + in_at, r < n, and writes outputs out_step * (m*t + i) + out_at, i < m.
+ *   weights  U[phase][block of channels][frequency][term][NR]
+ *   inputs   V[frequency][tile][term]     of a piece: consecutive tiles, possibly of several images
+ *   product  M[frequency][tile][NR]       of one block of channels
+ * First order: with many tiles, U is computed once, and V of each piece stays in L2 while it meets all of U. Second
+ * order: with few tiles and many channels U is larger, so V is computed for the whole batch and then each block of U in
+ * turn. */
 #include "kernels/ops/conv/cpu/conv_winograd_job.h"
 
 #include <omp.h>
 #include <string.h>
 
 enum {
-    V_BYTES = 384 << 10, /* V of a piece, in L2 beside M and a panel of U */
-    SUM_TERMS = 32,      /* of a chain */
-    /* with two taps, sums of at most so many have chains of half the length: other errors are smaller there, too */
+    V_BYTES = 384 << 10, /* V of a piece, in L2 with M and a panel of U */
+    SUM_TERMS = 32,      /* per chain */
+    /* with two taps and at most this number of terms, chains have half the length, because other errors are smaller */
     SHORT_TERMS = 256,
-    M_TILES = 64 /* tiles of a piece in the second order: M is in L2, U streams past it */
+    M_TILES = 64 /* tiles of a piece in the second order: M is in L2, U streams */
 };
 
-/* a is MR rows of V, read at the same term. Chains of terms are added to c one after another: the errors of
- * one chain of all terms would be twice as large, and the transforms multiply them. */
+/* a: MR rows of V, read at the same term. Chains of terms are added to c one after another: a single chain would have
+ * twice the error, which the transforms multiply. */
 #define MICRO_ROWS(name, NV)                                                                                           \
     static __attribute__((noinline)) void name(const real *a, ptrdiff_t lda, const real *b, real *c, int n, int chain) \
     {                                                                                                                  \
@@ -57,7 +56,7 @@ MICRO_ROWS(micro1, 1)
 typedef dg_winograd_job job;
 typedef dg_winograd_piece piece;
 
-/* Tiles of an image, of the phase that has most; of one phase, of all images. */
+/* Tiles per image of the largest phase. */
 static int most_tiles(const job *j)
 {
     int most = 1;
@@ -123,13 +122,13 @@ static void multiply(const job *j, const piece *p, const real *U, const real *V,
     DG_CPU(dg_winograd_outputs)(j, p, M, phase, block);
 }
 
-/* Phases may have fewer tiles than the largest one has, so no tile in their last pieces. */
+/* Piece i of a phase; small phases have no tiles in the last pieces. */
 static piece piece_of(const job *j, int phase, int i)
 {
     return (piece){i * j->tiles, dg_max(0, dg_min(j->tiles, phase_tiles(j, phase) - i * j->tiles))};
 }
 
-/* First order, one piece, blocks b0 <= b < b1. */
+/* First order: one piece, blocks b0 <= b < b1. */
 static void piece_by_all(const job *j, const real *U, real *V, real *M, int i, int b0, int b1)
 {
     for (int phase = 0; phase < j->phases; phase++) {
@@ -140,7 +139,7 @@ static void piece_by_all(const job *j, const real *U, real *V, real *M, int i, i
     }
 }
 
-/* Second order, one block of one phase. */
+/* Second order: one block of one phase. */
 static void block_by_all(const job *j, real *U, const real *V, real *M, int phase, int block)
 {
     DG_CPU(dg_winograd_weights)(j, U, phase, block);

@@ -1,25 +1,24 @@
-/* Weight gradient of convolutions with K = 2S, or K = 3 and S = 1, by minimal filtering (conv_winograd.h).
+/* Winograd weight gradient (conv_winograd.h), for K = 2S, or K = 3 and S = 1.
+ *   V[phase][frequency][tile][channel]   transformed x: a block of input channels, S phases of one row
+ *   Z[frequency][tile][channel]          transformed y: a chunk of output channels
+ * Their products are summed over the tiles of a piece. Two taps: M[frequency][DG_MR][NR] of one tile of w stays in L1,
+ * is transformed to 2 x 2 taps and added to a copy of w. Three taps: only one phase shares the cost of the transforms,
+ * so blocks are wide, and a copy holds sums of frequencies that are transformed once at the end.
  *
- *     V[phase][frequency][tile][channel]   x transformed: one block of input channels, S phases of one row
- *     Z[frequency][tile][channel]          y transformed: a chunk of output channels
- *
- * Their products are summed over the tiles of a piece. With two taps, M[frequency][DG_MR][NR] of one tile of w stays
- * in L1 and goes straight back to 2 x 2 taps, which are added to a copy of w. With three there is one phase to pay for
- * the transforms: blocks are wide, and a copy holds sums of frequencies, which go back to taps once, at the end.
  * Work is split by blocks of input channels, rows of phases and slices of the list of pieces (a few images, or a band
- * of one); each slice has its own copy, added in order at the end. Their number depends on shapes alone. */
+ * of one); each slice has its own copy, and copies are added in order. The number of slices depends on shapes only. */
 #include "kernels/ops/conv/cpu/conv_winograd.h"
 
 #include <omp.h>
 #include <string.h>
 
 enum {
-    TILES = 64 * 25,             /* tiles of a piece times frequencies: V and Z of a piece share L2 */
-    UNITS = 16,                  /* pieces of work, if there are enough pieces */
-    WIDE = 128,                  /* three taps: most input channels of a block, */
-    CHAIN = 32,                  /* most tiles in one chain of a sum, */
-    COPIES_BYTES = 64 << 20,     /* most bytes of all copies, if there is more than one */
-    CHUNK = DG_MR == 6 ? 72 : 64 /* output channels in Z: whole tiles and whole vectors */
+    TILES = 64 * 25,             /* tiles of a piece times frequencies: V and Z in L2 */
+    UNITS = 16,                  /* units of work, if there are enough pieces */
+    WIDE = 128,                  /* three taps: input channels per block, at most */
+    CHAIN = 32,                  /* tiles per chain of a sum, at most */
+    COPIES_BYTES = 64 << 20,     /* of all copies, if there is more than one */
+    CHUNK = DG_MR == 6 ? 72 : 64 /* output channels in Z: whole tiles and vectors */
 };
 _Static_assert(CHUNK % DG_MR == 0 && CHUNK % DG_LANES == 0, "tiles and vectors must divide a chunk");
 
@@ -30,19 +29,19 @@ DG_MICRO(wide1, DG_MR, 1, ak, bk)
 
 typedef struct {
     const dg_conv_args *a;
-    int n, m, points, taps;          /* of an axis: points, outputs of a tile; n * n; of an axis of a filter */
+    int n, m, points, taps;          /* per axis: points, outputs of a tile; n * n; taps per axis */
     int rows_of_w;                   /* Co in whole micro tiles */
     int NR, wide, blocks;            /* input channels: of a micro tile, of a block; blocks */
-    int chunk, chunks;               /* output channels a chunk */
-    int down, across;                /* tiles of an image */
+    int chunk, chunks;               /* output channels per chunk */
+    int down, across;                /* tiles per image */
     int images, rows, groups, bands; /* of a piece; pieces */
     int slices, units, team;
     size_t v_step, z_step, ldv, ldz; /* reals between frequencies of V and Z, between their tiles */
-    size_t ldw, copy_count;          /* reals between taps of a copy of w, of one copy */
+    size_t ldw, copy_count;          /* reals between taps of a copy of w; reals of a copy */
     real *zeros, *copies;
 } job;
 
-/* Three taps: slices as far as their copies are not too large, else blocks, wide ones, as each transforms all of y. */
+/* Three taps: slices while their copies are small enough, else wide blocks, because each block transforms all of y. */
 static void plan_frequencies(job *j, int pieces)
 {
     const int tiles = dg_ceil_div(j->a->Ci, j->NR);
@@ -101,7 +100,7 @@ static piece piece_of(const job *j, int p)
     return c;
 }
 
-/* m x m outputs at channels c.. to all frequencies. */
+/* Transforms m x m outputs at channels c.. to all frequencies. */
 DG_INLINE void transform_back(const int n, const real *const *from, ptrdiff_t c, real *to, size_t step)
 {
     const int m = DG_TILE_OF(n);
@@ -173,7 +172,7 @@ static void transform_y(const job *j, const piece *p, real *Z, int chunk)
     }
 }
 
-/* All frequencies of one vector to r x r taps: g[p * r + q]. */
+/* Transforms all frequencies of one vector to r x r taps: g[p * r + q]. */
 DG_INLINE void transform_taps(const int n, const real *M, size_t step, dg_vec *g)
 {
     const int r = DG_TAPS_OF(n);
@@ -209,7 +208,7 @@ static __attribute__((noinline)) void add_taps(const job *j, const real *M, real
         }
 }
 
-/* Two taps: a piece's products of one chunk, back to taps. */
+/* Two taps: adds a piece's products of one chunk, transformed to taps. */
 static void add_piece_to_taps(const job *j, const real *V, const real *Z, real *copy, int tiles, int chunk, int py,
                               int add)
 {
@@ -267,7 +266,7 @@ static void unit(const job *j, real *V, real *Z, int u)
     }
 }
 
-/* The slices' copies added in order, `count` reals. */
+/* Adds the slices' copies in order, `count` reals. */
 static void add_slices(const job *j, real *sum, size_t count)
 {
     for (int s = 1; s < j->slices; s++)

@@ -1,4 +1,4 @@
-/* What the parts of minimal filtering, forward and data gradient, know in common (conv_winograd_data.c). */
+/* Declarations shared by the files of the Winograd convolution, forward and data gradient (conv_winograd_data.c). */
 #ifndef DG_CONV_WINOGRAD_JOB_H
 #define DG_CONV_WINOGRAD_JOB_H
 
@@ -13,20 +13,20 @@ typedef struct {
     real *out, *zeros;
     int N, Hi, Wi, Ci, Ho, Wo, Co, S, P;
     bool adjoint;
-    int n, m, points;     /* of an axis: points, outputs of a tile; n * n */
-    int taps;             /* of an axis of a filter */
+    int n, m, points;     /* per axis: points, outputs of a tile; n * n */
+    int taps;             /* per axis of a filter */
     int segments, phases; /* phases of the input, of the output */
     int ci;               /* Ci in whole vectors */
     int terms;            /* segments * ci */
-    int chain;            /* terms of a chain */
+    int chain;            /* terms per chain */
     int NR, blocks;
-    bool stream;       /* the output passes the caches by */
-    bool few;          /* tiles: the second order */
-    int tiles, pieces; /* tiles of a piece, a multiple of DG_MR; pieces */
+    bool stream;       /* store the output past the caches */
+    bool few;          /* few tiles: the second order */
+    int tiles, pieces; /* tiles per piece, a multiple of DG_MR; pieces */
     int room;          /* tiles in V, whole groups of DG_MR */
     int team;
     size_t lda, u_step, v_step, m_step; /* reals between tiles of V; between frequencies */
-    size_t u_count, v_count, m_count;   /* reals of U of one block and phase, of V of one phase, of M */
+    size_t u_count, v_count, m_count;   /* reals: U of a block and phase, V of a phase, M */
 } dg_winograd_job;
 
 /* Tiles of an image, for the outputs of one phase. */
@@ -35,7 +35,7 @@ typedef struct {
     int tiles;
 } dg_winograd_grid;
 
-/* Tiles of a phase: images one after another, rows of tiles one after another. */
+/* Consecutive tiles of a phase, by image, then row of tiles. */
 typedef struct {
     int first, count;
 } dg_winograd_piece;
@@ -61,8 +61,9 @@ static inline dg_winograd_grid dg_winograd_make_grid(const dg_winograd_job *j, i
 /* U of one phase and block (conv_winograd_weights.c). */
 void DG_CPU(dg_winograd_weights)(const dg_winograd_job *j, real *U, int phase, int block);
 
-/* V of a piece; outputs from M (conv_winograd_tiles.c). */
+/* V of a piece (conv_winograd_tiles.c). */
 void DG_CPU(dg_winograd_inputs)(const dg_winograd_job *j, const dg_winograd_piece *p, real *V, int phase);
+/* Outputs of a piece and block from M. */
 void DG_CPU(dg_winograd_outputs)(const dg_winograd_job *j, const dg_winograd_piece *p, const real *M, int phase,
                                  int block);
 

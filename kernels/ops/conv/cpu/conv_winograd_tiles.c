@@ -1,4 +1,4 @@
-/* Minimal filtering: tiles of the input to all frequencies, and back to tiles of the output. */
+/* Winograd transforms: tiles of the input to frequencies, frequencies to tiles of the output. */
 #include "kernels/ops/conv/cpu/conv_winograd_job.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@ typedef dg_winograd_job job;
 typedef dg_winograd_grid grid;
 typedef dg_winograd_piece piece;
 
-/* n x n inputs at channels c.. to all frequencies: to[f * step]. */
+/* Transforms n x n inputs at channels c.. to all frequencies: to[f * step]. */
 DG_INLINE void transform_input(const int n, const real *const *from, ptrdiff_t c, real *to, size_t step)
 {
     dg_vec t[DG_POINTS][DG_POINTS];
@@ -44,7 +44,7 @@ void DG_CPU(dg_winograd_input)(const dg_winograd_image *im, int n, int y0, int x
     dg_whole_and_rest(n == 6 ? input6 : n == 5 ? input5 : input3, from, n * n, channels, to, step);
 }
 
-/* V of a piece. All segments of a tile together: they lie between each other in memory. */
+/* All segments of a tile together, because they are interleaved in memory. */
 void DG_CPU(dg_winograd_inputs)(const job *j, const piece *p, real *V, int phase)
 {
     const grid g = dg_winograd_make_grid(j, phase);
@@ -60,7 +60,7 @@ void DG_CPU(dg_winograd_inputs)(const job *j, const piece *p, real *V, int phase
     }
 }
 
-/* One vector of channels: all frequencies of a tile to its m x m outputs. */
+/* Transforms all frequencies of a tile to its m x m outputs, for one vector of channels. */
 DG_INLINE void transform_output(const int n, const real *from, size_t step, dg_vec *out)
 {
     const int m = DG_TILE_OF(n);
@@ -75,7 +75,7 @@ DG_INLINE void transform_output(const int n, const real *from, size_t step, dg_v
     DG_UNROLL for (int i = 0; i < m; i++) dg_wide_output(n, t[i], out + i * m);
 }
 
-/* A tile that lies inside, a whole vector. */
+/* A tile inside the output, one vector. */
 #define OUTPUT(n)                                                                                           \
     static __attribute__((noinline)) void output##n(const real *from, size_t step, real *to, ptrdiff_t row, \
                                                     ptrdiff_t pixel)                                        \
@@ -90,7 +90,7 @@ OUTPUT(3)
 OUTPUT(5)
 OUTPUT(6)
 
-/* A tile that lies inside, a line of its channels, past the caches. */
+/* A tile inside the output, a cache line of channels, stored past the caches. */
 #define OUTPUT_LINES(n)                                                                                    \
     static __attribute__((noinline)) void lines##n(const real *from, size_t step, real *to, ptrdiff_t row, \
                                                    ptrdiff_t pixel)                                        \
@@ -105,7 +105,7 @@ OUTPUT(6)
 OUTPUT_LINES(5)
 OUTPUT_LINES(6)
 
-/* Any tile: only what lies inside and exists. */
+/* Any tile: stores only outputs that exist. */
 static __attribute__((noinline)) void output_clipped(const job *j, const real *from, real *to, ptrdiff_t row,
                                                      ptrdiff_t pixel, int high, int wide, int channels)
 {

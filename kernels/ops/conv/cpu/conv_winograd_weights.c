@@ -1,9 +1,9 @@
-/* Minimal filtering: the weights of one block of channels, transformed. */
+/* Winograd transform of the weights of one block of channels. */
 #include "kernels/ops/conv/cpu/conv_winograd_job.h"
 
 typedef dg_winograd_job job;
 
-/* The r x r taps g of DG_SQUARE channels to all frequencies: to[f * step]. */
+/* Transforms the r x r taps g of DG_SQUARE channels to all frequencies: to[f * step]. */
 DG_INLINE void transform_taps(const int n, const dg_square_row *g, real *to, size_t step)
 {
     const int r = DG_TAPS_OF(n);
@@ -82,7 +82,6 @@ static void weights_backward(const job *j, real *panel, int block, int py, int p
     }
 }
 
-/* U of one phase and block. */
 void DG_CPU(dg_winograd_weights)(const job *j, real *U, int phase, int block)
 {
     if (j->adjoint) {

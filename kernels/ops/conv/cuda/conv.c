@@ -1,13 +1,11 @@
-/* Variant direct of the convolutions, and what the rows of the others share. */
+/* Variant direct of the convolutions, and functions shared by the rows of the other variants. */
 #include "kernels/ops/conv/cuda/conv_rows.h"
 
 #include "core/plan/precision.h"
 
 #define no dg_variant_no
 
-/* ---- Checks ---- */
-
-/* more: images behind the last one that are numbered, too. */
+/* more: images past the batch that also have indices. */
 static const char *check_sizes(const dg_conv_args *a, int more)
 {
     const double N = (double)a->N + more,
@@ -17,7 +15,7 @@ static const char *check_sizes(const dg_conv_args *a, int more)
     return NULL;
 }
 
-/* Images of a block's tile at most: those beyond the batch have numbers, though nobody reads or writes there. */
+/* Images per tile, at most; those past the batch have indices but are not read or written. */
 enum { TILE_IMAGES = 8 };
 
 const char *dg_conv_check(const dg_op *op, const dg_tune *t, dg_type real)
@@ -67,16 +65,12 @@ const char *dg_fused_refuses_math(dg_math math, const dg_gpu *gpu)
                                                    : NULL;
 }
 
-/* ---- The rule ---- */
-
 int dg_conv_split(int blocks, int steps, int least)
 {
     int split = 1;
     while (blocks * split < 256 && steps / (split * 2) >= least) split *= 2;
     return split;
 }
-
-/* ---- Work, scratch memory ---- */
 
 dg_conv_product dg_conv_product_of(dg_op_kind kind, const dg_conv_args *a)
 {
@@ -92,7 +86,7 @@ void dg_conv_work(const dg_op *op, dg_type real, dg_work *w)
 {
     w->loads *= (double)dg_type_bytes(real) / 4;
     if (w->split <= 1) return;
-    w->kernels++; /* the parts are written, read and added up */
+    w->kernels++; /* parts are written, read and added */
     w->moved += 4 * 2 * w->split * dg_conv_product_of(op->kind, &op->u.conv).results;
 }
 
@@ -110,8 +104,6 @@ size_t dg_conv_scratch(const dg_op *op, dg_type real)
            dg_type_bytes(real);
 }
 
-/* ---- direct ---- */
-
 static const char *check_direct(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu *gpu)
 {
     const char *why = check_sizes(&op->u.conv, 0);
@@ -120,7 +112,7 @@ static const char *check_direct(const dg_op *op, dg_tune *t, dg_type real, const
     return why;
 }
 
-/* One thread a result, or one warp. What it reads comes from the cache: neighbours share one of the two factors. */
+/* One thread or warp per result. Loads hit the cache: neighbours share one of the two operands. */
 static void direct_work(const dg_op *op, dg_work *w)
 {
     const dg_conv_product p = dg_conv_product_of(op->kind, &op->u.conv);

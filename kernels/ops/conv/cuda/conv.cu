@@ -1,8 +1,8 @@
-/* Convolution: the direct kernels, one thread (or, of long sums, one warp) a result, right for every shape and both
- * types of real; and from a variant to its launcher.
- *
- * Tile: a thread one result. Shared memory: none. Registers: 32 to 40. Bound by: the
- * latency of its loads. real: type of all values. */
+/* Convolution: the direct kernels, for every shape and both types of real, and the dispatch from a variant to its
+ * launcher.
+ * thread tile: one result (long sums: a warp per result); shared memory: none; registers: 32 to 40
+ * bound by: the latency of its loads
+ * Template parameter real: type of all values. */
 #include "kernels/ops/conv/cuda/conv.cuh"
 extern "C" {
 #include "core/plan/work.h"
@@ -34,11 +34,11 @@ template <class real> static __global__ void dx_direct(const dg_conv_args a)
     const int64_t i = dg_thread();
     if (i >= (int64_t)a.N * a.H * a.W * a.Ci) return;
     const int ci = (int)(i % a.Ci), ix = (int)(i / a.Ci % a.W), iy = (int)(i / a.Ci / a.W % a.H);
-    const int64_t n = i / a.Ci / a.W / a.H, next = (int64_t)a.K * a.K * a.Ci; /* the next co in w */
+    const int64_t n = i / a.Ci / a.W / a.H, next = (int64_t)a.K * a.K * a.Ci; /* next: from one co to the next in w */
     const real *y = (const real *)a.y + n * a.Ho * a.Wo * a.Co, *w = (const real *)a.w + ci;
     real sum = 0;
     for (int ky = (iy + a.P) % a.S; ky < a.K; ky += a.S) {
-        const int oy = (iy + a.P - ky) / a.S; /* exact; the numerator falls below 0 last */
+        const int oy = (iy + a.P - ky) / a.S; /* exact; the numerator becomes negative last */
         if (iy + a.P < ky) break;
         if (oy >= a.Ho) continue;
         for (int kx = (ix + a.P) % a.S; kx < a.K; kx += a.S) {
@@ -52,7 +52,7 @@ template <class real> static __global__ void dx_direct(const dg_conv_args a)
     ((real *)a.x)[i] = sum;
 }
 
-/* Image by image, so that a sum over a large batch does not lose the small terms. */
+/* Sums image by image, so that a sum over a large batch keeps its small terms. */
 template <class real> static __global__ void dw_direct(const dg_conv_args a)
 {
     const int64_t i = dg_thread();
@@ -78,8 +78,8 @@ template <class real> static __global__ void dw_direct(const dg_conv_args a)
     ((real *)a.w)[i] = all;
 }
 
-/* The same where a sum is long and results are few, a first layer's for one: a warp a result, its lanes every 32nd
- * position, then the lanes as a tree. */
+/* For long sums and few results, such as a first layer: a warp per result; each lane adds every 32nd position, then the
+ * lanes are added as a tree. */
 template <class real> static __global__ void dw_by_warps(const dg_conv_args a)
 {
     const int64_t i = dg_thread() / 32;
@@ -89,7 +89,7 @@ template <class real> static __global__ void dw_by_warps(const dg_conv_args a)
     const real *const x = (const real *)a.x + ci, *const y = (const real *)a.y + co;
     real sum = 0;
 #pragma unroll 4
-    for (int k = 0; k <= (a.N * map - 1 - lane) / 32; k++) { /* no number is beyond the last position's */
+    for (int k = 0; k <= (a.N * map - 1 - lane) / 32; k++) { /* the index of the last position is the limit */
         const int p = lane + 32 * k, n = p / map, row = (p - n * map) / a.Wo, col = p - n * map - row * a.Wo;
         const int iy = row * a.S - a.P + ky, ix = col * a.S - a.P + kx;
         if ((unsigned)iy < (unsigned)a.H && (unsigned)ix < (unsigned)a.W)
@@ -117,7 +117,7 @@ static float *result_of(dg_op_kind kind, const dg_conv_args *a)
     return (float *)(kind == DG_OP_conv_fwd ? a->y : kind == DG_OP_conv_dx ? a->x : a->w);
 }
 
-/* Where the launchers of mma write to: the result, or the parts of it. */
+/* Where mma launchers write: the result, or the parts of a split sum. */
 static float *out_of(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune)
 {
     return tune->split > 1 ? (float *)a->scratch : result_of(kind, a);
@@ -151,7 +151,7 @@ void dg_conv_direct(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune,
     direct<float>(kind, a, tune, stream);
 }
 
-/* In double there is direct alone. */
+/* double: direct only. */
 template <class real> static void conv(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream)
 {
     direct<real>(kind, a, tune, stream);

@@ -1,5 +1,5 @@
-/* The variants of the convolution, each in a file of its own; all but direct are for float. What each can take is
- * said by its row, in the C file beside it. */
+/* The variants of the convolution, one file each; all but direct are fp32 only. The row in a variant's C file has its
+ * limits. */
 #ifndef DG_CONV_CUH
 #define DG_CONV_CUH
 
@@ -9,15 +9,15 @@ extern "C" {
 #include "kernels/ops/conv/variants.h"
 }
 
-/* The launcher of each variant. */
+/* Launchers. */
 #define X(name) void dg_conv_##name(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream);
 DG_CONV_VARIANTS(X)
 #undef X
 
 void dg_conv_thin_mma_dw(const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream);
 
-/* mma and wgmma: the parts of a split are written one behind the other to out; each direction has a file. wgmma has no
- * weight gradient. */
+/* mma and wgmma, one file per direction; wgmma has no weight gradient. The parts of a split sum are consecutive in
+ * out. */
 void dg_conv_mma_fwd_bf16(const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream);
 void dg_conv_mma_fwd_tf32(const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream);
 void dg_conv_mma_dx_bf16(const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream);
@@ -27,7 +27,7 @@ void dg_conv_wgmma_dx(const dg_conv_args *a, const dg_tune *tune, float *out, cu
 void dg_conv_mma_dw(const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream);
 void dg_conv_mma_fp16(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream);
 
-/* Elements that the op writes. */
+/* Number of values that the op writes. */
 size_t dg_conv_count(dg_op_kind kind, const dg_conv_args *a);
 
 /* out[i] = sum over k of part[k * count + i], in a fixed order. */

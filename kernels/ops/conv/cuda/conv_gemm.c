@@ -1,9 +1,9 @@
-/* Variant cublas: patches are unfolded, multiplied by the library, folded. */
+/* Variant cublas: unfold patches, multiply with cuBLAS, fold. */
 #include "kernels/ops/conv/cuda/conv_rows.h"
 
 #define no dg_variant_no
 
-/* Is y a product of x and w as they lie? */
+/* True if y is a product of x and w without unfolding. */
 static bool is_product(const dg_conv_args *flat) { return flat->K == 1 && flat->S == 1 && flat->P == 0; }
 
 static const char *check(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu *gpu)
@@ -17,7 +17,7 @@ static const char *check(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu
     return patches > DG_TENSOR_VALUES ? no("cublas: %.0f million values of patches are too many", patches / 1e6) : NULL;
 }
 
-/* One product, which we cannot look into, beside a kernel that unfolds or folds patches. */
+/* One product of unknown cost, and a kernel that unfolds or folds patches. */
 static void work(const dg_op *op, dg_work *w)
 {
     const dg_conv_args a = dg_conv_flat(&op->u.conv);
@@ -32,7 +32,6 @@ static void work(const dg_op *op, dg_work *w)
     w->moved = 4 * 2 * ((double)a.N * a.Ho * a.Wo * a.K * a.K * a.Ci);
 }
 
-/* The patches. */
 static size_t scratch(const dg_op *op, dg_type real)
 {
     (void)real;
@@ -41,6 +40,6 @@ static size_t scratch(const dg_op *op, dg_type real)
     return (size_t)f.N * (size_t)(f.Ho * f.Wo) * (size_t)(f.K * f.K * f.Ci) * sizeof(float);
 }
 
-/* The library has one workspace. */
+/* exclusive: cuBLAS has one workspace. */
 const dg_variant dg_conv_variant_cublas = {
     .name = "cublas", .check = check, .work = work, .scratch = scratch, .by_row = true, .exclusive = true};

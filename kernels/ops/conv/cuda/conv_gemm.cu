@@ -1,15 +1,13 @@
-/* Convolution through cuBLAS, the variant to beat: a matrix of patches (pixels of y) x (taps, channels of x) is built
- * in scratch and multiplied, or the product is folded back. Where y is one pixel that sees all of x, x already is
- * that matrix.
- *
- * Tile: a thread n channels of a patch. Shared memory: none (cuBLAS has its own). Registers: 25 to 34. Bound by:
- * memory, the patches are K*K/S/S times as large as x. n: channels a thread, 4 or 1. */
+/* Convolution with cuBLAS, the baseline: a matrix of patches (pixels of y) x (taps, channels of x) is built in scratch
+ * and multiplied, or the product is folded back. If y is one pixel that covers all of x, x is that matrix.
+ * thread tile: n channels of a patch, 4 or 1; shared memory: none (cuBLAS has its own); registers: 25 to 34
+ * bound by: memory, the patches are K*K/S/S times as large as x */
 #include "kernels/ops/conv/cuda/conv.cuh"
 #include "kernels/cuda/cublas.cuh"
 
 static constexpr int THREADS = 256;
 
-/* patches[m][tap][ci] = x at tap of pixel m, 0 in the padding; n channels a thread. */
+/* patches[m][tap][ci] = x at tap of pixel m, 0 in the padding. */
 template <int n> static __global__ void unfold_kernel(const dg_conv_args a, float *patches)
 {
     const int64_t i = dg_thread() * n, length = (int64_t)a.K * a.K * a.Ci;
@@ -22,7 +20,7 @@ template <int n> static __global__ void unfold_kernel(const dg_conv_args a, floa
     dg_store<n>(patches + i, v);
 }
 
-/* The adjoint: x = the sum of all its places in patches, in the order of the taps. */
+/* The adjoint: each x is the sum of its copies in patches, in the order of the taps. */
 template <int n> static __global__ void fold_kernel(const dg_conv_args a, const float *patches)
 {
     const int64_t i = dg_thread() * n, length = (int64_t)a.K * a.K * a.Ci;

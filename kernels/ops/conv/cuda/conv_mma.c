@@ -1,5 +1,5 @@
-/* Variants mma and wgmma, convolutions on tensor cores: which shapes, tiles and precisions there are, and which tile a
- * shape gets. */
+/* Variants mma and wgmma, convolutions on tensor cores: supported shapes, tiles and precisions, and the choice of the
+ * tile. */
 #include "kernels/ops/conv/cuda/conv_rows.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@ typedef dg_mma_tile tile;
 
 static bool by_warpgroups(const dg_tune *t) { return t->variant == &dg_conv_variant_wgmma; }
 
-/* The tiles of a direction, the number returned. */
+/* Writes the tiles of a direction to out and returns their number. */
 static int tiles_of(dg_op_kind kind, bool small, const dg_tune *t, tile *out)
 {
     const bool wide = by_warpgroups(t);
@@ -149,7 +149,6 @@ static const char *check(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu
     return why;
 }
 
-/* Hopper's warpgroups. */
 static const char *check_wgmma(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu *gpu)
 {
     const char *why = dg_conv_check(op, t, real);
@@ -179,7 +178,7 @@ static void choose(const dg_op *op, dg_tune *t, const dg_gpu *gpu)
         }
 }
 
-/* Pieces of 64 positions with their patches; all taps and phases from one of them. */
+/* Pieces of 64 positions with their patches; each piece is used for all taps and phases. */
 static void work(const dg_op *op, dg_work *w)
 {
     const dg_conv_args *a = &op->u.conv;
@@ -189,7 +188,7 @@ static void work(const dg_op *op, dg_work *w)
     const double cells = a->N * dg_ceil_divf(dx ? dg_ceil_divf(a->H, 2) : a->Ho, side) *
                          dg_ceil_divf(dx ? dg_ceil_divf(a->W, 2) : a->Wo, side),
                  cell = side * side;
-    /* as dev_pool hands them out, all of its parts are whole units */
+    /* dev_pool allocates whole units */
     w->shared = dg_mma_tile_of(op->kind, a, &op->tune).bytes;
     w->warpgroups = by_warpgroups(&op->tune);
     if (dw) {
@@ -200,12 +199,11 @@ static void work(const dg_op *op, dg_work *w)
         w->outputs = m * n * 16 / w->threads;
         return;
     }
-    const double share = dg_ceil_divf(dg_ceil_divf(dx ? a->Co : a->Ci, chunk), w->split) *
-                         chunk; /* channels of a part */
+    const double share = dg_ceil_divf(dg_ceil_divf(dx ? a->Co : a->Ci, chunk), w->split) * chunk; /* per part */
     w->blocks = dg_ceil_divf(cells, m / cell) * dg_ceil_divf(dx ? a->Ci : a->Co, n) * w->split;
     w->products = m * n * 16 * share;
     w->loads = 4 * share * (m / 64 * DG_MMA_VALUES(small, 1, !dx) + 16 * n);
-    w->outputs = w->warpgroups ? n / 2 /* of one product */ : m * n * (dx ? 4 : 1) / w->threads;
+    w->outputs = w->warpgroups ? n / 2 : m * n * (dx ? 4 : 1) / w->threads;
 }
 
 const dg_variant dg_conv_variant_mma = {

@@ -1,17 +1,11 @@
-/* What the three directions of the convolution on tensor cores share: 4x4, stride 2, pad 1. The parts are
- *
- *   cell      8x8 neighbouring positions of the small side (y), or 4x4 where maps are that small; cells of all images
- *             are numbered through
- *   piece     64 positions, the rows of a warp's products (dg_row_tile): a cell, or four small ones
- *   patch     what a piece's products read of the other side, with its border. It comes into shared memory once and all
- *             taps are read from there
- *   chunk     the channels (of a weight gradient: the positions) that are in shared memory at a time; there is room for
- *             two, one is multiplied while the next one is brought
- *   group     of taps: weights come in so many portions a chunk, and the next patch in as many slices
- *
- * Values in memory (of type T) become values of the arithmetic E on the way: they are loaded into registers while the
- * chunk before is multiplied, then rounded and stored. That is once a value; at the fragments it would be once a tap
- * and warp. */
+/* Parts shared by the three directions of the convolution on tensor cores: 4x4, stride 2, pad 1. Terms:
+ * cell: 8x8 adjacent positions of the small side (y), 4x4 in small maps; numbered over all images
+ * piece: 64 positions, the rows of a warp's products (dg_row_tile): a cell, or four small ones
+ * patch: values of the other side that a piece reads, with its border; loaded to shared memory once for all taps
+ * chunk: the channels (weight gradient: positions) in shared memory at a time; two buffers, one multiplied, one filled
+ * group: of taps; a chunk's weights are loaded in one portion per group, and the next patch in one slice per group
+ * Values of type T in memory become values of the arithmetic E when they are loaded: into registers while the previous
+ * chunk is multiplied, then rounded and stored. So each value is rounded once, not once per tap and warp. */
 #ifndef DG_CONV_MMA_CUH
 #define DG_CONV_MMA_CUH
 
@@ -21,26 +15,23 @@
 #include "kernels/fused/fuse.cuh"
 #include "kernels/dev/mma.cuh"
 
-/* ---- Cells ---- */
-
 struct alignas(16) dg_cell {
     int image, row, col; /* of its first position */
 };
 
-/* A tensor's maps, and its channels. */
 struct dg_maps {
     int rows, cols, channels;
 };
 
-/* Of cells with `side` positions an edge, in maps of rows x cols positions. */
+/* The cell with that number; side: positions per edge; rows x cols: positions of a map. */
 static __device__ __forceinline__ dg_cell dg_cell_of(int number, int side, int rows, int cols)
 {
     const int down = dg_div_up(rows, side), across = dg_div_up(cols, side), line = number / across;
     return {line / down, line % down * side, (number - line * across) * side};
 }
 
-/* Where position p of a piece is. Small cells lie so that eight neighbouring positions are two rows of two cells: a
- * plane's cells are 4 units (mod 8) apart, so that these eight share no bank either. */
+/* Index of position p of a piece. Eight consecutive positions of small cells are two rows of two cells; the cells of a
+ * plane are 4 units (mod 8) apart, so that the eight have different banks. */
 template <bool SMALL> struct dg_row_tile {
     static constexpr int side = SMALL ? 4 : 8, cells = SMALL ? 4 : 1;
     static __device__ __forceinline__ int cell(int p) { return SMALL ? (p >> 2 & 1) + (p >> 5 & 1) * 2 : 0; }
@@ -48,17 +39,14 @@ template <bool SMALL> struct dg_row_tile {
     static __device__ __forceinline__ int col(int p) { return SMALL ? p & 3 : p & 7; }
 };
 
-/* ---- Patches ---- */
-
-/* Patches of PIECES pieces, PLANES units of channels; SMALL: cells are 4x4. HALVED: of the large side, its rows and
- * columns taken apart by parity: x[2u - 1 + py][2v - 1 + px] is (u, v) of phase (py, px), and tap (ky, kx) of position
- * (r, c) is (r + ky / 2, c + kx / 2) of phase (ky % 2, kx % 2). Else: of the small side, tap (ky, kx) of (r, c) is (r +
- * ky, c + kx). */
+/* Patches of PIECES pieces, PLANES units of channels; SMALL: cells are 4x4. HALVED: of the large side, divided by
+ * parity: x[2u - 1 + py][2v - 1 + px] is (u, v) of phase (py, px), and tap (ky, kx) of position (r, c) is (r + ky / 2,
+ * c + kx / 2) of phase (ky % 2, kx % 2). Else of the small side: tap (ky, kx) of (r, c) is (r + ky, c + kx). */
 template <bool SMALL, int PIECES_, int PLANES_, bool HALVED> struct dg_patch {
     typedef dg_row_tile<SMALL> piece;
     static constexpr bool small = SMALL;
     static constexpr int PIECES = PIECES_, PLANES = PLANES_, cells = PIECES * piece::cells;
-    /* values an edge, as they are in memory */
+    /* values per edge in memory */
     static constexpr int input = HALVED ? 2 * piece::side + 2 : piece::side + 2;
     static constexpr int scale = HALVED ? 2 : 1;
     static constexpr int line = HALVED ? piece::side + 1 : input;
@@ -77,7 +65,7 @@ template <bool SMALL, int PIECES_, int PLANES_, bool HALVED> struct dg_patch {
         return piece::cell(p) * cell + piece::row(p) * line + piece::col(p);
     }
     static __device__ __forceinline__ int of_piece(int number) { return number * piece::cells * cell; }
-    /* From a piece's first eight positions to eight others. */
+    /* From a piece's first eight positions to another eight. */
     static __device__ __forceinline__ constexpr int of_eight(int q)
     {
         return SMALL ? (q & 3) * line + (q >> 2) * 2 * cell : q * line;
@@ -89,18 +77,17 @@ template <bool SMALL, int PIECES_, int PLANES_, bool HALVED> struct dg_patch {
     static constexpr int four = SMALL ? cell : 4; /* from position t to t + 4, t < 4 */
 };
 
-/* Unit i of the order in which threads take them: eight threads have 2 planes x 4 positions, then come the other
- * planes of these positions. */
+/* Plane of unit i in the order of threads: eight threads have 2 planes x 4 positions, then follow the other planes of
+ * these positions. */
 template <int PLANES> static __device__ __forceinline__ int dg_unit_plane(int i)
 {
     return i % 2 + i / 8 % (PLANES / 2) * 2;
 }
+/* Position of unit i in the order of threads. */
 template <int PLANES> static __device__ __forceinline__ int dg_unit_position(int i)
 {
     return i / (4 * PLANES) * 4 + i / 2 % 4;
 }
-
-/* ---- Values on their way: one unit ---- */
 
 template <class E, class T> struct dg_parcel;
 
@@ -138,30 +125,27 @@ template <class E> struct dg_parcel<E, uint16_t> {
     }
 };
 
-/* ---- Patches whose cells stay and whose channels move on ---- */
-
-/* A table in shared memory says of each of the patch's values where it is in memory and which unit it becomes. Units of
- * values outside of the map are 0 from the beginning and stay so: to < 0; what is loaded in their place is not used. */
+/* Entry of a table in shared memory for one value of the patch. Units of values outside of the map are 0 from the start
+ * and stay 0: to < 0, and what is loaded for them is discarded. */
 struct dg_transfer {
     unsigned from; /* its first channels, in units of the tensor */
-    int to;        /* its unit of plane 0, in bytes; DG_BORDER more where the value is another cell's */
+    int to;        /* its unit of plane 0, in bytes; plus DG_BORDER if the value belongs to another cell */
 };
 enum { DG_BORDER = 1 << 24 };
 
-/* What a fused launch does to values before they are rounded (fused.h): nothing; an affine map with a factor below 0;
- * an affine map of the values of two tensors. The numbers for its channels are in shared memory, unit by unit: as many
- * scales as a unit has channels, then shifts, then (of two tensors) tilts. DG_ROUNDED is added where a fused launch
- * reads tensors that are bf16 (fused.h): by itself, values as they are multiplied. Products of bf16 nearly always have
- * such, so that for fp32 tensors there is one kernel: of two tensors with a factor below 0 (any), which may be the same
- * one twice with a tilt of 0. */
+/* Prologue of values before they are rounded (fused.h): none; an affine map with a factor below 0; an affine map of two
+ * tensors. Coefficients are in shared memory, unit by unit: one scale per channel of the unit, then shifts, then tilts
+ * (two tensors). DG_ROUNDED is added if a fused launch reads bf16 tensors (fused.h); DG_ROUNDED only: values are
+ * operands already. For fp32 tensors bf16 has one kernel, of two tensors with a factor below 0, since most tensors are
+ * bf16: one tensor is passed twice with a tilt of 0. */
 enum { DG_AS_IS, DG_ONE_TENSOR, DG_TWO_TENSORS, DG_ROUNDED = 4 };
 
-/* Two threads take the two planes of a value. */
+/* Loads a patch; two threads load the two planes of a value. */
 template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> struct dg_patch_loader {
     static constexpr int all = P::cells * P::input * P::input, items = dg_div_up(2 * all, NT),
                          slice = dg_div_up(items, GROUPS);
-    static constexpr int transfers = items * NT / 2;                             /* of the table */
-    static constexpr int tensors = MAP & 3, numbers = tensors ? tensors + 1 : 0; /* of a channel */
+    static constexpr int transfers = items * NT / 2;
+    static constexpr int tensors = MAP & 3, numbers = tensors ? tensors + 1 : 0; /* per channel */
     static constexpr bool both = tensors == DG_TWO_TENSORS, any = MAP == DG_TWO_TENSORS && E::unit == 8 && !E::scaled;
     static constexpr bool bent = MAP == (DG_ROUNDED | DG_ONE_TENSOR); /* dg_bent_value */
     typedef typename std::conditional<(MAP & DG_ROUNDED) != 0, uint16_t, T>::type V;
@@ -169,20 +153,20 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
 
     const V *tensor;
     const dg_transfer *place;
-    int plane;                            /* this thread's, 0 or 1 */
-    dg_parcel<E, V> parcel[slice];        /* of one slice: what is not used any more shall not be kept for another */
-    dg_transfer way[numbers ? slice : 1]; /* theirs, to this thread's channels; of no map unused */
-    const V *second;                      /* the other tensor; of one tensor unused, as what follows is of none */
+    int plane;
+    dg_parcel<E, V> parcel[slice];        /* of one slice: frees the registers of unused values */
+    dg_transfer way[numbers ? slice : 1]; /* table entries, plus this thread's channels; unused without a map */
+    const V *second;                      /* the second tensor; the following members are unused without a map */
     dg_parcel<E, V> beside[both ? slice : 1];
-    const float *number; /* those of this thread's first unit */
-    float below;         /* of no map: what values are multiplied by where the arithmetic is scaled; or the bend */
-    uint4 *kept;         /* factors in memory */
-    unsigned keeps = 0;  /* bit i: those of slice i of this chunk, and then (mod 32) of the next ones */
+    const float *number; /* coefficients of this thread's first unit */
+    float below;         /* the factor or the bend; without a map: scale of a scaled arithmetic */
+    uint4 *kept;         /* output: rounded operands */
+    unsigned keeps = 0;  /* bit i: store slice i of this chunk, then (mod 32) of the next chunks */
 
     static __device__ __forceinline__ void build(dg_transfer *place, uint4 *patch, int N, int H, int W, int C,
                                                  const dg_cell *cell)
     {
-        static constexpr unsigned edge = P::input; /* divisions by a constant are shorter of what has no sign */
+        static constexpr unsigned edge = P::input; /* unsigned: shorter divisions by a constant */
         for (unsigned i = threadIdx.x; i < transfers; i += NT) {
             place[i] = {0, -1};
             if (i >= all) break;
@@ -200,7 +184,8 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
             }
         }
     }
-    /* Is row (or column) i of the patch of a cell at `at` no border? What is behind the last cell is that one's. */
+    /* True if row (or column) i of the patch of a cell at `at` is not border. Values past the last cell belong to
+     * it. */
     static __device__ __forceinline__ bool is_own(int i, int at, int size)
     {
         return (i > 0) & ((i <= P::scale * P::piece::side) | (at + P::piece::side >= size / P::scale));
@@ -210,28 +195,28 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
         : tensor(reinterpret_cast<const V *>(of)), place(table + dg_settled((int)(threadIdx.x / 2))),
           plane(dg_settled((int)(threadIdx.x % 2)))
     {}
-    /* table: numbers of the channels from this block's first one on. */
+    /* table: coefficients of the channels from this block's first on. */
     __device__ __forceinline__ void map(const T *also, const float *table, float factor)
     {
         if constexpr (both) second = reinterpret_cast<const V *>(also);
         number = table + plane * (numbers * E::unit);
         below = factor;
     }
-    /* Whoever has these cells writes their values as they are rounded to `to` as well. Blocks of other columns have the
-     * same cells: each writes its share. share: that of the first column, none where nobody writes. */
+    /* Also stores the rounded values of these cells to `to`. Blocks of other columns have the same cells; each stores
+     * its share. share: bits of the first column, 0: store nothing. */
     __device__ __forceinline__ void keep(void *to, unsigned share)
     {
         kept = (uint4 *)to;
         keeps = blockIdx.y < 32 ? share << blockIdx.y : 0;
     }
     __device__ __forceinline__ void next_chunk() { keeps = keeps >> GROUPS | keeps << (32 - GROUPS); }
-    /* Has nobody in this thread's warp a value j? */
+    /* True if no thread of this warp has a value j. */
     static __device__ __forceinline__ bool is_idle(int j)
     {
         const int threads = dg_div_up(2 * all - j * NT, 32) * 32;
         return threads < NT && (int)threadIdx.x >= threads;
     }
-    /* Slice g of pair `pair` of the tensor's planes. */
+    /* Loads slice g of pair `pair` of the tensor's planes. */
     __device__ __forceinline__ void fetch(int g, int pair)
     {
         const unsigned mine = (unsigned)(2 * pair + plane);
@@ -246,7 +231,7 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
             if (numbers) way[numbers ? k : 0] = t;
         }
     }
-    /* Channel e of value k of those that are on their way, before it is rounded; f: of the channel. */
+    /* Channel e of loaded value k, before rounding; f: coefficients of the channel. */
     __device__ __forceinline__ float value(int k, int e, const dg_channel &f) const
     {
         const float v = parcel[k].value(e);
@@ -257,7 +242,7 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
         if (numbers) return bent ? dg_bent_value(f, v, below) : dg_one_value(f, v, below);
         return MAP == DG_AS_IS && E::scaled ? v * below : v;
     }
-    /* All of them as products take them, to the patch whose plane of this thread begins there; chunk: this block's. */
+    /* Stores the rounded slice to this thread's plane of `patch`; chunk: counted from this block's first. */
     __device__ __forceinline__ void put(uint4 *patch, int g, int chunk) const
     {
         const float *const of_unit = number + chunk * (2 * numbers * E::unit);
@@ -290,24 +275,22 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
     }
 };
 
-/* ---- Weights ---- */
-
-/* How weights come into shared memory, group by group. Launches with nothing around them load fp32 values into
- * registers a step ahead, round and store them, as is done with patches. Fused ones copy what was rounded before
- * (dg_rounded in fused.h), stages - 1 steps ahead and past the registers. Job is of G's tile and has
- *     unit(chunk, j)      this thread's unit j of a group in values, of tap 0; chunks count from this block's
- *     tap(g, j)           its tap: so many times Ci values more
- *     weight(stage, j)    where it goes */
+/* Loads weights to shared memory, group by group. Unfused launches load fp32 values into registers a step ahead, round
+ * and store them. Fused launches copy rounded weights (dg_rounded in fused.h) stages - 1 steps ahead, without
+ * registers. Job: of G's tile, with
+ * unit(chunk, j): this thread's unit j of a group, in values, of tap 0; chunks count from this block's first
+ * tap(g, j): its tap, a multiple of Ci values
+ * weight(stage, j): destination */
 template <class Job, class G> struct dg_weights {
     typedef typename G::E E;
     static constexpr bool rounded = G::rounded;
     static constexpr int items = G::copied / G::NT, groups = G::groups, ahead = G::stages - 1;
     const void *w;
-    bool early = false; /* those of the first steps are on their way */
+    bool early = false; /* copies of the first steps were issued before */
     dg_parcel<E, float> parcel[rounded ? 1 : items];
 
     __device__ __forceinline__ const Job &job() const { return *static_cast<const Job *>(this); }
-    /* Of values of so many bytes. A product with a constant and a sum of 64 bits are one instruction. */
+    /* bytes: per value. A product with a constant and a 64-bit sum are one instruction. */
     __device__ __forceinline__ const char *source(int chunk, int g, int j, int bytes) const
     {
         return (const char *)w + (size_t)job().unit(chunk, j) * bytes + (int64_t)job().Ci * (job().tap(g, j) * bytes);
@@ -317,7 +300,7 @@ template <class Job, class G> struct dg_weights {
         return groups % G::stages == 0 ? g % G::stages : (chunk * groups + g) % G::stages;
     }
 
-    /* Of rounded weights. The step `later` steps behind (chunk, g); EARLY: in front of grid_dependency_wait(). */
+    /* Rounded weights: copies the step `later` steps after (chunk, g). EARLY: before grid_dependency_wait(). */
     template <bool EARLY> __device__ __forceinline__ void copy_step(int chunk, int g, int later, int chunks)
     {
         const int at = chunk + (g + later) / groups, group = (g + later) % groups, stage = stage_of(at, group);
@@ -342,13 +325,13 @@ template <class Job, class G> struct dg_weights {
     {
         if (rounded) copy_step<false>(chunk, g, ahead, chunks);
     }
-    /* All but those of so many steps. */
+    /* Waits for all copies except the last LATER steps. */
     template <int LATER = ahead - 1> static __device__ __forceinline__ void arrive()
     {
         if (rounded) cp_async_wait<LATER>();
     }
 
-    /* Of others. */
+    /* fp32 weights. */
     __device__ __forceinline__ void fetch_weights(int chunk, int g)
     {
         if constexpr (!rounded)
@@ -363,15 +346,13 @@ template <class Job, class G> struct dg_weights {
     }
 };
 
-/* ---- The loop of forward passes and data gradients ---- */
-
-/* A step is a group of a chunk. first brings what the first step reads, and its weights unless
- * first_weights has begun with them. fetch(chunk, g, more) loads into registers what comes after that step, store
- * writes it to shared memory; more: there is another chunk. Where weights are copied, copy begins with those of a later
- * step, and arrive waits for those of the next one.
+/* Main loop of forward passes and data gradients; a step is a group of a chunk. first: loads the first step's values,
+ * and its weights unless first_weights did. fetch(chunk, g, more): loads what follows that step to registers; store:
+ * writes it to shared memory; more: another chunk follows. copy: starts the weight copies of a later step; arrive:
+ * waits for those of the next step.
  *
- * Loads are for the step after the next: they begin in front of a barrier, across which the compiler cannot put them
- * off, and are waited for behind the next step's products. */
+ * Loads are two steps ahead: they are issued before a barrier, so that the compiler cannot delay them, and used after
+ * the next step's products. */
 template <class Job> static __device__ __forceinline__ void dg_mma_run(Job &job, int chunks)
 {
     job.first(chunks);
@@ -391,10 +372,10 @@ template <class Job> static __device__ __forceinline__ void dg_mma_run(Job &job,
             Job::E::finish(job.sums);
             Job::arrive();
             Job::E::publish();
-            __syncthreads(); /* the next step's values are there, and nobody reads what is overwritten in it */
+            __syncthreads(); /* the next step's values are stored, and its destination is free */
         }
     }
-    Job::template arrive<0>(); /* no copies of a group without any */
+    Job::template arrive<0>();
 }
 
 #endif

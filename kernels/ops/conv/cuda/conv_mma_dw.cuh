@@ -1,11 +1,10 @@
-/* Weight gradient on tensor cores: M = Co, N = 16 taps x 16 channels of x, the sum over positions of y, a piece at a
- * time. Both sides are read by columns (mma.cuh): y is [plane of Co][position], positions of odd planes exchanged; of x
- * there is the patch, which every tap reads from another first position. A warp has two taps.
+/* Weight gradient on tensor cores: M = Co, N = 16 taps x 16 channels of x, K = positions of y, one piece at a time.
+ * Both sides are read by columns (mma.cuh): y is [plane of Co][position], positions of odd planes exchanged; of x the
+ * patch is stored once and each tap reads it from another first position. A warp has two taps. A thread has the same
+ * channels of all of its values.
  *
- * By itself (conv_mma_dw_plain.cuh) it loads values into registers and rounds them on the way; in a fused update
- * (fused_update_mma.cuh) it copies what was rounded before. A thread has the same channels of all of its values.
- *
- * Tiles of other kernels have the same names: conv_mma_odd_dw.cuh. */
+ * conv_mma_dw_plain.cuh rounds values when it loads them; in a fused update, fused_update_mma.cuh copies rounded
+ * operands. Tiles of other kernels have the same members: conv_mma_odd_dw.cuh. */
 #ifndef DG_CONV_MMA_DW_CUH
 #define DG_CONV_MMA_DW_CUH
 
@@ -19,8 +18,9 @@ template <class E_, class T_, bool SMALL> struct dg_dw_tile {
     static constexpr int y_planes = M / E::unit, x_planes = N / E::unit;
     typedef dg_patch<SMALL, 1, x_planes, true> patch;
     typedef typename patch::piece piece;
-    static constexpr int taps = 16, positions = 64, border = 1;                  /* of a piece; in front of a patch */
-    static constexpr int x_units = patch::units, y_units = y_planes * positions; /* of a stage */
+    static constexpr int taps = 16, positions = 64, border = 1;                  /* positions: per piece; border: before
+                                                                                  * a patch */
+    static constexpr int x_units = patch::units, y_units = y_planes * positions; /* per stage */
     static constexpr int y_items = y_units / NT, values = patch::cells * patch::input * patch::input;
     static constexpr int x_items = dg_div_up(values * x_planes, NT);
     static constexpr size_t bytes = DG_MMA_DW_BYTES(SMALL, E::unit);
@@ -32,10 +32,9 @@ template <class E_, class T_, bool SMALL> struct dg_dw_tile {
     static __device__ __forceinline__ int y_channel() { return dg_unit_plane<y_planes>((int)threadIdx.x) * E::unit; }
     static __device__ __forceinline__ constexpr int stride(const dg_conv_args &) { return 2; }
 
-    /* A warp's rows begin at this channel of y. Where its first 16 columns are in the patch, and how far behind them
-     * the others; tap and channel of x of its columns 8j to 8j + 7. */
+    /* second: from the warp's first 16 columns in the patch to the other 16. row(): the warp's first channel of y. */
     static constexpr int second = patch::phase;
-    static __device__ __forceinline__ constexpr bool busy() { return true; } /* has this warp any? */
+    static __device__ __forceinline__ constexpr bool busy() { return true; } /* has this warp any columns? */
     static __device__ __forceinline__ constexpr int row() { return 0; }
     static __device__ __forceinline__ int columns()
     {
@@ -45,7 +44,7 @@ template <class E_, class T_, bool SMALL> struct dg_dw_tile {
     static __device__ __forceinline__ int channel_of(int j) { return j % 2 * 8; }
 };
 
-/* The products of a block, of G's tile; where its units lie in a stage of shared memory. */
+/* The products of a block of tile G, and the layout of a stage in shared memory. */
 template <class G> struct dg_dw_products {
     typedef typename G::E E;
     typedef typename G::patch P;
@@ -63,8 +62,8 @@ template <class G> struct dg_dw_products {
         sums.clear();
     }
 
-    /* Of this thread's value j of the patch: row, column and cell, 5, 5 and 2 bits (6 of many cells), and its unit; -1:
-     * none. */
+    /* This thread's value j of the patch: row, column and cell in 5, 5 and 2 bits (6 with many cells), and its unit;
+     * -1: none. */
     static constexpr int unit_bit = piece::cells > 4 ? 16 : 12;
     static __device__ __forceinline__ int spot(int j)
     {
@@ -76,7 +75,7 @@ template <class G> struct dg_dw_products {
                    ? row | col << 5 | number << 10 | (plane * P::plane + P::at(number, row, col)) << unit_bit
                    : -1;
     }
-    /* Of its value j of y: which position of the piece; its unit. */
+    /* Position in the piece of this thread's value j of y. */
     static __device__ __forceinline__ int position(int j)
     {
         return dg_unit_position<G::y_planes>((int)threadIdx.x + j * G::NT);
@@ -108,9 +107,9 @@ template <class G> struct dg_dw_products {
         }
     }
 
-    __device__ __forceinline__ void finish() {} /* a product is done when it is asked for */
+    __device__ __forceinline__ void finish() {} /* products are synchronous */
 
-    /* All sums to their places among the weights (Co, taps, Ci). */
+    /* Stores all sums to the weights (Co, taps, Ci). */
     __device__ __forceinline__ void store(const dg_conv_args &a, float *out, int co0, int ci0, uint4 *)
     {
         if (E::scaled) sums.times(dg_power_of_two(-a.shift_x - a.shift_y));

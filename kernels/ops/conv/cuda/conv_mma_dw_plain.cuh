@@ -1,17 +1,17 @@
-/* Weight gradient on tensor cores by itself.
- *
- * Tile: 64 channels of y x 16 taps x 16 channels of x. Shared memory: bf16, fp16 37 KB, in small maps 45; tf32 74
- * and 90. Registers: 162 to 214. Bound by: shared memory and L2. Template parameters: G, the dg_dw_tile; E, its
- * arithmetic (mma.cuh). */
+/* Weight gradient on tensor cores, unfused. Template parameters: G, the dg_dw_tile; E, its arithmetic (mma.cuh).
+ * tile: 64 channels of y x 16 taps x 16 channels of x
+ * shared memory: bf16, fp16 37 KB, small maps 45; tf32 74 and 90
+ * registers: 162 to 214
+ * bound by: shared memory and L2 */
 #ifndef DG_CONV_MMA_DW_PLAIN_CUH
 #define DG_CONV_MMA_DW_PLAIN_CUH
 
 #include "kernels/ops/conv/cuda/conv_mma_dw.cuh"
 
-/* A side as it lies in memory. E, T: of G's tile; ITEMS: units of a thread. */
+/* Loader of one side. E, T: of G's tile; ITEMS: units per thread. */
 template <class E, class T, int ITEMS> struct dg_dw_side {
     const T *const from; /* this thread's channels of the first pixel */
-    const float factor;  /* of a scaled arithmetic */
+    const float factor;  /* scale of a scaled arithmetic */
     dg_parcel<E, T> item[ITEMS];
 
     __device__ __forceinline__ dg_dw_side(const T *first, int shift)
@@ -35,14 +35,14 @@ template <class G> struct dg_dw_job : dg_dw_products<G> {
     typedef typename G::patch P;
     typedef typename P::piece piece;
     const dg_conv_args &a;
-    const int first_piece; /* of those of all images */
-    dg_cell *const cell;   /* of two pieces, by turns */
+    const int first_piece; /* among the pieces of all images */
+    dg_cell *const cell;   /* of two pieces, alternating */
     uint4 *const patch, *const grad;
     dg_dw_side<E, T, G::x_items> x;
     dg_dw_side<E, T, G::y_items> y;
     int spot[G::x_items];
 
-    /* What is beyond the channels is multiplied, but not stored. */
+    /* Channels past the last are multiplied, but not stored. */
     __device__ __forceinline__ dg_dw_job(const dg_conv_args &args, int from, int co0, int ci0, dg_cell *c, uint4 *p,
                                          uint4 *g)
         : W(p, g), a(args), first_piece(from), cell(c), patch(p), grad(g),
@@ -54,7 +54,7 @@ template <class G> struct dg_dw_job : dg_dw_products<G> {
         find_cells(0);
     }
 
-    /* Where the cells of a piece are, counted from 0 in this block. */
+    /* Finds the cells of a piece, counted from this block's first. */
     __device__ __forceinline__ void find_cells(int chunk) const
     {
         if (threadIdx.x >= piece::cells) return;
@@ -93,12 +93,12 @@ template <class G> struct dg_dw_job : dg_dw_products<G> {
             if (W::has_y(j)) grad[chunk % 2 * G::y_units + W::unit_of_y(j)] = y.unit(j);
     }
 
-    /* The loop of the other directions (dg_mma_run), with its beginning in it: what is here once is a lot of code.
-     * Loads are for the step after the next; cells are found a step ahead of their loads. */
+    /* The loop of dg_mma_run with its prologue folded in, because the loop body is long. Loads are two steps ahead;
+     * cells are found a step before their loads. */
     __device__ __forceinline__ void run(int chunks)
     {
         for (int chunk = -2; chunk < chunks; chunk++) {
-            /* the cells and values of this step are there, and nobody reads what is overwritten in it */
+            /* this step's cells and values are stored, and the other buffer is free */
             __syncthreads();
             if (chunk >= 0) W::multiply(chunk % 2);
             if (chunk >= -1 && chunk + 1 < chunks) store_piece(chunk + 1);
@@ -129,7 +129,7 @@ template <class G>
 static __global__ void __launch_bounds__(G::NT) dg_dw_kernel(const dg_conv_args a, float *out, int split, int pieces)
 {
     if constexpr (G::E::there) dg_dw_block<G>(a, out, split, pieces);
-    else __trap(); /* dg_variant_check() refuses it there */
+    else __trap(); /* dg_variant_check() rejects this architecture */
 }
 
 template <class G> static void dg_dw_launch_tile(const dg_conv_args *a, int split, float *out, cudaStream_t stream)

@@ -1,41 +1,40 @@
-/* Data gradient on tensor cores, which is also the forward pass of transposed convolutions. Outputs fall into 2x2
- * phases (py, px), each of which sees four taps: output (2a + py, 2b + px) is the sum over dy, dx of 0, 1 and co of
- *
- *     y[a - 1 + py + dy, b - 1 + px + dx, co] * w[co, 3 - py - 2dy, 3 - px - 2dx]
- *
- * A block makes all four phases of its positions (a, b); all read the same patch of y. A warp has 64 positions of one
- * phase, a warpgroup all positions of two, which share the weights that it multiplies. M = positions of a phase, N =
- * Ci, the sum over four taps x Co by chunks of channels of y. Weights are [slot][plane of Ci][co] with slot
- * = (dy, dx, py, px), positions of odd planes exchanged (mma.cuh): their sum runs over positions.
- *
- * Tile: 64 or 128 positions x 32 channels (by warpgroups: 64 to 256 x 32, small maps 128 x 64 and none of 256) x 4
- * phases, two chunks of 16 (tf32: 8) channels of y. Shared memory: 23 KB (64x32; small maps 27), 47 KB (128x32; 53); by
- * warpgroups 28 to 105. The registers are conv_mma_plain.cuh's and fused_mma.cuh's. Bound by: shared memory. */
+/* Data gradient on tensor cores, also the forward pass of transposed convolutions. Outputs fall into 2x2 phases (py,
+ * px) of four taps: output (2a + py, 2b + px) is the sum over dy, dx of 0, 1 and co of
+ *   y[a - 1 + py + dy, b - 1 + px + dx, co] * w[co, 3 - py - 2dy, 3 - px - 2dx]
+ * M = positions of a phase, N = Ci, K = four taps x Co by chunks of channels of y. A block computes all four phases of
+ * its positions (a, b) from one patch of y. A warp has 64 positions of one phase; a warpgroup all positions of two
+ * phases, which share its weights. Weights are [slot][plane of Ci][co], slot = (dy, dx, py, px), positions of odd
+ * planes exchanged (mma.cuh) because their sum runs over positions.
+ * tile: 64 or 128 positions x 32 channels x 4 phases (warpgroups: 64 to 256 x 32; small maps 128 x 64, no 256)
+ * stages: two chunks of 16 (tf32: 8) channels of y
+ * shared memory: 23 KB (64x32; small maps 27), 47 KB (128x32; 53); warpgroups 28 to 105
+ * registers: see conv_mma_plain.cuh and fused_mma.cuh
+ * bound by: shared memory */
 #ifndef DG_CONV_MMA_DX_CUH
 #define DG_CONV_MMA_DX_CUH
 
 #include "kernels/ops/conv/cuda/conv_mma.cuh"
 
 /* E: arithmetic (mma.cuh, wgmma.cuh); T: type of the values in memory; SMALL: maps of y up to 4 wide, cells of 4x4; M:
- * positions of a block, of each phase; N: channels of a block; WN: of a warp; GROUPS: into which the taps of a chunk
- * are divided, weights come by groups; MAP: the prologue of the patch (conv_mma.cuh). */
+ * positions of a block, per phase; N: channels of a block; WN: of a warp; GROUPS: groups of a chunk's taps; MAP: the
+ * prologue of the patch (conv_mma.cuh). */
 template <class E_, class T_, bool SMALL, int M, int N_, int WN_, int GROUPS, int MAP = DG_AS_IS> struct dg_dx_tile {
     typedef E_ E;
     typedef T_ T;
     static constexpr int N = N_, WN = WN_, PIECES = M / 64, across = N / WN;
-    /* pieces and phases of a warp, or warpgroup */
+    /* pieces and phases of a warp or warpgroup */
     static constexpr int own = E::warps > 1 ? PIECES : 1, phases = E::warps > 1 ? 2 : 1;
     static constexpr int NT = 4 / phases * (PIECES / own) * across * E::warps * 32, groups = GROUPS, taps = 4 / GROUPS;
-    /* channels of y; planes of weights, units of one */
+    /* channels of y; planes of weights, units per plane */
     static constexpr int chunk = 2 * E::unit, planes = N / E::unit, pitch = chunk + E::spacing;
-    /* units of weights, in shared memory and in all */
+    /* units of weights: in shared memory, without padding */
     static constexpr int portion = 16 / GROUPS * planes * pitch, copied = 16 / GROUPS * 2 * N;
-    static constexpr bool rounded = MAP != DG_AS_IS; /* weights are, in memory */
+    static constexpr bool rounded = MAP != DG_AS_IS; /* weights are rounded in memory */
     static constexpr int stages = DG_MMA_STAGES(rounded, E::scaled, portion * 16);
-    static constexpr int blocks = NT == 128 ? 2 : 1; /* of a multiprocessor */
-    /* of weights that the threads take at a time */
+    static constexpr int blocks = NT == 128 ? 2 : 1; /* per multiprocessor */
+    /* slots: of weights, loaded together */
     static constexpr int MI = own * phases * 4 / E::warps, NJ = WN / 8, slots = NT / (2 * N);
-    /* units of sums that a block leaves for its cluster */
+    /* units of sums exchanged in a cluster */
     static constexpr int exchanged = E::warps > 1 ? MI *NJ *NT : 0;
     typedef dg_patch<SMALL, PIECES, 2, false> patch;
     typedef dg_patch_loader<E, T, patch, NT, GROUPS, MAP> loader;
@@ -52,7 +51,7 @@ static __device__ __forceinline__ constexpr int dg_taps_back(int slot)
     return (slot & 1) + (slot >> 1 & 1) * 4 + (slot >> 2 & 1) * 2 + (slot >> 3 & 1) * 8;
 }
 
-/* Prologue (fetch, store) and mainloop (multiply) of the data gradient; G: its tile. */
+/* Prologue (fetch, store) and main loop (multiply) of the data gradient; G: its tile. */
 template <class G> struct dg_dx_job : dg_weights<dg_dx_job<G>, G> {
     typedef dg_weights<dg_dx_job<G>, G> W;
     typedef typename G::E E;
@@ -60,23 +59,23 @@ template <class G> struct dg_dx_job : dg_weights<dg_dx_job<G>, G> {
     typedef typename G::patch P;
     static constexpr int groups = G::groups;
 
-    /* Which maps are read and written; positions of results that a cell's position has in each direction. */
+    /* Maps read and written; step: results per cell position in each direction. */
     static constexpr int step = 2;
     static __device__ __forceinline__ dg_maps from_maps(const dg_conv_args &a) { return {a.Ho, a.Wo, a.Co}; }
     static __host__ __device__ __forceinline__ dg_maps to_maps(const dg_conv_args &a) { return {a.H, a.W, a.Ci}; }
-    static __device__ __forceinline__ int shift(const dg_conv_args &a) { return a.shift_y; } /* of what is read */
+    static __device__ __forceinline__ int shift(const dg_conv_args &a) { return a.shift_y; } /* of the input */
 
     const int first_chunk, Ci;
     typename G::loader loader;
     dg_sums<E, G::MI, G::NJ> sums;
-    int half = 0;           /* units to the patch that was written last */
-    uint4 *patch, *weights; /* where this thread writes: its plane of the patch, its first unit of weights */
-    unsigned from;          /* its first unit of weights in memory, plus all that taps are counted back */
+    int half = 0;           /* units to the patch written last */
+    uint4 *patch, *weights; /* destinations: this thread's plane of the patch, its first unit of weights */
+    unsigned from;          /* its first unit of weights in memory, plus the largest tap offset */
     typename E::template place_of_a<P> mine_a; /* of the first products */
     typename E::place_of_b mine_b;
-    int four; /* from a weight of co to that of co + 4 */
+    int four; /* from a weight of co to co + 4 */
 
-    /* w: a's weights, rounded or not */
+    /* w: weights, rounded or not */
     __device__ __forceinline__ dg_dx_job(const dg_conv_args &a, const void *w, int ci0, int first,
                                          const dg_transfer *place, uint4 *p, uint4 *units)
         : first_chunk(first), Ci(a.Ci), loader((const T *)a.y, place)
@@ -93,7 +92,7 @@ template <class G> struct dg_dx_job : dg_weights<dg_dx_job<G>, G> {
         four = odd ? -4 : 4;
         const int i = (int)(threadIdx.x % (2 * G::N)), plane = dg_unit_plane<G::planes>(i),
                   k = dg_unit_position<G::planes>(i);
-        /* what is beyond is not stored */
+        /* channels past the last are not stored */
         const int slot = (int)(threadIdx.x / (2 * G::N)), ci = min(ci0 + plane * E::unit, a.Ci - E::unit);
         patch = p + dg_settled((int)(threadIdx.x % 2) * P::plane);
         weights = units + dg_settled((slot * G::planes + plane) * G::pitch + (k ^ plane % 2 * E::swap));
@@ -166,9 +165,9 @@ template <class G> struct dg_dx_job : dg_weights<dg_dx_job<G>, G> {
         }
     }
 
-    /* A warp's results: its first column in the tile, which of the `shares` warps with these columns it is, and where
-     * the lane's row i * 8 + lane / 4 is in the tensor; below 0: nowhere. */
-    static constexpr int around = 4 / G::phases, /* warps, or warpgroups, of a piece's four phases */
+    /* column(): first column of the warp's results in the tile. share(): index among the `shares` warps with these
+     * columns. result(): offset in the tensor of the lane's row i * 8 + lane / 4, < 0: none. */
+    static constexpr int around = 4 / G::phases, /* warps or warpgroups per piece */
         shares = around * (G::PIECES / G::own) * E::warps, rows_of_share = 64 / E::warps;
     static __device__ __forceinline__ int column()
     {
@@ -189,7 +188,7 @@ template <class G> struct dg_dx_job : dg_weights<dg_dx_job<G>, G> {
                   px = first_phase() % 2 + q / G::own;
         const dg_cell at = cell[number * piece::cells + piece::cell(p)];
         const int row = 2 * (at.row + piece::row(p)) + py, col = 2 * (at.col + piece::col(p));
-        const int first = ((at.image * a.H + row) * a.W + col) * a.Ci; /* of px = 0, for several i the same */
+        const int first = ((at.image * a.H + row) * a.W + col) * a.Ci; /* of px = 0; equal for several i */
         return at.image >= a.N || row >= a.H || col + px >= a.W ? -1 : first + px * a.Ci;
     }
 };

@@ -1,5 +1,5 @@
-/* Convolutions on tensor cores with factors rounded to fp16: also where bf16 is as quick, so that what sm_75 trains can
- * be checked there. */
+/* Convolutions on tensor cores with operands rounded to fp16. Also for GPUs where bf16 is as fast, to check results of
+ * sm_75 there. */
 #include "kernels/ops/conv/cuda/conv_mma_dw_plain.cuh"
 #include "kernels/ops/conv/cuda/conv_mma_plain.cuh"
 

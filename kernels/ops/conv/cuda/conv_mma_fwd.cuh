@@ -1,68 +1,70 @@
-/* Forward pass on tensor cores: M = positions of y, N = Co, the sum over 16 taps x Ci by chunks of channels. The patch
- * of a chunk is in shared memory by phases (conv_mma.cuh); every tap reads it from another first position. Weights are
- * [tap][plane of Ci][co], positions of odd planes exchanged (mma.cuh).
- *
- * Tile: 128 positions x 64 or 128 channels (fp16: 64 x 128 in small maps; by warpgroups 256 x 64 and no 128 x 128 in
- * large ones, for weights are half as often read), two chunks of 16 (tf32: 8) channels. Shared memory: 54 KB (128x64;
- * small maps 71), 79 KB (128x128; 96), fp16 48; by warpgroups 81 to 129. The registers are conv_mma_plain.cuh's and
- * fused_mma.cuh's. Bound by: shared memory. */
+/* Forward pass on tensor cores: M = positions of y, N = Co, K = 16 taps x Ci by chunks of channels. A chunk's patch is
+ * in shared memory by phases (conv_mma.cuh); every tap reads it from another first position. Weights are [tap][plane of
+ * Ci][co], positions of odd planes exchanged (mma.cuh).
+ * tile: 128 positions x 64 or 128 channels (fp16 in small maps: 64 x 128; warpgroups in large maps: 256 x 64 instead of
+ *   128 x 128, because it reads weights half as often)
+ * stages: two chunks of 16 (tf32: 8) channels
+ * shared memory: 54 KB (128x64; small maps 71), 79 KB (128x128; 96), fp16 48; warpgroups 81 to 129
+ * registers: see conv_mma_plain.cuh and fused_mma.cuh
+ * bound by: shared memory */
 #ifndef DG_CONV_MMA_FWD_CUH
 #define DG_CONV_MMA_FWD_CUH
 
 #include "kernels/ops/conv/cuda/conv_mma.cuh"
 
 /* E: arithmetic (mma.cuh, wgmma.cuh); T: type of the values in memory; SMALL: maps of y up to 4 wide, cells of 4x4; M:
- * positions of a block; N: channels of a block; WN: of a warp; GROUPS: into which the taps of a chunk are divided,
- * weights come by groups; MAP: the prologue of the patch (conv_mma.cuh). */
+ * positions of a block; N: channels of a block; WN: of a warp; GROUPS: groups of a chunk's taps; MAP: the prologue of
+ * the patch (conv_mma.cuh). */
 template <class E_, class T_, bool SMALL, int M, int N_, int WN, int GROUPS, int MAP = DG_AS_IS> struct dg_fwd_tile {
     typedef E_ E;
     typedef T_ T;
     static constexpr int N = N_, PIECES = M / 64, across = N / WN, NT = PIECES * across * E::warps * 32,
                          groups = GROUPS, taps = 16 / GROUPS;
-    /* channels; units of a plane of weights */
+    /* channels; units per plane of weights */
     static constexpr int chunk = 2 * E::unit, pitch = N + E::spacing;
-    /* units of weights, in shared memory and in all */
+    /* units of weights: in shared memory, without padding */
     static constexpr int portion = taps * 2 * pitch, copied = taps * 2 * N;
-    static constexpr bool rounded = MAP != DG_AS_IS; /* weights are, in memory */
+    static constexpr bool rounded = MAP != DG_AS_IS; /* weights are rounded in memory */
     static constexpr int stages = DG_MMA_STAGES(rounded, E::scaled, portion * 16);
-    static constexpr bool few = E::warps > 1 && NT == 256 && N == 64 && !SMALL && MAP >= DG_ROUNDED; /* registers */
-    static constexpr int blocks = NT == 128 || few ? 2 : 1; /* of a multiprocessor */
+    static constexpr bool few = E::warps > 1 && NT == 256 && N == 64 && !SMALL && MAP >= DG_ROUNDED; /* limits
+                                                                                                      * registers */
+    static constexpr int blocks = NT == 128 || few ? 2 : 1; /* per multiprocessor */
     static constexpr int MI = 4 / E::warps, NJ = WN / 8;
-    /* units of sums that a block leaves for its cluster */
+    /* units of sums exchanged in a cluster */
     static constexpr int exchanged = E::warps > 1 ? MI *NJ *NT : 0;
     typedef dg_patch<SMALL, PIECES, 2, true> patch;
     typedef dg_patch_loader<E, T, patch, NT, GROUPS, MAP> loader;
     static constexpr size_t bytes = DG_MMA_BYTES(SMALL, PIECES, true, pitch, GROUPS, NT);
-    /* a thread's channels of y, its taps' distance */
+    /* a thread's channels of y, distance of its taps */
     static constexpr int rows = NT < 2 * N ? 2 * N / NT : 1, steps = NT < 2 * N ? 1 : NT / (2 * N);
     static_assert(copied % NT == 0 && (2 * N % NT == 0 || NT % (2 * N) == 0), "threads copy equally much");
     static_assert(GROUPS % stages == 0, "which stage a group has is known");
     static_assert(N % 8 == 0 && WN % 16 == 0, "eight positions of a plane; two fragments a load");
 };
 
-/* Prologue (fetch, store) and mainloop (multiply) of the forward pass; G: its tile. */
+/* Prologue (fetch, store) and main loop (multiply) of the forward pass; G: its tile. */
 template <class G> struct dg_fwd_job : dg_weights<dg_fwd_job<G>, G> {
     typedef dg_weights<dg_fwd_job<G>, G> W;
     typedef typename G::E E;
     typedef typename G::T T;
     static constexpr int groups = G::groups;
 
-    /* Which maps are read and written; positions of results that a cell's position has in each direction. */
+    /* Maps read and written; step: results per cell position in each direction. */
     static constexpr int step = 1;
     static __device__ __forceinline__ dg_maps from_maps(const dg_conv_args &a) { return {a.H, a.W, a.Ci}; }
     static __host__ __device__ __forceinline__ dg_maps to_maps(const dg_conv_args &a) { return {a.Ho, a.Wo, a.Co}; }
-    static __device__ __forceinline__ int shift(const dg_conv_args &a) { return a.shift_x; } /* of what is read */
+    static __device__ __forceinline__ int shift(const dg_conv_args &a) { return a.shift_x; } /* of the input */
 
     const int first_chunk, Ci;
     typename G::loader loader;
     dg_sums<E, G::MI, G::NJ> sums;
-    int half = 0;           /* units to the patch that was written last */
-    uint4 *patch, *weights; /* where this thread writes: its plane of the patch, its first unit of weights */
+    int half = 0;           /* units to the patch written last */
+    uint4 *patch, *weights; /* destinations: this thread's plane of the patch, its first unit of weights */
     unsigned from[G::rows]; /* its first units of weights in memory */
     typename E::template place_of_a<typename G::patch> mine_a; /* of the first products */
     typename E::place_of_b mine_b;
 
-    /* w: a's weights, rounded or not */
+    /* w: weights, rounded or not */
     __device__ __forceinline__ dg_fwd_job(const dg_conv_args &a, const void *w, int co0, int first,
                                           const dg_transfer *place, uint4 *p, uint4 *units)
         : first_chunk(first), Ci(a.Ci), loader((const T *)a.x, place)
@@ -82,12 +84,13 @@ template <class G> struct dg_fwd_job : dg_weights<dg_fwd_job<G>, G> {
         W::w = w;
 #pragma unroll
         for (int r = 0; r < G::rows; r++) {
-            const int co = min(co0 + row + r * G::NT / 2, a.Co - 1); /* what is beyond is multiplied, but not stored */
+            const int co = min(co0 + row + r * G::NT / 2, a.Co - 1); /* channels past the last are multiplied, but not
+                                                                      * stored */
             from[r] = (unsigned)dg_settled((co * 16 + tap) * Ci + plane * E::unit);
         }
     }
 
-    /* Unit j is of another channel or of another tap than unit 0. */
+    /* Unit j has another channel or another tap than unit 0. */
     __device__ __forceinline__ uint4 *weight(int stage, int j) const
     {
         return weights + stage * G::portion + j % G::rows * (G::NT / 2) + j / G::rows * (G::steps * 2 * G::pitch);
@@ -103,7 +106,7 @@ template <class G> struct dg_fwd_job : dg_weights<dg_fwd_job<G>, G> {
         if (!W::early) W::template first_weights<false>(chunks);
         W::fetch_weights(0, 0);
 #pragma unroll
-        for (int g = 0; g < groups; g += 2) { /* two slices at a time: registers are few */
+        for (int g = 0; g < groups; g += 2) { /* two slices at a time: saves registers */
             typename G::loader other = loader;
             loader.fetch(g, first_chunk);
             other.fetch(g + 1, first_chunk);
@@ -149,8 +152,8 @@ template <class G> struct dg_fwd_job : dg_weights<dg_fwd_job<G>, G> {
         }
     }
 
-    /* A warp's results: its first column in the tile, which of the `shares` warps with these columns it is, and where
-     * the lane's row i * 8 + lane / 4 is in the tensor; below 0: nowhere. */
+    /* column(): first column of the warp's results in the tile. share(): index among the `shares` warps with these
+     * columns. result(): offset in the tensor of the lane's row i * 8 + lane / 4, < 0: none. */
     static constexpr int shares = G::PIECES * E::warps, rows_of_share = 64 / E::warps;
     static __device__ __forceinline__ int column()
     {

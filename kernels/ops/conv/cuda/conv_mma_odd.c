@@ -1,4 +1,4 @@
-/* Variant mma_odd, convolutions of 3x3 and of one pixel on tensor cores: which shapes there are, what they cost. */
+/* Variant mma_odd, 3x3 and 1x1 convolutions on tensor cores: supported shapes and their cost. */
 #include "kernels/ops/conv/cuda/conv_rows.h"
 
 #include <math.h>
@@ -8,8 +8,8 @@
 
 #define no dg_variant_no
 
-/* One of 3x3 with stride 2 is launched as one of 4x4 (sm80/conv_mma_odd.cu), whose row says what it takes: mma's, or
- * wgmma's where that takes its place. */
+/* True for 3x3 with stride 2, which is launched as 4x4 (sm80/conv_mma_odd.cu) by the row of mma, or of wgmma where that
+ * replaces it. */
 static bool by_halving(const dg_conv_args *a) { return a->K == 3 && a->S == 2; }
 static dg_op halving(const dg_op *op)
 {
@@ -131,15 +131,14 @@ static void work(const dg_op *op, dg_work *w)
         const dg_op h = halving(op);
         const double weights = 4.0 * a->Co * a->Ci;
         h.tune.variant->work(&h, w);
-        /* weights are copied in front of it, or parts of 16 taps added up behind it */
+        /* a kernel before copies the weights, or one after adds the parts of 16 taps */
         if (!dw || w->split == 1) w->kernels++;
-        /* taps: 16 on one side and 9 on the other; of parts what 16, out and in, are more than the row of the op counts
-         */
+        /* taps: 16 on one side, 9 on the other; parts: 16 written and read, beyond what the op's row counts */
         w->moved += weights * (dw && w->split > 1 ? w->split * 2 * (16 - 9) : 16 + 9);
         return;
     }
     const double m = op->tune.tile_m, n = op->tune.tile_n, taps = a->K * a->K, unit = dg_math_unit(op->tune.math),
-                 border = a->K == 3 ? 144 / 64.0 : 1; /* values that a position reads */
+                 border = a->K == 3 ? 144 / 64.0 : 1; /* values read per position */
     w->shared = bytes_of(op->kind, a, op->tune.math);
     if (dw) {
         const int positions = DG_ODD_PIECE(a->K, dg_math_unit(op->tune.math));
@@ -150,14 +149,14 @@ static void work(const dg_op *op, dg_work *w)
         w->outputs = m * n * taps / w->threads;
         return;
     }
-    const double share = dg_ceil_divf(summed(op->kind, a) / (2 * unit), w->split) * 2 * unit; /* channels of a part */
+    const double share = dg_ceil_divf(summed(op->kind, a) / (2 * unit), w->split) * 2 * unit; /* channels per part */
     w->blocks = (double)pieces(a, DG_ODD_M(a->K, 0)) * dg_ceil_divf(dx ? a->Ci : a->Co, n) * w->split;
     w->products = m * n * taps * share;
     w->loads = 4 * share * (border * m + taps * n);
     w->outputs = m * n / w->threads;
 }
 
-/* Parts of the sum; the weights of a kernel that is widened. */
+/* Parts of the sum, or the widened weights. */
 static size_t scratch(const dg_op *op, dg_type real)
 {
     const dg_conv_args *a = &op->u.conv;

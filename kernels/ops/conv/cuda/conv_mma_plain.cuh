@@ -1,9 +1,9 @@
-/* A convolution on tensor cores by itself: the jobs of conv_mma_fwd.cuh and conv_mma_dx.cuh, and results to memory.
- *
- * Tile: of conv_mma_fwd.cuh and conv_mma_dx.cuh, which say its shared memory, too. Registers: forward 156 to 216, data
- * gradient 152 to 196; by warpgroups 119 to 247. Bound by: shared memory (docs/cuda.md). Template parameters, here and
- * in fused_mma.cuh: Job, prologue and mainloop of a direction (dg_fwd_job, dg_dx_job); G, its tile (dg_fwd_tile,
- * dg_dx_tile). */
+/* Unfused convolutions on tensor cores: the jobs of conv_mma_fwd.cuh and conv_mma_dx.cuh, and stores of the results.
+ * Template parameters, here and in fused_mma.cuh: Job, prologue and main loop of a direction (dg_fwd_job, dg_dx_job);
+ * G, its tile (dg_fwd_tile, dg_dx_tile).
+ * tile, shared memory: see conv_mma_fwd.cuh and conv_mma_dx.cuh
+ * registers: forward 156 to 216, data gradient 152 to 196; warpgroups 119 to 247
+ * bound by: shared memory (docs/cuda.md) */
 #ifndef DG_CONV_MMA_PLAIN_CUH
 #define DG_CONV_MMA_PLAIN_CUH
 
@@ -46,7 +46,7 @@ template <class Job, class G>
 static __global__ void __launch_bounds__(G::NT, G::blocks) conv_kernel(const dg_conv_args a, float *out, int split)
 {
     if constexpr (G::E::there) dg_conv_block<Job, G>(a, out, split);
-    else __trap(); /* of an architecture that has no such products; dg_variant_check() refuses them there */
+    else __trap(); /* dg_variant_check() rejects this architecture */
 }
 
 template <class Job, class G>
@@ -59,7 +59,7 @@ static void dg_conv_launch(const dg_conv_args *a, int split, float *out, cudaStr
     KLAUNCH((conv_kernel<Job, G>), grid, dim3(G::NT), G::bytes, stream, *a, out, split);
 }
 
-/* By mma: arithmetic E (mma.cuh) has tiles of its own, of which tune names one. */
+/* mma: each arithmetic E (mma.cuh) has its own tiles; tune selects one. */
 template <class E>
 static void dg_conv_mma_fwd(const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream)
 {

@@ -1,4 +1,4 @@
-/* Variant patch: the data gradient of 4x4 convolutions of stride 2, all four phases from one patch. */
+/* Variant patch: data gradient of 4x4 convolutions with stride 2, all four phases from one patch. */
 #include "kernels/ops/conv/cuda/conv_rows.h"
 
 #define no dg_variant_no
@@ -47,7 +47,7 @@ static void choose(const dg_op *op, dg_tune *t, const dg_gpu *gpu)
     t->split = dg_conv_split(blocks, steps, 16);
 }
 
-/* All four phases of rows x cols positions of some images, from one patch with a border of one. */
+/* Work of all four phases of rows x cols positions of some images, from one patch with a border of one. */
 void dg_patch_work(const dg_op *op, const dg_patch_geometry *g, int computed, dg_work *w)
 {
     const dg_conv_args *a = &op->u.conv;

@@ -1,7 +1,8 @@
-/* Data gradient of the 4x4 convolution of stride 2 and pad 1 without tensor cores (conv_patch.cuh).
- *
- * Tile: 32 or 64 positions x 32 or 64 channels x 4 phases, 4 channels of y a stage, 2 to 4 stages. Shared memory: 9 to
- * 19 KB a stage. Registers: 154 to 174. Bound by: multiply-adds of ordinary cores. */
+/* Data gradient of the 4x4 convolution, stride 2, pad 1, without tensor cores (conv_patch.cuh).
+ * tile: 32 or 64 positions x 32 or 64 channels x 4 phases, 4 channels of y per stage, 2 to 4 stages
+ * shared memory: 9 to 19 KB per stage
+ * registers: 154 to 174
+ * bound by: fp32 multiply-adds */
 #include "kernels/ops/conv/cuda/conv_patch.cuh"
 
 template <class G>
@@ -45,7 +46,7 @@ template <class G> static void launch(const dg_conv_args *a, const dg_tune *tune
             tune->stages);
 }
 
-/* Small maps leave room for several images in a tile. */
+/* In small maps a tile has several images. */
 template <int POSITIONS, int BN>
 static void launch_tile(const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream)
 {

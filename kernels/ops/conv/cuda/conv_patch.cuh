@@ -1,26 +1,23 @@
-/* Data gradient of the 4x4 convolution of stride 2 and pad 1, which is also the forward pass of DCGAN's transposed
- * convolutions. Its outputs fall into 2x2 phases; output (2a+py, 2b+px) sees four of the 16 taps:
+/* Data gradient of the 4x4 convolution with stride 2 and pad 1, also the forward pass of DCGAN's transposed
+ * convolutions. Outputs fall into 2x2 phases; output (2a+py, 2b+px) reads four of the 16 taps, in rows (and likewise in
+ * columns)
+ *   py = 0: ky = 1 from row a of y, ky = 3 from row a-1;  py = 1: ky = 0 from row a+1, ky = 2 from row a
+ * A block loads one patch of y, its positions (a, b) with a border of one, for all four phases: each value serves 16
+ * multiplications per output channel, and whole rows of x are written. A thread has 4 adjacent positions x 4 phases x T
+ * channels in registers. Tiles: patch (T = 4, a multiple of 4 channels), and thin for images of 1 or 3 channels, where
+ * a thread has all channels and loads weights singly.
  *
- *     py = 0: ky = 1 from row a of y, ky = 3 from row a-1;  py = 1: ky = 0 from row a+1, ky = 2 from row a
- *
- * and likewise across. A block brings one patch of y, its positions (a, b) with a border of one, and makes all four
- * phases of them: every value that is read serves 16 multiplications an output channel, and whole rows of x are
- * written. A thread has 4 neighbouring positions x 4 phases x T channels in registers.
- *
- * Two kinds of tile: patch (T = 4, any multiple of 4 channels) and the thin one for images of 1 or 3 channels, where
- * a thread has all of them and weights come one by one.
- *
- * In shared memory a position is 4 channels of y; after every 4 positions comes a gap of as much, so that threads
- * on neighbouring groups of 4 positions read from different banks. */
+ * In shared memory a position is 4 channels of y; a gap of 4 values after every 4 positions keeps the reads of
+ * neighbouring threads in different banks. */
 #ifndef DG_CONV_PATCH_CUH
 #define DG_CONV_PATCH_CUH
 
 #include "kernels/ops/conv/cuda/conv.cuh"
 
-/* ROWS x COLS x IMAGES: positions of a block; BN: its channels of x; T: those of a thread; THIN: of images. */
+/* ROWS x COLS x IMAGES: positions of a block; BN: its channels of x; T: those of a thread; THIN: tile for images. */
 template <int ROWS_, int COLS_, int IMAGES_, int BN_, int T_, bool THIN_> struct dg_patch_tile {
-    static constexpr int ROWS = ROWS_, COLS = COLS_, IMAGES = IMAGES_; /* positions of a block */
-    static constexpr int BN = BN_, T = T_;                             /* channels of a block, of a thread */
+    static constexpr int ROWS = ROWS_, COLS = COLS_, IMAGES = IMAGES_;
+    static constexpr int BN = BN_, T = T_;
     static constexpr bool THIN = THIN_;
     static constexpr int lanes = THIN ? 1 : BN / T, across = COLS / 4, NT = IMAGES * ROWS * across * lanes;
     static constexpr int line = DG_PATCH_LINE(COLS), image_words = (ROWS + 2) * line;
@@ -33,10 +30,10 @@ template <int ROWS_, int COLS_, int IMAGES_, int BN_, int T_, bool THIN_> struct
     static __device__ __forceinline__ int at(int col) { return col * 4 + col / 4 * 4; }
 };
 
-/* Copies this block's patch, four channels a step. G, here and below: the dg_patch_tile. */
+/* Copies this block's patch, four channels per step. G, here and below: the dg_patch_tile. */
 template <class G> struct dg_patch_loader {
     const float *y;
-    int from[G::passes], to[G::passes]; /* from < 0: outside; to < 0: nothing to do */
+    int from[G::passes], to[G::passes]; /* from < 0: outside; to < 0: nothing to copy */
 
     __device__ __forceinline__ dg_patch_loader(const dg_conv_args &a, int image0, int a0, int b0, int c)
         : y((const float *)a.y)
@@ -78,7 +75,7 @@ static __device__ __forceinline__ void dg_patch_weights(float *tile, const dg_co
     }
 }
 
-/* Row r of the three that a position sees, through tap ky: four positions, both columns of phases. */
+/* Multiplies row r of a position's three by tap ky: four positions, both columns of phases. */
 template <class G>
 static __device__ __forceinline__ void dg_patch_multiply(float (&acc)[2][4][G::T], const dg_pack<float, 4> (&v)[6],
                                                          const float *weights, int ky, int e)
@@ -94,10 +91,10 @@ static __device__ __forceinline__ void dg_patch_multiply(float (&acc)[2][4][G::T
     }
 }
 
-/* The tile of a block, and what a thread has of it. */
+/* A thread's coordinates in the block's tile. */
 template <class G> struct dg_patch_coord {
-    int image0, a0, b0;        /* first image, first positions */
-    int lane, image, row, col; /* of the thread, from there on */
+    int image0, a0, b0;        /* of the tile: first image and positions */
+    int lane, image, row, col; /* of the thread, relative to the tile */
 
     __device__ __forceinline__ dg_patch_coord(const dg_conv_args &a, int tile)
     {
@@ -114,9 +111,8 @@ template <class G> struct dg_patch_coord {
     }
 };
 
-/* Whole block: the sums over the channels of part `part` of `split`, for the channels of x from ci0 on. change: what
- * each thread does to those values of y that it copied itself, before others read them: change(loader, patch, channel).
- */
+/* Whole block: sums part `part` of `split` of the channels, for the channels of x from ci0 on. change(loader, patch,
+ * channel): prologue that each thread applies to the values of y that it copied. */
 template <class G, class F>
 static __device__ __forceinline__ void dg_patch_sums(float (&acc)[2][2][4][G::T], const dg_conv_args &a, float *shared,
                                                      const dg_patch_coord<G> &at, int ci0, int part, int split,

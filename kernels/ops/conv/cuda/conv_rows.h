@@ -1,4 +1,4 @@
-/* What the rows of the convolutions' variants share. Plain C. */
+/* Functions shared by the rows of the convolutions' variants. Plain C. */
 #ifndef DG_CONV_ROWS_H
 #define DG_CONV_ROWS_H
 
@@ -8,49 +8,41 @@
 #include "core/plan/work.h"
 #include "kernels/ops/conv/variants.h"
 
-/* ---- Checks: NULL, or why not ---- */
-
-/* Of all but direct: fp32, operands at 16 bytes, tensors whose values, and those of a tile beyond the batch, an int
- * numbers. */
+/* Checks return NULL, or the reason for a rejection. For all variants but direct: fp32, 16-byte aligned operands, and
+ * tensors (with a tile past the batch) whose indices fit an int. */
 const char *dg_conv_check(const dg_op *op, const dg_tune *t, dg_type real);
 
-/* A block of so many threads for the tile of t; 0: there is no such tile. */
+/* threads: of a block with the tile of t; 0: there is no such tile. */
 const char *dg_conv_check_tile(dg_tune *t, int threads);
 
-/* 2 to 4 stages of so many words each; usual: how many, where t leaves it open. */
+/* 2 to 4 stages of `words` words each; usual: the default. */
 const char *dg_conv_check_stages(dg_tune *t, int usual, int words, const dg_gpu *gpu);
 
-/* Parts of the sum, at most so many; of phases that are launched side by side each. */
+/* Parts of the sum, at most `most`; phases: launched concurrently, each with its parts. */
 const char *dg_conv_check_split(dg_tune *t, int most, int phases);
 
-/* That the GPU rounds to gpu->math as tensor cores do. */
+/* That gpu->math is the rounding of its tensor cores. */
 const char *dg_conv_check_math(const dg_gpu *gpu);
 
-/* NULL, or why kernels that round so are not fused on this GPU. */
+/* NULL, or the reason why kernels with this rounding are not fused on this GPU. */
 const char *dg_fused_refuses_math(dg_math math, const dg_gpu *gpu);
 
-/* ---- The rule ---- */
-
-/* Parts of a sum of so many steps, so that there are about 256 blocks, each with at least `least` steps. */
+/* Number of parts of a sum of `steps` steps: about 256 blocks, each with at least `least` steps. */
 int dg_conv_split(int blocks, int steps, int least);
 
-/* ---- Work ---- */
-
-/* A convolution as a product of matrices, for one phase: m x n results of k products. */
+/* A convolution as a matrix product, per phase: m x n results of k products. */
 typedef struct {
     double m, n, k;
-    double phases;  /* of conv_dx: S * S products beside one another */
-    double results; /* that the op writes */
+    double phases;  /* conv_dx: S * S products */
+    double results; /* results of the op */
 } dg_conv_product;
 dg_conv_product dg_conv_product_of(dg_op_kind kind, const dg_conv_args *a);
 
-/* For the rows of the ops: what parts of a sum need and move. */
+/* For the rows of the ops: scratch and traffic of the parts of a sum. */
 size_t dg_conv_scratch(const dg_op *op, dg_type real);
 void dg_conv_work(const dg_op *op, dg_type real, dg_work *w);
 
-/* ---- Tiles that several rows know ---- */
-
-/* patch, and thin's data gradient: positions (of 2x2 outputs) and channels of a block. */
+/* patch, and data gradient of thin: positions (of 2x2 outputs) and channels of a block. */
 typedef struct {
     int rows, cols, images, channels;
 } dg_patch_geometry;
@@ -59,16 +51,16 @@ static inline int dg_patch_words(const dg_patch_geometry *g)
     return DG_PATCH_WORDS(g->rows, g->cols, g->images, g->channels);
 }
 
-/* computed: channels of x that there are results of. */
+/* computed: channels of x with results. */
 void dg_patch_work(const dg_op *op, const dg_patch_geometry *g, int computed, dg_work *w);
 
-/* A tile of variants mma and wgmma: results, threads and bytes of shared memory of its block, of these the bytes of one
- * stage of weights, and, of wgmma, those of all that is multiplied (conv_tiles.h). */
+/* A block's tile of variants mma and wgmma: results, threads, and bytes of shared memory: all, one stage of weights,
+ * and (wgmma) all operands (conv_tiles.h). */
 typedef struct {
     int m, n, threads, bytes, portion, factors;
 } dg_mma_tile;
 
-/* That of a convolution with a choice that has been through dg_variant_check(). */
+/* tune: accepted by dg_variant_check(). */
 dg_mma_tile dg_mma_tile_of(dg_op_kind kind, const dg_conv_args *a, const dg_tune *t);
 
 #endif

@@ -1,6 +1,5 @@
-/* The sum of a split's parts.
- *
- * Tile: a thread one result. Shared memory: none. Registers: 36. Bound by: memory. */
+/* Adds the parts of a split sum.
+ * thread tile: one result; shared memory: none; registers: 36; bound by: memory */
 #include "kernels/ops/conv/cuda/conv.cuh"
 
 size_t dg_conv_count(dg_op_kind kind, const dg_conv_args *a)
@@ -10,8 +9,7 @@ size_t dg_conv_count(dg_op_kind kind, const dg_conv_args *a)
     return pixels * (size_t)(kind == DG_OP_conv_fwd ? a->Co : a->Ci);
 }
 
-/* A thread a result. Parts k, k + 8, ... are added in order, then these eight sums as a tree: loads of eight parts are
- * under way at a time. */
+/* Parts k, k + 8, ... are added in order, then these eight sums as a tree: eight loads are in flight per thread. */
 static constexpr int SUM_SLOTS = 8, SUM_BLOCK = 128;
 
 static __global__ void sum_kernel(float *out, const float *part, int64_t count, int parts)

@@ -5,7 +5,7 @@
 
 #define no dg_variant_no
 
-/* Into how many parts a sum can be cut at most: the tiles of a weight gradient. */
+/* Parts of a sum, at most: the tiles of a weight gradient. */
 static int most_parts(const dg_op *op)
 {
     const dg_conv_args *a = &op->u.conv;
@@ -20,9 +20,7 @@ static void choose(const dg_op *op, dg_tune *t, const dg_gpu *gpu)
     t->split = most < 1 ? 1 : most < 256 ? most : 256;
 }
 
-/* ---- thin ---- */
-
-/* Of the data gradient. */
+/* Data gradient. */
 static dg_patch_geometry geometry_of(const dg_conv_args *a)
 {
     return a->W <= DG_THIN_SMALL ? (dg_patch_geometry){DG_THIN_DX_SMALL, 4} : (dg_patch_geometry){DG_THIN_DX_LARGE, 4};
@@ -46,7 +44,7 @@ static const char *check(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu
     return why ? why : dg_conv_check_split(t, most_parts(op), 1);
 }
 
-/* 4 x 32 pixels and 32 channels a block; of conv_dw, all the tiles of its part one after another. */
+/* 4 x 32 pixels and 32 channels per block; conv_dw: all tiles of its part in turn. */
 static void work(const dg_op *op, dg_work *w)
 {
     const dg_conv_args *a = &op->u.conv;
@@ -68,8 +66,6 @@ static void work(const dg_op *op, dg_work *w)
 
 const dg_variant dg_conv_variant_thin = {
     .name = "thin", .check = check, .choose = choose, .work = work, .fused = DG_FUSED_THIN};
-
-/* ---- thin_mma: on tensor cores ---- */
 
 static const char *check_mma(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu *gpu)
 {
@@ -99,7 +95,7 @@ static const char *check_mma(const dg_op *op, dg_tune *t, dg_type real, const dg
     return dg_conv_check_split(t, most_parts(op), 1);
 }
 
-/* What shared memory does takes longer than the products. Words of a quad of factors: conv_thin_mma.cuh. */
+/* Words per quad of operands (conv_thin_mma.cuh). Shared memory takes longer than the products. */
 static double words_of(const dg_op *op) { return 16.0 / dg_math_unit(op->tune.math); }
 
 static void fwd_work(const dg_op *op, dg_work *w)
@@ -113,7 +109,7 @@ static void fwd_work(const dg_op *op, dg_work *w)
     w->products = pixels * channels * taps;
     w->loads = 4 * (image + taps * channels);
     w->shared = 4 * (held > sums ? held : sums);
-    /* the image, a word at a time, and the weights in and out; four quads of each factor for a row of the taps; y */
+    /* the image word by word, the weights in and out, four quads of each operand per row of taps, y */
     w->clocks = 2 * image / 32 + taps * channels / 32 * (1 + words / 4) + warps * a->Ci * 8 * words +
                 pixels * channels / 32;
 }
@@ -128,8 +124,7 @@ static void dw_work(const dg_op *op, dg_work *w)
     w->products = each * pixels * channels * taps;
     w->loads = 4 * each * (image + pixels * channels);
     w->shared = 4.0 * DG_THIN_DW_WORDS(a->Ci);
-    /* of each tile the image in and, twice, out, y from memory and quads of the image; then the sums of the warps
-     * to and from each other */
+    /* per tile the image in and, twice, out, y from memory, quads of the image; then the exchange of the warps' sums */
     w->clocks = each * (3 * image / 32 + pixels * channels / 32 + warps * taps / 8 * words) + 14 * taps;
 }
 
@@ -144,8 +139,8 @@ static void dx_work(const dg_op *op, dg_work *w)
     w->products = rows * groups * cols * taps * chunks * DG_THIN_MMA_CHUNK;
     w->loads = 4 * (rows * a->Wo * a->Co + taps * a->Co);
     w->shared = bytes;
-    /* positions and weights of each chunk; what is handed on, out and in; shuffles, pixels in and out, and to memory;
-     * at first the weights */
+    /* per chunk positions and weights; sums handed on, out and in; shuffles, pixels in and out and to memory; the
+     * weights once */
     w->clocks = rows * groups *
                     (chunks * cols * DG_THIN_MMA_CHUNK / 32 + chunks * taps / 8 * words + 2 * 4 * a->Ci +
                      3 * 4 * a->Ci) +

@@ -1,8 +1,9 @@
-/* Convolutions of images by themselves: the weight gradient; forward and data gradient are the kernels of fused
- * launches, with nothing around them.
- *
- * Tile: 4 x 32 pixels x 32 channels of y, 16 taps x CI channels of x. Shared memory: 19 KB (CI = 1) or 24 KB (3).
- * Registers: 64 or 117. Bound by: shared memory. CI: channels of x. */
+/* Unfused convolutions of images: the weight gradient; forward and data gradient are fused launches without prologue
+ * and epilogue. CI: channels of x.
+ * tile: 4 x 32 pixels x 32 channels of y, 16 taps x CI channels of x
+ * shared memory: 19 KB (CI = 1), 24 KB (3)
+ * registers: 64, 117
+ * bound by: shared memory */
 #include "kernels/ops/conv/cuda/conv_thin_dw.cuh"
 #include "kernels/fused/fuse.cuh"
 
@@ -20,7 +21,7 @@ static __global__ void __launch_bounds__(DG_THIN_DW_THREADS) dw_kernel(const dg_
     for (int tile = first; tile < last; tile++) {
         const int b0 = tile % t.across * DG_THIN_COLS, a0 = tile / t.across % t.down * DG_THIN_ROWS,
                   image = tile / t.across / t.down;
-        __syncthreads(); /* nobody reads the tile before */
+        __syncthreads(); /* after the last reads of the tile */
         dg_thin_patch<CI, DG_THIN_DW_THREADS>(patch, a, image, a0, b0);
         for (int i = (int)threadIdx.x; i < dw::grad_words / 4; i += DG_THIN_DW_THREADS) {
             const int c = i % (DG_THIN_CHANNELS / 4) * 4, p = i / (DG_THIN_CHANNELS / 4), oy = a0 + p / DG_THIN_COLS,
@@ -45,7 +46,7 @@ template <int CI> static void launch_dw(const dg_conv_args *a, const dg_tune *tu
     if (tune->split > 1) dg_conv_sum((float *)a->w, out, dg_conv_count(DG_OP_conv_dw, a), tune->split, stream);
 }
 
-/* A fused launch with nothing around it. */
+/* A fused launch without prologue and epilogue. */
 static void launch(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream)
 {
     dg_fused_conv f = {};

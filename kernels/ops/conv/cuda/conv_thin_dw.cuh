@@ -1,5 +1,5 @@
-/* Weight gradient of images: a lane of a warp has 4 channels of y x one row of taps; eight warps share the pixels of
- * a tile, half a row each. A block adds up the tiles of its part. */
+/* Weight gradient of images: a lane has 4 channels of y x one row of taps; eight warps share the pixels of a tile, half
+ * a row each. A block adds the tiles of its part. */
 #ifndef DG_CONV_THIN_DW_CUH
 #define DG_CONV_THIN_DW_CUH
 
@@ -13,11 +13,11 @@ static_assert(DG_THIN_CHANNELS / 4 * DG_THIN_K == 32, "a warp has all weights");
 
 /* CI: channels of x. */
 template <int CI> struct dg_thin_dw {
-    /* of one warp */
+    /* per warp */
     static constexpr int line = DG_THIN_PATCH_COLS * CI, row_taps = DG_THIN_K * CI, sums = 32 * 4 * row_taps;
     static constexpr int patch_words = DG_THIN_PATCH_ROWS * line,
                          grad_words = DG_THIN_ROWS * DG_THIN_COLS * DG_THIN_CHANNELS;
-    /* of shared memory: [patch][grad (ROWS, COLS, CHANNELS) of y], and when all is summed [warp][sum][lane] */
+    /* of shared memory: [patch][grad (ROWS, COLS, CHANNELS) of y], at the end [warp][sum][lane] */
     static constexpr int words = DG_THIN_DW_WORDS(CI);
     static_assert(words >= patch_words + grad_words && words >= DG_THIN_DW_WARPS / 2 * sums, "one after the other");
     float acc[4][row_taps] = {};
@@ -46,8 +46,8 @@ template <int CI> struct dg_thin_dw {
             }
         }
     }
-    /* Whole block. The warps' sums, halved again and again: the upper half hands over, the lower half adds. Then the
-     * first warp has all of them, and puts them among the weights (Co, 4, 4, CI). */
+    /* Whole block. Adds the warps' sums as a tree: the upper half stores, the lower half adds. The first warp stores
+     * the result to the weights (Co, 4, 4, CI). */
     __device__ __forceinline__ void finish(float *shared, float *out, int co0, int Co)
     {
         for (int half = DG_THIN_DW_WARPS / 2; half > 0; half /= 2) {

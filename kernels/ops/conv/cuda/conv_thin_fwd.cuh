@@ -1,4 +1,4 @@
-/* Forward convolution of images: a thread makes 4 neighbouring pixels x 8 channels. */
+/* Forward convolution of images; thread tile: 4 adjacent pixels x 8 channels. */
 #ifndef DG_CONV_THIN_FWD_CUH
 #define DG_CONV_THIN_FWD_CUH
 
@@ -9,28 +9,28 @@ template <int CI_> struct dg_thin_fwd {
     static constexpr int CI = CI_;
     static constexpr int CHANNELS = 8, LANES = DG_THIN_CHANNELS / CHANNELS,
                          NT = DG_THIN_ROWS * DG_THIN_COLS / 4 * LANES;
-    /* rows of 32 would share a bank */
+    /* gap: rows of 32 would share a bank */
     static constexpr int line = DG_THIN_PATCH_COLS * CI, taps = DG_THIN_K * DG_THIN_K * CI, gap = DG_THIN_CHANNELS + 4;
     static constexpr int patch_words = DG_THIN_PATCH_ROWS * line, weight_words = taps * gap;
-    static constexpr int blocks = CI == 1 ? 5 : 4; /* of a multiprocessor; with five of three channels sm_120 spills */
+    static constexpr int blocks = CI == 1 ? 5 : 4; /* per multiprocessor; with five blocks CI = 3 spills on sm_120 */
     static constexpr bool rounds = false;
     float acc[4][CHANNELS] = {};
 
     static __device__ __forceinline__ int lane() { return (int)(threadIdx.x % LANES); }
     static __device__ __forceinline__ int row() { return (int)(threadIdx.x / LANES / (DG_THIN_COLS / 4)); }
-    /* Of its pixel p and its channel e. */
+    /* col: of its pixel p. channel: its channel e. */
     static __device__ __forceinline__ int col(int p) { return (int)(threadIdx.x / LANES % (DG_THIN_COLS / 4)) * 4 + p; }
     static __device__ __forceinline__ int channel(int e) { return lane() * CHANNELS + e; }
     __device__ __forceinline__ float &at(int p, int e) { return acc[p][e]; }
 
-    /* Four values of a row of the patch, from value i on, which is odd; those outside of the row are left out. */
+    /* Stores four values of a row of the patch, from value i (odd) on, without those outside of the row. */
     static __device__ __forceinline__ void put(float *patch, int row, int i, const float (&v)[4])
     {
 #pragma unroll
         for (int e = 0; e < 4; e++)
             if ((unsigned)(i + e) < (unsigned)line) patch[row * line + i + e] = v[e];
     }
-    static constexpr bool there = true, early = false; /* its weights come behind grid_dependency_wait() */
+    static constexpr bool there = true, early = false; /* weights are loaded after grid_dependency_wait() */
     template <bool> static __device__ __forceinline__ void load_weights(float *weight, const dg_conv_args &a, int co0)
     {
         for (int i = (int)threadIdx.x; i < taps * DG_THIN_CHANNELS; i += NT) {
@@ -42,7 +42,7 @@ template <int CI_> struct dg_thin_fwd {
     {
 #pragma unroll
         for (int ky = 0; ky < DG_THIN_K; ky++) {
-            float v[10 * CI]; /* the columns that four pixels see */
+            float v[10 * CI]; /* the columns of four pixels */
 #pragma unroll
             for (int i = 0; i < 10 * CI; i++) v[i] = patch[(2 * row() + ky) * line + 2 * col(0) * CI + i];
 #pragma unroll

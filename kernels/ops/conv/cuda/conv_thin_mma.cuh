@@ -1,14 +1,13 @@
-/* Convolutions of images on tensor cores: factors, and the forward pass. The order in which products are added up is
- * free, and is chosen so that a lane's four factors of sixteen lie side by side in memory: with g = lane / 4, t = lane
- * % 4 it has factors 4t .. 4t + 3 of row g of A or of column g of B, whatever positions mma.sync gives them (dev.cuh).
- */
+/* Convolutions of images on tensor cores: operands, and the forward pass. The order of a sum's products is free: lane
+ * (g, t) = (lane / 4, lane % 4) has operands 4t .. 4t + 3 of row g of A or column g of B, contiguous in memory, in
+ * place of the positions that mma.sync defines (dev.cuh). */
 #ifndef DG_CONV_THIN_MMA_CUH
 #define DG_CONV_THIN_MMA_CUH
 
 #include "kernels/ops/conv/cuda/conv_thin_patch.cuh"
 #include "kernels/dev/mma.cuh"
 
-/* Four factors, rounded: two words of bf16 or four of tf32, for one product of 16 or two of 8. */
+/* Four rounded operands: two words of bf16 or four of tf32, for one product of 16 or two of 8. */
 template <class E> struct dg_quad {
     static constexpr int words = 16 / E::unit, steps = 16 / E::k;
     static_assert(words == 2 * steps && (words == 2 || words == 4), "a step takes two words");
@@ -34,7 +33,7 @@ template <class E> struct dg_quad {
         for (int i = 0; i < words; i++) q.w[i] = v.v[i];
         return q;
     }
-    /* From a place that is a multiple of half of its size. */
+    /* p: aligned to half of the size. */
     static __device__ __forceinline__ dg_quad load_halves(const uint32_t *p)
     {
         const dg_pack<uint32_t, words / 2> low = dg_load<words / 2>(p), high = dg_load<words / 2>(p + words / 2);
@@ -53,7 +52,7 @@ template <class E> struct dg_quad {
         for (int i = 0; i < words; i++) v.v[i] = w[i];
         dg_store<words>(p, v);
     }
-    /* c += A B over 16 factors; rows g and g + 8 of A. */
+    /* c += A B over 16 operands; rows g and g + 8 of A. */
     static __device__ __forceinline__ void multiply(float (&c)[4], const dg_quad &low, const dg_quad &high,
                                                     const dg_quad &b)
     {
@@ -64,21 +63,20 @@ template <class E> struct dg_quad {
     }
 };
 
-/* Forward, with the names of dg_thin_fwd. A warp has a row of 32 pixels x 32 channels as two by four products, and goes
- * through 4x4 taps x CI as CI times 16: lane t has row t of the taps, whose 4 * CI values are neighbours in a row of
- * the image. So a patch is the image's rows, each value once, and a lane reads its factors from where they lie. A
- * row's pitch of 8 words (mod 32) puts the 8 pixels (CI or 2 CI words apart, CI is odd) x 4 rows of a read into
- * different banks.
+/* Forward, with the members of dg_thin_fwd. A warp has a row of 32 pixels x 32 channels as two by four products, and
+ * sums 4x4 taps x CI as CI times 16: lane t has row t of the taps, whose 4 * CI values are contiguous in a row of the
+ * image. So a patch stores each value once, and a lane reads its operands directly. A row's pitch of 8 words (mod 32)
+ * puts the 8 pixels (CI or 2 CI words apart, CI is odd) x 4 rows of a read into different banks. Columns of B are
+ * ordered so that a lane gets four contiguous channels, twice: 16 bytes of y.
  *
- * Columns of B are in such an order that a lane gets four channels side by side, twice: 16 bytes of y. */
-/* E: arithmetic of dg_quad; CI: channels of x. */
+ * E: arithmetic of dg_quad; CI: channels of x. */
 template <class E, int CI_> struct dg_thin_mma_fwd {
     typedef dg_quad<E> quad;
     static constexpr int CI = CI_, CHANNELS = 8, LANES = 4, NT = DG_THIN_ROWS * 32;
     static constexpr int line = DG_THIN_PATCH_COLS * CI;
-    static constexpr int pitch = (line * quad::words / 4 + 23) / 32 * 32 + 8; /* words of a row */
+    static constexpr int pitch = (line * quad::words / 4 + 23) / 32 * 32 + 8; /* words per row */
     static constexpr int patch_words = DG_THIN_PATCH_ROWS * pitch, weight_words = CI * 4 * 32 * quad::words;
-    static constexpr int blocks = 5;                 /* of a multiprocessor */
+    static constexpr int blocks = 5;                 /* per multiprocessor */
     static constexpr bool rounds = quad::words == 2; /* results may be stored as bf16 */
     static_assert(DG_THIN_COLS == 32 && DG_THIN_CHANNELS == 32 && CI % 2 == 1,
                   "a warp's rows, its channels, no shared bank");
@@ -90,8 +88,8 @@ template <class E, int CI_> struct dg_thin_mma_fwd {
     static __device__ __forceinline__ int channel(int e) { return e / 4 * 16 + lane() * 4 + e % 4; }
     __device__ __forceinline__ float &at(int p, int e) { return c[p / 2][e / 2][p % 2 * 2 + e % 2]; }
 
-    /* Four values of a row of the patch, from value i on, which is odd; those in front of the row are left out, those
-     * behind it are in its pad. */
+    /* Stores four values of a row of the patch, from value i (odd) on: those before the row are skipped, those after it
+     * go to its padding. */
     static __device__ __forceinline__ void put(float *patch, int row, int i, const float (&v)[4])
     {
         static_assert(pitch * 4 >= (dg_div_up(line - CI, 4) * 4 + CI) * quad::words, "there is a pad");
@@ -109,8 +107,8 @@ template <class E, int CI_> struct dg_thin_mma_fwd {
             to[3] = q.w[3];
         }
     }
-    /* To [q][j][lane]: channel co is column g of product j, its weights of row t of the taps from 4q on are lane (g,
-     * t)'s. A thread has one row of one channel. */
+    /* To [q][j][lane]: channel co is column g of product j; lane (g, t) has its weights of row t of the taps from 4q
+     * on. A thread loads one row of one channel. */
     static constexpr bool there = E::there, early = true;
     template <bool EARLY>
     static __device__ __forceinline__ void load_weights(float *weight, const dg_conv_args &a, int co0)

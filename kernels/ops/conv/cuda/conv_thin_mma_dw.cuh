@@ -1,10 +1,9 @@
-/* Weight gradient of images on tensor cores: M = 32 channels of y, N = 16 taps x CI, the sum over positions, of which
- * a tile of 4 x 32 is shared by eight warps, half a row each; at the end the warps' sums are added. In which order rows
- * and positions come is free, so that lane (g, t) = (lane / 4, lane % 4) has channels 4g .. 4g + 3 of positions 4t ..
- * 4t + 3: four times 16 bytes of y, which come from memory into the registers in which they are multiplied. Values of x
- * are in shared memory tap by tap, the columns of the taps one behind the other, positions side by side: twice, for
- * each lies below two columns. 12 units of a lane's four positions (4, mod 8) from a tap to the next put 8 taps x 4
- * lanes into different banks. */
+/* Weight gradient of images on tensor cores: M = 32 channels of y, N = 16 taps x CI, K = positions. Eight warps share a
+ * tile of 4 x 32 positions, half a row each; their sums are added at the end. The order of rows and positions is free:
+ * lane (g, t) = (lane / 4, lane % 4) has channels 4g .. 4g + 3 of positions 4t .. 4t + 3, four times 16 bytes of y,
+ * loaded into the registers in which they are multiplied. x is in shared memory tap by tap, adjacent positions
+ * contiguous; each value twice, because two columns of taps read it. A stride of 12 units of four positions (4 mod 8)
+ * between taps puts 8 taps x 4 lanes into different banks. */
 #ifndef DG_CONV_THIN_MMA_DW_CUH
 #define DG_CONV_THIN_MMA_DW_CUH
 
@@ -16,10 +15,10 @@ static constexpr int DG_THIN_MMA_DW_THREADS = 256;
 /* E: arithmetic (conv_thin_mma.cuh); CI: channels of x. */
 template <class E, int CI> struct dg_thin_mma_dw {
     typedef dg_quad<E> quad;
-    /* sums of a lane */
+    /* held: sums of a lane */
     static constexpr int NT = DG_THIN_MMA_DW_THREADS, warps = NT / 32, fragments = 2 * CI, held = 16 * CI;
     static constexpr int line = DG_THIN_PATCH_COLS * CI; /* of x */
-    /* of a row of x; values from a tap to the next */
+    /* values: of a row of x; from one tap to the next */
     static constexpr int row_taps = DG_THIN_K * CI, plane = DG_THIN_COLS + 16;
     static_assert(warps == 2 * DG_THIN_ROWS && DG_THIN_COLS == 32 && DG_THIN_CHANNELS == 32 && plane / 4 % 8 == 4,
                   "what a lane has, no shared bank");
@@ -30,7 +29,7 @@ template <class E, int CI> struct dg_thin_mma_dw {
 
     static __device__ __forceinline__ int lane() { return (int)(threadIdx.x % 32); }
     static __device__ __forceinline__ int warp() { return (int)(threadIdx.x / 32); }
-    /* In the tile, of the lane's first position and channel. */
+    /* Row, column and channel in the tile of the lane's first position. */
     static __device__ __forceinline__ int row() { return warp() / 2; }
     static __device__ __forceinline__ int col() { return warp() % 2 * 16 + lane() % 4 * 4; }
     static __device__ __forceinline__ int channel() { return lane() / 4 * 4; }
@@ -40,16 +39,16 @@ template <class E, int CI> struct dg_thin_mma_dw {
 #pragma unroll
         for (int i = 0; i < held; i++) c[i / (4 * fragments)][i / 4 % fragments][i % 4] = 0;
     }
-    /* Where value i of a row of the patch of x goes below the first of its two columns, in values. Below the last
-     * position of a tap there is room for what has no first column (i behind the last position) or no second one, and
-     * for values that the patch has not. */
-    static constexpr int second = 2 * CI * plane - 1; /* from there to the place below its second column */
+    /* Destination of value i of a row of the patch of x in the first of its two columns. After the last position of a
+     * tap there is padding for values without a first (i past the last position) or second column, and outside of the
+     * patch. */
+    static constexpr int second = 2 * CI * plane - 1; /* from there to its second column */
     static __device__ __forceinline__ int place(int row, int i)
     {
         if ((unsigned)i >= (unsigned)line) return row * row_taps * plane + DG_THIN_COLS + (i < 0 ? 1 : 2);
         return (row * row_taps + i % (2 * CI)) * plane + i / (2 * CI);
     }
-    /* Four values, whose places these are. */
+    /* Stores four values at places `at`. */
     static __device__ __forceinline__ void put(float *patch, const int (&at)[4], const float (&v)[4])
     {
         const quad rounded = quad::of(v);
@@ -63,7 +62,7 @@ template <class E, int CI> struct dg_thin_mma_dw {
                 to[0] = to[second] = rounded.w[e % quad::words];
             }
     }
-    /* y: of each of the lane's channels its positions. */
+    /* y: positions of each of the lane's channels. */
     __device__ __forceinline__ void add(const float *patch, const quad (&y)[4])
     {
         const uint32_t *const from = reinterpret_cast<const uint32_t *>(patch) +
@@ -75,7 +74,7 @@ template <class E, int CI> struct dg_thin_mma_dw {
             for (int m = 0; m < 2; m++) quad::multiply(c[m][j], y[2 * m], y[2 * m + 1], x);
         }
     }
-    /* Whole block: as dg_thin_dw does, halves of the warps by turns, to weights (Co, 4, 4, CI). */
+    /* Whole block: adds the warps' sums as dg_thin_dw does and stores them to the weights (Co, 4, 4, CI). */
     __device__ __forceinline__ void finish(float *shared, float *out, int co0, int Co)
     {
         for (int half = warps / 2; half > 0; half /= 2) {
@@ -102,7 +101,7 @@ template <class E, int CI> struct dg_thin_mma_dw {
     }
 };
 
-/* Channel e of four at two neighbouring positions, whose channels are two words each. */
+/* Channel e of four at two adjacent positions of two words each. */
 static __device__ __forceinline__ uint32_t dg_pair(const dg_pack<uint32_t, 2> &left, const dg_pack<uint32_t, 2> &right,
                                                    int e)
 {
@@ -110,9 +109,8 @@ static __device__ __forceinline__ uint32_t dg_pair(const dg_pack<uint32_t, 2> &l
     return __byte_perm(l, r, e % 2 ? 0x7632 : 0x5410);
 }
 
-/* Whole block: the sums over tiles first .. last - 1 for the channels from co0 on. The next tile is on its way into
- * registers while one is multiplied. of: y, which is as products take it (AS_IS: bf16, and no prologue); shared:
- * DG_THIN_DW_WORDS. */
+/* Whole block: the sums over tiles first .. last - 1 for the channels from co0 on. The next tile is loaded into
+ * registers while one is multiplied. of: y, rounded already (AS_IS: bf16, no prologue); shared: DG_THIN_DW_WORDS. */
 template <class E, int CI, bool AS_IS = false>
 static __device__ __forceinline__ void dg_thin_mma_dw_part(const dg_conv_args &a, const float *images,
                                                            const dg_prologue &of, int per_group, int co0, int first,
@@ -120,7 +118,7 @@ static __device__ __forceinline__ void dg_thin_mma_dw_part(const dg_conv_args &a
 {
     typedef dg_thin_mma_dw<E, CI> dw;
     typedef typename dw::quad quad;
-    /* x comes by fours, at multiples of four in memory: in front of a row of the patch are `border` values */
+    /* x is loaded by aligned fours: `border` values precede a row of the patch */
     constexpr int border = 4 - CI, across = dg_div_up(dw::line + border, 4),
                   packs = dg_div_up(DG_THIN_PATCH_ROWS * across, dw::NT);
     const dg_thin_tiling t = dg_thin_tiling_of(a);
@@ -128,15 +126,15 @@ static __device__ __forceinline__ void dg_thin_mma_dw_part(const dg_conv_args &a
     dg_four of_y(of, min(co0 + dw::channel(), a.Co - 4), a.Co);
     dg_pack<float, 4> next_x[packs];
     dg_pack<float, 4> next_y[4], next_pre[4];
-    dg_pack<uint32_t, 2> next_words[4]; /* AS_IS in their place */
+    dg_pack<uint32_t, 2> next_words[4]; /* used if AS_IS */
     static_assert(!AS_IS || quad::words == 2, "bf16");
     unsigned inside = 0;
-    int group = 0, end = per_group; /* of the tile's image; the first image of the next one */
+    int group = 0, end = per_group; /* of the tile's image; first image of the next group */
     const bool two = of_y.two();
     const int width = a.W * CI;
-    const bool wide = width % 4 == 0;             /* four values are in a row of the image, or none is */
-    int to[packs][4], x_row[packs], x_col[packs]; /* of the patch; a row that no image has: nothing */
-    unsigned x_from[packs];                       /* in memory, from the patch's first one */
+    const bool wide = width % 4 == 0;             /* four values are in a row of the image, or none */
+    int to[packs][4], x_row[packs], x_col[packs]; /* in the patch; x_row of rows outside of the image: no load */
+    unsigned x_from[packs];                       /* from the patch's first value */
 #pragma unroll
     for (int j = 0; j < packs; j++) {
         const int i = (int)threadIdx.x + j * dw::NT;
@@ -147,7 +145,7 @@ static __device__ __forceinline__ void dg_thin_mma_dw_part(const dg_conv_args &a
         for (int e = 0; e < 4; e++) to[j][e] = dw::place(i / across, x_col[j] - border + e);
     }
 
-    /* The tile that fetch() brings. */
+    /* Position of the tile that fetch() loads. */
     int b0 = first % t.across * DG_THIN_COLS, a0 = first / t.across % t.down * DG_THIN_ROWS,
         image = first / t.across / t.down;
     auto go_on = [&] {
@@ -159,11 +157,11 @@ static __device__ __forceinline__ void dg_thin_mma_dw_part(const dg_conv_args &a
     };
     auto fetch = [&] {
         const int top = 2 * a0 - 1, left_x = 2 * b0 * CI - 4;
-        const unsigned begin = (unsigned)(image * a.H + top) * (unsigned)width + (unsigned)left_x; /* fewer than 2^31 */
+        const unsigned begin = (unsigned)(image * a.H + top) * (unsigned)width + (unsigned)left_x; /* < 2^31 */
 #pragma unroll
         for (int j = 0; j < packs; j++) {
             const bool in_row = (unsigned)(top + x_row[j]) < (unsigned)a.H;
-            const float *const from = images + (int)(begin + x_from[j]); /* that of value 0 may be below 0 */
+            const float *const from = images + (int)(begin + x_from[j]); /* may be negative for value 0 */
             next_x[j] = {};
             if (wide && in_row && (unsigned)(left_x + x_col[j]) < (unsigned)width) next_x[j] = dg_load<4>(from);
             if (wide) continue;
@@ -175,7 +173,7 @@ static __device__ __forceinline__ void dg_thin_mma_dw_part(const dg_conv_args &a
         const int oy = a0 + dw::row(), ox = b0 + dw::col(), left = there && oy < a.Ho ? a.Wo - ox : 0;
         unsigned at = (unsigned)((image * a.Ho + oy) * a.Wo + ox) * (unsigned)a.Co + (unsigned)(co0 + dw::channel());
         inside = 0;
-        if (left >= 4 && !two) { /* nearly always */
+        if (left >= 4 && !two) { /* the common case */
             inside = 15;
             auto all = [&](auto load) {
 #pragma unroll
@@ -208,14 +206,14 @@ static __device__ __forceinline__ void dg_thin_mma_dw_part(const dg_conv_args &a
     sums.clear();
     fetch();
     for (int number = first; number < last; number++) {
-        __syncthreads(); /* nobody reads the tile before */
+        __syncthreads(); /* after the last reads of the tile */
         if (!AS_IS) of_y.of_group(group);
 #pragma unroll
         for (int j = 0; j < packs; j++)
             if ((j + 1) * dw::NT <= DG_THIN_PATCH_ROWS * across ||
                 (int)threadIdx.x + j * dw::NT < DG_THIN_PATCH_ROWS * across)
                 dw::put(shared, to[j], next_x[j].v);
-        quad factors[4]; /* of channels */
+        quad factors[4];
         if constexpr (AS_IS) {
 #pragma unroll
             for (int i = 0; i < 8; i++)

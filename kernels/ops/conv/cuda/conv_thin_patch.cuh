@@ -1,18 +1,18 @@
-/* What convolutions of images share: 1 or 3 channels on the side of x, 4x4, stride 2, pad 1. Such a pixel is no 16
- * bytes, so patches of x come into shared memory value by value; rows of it are contiguous. */
+/* Patches for convolutions of images: 1 or 3 channels of x, 4x4, stride 2, pad 1. A pixel is less than 16 bytes, so
+ * patches are loaded value by value; their rows are contiguous. */
 #ifndef DG_CONV_THIN_CUH
 #define DG_CONV_THIN_CUH
 
 #include "kernels/ops/conv/cuda/conv.cuh"
 
-/* Outputs and channels of a block. */
+/* Pixels and channels of a block's tile, and its patch. */
 static constexpr int DG_THIN_K = 4, DG_THIN_ROWS = DG_THIN_TILE_ROWS, DG_THIN_COLS = DG_THIN_TILE_COLS,
                      DG_THIN_CHANNELS = DG_THIN_TILE_CHANNELS;
 static constexpr int DG_THIN_PATCH_ROWS = 2 * DG_THIN_ROWS + 2, DG_THIN_PATCH_COLS = 2 * DG_THIN_COLS + 2;
 
-/* The tiles of y's pixels: tile t is rows a0.., columns b0.. of one image. */
+/* Tiles of y's pixels: tile t is rows a0.., columns b0.. of one image. */
 typedef struct {
-    int down, across; /* tiles in an image */
+    int down, across; /* per image */
 } dg_thin_tiling;
 
 static __host__ __device__ __forceinline__ dg_thin_tiling dg_thin_tiling_of(const dg_conv_args &a)
@@ -23,13 +23,13 @@ static __host__ __device__ __forceinline__ dg_thin_tiling dg_thin_tiling_of(cons
     return t;
 }
 
-/* The patch that tile (image, a0, b0) of y sees: [DG_THIN_PATCH_ROWS][DG_THIN_PATCH_COLS * CI], zero outside of x. */
+/* Loads the patch of tile (image, a0, b0): [DG_THIN_PATCH_ROWS][DG_THIN_PATCH_COLS * CI], zero outside of x. */
 template <int CI, int NT>
 static __device__ __forceinline__ void dg_thin_patch(float *patch, const dg_conv_args &a, int image, int a0, int b0)
 {
     constexpr int line = DG_THIN_PATCH_COLS * CI;
     const float *x = (const float *)a.x + (int64_t)image * a.H * a.W * CI;
-    const int start = (2 * b0 - 1) * CI; /* of the row in memory */
+    const int start = (2 * b0 - 1) * CI;
     for (int i = (int)threadIdx.x; i < DG_THIN_PATCH_ROWS * line; i += NT) {
         const int row = 2 * a0 - 1 + i / line, at = start + i % line;
         patch[i] = (unsigned)row < (unsigned)a.H && (unsigned)at < (unsigned)(a.W * CI) ? x[row * a.W * CI + at] : 0.0f;

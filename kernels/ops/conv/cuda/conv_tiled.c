@@ -3,7 +3,7 @@
 
 #define no dg_variant_no
 
-/* Threads of the block of a tile, 0 if there is no such tile. */
+/* Threads of a block with this tile, 0 if there is no such tile. */
 static int threads_of(dg_op_kind kind, int m, int n)
 {
 #define X(BM, BN, TM, TN) \
@@ -19,7 +19,7 @@ static int words_of(dg_op_kind kind, const dg_tune *t)
     return DG_TILED_WORDS(t->tile_m, t->tile_n, kind != DG_OP_conv_dw, kind == DG_OP_conv_fwd);
 }
 
-/* Into how many parts the sum can be cut at most. */
+/* Parts of the sum, at most. */
 static int most_parts(dg_op_kind kind, const dg_conv_args *a)
 {
     if (kind == DG_OP_conv_dw) return a->N;
@@ -68,7 +68,7 @@ static void choose(const dg_op *op, dg_tune *t, const dg_gpu *gpu)
     if (kind == DG_OP_conv_dw && t->split > a->N) t->split = a->N < 1 ? 1 : a->N;
 }
 
-/* Whole tiles of results, every block its share of the sum. */
+/* Whole tiles of results; each block computes its share of the sum. */
 static void work(const dg_op *op, dg_work *w)
 {
     const dg_conv_args flat = dg_conv_flat(&op->u.conv);

@@ -1,25 +1,23 @@
-/* Convolution as an implicit GEMM in fp32: the matrix of patches is never built, the loaders below find its
- * elements in x or y. Channels are innermost on every side, so that every copy is 16 bytes; taps that fall into
- * the padding, and the ends of tiles, are the copies' zero fill.
- *
+/* Convolution as an implicit GEMM in fp32: the loaders find the elements of the patch matrix in x or y. Channels are
+ * innermost, so that every copy is 16 bytes; taps in the padding and ends of tiles are zero-filled copies.
  *   fwd  M = pixels of y, N = Co, K = taps x Ci
- *   dx   S*S phases; output (iy, ix) belongs to phase ((iy+P) % S, (ix+P) % S), which sees the taps ky, kx of the
- *        same remainders: M = its pixels of x, N = Ci, K = its taps x Co
+ *   dx   S*S phases; output (iy, ix) has phase ((iy+P) % S, (ix+P) % S), whose taps ky, kx have the same remainders:
+ *        M = its pixels of x, N = Ci, K = its taps x Co
  *   dw   M = Co, N = taps x Ci, K = pixels of the images of one split
- *
- * split > 1 cuts K into parts (of dw: the batch), which go to scratch and are added in order.
- *
- * Tile: 32x32 to 128x128 results (conv_tiles.h), 16 of the sum a stage, 2 to 4 stages. Shared memory: 4 to 20 KB a
- * stage. Registers: 72 to 168. Bound by: multiply-adds of ordinary cores. Template parameters: of loaders B, rows or
- * columns of the tile; NT, threads of the block; DIR, 1 or -1, the direction in which taps follow each other; of
- * kernels G, the dg_gemm (gemm.cuh). */
+ * split > 1 divides K (dw: the batch) into parts, which go to scratch and are added in order.
+ * tile: 32x32 to 128x128 results (conv_tiles.h), 16 of the sum per stage, 2 to 4 stages
+ * shared memory: 4 to 20 KB per stage
+ * registers: 72 to 168
+ * bound by: fp32 multiply-adds
+ * Template parameters of loaders: B, rows or columns of the tile; NT, threads of the block; DIR, 1 or -1, the order of
+ * taps. Of kernels: G, the dg_gemm (gemm.cuh). */
 #include "kernels/ops/conv/cuda/conv.cuh"
 #include "kernels/ops/conv/cuda/gemm.cuh"
 
 static constexpr int BK = DG_TILED_K, NOWHERE = -(1 << 30);
 
-/* Exact n / d for 0 <= n < 2^31 by a multiplication; Granlund & Montgomery 1994, "Division by invariant integers
- * using multiplication", theorem 4.2. */
+/* Exact n / d for 0 <= n < 2^31 by a multiplication; Granlund & Montgomery 1994, "Division by invariant integers using
+ * multiplication", theorem 4.2. */
 typedef struct {
     unsigned factor, shift;
     int d;
@@ -38,15 +36,13 @@ static __device__ __forceinline__ int divide(int n, const divider &v)
     return (int)(((uint64_t)(unsigned)n * v.factor) >> v.shift);
 }
 
-/* ---- Loaders ---- */
-
-/* Rows of pixels, k = taps x channels of one tensor (H, W, C). Row r starts at pixel (y, x); tap (ty, tx) reads
- * pixel (y + DIR * ty, x + DIR * tx). */
+/* Rows of pixels, k = taps x channels of one tensor (H, W, C). Row r starts at pixel (y, x); tap (ty, tx) reads pixel
+ * (y + DIR * ty, x + DIR * tx). */
 template <int B, int NT, int DIR> struct pixel_rows {
     static constexpr int packs = BK / 4, passes = B * packs / NT, rows = NT / packs;
     const float *from;
     int H, W, C, taps_x;
-    int at[passes], y[passes], x[passes]; /* first value of the pixel (y, x), which may lie outside */
+    int at[passes], y[passes], x[passes]; /* at: first value of the pixel (y, x), which may be outside */
     int row, k, c, ty, tx;
 
     __device__ __forceinline__ pixel_rows(const float *tensor, int h, int w, int channels, int taps_across, int step)
@@ -88,7 +84,7 @@ template <int B, int NT, int DIR> struct pixel_rows {
 template <int B, int NT> struct weight_rows {
     static constexpr int packs = BK / 4, passes = B * packs / NT, rows = NT / packs;
     const float *w;
-    int C, length, row, co, Co, k, c, tap; /* tap: where the tap's channels start */
+    int C, length, row, co, Co, k, c, tap; /* tap: offset of the tap's channels */
 
     __device__ __forceinline__ weight_rows(const dg_conv_args &a, int first, int step)
         : w((const float *)a.w), C(a.Ci), length(a.K * a.K * a.Ci), Co(a.Co)
@@ -208,11 +204,11 @@ template <int B, int NT> struct patch_columns {
     }
 };
 
-/* ---- Kernels. out: where this part's results go; part p of `split` takes its share of the steps. ---- */
+/* Kernels. out: this part's results; part p of `split` has its share of the steps. */
 
 static __device__ __forceinline__ int share(int all, int part, int parts) { return (int)((int64_t)all * part / parts); }
 
-/* The large tiles need bounds on their registers: two blocks of 256 threads a multiprocessor, three of 128. */
+/* Limits the registers of large tiles: two blocks of 256 threads per multiprocessor, three of 128. */
 #define DG_BOUNDS(G) __launch_bounds__(G::NT, G::TM *G::TN < 64 ? 1 : G::NT == 256 ? 2 : 3)
 
 template <class G>
@@ -247,8 +243,8 @@ static __global__ void DG_BOUNDS(G) fwd_kernel(const dg_conv_args a, float *out,
     }
 }
 
-/* One axis of a phase: outputs start, start + S, ... (count of them), of which the first sees input `origin` by the
- * phase's first tap. */
+/* One axis of a phase: outputs start, start + S, ... (count of them); the first reads input `origin` by the phase's
+ * first tap. */
 typedef struct {
     int start, count, origin, taps;
 } axis;
@@ -328,8 +324,6 @@ static __global__ void DG_BOUNDS(G)
         }
     }
 }
-
-/* ---- Launchers ---- */
 
 /* BM x BN: results of a block; TM x TN: of a thread; NARROW: has no weight gradient. */
 template <int BM, int BN, int TM, int TN, bool NARROW>

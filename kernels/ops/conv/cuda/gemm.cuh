@@ -1,21 +1,21 @@
-/* The inner part of the tiled convolutions: a block's tile of C = A * B in fp32, operands brought to shared memory
- * by asynchronous copies some steps ahead, each thread a TM x TN piece in registers.
+/* Inner loop of the tiled convolutions: a block's tile of C = A * B in fp32. Asynchronous copies bring operands to
+ * shared memory some steps ahead; a thread has a TM x TN tile in registers.
  *
- * An operand lies in shared memory as it lies in global memory, so that every copy is 16 bytes and padding is the
- * copy's zero fill: either by rows, [BM][BK + 4] with k innermost, or by columns, [BK][BM] with m innermost. A
- * thread's m are spread accordingly: by rows m = i * (BM/TM) + ty, since neighbouring threads then read
- * neighbouring rows (20 words apart: eight of them share no bank); by columns four neighbours at a time. */
+ * An operand has the same layout in shared and global memory, so that every copy is 16 bytes and padding is the copy's
+ * zero fill: by rows, [BM][BK + 4], k innermost, or by columns, [BK][BM], m innermost. A thread's m: by rows m = i *
+ * (BM/TM) + ty, so that neighbouring threads read neighbouring rows (20 words apart: no bank conflict among eight); by
+ * columns four adjacent m at a time. */
 #ifndef DG_GEMM_CUH
 #define DG_GEMM_CUH
 
 #include "kernels/ops/conv/cuda/conv.cuh"
 
-/* One side of the product. B: its number of m (or n) in the block's tile; T: in a thread's; BK: of the sum in a stage;
- * BY_ROWS: k is innermost. */
+/* One side of the product. B: m (or n) of a block's tile; T: of a thread's; BK: of the sum per stage; BY_ROWS: k is
+ * innermost. */
 template <int B, int T, int BK, bool BY_ROWS> struct dg_side {
-    static constexpr int words = BY_ROWS ? B * (BK + DG_TILED_PAD) : BK * B; /* of one stage */
+    static constexpr int words = BY_ROWS ? B * (BK + DG_TILED_PAD) : BK * B; /* per stage */
     static constexpr int line = BY_ROWS ? BK + DG_TILED_PAD : B;             /* from one row (column) to the next */
-    static constexpr int packs = (BY_ROWS ? BK : B) / 4;                     /* copies in a row (column) */
+    static constexpr int packs = (BY_ROWS ? BK : B) / 4;                     /* copies per row (column) */
     static constexpr int threads = B / T;
 
     static __device__ __forceinline__ int index(int i, int t)
@@ -24,13 +24,12 @@ template <int B, int T, int BK, bool BY_ROWS> struct dg_side {
     }
 };
 
-/* BM x BN: results of a block; BK: of the sum in a stage; TM x TN: results of a thread; A_ROWS, B_ROWS: how A and B lie
- * in memory (dg_side). */
+/* BM x BN: results of a block; BK: of the sum per stage; TM x TN: results of a thread; A_ROWS, B_ROWS: layout of A and
+ * B (dg_side). */
 template <int BM_, int BN_, int BK_, int TM_, int TN_, bool A_ROWS, bool B_ROWS> struct dg_gemm {
     static constexpr int BM = BM_, BN = BN_, BK = BK_, TM = TM_, TN = TN_;
-    static constexpr int NT = (BM / TM) * (BN / TN); /* threads */
-    /* How many k are in registers at a time, and how many times the loop over them is unrolled: as many as fit
-     * into the registers of every architecture without spilling. */
+    static constexpr int NT = (BM / TM) * (BN / TN);
+    /* KS: k in registers at a time; UNROLL: of the loop over them. The largest without spills on every architecture. */
     static constexpr int KS = TM * TN >= 64 && A_ROWS != B_ROWS ? 2 : 4, UNROLL = TM * TN <= 16 ? BK / KS : 1;
     typedef dg_side<BM, TM, BK, A_ROWS> A;
     typedef dg_side<BN, TN, BK, B_ROWS> B;
@@ -44,7 +43,7 @@ template <int BM_, int BN_, int BK_, int TM_, int TN_, bool A_ROWS, bool B_ROWS>
     static_assert(NT % 32 == 0 && (BN / TN) % 8 == 0 && (BM / TM) % 4 == 0, "a warp is 4 x 8 threads of the tile");
 
     /* This thread's place in the tile. A warp covers 4 x 8 threads: eight different reads of one side, four of the
-     * other, each without bank conflicts. */
+     * other, without bank conflicts. */
     static __device__ __forceinline__ void place(int *ty, int *tx)
     {
         constexpr int across = (BN / TN) / 8;
@@ -53,7 +52,7 @@ template <int BM_, int BN_, int BK_, int TM_, int TN_, bool A_ROWS, bool B_ROWS>
         *ty = warp / across * 4 + lane / 8;
     }
 
-    /* k is taken KS at a time: what lies by rows is read along k, what lies by columns KS times across it. */
+    /* KS steps of k at a time: rows are read along k, columns KS times across it. */
     static __device__ __forceinline__ void multiply(float (&acc)[TM][TN], const float *a, const float *b, int ty,
                                                     int tx)
     {
@@ -101,9 +100,8 @@ template <int BM_, int BN_, int BK_, int TM_, int TN_, bool A_ROWS, bool B_ROWS>
         }
     }
 
-    /* acc = the sum over steps first .. last-1 of the products of what the loaders bring. A loader's load(tile)
-     * starts the copies of its next step; it is called once a step, in order. Dynamic shared memory:
-     * stages * stage_bytes; stages is 2, 3 or 4. */
+    /* acc = the sum of the products of steps first .. last-1. A loader's load(tile) starts the copies of its next step;
+     * it is called once per step, in order. Dynamic shared memory: stages * stage_bytes; stages: 2, 3 or 4. */
     template <class LoadA, class LoadB>
     static __device__ __forceinline__ void run(float (&acc)[TM][TN], LoadA &load_a, LoadB &load_b, int steps,
                                                int stages)
@@ -120,12 +118,12 @@ template <int BM_, int BN_, int BK_, int TM_, int TN_, bool A_ROWS, bool B_ROWS>
             }
             cp_async_commit();
         }
-        int now = 0, next = stages - 1; /* which stage is multiplied, which is filled */
+        int now = 0, next = stages - 1; /* stage multiplied, stage filled */
         for (int step = 0; step < steps; step++) {
             if (stages == 2) cp_async_wait<0>();
             if (stages == 3) cp_async_wait<1>();
             if (stages == 4) cp_async_wait<2>();
-            __syncthreads(); /* this step's tiles are there, and nobody reads the stage that is filled next */
+            __syncthreads(); /* this step's tiles have arrived, and the stage filled next is free */
             if (step + stages - 1 < steps) {
                 load_a.load(shared + next * words);
                 load_b.load(shared + next * words + A::words);

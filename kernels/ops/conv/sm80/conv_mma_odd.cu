@@ -1,12 +1,10 @@
-/* Convolutions of 3x3 and of one pixel on tensor cores: conv_mma_odd_job.cuh and conv_mma_odd_dw.cuh. A kernel of 3x3
- * with stride 2 and pad 1 is one of 4x4 whose last row and column are zeros: its weights are copied so into scratch
- * memory, and of a weight gradient the others are left out when its parts are added up. That is 16 products in the
- * place of 9, and no kernel more.
- *
- * Tile: of the copies, a thread four values. Shared memory: none. Registers: 22 and 32. Bound by: memory. */
+/* 3x3 and 1x1 convolutions on tensor cores: conv_mma_odd_job.cuh and conv_mma_odd_dw.cuh. A 3x3 kernel with stride 2
+ * and pad 1 runs as 4x4 with a last row and column of zeros: 16 products instead of 9, but no additional kernel. The
+ * weights are widened into scratch; for a weight gradient the additional taps are dropped when its parts are added.
+ * copies: thread tile: four values; shared memory: none; registers: 22 and 32; bound by: memory */
 #include "kernels/ops/conv/sm80/conv_mma_odd_dw.cuh"
 
-/* to: (Co, 4, 4, Ci), so many times four values */
+/* to: (Co, 4, 4, Ci), `quads` times four values. */
 static __global__ void widen_kernel(float *to, const float *w, int quads, int Ci)
 {
     const int i = (int)dg_thread(), wide = Ci / 4, tap = i / wide % 16, co = i / wide / 16;
@@ -16,7 +14,7 @@ static __global__ void widen_kernel(float *to, const float *w, int quads, int Ci
     dg_store<4>(to + (size_t)i * 4, v);
 }
 
-/* w: (Co, 3, 3, Ci), so many times four values; part: so many of (Co, 4, 4, Ci), which are added up in order. */
+/* w: (Co, 3, 3, Ci), `quads` times four values; part: `parts` times (Co, 4, 4, Ci), added in order. */
 static __global__ void narrow_kernel(float *w, const float *part, int quads, int Ci, int parts)
 {
     const int i = (int)dg_thread(), wide = Ci / 4, tap = i / wide % 9, co = i / wide / 9;

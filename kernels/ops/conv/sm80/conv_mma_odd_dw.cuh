@@ -1,10 +1,10 @@
-/* Weight gradient of kernels of 3x3 (stride 1) and of one pixel (any stride) on tensor cores: the loop and the products
- * of conv_mma_dw.cuh with other tiles. K = 3: each of nine warps has one tap; three more only load,
- * so that a thread has few values on their way, and the same channels of them all. K = 1: a piece is so many positions
- * in a row, as in conv_mma_odd_job.cuh.
- *
- * Tile: K = 3 64 channels of y x 9 taps x 32 channels of x, K = 1 128x128. Shared memory: bf16 35 KB, 68 (K = 1); tf32
- * 71, 70. Registers: bf16 162 and (K = 1) 212, tf32 166. Bound by: L2 and shared memory. */
+/* Weight gradient of 3x3 (stride 1) and 1x1 kernels (any stride) on tensor cores: the loop and products of
+ * conv_mma_dw.cuh with other tiles. K = 3: nine warps have one tap each; three more only load, so that a thread has few
+ * values in flight, all of the same channels. K = 1: a piece is consecutive positions, as in conv_mma_odd_job.cuh.
+ * tile: K = 3 64 channels of y x 9 taps x 32 channels of x, K = 1 128x128
+ * shared memory: bf16 35 KB, 68 (K = 1); tf32 71, 70
+ * registers: bf16 162 and (K = 1) 212, tf32 166
+ * bound by: L2 and shared memory */
 #ifndef DG_CONV_MMA_ODD_DW_CUH
 #define DG_CONV_MMA_ODD_DW_CUH
 
@@ -21,7 +21,7 @@ template <class E_, int K> struct dg_odd_dw_tile {
     typedef typename std::conditional<K == 1, dg_runs<positions, 1, x_planes>, dg_patch<true, 1, x_planes, false>>::type
         patch;
     typedef typename patch::piece piece;
-    static constexpr int x_units = patch::units, y_units = y_planes * positions; /* of a stage */
+    static constexpr int x_units = patch::units, y_units = y_planes * positions; /* per stage */
     static constexpr int values = patch::cells * patch::input * patch::input;
     static constexpr int y_items = dg_div_up(y_units, NT), x_items = dg_div_up(values * x_planes, NT);
     static constexpr size_t bytes = DG_ODD_DW_BYTES(K, E::unit);

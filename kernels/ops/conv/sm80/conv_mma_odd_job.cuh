@@ -1,14 +1,15 @@
-/* Convolutions of 3x3 with stride 1 and of one pixel (any stride, no pad) on tensor cores, by warps: forward, and the
- * data gradient, which with stride 1 is the forward pass with taps in reverse and weights read the other way. The loop
- * is that of conv_mma.cuh.
+/* 3x3 convolutions with stride 1 and 1x1 convolutions (any stride, no pad) on tensor cores, by warps: forward, and the
+ * data gradient, which at stride 1 is the forward pass with reversed taps and transposed weights. The loop is that of
+ * conv_mma.cuh. Template parameter G: a dg_odd_tile.
  *
- * K = 3: cells of 4x4 in maps of every size: of 7x7 or 14x14 positions they waste least, and what their borders load
- * more is little beside the weights. A group is three taps. K = 1: a piece is 64 positions in a row, across lines and
- * images; a step is up to four pairs of planes, one product of each. Strides then only say where a position's pixel is;
- * its data gradient writes the zeros between these pixels, too.
- *
- * Tile: K = 3 128 positions x 64 channels, K = 1 128x128. Shared memory: 34 KB; 70. Registers: bf16 176 to 196, tf32
- * 142 to 183. Bound by: L2, for weights and values are fp32 in memory. Template parameters: G, a dg_odd_tile. */
+ * K = 3: cells are 4x4 in all maps: least waste at 7x7 or 14x14, and their borders cost little next to the weights. A
+ * group is three taps. K = 1: a piece is 64 consecutive positions, across lines and images; a step is up to four pairs
+ * of planes, one product each. The stride only determines a position's pixel; the data gradient also writes the zeros
+ * between pixels.
+ * tile: K = 3 128 positions x 64 channels, K = 1 128x128
+ * shared memory: 34 KB; 70 (K = 1)
+ * registers: bf16 176 to 196, tf32 142 to 183
+ * bound by: L2, because weights and values are fp32 in memory */
 #ifndef DG_CONV_MMA_ODD_JOB_CUH
 #define DG_CONV_MMA_ODD_JOB_CUH
 
@@ -43,10 +44,10 @@ template <class E_, int K_, bool BACK> struct dg_odd_tile {
     /* units of weights: of a product, of one of its planes, of a group; of a thread; products between these */
     static constexpr int weights = 2 * N, planes = N / E::unit, pitch = BACK ? pair : N;
     static constexpr int portion = products * weights, items = portion / NT, step = NT / weights;
-    static constexpr int MI = 4, NJ = 4, blocks = NT == 128 ? 2 : 1; /* of a multiprocessor */
+    static constexpr int MI = 4, NJ = 4, blocks = NT == 128 ? 2 : 1; /* per multiprocessor */
     typedef typename std::conditional<K == 1, dg_runs<64, PIECES, 2>, dg_patch<true, PIECES, 2, false>>::type patch;
     typedef dg_patch_loader<E, float, patch, NT, groups> loader;
-    static constexpr int half = depth * patch::units; /* of what is there of patches */
+    static constexpr int half = depth * patch::units; /* patches of one buffer */
     static constexpr size_t bytes = DG_ODD_BYTES(K);
     static_assert(NT == PIECES * across * 32 && portion % NT == 0 && NT % weights == 0,
                   "a warp has 64 x 32; threads copy equally much, each the same channels");
@@ -77,21 +78,22 @@ template <class E_, int K_, bool BACK> struct dg_odd_tile {
     }
 };
 
-/* Prologue (fetch, store) and mainloop (multiply). */
+/* Prologue (fetch, store) and main loop (multiply). */
 template <class G> struct dg_odd_job {
     typedef typename G::E E;
     typedef typename G::patch P;
     static constexpr int groups = G::groups;
 
-    const int first_pair, pairs;         /* of planes: this block's first one, how many it has */
-    typename G::loader loader[G::depth]; /* of a pair of planes each */
+    const int first_pair, pairs;         /* of planes: this block's first, and their number */
+    typename G::loader loader[G::depth]; /* one per pair of planes */
     dg_parcel<E, float> parcel[G::items];
     dg_sums<E, G::MI, G::NJ> sums;
-    uint4 *patch, *weights;       /* where this thread writes: its plane of the patch, its first unit of weights */
+    uint4 *patch, *weights;       /* destinations: this thread's plane of the patch, its first unit of weights */
     const float *from;            /* its first weights in memory */
-    int tap, onward, advance;     /* its first product; to the weights of the next one, and of the next chunk */
+    int tap, onward, advance;     /* its first product; weights from one product to the next, from one chunk to the
+                                   * next */
     const uint4 *mine_a, *mine_b; /* this lane's units of the first products */
-    int four;                     /* of the data gradient: from a weight of co to that of co + 4 */
+    int four;                     /* data gradient: from a weight of co to co + 4 */
 
     __device__ __forceinline__ dg_odd_job(const dg_conv_args &a, int n0, int first, int count, const dg_transfer *place,
                                           uint4 *p, uint4 *units)
@@ -99,13 +101,13 @@ template <class G> struct dg_odd_job {
     {
         const int i = (int)threadIdx.x % G::weights, n = column(), odd = E::columns_plane_of_b() % 2;
         const int taps = G::K * G::K;
-        int plane, row, at; /* of this thread's weights; where product 0 has them */
+        int plane, row, at; /* of this thread's weights; their place in product 0 */
 #pragma unroll
         for (int d = 0; d < G::depth; d++) loader[d] = typename G::loader((const float *)(G::back ? a.y : a.x), place);
         patch = p + (int)threadIdx.x % 2 * P::plane;
         mine_a = p + P::of_piece(piece()) + dg_plane_of_a() * P::plane + P::of_position(dg_row_of_a());
         four = odd ? -4 : 4;
-        /* what is beyond the channels is multiplied, but not stored */
+        /* channels past the last are multiplied, but not stored */
         if (G::back) {
             plane = dg_unit_plane<G::planes>(i);
             row = dg_unit_position<G::planes>(i);
@@ -126,7 +128,7 @@ template <class G> struct dg_odd_job {
         from = (const float *)a.w + (at + tap * onward);
     }
 
-    /* Are there the planes of product q of a chunk? The last chunk of one pixel may have fewer. */
+    /* True if product q of a chunk has planes; the last chunk of K = 1 may have fewer. */
     __device__ __forceinline__ bool has(int chunk, int q) const { return G::K > 1 || chunk * G::depth + q < pairs; }
     __device__ __forceinline__ void fetch_weights(int chunk, int g)
     {
@@ -156,7 +158,7 @@ template <class G> struct dg_odd_job {
             if (has(chunk, d)) by[d].put(patch + chunk % 2 * G::half + d * P::units, g, chunk);
     }
 
-    /* As dg_mma_run asks for it; weights pass through registers. */
+    /* For dg_mma_run; weights go through registers. */
     template <int = 0> static __device__ __forceinline__ void arrive() {}
     __device__ __forceinline__ void copy(int, int, int) const {}
     __device__ __forceinline__ void first(int)
@@ -206,8 +208,8 @@ template <class G> struct dg_odd_job {
         }
     }
 
-    /* A warp's results: its first column in the tile, its piece; where the lane's row i * 8 + lane / 4 is in the
-     * tensor, below 0: nowhere. */
+    /* column(): first column of the warp's results in the tile. result(): offset in the tensor of the lane's row i * 8
+     * + lane / 4, < 0: none. */
     static __device__ __forceinline__ int column() { return (int)threadIdx.x / 32 % G::across * 32; }
     static __device__ __forceinline__ int piece() { return (int)threadIdx.x / 32 / G::across; }
     static __device__ __forceinline__ int result(const dg_conv_args &a, const dg_cell *cell, const dg_maps &to, int i)
@@ -221,8 +223,8 @@ template <class G> struct dg_odd_job {
     }
 };
 
-/* Between the pixels that a kernel of one sees there are zeros: those below and to the right of the one at `at`, of
- * this lane's channels n, n + 1, n + 8, ... */
+/* Stores the zeros between the pixels of a 1x1 kernel: below and to the right of the pixel at `at`, for this lane's
+ * channels n, n + 1, n + 8, ... */
 static __device__ __forceinline__ void dg_odd_zeros(float *out, const dg_maps &to, int stride, int at, int n)
 {
     const int pixel = at / to.channels, col = pixel % to.cols, row = pixel / to.cols % to.rows;
@@ -268,7 +270,7 @@ template <class G>
 static __global__ void __launch_bounds__(G::NT, G::blocks) dg_odd_kernel(const dg_conv_args a, float *out, int split)
 {
     if constexpr (G::E::there) dg_odd_block<G>(a, out, split);
-    else __trap(); /* dg_variant_check() refuses it there */
+    else __trap(); /* dg_variant_check() rejects this architecture */
 }
 
 template <class G> static void dg_odd_launch(const dg_conv_args *a, int split, float *out, cudaStream_t stream)

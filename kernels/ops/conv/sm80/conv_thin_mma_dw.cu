@@ -1,15 +1,15 @@
-/* Weight gradient of images on tensor cores, by itself.
- *
- * Tile: 4 x 32 pixels x 32 channels of y, 16 taps x CI channels of x. Shared memory: 19 KB (CI = 1) or 24 KB (3).
- * Registers: bf16 79 or 124, tf32 90 or 152. Bound by: shared memory and the wait for the next tile. Template
- * parameters: E, arithmetic (mma.cuh); CI, channels of x. */
+/* Unfused weight gradient of images on tensor cores. Template parameters: E, arithmetic (mma.cuh); CI, channels of x.
+ * tile: 4 x 32 pixels x 32 channels of y, 16 taps x CI channels of x
+ * shared memory: 19 KB (CI = 1), 24 KB (3)
+ * registers: bf16 79 or 124, tf32 90 or 152
+ * bound by: shared memory and the latency of the next tile */
 #include "kernels/ops/conv/cuda/conv_thin_mma_dw.cuh"
 
 template <class E, int CI>
 static __global__ void __launch_bounds__(DG_THIN_MMA_DW_THREADS) dw_kernel(const dg_conv_args a, float *out, int split)
 {
     DEV_CHECK(blockDim.x == DG_THIN_MMA_DW_THREADS);
-    if constexpr (!E::there) __trap(); /* dg_variant_check() refuses them */
+    if constexpr (!E::there) __trap(); /* dg_variant_check() rejects this architecture */
     SHARED(float, shared, [DG_THIN_DW_WORDS(CI)]);
     const dg_thin_tiling t = dg_thin_tiling_of(a);
     const int part = (int)blockIdx.y, tiles = a.N * t.down * t.across;

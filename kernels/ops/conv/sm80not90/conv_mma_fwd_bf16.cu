@@ -1,4 +1,4 @@
-/* Forward pass on tensor cores with factors rounded to bf16: conv_mma_fwd.cuh. On sm_90 warpgroups do it (sm90a). */
+/* Forward pass on tensor cores with operands rounded to bf16: conv_mma_fwd.cuh. sm_90 uses warpgroups (sm90a). */
 #include "kernels/ops/conv/cuda/conv_mma_plain.cuh"
 
 void dg_conv_mma_fwd_bf16(const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream)

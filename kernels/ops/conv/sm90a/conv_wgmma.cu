@@ -1,5 +1,4 @@
-/* Convolutions by Hopper's warpgroups: the tiles of conv_mma_fwd.cuh and conv_mma_dx.cuh with the products of
- * wgmma.cuh. */
+/* Convolutions on Hopper's warpgroups: the tiles of conv_mma_fwd.cuh and conv_mma_dx.cuh, the products of wgmma.cuh. */
 #include "kernels/dev/wgmma.cuh"
 
 #include "kernels/ops/conv/cuda/conv_mma_plain.cuh"
