@@ -1,4 +1,4 @@
-/* The CPU backend: chooses a kernel table when it is opened and walks the plan. */
+/* The CPU backend: chooses a kernel table when it is opened, and runs the ops of a plan in order. */
 #include "core/plan/backend.h"
 #include "kernels/cpu/cpu.h"
 #include "core/plan/plan.h"
@@ -14,13 +14,13 @@
 #include <sys/mman.h>
 
 typedef struct {
-    dg_backend base; /* first, so that a dg_backend pointer is a cpu pointer */
+    dg_backend base; /* first: a dg_backend pointer is a cpu pointer */
     const dg_cpu_table *table;
-    const dg_variant *conv; /* the variant asked for, NULL: by shape */
+    const dg_variant *conv; /* requested variant, NULL: by shape */
 } cpu;
 
-/* Floating-point mode. Late GAN gradients and Adam's v reach denormal numbers, on which some cores are hundreds
- * of times slower, so they count as zero while ops run. */
+/* Floating-point mode. Denormals count as zero while ops run: late GAN gradients and Adam's v reach them, and some
+ * cores are hundreds of times slower on them. */
 #if defined(__x86_64__)
 #include <xmmintrin.h>
 typedef unsigned fp_mode;
@@ -44,9 +44,9 @@ static void fp_set(fp_mode m) { (void)m; }
 enum { PLAIN = 0, FLUSH = 0 };
 #endif
 
-/* Make the calling thread's team ready for ops; returns the caller's own mode for leave(). Done for each run:
- * the host may call from another thread, or have used OpenMP with other settings in between. LLVM's runtime
- * gives workers the caller's mode at every fork, GNU's leaves each thread its own; so both are set. */
+/* Prepares the calling thread's team and returns the caller's mode for leave(). On every run, because the host may call
+ * from another thread or change OpenMP settings. Sets both modes: LLVM's runtime gives workers the caller's mode at
+ * every fork, GNU's keeps one per thread. */
 static fp_mode enter(const cpu *c)
 {
     fp_mode before = fp_get();
@@ -63,7 +63,7 @@ enum { PIECE = 1 << 20, HUGE_PAGE = 2 << 20 };
 
 enum { RESERVE = 12 << 20 }; /* bytes of a limit for files, figures and stacks */
 
-/* Of the machine all memory counts: how much of it other programs release is unknown. */
+/* Without a limit all memory of the machine counts, because it is unknown how much other programs will release. */
 static dg_err cpu_memory(dg_backend *b, size_t *free_bytes, size_t *total)
 {
     dg_memory_limit l;
@@ -80,7 +80,7 @@ static dg_err cpu_alloc(dg_backend *b, size_t bytes, void **mem)
     *mem = NULL;
     dg_memory_limit l;
     dg_memory_limit_read(&l);
-    /* Linux would hand out more than there is and kill the process when it is touched. */
+    /* Linux overcommits and kills the process when the memory is touched. */
     size_t align = bytes >= 2 * HUGE_PAGE ? HUGE_PAGE : 256, size = bytes ? bytes : 1;
     void *p = NULL;
     if (size <= SIZE_MAX - align && bytes <= l.left) p = aligned_alloc(align, (size + align - 1) / align * align);
@@ -90,9 +90,9 @@ static dg_err cpu_alloc(dg_backend *b, size_t bytes, void **mem)
                        "use a smaller {batch} or a smaller model",
                        (double)bytes / 1e6, l.name, (double)l.all / 1e6, (double)l.left / 1e6);
 #ifdef MADV_HUGEPAGE
-    if (align == HUGE_PAGE) (void)madvise(p, bytes, MADV_HUGEPAGE); /* only a wish */
+    if (align == HUGE_PAGE) (void)madvise(p, bytes, MADV_HUGEPAGE); /* a hint */
 #endif
-    /* By pieces in parallel, so that on a machine with several memory nodes each holds a part. */
+    /* First touch in parallel pieces, so that every NUMA node has a part. */
     int64_t pieces = (int64_t)((bytes + PIECE - 1) / PIECE);
 #pragma omp parallel for schedule(static) num_threads(b->threads)
     for (int64_t i = 0; i < pieces; i++) {
@@ -116,7 +116,7 @@ static dg_err cpu_copy(dg_backend *b, void *dst, const void *src, size_t bytes)
     return DG_OK;
 }
 
-/* Everything here is done when it returns. */
+/* Synchronous. */
 static dg_err cpu_start_copy(dg_backend *b, dg_stream stream, void *dst, const void *src, size_t bytes)
 {
     (void)stream;
@@ -220,7 +220,7 @@ static int has_avx2(void) /* x86-64-v3 */
            __builtin_cpu_supports("bmi2");
 }
 #endif
-#ifdef DG_HAVE_avx512 /* beside avx2 alone */
+#ifdef DG_HAVE_avx512 /* never without avx2 */
 DECLARE(avx512)
 static int has_avx512(void) /* x86-64-v4 */
 {

@@ -1,10 +1,9 @@
-/* Shared by the CPU kernels. Every kernel file is compiled once for each (instruction set, real) pair: the
- * Makefile passes DG_ISA (base, avx2, avx512) and DG_FP (32 or 64), and DG_CPU(name) appends both, so that
- * dg_cpu_conv_fwd exists as dg_cpu_conv_fwd_avx512_f32 and so on. kernels/ops/cpu_table.c, compiled likewise,
- * gathers each set into one table; the backend chooses a table when it is opened.
+/* Shared by the CPU kernels. Every kernel file is compiled once per (instruction set, real) pair: the Makefile passes
+ * DG_ISA (base, avx2, avx512) and DG_FP (32 or 64), and DG_CPU(name) appends both, as in dg_cpu_conv_fwd_avx512_f32.
+ * kernels/ops/cpu_table.c, compiled likewise, collects each set in a table.
  *
- * Rules for kernels: OpenMP work is split into pieces whose number and borders depend on shapes alone, never
- * on the thread count, and floating-point sums across pieces are finished in a fixed order. */
+ * Rules for kernels: OpenMP work is split into pieces whose number and borders depend on shapes only, never on the
+ * number of threads, and floating-point sums across pieces are finished in a fixed order. */
 #ifndef DG_CPU_H
 #define DG_CPU_H
 
@@ -25,23 +24,23 @@ typedef float real;
 #endif
 #endif
 
-/* One table an (instruction set, real) pair. */
+/* One table per (instruction set, real) pair. */
 typedef struct {
 #define X(kind, member, cpu) void (*kind)(const dg_##member##_args *a, const dg_tune *tune);
     DG_OPS(X)
 #undef X
     size_t (*scratch[DG_OP_KINDS])(const dg_op *op); /* bytes of operand `scratch` */
-    /* asked: what --conv names, NULL: nothing */
+    /* asked: the variant of --conv, or NULL */
     void (*choose[DG_OP_KINDS])(dg_op *op, const dg_variant *asked);
 
-    /* kernels/ops/peak/peak.c, for `dcgan bench`. fma runs on the calling thread and returns the FLOPs that it did; the
-     * other two share the work: out = left + right / 2, and a sum over in; n is a multiple of 4096. */
+    /* kernels/ops/peak/peak.c, for `dcgan bench`. fma runs on the calling thread and returns its FLOPs; triad (out =
+     * left + right / 2) and read (a sum over in) share the work among threads; n is a multiple of 4096. */
     double (*fma)(int64_t loops, double *sink);
     void (*triad)(void *out, const void *left, const void *right, int64_t n);
     double (*read)(const void *in, int64_t n);
 } dg_cpu_table;
 
-/* The kernels that this backend runs, NULL when it is not a CPU backend. */
+/* The table of this backend; NULL if it is not a CPU backend. */
 struct dg_backend;
 const dg_cpu_table *dg_cpu_table_of(const struct dg_backend *b);
 
@@ -50,7 +49,7 @@ struct dg_machine;
 dg_err dg_cpu_measure(struct dg_backend *b, const dg_cpu_table *table, struct dg_machine *m, int rounds);
 
 #ifdef DG_FP
-/* Prototypes of this compilation's kernels, and what conv.c and norm_act.c need as scratch memory. */
+/* Prototypes of this compilation's kernels. */
 #define X(kind, member, cpu) void DG_CPU(dg_cpu_##kind)(const dg_##member##_args *a, const dg_tune *tune);
 DG_OPS(X)
 #undef X
@@ -58,13 +57,11 @@ double DG_CPU(dg_cpu_fma)(int64_t loops, double *sink);
 void DG_CPU(dg_cpu_triad)(void *out, const void *left, const void *right, int64_t n);
 double DG_CPU(dg_cpu_read)(const void *in, int64_t n);
 size_t DG_CPU(dg_cpu_conv_scratch)(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune);
-/* The variant that a convolution would run as: asked is NULL for the choice by shape, or a variant, which then comes
- * back, or NULL if CPUs have no such variant or it cannot take this shape. */
+/* The variant that a convolution would run. asked: NULL chooses by shape; a variant is returned, or NULL if CPUs do not
+ * have it or it does not support the shape. */
 const dg_variant *DG_CPU(dg_cpu_conv_variant)(dg_op_kind kind, const dg_conv_args *a, const dg_variant *asked);
 
-/* Of each family of ops in DG_OPS: what op->tune, which is the first variant by default, becomes, and the scratch
- * memory then.
- */
+/* Per family of ops in DG_OPS: bytes of scratch, and the choice of op->tune (by default the first variant). */
 #define FAMILY(cpu)                                       \
     size_t DG_CPU(dg_cpu_scratch_##cpu)(const dg_op *op); \
     void DG_CPU(dg_cpu_choose_##cpu)(dg_op * op, const dg_variant *asked);

@@ -1,4 +1,4 @@
-/* What the CPU can do at most, measured: multiply-adds, memory, the last cache, what a parallel loop costs. */
+/* Measures the CPU's limits: multiply-adds, memory, the last cache, the cost of a parallel loop. */
 #include <omp.h>
 #include <unistd.h>
 
@@ -11,7 +11,7 @@ static void keep_best(double *best, double value)
     if (value > *best) *best = value;
 }
 
-/* GFLOP/s of `threads` threads over a few milliseconds: short enough to fall between other programs. */
+/* GFLOP/s of `threads` threads over a few milliseconds: short, so that other programs interrupt less. */
 static double fma_burst(const dg_cpu_table *table, int threads)
 {
     double flops = 0, first = 0, last = 0, sink = 0;
@@ -19,7 +19,7 @@ static double fma_burst(const dg_cpu_table *table, int threads)
 #pragma omp parallel num_threads(threads) reduction(+ : flops, sink)
     {
         double mine;
-        table->fma(1000, &mine); /* clocks and code are warm */
+        table->fma(1000, &mine); /* warm up */
         sink += mine;
 #pragma omp barrier
 #pragma omp master
@@ -51,18 +51,18 @@ static long cache_size(int level3)
     return bytes > 0 ? bytes : 0;
 }
 
-/* Four times the last cache, so that little of an array survives in it, within reason. */
+/* Four times the last cache, within limits, so that little of an array stays in it. */
 static size_t array_bytes(void)
 {
     const size_t bytes = 4 * (size_t)cache_size(1), least = (size_t)64 << 20, most = (size_t)128 << 20;
     return bytes < least ? least : bytes > most ? most : bytes;
 }
 
-/* What an op can count on finding where the one before it left it: the cores' own caches. The last cache is shared, of
- * a virtual machine with strangers, and a step's tensors go through it one after another. */
+/* Bytes in which an op can expect the previous op's results: the cores' own caches. The last cache is shared, in a
+ * virtual machine with other guests. */
 static double cache_bytes(int threads) { return (double)cache_size(0) * threads; }
 
-/* Three arrays of half the cache together, again and again. */
+/* Three arrays of half the cache in total, repeatedly. */
 static double cached_triad(const dg_cpu_table *table, void **array, size_t bytes, size_t element)
 {
     const int64_t n = (int64_t)(bytes / 6 / element) / 4096 * 4096;
@@ -99,7 +99,7 @@ static void memory(dg_machine *m, const dg_cpu_table *table, void **array, size_
     table->triad(array[0], array[1], array[2], n);
     const double t1 = dg_clock(), sum = table->read(array[1], n), t2 = dg_clock();
     keep_best(&m->triad, 3 * (double)bytes / (t1 - t0) * 1e-9);
-    /* the arrays are zero; a sum must be looked at */
+    /* the arrays are zero; uses the sum */
     if (sum == 0) keep_best(&m->read, (double)bytes / (t2 - t1) * 1e-9);
 }
 

@@ -1,8 +1,6 @@
-/* The CUDA backend: one device, one stream for everything that computes, plans as graphs in it (cuda_graph.cu);
- * whatever changes from step to step lies in device memory. Nothing is allocated after alloc().
- *
- * Every call of CUDA is checked by TRY, every launch by check_launches (cuda_enqueue.cu); both end in dg_gpu_report
- * (cuda_fault.cu), which names the op. */
+/* The CUDA backend: one device, one compute stream, plans as graphs in it (cuda_graph.cu). Values that change per step
+ * are in device memory; nothing is allocated after alloc(). TRY checks every CUDA call and check_launches every launch
+ * (cuda_enqueue.cu); both call dg_gpu_report (cuda_fault.cu), which names the op. */
 #include "kernels/cuda/cuda_internal.cuh"
 #include "kernels/cuda/cublas.cuh"
 #include "kernels/cuda/cuda_device.cuh"
@@ -18,9 +16,7 @@ extern "C" {
 #include "kernels/ops/ops.h"
 }
 
-/* ---- Choosing ---- */
-
-/* Loads cuBLAS where a row wants it. */
+/* Loads cuBLAS if a row requires it. */
 static const char *has(const dg_tune *tune)
 {
     if (tune->variant == &dg_conv_variant_wgmma && !dg_cuda_has_wgmma())
@@ -47,9 +43,7 @@ static dg_err cuda_fuse(dg_backend *b, struct dg_plan *p)
     return dg_fuse_plan(p, c->fuse, b->real, &c->limits);
 }
 
-/* ---- Running ---- */
-
-/* Launch by launch, each finished before the next begins: slow, but an error names its op. */
+/* Runs launches one by one and waits for each: slow, but an error names its op. */
 static dg_err run_eagerly(gpu *c, const dg_plan *p)
 {
     for (int i = 0; i < dg_plan_pieces(p); i++) {
@@ -79,7 +73,7 @@ static dg_err cuda_run_many(dg_backend *b, struct dg_plan *p, int n)
 
 static dg_err cuda_run(dg_backend *b, struct dg_plan *p) { return cuda_run_many(b, p, 1); }
 
-/* What was enqueued between the two events. */
+/* ms of what was enqueued between the two events. */
 static dg_err run_one(gpu *c, const char *name, const dg_op *op, const dg_plan *p, int launch, double *ms)
 {
     TRY(c, name, cudaEventRecord(c->from, c->stream[DG_COMPUTE]));
@@ -139,8 +133,6 @@ static void cuda_close(dg_backend *b)
     free(c);
 }
 
-/* ---- Opening ---- */
-
 static dg_err open_device(gpu *c, int device)
 {
     dg_cuda_device all[64];
@@ -160,7 +152,7 @@ static dg_err open_device(gpu *c, int device)
     c->limits.wgmma = c->limits.arch == 90 && dg_cuda_has_wgmma();
     snprintf(c->base.name, sizeof c->base.name, "cuda:%d, %.36s, sm_%d", device, d->name, c->limits.arch);
     TRY(c, "", cudaSetDevice(device));
-    int shared = 0, driver = 0; /* 12040: of CUDA 12.4 */
+    int shared = 0, driver = 0; /* 12040: CUDA 12.4 */
     TRY(c, "", cudaDriverGetVersion(&driver));
     snprintf(c->base.driver, sizeof c->base.driver, "CUDA %d.%d", driver / 1000, driver % 1000 / 10);
     cudaDeviceProp p;

@@ -1,10 +1,9 @@
-/* What each op runs: a row of the file, a row of what is shipped, the rule. */
+/* Chooses what each op runs: a row of the tuning file, a shipped row, or the rule. */
 #include <stdbool.h>
 #include <stdio.h>
 
 #include "kernels/cuda/choose.h"
 
-/* Rows that are wrong are left out, with a message; only a file that cannot be read is an error. */
 dg_err dg_chooser_open(dg_chooser *c, const char *path, dg_type real, const dg_gpu *gpu)
 {
     const char *name, *text;

@@ -1,4 +1,4 @@
-/* cuBLAS, loaded by name when it is first wanted. Built by nvcc alone; the simulator's twin is in sim/. */
+/* cuBLAS, loaded at its first use. Built by nvcc only; the simulator's twin is in sim/. */
 #include "kernels/cuda/cublas.cuh"
 
 #include <cublas_v2.h>
@@ -8,9 +8,8 @@
 #define DG_TEXT_OF(x) #x
 #define DG_TEXT(x) DG_TEXT_OF(x)
 
-/* In full fp32: no TF32, no reduced sums. A workspace of our own, because the library could otherwise allocate while
- * a stream is captured; its size is what the manual asks for on sm_90. One handle, one stream at a time: the results
- * of a call depend on its arguments alone. */
+/* Full fp32: no TF32, no reduced-precision sums. The workspace (size: the manual's for sm_90) avoids allocations during
+ * a stream capture. One handle and one stream at a time: results depend on the arguments only. */
 static constexpr int WORKSPACE = 32 << 20;
 
 static struct {
@@ -37,7 +36,7 @@ template <class F> static bool find(F *function, const char *name)
 
 const char *dg_cublas_open(void)
 {
-    /* first the one that belongs to the runtime that is linked here, which the driver is new enough for */
+    /* the version of the linked runtime first: the driver supports it */
     static const char *const names[] = {"libcublas.so." DG_TEXT(CUBLAS_VER_MAJOR), "libcublas.so.13", "libcublas.so.12",
                                         "libcublas.so.11", "libcublas.so"};
     if (blas.handle) return nullptr;
@@ -73,16 +72,17 @@ void dg_cublas_gemm(float *c, const float *a, const float *b, bool ta, bool tb, 
                     cudaStream_t stream)
 {
     const float one = 1, zero = 0;
-    /* cuBLAS counts columns first: a row-major c = a b is its c' = b' a'. */
+    /* cuBLAS is column-major: row-major c = a b is its c' = b' a' */
     cublasStatus_t s = CUBLAS_STATUS_NOT_INITIALIZED;
     if (blas.handle) s = blas.set_stream(blas.handle, stream);
-    /* setting a stream resets it */
+    /* setting a stream resets the workspace */
     if (s == CUBLAS_STATUS_SUCCESS) s = blas.set_workspace(blas.handle, blas.workspace, WORKSPACE);
     if (s == CUBLAS_STATUS_SUCCESS)
         s = blas.sgemm(blas.handle, tb ? CUBLAS_OP_T : CUBLAS_OP_N, ta ? CUBLAS_OP_T : CUBLAS_OP_N, n, m, k, &one, b,
                        tb ? k : n, a, ta ? m : k, &zero, c, n);
     if (s == CUBLAS_STATUS_SUCCESS || dev_first_fault.error != cudaSuccess) return;
-    const bool lost = s == CUBLAS_STATUS_EXECUTION_FAILED || s == CUBLAS_STATUS_INTERNAL_ERROR; /* else it refused */
+    const bool lost = s == CUBLAS_STATUS_EXECUTION_FAILED || s == CUBLAS_STATUS_INTERNAL_ERROR; /* else the call was
+                                                                                                 * refused */
     dev_first_fault = {lost ? cudaErrorLaunchFailure : cudaErrorInvalidValue,
                        dev_op,
                        {"cublasSgemm", __FILE__, __LINE__}};

@@ -1,5 +1,5 @@
-/* Times and limits of a CUDA device, for `dcgan profile` and `tune`: events in the stream, and kernels of our own that
- * do nothing but arithmetic, memory or waiting. No counters, which would need rights. */
+/* Times and limits of a CUDA device for `dcgan profile` and `tune`, by events and measuring kernels; hardware counters
+ * would require privileges. */
 #ifndef DG_CUDA_TIME_CUH
 #define DG_CUDA_TIME_CUH
 
@@ -9,12 +9,12 @@ extern "C" {
 #include "core/tune/machine.h"
 }
 
-/* Time n pieces of work in the stream, each by a pair of events. They are enqueued while the device is held up, so that
- * the host's launches are not what is timed: one after another as in a plan, or (cold) each behind an overwriting of
- * the cache. piece() enqueues number i; when it fails *failed is its error and nothing is timed. */
+/* Times n pieces of work by a pair of events each. The device is blocked while they are enqueued, so that the host's
+ * launch time does not count. Warm: one after another as in a plan; cold: each after the cache is overwritten. piece()
+ * enqueues number i; if it fails, *failed is its error and nothing is timed. */
 typedef struct {
     cudaStream_t stream;
-    void *cache; /* memory of more than the cache's size, allocated when it is first wanted */
+    void *cache; /* larger than the cache; allocated at first use */
     size_t bytes;
 } dg_cuda_timer;
 cudaError_t dg_cuda_time(dg_cuda_timer *t, int n, bool cold, dg_err (*piece)(void *, int), void *context, double *ms,

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The build says for which architectures it has machine code, and for which PTX that newer ones can translate. */
+/* Architectures with machine code in this build, and the PTX version for newer GPUs. */
 #ifndef DG_CUDA_SASS
 #define DG_CUDA_SASS "75 80 86 89 90 100 120"
 #define DG_CUDA_PTX 120
@@ -13,7 +13,7 @@
 
 bool dg_cuda_covers(int major, int minor)
 {
-    /* Machine code runs on its own generation from its own minor version on. */
+    /* Machine code runs on its own major version, from its minor version on. */
     char *rest;
     for (const char *at = DG_CUDA_SASS; *at; at = rest) {
         const long arch = strtol(at, &rest, 10);
@@ -44,7 +44,7 @@ void dg_cuda_uncovered(char *out, size_t size, int major, int minor)
 void dg_cuda_absence(char *out, size_t size, cudaError_t e, int driver, int runtime)
 {
     switch ((int)e) {
-    case 35: /* cudaErrorInsufficientDriver, also where there is none */
+    case 35: /* cudaErrorInsufficientDriver, also without a driver */
         if (driver == 0) snprintf(out, size, "no NVIDIA driver is loaded on this machine");
         else
             snprintf(
@@ -70,7 +70,7 @@ void dg_cuda_absence(char *out, size_t size, cudaError_t e, int driver, int runt
                  "the NVIDIA driver in the kernel and its libraries are of different versions; reboot, or install the "
                  "driver again");
         break;
-    case 804: /* a forward compatibility package on a GPU that it does not serve */
+    case 804: /* a forward compatibility package on an unsupported GPU */
         snprintf(out, size,
                  "the CUDA compatibility package that is installed does not serve this GPU; remove it, or update the "
                  "driver");
@@ -80,8 +80,8 @@ void dg_cuda_absence(char *out, size_t size, cudaError_t e, int driver, int runt
     }
 }
 
-/* CUDA 13's manual says "the process must be terminated and relaunched" for most of these; ECC and NVLink errors, a
- * lost device and the unknown error are no better. */
+/* CUDA 13's manual: "the process must be terminated and relaunched" for most of these; the same holds for ECC and
+ * NVLink errors, a lost device and the unknown error. */
 bool dg_cuda_fatal(cudaError_t e)
 {
     switch ((int)e) {
@@ -106,7 +106,7 @@ bool dg_cuda_fatal(cudaError_t e)
     }
 }
 
-/* How many devices there are; why when none. */
+/* Number of devices; if 0, why. */
 static int count_devices(char *why, size_t size)
 {
     int count = 0, driver = 0, runtime = 0;

@@ -1,4 +1,4 @@
-/* Finding a device, and saying in words what CUDA says in numbers. */
+/* Finds a device and explains CUDA errors. */
 #ifndef DG_CUDA_DEVICE_CUH
 #define DG_CUDA_DEVICE_CUH
 
@@ -7,23 +7,22 @@ extern "C" {
 #include "core/plan/backend.h"
 }
 
-/* Can code of this build run on compute capability major.minor? */
+/* True if code of this build runs on compute capability major.minor. */
 bool dg_cuda_covers(int major, int minor);
 
-/* Has this build code for sm_90a, which variant wgmma is? */
+/* True if this build has code for sm_90a (variant wgmma). */
 bool dg_cuda_has_wgmma(void);
 
 /* "sm_75, sm_80 and what is newer than sm_80": for messages. */
 const char *dg_cuda_built_for(void);
 
-/* Why a device that dg_cuda_covers refuses cannot be used. */
+/* Writes why dg_cuda_covers rejects a device. */
 void dg_cuda_uncovered(char *out, size_t size, int major, int minor);
 
-/* Why there is no device: what cudaGetDeviceCount returned, with the versions of driver and runtime (12080 is 12.8).
- * Writes one sentence into out. */
+/* Writes one sentence to out: why there is no device. e: from cudaGetDeviceCount; driver, runtime: 12080 is 12.8. */
 void dg_cuda_absence(char *out, size_t size, cudaError_t e, int driver, int runtime);
 
-/* After these errors nothing but ending the process helps. */
+/* True if only a new process can continue after the error. */
 bool dg_cuda_fatal(cudaError_t e);
 
 #endif

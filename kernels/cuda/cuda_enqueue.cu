@@ -1,5 +1,4 @@
-/* Launches: of an op, of a fused launch, of the rounding of weights; every one is checked, and named where it failed.
- */
+/* Launches of ops, fused launches and the rounding of weights; each is checked, and errors name it. */
 #include "kernels/cuda/cuda_internal.cuh"
 #include "kernels/fused/fuse.cuh"
 
@@ -38,7 +37,7 @@ dg_err dg_gpu_enqueue(gpu *c, const dg_op *op, cudaStream_t stream)
     return e;
 }
 
-/* Behind an op that is launched by itself. */
+/* Rounds the weights after an op that was launched by itself. */
 static dg_err round_behind(gpu *c, const dg_plan *p, const dg_op *op, cudaStream_t stream)
 {
     if (!dg_is_update(op->kind)) return DG_OK;
@@ -50,7 +49,7 @@ static dg_err round_behind(gpu *c, const dg_plan *p, const dg_op *op, cudaStream
     return e;
 }
 
-/* It waits, for what follows may begin before the launch in front has ended. */
+/* Waits, because the next launch may begin before the previous one has ended. */
 dg_err dg_gpu_round(gpu *c, const dg_plan *p)
 {
     dg_arena *const a = p->arena;

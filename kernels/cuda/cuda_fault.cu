@@ -1,4 +1,4 @@
-/* From an error of CUDA to a message, and whether the device is lost. */
+/* Turns a CUDA error into a message and decides whether the device is lost. */
 #include "kernels/cuda/cuda_device.cuh"
 #include "kernels/cuda/cuda_internal.cuh"
 
@@ -11,7 +11,7 @@ dg_err dg_gpu_report(gpu *c, const char *op, const char *what, cudaError_t e)
     snprintf(text, sizeof text, "%s%s%s: %s (%s, %d)", op, *op ? ": " : "", what, cudaGetErrorString(e),
              cudaGetErrorName(e), (int)e);
     if (!dg_cuda_fatal(e)) {
-        (void)cudaGetLastError(); /* such an error is over; the next call shall not find it */
+        (void)cudaGetLastError(); /* clears the error for the next call */
         return dg_fail(DG_DEVICE, "%s", text);
     }
     c->broken = DG_DEVICE;

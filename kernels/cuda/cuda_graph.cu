@@ -1,19 +1,18 @@
-/* Plans as graphs: captured when they are run a second time, replayed from then on. The branches of a plan
- * (branches.h) are captured from streams of their own; the first one is the stream that graphs are launched in, and all
- * begin and end there in every run of the plan. */
+/* Plans as graphs: captured at the second run and replayed. The branches of a plan (branches.h) are captured from
+ * separate streams; the first is the stream that launches graphs, where all branches begin and end. */
 #include "kernels/cuda/cuda_internal.cuh"
 
 #include <stdlib.h>
 
-/* A plan while it is captured. */
+/* A plan during its capture. */
 typedef struct {
     gpu *c;
     dg_plan *p;
     int pieces;
     dg_branched *at;
-    cudaEvent_t *ended;    /* of each piece that another branch waits for; of others NULL */
-    cudaEvent_t begun;     /* a run; NULL where nothing branches */
-    int tail[DG_BRANCHES]; /* the last piece of each branch, -1: it has none */
+    cudaEvent_t *ended;    /* per piece that another branch waits for, else NULL */
+    cudaEvent_t begun;     /* start of a run; NULL without branches */
+    int tail[DG_BRANCHES]; /* last piece of each branch, -1: none */
 } recording;
 
 static void stop(recording *r)
@@ -30,7 +29,7 @@ static cudaError_t want(cudaEvent_t *event)
     return *event ? cudaSuccess : cudaEventCreateWithFlags(event, cudaEventDisableTiming);
 }
 
-/* Streams and events that the branches need; nothing is made while a stream is captured. */
+/* Creates streams and events for the branches; nothing is created during a capture. */
 static dg_err prepare(recording *r)
 {
     gpu *c = r->c;
@@ -69,8 +68,8 @@ static dg_err record_piece(recording *r, int i)
         waits++;
     }
     if (b->branch && b->after[b->branch] < 0 && !waits++) TRY(c, r->p->name, cudaStreamWaitEvent(stream, r->begun, 0));
-    /* What a kernel does before it waits is safe behind the piece that the plan has in front of it (fused.h, early),
-     * and a launch that may begin early has one in front of it. */
+    /* A kernel may run its code before the wait only after the piece that precedes it in the plan (fused.h, early), and
+     * only a launch with a predecessor may begin early. */
     const bool overlaps = dev_programmatic;
     dev_programmatic = overlaps && !waits && (!r->begun || (i > 0 && b->after[b->branch] == i - 1));
     const dg_err e = dg_gpu_enqueue_piece(c, r->p, i, stream);
@@ -91,7 +90,7 @@ static dg_err record_run(recording *r)
     return e;
 }
 
-/* The same loop as without a graph, `runs` times, into a graph. */
+/* Captures the loop of `runs` eager runs into a graph. */
 static dg_err capture_into(recording *r, int runs, captured *made)
 {
     gpu *c = r->c;
@@ -117,8 +116,7 @@ static dg_err try_capture(gpu *c, dg_plan *p, int runs, captured *made)
     return e;
 }
 
-/* Programmatic launches in a capture are young: some drivers refuse what others take. Is that what the capture failed
- * of? */
+/* True if the capture failed because the driver does not support programmatic launches in it. */
 static bool without_overlap(gpu *c)
 {
     switch ((int)c->last) {
@@ -156,12 +154,12 @@ static dg_err capture(gpu *c, dg_plan *p, int runs, captured **out)
     return DG_OK;
 }
 
-/* Kernels are loaded when they are first used, and what a driver does of it while a stream is captured is nowhere
- * promised: a plan's first run is not captured, and this is what it has for a graph. */
+/* Marks a plan whose first run is over. That run is not captured: it loads kernels, and drivers do not promise to do so
+ * during a capture. */
 static captured loaded;
 
-/* Graphs double: none is captured before the plan ran as often as that takes, so that the first steps wait for little,
- * and the device has steps to do while the host captures longer ones. */
+/* Graph lengths double, and a graph is captured only after the plan ran that often: the first steps wait little, and
+ * the device is busy while the host captures. */
 dg_err dg_gpu_graph_for(gpu *c, dg_plan *p, int n, captured **out)
 {
     dg_err e = DG_OK;

@@ -1,6 +1,5 @@
-/* Internals of the CUDA backend, shared by its files: backend_cuda.cu opens, chooses and runs, cuda_enqueue.cu
- * launches, cuda_fault.cu reports errors, cuda_graph.cu captures plans, cuda_memory.cu moves bytes, cuda_time.cu holds
- * the clock. */
+/* Internals of the CUDA backend: backend_cuda.cu opens, chooses and runs; cuda_enqueue.cu launches; cuda_fault.cu
+ * reports errors; cuda_graph.cu captures plans; cuda_memory.cu copies; cuda_time.cu measures time. */
 #ifndef DG_BACKEND_CUDA_CUH
 #define DG_BACKEND_CUDA_CUH
 
@@ -14,24 +13,24 @@ extern "C" {
 #include "core/plan/work.h"
 }
 
-/* Pinned memory through which put and get go, several pieces in turn, so that a put waits only for the one that used
- * its piece before. */
+/* Pinned memory for put and get, in several pieces, so that a put waits only for the copy that used its piece
+ * before. */
 static constexpr int STAGES = 8;
 static constexpr size_t STAGE_BYTES = 1 << 20;
 
 typedef struct captured {
     cudaGraphExec_t graph;
-    int runs;               /* of the plan that it is about, one behind the other: a power of two */
-    long done;              /* of the plan's first one: how often the plan ran */
-    struct captured *twice; /* the plan's with 2 * runs, NULL: not captured yet */
-    struct captured *next;  /* of all */
+    int runs;               /* consecutive runs of its plan: a power of two */
+    long done;              /* how often the plan ran; in the plan's first graph only */
+    struct captured *twice; /* the graph with 2 * runs, NULL: not captured yet */
+    struct captured *next;
 } captured;
 
-/* A graph holds at most so many runs, and is at most that long: memory, and the time to capture it, grow with both. */
+/* Limits of a graph's runs and pieces: memory and capture time grow with both. */
 static constexpr int MOST_RUNS = 64, MOST_PIECES = 4096;
 
 typedef struct {
-    dg_backend base; /* first, so that a dg_backend pointer is a gpu pointer */
+    dg_backend base; /* first: a dg_backend pointer is a gpu pointer */
     int device;
     bool eager;
     unsigned fuse; /* DG_FUSE_... */
@@ -44,17 +43,17 @@ typedef struct {
     cudaEvent_t staged[STAGES]; /* the last copy from or to this piece is done */
     int next_stage;
     dg_chooser chooser;
-    uint64_t written; /* how often the host, or an op by itself, has written what may be weights */
-    bool alone;       /* what is enqueued now has other launches in front of it than in its plan */
+    uint64_t written; /* number of writes to possible weights by the host or by a single op */
+    bool alone;       /* the launch's predecessor differs from the plan's */
     captured *graphs;
-    /* while a plan is captured; the first is stream[DG_COMPUTE], others are made when wanted */
+    /* during a capture; the first is stream[DG_COMPUTE], the others are created on demand */
     cudaStream_t branch[DG_BRANCHES];
-    cudaError_t last; /* what was last reported */
-    dg_err broken;    /* set by the first fatal error: the device is lost to this process, no call makes sense */
+    cudaError_t last; /* last reported error */
+    dg_err broken;    /* set by the first fatal error: the device is lost to this process */
     char broken_message[720];
 } gpu;
 
-/* The one place that turns a CUDA error into ours. */
+/* Converts a CUDA error to a dg_err; the only place that does. */
 dg_err dg_gpu_report(gpu *c, const char *op, const char *what, cudaError_t e);
 
 #define TRY(c, op, call)                                                       \
@@ -63,8 +62,7 @@ dg_err dg_gpu_report(gpu *c, const char *op, const char *what, cudaError_t e);
         if (error_ != cudaSuccess) return dg_gpu_report(c, op, #call, error_); \
     } while (0)
 
-/* Every entry begins so: after a fatal error nothing is tried; the calling thread uses our device, its launches overlap
- * as ours do. */
+/* Begins every backend function: fails after a fatal error, sets the device and the overlap of launches. */
 #define ENTER(c)                                                                 \
     do {                                                                         \
         if ((c)->broken) return dg_fail((c)->broken, "%s", (c)->broken_message); \
@@ -72,21 +70,21 @@ dg_err dg_gpu_report(gpu *c, const char *op, const char *what, cudaError_t e);
         dev_programmatic = ((c)->fuse & DG_FUSE_overlap) != 0;                   \
     } while (0)
 
-/* Put an op's launches into a stream; a launch that was refused is an error that names the op. */
+/* Puts an op's launches into a stream; a refused launch is an error that names the op. */
 dg_err dg_gpu_enqueue(gpu *c, const dg_op *op, cudaStream_t stream);
-/* The same for piece i of a plan (branches.h). */
+/* Like dg_gpu_enqueue, for piece i of a plan (branches.h). */
 dg_err dg_gpu_enqueue_piece(gpu *c, const dg_plan *p, int i, cudaStream_t stream);
-/* Before pieces of a plan: the weights of its arena, rounded (fused.h), where they were written by others than it. */
+/* Before pieces of a plan: rounds the weights of its arena (fused.h) if something else has written them. */
 dg_err dg_gpu_round(gpu *c, const dg_plan *p);
 
-/* cuda_graph.cu: the longest graph for at most n runs of a plan. *out: NULL, the next run is to be without one. */
+/* cuda_graph.cu: the longest graph for at most n runs of a plan. *out: NULL if the next run is without one. */
 dg_err dg_gpu_graph_for(gpu *c, dg_plan *p, int n, captured **out);
 void dg_gpu_graphs_close(gpu *c);
 
-/* cuda_time.cu: fill in the functions of b that time and measure. */
+/* cuda_time.cu: sets the timing functions of b. */
 void dg_gpu_time_functions(dg_backend *b);
 
-/* cuda_memory.cu: fill in the functions of b that move bytes; make and remove what they need. */
+/* cuda_memory.cu: sets the memory functions of b; creates and frees their resources. */
 void dg_gpu_memory_functions(dg_backend *b);
 dg_err dg_gpu_memory_open(gpu *c);
 void dg_gpu_memory_close(gpu *c);

@@ -1,14 +1,13 @@
-/* What a CUDA device can do at most, measured: multiply-adds, tensor cores, memory, the cache, a launch; and what
- * launches of few warps reach of that, the constants of the cost model (dg_machine_costs).
- *
- * Tile: 256 threads, 8 blocks a multiprocessor; of what few warps reach 1. Shared memory: 8 KB. Registers: 4 to 43.
- * Bound by: what each is named after. Template parameters: real, M, the arithmetic that is measured. */
+/* Measures a CUDA device's limits: multiply-adds, tensor cores, memory, cache, a launch; and the constants of the cost
+ * model (dg_machine_costs): the throughput of few warps. Template parameters: real, M, the measured arithmetic.
+ * block: 256 threads, 8 per multiprocessor (few warps: 1); shared memory: 8 KB; registers: 4 to 43
+ * bound by: what each kernel is named after */
 #include "kernels/cuda/cuda_clock.cuh"
 #include "kernels/fused/fuse.cuh"
 
 #include <string.h>
 
-static constexpr int THREADS = 256, BLOCKS = 8, CHAINS = 8; /* blocks a multiprocessor; chains hide latency */
+static constexpr int THREADS = 256, BLOCKS = 8, CHAINS = 8; /* blocks per multiprocessor; chains hide latency */
 
 template <class real> static __global__ void __launch_bounds__(THREADS) fma_kernel(real *out, int turns)
 {
@@ -23,14 +22,14 @@ template <class real> static __global__ void __launch_bounds__(THREADS) fma_kern
     real sum = 0;
 #pragma unroll
     for (int i = 0; i < CHAINS; i++) sum += a[i];
-    if (sum < 0) *out = sum; /* never; the compiler must not see that nobody looks */
+    if (sum < 0) *out = sum; /* never true; keeps the loop */
 }
 
-/* Numbers near 1 in registers, whichever way their bits are read; zeros would cost less power. */
+/* Operands near 1 for any type; zeros would use less power. */
 template <dg_math M> static __global__ void __launch_bounds__(THREADS) mma_kernel(float *out, int turns)
 {
     float c[CHAINS][4] = {};
-    /* as of to_tf32 */
+    /* as to_tf32 leaves them */
     const uint32_t one = 0x3f803f80u + threadIdx.x % 32 * 0x00030005u, bits = M == DG_MATH_TF32 ? ~0x1fffu : ~0u;
     const uint32_t a[4] = {one & bits, (one ^ 0x00410014u) & bits, (one ^ 0x00160052u) & bits,
                            (one ^ 0x00250043u) & bits};
@@ -53,8 +52,7 @@ static __global__ void triad_kernel(float4 *out, const float4 *left, const float
     }
 }
 
-/* Reads n numbers `turns` times; every time a block has another part of them, so that its multiprocessor's own cache
- * does not serve. */
+/* Reads n numbers `turns` times; a block reads another part every time, so that L1 does not serve it. */
 static __global__ void read_kernel(float *out, const float4 *in, int64_t n, int turns)
 {
     float sum = 0;
@@ -76,7 +74,7 @@ static __global__ void __launch_bounds__(128) after_kernel()
     grid_dependents_launch();
 }
 
-/* Leaves PART sums of each block; the block that comes last adds up all of them. */
+/* Stores PART sums per block; the last block adds all of them. */
 static constexpr int PART = 2 * 64;
 static __global__ void __launch_bounds__(PART) last_kernel(float *parts, float *out, unsigned *counter)
 {
@@ -91,7 +89,7 @@ static __global__ void __launch_bounds__(PART) last_kernel(float *parts, float *
     out[i] = sum;
 }
 
-/* Shared memory without conflicts, 16 bytes a thread: four wavefronts a warp. */
+/* Shared memory without conflicts, 16 bytes per thread: four wavefronts per warp. */
 static __global__ void __launch_bounds__(THREADS) shared_kernel(float *out, int turns)
 {
     SHARED(float4, held, [2 * THREADS]);
@@ -108,8 +106,8 @@ static __global__ void __launch_bounds__(THREADS) shared_kernel(float *out, int 
     if (sum != 0) *out = sum;
 }
 
-/* Like a step of a loop over tiles: a load from shared memory whose place comes of the one before it, then two chains
- * of multiply-adds that need it. LOOP is about how many instructions of a turn there are. */
+/* Like a step of a loop over tiles: a load from shared memory whose address depends on the previous load, then two
+ * dependent chains of multiply-adds. LOOP: instructions per turn, about. */
 static constexpr int LOOP = 2 + 2 * 4 + 3;
 static __global__ void __launch_bounds__(512) loop_kernel(float *out, int turns)
 {
@@ -131,15 +129,13 @@ static __global__ void __launch_bounds__(512) loop_kernel(float *out, int turns)
     if (a + b < 0) *out = a;
 }
 
-/* ---- */
-
 typedef struct {
     cudaStream_t stream;
     cudaEvent_t from, to;
     cudaDeviceProp device;
     dg_type real;
     float4 *array[3];
-    int64_t n; /* of float4 in an array */
+    int64_t n; /* of float4 per array */
     const char **what;
 } job;
 
@@ -160,7 +156,7 @@ static cudaError_t launches(job *j)
 }
 
 enum kind { FMA, TF32, BF16, FP16, TRIAD, READ, CACHE, FEW_CACHE, FEW_MMA, SHARED_READ, LOOPS };
-/* LOOPS + n: with n warps a scheduler */
+/* LOOPS + n: with n warps per scheduler */
 
 static void launch(job *j, kind k, int turns)
 {
@@ -187,7 +183,7 @@ static void launch(job *j, kind k, int turns)
         KLAUNCH(read_kernel, grid, block, 0, j->stream, out, j->array[2], cached < j->n ? cached : j->n, turns);
 }
 
-/* FLOPs or bytes of one turn. */
+/* FLOPs or bytes per turn. */
 static double work(const job *j, kind k)
 {
     const double threads = (double)j->device.multiProcessorCount * BLOCKS * THREADS,
@@ -209,8 +205,7 @@ static double work(const job *j, kind k)
     return threads / BLOCKS / THREADS * 4 * (k - LOOPS) * LOOP; /* warp instructions */
 }
 
-/* Raises *best to what is reached, in 1e9 a second. As many turns as take some 0.5 ms, so that starting does not count.
- */
+/* Raises *best to the measured rate, in 1e9 per second. Runs about 0.5 ms, so that the launch does not count. */
 static cudaError_t rate(job *j, kind k, double *best)
 {
     float ms = 0;
@@ -229,8 +224,8 @@ static cudaError_t rate(job *j, kind k, double *best)
     return cudaSuccess;
 }
 
-/* Kernels of a chain, blocks of PART threads, each waiting for the one before: empty ones; those that begin early;
- * those with a last block. */
+/* Kernels of a chain of blocks of PART threads, each waiting for its predecessor: empty, started early, with a last
+ * block. */
 enum link { EMPTY, AFTER, LAST };
 static void launch_link(job *j, link k)
 {
@@ -266,11 +261,11 @@ static cudaError_t chain(job *j, link k, int n, float *ms)
     return e;
 }
 
-/* What one more kernel costs. */
+/* us per additional kernel. */
 static cudaError_t link_us(job *j, link k, double *us)
 {
     float few = 0, many = 0;
-    launch_link(j, k); /* loads it, which a capture need not do */
+    launch_link(j, k); /* loads it, which a capture may not do */
     TRY(chain(j, k, 10, &few));
     TRY(chain(j, k, 60, &many));
     const double one = (double)(many - few) * 1e3 / 50;
@@ -278,7 +273,7 @@ static cudaError_t link_us(job *j, link k, double *us)
     return cudaSuccess;
 }
 
-/* The constants of the cost model. Rates are of all multiprocessors, in 1e9 a second. */
+/* Measures the constants of the cost model, rates over all multiprocessors in 1e9 per second. */
 static cudaError_t costs(job *j, dg_machine *m)
 {
     dg_machine_costs *const c = &m->costs;

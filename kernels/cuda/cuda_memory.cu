@@ -1,18 +1,15 @@
-/* The CUDA backend's memory: allocating, copying with and without waiting, and the events that order its two streams.
- */
+/* The CUDA backend's memory: allocation, synchronous and asynchronous copies, events that order its two streams. */
 #include "kernels/cuda/cuda_internal.cuh"
 
 #include <string.h>
 
-/* A wait finds errors of any work before it. */
+/* Also reports errors of earlier work. */
 static dg_err wait_for(gpu *c, cudaEvent_t event)
 {
     const cudaError_t e = cudaEventSynchronize(event);
     if (e == cudaSuccess) return DG_OK;
     return dg_gpu_report(c, "", "waiting for the device", e);
 }
-
-/* ---- Allocating ---- */
 
 static dg_err memory(dg_backend *b, size_t *free_bytes, size_t *total)
 {
@@ -22,7 +19,7 @@ static dg_err memory(dg_backend *b, size_t *free_bytes, size_t *total)
     return DG_OK;
 }
 
-/* Zero before anything else can use it, whatever stream that is in. */
+/* Zeroes memory before any stream can use it. */
 static cudaError_t clear(gpu *c, void *p, size_t bytes)
 {
     const cudaError_t e = cudaMemsetAsync(p, 0, bytes, c->stream[DG_COMPUTE]);
@@ -69,7 +66,7 @@ static dg_err alloc_host(dg_backend *b, size_t bytes, void **mem)
                    (double)bytes / 1e6, b->name);
 }
 
-/* Whatever still uses the memory comes first. */
+/* Waits for all uses of memory before it is freed. */
 static void wait_for_all(gpu *c)
 {
     (void)cudaSetDevice(c->device);
@@ -92,11 +89,9 @@ static void release_host(dg_backend *b, void *mem)
     (void)cudaFreeHost(mem);
 }
 
-/* ---- Copies through the stages ---- */
-
 static size_t piece_at(size_t bytes, size_t at) { return bytes - at < STAGE_BYTES ? bytes - at : STAGE_BYTES; }
 
-/* The next stage, once the copy that used it last is done. */
+/* The next stage, after the last copy that used it. */
 static dg_err take_stage(gpu *c, int *k)
 {
     *k = c->next_stage;
@@ -104,8 +99,7 @@ static dg_err take_stage(gpu *c, int *k)
     return wait_for(c, c->staged[*k]);
 }
 
-/* The host's memory may be reused on return: it is in a stage by then. The copy itself takes its place in the stream.
- */
+/* Copies host memory to a stage, so that the caller may reuse it, and enqueues the copy. */
 static dg_err put(dg_backend *b, void *dst, const void *host, size_t bytes)
 {
     gpu *c = (gpu *)b;
@@ -134,7 +128,7 @@ static dg_err start_piece(gpu *c, const char *src, size_t n, int *k)
     return DG_OK;
 }
 
-/* The next piece is on its way while one is taken out of its stage. */
+/* Copies the next piece while the current one is taken from its stage. */
 static dg_err get(dg_backend *b, void *host, const void *src, size_t bytes)
 {
     gpu *c = (gpu *)b;
@@ -150,8 +144,6 @@ static dg_err get(dg_backend *b, void *host, const void *src, size_t bytes)
     }
     return e;
 }
-
-/* ---- Work that nobody waits for ---- */
 
 static dg_err start_put(dg_backend *b, dg_stream stream, void *dst, const void *host, size_t bytes)
 {

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* One thread that multiplies and adds: about 20 ns a turn, and nothing in the cache is touched. */
+/* Blocks the stream: one thread multiplies and adds, about 20 ns per turn, without touching the cache. */
 static __global__ void hold_kernel(float *out, int turns)
 {
     float x = (float)turns;
@@ -12,9 +12,9 @@ static __global__ void hold_kernel(float *out, int turns)
     if (x < 0) *out = x; /* never: it tends to 1 */
 }
 
-static constexpr int HOLD = 800; /* turns a piece: longer than its launch and its two events take the host */
+static constexpr int HOLD = 800; /* turns per piece: longer than the host takes for its launch and two events */
 
-/* Twice the cache: whatever was in it is gone. */
+/* Twice the cache, so that writing it evicts everything. */
 static cudaError_t make_cache(dg_cuda_timer *t)
 {
     if (t->cache) return cudaSuccess;
@@ -59,7 +59,7 @@ cudaError_t dg_cuda_time(dg_cuda_timer *t, int n, bool cold, dg_err (*piece)(voi
     if (e == cudaSuccess) e = enqueue(t, n, cold, piece, context, event, failed);
     for (int i = 0; i < n && e == cudaSuccess && !*failed; i++) {
         float elapsed = 0;
-        const cudaEvent_t from = cold || i == 0 ? event[2 * i] : event[2 * i - 1]; /* the end of the piece before */
+        const cudaEvent_t from = cold || i == 0 ? event[2 * i] : event[2 * i - 1]; /* end of the previous piece */
         e = cudaEventElapsedTime(&elapsed, from, event[2 * i + 1]);
         ms[i] = (double)elapsed;
     }
@@ -69,12 +69,10 @@ cudaError_t dg_cuda_time(dg_cuda_timer *t, int n, bool cold, dg_err (*piece)(voi
     return e;
 }
 
-/* ---- The backend's functions ---- */
-
 typedef struct {
     gpu *c;
-    const dg_op *op;     /* the same one again and again, or */
-    const dg_plan *plan; /* piece by piece */
+    const dg_op *op;     /* timed repeatedly, or */
+    const dg_plan *plan; /* timed piece by piece */
 } timed;
 
 static dg_err enqueue_timed(void *context, int i)
@@ -96,7 +94,8 @@ static dg_err time_pieces(timed *t, int n, double *ms)
     return e == cudaSuccess ? DG_OK : dg_gpu_report(c, t->op ? t->op->name : t->plan->name, "timing", e);
 }
 
-/* There are no more launches than ops: times come as launches, and go to their main ops from the last one on. */
+/* Times of launches are written to ms and moved to their main ops from the last on: there are at most as many launches
+ * as ops. */
 static dg_err cuda_time_plan(dg_backend *b, struct dg_plan *p, double *ms)
 {
     timed t = {(gpu *)b, nullptr, p};

@@ -1,5 +1,4 @@
-/* Linked instead of the CUDA backend where there was nothing to build it with: DG_NO_CUDA says why
- * (kernels/cuda/cuda.mk). */
+/* Replaces the CUDA backend in builds without it: DG_NO_CUDA says why (kernels/cuda/cuda.mk). */
 #include "core/plan/backend.h"
 
 dg_err dg_cuda_open(const dg_cuda_options *o, dg_backend **out)

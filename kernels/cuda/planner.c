@@ -1,5 +1,4 @@
-/* A backend that only chooses: for a GPU that is not here. It runs nothing, and of its memory only the size is known.
- */
+/* A backend for an absent GPU: only chooses variants, allocates nothing. */
 #include "kernels/cuda/planner.h"
 
 #include <stdio.h>
@@ -11,7 +10,7 @@
 #include "kernels/ops/ops.h"
 
 typedef struct {
-    dg_backend base; /* first, so that a dg_backend pointer is a planner pointer */
+    dg_backend base; /* first: a dg_backend pointer is a planner pointer */
     dg_chooser chooser;
     unsigned fuse;
     double memory_gb;

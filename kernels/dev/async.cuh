@@ -1,10 +1,10 @@
-/* Copies from global to shared memory that are waited for later, and launches that begin before the one in front has
- * ended. A part of dev.cuh; the simulator's twins are in its sim.h. */
+/* Asynchronous copies from global to shared memory, and launches that begin before the previous one has ended. Part of
+ * dev.cuh; the simulator's twins are in sim/. */
 #ifndef DG_ASYNC_CUH
 #define DG_ASYNC_CUH
 
-/* Copy 16 bytes from global to shared memory, or 16 zero bytes if !ok (src is not read then, wherever it points).
- * Done only after commit and wait; before sm_80 done at once. Both sides 16-byte aligned. */
+/* Copies 16 bytes from global to shared memory, or 16 zero bytes if !ok (src is then not read and may be any address).
+ * Complete after commit and wait; before sm_80 immediately. Both sides 16-byte aligned. */
 __device__ __forceinline__ void cp_async16(void *dst, const void *src, bool ok)
 {
 #if __CUDA_ARCH__ >= 800
@@ -16,7 +16,7 @@ __device__ __forceinline__ void cp_async16(void *dst, const void *src, bool ok)
 #endif
 }
 
-/* Close a group of this thread's copies, also when there are none. */
+/* Closes a group of this thread's copies, possibly empty. */
 __device__ __forceinline__ void cp_async_commit()
 {
 #if __CUDA_ARCH__ >= 800
@@ -24,7 +24,7 @@ __device__ __forceinline__ void cp_async_commit()
 #endif
 }
 
-/* Wait until at most N groups of this thread are unfinished; then a barrier makes the copies visible to others. */
+/* Waits until at most N groups of this thread are pending; a barrier then makes the copies visible to other threads. */
 template <int N> __device__ __forceinline__ void cp_async_wait()
 {
 #if __CUDA_ARCH__ >= 800
@@ -32,8 +32,9 @@ template <int N> __device__ __forceinline__ void cp_async_wait()
 #endif
 }
 
-/* KLAUNCH_AFTER: wait until the launches before this one have ended and what they wrote is to be seen; let the next one
- * start, once a thread of every block has said so. No-ops before sm_90 and in launches that did not start early. */
+/* KLAUNCH_AFTER: grid_dependency_wait() waits until earlier launches have ended and their writes are visible;
+ * grid_dependents_launch() lets the next launch start once a thread of every block has called it. No-ops before sm_90
+ * and in launches that did not start early. */
 __device__ __forceinline__ void grid_dependency_wait()
 {
 #if __CUDA_ARCH__ >= 900
@@ -48,9 +49,8 @@ __device__ __forceinline__ void grid_dependents_launch()
 #endif
 }
 
-/* Before the wait: read, or copy as cp_async16 does, what the launch just in front of this one does not write. Both go
- * past the multiprocessor's own cache, which is promised to be without stale values between a launch and those it waits
- * for. */
+/* Before the wait: loads, or copies like cp_async16, what the previous launch does not write. Bypasses L1, which has no
+ * stale values only relative to launches that were waited for. */
 template <class T> __device__ __forceinline__ T grid_early_load(const T *p)
 {
     static_assert(sizeof(T) == 4 || sizeof(T) == 16, "one load");

@@ -1,14 +1,13 @@
-/* Clusters of blocks, which sm_90 and up have (KLAUNCH_CLUSTER): what one block has written into its shared memory is
- * read by the others. A part of dev.cuh; the simulator's twins are in sim/twins.h.
- *
- *     ...                  each block writes its shared memory
- *     cluster_sync();      all have
- *     cluster_memory ...   of any of them is read
- *     cluster_sync();      nobody reads any more: blocks may write it again, or end */
+/* Clusters of blocks (sm_90 and up, KLAUNCH_CLUSTER): blocks read each other's shared memory. Part of dev.cuh; the
+ * simulator's twins are in sim/twins.h.
+ *   ...                  each block writes its shared memory
+ *   cluster_sync();      all blocks have written
+ *   cluster_memory ...   reads that of any block
+ *   cluster_sync();      all reads are done: blocks may write again, or end */
 #ifndef DG_CLUSTER_CUH
 #define DG_CLUSTER_CUH
 
-/* All threads of all blocks of the cluster: a barrier, behind which is seen what was written in front of it. */
+/* All threads of the cluster: a barrier; writes before it are visible after it. */
 __device__ __forceinline__ void cluster_sync()
 {
 #if __CUDA_ARCH__ >= 900
@@ -17,8 +16,8 @@ __device__ __forceinline__ void cluster_sync()
 #endif
 }
 
-/* Where block `rank` of the cluster has in its shared memory what this one has at `own`; load: the four floats that
- * are so many behind it, at a multiple of 16 bytes. */
+/* Block `rank`'s copy of this block's shared memory at `own`; load: four floats at that offset, a multiple of 16
+ * bytes. */
 struct cluster_memory {
     uint32_t start;
 

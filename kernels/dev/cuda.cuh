@@ -1,15 +1,13 @@
-/* Shared by the CUDA kernels: one public launcher an op, from the list of ops, and what every launcher needs.
+/* Shared by the CUDA kernels: one public launcher per op, from the list of ops, and helpers of launchers.
  *
- * Each launcher is a template over the type of real and instantiated at the end of its file for float and double,
- * so that a forgotten kernel fails the link. Fast variants exist for float alone; their rows (core/plan/variant.h)
- * say what they take. A launcher only enqueues kernels: nothing in it allocates, waits or copies from the host, so it
- * may run inside a stream capture. Kernels take the op's argument struct by value.
+ * A launcher is a template over real, instantiated for float and double at the end of its file, so that a missing
+ * kernel fails the link. Fast variants are float only; their rows (core/plan/variant.h) have their limits. A launcher
+ * only enqueues kernels, without allocations, waits or host copies: it may run inside a stream capture. Kernels get the
+ * op's argument struct by value. No float atomics; every sum has an order that depends on shapes and tuning only.
  *
- * No float atomics; every sum has an order that depends on shapes and on the tuning alone.
- *
- * Every file with kernels begins with four numbers: the tile of a block, its shared memory, the registers of a thread
- * (ptxas -v for sm_90) and what bounds it; then it says its template parameters. kernels/ops/conv/README.md says in
- * which order to read the families and draws the patch. */
+ * A file with kernels begins with its tile, shared memory, registers per thread (ptxas -v for sm_90) and bound, and its
+ * template parameters. kernels/ops/conv/README.md lists the families in reading order and has a drawing of the
+ * patch. */
 #ifndef DG_CUDA_CUH
 #define DG_CUDA_CUH
 
@@ -29,10 +27,10 @@ DG_OPS(X)
     template void dg_cuda_##kind<float>(const dg_##member##_args *, const dg_tune *, cudaStream_t); \
     template void dg_cuda_##kind<double>(const dg_##member##_args *, const dg_tune *, cudaStream_t);
 
-/* Bytes of operand `scratch` of a convolution: dg_scratch_of() (work.h) for one that is not in a plan. */
+/* Bytes of operand `scratch` of a convolution outside of a plan; in a plan: dg_scratch_of() (work.h). */
 template <class real> size_t dg_cuda_conv_scratch(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune);
 
-/* Values of a pack: 16 bytes of fp32, one load, one store. fp64 is there to prove what fp32 computes, one by one. */
+/* Values per pack: 16 bytes of fp32, one load or store. fp64, the reference for fp32, is processed one by one. */
 template <class real> constexpr int dg_wide = sizeof(real) == 4 ? 4 : 1;
 template <class real, int n> struct alignas(sizeof(real) * n) dg_pack {
     real v[n];
@@ -46,18 +44,18 @@ template <int n, class real> static __device__ __forceinline__ void dg_store(rea
     *reinterpret_cast<dg_pack<real, n> *>(p) = v;
 }
 
-/* Values that a thread has at a time: a pack, as variant vector loads, or one. */
+/* Values per thread: a pack for variant vector, or one. */
 template <class real> static inline int dg_width(const dg_tune *tune)
 {
     return tune->variant == &dg_vector ? dg_wide<real> : 1;
 }
 
-/* A number that is a constant where it is an argument. */
+/* An integer that is a compile-time constant as an argument. */
 template <int n> struct dg_constant {
     __host__ __device__ constexpr operator int() const { return n; }
 };
 
-/* body(n), with that number as a constant: one kernel is both variants. */
+/* body(n), with n as a dg_constant: one kernel for both variants. */
 template <class real, class F> static __device__ __forceinline__ void dg_packed(int width, const F &body)
 {
     if (dg_wide < real >> 1 && width > 1) body(dg_constant<dg_wide<real>>());
@@ -66,12 +64,12 @@ template <class real, class F> static __device__ __forceinline__ void dg_packed(
 
 template <class T> __host__ __device__ constexpr T dg_div_up(T a, T b) { return (a + b - 1) / b; }
 
-/* One thread an item. */
+/* One thread per item. */
 static inline dim3 dg_grid(int64_t items, int block) { return dim3((unsigned)((items + block - 1) / block)); }
 
 static __device__ __forceinline__ int64_t dg_thread() { return (int64_t)blockIdx.x * blockDim.x + threadIdx.x; }
 
-/* Whole warp: lane 0 gets the sum, as a tree. */
+/* Whole warp: returns the sum, as a tree, to lane 0. */
 static __device__ __forceinline__ double dg_sum_of_warp(double v)
 {
     for (int d = 16; d > 0; d /= 2) v += __shfl_down_sync(0xffffffffu, v, d);

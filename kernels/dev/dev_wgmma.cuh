@@ -1,27 +1,22 @@
-/* Products of a warpgroup, which Hopper alone has: code for sm_90a. A part of dev.cuh, for files that #define DEV_WGMMA
- * before they include it and are in a folder sm90a (cuda.mk). The simulator's twins are in
- * sim/wgmma.h.
+/* Products of a warpgroup (Hopper only, sm_90a). Part of dev.cuh, for files in a folder sm90a (cuda.mk) that #define
+ * DEV_WGMMA before they include it. The simulator's twins are in sim/wgmma.h.
  *
- * A warpgroup is four warps, the first of them a multiple of four, that do all of this together:
- *
- *     wgmma_publish();                    by every thread that has written shared memory, before the barrier behind
- *     __syncthreads();                    which it is multiplied: stores are seen by ordinary reads alone without it
- *     wgmma_begin(d);                     sums and factors in registers may be written until here; of several d's
- *                                         (an array of them) each product takes one
- *     wgmma_bf16<TRANS_B>(d, a, b); ...   d += a * b, one behind the other
- *     wgmma_commit();
- *     ...                                 nothing touches d, the factors' registers and memory
- *     wgmma_wait(d);                      d is there, and memory may be written again behind the next barrier
- *
- * Matrices in shared memory are made of 8 x 16 bytes, 128 bytes one behind the other (PTX ISA, "Asynchronous Warpgroup
- * Level Matrix Shared Memory Layout", without swizzling): of a K-major one a row is 8 k of one row (of A) or column (of
- * B), of an MN-major one, which TRANS_B says of B, 8 columns of one k. Where the next 8 k and the next 8 rows or
- * columns are is free, in multiples of 16 bytes. The canonical layouts there have as "leading dimension byte offset"
- * the step to the next 8 k and as "stride dimension byte offset" that to the next 8 rows or columns, K-major
- * ((8,m),(T,2k)):
- * ((1T,SBO),(1,LBO)) and MN-major ((T,1,m),(8,k)):((1,T,SBO),(1T,LBO)) alike; CUTLASS's make_gmma_desc for INTERLEAVE
- * says the same. A matrix starts at any multiple of 16 bytes ("Register Fragments and Shared Memory Matrix Layouts").
- */
+ * A warpgroup is four warps, the first a multiple of four, that execute together:
+ *   wgmma_publish();                    every thread that has written shared memory, before the barrier: makes the
+ *   __syncthreads();                    stores visible to products, not only to ordinary reads
+ *   wgmma_begin(d);                     last point to write sums and operands in registers; d may be an array, of
+ *                                       which each product uses one
+ *   wgmma_bf16<TRANS_B>(d, a, b); ...   d += a * b, one after another
+ *   wgmma_commit();
+ *   ...                                 d, the operands' registers and memory are not touched
+ *   wgmma_wait(d);                      d is complete; after the next barrier memory may be written again
+ * Matrices in shared memory consist of consecutive 8 x 16 byte cores of 128 bytes (PTX ISA, "Asynchronous Warpgroup
+ * Level Matrix Shared Memory Layout", without swizzling). A core's row is, K-major, 8 k of one row (of A) or column (of
+ * B); MN-major (B if TRANS_B), 8 columns of one k. The strides to the next 8 k ("leading dimension byte offset") and to
+ * the next 8 rows or columns ("stride dimension byte offset") are any multiples of 16 bytes, K-major
+ * ((8,m),(T,2k)):((1T,SBO),(1,LBO)) and MN-major ((T,1,m),(8,k)):((1,T,SBO),(1T,LBO)); CUTLASS's make_gmma_desc for
+ * INTERLEAVE agrees. A matrix starts at any multiple of 16 bytes ("Register Fragments and Shared Memory Matrix
+ * Layouts"). */
 #ifndef DG_DEV_WGMMA_CUH
 #define DG_DEV_WGMMA_CUH
 
@@ -31,9 +26,9 @@
 #define DEV_HAS_WGMMA false
 #endif
 
-/* From `start`, in units of 16 bytes: the steps to the next 8 k and to the next 8 rows or columns. All lanes have the
- * same, and the shuffle tells the compiler so: what follows from it is computed once a warp, in uniform registers, from
- * which wgmma takes it. */
+/* Descriptor of the matrix at `start`; strides to the next 8 k and the next 8 rows or columns, in units of 16 bytes.
+ * The shuffle tells the compiler that all lanes have the same value, so that it stays in uniform registers, where wgmma
+ * reads it. */
 struct dev_matrix {
     uint64_t bits;
 
@@ -42,8 +37,7 @@ struct dev_matrix {
         const uint32_t first = dev_shared_address(start) >> 4 | (uint32_t)next_k << 16;
         return {(uint64_t)next_mn << 32 | __shfl_sync(0xffffffffu, first, 0)};
     }
-    /* So many units further; a start has 14 bits. One sum of 64 bits is one instruction that writes where wgmma reads.
-     */
+    /* The descriptor that many units further; a start has 14 bits. A 64-bit sum is one instruction. */
     __device__ __forceinline__ dev_matrix at(int units) const { return {bits + (uint32_t)units}; }
 };
 
@@ -92,8 +86,8 @@ template <class Sums> __device__ __forceinline__ void wgmma_wait(Sums &d)
     dev_hold(d);
 }
 
-/* d (64, 8 J) += a (64, 16) * b (16, 8 J), bf16, J = 4, 8 or 16. Warp w of the warpgroup has rows 16 w to 16 w + 15,
- * d[j] of them is what mma_bf16 has for columns 8 j to 8 j + 7; a in registers is mma_bf16's, too. */
+/* d (64, 8 J) += a (64, 16) * b (16, 8 J), bf16, J = 4, 8 or 16. Warp w of the warpgroup has rows 16 w to 16 w + 15;
+ * its d[j] are those of mma_bf16 for columns 8 j to 8 j + 7, as is a in registers. */
 #define DEV_SUMS_4(d, j) "+f"(d[j][0]), "+f"(d[j][1]), "+f"(d[j][2]), "+f"(d[j][3])
 #define DEV_SUMS_16(d, j) DEV_SUMS_4(d, j), DEV_SUMS_4(d, j + 1), DEV_SUMS_4(d, j + 2), DEV_SUMS_4(d, j + 3)
 #define DEV_LIST_16 "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15"

@@ -1,6 +1,5 @@
-/* Division and square root of floats without the branch for operands at the ends of the range: what the compiler
- * makes of `/` and sqrtf() has it, with a call behind it, and that is most of their code. Results are the same,
- * correctly rounded, as long as no step leaves the normal numbers; what else there is callers keep away. */
+/* Division and square root of floats without the branch and call for extreme operands that the compiler adds to `/` and
+ * sqrtf(). Results are the same, correctly rounded, if all intermediate values are normal; callers ensure that. */
 #ifndef DG_DIVIDE_CUH
 #define DG_DIVIDE_CUH
 
@@ -8,8 +7,7 @@
 
 #include "kernels/dev/dev.cuh"
 
-/* a / b; b: of 2^-126 to 2^126 in size. Where a / b is so small that what is left over is no normal number it may be
- * rounded the other way. */
+/* a / b; |b|: 2^-126 to 2^126. May round the other way if the remainder is subnormal. */
 static __device__ __forceinline__ float dg_quotient(float a, float b)
 {
     const float near = near_reciprocal(b), r = fmaf(fmaf(-b, near, 1), near, near);
@@ -17,14 +15,14 @@ static __device__ __forceinline__ float dg_quotient(float a, float b)
     return fmaf(fmaf(-b, better, a), r, better);
 }
 
-/* x: from 2^-126 on; below 2^-101 it may be rounded the other way. Infinity and NaN give NaN. */
+/* x: >= 2^-126; below 2^-101 it may round the other way. Infinity and NaN give NaN. */
 static __device__ __forceinline__ float dg_square_root(float x)
 {
     const float r = near_reciprocal_root(x), root = x * r;
     return fmaf(fmaf(-root, root, x), r / 2, root);
 }
 
-/* The same in double from a float's: two steps of Newton's, right but for the last bit. x: 2^-100 to 2^100. */
+/* 1 / x in double from a float estimate and two Newton steps, correct but for the last bit. x: 2^-100 to 2^100. */
 static __device__ __forceinline__ double dg_reciprocal(double x)
 {
     double r = near_reciprocal((float)x);

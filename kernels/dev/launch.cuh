@@ -1,4 +1,4 @@
-/* Launches of kernels, and which of them was refused. A part of dev.cuh. */
+/* Launches of kernels, and the record of a refused launch. Part of dev.cuh. */
 #ifndef DG_LAUNCH_CUH
 #define DG_LAUNCH_CUH
 
@@ -7,18 +7,18 @@ typedef struct {
     int line;
 } dev_site;
 
-/* A launch that was refused; error == cudaSuccess: none. */
+/* A refused launch; error == cudaSuccess: none. */
 typedef struct {
     cudaError_t error;
     const char *op; /* dev_op at that launch */
     dev_site at;
 } dev_fault;
 
-/* The op on whose behalf this thread launches; names it in messages. Text that outlives the launch. */
+/* The op of this thread's next launches, for messages. The text must outlive the launch. */
 inline thread_local const char *dev_op = "";
 inline thread_local dev_fault dev_first_fault = {cudaSuccess, "", {"", "", 0}};
 
-/* The first refused launch of this thread since the last call; the launches after it are still made. */
+/* Returns the first refused launch of this thread since the last call; later launches still run. */
 static inline dev_fault dev_take_fault(void)
 {
     dev_fault fault = dev_first_fault;
@@ -26,15 +26,14 @@ static inline dev_fault dev_take_fault(void)
     return fault;
 }
 
-/* The switch of KLAUNCH_AFTER, of this thread's launches. */
+/* Enables KLAUNCH_AFTER for this thread's launches. */
 inline thread_local bool dev_programmatic = true;
 
-/* Kernels on the current device may start early: it is sm_90 or newer, and they are compiled for that. Code that the
- * driver made of PTX for an older one waits for nothing. All kernels are compiled alike, so one of them is asked.
- * Graphs have programmatic edges from CUDA 12.3 on; what drivers before that capture of such a launch is nowhere said.
- */
-inline thread_local signed char dev_overlaps[64]; /* by device: 0 not asked, 1 yes, -1 no */
+inline thread_local signed char dev_overlaps[64]; /* by device: 0 unknown, 1 yes, -1 no */
 
+/* True if kernels on the current device may start early: sm_90 or newer, and compiled for it, because the driver's code
+ * from older PTX does not wait. One kernel is queried, since all are compiled alike. Requires CUDA 12.3, the first with
+ * programmatic edges in graphs. */
 template <class K> static inline bool dev_may_overlap(K kernel)
 {
     int device, driver;
@@ -51,10 +50,9 @@ template <class K> static inline bool dev_may_overlap(K kernel)
 }
 
 #ifdef __CUDACC__
-/* Without being asked, a kernel gets 48 KB less its static arrays. The limit is raised, never lowered: launches that
- * were captured before may need more of it than this one. The split of L1 and shared memory is left to the driver: with
- * all for shared memory, so that no kernel waits for another split, every fused kernel was 5 to 15% slower on an H100.
- */
+/* Raises the kernel's limit of dynamic shared memory, by default 48 KB minus its static arrays; never lowers it,
+ * because captured launches may need more. The driver splits L1 and shared memory: with the maximum for shared memory
+ * every fused kernel was 5 to 15% slower on an H100. */
 static inline cudaError_t dev_allow_shared(const void *kernel, size_t shared)
 {
     cudaFuncAttributes a;
@@ -101,7 +99,7 @@ static inline void dev_launch(dev_site at, dev_mode mode, void (*kernel)(P...), 
         return cudaLaunchKernelExC(&config, (const void *)kernel, list);
     };
     if (e == cudaSuccess) e = launch(static_cast<P>(args)...);
-    if (e != cudaSuccess) (void)cudaGetLastError(); /* reported here, by name; a sticky one comes back anyway */
+    if (e != cudaSuccess) (void)cudaGetLastError(); /* reported here with its name; sticky errors come back anyway */
 #else
     (sim::check_argument(at.kernel, static_cast<P>(args)), ...);
     std::tuple<P...> copy(static_cast<P>(args)...);
@@ -117,8 +115,8 @@ static inline void dev_launch(dev_site at, dev_mode mode, void (*kernel)(P...), 
 #define KLAUNCH_AFTER(kernel, ...) dev_launch({#kernel, __FILE__, __LINE__}, DEV_AFTER, kernel, __VA_ARGS__)
 #define KLAUNCH_CLUSTER(kernel, ...) dev_launch({#kernel, __FILE__, __LINE__}, DEV_CLUSTER, kernel, __VA_ARGS__)
 
-/* In front of a kernel's parameter, a large structure of which it wants the element that a register says: it is read
- * where it lies, not copied by every thread. */
+/* For a large structure as kernel parameter that is indexed at run time: reads it in place, without a copy per
+ * thread. */
 #ifdef __CUDACC__
 #define GRID_CONSTANT __grid_constant__
 #else

@@ -1,19 +1,16 @@
 /* Products on tensor cores: arithmetics, and fragments from shared memory.
  *
- * An operand in shared memory is made of units of 16 bytes: 8 bf16 or 4 tf32, neighbouring channels of one position
- * (a pixel, a row of weights). Channels c*unit.. of all positions are plane c, position after position:
+ * An operand in shared memory consists of units of 16 bytes: 8 bf16 or 4 tf32, adjacent channels of one position (a
+ * pixel, a row of weights). Channels c*unit.. of all positions are plane c:
+ *   plane c        | position 0 | position 1 | position 2 | ...
+ *   plane c + 1    | position 0 | ...                              `pitch` units further
+ * Fragment reads load adjacent positions of a plane, eight of them 128 bytes: no bank conflict at any first position,
+ * so that a tap of a convolution is just another first position. In stores, eight threads write 2 planes x 4 positions,
+ * which have different banks if pitch % 8 is 4, or if it is 0 and positions of odd planes are exchanged, p ^ 4.
  *
- *     plane c        | position 0 | position 1 | position 2 | ...
- *     plane c + 1    | position 0 | ...                              `pitch` units further
- *
- * All reads of fragments below then take neighbouring positions of a plane, eight of them 128 bytes in one go: no bank
- * is asked twice, whichever position they begin with, so that a tap of a convolution is nothing but another first
- * position. Writing, eight threads take 2 planes x 4 positions; for these to be in different banks, pitch % 8 is 4, or
- * it is 0 and in odd planes positions are exchanged, p ^ 4.
- *
- * An operand whose sum runs over channels is read by rows: two planes, a row of the matrix is a position. One whose
- * sum runs over positions is read by columns: a row of the matrix is a channel. With g = lane / 4, t = lane % 4 (the
- * layouts are those of mma_bf16 and mma_tf32 in tensor.cuh). */
+ * An operand whose sum runs over channels is read by rows: two planes, a row of the matrix is a position. One whose sum
+ * runs over positions is read by columns: a row of the matrix is a channel. g = lane / 4, t = lane % 4, in the layouts
+ * of mma_bf16 and mma_tf32 (tensor.cuh). */
 #ifndef DG_MMA_CUH
 #define DG_MMA_CUH
 
@@ -23,19 +20,18 @@
 
 static __device__ __forceinline__ int dg_warp_lane() { return (int)threadIdx.x % 32; }
 
-/* Whole warp: v. What follows from it cannot be computed anew from threadIdx, as ptxas does in loops, although
- * registers are left: the lanes exchange nothing. */
+/* Whole warp: returns v. Keeps ptxas from recomputing values of threadIdx in loops; the lanes exchange nothing. */
 static __device__ __forceinline__ int dg_settled(int v) { return __shfl_xor_sync(0xffffffffu, v, 0); }
 
-/* Rows. Every lane brings the address of one unit: of A (16 positions) and of B (twice 8), both arithmetics. */
+/* Rows. Each lane passes the address of one unit: of A (16 positions) or B (twice 8), in both arithmetics. */
 static __device__ __forceinline__ int dg_row_of_a() { return dg_warp_lane() % 16; }
 static __device__ __forceinline__ int dg_plane_of_a() { return dg_warp_lane() / 16; }
 static __device__ __forceinline__ int dg_row_of_b() { return dg_warp_lane() / 16 * 8 + dg_warp_lane() % 8; }
 static __device__ __forceinline__ int dg_plane_of_b() { return dg_warp_lane() / 8 % 2; }
 
-/* How the arithmetics below multiply: warp by warp, and a product is done when it is asked for. Those of a warpgroup
- * are in wgmma.cuh, with the same names. there: this architecture has such products; fused: it has them in fused
- * kernels, too. scaled: values are multiplied by a power of two before they are rounded, and sums by the inverse. */
+/* How the arithmetics below multiply: warp by warp, synchronously. wgmma.cuh has the same members for warpgroups.
+ * there: this architecture has such products; fused: also in fused kernels; scaled: values are multiplied by a power of
+ * two before rounding, sums by its inverse. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 #define DG_MMA_BEFORE_SM_80 1
 #else
@@ -43,17 +39,17 @@ static __device__ __forceinline__ int dg_plane_of_b() { return dg_warp_lane() / 
 #endif
 struct dg_mma_by_warps {
     static constexpr bool there = !DG_MMA_BEFORE_SM_80, fused = there, scaled = false;
-    static constexpr int warps = 1; /* that share 64 rows */
+    static constexpr int warps = 1; /* warps that share 64 rows */
     /* odd planes of weights: positions exchanged, p ^ swap; units between planes */
     static constexpr int swap = 4, spacing = 0;
 
-    /* How products with patch P find A, and B; of a lane's unit of each, with the weights' steps of wgmma.cuh. */
+    /* Addresses of A (with patch P) and B from a lane's units, with the weights' strides of wgmma.cuh. */
     template <class P> using place_of_a = const uint4 *;
     using place_of_b = const uint4 *;
     template <class P> static __device__ __forceinline__ const uint4 *a_at(const uint4 *unit) { return unit; }
     static __device__ __forceinline__ const uint4 *b_at(const uint4 *unit, int, int) { return unit; }
 
-    static __device__ __forceinline__ void publish() {} /* before the barrier behind which stores are multiplied */
+    static __device__ __forceinline__ void publish() {} /* makes stores visible to products; before the barrier */
     template <class Sums> static __device__ __forceinline__ void finish(Sums &) {}
 };
 
@@ -71,7 +67,7 @@ struct dg_mma_bf16 : dg_mma_by_warps {
     }
 
     /* Columns of A: 2 planes (16 m) x 16 positions, of B: 2 planes (twice 8 n) x 16 positions. The lane's position
-     * (of those below 16) and plane; near: the same plus 4 where tf32 needs it, here unused. */
+     * (below 16) and plane; near: plus 4 for tf32, unused here. */
     static __device__ __forceinline__ int column_of_a() { return dg_warp_lane() / 16 * 8 + dg_warp_lane() % 8; }
     static __device__ __forceinline__ int column_of_b() { return dg_warp_lane() % 16; }
     static __device__ __forceinline__ int columns_plane_of_a() { return dg_warp_lane() / 8 % 2; }
@@ -86,9 +82,8 @@ struct dg_mma_bf16 : dg_mma_by_warps {
     }
 };
 
-/* Products of fp16: fragments are those of bf16. Turing has these alone. From sm_80 on bf16 is as quick and needs no
- * scaling: fused kernels, which take longest to compile, would be for nothing there; the plain ones can be checked on
- * what is at hand. The simulator has all. */
+/* Products of fp16, with the fragments of bf16. Turing has only these; on newer GPUs bf16 is as fast and needs no
+ * scaling, so there only unfused kernels exist, for checks. The simulator has all. */
 struct dg_mma_fp16 : dg_mma_bf16 {
 #ifdef __CUDA_ARCH__
     static constexpr bool there = true, fused = DG_MMA_BEFORE_SM_80, scaled = true;
@@ -96,8 +91,7 @@ struct dg_mma_fp16 : dg_mma_bf16 {
     static constexpr bool there = true, fused = true, scaled = true;
 #endif
 
-    /* What is finite stays so: a large gradient shall not end the run. Infinity and NaN stay what they are, for they
-     * shall. */
+    /* Clamps finite values, so that a large gradient does not end the run; keeps infinity and NaN. */
     static __device__ __forceinline__ float within(float v)
     {
         return fabsf(v) > 65504 && fabsf(v) <= FLT_MAX ? copysignf(65504, v) : v;
@@ -113,11 +107,11 @@ struct dg_mma_fp16 : dg_mma_bf16 {
     }
 };
 
-/* 2^n, of -126 to 127. */
+/* 2^n, n: -126 to 127. */
 static __device__ __forceinline__ float dg_power_of_two(int n) { return __int_as_float((127 + n) << 23); }
 
-/* Products of tf32, m16n8k8. ldmatrix moves 16-bit elements and cannot transpose these: columns are read word by
- * word, 4 positions x 8 channels at a time. */
+/* Products of tf32, m16n8k8. ldmatrix moves 16-bit elements and cannot transpose these: columns are read word by word,
+ * 4 positions x 8 channels at a time. */
 struct dg_mma_tf32 : dg_mma_by_warps {
     static constexpr int unit = 4, k = 8;
 
@@ -138,7 +132,7 @@ struct dg_mma_tf32 : dg_mma_by_warps {
     {
         return reinterpret_cast<const uint32_t *>(at)[dg_warp_lane() / 4 % 4];
     }
-    /* four: from the lane's position to the one that is 4 later; pitch: from a plane to the next. */
+    /* four: from the lane's position to the fourth after it; pitch: from plane to plane. */
     static __device__ __forceinline__ void columns_a(uint32_t (&a)[4], const uint4 *at, int four, int pitch)
     {
         a[0] = word(at);
@@ -155,7 +149,7 @@ struct dg_mma_tf32 : dg_mma_by_warps {
     }
 };
 
-/* A warp's sums in arithmetic E: 16*MI x 8*NJ of them; c[i][j] is rows 16i + g and + 8, columns 8j + 2t and + 1. */
+/* A warp's sums in arithmetic E: 16*MI x 8*NJ; c[i][j] is rows 16i + g and + 8, columns 8j + 2t and + 1. */
 template <class E, int MI, int NJ> struct dg_sums {
     float c[MI][NJ][4];
 
@@ -177,7 +171,7 @@ template <class E, int MI, int NJ> struct dg_sums {
 #pragma unroll
                 for (int e = 0; e < 4; e++) c[i][j][e] *= factor;
     }
-    /* b[j / 2] holds fragments j and j + 1, as two columns or two rows of planes give them. */
+    /* b[j / 2] holds fragments j and j + 1, from two columns or two rows of planes. */
     __device__ __forceinline__ void add(const uint32_t (&a)[MI][4], const uint32_t (&b)[NJ / 2][4])
     {
 #pragma unroll
@@ -185,8 +179,8 @@ template <class E, int MI, int NJ> struct dg_sums {
 #pragma unroll
             for (int j = 0; j < NJ; j++) E::multiply(c[i][j], a[i], {b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1]});
     }
-    /* Row i * 8 + lane / 4 to memory, as far as its columns exist (WHOLE: all do): this lane's are n, n + 1, n + 8, n +
-     * 9, ... */
+    /* Stores row i * 8 + lane / 4, columns n, n + 1, n + 8, n + 9, ... of this lane below `columns` (WHOLE: all
+     * exist). */
     template <bool WHOLE = false> __device__ __forceinline__ void store(float *row, int i, int n, int columns) const
     {
         row += n;
@@ -195,7 +189,7 @@ template <class E, int MI, int NJ> struct dg_sums {
             if (WHOLE || n + j * 8 < columns)
                 dg_store<2>(row + j * 8, dg_pack<float, 2>{{c[i / 2][j][i % 2 * 2], c[i / 2][j][i % 2 * 2 + 1]}});
     }
-    /* The same as bf16, to value `at` and on of a tensor. */
+    /* Like store, as bf16 to element `at` and following of a tensor. */
     template <bool WHOLE>
     __device__ __forceinline__ void store_rounded(void *to, int at, int i, int n, int columns) const
     {

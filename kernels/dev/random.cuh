@@ -1,9 +1,9 @@
-/* Random numbers. A part of dev.cuh, for files that #define DEV_RANDOM. */
+/* Random numbers. Part of dev.cuh, for files that #define DEV_RANDOM. */
 #ifndef DG_RANDOM_CUH
 #define DG_RANDOM_CUH
 
-/* The four normals of dg_normal4 (rng.h) to a few ulp: cuRAND's Philox words and its Box-Muller, but with the
- * accurate sine and cosine, for curand_normal4 takes the fast ones on the device. */
+/* The four normals of dg_normal4 (rng.h) to a few ulp: cuRAND's Philox and Box-Muller, with the accurate sine and
+ * cosine (curand_normal4 uses the fast ones on the device). */
 __device__ __forceinline__ float4 dev_normal4(uint64_t seed, uint64_t subsequence, uint64_t block)
 {
     curandStatePhilox4_32_10_t state;

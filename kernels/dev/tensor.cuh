@@ -1,12 +1,12 @@
-/* Instructions of tensor cores. Fragment layouts: PTX ISA, "Matrix fragments for mma.m16n8k*". Those that an
- * architecture lacks trap there; launchers choose variants by compute capability. A part of dev.cuh; the simulator's
- * twins are in its sim.h. */
+/* Instructions of tensor cores. Fragment layouts: PTX ISA, "Matrix fragments for mma.m16n8k*". Instructions missing on
+ * an architecture trap; launchers choose variants by compute capability. Part of dev.cuh; the simulator's twins are in
+ * sim/. */
 #ifndef DG_TENSOR_CUH
 #define DG_TENSOR_CUH
 
-/* Four 8x8 matrices of 16-bit elements: lane i gives the address of row i % 8 of matrix i / 8 (16 bytes, aligned);
- * r[m] of lane i is row i / 4, elements 2 * (i % 4) and + 1 of matrix m; _trans: of its transpose. x2: lanes 0..15
- * give two matrices, the other lanes any valid address. */
+/* Four 8x8 matrices of 16-bit elements: lane i passes the address of row i % 8 of matrix i / 8 (16 bytes, aligned);
+ * r[m] of lane i is row i / 4, elements 2 * (i % 4) and + 1 of matrix m; _trans: of its transpose. x2: lanes 0..15 pass
+ * two matrices, the other lanes any valid address. */
 __device__ __forceinline__ void ldsm_x4(uint32_t (&r)[4], const void *row)
 {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
@@ -46,8 +46,8 @@ __device__ __forceinline__ void mma_bf16(float (&c)[4], const uint32_t (&a)[4], 
 #endif
 }
 
-/* c += a * b, a (16, 8), b (8, 8), tf32 made with to_tf32: a[0] (g, t) a[1] (g+8, t) a[2] (g, t+4) a[3] (g+8, t+4);
- * b[0] (t, g) b[1] (t+4, g); c as in mma_bf16. sm_80 and up. */
+/* c += a * b, a (16, 8), b (8, 8), tf32 from to_tf32: a[0] (g, t) a[1] (g+8, t) a[2] (g, t+4) a[3] (g+8, t+4); b[0] (t,
+ * g) b[1] (t+4, g); c as in mma_bf16. sm_80 and up. */
 __device__ __forceinline__ void mma_tf32(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2])
 {
 #if __CUDA_ARCH__ >= 800
@@ -68,7 +68,7 @@ __device__ __forceinline__ void mma_f16(float (&c)[4], const uint32_t (&a)[2], c
                  : "r"(a[0]), "r"(a[1]), "r"(b[0]));
 }
 
-/* c += a * b, fp16, otherwise as mma_bf16. sm_75 and up, there in two halves of k. */
+/* c += a * b, fp16, otherwise like mma_bf16. sm_75 and up, there in two halves of k. */
 __device__ __forceinline__ void mma_fp16(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2])
 {
 #if __CUDA_ARCH__ >= 800
@@ -82,8 +82,8 @@ __device__ __forceinline__ void mma_fp16(float (&c)[4], const uint32_t (&a)[4], 
 #endif
 }
 
-/* x rounded to 10 bits of mantissa, ties away from zero. The 13 bits below are ignored by mma_tf32 and not always 0
- * on a device. sm_80 and up. */
+/* x rounded to 10 bits of mantissa, ties away from zero. mma_tf32 ignores the 13 bits below, which a device may not
+ * clear. sm_80 and up. */
 __device__ __forceinline__ uint32_t to_tf32(float x)
 {
     uint32_t r = 0;
@@ -109,7 +109,7 @@ __device__ __forceinline__ uint32_t to_bf16x2(float low, float high)
     return r;
 }
 
-/* The same to fp16, which has subnormals: 65520 and more become infinite. sm_75 and up. */
+/* Two floats rounded to fp16 with subnormals; 65520 and more become infinite. sm_75 and up. */
 __device__ __forceinline__ uint32_t to_fp16x2(float low, float high)
 {
     uint32_t r;
@@ -123,7 +123,7 @@ __device__ __forceinline__ uint32_t to_fp16x2(float low, float high)
     return r;
 }
 
-/* 1 / x, 1 / sqrt(x) and 2^x, wrong by a unit in the last place or so. What is below the normal numbers counts as 0. */
+/* 1 / x, 1 / sqrt(x) and 2^x, to about one unit in the last place; subnormals count as 0. */
 __device__ __forceinline__ float near_reciprocal(float x)
 {
     float r;

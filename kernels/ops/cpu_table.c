@@ -1,4 +1,4 @@
-/* The kernels of one instruction set and one type of real, as the backend finds them. */
+/* The table of kernels of one instruction set and one type of real. */
 #include "kernels/cpu/cpu.h"
 
 size_t DG_CPU(dg_cpu_scratch_plain)(const dg_op *op)

@@ -1,7 +1,7 @@
-/* Activations without a norm: of a tensor, backward, and of a sum of two. */
+/* Activations without a norm: forward, backward, and of a sum of two tensors. */
 #include "kernels/ops/act/act.h"
 
-/* Values that a thread takes at a time; from which on other threads are worth it: 20 us of one. */
+/* Values per piece; values from which on threads pay (20 us of one). */
 enum { PIECE = 4096, MANY = 1 << 16 };
 
 static int piece_of(int64_t n, int64_t at) { return n - at < PIECE ? (int)(n - at) : PIECE; }

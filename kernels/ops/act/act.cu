@@ -1,11 +1,9 @@
-/* Activations without a norm, of a tensor, of a sum of two or with a bias, and backward: one sweep, a thread a value
- * (direct) or 16 bytes of values (vector).
- *
- * Tile: a thread n values (n = 1, or 16 bytes of them). Shared memory: none. Registers: 17 to 19. Bound by: memory, 8
- * bytes a value forward, 12 backward and of a sum. real: type of the values. */
+/* Activations without a norm, of a tensor, of a sum of two or with a bias, and backward. real: type of the values.
+ * thread tile: n values (n = 1 direct, 16 bytes vector); shared memory: none; registers: 17 to 19
+ * bound by: memory, 8 bytes per value forward, 12 backward and of a sum */
 #include "kernels/ops/act/act.cuh"
 
-/* out may be in or other: every thread reads what it writes, and nothing else but a bias. */
+/* out may be in or other: every thread reads only what it writes, and a bias. */
 template <class real> static __global__ void act_kernel(const dg_act_sweep s, dg_act act, real factor, int width)
 {
     dg_packed<real>(width, [&](auto n) {

@@ -1,4 +1,4 @@
-/* Activations of the CUDA kernels, a value at a time. */
+/* Activations of the CUDA kernels, per value. */
 #ifndef DG_ACT_CUH
 #define DG_ACT_CUH
 
@@ -23,7 +23,7 @@ template <class real> static __device__ __forceinline__ real dg_act_of(real z, d
 template <class real> static __device__ __forceinline__ real dg_act_dx_of(real dy, real y, dg_act act, real factor)
 {
     switch (act) {
-    case DG_ACT_TANH: return dy * ((1 - y) * (1 + y)); /* 1 - y^2 without cancelling where y is near 1 */
+    case DG_ACT_TANH: return dy * ((1 - y) * (1 + y)); /* 1 - y^2 without cancellation near 1 */
     case DG_ACT_NONE:
     case DG_ACT_RELU:
     case DG_ACT_LEAKY: break;
@@ -31,13 +31,12 @@ template <class real> static __device__ __forceinline__ real dg_act_dx_of(real d
     return dy * (y > 0 ? 1 : factor);
 }
 
-/* out = act(in + other); without an other act(in). back: out = in through the gradient of act, whose result is other.
- */
+/* out = act(in + other), or act(in) without other. back: out = in times act', other = y. */
 struct dg_act_sweep {
     void *out;
     const void *in, *other;
     int64_t count;
-    int period; /* 0, or other has so many values, again and again: a bias */
+    int period; /* 0, or other repeats after this number of values: a bias */
     bool back;
 };
 template <class real>

@@ -1,4 +1,4 @@
-/* Activations of the CPU kernels, a value at a time; for loops that vectorise. */
+/* Activations of the CPU kernels, per value, for loops that vectorise. */
 #ifndef DG_ACT_H
 #define DG_ACT_H
 
@@ -7,14 +7,14 @@
 
 #include "kernels/cpu/cpu.h"
 
-/* tanh(x) = q / (q + 2) with q = exp(2x) - 1, for |x|: no cancellation, no branch, so it vectorises, and one
- * libm's version does not decide the bits. exp(2x) - 1 = s (exp(r) - 1) + (s - 1), s = 2^k, |r| <= ln 2 / 2; the
- * series ends where its next term is below half an ulp. */
+/* tanh(x) = q / (q + 2) with q = exp(2x) - 1, for |x|: without cancellation or branches, so that it vectorises and its
+ * bits do not depend on libm. exp(2x) - 1 = s (exp(r) - 1) + (s - 1), s = 2^k, |r| <= ln 2 / 2; the series ends when
+ * its next term is below half an ulp. */
 #if DG_FP == 64
 typedef uint64_t bits;
 #define MAGIC 0x1.8p52
 #define LOG2E 0x1.71547652b82fep0
-#define LN2_HI 0x1.62e42feep-1 /* few enough bits that k times it is exact */
+#define LN2_HI 0x1.62e42feep-1 /* short enough that k times it is exact */
 #define LN2_LO 0x1.a39ef35793c76p-33
 #define LIMIT 19.1 /* tanh of it rounds to 1 */
 enum { MANTISSA = 52, BIAS = 1023 };
@@ -72,7 +72,7 @@ static inline real tanh_of(real x)
     return from_bits(to_bits(q / (q + 2)) | (to_bits(x) & sign));
 }
 
-/* factor: dg_act_factor() of the activation. In loops act is a constant, so that they vectorise. */
+/* factor: dg_act_factor() of the activation; act: a constant, so that loops vectorise. */
 INLINE real act_of(const dg_act act, real z, real factor)
 {
     switch (act) {
@@ -91,13 +91,13 @@ INLINE real act_dx_of(const dg_act act, real dy, real y, real factor)
     case DG_ACT_NONE:
     case DG_ACT_RELU:
     case DG_ACT_LEAKY: return y > 0 ? dy : factor * dy;
-    case DG_ACT_TANH: return dy * ((1 - y) * (1 + y)); /* 1 - y^2, near 1 too */
+    case DG_ACT_TANH: return dy * ((1 - y) * (1 + y)); /* 1 - y^2 without cancellation near 1 */
     }
     return (real)NAN;
 }
 
-/* Calls a function whose loop is compiled for each activation: its first argument, `act`, is a constant. The piecewise
- * linear ones share a loop. */
+/* Calls a function whose loop is compiled per activation: its first argument, `act`, is a constant. Piecewise linear
+ * activations share a loop. */
 #define WITH_ACT(which, function, ...)                                 \
     do {                                                               \
         switch (which) {                                               \

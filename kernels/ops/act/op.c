@@ -1,4 +1,4 @@
-/* Activations, act, act_dx and add: what is known of them without running them. */
+/* Rows of the activation ops act, act_dx and add: checks, error limits, cost. */
 #include <math.h>
 
 #include "core/plan/limits.h"

@@ -1,11 +1,10 @@
-/* Adam over one network's flat weights: one launch, bound by memory (seven numbers moved for each weight).
- *
- * Tile: a thread n weights (n = 1 direct, 4 vector). Shared memory: 40 bytes (double: 64). Registers: 62 (double: 67).
- * Bound by: memory, 28 bytes a weight. real: type of weights. */
+/* Adam over one network's flat weights, in one launch. real: type of weights.
+ * thread tile: n weights (n = 1 direct, 4 vector); shared memory: 40 bytes (double: 64); registers: 62 (double: 67)
+ * bound by: memory, 28 bytes per weight */
 #include "kernels/ops/adam/adam.cuh"
 #include "kernels/ops/update/sweep.cuh"
 
-/* The block is the tuning row's: dg_variant_check() lets it be so large. */
+/* The block size is the tuning row's, up to this limit (dg_variant_check()). */
 template <class real>
 static __global__ void __launch_bounds__(sizeof(real) == 4 ? 1024 : 512) adam_kernel(const dg_adam_args a, int width)
 {

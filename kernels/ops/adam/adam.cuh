@@ -1,4 +1,4 @@
-/* One step of Adam for one weight: what kernels/ops/adam/adam.cu and the fused update share, bit for bit. See ops.h. */
+/* One step of Adam for one weight, the same bits in kernels/ops/adam/adam.cu and in the fused update. See ops.h. */
 #ifndef DG_ADAM_CUH
 #define DG_ADAM_CUH
 
@@ -12,19 +12,19 @@ template <class real> struct dg_adam_factors {
     real rate, unbias, eps, new1, keep2, new2;
 };
 
-/* rate m / (sqrt(v) unbias + eps). A v that has overflowed leaves its weight alone, as 1 / infinity does. */
+/* rate m / (sqrt(v) unbias + eps). If v has overflowed, the weight does not move, as with 1 / infinity. */
 static __device__ __forceinline__ float dg_adam_move(const dg_adam_factors<float> &f, float m, float v)
 {
     const float below = dg_square_root(fmaxf(v, FLT_MIN)) * f.unbias + f.eps;
-    return dg_quotient(f.rate * m, fminf(below, 0x1p126f)); /* fminf() takes the number where the other is NaN */
+    return dg_quotient(f.rate * m, fminf(below, 0x1p126f)); /* fminf() ignores a NaN */
 }
 static __device__ __forceinline__ double dg_adam_move(const dg_adam_factors<double> &f, double m, double v)
 {
     return f.rate * m / (dg_root(v) * f.unbias + f.eps);
 }
 
-/* The powers are in double and the same for all weights: one thread a block makes them, by squaring, for everybody
- * waits for it and the library's pow() is a lot of code for a whole exponent. */
+/* Powers in double, by squaring, in one thread per block: all threads wait for them, and pow() is long for an integer
+ * exponent. */
 template <class real>
 static __device__ __forceinline__ dg_adam_factors<real> dg_adam_factors_of(const dg_adam_args &a, uint64_t step)
 {
@@ -44,13 +44,13 @@ static __device__ __forceinline__ dg_adam_factors<real> dg_adam_factors_of(const
     return f;
 }
 
-/* How many of the n weights are not finite afterwards. */
+/* Returns how many of the n weights are not finite afterwards. */
 template <class real, int n>
 static __device__ __forceinline__ unsigned dg_adam_step(const dg_adam_factors<real> &f, dg_pack<real, n> &p,
                                                         dg_pack<real, n> &m, dg_pack<real, n> &v,
                                                         const dg_pack<real, n> &g)
 {
-    real all = 0; /* NaN as soon as one is not finite */
+    real all = 0; /* NaN if any is not finite */
 #pragma unroll
     for (int k = 0; k < n; k++) {
         m.v[k] += f.new1 * (g.v[k] - m.v[k]);

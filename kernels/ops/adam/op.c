@@ -1,12 +1,11 @@
-/* Adam: what is known of it without running it. Its p, m, v and g are all tensors of a network: n values from the first
- * one on. */
+/* Row of Adam. Operands p, m, v and g are all tensors of a network: n values from the first on. */
 #include <math.h>
 #include <string.h>
 
 #include "core/plan/limits.h"
 #include "kernels/ops/ops.h"
 
-/* A step of Adam is at most about lr in size, whatever the gradient. */
+/* A step of Adam is at most about lr, for any gradient. */
 static double limit(const dg_op_values *v, const dg_check_operand *o, size_t i, double want)
 {
     if (!strcmp(o->name, "m"))

@@ -1,10 +1,10 @@
-/* Differentiable augmentation and its adjoint: an image a thread; means in double, in the order of memory. */
+/* Differentiable augmentation and its adjoint: one image per thread; means in double, in memory order. */
 #include "kernels/cpu/cpu.h"
 #include "kernels/ops/augment/augment.h"
 
 #include <stdbool.h>
 
-/* The values of a pixel, from is -1: zeros. Returns the mean of its colours. */
+/* Loads the values of a pixel, zeros if from is -1. Returns the mean of its colours. */
 static double pixel_of(double v[DG_CHANNELS_MAX], const real *image, int from, const dg_augment_args *a)
 {
     const int colours = dg_augment_colours(a);
@@ -16,8 +16,8 @@ static double pixel_of(double v[DG_CHANNELS_MAX], const real *image, int from, c
     return sum / colours;
 }
 
-/* An image by the other one. What both directions share: pixel p is made of pixel where(p), and of the mean of all
- * pixels that take part. back: the adjoint, which gathers from where each pixel went. */
+/* One image, in either direction: pixel p is computed from pixel where(p) and the mean of all pixels inside. back: the
+ * adjoint, which gathers from where each pixel went. */
 static void change(real *out, const real *in, const dg_augment_args *a, const dg_augmentation *g, bool back)
 {
     const int colours = dg_augment_colours(a), pixels = a->H * a->W;

@@ -1,8 +1,6 @@
-/* Differentiable augmentation and its adjoint: a block an image, once over it for its mean, where colours change, and
- * once to write. Its second reading comes from the cache.
- *
- * Tile: a block an image, a thread every blockDim'th pixel. Shared memory: 4 KB. Registers: 50. Bound by:
- * latency. real: type of the values; back: the adjoint. */
+/* Differentiable augmentation and its adjoint. Where colours change, a first pass over the image computes its mean; the
+ * second pass reads from the cache. real: type of the values; back: the adjoint.
+ * grid: one block per image; thread: every blockDim'th pixel; shared memory: 4 KB; registers: 50; bound by: latency */
 #include "kernels/dev/cuda.cuh"
 extern "C" {
 #include "kernels/ops/augment/augment.h"
@@ -10,7 +8,7 @@ extern "C" {
 
 static constexpr int THREADS = 512;
 
-/* The values of a pixel, from is -1: zeros. mean: of its colours. */
+/* The values of a pixel, zeros if from is -1. mean: of its colours. */
 struct augment_pixel {
     double v[DG_CHANNELS_MAX], mean;
 };
@@ -31,7 +29,7 @@ static __device__ __forceinline__ augment_pixel pixel_of(const real *image, int 
     return p;
 }
 
-/* Whole block: the mean of all pixels that take part, each thread's in order, then the threads as a tree. */
+/* Whole block: the mean of all pixels inside, in order per thread, then threads as a tree. */
 template <class real>
 static __device__ __forceinline__ double mean_of(const real *in, const dg_augment_args &a, const dg_augmentation &g,
                                                  bool back)

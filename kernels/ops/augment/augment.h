@@ -1,4 +1,4 @@
-/* What becomes of each image in augmentation: the same numbers on every backend. */
+/* The random parameters of augmentation for each image: the same numbers on every backend. */
 #ifndef DG_AUGMENT_H
 #define DG_AUGMENT_H
 
@@ -7,8 +7,8 @@
 
 typedef struct {
     double bias, saturation, contrast;
-    int ty, tx;                             /* what is at (i, j) comes from (i + ty, j + tx) */
-    int row_from, row_to, col_from, col_to; /* of the box that is cut out, ends outside */
+    int ty, tx;                             /* (i, j) comes from (i + ty, j + tx) */
+    int row_from, row_to, col_from, col_to; /* box that is cut out, ends exclusive */
 } dg_augmentation;
 
 /* Uniform from 0 to count - 1. */
@@ -17,7 +17,7 @@ static inline DG_HD int dg_augment_whole(uint32_t word, int count)
     return (int)((uint64_t)word * (uint64_t)count >> 32);
 }
 
-/* A box of `length` places in `side`, by the word's place of its middle. */
+/* A box of half of `side`, centred at the word's position. */
 static inline DG_HD void dg_augment_cut(uint32_t word, int side, int *from, int *to)
 {
     const int length = (side + 1) / 2;
@@ -49,7 +49,7 @@ static inline DG_HD dg_augmentation dg_augment_of(const dg_augment_args *a, int 
     return g;
 }
 
-/* Of the image in front of the shift, where the value at (i, j) comes from; -1: it is 0. */
+/* In the image before the shift, the source of (i, j); -1: 0. */
 static inline DG_HD int dg_augment_from(const dg_augment_args *a, const dg_augmentation *g, int i, int j)
 {
     const int y = i + g->ty, x = j + g->tx;
@@ -57,7 +57,7 @@ static inline DG_HD int dg_augment_from(const dg_augment_args *a, const dg_augme
     return cut || y < 0 || y >= a->H || x < 0 || x >= a->W ? -1 : y * a->W + x;
 }
 
-/* And back: where the pixel at (y, x) went; -1: nowhere. */
+/* Destination of pixel (y, x); -1: none. */
 static inline DG_HD int dg_augment_to(const dg_augment_args *a, const dg_augmentation *g, int y, int x)
 {
     const int i = y - g->ty, j = x - g->tx;
@@ -65,7 +65,7 @@ static inline DG_HD int dg_augment_to(const dg_augment_args *a, const dg_augment
     return cut || i < 0 || i >= a->H || j < 0 || j >= a->W ? -1 : i * a->W + j;
 }
 
-/* The channels that have colours: alpha has none. */
+/* Colour channels, without alpha. */
 static inline DG_HD int dg_augment_colours(const dg_augment_args *a) { return a->C == 4 ? 3 : a->C; }
 
 #endif

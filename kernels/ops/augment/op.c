@@ -1,11 +1,11 @@
-/* Differentiable augmentation: what is known of it without running it. */
+/* Rows of differentiable augmentation: checks, error limits, cost. */
 #include <float.h>
 #include <math.h>
 
 #include "core/plan/limits.h"
 #include "kernels/ops/ops.h"
 
-/* Made in double of a sum over the image, and rounded once; the factors of its terms are at most 3. */
+/* Computed in double from a sum over the image and rounded once; the factors of its terms are at most 3. */
 static dg_err limits_of(const dg_op_values *v, const char *in)
 {
     const dg_augment_args *a = &v->op[0]->u.augment;

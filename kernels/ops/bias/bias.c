@@ -1,9 +1,9 @@
-/* A bias and an activation, forward and backward; tiles and chunks as batch norm has them. */
+/* A bias and an activation, forward and backward; tiles and chunks as in batch norm. */
 #include "kernels/ops/act/act.h"
 #include "kernels/ops/bias/bias.h"
 #include "kernels/ops/norm/norm_tiles.h"
 
-enum { MANY = 1 << 16 }; /* values from which on threads are worth it forward: 20 us of one */
+enum { MANY = 1 << 16 }; /* values from which on threads pay forward (20 us of one) */
 
 INLINE split split_rows(const dg_bias_act_args *a) { return split_of(a->N, a->H, a->W, a->C, 1); }
 

@@ -1,4 +1,4 @@
-/* A bias and an activation: what is known of them without running them. */
+/* Rows of a bias with an activation: checks, error limits, cost. */
 #include <math.h>
 
 #include "core/plan/limits.h"
@@ -31,7 +31,7 @@ static double limit(const dg_op_values *v, const dg_check_operand *o, size_t i, 
 
 static dg_err limits(const dg_op_values *v) { return dg_limits_each(v, limit); }
 
-/* db is a sum: what it adds up is its measure. */
+/* db: relative to the sum of its terms' sizes. */
 static double dx_limit(const dg_op_values *v, const dg_check_operand *o, size_t i, double want)
 {
     return v->eps * (o == dg_values_find(v, "db") ? 16 * dg_check_value(o, o->weight, i) : 8 * want);
@@ -39,7 +39,7 @@ static double dx_limit(const dg_op_values *v, const dg_check_operand *o, size_t 
 
 static dg_err dx_limits(const dg_op_values *v) { return dg_limits_each(v, dx_limit); }
 
-/* Sums of each chunk in double; of one chunk they are the result. */
+/* Sums of each chunk in double; a single chunk writes the result. */
 static size_t scratch(const dg_op *op, dg_type real)
 {
     (void)real;

@@ -1,4 +1,4 @@
-/* Dropout: Philox words a block of four at a time, of which nothing is kept. */
+/* Dropout: one Philox block per four values; the mask is not stored. */
 #include "kernels/cpu/cpu.h"
 #include "kernels/ops/dropout/dropout.h"
 
@@ -6,7 +6,7 @@
 
 enum { BLOCKS = 64, PIECE = 4 * BLOCKS };
 
-/* The words of BLOCKS blocks from `first` on, c[k][i] word k of block i: a round of all of them at a time, which
+/* The random words of BLOCKS blocks from `first` on, c[k][i] word k of block i; all blocks per round, so that it
  * vectorises. */
 static void draw(uint32_t c[restrict 4][BLOCKS], const dg_dropout_args *a, uint64_t first)
 {
@@ -26,7 +26,7 @@ static void draw(uint32_t c[restrict 4][BLOCKS], const dg_dropout_args *a, uint6
     }
 }
 
-/* What of n values is kept, by words from `least` on. */
+/* Writes n values: those whose random word is at least `least` times scale, else 0. */
 static void keep(real *y, const real *x, int n, uint32_t word[4][BLOCKS], uint32_t least, real scale)
 {
     real factor[PIECE];

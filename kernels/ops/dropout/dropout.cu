@@ -1,14 +1,12 @@
-/* Dropout: one thread four values, which is a block of Philox; they are read one by one (direct) or 16 bytes at a time
- * (vector).
- *
- * Tile: a thread 4 values. Shared memory: none. Registers: 20 to 24. Bound by: the instructions of Philox, some 25 a
- * value, about as long as the memory. real: type of the values. */
+/* Dropout: one Philox block per thread; values are read one by one (direct) or 16 bytes at a time (vector). real: type
+ * of the values.
+ * thread tile: 4 values; shared memory: none; registers: 20 to 24
+ * bound by: the instructions of Philox, about 25 per value, nearly as long as the memory */
 #include "kernels/dev/cuda.cuh"
 extern "C" {
 #include "kernels/ops/dropout/dropout.h"
 }
 
-/* y may be x. */
 template <class real>
 static __global__ void dropout_kernel(const dg_dropout_args a, uint64_t threshold, real scale, int width)
 {

@@ -1,4 +1,4 @@
-/* Dropout: what is known of it without running it. */
+/* Row of dropout: checks, error limits, cost. */
 #include "core/plan/limits.h"
 #include "kernels/ops/ops.h"
 
@@ -10,5 +10,5 @@ const dg_op_info dg_info_dropout = {
     .wide = DG_FIELDS(dropout, n),
     .flops = flops,
     .variants = {&dg_direct, &dg_vector},
-    .limits = dg_limits_relative, /* one product: equal to the bit */
+    .limits = dg_limits_relative, /* one product: equal bits */
 };

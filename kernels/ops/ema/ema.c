@@ -1,4 +1,4 @@
-/* Running averages of weights: one sweep, bound by memory. */
+/* Running averages of weights; bound by memory. */
 #include "kernels/ops/ema/ema.h"
 #include "kernels/ops/update/sweep.h"
 

@@ -1,4 +1,4 @@
-/* How much of a running average a step replaces: the same number on every backend. */
+/* The fraction of a running average that a step replaces: the same number on every backend. */
 #ifndef DG_EMA_H
 #define DG_EMA_H
 

@@ -1,5 +1,4 @@
-/* Running averages of weights: what is known of them without running them. average and p are all tensors of a network:
- * n values from the first one on. */
+/* Row of the running averages. Operands average and p are all tensors of a network: n values from the first on. */
 #include <math.h>
 
 #include "core/plan/limits.h"

@@ -1,4 +1,4 @@
-/* Losses of a GAN: a few dozen numbers a step, so one thread, in double, in order. */
+/* GAN losses: a few dozen logits per step, so one thread, in double, in order. */
 #include <math.h>
 
 #include "kernels/cpu/cpu.h"
@@ -10,19 +10,19 @@ static double mean_of(const real *l, int n)
     return sum / n;
 }
 
-/* NaN stays NaN in all of these. */
+/* NaN stays NaN in these. */
 INLINE double half_square(double v) { return v * v / 2; }
 INLINE double above_zero(double v) { return v <= 0 ? 0 : v; }
 INLINE double from_0_to_1(double v) { return v < 0 ? 0 : v > 1 ? 1 : v; }
 INLINE double share_of(const dg_gan_loss_args *a, double d) { return from_0_to_1((d - a->low) / (1 - a->low)); }
 
-/* One logit's part: of the loss, of prob, and the slope of the loss, each times n. */
+/* One logit's contribution to loss and prob, and the slope of the loss, each times n. */
 typedef struct {
     double loss, prob, slope;
 } term;
 
-/* other: the logit in the same place of the other half; ours, theirs: means of the halves. 0 where there is no other.
- */
+/* other: the logit at the same index of the other half; ours, theirs: means of the halves; 0 if there is no other
+ * half. */
 INLINE term term_of(const dg_gan_loss_args *a, double l, double other, double ours, double theirs)
 {
     (void)other;
@@ -30,7 +30,7 @@ INLINE term term_of(const dg_gan_loss_args *a, double l, double other, double ou
     case DG_GAN_CROSS: {
         const double e = exp(-fabs(l));
         const double p = (l < 0 ? e : 1) / (1 + e), q = (l < 0 ? 1 : e) / (1 + e); /* sigmoid(l), sigmoid(-l) */
-        /* sigmoid(l) - t without cancelling: the gradient of a confident logit stays exact */
+        /* sigmoid(l) - t without cancellation: the gradient of a confident logit stays exact */
         return (term){(l > 0 ? l : 0) - l * a->target + log1p(e), p, p * (1 - a->target) - q * a->target};
     }
     case DG_GAN_SQUARES: return (term){half_square(l - a->target), share_of(a, l), l - a->target};
@@ -47,7 +47,7 @@ INLINE term term_of(const dg_gan_loss_args *a, double l, double other, double ou
     return (term){(double)NAN, (double)NAN, (double)NAN};
 }
 
-/* The part of the other half, where its loss is to be added. */
+/* The contribution of the other half, if its loss is added. */
 INLINE double other_of(const dg_gan_loss_args *a, double l, double other, double ours)
 {
     (void)l;

@@ -1,13 +1,11 @@
-/* Losses of a GAN: a few dozen numbers a step, so one block; every thread makes the terms of its logits, one thread
- * adds them in index order, as the CPU does.
- *
- * Tile: one block, a thread every blockDim'th logit. Shared memory: 4 KB of terms. Registers: 50. Bound by:
- * latency. real: type of logits. */
+/* GAN losses: a few dozen logits per step. Each thread computes the terms of its logits; one thread adds them in index
+ * order, as the CPU does. real: type of logits.
+ * grid: one block; thread: every blockDim'th logit; shared memory: 4 KB of terms; registers: 50; bound by: latency */
 #include "kernels/ops/gan_loss/cross_entropy.cuh"
 
 static constexpr int THREADS = 256;
 
-/* NaN stays NaN in all of these. */
+/* NaN stays NaN in these. */
 static __device__ __forceinline__ double half_square(double v) { return v * v / 2; }
 static __device__ __forceinline__ double above_zero(double v) { return v <= 0 ? 0 : v; }
 static __device__ __forceinline__ double from_0_to_1(double v) { return v < 0 ? 0 : v > 1 ? 1 : v; }
@@ -16,8 +14,8 @@ static __device__ __forceinline__ double share_of(const dg_gan_loss_args &a, dou
     return from_0_to_1((d - a.low) / (1 - a.low));
 }
 
-/* One logit's part: of the loss, of prob, and the slope of the loss, each times n. other: the logit in the same place
- * of the other half; ours, theirs: means of the halves. 0 where there is no other. */
+/* One logit's contribution to loss and prob, and the slope of the loss, each times n. other: the logit at the same
+ * index of the other half; ours, theirs: means of the halves; 0 if there is no other half. */
 static __device__ __forceinline__ dg_loss_term term_of(const dg_gan_loss_args &a, double l,
                                                        [[maybe_unused]] double other, double ours, double theirs)
 {
@@ -37,7 +35,7 @@ static __device__ __forceinline__ dg_loss_term term_of(const dg_gan_loss_args &a
     return {NAN, NAN, NAN};
 }
 
-/* The part of the other half, where its loss is to be added. */
+/* The contribution of the other half, if its loss is added. */
 static __device__ __forceinline__ double other_of(const dg_gan_loss_args &a, [[maybe_unused]] double l, double other,
                                                   double ours)
 {
@@ -55,7 +53,7 @@ struct two {
     double x, y;
 };
 
-/* Whole block: the means of both numbers that term(0) to term(n - 1) are, in all threads. room: of THREADS. */
+/* Whole block: returns the means of term(0) .. term(n - 1) to all threads. room: THREADS elements. */
 template <class function> static __device__ __forceinline__ two mean_of(int n, two *room, function term)
 {
     two sum = {0, 0};
@@ -79,7 +77,7 @@ template <class real> static __global__ void gan_loss_kernel(const dg_gan_loss_a
     SHARED(two, room, [THREADS]);
     const real *const logit = (const real *)a.logit, *const other = (const real *)a.other;
     real *const dlogit = (real *)a.dlogit;
-    two half = {0, 0}; /* mean of our logits, of theirs */
+    two half = {0, 0}; /* means of our and their logits */
     double more = 0;
     if (other) half = mean_of(a.n, room, [=](int i) { return two{(double)logit[i], (double)other[i]}; });
     const two mean = mean_of(a.n, room, [=](int i) {

@@ -1,4 +1,4 @@
-/* Losses of a GAN: what is known of them without running them. */
+/* Rows of the GAN losses: checks, error limits, cost. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -14,8 +14,8 @@ static double largest(const dg_op_values *v, const char *name, int n)
     return most;
 }
 
-/* All is computed in double and rounded once. Differences of logits, of which cross entropy has none, are from sums of
- * n of them: what they have lost of the logits' size stays lost. */
+/* Computed in double and rounded once. Differences of logits (all losses but cross entropy) come from sums of n logits
+ * and keep the rounding error of the logits' size. */
 static dg_err limits(const dg_op_values *v)
 {
     const dg_gan_loss_args *a = &v->op[0]->u.gan_loss;

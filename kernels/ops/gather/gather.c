@@ -1,4 +1,4 @@
-/* Images in and out: rows of the data set to a batch, a batch to bytes. And the step counter. */
+/* Image input and output: records of the dataset to a batch, a batch to bytes; and the step counter. */
 #include "kernels/cpu/cpu.h"
 #include "core/base/rng.h"
 
@@ -13,9 +13,9 @@ static bool mirrored(const dg_gather_args *a, int n)
     return word[n % 4] & 1;
 }
 
-enum { MANY = 1 << 15 }; /* values from which on threads are worth it: 20 us of one */
+enum { MANY = 1 << 15 }; /* values from which on threads pay (20 us of one) */
 
-/* Numbers of channels divide it, and so do lanes: value i of an image is of the channel of i % PERIOD. */
+/* A multiple of every number of channels and of the lanes: value i of an image has the channel of i % PERIOD. */
 enum { PERIOD = 48 };
 
 typedef struct {
@@ -38,7 +38,7 @@ static void scale(real *restrict out, const uint8_t *restrict in, int64_t count,
     }
 }
 
-/* The image is in its place already. */
+/* In place. */
 static void mirror(real *x, const dg_gather_args *a)
 {
     for (int h = 0; h < a->H; h++, x += (int64_t)a->W * a->C)
@@ -84,7 +84,7 @@ void DG_CPU(dg_cpu_to_u8)(const dg_to_u8_args *a, const dg_tune *tune)
 #pragma omp simd
         for (int i = 0; i < n; i++) {
             double v = ((double)x[i] + 1) * 127.5 + 0.5;
-            v = v > 0 ? v : 0; /* NaN too */
+            v = v > 0 ? v : 0; /* NaN, too */
             out[i] = (uint8_t)(int)(v < 255 ? v : 255);
         }
     }

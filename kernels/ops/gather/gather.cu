@@ -1,17 +1,16 @@
-/* Images in and out: rows of the data set to a batch, a batch to bytes. And the step counter.
- *
- * Tile: a thread n values (1, or 16 bytes of them). Shared memory: none. Registers: 12 to 32. Bound by: memory. real:
- * type of the values. */
+/* Image input and output: records of the dataset to a batch, a batch to bytes; and the step counter. real: type of the
+ * values.
+ * thread tile: n values (1, or 16 bytes); shared memory: none; registers: 12 to 32; bound by: memory */
 #include "kernels/ops/gather/gather.cuh"
 
-/* What becomes of the values of a record: pixels are scaled by channel, prepared ones are copied. */
+/* Converts values of a record: pixels are scaled by channel, prepared values are copied. */
 template <class real> struct gather_scale {
     real dev[DG_CHANNELS_MAX], shift[DG_CHANNELS_MAX];
     __device__ __forceinline__ real of(uint8_t pixel, int c) const { return dg_gather_value(pixel, dev[c], shift[c]); }
     __device__ __forceinline__ real of(real value, int) const { return value; }
 };
 
-/* Values from..from + n - 1 of a record, whose parts may lie anywhere: a byte at a time. */
+/* Values from..from + n - 1 of a record, byte by byte for any alignment. */
 template <int n, class cell> static __device__ __forceinline__ dg_pack<cell, n> gather_bytes(const uint8_t *from)
 {
     dg_pack<cell, n> v;
@@ -21,14 +20,15 @@ template <int n, class cell> static __device__ __forceinline__ dg_pack<cell, n> 
     return v;
 }
 
-/* One thread n values of one image: a load of all of them, where records lie so and the image is not mirrored. cell:
- * uint8_t, or real where images are prepared. */
+/* One thread: n values of one image, in one load if records are aligned and the image is not mirrored. cell: uint8_t,
+ * or real for prepared images. */
 template <class cell, int n, class real>
 static __device__ __forceinline__ void gather_values(const dg_gather_args &a, const gather_scale<real> &scale,
                                                      bool aligned)
 {
     const int width = a.W * a.C, count = a.H * width;
-    const int i = (int)(blockIdx.y * blockDim.x + threadIdx.x) * n, image = (int)blockIdx.x; /* a grid is 65535 high */
+    const int i = (int)(blockIdx.y * blockDim.x + threadIdx.x) * n, image = (int)blockIdx.x; /* a grid's y is at most
+                                                                                              * 65535 */
     if (i >= count) return;
     const uint8_t *in = dg_gather_row(a, image);
     const bool mirrored = dg_gather_mirrored(a, image);
@@ -80,7 +80,7 @@ template <class real> static __global__ void to_u8_kernel(uint8_t *out, const re
         dg_pack<uint8_t, n> byte;
         for (int k = 0; k < n; k++) {
             double v = ((double)in.v[k] + 1) * 127.5 + 0.5;
-            v = v > 0 ? v : 0; /* NaN too */
+            v = v > 0 ? v : 0; /* NaN, too */
             byte.v[k] = (uint8_t)(int)(v < 255 ? v : 255);
         }
         dg_store<n>(out + i, byte);

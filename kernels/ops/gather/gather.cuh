@@ -1,16 +1,16 @@
-/* How an image of the data set becomes numbers, alike in every kernel that reads one. */
+/* Conversion of dataset images to values, the same in every kernel that reads them. */
 #ifndef DG_GATHER_CUH
 #define DG_GATHER_CUH
 
 #include "kernels/dev/cuda.cuh"
 
-/* Is image number `image` of the batch mirrored left-right? */
+/* True if image number `image` of the batch is mirrored left-right. */
 static __device__ __forceinline__ bool dg_gather_mirrored(const dg_gather_args &a, int image)
 {
     if (!a.flip) return false;
     uint32_t word[4];
     dg_philox(word, a.state->seed, dg_subsequence(DG_STREAM_FLIP, a.state->step), (uint64_t)image / 4);
-    const int k = image % 4; /* not word[k]: an array with a run-time index lies in slow memory */
+    const int k = image % 4; /* not word[k]: an array indexed at run time is in local memory */
     return ((k == 0 ? word[0] : k == 1 ? word[1] : k == 2 ? word[2] : word[3]) & 1) != 0;
 }
 
@@ -24,7 +24,7 @@ template <class real> static __device__ __forceinline__ real dg_gather_value(uin
     return (real)byte / dev - shift;
 }
 
-/* dg_gather_value(byte, 127.5f, 1.0f), the same bits of every byte, without a division: 1 / 127.5 is
+/* dg_gather_value(byte, 127.5f, 1.0f), the same bits for every byte, without a division: 1 / 127.5 is
  * 0x1.01010101...p-7, and a byte times the first five digits is exact. */
 static __device__ __forceinline__ float dg_gather_signed_value(uint8_t byte)
 {

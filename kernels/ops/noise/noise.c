@@ -1,4 +1,4 @@
-/* Normals for z. dg_normal4 is the one and only source of the numbers, whatever the instruction set. */
+/* Normals for z, all from dg_normal4, for every instruction set. */
 #include "kernels/cpu/cpu.h"
 #include "core/base/rng.h"
 

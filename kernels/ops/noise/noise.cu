@@ -1,7 +1,6 @@
-/* Normals for z: one thread four of them, from cuRAND's Philox words.
- *
- * Tile: a thread 4 normals. Shared memory: none. Registers: 22. Bound by: the instructions of Philox and Box-Muller; a
- * step has a few thousand normals, so its launch costs more. real: type of z. */
+/* Normals for z, from cuRAND's Philox. real: type of z.
+ * thread tile: 4 normals; shared memory: none; registers: 22
+ * bound by: the launch (a few thousand normals per step), then the instructions of Philox and Box-Muller */
 #define DEV_RANDOM
 #include "kernels/dev/cuda.cuh"
 

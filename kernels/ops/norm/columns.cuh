@@ -1,11 +1,10 @@
-/* How CUDA kernels add up the columns of a tensor: batch norm's, and the gradient of a bias.
+/* Sums over the columns of a tensor, for batch norm and the gradient of a bias.
  *
- * A tensor is a table of rows (pixels) by C columns (channels), in groups of rows. A block looks at a chunk of
- * rows and at `lanes` neighbouring packs of n channels; its threads form slots: thread = slot * lanes + lane, slot
- * s takes rows s, s + slots, ... of the chunk, so that a warp reads whole runs of memory. A thread adds up runs of a
- * few rows in its own type and the runs in double; sums over a chunk are finished in shared memory by a tree, left in
- * scratch in double, and merged by one warp a channel in the order of the chunks. Chunks and trees depend on the
- * shape and the block alone. */
+ * A tensor is a table of rows (pixels) by C columns (channels), in groups of rows. A block has a chunk of rows and
+ * `lanes` adjacent packs of n channels; thread = slot * lanes + lane, and slot s has rows s, s + slots, ... of the
+ * chunk, so that a warp reads contiguous memory. A thread sums runs of a few rows in its own type and the runs in
+ * double. Sums over a chunk are finished in shared memory by a tree, stored to scratch in double, and merged by one
+ * warp per channel in the order of the chunks. Chunks and trees depend on the shape and the block only. */
 #ifndef DG_COLUMNS_CUH
 #define DG_COLUMNS_CUH
 
@@ -16,14 +15,14 @@ extern "C" {
 
 typedef struct {
     int C, groups;
-    int64_t rows;      /* of one group */
-    int chunk, chunks; /* rows of a chunk (the last may have fewer), chunks of a group */
+    int64_t rows;      /* per group */
+    int chunk, chunks; /* rows per chunk (the last may have fewer), chunks per group */
     int lanes, slots;
 } columns;
 
 static constexpr int MAX_BLOCK = 512, WARP = 32;
 static constexpr int MERGE_WARPS = 4, MERGE_BLOCK = MERGE_WARPS * WARP;
-static constexpr int RUN = 8; /* rows that are added up before double takes over: few GPUs have much of it */
+static constexpr int RUN = 8; /* rows summed before double takes over, which is slow on most GPUs */
 
 static inline columns columns_of(int N, int H, int W, int C, int groups, int n, int block)
 {
@@ -44,10 +43,10 @@ static inline dim3 grid_of(const columns *s, int n)
     return dim3((unsigned)dg_div_up(s->C, s->lanes * n), (unsigned)s->chunks, (unsigned)s->groups);
 }
 
-/* Where this thread works: its first channel, first row and end of rows; at: index of its first value. */
+/* This thread's first channel, first row and end of rows; at: index of its first value. */
 typedef struct {
     int lane, slot, c;
-    int64_t row, end, at, step; /* step: from one of its rows to the next, in values */
+    int64_t row, end, at, step; /* step: values from one of its rows to the next */
 } place;
 
 static __device__ __forceinline__ place place_of(const columns &s, int n)
@@ -64,7 +63,7 @@ static __device__ __forceinline__ place place_of(const columns &s, int n)
     return p;
 }
 
-/* Sums over this thread's rows: add(at, run) adds to m sums what the row has that begins at value `at`. */
+/* Sums over this thread's rows: add(at, run) adds the row that begins at value `at` to m sums. */
 template <class real, int m, class F>
 static __device__ __forceinline__ void sum_rows(double (&all)[m], const columns &s, const place &p, const F &add)
 {
@@ -76,8 +75,8 @@ static __device__ __forceinline__ void sum_rows(double (&all)[m], const columns 
     }
 }
 
-/* A thread's sums, m of them, are summed over the slots of the block: slot 0 gets the result. Again and again the upper
- * half of the slots hands over and the lower half adds. upper: shared memory for at least m. */
+/* Adds a thread's m sums over the slots of the block as a tree: slot 0 gets the result. upper: shared memory for at
+ * least m. */
 template <int m>
 static __device__ __forceinline__ void sum_slots(double (&sums)[m], const columns &s, const place &p,
                                                  double (*upper)[MAX_BLOCK / 2])
@@ -94,7 +93,7 @@ static __device__ __forceinline__ void sum_slots(double (&sums)[m], const column
     }
 }
 
-/* The grid of a merging kernel, whose blocks have MERGE_BLOCK threads. */
+/* The grid of a merging kernel with blocks of MERGE_BLOCK threads. */
 static inline dim3 merge_grid(int C) { return dim3((unsigned)dg_div_up(C, MERGE_WARPS)); }
 
 #endif

@@ -1,10 +1,10 @@
-/* Batch norm with an activation behind it: forward and backward. */
+/* Batch norm with an activation: forward and backward. */
 #include "kernels/ops/norm/norm_tiles.h"
 
-/* With act(z) = z above 0, factor * z elsewhere; of another activation everything would be NaN. */
+/* act(z) = z if z > 0, else factor * z; NaN for other activations. */
 static real factor_of(const dg_norm_act_args *a) { return (real)dg_act_factor(a->act, a->slope); }
 
-/* The coefficients of one tile: x - mean, times scale, plus beta is what the activation sees. */
+/* Coefficients of a tile: the activation's input is (x - mean) * scale + beta. */
 typedef struct {
     real mean[TILE], scale[TILE], beta[TILE];
 } affine;
@@ -41,7 +41,7 @@ void DG_CPU(dg_cpu_norm_act)(const dg_norm_act_args *a, const dg_tune *tune)
         for (int c0 = 0; c0 < s.C; c0 += s.width) {
             int width = s.C - c0 < s.width ? s.C - c0 : s.width, group = -1;
             affine f;
-            /* Backwards: what norm_stats or the convolution looked at last is still in the cache. */
+            /* In reverse: the last rows of norm_stats or the convolution are still cached. */
             for (int k = hi - 1; k >= lo; k--) {
                 if (group != k / s.chunks) spread_affine(&f, a, group = k / s.chunks, c0, width, s.tile);
                 const int64_t at = start_of(&s, k) + c0;
@@ -81,8 +81,8 @@ static void chunk_gradient(double *sum_g, double *sum_gx, const real *dy, const 
     fold(sum_gx, sx, width, tile);
 }
 
-/* From the chunks' sums: dgamma, dbeta, and for each group and channel the two numbers that the second sweep
- * subtracts, mean(g) and rstd * mean(g * xhat). */
+/* From the chunks' sums: dgamma, dbeta, and per group and channel the two numbers that the second pass subtracts,
+ * mean(g) and rstd * mean(g * xhat). */
 static void merge_gradient(const dg_norm_act_args *a, const split *s, double *finals, int c, int n)
 {
     const real *rstd = a->rstd;
@@ -158,7 +158,7 @@ void DG_CPU(dg_cpu_norm_act_dx)(const dg_norm_act_args *a, const dg_tune *tune)
         for (int c0 = 0; c0 < s.C; c0 += s.width) {
             int width = s.C - c0 < s.width ? s.C - c0 : s.width, group = -1;
             real mean_g[TILE], tilt[TILE];
-            for (int k = hi - 1; k >= lo; k--) { /* backwards: the last chunks are still in the cache */
+            for (int k = hi - 1; k >= lo; k--) { /* in reverse: the last chunks are still cached */
                 if (group != k / s.chunks) {
                     spread_affine(&f, a, group = k / s.chunks, c0, width, s.tile);
                     spread_finals(mean_g, tilt, finals, group, s.C, c0, width, s.tile);

@@ -1,18 +1,19 @@
-/* Batch norm with an activation behind it: statistics, forward, backward. Sums as columns.cuh says.
- *
- * Tile: statistics and gradients a chunk of rows (norm_chunks.h) x 32 lanes at most; the sweeps a thread n values (1,
- * or 16 bytes of them). Shared memory: 4 (double) or 16 KB of sums, the sweeps none. Registers: sums 32 to 64, merging
- * 56 to 72, sweeps 37 to 56. Bound by: memory; the merging by latency. real: type of the values. */
+/* Batch norm with an activation: statistics, forward, backward. Sums: columns.cuh. real: type of the values.
+ * tile: statistics and gradients a chunk of rows (norm_chunks.h) x at most 32 lanes; elementwise kernels n values per
+ *   thread (1, or 16 bytes)
+ * shared memory: sums 4 (double) or 16 KB, elementwise none
+ * registers: sums 32 to 64, merging 56 to 72, elementwise 37 to 56
+ * bound by: memory; merging by latency */
 #include "kernels/ops/norm/columns.cuh"
 
-/* Where a chunk leaves its two sums for channel 0; the second ones follow C later. */
+/* Address of a chunk's first sum for channel 0; the second sums are C further. */
 static __device__ __forceinline__ double *part_of(void *scratch, const columns &s, int group, int chunk)
 {
     return (double *)scratch + 2 * ((int64_t)group * s.chunks + chunk) * s.C;
 }
 
-/* Mean and sum of squared deviations of a chunk. Deviations are taken from the chunk's first row: one value of the
- * chunk is never so far from its mean that the correction could cancel more than the chunk's length. */
+/* Mean and sum of squared deviations of a chunk. Deviations are from the chunk's first row: its distance from the mean
+ * limits the cancellation in the correction to the chunk's length. */
 template <class real>
 static __global__ void __launch_bounds__(MAX_BLOCK)
     stats_kernel(void *scratch, const real *x, const columns s, int width)
@@ -44,7 +45,7 @@ static __global__ void __launch_bounds__(MAX_BLOCK)
     });
 }
 
-/* One set of rows joins another; Chan, Golub & LeVeque 1983, eq. 2.1. */
+/* Merges one set of rows into another; Chan, Golub & LeVeque 1983, eq. 2.1. */
 typedef struct {
     double rows, mean, m2;
 } moments;
@@ -101,7 +102,7 @@ template <class real> static __global__ void frozen_kernel(const dg_norm_frozen_
     ((real *)a.rstd)[c] = (real)(1 / sqrt((double)((const real *)a.running_var)[c] + a.eps));
 }
 
-/* x - mean, times scale, plus beta is what the activation sees. */
+/* The activation's input is (x - mean) * scale + beta. */
 template <class real, int n> struct affine {
     dg_pack<real, n> mean, scale, beta;
 };
@@ -140,7 +141,7 @@ static __global__ void __launch_bounds__(MAX_BLOCK)
     });
 }
 
-/* Backward, first sweep: sums over a chunk of g and g * (x - mean). */
+/* Backward, first pass: sums over a chunk of g and g * (x - mean). */
 template <class real>
 static __global__ void __launch_bounds__(MAX_BLOCK)
     gradient_kernel(const dg_norm_act_args a, const columns s, real factor, int width)
@@ -172,8 +173,8 @@ static __global__ void __launch_bounds__(MAX_BLOCK)
     });
 }
 
-/* From the chunks' sums: dgamma, dbeta, and for each group and channel the two numbers that the second sweep
- * subtracts, mean(g) and rstd * mean(g * xhat), behind the parts in scratch. */
+/* From the chunks' sums: dgamma, dbeta, and per group and channel the two numbers that the second pass subtracts,
+ * mean(g) and rstd * mean(g * xhat), stored after the parts in scratch. */
 template <class real>
 static __global__ void __launch_bounds__(MERGE_BLOCK) gradient_merge_kernel(const dg_norm_act_args a, const columns s)
 {
@@ -202,7 +203,7 @@ static __global__ void __launch_bounds__(MERGE_BLOCK) gradient_merge_kernel(cons
     if (a.dbeta) ((real *)a.dbeta)[c] = (real)dbeta;
 }
 
-/* Second sweep; dx may be dy. */
+/* Second pass; dx may be dy. */
 template <class real>
 static __global__ void __launch_bounds__(MAX_BLOCK)
     dx_kernel(const dg_norm_act_args a, const columns s, real factor, int width)

@@ -1,4 +1,4 @@
-/* Batch norm statistics: over a batch, and the frozen ones. */
+/* Batch norm statistics: of a batch, and frozen ones. */
 #include <math.h>
 #include <stdbool.h>
 #include "kernels/ops/norm/norm_tiles.h"
@@ -9,7 +9,7 @@ size_t DG_CPU(dg_cpu_scratch_norm)(const dg_op *op)
     const dg_norm_stats_args *a = &op->u.norm_stats;
     const dg_norm_act_args *d = &op->u.norm_act;
     const split s = dx ? split_of(d->N, d->H, d->W, d->C, d->groups) : split_of(a->N, a->H, a->W, a->C, a->groups);
-    const size_t finals = dx ? (size_t)s.groups : 0; /* of dx, the totals of each group */
+    const size_t finals = dx ? (size_t)s.groups : 0; /* dx: the totals of each group */
     return ((size_t)s.groups * (size_t)s.chunks + finals) * 2 * (size_t)s.C * sizeof(double);
 }
 
@@ -41,8 +41,8 @@ INLINE void add_squares(real *restrict sum, real *restrict square, const real *r
     }
 }
 
-/* Mean and sum of squared deviations of one chunk, two looks: the second is about the first one's mean, and
- * what is left of the mean there corrects both (Chan, Golub & LeVeque 1983, eq. 1.7). */
+/* Mean and sum of squared deviations of a chunk in two passes: the second is about the first one's mean, and its
+ * remaining mean corrects both (Chan, Golub & LeVeque 1983, eq. 1.7). */
 static void chunk_stats(double *restrict mean, double *restrict m2, const real *x, int64_t rows, const split *s)
 {
     const double share = 1 / (double)rows;

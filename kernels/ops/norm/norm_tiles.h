@@ -1,9 +1,9 @@
-/* How the batch norm kernels walk a tensor, and that of biases; for norm_stats.c, norm_act.c and bias.c.
+/* Traversal of a tensor by the batch norm and bias kernels (norm_stats.c, norm_act.c, bias.c).
  *
- * A tensor is cut into chunks of rows (a row: the C channels of one pixel), small enough to stay in the cache
- * between two looks at them. Each chunk leaves its sums per channel; they are merged in the order of the chunks,
- * in double. Inside a chunk, several rows form a tile of about TILE numbers in which lane i belongs to channel
- * i % C, so that three channels vectorise as well as 256 and every lane adds only a few dozen numbers. */
+ * A tensor is divided into chunks of rows (a row: the C channels of one pixel) that stay cached between two passes.
+ * Each chunk stores its sums per channel, which are merged in the order of the chunks, in double. Inside a chunk,
+ * several rows form a tile of about TILE numbers in which lane i has channel i % C, so that three channels vectorise as
+ * well as 256 and a lane adds only a few dozen numbers. */
 #ifndef DG_NORM_TILES_H
 #define DG_NORM_TILES_H
 
@@ -14,9 +14,9 @@ enum { TILE = 256, CHUNK = 8192, MERGE = 16 };
 
 typedef struct {
     int C, groups;
-    int64_t rows;    /* of one group */
-    int64_t chunk;   /* rows of a chunk; the last of a group may have fewer */
-    int chunks;      /* of one group */
+    int64_t rows;    /* per group */
+    int64_t chunk;   /* rows per chunk; the last of a group may have fewer */
+    int chunks;      /* per group */
     int width, tile; /* channels, rows of a tile; the last tile of the channels may be narrower */
 } split;
 
@@ -42,7 +42,7 @@ INLINE int64_t start_of(const split *s, int chunk)
     return ((int64_t)(chunk / s->chunks) * s->rows + (int64_t)(chunk % s->chunks) * s->chunk) * s->C;
 }
 
-/* The chunks from *lo to *hi - 1 are the calling thread's, in every sweep of an op. */
+/* Chunks *lo to *hi - 1 belong to the calling thread, in every pass of an op. */
 INLINE void share_of(const split *s, int *lo, int *hi)
 {
     int64_t n = (int64_t)s->groups * s->chunks, me = omp_get_thread_num(), all = omp_get_num_threads();
@@ -56,9 +56,9 @@ INLINE double *sums_of(void *scratch, const split *s, int chunk)
     return (double *)scratch + 2 * (int64_t)chunk * s->C;
 }
 
-/* The kernels take AHEAD tiles at once while there are so many, so that a lane's sums and coefficients are
- * loaded once for all of them; then one by one, and the last one may be partly filled. TILES runs `call` with
- * r: the tile's first row, n: its lanes, many: how many tiles, a constant. */
+/* Kernels process AHEAD tiles at once while there are so many, so that a lane's sums and coefficients are loaded once
+ * for all of them; then one by one; the last may be partly filled. TILES runs `call` with r: the tile's first row, n:
+ * its lanes, many: number of tiles, a constant. */
 enum { AHEAD = 4 };
 #define TILES(rows, tile, width, call)                                        \
     do {                                                                      \
@@ -82,7 +82,7 @@ INLINE void spread(real *restrict out, const real *restrict value, int width, in
         for (int c = 0; c < width; c++) out[j * width + c] = value[c];
 }
 
-/* sum[c] = the lanes of channel c together */
+/* sum[c] = sum of the lanes of channel c */
 INLINE void fold(double *restrict sum, const real *restrict lane, int width, int tile)
 {
     for (int c = 0; c < width; c++) sum[c] = (double)lane[c];

@@ -1,4 +1,4 @@
-/* Batch norm: what is known of its ops without running them. */
+/* Rows of the batch norm ops: checks, error limits, cost. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,9 +8,7 @@
 #include "core/plan/work.h"
 #include "kernels/ops/ops.h"
 
-/* ---- Statistics ---- */
-
-/* A mean is right to a part of the values' spread, 1 / rstd. */
+/* The error of a mean is relative to the values' spread, 1 / rstd. */
 static double stats_limit(const dg_op_values *v, const dg_check_operand *o, size_t i, double want)
 {
     const dg_norm_stats_args *a = &v->op[0]->u.norm_stats;
@@ -27,8 +25,6 @@ static double stats_limit(const dg_op_values *v, const dg_check_operand *o, size
 
 static dg_err stats_limits(const dg_op_values *v) { return dg_limits_each(v, stats_limit); }
 
-/* ---- Norm and activation ---- */
-
 static double act_limit(const dg_op_values *v, const dg_check_operand *o, size_t i, double want)
 {
     (void)o, (void)want;
@@ -43,8 +39,8 @@ static double act_limit(const dg_op_values *v, const dg_check_operand *o, size_t
 
 static dg_err act_limits(const dg_op_values *v) { return dg_limits_each(v, act_limit); }
 
-/* What the gradient of a channel of a group adds up. The derivative jumps where gamma * xhat + beta passes zero, and
- * rounding decides on which side a value is that lies there: loose is what such values could change. */
+/* Sums of the gradient's terms per channel and group. The derivative jumps at gamma * xhat + beta = 0, and rounding may
+ * move a value across; loose: the contribution of such values. */
 typedef struct {
     double g, gx, loose, loose_x;
 } channel;
@@ -97,8 +93,6 @@ static dg_err dx_limits(const dg_op_values *v)
     return DG_OK;
 }
 
-/* ---- Shapes, arithmetic, memory ---- */
-
 static double volume(int N, int H, int W, int C) { return (double)N * H * W * C; }
 
 static double stats_flops(const dg_op *op)
@@ -125,7 +119,7 @@ static const char *whole_groups(int N, int groups) { return N % groups ? "N is n
 static const char *stats_complete(dg_op *op) { return whole_groups(op->u.norm_stats.N, op->u.norm_stats.groups); }
 static const char *act_complete(dg_op *op) { return whole_groups(op->u.norm_act.N, op->u.norm_act.groups); }
 
-/* Two sums in double for each chunk and channel; backward their totals, too. */
+/* Two sums in double per chunk and channel; backward also their totals. */
 static size_t scratch(int N, int H, int W, int C, int groups, bool totals)
 {
     const int chunks = dg_norm_chunk_count((int64_t)(N / groups) * H * W);
@@ -153,7 +147,7 @@ static void stats_work(const dg_op *op, dg_type real, dg_work *w)
     w->kernels = 2;
 }
 
-/* The same, then x and dy are read once more. */
+/* Like stats_work; then x and dy are read once more. */
 static void dx_work(const dg_op *op, dg_type real, dg_work *w)
 {
     const dg_norm_act_args *a = &op->u.norm_act;

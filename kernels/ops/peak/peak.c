@@ -1,4 +1,4 @@
-/* What an instruction set can do at most: multiply-adds on registers, and memory. For `dcgan bench`. */
+/* Peak throughput of an instruction set: multiply-adds on registers, and memory. For `dcgan bench`. */
 #include "kernels/cpu/cpu.h"
 
 #ifdef __AVX512F__
@@ -12,8 +12,8 @@ enum { LANES = BYTES / (int)sizeof(real), CHAINS = 12 };
 typedef real vec __attribute__((vector_size(BYTES)));
 typedef real loose __attribute__((vector_size(BYTES), aligned(sizeof(real)), may_alias));
 
-/* Twelve chains hide the latency of the longest multiply-add there is (4 cycles, 2 a cycle) and leave registers
- * for the two constants, so nothing touches memory. Each chain tends to 1: no overflow, no denormals. */
+/* Twelve chains hide the longest latency of a multiply-add (4 cycles, 2 per cycle) and leave registers for the two
+ * constants: no memory access. Each chain tends to 1: no overflow, no denormals. */
 double DG_CPU(dg_cpu_fma)(int64_t loops, double *sink)
 {
     vec factor = {0}, rest = {0}, a0 = {0}, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11;
@@ -26,7 +26,7 @@ double DG_CPU(dg_cpu_fma)(int64_t loops, double *sink)
         a8 = a8 * factor + rest, a9 = a9 * factor + rest, a10 = a10 * factor + rest, a11 = a11 * factor + rest;
     }
     a0 += a1 + a2 + a3 + a4 + a5 + a6 + a7 + a8 + a9 + a10 + a11;
-    *sink = (double)a0[0]; /* the compiler must not see that nobody looks */
+    *sink = (double)a0[0]; /* uses the result, so that the compiler keeps the loop */
     return 2.0 * CHAINS * LANES * (double)loops;
 }
 
@@ -38,7 +38,7 @@ void DG_CPU(dg_cpu_triad)(void *out, const void *left, const void *right, int64_
     for (int64_t i = 0; i < n; i++) a[i] = b[i] + (real)0.5 * c[i];
 }
 
-/* The sum of n numbers, only so that they are read; */
+/* Reads n numbers; the sum only keeps the reads. */
 double DG_CPU(dg_cpu_read)(const void *in, int64_t n)
 {
     double total = 0;

@@ -1,11 +1,11 @@
-/* Max and mean pooling: what is known of them without running them. */
+/* Rows of max and mean pooling: checks, error limits, cost. */
 #include "core/plan/limits.h"
 #include "kernels/ops/ops.h"
 
-/* Windows that reach a pixel, in each direction. */
+/* Windows per pixel and direction. */
 static int reach(const dg_pool_args *a) { return (a->K + a->S - 1) / a->S; }
 
-/* A sum of at most so many terms, and a division of means. */
+/* A sum of at most that many terms, and a division for means. */
 static double sum_limit(const dg_op_values *v, const dg_check_operand *o, size_t i, double want)
 {
     (void)want;
@@ -22,14 +22,14 @@ static double flops(const dg_op *op)
     return (double)a->N * a->Ho * a->Wo * a->C * a->K * a->K;
 }
 
-/* An addition for each pixel of a window, and a division. */
+/* An addition per pixel of a window, and a division. */
 static double mean_flops(const dg_op *op)
 {
     const dg_pool_args *a = &op->u.pool;
     return flops(op) + (double)a->N * a->Ho * a->Wo * a->C;
 }
 
-/* A comparison and an addition for each window that reaches a pixel. */
+/* A comparison and an addition per window that contains a pixel. */
 static double dx_flops(const dg_op *op)
 {
     const dg_pool_args *a = &op->u.pool;

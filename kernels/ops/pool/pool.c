@@ -1,4 +1,4 @@
-/* Max and mean pooling and their gradients: pixels of the result with their channels side by side. */
+/* Max and mean pooling and their gradients; the channels of a result pixel are processed together. */
 #include <stdbool.h>
 #include <string.h>
 
@@ -10,22 +10,22 @@
 #define UNROLL _Pragma("GCC unroll 16")
 #endif
 
-/* A pixel of the result and what it is made of: a window, or of a gradient the windows that reach it. */
+/* A pixel of the result and its inputs: a window or, for a gradient, the windows that contain it. */
 typedef struct {
     int64_t at;     /* its first channel */
-    int64_t from;   /* value (0, 0) of what is read, which may lie outside */
+    int64_t from;   /* value (0, 0) of the input, which may be outside */
     int row, col;   /* a window's first pixel, or the pixel */
     int y[2], x[2]; /* rows y[0] .. y[1] - 1 and columns x[0] .. x[1] - 1 are read */
 } spot;
 
-/* The part of a window from pixel `first` on that lies inside of 0 .. n - 1. */
+/* The part of a window from pixel `first` on that is inside 0 .. n - 1. */
 INLINE void inside(int out[2], int first, int K, int n)
 {
     out[0] = first < 0 ? -first : 0;
     out[1] = first + K > n ? n - first : K;
 }
 
-/* The windows that reach pixel i: out[0] .. out[1] - 1 of n. */
+/* The windows that contain pixel i: out[0] .. out[1] - 1 of n. */
 INLINE void reaching(int out[2], int i, const dg_pool_args *a, int n)
 {
     const int last = (i + a->P) / a->S, first = i + a->P - a->K + 1;
@@ -45,7 +45,7 @@ INLINE void windows(const dg_pool_args *a, int64_t row, each_spot *one)
         s.at = (row * a->Wo + ox) * a->C;
         s.from = ((row / a->Ho * a->H + s.row) * a->W + s.col) * a->C;
         inside(s.x, s.col, a->K, a->W);
-        spot whole = s; /* loops of constant length, where K is constant */
+        spot whole = s; /* loops of constant length if K is constant */
         whole.y[0] = whole.x[0] = 0;
         whole.y[1] = whole.x[1] = a->K;
         if (s.y[1] - s.y[0] == a->K && s.x[1] - s.x[0] == a->K) one(a, &whole);
@@ -53,7 +53,7 @@ INLINE void windows(const dg_pool_args *a, int64_t row, each_spot *one)
     }
 }
 
-/* Pixels x0 .. x1 - 1 of a row, with the windows that reach them. */
+/* Pixels x0 .. x1 - 1 of a row, with the windows that contain them. */
 INLINE void pixels(const dg_pool_args *a, int64_t row, int x0, int x1, each_spot *one)
 {
     spot s = {.row = (int)(row % a->H), .from = row / a->H * a->Ho * a->Wo * a->C};
@@ -65,7 +65,7 @@ INLINE void pixels(const dg_pool_args *a, int64_t row, int x0, int x1, each_spot
     }
 }
 
-/* sweep(pool, row, known): common sizes of windows are constants, which it is told, so that loops over them unroll. */
+/* sweep(pool, row, known): common window sizes are constants (known), so that loops over them unroll. */
 #define SIZE(kernel, step, a, row, sweep)         \
     if ((a)->K == (kernel) && (a)->S == (step)) { \
         dg_pool_args known = *(a);                \
@@ -83,7 +83,7 @@ INLINE void pixels(const dg_pool_args *a, int64_t row, int x0, int x1, each_spot
         sweep(a, row, false);                            \
     }
 
-/* Eight channels: values, and numbers as wide, so that comparisons choose among both. */
+/* Eight channels: values, and integers of equal width, so that comparisons select from both. */
 enum { LANES = 8 };
 #if DG_FP == 64
 typedef int64_t number;
@@ -95,7 +95,7 @@ typedef number numbers __attribute__((vector_size(LANES * sizeof(real))));
 typedef uint16_t halves __attribute__((vector_size(LANES * sizeof(uint16_t)))); /* gcc narrows well in two steps */
 typedef uint8_t places __attribute__((vector_size(LANES)));
 
-/* Eight places stay bytes of a number, each in the lane of its channel: gcc widens bytes one by one. */
+/* Eight indices stay bytes of one integer, each in the lane of its channel, because gcc widens bytes one by one. */
 #if DG_FP == 64
 #define BYTE(k) ((number)(0xffull << 8 * (k)))
 static const numbers own = {BYTE(0), BYTE(1), BYTE(2), BYTE(3), BYTE(4), BYTE(5), BYTE(6), BYTE(7)};
@@ -113,21 +113,20 @@ INLINE void load_places(numbers *out, const uint8_t *at)
     *out = (((first - (numbers){0}) & ~upper) | ((last - (numbers){0}) & upper)) & own;
 }
 
-/* The same place in all lanes. */
+/* The same index in all lanes. */
 #define PLACE(k) (((number)(0x0101010101010101ull * (unsigned)(k)) - (numbers){0}) & own)
 
 /* Channels c0 .. c0 + n - 1 of a spot. */
 typedef void some_channels(const dg_pool_args *a, const spot *s, int c0, const int n);
 
-/* All channels; where the last ones are fewer than a vector, some are done again. */
+/* All channels; if the last are fewer than a vector, some are repeated. */
 INLINE void by_lanes(const dg_pool_args *a, const spot *s, some_channels *some)
 {
     if (a->C < LANES) some(a, s, 0, a->C);
     for (int c = 0; c < a->C && a->C >= LANES; c += LANES) some(a, s, a->C - c < LANES ? a->C - LANES : c, LANES);
 }
 
-/* The largest value and its place, without jumps, as nobody can guess which pixel it is: also the first NaN, which
- * stays. */
+/* The largest value and its index, without branches (unpredictable); the first NaN wins and stays. */
 INLINE void largest_of(const dg_pool_args *a, const spot *s, int c0, const int n)
 {
     values best = {0};
@@ -154,7 +153,7 @@ INLINE void largest_windows(const dg_pool_args *a, int64_t row, bool known)
 }
 BY_SIZE(largest_row, largest_windows)
 
-/* What the windows that reach a pixel say of n of its channels, in the order of their rows and columns. */
+/* Sums the contributions of the windows that contain a pixel to n of its channels, in the order of rows and columns. */
 INLINE void told_of(const dg_pool_args *a, const spot *s, int c0, const int n)
 {
     values sum = {0};
@@ -183,8 +182,8 @@ INLINE void told(const dg_pool_args *a, const spot *s)
         for (int c = 0; c < a->C; c++) told_of(a, s, c, 1);
 }
 
-/* A cell is the S x S pixels that the same windows reach, at most R in each direction: window (oy, ox) is the last of
- * them. Of a row of cells: window (oy, 0), pixel (0, 0) of its cell, and which of its R rows of windows exist. */
+/* A cell is the S x S pixels that the same windows contain, at most R per direction; window (oy, ox) is the last of
+ * them. For a row of cells: window (oy, 0), pixel (0, 0) of its cell, and which of its R rows of windows exist. */
 typedef struct {
     const real *dy;
     const uint8_t *place;
@@ -192,8 +191,8 @@ typedef struct {
     bool there[2];
 } cell_row;
 
-/* Eight channels of a cell whose columns of windows all exist: each pixel adds what the windows say in their order;
- * rows of windows outside say nothing. */
+/* Eight channels of a cell whose columns of windows all exist: each pixel adds the windows' contributions in order;
+ * rows of windows outside contribute nothing. */
 INLINE void cell(const dg_pool_args *a, const cell_row *row, int64_t ox, int c, const int R)
 {
     values dy[4];
@@ -229,8 +228,8 @@ INLINE void single_pixels(const dg_pool_args *a, int64_t image, int y0, int y1, 
         pixels(a, image * a->H + y, x0 < 0 ? 0 : x0, x1 < a->W ? x1 : a->W, told);
 }
 
-/* A row of cells; pixels go one by one where cells or vectors reach over the border or K and S are not constants. What
- * vectors of less than eight channels write too much is written later. */
+/* A row of cells; pixels are processed singly if cells or vectors cross the border, or K and S are not constants.
+ * Excess lanes of vectors with fewer than eight channels are overwritten later. */
 INLINE void cells(const dg_pool_args *a, int64_t row, bool known)
 {
     const int64_t image = row / cell_rows(a);
@@ -240,7 +239,7 @@ INLINE void cells(const dg_pool_args *a, int64_t row, bool known)
                             .place = a->place + at,
                             .dx = (real *)a->dx + ((image * a->H + y0) * a->W - a->P) * a->C,
                             .there = {R == 1 ? oy < a->Ho : oy > 0, oy < a->Ho}};
-    const int pixel = a->C < LANES ? (LANES - 1) / a->C : 0; /* so many more have to follow in a row */
+    const int pixel = a->C < LANES ? (LANES - 1) / a->C : 0; /* number of pixels that must follow in a row */
     int first = (a->P + a->S - 1) / a->S, last = (a->W - pixel + a->P) / a->S;
     if (first < R - 1) first = R - 1;
     if (last > a->Wo - pixel) last = a->Wo - pixel;
@@ -257,7 +256,7 @@ INLINE void cells(const dg_pool_args *a, int64_t row, bool known)
 
 BY_SIZE(largest_dx_row, cells)
 
-/* The mean over rows and columns of `in`, which is `width` wide; of a window those outside are 0. */
+/* The mean over rows and columns of `in`, which is `width` wide; pixels of a window outside of it are 0. */
 static inline void mean(real *restrict out, const real *in, int width, const dg_pool_args *a, const spot *s)
 {
     const real all = (real)a->K * (real)a->K;
@@ -273,7 +272,7 @@ static inline void mean(real *restrict out, const real *in, int width, const dg_
 static inline void average(const dg_pool_args *a, const spot *s) { mean((real *)a->y + s->at, a->x, a->W, a, s); }
 static inline void average_dx(const dg_pool_args *a, const spot *s) { mean((real *)a->dx + s->at, a->dy, a->Wo, a, s); }
 
-/* Values that are read or written, whichever are more, from which on threads are worth it: 10 us of one. */
+/* Values read or written, the larger number, from which on threads pay (10 us of one). */
 enum { MANY = 1 << 15 };
 
 static bool many(const dg_pool_args *a)

@@ -1,8 +1,6 @@
-/* Max and mean pooling and their gradients: one thread a result (direct) or 16 bytes of its channels (vector).
- *
- * Tile: a thread n results (n = 1, or 16 bytes of them). Shared memory: none. Registers: 32 to 48. Bound by: memory; a
- * pixel is read by each window that reaches it, by neighbouring threads, from the first cache. real: type of the
- * values. */
+/* Max and mean pooling and their gradients. real: type of the values.
+ * thread tile: n results (n = 1 direct, 16 bytes of channels vector); shared memory: none; registers: 32 to 48
+ * bound by: memory; the windows that contain a pixel read it in neighbouring threads, from L1 */
 #include "kernels/dev/cuda.cuh"
 
 /* Result number `thread` of n channels as image, row, column and first channel of (N, rows, cols, C). */
@@ -16,8 +14,8 @@ template <int n> static __device__ __forceinline__ pool_at pool_of(int64_t threa
     return {(int)(pixel / cols / rows), (int)(pixel / cols % rows), (int)(pixel % cols), (int)(thread % parts) * n};
 }
 
-/* The pixels of a window that lie in the image, in the order of rows and columns: where (N, H, W, C) has them, and
- * their place in the window. */
+/* Calls one for the pixels of a window inside the image, in the order of rows and columns: index in (N, H, W, C), and
+ * index in the window. */
 template <class each>
 static __device__ __forceinline__ void pool_window(const dg_pool_args &a, const pool_at &at, each one)
 {
@@ -29,8 +27,8 @@ static __device__ __forceinline__ void pool_window(const dg_pool_args &a, const 
         }
 }
 
-/* The windows that reach a pixel, in the order of their rows and columns: where (N, Ho, Wo, C) has their results, and
- * the pixel's place in them. */
+/* Calls one for the windows that contain a pixel, in the order of rows and columns: index of their results in (N, Ho,
+ * Wo, C), and the pixel's index in them. */
 template <class each>
 static __device__ __forceinline__ void pool_reaching(const dg_pool_args &a, const pool_at &at, each one)
 {
@@ -83,7 +81,7 @@ template <class real> static __global__ void pool_dx_kernel(const dg_pool_args a
     });
 }
 
-/* The launcher of op `kind`, whose results are (N, rows, cols, C). */
+/* The launcher of op `kind`, with results (N, rows, cols, C). */
 #define POOL(kind, kernel, rows, cols, max)                                                                      \
     template <class real> void dg_cuda_##kind(const dg_pool_args *a, const dg_tune *tune, cudaStream_t stream)   \
     {                                                                                                            \

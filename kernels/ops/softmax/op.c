@@ -1,13 +1,12 @@
-/* Softmax and its cross entropy: what is known of it without running it. */
+/* Row of softmax with cross entropy: checks, error limits, cost. */
 #include <float.h>
 #include <string.h>
 
 #include "core/plan/limits.h"
 #include "kernels/ops/ops.h"
 
-/* Each result is made in double and rounded once. Before that a sum of C exponentials, whose arguments are down to -745
- * and have as many roundings, is divided by; a gradient also loses what p and q have in common, of which none is above
- * 1. */
+/* Computed in double and rounded once. The error is that of a division by a sum of C exponentials, with arguments down
+ * to -745 and their roundings; a gradient also cancels p and q, which are at most 1. */
 static double limit(const dg_op_values *v, const dg_check_operand *o, size_t i, double want)
 {
     (void)i;
@@ -18,10 +17,10 @@ static double limit(const dg_op_values *v, const dg_check_operand *o, size_t i, 
 
 static dg_err limits(const dg_op_values *v) { return dg_limits_each(v, limit); }
 
-/* Of each logit: largest, difference, exponential, sum, quotient and two for the gradient. */
+/* Per logit: largest, difference, exponential, sum, quotient, and two for the gradient. */
 static double flops(const dg_op *op) { return 7.0 * op->u.softmax.N * op->u.softmax.C; }
 
-/* The losses of the rows, until the last block adds them. */
+/* Losses of the rows, for the last block. */
 static size_t scratch(const dg_op *op, dg_type real)
 {
     (void)real;

@@ -1,13 +1,14 @@
-/* Softmax and its cross entropy: rows are shared out among the threads; their losses are added in order. */
+/* Softmax and its cross entropy: threads share the rows; losses are added in order. */
 #include "kernels/cpu/cpu.h"
 
 #include <math.h>
 #include <stdbool.h>
 
-/* Rows whose losses are kept until they are added; logits from which on threads are worth it. */
+/* Rows whose losses are kept before they are added; logits from which on threads pay. */
 enum { ROWS = 1024, MANY = 2048 };
 
-/* The first largest logit of a row, and the exponentials beside its own, which is 1: so nothing small is lost. */
+/* The first largest logit of a row, and the sum of the exponentials without its own, which is 1: small terms stay
+ * exact. */
 typedef struct {
     int top;
     double largest, others;
@@ -18,14 +19,14 @@ static row_sum sum_of(const real *l, int C)
     row_sum s = {0};
     for (int c = 1; c < C; c++) s.top = l[c] > l[s.top] ? c : s.top;
     s.largest = (double)l[s.top];
-    s.others = s.largest - s.largest; /* 0, or NaN where it is infinite */
+    s.others = s.largest - s.largest; /* 0, or NaN if it is infinite */
     for (int c = 0; c < C; c++) s.others += c == s.top ? 0 : exp((double)l[c] - s.largest);
     return s;
 }
 
 static double loss_of(const dg_softmax_args *a, const real *l, const row_sum *s, int label)
 {
-    double below = 0; /* how far the logits are below the largest, together */
+    double below = 0; /* sum of the logits' distances from the largest */
     for (int c = 0; c < a->C && a->smoothing > 0; c++) below += s->largest - (double)l[c];
     return log1p(s->others) + (1 - a->smoothing) * (s->largest - (double)l[label]) + a->smoothing / a->C * below;
 }
@@ -39,7 +40,7 @@ static void shares_of(const dg_softmax_args *a, int64_t row, const real *l, cons
         const double e = c == s->top ? 1 : exp((double)l[c] - s->largest);
         if (p) p[c] = (real)(e / sum);
         if (!dlogit) continue;
-        /* p - 1 is what the others have, with a minus: the gradient of a sure row stays exact */
+        /* p - 1 is minus the sum of the other terms: the gradient of a confident row stays exact */
         const double most = c == s->top ? s->others : sum - e;
         dlogit[c] = (real)((c == label ? a->smoothing - most / sum - smooth : e / sum - smooth) / a->N);
     }

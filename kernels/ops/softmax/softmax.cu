@@ -1,11 +1,11 @@
-/* Softmax and its cross entropy: a warp a row, three times over its logits; the last block adds the losses of all rows
- * in index order, as the CPU does.
- *
- * Tile: a row a warp, a logit a thread at a time. Shared memory: 2 KB. Registers: 58 (double: 62). Bound by:
- * exponentials in double; a few dozen rows by latency. real: type of logits. */
+/* Softmax and its cross entropy: three passes over the logits; the last block adds the losses of all rows in index
+ * order, as the CPU does. real: type of logits.
+ * warp tile: a row, one logit per thread at a time; shared memory: 2 KB; registers: 58 (double: 62)
+ * bound by: exponentials in double; a few dozen rows by latency */
 #include "kernels/fused/fuse.cuh"
 
-/* The first largest logit of a row, and the exponentials beside its own, which is 1: so nothing small is lost. */
+/* The first largest logit of a row, and the sum of the exponentials without its own, which is 1: small terms stay
+ * exact. */
 struct row_sum {
     double largest, others;
     int top;
@@ -17,7 +17,7 @@ static __device__ __forceinline__ double sum_of_warp(double v)
     return v;
 }
 
-/* All threads of the warp get the same. */
+/* Returns the same to all threads of the warp. */
 template <class real> static __device__ __forceinline__ row_sum sum_of_row(const real *l, int C, int lane)
 {
     row_sum s;
@@ -30,10 +30,10 @@ template <class real> static __device__ __forceinline__ row_sum sum_of_row(const
         const int at = __shfl_xor_sync(0xffffffffu, s.top, d);
         if (its > best || (its == best && at < s.top)) best = its, s.top = at;
     }
-    /* a NaN may have hidden what is larger in some threads: then the sum is NaN, and the row */
+    /* a NaN may hide a larger logit in some threads: then the sum is NaN, and the row */
     s.top = __shfl_sync(0xffffffffu, s.top, 0);
     s.largest = (double)__shfl_sync(0xffffffffu, best, 0);
-    s.others = s.largest - s.largest; /* 0, or NaN where it is infinite */
+    s.others = s.largest - s.largest; /* 0, or NaN if it is infinite */
     for (int c = lane; c < C; c += 32)
         if (c != s.top) s.others += exp((double)l[c] - s.largest);
     s.others = sum_of_warp(s.others);
@@ -44,7 +44,7 @@ template <class real>
 static __device__ __forceinline__ double loss_of_row(const dg_softmax_args &a, const real *l, const row_sum &s,
                                                      int label, int lane)
 {
-    double below = 0; /* how far the logits are below the largest, together */
+    double below = 0; /* sum of the logits' distances from the largest */
     if (a.smoothing > 0) {
         for (int c = lane; c < a.C; c += 32) below += s.largest - (double)l[c];
         below = sum_of_warp(below);
@@ -64,13 +64,13 @@ static __device__ __forceinline__ void shares_of_row(const dg_softmax_args &a, i
         const double e = c == s.top ? 1 : exp((double)l[c] - s.largest);
         if (p) p[c] = (real)(e / sum);
         if (!dlogit) continue;
-        /* p - 1 is what the others have, with a minus: the gradient of a sure row stays exact */
+        /* p - 1 is minus the sum of the other terms: the gradient of a confident row stays exact */
         const double most = c == s.top ? s.others : sum - e;
         dlogit[c] = (real)((c == label ? a.smoothing - most / sum - smooth : e / sum - smooth) / a.N);
     }
 }
 
-/* Whole block, the last one. The counter of rows that are right is 0 then, as that of blocks is. */
+/* Whole block, the last one. Resets the counters of blocks and of correct rows to 0. */
 static __device__ __forceinline__ void add_losses(const dg_softmax_args &a)
 {
     static constexpr int MOST = 256;

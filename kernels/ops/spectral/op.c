@@ -1,4 +1,4 @@
-/* Spectral norm of weights: what is known of it without running it. */
+/* Rows of the spectral norm: checks, error limits, cost. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -10,14 +10,14 @@
 
 static double values(const dg_op *op) { return (double)op->u.spectral.rows * op->u.spectral.cols; }
 
-/* Two products with W and their lengths, or one; sigma; a quotient for each weight. */
+/* One or two products with W and their lengths; sigma; a quotient per weight. */
 static double flops(const dg_op *op)
 {
     const dg_spectral_args *a = &op->u.spectral;
     return (a->iterate ? 5 : 3) * values(op) + 2.0 * a->rows + (a->iterate ? 3.0 * a->rows + 3.0 * a->cols : 0);
 }
 
-/* A sum of products; then for each weight a product, a difference and a quotient. */
+/* A sum of products; then a product, a difference and a quotient per weight. */
 static double dw_flops(const dg_op *op) { return 5 * values(op) + op->u.spectral.rows; }
 
 /* W^T u and W v before they are divided by their lengths. */
@@ -55,7 +55,7 @@ static double length_of(const dg_op_values *v, const char *name, size_t n)
     return sqrt(sum);
 }
 
-/* |W^T u|, with u as it was before. */
+/* |W^T u|, with u before the op. */
 static double length_behind(const dg_op_values *v, const dg_spectral_args *a)
 {
     double squares = 0;
@@ -68,8 +68,8 @@ static double length_behind(const dg_op_values *v, const dg_spectral_args *a)
     return sqrt(squares);
 }
 
-/* Sums are in double: what is left of them, beside |W|, is divided by a length that may be smaller. One backend goes on
- * with v and W v as they are rounded, the other with what they were. */
+/* Sums are in double; their error relative to |W| is divided by a length that may be smaller. One backend continues
+ * with v and W v rounded, the other unrounded. */
 static dg_err limits(const dg_op_values *v)
 {
     const dg_spectral_args *a = &v->op[0]->u.spectral;
@@ -90,7 +90,7 @@ static dg_err limits(const dg_op_values *v)
     return DG_OK;
 }
 
-/* What the sum adds up is at most the product of two lengths. */
+/* The sum is at most the product of two lengths. */
 static dg_err dw_limits(const dg_op_values *v)
 {
     const dg_spectral_args *a = &v->op[0]->u.spectral;

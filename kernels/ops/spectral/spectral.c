@@ -1,11 +1,10 @@
-/* Spectral norm of weights and its gradient. Products with W by columns or by rows, each of which a thread adds up in
- * double; lengths in index order. */
+/* Spectral norm of weights and its gradient. Products with W by columns or rows, summed in double by one thread each;
+ * lengths in index order. */
 #include "kernels/cpu/cpu.h"
 
 #include <math.h>
 
-/* Values from which on threads are worth it; columns of a piece, whose sums stay in the first cache; parts of a sum
- * over all values. */
+/* Values from which on threads pay; columns per piece, whose sums stay in L1; parts of a sum over all values. */
 enum { MANY = 1 << 15, COLUMNS = 256, PARTS = 64 };
 
 /* x = x / max(|x|, eps), in index order; returns |x|^2 / max(|x|, eps). */
@@ -40,7 +39,7 @@ static double dot(const real *x, const real *y, int64_t n)
     return sum;
 }
 
-/* Parts of a sum over all weights: whole rows, whose number follows from the shape. */
+/* Parts of a sum over all weights: whole rows, number by shape. */
 static int parts_of(const dg_spectral_args *a) { return a->rows < PARTS ? a->rows : PARTS; }
 
 static int row_of(const dg_spectral_args *a, int part) { return (int)((int64_t)a->rows * part / parts_of(a)); }

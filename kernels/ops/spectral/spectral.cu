@@ -1,23 +1,23 @@
-/* Spectral norm of weights and its gradient: W is read once for each product with it, and once to be divided. What is
- * added up over a block, or over all values, is added again by every block that wants to know it, in one order.
- *
- * Tile: of W^T u a block has 32 columns, a warp every blockDim / 32'th row; of W v a warp has a row; sweeps repeat
- * blocks of values. Shared memory: 8.3 KB of column sums; else 256 bytes of sums of warps. Registers: 28 to 46. Bound
- * by: memory, 4 bytes a weight and product, 8 for the quotient; of few weights by latency. Template parameter: real,
- * type of the values. */
+/* Spectral norm of weights and its gradient: W is read once per product and once for the division. Each block that
+ * needs a sum over a block's or all values repeats it, in one order. Template parameter real: type of the values.
+ * tile: W^T u 32 columns per block, every blockDim / 32'th row per warp; W v a row per warp; elementwise kernels loop
+ *   over the grid
+ * shared memory: 8.3 KB of column sums, else 256 bytes of warp sums
+ * registers: 28 to 46
+ * bound by: memory, 4 bytes per weight and product, 8 for the quotient; few weights by latency */
 #include "kernels/ops/update/sweep.cuh"
 extern "C" {
 #include "kernels/ops/spectral/spectral.h"
 }
 
-static constexpr int WARP = 32, WARPS = 32; /* the most of a block */
+static constexpr int WARP = 32, WARPS = 32; /* WARPS: per block, at most */
 
-/* Whole block: every thread gets the sum of all; of a warp as a tree, of warps in order. */
+/* Whole block: returns the sum to every thread; a warp as a tree, warps in order. */
 static __device__ __forceinline__ double sum_of_block(double v)
 {
     SHARED(double, of_warp, [WARPS]);
     v = dg_sum_of_warp(v);
-    __syncthreads(); /* the sum before this one has been read */
+    __syncthreads(); /* after the last reads of the previous sum */
     if (threadIdx.x % WARP == 0) of_warp[threadIdx.x / WARP] = v;
     __syncthreads();
     double sum = 0;
@@ -62,7 +62,7 @@ template <class real> static __global__ void __launch_bounds__(1024) spectral_co
     behind_of(a)[c] = sum;
 }
 
-/* W v. Of an iteration v is W^T u divided by its length, which the first block writes. */
+/* W v. In an iteration v is W^T u divided by its length, which the first block writes. */
 template <class real> static __global__ void __launch_bounds__(1024) spectral_rows_kernel(const dg_spectral_args a)
 {
     const int lane = (int)threadIdx.x % WARP, r = (int)(dg_thread() / WARP);
@@ -80,7 +80,7 @@ template <class real> static __global__ void __launch_bounds__(1024) spectral_ro
     if (lane == 0) ahead_of(a)[r] = sum / by;
 }
 
-/* sigma, and W by it. Of an iteration u is W v divided by its length. */
+/* sigma, and W divided by it. In an iteration u is W v divided by its length. */
 template <class real> static __global__ void __launch_bounds__(1024) spectral_sweep_kernel(const dg_spectral_args a)
 {
     const double *const ahead = ahead_of(a);
@@ -95,7 +95,7 @@ template <class real> static __global__ void __launch_bounds__(1024) spectral_sw
     for (int64_t i = dg_thread(); i < n; i += step) ((real *)a.wn)[i] = ((const real *)a.w)[i] / sigma;
 }
 
-/* Parts of sum(dwn wn), one a block. */
+/* Parts of sum(dwn wn), one per block. */
 template <class real> static __global__ void __launch_bounds__(1024) spectral_parts_kernel(const dg_spectral_args a)
 {
     const int64_t n = (int64_t)a.rows * a.cols, step = (int64_t)gridDim.x * blockDim.x;
@@ -115,7 +115,7 @@ static __global__ void __launch_bounds__(1024) spectral_dw_kernel(const dg_spect
     const double sum = sum_of_block(part);
     const real *const u = (const real *)a.u, *const v = (const real *)a.v, sigma = *(const real *)a.sigma;
     const int64_t n = (int64_t)a.rows * a.cols, step = (int64_t)gridDim.x * blockDim.x;
-#pragma unroll 1 /* so that registers are enough for double */
+#pragma unroll 1 /* limits registers of double */
     for (int64_t i = dg_thread(); i < n; i += step) {
         const unsigned at = (unsigned)i, r = at / (unsigned)a.cols, c = at - r * (unsigned)a.cols;
         ((real *)a.dw)[i] = (((const real *)a.dwn)[i] - (real)(sum * (double)u[r]) * v[c]) / sigma;

@@ -1,10 +1,10 @@
-/* Into how many parts a GPU divides the sum of spectral_dw: by its shape alone. */
+/* Number of parts into which a GPU divides the sum of spectral_dw, by its shape only. */
 #ifndef DG_SPECTRAL_H
 #define DG_SPECTRAL_H
 
 #include "core/plan/ops.h"
 
-enum { DG_SPECTRAL_PARTS = 256, DG_SPECTRAL_PART = 4096 }; /* at most so many, of so many values at least */
+enum { DG_SPECTRAL_PARTS = 256, DG_SPECTRAL_PART = 4096 }; /* parts at most; values per part at least */
 
 static inline int dg_spectral_parts(const dg_spectral_args *a)
 {

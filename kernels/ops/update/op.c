@@ -1,12 +1,12 @@
-/* Optimisers beside Adam: what is known of them without running it. Their p, m, v and g are all tensors of a network: n
- * values from the first one on. */
+/* Rows of the optimizers other than Adam. Operands p, m, v and g are all tensors of a network: n values from the first
+ * on. */
 #include <math.h>
 #include <string.h>
 
 #include "core/plan/limits.h"
 #include "kernels/ops/ops.h"
 
-/* The sizes of the terms of a gradient with its decay, which may cancel. */
+/* Sizes of the terms of a gradient with its decay, which may cancel. */
 static double gradient(const dg_op_values *v, size_t i)
 {
     const dg_update_args *a = &v->op[0]->u.update;

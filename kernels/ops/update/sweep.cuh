@@ -1,15 +1,14 @@
-/* What the sweeps of optimisers share: the count of weights that are not finite. */
+/* Count of non-finite weights, shared by the CUDA optimizers. */
 #ifndef DG_SWEEP_CUH
 #define DG_SWEEP_CUH
 
 #include "kernels/dev/cuda.cuh"
 
-/* Enough blocks to fill any GPU; more of them would only repeat what each begins with. */
+/* Blocks that fill any GPU; more would only repeat each block's start. */
 static constexpr int DG_SWEEP_BLOCKS = 2048;
 
-/* Whole block, when it has no more to do; args: of the op. broken: of the weights of this thread. Counted are blocks
- * that are done and weights that are not finite, integers, whose order does not matter; the last block writes the
- * metric and leaves zeros. */
+/* Whole block, at its end; args: of the op; broken: non-finite weights of this thread. Counts finished blocks and
+ * non-finite weights (integers: any order); the last block writes the metric and leaves zeros. */
 template <class args> static __device__ __forceinline__ void dg_count_broken(const args &a, unsigned broken)
 {
     SHARED(unsigned, bad_here, );
@@ -27,7 +26,7 @@ template <class args> static __device__ __forceinline__ void dg_count_broken(con
     atomicExch(blocks_done, 0u);
 }
 
-/* Blocks for a sweep over `count` weights, n a thread. */
+/* Blocks for `count` weights, n per thread. */
 static inline dim3 dg_sweep_grid(int64_t count, int n, int block)
 {
     const int64_t blocks = dg_div_up<int64_t>(count, (int64_t)n * block);

@@ -1,4 +1,4 @@
-/* What the sweeps of optimisers share on CPUs. */
+/* Declarations shared by the optimizers on CPUs. */
 #ifndef DG_SWEEP_H
 #define DG_SWEEP_H
 
@@ -7,7 +7,7 @@
 #include <float.h>
 #include <math.h>
 
-/* Values that a thread takes at a time; from which on other threads are worth it: 20 us of one. */
+/* Values per piece; values from which on threads pay (20 us of one). */
 enum { DG_SWEEP_PIECE = 4096, DG_SWEEP_MANY = 1 << 15 };
 
 #if DG_FP == 64

@@ -1,7 +1,7 @@
-/* Optimisers over one network's flat weights: one sweep each, bound by memory. */
+/* Optimizers over one network's flat weights; bound by memory. */
 #include "kernels/ops/update/sweep.h"
 
-/* One piece of the sweep: n values, of which the first `decayed` decay. */
+/* A piece of n values, of which the first `decayed` decay. */
 typedef struct {
     real *p, *m, *v;
     const real *g;
@@ -10,10 +10,10 @@ typedef struct {
     int nesterov;
 } piece;
 
-/* Updates a piece; how many of its weights are not finite afterwards. */
+/* Updates a piece and returns how many of its weights are not finite. */
 typedef int rule(piece a);
 
-/* All three by value: loads that some weights alone need would keep the loops from being vectors. */
+/* All three by value: conditional loads would keep the loops from vectorising. */
 static inline real gradient(const piece *a, int i, real g, real p) { return i < a->decayed ? g + a->decay * p : g; }
 
 static int sgd(piece a)
@@ -87,7 +87,7 @@ static void sweep(const dg_update_args *a, rule *update)
                        .rho = (real)a->rho,
                        .eps = (real)a->eps,
                        .nesterov = a->nesterov};
-    int64_t bad = 0; /* a sum of integers: its order does not matter */
+    int64_t bad = 0; /* integers: any order gives the same sum */
 #pragma omp parallel for schedule(static) reduction(+ : bad) if (a->n > DG_SWEEP_MANY)
     for (int64_t at = 0; at < a->n; at += DG_SWEEP_PIECE) {
         const int64_t left = a->n - at, decayed = a->decayed - at;

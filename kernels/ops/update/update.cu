@@ -1,7 +1,6 @@
-/* Optimisers over one network's flat weights: one launch each, bound by memory.
- *
- * Tile: a thread n weights (n = 1 direct, 4 vector). Shared memory: 4 bytes. Registers: 47 (double: 54). Bound by:
- * memory, 12 (sgd) to 28 bytes (adadelta) a weight. real: type of weights. */
+/* Optimizers over one network's flat weights, one launch each. real: type of weights.
+ * thread tile: n weights (n = 1 direct, 4 vector); shared memory: 4 bytes; registers: 47 (double: 54)
+ * bound by: memory, 12 (sgd) to 28 bytes (adadelta) per weight */
 #include "kernels/ops/adam/adam.cuh"
 #include "kernels/ops/update/sweep.cuh"
 
@@ -12,7 +11,7 @@ template <class real> struct factors {
 
 enum update_rule { SGD, MOMENTUM, ADAGRAD, ADADELTA };
 
-/* One step of each for one weight; g has its decay. See ops.h. */
+/* One step for one weight; g includes its decay. See ops.h. */
 template <class real>
 static __device__ __forceinline__ void update_step(update_rule rule, const factors<real> &f, real &p, real &m, real &v,
                                                    real g)
@@ -41,7 +40,7 @@ static __global__ void __launch_bounds__(sizeof(real) == 4 ? 1024 : 512, 1)
 {
     const factors<real> f = {
         (real)a.state->lr[a.net], (real)a.decay, (real)a.momentum, (real)a.rho, (real)a.eps, a.nesterov};
-    real *const p = (real *)a.p, *const m = (real *)a.m, *const v = (real *)a.v; /* m, v: nullptr where there is none */
+    real *const p = (real *)a.p, *const m = (real *)a.m, *const v = (real *)a.v; /* m, v: nullptr if unused */
     unsigned broken = 0;
     dg_packed<real>(width, [&](auto n) {
         const int64_t step = (int64_t)gridDim.x * blockDim.x * n;
