@@ -1,4 +1,4 @@
-/* RFC 4648, with padding. */
+/* Base64 with padding (RFC 4648). */
 #ifndef DG_BASE64_H
 #define DG_BASE64_H
 

@@ -1,4 +1,4 @@
-/* The Makefile writes version.h, and again when something in it changes. */
+/* Version and features of the build; the Makefile writes version.h and updates it when they change. */
 #include "core/base/build_info.h"
 #include "version.h"
 

@@ -1,10 +1,9 @@
-/* Numbers in files that are big-endian: PNG's lengths, sizes and checksums. */
+/* Big-endian numbers of files, such as PNG's lengths, sizes and checksums. */
 #ifndef DG_BYTES_H
 #define DG_BYTES_H
 
 #include <stdint.h>
 
-/* The 4 bytes at p, which need not be aligned. */
 static inline uint32_t dg_big_endian(const unsigned char *p)
 {
     return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | (uint32_t)p[3];

@@ -1,10 +1,10 @@
-/* The locale "C" for this thread alone: numbers have a decimal point, whatever the process has set. */
+/* The locale "C" for this thread: numbers have a decimal point in any locale of the process. */
 #ifndef DG_C_LOCALE_H
 #define DG_C_LOCALE_H
 
 #include <locale.h>
 
-/* Returns the locale of before, for uselocale(). Without memory for a locale nothing changes. */
+/* Returns the previous locale, for uselocale(). Changes nothing if there is no memory for a locale. */
 locale_t dg_use_c_locale(void);
 
 #endif

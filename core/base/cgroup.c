@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One hierarchy that this process is in. */
+/* A cgroup hierarchy of this process. */
 typedef struct {
     const char *root, *controller;
     char path[PATH_MAX];  /* of the process in the hierarchy */
-    char mount[PATH_MAX]; /* mount point, with the root in front; "" where there is none */
-    char group[PATH_MAX]; /* the group that is looked at, below the mount point: "" is the mount point */
+    char mount[PATH_MAX]; /* mount point, with the root before it; "": none */
+    char group[PATH_MAX]; /* the examined group, below the mount point */
     bool second;          /* version 2 */
 } hierarchy;
 
@@ -23,7 +23,7 @@ static FILE *open_in(const char *root, const char *path)
     return n > 0 && (size_t)n < sizeof name ? fopen(name, "re") : NULL;
 }
 
-/* Does the list, separated by commas, hold this word? */
+/* True if the comma-separated list has this word. */
 static bool lists(const char *list, const char *word)
 {
     const size_t n = strlen(word);
@@ -34,7 +34,8 @@ static bool lists(const char *list, const char *word)
     return false;
 }
 
-/* "4:memory:/path", "0::/path". A controller of version 1 is in no group of version 2. */
+/* Reads the path from lines such as "4:memory:/path" and "0::/path". A controller of version 1 is in no group of
+ * version 2. */
 static bool find_path(hierarchy *h)
 {
     char *line = NULL;
@@ -58,7 +59,7 @@ static bool find_path(hierarchy *h)
     return found;
 }
 
-/* Spaces, tabs, ends of lines and backslashes of a path are written as \040. */
+/* Decodes \040 and similar in a path: spaces, tabs, ends of lines, backslashes. */
 static void unescape(char *s)
 {
     char *to = s;
@@ -73,7 +74,7 @@ static void unescape(char *s)
     *to = 0;
 }
 
-/* Does a component ".." lead out of what can be seen? */
+/* True if a component ".." leads out of the visible groups. */
 static bool leads_out(const char *path)
 {
     for (const char *s = path; (s = strstr(s, "/..")); s += 3)
@@ -81,12 +82,12 @@ static bool leads_out(const char *path)
     return false;
 }
 
-/* The part of the process's path below what is mounted. A path that is not below it, as in another namespace, has no
- * group that can be seen but the mount point's. */
+/* Sets the part of the process's path below the mount. If the path is not below it, as in another namespace, only the
+ * mount point's group is visible. */
 static void set_group(hierarchy *h, const char *mounted)
 {
     size_t n = strlen(mounted);
-    if (n == 1) n = 0; /* "/" */
+    if (n == 1) n = 0;
     const bool below = !strncmp(h->path, mounted, n) && (h->path[n] == '/' || h->path[n] == 0);
     snprintf(h->group, sizeof h->group, "%s", below && !leads_out(h->path + n) ? h->path + n : "");
     size_t end = strlen(h->group);
@@ -114,7 +115,7 @@ static bool take_mount(hierarchy *h, char *line)
     return true;
 }
 
-/* The first mount of the hierarchy that holds the process's group, else its last one. */
+/* Finds the first mount of the hierarchy that contains the process's group, else its last one. */
 static bool find(const char *root, const char *controller, hierarchy *h)
 {
     *h = (hierarchy){.root = root, .controller = controller};
@@ -133,7 +134,7 @@ static bool find(const char *root, const char *controller, hierarchy *h)
     return found;
 }
 
-/* To the group above; false: this was the mount point. */
+/* Moves to the parent group; false at the mount point. */
 static bool up(hierarchy *h)
 {
     char *slash = strrchr(h->group, '/');
@@ -158,7 +159,7 @@ static bool read_text(const hierarchy *h, const char *name, char *text, int size
     return read;
 }
 
-/* A number of this file; SIZE_MAX: "max", which is none, or version 1's huge number for it. */
+/* A number of this file; SIZE_MAX: "max", no number, or version 1's huge number for no limit. */
 static bool read_number(const hierarchy *h, const char *name, size_t *out)
 {
     char text[64], *end;
@@ -171,7 +172,7 @@ static bool read_number(const hierarchy *h, const char *name, size_t *out)
     return true;
 }
 
-/* A line "name number" of memory.stat; 0: it is not there. */
+/* A line "name number" of memory.stat; 0 if it is missing. */
 static size_t stat_number(const hierarchy *h, const char *const name[], int names)
 {
     char line[256], *end;
@@ -186,7 +187,7 @@ static size_t stat_number(const hierarchy *h, const char *const name[], int name
     return sum;
 }
 
-/* Bytes that stay when the system needs memory. The cache of files counts as used, and can be reclaimed. */
+/* Bytes that cannot be reclaimed: the page cache counts as used, but can. */
 static size_t kept(const hierarchy *h)
 {
     static const char *const first[] = {"total_inactive_file", "total_active_file"}, *const second[] = {
@@ -198,7 +199,7 @@ static size_t kept(const hierarchy *h)
     return used > cache ? used - cache : 0;
 }
 
-/* Take the limit in this file of the group if it leaves less than what was found so far. */
+/* Sets *out if the limit in this file of the group leaves less than the previous ones. */
 static void note(const hierarchy *h, const char *file, size_t all, size_t used, dg_cgroup_limit *out)
 {
     const size_t left = all > used ? all - used : 0;
@@ -211,7 +212,7 @@ static void note(const hierarchy *h, const char *file, size_t all, size_t used, 
 static size_t add(size_t a, size_t b) { return a > SIZE_MAX - b ? SIZE_MAX : a + b; }
 static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
 
-/* Memory and swap of version 2 have a limit each. */
+/* Version 2 limits memory and swap separately. */
 static void note_second(const hierarchy *h, size_t swap, dg_cgroup_limit *out)
 {
     static const char *const file[] = {"memory.max", "memory.high"};
@@ -224,14 +225,14 @@ static void note_second(const hierarchy *h, size_t swap, dg_cgroup_limit *out)
     }
 }
 
-/* In version 1 the second limit is of memory and swap together. hierarchical_memory_limit also counts groups that
- * cannot be seen from here. */
+/* In version 1 the second limit is for memory and swap together. hierarchical_memory_limit includes groups that are not
+ * visible here. */
 static void note_first(const hierarchy *h, size_t swap, bool child, dg_cgroup_limit *out)
 {
     static const char *const above[] = {"hierarchical_memory_limit"}, *const swapped[] = {"total_swap"};
     char hierarchical[8];
     if (child && read_text(h, "memory.use_hierarchy", hierarchical, sizeof hierarchical) && hierarchical[0] == '0')
-        return; /* a group that does not limit those in it */
+        return; /* a group without limits for its children */
     size_t all, both, used = kept(h);
     if (!read_number(h, "memory.limit_in_bytes", &all)) all = SIZE_MAX;
     const size_t inherited = stat_number(h, above, 1);
@@ -270,7 +271,7 @@ bool dg_cgroup_threads(const char *root, dg_cgroup_limit *out)
     return out->file[0] != 0;
 }
 
-/* Processors of this group's quota; INFINITY: it has none. */
+/* Processors of this group's quota; INFINITY: none. */
 static double quota(const hierarchy *h)
 {
     char text[64], *end;
@@ -284,7 +285,7 @@ static double quota(const hierarchy *h)
     return q && p ? (double)q / (double)p : INFINITY;
 }
 
-/* Processors of a list like "0-3,8"; 0: it is empty or no list. */
+/* Processors in a list like "0-3,8"; 0 if it is empty or invalid. */
 static int count_list(const char *s)
 {
     int n = 0;

@@ -1,10 +1,10 @@
-/* The clocks of the program: for durations, not for dates. */
+/* Clocks for durations, not for dates. */
 #ifndef DG_CLOCK_H
 #define DG_CLOCK_H
 
 #include <time.h>
 
-/* Seconds since some moment in the past; never goes back. */
+/* Monotonic seconds. */
 static inline double dg_clock(void)
 {
     struct timespec t;
@@ -12,7 +12,7 @@ static inline double dg_clock(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Seconds of processor time that this process has had, all of its threads together. */
+/* Processor seconds of this process, all threads. */
 static inline double dg_cpu_seconds(void)
 {
     struct timespec t;

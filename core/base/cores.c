@@ -10,7 +10,7 @@
 #include <sched.h>
 #include <sys/sysinfo.h>
 
-/* Those of a container or of taskset, not all that there are; -1: more than fit into a set. */
+/* Processors in the affinity mask (container, taskset); -1: more than fit into a set. */
 static long allowed(void)
 {
     cpu_set_t mine;
@@ -31,7 +31,7 @@ size_t dg_machine_swap(void)
 
 #else
 
-/* macOS binds no process to processors. */
+/* macOS has no affinity. */
 static long allowed(void) { return -1; }
 
 size_t dg_machine_memory(void)

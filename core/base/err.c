@@ -30,7 +30,7 @@ int dg_utf8(const char *text, unsigned *code)
         *code = *code << 6 | (s[i] & 0x3fu);
     }
     const bool surrogate = *code >= 0xd800 && *code < 0xe000;
-    const bool longer = (n == 3 && *code < 0x800) || (n == 4 && *code < 0x10000); /* than it has to be */
+    const bool longer = (n == 3 && *code < 0x800) || (n == 4 && *code < 0x10000); /* an overlong sequence */
     return surrogate || longer || *code > 0x10ffff ? 0 : n;
 }
 
@@ -39,8 +39,8 @@ int dg_printable_bytes(const char *text)
     unsigned c;
     const int n = dg_utf8(text, &c);
     if (n == 0 || c < 0x20 || (c >= 0x7f && c < 0xa0)) return 0; /* control characters */
-    if (c >= 0x2028 && c <= 0x202e) return 0;                    /* ends of lines, bidirectional overrides */
-    return c == 0x61c || c == 0x200e || c == 0x200f || (c >= 0x2066 && c <= 0x2069) ? 0 : n; /* more of those */
+    if (c >= 0x2028 && c <= 0x202e) return 0;                    /* line separators, bidirectional overrides */
+    return c == 0x61c || c == 0x200e || c == 0x200f || (c >= 0x2066 && c <= 0x2069) ? 0 : n;
 }
 
 char *dg_printable(char *out, unsigned long size, const char *text)

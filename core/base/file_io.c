@@ -17,10 +17,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A temporary file is called ".NAME.PID-N.dcgan-tmp", or ".NAME.0-1.dcgan-tmp", which a writer tries first: so it comes
- * upon what one that was killed has left of the same file, in whichever directory. While it is being written its writer
- * holds a flock on it, so that what a killed process left can be told from what a living one is still writing, also
- * when process numbers repeat or belong to another container. */
+/* A temporary file is called ".NAME.PID-N.dcgan-tmp", first ".NAME.0-1.dcgan-tmp": a writer thus finds what a killed
+ * writer of the same file has left. Its writer holds a flock on it, which distinguishes living from killed writers even
+ * if process numbers repeat or are of another container. */
 static const char suffix[] = ".dcgan-tmp";
 
 static const dg_output_rule *output_rule;
@@ -29,13 +28,13 @@ void dg_set_output_rule(const dg_output_rule *rule) { output_rule = rule; }
 
 typedef struct {
     const char *path, *name; /* as given; the last component of `real` */
-    const char *real;        /* path, or where its symbolic link leads */
+    const char *real;        /* path, or the target of its symbolic link */
     char temp[NAME_MAX + 1];
     const dg_directory *given; /* the caller's directory, NULL: the path names it */
     int dir, fd;
     size_t bytes;
-    bool replaces; /* an older file of this name is there */
-    int error;     /* errno of the step that failed */
+    bool replaces; /* there is an older file of this name */
+    int error;     /* errno of the failed step */
 } writer;
 
 static size_t free_bytes(const writer *w, bool *inodes)
@@ -56,7 +55,7 @@ bool dg_may_pass(int error)
     return false;
 }
 
-/* One message for every step that can fail, from errno. */
+/* The message of a failed step, from errno. */
 static dg_err failed(writer *w, const char *what)
 {
     const int error = w->error = errno;
@@ -68,7 +67,7 @@ static dg_err failed(writer *w, const char *what)
                           : error == EFBIG ? "larger than the file size limit (ulimit -f) or the file system allows"
                           : inodes         ? "the disk is full"
                                            : "the disk has no free inodes";
-        char free_there[64] = ""; /* over NFS the figure is rounded up to blocks, and may be above what is needed */
+        char free_there[64] = ""; /* over NFS the figure is rounded up to blocks and may exceed the need */
         if (room < w->bytes) snprintf(free_there, sizeof free_there, ", %zu bytes free there", room);
         return dg_fail(DG_IO,
                        DG_MSG("disk-space",
@@ -80,7 +79,7 @@ static dg_err failed(writer *w, const char *what)
     return dg_fail(DG_IO, "%s: cannot %s: %s%s", w->path, what, strerror(error), old);
 }
 
-/* The caller's directory, or the one that the path names, as a descriptor of our own. */
+/* Opens the caller's directory, or the path's, as a new descriptor. */
 static dg_err open_directory(writer *w)
 {
     if (w->given) {
@@ -96,7 +95,7 @@ static dg_err open_directory(writer *w)
     return w->dir < 0 ? failed(w, "open its directory") : DG_OK;
 }
 
-/* Open the directory and look at what bears the name now. */
+/* Opens the directory and examines the file of that name. */
 static dg_err begin(writer *w, struct stat *old)
 {
     w->name = dg_last_component(w->real);
@@ -109,8 +108,8 @@ static dg_err begin(writer *w, struct stat *old)
         memset(old, 0, sizeof *old);
         return errno == ENOENT ? DG_OK : failed(w, "look it up");
     }
-    /* Renaming over /dev/null or a FIFO would destroy it; over a symbolic link it replaces the link only, so
-     * that nothing is ever written outside the directory that was named. */
+    /* Renaming over /dev/null or a FIFO would destroy it; renaming over a symbolic link replaces the link only, so that
+     * nothing is written outside of the named directory. */
     if (!S_ISREG(old->st_mode) && !S_ISLNK(old->st_mode))
         return dg_fail(DG_IO, DG_MSG("exists-as", "%s: exists and is %s; give another name"), w->path,
                        S_ISDIR(old->st_mode) ? "a directory" : "no regular file");
@@ -120,14 +119,14 @@ static dg_err begin(writer *w, struct stat *old)
     return dg_fail(DG_IO, "%s: is write-protected; give another name, or chmod u+w it", w->path);
 }
 
-/* Remove a temporary file unless a living process is writing it; true: it is gone. */
+/* Removes a temporary file unless a living process is writing it; true if it is gone. */
 static bool remove_dead(int dir, const char *name)
 {
-    /* Opened for writing: over NFS flock becomes a lock of a byte range, and an exclusive one needs that. */
+    /* O_RDWR: over NFS flock becomes a byte-range lock, and an exclusive one needs write access. */
     const int fd = openat(dir, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     struct stat s, now;
     if (fd < 0) return false;
-    /* What was opened may have got its own name before it was locked, and another writer taken this one. */
+    /* Between open and lock the file may have been renamed and another writer may have reused the temporary name. */
     const bool gone = fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
                       fstatat(dir, name, &now, AT_SYMLINK_NOFOLLOW) == 0 && now.st_dev == s.st_dev &&
                       now.st_ino == s.st_ino && unlinkat(dir, name, 0) == 0;
@@ -138,7 +137,7 @@ static bool remove_dead(int dir, const char *name)
 static dg_err create(writer *w, const struct stat *old)
 {
     static atomic_uint counter;
-    bool first = true; /* of the two names */
+    bool first = true;
     for (int tries = 0; tries < 100; tries++) {
         const unsigned n = first ? 1 : atomic_fetch_add(&counter, 1u);
         snprintf(w->temp, sizeof w->temp, ".%.200s.%ld-%u%s", w->name, first ? 0L : (long)getpid(), n, suffix);
@@ -150,14 +149,14 @@ static dg_err create(writer *w, const struct stat *old)
         }
         if (w->fd < 0) return w->temp[0] = 0, failed(w, "create a temporary file beside it");
         struct stat s;
-        /* A sweep that came between open and flock has removed the name: take the next one. */
+        /* A sweep between open and flock has removed the name: take the next one. */
         if (flock(w->fd, LOCK_EX) == 0 && fstat(w->fd, &s) == 0 && s.st_nlink == 0) {
             close(w->fd);
             w->fd = -1;
             continue;
         }
         if (w->replaces) {
-            /* Root's checkpoint of a user's run stays the user's; where that is not allowed the mode decides. */
+            /* Root's checkpoint of a user's run keeps its owner; where that is not allowed the mode decides. */
             bool same = old->st_uid == geteuid() && old->st_gid == getegid();
             if (!same && fchown(w->fd, old->st_uid, old->st_gid)) errno = 0;
             if (fchmod(w->fd, old->st_mode & 0777)) return failed(w, "set its mode");
@@ -169,8 +168,7 @@ static dg_err create(writer *w, const struct stat *old)
     return failed(w, "create a temporary file beside it");
 }
 
-/* Asking for the room first finds a full disk before anything is written. Where it is not supported the writes find it.
- */
+/* Reserving finds a full disk before anything is written; where it is not supported, the writes find it. */
 static dg_err reserve(writer *w)
 {
 #ifdef __linux__
@@ -191,7 +189,7 @@ static dg_err fill(writer *w, const dg_chunk *piece, int pieces)
         for (size_t left = piece[i].bytes; left;) {
             ssize_t n = write(w->fd, at, left < 1u << 30 ? left : 1u << 30);
             if (n < 0 && errno == EINTR) continue;
-            if (n == 0) errno = EIO; /* never for a regular file; not an endless loop either */
+            if (n == 0) errno = EIO; /* never for a regular file; avoids an endless loop */
             if (n <= 0) return failed(w, "write it");
             at += n;
             left -= (size_t)n;
@@ -200,10 +198,10 @@ static dg_err fill(writer *w, const dg_chunk *piece, int pieces)
     return DG_OK;
 }
 
-/* Some file systems have nothing to do for a directory and say EINVAL or ENOSYS. */
+/* Some file systems return EINVAL or ENOSYS for a directory. */
 int dg_sync_directory(int dir) { return fsync(dir) && errno != EINVAL && errno != ENOSYS ? -1 : 0; }
 
-/* A network file system repeats a request whose answer was lost, and the second one finds the temporary name gone. */
+/* A network file system repeats a request whose answer was lost; the repetition finds the temporary name gone. */
 static bool is_renamed(const writer *w)
 {
     const int error = errno;
@@ -214,7 +212,7 @@ static bool is_renamed(const writer *w)
     return same;
 }
 
-/* Asked as late as possible, so that a file that has come meanwhile is seen. *fresh: there is none. */
+/* Called just before the rename, so that it sees new files. *fresh: there is no old file. */
 static dg_err check_old(writer *w, const dg_chunk *piece, int pieces, bool *fresh)
 {
     *fresh = false;
@@ -227,7 +225,7 @@ static dg_err check_old(writer *w, const dg_chunk *piece, int pieces, bool *fres
     return e;
 }
 
-/* 0, or -1 with errno. EEXIST: a file has come since there was none; not on every file system. */
+/* Returns 0, or -1 with errno. EEXIST: a new file has appeared; not on every file system. */
 static int give_name(const writer *w, bool fresh)
 {
 #ifdef RENAME_NOREPLACE
@@ -243,14 +241,14 @@ static int give_name(const writer *w, bool fresh)
 
 static dg_err commit(writer *w, const dg_chunk *piece, int pieces)
 {
-    /* Once only: after a failed fsync the pages are marked clean, and a second one would lie. */
+    /* Only once: after a failed fsync the pages are marked clean, and a second fsync would report success. */
     if (fsync(w->fd)) return failed(w, "bring it to the disk (fsync)");
     if (w->given && w->given->lock >= 0 && dg_leads_to(w->dir, w->given->lock_name, w->given->lock) == DG_SAME_NO)
         return dg_fail(DG_IO, "%s: is not written, because %s was removed", w->path, w->given->lock_name);
     bool fresh;
     dg_err e = check_old(w, piece, pieces, &fresh);
     if (e) return e;
-    /* Renamed while the lock is held, or a sweep could take the file between close and rename. */
+    /* Renamed under the lock, or a sweep could remove the file between close and rename. */
     int named = give_name(w, fresh);
     if (named && errno == EEXIST && fresh && !is_renamed(w)) {
         e = check_old(w, piece, pieces, &fresh);
@@ -261,7 +259,7 @@ static dg_err commit(writer *w, const dg_chunk *piece, int pieces)
     w->temp[0] = 0;
     int closed = close(w->fd);
     w->fd = -1;
-    w->replaces = false; /* from here on the new file bears the name */
+    w->replaces = false; /* from here on the new file has the name */
     if (closed && errno != EINTR) return failed(w, "close it");
     if (dg_sync_directory(w->dir))
         return failed(w, "bring its directory to the disk (fsync); the file may be lost in a power failure");
@@ -273,7 +271,7 @@ dg_err dg_write_atomic(const char *path, const dg_chunk *piece, int pieces)
     return dg_write_atomic_in(NULL, path, piece, pieces);
 }
 
-/* The whole way once; *error: errno of the step that failed. */
+/* One attempt; *error: errno of the failed step. */
 static dg_err write_once(writer w, const dg_chunk *piece, int pieces, int *error)
 {
     struct stat old;
@@ -288,12 +286,12 @@ static dg_err write_once(writer w, const dg_chunk *piece, int pieces, int *error
     return e;
 }
 
-enum { TRIES = 4 }; /* pauses of 10, 40 and 160 ms, as for images that cannot be read */
+enum { TRIES = 4 }; /* pauses of 10, 40 and 160 ms, as for unreadable images */
 
 static dg_err write_file(const writer *w, const dg_chunk *piece, int pieces)
 {
-    /* Passing the limit of RLIMIT_FSIZE raises SIGXFSZ, which kills; here it becomes EFBIG. What ends a program waits
-     * until the temporary file is gone. */
+    /* Exceeding RLIMIT_FSIZE raises SIGXFSZ, which kills; blocked, it is EFBIG. Terminating signals wait until the
+     * temporary file is gone. */
     sigset_t limit, held, before, pending;
     sigemptyset(&limit);
     sigaddset(&limit, SIGXFSZ);
@@ -342,7 +340,7 @@ dg_same dg_leads_to(int dir, const char *name, int fd)
     return a.st_dev == b.st_dev && a.st_ino == b.st_ino ? DG_SAME_YES : DG_SAME_NO;
 }
 
-/* ".NAME.PID-N.dcgan-tmp"? */
+/* True for names like ".NAME.PID-N.dcgan-tmp". */
 static bool is_temporary(const char *name)
 {
     size_t n = strlen(name), k = sizeof suffix - 1;
@@ -357,7 +355,7 @@ static bool is_temporary(const char *name)
 
 DIR *dg_list_directory(int dir)
 {
-    const int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* not dup: its position would be shared */
+    const int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* not dup: it would share the position */
     DIR *d = fd < 0 ? NULL : fdopendir(fd);
     if (!d && fd >= 0) close(fd);
     return d;

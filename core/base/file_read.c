@@ -1,4 +1,4 @@
-/* Reading whole files, texts and pieces of files: regular files only, with a limit that is checked before memory is
+/* Reads whole files, texts and pieces of files: regular files only, with a limit that is checked before memory is
  * allocated. */
 #include "core/base/file_io.h"
 
@@ -18,7 +18,7 @@ const char *dg_last_component(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* A regular file of at most `limit` bytes; never blocks on a FIFO. follow: 0, or O_NOFOLLOW. */
+/* Opens a regular file of at most `limit` bytes; never blocks on a FIFO. follow: 0, or O_NOFOLLOW. */
 static dg_err open_regular(int dir, const char *path, int follow, size_t limit, int *fd, size_t *bytes)
 {
     const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | follow;
@@ -113,7 +113,7 @@ dg_err dg_read_own_in(int dir, const char *path, size_t limit, void **data, size
     return read_whole(dir, path, O_NOFOLLOW, limit, data, bytes);
 }
 
-/* The bytes of an open file, as many as there should be, or those up to the piece with the first NUL. */
+/* Reads the expected bytes of an open file, or those up to the piece with the first NUL. */
 static dg_err read_pieces(int fd, const char *path, size_t bytes, char **text)
 {
     enum { PIECE = 1 << 20 };

@@ -10,12 +10,12 @@
 #include <time.h>
 #include <unistd.h>
 
-/* 0, or -1 with errno. */
+/* Returns 0, or -1 with errno. */
 static int write_all(int fd, const char *at, size_t left)
 {
     while (left) {
         const ssize_t n = write(fd, at, left < 1u << 30 ? left : 1u << 30);
-        if (n < 0 && errno == EAGAIN) { /* the descriptor is shared with a program that made it non-blocking */
+        if (n < 0 && errno == EAGAIN) { /* another program that shares the descriptor made it non-blocking */
             (void)poll(&(struct pollfd){.fd = fd, .events = POLLOUT}, 1, -1);
             continue;
         }
@@ -77,7 +77,7 @@ dg_err dg_link_target(const char *path, char **target)
 {
     struct stat s;
     *target = NULL;
-    if (lstat(path, &s) || !S_ISLNK(s.st_mode)) return DG_OK; /* other errors are the writer's */
+    if (lstat(path, &s) || !S_ISLNK(s.st_mode)) return DG_OK; /* the writer reports other errors */
     if ((*target = realpath(path, NULL))) return DG_OK;
     if (errno == ENOMEM) return dg_fail(DG_DEVICE, "%s: out of memory", path);
     return dg_fail(DG_IO,

@@ -1,4 +1,4 @@
-/* Outputs that are no regular files: descriptors, FIFOs, devices, symbolic links. */
+/* Outputs other than regular files: descriptors, FIFOs, devices, symbolic links. */
 #ifndef DG_FILE_STREAM_H
 #define DG_FILE_STREAM_H
 
@@ -11,15 +11,14 @@ typedef struct {
     size_t bytes;
 } dg_chunk;
 
-/* Write the pieces to an open descriptor. A closed pipe is DG_IO, as every error; SIGPIPE is not raised. */
+/* Writes the pieces to an open descriptor. A closed pipe is DG_IO like every error; SIGPIPE is not raised. */
 dg_err dg_stream_to(int fd, const char *path, const dg_chunk *piece, int pieces);
 
-/* True: the path leads to a FIFO or a device, and *e says how writing to it went. A block device and a socket are
- * refused. Opening a FIFO waits for its reader. */
+/* True if the path is a FIFO or a device; *e: the result of writing to it. Refuses block devices and sockets. Opening a
+ * FIFO waits for its reader. */
 bool dg_stream_file(const char *path, const dg_chunk *piece, int pieces, dg_err *e);
 
-/* *target, malloc'd: the file that a symbolic link leads to; NULL: the path is no link. DG_IO where it leads to
- * nothing. */
+/* *target, malloc'd: target of the symbolic link; NULL: not a link. DG_IO if the target does not exist. */
 dg_err dg_link_target(const char *path, char **target);
 
 #endif

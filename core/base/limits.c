@@ -18,9 +18,9 @@
 #include <malloc.h>
 #endif
 
-enum { MOST_THREADS = 1024, STACK = 2 << 20 }; /* of a thread, where addresses are limited */
+enum { MOST_THREADS = 1024, STACK = 2 << 20 }; /* STACK: per thread, if addresses are limited */
 
-/* Text of a small file, without a call of malloc, which may just have failed. */
+/* Reads a small file without malloc, which may just have failed. */
 static bool read_small(const char *path, char *text, size_t size)
 {
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -31,7 +31,7 @@ static bool read_small(const char *path, char *text, size_t size)
     return n > 0;
 }
 
-/* Field of /proc/self/statm in bytes: 0 is all addresses, 5 is data and stack. */
+/* Field of /proc/self/statm in bytes: 0 all addresses, 5 data and stack. */
 static size_t mapped(int field)
 {
     char text[256], *at = text;
@@ -73,7 +73,7 @@ static size_t line_of(const char *text, const char *name)
     return at ? (size_t)strtoull(at + strlen(name), NULL, 10) << 10 : 0;
 }
 
-/* With vm.overcommit_memory = 2 the system promises no more than it can keep. */
+/* The commit limit of vm.overcommit_memory = 2. */
 static void note_promises(dg_memory_limit *out)
 {
     char text[4096];
@@ -83,7 +83,7 @@ static void note_promises(dg_memory_limit *out)
     if (all) note(out, all, line_of(text, "Committed_AS:"), "CommitLimit of the machine (vm.overcommit_memory = 2)");
 }
 
-/* Limits for which malloc and mmap fail. */
+/* Limits that make malloc and mmap fail. */
 static void note_addresses(dg_memory_limit *out)
 {
     size_t all;
@@ -123,14 +123,14 @@ const char *dg_thread_limit_note(char *out, size_t size)
     struct rlimit l;
     const bool users = !getrlimit(RLIMIT_NPROC, &l) && l.rlim_cur != RLIM_INFINITY;
     *out = 0;
-    if (dg_cgroup_threads("", &group) && group.left < 64) /* else it was another limit */
+    if (dg_cgroup_threads("", &group) && group.left < 64) /* otherwise it was another limit */
         snprintf(out, size, "; pids.max of the cgroup %s allows %zu", group.group, group.all);
     else if (dg_memory_limit_note(out, size)[0] == 0 && users && l.rlim_cur < 4096)
         snprintf(out, size, "; ulimit -u allows this user %llu", (unsigned long long)l.rlim_cur);
     return out;
 }
 
-/* Processors that a batch system granted, which may not bind its jobs to them; 0: it does not say. */
+/* Processors granted by a batch system, which may not set the affinity; 0: unknown. */
 static int granted(void)
 {
     static const char *const name[] = {"SLURM_CPUS_PER_TASK", "NSLOTS", "NCPUS", "LSB_DJOB_NUMPROC"};
@@ -142,7 +142,7 @@ static int granted(void)
     return 0;
 }
 
-/* Threads whose stacks take a quarter of the addresses that are left. */
+/* Threads whose stacks take a quarter of the remaining addresses. */
 static int with_stacks(int n)
 {
     size_t all;
@@ -170,7 +170,7 @@ void dg_limits_begin(void)
 #ifdef __GLIBC__
     pthread_attr_t a;
     size_t stack;
-    (void)mallopt(M_ARENA_MAX, 1); /* each one reserves 64 MB of addresses */
+    (void)mallopt(M_ARENA_MAX, 1); /* each arena reserves 64 MB of addresses */
     if (pthread_getattr_default_np(&a)) return;
     if (!pthread_attr_getstacksize(&a, &stack) && stack > STACK && !pthread_attr_setstacksize(&a, STACK))
         (void)pthread_setattr_default_np(&a);

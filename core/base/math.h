@@ -1,4 +1,4 @@
-/* Whole numbers: the smaller, the larger, and divisions that are rounded up. */
+/* Minimum, maximum and rounded-up division of whole numbers. */
 #ifndef DG_MATH_H
 #define DG_MATH_H
 
@@ -8,7 +8,7 @@ static inline int dg_min(int a, int b) { return a < b ? a : b; }
 static inline int dg_max(int a, int b) { return a > b ? a : b; }
 static inline int dg_ceil_div(int a, int b) { return (a + b - 1) / b; }
 
-/* The same for whole numbers in double. */
+/* dg_ceil_div for whole numbers in double. */
 static inline double dg_ceil_divf(double a, double b) { return (double)(int64_t)((a + b - 1) / b); }
 
 #endif

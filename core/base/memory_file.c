@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Room for n more bytes and a NUL. */
 static bool make_room(dg_memory_file *m, size_t n)
 {
     if (m->room - m->bytes > n) return true;

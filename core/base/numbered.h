@@ -1,4 +1,4 @@
-/* Names of files with a number, such as "epoch-0012.png". */
+/* File names with a number, such as "epoch-0012.png". */
 #ifndef DG_NUMBERED_H
 #define DG_NUMBERED_H
 
@@ -8,8 +8,7 @@
 
 enum { DG_NUMBERED_MAX = 999999999 };
 
-/* NNNN of the name "beforeNNNNafter", from 1 to DG_NUMBERED_MAX, if it has as many digits as "%04d" prints; 0 for any
- * other name. */
+/* NNNN of the name "beforeNNNNafter", 1 to DG_NUMBERED_MAX, with the digits of "%04d"; 0 for any other name. */
 static inline uint64_t dg_numbered(const char *name, const char *before, const char *after)
 {
     const size_t k = strlen(before), n = strncmp(name, before, k) ? 0 : strspn(name + k, "0123456789");

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* About 0.1 ms: longer than the gaps inside a training step, shorter than a time slice. Measured on two cores that
- * some ten other processes wanted as well: 2.5 s a step with the default, 0.85 s with this. */
+/* About 0.1 ms: longer than the gaps in a training step, shorter than a time slice. 2 cores, shared with some ten
+ * processes: 2.5 s per step with the default, 0.85 s with this. */
 static const char spins[] = "5000";
 
 void dg_omp_spin(char **argv)
@@ -14,5 +14,5 @@ void dg_omp_spin(char **argv)
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1); /* the path, so that ps shows the name */
     if (n <= 0 || setenv("GOMP_SPINCOUNT", spins, 1)) return;
     self[n] = 0;
-    (void)execv(self, argv); /* on failure the program goes on as it is */
+    (void)execv(self, argv); /* on failure the program continues */
 }

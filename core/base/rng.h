@@ -1,8 +1,8 @@
-/* Counter-based random numbers: Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3",
- * SC 2011). A number is a pure function of (seed, stream, step, index), so a resumed run needs only its step.
+/* Counter-based random numbers: Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
+ * A number is a pure function of (seed, stream, step, index), so a resumed run needs only its step.
  *
- * The layout is that of cuRAND's device generator, so that both backends draw the same words: key = seed,
- * counter = (block, subsequence) as two 64-bit halves, i.e. curand_init(seed, subsequence, 4 * block). */
+ * The layout is that of cuRAND's device generator, so that both backends draw the same values: key = seed, counter =
+ * (block, subsequence) as two 64-bit halves, i.e. curand_init(seed, subsequence, 4 * block). */
 #ifndef DG_RNG_H
 #define DG_RNG_H
 
@@ -15,26 +15,25 @@
 #define DG_HD
 #endif
 
-/* One stream a purpose; the subsequence is stream << 56 | step. */
+/* One stream per purpose; the subsequence is stream << 56 | step. */
 enum {
     DG_STREAM_NOISE = 1,   /* z of training step `step` */
-    DG_STREAM_FLIP = 2,    /* one word an image of step `step` */
+    DG_STREAM_FLIP = 2,    /* one value per image of step `step` */
     DG_STREAM_SHUFFLE = 3, /* step = epoch */
     DG_STREAM_SAMPLE = 4,  /* z of sample grids, step = 0; `generate` uses step = image seed */
     DG_STREAM_INIT = 5,    /* step = ordinal of the tensor */
-    DG_STREAM_SYNTH = 6,   /* drawn images, step = image */
-    DG_STREAM_DROPOUT = 7, /* one word a value of step `step`: layer << 40 | step */
-    DG_STREAM_SPLIT = 8,   /* which images of a class are for testing, step = class */
-    /* order of the images that are judged, step = 0 real ones, 1 others; from step 16 on, seed 0: what is drawn once
-     * for all judgements */
+    DG_STREAM_SYNTH = 6,   /* synthetic images, step = image */
+    DG_STREAM_DROPOUT = 7, /* one value per element of step `step`: layer << 40 | step */
+    DG_STREAM_SPLIT = 8,   /* test split of a class, step = class */
+    /* order of evaluated images, step = 0 real, 1 others; from step 16 on, seed 0: draws shared by all evaluations */
     DG_STREAM_JUDGE = 9,
-    DG_STREAM_AUGMENT = 10,   /* two blocks an image of step `step`: order << 40 | step */
+    DG_STREAM_AUGMENT = 10,   /* two blocks per image of step `step`: order << 40 | step */
     DG_STREAM_STATISTICS = 11 /* z of batch `step` of the statistics of averaged weights */
 };
 
 static inline DG_HD uint64_t dg_subsequence(int stream, uint64_t step) { return (uint64_t)stream << 56 | step; }
 
-/* One of its rounds: keys are Weyl sequences of the golden ratio and of sqrt(3) - 1. */
+/* One round of Philox; keys are Weyl sequences of the golden ratio and of sqrt(3) - 1. */
 enum { DG_PHILOX_ROUNDS = 10 };
 static inline DG_HD void dg_philox_round(uint32_t c[4], uint64_t seed, uint32_t round)
 {
@@ -46,7 +45,7 @@ static inline DG_HD void dg_philox_round(uint32_t c[4], uint64_t seed, uint32_t 
     c[3] = (uint32_t)p0;
 }
 
-/* out[0..3] = the four words of this block. */
+/* out[0..3] = the four 32-bit values of this block. */
 static inline DG_HD void dg_philox(uint32_t out[4], uint64_t seed, uint64_t subsequence, uint64_t block)
 {
     out[0] = (uint32_t)block;
@@ -56,16 +55,16 @@ static inline DG_HD void dg_philox(uint32_t out[4], uint64_t seed, uint64_t subs
     for (uint32_t round = 0; round < DG_PHILOX_ROUNDS; round++) dg_philox_round(out, seed, round);
 }
 
-/* Four independent N(0, 1) floats from the four words of this block: Box-Muller with cuRAND's scaling, words
- * (0,1) give normals 0 and 1, words (2,3) give 2 and 3. Agrees with curand_normal4 to a few ulp. */
+/* Four independent N(0, 1) floats from this block's four values: Box-Muller with cuRAND's scaling; values (0,1) give
+ * normals 0 and 1, values (2,3) give 2 and 3. Agrees with curand_normal4 to a few ulp. */
 void dg_normal4(float out[4], uint64_t seed, uint64_t subsequence, uint64_t block);
 
-/* The bytes of the blocks from 0 on. */
+/* Fills out with the bytes of the blocks from 0 on. */
 void dg_random_bytes(void *out, size_t bytes, uint64_t seed, uint64_t subsequence);
 
-/* perm[0..n-1] = a uniform permutation of 0..n-1 keyed by (seed, subsequence): Fisher-Yates over Philox words. */
+/* perm[0..n-1] = a uniform permutation of 0..n-1 keyed by (seed, subsequence): Fisher-Yates. */
 void dg_permutation_of(int32_t *perm, int n, uint64_t seed, uint64_t subsequence);
-/* The one of an epoch. */
+/* The permutation of an epoch. */
 static inline void dg_permutation(int32_t *perm, int n, uint64_t seed, uint64_t epoch)
 {
     dg_permutation_of(perm, n, seed, dg_subsequence(DG_STREAM_SHUFFLE, epoch));

@@ -32,7 +32,7 @@ static bool is_printable(const char *s)
     return true;
 }
 
-/* '...', and a quote of its own as '\'' */
+/* Appends '...', with a quote inside as '\''. */
 static void put_quoted(word *w, const char *s)
 {
     put(w, "'", 1);
@@ -40,9 +40,8 @@ static void put_quoted(word *w, const char *s)
     put(w, "'", 1);
 }
 
-/* A string with escapes, from the quote on; high stands before the digits of a byte from 0x80. Some shells take more
- * than two digits for \x, so what follows such an escape and looks like a digit is escaped as well; so is what an
- * interactive shell would look up in its history. */
+/* Appends a string with escapes, quotes included; high: prefix of the digits of a byte from 0x80 on. Escapes hex digits
+ * after \x, because some shells read more than two, and characters of an interactive shell's history. */
 static void put_escaped(word *w, const char *s, const char *high)
 {
     bool digits = false;

@@ -11,7 +11,7 @@
 
 enum { MOST = 1024 };
 
-static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER; /* shut until all have been started */
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER; /* locked until all are started */
 
 static void *wait_at_gate(void *nothing)
 {
@@ -20,7 +20,7 @@ static void *wait_at_gate(void *nothing)
     return nothing;
 }
 
-/* What OMP_STACKSIZE asks for: a number with B, K (as without), M or G behind it; 0: nothing. */
+/* OMP_STACKSIZE in bytes: a number with B, K (default), M or G; 0: not set. */
 static size_t stack_bytes(void)
 {
     static const char units[] = "BKMG";
@@ -33,7 +33,7 @@ static size_t stack_bytes(void)
     return unit ? (size_t)n << 10 * (unit - units) : 0;
 }
 
-/* How many of n threads can be there at once, with the stacks that OpenMP gives its own. */
+/* Number of n threads that can run at once with OpenMP's stack size. */
 static int start(int n, int *error)
 {
     pthread_t thread[MOST];
@@ -42,8 +42,8 @@ static int start(int n, int *error)
     *error = pthread_attr_init(&attributes);
     if (*error) return 0;
     const size_t stack = stack_bytes();
-    if (stack) (void)pthread_attr_setstacksize(&attributes, stack); /* what is too small OpenMP leaves alone, too */
-    sigset_t all, before; /* a signal is for the threads of the program, not for these */
+    if (stack) (void)pthread_attr_setstacksize(&attributes, stack); /* OpenMP ignores too small sizes, too */
+    sigset_t all, before;                                           /* signals are for the program's threads */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     pthread_mutex_lock(&gate);
@@ -55,7 +55,7 @@ static int start(int n, int *error)
     return started;
 }
 
-/* How many of them can be there; *error says why not all. */
+/* Number of threads that can run at once; *error: why it is less than `threads`. */
 static int can_start(int threads, int *error)
 {
     static atomic_int proven = 1;

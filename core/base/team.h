@@ -1,6 +1,5 @@
-/* OpenMP's runtime ends the program where it cannot start the threads of a team. Asked first, that is an error like any
- * other: DG_DEVICE says how many threads there can be. Costs as much as starting the threads, and nothing when as many
- * have been asked for before. */
+/* Checks that OpenMP can start its threads, because its runtime ends the program if it cannot. DG_DEVICE says how many
+ * threads are possible. Costs as much as starting the threads, nothing if as many were checked before. */
 #ifndef DG_TEAM_H
 #define DG_TEAM_H
 
@@ -8,10 +7,10 @@
 
 dg_err dg_team_check(int threads);
 
-/* As many of these threads as there can be, at least 1; a warning says why there are fewer. */
+/* The number of these threads that can run, at least 1; warns with the reason if it is lower. */
 int dg_team_fit(int threads);
 
-/* Before OpenMP's teams of this thread: given > 0 must be possible, else as many as there can be are used. */
+/* Before OpenMP teams of this thread: given > 0 must be possible; 0 uses as many as possible. */
 dg_err dg_team_begin(int given);
 
 #endif

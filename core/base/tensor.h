@@ -1,4 +1,4 @@
-/* Shapes and element types. Memory order is NHWC everywhere; files hold PyTorch's NCHW layouts. */
+/* Shapes and element types. Memory order is NHWC; files have PyTorch's NCHW layouts. */
 #ifndef DG_TENSOR_H
 #define DG_TENSOR_H
 
@@ -11,7 +11,7 @@ typedef struct {
     int N, H, W, C; /* a vector of n values is (1, 1, 1, n) */
 } dg_shape;
 
-/* Values that a tensor may have, all images of a pass together: kernels number them by int. */
+/* Values of a tensor, at most, over all images of a pass: kernels index with int. */
 #define DG_TENSOR_VALUES INT32_MAX
 
 static inline size_t dg_type_bytes(dg_type t)

@@ -22,13 +22,13 @@ struct dg_worker {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     job queue[QUEUE];
-    int first, count;                /* ring; running jobs have left it */
-    int busy;                        /* jobs that run */
-    long given;                      /* jobs so far; the next one's number */
-    long running[DG_WORKER_THREADS]; /* their numbers, by thread; IDLE */
-    int started;                     /* threads that have taken their place in it */
+    int first, count; /* ring of waiting jobs */
+    int busy;
+    long given;                      /* jobs so far; the next job's number */
+    long running[DG_WORKER_THREADS]; /* job numbers by thread; IDLE */
+    int started;                     /* threads with an entry in it */
     bool closing;
-    dg_err error; /* first failure, and its message: dg_message() belongs to the thread that failed */
+    dg_err error; /* first failure and its message: dg_message() belongs to the failed thread */
     char message[1024];
 };
 
@@ -69,7 +69,7 @@ dg_err dg_worker_open(int threads, dg_worker **out)
     for (int i = 0; i < DG_WORKER_THREADS; i++) w->running[i] = IDLE;
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->changed, NULL);
-    /* Signals are for the training thread, which knows how to stop; a new thread inherits this mask. */
+    /* Signals are for the training thread; a new thread inherits this mask. */
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -97,13 +97,13 @@ void dg_worker_give(dg_worker *w, dg_err (*work)(void *context), void *context)
     pthread_mutex_unlock(&w->lock);
 }
 
-/* The first failure so far, as this thread's message. Called with the lock held. */
+/* The first failure so far, as this thread's message. Requires the lock. */
 static dg_err result(const dg_worker *w) { return w->error ? dg_fail(w->error, "%s", w->message) : DG_OK; }
 
-/* Are the first n jobs done? Called with the lock held. */
+/* True if the first n jobs are done. Requires the lock. */
 static bool done(const dg_worker *w, long n)
 {
-    bool yes = w->given - w->count >= n; /* begun */
+    bool yes = w->given - w->count >= n; /* started */
     for (int i = 0; i < DG_WORKER_THREADS; i++) yes &= w->running[i] == IDLE || w->running[i] >= n;
     return yes;
 }

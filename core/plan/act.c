@@ -1,4 +1,4 @@
-/* The table of the activations, from their list. */
+/* The table of activations. */
 #include "core/plan/act.h"
 
 #define X(NAME, word, onnx, flops, dx_flops, factor, from_y, fused) \

@@ -22,7 +22,7 @@ dg_err dg_arena_begin(dg_arena *a) { return has_room(a) ? DG_OK : dg_fail(DG_DEV
 
 int dg_arena_row(dg_arena *a, const char *name, dg_row_kind kind, int net, dg_type type, dg_shape shape)
 {
-    if (!has_room(a)) return 0; /* for nothing but to be changed: placing refuses */
+    if (!has_room(a)) return 0; /* row 0, which may be changed: placing will fail */
     dg_row *r = &a->row[a->rows];
     memset(r, 0, sizeof *r);
     snprintf(r->name, sizeof r->name, "%s", name);
@@ -37,7 +37,7 @@ int dg_arena_row(dg_arena *a, const char *name, dg_row_kind kind, int net, dg_ty
 
 int dg_arena_bytes(dg_arena *a, const char *name, dg_row_kind kind, size_t bytes)
 {
-    /* in units of 64 bytes, and rows of them where an int does not hold their number */
+    /* in units of 64 bytes, in several rows if their number exceeds an int */
     const size_t units = (bytes + 63) / 64, rows = units / INT32_MAX + 1;
     return dg_arena_row(a, name, kind, 0, DG_U8, (dg_shape){1, (int)rows, (int)((units + rows - 1) / rows), 64});
 }
@@ -61,7 +61,7 @@ static dg_err choose(dg_plan *p, dg_backend *b)
     return b->fuse ? b->fuse(b, p) : DG_OK;
 }
 
-/* The counters of all ops in turn: as each writes them, no two are at work at the same time. */
+/* One row of counters for all ops, because no two of its users run concurrently. */
 static int counters_of(dg_arena *a)
 {
     const int row = dg_arena_find(a, "counters");
@@ -69,7 +69,7 @@ static int counters_of(dg_arena *a)
     return dg_arena_row(a, "counters", DG_STATE, 0, DG_I32, (dg_shape){1, 1, 1, DG_OP_COUNTERS});
 }
 
-/* Rows for the counters and the scratch memory of an op. */
+/* Adds rows for the counters and scratch of an op. */
 static void add_scratch(dg_plan *p, dg_op *op, dg_backend *b)
 {
     int n;
@@ -85,7 +85,7 @@ static void add_scratch(dg_plan *p, dg_op *op, dg_backend *b)
     }
 }
 
-/* For those that are launched by themselves. */
+/* For ops that are launched by themselves. */
 static void add_scratch_rows(dg_plan *p, dg_backend *b)
 {
     if (!p->launch) {
@@ -104,14 +104,14 @@ static void live(dg_arena *a, int row, int first, int last)
     if (r->last < last) r->last = last;
 }
 
-/* What op number `op` touches. */
+/* Extends the lives of the rows of op `op`. */
 static void live_op(const dg_plan *p, const dg_deps *d, int op, int first, int last)
 {
     for (int n = d->of_op[op]; n < d->of_op[op + 1]; n++) live(p->arena, d->access[n].row, first, last);
 }
 
-/* What ops first .. last, which are done at a time, read and write; of an op that is done while an operand is read, its
- * operands, too. */
+/* Extends the lives of the rows of ops first .. last, which run together, including the operands of ops that are
+ * recomputed while an operand is read. */
 static void live_ops(const dg_plan *p, const dg_deps *d, int first, int last)
 {
     for (int i = first; i <= last; i++) {
@@ -156,8 +156,8 @@ static int larger_first(const void *x, const void *y)
     return a->bytes != b->bytes ? (a->bytes < b->bytes ? 1 : -1) : a->row - b->row;
 }
 
-/* First fit: the lowest offset where no row that lives at the same time lies.
- * apart: [row][row], NULL where the ops run one after another. */
+/* First fit: the lowest offset without a row of an overlapping life. apart: [row][row], NULL if the ops run in
+ * order. */
 static size_t lowest_gap(const dg_arena *a, const sized *order, int placed, const dg_row *r, const bool *apart)
 {
     const bool *others = apart ? apart + (r - a->row) * a->rows : NULL;
@@ -199,7 +199,7 @@ static dg_err place_work(dg_plan *p)
     return e;
 }
 
-/* Rows from `first` on that outlive a plan, one behind the other. */
+/* Places the persistent rows from `first` on, consecutively. */
 static void place_persistent(dg_arena *a, int first)
 {
     for (int kind = DG_PARAM; kind <= DG_STATE; kind++) {
@@ -225,7 +225,7 @@ dg_err dg_arena_place(dg_arena *a, dg_plan *const *plans, int n, dg_backend *b)
         add_scratch_rows(plans[i], b);
     }
     if (a->full) return dg_fail(DG_DEVICE, "out of memory while planning");
-    place_persistent(a, placed); /* what fused launches keep */
+    place_persistent(a, placed); /* rows kept by fused launches */
     a->persistent = a->bytes;
     for (int i = 0; i < n; i++) {
         dg_err e = find_lifetimes(plans[i]);

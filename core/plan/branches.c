@@ -1,11 +1,11 @@
-/* Branches of a plan: conflicts over memory, then the fewest waits that keep every pair in order. */
+/* Branches of a plan: finds memory conflicts, then the fewest waits that order every conflicting pair. */
 #include "core/plan/branches.h"
 #include "core/plan/deps.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes [from, to) of the arena; what lies outside of it (data set, permutation) no op writes. */
+/* Bytes [from, to) of the arena; ops write nothing outside of it (dataset, permutation). */
 typedef struct {
     size_t from, to;
     bool written;
@@ -14,7 +14,7 @@ typedef struct {
 typedef struct {
     range *range;
     int ranges;
-    bool exclusive; /* has the workspace of a library, which others have, too */
+    bool exclusive; /* uses a library's single workspace */
     int kernels;
 } piece;
 
@@ -23,8 +23,8 @@ typedef struct {
     dg_deps deps;
     int pieces;
     piece *piece;
-    size_t words;     /* of sets of pieces */
-    unsigned *before; /* [piece][words]: those that have ended when it begins */
+    size_t words;     /* per set of pieces */
+    unsigned *before; /* [piece][words]: pieces that have ended when it begins */
     unsigned *users;  /* [row of the arena][words] */
 } branches;
 
@@ -55,7 +55,7 @@ static dg_err find_ranges(const branches *b, int number, int first, int count)
 {
     const dg_plan *p = b->p;
     piece *at = &b->piece[number];
-    size_t most = 1; /* and the scratch memory of a launch */
+    size_t most = 1; /* one more for a launch's scratch */
     for (int i = first; i < first + count; i++) {
         most += accesses(b, i);
         for (int k = 0; k < DG_MAX_OPERANDS; k++) {
@@ -68,7 +68,7 @@ static dg_err find_ranges(const branches *b, int number, int first, int count)
     for (int i = first; i < first + count; i++) {
         const dg_op *op = &p->op[i];
         add_op(b, number, i, false);
-        for (int k = 0; k < DG_MAX_OPERANDS; k++) { /* what is made while it is read is read as what it is made from */
+        for (int k = 0; k < DG_MAX_OPERANDS; k++) { /* a recomputed operand is read as its inputs */
             const int factors = op->operand[k].factors;
             if (op->operand[k].from) add_op(b, number, op->operand[k].from - 1, true);
             if (factors) add(b, number, factors, 0, p->arena->row[factors].bytes, true);
@@ -100,8 +100,8 @@ static void wait_for(const branches *b, int i, int k)
     include(mine, k);
 }
 
-/* A branch that waits for nothing more by taking this piece; else the one whose last piece has the shortest chain.
- * tail: the last piece of each, -1: none yet. */
+/* A branch that needs no additional wait for this piece, else the branch with the shortest chain. tail: last piece of
+ * each, -1: none. */
 static int branch_of(const branches *b, const dg_branched *out, int i, const int *tail)
 {
     int best = -1, rank = 0;
@@ -122,7 +122,7 @@ static void place(const branches *b, dg_branched *out, int i, int *tail)
     for (int k = 0; k < DG_BRANCHES; k++) me->after[k] = -1;
     for (int k = i - 1; k >= 0; k--) {
         if (known(b, i, k) || (b->p->branches && !conflict(&b->piece[i], &b->piece[k]))) continue;
-        /* the first one found is the last of its branch, and knows those in front of it */
+        /* the first found is the last of its branch and includes its predecessors */
         me->after[out[k].branch] = k;
         wait_for(b, i, k);
     }
@@ -158,7 +158,7 @@ static dg_err find_order(branches *b, const dg_plan *p, dg_branched *out)
     for (int i = 0; i < b->pieces && !e; i++)
         e = p->launch ? find_ranges(b, i, p->launch[i].first, p->launch[i].count) : find_ranges(b, i, i, 1);
     for (int i = 0; i < b->pieces && !e && p->launch; i++) {
-        const int row = p->launch[i].row; /* its scratch memory */
+        const int row = p->launch[i].row; /* its scratch */
         if (row >= 0) add(b, i, row, 0, p->arena->row[row].bytes, true);
     }
     int tail[DG_BRANCHES];
@@ -175,7 +175,7 @@ dg_err dg_plan_branch(const dg_plan *p, dg_branched *out)
     return e;
 }
 
-/* The pieces that have ended before any user of a row begins; all of them, of a row without users. */
+/* The pieces that have ended before any user of a row begins; all pieces if it has no users. */
 static void before_users(const branches *b, size_t row, unsigned *out)
 {
     const unsigned *users = b->users + row * b->words;
@@ -186,7 +186,7 @@ static void before_users(const branches *b, size_t row, unsigned *out)
     }
 }
 
-/* Has every piece of `users` ended? */
+/* True if every piece of `users` has ended. */
 static bool all_in(const branches *b, const unsigned *users, const unsigned *ended)
 {
     for (size_t w = 0; w < b->words; w++)
@@ -218,8 +218,7 @@ static dg_err find_apart(const branches *b, bool *out)
     return DG_OK;
 }
 
-/* Rows that have no place yet get one of their own for as long as this looks at the plan, so that conflicts are those
- * over values. */
+/* Gives unplaced rows temporary places, so that only conflicts over values remain. */
 dg_err dg_plan_apart(const dg_plan *p, bool **out)
 {
     dg_arena *a = p->arena;

@@ -1,5 +1,5 @@
-/* Which launches of a plan need which. What the plan says one after the other may run side by side where no launch
- * reads or writes memory that the other writes: a captured graph has as many branches as that allows. */
+/* Dependencies between the launches of a plan. Launches may run concurrently unless one writes memory that the other
+ * uses; a captured graph has the resulting branches. */
 #ifndef DG_BRANCHES_H
 #define DG_BRANCHES_H
 
@@ -7,23 +7,23 @@
 
 enum { DG_BRANCHES = 8 };
 
-/* Of one piece: a launch of the plan or, where it has none, an op. */
+/* A piece: a launch of the plan or, without launches, an op. */
 typedef struct {
-    int branch; /* the pieces of a branch run in the order of the plan */
-    /* the last piece of each branch that has to end first, -1: none, or another one waits for it */
+    int branch; /* the pieces of a branch run in plan order */
+    /* the last piece of each branch that must end first; -1: none, or implied by another wait */
     int after[DG_BRANCHES];
-    /* kernels in the longest chain of pieces each of which waits for the one in front, up to this one */
+    /* kernels in the longest chain of dependent pieces up to this one */
     int chain;
 } dg_branched;
 
 int dg_plan_pieces(const dg_plan *p);
 
-/* What piece i needs; out has room for all pieces. p has places (dg_arena_place). Where the plan does not branch
- * (p->branches) they are one chain. DG_DEVICE: out of memory. */
+/* Computes the dependencies of all pieces; out: one per piece. p is placed (dg_arena_place). Without p->branches the
+ * pieces form one chain. DG_DEVICE: out of memory. */
 dg_err dg_plan_branch(const dg_plan *p, dg_branched *out);
 
-/* Before work rows have places: which of them may share one. [row][row] of the arena, the caller frees it: no piece
- * that uses the one can run beside a piece that uses the other. DG_DEVICE: out of memory. */
+/* Which work rows may share memory, before placing: [row][row] of the arena, freed by the caller; true if no piece that
+ * uses the one can run concurrently with a piece that uses the other. DG_DEVICE: out of memory. */
 dg_err dg_plan_apart(const dg_plan *p, bool **out);
 
 /* Kernels in the longest chain. DG_DEVICE: out of memory. */

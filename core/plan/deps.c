@@ -3,13 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An operand that goes on beyond its row (Adam's) touches all rows of the same kind and network from there on. */
+/* An operand that extends past its row (Adam's) touches all following rows of its kind and network. */
 static bool goes_on(const dg_row *first, size_t to, const dg_row *r)
 {
     return to > first->bytes && r > first && r->kind == first->kind && r->net == first->net;
 }
 
-/* The accesses of an operand, as many as were counted; out NULL: counts. */
+/* Returns the number of accesses of an operand; out: writes them, NULL: only counts. */
 static int add_operand(const dg_plan *p, int i, int k, const dg_operand *o, dg_access *out)
 {
     const dg_op *op = &p->op[i];
@@ -51,7 +51,7 @@ static int add_op(const dg_plan *p, int i, dg_access *out)
     return n;
 }
 
-/* The numbers of the accesses, sorted by row; those of a row stay in order. */
+/* Indices of the accesses sorted by row, stable. */
 static void sort_by_row(dg_deps *d, int accesses)
 {
     for (int i = 0; i < accesses; i++) d->of_row[d->access[i].row + 1]++;
@@ -65,7 +65,7 @@ static void find_writers(dg_deps *d)
 {
     for (int i = 0; i < d->ops * DG_MAX_OPERANDS; i++) d->writer[i] = -1;
     for (int r = 0; r < d->rows; r++) {
-        int last = -1, before = -1; /* the last two ops that wrote it: an op does not need itself */
+        int last = -1, before = -1; /* the last two writers: an op does not depend on itself */
         for (int n = d->of_row[r]; n < d->of_row[r + 1]; n++) {
             const dg_access *a = &d->access[d->by_row[n]];
             if (!a->beyond) d->writer[a->op * DG_MAX_OPERANDS + a->operand] = last == a->op ? before : last;

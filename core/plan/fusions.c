@@ -1,4 +1,4 @@
-/* --fuse: names to bits and back. */
+/* Parses and prints --fuse. */
 #include <string.h>
 
 #include "core/plan/fusions.h"
@@ -14,7 +14,7 @@ static const struct {
 const char *dg_fusion_name(int i) { return i >= 0 && i < DG_FUSE_KINDS ? fusions[i].name : NULL; }
 const char *dg_fusion_help(int i) { return fusions[i].help; }
 
-/* One word of n bytes, with or without a minus in front. */
+/* One word of n bytes, optionally with a leading minus. */
 static bool take(const char *word, size_t n, unsigned *what)
 {
     const bool without = n && *word == '-';

@@ -1,11 +1,11 @@
-/* The kinds of fusion that --fuse names. The CUDA backend's pass (kernels/fused/fuse_plan.c) does them. */
+/* The kinds of fusion of --fuse, done by the CUDA backend's pass (kernels/fused/fuse_plan.c). */
 #ifndef DG_FUSIONS_H
 #define DG_FUSIONS_H
 
 #include <stdbool.h>
 
-/* What may be fused, --fuse: X(name, help). Everything is the rule; a fault is found by leaving one of these out: convs
- * and update compute what their ops do, overlap and branches change only when a kernel begins. */
+/* X(name, help). All are on by default; leaving one out isolates a fault: convs and update compute what their ops do,
+ * overlap and branches only change when a kernel begins. */
 #define DG_FUSIONS(X)                                                                                           \
     X(convs, "what is around a convolution: norm, activation, noise, pictures, D's loss, and their gradients")  \
     X(update, "all weight gradients of a network and Adam")                                                     \
@@ -21,13 +21,13 @@ enum {
 enum {
     DG_FUSIONS(X) DG_FUSE_NONE = 0,
     DG_FUSE_ALL = (1u << DG_FUSE_KINDS) - 1,
-    DG_FUSE_OPS = DG_FUSE_overlap - 1 /* what is about ops */
+    DG_FUSE_OPS = DG_FUSE_overlap - 1 /* kinds that fuse ops */
 };
 #undef X
 
 const char *dg_fusion_name(int i); /* NULL past the last */
 const char *dg_fusion_help(int i);
-/* "all", "none", "convs,update", "all,-update", "-update" (all but that). false: a word is none of ours. */
+/* "all", "none", "convs,update", "all,-update", "-update" (all except that). False: unknown word. */
 bool dg_fuse_parse(const char *list, unsigned *what);
 
 #endif

@@ -1,56 +1,54 @@
-/* The ops: what a plan is made of. One list defines them; enum, names, prototypes and dispatch come from it.
+/* The ops of plans. One list defines them; enum, names, prototypes and dispatch are derived from it.
  *
- * Conventions. `real` is float or double, chosen when the backend is opened; void pointers below point to real
- * unless the comment says otherwise. Every output is overwritten (=), never accumulated into. Shapes are NHWC.
- * Pointers are filled in by dg_plan_bind(); kernels only read them. Ops never fail: whatever could be wrong is
- * refused while planning. Results do not depend on the number of threads. */
+ * Conventions. `real` is float or double, chosen when the backend is opened; void pointers point to real unless stated
+ * otherwise. Every output is overwritten (=), never accumulated. Shapes are NHWC. dg_plan_bind() sets the pointers. Ops
+ * never fail: invalid ones are refused while planning. Results do not depend on the number of threads. */
 #ifndef DG_OPS_H
 #define DG_OPS_H
 
 #include "core/base/tensor.h"
 #include "core/plan/act.h"
 
-/* Sizes that ops index: networks of a model, numbers that a step leaves. */
+/* Sizes that ops index: networks of a model, metrics of a step. */
 enum { DG_NETS_MAX = 2, DG_METRICS_MAX = 8 };
 
-/* What changes from step to step lies in memory that the device can reach, so that a captured graph of ops
- * stays valid. The host writes it with backend->put at the start of an epoch; the op `advance` moves it on. */
+/* Values that change per step, in device memory, so that a captured graph of ops stays valid. The host writes them with
+ * backend->put at the start of an epoch; the op `advance` updates them. */
 typedef struct {
     uint64_t seed;
-    uint64_t step;          /* optimiser steps done so far; names this step's random numbers and ring row */
-    int64_t cursor;         /* first row of the permutation that this step reads */
+    uint64_t step;          /* optimizer steps so far; selects this step's random numbers and ring row */
+    int64_t cursor;         /* first row of the permutation for this step */
     double lr[DG_NETS_MAX]; /* learning rates */
 } dg_step_state;
 
-/* Row step % DG_RING of the metrics ring, written by the ops of a step, read by the host afterwards. What each value
- * means is told by what is trained (host/net/recipe.h). */
+/* Row step % DG_RING of the metrics ring: written by the ops of a step, read by the host later. The meaning of each
+ * value depends on the training (host/net/recipe.h). */
 #define DG_RING 1024
 typedef struct {
     double value[DG_METRICS_MAX];
 } dg_metrics;
 
 /* Convolution, one geometry in three directions:
- *     y[n,oy,ox,co] = sum over ky,kx,ci of x[n, oy*S-P+ky, ox*S-P+kx, ci] * w[co,ky,kx,ci]      (x = 0 outside)
- *   conv_fwd  writes y from x, w
- *   conv_dx   writes x from y, w: the adjoint, x[...] = sum over the same terms of y * w
- *   conv_dw   writes w from x, y: w[co,ky,kx,ci] = sum over n,oy,ox of x * y
- * A transposed convolution (PyTorch's ConvTranspose2d) is conv_dx forward (its input is y, its output x),
- * conv_fwd for its data gradient and conv_dw for its weight gradient; PyTorch's weight layout (Cin, Cout, K, K)
- * of a transposed convolution is this (Co, Ci, K, K). Dumoulin & Visin 2016, "A guide to convolution
- * arithmetic", section 4. */
+ *   y[n,oy,ox,co] = sum over ky,kx,ci of x[n, oy*S-P+ky, ox*S-P+kx, ci] * w[co,ky,kx,ci]      (x = 0 outside)
+ * conv_fwd: writes y from x, w
+ * conv_dx: writes x from y, w: the adjoint, x[...] = sum over the same terms of y * w
+ * conv_dw: writes w from x, y: w[co,ky,kx,ci] = sum over n,oy,ox of x * y
+ * A transposed convolution (PyTorch's ConvTranspose2d) is conv_dx forward (input y, output x), conv_fwd for its data
+ * gradient and conv_dw for its weight gradient; its PyTorch weight layout (Cin, Cout, K, K) is this (Co, Ci, K, K).
+ * Dumoulin & Visin 2016, "A guide to convolution arithmetic", section 4. */
 typedef struct {
     void *x;       /* (N, H, W, Ci) */
     void *w;       /* (Co, K, K, Ci) */
     void *y;       /* (N, Ho, Wo, Co), Ho = (H + 2P - K)/S + 1 */
-    void *scratch; /* bytes as the backend asked for in scratch(), may be NULL when 0 */
+    void *scratch; /* bytes from the backend's scratch(), NULL if 0 */
     int N, H, W, Ci, Ho, Wo, Co, K, S, P;
-    /* DG_MATH_FP16: x (y) is multiplied by 2^shift before it is rounded, the sum by the inverse */
+    /* DG_MATH_FP16: x (y) is multiplied by 2^shift before rounding, the sum by the inverse */
     int shift_x, shift_y;
 } dg_conv_args;
 
-/* Batch norm statistics of x, separately for `groups` equal parts of the batch (D sees real and fake in one
- * batch). mean and rstd = 1/sqrt(var + eps) with the biased variance; the running statistics are updated once
- * for each group, in order, with the unbiased one: r = (1 - momentum) r + momentum s. Ioffe & Szegedy 2015. */
+/* Batch norm statistics of x, separately for `groups` equal parts of the batch (D has real and fake images in one
+ * batch). mean and rstd = 1/sqrt(var + eps) with the biased variance; the running statistics are updated once per
+ * group, in order, with the unbiased one: r = (1 - momentum) r + momentum s. Ioffe & Szegedy 2015. */
 typedef struct {
     void *mean, *rstd;                /* (groups, C) */
     void *running_mean, *running_var; /* (C), updated in place */
@@ -68,11 +66,11 @@ typedef struct {
     double eps;
 } dg_norm_frozen_args;
 
-/* norm_act     y = act(gamma * (x - mean) * rstd + beta), act linear on both sides of 0 (dg_act_is_linear)
- * norm_act_dx  from dy: dx, and dgamma, dbeta summed over the groups (both NULL when not wanted):
- *     g = dy * act'(gamma * xhat + beta), dbeta = sum g, dgamma = sum g * xhat,
- *     dx = gamma * rstd * (g - mean_over_group(g) - xhat * mean_over_group(g * xhat))
- * y may be x, and dx may be dy. */
+/* Batch norm and activation. act is linear on both sides of 0 (dg_act_is_linear); y may be x, and dx may be dy.
+ * norm_act: y = act(gamma * (x - mean) * rstd + beta)
+ * norm_act_dx: dx from dy, and dgamma, dbeta summed over the groups (or both NULL):
+ *   g = dy * act'(gamma * xhat + beta), dbeta = sum g, dgamma = sum g * xhat,
+ *   dx = gamma * rstd * (g - mean_over_group(g) - xhat * mean_over_group(g * xhat)) */
 typedef struct {
     void *y;              /* norm_act: out (N, H, W, C) */
     void *dx;             /* norm_act_dx: out (N, H, W, C) */
@@ -87,21 +85,21 @@ typedef struct {
     double slope; /* of DG_ACT_LEAKY */
 } dg_norm_act_args;
 
-/* act     y = act(x), n values; y may be x
- * act_dx  dx = dy * act'; the derivative is taken from y (leaky and relu: sign; tanh: 1 - y^2); dx may be dy */
+/* act: y = act(x), n values; y may be x. act_dx: dx = dy * act', with act' from y (leaky and relu: sign; tanh: 1 -
+ * y^2); dx may be dy. */
 typedef struct {
-    void *y, *x;   /* act: out, in.  act_dx: y is in */
+    void *y, *x;   /* act: out, in; act_dx: y is in */
     void *dx, *dy; /* act_dx: out, in */
     int64_t n;
     dg_act act;
     double slope;
 } dg_act_args;
 
-/* y = act(x + b[c]) over the values of a channel, and from dy and that y: dx = dy * act', db[c] = the sum of dx, by
- * pieces whose number and order follow from the shape. y may be x, and dx may be dy. */
+/* bias_act: y = act(x + b[c]); y may be x. bias_act_dx, from dy and that y: dx = dy * act', db[c] = the sum of dx, in
+ * pieces whose number and order depend on the shape only; dx may be dy. */
 typedef struct {
     void *y;       /* bias_act: out (N, H, W, C); bias_act_dx: in */
-    void *dx, *db; /* bias_act_dx: out (N, H, W, C), (C); db NULL: not wanted */
+    void *dx, *db; /* bias_act_dx: out (N, H, W, C), (C); db may be NULL */
     void *dy;      /* bias_act_dx: in (N, H, W, C) */
     void *x, *b;   /* bias_act: in (N, H, W, C), (C) */
     void *scratch;
@@ -110,8 +108,8 @@ typedef struct {
     double slope; /* of DG_ACT_LEAKY */
 } dg_bias_act_args;
 
-/* y = act(a + b), n values; y may be a or b. Where a and b come together its gradient is act_dx; where two read one
- * tensor, their gradients are added by it. */
+/* y = act(a + b), n values; y may be a or b. As a sum its gradient is act_dx; it also adds the gradients of two readers
+ * of one tensor. */
 typedef struct {
     void *y;     /* out (n) */
     void *a, *b; /* in (n) */
@@ -120,8 +118,8 @@ typedef struct {
     double slope;
 } dg_add_args;
 
-/* y[i] = x[i] / (1 - p) if word i % 4 of dg_philox(seed, (DG_STREAM_DROPOUT, layer << 40 | step), i / 4) is at least
- * p * 2^32, else 0 (Srivastava et al. 2014, inverted). It is its own adjoint: the same op on dy. y may be x. */
+/* y[i] = x[i] / (1 - p) if value i % 4 of dg_philox(seed, (DG_STREAM_DROPOUT, layer << 40 | step), i / 4) is at least p
+ * * 2^32, else 0 (Srivastava et al. 2014, inverted). Its own adjoint: the same op on dy. y may be x. */
 typedef struct {
     void *y; /* out (n) */
     void *x; /* in (n) */
@@ -131,36 +129,35 @@ typedef struct {
     int layer; /* below 2^16 */
 } dg_dropout_args;
 
-/* Pooling over windows of K x K pixels, every S pixels, P around the image (P < K; padding is never the largest, and
- * counts as 0 in a mean):
- *     maxpool      y[n,oy,ox,c] = the largest of x[n, oy*S-P+ky, ox*S-P+kx, c], place its ky*K+kx: the first of equals;
- *                  the first NaN wins
- *     maxpool_dx   dx[n,iy,ix,c] = sum of dy of the windows whose place is this pixel, in the order of their rows and
- *                  columns: a gather, the same bits each time
- *     meanpool     y[n,oy,ox,c] = sum of the window's x / (K * K), in the order of rows and columns
- *     meanpool_dx  dx[n,iy,ix,c] = sum of dy / (K * K) of the windows that reach this pixel, in that order */
+/* Pooling over windows of K x K pixels with stride S and padding P < K (never the largest; 0 in a mean):
+ * maxpool: y[n,oy,ox,c] = the largest of x[n, oy*S-P+ky, ox*S-P+kx, c], place = its ky*K+kx: the first of equals; the
+ *   first
+ *   NaN wins
+ * maxpool_dx: dx[n,iy,ix,c] = sum of dy of the windows whose place is this pixel, in row and column order: a gather,
+ *   deterministic
+ * meanpool: y[n,oy,ox,c] = sum of the window's x / (K * K), in row and column order
+ * meanpool_dx: dx[n,iy,ix,c] = sum of dy / (K * K) of the windows that contain this pixel, in that order */
 typedef struct {
     void *y;        /* maxpool, meanpool: out (N, Ho, Wo, C), Ho = (H + 2P - K)/S + 1 */
     void *dx;       /* maxpool_dx, meanpool_dx: out (N, H, W, C) */
-    uint8_t *place; /* maxpool: out, maxpool_dx: in (N, Ho, Wo, C); K is at most 16 there */
+    uint8_t *place; /* maxpool: out, maxpool_dx: in (N, Ho, Wo, C); K <= 16 */
     void *x, *dy;   /* in (N, H, W, C); in (N, Ho, Wo, C) */
     int N, H, W, C, Ho, Wo, K, S, P;
 } dg_pool_args;
 
-/* Mean cross entropy of softmax by class index, with label smoothing s (Szegedy et al. 2016; 0: none), and its
- * gradient. With m the largest logit of a row and q_c = (1 - s) [c == label] + s / C:
- *     p_c = exp(l_c - m) / sum exp(l - m),  each = log sum exp(l - m) - sum_c q_c (l_c - m),  dlogit = (p - q) / N
- * No logarithm of a rounded zero is taken. The loss is the mean of each, in double and in index order; right is the
- * share of rows whose first largest logit is the label's. A row with NaN, or whose largest is infinite, is NaN and not
- * right. Writes ring[step % DG_RING].value[loss] and .value[right] where there is a ring. Without labels p alone is
- * written. */
+/* Mean cross entropy of softmax by class index with label smoothing s (Szegedy et al. 2016; 0: none), and its gradient.
+ * With m the largest logit of a row and q_c = (1 - s) [c == label] + s / C:
+ *   p_c = exp(l_c - m) / sum exp(l - m),  each = log sum exp(l - m) - sum_c q_c (l_c - m),  dlogit = (p - q) / N
+ * No logarithm of a rounded zero occurs. The loss is the mean of each, in double and index order; right is the fraction
+ * of rows whose first largest logit is the label's. A row with NaN or an infinite largest logit is NaN and not right.
+ * Writes ring[step % DG_RING].value[loss] and .value[right] if there is a ring. Without labels only p is written. */
 typedef struct {
-    void *dlogit;         /* out (N, C), NULL: not wanted */
-    void *p;              /* out (N, C), NULL: not wanted */
-    void *each;           /* out (N), NULL: not wanted */
+    void *dlogit;         /* out (N, C), may be NULL */
+    void *p;              /* out (N, C), may be NULL */
+    void *each;           /* out (N), may be NULL */
     dg_metrics *ring;     /* out, DG_RING rows, or NULL */
     void *logit;          /* in (N, C) */
-    const int32_t *label; /* in (N), from 0 to C - 1; NULL: p alone is wanted */
+    const int32_t *label; /* in (N), 0 to C - 1; NULL: only p */
     const dg_step_state *state;
     uint32_t *counters;
     void *scratch;
@@ -170,8 +167,8 @@ typedef struct {
 } dg_softmax_args;
 
 /* Adam over flat memory (Kingma & Ba 2015; eps outside the bias correction as in torch.optim.Adam):
- *     t = step + 1, m = m + (1-b1)(g-m), v = b2 v + (1-b2) g g,
- *     p = p - lr/(1-b1^t) * m / (sqrt(v)/sqrt(1-b2^t) + eps)
+ *   t = step + 1, m = m + (1-b1)(g-m), v = b2 v + (1-b2) g g,
+ *   p = p - lr/(1-b1^t) * m / (sqrt(v)/sqrt(1-b2^t) + eps)
  * Counts the weights that are not finite afterwards into ring[...].value[bad]. */
 typedef struct {
     void *p, *m, *v; /* (n), updated in place */
@@ -184,16 +181,15 @@ typedef struct {
     int net, bad; /* index into state->lr; metric index */
 } dg_adam_args;
 
-/* Optimisers over flat memory, as torch.optim has them; g' = g + decay * p for the first `decayed` values, g elsewhere:
- *     sgd       m = momentum m + g', p = p - lr (nesterov ? g' + momentum m : m); without momentum p = p - lr g'
- *     adagrad   v = v + g' g', p = p - lr g' / (sqrt(v) + eps)             (Duchi et al. 2011)
- *     adadelta  v = rho v + (1-rho) g' g', d = g' sqrt(m + eps) / sqrt(v + eps), m = rho m + (1-rho) d d, p = p - lr d
- *               (Zeiler 2012)
- * eps is above 0, so that zeros stay zeros. Count the weights that are not finite afterwards into
- * ring[...].value[bad]. */
+/* Optimizers over flat memory, as in torch.optim; g' = g + decay * p for the first `decayed` values, else g:
+ *   sgd       m = momentum m + g', p = p - lr (nesterov ? g' + momentum m : m); without momentum p = p - lr g'
+ *   adagrad   v = v + g' g', p = p - lr g' / (sqrt(v) + eps)             (Duchi et al. 2011)
+ *   adadelta  v = rho v + (1-rho) g' g', d = g' sqrt(m + eps) / sqrt(v + eps), m = rho m + (1-rho) d d, p = p - lr d
+ *             (Zeiler 2012)
+ * eps > 0, so that zeros stay zeros. Count the weights that are not finite afterwards into ring[...].value[bad]. */
 typedef struct {
     void *p;     /* (n), updated in place */
-    void *m, *v; /* (n), updated in place: sgd has m, and only with momentum; adagrad v; adadelta both */
+    void *m, *v; /* (n), updated in place: sgd m, only with momentum; adagrad v; adadelta both */
     dg_metrics *ring;
     void *g; /* in (n) */
     const dg_step_state *state;
@@ -204,24 +200,23 @@ typedef struct {
     int net, bad; /* index into state->lr; metric index */
 } dg_update_args;
 
-/* Records perm[cursor + n] of the data set, each image mirrored left-right if flip is set and bit 0 of word
- * n % 4 of dg_philox(seed, (DG_STREAM_FLIP, step), n / 4) is 1; x = pixel / dev[c] - shift[c]. Where images are
- * prepared the record has the values of x, of the backend's type. Behind the image comes the label, where there are
- * labels: 4 bytes, the lowest first. core/plan/gather.h */
+/* Records perm[cursor + n] of the dataset; x = pixel / dev[c] - shift[c]. Images are mirrored left-right if flip is set
+ * and bit 0 of value n % 4 of dg_philox(seed, (DG_STREAM_FLIP, step), n / 4) is 1. A record is an image, prepared ones
+ * with values of x in the backend's type, and optionally a label: 4 bytes, little-endian. core/plan/gather.h */
 enum { DG_CHANNELS_MAX = 4 };
 typedef struct {
-    void *x;             /* out (N, H, W, C); C is at most DG_CHANNELS_MAX */
-    int32_t *label;      /* out (N), NULL: not wanted */
+    void *x;             /* out (N, H, W, C); C <= DG_CHANNELS_MAX */
+    int32_t *label;      /* out (N), may be NULL */
     const uint8_t *data; /* (rows, record) */
     const int32_t *perm; /* permutation of the whole epoch */
     const dg_step_state *state;
-    int64_t record; /* bytes of one; what comes behind image and label is left alone */
+    int64_t record; /* bytes per record; bytes after image and label are ignored */
     double dev[DG_CHANNELS_MAX], shift[DG_CHANNELS_MAX];
     int N, H, W, C, flip, prepared;
 } dg_gather_args;
 
-/* z[i] = normal i % 4 of dg_normal4(seed, (stream, step), i / 4), widened from float.
- * stream = DG_STREAM_NOISE takes state->step; any other stream takes first_step. */
+/* z[i] = normal i % 4 of dg_normal4(seed, (stream, step), i / 4), widened from float. stream = DG_STREAM_NOISE uses
+ * state->step; any other stream uses first_step. */
 typedef struct {
     void *z; /* out (n) */
     const dg_step_state *state;
@@ -245,8 +240,8 @@ typedef struct {
 
 #include "core/plan/ops_gan.h"
 
-/* X(kind, member of the union dg_op.u, who chooses its variant and knows its scratch memory on the CPU: cpu.h). The row
- * of each, dg_info_KIND, is in its folder of kernels/ops (op_info.h). */
+/* X(kind, member of the union dg_op.u, family on the CPU for variant and scratch: cpu.h). The row, dg_info_KIND, is in
+ * the op's folder of kernels/ops (op_info.h). */
 #define DG_OPS(X)                      \
     X(conv_fwd, conv, conv)            \
     X(conv_dx, conv, conv)             \
@@ -290,33 +285,31 @@ typedef enum {
 
 enum { DG_MAX_OPERANDS = 10 };
 
-/* What the factors of a convolution's products are rounded to where a variant multiplies on tensor cores; sums are
- * fp32 in any case. fp32: not rounded. fp16 has few exponents: gradients, which are small, are multiplied by a power of
- * two on their way (dg_conv_args), and what is finite is brought to the largest that fp16 has before it becomes
- * infinite. */
+/* Rounding of a convolution's operands on tensor cores; sums are fp32. fp32: not rounded. fp16 has a small range:
+ * gradients are multiplied by a power of two (dg_conv_args), and finite values beyond fp16 become its largest. */
 typedef enum { DG_MATH_FP32, DG_MATH_TF32, DG_MATH_BF16, DG_MATH_FP16 } dg_math;
 
-/* How launches are chosen: a variant of the op (variant.h) and its numbers. The CPU uses only the variant. */
+/* The choice of a launch: a variant of the op (variant.h) and its numbers. The CPU uses only the variant. */
 typedef struct {
     const struct dg_variant *variant;
-    const char *why;    /* where the choice came from: "default", "--conv", "tuning.ini:12" */
-    int block;          /* CUDA: threads of a block */
-    int tile_m, tile_n; /* results of a block: pixels and channels; 0 where the variant has no tile */
-    int stages;         /* tiles that are in flight at a time */
-    int split;          /* parts of the sum that blocks of their own make; 1: none */
-    dg_math math;       /* of variant mma; follows from --precision, not from tuning */
+    const char *why;    /* source of the choice: "default", "--conv", "tuning.ini:12" */
+    int block;          /* CUDA: threads per block */
+    int tile_m, tile_n; /* results of a block: pixels and channels; 0: no tile */
+    int stages;         /* tiles in flight */
+    int split;          /* parts of the sum in separate blocks; 1: none */
+    dg_math math;       /* of variant mma; from --precision, not from tuning */
 } dg_tune;
 
 typedef struct {
     char name[40]; /* "D.2.conv.dw": profile row, tuning key, error prefix */
     dg_op_kind kind;
-    const char *wrong; /* an operand was named that there is not; NULL: none */
+    const char *wrong; /* name of an operand that does not exist; NULL: none */
     dg_tune tune;
     struct {
-        int row;        /* arena row, -1: not used (the pointer stays NULL) */
-        int64_t offset; /* first element of the row that belongs to this operand */
-        int from;       /* in a fused launch: op from - 1 of the plan is done while this operand is read; 0: none */
-        int factors;    /* in a fused launch: row of its values as products take them (fused.h); 0: none */
+        int row;                /* arena row, -1: unused (the pointer stays NULL) */
+        int64_t offset;         /* first element of the row for this operand */
+        int from;               /* fused: op from - 1 of the plan is recomputed while this operand is read; 0: none */
+        int factors;            /* fused: row of its rounded operand (fused.h); 0: none */
     } operand[DG_MAX_OPERANDS]; /* in the order of the kind's row (op_info.h) */
     union {
         dg_conv_args conv;

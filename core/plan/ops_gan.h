@@ -1,22 +1,22 @@
-/* Ops of GANs: losses, averages of weights, augmentation, spectral norm. A part of ops.h,
- * whose conventions hold here, and which includes it. */
+/* Ops of GANs: losses, averages of weights, augmentation, spectral norm. Included by ops.h, whose conventions apply. */
 #ifndef DG_OPS_GAN_H
 #define DG_OPS_GAN_H
 
-/* Losses of a GAN, and their gradients. D aims at 1 for real images and at `low` for samples; target is what these
- * logits should be: 1 or low. With d_i = l_i - mean(other):
- *     DG_GAN_CROSS    loss = mean(max(l,0) - l target + log1p(exp(-|l|))), dlogit = (sigmoid(l) - target) / n
- *     DG_GAN_SQUARES  loss = mean((l - target)^2) / 2, dlogit = (l - target) / n         (Mao et al. 2017)
- *     DG_GAN_HINGE    loss = mean(max(0, 1 - target l)), dlogit = -target / n where that is above 0
- *     DG_GAN_SCORE    loss = -target mean(l), dlogit = -target / n                       (Lim & Ye 2017, of G)
- *     DG_GAN_AVERAGE  loss = mean((d - target)^2) / 2, low = -1: half of a relativistic average loss
- *                     (Jolicoeur-Martineau 2019); the other half is the same op with logit and other exchanged and
- *                     -target; dlogit_i = (d_i - target + mean(d) - target) / n, the gradient of both
- * `other` is read by forms of two halves; where `both` is set, loss is the sum of the halves. prob, from 0 to 1: of
- * DG_GAN_CROSS mean(sigmoid(l)), else where D's output is between its two aims, mean of (l - low) / (1 - low), of
- * DG_GAN_AVERAGE (d - low) / (1 - low), each held between 0 and 1. Sums are in double and in index order. Writes
- * ring[step % DG_RING].value[loss] and .value[prob]. */
-/* X(NAME, FLOPs per logit) */
+/* GAN losses and their gradients. D's target is 1 for real images and `low` for samples; target: that of these logits,
+ * 1 or low. With d_i = l_i - mean(other):
+ *   DG_GAN_CROSS    loss = mean(max(l,0) - l target + log1p(exp(-|l|))), dlogit = (sigmoid(l) - target) / n
+ *   DG_GAN_SQUARES  loss = mean((l - target)^2) / 2, dlogit = (l - target) / n         (Mao et al. 2017)
+ *   DG_GAN_HINGE    loss = mean(max(0, 1 - target l)), dlogit = -target / n where that is above 0
+ *   DG_GAN_SCORE    loss = -target mean(l), dlogit = -target / n                       (Lim & Ye 2017, of G)
+ *   DG_GAN_AVERAGE  loss = mean((d - target)^2) / 2, low = -1: half of a relativistic average loss
+ *                   (Jolicoeur-Martineau 2019); the other half is the same op with logit and other exchanged and
+ *                   -target; dlogit_i = (d_i - target + mean(d) - target) / n, the gradient of both
+ * `other`: read by losses of two halves; if `both` is set, loss is the sum of the halves. prob, 0 to 1: for
+ * DG_GAN_CROSS mean(sigmoid(l)), else D's position between its two targets: mean of (l - low) / (1 - low), for
+ * DG_GAN_AVERAGE of (d - low) / (1 - low), each clamped to 0 .. 1. Sums are in double and index order. Writes ring[step
+ * % DG_RING].value[loss] and .value[prob].
+ *
+ * X(NAME, FLOPs per logit) */
 #define DG_GAN_FORMS(X) X(CROSS, 12) X(SQUARES, 9) X(HINGE, 9) X(SCORE, 9) X(AVERAGE, 14)
 typedef enum {
 #define X(NAME, flops) DG_GAN_##NAME,
@@ -40,7 +40,7 @@ typedef struct {
 } dg_gan_loss_args;
 
 /* A running average of weights: d = min(decay, step / (step + 10)), average = average + (1 - d) (p - average). The
- * first step makes it p, whatever it was. */
+ * first step sets it to p. */
 typedef struct {
     void *average; /* (n), updated in place */
     void *p;       /* in (n) */
@@ -49,37 +49,35 @@ typedef struct {
     double decay;
 } dg_ema_args;
 
-/* Differentiable augmentation (Zhao et al. 2020), and its adjoint. For image n, with u_0 to u_6 uniform from 0 to 1,
- * words of dg_philox(seed, (DG_STREAM_AUGMENT, order << 40 | step), 2n) and 2n + 1 over 2^32, in this order:
- *
- * DG_AUGMENT_COLOR: c = k (s x + (1 - s) mean_of_pixel(x)) + (1 - k) mean_of_image(x) + b, with brightness
- * b = u_0 - 1/2, saturation s = 2 u_1 and contrast k = u_2 + 1/2. The fourth of four channels, alpha, stays.
- *
- * DG_AUGMENT_TRANSLATION: y[i][j] = c[i + ty][j + tx], and 0 outside; each t from -m to m, m = floor(H / 8 + 1/2).
- *
+/* Differentiable augmentation (Zhao et al. 2020), and its adjoint augment_dx: dx from dy. For image n, u_0 to u_6 are
+ * uniform from 0 to 1: the values of dg_philox(seed, (DG_STREAM_AUGMENT, order << 40 | step), 2n) and 2n + 1 over 2^32,
+ * in this order:
+ * DG_AUGMENT_COLOR: c = k (s x + (1 - s) mean_of_pixel(x)) + (1 - k) mean_of_image(x) + b, with brightness b = u_0 -
+ *   1/2,
+ *   saturation s = 2 u_1 and contrast k = u_2 + 1/2; alpha, the fourth of four channels, is unchanged
+ * DG_AUGMENT_TRANSLATION: y[i][j] = c[i + ty][j + tx], and 0 outside; each t from -m to m, m = floor(H / 8 + 1/2)
  * DG_AUGMENT_CUTOUT: 0 in a box of h = floor(H / 2 + 1/2) rows from o - floor(h / 2) on, o from 0 to H - h % 2; columns
- * likewise.
- *
- * augment_dx: dx from dy, the gradient. Sums are in double. kernels/ops/augment/augment.h */
+ *   likewise
+ * Sums are in double. kernels/ops/augment/augment.h */
 enum { DG_AUGMENT_COLOR = 1, DG_AUGMENT_TRANSLATION = 2, DG_AUGMENT_CUTOUT = 4 };
 typedef struct {
-    void *y, *x;   /* augment: out, in (N, H, W, C); C is at most DG_CHANNELS_MAX */
+    void *y, *x;   /* augment: out, in (N, H, W, C); C <= DG_CHANNELS_MAX */
     void *dx, *dy; /* augment_dx: out, in */
     const dg_step_state *state;
     int N, H, W, C;
     int what;  /* DG_AUGMENT_... */
-    int order; /* of the augmentations of a step */
+    int order; /* index among the augmentations of a step */
 } dg_augment_args;
 
-/* Spectral norm of weights (Miyato et al. 2018), with |.| the root of a sum of squares. W is w as a matrix, a row for
- * each filter; u and v are about its first singular vectors. Where iterate is set, they first come nearer to them:
- *     v = W^T u / max(|W^T u|, eps), u = W v / max(|W v|, eps)
- * spectral     sigma = u^T W v, wn = W / sigma; with sigma 0, as of weights that are all 0, values are not finite
- * spectral_dw  dw = (dwn - sum(dwn wn) u v^T) / sigma: from the gradient of wn that of w, u and v being constants */
+/* Spectral norm of weights (Miyato et al. 2018), |.|: root of a sum of squares. W is w as a matrix, one row per filter;
+ * u and v approximate its first singular vectors. With iterate set, they are first updated:
+ *   v = W^T u / max(|W^T u|, eps), u = W v / max(|W v|, eps)
+ * spectral: sigma = u^T W v, wn = W / sigma; not finite if sigma is 0, as for all-zero weights
+ * spectral_dw: dw = (dwn - sum(dwn wn) u v^T) / sigma: the gradient by w from that by wn, with u and v constant */
 typedef struct {
     void *wn;    /* spectral: out, spectral_dw: in (rows, cols) */
     void *sigma; /* spectral: out, spectral_dw: in (1) */
-    void *u, *v; /* spectral: in, or with iterate updated in place, spectral_dw: in (rows), (cols) */
+    void *u, *v; /* spectral: in, with iterate updated in place; spectral_dw: in (rows), (cols) */
     void *w;     /* spectral: in (rows, cols) */
     void *dw;    /* spectral_dw: out (rows, cols) */
     void *dwn;   /* spectral_dw: in (rows, cols) */

@@ -1,4 +1,4 @@
-/* The optimisers: a row each, of its op and the moments that it keeps. */
+/* The optimizers: one row each, with op and moments. */
 #ifndef DG_OPTIMIZER_H
 #define DG_OPTIMIZER_H
 
@@ -11,15 +11,15 @@ typedef enum { DG_ADAM, DG_SGD, DG_ADAGRAD, DG_ADADELTA, DG_OPTIMIZERS } dg_opti
 typedef struct {
     const char *name; /* "adam" */
     dg_op_kind op;
-    const char *moment[2]; /* their names in checkpoints are these and the tensor's: "adam.m."; NULL: it has none */
+    const char *moment[2]; /* prefix of the moment's name in checkpoints, "adam.m."; NULL: none */
 } dg_optimizer_info;
 
 extern const dg_optimizer_info dg_optimizers[DG_OPTIMIZERS];
 
-/* Is this op one of theirs? Then it writes the weights of a network. */
+/* True if the op is an optimizer's and so writes a network's weights. */
 bool dg_is_update(dg_op_kind op);
 
-/* The one of that name; DG_OPTIMIZERS: there is none. */
+/* The optimizer of that name; DG_OPTIMIZERS: none. */
 dg_optimizer dg_optimizer_find(const char *name);
 
 #endif

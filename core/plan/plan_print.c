@@ -22,7 +22,7 @@ static void print_operands(const dg_plan *p, const dg_op *op, FILE *to)
     }
 }
 
-/* "tiled" with the numbers of its launch: what a row of a tuning file says behind its colon. */
+/* "tiled" with the numbers of its launch, as after the colon in a tuning file. */
 static void print_launch(const dg_op *op, int kernels, FILE *to)
 {
     const dg_tune *t = &op->tune;
@@ -33,7 +33,7 @@ static void print_launch(const dg_op *op, int kernels, FILE *to)
     if (t->split > 1) snprintf(split, sizeof split, "%d", t->split);
     char own[12] = "+"; /* done by the kernel of another op */
     if (kernels) snprintf(own, sizeof own, "%d", kernels);
-    char why[1024]; /* may hold a file's name */
+    char why[1024]; /* may include a file name */
     fprintf(to, "%5s %8s %6s %5s %7s  %-22s", block, tile, stages, split, own,
             dg_printable(why, sizeof why, t->why ? t->why : ""));
 }

@@ -24,7 +24,7 @@ const char *dg_precision_name(dg_type real, dg_math math)
 }
 
 static const struct {
-    int arch; /* the first one that has it */
+    int arch; /* the first that has it */
     int unit;
     double error;
 } maths[] = {

@@ -1,7 +1,7 @@
-/* What is known of a variant, one way in which an op can run, without running it: one row a variant, in a plain C file
- * beside its kernel (kernels/ops/conv/cuda/conv_thin.c beside conv_thin.cu). An op's row lists those that it has
- * (op_info.h); op->tune.variant points to the one that was chosen. The rule, tuning files, the cost model, placing and
- * fusing read the row; nobody compares names. */
+/* Static description of a variant, an implementation of an op: one row per variant, in a plain C file next to its
+ * kernel (kernels/ops/conv/cuda/conv_thin.c and conv_thin.cu). An op's row lists its variants (op_info.h);
+ * op->tune.variant points to the chosen one. The rule, tuning files, the cost model, placing and fusing read the row;
+ * no code compares names. */
 #ifndef DG_VARIANT_H
 #define DG_VARIANT_H
 
@@ -9,15 +9,15 @@
 
 #include "core/plan/ops.h"
 
-/* What the rules look at. */
+/* Properties of a GPU for the rules. */
 typedef struct dg_gpu {
     int arch;      /* 90 for sm_90 */
-    size_t shared; /* bytes of shared memory that a block may have */
-    dg_math math;  /* what factors of convolutions are rounded to: --precision */
-    bool wgmma;    /* it has products of warpgroups, and this build code for them */
+    size_t shared; /* bytes of shared memory per block, at most */
+    dg_math math;  /* rounding of convolutions' operands: --precision */
+    bool wgmma;    /* it has warpgroup products, and this build code for them */
 } dg_gpu;
 
-/* The kernels of fused launches that do what a variant does; DENSE has no variant: a product's shape is enough. */
+/* Kernel families of fused launches, by variant; DENSE has no variant: the shape decides. */
 typedef enum {
     DG_FUSED_NONE,
     DG_FUSED_MMA,
@@ -32,22 +32,22 @@ struct dg_work;
 
 typedef struct dg_variant {
     const char *name; /* in tuning files and tables */
-    /* Fills in what t leaves open; NULL, or why the op cannot run so (dg_variant_no()). NULL: not of a GPU. */
+    /* Fills in the open members of t; NULL, or why the op cannot run so (dg_variant_no()). NULL: not of a GPU. */
     const char *(*check)(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu *gpu);
-    /* The rule's numbers for an op that check takes; NULL: what check fills in. */
+    /* The rule's numbers for an op that check accepts; NULL: those of check. */
     void (*choose)(const dg_op *op, dg_tune *t, const dg_gpu *gpu);
-    /* What is launched, as far as time depends on it (core/plan/work.h); NULL: a kernel that moves the operands. */
+    /* The launched work, for time predictions (core/plan/work.h); NULL: a kernel that moves the operands. */
     void (*work)(const dg_op *op, struct dg_work *w);
-    /* Bytes of operand `scratch`; NULL: what the op's row says. */
+    /* Bytes of operand `scratch`; NULL: by the op's row. */
     size_t (*scratch)(const dg_op *op, dg_type real);
-    /* CPU: operations that take as long, at the peak rate, as the op does; NULL: the op's row counts what is done. */
+    /* CPU: operations at the peak rate that take as long as the op; NULL: by the op's row. */
     double (*arithmetic)(const dg_op *op);
     dg_fused_family fused;
-    bool by_row;    /* rows of a tuning file take it, the rule never does */
-    bool exclusive; /* two of it may not run side by side */
+    bool by_row;    /* only by tuning rows, never by the rule */
+    bool exclusive; /* two of it may not run concurrently */
 } dg_variant;
 
-/* Of ops that sweep over their operands once: a thread a value, or 16 bytes (core/tune/variants.c). */
+/* Elementwise ops: a value, or 16 bytes, per thread (core/tune/variants.c). */
 extern const dg_variant dg_direct, dg_vector;
 
 #endif

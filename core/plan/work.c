@@ -1,4 +1,4 @@
-/* The launchers' arithmetic once more, for times instead of grids; most of it is in the rows of the variants. */
+/* Work of launches, for time predictions; most of it is in the rows of the variants. */
 #include "core/plan/work.h"
 
 dg_work dg_work_of(const dg_op *op, dg_type real)

@@ -1,5 +1,5 @@
-/* What a variant of a CUDA op does when it is launched, as far as time depends on it. Plain C, without CUDA; counts
- * what the launchers in kernels/ do, and tests/kernels/simulated holds it to that. */
+/* Work of a CUDA op's launch that determines its time. Plain C, without CUDA; counts what the launchers in kernels/ do,
+ * checked by tests/kernels/simulated. */
 #ifndef DG_WORK_H
 #define DG_WORK_H
 
@@ -8,24 +8,24 @@
 #include "core/plan/op_info.h"
 
 typedef struct dg_work {
-    int kernels;     /* launches that wait for one another */
-    double blocks;   /* of the kernel that computes; the others move data */
-    int threads;     /* of a block */
+    int kernels;     /* dependent launches */
+    double blocks;   /* of the computing kernel; the others move data */
+    int threads;     /* per block */
     int split;       /* parts of the sum */
-    double outputs;  /* of convolutions: results that a thread has in registers */
-    bool warpgroups; /* products are those of Hopper's warpgroups */
-    double products; /* multiply-adds of a block: of convolutions, whole tiles; 0: of no account */
-    /* of shared memory and the first cache for a block, 128 bytes each, where they were counted; else 0 */
+    double outputs;  /* convolutions: results per thread in registers */
+    bool warpgroups; /* products by Hopper's warpgroups */
+    double products; /* multiply-adds per block: convolutions, whole tiles; 0: negligible */
+    /* clocks of shared memory and L1 per block, 128 bytes each, if counted; else 0 */
     double clocks;
     double loads;  /* bytes that a block loads through the cache; 0: only what the op must read */
     double moved;  /* bytes that the other kernels read and write: parts of a sum, unfolded patches */
-    double shared; /* bytes of shared memory of a block */
+    double shared; /* bytes of shared memory per block */
 } dg_work;
 
-/* op->tune has been through dg_variant_check(). */
+/* op->tune: accepted by dg_variant_check(). */
 dg_work dg_work_of(const dg_op *op, dg_type real);
 
-/* Bytes of operand `scratch` that the CUDA backend's choice in op->tune needs. */
+/* Bytes of operand `scratch` for the CUDA backend's choice in op->tune. */
 size_t dg_scratch_of(const dg_op *op, dg_type real);
 
 #endif

@@ -1,5 +1,5 @@
-/* What the fast convolutions on CUDA are compiled for: one list for the kernels and for the rules that say what a
- * tuning row may ask for (kernels/ops/conv/cuda). Plain C. */
+/* Tiles that the fast CUDA convolutions are compiled for: one list for the kernels and for the checks of tuning rows
+ * (kernels/ops/conv/cuda). Plain C. */
 #ifndef DG_CONV_TILES_H
 #define DG_CONV_TILES_H
 
@@ -7,8 +7,8 @@
 
 #include "core/plan/ops.h"
 
-/* tiled: results of a block (pixels x channels; of dw: channels x taps and channels), written tile=128x64, and of a
- * thread. The block has their quotient of threads. Narrow: not of dw. */
+/* tiled: results of a block (pixels x channels; dw: channels x taps and channels), written tile=128x64, and of a
+ * thread; a block has their quotient of threads. Narrow: not for dw. */
 #define DG_TILED_WIDE(X) \
     X(128, 128, 8, 8)    \
     X(128, 64, 8, 8)     \
@@ -18,35 +18,35 @@
     X(128, 32, 8, 4)       \
     X(64, 32, 4, 4)
 #define DG_TILED_TILES(X) DG_TILED_WIDE(X) DG_TILED_NARROW(X)
-enum { DG_TILED_K = 16, DG_TILED_PAD = 4 }; /* k of a step; words behind each row of k */
+enum { DG_TILED_K = 16, DG_TILED_PAD = 4 }; /* k per step; padding words after each row of k */
 
-/* Words of shared memory of one stage, for m and n by rows or by columns (gemm.cuh). */
+/* Words of shared memory per stage, for m and n by rows or by columns (gemm.cuh). */
 #define DG_TILED_SIDE(b, by_rows) ((by_rows) ? (b) * (DG_TILED_K + DG_TILED_PAD) : DG_TILED_K * (b))
 #define DG_TILED_WORDS(m, n, m_rows, n_rows) (DG_TILED_SIDE(m, m_rows) + DG_TILED_SIDE(n, n_rows))
 
-/* patch: positions (of 2x2 outputs) x channels of a block; a thread has 4 x 4 of them. */
+/* patch: positions (of 2x2 outputs) x channels of a block; thread: 4 x 4. */
 #define DG_PATCH_TILES(X) \
     X(32, 32)             \
     X(64, 32)             \
     X(64, 64)
-enum { DG_PATCH_STEP = 4, DG_PATCH_SMALL = 8 }; /* channels of y a step; up to this width of x tiles are 4 wide */
+enum { DG_PATCH_STEP = 4, DG_PATCH_SMALL = 8 }; /* channels of y per step; up to this width of x tiles are 4 wide */
 
-/* thin, conv_dx: rows, columns of positions and images of a block, for x up to this width and for others. */
+/* thin, conv_dx: rows, columns of positions and images of a block, for x up to this width and for wider x. */
 #define DG_THIN_DX_SMALL 8, 8, 8
 #define DG_THIN_DX_LARGE 16, 32, 1
 enum { DG_THIN_SMALL = 32 };
 
-/* A row of positions with its border, and one stage: the patches of its images and the weights. */
+/* A row of positions with its border, and a stage: the patches of its images and the weights. */
 #define DG_PATCH_LINE(cols) (((cols) + 2) * 4 + ((cols) + 2) / 4 * 4)
 #define DG_PATCH_WORDS(rows, cols, images, channels) \
     ((images) * ((rows) + 2) * DG_PATCH_LINE(cols) + DG_PATCH_STEP * 16 * (channels))
 
-/* Fused products with latents: images x channels of one pixel of a block. */
+/* Fused products with latents: images x channels of one pixel per block. */
 enum { DG_DENSE_IMAGES = 16, DG_DENSE_CHANNELS = 128 };
 
-/* mma: positions (outputs; of dx: outputs of each of the four phases; of dw: channels of y) x channels of a block; of
- * these 64 x WN are a warp's. GROUPS: into how many portions the 16 taps of a chunk of channels are divided. Forward,
- * SMALL: of maps with cells of 4x4; the rule takes 128 channels there alone. */
+/* mma: positions (outputs; dx: of each of the four phases; dw: channels of y) x channels of a block; 64 x WN of a warp.
+ * GROUPS: portions of the 16 taps of a chunk of channels. SMALL (forward): maps with cells of 4x4; only there the rule
+ * uses 128 channels. */
 #define DG_MMA_FWD_TILES(X)  \
     X(false, 128, 64, 32, 8) \
     X(true, 128, 64, 32, 8)  \
@@ -54,20 +54,20 @@ enum { DG_DENSE_IMAGES = 16, DG_DENSE_CHANNELS = 128 };
 #define DG_MMA_DX_TILES(X) \
     X(64, 32, 32, 2)       \
     X(128, 32, 32, 1)
-/* mma of tf32: of these the rule takes the smaller ones on all shapes. */
+/* mma, tf32: the rule uses the smaller ones for all shapes. */
 #define DG_TF32_FWD_TILES(X) \
     X(false, 128, 64, 32, 8) \
     X(true, 128, 64, 32, 8)
 #define DG_TF32_DX_TILES(X) X(64, 32, 32, 2)
 #define DG_MMA_DW_TILES(X) X(64, 16)
 
-/* mma of fp16, forward: one for small maps and one for others, that fit Turing's 64 KB with the factors of a fused
- * launch. Everywhere the same, so that sums have one order. dx and dw: as above. */
+/* mma, fp16, forward: one tile for small maps and one for others, which fit Turing's 64 KB with the rounded operands of
+ * a fused launch. The same on all GPUs, so that sums have one order. dx and dw: as above. */
 #define DG_FP16_FWD_TILES(X) \
     X(true, 64, 128, 32, 8)  \
     X(false, 128, 64, 32, 8)
 
-/* wgmma: the same by warpgroups, each of which has 64 x channels; of dx two phases of all positions. */
+/* wgmma: a warpgroup has 64 positions x channels; dx: two phases of all positions. */
 #define DG_WGMMA_FWD_TILES(X) \
     X(false, 128, 64, 2)      \
     X(false, 256, 64, 4)      \
@@ -83,7 +83,7 @@ enum { DG_DENSE_IMAGES = 16, DG_DENSE_CHANNELS = 128 };
 enum { DG_MMA_SMALL = 4 }; /* up to this width of y cells are 4x4 */
 
 /* Units of 16 bytes in shared memory (conv_mma.cuh): a cell of a patch, the cells of one phase, a plane; and bytes. */
-#define DG_MMA_UP(n, r) ((n) + ((r) - (n) % 8 + 8) % 8) /* the least that is r (mod 8) */
+#define DG_MMA_UP(n, r) ((n) + ((r) - (n) % 8 + 8) % 8) /* the smallest number >= n that is r (mod 8) */
 #define DG_MMA_CELL(small, halved) ((halved) ? ((small) ? 28 : 81) : ((small) ? 36 : 100))
 #define DG_MMA_CELLS(small, pieces, halved) ((pieces) * ((small) ? 4 : 1) * DG_MMA_CELL(small, halved))
 #define DG_MMA_PHASE(small, pieces, halved) DG_MMA_UP(DG_MMA_CELLS(small, pieces, halved), 2)
@@ -98,22 +98,22 @@ enum { DG_MMA_SMALL = 4 }; /* up to this width of y cells are 4x4 */
 #define DG_MMA_BYTES(small, pieces, halved, n, groups, threads)                             \
     (DG_MMA_FACTORS(small, pieces, halved, n, groups) + 16 * (pieces) * ((small) ? 4 : 1) + \
      8 * DG_MMA_TRANSFERS(small, pieces, halved, threads))
-/* Bytes of a stage of weights, and how many there are: two, or four of small ones where weights are rounded in memory.
- * Large ones would not fit the 99 KB of a block on sm_86, 89 and 120; scaled arithmetic is Turing's. DG_MMA_BYTES has
- * two stages. */
+/* Bytes of a stage of weights; number of stages: two, or four of small stages if weights are rounded in memory. Large
+ * ones would exceed the 99 KB per block on sm_86, 89 and 120; scaled arithmetic is Turing's. DG_MMA_BYTES has two
+ * stages. */
 #define DG_MMA_PORTION(n, groups) (16 * (16 / (groups)*2 * (n)))
 #define DG_MMA_STAGES(rounded, scaled, portion) ((rounded) && !(scaled) && (portion) <= 9 << 10 ? 4 : 2)
 #define DG_WGMMA_FWD_BYTES(small, m, n, groups) DG_MMA_BYTES(small, (m) / 64, 1, (n) + 4, groups, (m)*2)
 #define DG_WGMMA_DX_BYTES(small, m, n, groups) DG_MMA_BYTES(small, (m) / 64, 0, (n) / 4 * 5, groups, 256)
-/* Of a fused launch by warpgroups with parts of sums: what factors take, for the sums of a block come to lie there; and
- * how many blocks read from each other so, as many as a cluster has everywhere. */
+/* Fused launches by warpgroups with a split sum: bytes of the operands, which the block's sums replace; and the blocks
+ * that exchange them, the portable cluster size. */
 #define DG_WGMMA_FWD_FACTORS(small, m, n, groups) DG_MMA_FACTORS(small, (m) / 64, 1, (n) + 4, groups)
 #define DG_WGMMA_DX_FACTORS(small, m, n, groups) DG_MMA_FACTORS(small, (m) / 64, 0, (n) / 4 * 5, groups)
 enum { DG_WGMMA_PARTS = 8 };
 #define DG_MMA_DW_BYTES(small, unit) (32 * (16 / (unit)*DG_MMA_PLANE(small, 1, 1) + 64 / (unit)*64))
 
-/* mma_odd, kernels of 3x3 and of one pixel: positions x channels of a block, of dw channels of y x of x; a warp has 64
- * x 32 of them, of dw and 3x3 of one tap. Pairs of planes in shared memory at a time; products of a group. */
+/* mma_odd, 3x3 and 1x1 kernels: positions x channels of a block, dw: channels of y x of x; 64 x 32 per warp, dw and
+ * 3x3: of one tap. Pairs of planes in shared memory at a time; products per group. */
 #define DG_ODD_M(k, dw) ((dw) && (k) == 3 ? 64 : 128)
 #define DG_ODD_N(k, dw) ((k) == 1 ? 128 : (dw) ? 32 : 64)
 #define DG_ODD_THREADS(k, dw) ((k) == 1 ? 256 : (dw) ? 384 : 128)
@@ -131,8 +131,8 @@ enum { DG_WGMMA_PARTS = 8 };
     (32 * (DG_ODD_N(k, 1) / (unit)*DG_MMA_UP((k) == 1 ? DG_ODD_PIECE(k, unit) : DG_MMA_CELLS(1, 1, 0), 4) + \
            DG_ODD_M(k, 1) / (unit)*DG_ODD_PIECE(k, unit)))
 
-/* A weight gradient by warpgroups (fused_update_wgmma.cuh): units of a plane of one phase of x, of a plane of y; bytes.
- */
+/* A weight gradient by warpgroups (fused_update_wgmma.cuh): units of a plane of a phase of x, of a plane of y;
+ * bytes. */
 #define DG_WGMMA_DW_PLANE(small) ((small) ? 100 : 84)
 #define DG_WGMMA_DW_PITCH 68
 #define DG_WGMMA_DW_BYTES(small, stages) (16 * (stages) * (8 * DG_WGMMA_DW_PLANE(small) + 8 * DG_WGMMA_DW_PITCH))
@@ -148,15 +148,15 @@ enum { DG_THIN_TILE_ROWS = 4, DG_THIN_TILE_COLS = 32, DG_THIN_TILE_CHANNELS = 32
          ? DG_THIN_PATCH_WORDS(channels) + DG_THIN_TILE_WORDS                         \
          : DG_THIN_SUM_WORDS(channels))
 
-/* thin_mma, conv_dx: positions at a time; channels of a step; bytes of shared memory: the weights, two factors of each
- * channel, what rows hand on. */
+/* thin_mma, conv_dx: positions at a time; channels per step; bytes of shared memory: the weights, two coefficients per
+ * channel, sums passed between rows. */
 enum { DG_THIN_MMA_COLS = 16, DG_THIN_MMA_CHUNK = 16 };
 #define DG_THIN_MMA_BYTES(channels, co, unit, rows)                                                 \
     (((co) + DG_THIN_MMA_CHUNK - 1) / DG_THIN_MMA_CHUNK * ((channels)*2 * 32 * 64 / (unit) + 128) + \
      (rows) * (channels)*512)
-/* Rows of y of a block, a warp each, at most; and of maps Ho high. All but one are its own, and so is one behind the
- * last row. 32 rows are two blocks of bf16, so that 64 images are a block for each multiprocessor; tf32 has too many
- * registers for so many threads. */
+/* Rows of y per block, at most, one per warp; and for maps Ho high. All but one are computed for the block, plus one
+ * after the last row. 32 rows are two blocks of bf16, so that 64 images fill the multiprocessors; tf32 has too many
+ * registers for that. */
 #define DG_THIN_MMA_ROWS(unit) ((unit) == 8 ? 18 : 8)
 static inline int dg_thin_mma_rows(int Ho, int unit)
 {
@@ -164,8 +164,8 @@ static inline int dg_thin_mma_rows(int Ho, int unit)
     return (Ho + blocks) / blocks + 1;
 }
 
-/* A convolution whose y is one pixel that sees all of x is a product of matrices: the same memory, read as a 1x1
- * convolution with K*K*Ci channels. Others are returned as they are. */
+/* A convolution whose y is one pixel that covers all of x is a matrix product: returns it as a 1x1 convolution with
+ * K*K*Ci channels, others unchanged. */
 static inline dg_conv_args dg_conv_flat(const dg_conv_args *a)
 {
     dg_conv_args f = *a;
@@ -181,8 +181,8 @@ static inline bool dg_is_conv(dg_op_kind kind)
     return kind == DG_OP_conv_fwd || kind == DG_OP_conv_dx || kind == DG_OP_conv_dw;
 }
 
-/* mma_odd of 3x3 with stride 2: does the kernel of 4x4 that it becomes multiply by warpgroups? Of their tiles it takes
- * one a direction, whose threads are more than those of mma's. */
+/* mma_odd, 3x3 with stride 2: true if the 4x4 kernel that replaces it uses warpgroups. They have one tile per
+ * direction, with more threads than mma's. */
 #define DG_ODD_WIDE_M(dx) ((dx) ? 64 : 128)
 #define DG_ODD_WIDE_N(dx) ((dx) ? 32 : 64)
 enum { DG_ODD_WIDE_THREADS = 256 };
@@ -195,10 +195,10 @@ static inline bool dg_odd_by_warpgroups(dg_op_kind kind, const dg_tune *t)
 
 static inline bool dg_conv_is_halving(const dg_conv_args *a) { return a->K == 4 && a->S == 2 && a->P == 1; }
 
-/* direct, weight gradients: a warp a result, not a thread. */
+/* direct, weight gradients: a warp per result, not a thread. */
 static inline bool dg_direct_by_warps(const dg_conv_args *a) { return (int64_t)a->N * a->Ho * a->Wo >= 512; }
 
-/* Are the cells of mma 4x4? */
+/* True if mma uses cells of 4x4. */
 static inline bool dg_mma_is_small(const dg_conv_args *a) { return a->Wo <= DG_MMA_SMALL; }
 
 #endif

@@ -1,17 +1,17 @@
-/* From counts of launches to times. */
+/* Computes times from counts of launches. */
 #include "core/tune/cost.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Instructions that a scheduler with so many warps issues in a clock. */
+/* Instructions per clock of a scheduler with `warps` warps. */
 static double issued(double warps, const dg_machine *m)
 {
     const int n = (int)floor(warps + 0.5);
     return m->costs.issued[n < 1 ? 0 : n > 4 ? 3 : n - 1];
 }
 
-/* Words that two kinds have in common, from the first to the first that differs, and whether they are all. */
+/* Number of common leading words of two kinds; all: whether they are equal. */
 static int common(const char *a, const char *b)
 {
     int words = 0;
@@ -28,7 +28,7 @@ static int common(const char *a, const char *b)
 const dg_counted *dg_counted_find(const char *kind, bool *near)
 {
     const dg_counted *best = NULL;
-    int most = 2; /* words; three must be equal */
+    int most = 2; /* words; at least three must be equal */
     for (const dg_counted *c = dg_counts; c->kind; c++) {
         const int n = common(kind, c->kind);
         if (n <= most) continue;
@@ -45,10 +45,10 @@ const char *dg_limit_name(dg_limit l)
     return name[l];
 }
 
-/* Multiprocessors have a lane of fp64 for two of fp32 where fp64 is sold, else two in all. */
+/* Data-centre GPUs have one fp64 lane per two of fp32, others two in all. */
 static bool has_fp64(const dg_machine *m) { return m->arch == 80 || m->arch == 90 || m->arch == 100; }
 
-/* Clocks a GHz: as fast as fp32 was measured, or said, to be. */
+/* Clock rate that explains the fp32 rate, measured or published. */
 static double ghz(const dg_machine *m)
 {
     return m->costs.ghz > 0 ? m->costs.ghz : m->all / (2.0 * m->units * dg_arch_lanes(m->arch));
@@ -60,7 +60,7 @@ static int resident(const dg_counted *c, const dg_machine *m)
     return c->resident * c->threads > threads ? threads / c->threads : c->resident;
 }
 
-/* us that the busiest multiprocessor needs for its share of the sums. */
+/* us of the busiest multiprocessor for its share of the sums. */
 typedef struct {
     double issue, pipe, l1, tensor, block, l2, memory;
 } times;

@@ -1,4 +1,4 @@
-/* Which machine this is, what it can do, and who else is using it. */
+/* Identifies the machine, its rates, and its use by other programs. */
 #include "core/tune/machine.h"
 
 #include "core/base/clock.h"
@@ -27,14 +27,14 @@ static void name_cpu(char *out, size_t size)
 dg_err dg_machine_measure(dg_machine *m, dg_backend *b, int rounds)
 {
     *m = (dg_machine){.source = "measured", .real = b->real, .math = b->math, .rounds = rounds, .foreign = -1};
-    name_cpu(m->name, sizeof m->name); /* a GPU's backend writes its own over it */
+    name_cpu(m->name, sizeof m->name); /* replaced by a GPU's backend */
     return b->measure(b, m, rounds);
 }
 
 dg_err dg_machine_peak(dg_machine *m, dg_backend *b) { return b->measure(b, m, 0); }
 
-/* Seconds that all processors together were not idle, since boot: the first line of /proc/stat is
- * "cpu user nice system idle iowait irq softirq steal ...". */
+/* Busy seconds of all processors since boot, from the first line of /proc/stat: "cpu user nice system idle iowait irq
+ * softirq steal ...". */
 static double busy_seconds(void)
 {
     char line[512], *at = line + 3;
@@ -48,7 +48,7 @@ static double busy_seconds(void)
         double value = strtod(at, &end);
         good = end != at;
         at = end;
-        if (i != 3 && i != 4) ticks += value; /* idle, waiting for a disk */
+        if (i != 3 && i != 4) ticks += value; /* not idle or waiting for a disk */
     }
     return good ? ticks / (double)sysconf(_SC_CLK_TCK) : -1;
 }

@@ -1,5 +1,5 @@
-/* GPUs by their published numbers, for predicting times without one. Dense rates at boost clocks, from NVIDIA's data
- * sheets and architecture papers. */
+/* GPUs by their published numbers, for predictions. Dense rates at boost clocks, from NVIDIA's data sheets and
+ * architecture papers. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,12 +9,12 @@
 
 typedef struct {
     const char *name;
-    int arch, units, lanes; /* multiprocessors; fp32 multiply-adds of one in a clock */
+    int arch, units, lanes; /* multiprocessors; fp32 multiply-adds of each per clock */
     double ghz;
-    double fp64;             /* part of the fp32 rate */
-    double tf32, bf16, fp16; /* TFLOP/s of the tensor cores with sums in fp32, 0 none */
+    double fp64;             /* fraction of the fp32 rate */
+    double tf32, bf16, fp16; /* TFLOP/s of the tensor cores with fp32 sums, 0 none */
     double gb_s, cache_mb;
-    int shared_kb; /* that a block may have */
+    int shared_kb; /* per block, at most */
     int memory_gb; /* of the variant with this bandwidth */
 } gpu;
 
@@ -30,17 +30,17 @@ static const gpu list[] = {
     {"GeForce RTX 5090", 120, 170, 128, 2.407, 1.0 / 64, 104.8, 209.5, 209.5, 1792, 96, 99, 32},
 };
 
-/* What nobody publishes. A chain of empty kernels in a graph takes 1.1 to 1.3 us a kernel (PyTorch issue 161104). The
- * cache gives a multiprocessor about 24 bytes a clock, measured on several generations by others. Memory reaches nine
- * tenths of its published rate. Under load clocks are below the boost clocks of the list, 1755 of 1980 MHz. */
+/* Unpublished constants. Empty kernels in a graph: 1.1 to 1.3 us each (PyTorch issue 161104). Cache: about 24 bytes per
+ * clock and multiprocessor, measured on several generations by others. Memory: nine tenths of its published rate.
+ * Clocks under load are below boost, 1755 of 1980 MHz. */
 #define LAUNCH_US 1.3
 #define CACHE_BYTES_A_CLOCK 24
 #define MEMORY 0.9
 #define UNDER_LOAD (1755. / 1980)
 
-/* NOT MEASURED on any device, all of these, nor are the four above: judgements by which the executor of PTX estimates,
- * too. The step `model` of scripts/gpu-check measures each (kernels/cuda/cuda_limits.cu). An instruction waits for the
- * one before it: loops of convolutions issued one every five clocks on an H100, with two warps a scheduler. */
+/* NOT MEASURED, like the four above: estimates that the executor of PTX also uses. Step `model` of scripts/gpu-check
+ * measures each (kernels/cuda/cuda_limits.cu). Instructions wait for their predecessor: loops of convolutions issued
+ * one per five clocks on an H100 with two warps per scheduler. */
 static const dg_machine_costs assumed = {
     .after_us = LAUNCH_US, .last_us = 1.2, .l1 = 0.8, .l2 = 0.8, .tensor = 0.9, .issued = {0.35, 0.6, 0.75, 0.85}};
 
@@ -72,7 +72,7 @@ bool dg_machine_known(int i, dg_type real, dg_machine *out)
     return true;
 }
 
-/* The same letters and digits, whatever stands between them. */
+/* True if letters and digits are the same; ignores other characters. */
 static bool same_text(const char *a, const char *b)
 {
     for (;; a++, b++) {
@@ -83,7 +83,7 @@ static bool same_text(const char *a, const char *b)
     }
 }
 
-/* "rtx4090" is "GeForce RTX 4090" from its second word on. */
+/* True for a name from any of its words on: "rtx4090" is "GeForce RTX 4090". */
 static bool is_named(const char *name, const char *wanted)
 {
     for (const char *word = name; word; word = strchr(word, ' '), word += word != NULL)
@@ -113,7 +113,7 @@ dg_err dg_machine_find(const char *name, dg_type real, dg_machine *out)
 
 dg_err dg_machine_arch(const char *name, dg_type real, dg_machine *out)
 {
-    /* kB of shared memory that a block may have: CUDA C++ programming guide, table of technical specifications */
+    /* KB of shared memory per block, at most: CUDA C++ programming guide, table of technical specifications */
     static const int arch[][2] = {{75, 64},   {80, 163},  {86, 99},   {87, 163}, {89, 99}, {90, 227},
                                   {100, 227}, {103, 227}, {110, 227}, {120, 99}, {121, 99}};
     char all[300], *rest;

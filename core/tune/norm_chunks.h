@@ -1,11 +1,10 @@
-/* Into how many pieces the CUDA batch norm cuts the rows (pixels) of a group: for the kernels and for the memory that
- * their sums need. Plain C. */
+/* Chunks of rows (pixels) of a group in the CUDA batch norm: for the kernels and the size of their sums. Plain C. */
 #ifndef DG_NORM_CHUNKS_H
 #define DG_NORM_CHUNKS_H
 
 #include <stdint.h>
 
-enum { DG_NORM_CHUNK = 256, DG_NORM_CHUNKS = 256 }; /* rows of a chunk at least, chunks of a group at most */
+enum { DG_NORM_CHUNK = 256, DG_NORM_CHUNKS = 256 }; /* rows per chunk at least, chunks per group at most */
 
 static inline int dg_norm_chunk_rows(int64_t rows)
 {

@@ -6,12 +6,12 @@
 #include "core/base/math.h"
 #include "core/tune/conv_tiles.h"
 
-/* A part of the peak. Direct sums reach 90 to 95% of it on wide layers, less what packing costs. */
+/* Fraction of the peak. Direct sums reach 90 to 95% on wide layers, minus packing. */
 #define DIRECT 0.85
 
-enum { LANES = 16 }; /* channels that are computed together */
+enum { LANES = 16 }; /* channels computed together */
 
-/* The part of the lanes that holds channels. Few channels of x are taken together with phases or taps. */
+/* Fraction of the lanes with channels. Few channels of x are combined with phases or taps. */
 static double filled(const dg_op *op)
 {
     const dg_conv_args *a = &op->u.conv;

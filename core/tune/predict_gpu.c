@@ -1,29 +1,28 @@
-/* Predicted times: a GPU's half. */
+/* Predicted times: a GPU's formulas. */
 #include "core/tune/predict.h"
 
 #include <math.h>
 
 #include "core/plan/work.h"
 
-/* A thread that has `outputs` results in registers reads about 2 sqrt(outputs) operands from shared memory for as
- * many products: 8 x 8 results reach three quarters of the peak, one result a quarter. */
+/* A thread with `outputs` results in registers reads about 2 sqrt(outputs) operands from shared memory for as many
+ * products: 8 x 8 results reach three quarters of the peak, one result a quarter. */
 static double inner_loop(double outputs) { return 1 / (1 + 2.6 / sqrt(outputs)); }
 
-/* Products of a few warps do not hide one another's latency: with one for each of the four schedulers of a
- * multiprocessor two thirds of the rate are left. */
+/* Few warps do not hide latency: one warp per scheduler (four per multiprocessor) reaches two thirds of the rate. */
 static double hidden(double warps) { return warps / (warps + 2); }
 
-/* On tensor cores a warp's 64 x 32 results take as many clocks as reading their factors from shared memory does. */
+/* On tensor cores a warp's 64 x 32 results take as many clocks as reading their operands from shared memory. */
 #define MMA 0.5
 
-/* A warpgroup's products read their factors while others are made. Those of 64 x 64 results and more are bound by the
- * tensor cores, smaller ones by shared memory. m->bf16 is what mma.sync reaches. */
+/* A warpgroup reads operands while it multiplies. 64 x 64 results and more are bound by the tensor cores, fewer by
+ * shared memory. m->bf16 is the rate of mma.sync. */
 #define WGMMA (0.9 / DG_MMA_ON_HOPPER)
 
 static double least(double a, double b) { return a < b ? a : b; }
 static double most(double a, double b) { return a > b ? a : b; }
 
-/* Clocks that its multiply-adds are given by. */
+/* Clock rate that explains the multiply-adds. */
 static double lanes_ghz(const dg_machine *m) { return m->all / (2.0 * m->units * dg_arch_lanes(m->arch)); }
 
 static double arithmetic_us(const dg_work *w, dg_math math, const dg_machine *m)
@@ -34,18 +33,18 @@ static double arithmetic_us(const dg_work *w, dg_math math, const dg_machine *m)
     double warps = most(resident, 1) * w->threads / 32;
     /* their threads have more than half of 256 registers each */
     if (math != DG_MATH_FP32 && !w->warpgroups) warps = least(warps, 8);
-    if (w->clocks > 0) { /* one of the two is what everybody waits for; registers for 16 warps */
+    if (w->clocks > 0) { /* shared memory or products, the slower; registers for 16 warps */
         const double ghz = lanes_ghz(m), rate = (math == DG_MATH_TF32 ? m->tf32 : m->bf16) / m->units;
         return rounds * most(w->products * 2 / rate, w->clocks / ghz) /
                hidden(least(most(resident, 1) * w->threads / 32, 16)) * 1e-3;
     }
-    const double wide = w->outputs >= 32 ? WGMMA : WGMMA * 2 / 3; /* results of a thread, a 128th of its warpgroup's */
+    const double wide = w->outputs >= 32 ? WGMMA : WGMMA * 2 / 3; /* results per thread, a 128th of its warpgroup's */
     const double mma[] = {[DG_MATH_FP32] = m->all * inner_loop(w->outputs),
                           [DG_MATH_TF32] = m->tf32 * MMA,
                           [DG_MATH_BF16] = m->bf16 * MMA,
                           [DG_MATH_FP16] = m->fp16 * MMA};
     const double peak = w->warpgroups ? m->bf16 * wide : mma[math];
-    const double rate = peak / m->units * hidden(warps); /* of a multiprocessor */
+    const double rate = peak / m->units * hidden(warps); /* per multiprocessor */
     return rounds * w->products * 2 / rate * 1e-3;
 }
 
@@ -65,25 +64,24 @@ dg_prediction dg_predict_gpu(const dg_op *op, double bytes, const dg_machine *m)
     return r;
 }
 
-/* By warpgroups: bytes of other blocks' sums that a multiprocessor adds up in a clock, and clocks that a block's warp
- * takes from it before and behind its loop. As counted in steps of dcgan64-paper (docs/cuda.md). */
+/* Warpgroups: bytes of other blocks' sums that a multiprocessor adds per clock, and its clocks for a block's warp
+ * before and after the loop. Counted in steps of dcgan64-paper (docs/cuda.md). */
 enum { JOIN_BYTES = 85, BEGIN_CLOCKS = 100 };
 
-/* Warpgroups wait for their patches and parts, which come as fast as the cost model has it of the cache under load. mma
- * has the balance of products and cache that its tiles were judged by, both at the boost clock, and so has the way
- * forward by warpgroups. A block of a data gradient has a multiprocessor for itself, and of the cache its
- * share: fewer blocks load no faster. */
+/* Warpgroups wait for patches and parts at the cost model's cache rate under load; a block of a data gradient has a
+ * multiprocessor and its share of the cache, so fewer blocks load no faster. mma and the forward pass by warpgroups
+ * keep the balance of products and cache, at boost clock, by which their tiles were chosen. */
 double dg_rule_us(const dg_op *op)
 {
     dg_machine m;
-    if (dg_machine_find("h100", DG_F32, &m)) return 0; /* it is in the list */
+    if (dg_machine_find("h100", DG_F32, &m)) return 0; /* always in the list */
     dg_work w = dg_work_of(op, DG_F32);
     const double cache = w.warpgroups ? m.cache : m.cache * lanes_ghz(&m) / m.costs.ghz;
     const bool cluster = w.warpgroups && op->kind != DG_OP_conv_dw;
     double fixed = 0;
     if (cluster) fixed += ceil(w.blocks / m.units) * w.threads / 32 * BEGIN_CLOCKS / m.costs.ghz * 1e-3;
     if (w.split > 1) {
-        const double joined = (w.split - 1) * w.moved / (2 * w.blocks * w.split); /* bytes of a block */
+        const double joined = (w.split - 1) * w.moved / (2 * w.blocks * w.split); /* bytes per block */
         fixed += m.costs.last_us + (cluster ? joined / JOIN_BYTES / m.costs.ghz : w.moved / cache) * 1e-3;
     }
     w.warpgroups = w.warpgroups && op->kind == DG_OP_conv_dx;

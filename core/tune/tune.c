@@ -1,5 +1,4 @@
-/* Tuning files: text to rows and back, through inih. A row reads as key and value to inih (what stands before and
- * after its first =), and is put together again here. */
+/* Tuning files: text to rows and back, with inih. inih splits a row at its first =; the parts are joined again here. */
 #include "core/tune/tune.h"
 
 #include <errno.h>
@@ -16,10 +15,8 @@
 
 enum { MAX_BYTES = 256 << 10, MAX_ROWS = 4096, MAX_LINE = 190 /* inih's lines are 200 */ };
 
-/* ---- Reading ---- */
-
 typedef struct {
-    const char *at; /* the unread rest of the text */
+    const char *at; /* unread rest of the text */
     int line;
     const char *where;
     dg_tune_table *table;
@@ -27,11 +24,11 @@ typedef struct {
     const dg_gpu *gpu;
     char section[64];
     int section_line;
-    int arch;                      /* 0: any, -1: the section is none */
+    int arch;                      /* 0: any, -1: invalid section */
     const dg_precision *precision; /* NULL: any */
     int bad, first_line;
-    bool exhausted;  /* there was no memory for a row */
-    char first[400]; /* what is wrong with the first bad row */
+    bool exhausted;  /* no memory for a row */
+    char first[400]; /* error of the first bad row */
 } reader;
 
 static void bad(reader *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -46,7 +43,7 @@ static void bad(reader *r, const char *format, ...)
     va_end(ap);
 }
 
-/* Blanks at the start are dropped: to inih an indented line continues the one before. Comments become empty lines. */
+/* Strips leading blanks, because inih takes an indented line for a continuation. Comments become empty lines. */
 static char *next_line(char *out, int size, void *context)
 {
     reader *r = context;
@@ -68,7 +65,7 @@ static char *next_line(char *out, int size, void *context)
     return out;
 }
 
-/* The whole number after `name` in a word such as C=64, with `end` behind it. */
+/* The whole number after `name` in a word such as C=64, followed by `end`. */
 static bool number(const char *text, char end, int64_t lo, int64_t hi, int64_t *out, const char **rest)
 {
     char *stop;
@@ -92,7 +89,7 @@ static dg_op_kind kind_of(const char *name, size_t length)
 
 enum { LARGEST = 1 << 30 };
 
-/* One word of the shape into op; seen has a bit a field. */
+/* Parses one word of the shape into op; seen: one bit per field. */
 static const char *shape_word(dg_op *op, const char *word, unsigned *seen)
 {
     static const char *const wrong = "a shape is words such as N=64 with whole numbers";
@@ -172,7 +169,7 @@ static void fill_row(const reader *r, dg_tune_row *row, const dg_op *key, const 
     snprintf(row->why, sizeof row->why, "%.100s:%d", r->where, r->line);
 }
 
-/* A row for this precision comes before one for any. */
+/* Rows for this precision precede rows for any. */
 static void add_row(reader *r, const dg_op *key, const dg_tune *tune)
 {
     dg_tune_table *t = r->table;
@@ -233,7 +230,7 @@ static void parse_row(reader *r, char *text)
     while (!why && (word = strtok_r(NULL, " \t\r", &save))) why = tune_word(&tune, word);
     if (!why && !(tune.variant = dg_variant_find(op.kind, variant)))
         why = dg_variant_no(DG_MSG("tune-no-variant", "%s has no variant %s"), dg_op_kind_name(op.kind), variant);
-    /* on other architectures than this one only what does not depend on the device is checked */
+    /* for other architectures only device-independent properties are checked */
     const bool elsewhere = r->arch && r->arch != r->gpu->arch;
     const dg_precision *p = r->precision;
     const dg_gpu gpu = {elsewhere ? r->arch : r->gpu->arch, elsewhere ? SIZE_MAX : r->gpu->shared,
@@ -272,7 +269,7 @@ static int on_row(void *context, const char *section, const char *name, const ch
             r->arch = -1;
         }
     }
-    if (r->arch < 0) return 1; /* rows of a section that is none */
+    if (r->arch < 0) return 1; /* rows of an invalid section */
     char text[2 * MAX_LINE];
     snprintf(text, sizeof text, "%s=%s", name, value);
     parse_row(r, text);
@@ -311,8 +308,6 @@ const dg_tune_row *dg_tune_find(const dg_tune_table *t, const dg_op *op, int arc
         if ((!t->row[i].arch || t->row[i].arch == arch) && same_key(&t->row[i].key, op)) return &t->row[i];
     return NULL;
 }
-
-/* ---- Writing ---- */
 
 static void add(char *out, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
 static void add(char *out, size_t size, const char *format, ...)

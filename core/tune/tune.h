@@ -1,20 +1,18 @@
-/* Which variant of each op the CUDA backend runs, and with what numbers. In this order: a row of the file given with
- * --tuning, a row of the table shipped for this architecture, a rule that looks at the shape. A choice changes speed,
- * and sums within the op's stated tolerance; nothing else.
+/* The variant of each op on the CUDA backend, and its numbers, in this order: a row of the --tuning file, a row of the
+ * table shipped for this architecture, a rule by shape. A choice changes speed, and sums within the op's stated
+ * tolerance.
  *
- * A tuning file is an INI file, a section an architecture (rows before the first section hold for all), a line an op:
+ * A tuning file is an INI file: a section per architecture (rows before the first section are for all), a line per op:
+ *   [sm_90]
+ *   conv_fwd N=128 H=32 W=32 C=32>64 K=4 S=2 P=1 : tiled tile=64x64 stages=3 split=1
+ *   norm_act N=64 H=32 W=32 C=32 groups=1        : vector block=256
+ *   adam n=1100224                               : vector block=256
  *
- *     [sm_90]
- *     conv_fwd N=128 H=32 W=32 C=32>64 K=4 S=2 P=1 : tiled tile=64x64 stages=3 split=1
- *     norm_act N=64 H=32 W=32 C=32 groups=1        : vector block=256
- *     adam n=1100224                               : vector block=256
- *
- *     [sm_90 bf16]
- *     conv_fwd N=128 H=32 W=32 C=32>64 K=4 S=2 P=1 : mma tile=128x64
- *
- * Rows of a section with a precision are for runs of that alone, and come before the others.
- * What a variant does not mention it decides itself. Every row is checked when it is read: that the variant exists,
- * takes this shape, and its threads and shared memory fit the device. Plain C, without CUDA. */
+ *   [sm_90 bf16]
+ *   conv_fwd N=128 H=32 W=32 C=32>64 K=4 S=2 P=1 : mma tile=128x64
+ * Rows of a section with a precision are for that precision only and precede the others. A variant decides what its row
+ * leaves out. Every row is checked when it is read: the variant exists and supports this shape, and its threads and
+ * shared memory fit the device. Plain C, without CUDA. */
 #ifndef DG_TUNE_H
 #define DG_TUNE_H
 
@@ -28,7 +26,7 @@ typedef struct {
     dg_tune tune;
     int arch; /* 0: any */
     int line;
-    bool precise;  /* of a section for this precision alone */
+    bool precise;  /* from a section for this precision only */
     char why[120]; /* "FILE:12" */
 } dg_tune_row;
 typedef struct {
@@ -36,11 +34,11 @@ typedef struct {
     int rows, capacity;
 } dg_tune_table;
 
-/* Add the rows of a tuning file's text. Rows that are wrong are left out; then DG_USAGE, and the message says file,
- * line and reason of the first and how many there were. DG_DEVICE: out of memory. */
+/* Adds the rows of a tuning file's text. Wrong rows are left out; then DG_USAGE with file, line and reason of the
+ * first, and their number. DG_DEVICE: out of memory. */
 dg_err dg_tune_parse(dg_tune_table *t, const char *text, const char *where, dg_type real, const dg_gpu *gpu);
 
-/* The same from a file: DG_IO when it cannot be read. */
+/* dg_tune_parse of a file; DG_IO if it cannot be read. */
 dg_err dg_tune_read(dg_tune_table *t, const char *path, dg_type real, const dg_gpu *gpu);
 
 /* The row for this op on this architecture, NULL if there is none. Valid as long as the table. */

@@ -23,14 +23,14 @@ dg_err dg_tune_file_head(dg_tune_file *f, const char *text)
     return DG_OK;
 }
 
-/* The next word before the row's colon, its length; 0 past the last. */
+/* Moves to the next word before the row's colon and returns its length; 0 past the last. */
 static size_t next_word(const char **at)
 {
     *at += strspn(*at, " \t");
     return strcspn(*at, " \t:;");
 }
 
-/* The same op and shape: the same words, however they are spaced. */
+/* True for the same op and shape: equal words, with any spacing. */
 static bool same_key(const char *a, const char *b)
 {
     for (;;) {
@@ -42,7 +42,7 @@ static bool same_key(const char *a, const char *b)
     }
 }
 
-/* "...; 6.11 us (...": the first number behind the row. */
+/* The first number after the row: "...; 6.11 us (...". */
 static double measured(const char *text)
 {
     const char *comment = strchr(text, ';');
@@ -74,9 +74,7 @@ dg_err dg_tune_file_row(dg_tune_file *f, const char *section, const char *text)
     return DG_OK;
 }
 
-/* ---- Reading ---- */
-
-/* Every row must be one that dg_tune_parse takes, for whatever device. */
+/* Every row must be valid for dg_tune_parse, for any device. */
 static dg_err check_text(const char *text, const char *path)
 {
     const dg_gpu any = {.shared = SIZE_MAX};
@@ -86,12 +84,12 @@ static dg_err check_text(const char *text, const char *path)
     return e;
 }
 
-/* One line: a section, a comment of the head, a row. */
+/* One line: a section, a comment of the head, or a row. */
 static dg_err take_line(dg_tune_file *f, char *line, char *section, size_t size)
 {
     line += strspn(line, " \t\r\f\v");
     for (char *c = line; *c; c++)
-        if (*c == '\t' || *c == '\r') *c = ' '; /* means the same, and is no control character */
+        if (*c == '\t' || *c == '\r') *c = ' '; /* equivalent, and not a control character */
     for (size_t n = strlen(line); n && line[n - 1] == ' '; n--) line[n - 1] = 0;
     if (*line == '[') {
         snprintf(section, size, "%.*s", (int)strcspn(line + 1, "]"), line + 1);
@@ -115,7 +113,7 @@ dg_err dg_tune_file_read(dg_tune_file *f, const char *path)
     if (strlen(text) != bytes) e = dg_fail(DG_USAGE, "%s: not a text file", path);
     if (!e) e = check_text(text, path);
     const size_t blank = strspn(next, " \t\r\f\v");
-    if (!e && strncmp(next + blank, "\xef\xbb\xbf", 3) == 0) next += blank + 3; /* what some editors put first */
+    if (!e && strncmp(next + blank, "\xef\xbb\xbf", 3) == 0) next += blank + 3; /* a byte order mark */
     while (!e && *next) {
         char *line = next;
         next += strcspn(next, "\n");
@@ -126,8 +124,6 @@ dg_err dg_tune_file_read(dg_tune_file *f, const char *path)
     return e;
 }
 
-/* ---- Writing ---- */
-
 static bool is_first(const dg_tune_file *f, int i)
 {
     for (int k = 0; k < i; k++)
@@ -135,7 +131,7 @@ static bool is_first(const dg_tune_file *f, int i)
     return true;
 }
 
-/* Rows for all architectures stand before the first section. */
+/* Rows for all architectures precede the first section. */
 static void print(const dg_tune_file *f, FILE *to)
 {
     if (f->head) fputs(f->head, to);

@@ -1,5 +1,5 @@
-/* Every way in which an op can run, found by asking: dg_variant_check() knows what is legal, so that a new variant or
- * tile is tried by `dcgan tune` without a word here. */
+/* Lists all choices for an op by trying dg_variant_check(), so that `dcgan tune` includes new variants and tiles
+ * without changes here. */
 #include "core/tune/tune.h"
 
 #include <stdbool.h>
@@ -18,7 +18,7 @@ static bool same(const dg_tune *a, const dg_tune *b)
            a->stages == b->stages && (a->split > 1 ? a->split : 1) == (b->split > 1 ? b->split : 1);
 }
 
-/* Is it legal? Then it is listed, completed, unless it is there already. */
+/* Adds a legal choice, completed, unless it is listed. */
 static bool offer(list *l, dg_tune t)
 {
     t.why = "tried";
@@ -29,7 +29,7 @@ static bool offer(list *l, dg_tune t)
     return true;
 }
 
-/* With this variant, tile and stages: the parts of the sum, and the threads where they can be chosen. */
+/* For this variant, tile and stages: splits of the sum, and threads where they are free. */
 static void offer_launches(list *l, dg_tune t)
 {
     static const int blocks[] = {64, 128, 256, 512, 1024};

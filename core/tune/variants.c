@@ -1,5 +1,5 @@
-/* The variants of the CUDA ops: those of a single sweep, and which one an op gets when nobody says. The rules look at
- * shapes alone, not at the size of the GPU, so that sums have the same order on every one. */
+/* The elementwise variants of the CUDA ops, and the rule that chooses variants. It depends on shapes only, not on the
+ * GPU, so that sums have the same order everywhere. */
 #include "core/tune/variants.h"
 
 #include <stdarg.h>
@@ -32,9 +32,7 @@ const char *dg_variant_refuses_math(const dg_gpu *gpu)
         dg_precision_name(DG_F32, gpu->math), gpu->arch, dg_math_on(DG_MATH_FP16, gpu->arch) ? ", and fp16" : "");
 }
 
-/* ---- One sweep over the operands ---- */
-
-/* Ops whose blocks add up columns as a tree (kernels/ops/norm/columns.cuh). */
+/* Ops whose blocks add columns as a tree (kernels/ops/norm/columns.cuh). */
 static bool sums_columns(dg_op_kind k)
 {
     return k == DG_OP_norm_stats || k == DG_OP_norm_act || k == DG_OP_norm_act_dx || k == DG_OP_bias_act_dx;
@@ -55,7 +53,7 @@ const char *dg_variant_check_sweep(const dg_op *op, dg_tune *t, dg_type real, co
     (void)gpu;
     if (t->tile_m || t->stages || t->split > 1) return no("%s has no tile, stages or split", t->variant->name);
     if (!t->block) t->block = 256;
-    /* a multiprocessor has 64K registers: the powers in double take more than 64 of a thread's */
+    /* a multiprocessor has 64K registers: the powers in double take more than 64 per thread */
     const int most = dg_is_update(op->kind) && real == DG_F64 ? 512 : 1024;
     if (t->block < 32 || t->block > most || t->block % 32)
         return no("block=%d: must be a multiple of 32 up to %d", t->block, most);
@@ -76,8 +74,6 @@ static const char *check_vector(const dg_op *op, dg_tune *t, dg_type real, const
 
 const dg_variant dg_direct = {.name = "direct", .check = dg_variant_check_sweep};
 const dg_variant dg_vector = {.name = "vector", .check = check_vector};
-
-/* ---- The rule ---- */
 
 const dg_variant *dg_variant_find(dg_op_kind kind, const char *name)
 {

@@ -1,5 +1,5 @@
-/* Stands in for OpenMP's header where the compiler has no OpenMP: scripts/build/detect puts this folder on the include
- * path only then. Its pragmas are ignored there, so there is one thread. */
+/* Replaces OpenMP's header if the compiler lacks OpenMP: scripts/build/detect then adds this folder to the include
+ * path. Pragmas are ignored, so there is one thread. */
 #ifndef DG_WITHOUT_OPENMP_H
 #define DG_WITHOUT_OPENMP_H
 
