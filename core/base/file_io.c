@@ -100,8 +100,7 @@ static dg_err begin(writer *w, struct stat *old)
 {
     w->name = dg_last_component(w->real);
     if (!*w->name || !strcmp(w->name, ".") || !strcmp(w->name, ".."))
-        return dg_fail(DG_IO, DG_MSG("output-is-directory", "%s: is a directory, not a file name"),
-                       *w->path ? w->path : "(empty name)");
+        return dg_fail(DG_IO, "%s: is a directory, not a file name", *w->path ? w->path : "(empty name)");
     dg_err e = open_directory(w);
     if (e) return e;
     if (fstatat(w->dir, w->name, old, AT_SYMLINK_NOFOLLOW)) {

@@ -278,9 +278,9 @@ static dg_err set_up(dg_training *r)
     if (!e && o->changed)
         dg_progress_note(r->progress, DG_MSG("note-changed", "with other values than before: %s"), o->changed);
     if (!e)
-        dg_progress_note(r->progress, "%s, %s on %s: %d epoch%s of %d step%s, batch %d, into %s", model->name,
-                         dg_precision_name(r->backend->real, r->backend->math), r->backend->name, o->epochs,
-                         dg_s(o->epochs), r->batches, dg_s(r->batches), o->batch, r->dir.path);
+        dg_progress_note(r->progress, DG_MSG("note-device", "%s, %s on %s: %d epoch%s of %d step%s, batch %d, into %s"),
+                         model->name, dg_precision_name(r->backend->real, r->backend->math), r->backend->name,
+                         o->epochs, dg_s(o->epochs), r->batches, dg_s(r->batches), o->batch, r->dir.path);
     if (!e) note_older(r->progress, o);
     dg_checkpoint_info_free(&info);
     dg_st_free(st);

@@ -172,7 +172,7 @@ dg_err dg_outputs_begin(const dg_options *o, bool closed)
                        DG_MSG("stdout-closed", "standard output: is closed; name a file for the output, or open it"));
     saved = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
     if (saved < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
-        return dg_fail(DG_IO, DG_MSG("stdout-failed", "standard output: %s"), strerror(errno));
+        return dg_fail(DG_IO, "standard output: %s", strerror(errno));
     return DG_OK;
 }
 

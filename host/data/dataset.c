@@ -89,10 +89,8 @@ dg_err dg_dataset_check_classes(const dg_dataset *d, const char *dir, const char
                        model, dg_dataset_unclassified(d));
     if (d->classes == classes) return DG_OK;
     if (d->classes < 2)
-        return dg_fail(DG_DATA,
-                       DG_MSG("one-class",
-                              "%s: has 1 class, %s, and a classifier needs two or more: a folder for each"),
-                       dir, d->class_name[0]);
+        return dg_fail(DG_DATA, "%s: has 1 class, %s, and a classifier needs two or more: a folder for each", dir,
+                       d->class_name[0]);
     return dg_fail(
         DG_DATA,
         DG_MSG("class-count",

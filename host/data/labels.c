@@ -144,9 +144,11 @@ static dg_err order_parts(const dg_dataset_options *o, dg_dataset *d, const int 
     for (int i = train[0]; i < train[1]; i++) order[n++] = i;
     for (int i = test[0]; i < test[1]; i++) order[n++] = i;
     if (n < d->count)
-        dg_warn("%s: what is neither in train/ nor in %s/, %d picture%s, is left out; to train on it, move it into "
-                "train/",
-                o->dir, name, d->count - n, dg_s(d->count - n));
+        dg_warn(
+            DG_MSG("parts-left-out",
+                   "%s: what is neither in train/ nor in %s/, %d picture%s, is left out; to train on it, move it into "
+                   "train/"),
+            o->dir, name, d->count - n, dg_s(d->count - n));
     dg_err e = dg_dataset_arrange(d, order, trained + tested, trained);
     free(order);
     return e;

@@ -34,7 +34,8 @@ static dg_err translate(const dg_dataset_options *o, const dg_dataset *d, dg_dat
     char name[1024], class[300];
     if (!d->classes) return DG_OK;
     if (!test->classes)
-        return dg_fail(DG_DATA, "%s: has no classes to test by: %s", o->dir, dg_dataset_unclassified(test));
+        return dg_fail(DG_DATA, DG_MSG("no-test-classes", "%s: has no classes to test by: %s"), o->dir,
+                       dg_dataset_unclassified(test));
     for (int i = 0; i < test->count; i++) {
         const char *of = test->class_name[test->label[i]];
         const int label = class_named(d, of);

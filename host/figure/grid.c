@@ -50,9 +50,7 @@ dg_err dg_enlarge(dg_image *im, int scale)
     const int64_t W = (int64_t)im->W * scale, H = (int64_t)im->H * scale;
     if (scale == 1) return DG_OK;
     if (scale < 1 || W > 32768 || H > 32768)
-        return dg_fail(DG_USAGE,
-                       DG_MSG("bad-scale",
-                              "{scale} %d of a picture of %d x %d pixels: sides would have more than 32768 pixels"),
+        return dg_fail(DG_USAGE, "{scale} %d of a picture of %d x %d pixels: sides would have more than 32768 pixels",
                        scale, im->W, im->H);
     const size_t dot = (size_t)im->C, line = (size_t)W * dot;
     uint8_t *out = malloc((size_t)H * line), *to = out;

@@ -39,10 +39,13 @@ static dg_err check(const dg_model *m, const dg_job_options *o)
 {
     const dg_err e = check_model(m);
     if (e || !o) return e;
-    if (o->loss) return dg_fail(DG_USAGE, "{loss}: is for GANs; model %s is a classifier", m->name);
+    if (o->loss)
+        return dg_fail(DG_USAGE, DG_MSG("loss-for-gans", "{loss}: is for GANs; model %s is a classifier"), m->name);
     if (o->ema > 0)
-        return dg_fail(DG_USAGE, DG_MSG("option-for-gans", "{ema}: is for GANs; model %s is a classifier"), m->name);
-    if (o->augment) return dg_fail(DG_USAGE, "{augment}: is for GANs; model %s is a classifier", m->name);
+        return dg_fail(DG_USAGE, DG_MSG("ema-for-gans", "{ema}: is for GANs; model %s is a classifier"), m->name);
+    if (o->augment)
+        return dg_fail(DG_USAGE, DG_MSG("augment-for-gans", "{augment}: is for GANs; model %s is a classifier"),
+                       m->name);
     if (m->input == DG_INPUT_ZCA && o->flip)
         return dg_fail(
             DG_USAGE,

@@ -47,6 +47,6 @@ dg_err dg_recipe_for(const dg_model *m, const dg_recipe **out)
         k += add_recipe(all + k, sizeof all - (size_t)k, recipes[i]);
     }
     return dg_fail(DG_USAGE,
-                   DG_MSG("untrainable", "%s: cannot be trained: its networks are %s; what can be trained is %s"),
+                   DG_MSG("cannot-train", "%s: cannot be trained: its networks are %s; what can be trained is %s"),
                    m->where, nets, all);
 }

@@ -152,7 +152,7 @@ dg_err dg_path_check(dg_err code, const char *path, const char *where, bool inpu
     const char *why = NULL;
     if (strlen(path) >= PATH_SIZE || !is_missing(path)) return DG_OK;
     if (is_address(path) && strncmp(path, "file://", 7) != 0)
-        return dg_fail(code, DG_MSG("address", "%s: is an address, and a file or folder is expected; %s"), where,
+        return dg_fail(code, DG_MSG("path-address", "%s: is an address, and a file or folder is expected; %s"), where,
                        input ? "download it first" : "write to a folder here and copy it there");
     const bool typed = *path == '~' || !strncmp(path, "file://", 7);
     if (!input && !typed) return DG_OK;

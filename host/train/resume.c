@@ -17,8 +17,9 @@ dg_err dg_train_find(dg_training *r, char path[4096], dg_st **st, dg_model *mode
         if (*older)
             return dg_fail(
                 DG_IO,
-                "%s: checkpoint.safetensors is not there, but older ones are; go on from the newest of them:  "
-                "%s --resume %s/%s",
+                DG_MSG("only-older-checkpoints",
+                       "%s: checkpoint.safetensors is not there, but older ones are; go on from the newest of them:  "
+                       "%s --resume %s/%s"),
                 r->dir.path, dg_program(), dg_shell_path(dir, sizeof dir, r->dir.path), older);
         if (dg_rundir_has_results(&r->dir)) /* killed before its first checkpoint, or the file was deleted */
             dg_warn("%s has no checkpoint: it starts at the beginning, over the log and the pictures that are there",

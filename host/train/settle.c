@@ -14,7 +14,7 @@ enum { FEW = 100 };
 
 static void show_size(void *context, int batch)
 {
-    dg_progress_note(((dg_training *)context)->progress, "timing batch %d", batch);
+    dg_progress_note(((dg_training *)context)->progress, DG_MSG("note-timing-batch", "timing batch %d"), batch);
 }
 
 static dg_err search(dg_training *r, const dg_model *model, int *batch)

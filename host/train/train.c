@@ -94,8 +94,7 @@ static void on_finding(void *context, const dg_finding *f)
                          "at the end",
                          (uintmax_t)f->epoch, f->rule->name, DG_DOCTOR_TOLD);
     if (!dg_finding_is_counted(f))
-        dg_progress_note(r->progress, DG_MSG("doctor-finding", "doctor, epoch %ju: %s (%s)"), (uintmax_t)f->epoch, text,
-                         f->rule->advice);
+        dg_progress_note(r->progress, "doctor, epoch %ju: %s (%s)", (uintmax_t)f->epoch, text, f->rule->advice);
     if (r->o->stop_on_collapse && f->rule->collapse && !r->collapsed) r->collapsed = f->rule;
 }
 
@@ -213,8 +212,9 @@ static void say_time(dg_training *r)
     r->timed_from = -1;
     const double each = seconds / (double)steps;
     if (left > 0)
-        dg_progress_note(r->progress, "%ld step%s left, in about %s: %.3g %s per step over the last %ld", left,
-                         dg_s(left), dg_duration(each * (double)left, text, sizeof text),
+        dg_progress_note(r->progress,
+                         DG_MSG("note-time-left", "%ld step%s left, in about %s: %.3g %s per step over the last %ld"),
+                         left, dg_s(left), dg_duration(each * (double)left, text, sizeof text),
                          each < 0.9995 ? 1e3 * each : each, each < 0.9995 ? "ms" : "s", steps);
 }
 

@@ -45,38 +45,54 @@ void dg_cuda_absence(char *out, size_t size, cudaError_t e, int driver, int runt
 {
     switch ((int)e) {
     case 35: /* cudaErrorInsufficientDriver, also without a driver */
-        if (driver == 0) snprintf(out, size, "no NVIDIA driver is loaded on this machine");
+        if (driver == 0) snprintf(out, size, DG_MSG("no-driver", "no NVIDIA driver is loaded on this machine"));
         else
-            snprintf(
-                out, size,
-                "the NVIDIA driver is too old: it offers CUDA %d.%d, this program needs %d.%d; update the driver, or "
-                "build with an older nvcc",
-                driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
+            snprintf(out, size,
+                     DG_MSG("old-driver", "the NVIDIA driver is too old: it offers CUDA %d.%d, this program needs "
+                                          "%d.%d; update the driver, or "
+                                          "build with an older nvcc"),
+                     driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
         break;
-    case 46: snprintf(out, size, "the GPU is in exclusive use by another process (nvidia-smi shows which)"); break;
-    case 100: snprintf(out, size, "no NVIDIA GPU is visible (see CUDA_VISIBLE_DEVICES and nvidia-smi)"); break;
-    case 209: /* no kernel image */
-        snprintf(out, size, "this dcgan has no code for this GPU: it is built for %s", dg_cuda_built_for());
-        break;
-    case 222: /* unsupported PTX */
+    case 46:
         snprintf(out, size,
-                 "the NVIDIA driver is too old for the PTX of this dcgan, which is built for %s; update the driver, or "
-                 "build "
-                 "with CUDA_ARCH=native",
+                 DG_MSG("exclusive-gpu", "the GPU is in exclusive use by another process (nvidia-smi shows which)"));
+        break;
+    case 100:
+        snprintf(out, size,
+                 DG_MSG("no-visible-gpu", "no NVIDIA GPU is visible (see CUDA_VISIBLE_DEVICES and nvidia-smi)"));
+        break;
+    case 209: /* no kernel image */
+        snprintf(out, size, DG_MSG("no-code-for-gpu", "this dcgan has no code for this GPU: it is built for %s"),
                  dg_cuda_built_for());
         break;
+    case 222: /* unsupported PTX */
+        snprintf(
+            out, size,
+            DG_MSG(
+                "old-driver-for-ptx",
+                "the NVIDIA driver is too old for the PTX of this dcgan, which is built for %s; update the driver, or "
+                "build "
+                "with CUDA_ARCH=native"),
+            dg_cuda_built_for());
+        break;
     case 803: /* kernel module and libraries disagree */
-        snprintf(out, size,
-                 "the NVIDIA driver in the kernel and its libraries are of different versions; reboot, or install the "
-                 "driver again");
+        snprintf(
+            out, size,
+            DG_MSG(
+                "driver-mismatch",
+                "the NVIDIA driver in the kernel and its libraries are of different versions; reboot, or install the "
+                "driver again"));
         break;
     case 804: /* a forward compatibility package on an unsupported GPU */
-        snprintf(out, size,
-                 "the CUDA compatibility package that is installed does not serve this GPU; remove it, or update the "
-                 "driver");
+        snprintf(
+            out, size,
+            DG_MSG("compatibility-package",
+                   "the CUDA compatibility package that is installed does not serve this GPU; remove it, or update the "
+                   "driver"));
         break;
     default:
-        snprintf(out, size, "CUDA does not start: %s (%s, %d)", cudaGetErrorString(e), cudaGetErrorName(e), (int)e);
+        snprintf(out, size, DG_MSG("cuda-start-failed", "CUDA does not start: %s (%s, %d)"), cudaGetErrorString(e),
+                 cudaGetErrorName(e), (int)e);
     }
 }
 

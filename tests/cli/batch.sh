@@ -1,6 +1,6 @@
 #!/bin/sh
-# dcgan batch and --batch auto: few pictures, little memory, two windows, rules, sweeps, signals; and that a run with
-# auto is one with the number that it found.
+# dcgan batch and --batch auto: small datasets, memory, two windows, rules, sweeps, signals. A run with --batch auto
+# equals a run with the batch size that it found.
 # shellcheck disable=SC2086 # $train is words
 . "$(dirname "$0")/kit"
 cd "$dir" || exit 1
@@ -8,71 +8,61 @@ model="$root/tests/tiny.cfg"
 export DCGAN_SECONDS=1
 "$program" data --synthesize cats --count 60 --size 16 -q || exit 1
 
-exits 2 batch "$model"
-says 'with which pictures?'
-exits 2 batch "$model" --data cats --out x
-says 'only --sweep writes files'
-exits 2 batch "$model" --data cats --sweep 9-8 --out x
-says '--sweep 9-8: not of the form A-B'
-exits 2 batch "$model" --data cats --sweep 8-16
-says 'where to?'
+refuses 2 batch-without-data batch "$model"
+refuses 2 out-without-sweep batch "$model" --data cats --out x
+refuses 2 'bad-sweep 9-8' batch "$model" --data cats --sweep 9-8 --out x
+refuses 2 sweep-without-out batch "$model" --data cats --sweep 8-16
 exits 2 batch "$model" --data cats --from 9 --most 8
 exits 2 batch "$model" --data cats --rule best
 exits 3 batch "$model" --data cats --from 61
 exits 3 batch "$model" --data none
 exits 2 batch none --data cats
 exits 5 batch "$model" --data cats --device-memory 0.3
-says 'the largest batch that fits is ' # 4, or 3 where rows are wider
+says advice-largest-batch # 4, or 3 where rows are wider
 lacks x
 
-# few pictures: an answer, and what to do about it
+# small datasets
 exits 0 batch "$model" --data cats --limit 40
 prints '8: the smallest that was tried; it leaves 5 steps per epoch'
 prints '--from 1'
-says 'timing batch 8'
-exits 0 batch "$model" --data cats --limit 8 -q
-silent
+says timing-batch 8
+quietly batch "$model" --data cats --limit 8 -q
 prints '8: the smallest that was tried; it leaves 1 step per epoch'
-exits 0 batch "$model" --data cats --limit 8 -q --least-steps 1
-prints '8: the fastest; the dataset has only 8 images; '
-exits 0 batch "$model" --data cats --drop-last --from 16 --most 16 --least-steps 4 -q
-prints 'it leaves 3 steps per epoch'
+shows '8: the fastest; the dataset has only 8 images; ' batch "$model" --data cats --limit 8 -q --least-steps 1
+shows 'it leaves 3 steps per epoch' batch "$model" --data cats --drop-last --from 16 --most 16 --least-steps 4 -q
 exits 0 batch "$model" --data cats --from 16 --most 16 --least-steps 4 -q
 prints '16: the fastest; more than 16 were not tried (--most); '
 
-# memory: whole, in two windows, too little for the next size
+# memory: the whole dataset, two windows, too little for the next size
 memory() { sed -n 's/.*"memory_bytes":[^0-9]*\([0-9]*\),.*/\1/p' "$dir/.out" | head -n 1; }
 exits 0 batch "$model" --data cats --most 8 --json -q
 whole=$(memory)
 for key in '"batch":' '"because":' '"looks":' '"busy_percent":' '"percent_of_peak":' '"fma_peak_gflops":'; do
     prints "$key"
 done
-for kb in 160 150 140 130 120 110 100 90 80 70 60 50; do # a checkpoint that is written has to fit as well
+for kb in 160 150 140 130 120 110 100 90 80 70 60 50; do # with room for the checkpoint that is written
     mb=$(awk -v n="$whole" -v more=$kb 'BEGIN { print (n + 1e3 * more) / 1e6 }')
     exits 0 batch "$model" --data cats --most 8 --device-memory "$mb" --json -q --seconds 0.01
     [ "$(memory)" -eq "$whole" ] || break
 done
-[ "$(memory)" -lt "$whole" ]
-fact $? "two windows should take less than $whole bytes: $(memory)"
+ensure "two windows should take less than $whole bytes: $(memory)" [ "$(memory)" -lt "$whole" ]
 exits 0 batch "$model" --data cats --device-memory "$mb" -q --least-steps 1 --seconds 30
 prints '8: the fastest that fits; '
 prints ' does not: it needs '
 
-# another program
+# another program uses the CPU
 sh -c 'while :; do :; done' &
 busy=$!
 exits 0 batch "$model" --data cats --most 16 -q
 kill $busy
 prints 'Other programs used '
 
-# the published rules, by rounds of few steps, and both on a curve
-exits 0 batch "$model" --data cats --rule epoch-time --steps 2 --from 8 -q
-prints '       3     17 '
+# the published rules, with few steps per round, and both on a curve
+shows '       3     17 ' batch "$model" --data cats --rule epoch-time --steps 2 --from 8 -q
 exits 0 batch "$model" --data cats --rule epoch-time --steps 2 --from 58 -q # round 5 is the first that may end it
 prints '; the next batch, 63, does not fit.'
 exits 0 batch "$model" --data cats --rule usage --steps 1 --from 20 --json -q
-prints '"usage_percent":'
-prints '"name":	"usage"'
+prints '"usage_percent":' '"name":	"usage"'
 exits 0 batch "$model" --data cats --sweep 8-61:13 --out s/curve --seconds 0.02 -q
 for f in sweep.csv rules.csv time.png usage.png; do holds s/curve/$f; done
 prints 'On this curve:'
@@ -83,48 +73,39 @@ exits 0 batch "$model" --data cats --sweep 16-200 --out s/curve --seconds 0.02 -
 prints 'It ends at 48: the dataset has only 60 images.'
 exits 4 batch "$model" --data cats --sweep 16-16 --out cats/cat-00000.png --seconds 0.02 -q
 
-# --batch auto: the number is in config.ini, the run is the one with that number, resume keeps it
+# --batch auto: config.ini has the batch size; the run equals one with that size; resuming keeps it
 train="--data cats --model $model --limit 40 --seed 3 -q"
 exits 0 $train --epochs 2 --batch auto --out a/run
-grep -qx 'batch = 8' a/run/config.ini
-fact $? "config.ini should have what was found: $(grep '^batch' a/run/config.ini)"
+config a/run 'batch = 8'
 exits 0 $train --epochs 2 --batch 8 --out b/run
 for f in checkpoint.safetensors checkpoint-0001.safetensors epoch-0001.png epoch-0002.png reals.png curves.png; do
     same a/run/$f b/run/$f
 done
-exits 0 --resume --out a/run --epochs 3 --batch auto --most 4 -q
-silent
+quietly --resume --out a/run --epochs 3 --batch auto --most 4 -q
 exits 0 --resume --out b/run --epochs 3 -q
 same a/run/checkpoint.safetensors b/run/checkpoint.safetensors
-grep -qx 'batch = 8' a/run/config.ini
-fact $? 'resume should keep the batch'
+config a/run 'batch = 8'
 exits 0 $train --epochs 1 --batch auto --out c/run --least-steps 20 --from 2
-grep -qx 'batch = 2' c/run/config.ini
-fact $? "20 steps of 40 pictures: batch 2, not $(grep '^batch' c/run/config.ini)"
-exits 2 $train --batch auto --dry-run
-says 'give a number'
-exits 2 plan "$model" --batch auto
-says '--batch auto is for training'
+config c/run 'batch = 2'
+refuses 2 auto-batch-dry-run $train --batch auto --dry-run
+refuses 2 auto-batch-command plan "$model" --batch auto
 printf '[train]\nbatch = auto\n' | cat "$model" - > auto.cfg
-exits 2 --data cats --model auto.cfg --epochs 1 --out x
-says 'auto is for the command line'
+refuses 2 auto-in-file --data cats --model auto.cfg --epochs 1 --out x
 
-# a signal in the search leaves nothing behind, and a killed search begins again
+# a signal during the search leaves no files; after a kill the search starts again
 "$program" --data cats --model dcgan64 --batch auto --seconds 300 --out d/run > .out 2> .err &
 pid=$!
 i=0
-while [ $i -lt 200 ] && ! grep -q 'timing batch' .err; do sleep 0.1; i=$((i + 1)); done
+while [ $i -lt 200 ] && ! grep -q '\[note-timing-batch\]' .err; do sleep 0.1; i=$((i + 1)); done
 kill -TERM $pid
 wait $pid
-[ $? -eq 143 ]
-fact $? "a search that was stopped: exit $?, not 143; $(cat .err)"
+exited $? 143 'a search that was stopped'
 lacks d
 "$program" $train --epochs 1 --batch auto --seconds 300 --out e/run 2> .err &
-pid=$!
+pid=$! i=0
 while [ $i -lt 200 ] && ! [ -e e/run/config.ini ]; do sleep 0.02; i=$((i + 1)); done
 kill -KILL $pid
 wait $pid 2> /dev/null
 exits 0 --resume --out e/run --epochs 1 --batch auto --from 4 -q
-grep -qx 'batch = [48]' e/run/config.ini
-fact $? "after a kill: $(grep '^batch' e/run/config.ini)"
+ensure "after a kill: $(grep '^batch' e/run/config.ini)" grep -qx 'batch = [48]' e/run/config.ini
 finish

@@ -1,11 +1,11 @@
 #!/bin/sh
-# The build with and without nvcc: what scripts/build/detect-cuda makes of each kind of it, by a stub in its place, and
-# that `make NVCC=` gives a program that says what it lacks and does the rest.
+# The build with and without nvcc: what scripts/build/detect-cuda finds, with a stub for nvcc, and that `make NVCC=`
+# gives a program without CUDA.
 . "$(dirname "$0")/kit"
 fake=$dir/fake
 mkdir "$fake"
 
-# An nvcc of version $FAKE_RELEASE for the architectures $FAKE_OFFERS that compiles unless $FAKE_ERROR says why not.
+# An nvcc of version $FAKE_RELEASE for the architectures $FAKE_OFFERS. It compiles unless $FAKE_ERROR is set.
 cat > "$fake/nvcc" << 'END'
 #!/bin/sh
 case " $* " in
@@ -18,7 +18,7 @@ case " $* " in
         echo 'int main(void) { return 0; }' | cc -x c -c -o "$out" - ;;
 esac
 END
-# An nvidia-smi that knows of GPUs $FAKE_GPUS.
+# An nvidia-smi that lists the GPUs $FAKE_GPUS.
 cat > "$fake/nvidia-smi" << 'END'
 #!/bin/sh
 for a in $FAKE_GPUS; do echo "$a"; done
@@ -31,17 +31,13 @@ usual()
 }
 usual
 
-# finds CODE ARCH LINE...: what scripts/build/detect-cuda ends with and prints; a LINE that begins with ! is not there.
-# Afterwards all is as usual again.
+# finds CODE ARCH LINE...: exit code and output of scripts/build/detect-cuda; a LINE after ! must be absent. Then the
+# variables are reset.
 finds()
 {
     want=$1 arch=$2
     shift 2
-    ran="detect-cuda for $arch"
-    CUDA_ARCH=$arch PATH="$fake:$PATH" sh "$root/scripts/build/detect-cuda" > "$dir/.out" 2> "$dir/.err"
-    code=$?
-    [ $code -eq "$want" ]
-    fact $? "'$ran' exited $code, not $want: $(cat "$dir/.err")"
+    ends "$want" "detect-cuda for $arch" env CUDA_ARCH="$arch" PATH="$fake:$PATH" sh "$root/scripts/build/detect-cuda"
     for line in "$@"; do
         case $line in
             !*) ! grep -qF -e "${line#!}" "$dir/.out"; fact $? "'$ran' should not print '${line#!}'" ;;
@@ -61,9 +57,9 @@ if command -v cc > /dev/null && ar rcs "$fake/libcudart_static.a" 2> "$dir/.err"
     FAKE_OFFERS='75 80 86'
     finds 0 80 'CUDA_LIST := 80' '!CUDA_WIDE := 90a'
     finds 1 80,100
-    says "CUDA_ARCH=80,100: nvcc 12.4 offers 75 80 86 89 90, not '100'"
+    stderr_has "CUDA_ARCH=80,100: nvcc 12.4 offers 75 80 86 89 90, not '100'"
     finds 1 native
-    says 'nvidia-smi shows no GPU here'
+    stderr_has 'nvidia-smi shows no GPU here'
     FAKE_GPUS='8.6 7.5 8.6'
     finds 0 one 'CUDA_LIST := 75 86'
     FAKE_GPUS='8.6 7.5 8.6'
@@ -71,13 +67,13 @@ if command -v cc > /dev/null && ar rcs "$fake/libcudart_static.a" 2> "$dir/.err"
     FAKE_GPUS=12.0
     finds 0 one 'CUDA_PTX := 90' '!CUDA_LIST := 90'
     FAKE_GPUS=12.0
-    # newer than this nvcc: PTX, which the driver translates
+    # newer than this nvcc: PTX for the driver
     finds 0 auto 'CUDA_PTX := 90' 'CUDA_WORD := CUDA 12.4 for PTX 90'
     FAKE_GPUS=6.1
-    finds 0 auto 'CUDA_LIST := 75 80 90' # older than the kernels: the program is for other machines
+    finds 0 auto 'CUDA_LIST := 75 80 90' # older than the kernels: built for other machines
     FAKE_GPUS=6.1
     finds 1 native
-    says 'the GPU here is sm_61'
+    stderr_has 'the GPU here is sm_61'
     FAKE_ERROR='nvcc fatal: error -- unsupported GNU version! gcc versions later than 11 are not supported'
     finds 0 auto "CUDA_WHY := $fake/nvcc does not compile: nvcc fatal: error -- unsupported GNU version" '!NVCC :='
     FAKE_OFFERS=50
@@ -96,30 +92,24 @@ finds 0 auto 'CUDA_WHY := NVCC is empty'
 export NVCC=''
 finds 0 90 'CUDA_WORD := CUDA no (NVCC is empty)'
 
-# `make NVCC=`, where this build is: what it shares with this one is taken over
+# `make NVCC=` with the objects of this build that do not depend on CUDA
 build=$(dirname "$program")
 [ "$build" -ef "$root" ] && build=$root/build
 if command -v make > /dev/null && [ -e "$build/flags" ] && [ -e "$build/host/cli/main.o" ]; then
     mkdir "$dir/build"
     cp -pR "$build/flags" "$build/found.mk" "$build/core" "$build/host" "$build/kernels" "$dir/build"
     rm -f "$dir/build/kernels/cuda/no_cuda.o"
-    ran='make NVCC='
-    make NVCC= BUILD="$dir/build" "$dir/build/dcgan" > "$dir/.out" 2> "$dir/.err" < /dev/null
-    fact $? "make NVCC= failed: $(tail -n 5 "$dir/.err")"
+    ends 0 'make NVCC=' make NVCC= BUILD="$dir/build" "$dir/build/dcgan"
     prints kernels/cuda/no_cuda.c
     ! grep NVCC "$dir/.out"
     fact $? 'make NVCC= called nvcc'
     program=$dir/build/dcgan
-    exits 0 --version
-    prints 'CUDA no ('
+    shows 'CUDA no (' --version
     exits 0 --list-devices
-    prints 'cpu '
-    prints 'no CUDA device: this dcgan was built without CUDA ('
-    exits 5 plan dcgan32 --device cuda
-    says '--device cuda: this dcgan was built without CUDA'
+    prints 'cpu ' 'no CUDA device: this dcgan was built without CUDA ('
+    refuses 5 built-without-cuda plan dcgan32 --device cuda
     exits 0 data --synthesize "$dir/cats" --count 8 --size 16
-    exits 0 --data "$dir/cats" --model "$root/tests/tiny.cfg" --batch 4 --epochs 1 -q --device auto --out "$dir/run"
-    silent
+    quietly --data "$dir/cats" --model "$root/tests/tiny.cfg" --batch 4 --epochs 1 -q --device auto --out "$dir/run"
     holds "$dir/run/checkpoint.safetensors"
 else
     skip 'make NVCC= is tried where the program was built'

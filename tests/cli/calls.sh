@@ -1,11 +1,7 @@
 #!/bin/sh
-# scripts/calls in a small tree of its own: what is in order passes, and each use that is not is printed with its symbol
-# and both places.
+# scripts/calls in a small tree: it passes, and each use against the order is printed with its symbol and both places.
 . "$(dirname "$0")/kit"
-if ! command -v nm > /dev/null || ! command -v cc > /dev/null; then
-    skip 'there is no nm, or no cc'
-    finish
-fi
+needs nm cc
 tree=$dir/tree
 mkdir -p "$tree/scripts" "$tree/core/base" "$tree/core/plan" "$tree/host/image" "$tree/kernels/ops/act" \
     "$tree/kernels/cuda"
@@ -26,7 +22,7 @@ END
 echo 'int dg_gpu(int) __asm__("_Z6dg_gpui"); int dg_image(void) { return dg_gpu(1); }' > host/image/image.c
 echo 'int dg_image(void); int dg_png(void) { return dg_image(); }' > host/image/png.c
 
-objects() # of every file, as make compiles it
+objects() # compile every file as make does
 {
     rm -rf build
     find core host -name '*.c' | while read -r f; do
@@ -37,14 +33,8 @@ objects() # of every file, as make compiles it
     for i in base avx2; do cc "-DISA=$i" -c -o build/kernels/ops/act/act.$i.f32.o kernels/ops/act/act.c; done
     cc -x c -Wno-pedantic -c -o build/kernels/cuda/backend_cuda.cu.o kernels/cuda/backend_cuda.cu
 }
-judged() # judged CODE
-{
-    ran='scripts/calls'
-    sh scripts/calls build > "$dir/.out" 2>&1
-    [ $? -eq "$1" ]
-    fact $? "scripts/calls did not exit $1: $(cat "$dir/.out")"
-}
-planted() # planted FILE TEXT WORDS...: with the text in the file these are printed; then it is as before
+judged() { ends "$1" scripts/calls sh -c 'sh scripts/calls build 2>&1'; } # judged CODE
+planted() # planted FILE TEXT WORDS...: with TEXT appended to the file, WORDS are printed; then the file is restored
 {
     changed=$1
     cp "$changed" "$dir/saved"
@@ -63,7 +53,7 @@ prints '3 passed, 0 failed'
 planted host/image/image.c 'int dg_png(void), dg_more(void); int dg_more(void) { return dg_png(); }' \
     'no circle of files' 'host/image/image.c:2 uses dg_png of host/image/png.c:1' \
     'host/image/png.c:1 uses dg_image of host/image/image.c:1' '2 passed, 1 failed'
-# Two circles with a file in common: both.
+# Two circles with a common file: both are printed.
 echo 'int dg_plan(void); int dg_fuse(void) { return dg_plan(); }' > core/plan/fuse.c
 echo 'int dg_plan(void); int dg_arena(void) { return dg_plan(); }' > core/plan/arena.c
 planted core/plan/plan.c 'int dg_fuse(void), dg_arena(void), dg_more(void);
@@ -81,26 +71,24 @@ planted core/plan/plan.c 'int dg_gpu(int) __asm__("_Z6dg_gpui"); int dg_more(voi
 planted kernels/cuda/backend_cuda.cu 'int dg_png(void); int dg_more(void) { return dg_png(); }' \
     'kernels/cuda/backend_cuda.cu:4 uses dg_png of host/image/png.c:1' 'no circle of files' \
     'no use against scripts/order'
-# Passing a function along is no use of the file that it goes to.
+# Passing a function pointer is not a use of the receiving file.
 objects
 echo 'int dg_each(int f(void)) { return f(); }' >> core/base/err.c
 echo 'int dg_each(int f(void)), dg_all(void); int dg_all(void) { return dg_each(dg_plan); }' >> core/plan/plan.c
 objects
 judged 0
-# Without objects of the .cu files the others are checked.
+# Without objects of the .cu files the other files are checked.
 rm build/kernels/cuda/backend_cuda.cu.o
 judged 0
 prints '3 passed, 0 failed, 1 skipped'
 # A file without an object.
 mkdir -p kernels/new && echo 'int dg_new(void);' > kernels/new/new.c
 judged 1
-prints 'run make'
-prints 'kernels/new/new.c'
+prints 'run make' 'kernels/new/new.c'
 rm -r kernels/new
 # A room that has no place in the order; it could be used from anywhere.
 mkdir host/new && echo 'int dg_new(void); int dg_new(void) { return 1; }' > host/new/new.c
 objects
 judged 1
-prints 'every room is in scripts/order'
-prints 'host/new/new.c'
+prints 'every room is in scripts/order' 'host/new/new.c'
 finish

@@ -1,21 +1,16 @@
 #!/bin/sh
-# `dcgan check`: the CPU's fast ways against its plain one, on drawn and on real pictures.
+# `dcgan check`: the CPU's fast variants against the reference, on synthetic and on real images.
 . "$(dirname "$0")/kit"
 cd "$dir" || exit 1
 
 exits 0 check dcgan32 --device cpu --batch 3
-prints 'dcgan32: cpu'
-prints 'a step of 3 pictures'
-prints 'a step of 2:'
-prints 'D.2.conv.dw'
+prints 'dcgan32: cpu' 'a step of 3 pictures' 'a step of 2:' 'D.2.conv.dw'
 prints '142 ops agree; nearest to its limit is'
 silent
-exits 0 check dcgan32 --device cpu --batch 3 --precision fp64 --conv winograd -q
-prints 'fp64'
-[ "$(wc -l < .out)" -eq 2 ]
-fact $? '-q should leave two lines'
+shows 'fp64' check dcgan32 --device cpu --batch 3 --precision fp64 --conv winograd -q
+ensure '-q should leave two lines' [ "$(wc -l < .out)" -eq 2 ]
 
-# dense layers are products of matrices by themselves, the ends of a GAN only when asked
+# dense layers use gemm by default, the ends of a GAN only with --conv gemm
 exits 0 check cnn-mnist --device cpu --batch 3
 grep -Eq 'C[.]3[.]dense[.]dw +conv_dw +gemm' .out
 fact $? 'C.3.dense.dw should be gemm'
@@ -25,7 +20,7 @@ exits 0 check dcgan32 --device cpu --batch 3 --conv gemm
 grep -Eq 'D[.]4[.]conv[.]dw +conv_dw +gemm' .out
 fact $? 'D.4.conv.dw should be gemm'
 
-# other losses, averages and augmentation, which a model asks for: in the full step and in the short one
+# losses, EMA and augmentation of a model: in the full step and in the short one
 for loss in $(losses); do
     cat "$root/tests/tiny.cfg" > own.cfg
     printf '[train]\nloss = %s\nema = 0.9\naugment = color,translation,cutout\n' "$loss" >> own.cfg
@@ -38,15 +33,14 @@ for loss in $(losses); do
     prints 'ops agree'
 done
 
-# pictures of a folder, their last batch as short as it is in training; one picture has none
+# images of a folder with a short last batch; a batch of one has none
 exits 0 data --synthesize cats --count 7 --size 32
-exits 0 check dcgan32 --device cpu --batch 4 --data cats --seed 3
-prints 'a step of 3:'
+shows 'a step of 3:' check dcgan32 --device cpu --batch 4 --data cats --seed 3
 exits 0 check dcgan32 --device cpu --batch 1
 if grep -q 'a step of 0' .out; then fact 1 'a batch of one has no short one'; fi
 exits 3 check dcgan32 --device cpu --batch 8 --data cats
 exits 2 check dcgan31 --device cpu
 exits 2 check dcgan32 --epochs 3
-says "--epochs is no option of 'check'"
+says option-of-others --epochs "'check'"
 exits 2 check dcgan32 dcgan64
 finish

@@ -1,9 +1,9 @@
 #!/bin/sh
-# What scripts/cuda-archs finds in PTX and in what ptxas says, by the awk programs that it calls: what is done before a
-# kernel waits for the launch in front of it, and the table of what kernels take. No nvcc is needed.
+# The awk programs of scripts/cuda-archs: memory accesses before griddepcontrol.wait in PTX, and the table of resources
+# from the output of ptxas. No nvcc is needed.
 . "$(dirname "$0")/kit"
 
-# early WANT LINE...: what is complained of a kernel of these lines; no WANT: nothing
+# early WANT LINE...: the finding for a kernel of these lines; an empty WANT: none
 early()
 {
     want=$1
@@ -16,14 +16,13 @@ early()
         echo '}'
     } > "$dir/early.ptx"
     got=$(awk -v file=F -f "$root/scripts/gpu/early-reads.awk" "$dir/early.ptx")
-    [ "$got" = "${want:+    F: _Z6kernelPf $want}" ]
-    fact $? "of '$*' it says '$got'"
+    ensure "of '$*' it says '$got'" [ "$got" = "${want:+    F: _Z6kernelPf $want}" ]
 }
 wait=griddepcontrol.wait start=griddepcontrol.launch_dependents
 early '' 'ld.param.u64 %rd1, [p]' 'ld.const.u32 %r1, [c]' '@%p1 bra $L' 'st.shared.v4.u32 [%r2], {%r3,%r4,%r5,%r6}' \
     'ld.global.cg.v4.u32 {%r1,%r2,%r3,%r4}, [%rd1]' 'cp.async.cg.shared.global [%r1], [%rd1], 16, %r2' \
     'cp.async.commit_group' $wait $start 'ld.global.f32 %f1, [%rd1]' 'atom.global.add.u32 %r1, [%rd1], 1'
-early '' 'st.global.f32 [%rd1], %f1' # it waits for nobody
+early '' 'st.global.f32 [%rd1], %f1' # a kernel without wait
 early 'before griddepcontrol.wait: ld.global.f32' 'ld.global.f32 %f1, [%rd1]' $wait $start
 early 'before griddepcontrol.wait: ld.global.nc.v4.f32' 'ld.global.nc.v4.f32 {%f1,%f2,%f3,%f4}, [%rd1]' $wait
 early 'before griddepcontrol.wait: st.global.f32' '@%p1 st.global.f32 [%rd1], %f1' $wait
@@ -32,7 +31,7 @@ early 'before griddepcontrol.wait: red.global.add.u32 call.uni' 'red.global.add.
 early 'lets others start before it has waited itself' $start $wait
 early 'lets others start, and never waits' $start
 
-# Two kernels, one of them for both architectures, as ptxas tells of them.
+# Two kernels, one of them for both architectures, as ptxas prints them.
 printf '%s\n' '.entry _Z3onePf(' ')' '.maxntid 256, 1, 1' '.entry _Z3twov()' > "$dir/a.ptx"
 log()
 {
@@ -51,6 +50,5 @@ rows() # rows ARCH LOG
     awk -F '\t' -v part=print -v archs='80 90' -f "$root/scripts/gpu/kernel-table.awk" > "$dir/.out"
 ran='kernel-table.awk'
 prints '# kernels/a.cu'
-prints '  256     64  40000    4    128  40000    2  _Z3onePf'
-prints '    -      -      -    -     40      0    -  _Z3twov'
+prints '  256     64  40000    4    128  40000    2  _Z3onePf' '    -      -      -    -     40      0    -  _Z3twov'
 finish

@@ -1,5 +1,5 @@
 #!/bin/sh
-# dcgan curves: several runs in one picture.
+# dcgan curves: several runs in one image.
 . "$(dirname "$0")/kit"
 
 log() # log FILE STEPS LOSS: as tools/bench/bench_numpy.py writes it, without the mean outputs of D
@@ -12,29 +12,27 @@ mkdir "$dir/one"
 log "$dir/one/log.csv" 300 0.7
 log "$dir/other-losses.csv" 5 0.5
 
-exits 0 curves "$dir/one/" "$dir/other-losses.csv" --out "$dir/both.png"
-prints "$dir/both.png: 2 runs"
+shows "$dir/both.png: 2 runs" curves "$dir/one/" "$dir/other-losses.csv" --out "$dir/both.png"
 silent
-exits 0 info "$dir/both.png"
-prints '900 x 760'
+shows '900 x 760' info "$dir/both.png"
 exits 0 curves "$dir/one" --out "$dir/one.png" -q
 exits 0 curves "$dir/one/log.csv" "$dir/other-losses.csv" --out "$dir/log.png" -q
-if cmp -s "$dir/one.png" "$dir/both.png"; then fact 1 'a second run should change the picture'; fi
+differ "$dir/one.png" "$dir/both.png" 'a second run should change the image'
 exits 0 curves "$dir/one/" "$dir/other-losses.csv" --out "$dir/again.png" -q
 same "$dir/both.png" "$dir/again.png"
-# the name of the run is in the legend, without what files of losses end in
+# the legend has the name of the run, without the ending of a file of losses
 cp "$dir/other-losses.csv" "$dir/other.csv"
 exits 0 curves "$dir/one" "$dir/other.csv" --out "$dir/same-name.png" -q
 same "$dir/both.png" "$dir/same-name.png"
 cp "$dir/other-losses.csv" "$dir/another.csv"
 exits 0 curves "$dir/one" "$dir/another.csv" --out "$dir/other-name.png" -q
-if cmp -s "$dir/both.png" "$dir/other-name.png"; then fact 1 'the name should be in the picture'; fi
-# a run that is being written: its last line is left out
+differ "$dir/both.png" "$dir/other-name.png" 'the name should be in the image'
+# a run that is being written: its incomplete last line is skipped
 printf '1,6,1,0.5,0.' >> "$dir/other-losses.csv"
 exits 0 curves "$dir/one" "$dir/other-losses.csv" --out "$dir/torn.png" -q
 same "$dir/both.png" "$dir/torn.png"
 
-# measures of --eval-every have plots of their own where a run has them: here one of five
+# metrics of --eval-every that a run has get their own plots: here one of five
 {
     printf 'epoch,step,loss_d,loss_d_real,loss_d_fake,loss_g,d_x,d_gz1,d_gz2,img_s,seconds,'
     echo 'swd,random_frechet,recall,coverage,nearest'
@@ -42,10 +40,9 @@ same "$dir/both.png" "$dir/torn.png"
         printf "%d,%d,1,0.5,0.5,1,,,,100,%d,,%s,,,\n", (i + 9) / 10, i, i, i % 30 ? "" : 9 - i / 20 }'
 } > "$dir/judged.csv"
 exits 0 curves "$dir/judged.csv" "$dir/one" --out "$dir/judged.png"
-exits 0 info "$dir/judged.png"
-prints '900 x 1140'
+shows '900 x 1140' info "$dir/judged.png"
 
-# a test once in 50 steps is a line, too, between its two values
+# a test every 50 steps gives a line between its two values
 echo 'epoch,step,loss,accuracy,test_loss,test_accuracy,img_s,seconds' > "$dir/rare.csv"
 awk 'BEGIN { for (i = 1; i <= 100; i++) printf "%d,%d,1,0.5,%s,%s,100,%d\n", (i > 50) + 1, i,
     (i % 50 ? "" : 2 - i / 50), (i % 50 ? "" : i / 100), i }' >> "$dir/rare.csv"
@@ -73,29 +70,20 @@ third = rows[2 * h // 3 + 40:]
 print(len({x for r in third for x in range(w) if r[3 * x:3 * x + 3] == bytes((0, 114, 178))}))
 END
     )
-    [ "${blue:-0}" -gt 600 ]
-    fact $? "the accuracy of tests should be a line across the picture, not $blue columns of it"
+    ensure "the accuracy of tests should be a line across the image, not $blue columns of it" [ "${blue:-0}" -gt 600 ]
 fi
 
-exits 2 curves
-says 'dcgan curves RUN...; see: '
-exits 2 curves "$dir/one"
-says 'where to? '
-says 'dcgan curves RUN... --out FILE.png'
-exits 4 curves "$dir/one" "$dir/none" --out "$dir/no.png"
-says "$dir/none"
+refuses 2 'no-operands curves RUN...' curves
+refuses 2 'curves-without-out dcgan curves RUN... --out FILE.png' curves "$dir/one"
+refuses 4 "path-near $dir/none" curves "$dir/one" "$dir/none" --out "$dir/no.png"
 lacks "$dir/no.png"
 echo 'a,b' > "$dir/wrong.csv"
-exits 2 curves "$dir/wrong.csv" --out "$dir/no.png"
-says 'wrong.csv: its first line is not that of a log.csv of ours'
+refuses 2 'curves-not-a-log wrong.csv' curves "$dir/wrong.csv" --out "$dir/no.png"
 log "$dir/empty.csv" 0 0
-exits 2 curves "$dir/empty.csv" --out "$dir/no.png"
-says 'empty.csv: holds no steps yet'
+refuses 2 'curves-no-steps empty.csv' curves "$dir/empty.csv" --out "$dir/no.png"
 log "$dir/bad.csv" 3 1
 echo '1,4,many,1,1,1,,,,1,1' >> "$dir/bad.csv"
-exits 2 curves "$dir/bad.csv" --out "$dir/no.png"
-says 'bad.csv:5: not a row of a dcgan log, or out of order'
+refuses 2 'curves-bad-row bad.csv:5' curves "$dir/bad.csv" --out "$dir/no.png"
 lacks "$dir/no.png"
-exits 2 curves a b c d e f g h --out "$dir/no.png"
-says "unexpected 'h'"
+refuses 2 "unexpected-operand 'h'" curves a b c d e f g h --out "$dir/no.png"
 finish

@@ -1,8 +1,8 @@
 #!/bin/sh
-# The judge as users meet it: a GAN and a folder of pictures beside real ones, with a classifier and without, text and
-# JSON, and what is refused. What takes longer is in long/eval_gan.sh.
+# dcgan eval: a GAN and a folder of images against real ones, with and without a classifier, as text and JSON. Longer
+# tests are in long/eval_gan.sh.
 . "$(dirname "$0")/kit"
-export DCGAN_THREADS=1 # for networks this small, on a machine that other tests share
+export DCGAN_THREADS=1 # the networks are small and other tests run concurrently
 exits 0 data --synthesize "$dir/all" --classes 10 --count 2000 --size 16 -q
 mkdir "$dir/three"
 mv "$dir/all/checker" "$dir/all/stripes-flat" "$dir/all/stripes-upright" "$dir/three"
@@ -14,52 +14,41 @@ for m in 'surely judged' "distance of the classes' shares" 'classes left out' 's
     'Wasserstein' 'Frechet distance, random network' recall coverage 'nearest real one'; do
     prints "$m"
 done
-if grep -q 'told from real' "$dir/.out"; then fact 1 'no judge was asked for'; fi
-says 'making pictures'
-exits 0 eval "$dir/gan/checkpoint.safetensors" --data "$dir/three" --classifier "$dir/eyes/checkpoint.safetensors" -q
-silent
+if grep -q 'told from real' "$dir/.out"; then fact 1 '--two-sample was not given'; fi
+stderr_has 'making pictures'
+quietly eval "$dir/gan/checkpoint.safetensors" --data "$dir/three" --classifier "$dir/eyes/checkpoint.safetensors" -q
 
-# the same bytes for other threads, others for another seed
-exits 0 eval "$dir/gan" --data "$dir/three" --classifier "$dir/eyes" -n 100 --json
-silent
+# the same bytes for other thread counts, other bytes for another seed
+quietly eval "$dir/gan" --data "$dir/three" --classifier "$dir/eyes" -n 100 --json
 cp "$dir/.out" "$dir/one"
 exits 0 eval "$dir/gan" --data "$dir/three" --classifier "$dir/eyes" -n 100 --json --threads 3
 same "$dir/.out" "$dir/one"
 exits 0 eval "$dir/gan" --data "$dir/three" --classifier "$dir/eyes" -n 100 --json --seed 2
-if cmp -s "$dir/.out" "$dir/one"; then fact 1 'another seed should take other pictures'; fi
+differ "$dir/.out" "$dir/one" 'another seed should sample other images'
 
-# neither classifier nor judge, and copies are found
+# without a classifier or two-sample test; copies are found
 exits 0 eval "$dir/gan" --data "$dir/three" --json
 grep -q '"name": "swd", "better": "lower"' "$dir/.out" && ! grep -q 'two_sample\|class_distance' "$dir/.out"
-fact $? "eval should need nothing but pictures: $(cat "$dir/.out")"
-if grep -q swd_half "$dir/.out"; then fact 1 'pictures of 16 x 16 have one level'; fi
+fact $? "eval should need only images: $(cat "$dir/.out")"
+if grep -q swd_half "$dir/.out"; then fact 1 'images of 16 x 16 have one level'; fi
 exits 0 eval "$dir/three" --data "$dir/three" --model "$root/tests/gan16.cfg"
 awk '/^nearest real one/ { exit !($(NF - 2) < 0.8) } END { if (!NR) exit 1 }' "$dir/.out"
-fact $? "the pictures themselves are copies: $(cat "$dir/.out")"
+fact $? "the dataset is a copy of itself: $(cat "$dir/.out")"
 
 exits 0 generate "$dir/gan" -n 40 --out "$dir/made" -q
 exits 0 eval "$dir/made" --data "$dir/three" --classifier "$dir/eyes"
-prints '40 pictures beside 40 of 600' # without their grid
+prints '40 pictures beside 40 of 600' # without the grid
 
-# what is refused, each with what to do
-exits 2 eval "$dir/gan"
-says 'beside which real pictures?'
-exits 2 eval "$dir/made" --data "$dir/three"
-says 'does not say of which size'
-exits 2 eval "$dir/three" --data "$dir/three" --two-sample
-says 'by --model'
-exits 2 eval "$dir/gan" --data "$dir/three" --two-sample --model dcgan32
-says 'is for 32 x 32 x 3'
-exits 2 eval "$dir/gan" --data "$dir/three" --classifier "$dir/gan"
-says 'not of a classifier'
-exits 2 eval "$dir/eyes" --data "$dir/three" --two-sample
-says 'makes no pictures'
-exits 3 eval "$dir/gan" --data "$dir/three" --two-sample -n 301
-says 'of the 600 real pictures'
-exits 3 eval "$dir/made" --data "$dir/three" --classifier "$dir/eyes" -n 60
-says 'has only 40 pictures'
-exits 3 eval "$dir/gan" --data "$dir/three" --classifier "$dir/eyes" --limit 20
-says 'too few to judge by'
+# refused
+refuses 2 no-real-images eval "$dir/gan"
+refuses 2 size-unknown eval "$dir/made" --data "$dir/three"
+refuses 2 discriminator-unknown eval "$dir/three" --data "$dir/three" --two-sample
+refuses 2 'image-size-differs 32 x 32 x 3' eval "$dir/gan" --data "$dir/three" --two-sample --model dcgan32
+refuses 2 not-a-classifier eval "$dir/gan" --data "$dir/three" --classifier "$dir/gan"
+refuses 2 no-images eval "$dir/eyes" --data "$dir/three" --two-sample
+refuses 3 'half-too-small 600' eval "$dir/gan" --data "$dir/three" --two-sample -n 301
+refuses 3 'count-too-large 40' eval "$dir/made" --data "$dir/three" --classifier "$dir/eyes" -n 60
+refuses 3 too-few-to-judge eval "$dir/gan" --data "$dir/three" --classifier "$dir/eyes" --limit 20
 exits 4 eval "$dir/none" --data "$dir/three" --two-sample
 exits 4 eval "$dir/gan" --data "$dir/three" --classifier "$dir/three"
 finish

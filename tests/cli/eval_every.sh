@@ -1,6 +1,7 @@
 #!/bin/sh
-# --eval-every: what it writes, that training computes the same with it, that a run which was stopped, killed or begun
-# without it ends in the same bytes, and that eval says the same of its checkpoints.
+# --eval-every: its columns and files. Training computes the same with it; a run that was stopped, killed or started
+# without it ends in the same bytes; eval prints the same metrics for its checkpoints.
+# shellcheck disable=SC2086 # options are words
 . "$(dirname "$0")/kit"
 export DCGAN_THREADS=1
 exits 0 data --synthesize "$dir/toy" --count 96 --size 16 -q
@@ -8,9 +9,7 @@ gan="--data $dir/toy --model $root/tests/gan16.cfg --batch 32 --seed 3 --checkpo
 timeless() { cut -d, -f1-9,12- "$1"; } # without img_s and seconds
 all='checkpoint.safetensors checkpoint-best.safetensors'
 
-# shellcheck disable=SC2086 # words
 exits 0 $gan --epochs 4 --eval-every 1 --out "$dir/run"
-# shellcheck disable=SC2086
 exits 0 $gan --epochs 4 --out "$dir/plain"
 same "$dir/run/checkpoint.safetensors" "$dir/plain/checkpoint.safetensors"
 lacks "$dir/plain/checkpoint-best.safetensors"
@@ -20,10 +19,9 @@ fact $? "columns should follow: $(head -n 1 "$dir/run/log.csv")"
     [ "$(awk -F, 'NR > 1 && $13 != "" && $2 % 3 == 0' "$dir/run/log.csv" | wc -l)" -eq 4 ] &&
     [ "$(awk -F, 'NR > 1 && $13 != ""' "$dir/run/log.csv" | wc -l)" -eq 4 ]
 fact $? "the last step of each epoch should have measures: $(cat "$dir/run/log.csv")"
-[ "$(grep -c '"kind":"epoch".*"random_frechet":' "$dir/run/log.jsonl")" -eq 4 ]
-fact $? 'and each line of an epoch'
+ensure 'and each line of an epoch' [ "$(grep -c '"kind":"epoch".*"random_frechet":' "$dir/run/log.jsonl")" -eq 4 ]
 
-# the best state is that of the epoch with the least distance, and eval says the same of it
+# the best checkpoint is that of the epoch with the smallest distance, and eval prints the same distance
 best=$(awk -F, 'NR > 1 && $13 != "" && (!e || $13 < least) { e = $1; least = $13 } END { printf "%04d %s", e, least }' \
     "$dir/run/log.csv")
 kept="$dir/run/checkpoint-${best% *}.safetensors"
@@ -31,17 +29,14 @@ kept="$dir/run/checkpoint-${best% *}.safetensors"
 same "$dir/run/checkpoint-best.safetensors" "$kept"
 exits 0 eval "$dir/run/checkpoint-best.safetensors" --data "$dir/toy" --seed 3 --json -q
 is=$(sed -n 's/.*"random_frechet".*"judged": \([^,]*\),.*/\1/p' "$dir/.out")
-[ "$is" = "${best#* }" ]
-fact $? "eval says $is of the best state, the log ${best#* }"
+ensure "eval says $is of the best state, the log ${best#* }" [ "$is" = "${best#* }" ]
 
-# stopped within an epoch and behind one, with and without the option in between, killed
-# shellcheck disable=SC2086
+# stopped within and after an epoch, with and without the option in between, killed
 exits 0 $gan --epochs 4 --eval-every 1 --steps 4 --out "$dir/stopped"
 exits 0 --resume --out "$dir/stopped" --steps 0 -q
-# shellcheck disable=SC2086
 exits 0 $gan --epochs 1 --eval-every 1 --out "$dir/longer"
 exits 0 --resume --out "$dir/longer" --epochs 4 -q
-cp -r "$dir/run" "$dir/killed" # as a kill leaves it that loses the checkpoints of the last two epochs
+cp -r "$dir/run" "$dir/killed" # as after a kill that lost the last two checkpoints
 mv "$dir/killed/checkpoint-0002.safetensors" "$dir/killed/checkpoint.safetensors"
 rm "$dir/killed/checkpoint-0003.safetensors"
 exits 0 --resume --out "$dir/killed" -q
@@ -55,7 +50,6 @@ done
 # kill -9 at any time
 for wait in 0.2 0.5 0.9; do
     rm -rf "$dir/k"
-    # shellcheck disable=SC2086
     "$program" $gan --epochs 4 --eval-every 1 --out "$dir/k" 2> /dev/null &
     sleep $wait
     kill -9 $! 2> /dev/null
@@ -66,30 +60,27 @@ for wait in 0.2 0.5 0.9; do
     same "$dir/a" "$dir/b"
 done
 
-# a run that began without it: its lines get empty columns
+# a run that started without it: its rows get empty columns
 exits 0 --resume --out "$dir/plain" --epochs 5 --eval-every 1 -q
 [ "$(awk -F, 'NF != 16' "$dir/plain/log.csv" | wc -l)" -eq 0 ] &&
     [ "$(awk -F, 'NR > 1 && $13 != ""' "$dir/plain/log.csv" | wc -l)" -eq 1 ]
 fact $? "the log should be widened: $(cat "$dir/plain/log.csv")"
-exits 0 info "$dir/plain"
-prints 'epoch: 5'
+shows 'epoch: 5' info "$dir/plain"
 exits 0 curves "$dir/plain" "$dir/run" --out "$dir/curves.png"
-exits 0 --resume --out "$dir/plain" --epochs 6 --eval-every 0 -q # and keeps them
-[ "$(awk -F, 'NF != 16' "$dir/plain/log.csv" | wc -l)" -eq 0 ]
-fact $? "and stay so: $(tail -n 2 "$dir/plain/log.csv")"
+exits 0 --resume --out "$dir/plain" --epochs 6 --eval-every 0 -q # the columns stay
+ensure "and stay so: $(tail -n 2 "$dir/plain/log.csv")" [ "$(awk -F, 'NF != 16' "$dir/plain/log.csv" | wc -l)" -eq 0 ]
 
-# back to an epoch: the best one of what is left
+# rewound: the best of the remaining epochs
 exits 0 --resume "$dir/run/checkpoint-0001.safetensors" --epochs 1 -q
 same "$dir/run/checkpoint-best.safetensors" "$dir/run/checkpoint.safetensors"
 holds "$dir/run/later-than-0001/checkpoint-best.safetensors"
 
-# what is refused
+# refused
 exits 0 data --synthesize "$dir/few" --count 30 --size 16 -q
 exits 3 --data "$dir/few" --model "$root/tests/gan16.cfg" --batch 8 --epochs 1 --eval-every 1 --out "$dir/no"
-says '--eval-every: a dataset of 30 is too small'
+says few-to-evaluate 30
 mkdir "$dir/classes"
 cp -r "$dir/few" "$dir/classes/a"
 cp -r "$dir/few" "$dir/classes/b"
-exits 2 --data "$dir/classes" --model "$root/tests/eyes16.cfg" --eval-every 1 --out "$dir/no"
-says '--test tests'
+refuses 2 eval-every-classifier --data "$dir/classes" --model "$root/tests/eyes16.cfg" --eval-every 1 --out "$dir/no"
 finish

@@ -1,7 +1,6 @@
 #!/bin/sh
-# The measures that need no classifier, beside a short numpy script: the same numbers to 1e-4.
+# The metrics that need no classifier equal those of a short numpy script to 1e-4.
 . "$(dirname "$0")/kit"
-python=${PYTHON:-python3}
 if ! "$python" -c 'import numpy' 2> /dev/null; then
     skip 'numpy is not here: no measure was compared'
     finish

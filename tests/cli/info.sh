@@ -1,5 +1,5 @@
 #!/bin/sh
-# dcgan info: every kind of file, as text and as JSON; of a run the rest, too, where a part of it is damaged.
+# dcgan info: every kind of file, as text and JSON; a damaged run is printed as far as it can be read.
 . "$(dirname "$0")/kit"
 cd "$dir" || exit 1
 model="$root/tests/tiny.cfg"
@@ -9,21 +9,16 @@ exits 0 export run/checkpoint.safetensors generator.safetensors
 exits 0 generate run/checkpoint.safetensors -n 2 --out pictures
 printf '[sm_90]\nconv_fwd N=8 H=16 W=16 C=4>8 K=4 S=2 P=1 : tiled\n' > a.tune
 
-# tells FILE KIND TEXT JSON: in both forms
+# tells FILE KIND TEXT JSON: what info prints in both forms
 tells()
 {
     exits 0 info "$1"
-    prints "kind: $2"
-    prints "$3"
+    prints "kind: $2" "$3"
     silent
     exits 0 info "$1" --json
-    prints '"kind":	"'"$2"'"'
-    prints "$4"
+    prints '"kind":	"'"$2"'"' "$4"
     silent
-    if command -v python3 > /dev/null; then
-        python3 -c 'import json, sys; json.load(open(sys.argv[1]))' .out 2> .err
-        fact $? "info $1 --json is not JSON: $(tail -n 1 .err)"
-    fi
+    json_is .out r
 }
 tells run/checkpoint.safetensors checkpoint 'batch-in-epoch: 0' '"epoch":	"2"'
 tells run/checkpoint.safetensors checkpoint 'layers: 12-8-3' '"layers":	"8-12-1"'
@@ -38,59 +33,52 @@ tells cache 'cache of pictures' 'pictures: 24 of 16 x 16, colour' '"skipped":	"0
 tells pictures/grid.png 'picture (PNG)' 'Pictures: 0-1' '"Pictures":	"0-1"'
 tells run run 'grids of samples: 2' '"checkpoints":	2'
 exits 0 info run
-prints 'in use: no'
-prints 'newest checkpoint:'
-prints 'config.ini:'
+prints 'in use: no' 'newest checkpoint:' 'config.ini:'
 
-# what is none of these
-exits 3 info cats
-says 'is a directory, but not of a run'
+# other files
+refuses 3 info-not-a-run info cats
 printf 'text\n' > text
-exits 3 info text
-says 'is no run and no file of dcgan'
-exits 4 info none
-says 'none: cannot open it'
+refuses 3 info-unknown info text
+refuses 4 'info-cannot-open none' info none
 head -c 40 cache > ./cut
-exits 4 info cut
-says 'is a cut off cache'
-exits 4 info /dev/null
-says 'is no regular file'
+refuses 4 info-cut-cache info cut
+refuses 4 info-not-regular info /dev/null
 printf '[sm_90]\nconv_fwd : tiled\n' > wrong.tune
-exits 2 info wrong.tune
-says 'wrong.tune:2:'
+refuses 2 'no-such-op wrong.tune:2:' info wrong.tune
 
-# a run with damage: each error in its place and the rest beside it; the exit code is the first one's
-damaged() # damaged NAME CODE WHAT
+# a damaged run: each error is printed with what can be read; the exit code is that of the first error
+damaged() # damaged NAME CODE KEY FILE
 {
     for form in '' --json; do
         # shellcheck disable=SC2086
         exits "$2" info "$1" $form
-        prints "$3"
-        prints 'grids of samples'
-        says "$3"
+        prints "[$3] $4" 'grids of samples'
+        says "$3" "$4"
     done
 }
 cp -r run torn
 head -c 5000 run/checkpoint.safetensors > torn/checkpoint.safetensors
-damaged torn 4 'torn/checkpoint.safetensors: not a safetensors file that can be used'
+damaged torn 4 bad-safetensors torn/checkpoint.safetensors
 prints '"steps":	6'
 cp -r run zeros
 printf '\0\0\0\0' | dd of=zeros/log.csv bs=1 seek=300 conv=notrunc 2> /dev/null
-damaged zeros 4 'zeros/log.csv: holds a zero byte behind byte 300'
+damaged zeros 4 log-zero-byte zeros/log.csv
+says log-zero-byte 300
 prints '"checksums":	"right"'
 cp -r run folder
 rm folder/log.jsonl
 mkdir folder/log.jsonl
-damaged folder 4 'folder/log.jsonl: is a directory, not a file'
+damaged folder 4 not-a-file folder/log.jsonl
 cp -r run key
 echo 'epocs = 3' >> key/config.ini
-damaged key 2 "unknown key 'epocs'"
+damaged key 2 unknown-key-near key/config.ini
+says unknown-key-near "'epocs'"
 cp -r run link
 rm -f link/run.lock
 ln -s nowhere link/run.lock
-damaged link 4 'link/run.lock: cannot ask whether a run is at work'
+damaged link 4 lock-unreadable link/run.lock
 cp -r torn two
 cp zeros/log.csv two/log.csv
-damaged two 4 'two/checkpoint.safetensors'
-prints 'two/log.csv: holds a zero byte'
+damaged two 4 bad-safetensors two/checkpoint.safetensors
+prints '[log-zero-byte] two/log.csv'
 finish

@@ -1,5 +1,5 @@
 #!/bin/sh
-# --init: a run that begins with the weights of another one, on other pictures; --resume on other pictures becomes one.
+# --init: a run that is initialised from another one, on another dataset; --resume with another dataset does that, too.
 . "$(dirname "$0")/kit"
 cd "$dir" || exit 1
 exits 0 data --synthesize cats --count 24 --size 16 -q
@@ -12,11 +12,10 @@ small='--batch 8 --no-curves --no-report'
 train() { exits 0 $small "$@" -q; }
 
 train --data cats --model dcgan-16x3 --epochs 2 --out first
-# as it stands after no step at all: the weights and the statistics of the other run, of both networks
+# after a step of learning rate 1e-30: the weights and statistics of the other run, for both networks
 train --data others --init first --steps 1 --lr 1e-30 --out same --epochs 1
 silent
-grep -q "^init = $PWD/first/checkpoint.safetensors\$" same/config.ini && grep -q '^model = dcgan-16x3$' same/config.ini
-fact $? "config.ini should have the model and where the weights are from: $(cat same/config.ini)"
+config same "init = $PWD/first/checkpoint.safetensors" 'model = dcgan-16x3'
 for n in G D; do
     exits 0 export first --network $n --out first-$n.safetensors
     exits 0 export same --network $n --out same-$n.safetensors
@@ -28,90 +27,75 @@ from safetensors.numpy import load_file
 for n in "GD":
     a, b = (load_file(f"{r}-{n}.safetensors") for r in ("first", "same"))
     assert a.keys() == b.keys()
-    for k in a:  # no weight has moved by 1e-30; D's statistics have seen one step more, and G's three
+    for k in a:  # weights do not change by 1e-30; D's statistics have one step more, G's three
         if "running" in k: assert np.abs(a[k] - b[k]).max() < 0.6 * np.abs(b[k]).max(), k
         elif "num" not in k: assert (a[k] == b[k]).all(), (n, k)
 END
-    fact $? 'weights should be those of the other run, and statistics come along'
+    fact $? 'weights and statistics should be those of the other run'
 else
     skip 'weights are not compared: no python with safetensors'
 fi
 
-# a run of its own: epoch 1, and not what the pictures alone would give
+# a new run: epoch 1, and other weights than without --init
 train --data others --init first/checkpoint.safetensors --epochs 1 --out tuned --seed 3
-[ "$(tail -n 1 tuned/log.csv | cut -d, -f1,2)" = 1,3 ]
-fact $? "it should begin with epoch 1: $(tail -n 1 tuned/log.csv)"
+ensure "it should start with epoch 1: $(tail -n 1 tuned/log.csv)" [ "$(tail -n 1 tuned/log.csv | cut -d, -f1,2)" = 1,3 ]
 train --data others --model dcgan-16x3 --epochs 1 --out plain --seed 3
-if cmp -s tuned/checkpoint.safetensors plain/checkpoint.safetensors; then fact 1 'the weights should show'; fi
-# in two goes the same bits, though the other run is gone by then: it is not read again
+differ tuned/checkpoint.safetensors plain/checkpoint.safetensors '--init should change the weights'
+# resumed: the same bytes; the other run is not read again
 train --data others --init first --epochs 2 --out whole --seed 3
 mv first away
-exits 0 --resume --out tuned --epochs 2 -q
-silent
+quietly --resume --out tuned --epochs 2 -q
 same tuned/checkpoint.safetensors whole/checkpoint.safetensors
 mv away first
-exits 2 --resume --out tuned --init plain
-says 'this run was begun with'
+refuses 2 'fixed-in-run --init plain' --resume --out tuned --init plain
 exits 2 --resume --out plain --init first
-says 'this run was begun with none, which cannot change'
-# killed before its first checkpoint: it begins again as it did
+says fixed-in-run '--init first' none
+# killed before its first checkpoint: it starts again from --init
 mkdir killed
 cp tuned/config.ini killed
 exits 0 --resume --out killed --epochs 2 -q
 same killed/checkpoint.safetensors whole/checkpoint.safetensors
 
-# G alone: D starts as ever. The model is a name's, or has to be said
+# a file with G only: D is initialised as usual. The model is a built-in one or given by --model
 exits 0 export first --out g.safetensors
 exits 0 --data others --init g.safetensors --batch 8 --epochs 1 --out alone
-says 'it begins with G of g.safetensors, which holds no D: that starts afresh'
+says note-init-alone g.safetensors
 exits 0 import g.safetensors --out imported.safetensors
 exits 0 --data others --init imported.safetensors --batch 8 --epochs 1 --out imported
-says 'it begins with G and D of imported.safetensors'
+says note-init 'G and D' imported.safetensors
 train --data cats --model "$gan" --epochs 1 --out own
 cp own/checkpoint.safetensors own.safetensors
 train --data others --init own --epochs 1 --out from-run
-grep -q "^model = $gan\$" from-run/config.ini
-fact $? 'the model file is named by the config.ini of the run'
-exits 2 --data others --init own.safetensors --out no
-says 'give that with --model FILE'
+config from-run "model = $gan"
+refuses 2 'init-model-unknown --model FILE' --data others --init own.safetensors --out no
 train --data others --init own.safetensors --model "$gan" --epochs 1 --out given
 
-# what does not fit is named, before anything is written
+# mismatches are errors before any file is written
 exits 4 --data others --init first --size 32 --out no
-says '--init: first/checkpoint.safetensors: tensor G.main.0.weight has shape (100, 64, 4, 4); model dcgan-32x3 needs'
-exits 4 --data others --init first --size 16 --channels 1 --dry-run
-says 'model dcgan-16x1 needs'
-exits 4 --data others --init none --out no
-says 'none'
-exits 4 --data others --init cats --out no
-says 'is a folder, but not of a run'
-exits 4 --data others --init cats/cat-00001.png --out no
-says 'is a PNG picture'
-exits 2 --data others --init first-D.safetensors --out no
-says 'network D alone'
+says shape-mismatch '--init: ' first/checkpoint.safetensors G.main.0.weight '(100, 64, 4, 4)' dcgan-32x3
+refuses 4 'shape-mismatch dcgan-16x1' --data others --init first --size 16 --channels 1 --dry-run
+refuses 4 'cannot-open none' --data others --init none --out no
+refuses 4 not-a-run --data others --init cats --out no
+refuses 4 'not-safetensors PNG' --data others --init cats/cat-00001.png --out no
+refuses 2 'network-alone D' --data others --init first-D.safetensors --out no
 lacks no
 
-# --resume on other pictures: a run of its own, that of --init
+# --resume with another dataset: a new run, as with --init
 holds first/skipped.txt
 cp first/skipped.txt skipped
 echo no picture > others/hello
 exits 0 --resume --out first/ --data others --epochs 1 -q
-says 'they get a run of their own, first-2, which begins with its weights; --other-pictures goes on in first'
+says other-images first-2 --other-pictures
 train --data others --init first --epochs 1 --out same-again
 same first-2/checkpoint.safetensors same-again/checkpoint.safetensors
-[ "$(wc -l < first/log.csv)" -eq 7 ]
-fact $? 'the other run stays as it is'
+ensure 'the other run should not change' [ "$(wc -l < first/log.csv)" -eq 7 ]
 same first/skipped.txt skipped
-grep -q '^hello' first-2/skipped.txt
-fact $? "skipped.txt should be about the run's pictures: $(cat first-2/skipped.txt)"
-exits 0 --resume --out first-2 --epochs 2 -q
-silent
+ensure "skipped.txt should list the run's own files: $(cat first-2/skipped.txt)" grep -q '^hello' first-2/skipped.txt
+quietly --resume --out first-2 --epochs 2 -q
 exits 0 --resume --from-epoch 1 --out first --data others --epochs 1 -q
-grep -q 'checkpoint-0001.safetensors' first-3/config.ini
-fact $? '--from-epoch: from that checkpoint'
+has first-3/config.ini checkpoint-0001.safetensors
 holds first/checkpoint-0001.safetensors
-cp -r cats moved # the same pictures elsewhere
-exits 0 --resume --out first --data moved --epochs 3 -q
-silent
+cp -r cats moved # the same dataset in another folder
+quietly --resume --out first --data moved --epochs 3 -q
 holds first/epoch-0003.png
 finish

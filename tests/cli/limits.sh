@@ -1,5 +1,5 @@
 #!/bin/sh
-# Limits of a shell and of a cgroup, from too little upwards: a true message or success, never killed.
+# Limits of a shell and of a cgroup, from too little upwards: a message or success, never a kill.
 . "$(dirname "$0")/kit"
 
 exits 0 data --synthesize "$dir/cats" --count 24 --size 32 -q
@@ -12,12 +12,12 @@ outcome() # outcome CODE LIMIT WORDS
     fact $? "with $2 bytes the run exited $1: $(tail -n 2 "$dir/said")"
     rm -rf "$dir/run"
 }
-# Addresses that the program needs to start, in KB; a CUDA build is larger, and sanitizers need terabytes.
+# Address space that the program needs to start, in KB. A CUDA build is larger; sanitizers need terabytes.
 empty=''
 for kb in $(seq 12000 4000 200000); do
     # shellcheck disable=SC3045 # dash and bash have it
     if (ulimit -v "$kb" && exec "$program" --version) > "$dir/said" 2>&1; then empty=$kb && break; fi
-done 2> /dev/null # where the shell reports programs that did not start
+done 2> /dev/null # the shell reports programs that did not start
 if [ -n "$empty" ]; then
     for more in 0 4000 36000 66000 250000; do
         # shellcheck disable=SC3045
@@ -45,7 +45,7 @@ elif [ -n "$mount" ] && mkdir "$own" 2> /dev/null && echo 200000000 2> /dev/null
         echo ${mb}000000 > "$own/$limit"
         # shellcheck disable=SC2016 # the inner shell joins the group
         sh -c 'echo $$ > "$0/cgroup.procs"; exec "$@"' "$own" "$program" "$@" --out "$dir/run" > "$dir/said" 2>&1
-        outcome $? ${mb}000000 'of the cgroup'
+        outcome $? ${mb}000000 cgroup
     done
 else
     skip 'a real cgroup: this user cannot make one here'

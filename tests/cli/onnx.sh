@@ -1,8 +1,7 @@
 #!/bin/sh
-# export --onnx and --network, generate --write-z: what the files say is what the program draws and answers. $PYTHON
-# (python3) with NumPy reads and runs them; onnx and onnxruntime judge them, too, where they are there.
+# export --onnx and --network, generate --write-z: the files give the program's samples and answers. $PYTHON with NumPy
+# runs them; onnx and onnxruntime check them if they are installed.
 . "$(dirname "$0")/kit"
-python=${PYTHON:-python3}
 "$python" -c 'import numpy' 2> /dev/null || { skip 'python3 with NumPy is not here'; finish; }
 onnx()
 {
@@ -11,13 +10,11 @@ onnx()
 }
 cd "$dir" || exit 1
 
-# a GAN: its pictures, and D
+# a GAN: samples, and D
 exits 0 data --synthesize cats --count 24 --size 16 -q || finish
 exits 0 --data cats --model "$root/tests/tiny.cfg" --batch 8 --epochs 3 --out run -q || finish
-exits 0 export run --onnx --out g.onnx
-prints "onnxruntime.InferenceSession('g.onnx')"
-exits 0 info g.onnx
-prints 'network (ONNX)'
+shows "onnxruntime.InferenceSession('g.onnx')" export run --onnx --out g.onnx
+shows 'network (ONNX)' info g.onnx
 exits 0 generate run --seeds 3-9 --write-z z.safetensors --out made
 onnx picture g.onnx z.safetensors made/seed-000[3-9].png
 exits 0 export run --network D --onnx d.onnx
@@ -26,19 +23,16 @@ exits 0 export run --network G --out g.safetensors
 exits 0 export run --out same.safetensors
 same g.safetensors same.safetensors
 exits 0 export run --network D --out d.safetensors
-exits 0 info d.safetensors
-prints 'network: D'
-exits 2 generate d.safetensors
-says 'network D alone'
+shows 'network: D' info d.safetensors
+refuses 2 'network-alone D' generate d.safetensors
 exits 0 export run --network D --out d.safetensors # again
-exits 2 export run --network D --out g.safetensors
-says 'exists and is an exported generator, not an exported network'
-exits 2 export g.safetensors --network D --out none.safetensors
-says 'has no network D'
+refuses 2 'other-kind g.safetensors' export run --network D --out g.safetensors
+says other-kind generator network
+refuses 2 'no-such-network D' export g.safetensors --network D --out none.safetensors
 exits 2 export run --network X --out none.safetensors
-says '--network X: run/checkpoint.safetensors has G or D'
+says network-choice '--network X' 'G or D'
 
-# samples/pytorch.py as its own text says
+# samples/pytorch.py
 if "$python" -c 'import torch, safetensors, PIL' 2> /dev/null; then
     "$python" "$root/samples/pytorch.py" g.safetensors z.safetensors p3.png p4.png 2> .err
     fact $? "pytorch.py failed: $(tail -n 1 .err)"
@@ -49,28 +43,34 @@ for ours, theirs in zip(sys.argv[1::2], sys.argv[2::2]):
     a, b = (numpy.asarray(Image.open(p)).astype(int) for p in (ours, theirs))
     assert a.shape == b.shape and abs(a - b).max() <= 1 and (a != b).mean() < 0.01' \
         made/seed-0003.png p3.png made/seed-0004.png p4.png 2> .err
-    fact $? "pytorch.py draws other pictures: $(tail -n 1 .err)"
+    fact $? "pytorch.py makes other images: $(tail -n 1 .err)"
 else
     skip 'torch, safetensors and pillow are not here'
 fi
 
-# spectral norm: what D multiplies with, and for PyTorch what it makes that of
+# spectral norm: ONNX has the normalised weights, the export for PyTorch weight_orig, u and v
 exits 0 --data cats --model dcgan-16x3-spectral --batch 8 --epochs 2 --out normal -q || finish
 exits 0 export normal --network D --out normal.safetensors
 exits 0 export normal --network D --onnx normal.onnx
 onnx spectral normal.onnx normal.safetensors
 
-# nothing but a file of its own is replaced
+# only ONNX files are replaced
 exits 0 export run --onnx --out g.onnx
 cp run/checkpoint.safetensors kept.onnx
-exits 2 export run --onnx --out kept.onnx
-says 'not an ONNX file'
+refuses 2 'other-kind ONNX' export run --onnx --out kept.onnx
 same kept.onnx run/checkpoint.safetensors
 exits 2 export run --out g.onnx
 exits 4 export run --onnx --out no/such/folder.onnx
 
-# classifiers: every kind of layer, and every way to prepare pictures
+# classifiers: every kind of layer and every input
 exits 0 data --synthesize shapes --classes 4 --count 40 --size 16 -q
+answers_as_onnx() # answers_as_onnx MODEL NAME: train it in NAME; classify answers as the exported network does
+{
+    exits 0 --data shapes --model "$1" --test 0.2 --batch 8 --epochs 2 --out "$2" -q || cat .err
+    exits 0 export "$2" --onnx --out "$2.onnx"
+    "$program" classify "$2" shapes --json --top 4 > answers.json
+    onnx classes "$2.onnx" answers.json
+}
 for input in signed unit standard zca; do
     cat > net.cfg << EOF
 [model]
@@ -130,10 +130,7 @@ filters = 4
 norm = spectral
 act = none
 EOF
-    exits 0 --data shapes --model net.cfg --test 0.2 --batch 8 --epochs 2 --out "eyes-$input" -q || cat .err
-    exits 0 export "eyes-$input" --onnx --out "$input.onnx"
-    "$program" classify "eyes-$input" shapes --json --top 4 > answers.json
-    onnx classes "$input.onnx" answers.json
+    answers_as_onnx net.cfg "$input"
 done
 
 # every activation
@@ -151,9 +148,6 @@ act = $act
 op = dense
 filters = 4
 EOF
-    exits 0 --data shapes --model act.cfg --test 0.2 --batch 8 --epochs 2 --out "act-$act" -q || cat .err
-    exits 0 export "act-$act" --onnx --out "$act.onnx"
-    "$program" classify "act-$act" shapes --json --top 4 > answers.json
-    onnx classes "$act.onnx" answers.json
+    answers_as_onnx act.cfg "$act"
 done
 finish

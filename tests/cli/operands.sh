@@ -1,20 +1,18 @@
 #!/bin/sh
-# generate, interpolate and export: of a run, of a checkpoint, and of what is neither.
+# generate, interpolate and export: with a run, a checkpoint, and other files.
 . "$(dirname "$0")/kit"
 cd "$dir" || exit 1
 exits 0 data --synthesize cats --count 20 --size 16 -q || finish
 cp "$root/tests/tiny.cfg" tiny.cfg
 exits 0 --data cats --model tiny.cfg --batch 8 --epochs 2 --keep 1 --out run -q
 
-# a run directory is its newest checkpoint
+# a run directory stands for its newest checkpoint
 exits 0 generate run -n 2 --out a
 exits 0 generate run/checkpoint.safetensors -n 2 --out b
 same a/seed-0001.png b/seed-0001.png
-exits 0 info a/seed-0001.png
-prints 'Checkpoint: run/checkpoint.safetensors'
+shows 'Checkpoint: run/checkpoint.safetensors' info a/seed-0001.png
 exits 0 generate run/checkpoint-0001.safetensors -n 2 --out c
-! cmp -s a/seed-0001.png c/seed-0001.png
-fact $? 'the older checkpoint should make other pictures'
+differ a/seed-0001.png c/seed-0001.png 'the older checkpoint should give other samples'
 exits 0 generate run/ -n 1
 holds run/generated/seed-0000.png
 exits 0 interpolate run --seeds 1-2 --frames 2
@@ -24,56 +22,47 @@ exits 0 export run/checkpoint.safetensors g2
 same g1 g2
 exits 0 info run
 for c in generate interpolate export; do
-    exits 0 help $c
-    prints "Usage: dcgan $c RUN|CHECKPOINT"
+    shows "Usage: dcgan $c RUN|CHECKPOINT" help $c
 done
 
-# none yet, or no run at all
+# without a checkpoint, or not a run
 mkdir young empty
 cp run/config.ini young/
 for c in generate interpolate export; do
-    exits 4 $c young --out x
-    says 'young: this run has no checkpoint.safetensors yet'
-    exits 4 $c empty --out x
-    says 'empty: is a folder, but not of a run'
-    exits 4 $c cats --out x
-    says 'cats: is a folder, but not of a run'
+    refuses 4 'no-checkpoint-yet young' $c young --out x
+    refuses 4 'not-a-run empty' $c empty --out x
+    refuses 4 'not-a-run cats' $c cats --out x
 done
 
-# what else there is, is named
-names() # names FILE KIND
+# other kinds of files are named
+names() # names FILE FORMAT [KEY]
 {
-    for c in generate interpolate export import; do
-        exits 4 $c "$1" --out x
-        says "$1: is $2"
+    for c in 'generate --out x' 'interpolate --out x' 'export --out x' 'import --out x' '--out . --resume'; do
+        # shellcheck disable=SC2086 # words
+        exits 4 $c "$1"
+        says "${3:-not-safetensors}" "$1: " "$2"
     done
-    exits 4 --resume "$1" --out .
-    says "$1: is $2"
 }
 cp run/config.ini run/interpolated/walk.gif run/log.csv run/log.jsonl cats/cat-00001.png .
-names cat-00001.png 'a PNG picture, not a safetensors file'
-printf '\377\330\377\340\0\020JFIF\0\001' > jpeg && names jpeg 'a JPEG picture'
-printf 'GIF89a\020\0\020\0\0\0\0' > gif && names gif 'a GIF picture'
-names walk.gif 'a GIF picture'
-printf '\037\213\010\0\0\0\0\0\0\003aaaaaa' > gz && names gz 'compressed by gzip'
-printf 'PK\003\004\0\0\010\010\0\0\0\0\0\0' > zip &&
-    names zip 'a zip archive, such as torch.save writes; in Python, write it'
-printf '\200\002\212\nl\374\234F\371 j\250P\031.' > pickle &&
-    names pickle 'a pickle, such as old versions of torch.save write; in Python'
-printf '\211HDF\r\n\032\n\0\0\0\0' > h5 && names h5 'an HDF5 file'
-names config.ini 'text: an INI file'
-names tiny.cfg 'text: an INI file'
-names log.csv 'a log of a run'
-names log.jsonl 'text: JSON'
-echo 'something that somebody has written' > text && names text 'text, not'
+names cat-00001.png PNG
+printf '\377\330\377\340\0\020JFIF\0\001' > jpeg && names jpeg JPEG
+printf 'GIF89a\020\0\020\0\0\0\0' > gif && names gif GIF
+names walk.gif GIF
+printf '\037\213\010\0\0\0\0\0\0\003aaaaaa' > gz && names gz gzip
+printf 'PK\003\004\0\0\010\010\0\0\0\0\0\0' > zip && names zip torch.save torch-file
+printf '\200\002\212\nl\374\234F\371 j\250P\031.' > pickle && names pickle pickle torch-file
+printf '\211HDF\r\n\032\n\0\0\0\0' > h5 && names h5 HDF5 python-file
+names config.ini INI
+names tiny.cfg INI
+names log.csv log
+names log.jsonl JSON
+echo 'something that somebody has written' > text && names text text
 head -c 600 /dev/zero > zeros
 for c in generate interpolate export; do
-    exits 4 $c zeros --out x
-    says 'zeros: not a safetensors file'
+    refuses 4 'bad-safetensors zeros' $c zeros --out x
 done
-# of the right kind, but damaged: that stays what is said
+# a damaged checkpoint
 head -c 4000 run/checkpoint.safetensors > ./cut
-exits 4 generate cut --out x
-says 'cut: not a safetensors file that can be used'
+refuses 4 'bad-safetensors cut' generate cut --out x
 lacks x
 finish

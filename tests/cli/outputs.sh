@@ -1,6 +1,6 @@
 #!/bin/sh
-# Named outputs: what is replaced and what needs --force, standard output, FIFOs and devices, samples of two checkpoints
-# in one folder.
+# Output files: which are replaced and which need --force, standard output, FIFOs and devices, samples of two
+# checkpoints in one folder.
 [ -w /dev/shm ] && export TMPDIR="${TMPDIR:-/dev/shm}" # many files are fsynced
 . "$(dirname "$0")/kit"
 cd "$dir" || exit 1
@@ -9,7 +9,7 @@ exits 0 data --synthesize cats --count 64 --size 16 -q
 exits 0 --data cats --model "$tiny" --batch 8 --epochs 1 --out run -q
 exits 0 --data cats --model "$tiny" --batch 8 --epochs 2 --out other -q
 
-# one rule: each writer makes its file, replaces it, and leaves another's alone but for --force
+# each writer creates its file, replaces it, and replaces a foreign file only with --force
 rule() # rule OPTION FILE ARGUMENT...
 {
     option=$1 file=$2
@@ -19,12 +19,10 @@ rule() # rule OPTION FILE ARGUMENT...
     cp "$file" made
     echo mine > "$file"
     exits 2 "$@"
-    says "$file: exists and was not made by dcgan; choose another $option or add --force"
-    [ "$(cat "$file")" = mine ]
-    fact $? "'$ran' should leave $file alone"
+    says foreign-file "$file" "$option" --force
+    ensure "'$ran' should leave $file alone" [ "$(cat "$file")" = mine ]
     exits 0 "$@" --force
-    [ "$(cat "$file")" != mine ]
-    fact $? "'$ran' should replace $file"
+    ensure "'$ran' should replace $file" [ "$(cat "$file")" != mine ]
 }
 rule --sheet sheet.png data cats --size 16 --sheet sheet.png
 rule --aug-preview aug.png data cats --size 16 --augment color --aug-preview aug.png
@@ -40,96 +38,86 @@ rule --out walk/walk.gif interpolate run --frames 2 --out walk
 rule --write-z z.safetensors generate run --out z --write-z z.safetensors
 rule --out swept/rules.csv batch "$tiny" --data cats --sweep 8-16:8 --seconds 0.01 --out swept
 : > empty.png
-exits 0 curves run --out empty.png # holds nothing
+exits 0 curves run --out empty.png # an empty file
 exits 0 data --synthesize shapes --classes 3 --count 24 --size 16 -q
 mv shapes/disc 'shapes/=1+2;"x"'
 mv shapes/ring "shapes/$(printf '@a\tb')"
 exits 0 --data shapes --model "$root/tests/eyes16.cfg" --batch 8 --epochs 1 --test 0.5 --out eyes -q
 rule --sheet said.png classify eyes shapes --sheet said.png
-# names of classes in a spreadsheet
+# class names are escaped for spreadsheets
 head -n 1 eyes/confusion.csv | grep -qxF "is \\ said,\"'=1+2;\"\"x\"\"\",'@a\\x09b,square,accuracy"
 fact $? "confusion.csv should begin otherwise: $(head -n 1 eyes/confusion.csv)"
 
 exits 2 data --synthesize drawn --count 3 --size 16 --seed 1 -q --sheet x.png --force=maybe
 exits 0 data --synthesize drawn --count 3 --size 16 --seed 1 -q
-exits 2 data --synthesize drawn --count 3 --size 16 --seed 2 -q
-says 'is there already and is another picture, so it stays: name an empty or a new folder, or add --force'
+refuses 2 'image-in-the-way --force' data --synthesize drawn --count 3 --size 16 --seed 2 -q
 exits 0 data --synthesize drawn --count 3 --size 16 --seed 2 -q --force
 exits 0 data --synthesize drawn --count 3 --size 16 --seed 2 -q
 
-# a cache: a warning, and the images are read
+# a cache: a warning, and the images are decoded
 echo mine > cache
 exits 0 data cats --size 16 --cache cache
-says 'cache: exists and was not made by dcgan; choose another --cache or add --force; the pictures are used without'
-[ "$(cat cache)" = mine ]
-fact $? 'the cache should be left alone'
+says cache-not-used cache --cache --force
+ensure 'the cache should be left alone' [ "$(cat cache)" = mine ]
 exits 0 data cats --size 16 --cache cache --force
 exits 0 data cats --size 16 --cache cache
-silent_but_progress=$(grep -c warning "$dir/.err")
-[ "$silent_but_progress" -eq 0 ]
-fact $? 'the cache should be used'
+ensure 'the cache should be used without a warning' [ "$(grep -c '^dcgan: warning' "$dir/.err")" -eq 0 ]
 
-# what the command reads stays, though dcgan made it; other kinds stay as well
+# inputs of the command and other kinds of files are not replaced
 exits 0 generate run -n 20 --out made16 -q
 cp made16/seed-0003.png before.png
 exits 2 data made16 --size 16 --sheet made16/seed-0003.png
-says 'made16/seed-0003.png: exists and is read by this command; choose another --sheet or add --force'
+says output-is-input made16/seed-0003.png --sheet --force
 same before.png made16/seed-0003.png
 exits 0 data cats --size 16 --sheet made16/seed-0003.png
 mv before.png made16/seed-0003.png
-exits 2 export run --out run/checkpoint.safetensors
-says 'run/checkpoint.safetensors: exists and is read by this command'
-exits 2 export run --out other/checkpoint.safetensors
-says 'exists and is a checkpoint of a run, not an exported generator'
-exits 2 report run --out run/curves.png
-says 'exists and is an image, not a report'
-exits 2 data cats --size 16 --sheet cats/cat-00000.png
-says 'cats/cat-00000.png: exists and was not made by dcgan'
+refuses 2 'output-is-input run/checkpoint.safetensors' export run --out run/checkpoint.safetensors
+refuses 2 'other-kind other/checkpoint.safetensors' export run --out other/checkpoint.safetensors
+says other-kind run generator
+refuses 2 'other-kind run/curves.png' report run --out run/curves.png
+says other-kind image report
+refuses 2 'foreign-file cats/cat-00000.png' data cats --size 16 --sheet cats/cat-00000.png
 
 # standard output
 exits 0 curves run --out curves.png -q
 for out in - /dev/fd/1 /proc/self/fd/1 /dev/stdout; do
     exits 0 curves run --out $out
     same "$dir/.out" curves.png
-    says 'standard output: 1 run'
+    stderr_has 'standard output: 1 run'
     "$program" curves run --out $out -q | cmp -s - curves.png
     fact $? "--out $out should write to a pipe"
 done
 exits 0 data cats --size 16 --sheet -
-says '64 usable'
+stderr_has '64 usable'
 same "$dir/.out" sheet.png
 exits 0 report run --out b.html --gif -
 same "$dir/.out" a.gif
 exits 0 export run --out -
 same "$dir/.out" g.safetensors
-exits 2 data cats --size 16 --sheet - --json
-says '--sheet -: standard output has the results of --json'
-exits 2 report run --out - --gif /dev/stdout
-says '--gif /dev/stdout: standard output has another output'
+refuses 2 'stdout-has-json --sheet -' data cats --size 16 --sheet - --json
+refuses 2 'stdout-taken --gif /dev/stdout' report run --out - --gif /dev/stdout
 exits 2 data cats --size 16 --augment color --sheet both.png --aug-preview both.png
-says '--aug-preview both.png: is the output of --sheet; name another file'
+says output-taken '--aug-preview both.png' --sheet
 exits 2 report run --out sheet.png --gif ./sheet.png --force
-says '--gif ./sheet.png: is the output of --out'
+says output-taken '--gif ./sheet.png' --out
 for command in 'generate run' 'interpolate run' "batch $tiny --data cats --sweep 4-8" "--data cats --model $tiny"; do
     # shellcheck disable=SC2086 # words
-    exits 2 $command --out -
-    says 'writes a directory; name one'
+    refuses 2 output-needs-directory $command --out -
 done
-exits 2 data cats --size 16 --cache -
-says '--cache -: is read again after it was written'
+refuses 2 'output-read-again --cache -' data cats --size 16 --cache -
 "$program" curves run --out - > /dev/full 2> .err
-[ $? -eq 4 ] && grep -q 'standard output: cannot write it: No space left' .err
-fact $? 'a full standard output should be an error'
+fact $(($? != 4)) 'a full standard output should be an error'
+says cannot-write 'No space left'
 { sleep 0.3; "$program" curves run --out - 2> .err; echo $? > code; } | true
-[ "$(cat code)" = 4 ] && grep -q 'Broken pipe' .err
-fact $? 'a closed pipe should be an error'
+ensure 'a closed pipe should be an error' [ "$(cat code)" = 4 ]
+stderr_has 'Broken pipe'
 
 "$program" curves run --out - 2> .err >&-
-[ $? -eq 4 ] && grep -q 'standard output: is closed' .err
-fact $? 'a closed standard output should be an error'
+fact $(($? != 4)) 'a closed standard output should be an error'
+says stdout-closed
 
 exits 4 curves run --out /dev/fd/9
-says '--out /dev/fd/9: Bad file descriptor'
+says output-not-open '--out /dev/fd/9:' 'Bad file descriptor'
 "$program" curves run --out /dev/fd/9 -q 9> nine
 same nine curves.png
 
@@ -139,53 +127,41 @@ cat fifo > got &
 exits 0 curves run --out fifo -q
 wait $!
 same got curves.png
-[ -p fifo ]
-fact $? 'the FIFO should stay'
+ensure 'the FIFO should stay' [ -p fifo ]
 exits 0 curves run --out /dev/null
-exits 4 curves run --out /dev/full
-says 'No space left'
-exits 4 curves run --out walk
-says 'is a directory'
-exits 2 data cats --size 16 --cache fifo
-says 'is not a regular file'
+refuses 4 'cannot-write No space left' curves run --out /dev/full
+refuses 4 'exists-as walk' curves run --out walk
+refuses 2 output-not-regular data cats --size 16 --cache fifo
 mkdir far && ln -s far/curves.png link.png
-exits 4 curves run --out link.png
-says 'is a symbolic link that cannot be followed'
+refuses 4 broken-link curves run --out link.png
 echo mine > far/curves.png
-exits 2 curves run --out link.png
-says 'link.png: exists and was not made by dcgan'
+refuses 2 'foreign-file link.png' curves run --out link.png
 cp curves.png far/curves.png
 exits 0 curves run other --out link.png
 [ -L link.png ] && ! cmp -s curves.png far/curves.png
 fact $? 'the target of the link should be replaced, the link stay'
 
 # samples of two checkpoints
-exits 0 generate run -n 3 --out made16 -q # again, some of them
+exits 0 generate run -n 3 --out made16 -q # some of them again
 exits 2 generate other -n 20 --out made16 -q
-says 'made16: holds grid.png, a sample of another checkpoint or of an earlier dcgan; choose another --out'
+says holds-other-samples made16 grid.png --out
 exits 0 generate g.safetensors -n 20 --out same16 -q
 exits 0 eval made16 --data cats --model "$tiny"
 cp cats/cat-0000[0-3].png made16
 exits 3 eval made16 --data cats --model "$tiny"
-says 'made16: mixes 24 images of 2 origins: 20 of tiny, step 8, weights '
-says '; 4 of no known checkpoint; evaluate each in a folder of its own, or add --force'
+says mixed-origins made16: 24 2 '20 of tiny, step 8,' '; 4 of' --force
 rm made16/cat*
 exits 2 generate other --seeds 100-120 --out made16 -q
 exits 0 generate other --seeds 100-120 --out made16 -q --force
-exits 3 eval made16 --data cats --model "$tiny"
-says '21 of tiny, step 16, weights '
+refuses 3 'mixed-origins 21 of tiny, step 16,' eval made16 --data cats --model "$tiny"
 exits 0 eval made16 --data cats --model "$tiny" --force
-says 'warning: the metrics are of a mixture: made16 holds 21 of tiny, step 16, weights '
-exits 0 eval cats --data cats --model "$tiny" # none of ours
-# without --out the samples of a later epoch get a folder of their own
-exits 0 generate run -n 2
-prints 'run/generated/seed-0000.png to seed-0001.png'
+says metrics-of-mixture made16 '21 of tiny, step 16,'
+exits 0 eval cats --data cats --model "$tiny" # without origins
+# without --out the samples of a later epoch go into another folder
+shows 'run/generated/seed-0000.png to seed-0001.png' generate run -n 2
 cp other/checkpoint.safetensors run/checkpoint.safetensors
-exits 0 generate run -n 2
-prints 'run/generated-2/seed-0000.png to seed-0001.png'
-exits 0 generate run -n 2
-prints 'run/generated-2/'
+shows 'run/generated-2/seed-0000.png to seed-0001.png' generate run -n 2
+shows 'run/generated-2/' generate run -n 2
 echo mine > run/generated-2/notes.txt
-exits 2 generate run -n 2
-says 'holds notes.txt'
+refuses 2 'holds-other-files notes.txt' generate run -n 2
 finish

@@ -11,20 +11,16 @@ links()
     done | sort -u
 }
 bytes=$(wc -c < README.md)
-[ "$bytes" -le 9000 ]
-fact $? "README.md has $bytes bytes, more than 9,000"
+ensure "README.md has $bytes bytes, more than 9,000" [ "$bytes" -le 9000 ]
 find . -name '*.md' -not -path './build*' -not -path './.git/*' | sed 's|^\./||' | sort > "$dir/pages"
 while read -r page; do
     links "$page" | while read -r to; do [ -e "$to" ] || echo "$to"; done > "$dir/missing"
-    [ ! -s "$dir/missing" ]
-    fact $? "$page links to what is not there: $(cat "$dir/missing")"
+    ensure "$page links to what is not there: $(cat "$dir/missing")" [ ! -s "$dir/missing" ]
 done < "$dir/pages"
 links README.md | grep '\.md$' > "$dir/once"
 { cat "$dir/once"; while read -r page; do links "$page"; done < "$dir/once"; } | sort -u > "$dir/reached"
 grep '^docs/' "$dir/pages" > "$dir/docs"
-[ "$(wc -l < "$dir/docs")" -gt 15 ]
-fact $? "pages are found: $(cat "$dir/docs")"
+ensure "pages are found: $(cat "$dir/docs")" [ "$(wc -l < "$dir/docs")" -gt 15 ]
 comm -23 "$dir/docs" "$dir/reached" > "$dir/missing"
-[ ! -s "$dir/missing" ]
-fact $? "not reached from README.md in two clicks: $(cat "$dir/missing")"
+ensure "not reached from README.md in two clicks: $(cat "$dir/missing")" [ ! -s "$dir/missing" ]
 finish

@@ -1,5 +1,5 @@
 #!/bin/sh
-# One of each: whatever is said of one step, one epoch, one grid or one picture has the word for one behind the number.
+# Messages about one step, one epoch, one grid or one image have the singular.
 . "$(dirname "$0")/kit"
 cd "$dir" || exit 1
 export DCGAN_THREADS=1
@@ -19,8 +19,8 @@ prints '1 step an epoch'
 one --data cats --size 16 --batch 8 --epochs 1 --dry-run=ops
 prints '1 epoch of 1 step'
 one --data cats --size 16 --batch 8 --epochs 1 --out run
-says '1 epoch of 1 step'
-says 'the run ends after 1 of some thousand steps'
+stderr_has '1 epoch of 1 step'
+says few_steps 1
 says_one run/report.html
 one doctor run
 prints '1 step in 1 epoch, 1 grid'
@@ -29,14 +29,13 @@ prints '1 grid'
 one curves run --out curves.png
 one info run
 one generate run -n 1 --out one
-exits 2 generate run -n 16 --seeds 3 --out two
-says '--seeds of 1 image contradict'
+refuses 2 'count-and-seeds 1' generate run -n 16 --seeds 3 --out two
 one --resume --out run
 prints '1 epoch done and 1 asked for'
 one --resume --out run --epochs 2 --steps 1
 prints '1 step done and 1 asked for'
 
-# a copy, a broken file, one that is hidden, one that is ours, one that is transparent, one behind the last batch
+# a duplicate, a corrupt file, a hidden one, one of dcgan, and one image after the last full batch
 cp cats/cat-00001.png cats/again.png
 head -c 100 cats/cat-00001.png > cats/cut.png
 cp cats/cat-00002.png cats/.hidden.png
@@ -44,12 +43,12 @@ cp one/seed-0000.png cats/
 one data cats
 prints '1 picture is a copy of another'
 one --data cats --size 16 --batch 8 --epochs 1 --out more
-says '1 file skipped'
-says '1 picture that dcgan made'
+says note-skipped 1
+says note-left-out 1
 one --data cats --size 16 --batch 8 --epochs 1 --dry-run
 prints 'the last one of 1 picture'
 
-# one picture for testing, one that is left out
+# one image for testing, one that is left out
 exits 0 data --synthesize shapes --classes 2 --count 6 --size 28 -q
 mkdir -p parts/valid/disc
 cp -r shapes parts/train
@@ -58,6 +57,6 @@ find parts/test -name '*.png' | sed 1d | xargs rm
 mv "$(find parts/train -name '*.png' | head -n 1)" parts/valid/disc
 sed 's/^filters = 10$/filters = 2/; s/^classes = 10$/classes = 2/' "$root/models/cnn-mnist.cfg" > two.cfg
 one --data parts --model two.cfg --batch 4 --epochs 1 --out eyes
-says '1 picture, is left out'
+says parts-left-out 1
 one classify eyes parts/test
 finish

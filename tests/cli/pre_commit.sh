@@ -1,11 +1,7 @@
 #!/bin/sh
-# scripts/pre-commit and scripts/walls in a small house of its own: what is in order passes, and each wrong thing is
-# named.
+# scripts/pre-commit and scripts/walls in a small tree: it passes, and each violation is named.
 . "$(dirname "$0")/kit"
-if ! command -v git > /dev/null; then
-    skip 'there is no git'
-    finish
-fi
+needs git
 house=$dir/house
 mkdir -p "$house/scripts" "$house/sim" "$house/host/cli" "$house/kernels/ops/act" "$house/core/plan" "$house/tests/sim"
 mkdir -p "$house/tests/host/cli" "$house/tests/kernels/ops" "$house/tests/core/plan" "$house/samples" "$house/.ci"
@@ -20,22 +16,17 @@ done
 printf 'check:\n\t@echo "$(ROOM)" >> asked\n' > Makefile
 git init -q . && git add .
 
-asks() # asks CODE: of a commit of all that is here
+asks() # asks CODE: the exit code for a commit of the whole tree
 {
-    want=$1
-    ran='scripts/pre-commit'
     rm -f asked
     git add -A .
-    sh scripts/pre-commit > "$dir/.out" 2> "$dir/.err"
-    code=$?
-    [ "$code" -eq "$want" ]
-    fact $? "pre-commit exited $code, not $want: $(tail -n 5 "$dir/.out" "$dir/.err")"
+    ends "$1" scripts/pre-commit sh scripts/pre-commit
 }
 asks 0
 [ "$(sort asked | tr '\n' ' ')" = 'core/plan host/cli kernels ' ]
 fact $? "the tests of three rooms should run, not of: $(cat asked)"
 
-# wrong WORDS COMMAND [CODE]: what COMMAND does to the house is named, and is undone
+# wrong WORDS COMMAND [CODE]: WORDS are printed after COMMAND, whose changes are undone
 wrong()
 {
     words=$1
@@ -52,7 +43,7 @@ wrong 'a room has a test' 'git rm -qf tests/core/plan/test_plan.c'
 wrong 'kernels/ops/new' 'mkdir kernels/ops/new && cp core/plan/plan.c kernels/ops/new/new.c'
 wrong 'names of their own' 'cp tests/host/cli/test_main.c tests/core/plan/test_main.c'
 wrong 'scripts/wide:2' 'printf "#!/bin/sh\n# %0130d\n" 1 > scripts/wide'
-# Warnings, which a commit passes with.
+# Warnings: the commit passes.
 wrong 'core/plan/long.c' 'yes "int x;" | head -n 501 > core/plan/long.c' 0
 wrong 'more than 40 files' 'for i in $(seq 41); do echo "int x;" > core/plan/f$i.c; done' 0
 if command -v clang-format-14 > /dev/null; then

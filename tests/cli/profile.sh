@@ -1,39 +1,29 @@
 #!/bin/sh
-# dcgan profile from the command line: what it prints with and without the device in question, and its errors.
+# dcgan profile: its output with and without the device, and its errors.
 . "$(dirname "$0")/kit"
 
 exits 0 profile dcgan32 --batch 2 --repeats 1
-says 'measuring the machine and dcgan32'
-prints 'ops one by one'
-prints 'D.2.conv.dx'
-exits 0 profile dcgan32 --batch 2 --repeats 1 --quiet --precision fp64
-silent
+says note-measuring dcgan32
+prints 'ops one by one' 'D.2.conv.dx'
+quietly profile dcgan32 --batch 2 --repeats 1 --quiet --precision fp64
 prints ', fp64'
 
-# a GPU that is not here: nothing is measured
-exits 0 profile dcgan32 --predict rtx4090
-silent
-prints 'NVIDIA GeForce RTX 4090'
-prints 'nothing below was measured'
-prints 'dependent kernels'
+# a GPU that is not here: only the model is printed
+quietly profile dcgan32 --predict rtx4090
+prints 'NVIDIA GeForce RTX 4090' 'nothing below was measured' 'dependent kernels'
 exits 0 profile dcgan32 --predict h200 --json
-prints '"published"'
-prints '"predicted"'
-exits 2 profile dcgan32 --predict abacus
-says 'H200'
+prints '"published"' '"predicted"'
+refuses 2 'unknown-gpu H200' profile dcgan32 --predict abacus
 
-# tuning rows for it are read and checked
+# its tuning rows are read and checked
 printf '[sm_90]\nnoise n=6400 : direct block=128\nnoise n=1 : unheard-of\n' > "$dir/a.tune"
 exits 0 profile dcgan32 --predict h200 --tuning "$dir/a.tune"
-says 'a.tune:3'
-says 'unheard-of'
-exits 4 profile dcgan32 --predict h200 --tuning "$dir/none.tune"
-says 'none.tune'
+says tune-no-variant a.tune:3 unheard-of
+refuses 4 'cannot-open none.tune' profile dcgan32 --predict h200 --tuning "$dir/none.tune"
 
-# without a GPU the way out is named
+# without a GPU the message names --predict
 export CUDA_VISIBLE_DEVICES=
-exits 5 profile dcgan32 --device cuda
-says '--predict h200'
+refuses 5 'device-profile --predict h200' profile dcgan32 --device cuda
 exits 2 profile dcgan32 --repeats 0
 exits 2 profile dcgan32 dcgan64
 

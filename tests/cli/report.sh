@@ -1,14 +1,12 @@
 #!/bin/sh
-# report.html of a run, `dcgan report`, and both in a browser where there is one.
+# report.html of a run and `dcgan report`, also in a browser if there is one.
 # shellcheck disable=SC2086 # $train is several words
 . "$(dirname "$0")/kit"
-here=$(cd "$(dirname "$0")" && pwd)
 cd "$dir" || exit 1
-python=$(command -v python3) || python=
-page() # page FILE WORDS...: well-formed, on its own, and says this
+page() # page FILE WORDS...: the page is well-formed, loads no other file, and has these words
 {
     [ -n "$python" ] || return 0
-    "$python" "$here/page.py" "$@" > .page 2>&1
+    "$python" "$root/tests/cli/page.py" "$@" > .page 2>&1
     fact $? "$1: $(head -n 5 .page)"
 }
 
@@ -16,19 +14,16 @@ exits 0 data --synthesize cats --count 40 --size 16 || finish
 hostile='<b onload=x>&"'\''</script>'
 train="--data cats --model $root/tests/gan16.cfg --batch 16 --grid 2x3 -q"
 
-# beside training, and the same bytes made later; without a date, so at any time
-exits 0 $train --epochs 4 --out "$hostile/run"
-silent
+# written while training, and the same bytes later, because it has no date
+quietly $train --epochs 4 --out "$hostile/run"
 cp "$hostile/run/report.html" one.html
 page one.html 'Made after epoch 4' 'Real pictures' 'D(x)' 'Nearest training pictures' 'gan16' 'epoch 4 of 4, step 12' \
     'loss_d_fake' '--epochs 8' '</script>' 'batch 16' 'cpu'
 exits 0 report "$hostile/run" -q
 same one.html "$hostile/run/report.html"
-exits 0 report "$hostile/run/" --out two.html
-prints 'two.html: 1 run'
-[ "$(wc -c < one.html)" -lt 200000 ]
-fact $? 'a small run should have a small page'
-# the commands in it are for a shell
+shows 'two.html: 1 run' report "$hostile/run/" --out two.html
+ensure 'a small run should have a small page' [ "$(wc -c < one.html)" -lt 200000 ]
+# its commands work in a shell
 if [ -n "$python" ]; then
     "$python" - "$hostile" << 'END' > commands
 import html, re, sys
@@ -50,25 +45,22 @@ page odd.html '\x0a<i>'
 mv "$hostile/
 <i>" "$hostile/run"
 
-# it follows a run that goes on
+# a resumed run updates it
 exits 0 --resume --out "$hostile/run" --epochs 5 -q
 page "$hostile/run/report.html" 'epoch 5 of 5, step 15'
 holds "$hostile/run/nearest.png"
 
-# never in the way of a run
+# an error of the report does not stop the run
 exits 0 $train --epochs 1 --no-report --out plain
-lacks plain/report.html
-lacks plain/session.json
-lacks plain/nearest.png
+lacks plain/report.html plain/session.json plain/nearest.png
 cp -r plain blocked
 mkdir blocked/report.html
 exits 0 --resume --out blocked --epochs 2 --no-report=no -q
-says 'the run goes on without a new report.html'
+says no-report blocked/report.html
 holds blocked/epoch-0002.png
-exits 4 report blocked
-says 'blocked/report.html'
+refuses 4 'exists-as blocked/report.html' report blocked
 
-# what is missing or damaged is left out
+# missing and damaged files are left out
 exits 0 report plain
 page plain/report.html 'Settings' 'Made after epoch 1'
 mkdir bare
@@ -83,50 +75,40 @@ cp plain/config.ini begun
 exits 0 report begun
 page begun/report.html 'no steps yet'
 mkdir folder
-exits 3 report folder
-says 'folder: is a directory, but not of a run'
-exits 4 report none
-says 'none: cannot open this directory'
+refuses 3 'report-not-a-run folder' report folder
+refuses 4 'report-no-directory none' report none
 echo a,b > folder/log.csv
-exits 3 report folder
-says 'its first line is not that of a log.csv'
+refuses 3 'report-not-a-log folder/log.csv' report folder
 
-# some beside each other
+# several runs
 exits 0 $train --epochs 3 --lr 0.001 --no-report --out other
-exits 0 report "$hostile/run" other --out both.html
-prints 'both.html: 2 runs'
+shows 'both.html: 2 runs' report "$hostile/run" other --out both.html
 page both.html 'Settings that differ' 'lr' '0.001' 'other, epoch 3' 'run, epoch 5' 'Loss of D'
-exits 2 report plain other
-says 'dcgan report RUN... --out FILE.html'
-exits 2 report plain begun --out no.html
-says 'begun: holds no steps yet'
-exits 2 report a b c d e f g h --out no.html
-says "unexpected 'h'"
+refuses 2 'report-without-out dcgan report RUN... --out FILE.html' report plain other
+refuses 2 'compare-no-steps begun' report plain begun --out no.html
+refuses 2 "unexpected-operand 'h'" report a b c d e f g h --out no.html
 
-# how the pictures came to be, to look at: grids of 2x3, 16 pixels each, all five of them and eight times the last
-exits 0 report "$hostile/run" --gif run.gif --out one.html
-prints 'run.gif: 5 grids'
+# the GIF: five grids of 2x3 images of 16 pixels, the last one eight times
+shows 'run.gif: 5 grids' report "$hostile/run" --gif run.gif --out one.html
 [ "$(od -An -tu2 -j6 -N4 run.gif | tr -s ' ' x)" = x784x532 ]
 fact $? "run.gif should be 784 x 532: $(od -An -tu2 -j6 -N4 run.gif)"
 exits 0 report "$hostile/run" --gif small.gif --scale 1 --out one.html -q
 [ "$(od -An -tu2 -j6 -N4 small.gif | tr -s ' ' x)" = x56x38 ]
 fact $? "small.gif should be 56 x 38: $(od -An -tu2 -j6 -N4 small.gif)"
-exits 3 report begun --gif no.gif
-says 'begun: has no grids of samples'
-exits 2 report plain other --out both.html --gif no.gif
-says '--gif no.gif: of one run at a time'
+refuses 3 'no-grids begun' report begun --gif no.gif
+refuses 2 'gif-of-one-run --gif no.gif' report plain other --out both.html --gif no.gif
 lacks no.gif
 
-# a classifier: curves, confusion and the worst, no slider
+# a classifier: curves, confusion matrix and most confident mistakes, no slider
 exits 0 data --synthesize shapes --classes 3 --count 60 --size 16
 exits 0 --data shapes --model "$root/tests/eyes16.cfg" --batch 16 --epochs 2 --test 0.3 -q --out eyes
 page eyes/report.html 'Pictures of the test' 'The surest mistakes' 'test_accuracy' 'for testing'
-if grep -q 'id="slider"' eyes/report.html; then fact 1 'a classifier makes no pictures'; fi
+if grep -q 'id="slider"' eyes/report.html; then fact 1 'a classifier has no samples'; fi
 exits 2 report plain eyes --out no.html
-says 'eyes: is another kind of training than plain'
+says other-training eyes plain
 lacks no.html
 
-# going back takes the later page along
+# rewinding moves the later page
 exits 0 --resume "$hostile/run/checkpoint-0004.safetensors" --epochs 4 -q
 page "$hostile/run/report.html" 'epoch 4 of 4'
 holds "$hostile/run/later-than-0004/report.html"
@@ -136,7 +118,7 @@ if [ -z "$chromium" ] || [ -z "$python" ]; then
     skip 'no chromium or no python3: the page is not opened (Debian: apt-get install chromium)'
 else
     for f in one.html both.html eyes/report.html; do
-        timeout 120 "$python" "$here/browser.py" "$chromium" "$f" > .page 2>&1
+        timeout 120 "$python" "$root/tests/cli/browser.py" "$chromium" "$f" > .page 2>&1
         fact $? "$f in a browser: $(head -n 8 .page)"
     done
 fi

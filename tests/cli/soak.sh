@@ -1,16 +1,13 @@
 #!/bin/sh
-# What `make soak` says at its end: the counts of its parts, and the table of docs/testing.md from what they noted.
+# The end of `make soak`: the counts of its parts, and the table of docs/testing.md.
 . "$(dirname "$0")/kit"
 SOAK=$dir/soak.txt
 export SOAK
-part() # part CODE NAME COMMAND...: it ends with this code
+part() # part CODE NAME COMMAND...
 {
-    want=$1
+    part_code=$1
     shift
-    sh "$root/scripts/soak/part" "$@" > "$dir/said" 2>&1
-    code=$?
-    [ $code -eq "$want" ]
-    fact $? "scripts/soak/part $*: exit code $code, not $want"
+    ends "$part_code" "part $*" sh "$root/scripts/soak/part" "$@"
 }
 noted() { grep -qE "^$1 [0-9]+\$" "$SOAK"; fact $? "there is no line '$1' in: $(cat "$SOAK")"; }
 
@@ -18,7 +15,7 @@ part 0 kills echo '12 passed, 0 failed, 3 skipped'
 noted 'kills 12 0 3'
 part 1 tests sh -c 'echo "5 passed, 2 failed, 0 skipped"; exit 1'
 noted 'tests 5 2 0'
-part 3 tsan sh -c 'echo "5 passed, 0 failed, 0 skipped"; exit 3' # it died behind its tests
+part 3 tsan sh -c 'echo "5 passed, 0 failed, 0 skipped"; exit 3' # it failed after its tests
 noted 'tsan 5 1 0'
 part 0 architectures true
 noted 'architectures 1 0 0'
@@ -26,8 +23,8 @@ part 0 valgrind echo '0 passed, 0 failed, 1 skipped'
 part 0 fuzz printf 'all  77000  \n15 passed, 0 failed, 0 skipped\n' # executions, not targets
 noted 'fuzz 77000 0 0'
 part 1 --sum
-tail -n 1 "$dir/said" | grep -qx 'soak: 12 kills, 5 tests, .*, 77000 fuzz passed, 3 failed, 4 skipped'
-fact $? "the last line is $(tail -n 1 "$dir/said")"
+tail -n 1 "$dir/.out" | grep -qx 'soak: 12 kills, 5 tests, .*, 77000 fuzz passed, 3 failed, 4 skipped'
+fact $? "the last line is $(tail -n 1 "$dir/.out")"
 
 printf 'before\n<!-- soak -->\nold\n<!-- /soak -->\nafter\n' > "$dir/testing.md"
 table() { sh "$root/scripts/soak/table" "$dir/testing.md" > "$dir/said" 2>&1; }
@@ -47,7 +44,7 @@ echo 'no marks' > "$dir/testing.md"
 table
 fact $((! $?)) 'a table without marks was written somewhere'
 
-# once a part that failed has passed, the sum has no failures
+# after a failed part has passed, the sum has no failures
 part 0 tests echo '9 passed, 0 failed, 0 skipped'
 part 0 tsan echo '1 passed, 0 failed, 0 skipped'
 part 0 --sum

@@ -33,7 +33,7 @@ def records(b):
         n, crc = struct.unpack_from('<QI', b, at)
         assert crc == masked(b[at:at + 8]), f'length at byte {at}'
         data = b[at + 12:at + 12 + n]
-        # in pure Python a checksum of a picture takes long: of those the first bytes' structure must do
+        # a checksum of an image takes long in pure Python: only the structure of its first bytes is checked
         if n < 4000:
             assert struct.unpack_from('<I', b, at + 12 + n)[0] == masked(data), f'data at byte {at}'
         yield data

@@ -1,21 +1,19 @@
 #!/bin/sh
-# --tensorboard: what a reader of its own finds in the events is what the log and the grids say, after resuming, too.
+# --tensorboard: the events equal the log and the grids, also after resuming.
 # shellcheck disable=SC2086 # $train is several words
 . "$(dirname "$0")/kit"
-here=$(cd "$(dirname "$0")" && pwd)
-command -v python3 > /dev/null || { skip 'no python3: nobody reads the events'; finish; }
+[ -n "$python" ] || { skip 'no python3 to read the events'; finish; }
 cd "$dir" || exit 1
 exits 0 data --synthesize cats --count 40 --size 16 || finish
 train="--data cats --model $root/tests/gan16.cfg --batch 16 --grid 2x3 --no-curves --no-report -q"
 events=events.out.tfevents.run
-reads() { python3 "$here/tensorboard.py" "$@" > .read 2>&1; fact $? "$*: $(tail -n 2 .read)"; }
+reads() { "$python" "$root/tests/cli/tensorboard.py" "$@" > .read 2>&1; fact $? "$*: $(tail -n 2 .read)"; }
 
 exits 0 $train --epochs 3 --out plain
 lacks plain/$events
-exits 0 $train --epochs 3 --out run --tensorboard
-silent
+quietly $train --epochs 3 --out run --tensorboard
 reads run
-# it goes on where its checkpoint was: what a killed run wrote behind it goes, a torn record as well
+# events after the checkpoint of a killed run are removed, also an incomplete record
 cp run/$events whole
 exits 0 --resume --out run --epochs 4 -q
 reads run
@@ -27,27 +25,25 @@ same longer run/later-than-0003/$events
 head -c 200 whole | tail -c 100 >> run/$events
 exits 0 --resume --out run --epochs 6 -q
 reads run
-# switched on later it has the log from its beginning, and the grids from then on
+# switched on later: the whole log, and the grids from then on
 exits 0 --resume --out plain --epochs 5 --tensorboard -q
 reads plain 4
-# config.ini has it from then on
 exits 0 --resume --out plain --epochs 6 -q
 reads plain 4
 
-# a classifier: the numbers of its test where there are some
+# a classifier: the metrics of its test
 exits 0 data --synthesize shapes --classes 3 --count 60 --size 16
 exits 0 --data shapes --model "$root/tests/eyes16.cfg" --batch 16 --epochs 2 --test 0.3 -q --tensorboard --out eyes
 reads eyes
 
-# a file that is none of ours is begun anew; one that cannot be written is an error
+# another file is replaced; a file that cannot be written is an error
 echo nonsense > run/$events
 exits 0 --resume --out run --epochs 7 -q
-[ "$(head -c 40 run/$events | grep -ac brain.Event:2)" -eq 1 ]
-fact $? 'what is no file of events should be begun anew'
+ensure 'what is no file of events should be begun anew' [ "$(head -c 40 run/$events | grep -ac brain.Event:2)" -eq 1 ]
 rm run/$events
 mkdir run/$events
 exits 4 --resume --out run --epochs 8 -q
-says $events
+stderr_has $events
 
 # a start that is refused late leaves nothing, and a run that is not resumed stays as it was
 exits 0 data --synthesize few --count 20 --size 16 -q

@@ -1,39 +1,34 @@
 #!/bin/sh
-# What a run says at once: to a signal, before its first step, and with --preview.
+# Output of a run: after a signal, before its first step, and with --preview.
+# shellcheck disable=SC2086 # options are words
 . "$(dirname "$0")/kit"
 cd "$dir" || exit 1
 exits 0 data --synthesize cats --count 40 --size 16 || finish
 train="--data cats --model $root/tests/gan16.cfg --batch 8 --no-report --no-curves"
 block=$(printf '\342\226\200')
 
-# stderr is no terminal: drawn where that is asked for alone, and never with -q
-# shellcheck disable=SC2086 # several words
+# stderr is not a terminal: --preview=KIND draws, but never with -q
 {
     exits 0 $train --epochs 1 --out a --preview
     ! grep -q "$block" .err
     fact $? '--preview should draw nothing where stderr is no terminal'
     exits 0 $train --epochs 1 --out b --preview=blocks
-    says "$block"
+    stderr_has "$block"
     exits 0 $train --epochs 1 --out c --preview sixel
-    says "$(printf '\033P')"
-    exits 0 $train --epochs 1 --out d --preview blocks -q
-    silent
-    exits 2 $train --epochs 1 --out e --preview paint
-    says '--preview paint'
+    stderr_has "$(printf '\033P')"
+    quietly $train --epochs 1 --out d --preview blocks -q
+    refuses 2 'option-value --preview paint' $train --epochs 1 --out e --preview paint
 }
 
-# the first signal is answered while the step is under way
-# shellcheck disable=SC2086 # several words
+# the first signal is answered during the step
 "$program" $train --epochs 100000 --sample-every 0 --checkpoint-every 0 --out long > .out 2> .err < /dev/null &
 pid=$!
 until grep -q '^epoch ' .err || ! kill -0 $pid 2> /dev/null; do sleep 0.1; done
 kill -TERM $pid
 wait $pid
-code=$?
-[ $code -eq 143 ]
-fact $? "a run that is told to stop should exit 143, not $code"
+exited $? 143 'a long run'
 ran='a long run'
-says 'finishing the step, then saving; a second signal ends the run at once'
+says signal-received
 holds long/checkpoint.safetensors
 
 # on a terminal
@@ -55,7 +50,6 @@ assert os.waitstatus_to_exitcode(code) == 0, text[-500:]
 assert 0 < first < text.find('epoch 1/2'), text[:500]
 assert '\u2580' in text and text.count('\u2580') > 300, text[-500:]
 END
-    # shellcheck disable=SC2086 # several words
     python3 at_terminal.py "$program" $train --epochs 2 --out t --preview > .out 2> .err < /dev/null
     fact $? "on a terminal: $(tail -n 3 .err)"
 else

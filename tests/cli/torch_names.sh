@@ -1,9 +1,8 @@
 #!/bin/sh
-# Networks that PyTorch does not call main: `torch = conv1 bn1` in the model file names them, for import and export.
-# $PYTHON (python3) makes the weights; where it has PyTorch, that judges what they say, too.
+# Tensor names of PyTorch: `torch = conv1 bn1` in the model file names them, for import and export.
+# $PYTHON makes the weights; PyTorch compares the answers if it is installed.
 . "$(dirname "$0")/kit"
-python=${PYTHON:-python3}
-command -v "$python" > /dev/null || { skip 'python3 is not here'; finish; }
+[ -n "$python" ] || { skip 'python3 is not here'; finish; }
 resnet() { "$python" "$root/tests/cli/torch_resnet.py" "$@"; }
 
 # torchvision's ResNet50, narrower
@@ -11,13 +10,12 @@ sed 's/^size = .*/size = 64/; s/^filters = 1000/filters = 192/' models/resnet50-
     awk -F' = ' '$1 == "filters" { $0 = "filters = " $2 / 16 } { print }' > "$dir/narrow.cfg"
 resnet write "$dir/torch.safetensors"
 exits 0 import "$dir/torch.safetensors" --model "$dir/narrow.cfg" --out "$dir/in.safetensors"
-says 'the mean and standard deviation of ImageNet'
+says imagenet-statistics
 prints 'classify: '
 exits 0 export "$dir/in.safetensors" --out "$dir/out.safetensors"
 resnet same "$dir/torch.safetensors" "$dir/out.safetensors"
 fact $? 'export should write what import has read'
-exits 0 import "$dir/out.safetensors" --out "$dir/again.safetensors"
-silent
+quietly import "$dir/out.safetensors" --out "$dir/again.safetensors"
 exits 0 data --synthesize "$dir/cats" --count 1 --size 64 -q
 exits 0 classify "$dir/in.safetensors" "$dir/cats/cat-00000.png" --top 12 --json
 cp "$dir/.out" "$dir/said"
@@ -30,35 +28,34 @@ case $? in
     *) fact 1 "PyTorch and dcgan should agree: $(tail -n 3 "$dir/judged")" ;;
 esac
 
-# the optimiser's moments are those that [train] wants, so that training can go on from there
+# the optimizer's moments are those of [train], so that training can continue
 "$python" -c 'import json, sys; d = open(sys.argv[1], "rb").read(); n = int.from_bytes(d[:8], "little")
 h = json.loads(d[8:8 + n]); sys.exit(not ("sgd.m.C.main.0.weight" in h and h["__metadata__"]["optimizer"] == "sgd"
 and not [k for k in h if k.startswith("adam")]))' "$dir/in.safetensors"
 fact $? 'an imported checkpoint should have the moments of sgd'
 
-# what does not go
+# refused
 exits 4 import "$dir/torch.safetensors" --model resnet50 --out "$dir/none.safetensors"
-says 'torch.safetensors: tensor conv1.weight has shape (4, 3, 7, 7); model resnet50 needs (64, 3, 3, 3)'
+says shape-mismatch torch.safetensors: conv1.weight '(4, 3, 7, 7)' resnet50 '(64, 3, 3, 3)'
 sed 's/^torch = fc/torch = head/' "$dir/narrow.cfg" > "$dir/other.cfg"
 exits 4 import "$dir/torch.safetensors" --model "$dir/other.cfg" --out "$dir/none.safetensors"
-says 'torch.safetensors: tensor fc.weight belongs to no layer'
+says foreign-tensor torch.safetensors: fc.weight
 sed 's/^channels = .*//; s/^size = .*/size = 64\nchannels = 1/' "$dir/narrow.cfg" > "$dir/grey.cfg"
 exits 4 import "$dir/out.safetensors" --model "$dir/grey.cfg" --out "$dir/none.safetensors"
 lacks "$dir/none.safetensors"
-# a file of another recipe, and one whose names of classes are too few
+# another kind of file, and too few class names
 printf '[model]\nname = small\nsize = 16\nclasses = 2\n[C.1]\nop = dense\nfilters = 2\ntorch = fc\n' > "$dir/small.cfg"
 exits 0 data --synthesize "$dir/two" --classes 2 --count 8 --size 16 -q
 exits 0 --data "$dir/two" --model "$dir/small.cfg" --batch 8 --epochs 1 --out "$dir/small" -q
 exits 0 --data "$dir/two" --model tests/tiny.cfg --batch 8 --epochs 1 --out "$dir/gan" -q
 exits 0 export "$dir/gan" --out "$dir/gan.safetensors"
-exits 2 export "$dir/small" --out "$dir/gan.safetensors"
-says 'gan.safetensors: exists and is an exported generator, not an exported classifier'
+refuses 2 'other-kind gan.safetensors' export "$dir/small" --out "$dir/gan.safetensors"
+says other-kind generator classifier
 exits 0 export "$dir/small" --out "$dir/small.safetensors"
 exits 0 export "$dir/small" --out "$dir/small.safetensors"
-exits 0 import "$dir/gan.safetensors" --out "$dir/gan-in.safetensors"
-prints 'generate'
-exits 2 import "$dir/small.safetensors" --out "$dir/gan-in.safetensors"
-says 'gan-in.safetensors: exists and is an imported checkpoint, not an imported checkpoint of a classifier'
+shows 'generate' import "$dir/gan.safetensors" --out "$dir/gan-in.safetensors"
+refuses 2 'other-kind gan-in.safetensors' import "$dir/small.safetensors" --out "$dir/gan-in.safetensors"
+says other-kind checkpoint classifier
 "$python" - "$dir/small.safetensors" "$dir/one.safetensors" << 'END'
 import json, struct, sys
 d = open(sys.argv[1], 'rb').read()
@@ -71,6 +68,6 @@ t += b' ' * (-len(t) % 8)
 open(sys.argv[2], 'wb').write(struct.pack('<Q', len(t)) + t + d[8 + n:])
 END
 exits 4 import "$dir/one.safetensors" --out "$dir/none.safetensors"
-says 'one.safetensors: names 1 classes; model small tells 2 apart'
+says class-names-count one.safetensors 1 small 2
 lacks "$dir/none.safetensors"
 finish

@@ -1,34 +1,26 @@
 #!/bin/sh
-# What the program says about itself, and what it refuses before it starts.
+# Help, version, completions, and errors of the command line.
 . "$(dirname "$0")/kit"
 
 exits 2
-says 'dcgan --data cats/ --epochs 300'
-says 'dcgan generate'
-[ "$(wc -l < "$dir/.err")" -le 8 ]
-fact $? 'the help of a bare "dcgan" is short'
+stderr_has 'dcgan --data cats/ --epochs 300' 'dcgan generate'
+ensure 'the help of a bare "dcgan" is short' [ "$(wc -l < "$dir/.err")" -le 8 ]
 
-exits 0 generate --help-all
-prints '--no-graph '
-exits 0 help generate --help-all
-prints '--no-graph '
+shows '--no-graph ' generate --help-all
+shows '--no-graph ' help generate --help-all
 exits 0 --help-all
-prints '      convs   '  # what --fuse may name
+prints '      convs   '  # values of --fuse
 prints 'all weight gradients of a network and Adam'
 exits 0 --help
-prints '--help-all            with the finer points, too: --tuning, --fuse'
-prints 'Usage: dcgan [train] --data DIR'
-prints '--epochs N'
-prints 'default dcgan64-paper'
-prints 'Exit codes:'
+prints '--help-all            with the finer points, too: --tuning, --fuse' 'Usage: dcgan [train] --data DIR'
+prints '--epochs N' 'default dcgan64-paper' 'Exit codes:'
 silent
-[ "$(awk 'length > 80' "$dir/.out" | wc -l)" -eq 0 ]
-fact $? '--help has lines of more than 80 columns'
+ensure '--help has lines of more than 80 columns' [ "$(awk 'length > 80' "$dir/.out" | wc -l)" -eq 0 ]
 cp "$dir/.out" "$dir/help"
-# the table of exit codes: in the help, the manual, docs/reference.md and err.h; signals as the program catches them
+# the exit codes are the same in the help, the manual, docs/reference.md, err.h and stop.c
 row='s/^ *\([0-9][0-9, ]*[0-9]\)  .*/\1/p; s/^ *\([0-9]\)  .*/\1/p'
 sed -n '/^Exit codes:/,$ p' "$dir/help" | sed -n "$row" > "$dir/codes"
-codes() # codes WHERE, a code or several in a line of standard input
+codes() # codes WHERE: standard input has a code or several per line
 {
     diff "$dir/codes" - > "$dir/differ"
     fact $? "$1 has other exit codes than --help: $(cat "$dir/differ")"
@@ -47,11 +39,10 @@ same "$dir/help" "$dir/.out"
 exits 0 help
 same "$dir/help" "$dir/.out"
 
-# every command tells its own options, and only those
+# the help of a command has its own options only
 for c in train generate interpolate classify eval data plan batch replay check bench profile tune info export import \
     curves doctor; do
-    exits 0 help $c
-    prints 'Examples:'
+    shows 'Examples:' help $c
     cp "$dir/.out" "$dir/help"
     exits 0 $c --help
     same "$dir/help" "$dir/.out"
@@ -65,103 +56,82 @@ for c in eval import; do
     exits 0 help $c
     if grep -q 'default dcgan64-paper' "$dir/.out"; then fact 1 "help $c: its model is what the weights say"; fi
 done
-exits 2 help nothing
-says "unknown command 'nothing'"
+refuses 2 'unknown-command nothing' help nothing
 
 exits 0 --version
-prints 'dcgan 0'
-prints 'libpng'
+prints 'dcgan 0' 'libpng'
 version=$(sed -n '1s/^dcgan \([0-9.]*\).*/\1/p' "$dir/.out")
 entry=$(sed -n 's/^## //p' "$root/CHANGELOG.md" | head -n 1)
 case $entry in "$version, "*) ;; *) fact 1 "CHANGELOG.md begins with '$entry', the program is $version" ;; esac
 exits 0 -V
 
 exits 2 --epocs 3
-says 'unknown option --epocs; did you mean --epochs?'
-exits 2 trian
-says "did you mean 'train'?"
-exits 2 cats
-says 'to train on a folder: '
-says 'dcgan --data DIR; all commands: '
+says option-near --epocs --epochs
+refuses 2 "command-near 'train'" trian
+refuses 2 'unknown-command dcgan --data DIR' cats
 exits 2 --data x --epochs 0
-says '--epochs 0: out of range; allowed: 1 to 1000000'
+says option-value '--epochs 0' '1 to 1000000'
 exits 2 --data x --batch many
-says '--batch many: not a whole number'
+says option-value '--batch many' '1 to 65536'
 for o in lr lr-d lr-g eps beta1 beta2; do
     exits 2 --data "$dir" --$o 1e-60
-    says "--$o 1e-60: would be 0 in fp32; the smallest value is 1.2e-38"
+    says zero-in-fp32 "--$o 1e-60" 1.2e-38
     exits 3 --dry-run --data "$dir" --$o 1.2e-38
     exits 3 --dry-run --data "$dir" --$o 1e-60 --precision fp64
 done
 for o in beta1 beta2 rho momentum smoothing; do
     exits 2 --data "$dir" --$o 0.99999999
-    says "--$o 0.99999999: would be 1 in fp32; the largest value is 0.99999994"
+    says one-in-fp32 "--$o 0.99999999" 0.99999994
     case $o in momentum) set -- --optimizer sgd ;; *) set -- ;; esac
     exits 3 --dry-run --data "$dir" --$o 0.99999994 "$@"
     exits 3 --dry-run --data "$dir" --$o 0
 done
-exits 2 --data "$dir" --optimizer sgd --decay 1e-60
-says "--decay 1e-60: would be 0 in fp32"
-exits 2 --epochs 3
-says 'no pictures given'
-exits 2 --data
-says '--data needs a value: --data DIR'
+refuses 2 'zero-in-fp32 --decay 1e-60' --data "$dir" --optimizer sgd --decay 1e-60
+refuses 2 no-images-given --epochs 3
+refuses 2 'value-missing --data DIR' --data
 mkdir "$dir/cats"
-exits 2 "$dir/cats"
-says "dcgan --data $dir/cats"
+refuses 2 "folder-as-command --data $dir/cats" "$dir/cats"
 exits 4 --data x --config "$dir"
-exits 4 --data x --config "$dir/none.ini"
-says 'none.ini'
+refuses 4 'cannot-open none.ini' --data x --config "$dir/none.ini"
 printf '[run]\nepochs = 3\nbatsh = 4\n' > "$dir/c.ini"
 exits 2 --data x --config "$dir/c.ini"
-says 'c.ini:3: unknown key '"'batsh'; did you mean 'batch'?"
-DCGAN_BATCH=none exits 2 plan
-says 'DCGAN_BATCH=none: not a whole number'
-DCGAN_ISA=none exits 2 plan
-says 'DCGAN_ISA'
+says unknown-key-near c.ini:3: "'batsh'" "'batch'"
+DCGAN_BATCH=none refuses 2 'option-value DCGAN_BATCH=none' plan
+DCGAN_ISA=none refuses 2 'unknown-isa DCGAN_ISA' plan
 
-# what people type: one folder twice, names of other trainers, variables, paths
+# common mistakes: a folder twice, options of other trainers, variables, paths
 mkdir "$dir/dogs"
 exits 2 --data "$dir/cats" --data "$dir/dogs"
-says "--data is already $dir/cats"
+says given-twice --data "$dir/cats"
 exits 2 data "$dir/cats" --data "$dir/dogs"
 exits 2 plan dcgan32 --model dcgan64
-exits 2 --data x --nz 100
-says 'latent = N in a model file'
-exits 2 --data x --img-size 64
-says 'did you mean --size?'
-exits 2 --data x --lr_d 1
-says 'did you mean --lr-d?'
+refuses 2 'option-absent latent = N' --data x --nz 100
+refuses 2 'option-near --size' --data x --img-size 64
+refuses 2 'option-near --lr-d' --data x --lr_d 1
 DCGAN_EPOHCS=3 exits 3 --data "$dir/cats"
-says 'DCGAN_EPOHCS is ignored: no option has this name; did you mean DCGAN_EPOCHS?'
-for p in "$dir/cat" "$dir/cats " "'$dir/cats'" "file://$dir/cats" "$(printf %s "$dir/cats" | tr / '\134')"; do
-    exits 3 data "$p"
-    says "did you mean $dir/cats?"
+says unknown-variable DCGAN_EPOHCS DCGAN_EPOCHS
+refuses 3 "path-near $dir/cats?" data "$dir/cat"
+for p in "$dir/cats " "'$dir/cats'" "file://$dir/cats" "$(printf %s "$dir/cats" | tr / '\134')"; do
+    refuses 3 "path-corrected $dir/cats?" data "$p"
 done
-HOME=$dir exits 3 "--data=~/cats"
-says "did you mean $dir/cats?"
-exits 3 data "$dir/cats/*.png"
-says "give the folder: $dir/cats"
-exits 3 data http://a.b/cats
-says 'download it first'
-exits 3 data "$dir/cats//"
-says "$dir/cats: no picture"
+HOME=$dir refuses 3 "path-corrected $dir/cats?" "--data=~/cats"
+refuses 3 "path-pattern $dir/cats" data "$dir/cats/*.png"
+refuses 3 path-address data http://a.b/cats
+refuses 3 "no-images-in $dir/cats" data "$dir/cats//"
 exits 4 --data "$dir/cats" --out=s3://a/b
 lacks s3:
 exits 0 data --synthesize "$dir/two" --classes 2 --count 24 --size 32 -q
-exits 0 --data "$dir/two" --model cnn-cifar --batch 8 --dry-run
-prints 'cnn-cifar-2classes'
+shows 'cnn-cifar-2classes' --data "$dir/two" --model cnn-cifar --batch 8 --dry-run
 
-# what the build takes from the program
-exits 0 --help-man
-prints '.SH OPTIONS'
+# manual and completions
+shows '.SH OPTIONS' --help-man
 exits 2 --completion-csh
 for shell in bash zsh fish; do
     exits 0 --completion-$shell
     cp "$dir/.out" "$dir/completion.$shell"
 done
 
-# offers SHELL WORD LINE: what it offers for the unfinished last word of this line has the word; lacks_offer: has not
+# offers SHELL WORD LINE: WORD is a completion of the last word of LINE; lacks_offer: it is not
 offered()
 {
     case $1 in
@@ -196,13 +166,12 @@ else
     skip 'zsh is not here'
 fi
 
-# an error in writing the results is one
+# an error of writing the results
 if [ -w /dev/full ]; then
     "$program" --help > /dev/full 2> "$dir/.err"
-    [ $? -eq 4 ]
-    fact $? 'a full disk under --help should exit 4'
+    ensure 'a full disk under --help should exit 4' [ $? -eq 4 ]
     ran='dcgan --help > /dev/full'
-    says 'standard output: No space left on device'
+    stderr_has 'No space left on device'
 fi
 # closed descriptors do not end up as files
 "$program" plan dcgan32 > "$dir/plan" 2>&- <&-

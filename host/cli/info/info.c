@@ -92,8 +92,7 @@ static dg_err info_text(const char *path, cJSON *to)
     const bool whole = m && !memchr(text, 0, bytes);
     const dg_err parsed = whole && strstr(text, "[model]") ? dg_model_parse(text, path, m) : DG_DATA;
     if (!whole) {
-        e = dg_fail(m ? DG_DATA : DG_DEVICE, "%s: %s", path,
-                    m ? DG_MSG("info-binary", "is no run and no file of dcgan") : "out of memory");
+        e = dg_fail(m ? DG_DATA : DG_DEVICE, "%s: %s", path, m ? "is no run and no file of dcgan" : "out of memory");
     } else if (parsed == DG_DEVICE) {
         e = parsed;
     } else if (!parsed) {

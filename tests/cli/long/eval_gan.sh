@@ -1,8 +1,8 @@
 #!/bin/sh
-# The judge of trained GANs: one that never saw a class is told so; after an epoch pictures are told from real ones, and
-# other real pictures never.
+# dcgan eval of trained GANs: a class that G never saw is reported; after one epoch the two-sample test separates
+# samples from real images, and other real images never.
 . "$(dirname "$0")/../kit"
-export DCGAN_THREADS=1 # for networks this small, on a machine that other tests share
+export DCGAN_THREADS=1 # the networks are small and other tests run concurrently
 exits 0 data --synthesize "$dir/all" --classes 10 --count 6000 --size 16 -q
 mkdir "$dir/three" "$dir/two"
 mv "$dir/all/checker" "$dir/all/stripes-flat" "$dir/all/stripes-upright" "$dir/three"
@@ -13,7 +13,7 @@ for d in two three; do
         --keep 40 --out "$dir/gan-$d" -q
 done
 
-# a class that was left out is named, and only then
+# only a class that was left out is reported
 exits 0 eval "$dir/gan-two" --data "$dir/three" --classifier "$dir/eyes"
 grep -q '^stripes-upright .*left out$' "$dir/.out"
 fact $? "the GAN of two classes should lack the third: $(cat "$dir/.out")"
@@ -21,13 +21,13 @@ exits 0 eval "$dir/gan-three" --data "$dir/three" --classifier "$dir/eyes" -q
 grep -q '^stripes-upright .*%$' "$dir/.out"
 fact $? "the GAN of all classes should not lack the third: $(cat "$dir/.out")"
 
-# without classes: after an epoch a judge tells the GAN's pictures from real ones, and real ones from real ones never
+# two-sample test: samples after one epoch differ from real images; real images do not
 told() { awk '/^told from real ones/ { gsub("[%()]", ""); gsub("-", " "); print $'"$1"' }' "$dir/.out"; }
 exits 0 eval "$dir/gan-three/checkpoint-0001.safetensors" --data "$dir/three" --two-sample
 awk -v share="$(told 5)" -v low="$(told 9)" -v high="$(told 10)" 'BEGIN { exit !(share > 90 && low < 50 && 50 < high) }'
-fact $? "a judge should tell the pictures of one epoch: $(cat "$dir/.out")"
+fact $? "the test should separate the samples of one epoch: $(cat "$dir/.out")"
 
-# a folder in the place of a GAN: other real pictures are as good as real ones
+# a folder instead of a GAN: other real images have the metrics of real images
 exits 0 data --synthesize "$dir/more" --classes 10 --count 3000 --size 16 --seed 2 -q
 mkdir "$dir/others"
 mv "$dir/more/checker" "$dir/more/stripes-flat" "$dir/more/stripes-upright" "$dir/others"
@@ -48,7 +48,7 @@ t = m['two_sample']
 assert t['judged_low'] < t['judged'] < t['judged_high'] and t['real_low'] < t['real'] < t['real_high'], t
 assert t['judged_low'] < 0.5 < t['judged_high'] and t['real_low'] < 0.5 < t['real_high'], t
 END
-    fact $? "other real pictures should be as good as real ones: $(cat "$dir/.out")"
+    fact $? "other real images should have the metrics of real ones: $(cat "$dir/.out")"
 else
     skip 'JSON is not read: there is no python3'
 fi

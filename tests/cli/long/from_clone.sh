@@ -1,12 +1,11 @@
 #!/bin/sh
-# A new user's path: a clone, scripts/demo in it, make install under a prefix, and with what is there a folder of one's
-# own: train, stop, go on, make pictures, look at the report, fine-tune on others, take the generator to PyTorch. The
-# clone gets the objects of this build, so that little is compiled.
+# A new user's path: a clone, scripts/demo, make install under a prefix, then an own dataset: train, stop, resume,
+# sample, report, fine-tune on another one, export the generator to PyTorch. The clone gets the objects of this build,
+# so that little is compiled.
 . "$(dirname "$0")/../kit"
 export NVCC='' DCGAN_THREADS=2
 build=$(dirname "$program")
 [ "$build" -ef "$root" ] && build=$root/build
-python=${PYTHON:-python3}
 if ! command -v make > /dev/null || ! command -v git > /dev/null || [ ! -e "$build/host/cli/main.o" ] ||
     ! git -C "$root" rev-parse HEAD > /dev/null 2>&1; then
     skip 'it is tried where the program was built, in a repository'
@@ -14,14 +13,7 @@ if ! command -v make > /dev/null || ! command -v git > /dev/null || [ ! -e "$bui
 fi
 [ -z "$(sh "$root/scripts/build/detect" --missing)" ] || { skip 'scripts/deps would install something'; finish; }
 
-# runs WORDS COMMAND...: a command that is to succeed; its output is kept for says and prints
-runs()
-{
-    ran=$1
-    shift
-    "$@" > "$dir/.out" 2> "$dir/.err" < /dev/null
-    fact $? "$ran: exit $?: $(tail -n 5 "$dir/.err")"
-}
+runs() { ends 0 "$@"; } # runs NAME COMMAND...
 
 runs 'git clone' git clone -q --depth 1 "file://$root" "$dir/clone" || finish
 cd "$dir/clone" || exit 1
@@ -31,15 +23,14 @@ cp -pR "$build"/*.mk "$build/flags" "$build"/models.* "$build"/tuning.* "$build/
     "$build/kernels" build
 find build/kernels '(' -name '*.cu.o' -o -name no_cuda.o ')' -exec rm -f '{}' +
 
-# the demo, on fewer pictures
+# the demo, with fewer images
 DCGAN_LIMIT=70
 export DCGAN_LIMIT
 runs 'scripts/demo' sh scripts/demo || finish
 unset DCGAN_LIMIT
 prints 'Pictures of cats that do not exist: samples/demo/epoch-0080.png'
 sed -n 's|.*: \(\./dcgan generate .*\)|\1|p' "$dir/.out" > "$dir/command"
-[ -s "$dir/command" ]
-fact $? 'the demo should name a command'
+ensure 'the demo should name a command' [ -s "$dir/command" ]
 runs 'the command that the demo names' sh "$dir/command"
 holds pictures/seed-0063.png
 ! git status --porcelain | grep -qv 'pictures/$'
@@ -49,15 +40,14 @@ runs 'make install' make install PREFIX="$dir/prefix"
 PATH=$dir/prefix/bin:$PATH
 mkdir "$dir/home"
 cd "$dir/home" || exit 1
-[ "$(command -v dcgan)" = "$dir/prefix/bin/dcgan" ]
-fact $? 'dcgan should be the installed one'
+ensure 'dcgan should be the installed one' [ "$(command -v dcgan)" = "$dir/prefix/bin/dcgan" ]
 if command -v man > /dev/null; then
     MANPATH=$dir/prefix/share/man runs 'man dcgan' man -P cat dcgan
     prints EXAMPLES
 fi
 
-# a folder of one's own, with a name as such folders have, and a file that is no picture
-runs 'drawing pictures' dcgan data --synthesize "my cats" --count 40 --size 40
+# an own dataset in a folder with a blank in its name, with a file that is not an image
+runs 'data --synthesize' dcgan data --synthesize "my cats" --count 40 --size 40
 echo 'holidays 2019' > "my cats/read me.txt"
 runs 'dcgan data' dcgan data "my cats" --size 16 --sheet seen.png
 holds seen.png
@@ -70,9 +60,7 @@ for _ in $(seq 600); do
 done
 kill -INT $pid
 wait $pid
-code=$?
-[ $code -eq 130 ]
-fact $? "Ctrl-C: exit $code, not 130: $(tail -n 5 stopped)"
+exited $? 130 'Ctrl-C: the run'
 command=$(sed -n 's/^resume: *//p' stopped)
 steps=$(($(tail -n 1 cats/log.csv | cut -d, -f2) + 4))
 runs "the command that goes on, '$command'" sh -c "$command --steps $steps"
@@ -82,14 +70,13 @@ runs 'dcgan generate' dcgan generate cats --seeds 7-8 --scale 1 --write-z z.safe
 runs 'dcgan report' dcgan report cats
 holds cats/report.html
 runs 'dcgan doctor' dcgan doctor cats
-runs 'drawing others' dcgan data --synthesize kittens --count 20 --size 30 --seed 5
+runs 'data --synthesize kittens' dcgan data --synthesize kittens --count 20 --size 30 --seed 5
 runs 'fine-tuning' dcgan --data kittens --init cats --batch 10 --epochs 1 --out kittens-run
-grep -q '^init = .*/cats/checkpoint.safetensors$' kittens-run/config.ini
-fact $? 'the new run should say where it began'
+ensure 'the new run should say where it began' grep -q '^init = .*/cats/checkpoint.safetensors$' kittens-run/config.ini
 runs 'dcgan export' dcgan export cats --out generator.safetensors
 if "$python" -c 'import torch, safetensors, PIL' 2> /dev/null; then
     runs 'samples/pytorch.py' "$python" "$dir/clone/samples/pytorch.py" generator.safetensors z.safetensors 7.png 8.png
-    runs 'PyTorch draws other pictures' "$python" -c 'import sys
+    runs 'comparing with PyTorch' "$python" -c 'import sys
 import numpy
 from PIL import Image
 a, b = (numpy.asarray(Image.open(p)).astype(int) for p in sys.argv[1:])
@@ -103,6 +90,5 @@ fi
 cd "$dir/clone" || exit 1
 runs 'make uninstall' make uninstall PREFIX="$dir/prefix"
 left=$(find "$dir/prefix" -type f)
-[ -z "$left" ]
-fact $? "make uninstall leaves $left"
+ensure "make uninstall leaves $left" [ -z "$left" ]
 finish

@@ -1,19 +1,15 @@
 #!/bin/sh
-# scripts/gpu-check without a GPU: all of its steps, tiny, with the program in the kernel simulator ($SIM_DCGAN; on the
-# CPU where that was not built); then with a program, a compiler and tools that only pretend, to see every step as a
-# machine with a GPU has it, and every way to fail.
+# scripts/gpu-check without a GPU: all steps, tiny, with the program on the simulated GPU ($SIM_DCGAN; on the CPU
+# without it); then with stubs for the program, the compiler and the tools, to run every step as on a machine with a
+# GPU, and every failure.
 . "$(dirname "$0")/../kit"
 
-check() # check CODE OPTION...: run it into $dir/out; its table is then what prints looks at
+check() # check CODE OPTION...: run it into $dir/out; its table is the output
 {
-    want=$1
+    check_code=$1
     shift
-    ran="gpu-check $*"
     rm -rf "$dir/out"
-    sh scripts/gpu-check "$dir/out" "$@" > "$dir/.out" 2> "$dir/.err" < /dev/null
-    code=$?
-    [ $code -eq "$want" ]
-    fact $? "'$ran' exited $code, not $want" || { cat "$dir/.err" "$dir/.out" | sed 's/^/    /'; return 1; }
+    ends "$check_code" "gpu-check $*" sh scripts/gpu-check "$dir/out" "$@" || { sed 's/^/    /' "$dir/.out"; return 1; }
 }
 line() { grep "^| $1 " "$dir/.out"; }
 row() { line "$1" | grep -qE "^\\| $1 +\\| $2 +\\|"; fact $? "'$ran': $1 should be $2: $(line "$1")"; }
@@ -23,29 +19,22 @@ logged() # logged STEP WORDS
     grep -qF -e "$2" "$dir"/out/logs/*-"$1".log
     fact $? "'$ran': the log of $1 should say '$2': $(head -n 20 "$dir"/out/logs/*-"$1".log)"
 }
-json() # json: gpu-check.json is JSON, where something can tell
+json() # json: gpu-check.json is JSON
 {
     command -v python3 > /dev/null || return
     python3 -m json.tool "$dir/out/gpu-check.json" > /dev/null 2> "$dir/.err"
     fact $? "'$ran': gpu-check.json is no JSON: $(head -c 300 "$dir/.err")"
 }
 
-# Without OUTDIR, with options that are not there.
-exit_2()
-{
-    ran="gpu-check $*"
-    sh scripts/gpu-check "$@" > "$dir/.out" 2> "$dir/.err"
-    [ $? -eq 2 ]
-    fact $? "'$ran' should exit 2"
-}
+# Without OUTDIR, with unknown options.
+exit_2() { ends 2 "gpu-check $*" sh scripts/gpu-check "$@"; }
 exit_2
-says 'scripts/gpu-check OUTDIR'
+stderr_has 'scripts/gpu-check OUTDIR'
 exit_2 "$dir/out" --fast
 exit_2 "$dir/out" --only nothing
-says 'no step is called nothing'
+stderr_has 'no step is called nothing'
 exit_2 "$dir/out" --budget many
-sh scripts/gpu-check --steps > "$dir/.out"
-ran='gpu-check --steps'
+ends 0 'gpu-check --steps' sh scripts/gpu-check --steps
 prints 'ten runs of 300 steps'
 
 # The real program.
@@ -56,7 +45,7 @@ printf '#!/bin/sh\nexec sleep 100\n' > "$dir/hangs"
 printf '#!/bin/sh\nexit 1\n' > "$dir/no-python"
 chmod +x "$dir/good" "$dir/bad" "$dir/none" "$dir/hangs" "$dir/no-python"
 case ${SIM_DCGAN:-} in
-    '' | */asan/*) # minutes with a sanitizer; sim_*.sh are for its findings
+    '' | */asan/*) # takes minutes with a sanitizer; sim_*.sh test that
         DCGAN=$program DEVICE=cpu
         skip 'no simulated GPU, or a sanitized one: on the CPU instead'
         ;;
@@ -105,22 +94,21 @@ about replay 'no time left'
 TESTS="$dir/not-there" check 1 --simulate --only kernels
 row kernels FAILED
 
-# Stopped itself, it leaves what there is.
+# Stopped by a signal, it leaves the table so far.
 rm -rf "$dir/out"
 TESTS=$dir/hangs sh scripts/gpu-check "$dir/out" --simulate --only machine,kernels > "$dir/.err" 2>&1 < /dev/null &
 pid=$!
 until [ -e "$dir/out/logs/02-kernels.log" ] || ! kill -0 $pid; do sleep 0.1; done
 kill $pid
 wait $pid
-[ $? -eq 143 ]
-fact $? 'gpu-check should hear SIGTERM'
+ensure 'gpu-check should hear SIGTERM' [ $? -eq 143 ]
 ran='a gpu-check that was stopped'
 cp "$dir/out/table.md" "$dir/.out"
 row machine ok
 prints 'and then stopped in kernels.'
 json
 
-# A program whose second run learns a little faster, and whose resumed runs do.
+# A program whose second run and resumed runs have a higher learning rate.
 cat > "$dir/other" << 'END'
 #!/bin/sh
 case "$*" in *repeat-2* | '--resume --out '*) exec "$REAL" "$@" --lr-g 0.00021 ;; esac
@@ -137,7 +125,7 @@ DEVICE=cuda:99 check 1 --simulate --only check,replay,repeat,resume,train,w1
 for s in check replay repeat resume train w1; do row $s FAILED; done
 json
 
-# As on a machine with a GPU, where everything only pretends: $FAIL names what does not work, $HANG what does not end.
+# As on a machine with a GPU, with stubs: $FAIL names the one that fails, $HANG the one that does not end.
 mkdir "$dir/bin" "$dir/shared"
 cat > "$dir/bin/nvidia-smi" << 'END'
 #!/bin/sh
@@ -242,7 +230,7 @@ check 0 --quick --skip build,tests,kernels
 about repeat '3 runs of 100 steps'
 if grep -q '^| kernels' "$dir/.out"; then fact 1 '--skip kernels should skip it'; fi
 
-# each step can fail, and then only it does
+# each step can fail without the others
 fails() # fails FAIL STEP
 {
     FAIL=$1 check 1 --only "$2,machine"
@@ -279,7 +267,7 @@ about replay 'stopped after the 6 s'
 row repeat ok
 json
 
-# what is not there is said, and is no failure
+# missing tools are named, and are not failures
 FAIL=torch check 0 --only w1,drift
 about w1 'has no torch'
 row drift skipped

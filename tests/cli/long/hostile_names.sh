@@ -1,12 +1,9 @@
 #!/bin/sh
-# Every command with names of files and texts in files that would drive a terminal: nothing of them reaches it, JSON
-# stays JSON, and the commands that are printed can be pasted. A command that --help lists and that is not tried here is
-# an error.
+# Every command with file names and texts that would control a terminal: control characters are escaped, JSON is valid,
+# and printed commands can be pasted into a shell. Every command of --help has to be in this test.
+# shellcheck disable=SC2086 # options are words
 . "$(dirname "$0")/../kit"
-if ! command -v python3 > /dev/null || ! command -v bash > /dev/null; then
-    skip 'python3 and bash judge what is printed'
-    finish
-fi
+needs python3 bash
 mkdir "$dir/work" "$dir/log"
 cd "$dir/work" || exit 1
 
@@ -19,7 +16,7 @@ ln -s "$program" "./$n.bin/dcgan"
 called="./$n.bin/dcgan"
 
 runs=0
-try() # try CODE COMMAND ARGUMENT...: what it prints is judged at the end; CODE 1-7: any failure
+try() # try CODE COMMAND ARGUMENT...: the outputs are checked at the end; CODE 1-7: any failure
 {
     want=$1
     shift
@@ -32,7 +29,7 @@ try() # try CODE COMMAND ARGUMENT...: what it prints is judged at the end; CODE 
     fact $? "$runs: $1 exited $code, not $want: $(cat -v "$at.err" | head -c 600)"
 }
 
-# Paste the command behind LABEL in the last output into a shell: a plain one where it knows all that is in it.
+# Paste the command after LABEL in the output FILE into a shell: sh, or bash if it has $'...'.
 paste_command() # paste_command LABEL FILE
 {
     line=$(sed -n "s/^.*$1 *//p" "$2")
@@ -91,7 +88,7 @@ END
 python3 make.py "$root/tests/golden/oracle16.safetensors" "$n" || exit 1
 cp "$root/tests/tiny.cfg" "./$n.cfg"
 
-# what works
+# accepted
 try 0 train --data "$n.d" --model "$n.cfg" --batch 8 --epochs 2 --out "$n.run" --cache "$n.cache" --no-curves
 cp "$at.out" trained
 try 0 train --data "$n.d" --model "$n.cfg" --batch 8 --epochs 2 --out "$n.two" --steps 3 --no-curves
@@ -142,7 +139,7 @@ try 0 report "./$n.run"
 try 0 report "./$n.run" --out "$n.page"
 try 0 report "./$n.run" "./$n.two" --out "$n.page"
 
-# classes whose names are hostile
+# hostile class names
 mkdir -p "./$n.classes/a$n" "./$n.classes/b$n"
 cp "./$n.d"/cat-0000*.png "./$n.classes/a$n" && cp "./$n.d"/cat-0001*.png "./$n.classes/b$n"
 printf '[model]\nname = two\nsize = 16\n[C.1]\nop = dense\nfilters = 2\n' > "./$n.two.cfg"
@@ -158,7 +155,7 @@ try 0 eval "./$n.many" --data "./$n.many" --classifier "./$n.labels" --json
 try 0 info "./$n.labels/best.safetensors"
 try 0 info "./$n.labels/best.safetensors" --json
 
-# what does not
+# refused
 try 1-7 classify "./$n.labels" "./$n.none"
 try 1-7 classify "./$n.labels" "./$n.cfg"
 try 1-7 classify "./$n.run" "./$n.png"
@@ -221,10 +218,9 @@ try 1-7 info "./$n.none"
 try 1-7 curves "./$n.csv" --out "$n.curves"
 try 1-7 curves "./$n.none" --out "$n.curves"
 
-# every command that there is, with --json where it takes that
+# every command was run, also with --json if it has that option
 "$program" --help | awk '/^Commands/ { on = 1; next } on && /^$/ { exit } on && /^  [a-z]/ { print $1 }' > commands
-[ "$(wc -l < commands)" -ge 14 ]
-fact $? "--help should list the commands: $(cat commands)"
+ensure "--help should list the commands: $(cat commands)" [ "$(wc -l < commands)" -ge 14 ]
 while read -r c; do
     ls "$dir"/log/*-"$c".out > /dev/null 2>&1
     fact $? "the command $c is not tried with hostile names"
@@ -259,7 +255,7 @@ END
 python3 judge.py "$dir/log" > judged
 fact $? "raw on a terminal, or no JSON: $(head -n 20 judged)"
 
-# what is printed to be copied does what it says
+# printed commands work
 paste_command 'more:' trained
 holds "./$n.run/epoch-0004.png"
 paste_command 'pictures:' trained
@@ -277,8 +273,7 @@ sed 's/.*--out/--out/' already > other
 [ "$(bash -c "printf %s $(sed 's/^--out //' other)")" = "./$n.run-2" ]
 fact $? "the directory beside it should be $n.run-2: $(cat other)"
 
-# one kind of hostile at a time, the program in a folder with blanks: a plain shell takes all that can be said without
-# $'...'
+# one kind of hostile name each, the program in a folder with blanks: printed commands work in sh, without $'...'
 mkdir "it's a folder"
 ln -s "$program" "it's a folder/dcgan"
 called="./it's a folder/dcgan"
@@ -287,9 +282,7 @@ begin='train --data cats --model tiny.cfg --batch 8 --epochs 1 --no-curves -q'
 printf '%s\n' 'two  blanks' "it's" '"double"' '$HOME' '`id`' '-n' '--' '!!' 'back\slash' '*?[a]' './~' 'a;b' \
     'a&b' '#x' 'k=v' 'käse' > names
 while IFS= read -r one; do
-    # shellcheck disable=SC2086 # several words
     try 0 $begin --out "$one"
-    # shellcheck disable=SC2086 # several words
     try 2 $begin --out "$one"
     sed 's/  or start another.*//' "$at.err" > resume
     grep -qF "\$'" resume && fact 1 "$one needs no \$'...'"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Building elsewhere than in build/, on how many cores, and installing what was built: in a copy of the sources with the
-# objects of this build, so that little is compiled. CC and the like come from `make check`, in the environment.
+# BUILD= outside build/, the number of jobs, and make install: in a copy of the sources with the objects of this build,
+# so that little is compiled. `make check` exports CC and similar variables.
 . "$(dirname "$0")/../kit"
 export NVCC=''
 build=$(dirname "$program")
@@ -28,34 +28,30 @@ copy()
     find "$1/kernels" "(" -name "*.cu.o" -o -name no_cuda.o ")" -exec rm -f "{}" +
 }
 
-# makes CODE ARGUMENT...: run make here, with the settings in $with; its output is kept for says and prints.
+# makes CODE ARGUMENT...: run make with the settings in $with
 with=''
 makes()
 {
-    want=$1
+    make_code=$1
     shift
-    ran="$with make $*"
     # shellcheck disable=SC2086
-    env $with make "$@" > "$dir/.out" 2> "$dir/.err" < /dev/null
-    code=$?
-    [ "$code" -eq "$want" ]
-    fact $? "'$ran' exited $code, not $want: $(tail -n 5 "$dir/.err")"
+    ends "$make_code" "$with make $*" env $with make "$@"
 }
 
-# Compilers that leave a note when they are called, and fail.
+# Compilers that write a note when they are called, and fail.
 mkdir "$dir/none"
 for f in cc gcc clang c++ g++ ar nvcc ${CC:+"${CC##*/}"}; do
     printf '#!/bin/sh\necho "$0 $*" >> "%s"\nexit 1\n' "$dir/called" > "$dir/none/$f" && chmod +x "$dir/none/$f"
 done
 
-# `make install` needs a program, and says so
+# `make install` without a program
 with="PATH=$dir/none:$PATH"
 makes 2 install BUILD=build DESTDIR="$dir/nothing"
 with=''
-says 'run make first'
+stderr_has 'run make first'
 lacks "$dir/nothing"
 
-# What it installs is what was built: with other settings, no compiler, and as another user, for whom git has no answer
+# It installs what was built: with other settings, without a compiler, and as another user, for whom git fails
 copy build
 makes 0 BUILD=build
 version=$(./dcgan --version | head -n 1)
@@ -72,24 +68,21 @@ for who in 0 1; do
     done
     [ "$("$to/usr/bin/dcgan" --version | head -n 1)" = "$version" ]
     fact $? "'$("$to/usr/bin/dcgan" --version | head -n 1)' was installed, '$version' was built"
-    [ "$(ls -l --time-style=full-iso dcgan build/version.h)" = "$stamp" ]
-    fact $? "make install built dcgan again"
+    ensure "make install built dcgan again" [ "$(ls -l --time-style=full-iso dcgan build/version.h)" = "$stamp" ]
 done
-[ ! -e "$dir/called" ]
-fact $? "make install called $(cat "$dir/called" 2> /dev/null)"
+ensure "make install called $(cat "$dir/called" 2> /dev/null)" [ ! -e "$dir/called" ]
 
-# A build by another user has the commit in its version, too
+# A build by another user has the commit in its version
 if command -v git > /dev/null && ! GIT_TEST_ASSUME_DIFFERENT_OWNER=1 git describe --always > /dev/null 2>&1; then
     with='GIT_TEST_ASSUME_DIFFERENT_OWNER=1'
     makes 0 BUILD=build build/version.h
     with=''
-    grep -qF "\"$version\"" build/version.h
-    fact $? "another user builds $(head -n 1 build/version.h), not $version"
+    ensure "another user builds $(head -n 1 build/version.h), not $version" grep -qF "\"$version\"" build/version.h
 else
     skip 'this git asks nobody whose the folder is'
 fi
 
-# Objects elsewhere: an absolute path and a relative one; nothing is written beside it
+# Objects in another folder, absolute and relative; no other file is written
 touch "$dir/before"
 for to in "$dir/elsewhere" rel/b; do
     copy "$to"
@@ -98,14 +91,12 @@ for to in "$dir/elsewhere" rel/b; do
     chmod u+w .
     for f in dcgan dcgan.1 dcgan.bash; do holds "$to/$f"; done
     makes 0 install BUILD="$to" DESTDIR="$dir/from-$to"
-    cmp -s "$to/dcgan" "$dir/from-$to/usr/local/bin/dcgan"
-    fact $? "make install BUILD=$to should install $to/dcgan"
+    ensure "make install BUILD=$to should install $to/dcgan" cmp -s "$to/dcgan" "$dir/from-$to/usr/local/bin/dcgan"
 done
 wrote=$(find . -newer "$dir/before" -type f ! -path './.git/*' ! -path './rel/*')
-[ -z "$wrote" ]
-fact $? "BUILD= elsewhere wrote $wrote"
+ensure "BUILD= elsewhere wrote $wrote" [ -z "$wrote" ]
 
-# All cores, unless -j says otherwise; a make within make shares its parent's
+# All cores without -j; a make within make shares the jobs of its parent
 printf '#!/bin/sh\necho 3\n' > "$dir/none/nproc" && chmod +x "$dir/none/nproc"
 cat > "$dir/jobs.mk" << END
 include Makefile
@@ -115,15 +106,14 @@ jobs:
 inner:
 	@echo "inner: \$(filter -j%,\$(MAKEFLAGS))"
 END
-jobs_of() # jobs_of WORD ARGUMENT...: what a recipe, and a make in one, find in MAKEFLAGS
+jobs_of() # jobs_of WORD ARGUMENT...: -j in MAKEFLAGS of a recipe and of a make within it
 {
     word=$1
     shift
     ran="make $*"
     env -u MAKELEVEL -u MFLAGS MAKEFLAGS="$flags" PATH="$dir/none:$PATH" \
         make --no-print-directory -f "$dir/jobs.mk" NO_BUILD=% jobs "$@" > "$dir/.out" 2> "$dir/.err"
-    prints "outer: $word"
-    prints "inner: $word"
+    prints "outer: $word" "inner: $word"
     silent
 }
 flags=''

@@ -27,15 +27,14 @@ installs()
 export DCGAN_LIMIT=70 DCGAN_REPEATS=1 DCGAN_SECONDS=1 DCGAN_MOST=64 DCGAN_LEAST_STEPS=1 DCGAN_KEEP=2
 if installs; then
     installed=yes
-    [ "$(command -v dcgan)" = /usr/local/bin/dcgan ]
-    fact $? "dcgan is $(command -v dcgan) after make install"
+    ensure "dcgan is $(command -v dcgan) after make install" [ "$(command -v dcgan)" = /usr/local/bin/dcgan ]
 else
     installed=''
     skip 'no mount namespace, or no plain library: nothing is installed, programs of the library are left out'
     mkdir bin && ln -s "$program" bin/dcgan && PATH=$dir/bin:$PATH
 fi
 
-# The pages' blocks and words in ` `; the help's examples; the man page's, as man shows it.
+# Code blocks and words in ` ` of the pages; examples of the help and of the man page.
 sed '/^## Quick start$/,/^## Features$/d' "$root/README.md" "$root"/docs/guide/*.md "$root/docs/install.md" \
     "$root/docs/library.md" > text
 { sed -n '/^```$/,/^```$/p' text; grep -o '`dcgan [^`]*`' text | tr -d '`'; } | sed 's/  *#.*//' > lines
@@ -51,7 +50,7 @@ sort of-man | cmp -s - help-sorted
 fact $? "the man page's examples should be the help's: $(sort of-man | diff - help-sorted)"
 cat of-help >> lines
 
-# What these lines take as given.
+# Datasets and runs that these lines use.
 exits 0 data --synthesize cats --count 70 --size 64 -q
 for name in kittens sprites scans others mnist; do cp -r cats $name; done
 cp cats/cat-00001.png a.png && cp cats/cat-00002.png b.png
@@ -73,12 +72,12 @@ ln -s "$root/tests" tests
 export DCGAN_STEPS=2
 cp -r samples given
 
-# allowed COMMAND: exit codes that are right for it here
+# allowed COMMAND: its valid exit codes
 allowed()
 {
     case $1 in
         'python3 samples/pytorch.py'*) python3 -c 'import torch, safetensors, PIL' 2> /dev/null && echo 0 || echo 1 ;;
-        *'--device cuda'* | 'dcgan tune dcgan64'*) echo '0 2 5' ;; # without a GPU it says so
+        *'--device cuda'* | 'dcgan tune dcgan64'*) echo '0 2 5' ;; # an error without a GPU
         *) echo 0 ;;
     esac
 }
@@ -88,7 +87,7 @@ awk '!seen[$0]++' lines | while read -r command; do
         '```' | '' | 'make'* | 'scripts/'* | 'apt-get '*) continue ;;
         'cc '* | './make_images '* | 'python3 samples/'*) [ -n "$installed" ] || continue ;;
         'docker '*) continue ;;
-        'dcgan batch' | 'dcgan classify' | 'dcgan plan'*' --device cuda') continue ;; # of the first two only the name
+        'dcgan batch' | 'dcgan classify' | 'dcgan plan'*' --device cuda') continue ;; # the first two are names only
         'dcgan import resnet50.safetensors '*) continue ;; # torch_resnet.py has such weights
         'dcgan '*) ;;
         *) echo "1 a line that this test does not know: $command"; continue ;;
@@ -108,6 +107,5 @@ awk '!seen[$0]++' lines | while read -r command; do
     esac
 done > results
 while read -r bad words; do fact "$bad" "$words"; done < results
-[ "$passed" -gt 60 ]
-fact $? "more lines should be found: $(cat results)"
+ensure "more lines should be found: $(cat results)" [ "$passed" -gt 60 ]
 finish

@@ -1,11 +1,11 @@
 #!/bin/sh
-# The directory of a run is moved, removed, or replaced while it trains: it ends with exit code 4, says where its files
-# are, and nothing of it gets into what bears the name then. And starts that were cut off or cannot write.
+# The directory of a run is moved, removed or replaced while it trains: it exits 4, prints where its files are, and
+# writes nothing into the new directory of that name. And starts that were interrupted or cannot write.
 . "$(dirname "$0")/../kit"
 exits 0 data --synthesize "$dir/pictures" --count 200 --size 16 -q
 set -- --data "$dir/pictures" --model tests/tiny.cfg --batch 4 --checkpoint-every 1
 
-# Begin a run without end in $dir/NAME and wait until it has a checkpoint.
+# Start an endless run in $dir/NAME and wait until it has a checkpoint.
 begin()
 {
     name=$1
@@ -19,13 +19,10 @@ ended() # ended CODE
 {
     kill -CONT $pid
     wait $pid
-    code=$?
-    [ "$code" -eq "$1" ]
-    fact $? "$ran should end with $1, not $code: $(tail -n 2 "$dir/.err")"
+    exited $? "$1" "$ran"
 }
 
-# A second run, with other pictures to show, in the directory NAME of the one that waits, which then ends and leaves it
-# as it is.
+# A second run in the directory NAME of the stopped one, which then ends and does not change it.
 spares_a_second()
 {
     name=$1
@@ -41,7 +38,7 @@ spares_a_second()
 begin moved "$@"
 mv "$dir/moved" "$dir/there"
 ended 4
-says "moved to $dir/there"
+says run-moved "$dir/there"
 lacks "$dir/moved"
 exits 0 --resume --out "$dir/there" --steps 1 -q
 
@@ -50,27 +47,24 @@ mv "$dir/linked" "$dir/real"
 mkdir "$dir/victim"
 ln -s "$dir/victim" "$dir/linked"
 ended 4
-says "moved to $dir/real"
-[ -z "$(ls -A "$dir/victim")" ]
-fact $? "the target of a link got $(ls -A "$dir/victim")"
+says run-moved "$dir/real"
+ensure "the target of a link got $(ls -A "$dir/victim")" [ -z "$(ls -A "$dir/victim")" ]
 
 begin removed "$@"
 rm -rf "$dir/removed"
 spares_a_second removed "$@"
-says 'was removed while the run wrote to it'
+says run-removed
 
-# As rm -rf leaves it over NFS, where files that are open keep a name: without its lock the directory may be another
-# run's.
+# As after rm -rf on NFS, where open files keep a name: without its lock the directory may belong to another run.
 begin emptied "$@"
 rm -f "$dir/emptied"/*
 spares_a_second emptied "$@"
-says 'run.lock was removed'
+says run-lock-removed
 
-# Without config.ini the way on is the one that the message names.
+# Without config.ini: as the message explains.
 rm "$dir/emptied/config.ini"
 exits 2 "$@" --epochs 2 --out "$dir/emptied" -q
-exits 2 --resume --out "$dir/emptied" -q
-says 'its config.ini is gone'
+refuses 2 config-gone --resume --out "$dir/emptied" -q
 {
     printf '[run]\ndata = %s\n' "$dir/pictures"
     "$program" info "$dir/emptied/checkpoint.safetensors" | sed -n '/^config:/,$s/^    //p'
@@ -79,39 +73,35 @@ exits 0 --resume --out "$dir/emptied" --epochs 3 -q
 exits 0 "$@" --seed 9 --epochs 3 --out "$dir/three" -q
 same "$dir/emptied/checkpoint.safetensors" "$dir/three/checkpoint.safetensors"
 
-# A start that is cut off can be begun again or gone on with, and one that fails leaves nothing.
+# An interrupted start can be repeated or resumed; a failed one leaves no files.
 mkdir "$dir/cut"
 printf 'epoch,step' > "$dir/cut/.log.csv.1-1.dcgan-tmp"
 : > "$dir/cut/log.jsonl"
 exits 0 "$@" --epochs 1 --out "$dir/cut" -q
 lacks "$dir/cut/.log.csv.1-1.dcgan-tmp"
 exits 3 --data "$dir/cut" --model tests/tiny.cfg --batch 4096 --out "$dir/failed" -q
-[ ! -e "$dir/failed/config.ini" ]
-fact $? 'a start that failed left config.ini'
+ensure 'a start that failed left config.ini' [ ! -e "$dir/failed/config.ini" ]
 mkdir "$dir/only"
 cp "$dir/cut/config.ini" "$dir/only/"
-exits 2 "$@" --epochs 1 --out "$dir/only" -q
-says '--resume --out'
+refuses 2 'run-exists --resume --out' "$@" --epochs 1 --out "$dir/only" -q
 exits 0 --resume --out "$dir/only" --epochs 1 -q
 same "$dir/only/checkpoint.safetensors" "$dir/cut/checkpoint.safetensors"
 mkdir "$dir/results"
 cp "$dir/cut/log.csv" "$dir/results/"
-exits 2 "$@" --epochs 1 --out "$dir/results" -q
-says 'neither its config.ini nor a checkpoint'
+refuses 2 run-incomplete "$@" --epochs 1 --out "$dir/results" -q
 mkdir -p "$dir/blocked/config.ini"
 exits 2 "$@" --epochs 1 --out "$dir/blocked" -q
 
-# Without its newest checkpoint, but with older ones, a run does not begin anew.
+# With older checkpoints only, a run does not start again.
 exits 0 --resume --out "$dir/cut" --epochs 3 -q
 mv "$dir/cut/checkpoint.safetensors" "$dir/safe"
-exits 4 --resume --out "$dir/cut" -q
-says 'checkpoint-0002.safetensors'
+refuses 4 'only-older-checkpoints checkpoint-0002.safetensors' --resume --out "$dir/cut" -q
 exits 0 --resume "$dir/cut/checkpoint-0002.safetensors" -q
 same "$dir/cut/checkpoint.safetensors" "$dir/safe"
 
-# Back to an older one: what was later can be resumed, too.
+# Rewound: the later state can be resumed, too.
 exits 0 --resume "$dir/cut/checkpoint-0002.safetensors" --epochs 2
-says "moved to $dir/cut/later-than-0002"
+says note-later-moved "$dir/cut/later-than-0002"
 holds "$dir/cut/later-than-0002/epoch-0003.png"
 lacks "$dir/cut/epoch-0003.png"
 exits 0 --resume --out "$dir/cut/later-than-0002" --epochs 4 -q

@@ -1,6 +1,6 @@
 #!/bin/sh
-# dcgan batch on the simulated GPU, from the first size to the answer: its own numbers and those of an NVML that
-# pretends, windows, rules, and a run with --batch auto.
+# dcgan batch on the simulated GPU: measured times, the utilisation of an NVML stub, windows, rules, and a run with
+# --batch auto.
 . "$(dirname "$0")/sim_kit"
 model="$root/tests/tiny.cfg"
 "$program" data --synthesize "$dir/cats" --count 24 --size 16 -q
@@ -8,23 +8,21 @@ export DCGAN_SECONDS=1
 
 sim forward 0 batch "$model" --data "$dir/cats" --from 4 --most 6 -q
 silent
-prints 'cuda:0, Simulated GPU 0'
-prints 'This GPU is simulated: the times below mean nothing.'
-prints '4: the smallest that was tried'
+prints 'cuda:0, Simulated GPU 0' 'This GPU is simulated: the times below mean nothing.' '4: the smallest that was tried'
 ! grep -q NVML "$dir/.out"
 fact $? 'without its library there is no column of NVML'
 sim forward 0 batch "$model" --data "$dir/cats" --from 4 --most 4 --json -q
 prints '"busy_percent":'
 sim forward 5 batch "$model" --data "$dir/cats" --device-memory 0.1 -q
-says 'does not fit on cuda:0, Simulated GPU 0'
+says does-not-fit 'cuda:0, Simulated GPU 0'
 sim forward 0 batch "$model" --data "$dir/cats" --from 4 --rule epoch-time --steps 1 -q
 prints 'epoch-time: '
 sim forward 5 batch "$model" --data "$dir/cats" --from 4 --rule usage --steps 1 -q
-says 'libnvidia-ml.so.1'
+stderr_has libnvidia-ml.so.1
 sim forward 0 plan "$model" --fit
 prints 'the largest batch that fits is '
 
-# an NVML that says 87% of the GPU at this place on the bus
+# an NVML stub that reports 87% for the GPU at this bus address
 if ${CC:-cc} -w -shared -fPIC -o "$dir/libnvidia-ml.so.1" -x c - << 'END'; then
 #include <string.h>
 int nvmlInit_v2(void) { return 0; }
@@ -34,9 +32,7 @@ int nvmlDeviceGetUtilizationRates(void *device, unsigned *out) { out[0] = 87; ou
 END
     export LD_LIBRARY_PATH="$dir"
     sim forward 0 batch "$model" --data "$dir/cats" --from 4 --most 4 -q
-    prints '    NVML'
-    prints '    87.0%'
-    prints 'which counts all time in which any kernel ran'
+    prints '    NVML' '    87.0%' 'which counts all time in which any kernel ran'
     sim forward 0 batch "$model" --data "$dir/cats" --from 4 --rule usage --steps 1 -q
     prints ' 87.00%'
     sim forward 0 batch "$model" --data "$dir/cats" --sweep 4-6:2 --seconds 0.01 --out "$dir/s" -q
@@ -47,10 +43,9 @@ else
     skip 'no C compiler for an NVML that pretends'
 fi
 
-# a run that finds its batch is one with that batch
+# a run with --batch auto equals one with that batch size
 trains 'random lazy uneven' 0 auto --epochs 3 --batch auto --from 4 --most 4
 trains 'random lazy uneven' 0 four --epochs 3 --batch 4
 same_run auto four
-grep -qx 'batch = 4' "$dir/auto/run/config.ini"
-fact $? "config.ini: $(grep '^batch' "$dir/auto/run/config.ini")"
+config "$dir/auto/run" 'batch = 4'
 finish

@@ -1,9 +1,9 @@
 #!/bin/sh
-# A whole training step at an eighth of the usual width through the plan of the CUDA backend, on the simulated GPU:
-# every op gives what the CPU's gives, from the same inputs.
+# A training step at an eighth of the usual width with the plan of the CUDA backend on the simulated GPU: every op
+# equals that of the CPU for the same inputs.
 . "$(dirname "$0")/sim_kit"
 
-# width NET WIDTH: models/NET.cfg with so many channels where it is narrowest
+# width NET WIDTH: models/NET.cfg with WIDTH channels in its narrowest layer
 width()
 {
     awk -v w="$2" '/^filters = / && $3 > 3 { if (!least) { for (least = $3; least > 64; least /= 2); }
@@ -22,8 +22,7 @@ agrees()
     shift 2
     sim "$words" 0 check "$@" --device cuda
     silent
-    prints 'Simulated GPU 0'
-    prints "$ops ops agree"
+    prints 'Simulated GPU 0' "$ops ops agree"
 }
 agrees 179 'random lazy uneven' "$dir/dcgan64-8.cfg" --batch 4
 for variant in tiled patch thin gemv vector direct; do prints " $variant "; done
@@ -31,7 +30,7 @@ agrees 142 'reverse deferred' "$dir/dcgan32-8.cfg" --batch 5 --precision fp64
 "$program" data --synthesize "$dir/cats" --count 7 --size 16 > "$dir/.out"
 agrees 105 forward "$root/tests/tiny.cfg" --data "$dir/cats" --batch 4
 prints 'a step of 3:'
-# other losses, averages and augmentation
+# other losses, EMA and augmentation
 for loss in $(losses); do
     cat "$root/tests/tiny.cfg" > "$dir/own.cfg"
     printf '[train]\nloss = %s\nema = 0.9\naugment = color,translation,cutout\n' "$loss" >> "$dir/own.cfg"
@@ -39,7 +38,7 @@ for loss in $(losses); do
     prints 'ops agree'
     for op in gan_loss augment augment_dx ema; do prints " $op "; done
 done
-# spectral norm, of which D has nothing else
+# spectral norm only in D
 awk '/^\[D\]/ { d = 1 } d { sub(/^norm = batch/, "norm = spectral") } !(d && /^norm = none/)' "$dir/dcgan32-8.cfg" \
     > "$dir/spectral.cfg"
 agrees 158 'random lazy uneven' "$dir/spectral.cfg" --batch 5
@@ -49,7 +48,7 @@ sim lazy 0 replay "$root/tests/golden/gan-spectral.safetensors" --precision fp64
 prints 'within --tol'
 sim lazy 0 replay "$root/tests/golden/gan-ralsgan-augment.safetensors" --precision fp64 --tol 1e-9 --device cuda
 prints 'within --tol'
-# classifiers: every kind of layer, all optimisers, and the numbers of PyTorch
+# classifiers: every kind of layer, all optimizers, and PyTorch's results
 agrees 49 'random lazy uneven' cnn-mnist --batch 8
 agrees 129 'reverse deferred' "$root/tests/oracles/residual.cfg" --batch 5
 for m in adagrad-dropout adadelta-dropout sgd-overlap; do

@@ -1,6 +1,6 @@
 #!/bin/sh
-# --precision tf32, bf16 and fp16 on the simulated GPU: convolutions on tensor cores agree op by op with the CPU's plain
-# sums within what rounding explains, training has one result in every order, and a run keeps its precision.
+# --precision tf32, bf16 and fp16 on the simulated GPU: convolutions on tensor cores agree op by op with the CPU's
+# reference within rounding, training has one result in every order, and a run keeps its precision.
 . "$(dirname "$0")/sim_kit"
 unset DCGAN_PRECISION # bf16 is the default on the simulated sm_90
 
@@ -10,34 +10,31 @@ for p in bf16 tf32 fp16; do
     if [ $p = fp16 ]; then words="$words sm=75"; fi
     sim "$words" 0 check "$dir/wide.cfg" --batch 5 --precision $p
     silent
-    prints " $p"
-    prints ' ops agree'
+    prints " $p" ' ops agree'
     [ "$(grep -cE ' (wg)?mma ' "$dir/.out")" -ge 9 ]
     fact $? "$p: the inner layers should be of variant mma or wgmma in all directions"
 done
 grep -q ' mma ' "$dir/.out" && sim forward 0 check "$dir/wide.cfg" --batch 5 && ! grep -q ' mma ' "$dir/.out"
 fact $? 'fp32 should not use tensor cores'
 
-# a GPU without such products
+# a GPU without bf16 and tf32
 sim sm=75 2 plan dcgan32 --precision bf16
-says '--precision bf16: the tensor cores of sm_75 have neither bf16 nor tf32'
+says no-bf16 '--precision bf16' sm_75
 for sm in 80 90; do
     sim sm=$sm 0 plan dcgan32
-    prints "sm_$sm, bf16"
-    prints ' mma '
+    prints "sm_$sm, bf16" ' mma '
 done
 sim sm=75 0 plan dcgan32
 prints 'sm_75, fp32'
-# its own: fused there, and where bf16 is one by one with the same products
+# fp16: fused on sm_75, op by op on sm_90
 for sm in 75 90; do
     sim sm=$sm 0 plan "$dir/wide.cfg" --precision fp16
-    prints "sm_$sm, fp16"
-    prints ' mma '
+    prints "sm_$sm, fp16" ' mma '
 done
 sim sm=90 0 check "$dir/wide.cfg" --batch 3 --precision fp16
 prints ' ops agree'
 
-# the recorded PyTorch run, whose channels are enough for tf32
+# the recorded PyTorch run has enough channels for tf32
 sim forward 0 replay "$root/tests/golden/oracle16.safetensors" --precision tf32 --tol 0.1
 sim forward 1 replay "$root/tests/golden/oracle16.safetensors" --precision tf32 --tol 1e-5
 
@@ -53,22 +50,19 @@ silent
 begins 'sm=75 reverse' again --epochs 3 --precision fp16 --no-graph
 same_run turing again
 begins uneven half --epochs 1
-exits 0 info "$dir/half/run/checkpoint.safetensors"
-prints 'precision: bf16'
-grep -qx 'precision = bf16' "$dir/half/run/config.ini"
-fact $? 'config.ini should hold the precision'
+shows 'precision: bf16' info "$dir/half/run/checkpoint.safetensors"
+config "$dir/half/run" 'precision = bf16'
 goes_on reverse 2 half --epochs 3 --precision fp32
-says '--precision fp32: this run was begun with bf16, which cannot change'
+says fixed-in-run '--precision fp32' bf16
 goes_on '' 2 half --epochs 3 --device cpu
-says '--precision bf16 is for the tensor cores of a GPU, and this run was begun with it'
+says precision-of-run-needs-gpu bf16
 goes_on reverse 0 half --epochs 3 --precision auto
 same_run one half
 
-# not the same as fp32, nor far from it; pictures can be made of it anywhere
+# close to fp32, but not equal; generate works on any device
 begins forward plain --epochs 3 --precision fp32
-! cmp -s "$dir/one/run/checkpoint.safetensors" "$dir/plain/run/checkpoint.safetensors"
-fact $? 'bf16 should round something'
-near() # near RUN MOST: all losses of that run are at most so far from those of fp32
+differ "$dir/one/run/checkpoint.safetensors" "$dir/plain/run/checkpoint.safetensors" 'bf16 should round something'
+near() # near RUN MOST: all losses of this run are within MOST of those of fp32
 {
     awk -F, -v most="$2" 'FNR < 2 { next } NR == FNR { a[FNR] = $4; next }
         { d = a[FNR] - $4; if (d < 0) d = -d; if (!(d < most)) bad++; n++ }
@@ -81,8 +75,8 @@ fact $? 'the losses of fp16 should be near those of fp32, and not the same'
 exits 0 generate "$dir/one/run/checkpoint.safetensors" --seeds 1-2 --device cpu --out "$dir/g"
 holds "$dir/g/grid.png"
 
-# on a GPU, as the run made its own, where that can be done
-pictures() # pictures WORDS RUN NAME ARGUMENT...
+# generate uses the precision of the run, if the GPU has it
+samples() # samples WORDS RUN NAME ARGUMENT...
 {
     words=$1 from=$2 to=$3
     shift 3
@@ -91,17 +85,16 @@ pictures() # pictures WORDS RUN NAME ARGUMENT...
 }
 as_with() # as_with PRECISION WORDS RUN
 {
-    pictures "$2" "$3" auto
-    pictures "$2" "$3" given --precision "$1"
+    samples "$2" "$3" auto
+    samples "$2" "$3" given --precision "$1"
     for n in 0001 0002; do same "$dir/auto/seed-$n.png" "$dir/given/seed-$n.png"; done
 }
-begins forward steep --epochs 2 --lr 0.05 # pictures of contrast, so that rounding is seen
+begins forward steep --epochs 2 --lr 0.05 # samples with contrast show rounding
 begins forward steep2 --epochs 2 --lr 0.05 --precision fp32
 as_with fp32 sm=75 steep
 as_with fp32 forward steep2
 as_with bf16 forward steep
 as_with fp16 sm=75 turing
-pictures forward steep other --precision fp32
-! cmp -s "$dir/auto/seed-0001.png" "$dir/other/seed-0001.png"
-fact $? 'bf16 should be seen in a picture'
+samples forward steep other --precision fp32
+differ "$dir/auto/seed-0001.png" "$dir/other/seed-0001.png" 'bf16 should change the samples'
 finish

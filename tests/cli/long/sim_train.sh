@@ -1,14 +1,12 @@
 #!/bin/sh
-# Training on the simulated GPU: one result, bit for bit, whatever the order of threads and of streams, with the graph
-# and without, with all pictures on the device and with some, in one go and in pieces; the CPU takes over and hands
-# over.
+# Training on the simulated GPU: the same bytes for every order of threads and streams, with and without the graph, with
+# all images on the device and with windows, uninterrupted and resumed; runs move between the CPU and the device.
 . "$(dirname "$0")/sim_kit"
 exits 0 data --synthesize "$dir/cats" --count 22 --size 16 || finish
 
 trains forward 0 one --epochs 3
 silent
-[ "$(wc -l < "$dir/one/run/log.csv")" -eq 19 ]
-fact $? 'three epochs of 22 pictures in batches of 4 should be 18 rows'
+ensure 'three epochs of 22 images with batch size 4 should give 18 rows' [ "$(wc -l < "$dir/one/run/log.csv")" -eq 19 ]
 
 # orders, streams, the graph
 trains 'reverse deferred' 0 reverse --epochs 3
@@ -23,7 +21,7 @@ trains forward 0 other --epochs 3 --seed 6
 ! cmp -s "$dir/one/run/checkpoint.safetensors" "$dir/other/run/checkpoint.safetensors"
 fact $? 'another seed should give other weights'
 
-# with another loss, an average, augmentation and flips, and stopped within an epoch
+# with another loss, EMA, augmentation and flips, and stopped within an epoch
 all='--loss ralsgan --augment color,translation,cutout --ema 0.995 --flip'
 # shellcheck disable=SC2086 # the options of $all
 {
@@ -35,7 +33,7 @@ same_run all all-random
 goes_on random 0 all-stopped --epochs 3 --steps 0
 same_run all all-stopped
 
-# several steps to a graph, where they are short enough: up to an epoch's end, or where --steps says
+# several short steps per graph: up to the end of the epoch, or to --steps
 quick() # quick WORDS NAME ARGUMENT...: 28 steps
 {
     words=$1 out=$2
@@ -46,8 +44,7 @@ quick() # quick WORDS NAME ARGUMENT...: 28 steps
 }
 quick 'forward calls' many
 graphs=$(sed -n 's/^sim: \([0-9]*\) graphs$/\1/p' "$dir/.err")
-[ "${graphs:-99}" -le 28 ]
-fact $? "28 steps should be 28 graphs at most, not ${graphs:-none}"
+ensure "28 steps should be 28 graphs at most, not ${graphs:-none}" [ "${graphs:-99}" -le 28 ]
 [ "${graphs:-99}" -lt 28 ] || skip 'a step takes too long here for several to be given at once'
 quick uneven each --no-graph
 same "$dir/many/run/checkpoint.safetensors" "$dir/each/run/checkpoint.safetensors"
@@ -60,7 +57,7 @@ fact $? "--steps 19 should end at step 19: $(tail -n 1 "$dir/part/run/log.csv")"
 goes_on forward 0 part --steps 0
 same "$dir/many/run/checkpoint.safetensors" "$dir/part/run/checkpoint.safetensors"
 
-# two windows: of one batch, which never holds what comes next, and of two, which the short one ends
+# two windows: of one batch, and of two, which the short batch ends
 trains forward 0 dry --epochs 3 --dry-run=ops
 all=$(awk '$1 == "all" { print $2 }' "$dir/.out")
 for n in 4 8; do
@@ -70,12 +67,12 @@ for n in 4 8; do
         sim "$words" 0 --data "$dir/cats" --model "$root/tests/tiny.cfg" --batch 4 --seed 5 --flip --no-curves \
             --out "$dir/windows/run" --epochs 3 \
             --device-memory "$(awk -v all="$all" -v n=$n 'BEGIN { print all - 0.000768 * (22 - 2.5 * n) }')"
-        says "two windows of $n"
+        says note-windows "$n"
         same_run one windows
     done
 done
 
-# stopped, in the middle of an epoch, also of a window
+# stopped in the middle of an epoch, also of a window
 trains uneven 0 stopped --epochs 3 --steps 8
 goes_on random 0 stopped --epochs 3 --steps 0
 same_run one stopped
@@ -85,8 +82,8 @@ if [ -z "$slow" ]; then
     same_run one stopped2
 fi
 
-# kill -9: long after the first checkpoint, and soon
-killed() # killed OUT ROWS: kill a run of three epochs when its log has so many rows
+# kill -9 after the first checkpoint
+killed() # killed OUT ROWS: kill a run when its log has ROWS rows
 {
     SIM=uneven "$program" --data "$dir/cats" --model "$root/tests/tiny.cfg" --batch 4 --seed 5 --flip -q --no-curves \
         --out "$dir/$1/run" --epochs 1000 > "$dir/.out" 2>&1 &
@@ -97,12 +94,10 @@ killed() # killed OUT ROWS: kill a run of three epochs when its log has so many 
     done
     kill -9 $pid
     wait $pid 2> /dev/null
-    [ $? -eq 137 ]
-    fact $? "kill -9 should find '$1' at work: $(head -n 3 "$dir/.out")"
+    exited $? 137 "the run '$1'"
 }
 killed killed 9
-exits 0 info "$dir/killed/run/checkpoint.safetensors"
-prints 'checksums: right'
+shows 'checksums: right' info "$dir/killed/run/checkpoint.safetensors"
 at=$(sed -n 's/^epoch: \([0-9]*\).*/\1/p' "$dir/.out")
 last=$((${at:-0} + 2))
 goes_on random 0 killed --epochs "$last"
@@ -111,7 +106,7 @@ same "$dir/whole/run/checkpoint.safetensors" "$dir/killed/run/checkpoint.safeten
 picture=$(printf 'run/epoch-%04d.png' "$last")
 same "$dir/whole/$picture" "$dir/killed/$picture"
 
-# from one device to the other and back: checkpoints are the same file, and rounding is all that differs
+# from one device to the other: the same file format, and only rounding differs
 near() # near A B: all losses of the last epoch within 1%
 {
     awk -F, 'FNR < 14 { next } NR == FNR { for (i = 3; i < 6; i++) a[FNR, i] = $i; n++; next }

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Two folders give the same program and library, byte for byte: it is built twice, from nothing, without the compiler's
-# cache, without optimisation and with kernels for one instruction set: what takes longest changes no name of a file.
+# Builds in two folders give the same bytes of the program and the library. They are built from scratch, without ccache,
+# optimization and other instruction sets, because these take long and add no file names.
+# shellcheck disable=SC2086 # options are words
 . "$(dirname "$0")/../kit"
 if ! command -v make > /dev/null || ! command -v sha256sum > /dev/null || [ ! -e "$root/Makefile" ]; then
     skip 'no make, no sha256sum or no sources'
@@ -15,16 +16,13 @@ for f in Makefile core host include kernels man models scripts sim; do cp -R "$r
 cp "$root"/tests/*.mk "$dir/a/tests"
 cp -R "$dir/a/." "$dir/$long"
 for folder in a "$long"; do
-    # shellcheck disable=SC2086 # files
     (cd "$dir/$folder" &&
         make -j2 BUILD=$build NVCC= CCACHE= SAN= WERROR= ISAS=base CFLAGS='-O0 -g' KFLAGS=-O0 $files) \
         > "$dir/log" 2>&1 < /dev/null
     fact $? "in $folder it does not build: $(tail -n 5 "$dir/log")" || finish
-    # shellcheck disable=SC2086 # files
     (cd "$dir/$folder" && sha256sum $files) > "$dir/sums-$(basename "$folder")"
     grep -aq "$dir" "$dir/$folder/$build/dcgan"
     fact $((! $?)) "the program names the folder where it was built"
 done
-cmp -s "$dir/sums-a" "$dir/sums-below"
-fact $? "two folders, two programs: $(cat "$dir/sums-a" "$dir/sums-below")"
+ensure "two folders, two programs: $(cat "$dir/sums-a" "$dir/sums-below")" cmp -s "$dir/sums-a" "$dir/sums-below"
 finish
