@@ -64,7 +64,7 @@ static dg_err fill(augmenter *a, const uint8_t *pixels, size_t bytes, uint64_t s
 {
     dg_backend *b = a->backend;
     float *x = malloc(bytes * sizeof *x);
-    if (!x) return dg_fail(DG_DEVICE, "no memory for a preview");
+    if (!x) return dg_fail(DG_DEVICE, "out of memory for a preview");
     for (size_t i = 0; i < bytes; i++) x[i] = (float)pixels[i] / 127.5f - 1;
     memcpy(out, pixels, bytes);
     dg_err e = b->put(b, memory(a, a->x), x, bytes * sizeof *x);
@@ -86,7 +86,7 @@ static dg_err draw(const dg_options *o, const dg_dataset *d)
     dg_image sheet = {0};
     uint8_t *all = malloc((STEPS + 1) * bytes);
     dg_err e = all ? open_augmenter(&a, n, d->size, d->channels, o->augmented)
-                   : dg_fail(DG_DEVICE, "no memory for a preview");
+                   : dg_fail(DG_DEVICE, "out of memory for a preview");
     if (!e) e = fill(&a, d->pixels, bytes, o->seed, all);
     if (!e) e = dg_sheet(all, (STEPS + 1) * n, d->size, d->channels, STEPS + 1, n, &sheet);
     if (!e) e = dg_enlarge(&sheet, dg_scale_of(0, sheet.W, sheet.H));

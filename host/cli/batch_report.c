@@ -73,8 +73,8 @@ static bool is_known(const dg_batch_found *f, int c)
 void dg_batch_print_head(const dg_batch_bench *b)
 {
     const dg_backend *d = b->backend;
-    dg_say("%s, %s on %s: %d pictures", b->model->name, dg_precision_name(d->real, d->math), d->name, b->data->train);
-    if (strstr(d->name, "Simulated")) dg_say("This GPU is simulated: the times below mean nothing.");
+    dg_say("%s, %s on %s: %d images", b->model->name, dg_precision_name(d->real, d->math), d->name, b->data->train);
+    if (strstr(d->name, "Simulated")) dg_say("This GPU is simulated; ignore the times below.");
     printf("\n");
 }
 
@@ -88,11 +88,10 @@ static void print_notes(const dg_batch_found *f)
         nvml = nvml || !isnan(f->row[i].nvml);
     }
     if (longer > NOTABLE)
-        printf("ms/step: a tenth of the steps are faster. The median of all is up to %.0f%% longer.\n", 100 * longer);
-    if (nvml) printf("NVML: its \"utilisation\", which counts all time in which any kernel ran, however small.\n");
+        printf("ms/step: 10th percentile of the step times; their median is up to %.0f%% longer.\n", 100 * longer);
+    if (nvml) printf("NVML: \"utilisation\": share of the time in which any kernel ran.\n");
     if (b->machine.foreign > 0.1 && b->backend->threads)
-        printf("Other programs used %.2f cores meanwhile. Times on an idle machine may be shorter.\n",
-               b->machine.foreign);
+        printf("Other programs used %.2f cores; times on an idle machine may be shorter.\n", b->machine.foreign);
 }
 
 void dg_batch_print(const dg_batch_found *f)
@@ -129,10 +128,10 @@ void dg_rule_sentence(const dg_batch_rule *r, char *out, size_t size)
     const dg_rule_round *last = &r->round[r->rounds ? r->rounds - 1 : 0];
     char end[80] = "";
     if (r->end == DG_RULE_CANNOT) snprintf(end, sizeof end, "; the next batch, %d, does not fit", r->batch);
-    if (r->end == DG_RULE_ALL_ROUNDS) snprintf(end, sizeof end, "; it never came to rest");
-    if (!r->rounds) snprintf(out, size, "%s: %d, which it begins with, does not fit.", name, r->batch);
+    if (r->end == DG_RULE_ALL_ROUNDS) snprintf(end, sizeof end, "; did not converge");
+    if (!r->rounds) snprintf(out, size, "%s: its first batch, %d, does not fit.", name, r->batch);
     else
-        snprintf(out, size, "%s: %d in round %d: an epoch takes %.4g s, %.1f%% %s than at %d%s.", name, last->batch,
+        snprintf(out, size, "%s: %d in round %d: %.4g s per epoch, %.1f%% %s than with %d%s.", name, last->batch,
                  r->rounds - 1, last->epoch, 100 * fabs(last->gain), last->gain < 0 ? "more" : "less",
                  r->round[0].batch, end);
 }
@@ -262,7 +261,7 @@ static dg_err draw_all(const char *const path[], const dg_batch_found *f, const 
     }
     snprintf(title, sizeof title, "%.60s on %.80s", f->bench->model->name, f->bench->backend->name);
     const char *const label = isnan(f->row[0].nvml) ? "busy, %" : "NVML, %";
-    dg_err e = draw(path[2], title, "ms a picture", x, ms, f->rows, rule, ours);
+    dg_err e = draw(path[2], title, "ms per image", x, ms, f->rows, rule, ours);
     if (!e) e = draw(path[3], title, label, x, usage, f->rows, rule, ours);
     free(x);
     return e;

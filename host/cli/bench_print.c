@@ -24,7 +24,7 @@ static void print_gpu(const dg_machine *m)
 {
     printf("sm_%d, %d multiprocessors, %s\n", m->arch, m->units,
            strcmp(m->source, "measured") == 0 ? "measured here"
-                                              : "published numbers and a few assumptions: nothing below was measured");
+                                              : "published numbers and assumptions; nothing below was measured");
     printf("FMA peak       %8.0f GFLOP/s", m->all);
     if (m->rounds > 0) printf(" (best of %d, taken between the steps below)", m->rounds);
     printf("\n");
@@ -32,13 +32,13 @@ static void print_gpu(const dg_machine *m)
         printf("tensor cores   %8.0f GFLOP/s tf32, %.0f bf16, %.0f fp16, by mma.sync\n", m->tf32, m->bf16, m->fp16);
     else if (m->fp16 > 0) printf("tensor cores   %8.0f GFLOP/s fp16, by mma.sync\n", m->fp16);
     printf("memory         %8.0f GB/s; cache %.0f GB/s within %.0f MB\n", m->triad, m->cache, m->cache_mb);
-    printf("launch         %8.2f us from one empty kernel to the next\n", m->launch_us);
+    printf("launch         %8.2f us per empty kernel\n", m->launch_us);
     const dg_machine_costs *c = &m->costs;
-    printf("costs          %8.2f us a dependent launch, %.2f us the block that comes last; %.2f of a clock's shared "
-           "memory,\n",
-           c->after_us, c->last_us, c->l1);
-    printf("               %.2f of the cache, %.2f of the tensor cores; %.2f, %.2f, %.2f, %.2f instructions a clock by "
-           "1 to 4 warps\n",
+    printf(
+        "costs          %8.2f us per dependent launch, %.2f us for the last block; %.2f of the shared memory rate,\n",
+        c->after_us, c->last_us, c->l1);
+    printf("               %.2f of the cache rate, %.2f of the tensor core rate; %.2f, %.2f, %.2f, %.2f instructions "
+           "per clock with 1 to 4 warps\n",
            c->l2, c->tensor, c->issued[0], c->issued[1], c->issued[2], c->issued[3]);
 }
 
@@ -49,8 +49,8 @@ void dg_bench_print_machine(const dg_machine *m, const char *device)
     else dg_say("%s, %s", name, dg_precision_name(m->real, m->math));
     if (m->all > 0) m->gpu ? print_gpu(m) : print_cpu(m);
     if (m->foreign >= 0)
-        printf("other programs %8.2f cores on average meanwhile%s\n", m->foreign,
-               !m->gpu && m->foreign > 0.1 ? ": the numbers below are too slow by about that much" : "");
+        printf("other programs %8.2f cores on average%s\n", m->foreign,
+               !m->gpu && m->foreign > 0.1 ? ": the rates below are too low by about this amount" : "");
 }
 
 /* The first variant with fewer multiplications than counted, or NULL. */
@@ -64,11 +64,11 @@ static const dg_variant *sparing(const dg_bench_model *r)
 static void print_step(const dg_machine *m, const dg_bench_model *r)
 {
     const double median = dg_timing_median(&r->step);
-    printf("\n%s, batch %d: median %.4g ms, best %.4g ms a step (of %d", r->model, r->batch, median, r->step.best,
+    printf("\n%s, batch %d: median %.4g ms, best %.4g ms per step (of %d", r->model, r->batch, median, r->step.best,
            r->step.n);
-    if (r->in_flight > 1) printf(" times %d steps%s", r->in_flight, m->gpu ? ", many to a graph as in training" : "");
+    if (r->in_flight > 1) printf(" times %d steps%s", r->in_flight, m->gpu ? ", in CUDA graphs as in training" : "");
     printf("), %.1f images/s\n", r->batch / median * 1e3);
-    printf("%.2f GFLOP a step, convolutions counted as direct: %.1f GFLOP/s", r->flops * 1e-9,
+    printf("%.2f GFLOP per step (convolutions counted as direct): %.1f GFLOP/s", r->flops * 1e-9,
            gflops(r->flops, median));
     if (m->all > 0)
         printf(" = %.1f%% of the FMA peak above (best step: %.1f%%)", percent(gflops(r->flops, median), m->all),
@@ -77,7 +77,7 @@ static void print_step(const dg_machine *m, const dg_bench_model *r)
     if (m->gpu) printf(", %d kernels, %d dependent kernels", r->kernels, r->chain);
     printf("; the model predicts %.4g ms\n", r->predicted_us * 1e-3);
     if (sparing(r))
-        printf("Ops of variant %s multiply less than is counted for them: they can exceed 100%% of the peak.\n",
+        printf("Ops of variant %s multiply less than counted, so they can exceed 100%% of the peak.\n",
                sparing(r)->name);
 }
 
@@ -128,10 +128,10 @@ static void print_totals(const dg_bench_model *r, double sum)
     const double step = dg_timing_median(&r->step) * 1e3;
     double by[DG_BOUNDS] = {0};
     for (int i = 0; i < r->ops; i++) by[r->op[i].predicted.bound] += r->op[i].predicted.us;
-    printf("\nmodel: %.2f us, of which in ops bound by arithmetic %.2f, by memory %.2f, by launches %.2f\n",
-           r->predicted_us, by[DG_BOUND_ARITHMETIC], by[DG_BOUND_MEMORY], by[DG_BOUND_LAUNCH]);
+    printf("\nmodel: %.2f us; ops bound by arithmetic %.2f, by memory %.2f, by launches %.2f\n", r->predicted_us,
+           by[DG_BOUND_ARITHMETIC], by[DG_BOUND_MEMORY], by[DG_BOUND_LAUNCH]);
     if (step > 0)
-        printf("ops one by one %.2f us, the whole step %.2f us: %.2f times; step / model %.2f\n", sum, step, step / sum,
+        printf("sum of ops %.2f us, whole step %.2f us (ratio %.2f); step / model %.2f\n", sum, step, step / sum,
                step / r->predicted_us);
 }
 
@@ -139,7 +139,7 @@ static void print_launch(const char *name, const char *kind, double blocks, cons
                          dg_from from)
 {
     static const char *const mark[] = {
-        [DG_FROM_COUNTS] = "", [DG_FROM_NEAR] = "  like another", [DG_FROM_FORMULA] = "  by formula"};
+        [DG_FROM_COUNTS] = "", [DG_FROM_NEAR] = "  from a similar launch", [DG_FROM_FORMULA] = "  by formula"};
     printf("%-24s %-56s ", name, kind);
     if (blocks > 0) printf("%7.0f", blocks);
     else printf("%7s", "");

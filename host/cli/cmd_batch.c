@@ -27,7 +27,7 @@ typedef struct {
 
 static void show_loading(void *context, long done, long total)
 {
-    dg_progress_count(((job *)context)->progress, "reading pictures", done, total);
+    dg_progress_count(((job *)context)->progress, "reading images", done, total);
 }
 
 static dg_err load(job *j, dg_model *model, const dg_recipe *recipe)
@@ -160,8 +160,8 @@ static dg_err report_sweep(job *j, dg_sweep *s)
     if (!e && !j->o->json) dg_batch_print_head(&j->bench);
     if (!e) e = report(j, &f);
     if (e || j->o->json) return e;
-    if (*s->why_not) dg_say("It ends at %d: %s.", s->row[s->rows - 1].batch, s->why_not);
-    dg_say("On this curve:");
+    if (*s->why_not) dg_say("The sweep ends at %d: %s.", s->row[s->rows - 1].batch, s->why_not);
+    dg_say("Choices on this curve:");
     for (int k = 0; k < DG_RULES; k++) {
         dg_rule_sentence(&rule[k], why, sizeof why);
         dg_say("  %s", why);
@@ -201,8 +201,7 @@ static dg_err measure(job *j, const dg_model *model)
     j->began = dg_clock();
     e = dg_batch_bench_open(&j->bench);
     if (!e && o->rule - 1 == DG_RULE_USAGE && !b->threads && !j->bench.nvml)
-        e = dg_fail(DG_DEVICE, "--rule usage goes by what NVML calls utilisation, and %s; --rule epoch-time needs none",
-                    j->bench.no_nvml);
+        e = dg_fail(DG_DEVICE, "--rule usage: needs NVML, and %s; use --rule epoch-time", j->bench.no_nvml);
     if (!e) e = o->sweep ? sweep(j) : o->rule ? by_rule(j) : search(j);
     dg_batch_bench_close(&j->bench);
     b->close(b);

@@ -33,7 +33,7 @@ static dg_err draw_images(const dg_options *o, const dg_model *m, dg_dataset *se
     set->channels = m->channels;
     const size_t bytes = (size_t)set->count * (size_t)m->size * (size_t)m->size * (size_t)m->channels;
     set->pixels = malloc(bytes);
-    if (!set->pixels) return dg_fail(DG_DEVICE, "out of memory for %d pictures", set->count);
+    if (!set->pixels) return dg_fail(DG_DEVICE, "out of memory for %d images", set->count);
     dg_random_bytes(set->pixels, bytes, o->seed, dg_subsequence(DG_STREAM_SYNTH, 0));
     return DG_OK;
 }
@@ -57,7 +57,7 @@ static dg_err get_images(const dg_options *o, const dg_model *m, images *p)
     const int rest = p->set.count % o->batch;
     p->last_batch = rest ? rest : o->batch - 1;
     p->perm = malloc((size_t)p->set.count * sizeof *p->perm);
-    if (!p->perm) return dg_fail(DG_DEVICE, "out of memory for %d pictures", p->set.count);
+    if (!p->perm) return dg_fail(DG_DEVICE, "out of memory for %d images", p->set.count);
     dg_permutation(p->perm, p->set.count, o->seed, 0);
     return DG_OK;
 }
@@ -131,16 +131,16 @@ static dg_err check(side s[2], const dg_options *o, const images *p, dg_check_re
     FILE *to = o->quiet ? NULL : stdout;
     dg_job *a = &s[0].job, *b = &s[1].job;
     dg_err e = begin_step(s, o, 0, 0);
-    if (to) printf("a step of %d pictures; differences in percent of what rounding explains:\n", o->batch);
+    if (to) printf("step of batch size %d; differences in percent of the rounding tolerance:\n", o->batch);
     if (!e) e = dg_check_plan(a, b, "train", to, result);
     if (!e && p->last_batch) {
-        if (to) printf("a step of %d:\n", p->last_batch);
+        if (to) printf("batch size %d:\n", p->last_batch);
         e = begin_step(s, o, 1, p->set.count - p->last_batch);
         if (!e) e = dg_check_plan(a, b, "train-short", to, result);
     }
     const char *last = a->recipe->sample ? "sample" : a->recipe->labels ? "test" : NULL;
     if (e || !last) return e;
-    if (to) printf("%d pictures of plan %s:\n", a->recipe->labels ? a->o.tested : SAMPLES, last);
+    if (to) printf("%d images of plan %s:\n", a->recipe->labels ? a->o.tested : SAMPLES, last);
     e = a->recipe->sample ? put_input(a, o->seed) : put_test(a, p);
     return e ? e : dg_check_plan(a, b, last, to, result);
 }
@@ -149,11 +149,12 @@ static dg_err check_fused(side s[3], const dg_options *o, const images *p, dg_ch
 {
     FILE *to = o->quiet ? NULL : stdout;
     if (to)
-        printf("fused launches of a step of %d beside their ops, in percent of what rounding explains:\n", o->batch);
+        printf("fused launches compared with their ops, batch size %d, in percent of the rounding tolerance:\n",
+               o->batch);
     dg_err e = begin_step(s + 1, o, 2, 0);
     if (!e) e = dg_check_fused(&s[1].job, &s[2].job, "train", to, result);
     if (e || !p->last_batch) return e;
-    if (to) printf("of a step of %d:\n", p->last_batch);
+    if (to) printf("batch size %d:\n", p->last_batch);
     e = begin_step(s + 1, o, 3, p->set.count - p->last_batch);
     return e ? e : dg_check_fused(&s[1].job, &s[2].job, "train-short", to, result);
 }
@@ -193,10 +194,10 @@ int dg_cmd_check(const dg_options *o)
         e = check(s, o, &p, &result);
     }
     if (!e)
-        printf("%d ops agree; nearest to its limit is %s, at %.1f%%\n", result.ops, result.where, 100 * result.worst);
+        printf("%d ops agree; largest: %s at %.1f%% of its tolerance\n", result.ops, result.where, 100 * result.worst);
     if (!e && s[2].b) e = check_fused(s, o, &p, &fused);
     if (!e && fused.ops)
-        printf("%d launches agree with their ops; nearest to its limit is %s, at %.1f%%\n", fused.ops, fused.where,
+        printf("%d launches agree with their ops; largest: %s at %.1f%% of its tolerance\n", fused.ops, fused.where,
                100 * fused.worst);
     for (int i = 0; i < 3 && s; i++) take_down(&s[i]);
     dg_dataset_free(&p.set);

@@ -42,12 +42,12 @@ static dg_err add_image(job *j, const char *folder, const char *name, const char
         if (q) j->path = q;
         const char **r = realloc(j->label, (size_t)capacity * sizeof *r);
         if (r) j->label = r;
-        if (!p || !q || !r) return dg_fail(DG_DEVICE, "out of memory for %d pictures", capacity);
+        if (!p || !q || !r) return dg_fail(DG_DEVICE, "out of memory for %d images", capacity);
         j->capacity = capacity;
     }
     const size_t n = strlen(folder), room = n + strlen(name) + 2;
     char *path = malloc(room);
-    if (!path) return dg_fail(DG_DEVICE, "out of memory for %d pictures", j->count);
+    if (!path) return dg_fail(DG_DEVICE, "out of memory for %d images", j->count);
     snprintf(path, room, "%s%s%s", folder, n && folder[n - 1] != '/' ? "/" : "", name);
     memcpy(j->pixels + (size_t)j->count * j->image, pixels, j->image);
     j->label[j->count] = label;
@@ -70,13 +70,12 @@ static dg_err add_folder(job *j, const char *path)
     d.labelled = d.any_part = true;
     dg_err e = dg_dataset_load(&d, &set);
     if (!e && set.count > set.train)
-        dg_warn(DG_MSG("test-left-out",
-                       "%s: its test part, %d picture%s, is left out; in a folder of its own it can be named"),
+        dg_warn(DG_MSG("test-left-out", "the test part of %s was skipped (%d image%s); give its folder to classify it"),
                 path, set.count - set.train, dg_s(set.count - set.train));
     for (int i = 0; i < set.train && !e; i++)
         e = add_image(j, path, set.name[i], label_of(j, &set, i), set.pixels + (size_t)i * j->image);
     for (int i = 0; i < set.skips && !e; i++)
-        if (set.skip[i].bad) dg_warn("%s/%s: %s; it is left out", path, set.skip[i].name, set.skip[i].reason);
+        if (set.skip[i].bad) dg_warn("%s/%s was skipped: %s", path, set.skip[i].name, set.skip[i].reason);
     dg_dataset_free(&set);
     return e;
 }
@@ -116,7 +115,7 @@ static dg_err classify(job *j, dg_progress *progress)
     const size_t classes = (size_t)j->l->classes;
     j->share = malloc((size_t)j->count * classes * sizeof *j->share);
     j->rank = malloc(classes * sizeof *j->rank);
-    if (!j->share || !j->rank) return dg_fail(DG_DEVICE, "out of memory for %d pictures", j->count);
+    if (!j->share || !j->rank) return dg_fail(DG_DEVICE, "out of memory for %d images", j->count);
     for (int i = 0; i < j->count; i += DG_LABELLER_CHUNK) {
         const int n = j->count - i < DG_LABELLER_CHUNK ? j->count - i : DG_LABELLER_CHUNK;
         double *p = j->share + (size_t)i * classes;
@@ -124,10 +123,9 @@ static dg_err classify(job *j, dg_progress *progress)
         if (e) return e;
         for (size_t k = 0; k < (size_t)n * classes; k++)
             if (!isfinite(p[k]))
-                return dg_fail(DG_NUMBERS,
-                               "%s: a share is %g: the weights of model %s are numbers, but too large to compute with",
+                return dg_fail(DG_NUMBERS, "%s: probability %g: the weights of model %s are too large (overflow)",
                                j->path[i + (int)(k / classes)], p[k], j->l->model.name);
-        dg_progress_count(progress, "looking at pictures", i + n, j->count);
+        dg_progress_count(progress, "classifying images", i + n, j->count);
     }
     return DG_OK;
 }
@@ -182,7 +180,7 @@ static void print_right(const job *j)
         labels += j->label[i] != NULL;
         right += j->label[i] == j->l->name[rank(j, i)->class];
     }
-    if (labels) printf("right: %d of %d, %.2f%%\n", right, labels, 100.0 * right / labels);
+    if (labels) printf("accuracy: %d of %d, %.2f%%\n", right, labels, 100.0 * right / labels);
 }
 
 static void print(const job *j)

@@ -95,8 +95,7 @@ static dg_err parse(run *r, char *text, const char *path)
     const dg_metric *metric[METRICS];
     r->recipe = dg_log_recipe(text, &header);
     if (!r->recipe)
-        return dg_fail(DG_USAGE, DG_MSG("curves-not-a-log", "%s: its first line is not that of a log.csv of ours"),
-                       path);
+        return dg_fail(DG_USAGE, DG_MSG("curves-not-a-log", "%s:1: not a dcgan log (unexpected header)"), path);
     const int metrics = compared(r->recipe, metric);
     long rows, bad;
     dg_log_row *row = dg_log_rows_in(text, header, r->recipe, &rows, &bad);
@@ -111,7 +110,7 @@ static dg_err parse(run *r, char *text, const char *path)
         r->n++;
     }
     free(row);
-    if (!e && !r->n) e = dg_fail(DG_USAGE, DG_MSG("curves-no-steps", "%s: holds no steps yet"), path);
+    if (!e && !r->n) e = dg_fail(DG_USAGE, DG_MSG("curves-no-steps", "%s: has no steps yet"), path);
     for (int k = 0; k < metrics && !e; k++) take_means(r, metric[k], k);
     for (int k = METRICS; k < PLOTS && !e; k++) take_means(r, NULL, k);
     return e;
@@ -123,7 +122,7 @@ static dg_err read_run(run *r, const char *operand)
     struct stat st;
     const bool directory = stat(operand, &st) == 0 && S_ISDIR(st.st_mode);
     if (snprintf(path, sizeof path, "%s%s", operand, directory ? "/log.csv" : "") >= (int)sizeof path)
-        return dg_fail(DG_IO, "a path of %zu bytes: too long", strlen(operand));
+        return dg_fail(DG_IO, "path: too long (%zu bytes)", strlen(operand));
     name_run(r, operand);
     void *text = NULL;
     size_t bytes;
@@ -181,11 +180,11 @@ int dg_cmd_curves(const dg_options *o)
     dg_image image = {0};
     dg_err e = r ? DG_OK : dg_fail(DG_DEVICE, "out of memory");
     if (!e && (o->operands < 1 || o->operands > MOST))
-        e = dg_fail(DG_USAGE, "curves of %d runs: 1 to at most %d in one picture", o->operands, MOST);
+        e = dg_fail(DG_USAGE, "curves: %d runs (expected 1 to %d)", o->operands, MOST);
     for (int i = 0; i < o->operands && !e; i++) e = read_run(&r[i], o->operand[i]);
     for (int i = 1; i < o->operands && !e; i++)
         if (r[i].recipe != r->recipe)
-            e = dg_fail(DG_USAGE, "%s: is the log of another kind of training than %s", o->operand[i], o->operand[0]);
+            e = dg_fail(DG_USAGE, "%s: not the same kind of training as %s", o->operand[i], o->operand[0]);
     if (!e) e = draw(r, o->operands, &image);
     if (!e) e = dg_png_write(o->out, &image, &(dg_text){"Software", dg_version}, 1);
     if (!e && !o->quiet) dg_say("%s: %d run%s", dg_output_name(o->out), o->operands, dg_s(o->operands));

@@ -25,7 +25,7 @@ static dg_err shape_of(const dg_options *o, shape *out)
     *out = (shape){.size = o->size, .channels = o->channels};
     if (out->size > 0 && out->channels > 0) return DG_OK;
     dg_model *m = malloc(sizeof *m);
-    if (!m) return dg_fail(DG_DEVICE, "no memory for a model");
+    if (!m) return dg_fail(DG_DEVICE, "out of memory for a model");
     dg_err e = dg_model_read(o->model, m);
     const dg_recipe *recipe = e ? NULL : dg_recipe_find(m);
     if (!e && out->size <= 0) out->size = m->size;
@@ -39,7 +39,7 @@ static dg_err shape_of(const dg_options *o, shape *out)
 static void on_progress(void *context, long done, long total)
 {
     dg_progress **p = context;
-    dg_progress_count(*p, "reading pictures", done, total);
+    dg_progress_count(*p, "reading images", done, total);
     if (done < total) return;
     dg_progress_close(*p);
     *p = NULL;
@@ -67,7 +67,7 @@ int dg_cmd_data(const dg_options *o)
 {
     const char *dir = o->operands ? o->operand[0] : o->data;
     if (o->operands > 1 || !dir || !*dir)
-        return (int)dg_fail(DG_USAGE, "data needs one folder: %s data DIR, or %s data --synthesize DIR --count N",
+        return (int)dg_fail(DG_USAGE, "data: needs one folder; use %s data DIR, or %s data --synthesize DIR --count N",
                             dg_program(), dg_program());
     shape s;
     dg_err e = shape_of(o, &s);
@@ -79,7 +79,7 @@ int dg_cmd_data(const dg_options *o)
     e = dg_team_begin(o->threads);
     if (!e) e = dg_synthesize(dir, count, size, o->seed, o->classes);
     if (!e && !o->quiet && o->classes)
-        dg_say("%d picture%s of %d x %d in %d classes in %s", count, dg_s(count), size, size, o->classes, dir);
-    else if (!e && !o->quiet) dg_say("%d picture%s of %d x %d in %s", count, dg_s(count), size, size, dir);
+        dg_say("%d image%s of %d x %d in %d classes in %s", count, dg_s(count), size, size, o->classes, dir);
+    else if (!e && !o->quiet) dg_say("%d image%s of %d x %d in %s", count, dg_s(count), size, size, dir);
     return (int)e;
 }

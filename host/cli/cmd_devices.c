@@ -18,7 +18,7 @@ int dg_cmd_list_devices(const dg_options *o)
         const dg_cuda_device *d = &device[i];
         dg_say("cuda:%-3d %s, sm_%d%d, %d multiprocessors, %.1f GB%s%s", i, d->name, d->major, d->minor,
                d->multiprocessors, (double)d->bytes / 1e9,
-               d->usable ? "" : "; cannot be used: ", d->usable ? "" : d->why_not);
+               d->usable ? "" : "; unusable: ", d->usable ? "" : d->why_not);
     }
     if (!n) dg_say("no CUDA device: %s", why);
     return DG_OK;

@@ -30,15 +30,14 @@ static dg_err parse(job *j)
     size_t header;
     long bad;
     const dg_recipe *r = dg_log_recipe(j->text, &header);
-    if (!r)
-        return dg_fail(DG_USAGE, DG_MSG("doctor-not-a-log", "%s: its first line is not that of a log.csv of ours"),
-                       j->path);
+    if (!r) return dg_fail(DG_USAGE, DG_MSG("doctor-not-a-log", "%s:1: not a dcgan log (unexpected header)"), j->path);
     if (!dg_doctor_knows(r))
-        return dg_fail(DG_USAGE, DG_MSG("not-gan-log", "%s: is of a %s; the rules are for GANs"), j->path, r->name);
+        return dg_fail(DG_USAGE, DG_MSG("not-gan-log", "%s: log of a %s; the doctor supports GANs only"), j->path,
+                       r->name);
     if (!(j->row = dg_log_rows_in(j->text, header, r, &j->rows, &bad)))
         return dg_fail(DG_DEVICE, "%s: out of memory", j->path);
     if (bad) return dg_fail(DG_USAGE, "%s:%ld: not a row of a dcgan log, or out of order", j->path, bad);
-    return j->rows ? DG_OK : dg_fail(DG_USAGE, "%s: holds no steps yet", j->path);
+    return j->rows ? DG_OK : dg_fail(DG_USAGE, "%s: has no steps yet", j->path);
 }
 
 /* Read loss and length of the run from config.ini. */
@@ -53,7 +52,7 @@ static dg_err read_config(job *j, const char *run)
     if (!e) j->loss = (dg_loss)o.loss;
     if (!e) j->finished = !o.init && dg_run_is_finished(&o, last->epoch, last->step);
     if (e && e != DG_DEVICE)
-        dg_warn("rules of finished runs and of other losses than bce are left out: %s", dg_message());
+        dg_warn("rules for finished runs and for losses other than bce were skipped: %s", dg_message());
     dg_options_free(&o);
     return e == DG_DEVICE ? e : DG_OK;
 }
@@ -64,7 +63,7 @@ static dg_err open_run(job *j, const char *operand)
     const bool directory = stat(operand, &st) == 0 && S_ISDIR(st.st_mode);
     size_t bytes;
     if (snprintf(j->path, sizeof j->path, "%s%s", operand, directory ? "/log.csv" : "") >= (int)sizeof j->path)
-        return dg_fail(DG_IO, "a path of %zu bytes: too long", strlen(operand));
+        return dg_fail(DG_IO, "path: too long (%zu bytes)", strlen(operand));
     dg_err e = dg_read_text(-1, j->path, false, DG_LOG_BYTES, &j->text, &bytes);
     if (!e) e = parse(j);
     if (!e && directory) e = read_config(j, operand);
@@ -81,13 +80,13 @@ static void print_text(const job *j, const char *run)
         const dg_finding *f = &j->doctor.finding[i];
         dg_finding begun = *f;
         begun.end_step = 0;
-        snprintf(end, sizeof end, "to epoch %ju", (uintmax_t)f->end_epoch);
+        snprintf(end, sizeof end, " to epoch %ju", (uintmax_t)f->end_epoch);
         dg_say("%s", "");
-        dg_say("%s, from epoch %ju (step %ju) %s: %s", f->rule->name, (uintmax_t)f->epoch, (uintmax_t)f->step,
-               f->end_step ? end : "on", dg_finding_text(&begun, text, sizeof text));
+        dg_say("%s, from epoch %ju (step %ju)%s: %s", f->rule->name, (uintmax_t)f->epoch, (uintmax_t)f->step,
+               f->end_step ? end : "", dg_finding_text(&begun, text, sizeof text));
         dg_say("    %s", f->rule->advice);
     }
-    if (!j->doctor.findings) dg_say("nothing stands out");
+    if (!j->doctor.findings) dg_say("no findings");
 }
 
 static void print_json(const job *j, const char *run)

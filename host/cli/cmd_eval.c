@@ -55,19 +55,17 @@ static dg_err open_all(job *j)
                                                                             : j->labeller ? &j->labeller->model
                                                                                           : NULL;
     if (!of || (o->two_sample && !own && !j->named))
-        return dg_fail(
-            DG_USAGE,
-            o->two_sample
-                ? DG_MSG("discriminator-unknown",
-                         "%s: is a folder, so that --two-sample has no discriminator: name a GAN's model by --model")
-                : DG_MSG("size-unknown",
-                         "%s: is a folder, which does not say of which size pictures are judged: name a model of "
-                         "that size by --model"),
-            o->operand[0]);
+        return dg_fail(DG_USAGE,
+                       o->two_sample
+                           ? DG_MSG("discriminator-unknown",
+                                    "%s: a folder has no discriminator for --two-sample; add --model NAME of a GAN")
+                           : DG_MSG("size-unknown",
+                                    "%s: a folder has no image size; add --model NAME of a model of that size"),
+                       o->operand[0]);
     if (own && j->named && (own->size != j->named->size || own->channels != j->named->channels))
         return dg_fail(DG_USAGE,
                        DG_MSG("image-size-differs",
-                              "--model %s: is for %d x %d x %d, and %s makes pictures of %d x %d x %d"),
+                              "--model %s: image size %d x %d x %d differs from that of %s (%d x %d x %d)"),
                        o->model, j->named->size, j->named->size, j->named->channels, o->operand[0], own->size,
                        own->size, own->channels);
     j->jury.size = of->size;
@@ -85,7 +83,7 @@ static dg_err open_all(job *j)
 
 static void on_reading(void *context, long done, long total)
 {
-    dg_progress_count(context, "reading pictures", done, total);
+    dg_progress_count(context, "reading images", done, total);
 }
 
 static dg_err load(const job *j, const char *dir, bool made, dg_dataset *out)
@@ -97,7 +95,7 @@ static dg_err load(const job *j, const char *dir, bool made, dg_dataset *out)
     if (made) d.limit = 0;
     const dg_err e = dg_dataset_load(&d, out);
     for (int i = 0; i < out->skips && !e; i++)
-        if (out->skip[i].bad) dg_warn("%s/%s: %s; it is left out", dir, out->skip[i].name, out->skip[i].reason);
+        if (out->skip[i].bad) dg_warn("%s/%s was skipped: %s", dir, out->skip[i].name, out->skip[i].reason);
     return e;
 }
 
@@ -108,19 +106,17 @@ static dg_err settle_count(job *j)
     const int half = j->reals.count / 2, have = j->generator || j->folder.count > half ? half : j->folder.count;
     j->jury.count = o->count ? o->count : have < COUNT ? have : COUNT;
     if (j->jury.count > half)
-        return dg_fail(
-            DG_DATA,
-            DG_MSG("half-too-small",
-                   "--count %d: of the %d real pictures in %s half stand for the floor of each measure, which "
-                   "leaves %d to compare with"),
-            o->count, j->reals.count, o->data, half);
+        return dg_fail(DG_DATA,
+                       DG_MSG("half-too-small", "--count %d: too large, because half of the %d real images in %s are "
+                                                "the real-vs-real baseline; use at most %d"),
+                       o->count, j->reals.count, o->data, half);
     if (j->jury.count > have)
-        return dg_fail(DG_DATA, DG_MSG("count-too-large", "--count %d: %s has only %d pictures"), o->count,
+        return dg_fail(DG_DATA, DG_MSG("count-too-large", "--count %d: too large (%s has %d images)"), o->count,
                        o->operand[0], j->folder.count);
     if (j->jury.count < DG_JUDGED_LEAST)
         return dg_fail(DG_DATA,
                        DG_MSG("too-few-to-judge",
-                              "too few to judge by: %d generated and as many of %d real (%d of each needed)"),
+                              "too few images: %d samples and as many of %d real images (at least %d of each needed)"),
                        j->jury.count, j->reals.count, DG_JUDGED_LEAST);
     return DG_OK;
 }
@@ -129,11 +125,11 @@ static dg_err make(job *j)
 {
     const size_t image = (size_t)j->jury.size * (size_t)j->jury.size * (size_t)j->jury.channels;
     j->made = malloc((size_t)j->jury.count * image);
-    dg_err e = j->made ? DG_OK : dg_fail(DG_DEVICE, "out of memory for %d pictures", j->jury.count);
+    dg_err e = j->made ? DG_OK : dg_fail(DG_DEVICE, "out of memory for %d images", j->jury.count);
     for (int i = 0; i < j->jury.count && !e; i += DG_GENERATOR_CHUNK) {
         const int n = j->jury.count - i < DG_GENERATOR_CHUNK ? j->jury.count - i : DG_GENERATOR_CHUNK;
         e = dg_generator_images(j->generator, (uint64_t)i, n, j->made + (size_t)i * image, "seed");
-        dg_progress_count(j->jury.progress, "making pictures", i + n, j->jury.count);
+        dg_progress_count(j->jury.progress, "generating images", i + n, j->jury.count);
     }
     return e;
 }
@@ -155,11 +151,11 @@ static dg_err measure(job *j)
     if (j->labeller && !(j->class = malloc((size_t)j->labeller->classes * sizeof *j->class)))
         e = dg_fail(DG_DEVICE, "out of memory for %d classes", j->labeller->classes);
     if (j->class) e = dg_judge_classes(&j->jury, &j->real, &j->other, j->class);
-    dg_progress_count(j->jury.progress, "comparing sets of pictures", 1, 3);
+    dg_progress_count(j->jury.progress, "comparing sets of images", 1, 3);
     if (!e) e = dg_judged_beside(&j->jury, &j->real, &j->floor, &j->floor);
-    dg_progress_count(j->jury.progress, "comparing sets of pictures", 2, 3);
+    dg_progress_count(j->jury.progress, "comparing sets of images", 2, 3);
     if (!e) e = dg_judged_beside(&j->jury, &j->real, &j->floor, &j->other);
-    dg_progress_count(j->jury.progress, "comparing sets of pictures", 3, 3);
+    dg_progress_count(j->jury.progress, "comparing sets of images", 3, 3);
     for (int i = 0; dg_measures[i].name && !e; i++) {
         if (!dg_measurable(&dg_measures[i], &j->jury)) continue;
         e = dg_measure_take(&dg_measures[i], &j->jury, &j->real, &j->other, &j->value[i]);
@@ -171,11 +167,11 @@ static dg_err measure(job *j)
 static void print_classes(const job *j)
 {
     char name[300];
-    dg_say("%-36s %14s %14s %14s", "class", "judged", "real", "surely judged");
+    dg_say("%-36s %14s %14s %14s", "class", "samples", "real", "confident");
     for (int c = 0; c < j->labeller->classes; c++) {
         const dg_class_verdict *v = &j->class[c];
         dg_say("%-36.36s %13.1f%% %13.1f%% %13.1f%%%s", dg_printable(name, sizeof name, j->labeller->name[c]),
-               100 * v->other, 100 * v->real, 100 * v->sure, v->left_out ? "  left out" : "");
+               100 * v->other, 100 * v->real, 100 * v->sure, v->left_out ? "  missing" : "");
     }
     dg_say("%s", "");
 }
@@ -190,11 +186,11 @@ static void put_number(char *out, size_t size, const dg_measure *m, const dg_mea
 static void print_text(const job *j)
 {
     char value[80], least[80];
-    dg_say("%s: %d pictures beside %d of %d in %s, seed %llu", j->o.operand[0], j->jury.count, j->jury.count,
-           j->reals.count, j->o.data, (unsigned long long)j->o.seed);
+    dg_say("%s: %d samples compared with %d of %d images in %s, seed %llu", j->o.operand[0], j->jury.count,
+           j->jury.count, j->reals.count, j->o.data, (unsigned long long)j->o.seed);
     dg_say("%s", "");
     if (j->labeller) print_classes(j);
-    dg_say("%-36s %20s %20s  %s", "measure", "judged", "real", "better");
+    dg_say("%-36s %20s %20s  %s", "metric", "samples", "real", "better");
     for (int i = 0; dg_measures[i].name; i++) {
         const dg_measure *m = &dg_measures[i];
         if (!dg_measurable(m, &j->jury)) continue;

@@ -90,8 +90,8 @@ static dg_err divide(network *w, const char *path)
         for (size_t k = 0; k < n; k++) {
             W[k] = (float)((double)W[k] / sigma);
             if (!isfinite(W[k]))
-                return dg_fail(DG_FAILED, "%s: tensor %s: divided by its sigma, %g, value %zu is too large", path,
-                               t->name, sigma, k);
+                return dg_fail(DG_FAILED, "%s: tensor %s: value %zu overflows when divided by sigma = %g", path,
+                               t->name, k, sigma);
         }
         memcpy(last, ".weight", sizeof ".weight");
     }
@@ -134,7 +134,7 @@ static dg_err choose_net(network *w, const char *path, const char *name)
         }
         snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", i ? " or " : "", w->model->net[i].name);
     }
-    return dg_fail(DG_USAGE, DG_MSG("network-choice", "{network} %s: %s has %s"), name, path, all);
+    return dg_fail(DG_USAGE, DG_MSG("network-choice", "{network} %s: not a network of %s; it has %s"), name, path, all);
 }
 
 dg_err dg_export(const char *checkpoint, const char *name, bool onnx, const char *out)
@@ -192,13 +192,10 @@ static dg_err input_of(const dg_st *st, const char *weights, const dg_model *m, 
         return dg_ck_read_input(st, weights, m, out);
     memcpy(out->mean, imagenet[0], sizeof imagenet[0]);
     memcpy(out->std, imagenet[1], sizeof imagenet[1]);
-    dg_warn(
-        DG_MSG(
-            "imagenet-statistics",
-            "%s: does not say how pictures were standardised; taken are the mean and standard deviation of ImageNet. "
-            "Others: metadata input = \"mean std\" of each channel, as save_file(..., metadata={\"input\": ...}) "
-            "writes them"),
-        weights);
+    dg_warn(DG_MSG("imagenet-statistics",
+                   "input statistics of ImageNet are used: %s has no metadata \"input\"; to set them, write \"mean "
+                   "std\" of each channel: save_file(..., metadata={\"input\": ...})"),
+            weights);
     return DG_OK;
 }
 
@@ -247,7 +244,7 @@ dg_err dg_import(const char *weights, const char *model, const char *out, const 
     dg_err e = dg_st_open(weights, 0, &st);
     const char *format = e ? NULL : dg_st_get(st, "format");
     if (!e && format && !strcmp(format, DG_CHECKPOINT_FORMAT))
-        e = dg_fail(DG_USAGE, "%s: is a checkpoint already; generate, resume and export take it as it is", weights);
+        e = dg_fail(DG_USAGE, "%s: is a dcgan checkpoint already; generate, --resume and export accept it", weights);
     if (!e) e = model ? dg_model_read(model, m) : dg_ck_derive(st, weights, m);
     if (!e) e = dg_recipe_for(m, recipe);
     if (!e) e = dg_ck_load(st, weights, m, false, DG_F32);
@@ -281,8 +278,8 @@ int dg_cmd_import(const dg_options *o)
         dg_say("%s", dg_output_name(o->out));
         if (dg_to_stdout(o->out)) return DG_OK;
         dg_shell_path(name, sizeof name, o->out);
-        if (r->sample) dg_say("pictures: %s generate %s --count 16", dg_program(), name);
-        if (r->labels) dg_say("classify: %s classify %s PICTURES", dg_program(), name);
+        if (r->sample) dg_say("images:   %s generate %s --count 16", dg_program(), name);
+        if (r->labels) dg_say("classify: %s classify %s IMAGES", dg_program(), name);
     }
     return (int)e;
 }

@@ -67,7 +67,7 @@ static dg_err make_images(const job *j)
         dg_generator_inputs(j->g, z, seed, here);
         e = dg_generator_make(j->g, z, here, pixels, "seed", seed);
         if (!e) e = write_chunk(j, first, here, pixels);
-        dg_progress_count(j->progress, "making pictures", first + here, n);
+        dg_progress_count(j->progress, "generating images", first + here, n);
     }
     free(z);
     free(pixels);

@@ -145,8 +145,7 @@ static dg_err prepare(job *j)
     const size_t images = (size_t)j->walks * (size_t)j->seeds, all = images * (size_t)j->frames;
     if (all > gif_most / j->image)
         return dg_fail(DG_USAGE,
-                       "%zu frames of %dx%d are too much for one GIF; use fewer --seeds, --frames or --walks "
-                       "(at most %zu frames)",
+                       "GIF: too large (%zu frames of %d x %d, at most %zu); use fewer --seeds, --frames or --walks",
                        all, j->g->model.size, j->g->model.size, gif_most / j->image);
     j->z = malloc(images * (size_t)j->g->inputs * sizeof *j->z);
     j->pixels = malloc(all * j->image);

@@ -133,9 +133,9 @@ static void print_run(const dg_options *o, int rows, int tests)
     const int short_batch = o->drop_last ? 0 : rows % o->batch;
     char last[64] = "", aside[64] = "";
     if (tests) snprintf(aside, sizeof aside, " (the training part; %d for testing)", tests);
-    if (short_batch) snprintf(last, sizeof last, ", the last one of %d picture%s", short_batch, dg_s(short_batch));
+    if (short_batch) snprintf(last, sizeof last, ", the last one of %d image%s", short_batch, dg_s(short_batch));
     const int steps = dg_steps_of_epoch(o, rows);
-    dg_say("run %s: %d picture%s%s, %d epoch%s of %d step%s%s", o->out, rows, dg_s(rows), aside, o->epochs,
+    dg_say("run %s: %d image%s%s, %d epoch%s of %d step%s%s", o->out, rows, dg_s(rows), aside, o->epochs,
            dg_s(o->epochs), steps, dg_s(steps), last);
     printf("\n");
 }
@@ -168,10 +168,10 @@ static run_memory memory_of(const dg_job *job, bool labels, int images)
 
 static void print_host_memory(const run_memory *r)
 {
-    print_part("pictures as decoded", r->decoded);
-    print_part("records of them", r->records);
+    print_part("decoded images", r->decoded);
+    print_part("records", r->records);
     print_part("whitening", r->matrix);
-    print_part("until that is found", r->finding);
+    print_part("computing the whitening", r->finding);
     print_part("whole run", r->all);
 }
 
@@ -218,8 +218,7 @@ static dg_err plan(const dg_options *o, const dg_model *model, dg_backend *b)
     if (e) return e;
     e = print_job(&job, o->json);
     if (!e && !o->json)
-        dg_say("The data set is counted as one batch here; %s --data DIR --dry-run tells it for a whole run.",
-               dg_program());
+        dg_say("The dataset counts as one batch; %s --data DIR --dry-run plans a whole run.", dg_program());
     dg_job_free(&job);
     return e;
 }
@@ -235,9 +234,9 @@ static void print_largest(const dg_options *o, const sheet *s, int batch, size_t
         return;
     }
     dg_say("%s, %s on %s: the largest batch that fits is %d%s", s->model->name, precision, s->backend->name, batch,
-           batch == DG_LARGEST_BATCH ? ", the largest that --batch takes" : "");
-    dg_say("It takes %.1f MB of %.1f, with a data set that passes through two windows of one batch.",
-           (double)bytes / 1e6, (double)have / 1e6);
+           batch == DG_LARGEST_BATCH ? ", the limit of --batch" : "");
+    dg_say("It needs %.1f of %.1f MB, with the dataset streamed through two windows of one batch.", (double)bytes / 1e6,
+           (double)have / 1e6);
 }
 
 /* plan --fit; allocates nothing. */
@@ -249,9 +248,9 @@ static dg_err plan_largest(const dg_options *o, const dg_model *model, dg_backen
     if (!e && room.unused == SIZE_MAX && !(o->device_memory > 0))
         e = dg_fail(
             DG_USAGE,
-            DG_MSG("memory-unknown",
-                   "--fit: how much memory is there? --arch %s does not tell; name a GPU, such as --arch h200, or "
-                   "give --device-memory MB"),
+            DG_MSG(
+                "memory-unknown",
+                "--fit: unknown memory size of --arch %s; use a GPU name such as --arch h200, or --device-memory MB"),
             o->arch ? o->arch : "of another GPU");
     if (e) return e;
     dg_job_options g = dg_options_run(o, DG_LARGEST_BATCH, 0, DG_LARGEST_BATCH);
@@ -268,7 +267,7 @@ static dg_err plan_largest(const dg_options *o, const dg_model *model, dg_backen
     if (o->json || batch == DG_LARGEST_BATCH) return DG_OK;
     e = dg_build_if_fits(&job, model, &g, b, &room, &needed);
     if (e == DG_DEVICE) return e;
-    if (e) dg_say("A larger one is refused for another reason: %s", dg_message());
+    if (e) dg_say("A larger batch fails for another reason: %s", dg_message());
     else if (needed <= room.have) dg_job_free(&job);
     return DG_OK;
 }
@@ -289,7 +288,7 @@ static dg_err plan_forward(const dg_options *o, const dg_model *model, dg_backen
         dg_arena_free(&a, b);
     }
     if (o->json) printf("]\n");
-    else if (!e) dg_say("Nothing trains such a network yet: this is a pass forward in evaluation mode.");
+    else if (!e) dg_say("No recipe trains this network; this is its forward pass in evaluation mode.");
     return e;
 }
 
@@ -309,7 +308,7 @@ static dg_err open_device(const dg_options *o, dg_backend **b)
     if (e == DG_DEVICE && o->command == DG_CMD_PLAN && strncmp(o->device, "cuda", 4) == 0) {
         char why[DG_MESSAGE_BYTES];
         snprintf(why, sizeof why, "%s", dg_message());
-        return dg_fail(e, "%s; %s plan --arch sm_90 plans for a GPU that is not here", why, dg_program());
+        return dg_fail(e, "%s; use %s plan --arch sm_90 to plan without a GPU", why, dg_program());
     }
     return e;
 }

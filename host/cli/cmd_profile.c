@@ -28,9 +28,7 @@ static dg_err measure(const dg_options *o, const dg_model *model)
     if (e == DG_DEVICE && strncmp(o->device, "cuda", 4) == 0) {
         char why[DG_MESSAGE_BYTES];
         snprintf(why, sizeof why, "%s", dg_message());
-        return dg_fail(e,
-                       DG_MSG("device-profile",
-                              "%s; without a GPU, %s profile --predict h200 tells what the model expects of one"),
+        return dg_fail(e, DG_MSG("device-profile", "%s; use %s profile --predict h200 for a prediction without a GPU"),
                        why, dg_program());
     }
     if (e) return e;

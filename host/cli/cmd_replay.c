@@ -70,7 +70,7 @@ static void begin(const report *r, const dg_oracle *o, const dg_backend *b, int 
     }
     dg_say("replaying %s: PyTorch %s, %s, %d of %d steps, batch %d", o->path, torch ? torch : "?", type ? type : "?",
            steps, o->steps, o->batch);
-    dg_say("on %s, %s; largest relative difference, largest value as 1:", b->name, precision);
+    dg_say("on %s, %s; max difference relative to the largest value:", b->name, precision);
 }
 
 static dg_err judge(const report *r, const dg_oracle *o, bool asked)
@@ -80,7 +80,7 @@ static dg_err judge(const report *r, const dg_oracle *o, bool asked)
         fprintf(r->json, ",\n \"worst\": %.9g, \"tol\": %.9g, \"ok\": %s}\n", isfinite(r->worst) ? r->worst : -1,
                 isfinite(r->tol) ? r->tol : -1, bad ? "false" : "true");
     else
-        dg_say("%d quantities; worst %.3e (%s)%s", r->rows, r->worst, r->worst_name,
+        dg_say("%d quantities; max %.3e (%s)%s", r->rows, r->worst, r->worst_name,
                asked && !bad ? ", within --tol" : "");
     if (!bad) return DG_OK;
     return dg_fail(DG_FAILED, DG_MSG("replay-differs", "%s: %s differs by %.3e, more than --tol %g"), o->path,
@@ -108,7 +108,7 @@ static dg_err run(const dg_options *opt, const dg_oracle *o, report *r)
 int dg_cmd_replay(const dg_options *opt)
 {
     if (opt->operands != 1)
-        return (int)dg_fail(DG_USAGE, "replay needs one FILE, an oracle written by tools/pytorch/make_oracle.py");
+        return (int)dg_fail(DG_USAGE, "replay: needs one FILE, an oracle written by tools/pytorch/make_oracle.py");
     dg_oracle o = {0};
     dg_memory_file m = {0}; /* buffers JSON, so that an error prints none */
     report r = {.tol = opt->tol > 0 ? opt->tol : INFINITY, .json = opt->json ? dg_memory_open(&m) : NULL};

@@ -15,7 +15,7 @@ static dg_err read_run(dg_report_run *r, const char *path, bool all_grids)
     const int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     *r = (dg_report_run){.dir = -1};
     if (dir < 0)
-        return dg_fail(DG_IO, DG_MSG("report-no-directory", "%s: cannot open this directory: %s"), path,
+        return dg_fail(DG_IO, DG_MSG("report-no-directory", "%s: cannot open the directory: %s"), path,
                        strerror(errno));
     dg_err e = dg_report_read(r, dir, path);
     if (!e) e = all_grids ? dg_report_grids_renew(&r->grids, dir, path) : dg_report_grids_newest(&r->grids, dir, path);

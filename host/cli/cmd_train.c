@@ -29,7 +29,7 @@
 
 static void show_loading(void *context, long done, long total)
 {
-    dg_progress_count(context, "reading pictures", done, total);
+    dg_progress_count(context, "reading images", done, total);
 }
 
 /* Fit the classifier's last layer to the classes, and print how images are split. */
@@ -42,22 +42,17 @@ static dg_err check_classes(const dg_training *r, dg_model *model)
     if (e) return e;
     const int classes = dg_classifier_classes(model);
     if (classes != before)
-        dg_progress_note(r->progress, "%d classes: the model is %s, whose last layer has as many", classes,
-                         model->name);
+        dg_progress_note(r->progress, "%d classes: using model %s, which has as many", classes, model->name);
     if (d->train == d->count)
-        dg_progress_note(r->progress,
-                         DG_MSG("note-no-test",
-                                "no pictures are set aside for testing; --test 0.1 does that with every tenth"));
+        dg_progress_note(r->progress, DG_MSG("note-no-test", "no test images; --test 0.1 holds out every tenth image"));
     else
-        dg_progress_note(r->progress,
-                         DG_MSG("note-classes", "%d classes, %d picture%s for training and %d for testing"), d->classes,
-                         d->train, dg_s(d->train), d->count - d->train);
+        dg_progress_note(r->progress, DG_MSG("note-classes", "%d classes, %d image%s for training, %d for testing"),
+                         d->classes, d->train, dg_s(d->train), d->count - d->train);
     if (d->train < d->count && classes > DG_CONFUSED_CLASSES)
         dg_progress_note(
             r->progress,
             DG_MSG("note-no-confusion-image",
-                   "with more than %d classes there is no confusion.png, and confusion.csv has the accuracy of "
-                   "each alone"),
+                   "no confusion.png with more than %d classes; confusion.csv has only the accuracy of each class"),
             DG_CONFUSED_CLASSES);
     return DG_OK;
 }
@@ -107,13 +102,13 @@ static dg_err load_data(dg_training *r, dg_model *model, const dg_recipe *recipe
     dg_err e = dg_dataset_load(&d, &r->data);
     if (e) return e;
     if (r->data.aside) snprintf(aside, sizeof aside, " (the training part; %d for testing)", r->data.aside);
-    dg_progress_note(r->progress, DG_MSG("note-images", "%d picture%s%s from %s%s"), r->data.count, dg_s(r->data.count),
+    dg_progress_note(r->progress, DG_MSG("note-images", "%d image%s%s from %s%s"), r->data.count, dg_s(r->data.count),
                      aside, o->data, r->data.cached ? " (cached)" : "");
     if (dg_dataset_listed(&d, &r->data))
         dg_progress_note(r->progress, DG_MSG("note-skipped", "%d file%s skipped, listed with reasons in %s"),
                          r->data.skips, dg_s(r->data.skips), skipped);
     if (*dg_left_out(&r->data, left_out, sizeof left_out))
-        dg_progress_note(r->progress, DG_MSG("note-left-out", "%s left out"), left_out);
+        dg_progress_note(r->progress, DG_MSG("note-left-out", "ignored: %s"), left_out);
     e = advise(r, &d);
     return e || !recipe->labels ? e : check_classes(r, model);
 }
@@ -144,10 +139,11 @@ static dg_err build_job(dg_training *r, const dg_model *model, const dg_recipe *
     dg_err e = dg_build_to_fit(&r->job, model, &g, r->backend, o->device_memory);
     const int window = r->job.o.window;
     if (!e && window)
-        dg_progress_note(r->progress,
-                         DG_MSG("note-windows",
-                                "the pictures do not fit beside the network: they pass through two windows of %d"),
-                         window);
+        dg_progress_note(
+            r->progress,
+            DG_MSG("note-windows",
+                   "the dataset does not fit in device memory; streaming it through two windows of %d images"),
+            window);
     if (!e) e = dg_train_whitening(r, model); /* slow, so only after the memory check */
     r->job.o.input = r->input;
     if (!e && recipe->labels) e = dg_job_records(&r->job, r->data.pixels, r->data.label, r->data.count, &r->records);
@@ -192,7 +188,7 @@ static dg_err open_critic(dg_training *r)
     const dg_device d = dg_options_device(o);
     const dg_err e = dg_critic_open(&r->critic, &r->job, &r->data, &d, o->seed);
     if (e) return e;
-    dg_progress_note(r->progress, "%d generated pictures are judged beside %d real ones; other real ones reach %s",
+    dg_progress_note(r->progress, "metrics of %d samples against %d real images; real-vs-real baseline: %s",
                      r->critic.jury.count, r->critic.jury.count,
                      dg_critic_text(r->critic.floor, NULL, floor, sizeof floor));
     return DG_OK;
@@ -203,13 +199,11 @@ static dg_err become_another(dg_training *r, const char *path, uint64_t then)
 {
     dg_err e = dg_train_own(r->o, path, &r->own);
     if (!e)
-        dg_warn(
-            DG_MSG(
-                "other-images",
-                "the pictures are not those that this run began with (%ju then, %d now): they get a run of their own, "
-                "%s, which begins with its weights; --other-pictures goes on in %s"),
-            (uintmax_t)then, r->data.train, r->own.out, r->o->out);
-    return e ? e : dg_fail(DG_DATA, "other pictures");
+        dg_warn(DG_MSG("other-images",
+                       "starting a new run, %s, from the weights of %s, because the dataset has changed (%ju images "
+                       "before, %d now); --allow-data-change continues the old run"),
+                r->own.out, r->o->out, (uintmax_t)then, r->data.train);
+    return e ? e : dg_fail(DG_DATA, "the dataset has changed");
 }
 
 /* After Ctrl-C a user may repeat a command instead of --resume. */
@@ -217,8 +211,8 @@ static void note_older(dg_progress *p, const dg_options *o)
 {
     char quoted[DG_SHELL_ROOM], older[4096];
     if (!dg_options_older_run(o, older, sizeof older)) return;
-    dg_progress_note(p, DG_MSG("note-other-run", "%s holds a run, too: to go on with that one, %s --resume --out %s"),
-                     older, dg_program(), dg_shell_path(quoted, sizeof quoted, older));
+    dg_progress_note(p, DG_MSG("note-other-run", "%s also has a run; to resume it: %s --resume --out %s"), older,
+                     dg_program(), dg_shell_path(quoted, sizeof quoted, older));
 }
 
 static dg_err settle_config(dg_training *r, const dg_model *model)
@@ -251,7 +245,7 @@ static dg_err set_up(dg_training *r)
     if (!e && o->eval_every && !recipe->sample)
         e = dg_fail(DG_USAGE,
                     DG_MSG("eval-every-classifier",
-                           "--eval-every %d: judges generated pictures; %s is of a classifier, which --test tests"),
+                           "--eval-every %d: needs a model that generates images; use --test with classifier %s"),
                     o->eval_every, model->name);
     if (!e && !st) e = dg_train_weights(o, model, &init);
     if (!e) e = open_and_load(r, model, recipe, info.data_fingerprint);
@@ -275,8 +269,7 @@ static dg_err set_up(dg_training *r)
     if (!e && st)
         dg_progress_note(r->progress, "resuming %s after epoch %llu, step %llu", r->dir.path,
                          (unsigned long long)r->read.epoch, (unsigned long long)r->read.step);
-    if (!e && o->changed)
-        dg_progress_note(r->progress, DG_MSG("note-changed", "with other values than before: %s"), o->changed);
+    if (!e && o->changed) dg_progress_note(r->progress, DG_MSG("note-changed", "changed settings: %s"), o->changed);
     if (!e)
         dg_progress_note(r->progress, DG_MSG("note-device", "%s, %s on %s: %d epoch%s of %d step%s, batch %d, into %s"),
                          model->name, dg_precision_name(r->backend->real, r->backend->math), r->backend->name,
@@ -312,10 +305,10 @@ static void say_finished(const dg_training *r)
     const unsigned long long epoch = r->read.epoch, step = r->read.step;
     if (!o->resume || !step || step != r->first_step) return;
     if (epoch >= (uint64_t)o->epochs)
-        dg_say("finished:  nothing to do, %llu epoch%s done and %d asked for; --epochs N with more goes on", epoch,
+        dg_say("finished:  nothing to do: %llu epoch%s done of %d; use a larger --epochs N", epoch,
                dg_s((int64_t)epoch), o->epochs);
     else if (o->steps > 0 && step >= (uint64_t)o->steps)
-        dg_say("finished:  nothing to do, %llu step%s done and %ld asked for; --steps N with more, or 0, goes on", step,
+        dg_say("finished:  nothing to do: %llu step%s done of %ld; use a larger --steps N, or 0", step,
                dg_s((int64_t)step), o->steps);
 }
 
@@ -331,22 +324,23 @@ static void say_goodbye(const dg_training *r, const dg_recipe *of)
     say_finished(r);
     if (!o->no_report && dg_rundir_has(&r->dir, "report.html")) dg_say("report:    %s/report.html", r->dir.path);
     if (!saved && r->out.saved.step)
-        dg_say("saved:     step %ju, in epoch %ju, is the last that could be written: %s/checkpoint.safetensors",
-               (uintmax_t)r->out.saved.step, (uintmax_t)r->out.saved.epoch + (r->out.saved.batch > 0), r->dir.path);
-    if (!saved && !r->out.saved.step) dg_say("saved:     no checkpoint could be written; --resume begins again");
+        dg_say("saved:     only up to step %ju, epoch %ju: %s/checkpoint.safetensors", (uintmax_t)r->out.saved.step,
+               (uintmax_t)r->out.saved.epoch + (r->out.saved.batch > 0), r->dir.path);
+    if (!saved && !r->out.saved.step)
+        dg_say("saved:     no checkpoint was written; --resume starts from the beginning");
     if (saved && r->read.epoch >= (uint64_t)o->epochs) {
         if (dg_rundir_has(&r->dir, "epoch-%04ju.png", (uintmax_t)r->read.epoch))
             dg_say("samples:   %s/epoch-%04ju.png", r->dir.path, (uintmax_t)r->read.epoch);
         dg_say("more:      %s --resume --out %s --epochs %d", dg_program(), dir,
                o->epochs > 500000 ? 1000000 : o->epochs * 2);
-        if (of && of->sample) dg_say("pictures:  %s generate %s --count 16", dg_program(), dir);
-        if (of && of->labels) dg_say("classify:  %s classify %s PICTURES", dg_program(), dir);
+        if (of && of->sample) dg_say("images:    %s generate %s --count 16", dg_program(), dir);
+        if (of && of->labels) dg_say("classify:  %s classify %s IMAGES", dg_program(), dir);
     } else if (saved && o->steps > 0 && r->read.step >= (uint64_t)o->steps) {
         dg_say("more:      %s --resume --out %s --steps %ld", dg_program(), dir, 2 * o->steps);
     } else {
         dg_say("resume:    %s --resume --out %s", dg_program(), dir);
     }
-    if (saved && !r->read.epoch && of && of->sample) dg_say("pictures:  %s generate %s --count 16", dg_program(), dir);
+    if (saved && !r->read.epoch && of && of->sample) dg_say("images:    %s generate %s --count 16", dg_program(), dir);
 }
 
 /* own: the run to start instead; resolved NULL: none. */
@@ -359,17 +353,16 @@ static dg_err train(const dg_options *o, dg_options *own)
     r->dir.fd = r->dir.lock = -1;
     r->progress = dg_progress_open(o->quiet);
     dg_catch_signals();
-    if (!o->quiet) dg_stop_says("stopping: no step was under way yet\n");
+    if (!o->quiet) dg_stop_says("stopping before the first step\n");
     dg_err e = set_up(r);
     const bool begun = !e;
     if (begun) {
         r->started = dg_clock();
         if (!o->quiet)
-            dg_stop_says(
-                DG_MSG("signal-received", "finishing the step, then saving; a second signal ends the run at once\n"));
+            dg_stop_says(DG_MSG("signal-received", "finishing the step, then saving; a second signal exits at once\n"));
         e = dg_train_loop(r);
     }
-    if (!o->quiet) dg_stop_says("writing the last files; a second signal ends the run at once\n");
+    if (!o->quiet) dg_stop_says("writing the last files; a second signal exits at once\n");
     char why[DG_MESSAGE_BYTES];
     snprintf(why, sizeof why, "%s", dg_message());
     const dg_recipe *of = begun ? r->job.recipe : NULL;
@@ -380,7 +373,7 @@ static dg_err train(const dg_options *o, dg_options *own)
     if (begun || o->resume) dg_rundir_close(&r->dir);
     else dg_rundir_abandon(&r->dir);
     if (e) dg_set_message("%s", why);
-    else if (saving) e = dg_fail(saving, "training went on, but not everything could be saved: %s", unsaved);
+    else if (saving) e = dg_fail(saving, "not everything was saved: %s; training finished", unsaved);
     if (dg_stop_signal && (!e || e == DG_FAILED)) e = (dg_err)(128 + dg_stop_signal);
     *own = r->own;
     free(r->config);

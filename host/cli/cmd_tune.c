@@ -76,7 +76,8 @@ static dg_err write_head(job *j, const dg_backend *b, const char *model)
     snprintf(j->section, sizeof j->section, "sm_%d %.16s", m.arch, dg_precision_name(b->real, b->math));
     snprintf(j->path, sizeof j->path, "sm_%d.tune", m.arch);
     if (!j->o->out && !j->o->force && access(j->path, F_OK) == 0)
-        return dg_fail(DG_IO, "%s is there already; name the result with --out, then %s tune --merge joins the two",
+        return dg_fail(DG_IO,
+                       "%s: exists already; write to another file with --out, then merge both with %s tune --merge",
                        j->path, dg_program());
     snprintf(text, sizeof text, "dcgan tune: %.100s, sm_%d, driver %s, %s, %.80s", m.name, m.arch, b->driver, date,
              dg_version);
@@ -111,7 +112,7 @@ static dg_err try_file(const job *j, const dg_model *model, double before)
     if (e) return e;
     e = dg_trial_open(&t, model, o.batch, b);
     if (!e) e = time_step(&t, &ms);
-    if (!e) dg_say("a step takes %.4g ms with %s, %.4g ms without", ms, path, before);
+    if (!e) dg_say("time per step: %.4g ms with %s, %.4g ms without", ms, path, before);
     dg_trial_close(&t);
     b->close(b);
     return e;
@@ -143,20 +144,19 @@ static dg_err tune(job *j)
     if (!model) return dg_fail(DG_DEVICE, "out of memory for a model");
     dg_err e = dg_model_read(o->model, model);
     if (!e && dg_precisions[o->precision].real != DG_F32)
-        e = dg_fail(DG_USAGE, "--precision fp64: tuning files are about fp32, tf32, bf16 and fp16");
+        e = dg_fail(DG_USAGE, "--precision fp64: not supported by tune; use fp32, tf32, bf16 or fp16");
     if (!e) e = dg_open_backend(o, &b);
     if (!e && !b->choices)
-        e = dg_fail(
-            DG_USAGE,
-            DG_MSG("tune-needs-gpu",
-                   "dcgan tune is for CUDA devices (--device cuda): on %s there is nothing to choose but --conv"),
-            b->name);
+        e = dg_fail(DG_USAGE,
+                    DG_MSG("tune-needs-gpu",
+                           "tune: needs a CUDA device (--device cuda), not %s, where only --conv can be chosen"),
+                    b->name);
     if (!e) e = write_head(j, b, model->name);
     if (!e) e = search(j, model, b, &before, &result);
     if (b) b->close(b);
     if (j->file.head && result.ops)
-        dg_say("%s: %d of %d ops and shapes, %d choices tried, %d of the fast ones wrong", path_of(j), result.done,
-               result.ops, result.tried, result.wrong);
+        dg_say("%s: %d of %d ops and shapes, %d variants tried, %d fast ones gave wrong results", path_of(j),
+               result.done, result.ops, result.tried, result.wrong);
     if (!e && dg_stop_signal) e = (dg_err)(128 + dg_stop_signal);
     if (!e) e = try_file(j, model, before);
     free(model);

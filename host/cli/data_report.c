@@ -71,7 +71,7 @@ static dg_err look(findings *f, const dg_dataset_options *o)
 /* List up to 8 sizes, else a histogram of the shorter side. */
 static void print_sizes(const findings *f)
 {
-    printf("sizes in the files:\n");
+    printf("file sizes in pixels:\n");
     if (f->sizes <= 8) {
         for (int i = 0; i < f->sizes; i++)
             printf("  %7d  %d x %d\n", f->size[i].count, f->size[i].key[0], f->size[i].key[1]);
@@ -84,8 +84,8 @@ static void print_sizes(const findings *f)
             }
             if (n) printf("  %7d  shorter side %d to %d\n", n, low, 2 * low - 1);
         }
-        printf("  %d sizes in all, most often %d x %d (%d picture%s)\n", f->sizes, f->size[0].key[0], f->size[0].key[1],
-               f->size[0].count, dg_s(f->size[0].count));
+        printf("  %d different sizes, most frequent %d x %d (%d image%s)\n", f->sizes, f->size[0].key[0],
+               f->size[0].key[1], f->size[0].count, dg_s(f->size[0].count));
     }
 }
 
@@ -96,8 +96,7 @@ static void print_twins(const findings *f)
         printf("duplicates: none\n");
         return;
     }
-    printf("duplicates: %d picture%s, pixel by pixel:\n", f->looks.copies,
-           f->looks.copies == 1 ? " is a copy of another" : "s are copies of others");
+    printf("duplicates: %d image%s identical to another image:\n", f->looks.copies, dg_s(f->looks.copies));
     for (int i = 1; i < d->count; i++) {
         if (f->looks.twin[i].group != f->looks.twin[i - 1].group) continue;
         if (f->looks.twin[i - 1].index == f->looks.twin[i].group) dg_say("  %s", d->name[f->looks.twin[i].group]);
@@ -117,7 +116,7 @@ static void print_classes(const dg_dataset *d)
     const int tests = d->count - d->train;
     char of[64] = "";
     if (d->unclassified) dg_say("classes: none, %s", dg_dataset_unclassified(d));
-    if (tests) snprintf(of, sizeof of, "%d picture%s for training, %d for testing", d->train, dg_s(d->train), tests);
+    if (tests) snprintf(of, sizeof of, "%d image%s for training, %d for testing", d->train, dg_s(d->train), tests);
     if (!d->classes) {
         if (tests) printf("parts: %s\n", of);
         return;
@@ -134,9 +133,9 @@ static void print_report(const dg_dataset_options *o, const findings *f)
 {
     char reasons[512], named[2 * DG_ADVICE_BYTES];
     const dg_dataset *d = f->d;
-    dg_say("%s: %d usable picture%s, %d bad, %d other file%s", o->dir, d->count, dg_s(d->count), f->bad,
+    dg_say("%s: %d usable image%s, %d unusable, %d other file%s", o->dir, d->count, dg_s(d->count), f->bad,
            d->skips - f->bad, dg_s(d->skips - f->bad));
-    if (*dg_left_out(d, reasons, sizeof reasons)) printf("left out: %s\n", reasons);
+    if (*dg_left_out(d, reasons, sizeof reasons)) printf("ignored: %s\n", reasons);
     printf("for the network: %d x %d x %d, %.1f MiB, fingerprint %016llx\n", d->size, d->size, d->channels,
            (double)image_bytes(d) * d->count / 0x1p20, (unsigned long long)d->fingerprint);
     print_classes(d);
@@ -144,12 +143,12 @@ static void print_report(const dg_dataset_options *o, const findings *f)
         printf("kinds:\n");
         for (int i = 0; i < DG_KINDS; i++)
             if (f->kind[i]) printf("  %7d  %s\n", f->kind[i], dg_kind_name((dg_kind)i));
-        if (d->channels == 3 && f->looks.grey) printf("  %7d  without any colour\n", f->looks.grey);
+        if (d->channels == 3 && f->looks.grey) printf("  %7d  grey\n", f->looks.grey);
         for (int i = 0; i < DG_DIDS; i++)
             if (f->looks.did[i]) printf("  %7d  %s\n", f->looks.did[i], dg_did_name((dg_did)i));
         print_sizes(f);
         if (f->looks.small)
-            printf("  %7d  smaller than the network's %d x %d: made larger\n", f->looks.small, d->size, d->size);
+            printf("  %7d  smaller than the network's %d x %d: enlarged\n", f->looks.small, d->size, d->size);
         print_twins(f);
     }
     for (int i = 0; i < f->advices; i++)
@@ -244,7 +243,7 @@ static dg_err print_json(const dg_dataset_options *o, const findings *f)
     }
     if (dg_json_refused() == refused) return dg_json_print(j);
     cJSON_Delete(j);
-    return dg_fail(DG_DEVICE, "no memory for the report");
+    return dg_fail(DG_DEVICE, "out of memory for the report");
 }
 
 /* Up to 64 evenly spaced images. */
@@ -252,9 +251,9 @@ static dg_err write_sheet(const dg_dataset_options *o, const dg_dataset *d, cons
 {
     int n = d->count < 64 ? d->count : 64, cols = n < 8 ? n : 8;
     size_t bytes = image_bytes(d);
-    if (!n) return dg_fail(DG_DATA, "%s: no pictures for the contact sheet", o->dir);
+    if (!n) return dg_fail(DG_DATA, "%s: no images for the contact sheet", o->dir);
     uint8_t *some = malloc((size_t)n * bytes);
-    if (!some) return dg_fail(DG_DEVICE, "no memory for the contact sheet");
+    if (!some) return dg_fail(DG_DEVICE, "out of memory for the contact sheet");
     for (int i = 0; i < n; i++) memcpy(some + (size_t)i * bytes, image(d, (int)((int64_t)i * d->count / n)), bytes);
     dg_image sheet;
     dg_err e = dg_sheet(some, n, d->size, d->channels, (n + cols - 1) / cols, cols, &sheet);
@@ -295,7 +294,7 @@ dg_err dg_data_report(const dg_dataset_options *given, const char *classifier, i
     if (e) return e;
     findings f = {.d = &d};
     f.size = calloc(d.count ? (size_t)d.count : 1, sizeof *f.size);
-    e = f.size ? look(&f, o) : dg_fail(DG_DEVICE, "no memory for the report");
+    e = f.size ? look(&f, o) : dg_fail(DG_DEVICE, "out of memory for the report");
     if (!e && json) e = print_json(o, &f);
     else if (!e) print_report(o, &f);
     if (!e && sheet) e = write_sheet(o, &d, sheet);

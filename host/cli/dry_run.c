@@ -19,7 +19,7 @@ static void print_images(const dg_options *o, const dg_job *job, const dg_datase
     char aside[64] = "", skipped[64] = "";
     if (tests) snprintf(aside, sizeof aside, " (the training part; %d for testing)", tests);
     if (d->skips) snprintf(skipped, sizeof skipped, ", %d file%s skipped", d->skips, dg_s(d->skips));
-    dg_say("pictures   %d%s from %s, %s to %d x %d in %s%s", d->train, aside, o->data, fit[o->fit], size, size,
+    dg_say("images     %d%s from %s, %s to %d x %d in %s%s", d->train, aside, o->data, fit[o->fit], size, size,
            dg_channels_name(job->model.channels), skipped);
 }
 
@@ -42,11 +42,11 @@ static void print_steps(const dg_options *o, int images)
     const int rest = o->drop_last ? 0 : images % o->batch;
     const long steps = dg_steps_of_run(o, images);
     char last[64] = "", first[64] = "";
-    if (rest) snprintf(last, sizeof last, ", the last one of %d picture%s", rest, dg_s(rest));
+    if (rest) snprintf(last, sizeof last, ", the last one of %d image%s", rest, dg_s(rest));
     if (steps < (long)o->epochs * dg_steps_of_epoch(o, images))
-        snprintf(first, sizeof first, ", of which --steps takes %ld", steps);
+        snprintf(first, sizeof first, ", limited to %ld by --steps", steps);
     const int each = dg_steps_of_epoch(o, images);
-    dg_say("batch      %d picture%s, %d step%s an epoch%s", o->batch, dg_s(o->batch), each, dg_s(each), last);
+    dg_say("batch      %d image%s, %d step%s per epoch%s", o->batch, dg_s(o->batch), each, dg_s(each), last);
     dg_say("steps      %ld in %d epoch%s%s", (long)o->epochs * each, o->epochs, dg_s(o->epochs), first);
 }
 
@@ -60,7 +60,7 @@ static dg_err print_time(const dg_options *o, const dg_job *job, const dg_datase
     e = dg_batch_glance(&b, o->batch, 2, &ms);
     dg_batch_bench_close(&b);
     if (!e)
-        dg_say("time       about %s: %.3g %s a step, as just measured; files and tests come on top",
+        dg_say("time       about %s: %.3g %s per step (measured now), without files and tests",
                dg_duration(1e-3 * ms * (double)dg_steps_of_run(o, d->train), text, sizeof text),
                ms < 999.5 ? ms : 1e-3 * ms, ms < 999.5 ? "ms" : "s");
     return e;
@@ -86,7 +86,7 @@ static void free_text(const char *path, char *out, size_t size)
     for (bool found = false; !found;) {
         char *slash = strrchr(at, '/');
         found = statvfs(at, &s) == 0;
-        if (found) snprintf(out, size, "; %.1f GB are free there", (double)s.f_bavail * (double)s.f_frsize / 1e9);
+        if (found) snprintf(out, size, "; %.1f GB free", (double)s.f_bavail * (double)s.f_frsize / 1e9);
         else if (slash && slash > at) *slash = 0;
         else if (at[0] != '/' && strcmp(at, ".") != 0) snprintf(at, sizeof at, ".");
         else break;
@@ -116,9 +116,9 @@ dg_err dg_dry_run_print(const dg_options *o, const dg_job *job, const dg_dataset
     print_steps(o, data->train);
     const dg_err e = print_time(o, job, data);
     if (e) return e;
-    dg_say("memory     %.0f MB%s", memory / 1e6, b->threads ? "" : ", here and on the device");
+    dg_say("memory     %.0f MB%s", memory / 1e6, b->threads ? "" : " on host and device");
     print_disk(o, job, data);
     dg_say("results    %s", o->out);
-    dg_say("next       the same without --dry-run; --dry-run=ops lists every operation and its memory");
+    dg_say("next       run without --dry-run; --dry-run=ops lists all ops and their memory");
     return DG_OK;
 }

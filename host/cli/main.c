@@ -69,10 +69,11 @@ static dg_err reserve_stack(void)
     struct rlimit l;
     if (!getrlimit(RLIMIT_STACK, &l) && l.rlim_cur != RLIM_INFINITY && l.rlim_cur < (rlim_t)2 * STACK)
         return dg_fail(DG_DEVICE,
-                       DG_MSG("small-stack", "the stack may have %lu kB, and %d kB are needed: ulimit -s 8192"),
+                       DG_MSG("small-stack",
+                              "stack limit: too small (%lu kB, at least %d kB needed); use ulimit -s 8192"),
                        (unsigned long)l.rlim_cur / 1024, 2 * STACK / 1024);
     void *room = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (room == MAP_FAILED) return dg_fail(DG_DEVICE, "out of memory: not even %d kB of stack", STACK / 1024);
+    if (room == MAP_FAILED) return dg_fail(DG_DEVICE, "out of memory for %d kB of stack", STACK / 1024);
     munmap(room, STACK);
     touch_stack();
     return DG_OK;
@@ -84,10 +85,8 @@ static bool ends; /* set by main() */
 static void ended_by_library(void)
 {
     if (ends) return;
-    fputs(DG_MSG(
-              "ended-by-library",
-              "dcgan: a library has ended the program, for lack of memory or threads most likely: a smaller --batch or "
-              "--threads 1 needs less\n"),
+    fputs(DG_MSG("ended-by-library",
+                 "dcgan: a library exited, probably out of memory or threads; use a smaller --batch or --threads 1\n"),
           stderr);
     _exit(DG_DEVICE);
 }

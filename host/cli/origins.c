@@ -60,8 +60,8 @@ static void list(char *out, size_t size, const origin *o, int n)
 {
     size_t at = 0;
     for (int i = 0; i < n && i < SHOWN && at < size; i++)
-        at += (size_t)snprintf(out + at, size - at, "%s%d of %s", i ? "; " : "", o[i].count,
-                               *o[i].name ? o[i].name : "no known checkpoint");
+        at += (size_t)snprintf(out + at, size - at, "%s%d from %s", i ? "; " : "", o[i].count,
+                               *o[i].name ? o[i].name : "an unknown checkpoint");
     if (n > SHOWN && at < size) snprintf(out + at, size - at, "; and %d more", n - SHOWN);
 }
 
@@ -70,7 +70,7 @@ dg_err dg_check_origins(const char *dir, const dg_dataset *d, bool force)
     char all[SHOWN * (ROOM + 20) + 40];
     if (!d->count) return DG_OK;
     const int folder = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (folder < 0) return dg_fail(DG_IO, "%s: cannot be opened: %s", dir, strerror(errno));
+    if (folder < 0) return dg_fail(DG_IO, "%s: cannot open: %s", dir, strerror(errno));
     origin *o = malloc((size_t)d->count * sizeof *o);
     for (int i = 0; i < d->count && o; i++) {
         read_origin(folder, d->name[i], o[i].name);
@@ -86,8 +86,8 @@ dg_err dg_check_origins(const char *dir, const dg_dataset *d, bool force)
         return dg_fail(
             DG_DATA,
             DG_MSG("mixed-origins",
-                   "%s: mixes %d image%s of %d origins: %s; evaluate each in a folder of its own, or add {force}"),
+                   "%s: mixes %d image%s from %d checkpoints: %s; use one folder per checkpoint, or add {force}"),
             dir, d->count, dg_s(d->count), n, all);
-    dg_warn(DG_MSG("metrics-of-mixture", "the metrics are of a mixture: %s holds %s"), dir, all);
+    dg_warn(DG_MSG("metrics-of-mixture", "the metrics are for mixed samples: %s has %s"), dir, all);
     return DG_OK;
 }

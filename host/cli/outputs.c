@@ -103,22 +103,26 @@ static dg_err check_stream(const dg_option *t, const char *value, bool *taken)
 {
     const char *name = t->name, *command = dg_commands[options->command].name;
     if (!is_file(t))
-        return dg_fail(DG_USAGE, DG_MSG("output-needs-directory", "--%s %s: %s writes a directory; name one"), name,
-                       value, command);
+        return dg_fail(DG_USAGE,
+                       DG_MSG("output-needs-directory",
+                              "--%s %s: is a stream, but %s writes a directory; give a directory name"),
+                       name, value, command);
     if (t->offset == offsetof(dg_options, cache) || options->command == DG_CMD_TUNE)
         return dg_fail(DG_USAGE,
-                       DG_MSG("output-read-again", "--%s %s: is read again after it was written; name a file"), name,
-                       value);
+                       DG_MSG("output-read-again",
+                              "--%s %s: must be a file, because it is read again; give a file name"),
+                       name, value);
     /* checked now: dcgan may open a file with this number later */
     if (fcntl(numbered(value), F_GETFD) < 0)
         return dg_fail(DG_IO, DG_MSG("output-not-open", "--%s %s: %s"), name, value, strerror(errno));
     if (!dg_to_stdout(value)) return DG_OK;
     if (options->json)
         return dg_fail(DG_USAGE,
-                       DG_MSG("stdout-has-json", "--%s %s: standard output has the results of --json; name a file"),
-                       name, value);
+                       DG_MSG("stdout-has-json", "--%s %s: standard output is used by --json; give a file name"), name,
+                       value);
     if (*taken)
-        return dg_fail(DG_USAGE, DG_MSG("stdout-taken", "--%s %s: standard output has another output; name a file"),
+        return dg_fail(DG_USAGE,
+                       DG_MSG("stdout-taken", "--%s %s: standard output is used by another output; give a file name"),
                        name, value);
     *taken = true;
     return DG_OK;
@@ -132,7 +136,8 @@ static dg_err check_other(const dg_option *t, const char *value)
     for (const dg_option *other = dg_option_table; other < t; other++) {
         const char *path = value_of(other);
         if (path && dg_same_place(path, value))
-            return dg_fail(DG_USAGE, DG_MSG("output-taken", "--%s %s: is the output of --%s; name another file"),
+            return dg_fail(DG_USAGE,
+                           DG_MSG("output-taken", "--%s %s: is also the output of --%s; give another file name"),
                            t->name, value, other->name);
     }
     return DG_OK;
@@ -150,7 +155,8 @@ static dg_err check(const dg_option *t, bool *taken)
     if (t->offset != offsetof(dg_options, cache)) return dg_may_replace(value, DG_MADE_EMPTY);
     if (!stat(value, &s) && (S_ISFIFO(s.st_mode) || S_ISBLK(s.st_mode) || S_ISSOCK(s.st_mode) || S_ISCHR(s.st_mode)))
         return dg_fail(DG_USAGE,
-                       DG_MSG("output-not-regular", "--%s %s: is not a regular file, and is read again; name a file"),
+                       DG_MSG("output-not-regular",
+                              "--%s %s: must be a regular file, because it is read again; give a file name"),
                        t->name, value);
     return DG_OK; /* the cache code warns of a file that is not a cache */
 }
@@ -168,8 +174,7 @@ dg_err dg_outputs_begin(const dg_options *o, bool closed)
     for (const dg_option *t = dg_option_table; t->name && !e; t++) e = check(t, &taken);
     if (e || !taken) return e;
     if (closed)
-        return dg_fail(DG_IO,
-                       DG_MSG("stdout-closed", "standard output: is closed; name a file for the output, or open it"));
+        return dg_fail(DG_IO, DG_MSG("stdout-closed", "standard output: is closed; give a file name for the output"));
     saved = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
     if (saved < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
         return dg_fail(DG_IO, "standard output: %s", strerror(errno));

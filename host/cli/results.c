@@ -14,11 +14,11 @@ static dg_err make_directories(char *path)
         *c = 0;
         int failed = mkdir(path, 0777) && errno != EEXIST ? errno : 0;
         *c = kept;
-        if (failed) return dg_fail(DG_IO, "cannot make the directory %s: %s", path, strerror(failed));
+        if (failed) return dg_fail(DG_IO, "%s: cannot create the directory: %s", path, strerror(failed));
         if (!kept) break;
     }
     struct stat st;
-    if (stat(path, &st) || !S_ISDIR(st.st_mode)) return dg_fail(DG_IO, "%s is not a directory", path);
+    if (stat(path, &st) || !S_ISDIR(st.st_mode)) return dg_fail(DG_IO, "%s: is not a directory", path);
     return DG_OK;
 }
 

@@ -28,7 +28,7 @@ static dg_err info_png(const char *path, cJSON *to)
     int texts, W, H;
     dg_err e = dg_png_texts(path, &text, &texts, &W, &H);
     if (e) return e;
-    dg_info_text(to, "kind", "picture (PNG)");
+    dg_info_text(to, "kind", "image (PNG)");
     dg_info_text(to, "size", "%d x %d", W, H);
     cJSON *says = texts ? cJSON_AddObjectToObject(to, "says") : NULL;
     for (int i = 0; i < texts; i++) cJSON_AddStringToObject(says, text[i].key, text[i].value);
@@ -39,7 +39,7 @@ static dg_err info_png(const char *path, cJSON *to)
 static dg_err info_onnx(cJSON *to)
 {
     dg_info_text(to, "kind", "network (ONNX)");
-    dg_info_text(to, "from", "dcgan, for programs that read ONNX; what there is to know of it, its checkpoint tells");
+    dg_info_text(to, "from", "dcgan export --onnx; details are in its checkpoint");
     return DG_OK;
 }
 
@@ -52,12 +52,11 @@ static dg_err info_cache(const char *path, const unsigned char *begin, size_t by
         uint64_t key, lists, fingerprint;
         int32_t count, size, channels, skips;
     } head;
-    if (bytes < sizeof head)
-        return dg_fail(DG_IO, DG_MSG("info-cut-cache", "%s: is a cut off cache of pictures"), path);
+    if (bytes < sizeof head) return dg_fail(DG_IO, DG_MSG("info-cut-cache", "%s: truncated dataset cache"), path);
     memcpy(&head, begin, sizeof head);
-    dg_info_text(to, "kind", "cache of pictures");
+    dg_info_text(to, "kind", "dataset cache");
     if (head.order != 0x01020304) {
-        dg_info_text(to, "byte order", "of another machine");
+        dg_info_text(to, "byte order", "differs from this machine");
         return DG_OK;
     }
     dg_info_text(to, "pictures", "%d of %d x %d, %s", head.count, head.size, head.size,
@@ -75,7 +74,7 @@ static dg_err info_tuning(const char *path, const char *text, cJSON *to)
         dg_info_text(to, "kind", "tuning file");
         dg_info_whole(to, "rows", (unsigned)f.lines);
     } else if (!e || (e == DG_USAGE && !strstr(text, "[sm_"))) {
-        e = dg_fail(DG_DATA, DG_MSG("info-unknown", "%s: is no run and no file of dcgan"), path);
+        e = dg_fail(DG_DATA, DG_MSG("info-unknown", "%s: is not a dcgan run or file"), path);
     }
     dg_tune_file_free(&f);
     return e;
@@ -92,7 +91,7 @@ static dg_err info_text(const char *path, cJSON *to)
     const bool whole = m && !memchr(text, 0, bytes);
     const dg_err parsed = whole && strstr(text, "[model]") ? dg_model_parse(text, path, m) : DG_DATA;
     if (!whole) {
-        e = dg_fail(m ? DG_DATA : DG_DEVICE, "%s: %s", path, m ? "is no run and no file of dcgan" : "out of memory");
+        e = dg_fail(m ? DG_DATA : DG_DEVICE, "%s: %s", path, m ? "is not a dcgan run or file" : "out of memory");
     } else if (parsed == DG_DEVICE) {
         e = parsed;
     } else if (!parsed) {
@@ -119,21 +118,21 @@ static dg_err info_file(const char *path, cJSON *to)
     unsigned char begin[128] = {0};
     struct stat s;
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    if (fd < 0) return dg_fail(DG_IO, DG_MSG("info-cannot-open", "%s: cannot open it: %s"), path, strerror(errno));
+    if (fd < 0) return dg_fail(DG_IO, DG_MSG("info-cannot-open", "%s: cannot open: %s"), path, strerror(errno));
     ssize_t n = fstat(fd, &s) == 0 && S_ISREG(s.st_mode) ? dg_read_some(fd, begin, sizeof begin - 1) : -1;
     int error = errno;
     close(fd);
     if (S_ISDIR(s.st_mode)) return dg_info_directory(path, to);
     if (n < 0)
         return dg_fail(DG_IO, "%s: %s", path,
-                       S_ISREG(s.st_mode) ? strerror(error) : DG_MSG("info-not-regular", "is no regular file"));
+                       S_ISREG(s.st_mode) ? strerror(error) : DG_MSG("info-not-regular", "is not a regular file"));
     dg_info_whole(to, "bytes", (unsigned long long)s.st_size);
     if (!memcmp(begin, "\x89PNG\r\n\x1a\n", 8)) return info_png(path, to);
     if (!memcmp(begin, "dcgan-cache-", 12)) return info_cache(path, begin, (size_t)n, to);
     if (dg_onnx_ours(path)) return info_onnx(to);
     if (begin[8] == '{' && begin[7] == 0) return dg_info_safetensors(path, to);
     if (!memcmp(begin, "{\"kind\":", 8) || !memcmp(begin, "epoch,step,", 11)) return dg_info_log(path, to);
-    if (s.st_size > 1 << 20) return dg_fail(DG_DATA, "%s: is no run and no file of dcgan", path);
+    if (s.st_size > 1 << 20) return dg_fail(DG_DATA, "%s: is not a dcgan run or file", path);
     return info_text(path, to);
 }
 

@@ -40,8 +40,7 @@ dg_err dg_info_log(const char *path, cJSON *to)
     if (e) return e;
     const char *text = data;
     if (strlen(text) != bytes) {
-        e = dg_fail(DG_IO, DG_MSG("log-zero-byte", "%s: holds a zero byte behind byte %zu, so it is damaged"), path,
-                    strlen(text));
+        e = dg_fail(DG_IO, DG_MSG("log-zero-byte", "%s: corrupt (NUL byte at offset %zu)"), path, strlen(text));
         free(data);
         return e;
     }
@@ -95,7 +94,7 @@ static dg_err add_in_use(const char *lock, cJSON *to)
     int failed = 0;
     while (fd >= 0 && (failed = fcntl(fd, F_OFD_GETLK, &whole)) && errno == EINTR) {}
     if (!none && (fd < 0 || failed))
-        e = dg_fail(DG_IO, DG_MSG("lock-unreadable", "%s: cannot ask whether a run is at work: %s"), lock,
+        e = dg_fail(DG_IO, DG_MSG("lock-unreadable", "%s: cannot test whether a run is active: %s"), lock,
                     strerror(errno));
     else cJSON_AddBoolToObject(to, "in use", !none && whole.l_type != F_UNLCK);
     if (fd >= 0) close(fd);
@@ -107,7 +106,7 @@ static dg_err add_config(const char *path, cJSON *to)
     dg_options o = {0};
     dg_err e = dg_config_read(path, &o);
     dg_options_free(&o);
-    if (!e) dg_info_text(to, "checked", "it can be read");
+    if (!e) dg_info_text(to, "checked", "readable");
     return e;
 }
 
@@ -115,7 +114,7 @@ static dg_err add_jsonl(const char *path, cJSON *to)
 {
     cJSON *all = cJSON_CreateObject();
     dg_err e = dg_info_log(path, all);
-    if (!e) dg_info_text(to, "checked", "it can be read");
+    if (!e) dg_info_text(to, "checked", "readable");
     cJSON_Delete(all);
     return e;
 }
@@ -142,7 +141,7 @@ static dg_err count_files(run *r)
 {
     DIR *d = opendir(r->path);
     if (!d)
-        return dg_fail(errno == ENOMEM ? DG_DEVICE : DG_IO, "%s: cannot read this directory: %s", r->path,
+        return dg_fail(errno == ENOMEM ? DG_DEVICE : DG_IO, "%s: cannot read the directory: %s", r->path,
                        strerror(errno));
     errno = 0;
     for (struct dirent *e; (e = readdir(d)); errno = 0) {
@@ -152,10 +151,10 @@ static dg_err count_files(run *r)
     }
     const int error = errno;
     closedir(d);
-    if (error) return dg_fail(DG_IO, "%s: cannot read all of this directory: %s", r->path, strerror(error));
+    if (error) return dg_fail(DG_IO, "%s: cannot read the whole directory: %s", r->path, strerror(error));
     return r->ours || r->checkpoints
                ? DG_OK
-               : dg_fail(DG_DATA, DG_MSG("info-not-a-run", "%s: is a directory, but not of a run"), r->path);
+               : dg_fail(DG_DATA, DG_MSG("info-not-a-run", "%s: is not a run directory"), r->path);
 }
 
 static void add_file(run *r, const char *name, const char *key, dg_err (*add)(const char *path, cJSON *to))
