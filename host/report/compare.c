@@ -43,9 +43,9 @@ static dg_err put_curves(FILE *to, const several *s)
 static void put_grid(FILE *to, const dg_report_run *r)
 {
     const dg_report_file *p = &r->grids.grid[r->grids.n - 1];
-    fputs("<figure><img alt=\"Grid of pictures that ", to);
+    fputs("<figure><img alt=\"Samples of ", to);
     dg_html_text(to, r->name);
-    fprintf(to, " makes after epoch %ju\" width=\"%d\" height=\"%d\" src=\"", (uintmax_t)p->epoch, p->W, p->H);
+    fprintf(to, " after epoch %ju\" width=\"%d\" height=\"%d\" src=\"", (uintmax_t)p->epoch, p->W, p->H);
     dg_report_file_src(to, p);
     fputs("\"><figcaption>", to);
     dg_html_text(to, r->name);
@@ -57,7 +57,7 @@ static void put_grids(FILE *to, const several *s)
     int with = 0;
     for (int i = 0; i < s->runs; i++) with += s->run[i].grids.n > 0;
     if (!with) return;
-    fputs("<section aria-labelledby=\"grids-title\">\n<h2 id=\"grids-title\">Newest pictures</h2>\n<div "
+    fputs("<section aria-labelledby=\"grids-title\">\n<h2 id=\"grids-title\">Newest samples</h2>\n<div "
           "class=\"pair\">\n",
           to);
     for (int i = 0; i < s->runs; i++)
@@ -105,14 +105,14 @@ static void put_settings(FILE *to, const several *s)
     for (const dg_option *t = dg_option_table; t->name; t++)
         if (t->flags & DG_OPT_SAVED) differ |= put_setting(to, s, t);
     fputs("</tbody></table></div>\n", to);
-    if (!differ) fputs("<p>None: all have the same settings.</p>\n", to);
+    if (!differ) fputs("<p>None: the settings are equal.</p>\n", to);
     fputs("</section>\n", to);
 }
 
 static void put_numbers(FILE *to, const several *s)
 {
     const dg_recipe *recipe = s->run[0].recipe;
-    fputs("<section aria-labelledby=\"numbers-title\">\n<h2 id=\"numbers-title\">Last numbers</h2>\n", to);
+    fputs("<section aria-labelledby=\"numbers-title\">\n<h2 id=\"numbers-title\">Last values</h2>\n", to);
     put_heads(to, s, "Column of log.csv");
     for (int k = -3; k < recipe->metrics; k++) {
         static const char *const name[] = {"epoch", "step", "seconds"};
@@ -134,7 +134,7 @@ static dg_err put_page(FILE *to, const void *context)
 {
     const several *s = context;
     char line[80];
-    snprintf(line, sizeof line, "%d runs beside each other", s->runs);
+    snprintf(line, sizeof line, "%d runs compared", s->runs);
     dg_html_begin(to, "Comparison", line);
     put_grids(to, s);
     const dg_err e = put_curves(to, s);
@@ -147,9 +147,9 @@ static dg_err put_page(FILE *to, const void *context)
 static dg_err check(const dg_report_run *r, int runs)
 {
     for (int i = 0; i < runs; i++) {
-        if (!r[i].n) return dg_fail(DG_USAGE, DG_MSG("compare-no-steps", "%s: holds no steps yet"), r[i].path);
+        if (!r[i].n) return dg_fail(DG_USAGE, DG_MSG("compare-no-steps", "%s: has no steps yet"), r[i].path);
         if (r[i].recipe != r[0].recipe)
-            return dg_fail(DG_USAGE, DG_MSG("other-training", "%s: is another kind of training than %s"), r[i].path,
+            return dg_fail(DG_USAGE, DG_MSG("other-training", "%s: not the same kind of training as %s"), r[i].path,
                            r[0].path);
     }
     return DG_OK;

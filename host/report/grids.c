@@ -132,8 +132,7 @@ static dg_err list(int dir, const char *path, dg_report_file **out, int *n)
     *n = 0;
     *out = NULL;
     if (!d)
-        return dg_fail(errno == ENOMEM ? DG_DEVICE : DG_IO, "%s: cannot read this directory: %s", path,
-                       strerror(errno));
+        return dg_fail(errno == ENOMEM ? DG_DEVICE : DG_IO, "%s: cannot read the directory: %s", path, strerror(errno));
     dg_err e = DG_OK;
     for (struct dirent *f; !e && (errno = 0, f = readdir(d));) {
         const uint64_t epoch = dg_numbered(f->d_name, "epoch-", ".png");
@@ -145,7 +144,7 @@ static dg_err list(int dir, const char *path, dg_report_file **out, int *n)
         }
         if (!e) (*out)[(*n)++] = (dg_report_file){.epoch = epoch};
     }
-    if (!e && errno) e = dg_fail(DG_IO, "%s: cannot read all of this directory: %s", path, strerror(errno));
+    if (!e && errno) e = dg_fail(DG_IO, "%s: cannot read the whole directory: %s", path, strerror(errno));
     closedir(d);
     if (*out) qsort(*out, (size_t)*n, sizeof **out, by_epoch);
     return e;
@@ -192,7 +191,7 @@ static dg_err renew(dg_report_grids *g, int dir, const char *path, bool *fits)
         dg_report_file p = now.grid[i];
         if (!take_over(g, &p)) e = load(&p, dir, path, g->level);
         if (e && e != DG_DEVICE) {
-            if (!left_out++) dg_warn("%s; it is left out", dg_message());
+            if (!left_out++) dg_warn("the report lacks an image: %s", dg_message());
             e = DG_OK;
             continue;
         }
@@ -201,8 +200,7 @@ static dg_err renew(dg_report_grids *g, int dir, const char *path, bool *fits)
         pixels += p.pixels;
         *fits = (bytes <= ROOM && pixels <= DG_GRIDS_PIXELS) || n <= 2;
     }
-    if (left_out > 1)
-        dg_warn("the page lacks %d grids that cannot be read; the message before names the first", left_out);
+    if (left_out > 1) dg_warn("the report lacks %d unreadable grids; the warning above names the first", left_out);
     dg_report_grids_free(g);
     *g = now;
     return e;

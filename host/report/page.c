@@ -29,7 +29,7 @@ static dg_err read_image(const dg_report_run *r, const char *name, size_t most, 
     if (faccessat(r->dir, name, F_OK, AT_SYMLINK_NOFOLLOW)) return DG_OK;
     snprintf(path, sizeof path, "%s/%s", r->path, name);
     const dg_err e = dg_report_file_read(r->dir, path, most, out);
-    if (e && e != DG_DEVICE) dg_warn("%s; it is left out", dg_message());
+    if (e && e != DG_DEVICE) dg_warn("the report lacks an image: %s", dg_message());
     return e == DG_DEVICE ? e : DG_OK;
 }
 
@@ -66,7 +66,7 @@ static void put_slider(FILE *to, const dg_report_grids *g)
     if (g->n < 2) return;
     fprintf(to,
             "<div class=\"slide\"><button id=\"play\" type=\"button\">Play</button><input id=\"slider\" type=\"range\" "
-            "min=\"0\" max=\"%d\" value=\"%d\" aria-label=\"Epoch of the pictures shown\"></div>\n",
+            "min=\"0\" max=\"%d\" value=\"%d\" aria-label=\"Epoch of the samples\"></div>\n",
             g->n - 1, g->n - 1);
 }
 
@@ -79,11 +79,11 @@ static void say_reduced(FILE *to, const dg_report_grids *g)
         if (g->grid[i].side) side = g->grid[i].side;
     }
     if (!jpeg && g->n == g->on_disk) return;
-    fputs("<p class=\"note\">This page stays small: ", to);
+    fputs("<p class=\"note\">This page is limited in size: ", to);
     if (g->n < g->on_disk) fprintf(to, "it has %d of %d grid%s, ", g->n, g->on_disk, dg_s(g->on_disk));
     fprintf(to, "%d older grid%s as JPEG", jpeg, dg_s(jpeg));
     if (side) fprintf(to, ", reduced to %d pixels", side);
-    fputs(". All exact pixels are in the files epoch-NNNN.png beside it.</p>\n", to);
+    fputs(". The files epoch-NNNN.png in the run directory are unchanged.</p>\n", to);
 }
 
 static void put_grids(FILE *to, const dg_report_run *r, const dg_report_file *newest)
@@ -110,20 +110,16 @@ static dg_err put_images(FILE *to, const dg_report_run *r)
     const dg_err e = read_pair(r, name, EXACT, &newest, "reals.png", &reals);
     if (e) return e;
     newest.epoch = epoch;
-    open_section(to, "pictures", "Pictures");
+    open_section(to, "pictures", "Samples");
     put_grids(to, r, &newest);
     if (!newest.data) newest = (dg_report_file){.W = g->grid[g->n - 1].W, .H = g->grid[g->n - 1].H};
-    snprintf(alt, sizeof alt,
-             "Grid of pictures that the generator makes after epoch %ju, of the same random numbers "
-             "each time",
-             (uintmax_t)epoch);
-    snprintf(caption, sizeof caption, "Made after epoch <output id=\"epoch\">%ju</output>", (uintmax_t)epoch);
+    snprintf(alt, sizeof alt, "Samples after epoch %ju, from the same latent vectors each time", (uintmax_t)epoch);
+    snprintf(caption, sizeof caption, "Samples after epoch <output id=\"epoch\">%ju</output>", (uintmax_t)epoch);
     fputs("<div class=\"pair\">\n", to);
     open_figure(to, &newest, "grid", alt, caption);
     put_slider(to, g);
     fputs("</figure>\n", to);
-    if (reals.data)
-        put_figure(to, &reals, "Grid of real pictures, the first ones of the data", "Real pictures of the data");
+    if (reals.data) put_figure(to, &reals, "Grid of real images, the first of the dataset", "Real images");
     fputs("</div>\n", to);
     say_reduced(to, g);
     close_section(to);
@@ -135,12 +131,11 @@ static dg_err put_nearest(FILE *to, const dg_report_run *r)
     dg_report_file p;
     const dg_err e = read_image(r, "nearest.png", EXACT_REALS, &p);
     if (e || !p.data) return e;
-    open_section(to, "nearest", "Nearest training pictures");
+    open_section(to, "nearest", "Nearest training images");
     fputs("<div class=\"alone\">", to);
-    put_figure(
-        to, &p, "Rows in pairs: pictures that the generator made, below each the training picture nearest to it",
-        "Pictures of the newest grid, and below each the training picture that is nearest to it, pixel by pixel. "
-        "Were they the same, the generator would have learned the data by heart.");
+    put_figure(to, &p, "Pairs of rows: samples, and below each its nearest training image",
+               "Samples of the newest grid, and below each its nearest training image by pixel distance. Equal pairs "
+               "would mean that the generator has memorised the dataset.");
     fputs("</div>\n", to);
     close_section(to);
     return DG_OK;
@@ -151,16 +146,14 @@ static dg_err put_tests(FILE *to, const dg_report_run *r)
     dg_report_file confusion, worst;
     const dg_err e = read_pair(r, "confusion.png", EXACT_REALS, &confusion, "worst.png", &worst);
     if (e || (!confusion.data && !worst.data)) return e;
-    open_section(to, "tests", "Pictures of the test");
+    open_section(to, "tests", "Test images");
     fputs("<div class=\"pair\">\n", to);
     if (confusion.data)
         put_figure(to, &confusion,
-                   "Confusion matrix: a row for each class, a column for what was said; its numbers are "
-                   "in confusion.csv",
-                   "Which class is taken for which (numbers: confusion.csv)");
+                   "Confusion matrix: rows are classes, columns are predictions; numbers in confusion.csv",
+                   "Confusion matrix (numbers: confusion.csv)");
     if (worst.data)
-        put_figure(to, &worst, "Test pictures that were taken for another class, the surest mistakes first",
-                   "The surest mistakes");
+        put_figure(to, &worst, "Misclassified test images, most confident first", "Most confident mistakes");
     fputs("</div>\n", to);
     close_section(to);
     return DG_OK;
@@ -169,13 +162,13 @@ static dg_err put_tests(FILE *to, const dg_report_run *r)
 static void put_findings(FILE *to, const dg_report_run *r)
 {
     if (!r->findings) return;
-    open_section(to, "doctor", "What the doctor says");
+    open_section(to, "doctor", "Doctor");
     fputs("<ul class=\"findings\">\n", to);
     for (int i = 0; i < r->findings; i++) {
         const dg_report_finding *f = &r->finding[i];
         fprintf(to, "<li><strong>Epoch %ju", (uintmax_t)f->from);
         if (f->to > f->from) fprintf(to, " to %ju", (uintmax_t)f->to);
-        else if (!f->to) fputs(" till now", to);
+        else if (!f->to) fputs(" to now", to);
         fputs(": ", to);
         dg_html_text(to, f->what);
         fputs("</strong><br>", to);
@@ -207,9 +200,8 @@ static dg_err put_curves(FILE *to, const dg_report_run *r)
         }
         dg_plot_write(to, p);
     }
-    fputs("<p class=\"note\">Lines are means, shaded is where single steps lie. Move over a plot, or choose it and use "
-          "the "
-          "arrow keys, to read values.</p>\n",
+    fputs("<p class=\"note\">Lines are epoch means, bands the range of single steps. Hover, or focus a plot and use "
+          "the arrow keys, to read values.</p>\n",
           to);
     close_section(to);
     free(p);
@@ -220,7 +212,7 @@ static void put_numbers(FILE *to, const dg_report_run *r)
 {
     const dg_log_row *last = last_row(r);
     if (!last) return;
-    open_section(to, "numbers", "Last numbers");
+    open_section(to, "numbers", "Last values");
     fprintf(to,
             "<div class=\"wide\"><table><thead><tr><th scope=\"col\">Column of log.csv</th><th scope=\"col\">Step %ju"
             "</th><th scope=\"col\">Mean of epoch %ju</th></tr></thead><tbody>\n",
@@ -247,7 +239,7 @@ static void put_numbers(FILE *to, const dg_report_run *r)
 static void duration(char out[64], double seconds)
 {
     const long s = seconds >= 0 && seconds < 1e12 ? (long)(seconds + .5) : 0;
-    if (!(seconds >= 0 && seconds < 1e12)) snprintf(out, 64, "an unknown time");
+    if (!(seconds >= 0 && seconds < 1e12)) snprintf(out, 64, "unknown");
     else if (seconds < 100) snprintf(out, 64, "%.1f s", seconds);
     else snprintf(out, 64, "%ld h %02ld min %02ld s", s / 3600, s / 60 % 60, s % 60);
 }
@@ -261,16 +253,15 @@ static void put_machine(FILE *to, const dg_report_run *r)
     open_section(to, "machine", "Time and memory");
     fputs("<div class=\"wide\"><table><tbody>\n", to);
     if (*s->device) dg_html_row(to, "Device", "%s, %s", s->device, s->precision);
-    if (s->images)
-        dg_html_row(to, "Pictures", s->tests ? "%d for training, %d for testing" : "%d", s->images, s->tests);
+    if (s->images) dg_html_row(to, "Images", s->tests ? "%d for training, %d for testing" : "%d", s->images, s->tests);
     if (last) {
         duration(took, last->seconds);
         dg_html_row(to, "Training so far", "%s for %ju step%s", took, (uintmax_t)last->step, dg_s((int64_t)last->step));
         duration(took, last->seconds / r->place[r->n - 1]);
-        if (r->place[r->n - 1] > 1) dg_html_row(to, "An epoch", "%s", took);
-        dg_html_row(to, "Speed", "%.4g pictures a second", last->images_per_second);
+        if (r->place[r->n - 1] > 1) dg_html_row(to, "Time per epoch", "%s", took);
+        dg_html_row(to, "Speed", "%.4g images/s", last->images_per_second);
     }
-    if (s->memory > 0) dg_html_row(to, "Memory on the device", "%.1f MB, network and pictures", s->memory / 1e6);
+    if (s->memory > 0) dg_html_row(to, "Memory on the device", "%.1f MB (network and dataset)", s->memory / 1e6);
     if (*s->version) dg_html_row(to, "Trained by", "%s", s->version);
     fputs("</tbody></table></div>\n", to);
     close_section(to);
@@ -290,26 +281,26 @@ static void put_commands(FILE *to, const dg_report_run *r)
     if (faccessat(r->dir, "config.ini", F_OK, 0)) return;
     dg_shell_path(dir, sizeof dir, r->path);
     const bool done = last && r->configured && last->epoch >= (uint64_t)r->then.epochs;
-    open_section(to, "commands", "Go on");
+    open_section(to, "commands", "Next steps");
     snprintf(line, sizeof line, "%s --resume --out %s", dg_program(), dir);
-    put_command(to, "Resume it", line);
+    put_command(to, "Resume", line);
     if (done) {
         snprintf(line, sizeof line, "%s --resume --out %s --epochs %d", dg_program(), dir,
                  r->then.epochs > 500000 ? 1000000 : 2 * r->then.epochs);
-        put_command(to, "Train it for twice as many epochs", line);
+        put_command(to, "Train for twice as many epochs", line);
     }
     if (r->recipe && r->recipe->sample) {
         snprintf(line, sizeof line, "%s generate %s --count 16", dg_program(), dir);
-        put_command(to, "Make pictures", line);
+        put_command(to, "Generate samples", line);
         snprintf(line, sizeof line, "%s interpolate %s", dg_program(), dir);
-        put_command(to, "Walk from picture to picture", line);
+        put_command(to, "Interpolate between samples", line);
     }
     if (r->recipe && r->recipe->labels) {
-        snprintf(line, sizeof line, "%s classify %s PICTURES", dg_program(), dir);
-        put_command(to, "Classify pictures", line);
+        snprintf(line, sizeof line, "%s classify %s IMAGES", dg_program(), dir);
+        put_command(to, "Classify images", line);
     }
     snprintf(line, sizeof line, "%s report %s", dg_program(), dir);
-    put_command(to, "Make this page again", line);
+    put_command(to, "Update this page", line);
     close_section(to);
 }
 
@@ -333,7 +324,7 @@ static dg_err put_settings(FILE *to, const dg_report_run *r)
     const dg_err e = dg_options_presets(&preset);
     open_section(to, "settings", "Settings");
     put_options(to, r, &preset, true);
-    fputs("<details><summary>All that are as built in</summary>\n", to);
+    fputs("<details><summary>Defaults</summary>\n", to);
     put_options(to, r, &preset, false);
     fputs("</details>\n", to);
     close_section(to);
@@ -348,7 +339,7 @@ static void subtitle(const dg_report_run *r, char *out, size_t size)
     char epochs[40] = "", made[200] = "";
     if (r->configured) snprintf(epochs, sizeof epochs, " of %d", r->then.epochs);
     if (r->session.images)
-        snprintf(made, sizeof made, " \u00b7 %d picture%s \u00b7 %.150s", r->session.images, dg_s(r->session.images),
+        snprintf(made, sizeof made, " \u00b7 %d image%s \u00b7 %.150s", r->session.images, dg_s(r->session.images),
                  r->session.device);
     const int n = snprintf(out, size, "%.250s%s \u00b7 ", slash ? slash + 1 : model, made);
     if (!last) snprintf(out + n, size - (size_t)n, "no steps yet");

@@ -1,5 +1,5 @@
 'use strict';
-// The slider over the grids: arrow keys, Home and End move it wherever the focus is, unless something else wants them.
+// The slider over the grids: the left and right arrow keys move it unless another element has the focus.
 (function () {
   var slider = document.getElementById('slider');
   if (!slider) return;

@@ -66,7 +66,7 @@ dg_err dg_report_gif(const dg_report_run *r, const char *path, int scale, int *f
     int n = 0;
     film f = {0};
     dg_err e = dg_report_epochs(r->dir, r->path, &epoch, &n);
-    if (!e && n < 1) e = dg_fail(DG_DATA, DG_MSG("no-grids", "%s: has no grids of samples to make a GIF of"), r->path);
+    if (!e && n < 1) e = dg_fail(DG_DATA, DG_MSG("no-grids", "%s: no grids of samples for a GIF"), r->path);
     const int shown = n < FRAMES ? n : FRAMES;
     for (int i = 0; i < shown && !e; i++)
         e = add(&f, r, epoch[shown > 1 ? (int64_t)i * (n - 1) / (shown - 1) : 0], shown + HELD);

@@ -35,11 +35,9 @@ static dg_err read_log(dg_report_run *r)
     if (e) return e;
     long bad = 0;
     r->recipe = dg_log_recipe(data, &header);
-    if (!r->recipe)
-        e = dg_fail(DG_DATA, DG_MSG("report-not-a-log", "%s: its first line is not that of a log.csv of ours"), path);
+    if (!r->recipe) e = dg_fail(DG_DATA, DG_MSG("report-not-a-log", "%s:1: not a dcgan log (unexpected header)"), path);
     if (!e) r->row = dg_log_rows_in(data, header, r->recipe, &r->n, &bad);
-    if (r->row && bad)
-        dg_warn("curves lack line %ld of %s, and perhaps more: not a row of a log, or out of order", bad, path);
+    if (r->row && bad) dg_warn("curves lack line %ld of %s and possibly more: invalid or out of order", bad, path);
     if (r->row) r->place = malloc((size_t)(r->n + 1) * sizeof *r->place);
     if (!e && !r->place) e = dg_fail(DG_DEVICE, "%s: out of memory for its steps", path);
     if (!e) dg_curve_places(r->row, r->n, r->place);
@@ -84,7 +82,7 @@ static dg_err read_session(dg_report_run *r)
     size_t bytes;
     if (!has(r->dir, "session.json")) return DG_OK;
     const dg_err e = dg_read_file_in(r->dir, file_of(r, path, "session.json"), CONFIG_LIMIT, &data, &bytes);
-    if (e && e != DG_DEVICE) dg_warn("%s; it is left out", dg_message());
+    if (e && e != DG_DEVICE) dg_warn("the report lacks the session: %s", dg_message());
     if (e) return e == DG_DEVICE ? e : DG_OK;
     const unsigned long refused = dg_json_refused();
     cJSON *o = cJSON_Parse(data);
@@ -156,7 +154,7 @@ dg_err dg_report_read(dg_report_run *r, int dir, const char *path)
     r->dir = dir;
     name_run(r);
     if (!has(dir, "log.csv") && !has(dir, "config.ini"))
-        return dg_fail(DG_DATA, DG_MSG("report-not-a-run", "%s: is a directory, but not of a run"), path);
+        return dg_fail(DG_DATA, DG_MSG("report-not-a-run", "%s: is not a run directory"), path);
     dg_err e = has(dir, "config.ini") ? read_config(r) : DG_OK;
     if (!e && has(dir, "log.csv")) e = read_log(r);
     if (!e) e = examine(r);
