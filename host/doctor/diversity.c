@@ -39,7 +39,7 @@ static dg_err look(const char *path, dg_grid_seen *out, bool *enough)
     *out = (dg_grid_seen){.diversity = NAN};
     *enough = false;
     const dg_err e = dg_png_texts(path, &text, &texts, &W, &H);
-    if (e && e != DG_DEVICE) dg_warn("%s; it is left out", dg_message());
+    if (e && e != DG_DEVICE) dg_warn("the doctor ignores a grid: %s", dg_message());
     if (e) return e == DG_DEVICE ? e : DG_OK;
     for (int i = 0; i < texts; i++) {
         if (!strcmp(text[i].key, "Epoch")) out->epoch = strtoull(text[i].value, NULL, 10);
@@ -64,9 +64,9 @@ dg_err dg_grids_seen(const char *dir, dg_grid_seen **seen, int *n)
     DIR *d = opendir(dir);
     *seen = NULL;
     *n = 0;
-    dg_err e = d || errno == ENOENT
-                   ? DG_OK
-                   : dg_fail(errno == ENOMEM ? DG_DEVICE : DG_IO, "%s: cannot be listed: %s", dir, strerror(errno));
+    dg_err e = d || errno == ENOENT ? DG_OK
+                                    : dg_fail(errno == ENOMEM ? DG_DEVICE : DG_IO, "%s: cannot list the directory: %s",
+                                              dir, strerror(errno));
     for (struct dirent *f; d && !e && (errno = 0, f = readdir(d));) {
         const uint64_t epoch = dg_numbered(f->d_name, "epoch-", ".png");
         if (!epoch) continue;
@@ -81,7 +81,7 @@ dg_err dg_grids_seen(const char *dir, dg_grid_seen **seen, int *n)
         else e = look_new(dir, f->d_name, &more[*n], &enough);
         *n += enough;
     }
-    if (d && !e && errno) e = dg_fail(DG_IO, "%s: cannot be listed: %s", dir, strerror(errno));
+    if (d && !e && errno) e = dg_fail(DG_IO, "%s: cannot list the directory: %s", dir, strerror(errno));
     if (d) closedir(d);
     if (*n) qsort(*seen, (size_t)*n, sizeof **seen, by_epoch);
     free(old);
