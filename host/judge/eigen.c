@@ -133,7 +133,7 @@ static dg_err decompose(double *a, size_t n, double *w, double *v, double *room)
     tridiagonalise(a, n, w, e, beta, p);
     if (v) multiply_out(v, a, n, beta, p);
     if (!solve(w, e, v, n))
-        return dg_fail(DG_NUMBERS, "the eigenvalues of a matrix of %zu rows were not found in %d steps", n, STEPS);
+        return dg_fail(DG_NUMBERS, "eigenvalues of a %zu x %zu matrix: no convergence in %d steps", n, n, STEPS);
     for (size_t i = 0; i < n && v; i++) {
         size_t least = i;
         for (size_t k = i + 1; k < n; k++)

@@ -24,20 +24,20 @@ static dg_err frechet(const dg_jury *j, const dg_judged *reals, const dg_judged 
 
 const dg_measure dg_measures[] = {
     {.name = "class_distance",
-     .label = "distance of the classes' shares",
+     .label = "class distribution distance",
      .percent = true,
      .needs = DG_NEEDS_LABELLER,
      .compute = dg_judge_class_distance},
-    {.name = "classes_left_out", .label = "classes left out", .needs = DG_NEEDS_LABELLER, .compute = dg_judge_left_out},
+    {.name = "classes_left_out", .label = "missing classes", .needs = DG_NEEDS_LABELLER, .compute = dg_judge_left_out},
     {.name = "sureness",
-     .label = "the classifier's sureness",
+     .label = "classifier confidence",
      .higher = true,
      .percent = true,
      .needs = DG_NEEDS_LABELLER,
      .compute = dg_judge_sureness},
     {.name = "frechet", .label = "Frechet distance, last hidden layer", .needs = DG_NEEDS_LABELLER, .compute = frechet},
     {.name = "two_sample",
-     .label = "told from real ones",
+     .label = "two-sample accuracy",
      .percent = true,
      .needs = DG_NEEDS_TRAINING,
      .compute = dg_judge_two_sample},
@@ -72,8 +72,8 @@ dg_err dg_measure_take(const dg_measure *m, const dg_jury *j, const dg_judged *r
     const dg_err e = m->compute ? m->compute(j, reals, other, out) : DG_OK;
     if (!m->compute) *out = (dg_measured){.value = other->beside[m->place]};
     if (e || (isfinite(out->value) && isfinite(out->low) && isfinite(out->high))) return e;
-    return dg_fail(DG_NUMBERS, "%s is %g: the weights of the classifier are numbers, but too large to compute with",
-                   m->label, out->value);
+    return dg_fail(DG_NUMBERS, "%s is %g: the weights of the classifier are too large (overflow)", m->label,
+                   out->value);
 }
 
 static dg_err fit(const dg_jury *j, const uint8_t *pixels, uint8_t *out)
@@ -114,11 +114,11 @@ static dg_err look(const dg_jury *j, dg_judged *x)
     uint8_t *fitted = malloc((size_t)DG_LABELLER_CHUNK * (size_t)m->size * (size_t)m->size * (size_t)m->channels);
     x->share = malloc(count * classes * sizeof *x->share);
     x->hidden = malloc(count * features * sizeof *x->hidden);
-    dg_err e = fitted && x->share && x->hidden ? DG_OK : dg_fail(DG_DEVICE, "out of memory for %d pictures", j->count);
+    dg_err e = fitted && x->share && x->hidden ? DG_OK : dg_fail(DG_DEVICE, "out of memory for %d images", j->count);
     for (size_t i = 0; i < count && !e; i += DG_LABELLER_CHUNK) {
         const size_t n = count - i < DG_LABELLER_CHUNK ? count - i : DG_LABELLER_CHUNK;
         e = look_at(j, x->pixels + i * image, (int)n, fitted, x->share + i * classes, x->hidden + i * features);
-        dg_progress_count(j->progress, "looking at pictures", (long)(i + n), j->count);
+        dg_progress_count(j->progress, "classifying images", (long)(i + n), j->count);
     }
     free(fitted);
     return e;
@@ -127,7 +127,7 @@ static dg_err look(const dg_jury *j, dg_judged *x)
 static dg_err look_at_random(const dg_jury *j, dg_judged *x)
 {
     x->feature = malloc((size_t)j->count * DG_RANDOM_FEATURES * sizeof *x->feature);
-    if (!x->feature) return dg_fail(DG_DEVICE, "out of memory for %d pictures", j->count);
+    if (!x->feature) return dg_fail(DG_DEVICE, "out of memory for %d images", j->count);
     const dg_err e = dg_random_net_look(j->random_net, x->pixels, j->count, x->feature);
     return e ? e : dg_judged_neighbours(j, x);
 }
@@ -150,7 +150,7 @@ dg_err dg_judged_take(const dg_jury *j, const uint8_t *pixels, int images, int s
     for (int i = 0; i < j->count && room; i++)
         memcpy(out->pixels + (size_t)i * image, pixels + (size_t)order[first + i] * image, image);
     free(order);
-    if (!room) return dg_fail(DG_DEVICE, "out of memory for %d pictures", images);
+    if (!room) return dg_fail(DG_DEVICE, "out of memory for %d images", images);
     const dg_err e = j->labeller ? look(j, out) : DG_OK;
     return e || !j->random_net ? e : look_at_random(j, out);
 }

@@ -51,7 +51,7 @@ static dg_err ask(const dg_jury *j, const question *q)
     dg_products p = {.rows = AT_ONCE, .k = F, .columns = q->n, .type = DG_F64};
     double *square = malloc((size_t)q->n * sizeof *square), *d = malloc((size_t)AT_ONCE * (size_t)q->n * sizeof *d);
     dg_err e = square && d ? dg_products_open(&p, j->threads, q->y)
-                           : dg_fail(DG_DEVICE, "out of memory for %d pictures", q->n);
+                           : dg_fail(DG_DEVICE, "out of memory for %d images", q->n);
     for (int i = 0; i < q->n && !e; i++) square[i] = square_of(q->y + (size_t)i * F);
     for (int first = 0; first < q->n && !e; first += AT_ONCE) {
         const int rows = q->n - first < AT_ONCE ? q->n - first : AT_ONCE;
@@ -71,7 +71,7 @@ dg_err dg_judged_neighbours(const dg_jury *j, dg_judged *x)
     x->next = malloc(n * sizeof *x->next);
     x->ball = malloc(n * sizeof *x->ball);
     const question q = {.x = x->feature, .y = x->feature, .n = j->count, .nearest = x->next, .fifth = x->ball};
-    return x->next && x->ball ? ask(j, &q) : dg_fail(DG_DEVICE, "out of memory for %d pictures", j->count);
+    return x->next && x->ball ? ask(j, &q) : dg_fail(DG_DEVICE, "out of memory for %d images", j->count);
 }
 
 /* Mean distance of real images to the nearest other image of both real sets. */
@@ -125,7 +125,7 @@ dg_err dg_beside_neighbours(const dg_jury *j, const dg_judged *reals, const dg_j
     other->reals_near = malloc(n * sizeof *other->reals_near);
     const dg_err e = room && other->near && other->reals_near
                          ? compare(j, reals, held, other, room)
-                         : dg_fail(DG_DEVICE, "out of memory for %d pictures", j->count);
+                         : dg_fail(DG_DEVICE, "out of memory for %d images", j->count);
     free(room);
     return e;
 }

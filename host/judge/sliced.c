@@ -118,7 +118,7 @@ static dg_err cut_all(slices *s)
         cut(s, x, i, s->patch + (size_t)i * each);
         free(x);
     }
-    return whole ? DG_OK : dg_fail(DG_DEVICE, "out of memory for neighbourhoods of pictures");
+    return whole ? DG_OK : dg_fail(DG_DEVICE, "out of memory for image patches");
 }
 
 /* Normalise each channel to mean 0 and deviation 1, in image order; a constant channel becomes 0. */
@@ -209,16 +209,15 @@ static dg_err sort_all(slices *s)
         if (room) sort(s->along + d * s->rows, s->rows, room, room + s->rows);
         free(room);
     }
-    return whole ? DG_OK : dg_fail(DG_DEVICE, "out of memory for neighbourhoods of pictures");
+    return whole ? DG_OK : dg_fail(DG_DEVICE, "out of memory for image patches");
 }
 
 static dg_err slice(slices *s, const float *w)
 {
     s->patch = malloc(s->rows * (size_t)s->values * sizeof *s->patch);
     s->along = malloc(s->rows * DIRECTIONS * sizeof *s->along);
-    dg_err e = s->patch && s->along
-                   ? cut_all(s)
-                   : dg_fail(DG_DEVICE, "out of memory for neighbourhoods of %d pictures", s->j->count);
+    dg_err e = s->patch && s->along ? cut_all(s)
+                                    : dg_fail(DG_DEVICE, "out of memory for patches of %d images", s->j->count);
     if (!e) normalise(s);
     if (!e) e = project(s, w);
     free(s->patch);

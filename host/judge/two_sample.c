@@ -17,13 +17,13 @@ dg_err dg_judge_takes(const dg_model *gan)
 {
     const dg_net *d = gan->nets > DG_D ? &gan->net[DG_D] : NULL;
     if (!d || strcmp(d->name, "D") != 0 || d->latent)
-        return dg_fail(DG_USAGE, "%s: has no discriminator D whose layout could learn to tell pictures", gan->where);
+        return dg_fail(DG_USAGE, "%s: has no discriminator D for the two-sample test", gan->where);
     const dg_layer *last = &d->layer[d->layers - 1];
     if (!(last->kind->takes & DG_KEY(FILTERS)) || last->add >= 0)
-        return dg_layer_fail(last, gan->where,
-                             "a judge has two logits where the discriminator has one, which a last layer of "
-                             "convolutions can have; here it is %s",
-                             last->add >= 0 ? "a sum" : last->kind->name);
+        return dg_layer_fail(
+            last, gan->where,
+            "the two-sample test needs a convolution as the last layer of D, to give it two logits; found %s",
+            last->add >= 0 ? "a sum" : last->kind->name);
     return DG_OK;
 }
 
@@ -76,7 +76,7 @@ static dg_err train(trial *t, int count)
     if (!e) e = dg_job_init(&t->job, j->seed);
     for (int i = 0; i < STEPS && !e; i += AT_ONCE) {
         e = dg_trainer_steps(&t->trainer, AT_ONCE);
-        dg_progress_count(j->progress, "learning to tell pictures, step", i + AT_ONCE, STEPS);
+        dg_progress_count(j->progress, "two-sample test, step", i + AT_ONCE, STEPS);
     }
     return e;
 }
@@ -106,7 +106,7 @@ static dg_err try_it(trial *t, dg_measured *out)
     dg_evaluation v;
     t->pixels = malloc(most * (size_t)j->size * (size_t)j->size * (size_t)j->channels);
     t->label = malloc(most * sizeof *t->label);
-    if (!t->pixels || !t->label) return dg_fail(DG_DEVICE, "out of memory for %d pictures", j->count);
+    if (!t->pixels || !t->label) return dg_fail(DG_DEVICE, "out of memory for %d images", j->count);
     take(t, 0, half);
     dg_err e = train(t, 2 * half);
     take(t, half, rest);
