@@ -139,18 +139,15 @@ dg_err dg_net_check_backward(const dg_model *m, int net)
             return dg_layer_fail(
                 &n->layer[i], m->where,
                 DG_MSG("unread-layer",
-                       "no layer reads what it makes, so that it cannot be trained; remove it, or name it "
-                       "with in or add"));
+                       "its output is not used, so it cannot be trained; remove it, or use it with in or add"));
     return DG_OK;
 }
 
 static dg_err too_many(const dg_model *m, const char *which, double count, const char *of_what, const char *advice)
 {
-    return dg_fail(
-        DG_USAGE,
-        DG_MSG("too-many-values",
-               "%s of model %s would have %.1f million %s; at most %.1f million (2^31 - 1) can be numbered%s"),
-        which, m->name, count / 1e6, of_what, DG_TENSOR_VALUES / 1e6, advice);
+    return dg_fail(DG_USAGE,
+                   DG_MSG("too-many-values", "%s of model %s: too large (%.1f million %s, at most %.1f million)%s"),
+                   which, m->name, count / 1e6, of_what, DG_TENSOR_VALUES / 1e6, advice);
 }
 
 static dg_err check_tensor(const dg_model *m, const char *which, dg_shape s, double images)
@@ -158,9 +155,9 @@ static dg_err check_tensor(const dg_model *m, const char *which, dg_shape s, dou
     const double each = (double)s.H * s.W * s.C;
     const int fit = (int)(DG_TENSOR_VALUES / each);
     if (images <= fit) return DG_OK;
-    char of_what[80], advice[80] = ": use fewer filters, or smaller pictures";
+    char of_what[80], advice[80] = "; use fewer filters, or smaller images";
     snprintf(of_what, sizeof of_what, "values for %.0f x %d x %d x %d", images, s.H, s.W, s.C);
-    if (fit) snprintf(advice, sizeof advice, ", those of %d pictures: use a smaller batch", fit);
+    if (fit) snprintf(advice, sizeof advice, "; use a batch size of at most %d", fit);
     return too_many(m, which, each * images, of_what, advice);
 }
 
@@ -172,7 +169,7 @@ static dg_err check_weights(const dg_model *m, const char *which, const dg_layer
         double n = 1;
         for (int i = 0; i < t->rank; i++) n *= t->dim[i];
         if (n > DG_TENSOR_VALUES)
-            return too_many(m, which, n, "weights", ": use fewer filters, or a smaller map in front of it");
+            return too_many(m, which, n, "weights", "; use fewer filters, or a smaller input map");
     }
     return DG_OK;
 }

@@ -15,22 +15,21 @@ static dg_err check_model(const dg_model *m)
     const dg_layer *last = last_layer(m);
     const dg_shape is = last->out;
     if (m->net[0].latent)
-        return dg_layer_fail(&m->net[0].layer[0], m->where, "in = latent: a classifier reads the pictures");
+        return dg_layer_fail(&m->net[0].layer[0], m->where, "in = latent: a classifier needs in = image");
     if (is.H != 1 || is.W != 1)
         return dg_layer_fail(last, m->where,
-                             "ends in %d x %d x %d; a classifier ends in 1 x 1 and a logit for each "
-                             "class, as op = dense makes them",
+                             "output is %d x %d x %d; a classifier needs 1 x 1 with one logit per class (op = dense)",
                              is.H, is.W, is.C);
     if (last->norm == DG_NORM_BATCH || last->act != DG_ACT_NONE || last->kind == &dg_layer_dropout)
-        return dg_layer_fail(last, m->where,
-                             "gives the logits: it needs norm = none or spectral, and act = none, and is no dropout");
-    if (is.C < 2) return dg_layer_fail(last, m->where, "gives one logit; a classifier has two classes or more");
+        return dg_layer_fail(
+            last, m->where,
+            "is the last layer: needs norm = none or spectral, act = none, and an op other than dropout");
+    if (is.C < 2) return dg_layer_fail(last, m->where, "has one logit; a classifier needs at least two");
     if (m->classes && m->classes != is.C)
-        return dg_layer_fail(last, m->where, "gives %d logits; [model] says classes = %d", is.C, m->classes);
+        return dg_layer_fail(last, m->where, "has %d logits, but [model] classes = %d", is.C, m->classes);
     const size_t values = (size_t)m->size * (size_t)m->size * (size_t)m->channels;
     if (m->input == DG_INPUT_ZCA && values > DG_WHITENED_MOST)
-        return dg_fail(DG_USAGE,
-                       DG_MSG("zca-size", "%s: input = zca: pictures have %zu values; up to %d can be whitened"),
+        return dg_fail(DG_USAGE, DG_MSG("zca-size", "%s: input = zca: images are too large (%zu values, at most %d)"),
                        m->where, values, DG_WHITENED_MOST);
     return dg_check_trainable(m, 0);
 }
@@ -40,19 +39,20 @@ static dg_err check(const dg_model *m, const dg_job_options *o)
     const dg_err e = check_model(m);
     if (e || !o) return e;
     if (o->loss)
-        return dg_fail(DG_USAGE, DG_MSG("loss-for-gans", "{loss}: is for GANs; model %s is a classifier"), m->name);
+        return dg_fail(DG_USAGE, DG_MSG("loss-for-gans", "{loss}: applies to GANs only; model %s is a classifier"),
+                       m->name);
     if (o->ema > 0)
-        return dg_fail(DG_USAGE, DG_MSG("ema-for-gans", "{ema}: is for GANs; model %s is a classifier"), m->name);
+        return dg_fail(DG_USAGE, DG_MSG("ema-for-gans", "{ema}: applies to GANs only; model %s is a classifier"),
+                       m->name);
     if (o->augment)
-        return dg_fail(DG_USAGE, DG_MSG("augment-for-gans", "{augment}: is for GANs; model %s is a classifier"),
+        return dg_fail(DG_USAGE,
+                       DG_MSG("augment-for-gans", "{augment}: applies to GANs only; model %s is a classifier"),
                        m->name);
     if (m->input == DG_INPUT_ZCA && o->flip)
-        return dg_fail(
-            DG_USAGE,
-            DG_MSG("flip-with-zca",
-                   "{flip}: model %s has input = zca, which whitens each picture once and before anything random; "
-                   "leave one of them out"),
-            m->name);
+        return dg_fail(DG_USAGE,
+                       DG_MSG("flip-with-zca",
+                              "{flip}: not supported with input = zca of model %s; remove one of them"),
+                       m->name);
     return dg_check_sizes(m, 0, o, o->train ? o->batch : 1);
 }
 
@@ -157,7 +157,7 @@ static void build(dg_job *job)
 
 enum { LOSSES, SHARES };
 static const dg_recipe_plot plots[] = {
-    [LOSSES] = {"Loss", "cross entropy", 0}, [SHARES] = {"Accuracy", "share of pictures", 1}};
+    [LOSSES] = {"Loss", "cross entropy", 0}, [SHARES] = {"Accuracy", "share of images", 1}};
 
 static const dg_metric metrics[] = {
     {.name = "loss",
@@ -166,7 +166,7 @@ static const dg_metric metrics[] = {
      .label = "loss",
      .plot = LOSSES,
      .legend = "training",
-     .title = "Loss in training",
+     .title = "Training loss",
      .bad = DG_NOT_FINITE,
      .what = "the loss"},
     {.name = "accuracy",
@@ -184,7 +184,7 @@ static const dg_metric metrics[] = {
      .label = "test",
      .plot = LOSSES,
      .legend = "test",
-     .title = "Loss on the test pictures"},
+     .title = "Test loss"},
     {.name = "test_accuracy",
      .terms = 1,
      .term = {DG_CLASS_TEST_RIGHT},
@@ -194,7 +194,7 @@ static const dg_metric metrics[] = {
      .brief = "test acc",
      .plot = SHARES,
      .legend = "test",
-     .title = "Accuracy on the test pictures"},
+     .title = "Test accuracy"},
     {.terms = 1, .term = {DG_CLASS_BAD}, .bad = DG_NOT_ZERO, .what = "weights are NaN or infinite after their update"},
 };
 

@@ -18,7 +18,7 @@ static dg_err check_norms(const dg_model *m, const dg_net *g)
     for (int i = 0; i < g->layers; i++)
         if (g->layer[i].norm == DG_NORM_SPECTRAL)
             return dg_layer_fail(&g->layer[i], m->where,
-                                 "norm = spectral: is for the discriminator; the generator has norm = batch or none");
+                                 "norm = spectral: supported in the discriminator only; use norm = batch or none");
     return DG_OK;
 }
 
@@ -27,12 +27,12 @@ static dg_err check_end(const dg_model *m, int net, const dg_layer *last)
     const dg_shape want = net == DG_G ? (dg_shape){1, m->size, m->size, m->channels} : (dg_shape){1, 1, 1, 1};
     const dg_shape is = last->out;
     if (is.H != want.H || is.W != want.W || is.C != want.C)
-        return dg_layer_fail(last, m->where, "ends in %d x %d x %d; the %s must end in %d x %d x %d", is.H, is.W, is.C,
+        return dg_layer_fail(last, m->where, "output is %d x %d x %d; the %s needs %d x %d x %d", is.H, is.W, is.C,
                              net == DG_G ? "generator" : "discriminator", want.H, want.W, want.C);
     if (net == DG_G && (last->norm || last->act != DG_ACT_TANH))
-        return dg_layer_fail(last, m->where, "is the generator's last layer: it needs norm = none and act = tanh");
+        return dg_layer_fail(last, m->where, "is the last layer of G: needs norm = none and act = tanh");
     if (net == DG_D && (last->norm == DG_NORM_BATCH || last->act != DG_ACT_NONE))
-        return dg_layer_fail(last, m->where, "gives the logit: it needs norm = none or spectral, and act = none");
+        return dg_layer_fail(last, m->where, "is the last layer of D: needs norm = none or spectral, and act = none");
     return DG_OK;
 }
 
@@ -43,14 +43,14 @@ static dg_err check_model(const dg_model *m)
     if (m->input != DG_INPUT_SIGNED || m->classes)
         return dg_fail(DG_USAGE,
                        DG_MSG("zca-for-classifiers",
-                              "%s: [model] %s: is for classifiers; a GAN's pictures go from -1 to 1"),
+                              "%s: [model] %s: applies to classifiers only; a GAN needs input = signed and no classes"),
                        m->where, m->classes ? "classes" : "input");
     for (int net = 0; net < 2; net++) {
         const dg_net *n = &m->net[net];
         if (n->latent != (net == DG_G))
-            return dg_layer_fail(&n->layer[0], m->where, "in = %s: the %s reads the %s",
-                                 n->latent ? "latent" : "pictures", net == DG_G ? "generator" : "discriminator",
-                                 n->latent ? "pictures" : "latent vector");
+            return dg_layer_fail(&n->layer[0], m->where, "in = %s: the %s needs in = %s",
+                                 n->latent ? "latent" : "image", net == DG_G ? "generator" : "discriminator",
+                                 n->latent ? "image" : "latent");
         dg_err e = dg_check_trainable(m, net);
         if (!e && net == DG_G) e = check_norms(m, n);
         if (!e) e = check_end(m, net, &n->layer[n->layers - 1]);
@@ -156,16 +156,16 @@ static const dg_metric metrics[] = {
      .terms = 1,
      .term = {DG_LOSS_D_REAL},
      .plot = PARTS,
-     .legend = "real pictures",
+     .legend = "real images",
      .bad = DG_NOT_FINITE,
-     .what = "the loss of D on real pictures"},
+     .what = "the loss of D on real images"},
     {.name = "loss_d_fake",
      .terms = 1,
      .term = {DG_LOSS_D_FAKE},
      .plot = PARTS,
-     .legend = "generated pictures",
+     .legend = "samples",
      .bad = DG_NOT_FINITE,
-     .what = "the loss of D on fakes"},
+     .what = "the loss of D on samples"},
     {.name = "loss_g",
      .terms = 1,
      .term = {DG_LOSS_G},
@@ -196,7 +196,7 @@ static const dg_metric metrics[] = {
      .kind = DG_METRIC_PROBABILITY,
      .label = "/",
      .plot = OUTPUTS,
-     .legend = "D(G(z)) after it"},
+     .legend = "D(G(z)) after D's update"},
     {.terms = 1, .term = {DG_BAD_D}, .bad = DG_NOT_ZERO, .what = "weights of D are NaN or infinite after their update"},
     {.terms = 1, .term = {DG_BAD_G}, .bad = DG_NOT_ZERO, .what = "weights of G are NaN or infinite after their update"},
 };

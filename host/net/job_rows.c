@@ -52,7 +52,7 @@ dg_err dg_job_records(const dg_job *job, const uint8_t *pixels, const int32_t *l
     const dg_net *last = &job->model.net[job->model.nets - 1];
     const int classes = last->layer[last->layers - 1].out.C;
     *out = malloc((size_t)count * record);
-    dg_err e = *out ? put_images(job, pixels, count, *out) : dg_fail(DG_DEVICE, "out of memory for %d pictures", count);
+    dg_err e = *out ? put_images(job, pixels, count, *out) : dg_fail(DG_DEVICE, "out of memory for %d images", count);
     for (int i = 0; !e && i < count && job->recipe->labels; i++) {
         const int32_t class = label ? label[i] : i % classes;
         memcpy(*out + (size_t)(i + 1) * record - sizeof class, &class, sizeof class);

@@ -39,7 +39,7 @@ dg_err dg_job_steps(dg_job *job, int batch, int n)
     dg_backend *b = job->backend;
     dg_plan *p = &job->plan[batch == job->o.batch ? DG_PLAN_TRAIN : DG_PLAN_TRAIN_SHORT];
     if (batch != job->o.batch && batch != job->o.last_batch)
-        return dg_fail(DG_FAILED, "no plan for a batch of %d pictures (there are %d and %d)", batch, job->o.batch,
+        return dg_fail(DG_FAILED, "internal: no plan for batch size %d (planned: %d, %d)", batch, job->o.batch,
                        job->o.last_batch);
     job->unsettled = job->plan[DG_PLAN_STATISTICS].ops > 0;
     if (b->run_many) return b->run_many(b, p, n);
@@ -81,7 +81,7 @@ static dg_err run_samples(dg_job *job, const float *in, int n)
     dg_backend *b = job->backend;
     const size_t inputs = (size_t)n * (size_t)dg_job_inputs(job);
     double *wide = malloc(inputs * sizeof *wide);
-    if (!wide) return dg_fail(DG_DEVICE, "out of memory for %d pictures", n);
+    if (!wide) return dg_fail(DG_DEVICE, "out of memory for %d images", n);
     for (size_t i = 0; i < inputs; i++) wide[i] = (double)in[i];
     dg_err e = dg_job_settle(job);
     if (!e) e = dg_job_put_input(job, DG_PLAN_SAMPLE, 0, wide, inputs);
@@ -139,7 +139,7 @@ dg_err dg_job_put_test(dg_job *job, const uint8_t *records, int n)
     const dg_step_state state = {0};
     const size_t places = (size_t)job->o.tested, record = dg_job_record_bytes(job);
     int32_t *order = malloc(places * sizeof *order);
-    if (!order) return dg_fail(DG_DEVICE, "out of memory for %d pictures", n);
+    if (!order) return dg_fail(DG_DEVICE, "out of memory for %d images", n);
     for (int i = 0; i < job->o.tested; i++) order[i] = i < n ? i : 0;
     dg_err e = b->put(b, dg_job_memory(job, job->test.perm), order, places * sizeof *order);
     if (!e) e = b->put(b, dg_job_memory(job, job->test.state), &state, sizeof state);

@@ -54,7 +54,7 @@ enum { MODEL_KEYS = sizeof model_keys / sizeof *model_keys };
 static const key layer_keys[DG_KEYS] = {
     [DG_KEY_OP] = {"op", OP, offsetof(dg_section, layer.kind), sizeof(void *), .preset = -1},
     [DG_KEY_IN] = {"in", LAYER, SECTION(in),
-                   .must = "an earlier layer of this network; of its first layer latent or pictures"},
+                   .must = "an earlier layer of this network; for the first layer latent or image"},
     [DG_KEY_FILTERS] = {"filters", WHOLE, SECTION(layer.filters), 1, 16384, 1, .preset = -1},
     [DG_KEY_KERNEL] = {"kernel", WHOLE, SECTION(layer.kernel), 1, 16, 1, .preset = -1},
     [DG_KEY_STRIDE] = {"stride", WHOLE, SECTION(layer.stride), 1, 8, 1, .preset = -1},
@@ -67,9 +67,8 @@ static const key layer_keys[DG_KEYS] = {
                       .must = "a number from 0 up to, not including, 1"},
     [DG_KEY_P] = {"p", NUMBER, SECTION(layer.p), 0, 1, 0, 0.5, .must = "a number from 0 up to, not including, 1"},
     [DG_KEY_TORCH] = {"torch", TORCH, SECTION(torch),
-                      .must =
-                          "what PyTorch calls it, as features.0, and behind a blank its batch norm; in a layer that "
-                          "is repeated {1+2} is 1 in the first copy and 2 more in each other"},
+                      .must = "its name in PyTorch, such as features.0, then a space and that of its batch norm; in a "
+                              "repeated layer {1+2} is 1 in the first copy and 2 more in each later one"},
     [DG_KEY_REPEAT] = {"repeat", WHOLE, SECTION(repeat), 1, DG_MAX_LAYERS, 1, .preset = 1},
     [DG_KEY_REPEAT_FROM] = {"repeat_from", LAYER, SECTION(repeat_from),
                             .must = "a layer of this network, up to this one"},
@@ -275,8 +274,8 @@ static dg_section *unknown_section(dg_model_text *t, const char *heading)
 {
     if (t->err == DG_OK) {
         t->err = dg_fail(DG_USAGE,
-                         "%s:%d: [%s]: unknown section; there are [model], [train], [NET] and [NET.1] ... [NET.%d] for "
-                         "up to %d networks, each NET a name of 1 to 4 letters",
+                         "%s:%d: [%s]: unknown section; expected [model], [train], [NET] or [NET.1] ... [NET.%d] (at "
+                         "most %d networks with names NET of 1 to 4 letters)",
                          t->where, t->line, heading, DG_MAX_LAYERS, DG_MAX_NETS);
         t->err_line = t->line;
     }
@@ -313,7 +312,7 @@ static int on_train(dg_model_text *t, const char *name, const char *value)
     if (strlen(name) >= sizeof v->key || strlen(value) >= sizeof v->value)
         return bad(t, "train", name, value, "too long");
     for (int i = 0; i < t->m->trains; i++)
-        if (!strcmp(t->m->train[i].key, name)) return bad(t, "train", name, value, "this key is given twice");
+        if (!strcmp(t->m->train[i].key, name)) return bad(t, "train", name, value, "duplicate key");
     snprintf(v->key, sizeof v->key, "%s", name);
     snprintf(v->value, sizeof v->value, "%s", value);
     v->line = t->line;
@@ -336,9 +335,9 @@ static int on_key(void *context, const char *section, const char *name, const ch
     if (!s) return 0;
     const int i = find(&of_layer, name);
     if (i == DG_KEYS) return unknown(t, &of_layer, section, name, value);
-    if (s->given & 1u << i) return bad(t, section, name, value, "this key is given twice");
+    if (s->given & 1u << i) return bad(t, section, name, value, "duplicate key");
     if (!strchr(section, '.') && OF_ONE & 1u << i)
-        return bad(t, section, name, value, "belongs into the section of a layer, not into that for all of them");
+        return bad(t, section, name, value, "not allowed in a section of defaults; move it to the section of a layer");
     s->given |= 1u << i;
     return set(&layer_keys[i], section, value, s) || not_allowed(t, section, &layer_keys[i], value);
 }
@@ -379,12 +378,9 @@ dg_err dg_model_sections(dg_model_text *t)
     if (first_bad > 0) return dg_fail(DG_USAGE, "%s:%d: neither [section] nor key = value", t->where, first_bad);
     for (int i = 0; i < MODEL_KEYS; i++)
         if (!(t->given & 1u << i) && model_keys[i].preset < 0)
-            return dg_fail(DG_USAGE, "%s: section [model] has no key %s", t->where, model_keys[i].name);
+            return dg_fail(DG_USAGE, "%s: [model]: missing key %s", t->where, model_keys[i].name);
     if (t->given & 1u << find(&of_model, "epsilon") && t->m->input != DG_INPUT_ZCA)
-        return dg_fail(DG_USAGE,
-                       DG_MSG("epsilon-without-zca",
-                              "%s: [model] epsilon: belongs to input = zca, which is not what it says"),
-                       t->where);
+        return dg_fail(DG_USAGE, DG_MSG("epsilon-without-zca", "%s: [model] epsilon: needs input = zca"), t->where);
     return DG_OK;
 }
 

@@ -30,12 +30,12 @@ static dg_err check_keys(unroller *u, dg_section *s)
         char takes[160];
         dg_key_names(own & ~kind->takes & ~all, list);
         dg_key_names(kind->takes, takes);
-        return BAD(s, "%s: not a key of op = %s, which takes %s", list, kind->name, takes);
+        return BAD(s, "%s: not a key of op = %s, which accepts %s", list, kind->name, takes);
     }
     if (kind->needs & ~s->given) {
         dg_key_names(kind->needs & ~s->given, list);
         list[strcspn(list, ",")] = 0;
-        return BAD(s, "has no key %s; op = %s needs it", list, kind->name);
+        return BAD(s, "missing key %s, which op = %s needs", list, kind->name);
     }
     return DG_OK;
 }
@@ -49,8 +49,8 @@ static dg_err find_input(unroller *u, int i, int *input)
 {
     const dg_section *s = &u->section[i];
     if (s->in < 0 && i > 1)
-        return BAD(s, "in = %s: only the first layer reads that; name an earlier layer",
-                   s->in == DG_IN_LATENT ? "latent" : "pictures");
+        return BAD(s, "in = %s: allowed for the first layer only; give an earlier layer",
+                   s->in == DG_IN_LATENT ? "latent" : "image");
     if (s->in >= i) return BAD(s, "in = %s.%d: must be an earlier layer of this network", u->net->name, s->in);
     *input = s->in <= 0 ? u->net->layers - 1 : earlier(u, s->in);
     return DG_OK;
@@ -70,7 +70,7 @@ static dg_err check_addend(unroller *u, const dg_section *s, const dg_layer *l)
     const dg_layer *other = &u->net->layer[l->add];
     const dg_shape a = l->out, b = other->out;
     if (a.H == b.H && a.W == b.W && a.C == b.C) return DG_OK;
-    return BAD(s, "add: %d x %d x %d cannot be added to the %d x %d x %d of %s", a.H, a.W, a.C, b.H, b.W, b.C,
+    return BAD(s, "add: shapes differ: %d x %d x %d, and %d x %d x %d of %s", a.H, a.W, a.C, b.H, b.W, b.C,
                other->name);
 }
 
@@ -123,18 +123,18 @@ static dg_err name_modules(unroller *u, const dg_section *s, dg_layer *l, int co
     if (!l->kind->parameters || !l->kind->parameters(l, list))
         return BAD(s, "torch = %s: the layer has no weights to name", s->torch);
     if (*l->torch[1] && l->norm != DG_NORM_BATCH)
-        return BAD(s, "torch = %s: has two names, but no batch norm", s->torch);
+        return BAD(s, "torch = %s: has a second name, but no batch norm", s->torch);
     if (l->norm == DG_NORM_BATCH && !*l->torch[1] && !name_norm(l->torch[0], l->torch[1]))
-        return BAD(s, "torch = %s: name its batch norm, too, as torch = conv1 bn1", s->torch);
+        return BAD(s, "torch = %s: missing name of its batch norm, as in torch = conv1 bn1", s->torch);
     if (l->norm == DG_NORM_BATCH && !strcmp(l->torch[0], l->torch[1]))
-        return BAD(s, "torch = %s: two modules have one name", s->torch);
+        return BAD(s, "torch = %s: both modules have the same name", s->torch);
     for (int k = 0; k < 2; k++) /* "main" and "input" are dcgan's own module names */
         if (is_below(l->torch[k], "main") || is_below(l->torch[k], "input"))
-            return BAD(s, "torch = %s: main and input are names that dcgan gives itself", s->torch);
+            return BAD(s, "torch = %s: main and input are reserved names", s->torch);
     for (int i = 0; i < u->net->layers; i++)
         for (int k = 0; k < 4; k++)
             if (*l->torch[k / 2] && !strcmp(l->torch[k / 2], u->net->layer[i].torch[k % 2]))
-                return BAD(s, "torch = %s: %s is in layer %s already", s->torch, l->torch[k / 2],
+                return BAD(s, "torch = %s: %s is used by layer %s already", s->torch, l->torch[k / 2],
                            u->net->layer[i].name);
     return DG_OK;
 }
@@ -144,8 +144,7 @@ static dg_err append(unroller *u, int i, int copy)
 {
     const dg_section *s = &u->section[i];
     dg_net *n = u->net;
-    if (n->layers == DG_MAX_LAYERS)
-        return BAD(s, "a network has at most %d layers, those that are repeated counted", DG_MAX_LAYERS);
+    if (n->layers == DG_MAX_LAYERS) return BAD(s, "a network has at most %d layers, including repeats", DG_MAX_LAYERS);
     dg_layer *l = &n->layer[n->layers];
     *l = s->layer;
     dg_err e = find_input(u, i, &l->input);
@@ -186,15 +185,15 @@ static dg_err find_block(unroller *u, int i, int *to)
             return BAD(s, "repeat_from = %s.%d: needs repeat = 2 or more, and a layer up to this one", u->net->name,
                        s->repeat_from);
         if (s->repeat_from < i)
-            return BAD(s, "repeat_from = %s.%d: that layer is repeated already; blocks cannot overlap", u->net->name,
-                       s->repeat_from);
+            return BAD(s, "repeat_from = %s.%d: that layer is repeated already, and blocks must not overlap",
+                       u->net->name, s->repeat_from);
         if (s->repeat_from == i) *to = k;
         if (s->repeat_from == i) break;
     }
     for (int k = i; k < *to; k++) {
         const dg_section *s = &u->section[k];
         if (s->repeat > 1)
-            return BAD(s, "repeat = %d: is in a block that is repeated; blocks cannot overlap", s->repeat);
+            return BAD(s, "repeat = %d: this layer is in a repeated block, and blocks must not overlap", s->repeat);
     }
     return DG_OK;
 }
@@ -203,7 +202,7 @@ static dg_err unroll(unroller *u)
 {
     dg_err e = DG_OK;
     const int in = u->section[1].in;
-    if (in > 0) return BAD(&u->section[1], "in = %s.%d: must be latent or pictures", u->net->name, in);
+    if (in > 0) return BAD(&u->section[1], "in = %s.%d: must be latent or image", u->net->name, in);
     u->net->latent = in == DG_IN_LATENT || (in == DG_IN_BEFORE && !strcmp(u->net->name, "G"));
     for (int i = 1; i <= u->sections && !e; i++) e = check_keys(u, &u->section[i]);
     for (int i = 1, to; i <= u->sections && !e; i = to + 1) {
@@ -243,7 +242,7 @@ static bool forks(const dg_net *n)
 dg_err dg_model_layers(dg_model_text *t)
 {
     dg_model *m = t->m;
-    if (!m->nets) return dg_fail(DG_USAGE, "%s: has no network; layers stand in sections [G.1], [G.2] ...", t->where);
+    if (!m->nets) return dg_fail(DG_USAGE, "%s: no network; add layers as sections [G.1], [G.2] ...", t->where);
     dg_err e = DG_OK;
     for (int net = 0; net < m->nets && !e; net++) {
         e = layers_of(t, net);

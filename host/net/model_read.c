@@ -18,12 +18,11 @@ extern const struct dg_model_file dg_model_files[];
 static dg_err check_text(const char *text, const char *where)
 {
     if (strlen(text) >= DG_MODEL_TEXT_MAX)
-        return dg_fail(DG_USAGE, "%s: longer than %d bytes; a model file is a few lines a layer", where,
-                       DG_MODEL_TEXT_MAX - 1);
+        return dg_fail(DG_USAGE, "%s: too large for a model file (more than %d bytes)", where, DG_MODEL_TEXT_MAX - 1);
     int line = 1;
     for (const char *s = text; *s; line++) {
         const size_t n = strcspn(s, "\n");
-        if (n > 150) return dg_fail(DG_USAGE, "%s:%d: line of %zu characters; at most 150", where, line, n);
+        if (n > 150) return dg_fail(DG_USAGE, "%s:%d: line too long (%zu characters, at most 150)", where, line, n);
         s += n + (s[n] != 0);
     }
     return DG_OK;
@@ -67,11 +66,10 @@ dg_err dg_model_stock(char *out, const char *name, int size, int channels, int l
 {
     int first, depth = dg_side_halvings(size, &first) - 1;
     if (depth < 0)
-        return dg_fail(
-            DG_USAGE,
-            DG_MSG("model-size",
-                   "size %d: must be 4, 5, 6 or 7 times a power of two, from %d to %d; the next smaller one is %d"),
-            size, DG_SIDE_LEAST, DG_SIDE_MOST, dg_model_side(size) ? dg_model_side(size) : DG_SIDE_LEAST);
+        return dg_fail(DG_USAGE,
+                       DG_MSG("model-size",
+                              "size %d: must be 4, 5, 6 or 7 times a power of two, from %d to %d; use %d"),
+                       size, DG_SIDE_LEAST, DG_SIDE_MOST, dg_model_side(size) ? dg_model_side(size) : DG_SIDE_LEAST);
     if (ngf < 1 || ndf < 1 || ngf > (16384 >> depth) || ndf > (16384 >> depth))
         return dg_fail(DG_USAGE, "widths %d and %d: must be from 1 to %d for size %d", ngf, ndf, 16384 >> depth, size);
     size_t at = (size_t)snprintf(out, DG_MODEL_TEXT_MAX, "[model]\nname = %s\nsize = %d\nchannels = %d\nlatent = %d\n",
@@ -168,20 +166,18 @@ dg_err dg_model_read(const char *name, dg_model *out)
         char list[512] = "";
         for (int i = 0; dg_model_files[i].name; i++)
             snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? ", " : "", dg_model_files[i].name);
-        return dg_fail(
-            DG_USAGE,
-            DG_MSG("unknown-model",
-                   "model %s: there is no such file and no built-in model of that name (built in: %s, or of any "
-                   "shape such as dcgan-28x1; a GAN with -spectral at the end has spectral norm in D, a classifier "
-                   "with -2classes has two classes)"),
-            name, list);
+        return dg_fail(DG_USAGE,
+                       DG_MSG("unknown-model",
+                              "model %s: no such file or built-in model (built in: %s; any shape such as dcgan-28x1; "
+                              "suffix -spectral: spectral norm in D; suffix -2classes: two classes)"),
+                       name, list);
     }
     if (!there) return dg_fail(DG_USAGE, "model %s: %s", name, strerror(errno));
     void *text;
     size_t bytes;
     dg_err e = dg_read_file(name, DG_MODEL_TEXT_MAX - 1, &text, &bytes);
     if (e) return dg_context(e == DG_IO ? DG_USAGE : e, "model");
-    if (memchr(text, 0, bytes)) e = dg_fail(DG_USAGE, "model %s: holds a NUL byte, so it is no text file", name);
+    if (memchr(text, 0, bytes)) e = dg_fail(DG_USAGE, "model %s: not a text file (has a NUL byte)", name);
     else e = dg_model_parse(text, name, out);
     free(text);
     return e;

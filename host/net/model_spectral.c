@@ -45,10 +45,7 @@ dg_err dg_model_spectral(const char *model, const char *name, char out[DG_MODEL_
         layers += is_layer;
     }
     if (!layers)
-        return dg_fail(DG_USAGE,
-                       DG_MSG("spectral-classifier",
-                              "model %s: there is no discriminator, whose weights could have a norm"),
-                       name);
+        return dg_fail(DG_USAGE, DG_MSG("spectral-classifier", "model %s: -spectral needs a discriminator"), name);
     return t.full ? dg_fail(DG_USAGE, "model %s: its text is too long", name) : DG_OK;
 }
 
@@ -77,6 +74,6 @@ dg_err dg_model_reclassed(const char *model, const char *name, int classes, char
         if (mine) put(&t, mine, strlen(mine));
         else put(&t, line, (size_t)(next - line));
     }
-    if (!classifies || !last) return dg_fail(DG_USAGE, "model %s: is not a classifier, so it has no classes", name);
+    if (!classifies || !last) return dg_fail(DG_USAGE, "model %s: -Nclasses needs a classifier", name);
     return t.full ? dg_fail(DG_USAGE, "model %s: its text is too long", name) : DG_OK;
 }

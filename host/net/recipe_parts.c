@@ -192,8 +192,8 @@ dg_err dg_check_sizes(const dg_model *m, int net, const dg_job_options *o, doubl
         const dg_layer *l = &m->net[net].layer[i];
         if (o->train && l->norm == DG_NORM_BATCH && least * l->out.H * l->out.W < 2)
             return dg_fail(DG_USAGE,
-                           "layer %s of model %s: batch norm over a batch of %d needs more than one value a "
-                           "channel; use another {batch} or {drop-last}",
+                           "layer %s of model %s: batch norm over a batch of %d has only one value per channel; use "
+                           "another {batch} or {drop-last}",
                            l->name, m->name, least);
     }
     return DG_OK;

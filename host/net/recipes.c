@@ -46,7 +46,6 @@ dg_err dg_recipe_for(const dg_model *m, const dg_recipe **out)
         k += snprintf(all + k, sizeof all - (size_t)k, "%s", i ? "; " : "");
         k += add_recipe(all + k, sizeof all - (size_t)k, recipes[i]);
     }
-    return dg_fail(DG_USAGE,
-                   DG_MSG("cannot-train", "%s: cannot be trained: its networks are %s; what can be trained is %s"),
-                   m->where, nets, all);
+    return dg_fail(DG_USAGE, DG_MSG("cannot-train", "%s: unsupported set of networks (%s); supported: %s"), m->where,
+                   nets, all);
 }

@@ -32,9 +32,10 @@ static dg_err shape(dg_layer *l, const char *where)
     if (spectral(l) && transposed(l))
         return dg_layer_fail(l, where,
                              DG_MSG("spectral-layer",
-                                    "norm = spectral: goes with op = conv and dense, not with conv_transpose"));
+                                    "norm = spectral: not supported with op = conv_transpose; use conv or dense"));
     if (l->bias && batch(l))
-        return dg_layer_fail(l, where, "bias = yes: does not go with norm = batch, which has one; use norm = none");
+        return dg_layer_fail(l, where,
+                             "bias = yes: not supported with norm = batch, which has a bias; use norm = none");
     if (dense(l)) {
         l->flatten = !l->flat;
         l->kernel = l->in.H;
@@ -45,7 +46,7 @@ static dg_err shape(dg_layer *l, const char *where)
     if (l->stride < 0) l->stride = 1;
     if (l->pad < 0) l->pad = (l->kernel - 1) / 2;
     if (batch(l) && !dg_act_is_linear(l->act))
-        return dg_layer_fail(l, where, "act = %s: does not go with norm = batch; use norm = none",
+        return dg_layer_fail(l, where, "act = %s: not supported with norm = batch; use norm = none",
                              dg_acts[l->act].word);
     l->out = (dg_shape){1, 0, 0, l->filters};
     if (!transposed(l)) {

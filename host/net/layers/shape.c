@@ -27,8 +27,8 @@ dg_err dg_layer_windows(const dg_layer *l, const char *where, bool floors, dg_sh
          * kernel) */
         if (!floors && rest > l->pad && l->kernel >= l->stride)
             return dg_layer_fail(l, where,
-                                 "%d x %d with kernel = %d, stride = %d, pad = %d leaves a rest of %d pixels; choose "
-                                 "pad so that it is 0",
+                                 "%d x %d with kernel = %d, stride = %d, pad = %d leaves %d pixels unused; choose a "
+                                 "pad that leaves none",
                                  l->in.H, l->in.W, l->kernel, l->stride, l->pad, rest);
         *to[d] = span < 0 ? 0 : span / l->stride + 1;
     }
@@ -40,7 +40,8 @@ dg_err dg_layer_check_size(const dg_layer *l, const char *where)
     const int side[2] = {l->out.H, l->out.W};
     for (int d = 0; d < 2; d++)
         if (side[d] < 1 || side[d] > DG_LAYER_SIDE)
-            return dg_layer_fail(l, where, "makes %d x %d pictures of its %d x %d input; check kernel, stride and pad",
+            return dg_layer_fail(l, where,
+                                 "output of %d x %d pixels from a %d x %d input; check kernel, stride and pad",
                                  l->out.H, l->out.W, l->in.H, l->in.W);
     return DG_OK;
 }
