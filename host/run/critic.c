@@ -34,15 +34,13 @@ dg_err dg_critic_open(dg_critic *c, const dg_job *job, const dg_dataset *data, c
     c->jury = (dg_jury){
         .count = n, .size = job->model.size, .channels = job->model.channels, .seed = seed, .threads = d->threads};
     if (n < DG_JUDGED_LEAST)
-        return dg_fail(DG_DATA,
-                       DG_MSG("few-to-evaluate",
-                              "{eval-every}: a dataset of %d is too small to judge by (at least %d images)"),
+        return dg_fail(DG_DATA, DG_MSG("few-to-evaluate", "{eval-every}: dataset too small (%d images, at least %d)"),
                        data->count, 2 * DG_JUDGED_LEAST);
     const size_t image = (size_t)data->size * (size_t)data->size * (size_t)data->channels,
                  inputs = (size_t)dg_job_inputs(job);
     c->made = malloc((size_t)n * image);
     c->in = malloc((size_t)n * inputs * sizeof *c->in);
-    if (!c->made || !c->in) return dg_fail(DG_DEVICE, "out of memory for %d pictures", n);
+    if (!c->made || !c->in) return dg_fail(DG_DEVICE, "out of memory for %d images", n);
     const dg_err e = dg_random_net_open(d, data->size, data->channels, &c->jury.random_net);
     return e ? e : take_reals(c, data);
 }

@@ -76,7 +76,7 @@ static dg_err flush_file(log_file *f)
         if (n <= 0) {
             int error = n < 0 ? errno : EIO;
             if (before >= 0 && ftruncate(f->fd, before)) errno = 0; /* trim() removes it */
-            return dg_fail(DG_IO, "%s: cannot append to it: %s", f->path, strerror(error));
+            return dg_fail(DG_IO, "%s: cannot append: %s", f->path, strerror(error));
         }
         done += (size_t)n;
     }
@@ -95,7 +95,7 @@ dg_err dg_log_flush(dg_log *l)
 static dg_err sync_file(const log_file *f)
 {
     if (f->fd < 0 || fsync(f->fd) == 0) return DG_OK;
-    return dg_fail(DG_IO, "%s: cannot bring it to the disk: %s", f->path, strerror(errno));
+    return dg_fail(DG_IO, "%s: cannot sync to disk: %s", f->path, strerror(errno));
 }
 
 dg_err dg_log_sync(const dg_log *l)
@@ -141,9 +141,10 @@ static dg_err trim(const dg_rundir *r, dg_log *l, int which, uint64_t resume_ste
     const size_t limit = DG_LOG_BYTES;
     const bool there = dg_rundir_has(r, "%s", file_name[which]);
     if (!there && errno != ENOENT) /* do not replace a log that may exist */
-        return dg_fail(errno == ENOMEM ? DG_DEVICE : DG_IO, "%s: cannot look for it: %s", f->path, strerror(errno));
+        return dg_fail(errno == ENOMEM ? DG_DEVICE : DG_IO, "%s: cannot check whether the file exists: %s", f->path,
+                       strerror(errno));
     dg_err e = there ? dg_read_text(r->fd, f->path, true, limit, &data, &bytes) : DG_FAILED;
-    if (e == DG_FAILED) dg_warn("%s: is not there; a new one is begun", f->path);
+    if (e == DG_FAILED) dg_warn("earlier rows are missing: %s does not exist; starting a new file", f->path);
     if (e == DG_FAILED || (e == DG_OK && bytes == 0)) {
         free(data);
         return begin_file(r, l, which);
@@ -155,7 +156,7 @@ static dg_err trim(const dg_rundir *r, dg_log *l, int which, uint64_t resume_ste
     if (which == CSV) l->judged = bytes >= header && !memcmp(text, wanted, header);
     if (which == CSV && !l->judged) header = (size_t)dg_log_header(wanted, l->recipe);
     if (bytes < header || memcmp(text, wanted, header) != 0) {
-        e = dg_fail(DG_IO, "%s: its first line is not that of a log of ours; move the file away to go on", f->path);
+        e = dg_fail(DG_IO, "%s:1: not a dcgan log (unexpected header); move the file away to continue", f->path);
     } else {
         to = at = text + header;
     }
@@ -180,7 +181,7 @@ static dg_err trim(const dg_rundir *r, dg_log *l, int which, uint64_t resume_ste
 static dg_err open_file(const dg_rundir *r, log_file *f, const char *name)
 {
     f->fd = openat(r->fd, name, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
-    return f->fd < 0 ? dg_fail(DG_IO, "%s: cannot open it: %s", f->path, strerror(errno)) : DG_OK;
+    return f->fd < 0 ? dg_fail(DG_IO, "%s: cannot open: %s", f->path, strerror(errno)) : DG_OK;
 }
 
 dg_err dg_log_open(const dg_rundir *r, const dg_recipe *recipe, uint64_t resume_step, dg_log **out)
@@ -199,7 +200,7 @@ dg_err dg_log_open(const dg_rundir *r, const dg_recipe *recipe, uint64_t resume_
         e = open_file(r, f, file_name[i]);
     }
     if (!e && resume_step && (l->rows == 0 || l->row[l->rows - 1].step != resume_step))
-        dg_warn("%s: ends before step %ju of the checkpoint; the curves will have a gap", l->file[CSV].path,
+        dg_warn("the curves will have a gap: %s ends before step %ju of the checkpoint", l->file[CSV].path,
                 (uintmax_t)resume_step);
     l->flushed = dg_clock();
     if (e) (void)dg_log_close(l);

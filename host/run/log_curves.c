@@ -147,7 +147,7 @@ static int measured_plots(const curves *c)
 
 static void measured_plot(const curves *c, int i, dg_series *series, dg_plot *out)
 {
-    *out = (dg_plot){.title = "Recall, coverage, and the nearest real picture beside real ones'", .series = series};
+    *out = (dg_plot){.title = "Recall, coverage, and relative distance to the nearest real image", .series = series};
     for (int k = 0; k < DG_LOGGED; k++) {
         if (!measure_in(k, i)) continue;
         const dg_logged_measure *m = &dg_logged[k];
@@ -184,7 +184,7 @@ static dg_err draw_plot(dg_canvas *canvas, const curves *c, int i, int plots, dg
 
 dg_err dg_curves(const dg_recipe *r, const dg_log_row *rows, long n, const char *title, dg_image *out)
 {
-    if (n < 0 || n > 100000000) return dg_fail(DG_USAGE, "curves of %ld steps: at most 100,000,000", n);
+    if (n < 0 || n > 100000000) return dg_fail(DG_USAGE, "curves: too many steps (%ld, at most 100,000,000)", n);
     curves c = {.recipe = r};
     dg_canvas canvas;
     dg_err e = collect(rows, n, &c);

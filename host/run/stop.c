@@ -28,7 +28,7 @@ static void on_signal(int number)
     dg_stop_signal = number;
     const char *words = said;
     if (words && terminal) say("\r\033[K");
-    if (words && number == SIGXCPU) say("the limit of CPU time is reached (ulimit -t): ");
+    if (words && number == SIGXCPU) say("CPU time limit reached (ulimit -t): ");
     if (words) say(words);
 }
 

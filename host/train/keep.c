@@ -65,7 +65,7 @@ static dg_err write_page(void *context)
     (void)dg_worker_wait(k->grids, k->given);
     const double began = dg_clock();
     const dg_err e = renew(k);
-    if (e && !k->warned) dg_warn(DG_MSG("no-report", "%s; the run goes on without a new report.html"), dg_message());
+    if (e && !k->warned) dg_warn(DG_MSG("no-report", "report.html was not updated: %s"), dg_message());
     k->warned = e != DG_OK;
     k->ended = dg_clock();
     k->took = k->ended - began;

@@ -114,7 +114,7 @@ static image *new_image(dg_outputs *w)
 {
     image *p = calloc(1, sizeof *p);
     if (!p) {
-        dg_outputs_failed(w, dg_fail(DG_DEVICE, "out of memory for a picture"));
+        dg_outputs_failed(w, dg_fail(DG_DEVICE, "out of memory for an image"));
         return NULL;
     }
     p->dir = dg_rundir_at(w->dir);

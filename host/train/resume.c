@@ -15,16 +15,15 @@ dg_err dg_train_find(dg_training *r, char path[4096], dg_st **st, dg_model *mode
         const dg_err e = dg_history_newest(&r->dir, older);
         if (e) return e;
         if (*older)
-            return dg_fail(
-                DG_IO,
-                DG_MSG("only-older-checkpoints",
-                       "%s: checkpoint.safetensors is not there, but older ones are; go on from the newest of them:  "
-                       "%s --resume %s/%s"),
-                r->dir.path, dg_program(), dg_shell_path(dir, sizeof dir, r->dir.path), older);
+            return dg_fail(DG_IO,
+                           DG_MSG("only-older-checkpoints",
+                                  "%s: checkpoint.safetensors is missing; resume from the newest older one:  "
+                                  "%s --resume %s/%s"),
+                           r->dir.path, dg_program(), dg_shell_path(dir, sizeof dir, r->dir.path), older);
         if (dg_rundir_has_results(&r->dir)) /* killed before its first checkpoint, or the file was deleted */
-            dg_warn("%s has no checkpoint: it starts at the beginning, over the log and the pictures that are there",
+            dg_warn("%s has no checkpoint: training starts from the beginning and replaces the log and images",
                     r->dir.path);
-        else dg_progress_note(r->progress, "%s has no checkpoint yet: starting at the beginning", r->dir.path);
+        else dg_progress_note(r->progress, "%s has no checkpoint yet: starting from the beginning", r->dir.path);
         return dg_model_read(r->o->model, model);
     }
     return dg_checkpoint_open(path, st, model, info);
@@ -40,7 +39,7 @@ static dg_err go_back(dg_training *r, const char *path)
     if (!e && *moved)
         dg_progress_note(r->progress,
                          DG_MSG("note-later-moved",
-                                "what came after epoch %ju has moved to %s/%s, from where it can be resumed as well"),
+                                "files after epoch %ju were moved to %s/%s, which can also be resumed"),
                          (uintmax_t)r->read.epoch, r->dir.path, moved);
     return e;
 }
@@ -54,16 +53,16 @@ dg_err dg_train_compare(const dg_training *r, const dg_checkpoint_info *info, bo
     if (r->o->other_images) {
         *others = false;
         dg_warn(
-            DG_MSG("images-changed",
-                   "the pictures are not those that this run began with (%llu then, %d now): it goes on, but differs "
-                   "from an uninterrupted run"),
+            DG_MSG(
+                "images-changed",
+                "the run will differ from an uninterrupted one: its dataset has changed (%llu images before, %d now)"),
             then, r->data.train);
         return DG_OK;
     }
     if (!dg_dataset_unread(&r->data)) return DG_OK;
     return dg_fail(DG_DATA,
-                   "%s: the pictures are not those that this run began with, %llu then and %d now, and some cannot be "
-                   "read (skipped files: %d, listed in %s); bring them back, or go on with these by --other-pictures",
+                   "%s: the dataset has changed (%llu images before, %d now) and has unreadable files (%d skipped, "
+                   "listed in %s); restore them, or continue with --allow-data-change",
                    r->o->data, then, r->data.train, r->data.skips, dg_rundir_file(&r->dir, skipped, "skipped.txt"));
 }
 
@@ -78,7 +77,7 @@ static dg_err compare_classes(const dg_training *r, const char *path, const dg_c
         for (size_t k = 0; k < n && same; k++)
             same = name[k] == d->class_name[i][k] || (name[k] == ' ' && d->class_name[i][k] == '\n');
         if (!same)
-            return dg_fail(DG_DATA, DG_MSG("class-order", "%s: class %d is %s; in %s it is %.*s"), r->o->data, i + 1,
+            return dg_fail(DG_DATA, DG_MSG("class-order", "%s: class %d is %s (in %s: %.*s)"), r->o->data, i + 1,
                            d->class_name[i], path, (int)n, name);
         name += n + (name[n] != 0);
     }
@@ -89,10 +88,10 @@ dg_err dg_train_resume(dg_training *r, const dg_st *st, const char *path, const 
 {
     const char *precision = dg_precision_name(r->backend->real, r->backend->math);
     if (strcmp(info->precision, precision))
-        return dg_fail(DG_USAGE, "%s was trained with --precision %s; it cannot go on with %s", path, info->precision,
+        return dg_fail(DG_USAGE, "%s: trained with --precision %s; cannot resume with %s", path, info->precision,
                        precision);
     if (info->seed != r->o->seed)
-        return dg_fail(DG_USAGE, "%s was trained with --seed %llu; it cannot go on with --seed %llu", path,
+        return dg_fail(DG_USAGE, "%s: trained with --seed %llu; cannot resume with --seed %llu", path,
                        (unsigned long long)info->seed, (unsigned long long)r->o->seed);
     dg_err e = compare_classes(r, path, info);
     if (!e) e = dg_checkpoint_load(st, path, &r->job);
@@ -100,7 +99,7 @@ dg_err dg_train_resume(dg_training *r, const dg_st *st, const char *path, const 
     r->first_step = info->step;
     const bool fits = info->batch < (uint64_t)r->batches; /* always true with the same dataset and batch size */
     if (!fits)
-        dg_warn("epoch %llu begins anew: %llu of its steps are done, and now it has only %d",
+        dg_warn("epoch %llu restarts: %llu of its steps are done, but now it has only %d",
                 (unsigned long long)info->epoch + 1, (unsigned long long)info->batch, r->batches);
     r->given = r->read = (dg_position){info->step, info->epoch, fits ? info->batch : 0};
     r->out.saved = (dg_position){info->step, info->epoch, info->batch};

@@ -72,19 +72,16 @@ dg_err dg_train_settle(dg_training *r, const dg_model *model)
                          DG_MSG("note-batch-smaller", "batch size %d instead of %d: the dataset has %d image%s"),
                          r->o->batch, given->batch, r->data.train, dg_s(r->data.train));
     if (r->data.train < FEW && !dg_recipe_find(model)->labels)
-        dg_progress_note(
-            r->progress,
-            DG_MSG("note-repeats",
-                   "the network will repeat a dataset of %d image%s: some hundreds are a beginning, thousands are "
-                   "better; --flip doubles them"),
-            r->data.train, dg_s(r->data.train));
+        dg_progress_note(r->progress,
+                         DG_MSG("note-repeats", "the samples will repeat a dataset of only %d image%s: use at least "
+                                                "hundreds, better thousands; --flip doubles them"),
+                         r->data.train, dg_s(r->data.train));
     if (!given->epochs)
-        dg_progress_note(
-            r->progress,
-            DG_MSG("note-epochs-auto",
-                   "epochs auto: %d epoch%s, %ld steps in all (%d epochs, but at least %d steps and at most %d); "
-                   "--epochs N sets another number"),
-            r->o->epochs, dg_s(r->o->epochs), (long)r->o->epochs * dg_steps_of_epoch(r->o, r->data.train),
-            DG_AUTO_EPOCHS, DG_AUTO_STEPS_LEAST, DG_AUTO_STEPS_MOST);
+        dg_progress_note(r->progress,
+                         DG_MSG("note-epochs-auto",
+                                "epochs auto: %d epoch%s, %ld steps (default: %d epochs, but at least %d and at most "
+                                "about %d steps); --epochs N sets another number"),
+                         r->o->epochs, dg_s(r->o->epochs), (long)r->o->epochs * dg_steps_of_epoch(r->o, r->data.train),
+                         DG_AUTO_EPOCHS, DG_AUTO_STEPS_LEAST, DG_AUTO_STEPS_MOST);
     return keep(r, given);
 }

@@ -33,8 +33,8 @@ static void name_bad_tensor(dg_job *job, char *out, size_t size)
             for (size_t k = 0; k < n; k++) bad += isfinite(v[k]) ? 0u : 1u;
             free(v);
             if (!bad) continue;
-            snprintf(out, size, "; first bad tensor: %s %s (%zu of %zu values)", pass ? "weights" : "gradient", t->name,
-                     bad, n);
+            snprintf(out, size, "; first non-finite tensor: %s %s (%zu of %zu values)", pass ? "weights" : "gradient",
+                     t->name, bad, n);
             return;
         }
     }
@@ -51,7 +51,7 @@ static dg_err begin_epoch(dg_training *r)
 static void log_failed(dg_training *r, dg_err e)
 {
     if (!e || r->out.error) return;
-    dg_warn("%s; training goes on without a complete log", dg_message());
+    dg_warn("the log is incomplete: %s", dg_message());
     r->out.error = e;
 }
 
@@ -62,8 +62,7 @@ static dg_err bad_numbers(dg_training *r, const char *what)
     if (r->given.step == r->read.step) name_bad_tensor(&r->job, tensor, sizeof tensor);
     return dg_fail(DG_NUMBERS,
                    DG_MSG("not-finite",
-                          "epoch %llu, step %llu: %s%s. The last checkpoint is untouched; go on from it with a smaller "
-                          "{lr}"),
+                          "epoch %llu, step %llu: %s%s; resume from the last checkpoint with a smaller {lr}"),
                    (unsigned long long)r->read.epoch + 1, (unsigned long long)r->read.step, what, tensor);
 }
 
@@ -90,8 +89,7 @@ static void on_finding(void *context, const dg_finding *f)
     }
     if (f->repeats == 1)
         dg_progress_note(r->progress,
-                         "doctor, epoch %ju: %s began %d times; from now on it is counted, and reported once "
-                         "at the end",
+                         "doctor, epoch %ju: %s began %d times; repeats are counted and reported at the end",
                          (uintmax_t)f->epoch, f->rule->name, DG_DOCTOR_TOLD);
     if (!dg_finding_is_counted(f))
         dg_progress_note(r->progress, "doctor, epoch %ju: %s (%s)", (uintmax_t)f->epoch, text, f->rule->advice);
@@ -213,8 +211,8 @@ static void say_time(dg_training *r)
     const double each = seconds / (double)steps;
     if (left > 0)
         dg_progress_note(r->progress,
-                         DG_MSG("note-time-left", "%ld step%s left, in about %s: %.3g %s per step over the last %ld"),
-                         left, dg_s(left), dg_duration(each * (double)left, text, sizeof text),
+                         DG_MSG("note-time-left", "%ld step%s left, about %s: %.3g %s per step (last %ld steps)"), left,
+                         dg_s(left), dg_duration(each * (double)left, text, sizeof text),
                          each < 0.9995 ? 1e3 * each : each, each < 0.9995 ? "ms" : "s", steps);
 }
 
@@ -364,7 +362,7 @@ dg_err dg_train_loop(dg_training *r)
     dg_err e = DG_OK;
     bool within = false;
     make_up_for_images(r);
-    dg_progress_wait(r->progress, "the first step is under way ...");
+    dg_progress_wait(r->progress, "running the first step ...");
     r->epoch_began = dg_clock();
     while (!e && r->given.epoch < (uint64_t)r->o->epochs && !steps_done(r) && !dg_stop_signal && !r->collapsed) {
         if (!within) e = begin_epoch(r);
@@ -384,10 +382,11 @@ dg_err dg_train_loop(dg_training *r)
     if (r->read.step > r->first_step && r->out.given_step != r->read.step) e = checkpoint(r);
     return e || !r->collapsed
                ? e
-               : dg_fail(DG_COLLAPSED,
-                         DG_MSG("stopped-on-collapse",
-                                "stopped in epoch %ju, step %ju, by {stop-on-collapse}: %s; %s. {resume} goes "
-                                "on from here all the same"),
-                         (uintmax_t)r->read.epoch + (r->read.batch > 0), (uintmax_t)r->read.step, r->collapsed->name,
-                         r->collapsed->advice);
+               : dg_fail(
+                     DG_COLLAPSED,
+                     DG_MSG(
+                         "stopped-on-collapse",
+                         "stopped in epoch %ju, step %ju, by {stop-on-collapse}: %s; %s; {resume} continues from here"),
+                     (uintmax_t)r->read.epoch + (r->read.batch > 0), (uintmax_t)r->read.step, r->collapsed->name,
+                     r->collapsed->advice);
 }

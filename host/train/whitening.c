@@ -5,12 +5,12 @@
 
 static void show_fit(void *context, long done, long total)
 {
-    dg_progress_count(context, "whitening, products of matrices", done, total);
+    dg_progress_count(context, "whitening, matrix products", done, total);
 }
 
 static void show_images(void *context, long done, long total)
 {
-    dg_progress_count(context, "whitening, pictures", done, total);
+    dg_progress_count(context, "whitening, images", done, total);
 }
 
 static dg_err fit(dg_training *r, const dg_model *model)
@@ -26,7 +26,8 @@ static dg_err fit(dg_training *r, const dg_model *model)
     const double began = dg_clock();
     const dg_err e = dg_whitening_fit(&w, r->data.pixels, r->data.train, &r->input.whitening);
     if (!e)
-        dg_progress_note(r->progress, DG_MSG("note-whitening", "whitening by %d pictures, epsilon %g, found in %.1f s"),
+        dg_progress_note(r->progress,
+                         DG_MSG("note-whitening", "whitening from %d images, epsilon %g, computed in %.1f s"),
                          r->data.train, model->epsilon, dg_clock() - began);
     return e;
 }

@@ -46,7 +46,7 @@ dg_err dg_evaluate(dg_job *job, const uint8_t *records, const int32_t *label, in
     double *p = malloc(images * classes * sizeof *p), *each = malloc(images * sizeof *each);
     const bool whole = out->is && out->right && (out->confusion || !confused) && out->said && out->share && p && each;
     dg_err e = whole ? dg_job_test(job, records, n, p, each, NULL)
-                     : dg_fail(DG_DEVICE, "out of memory for a test of %d pictures", n);
+                     : dg_fail(DG_DEVICE, "out of memory for a test of %d images", n);
     if (!e) count(out, label, p, each);
     else dg_evaluation_free(out);
     free(p);
@@ -132,7 +132,7 @@ static dg_err draw_worst(const dg_evaluation *v, const dg_dataset *d, uint64_t e
     for (int i = 0; i < n; i++)
         m[i] = (dg_mistake){d->pixels + (size_t)(d->train + worst[i]) * image, d->class_name[label[worst[i]]],
                             d->class_name[v->said[worst[i]]], v->share[worst[i]]};
-    snprintf(title, sizeof title, "The surest mistakes after epoch %llu: what it is, what was said",
+    snprintf(title, sizeof title, "Most confident mistakes after epoch %llu: class, prediction",
              (unsigned long long)epoch);
     return dg_mistakes_draw(m, n, d->size, d->channels, title, out);
 }
@@ -141,7 +141,7 @@ dg_err dg_evaluation_write(const dg_evaluation *v, const dg_dataset *d, const dg
 {
     char title[160];
     dg_image im;
-    snprintf(title, sizeof title, "%.2f%% of %d test pictures after epoch %llu", 100 * v->accuracy, v->n,
+    snprintf(title, sizeof title, "accuracy %.2f%% on %d test images after epoch %llu", 100 * v->accuracy, v->n,
              (unsigned long long)epoch);
     dg_err e = DG_OK;
     if (v->confusion) {
@@ -173,5 +173,5 @@ void dg_evaluation_cut(const dg_rundir *dir, uint64_t epoch)
     if (epoch_of(dir, "confusion.png") <= epoch && epoch_of(dir, "worst.png") <= epoch) return;
     for (size_t i = 0; i < sizeof name / sizeof name[0]; i++)
         if (unlinkat(dir->fd, name[i], 0) && errno != ENOENT)
-            dg_warn("%s/%s: is of a later epoch, and cannot be removed: %s", dir->path, name[i], strerror(errno));
+            dg_warn("%s/%s is outdated (of a later epoch): cannot remove it: %s", dir->path, name[i], strerror(errno));
 }

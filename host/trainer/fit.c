@@ -109,12 +109,11 @@ dg_err dg_build_to_fit(dg_job *job, const dg_model *m, const dg_job_options *o, 
     if (!e) e = build(job, m, o, b, &r);
     if (e || fits(&r, job)) return e;
     char advice[80];
-    snprintf(advice, sizeof advice, "%s",
-             DG_MSG("advice-smaller-model", "no batch is small enough: use a smaller model"));
+    snprintf(advice, sizeof advice, "%s", DG_MSG("advice-smaller-model", "no batch size fits; use a smaller model"));
     const double fixed = (double)fixed_bytes(job) / 1e6, images = (double)images_bytes(job) / 1e6;
     char copy[64] = "";
     const double more = (double)beside(job) / 1e6;
-    if (more > 0) snprintf(copy, sizeof copy, ", files being written %.1f", more);
+    if (more > 0) snprintf(copy, sizeof copy, ", files %.1f", more);
     dg_job_free(job);
     dg_job_options smaller = *o;
     smaller.batch--;
@@ -124,16 +123,13 @@ dg_err dg_build_to_fit(dg_job *job, const dg_model *m, const dg_job_options *o, 
     if (batch)
         snprintf(advice, sizeof advice, DG_MSG("advice-largest-batch", "the largest batch that fits is %d"), batch);
     char reserve[80] = "";
-    if (most_mb > 0)
-        snprintf(reserve, sizeof reserve, ", of which %.1f may be used (device-memory)", (double)r.have / 1e6);
-    else if (r.others) snprintf(reserve, sizeof reserve, " (%.1f stay for the driver)", (double)r.others / 1e6);
+    if (most_mb > 0) snprintf(reserve, sizeof reserve, ", limited to %.1f by device-memory", (double)r.have / 1e6);
+    else if (r.others) snprintf(reserve, sizeof reserve, " (%.1f reserved for the driver)", (double)r.others / 1e6);
     dg_memory_limit l = {0};
     if (b->threads) dg_memory_limit_read(&l);
-    return dg_fail(
-        DG_DEVICE,
-        DG_MSG("does-not-fit",
-               "{batch} %d does not fit on %s: %.1f MB are needed (network %.1f, pictures %.1f%s), %.1f MB of %.1f "
-               "are free%s%s%s; %s"),
-        o->batch, b->name, fixed + images + more, fixed, images, copy, (double)r.unused / 1e6, (double)r.total / 1e6,
-        l.name[0] ? ", limited by " : "", l.name, reserve, advice);
+    return dg_fail(DG_DEVICE,
+                   DG_MSG("does-not-fit", "{batch} %d: does not fit on %s: needs %.1f MB (network %.1f, dataset "
+                                          "%.1f%s), %.1f of %.1f MB free%s%s%s; %s"),
+                   o->batch, b->name, fixed + images + more, fixed, images, copy, (double)r.unused / 1e6,
+                   (double)r.total / 1e6, l.name[0] ? ", limited by " : "", l.name, reserve, advice);
 }
