@@ -89,7 +89,7 @@ dg_err dg_info_safetensors(const char *path, cJSON *to)
                      : !strncmp(format, "dcgan-oracle-", 13) ? "PyTorch run to replay"
                                                              : "tensors (safetensors)");
         if (format) dg_info_text(to, "format", "%s", format);
-        dg_info_text(to, "checksums", "%s", dg_st_get(st, DG_ST_CRC) ? "valid" : "none");
+        dg_info_text(to, "checksums", "%s", dg_st_get(st, DG_ST_CRC) ? "right" : "none");
         add_meta(to, st, later);
         dg_info_whole(to, "tensors", (unsigned)dg_st_count(st));
     }
