@@ -146,7 +146,8 @@ dg_err dg_net_check_backward(const dg_model *m, int net)
 static dg_err too_many(const dg_model *m, const char *which, double count, const char *of_what, const char *advice)
 {
     return dg_fail(DG_USAGE,
-                   DG_MSG("too-many-values", "%s of model %s: too large (%.1f million %s, at most %.1f million)%s"),
+                   DG_MSG("too-many-values",
+                          "%s of model %s: too large (%.1f million %s, at most 2^31 - 1 = %.1f million)%s"),
                    which, m->name, count / 1e6, of_what, DG_TENSOR_VALUES / 1e6, advice);
 }
 
@@ -157,7 +158,7 @@ static dg_err check_tensor(const dg_model *m, const char *which, dg_shape s, dou
     if (images <= fit) return DG_OK;
     char of_what[80], advice[80] = "; use fewer filters, or smaller images";
     snprintf(of_what, sizeof of_what, "values for %.0f x %d x %d x %d", images, s.H, s.W, s.C);
-    if (fit) snprintf(advice, sizeof advice, "; use a batch size of at most %d", fit);
+    if (fit) snprintf(advice, sizeof advice, "; %d images fit, so use a smaller batch", fit);
     return too_many(m, which, each * images, of_what, advice);
 }
 
