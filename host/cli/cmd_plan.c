@@ -171,7 +171,7 @@ static void print_host_memory(const run_memory *r)
     print_part("decoded images", r->decoded);
     print_part("records", r->records);
     print_part("whitening", r->matrix);
-    print_part("computing the whitening", r->finding);
+    print_part("whitening, temporary", r->finding);
     print_part("whole run", r->all);
 }
 
