@@ -77,7 +77,7 @@ dg_err dg_ck_optimizer(const dg_st *st, const char *path, dg_optimizer *out)
     const char *name = dg_st_get(st, "optimizer");
     *out = name ? dg_optimizer_find(name) : DG_ADAM;
     if (*out < DG_OPTIMIZERS) return DG_OK;
-    return dg_fail(DG_IO, "%s: its optimizer is %s, which this version does not know", path, name);
+    return dg_fail(DG_IO, "%s: metadata optimizer = %s: unknown to this version of dcgan", path, name);
 }
 
 typedef struct {
@@ -188,9 +188,9 @@ dg_err dg_ck_check(const dg_st *st, const char *path, const dg_model *model, boo
         if (!want && !full) want = meaning(&c, layout, n, dg_st_plain(st, i), &moment);
         const dg_st_tensor *first = want && !full ? dg_ck_find(st, want) : NULL;
         if (!want) {
-            e = dg_fail(DG_IO, DG_MSG("foreign-tensor", "%s: tensor %s belongs to no layer of model %s%s"), path,
-                        t->name, model->name,
-                        full ? "" : "; write the weights of this network alone, or name its model with {model}");
+            e = dg_fail(DG_IO, DG_MSG("foreign-tensor", "%s: model %s has no layer for tensor %s%s"), path, model->name,
+                        t->name,
+                        full ? "" : "; write only the weights of this network, or name its model with {model}");
         } else if (first && first != t) {
             e = dg_fail(DG_IO, "%s: tensors %s and %s are both %s of model %s; remove one of them", path, t->name,
                         first->name, want->name, model->name);
@@ -226,7 +226,7 @@ dg_err dg_ck_read_whitening(const dg_st *st, const dg_model *m, dg_whitening **o
     if (!dg_ck_input(m, want)) return DG_OK;
     const dg_st_tensor *weight = dg_ck_find(st, &want[0]), *bias = dg_ck_find(st, &want[1]);
     if (!weight || !bias || weight->type != bias->type)
-        return dg_fail(DG_IO, "tensors %s and %s are of two types", want[0].name, want[1].name);
+        return dg_fail(DG_IO, "tensors %s and %s have different types", want[0].name, want[1].name);
     *out = dg_whitening_new(m->size, m->channels);
     if (!*out) return dg_fail(DG_DEVICE, "out of memory for tensor %s", want[0].name);
     dg_whitening_from_file(*out, weight->type, weight->data, bias->data);

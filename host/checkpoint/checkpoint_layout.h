@@ -40,7 +40,7 @@ dg_err dg_ck_check(const dg_st *st, const char *path, const dg_model *model, boo
 /* Read the data of st if its header fits the model, then check the values. */
 dg_err dg_ck_load(dg_st *st, const char *path, const dg_model *model, bool full, dg_type type);
 
-/* The tensor of st for `want`, under its own or its exported name; NULL: none. */
+/* The tensor of st for this entry, under its own or its exported name; NULL: none. */
 const dg_st_tensor *dg_ck_find(const dg_st *st, const dg_ck_tensor *want);
 
 /* The tensor for inference: its average if there is one. */

@@ -19,7 +19,7 @@ static dg_err number(const dg_st *st, const char *path, const char *key, uint64_
     errno = 0;
     if (text && text[0] >= '0' && text[0] <= '9') *out = strtoull(text, &end, 10);
     if (!end || *end || errno)
-        return dg_fail(DG_IO, "%s: its %s is %s, not a whole number", path, key, text ? text : "missing");
+        return dg_fail(DG_IO, "%s: metadata %s = %s: must be a whole number", path, key, text ? text : "(missing)");
     return DG_OK;
 }
 
@@ -35,20 +35,20 @@ dg_err dg_ck_format(const dg_st *st, const char *path, bool *full)
     *full = format && !strcmp(format, DG_CHECKPOINT_FORMAT);
     if (!format || *full || dg_ck_exported(format) || !strcmp(format, "pt")) return DG_OK;
     if (!strncmp(format, "dcgan-oracle-", 13))
-        return dg_fail(DG_IO, "%s: is a PyTorch run to replay, no checkpoint: %s replay %s", path, dg_program(),
-                       dg_shell_path(quoted, sizeof quoted, path));
+        return dg_fail(DG_IO, "%s: is a recorded PyTorch run, not a checkpoint; replay it: %s replay %s", path,
+                       dg_program(), dg_shell_path(quoted, sizeof quoted, path));
     if (!strcmp(format, DG_NETWORK_FORMAT) && dg_st_get(st, "network"))
         return dg_fail(
             DG_USAGE,
             DG_MSG("network-alone",
-                   "%s: is network %.8s alone, exported for PyTorch; the checkpoint that it is from has all"),
+                   "%s: has only network %.8s, exported for PyTorch; use the checkpoint that it was exported from"),
             path, dg_st_get(st, "network"));
     if (!strncmp(format, "dcgan-", 6))
         return dg_fail(DG_IO,
-                       "%s: its format is %s; this version reads " DG_CHECKPOINT_FORMAT ", " DG_GENERATOR_FORMAT
-                       " and " DG_CLASSIFIER_FORMAT ", so a newer one has written it",
+                       "%s: unknown format %s; this version reads " DG_CHECKPOINT_FORMAT ", " DG_GENERATOR_FORMAT
+                       " and " DG_CLASSIFIER_FORMAT "; use a newer version of dcgan",
                        path, format);
-    return dg_fail(DG_IO, "%s: is no checkpoint of dcgan (its format is %s)", path, format);
+    return dg_fail(DG_IO, "%s: is not a dcgan checkpoint (format %s)", path, format);
 }
 
 /* The integer of "key = 16" in a config, 0: none. */
@@ -75,15 +75,14 @@ static dg_err check_place(const dg_checkpoint_info *info, const char *path)
     const uint64_t most = (uint64_t)1 << 53, steps = steps_of_epoch(info);
     const unsigned long long step = info->step, epoch = info->epoch, batch = info->batch;
     if (step > most || epoch > INT_MAX || info->data_count > INT_MAX)
-        return dg_fail(
-            DG_IO, "%s: its step is %llu, its epoch %llu, its data-count %llu; at most %llu, %d and %d are possible",
-            path, step, epoch, (unsigned long long)info->data_count, (unsigned long long)most, INT_MAX, INT_MAX);
+        return dg_fail(DG_IO, "%s: step %llu, epoch %llu, data-count %llu: the limits are %llu, %d and %d", path, step,
+                       epoch, (unsigned long long)info->data_count, (unsigned long long)most, INT_MAX, INT_MAX);
     if (batch > step || epoch > step - batch)
-        return dg_fail(DG_IO, "%s: its step is %llu, too few for its epoch %llu and its batch-in-epoch %llu", path,
-                       step, epoch, batch);
+        return dg_fail(DG_IO, "%s: step %llu is too small for epoch %llu and batch-in-epoch %llu", path, step, epoch,
+                       batch);
     if (steps && batch >= steps)
-        return dg_fail(DG_IO, "%s: its batch-in-epoch is %llu, but its %llu pictures are %llu steps an epoch", path,
-                       batch, (unsigned long long)info->data_count, (unsigned long long)steps);
+        return dg_fail(DG_IO, "%s: batch-in-epoch is %llu, but %llu images have only %llu steps per epoch", path, batch,
+                       (unsigned long long)info->data_count, (unsigned long long)steps);
     return DG_OK;
 }
 
@@ -102,8 +101,8 @@ static dg_err check_counts(const dg_st *st, const char *path, const dg_recipe *r
         int64_t n;
         memcpy(&n, t->data, sizeof n);
         if ((uint64_t)n != want)
-            return dg_fail(DG_IO, "%s: tensor %s is %lld; with its step %llu it should be %llu", path, t->name,
-                           (long long)n, (unsigned long long)step, (unsigned long long)want);
+            return dg_fail(DG_IO, "%s: tensor %s is %lld; for step %llu it must be %llu", path, t->name, (long long)n,
+                           (unsigned long long)step, (unsigned long long)want);
     }
     return DG_OK;
 }
@@ -116,8 +115,8 @@ dg_err dg_ck_read_input(const dg_st *st, const char *path, const dg_model *m, dg
         char *end;
         const double v = strtod(at, &end);
         if (end == at || !isfinite(v) || (i % 2 && !(v > 0)))
-            return dg_fail(DG_IO, "%s: its input is %s; mean and standard deviation of %d channels are wanted", path,
-                           text ? text : "missing", m->channels);
+            return dg_fail(DG_IO, "%s: metadata input = %s: must be mean and standard deviation of %d channels", path,
+                           text ? text : "(missing)", m->channels);
         *(i % 2 ? &out->std[i / 2] : &out->mean[i / 2]) = v;
         at = end;
     }
@@ -132,8 +131,8 @@ dg_err dg_ck_check_names(const char *path, const dg_model *m, const char *classe
     int names = 0;
     for (const char *c = classes ? classes : ""; *c; c++) names += *c == '\n';
     if (names == wanted) return DG_OK;
-    return dg_fail(DG_IO, DG_MSG("class-names-count", "%s: names %d classes; model %s tells %d apart"), path, names,
-                   m->name, wanted);
+    return dg_fail(DG_IO, DG_MSG("class-names-count", "%s: names %d classes; model %s has %d"), path, names, m->name,
+                   wanted);
 }
 
 static dg_err read_info(const dg_st *st, const char *path, dg_model *model, dg_checkpoint_info *info)
@@ -142,8 +141,8 @@ static dg_err read_info(const dg_st *st, const char *path, dg_model *model, dg_c
                *config = dg_st_get(st, "config"), *classes = dg_st_get(st, "classes");
     if (!text) return dg_fail(DG_IO, "%s: has no model", path);
     if (!precision || !dg_precision_find(precision))
-        return dg_fail(DG_IO, "%s: its precision is %s, which this version does not know", path,
-                       precision ? precision : "missing");
+        return dg_fail(DG_IO, "%s: metadata precision = %s: unknown to this version of dcgan", path,
+                       precision ? precision : "(missing)");
     snprintf(info->precision, sizeof info->precision, "%s", precision);
     const struct {
         const char *key;
@@ -219,8 +218,8 @@ static dg_err put_moment(const dg_st *st, const char *path, dg_job *job, const c
     snprintf(name, sizeof name, "%s%s", prefix, t->name);
     const dg_st_tensor *from = dg_st_find(st, name);
     if (from) return dg_job_write(job, t, row, from->type, from->data);
-    return dg_fail(DG_USAGE, DG_MSG("no-momentum-saved", "%s: there is no tensor %s: that run had no {momentum}"), path,
-                   name);
+    return dg_fail(DG_USAGE, DG_MSG("no-momentum-saved", "%s: has no tensor %s, because its run had no {momentum}"),
+                   path, name);
 }
 
 /* The average starts from the weights if the file is a single network. */
@@ -231,7 +230,7 @@ static dg_err put_average(const dg_st *st, const char *path, dg_job *job, const 
     snprintf(name, sizeof name, DG_CK_AVERAGE "%s", t->name);
     const dg_st_tensor *from = moments ? dg_st_find(st, name) : weights;
     if (from) return dg_job_write(job, t, t->average, from->type, from->data);
-    return dg_fail(DG_USAGE, "%s: there is no tensor %s: that run had no {ema}", path, name);
+    return dg_fail(DG_USAGE, "%s: has no tensor %s, because its run had no {ema}", path, name);
 }
 
 static dg_err put_one(const dg_st *st, const char *path, dg_job *job, const dg_job_tensor *t, const dg_ck_tensor *want,
@@ -270,15 +269,16 @@ dg_err dg_checkpoint_load(const dg_st *st, const char *path, dg_job *job)
     const dg_type type = precision && !strcmp(precision, "fp64") ? DG_F64 : DG_F32;
     if (job->o.train && !full)
         return dg_fail(DG_IO,
-                       "%s: holds no training state, only a network; make a checkpoint of it: %s import %s --out "
+                       "%s: has a network but no training state; make a checkpoint from it: %s import %s --out "
                        "checkpoint.safetensors",
                        path, dg_program(), dg_shell_path(quoted, sizeof quoted, path));
     if (job->o.train && type != job->backend->real)
-        return dg_fail(DG_USAGE, "%s: was trained with {precision} %s and can only go on with it", path, precision);
+        return dg_fail(DG_USAGE, "%s: was trained with {precision} %s and can only be resumed with it", path,
+                       precision);
     dg_optimizer k;
     e = dg_ck_optimizer(st, path, &k);
     if (!e && job->o.train && k != job->o.optimizer)
-        return dg_fail(DG_USAGE, "%s: was trained with {optimizer} %s and can only go on with it", path,
+        return dg_fail(DG_USAGE, "%s: was trained with {optimizer} %s and can only be resumed with it", path,
                        dg_optimizers[k].name);
     if (!e) e = dg_ck_check(st, path, &job->model, full, type);
     if (!e && full) e = check_counts(st, path, job->recipe);
