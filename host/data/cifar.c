@@ -44,9 +44,10 @@ dg_err dg_cifar_records(const uint8_t *data, size_t bytes, int classes, dg_recor
     dg_err e = check_labels(data, bytes, classes);
     if (e) return e;
     if (!count || bytes % record)
-        return dg_fail(DG_DATA, "byte %zu: the file ends within a record: CIFAR-%d's have %zu bytes, %zu are left over",
-                       bytes, classes, record, bytes % record);
-    if (count > DG_FILES_MAX) return dg_fail(DG_DATA, "%zu pictures, at most %d are possible", count, DG_FILES_MAX);
+        return dg_fail(DG_DATA,
+                       "byte %zu: the file ends within a record: a CIFAR-%d record has %zu bytes, %zu are left", bytes,
+                       classes, record, bytes % record);
+    if (count > DG_FILES_MAX) return dg_fail(DG_DATA, "%zu images; at most %d are allowed", count, DG_FILES_MAX);
     *out = (dg_records){.pixels = data + before,
                         .label = data + before - 1,
                         .stride = record,
@@ -76,7 +77,7 @@ static dg_err add_name(const char *file, char *line, int number, dg_dataset *d)
     line[strcspn(line, "\r")] = 0;
     for (int i = 0; i < d->classes; i++)
         /* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): every entry below d->classes has a name */
-        if (!strcmp(d->class_name[i], line)) return dg_fail(DG_DATA, "%s:%d: this class is there twice", file, number);
+        if (!strcmp(d->class_name[i], line)) return dg_fail(DG_DATA, "%s:%d: duplicate class", file, number);
     if (!(d->class_name[d->classes] = strdup(line))) return dg_fail(DG_DEVICE, "no memory for the classes");
     d->classes++;
     return DG_OK;
@@ -94,7 +95,7 @@ static dg_err read_names(const char *file, char *text, int classes, dg_dataset *
         e = add_name(file, line, number, d);
     }
     if (!e && d->classes < classes)
-        e = dg_fail(DG_DATA, "%s: names %d classes, there are %d", file, d->classes, classes);
+        e = dg_fail(DG_DATA, "%s: names %d classes; the dataset has %d", file, d->classes, classes);
     return e;
 }
 

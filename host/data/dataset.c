@@ -15,13 +15,13 @@ dg_err dg_dataset_pixels(const dg_dataset_options *o, long images, uint8_t **out
     dg_memory_limit_read(&l);
     if (need > 0.9 * (double)l.left)
         return dg_fail(DG_DEVICE,
-                       "%s: %ld images of %d x %d x %d need %.1f MB, but %s has %.1f MB, of which %.1f are left; "
-                       "use {limit} or a smaller model",
+                       "%s: %ld images of %d x %d x %d need %.1f MB, but %s has %.1f MB, of which %.1f are free; use "
+                       "{limit} or a smaller model",
                        o->dir, images, o->size, o->size, o->channels, need / 1e6, l.name, (double)l.all / 1e6,
                        (double)l.left / 1e6);
     *out = malloc(images ? (size_t)need : 1);
     if (!*out)
-        return dg_fail(DG_DEVICE, "%s: no memory for %ld pictures of %d x %d x %d (%.1f MiB)", o->dir, images, o->size,
+        return dg_fail(DG_DEVICE, "%s: no memory for %ld images of %d x %d x %d (%.1f MiB)", o->dir, images, o->size,
                        o->size, o->channels, need / 0x1p20);
     return DG_OK;
 }
@@ -35,7 +35,7 @@ dg_err dg_dataset_lists(dg_dataset *out, long images)
     out->kind = calloc(n, 1);
     out->did = calloc(n, 1);
     if (!out->name || !out->width || !out->height || !out->kind || !out->did)
-        return dg_fail(DG_DEVICE, "no memory for the list of pictures");
+        return dg_fail(DG_DEVICE, "no memory for the list of images");
     return DG_OK;
 }
 
@@ -79,22 +79,21 @@ void dg_dataset_free(dg_dataset *d)
 
 const char *dg_dataset_unclassified(const dg_dataset *d)
 {
-    return d->unclassified ? d->unclassified : "its pictures do not lie in folders, one a class";
+    return d->unclassified ? d->unclassified : "its images are not in folders, one per class";
 }
 
 dg_err dg_dataset_check_classes(const dg_dataset *d, const char *dir, const char *model, int classes)
 {
     if (!d->classes)
-        return dg_fail(DG_DATA, DG_MSG("no-classes", "%s: has no classes, which model %s is to tell apart: %s"), dir,
+        return dg_fail(DG_DATA, DG_MSG("no-classes", "%s: has no classes, but model %s is a classifier: %s"), dir,
                        model, dg_dataset_unclassified(d));
     if (d->classes == classes) return DG_OK;
     if (d->classes < 2)
-        return dg_fail(DG_DATA, "%s: has 1 class, %s, and a classifier needs two or more: a folder for each", dir,
+        return dg_fail(DG_DATA,
+                       "%s: has only 1 class, %s; a classifier needs two or more classes, one folder per class", dir,
                        d->class_name[0]);
-    return dg_fail(
-        DG_DATA,
-        DG_MSG("class-count",
-               "%s: has %d classes, %s to %s; model %s has %d: in its file, set filters of the last layer to %d, "
-               "and classes in [model], if it is there"),
-        dir, d->classes, d->class_name[0], d->class_name[d->classes - 1], model, classes, d->classes);
+    return dg_fail(DG_DATA,
+                   DG_MSG("class-count", "%s: has %d classes, %s to %s; model %s has %d; in its file, set filters of "
+                                         "the last layer (and classes in [model], if given) to %d"),
+                   dir, d->classes, d->class_name[0], d->class_name[d->classes - 1], model, classes, d->classes);
 }

@@ -108,27 +108,27 @@ static const char *take(const dg_dataset_options *o, int fd, dg_cache_keys keys,
     head h;
     off_t end = lseek(fd, 0, SEEK_END);
     lseek(fd, 0, SEEK_SET);
-    if (end < (off_t)sizeof h || !read_exactly(fd, &h, sizeof h)) return "it is cut off";
-    if (memcmp(h.magic, magic, sizeof magic) != 0) return "it is no cache of pictures";
+    if (end < (off_t)sizeof h || !read_exactly(fd, &h, sizeof h)) return "cut off";
+    if (memcmp(h.magic, magic, sizeof magic) != 0) return "not an image cache";
     if (h.order != 0x01020304 || (h.key != keys.images && h.files != keys.files)) return "";
     uint64_t left = (uint64_t)end - sizeof h;
-    if (h.count < 1 || h.skips < 0 || h.size != o->size || h.channels != o->channels) return "its header is wrong";
+    if (h.count < 1 || h.skips < 0 || h.size != o->size || h.channels != o->channels) return "invalid header";
     uint64_t pixels = (uint64_t)h.count * (uint64_t)h.size * (uint64_t)h.size * (uint64_t)h.channels;
-    if (h.count > DG_FILES_MAX || h.lists > LISTS_MOST) return "its header is wrong";
-    if (h.lists > left || pixels != left - h.lists) return "it has the wrong length";
+    if (h.count > DG_FILES_MAX || h.lists > LISTS_MOST) return "invalid header";
+    if (h.lists > left || pixels != left - h.lists) return "wrong length";
     uint8_t *lists = malloc((size_t)h.lists + 1);
     d->pixels = malloc((size_t)pixels);
     if (!lists || !d->pixels) {
         free(lists);
-        return "there is no memory for it";
+        return "no memory for it";
     }
     const bool read = read_exactly(fd, lists, (size_t)h.lists) && read_exactly(fd, d->pixels, (size_t)pixels);
     const bool ok = read && checksum(&h, lists) == h.crc && take_lists(&h, lists, d);
     free(lists);
-    if (!ok) return read ? "its checksum is wrong" : "it cannot be read";
+    if (!ok) return read ? "wrong checksum" : "cannot be read";
     d->made = (int)h.made;
     d->fingerprint = dg_dataset_fingerprint(d, o->threads);
-    return d->fingerprint == h.fingerprint ? NULL : "its checksum is wrong";
+    return d->fingerprint == h.fingerprint ? NULL : "wrong checksum";
 }
 
 dg_cache_found dg_cache_read(const dg_dataset_options *o, dg_cache_keys keys, dg_dataset *out)
@@ -141,7 +141,7 @@ dg_cache_found dg_cache_read(const dg_dataset_options *o, dg_cache_keys keys, dg
         out->cached = true;
         return DG_CACHE_TAKEN;
     }
-    if (*wrong) dg_warn("%s: not used, %s", o->cache, wrong);
+    if (*wrong) dg_warn("the image cache is not used: %s: %s", o->cache, wrong);
     dg_dataset_free(out);
     *out = (dg_dataset){.size = o->size, .channels = o->channels};
     return *wrong ? DG_CACHE_USELESS : DG_CACHE_OTHER;
@@ -173,7 +173,7 @@ void dg_cache_write(const dg_dataset_options *o, dg_cache_keys keys, const dg_da
 {
     _Static_assert(sizeof(int) == 4, "widths and heights are stored as they are");
     if (dg_may_replace(o->cache, DG_MADE_CACHE)) {
-        dg_warn(DG_MSG("cache-not-used", "%s; the pictures are used without a cache"), dg_message());
+        dg_warn(DG_MSG("cache-not-used", "the image cache is not written: %s"), dg_message());
         return;
     }
     size_t bytes = 0;
@@ -196,5 +196,5 @@ void dg_cache_write(const dg_dataset_options *o, dg_cache_keys keys, const dg_da
         e = dg_write_atomic(o->cache, (dg_chunk[]){{&h, sizeof h}, {lists, bytes}, {d->pixels, pixels}}, 3);
     }
     free(lists);
-    if (e) dg_warn("%s; the pictures are used without a cache", lists ? dg_message() : "no memory for the cache");
+    if (e) dg_warn("the image cache is not written: %s", lists ? dg_message() : "no memory for the cache");
 }

@@ -14,7 +14,7 @@ static dg_err check_classes(dg_dataset *d)
 {
     if (d->classes != 1) return DG_OK;
     char why[300];
-    snprintf(why, sizeof why, "all of them are of one class, %.200s", d->class_name[0]);
+    snprintf(why, sizeof why, "all images are in one class, %.200s", d->class_name[0]);
     free(d->class_name[0]);
     free(d->class_name);
     free(d->label);
@@ -38,13 +38,13 @@ dg_err dg_dataset_read(const dg_dataset_options *o, dg_dataset *out)
 {
     *out = (dg_dataset){.size = o->size, .channels = o->channels};
     if (o->channels != 1 && o->channels != 3 && o->channels != 4)
-        return dg_fail(DG_USAGE, "pictures of %d channels: 1, 3 or 4 is possible", o->channels);
-    if (o->size < 1 || o->size > 4096) return dg_fail(DG_USAGE, "pictures of size %d: 1 to 4096 is possible", o->size);
+        return dg_fail(DG_USAGE, "images of %d channels: must be 1, 3 or 4", o->channels);
+    if (o->size < 1 || o->size > 4096) return dg_fail(DG_USAGE, "image size %d: must be 1 to 4096", o->size);
     dg_err e = dg_team_begin(o->threads);
     if (!e) e = dg_source_read(o, out);
     if (!e && o->any_part && !out->train) out->train = out->count;
     if (!e && !out->train && (out->count || out->aside))
-        e = dg_fail(DG_DATA, DG_MSG("no-training-part", "%s: has pictures for testing and none to train on"), o->dir);
+        e = dg_fail(DG_DATA, DG_MSG("no-training-part", "%s: has test images but no training images"), o->dir);
     if (!e) e = check_classes(out);
     if (!e) e = dg_dataset_divide(o, out);
     if (!e && o->labelled && o->test && dg_test_share(o->test) < 0) e = dg_dataset_add_test(o, out);

@@ -38,7 +38,7 @@ static dg_err open_regular(int folder, const char *name, int *fd, size_t *bytes,
     if (*fd < 0) return refused(*error = errno);
     dg_err e = DG_OK;
     if (fstat(*fd, &st)) e = refused(*error = errno);
-    else if (!S_ISREG(st.st_mode)) e = dg_fail(DG_IO, "no regular file any more");
+    else if (!S_ISREG(st.st_mode)) e = dg_fail(DG_IO, "no longer a regular file");
     else if (st.st_size <= 0) e = dg_fail(DG_DATA, "empty file");
     if (e) {
         close(*fd);
@@ -122,5 +122,5 @@ dg_err dg_is_there(const dg_folder *folder, const char *name, bool *there)
 {
     *there = folder->zip ? dg_zip_find(folder->zip, name) != NULL : !faccessat(folder->fd, name, F_OK, 0);
     if (*there || folder->zip || errno == ENOENT) return DG_OK;
-    return dg_fail(errno == ENOMEM ? DG_DEVICE : DG_IO, "cannot look for it: %s", strerror(errno));
+    return dg_fail(errno == ENOMEM ? DG_DEVICE : DG_IO, "cannot check whether it exists: %s", strerror(errno));
 }

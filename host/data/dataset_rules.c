@@ -80,7 +80,7 @@ char *dg_left_out(const dg_dataset *d, char *out, size_t size)
 {
     int n = 0;
     out[0] = 0;
-    if (d->made) n = snprintf(out, size, "%d picture%s that dcgan made", d->made, dg_s(d->made));
+    if (d->made) n = snprintf(out, size, "%d image%s made by dcgan", d->made, dg_s(d->made));
     if (d->hidden)
         snprintf(out + n, size - (size_t)n, "%s%d hidden %s", n ? " and " : "", d->hidden,
                  d->hidden == 1 ? "file or folder" : "files or folders");
@@ -96,7 +96,7 @@ dg_err dg_dataset_judge(const dg_dataset_options *o, const dg_dataset *d)
     for (int i = 0; i < d->skips; i++)
         if (d->skip[i].bad && bad++ == 0) first = i;
     if (o->strict && first >= 0)
-        return dg_fail(DG_DATA, DG_MSG("strict-image", "%s/%s: %s (the first bad picture is an error with {strict})"),
+        return dg_fail(DG_DATA, DG_MSG("strict-image", "%s/%s: %s ({strict} makes the first unusable image an error)"),
                        o->dir, dg_printable(name, sizeof name, d->skip[first].name), d->skip[first].reason);
     dg_skip_summary(d, bad > 0, 4, reasons, sizeof reasons);
     char dir[DG_SHELL_ROOM], list[DG_MESSAGE_BYTES];
@@ -110,13 +110,12 @@ dg_err dg_dataset_judge(const dg_dataset_options *o, const dg_dataset *d)
     char ours[128];
     const char *and_ours = *dg_left_out(d, ours, sizeof ours) ? "; left out: " : "";
     if (d->count == 0)
-        return dg_fail(DG_DATA, DG_MSG("no-images-in", "%s: no picture in it%s%s%s%s"), o->dir,
-                       d->skips ? "; skipped: " : "", reasons, and_ours, ours);
+        return dg_fail(DG_DATA, DG_MSG("no-images-in", "%s: no images%s%s%s%s"), o->dir, d->skips ? "; skipped: " : "",
+                       reasons, and_ours, ours);
     if (d->train < o->least)
         return dg_fail(DG_DATA,
-                       DG_MSG("few-images",
-                              "%s: only %d usable picture%s%s, at least %d are needed for one batch%s%s%s%s"),
-                       o->dir, d->train, dg_s(d->train), d->train < d->count || d->aside ? " to train on" : "",
+                       DG_MSG("few-images", "%s: only %d usable image%s%s; one batch needs at least %d%s%s%s%s"),
+                       o->dir, d->train, dg_s(d->train), d->train < d->count || d->aside ? " for training" : "",
                        o->least, d->skips ? "; skipped: " : "", reasons, and_ours, ours);
     return DG_OK;
 }

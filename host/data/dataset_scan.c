@@ -23,7 +23,7 @@ typedef struct {
     dg_lost lost;
 } walk;
 
-static dg_err no_memory(void) { return dg_fail(DG_DEVICE, "no memory for the list of pictures"); }
+static dg_err no_memory(void) { return dg_fail(DG_DEVICE, "no memory for the list of images"); }
 
 static bool grow(void **list, long n, long *room, size_t bytes)
 {
@@ -98,7 +98,7 @@ static const char *what_it_is(mode_t mode)
     case S_IFSOCK: return "a socket";
     case S_IFCHR:
     case S_IFBLK: return "a device";
-    default: return "no regular file";
+    default: return "a file of unknown type";
     }
 }
 
@@ -161,7 +161,7 @@ static dg_err walk_zip(walk *w, const dg_zip *zip)
             w->to->hidden += part != last_part || memcmp(name, last, part) != 0;
             last = name;
             last_part = part;
-        } else if (depth > DG_DEPTH_MAX) e = dg_scan_skip(w->to, name, 0, "below a folder more than 64 deep");
+        } else if (depth > DG_DEPTH_MAX) e = dg_scan_skip(w->to, name, 0, "more than 64 folders deep");
         else e = add_file(w, name, &st);
     }
     return e;
@@ -169,7 +169,7 @@ static dg_err walk_zip(walk *w, const dg_zip *zip)
 
 static dg_err enter(walk *w, int parent, const char *base, char *path, size_t length, int depth)
 {
-    if (depth > DG_DEPTH_MAX) return dg_scan_skip_folder(w->to, path, ELOOP, "a folder more than 64 deep");
+    if (depth > DG_DEPTH_MAX) return dg_scan_skip_folder(w->to, path, ELOOP, "a folder more than 64 levels deep");
     for (int tries = 0;; tries++) {
         int fd = openat(parent, base, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (fd >= 0) return walk_folder(w, fd, path, length, depth);
@@ -183,7 +183,7 @@ static dg_err link_to(walk *w, int parent, const char *base, const char *path)
 {
     struct stat st;
     const int error = look_up(w, parent, base, 0, &st);
-    if (error == ENOENT) return dg_scan_skip(w->to, path, 0, "a symbolic link to nothing");
+    if (error == ENOENT) return dg_scan_skip(w->to, path, 0, "a dangling symbolic link");
     if (error == ELOOP) return dg_scan_skip(w->to, path, 0, "a loop of symbolic links");
     if (error) return refused(w, path, "a symbolic link: ", error, false);
     if (S_ISREG(st.st_mode)) return add_file(w, path, &st);
@@ -200,7 +200,7 @@ static dg_err visit(walk *w, int parent, const struct dirent *entry, char *path,
     size_t n = strlen(base);
     if (length + n + 2 > DG_PATH_BYTES) {
         path[length] = 0;
-        return dg_scan_skip_folder(w->to, path, ENAMETOOLONG, "a name below it makes a path of more than 4096 bytes");
+        return dg_scan_skip_folder(w->to, path, ENAMETOOLONG, "contains a path of more than 4096 bytes");
     }
     memcpy(path + length, base, n + 1);
     struct stat st;
@@ -210,7 +210,7 @@ static dg_err visit(walk *w, int parent, const struct dirent *entry, char *path,
         return refused(w, path,
                        !folder                   ? "cannot be read: "
                        : entry->d_type == DT_DIR ? "a folder that cannot be opened: "
-                                                 : "perhaps a folder, cannot be read: ",
+                                                 : "a file or folder that cannot be read: ",
                        error, folder);
     if (S_ISREG(st.st_mode)) return add_file(w, path, &st);
     if (S_ISLNK(st.st_mode)) return link_to(w, parent, base, path);

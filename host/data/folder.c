@@ -52,7 +52,7 @@ static bool stopped(job *j)
 {
     const dg_dataset_options *o = j->o;
     if (((o->stop && *o->stop) || (o->cancelled && o->cancelled(o->cancel_arg))) && !atomic_load(&j->error))
-        stop_with(j, dg_fail(DG_FAILED, "stopped while reading pictures"));
+        stop_with(j, dg_fail(DG_FAILED, "stopped while reading images"));
     return atomic_load(&j->error) != DG_OK;
 }
 
@@ -68,7 +68,7 @@ static void settle(job *j, long i, dg_err e, bool bad)
     if (f->reason) return;
     char name[DG_PATH_BYTES];
     dg_printable(name, sizeof name, j->scan->file[i].name);
-    stop_with(j, skip ? dg_fail(DG_DEVICE, "no memory for the list of pictures") : dg_context(e, "%s", name));
+    stop_with(j, skip ? dg_fail(DG_DEVICE, "no memory for the list of images") : dg_context(e, "%s", name));
 }
 
 /* Detect from the first bytes whether the file is an image that dcgan did not make. */
@@ -163,7 +163,7 @@ static dg_err collect(job *j, const dg_scan *s, long slots, dg_dataset *out)
         int to = out->count++;
         memmove(j->pixels + (size_t)to * j->bytes, j->pixels + (size_t)f->slot * j->bytes, j->bytes);
         out->name[to] = strdup(s->file[i].name);
-        if (!out->name[to]) return dg_fail(DG_DEVICE, "no memory for the list of pictures");
+        if (!out->name[to]) return dg_fail(DG_DEVICE, "no memory for the list of images");
         out->width[to] = f->file.W;
         out->height[to] = f->file.H;
         out->kind[to] = f->kind;
@@ -250,7 +250,7 @@ static dg_err read_files(job *j, dg_scan *s, dg_dataset *out)
     dg_cache_found found = o->cache ? dg_cache_read(o, keys, out) : DG_CACHE_USELESS;
     if (found == DG_CACHE_TAKEN) return DG_OK;
     j->fate = calloc(s->files ? (size_t)s->files : 1, sizeof *j->fate);
-    if (!j->fate) return dg_fail(DG_DEVICE, "no memory for the list of pictures");
+    if (!j->fate) return dg_fail(DG_DEVICE, "no memory for the list of images");
     each_file(j, look_at, 0);
     if (atomic_load(&j->error)) return dg_fail((dg_err)atomic_load(&j->error), "%s", j->message);
     long slots = give_slots(j, s);
@@ -260,7 +260,7 @@ static dg_err read_files(job *j, dg_scan *s, dg_dataset *out)
     const bool whole = atomic_load(&j->first_bad) == LONG_MAX && !any_unread(out);
     if (e || !o->cache || !out->count || !whole) return e;
     if (is_unchanged(j, keys.files)) dg_cache_write(o, keys, out);
-    else dg_warn("%s: has changed while it was read; the pictures are used without a cache", o->dir);
+    else dg_warn("the image cache is not written: %s: changed while it was read", o->dir);
     return DG_OK;
 }
 
@@ -278,9 +278,9 @@ dg_err dg_open_folder(const char *dir, dg_folder *out)
         const dg_err e = dg_zip_look(dir, &zip);
         if (e) return e;
     } else if (errno != ENOTDIR) {
-        return dg_fail(DG_IO, "%s: cannot be looked at: %s", dir, strerror(errno));
+        return dg_fail(DG_IO, "%s: cannot be accessed: %s", dir, strerror(errno));
     }
-    return zip ? dg_zip_open(dir, &out->zip) : dg_fail(DG_DATA, "%s: not a folder of pictures", dir);
+    return zip ? dg_zip_open(dir, &out->zip) : dg_fail(DG_DATA, "%s: not a folder of images", dir);
 }
 
 void dg_close_folder(dg_folder *folder)
@@ -298,10 +298,10 @@ static void warn_unread(const dg_dataset_options *o, const dg_dataset *d)
     for (int i = 0; i < d->skips; i++)
         if (d->skip[i].unread && !d->skip[i].folder && n++ == 0) first = d->skip + i;
     if (n == 1)
-        dg_warn("%s/%s: %s; it is left out this time", o->dir, dg_printable(name, sizeof name, first->name),
+        dg_warn("1 unreadable file skipped this time: %s/%s: %s", o->dir, dg_printable(name, sizeof name, first->name),
                 first->reason);
     else if (n)
-        dg_warn("%s: %d file%s left out this time, not readable; the first is %s: %s", o->dir, n, dg_s(n),
+        dg_warn("%d unreadable file%s of %s skipped this time; the first is %s: %s", n, dg_s(n), o->dir,
                 dg_printable(name, sizeof name, first->name), first->reason);
 }
 

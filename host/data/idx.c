@@ -38,10 +38,10 @@ static size_t inflate_some(const uint8_t *data, size_t bytes, uint8_t *out, size
         done += left - z.avail_out;
     }
     *end = code == Z_STREAM_END && !bytes;
-    *why = code == Z_STREAM_END            ? "more follows"
+    *why = code == Z_STREAM_END            ? "data after the end"
            : code == Z_MEM_ERROR           ? no_memory
            : code == Z_DATA_ERROR && z.msg ? z.msg
-                                           : "it is cut off";
+                                           : "cut off";
     inflateEnd(&z);
     return done;
 }
@@ -77,8 +77,8 @@ dg_err dg_idx_limit(const uint8_t *head, size_t bytes, uint64_t *limit)
     *limit = UNPACKED_MOST;
     if (gzipped(head, bytes) || !read_header(head, bytes, &needed)) return DG_OK;
     if (needed > UNPACKED_MOST)
-        return dg_fail(DG_DATA, "byte 4: its header says %llu bytes, at most %llu are possible",
-                       (unsigned long long)needed, (unsigned long long)UNPACKED_MOST);
+        return dg_fail(DG_DATA, "byte 4: the header declares %llu bytes; the limit is %llu", (unsigned long long)needed,
+                       (unsigned long long)UNPACKED_MOST);
     *limit = needed + UNPACKED_FREE;
     return DG_OK;
 }
@@ -90,14 +90,14 @@ static dg_err unpacked_bytes(const uint8_t *data, size_t bytes, uint64_t *needed
     bool end;
     const char *why;
     const size_t n = inflate_some(data, bytes, head, sizeof head, &end, &why);
-    if (why == no_memory) return dg_fail(DG_DEVICE, "no memory to unpack what is gzipped");
+    if (why == no_memory) return dg_fail(DG_DEVICE, "no memory to unpack the gzipped data");
     const int dimensions = read_header(head, n, needed);
     if (!dimensions || n < 4 + 4 * (size_t)dimensions) *needed = n;
     const uint64_t most = UNPACKED_FREE + UNPACKED_RATIO * (uint64_t)bytes;
     if (*needed > UNPACKED_MOST || *needed > most)
         return dg_fail(DG_DATA,
-                       "byte 4 of what is unpacked: its header says %llu bytes, at most %llu are unpacked from %zu: "
-                       "gunzip it, if it is sound",
+                       "byte 4 of the unpacked data: the header declares %llu bytes; the limit is %llu for a file of "
+                       "%zu bytes: gunzip the file if it is intact",
                        (unsigned long long)*needed, (unsigned long long)(most < UNPACKED_MOST ? most : UNPACKED_MOST),
                        bytes);
     return DG_OK;
@@ -115,11 +115,11 @@ dg_err dg_idx_unpack(uint8_t **data, size_t *bytes)
     const size_t n = plain ? inflate_some(*data, *bytes, plain, (size_t)needed + 1, &end, &why) : 0;
     if (!plain || why == no_memory) {
         free(plain);
-        return dg_fail(DG_DEVICE, "no memory to unpack what is gzipped");
+        return dg_fail(DG_DEVICE, "no memory to unpack the gzipped data");
     }
     if (!end && n <= needed) {
         free(plain);
-        return dg_fail(DG_DATA, "byte %zu of what is unpacked: the gzipped file is damaged: %s", n, why);
+        return dg_fail(DG_DATA, "byte %zu of the unpacked data: the gzipped file is damaged: %s", n, why);
     }
     free(*data);
     *data = plain;
@@ -134,23 +134,24 @@ static dg_err check(const uint8_t *data, size_t bytes, int dimensions)
     for (size_t i = 0; i < 4 && i < bytes; i++)
         if (data[i] != magic[i])
             return dg_fail(DG_DATA, "byte %zu: %02x, but an IDX file of %s begins with 00 00 08 %02x", i, data[i],
-                           dimensions == LABELS ? "labels" : "pictures", dimensions);
-    if (bytes < header) return dg_fail(DG_DATA, "byte %zu: the file ends in its header of %zu bytes", bytes, header);
+                           dimensions == LABELS ? "labels" : "images", dimensions);
+    if (bytes < header)
+        return dg_fail(DG_DATA, "byte %zu: the file ends within its header of %zu bytes", bytes, header);
     const uint32_t count = dg_big_endian(data + 4);
     if (!count || count > DG_FILES_MAX)
-        return dg_fail(DG_DATA, "byte 4: a count of %u, from 1 to %d is possible", count, DG_FILES_MAX);
+        return dg_fail(DG_DATA, "byte 4: count %u: must be 1 to %d", count, DG_FILES_MAX);
     for (size_t i = 8; i < header; i += 4) {
         const uint32_t side = dg_big_endian(data + i);
         if (!side || side > SIDE_MOST)
-            return dg_fail(DG_DATA, "byte %zu: a side of %u pixels, from 1 to %d is possible", i, side, SIDE_MOST);
+            return dg_fail(DG_DATA, "byte %zu: side of %u pixels: must be 1 to %d", i, side, SIDE_MOST);
     }
     uint64_t needed;
     (void)read_header(data, bytes, &needed);
     if (bytes < needed)
-        return dg_fail(DG_DATA, "byte %zu: the file ends, its header says %llu bytes", bytes,
+        return dg_fail(DG_DATA, "byte %zu: the file ends; its header declares %llu bytes", bytes,
                        (unsigned long long)needed);
     if (bytes > needed)
-        return dg_fail(DG_DATA, "byte %llu: the file should end here, as its header says", (unsigned long long)needed);
+        return dg_fail(DG_DATA, "byte %llu: the file is longer than its header declares", (unsigned long long)needed);
     return DG_OK;
 }
 
@@ -172,8 +173,7 @@ dg_err dg_idx_labels(const uint8_t *data, size_t bytes, dg_records *out)
     dg_err e = check(data, bytes, LABELS);
     if (e) return e;
     const uint32_t count = dg_big_endian(data + 4);
-    if (count != (uint32_t)out->count)
-        return dg_fail(DG_DATA, "byte 4: %u labels, but there are %d pictures", count, out->count);
+    if (count != (uint32_t)out->count) return dg_fail(DG_DATA, "byte 4: %u labels for %d images", count, out->count);
     out->label = data + 8;
     out->label_stride = 1;
     return DG_OK;

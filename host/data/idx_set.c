@@ -61,8 +61,8 @@ static dg_err sort_out(const dg_dataset_options *o, dg_record_files *f)
         file->labels = dimensions ? dimensions == 1 : strstr(file->name, "idx1") != NULL;
         first = find(f, file->part, file->labels);
         if (first && first != file)
-            return dg_fail(DG_DATA, "%s: both %s and %s have %s for %s: keep one of them here", o->dir, first->name,
-                           file->name, file->labels ? "labels" : "pictures",
+            return dg_fail(DG_DATA, "%s: %s and %s both have %s for %s; keep one of them", o->dir, first->name,
+                           file->name, file->labels ? "labels" : "images",
                            file->part == DG_PART_TEST ? "testing" : "training");
     }
     return DG_OK;
@@ -72,7 +72,7 @@ static dg_err pair(const dg_dataset_options *o, dg_record_files *f, dg_part part
 {
     dg_record_file *images = find(f, part, false), *labels = find(f, part, true);
     if (labels && !images)
-        return dg_record_file_wrong(o, labels, dg_fail(DG_DATA, "the pictures of these labels are missing"));
+        return dg_record_file_wrong(o, labels, dg_fail(DG_DATA, "the images for these labels are missing"));
     if (!images) return DG_OK;
     dg_err e = dg_idx_images(images->data, images->bytes, &images->records);
     if (e || !labels) return dg_record_file_wrong(o, images, e);
@@ -109,7 +109,7 @@ static dg_err check_test(const dg_dataset_options *o, dg_record_files *f, const 
     for (int i = 0; i < r->count; i++)
         if (label_of[r->label[i]] < 0)
             return dg_record_file_wrong(o, find(f, DG_PART_TEST, true),
-                                        dg_fail(DG_DATA, "byte %d: label %d, which no picture for training has", 8 + i,
+                                        dg_fail(DG_DATA, "byte %d: label %d, which no training image has", 8 + i,
                                                 r->label[i]));
     return DG_OK;
 }
@@ -121,7 +121,7 @@ static dg_err take_classes(const dg_dataset_options *o, dg_record_files *f, int 
     for (int i = 0; i < DG_PARTS; i++) {
         if (!images[i] || images[i]->records.label) continue;
         char why[300];
-        snprintf(why, sizeof why, "%.200s has no file of labels", images[i]->name);
+        snprintf(why, sizeof why, "%.200s has no label file", images[i]->name);
         return (d->unclassified = strdup(why)) ? DG_OK : dg_fail(DG_DEVICE, "no memory for the classes");
     }
     const dg_record_file *from = images[DG_PART_TRAIN] ? images[DG_PART_TRAIN] : images[DG_PART_TEST];

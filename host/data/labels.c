@@ -144,11 +144,9 @@ static dg_err order_parts(const dg_dataset_options *o, dg_dataset *d, const int 
     for (int i = train[0]; i < train[1]; i++) order[n++] = i;
     for (int i = test[0]; i < test[1]; i++) order[n++] = i;
     if (n < d->count)
-        dg_warn(
-            DG_MSG("parts-left-out",
-                   "%s: what is neither in train/ nor in %s/, %d picture%s, is left out; to train on it, move it into "
-                   "train/"),
-            o->dir, name, d->count - n, dg_s(d->count - n));
+        dg_warn(DG_MSG("parts-left-out",
+                       "%d image%s of %s left out: not in train/ or %s/; move them into train/ to train on them"),
+                d->count - n, dg_s(d->count - n), o->dir, name);
     dg_err e = dg_dataset_arrange(d, order, trained + tested, trained);
     free(order);
     return e;
@@ -160,8 +158,7 @@ static dg_err check_test_classes(const dg_dataset_options *o, const dg_dataset *
         if (d->label[i] >= 0) continue;
         char name[1024];
         return dg_fail(DG_DATA,
-                       DG_MSG("class-not-trained",
-                              "%s/%s: its class has no pictures in %s/train, so that it cannot be learnt"),
+                       DG_MSG("class-not-trained", "%s/%s: its class has no images in %s/train and cannot be learned"),
                        o->dir, dg_printable(name, sizeof name, d->name[i]), o->dir);
     }
     return DG_OK;
@@ -179,7 +176,7 @@ static dg_err by_part(const dg_dataset_options *o, dg_dataset *d, const char *na
     e = collect(d, test[0], test[1], below_test, &g, &plain_test);
     folders_free(&g);
     if (!e && (plain >= 0 || plain_test >= 0))
-        e = unclassified(d, "%.500s lies in no folder of a class", d->name[plain >= 0 ? plain : plain_test]);
+        e = unclassified(d, "%.500s is not in a class folder", d->name[plain >= 0 ? plain : plain_test]);
     else if (!e) {
         e = room_for_labels(d);
         for (int i = 0; !e && i < d->count; i++) d->label[i] = -1;
@@ -204,8 +201,8 @@ dg_err dg_label_by_folder(const dg_dataset_options *o, dg_dataset *d)
     const bool parts = find(&top, "train") >= 0 && *test;
     for (int i = 0; i < top.n; i++)
         if (strcmp(top.name[i], "train") && !is_held_out(top.name[i])) other = top.name[i];
-    if (plain >= 0) e = unclassified(d, "%.500s lies beside the folders", d->name[plain]);
-    else if (parts && other) e = unclassified(d, "%.500s/ stands beside train/ and %s/", other, *test);
+    if (plain >= 0) e = unclassified(d, "%.500s is not in a folder, but other images are", d->name[plain]);
+    else if (parts && other) e = unclassified(d, "%.500s/ is next to train/ and %s/", other, *test);
     else e = parts ? by_part(o, d, *test) : by_class(d, &top);
     folders_free(&top);
     return e;

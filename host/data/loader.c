@@ -7,7 +7,7 @@
 
 static dg_err no_memory(const dg_loader *f)
 {
-    return dg_fail(DG_DEVICE, "out of memory for the order of %d pictures", f->records.count);
+    return dg_fail(DG_DEVICE, "out of memory for the order of %d images", f->records.count);
 }
 
 dg_err dg_loader_open(dg_loader *f, dg_backend *b, dg_records records, int batch, int used, int window, uint64_t seed)
@@ -17,7 +17,7 @@ dg_err dg_loader_open(dg_loader *f, dg_backend *b, dg_records records, int batch
     f->next_order = malloc((size_t)f->records.count * sizeof *f->next_order);
     if (!f->order || !f->next_order) return no_memory(f);
     const size_t bytes = (size_t)(window ? 2 * window : f->records.count) * f->records.bytes;
-    dg_err e = dg_context(b->alloc(b, bytes, &f->data), "the data set");
+    dg_err e = dg_context(b->alloc(b, bytes, &f->data), "the dataset");
     if (!e) e = b->alloc(b, (size_t)f->records.count * sizeof *f->order, &f->perm);
     if (!e && !window) e = b->put(b, f->data, f->records.data, bytes);
     for (int i = 0; i < 2 && window && !e; i++) {

@@ -67,7 +67,7 @@ dg_err dg_looks_at(const dg_dataset *d, int threads, dg_looks *out)
     if (!out->twin || !side) {
         free(side);
         dg_looks_free(out);
-        return dg_fail(DG_DEVICE, "no memory to look %d pictures over", d->count);
+        return dg_fail(DG_DEVICE, "no memory to check %d images", d->count);
     }
     for (int i = 0; i < d->count; i++) {
         const int shorter = d->width[i] < d->height[i] ? d->width[i] : d->height[i];
@@ -89,36 +89,33 @@ void dg_looks_free(dg_looks *l)
 }
 
 static const char *const alpha_way[] = {
-    [DG_ALPHA_DROP] = "ignored ({alpha} white lays it over white)",
-    [DG_ALPHA_WHITE] = "laid over white ({channels} 4 keeps it, {alpha} black and drop are other ways)",
-    [DG_ALPHA_BLACK] = "laid over black ({channels} 4 keeps it)"};
+    [DG_ALPHA_DROP] = "ignored ({alpha} white composites it over white)",
+    [DG_ALPHA_WHITE] = "composited over white ({channels} 4 keeps it; {alpha} black and drop are alternatives)",
+    [DG_ALPHA_BLACK] = "composited over black ({channels} 4 keeps it)"};
 
 int dg_looks_advice(const dg_looks *l, const dg_dataset *d, const dg_dataset_options *o,
                     char out[DG_ADVICE][DG_ADVICE_BYTES])
 {
     int n = 0;
     char size[64];
-    snprintf(size, sizeof size, "; {size} %d makes a network of their own size", dg_model_side(l->side));
+    snprintf(size, sizeof size, "; {size} %d matches their size", dg_model_side(l->side));
     if (d->count && d->channels == 3 && l->grey == d->count && !o->fixed_shape)
         snprintf(out[n++], DG_ADVICE_BYTES,
-                 DG_MSG("advice-grey",
-                        "all pictures are grey: {channels} 1 makes a network that learns them with less"));
+                 DG_MSG("advice-grey", "all images are grey: {channels} 1 gives a smaller network"));
     if (l->did[DG_DID_ALPHA])
-        snprintf(out[n++], DG_ADVICE_BYTES, "%d of %d pictures %s transparency, which is %s", l->did[DG_DID_ALPHA],
+        snprintf(out[n++], DG_ADVICE_BYTES, "%d of %d images %s transparency, which is %s", l->did[DG_DID_ALPHA],
                  d->count, l->did[DG_DID_ALPHA] == 1 ? "has" : "have",
-                 d->channels == 4 ? "learned, too" : alpha_way[o->decode.alpha]);
+                 d->channels == 4 ? "learned" : alpha_way[o->decode.alpha]);
     if (2 * l->small > d->count)
-        snprintf(
-            out[n++], DG_ADVICE_BYTES,
-            DG_MSG("advice-small",
-                   "most pictures, %d of %d, are smaller than %d x %d, with %d pixels at their shorter side, and are "
-                   "made larger%s%s"),
-            l->small, d->count, d->size, d->size, l->side,
-            o->resize == DG_RESIZE_NEAREST ? "" : ": for pixel art {resize} nearest keeps its edges",
-            dg_model_side(l->side) && !o->fixed_shape ? size : "");
+        snprintf(out[n++], DG_ADVICE_BYTES,
+                 DG_MSG("advice-small", "most images (%d of %d) are smaller than %d x %d (median shorter side: %d "
+                                        "pixels) and are enlarged%s%s"),
+                 l->small, d->count, d->size, d->size, l->side,
+                 o->resize == DG_RESIZE_NEAREST ? "" : "; for pixel art, {resize} nearest keeps the edges",
+                 dg_model_side(l->side) && !o->fixed_shape ? size : "");
     if (l->copies)
         snprintf(out[n++], DG_ADVICE_BYTES,
-                 DG_MSG("advice-copies", "%d picture%s, pixel by pixel: these count more than once"), l->copies,
-                 l->copies == 1 ? " is a copy of another" : "s are copies of others");
+                 DG_MSG("advice-copies", "%d image%s (identical pixels); duplicates count more than once"), l->copies,
+                 l->copies == 1 ? " is a duplicate" : "s are duplicates");
     return n;
 }

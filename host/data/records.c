@@ -20,7 +20,7 @@ static dg_err take(const dg_dataset_options *o, const dg_records *r, int i, uint
     const size_t plane = (size_t)r->width * (size_t)r->height;
     dg_image im = {r->width, r->height, o->channels > r->channels ? o->channels : r->channels, NULL}, fitted;
     im.pixels = malloc(plane * (size_t)im.C);
-    if (!im.pixels) return dg_fail(DG_DEVICE, "no memory for a picture of %d x %d", im.W, im.H);
+    if (!im.pixels) return dg_fail(DG_DEVICE, "no memory for an image of %d x %d", im.W, im.H);
     unfold(r, i, &im);
     if (o->channels == 1) dg_image_grey(&im);
     dg_err e = DG_OK;
@@ -36,7 +36,7 @@ static dg_err take(const dg_dataset_options *o, const dg_records *r, int i, uint
 static dg_err stopped(const dg_dataset_options *o)
 {
     if ((o->stop && *o->stop) || (o->cancelled && o->cancelled(o->cancel_arg)))
-        return dg_fail(DG_FAILED, "stopped while reading pictures");
+        return dg_fail(DG_FAILED, "stopped while reading images");
     return DG_OK;
 }
 
@@ -74,7 +74,7 @@ dg_err dg_records_take(const dg_dataset_options *o, const dg_records *r, const c
         char name[64];
         const int to = out->count;
         snprintf(name, sizeof name, "%s/%05d", part, number[i]);
-        if (!(out->name[to] = strdup(name))) return dg_fail(DG_DEVICE, "no memory for the list of pictures");
+        if (!(out->name[to] = strdup(name))) return dg_fail(DG_DEVICE, "no memory for the list of images");
         out->count++;
         out->width[to] = r->width;
         out->height[to] = r->height;
@@ -110,7 +110,7 @@ static dg_err count_part(const dg_dataset_options *o, const dg_record_files *f, 
     for (int i = 0; i < f->files; i++) {
         if (is_of(f->file + i, part)) n += f->file[i].records.count;
         if (n > DG_FILES_MAX)
-            return dg_record_file_wrong(o, f->file + i, dg_fail(DG_DATA, "more than %d pictures", DG_FILES_MAX));
+            return dg_record_file_wrong(o, f->file + i, dg_fail(DG_DATA, "more than %d images", DG_FILES_MAX));
     }
     *out = (int)n;
     return DG_OK;
@@ -134,7 +134,7 @@ static dg_err choose_evenly(const dg_dataset_options *o, const dg_record_files *
         if (mark[i]) number[taken++] = i;
     free(label);
     free(mark);
-    return done ? DG_OK : dg_fail(DG_DEVICE, "no memory for a choice of %d pictures", n);
+    return done ? DG_OK : dg_fail(DG_DEVICE, "no memory to choose from %d images", n);
 }
 
 /* Indices of the images of a part to load; with a limit the first ones, or an equal number per class. */
@@ -146,7 +146,7 @@ static dg_err choose(const dg_dataset_options *o, const dg_record_files *f, int 
     if (e) return e;
     *wanted = o->limit > 0 && n > o->limit ? o->limit : n;
     if (!(*number = malloc(((size_t)n + 1) * sizeof **number)))
-        return dg_fail(DG_DEVICE, "no memory for the list of pictures");
+        return dg_fail(DG_DEVICE, "no memory for the list of images");
     for (int i = 0; i < n; i++) (*number)[i] = i;
     return *wanted < n && o->labelled && classes ? choose_evenly(o, f, part, n, label_of, classes, *number) : DG_OK;
 }

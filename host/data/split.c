@@ -7,10 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static dg_err no_memory(const dg_dataset *d)
-{
-    return dg_fail(DG_DEVICE, "no memory to divide %d pictures in two parts", d->count);
-}
+static dg_err no_memory(const dg_dataset *d) { return dg_fail(DG_DEVICE, "no memory to split %d images", d->count); }
 
 /* Set item i to the old item order[i]. one: scratch for an item; done: scratch, a byte per item. */
 static void permute(void *items, size_t bytes, const int32_t *order, int count, uint8_t *one, uint8_t *done)
@@ -171,7 +168,7 @@ dg_err dg_dataset_divide(const dg_dataset_options *o, dg_dataset *d)
     if (share >= 1)
         return dg_fail(DG_USAGE,
                        DG_MSG("bad-share",
-                              "{test} %s: a share is from 0 up to, not including, 1; a folder of that name is ./%s"),
+                              "{test} %s: a share must be at least 0 and below 1; for a folder of this name, use ./%s"),
                        o->test, o->test);
     dg_err e = o->test ? keep_training(d) : DG_OK;
     if (!e && share > 0) e = divide_by_share(d, share, o->seed);

@@ -7,7 +7,7 @@
 
 static dg_err no_memory(const dg_dataset_options *o)
 {
-    return dg_fail(DG_DEVICE, "no memory for the test pictures of %s", o->dir);
+    return dg_fail(DG_DEVICE, "no memory for the test images of %s", o->dir);
 }
 
 static bool prefix(char **text, const char *dir)
@@ -34,13 +34,13 @@ static dg_err translate(const dg_dataset_options *o, const dg_dataset *d, dg_dat
     char name[1024], class[300];
     if (!d->classes) return DG_OK;
     if (!test->classes)
-        return dg_fail(DG_DATA, DG_MSG("no-test-classes", "%s: has no classes to test by: %s"), o->dir,
+        return dg_fail(DG_DATA, DG_MSG("no-test-classes", "%s: has no classes for testing: %s"), o->dir,
                        dg_dataset_unclassified(test));
     for (int i = 0; i < test->count; i++) {
         const char *of = test->class_name[test->label[i]];
         const int label = class_named(d, of);
         if (label < 0)
-            return dg_fail(DG_DATA, "%s/%s: its class %s is none of those to train on", o->dir,
+            return dg_fail(DG_DATA, "%s/%s: class %s is not a training class", o->dir,
                            dg_printable(name, sizeof name, test->name[i]), dg_printable(class, sizeof class, of));
         test->label[i] = label;
     }

@@ -70,9 +70,9 @@ static bool has_any(const char *text, const char *const *words)
 static cause cause_of(const char *reason)
 {
     static const char refused[] = "cannot be read: ";
-    static const char *const disk[] = {refused, "vanished", "became shorter", "no regular file", NULL},
-                             *const large[] = {"the limit is", "make it smaller", NULL},
-                             *const format[] = {"not supported", " not read", "neither PNG", "no picture", NULL};
+    static const char *const disk[] = {refused, "vanished", "became shorter", "regular file", "unknown type", NULL},
+                             *const large[] = {"the limit is", NULL},
+                             *const format[] = {"not supported", "neither PNG", "not an image", NULL};
     const char *at = strstr(reason, refused);
     if (at && (!strcmp(at + sizeof refused - 1, strerror(EACCES)) || !strcmp(at + sizeof refused - 1, strerror(EPERM))))
         return PERMISSION;
@@ -82,9 +82,9 @@ static cause cause_of(const char *reason)
 char *dg_bad_advice(const dg_dataset *d, char *out, size_t size)
 {
     static const char *const what[CAUSES] = {
-        [DAMAGED] = "replace damaged images, or take them away",
+        [DAMAGED] = "replace or remove damaged images",
         [FORMAT] = "convert images of other formats to PNG",
-        [LARGE] = "make images that are too large smaller",
+        [LARGE] = "reduce the size of images that are too large",
         [PERMISSION] = "give read permission (chmod u+r) to images without it",
         [DISK] = "check the disk or the network, then try again",
     };

@@ -1,6 +1,7 @@
 /* Zip files by libzip, which reads through this file, so that read errors are not reported as damage. */
 #include "host/data/zip.h"
 #include "core/base/file_io.h"
+#include "core/base/plural.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +22,7 @@ static dg_err open_regular(const char *path, int *fd, struct stat *s)
     do *fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     while (*fd < 0 && errno == EINTR);
     if (*fd < 0) return refused(path, "opened");
-    const dg_err e = fstat(*fd, s) ? refused(path, "looked at") : DG_OK;
+    const dg_err e = fstat(*fd, s) ? refused(path, "accessed") : DG_OK;
     if (e) close(*fd);
     return e;
 }
@@ -130,11 +131,11 @@ static dg_err failed(const dg_zip *z, zip_error_t *error)
     case ZIP_ER_MEMORY: return dg_fail(DG_DEVICE, "no memory to unpack the zip file");
     case ZIP_ER_NOPASSWD:
     case ZIP_ER_WRONGPASSWD:
-    case ZIP_ER_ENCRNOTSUPP: return dg_fail(DG_DATA, "has a password: unzip it, and give the folder");
+    case ZIP_ER_ENCRNOTSUPP: return dg_fail(DG_DATA, "has a password: unzip it and give the folder");
     case ZIP_ER_COMPNOTSUPP:
     case ZIP_ER_OPNOTSUPP:
     case ZIP_ER_MULTIDISK:
-        return dg_fail(DG_DATA, "not supported by libzip (%s): unzip it, and give the folder",
+        return dg_fail(DG_DATA, "not supported by libzip (%s): unzip it and give the folder",
                        zip_error_strerror(error));
     default: return dg_fail(DG_DATA, "damaged zip file (%s)", zip_error_strerror(error));
     }
@@ -164,13 +165,12 @@ static dg_err limit(const zip_stat_t *s, uint64_t bytes, uint64_t *packed, uint6
 {
     const uint64_t out_most = bytes < ALL_MOST / RATIO_MOST ? RATIO_MOST * bytes + RATIO_FREE : ALL_MOST;
     if (s->comp_size > bytes - *packed)
-        return dg_fail(DG_DATA, "its files take more than its %llu bytes (damaged, or they overlap)",
+        return dg_fail(DG_DATA, "its entries need more than its %llu bytes (damaged or overlapping)",
                        (unsigned long long)bytes);
     *packed += s->comp_size;
     const uint64_t most = out_most < ALL_MOST ? out_most : ALL_MOST;
     if (s->size > most - *unpacked)
-        return dg_fail(DG_DATA,
-                       "its %llu bytes unpack to more than %llu, the limit for them: unzip it, and give the folder",
+        return dg_fail(DG_DATA, "its %llu bytes unpack to more than the limit of %llu: unzip it and give the folder",
                        (unsigned long long)bytes, (unsigned long long)most);
     *unpacked += s->size;
     return DG_OK;
@@ -262,8 +262,8 @@ static dg_err list(dg_zip *z)
     if (e) return e;
     drop_doubles(z);
     if (z->left_out)
-        dg_warn("%s: %ld of its files %s left out: the name leads out of it, is too long, or another file has it",
-                z->path, z->left_out, z->left_out == 1 ? "is" : "are");
+        dg_warn("%ld file%s of %s left out: the name points outside the archive, is too long, or is a duplicate",
+                z->left_out, dg_s(z->left_out), z->path);
     return DG_OK;
 }
 
@@ -339,7 +339,7 @@ static dg_err unpack(dg_zip *z, zip_file_t *from, uint8_t *to, size_t n, bool wh
     while (got < n && (now = zip_fread(from, to + got, n - got)) > 0) got += (size_t)now;
     if (now > 0 && whole) now = zip_fread(from, &more, 1);
     if (now < 0 || z->failed) return failed(z, zip_file_get_error(from));
-    if (got < n || (whole && now > 0)) return dg_fail(DG_DATA, "damaged zip file (another size than it says)");
+    if (got < n || (whole && now > 0)) return dg_fail(DG_DATA, "damaged zip file (wrong size of a file)");
     return DG_OK;
 }
 
@@ -364,7 +364,7 @@ dg_err dg_zip_open(const char *path, dg_zip **out)
     *out = NULL;
     return dg_fail(DG_DATA,
                    "%s: is a zip file: this dcgan was built without libzip (install libzip-dev, make clean, make); "
-                   "unzip it, and give the folder",
+                   "unzip it and give the folder",
                    path);
 }
 

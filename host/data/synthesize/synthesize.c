@@ -32,7 +32,7 @@ static dg_err make_directories(const char *dir)
         char end = *p;
         *p = 0;
         if (mkdir(path, 0777) && errno != EEXIST)
-            return dg_fail(DG_IO, "%s: cannot make the folder: %s", path, strerror(errno));
+            return dg_fail(DG_IO, "%s: cannot create the folder: %s", path, strerror(errno));
         if (!end) break;
         *p = end;
     }
@@ -51,7 +51,7 @@ static dg_err encode(const drawing *w, int i, void **data, size_t *bytes)
 {
     const int size = w->size;
     dg_image im = {size, size, 3, malloc((size_t)size * (size_t)size * 3)};
-    if (!im.pixels) return dg_fail(DG_DEVICE, "picture %d: out of memory", i);
+    if (!im.pixels) return dg_fail(DG_DEVICE, "image %d: out of memory", i);
     if (w->classes) dg_shape_draw(im.pixels, size, w->seed, i % w->classes, i / w->classes);
     else dg_synthesize_one(im.pixels, size, w->seed, i);
     char source[100];
@@ -74,8 +74,7 @@ static dg_err check_same(const char *path, const void *data, size_t bytes)
     }
     return dg_fail(DG_USAGE,
                    DG_MSG("image-in-the-way",
-                          "%s is there already and is another picture, so it stays: name an empty or a new folder, or "
-                          "add {force}"),
+                          "%s: exists and is another image; choose an empty or a new folder, or add {force}"),
                    path);
 }
 
@@ -149,7 +148,7 @@ static dg_err check_classes(const drawing *w)
     if (d && !e && theirs < 0)
         e = dg_fail(DG_USAGE,
                     DG_MSG("not-drawn-classes",
-                           "%s: holds something else than folders of drawn classes: name an empty or a new folder"),
+                           "%s: contains other entries than folders of drawn classes; choose an empty or a new folder"),
                     w->dir);
     return e;
 }
