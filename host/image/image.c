@@ -8,9 +8,8 @@ typedef enum { NEITHER, PNG, JPEG, BMP, GIF, WEBP } format;
 /* Detect the format by content; for other files, *reason has advice. */
 static format recognise(const uint8_t *f, size_t bytes, const char **reason)
 {
-#define HEIF "a HEIC or AVIF picture, which is not read: heif-convert FILE FILE.png converts it"
-#define TIFF \
-    "a TIFF picture, which is not read: tifftopnm FILE | pnmtopng > FILE.png, or magick FILE FILE.png, converts it"
+#define HEIF "a HEIC or AVIF image, not supported; convert it: heif-convert FILE FILE.png"
+#define TIFF "a TIFF image, not supported; convert it: tifftopnm FILE | pnmtopng > FILE.png, or magick FILE FILE.png"
     static const struct {
         size_t at;
         const char *magic;
@@ -30,7 +29,7 @@ static format recognise(const uint8_t *f, size_t bytes, const char **reason)
         {4, "ftypavif", 8, NEITHER, HEIF},
         {4, "ftyphei", 7, NEITHER, HEIF},
         {4, "ftypmif1", 8, NEITHER, HEIF},
-        {0, "\0\5\x16\7", 4, NEITHER, "an Apple resource fork, no picture"},
+        {0, "\0\5\x16\7", 4, NEITHER, "an Apple resource fork, not an image"},
     };
     *reason = bytes ? "neither PNG, JPEG, WebP, BMP nor GIF" : "empty file";
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
@@ -72,8 +71,8 @@ const char *dg_did_name(dg_did d)
 {
     static const char *const name[DG_DIDS] = {
         [DG_DID_ALPHA] = "with transparent pixels",
-        [DG_DID_TURN] = "turned by their EXIF orientation",
-        [DG_DID_HALVE] = "of 16 bits, reduced to 8",
+        [DG_DID_TURN] = "rotated by their EXIF orientation",
+        [DG_DID_HALVE] = "with 16 bits, reduced to 8",
         [DG_DID_CMYK] = "converted from CMYK",
         [DG_DID_FRAME] = "animated: only the first frame is used",
         [DG_DID_PROFILE] = "with a colour profile, which is ignored",

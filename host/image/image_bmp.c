@@ -30,7 +30,7 @@ static dg_err read_masks(const uint8_t *f, size_t bytes, uint32_t header, uint32
     if (bytes < 54 + 4 * (size_t)n) return dg_fail(DG_DATA, "BMP: cut off after %zu bytes", bytes);
     for (int i = 0; i < 4; i++) h->mask[i] = i < n ? little(f + 54 + 4 * (size_t)i, 4) : 0;
     for (int i = 0; i < 3; i++)
-        if (!h->mask[i]) return dg_fail(DG_DATA, "BMP: a colour without bits");
+        if (!h->mask[i]) return dg_fail(DG_DATA, "BMP: a colour mask is 0");
     return DG_OK;
 }
 
@@ -58,12 +58,12 @@ static dg_err read_head(const uint8_t *f, size_t bytes, const dg_row_sink *to, b
     h->H = (int)H;
     h->bits = (int)little(f + (header == 12 ? 24 : 28), 2);
     const uint32_t compression = header == 12 ? 0 : little(f + 30, 4);
-    if (compression == 1 || compression == 2) return dg_fail(DG_DATA, "BMP: run-length compression is not read");
+    if (compression == 1 || compression == 2) return dg_fail(DG_DATA, "BMP: run-length compression is not supported");
     const int b = h->bits;
     const bool masks = compression == 3 || compression == 6;
     if ((b != 1 && b != 4 && b != 8 && b != 16 && b != 24 && b != 32) || (compression && !masks) ||
         (masks && b != 16 && b != 32))
-        return dg_fail(DG_DATA, "BMP: %d bits a pixel with compression %u are not read", b, compression);
+        return dg_fail(DG_DATA, "BMP: %d bits per pixel with compression %u are not supported", b, compression);
     e = read_masks(f, bytes, header, compression, h);
     h->pixels = little(f + 10, 4);
     h->stride = ((size_t)W * (size_t)b + 31) / 32 * 4;
@@ -108,12 +108,12 @@ dg_err dg_bmp_pixels(const uint8_t *file, size_t bytes, dg_row_sink *to)
     if (!e) e = dg_row_sink_open(to, h.W, h.H, 1);
     if (e) return e;
     uint8_t *rgba = malloc(4 * (size_t)h.W);
-    if (!rgba) e = dg_fail(DG_DEVICE, "no memory for a picture of %d x %d", h.W, h.H);
+    if (!rgba) e = dg_fail(DG_DEVICE, "no memory for an image of %d x %d", h.W, h.H);
     for (int y = 0; y < h.H && !e; y++) {
         const uint8_t *row = file + h.pixels + (size_t)(h.down ? y : h.H - 1 - y) * h.stride;
         for (int x = 0; x < h.W && !e; x++)
             if (!give_pixel(&h, row, x, rgba + 4 * (size_t)x))
-                e = dg_fail(DG_DATA, "BMP: a colour that its palette has not");
+                e = dg_fail(DG_DATA, "BMP: a colour index beyond the palette");
         if (!e) dg_row_sink_put_rgba(to, y, rgba);
     }
     free(rgba);

@@ -82,7 +82,7 @@ static dg_err give_row(const GifFileType *gif, const reader *r, int y)
     for (int x = 0; x < d->Width; x++) {
         uint8_t *to = r->rgba + 4 * (size_t)(d->Left + x);
         if (row[x] == r->transparent) continue;
-        if (row[x] >= map->ColorCount) return dg_fail(DG_DATA, "GIF: a colour that its palette has not");
+        if (row[x] >= map->ColorCount) return dg_fail(DG_DATA, "GIF: a colour index beyond the palette");
         const GifColorType c = map->Colors[row[x]];
         to[0] = c.Red, to[1] = c.Green, to[2] = c.Blue, to[3] = 255;
     }
@@ -97,7 +97,7 @@ static dg_err check_frame(const GifFileType *gif, const reader *r)
     if (e) return e;
     if (d->Width < 1 || d->Height < 1 || d->Left < 0 || d->Top < 0 || d->Left + d->Width > gif->SWidth ||
         d->Top + d->Height > gif->SHeight)
-        return dg_fail(DG_DATA, "GIF: a frame outside of its picture");
+        return dg_fail(DG_DATA, "GIF: a frame outside the image");
     return d->ColorMap || gif->SColorMap ? DG_OK : dg_fail(DG_DATA, "GIF: no colours");
 }
 

@@ -14,7 +14,7 @@ static dg_err check_process(uint8_t marker, const dg_image_head *h)
         return dg_fail(DG_DATA, "JPEG: lossless JPEG is not supported");
     if (marker == 0xc5 || marker == 0xc6 || marker == 0xcd || marker == 0xce)
         return dg_fail(DG_DATA, "JPEG: hierarchical JPEG is not supported");
-    if (h->bits != 8) return dg_fail(DG_DATA, "JPEG: %d bits a sample are not supported, only 8", h->bits);
+    if (h->bits != 8) return dg_fail(DG_DATA, "JPEG: %d bits per sample are not supported, only 8", h->bits);
     if (h->components != 1 && h->components != 3 && h->components != 4)
         return dg_fail(DG_DATA, "JPEG: %d colour components are not supported", h->components);
     return DG_OK;
@@ -153,7 +153,7 @@ static void read_rows(reader *r)
     r->row = malloc((size_t)C * (size_t)W);
     r->rgb = malloc(3 * (size_t)W);
     if (!r->row || !r->rgb) {
-        r->error = dg_fail(DG_DEVICE, "no memory for a picture of %d x %d", W, H);
+        r->error = dg_fail(DG_DEVICE, "no memory for an image of %d x %d", W, H);
         longjmp(r->jump, 1);
     }
     dg_row_sink_note(r->to, DG_DID_CMYK, C == 4);

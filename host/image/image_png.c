@@ -26,9 +26,9 @@ static dg_err read_header(const uint8_t *data, uint32_t length, dg_image_head *h
     uint32_t W = dg_big_endian(data), H = dg_big_endian(data + 4);
     int depth = data[8], colour = data[9];
     if (W < 1 || H < 1 || W > 0x7fffffff || H > 0x7fffffff) return dg_fail(DG_DATA, "PNG: %u x %u pixels", W, H);
-    if (colour > 6 || !type[colour].components) return dg_fail(DG_DATA, "PNG: colour type %d does not exist", colour);
+    if (colour > 6 || !type[colour].components) return dg_fail(DG_DATA, "PNG: invalid colour type %d", colour);
     if (depth > 16 || !(type[colour].depths >> depth & 1))
-        return dg_fail(DG_DATA, "PNG: %d bits a sample with colour type %d do not exist", depth, colour);
+        return dg_fail(DG_DATA, "PNG: %d bits per sample are invalid for colour type %d", depth, colour);
     h->W = (int)W;
     h->H = (int)H;
     h->bits = depth;
@@ -169,7 +169,7 @@ static void read_rows(reader *r)
     r->error = dg_row_sink_open(r->to, W, H, r->to->o->exif ? r->head->orientation : 1);
     int passes = r->head->interlaced ? 7 : 1;
     if (!r->error && !(r->row = malloc(passes > 1 ? row * (size_t)H : row)))
-        r->error = dg_fail(DG_DEVICE, "no memory for a picture of %d x %d", W, H);
+        r->error = dg_fail(DG_DEVICE, "no memory for an image of %d x %d", W, H);
     if (r->error) longjmp(r->jump, 1);
     for (int pass = 0; pass < passes; pass++)
         for (int y = 0; y < H; y++) {

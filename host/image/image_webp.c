@@ -65,7 +65,7 @@ static dg_err decode(const uint8_t *file, size_t bytes, const WebPBitstreamFeatu
         code = dg_memory_left(2 * row * rows + (1 << 20)) ? decode_once(file, bytes, rgba, row, rows)
                                                           : VP8_STATUS_OUT_OF_MEMORY;
     if (code == VP8_STATUS_INVALID_PARAM)
-        return dg_fail(DG_DATA, "WebP: libwebp is of another version than its header");
+        return dg_fail(DG_DATA, "WebP: libwebp and its header have different versions");
     if (code != VP8_STATUS_OK) return wrong(code);
     size_t length;
     dg_row_sink_note(to, DG_DID_PROFILE, chunk_of(file, bytes, "ICCP", &length));
@@ -81,8 +81,7 @@ dg_err dg_webp_pixels(const uint8_t *file, size_t bytes, dg_row_sink *to)
     if (code != VP8_STATUS_OK) return wrong(code);
     if (bytes < 12 || little32(file + 4) > bytes - 8) return dg_fail(DG_DATA, "WebP: cut off");
     if (f.has_animation)
-        return dg_fail(DG_DATA,
-                       "an animated WebP, which is not read: webpmux -get frame 1 FILE -o FRAME takes one out");
+        return dg_fail(DG_DATA, "an animated WebP, not supported; extract a frame: webpmux -get frame 1 FILE -o FRAME");
     /* libwebp's own pixels in addition to ours, twice for lossless images */
     const uint64_t pixels = (uint64_t)f.width * (uint64_t)f.height;
     dg_err e = dg_image_afford("WebP", f.width, f.height, bytes, 9 * pixels, to);
@@ -104,9 +103,8 @@ bool dg_webp_alpha(const uint8_t *file, size_t bytes)
 dg_err dg_webp_pixels(const uint8_t *file, size_t bytes, dg_row_sink *to)
 {
     (void)file, (void)bytes, (void)to;
-    return dg_fail(DG_DATA, "a WebP picture: this dcgan was built without libwebp (install libwebp-dev, make clean, "
-                            "make); dwebp FILE -o FILE.png "
-                            "converts it");
+    return dg_fail(DG_DATA, "a WebP image: this dcgan was built without libwebp (install libwebp-dev, make clean, "
+                            "make); or convert it: dwebp FILE -o FILE.png");
 }
 
 #endif

@@ -158,11 +158,11 @@ static const char *split(const unsigned char *p, size_t n, bool international, f
     out->key_bytes = (size_t)(zero - p);
     p = zero + 1;
     if (international) {
-        if (end - p < 2 || p[0] != 0) return "compressed iTXt, which we never write";
+        if (end - p < 2 || p[0] != 0) return "compressed iTXt, not written by dcgan";
         p += 2;
         for (int i = 0; i < 2; i++) {
             zero = memchr(p, 0, (size_t)(end - p));
-            if (!zero) return "iTXt: cut short";
+            if (!zero) return "iTXt: cut off";
             p = zero + 1;
         }
     }
@@ -195,7 +195,7 @@ static const char *walk(const unsigned char *p, size_t bytes, found *list, int *
     p += 8;
     size_t total = 0;
     for (bool first = true;; first = false) {
-        if (end - p < 12) return "cut short";
+        if (end - p < 12) return "cut off";
         size_t n = dg_big_endian(p);
         if (n > (size_t)(end - p) - 12) return "chunk longer than the file";
         const unsigned char *type = p + 4, *body = p + 8;
@@ -203,7 +203,7 @@ static const char *walk(const unsigned char *p, size_t bytes, found *list, int *
         if (first) {
             if (memcmp(type, "IHDR", 4) != 0 || n != 13) return "does not start with IHDR";
             uint32_t w = dg_big_endian(body), h = dg_big_endian(body + 4);
-            if (w < 1 || h < 1 || w > 0x7fffffff || h > 0x7fffffff) return "impossible size";
+            if (w < 1 || h < 1 || w > 0x7fffffff || h > 0x7fffffff) return "invalid size";
             *W = (int)w;
             *H = (int)h;
         } else if (memcmp(type, "tEXt", 4) == 0 || memcmp(type, "iTXt", 4) == 0) {

@@ -36,7 +36,7 @@ static dg_err filter_make(filter *f, dg_resize how, int in, int out, int first, 
     double *w = malloc((size_t)f->most * sizeof *w);
     if (!f->from || !f->count || !f->weight || !w) {
         free(w);
-        return dg_fail(DG_DEVICE, "no memory to resize a picture from %d to %d", in, out);
+        return dg_fail(DG_DEVICE, "no memory to resize an image from %d to %d", in, out);
     }
     for (int i = 0; i < n; i++) {
         double center = (first + i + 0.5) * scale, inverse = 1.0 / wide, sum = 0;
@@ -108,7 +108,7 @@ static dg_err downward_open(downward *d, size_t n, uint8_t *to, size_t stride)
     }
     d->sum = calloc((size_t)d->open * n, sizeof *d->sum);
     d->left = malloc((size_t)f->n * sizeof *d->left);
-    if (!d->sum || !d->left) return dg_fail(DG_DEVICE, "no memory to resize a picture to %d rows", f->n);
+    if (!d->sum || !d->left) return dg_fail(DG_DEVICE, "no memory to resize an image to %d rows", f->n);
     memcpy(d->left, f->count, (size_t)f->n * sizeof *d->left);
     return DG_OK;
 }
@@ -170,7 +170,7 @@ static dg_err resample(dg_fitter *f, dg_resize how, int W, int H, window win, ui
     f->across_to = W, f->win = win;
     f->narrow = malloc(row * (f->turned ? side : 1));
     f->row = malloc((side + (size_t)win.W) * C);
-    if (!f->narrow || !f->row) return dg_fail(DG_DEVICE, "no memory to resize a picture of %d x %d", f->W, f->H);
+    if (!f->narrow || !f->row) return dg_fail(DG_DEVICE, "no memory to resize an image of %d x %d", f->W, f->H);
     dg_err e = filter_make(f->turned ? &f->columns.f : &f->fx, how, f->W, W, win.x, win.W);
     if (!e && f->turned) e = downward_open(&f->columns, side * C, f->narrow, side * C);
     if (!e) e = filter_make(&f->down.f, how, f->H, H, win.y, win.H);
@@ -237,13 +237,13 @@ static dg_err make(dg_image *out, int W, int H, int C)
 {
     *out = (dg_image){.W = W, .H = H, .C = C};
     out->pixels = calloc((size_t)W * (size_t)H, (size_t)C); /* black bars */
-    return out->pixels ? DG_OK : dg_fail(DG_DEVICE, "no memory for a picture of %d x %d", W, H);
+    return out->pixels ? DG_OK : dg_fail(DG_DEVICE, "no memory for an image of %d x %d", W, H);
 }
 
 static dg_err prepare(dg_fitter **out, int W, int H, int C, int W_out, int H_out, dg_image *im)
 {
     dg_fitter *f = *out = calloc(1, sizeof *f);
-    if (!f) return dg_fail(DG_DEVICE, "no memory to resize a picture of %d x %d", W, H);
+    if (!f) return dg_fail(DG_DEVICE, "no memory to resize an image of %d x %d", W, H);
     *f = (dg_fitter){.W = W, .H = H, .C = C, .out = im};
     return make(im, W_out, H_out, C);
 }
@@ -256,7 +256,7 @@ dg_err dg_fitter_open(dg_fitter **out, int W, int H, int C, bool turned, const d
     const int size = how->size;
     *im = (dg_image){0};
     *out = NULL;
-    if (size < 1 || size > 16384) return dg_fail(DG_USAGE, "pictures of size %d: 1 to 16384 is possible", size);
+    if (size < 1 || size > 16384) return dg_fail(DG_USAGE, "image size %d: must be 1 to 16384", size);
     const dg_err e = prepare(out, W, H, C, size, size, im);
     if (e) return e;
     dg_fitter *f = *out;
@@ -292,7 +292,7 @@ dg_err dg_image_resize(const dg_image *in, int W, int H, dg_image *out)
 {
     *out = (dg_image){0};
     if (W < 1 || H < 1 || W > 65536 || H > 65536)
-        return dg_fail(DG_USAGE, "resize to %d x %d: sides of 1 to 65536 are possible", W, H);
+        return dg_fail(DG_USAGE, "resize to %d x %d: sides must be 1 to 65536", W, H);
     dg_fitter *f;
     dg_err e = prepare(&f, in->W, in->H, in->C, W, H, out);
     const size_t stride = (size_t)W * (size_t)in->C;

@@ -31,11 +31,11 @@ dg_err dg_image_afford(const char *format, int64_t W, int64_t H, size_t file, ui
     uint64_t most = to->o->max_pixels ? to->o->max_pixels : (uint64_t)64 << 20;
     if (W < 1 || H < 1) return dg_fail(DG_DATA, "%s: no pixels (%lld x %lld)", format, (long long)W, (long long)H);
     if (W > DG_SIDE_MAX || H > DG_SIDE_MAX)
-        return dg_fail(DG_DATA, "%s: %lld x %lld pixels, a side may have %d: make it smaller", format, (long long)W,
-                       (long long)H, DG_SIDE_MAX);
+        return dg_fail(DG_DATA, "%s: %lld x %lld pixels, the limit is %d per side; make it smaller", format,
+                       (long long)W, (long long)H, DG_SIDE_MAX);
     uint64_t pixels = (uint64_t)W * (uint64_t)H;
     if (pixels > most)
-        return dg_fail(DG_DATA, "%s: %lld x %lld pixels, the limit is %llu in all: make it smaller", format,
+        return dg_fail(DG_DATA, "%s: %lld x %lld pixels, the limit is %llu in total; make it smaller", format,
                        (long long)W, (long long)H, (unsigned long long)most);
     uint64_t need = (to->fitting ? 0 : to->o->keep_alpha ? 4 : 3) * pixels + work + file;
     if (need > budget)
@@ -49,7 +49,7 @@ static dg_err open_whole(dg_row_sink *s, bool turned)
 {
     *s->out = (dg_image){.W = s->W, .H = s->H, .C = s->C};
     s->out->pixels = malloc((size_t)s->C * (size_t)s->W * (size_t)s->H);
-    if (!s->out->pixels) return dg_fail(DG_DEVICE, "no memory for a picture of %d x %d", s->W, s->H);
+    if (!s->out->pixels) return dg_fail(DG_DEVICE, "no memory for an image of %d x %d", s->W, s->H);
     ptrdiff_t row = s->C * (ptrdiff_t)s->W;
     s->x = turned ? row : s->C;
     s->y = turned ? s->C : row;
@@ -72,7 +72,7 @@ dg_err dg_row_sink_open(dg_row_sink *s, int W, int H, int orientation)
     s->H = turned ? W : H;
     s->C = s->fitting ? s->fitting->channels : s->o->keep_alpha ? 4 : 3;
     for (int i = 0; i < 2; i++) s->row[i] = malloc(4 * (size_t)W);
-    if (!s->row[0] || !s->row[1]) return dg_fail(DG_DEVICE, "no memory for a picture of %d x %d", W, H);
+    if (!s->row[0] || !s->row[1]) return dg_fail(DG_DEVICE, "no memory for an image of %d x %d", W, H);
     return s->fitting ? dg_fitter_open(&s->fitter, s->W, s->H, s->C, turned, s->fitting, s->out)
                       : open_whole(s, turned);
 }
