@@ -22,12 +22,12 @@ static const struct {
     size_t at, bytes;
     const char *magic;
 } known[] = {
-    {"a PNG picture", 0, 8, "\x89PNG\r\n\x1a\n"},
-    {"a JPEG picture", 0, 3, "\xff\xd8\xff"},
-    {"a GIF picture", 0, 4, "GIF8"},
-    {"a WebP picture", 8, 4, "WEBP"},
-    {"a TIFF picture", 0, 4, "II*\0"},
-    {"a TIFF picture", 0, 4, "MM\0*"},
+    {"a PNG image", 0, 8, "\x89PNG\r\n\x1a\n"},
+    {"a JPEG image", 0, 3, "\xff\xd8\xff"},
+    {"a GIF image", 0, 4, "GIF8"},
+    {"a WebP image", 8, 4, "WEBP"},
+    {"a TIFF image", 0, 4, "II*\0"},
+    {"a TIFF image", 0, 4, "MM\0*"},
     {zip, 0, 4, "PK\3\4"},
     {zip, 0, 4, "PK\5\6"},
     {pickle, 0, 2, "\x80\2"},
@@ -35,7 +35,7 @@ static const struct {
     {pickle, 0, 2, "\x80\4"},
     {pickle, 0, 2, "\x80\5"},
     {"an HDF5 file, such as Keras writes", 0, 8, "\x89HDF\r\n\x1a\n"},
-    {"an array of NumPy", 0, 6, "\x93NUMPY"},
+    {"a NumPy array", 0, 6, "\x93NUMPY"},
     {"a GGUF file", 0, 4, "GGUF"},
     {"compressed by gzip", 0, 3, "\x1f\x8b\x08"},
     {"compressed by xz", 0, 6,
@@ -48,7 +48,7 @@ static const struct {
     {"a program", 0, 4,
      "\x7f"
      "ELF"},
-    {"a cache of pictures", 0, 12, "dcgan-cache-"},
+    {"an image cache", 0, 12, "dcgan-cache-"},
     {"a log of a run (log.csv)", 0, 11, "epoch,step,"},
 };
 
@@ -110,12 +110,12 @@ dg_err dg_file_explain(const char *path, dg_err e)
     if (n <= 8 || (!begin[7] && begin[8] == '{')) return e; /* the right kind, but damaged: already reported */
     const char *kind = dg_file_kind(begin, (size_t)n);
     if (kind == zip || kind == pickle)
-        return dg_fail(
-            e,
-            DG_MSG("torch-file",
-                   "%s: is %s; in Python, write it as safetensors: safetensors.torch.save_file(torch.load(%s, "
-                   "map_location='cpu'), 'netG.safetensors'); a .ckpt of Lightning has them in ['state_dict']"),
-            path, kind, dg_python_quote(name, sizeof name, path));
+        return dg_fail(e,
+                       DG_MSG("torch-file",
+                              "%s: is %s; in Python, write it as safetensors: "
+                              "safetensors.torch.save_file(torch.load(%s, map_location='cpu'), 'netG.safetensors'); "
+                              "for a .ckpt of Lightning, use torch.load(...)['state_dict']"),
+                       path, kind, dg_python_quote(name, sizeof name, path));
     char all[DG_SHELL_ROOM + 128];
     const char *dictionary = kind ? as_arrays(kind) : NULL;
     if (dictionary) {

@@ -111,8 +111,8 @@ dg_err dg_only_ours(const char *dir, const char *const *names, const char *key, 
     if (e || !*first) return e;
     return dg_fail(DG_USAGE,
                    DG_MSG("holds-other-files",
-                          "%s: holds %s, and pictures are written only into a folder that is new, empty or has "
-                          "nothing but earlier ones of the same kind: name another folder, or add {force}"),
+                          "%s: contains %s; images are written only into a folder that is new, empty, or has only "
+                          "images of the same kind; choose another folder or add {force}"),
                    dir, dg_printable(shown, sizeof shown, first));
 }
 
@@ -121,10 +121,8 @@ dg_err dg_only_origin(const char *dir, const char *const *names, const char *ori
     char first[256], shown[1024];
     const dg_err e = find_other(dir, names, DG_ORIGIN, origin, first);
     if (e || !*first) return e;
-    return dg_fail(
-        DG_USAGE,
-        DG_MSG("holds-other-samples",
-               "%s: holds %s, a sample of another checkpoint or of an earlier dcgan; choose another {out} or add "
-               "{force}"),
-        dir, dg_printable(shown, sizeof shown, first));
+    return dg_fail(DG_USAGE,
+                   DG_MSG("holds-other-samples", "%s: contains %s, a sample of another checkpoint or of an older "
+                                                 "dcgan; choose another {out} or add {force}"),
+                   dir, dg_printable(shown, sizeof shown, first));
 }

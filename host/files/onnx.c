@@ -112,7 +112,7 @@ static dg_err write_pieces(const dg_onnx *o, const char *path, const dg_st_tenso
     all = graph + model->bytes;
     if (failed || model->failed) return dg_fail(DG_DEVICE, "%s: out of memory", path);
     if (all > INT32_MAX)
-        return dg_fail(DG_USAGE, "%s: would have %.1f GB; an ONNX file has at most 2.1", path, (double)all / 1e9);
+        return dg_fail(DG_USAGE, "%s: needs %.1f GB; the limit of an ONNX file is 2.1 GB", path, (double)all / 1e9);
     return dg_write_atomic(path, piece, 2 * weights + 2);
 }
 

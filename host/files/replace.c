@@ -87,10 +87,10 @@ static const struct {
      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"generator\" "
      "content=\"dcgan ",
      NULL},
-    {DG_MADE_SWEEP, "the table of a sweep", NULL, "batch,ms_step,ms_median,", NULL},
-    {DG_MADE_RULES, "the table of a sweep's rules", NULL, "rule,batch,round,epoch_s\n", NULL},
+    {DG_MADE_SWEEP, "a sweep table", NULL, "batch,ms_step,ms_median,", NULL},
+    {DG_MADE_RULES, "a table of sweep rules", NULL, "rule,batch,round,epoch_s\n", NULL},
     {DG_MADE_TUNING, "a tuning file", NULL, "; dcgan tune", NULL},
-    {DG_MADE_CACHE, "a cache of images", NULL, "dcgan-cache-", NULL},
+    {DG_MADE_CACHE, "an image cache", NULL, "dcgan-cache-", NULL},
     {DG_MADE_ONNX, "an ONNX file", NULL, "\010\007\022\005dcgan", NULL},
     {DG_MADE_GENERATOR, "an exported generator", NULL, NULL, DG_GENERATOR_FORMAT},
     {DG_MADE_CLASSIFIER, "an exported classifier", NULL, NULL, DG_CLASSIFIER_FORMAT},

@@ -49,7 +49,7 @@ __attribute__((format(printf, 2, 3), cold)) static dg_err bad(const reader *r, c
     va_start(ap, format);
     vsnprintf(text, sizeof text, format, ap);
     va_end(ap);
-    return dg_fail(DG_IO, DG_MSG("bad-safetensors", "%s: not a safetensors file that can be used: %s"), r->name, text);
+    return dg_fail(DG_IO, DG_MSG("bad-safetensors", "%s: not a valid safetensors file: %s"), r->name, text);
 }
 
 /* An integer from 0 to 2^53 - 1, exact in a double. */
@@ -87,14 +87,14 @@ static dg_err read_tensor(const reader *r, const cJSON *item, placed *out)
     const char *name = item->string, *why = dg_st_bad_name(name, false);
     const cJSON *dtype = NULL, *shape = NULL, *offsets = NULL;
     if (why) return bad(r, "tensor \"%.130s\": %s", name, why);
-    if (!cJSON_IsObject(item)) return bad(r, "tensor %s: is not described by { }", name);
+    if (!cJSON_IsObject(item)) return bad(r, "tensor %s: its description is not a JSON object", name);
     for (const cJSON *f = item->child; f; f = f->next) {
         const cJSON **slot = !strcmp(f->string, "dtype")          ? &dtype
                              : !strcmp(f->string, "shape")        ? &shape
                              : !strcmp(f->string, "data_offsets") ? &offsets
                                                                   : NULL;
         if (!slot) continue;
-        if (*slot) return bad(r, "tensor %s: key %s twice", name, f->string);
+        if (*slot) return bad(r, "tensor %s: duplicate key %s", name, f->string);
         *slot = f;
     }
     snprintf(t->name, sizeof t->name, "%s", name);
@@ -117,7 +117,7 @@ static dg_err read_tensor(const reader *r, const cJSON *item, placed *out)
         !whole(offsets->child->next, &offset[1]))
         return bad(r, "tensor %s: data_offsets are not two whole numbers", name);
     if (offset[1] < offset[0] || (uint64_t)offset[1] > r->bytes - 8 - r->header)
-        return bad(r, "tensor %s: its data lies outside the file", name);
+        return bad(r, "tensor %s: its data is outside the file", name);
     out->stored = (size_t)(offset[1] - offset[0]);
     if (out->stored != size)
         return bad(r, "tensor %s: %zu bytes of data, but type and shape need %ju", name, out->stored, (uintmax_t)size);
@@ -129,13 +129,13 @@ static dg_err read_tensor(const reader *r, const cJSON *item, placed *out)
 static dg_err read_meta(const reader *r, const cJSON *item)
 {
     dg_st *st = r->st;
-    if (st->meta) return bad(r, "__metadata__ twice");
+    if (st->meta) return bad(r, "duplicate __metadata__");
     if (cJSON_IsNull(item)) return DG_OK;
-    if (!cJSON_IsObject(item)) return bad(r, "__metadata__ is not { }");
+    if (!cJSON_IsObject(item)) return bad(r, "__metadata__ is not a JSON object");
     st->meta = malloc(((size_t)cJSON_GetArraySize(item) + 1) * sizeof *st->meta);
     if (!st->meta) return dg_fail(DG_DEVICE, "%s: out of memory", r->name);
     for (const cJSON *f = item->child; f; f = f->next) {
-        if (!cJSON_IsString(f)) return bad(r, "metadata \"%.40s\" is not text", f->string);
+        if (!cJSON_IsString(f)) return bad(r, "metadata \"%.40s\" is not a string", f->string);
         st->meta[st->metas++] = (dg_st_meta){f->string, f->valuestring};
     }
     return DG_OK;
@@ -167,24 +167,24 @@ static dg_err check_together(const reader *r)
     qsort(sorted, (size_t)st->metas, sizeof *sorted, by_key);
     dg_err e = DG_OK;
     for (int i = 1; i < st->metas && !e; i++)
-        if (!strcmp(sorted[i - 1].key, sorted[i].key)) e = bad(r, "metadata \"%.40s\" twice", sorted[i].key);
+        if (!strcmp(sorted[i - 1].key, sorted[i].key)) e = bad(r, "duplicate metadata key \"%.40s\"", sorted[i].key);
     free(sorted);
     if (e) return e;
 
     qsort(st->tensor, n, sizeof *st->tensor, by_name);
     for (size_t i = 1; i < n; i++)
-        if (!by_name(&st->tensor[i - 1], &st->tensor[i])) return bad(r, "tensor %s twice", st->tensor[i].t.name);
+        if (!by_name(&st->tensor[i - 1], &st->tensor[i])) return bad(r, "duplicate tensor %s", st->tensor[i].t.name);
     qsort(st->tensor, n, sizeof *st->tensor, by_data);
     size_t at = 0;
     for (size_t i = 0; i < n; i++) {
         const placed *p = &st->tensor[i];
         if (p->at != at)
             return bad(r, "tensor %s: its data %s", p->t.name,
-                       p->at < at ? "overlaps that of another" : "has a gap in front of it");
+                       p->at < at ? "overlaps the data of another tensor" : "has a gap before it");
         at += p->stored;
     }
     const size_t data = r->bytes - 8 - r->header;
-    return at == data ? DG_OK : bad(r, "%zu bytes behind the last tensor", data - at);
+    return at == data ? DG_OK : bad(r, "%zu bytes after the last tensor", data - at);
 }
 
 /* Require all checksums or none: a file with a damaged key must not pass as one without checksums. */
@@ -195,8 +195,7 @@ static dg_err check_header_crc(const reader *r, int flags)
     for (int i = 0; i < st->metas; i++) /* NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): metas have keys */
         any |= !strncmp(st->meta[i].key, DG_ST_CRC, sizeof DG_ST_CRC - 1);
     if (!any && (flags & DG_ST_CHECKED))
-        return bad(r,
-                   "it has no checksums, so this program has not written it (%s import takes weights from elsewhere)",
+        return bad(r, "no checksums, so dcgan did not write it (%s import reads weights of other programs)",
                    dg_program());
     st->checked = any;
     if (!any) return DG_OK;
@@ -204,7 +203,7 @@ static dg_err check_header_crc(const reader *r, int flags)
     char right[9];
     if (digits) snprintf(right, sizeof right, "%08x", dg_st_header_crc(r->file, 8 + r->header, digits));
     if (!digits || memcmp(right, digits, 8) != 0) /* as text: a and A differ by one bit */
-        return bad(r, "the header is damaged (its checksum is wrong)");
+        return bad(r, "the header is damaged (wrong checksum)");
     return DG_OK;
 }
 
@@ -216,17 +215,16 @@ static dg_err check_tensor_crcs(const reader *r)
         char key[sizeof DG_ST_CRC + sizeof t->name], right[9];
         snprintf(key, sizeof key, DG_ST_CRC ".%s", t->name);
         const char *stored = dg_st_get(st, key);
-        if (!stored) return bad(r, "tensor %s: has no checksum, though the file has some", t->name);
+        if (!stored) return bad(r, "tensor %s: its checksum is missing", t->name);
         snprintf(right, sizeof right, "%08x", dg_st_crc(t->data, t->bytes));
-        if (strcmp(stored, right) != 0)
-            return bad(r, "tensor %s: its data is damaged (the checksum is wrong)", t->name);
+        if (strcmp(stored, right) != 0) return bad(r, "tensor %s: its data is damaged (wrong checksum)", t->name);
     }
     return DG_OK;
 }
 
 static dg_err measure(reader *r)
 {
-    if (r->bytes < 8) return bad(r, "%zu bytes are too few", r->bytes);
+    if (r->bytes < 8) return bad(r, "%zu bytes; must be at least 8", r->bytes);
     uint64_t length = 0;
     for (int i = 7; i >= 0; i--) length = length << 8 | (unsigned char)r->file[i];
     if (length > DG_ST_HEADER_MAX)
@@ -250,7 +248,7 @@ static dg_err parse(const reader *r, int flags)
     if (dg_json_refused() != refused) return dg_fail(DG_DEVICE, "%s: out of memory for its header", r->name);
     if (!st->root || !cJSON_IsObject(st->root)) return bad(r, "header: not JSON");
     for (; end < header + r->header; end++)
-        if (*end != ' ' && *end != '\n' && *end != '\r' && *end != '\t') return bad(r, "header: more behind its end");
+        if (*end != ' ' && *end != '\n' && *end != '\r' && *end != '\t') return bad(r, "header: data after its end");
 
     int n = 0;
     dg_err e = DG_OK;
@@ -258,7 +256,7 @@ static dg_err parse(const reader *r, int flags)
         if (!strcmp(item->string, "__metadata__")) e = read_meta(r, item);
         else n++;
     }
-    if (!e && n > DG_ST_TENSORS_MAX) e = bad(r, "%d tensors (limit %d); write one network alone", n, DG_ST_TENSORS_MAX);
+    if (!e && n > DG_ST_TENSORS_MAX) e = bad(r, "%d tensors (limit %d); write only one network", n, DG_ST_TENSORS_MAX);
     if (!e && n == 0) e = bad(r, "no tensors");
     if (!e) e = check_header_crc(r, flags);
     if (e) return e;

@@ -30,7 +30,7 @@ static size_t scan_string(const char *s, size_t left, const char **why)
         if (!n) return *why = "string is not UTF-8", 0;
         i += (size_t)n;
     }
-    return *why = "string without end", 0;
+    return *why = "unterminated string", 0;
 }
 
 const char *dg_st_scan(const char *header, size_t bytes)
@@ -47,11 +47,11 @@ const char *dg_st_scan(const char *header, size_t bytes)
         case '{':
         case '[':
             /* {"name": {"shape": [ is the deepest nesting */
-            if (++depth > 3) return "nested too deep";
+            if (++depth > 3) return "nested too deeply";
             break;
         case '}':
         case ']':
-            if (--depth < 0) return "more brackets closed than opened";
+            if (--depth < 0) return "unmatched closing bracket";
             break;
         case ',':
             if (++values > most) return "too many values";
@@ -78,7 +78,7 @@ const char *dg_st_scan(const char *header, size_t bytes)
         }
         i += n;
     }
-    return depth ? "brackets are not closed" : NULL;
+    return depth ? "unclosed brackets" : NULL;
 }
 
 const char *dg_st_bad_name(const char *name, bool ours)
@@ -89,7 +89,7 @@ const char *dg_st_bad_name(const char *name, bool ours)
     for (const char *c = name; *c; c++)
         if ((unsigned char)*c < ' ' || *c == 0x7f) return "control character in the name";
     if (ours && strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") != n)
-        return "names may hold only A-Z a-z 0-9 . _ -";
+        return "allowed characters: A-Z a-z 0-9 . _ -";
     return NULL;
 }
 

@@ -22,18 +22,18 @@ static dg_err check_text(const char *path, const char *what, const char *text)
 static dg_err check(const char *path, const dg_st_tensor *tensor, int tensors, const dg_st_meta *meta, int metas)
 {
     if (tensors < 1 || tensors > DG_ST_TENSORS_MAX)
-        return dg_fail(DG_IO, "%s: %d tensors; a file holds 1 to %d", path, tensors, DG_ST_TENSORS_MAX);
+        return dg_fail(DG_IO, "%s: %d tensors: must be 1 to %d", path, tensors, DG_ST_TENSORS_MAX);
     for (int i = 0; i < tensors; i++) {
         const dg_st_tensor *t = &tensor[i];
         const char *why = dg_st_bad_name(t->name, true);
         uint64_t size = dg_type_bytes(t->type);
         if (!why && t->rank > DG_ST_RANK_MAX) why = "too many dimensions";
         for (int d = 0; !why && d < t->rank; d++)
-            if (t->dim[d] < 1 || __builtin_mul_overflow(size, (uint64_t)t->dim[d], &size)) why = "impossible shape";
+            if (t->dim[d] < 1 || __builtin_mul_overflow(size, (uint64_t)t->dim[d], &size)) why = "invalid shape";
         if (!why && size != t->bytes) why = "bytes do not match type and shape";
         for (int k = 0; !why && k < i; k++)
-            if (!strcmp(tensor[k].name, t->name)) why = "given twice";
-        if (!why && !strcmp(t->name, "__metadata__")) why = "this name means something else in the format";
+            if (!strcmp(tensor[k].name, t->name)) why = "duplicate";
+        if (!why && !strcmp(t->name, "__metadata__")) why = "reserved name";
         if (why) return dg_fail(DG_IO, "%s: tensor %s: %s", path, t->name, why);
     }
     for (int i = 0; i < metas; i++) {
@@ -43,7 +43,8 @@ static dg_err check(const char *path, const dg_st_tensor *tensor, int tensors, c
         bool twice = false;
         for (int k = 0; k < i; k++) twice |= !strcmp(meta[k].key, meta[i].key);
         if (twice || !strncmp(meta[i].key, DG_ST_CRC, sizeof DG_ST_CRC - 1))
-            return dg_fail(DG_IO, "%s: metadata %s: %s", path, meta[i].key, twice ? "given twice" : "is for checksums");
+            return dg_fail(DG_IO, "%s: metadata %s: %s", path, meta[i].key,
+                           twice ? "duplicate" : "reserved for checksums");
     }
     return DG_OK;
 }
@@ -134,7 +135,7 @@ dg_err dg_st_write_in(const dg_directory *dir, const char *path, const dg_st_ten
     if (!header) {
         e = dg_fail(DG_DEVICE, "%s: out of memory", path);
     } else if (bytes - 8 > DG_ST_HEADER_MAX) {
-        e = dg_fail(DG_IO, "%s: a header of %zu bytes; 1 MiB is allowed", path, bytes - 8);
+        e = dg_fail(DG_IO, "%s: header of %zu bytes; the limit is 1 MiB", path, bytes - 8);
     } else {
         piece[0] = (dg_chunk){header, bytes};
         for (int i = 0; i < tensors; i++) piece[i + 1] = (dg_chunk){order[i]->data, order[i]->bytes};

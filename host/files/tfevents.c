@@ -189,7 +189,7 @@ dg_err dg_tfevents_open(const dg_directory *dir, const char *path, uint64_t last
         *out = t;
         return DG_OK;
     }
-    e = dg_fail(DG_IO, "%s: cannot open it: %s", path, strerror(errno));
+    e = dg_fail(DG_IO, "%s: cannot be opened: %s", path, strerror(errno));
     (void)dg_tfevents_close(t);
     return e;
 }
@@ -204,7 +204,7 @@ static dg_err flush(dg_tfevents *t)
         if (n <= 0) {
             const int error = n < 0 ? errno : EIO;
             if (before >= 0 && ftruncate(t->fd, before)) errno = error;
-            return dg_fail(DG_IO, "%s: cannot append to it: %s", t->path, strerror(error));
+            return dg_fail(DG_IO, "%s: cannot append: %s", t->path, strerror(error));
         }
         done += (size_t)n;
     }
