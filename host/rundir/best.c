@@ -77,6 +77,6 @@ double dg_best_settle(const dg_rundir *r, const dg_recipe *recipe, const dg_log_
     const double v = find_best(r, recipe, row, n, step, name);
     if (!isinf(v) && strcmp(name, best) && dg_history_name(r, name, best)) dg_warn("%s", dg_message());
     if (isinf(v) && held > step && unlinkat(r->fd, best, 0))
-        dg_warn("%s/%s: is of a later step, and cannot be removed: %s", r->path, best, strerror(errno));
+        dg_warn("%s/%s: belongs to a later step and cannot be removed: %s", r->path, best, strerror(errno));
     return v;
 }

@@ -81,7 +81,7 @@ dg_err dg_history_newest(const dg_rundir *r, char name[256])
     *name = 0;
     if (kept_ones(r, oldest, name) >= 0) return DG_OK;
     return dg_fail(errno == ENOMEM || errno == EMFILE || errno == ENFILE ? DG_DEVICE : DG_IO,
-                   "%s: cannot be listed: %s; its older checkpoints are not known", r->path, strerror(errno));
+                   "%s: cannot be listed: %s; older checkpoints are unknown", r->path, strerror(errno));
 }
 
 void dg_history_prune(const dg_rundir *r, int keep)
@@ -103,22 +103,21 @@ static int open_folder(const dg_rundir *r, const char *name)
 
 static dg_err failed(const dg_rundir *r, const char *what, const char *name)
 {
-    return dg_fail(errno == ENOMEM ? DG_DEVICE : DG_IO,
-                   "%s: cannot %s %s: %s; nothing is lost, {resume} goes on with it", r->path, what, name,
-                   strerror(errno));
+    return dg_fail(errno == ENOMEM ? DG_DEVICE : DG_IO, "%s: cannot %s %s: %s; nothing is lost, {resume} continues",
+                   r->path, what, name, strerror(errno));
 }
 
 static dg_err move_listed(const dg_rundir *r, int folder, uint64_t (*number)(const char *), uint64_t epoch, int *moved)
 {
     DIR *d = dg_list_directory(r->fd);
-    dg_err e = d ? DG_OK : failed(r, "read", "it");
+    dg_err e = d ? DG_OK : failed(r, "read", "this directory");
     *moved = 0;
     for (struct dirent *f; !e && (errno = 0, f = readdir(d));) {
         if (number(f->d_name) <= epoch) continue;
         if (renameat(r->fd, f->d_name, folder, f->d_name) == 0) ++*moved;
         else e = failed(r, "move", f->d_name);
     }
-    if (!e && errno) e = failed(r, "read", "it");
+    if (!e && errno) e = failed(r, "read", "this directory");
     if (d) closedir(d);
     return e;
 }
@@ -159,7 +158,7 @@ dg_err dg_history_keep(const dg_rundir *r, uint64_t epoch)
 dg_err dg_history_name(const dg_rundir *r, const char *file, const char *name)
 {
     if (link_over(r, file, name)) return copy(r, r->fd, file, name);
-    return dg_sync_directory(r->fd) ? failed(r, "bring to the disk", name) : DG_OK;
+    return dg_sync_directory(r->fd) ? failed(r, "sync", name) : DG_OK;
 }
 
 /* A hard link is enough, because the file is only replaced, never changed. */
@@ -178,7 +177,7 @@ static bool is_link(int dir, const char *name)
 static dg_err share_link(const dg_rundir *r, int folder, const char *name)
 {
     unlinkat(folder, name, 0);
-    if (linkat(r->fd, name, folder, name, 0)) dg_warn("%s/%s: is a symbolic link; it stays there", r->path, name);
+    if (linkat(r->fd, name, folder, name, 0)) dg_warn("%s/%s is not moved: it is a symbolic link", r->path, name);
     return DG_OK;
 }
 
@@ -200,15 +199,15 @@ static dg_err finish(const dg_rundir *r, int folder, uint64_t epoch)
     if (!e) e = move_later(r, folder, of_checkpoint, epoch);
     for (size_t i = 0; i < sizeof kept / sizeof kept[0] && !e; i++) {
         const int there = exists(r->fd, kept[i]);
-        if (there < 0) e = failed(r, "look for", kept[i]);
+        if (there < 0) e = failed(r, "check for", kept[i]);
         else if (there)
             e = is_link(r->fd, kept[i]) ? share_link(r, folder, kept[i]) : copy(r, folder, kept[i], kept[i]);
     }
     for (int i = 0; i < 2 && !e; i++) {
         const int there = exists(r->fd, best[i]);
-        if (there) e = there < 0 ? failed(r, "look for", best[i]) : share(r, folder, best[i]);
+        if (there) e = there < 0 ? failed(r, "check for", best[i]) : share(r, folder, best[i]);
     }
-    if (!e && dg_sync_directory(folder)) e = failed(r, "bring to the disk", "what was later");
+    if (!e && dg_sync_directory(folder)) e = failed(r, "sync", "the later files");
     if (!e && unlinkat(folder, marker, 0)) e = failed(r, "remove", marker);
     if (!e) unlinkat(r->fd, renamed, 0);
     return e;
@@ -229,7 +228,7 @@ static dg_err how_far(const dg_rundir *r, int folder, const char *chosen, bool *
     *moved = kept > 0;
     *there = is > 0;
     *back = chosen_is > 0;
-    return kept < 0 || is < 0 || chosen_is < 0 ? failed(r, "look for", newest) : DG_OK;
+    return kept < 0 || is < 0 || chosen_is < 0 ? failed(r, "check for", newest) : DG_OK;
 }
 
 static bool is_folder_name(const char *name)
@@ -253,8 +252,8 @@ static dg_err read_marker(const dg_rundir *r, int folder, const char *name, char
     const bool own = is_own_name(chosen) && digits > 0 && digits <= 9 && !strcmp(line + 1 + digits, "\n");
     *epoch = own ? strtoull(line + 1, NULL, 10) : 0;
     if (!own || (exists(r->fd, chosen) > 0 && !is_regular(r->fd, chosen)))
-        e = dg_fail(DG_IO, "%s/%s/%s: names \"%.*s\", which is no checkpoint of this run; remove %s to resume", r->path,
-                    name, marker, n < 200 ? (int)n : 200, text, marker);
+        e = dg_fail(DG_IO, "%s/%s/%s: names \"%.*s\", which is not a checkpoint of this run; remove %s to resume",
+                    r->path, name, marker, n < 200 ? (int)n : 200, text, marker);
     free(data);
     return e;
 }
@@ -283,7 +282,7 @@ static dg_err take_up(const dg_rundir *r, const char *name)
         return DG_OK;
     }
     if (marked > 0) dg_sweep_temporaries(folder);
-    dg_err e = marked < 0 ? failed(r, "look for", name) : read_marker(r, folder, name, chosen, &epoch);
+    dg_err e = marked < 0 ? failed(r, "check for", name) : read_marker(r, folder, name, chosen, &epoch);
     if (!e) e = how_far(r, folder, chosen, &moved, &there, &back);
     if (!e && moved && !there) e = dg_history_name(r, chosen, newest);
     if (!e && (back || (moved && !there))) e = finish(r, folder, epoch);
@@ -295,7 +294,7 @@ static dg_err take_up(const dg_rundir *r, const char *name)
 dg_err dg_history_take_up(const dg_rundir *r)
 {
     DIR *d = dg_list_directory(r->fd);
-    dg_err e = d ? DG_OK : failed(r, "read", "it");
+    dg_err e = d ? DG_OK : failed(r, "read", "this directory");
     for (struct dirent *f; !e && (errno = 0, f = readdir(d));)
         if (is_folder_name(f->d_name)) e = take_up(r, f->d_name);
     if (d) closedir(d);
@@ -335,7 +334,7 @@ dg_err dg_history_go_back(const dg_rundir *r, const char *file, uint64_t epoch, 
     const char *chosen = dg_last_component(file);
     *moved = 0;
     const int same = same_file(r->fd, chosen, r->fd, newest);
-    if (same) return same < 0 ? failed(r, "look at", chosen) : DG_OK;
+    if (same) return same < 0 ? failed(r, "compare", chosen) : DG_OK;
     char target[256];
     chosen = link_target(r, chosen, target, sizeof target);
     if (!is_regular(r->fd, chosen))
@@ -347,12 +346,12 @@ dg_err dg_history_go_back(const dg_rundir *r, const char *file, uint64_t epoch, 
         chosen = renamed;
     }
     const int folder = make_folder(r, chosen, epoch, moved);
-    if (folder < 0) return failed(r, "make", moved);
+    if (folder < 0) return failed(r, "create", moved);
     dg_err e = DG_OK;
     /* Without hard links, move the newest; then its name is missing for a moment. */
     if (linkat(r->fd, newest, folder, newest, 0) && errno != ENOENT && renameat(r->fd, newest, folder, newest))
         e = failed(r, "move", newest);
-    else if (dg_sync_directory(folder)) e = failed(r, "bring to the disk", moved);
+    else if (dg_sync_directory(folder)) e = failed(r, "sync", moved);
     if (!e) e = dg_history_name(r, chosen, newest);
     if (!e) e = finish(r, folder, epoch);
     close(folder);

@@ -7,9 +7,10 @@
 /* X(ID, name, label, other members of dg_logged_measure) */
 #define DG_LOGGED_SWD(X) X(SWD, "swd", "sliced Wasserstein distance, mean", .higher = false)
 #define DG_LOGGED_FRECHET(X) X(FRECHET, "random_frechet", "Frechet distance, random network", .higher = false)
-#define DG_LOGGED_RECALL(X) X(RECALL, "recall", "recall: real ones within reach", .higher = true, .percent = true)
-#define DG_LOGGED_COVERAGE(X) X(COVERAGE, "coverage", "coverage: real ones met", .higher = true, .percent = true)
-#define DG_LOGGED_NEAREST(X) X(NEAREST, "nearest", "nearest real one, beside real ones'", .one = true)
+#define DG_LOGGED_RECALL(X) X(RECALL, "recall", "recall: real images near a sample", .higher = true, .percent = true)
+#define DG_LOGGED_COVERAGE(X) \
+    X(COVERAGE, "coverage", "coverage: real images with a sample nearby", .higher = true, .percent = true)
+#define DG_LOGGED_NEAREST(X) X(NEAREST, "nearest", "nearest real image, relative to real-vs-real", .one = true)
 
 #define DG_LOGGED_MEASURES(X) \
     DG_LOGGED_SWD(X) DG_LOGGED_FRECHET(X) DG_LOGGED_RECALL(X) DG_LOGGED_COVERAGE(X) DG_LOGGED_NEAREST(X)

@@ -31,12 +31,13 @@ static dg_err make_directories(char *path, int *made)
         /* stat first, because mkdir of an existing directory on a read-only file system returns EROFS. */
         if (stat(path, &st) == 0) {
             if (!S_ISDIR(st.st_mode))
-                return dg_fail(DG_IO, "%s: cannot make this directory: a file of this name is in the way", path);
+                return dg_fail(DG_IO, "%s: cannot create this directory: a file of this name exists", path);
         } else if (mkdir(path, 0777) == 0) {
             ++*made;
         } else if (errno != EEXIST) {
             return dg_fail(DG_IO,
-                           DG_MSG("directory-not-made", "%s: cannot make this directory: %s; {out} names another"),
+                           DG_MSG("directory-not-made",
+                                  "%s: cannot create this directory: %s; choose another with {out}"),
                            path, strerror(errno));
         }
         *s = end;
@@ -151,12 +152,11 @@ static dg_err locked(const char *path, int fd)
         long pid = strtol(number, NULL, 10);
         if (strcmp(host, here) != 0 || kill((pid_t)pid, 0) == 0 || errno != ESRCH)
             return dg_fail(DG_LOCKED,
-                           DG_MSG("run-in-use",
-                                  "%s: in use by process %ld on %s since %s; wait until it ends, or give another "
-                                  "directory with {out}"),
+                           DG_MSG("run-in-use", "%s: in use by process %ld on %s since %s; wait until it ends, or "
+                                                "choose another directory with {out}"),
                            path, pid, host, when);
     }
-    return dg_fail(DG_LOCKED, "%s: in use by another run; wait until it ends, or give another directory with {out}",
+    return dg_fail(DG_LOCKED, "%s: in use by another run; wait until it ends, or choose another directory with {out}",
                    path);
 }
 
@@ -173,18 +173,19 @@ static dg_err take_lock(dg_rundir *r, bool *again)
         return dg_fail(DG_IO, "%s: cannot open the lock of the run directory: %s", file, strerror(errno));
     }
     r->lock = fd;
-    if (fstat(fd, &s) || !S_ISREG(s.st_mode)) return dg_fail(DG_IO, "%s: is no regular file; remove it", file);
+    if (fstat(fd, &s) || !S_ISREG(s.st_mode)) return dg_fail(DG_IO, "%s: is not a regular file; remove it", file);
     if (s.st_nlink > 1)
-        return dg_fail(DG_IO, "%s: has %ju names, so it may be the lock of another run, or no lock at all; remove it",
+        return dg_fail(DG_IO, "%s: has %ju hard links, so it may be the lock of another run or not a lock; remove it",
                        file, (uintmax_t)s.st_nlink);
     /* A lock of the open file, not of the process: dropped after a kill, kept when another descriptor is closed. */
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     if (fcntl(fd, F_OFD_SETLK, &whole)) {
         if (errno == EAGAIN || errno == EACCES) return locked(r->path, fd);
-        dg_warn("%s: no lock on this file system (%s); do not start two runs in this directory", file, strerror(errno));
+        dg_warn("the run is not locked: %s: no lock on this file system (%s); do not start two runs in this directory",
+                file, strerror(errno));
     }
     *again = dg_leads_to(r->fd, "run.lock", fd) != DG_SAME_YES || dg_leads_to(AT_FDCWD, r->path, r->fd) != DG_SAME_YES;
-    if (*again) return dg_fail(DG_IO, "%s: was removed while this run began", r->path);
+    if (*again) return dg_fail(DG_IO, "%s: was removed while this run started", r->path);
     write_owner(fd);
     return DG_OK;
 }
@@ -237,19 +238,17 @@ static dg_err already_there(const dg_rundir *r)
     dg_shell_path(here, sizeof here, r->path);
     dg_shell_path(other, sizeof other, beside);
     if (run)
-        return dg_fail(
-            DG_USAGE,
-            DG_MSG("run-exists",
-                   "%s: already holds a run, which is never overwritten. Go on with it:  %s --resume --out %s  or "
-                   "start another beside it, with {out} %s"),
-            r->path, dg_program(), here, other);
+        return dg_fail(DG_USAGE,
+                       DG_MSG("run-exists", "%s: has a run, which is never overwritten. Resume it:  %s --resume --out "
+                                            "%s  or start another one with {out} %s"),
+                       r->path, dg_program(), here, other);
     const int results = has_results(r);
     if (results < 0) return unreadable(r);
     if (!results) return DG_OK;
     return dg_fail(DG_USAGE,
                    DG_MSG("run-incomplete",
-                          "%s: holds pictures or a log of a run, but neither its config.ini nor a checkpoint to go on "
-                          "from. They are never overwritten: move them away, or start beside them, with {out} %s"),
+                          "%s: has images or a log of a run, but no config.ini or checkpoint to resume from. They are "
+                          "never overwritten: move them away, or start another run with {out} %s"),
                    r->path, other);
 }
 
@@ -260,13 +259,13 @@ dg_err dg_rundir_open(const char *path, bool resume, dg_rundir *out)
     while (n > 1 && path[n - 1] == '/') n--;
     if (n == 0) return dg_fail(DG_USAGE, "{out}: the name of the run directory is empty");
     if (n > sizeof out->path - NAME_ROOM)
-        return dg_fail(DG_USAGE, "{out}: a path of %zu bytes; at most %zu", n, sizeof out->path - NAME_ROOM);
+        return dg_fail(DG_USAGE, "{out}: path of %zu bytes; the limit is %zu", n, sizeof out->path - NAME_ROOM);
     memcpy(out->path, path, n);
     out->path[n] = 0;
 
     struct stat s;
     if (resume && stat(out->path, &s) && errno == ENOENT)
-        return dg_fail(DG_USAGE, "%s: there is no run to resume; leave {resume} out to start one", out->path);
+        return dg_fail(DG_USAGE, "%s: no run to resume; start one without {resume}", out->path);
     dg_err e = open_locked(out);
     if (e) {
         remove_made(out);
@@ -316,31 +315,24 @@ dg_err dg_rundir_check(const dg_rundir *r, bool *removed)
     *removed = fstat(r->fd, &s) == 0 && s.st_nlink == 0;
     if (!*removed && r->lock >= 0 && dg_leads_to(r->fd, "run.lock", r->lock) == DG_SAME_NO) {
         *removed = true; /* another run may have the directory; over NFS rm -rf leaves it there */
-        return dg_fail(
-            DG_IO,
-            DG_MSG(
-                "run-lock-removed",
-                "%s: run.lock was removed while the run wrote there; it ends and writes no more, for the directory may "
-                "be another run's by now"),
-            r->path);
+        return dg_fail(DG_IO,
+                       DG_MSG("run-lock-removed", "%s: run.lock was removed during the run; the run ends and writes "
+                                                  "nothing more, because the directory may belong to another run"),
+                       r->path);
     }
     if (*removed)
-        return dg_fail(
-            DG_IO,
-            DG_MSG("run-removed",
-                   "%s: was removed while the run wrote to it; what was trained since its last copy is lost"),
-            r->path);
+        return dg_fail(DG_IO,
+                       DG_MSG("run-removed", "%s: was removed during the run; training since the last copy is lost"),
+                       r->path);
     if (dg_leads_to(AT_FDCWD, r->path, r->fd) != DG_SAME_NO) return DG_OK;
     snprintf(link, sizeof link, "/proc/self/fd/%d", r->fd);
     const ssize_t n = readlink(link, now, sizeof now - 1);
     now[n > 0 ? n : 0] = 0;
     const bool there = n > 0 && dg_leads_to(AT_FDCWD, now, r->fd) == DG_SAME_YES; /* else moved by another machine */
-    return dg_fail(
-        DG_IO,
-        DG_MSG("run-moved",
-               "%s: no longer is the directory of this run, which was moved%s%s; the run ends after a last checkpoint "
-               "there, to go on with {resume}"),
-        r->path, there ? " to " : "", there ? now : "");
+    return dg_fail(DG_IO,
+                   DG_MSG("run-moved", "%s: the run directory was moved%s%s; the run ends after a last checkpoint "
+                                       "there; resume it there with {resume}"),
+                   r->path, there ? " to " : "", there ? now : "");
 }
 
 dg_directory dg_rundir_at(const dg_rundir *r) { return (dg_directory){r->fd, r->lock, "run.lock"}; }
