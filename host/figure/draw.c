@@ -14,12 +14,12 @@ static void forget(dg_canvas *c)
 dg_err dg_draw_open(dg_canvas *c, int W, int H)
 {
     if (W < 1 || H < 1 || W > 16384 || H > 16384)
-        return dg_fail(DG_USAGE, "a plot of %d x %d pixels: sides must be from 1 to 16384", W, H);
+        return dg_fail(DG_USAGE, "plot of %d x %d pixels: sides must be 1 to 16384", W, H);
     size_t n = (size_t)W * (size_t)H;
     *c = (dg_canvas){.im = {W, H, 3, malloc(n * 3)}, .cover = calloc(n, 1)};
     if (!c->im.pixels || !c->cover) {
         dg_draw_close(c);
-        return dg_fail(DG_DEVICE, "a plot of %d x %d pixels: out of memory", W, H);
+        return dg_fail(DG_DEVICE, "plot of %d x %d pixels: out of memory", W, H);
     }
     memset(c->im.pixels, 255, n * 3);
     dg_draw_unclip(c);

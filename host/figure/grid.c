@@ -11,8 +11,9 @@ dg_err dg_sheet(const uint8_t *pixels, int n, int S, int C, int rows, int cols, 
     int64_t step = (int64_t)S + GAP;
     if (S < 1 || rows < 1 || cols < 1 || (C != 1 && C != 3 && C != 4) || n < 0 || rows * step > 32768 ||
         cols * step > 32768)
-        return dg_fail(DG_USAGE, "grid of %d x %d pictures of %d x %d pixels: at least 1 x 1, sides up to 32768 pixels",
-                       rows, cols, S, S);
+        return dg_fail(
+            DG_USAGE, "grid of %d x %d images of %d x %d pixels: must be at least 1 x 1, with sides up to 32768 pixels",
+            rows, cols, S, S);
     dg_image im = {.W = cols * (S + GAP) + GAP, .H = rows * (S + GAP) + GAP, .C = C};
     size_t stride = (size_t)im.W * (size_t)C, row = (size_t)S * (size_t)C;
     im.pixels = calloc((size_t)im.H, stride);
@@ -50,11 +51,11 @@ dg_err dg_enlarge(dg_image *im, int scale)
     const int64_t W = (int64_t)im->W * scale, H = (int64_t)im->H * scale;
     if (scale == 1) return DG_OK;
     if (scale < 1 || W > 32768 || H > 32768)
-        return dg_fail(DG_USAGE, "{scale} %d of a picture of %d x %d pixels: sides would have more than 32768 pixels",
-                       scale, im->W, im->H);
+        return dg_fail(DG_USAGE, "{scale} %d of an image of %d x %d pixels: sides would exceed 32768 pixels", scale,
+                       im->W, im->H);
     const size_t dot = (size_t)im->C, line = (size_t)W * dot;
     uint8_t *out = malloc((size_t)H * line), *to = out;
-    if (!out) return dg_fail(DG_DEVICE, "a picture of %d x %d pixels: out of memory", (int)W, (int)H);
+    if (!out) return dg_fail(DG_DEVICE, "image of %d x %d pixels: out of memory", (int)W, (int)H);
     for (int y = 0; y < im->H; y++) {
         const uint8_t *from = im->pixels + (size_t)y * (size_t)im->W * dot;
         uint8_t *const first = to;

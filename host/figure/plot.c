@@ -247,7 +247,7 @@ dg_err dg_draw_plot(dg_canvas *c, const dg_plot *p, int left, int top, int right
 {
     extent ex = {0}, ey = {0};
     if (p->fixed_y && !(dg_axis_shows(p->y_min) && dg_axis_shows(p->y_max) && p->y_max > p->y_min))
-        return dg_fail(DG_USAGE, "a plot's y axis cannot go from %g to %g", p->y_min, p->y_max);
+        return dg_fail(DG_USAGE, "plot: invalid y axis from %g to %g", p->y_min, p->y_max);
     for (int i = 0; i < p->count; i++) {
         const dg_series *s = &p->series[i];
         for (int k = 0; k < s->n; k++)
@@ -258,7 +258,7 @@ dg_err dg_draw_plot(dg_canvas *c, const dg_plot *p, int left, int top, int right
     frame f = {.c = c, .left = left + 64, .top = top + 34, .right = right - 22, .bottom = bottom - 26};
     if (p->x_label) f.bottom -= 20;
     if (f.right - f.left < 60 || f.bottom - f.top < 30)
-        return dg_fail(DG_USAGE, "a plot of %d x %d pixels is too small to read", right - left, bottom - top);
+        return dg_fail(DG_USAGE, "plot of %d x %d pixels: too small", right - left, bottom - top);
     f.x = fit(ex, (f.right - f.left) / 80, false);
     int most = (f.bottom - f.top) / 34 > 2 ? (f.bottom - f.top) / 34 : 2;
     f.y = fit(ey, most, true);

@@ -39,7 +39,7 @@ dg_err dg_generator_load(dg_generator *g, const dg_st *st, const char *path)
     dg_job_options go = {.samples = DG_GENERATOR_CHUNK};
     dg_err e = dg_job_build(&g->job, &g->model, &go, g->backend);
     if (!e && !g->job.plan[DG_PLAN_SAMPLE].ops)
-        e = dg_fail(DG_USAGE, DG_MSG("no-images", "%s: model %s makes no pictures"), path, g->model.name);
+        e = dg_fail(DG_USAGE, DG_MSG("no-images", "%s: model %s has no generator"), path, g->model.name);
     if (!e) g->inputs = dg_job_inputs(&g->job);
     if (!e) e = dg_job_alloc(&g->job, NULL, NULL);
     if (!e) e = dg_checkpoint_load(st, path, &g->job);
@@ -75,14 +75,13 @@ dg_err dg_generator_make(dg_generator *g, const float *in, int n, uint8_t *pixel
     const size_t each = (size_t)g->model.size * (size_t)g->model.size * (size_t)g->model.channels,
                  all = (size_t)n * each;
     double *x = malloc(all * sizeof *x);
-    if (!x) return dg_fail(DG_DEVICE, "out of memory for %d pictures", n);
+    if (!x) return dg_fail(DG_DEVICE, "out of memory for %d images", n);
     dg_err e = dg_job_generate(&g->job, in, n, pixels, x);
     for (size_t i = 0; i < all && !e; i++)
         if (!isfinite(x[i]))
             e = dg_fail(DG_NUMBERS,
                         "%s %" PRIu64
-                        ": value %zu of the picture that model %s makes is %g: its weights are numbers, but "
-                        "too large to compute with in %s",
+                        ": value %zu of the image of model %s is %g: the weights are finite, but too large for %s",
                         what, first + i / each, i % each, g->model.name, x[i],
                         dg_precision_name(g->backend->real, g->backend->math));
     free(x);
@@ -93,7 +92,7 @@ dg_err dg_generator_images(dg_generator *g, uint64_t first, int n, uint8_t *pixe
 {
     const size_t each = (size_t)g->model.size * (size_t)g->model.size * (size_t)g->model.channels;
     float *in = malloc((size_t)DG_GENERATOR_CHUNK * (size_t)g->inputs * sizeof *in);
-    dg_err e = in ? DG_OK : dg_fail(DG_DEVICE, "out of memory for %d pictures", n);
+    dg_err e = in ? DG_OK : dg_fail(DG_DEVICE, "out of memory for %d images", n);
     for (int i = 0; i < n && !e; i += DG_GENERATOR_CHUNK) {
         const int count = n - i < DG_GENERATOR_CHUNK ? n - i : DG_GENERATOR_CHUNK;
         dg_generator_inputs(g, in, first + (uint64_t)i, count);

@@ -35,12 +35,14 @@ dg_err dg_labeller_open(const dg_device *d, const char *path, dg_labeller **out)
     dg_err e = dg_checkpoint_open(path, &st, &l->model, &l->info);
     const dg_recipe *r = e ? NULL : dg_recipe_find(&l->model);
     if (!e && (!r->labels || !l->info.classes))
-        e = r->labels ? dg_fail(DG_USAGE, "%s: does not name its classes; `import` makes a checkpoint of it", path)
-                      : dg_fail(DG_USAGE,
-                                DG_MSG("not-a-classifier",
-                                       "%s: is of a %s, not of a classifier; a model with sections [C.1], [C.2] ... "
-                                       "trains one"),
-                                path, r->name);
+        e = r->labels
+                ? dg_fail(DG_USAGE, "%s: has no class names; make a checkpoint from it with `import`", path)
+                : dg_fail(
+                      DG_USAGE,
+                      DG_MSG(
+                          "not-a-classifier",
+                          "%s: is a %s, not a classifier; train one with a model that has sections [C.1], [C.2] ..."),
+                      path, r->name);
     if (!e) e = split_names(l);
     if (!e) {
         const dg_precision *trained = dg_precision_find(l->info.precision);
@@ -73,7 +75,7 @@ dg_err dg_labeller_shares(dg_labeller *l, const uint8_t *pixels, int n, double *
     uint8_t *records = NULL;
     double *map = hidden ? malloc((size_t)n * dg_count(s) * sizeof *map) : NULL;
     dg_err e = map || !hidden ? dg_job_records(&l->job, pixels, NULL, n, &records)
-                              : dg_fail(DG_DEVICE, "out of memory for %d pictures", n);
+                              : dg_fail(DG_DEVICE, "out of memory for %d images", n);
     if (!e) e = dg_job_test(&l->job, records, n, p, NULL, map);
     if (!e && map) mean_over_pixels(map, n, s, hidden);
     free(map);

@@ -25,21 +25,17 @@ static dg_err open_cpu(const dg_device *d, dg_backend **out)
 {
     const dg_precision *p = precision_of(d);
     if (p->math != DG_MATH_FP32 && d->precision && d->begun)
-        return dg_fail(
-            DG_USAGE,
-            DG_MSG("precision-of-run-needs-gpu",
-                   "{precision} %s is for the tensor cores of a GPU, and this run was begun with it: it goes on there "
-                   "({device cuda}), or another one begins here"),
-            p->name);
+        return dg_fail(DG_USAGE,
+                       DG_MSG("precision-of-run-needs-gpu",
+                              "{precision} %s needs the tensor cores of a GPU, and this run started with it; resume it "
+                              "there ({device cuda}), or start another run here"),
+                       p->name);
     if (p->math != DG_MATH_FP32 && d->precision)
-        return dg_fail(
-            DG_USAGE,
-            DG_MSG("precision-needs-gpu",
-                   "{precision} %s is for the tensor cores of a GPU ({device cuda}); a CPU would round its factors and "
-                   "be no faster for it: {precision fp32} runs here"),
-            p->name);
-    if (d->tuning)
-        dg_warn(DG_MSG("tuning-unused", "{tuning} %s is for CUDA devices; the CPU does not read it"), d->tuning);
+        return dg_fail(DG_USAGE,
+                       DG_MSG("precision-needs-gpu", "{precision} %s needs the tensor cores of a GPU ({device cuda}); "
+                                                     "on a CPU it would only lose accuracy: use {precision fp32}"),
+                       p->name);
+    if (d->tuning) dg_warn(DG_MSG("tuning-unused", "{tuning} %s is ignored: it is for CUDA devices"), d->tuning);
     return dg_cpu_open(&(dg_cpu_options){.threads = d->threads, .real = p->real, .conv = d->conv}, out);
 }
 
@@ -54,7 +50,7 @@ static dg_err open_cuda(const dg_device *d, int device, dg_backend **out)
                                      .fuse = d->fuse,
                                      .tuning = d->tuning};
     const dg_err e = dg_cuda_open(&options, out);
-    if (!e && d->conv) dg_warn("{conv} chooses among the CPU's convolutions; on %s {tuning} does", (*out)->name);
+    if (!e && d->conv) dg_warn("{conv} is ignored: it is for the CPU; %s uses {tuning}", (*out)->name);
     return e;
 }
 
@@ -119,8 +115,7 @@ dg_err dg_device_open_gpu(const dg_device *d, dg_backend **out, char *why, size_
 
 dg_err dg_device_open_cpu(const dg_device *d, const char *why, dg_backend **out)
 {
-    if (*why)
-        dg_warn(DG_MSG("going-on-with-cpu", "%s; going on with the CPU ({device cpu} says so from the start)"), why);
+    if (*why) dg_warn(DG_MSG("going-on-with-cpu", "using the CPU: %s ({device cpu} avoids this warning)"), why);
     return open_cpu(d, out);
 }
 

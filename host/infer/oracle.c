@@ -40,7 +40,7 @@ const dg_st_tensor *dg_oracle_tensor(const dg_oracle *o, const char *name, dg_ty
     bool same = t->type == type && t->rank == rank;
     for (int i = 0; same && i < rank; i++) same = t->dim[i] == dim[i];
     if (!same) {
-        dg_set_message("%s: tensor %s has another type or shape than the metadata say", o->path, name);
+        dg_set_message("%s: tensor %s has another type or shape than in the metadata", o->path, name);
         return NULL;
     }
     return t;
@@ -66,11 +66,10 @@ static dg_err check_steps(dg_oracle *o)
         int n = dg_oracle_batch(o, s);
         for (int i = 0; i < n; i++)
             if (row[i] >= o->count)
-                return dg_fail(DG_USAGE, "%s: step %d names picture %lld of %d", o->path, s, (long long)row[i],
-                               o->count);
+                return dg_fail(DG_USAGE, "%s: step %d: image index %lld must be below %d", o->path, s,
+                               (long long)row[i], o->count);
         if (!n || (n != o->batch && o->last_batch && n != o->last_batch))
-            return dg_fail(DG_USAGE,
-                           "%s: step %d has %d pictures; only full batches of %d and one short size are handled",
+            return dg_fail(DG_USAGE, "%s: step %d has %d images; supported are full batches of %d and one shorter size",
                            o->path, s, n, o->batch);
         if (n != o->batch) o->last_batch = n;
     }
@@ -97,12 +96,13 @@ static dg_err read_gan(dg_oracle *o)
     if (!e) e = whole(o, "ndf", 1, 4096, &ndf);
     const char *loss = dg_st_get(o->st, "loss"), *augment = dg_st_get(o->st, "augment");
     if (!e && loss && !dg_loss_parse(loss, &o->job.loss))
-        e = dg_fail(DG_USAGE, DG_MSG("bad-recorded-loss", "%s: metadata loss = %s: is unknown"), o->path, loss);
+        e = dg_fail(DG_USAGE, DG_MSG("bad-recorded-loss", "%s: metadata loss = %s: unknown loss"), o->path, loss);
     if (!e && !dg_augment_parse(augment, &o->job.augment))
-        e = dg_fail(DG_USAGE, "%s: metadata augment = %s: is unknown", o->path, augment);
+        e = dg_fail(DG_USAGE, "%s: metadata augment = %s: unknown augmentation", o->path, augment);
     const char *norm = dg_st_get(o->st, "norm_d");
     if (!e && norm && strcmp(norm, "spectral"))
-        e = dg_fail(DG_USAGE, DG_MSG("bad-recorded-norm", "%s: metadata norm_d = %s: is unknown"), o->path, norm);
+        e = dg_fail(DG_USAGE, DG_MSG("bad-recorded-norm", "%s: metadata norm_d = %s: unknown normalization"), o->path,
+                    norm);
     char text[DG_MODEL_TEXT_MAX], normal[DG_MODEL_TEXT_MAX];
     if (!e) e = dg_model_stock(text, "oracle", size, channels, latent, ngf, ndf);
     if (!e && norm) e = dg_model_spectral(text, "oracle", normal);
@@ -133,7 +133,7 @@ static dg_err read_classifier(dg_oracle *o)
     const dg_recipe *r = NULL;
     dg_err e = dg_model_parse(dg_st_get(o->st, "model"), o->path, &o->model);
     if (!e) e = dg_recipe_for(&o->model, &r);
-    if (!e && !r->labels) e = dg_fail(DG_USAGE, "%s: its model is of a %s, not of a classifier", o->path, r->name);
+    if (!e && !r->labels) e = dg_fail(DG_USAGE, "%s: its model is a %s, not a classifier", o->path, r->name);
     if (!e) e = channels(o, "mean", j->input.mean);
     if (!e) e = channels(o, "std", j->input.std);
     if (!e) e = number(o, "momentum", 0, 1, &j->momentum);
@@ -146,7 +146,7 @@ static dg_err read_classifier(dg_oracle *o)
     j->optimizer = name ? dg_optimizer_find(name) : DG_ADAM;
     o->labelled = true;
     if (!e && j->optimizer == DG_OPTIMIZERS)
-        e = dg_fail(DG_USAGE, "%s: metadata optimizer = %s: is unknown", o->path, name);
+        e = dg_fail(DG_USAGE, "%s: metadata optimizer = %s: unknown optimizer", o->path, name);
     return e;
 }
 
@@ -158,7 +158,7 @@ dg_err dg_oracle_open(dg_oracle *o, const char *path)
     if (e) return e;
     const char *format = dg_st_get(o->st, "format");
     if (!format || strcmp(format, "dcgan-oracle-1"))
-        return dg_fail(DG_USAGE, "%s: is no oracle (metadata format = %s, not dcgan-oracle-1)", path,
+        return dg_fail(DG_USAGE, "%s: is not a recorded PyTorch run (metadata format = %s, not dcgan-oracle-1)", path,
                        format ? format : "(missing)");
     e = whole(o, "batch", 1, 65536, &o->batch);
     if (!e) e = whole(o, "count", 1, 1 << 24, &o->count);
@@ -204,7 +204,7 @@ static dg_err pixels(const dg_oracle *o, uint8_t **out)
     const size_t P = (size_t)o->model.size * (size_t)o->model.size, C = (size_t)o->model.channels;
     const uint8_t *nchw = o->images->data;
     *out = malloc((size_t)o->count * P * C);
-    if (!*out) return dg_fail(DG_DEVICE, "out of memory for %d pictures", o->count);
+    if (!*out) return dg_fail(DG_DEVICE, "out of memory for %d images", o->count);
     for (size_t n = 0; n < (size_t)o->count; n++)
         for (size_t c = 0; c < C; c++)
             for (size_t p = 0; p < P; p++) (*out)[(n * P + p) * C + c] = nchw[(n * C + c) * P + p];
@@ -215,7 +215,7 @@ dg_err dg_oracle_records(const dg_oracle *o, const dg_job *job, uint8_t **out)
 {
     int32_t *label = malloc((size_t)o->count * sizeof *label);
     uint8_t *nhwc = NULL;
-    dg_err e = label ? pixels(o, &nhwc) : dg_fail(DG_DEVICE, "out of memory for %d pictures", o->count);
+    dg_err e = label ? pixels(o, &nhwc) : dg_fail(DG_DEVICE, "out of memory for %d images", o->count);
     for (int n = 0; n < o->count && !e; n++) label[n] = o->labels ? (int32_t)((const int64_t *)o->labels->data)[n] : 0;
     if (!e) e = dg_job_records(job, nhwc, label, o->count, out);
     free(nhwc);

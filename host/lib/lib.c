@@ -114,9 +114,9 @@ dcgan_info dcgan_info_of(const dcgan_job *job)
 static dcgan_error sample(dcgan_job *job, uint64_t first, int n, uint8_t *pixels)
 {
     dg_generator *g = &job->g;
-    if (n < 1) return (dcgan_error)dg_fail(DG_USAGE, "%d pictures: at least one", n);
-    if (!g->inputs) return (dcgan_error)dg_fail(DG_USAGE, "model %s makes no pictures", g->model.name);
-    return (dcgan_error)dg_generator_images(g, first, n, pixels, "picture");
+    if (n < 1) return (dcgan_error)dg_fail(DG_USAGE, "%d images: must be at least 1", n);
+    if (!g->inputs) return (dcgan_error)dg_fail(DG_USAGE, "model %s has no generator", g->model.name);
+    return (dcgan_error)dg_generator_images(g, first, n, pixels, "image");
 }
 
 dcgan_error dcgan_sample(dcgan_job *job, uint64_t first, int n, uint8_t *pixels)
@@ -128,8 +128,8 @@ static dcgan_error write_png(const char *path, const uint8_t *pixels, int width,
 {
     if (width < 1 || height < 1 || (channels != 1 && channels != 3 && channels != 4))
         return (dcgan_error)dg_fail(DG_USAGE,
-                                    "%s: a picture of %d x %d with %d channels: must have 1, 3 or 4, and a size", path,
-                                    width, height, channels);
+                                    "%s: image of %d x %d with %d channels: channels must be 1, 3 or 4, sides above 0",
+                                    path, width, height, channels);
     const dg_image im = {width, height, channels, (uint8_t *)(uintptr_t)pixels};
     return (dcgan_error)dg_png_write(path, &im, &(dg_text){"Software", dg_version}, 1);
 }

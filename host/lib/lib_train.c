@@ -15,10 +15,11 @@ dcgan_training dcgan_training_defaults(void)
 
 static dg_err check_training(const dcgan_training *t)
 {
-    if (t->batch < 1 || t->batch > 65536) return dg_fail(DG_USAGE, "a batch of %d: must be 1 to 65536", t->batch);
-    if (!(t->lr > 0) || isinf(t->lr)) return dg_fail(DG_USAGE, "a learning rate of %g: must be above 0", t->lr);
+    if (t->batch < 1 || t->batch > 65536) return dg_fail(DG_USAGE, "batch size %d: must be 1 to 65536", t->batch);
+    if (!(t->lr > 0) || isinf(t->lr)) return dg_fail(DG_USAGE, "learning rate %g: must be above 0", t->lr);
     if (!(t->beta1 >= 0 && t->beta1 < 1 && t->beta2 >= 0 && t->beta2 < 1 && t->eps > 0))
-        return dg_fail(DG_USAGE, "Adam with beta1 %g, beta2 %g, eps %g: betas are from 0 to below 1, eps is above 0",
+        return dg_fail(DG_USAGE,
+                       "Adam with beta1 %g, beta2 %g, eps %g: betas must be at least 0 and below 1, eps above 0",
                        t->beta1, t->beta2, t->eps);
     return DG_OK;
 }
@@ -26,10 +27,9 @@ static dg_err check_training(const dcgan_training *t)
 static dg_err check_images(const dcgan_images *p, const dg_model *m, int batch)
 {
     if (p->size != m->size || p->channels != m->channels)
-        return dg_fail(DG_DATA, "the pictures are %d x %d x %d, and model %s is for %d x %d x %d", p->size, p->size,
+        return dg_fail(DG_DATA, "the images are %d x %d x %d, but model %s needs %d x %d x %d", p->size, p->size,
                        p->channels, m->name, m->size, m->size, m->channels);
-    if (p->count < batch)
-        return dg_fail(DG_DATA, "only %d pictures, at least %d are needed for one batch", p->count, batch);
+    if (p->count < batch) return dg_fail(DG_DATA, "only %d images; one batch needs at least %d", p->count, batch);
     return DG_OK;
 }
 
@@ -48,8 +48,8 @@ static dg_err build(dcgan_job *job, const dcgan_training *t, const dcgan_images 
     dg_err e = dg_recipe_for(&g->model, &recipe);
     if (!e && recipe->labels)
         e = dg_fail(DG_USAGE,
-                    "model %s is a %s: it needs to be told the classes of pictures, for which there is no "
-                    "function here yet; the program dcgan trains it",
+                    "model %s is a %s, which the library cannot train: it has no function for class labels; use the "
+                    "program dcgan",
                     g->model.name, recipe->name);
     if (!e) e = check_images(p, &g->model, t->batch);
     if (e) return e;
@@ -95,10 +95,10 @@ static dg_err take_up(dcgan_job *job, const dg_st *st, const char *path)
     const dg_backend *b = job->g.backend;
     const char *precision = dg_precision_name(b->real, b->math);
     if (strcmp(i->precision, precision) != 0)
-        return dg_fail(DG_USAGE, "%s was trained with precision %s; it cannot go on with %s", path, i->precision,
+        return dg_fail(DG_USAGE, "%s was trained with precision %s and cannot be resumed with %s", path, i->precision,
                        precision);
     if (i->data_count && i->data_fingerprint != job->data.fingerprint)
-        dg_warn("the pictures are not those that %s was trained with (%ju then, %d now)", path,
+        dg_warn("the images differ from those that %s was trained with (%ju then, %d now)", path,
                 (uintmax_t)i->data_count, job->data.count);
     job->trainer.at = (dg_position){i->step, i->epoch, i->batch < dg_epoch_length(&job->trainer.feed) ? i->batch : 0};
     return dg_checkpoint_load(st, path, &job->g.job);
@@ -130,7 +130,7 @@ dcgan_error dcgan_resume(dcgan_backend *b, const char *checkpoint, const dcgan_t
 
 static dcgan_error step(dcgan_job *job, int n)
 {
-    if (!job->train) return (dcgan_error)dg_fail(DG_USAGE, "this job was loaded to make pictures; it does not train");
+    if (!job->train) return (dcgan_error)dg_fail(DG_USAGE, "this job was loaded for inference and cannot train");
     return (dcgan_error)dg_trainer_steps(&job->trainer, n);
 }
 
@@ -152,7 +152,7 @@ static dcgan_error metric(const dcgan_job *job, const char *name, double *value)
             *value = dg_metric_value(&r->metric[k], job->trainer.last.value);
             return DCGAN_OK;
         }
-    return (dcgan_error)dg_fail(DG_USAGE, "%s: no number of %s has this name", name, r->name);
+    return (dcgan_error)dg_fail(DG_USAGE, "%s: not a metric of %s", name, r->name);
 }
 
 dcgan_error dcgan_metric(const dcgan_job *job, const char *name, double *value)
@@ -162,7 +162,8 @@ dcgan_error dcgan_metric(const dcgan_job *job, const char *name, double *value)
 
 static dcgan_error save(dcgan_job *job, const char *path)
 {
-    if (!job->train) return (dcgan_error)dg_fail(DG_USAGE, "this job was loaded to make pictures; it holds no more");
+    if (!job->train)
+        return (dcgan_error)dg_fail(DG_USAGE, "this job was loaded for inference and has no training state");
     const dg_backend *b = job->g.backend;
     dg_checkpoint_info info = {.step = job->trainer.at.step,
                                .epoch = job->trainer.at.epoch,
