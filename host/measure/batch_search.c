@@ -170,11 +170,11 @@ static bool ends(dg_search *s, int batch)
     const dg_search_limits *l = &s->limits;
     const int n = s->rows, last = n ? s->row[n - 1].batch : 0;
     double seconds;
-    if (batch > l->most) snprintf(s->end, sizeof s->end, "; more than %d were not tried (--most)", last);
+    if (batch > l->most) snprintf(s->end, sizeof s->end, "; sizes above %d were not tried (--most)", last);
     else if (batch > l->images)
         snprintf(s->end, sizeof s->end, "; the dataset has only %d image%s", l->images, dg_s(l->images));
     else if (!has_time(s, batch, &seconds)) {
-        snprintf(s->end, sizeof s->end, "; more than %d were not tried in %g s: --seconds %.0f for more", last,
+        snprintf(s->end, sizeof s->end, "; sizes above %d were not tried within %g s: use --seconds %.0f", last,
                  l->seconds, ceil(4 * fmax(l->seconds, 7e-3 * s->row[n - 1].ms)));
         if (n > 2) s->rising = fmax(0, dg_batch_rate(&s->row[n - 1]) / dg_batch_rate(&s->row[n - 3]) - 1);
     }
@@ -187,7 +187,7 @@ static dg_err climb(dg_search *s)
     dg_err e = DG_OK;
     for (int batch = s->limits.from; !e && !ends(s, batch); batch = dg_batch_after(batch)) {
         e = look(s, batch);
-        if (s->refused) snprintf(s->end, sizeof s->end, "; %d does not: %s", s->refused, s->why_not);
+        if (s->refused) snprintf(s->end, sizeof s->end, "; %d does not fit: %s", s->refused, s->why_not);
         for (int i = s->rows - FLAT - 2; i < s->rows && is_flat(s) && !e; i++)
             if (i >= 0) e = look(s, s->row[i].batch);
         if (s->refused || is_flat(s)) break;
@@ -260,12 +260,12 @@ void dg_search_sentence(const dg_search *s, char *out, size_t size)
     int n = snprintf(out, size, "%d: the fastest%s", chosen->batch, among);
     if (best < 0)
         n = snprintf(out, size,
-                     "%d: the smallest that was tried; it leaves %d step%s per epoch, where %d are wanted "
-                     "(--least-steps); --from %d tries smaller ones",
+                     "%d: the smallest size that was tried; it leaves %d step%s per epoch, fewer than %d "
+                     "(--min-steps); --from %d tries smaller sizes",
                      chosen->batch, steps, dg_s(steps), l->least_steps, chosen->batch > 8 ? 8 : 1);
     else if (best != choice)
         n = snprintf(out, size,
-                     "%d: the smallest that is surely within %g%% of the fastest%s, which is %d (%.1f%% faster)",
+                     "%d: the smallest size that is clearly within %g%% of the fastest%s, which is %d (%.1f%% faster)",
                      chosen->batch, 100 * l->within, among, s->row[best].batch, percent_faster(&s->row[best], chosen));
     /* if too few steps decided, larger sizes would not have been chosen */
     const bool end = s->refused || leaves_steps(s, s->row[s->rows - 1].batch);

@@ -12,14 +12,14 @@
 #include "host/trainer/steps.h"
 
 #define SECONDS 60.0
-#define LOOK 0.33 /* max of a look: many short looks average over disturbances of the machine */
+#define LOOK 0.33 /* max of a look: many short looks average out disturbances */
 enum { LOOKS = 60 };
 
 dg_err dg_batch_bench_open(dg_batch_bench *b)
 {
     const bool gpu = b->backend->threads == 0;
     b->machine = (dg_machine){.real = b->backend->real, .math = b->backend->math, .foreign = -1};
-    b->no_nvml = "this is no GPU";
+    b->no_nvml = "not a GPU";
     if (gpu) b->nvml = dg_nvml_open(b->backend->bus, &b->no_nvml);
     dg_busy_start(&b->load);
     return dg_room_of(b->backend, b->o->device_memory, &b->room);
@@ -96,7 +96,7 @@ static dg_err warm_up(dg_batch_trial *t)
     if (!e && t->ahead > 1) e = dg_batch_steps(t, t->ahead, &done, &ms);
     if (!e) e = dg_job_get_metrics(&t->job, t->at.step - 1, 1, &m);
     if (!e && dg_recipe_bad(t->job.recipe, &m, bad, sizeof bad))
-        e = dg_fail(DG_NUMBERS, "batch %d computes numbers that are not finite: %s", t->job.o.batch, bad);
+        e = dg_fail(DG_NUMBERS, "batch %d computes values that are not finite: %s", t->job.o.batch, bad);
     return e;
 }
 
@@ -112,7 +112,7 @@ dg_err dg_batch_open(dg_batch_trial *t, dg_batch_bench *b, int batch, bool *yes,
     if (e) return e == DG_USAGE ? DG_OK : e;
     *yes = needed <= b->room.have;
     if (!*yes)
-        snprintf(why, 160, "it needs %.1f MB, and there are %.1f MB%s", (double)needed / 1e6,
+        snprintf(why, 160, "it needs %.1f MB, but only %.1f MB are free%s", (double)needed / 1e6,
                  (double)b->room.have / 1e6, b->o->device_memory > 0 ? " (--device-memory)" : "");
     if (!*yes) return DG_OK;
     e = feed_of(t, b);
@@ -215,7 +215,7 @@ static dg_err refuse_all(const dg_batch_bench *b, int batch)
     const dg_err e = dg_build_to_fit(&job, b->model, &o, b->backend, b->o->device_memory);
     if (e) return e;
     dg_job_free(&job);
-    return dg_fail(DG_DEVICE, "batch %d fits no more: memory was given to another program meanwhile", batch);
+    return dg_fail(DG_DEVICE, "batch %d no longer fits: another program has taken memory", batch);
 }
 
 dg_err dg_batch_glance(dg_batch_bench *b, int batch, double seconds, double *ms)

@@ -131,12 +131,11 @@ static dg_err compare(const checker *c, const dg_check_operand *o, double *worst
         }
         const dg_shape s = o->row[0]->shape;
         const size_t C = (size_t)s.C, W = (size_t)s.W, H = (size_t)s.H;
-        return dg_fail(DG_FAILED,
-                       "%s (%s, %s): %s[%zu,%zu,%zu,%zu] of %dx%dx%dx%d is %.9g on %s and %.9g on %s: "
-                       "%.3g apart, %.3g is allowed",
-                       op->name, dg_op_kind_name(op->kind), op->tune.variant->name, o->name, i / C / W / H,
-                       i / C / W % H, i / C % W, i % C, s.N, s.H, s.W, s.C, want, name[0], got, name[1], off,
-                       o->limit[i]);
+        return dg_fail(
+            DG_FAILED,
+            "%s (%s, %s): %s[%zu,%zu,%zu,%zu] of %dx%dx%dx%d is %.9g on %s and %.9g on %s: difference %.3g, limit %.3g",
+            op->name, dg_op_kind_name(op->kind), op->tune.variant->name, o->name, i / C / W / H, i / C / W % H,
+            i / C % W, i % C, s.N, s.H, s.W, s.C, want, name[0], got, name[1], off, o->limit[i]);
     }
     return DG_OK;
 }
@@ -181,7 +180,7 @@ dg_err dg_check_plan(dg_job *reference, dg_job *other, const char *name, FILE *t
     const dg_type real = reference->backend->real;
     checker c = {.job = {reference, other}, .eps = real == DG_F64 ? DBL_EPSILON / 2 : FLT_EPSILON / 2};
     if (!p || !q || p->ops != q->ops || real != other->backend->real)
-        return dg_fail(DG_FAILED, "there are no two equal plans %s", name);
+        return dg_fail(DG_FAILED, "the two plans %s differ", name);
     dg_err e = DG_OK;
     for (int i = 0; i < p->ops && !e; i++) {
         double worst = 0;

@@ -106,7 +106,7 @@ static dg_err hand_over(const sides *s, const dg_op *fused)
     return e;
 }
 
-/* Euclidean distance of two tensors / norm of `want`; NaN if one has a NaN. */
+/* Euclidean distance of two tensors / norm of the first; NaN if one has a NaN. */
 static double distance(const dg_row *row, size_t bytes, const void *want, const void *got)
 {
     if (row->type == DG_U8 || row->type == DG_I32) return memcmp(want, got, bytes) ? INFINITY : 0;
@@ -135,11 +135,10 @@ static dg_err compare(const sides *s, const dg_launch *l, const dg_op *fused, do
         const double off = e ? 0 : distance(p.row[0], p.bytes, memory, memory + p.bytes);
         free(memory);
         if (!e && !(off <= limit))
-            e = dg_fail(
-                DG_FAILED,
-                "%s: done by one kernel with what is around it, %s of %s (%s) is %.3g of its length away from what the "
-                "op alone makes; %.3g is allowed",
-                s->plan[1]->op[l->main].name, list[k].name, fused->name, p.row[1]->name, off, limit);
+            e = dg_fail(DG_FAILED,
+                        "%s: fused with its neighbours, %s of %s (%s) has a relative error of %.3g compared with the "
+                        "single op; the limit is %.3g",
+                        s->plan[1]->op[l->main].name, list[k].name, fused->name, p.row[1]->name, off, limit);
         if (off > *worst) *worst = off;
     }
     return e;
@@ -177,7 +176,7 @@ dg_err dg_check_fused(dg_job *plain, dg_job *fused, const char *name, FILE *to, 
 {
     const sides s = {.job = {plain, fused}, .plan = {dg_job_plan(plain, name), dg_job_plan(fused, name)}};
     if (!s.plan[0] || !s.plan[1] || s.plan[0]->ops != s.plan[1]->ops)
-        return dg_fail(DG_FAILED, "there are no two equal plans %s", name);
+        return dg_fail(DG_FAILED, "the two plans %s differ", name);
     /* operands that differ in the last bit may round differently */
     const double once = 1e-5 + dg_math_error(plain->backend->math);
     dg_err e = DG_OK;

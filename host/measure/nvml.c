@@ -28,14 +28,14 @@ dg_nvml *dg_nvml_open(const char *bus, const char **why)
     dg_nvml *n = calloc(1, sizeof *n);
     *why = "out of memory";
     if (!n) return NULL;
-    *why = "libnvidia-ml.so.1, which comes with NVIDIA's driver, cannot be opened";
+    *why = "libnvidia-ml.so.1 (of NVIDIA's driver) cannot be opened";
     n->library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
     if (n->library) {
         find(n->library, "nvmlInit_v2", &begin);
         find(n->library, "nvmlDeviceGetHandleByPciBusId_v2", &by_bus);
         find(n->library, "nvmlShutdown", &n->end);
         find(n->library, "nvmlDeviceGetUtilizationRates", &n->rates);
-        *why = "libnvidia-ml.so.1 does not tell of this GPU";
+        *why = "libnvidia-ml.so.1 reports no data for this GPU";
         if (begin && by_bus && n->end && n->rates && begin() == 0) {
             if (by_bus(bus, &n->device) == 0 && dg_nvml_utilisation(n) >= 0) return n;
             (void)n->end();

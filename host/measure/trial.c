@@ -15,7 +15,7 @@ static dg_err make_data(dg_trial *t, const dg_model *m, int batch)
     uint8_t *pixels = malloc(values), *records = NULL;
     if (pixels) dg_random_bytes(pixels, values, 1, dg_subsequence(DG_STREAM_SYNTH, 0));
     int32_t *order = malloc(rows * sizeof *order);
-    dg_err e = pixels && order ? DG_OK : dg_fail(DG_DEVICE, "out of memory for a batch of pictures");
+    dg_err e = pixels && order ? DG_OK : dg_fail(DG_DEVICE, "out of memory for a batch of images");
     for (size_t i = 0; i < rows && !e; i++) order[i] = (int32_t)(i % (size_t)batch);
     if (!e) e = dg_job_records(&t->job, pixels, NULL, batch, &records);
     if (!e) e = b->alloc(b, bytes, &t->data);
@@ -65,7 +65,7 @@ static dg_err finish(dg_trial *t, int n)
     char bad[160];
     for (int s = 0; s < n && !e; s++, t->step++)
         if (dg_recipe_bad(t->job.recipe, &m[s], bad, sizeof bad))
-            e = dg_fail(DG_NUMBERS, "%s: step %llu computes numbers that are not finite: %s", t->job.model.name,
+            e = dg_fail(DG_NUMBERS, "%s: step %llu computes values that are not finite: %s", t->job.model.name,
                         (unsigned long long)t->step, bad);
     return e;
 }

@@ -314,7 +314,7 @@ static dg_err run(tuner *s, target *list, dg_tuner_result *result)
         left -= list[s->at].ms;
         result->tried += t.tried;
         result->wrong += t.wrong;
-        if (!e && !found) dg_warn("%s: no choice computes what direct computes; %s", op.name, t.first_wrong);
+        if (!e && !found) dg_warn("%s is not tuned: no variant agrees with direct; %s", op.name, t.first_wrong);
         else if (!e) {
             result->done++;
             e = s->o->found(s->o->context, &t);
@@ -328,9 +328,7 @@ dg_err dg_tuner_run(dg_trial *t, const dg_tuner_options *o, dg_tuner_result *res
     dg_backend *b = t->job.backend;
     *result = (dg_tuner_result){0};
     if (!b->choices)
-        return dg_fail(DG_USAGE,
-                       "dcgan tune is for CUDA devices: on %s there is nothing to choose but --conv and DCGAN_ISA",
-                       b->name);
+        return dg_fail(DG_USAGE, "dcgan tune is for CUDA devices; on %s, use --conv or DCGAN_ISA", b->name);
     const size_t ops = (size_t)t->job.plan[DG_PLAN_TRAIN].ops, runs = (size_t)(o->repeats > QUICK ? o->repeats : QUICK);
     tuner s = {.trial = t, .b = b, .o = o, .end = o->seconds > 0 ? dg_clock() + o->seconds : 0};
     target *list = calloc(ops, sizeof *list);
