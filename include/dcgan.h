@@ -1,8 +1,7 @@
-/* libdcgan: train a DCGAN, and make images with a trained one.
- *
+/* libdcgan: trains a DCGAN, and generates images with a trained one.
  *     #include <dcgan.h>                                   cc x.c $(pkg-config --cflags --libs dcgan)
  *
- *     dcgan_backend *backend;                              images of a checkpoint:
+ *     dcgan_backend *backend;                              images from a checkpoint:
  *     dcgan_job *job;
  *     dcgan_error e = dcgan_open(NULL, &backend);
  *     if (!e) e = dcgan_load(backend, "checkpoint.safetensors", &job);
@@ -17,13 +16,13 @@
  *     while (!e && dcgan_info_of(job).epoch < 300) e = dcgan_step(job, 1);
  *     if (!e) e = dcgan_save(job, "checkpoint.safetensors");
  *
- * What a job computes is the same bytes as the program's run with the same values, and depends neither on the number of
- * threads nor on other jobs. Every function that can fail returns a code and leaves a message; nothing is printed, no
- * signal is caught, and the process is never ended. Handles become NULL where a call fails, and may be NULL where they
- * are freed. Settings of the host program change no result and stay as they are: locale, rounding mode, flushing of
- * denormal numbers, floating-point traps and flags, number of OpenMP threads. Threads of the library block signals, and
- * the function for warnings is called with the default settings. A backend and its jobs are for one thread at a time;
- * different backends are independent. */
+ * A job computes the same bytes as the program's run with the same values, independent of the number of threads and of
+ * other jobs. Every function that can fail returns a code and stores a message; nothing is printed, no signal is
+ * caught, and the process is never ended. A failed call sets its handle to NULL; freeing NULL is allowed. Settings of
+ * the host program neither affect results nor change: locale, rounding mode, flushing of denormals, floating-point
+ * traps and flags, number of OpenMP threads. Threads of the library block signals, and the warning handler is called
+ * with the default settings. A backend and its jobs are for one thread at a time; different backends are
+ * independent. */
 #ifndef DCGAN_H
 #define DCGAN_H
 
@@ -40,24 +39,24 @@ extern "C" {
 #define DCGAN_API
 #endif
 
-/* Of the library, "dcgan 0.1.0 (commit)"; DCGAN_VERSION is the header's. */
+/* The library's version, "dcgan 0.1.0 (commit)"; DCGAN_VERSION is the header's. */
 DCGAN_API const char *dcgan_version(void);
 
 typedef enum {
     DCGAN_OK = 0,
-    DCGAN_FAILED = 1, /* it ran, but the result is not what was asked for */
-    DCGAN_USAGE = 2,  /* a value, a name or a model file is wrong */
-    DCGAN_DATA = 3,   /* the images are */
-    DCGAN_IO = 4,     /* reading or writing a file */
-    DCGAN_DEVICE = 5, /* device, memory or threads */
+    DCGAN_FAILED = 1, /* it ran, but without the requested result */
+    DCGAN_USAGE = 2,  /* wrong value, name or model file */
+    DCGAN_DATA = 3,   /* wrong images */
+    DCGAN_IO = 4,
+    DCGAN_DEVICE = 5,
     DCGAN_NUMBERS = 6 /* NaN or infinity */
 } dcgan_error;
 
-/* What is wrong and what to do, after the last call of this thread that failed; valid until the next one. */
+/* What is wrong and what to do, for this thread's last failed call; valid until the next one. */
 DCGAN_API const char *dcgan_message(void);
 
-/* What is done with warnings, of which any thread may have one: f is called with each. NULL, which is the default: they
- * are dropped. For the whole process; not to be changed while jobs are at work. */
+/* Sets the handler of warnings for the process; f may be called from any thread. NULL (default) drops warnings. Must
+ * not be called while jobs run. */
 typedef void dcgan_on_warning(void *context, const char *text);
 DCGAN_API void dcgan_set_warnings(dcgan_on_warning *f, void *context);
 
@@ -68,71 +67,70 @@ typedef struct dcgan_job dcgan_job;         /* a network on it */
 
 /* All zeros: the defaults. */
 typedef struct {
-    const char *device; /* "auto" (the default), "cpu", "cuda" or "cuda:N" */
-    const char
-        *precision; /* "fp32", "fp64", "tf32", "bf16" or "fp16"; by default bf16 on GPUs since sm_80, else fp32 */
-    int threads;    /* of the CPU; 0: OMP_NUM_THREADS, else every core that the process may use */
+    const char *device;    /* "auto" (the default), "cpu", "cuda" or "cuda:N" */
+    const char *precision; /* "fp32", "fp64", "tf32", "bf16" or "fp16"; default bf16 on GPUs since sm_80, else fp32 */
+    int threads;           /* of the CPU; 0: OMP_NUM_THREADS, else every core that the process may use */
 } dcgan_device;
 
 DCGAN_API dcgan_error dcgan_open(const dcgan_device *d, dcgan_backend **out); /* d NULL: the defaults */
 DCGAN_API const char *dcgan_backend_name(const dcgan_backend *b);             /* "cpu, 2 threads, avx512" */
 DCGAN_API void dcgan_close(dcgan_backend *b);                                 /* after its jobs have been freed */
 
-/* A trained network that makes images: a checkpoint, or a generator's weights. It cannot go on training. */
+/* Loads a trained network for sampling: a checkpoint, or a generator's weights. It cannot be trained further. */
 DCGAN_API dcgan_error dcgan_load(dcgan_backend *b, const char *checkpoint, dcgan_job **out);
 DCGAN_API void dcgan_free(dcgan_job *job);
 
 typedef struct {
     const char *model;    /* name of its model; valid as long as the job */
     int size, channels;   /* of its images, which are size x size */
-    uint64_t seed;        /* it was or is trained with */
+    uint64_t seed;        /* of its training */
     uint64_t step, epoch; /* done so far */
 } dcgan_info;
 DCGAN_API dcgan_info dcgan_info_of(const dcgan_job *job);
 
-/* Images number first to first + n - 1, (n, size, size, channels) bytes: those that `dcgan generate` gives to these
- * seeds. Also of a job that trains. */
+/* Generates images first to first + n - 1, (n, size, size, channels) bytes: those of `dcgan generate` for these seeds.
+ * Also during training. */
 DCGAN_API dcgan_error dcgan_sample(dcgan_job *job, uint64_t first, int n, uint8_t *pixels);
 
-/* An image of 1 (grey), 3 (RGB) or 4 (RGB and alpha) channels as a PNG file, which is written whole or not at all. */
+/* Writes a PNG file atomically; channels: 1 (grey), 3 (RGB) or 4 (RGB and alpha). */
 DCGAN_API dcgan_error dcgan_write_png(const char *path, const uint8_t *pixels, int width, int height, int channels);
 
 /* ---- Training ---- */
 
 typedef struct {
-    const char *model;        /* a built-in model's name or a file; the default is "dcgan64-paper" */
-    int batch;                /* 64 */
-    int flip, drop_last;      /* 1: mirror images at random; leave a short batch at an epoch's end out */
-    uint64_t seed;            /* 1 */
-    double lr;                /* 0.0002 */
-    double beta1, beta2, eps; /* 0.5, 0.999, 1e-8 */
+    const char *model;   /* a built-in model's name or a file; default "dcgan64-paper" */
+    int batch;           /* 64 */
+    int flip, drop_last; /* 1: mirror images at random; leave out a short batch at the end of an epoch */
+    uint64_t seed;
+    double lr;
+    double beta1, beta2, eps;
 } dcgan_training;
 DCGAN_API dcgan_training dcgan_training_defaults(void);
 
-/* The data set. The memory stays the caller's, and as it is for as long as the job. */
+/* The dataset. The memory is the caller's and must not change during the job. */
 typedef struct {
     const uint8_t *pixels; /* (count, size, size, channels) */
     int count, size, channels;
 } dcgan_images;
 typedef dcgan_images dcgan_pictures; /* the name before 0.1.0 */
 
-/* A new network. t NULL: the defaults. */
+/* Creates a new network. t NULL: the defaults. */
 DCGAN_API dcgan_error dcgan_train(dcgan_backend *b, const dcgan_training *t, const dcgan_images *p, dcgan_job **out);
 
-/* Go on with a checkpoint, whose model and seed are not those of t. Images other than it was trained with are a
- * warning. */
+/* Resumes a checkpoint, with its model and seed instead of those of t. Warns if the images differ from those of its
+ * training. */
 DCGAN_API dcgan_error dcgan_resume(dcgan_backend *b, const char *checkpoint, const dcgan_training *t,
                                    const dcgan_images *p, dcgan_job **out);
 
-/* n more optimiser steps; every image is in one step of an epoch, in an order of its own. DCGAN_NUMBERS: a loss or a
- * weight is not a number any more, and what was saved before is what is left. */
+/* Runs n more optimizer steps; an epoch uses every image once, in its own order. DCGAN_NUMBERS: a loss or a weight is
+ * no longer finite; only earlier checkpoints are usable. */
 DCGAN_API dcgan_error dcgan_step(dcgan_job *job, int n);
 
-/* A number of the last step by its name, which is that of a column in the program's log: "loss_d". */
+/* A metric of the last step by its name, a column of the program's log: "loss_d". */
 DCGAN_API dcgan_error dcgan_metric(const dcgan_job *job, const char *name, double *value);
-DCGAN_API const char *dcgan_metric_name(const dcgan_job *job, int i); /* NULL: there are no more */
+DCGAN_API const char *dcgan_metric_name(const dcgan_job *job, int i); /* NULL past the last */
 
-/* A checkpoint, which the program and dcgan_resume() go on with bit for bit. Written whole or not at all. */
+/* Saves a checkpoint atomically; the program and dcgan_resume() resume it bit for bit. */
 DCGAN_API dcgan_error dcgan_save(dcgan_job *job, const char *path);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* Shared by runtime.cpp, streams.cpp and graphs.cpp: what an API call is, and what a stream is. */
+/* Shared by runtime.cpp, streams.cpp and graphs.cpp: API calls, streams, events, graphs. */
 #ifndef SIM_API_H
 #define SIM_API_H
 
@@ -15,10 +15,10 @@ struct CUstream_st {
     uint64_t issued = 0, done = 0;
     CUgraph_st *capture = nullptr;
     cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal;
-    CUstream_st *origin = nullptr; /* of the capture that it takes part in */
-    std::vector<size_t> front;     /* the nodes that its next one comes after */
+    CUstream_st *origin = nullptr; /* of its capture */
+    std::vector<size_t> front;     /* predecessors of its next node */
 };
-/* A node and those that it comes after, all of them in front of it in the list. */
+/* A node and its predecessors, which precede it in the list. */
 struct node {
     task work;
     std::vector<size_t> after;
@@ -34,26 +34,26 @@ struct CUevent_st {
     CUstream_st *stream = nullptr; /* where it was last recorded */
     uint64_t position = 0;
     CUgraph_st *capture = nullptr;
-    std::vector<size_t> front; /* captured: what who waits comes after */
+    std::vector<size_t> front; /* captured: predecessors of a waiting stream's next node */
     bool timed = true;
     std::shared_ptr<double> when = std::make_shared<double>(-1.0);
 };
 namespace sim {
 
-/* streams.cpp: all that there are, but for the legacy stream. */
+/* streams.cpp: all but the legacy stream. */
 extern std::vector<CUstream_st *> &streams;
 extern std::vector<CUevent_st *> &events;
-extern size_t graphs; /* and executable ones */
+extern size_t graphs; /* including executable ones */
 
 extern std::recursive_mutex &api;
-/* Every call starts here: counted, perhaps failed (stderr then names it), refused after a sticky error. */
+/* Begins every call: counts it, may inject a failure (named on stderr), refuses it after a sticky error. */
 cudaError_t begin(const char *call);
-cudaError_t finish(cudaError_t e); /* and ends here: e is remembered */
+cudaError_t finish(cudaError_t e); /* Ends every call: stores e as the last error. */
 #define LOCK std::lock_guard<std::recursive_mutex> one_at_a_time(api)
 #define CALL \
     LOCK;    \
     if (cudaError_t trouble = begin(__func__)) return trouble
-/* What gives something back does so even when it fails: the error is another call's. */
+/* A call that releases something does so even if it fails: the error is another call's. */
 #define RELEASE_CALL \
     LOCK;            \
     cudaError_t trouble = begin(__func__)
@@ -66,7 +66,7 @@ cudaError_t refuse_in_capture();
 #define NOT_IN_CAPTURE \
     if (cudaError_t trouble = refuse_in_capture()) return finish(trouble)
 
-/* faults.cpp: read a word of SIM; what has been planned for this kernel, for a launch on behalf of this op. */
+/* faults.cpp: reads a word of SIM; the fault planned for this kernel, or for a launch of this op. */
 bool fault_word(const char *word);
 void wait_for_file();
 extern long graph_launches; /* streams.cpp */

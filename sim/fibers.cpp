@@ -1,5 +1,5 @@
-/* The scheduler: a fiber for every CUDA thread, blocks one after another on each CPU thread. A CUDA thread runs
- * until it must wait; those that never wait follow each other on one stack. */
+/* The scheduler: a fiber per CUDA thread, blocks in turn on each CPU thread. A CUDA thread runs until it must wait;
+ * threads that never wait share one stack. */
 #include "inside.h"
 
 #include <stdarg.h>
@@ -11,15 +11,13 @@ __thread thread_view *self;
 std::atomic<int> device_error;
 
 static const size_t STACK = 128 * 1024;
-static const size_t TSAN_STACK = 32 * 1024; /* of which this much is forgotten before another thread takes it */
+static const size_t TSAN_STACK = 32 * 1024; /* forgotten by TSan before another thread reuses the stack */
 
 __thread runner *run;
 
 static spinlock lock; /* of the report */
 static std::string &first_report = *new std::string;
-static std::atomic<bool> broken; /* a kernel failed since clear() */
-
-/* ---- Reports ---- */
+static std::atomic<bool> broken; /* a kernel has failed since clear() */
 
 bool failed() { return broken; }
 const char *error() { return first_report.c_str(); }
@@ -85,8 +83,6 @@ void fail(site at, const char *format, ...)
     abandon();
 }
 
-/* ---- Switching ---- */
-
 #if defined(__x86_64__) && !defined(SIM_UCONTEXT)
 extern "C" void sim_switch(void **save, void *to);
 asm(R"(.text
@@ -148,15 +144,15 @@ static void leave()
 void abandon()
 {
     leave();
-    abort(); /* nobody comes back to an abandoned thread */
+    abort(); /* an abandoned thread is never resumed */
 }
 
 bool stack_overflow(const void *p) { return run && run->now && (size_t)((const char *)p - run->now->stack) < 4096; }
 
 static void fiber_main();
 
-/* A fiber for a thread to start on. TSan remembers who used a stack before: new pages, made in the name of the
- * new thread, replace that. */
+/* A fiber for a new thread. TSan remembers a stack's previous user, so its pages are mapped anew on behalf of the new
+ * thread. */
 static fiber *fresh_fiber(const cuda_thread *t)
 {
     fiber *f;
@@ -246,7 +242,7 @@ static void report_deadlock()
     report({nullptr, 0}, "deadlock: %d wait, %d have exited;%s", waiting, done, who.c_str());
 }
 
-/* To the next thread that can run, from fiber `me`, or out when all are done or stuck. */
+/* Switches from fiber `me` to the next runnable thread, or out if all are done or stuck. */
 static void switch_away(fiber *me, cuda_thread *next)
 {
     if (!next) {
@@ -269,7 +265,7 @@ void wait_as(thread_state state, site at)
     switch_away(run->now, next_ready());
 }
 
-/* Strict: a thread may not exit while others of its block or its warp wait for it. */
+/* Strict: a thread may not exit while others of its block or warp wait for it. */
 static void thread_exit(cuda_thread *t)
 {
     cuda_block *b = t->home;

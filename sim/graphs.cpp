@@ -1,11 +1,11 @@
-/* Graphs of the runtime API: what streams would have done, in an order that the waits between them allow. */
+/* Graphs of the runtime API: run their nodes in an order that the streams' waits allow. */
 #include "api.h"
 
 #include <algorithm>
 
 using namespace sim;
 
-/* Is everything that was captured waited for by the stream that the capture ends in? */
+/* True if the stream in which the capture ends waits for all captured work. */
 static bool joined(const CUgraph_st *g, const std::vector<size_t> &front)
 {
     std::vector<bool> reached(g->nodes.size());
@@ -17,7 +17,7 @@ static bool joined(const CUgraph_st *g, const std::vector<size_t> &front)
     return true;
 }
 
-/* Uneven: at random; deferred: what was asked for last comes first; else as it was asked for. */
+/* uneven: random; deferred: last enqueued first; else in order. */
 static std::vector<size_t> order_of(const std::vector<node> &nodes)
 {
     static uint64_t random = opt.seed;

@@ -9,11 +9,9 @@ namespace sim {
 
 char started, grid_order;
 
-static const size_t TSAN_CONTEXTS = 1280; /* nearly 1 MB each, so they are used again, in turn */
+static const size_t TSAN_CONTEXTS = 1280; /* nearly 1 MB each, so they are reused in turn */
 static spinlock lock;
 static std::vector<runner *> &rested = *new std::vector<runner *>;
-
-/* ---- Barriers ---- */
 
 void block_barrier(site at)
 {
@@ -37,7 +35,7 @@ void block_barrier(site at)
     acquire(order);
 }
 
-/* Of all blocks that run at once. */
+/* A barrier of all concurrent blocks. */
 static void blocks_barrier(site at)
 {
     for (const cuda_block *b : run->blocks)
@@ -70,16 +68,14 @@ void cluster_barrier(site at)
 
 void yield(site at)
 {
-    if (failed()) abandon(); /* what it waits for may never come */
+    if (failed()) abandon(); /* the awaited thread may be stopped */
     if (run->ready.empty()) return;
     run->ready.insert(run->ready.begin(), static_cast<cuda_thread *>(self));
     wait_as(READY, at);
 }
 
-/* ---- Running a grid ---- */
-
-/* Contexts of TSan in turn, so that blocks that follow each other have different ones: accesses of one context
- * are in order for TSan, and races between them would be missed. */
+/* TSan contexts, used in turn so that consecutive blocks have different ones: TSan orders the accesses of one context
+ * and would miss races between them. */
 static std::vector<void *> &contexts = *new std::vector<void *>;
 static size_t next_context;
 static void *tsan_context(size_t at_once)
@@ -100,7 +96,8 @@ static void block_begin(cuda_block *b, uint64_t index)
     b->grid = g->blocks;
     b->waiting = b->done = 0;
     memset(b->warps, 0, sizeof b->warps);
-    if (tsan() || !b->order) { /* what orders a block orders no other one: with its memory, TSan forgets it */
+    if (tsan() || !b->order) { /* a block's barriers order no other block: freed with its memory, so that TSan forgets
+                                * it */
         delete[] b->order;
         b->order = new char[2];
     }
@@ -130,7 +127,7 @@ static void blocks_run()
         make_block_ready(b);
         run->live += (int)b->threads.size();
     }
-    /* No vector may grow while fibers run: TSan would take the move for an access of the kernel. */
+    /* No vector may grow while fibers run: TSan would report the move as an access of the kernel. */
     run->ready.reserve((size_t)run->live + 1);
     run->fibers.reserve(run->fibers.size() + (size_t)run->live + 1);
     run->idle = run->fibers;
@@ -138,7 +135,7 @@ static void blocks_run()
     release(&started);
     run_ready();
     if (!failed() || !tsan()) return;
-    /* Abandoned threads are still in calls, as TSan sees it: finish them and take new contexts. */
+    /* TSan sees abandoned threads inside calls: finish them and take new contexts. */
     for (cuda_block *b : run->blocks)
         for (cuda_thread &t : b->threads) {
             __tsan_switch_to_fiber(t.tsan, 1);
@@ -218,7 +215,7 @@ void run_grid(const grid &g)
     for (uint64_t i = 1; i < workers; i++) helpers.emplace_back(work);
     work();
     for (std::thread &t : helpers) t.join();
-    if (failed()) settle(); /* what they say is read */
+    if (failed()) settle(); /* the reports are read next */
 }
 
 } // namespace sim

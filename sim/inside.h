@@ -1,5 +1,5 @@
-/* What the simulator's own files share. They are always built without sanitizers, which they serve through weak
- * symbols: instrumented, the scheduler would be judged as if it were the kernels. */
+/* Shared by the simulator's files. They are built without sanitizers, which they serve through weak symbols, because an
+ * instrumented scheduler would be checked as if it were the kernels. */
 #ifndef SIM_INSIDE_H
 #define SIM_INSIDE_H
 
@@ -71,8 +71,6 @@ class spinlock {
     void unlock() { flag.clear(std::memory_order_release); }
 };
 
-/* ---- fibers.cpp ---- */
-
 struct context {
 #if defined(__x86_64__) && !defined(SIM_UCONTEXT)
     void *sp;
@@ -86,7 +84,7 @@ struct cuda_thread;
 struct fiber {
     context at;
     char *stack;
-    size_t colour; /* stacks that start at equal offsets in their pages would fight for the same cache sets */
+    size_t colour; /* page offset of the stack: equal offsets would share cache sets */
 };
 
 enum { MAX_COPIES = 128, MAX_COPY_GROUPS = 8, MAX_WARPS = 32, MAX_WARP_GROUPS = 8 };
@@ -96,8 +94,8 @@ struct async_copies {
         const void *src;
         bool ok;
     } ring[MAX_COPIES];
-    unsigned first, end;             /* of the copies, counted from the thread's start */
-    unsigned group_first, group_end; /* of the committed groups, likewise */
+    unsigned first, end;             /* copies, counted from the thread's start */
+    unsigned group_first, group_end; /* committed groups, likewise */
     unsigned last[MAX_COPY_GROUPS];  /* `end` when the group was committed */
 };
 
@@ -117,8 +115,8 @@ struct cuda_thread : thread_view {
     bool published; /* wgmma_publish since the last barrier */
 };
 
-/* Lanes on their way into one collective. order[]: TSan objects, taken in turn so that a fast lane's next arrival
- * is not taken for this one. */
+/* Lanes arriving at one collective. order[]: TSan objects, used in turn so that a fast lane's next arrival is
+ * distinct. */
 struct warp_group {
     unsigned mask, arrived, turn;
     collective_kind kind;
@@ -130,7 +128,7 @@ struct warp {
     unsigned exited;
 };
 struct shared_record {
-    const void *key; /* null: taken from the dynamic pool */
+    const void *key; /* null: from the dynamic pool */
     const char *name;
     site at;
     unsigned char *data;
@@ -139,7 +137,7 @@ struct shared_record {
 struct wgmma_block;
 struct cuda_block : block_view {
     std::vector<cuda_thread> threads;
-    std::vector<async_copies *> copies; /* for the threads that use cp.async; kept from block to block */
+    std::vector<async_copies *> copies; /* of threads that use cp.async; kept from block to block */
     size_t copies_used = 0;
     int waiting = 0, done = 0;
     site at{};
@@ -147,12 +145,12 @@ struct cuda_block : block_view {
     char *order = nullptr; /* as in a warp_group */
     warp warps[MAX_WARPS];
     unsigned char *arena = nullptr;
-    size_t dynamic = 0, used = 0; /* dynamic: bytes asked for at the launch */
+    size_t dynamic = 0, used = 0; /* dynamic: bytes of the launch */
     size_t pooled = 0;
     bool whole = false; /* DYN_SHARED was used */
     std::vector<shared_record> arrays;
-    wgmma_block *wgmma = nullptr;              /* made by the first who asks, kept from block to block */
-    bool publishes = false, published = false; /* somebody did; so did all before the last barrier behind a store */
+    wgmma_block *wgmma = nullptr;              /* created at first use, kept from block to block */
+    bool publishes = false, published = false; /* any thread published; all did before the last barrier after a store */
     uint64_t contents = 0;                     /* of shared memory at that barrier */
 };
 
@@ -166,10 +164,10 @@ struct grid {
     std::function<void()> body;
 };
 
-/* What one CPU thread needs to run blocks; kept from launch to launch, for stacks are dear. */
+/* State of a CPU thread that runs blocks; kept from launch to launch, because stacks are expensive. */
 struct runner {
     const grid *g;
-    std::vector<cuda_block *> blocks; /* at once: all of a cooperative launch, a cluster, or one */
+    std::vector<cuda_block *> blocks; /* concurrent: all of a cooperative launch, a cluster, or one */
     std::vector<cuda_thread *> ready; /* the last one runs next */
     std::vector<fiber *> fibers, idle;
     fiber *now;
@@ -178,64 +176,52 @@ struct runner {
     size_t outside_bytes;
     void *outside_tsan;
     int live, at_grid;
-    bool hidden; /* device memory, until all threads wait for the launch before */
+    bool hidden; /* device memory, until all threads wait for the previous launch */
     uint64_t random;
 };
 extern __thread runner *run;
 
-/* Threads that can go on, in the order of opt.order; wait_as: let others run until this one can go on. */
+/* Makes threads runnable, in the order of opt.order. wait_as: runs others until this thread can continue. */
 void make_block_ready(cuda_block *b);
 void make_lanes_ready(cuda_thread *lanes, unsigned mask);
 void wait_as(thread_state state, site at);
 void run_ready(); /* until all threads of run->blocks have exited, or one was abandoned */
 bool same(site a, site b);
 
-/* Remember (the first) and print: "sim: op: kernel (file:line), block, thread: message". */
+/* Stores (the first) and prints: "sim: op: kernel (file:line), block, thread: message". */
 void report(site at, const char *format, ...) __attribute__((format(printf, 2, 3)));
 bool failed();
 void forget_report();
-[[noreturn]] void abandon();          /* leave the fiber for good; the launch ends */
+[[noreturn]] void abandon();          /* leaves the fiber for good; the launch ends */
 bool stack_overflow(const void *p);   /* p is below this fiber's stack */
 extern std::atomic<int> device_error; /* sticky cudaError_t */
-
-/* ---- grid.cpp ---- */
 
 void run_grid(const grid &g);
 extern char started, grid_order; /* TSan: before all threads, barriers of several blocks */
 
-/* ---- overlap.cpp ---- */
-
-/* TSan: after all threads of a grid, and of the one before; grid_turn: which is which. settle: after all of both, for
- * what is not a kernel. */
+/* TSan: after all threads of a grid, and of the previous one; grid_turn: index of the current one. settle: after both,
+ * for other code than kernels. */
 extern char finished[2];
 extern int grid_turn;
 void settle();
-extern std::vector<std::function<void()>> &spent; /* kernels that ran since */
-void overlap_begin(uint64_t block);               /* number in the order of running */
-void overlap_end();                               /* also when nothing else can run; makes those ready that wait */
-void early(bool begins);                          /* an access that is meant to come before the wait */
-
-/* ---- warp.cpp ---- */
+extern std::vector<std::function<void()>> &spent; /* kernels run since */
+void overlap_begin(uint64_t block);               /* number in running order */
+void overlap_end();                               /* also if nothing else can run; wakes the waiting threads */
+void early(bool begins);                          /* an intended access before the wait */
 
 const char *collective_name(collective_kind kind);
 void forget_ldmatrix();
 
-/* ---- wgmma.cpp ---- */
-
 void wgmma_compute(collective_kind kind, cuda_thread *lanes, site at);
 void wgmma_loaded(const cuda_thread *t); /* by ldmatrix */
-void wgmma_barrier(cuda_block *b);       /* all threads are there */
+void wgmma_barrier(cuda_block *b);       /* all threads have arrived */
 void wgmma_block_begin(cuda_block *b);
 void wgmma_block_end(const cuda_block *b);
 
-/* ---- shared.cpp ---- */
-
-enum { ARENA = 640 * 1024, RED_ZONE = 64 }; /* dynamic memory once as a whole and once as arrays of a dev_pool */
+enum { ARENA = 640 * 1024, RED_ZONE = 64 }; /* dynamic memory as a whole and as arrays of a dev_pool */
 void arena_begin(cuda_block *b, size_t dynamic);
 void arena_end(cuda_block *b);
 bool copies_unfinished(const cuda_thread *t);
-
-/* ---- memory.cpp ---- */
 
 void *memory_alloc(size_t bytes, bool host);
 bool memory_free(void *p, bool host);
@@ -245,8 +231,8 @@ bool memory_freed(const void *p);                         /* once was */
 bool memory_live(void *p, bool host);                     /* p was returned by memory_alloc */
 void memory_open();                                       /* device memory is reachable until the matching close */
 void memory_close();
-void memory_hide(bool hidden); /* between those two, from a kernel */
-void memory_watch();           /* this OS thread's faults are explained */
+void memory_hide(bool hidden); /* between open and close, from a kernel */
+void memory_watch();           /* explains faults of this OS thread */
 size_t memory_used();
 
 } // namespace sim

@@ -1,7 +1,7 @@
-/* Device memory and pinned host memory. Every allocation has pages of its own between two areas that nobody may touch,
- * ends as near to the second as 256-byte alignment allows, and is filled with NaN, unless it is larger than most
- * machines' memory: then it is zeros, which take none until they are written. Device memory is reachable only while a
- * kernel or a copy runs; freed memory never again. */
+/* Device and pinned host memory. Every allocation has its own pages between two guard areas, ends as close to the
+ * second as 256-byte alignment allows, and is filled with NaN, or with zeros if it is larger than most machines' memory
+ * (untouched zero pages cost nothing). Device memory is reachable only while a kernel or a copy runs; freed memory
+ * never. */
 #include "inside.h"
 
 #include <map>
@@ -12,15 +12,15 @@
 namespace sim {
 
 struct allocation {
-    size_t bytes, pages; /* pages: bytes of memory between the guards */
+    size_t bytes, pages; /* pages: bytes between the guards */
     bool host, freed;
     char *base; /* of the first guard */
     char *data;
 };
-static const size_t PAGE = 4096, ALIGN = 256, GUARD = 1 << 20; /* a row or a picture too far is still in there */
+static const size_t PAGE = 4096, ALIGN = 256, GUARD = 1 << 20; /* GUARD: covers errors of a row or an image */
 static const size_t FILLED = (size_t)2 << 30;
 static std::map<uintptr_t, allocation> &all = *new std::map<uintptr_t, allocation>; /* by end of the second guard */
-static std::vector<allocation *> &guarded = *new std::vector<allocation *>; /* device memory that is not freed */
+static std::vector<allocation *> &guarded = *new std::vector<allocation *>;         /* live device memory */
 static spinlock lock;
 static int open_count;
 static size_t used, count;
@@ -70,7 +70,7 @@ bool memory_live(void *p, bool host)
     return live;
 }
 
-/* Neither in front of the data nor behind it. */
+/* Checks the padding before and after the data. */
 static void check_untouched(const allocation &a, const char *from, const char *to)
 {
     for (const char *c = from; c < to; c++)
@@ -156,7 +156,7 @@ void memory_hide(bool hidden)
     lock.unlock();
 }
 
-/* ---- Faults: in a kernel they end the launch with a report, in host code the program with an explanation ---- */
+/* Faults: in a kernel they end the launch with a report, in host code the program with an explanation. */
 
 static std::string explain(const void *p)
 {
@@ -191,7 +191,7 @@ static void on_fault(int signal, siginfo_t *info, void *)
         abandon();
     }
     fprintf(stderr, "sim: illegal address %p: %s\n", info->si_addr, why.c_str());
-    ::signal(signal, SIG_DFL); /* and again, now for good */
+    ::signal(signal, SIG_DFL); /* and again, now fatal */
 }
 
 void memory_watch()

@@ -1,7 +1,7 @@
-/* Launches that may begin before the one in front of them has ended (KLAUNCH_AFTER on sm_90 and up). Here they never
- * do, but what they do before they wait is judged as if they had: ThreadSanitizer sees it beside all of that launch,
- * and without it the first blocks find no device memory before all their threads wait, but by grid_early_load and
- * cp_async16_early. */
+/* Launches that may begin before the previous one has ended (KLAUNCH_AFTER on sm_90 and up). Here they never do, but
+ * their accesses before the wait are checked as if they did: ThreadSanitizer treats them as concurrent with the
+ * previous launch, and without it the first blocks find device memory unmapped until all their threads wait, except for
+ * grid_early_load and cp_async16_early. */
 #include "inside.h"
 
 #include <fcntl.h>
@@ -59,7 +59,7 @@ void dependents_launch(site at)
             "grid_dependents_launch before grid_dependency_wait: the next launch would not wait for those before this");
 }
 
-/* Hidden memory is read as a debugger would: to open all of it for each load takes longer than the rest of a run. */
+/* Reads hidden memory as a debugger does: mapping all of it for each load would take longer than the rest of a run. */
 static bool peek(void *to, const void *from, size_t bytes)
 {
     static const int memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
@@ -72,7 +72,7 @@ void early_load(void *to, const void *from, size_t bytes, site at)
         fail(at, "grid_early_load: %p is not device memory, or not %zu bytes of it", from, bytes);
     for (size_t i = 0; __tsan_read1 && i < bytes; i++) __tsan_read1((char *)from + i);
     if (run->hidden && !asan() && peek(to, from, bytes)) return;
-    if (!asan()) early(true); /* ASan looks at the code of kernels alone */
+    if (!asan()) early(true); /* ASan checks kernels only */
     for (size_t i = 0; i < bytes; i++) ((volatile char *)to)[i] = ((const volatile char *)from)[i];
     if (!asan()) early(false);
 }
@@ -86,7 +86,7 @@ void early_copy(void *dst, const void *src, bool ok, site at)
 {
     const bool hidden = run->hidden;
     early(true);
-    run->hidden = false; /* for async_copy looks */
+    run->hidden = false; /* for async_copy */
     async_copy(dst, src, ok, at);
     run->hidden = hidden;
     early(false);

@@ -1,4 +1,4 @@
-/* The runtime API, one call at a time whatever the thread: options, errors, devices, launches, memory. */
+/* The runtime API, one call at a time for all threads: options, errors, devices, launches, memory. */
 #include "api.h"
 
 #include <unistd.h>
@@ -6,8 +6,6 @@
 using namespace sim;
 
 namespace sim {
-
-/* ---- Options ---- */
 
 options opt = {FORWARD, 1, false, false, false, tsan(), false, 2};
 device_model device = {1, 9, 0, 6, (size_t)1 << 30, 227 * 1024, 13000, cudaSuccess};
@@ -40,8 +38,6 @@ static bool read_environment()
     return true;
 }
 static bool ready = read_environment();
-
-/* ---- Errors ---- */
 
 std::recursive_mutex &api = *new std::recursive_mutex;
 static long called, fail_at;
@@ -87,12 +83,11 @@ cudaError_t begin(const char *call)
     if (!device.count) return finish(cudaErrorNoDevice);
     return finish((cudaError_t)device_error.load());
 }
-/* ---- Launches ---- */
 
 extern "C" char __executable_start;
 
-/* Inside a struct any word may look like a pointer, and padding holds what was there before. Taken for a host
- * pointer is what points into this thread's stack, the program or its heap. */
+/* True for pointers into this thread's stack, the program or its heap. Inside a struct any word may look like a
+ * pointer, and padding has old contents. */
 static bool looks_like_host(uint64_t word)
 {
     uint64_t stack = (uint64_t)__builtin_frame_address(0);
@@ -117,7 +112,7 @@ void check_words(const char *kernel, const void *value, size_t bytes, bool point
     }
 }
 
-/* Kernels are loaded when they are first launched; drivers before CUDA 12.3 do not while a stream is captured. */
+/* Kernels are loaded at their first launch; drivers before CUDA 12.3 cannot do that during a capture. */
 static cudaError_t load(const launch_site &at)
 {
     static std::set<std::string> &loaded = *new std::set<std::string>;
@@ -159,8 +154,6 @@ cudaError_t launch(const launch_site &at, launch_mode mode, bool overlapping, di
 }
 
 } // namespace sim
-
-/* ---- Errors and devices ---- */
 
 const char *cudaGetErrorName(cudaError_t e)
 {
@@ -303,8 +296,6 @@ cudaError_t sim_func(cudaFuncAttributes *out, size_t dynamic)
     return cudaSuccess;
 }
 
-/* ---- Memory ---- */
-
 cudaError_t sim_malloc(void **p, size_t bytes, bool host)
 {
     CALL;
@@ -360,7 +351,7 @@ cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t bytes, cudaMemcpy
     if (!copy_is_legal(dst, src, bytes, kind)) return finish(cudaErrorInvalidValue);
     CUstream_st *s = stream_of(stream);
     if (!s) return finish(cudaErrorInvalidResourceHandle);
-    /* From memory that is not pinned the driver takes a copy first; to such memory it waits. */
+    /* The driver first copies from pageable memory; copies to such memory are synchronous. */
     if (!memory_any(src) && !s->capture) {
         auto staged = std::make_shared<std::vector<char>>((const char *)src, (const char *)src + bytes);
         return finish(submit(stream, [=] { settle(), memcpy(dst, staged->data(), bytes); }));

@@ -1,13 +1,13 @@
 /* Shared memory and asynchronous copies into it. The arena of a block is
- *     dynamic | red zone | array | red zone | array | red zone ...
- * filled with 0xff (NaN as float and as bf16). Red zones are poisoned under ASan and looked at when the block ends. */
+ *   dynamic | red zone | array | red zone | array | red zone ...
+ * filled with 0xff (NaN as float and as bf16). Red zones are poisoned under ASan and checked when the block ends. */
 #include "inside.h"
 
 #include <sys/mman.h>
 
 namespace sim {
 
-/* Volatile: memset is intercepted by the sanitizers, and they would take this for an access of the kernel. */
+/* Volatile: sanitizers intercept memset and would report it as an access of the kernel. */
 static void fill(void *p, size_t n)
 {
     unsigned char *c = (unsigned char *)p;
@@ -25,7 +25,7 @@ static unsigned char *new_arena()
 
 void arena_begin(cuda_block *b, size_t dynamic)
 {
-    if (tsan() && b->arena) { /* new pages: TSan forgets the accesses of the block before */
+    if (tsan() && b->arena) { /* new pages: TSan forgets the accesses of the previous block */
         munmap(b->arena, ARENA);
         b->arena = nullptr;
     }
@@ -40,7 +40,7 @@ void arena_begin(cuda_block *b, size_t dynamic)
     poison(b->arena + dynamic, ARENA - dynamic);
 }
 
-/* After the last array, after a red zone. */
+/* After the last array and a red zone. */
 static unsigned char *place(cuda_block *b, size_t bytes, size_t align, site at)
 {
     size_t offset = (b->used + RED_ZONE + align - 1) / align * align;
@@ -77,7 +77,7 @@ void *shared_dynamic(site at)
     return b->arena;
 }
 
-/* What another block of the cluster has where this one has `own`. */
+/* Address in block `rank` of the cluster that corresponds to `own`. */
 const void *cluster_shared(const void *own, unsigned rank, size_t bytes, site at)
 {
     const cuda_block *b = static_cast<cuda_thread *>(self)->home;
@@ -92,7 +92,7 @@ const void *cluster_shared(const void *own, unsigned rank, size_t bytes, site at
     return other->arena + offset;
 }
 
-/* The index-th array of the dynamic pool: made by the first thread that asks, found by the others. */
+/* The index-th array of the dynamic pool: created by the first thread, found by the others. */
 void *shared_take(unsigned *index, size_t bytes, site at)
 {
     cuda_block *b = static_cast<cuda_thread *>(self)->home;
@@ -147,7 +147,7 @@ void check_shared(const void *p, size_t bytes, const char *what, site at)
     if (c < b->arena || c + bytes > b->arena + ARENA) fail(at, "%s: address %p is not shared memory", what, p);
 }
 
-/* ---- cp.async: done at once, or (lazy) only when the thread waits, the destination holding NaN until then ---- */
+/* cp.async: done at once, or (lazy) when the thread waits, with NaN in the destination until then. */
 
 bool copies_unfinished(const cuda_thread *t)
 {
@@ -206,7 +206,7 @@ void async_commit(site at)
 void async_wait(unsigned left)
 {
     async_copies *c = copies_of(static_cast<cuda_thread *>(self));
-    early(true); /* only such are there, if it is */
+    early(true); /* no other copies exist if it is */
     while (c->group_end - c->group_first > left)
         for (unsigned last = c->last[c->group_first++ % MAX_COPY_GROUPS]; c->first != last; c->first++)
             if (opt.lazy) copy_now(c->ring[c->first % MAX_COPIES]);

@@ -1,25 +1,25 @@
-/* The kernel simulator: a .cu file compiled as C++ runs its kernels on the CPU, a fiber for every CUDA thread, and
- * misuse is reported with file, line, block and thread. kernels/dev/dev.cuh includes this header where nvcc would
- * define the language; what it gives a kernel is what CUDA gives it, strictly: barriers and collectives that the
- * hardware happens to forgive are errors here.
+/* The kernel simulator: a .cu file compiled as C++ runs its kernels on the CPU, a fiber per CUDA thread, and reports
+ * misuse with file, line, block and thread. kernels/dev/dev.cuh includes this header where nvcc would define the
+ * language. It is strict: barriers and collectives that hardware tolerates in practice are errors.
  *
- * How it runs is chosen by the environment variable SIM, words separated by spaces or commas:
- *   forward, reverse, random   the order of threads, warps and blocks. Each thread runs as far as it can.
+ * The environment variable SIM, words separated by spaces or commas, or a test through sim::opt selects the mode:
+ *   forward, reverse, random   order of threads, warps and blocks; each thread runs as far as it can
  *   seed=N                     of the random order
- *   lazy                       cp.async: the destination holds garbage until the thread waits for the copy
+ *   lazy                       cp.async: NaN in the destination until the thread waits for the copy
  *   deferred                   streams: work is done only when something waits for it
- *   uneven                     and at times some of that of a stream chosen at random: others fall behind
- *   threads=N                  blocks are spread over that many CPU threads
+ *   uneven                     and sometimes part of a random stream's work: the other streams fall behind
+ *   threads=N                  spreads blocks over N CPU threads
  *   small                      tests choose small shapes (always so under ThreadSanitizer)
- * or by a test through sim::opt. For whole programs there is also (faults.cpp):
- *   sm=90 devices=1 memory=KB driver=13000 trouble=CODE   the device; every call fails with the error of this number
- *   wait=FILE                  the device is not opened before this file is there (or 20 s have passed)
- *   fail=N:CODE                the N-th call of the API fails, and stderr names it; `calls` tells at the end how many
- * there were, and graphs that were launched fault=OP:N:CODE            the N-th kernel that runs for this op ends with
- * this error of the device refuse=OP:N:CODE           the N-th launch for this op is refused Under AddressSanitizer
- * shared arrays are red-zoned and device memory is exact; under ThreadSanitizer every CUDA thread is a thread of its
- * own, and only barriers, __syncwarp, grid barriers and atomics order its accesses, so that races are found whatever
- * the schedule. */
+ * For whole programs there are also (faults.cpp):
+ *   sm=90 devices=1 memory=KB driver=13000 trouble=CODE   the device; every call fails with error CODE
+ *   wait=FILE                  the device is opened only when this file exists (or after 20 s)
+ *   fail=N:CODE                the N-th API call fails, and stderr names it
+ *   calls                      prints at the end the number of API calls and of launched graphs
+ *   fault=OP:N:CODE            the N-th kernel that runs for this op ends with this device error
+ *   refuse=OP:N:CODE           the N-th launch for this op is refused
+ * Under AddressSanitizer shared arrays have red zones and device memory is exact. Under ThreadSanitizer every CUDA
+ * thread is a thread whose accesses only barriers, __syncwarp, grid barriers and atomics order, so that races are found
+ * under any schedule. */
 #ifndef SIM_H
 #define SIM_H
 
@@ -41,7 +41,7 @@ constexpr int warpSize = 32;
 
 namespace sim {
 
-/* ---- For tests ---- */
+/* For tests. */
 
 enum thread_order { FORWARD, REVERSE, RANDOM };
 struct options {
@@ -52,17 +52,17 @@ struct options {
 };
 extern options opt;
 
-/* The made-up device; change it before the code under test looks at it. */
+/* The simulated device; change it before the tested code queries it. */
 struct device_model {
     int count, major, minor, multiprocessors;
     size_t memory, shared_optin; /* bytes */
     int driver;                  /* CUDA version of the driver, 13000 */
-    cudaError_t trouble;         /* every call fails with this one: no driver, old driver */
+    cudaError_t trouble;         /* every call fails with this error: no driver, old driver */
 };
 extern device_model device;
 
 const char *error(); /* the first report since clear(), or "" */
-void clear();        /* forget it, also the device's sticky error and an injected failure */
+void clear();        /* also clears the device's sticky error and an injected failure */
 
 /* Fault injection: the k-th API call or launch from now (1: the next) fails with e; calls() counts them. */
 void fail_call(long k, cudaError_t e);
@@ -70,22 +70,22 @@ long calls();
 size_t live_allocations();
 size_t live_handles(); /* streams, events, graphs */
 
-/* Sees every launch before it is made; one for which it returns false is left out, and counts as done. */
+/* Called before every launch; if it returns false, the launch is skipped and counts as done. */
 struct launch_view {
     const char *kernel;
     dim3 grid, block;
     size_t shared;
-    bool overlapping; /* it may begin before the launch in front of it has ended */
+    bool overlapping; /* may begin before the previous launch has ended */
 };
 extern bool (*watch)(const launch_view &);
 
-/* Bank conflicts of ldmatrix: 8-row reads made, and the extra cycles they took, since clear(). */
+/* Bank conflicts of ldmatrix: 8-row reads, and their extra cycles, since clear(). */
 struct ldmatrix_count {
     unsigned long reads, conflicts;
 };
 ldmatrix_count ldmatrix_counts();
 
-/* ---- For the macros below and for dev.cuh ---- */
+/* For the macros below and for dev.cuh. */
 
 struct site {
     const char *file;
@@ -103,13 +103,13 @@ struct thread_view {
     unsigned lane;
     const block_view *block;
 };
-extern __thread thread_view *self; /* __thread, not thread_local: no call for each access */
+extern __thread thread_view *self; /* __thread, not thread_local: avoids a call per access */
 
 struct launch_site {
     const char *kernel, *op, *file;
     int line;
 };
-/* A kernel with its arguments, on the heap. std::function would double the time that headers take in every .cu. */
+/* A kernel with its arguments, on the heap. std::function would double the compile time of headers in every .cu. */
 struct kernel_call {
     void *what;
     void (*run)(void *), (*drop)(void *);
@@ -213,7 +213,7 @@ static inline unsigned vote(unsigned mask, int predicate, site at)
     collective(VOTE, mask, &predicate, &out, at);
     return out;
 }
-/* Atomics order memory (acq_rel): the last-block pattern with __threadfence is right and must look so. */
+/* Atomics order memory (acq_rel): the last-block pattern with __threadfence is correct and must be accepted. */
 template <class T, class F> static inline T atomic(T *p, F f)
 {
     T old = __atomic_load_n(p, __ATOMIC_RELAXED);

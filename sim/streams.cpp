@@ -39,7 +39,7 @@ void run_until(CUstream_st *s, uint64_t position)
             t();
             memory_close();
         }
-        /* threads of a kernel have read it: not to be freed before settle() */
+        /* kernel threads have read it: freed only by settle() */
         if (tsan()) spent.push_back(std::move(t));
         s->done++;
     }
@@ -50,9 +50,8 @@ void run_all()
     run_until(&null_stream, null_stream.issued);
 }
 
-/* One call in three: a stream chosen at random does up to all of its work. What another stream has not been told to
- * wait for may so happen before or after it. For some hundreds of calls at a time one stream, or none, does nothing so.
- */
+/* In one of three calls a random stream does up to all of its work, so that unordered work of other streams may happen
+ * before or after it. For some hundreds of calls at a time one stream, or none, is left out. */
 static void run_some()
 {
     static uint64_t random = opt.seed, calls_left, resting;
@@ -69,7 +68,7 @@ static void run_some()
     if (i != resting && s->issued > s->done) run_until(s, s->done + 1 + next(s->issued - s->done));
 }
 
-/* A capture that forbids calls which are not part of it. */
+/* A capture that forbids calls outside of it. */
 static CUgraph_st *strict_capture()
 {
     for (CUstream_st *s : streams)
@@ -92,7 +91,7 @@ cudaError_t submit(cudaStream_t stream, task t)
         s->front = {s->capture->nodes.size() - 1};
         return cudaSuccess;
     }
-    if (s == &null_stream) { /* the legacy stream waits for all blocking streams, and they for it */
+    if (s == &null_stream) { /* the legacy stream and all blocking streams wait for each other */
         if (CUgraph_st *g = strict_capture()) {
             g->broken = true;
             return cudaErrorStreamCaptureImplicit;
@@ -110,8 +109,6 @@ cudaError_t submit(cudaStream_t stream, task t)
 }
 
 } // namespace sim
-
-/* ---- Streams and events ---- */
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
 {
@@ -143,7 +140,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream)
     settle();
     return finish((cudaError_t)device_error.load());
 }
-/* Asking makes one piece of progress, so that a loop that polls comes to its end. */
+/* A query makes one piece of progress, so that polling loops end. */
 static cudaError_t query(CUstream_st *s, uint64_t position)
 {
     if (s->done < position) run_until(s, s->done + 1);

@@ -1,4 +1,4 @@
-/* The simulator's stand-ins for CUDA's built-in types: vectors, dim3, bf16 and fp16 with the device's bit layout. */
+/* The simulator's CUDA built-in types: vectors, dim3, bf16 and fp16 with the device's bit layout. */
 #ifndef SIM_TYPES_H
 #define SIM_TYPES_H
 
@@ -33,7 +33,7 @@ template <class To, class From> static inline To sim_bits(From from)
     return to;
 }
 
-/* Round to nearest even; every NaN becomes 0x7fff, as on the device. */
+/* Rounds to nearest even; every NaN becomes 0x7fff, as on the device. */
 struct __nv_bfloat16 {
     uint16_t bits;
     __nv_bfloat16() = default;

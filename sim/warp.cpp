@@ -1,5 +1,5 @@
-/* The warp collectives: every lane brings its operands, the last to arrive computes for all. Fragment layouts: PTX ISA,
- * "Matrix fragments for mma.m16n8k8" and "m16n8k16", "ldmatrix". With g = lane / 4 and t = lane % 4. */
+/* The warp collectives: every lane passes its operands, the last to arrive computes for all. Fragment layouts: PTX ISA,
+ * "Matrix fragments for mma.m16n8k8" and "m16n8k16", "ldmatrix", with g = lane / 4 and t = lane % 4. */
 #include "inside.h"
 
 namespace sim {
@@ -23,14 +23,14 @@ static float f16_half(uint32_t pair, int half)
     h.bits = (uint16_t)(pair >> 16 * half);
     return h;
 }
-/* The hardware ignores the low 13 bits: an operand that has any was not rounded, and would be truncated. */
+/* The hardware ignores the low 13 bits: an operand with any set was not rounded and would be truncated. */
 static float tf32(uint32_t v, site at)
 {
     if (v & 0x1fff) fail(at, "mma_tf32: operand %08x was not made with to_tf32", v);
     return sim_bits<float>(v);
 }
 
-template <int K> struct tile { /* A transposed: the inner loop then runs over what lies together */
+template <int K> struct tile { /* A transposed: the inner loop is contiguous */
     float a[K][16], b[K][8], c[16][8];
 };
 template <int K> static void multiply(tile<K> &m, cuda_thread *lanes)
@@ -100,7 +100,7 @@ static void mma_f16_m16n8k8(cuda_thread *lanes)
     multiply(m, lanes);
 }
 
-/* The eight rows of a matrix are read at once; rows that share banks wait for each other. */
+/* The eight rows of a matrix are read at once; rows that share banks are serialised. */
 static void count_conflicts(const cuda_thread *row)
 {
     unsigned uses[32] = {0}, most = 0;
@@ -135,7 +135,7 @@ static void compute(collective_kind kind, cuda_thread *lanes, unsigned mask, sit
     unsigned votes = 0;
     switch (kind) {
     case SYNCWARP: break;
-    case SHUFFLE: /* from a lane that takes no part: undefined on the device, NaN here */
+    case SHUFFLE: /* from an inactive lane: undefined on the device, NaN here */
         for (unsigned l = 0; l < 32; l++) {
             if (!(mask >> l & 1)) continue;
             unsigned from = ((const shuffle_in *)lanes[l].in)->from % 32;

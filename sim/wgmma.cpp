@@ -1,6 +1,6 @@
-/* Products of warpgroups. Each warp makes its 16 rows on its own, as on the device, where nothing but barriers orders
- * the four of a warpgroup; that they say the same is checked. PTX ISA, "Asynchronous Warpgroup Level Matrix
- * Multiply-Accumulate Operations"; with g = lane / 4 and t = lane % 4. */
+/* Products of warpgroups. Each warp computes its 16 rows independently, as on the device, where only barriers order the
+ * four warps; their arguments must be equal. PTX ISA, "Asynchronous Warpgroup Level Matrix Multiply-Accumulate
+ * Operations"; g = lane / 4 and t = lane % 4. */
 #include "inside.h"
 
 namespace sim {
@@ -9,7 +9,7 @@ enum { MOST_PRODUCTS = 16, MOST_COLUMNS = 128, MOST_SUMS = 128 /* of a lane */, 
 
 struct wgmma_product {
     wgmma_matrix b, a[32];
-    int columns, first; /* of a lane's sums, which are those from there on */
+    int columns, first; /* a lane's sums, from `first` on */
 };
 enum wgmma_state { IDLE, BEGUN, COMMITTED };
 struct wgmma_warp {
@@ -19,9 +19,9 @@ struct wgmma_warp {
     unsigned made;        /* products since the block began */
     float *sums[32];
     float value[32][MOST_SUMS];
-    wgmma_product product[MOST_PRODUCTS]; /* that are not made yet */
+    wgmma_product product[MOST_PRODUCTS]; /* pending */
 };
-/* What the first warp of a warpgroup said, for the others. */
+/* Arguments of a warpgroup's first warp, for comparison. */
 struct wgmma_said {
     unsigned number; /* of the product, from 1 */
     site at;
@@ -45,26 +45,24 @@ static void forget(wgmma_block *b)
 
 static const uint32_t IN_FLIGHT = 0x7fffbeadu; /* a NaN */
 
-/* Word by word: of the C library's functions TSan would think that this lane reads the other lanes' sums. */
+/* Word by word: for library functions TSan would report that this lane reads the other lanes' sums. */
 static void copy(volatile float *to, const volatile float *from, int n)
 {
     for (int i = 0; i < n; i++) to[i] = from[i];
 }
 
-/* ---- Which memory ---- */
-
 static const unsigned char *unit_of_a(const wgmma_matrix &a, int row, int plane)
 {
     return a.start + plane * a.next_k + row / 8 * a.next_mn + row % 8 * 16;
 }
-/* i-th of the units of B, of which there are two for each column. */
+/* i-th unit of B; each column has two. */
 static const unsigned char *unit_of_b(const wgmma_matrix &b, int i, int columns)
 {
     if (b.transposed) return b.start + i % 16 / 8 * b.next_k + i / 16 * b.next_mn + i % 8 * 16;
     return b.start + i / columns * b.next_k + i % columns / 8 * b.next_mn + i % 8 * 16;
 }
 
-/* This lane's part of what its warp reads. */
+/* This lane's share of what its warp reads. */
 template <class F>
 static void for_units(const wgmma_matrix &a, const wgmma_matrix &b, int columns, const cuda_thread *t, F f)
 {
@@ -82,8 +80,6 @@ static void check(const wgmma_in &in, const cuda_thread *t, site at)
         if (__tsan_read16) __tsan_read16((void *)p);
     });
 }
-
-/* ---- Products ---- */
 
 static float bf16(const unsigned char *unit, int i)
 {
@@ -128,14 +124,14 @@ static void agree(cuda_block *b, unsigned warp, unsigned number, const wgmma_in 
 {
     wgmma_said &s = b->wgmma->said[warp / 4][number % REMEMBERED];
     if (s.number < number) s = {number, at, in.a, in.b, in.columns, from};
-    if (s.number > number) return; /* the others are far ahead */
+    if (s.number > number) return; /* the others are ahead */
     if (!same(s.at, at) || !same_matrix(s.a, in.a) || !same_matrix(s.b, in.b) || s.columns != in.columns ||
         s.first != from)
         fail(at, "diverged warpgroup: product %u of this warp is another one than that of a warp beside it, at %s:%d",
              number, s.at.file, s.at.line);
 }
 
-/* One lane for all: the last one to come. */
+/* Called by the last lane to arrive, for all. */
 void wgmma_compute(collective_kind kind, cuda_thread *lanes, site at)
 {
     cuda_block *b = lanes->home;
@@ -203,7 +199,7 @@ void wgmma(collective_kind kind, const wgmma_in &in, site at)
     if (b->threads.size() < (t->number / 128 + 1) * 128)
         fail(at, "wgmma: the last warpgroup of the block is not complete");
     if (!b->wgmma) {
-        b->wgmma = new wgmma_block; /* not by memset, which TSan would take for an access of this thread */
+        b->wgmma = new wgmma_block; /* not by memset, which TSan would report as an access of this thread */
         forget(b->wgmma);
     }
     wgmma_warp &w = b->wgmma->warp[t->number / 32];
@@ -212,7 +208,7 @@ void wgmma(collective_kind kind, const wgmma_in &in, site at)
         if (!b->published)
             fail(at, "wgmma: shared memory was written, and not all threads called wgmma_publish before the barrier");
     }
-    if (kind == WGMMA_WAIT && w.state == COMMITTED) /* until now they may have been read */
+    if (kind == WGMMA_WAIT && w.state == COMMITTED) /* may have been read until now */
         for (int i = 0; i < w.products; i++)
             for_units(w.product[i].a[t->lane], w.product[i].b, w.product[i].columns, t,
                       [](const unsigned char *p, const char *) {
@@ -226,7 +222,7 @@ void wgmma_loaded(const cuda_thread *t)
     if (t->home->wgmma) t->home->wgmma->warp[t->number / 32].loaded = true;
 }
 
-/* ---- The async proxy: what ordinary stores wrote is seen behind a barrier before which every thread published ---- */
+/* The async proxy: ordinary stores are visible after a barrier before which every thread published. */
 
 void wgmma_publish()
 {

@@ -1,5 +1,5 @@
-/* The twins of kernels/dev/dev_wgmma.cuh. What is in flight is strict here: sums hold NaN from wgmma_begin to
- * wgmma_wait, which finds out who touched them; the factors are read at once or (SIM=lazy) at wgmma_wait. */
+/* Twins of kernels/dev/dev_wgmma.cuh, strict about products in flight: sums are NaN from wgmma_begin to wgmma_wait,
+ * which detects accesses; operands are read at once or (SIM=lazy) at wgmma_wait. */
 #ifndef SIM_WGMMA_H
 #define SIM_WGMMA_H
 

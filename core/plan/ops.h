@@ -130,9 +130,8 @@ typedef struct {
 } dg_dropout_args;
 
 /* Pooling over windows of K x K pixels with stride S and padding P < K (never the largest; 0 in a mean):
- * maxpool: y[n,oy,ox,c] = the largest of x[n, oy*S-P+ky, ox*S-P+kx, c], place = its ky*K+kx: the first of equals; the
- *   first
- *   NaN wins
+ * maxpool: y[n,oy,ox,c] = the largest of x[n, oy*S-P+ky, ox*S-P+kx, c], place = its ky*K+kx: the first of equals;
+ *   the first NaN wins
  * maxpool_dx: dx[n,iy,ix,c] = sum of dy of the windows whose place is this pixel, in row and column order: a gather,
  *   deterministic
  * meanpool: y[n,oy,ox,c] = sum of the window's x / (K * K), in row and column order

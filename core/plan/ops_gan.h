@@ -52,9 +52,8 @@ typedef struct {
 /* Differentiable augmentation (Zhao et al. 2020), and its adjoint augment_dx: dx from dy. For image n, u_0 to u_6 are
  * uniform from 0 to 1: the values of dg_philox(seed, (DG_STREAM_AUGMENT, order << 40 | step), 2n) and 2n + 1 over 2^32,
  * in this order:
- * DG_AUGMENT_COLOR: c = k (s x + (1 - s) mean_of_pixel(x)) + (1 - k) mean_of_image(x) + b, with brightness b = u_0 -
- *   1/2,
- *   saturation s = 2 u_1 and contrast k = u_2 + 1/2; alpha, the fourth of four channels, is unchanged
+ * DG_AUGMENT_COLOR: c = k (s x + (1 - s) mean_of_pixel(x)) + (1 - k) mean_of_image(x) + b, with brightness
+ *   b = u_0 - 1/2, saturation s = 2 u_1 and contrast k = u_2 + 1/2; alpha, the fourth of four channels, is unchanged
  * DG_AUGMENT_TRANSLATION: y[i][j] = c[i + ty][j + tx], and 0 outside; each t from -m to m, m = floor(H / 8 + 1/2)
  * DG_AUGMENT_CUTOUT: 0 in a box of h = floor(H / 2 + 1/2) rows from o - floor(h / 2) on, o from 0 to H - h % 2; columns
  *   likewise

@@ -4,10 +4,8 @@
  * no time (bound: fused). Unfused ops and arithmetics without counts have formulas:
  * launch: the op's kernels, in sequence, times an empty kernel in a chain (machine.launch_us)
  * arithmetic: products over the machine's peak, times the efficiency of the variant's inner loop. On a GPU whole tiles
- *   over
- *   multiprocessors: the one with most blocks decides (wave quantisation), few warps are slower. Winograd on the CPU
- *     counts
- *   its own products and transforms
+ *   over multiprocessors: the one with most blocks decides (wave quantisation), few warps are slower. Winograd on the
+ *   CPU counts its own products and transforms
  * memory: the larger of the operands read and written once, from memory or, if all of them fit, the last cache; and the
  *   loads of all blocks through that cache, since tiles re-read operands
  * The efficiencies are few constants in core/tune/predict_cpu.c and core/tune/predict_gpu.c, each with its reason, not

@@ -1,6 +1,6 @@
-/* The targets without libFuzzer: inputs that are kept, each also changed by the target's mutator. Without arguments
- * those of tests/fuzz/corpus/NAME and tests/fuzz/found/NAME, NAME being that of the program behind fuzz_; with
- * arguments the files that they name. Ends with code 1 where there is none, and dies where something does not hold. */
+/* Runs a target without libFuzzer: kept inputs, each also mutated. Without arguments those of tests/fuzz/corpus/NAME
+ * and tests/fuzz/found/NAME (the program is fuzz_NAME), else the named files. Exit code 1: no input; a failed check
+ * aborts. */
 #include "fuzz.h"
 
 #include <dirent.h>
@@ -15,7 +15,7 @@ enum { LARGEST = 1 << 20, MUTANTS = 16 };
 #pragma weak LLVMFuzzerCustomMutator
 
 static unsigned state = 1;
-static char input[4096]; /* what is tried, for on_signal */
+static char input[4096]; /* current input, for on_signal */
 
 static void on_signal(int signal_number)
 {
@@ -25,7 +25,7 @@ static void on_signal(int signal_number)
     raise(signal_number);
 }
 
-/* Some bytes changed, put in or taken out. */
+/* Changes, inserts or removes some bytes. */
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most)
 {
     const size_t at = size ? fuzz_random(&state, (unsigned)size) : 0;
@@ -47,7 +47,7 @@ size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most)
     return size;
 }
 
-/* Of the size that it has, so that a sanitizer sees who reads behind it. */
+/* In a buffer of the exact size, so that a sanitizer detects reads past the end. */
 static void try_bytes(const uint8_t *data, size_t size)
 {
     uint8_t *exact = malloc(size ? size : 1);
@@ -83,7 +83,7 @@ static bool try_file(const char *path)
 
 static int by_name(const struct dirent **a, const struct dirent **b) { return strcmp((*a)->d_name, (*b)->d_name); }
 
-/* How many there were; -1 after a failure. */
+/* Returns the number of inputs; -1 after a failure. */
 static int try_folder(const char *below, const char *name)
 {
     char path[4096];
@@ -108,7 +108,7 @@ int main(int argc, char **argv)
 {
     const char *slash = strrchr(argv[0], '/'), *name = slash ? slash + 1 : argv[0];
     const int fatal[] = {SIGABRT, SIGSEGV, SIGFPE};
-    for (int i = 0; i < 3; i++) { /* a sanitizer has handlers of its own, which say more */
+    for (int i = 0; i < 3; i++) { /* a sanitizer's own handlers print more */
         struct sigaction old;
         if (!sigaction(fatal[i], NULL, &old) && old.sa_handler == SIG_DFL) signal(fatal[i], on_signal);
     }

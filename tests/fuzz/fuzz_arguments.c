@@ -1,5 +1,5 @@
-/* libFuzzer: command line and environment. The input is words, a line each; those that begin with DCGAN_ and hold a =
- * are the environment, the others the arguments. What is taken for a run gives a config.ini that is read back. */
+/* libFuzzer: command line and environment. The input has a word per line; words DCGAN_...=... are the environment, the
+ * others arguments. An accepted run's config.ini must be readable. */
 #include "fuzz.h"
 
 #include <ctype.h>
@@ -11,7 +11,7 @@
 
 enum { WORDS = 64 };
 
-/* A name that the shell could have set too. */
+/* True for a name that a shell could set. */
 static bool set_variable(char *word)
 {
     char *equals = strchr(word, '=');
@@ -53,8 +53,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         at += n + 1;
     }
     char *words[WORDS + 2];
-    memcpy(words, argv, sizeof words); /* getopt puts them into another order */
-    if (argc > 1) parse(argc, argv);   /* without any, a short help goes to stderr */
+    memcpy(words, argv, sizeof words); /* getopt permutes them */
+    if (argc > 1) parse(argc, argv);   /* without arguments a short help goes to stderr */
     for (int i = 0; i < argc; i++) free(words[i]);
     for (int i = 0; i < variables; i++) {
         unsetenv(unset[i]);

@@ -1,5 +1,5 @@
-/* libFuzzer: a checkpoint from its file to images and one step of training. What is taken makes images, trains,
- * and is a checkpoint once more; numbers that are no numbers are said. */
+/* libFuzzer: a checkpoint from its file to images and one step of training. An accepted checkpoint generates images,
+ * trains and is saved again; values that are not finite are reported. */
 #include "fuzz.h"
 
 #include <math.h>
@@ -36,7 +36,7 @@ static dg_backend *backend_of(const char *precision)
     return cpu[wide];
 }
 
-/* Of the optimiser that the file names. */
+/* Builds the job with the file's optimizer. */
 static dg_err build(checkpoint *c)
 {
     static const int32_t order[ROWS] = {2, 0, 1};
@@ -96,7 +96,7 @@ static void step(checkpoint *c)
     FUZZ_HOLDS(dg_job_get_metrics(&c->job, c->info.step, 1, &m) == DG_OK);
 }
 
-/* Are all values numbers, so that the file that is written must be taken? */
+/* True if all values are finite, so that the saved file must be accepted. */
 static bool finite_job(checkpoint *c)
 {
     bool finite = true;
@@ -123,7 +123,7 @@ static void save(checkpoint *c)
     dg_st *st;
     dg_checkpoint_info again;
     snprintf(path, sizeof path, "%s/checkpoint.safetensors", fuzz_folder());
-    if (c->info.step >= (uint64_t)1 << 53) return; /* the last that there can be */
+    if (c->info.step >= (uint64_t)1 << 53) return; /* the largest possible */
     c->info.step++;
     const bool whole = finite_job(c);
     FUZZ_HOLDS(dg_snapshot_take(&c->job, &c->info, &s) == DG_OK && dg_snapshot_write(s, NULL, path) == DG_OK);

@@ -1,4 +1,4 @@
-/* libFuzzer: config.ini. What is read, written and read again has the same values, and is written the same. */
+/* libFuzzer: config.ini. A file that is read, written and read again must have the same values and text. */
 #include "fuzz.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@ static dg_err read_text(const char *text, dg_options *o)
     return e ? e : dg_config_parse(text, "fuzz", o);
 }
 
-/* Paths are written from the root, so only their values may differ. */
+/* Absolute paths are written, so only their values may differ. */
 static void compare(const dg_options *a, const dg_options *b)
 {
     static const char *const paths[] = {"model", "data", "cache", "tuning", "test"};
@@ -34,7 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     dg_options first, second;
     const dg_err e = read_text(text, &first);
     if (e) {
-        FUZZ_HOLDS(e == DG_USAGE && !strncmp(dg_message(), "fuzz:", 5)); /* every mistake has its line */
+        FUZZ_HOLDS(e == DG_USAGE && !strncmp(dg_message(), "fuzz:", 5)); /* every error names its line */
     } else {
         char *written = dg_config_text(&first, 1, argv);
         FUZZ_HOLDS(written && read_text(written, &second) == DG_OK);

@@ -1,4 +1,4 @@
-/* libFuzzer: curves of any log: the image of a run, and that of `dcgan curves` over several. */
+/* libFuzzer: curves of any log: the image of one run, and of `dcgan curves` over several. */
 #include "fuzz.h"
 #include "host/run/log_curves.h"
 #include "logs.h"
@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *csv, out[600];
     const dg_recipe *r = fuzz_log(&data, &size, &csv);
     draw_run(r, csv);
-    /* what stands behind the NUL is a second log */
+    /* the text after the NUL is a second log */
     char *operand[] = {(char *)(uintptr_t)fuzz_file(0, csv, strlen(csv)),
                        (char *)(uintptr_t)fuzz_file(1, size ? data : (const uint8_t *)csv, size ? size : strlen(csv))};
     snprintf(out, sizeof out, "%s/curves.png", fuzz_folder());

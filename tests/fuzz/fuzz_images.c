@@ -1,5 +1,4 @@
-/* libFuzzer: the readers of images beside PNG and JPEG, which are WebP, BMP and GIF. The mutator mends the length of
- * a WebP file and of its chunk. */
+/* libFuzzer: the readers of WebP, BMP and GIF. The mutator corrects the lengths of a WebP file and its chunk. */
 #include "fuzz.h"
 #include "image.h"
 

@@ -1,5 +1,5 @@
-/* libFuzzer: JPEG, and EXIF inside of it. The mutator changes one segment and mends its length, puts in, doubles and
- * drops segments, and gives the file an EXIF block whose directory it changes. */
+/* libFuzzer: JPEG with EXIF. The mutator changes a segment and corrects its length, inserts, repeats and drops
+ * segments, and inserts an EXIF block whose directory it changes. */
 #include "fuzz.h"
 #include "image.h"
 
@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
-/* Where the marker of each segment is, up to the pixels, which are the last. */
+/* Finds the marker of each segment up to the pixels, which are the last. */
 static int split(const uint8_t *data, size_t size, size_t at[SEGMENTS + 1])
 {
     int n = 0;
@@ -43,7 +43,7 @@ static size_t put(uint8_t *data, size_t size, size_t at, const uint8_t *what, si
     return size + n;
 }
 
-/* An APP1 with a directory of one to three entries, of which one may be the orientation. */
+/* An APP1 with a directory of one to three entries, possibly the orientation. */
 static size_t put_exif(uint8_t *data, size_t size, size_t most, unsigned *random)
 {
     uint8_t s[96] = {0xff, 0xe1, 0, 0, 'E', 'x', 'i', 'f'}, *tiff = s + 10;
@@ -71,7 +71,7 @@ static size_t mutate_segment(uint8_t *data, size_t size, size_t from, size_t end
 {
     const size_t room = most - size < 65000 ? most : size + 65000;
     const size_t now = fuzz_mutate_part(data, size, from + 4, end - from - 4, room);
-    const size_t length = end - from - 2 + now - size; /* as it has become */
+    const size_t length = end - from - 2 + now - size; /* after the mutation */
     data[from + 2] = (uint8_t)(length >> 8);
     data[from + 3] = (uint8_t)length;
     return now;
@@ -87,7 +87,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned
     const int i = (int)fuzz_random(&random, (unsigned)n);
     const size_t from = at[i], end = at[i + 1], bytes = end - from;
     if (how == 1) return put_exif(data, size, most, &random);
-    if (how == 2 && bytes <= most - size) { /* once more, somewhere */
+    if (how == 2 && bytes <= most - size) { /* repeated */
         uint8_t *copy = malloc(bytes + 1);
         if (!copy) return size;
         memcpy(copy, data + from, bytes);
@@ -95,7 +95,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned
         free(copy);
         return size;
     }
-    if (how == 3 && i < n - 1) { /* gone */
+    if (how == 3 && i < n - 1) { /* dropped */
         memmove(data + from, data + end, size - end);
         return size - bytes;
     }

@@ -1,5 +1,4 @@
-/* libFuzzer: model files. What the reader takes is read again the same, and can be planned or is refused with a
- * reason. */
+/* libFuzzer: model files. An accepted model is read again the same, and is planned or refused with a reason. */
 #include "fuzz.h"
 
 #include <stdlib.h>

@@ -1,6 +1,5 @@
-/* libFuzzer: PNG. The mutator changes a file behind its checksums and its compression: the data of a chunk, the bytes
- * of the rows, the order of chunks, the header with rows that fit to it; lengths and checksums are right afterwards,
- * but for some. */
+/* libFuzzer: PNG. The mutator works on decompressed contents: the data of a chunk, the bytes of the rows, the order of
+ * chunks, the header with matching rows; it mostly corrects lengths and checksums afterwards. */
 #include "fuzz.h"
 #include "image.h"
 
@@ -34,7 +33,7 @@ static void put32(uint8_t *p, size_t v)
     for (int i = 0; i < 4; i++) p[i] = (uint8_t)(v >> (24 - 8 * i));
 }
 
-/* A last chunk that is cut off has what is there. */
+/* A truncated last chunk has the remaining bytes. */
 static void split(png *p, const uint8_t *data, size_t size)
 {
     p->n = 0;
@@ -65,7 +64,7 @@ static size_t join(const png *p, uint8_t *out, size_t most)
 
 static bool is(const chunk *c, const char *name) { return !memcmp(c->name, name, 4); }
 
-/* What is in all IDAT together. */
+/* Decompresses all IDAT chunks. */
 static size_t unpack(const png *p, uint8_t *raw)
 {
     z_stream z = {0};
@@ -82,7 +81,7 @@ static size_t unpack(const png *p, uint8_t *raw)
     return RAW - z.avail_out;
 }
 
-/* In the place of all IDAT some that hold these rows. */
+/* Replaces all IDAT chunks by some that contain these rows. */
 static void pack(png *p, const uint8_t *raw, size_t bytes, unsigned *random)
 {
     static uint8_t packed[2 * RAW];
@@ -110,7 +109,7 @@ static void pack(png *p, const uint8_t *raw, size_t bytes, unsigned *random)
     *p = out;
 }
 
-/* Bytes of all rows that a header asks for; 0: too many for here. */
+/* Bytes of all rows for this header; 0: too many for here. */
 static size_t rows_of(const uint8_t *head)
 {
     static const int values[] = {1, 0, 3, 1, 2, 0, 4};
@@ -120,7 +119,7 @@ static size_t rows_of(const uint8_t *head)
     return all <= RAW ? all : 0;
 }
 
-/* Another size, depth, colour type or interlacing, and as many rows. */
+/* Changes size, depth, colour type or interlacing, and the rows accordingly. */
 static void new_header(png *p, uint8_t head[13], unsigned *random)
 {
     static const uint8_t kinds[][2] = {{1, 0}, {2, 0}, {4, 0}, {8, 0}, {16, 0}, {8, 2}, {16, 2}, {1, 3},
@@ -147,7 +146,7 @@ static void change_rows(png *p, unsigned *random)
     pack(p, raw, n, random);
 }
 
-/* A chunk twice, gone, in another place, or one that images may have besides. */
+/* Repeats, drops or moves a chunk, or inserts an ancillary one. */
 static void change_order(png *p, const uint8_t *data, size_t size, unsigned *random)
 {
     static const char *const names[] = {"PLTE", "tRNS", "eXIf", "gAMA", "iCCP", "tEXt", "zTXt", "iTXt",

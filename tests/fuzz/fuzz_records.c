@@ -1,5 +1,5 @@
-/* libFuzzer: the readers of IDX (gzipped or not) and of CIFAR's files. The mutator changes what is inside a gzipped
- * file, and packs it again. */
+/* libFuzzer: the readers of IDX (gzipped or not) and CIFAR files. The mutator changes the contents of a gzipped file
+ * and compresses it again. */
 #include "fuzz.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 static volatile unsigned sink;
 
-/* Every refusal names a byte; whatever is taken can be read. */
+/* Every refusal has a message; everything accepted can be read. */
 static void use(dg_err e, const dg_records *r)
 {
     if (e) {
@@ -45,7 +45,7 @@ static void take_one(const dg_records *r)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     size_t bytes = size;
-    uint8_t *plain = malloc(size ? size : 1); /* and no more: who reads behind it is seen */
+    uint8_t *plain = malloc(size ? size : 1); /* exact size: detects reads past the end */
     if (!plain) return 0;
     if (size) memcpy(plain, data, size);
     (void)dg_idx_dimensions(data, size);
@@ -67,7 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
-/* The gzipped form of `bytes` of plain, where it has room. */
+/* The gzipped form of `bytes` of plain, if it fits. */
 static size_t pack(uint8_t *data, size_t most, const uint8_t *plain, size_t bytes)
 {
     z_stream z = {0};

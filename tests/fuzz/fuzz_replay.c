@@ -1,4 +1,4 @@
-/* libFuzzer: a recorded run as a file, and the first two steps of it. */
+/* libFuzzer: a recorded run as a file, and its first two steps. */
 #include "fuzz.h"
 
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static void compared(void *context, const char *name, double difference, const c
     ++*(int *)context;
 }
 
-/* What would only be slow: files of a few KB cannot hold the weights of large networks, but name large ones. */
+/* False for large networks, which files of a few KB can name; they would only be slow. */
 static bool is_small(const dg_oracle *o)
 {
     size_t values = 0;

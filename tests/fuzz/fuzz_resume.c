@@ -1,5 +1,5 @@
-/* libFuzzer: a run directory that somebody else has written, as --resume takes it up: a rewind that was cut off is
- * ended, another one is made, logs and events are cut and go on, the best state is found. The first byte chooses. */
+/* libFuzzer: a foreign run directory with --resume: an interrupted rewind is finished, another one is made, logs and
+ * events are cut and appended to, the best state is found. The first byte chooses. */
 #include "fuzz.h"
 #include "rundir.h"
 
@@ -23,7 +23,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned
 
 static void ignore(void *context, const char *text) { FUZZ_HOLDS(!context && *text); }
 
-/* Whatever is in the files, the machine is not to blame. */
+/* Errors may only be the files'. */
 static bool good(dg_err e)
 {
     FUZZ_HOLDS(e == DG_OK || (e <= DG_IO && *dg_message()));

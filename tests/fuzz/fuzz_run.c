@@ -1,5 +1,5 @@
-/* libFuzzer: a run directory that somebody else has written, as everything reads it that does not write there: the
- * pages of one run and of two, the progress GIF, the doctor, `dcgan info`. */
+/* libFuzzer: a foreign run directory and all its readers: the pages of one run and of two, the progress GIF, the
+ * doctor, `dcgan info`. */
 #include "fuzz.h"
 #include "rundir.h"
 
@@ -14,7 +14,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned
     return fuzz_mutate_rundir(data, size, most, seed);
 }
 
-/* Whatever is in the files, the machine is not to blame. */
+/* Errors may only be the files'. */
 static void holds(int code) { FUZZ_HOLDS(code == DG_OK || (code > DG_OK && code <= DG_IO && *dg_message())); }
 
 static void ignore(void *context, const char *text) { FUZZ_HOLDS(!context && *text); }

@@ -1,4 +1,4 @@
-/* libFuzzer: the reader of safetensors files, and what is done with a file that it took. */
+/* libFuzzer: the reader of safetensors files, and the use of accepted files. */
 #include "fuzz.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* libFuzzer: tuning files. A file that is taken, written and read again gives the same text, which `--tuning` takes;
- * a row that is taken, written and read again is the same choice. */
+/* libFuzzer: tuning files. An accepted file, written and read again, has the same text, which `--tuning` accepts; a
+ * row, written and read again, is the same choice. */
 #include "fuzz.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 static const dg_gpu gpu = {.arch = 90, .shared = 232448};
 
-static int parts(const dg_tune *t) { return t->split > 1 ? t->split : 1; } /* which is not written */
+static int parts(const dg_tune *t) { return t->split > 1 ? t->split : 1; } /* 1 is not written */
 
 static void rows_again(const dg_tune_table *t)
 {

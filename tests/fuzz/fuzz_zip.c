@@ -1,5 +1,5 @@
-/* libFuzzer: zip files in the place of a folder: of images, of IDX files, of CIFAR files. Nothing is written, and
- * time is bounded. The mutator changes names, in the directory and before the data, and what is in a file. */
+/* libFuzzer: zip files instead of a folder: of images, IDX files, CIFAR files. Nothing is written, and time is bounded.
+ * The mutator changes names, in the directory and before the data, and contents. */
 #include "fuzz.h"
 
 #include <stdlib.h>
@@ -42,7 +42,7 @@ static size_t little(const uint8_t *p, int bytes)
     return v;
 }
 
-/* The name of the entry whose header begins at `at` gets other letters, here and in the header of its data. */
+/* Renames the entry whose header begins at `at`, here and in the header of its data. */
 static void rename_entry(uint8_t *data, size_t size, size_t at, unsigned *random)
 {
     static const char *const words[] = {"../", "/", "..", "a/", "./", "\\", "//", "\n"};

@@ -6,8 +6,7 @@
 #include "host/files/made.h"
 #include "host/files/replace.h"
 
-/* The other way to the same pixels: row by row into the size of a network, nothing whole in memory. whole: NULL for a
- * file that has been refused. */
+/* Decodes row by row into the size of a network and compares with the whole image. whole: NULL for a refused file. */
 static void fitted(const uint8_t *data, size_t size, const dg_decode_options *o, const dg_fitting *f,
                    const dg_image *whole)
 {
@@ -30,7 +29,7 @@ static void fitted(const uint8_t *data, size_t size, const dg_decode_options *o,
 void fuzz_image(const uint8_t *data, size_t size, unsigned how)
 {
     static const int channels[] = {1, 3, 4}, sizes[] = {16, 5, 33};
-    /* Large ones are for the tests of limits; here they would only be slow. */
+    /* Large images are for the tests of limits; here they would only be slow. */
     dg_decode_options o = {.exif = how % 7 != 0, .max_pixels = 1 << 16};
     o.alpha = (dg_alpha)(how / 21 % 3);
     const dg_fitting f = {.size = sizes[how / 63 % 3],

@@ -1,12 +1,11 @@
-/* What the targets that read images do with them. */
+/* Checks of the targets that read images. */
 #ifndef DG_FUZZ_IMAGE_H
 #define DG_FUZZ_IMAGE_H
 
 #include "host/image/image.h"
 
-/* One image through both ways of a decoder, whole and then fitted, and row by row into its fitted size, which must
- * end in the same pixels or in a refusal; orientation, alpha and grey as a data set is loaded. how: chooses among the
- * options. */
+/* Decodes an image whole and then fitted, and row by row into its fitted size; both must give the same pixels or a
+ * refusal. how: selects options (orientation, alpha, grey). */
 void fuzz_image(const uint8_t *data, size_t size, unsigned how);
 
 #endif

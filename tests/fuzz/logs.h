@@ -7,8 +7,8 @@
 
 #include "host/rundir/log_text.h"
 
-/* The first byte chooses a recipe, and whether its header, with or without measures, is put in front; up to a NUL comes
- * the text of a log.csv, malloc'd in csv; what data and size leave is of a log.jsonl. Returns the recipe. */
+/* The first byte chooses a recipe, and whether its header, with or without metrics, is prepended. The text of log.csv
+ * ends at a NUL (malloc'd in csv); the remaining data and size are of log.jsonl. Returns the recipe. */
 const dg_recipe *fuzz_log(const uint8_t **data, size_t *size, char **csv);
 
 #endif

@@ -1,4 +1,4 @@
-/* Head of an entry: name, number, kind, length (two bytes). The length is cut to what is left. */
+/* Head of an entry: name, number, kind, length (two bytes), which is cut to the remaining bytes. */
 #include "rundir.h"
 
 #include <dirent.h>
@@ -20,7 +20,7 @@ enum { HEAD = 5, ENTRIES = 48, NAME = 128, BODY = 1 << 16 };
 enum { REGULAR, LOG, SEALED, LINK, FOLDER, FIFO, KINDS };
 enum { NUMBERS = 16, OF_B = 128 };
 
-/* %u: the number of the head. The last one has its name in its first line. */
+/* %u: the number of the head. The last entry has its name in its first line. */
 static const char *const names[] = {"config.ini",
                                     "log.csv",
                                     "log.jsonl",
@@ -48,7 +48,7 @@ static const char secret[] = "of no run: 8b1f3c\n";
 
 typedef struct {
     uint8_t *at;
-    size_t bytes; /* behind the head */
+    size_t bytes; /* after the head */
 } entry;
 
 static int split(uint8_t *data, size_t size, entry *out)
@@ -62,7 +62,7 @@ static int split(uint8_t *data, size_t size, entry *out)
     return n;
 }
 
-/* The checksums of a PNG's chunks become right. */
+/* Corrects the checksums of a PNG's chunks. */
 static void seal_png(uint8_t *p, size_t n)
 {
     for (size_t at = 8; n - at >= 12 && at < n;) {
@@ -92,7 +92,7 @@ static void put_log(int dir, const char *name, unsigned number, const uint8_t *b
     put(dir, name, text, (size_t)n + bytes);
 }
 
-/* A name of one component, which may be any; false: none. */
+/* Reads an arbitrary name of one component; false: none. */
 static bool free_name(char out[NAME], const uint8_t **body, size_t *bytes)
 {
     const uint8_t *end = *bytes ? memchr(*body, '\n', *bytes) : NULL;
@@ -135,7 +135,7 @@ static void make(int dir, const entry *e)
         put(dir, name, sealed, bytes);
         break;
     case LINK:
-        if (symlinkat(targets[number % (sizeof targets / sizeof *targets)], dir, name)) break; /* it is there */
+        if (symlinkat(targets[number % (sizeof targets / sizeof *targets)], dir, name)) break; /* it exists */
         break;
     case FOLDER: (void)mkdirat(dir, name, 0700); break;
     case FIFO: (void)mkfifoat(dir, name, 0600); break;
@@ -192,7 +192,7 @@ void fuzz_rundir_holds(void)
     }
 }
 
-/* Two entries become one another's neighbours in the other order, or one comes twice. */
+/* Swaps two entries, or repeats or removes one. */
 static size_t mix(uint8_t *data, size_t size, size_t most, const entry *e, int n, unsigned *random)
 {
     const entry *a = &e[fuzz_random(random, (unsigned)n)];

@@ -1,17 +1,15 @@
-/* A library for LD_PRELOAD in which one call goes wrong on purpose, to see that a program says so and ends well.
- *
- *     LD_PRELOAD=faults.so FAULT=fail:memory:7 dcgan info FILE       the 7th allocation finds no memory
- *     LD_PRELOAD=faults.so FAULT=fail:memory:7+ dcgan info FILE      and none behind it does
- *     LD_PRELOAD=faults.so FAULT=short:write:2 dcgan ...             the 2nd write takes half of its bytes
+/* A library for LD_PRELOAD that makes one call fail, to test that the program reports it and ends properly.
+ *     LD_PRELOAD=faults.so FAULT=fail:memory:7 dcgan info FILE       the 7th allocation fails
+ *     LD_PRELOAD=faults.so FAULT=fail:memory:7+ dcgan info FILE      and all after it
+ *     LD_PRELOAD=faults.so FAULT=short:write:2 dcgan ...             the 2nd write writes half of its bytes
  *     LD_PRELOAD=faults.so FAULT=interrupt:write:2 dcgan ...         it is interrupted (EINTR) before it begins
- *     LD_PRELOAD=faults.so FAULT=signal:file:30 dcgan ...            SIGINT comes just before the 30th call about files
+ *     LD_PRELOAD=faults.so FAULT=signal:file:30 dcgan ...            SIGINT just before the 30th call on files
  *     LD_PRELOAD=faults.so FAULT=kill:change:4 dcgan ...             killed at the 4th call that changes a file or a
- *                                                                    directory, a write with half of its bytes written
- *     LD_PRELOAD=faults.so FAULT_COUNT=FILE dcgan info FILE          "memory 123", "open 4" ...: how many there are
- *
- * Counting begins with main(). The C library's streams write without calls that could be taken: fopen counts as open,
- * fread and fgets as read, fclose as close; fflush is a kind of its own. Threads make the order of calls differ from
- * run to run. */
+ *                                                                    directory, a write after half of its bytes
+ *     LD_PRELOAD=faults.so FAULT_COUNT=FILE dcgan info FILE          counts calls: "memory 123", "open 4" ...
+ * Counting begins with main(). The C library's streams write without interceptable calls: fopen counts as open, fread
+ * and fgets as read, fclose as close; fflush is its own kind. With threads the order of calls varies from run to
+ * run. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -49,11 +47,11 @@ enum {
     MODE,
     KINDS
 };
-enum { FILES = KINDS, CHANGES, COUNTERS }; /* all but the first two; those that change something */
+enum { FILES = KINDS, CHANGES, COUNTERS }; /* FILES: all but the first two; CHANGES: those that change something */
 static const struct {
     const char *name;
     int error;
-    bool interrupts; /* may be EINTR */
+    bool interrupts; /* may fail with EINTR */
 } kinds[COUNTERS] = {
     [MEMORY] = {"memory", ENOMEM, false}, [THREAD] = {"thread", EAGAIN, false}, [OPEN] = {"open", EMFILE, false},
     [READ] = {"read", EIO, true},         [WRITE] = {"write", ENOSPC, true},    [FLUSH] = {"flush", ENOSPC, false},
@@ -65,12 +63,12 @@ static const struct {
 };
 static atomic_long calls[COUNTERS];
 static enum { NOTHING, FAIL, SHORT, INTERRUPT, SIGNAL, KILL } how;
-static int counter = -1; /* that decides */
-static long first, last; /* numbers of the calls that go wrong */
+static int counter = -1; /* index of the deciding counter */
+static long first, last; /* failing calls */
 static atomic_bool counting;
-static _Thread_local __attribute__((tls_model("initial-exec"))) bool spared; /* where nothing is counted */
+static _Thread_local __attribute__((tls_model("initial-exec"))) bool spared; /* not counted */
 
-/* Counts this call; true: it goes wrong. */
+/* Counts this call; true: it fails. */
 static bool hit(int kind, bool changes)
 {
     if (!atomic_load(&counting) || spared) return false;
@@ -84,7 +82,7 @@ static bool hit(int kind, bool changes)
     return now;
 }
 
-/* The same for a call with nothing between all and nothing; true: errno says why it fails. */
+/* hit for a call without partial results; true: errno is set. */
 static bool call_fails(int kind, bool changes)
 {
     if (!hit(kind, changes)) return false;
@@ -95,12 +93,12 @@ static bool call_fails(int kind, bool changes)
     return how == FAIL || (how == INTERRUPT && kinds[kind].interrupts);
 }
 
-/* Of a library that ends the program where a call fails none is counted: its addresses, where somebody knows them. */
+/* Address range of a library that ends the program if a call fails; its calls are not counted. */
 static uintptr_t library_from, library_to;
 static bool counts(const void *caller) { return (uintptr_t)caller - library_from >= library_to - library_from; }
 #define CALLER __builtin_return_address(0)
 
-/* CALL(result, where it failed, kind, does it change a file?, name, (types), (declared), (given)) */
+/* CALL(result, value on failure, kind, does it change a file?, name, (types), (declared), (given)) */
 #define TYPES(...) __VA_ARGS__
 #define CALL(result, failed, kind, changes, name, types, declared, given)         \
     result name declared                                                          \
@@ -163,7 +161,7 @@ CALL(int, -1, LOCK, false, flock, (int, int), (int fd, int what), (fd, what))
 CALL(int, -1, MODE, false, fchmod, (int, mode_t), (int fd, mode_t mode), (fd, mode))
 CALL(int, -1, MODE, false, fchown, (int, uid_t, gid_t), (int fd, uid_t user, gid_t group), (fd, user, group))
 
-/* With a mode behind the flags where a file may be made. */
+/* With a mode after the flags if a file may be created. */
 #define OPENS(name, types, declared, given)                                             \
     int name declared                                                                   \
     {                                                                                   \
@@ -177,7 +175,7 @@ CALL(int, -1, MODE, false, fchown, (int, uid_t, gid_t), (int fd, uid_t user, gid
 OPENS(open, (const char *), (const char *path, int flags, ...), (path))
 OPENS(openat, (int, const char *), (int dir, const char *path, int flags, ...), (dir, path))
 
-/* Descriptors and locks; what has a third argument has it as a long or a pointer. */
+/* Descriptors and locks; a third argument is a long or a pointer. */
 int fcntl(int fd, int command, ...)
 {
     NEXT(int, "fcntl", int, int, ...)
@@ -189,7 +187,7 @@ int fcntl(int fd, int command, ...)
     return call_fails(copies ? OPEN : LOCK, false) ? -1 : real(fd, command, with);
 }
 
-/* Half of it gets through where it is cut short or killed. What goes to a terminal or a pipe is not counted. */
+/* Writes half if cut short or killed. Terminals and pipes are not counted. */
 ssize_t write(int fd, const void *data, size_t n)
 {
     NEXT(ssize_t, "write", int, const void *, size_t)
@@ -220,7 +218,7 @@ ssize_t pread(int fd, void *to, size_t n, off_t at)
     return real(fd, to, how == SHORT && n > 1 ? n / 2 : n, at);
 }
 
-/* What fails to close is closed all the same, as Linux has it. */
+/* A failed close still closes, as on Linux. */
 int close(int fd)
 {
     NEXT(int, "close", int)
@@ -233,14 +231,14 @@ int close(int fd)
 int fclose(FILE *f)
 {
     NEXT(int, "fclose", FILE *)
-    const bool memory = fileno(f) < 0; /* nothing interrupts that */
+    const bool memory = fileno(f) < 0; /* never interrupted */
     const bool wrong = call_fails(CLOSE, false) && !(memory && how == INTERRUPT);
     const int error = errno, closed = real(f);
     if (wrong) errno = error;
     return wrong ? EOF : closed;
 }
 
-/* AddressSanitizer calls it as a thread begins, and ends the program where the C library finds no memory for it. */
+/* AddressSanitizer calls it at the start of a thread and ends the program if it fails. */
 int pthread_getattr_np(pthread_t thread, pthread_attr_t *to)
 {
     NEXT(int, "pthread_getattr_np", pthread_t, pthread_attr_t *)
@@ -250,7 +248,7 @@ int pthread_getattr_np(pthread_t thread, pthread_attr_t *to)
     return failed;
 }
 
-/* What the C library, sanitizers or gcov do behind main() goes well. */
+/* Calls of the C library, sanitizers or gcov after main() succeed. */
 static void end_counting(void)
 {
     const char *path = getenv("FAULT_COUNT");
@@ -260,7 +258,7 @@ static void end_counting(void)
     if (f) fclose(f);
 }
 
-/* Which of these names does *text begin with, before a colon? Goes behind it. */
+/* Index of the name before a colon at *text, which moves past it. */
 static int word_of(const char **text, int n, const char *(*name)(int))
 {
     for (int i = 0; i < n; i++) {

@@ -1,4 +1,4 @@
-/* For libraries that LD_PRELOAD puts in front of others. */
+/* Helpers of libraries for LD_PRELOAD. */
 #ifndef DG_PRELOAD_NEXT_H
 #define DG_PRELOAD_NEXT_H
 
@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* NEXT(int, "close", int): `real` is the function of that name that this library stands in front of. */
+/* NEXT(int, "close", int): declares `real`, the function of that name that this library replaces. */
 #define NEXT(type, name, ...)                        \
     static type (*real)(__VA_ARGS__);                \
     if (!real) {                                     \
@@ -15,7 +15,7 @@
         memcpy((void *)&real, &found_, sizeof real); \
     }
 
-/* DG_BEFORE_MAIN(f): f() runs when main() is about to begin, behind what libraries do while they are loaded. */
+/* DG_BEFORE_MAIN(f): f() runs just before main(), after the initialisation of libraries. */
 /* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): the name is the C library's */
 #define DG_BEFORE_MAIN(f)                                                                                            \
     static int (*program_main)(int, char **, char **);                                                               \

@@ -1,9 +1,8 @@
-/* A library for LD_PRELOAD that records what a program changes on the disk, and what it brings there for certain, so
- * that a test can lay out what a power failure may leave: LD_PRELOAD=record.so RECORD=FILE dcgan ...
+/* A library for LD_PRELOAD that records a program's changes on the disk and its syncs, so that a test can reconstruct
+ * the possible states after a power failure: LD_PRELOAD=record.so RECORD=FILE dcgan ...
  *
- * A line a call, fields apart by tabs, in the order in which the calls were made; paths are absolute:
- *
- *     create INODE PATH            write INODE OFFSET BYTES, and as many bytes and a newline
+ * A line per call, in order, with fields separated by tabs; paths are absolute:
+ *     create INODE PATH            write INODE OFFSET BYTES, then the bytes and a newline
  *     size INODE BYTES             sync INODE              syncdir PATH
  *     rename FROM TO               link FROM TO            unlink PATH              make PATH */
 #include <fcntl.h>
@@ -18,10 +17,10 @@
 #include "next.h"
 
 enum { LONGEST = 4096 };
-static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER; /* a call and its line are one */
+static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER; /* makes a call and its line atomic */
 static int record = -1;
 
-/* What gcov writes behind main() is no file of the program's. */
+/* Files that gcov writes after main() are not the program's. */
 static void end(void)
 {
     pthread_mutex_lock(&one_at_a_time);
@@ -59,7 +58,7 @@ static void line(const char *format, ...)
     put(text, (size_t)n);
 }
 
-/* The file of that name in an open directory, AT_FDCWD: in the present one. */
+/* The file of that name in an open directory; AT_FDCWD: the current one. */
 static const char *path_of(int dir, const char *name, char out[2 * LONGEST])
 {
     char link[64] = "/proc/self/cwd", at[LONGEST];
@@ -140,7 +139,7 @@ ssize_t pwrite(int fd, const void *data, size_t n, off_t at)
     return done;
 }
 
-/* The size that a file has now. */
+/* Records a file's present size. */
 static int resized(int fd, int failed)
 {
     struct stat s;
@@ -178,7 +177,7 @@ int fsync(int fd)
     return failed;
 }
 
-/* A change of names: what happened, in one directory and, with `to`, in another. */
+/* Records a change of names: what, in one directory and, with `to`, in another. */
 static int named(int failed, const char *what, int dir, const char *name, int to_dir, const char *to)
 {
     char from[2 * LONGEST], there[2 * LONGEST];
