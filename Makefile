@@ -18,26 +18,25 @@ OBJCOPY ?= objcopy
 BUILD   ?= build$(if $(SAN),-san)
 Q       := $(if $(V),,@)
 comma   := ,
-below    = $(wildcard $(1)/*$(2) $(1)/*/*$(2) $(1)/*/*/*$(2) $(1)/*/*/*/*$(2)) # files of a wing: $(call below,core,.c)
+below    = $(wildcard $(1)/*$(2) $(1)/*/*$(2) $(1)/*/*/*$(2) $(1)/*/*/*/*$(2)) # files: $(call below,core,.c)
 
-# The plain build puts the program here; any other one stays beside its objects. RUN is the program as a command.
+# The plain build puts the program here; other builds keep it with their objects. RUN: the program as a command.
 PROGRAM := $(if $(filter build,$(BUILD)),dcgan,$(BUILD)/dcgan)
 RUN     := $(if $(filter-out /%,$(PROGRAM)),./)$(PROGRAM)
 
-# All cores, unless the user gave a -j. What is removed and built by one command is done in that order.
+# All cores, unless the user gave a -j. A command that removes and builds does so in that order.
 ifeq ($(MAKELEVEL)$(filter -j% --jobs%,$(shell echo "$$MAKEFLAGS"))$(filter clean distclean,$(MAKECMDGOALS)),0)
 MAKEFLAGS += -j$(or $(shell nproc 2>/dev/null),1)
 endif
 
-# What handles each value of an enum does not build while one is missing.
+# A switch over an enum without one of its values does not build.
 WARN     := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror=switch $(if $(WERROR),-Werror)
 SANFLAGS := $(if $(SAN),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
 PIC      := -fPIC -fvisibility=hidden # the same objects are in the program and in the shared library
 KFLAGS   := -O3 -ffp-contract=fast -fno-math-errno -fno-trapping-math
 
-# What the compiler and the system have, found once by scripts/build/detect: OPENMP, HARDEN, HARDEN_LD, PREFIX_MAP,
-# DEP_CFLAGS, DEP_LIBS, ISAS, FOUND. Found again when the compiler or the flags below change; so is everything
-# built again.
+# Properties of the compiler and the system, found once by scripts/build/detect: OPENMP, HARDEN, HARDEN_LD, PREFIX_MAP,
+# DEP_CFLAGS, DEP_LIBS, ISAS, FOUND. Found again, and everything rebuilt, if the compiler or the flags below change.
 FLAGS_TEXT := $(CC) | $(CPPFLAGS) | $(CFLAGS) | $(LDFLAGS) | $(WARN) | $(SANFLAGS) | $(KFLAGS) | $(PIC)\
               $(if $(ISAS), | $(ISAS))
 NO_BUILD   := clean deb distclean format help install lint uninstall
@@ -50,8 +49,8 @@ ALL_CFLAGS  = -std=c11 -D_GNU_SOURCE -I. $(WARN) $(DEP_CFLAGS) $(OPENMP) $(PIC) 
               $(SANFLAGS) $(CPPFLAGS) $(CFLAGS)
 ALL_LDFLAGS = $(OPENMP) -pthread $(HARDEN_LD) $(SANFLAGS) $(LDFLAGS)
 
-# The folder of a file says how it is compiled: C below kernels/ops, but for rows (op.c, ops.c, and those of the CUDA
-# variants in cuda/), once for each instruction set and each type of real (kernels/cpu/cpu.h); all other C once.
+# The folder of a file determines how it is compiled: C below kernels/ops once per instruction set and type of real
+# (kernels/cpu/cpu.h), except rows (op.c, ops.c, and those of the CUDA variants in cuda/); all other C once.
 ISA_base   :=
 ISA_avx2   := -march=x86-64-v3
 ISA_avx512 := -march=x86-64-v4 -mprefer-vector-width=512
@@ -67,12 +66,12 @@ HOST_OBJ  := $(HOST_SRC:%.c=$(BUILD)/%.o) $(BUILD)/models.o $(BUILD)/tuning.o $(
 KERN_OBJ  := $(foreach i,$(ISAS),$(foreach f,32 64,$(MULTI:%=$(BUILD)/kernels/%.$(i).f$(f).o)))
 LIB       := $(BUILD)/host.a
 LIBS      := $(LIB) $(CUDA_LIB) $(LIB) # each needs the other
-# The library: only what include/dcgan.h declares can be seen from outside.
+# The library exports only what include/dcgan.h declares.
 SONAME    := libdcgan.so.$(firstword $(subst ., ,$(VERSION)))
 LIBRARY   := $(BUILD)/libdcgan.a $(BUILD)/$(SONAME) $(BUILD)/dcgan.pc.in
 PUBLIC    := $(patsubst %.c,$(BUILD)/%.o,$(wildcard host/lib/*.c))
-# Tests lie in the rooms of what they test, their programs side by side: $(BUILD)/tests/test_X. The folder of a .cu says
-# where it runs: sim/sim.mk, tests/gpu.mk.
+# Tests are stored in the directories of what they test, their programs in $(BUILD)/tests/test_X. The folder of a .cu
+# determines where it runs: sim/sim.mk, tests/gpu.mk.
 TEST_SRC   := $(sort $(wildcard $(patsubst %,tests/%/*/test_*.c,core kernels host)))
 NVCC_TESTS := $(sort $(wildcard tests/kernels/nvcc/test_*.cu))
 CU_TESTS   := $(filter-out $(NVCC_TESTS),$(sort $(wildcard tests/kernels/*/test_*.cu)))
@@ -81,11 +80,11 @@ vpath test_%.cu $(sort $(dir $(CU_TESTS) $(NVCC_TESTS)))
 vpath fuzz_%.c tests/fuzz
 
 TESTS     := $(patsubst %.c,$(BUILD)/tests/%,$(notdir $(TEST_SRC)))
-# The longest test begins first, or it would run alone at the end.
+# The longest test starts first, or it would run alone at the end.
 LONGEST    := tests/cli/torture.sh
 CLI_TESTS  := $(filter-out $(LONGEST),$(wildcard tests/cli/*.sh))
 LONG_TESTS := $(wildcard tests/cli/long/*.sh)
-# Of these, what asks most of error paths: with sanitizers, too.
+# The tests with most error paths, also with sanitizers.
 HOSTILE_TESTS := $(filter %/full_disk.sh %/run_directory.sh,$(LONG_TESTS))
 REFERENCE := $(patsubst tests/%.c,$(BUILD)/tests/%.o,$(wildcard tests/reference*.c))
 MODELS    := $(sort $(wildcard models/*.cfg))
@@ -108,8 +107,8 @@ $(LIB): $(HOST_OBJ) $(KERN_OBJ)
 	@echo "  AR    $@"
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
-lib: $(LIBRARY) ## the library alone
-# What inline variables of the CUDA part leave, unique symbols in groups, becomes local only when neither is left.
+lib: $(LIBRARY) ## only the library
+# Inline variables of the CUDA part are unique symbols in groups; both must be removed to make them local.
 $(BUILD)/libdcgan.o: $(PUBLIC) $(LIB) $(CUDA_LIB)
 	$(Q)$(CC) -r -nostdlib -Wl,--force-group-allocation -o $@ $(PUBLIC) $(LIBS)
 	$(Q)$(OBJCOPY) --wildcard --weaken-symbol='dev_*' $@
@@ -149,7 +148,7 @@ $(BUILD)/tuning.c: $(TUNING) scripts/build/embed-tuning
 $(BUILD)/tuning.o: $(BUILD)/tuning.c $(BUILD)/flags
 	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
-# What the cost model counts, a table inside the program.
+# The cost model's counts as a table inside the program.
 $(COUNTS:.o=.c): core/tune/counts.csv scripts/build/embed-counts
 	@mkdir -p $(@D)
 	$(Q)sh scripts/build/embed-counts $< > $@.tmp && mv $@.tmp $@
@@ -171,7 +170,7 @@ $(BUILD)/page.c: $(PAGE) scripts/build/embed-text
 $(BUILD)/page.o: $(BUILD)/page.c $(BUILD)/flags
 	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
-# Files that are written anew only when their text changes, so that only then what depends on them is built again.
+# Files that are rewritten only if their text changes, so that their dependents are rebuilt only then.
 update = @mkdir -p $(BUILD) && printf '%s\n' $(1) > $@.tmp && \
 	if cmp -s $@.tmp $@; then rm $@.tmp; else mv $@.tmp $@; fi
 quoted = '$(subst ','\'',$(1))'
@@ -196,12 +195,12 @@ $(BUILD)/dcgan.1: man/dcgan.1.in $(PROGRAM)
 $(BUILD)/dcgan.bash $(BUILD)/dcgan.zsh $(BUILD)/dcgan.fish: $(BUILD)/dcgan.%: $(PROGRAM)
 	$(Q)$(RUN) --completion-$* > $@
 
-# Targets of tests/fuzz: with libFuzzer, or with a main of ours that tries the inputs that are kept.
+# Targets of tests/fuzz: with libFuzzer, or with driver.c, which runs the kept inputs.
 FUZZ_SRC    := $(wildcard tests/fuzz/*.c)
 FUZZERS     := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/%,$(filter tests/fuzz/fuzz_%,$(FUZZ_SRC)))
 FUZZ_COMMON := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(if $(FUZZER),%/driver.c) tests/fuzz/fuzz_%,$(FUZZ_SRC)))
 $(FUZZ_COMMON): ALL_CFLAGS += -Itests
-# Comparisons of single pixels teach the fuzzer nothing: they were five sixths of the time of target curves.
+# Comparisons of single pixels teach the fuzzer nothing, but took five sixths of the time of target curves.
 $(BUILD)/host/figure/draw.o: ALL_CFLAGS += $(if $(FUZZER),-fno-sanitize=fuzzer-no-link)
 $(BUILD)/tests/fuzz_%: fuzz_%.c $(FUZZ_COMMON) $(LIB) $(CUDA_LIB) $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -222,7 +221,7 @@ $(BUILD)/tests/test_alone: test_alone.c $(CORE_OBJ) $(BUILD)/flags
 	@echo "  TEST  $@"
 	$(Q)$(CC) $(ALL_CFLAGS) -Itests -MMD -MP $(ALL_LDFLAGS) $(FUZZER) -o $@ $< $(CORE_OBJ) $(DEP_LIBS)
 
-# Libraries that tests load into the program, which make its calls fail, kill it, or record what it writes.
+# Libraries that tests preload into the program: they make its calls fail, kill it, or record its writes.
 PRELOADS := $(patsubst tests/%.c,$(BUILD)/tests/%.so,$(wildcard tests/preload/*.c))
 RUN_PRELOADS := $(abspath $(BUILD)/tests/preload)
 $(BUILD)/tests/preload/%.so: tests/preload/%.c $(BUILD)/flags
@@ -243,7 +242,7 @@ else
 check: $(PROGRAM) $(LIBRARY) $(TESTS) $(FUZZERS) $(PRELOADS) ## the tests of some minutes, or ROOM=core/plan alone
 	$(Q)$(RUN_TESTS) $(LONGEST) scripts/walls scripts/calls $(TESTS) $(FUZZERS) $(CLI_TESTS) $(SIM_QUICK) $(GPU_PARTS)
 endif
-# With sanitizers the long ones are for make SAN=1 soak: they are minutes of the same code that C tests run.
+# With sanitizers the long tests belong to make SAN=1 soak: they take minutes in code that the C tests cover.
 check-all: $(PROGRAM) $(LIBRARY) $(TESTS) $(FUZZERS) $(PRELOADS) ## every test, all flavours of the simulator
 	$(Q)$(RUN_TESTS) $(LONGEST) scripts/walls scripts/calls $(if $(SAN),$(HOSTILE_TESTS),$(LONG_TESTS)) $(SIM_PARTS) \
 	    $(TESTS) $(FUZZERS) $(CLI_TESTS) $(GPU_PARTS)
@@ -254,9 +253,9 @@ torture: $(PROGRAM) $(PRELOADS) ## every call of every command fails once, power
 FUZZ_SECONDS ?= 60
 SOAK_MINUTES ?= 60
 fuzzers: $(FUZZERS)
-# FUZZ_SOURCES: a folder with the sources of zlib, libpng and libjpeg-turbo, to be built with instrumentation as well.
+# FUZZ_SOURCES: a folder with the sources of zlib, libpng and libjpeg-turbo, which are then instrumented, too.
 FUZZ_BUILD  := build-fuzz$(if $(FUZZ_SOURCES),-sources)
-# Of kernels one set, quickly compiled: they read no foreign bytes.
+# Kernels for one instruction set only, compiled quickly: they do not read untrusted bytes.
 FUZZ_CFLAGS := -O2 -g -fsanitize=fuzzer-no-link
 FUZZ_KFLAGS := -O1 -fno-sanitize=undefined,fuzzer-no-link
 fuzz: ## fuzz every reader of files, FUZZ_SECONDS (60) each, or FUZZ_TARGETS="png log" alone; needs clang
@@ -266,7 +265,7 @@ fuzz: ## fuzz every reader of files, FUZZ_SECONDS (60) each, or FUZZ_TARGETS="pn
 	    $(MAKE) CC=clang BUILD=$(FUZZ_BUILD) SAN=1 ISAS=base CFLAGS='$(FUZZ_CFLAGS)' KFLAGS='$(FUZZ_KFLAGS)' \
 	    LDFLAGS=-fsanitize=fuzzer-no-link,address FUZZER=-fsanitize=fuzzer fuzzers
 	$(Q)sh scripts/fuzz/run $(FUZZ_BUILD) $(FUZZ_SECONDS) $(FUZZ_TARGETS)
-# Each part runs whatever the others found; the last line counts. soak.txt has their counts, docs/testing.md the table.
+# Every part runs, also after failures; the last line counts them. soak.txt has the counts, docs/testing.md the table.
 PART := sh scripts/soak/part
 soak: $(PROGRAM) $(TESTS) $(PRELOADS) ## kills, torture, tests, also watched, fuzzing: SOAK_MINUTES (60) and more
 	$(Q)rm -f soak.txt
@@ -288,7 +287,7 @@ deb: ## Debian packages in build-deb/, without CUDA
 ptx-soak: ## scripts/ptx-check with more models, batches, tests and orders of warps
 	$(Q)sh scripts/ptx-check --long
 
-# Nothing is compiled here: root would do it with other settings, and leave files in the build that are not the user's.
+# Does not compile: root would use other settings and leave files in the build that the user cannot change.
 install: $(filter all check check-all tests,$(MAKECMDGOALS)) ## install what make built below PREFIX or DESTDIR
 	@for f in $(PROGRAM) $(LIBRARY) $(DOCS); do \
 	    [ -e "$$f" ] || { echo "There is no $$f to install yet: run make first, then make install" >&2; exit 1; }; \

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""The generator of a run in PyTorch: it makes the pictures that dcgan makes of the same numbers z.
+"""The generator of a run in PyTorch: it generates the images that dcgan generates from the same latents z.
 
     dcgan export samples/cats-dcgan64-paper --out generator.safetensors
-    dcgan generate samples/cats-dcgan64-paper --seeds 7-9 --write-z z.safetensors --out pictures/
+    dcgan generate samples/cats-dcgan64-paper --seeds 7-9 --write-z z.safetensors --out images/
     python3 samples/pytorch.py generator.safetensors z.safetensors seed-7.png seed-8.png seed-9.png
 
-Needs the packages torch, safetensors and pillow. The network is a plain nn.Sequential: go on with it as you like."""
+Needs the packages torch, safetensors and pillow. The network is a plain nn.Sequential, to be used as you like."""
 import configparser
 import sys
 
@@ -21,7 +21,7 @@ ACT = {'relu': torch.nn.ReLU, 'tanh': torch.nn.Tanh, 'leaky': lambda: torch.nn.L
 
 
 def generator(path):
-    """The network that the file's own model says, with its weights, in evaluation mode."""
+    """The network of the file's model, with its weights, in evaluation mode."""
     with safe_open(path, 'pt') as f:
         model = configparser.ConfigParser(inline_comment_prefixes=(';', '#'))
         model.read_string(f.metadata()['model'])

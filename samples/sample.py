@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Pictures of a trained network by libdcgan from Python, without any package:
+"""Images of a trained network by libdcgan from Python, without any package:
 
-    python3 samples/sample.py samples/cats-dcgan64-paper/checkpoint.safetensors 16 pictures/
+    python3 samples/sample.py samples/cats-dcgan64-paper/checkpoint.safetensors 16 images/
 
-LIBDCGAN names the library where it is not installed (./libdcgan.so.0)."""
+LIBDCGAN names the library if it is not installed (./libdcgan.so.0)."""
 import ctypes as c
 import os
 import sys

@@ -7,7 +7,7 @@
  *   seed=N                     of the random order
  *   lazy                       cp.async: NaN in the destination until the thread waits for the copy
  *   deferred                   streams: work is done only when something waits for it
- *   uneven                     and sometimes part of a random stream's work: the other streams fall behind
+ *   uneven                     and sometimes part of a random stream's work, so that other streams lag
  *   threads=N                  spreads blocks over N CPU threads
  *   small                      tests choose small shapes (always so under ThreadSanitizer)
  * For whole programs there are also (faults.cpp):

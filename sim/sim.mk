@@ -2,25 +2,24 @@
 # compiled as C++ in three flavours: plain, asan (with UBSan) and tsan. The simulator itself, sim/*.cpp, and the host's
 # C code are never instrumented by them (under SAN=1 there is only asan).
 #
-# The folder of a test says what it is linked with. tests/sim/test_X.cu judges the simulator, without a kernel;
-# tests/kernels/*/test_X.cu has all kernels. The tests of the CPU's ops judge the CUDA ops as well:
+# The folder of a test determines its link: tests/sim/test_X.cu tests the simulator, without kernels;
+# tests/kernels/*/test_X.cu has all kernels. The tests of the CPU's ops also test the CUDA ops:
 # tests/kernels/ops/test_X.c with tests/case_cuda.cu is cuda_X.
 #
-# `make check` runs the tests in one flavour and one mode, `make check-all` all of it, `make sim-check` and `make
-# sim-bugs` the two halves; FLAVOURS= takes fewer of the three. Where there is no C++20 compiler for x86-64 they go
-# without, and say so.
+# `make check` runs the tests in one flavour and one mode, `make check-all` in all; `make sim-check` and `make sim-bugs`
+# are the two halves; FLAVOURS= selects flavours. Without a C++20 compiler for x86-64 they are skipped.
 
 SIM          := $(BUILD)/sim
 SIM_ALL      := $(if $(SAN),asan,plain asan tsan)
 FLAVOURS     ?= $(SIM_ALL)
-# That of quick tests and of the program with the simulated GPU.
+# The flavour of quick tests and of the program with the simulated GPU.
 SIM_FIRST    := $(firstword $(SIM_ALL))
 SIM_FLAVOURS := $(filter $(FLAVOURS),$(SIM_ALL))
-# Lines, for reports; SIM_DEBUG=-g for a debugger, and a third longer to compile.
+# Line numbers for reports; SIM_DEBUG=-g for a debugger takes a third longer to compile.
 SIM_DEBUG    ?= -g1
 SIM_plain    := -O1
-# Calls for ASan's checks, not code at each access, where the compiler can: fused kernels compile in half the time and
-# run a third longer.
+# ASan's checks as calls, not inline, if the compiler supports it: fused kernels compile in half the time and run a
+# third longer.
 ifneq ($(filter check% sim% %/dcgan $(BUILD)/%,$(MAKECMDGOALS)),)
 ASAN_CALLS   := --param asan-instrumentation-with-call-threshold=0
 SIM_CALLS    := $(shell echo | $(CXX) -Werror -fsanitize=address $(ASAN_CALLS) -x c++ -c -o /dev/null - 2>/dev/null && \

@@ -1,6 +1,6 @@
-# Which lines and branches of core/ and host/ the tests run, included by the Makefile: `make coverage` builds both
-# without optimisation, as gcc tells of each branch then, and all else as always, with kernels for one instruction set
-# and those of CUDA in the simulator; scripts/coverage runs the tests.
+# Lines and branches of core/ and host/ that the tests run, included by the Makefile: `make coverage` builds both
+# without optimisation, so that gcc reports each branch, and everything else as usual, with kernels for one instruction
+# set and the CUDA kernels in the simulator; scripts/coverage runs the tests.
 ifneq ($(COVERAGE),)
 $(BUILD)/core/%.o $(BUILD)/host/%.o: ALL_CFLAGS += -U_FORTIFY_SOURCE -O0 --coverage
 ALL_LDFLAGS += --coverage $(BUILD)/tests/coverage_exit.o

@@ -1,5 +1,5 @@
-# The kernel tests for a device, included by the Makefile: what the simulator runs of tests/kernels, but for the tests
-# in tests/kernels/simulated, compiled by nvcc into $(BUILD)/gpu/. They need a GPU to run; scripts/gpu-check runs them.
+# The kernel tests for a device, included by the Makefile: those of tests/kernels that the simulator runs, without
+# tests/kernels/simulated, compiled by nvcc into $(BUILD)/gpu/. They need a GPU; scripts/gpu-check runs them.
 GPU       := $(BUILD)/gpu
 GPU_TESTS := $(basename $(notdir $(filter-out tests/kernels/simulated/%,$(CU_TESTS))))
 GPU_CASES := $(if $(SIM_SHARED),$(BUILD)/tests/case_cuda.cu.o)
@@ -8,7 +8,7 @@ gpu_link   = $(Q)$(CXX) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(LIBS) $(DEP_LIBS
 
 $(GPU)/%.cu.o: %.cu $(BUILD)/cuda.flags
 	$(nvcc_compile)
-# gpu_programs FOLDER: the tests there, linked with what CUDA_LIBS is of them.
+# gpu_programs FOLDER: the tests there, linked with their libraries of CUDA_LIBS.
 define gpu_programs
 $(GPU_TESTS:%=$(1)/%): $(1)/%: $(GPU)/%.cu.o
 $(SIM_SHARED:%=$(1)/%): $(1)/cuda_%: $(SIM)/tests/test_%.o
@@ -24,7 +24,7 @@ gpu-tests: $(if $(CUDA_PTX),$(patsubst %,$(GPU)/%,$(GPU_TESTS) $(SIM_SHARED)),no
 no-gpu-tests:
 	@echo 'gpu-tests: they are compiled by nvcc: $(CUDA_WHY)' >&2; exit 1
 
-# tests/kernels/nvcc: what nvcc made, without a GPU; a part of `make check` where there is nvcc.
+# tests/kernels/nvcc: checks of nvcc's output without a GPU; part of `make check` if there is nvcc.
 ifneq ($(CUDA_PTX),)
 GPU_PARTS := $(patsubst tests/kernels/nvcc/%.cu,$(GPU)/%,$(NVCC_TESTS))
 else

@@ -1,11 +1,11 @@
-# The program and the kernel tests with an executor of PTX in the place of the CUDA runtime, included by the Makefile:
-# the code that nvcc made runs on the CPU. PTXRUN is the executor's folder, whose Makefile builds libptxrun.a. The
-# objects must have PTX for sm_90 and sm_90a that is not compressed: KEEP_PTX=1. scripts/ptx-check builds and runs them.
+# The program and the kernel tests with an executor of PTX instead of the CUDA runtime, included by the Makefile: nvcc's
+# code runs on the CPU. PTXRUN is the executor's folder, whose Makefile builds libptxrun.a. The objects must have
+# uncompressed PTX for sm_90 and sm_90a: KEEP_PTX=1. scripts/ptx-check builds and runs them.
 PTX       := $(BUILD)/ptx
 PTX_TESTS := $(SIM_SHARED) $(GPU_TESTS)
 PTX_LIBS   = $(PTX)/libptxrun.a -lstdc++ -ldl -lrt -lpthread -lm
 ifneq ($(PTXRUN),)
-# The executor, and three of its files anew with clusters of blocks (tests/ptx/clusters.h).
+# The executor, with three of its files rebuilt for clusters of blocks (tests/ptx/clusters.h).
 PTX_NEW   := exec parse cudart
 PTX_FLAGS  = -std=c++17 -O3 -march=native -ffp-contract=off -fno-math-errno -I$(PTXRUN) \
              -I$(patsubst %/bin/nvcc,%,$(NVCC))/include
@@ -23,7 +23,7 @@ $(PTX_PROGRAMS): $(PTX)/libptxrun.a
 $(PTX_PROGRAMS) ptx-commands: private CUDA_LIBS = $(PTX_LIBS)
 .PHONY: ptx-tests ptx-commands
 ptx-tests: $(PTX_PROGRAMS)
-# For tests/ptx_faults.sh: how one file is compiled and linked with all the rest, here and in the simulator.
+# For tests/ptx_faults.sh: compile and link commands, here and in the simulator.
 ptx-commands:
 	@echo "nvcc='$(NVCC) $(NVCC_FLAGS)' ptx_link='$(CXX) $(ALL_LDFLAGS)'"
 	@echo "ptx_rest='$(GPU_HOST) $(LIBS) $(DEP_LIBS) $(CUDA_LIBS)'"

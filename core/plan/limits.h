@@ -35,7 +35,7 @@ dg_check_operand *dg_values_find(const dg_op_values *v, const char *name);
 double dg_value_before(const dg_op_values *v, const char *name, size_t i);
 double dg_value_after(const dg_op_values *v, const char *name, size_t i);
 
-/* Fills in every limit by a function of one number; want: magnitude of the reference's. */
+/* Fills in every limit by a function of one number, whose last argument is the magnitude of the reference's. */
 typedef double dg_limit_of(const dg_op_values *v, const dg_check_operand *o, size_t i, double want);
 dg_err dg_limits_each(const dg_op_values *v, dg_limit_of *limit);
 

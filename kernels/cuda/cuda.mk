@@ -10,19 +10,19 @@
 # there is nothing to build with; then kernels/cuda/no_cuda.c says so instead of the backend. The CUDA runtime is linked
 # statically and cuBLAS is loaded when it is required: the program starts on machines without a driver.
 #
-# The backend is an archive of its own, because the simulator puts another one in its place.
+# The backend is a separate archive, which the simulator replaces.
 CUDA_ARCH  ?= auto
 NVCC_ASKED := $(if $(filter undefined,$(origin NVCC)),find,$(NVCC))
 CUDA_LIB   := $(BUILD)/cuda.a
 CU_SRC     := $(sort $(call below,kernels,.cu))
-# A folder named after an architecture has what others could only refuse: sm75 tensor cores before sm_80, sm80 those
-# since, sm90a Hopper's alone, sm80not90 what Hopper's do in the place of others.
+# A folder named after an architecture has kernels that other architectures could only refuse: sm75 tensor cores before
+# sm_80, sm80 from sm_80 on, sm90a Hopper only, sm80not90 kernels that Hopper's replace.
 folder      = $(filter sm75 sm80 sm80not90 sm90a,$(subst /, ,$(1)))
 in_folder   = $(foreach f,$(2),$(if $(filter $(1),$(call folder,$(f))),$(f)))
 anywhere    = $(foreach f,$(1),$(if $(call folder,$(f)),,$(f)))
 NO_CUDA    := kernels/cuda/no_cuda.c
 
-# Device code is judged in the simulator, which has its own sanitized builds.
+# Device code is checked in the simulator, which has its own sanitized builds.
 ifneq ($(SAN),)
 override NVCC :=
 override NVCC_ASKED :=
@@ -72,8 +72,8 @@ $(CUDA_LIB): $(CUDA_OBJ)
 $(BUILD)/cuda.flags: FORCE
 	$(call update,$(call quoted,$(NVCC) $(NVCC_FLAGS) $(CUDA_GENCODE)))
 $(BUILD)/kernels/cuda/no_cuda.o: $(BUILD)/cuda-found.mk
-# Where no architecture is a folder's, its kernels are compiled for all, to refuse: launchers are always there. Tests
-# whose names end in wgmma are compiled for sm_90a in the place of sm_90.
+# If no architecture matches a folder, its kernels are compiled for all, to refuse: launchers always exist. Tests whose
+# names end in wgmma are compiled for sm_90a instead of sm_90.
 gencode_of = $(or $(GENCODE_$(or $(call folder,$(1)),$(if $(filter %wgmma.cu,$(1)),test))),$(CUDA_GENCODE))
 define nvcc_compile
 @mkdir -p $(@D)
@@ -81,8 +81,8 @@ define nvcc_compile
 $(Q)$(CCACHE) $(NVCC) $(NVCC_FLAGS) $(call gencode_of,$<) $(CUDA_DEFS) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
 endef
 ifneq ($(and $(KEEP_PTX),$(filter $(CUDA_PTX),$(CUDA_LIST)),$(filter 1,$(words $(CUDA_LIST)))),)
-# KEEP_PTX=1, when the build is for one architecture: its PTX and what ptxas says go where scripts/cuda-archs looks, so
-# that nothing is compiled for it twice; and the PTX in the objects is not compressed, for tests/ptx.mk.
+# KEEP_PTX=1, in a build for one architecture: keeps its PTX and ptxas's output where scripts/cuda-archs looks, so that
+# nothing is compiled twice; the PTX in the objects is uncompressed, for tests/ptx.mk.
 kept = $(BUILD)/archs/$(if $(filter sm90a,$(call folder,$<)),$(CUDA_WIDE),$(CUDA_PTX))/$*
 $(BUILD)/kernels/%.cu.o: kernels/%.cu $(BUILD)/cuda.flags $(BUILD)/archs.flags
 	@mkdir -p $(@D) $(dir $(kept)) && rm -rf $(kept).keep && mkdir $(kept).keep
@@ -96,11 +96,10 @@ endif
 $(BUILD)/%.cu.o: %.cu $(BUILD)/cuda.flags
 	$(nvcc_compile)
 
-# Every file for every architecture that it is for, for scripts/cuda-archs: $(BUILD)/archs/90/ops/conv/cuda/conv.ptx is
-# the code of kernels/ops/conv/cuda/conv.cu for sm_90, conv.said what was said of it until then, conv.log what ptxas
-# says. What does not compile has no log. The sources know three generations (scripts/cuda-archs looks): PTX is made
-# once for each, and ptxas translates it for all that belong to it; but for sm_120, where registers spill of sm_90's PTX
-# and do not of its own.
+# Every file for each of its architectures, for scripts/cuda-archs: $(BUILD)/archs/90/ops/conv/cuda/conv.ptx is the PTX
+# of kernels/ops/conv/cuda/conv.cu for sm_90, conv.said the messages of its compilation, conv.log ptxas's output, which
+# is missing if it fails. The sources know three generations (checked by scripts/cuda-archs): PTX is made once per
+# generation, and ptxas translates it for the others; except sm_120, which spills registers from sm_90's PTX.
 ARCHS ?= 75 80 86 89 90 100 120
 override ARCHS := $(filter $(CUDA_OFFERS),$(ARCHS)) $(CUDA_WIDE)
 $(BUILD)/archs.flags: FORCE

@@ -1,6 +1,6 @@
 /* The last layer of D, from its input to the input's gradient. x is read once, at most KEPT packs of 4 channels per
  * thread at a time; they stay in registers if they are all. x w gives the logit, the logit its gradient, and this times
- * w goes back through the norm; the block stores its sums as one part.
+ * w is propagated back through the norm; the block stores its sums as one part.
  * grid: one block per image
  * block: thread = slot * lanes + lane; a lane has 4 channels (and those 4 * lanes further), a slot every slots'th pixel
  * shared memory: 8 KB

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""The counts that the cost model has (core/tune/cost.h), from steps that ran on the executor of PTX.
+"""The counts of the cost model (core/tune/cost.h), from steps that ran on the executor of PTX.
 
     scripts/gpu/counts.py --compare SASS NVDISASM PROGRAM DIR MODEL BATCH PRECISION
     scripts/gpu/counts.py --renew SASS NVDISASM PROGRAM DIR MODEL BATCH PRECISION [DIR MODEL BATCH PRECISION ...]
 
-scripts/ptx-count calls it. SASS is the executor's sass.py, whose table of launches (`tabs`) is taken as it is. A DIR is
-where one step left its counts. PROGRAM profile --predict h200 --json says of the same step which blocks of which kind
-each launch has, so that kinds are named in one place (kernels/fused/fused_parts.c). What blocks of a kind cost once,
-for each step of their loop and for the rest is then fitted, least squares of what each launch is off by, in parts of
-it; no cost is below 0. --renew writes core/tune/counts.csv and tests/core/tune/counted.h; --compare prints the model's
-bounds and estimates beside the executor's, and fails where one is more than a tenth off."""
+Called by scripts/ptx-count. SASS is the executor's sass.py, whose table of launches (`tabs`) is used as it is. A DIR
+has the counts of one step. PROGRAM profile --predict h200 --json lists the blocks of each kind of that step's launches,
+so that kinds are named in one place (kernels/fused/fused_parts.c). The costs of a kind's block, once, per step of its
+loop and for the rest, are fitted by least squares of each launch's relative error; no cost is below 0. --renew writes
+core/tune/counts.csv and tests/core/tune/counted.h; --compare prints the model's bounds and estimates next to the
+executor's, and fails if one is more than a tenth off."""
 import collections
 import contextlib
 import io
@@ -22,21 +22,21 @@ import sys
 
 GHZ = 1.755  # sass.py's
 COUNTS = ('instructions', 'alu', 'fma', 'xu', 'f64', 'l1', 'products', 'l2')  # as DG_COUNTS has them
-KEPT = (('dcgan64-paper', 64), ('dcgan64', 128))  # whose launches tests/core/tune/test_cost.c asks
+KEPT = (('dcgan64-paper', 64), ('dcgan64', 128))  # their launches are those of tests/core/tune/test_cost.c
 
 
 def launches_of(program, model, batch, precision):
-    """What the program says that the launches of a step are."""
+    """The program's description of a step's launches."""
     text = subprocess.run([program, 'profile', model, '--batch', batch, '--precision', precision, '--predict', 'h200',
                            '--json'], check=True, capture_output=True, text=True).stdout
     return json.loads(text)['models'][0]['launches']
 
 
-ASSEMBLED = {}  # by text of PTX the file with what ptxas made of it, which takes longer than all the rest
+ASSEMBLED = {}  # PTX text -> file with ptxas's result, the slowest part
 
 
 def counted(sass, nvdisasm, folder):
-    """A step's launches as sass.py has them, without those that a run's first step has alone."""
+    """A step's launches by sass.py, without those of a run's first step only."""
     modules = {path: path.read_bytes() for path in pathlib.Path(folder).glob('module*.ptx')}
     for path, text in modules.items():
         if text in ASSEMBLED:
@@ -51,7 +51,7 @@ def counted(sass, nvdisasm, folder):
 
 
 class Launch:
-    """A launch as the program describes it and as the executor counted it."""
+    """A launch as described by the program and counted by the executor."""
 
     def __init__(self, said, tab):
         row, issued, _, us, limit, _, _, moved, busiest, *_ = tab
@@ -70,7 +70,7 @@ class Launch:
         self.each = row['blocks']  # PTX instructions of each block
 
     def by_part(self):
-        """Parts with the instructions of their blocks, where the launch has several kinds."""
+        """Parts with the instructions of their blocks, if the launch has several kinds."""
         at = 0
         for p in self.parts:
             mine = self.each[at:at + int(p['blocks'])]
@@ -86,14 +86,14 @@ def step(sass, nvdisasm, program, folder, model, batch, precision):
 
 
 def least_squares(equations):
-    """Of equations ({unknown: factor}, value, weight) the unknowns, none below 0. Coordinate descent; what the
-    equations leave open stays near what it begins as."""
+    """Solves equations ({unknown: factor}, value, weight) for unknowns >= 0 by coordinate descent; undetermined ones
+    stay near their initial values."""
     column = collections.defaultdict(list)
     for i, (factors, value, weight) in enumerate(equations):
         for unknown, factor in factors.items():
             if factor > 0 and value > 0:
                 column[unknown].append((i, factor * weight / value))
-    # Where launches of one kind have equally many steps they do not tell what is done once: it begins as a fifth.
+    # If all launches of a kind have the same number of steps, the fixed part is undetermined: it begins as a fifth.
     found = {u: (0.2, 0.8, 0, 0)[u[1]] * min(equations[i][1] / equations[i][0][u] for i, _ in c)
              for u, c in column.items()}
     left = [-weight if value > 0 else 0 for _, value, weight in equations]
@@ -149,7 +149,7 @@ def fit(steps):
 
 def write_counts(table):
     def number(v):
-        return '%.4g' % v if v >= 1e-6 else '0'  # less is what the fit leaves
+        return '%.4g' % v if v >= 1e-6 else '0'  # below the accuracy of the fit
 
     with open('core/tune/counts.csv', 'w') as to:
         columns = [f'{part}_{c}' for part in ('block', 'step', 'rest') for c in COUNTS]

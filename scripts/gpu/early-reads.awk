@@ -1,8 +1,8 @@
-# awk -f scripts/gpu/early-reads.awk FILE.ptx: what kernels that wait for the launch in front of them
-# (griddepcontrol.wait) do to memory before they wait, but for what cannot meet that launch: parameters, constants,
-# shared and local memory, loads past L1 and copies to shared memory (grid_early_load, cp_async16_early). A kernel may
-# let others start only behind its wait. In the order of the text: what stands behind the wait and jumps in front of
-# it is not seen.
+# awk -f scripts/gpu/early-reads.awk FILE.ptx: memory accesses before the wait in kernels that wait for the previous
+# launch (griddepcontrol.wait), except those that cannot conflict with that launch: parameters, constants, shared and
+# local memory, loads past L1 and copies to shared memory (grid_early_load, cp_async16_early). A kernel may release the
+# next launch only after its wait. Follows the order of the text: jumps from after the wait to before it are not
+# detected.
 function complain(what) { print "    " file ": " kernel " " what }
 /^[^\/]*\.entry / {
     kernel = $0

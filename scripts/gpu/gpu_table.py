@@ -12,7 +12,7 @@ import sys
 
 TITLES = {'W1': 'W1: dcgan64-paper, batch 64', 'W2': 'W2: dcgan64, batch 128', 'W3': 'W3: dcgan128, batch 64'}
 PUBLISHED = {'NumPy': (101.63, 2.21), 'CuPy': (15.69, 0.34), 'CUDA': (9.11, 0.20)}  # on a Quadro RTX 6000
-EPOCH = 46  # steps of 64 in 2,944 pictures
+EPOCH = 46  # steps of 64 in 2,944 images
 
 
 def read(path):
@@ -40,13 +40,13 @@ def our_rows(folder, name):
 
 
 def precision_of(mode):
-    """Of a PyTorch mode; stock and eager have tf32 where PyTorch's defaults have it, on a GPU."""
+    """A PyTorch mode's precision; stock and eager have tf32 on a GPU, PyTorch's default."""
     words = mode.split(',')
     return next((p for p in ('bf16', 'tf32', 'fp32') if p in words), 'tf32')
 
 
 def workload(folder, name):
-    """Markdown and ratios of one workload, or None when there is nothing of ours."""
+    """Markdown and ratios of one workload, or None without our results."""
     ours = our_rows(folder, name)
     if not ours:
         return None

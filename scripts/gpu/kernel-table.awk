@@ -1,11 +1,11 @@
 # The table of scripts/cuda-archs. Of each file, c++filt in between:
 #     awk -v part=read -v file=F -v arch=80 -f scripts/gpu/kernel-table.awk F.ptx F.log | c++filt -p
-# prints kernel, file, architecture, threads, registers, static shared memory; of all of them, sorted by file and name,
+# prints kernel, file, architecture, threads, registers, static shared memory; of all files, sorted by file and name,
 #     awk -v part=print -v archs='80 90' -f scripts/gpu/kernel-table.awk
-# a heading a file and a line a kernel. sm_90a counts as 90.
+# a heading per file and a line per kernel. sm_90a counts as 90.
 function least(a, b) { return a < b ? a : b }
-# Blocks a multiprocessor: 65,536 registers in four parts, given to warps by 256; 64 warps, 32 blocks; each block's
-# shared memory is a KB more.
+# Blocks per multiprocessor: 65,536 registers in four parts, allocated to warps by 256; 64 warps, 32 blocks; each
+# block's shared memory plus 1 KB.
 function blocks(arch, threads, registers, shared,    warps) {
     if (threads == "-") return "-"
     warps = int((threads + 31) / 32)

@@ -1,5 +1,5 @@
-"""Every call of a command goes wrong once: it fails, it and all of its kind behind it fail, it is cut short, it is
-interrupted, a signal comes before it, the process is killed there."""
+"""Every call of a command fails once: alone, with all later ones of its kind, cut short, interrupted, after a signal,
+or with the process killed there."""
 import os
 import random
 import re
@@ -13,7 +13,7 @@ UNWANTED = re.compile(r'Sanitizer|runtime error:|Assertion|terminate called|stac
 
 
 class Command:
-    """A command with what it does undisturbed."""
+    """A command and its results without faults."""
 
     def __init__(self, command, place):
         self.of = command
@@ -33,8 +33,8 @@ class Command:
 
 
 def faults(command, every, first, sanitized):
-    """(how, kind, k or k+) of all calls, or of every tenth; of allocations, which are ten times as many as all others,
-    every fiftieth then. Of a slow command still fewer."""
+    """(how, kind, k or k+) of all calls, or of every tenth; every fiftieth allocation, because they are ten times as
+    many. Fewer for a slow command."""
     numbers = []
     if every > 1:
         every *= command.of.slow
@@ -64,7 +64,7 @@ def faults(command, every, first, sanitized):
 
 
 def judge(command, place, fault):
-    """What is wrong with one failure, in words; [] where nothing is."""
+    """Errors after one failure, as text; [] if there are none."""
     how, kind, k = fault
     wrong = []
     place.fresh(command.of.changes)
@@ -97,7 +97,7 @@ def judge(command, place, fault):
 
 
 def go_on(command, place):
-    """Behind a failure the command ends as if there had been none."""
+    """After a failure the command ends as without one."""
     args = command.of.again(command.begun(place))
     done = place.run(args, environment(OMP_NUM_THREADS=command.of.threads))
     if done.code != 0:
@@ -107,8 +107,8 @@ def go_on(command, place):
 
 
 def torture(place_for, jobs, table, tell, every=1, first=0, sanitized=False, until=None):
-    """Every fault of every command, `jobs` at a time; tell(command, how, kind, k, wrong) hears of each. Until the clock
-    says `until`, if it is given, in random order. The commands, and how many faults there are."""
+    """Every fault of every command, `jobs` at a time; tell(command, how, kind, k, wrong) is called for each. Random
+    order until time `until`, if given. Returns the commands and the number of faults."""
     with ThreadPoolExecutor(jobs) as pool:
         ready = list(pool.map(lambda c: Command(c, place_for.get()), table))
 

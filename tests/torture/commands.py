@@ -1,7 +1,7 @@
 """The commands that are tortured."""
 from dataclasses import dataclass
 
-# Kinds of calls as tests/preload/faults.c names them, but memory.
+# Kinds of calls as in tests/preload/faults.c, without memory.
 OTHERS = ('thread', 'open', 'read', 'write', 'flush', 'sync', 'close', 'rename', 'link', 'unlink', 'stat', 'list',
           'make', 'size', 'lock', 'mode')
 
@@ -11,17 +11,17 @@ class Command:
     name: str
     line: str
     changes: tuple = ()     # inputs that it changes: it gets copies
-    files: bool = True      # every kind of call and kills; False: allocations alone
+    files: bool = True      # every kind of call and kills; False: only allocations
     same: bool = True       # it prints the same each time
-    run: str = ''           # the run directory that it trains in: what goes on is --resume
+    run: str = ''           # the run directory that it trains in; --resume continues it
     threads: str = '1'
-    slow: int = 1           # where not every call fails, so many times fewer do
+    slow: int = 1           # divides the number of faults
 
     def args(self):
         return self.line.split()
 
     def again(self, begun):
-        """What goes on behind a failure. begun: there is a run that can be resumed."""
+        """Continues after a failure. begun: there is a run that can be resumed."""
         if self.run and begun:
             return ['--resume', '--out', self.run, '-q'] + (['--epochs', '2'] if self.name == 'resume' else [])
         return self.args()
@@ -52,7 +52,7 @@ COMMANDS = [
     Command('replay', 'replay oracle --steps 1 --json'),
     Command('eval', 'eval many --data many --model tiny.cfg --json', slow=10),
     Command('classify', 'classify net shapes --json'),
-    # allocations alone
+    # only allocations
     Command('threads', f'{TRAIN} --epochs 1 --out new --threads 3 --no-report', run='new', same=False, files=False,
             threads='3'),
     Command('aug preview', 'data cats --size 16 --augment color --aug-preview new', files=False),

@@ -1,5 +1,5 @@
 """Kills at every phase of a run: however often it is killed, it ends in the weights, the log and the files of a run
-that was left alone. Nothing is torn, nothing that was safe is lost, and there is always a way on."""
+without kills. No file is torn, nothing saved is lost, and the run can always be continued."""
 import json
 import os
 import random
@@ -13,12 +13,12 @@ RUNS = {
     'GAN': '--data cats --model tiny.cfg --batch 4 --seed 3',
     'classifier': '--data shapes --test 0.25 --model dropout.cfg --batch 4 --seed 1',
 }
-EACH = '--checkpoint-every 1'  # what decides by time how often would give other files
-EPOCHS, BACK_TO, A_LIFE = 5, 3, 8  # epochs; the one that a run goes back to; kills before a run may end
+EACH = '--checkpoint-every 1'  # the default depends on time
+EPOCHS, BACK_TO, A_LIFE = 5, 3, 8  # epochs; the epoch of the rewind; kills before a run may end
 
 
 def step_of(path):
-    """Of a checkpoint that is whole, by its header and its length; 0: there is none; None: it is torn."""
+    """Step of a whole checkpoint, by its header and length; 0: none; None: torn."""
     try:
         with open(path, 'rb') as f:
             length = int.from_bytes(f.read(8), 'little')
@@ -32,7 +32,7 @@ def step_of(path):
 
 
 def phase(folder):
-    """In which a kill came, from what it left."""
+    """The phase in which a kill happened, from the files left."""
     if not os.path.exists(os.path.join(folder, 'config.ini')):
         return 'before config.ini'
     going_back = [n for n in os.listdir(folder) if n.startswith('later-than-')]
@@ -49,7 +49,7 @@ def phase(folder):
 
 
 class Kind:
-    """A run that is left alone."""
+    """A run without kills."""
 
     def __init__(self, name, place):
         self.name = name
@@ -80,7 +80,7 @@ class Life:
         return False
 
     def next(self, args, at, seconds=None):
-        """True: killed; False: it ended, or cannot go on."""
+        """True: killed; False: it ended, or cannot be continued."""
         if seconds is None:
             code = (done := self.place.run(args, faulty(f'kill:change:{at}'))).code
         else:
@@ -130,7 +130,7 @@ class Life:
             self.wrong('it ended, but ' + other)
 
     def go_back(self):
-        """Killed while it goes back to an older checkpoint: what came later is moved, whole, or still where it was."""
+        """Killed during a rewind to an older checkpoint: later files are moved, whole, or in place."""
         self.place.fresh()
         shutil.copytree(self.kind.whole, self.run)
         self.safe = 0
@@ -151,7 +151,7 @@ class Life:
 
 
 def kill(place_for, jobs, kills, seed, tell, until):
-    """So many kills, or as many as there are until the clock says `until`."""
+    """`n` kills, or as many as fit until time `until`."""
     kinds = [Kind(name, place_for.get()) for name in RUNS]
     done = [0]
 

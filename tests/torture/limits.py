@@ -1,5 +1,5 @@
 """Limits of the system and others at work in the same places: full disks, no inodes, little memory, few files, small
-files, several starts at once, pictures that change while they are read."""
+files, several starts at once, images that change while they are read."""
 import os
 import random
 import shutil
@@ -19,7 +19,7 @@ LIMITS = (('AS', 24 << 20, 160 << 20, 2 << 20, (0, 1, 5, 127)), ('NOFILE', 4, 40
 
 
 def may_mount():
-    """Is a tmpfs possible, in a namespace of mounts of our own?"""
+    """True if a tmpfs is possible in a private mount namespace."""
     return subprocess.run(['unshare', '-m', 'mount', '-t', 'tmpfs', 'none', '/mnt'], stdout=subprocess.DEVNULL,
                           stderr=subprocess.DEVNULL).returncode == 0
 
@@ -30,7 +30,7 @@ def mount(folder, options):
 
 
 class Whole:
-    """What commands leave undisturbed."""
+    """Results of commands without limits."""
 
     def __init__(self, place):
         self.made = {}
@@ -48,7 +48,7 @@ def again(name, place):
 
 
 def judge(whole, name, place, done, codes):
-    """What is wrong behind a command under a limit; without the limit it goes on."""
+    """Errors of a command under a limit; without the limit it then continues."""
     if done.code not in codes or done.code != 0 and not done.err.strip():
         return str(done)
     if temporaries(place.folder):
@@ -65,7 +65,7 @@ def judge(whole, name, place, done, codes):
 
 
 def begins(place):
-    """The least memory, to 64 KB, in which the program can begin: below it the system's loader gives up."""
+    """The minimum memory, to 64 KB, in which the program starts: below it the system's loader fails."""
     least, most = 0, 4096
     while most - least > 1:
         middle = (least + most) // 2
@@ -80,12 +80,12 @@ def under_a_limit(whole, place, name, limit, value, codes):
     place.fresh()
     under = limits(**{limit: value})
     if limit == 'AS' and place.run(['--version'], before=under).code < 0:
-        return ''  # the system's loader dies of it, before the program begins
+        return ''  # the system's loader fails before the program starts
     return judge(whole, name, place, place.run(COMMANDS[name].split(), before=under), codes)
 
 
 def on_a_disk(whole, place, options):
-    """A run on a tmpfs that is too small, then with room."""
+    """A run on a tmpfs that is too small, then with enough room."""
     place.fresh()
     disk = os.path.join(place.folder, 'new')
     mount(disk, options)
@@ -94,12 +94,12 @@ def on_a_disk(whole, place, options):
         os.system(f'mount -o remount,size=20m,nr_inodes=1000 {disk}')
         return judge(whole, 'run', place, done, (0, 4))
     finally:
-        # lazily: a process that another worker has just begun holds our open files for a moment
+        # lazily: a process just started by another worker briefly holds our open files
         subprocess.run(['umount', '-l', disk], check=True)
 
 
 def starts_at_once(whole, place, n):
-    """One of them trains; the others say that it does, or did."""
+    """One of them trains; the others report that it does, or did."""
     place.fresh()
     starts = [subprocess.Popen([PROGRAM] + RUN.split(), cwd=place.folder, env=environment(), stdin=subprocess.DEVNULL,
                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) for _ in range(n)]
@@ -111,8 +111,8 @@ def starts_at_once(whole, place, n):
 
 
 def pictures_that_change(whole, place, seed):
-    """While others cut, replace and remove pictures the command says what it could read, or that it could not. Its
-    cache is none of what the pictures are not any more."""
+    """While others cut, replace and remove images, the command reports what it could read, or that it could not. Its
+    cache must match the images."""
     r = random.Random(seed)
     place.fresh(('cats',))
     folder, stop = os.path.join(place.folder, 'cats'), threading.Event()
@@ -147,27 +147,27 @@ def pictures_that_change(whole, place, seed):
     shutil.copytree(os.path.join(place.inputs.folder, 'cats'), folder)
     fresh, cached = place.run(COMMANDS['data'].split()), place.run(COMMANDS['data'].split() + ['--cache', 'cached'])
     if (fresh.code, cached.code) != (0, 0):
-        return f'with the pictures back: {fresh}, {cached}'
+        return f'with the images back: {fresh}, {cached}'
     if cached.out.replace('"cached":true', '"cached":false') != fresh.out and cached.out != fresh.out:
-        return 'with the pictures back the cache has others'
+        return 'with the images back the cache has others'
     return ''
 
 
 def torture(place_for, jobs, tell, every=1, seed=0):
-    """All of it; returns {what: how many}. tell(what, words) hears of what is wrong."""
+    """All limits; returns {what: number}. tell(what, words) is called for errors."""
     whole, work, least = Whole(place_for.get()), [], begins(place_for.get())
     for name in COMMANDS:
         for limit, first, last, step, codes in LIMITS:
             values = range(first + seed % every * step, last, step * every)
             work += [(f'{limit} {name}', under_a_limit, name, limit, v, codes) for v in values]
-        # 96 KB apart, which no growth of the stack slips through
+        # 96 KB apart, less than any growth of the stack
         values = range(least, least + (6 << 20), 96 << 10) if name == 'run' or every == 1 else ()
         work += [(f'little memory, {name}', under_a_limit, name, 'AS', v, (0, 1, 5, 127)) for v in values]
     if os.environ.get('TORTURE_MOUNTS'):
         work += [('disk', on_a_disk, f'size={4 * n}k') for n in range(1 + seed % every, 160, every)]
         work += [('inodes', on_a_disk, f'size=20m,nr_inodes={n}') for n in range(2, 20, min(every, 3))]
     work += [('starts at once', starts_at_once, n) for n in range(2, 9, min(every, 3))] * max(1, 10 // every)
-    work += [('pictures that change', pictures_that_change, seed + n) for n in range(max(5, 100 // every))]
+    work += [('images that change', pictures_that_change, seed + n) for n in range(max(5, 100 // every))]
     counts = {}
 
     def one(job):

@@ -15,9 +15,9 @@ PROGRAM = os.path.abspath(os.environ.get('DCGAN', os.path.join(ROOT, 'dcgan')))
 PRELOADS = os.path.abspath(os.environ.get('PRELOADS') or os.path.join(ROOT, 'build/tests/preload'))
 CODES = {0, 1, 2, 3, 4, 5, 6, 7, 8, 129, 130, 143}  # docs/reference.md, "Exit codes"
 TEMPORARY = re.compile(r'dcgan-tmp|^going-back$')
-# what holds times that were measured, or says when
+# files with measured times or dates
 TIMED = ('run.lock', 'report.html', 'session.json', 'sweep.csv', 'time.png', 'usage.png')
-TIME = 300  # seconds by the clock after which a command hangs: others may have the processor
+TIME = 300  # wall seconds after which a command hangs: the machine may be shared
 
 
 class Result:
@@ -36,7 +36,7 @@ def environment(**more):
 
 
 def faulty(fault, **more):
-    """The environment in which a call goes wrong; under sanitizers our allocations stand before theirs."""
+    """The environment in which a call fails; under sanitizers our allocations replace theirs."""
     more['LD_PRELOAD'] = os.path.join(PRELOADS, 'faults.so')
     more['ASAN_OPTIONS'] = 'verify_asan_link_order=0:allocator_may_return_null=1'
     if fault:
@@ -67,7 +67,8 @@ def digest(path):
 
 
 def text_without_time(path):
-    """A log without the columns that time decides, the last two of log.csv and "img_s" and behind it of log.jsonl."""
+    """A log without its time-dependent columns: the last two of log.csv; "img_s" and the following ones of
+    log.jsonl."""
     with open(path, errors='replace') as f:
         lines = f.read().split('\n')
     if path.endswith('.csv'):
@@ -76,7 +77,7 @@ def text_without_time(path):
 
 
 def left(folder):
-    """{name: contents} of a folder: what of them does not depend on time."""
+    """{name: contents} of a folder, without what depends on time."""
     found = {}
     for at, _, names in os.walk(folder):
         for name in names:
@@ -86,7 +87,7 @@ def left(folder):
                 found[short] = 'there'
             elif name in ('log.csv', 'log.jsonl'):
                 found[short] = text_without_time(path)
-            elif name == 'config.ini':  # comments say by which command, and when
+            elif name == 'config.ini':  # comments have the command and the date
                 with open(path) as f:
                     found[short] = [line for line in f.read().split('\n') if not line.startswith(';')]
             else:
@@ -132,7 +133,7 @@ def records(folder):
 
 
 class Inputs:
-    """What commands read, made once by the program itself."""
+    """Inputs of commands, made once by the program."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -170,7 +171,7 @@ class Place:
         os.makedirs(folder)
 
     def fresh(self, changes=()):
-        """Nothing but the inputs: links to them, and copies of those that the command changes."""
+        """Only the inputs: links to them, and copies of those that the command changes."""
         for name in os.listdir(self.folder):
             path = os.path.join(self.folder, name)
             if os.path.islink(path):
@@ -194,7 +195,7 @@ class Place:
         return self
 
     def made(self):
-        """What a command left: names beside the inputs, and the inputs that it may change."""
+        """Files left by a command: names in addition to the inputs, and the inputs that it may change."""
         found = {}
         for name in sorted(os.listdir(self.folder)):
             path = os.path.join(self.folder, name)
@@ -211,7 +212,7 @@ class Place:
 
 
 class Places:
-    """One for each thread that asks."""
+    """One per thread."""
 
     def __init__(self, folder, inputs):
         self.folder, self.inputs, self.mine = folder, inputs, threading.local()

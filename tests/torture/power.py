@@ -1,8 +1,8 @@
-"""Power failures: what a run brought to the disk is laid out as it may be found behind a failure at each of its calls,
-and the run goes on from that. record.so (tests/preload/record.c) tells what was written and what was made certain.
+"""Power failures: the files of a run are laid out as a failure at each of its calls may leave them, and the run is
+resumed from that. record.so (tests/preload/record.c) records what was written and what was synced.
 
-Names and data are taken apart, because file systems do: the names are those of the last fsync of their directory, or
-the present ones; data that no fsync has made certain is there, or not at all, or half, or as zeros."""
+Names and data are separate, as in file systems: names are those of the last fsync of their directory, or the present
+ones; unsynced data is there, or missing, or half there, or zeros."""
 import hashlib
 import os
 import shutil
@@ -11,10 +11,10 @@ from concurrent.futures import ThreadPoolExecutor
 from kills import step_of
 from place import PRELOADS, difference, environment, left
 
-EACH = '--checkpoint-every 1'  # what decides by time how often would give other files
+EACH = '--checkpoint-every 1'  # the default depends on time
 RUN = f'--data cats --model tiny.cfg --batch 4 --seed 3 --epochs 3 {EACH} --keep 2 -q --out new'
 CLASSIFIER = f'--data shapes --test 0.25 --model dropout.cfg --batch 4 --seed 1 --epochs 3 {EACH} -q --out new'
-# name, the command, what comes before it
+# name, the command, preparation
 RUNS = (('a run', RUN, []), ('going on', '--resume --out new --epochs 4 -q', [RUN]),
         ('going back', '--resume new/checkpoint-0002.safetensors -q', [RUN]), ('a classifier', CLASSIFIER, []))
 DATA = {
@@ -31,7 +31,7 @@ class File:
 
 
 class Disk:
-    """The files below a folder: names as they are, and as they are for certain."""
+    """The files below a folder: present names and synced names."""
 
     def __init__(self, folder):
         self.folder, self.inode, self.dirs, self.safe_dirs = folder, {}, {folder}, {folder}
@@ -87,7 +87,7 @@ class Disk:
         self.safe_dirs.update(d for d in self.dirs if os.path.dirname(d) == folder)
 
     def there(self, path):
-        """Are all directories on the way to it certain?"""
+        """True if all directories on the way to it are synced."""
         path = os.path.dirname(path)
         while path != self.folder:
             if path not in self.safe_dirs:
@@ -96,7 +96,7 @@ class Disk:
         return True
 
     def states(self):
-        """(words, {path: bytes}, directories) of what may be found now."""
+        """(words, {path: bytes}, directories) of possible states now."""
         for names in ('kept', 'dropped'):
             files = self.names if names == 'kept' else {p: f for p, f in self.safe_names.items() if self.there(p)}
             dirs = self.dirs if names == 'kept' else {d for d in self.safe_dirs if self.there(d)}
@@ -136,7 +136,7 @@ class Failures:
             raise SystemExit(f'torture: undisturbed, dcgan {" ".join(args)}: {done}')
 
     def states(self):
-        """(number of the call, words, the step that was safe, files by short path, directories), each state once."""
+        """(number of the call, words, the saved step, files by short path, directories), each state once."""
         seen, safe, folder = set(), 0, self.disk.folder
         newest = os.path.join(folder, 'new', 'checkpoint.safetensors')
         calls = [('nothing', [], b'')] + list(lines(self.record))
@@ -180,14 +180,14 @@ class Failures:
 
 
 def step_in(data):
-    """Of a checkpoint's bytes."""
+    """Step of a checkpoint's bytes."""
     length = int.from_bytes(data[:8], 'little')
     at = data.find(b'"step":"', 8, 8 + length)
     return int(data[at + 8:data.index(b'"', at + 8)]) if at > 0 else 0
 
 
 def fail(place_for, jobs, tell, every=1):
-    """Every state of a run, and of one that goes on; returns how many."""
+    """Every state of a run, and of a resumed one; returns their number."""
     count = 0
     with ThreadPoolExecutor(jobs) as pool:
         for name, args, before in RUNS:

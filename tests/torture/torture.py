@@ -3,15 +3,15 @@
 
     tests/torture/torture.py [calls] [limits] [power] [kills] [--every N] [--kills N] [--minutes M] [--seed S] ...
 
-calls   Each call of each command (commands.py) that can fail fails, fails with all behind it, is cut short,
-        interrupted, comes behind a signal, is where the process is killed. With sanitizers allocations alone.
-limits  Small disks, limits of memory, files and file size, several starts at once, pictures that change.
+calls   Each call of each command (commands.py) that can fail fails once: alone, with all later ones, cut short,
+        interrupted, after a signal, or with the process killed there. With sanitizers only allocations.
+limits  Small disks, limits of memory, files and file size, several starts at once, images that change.
 power   A power failure at every call of a run.
-kills   KILLS of a run at random, over and over, until it ends.
+kills   KILLS of a run at random times, repeatedly, until it ends.
 
-Afterwards: an exit code of docs/reference.md and a message, nothing temporary, and a resumed run ends as others do.
-What is not so and is meant is in meant.txt. Without a word all but kills. DCGAN is the program, PRELOADS the folder of
-faults.so and record.so. The last line is "N passed, N failed, N skipped"."""
+Afterwards: an exit code of docs/reference.md and a message, no temporary files, and a resumed run ends like others.
+Intended exceptions are in meant.txt. Default: all but kills. DCGAN is the program, PRELOADS the folder of faults.so and
+record.so. The last line is "N passed, N failed, N skipped"."""
 import argparse
 import collections
 import os
@@ -39,7 +39,7 @@ def sanitized():
 
 
 class Findings:
-    """What went wrong, apart from what is meant."""
+    """Errors that are not intended (meant.txt)."""
 
     def __init__(self):
         self.lock, self.runs, self.found = threading.Lock(), collections.Counter(), []

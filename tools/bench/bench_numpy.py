@@ -5,11 +5,10 @@
                            [--pictures CACHE] [--log FILE.csv]
     tools/bench/bench_numpy.py --oracle FILE.safetensors [--cupy]  compare with a recorded PyTorch run instead of timing
 
-The same networks, losses, order of steps and Adam as `dcgan` (see host/net); one row: ms per step. With --cupy the
-same code runs on the GPU. It takes --steps steps, or goes on for --seconds if that is longer. It trains on noise, or on
-the pictures of a file that `dcgan --cache` or `dcgan data --cache` wrote; --log writes the losses of every step as the
-log.csv of a run, for `dcgan curves`. --oracle proves that it is the same algorithm: the losses of every step must agree
-to 1e-9 in float64.
+The same networks, losses, order of steps and Adam as `dcgan` (see host/net); one row: ms per step. With --cupy the same
+code runs on the GPU. Runs --steps steps, but at least --seconds. Trains on noise, or on the images of a file that
+`dcgan --cache` or `dcgan data --cache` wrote; --log writes the losses of every step as a run's log.csv, for `dcgan
+curves`. --oracle checks that it is the same algorithm: the losses of every step must agree to 1e-9 in float64.
 """
 import argparse
 import json
@@ -47,7 +46,7 @@ def col2im(cols, shape, K, S, P):
 
 
 def rows_times(x, w):
-    """x @ w over the last axis as one matrix product; NumPy's own @ would make a small one of each picture row."""
+    """x @ w over the last axis as one matrix product; NumPy's own @ would make a small one per image row."""
     return (x.reshape(-1, x.shape[-1]) @ w).reshape(*x.shape[:-1], w.shape[1])
 
 
@@ -151,7 +150,7 @@ def forward(net, x):
 
 
 def backward(net, dy, weights=True, inputs=True):
-    """Returns the input's gradient; leaves weight gradients in the layers, unless weights is False."""
+    """Returns the input's gradient; stores weight gradients in the layers, unless weights is False."""
     for i, layer in reversed(list(enumerate(net))):
         dy = layer.backward(dy, weights, inputs or i > 0)
     return dy
@@ -239,18 +238,18 @@ def replay(path):
 
 
 def read_cache(path):
-    """The pictures of a `dcgan --cache` file as (N, S, S, C) bytes; host/data/dataset_cache.c describes its head."""
+    """The images of a `dcgan --cache` file as (N, S, S, C) bytes; host/data/dataset_cache.c describes its head."""
     head = '=16sIIQQQiiii'
     with open(path, 'rb') as file:
         magic, order, _, _, lists, _, count, size, channels, _ = struct.unpack(head, file.read(struct.calcsize(head)))
         if magic.rstrip(b'\0') != b'dcgan-cache-1\n' or order != 0x01020304:
-            sys.exit(f'{path}: no cache of pictures that this machine wrote')
+            sys.exit(f'{path}: not a cache of images written by this machine')
         file.seek(lists, os.SEEK_CUR)
         return np.frombuffer(file.read(count * size * size * channels), 'u1').reshape(count, size, size, channels)
 
 
 def batches(o, dtype, rng):
-    """Pictures for one step after another, for ever; a short last batch of an epoch is left out."""
+    """Images for each step, endlessly; a short last batch of an epoch is left out."""
     if not o.pictures:
         real = xp.asarray((rng.random((o.batch, 64, 64, 3)) * 2 - 1).astype(dtype))
         while True:
@@ -265,7 +264,7 @@ def batches(o, dtype, rng):
 
 
 def wait():
-    """Until the GPU has done what it was given."""
+    """Waits for the GPU."""
     if xp is not np:
         xp.cuda.get_current_stream().synchronize()
 

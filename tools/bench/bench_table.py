@@ -71,7 +71,7 @@ def main():
     folder, out = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else None
     machine = read(folder, 'ours-W1-1')
     parts = [workload(folder, 'W1', 'W1: dcgan64-paper, batch 64'), workload(folder, 'W2', 'W2: dcgan64, batch 128')]
-    head = f"""# CPU: dcgan beside PyTorch and NumPy
+    head = f"""# CPU: dcgan compared with PyTorch and NumPy
 
 {datetime.date.today()}, commit {git('rev-parse', '--short', 'HEAD')}, {machine['machine']}, {machine['backend']}. \
 Made by `tools/bench/bench-cpu`:

@@ -4,8 +4,8 @@
     tools/pytorch/bench_pytorch.py [--device cpu|cuda] [--size 64] [--width 32] [--batch 64] [--seconds 8] [--limit 0]
                              [--budget 0] [--modes A/B] [--json FILE]
 
-One row a mode, each in a process of its own: median and best ms per step. width is ngf = ndf: width 32 with batch 64 is
-the workload W1, 64 with 128 is W2, size 128 with width 64 and batch 64 is W3. A mode is a list of words:
+One row per mode, each in its own process: median and best ms per step. width is ngf = ndf: width 32 with batch size 64
+is the workload W1, 64 with 128 is W2, size 128 with width 64 and batch size 64 is W3. A mode is a list of words:
 
     stock           the example as it is: contiguous, tf32 where PyTorch's defaults have it, losses read every step
     fp32            no tf32          tf32  everywhere          bf16  autocast
@@ -13,9 +13,9 @@ the workload W1, 64 with 128 is W2, size 128 with width 64 and batch 64 is W3. A
     graph           the whole step, with both of Adam's, as one CUDA graph
 
 All but stock differ from the example in PyTorch's favour: no losses are read back, no gradients of D are kept in G's
-step, Adam is fused. The fastest row is the peer that we are compared with. CPU: all cores of the affinity mask,
-denormals flushed, oneDNN on. CUDA: times between events on the stream, without waiting in between, so that the host
-runs ahead as it does in training. Nothing is downloaded.
+step, Adam is fused. The fastest row is the reference for dcgan. CPU: all cores of the affinity mask, denormals flushed,
+oneDNN on. CUDA: times between events on the stream, without waiting in between, so that the host runs ahead as in
+training. Nothing is downloaded.
 """
 import argparse
 import json
@@ -79,7 +79,7 @@ def make_step(torch, o, words):
     params_d = list(D.parameters())
     extra = {} if stock or o.device == 'cpu' else {'fused': True}
     if 'graph' in words:
-        extra['capturable'] = True  # its step counter lies on the device
+        extra['capturable'] = True  # its step counter is on the device
     opt_g = torch.optim.Adam(G.parameters(), 2e-4, (0.5, 0.999), **extra)
     opt_d = torch.optim.Adam(params_d, 2e-4, (0.5, 0.999), **extra)
     bce = nn.BCEWithLogitsLoss()
@@ -116,8 +116,8 @@ def make_step(torch, o, words):
 
 
 def captured(torch, step):
-    """The step as one graph. All warm-up is on a side stream, so that autograd ties nothing to the default stream.
-    The graph reads tensors that only the step refers to (pictures, targets, G): what is returned keeps them."""
+    """The step as one graph. All warm-up is on a side stream, so that autograd ties nothing to the default stream. Also
+    returns the tensors that only the step refers to (images, targets, G), because the graph reads them."""
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):
@@ -147,7 +147,7 @@ def time_on_host(step, seconds):
 
 
 def time_by_events(torch, step, seconds):
-    """Events between steps; the host waits once a block, and a block's first step is not counted."""
+    """Events between steps; the host waits once per block, and a block's first step is not counted."""
     times, block, begun = [], 64, time.perf_counter()
     while len(times) < 10 or time.perf_counter() - begun < seconds:
         events = [torch.cuda.Event(enable_timing=True) for _ in range(block + 2)]
@@ -183,7 +183,7 @@ def one_mode(o, mode):
 
 
 def in_own_process(o, mode):
-    """The row of this mode, with `failed` and the reason where it has no times."""
+    """The row of this mode, with `failed` and the reason if it has no times."""
     command = [sys.executable, __file__, '--one', mode]
     for name in ('device', 'size', 'width', 'batch', 'seconds'):
         command += ['--' + name, str(getattr(o, name))]

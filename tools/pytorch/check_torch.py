@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Does PyTorch take what we write, does it draw the same pictures, and do we take what it writes?
+"""Checks that PyTorch and dcgan read each other's files and generate the same images.
 
     tools/pytorch/check_torch.py CHECKPOINT [--dcgan ./dcgan]
 
 Exports the generator, loads it with load_state_dict(strict=True) into the generator of PyTorch's DCGAN example, and
-compares its pictures with those of `dcgan generate` for the same random vectors. Loads the discriminator out of the
-checkpoint the same way. Saves the generator from PyTorch, imports it, and compares every value.
-Needs torch, numpy and Pillow; uses the module safetensors where it is there. Exit code: 0 equal, 1 not, 77 no torch.
+compares its images with those of `dcgan generate` for the same latents. Loads the discriminator from the checkpoint the
+same way. Saves the generator from PyTorch, imports it, and compares every value. Needs torch, numpy and Pillow; uses
+the module safetensors if present. Exit code: 0 equal, 1 not, 77 no torch.
 """
 import argparse
 import json
@@ -80,7 +80,7 @@ class Discriminator(nn.Module):
 
 
 def normals(seed, stream, step, n):
-    """The random vectors of core/base/rng.h: Philox4x32-10 and Box-Muller."""
+    """The random numbers of core/base/rng.h: Philox4x32-10 and Box-Muller."""
     blocks = np.arange((n + 3) // 4, dtype=np.uint64)
     subsequence = (stream << 56) | step
     low = np.uint64(0xffffffff)
@@ -150,7 +150,7 @@ def main():
         got = np.stack([np.asarray(Image.open(n)).reshape(want[0].shape) for n in names]).astype(float)
         off = np.abs(got - want)
         check(off.max() <= 1 and (off == 0).mean() > 0.999 and got.std() > 0,
-              f'the same pictures: {(off > 0).sum()} of {off.size} values differ, by at most {off.max():.0f}')
+              f'the same images: {(off > 0).sum()} of {off.size} values differ, by at most {off.max():.0f}')
 
         save_file({n: t.contiguous() for n, t in netG.state_dict().items()}, back)
         dcgan('import', back, '--out', os.path.join(folder, 'i.safetensors'))

@@ -9,8 +9,8 @@ same steps in fp32. The drift of a step is the largest |fp32 - fp64| / |fp64| of
 With --device cuda both are on the GPU, unless --torch-device says otherwise; --precision tf32, bf16 and fp16 compare
 with PyTorch's TF32 and with its autocast, in fp16 with a GradScaler.
 
-It is a matter of chance which weight's gradient lies so close to zero that a rounding error turns its first Adam
-step around, or which activation turns from one side of ReLU to the other; single runs differ by factors of hundreds.
+A weight's gradient may by chance be so close to zero that a rounding error reverses its first Adam step, or an
+activation may change its side of ReLU; single runs differ by factors of hundreds.
 So the table has geometric means over many seeds, and the ratio of each with its standard error (as a factor, from the
 spread of the ratios of single seeds). Exit code 1 if our mean is more than twice PyTorch's at any of the steps 1, 2,
 5, 10, 20, 50. Drifts below 1e-6 count as 1e-6: there it is the rounding of the loss itself.

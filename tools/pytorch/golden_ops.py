@@ -11,7 +11,7 @@ torch.set_default_dtype(torch.float64)
 
 
 def show(name, t):
-    """NHWC order for pictures; numbers that a float holds exactly stay exact in C."""
+    """NHWC order for images; numbers that a float holds exactly stay exact in C."""
     t = t.detach()
     if t.dim() == 4:
         t = t.permute(0, 2, 3, 1)

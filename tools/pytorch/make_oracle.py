@@ -9,21 +9,21 @@
                            [--steps 20] [--dtype float64] [--seed 1] [--small] [--ties]
 
 The second form records a classifier: the network and the recipe of the model file, built by torch_model.py.
-DIR has a folder a class; without such folders picture i is of class i modulo the number of classes.
+DIR has one folder per class; without folders image i has class i modulo the number of classes.
 
 Needs torch, numpy and Pillow. The networks are those of PyTorch's DCGAN example for any power-of-two size from 16
 (models/dcgan64.cfg is ngf = ndf = 64), its loss on logits, its order of steps: D on real, D on fake (each with its
 own batch statistics, gradients summed), Adam on D, the updated D on the same fakes, Adam on G. Weights N(0, 0.02),
-gamma N(1, 0.02), drawn as float32. Pictures are walked in index order; the last batch of a round may be short.
+gamma N(1, 0.02), drawn as float32. Images are used in index order; the last batch of a round may be short.
 --loss and --augment are the options of dcgan: other losses, and DiffAugment with dcgan's random numbers of seed 1.
 With --norm-d spectral D has no batch norm, and each of its convolutions is torch.nn.utils.spectral_norm's. It iterates
-once a step, in the pass over the real pictures; in the others D is in eval mode, which takes u and v as they are, with
-the weights of that time.
-A relativistic loss of G sees the real pictures once more, in a pass that leaves running statistics alone.
+once per step, in the pass over the real images; in the others D is in eval mode, which uses the present u and v with
+the weights of that time. A relativistic loss of G reads the real images once more, in a pass that does not change
+running statistics.
 With --dtype float32, --arithmetic tf32, bf16 and fp16 are PyTorch's own ways of losing digits: TF32 convolutions (on a
 GPU), autocast to bfloat16, and to float16 with a GradScaler of one scale. plain has none of them.
 
-Layout (safetensors; names as in the example's state_dict, behind init., expect.step0.grad., expect.final.):
+Layout (safetensors; names as in the example's state_dict, after init., expect.step0.grad., expect.final.):
   metadata                format = dcgan-oracle-1 and every option above, as text
   images                  U8  [count, C, H, W]; the networks see x / 127.5 - 1
   index                   I64 [steps, batch]; -1 fills up a short batch
@@ -40,7 +40,7 @@ of z
   init.C.*                F32
   expect.loss, expect.accuracy    F64 [steps]
   expect.step0.grad.*, expect.final.*
-  expect.test             F64 [8 or fewer, classes]: shares of the first pictures in eval mode with the final weights
+  expect.test             F64 [8 or fewer, classes]: of the first images in eval mode with the final weights
 """
 import argparse
 import json
@@ -147,7 +147,7 @@ def batches(o, count):
 
 
 def augment(o, x, step, order, first):
-    """DiffAugment as published, a picture at a time, with the numbers that dcgan draws for pictures `first` on."""
+    """DiffAugment as published, one image at a time, with the numbers that dcgan draws for images `first` on."""
     if not o.augment:
         return x
     out, (H, W) = [], x.shape[2:]
@@ -175,7 +175,7 @@ def augment(o, x, step, order, first):
 
 
 def between(low):
-    """What D says, from 0 to 1, where its output is between its aims: low and 1."""
+    """D's output scaled to 0 .. 1 between its targets, low and 1."""
     return lambda logit: ((logit - low) / (1 - low)).clamp(0, 1)
 
 
@@ -184,9 +184,9 @@ def average(real, fake, sign):
     return ((real - fake.mean() - sign) ** 2).mean() / 2, ((fake - real.mean() + sign) ** 2).mean() / 2
 
 
-# A row for each --loss. alone(logit, real, of_g): the loss of logits that should be those of real pictures, or not;
-# or halves(real, fake, sign): both halves of a loss that compares them, sign 1 of D, -1 of G, and against(other), which
-# is taken off the logits for prob. prob(logit): what D says, from 0 to 1.
+# A row per --loss. alone(logit, real, of_g): the loss of logits of real images, or of samples; or halves(real, fake,
+# sign): both halves of a loss that compares them, sign 1 for D, -1 for G, and against(other), which is subtracted from
+# the logits for prob. prob(logit): D's output from 0 to 1.
 LOSSES = {
     'bce': {'alone': lambda l, real, of_g: F.binary_cross_entropy_with_logits(l, torch.full_like(l, float(real))),
             'prob': torch.sigmoid},
@@ -198,7 +198,7 @@ LOSSES = {
 
 
 def train(o, G, D, images, index, z):
-    """The run itself; returns losses a step and the gradients of step 0."""
+    """The run; returns losses per step and the gradients of step 0."""
     dtype = getattr(torch, o.dtype)
     adam = [torch.optim.Adam(net.parameters(), lr=2e-4, betas=(0.5, 0.999), eps=o.eps) for net in (D, G)]
     loss_row = LOSSES[o.loss]
@@ -219,7 +219,7 @@ def train(o, G, D, images, index, z):
         return out
 
     def look_again(x):
-        """D on x, which leaves its statistics alone."""
+        """D on x without a change of its statistics."""
         norms = [m for m in D.modules() if isinstance(m, nn.BatchNorm2d)]
         for norm in norms:
             norm.momentum = 0.0
@@ -282,7 +282,7 @@ def train(o, G, D, images, index, z):
 
 
 def load_classes(o, net):
-    """Pictures and labels: folder by folder in turns, so that the first ones are of all classes."""
+    """Images and labels: folder by folder in turns, so that the first ones are of all classes."""
     classes = sorted(e.name for e in os.scandir(o.images) if e.is_dir())
     files = [sorted(os.listdir(os.path.join(o.images, c))) for c in classes]
     names = [os.path.join(c, f[i]) for i in range(max(map(len, files), default=0)) for c, f in zip(classes, files)
@@ -366,7 +366,7 @@ def main(arguments=None):
     p.add_argument('--model', help='a classifier, as a model file')
     p.add_argument('--small', action='store_true', help='leave out the gradients')
     p.add_argument('--ties', action='store_true',
-                   help='black and white pictures and first convolutions in quarters: with input = unit their sums are '
+                   help='black and white images and first convolutions in quarters: with input = unit their sums are '
                         'exact, and of many windows several pixels are the largest')
     o = p.parse_args(arguments)
     if o.arithmetic != 'plain' and o.dtype == 'float64' or o.arithmetic == 'tf32' and o.device == 'cpu':

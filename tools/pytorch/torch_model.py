@@ -1,7 +1,7 @@
 """A classifier of a model file (docs/model-files.md) as a PyTorch module, its optimiser, and dropout masks of dcgan.
 
-Written for make_oracle.py --model: by another way than the C program, from the same text. Tensors have the
-names of nn.Sequential, main.N.weight, where N counts modules as the program does; dense layers are Linear, behind a
+Written for make_oracle.py --model: independent of the C program, from the same text. Tensors have the
+names of nn.Sequential, main.N.weight, where N counts modules as the program does; dense layers are Linear, after a
 Flatten.
 """
 import numpy as np
@@ -30,7 +30,7 @@ def parse(text):
 
 
 def layers(sections):
-    """The layers of network C, unrolled: dictionaries with `in` and `add` as indices, -1 the pictures, None nothing."""
+    """The layers of network C, unrolled: dictionaries with `in` and `add` as indices, -1 the images, None nothing."""
     count = max(int(name[2:]) for name in sections if name.startswith('C.'))
     default, out, newest = sections.get('C', {}), [], {}
 
@@ -78,7 +78,7 @@ def philox(seed, subsequence, block):
 
 
 def dropout_mask(shape, p, layer, seed, step):
-    """1 where a value stays; shape (N, C, H, W) or (N, C), counted by the program in the order N, H, W, C."""
+    """1 where a value is kept; shape (N, C, H, W) or (N, C), counted by the program in the order N, H, W, C."""
     nhwc = shape if len(shape) == 2 else (shape[0], shape[2], shape[3], shape[1])
     n = int(np.prod(nhwc))
     words = philox(seed, 7 << 56 | layer << 40 | step, np.arange(-(-n // 4))).ravel()[:n]
@@ -164,7 +164,7 @@ class Classifier(nn.Module):
         return out[-1].flatten(1)
 
     def whiten_by(self, pixels):
-        """ZCA of these pictures (N, C, H, W), of which a network with input = zca is given any from then on."""
+        """ZCA of these images (N, C, H, W); a network with input = zca applies it from then on."""
         x = pixels.double().flatten(1).numpy() / 255
         mean = x.mean(0)
         values, vectors = np.linalg.eigh((x - mean).T @ (x - mean) / len(x))
@@ -172,7 +172,7 @@ class Classifier(nn.Module):
         self.whitening = [torch.from_numpy(v).to(pixels.dtype) for v in (weight, -weight @ mean)]
 
     def see(self, pixels, mean, std):
-        """Pictures (N, C, H, W) of 0 to 255 as the network sees them."""
+        """Images (N, C, H, W) of 0 to 255 as the network reads them."""
         if self.input == 'zca':
             weight, bias = self.whitening
             return (pixels.flatten(1) / 255 @ weight + bias).view_as(pixels)
@@ -188,7 +188,7 @@ def number(o, key, default):
 
 
 def optimizer(net):
-    """As [train] says; decay on weights alone, not on biases and norms."""
+    """The optimizer of [train]; decay for weights only, not biases and norms."""
     o = net.train_options
     name, lr, decay = o.get('optimizer', 'adam'), number(o, 'lr', 0.001), number(o, 'decay', 0)
     groups = [{'params': [p for p in net.parameters() if p.dim() > 1], 'weight_decay': decay},
@@ -204,7 +204,7 @@ def optimizer(net):
 
 
 def settings(net):
-    """The same for the metadata of an oracle, with all defaults filled in."""
+    """The values of [train] for the metadata of an oracle, with all defaults."""
     o = net.train_options
     keys = dict(lr=0.001, beta1=0.9, beta2=0.999, eps=1e-8, momentum=0, rho=0.9, decay=0, accumulator=0, smoothing=0)
     return dict({k: repr(number(o, k, v)) for k, v in keys.items()}, optimizer=o.get('optimizer', 'adam'),

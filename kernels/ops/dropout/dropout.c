@@ -6,7 +6,7 @@
 
 enum { BLOCKS = 64, PIECE = 4 * BLOCKS };
 
-/* The random words of BLOCKS blocks from `first` on, c[k][i] word k of block i; all blocks per round, so that it
+/* The random 32-bit words of BLOCKS blocks from `first` on, c[k][i] word k of block i; all blocks per round, so that it
  * vectorises. */
 static void draw(uint32_t c[restrict 4][BLOCKS], const dg_dropout_args *a, uint64_t first)
 {

@@ -1,9 +1,8 @@
 #!/bin/sh
-# What OSS-Fuzz runs in the root of the sources: the targets, their corpora and dictionaries, and the libraries that
-# they need go to OUT. CC, CFLAGS, LIB_FUZZING_ENGINE and OUT are set by it; what scripts/deps installs, and zip, are
-# packages of its image.
+# Run by OSS-Fuzz in the root of the sources: the targets, their corpora, dictionaries and libraries go to OUT. OSS-Fuzz
+# sets CC, CFLAGS, LIB_FUZZING_ENGINE and OUT; its image has the packages of scripts/deps, and zip.
 set -eu
-# One set of kernels will do: they read no foreign bytes.
+# Kernels for one instruction set are enough: they do not read untrusted bytes.
 make -j"$(nproc)" BUILD=build-oss-fuzz NVCC= ISAS=base CC="$CC" CFLAGS="$CFLAGS" FUZZER="$LIB_FUZZING_ENGINE" \
     LDFLAGS="$CFLAGS -Wl,-rpath,'\$\$ORIGIN/lib'" fuzzers
 mkdir -p "$OUT/lib"
