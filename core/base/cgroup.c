@@ -7,13 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A cgroup hierarchy of this process. */
 typedef struct {
     const char *root, *controller;
     char path[PATH_MAX];  /* of the process in the hierarchy */
     char mount[PATH_MAX]; /* mount point, with the root before it; "": none */
     char group[PATH_MAX]; /* the examined group, below the mount point */
-    bool second;          /* version 2 */
+    bool second;
 } hierarchy;
 
 static FILE *open_in(const char *root, const char *path)
@@ -23,7 +22,6 @@ static FILE *open_in(const char *root, const char *path)
     return n > 0 && (size_t)n < sizeof name ? fopen(name, "re") : NULL;
 }
 
-/* True if the comma-separated list has this word. */
 static bool lists(const char *list, const char *word)
 {
     const size_t n = strlen(word);
@@ -134,7 +132,6 @@ static bool find(const char *root, const char *controller, hierarchy *h)
     return found;
 }
 
-/* Moves to the parent group; false at the mount point. */
 static bool up(hierarchy *h)
 {
     char *slash = strrchr(h->group, '/');
@@ -199,7 +196,6 @@ static size_t kept(const hierarchy *h)
     return used > cache ? used - cache : 0;
 }
 
-/* Sets *out if the limit in this file of the group leaves less than the previous ones. */
 static void note(const hierarchy *h, const char *file, size_t all, size_t used, dg_cgroup_limit *out)
 {
     const size_t left = all > used ? all - used : 0;
@@ -212,7 +208,6 @@ static void note(const hierarchy *h, const char *file, size_t all, size_t used, 
 static size_t add(size_t a, size_t b) { return a > SIZE_MAX - b ? SIZE_MAX : a + b; }
 static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
 
-/* Version 2 limits memory and swap separately. */
 static void note_second(const hierarchy *h, size_t swap, dg_cgroup_limit *out)
 {
     static const char *const file[] = {"memory.max", "memory.high"};
@@ -232,7 +227,7 @@ static void note_first(const hierarchy *h, size_t swap, bool child, dg_cgroup_li
     static const char *const above[] = {"hierarchical_memory_limit"}, *const swapped[] = {"total_swap"};
     char hierarchical[8];
     if (child && read_text(h, "memory.use_hierarchy", hierarchical, sizeof hierarchical) && hierarchical[0] == '0')
-        return; /* a group without limits for its children */
+        return;
     size_t all, both, used = kept(h);
     if (!read_number(h, "memory.limit_in_bytes", &all)) all = SIZE_MAX;
     const size_t inherited = stat_number(h, above, 1);
@@ -271,7 +266,6 @@ bool dg_cgroup_threads(const char *root, dg_cgroup_limit *out)
     return out->file[0] != 0;
 }
 
-/* Processors of this group's quota; INFINITY: none. */
 static double quota(const hierarchy *h)
 {
     char text[64], *end;
@@ -285,7 +279,6 @@ static double quota(const hierarchy *h)
     return q && p ? (double)q / (double)p : INFINITY;
 }
 
-/* Processors in a list like "0-3,8"; 0 if it is empty or invalid. */
 static int count_list(const char *s)
 {
     int n = 0;

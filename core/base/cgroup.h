@@ -9,7 +9,7 @@
 typedef struct {
     size_t all, left; /* left: all minus what is used and cannot be reclaimed */
     char file[32];    /* with the limit */
-    char group[160];  /* path of the group */
+    char group[160];
 } dg_cgroup_limit;
 
 /* The memory limit in bytes that leaves the least; swap: of the machine, of which the allowed part is included. */

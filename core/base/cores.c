@@ -31,7 +31,6 @@ size_t dg_machine_swap(void)
 
 #else
 
-/* macOS has no affinity. */
 static long allowed(void) { return -1; }
 
 size_t dg_machine_memory(void)

@@ -10,7 +10,6 @@ int dg_cores(void);
 /* Bytes of memory and swap of the machine; SIZE_MAX: unknown. */
 size_t dg_machine_memory(void);
 
-/* Bytes of swap. */
 size_t dg_machine_swap(void);
 
 #endif

@@ -15,11 +15,11 @@ typedef enum {
     DG_OK = 0,
     DG_FAILED = 1, /* ran, but without the requested result */
     DG_USAGE = 2,  /* command line, configuration or model file */
-    DG_DATA = 3,   /* images */
+    DG_DATA = 3,
     DG_IO = 4,
-    DG_DEVICE = 5,   /* device, memory or threads */
-    DG_NUMBERS = 6,  /* NaN or Inf while training */
-    DG_LOCKED = 7,   /* run directory in use */
+    DG_DEVICE = 5,  /* device, memory or threads */
+    DG_NUMBERS = 6, /* NaN or Inf while training */
+    DG_LOCKED = 7,
     DG_COLLAPSED = 8 /* {stop-on-collapse} */
     /* 128 + n: stopped by signal n after saving: 129, 130, 143, and 138, 140, 152 of batch systems (stop.h) */
 } dg_err;

@@ -34,7 +34,7 @@ typedef struct {
     int dir, fd;
     size_t bytes;
     bool replaces; /* there is an older file of this name */
-    int error;     /* errno of the failed step */
+    int error;
 } writer;
 
 static size_t free_bytes(const writer *w, bool *inodes)
@@ -55,7 +55,6 @@ bool dg_may_pass(int error)
     return false;
 }
 
-/* The message of a failed step, from errno. */
 static dg_err failed(writer *w, const char *what)
 {
     const int error = w->error = errno;
@@ -79,13 +78,12 @@ static dg_err failed(writer *w, const char *what)
     return dg_fail(DG_IO, "%s: cannot %s: %s%s", w->path, what, strerror(error), old);
 }
 
-/* Opens the caller's directory, or the path's, as a new descriptor. */
 static dg_err open_directory(writer *w)
 {
     if (w->given) {
         w->dir = fcntl(w->given->fd, F_DUPFD_CLOEXEC, 0);
     } else {
-        const size_t n = (size_t)(w->name - w->real); /* with the slash */
+        const size_t n = (size_t)(w->name - w->real);
         char *dir = n ? strndup(w->real, n > 1 ? n - 1 : 1) : strdup(".");
         if (!dir) return dg_fail(DG_DEVICE, "%s: out of memory", w->path);
         do w->dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -95,7 +93,6 @@ static dg_err open_directory(writer *w)
     return w->dir < 0 ? failed(w, "open its directory") : DG_OK;
 }
 
-/* Opens the directory and examines the file of that name. */
 static dg_err begin(writer *w, struct stat *old)
 {
     w->name = dg_last_component(w->real);
@@ -188,7 +185,7 @@ static dg_err fill(writer *w, const dg_chunk *piece, int pieces)
         for (size_t left = piece[i].bytes; left;) {
             ssize_t n = write(w->fd, at, left < 1u << 30 ? left : 1u << 30);
             if (n < 0 && errno == EINTR) continue;
-            if (n == 0) errno = EIO; /* never for a regular file; avoids an endless loop */
+            if (n == 0) errno = EIO;
             if (n <= 0) return failed(w, "write it");
             at += n;
             left -= (size_t)n;
@@ -258,7 +255,7 @@ static dg_err commit(writer *w, const dg_chunk *piece, int pieces)
     w->temp[0] = 0;
     int closed = close(w->fd);
     w->fd = -1;
-    w->replaces = false; /* from here on the new file has the name */
+    w->replaces = false;
     if (closed && errno != EINTR) return failed(w, "close it");
     if (dg_sync_directory(w->dir))
         return failed(w, "bring its directory to the disk (fsync); the file may be lost in a power failure");
@@ -339,7 +336,6 @@ dg_same dg_leads_to(int dir, const char *name, int fd)
     return a.st_dev == b.st_dev && a.st_ino == b.st_ino ? DG_SAME_YES : DG_SAME_NO;
 }
 
-/* True for names like ".NAME.PID-N.dcgan-tmp". */
 static bool is_temporary(const char *name)
 {
     size_t n = strlen(name), k = sizeof suffix - 1;

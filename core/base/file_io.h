@@ -21,7 +21,6 @@ dg_err dg_write_atomic(const char *path, const dg_chunk *piece, int pieces);
 typedef struct {
     /* The descriptor for the path, such as standard output for "-"; -1: the path names a file. */
     int (*descriptor)(const char *path);
-    /* DG_OK: the pieces may replace the regular file `old`, open for reading. Called just before the rename. */
     dg_err (*may_replace)(int old, const char *path, const dg_chunk *piece, int pieces);
 } dg_output_rule;
 /* NULL, the default: no rule; every regular file and link may be replaced. Not while other threads write. */
@@ -36,7 +35,6 @@ typedef struct {
 /* dg_write_atomic for a file in the directory; dir = NULL: the directory in the path. */
 dg_err dg_write_atomic_in(const dg_directory *dir, const char *path, const dg_chunk *piece, int pieces);
 
-/* True if an operation with this errno is worth another attempt. */
 bool dg_may_pass(int error);
 
 /* Whether the name, relative to dir, is this open file. DG_SAME_UNKNOWN: the system did not say. */

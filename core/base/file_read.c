@@ -113,7 +113,6 @@ dg_err dg_read_own_in(int dir, const char *path, size_t limit, void **data, size
     return read_whole(dir, path, O_NOFOLLOW, limit, data, bytes);
 }
 
-/* Reads the expected bytes of an open file, or those up to the piece with the first NUL. */
 static dg_err read_pieces(int fd, const char *path, size_t bytes, char **text)
 {
     enum { PIECE = 1 << 20 };

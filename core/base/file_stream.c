@@ -77,7 +77,7 @@ dg_err dg_link_target(const char *path, char **target)
 {
     struct stat s;
     *target = NULL;
-    if (lstat(path, &s) || !S_ISLNK(s.st_mode)) return DG_OK; /* the writer reports other errors */
+    if (lstat(path, &s) || !S_ISLNK(s.st_mode)) return DG_OK;
     if ((*target = realpath(path, NULL))) return DG_OK;
     if (errno == ENOMEM) return dg_fail(DG_DEVICE, "%s: out of memory", path);
     return dg_fail(DG_IO,

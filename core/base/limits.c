@@ -66,7 +66,6 @@ static bool data_limit(size_t *out)
     return !getrlimit(RLIMIT_DATA, &l) && is_finite(l, out);
 }
 
-/* A line "Name: 12 kB" in bytes. */
 static size_t line_of(const char *text, const char *name)
 {
     const char *at = strstr(text, name);
@@ -83,7 +82,6 @@ static void note_promises(dg_memory_limit *out)
     if (all) note(out, all, line_of(text, "Committed_AS:"), "CommitLimit of the machine (vm.overcommit_memory = 2)");
 }
 
-/* Limits that make malloc and mmap fail. */
 static void note_addresses(dg_memory_limit *out)
 {
     size_t all;
@@ -123,7 +121,7 @@ const char *dg_thread_limit_note(char *out, size_t size)
     struct rlimit l;
     const bool users = !getrlimit(RLIMIT_NPROC, &l) && l.rlim_cur != RLIM_INFINITY;
     *out = 0;
-    if (dg_cgroup_threads("", &group) && group.left < 64) /* otherwise it was another limit */
+    if (dg_cgroup_threads("", &group) && group.left < 64)
         snprintf(out, size, "; pids.max of the cgroup %s allows %zu", group.group, group.all);
     else if (dg_memory_limit_note(out, size)[0] == 0 && users && l.rlim_cur < 4096)
         snprintf(out, size, "; ulimit -u allows this user %llu", (unsigned long long)l.rlim_cur);
@@ -154,7 +152,7 @@ static int with_stacks(int n)
 int dg_default_threads(void)
 {
     const char *text = getenv("OMP_NUM_THREADS");
-    const long given = text ? strtol(text, NULL, 10) : 0; /* of a list, the first */
+    const long given = text ? strtol(text, NULL, 10) : 0;
     if (given >= 1 && given <= MOST_THREADS) return (int)given;
     int n = dg_cores();
     const int most = granted();

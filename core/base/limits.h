@@ -11,7 +11,6 @@ typedef struct {
     char name[256];   /* "the machine", "ulimit -v", "memory.max of the cgroup /a" */
 } dg_memory_limit;
 
-/* The memory limit that leaves the least memory. */
 void dg_memory_limit_read(dg_memory_limit *out);
 
 /* "; ulimit -v allows 200.0 MB, 12.1 MB are left" if a limit makes malloc fail, else "". */

@@ -45,7 +45,6 @@ static inline DG_HD void dg_philox_round(uint32_t c[4], uint64_t seed, uint32_t 
     c[3] = (uint32_t)p0;
 }
 
-/* out[0..3] = the four 32-bit values of this block. */
 static inline DG_HD void dg_philox(uint32_t out[4], uint64_t seed, uint64_t subsequence, uint64_t block)
 {
     out[0] = (uint32_t)block;
@@ -64,7 +63,6 @@ void dg_random_bytes(void *out, size_t bytes, uint64_t seed, uint64_t subsequenc
 
 /* perm[0..n-1] = a uniform permutation of 0..n-1 keyed by (seed, subsequence): Fisher-Yates. */
 void dg_permutation_of(int32_t *perm, int n, uint64_t seed, uint64_t subsequence);
-/* The permutation of an epoch. */
 static inline void dg_permutation(int32_t *perm, int n, uint64_t seed, uint64_t epoch)
 {
     dg_permutation_of(perm, n, seed, dg_subsequence(DG_STREAM_SHUFFLE, epoch));

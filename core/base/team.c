@@ -33,7 +33,6 @@ static size_t stack_bytes(void)
     return unit ? (size_t)n << 10 * (unit - units) : 0;
 }
 
-/* Number of n threads that can run at once with OpenMP's stack size. */
 static int start(int n, int *error)
 {
     pthread_t thread[MOST];
@@ -43,7 +42,7 @@ static int start(int n, int *error)
     if (*error) return 0;
     const size_t stack = stack_bytes();
     if (stack) (void)pthread_attr_setstacksize(&attributes, stack); /* OpenMP ignores too small sizes, too */
-    sigset_t all, before;                                           /* signals are for the program's threads */
+    sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     pthread_mutex_lock(&gate);

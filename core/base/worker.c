@@ -22,11 +22,11 @@ struct dg_worker {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     job queue[QUEUE];
-    int first, count; /* ring of waiting jobs */
+    int first, count;
     int busy;
-    long given;                      /* jobs so far; the next job's number */
+    long given;
     long running[DG_WORKER_THREADS]; /* job numbers by thread; IDLE */
-    int started;                     /* threads with an entry in it */
+    int started;
     bool closing;
     dg_err error; /* first failure and its message: dg_message() belongs to the failed thread */
     char message[1024];
@@ -103,7 +103,7 @@ static dg_err result(const dg_worker *w) { return w->error ? dg_fail(w->error, "
 /* True if the first n jobs are done. Requires the lock. */
 static bool done(const dg_worker *w, long n)
 {
-    bool yes = w->given - w->count >= n; /* started */
+    bool yes = w->given - w->count >= n;
     for (int i = 0; i < DG_WORKER_THREADS; i++) yes &= w->running[i] == IDLE || w->running[i] >= n;
     return yes;
 }

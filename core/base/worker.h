@@ -12,12 +12,10 @@ enum { DG_WORKER_THREADS = 8 };
 dg_err dg_worker_open(int threads, dg_worker **out);
 /* work(context) runs on a worker thread and frees its context. */
 void dg_worker_give(dg_worker *w, dg_err (*work)(void *context), void *context);
-/* Number of jobs so far. */
 long dg_worker_given(dg_worker *w);
 /* Waits for the first `jobs` jobs; returns the first error so far. */
 dg_err dg_worker_wait(dg_worker *w, long jobs);
-/* Number of unfinished jobs. */
 int dg_worker_left(dg_worker *w);
-dg_err dg_worker_close(dg_worker *w); /* w may be NULL */
+dg_err dg_worker_close(dg_worker *w);
 
 #endif

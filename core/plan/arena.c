@@ -22,7 +22,7 @@ dg_err dg_arena_begin(dg_arena *a) { return has_room(a) ? DG_OK : dg_fail(DG_DEV
 
 int dg_arena_row(dg_arena *a, const char *name, dg_row_kind kind, int net, dg_type type, dg_shape shape)
 {
-    if (!has_room(a)) return 0; /* row 0, which may be changed: placing will fail */
+    if (!has_room(a)) return 0;
     dg_row *r = &a->row[a->rows];
     memset(r, 0, sizeof *r);
     snprintf(r->name, sizeof r->name, "%s", name);
@@ -69,7 +69,6 @@ static int counters_of(dg_arena *a)
     return dg_arena_row(a, "counters", DG_STATE, 0, DG_I32, (dg_shape){1, 1, 1, DG_OP_COUNTERS});
 }
 
-/* Adds rows for the counters and scratch of an op. */
 static void add_scratch(dg_plan *p, dg_op *op, dg_backend *b)
 {
     int n;
@@ -85,7 +84,6 @@ static void add_scratch(dg_plan *p, dg_op *op, dg_backend *b)
     }
 }
 
-/* For ops that are launched by themselves. */
 static void add_scratch_rows(dg_plan *p, dg_backend *b)
 {
     if (!p->launch) {
@@ -104,7 +102,6 @@ static void live(dg_arena *a, int row, int first, int last)
     if (r->last < last) r->last = last;
 }
 
-/* Extends the lives of the rows of op `op`. */
 static void live_op(const dg_plan *p, const dg_deps *d, int op, int first, int last)
 {
     for (int n = d->of_op[op]; n < d->of_op[op + 1]; n++) live(p->arena, d->access[n].row, first, last);
@@ -199,7 +196,6 @@ static dg_err place_work(dg_plan *p)
     return e;
 }
 
-/* Places the persistent rows from `first` on, consecutively. */
 static void place_persistent(dg_arena *a, int first)
 {
     for (int kind = DG_PARAM; kind <= DG_STATE; kind++) {
@@ -225,7 +221,7 @@ dg_err dg_arena_place(dg_arena *a, dg_plan *const *plans, int n, dg_backend *b)
         add_scratch_rows(plans[i], b);
     }
     if (a->full) return dg_fail(DG_DEVICE, "out of memory while planning");
-    place_persistent(a, placed); /* rows kept by fused launches */
+    place_persistent(a, placed);
     a->persistent = a->bytes;
     for (int i = 0; i < n; i++) {
         dg_err e = find_lifetimes(plans[i]);

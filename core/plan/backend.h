@@ -15,7 +15,6 @@ struct dg_machine;
 
 /* Concurrent, in-order queues of a device. Ops, put and get use the first. */
 typedef enum { DG_COMPUTE, DG_COPY, DG_STREAMS } dg_stream;
-/* Assignment of events. */
 enum {
     DG_EVENT_METRICS,                        /* two: ring_reader.h */
     DG_EVENT_SAMPLES = DG_EVENT_METRICS + 2, /* train.h */
@@ -27,15 +26,15 @@ enum {
 typedef struct dg_backend dg_backend;
 struct dg_backend {
     char driver[32]; /* GPU: "CUDA 13.0" */
-    char name[64];   /* "cpu, 2 threads, avx512" */
-    char bus[16];    /* GPU: PCI address, "0000:3b:00.0" */
-    dg_type real;    /* type of weights, gradients, statistics and activations */
-    dg_math math;    /* rounding of convolutions' operands where that is faster: precision.h */
-    int threads;     /* CPU; 0 for others */
-    bool queues;     /* run() returns before the work is done; sync(), get() and query() wait for it */
+    char name[64];
+    char bus[16]; /* GPU: PCI address, "0000:3b:00.0" */
+    dg_type real; /* type of weights, gradients, statistics and activations */
+    dg_math math; /* rounding of convolutions' operands where that is faster: precision.h */
+    int threads;  /* CPU; 0 for others */
+    bool queues;  /* run() returns before the work is done; sync(), get() and query() wait for it */
 
     dg_err (*memory)(dg_backend *, size_t *free, size_t *total); /* bytes for alloc */
-    dg_err (*alloc)(dg_backend *, size_t bytes, void **mem);     /* zeroed, 256-aligned; the caller releases it */
+    dg_err (*alloc)(dg_backend *, size_t bytes, void **mem);
     void (*release)(dg_backend *, void *mem);
     dg_err (*put)(dg_backend *, void *dst, const void *host, size_t bytes);
     dg_err (*get)(dg_backend *, void *host, const void *src, size_t bytes);
@@ -55,11 +54,11 @@ struct dg_backend {
      * can run it here, at most `room` into out; returns their number. NULL: only that of refuses(). */
     const char *(*refuses)(dg_backend *, dg_op *);
     int (*choices)(dg_backend *, const dg_op *, dg_tune *out, int room);
-    size_t (*scratch)(dg_backend *, const dg_op *); /* bytes of operand `scratch` */
+    size_t (*scratch)(dg_backend *, const dg_op *);
     /* Before placing, when all ops have their tune: groups ops into launches by dg_fuse_plan. NULL: op by op. */
     dg_err (*fuse)(dg_backend *, struct dg_plan *);
 
-    dg_err (*run)(dg_backend *, struct dg_plan *); /* enqueue all ops in order */
+    dg_err (*run)(dg_backend *, struct dg_plan *);
     /* run n times; NULL: like n calls of run */
     dg_err (*run_many)(dg_backend *, struct dg_plan *, int n);
     dg_err (*run_op)(dg_backend *, const dg_op *, double *ms); /* one op, finished on return; ms may be NULL */
@@ -77,34 +76,32 @@ struct dg_backend {
 };
 
 typedef struct {
-    int threads;            /* 0: OMP_NUM_THREADS, else every core this process may use */
-    dg_type real;           /* DG_F32 or DG_F64 */
+    int threads;
+    dg_type real;
     const dg_variant *conv; /* variant of convolutions that support it; NULL: by shape */
     const char *isa;        /* instruction set; NULL: DCGAN_ISA, else the best of this machine */
 } dg_cpu_options;
 
-/* DG_USAGE if this machine or build lacks the instruction set. */
 dg_err dg_cpu_open(const dg_cpu_options *o, dg_backend **out);
 
 typedef struct {
-    int device;         /* CUDA's number */
-    dg_type real;       /* DG_F32 or DG_F64 (direct kernels only) */
-    dg_math math;       /* other than DG_MATH_FP32: with DG_F32, if dg_math_on() */
-    bool else_fp32;     /* fall back to DG_MATH_FP32 on a device that lacks it */
-    bool eager;         /* --no-graph: launch op by op, without a captured graph */
-    unsigned fuse;      /* --fuse: DG_FUSE_... (fused.h) */
-    const char *tuning; /* --tuning FILE, NULL: none */
+    int device;
+    dg_type real;   /* DG_F32 or DG_F64 (direct kernels only) */
+    dg_math math;   /* other than DG_MATH_FP32: with DG_F32, if dg_math_on() */
+    bool else_fp32; /* fall back to DG_MATH_FP32 on a device that lacks it */
+    bool eager;     /* --no-graph: launch op by op, without a captured graph */
+    unsigned fuse;
+    const char *tuning;
 } dg_cuda_options;
 
 /* DG_DEVICE, with what is wrong and what to do: no or old driver, no such device, or no code for it in this build. */
 dg_err dg_cuda_open(const dg_cuda_options *o, dg_backend **out);
 
-/* For --list-devices and --device auto. */
 typedef struct {
     char name[128];
     int major, minor; /* compute capability */
     int multiprocessors;
-    size_t bytes;      /* of memory */
+    size_t bytes;
     bool usable;       /* responds, and this build has code for it */
     char why_not[200]; /* "" if it is usable */
 } dg_cuda_device;

@@ -14,7 +14,7 @@ typedef struct {
 typedef struct {
     range *range;
     int ranges;
-    bool exclusive; /* uses a library's single workspace */
+    bool exclusive;
     int kernels;
 } piece;
 
@@ -55,7 +55,7 @@ static dg_err find_ranges(const branches *b, int number, int first, int count)
 {
     const dg_plan *p = b->p;
     piece *at = &b->piece[number];
-    size_t most = 1; /* one more for a launch's scratch */
+    size_t most = 1;
     for (int i = first; i < first + count; i++) {
         most += accesses(b, i);
         for (int k = 0; k < DG_MAX_OPERANDS; k++) {
@@ -122,7 +122,6 @@ static void place(const branches *b, dg_branched *out, int i, int *tail)
     for (int k = 0; k < DG_BRANCHES; k++) me->after[k] = -1;
     for (int k = i - 1; k >= 0; k--) {
         if (known(b, i, k) || (b->p->branches && !conflict(&b->piece[i], &b->piece[k]))) continue;
-        /* the first found is the last of its branch and includes its predecessors */
         me->after[out[k].branch] = k;
         wait_for(b, i, k);
     }
@@ -158,7 +157,7 @@ static dg_err find_order(branches *b, const dg_plan *p, dg_branched *out)
     for (int i = 0; i < b->pieces && !e; i++)
         e = p->launch ? find_ranges(b, i, p->launch[i].first, p->launch[i].count) : find_ranges(b, i, i, 1);
     for (int i = 0; i < b->pieces && !e && p->launch; i++) {
-        const int row = p->launch[i].row; /* its scratch */
+        const int row = p->launch[i].row;
         if (row >= 0) add(b, i, row, 0, p->arena->row[row].bytes, true);
     }
     int tail[DG_BRANCHES];
@@ -186,7 +185,6 @@ static void before_users(const branches *b, size_t row, unsigned *out)
     }
 }
 
-/* True if every piece of `users` has ended. */
 static bool all_in(const branches *b, const unsigned *users, const unsigned *ended)
 {
     for (size_t w = 0; w < b->words; w++)

@@ -51,7 +51,6 @@ static int add_op(const dg_plan *p, int i, dg_access *out)
     return n;
 }
 
-/* Indices of the accesses sorted by row, stable. */
 static void sort_by_row(dg_deps *d, int accesses)
 {
     for (int i = 0; i < accesses; i++) d->of_row[d->access[i].row + 1]++;

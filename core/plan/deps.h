@@ -14,11 +14,11 @@ typedef struct {
 } dg_access;
 
 typedef struct {
-    dg_access *access; /* by op, in the order of its operands */
-    int *of_op;        /* [ops + 1]: first access of each */
-    int *by_row;       /* indices of accesses, by row, in op order */
-    int *of_row;       /* [rows + 1]: first index of each */
-    int *writer;       /* [ops * DG_MAX_OPERANDS] */
+    dg_access *access;
+    int *of_op;
+    int *by_row;
+    int *of_row;
+    int *writer;
     int ops, rows;
 } dg_deps;
 

@@ -14,7 +14,6 @@ static const struct {
 const char *dg_fusion_name(int i) { return i >= 0 && i < DG_FUSE_KINDS ? fusions[i].name : NULL; }
 const char *dg_fusion_help(int i) { return fusions[i].help; }
 
-/* One word of n bytes, optionally with a leading minus. */
 static bool take(const char *word, size_t n, unsigned *what)
 {
     const bool without = n && *word == '-';

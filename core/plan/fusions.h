@@ -18,11 +18,7 @@ enum {
         DG_FUSE_KINDS
 };
 #define X(name, help) DG_FUSE_##name = 1u << DG_FUSE_##name##_bit,
-enum {
-    DG_FUSIONS(X) DG_FUSE_NONE = 0,
-    DG_FUSE_ALL = (1u << DG_FUSE_KINDS) - 1,
-    DG_FUSE_OPS = DG_FUSE_overlap - 1 /* kinds that fuse ops */
-};
+enum { DG_FUSIONS(X) DG_FUSE_NONE = 0, DG_FUSE_ALL = (1u << DG_FUSE_KINDS) - 1, DG_FUSE_OPS = DG_FUSE_overlap - 1 };
 #undef X
 
 const char *dg_fusion_name(int i); /* NULL past the last */

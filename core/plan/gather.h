@@ -7,7 +7,6 @@
 #include "core/base/tensor.h"
 #include "core/plan/ops.h"
 
-/* Bytes of a record: the image, and 4 of a label. */
 int64_t dg_gather_record(const dg_gather_args *a, dg_type real, bool labels);
 
 /* True for pixels scaled to -1 .. 1 from records without labels, as a GAN reads them; fused kernels read only these. */

@@ -34,7 +34,6 @@ dg_err dg_limits_each(const dg_op_values *v, dg_limit_of *limit)
         const dg_check_operand *o = &v->operand[k];
         for (size_t i = 0; o->limit && i < o->count; i++) {
             const double want = fabs(dg_check_value(o, o->want, i));
-            /* metrics are sums in double everywhere, and counts */
             o->limit[i] = o->row[0]->kind == DG_STATE ? 1e-12 * want : limit(v, o, i, want);
         }
     }

@@ -19,16 +19,14 @@ typedef struct {
 } dg_check_operand;
 
 typedef struct dg_op_values {
-    const dg_op *op[2]; /* of the reference, of the other */
+    const dg_op *op[2];
     dg_check_operand *operand;
     int operands;
     double eps; /* half the distance from 1 to the next number */
 } dg_op_values;
 
-/* Number i of `values`, memory of operand o. */
 double dg_check_value(const dg_check_operand *o, const void *values, size_t i);
 
-/* The operand of that name, NULL: none. */
 dg_check_operand *dg_values_find(const dg_op_values *v, const char *name);
 
 /* Number i of an operand before the op, and in the reference after it; 0 if there is no such operand. */

@@ -2,7 +2,7 @@
 
 #include "core/plan/op_info.h"
 
-static _Atomic(const dg_op_info *const *) table; /* NULL: no backend has been opened */
+static _Atomic(const dg_op_info *const *) table;
 
 void dg_ops_use(const dg_op_info *const info[DG_OP_KINDS]) { table = info; }
 

@@ -12,11 +12,11 @@
 typedef enum { DG_IN = 1, DG_OUT = 2, DG_INOUT = 3, DG_SCRATCH = 4 } dg_role;
 
 typedef enum {
-    DG_REAL,   /* the backend's type */
+    DG_REAL,
     DG_NUMBER, /* a single real */
     DG_BYTE,
     DG_INDEX,
-    DG_ONE_STEP,  /* a dg_step_state */
+    DG_ONE_STEP,
     DG_ALL_STEPS, /* DG_RING dg_metrics; an op writes some values of one row */
     DG_COUNTERS   /* DG_OP_COUNTERS of uint32_t, 0 before and after a GPU's launch; unused on CPUs */
 } dg_element;
@@ -28,8 +28,8 @@ typedef struct {
 } dg_field;
 
 typedef struct {
-    const char *name; /* the member's name */
-    size_t member;    /* offset of the pointer in the argument struct */
+    const char *name;
+    size_t member;
     dg_role role;
     dg_element element;
     dg_field dim[4]; /* elements accessed: their product; none for numbers and scratch */
@@ -80,7 +80,6 @@ const dg_op_info *dg_op_info_of(dg_op_kind kind);
 const char *dg_op_kind_name(dg_op_kind kind);
 const dg_operand *dg_operands(dg_op_kind kind, int *count);
 
-/* Index of the kind's operand of that name, -1: none. */
 int dg_operand_index(dg_op_kind kind, const char *name);
 
 /* Elements of operand k that the op accesses: 0 for scratch, 1 for a number or a step's state, DG_RING for metrics. */
@@ -89,13 +88,9 @@ int64_t dg_operand_count(const dg_op *op, int k);
 int64_t dg_field_get(const dg_op *op, const dg_field *f);
 void dg_field_set(dg_op *op, const dg_field *f, int64_t value);
 
-/* Number of contiguous values, 1 if the row has none. */
 int64_t dg_op_wide(const dg_op *op);
 
-/* Arithmetic operations of one run of this op, by its row. */
 double dg_op_flops(const dg_op *op);
-
-/* Macros for the rows. */
 
 #define DG_FIELD(args, what)                                                                    \
     {                                                                                           \

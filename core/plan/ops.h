@@ -9,16 +9,15 @@
 #include "core/base/tensor.h"
 #include "core/plan/act.h"
 
-/* Sizes that ops index: networks of a model, metrics of a step. */
 enum { DG_NETS_MAX = 2, DG_METRICS_MAX = 8 };
 
 /* Values that change per step, in device memory, so that a captured graph of ops stays valid. The host writes them with
  * backend->put at the start of an epoch; the op `advance` updates them. */
 typedef struct {
     uint64_t seed;
-    uint64_t step;          /* optimizer steps so far; selects this step's random numbers and ring row */
-    int64_t cursor;         /* first row of the permutation for this step */
-    double lr[DG_NETS_MAX]; /* learning rates */
+    uint64_t step;  /* optimizer steps so far; selects this step's random numbers and ring row */
+    int64_t cursor; /* first row of the permutation for this step */
+    double lr[DG_NETS_MAX];
 } dg_step_state;
 
 /* Row step % DG_RING of the metrics ring: written by the ops of a step, read by the host later. The meaning of each
@@ -82,7 +81,7 @@ typedef struct {
     void *scratch;
     int N, H, W, C, groups;
     dg_act act;
-    double slope; /* of DG_ACT_LEAKY */
+    double slope;
 } dg_norm_act_args;
 
 /* act: y = act(x), n values; y may be x. act_dx: dx = dy * act', with act' from y (leaky and relu: sign; tanh: 1 -
@@ -105,14 +104,14 @@ typedef struct {
     void *scratch;
     int N, H, W, C;
     dg_act act;
-    double slope; /* of DG_ACT_LEAKY */
+    double slope;
 } dg_bias_act_args;
 
 /* y = act(a + b), n values; y may be a or b. As a sum its gradient is act_dx; it also adds the gradients of two readers
  * of one tensor. */
 typedef struct {
-    void *y;     /* out (n) */
-    void *a, *b; /* in (n) */
+    void *y; /* out (n) */
+    void *a, *b;
     int64_t n;
     dg_act act;
     double slope;
@@ -122,7 +121,7 @@ typedef struct {
  * * 2^32, else 0 (Srivastava et al. 2014, inverted). Its own adjoint: the same op on dy. y may be x. */
 typedef struct {
     void *y; /* out (n) */
-    void *x; /* in (n) */
+    void *x;
     const dg_step_state *state;
     int64_t n;
     double p;  /* 0 <= p < 1 */
@@ -162,7 +161,7 @@ typedef struct {
     void *scratch;
     int N, C;
     double smoothing;
-    int loss, right; /* metric indices */
+    int loss, right;
 } dg_softmax_args;
 
 /* Adam over flat memory (Kingma & Ba 2015; eps outside the bias correction as in torch.optim.Adam):
@@ -172,7 +171,7 @@ typedef struct {
 typedef struct {
     void *p, *m, *v; /* (n), updated in place */
     dg_metrics *ring;
-    void *g; /* in (n) */
+    void *g;
     const dg_step_state *state;
     uint32_t *counters;
     int64_t n;
@@ -190,7 +189,7 @@ typedef struct {
     void *p;     /* (n), updated in place */
     void *m, *v; /* (n), updated in place: sgd m, only with momentum; adagrad v; adadelta both */
     dg_metrics *ring;
-    void *g; /* in (n) */
+    void *g;
     const dg_step_state *state;
     uint32_t *counters;
     int64_t n, decayed;
@@ -204,10 +203,10 @@ typedef struct {
  * with values of x in the backend's type, and optionally a label: 4 bytes, little-endian. core/plan/gather.h */
 enum { DG_CHANNELS_MAX = 4 };
 typedef struct {
-    void *x;             /* out (N, H, W, C); C <= DG_CHANNELS_MAX */
-    int32_t *label;      /* out (N), may be NULL */
-    const uint8_t *data; /* (rows, record) */
-    const int32_t *perm; /* permutation of the whole epoch */
+    void *x;        /* out (N, H, W, C); C <= DG_CHANNELS_MAX */
+    int32_t *label; /* out (N), may be NULL */
+    const uint8_t *data;
+    const int32_t *perm;
     const dg_step_state *state;
     int64_t record; /* bytes per record; bytes after image and label are ignored */
     double dev[DG_CHANNELS_MAX], shift[DG_CHANNELS_MAX];
@@ -226,7 +225,7 @@ typedef struct {
 
 /* out = clamp(round_half_up((x + 1) * 127.5), 0, 255), in double. */
 typedef struct {
-    uint8_t *out; /* (n) */
+    uint8_t *out;
     void *x;
     int64_t n;
 } dg_to_u8_args;
@@ -291,12 +290,12 @@ typedef enum { DG_MATH_FP32, DG_MATH_TF32, DG_MATH_BF16, DG_MATH_FP16 } dg_math;
 /* The choice of a launch: a variant of the op (variant.h) and its numbers. The CPU uses only the variant. */
 typedef struct {
     const struct dg_variant *variant;
-    const char *why;    /* source of the choice: "default", "--conv", "tuning.ini:12" */
-    int block;          /* CUDA: threads per block */
+    const char *why; /* source of the choice: "default", "--conv", "tuning.ini:12" */
+    int block;
     int tile_m, tile_n; /* results of a block: pixels and channels; 0: no tile */
-    int stages;         /* tiles in flight */
-    int split;          /* parts of the sum in separate blocks; 1: none */
-    dg_math math;       /* of variant mma; from --precision, not from tuning */
+    int stages;
+    int split;    /* parts of the sum in separate blocks; 1: none */
+    dg_math math; /* of variant mma; from --precision, not from tuning */
 } dg_tune;
 
 typedef struct {
@@ -305,11 +304,11 @@ typedef struct {
     const char *wrong; /* name of an operand that does not exist; NULL: none */
     dg_tune tune;
     struct {
-        int row;                /* arena row, -1: unused (the pointer stays NULL) */
-        int64_t offset;         /* first element of the row for this operand */
-        int from;               /* fused: op from - 1 of the plan is recomputed while this operand is read; 0: none */
-        int factors;            /* fused: row of its rounded operand (fused.h); 0: none */
-    } operand[DG_MAX_OPERANDS]; /* in the order of the kind's row (op_info.h) */
+        int row;        /* arena row, -1: unused (the pointer stays NULL) */
+        int64_t offset; /* first element of the row for this operand */
+        int from;       /* fused: op from - 1 of the plan is recomputed while this operand is read; 0: none */
+        int factors;    /* fused: row of its rounded operand (fused.h); 0: none */
+    } operand[DG_MAX_OPERANDS];
     union {
         dg_conv_args conv;
         dg_norm_stats_args norm_stats;

@@ -36,14 +36,14 @@ typedef struct {
     dg_gan_form form;
     int both;
     double target, low;
-    int loss, prob; /* metric indices */
+    int loss, prob;
 } dg_gan_loss_args;
 
 /* A running average of weights: d = min(decay, step / (step + 10)), average = average + (1 - d) (p - average). The
  * first step sets it to p. */
 typedef struct {
     void *average; /* (n), updated in place */
-    void *p;       /* in (n) */
+    void *p;
     const dg_step_state *state;
     int64_t n;
     double decay;
@@ -64,7 +64,7 @@ typedef struct {
     void *dx, *dy; /* augment_dx: out, in */
     const dg_step_state *state;
     int N, H, W, C;
-    int what;  /* DG_AUGMENT_... */
+    int what;
     int order; /* index among the augmentations of a step */
 } dg_augment_args;
 

@@ -9,7 +9,7 @@
 typedef enum { DG_ADAM, DG_SGD, DG_ADAGRAD, DG_ADADELTA, DG_OPTIMIZERS } dg_optimizer;
 
 typedef struct {
-    const char *name; /* "adam" */
+    const char *name;
     dg_op_kind op;
     const char *moment[2]; /* prefix of the moment's name in checkpoints, "adam.m."; NULL: none */
 } dg_optimizer_info;
@@ -19,7 +19,6 @@ extern const dg_optimizer_info dg_optimizers[DG_OPTIMIZERS];
 /* True if the op is an optimizer's and so writes a network's weights. */
 bool dg_is_update(dg_op_kind op);
 
-/* The optimizer of that name; DG_OPTIMIZERS: none. */
 dg_optimizer dg_optimizer_find(const char *name);
 
 #endif

@@ -26,10 +26,10 @@ typedef enum {
     DG_MOMENT1,
     DG_MOMENT2,
     DG_AVERAGE, /* averaged weights: same order and padding */
-    DG_BUFFER,  /* running statistics */
-    DG_STATE,   /* dg_step_state, metrics ring */
-    DG_WORK,    /* lives from its first to its last op */
-    DG_OUTSIDE  /* not in the arena: the dataset, the permutation */
+    DG_BUFFER,
+    DG_STATE,
+    DG_WORK,
+    DG_OUTSIDE /* not in the arena: the dataset, the permutation */
 } dg_row_kind;
 
 typedef struct {
@@ -40,26 +40,25 @@ typedef struct {
     int net;              /* index in the model, for the first six kinds */
     size_t offset, bytes; /* in the arena; offset is a multiple of 256 */
     int first, last;      /* DG_WORK: first and last op of its life, set by placing */
-    int plan;             /* DG_WORK: its plan */
-    bool keep;            /* DG_WORK: the host writes it before the plan or reads it afterwards */
-    bool absent;          /* DG_WORK: never stored by a fused launch; has no place */
-    bool rounded;         /* DG_WORK: fp32 stored as bf16 (fused.h) */
-    void *outside;        /* DG_OUTSIDE: set by dg_arena_outside before binding */
+    int plan;
+    bool keep;     /* DG_WORK: the host writes it before the plan or reads it afterwards */
+    bool absent;   /* DG_WORK: never stored by a fused launch; has no place */
+    bool rounded;  /* DG_WORK: fp32 stored as bf16 (fused.h) */
+    void *outside; /* DG_OUTSIDE: set by dg_arena_outside before binding */
 } dg_row;
 
-/* Bytes per value in memory. */
 static inline size_t dg_value_bytes(const dg_row *r) { return r->rounded ? sizeof(uint16_t) : dg_type_bytes(r->type); }
 
 typedef struct {
     dg_row *row;
     int rows, capacity;
     size_t persistent, bytes; /* of the persistent part, of the whole */
-    void *base;               /* the backend's memory, once allocated */
+    void *base;
     int plans;                /* number so far; new work rows belong to the last */
     bool full;                /* a row or op could not be stored: placing fails */
     int rounded[DG_NETS_MAX]; /* row of a network's rounded weights for fused convolutions (fused.h), 0: none */
-    dg_math rounding;         /* their rounding */
-    uint64_t rounded_at;      /* backend: its count of host writes when they were rounded */
+    dg_math rounding;
+    uint64_t rounded_at; /* backend: its count of host writes when they were rounded */
 } dg_arena;
 
 /* A unit of work of a backend. dg_fuse_plan (fused.h) creates fused launches, of one kernel each. */
@@ -68,18 +67,18 @@ typedef struct {
     dg_launch_kind kind;
     int first, count; /* its ops in the plan */
     int main;         /* the op that has its name and time: the convolution, for an update Adam */
-    int row;          /* of its scratch, -1: none */
-    int counter;      /* first of its counters in row_counters */
-    bool warpgroups;  /* update: bf16 products by Hopper's warpgroups */
+    int row;
+    int counter;
+    bool warpgroups; /* update: bf16 products by Hopper's warpgroups */
 } dg_launch;
 
 typedef struct dg_plan {
-    char name[24]; /* "train", "train-short", "sample" */
+    char name[24];
     dg_op *op;
     int ops, capacity;
-    dg_op nowhere;     /* target of writes after running out of memory; dg_arena_place refuses such a plan */
-    dg_arena *arena;   /* shared, not owned */
-    int id;            /* of its work rows */
+    dg_op nowhere;   /* target of writes after running out of memory; dg_arena_place refuses such a plan */
+    dg_arena *arena; /* shared, not owned */
+    int id;
     dg_launch *launch; /* all ops in order, NULL if the backend does not fuse */
     int launches;
     int row_counters; /* of fused launches, -1: none */
@@ -92,8 +91,8 @@ void dg_plan_begin(dg_plan *p, dg_arena *a, const char *name);
 /* Allocates the first rows, so that row 0, which dg_arena_row returns without memory, may be changed. */
 dg_err dg_arena_begin(dg_arena *a);
 int dg_arena_row(dg_arena *a, const char *name, dg_row_kind kind, int net, dg_type type, dg_shape shape);
-int dg_arena_bytes(dg_arena *a, const char *name, dg_row_kind kind, size_t bytes); /* a row without a shape */
-int dg_arena_find(const dg_arena *a, const char *name);                            /* -1: none */
+int dg_arena_bytes(dg_arena *a, const char *name, dg_row_kind kind, size_t bytes);
+int dg_arena_find(const dg_arena *a, const char *name); /* -1: none */
 /* Valid until the next dg_plan_add of this plan. */
 dg_op *dg_plan_add(dg_plan *p, dg_op_kind kind, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* member: static text; dg_arena_place refuses an op without such an operand. */
@@ -109,7 +108,6 @@ void dg_arena_free(dg_arena *a, dg_backend *b);
 dg_err dg_plan_bind(dg_plan *p);
 void dg_plan_free(dg_plan *p);
 
-/* Place and shape of the row of operand i of op. */
 const dg_row *dg_plan_row(const dg_plan *p, const dg_op *op, int operand);
 
 /* Bytes that one run of this op reads and writes, without scratch. */
@@ -123,7 +121,6 @@ bool dg_plan_fused(const dg_plan *p, int op);
 /* Kernels of an op; in a fused launch the main op has all. */
 int dg_op_kernels(const dg_plan *p, int op);
 int dg_launch_kernels(const dg_plan *p, const dg_launch *l);
-/* Bytes that a launch reads and writes. */
 double dg_launch_bytes(const dg_plan *p, const dg_launch *l);
 
 /* True if a convolution writes this row of rounded operands (dg_op.operand) for weight gradients. */

@@ -17,7 +17,7 @@ bool dg_plan_fused(const dg_plan *p, int op)
 
 bool dg_factors_written(const dg_plan *p, int row)
 {
-    if (p->arena->row[row].rounded) return true; /* a tensor that is rounded itself */
+    if (p->arena->row[row].rounded) return true;
     for (int i = 0; i < p->ops; i++)
         for (int k = 0; k < DG_MAX_OPERANDS; k++)
             if (p->op[i].operand[k].factors == row && p->op[i].kind != DG_OP_conv_dw) return true;

@@ -31,9 +31,9 @@ static void print_launch(const dg_op *op, int kernels, FILE *to)
     if (t->tile_m) snprintf(tile, sizeof tile, "%dx%d", t->tile_m, t->tile_n);
     if (t->stages) snprintf(stages, sizeof stages, "%d", t->stages);
     if (t->split > 1) snprintf(split, sizeof split, "%d", t->split);
-    char own[12] = "+"; /* done by the kernel of another op */
+    char own[12] = "+";
     if (kernels) snprintf(own, sizeof own, "%d", kernels);
-    char why[1024]; /* may include a file name */
+    char why[1024];
     fprintf(to, "%5s %8s %6s %5s %7s  %-22s", block, tile, stages, split, own,
             dg_printable(why, sizeof why, t->why ? t->why : ""));
 }

@@ -4,9 +4,8 @@
 
 const dg_precision dg_precisions[DG_PRECISIONS] = {
     [DG_PRECISION_AUTO] = {"auto", DG_F32, DG_MATH_FP32}, [DG_PRECISION_FP32] = {"fp32", DG_F32, DG_MATH_FP32},
-    [DG_PRECISION_FP64] = {"fp64", DG_F64, DG_MATH_FP32}, /* never rounded */
-    [DG_PRECISION_TF32] = {"tf32", DG_F32, DG_MATH_TF32}, [DG_PRECISION_BF16] = {"bf16", DG_F32, DG_MATH_BF16},
-    [DG_PRECISION_FP16] = {"fp16", DG_F32, DG_MATH_FP16},
+    [DG_PRECISION_FP64] = {"fp64", DG_F64, DG_MATH_FP32}, [DG_PRECISION_TF32] = {"tf32", DG_F32, DG_MATH_TF32},
+    [DG_PRECISION_BF16] = {"bf16", DG_F32, DG_MATH_BF16}, [DG_PRECISION_FP16] = {"fp16", DG_F32, DG_MATH_FP16},
 };
 
 const dg_precision *dg_precision_find(const char *name)
@@ -24,7 +23,7 @@ const char *dg_precision_name(dg_type real, dg_math math)
 }
 
 static const struct {
-    int arch; /* the first that has it */
+    int arch;
     int unit;
     double error;
 } maths[] = {

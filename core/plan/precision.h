@@ -18,9 +18,9 @@ enum {
 };
 
 typedef struct {
-    const char *name; /* as in --precision, run files and tuning files */
-    dg_type real;     /* of weights, sums and activations */
-    dg_math math;     /* of convolutions' operands on tensor cores */
+    const char *name;
+    dg_type real;
+    dg_math math; /* of convolutions' operands on tensor cores */
 } dg_precision;
 
 extern const dg_precision dg_precisions[DG_PRECISIONS];

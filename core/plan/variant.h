@@ -9,12 +9,11 @@
 
 #include "core/plan/ops.h"
 
-/* Properties of a GPU for the rules. */
 typedef struct dg_gpu {
-    int arch;      /* 90 for sm_90 */
-    size_t shared; /* bytes of shared memory per block, at most */
-    dg_math math;  /* rounding of convolutions' operands: --precision */
-    bool wgmma;    /* it has warpgroup products, and this build code for them */
+    int arch;
+    size_t shared;
+    dg_math math; /* rounding of convolutions' operands: --precision */
+    bool wgmma;   /* it has warpgroup products, and this build code for them */
 } dg_gpu;
 
 /* Kernel families of fused launches, by variant; DENSE has no variant: the shape decides. */
@@ -31,7 +30,7 @@ typedef enum {
 struct dg_work;
 
 typedef struct dg_variant {
-    const char *name; /* in tuning files and tables */
+    const char *name;
     /* Fills in the open members of t; NULL, or why the op cannot run so (dg_variant_no()). NULL: not of a GPU. */
     const char *(*check)(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu *gpu);
     /* The rule's numbers for an op that check accepts; NULL: those of check. */
@@ -43,8 +42,8 @@ typedef struct dg_variant {
     /* CPU: operations at the peak rate that take as long as the op; NULL: by the op's row. */
     double (*arithmetic)(const dg_op *op);
     dg_fused_family fused;
-    bool by_row;    /* only by tuning rows, never by the rule */
-    bool exclusive; /* two of it may not run concurrently */
+    bool by_row; /* only by tuning rows, never by the rule */
+    bool exclusive;
 } dg_variant;
 
 /* Elementwise ops: a value, or 16 bytes, per thread (core/tune/variants.c). */

@@ -8,21 +8,20 @@
 #include "core/plan/op_info.h"
 
 typedef struct dg_work {
-    int kernels;     /* dependent launches */
-    double blocks;   /* of the computing kernel; the others move data */
-    int threads;     /* per block */
-    int split;       /* parts of the sum */
-    double outputs;  /* convolutions: results per thread in registers */
-    bool warpgroups; /* products by Hopper's warpgroups */
+    int kernels;   /* dependent launches */
+    double blocks; /* of the computing kernel; the others move data */
+    int threads;
+    int split;
+    double outputs; /* convolutions: results per thread in registers */
+    bool warpgroups;
     double products; /* multiply-adds per block: convolutions, whole tiles; 0: negligible */
     /* clocks of shared memory and L1 per block, 128 bytes each, if counted; else 0 */
     double clocks;
-    double loads;  /* bytes that a block loads through the cache; 0: only what the op must read */
-    double moved;  /* bytes that the other kernels read and write: parts of a sum, unfolded patches */
-    double shared; /* bytes of shared memory per block */
+    double loads; /* bytes that a block loads through the cache; 0: only what the op must read */
+    double moved; /* bytes that the other kernels read and write: parts of a sum, unfolded patches */
+    double shared;
 } dg_work;
 
-/* op->tune: accepted by dg_variant_check(). */
 dg_work dg_work_of(const dg_op *op, dg_type real);
 
 /* Bytes of operand `scratch` for the CUDA backend's choice in op->tune. */

@@ -120,7 +120,7 @@ enum { DG_WGMMA_PARTS = 8 };
 #define DG_ODD_DEPTH(k) ((k) == 1 ? 4 : 1)
 #define DG_ODD_PRODUCTS(k) ((k) == 1 ? 4 : 3)
 #define DG_ODD_CELLS(k) (DG_ODD_M(k, 0) / ((k) == 1 ? 1 : 16))
-#define DG_ODD_VALUES(k) (DG_ODD_CELLS(k) * ((k) == 1 ? 1 : 36)) /* of a patch's plane */
+#define DG_ODD_VALUES(k) (DG_ODD_CELLS(k) * ((k) == 1 ? 1 : 36))
 #define DG_ODD_BYTES(k)                                                                              \
     (64 * (DG_ODD_DEPTH(k) * DG_MMA_UP(DG_ODD_VALUES(k), 4) + DG_ODD_PRODUCTS(k) * DG_ODD_N(k, 0)) + \
      16 * DG_ODD_CELLS(k) +                                                                          \
@@ -195,10 +195,8 @@ static inline bool dg_odd_by_warpgroups(dg_op_kind kind, const dg_tune *t)
 
 static inline bool dg_conv_is_halving(const dg_conv_args *a) { return a->K == 4 && a->S == 2 && a->P == 1; }
 
-/* direct, weight gradients: a warp per result, not a thread. */
 static inline bool dg_direct_by_warps(const dg_conv_args *a) { return (int64_t)a->N * a->Ho * a->Wo >= 512; }
 
-/* True if mma uses cells of 4x4. */
 static inline bool dg_mma_is_small(const dg_conv_args *a) { return a->Wo <= DG_MMA_SMALL; }
 
 #endif

@@ -28,7 +28,7 @@ static int common(const char *a, const char *b)
 const dg_counted *dg_counted_find(const char *kind, bool *near)
 {
     const dg_counted *best = NULL;
-    int most = 2; /* words; at least three must be equal */
+    int most = 2;
     for (const dg_counted *c = dg_counts; c->kind; c++) {
         const int n = common(kind, c->kind);
         if (n <= most) continue;

@@ -16,27 +16,27 @@
  * and epilogue. */
 typedef struct dg_cost_part {
     char kind[80];
-    int kernel;         /* index among the launch's kernels */
-    double blocks;      /* of this kind */
+    int kernel;
+    double blocks;
     double steps, most; /* of a block's main loop: average, longest block */
     double rest;        /* work outside of the main loop, as a fraction: of a tile, of images, of weights */
     const struct dg_counted *counted; /* its row, if found; NULL: find by kind */
     double merged;                    /* parts of sums that the last block adds */
 } dg_cost_part;
 
-enum { DG_COST_PARTS = 32 }; /* per launch, at most */
+enum { DG_COST_PARTS = 32 };
 
 /* Counts of a kind of blocks: X(name), in warp instructions, clocks of a multiprocessor's pipe, cache or tensor cores,
  * or bytes. */
 #define DG_COUNTS(X)                                                           \
     X(instructions) /* of all pipes; a multiprocessor issues four per clock */ \
-    X(alu)          /* clocks */                                               \
-    X(fma)          /* clocks, with integer multiply-adds */                   \
-    X(xu)           /* clocks */                                               \
-    X(f64)          /* clocks, with one lane per two of fp32 */                \
-    X(l1)           /* wavefronts of shared memory, L1, shuffles */            \
-    X(products)     /* multiply-adds of tensor cores */                        \
-    X(l2)           /* bytes, without repeated loads of a block */
+    X(alu)                                                                     \
+    X(fma) /* clocks, with integer multiply-adds */                            \
+    X(xu)                                                                      \
+    X(f64)      /* clocks, with one lane per two of fp32 */                    \
+    X(l1)       /* wavefronts of shared memory, L1, shuffles */                \
+    X(products) /* multiply-adds of tensor cores */                            \
+    X(l2)       /* bytes, without repeated loads of a block */
 enum {
 #define X(name) DG_COUNT_##name,
     DG_COUNTS(X)
@@ -71,8 +71,8 @@ typedef struct {
     double bound_us, us;                        /* us: the estimate, with the launch's cost */
     double launch_us, arithmetic_us, memory_us; /* terms of the estimate, which is the largest */
     double blocks;
-    dg_limit limit; /* of the bound */
-    bool near;      /* a kind has no counts, but a similar one does */
+    dg_limit limit;
+    bool near; /* a kind has no counts, but a similar one does */
 } dg_cost;
 
 /* Cost of a kernel from its parts, which move `bytes` of memory in all; false: a kind has no counts. */

@@ -27,7 +27,7 @@ static void name_cpu(char *out, size_t size)
 dg_err dg_machine_measure(dg_machine *m, dg_backend *b, int rounds)
 {
     *m = (dg_machine){.source = "measured", .real = b->real, .math = b->math, .rounds = rounds, .foreign = -1};
-    name_cpu(m->name, sizeof m->name); /* replaced by a GPU's backend */
+    name_cpu(m->name, sizeof m->name);
     return b->measure(b, m, rounds);
 }
 
@@ -48,7 +48,7 @@ static double busy_seconds(void)
         double value = strtod(at, &end);
         good = end != at;
         at = end;
-        if (i != 3 && i != 4) ticks += value; /* not idle or waiting for a disk */
+        if (i != 3 && i != 4) ticks += value;
     }
     return good ? ticks / (double)sysconf(_SC_CLK_TCK) : -1;
 }

@@ -20,41 +20,37 @@ typedef struct {
 } dg_machine_costs;
 
 typedef struct dg_machine {
-    char name[128];     /* "AMD EPYC", "NVIDIA H200"; "" if unknown */
-    const char *source; /* "measured", "published" */
+    char name[128]; /* "AMD EPYC", "NVIDIA H200"; "" if unknown */
+    const char *source;
     bool gpu;
-    dg_type real;            /* type of `one` and `all` */
-    dg_math math;            /* rounding of the steps' convolutions */
-    int arch;                /* GPU: 90 for sm_90 */
-    int units;               /* cores, multiprocessors */
-    size_t shared;           /* GPU: bytes of shared memory per block, at most */
+    dg_type real;
+    dg_math math;
+    int arch;
+    int units; /* cores, multiprocessors */
+    size_t shared;
     double memory_gb;        /* GPU with published numbers; 0 unknown */
     double one, all;         /* GFLOP/s of multiply-adds: of a thread (CPU), of all units; 0 unknown */
     double tf32, bf16, fp16; /* GFLOP/s of tensor cores with mma.sync; 0 none */
     double triad, read;      /* GB/s of memory; triad counts three arrays */
-    double array_mb;         /* per array */
-    double cache, cache_mb;  /* GB/s and size of the cache with the previous op's results: CPU: triad in the cores' own
-                              * caches; GPU: reads of the cache by all multiprocessors */
-    double launch_us;        /* an empty op in a chain: a kernel, a parallel loop */
-    dg_machine_costs costs;  /* GPU */
-    int rounds;              /* of measuring; the best counts */
-    double foreign;          /* cores used by other programs meanwhile; -1 unknown */
+    double array_mb;
+    double cache, cache_mb; /* GB/s and size of the cache with the previous op's results: CPU: triad in the cores' own
+                             * caches; GPU: reads of the cache by all multiprocessors */
+    double launch_us;       /* an empty op in a chain: a kernel, a parallel loop */
+    dg_machine_costs costs;
+    int rounds;
+    double foreign; /* cores used by other programs meanwhile; -1 unknown */
 } dg_machine;
 
-/* Per multiprocessor of an architecture: fp32 multiply-adds per clock. */
 static inline int dg_arch_lanes(int arch) { return arch == 75 || arch == 80 ? 64 : 128; }
-/* Threads per multiprocessor of an architecture. */
 static inline int dg_arch_threads(int arch)
 {
     return arch == 75 ? 1024 : arch == 80 || arch == 90 || arch == 100 ? 2048 : 1536;
 }
 
-/* Measures all of the above, `rounds` times. */
 dg_err dg_machine_measure(dg_machine *m, dg_backend *b, int rounds);
 /* Measures the peak of all units once more, between other measurements, because clocks and other load change. */
 dg_err dg_machine_peak(dg_machine *m, dg_backend *b);
 
-/* Known GPU number i, false past the last. */
 bool dg_machine_known(int i, dg_type real, dg_machine *out);
 /* The known GPU of that name or end of a name ("h200", "rtx 4090"); DG_USAGE with the list if there is none. */
 dg_err dg_machine_find(const char *name, dg_type real, dg_machine *out);
@@ -68,6 +64,6 @@ typedef struct {
     double wall, busy, own; /* seconds; busy < 0: unknown */
 } dg_busy;
 void dg_busy_start(dg_busy *l);
-double dg_busy_foreign(const dg_busy *start); /* cores, -1 unknown */
+double dg_busy_foreign(const dg_busy *start);
 
 #endif

@@ -9,12 +9,12 @@
 
 typedef struct {
     const char *name;
-    int arch, units, lanes; /* multiprocessors; fp32 multiply-adds of each per clock */
+    int arch, units, lanes;
     double ghz;
-    double fp64;             /* fraction of the fp32 rate */
+    double fp64;
     double tf32, bf16, fp16; /* TFLOP/s of the tensor cores with fp32 sums, 0 none */
     double gb_s, cache_mb;
-    int shared_kb; /* per block, at most */
+    int shared_kb;
     int memory_gb; /* of the variant with this bandwidth */
 } gpu;
 
@@ -72,7 +72,6 @@ bool dg_machine_known(int i, dg_type real, dg_machine *out)
     return true;
 }
 
-/* True if letters and digits are the same; ignores other characters. */
 static bool same_text(const char *a, const char *b)
 {
     for (;; a++, b++) {

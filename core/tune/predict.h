@@ -23,16 +23,15 @@ typedef enum { DG_BOUND_LAUNCH, DG_BOUND_ARITHMETIC, DG_BOUND_MEMORY, DG_BOUND_F
 typedef enum { DG_FROM_COUNTS, DG_FROM_NEAR, DG_FROM_FORMULA } dg_from;
 
 typedef struct {
-    double us;       /* the estimate */
+    double us;
     double bound_us; /* lower bound; by formula: without the launch */
     double launch_us, arithmetic_us, memory_us;
-    int kernels;    /* dependent kernels; CPU: 1 */
-    double blocks;  /* of the main kernel; 0 unknown */
-    dg_bound bound; /* the largest term */
+    int kernels; /* dependent kernels; CPU: 1 */
+    double blocks;
+    dg_bound bound;
     dg_from from;
 } dg_prediction;
 
-/* The formulas, for one op that moves `bytes`. */
 dg_prediction dg_predict_cpu(const dg_op *op, double bytes, const dg_machine *m);
 dg_prediction dg_predict_gpu(const dg_op *op, double bytes, const dg_machine *m);
 

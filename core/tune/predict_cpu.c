@@ -9,7 +9,7 @@
 /* Fraction of the peak. Direct sums reach 90 to 95% on wide layers, minus packing. */
 #define DIRECT 0.85
 
-enum { LANES = 16 }; /* channels computed together */
+enum { LANES = 16 };
 
 /* Fraction of the lanes with channels. Few channels of x are combined with phases or taps. */
 static double filled(const dg_op *op)

@@ -22,12 +22,11 @@ static double hidden(double warps) { return warps / (warps + 2); }
 static double least(double a, double b) { return a < b ? a : b; }
 static double most(double a, double b) { return a > b ? a : b; }
 
-/* Clock rate that explains the multiply-adds. */
 static double lanes_ghz(const dg_machine *m) { return m->all / (2.0 * m->units * dg_arch_lanes(m->arch)); }
 
 static double arithmetic_us(const dg_work *w, dg_math math, const dg_machine *m)
 {
-    const double rounds = ceil(w->blocks / m->units); /* blocks of the busiest multiprocessor */
+    const double rounds = ceil(w->blocks / m->units);
     double resident = least(rounds, floor((double)dg_arch_threads(m->arch) / w->threads));
     if (w->shared > 0) resident = least(resident, floor((double)m->shared / w->shared));
     double warps = most(resident, 1) * w->threads / 32;
@@ -44,7 +43,7 @@ static double arithmetic_us(const dg_work *w, dg_math math, const dg_machine *m)
                           [DG_MATH_BF16] = m->bf16 * MMA,
                           [DG_MATH_FP16] = m->fp16 * MMA};
     const double peak = w->warpgroups ? m->bf16 * wide : mma[math];
-    const double rate = peak / m->units * hidden(warps); /* per multiprocessor */
+    const double rate = peak / m->units * hidden(warps);
     return rounds * w->products * 2 / rate * 1e-3;
 }
 
@@ -74,14 +73,14 @@ enum { JOIN_BYTES = 85, BEGIN_CLOCKS = 100 };
 double dg_rule_us(const dg_op *op)
 {
     dg_machine m;
-    if (dg_machine_find("h100", DG_F32, &m)) return 0; /* always in the list */
+    if (dg_machine_find("h100", DG_F32, &m)) return 0;
     dg_work w = dg_work_of(op, DG_F32);
     const double cache = w.warpgroups ? m.cache : m.cache * lanes_ghz(&m) / m.costs.ghz;
     const bool cluster = w.warpgroups && op->kind != DG_OP_conv_dw;
     double fixed = 0;
     if (cluster) fixed += ceil(w.blocks / m.units) * w.threads / 32 * BEGIN_CLOCKS / m.costs.ghz * 1e-3;
     if (w.split > 1) {
-        const double joined = (w.split - 1) * w.moved / (2 * w.blocks * w.split); /* bytes per block */
+        const double joined = (w.split - 1) * w.moved / (2 * w.blocks * w.split);
         fixed += m.costs.last_us + (cluster ? joined / JOIN_BYTES / m.costs.ghz : w.moved / cache) * 1e-3;
     }
     w.warpgroups = w.warpgroups && op->kind == DG_OP_conv_dx;

@@ -16,7 +16,7 @@
 enum { MAX_BYTES = 256 << 10, MAX_ROWS = 4096, MAX_LINE = 190 /* inih's lines are 200 */ };
 
 typedef struct {
-    const char *at; /* unread rest of the text */
+    const char *at;
     int line;
     const char *where;
     dg_tune_table *table;
@@ -24,11 +24,11 @@ typedef struct {
     const dg_gpu *gpu;
     char section[64];
     int section_line;
-    int arch;                      /* 0: any, -1: invalid section */
-    const dg_precision *precision; /* NULL: any */
+    int arch; /* 0: any, -1: invalid section */
+    const dg_precision *precision;
     int bad, first_line;
-    bool exhausted;  /* no memory for a row */
-    char first[400]; /* error of the first bad row */
+    bool exhausted;
+    char first[400];
 } reader;
 
 static void bad(reader *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -52,7 +52,7 @@ static char *next_line(char *out, int size, void *context)
     r->line++;
     const size_t skip = strspn(r->at, " \t\r\f\v");
     size_t n = length > skip ? length - skip : 0;
-    if (n && (r->at[skip] == ';' || r->at[skip] == '#')) n = 0; /* comments may be of any length */
+    if (n && (r->at[skip] == ';' || r->at[skip] == '#')) n = 0;
     if (n > MAX_LINE || n > (size_t)size - 2) {
         bad(r, "longer than %d characters", MAX_LINE);
         n = 0;
@@ -169,7 +169,6 @@ static void fill_row(const reader *r, dg_tune_row *row, const dg_op *key, const 
     snprintf(row->why, sizeof row->why, "%.100s:%d", r->where, r->line);
 }
 
-/* Rows for this precision precede rows for any. */
 static void add_row(reader *r, const dg_op *key, const dg_tune *tune)
 {
     dg_tune_table *t = r->table;
@@ -213,7 +212,7 @@ static void parse_row(reader *r, char *text)
     unsigned seen = 0;
     while (!why && (word = strtok_r(NULL, " \t\r", &save)) && !(colon = strchr(word, ':')))
         why = shape_word(&op, word, &seen);
-    if (!why && colon && colon > word) { /* "P=1:" */
+    if (!why && colon && colon > word) {
         *colon = 0;
         why = shape_word(&op, word, &seen);
     }
@@ -241,7 +240,6 @@ static void parse_row(reader *r, char *text)
     else if (real == r->real && gpu.math == r->gpu->math) add_row(r, &op, &tune);
 }
 
-/* "sm_90", "sm_90 bf16" */
 static bool section_of(reader *r, const char *text)
 {
     int64_t arch;
@@ -281,7 +279,7 @@ dg_err dg_tune_parse(dg_tune_table *t, const char *text, const char *where, dg_t
     reader r = {.at = text, .where = where, .table = t, .real = real, .gpu = gpu};
     const int wrong = ini_parse_stream(next_line, &r, on_row, &r);
     if (r.exhausted || wrong < 0) return dg_fail(DG_DEVICE, "%s: out of memory for its rows", where);
-    if (wrong) { /* the first of the lines that inih could not read */
+    if (wrong) {
         r.line = wrong;
         bad(&r, "neither a row nor a [section]");
     }

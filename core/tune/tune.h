@@ -22,9 +22,9 @@
 #include "core/tune/variants.h"
 
 typedef struct {
-    dg_op key; /* kind and shape */
+    dg_op key;
     dg_tune tune;
-    int arch; /* 0: any */
+    int arch;
     int line;
     bool precise;  /* from a section for this precision only */
     char why[120]; /* "FILE:12" */

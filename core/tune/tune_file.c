@@ -84,7 +84,6 @@ static dg_err check_text(const char *text, const char *path)
     return e;
 }
 
-/* One line: a section, a comment of the head, or a row. */
 static dg_err take_line(dg_tune_file *f, char *line, char *section, size_t size)
 {
     line += strspn(line, " \t\r\f\v");
@@ -131,7 +130,6 @@ static bool is_first(const dg_tune_file *f, int i)
     return true;
 }
 
-/* Rows for all architectures precede the first section. */
 static void print(const dg_tune_file *f, FILE *to)
 {
     if (f->head) fputs(f->head, to);

@@ -10,11 +10,11 @@
 
 typedef struct {
     char section[32]; /* "sm_90 fp32", "": for all */
-    char text[192];   /* a row with its comment */
-    double us;        /* the first number of the comment, INFINITY: none */
+    char text[192];
+    double us; /* the first number of the comment, INFINITY: none */
 } dg_tune_line;
 typedef struct {
-    char *head; /* comments, lines */
+    char *head;
     dg_tune_line *line;
     int lines, capacity;
 } dg_tune_file;
@@ -28,7 +28,6 @@ dg_err dg_tune_file_row(dg_tune_file *f, const char *section, const char *text);
 /* Adds the head and the rows of a file. DG_USAGE with file, line and reason if a row is wrong. */
 dg_err dg_tune_file_read(dg_tune_file *f, const char *path);
 
-/* Section by section. The text is malloc'd, also after an error. */
 dg_err dg_tune_file_text(const dg_tune_file *f, char **out);
 dg_err dg_tune_file_write(const dg_tune_file *f, const char *path);
 void dg_tune_file_free(dg_tune_file *f);

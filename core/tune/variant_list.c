@@ -18,7 +18,6 @@ static bool same(const dg_tune *a, const dg_tune *b)
            a->stages == b->stages && (a->split > 1 ? a->split : 1) == (b->split > 1 ? b->split : 1);
 }
 
-/* Adds a legal choice, completed, unless it is listed. */
 static bool offer(list *l, dg_tune t)
 {
     t.why = "tried";

@@ -32,7 +32,6 @@ const char *dg_variant_refuses_math(const dg_gpu *gpu)
         dg_precision_name(DG_F32, gpu->math), gpu->arch, dg_math_on(DG_MATH_FP16, gpu->arch) ? ", and fp16" : "");
 }
 
-/* Ops whose blocks add columns as a tree (kernels/ops/norm/columns.cuh). */
 static bool sums_columns(dg_op_kind k)
 {
     return k == DG_OP_norm_stats || k == DG_OP_norm_act || k == DG_OP_norm_act_dx || k == DG_OP_bias_act_dx;

@@ -28,7 +28,6 @@ int dg_variant_list(const dg_op *op, dg_tune *out, int room, dg_type real, const
 /* Stores the reason of a refusal for this thread and returns it. */
 const char *dg_variant_no(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* True if all operands start at 16 bytes. */
 bool dg_variant_aligned(const dg_op *op, dg_type real);
 
 /* Check of variants with a thread per item: 256 threads unless t has a number. */

@@ -16,7 +16,7 @@
 typedef struct {
     dg_backend base; /* first: a dg_backend pointer is a cpu pointer */
     const dg_cpu_table *table;
-    const dg_variant *conv; /* requested variant, NULL: by shape */
+    const dg_variant *conv;
 } cpu;
 
 /* Floating-point mode. Denormals count as zero while ops run: late GAN gradients and Adam's v reach them, and some
@@ -90,7 +90,7 @@ static dg_err cpu_alloc(dg_backend *b, size_t bytes, void **mem)
                        "use a smaller {batch} or a smaller model",
                        (double)bytes / 1e6, l.name, (double)l.all / 1e6, (double)l.left / 1e6);
 #ifdef MADV_HUGEPAGE
-    if (align == HUGE_PAGE) (void)madvise(p, bytes, MADV_HUGEPAGE); /* a hint */
+    if (align == HUGE_PAGE) (void)madvise(p, bytes, MADV_HUGEPAGE);
 #endif
     /* First touch in parallel pieces, so that every NUMA node has a part. */
     int64_t pieces = (int64_t)((bytes + PIECE - 1) / PIECE);
@@ -116,7 +116,6 @@ static dg_err cpu_copy(dg_backend *b, void *dst, const void *src, size_t bytes)
     return DG_OK;
 }
 
-/* Synchronous. */
 static dg_err cpu_start_copy(dg_backend *b, dg_stream stream, void *dst, const void *src, size_t bytes)
 {
     (void)stream;
@@ -214,7 +213,7 @@ DECLARE(base)
 static int has_base(void) { return 1; }
 #ifdef DG_HAVE_avx2
 DECLARE(avx2)
-static int has_avx2(void) /* x86-64-v3 */
+static int has_avx2(void)
 {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
            __builtin_cpu_supports("bmi2");
@@ -222,7 +221,7 @@ static int has_avx2(void) /* x86-64-v3 */
 #endif
 #ifdef DG_HAVE_avx512 /* never without avx2 */
 DECLARE(avx512)
-static int has_avx512(void) /* x86-64-v4 */
+static int has_avx512(void)
 {
     return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
@@ -233,7 +232,7 @@ static int has_avx512(void) /* x86-64-v4 */
 typedef struct {
     const char *name;
     int (*has)(void);
-    const dg_cpu_table *table[2]; /* float, double */
+    const dg_cpu_table *table[2];
 } isa;
 
 static const isa isas[] = {
@@ -273,7 +272,7 @@ dg_err dg_cpu_open(const dg_cpu_options *o, dg_backend **out)
     if (o->real != DG_F32 && o->real != DG_F64) return dg_fail(DG_USAGE, "the CPU computes in fp32 or fp64 only");
     const isa *set;
     int threads = o->threads ? o->threads : dg_default_threads();
-    if (threads > omp_get_thread_limit()) threads = omp_get_thread_limit(); /* 1 without OpenMP */
+    if (threads > omp_get_thread_limit()) threads = omp_get_thread_limit();
     dg_err e = choose_isa(o->isa, &set);
     if (!e && o->threads) e = dg_team_check(threads);
     else if (!e) threads = dg_team_fit(threads);

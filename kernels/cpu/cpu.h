@@ -24,12 +24,11 @@ typedef float real;
 #endif
 #endif
 
-/* One table per (instruction set, real) pair. */
 typedef struct {
 #define X(kind, member, cpu) void (*kind)(const dg_##member##_args *a, const dg_tune *tune);
     DG_OPS(X)
 #undef X
-    size_t (*scratch[DG_OP_KINDS])(const dg_op *op); /* bytes of operand `scratch` */
+    size_t (*scratch[DG_OP_KINDS])(const dg_op *op);
     /* asked: the variant of --conv, or NULL */
     void (*choose[DG_OP_KINDS])(dg_op *op, const dg_variant *asked);
 
@@ -49,7 +48,6 @@ struct dg_machine;
 dg_err dg_cpu_measure(struct dg_backend *b, const dg_cpu_table *table, struct dg_machine *m, int rounds);
 
 #ifdef DG_FP
-/* Prototypes of this compilation's kernels. */
 #define X(kind, member, cpu) void DG_CPU(dg_cpu_##kind)(const dg_##member##_args *a, const dg_tune *tune);
 DG_OPS(X)
 #undef X

@@ -19,7 +19,7 @@ static double fma_burst(const dg_cpu_table *table, int threads)
 #pragma omp parallel num_threads(threads) reduction(+ : flops, sink)
     {
         double mine;
-        table->fma(1000, &mine); /* warm up */
+        table->fma(1000, &mine);
         sink += mine;
 #pragma omp barrier
 #pragma omp master
@@ -99,7 +99,6 @@ static void memory(dg_machine *m, const dg_cpu_table *table, void **array, size_
     table->triad(array[0], array[1], array[2], n);
     const double t1 = dg_clock(), sum = table->read(array[1], n), t2 = dg_clock();
     keep_best(&m->triad, 3 * (double)bytes / (t1 - t0) * 1e-9);
-    /* the arrays are zero; uses the sum */
     if (sum == 0) keep_best(&m->read, (double)bytes / (t2 - t1) * 1e-9);
 }
 

@@ -73,7 +73,6 @@ static dg_err cuda_run_many(dg_backend *b, struct dg_plan *p, int n)
 
 static dg_err cuda_run(dg_backend *b, struct dg_plan *p) { return cuda_run_many(b, p, 1); }
 
-/* ms of what was enqueued between the two events. */
 static dg_err run_one(gpu *c, const char *name, const dg_op *op, const dg_plan *p, int launch, double *ms)
 {
     TRY(c, name, cudaEventRecord(c->from, c->stream[DG_COMPUTE]));

@@ -81,8 +81,7 @@ void dg_cublas_gemm(float *c, const float *a, const float *b, bool ta, bool tb, 
         s = blas.sgemm(blas.handle, tb ? CUBLAS_OP_T : CUBLAS_OP_N, ta ? CUBLAS_OP_T : CUBLAS_OP_N, n, m, k, &one, b,
                        tb ? k : n, a, ta ? m : k, &zero, c, n);
     if (s == CUBLAS_STATUS_SUCCESS || dev_first_fault.error != cudaSuccess) return;
-    const bool lost = s == CUBLAS_STATUS_EXECUTION_FAILED || s == CUBLAS_STATUS_INTERNAL_ERROR; /* else the call was
-                                                                                                 * refused */
+    const bool lost = s == CUBLAS_STATUS_EXECUTION_FAILED || s == CUBLAS_STATUS_INTERNAL_ERROR;
     dev_first_fault = {lost ? cudaErrorLaunchFailure : cudaErrorInvalidValue,
                        dev_op,
                        {"cublasSgemm", __FILE__, __LINE__}};

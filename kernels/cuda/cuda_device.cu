@@ -122,7 +122,6 @@ bool dg_cuda_fatal(cudaError_t e)
     }
 }
 
-/* Number of devices; if 0, why. */
 static int count_devices(char *why, size_t size)
 {
     int count = 0, driver = 0, runtime = 0;

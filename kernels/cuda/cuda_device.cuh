@@ -10,13 +10,11 @@ extern "C" {
 /* True if code of this build runs on compute capability major.minor. */
 bool dg_cuda_covers(int major, int minor);
 
-/* True if this build has code for sm_90a (variant wgmma). */
 bool dg_cuda_has_wgmma(void);
 
 /* "sm_75, sm_80 and what is newer than sm_80": for messages. */
 const char *dg_cuda_built_for(void);
 
-/* Writes why dg_cuda_covers rejects a device. */
 void dg_cuda_uncovered(char *out, size_t size, int major, int minor);
 
 /* Writes one sentence to out: why there is no device. e: from cudaGetDeviceCount; driver, runtime: 12080 is 12.8. */

@@ -4,14 +4,13 @@
 
 #include <stdlib.h>
 
-/* A plan during its capture. */
 typedef struct {
     gpu *c;
     dg_plan *p;
     int pieces;
     dg_branched *at;
-    cudaEvent_t *ended;    /* per piece that another branch waits for, else NULL */
-    cudaEvent_t begun;     /* start of a run; NULL without branches */
+    cudaEvent_t *ended; /* per piece that another branch waits for, else NULL */
+    cudaEvent_t begun;
     int tail[DG_BRANCHES]; /* last piece of each branch, -1: none */
 } recording;
 
@@ -90,7 +89,6 @@ static dg_err record_run(recording *r)
     return e;
 }
 
-/* Captures the loop of `runs` eager runs into a graph. */
 static dg_err capture_into(recording *r, int runs, captured *made)
 {
     gpu *c = r->c;

@@ -33,7 +33,7 @@ typedef struct {
     dg_backend base; /* first: a dg_backend pointer is a gpu pointer */
     int device;
     bool eager;
-    unsigned fuse; /* DG_FUSE_... */
+    unsigned fuse;
     dg_gpu limits;
     cudaStream_t stream[DG_STREAMS];
     cudaEvent_t event[DG_EVENTS];
@@ -48,12 +48,11 @@ typedef struct {
     captured *graphs;
     /* during a capture; the first is stream[DG_COMPUTE], the others are created on demand */
     cudaStream_t branch[DG_BRANCHES];
-    cudaError_t last; /* last reported error */
-    dg_err broken;    /* set by the first fatal error: the device is lost to this process */
+    cudaError_t last;
+    dg_err broken; /* set by the first fatal error: the device is lost to this process */
     char broken_message[720];
 } gpu;
 
-/* Converts a CUDA error to a dg_err; the only place that does. */
 dg_err dg_gpu_report(gpu *c, const char *op, const char *what, cudaError_t e);
 
 #define TRY(c, op, call)                                                       \
@@ -81,7 +80,6 @@ dg_err dg_gpu_round(gpu *c, const dg_plan *p);
 dg_err dg_gpu_graph_for(gpu *c, dg_plan *p, int n, captured **out);
 void dg_gpu_graphs_close(gpu *c);
 
-/* cuda_time.cu: sets the timing functions of b. */
 void dg_gpu_time_functions(dg_backend *b);
 
 /* cuda_memory.cu: sets the memory functions of b; creates and frees their resources. */

@@ -18,7 +18,7 @@ template <class real> static __global__ void __launch_bounds__(THREADS) fma_kern
 #pragma unroll
         for (int k = 0; k < 4; k++)
 #pragma unroll
-            for (int i = 0; i < CHAINS; i++) a[i] = a[i] * (real)0.75 + (real)0.25; /* each tends to 1 */
+            for (int i = 0; i < CHAINS; i++) a[i] = a[i] * (real)0.75 + (real)0.25;
     real sum = 0;
 #pragma unroll
     for (int i = 0; i < CHAINS; i++) sum += a[i];
@@ -63,7 +63,7 @@ static __global__ void read_kernel(float *out, const float4 *in, int64_t n, int 
             sum += v.x + v.y + v.z + v.w;
         }
     }
-    if (sum != 0) *out = sum; /* the array is zero */
+    if (sum != 0) *out = sum;
 }
 
 static __global__ void empty_kernel() {}
@@ -135,7 +135,7 @@ typedef struct {
     cudaDeviceProp device;
     dg_type real;
     float4 *array[3];
-    int64_t n; /* of float4 per array */
+    int64_t n;
     const char **what;
 } job;
 
@@ -183,7 +183,6 @@ static void launch(job *j, kind k, int turns)
         KLAUNCH(read_kernel, grid, block, 0, j->stream, out, j->array[2], cached < j->n ? cached : j->n, turns);
 }
 
-/* FLOPs or bytes per turn. */
 static double work(const job *j, kind k)
 {
     const double threads = (double)j->device.multiProcessorCount * BLOCKS * THREADS,
@@ -202,7 +201,7 @@ static double work(const job *j, kind k)
     case SHARED_READ: return threads / BLOCKS * CHAINS * 16;
     case LOOPS: break;
     }
-    return threads / BLOCKS / THREADS * 4 * (k - LOOPS) * LOOP; /* warp instructions */
+    return threads / BLOCKS / THREADS * 4 * (k - LOOPS) * LOOP;
 }
 
 /* Raises *best to the measured rate, in 1e9 per second. Runs about 0.5 ms, so that the launch does not count. */
@@ -238,7 +237,6 @@ static void launch_link(job *j, link k)
                       (unsigned *)j->array[1]);
 }
 
-/* ms of a graph of n of them. */
 static cudaError_t chain(job *j, link k, int n, float *ms)
 {
     cudaGraph_t graph = nullptr;
@@ -261,7 +259,6 @@ static cudaError_t chain(job *j, link k, int n, float *ms)
     return e;
 }
 
-/* us per additional kernel. */
 static cudaError_t link_us(job *j, link k, double *us)
 {
     float few = 0, many = 0;

@@ -91,7 +91,6 @@ static void release_host(dg_backend *b, void *mem)
 
 static size_t piece_at(size_t bytes, size_t at) { return bytes - at < STAGE_BYTES ? bytes - at : STAGE_BYTES; }
 
-/* The next stage, after the last copy that used it. */
 static dg_err take_stage(gpu *c, int *k)
 {
     *k = c->next_stage;

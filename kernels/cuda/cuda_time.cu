@@ -9,7 +9,7 @@ static __global__ void hold_kernel(float *out, int turns)
     for (int i = 0; i < turns; i++)
 #pragma unroll
         for (int k = 0; k < 8; k++) x = x * 0.75f + 0.25f;
-    if (x < 0) *out = x; /* never: it tends to 1 */
+    if (x < 0) *out = x;
 }
 
 static constexpr int HOLD = 800; /* turns per piece: longer than the host takes for its launch and two events */
@@ -59,7 +59,7 @@ cudaError_t dg_cuda_time(dg_cuda_timer *t, int n, bool cold, dg_err (*piece)(voi
     if (e == cudaSuccess) e = enqueue(t, n, cold, piece, context, event, failed);
     for (int i = 0; i < n && e == cudaSuccess && !*failed; i++) {
         float elapsed = 0;
-        const cudaEvent_t from = cold || i == 0 ? event[2 * i] : event[2 * i - 1]; /* end of the previous piece */
+        const cudaEvent_t from = cold || i == 0 ? event[2 * i] : event[2 * i - 1];
         e = cudaEventElapsedTime(&elapsed, from, event[2 * i + 1]);
         ms[i] = (double)elapsed;
     }

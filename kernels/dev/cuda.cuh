@@ -64,7 +64,6 @@ template <class real, class F> static __device__ __forceinline__ void dg_packed(
 
 template <class T> __host__ __device__ constexpr T dg_div_up(T a, T b) { return (a + b - 1) / b; }
 
-/* One thread per item. */
 static inline dim3 dg_grid(int64_t items, int block) { return dim3((unsigned)((items + block - 1) / block)); }
 
 static __device__ __forceinline__ int64_t dg_thread() { return (int64_t)blockIdx.x * blockDim.x + threadIdx.x; }

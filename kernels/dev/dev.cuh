@@ -67,7 +67,7 @@ extern "C" {
 #include "kernels/dev/launch.cuh"
 #include "kernels/dev/shared.cuh"
 
-#ifdef __CUDACC__ /* the simulator's twins are in sim/sim.h */
+#ifdef __CUDACC__
 #include "kernels/dev/async.cuh"
 #include "kernels/dev/cluster.cuh"
 #include "kernels/dev/tensor.cuh"

@@ -10,7 +10,7 @@ typedef struct {
 /* A refused launch; error == cudaSuccess: none. */
 typedef struct {
     cudaError_t error;
-    const char *op; /* dev_op at that launch */
+    const char *op;
     dev_site at;
 } dev_fault;
 
@@ -26,7 +26,6 @@ static inline dev_fault dev_take_fault(void)
     return fault;
 }
 
-/* Enables KLAUNCH_AFTER for this thread's launches. */
 inline thread_local bool dev_programmatic = true;
 
 inline thread_local signed char dev_overlaps[64]; /* by device: 0 unknown, 1 yes, -1 no */

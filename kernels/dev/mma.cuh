@@ -39,7 +39,7 @@ static __device__ __forceinline__ int dg_plane_of_b() { return dg_warp_lane() / 
 #endif
 struct dg_mma_by_warps {
     static constexpr bool there = !DG_MMA_BEFORE_SM_80, fused = there, scaled = false;
-    static constexpr int warps = 1; /* warps that share 64 rows */
+    static constexpr int warps = 1;
     /* odd planes of weights: positions exchanged, p ^ swap; units between planes */
     static constexpr int swap = 4, spacing = 0;
 
@@ -53,7 +53,6 @@ struct dg_mma_by_warps {
     template <class Sums> static __device__ __forceinline__ void finish(Sums &) {}
 };
 
-/* Products of bf16, m16n8k16. */
 struct dg_mma_bf16 : dg_mma_by_warps {
     static constexpr int unit = 8, k = 16;
 
@@ -107,7 +106,6 @@ struct dg_mma_fp16 : dg_mma_bf16 {
     }
 };
 
-/* 2^n, n: -126 to 127. */
 static __device__ __forceinline__ float dg_power_of_two(int n) { return __int_as_float((127 + n) << 23); }
 
 /* Products of tf32, m16n8k8. ldmatrix moves 16-bit elements and cannot transpose these: columns are read word by word,

@@ -9,7 +9,6 @@ extern "C" {
 #include "kernels/fused/fuse_launch.h"
 }
 
-/* Launchers; tune: of the convolution's op. */
 void dg_fused_conv_launch(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream);
 void dg_fused_mma_fwd_bf16(const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream);
 void dg_fused_mma_fwd_tf32(const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream);
@@ -25,7 +24,6 @@ void dg_fused_thin_mma_dx(const dg_fused_conv *f, const dg_tune *tune, bool over
 void dg_fused_dense(const dg_fused_conv *f, cudaStream_t stream);
 void dg_fused_head_launch(const dg_fused_head *h, cudaStream_t stream);
 void dg_fused_update_launch(const dg_fused_update *u, cudaStream_t stream);
-/* rounded.cu: does nothing if r->to is NULL. */
 void dg_round_weights(const dg_rounded *r, cudaStream_t stream);
 /* rounded.cu: writes the rounded operands of a job on tensor cores; side: 0 for x, 1 for y. */
 void dg_round_factors(const dg_update_job *j, int side, cudaStream_t stream);
@@ -138,7 +136,6 @@ struct dg_four {
                                                    : dg_one_value(k[e], x.v[e], below);
         return v;
     }
-    /* Requires !two(). */
     __device__ __forceinline__ dg_pack<float, 4> one(const dg_pack<float, 4> &x) const
     {
         const float below = s.kind == DG_PROLOGUE_NORM ? s.factor : 1;
@@ -306,7 +303,7 @@ static __device__ __forceinline__ bool dg_epilogue_merge(const dg_epilogue &s, f
     for (int last = !clusters; last < 2; last++) {
         if (last && clusters && !dg_comes_last(counters, (unsigned)(clusters * s.groups))) return false;
         float *const parts = last && clusters ? merged : scratch;
-        const int each = last && clusters ? clusters : per_group, runs = last ? s.groups : 1; /* parts per group */
+        const int each = last && clusters ? clusters : per_group, runs = last ? s.groups : 1;
         const int begin = last ? 0 : group * per_group + which * DG_EPILOGUE_CLUSTER;
         const int count = last ? each : of_cluster;
         const float *const rows = dg_rows_of(parts, each * s.groups, C, column);

@@ -12,7 +12,6 @@ static bool is_rounded(const dg_plan *p, const dg_op *op, const char *name)
     return r && r->rounded;
 }
 
-/* The prologue of a convolution's operand `name`. */
 static dg_prologue prologue_of(const dg_plan *p, const dg_op *op, const char *name)
 {
     const int k = dg_operand_index(op->kind, name);
@@ -143,7 +142,6 @@ dg_rounded dg_rounded_of(const dg_plan *p, int net)
                         .math = a->rounding};
 }
 
-/* The rounded copy of a single weight tensor, or NULL. */
 static const void *rounded_weight(const dg_plan *p, const dg_op *op)
 {
     const dg_row *row = dg_plan_row(p, op, dg_operand_index(op->kind, "w"));
@@ -153,7 +151,6 @@ static const void *rounded_weight(const dg_plan *p, const dg_op *op)
     return (const char *)all.to + rounded_bytes(p->arena, (size_t)(w - (const char *)all.from));
 }
 
-/* Where the rounded operand is stored, or NULL. */
 static void *factors_of(const dg_plan *p, const dg_op *op, const char *name)
 {
     const int row = op->operand[dg_operand_index(op->kind, name)].factors;

@@ -44,7 +44,6 @@ static inline size_t dg_epilogue_bytes(int per_group, int groups, int columns, i
     return dg_parts_bytes(per_group * groups, columns, C) +
            dg_parts_bytes(dg_epilogue_clusters(per_group, groups, channels) * groups, columns, C);
 }
-/* per column of tiles */
 static inline DG_HD int dg_epilogue_counters(int per_group, int groups, int channels)
 {
     return 1 + dg_epilogue_clusters(per_group, groups, channels) * groups;
@@ -59,7 +58,6 @@ static inline int dg_head_channels(int C)
     return channels;
 }
 
-/* The name of the operand that a convolution reads besides the weights. */
 static inline const char *dg_fuse_input(const dg_op *op) { return op->kind == DG_OP_conv_fwd ? "x" : "y"; }
 
 /* fuse_rounded.c: sets rounded of all rows (fused.h); math: of the backend. */
@@ -71,7 +69,6 @@ dg_fused_family dg_update_family(const dg_launch *l, const dg_op *dw);
 /* fuse_fill.c: adds the row of the rounded weights that launch l reads, if it is missing. */
 void dg_rounded_row(dg_plan *p, const dg_launch *l);
 
-/* fuse_fill.c: any kind of fused launch. */
 dg_fused_size dg_fused_size_of(const dg_plan *p, const dg_launch *l);
 const char *dg_fused_refuses(const dg_plan *p, const dg_launch *l, const dg_gpu *gpu);
 

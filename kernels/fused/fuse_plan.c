@@ -30,7 +30,7 @@ typedef struct {
     unsigned what;
     const dg_gpu *gpu;
     note *note;
-    dg_deps deps; /* of the ops in their original order */
+    dg_deps deps;
 } pass;
 
 /* True for convolutions with weights that updates round; averaged (EMA) weights are not rounded. */
@@ -49,7 +49,6 @@ static int row_of(const dg_op *op, const char *name)
 
 static const char *result(const dg_op *op) { return op->kind == DG_OP_conv_fwd ? "y" : "x"; }
 
-/* True for the loss that the head can compute: cross entropy. */
 static bool is_loss(const pass *f, int i)
 {
     const dg_op *op = &f->p->op[i];
@@ -291,7 +290,6 @@ static dg_op *multiplied(const pass *f, int i, const char *name, const int *new_
     return NULL;
 }
 
-/* Adds a work row with a name made of op and what. */
 static int own_row(dg_plan *p, const char *op, const char *what, size_t bytes)
 {
     char name[64];
@@ -311,7 +309,7 @@ static void factor_rows(const pass *f, int i, const int *new_place)
         return;
     for (const char *name = "x"; name; name = *name == 'x' ? "y" : NULL) {
         const int k = dg_operand_index(dw->kind, name);
-        if (dw->operand[k].factors) continue; /* the tensor itself is rounded */
+        if (dw->operand[k].factors) continue;
         dw->operand[k].factors = own_row(p, dw->name, name,
                                          (size_t)dg_operand_count(dw, k) * 16 / (size_t)dg_math_unit(dw->tune.math));
         dg_op *const conv = multiplied(f, i, name, new_place);
@@ -330,7 +328,7 @@ static void settle_rows(pass *f, const int *new_place)
         if (!f->note[i].made) continue;
         if (op->kind == DG_OP_norm_act) {
             p->arena->row[op->operand[0].row].absent = true;
-        } else { /* totals are stored in its scratch */
+        } else {
             const int k = dg_operand_index(op->kind, "scratch");
             op->operand[k].row = own_row(p, op->name, "totals",
                                          (size_t)op->u.norm_act.groups * 2 * (size_t)op->u.norm_act.C * sizeof(float));

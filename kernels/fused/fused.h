@@ -26,15 +26,15 @@ typedef struct {
     const float *mean, *rstd;  /* (groups, C) */
     const float *gamma, *beta; /* (C) */
     const float *totals;       /* norm_dx: (groups, 2, C) */
-    float factor;              /* norm */
-    int groups;                /* equal parts of the batch with their own statistics; 1 for plain */
+    float factor;
+    int groups;  /* equal parts of the batch with their own statistics; 1 for plain */
     int rounded; /* 1: x and pre are bf16; int, because the simulator takes padding after a bool for an address */
 } dg_prologue;
 
 /* Epilogue: what happens to results. */
 typedef enum {
     DG_EPILOGUE_PLAIN,
-    DG_EPILOGUE_ACT,    /* act(v) is stored */
+    DG_EPILOGUE_ACT,
     DG_EPILOGUE_ACT_DX, /* v act'(y) is stored */
     DG_EPILOGUE_STATS,  /* v is stored; norm_stats over all v */
     DG_EPILOGUE_NORM_DX /* g = v a'(gamma (pre - mean) rstd + beta) is stored; dbeta = sum g, dgamma = sum g xhat; per
@@ -45,25 +45,25 @@ typedef struct {
     dg_epilogue_kind kind;
     dg_act act;
     float slope;
-    float factor;                      /* norm_dx */
+    float factor;
     int groups;                        /* stats, norm_dx; else 1 */
     bool rounded, rounded_y;           /* results, and y or pre, are bf16 */
     const float *y;                    /* act_dx: shape of the results */
     float *mean, *rstd;                /* (groups, C): output of stats, input of norm_dx */
     float *running_mean, *running_var; /* stats: (C), as in norm_stats */
-    double eps, momentum;              /* stats */
-    const float *pre;                  /* norm_dx: shape of the results */
-    const float *gamma, *beta;         /* norm_dx */
-    float *dgamma, *dbeta;             /* norm_dx: (C), may be NULL */
-    float *totals;                     /* norm_dx: (groups, 2, C), output */
+    double eps, momentum;
+    const float *pre; /* norm_dx: shape of the results */
+    const float *gamma, *beta;
+    float *dgamma, *dbeta; /* norm_dx: (C), may be NULL */
+    float *totals;         /* norm_dx: (groups, 2, C), output */
 } dg_epilogue;
 
 /* A network's weights as rounded operands for tensor cores (bf16, fp16: 2 bytes; tf32: 4), in the order of the weights.
  * Rounded once per step: by the fused update, and by a kernel of the backend after other updates and host writes. */
 typedef struct {
-    const float *from; /* the network's first weight */
-    void *to;          /* NULL: no kernel reads it */
-    int64_t n;         /* with the gaps between rows; a multiple of 64 */
+    const float *from;
+    void *to;  /* NULL: no kernel reads it */
+    int64_t n; /* with the gaps between rows; a multiple of 64 */
     dg_math math;
 } dg_rounded;
 
@@ -91,8 +91,8 @@ typedef struct {
     bool early;
     const void *rounded; /* mma: conv.w rounded, same order (dg_rounded) */
     void *factors;       /* mma: output, the rounded input; NULL: no kernel reads it */
-    float *scratch;      /* dg_fused_size.bytes */
-    unsigned *counters;  /* dg_fused_size.counters; 0 before and after every launch */
+    float *scratch;
+    unsigned *counters; /* dg_fused_size.counters; 0 before and after every launch */
 } dg_fused_conv;
 
 /* The last layer of D (y: one pixel, one channel): logits, loss, and the gradient back through the norm and activation
@@ -104,7 +104,7 @@ typedef struct {
     float *logit, *dlogit; /* output (N) */
     int losses;            /* 1 or 2: for consecutive equal parts of the batch */
     double target[2];
-    int loss[2], prob[2]; /* metric indices */
+    int loss[2], prob[2];
     dg_metrics *ring;
     const dg_step_state *state;
     float *g;        /* output (N, pixels, C) */
@@ -118,8 +118,8 @@ enum { DG_UPDATE_JOBS = 8 };
 typedef struct {
     dg_conv_args conv; /* w: the gradient, output; x and y: see the prologues */
     dg_prologue x, y;
-    void *factors[2]; /* mma: of x and of y */
-    bool there[2];    /* written by a convolution */
+    void *factors[2];
+    bool there[2];
     dg_tune tune;
     dg_fused_family kind; /* MMA, WGMMA, THIN, THIN_MMA, GEMV or DENSE; NONE: no kernel */
     int64_t offset;       /* of the first weight in adam.p, in values */
@@ -149,7 +149,7 @@ dg_rounded dg_rounded_of(const dg_plan *p, int net);
 
 /* Scratch and counters of a launch. Only whether a pointer in the structures is NULL affects it. */
 typedef struct {
-    size_t bytes; /* of scratch */
+    size_t bytes;
     int counters;
 } dg_fused_size;
 dg_fused_size dg_fused_conv_size(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune);

@@ -24,7 +24,7 @@ static __device__ __forceinline__ void draw(float *y, const dg_fused_conv &f, in
     const dg_noise_args &noise = f.noise;
     const uint64_t step = noise.stream == DG_STREAM_NOISE ? noise.state->step : noise.first_step;
     const uint64_t seed = noise.state->seed, subsequence = dg_subsequence(noise.stream, step);
-    const int Co = f.conv.Co, quads = Co % 4 == 0 ? (depth + 3) / 4 : (depth + 6) / 4; /* per image, at most */
+    const int Co = f.conv.Co, quads = Co % 4 == 0 ? (depth + 3) / 4 : (depth + 6) / 4;
     for (int i = (int)threadIdx.x; i < IMAGES * quads; i += THREADS) {
         const int row = i % IMAGES, quad = i / IMAGES;
         const int64_t begin = (int64_t)(n0 + row) * Co + k0;
@@ -73,7 +73,7 @@ static __global__ void __launch_bounds__(THREADS) dense_kernel(const dg_fused_co
 #pragma unroll
         for (int i = 0; i < AHEAD; i++, from += stride)
             if (i < left) weight[i] = dg_load<4>(from);
-        if (k0) __syncthreads(); /* after the last reads of the latents */
+        if (k0) __syncthreads();
         if (f.noise.n) {
             draw(y, f, n0, k0, depth, pixel == 0 && c0 == 0);
         } else {
@@ -101,7 +101,7 @@ static __global__ void __launch_bounds__(THREADS) dense_kernel(const dg_fused_co
     for (int r = 0; r < 4; r++) dg_store<4>(sums + (part * IMAGES + row + r) * CHANNELS + lane_c, acc[r]);
     __syncthreads();
     const bool stats = f.out.kind == DG_EPILOGUE_STATS;
-    float *const mine = sums + warp * CHANNELS + lane_c; /* one image per warp from here on */
+    float *const mine = sums + warp * CHANNELS + lane_c;
     four v = dg_load<4>(mine);
 #pragma unroll
     for (int p = 1; p < PARTS; p++) {

@@ -37,7 +37,6 @@ static __device__ __forceinline__ void load_packs(packs &v, const dg_fused_head 
         if (i * slots < left) v.w[i] = dg_load<4>(w + i * step);
 }
 
-/* A lane's 4 channels. */
 struct four_channels {
     dg_channel k[4];
     float mean[4];
@@ -57,14 +56,13 @@ static __device__ __forceinline__ four_channels channels_of(const dg_fused_head 
                             rstd = dg_load<4>(h.in.rstd + at), mean = dg_load<4>(h.in.mean + at);
 #pragma unroll
     for (int e = 0; e < 4; e++) {
-        const float scale = gamma.v[e] * rstd.v[e]; /* as in dg_channel_of() */
+        const float scale = gamma.v[e] * rstd.v[e];
         f.k[e] = {scale, 0, beta.v[e] - mean.v[e] * scale};
         f.mean[e] = mean.v[e];
     }
     return f;
 }
 
-/* The sum over the block, returned to all threads. */
 static __device__ __forceinline__ float sum_of_block(float v)
 {
     SHARED(float, of_warp, [WARPS]);
@@ -86,7 +84,7 @@ static __device__ __forceinline__ void sum_losses(const dg_fused_head &h, double
 {
     const int mine = (int)threadIdx.x;
     const head_term *const terms = (const head_term *)h.scratch;
-    double sum[4] = {}; /* loss and probability of both parts */
+    double sum[4] = {};
     for (int i = mine; i < h.N; i += THREADS) {
         const head_term term = terms[i];
         const bool second = i >= each;

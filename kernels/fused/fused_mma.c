@@ -17,7 +17,7 @@ dg_fused_mma_grid dg_fused_mma_grid_of(dg_op_kind kind, const dg_fused_conv *f, 
     const bool sums = f->out.kind == DG_EPILOGUE_STATS || f->out.kind == DG_EPILOGUE_NORM_DX;
     const int side = small ? 4 : 8, rows = dx ? dg_ceil_div(a->H, 2) : a->Ho, cols = dx ? dg_ceil_div(a->W, 2) : a->Wo;
     const int C = dx ? a->Ci : a->Co, summed = dx ? a->Co : a->Ci, chunk = 2 * dg_math_unit(tune->math);
-    const int results = tune->tile_m * tune->tile_n * (dx ? 4 : 1); /* per block */
+    const int results = tune->tile_m * tune->tile_n * (dx ? 4 : 1);
     dg_fused_mma_grid g = {.groups = f->in.groups > f->out.groups ? f->in.groups : f->out.groups};
     g.per_group = dg_ceil_div(a->N / g.groups * dg_ceil_div(rows, side) * dg_ceil_div(cols, side),
                               tune->tile_m / (side * side));

@@ -16,9 +16,9 @@
 /* Kernel arguments. The blocks of a group are consecutive; cells past the end of the last block of a group do not
  * exist. */
 struct dg_fused_mma {
-    dg_conv_args conv; /* with its input */
+    dg_conv_args conv;
     dg_prologue in;
-    float bend; /* dg_bent_value */
+    float bend;
     dg_epilogue out;
     int groups, per_group;
     int merged, clusters; /* per group: parts of the epilogue's sums, clusters */
@@ -174,7 +174,7 @@ static __device__ __forceinline__ void dg_fused_results(const dg_fused_mma &f, S
     const dg_epilogue &s = f.out;
     const dg_maps to = Job::to_maps(f.conv);
     const int C = to.channels, mine = Job::column() + (int)(threadIdx.x % 4) * 2, n = n0 + mine;
-    const int blocks = G::exchanged > 0 ? (int)gridDim.z : 1; /* that finish a tile */
+    const int blocks = G::exchanged > 0 ? (int)gridDim.z : 1;
     int at[rows];
     float first[2 * G::NJ] = {}, second[2 * G::NJ] = {}; /* sums of each column over this lane's rows */
     if (own.mine) {
@@ -251,7 +251,7 @@ template <class Job, class G> static __device__ __forceinline__ void dg_fused_bl
     const int part = (int)blockIdx.z, n0 = (int)blockIdx.y * G::N, chunks = (int)((unsigned)from.channels / G::chunk);
     const int most = (int)((unsigned)f.channels / G::chunk), first = dg_fused_part(chunks, part, f.split, most),
               last = dg_fused_part(chunks, part + 1, f.split, most);
-    int group = 0, block = (int)blockIdx.x; /* within the group */
+    int group = 0, block = (int)blockIdx.x;
     for (; block >= f.per_group; block -= f.per_group) group++;
     if (threadIdx.x < P::cells) {
         const int rows = dg_div_up(to.rows, Job::step), cols = dg_div_up(to.cols, Job::step);
@@ -287,7 +287,7 @@ template <class Job, class G>
 static __global__ void __launch_bounds__(G::NT, G::blocks) fused_kernel(const dg_fused_mma f)
 {
     if constexpr (G::E::fused) dg_fused_block<Job, G>(f);
-    else __trap(); /* dg_fused_mma_refuses() rejects this architecture */
+    else __trap();
 }
 
 template <class Job, class G>

@@ -121,7 +121,7 @@ static int update_parts(const dg_plan *p, const dg_launch *l, dg_cost_part *out)
     dg_cost_part *adam = &out[n++];
     dg_update_adam_part(layout.job, layout.jobs, u.adam.n, math, adam);
     adam->kernel = kernels - 1;
-    adam->steps *= adam->blocks / layout.consumers; /* each gap between weights has its own blocks */
+    adam->steps *= adam->blocks / layout.consumers;
     adam->rest *= adam->blocks / layout.consumers;
     adam->blocks = layout.consumers;
     return n;

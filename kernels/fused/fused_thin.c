@@ -19,7 +19,6 @@ static const char *fwd_refuses(const dg_fused_conv *f)
     return NULL;
 }
 
-/* conv_dx: results of a block (conv_tiles.h). */
 typedef struct {
     int rows, cols, images;
 } tile;
@@ -36,7 +35,7 @@ static const char *dx_refuses(const dg_fused_conv *f, const dg_tune *tune, const
     if (f->out.kind == DG_EPILOGUE_STATS || f->out.kind == DG_EPILOGUE_NORM_DX)
         return "there is no norm behind a picture";
     if (f->gather.N) return "a data gradient reads no pictures";
-    if (tune->variant->fused == DG_FUSED_THIN_MMA) return NULL; /* dg_variant_check() has checked its shared memory */
+    if (tune->variant->fused == DG_FUSED_THIN_MMA) return NULL;
     const int words = tune->stages * DG_PATCH_WORDS(t.rows, t.cols, t.images, 4) + 2 * f->conv.Co;
     return (size_t)words * sizeof(float) > gpu->shared ? "too many channels or stages for a block's shared memory"
                                                        : NULL;

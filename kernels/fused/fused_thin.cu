@@ -34,7 +34,7 @@ template <class G, class F>
 static __device__ __forceinline__ void for_each_pack(const float (&acc)[2][2][4][G::T], const dg_conv_args &a,
                                                      const dg_patch_coord<G> &at, const F &f)
 {
-    const int ix = 2 * (at.b0 + at.col), valid = (a.W - ix) * G::T; /* values from here to the row's end */
+    const int ix = 2 * (at.b0 + at.col), valid = (a.W - ix) * G::T;
 #pragma unroll
     for (int py = 0; py < 2; py++) {
         const int iy = 2 * (at.a0 + at.row) + py;
@@ -91,7 +91,7 @@ static __global__ void __launch_bounds__(G::NT, G::T == 1 ? 4 : 3) dx_kernel(con
                                                   {hi.v[2], 0, hi.v[3]}};
 #pragma unroll
                          for (int i = 0; i < G::passes; i++) {
-                             if (loader.to[i] < 0 || loader.from[i] < 0) continue; /* zeros outside of y stay */
+                             if (loader.to[i] < 0 || loader.from[i] < 0) continue;
                              dg_pack<float, 4> v = dg_load<4>(patch + loader.to[i]);
 #pragma unroll
                              for (int e = 0; e < 4; e++) v.v[e] = dg_one_value(k[e], v.v[e], f.in.factor);

@@ -20,8 +20,7 @@ static __device__ __forceinline__ void dg_thin_take(float *patch, const dg_gathe
 {
     typedef dg_pack<float, 4> four;
     constexpr int CI = fwd::CI, line = DG_THIN_PATCH_COLS * CI, rows = DG_THIN_PATCH_ROWS, warps = fwd::NT / 32,
-                  each = dg_div_up(rows, warps), border = 4 - CI, /* values before the patch */
-        steps = dg_div_up(line + border, 128);
+                  each = dg_div_up(rows, warps), border = 4 - CI, steps = dg_div_up(line + border, 128);
     static_assert(2 * DG_THIN_COLS % 4 == 0 && border % 2 == 1, "tiles begin at multiples of four");
     const int warp = (int)(threadIdx.x / 32), place = (int)(threadIdx.x % 32 * 4);
     const int width = a.W * CI, first = 2 * b0 * CI - 4 + place, top = 2 * a0 - 1 + warp;
@@ -59,7 +58,7 @@ static __device__ __forceinline__ void dg_thin_take(float *patch, const dg_gathe
                 }
             });
     } else {
-        const int start = image * a.H * width; /* < 2^31 */
+        const int start = image * a.H * width;
         const float *const x = (const float *)a.x;
         if (wide)
             for_each([&](int k, int s, int at) {
@@ -114,7 +113,7 @@ static __device__ __forceinline__ void dg_thin_leave(float *shared, const dg_fus
             sum_g[e] += __shfl_xor_sync(0xffffffffu, sum_g[e], d);
             sum_gx[e] += __shfl_xor_sync(0xffffffffu, sum_gx[e], d);
         }
-    __syncthreads(); /* after the last reads of patch and weights */
+    __syncthreads();
     if (threadIdx.x % 32 < fwd::LANES)
 #pragma unroll
         for (int e = 0; e < fwd::CHANNELS; e++)
@@ -157,7 +156,7 @@ template <class fwd> static __device__ __forceinline__ void dg_thin_fwd_block(co
     sums.add(patch, weight);
 
     const int oy = a0 + fwd::row();
-    const int first = ((image * a.Ho + oy) * a.Wo + b0 + fwd::col(0)) * a.Co + co0 + fwd::channel(0); /* < 2^31 */
+    const int first = ((image * a.Ho + oy) * a.Wo + b0 + fwd::col(0)) * a.Co + co0 + fwd::channel(0);
     typedef dg_pack<float, 4> four;
     /* True if pixel p and the four channels from h on exist; Co is a multiple of 4. */
     auto there = [&](int p, int h) { return oy < a.Ho && b0 + fwd::col(p) < a.Wo && co0 + fwd::channel(h) < a.Co; };
@@ -169,11 +168,11 @@ template <class fwd> static __device__ __forceinline__ void dg_thin_fwd_block(co
             for (int h = 0; h < fwd::CHANNELS; h += 4)
                 if (there(p, h)) become(p, h, (fwd::col(p) - fwd::col(0)) * a.Co + fwd::channel(h) - fwd::channel(0));
     };
-    auto map = [&](auto become) { /* of every value, existing or not */
+    auto map = [&](auto become) {
 #pragma unroll
-                                  for (int p = 0; p < 4; p++)
+        for (int p = 0; p < 4; p++)
 #pragma unroll
-                                      for (int e = 0; e < fwd::CHANNELS; e++) sums.at(p, e) = become(sums.at(p, e));
+            for (int e = 0; e < fwd::CHANNELS; e++) sums.at(p, e) = become(sums.at(p, e));
     };
     const bool norm_dx = f.out.kind == DG_EPILOGUE_NORM_DX, acts = f.out.kind == DG_EPILOGUE_ACT;
     float sum_g[fwd::CHANNELS] = {}, sum_gx[fwd::CHANNELS] = {};
@@ -227,11 +226,11 @@ template <class fwd> static __device__ __forceinline__ void dg_thin_fwd_block(co
         for_each([&](int p, int h, int at) { dg_store_four(a.y, first + at, true, packed(p, h)); });
     else for_each([&](int p, int h, int at) { dg_store_four(a.y, first + at, false, packed(p, h)); });
     if (!norm_dx) return;
-    const int blocks = a.N / f.out.groups * (int)gridDim.y; /* blocks per group; a block has pixels of one image */
+    const int blocks = a.N / f.out.groups * (int)gridDim.y;
     const int tile = image * (int)gridDim.y + place;
     dg_thin_leave<fwd>(shared, f, sum_g, sum_gx, tile, co0);
     dg_epilogue out = f.out;
-    out.kind = DG_EPILOGUE_NORM_DX; /* removes the code of other kinds */
+    out.kind = DG_EPILOGUE_NORM_DX;
     dg_epilogue_finish<fwd::NT>(out, f.scratch,
                                 f.counters +
                                     (int)blockIdx.z * dg_epilogue_counters(blocks, f.out.groups, DG_THIN_CHANNELS),
@@ -243,7 +242,7 @@ template <class fwd>
 static __global__ void __launch_bounds__(fwd::NT, fwd::blocks) dg_thin_fwd_kernel(const dg_fused_conv f)
 {
     if constexpr (fwd::there) dg_thin_fwd_block<fwd>(f);
-    else __trap(); /* dg_variant_check() rejects this architecture */
+    else __trap();
 }
 
 /* overlapping: blocks may begin before the previous launch has ended. */

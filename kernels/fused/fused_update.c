@@ -33,7 +33,6 @@ size_t dg_update_shared(const dg_fused_update *u)
     return most;
 }
 
-/* Adds a range of consecutive weights with its consumers. */
 static void add_range(dg_update_layout *l, int64_t from, int64_t end, int work)
 {
     if (from >= end) return;
@@ -77,7 +76,7 @@ void dg_update_layout_of(const dg_fused_update *u, dg_update_layout *out)
         if (w->parts > 1) scratch += w->parts * w->count;
     }
     for (int i = 0; i < out->jobs; i++) add_range(out, out->job[i].offset, out->job[i].offset + out->job[i].count, i);
-    for (int64_t at = 0; at < u->adam.n;) { /* the ranges between the jobs' weights */
+    for (int64_t at = 0; at < u->adam.n;) {
         int64_t end = u->adam.n, skip = 0;
         for (int i = 0; i < out->jobs; i++) {
             const dg_update_work *w = &out->job[i];

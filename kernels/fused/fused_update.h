@@ -11,12 +11,12 @@
 enum {
     DG_UPDATE_BITS = 8, /* of a thread's number */
     DG_UPDATE_THREADS = 1 << DG_UPDATE_BITS,
-    DG_UPDATE_GROUPS = 2,       /* per batch, at most */
+    DG_UPDATE_GROUPS = 2,
     DG_UPDATE_GEMV_COLS = 1024, /* weights per block, of one channel of y */
     DG_UPDATE_DENSE_ROWS = 128,
-    DG_UPDATE_DENSE_COLS = 32,   /* channels of y, weights of each */
+    DG_UPDATE_DENSE_COLS = 32,
     DG_UPDATE_DENSE_IMAGES = 32, /* in shared memory at a time */
-    DG_UPDATE_PARTS = 1024,      /* per sum, at most */
+    DG_UPDATE_PARTS = 1024,
     DG_UPDATE_RANGES = 2 * DG_UPDATE_JOBS + 1
 };
 
@@ -33,15 +33,15 @@ typedef struct {
     int groups, per_group; /* of the batch; images per group */
     int rows, cols;        /* tiles of channels of y, and of the other side */
     int units, parts;      /* units of the sum (pieces, tiles of pixels or images) and the parts they form */
-    int first, producers;  /* blocks */
+    int first, producers;
     int64_t scratch;       /* offset of the first part, in values; a single part goes to conv.w */
     int64_t offset, count; /* its weights, in adam.p */
 } dg_update_work;
 
 typedef struct {
     int64_t from, count;
-    int work;                 /* its job; -1: none, the gradient is in adam.g */
-    int halvings;             /* dg_update_halvings(parts) */
+    int work; /* its job; -1: none, the gradient is in adam.g */
+    int halvings;
     int first, blocks, width; /* consumers, counted from 0; weights per consumer */
 } dg_update_range;
 
@@ -58,7 +58,6 @@ typedef struct {
 
 void dg_update_layout_of(const dg_fused_update *u, dg_update_layout *out);
 
-/* A job's tiles, units and parts (tune.split). */
 dg_update_work dg_update_work_of(const dg_update_job *j);
 
 /* fused_update_split.c: indices of the jobs, longest blocks first. */
@@ -80,7 +79,6 @@ static inline int dg_update_halvings(int parts)
     return halvings;
 }
 
-/* Bytes of dynamic shared memory. */
 size_t dg_update_shared(const dg_fused_update *u);
 
 /* True for jobs that multiply operands rounded before. */
@@ -89,7 +87,6 @@ static inline bool dg_update_has_factors(dg_fused_family kind)
     return kind == DG_FUSED_MMA || kind == DG_FUSED_WGMMA;
 }
 
-/* True for jobs that round their operands. */
 static inline bool dg_update_rounds(dg_fused_family kind)
 {
     return dg_update_has_factors(kind) || kind == DG_FUSED_THIN_MMA;
@@ -98,7 +95,6 @@ static inline bool dg_update_rounds(dg_fused_family kind)
 /* True if the jobs on tensor cores use warpgroups. */
 bool dg_update_by_warpgroups(const dg_fused_update *u);
 
-/* Rounding of the jobs on tensor cores; fp32 if there is no such job. */
 dg_math dg_update_math(const dg_fused_update *u);
 
 #endif

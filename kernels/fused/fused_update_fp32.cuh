@@ -66,7 +66,7 @@ static __device__ __forceinline__ void dg_update_thin(const dg_update_work &w, i
     dw sums;
     fetch(first);
     for (int number = first; number < last; number++) {
-        __syncthreads(); /* after the last reads of the tile */
+        __syncthreads();
         of_y.of_group(group);
 #pragma unroll
         for (int j = 0; j < words; j++) {
@@ -97,7 +97,7 @@ static __device__ __forceinline__ void dg_update_gemv(const dg_update_work &w, i
     if (k >= a.Ci) return;
     dg_four of_x(w.x, k % w.channels, w.channels);
     dg_pack<float, 4> acc[SUMS] = {};
-    int group = 0, end = w.per_group; /* of the next image */
+    int group = 0, end = w.per_group;
     auto add = [&](int i, const dg_pack<float, 4> &v, float g) {
 #pragma unroll
         for (int e = 0; e < 4; e++) acc[i].v[e] += g * v.v[e];
@@ -114,7 +114,7 @@ static __device__ __forceinline__ void dg_update_gemv(const dg_update_work &w, i
             pre[i] = of_x.two() ? dg_load_four(w.x.pre, at, w.x.rounded) : x[i];
             g[i] = w.y.x[n * a.Co + co];
         }
-        if (n0 + SUMS <= min(a.N, end) && !of_x.two()) { /* the common case */
+        if (n0 + SUMS <= min(a.N, end) && !of_x.two()) {
             of_x.of_group(group);
 #pragma unroll
             for (int i = 0; i < SUMS; i++) add(i, of_x.one(x[i]), g[i]);
@@ -152,7 +152,7 @@ static __device__ __forceinline__ void dg_update_dense(const dg_update_work &w, 
     dg_four of_x(w.x, k % w.channels, w.channels);
     const int y_image = (int)(threadIdx.x / (rows / 4)), y_channel = (int)(threadIdx.x % (rows / 4)) * 4,
               y_co = co0 + y_channel;
-    const bool wide = a.Co % 4 == 0; /* four channels exist, or none */
+    const bool wide = a.Co % 4 == 0;
     dg_pack<float, 4> next_y[y_items], next_x = {}, next_pre = {};
     bool inside = false;
     int group = 0;
@@ -183,7 +183,7 @@ static __device__ __forceinline__ void dg_update_dense(const dg_update_work &w, 
     float acc[4][4] = {};
     fetch(0);
     for (int n0 = 0; n0 < a.N; n0 += images) {
-        __syncthreads(); /* after the last reads of the images */
+        __syncthreads();
         dg_pack<float, 4> v = {};
         if (inside) {
             of_x.of_group(group);

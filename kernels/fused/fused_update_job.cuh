@@ -26,7 +26,7 @@ template <class E> static __device__ __forceinline__ void dg_update_block(const 
     const int tiles = w.rows * w.cols, tile = (number - w.first) % tiles, part = (number - w.first) / tiles;
     float *const out = w.parts > 1 ? u.scratch + w.scratch + part * w.count : (float *)w.conv.w;
     if (w.kind == (E::warps > 1 ? DG_FUSED_WGMMA : DG_FUSED_MMA)) {
-        if constexpr (!E::there) __trap(); /* dg_fused_update_refuses() rejects such a job */
+        if constexpr (!E::there) __trap();
         else if (w.conv.Wo <= DG_MMA_SMALL) dg_update_mma<E, true>(w, tile, part, out);
         else dg_update_mma<E, false>(w, tile, part, out);
     } else if (w.kind == DG_FUSED_THIN && w.conv.Ci == 1) dg_update_thin<1>(w, tile, part, out);

@@ -27,7 +27,7 @@ static __global__ void __launch_bounds__(DG_UPDATE_THREADS, 4) adam_kernel(const
     const bool own = r.work >= 0; /* otherwise adam.g has the gradient */
     const dg_update_work &w = u.job[own ? r.work : 0];
     const int parts = own ? w.parts : 1;
-    const unsigned each = (unsigned)w.count; /* from one part to the next */
+    const unsigned each = (unsigned)w.count;
     /* Indices from here on are relative to the block's first weight. */
     const int64_t skipped = (int64_t)((int)blockIdx.x - r.first) * r.width, first = r.from + skipped;
     const int count = (int)min(r.count - skipped, (int64_t)r.width);
@@ -49,7 +49,6 @@ static __global__ void __launch_bounds__(DG_UPDATE_THREADS, 4) adam_kernel(const
         mm[h] = dg_load<4>(m + at[h]);
         vv[h] = dg_load<4>(v + at[h]);
     }
-    /* Computed while the loads are in flight. */
     if (threadIdx.x == 0) factors = dg_adam_factors_of<float>(a, a.state->step);
     g[0] = g[1] = {};
 #pragma unroll 2

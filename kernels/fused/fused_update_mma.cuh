@@ -48,7 +48,7 @@ template <class G, class Products, int STAGES> struct dg_update_sums : Products 
     static_assert(G::NT == DG_UPDATE_THREADS, "a block is a block");
     const int N, H, W, Ho, Wo, Ci, Co; /* Ci, Co: units of all channels */
     const uint4 *const x, *const y;
-    const int first_piece; /* among the pieces of all images */
+    const int first_piece;
     place *const cell;
     uint4 *const patch, *const grad;
     item of_x[G::x_items], of_y[G::y_items];
@@ -125,7 +125,7 @@ template <class G, class Products, int STAGES> struct dg_update_sums : Products 
                 cp_async_wait<STAGES - 2>();
                 E::publish();
                 __syncthreads(); /* this piece has arrived; the stage overwritten next is free */
-                if (E::warps > 1) Products::multiply(stage); /* before the next copies are issued */
+                if (E::warps > 1) Products::multiply(stage);
                 if (chunk + STAGES - 1 < chunks) fetch((stage + STAGES - 1) % STAGES);
                 cp_async_commit();
                 find_cells(chunk + STAGES, stage);

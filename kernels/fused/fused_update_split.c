@@ -29,7 +29,7 @@ typedef struct {
 static block_ns assumed_ns(const dg_update_work *w, dg_math math)
 {
     const bool bf16 = math == DG_MATH_BF16;
-    const double thin = !bf16 ? 1100 : w->y.kind == DG_PROLOGUE_PLAIN ? 270 : 660; /* per channel */
+    const double thin = !bf16 ? 1100 : w->y.kind == DG_PROLOGUE_PLAIN ? 270 : 660;
     const double unit[] = {[DG_FUSED_NONE] = 0,
                            [DG_FUSED_MMA] = math == DG_MATH_TF32 ? 1900 : 1200,
                            [DG_FUSED_WGMMA] = 500,
@@ -101,7 +101,6 @@ static void insert(free_units *f, double at, int count)
     f->count[i] = count;
 }
 
-/* Estimated ns of all producers, one per multiprocessor, followed by the consumers. */
 static double makespan(const dg_fused_update *u, const update_costs *c, const dg_update_work *work)
 {
     int place[DG_UPDATE_JOBS];
@@ -149,7 +148,7 @@ void dg_fused_update_split(dg_fused_update *u)
     dg_update_work work[DG_UPDATE_JOBS];
     update_costs costs;
     int best[DG_UPDATE_JOBS] = {0};
-    double least = -1, longest = 5e3; /* ns, the limit of a block */
+    double least = -1, longest = 5e3;
     for (int i = 0; i < u->jobs; i++) work[i] = dg_update_work_of(&u->job[i]);
     costs_of(u, work, &costs);
     for (int t = 0; t < TRIED; t++) {

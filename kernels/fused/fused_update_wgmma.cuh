@@ -33,7 +33,7 @@ template <class E_, bool SMALL> struct dg_dw_wgmma_tile {
     static constexpr int plane = DG_WGMMA_DW_PLANE(SMALL), pitch = DG_WGMMA_DW_PITCH;
     static constexpr int values = piece::cells * input * input;
     static constexpr int x_items = dg_div_up(values * x_planes, NT), y_items = y_planes * 64 / NT;
-    static constexpr int x_units = 4 * x_planes * plane, y_units = y_planes * pitch; /* per stage */
+    static constexpr int x_units = 4 * x_planes * plane, y_units = y_planes * pitch;
     static_assert(plane >= piece::pairs * lines * line && plane % 8 == 4 && pitch % 8 == 4,
                   "2 planes x 4 positions share no bank");
     static_assert(E::warps == 4 && x_planes == 2 && NT % (4 * y_planes) == 0, "a thread stays in one plane");

@@ -11,8 +11,8 @@ void dg_predict_launch(const dg_plan *p, const dg_launch *l, const dg_machine *m
     out->parts = dg_launch_parts(p, l, out->part);
     if (!out->parts) return;
     const int kernels = dg_launch_kernels(p, l);
-    if (kernels > DG_COST_KERNELS) return;                                /* operands without counts */
-    const double own = kernels > 1 ? dg_op_bytes(p, &p->op[l->main]) : 0; /* the last kernel is Adam's */
+    if (kernels > DG_COST_KERNELS) return;
+    const double own = kernels > 1 ? dg_op_bytes(p, &p->op[l->main]) : 0;
     for (int k = 0, i = 0; k < kernels; k++) {
         const int first = i;
         while (i < out->parts && out->part[i].kernel == k) i++;

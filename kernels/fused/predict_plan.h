@@ -5,7 +5,6 @@
 
 #include "core/tune/predict.h"
 
-/* p: the plan of op. */
 dg_prediction dg_predict(const dg_plan *p, const dg_op *op, const dg_machine *m);
 const char *dg_bound_name(dg_bound bound); /* "launch", "arithmetic", "memory" or "fused" */
 

@@ -46,7 +46,6 @@ void dg_update_part(const dg_update_work *w, dg_math math, dg_cost_part *out)
     update_kind(w, math, out->kind, sizeof out->kind);
 }
 
-/* Adds one range of consumers; its sums depend on the parts that a weight of a block has. */
 static void add_consumers(dg_cost_part *c, double weights, int parts)
 {
     const int slots = 1 << dg_update_halvings(parts);

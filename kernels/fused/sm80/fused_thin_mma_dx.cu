@@ -28,13 +28,13 @@ template <class E_, int CI_, bool ROUNDED = false> struct thin_dx {
     typedef typename std::conditional<ROUNDED, uint16_t, float>::type V;
     typedef dg_quad<E> quad;
     static constexpr int CI = CI_, COLS = DG_THIN_MMA_COLS, CHUNK = DG_THIN_MMA_CHUNK,
-                         NT = DG_THIN_MMA_ROWS(E::unit) * 32; /* at most */
-    static constexpr int blocks = quad::words == 2 ? 1 : 2;   /* per multiprocessor, at this size */
+                         NT = DG_THIN_MMA_ROWS(E::unit) * 32;
+    static constexpr int blocks = quad::words == 2 ? 1 : 2; /* per multiprocessor, at this size */
     /* fragments: of 8 columns of B; handed: values of a position for the next warp */
     static constexpr int fragments = 2 * CI, handed = 2 * CI;
-    static constexpr int chunk_words = fragments * 32 * quad::words; /* weights */
-    static constexpr int slot = 2 * handed * 32;                     /* words for the next warp */
-    static constexpr int line = ((2 * COLS + 1) * CI + 10) / 4 * 4;  /* words of a row of pixels, in the same memory */
+    static constexpr int chunk_words = fragments * 32 * quad::words;
+    static constexpr int slot = 2 * handed * 32;                    /* words for the next warp */
+    static constexpr int line = ((2 * COLS + 1) * CI + 10) / 4 * 4; /* words of a row of pixels, in the same memory */
     static_assert(COLS == 16 && CHUNK == 16, "a lane has two positions and four channels of each");
     static_assert(slot >= 2 * line && slot % 4 == 0, "two rows of pixels, where values were handed over");
 
@@ -127,7 +127,7 @@ template <class E_, int CI_, bool ROUNDED = false> struct thin_dx {
         }
         quad to[2];
 #pragma unroll
-        for (int p = 0; p < 2; p++) to[p] = p0 + 8 * p < there ? quad::of(x[p].v) : quad{}; /* zeros outside of y */
+        for (int p = 0; p < 2; p++) to[p] = p0 + 8 * p < there ? quad::of(x[p].v) : quad{};
         products(to);
     }
     __device__ __forceinline__ void first()
@@ -155,7 +155,7 @@ template <class E_, int CI_, bool ROUNDED = false> struct thin_dx {
         for (int k = 0; k < handed / 2; k++) {
             dg_pack<float, 4> v;
 #pragma unroll
-            for (int e = 0; e < 4; e++) v.v[e] = at(e / 2, handed + 2 * k + e % 2); /* order of the registers */
+            for (int e = 0; e < 4; e++) v.v[e] = at(e / 2, handed + 2 * k + e % 2);
             dg_store<4>(to + (k * 32 + lane()) * 4, v);
         }
     }
@@ -197,7 +197,7 @@ template <class G>
 static __device__ __forceinline__ void write(const dg_fused_conv &f, const float *from, int row, int width, int n,
                                              int iy)
 {
-    constexpr int BATCH = 4; /* usually all of a row */
+    constexpr int BATCH = 4;
     const int lane = G::lane();
     const bool reads = f.out.kind == DG_EPILOGUE_ACT_DX;
     auto each = [&](auto become) {
@@ -265,7 +265,7 @@ template <class G> static __device__ __forceinline__ void dx_block(const dg_fuse
 #pragma unroll 1
     for (int p0 = 0; p0 < a.Wo; p0 += G::COLS) {
         sums.add(p0, f.in, weight, table);
-        if (p0) __syncthreads(); /* after the last reads of the pixels */
+        if (p0) __syncthreads();
         sums.hand_on(slot);
         __syncthreads();
         if (warp == 0 || row > a.Ho) continue;
@@ -283,7 +283,7 @@ template <class G>
 static __global__ void __launch_bounds__(G::NT, G::blocks) dx_kernel(const dg_fused_conv f, int chunks)
 {
     if constexpr (G::E::there) dx_block<G>(f, chunks);
-    else __trap(); /* dg_variant_check() rejects this architecture */
+    else __trap();
 }
 
 template <class G> static void launch(const dg_fused_conv *f, bool overlapping, cudaStream_t stream)

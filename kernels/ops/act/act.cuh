@@ -7,7 +7,6 @@
 static __device__ __forceinline__ float dg_tanh_of(float x) { return tanhf(x); }
 static __device__ __forceinline__ double dg_tanh_of(double x) { return tanh(x); }
 
-/* factor: dg_act_factor() of the activation. */
 template <class real> static __device__ __forceinline__ real dg_act_of(real z, dg_act act, real factor)
 {
     switch (act) {

@@ -46,7 +46,7 @@ static inline real tanh_of(real x)
 {
     const bits sign = (bits)1 << (sizeof(bits) * 8 - 1);
     real t = from_bits(to_bits(x) & ~sign);
-    t = t > LIMIT ? LIMIT : t; /* NaN stays */
+    t = t > LIMIT ? LIMIT : t;
     t += t;
     real shifted = t * LOG2E + MAGIC, k = shifted - MAGIC;
     real r = (t - k * LN2_HI) - k * LN2_LO;
@@ -91,7 +91,7 @@ INLINE real act_dx_of(const dg_act act, real dy, real y, real factor)
     case DG_ACT_NONE:
     case DG_ACT_RELU:
     case DG_ACT_LEAKY: return y > 0 ? dy : factor * dy;
-    case DG_ACT_TANH: return dy * ((1 - y) * (1 + y)); /* 1 - y^2 without cancellation near 1 */
+    case DG_ACT_TANH: return dy * ((1 - y) * (1 + y));
     }
     return (real)NAN;
 }

@@ -10,7 +10,6 @@ static double dx_flops(const dg_op *op) { return dg_acts[op->u.act.act].dx_flops
 
 static double add_flops(const dg_op *op) { return (1 + dg_acts[op->u.add.act].flops) * (double)op->u.add.n; }
 
-/* Sums may cancel. */
 static double add_limit(const dg_op_values *v, const dg_check_operand *o, size_t i, double want)
 {
     (void)o;

@@ -4,7 +4,6 @@
 #include "kernels/ops/adam/adam.cuh"
 #include "kernels/ops/update/sweep.cuh"
 
-/* The block size is the tuning row's, up to this limit (dg_variant_check()). */
 template <class real>
 static __global__ void __launch_bounds__(sizeof(real) == 4 ? 1024 : 512) adam_kernel(const dg_adam_args a, int width)
 {

@@ -50,7 +50,7 @@ static __device__ __forceinline__ unsigned dg_adam_step(const dg_adam_factors<re
                                                         dg_pack<real, n> &m, dg_pack<real, n> &v,
                                                         const dg_pack<real, n> &g)
 {
-    real all = 0; /* NaN if any is not finite */
+    real all = 0;
 #pragma unroll
     for (int k = 0; k < n; k++) {
         m.v[k] += f.new1 * (g.v[k] - m.v[k]);

@@ -8,7 +8,6 @@ extern "C" {
 
 static constexpr int THREADS = 512;
 
-/* The values of a pixel, zeros if from is -1. mean: of its colours. */
 struct augment_pixel {
     double v[DG_CHANNELS_MAX], mean;
 };

@@ -11,7 +11,6 @@ typedef struct {
     int row_from, row_to, col_from, col_to; /* box that is cut out, ends exclusive */
 } dg_augmentation;
 
-/* Uniform from 0 to count - 1. */
 static inline DG_HD int dg_augment_whole(uint32_t word, int count)
 {
     return (int)((uint64_t)word * (uint64_t)count >> 32);

@@ -72,7 +72,6 @@ INLINE void apply_gradient(const dg_act act, real *restrict sum, real *dx, const
     }
 }
 
-/* dx of the calling thread's chunks, and their sums. */
 INLINE void backward(const dg_act act, const dg_bias_act_args *a, const split *s)
 {
     const real factor = (real)dg_act_factor(a->act, a->slope);
@@ -91,7 +90,6 @@ INLINE void backward(const dg_act act, const dg_bias_act_args *a, const split *s
         }
 }
 
-/* db of n channels from c on, from the chunks' sums. */
 static void merge(const dg_bias_act_args *a, const split *s, int c, int n)
 {
     double sum[MERGE] = {0};

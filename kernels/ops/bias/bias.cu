@@ -41,7 +41,7 @@ template <class real>
 static __global__ void __launch_bounds__(MERGE_BLOCK) bias_merge_kernel(const dg_bias_act_args a, const columns s)
 {
     const int c = (int)(dg_thread() / WARP), lane = (int)threadIdx.x % WARP;
-    if (c >= s.C) return; /* whole warps: the block is a multiple of 32 */
+    if (c >= s.C) return;
     const double *part = (const double *)a.scratch + c;
     double sum = 0;
     for (int k = lane; k < s.chunks; k += WARP) sum += part[(int64_t)k * s.C];

@@ -4,7 +4,6 @@
 
 #include "core/plan/op_info.h"
 
-/* True if db is an operand; it needs scratch for sums. */
 static inline bool dg_bias_sums(const dg_op *op) { return op->operand[dg_operand_index(op->kind, "db")].row >= 0; }
 
 #endif

@@ -21,7 +21,6 @@ static double dx_flops(const dg_op *op)
     return (double)(dg_acts[a->act].dx_flops + dg_bias_sums(op)) * (double)rows(a) * a->C;
 }
 
-/* x + b may cancel. */
 static double limit(const dg_op_values *v, const dg_check_operand *o, size_t i, double want)
 {
     (void)o;

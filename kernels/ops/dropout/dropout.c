@@ -43,7 +43,7 @@ void DG_CPU(dg_cpu_dropout)(const dg_dropout_args *a, const dg_tune *tune)
     (void)tune;
     const uint64_t threshold = dg_dropout_threshold(a);
     const real scale = (real)dg_dropout_scale(a);
-    if (threshold >> 32) { /* above every word */
+    if (threshold >> 32) {
         memset(a->y, 0, (size_t)a->n * sizeof(real));
         return;
     }

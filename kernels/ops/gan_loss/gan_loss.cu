@@ -77,7 +77,7 @@ template <class real> static __global__ void gan_loss_kernel(const dg_gan_loss_a
     SHARED(two, room, [THREADS]);
     const real *const logit = (const real *)a.logit, *const other = (const real *)a.other;
     real *const dlogit = (real *)a.dlogit;
-    two half = {0, 0}; /* means of our and their logits */
+    two half = {0, 0};
     double more = 0;
     if (other) half = mean_of(a.n, room, [=](int i) { return two{(double)logit[i], (double)other[i]}; });
     const two mean = mean_of(a.n, room, [=](int i) {

@@ -38,7 +38,6 @@ static void scale(real *restrict out, const uint8_t *restrict in, int64_t count,
     }
 }
 
-/* In place. */
 static void mirror(real *x, const dg_gather_args *a)
 {
     for (int h = 0; h < a->H; h++, x += (int64_t)a->W * a->C)

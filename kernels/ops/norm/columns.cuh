@@ -15,7 +15,7 @@ extern "C" {
 
 typedef struct {
     int C, groups;
-    int64_t rows;      /* per group */
+    int64_t rows;
     int chunk, chunks; /* rows per chunk (the last may have fewer), chunks per group */
     int lanes, slots;
 } columns;
@@ -93,7 +93,6 @@ static __device__ __forceinline__ void sum_slots(double (&sums)[m], const column
     }
 }
 
-/* The grid of a merging kernel with blocks of MERGE_BLOCK threads. */
 static inline dim3 merge_grid(int C) { return dim3((unsigned)dg_div_up(C, MERGE_WARPS)); }
 
 #endif

@@ -158,7 +158,7 @@ void DG_CPU(dg_cpu_norm_act_dx)(const dg_norm_act_args *a, const dg_tune *tune)
         for (int c0 = 0; c0 < s.C; c0 += s.width) {
             int width = s.C - c0 < s.width ? s.C - c0 : s.width, group = -1;
             real mean_g[TILE], tilt[TILE];
-            for (int k = hi - 1; k >= lo; k--) { /* in reverse: the last chunks are still cached */
+            for (int k = hi - 1; k >= lo; k--) {
                 if (group != k / s.chunks) {
                     spread_affine(&f, a, group = k / s.chunks, c0, width, s.tile);
                     spread_finals(mean_g, tilt, finals, group, s.C, c0, width, s.tile);

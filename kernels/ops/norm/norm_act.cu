@@ -65,7 +65,7 @@ template <class real>
 static __global__ void __launch_bounds__(MERGE_BLOCK) stats_merge_kernel(const dg_norm_stats_args a, const columns s)
 {
     const int c = (int)(dg_thread() / WARP), lane = (int)threadIdx.x % WARP;
-    if (c >= s.C) return; /* whole warps: the block is a multiple of 32 */
+    if (c >= s.C) return;
     real *running_mean = (real *)a.running_mean, *running_var = (real *)a.running_var;
     for (int g = 0; g < s.groups; g++) {
         moments m = {};
@@ -203,7 +203,6 @@ static __global__ void __launch_bounds__(MERGE_BLOCK) gradient_merge_kernel(cons
     if (a.dbeta) ((real *)a.dbeta)[c] = (real)dbeta;
 }
 
-/* Second pass; dx may be dy. */
 template <class real>
 static __global__ void __launch_bounds__(MAX_BLOCK)
     dx_kernel(const dg_norm_act_args a, const columns s, real factor, int width)

@@ -14,9 +14,9 @@ enum { TILE = 256, CHUNK = 8192, MERGE = 16 };
 
 typedef struct {
     int C, groups;
-    int64_t rows;    /* per group */
-    int64_t chunk;   /* rows per chunk; the last of a group may have fewer */
-    int chunks;      /* per group */
+    int64_t rows;
+    int64_t chunk; /* rows per chunk; the last of a group may have fewer */
+    int chunks;
     int width, tile; /* channels, rows of a tile; the last tile of the channels may be narrower */
 } split;
 
@@ -50,7 +50,6 @@ INLINE void share_of(const split *s, int *lo, int *hi)
     *hi = (int)(n * (me + 1) / all);
 }
 
-/* Scratch: for each chunk, two sums for each of the C channels. */
 INLINE double *sums_of(void *scratch, const split *s, int chunk)
 {
     return (double *)scratch + 2 * (int64_t)chunk * s->C;

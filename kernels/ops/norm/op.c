@@ -140,7 +140,6 @@ static size_t dx_scratch(const dg_op *op, dg_type real)
     return scratch(a->N, a->H, a->W, a->C, a->groups, true);
 }
 
-/* Parts of the sums, and their sum. */
 static void stats_work(const dg_op *op, dg_type real, dg_work *w)
 {
     (void)op, (void)real;

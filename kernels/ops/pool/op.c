@@ -22,14 +22,12 @@ static double flops(const dg_op *op)
     return (double)a->N * a->Ho * a->Wo * a->C * a->K * a->K;
 }
 
-/* An addition per pixel of a window, and a division. */
 static double mean_flops(const dg_op *op)
 {
     const dg_pool_args *a = &op->u.pool;
     return flops(op) + (double)a->N * a->Ho * a->Wo * a->C;
 }
 
-/* A comparison and an addition per window that contains a pixel. */
 static double dx_flops(const dg_op *op)
 {
     const dg_pool_args *a = &op->u.pool;

@@ -12,7 +12,7 @@
 
 /* A pixel of the result and its inputs: a window or, for a gradient, the windows that contain it. */
 typedef struct {
-    int64_t at;     /* its first channel */
+    int64_t at;
     int64_t from;   /* value (0, 0) of the input, which may be outside */
     int row, col;   /* a window's first pixel, or the pixel */
     int y[2], x[2]; /* rows y[0] .. y[1] - 1 and columns x[0] .. x[1] - 1 are read */
@@ -35,7 +35,6 @@ INLINE void reaching(int out[2], int i, const dg_pool_args *a, int n)
 
 typedef void each_spot(const dg_pool_args *a, const spot *s);
 
-/* Every window of a row of results. */
 INLINE void windows(const dg_pool_args *a, int64_t row, each_spot *one)
 {
     spot s = {.row = (int)(row % a->Ho) * a->S - a->P};
@@ -113,7 +112,6 @@ INLINE void load_places(numbers *out, const uint8_t *at)
     *out = (((first - (numbers){0}) & ~upper) | ((last - (numbers){0}) & upper)) & own;
 }
 
-/* The same index in all lanes. */
 #define PLACE(k) (((number)(0x0101010101010101ull * (unsigned)(k)) - (numbers){0}) & own)
 
 /* Channels c0 .. c0 + n - 1 of a spot. */
@@ -239,7 +237,7 @@ INLINE void cells(const dg_pool_args *a, int64_t row, bool known)
                             .place = a->place + at,
                             .dx = (real *)a->dx + ((image * a->H + y0) * a->W - a->P) * a->C,
                             .there = {R == 1 ? oy < a->Ho : oy > 0, oy < a->Ho}};
-    const int pixel = a->C < LANES ? (LANES - 1) / a->C : 0; /* number of pixels that must follow in a row */
+    const int pixel = a->C < LANES ? (LANES - 1) / a->C : 0;
     int first = (a->P + a->S - 1) / a->S, last = (a->W - pixel + a->P) / a->S;
     if (first < R - 1) first = R - 1;
     if (last > a->Wo - pixel) last = a->Wo - pixel;
@@ -288,7 +286,7 @@ static bool many(const dg_pool_args *a)
         (void)tune;                                                                                         \
         const int64_t n = (int64_t)a->N * (rows);                                                           \
         const bool team = many(a);                                                                          \
-        (void)team; /* without OpenMP */                                                                    \
+        (void)team;                                                                                         \
         _Pragma("omp parallel for schedule(static) if (team)") for (int64_t row = 0; row < n; row++) sweep; \
     }
 OP(dg_cpu_maxpool, a->Ho, largest_row(a, row))

@@ -27,7 +27,6 @@ static size_t scratch(const dg_op *op, dg_type real)
     return ((size_t)op->u.spectral.rows + (size_t)op->u.spectral.cols) * sizeof(double);
 }
 
-/* The parts of the sum. */
 static size_t dw_scratch(const dg_op *op, dg_type real)
 {
     (void)real;
@@ -47,7 +46,6 @@ static void dw_work(const dg_op *op, dg_type real, dg_work *w)
     w->moved = 2 * values(op) * (double)dg_type_bytes(real);
 }
 
-/* Length of n numbers of an operand. */
 static double length_of(const dg_op_values *v, const char *name, size_t n)
 {
     double sum = 0;

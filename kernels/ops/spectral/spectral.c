@@ -18,7 +18,6 @@ static double normalise(real *x, int n, double eps)
     return squares / by;
 }
 
-/* Columns c0 and after of W^T u. */
 static void add_columns(real *out, const dg_spectral_args *a, int c0, int n)
 {
     const real *w = (const real *)a->w + c0, *u = a->u;
@@ -68,7 +67,6 @@ static double iterate(const dg_spectral_args *a)
     return normalise(u, a->rows, a->eps);
 }
 
-/* u^T W v */
 static double product_between(const dg_spectral_args *a)
 {
     const int parts = parts_of(a);

@@ -17,7 +17,7 @@ static __device__ __forceinline__ double sum_of_block(double v)
 {
     SHARED(double, of_warp, [WARPS]);
     v = dg_sum_of_warp(v);
-    __syncthreads(); /* after the last reads of the previous sum */
+    __syncthreads();
     if (threadIdx.x % WARP == 0) of_warp[threadIdx.x / WARP] = v;
     __syncthreads();
     double sum = 0;
@@ -25,7 +25,6 @@ static __device__ __forceinline__ double sum_of_block(double v)
     return sum;
 }
 
-/* Whole block: the sum of x y over n numbers. */
 template <class X, class Y> static __device__ __forceinline__ double dot_of_block(const X *x, const Y *y, int n)
 {
     double sum = 0;
@@ -43,7 +42,6 @@ static __device__ __forceinline__ double divisor(double squares, double eps)
 static __device__ __forceinline__ double *ahead_of(const dg_spectral_args &a) { return (double *)a.scratch; }
 static __device__ __forceinline__ double *behind_of(const dg_spectral_args &a) { return (double *)a.scratch + a.rows; }
 
-/* W^T u */
 template <class real> static __global__ void __launch_bounds__(1024) spectral_columns_kernel(const dg_spectral_args a)
 {
     SHARED(double, of_warp, [WARPS][WARP + 1]);
@@ -71,7 +69,7 @@ template <class real> static __global__ void __launch_bounds__(1024) spectral_ro
     const double by = a.iterate ? divisor(dot_of_block(behind, behind, a.cols), a.eps) : 1;
     if (a.iterate && blockIdx.x == 0)
         for (int c = (int)threadIdx.x; c < a.cols; c += (int)blockDim.x) v[c] = (real)(behind[c] / by);
-    if (r >= a.rows) return; /* whole warps */
+    if (r >= a.rows) return;
     const real *const w = (const real *)a.w + (int64_t)r * a.cols;
     double sum = 0;
 #pragma unroll 4
@@ -115,7 +113,7 @@ static __global__ void __launch_bounds__(1024) spectral_dw_kernel(const dg_spect
     const double sum = sum_of_block(part);
     const real *const u = (const real *)a.u, *const v = (const real *)a.v, sigma = *(const real *)a.sigma;
     const int64_t n = (int64_t)a.rows * a.cols, step = (int64_t)gridDim.x * blockDim.x;
-#pragma unroll 1 /* limits registers of double */
+#pragma unroll 1
     for (int64_t i = dg_thread(); i < n; i += step) {
         const unsigned at = (unsigned)i, r = at / (unsigned)a.cols, c = at - r * (unsigned)a.cols;
         ((real *)a.dw)[i] = (((const real *)a.dwn)[i] - (real)(sum * (double)u[r]) * v[c]) / sigma;

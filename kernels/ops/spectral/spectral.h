@@ -4,7 +4,7 @@
 
 #include "core/plan/ops.h"
 
-enum { DG_SPECTRAL_PARTS = 256, DG_SPECTRAL_PART = 4096 }; /* parts at most; values per part at least */
+enum { DG_SPECTRAL_PARTS = 256, DG_SPECTRAL_PART = 4096 };
 
 static inline int dg_spectral_parts(const dg_spectral_args *a)
 {

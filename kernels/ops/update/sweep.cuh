@@ -26,7 +26,6 @@ template <class args> static __device__ __forceinline__ void dg_count_broken(con
     atomicExch(blocks_done, 0u);
 }
 
-/* Blocks for `count` weights, n per thread. */
 static inline dim3 dg_sweep_grid(int64_t count, int n, int block)
 {
     const int64_t blocks = dg_div_up<int64_t>(count, (int64_t)n * block);

@@ -14,9 +14,9 @@ enum {
     SUMS = (HIGH * WIDE + DG_SQUARE - 1) / DG_SQUARE * DG_SQUARE,
     GROUP = 3 * WIDE,
     BLOCK = 14 * GROUP, /* rows of w per unit, at most */
-    UNITS = 16,         /* enough for that many threads */
-    TERMS = 128,        /* fewer do not pay for adding lanes */
-    FEW = 16            /* rows of x or w: with more of both, packing pays */
+    UNITS = 16,
+    TERMS = 128, /* fewer do not pay for adding lanes */
+    FEW = 16     /* rows of x or w: with more of both, packing pays */
 };
 
 /* Rows of x or w; rows past the count repeat the last one. */
@@ -28,7 +28,6 @@ typedef struct {
 
 DG_INLINE const real *row(rows r, int i) { return r.at + (i < r.rows ? i : r.rows - 1) * r.stride; }
 
-/* sum[i][j] = x[i] . w[j] over n terms. */
 static __attribute__((noinline)) void tile(rows x, rows w, ptrdiff_t n, real sum[SUMS])
 {
     const real *xs[HIGH], *ws[WIDE];

@@ -47,7 +47,6 @@ typedef struct {
     size_t group_count, panel_count; /* reals: packed input of a group, all panels */
 } job;
 
-/* Taps of phase p of an axis. */
 static int phase_taps(const job *j, int p) { return p < j->taps ? (j->taps - p + j->phases - 1) / j->phases : 0; }
 
 static span axis_span(const job *j, int o, int inputs)
@@ -127,7 +126,7 @@ static job plan(bool adjoint, const dg_conv_args *a)
     j.blocks = dg_ceil_div(j.Cv, j.NR);
     j.panel_count = (size_t)j.taps * (size_t)j.taps * (size_t)j.Ci * (size_t)j.blocks * (size_t)j.NR;
 
-    size_t row = (size_t)j.Wi * (size_t)j.Ci * DG_MR; /* reals of a packed input row */
+    size_t row = (size_t)j.Wi * (size_t)j.Ci * DG_MR;
     for (j.rows = j.Hv; j.rows > 1; j.rows = (j.rows + 1) / 2)
         if ((size_t)band_height(&j) * row * sizeof(real) <= BAND_BYTES) break;
     j.bands = dg_ceil_div(j.Hv, j.rows);
@@ -211,11 +210,10 @@ static void pack_weights(const job *j, real *panel)
 
 enum { RUNS = 16 };
 
-/* Arguments shared by the tiles of one output row. */
 typedef struct {
     const job *j;
     const real *panel, *band; /* weights; packed input of the first group */
-    int lo;                   /* first input row of band */
+    int lo;
     int oy;
     span y;
 } row;

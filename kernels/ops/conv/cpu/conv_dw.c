@@ -15,8 +15,8 @@
 
 enum {
     X_BYTES = 192 << 10, /* packed x of a piece; y has about the same size; L2 also holds a unit's part of w */
-    UNITS = 16,          /* enough pieces for that many threads */
-    CO_UNIT = 128        /* output channels per unit of work */
+    UNITS = 16,
+    CO_UNIT = 128
 };
 
 DG_MICRO(micro2, DG_MR, 2, DG_MR, 2 * DG_LANES)
@@ -27,8 +27,8 @@ typedef struct {
     int NR, ci_blocks;      /* input channels per block, blocks */
     int co_blocks, co_unit; /* blocks of DG_MR output channels; blocks per unit of work */
     int co_units;
-    int images, rows;  /* per piece */
-    int groups, bands; /* groups * bands pieces */
+    int images, rows;
+    int groups, bands;
     int slices, units, team;
     int height, columns; /* packed x: input rows of a piece; columns of a phase */
     size_t x_count, y_count;
@@ -45,7 +45,7 @@ static job plan(const dg_conv_args *a)
     j.co_units = dg_ceil_div(j.co_blocks, j.co_unit);
 
     j.columns = dg_ceil_div(a->W, a->S);
-    size_t row = (size_t)j.columns * (size_t)a->S * (size_t)j.NR * sizeof(real); /* bytes of x per image */
+    size_t row = (size_t)j.columns * (size_t)a->S * (size_t)j.NR * sizeof(real);
     j.rows = a->Ho;
     while (j.rows > 1 && (size_t)dg_min(a->H, (j.rows - 1) * a->S + a->K) * row > X_BYTES) j.rows = (j.rows + 1) / 2;
     j.bands = dg_ceil_div(a->Ho, j.rows);
@@ -91,7 +91,7 @@ static void pack_x(const job *j, const piece *c, real *restrict to, int block)
             for (int q = 0; q < j->columns; q++)
                 for (int i = 0; i < c->images; i++, to += j->NR) {
                     int ix = q * a->S + phase;
-                    if (ix >= a->W) continue; /* never read */
+                    if (ix >= a->W) continue;
                     const real *from = x + (((ptrdiff_t)(c->n0 + i) * a->H + iy) * a->W + ix) * a->Ci + c0;
                     if (n == 2 * DG_LANES) {
                         *(dg_vec *)to = *(const dg_vec *)from;

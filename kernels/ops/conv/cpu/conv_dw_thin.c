@@ -26,9 +26,9 @@ typedef struct {
     const dg_conv_args *a;
     int NR, co_blocks;
     int run, run_blocks; /* K*Ci, in blocks of TALL */
-    int rows, bands;     /* output rows per piece; pieces per image */
+    int rows, bands;
     int slices, team;
-    size_t line;                         /* reals of a padded row of x */
+    size_t line;
     size_t x_count, y_count, copy_count; /* reals: padded rows, last block of y, a slice's copy of w */
 } job;
 
@@ -62,7 +62,6 @@ static job plan(const dg_conv_args *a)
     return j;
 }
 
-/* Copies rows lo <= iy < hi of image n with zeros left and right. */
 static void pad_rows(const job *j, real *restrict to, int n, int lo, int hi)
 {
     const dg_conv_args *a = j->a;

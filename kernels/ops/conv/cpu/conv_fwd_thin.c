@@ -11,7 +11,7 @@
 
 enum {
     BAND_BYTES = 24 << 10, /* padded rows of x of a unit of work, in L1 with the weights */
-    UNITS = 16             /* enough for that many threads */
+    UNITS = 16
 };
 
 /* c[i][j] = sum over k < n of a[i*am + place[k]] * b[k*NV*DG_LANES + j] */
@@ -38,9 +38,9 @@ MICRO(micro2, 2)
 
 typedef struct {
     const dg_conv_args *a;
-    int NR, blocks;              /* output channels per block, blocks */
-    int rows, bands;             /* output rows per unit of work; units per image */
-    int line;                    /* reals of a row of x with padding */
+    int NR, blocks; /* output channels per block, blocks */
+    int rows, bands;
+    int line;
     int place[DG_SUM_TERMS];     /* offsets of a window's terms */
     size_t panel_count, x_count; /* reals: all weights; a unit's copy of x, 0 without padding */
     int team;
@@ -66,7 +66,6 @@ static job plan(const dg_conv_args *a)
     return j;
 }
 
-/* Copies rows from .. to - 1 of image n, with padding on both sides. */
 static void pad_rows(const job *j, real *restrict out, int n, int from, int to)
 {
     const dg_conv_args *a = j->a;

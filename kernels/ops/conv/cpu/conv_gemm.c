@@ -19,7 +19,7 @@ enum {
     CHAIN = DG_SUM_TERMS,
     ROWS = 256 / DG_MR * DG_MR, /* per unit: with CHAIN terms, in L2 with the unit's part of the result */
     COLUMNS = 128,
-    UNITS = 16, /* enough for that many threads */
+    UNITS = 16,
     NR = 2 * DG_LANES,
     LOW = 4,        /* rows of the lower tile, for batch sizes up to 8 */
     FEW_TILES = 2,  /* up to this number, packing contiguous terms does not pay */
@@ -62,7 +62,7 @@ typedef struct {
     const real *a, *b; /* a[m*am + k*ak], b[k*bk + n*bn] */
     real *c;           /* c[m*N + n] */
     ptrdiff_t M, N, K, am, ak, bk, bn;
-    int height; /* rows per tile */
+    int height;
     ptrdiff_t rows, columns;
     ptrdiff_t row_units, column_units, slices, units;
     int team;
@@ -159,10 +159,9 @@ static void pack_strip(const job *j, real *restrict to, ptrdiff_t n0, int column
     }
 }
 
-/* Arguments shared by the tiles of one strip. */
 typedef struct {
     const real *a, *b; /* a of the first tile; the strip */
-    ptrdiff_t tile;    /* reals of a between tiles */
+    ptrdiff_t tile;
     ptrdiff_t bk, n;
     int columns, width;
     bool add;

@@ -18,7 +18,7 @@
 #include "kernels/ops/conv/cpu/conv_pack.h"
 #include "kernels/ops/conv/cpu/conv_internal.h"
 
-enum { DG_POINTS = 6, DG_TAPS = 3 }; /* per axis, at most */
+enum { DG_POINTS = 6, DG_TAPS = 3 };
 
 /* Taps and outputs per axis for n points. */
 #define DG_TAPS_OF(n) ((n) == 6 ? 3 : 2)
@@ -47,7 +47,6 @@ enum { DG_POINTS = 6, DG_TAPS = 3 }; /* per axis, at most */
             v[2] = d[2] - d[1];                                                                         \
             return;                                                                                     \
         }                                                                                               \
-        /* apart from 0 and infinity, n = 6 is n = 5 shifted by one input */                            \
         const real a = n == 6 ? DG_A6 : DG_A, b = n == 6 ? DG_B6 : DG_B;                                \
         const VEC *const at = d + (n - 5);                                                              \
         VEC p = at[3] - b * b * at[1], q = at[2] - b * b * at[0];                                       \

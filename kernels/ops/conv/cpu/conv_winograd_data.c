@@ -17,7 +17,7 @@
 
 enum {
     V_BYTES = 384 << 10, /* V of a piece, in L2 with M and a panel of U */
-    SUM_TERMS = 32,      /* per chain */
+    SUM_TERMS = 32,
     /* with two taps and at most this number of terms, chains have half the length, because other errors are smaller */
     SHORT_TERMS = 256,
     M_TILES = 64 /* tiles of a piece in the second order: M is in L2, U streams */
@@ -56,7 +56,6 @@ MICRO_ROWS(micro1, 1)
 typedef dg_winograd_job job;
 typedef dg_winograd_piece piece;
 
-/* Tiles per image of the largest phase. */
 static int most_tiles(const job *j)
 {
     int most = 1;

@@ -13,11 +13,11 @@
 #include <string.h>
 
 enum {
-    TILES = 64 * 25,             /* tiles of a piece times frequencies: V and Z in L2 */
-    UNITS = 16,                  /* units of work, if there are enough pieces */
-    WIDE = 128,                  /* three taps: input channels per block, at most */
-    CHAIN = 32,                  /* tiles per chain of a sum, at most */
-    COPIES_BYTES = 64 << 20,     /* of all copies, if there is more than one */
+    TILES = 64 * 25, /* tiles of a piece times frequencies: V and Z in L2 */
+    UNITS = 16,
+    WIDE = 128, /* three taps: input channels per block, at most */
+    CHAIN = 32, /* tiles per chain of a sum, at most */
+    COPIES_BYTES = 64 << 20,
     CHUNK = DG_MR == 6 ? 72 : 64 /* output channels in Z: whole tiles and vectors */
 };
 _Static_assert(CHUNK % DG_MR == 0 && CHUNK % DG_LANES == 0, "tiles and vectors must divide a chunk");
@@ -29,11 +29,11 @@ DG_MICRO(wide1, DG_MR, 1, ak, bk)
 
 typedef struct {
     const dg_conv_args *a;
-    int n, m, points, taps;          /* per axis: points, outputs of a tile; n * n; taps per axis */
-    int rows_of_w;                   /* Co in whole micro tiles */
-    int NR, wide, blocks;            /* input channels: of a micro tile, of a block; blocks */
-    int chunk, chunks;               /* output channels per chunk */
-    int down, across;                /* tiles per image */
+    int n, m, points, taps; /* per axis: points, outputs of a tile; n * n; taps per axis */
+    int rows_of_w;          /* Co in whole micro tiles */
+    int NR, wide, blocks;   /* input channels: of a micro tile, of a block; blocks */
+    int chunk, chunks;
+    int down, across;
     int images, rows, groups, bands; /* of a piece; pieces */
     int slices, units, team;
     size_t v_step, z_step, ldv, ldz; /* reals between frequencies of V and Z, between their tiles */
@@ -89,7 +89,7 @@ static job plan(const dg_conv_args *a)
 }
 
 typedef struct {
-    int n0, images, row0, rows; /* images and rows of tiles */
+    int n0, images, row0, rows;
 } piece;
 
 static piece piece_of(const job *j, int p)
@@ -100,7 +100,6 @@ static piece piece_of(const job *j, int p)
     return c;
 }
 
-/* Transforms m x m outputs at channels c.. to all frequencies. */
 DG_INLINE void transform_back(const int n, const real *const *from, ptrdiff_t c, real *to, size_t step)
 {
     const int m = DG_TILE_OF(n);
@@ -246,7 +245,6 @@ static void add_piece(const job *j, const real *V, const real *Z, real *copy, in
         }
 }
 
-/* One slice, block of input channels and row of phases. */
 static void unit(const job *j, real *V, real *Z, int u)
 {
     const dg_conv_args *a = j->a;
@@ -266,14 +264,12 @@ static void unit(const job *j, real *V, real *Z, int u)
     }
 }
 
-/* Adds the slices' copies in order, `count` reals. */
 static void add_slices(const job *j, real *sum, size_t count)
 {
     for (int s = 1; s < j->slices; s++)
         for (size_t i = 0; i < count; i++) sum[i] += sum[(size_t)s * j->copy_count + i];
 }
 
-/* w of one output channel, from frequencies. */
 static void finish_frequencies(const job *j, int co)
 {
     const dg_conv_args *a = j->a;
@@ -288,7 +284,6 @@ static void finish_frequencies(const job *j, int co)
     }
 }
 
-/* w of one output channel, from taps. */
 static void finish_taps(const job *j, int co)
 {
     const dg_conv_args *a = j->a;

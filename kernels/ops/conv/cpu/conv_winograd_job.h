@@ -13,12 +13,12 @@ typedef struct {
     real *out, *zeros;
     int N, Hi, Wi, Ci, Ho, Wo, Co, S, P;
     bool adjoint;
-    int n, m, points;     /* per axis: points, outputs of a tile; n * n */
-    int taps;             /* per axis of a filter */
+    int n, m, points; /* per axis: points, outputs of a tile; n * n */
+    int taps;
     int segments, phases; /* phases of the input, of the output */
     int ci;               /* Ci in whole vectors */
-    int terms;            /* segments * ci */
-    int chain;            /* terms per chain */
+    int terms;
+    int chain;
     int NR, blocks;
     bool stream;       /* store the output past the caches */
     bool few;          /* few tiles: the second order */

@@ -105,7 +105,6 @@ OUTPUT(6)
 OUTPUT_LINES(5)
 OUTPUT_LINES(6)
 
-/* Any tile: stores only outputs that exist. */
 static __attribute__((noinline)) void output_clipped(const job *j, const real *from, real *to, ptrdiff_t row,
                                                      ptrdiff_t pixel, int high, int wide, int channels)
 {

@@ -86,7 +86,7 @@ void dg_conv_work(const dg_op *op, dg_type real, dg_work *w)
 {
     w->loads *= (double)dg_type_bytes(real) / 4;
     if (w->split <= 1) return;
-    w->kernels++; /* parts are written, read and added */
+    w->kernels++;
     w->moved += 4 * 2 * w->split * dg_conv_product_of(op->kind, &op->u.conv).results;
 }
 

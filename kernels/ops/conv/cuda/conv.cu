@@ -151,7 +151,6 @@ void dg_conv_direct(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune,
     direct<float>(kind, a, tune, stream);
 }
 
-/* double: direct only. */
 template <class real> static void conv(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream)
 {
     direct<real>(kind, a, tune, stream);

@@ -9,7 +9,6 @@ extern "C" {
 #include "kernels/ops/conv/variants.h"
 }
 
-/* Launchers. */
 #define X(name) void dg_conv_##name(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream);
 DG_CONV_VARIANTS(X)
 #undef X
@@ -27,7 +26,6 @@ void dg_conv_wgmma_dx(const dg_conv_args *a, const dg_tune *tune, float *out, cu
 void dg_conv_mma_dw(const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream);
 void dg_conv_mma_fp16(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream);
 
-/* Number of values that the op writes. */
 size_t dg_conv_count(dg_op_kind kind, const dg_conv_args *a);
 
 /* out[i] = sum over k of part[k * count + i], in a fixed order. */

@@ -13,7 +13,6 @@ typedef dg_mma_tile tile;
 
 static bool by_warpgroups(const dg_tune *t) { return t->variant == &dg_conv_variant_wgmma; }
 
-/* Writes the tiles of a direction to out and returns their number. */
 static int tiles_of(dg_op_kind kind, bool small, const dg_tune *t, tile *out)
 {
     const bool wide = by_warpgroups(t);
@@ -188,7 +187,6 @@ static void work(const dg_op *op, dg_work *w)
     const double cells = a->N * dg_ceil_divf(dx ? dg_ceil_divf(a->H, 2) : a->Ho, side) *
                          dg_ceil_divf(dx ? dg_ceil_divf(a->W, 2) : a->Wo, side),
                  cell = side * side;
-    /* dev_pool allocates whole units */
     w->shared = dg_mma_tile_of(op->kind, a, &op->tune).bytes;
     w->warpgroups = by_warpgroups(&op->tune);
     if (dw) {
@@ -199,7 +197,7 @@ static void work(const dg_op *op, dg_work *w)
         w->outputs = m * n * 16 / w->threads;
         return;
     }
-    const double share = dg_ceil_divf(dg_ceil_divf(dx ? a->Co : a->Ci, chunk), w->split) * chunk; /* per part */
+    const double share = dg_ceil_divf(dg_ceil_divf(dx ? a->Co : a->Ci, chunk), w->split) * chunk;
     w->blocks = dg_ceil_divf(cells, m / cell) * dg_ceil_divf(dx ? a->Ci : a->Co, n) * w->split;
     w->products = m * n * 16 * share;
     w->loads = 4 * share * (m / 64 * DG_MMA_VALUES(small, 1, !dx) + 16 * n);

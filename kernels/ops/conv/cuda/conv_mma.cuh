@@ -16,7 +16,7 @@
 #include "kernels/dev/mma.cuh"
 
 struct alignas(16) dg_cell {
-    int image, row, col; /* of its first position */
+    int image, row, col;
 };
 
 struct dg_maps {
@@ -83,7 +83,6 @@ template <int PLANES> static __device__ __forceinline__ int dg_unit_plane(int i)
 {
     return i % 2 + i / 8 % (PLANES / 2) * 2;
 }
-/* Position of unit i in the order of threads. */
 template <int PLANES> static __device__ __forceinline__ int dg_unit_position(int i)
 {
     return i / (4 * PLANES) * 4 + i / 2 % 4;
@@ -113,7 +112,6 @@ template <class E> struct dg_parcel<E, float> {
     __device__ __forceinline__ float value(int e) const { return v[e]; }
 };
 
-/* Rounded before. */
 template <class E> struct dg_parcel<E, uint16_t> {
     uint4 v;
 
@@ -178,7 +176,7 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
                 const bool own = is_own((int)row, at.row, H) & is_own((int)col, at.col, W);
                 place[i] = {(unsigned)(((at.image * H + y) * W + x) * (C / E::unit)),
                             unit * (int)sizeof(uint4) + (own ? 0 : DG_BORDER)};
-            } else { /* 2 planes x 2 chunks */
+            } else {
 #pragma unroll
                 for (int k = 0; k < 4; k++) patch[unit + k * P::plane] = make_uint4(0, 0, 0, 0);
             }
@@ -216,7 +214,6 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
         const int threads = dg_div_up(2 * all - j * NT, 32) * 32;
         return threads < NT && (int)threadIdx.x >= threads;
     }
-    /* Loads slice g of pair `pair` of the tensor's planes. */
     __device__ __forceinline__ void fetch(int g, int pair)
     {
         const unsigned mine = (unsigned)(2 * pair + plane);
@@ -331,7 +328,6 @@ template <class Job, class G> struct dg_weights {
         if (rounded) cp_async_wait<LATER>();
     }
 
-    /* fp32 weights. */
     __device__ __forceinline__ void fetch_weights(int chunk, int g)
     {
         if constexpr (!rounded)

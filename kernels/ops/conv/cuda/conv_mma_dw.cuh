@@ -18,23 +18,22 @@ template <class E_, class T_, bool SMALL> struct dg_dw_tile {
     static constexpr int y_planes = M / E::unit, x_planes = N / E::unit;
     typedef dg_patch<SMALL, 1, x_planes, true> patch;
     typedef typename patch::piece piece;
-    static constexpr int taps = 16, positions = 64, border = 1;                  /* positions: per piece; border: before
-                                                                                  * a patch */
-    static constexpr int x_units = patch::units, y_units = y_planes * positions; /* per stage */
+    static constexpr int taps = 16, positions = 64, border = 1; /* positions: per piece; border: before
+                                                                 * a patch */
+    static constexpr int x_units = patch::units, y_units = y_planes * positions;
     static constexpr int y_items = y_units / NT, values = patch::cells * patch::input * patch::input;
     static constexpr int x_items = dg_div_up(values * x_planes, NT);
     static constexpr size_t bytes = DG_MMA_DW_BYTES(SMALL, E::unit);
     static_assert(NT == 8 * 32 && NT % (4 * y_planes) == 0 && NT % (4 * x_planes) == 0 && values % 4 == 0,
                   "a warp has two taps; a thread stays in one plane of y and of x");
 
-    /* This thread's first channel of either side. */
     static __device__ __forceinline__ int x_channel() { return dg_unit_plane<x_planes>((int)threadIdx.x) * E::unit; }
     static __device__ __forceinline__ int y_channel() { return dg_unit_plane<y_planes>((int)threadIdx.x) * E::unit; }
     static __device__ __forceinline__ constexpr int stride(const dg_conv_args &) { return 2; }
 
     /* second: from the warp's first 16 columns in the patch to the other 16. row(): the warp's first channel of y. */
     static constexpr int second = patch::phase;
-    static __device__ __forceinline__ constexpr bool busy() { return true; } /* has this warp any columns? */
+    static __device__ __forceinline__ constexpr bool busy() { return true; }
     static __device__ __forceinline__ constexpr int row() { return 0; }
     static __device__ __forceinline__ int columns()
     {
@@ -107,7 +106,7 @@ template <class G> struct dg_dw_products {
         }
     }
 
-    __device__ __forceinline__ void finish() {} /* products are synchronous */
+    __device__ __forceinline__ void finish() {}
 
     /* Stores all sums to the weights (Co, taps, Ci). */
     __device__ __forceinline__ void store(const dg_conv_args &a, float *out, int co0, int ci0, uint4 *)

@@ -8,10 +8,9 @@
 
 #include "kernels/ops/conv/cuda/conv_mma_dw.cuh"
 
-/* Loader of one side. E, T: of G's tile; ITEMS: units per thread. */
 template <class E, class T, int ITEMS> struct dg_dw_side {
     const T *const from; /* this thread's channels of the first pixel */
-    const float factor;  /* scale of a scaled arithmetic */
+    const float factor;
     dg_parcel<E, T> item[ITEMS];
 
     __device__ __forceinline__ dg_dw_side(const T *first, int shift)
@@ -35,8 +34,8 @@ template <class G> struct dg_dw_job : dg_dw_products<G> {
     typedef typename G::patch P;
     typedef typename P::piece piece;
     const dg_conv_args &a;
-    const int first_piece; /* among the pieces of all images */
-    dg_cell *const cell;   /* of two pieces, alternating */
+    const int first_piece;
+    dg_cell *const cell; /* of two pieces, alternating */
     uint4 *const patch, *const grad;
     dg_dw_side<E, T, G::x_items> x;
     dg_dw_side<E, T, G::y_items> y;
@@ -54,7 +53,6 @@ template <class G> struct dg_dw_job : dg_dw_products<G> {
         find_cells(0);
     }
 
-    /* Finds the cells of a piece, counted from this block's first. */
     __device__ __forceinline__ void find_cells(int chunk) const
     {
         if (threadIdx.x >= piece::cells) return;
@@ -129,7 +127,7 @@ template <class G>
 static __global__ void __launch_bounds__(G::NT) dg_dw_kernel(const dg_conv_args a, float *out, int split, int pieces)
 {
     if constexpr (G::E::there) dg_dw_block<G>(a, out, split, pieces);
-    else __trap(); /* dg_variant_check() rejects this architecture */
+    else __trap();
 }
 
 template <class G> static void dg_dw_launch_tile(const dg_conv_args *a, int split, float *out, cudaStream_t stream)

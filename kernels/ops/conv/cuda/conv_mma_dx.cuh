@@ -29,9 +29,9 @@ template <class E_, class T_, bool SMALL, int M, int N_, int WN_, int GROUPS, in
     static constexpr int chunk = 2 * E::unit, planes = N / E::unit, pitch = chunk + E::spacing;
     /* units of weights: in shared memory, without padding */
     static constexpr int portion = 16 / GROUPS * planes * pitch, copied = 16 / GROUPS * 2 * N;
-    static constexpr bool rounded = MAP != DG_AS_IS; /* weights are rounded in memory */
+    static constexpr bool rounded = MAP != DG_AS_IS;
     static constexpr int stages = DG_MMA_STAGES(rounded, E::scaled, portion * 16);
-    static constexpr int blocks = NT == 128 ? 2 : 1; /* per multiprocessor */
+    static constexpr int blocks = NT == 128 ? 2 : 1;
     /* slots: of weights, loaded together */
     static constexpr int MI = own * phases * 4 / E::warps, NJ = WN / 8, slots = NT / (2 * N);
     /* units of sums exchanged in a cluster */
@@ -51,7 +51,6 @@ static __device__ __forceinline__ constexpr int dg_taps_back(int slot)
     return (slot & 1) + (slot >> 1 & 1) * 4 + (slot >> 2 & 1) * 2 + (slot >> 3 & 1) * 8;
 }
 
-/* Prologue (fetch, store) and main loop (multiply) of the data gradient; G: its tile. */
 template <class G> struct dg_dx_job : dg_weights<dg_dx_job<G>, G> {
     typedef dg_weights<dg_dx_job<G>, G> W;
     typedef typename G::E E;
@@ -71,11 +70,10 @@ template <class G> struct dg_dx_job : dg_weights<dg_dx_job<G>, G> {
     int half = 0;           /* units to the patch written last */
     uint4 *patch, *weights; /* destinations: this thread's plane of the patch, its first unit of weights */
     unsigned from;          /* its first unit of weights in memory, plus the largest tap offset */
-    typename E::template place_of_a<P> mine_a; /* of the first products */
+    typename E::template place_of_a<P> mine_a;
     typename E::place_of_b mine_b;
     int four; /* from a weight of co to co + 4 */
 
-    /* w: weights, rounded or not */
     __device__ __forceinline__ dg_dx_job(const dg_conv_args &a, const void *w, int ci0, int first,
                                          const dg_transfer *place, uint4 *p, uint4 *units)
         : first_chunk(first), Ci(a.Ci), loader((const T *)a.y, place)
@@ -112,7 +110,7 @@ template <class G> struct dg_dx_job : dg_weights<dg_dx_job<G>, G> {
 
     __device__ __forceinline__ void first(int chunks)
     {
-        typename G::loader other = loader; /* two slices at a time */
+        typename G::loader other = loader;
         if (!W::early) W::template first_weights<false>(chunks);
         W::fetch_weights(0, 0);
 #pragma unroll

@@ -24,11 +24,10 @@ template <class E_, class T_, bool SMALL, int M, int N_, int WN, int GROUPS, int
     static constexpr int chunk = 2 * E::unit, pitch = N + E::spacing;
     /* units of weights: in shared memory, without padding */
     static constexpr int portion = taps * 2 * pitch, copied = taps * 2 * N;
-    static constexpr bool rounded = MAP != DG_AS_IS; /* weights are rounded in memory */
+    static constexpr bool rounded = MAP != DG_AS_IS;
     static constexpr int stages = DG_MMA_STAGES(rounded, E::scaled, portion * 16);
-    static constexpr bool few = E::warps > 1 && NT == 256 && N == 64 && !SMALL && MAP >= DG_ROUNDED; /* limits
-                                                                                                      * registers */
-    static constexpr int blocks = NT == 128 || few ? 2 : 1; /* per multiprocessor */
+    static constexpr bool few = E::warps > 1 && NT == 256 && N == 64 && !SMALL && MAP >= DG_ROUNDED;
+    static constexpr int blocks = NT == 128 || few ? 2 : 1;
     static constexpr int MI = 4 / E::warps, NJ = WN / 8;
     /* units of sums exchanged in a cluster */
     static constexpr int exchanged = E::warps > 1 ? MI *NJ *NT : 0;
@@ -42,7 +41,6 @@ template <class E_, class T_, bool SMALL, int M, int N_, int WN, int GROUPS, int
     static_assert(N % 8 == 0 && WN % 16 == 0, "eight positions of a plane; two fragments a load");
 };
 
-/* Prologue (fetch, store) and main loop (multiply) of the forward pass; G: its tile. */
 template <class G> struct dg_fwd_job : dg_weights<dg_fwd_job<G>, G> {
     typedef dg_weights<dg_fwd_job<G>, G> W;
     typedef typename G::E E;
@@ -61,10 +59,9 @@ template <class G> struct dg_fwd_job : dg_weights<dg_fwd_job<G>, G> {
     int half = 0;           /* units to the patch written last */
     uint4 *patch, *weights; /* destinations: this thread's plane of the patch, its first unit of weights */
     unsigned from[G::rows]; /* its first units of weights in memory */
-    typename E::template place_of_a<typename G::patch> mine_a; /* of the first products */
+    typename E::template place_of_a<typename G::patch> mine_a;
     typename E::place_of_b mine_b;
 
-    /* w: weights, rounded or not */
     __device__ __forceinline__ dg_fwd_job(const dg_conv_args &a, const void *w, int co0, int first,
                                           const dg_transfer *place, uint4 *p, uint4 *units)
         : first_chunk(first), Ci(a.Ci), loader((const T *)a.x, place)
@@ -90,7 +87,6 @@ template <class G> struct dg_fwd_job : dg_weights<dg_fwd_job<G>, G> {
         }
     }
 
-    /* Unit j has another channel or another tap than unit 0. */
     __device__ __forceinline__ uint4 *weight(int stage, int j) const
     {
         return weights + stage * G::portion + j % G::rows * (G::NT / 2) + j / G::rows * (G::steps * 2 * G::pitch);

@@ -138,7 +138,7 @@ static void work(const dg_op *op, dg_work *w)
         return;
     }
     const double m = op->tune.tile_m, n = op->tune.tile_n, taps = a->K * a->K, unit = dg_math_unit(op->tune.math),
-                 border = a->K == 3 ? 144 / 64.0 : 1; /* values read per position */
+                 border = a->K == 3 ? 144 / 64.0 : 1;
     w->shared = bytes_of(op->kind, a, op->tune.math);
     if (dw) {
         const int positions = DG_ODD_PIECE(a->K, dg_math_unit(op->tune.math));
@@ -149,7 +149,7 @@ static void work(const dg_op *op, dg_work *w)
         w->outputs = m * n * taps / w->threads;
         return;
     }
-    const double share = dg_ceil_divf(summed(op->kind, a) / (2 * unit), w->split) * 2 * unit; /* channels per part */
+    const double share = dg_ceil_divf(summed(op->kind, a) / (2 * unit), w->split) * 2 * unit;
     w->blocks = (double)pieces(a, DG_ODD_M(a->K, 0)) * dg_ceil_divf(dx ? a->Ci : a->Co, n) * w->split;
     w->products = m * n * taps * share;
     w->loads = 4 * share * (border * m + taps * n);

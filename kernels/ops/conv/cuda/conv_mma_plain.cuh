@@ -46,7 +46,7 @@ template <class Job, class G>
 static __global__ void __launch_bounds__(G::NT, G::blocks) conv_kernel(const dg_conv_args a, float *out, int split)
 {
     if constexpr (G::E::there) dg_conv_block<Job, G>(a, out, split);
-    else __trap(); /* dg_variant_check() rejects this architecture */
+    else __trap();
 }
 
 template <class Job, class G>

@@ -12,7 +12,7 @@ static __global__ void __launch_bounds__(G::NT) patch_kernel(const dg_conv_args 
     DYN_SHARED(float, shared);
     const dg_patch_coord<G> at(a, (int)blockIdx.x);
     const int part = (int)blockIdx.z, ci0 = (int)blockIdx.y * G::BN;
-    float acc[2][2][4][G::T] = {}; /* [py][px][position][channel] */
+    float acc[2][2][4][G::T] = {};
     dg_patch_sums<G>(acc, a, shared, at, ci0, part, split, stages, [](const dg_patch_loader<G> &, float *, int) {});
 
     const int ci = ci0 + at.lane * G::T;

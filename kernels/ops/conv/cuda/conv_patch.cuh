@@ -91,7 +91,6 @@ static __device__ __forceinline__ void dg_patch_multiply(float (&acc)[2][4][G::T
     }
 }
 
-/* A thread's coordinates in the block's tile. */
 template <class G> struct dg_patch_coord {
     int image0, a0, b0;        /* of the tile: first image and positions */
     int lane, image, row, col; /* of the thread, relative to the tile */
@@ -160,7 +159,7 @@ static __device__ __forceinline__ void dg_patch_sums(float (&acc)[2][2][4][G::T]
         now = now + 1 == stages ? 0 : now + 1;
         next = next + 1 == stages ? 0 : next + 1;
     }
-    cp_async_wait<0>(); /* the last groups are empty */
+    cp_async_wait<0>();
 }
 
 #endif

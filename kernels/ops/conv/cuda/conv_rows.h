@@ -21,7 +21,6 @@ const char *dg_conv_check_stages(dg_tune *t, int usual, int words, const dg_gpu 
 /* Parts of the sum, at most `most`; phases: launched concurrently, each with its parts. */
 const char *dg_conv_check_split(dg_tune *t, int most, int phases);
 
-/* That gpu->math is the rounding of its tensor cores. */
 const char *dg_conv_check_math(const dg_gpu *gpu);
 
 /* NULL, or the reason why kernels with this rounding are not fused on this GPU. */
@@ -33,8 +32,8 @@ int dg_conv_split(int blocks, int steps, int least);
 /* A convolution as a matrix product, per phase: m x n results of k products. */
 typedef struct {
     double m, n, k;
-    double phases;  /* conv_dx: S * S products */
-    double results; /* results of the op */
+    double phases;
+    double results;
 } dg_conv_product;
 dg_conv_product dg_conv_product_of(dg_op_kind kind, const dg_conv_args *a);
 
@@ -60,7 +59,6 @@ typedef struct {
     int m, n, threads, bytes, portion, factors;
 } dg_mma_tile;
 
-/* tune: accepted by dg_variant_check(). */
 dg_mma_tile dg_mma_tile_of(dg_op_kind kind, const dg_conv_args *a, const dg_tune *t);
 
 #endif

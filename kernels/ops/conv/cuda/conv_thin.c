@@ -20,7 +20,6 @@ static void choose(const dg_op *op, dg_tune *t, const dg_gpu *gpu)
     t->split = most < 1 ? 1 : most < 256 ? most : 256;
 }
 
-/* Data gradient. */
 static dg_patch_geometry geometry_of(const dg_conv_args *a)
 {
     return a->W <= DG_THIN_SMALL ? (dg_patch_geometry){DG_THIN_DX_SMALL, 4} : (dg_patch_geometry){DG_THIN_DX_LARGE, 4};

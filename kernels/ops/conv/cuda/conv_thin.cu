@@ -21,7 +21,7 @@ static __global__ void __launch_bounds__(DG_THIN_DW_THREADS) dw_kernel(const dg_
     for (int tile = first; tile < last; tile++) {
         const int b0 = tile % t.across * DG_THIN_COLS, a0 = tile / t.across % t.down * DG_THIN_ROWS,
                   image = tile / t.across / t.down;
-        __syncthreads(); /* after the last reads of the tile */
+        __syncthreads();
         dg_thin_patch<CI, DG_THIN_DW_THREADS>(patch, a, image, a0, b0);
         for (int i = (int)threadIdx.x; i < dw::grad_words / 4; i += DG_THIN_DW_THREADS) {
             const int c = i % (DG_THIN_CHANNELS / 4) * 4, p = i / (DG_THIN_CHANNELS / 4), oy = a0 + p / DG_THIN_COLS,

@@ -11,9 +11,7 @@ static_assert(DG_THIN_DW_RUN * DG_THIN_DW_WARPS == DG_THIN_ROWS * DG_THIN_COLS &
               "a warp has a run of one row");
 static_assert(DG_THIN_CHANNELS / 4 * DG_THIN_K == 32, "a warp has all weights");
 
-/* CI: channels of x. */
 template <int CI> struct dg_thin_dw {
-    /* per warp */
     static constexpr int line = DG_THIN_PATCH_COLS * CI, row_taps = DG_THIN_K * CI, sums = 32 * 4 * row_taps;
     static constexpr int patch_words = DG_THIN_PATCH_ROWS * line,
                          grad_words = DG_THIN_ROWS * DG_THIN_COLS * DG_THIN_CHANNELS;

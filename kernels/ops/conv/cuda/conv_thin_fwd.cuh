@@ -4,7 +4,6 @@
 
 #include "kernels/ops/conv/cuda/conv_thin_patch.cuh"
 
-/* CI: channels of x. */
 template <int CI_> struct dg_thin_fwd {
     static constexpr int CI = CI_;
     static constexpr int CHANNELS = 8, LANES = DG_THIN_CHANNELS / CHANNELS,
@@ -18,7 +17,6 @@ template <int CI_> struct dg_thin_fwd {
 
     static __device__ __forceinline__ int lane() { return (int)(threadIdx.x % LANES); }
     static __device__ __forceinline__ int row() { return (int)(threadIdx.x / LANES / (DG_THIN_COLS / 4)); }
-    /* col: of its pixel p. channel: its channel e. */
     static __device__ __forceinline__ int col(int p) { return (int)(threadIdx.x / LANES % (DG_THIN_COLS / 4)) * 4 + p; }
     static __device__ __forceinline__ int channel(int e) { return lane() * CHANNELS + e; }
     __device__ __forceinline__ float &at(int p, int e) { return acc[p][e]; }
@@ -42,7 +40,7 @@ template <int CI_> struct dg_thin_fwd {
     {
 #pragma unroll
         for (int ky = 0; ky < DG_THIN_K; ky++) {
-            float v[10 * CI]; /* the columns of four pixels */
+            float v[10 * CI];
 #pragma unroll
             for (int i = 0; i < 10 * CI; i++) v[i] = patch[(2 * row() + ky) * line + 2 * col(0) * CI + i];
 #pragma unroll

@@ -74,9 +74,9 @@ template <class E, int CI_> struct dg_thin_mma_fwd {
     typedef dg_quad<E> quad;
     static constexpr int CI = CI_, CHANNELS = 8, LANES = 4, NT = DG_THIN_ROWS * 32;
     static constexpr int line = DG_THIN_PATCH_COLS * CI;
-    static constexpr int pitch = (line * quad::words / 4 + 23) / 32 * 32 + 8; /* words per row */
+    static constexpr int pitch = (line * quad::words / 4 + 23) / 32 * 32 + 8;
     static constexpr int patch_words = DG_THIN_PATCH_ROWS * pitch, weight_words = CI * 4 * 32 * quad::words;
-    static constexpr int blocks = 5;                 /* per multiprocessor */
+    static constexpr int blocks = 5;
     static constexpr bool rounds = quad::words == 2; /* results may be stored as bf16 */
     static_assert(DG_THIN_COLS == 32 && DG_THIN_CHANNELS == 32 && CI % 2 == 1,
                   "a warp's rows, its channels, no shared bank");

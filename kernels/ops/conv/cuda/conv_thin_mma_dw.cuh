@@ -15,9 +15,8 @@ static constexpr int DG_THIN_MMA_DW_THREADS = 256;
 /* E: arithmetic (conv_thin_mma.cuh); CI: channels of x. */
 template <class E, int CI> struct dg_thin_mma_dw {
     typedef dg_quad<E> quad;
-    /* held: sums of a lane */
     static constexpr int NT = DG_THIN_MMA_DW_THREADS, warps = NT / 32, fragments = 2 * CI, held = 16 * CI;
-    static constexpr int line = DG_THIN_PATCH_COLS * CI; /* of x */
+    static constexpr int line = DG_THIN_PATCH_COLS * CI;
     /* values: of a row of x; from one tap to the next */
     static constexpr int row_taps = DG_THIN_K * CI, plane = DG_THIN_COLS + 16;
     static_assert(warps == 2 * DG_THIN_ROWS && DG_THIN_COLS == 32 && DG_THIN_CHANNELS == 32 && plane / 4 % 8 == 4,
@@ -42,13 +41,12 @@ template <class E, int CI> struct dg_thin_mma_dw {
     /* Destination of value i of a row of the patch of x in the first of its two columns. After the last position of a
      * tap there is padding for values without a first (i past the last position) or second column, and outside of the
      * patch. */
-    static constexpr int second = 2 * CI * plane - 1; /* from there to its second column */
+    static constexpr int second = 2 * CI * plane - 1;
     static __device__ __forceinline__ int place(int row, int i)
     {
         if ((unsigned)i >= (unsigned)line) return row * row_taps * plane + DG_THIN_COLS + (i < 0 ? 1 : 2);
         return (row * row_taps + i % (2 * CI)) * plane + i / (2 * CI);
     }
-    /* Stores four values at places `at`. */
     static __device__ __forceinline__ void put(float *patch, const int (&at)[4], const float (&v)[4])
     {
         const quad rounded = quad::of(v);
@@ -157,7 +155,7 @@ static __device__ __forceinline__ void dg_thin_mma_dw_part(const dg_conv_args &a
     };
     auto fetch = [&] {
         const int top = 2 * a0 - 1, left_x = 2 * b0 * CI - 4;
-        const unsigned begin = (unsigned)(image * a.H + top) * (unsigned)width + (unsigned)left_x; /* < 2^31 */
+        const unsigned begin = (unsigned)(image * a.H + top) * (unsigned)width + (unsigned)left_x;
 #pragma unroll
         for (int j = 0; j < packs; j++) {
             const bool in_row = (unsigned)(top + x_row[j]) < (unsigned)a.H;
@@ -173,7 +171,7 @@ static __device__ __forceinline__ void dg_thin_mma_dw_part(const dg_conv_args &a
         const int oy = a0 + dw::row(), ox = b0 + dw::col(), left = there && oy < a.Ho ? a.Wo - ox : 0;
         unsigned at = (unsigned)((image * a.Ho + oy) * a.Wo + ox) * (unsigned)a.Co + (unsigned)(co0 + dw::channel());
         inside = 0;
-        if (left >= 4 && !two) { /* the common case */
+        if (left >= 4 && !two) {
             inside = 15;
             auto all = [&](auto load) {
 #pragma unroll
@@ -206,7 +204,7 @@ static __device__ __forceinline__ void dg_thin_mma_dw_part(const dg_conv_args &a
     sums.clear();
     fetch();
     for (int number = first; number < last; number++) {
-        __syncthreads(); /* after the last reads of the tile */
+        __syncthreads();
         if (!AS_IS) of_y.of_group(group);
 #pragma unroll
         for (int j = 0; j < packs; j++)

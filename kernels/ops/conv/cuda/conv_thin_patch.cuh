@@ -5,14 +5,13 @@
 
 #include "kernels/ops/conv/cuda/conv.cuh"
 
-/* Pixels and channels of a block's tile, and its patch. */
 static constexpr int DG_THIN_K = 4, DG_THIN_ROWS = DG_THIN_TILE_ROWS, DG_THIN_COLS = DG_THIN_TILE_COLS,
                      DG_THIN_CHANNELS = DG_THIN_TILE_CHANNELS;
 static constexpr int DG_THIN_PATCH_ROWS = 2 * DG_THIN_ROWS + 2, DG_THIN_PATCH_COLS = 2 * DG_THIN_COLS + 2;
 
 /* Tiles of y's pixels: tile t is rows a0.., columns b0.. of one image. */
 typedef struct {
-    int down, across; /* per image */
+    int down, across;
 } dg_thin_tiling;
 
 static __host__ __device__ __forceinline__ dg_thin_tiling dg_thin_tiling_of(const dg_conv_args &a)

@@ -19,7 +19,6 @@ static int words_of(dg_op_kind kind, const dg_tune *t)
     return DG_TILED_WORDS(t->tile_m, t->tile_n, kind != DG_OP_conv_dw, kind == DG_OP_conv_fwd);
 }
 
-/* Parts of the sum, at most. */
 static int most_parts(dg_op_kind kind, const dg_conv_args *a)
 {
     if (kind == DG_OP_conv_dw) return a->N;

@@ -84,7 +84,7 @@ template <int B, int NT, int DIR> struct pixel_rows {
 template <int B, int NT> struct weight_rows {
     static constexpr int packs = BK / 4, passes = B * packs / NT, rows = NT / packs;
     const float *w;
-    int C, length, row, co, Co, k, c, tap; /* tap: offset of the tap's channels */
+    int C, length, row, co, Co, k, c, tap;
 
     __device__ __forceinline__ weight_rows(const dg_conv_args &a, int first, int step)
         : w((const float *)a.w), C(a.Ci), length(a.K * a.K * a.Ci), Co(a.Co)
@@ -177,7 +177,7 @@ template <int B, int NT> struct patch_columns {
     static constexpr int packs = B / 4, rows = NT / packs, passes = BK / rows;
     const float *x;
     int H, W, C, S, row, n, p, end;
-    int y0, x0, ci; /* of this thread's tap */
+    int y0, x0, ci;
     divider across, down;
 
     __device__ __forceinline__ patch_columns(const dg_conv_args &a, int first, int pixel, int last, const divider &Wo,
@@ -265,7 +265,7 @@ static __global__ void DG_BOUNDS(G) dx_kernel(const dg_conv_args a, float *out, 
     const int phase = (int)blockIdx.z / split, part = (int)blockIdx.z % split, ry = phase / a.S, rx = phase % a.S;
     const axis v = axis_of(ry, a.H, a.K, a.S, a.P), h = axis_of(rx, a.W, a.K, a.S, a.P);
     const int M = a.N * v.count * h.count, m0 = (int)blockIdx.x * G::BM, n0 = (int)blockIdx.y * G::BN;
-    if (m0 >= M) return; /* the grid is that of the largest phase */
+    if (m0 >= M) return;
     const int all = v.taps * h.taps * dg_div_up(a.Co, BK), first = share(all, part, split),
               last = share(all, part + 1, split);
     pixel_rows<G::BM, G::NT, -1> load_a((const float *)a.y, a.Ho, a.Wo, a.Co, h.taps > 0 ? h.taps : 1, first);

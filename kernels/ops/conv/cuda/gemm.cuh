@@ -13,9 +13,9 @@
 /* One side of the product. B: m (or n) of a block's tile; T: of a thread's; BK: of the sum per stage; BY_ROWS: k is
  * innermost. */
 template <int B, int T, int BK, bool BY_ROWS> struct dg_side {
-    static constexpr int words = BY_ROWS ? B * (BK + DG_TILED_PAD) : BK * B; /* per stage */
-    static constexpr int line = BY_ROWS ? BK + DG_TILED_PAD : B;             /* from one row (column) to the next */
-    static constexpr int packs = (BY_ROWS ? BK : B) / 4;                     /* copies per row (column) */
+    static constexpr int words = BY_ROWS ? B * (BK + DG_TILED_PAD) : BK * B;
+    static constexpr int line = BY_ROWS ? BK + DG_TILED_PAD : B;
+    static constexpr int packs = (BY_ROWS ? BK : B) / 4; /* copies per row (column) */
     static constexpr int threads = B / T;
 
     static __device__ __forceinline__ int index(int i, int t)
@@ -133,7 +133,7 @@ template <int BM_, int BN_, int BK_, int TM_, int TN_, bool A_ROWS, bool B_ROWS>
             now = now + 1 == stages ? 0 : now + 1;
             next = next + 1 == stages ? 0 : next + 1;
         }
-        cp_async_wait<0>(); /* the last groups are empty */
+        cp_async_wait<0>();
     }
 };
 

@@ -21,7 +21,7 @@ template <class E_, int K> struct dg_odd_dw_tile {
     typedef typename std::conditional<K == 1, dg_runs<positions, 1, x_planes>, dg_patch<true, 1, x_planes, false>>::type
         patch;
     typedef typename patch::piece piece;
-    static constexpr int x_units = patch::units, y_units = y_planes * positions; /* per stage */
+    static constexpr int x_units = patch::units, y_units = y_planes * positions;
     static constexpr int values = patch::cells * patch::input * patch::input;
     static constexpr int y_items = dg_div_up(y_units, NT), x_items = dg_div_up(values * x_planes, NT);
     static constexpr size_t bytes = DG_ODD_DW_BYTES(K, E::unit);

@@ -44,10 +44,10 @@ template <class E_, int K_, bool BACK> struct dg_odd_tile {
     /* units of weights: of a product, of one of its planes, of a group; of a thread; products between these */
     static constexpr int weights = 2 * N, planes = N / E::unit, pitch = BACK ? pair : N;
     static constexpr int portion = products * weights, items = portion / NT, step = NT / weights;
-    static constexpr int MI = 4, NJ = 4, blocks = NT == 128 ? 2 : 1; /* per multiprocessor */
+    static constexpr int MI = 4, NJ = 4, blocks = NT == 128 ? 2 : 1;
     typedef typename std::conditional<K == 1, dg_runs<64, PIECES, 2>, dg_patch<true, PIECES, 2, false>>::type patch;
     typedef dg_patch_loader<E, float, patch, NT, groups> loader;
-    static constexpr int half = depth * patch::units; /* patches of one buffer */
+    static constexpr int half = depth * patch::units;
     static constexpr size_t bytes = DG_ODD_BYTES(K);
     static_assert(NT == PIECES * across * 32 && portion % NT == 0 && NT % weights == 0,
                   "a warp has 64 x 32; threads copy equally much, each the same channels");
@@ -78,7 +78,6 @@ template <class E_, int K_, bool BACK> struct dg_odd_tile {
     }
 };
 
-/* Prologue (fetch, store) and main loop (multiply). */
 template <class G> struct dg_odd_job {
     typedef typename G::E E;
     typedef typename G::patch P;
@@ -88,8 +87,8 @@ template <class G> struct dg_odd_job {
     typename G::loader loader[G::depth]; /* one per pair of planes */
     dg_parcel<E, float> parcel[G::items];
     dg_sums<E, G::MI, G::NJ> sums;
-    uint4 *patch, *weights;       /* destinations: this thread's plane of the patch, its first unit of weights */
-    const float *from;            /* its first weights in memory */
+    uint4 *patch, *weights; /* destinations: this thread's plane of the patch, its first unit of weights */
+    const float *from;
     int tap, onward, advance;     /* its first product; weights from one product to the next, from one chunk to the
                                    * next */
     const uint4 *mine_a, *mine_b; /* this lane's units of the first products */
@@ -144,7 +143,6 @@ template <class G> struct dg_odd_job {
             if (has(chunk, tap + j * G::step))
                 parcel[j].put(weights + (chunk + g) % 2 * G::portion + j * G::step * G::weights);
     }
-    /* Slice g of a chunk's patches. */
     __device__ __forceinline__ void fetch_patch(typename G::loader (&by)[G::depth], int chunk, int g) const
     {
 #pragma unroll
@@ -270,7 +268,7 @@ template <class G>
 static __global__ void __launch_bounds__(G::NT, G::blocks) dg_odd_kernel(const dg_conv_args a, float *out, int split)
 {
     if constexpr (G::E::there) dg_odd_block<G>(a, out, split);
-    else __trap(); /* dg_variant_check() rejects this architecture */
+    else __trap();
 }
 
 template <class G> static void dg_odd_launch(const dg_conv_args *a, int split, float *out, cudaStream_t stream)

@@ -9,7 +9,7 @@ template <class E, int CI>
 static __global__ void __launch_bounds__(DG_THIN_MMA_DW_THREADS) dw_kernel(const dg_conv_args a, float *out, int split)
 {
     DEV_CHECK(blockDim.x == DG_THIN_MMA_DW_THREADS);
-    if constexpr (!E::there) __trap(); /* dg_variant_check() rejects this architecture */
+    if constexpr (!E::there) __trap();
     SHARED(float, shared, [DG_THIN_DW_WORDS(CI)]);
     const dg_thin_tiling t = dg_thin_tiling_of(a);
     const int part = (int)blockIdx.y, tiles = a.N * t.down * t.across;
