@@ -61,7 +61,7 @@ static void leave(fp_mode before) { fp_set(before); }
 
 enum { PIECE = 1 << 20, HUGE_PAGE = 2 << 20 };
 
-enum { RESERVE = 12 << 20 }; /* bytes of a limit for files, figures and stacks */
+enum { RESERVE = 12 << 20 };
 
 /* Without a limit all memory of the machine counts, because it is unknown how much other programs will release. */
 static dg_err cpu_memory(dg_backend *b, size_t *free_bytes, size_t *total)
@@ -219,7 +219,7 @@ static int has_avx2(void)
            __builtin_cpu_supports("bmi2");
 }
 #endif
-#ifdef DG_HAVE_avx512 /* never without avx2 */
+#ifdef DG_HAVE_avx512
 DECLARE(avx512)
 static int has_avx512(void)
 {

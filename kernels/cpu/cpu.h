@@ -29,7 +29,6 @@ typedef struct {
     DG_OPS(X)
 #undef X
     size_t (*scratch[DG_OP_KINDS])(const dg_op *op);
-    /* asked: the variant of --conv, or NULL */
     void (*choose[DG_OP_KINDS])(dg_op *op, const dg_variant *asked);
 
     /* kernels/ops/peak/peak.c, for `dcgan bench`. fma runs on the calling thread and returns its FLOPs; triad (out =
@@ -43,7 +42,6 @@ typedef struct {
 struct dg_backend;
 const dg_cpu_table *dg_cpu_table_of(const struct dg_backend *b);
 
-/* backend->measure of the CPU (kernels/cpu/measure_cpu.c). */
 struct dg_machine;
 dg_err dg_cpu_measure(struct dg_backend *b, const dg_cpu_table *table, struct dg_machine *m, int rounds);
 

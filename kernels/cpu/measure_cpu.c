@@ -62,7 +62,6 @@ static size_t array_bytes(void)
  * virtual machine with other guests. */
 static double cache_bytes(int threads) { return (double)cache_size(0) * threads; }
 
-/* Three arrays of half the cache in total, repeatedly. */
 static double cached_triad(const dg_cpu_table *table, void **array, size_t bytes, size_t element)
 {
     const int64_t n = (int64_t)(bytes / 6 / element) / 4096 * 4096;

@@ -16,7 +16,6 @@ extern "C" {
 #include "kernels/ops/ops.h"
 }
 
-/* Loads cuBLAS if a row requires it. */
 static const char *has(const dg_tune *tune)
 {
     if (tune->variant == &dg_conv_variant_wgmma && !dg_cuda_has_wgmma())

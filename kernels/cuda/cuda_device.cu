@@ -65,7 +65,7 @@ void dg_cuda_absence(char *out, size_t size, cudaError_t e, int driver, int runt
         snprintf(out, size, DG_MSG("no-code-for-gpu", "this dcgan has no code for this GPU: it is built for %s"),
                  dg_cuda_built_for());
         break;
-    case 222: /* unsupported PTX */
+    case 222:
         snprintf(
             out, size,
             DG_MSG(
@@ -75,7 +75,7 @@ void dg_cuda_absence(char *out, size_t size, cudaError_t e, int driver, int runt
                 "with CUDA_ARCH=native"),
             dg_cuda_built_for());
         break;
-    case 803: /* kernel module and libraries disagree */
+    case 803:
         snprintf(
             out, size,
             DG_MSG(
@@ -83,7 +83,7 @@ void dg_cuda_absence(char *out, size_t size, cudaError_t e, int driver, int runt
                 "the NVIDIA driver in the kernel and its libraries are of different versions; reboot, or install the "
                 "driver again"));
         break;
-    case 804: /* a forward compatibility package on an unsupported GPU */
+    case 804:
         snprintf(
             out, size,
             DG_MSG("compatibility-package",

@@ -11,7 +11,7 @@ dg_err dg_gpu_report(gpu *c, const char *op, const char *what, cudaError_t e)
     snprintf(text, sizeof text, "%s%s%s: %s (%s, %d)", op, *op ? ": " : "", what, cudaGetErrorString(e),
              cudaGetErrorName(e), (int)e);
     if (!dg_cuda_fatal(e)) {
-        (void)cudaGetLastError(); /* clears the error for the next call */
+        (void)cudaGetLastError();
         return dg_fail(DG_DEVICE, "%s", text);
     }
     c->broken = DG_DEVICE;

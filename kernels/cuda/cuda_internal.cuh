@@ -20,7 +20,7 @@ static constexpr size_t STAGE_BYTES = 1 << 20;
 
 typedef struct captured {
     cudaGraphExec_t graph;
-    int runs;               /* consecutive runs of its plan: a power of two */
+    int runs;
     long done;              /* how often the plan ran; in the plan's first graph only */
     struct captured *twice; /* the graph with 2 * runs, NULL: not captured yet */
     struct captured *next;
@@ -43,8 +43,8 @@ typedef struct {
     cudaEvent_t staged[STAGES]; /* the last copy from or to this piece is done */
     int next_stage;
     dg_chooser chooser;
-    uint64_t written; /* number of writes to possible weights by the host or by a single op */
-    bool alone;       /* the launch's predecessor differs from the plan's */
+    uint64_t written;
+    bool alone; /* the launch's predecessor differs from the plan's */
     captured *graphs;
     /* during a capture; the first is stream[DG_COMPUTE], the others are created on demand */
     cudaStream_t branch[DG_BRANCHES];
@@ -71,7 +71,6 @@ dg_err dg_gpu_report(gpu *c, const char *op, const char *what, cudaError_t e);
 
 /* Puts an op's launches into a stream; a refused launch is an error that names the op. */
 dg_err dg_gpu_enqueue(gpu *c, const dg_op *op, cudaStream_t stream);
-/* Like dg_gpu_enqueue, for piece i of a plan (branches.h). */
 dg_err dg_gpu_enqueue_piece(gpu *c, const dg_plan *p, int i, cudaStream_t stream);
 /* Before pieces of a plan: rounds the weights of its arena (fused.h) if something else has written them. */
 dg_err dg_gpu_round(gpu *c, const dg_plan *p);
@@ -82,7 +81,6 @@ void dg_gpu_graphs_close(gpu *c);
 
 void dg_gpu_time_functions(dg_backend *b);
 
-/* cuda_memory.cu: sets the memory functions of b; creates and frees their resources. */
 void dg_gpu_memory_functions(dg_backend *b);
 dg_err dg_gpu_memory_open(gpu *c);
 void dg_gpu_memory_close(gpu *c);

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-static constexpr int THREADS = 256, BLOCKS = 8, CHAINS = 8; /* blocks per multiprocessor; chains hide latency */
+static constexpr int THREADS = 256, BLOCKS = 8, CHAINS = 8;
 
 template <class real> static __global__ void __launch_bounds__(THREADS) fma_kernel(real *out, int turns)
 {
@@ -29,7 +29,6 @@ template <class real> static __global__ void __launch_bounds__(THREADS) fma_kern
 template <dg_math M> static __global__ void __launch_bounds__(THREADS) mma_kernel(float *out, int turns)
 {
     float c[CHAINS][4] = {};
-    /* as to_tf32 leaves them */
     const uint32_t one = 0x3f803f80u + threadIdx.x % 32 * 0x00030005u, bits = M == DG_MATH_TF32 ? ~0x1fffu : ~0u;
     const uint32_t a[4] = {one & bits, (one ^ 0x00410014u) & bits, (one ^ 0x00160052u) & bits,
                            (one ^ 0x00250043u) & bits};
@@ -74,7 +73,6 @@ static __global__ void __launch_bounds__(128) after_kernel()
     grid_dependents_launch();
 }
 
-/* Stores PART sums per block; the last block adds all of them. */
 static constexpr int PART = 2 * 64;
 static __global__ void __launch_bounds__(PART) last_kernel(float *parts, float *out, unsigned *counter)
 {
@@ -262,7 +260,7 @@ static cudaError_t chain(job *j, link k, int n, float *ms)
 static cudaError_t link_us(job *j, link k, double *us)
 {
     float few = 0, many = 0;
-    launch_link(j, k); /* loads it, which a capture may not do */
+    launch_link(j, k);
     TRY(chain(j, k, 10, &few));
     TRY(chain(j, k, 60, &many));
     const double one = (double)(many - few) * 1e3 / 50;

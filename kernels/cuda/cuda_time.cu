@@ -71,8 +71,8 @@ cudaError_t dg_cuda_time(dg_cuda_timer *t, int n, bool cold, dg_err (*piece)(voi
 
 typedef struct {
     gpu *c;
-    const dg_op *op;     /* timed repeatedly, or */
-    const dg_plan *plan; /* timed piece by piece */
+    const dg_op *op;
+    const dg_plan *plan;
 } timed;
 
 static dg_err enqueue_timed(void *context, int i)

@@ -10,7 +10,7 @@
 #include "kernels/ops/ops.h"
 
 typedef struct {
-    dg_backend base; /* first: a dg_backend pointer is a planner pointer */
+    dg_backend base;
     dg_chooser chooser;
     unsigned fuse;
     double memory_gb;

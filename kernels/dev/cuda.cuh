@@ -50,7 +50,6 @@ template <class real> static inline int dg_width(const dg_tune *tune)
     return tune->variant == &dg_vector ? dg_wide<real> : 1;
 }
 
-/* An integer that is a compile-time constant as an argument. */
 template <int n> struct dg_constant {
     __host__ __device__ constexpr operator int() const { return n; }
 };

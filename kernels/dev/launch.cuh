@@ -28,7 +28,7 @@ static inline dev_fault dev_take_fault(void)
 
 inline thread_local bool dev_programmatic = true;
 
-inline thread_local signed char dev_overlaps[64]; /* by device: 0 unknown, 1 yes, -1 no */
+inline thread_local signed char dev_overlaps[64];
 
 /* True if kernels on the current device may start early: sm_90 or newer, and compiled for it, because the driver's code
  * from older PTX does not wait. One kernel is queried, since all are compiled alike. Requires CUDA 12.3, the first with

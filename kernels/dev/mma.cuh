@@ -187,7 +187,6 @@ template <class E, int MI, int NJ> struct dg_sums {
             if (WHOLE || n + j * 8 < columns)
                 dg_store<2>(row + j * 8, dg_pack<float, 2>{{c[i / 2][j][i % 2 * 2], c[i / 2][j][i % 2 * 2 + 1]}});
     }
-    /* Like store, as bf16 to element `at` and following of a tensor. */
     template <bool WHOLE>
     __device__ __forceinline__ void store_rounded(void *to, int at, int i, int n, int columns) const
     {

@@ -88,11 +88,11 @@ static __device__ __forceinline__ float dg_two_value(const dg_channel &k, float 
     return k.scale * x + (k.tilt * pre + k.shift);
 }
 
-/* Contiguous values of a tensor that may be rounded (fused.h); at: index of the first, a multiple of their number. */
 static __device__ __forceinline__ dg_pack<float, 2> dg_widened(uint32_t v)
 {
     return {{__uint_as_float(v << 16), __uint_as_float(v & 0xffff0000u)}};
 }
+/* Four contiguous values of a tensor that may be rounded (fused.h); at: index of the first, a multiple of 4. */
 static __device__ __forceinline__ dg_pack<float, 4> dg_load_four(const float *x, int64_t at, bool rounded)
 {
     if (!rounded) return dg_load<4>(x + at);
@@ -204,7 +204,6 @@ static __device__ __forceinline__ dg_merged dg_merge_parts(bool stats, float *pa
     const float *from = dg_parts_of(parts, first + slot, c, C), *values = rows + first + slot;
     const int64_t step = 2 * (int64_t)slots * C;
     int left = c < C ? (count - slot + slots - 1) / slots : 0;
-    /* Adds a slot's next parts: a batch, or one or two. */
     auto add = [&](auto batch) {
         constexpr int B = decltype(batch)::value;
         dg_pack<float, 4> part[B];
@@ -245,7 +244,6 @@ static __device__ __forceinline__ dg_merged dg_merge_parts(bool stats, float *pa
     return m;
 }
 
-/* Finishes the epilogue's sums in one group for channels c and c + 1. */
 static __device__ __forceinline__ void dg_epilogue_write(const dg_epilogue &s, int group, int c, int C,
                                                          const dg_merged &m, float values)
 {
@@ -344,7 +342,6 @@ static __device__ __forceinline__ bool dg_epilogue_merge(const dg_epilogue &s, f
     return true;
 }
 
-/* dg_epilogue_last and dg_epilogue_merge; block: its number in all groups. */
 template <int NT>
 static __device__ __forceinline__ bool dg_epilogue_finish(const dg_epilogue &s, float *scratch, unsigned *counters,
                                                           int block, int c0, int channels, int C, int columns,

@@ -20,7 +20,7 @@ enum { NONE = -1 };
 typedef struct {
     int launch;
     int members, losses;
-    int place; /* main ops: index of the launch in the new order */
+    int place;
     bool refused;
     bool made; /* norm_act, norm_act_dx: recomputed by its consumers, never stored */
 } note;
@@ -111,7 +111,6 @@ static void take_around(pass *f, int i)
     }
 }
 
-/* Groups the last layer of D: convolution, one or two losses, weight gradient if there is one, data gradient. */
 static bool take_head(pass *f, int i)
 {
     const dg_plan *p = f->p;
@@ -217,7 +216,6 @@ static void leave_alone(pass *f)
     }
 }
 
-/* Sorts ops by the main op of their launch, stable within a launch. */
 static dg_err reorder(pass *f, int *new_place)
 {
     dg_plan *p = f->p;
@@ -349,7 +347,6 @@ static void settle_rows(pass *f, const int *new_place)
     p->row_counters = dg_arena_row(p->arena, name, DG_STATE, 0, DG_I32, (dg_shape){1, 1, 1, counters});
 }
 
-/* One attempt without the launches refused so far. *again: another launch was refused. */
 static dg_err attempt(pass *f, int *new_place, bool *again)
 {
     dg_plan *p = f->p;

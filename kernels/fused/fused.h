@@ -46,7 +46,7 @@ typedef struct {
     dg_act act;
     float slope;
     float factor;
-    int groups;                        /* stats, norm_dx; else 1 */
+    int groups;
     bool rounded, rounded_y;           /* results, and y or pre, are bf16 */
     const float *y;                    /* act_dx: shape of the results */
     float *mean, *rstd;                /* (groups, C): output of stats, input of norm_dx */
@@ -62,7 +62,7 @@ typedef struct {
  * Rounded once per step: by the fused update, and by a kernel of the backend after other updates and host writes. */
 typedef struct {
     const float *from;
-    void *to;  /* NULL: no kernel reads it */
+    void *to;
     int64_t n; /* with the gaps between rows; a multiple of 64 */
     dg_math math;
 } dg_rounded;
@@ -89,8 +89,8 @@ typedef struct {
     dg_noise_args noise;
     /* mma, thin_mma: the two previous launches do not write w, so it may be read before they end */
     bool early;
-    const void *rounded; /* mma: conv.w rounded, same order (dg_rounded) */
-    void *factors;       /* mma: output, the rounded input; NULL: no kernel reads it */
+    const void *rounded;
+    void *factors; /* mma: output, the rounded input; NULL: no kernel reads it */
     float *scratch;
     unsigned *counters; /* dg_fused_size.counters; 0 before and after every launch */
 } dg_fused_conv;
@@ -116,20 +116,20 @@ typedef struct {
 /* All weight gradients of a network, followed by Adam. */
 enum { DG_UPDATE_JOBS = 8 };
 typedef struct {
-    dg_conv_args conv; /* w: the gradient, output; x and y: see the prologues */
+    dg_conv_args conv;
     dg_prologue x, y;
     void *factors[2];
     bool there[2];
     dg_tune tune;
     dg_fused_family kind; /* MMA, WGMMA, THIN, THIN_MMA, GEMV or DENSE; NONE: no kernel */
-    int64_t offset;       /* of the first weight in adam.p, in values */
+    int64_t offset;
 } dg_update_job;
 typedef struct {
     int jobs;
     dg_update_job job[DG_UPDATE_JOBS];
     dg_adam_args adam;       /* adam.g has the gradients of all values without a job (gamma, beta, gaps between rows) */
     dg_advance_args advance; /* state NULL: not in this launch */
-    dg_rounded rounded;      /* of adam.p; written together with it */
+    dg_rounded rounded;
     float *scratch;
     unsigned *counters;
 } dg_fused_update;
@@ -144,10 +144,8 @@ dg_fused_conv dg_fused_conv_of(const dg_plan *p, const dg_launch *l);
 dg_fused_head dg_fused_head_of(const dg_plan *p, const dg_launch *l);
 dg_fused_update dg_fused_update_of(const dg_plan *p, const dg_launch *l);
 
-/* The rounded weights of a network; the plan is bound. */
 dg_rounded dg_rounded_of(const dg_plan *p, int net);
 
-/* Scratch and counters of a launch. Only whether a pointer in the structures is NULL affects it. */
 typedef struct {
     size_t bytes;
     int counters;

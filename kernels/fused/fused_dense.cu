@@ -67,7 +67,7 @@ static __global__ void __launch_bounds__(THREADS) dense_kernel(const dg_fused_co
     };
     for (int k0 = 0; k0 < a.Co; k0 += DEPTH) {
         const int depth = min(DEPTH, a.Co - k0), each = dg_div_up(depth, PARTS);
-        int left = min(each, depth - part * each); /* of this part; <= 0 after the last latent */
+        int left = min(each, depth - part * each);
         const float *from = w + (k0 + part * each) * stride, *latents = y + part * each * LINE + row;
         four weight[AHEAD];
 #pragma unroll

@@ -21,11 +21,11 @@ struct dg_fused_mma {
     float bend;
     dg_epilogue out;
     int groups, per_group;
-    int merged, clusters; /* per group: parts of the epilogue's sums, clusters */
-    float values;         /* values per channel of the results and group */
-    int split, channels;  /* parts of the sum; channels of the largest */
+    int merged, clusters;
+    float values; /* values per channel of the results and group */
+    int split, channels;
     const void *rounded;
-    void *factors;  /* output, or NULL (fused.h) */
+    void *factors;
     unsigned share; /* of `factors` stored by the first column (dg_patch_loader::keep) */
     bool early;     /* load the first weights before the dependency wait */
     float *result, *sums, *parts;
@@ -176,7 +176,7 @@ static __device__ __forceinline__ void dg_fused_results(const dg_fused_mma &f, S
     const int C = to.channels, mine = Job::column() + (int)(threadIdx.x % 4) * 2, n = n0 + mine;
     const int blocks = G::exchanged > 0 ? (int)gridDim.z : 1;
     int at[rows];
-    float first[2 * G::NJ] = {}, second[2 * G::NJ] = {}; /* sums of each column over this lane's rows */
+    float first[2 * G::NJ] = {}, second[2 * G::NJ] = {};
     if (own.mine) {
 #pragma unroll
         for (int i = 0; i < rows; i++) at[i] = Job::result(f.conv, cell, i);
@@ -198,7 +198,6 @@ static __device__ __forceinline__ void dg_fused_results(const dg_fused_mma &f, S
             for (int d = 4; d < 32; d *= 2) missing += __shfl_xor_sync(0xffffffffu, missing, d);
             if (Job::column() == 0 && dg_warp_lane() == 0) there[Job::share()] = (float)(8 * rows - missing);
         }
-        /* calls f for all existing results; the common case has no checks */
         auto each = [&](auto f) {
 #pragma unroll
             for (int q = 0; q < 2 * G::NJ; q++)

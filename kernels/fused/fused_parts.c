@@ -54,7 +54,7 @@ static dg_cost_part thin_part(const dg_op *op, const dg_fused_conv *f)
                                                                                dg_ceil_div(a->Ho, DG_THIN_TILE_ROWS) *
                                                                                dg_ceil_div(a->Wo, DG_THIN_TILE_COLS);
         c.merged = merged(&f->out, group, DG_THIN_TILE_CHANNELS);
-        c.rest = (double)f->gather.N / a->N / columns; /* blocks that also write images */
+        c.rest = (double)f->gather.N / a->N / columns;
     }
     c.steps = c.most;
     snprintf(c.kind, sizeof c.kind, "%s %s_%s %d %s>%s", op->kind == DG_OP_conv_fwd ? "fwd" : "dx",

@@ -65,7 +65,7 @@ static __global__ void __launch_bounds__(G::NT, G::T == 1 ? 4 : 3) dx_kernel(con
     DEV_CHECK(blockDim.x == G::NT);
     dev_pool pool;
     float *const shared = pool.take<float>((size_t)stages * G::stage_bytes / sizeof(float));
-    float *const factors = pool.take<float>(factor_words(f)); /* norm: [Co][scale, shift] */
+    float *const factors = pool.take<float>(factor_words(f));
     grid_dependency_wait();
     grid_dependents_launch();
     dg_conv_args a = f.conv;
@@ -79,7 +79,7 @@ static __global__ void __launch_bounds__(G::NT, G::T == 1 ? 4 : 3) dx_kernel(con
         }
         __syncthreads();
     }
-    float acc[2][2][4][G::T] = {}; /* [py][px][position][channel] */
+    float acc[2][2][4][G::T] = {};
     dg_patch_sums<G>(acc, a, shared, at, 0, 0, 1, stages,
                      [&](const dg_patch_loader<G> &loader, float *patch, int channel) {
                          if (!normed) return;

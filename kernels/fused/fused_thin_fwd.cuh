@@ -132,7 +132,6 @@ static __device__ __forceinline__ void dg_thin_leave(float *shared, const dg_fus
 template <class fwd> static __device__ __forceinline__ void dg_thin_fwd_block(const dg_fused_conv &f)
 {
     DEV_CHECK(blockDim.x == fwd::NT);
-    /* floats for the epilogue's sums */
     constexpr int room = 5 * fwd::NT, both = fwd::patch_words + fwd::weight_words;
     SHARED(float, shared, [both > room ? both : room]);
     static_assert(fwd::patch_words % 4 == 0, "weights begin at 16 bytes");
@@ -158,7 +157,6 @@ template <class fwd> static __device__ __forceinline__ void dg_thin_fwd_block(co
     const int oy = a0 + fwd::row();
     const int first = ((image * a.Ho + oy) * a.Wo + b0 + fwd::col(0)) * a.Co + co0 + fwd::channel(0);
     typedef dg_pack<float, 4> four;
-    /* True if pixel p and the four channels from h on exist; Co is a multiple of 4. */
     auto there = [&](int p, int h) { return oy < a.Ho && b0 + fwd::col(p) < a.Wo && co0 + fwd::channel(h) < a.Co; };
     /* Calls become(p, h, values from `first` on) for all that exist. */
     auto for_each = [&](auto become) {

@@ -9,13 +9,13 @@
 #include "kernels/fused/fused.h"
 
 enum {
-    DG_UPDATE_BITS = 8, /* of a thread's number */
+    DG_UPDATE_BITS = 8,
     DG_UPDATE_THREADS = 1 << DG_UPDATE_BITS,
     DG_UPDATE_GROUPS = 2,
     DG_UPDATE_GEMV_COLS = 1024, /* weights per block, of one channel of y */
     DG_UPDATE_DENSE_ROWS = 128,
     DG_UPDATE_DENSE_COLS = 32,
-    DG_UPDATE_DENSE_IMAGES = 32, /* in shared memory at a time */
+    DG_UPDATE_DENSE_IMAGES = 32,
     DG_UPDATE_PARTS = 1024,
     DG_UPDATE_RANGES = 2 * DG_UPDATE_JOBS + 1
 };
@@ -27,15 +27,15 @@ enum { DG_UPDATE_DONE, DG_UPDATE_BAD, DG_UPDATE_COUNTERS };
 #define DG_UPDATE_STAGES(scaled, unit) ((scaled) || (unit) == 4 ? 2 : 4)
 
 typedef struct {
-    dg_conv_args conv;     /* flat for gemv and dense (conv_tiles.h); w: the gradient */
-    dg_prologue x, y;      /* tensor cores: plain, of rounded operands */
-    int kind, channels;    /* dg_fused_family; of x if conv is flat */
-    int groups, per_group; /* of the batch; images per group */
-    int rows, cols;        /* tiles of channels of y, and of the other side */
-    int units, parts;      /* units of the sum (pieces, tiles of pixels or images) and the parts they form */
+    dg_conv_args conv;
+    dg_prologue x, y;   /* tensor cores: plain, of rounded operands */
+    int kind, channels; /* dg_fused_family; of x if conv is flat */
+    int groups, per_group;
+    int rows, cols;
+    int units, parts; /* units of the sum (pieces, tiles of pixels or images) and the parts they form */
     int first, producers;
-    int64_t scratch;       /* offset of the first part, in values; a single part goes to conv.w */
-    int64_t offset, count; /* its weights, in adam.p */
+    int64_t scratch; /* offset of the first part, in values; a single part goes to conv.w */
+    int64_t offset, count;
 } dg_update_work;
 
 typedef struct {
@@ -47,7 +47,7 @@ typedef struct {
 
 typedef struct {
     int jobs, ranges, producers, consumers;
-    dg_update_work job[DG_UPDATE_JOBS]; /* longest blocks first */
+    dg_update_work job[DG_UPDATE_JOBS];
     dg_update_range range[DG_UPDATE_RANGES];
     dg_adam_args adam;
     dg_advance_args advance;
@@ -63,7 +63,6 @@ dg_update_work dg_update_work_of(const dg_update_job *j);
 /* fused_update_split.c: indices of the jobs, longest blocks first. */
 void dg_update_order(const dg_fused_update *u, const dg_update_work *work, int *place);
 
-/* Name of the prologue's kind in the cost model: "plain", "norm", "norm_dx". */
 const char *dg_prologue_name(const dg_prologue *s);
 
 /* Kinds of blocks for the cost model (core/tune/cost.h): a job's producers; the consumers of all jobs and n weights. */
@@ -81,7 +80,6 @@ static inline int dg_update_halvings(int parts)
 
 size_t dg_update_shared(const dg_fused_update *u);
 
-/* True for jobs that multiply operands rounded before. */
 static inline bool dg_update_has_factors(dg_fused_family kind)
 {
     return kind == DG_FUSED_MMA || kind == DG_FUSED_WGMMA;
@@ -92,7 +90,6 @@ static inline bool dg_update_rounds(dg_fused_family kind)
     return dg_update_has_factors(kind) || kind == DG_FUSED_THIN_MMA;
 }
 
-/* True if the jobs on tensor cores use warpgroups. */
 bool dg_update_by_warpgroups(const dg_fused_update *u);
 
 dg_math dg_update_math(const dg_fused_update *u);

@@ -24,7 +24,7 @@ static __global__ void __launch_bounds__(DG_UPDATE_THREADS, 4) adam_kernel(const
                                                       tried == (int)(threadIdx.x % 32)))];
     const int lanes = DG_UPDATE_THREADS >> r.halvings, lane = (int)threadIdx.x & (lanes - 1),
               slot = (int)threadIdx.x >> (DG_UPDATE_BITS - r.halvings), slots = 1 << r.halvings;
-    const bool own = r.work >= 0; /* otherwise adam.g has the gradient */
+    const bool own = r.work >= 0;
     const dg_update_work &w = u.job[own ? r.work : 0];
     const int parts = own ? w.parts : 1;
     const unsigned each = (unsigned)w.count;

@@ -46,14 +46,13 @@ template <class G, class Products, int STAGES> struct dg_update_sums : Products 
         return (first == 0 ? 1u : 0u) | ((1u << LINES) - (2u << min(size - first, LINES - 1)));
     }
     static_assert(G::NT == DG_UPDATE_THREADS, "a block is a block");
-    const int N, H, W, Ho, Wo, Ci, Co; /* Ci, Co: units of all channels */
+    const int N, H, W, Ho, Wo, Ci, Co;
     const uint4 *const x, *const y;
     const int first_piece;
     place *const cell;
     uint4 *const patch, *const grad;
     item of_x[G::x_items], of_y[G::y_items];
 
-    /* Channels past the last are multiplied, but not stored. */
     __device__ __forceinline__ dg_update_sums(const dg_update_work &w, int from, int co0, int ci0, place *c, uint4 *p,
                                               uint4 *g)
         : Products(p, g), N(w.conv.N), H(w.conv.H), W(w.conv.W), Ho(w.conv.Ho), Wo(w.conv.Wo), Ci(w.conv.Ci / E::unit),

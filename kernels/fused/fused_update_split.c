@@ -61,7 +61,6 @@ static double each_ns(block_ns b, const dg_update_work *w)
     return b.begin + b.unit * dg_ceil_div(w->units, w->parts);
 }
 
-/* Writes the jobs' indices to place, longest blocks first; stable. */
 static void sort_jobs(const dg_fused_update *u, const update_costs *c, const dg_update_work *work, int *place)
 {
     double each[DG_UPDATE_JOBS];
@@ -80,7 +79,7 @@ void dg_update_order(const dg_fused_update *u, const dg_update_work *work, int *
     sort_jobs(u, &costs, work, place);
 }
 
-enum { UNITS = 132 }; /* multiprocessors of an H100 */
+enum { UNITS = 132 };
 
 /* Times at which multiprocessors become free, earliest first. */
 typedef struct {
@@ -124,7 +123,7 @@ static double makespan(const dg_fused_update *u, const update_costs *c, const dg
             insert(&f, until, taken);
         }
     }
-    return f.at[f.n - 1] + parts / 2000; /* written and read at 4 KB per ns */
+    return f.at[f.n - 1] + parts / 2000;
 }
 
 static double estimated(const dg_fused_update *u, update_costs *c, const dg_update_work *work)

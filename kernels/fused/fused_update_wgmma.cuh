@@ -50,7 +50,7 @@ template <class G> struct dg_dw_wgmma_products {
     struct {
         float c[1][shifts][blocks][4];
     } sums;
-    const uint4 *mine_a, *mine_b; /* this lane's first unit of y; first of this warpgroup's half of x */
+    const uint4 *mine_a, *mine_b;
 
     static __device__ __forceinline__ int group() { return (int)(threadIdx.x / 128); }
 

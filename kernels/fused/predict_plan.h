@@ -11,7 +11,7 @@ const char *dg_bound_name(dg_bound bound); /* "launch", "arithmetic", "memory" o
 /* The kernels of a fused launch of a GPU, by counts of their parts. */
 enum { DG_COST_KERNELS = 2 };
 typedef struct {
-    int parts, kernels; /* kernels 0: a part has no counts */
+    int parts, kernels;
     dg_cost_part part[DG_COST_PARTS];
     dg_cost kernel[DG_COST_KERNELS];
 } dg_launch_cost;

@@ -10,7 +10,7 @@
 
 static volatile unsigned sink;
 
-/* Every refusal has a message; everything accepted can be read. */
+/* Every refusal names the byte; all accepted data can be read. */
 static void use(dg_err e, const dg_records *r)
 {
     if (e) {

@@ -29,11 +29,11 @@ template <class E_, int CI_, bool ROUNDED = false> struct thin_dx {
     typedef dg_quad<E> quad;
     static constexpr int CI = CI_, COLS = DG_THIN_MMA_COLS, CHUNK = DG_THIN_MMA_CHUNK,
                          NT = DG_THIN_MMA_ROWS(E::unit) * 32;
-    static constexpr int blocks = quad::words == 2 ? 1 : 2; /* per multiprocessor, at this size */
+    static constexpr int blocks = quad::words == 2 ? 1 : 2;
     /* fragments: of 8 columns of B; handed: values of a position for the next warp */
     static constexpr int fragments = 2 * CI, handed = 2 * CI;
     static constexpr int chunk_words = fragments * 32 * quad::words;
-    static constexpr int slot = 2 * handed * 32;                    /* words for the next warp */
+    static constexpr int slot = 2 * handed * 32;
     static constexpr int line = ((2 * COLS + 1) * CI + 10) / 4 * 4; /* words of a row of pixels, in the same memory */
     static_assert(COLS == 16 && CHUNK == 16, "a lane has two positions and four channels of each");
     static_assert(slot >= 2 * line && slot % 4 == 0, "two rows of pixels, where values were handed over");
@@ -41,11 +41,10 @@ template <class E_, int CI_, bool ROUNDED = false> struct thin_dx {
     struct values {
         typename std::conditional<ROUNDED, quad, dg_pack<float, 4>>::type of[2];
     };
-    const V *const y; /* this lane's first position and channel of the row */
-    /* left in the row from that position and channel on; 0: no such row */
+    const V *const y;
     const int there, channels;
     const int Co, chunks;
-    values even, odd; /* two chunks, loaded while others are multiplied */
+    values even, odd;
     float c[fragments][4];
 
     static __device__ __forceinline__ int lane() { return (int)(threadIdx.x % 32); }
@@ -240,7 +239,7 @@ template <class G> static __device__ __forceinline__ void dx_block(const dg_fuse
     constexpr int CI = G::CI;
     dev_pool pool;
     uint32_t *const weight = pool.take<uint32_t>((size_t)(chunks * G::chunk_words));
-    float *const table = pool.take<float>((size_t)(chunks * 2 * G::CHUNK)); /* norm: [chunk][scale, shift] */
+    float *const table = pool.take<float>((size_t)(chunks * 2 * G::CHUNK));
     /* the shuffle tells the compiler that the warp is uniform */
     const int warp = __shfl_sync(0xffffffffu, (int)(threadIdx.x / 32), 0);
     float *const slot = pool.take<float>((size_t)(rows * G::slot)) + warp * G::slot;

@@ -18,7 +18,6 @@ template <class real> static __device__ __forceinline__ real dg_act_of(real z, d
     return z > 0 ? z : factor * z;
 }
 
-/* The gradient by z, from the gradient by y = act(z) and y. */
 template <class real> static __device__ __forceinline__ real dg_act_dx_of(real dy, real y, dg_act act, real factor)
 {
     switch (act) {

@@ -51,7 +51,7 @@ static inline real tanh_of(real x)
     real shifted = t * LOG2E + MAGIC, k = shifted - MAGIC;
     real r = (t - k * LN2_HI) - k * LN2_LO;
 #if DG_FP == 64
-    real p = 1 / 6227020800.0; /* 1/13! */
+    real p = 1 / 6227020800.0;
     p = p * r + 1 / 479001600.0;
     p = p * r + 1 / 39916800.0;
     p = p * r + 1 / 3628800.0;

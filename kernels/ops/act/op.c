@@ -25,7 +25,7 @@ const dg_op_info dg_info_act = {
     .flops = act_flops,
     .variants = {&dg_direct, &dg_vector},
     .limits = dg_limits_relative,
-    .roundings = 16, /* tanh of two libraries */
+    .roundings = 16,
 };
 
 const dg_op_info dg_info_act_dx = {

@@ -64,7 +64,6 @@ static inline DG_HD int dg_augment_to(const dg_augment_args *a, const dg_augment
     return cut || i < 0 || i >= a->H || j < 0 || j >= a->W ? -1 : i * a->W + j;
 }
 
-/* Colour channels, without alpha. */
 static inline DG_HD int dg_augment_colours(const dg_augment_args *a) { return a->C == 4 ? 3 : a->C; }
 
 #endif

@@ -7,7 +7,6 @@ enum { MANY = 1 << 16 }; /* values from which on threads pay forward (20 us of o
 
 INLINE split split_rows(const dg_bias_act_args *a) { return split_of(a->N, a->H, a->W, a->C, 1); }
 
-/* Sums of each chunk, a row of C each. */
 size_t DG_CPU(dg_cpu_scratch_bias)(const dg_op *op)
 {
     if (!dg_bias_sums(op)) return 0;

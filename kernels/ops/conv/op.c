@@ -73,7 +73,6 @@ static double winograd_arithmetic(const dg_op *op)
 
 const dg_variant dg_conv_variant_winograd = {.name = "winograd", .arithmetic = winograd_arithmetic};
 
-/* One matrix product on the CPU: the op's row counts its work. */
 const dg_variant dg_conv_variant_gemm = {.name = "gemm"};
 
 static double flops(const dg_op *op)

@@ -35,7 +35,6 @@ static __device__ __forceinline__ dg_loss_term term_of(const dg_gan_loss_args &a
     return {NAN, NAN, NAN};
 }
 
-/* The contribution of the other half, if its loss is added. */
 static __device__ __forceinline__ double other_of(const dg_gan_loss_args &a, [[maybe_unused]] double l, double other,
                                                   double ours)
 {

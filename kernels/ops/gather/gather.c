@@ -83,7 +83,7 @@ void DG_CPU(dg_cpu_to_u8)(const dg_to_u8_args *a, const dg_tune *tune)
 #pragma omp simd
         for (int i = 0; i < n; i++) {
             double v = ((double)x[i] + 1) * 127.5 + 0.5;
-            v = v > 0 ? v : 0; /* NaN, too */
+            v = v > 0 ? v : 0;
             out[i] = (uint8_t)(int)(v < 255 ? v : 255);
         }
     }

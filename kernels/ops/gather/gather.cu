@@ -80,7 +80,7 @@ template <class real> static __global__ void to_u8_kernel(uint8_t *out, const re
         dg_pack<uint8_t, n> byte;
         for (int k = 0; k < n; k++) {
             double v = ((double)in.v[k] + 1) * 127.5 + 0.5;
-            v = v > 0 ? v : 0; /* NaN, too */
+            v = v > 0 ? v : 0;
             byte.v[k] = (uint8_t)(int)(v < 255 ? v : 255);
         }
         dg_store<n>(out + i, byte);

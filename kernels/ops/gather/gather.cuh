@@ -4,7 +4,6 @@
 
 #include "kernels/dev/cuda.cuh"
 
-/* True if image number `image` of the batch is mirrored left-right. */
 static __device__ __forceinline__ bool dg_gather_mirrored(const dg_gather_args &a, int image)
 {
     if (!a.flip) return false;

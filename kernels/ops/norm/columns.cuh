@@ -46,7 +46,7 @@ static inline dim3 grid_of(const columns *s, int n)
 /* This thread's first channel, first row and end of rows; at: index of its first value. */
 typedef struct {
     int lane, slot, c;
-    int64_t row, end, at, step; /* step: values from one of its rows to the next */
+    int64_t row, end, at, step;
 } place;
 
 static __device__ __forceinline__ place place_of(const columns &s, int n)

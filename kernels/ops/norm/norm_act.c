@@ -71,7 +71,6 @@ INLINE void add_gradient(real *restrict sg, real *restrict sx, const real *x, co
     }
 }
 
-/* Sums over one chunk of g and g * (x - mean). */
 static void chunk_gradient(double *sum_g, double *sum_gx, const real *dy, const real *x, int64_t rows, int C, int width,
                            int tile, const affine *f, real factor)
 {

@@ -128,7 +128,7 @@ static __global__ void __launch_bounds__(MAX_BLOCK)
         if (p.c >= s.C) return;
         const auto f = affine_of<real, n>(a, (int)blockIdx.z, p.c);
         const real *x = (const real *)a.x;
-        real *y = (real *)a.y; /* may be x */
+        real *y = (real *)a.y;
         int64_t at = p.at;
         for (int64_t r = p.row; r < p.end; r += s.slots, at += p.step) {
             dg_pack<real, n> v = dg_load<n>(x + at);

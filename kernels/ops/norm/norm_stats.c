@@ -9,7 +9,7 @@ size_t DG_CPU(dg_cpu_scratch_norm)(const dg_op *op)
     const dg_norm_stats_args *a = &op->u.norm_stats;
     const dg_norm_act_args *d = &op->u.norm_act;
     const split s = dx ? split_of(d->N, d->H, d->W, d->C, d->groups) : split_of(a->N, a->H, a->W, a->C, a->groups);
-    const size_t finals = dx ? (size_t)s.groups : 0; /* dx: the totals of each group */
+    const size_t finals = dx ? (size_t)s.groups : 0;
     return ((size_t)s.groups * (size_t)s.chunks + finals) * 2 * (size_t)s.C * sizeof(double);
 }
 

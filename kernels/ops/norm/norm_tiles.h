@@ -15,7 +15,7 @@ enum { TILE = 256, CHUNK = 8192, MERGE = 16 };
 typedef struct {
     int C, groups;
     int64_t rows;
-    int64_t chunk; /* rows per chunk; the last of a group may have fewer */
+    int64_t chunk;
     int chunks;
     int width, tile; /* channels, rows of a tile; the last tile of the channels may be narrower */
 } split;

@@ -5,7 +5,6 @@
 /* Windows per pixel and direction. */
 static int reach(const dg_pool_args *a) { return (a->K + a->S - 1) / a->S; }
 
-/* A sum of at most that many terms, and a division for means. */
 static double sum_limit(const dg_op_values *v, const dg_check_operand *o, size_t i, double want)
 {
     (void)want;

@@ -13,9 +13,9 @@
 /* A pixel of the result and its inputs: a window or, for a gradient, the windows that contain it. */
 typedef struct {
     int64_t at;
-    int64_t from;   /* value (0, 0) of the input, which may be outside */
-    int row, col;   /* a window's first pixel, or the pixel */
-    int y[2], x[2]; /* rows y[0] .. y[1] - 1 and columns x[0] .. x[1] - 1 are read */
+    int64_t from; /* value (0, 0) of the input, which may be outside */
+    int row, col;
+    int y[2], x[2];
 } spot;
 
 /* The part of a window from pixel `first` on that is inside 0 .. n - 1. */
@@ -44,7 +44,7 @@ INLINE void windows(const dg_pool_args *a, int64_t row, each_spot *one)
         s.at = (row * a->Wo + ox) * a->C;
         s.from = ((row / a->Ho * a->H + s.row) * a->W + s.col) * a->C;
         inside(s.x, s.col, a->K, a->W);
-        spot whole = s; /* loops of constant length if K is constant */
+        spot whole = s;
         whole.y[0] = whole.x[0] = 0;
         whole.y[1] = whole.x[1] = a->K;
         if (s.y[1] - s.y[0] == a->K && s.x[1] - s.x[0] == a->K) one(a, &whole);
@@ -52,7 +52,6 @@ INLINE void windows(const dg_pool_args *a, int64_t row, each_spot *one)
     }
 }
 
-/* Pixels x0 .. x1 - 1 of a row, with the windows that contain them. */
 INLINE void pixels(const dg_pool_args *a, int64_t row, int x0, int x1, each_spot *one)
 {
     spot s = {.row = (int)(row % a->H), .from = row / a->H * a->Ho * a->Wo * a->C};
@@ -114,7 +113,6 @@ INLINE void load_places(numbers *out, const uint8_t *at)
 
 #define PLACE(k) (((number)(0x0101010101010101ull * (unsigned)(k)) - (numbers){0}) & own)
 
-/* Channels c0 .. c0 + n - 1 of a spot. */
 typedef void some_channels(const dg_pool_args *a, const spot *s, int c0, const int n);
 
 /* All channels; if the last are fewer than a vector, some are repeated. */
@@ -219,7 +217,6 @@ INLINE void cell(const dg_pool_args *a, const cell_row *row, int64_t ox, int c, 
 
 static inline int cell_rows(const dg_pool_args *a) { return (a->H + a->P - 1) / a->S + 1; }
 
-/* Pixels x0 .. x1 - 1 of rows y0 .. y1 - 1 of an image, one by one. */
 INLINE void single_pixels(const dg_pool_args *a, int64_t image, int y0, int y1, int x0, int x1)
 {
     for (int y = y0 < 0 ? 0 : y0; y < y1 && y < a->H; y++)

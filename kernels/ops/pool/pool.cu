@@ -50,7 +50,6 @@ template <class real> static __global__ void pool_kernel(const dg_pool_args a, i
         pool_window(a, pool_of<n>(i, a.Ho, a.Wo, a.C), [&](int64_t from, int here) {
             const dg_pack<real, n> v = dg_load<n>((const real *)a.x + from);
             for (int k = 0; k < n; k++) {
-                /* the first NaN wins and stays */
                 const bool wins = first || v.v[k] > y.v[k] || (v.v[k] != v.v[k] && y.v[k] == y.v[k]);
                 if (!max) y.v[k] += v.v[k];
                 else if (wins) y.v[k] = v.v[k], place.v[k] = (uint8_t)here;

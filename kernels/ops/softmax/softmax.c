@@ -19,7 +19,7 @@ static row_sum sum_of(const real *l, int C)
     row_sum s = {0};
     for (int c = 1; c < C; c++) s.top = l[c] > l[s.top] ? c : s.top;
     s.largest = (double)l[s.top];
-    s.others = s.largest - s.largest; /* 0, or NaN if it is infinite */
+    s.others = s.largest - s.largest;
     for (int c = 0; c < C; c++) s.others += c == s.top ? 0 : exp((double)l[c] - s.largest);
     return s;
 }

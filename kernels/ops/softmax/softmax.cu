@@ -33,7 +33,7 @@ template <class real> static __device__ __forceinline__ row_sum sum_of_row(const
     /* a NaN may hide a larger logit in some threads: then the sum is NaN, and the row */
     s.top = __shfl_sync(0xffffffffu, s.top, 0);
     s.largest = (double)__shfl_sync(0xffffffffu, best, 0);
-    s.others = s.largest - s.largest; /* 0, or NaN if it is infinite */
+    s.others = s.largest - s.largest;
     for (int c = lane; c < C; c += 32)
         if (c != s.top) s.others += exp((double)l[c] - s.largest);
     s.others = sum_of_warp(s.others);

@@ -13,7 +13,7 @@ enum {
     WIDE = 3,
     SUMS = (HIGH * WIDE + DG_SQUARE - 1) / DG_SQUARE * DG_SQUARE,
     GROUP = 3 * WIDE,
-    BLOCK = 14 * GROUP, /* rows of w per unit, at most */
+    BLOCK = 14 * GROUP,
     UNITS = 16,
     TERMS = 128, /* fewer do not pay for adding lanes */
     FEW = 16     /* rows of x or w: with more of both, packing pays */
@@ -63,7 +63,6 @@ static __attribute__((noinline)) void tile(rows x, rows w, ptrdiff_t n, real sum
         for (int i = 0; i < HIGH * WIDE; i++) sum[i] += xs[i / WIDE][k] * ws[i % WIDE][k];
 }
 
-/* Adds terms k .. k + n - 1 of all rows of x and rows c0 .. c1 - 1 of w, at most a group. */
 static void group(const dg_conv_args *a, ptrdiff_t T, int c0, int c1, ptrdiff_t k, ptrdiff_t n)
 {
     for (int m = 0; m < a->N; m += HIGH)

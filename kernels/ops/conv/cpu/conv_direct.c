@@ -40,11 +40,11 @@ typedef struct {
     int taps, stride, pad; /* of the spans: as merged, else K, S, P */
     int phases;            /* per axis, 1 if forward or merged */
     int Hv, Wv, Cv, first; /* output as the tiles see it; merged: number of block 0 */
-    int NR, blocks;        /* channels per block, blocks */
+    int NR, blocks;
     int groups, set, sets; /* image groups, groups per set, sets */
-    int rows, bands;       /* output rows per band */
+    int rows, bands;
     int team;
-    size_t group_count, panel_count; /* reals: packed input of a group, all panels */
+    size_t group_count, panel_count;
 } job;
 
 static int phase_taps(const job *j, int p) { return p < j->taps ? (j->taps - p + j->phases - 1) / j->phases : 0; }
@@ -187,7 +187,6 @@ static void pack_merged(const job *j, real *restrict to, int block, int ty, int 
 
 static void pack_weights(const job *j, real *panel)
 {
-    /* (phase, block, row of taps); rows only where taps are packed one by one */
     int rows = j->adjoint ? j->taps : 1;
 #pragma omp for collapse(3) schedule(static)
     for (int phase = 0; phase < j->phases * j->phases; phase++) {
@@ -212,7 +211,7 @@ enum { RUNS = 16 };
 
 typedef struct {
     const job *j;
-    const real *panel, *band; /* weights; packed input of the first group */
+    const real *panel, *band;
     int lo;
     int oy;
     span y;
@@ -299,7 +298,6 @@ static void row_tiles(const row *w, int block, int g0, int g1)
     }
 }
 
-/* One set of groups, one band, blocks b0 <= b < b1. */
 static void unit(const job *j, const real *panel, real *pack, int set, int band, int b0, int b1)
 {
     int g0 = set * j->set, g1 = dg_min(g0 + j->set, j->groups);

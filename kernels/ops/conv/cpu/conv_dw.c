@@ -24,15 +24,15 @@ DG_MICRO(micro1, DG_MR, 1, DG_MR, DG_LANES)
 
 typedef struct {
     const dg_conv_args *a;
-    int NR, ci_blocks;      /* input channels per block, blocks */
+    int NR, ci_blocks;
     int co_blocks, co_unit; /* blocks of DG_MR output channels; blocks per unit of work */
     int co_units;
     int images, rows;
     int groups, bands;
     int slices, units, team;
-    int height, columns; /* packed x: input rows of a piece; columns of a phase */
+    int height, columns;
     size_t x_count, y_count;
-    size_t copy_count; /* reals of a slice's copy of w */
+    size_t copy_count;
 } job;
 
 static job plan(const dg_conv_args *a)
@@ -65,7 +65,7 @@ static job plan(const dg_conv_args *a)
 
 typedef struct {
     int n0, images;
-    int o0, o1, lo, hi; /* output rows, and the input rows that they read */
+    int o0, o1, lo, hi;
 } piece;
 
 static piece piece_of(const job *j, int p)

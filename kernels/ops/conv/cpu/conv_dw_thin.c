@@ -25,11 +25,11 @@ DG_MICRO(micro1, TALL, 1, ak, bk)
 typedef struct {
     const dg_conv_args *a;
     int NR, co_blocks;
-    int run, run_blocks; /* K*Ci, in blocks of TALL */
+    int run, run_blocks;
     int rows, bands;
     int slices, team;
     size_t line;
-    size_t x_count, y_count, copy_count; /* reals: padded rows, last block of y, a slice's copy of w */
+    size_t x_count, y_count, copy_count;
 } job;
 
 static int padded(int n, int to) { return dg_ceil_div(n, to) * to; }
@@ -54,7 +54,7 @@ static job plan(const dg_conv_args *a)
     for (j.rows = a->Ho; j.rows > 1; j.rows = (j.rows + 1) / 2)
         if ((size_t)((j.rows - 1) * a->S + a->K) * j.line * sizeof(real) <= X_BYTES) break;
     j.bands = dg_ceil_div(a->Ho, j.rows);
-    j.x_count = (size_t)dg_min(a->H, (j.rows - 1) * a->S + a->K) * j.line + TALL; /* tiles read past a run */
+    j.x_count = (size_t)dg_min(a->H, (j.rows - 1) * a->S + a->K) * j.line + TALL;
     j.y_count = a->Co % j.NR ? (size_t)j.rows * (size_t)a->Wo * (size_t)j.NR : 0;
     j.copy_count = (size_t)a->K * (size_t)j.run_blocks * (size_t)j.co_blocks * TALL * (size_t)j.NR;
     j.slices = dg_min(SLICES, a->N * j.bands);
@@ -75,7 +75,6 @@ static void pad_rows(const job *j, real *restrict to, int n, int lo, int hi)
     memset(to, 0, TALL * sizeof(real));
 }
 
-/* Copies the channels after the last whole block, padded with zeros. */
 static void pack_rest(const job *j, real *restrict to, const real *y, int pixels)
 {
     const dg_conv_args *a = j->a;

@@ -38,11 +38,11 @@ MICRO(micro2, 2)
 
 typedef struct {
     const dg_conv_args *a;
-    int NR, blocks; /* output channels per block, blocks */
+    int NR, blocks;
     int rows, bands;
     int line;
-    int place[DG_SUM_TERMS];     /* offsets of a window's terms */
-    size_t panel_count, x_count; /* reals: all weights; a unit's copy of x, 0 without padding */
+    int place[DG_SUM_TERMS]; /* offsets of a window's terms */
+    size_t panel_count, x_count;
     int team;
 } job;
 
@@ -127,7 +127,7 @@ static void unit(const job *j, const real *panel, real *copy, int n, int band)
 static size_t carve(const job *j, void *scratch, real **panel, real **copies)
 {
     dg_carver c = {(uintptr_t)scratch, 0};
-    *panel = dg_carve(&c, (j->panel_count + DG_SQUARE) * sizeof(real)); /* packing writes past the end */
+    *panel = dg_carve(&c, (j->panel_count + DG_SQUARE) * sizeof(real));
     *copies = dg_carve(&c, (size_t)j->team * j->x_count * sizeof(real));
     return c.used;
 }

@@ -60,7 +60,7 @@ MICRO(packed2, DG_MR, 2, 1, DG_MR)
 
 typedef struct {
     const real *a, *b; /* a[m*am + k*ak], b[k*bk + n*bn] */
-    real *c;           /* c[m*N + n] */
+    real *c;
     ptrdiff_t M, N, K, am, ak, bk, bn;
     int height;
     ptrdiff_t rows, columns;
@@ -68,8 +68,8 @@ typedef struct {
     int team;
     ptrdiff_t packs;     /* packed pieces of a: (row unit, chain), or one per thread */
     bool packed, shared; /* a is packed; once for all units, not per unit */
-    size_t pack_count;   /* reals of CHAIN terms of a unit's rows, packed */
-    micro *one, *two;    /* a tile's product with one and two vectors */
+    size_t pack_count;
+    micro *one, *two;
 } job;
 
 static ptrdiff_t parts_of(ptrdiff_t n, ptrdiff_t part) { return (n + part - 1) / part; }
@@ -160,14 +160,13 @@ static void pack_strip(const job *j, real *restrict to, ptrdiff_t n0, int column
 }
 
 typedef struct {
-    const real *a, *b; /* a of the first tile; the strip */
+    const real *a, *b;
     ptrdiff_t tile;
     ptrdiff_t bk, n;
     int columns, width;
     bool add;
 } strip;
 
-/* Rows m0 .. m1 - 1 of c, which starts at the strip's first column. */
 static void tiles(const job *j, const strip *s, real *c, ptrdiff_t m0, ptrdiff_t m1)
 {
     micro *product = s->width == DG_LANES ? j->one : j->two;

@@ -20,7 +20,6 @@
 
 enum { DG_POINTS = 6, DG_TAPS = 3 };
 
-/* Taps and outputs per axis for n points. */
 #define DG_TAPS_OF(n) ((n) == 6 ? 3 : 2)
 #define DG_TILE_OF(n) ((n) == 3 ? 2 : 4)
 

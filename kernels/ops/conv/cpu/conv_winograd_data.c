@@ -107,7 +107,6 @@ static job plan(bool adjoint, const dg_conv_args *a)
     return j;
 }
 
-/* Outputs of one piece, phase and block. V starts at the piece's first tile. */
 static void multiply(const job *j, const piece *p, const real *U, const real *V, real *M, int phase, int block)
 {
     for (int f = 0; f < j->points; f++) {
@@ -127,7 +126,6 @@ static piece piece_of(const job *j, int phase, int i)
     return (piece){i * j->tiles, dg_max(0, dg_min(j->tiles, phase_tiles(j, phase) - i * j->tiles))};
 }
 
-/* First order: one piece, blocks b0 <= b < b1. */
 static void piece_by_all(const job *j, const real *U, real *V, real *M, int i, int b0, int b1)
 {
     for (int phase = 0; phase < j->phases; phase++) {
@@ -138,7 +136,6 @@ static void piece_by_all(const job *j, const real *U, real *V, real *M, int i, i
     }
 }
 
-/* Second order: one block of one phase. */
 static void block_by_all(const job *j, real *U, const real *V, real *M, int phase, int block)
 {
     DG_CPU(dg_winograd_weights)(j, U, phase, block);

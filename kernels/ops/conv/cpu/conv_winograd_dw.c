@@ -16,7 +16,7 @@ enum {
     TILES = 64 * 25, /* tiles of a piece times frequencies: V and Z in L2 */
     UNITS = 16,
     WIDE = 128, /* three taps: input channels per block, at most */
-    CHAIN = 32, /* tiles per chain of a sum, at most */
+    CHAIN = 32,
     COPIES_BYTES = 64 << 20,
     CHUNK = DG_MR == 6 ? 72 : 64 /* output channels in Z: whole tiles and vectors */
 };
@@ -30,14 +30,14 @@ DG_MICRO(wide1, DG_MR, 1, ak, bk)
 typedef struct {
     const dg_conv_args *a;
     int n, m, points, taps; /* per axis: points, outputs of a tile; n * n; taps per axis */
-    int rows_of_w;          /* Co in whole micro tiles */
-    int NR, wide, blocks;   /* input channels: of a micro tile, of a block; blocks */
+    int rows_of_w;
+    int NR, wide, blocks; /* input channels: of a micro tile, of a block; blocks */
     int chunk, chunks;
     int down, across;
-    int images, rows, groups, bands; /* of a piece; pieces */
+    int images, rows, groups, bands;
     int slices, units, team;
     size_t v_step, z_step, ldv, ldz; /* reals between frequencies of V and Z, between their tiles */
-    size_t ldw, copy_count;          /* reals between taps of a copy of w; reals of a copy */
+    size_t ldw, copy_count;
     real *zeros, *copies;
 } job;
 
@@ -171,7 +171,6 @@ static void transform_y(const job *j, const piece *p, real *Z, int chunk)
     }
 }
 
-/* Transforms all frequencies of one vector to r x r taps: g[p * r + q]. */
 DG_INLINE void transform_taps(const int n, const real *M, size_t step, dg_vec *g)
 {
     const int r = DG_TAPS_OF(n);

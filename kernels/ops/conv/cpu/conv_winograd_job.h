@@ -16,17 +16,17 @@ typedef struct {
     int n, m, points; /* per axis: points, outputs of a tile; n * n */
     int taps;
     int segments, phases; /* phases of the input, of the output */
-    int ci;               /* Ci in whole vectors */
+    int ci;
     int terms;
     int chain;
     int NR, blocks;
-    bool stream;       /* store the output past the caches */
+    bool stream;
     bool few;          /* few tiles: the second order */
     int tiles, pieces; /* tiles per piece, a multiple of DG_MR; pieces */
-    int room;          /* tiles in V, whole groups of DG_MR */
+    int room;
     int team;
     size_t lda, u_step, v_step, m_step; /* reals between tiles of V; between frequencies */
-    size_t u_count, v_count, m_count;   /* reals: U of a block and phase, V of a phase, M */
+    size_t u_count, v_count, m_count;
 } dg_winograd_job;
 
 /* Tiles of an image, for the outputs of one phase. */

@@ -117,7 +117,6 @@ static __attribute__((noinline)) void output_clipped(const job *j, const real *f
             memcpy(to + i * row + k * pixel, &out[i * j->m + k], (size_t)channels * sizeof(real));
 }
 
-/* One tile of one block: M to the outputs at (oy, ox) of image n. */
 static void output_tile(const job *j, const grid *g, const real *M, int block, int n, int oy, int ox)
 {
     ptrdiff_t row = (ptrdiff_t)g->y.out_step * j->Wo * j->Co, pixel = (ptrdiff_t)g->x.out_step * j->Co;

@@ -5,7 +5,6 @@
 
 #define no dg_variant_no
 
-/* more: images past the batch that also have indices. */
 static const char *check_sizes(const dg_conv_args *a, int more)
 {
     const double N = (double)a->N + more,

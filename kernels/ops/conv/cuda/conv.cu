@@ -34,7 +34,7 @@ template <class real> static __global__ void dx_direct(const dg_conv_args a)
     const int64_t i = dg_thread();
     if (i >= (int64_t)a.N * a.H * a.W * a.Ci) return;
     const int ci = (int)(i % a.Ci), ix = (int)(i / a.Ci % a.W), iy = (int)(i / a.Ci / a.W % a.H);
-    const int64_t n = i / a.Ci / a.W / a.H, next = (int64_t)a.K * a.K * a.Ci; /* next: from one co to the next in w */
+    const int64_t n = i / a.Ci / a.W / a.H, next = (int64_t)a.K * a.K * a.Ci;
     const real *y = (const real *)a.y + n * a.Ho * a.Wo * a.Co, *w = (const real *)a.w + ci;
     real sum = 0;
     for (int ky = (iy + a.P) % a.S; ky < a.K; ky += a.S) {
@@ -89,7 +89,7 @@ template <class real> static __global__ void dw_by_warps(const dg_conv_args a)
     const real *const x = (const real *)a.x + ci, *const y = (const real *)a.y + co;
     real sum = 0;
 #pragma unroll 4
-    for (int k = 0; k <= (a.N * map - 1 - lane) / 32; k++) { /* the index of the last position is the limit */
+    for (int k = 0; k <= (a.N * map - 1 - lane) / 32; k++) {
         const int p = lane + 32 * k, n = p / map, row = (p - n * map) / a.Wo, col = p - n * map - row * a.Wo;
         const int iy = row * a.S - a.P + ky, ix = col * a.S - a.P + kx;
         if ((unsigned)iy < (unsigned)a.H && (unsigned)ix < (unsigned)a.W)

@@ -143,9 +143,9 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
     static constexpr int all = P::cells * P::input * P::input, items = dg_div_up(2 * all, NT),
                          slice = dg_div_up(items, GROUPS);
     static constexpr int transfers = items * NT / 2;
-    static constexpr int tensors = MAP & 3, numbers = tensors ? tensors + 1 : 0; /* per channel */
+    static constexpr int tensors = MAP & 3, numbers = tensors ? tensors + 1 : 0;
     static constexpr bool both = tensors == DG_TWO_TENSORS, any = MAP == DG_TWO_TENSORS && E::unit == 8 && !E::scaled;
-    static constexpr bool bent = MAP == (DG_ROUNDED | DG_ONE_TENSOR); /* dg_bent_value */
+    static constexpr bool bent = MAP == (DG_ROUNDED | DG_ONE_TENSOR);
     typedef typename std::conditional<(MAP & DG_ROUNDED) != 0, uint16_t, T>::type V;
     static_assert(P::PLANES == 2 && NT % 8 == 0, "two threads a value");
 
@@ -156,10 +156,10 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
     dg_transfer way[numbers ? slice : 1]; /* table entries, plus this thread's channels; unused without a map */
     const V *second;                      /* the second tensor; the following members are unused without a map */
     dg_parcel<E, V> beside[both ? slice : 1];
-    const float *number; /* coefficients of this thread's first unit */
-    float below;         /* the factor or the bend; without a map: scale of a scaled arithmetic */
-    uint4 *kept;         /* output: rounded operands */
-    unsigned keeps = 0;  /* bit i: store slice i of this chunk, then (mod 32) of the next chunks */
+    const float *number;
+    float below;        /* the factor or the bend; without a map: scale of a scaled arithmetic */
+    uint4 *kept;        /* output: rounded operands */
+    unsigned keeps = 0; /* bit i: store slice i of this chunk, then (mod 32) of the next chunks */
 
     static __device__ __forceinline__ void build(dg_transfer *place, uint4 *patch, int N, int H, int W, int C,
                                                  const dg_cell *cell)
@@ -193,7 +193,6 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
         : tensor(reinterpret_cast<const V *>(of)), place(table + dg_settled((int)(threadIdx.x / 2))),
           plane(dg_settled((int)(threadIdx.x % 2)))
     {}
-    /* table: coefficients of the channels from this block's first on. */
     __device__ __forceinline__ void map(const T *also, const float *table, float factor)
     {
         if constexpr (both) second = reinterpret_cast<const V *>(also);
@@ -283,7 +282,7 @@ template <class Job, class G> struct dg_weights {
     static constexpr bool rounded = G::rounded;
     static constexpr int items = G::copied / G::NT, groups = G::groups, ahead = G::stages - 1;
     const void *w;
-    bool early = false; /* copies of the first steps were issued before */
+    bool early = false;
     dg_parcel<E, float> parcel[rounded ? 1 : items];
 
     __device__ __forceinline__ const Job &job() const { return *static_cast<const Job *>(this); }

@@ -49,7 +49,7 @@ template <class G> struct dg_dw_products {
     typedef typename G::patch P;
     typedef typename P::piece piece;
     dg_sums<E, G::MI, G::NJ> sums;
-    const uint4 *mine_a, *mine_b; /* this lane's units of the first products */
+    const uint4 *mine_a, *mine_b;
     int four;
 
     __device__ __forceinline__ dg_dw_products(const uint4 *patch, const uint4 *grad)
@@ -108,7 +108,6 @@ template <class G> struct dg_dw_products {
 
     __device__ __forceinline__ void finish() {}
 
-    /* Stores all sums to the weights (Co, taps, Ci). */
     __device__ __forceinline__ void store(const dg_conv_args &a, float *out, int co0, int ci0, uint4 *)
     {
         if (E::scaled) sums.times(dg_power_of_two(-a.shift_x - a.shift_y));

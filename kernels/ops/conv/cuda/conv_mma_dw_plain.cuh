@@ -9,7 +9,7 @@
 #include "kernels/ops/conv/cuda/conv_mma_dw.cuh"
 
 template <class E, class T, int ITEMS> struct dg_dw_side {
-    const T *const from; /* this thread's channels of the first pixel */
+    const T *const from;
     const float factor;
     dg_parcel<E, T> item[ITEMS];
 

@@ -22,7 +22,6 @@ template <class E_, class T_, bool SMALL, int M, int N_, int WN_, int GROUPS, in
     typedef E_ E;
     typedef T_ T;
     static constexpr int N = N_, WN = WN_, PIECES = M / 64, across = N / WN;
-    /* pieces and phases of a warp or warpgroup */
     static constexpr int own = E::warps > 1 ? PIECES : 1, phases = E::warps > 1 ? 2 : 1;
     static constexpr int NT = 4 / phases * (PIECES / own) * across * E::warps * 32, groups = GROUPS, taps = 4 / GROUPS;
     /* channels of y; planes of weights, units per plane */
@@ -32,7 +31,6 @@ template <class E_, class T_, bool SMALL, int M, int N_, int WN_, int GROUPS, in
     static constexpr bool rounded = MAP != DG_AS_IS;
     static constexpr int stages = DG_MMA_STAGES(rounded, E::scaled, portion * 16);
     static constexpr int blocks = NT == 128 ? 2 : 1;
-    /* slots: of weights, loaded together */
     static constexpr int MI = own * phases * 4 / E::warps, NJ = WN / 8, slots = NT / (2 * N);
     /* units of sums exchanged in a cluster */
     static constexpr int exchanged = E::warps > 1 ? MI *NJ *NT : 0;
@@ -62,7 +60,7 @@ template <class G> struct dg_dx_job : dg_weights<dg_dx_job<G>, G> {
     static constexpr int step = 2;
     static __device__ __forceinline__ dg_maps from_maps(const dg_conv_args &a) { return {a.Ho, a.Wo, a.Co}; }
     static __host__ __device__ __forceinline__ dg_maps to_maps(const dg_conv_args &a) { return {a.H, a.W, a.Ci}; }
-    static __device__ __forceinline__ int shift(const dg_conv_args &a) { return a.shift_y; } /* of the input */
+    static __device__ __forceinline__ int shift(const dg_conv_args &a) { return a.shift_y; }
 
     const int first_chunk, Ci;
     typename G::loader loader;

@@ -51,7 +51,7 @@ template <class G> struct dg_fwd_job : dg_weights<dg_fwd_job<G>, G> {
     static constexpr int step = 1;
     static __device__ __forceinline__ dg_maps from_maps(const dg_conv_args &a) { return {a.H, a.W, a.Ci}; }
     static __host__ __device__ __forceinline__ dg_maps to_maps(const dg_conv_args &a) { return {a.Ho, a.Wo, a.Co}; }
-    static __device__ __forceinline__ int shift(const dg_conv_args &a) { return a.shift_x; } /* of the input */
+    static __device__ __forceinline__ int shift(const dg_conv_args &a) { return a.shift_x; }
 
     const int first_chunk, Ci;
     typename G::loader loader;
@@ -102,7 +102,7 @@ template <class G> struct dg_fwd_job : dg_weights<dg_fwd_job<G>, G> {
         if (!W::early) W::template first_weights<false>(chunks);
         W::fetch_weights(0, 0);
 #pragma unroll
-        for (int g = 0; g < groups; g += 2) { /* two slices at a time: saves registers */
+        for (int g = 0; g < groups; g += 2) {
             typename G::loader other = loader;
             loader.fetch(g, first_chunk);
             other.fetch(g + 1, first_chunk);

@@ -92,8 +92,8 @@ static __device__ __forceinline__ void dg_patch_multiply(float (&acc)[2][4][G::T
 }
 
 template <class G> struct dg_patch_coord {
-    int image0, a0, b0;        /* of the tile: first image and positions */
-    int lane, image, row, col; /* of the thread, relative to the tile */
+    int image0, a0, b0;
+    int lane, image, row, col;
 
     __device__ __forceinline__ dg_patch_coord(const dg_conv_args &a, int tile)
     {

@@ -43,7 +43,6 @@ static const char *check(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu
     return why ? why : dg_conv_check_split(t, most_parts(op), 1);
 }
 
-/* 4 x 32 pixels and 32 channels per block; conv_dw: all tiles of its part in turn. */
 static void work(const dg_op *op, dg_work *w)
 {
     const dg_conv_args *a = &op->u.conv;

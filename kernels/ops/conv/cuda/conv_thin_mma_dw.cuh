@@ -17,7 +17,6 @@ template <class E, int CI> struct dg_thin_mma_dw {
     typedef dg_quad<E> quad;
     static constexpr int NT = DG_THIN_MMA_DW_THREADS, warps = NT / 32, fragments = 2 * CI, held = 16 * CI;
     static constexpr int line = DG_THIN_PATCH_COLS * CI;
-    /* values: of a row of x; from one tap to the next */
     static constexpr int row_taps = DG_THIN_K * CI, plane = DG_THIN_COLS + 16;
     static_assert(warps == 2 * DG_THIN_ROWS && DG_THIN_COLS == 32 && DG_THIN_CHANNELS == 32 && plane / 4 % 8 == 4,
                   "what a lane has, no shared bank");
@@ -60,7 +59,6 @@ template <class E, int CI> struct dg_thin_mma_dw {
                 to[0] = to[second] = rounded.w[e % quad::words];
             }
     }
-    /* y: positions of each of the lane's channels. */
     __device__ __forceinline__ void add(const float *patch, const quad (&y)[4])
     {
         const uint32_t *const from = reinterpret_cast<const uint32_t *>(patch) +
@@ -124,15 +122,15 @@ static __device__ __forceinline__ void dg_thin_mma_dw_part(const dg_conv_args &a
     dg_four of_y(of, min(co0 + dw::channel(), a.Co - 4), a.Co);
     dg_pack<float, 4> next_x[packs];
     dg_pack<float, 4> next_y[4], next_pre[4];
-    dg_pack<uint32_t, 2> next_words[4]; /* used if AS_IS */
+    dg_pack<uint32_t, 2> next_words[4];
     static_assert(!AS_IS || quad::words == 2, "bf16");
     unsigned inside = 0;
-    int group = 0, end = per_group; /* of the tile's image; first image of the next group */
+    int group = 0, end = per_group;
     const bool two = of_y.two();
     const int width = a.W * CI;
     const bool wide = width % 4 == 0;             /* four values are in a row of the image, or none */
     int to[packs][4], x_row[packs], x_col[packs]; /* in the patch; x_row of rows outside of the image: no load */
-    unsigned x_from[packs];                       /* from the patch's first value */
+    unsigned x_from[packs];
 #pragma unroll
     for (int j = 0; j < packs; j++) {
         const int i = (int)threadIdx.x + j * dw::NT;
@@ -159,7 +157,7 @@ static __device__ __forceinline__ void dg_thin_mma_dw_part(const dg_conv_args &a
 #pragma unroll
         for (int j = 0; j < packs; j++) {
             const bool in_row = (unsigned)(top + x_row[j]) < (unsigned)a.H;
-            const float *const from = images + (int)(begin + x_from[j]); /* may be negative for value 0 */
+            const float *const from = images + (int)(begin + x_from[j]);
             next_x[j] = {};
             if (wide && in_row && (unsigned)(left_x + x_col[j]) < (unsigned)width) next_x[j] = dg_load<4>(from);
             if (wide) continue;

@@ -3,7 +3,6 @@
 
 #define no dg_variant_no
 
-/* Threads of a block with this tile, 0 if there is no such tile. */
 static int threads_of(dg_op_kind kind, int m, int n)
 {
 #define X(BM, BN, TM, TN) \

@@ -115,7 +115,7 @@ template <int B, int NT> struct weight_rows {
 template <int B, int NT> struct weight_columns {
     static constexpr int packs = B / 4, rows = NT / packs, passes = BK / rows;
     const float *w;
-    int Co, next, C, K, S; /* next: from one co to the next */
+    int Co, next, C, K, S;
     int row, n, ci, c, ky, kx, kx0;
 
     __device__ __forceinline__ weight_columns(const dg_conv_args &a, int first, int ry, int rx, int taps_x, int step)

@@ -15,7 +15,7 @@
 template <int B, int T, int BK, bool BY_ROWS> struct dg_side {
     static constexpr int words = BY_ROWS ? B * (BK + DG_TILED_PAD) : BK * B;
     static constexpr int line = BY_ROWS ? BK + DG_TILED_PAD : B;
-    static constexpr int packs = (BY_ROWS ? BK : B) / 4; /* copies per row (column) */
+    static constexpr int packs = (BY_ROWS ? BK : B) / 4;
     static constexpr int threads = B / T;
 
     static __device__ __forceinline__ int index(int i, int t)
@@ -118,7 +118,7 @@ template <int BM_, int BN_, int BK_, int TM_, int TN_, bool A_ROWS, bool B_ROWS>
             }
             cp_async_commit();
         }
-        int now = 0, next = stages - 1; /* stage multiplied, stage filled */
+        int now = 0, next = stages - 1;
         for (int step = 0; step < steps; step++) {
             if (stages == 2) cp_async_wait<0>();
             if (stages == 3) cp_async_wait<1>();

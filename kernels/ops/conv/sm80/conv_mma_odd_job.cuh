@@ -40,7 +40,7 @@ template <class E_, int K_, bool BACK> struct dg_odd_tile {
     static constexpr int K = K_, M = DG_ODD_M(K, 0), N = DG_ODD_N(K, 0), NT = DG_ODD_THREADS(K, 0), PIECES = M / 64,
                          across = N / 32;
     static constexpr int depth = DG_ODD_DEPTH(K), products = DG_ODD_PRODUCTS(K), groups = K * K * depth / products;
-    static constexpr int pair = 2 * E::unit; /* channels of two planes */
+    static constexpr int pair = 2 * E::unit;
     /* units of weights: of a product, of one of its planes, of a group; of a thread; products between these */
     static constexpr int weights = 2 * N, planes = N / E::unit, pitch = BACK ? pair : N;
     static constexpr int portion = products * weights, items = portion / NT, step = NT / weights;
@@ -83,16 +83,16 @@ template <class G> struct dg_odd_job {
     typedef typename G::patch P;
     static constexpr int groups = G::groups;
 
-    const int first_pair, pairs;         /* of planes: this block's first, and their number */
-    typename G::loader loader[G::depth]; /* one per pair of planes */
+    const int first_pair, pairs;
+    typename G::loader loader[G::depth];
     dg_parcel<E, float> parcel[G::items];
     dg_sums<E, G::MI, G::NJ> sums;
     uint4 *patch, *weights; /* destinations: this thread's plane of the patch, its first unit of weights */
     const float *from;
-    int tap, onward, advance;     /* its first product; weights from one product to the next, from one chunk to the
-                                   * next */
-    const uint4 *mine_a, *mine_b; /* this lane's units of the first products */
-    int four;                     /* data gradient: from a weight of co to co + 4 */
+    int tap, onward, advance; /* its first product; weights from one product to the next, from one chunk to the
+                               * next */
+    const uint4 *mine_a, *mine_b;
+    int four; /* data gradient: from a weight of co to co + 4 */
 
     __device__ __forceinline__ dg_odd_job(const dg_conv_args &a, int n0, int first, int count, const dg_transfer *place,
                                           uint4 *p, uint4 *units)
@@ -100,7 +100,7 @@ template <class G> struct dg_odd_job {
     {
         const int i = (int)threadIdx.x % G::weights, n = column(), odd = E::columns_plane_of_b() % 2;
         const int taps = G::K * G::K;
-        int plane, row, at; /* of this thread's weights; their place in product 0 */
+        int plane, row, at;
 #pragma unroll
         for (int d = 0; d < G::depth; d++) loader[d] = typename G::loader((const float *)(G::back ? a.y : a.x), place);
         patch = p + (int)threadIdx.x % 2 * P::plane;
