@@ -9,7 +9,7 @@
 
 typedef struct {
     const char *root, *controller;
-    char path[PATH_MAX];  /* of the process in the hierarchy */
+    char path[PATH_MAX];
     char mount[PATH_MAX]; /* mount point, with the root before it; "": none */
     char group[PATH_MAX]; /* the examined group, below the mount point */
     bool second;

@@ -17,7 +17,7 @@ typedef enum {
     DG_USAGE = 2,  /* command line, configuration or model file */
     DG_DATA = 3,
     DG_IO = 4,
-    DG_DEVICE = 5,  /* device, memory or threads */
+    DG_DEVICE = 5,
     DG_NUMBERS = 6, /* NaN or Inf while training */
     DG_LOCKED = 7,
     DG_COLLAPSED = 8 /* {stop-on-collapse} */

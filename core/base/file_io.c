@@ -33,7 +33,7 @@ typedef struct {
     const dg_directory *given; /* the caller's directory, NULL: the path names it */
     int dir, fd;
     size_t bytes;
-    bool replaces; /* there is an older file of this name */
+    bool replaces;
     int error;
 } writer;
 

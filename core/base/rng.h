@@ -58,7 +58,6 @@ static inline DG_HD void dg_philox(uint32_t out[4], uint64_t seed, uint64_t subs
  * normals 0 and 1, values (2,3) give 2 and 3. Agrees with curand_normal4 to a few ulp. */
 void dg_normal4(float out[4], uint64_t seed, uint64_t subsequence, uint64_t block);
 
-/* Fills out with the bytes of the blocks from 0 on. */
 void dg_random_bytes(void *out, size_t bytes, uint64_t seed, uint64_t subsequence);
 
 /* perm[0..n-1] = a uniform permutation of 0..n-1 keyed by (seed, subsequence): Fisher-Yates. */

@@ -30,8 +30,8 @@ struct dg_backend {
     char bus[16]; /* GPU: PCI address, "0000:3b:00.0" */
     dg_type real; /* type of weights, gradients, statistics and activations */
     dg_math math; /* rounding of convolutions' operands where that is faster: precision.h */
-    int threads;  /* CPU; 0 for others */
-    bool queues;  /* run() returns before the work is done; sync(), get() and query() wait for it */
+    int threads;
+    bool queues; /* run() returns before the work is done; sync(), get() and query() wait for it */
 
     dg_err (*memory)(dg_backend *, size_t *free, size_t *total); /* bytes for alloc */
     dg_err (*alloc)(dg_backend *, size_t bytes, void **mem);
@@ -99,11 +99,11 @@ dg_err dg_cuda_open(const dg_cuda_options *o, dg_backend **out);
 
 typedef struct {
     char name[128];
-    int major, minor; /* compute capability */
+    int major, minor;
     int multiprocessors;
     size_t bytes;
-    bool usable;       /* responds, and this build has code for it */
-    char why_not[200]; /* "" if it is usable */
+    bool usable; /* responds, and this build has code for it */
+    char why_not[200];
 } dg_cuda_device;
 
 /* The machine's devices, at most `room` into out. If 0, *why is the reason in one sentence, static text or valid until

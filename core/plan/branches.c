@@ -23,7 +23,7 @@ typedef struct {
     dg_deps deps;
     int pieces;
     piece *piece;
-    size_t words;     /* per set of pieces */
+    size_t words;
     unsigned *before; /* [piece][words]: pieces that have ended when it begins */
     unsigned *users;  /* [row of the arena][words] */
 } branches;

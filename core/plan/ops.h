@@ -34,12 +34,14 @@ typedef struct {
  * conv_dw: writes w from x, y: w[co,ky,kx,ci] = sum over n,oy,ox of x * y
  * A transposed convolution (PyTorch's ConvTranspose2d) is conv_dx forward (input y, output x), conv_fwd for its data
  * gradient and conv_dw for its weight gradient; its PyTorch weight layout (Cin, Cout, K, K) is this (Co, Ci, K, K).
- * Dumoulin & Visin 2016, "A guide to convolution arithmetic", section 4. */
+ * Dumoulin & Visin 2016, "A guide to convolution arithmetic", section 4.
+ * x (N, H, W, Ci), w (Co, K, K, Ci), y (N, Ho, Wo, Co), Ho = (H + 2P - K)/S + 1; scratch: bytes from the backend's
+ * scratch(), NULL if 0. */
 typedef struct {
-    void *x;       /* (N, H, W, Ci) */
-    void *w;       /* (Co, K, K, Ci) */
-    void *y;       /* (N, Ho, Wo, Co), Ho = (H + 2P - K)/S + 1 */
-    void *scratch; /* bytes from the backend's scratch(), NULL if 0 */
+    void *x;
+    void *w;
+    void *y;
+    void *scratch;
     int N, H, W, Ci, Ho, Wo, Co, K, S, P;
     /* DG_MATH_FP16: x (y) is multiplied by 2^shift before rounding, the sum by the inverse */
     int shift_x, shift_y;
@@ -47,20 +49,22 @@ typedef struct {
 
 /* Batch norm statistics of x, separately for `groups` equal parts of the batch (D has real and fake images in one
  * batch). mean and rstd = 1/sqrt(var + eps) with the biased variance; the running statistics are updated once per
- * group, in order, with the unbiased one: r = (1 - momentum) r + momentum s. Ioffe & Szegedy 2015. */
+ * group, in order, with the unbiased one: r = (1 - momentum) r + momentum s. Ioffe & Szegedy 2015.
+ * mean, rstd (groups, C); running_mean, running_var (C), updated in place; x (N, H, W, C). */
 typedef struct {
-    void *mean, *rstd;                /* (groups, C) */
-    void *running_mean, *running_var; /* (C), updated in place */
-    void *x;                          /* (N, H, W, C) */
+    void *mean, *rstd;
+    void *running_mean, *running_var;
+    void *x;
     void *scratch;
     int N, H, W, C, groups;
     double eps, momentum;
 } dg_norm_stats_args;
 
-/* mean = running_mean, rstd = 1/sqrt(running_var + eps): evaluation mode. */
+/* mean = running_mean, rstd = 1/sqrt(running_var + eps): evaluation mode.
+ * mean, rstd (1, C); running_mean, running_var (C), only read. */
 typedef struct {
-    void *mean, *rstd;                /* (1, C) */
-    void *running_mean, *running_var; /* (C), only read */
+    void *mean, *rstd;
+    void *running_mean, *running_var;
     int C;
     double eps;
 } dg_norm_frozen_args;
@@ -69,15 +73,16 @@ typedef struct {
  * norm_act: y = act(gamma * (x - mean) * rstd + beta)
  * norm_act_dx: dx from dy, and dgamma, dbeta summed over the groups (or both NULL):
  *   g = dy * act'(gamma * xhat + beta), dbeta = sum g, dgamma = sum g * xhat,
- *   dx = gamma * rstd * (g - mean_over_group(g) - xhat * mean_over_group(g * xhat)) */
+ *   dx = gamma * rstd * (g - mean_over_group(g) - xhat * mean_over_group(g * xhat))
+ * x (N, H, W, C), before the norm; y, dx, dy as x; mean, rstd (groups, C); gamma, beta, dgamma, dbeta (C). */
 typedef struct {
-    void *y;              /* norm_act: out (N, H, W, C) */
-    void *dx;             /* norm_act_dx: out (N, H, W, C) */
-    void *dgamma, *dbeta; /* norm_act_dx: out (C), or NULL */
-    void *dy;             /* norm_act_dx: in */
-    void *x;              /* in (N, H, W, C), before the norm */
-    void *mean, *rstd;    /* in (groups, C) */
-    void *gamma, *beta;   /* in (C) */
+    void *y;
+    void *dx;
+    void *dgamma, *dbeta;
+    void *dy;
+    void *x;
+    void *mean, *rstd;
+    void *gamma, *beta;
     void *scratch;
     int N, H, W, C, groups;
     dg_act act;
@@ -87,20 +92,21 @@ typedef struct {
 /* act: y = act(x), n values; y may be x. act_dx: dx = dy * act', with act' from y (leaky and relu: sign; tanh: 1 -
  * y^2); dx may be dy. */
 typedef struct {
-    void *y, *x;   /* act: out, in; act_dx: y is in */
-    void *dx, *dy; /* act_dx: out, in */
+    void *y, *x;
+    void *dx, *dy;
     int64_t n;
     dg_act act;
     double slope;
 } dg_act_args;
 
 /* bias_act: y = act(x + b[c]); y may be x. bias_act_dx, from dy and that y: dx = dy * act', db[c] = the sum of dx, in
- * pieces whose number and order depend on the shape only; dx may be dy. */
+ * pieces whose number and order depend on the shape only; dx may be dy.
+ * x, y, dx, dy (N, H, W, C); b, db (C); db may be NULL. */
 typedef struct {
-    void *y;       /* bias_act: out (N, H, W, C); bias_act_dx: in */
-    void *dx, *db; /* bias_act_dx: out (N, H, W, C), (C); db may be NULL */
-    void *dy;      /* bias_act_dx: in (N, H, W, C) */
-    void *x, *b;   /* bias_act: in (N, H, W, C), (C) */
+    void *y;
+    void *dx, *db;
+    void *dy;
+    void *x, *b;
     void *scratch;
     int N, H, W, C;
     dg_act act;
@@ -110,22 +116,23 @@ typedef struct {
 /* y = act(a + b), n values; y may be a or b. As a sum its gradient is act_dx; it also adds the gradients of two readers
  * of one tensor. */
 typedef struct {
-    void *y; /* out (n) */
+    void *y;
     void *a, *b;
     int64_t n;
     dg_act act;
     double slope;
 } dg_add_args;
 
-/* y[i] = x[i] / (1 - p) if value i % 4 of dg_philox(seed, (DG_STREAM_DROPOUT, layer << 40 | step), i / 4) is at least p
- * * 2^32, else 0 (Srivastava et al. 2014, inverted). Its own adjoint: the same op on dy. y may be x. */
+/* y[i] = x[i] / (1 - p) if value i % 4 of dg_philox(seed, (DG_STREAM_DROPOUT, layer << 40 | step), i / 4) is at least
+ * 2^32 p, else 0 (Srivastava et al. 2014, inverted). Its own adjoint: the same op on dy. y may be x.
+ * x, y (n); 0 <= p < 1; layer < 2^16. */
 typedef struct {
-    void *y; /* out (n) */
+    void *y;
     void *x;
     const dg_step_state *state;
     int64_t n;
-    double p;  /* 0 <= p < 1 */
-    int layer; /* below 2^16 */
+    double p;
+    int layer;
 } dg_dropout_args;
 
 /* Pooling over windows of K x K pixels with stride S and padding P < K (never the largest; 0 in a mean):
@@ -134,12 +141,13 @@ typedef struct {
  * maxpool_dx: dx[n,iy,ix,c] = sum of dy of the windows whose place is this pixel, in row and column order: a gather,
  *   deterministic
  * meanpool: y[n,oy,ox,c] = sum of the window's x / (K * K), in row and column order
- * meanpool_dx: dx[n,iy,ix,c] = sum of dy / (K * K) of the windows that contain this pixel, in that order */
+ * meanpool_dx: dx[n,iy,ix,c] = sum of dy / (K * K) of the windows that contain this pixel, in that order
+ * x, dx (N, H, W, C); y, dy (N, Ho, Wo, C), Ho = (H + 2P - K)/S + 1; place as y, with K <= 16. */
 typedef struct {
-    void *y;        /* maxpool, meanpool: out (N, Ho, Wo, C), Ho = (H + 2P - K)/S + 1 */
-    void *dx;       /* maxpool_dx, meanpool_dx: out (N, H, W, C) */
-    uint8_t *place; /* maxpool: out, maxpool_dx: in (N, Ho, Wo, C); K <= 16 */
-    void *x, *dy;   /* in (N, H, W, C); in (N, Ho, Wo, C) */
+    void *y;
+    void *dx;
+    uint8_t *place;
+    void *x, *dy;
     int N, H, W, C, Ho, Wo, K, S, P;
 } dg_pool_args;
 
@@ -148,14 +156,16 @@ typedef struct {
  *   p_c = exp(l_c - m) / sum exp(l - m),  each = log sum exp(l - m) - sum_c q_c (l_c - m),  dlogit = (p - q) / N
  * No logarithm of a rounded zero occurs. The loss is the mean of each, in double and index order; right is the fraction
  * of rows whose first largest logit is the label's. A row with NaN or an infinite largest logit is NaN and not right.
- * Writes ring[step % DG_RING].value[loss] and .value[right] if there is a ring. Without labels only p is written. */
+ * Writes ring[step % DG_RING].value[loss] and .value[right] if there is a ring. Without labels only p is written.
+ * logit (N, C); label (N), 0 to C - 1, or NULL; outputs that may be NULL: dlogit, p (N, C), each (N), ring (DG_RING
+ * rows). */
 typedef struct {
-    void *dlogit;         /* out (N, C), may be NULL */
-    void *p;              /* out (N, C), may be NULL */
-    void *each;           /* out (N), may be NULL */
-    dg_metrics *ring;     /* out, DG_RING rows, or NULL */
-    void *logit;          /* in (N, C) */
-    const int32_t *label; /* in (N), 0 to C - 1; NULL: only p */
+    void *dlogit;
+    void *p;
+    void *each;
+    dg_metrics *ring;
+    void *logit;
+    const int32_t *label;
     const dg_step_state *state;
     uint32_t *counters;
     void *scratch;
@@ -216,7 +226,7 @@ typedef struct {
 /* z[i] = normal i % 4 of dg_normal4(seed, (stream, step), i / 4), widened from float. stream = DG_STREAM_NOISE uses
  * state->step; any other stream uses first_step. */
 typedef struct {
-    void *z; /* out (n) */
+    void *z;
     const dg_step_state *state;
     int64_t n;
     int stream;

@@ -39,10 +39,11 @@ typedef struct {
     int loss, prob;
 } dg_gan_loss_args;
 
-/* A running average of weights: d = min(decay, step / (step + 10)), average = average + (1 - d) (p - average). The
- * first step sets it to p. */
+/* A running average of weights: d = min(decay, step / (step + 10)), average += (1 - d) (p - average); first p.
+ * average (n), updated in place; p (n).
+ * x, y, dx, dy (N, H, W, C), C <= DG_CHANNELS_MAX. */
 typedef struct {
-    void *average; /* (n), updated in place */
+    void *average;
     void *p;
     const dg_step_state *state;
     int64_t n;
@@ -60,8 +61,8 @@ typedef struct {
  * Sums are in double. kernels/ops/augment/augment.h */
 enum { DG_AUGMENT_COLOR = 1, DG_AUGMENT_TRANSLATION = 2, DG_AUGMENT_CUTOUT = 4 };
 typedef struct {
-    void *y, *x;   /* augment: out, in (N, H, W, C); C <= DG_CHANNELS_MAX */
-    void *dx, *dy; /* augment_dx: out, in */
+    void *y, *x;
+    void *dx, *dy;
     const dg_step_state *state;
     int N, H, W, C;
     int what;
@@ -72,14 +73,15 @@ typedef struct {
  * u and v approximate its first singular vectors. With iterate set, they are first updated:
  *   v = W^T u / max(|W^T u|, eps), u = W v / max(|W v|, eps)
  * spectral: sigma = u^T W v, wn = W / sigma; not finite if sigma is 0, as for all-zero weights
- * spectral_dw: dw = (dwn - sum(dwn wn) u v^T) / sigma: the gradient by w from that by wn, with u and v constant */
+ * spectral_dw: dw = (dwn - sum(dwn wn) u v^T) / sigma: the gradient by w from that by wn, with u and v constant
+ * w, wn, dw, dwn (rows, cols); sigma (1); u (rows), v (cols): spectral updates them in place with iterate set. */
 typedef struct {
-    void *wn;    /* spectral: out, spectral_dw: in (rows, cols) */
-    void *sigma; /* spectral: out, spectral_dw: in (1) */
-    void *u, *v; /* spectral: in, with iterate updated in place; spectral_dw: in (rows), (cols) */
-    void *w;     /* spectral: in (rows, cols) */
-    void *dw;    /* spectral_dw: out (rows, cols) */
-    void *dwn;   /* spectral_dw: in (rows, cols) */
+    void *wn;
+    void *sigma;
+    void *u, *v;
+    void *w;
+    void *dw;
+    void *dwn;
     void *scratch;
     int rows, cols, iterate;
     double eps;

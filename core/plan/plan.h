@@ -65,8 +65,8 @@ typedef struct {
 typedef enum { DG_LAUNCH_OP, DG_LAUNCH_CONV, DG_LAUNCH_HEAD, DG_LAUNCH_UPDATE } dg_launch_kind;
 typedef struct {
     dg_launch_kind kind;
-    int first, count; /* its ops in the plan */
-    int main;         /* the op that has its name and time: the convolution, for an update Adam */
+    int first, count;
+    int main; /* the op that has its name and time: the convolution, for an update Adam */
     int row;
     int counter;
     bool warpgroups; /* update: bf16 products by Hopper's warpgroups */
@@ -83,7 +83,7 @@ typedef struct dg_plan {
     int launches;
     int row_counters; /* of fused launches, -1: none */
     bool branches;    /* independent launches may run concurrently (branches.h) */
-    void *captured;   /* owned by the backend */
+    void *captured;
 } dg_plan;
 
 /* Starts an empty plan, to which rows and ops are appended; dg_arena_place reports if memory ran out. */
@@ -129,7 +129,6 @@ bool dg_factors_written(const dg_plan *p, int row);
 /* Prints the table of `dcgan plan`: per op shapes, bytes, FLOPs; for a GPU (chain, see branches.h, not 0) also launches
  * and their sources. */
 void dg_plan_print(const dg_plan *p, int chain, FILE *to);
-/* Prints memory by kind. */
 void dg_arena_print(const dg_arena *a, FILE *to);
 
 #endif

@@ -20,7 +20,7 @@ enum {
 typedef struct {
     const char *name;
     dg_type real;
-    dg_math math; /* of convolutions' operands on tensor cores */
+    dg_math math;
 } dg_precision;
 
 extern const dg_precision dg_precisions[DG_PRECISIONS];

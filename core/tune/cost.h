@@ -33,10 +33,10 @@ enum { DG_COST_PARTS = 32 };
     X(alu)                                                                     \
     X(fma) /* clocks, with integer multiply-adds */                            \
     X(xu)                                                                      \
-    X(f64)      /* clocks, with one lane per two of fp32 */                    \
-    X(l1)       /* wavefronts of shared memory, L1, shuffles */                \
-    X(products) /* multiply-adds of tensor cores */                            \
-    X(l2)       /* bytes, without repeated loads of a block */
+    X(f64) /* clocks, with one lane per two of fp32 */                         \
+    X(l1)  /* wavefronts of shared memory, L1, shuffles */                     \
+    X(products)                                                                \
+    X(l2) /* bytes, without repeated loads of a block */
 enum {
 #define X(name) DG_COUNT_##name,
     DG_COUNTS(X)
@@ -45,7 +45,7 @@ enum {
 };
 typedef struct dg_counted {
     const char *kind;
-    int threads, resident; /* per block; blocks per multiprocessor */
+    int threads, resident;
     double block[DG_COUNT_KINDS], step[DG_COUNT_KINDS], rest[DG_COUNT_KINDS];
     double longest[4]; /* instructions of the longest block: fixed, per step, of the rest, per merged part */
 } dg_counted;

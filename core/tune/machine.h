@@ -26,7 +26,7 @@ typedef struct dg_machine {
     dg_type real;
     dg_math math;
     int arch;
-    int units; /* cores, multiprocessors */
+    int units;
     size_t shared;
     double memory_gb;        /* GPU with published numbers; 0 unknown */
     double one, all;         /* GFLOP/s of multiply-adds: of a thread (CPU), of all units; 0 unknown */

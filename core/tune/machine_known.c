@@ -12,7 +12,7 @@ typedef struct {
     int arch, units, lanes;
     double ghz;
     double fp64;
-    double tf32, bf16, fp16; /* TFLOP/s of the tensor cores with fp32 sums, 0 none */
+    double tf32, bf16, fp16;
     double gb_s, cache_mb;
     int shared_kb;
     int memory_gb; /* of the variant with this bandwidth */

@@ -267,7 +267,7 @@ static int on_row(void *context, const char *section, const char *name, const ch
             r->arch = -1;
         }
     }
-    if (r->arch < 0) return 1; /* rows of an invalid section */
+    if (r->arch < 0) return 1;
     char text[2 * MAX_LINE];
     snprintf(text, sizeof text, "%s=%s", name, value);
     parse_row(r, text);
