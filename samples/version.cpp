@@ -1,4 +1,4 @@
-// The library from C++: is it the one that the header is of?
+// Uses the library from C++: checks that library and header have the same version.
 #include <dcgan.h>
 
 #include <iostream>
