@@ -39,9 +39,8 @@ typedef struct {
     int loss, prob;
 } dg_gan_loss_args;
 
-/* A running average of weights: d = min(decay, step / (step + 10)), average += (1 - d) (p - average); first p.
- * average (n), updated in place; p (n).
- * x, y, dx, dy (N, H, W, C), C <= DG_CHANNELS_MAX. */
+/* A running average of weights: d = min(decay, step / (step + 10)), average += (1 - d) (p - average); step 0 sets p.
+ * average (n), updated in place; p (n). */
 typedef struct {
     void *average;
     void *p;
@@ -58,7 +57,7 @@ typedef struct {
  * DG_AUGMENT_TRANSLATION: y[i][j] = c[i + ty][j + tx], and 0 outside; each t from -m to m, m = floor(H / 8 + 1/2)
  * DG_AUGMENT_CUTOUT: 0 in a box of h = floor(H / 2 + 1/2) rows from o - floor(h / 2) on, o from 0 to H - h % 2; columns
  *   likewise
- * Sums are in double. kernels/ops/augment/augment.h */
+ * x, y, dx, dy (N, H, W, C), C <= DG_CHANNELS_MAX. Sums are in double. kernels/ops/augment/augment.h */
 enum { DG_AUGMENT_COLOR = 1, DG_AUGMENT_TRANSLATION = 2, DG_AUGMENT_CUTOUT = 4 };
 typedef struct {
     void *y, *x;

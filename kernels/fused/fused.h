@@ -62,7 +62,7 @@ typedef struct {
  * Rounded once per step: by the fused update, and by a kernel of the backend after other updates and host writes. */
 typedef struct {
     const float *from;
-    void *to;
+    void *to;  /* NULL: no kernel reads it */
     int64_t n; /* with the gaps between rows; a multiple of 64 */
     dg_math math;
 } dg_rounded;
@@ -89,8 +89,8 @@ typedef struct {
     dg_noise_args noise;
     /* mma, thin_mma: the two previous launches do not write w, so it may be read before they end */
     bool early;
-    const void *rounded;
-    void *factors; /* mma: output, the rounded input; NULL: no kernel reads it */
+    const void *rounded; /* mma: conv.w rounded, in the same order (dg_rounded) */
+    void *factors;       /* mma: output, the rounded input; NULL: no kernel reads it */
     float *scratch;
     unsigned *counters; /* dg_fused_size.counters; 0 before and after every launch */
 } dg_fused_conv;
