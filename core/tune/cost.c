@@ -11,7 +11,7 @@ static double issued(double warps, const dg_machine *m)
     return m->costs.issued[n < 1 ? 0 : n > 4 ? 3 : n - 1];
 }
 
-/* Number of common leading words of two kinds; all: whether they are equal. */
+/* Number of common leading words of two kinds, plus 100 if all are equal. */
 static int common(const char *a, const char *b)
 {
     int words = 0;
