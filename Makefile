@@ -20,7 +20,11 @@ Q       := $(if $(V),,@)
 comma   := ,
 below    = $(wildcard $(1)/*$(2) $(1)/*/*$(2) $(1)/*/*/*$(2) $(1)/*/*/*/*$(2)) # files: $(call below,core,.c)
 
+<<<<<<< HEAD
 # The plain build puts the program here; other builds keep it with their objects. RUN: the program as a command.
+=======
+# The plain build puts the program here; any other one stays with its objects. RUN is the program as a command.
+>>>>>>> 9293a162 (options: plain texts, a help of 45 lines, a generated reference page)
 PROGRAM := $(if $(filter build,$(BUILD)),dcgan,$(BUILD)/dcgan)
 RUN     := $(if $(filter-out /%,$(PROGRAM)),./)$(PROGRAM)
 
@@ -90,8 +94,8 @@ REFERENCE := $(patsubst tests/%.c,$(BUILD)/tests/%.o,$(wildcard tests/reference*
 MODELS    := $(sort $(wildcard models/*.cfg))
 DOCS      := $(BUILD)/dcgan.1 $(BUILD)/dcgan.bash $(BUILD)/dcgan.zsh $(BUILD)/dcgan.fish
 
-.PHONY: all lib tests check check-all install uninstall clean distclean help format lint torture fuzz fuzzers soak \
-        ptx-soak deb FORCE
+.PHONY: all lib tests check check-all install uninstall clean distclean help format lint reference torture fuzz \
+        fuzzers soak ptx-soak deb FORCE
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -187,13 +191,17 @@ $(BUILD)/found.mk: scripts/build/detect $(BUILD)/flags
 	$(Q)CC='$(CC)' CFLAGS='$(CPPFLAGS) $(CFLAGS)' LDFLAGS='$(LDFLAGS)' SAN='$(SAN)' sh scripts/build/detect > $@.tmp
 	@mv $@.tmp $@
 
-# Tables of options come from the program itself.
+# The texts of commands and options come from the program.
 $(BUILD)/dcgan.1: man/dcgan.1.in $(PROGRAM)
 	$(Q)$(RUN) --help-man > $@.tmp
-	$(Q)sed -e 's/@VERSION@/$(VERSION)/' -e '/^@TABLES@/{r $@.tmp' -e 'd}' $< > $@
+	$(Q)sed -e 's/@VERSION@/$(VERSION)/' -e '/^@REFERENCE@/{r $@.tmp' -e 'd}' $< > $@
 	@rm $@.tmp
 $(BUILD)/dcgan.bash $(BUILD)/dcgan.zsh $(BUILD)/dcgan.fish: $(BUILD)/dcgan.%: $(PROGRAM)
 	$(Q)$(RUN) --completion-$* > $@
+reference: $(PROGRAM) ## renew the generated part of docs/reference.md
+	$(Q)$(RUN) --help-md > $(BUILD)/reference.md
+	$(Q)sed -i -e '/^<!-- begin/,/^<!-- end/{/^<!-- begin/{p;r $(BUILD)/reference.md' -e '};/^<!-- end/!d}' \
+	    docs/reference.md
 
 # Targets of tests/fuzz: with libFuzzer, or with driver.c, which runs the kept inputs.
 FUZZ_SRC    := $(wildcard tests/fuzz/*.c)

@@ -6,11 +6,11 @@
 
 /* X(name, help). All are on by default; leaving one out isolates a fault: convs and update compute what their ops do,
  * overlap and branches only change when a kernel begins. */
-#define DG_FUSIONS(X)                                                                                           \
-    X(convs, "what is around a convolution: norm, activation, noise, pictures, D's loss, and their gradients")  \
-    X(update, "all weight gradients of a network and Adam")                                                     \
-    X(overlap, "a fused kernel may begin before the one in front of it has ended (sm_90 and newer); same bits") \
-    X(branches, "kernels that do not need each other run side by side; same bits")
+#define DG_FUSIONS(X)                                                                                      \
+    X(convs, "convolutions with norm, activation, noise, image loads, the loss of D, and their gradients") \
+    X(update, "all weight gradients of a network and Adam")                                                \
+    X(overlap, "start of a fused kernel before the previous one has ended (sm_90 and newer); same bits")   \
+    X(branches, "independent kernels run concurrently; same bits")
 enum {
 #define X(name, help) DG_FUSE_##name##_bit,
     DG_FUSIONS(X)

@@ -231,11 +231,11 @@ dg_err dg_batch_glance(dg_batch_bench *b, int batch, double seconds, double *ms)
 dg_search_limits dg_batch_limits(const dg_options *o)
 {
     const double seconds = o->seconds > 0 ? o->seconds : SECONDS;
-    return (dg_search_limits){.from = o->from,
-                              .most = o->most,
+    return (dg_search_limits){.from = o->min_batch,
+                              .most = o->max_batch,
                               .drop_last = o->drop_last,
                               .within = o->within / 100,
-                              .least_steps = o->least_steps,
+                              .least_steps = o->min_steps,
                               .seconds = seconds,
                               .look = fmin(seconds / LOOKS, LOOK)};
 }

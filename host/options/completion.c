@@ -1,4 +1,4 @@
-/* Completion for bash, zsh and fish: commands, options, and the values of those whose values are known. */
+/* Completion for bash, zsh and fish: commands, options and their values. */
 #include "core/plan/fusions.h"
 #include "core/tune/machine.h"
 #include "host/net/model.h"
@@ -7,7 +7,6 @@
 #include <ctype.h>
 #include <string.h>
 
-/* What may follow an option, or a command: words, files, folders, or something else. */
 typedef enum { ANYTHING, WORDS, MODELS, FILES, FOLDERS } value_kind;
 
 enum { ROOM = 1024 };
@@ -70,26 +69,16 @@ static value_kind value_of(const dg_option *t, char words[ROOM])
 
 static bool takes_model(int c) { return strstr(dg_commands[c].operands, "MODEL") != NULL; }
 
-/* The beginning of an option's help, up to where it goes into details, with what quotes need in front of some
- * characters. */
-static void put_brief(FILE *to, const char *help, const char *escaped, const char *escape)
+/* Text between quotes, with an escape before each character of `escaped`. */
+static void put_help(FILE *to, const char *help, const char *escaped, const char *escape)
 {
-    enum { LONG = 70 };
-    size_t n = strcspn(help, ";");
-    const char *more = strstr(help, " (");
-    if (more && (size_t)(more - help) < n) n = (size_t)(more - help);
-    if (n > LONG)
-        for (n = LONG; n > 1 && help[n] != ' ';) n--;
-    while (n > 1 && strchr(",:", help[n - 1])) n--;
-    for (size_t i = 0; i < n; i++) {
-        if (strchr(escaped, help[i])) fputs(help[i] == '\'' && *escape == '\'' ? "'\\'" : "\\", to);
-        fputc(help[i], to);
+    for (; *help; help++) {
+        if (strchr(escaped, *help)) fputs(*help == '\'' && *escape == '\'' ? "'\\'" : "\\", to);
+        fputc(*help, to);
     }
 }
 
-/* ---- bash ---- */
-
-/* "generate:--out|generate:-o|...": the option of these commands; of all, where no other is called so. */
+/* "generate:--out|generate:-o|...", or "*:--out" if no other option has the name. */
 static void put_patterns(FILE *to, const dg_option *t)
 {
     bool alone = true;
@@ -164,8 +153,6 @@ static void bash(FILE *to)
           to);
 }
 
-/* ---- zsh ---- */
-
 static void zsh_option(FILE *to, const dg_option *t)
 {
     char words[ROOM];
@@ -175,7 +162,7 @@ static void zsh_option(FILE *to, const dg_option *t)
         fprintf(to, "'(-%c --%s)'{-%c%s,--%s%s}'[", t->letter, t->name, t->letter, t->arg ? "+" : "", t->name,
                 t->arg ? "=" : "");
     else fprintf(to, "'--%s%s[", t->name, t->arg ? "=" : "");
-    put_brief(to, t->help, "':[]\\", "'");
+    put_help(to, t->help, "':[]\\", "'");
     fputc(']', to);
     if (t->arg) {
         static const char *const action[] = {" ", NULL, "_dcgan_models", "_files", "_files -/"};
@@ -197,10 +184,10 @@ static void zsh(FILE *to)
             models);
     for (int c = 0; c < DG_CMDS; c++) {
         fprintf(to, "        '%s:", dg_commands[c].name);
-        put_brief(to, dg_commands[c].summary, "':\\", "'");
+        put_help(to, dg_commands[c].help, "':\\", "'");
         fputs("'\n", to);
     }
-    fputs("        'help:tell the options of a command'\n    )\n"
+    fputs("        'help:print the help of a command'\n    )\n"
           "    if (( CURRENT == 2 )) && [[ $words[2] != -* ]]; then\n"
           "        _describe -t commands command commands\n        return\n    fi\n"
           "    local command=train\n"
@@ -212,17 +199,15 @@ static void zsh(FILE *to)
         fprintf(to, "        %s)\n            _arguments -s", dg_commands[c].name);
         for (const dg_option *t = dg_option_table; t->name; t++)
             if (t->commands >> c & 1) zsh_option(to, t);
-        fputs(" \\\n                '(-h --help)'{-h,--help}'[tell the options]'", to);
-        if (dg_commands[c].most > 0)
+        fputs(" \\\n                '(-h --help)'{-h,--help}'[print the help]'", to);
+        if (dg_commands[c].max > 0)
             fprintf(to, " \\\n                '*:file:%s'", takes_model(c) ? "_dcgan_models" : "_files");
         fputs(" ;;\n", to);
     }
     fputs("    esac\n}\n[[ $funcstack[1] == _dcgan ]] && _dcgan \"$@\" || compdef _dcgan dcgan\n", to);
 }
 
-/* ---- fish ---- */
-
-/* Where the option of these commands is offered; training is what no command word means. */
+/* The condition under which an option of these commands is offered; no command word means train. */
 static void fish_where(FILE *to, unsigned commands)
 {
     const bool train = commands >> DG_CMD_TRAIN & 1;
@@ -248,7 +233,7 @@ static void fish_option(FILE *to, const dg_option *t)
     if (kind == WORDS || kind == MODELS) fprintf(to, " -a '%s'", words);
     if (kind == FOLDERS) fputs(" -a '(__fish_complete_directories)'", to);
     fputs(" -d '", to);
-    put_brief(to, t->help, "'\\", "\\");
+    put_help(to, t->help, "'\\", "\\");
     fputs("'\n", to);
 }
 
@@ -259,10 +244,10 @@ static void fish(FILE *to)
     fputs("# fish completion for dcgan, made by: dcgan --completion-fish\n", to);
     for (int c = 0; c < DG_CMDS; c++) {
         fprintf(to, "complete -c dcgan -n __fish_use_subcommand -f -a %s -d '", dg_commands[c].name);
-        put_brief(to, dg_commands[c].summary, "'\\", "\\");
+        put_help(to, dg_commands[c].help, "'\\", "\\");
         fputs("'\n", to);
     }
-    fputs("complete -c dcgan -n __fish_use_subcommand -f -a help -d 'tell the options of a command'\n"
+    fputs("complete -c dcgan -n __fish_use_subcommand -f -a help -d 'print the help of a command'\n"
           "complete -c dcgan -n '__fish_seen_subcommand_from help' -f -a '",
           to);
     for (int c = 0; c < DG_CMDS; c++) fprintf(to, "%s%s", c ? " " : "", dg_commands[c].name);

@@ -1,10 +1,9 @@
 /* config.ini: every value of a run in one section [run], read with inih.
  *
- * inih (as Debian builds it) cuts lines at 200 bytes, ends a value at " ;", takes an indented line as the continuation
- * of the one before and strips blanks everywhere. So lines come to it through a reader of ours that drops comments and
- * indentation and hands over a long line in pieces: a first line and continuations, with a mark on each side of a cut,
- * so that what is there is neither stripped nor taken for a comment. Values with characters that would not survive in a
- * short line are written in quotes. */
+ * inih (as Debian builds it) cuts lines at 200 bytes, ends a value at " ;", reads an indented line as a continuation
+ * and strips blanks. next_line() therefore drops comments and indentation and passes a long line in pieces: a first
+ * line and continuations, with a mark on each side of a cut, so that inih neither strips blanks there nor finds a
+ * comment. Values with characters that would not survive in a short line are written in quotes. */
 #include "host/options/option_table.h"
 
 #include <ctype.h>
@@ -17,22 +16,22 @@
 enum { VALUE_SIZE = 4 * DG_CONFIG_VALUE, CONFIG_LIMIT = 1 << 20, MARK = 1 };
 
 typedef struct {
-    const char *at; /* what is not read yet */
-    int line;       /* of what was handed over last */
-    size_t rest;    /* bytes of the line under way that are not read yet */
-    bool inside;    /* there are some */
-    bool continued; /* what was handed over last continues the line before it */
+    const char *at; /* the unread text */
+    int line;       /* of the last piece */
+    size_t rest;    /* unread bytes of the current line */
+    bool inside;
+    bool continued; /* the last piece continues a line */
 
     const char *where;
     dg_options *o;
-    char name[64], value[VALUE_SIZE]; /* collected so far, not yet set */
+    char name[64], value[VALUE_SIZE]; /* of the current line */
     int value_line;
-    int seen[DG_OPTIONS_MOST]; /* line of each option */
-    dg_err error;              /* the first one; later lines are ignored */
+    int seen[DG_OPTIONS_MAX]; /* line of each option */
+    dg_err error;
     int error_line;
 } reader;
 
-/* Bytes of the line at s that count: without its end, and without a comment, which a blank and ; begin. */
+/* Length of the line at s without its comment, which starts with a blank and a semicolon. */
 static size_t line_bytes(const char *s)
 {
     const size_t n = strcspn(s, "\n");
@@ -61,14 +60,14 @@ static char *next_line(char *out, int size, void *context)
     const size_t n = r->rest > room ? room : r->rest;
     r->rest -= n;
     r->inside = r->rest > 0;
-    const char *before = r->continued ? (char[]){' ', MARK, 0} : "", *behind = r->inside ? (char[]){MARK, 0} : "";
-    snprintf(out, (size_t)size, "%s%.*s%s\n", before, (int)n, r->at, behind);
+    const char *before = r->continued ? (char[]){' ', MARK, 0} : "", *after = r->inside ? (char[]){MARK, 0} : "";
+    snprintf(out, (size_t)size, "%s%.*s%s\n", before, (int)n, r->at, after);
     r->at += n;
     if (!r->inside) skip_line(r);
     return out;
 }
 
-/* Without blanks at its ends: inih sees those of a short line alone. */
+/* Strips blanks from both ends: inih does so for short lines only. */
 static void trim(char *s)
 {
     const size_t blank = strspn(s, " \t\r\v\f");
@@ -104,7 +103,7 @@ static dg_err set(reader *r)
     const dg_option *t = dg_option_find(r->name);
     if (!t || !(t->flags & DG_OPT_SAVED) || !(t->commands >> DG_CMD_TRAIN & 1)) {
         const char *near = t ? NULL : dg_option_nearest(r->name, DG_CMD_TRAIN);
-        if (near && strcmp(near, r->name) != 0) /* help is known on the command line alone */
+        if (near && strcmp(near, r->name) != 0)
             return dg_fail(DG_USAGE, DG_MSG("unknown-key-near", "%s:%d: unknown key '%s'; did you mean '%s'?"),
                            r->where, line, r->name, near);
         return dg_fail(DG_USAGE, "%s:%d: %s '%s'", r->where, line, t ? "cannot be set here:" : "unknown key", r->name);
@@ -115,7 +114,7 @@ static dg_err set(reader *r)
     trim(r->value);
     if (!unquote(r->value))
         return dg_fail(DG_USAGE, "%s:%d: %s: no quotation mark at the end", r->where, line, r->name);
-    if (!*r->value && t->kind == DG_OPT_TEXT) return DG_OK; /* not set */
+    if (!*r->value && t->kind == DG_OPT_TEXT) return DG_OK;
     if ((t->flags & DG_OPT_IF_SET) && (t->flags & DG_OPT_MODEL)) r->o->model_says = true;
     snprintf(where, sizeof where, "%s:%d: %s = %.300s", r->where, line, r->name, r->value);
     return dg_option_set(r->o, t, r->value, where);
@@ -156,12 +155,12 @@ static int take(void *context, const char *section, const char *name, const char
     return 1;
 }
 
-/* inih counts the lines it was handed; the file's line is wanted. */
-static int file_line(const char *text, int handed)
+/* The line of the file of the n-th line that inih was passed. */
+static int file_line(const char *text, int n)
 {
     char line[200];
     reader r = {.at = text};
-    for (int i = 0; i < handed && next_line(line, (int)sizeof line, &r); i++) continue;
+    for (int i = 0; i < n && next_line(line, (int)sizeof line, &r); i++) continue;
     return r.line;
 }
 

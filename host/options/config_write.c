@@ -13,7 +13,7 @@
 
 enum { VALUE_SIZE = DG_CONFIG_VALUE };
 
-/* In quotes, with \xNN, where inih would change it: blanks at the ends, what begins a comment, control characters. */
+/* In quotes, with \xNN, if inih would change it: blanks at the ends, starts of comments, control characters. */
 static void write_value(FILE *to, const char *s)
 {
     size_t n = strlen(s);
@@ -28,14 +28,13 @@ static void write_value(FILE *to, const char *s)
     if (quote) fputc('"', to);
 }
 
-/* As a shell would take it, on one line. */
 static void write_command_line(FILE *to, int argc, char **argv)
 {
     char word[DG_SHELL_ROOM];
     for (int i = 0; i < argc; i++) fprintf(to, " %s", dg_shell_quote(word, sizeof word, argv[i]));
 }
 
-/* Paths are written so that they still hold when the run is resumed from another directory. */
+/* Makes a path absolute, so that the run can be resumed from another directory. */
 static void absolute(const dg_option *t, char *value, size_t size)
 {
     static const char *const path[] = {"model", "data", "cache", "tuning", "test", "init"};
@@ -52,7 +51,7 @@ static void absolute(const dg_option *t, char *value, size_t size)
     }
 }
 
-/* Was any of what a model may say set, by whomever? Then config.ini has all of it. */
+/* True if an option of section [train] differs from its default; config.ini then has all of them. */
 static bool says_training(const dg_options *o)
 {
     char value[VALUE_SIZE];

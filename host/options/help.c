@@ -1,39 +1,46 @@
-/* Everything that is told about options: all of it comes from the tables in options_table.c. */
+/* Help, man page and reference page, all from the tables in options_table.c. */
+#include "core/base/shell.h"
 #include "core/plan/fusions.h"
 #include "host/options/option_table.h"
-#include "core/base/shell.h"
 
 #include <ctype.h>
 #include <string.h>
 
-enum { INDENT = 28, WIDTH = 80 };
+enum { WIDTH = 80, TEXT_MAX = 2048 };
+typedef const char *const row[2];
 
-/* "  -e, --epochs N" */
-static int usage_of(const dg_option *t, char *out, size_t size)
-{
-    char letter[8] = "    ";
-    if (t->letter) snprintf(letter, sizeof letter, "-%c, ", t->letter);
-    return snprintf(out, size, "%s--%s%s%s", letter, t->name, t->arg ? " " : "", t->arg ? t->arg : "");
-}
+static row exit_codes[] = {
+    {"0", "success"},
+    {"1", "the result is not the expected one (replay above --tol)"},
+    {"2", "error in the command line, configuration or model file"},
+    {"3", "images: none, too few, or too many corrupt"},
+    {"4", "a file cannot be read or written"},
+    {"5", "error of the device, memory or threads"},
+    {"6", "NaN or infinity while training"},
+    {"7", "the run directory is in use by another run"},
+    {"8", "--stop-on-collapse ended the run after saving"},
+    {"129, 130, 143", "stopped by SIGHUP, SIGINT or SIGTERM, after saving"},
+    {"138, 140, 152", "stopped by SIGUSR1, SIGUSR2 or SIGXCPU, after saving"},
+    {NULL, NULL},
+};
 
-/* What it does for a command, with range and default. */
-static void describe(const dg_option *t, dg_command c, char *out, size_t size)
-{
-    char range[128] = "";
-    const char *preset = dg_option_preset(t, c);
-    bool shown = preset && t->kind != DG_OPT_FLAG && strcmp(preset, "0");
-    if (t->kind != DG_OPT_FLAG && t->kind != DG_OPT_U64) dg_option_range(t, range, sizeof range);
-    int n = snprintf(out, size, "%s", t->help);
-    if (n < 0 || (size_t)n >= size || (!*range && !shown)) return;
-    snprintf(out + n, size - (size_t)n, " (%s%s%s%s)", range, *range && shown ? "; " : "", shown ? "default " : "",
-             shown ? preset : "");
-}
+static row variables[] = {
+    {"DCGAN_NAME", "value of the option --name: --lr-d is DCGAN_LR_D"},
+    {"DCGAN_ISA", "base, avx2 or avx512: instruction set of the CPU kernels, instead of the best one"},
+    {"OMP_NUM_THREADS", "number of threads with --threads 0"},
+    {"NO_COLOR", "no colour on the terminal, unless empty"},
+    {NULL, NULL},
+};
+
+static const char rules[] = "A switch such as --flip is turned off with =no. Precedence, lowest first: default, model "
+                            "file, config file, --preset, environment, command line.";
 
 static void print_wrapped(FILE *to, const char *text, int column)
 {
     int at = column;
     while (*text) {
         int n = (int)strcspn(text, " ");
+        if (!strncmp(text, "(default ", 9)) n += 1 + (int)strcspn(text + n + 1, " ");
         if (at > column && at + 1 + n > WIDTH) {
             fprintf(to, "\n%*s", column, "");
             at = column;
@@ -45,183 +52,212 @@ static void print_wrapped(FILE *to, const char *text, int column)
     fputc('\n', to);
 }
 
-static void print_row(FILE *to, const char *left, const char *text)
+static void print_row(FILE *to, const char *left, const char *text, int column)
 {
-    if ((int)strlen(left) > INDENT - 4) fprintf(to, "  %s\n%*s", left, INDENT, "");
-    else fprintf(to, "  %-*s", INDENT - 2, left);
-    print_wrapped(to, text, INDENT);
+    if ((int)strlen(left) > column - 4) fprintf(to, "  %s\n%*s", left, column, "");
+    else fprintf(to, "  %-*s", column - 2, left);
+    print_wrapped(to, text, column);
 }
 
-static void print_examples(FILE *to, dg_command c)
+static void put_roff(FILE *to, const char *s)
 {
-    for (int i = 0; i < DG_EXAMPLES && dg_commands[c].example[i]; i++) {
-        const char *line = dg_commands[c].example[i], *why = strstr(line, " :: ");
-        fprintf(to, "  %.*s\n", why ? (int)(why - line) : (int)strlen(line), line);
-        if (why) fprintf(to, "      %s\n", why + 4);
+    for (; *s; s++) fputs(*s == '-' ? "\\-" : *s == '\\' ? "\\e" : *s == '\'' ? "\\(aq" : (char[]){*s, 0}, to);
+}
+
+static void put_heading(FILE *to, dg_help_format f, bool sub, const char *text)
+{
+    static const char *const format[][2] = {
+        [DG_HELP_TEXT] = {"\n%s:\n", "\n%s:\n"},
+        [DG_HELP_MAN] = {".SH %s\n", ".SS %s\n"},
+        [DG_HELP_MARKDOWN] = {"\n## %s\n\n", "\n### %s\n\n"},
+    };
+    char upper[64] = "";
+    for (size_t i = 0; text[i] && i + 1 < sizeof upper; i++) upper[i] = (char)toupper((unsigned char)text[i]);
+    fprintf(to, format[f][sub], f == DG_HELP_MAN && !sub ? upper : text);
+}
+
+/* Options between backticks. */
+static void put_markdown(FILE *to, const char *s)
+{
+    for (size_t n; *s; s += n) {
+        n = strncmp(s, "--", 2) ? 1 : strspn(s, "-abcdefghijklmnopqrstuvwxyz0123456789");
+        fprintf(to, n > 1 ? "`%.*s`" : "%.*s", (int)n, s);
     }
 }
 
-/* Finer points are left out, and named in the end, unless all are wanted. */
-static void print_options(FILE *to, dg_command c, bool all)
+static void put_item(FILE *to, dg_help_format f, const char *term, const char *text)
 {
-    const char *group = "";
-    char left_out[200] = "";
-    for (const dg_option *t = dg_option_table; t->name; t++) {
-        char left[64], text[512];
+    if (f == DG_HELP_TEXT) print_row(to, term, text, 8);
+    else if (f == DG_HELP_MARKDOWN) {
+        fprintf(to, "- `%s`%s", term, *text ? ": " : "");
+        put_markdown(to, text);
+        fputc('\n', to);
+    } else {
+        fputs(".TP\n\\fB", to);
+        put_roff(to, term);
+        fputs("\\fR\n", to);
+        put_roff(to, text);
+        fputc('\n', to);
+    }
+}
+
+static void put_rows(FILE *to, dg_help_format f, const char *heading, row *r)
+{
+    char text[200];
+    put_heading(to, f, false, heading);
+    for (; (*r)[0]; r++) {
+        snprintf(text, sizeof text, "%s.", (*r)[1]);
+        put_item(to, f, (*r)[0], text);
+    }
+}
+
+static const char *term_of(const dg_option *t, char out[64], const char *no_letter)
+{
+    char letter[8] = "";
+    if (t->letter) snprintf(letter, sizeof letter, "-%c, ", t->letter);
+    snprintf(out, 64, "%s--%s%s%s", t->letter ? letter : no_letter, t->name, t->arg ? " " : "", t->arg ? t->arg : "");
+    return out;
+}
+
+void dg_help_option(const dg_option *t, dg_command c, char *out, size_t size)
+{
+    char choices[128] = "";
+    const char *preset = t->kind == DG_OPT_FLAG ? NULL : dg_option_preset(t, c);
+    if (t->choices) dg_option_range(t, choices, sizeof choices);
+    snprintf(out, size, "%s%s%s%s%s%s", t->help, *choices ? ": " : "", choices, preset ? " (default " : "",
+             preset ? preset : "", preset ? ")" : "");
+}
+
+/* The short text as a sentence, the long text, the range and, unless one is enough, the commands. */
+static void describe_fully(const dg_option *t, bool commands, char *out, size_t size)
+{
+    char range[128] = "";
+    dg_help_option(t, DG_CMD_TRAIN, out, size);
+    out[0] = (char)toupper((unsigned char)out[0]);
+    size_t n = strlen(out);
+    if (t->kind != DG_OPT_FLAG && t->kind != DG_OPT_U64 && !t->choices) dg_option_range(t, range, sizeof range);
+    n += (size_t)snprintf(out + n, size - n, ". %s%s%s%s", t->text, *range ? " Range: " : "", range, *range ? "." : "");
+    for (int i = 0; !strcmp(t->name, "fuse") && dg_fusion_name(i); i++)
+        n += (size_t)snprintf(out + n, size - n, " %s: %s.", dg_fusion_name(i), dg_fusion_help(i));
+    if (!commands || t->commands == (1u << DG_CMDS) - 1) return;
+    const char *between = " Commands: ";
+    for (int c = 0; c < DG_CMDS; c++) {
         if (!(t->commands >> c & 1)) continue;
-        if (t->flags & DG_OPT_FINE && !all) {
-            const size_t n = strlen(left_out);
-            snprintf(left_out + n, sizeof left_out - n, "%s--%s", n ? ", " : "", t->name);
-            continue;
-        }
-        if (strcmp(group, t->group)) fprintf(to, "\n%s:\n", group = t->group);
-        usage_of(t, left, sizeof left);
-        describe(t, c, text, sizeof text);
-        print_row(to, left, text);
-        for (int i = 0; strcmp(t->name, "fuse") == 0 && dg_fusion_name(i); i++) {
-            snprintf(left, sizeof left, "      %s", dg_fusion_name(i));
-            print_row(to, left, dg_fusion_help(i));
-        }
+        n += (size_t)snprintf(out + n, size - n, "%s%s", between, dg_commands[c].name);
+        between = ", ";
     }
-    fprintf(to, "\n");
-    print_row(to, "-h, --help", "this text");
-    if (*left_out) {
-        char text[300];
-        snprintf(text, sizeof text, "with the finer points, too: %s", left_out);
-        print_row(to, "    --help-all", text);
-    }
-    print_row(to, "-V, --version", "version and what this build was made of");
+    snprintf(out + n, size - n, ".");
 }
 
-static void print_rules(FILE *to)
+static void usage_of(dg_command c, char out[128])
 {
-    fputs("\nA switch such as --flip takes =no to turn it off again. An option is also taken\n"
-          "from the environment, --lr-d from DCGAN_LR_D. Built-in values give way to the\n"
-          "config file, that to a --preset, to the environment, to the command line.\n",
-          to);
+    const dg_command_info *info = &dg_commands[c];
+    snprintf(out, 128, "%s%s%s%s [OPTION]...", c == DG_CMD_TRAIN ? "[train]" : info->name, *info->operands ? " " : "",
+             info->operands, c == DG_CMD_TRAIN ? " --data DIR" : "");
+}
+
+void dg_help_bare(FILE *to)
+{
+    const char *us = dg_program();
+    fprintf(to,
+            "dcgan trains a DCGAN, or a classifier, on a folder of images.\n\n"
+            "  %s --data cats/ --epochs 300\n"
+            "  %s generate samples/cats-dcgan64-paper -n 64 --out images/\n\n"
+            "All options and commands: %s --help\n",
+            us, us, us);
 }
 
 void dg_help_short(FILE *to)
 {
-    const char *us = dg_program();
-    fprintf(to,
-            "dcgan trains a DCGAN, or a classifier, on a folder of pictures.\n\n"
-            "  %s --data cats/ --epochs 300\n"
-            "  %s generate samples/cats-dcgan64-paper -n 64 --out pictures/\n\n"
-            "All options and commands: %s --help\n",
-            us, us, us);
+    char term[64], text[TEXT_MAX];
+    fputs("Usage: dcgan [train] --data DIR [OPTION]...\n       dcgan COMMAND [OPERAND]... [OPTION]...\n\nCommands:\n",
+          to);
+    for (int c = 0; c < DG_CMDS; c++) print_row(to, dg_commands[c].name, dg_commands[c].help, 15);
+    fputs("\nCommon options of train:\n", to);
+    for (const dg_option *t = dg_option_table; t->name; t++) {
+        if (!(t->flags & DG_OPT_COMMON)) continue;
+        dg_help_option(t, DG_CMD_TRAIN, text, sizeof text);
+        print_row(to, term_of(t, term, ""), text, 21);
+    }
+    fputs("\nExamples:\n"
+          "  dcgan --data cats/ --epochs 300\n"
+          "  dcgan --resume --out samples/cats-dcgan64-paper --epochs 400\n"
+          "  dcgan generate samples/cats-dcgan64-paper -n 64 --out images/\n\n"
+          "More: dcgan COMMAND --help, dcgan --help-all, man dcgan, docs/reference.md\n",
+          to);
 }
 
 void dg_help_command(FILE *to, dg_command c, bool all)
 {
     const dg_command_info *info = &dg_commands[c];
-    fprintf(to, "Usage: dcgan %s%s%s%s [OPTION]...\n", c == DG_CMD_TRAIN ? "[train]" : info->name,
-            *info->operands ? " " : "", info->operands, c == DG_CMD_TRAIN ? " --data DIR" : "");
-    fprintf(to, "%c%s.\n\nExamples:\n", toupper((unsigned char)info->summary[0]), info->summary + 1);
-    print_examples(to, c);
-    print_options(to, c, all);
-    print_rules(to);
-}
-
-static const char *const exit_codes[][2] = {
-    {"0", "all went well"},
-    {"1", "it ran, but the result is not what was asked for"},
-    {"2", "command line, configuration or model file"},
-    {"3", "pictures: none, too few, too many bad ones"},
-    {"4", "reading or writing a file"},
-    {"5", "device, memory or threads"},
-    {"6", "NaN or infinity while training"},
-    {"7", "the run directory is in use by another run"},
-    {"8", "--stop-on-collapse stopped the run, after saving"},
-    {"129, 130, 143", "stopped by SIGHUP, SIGINT or SIGTERM, after saving"},
-    {"138, 140, 152", "stopped by SIGUSR1, SIGUSR2 or SIGXCPU, after saving"},
-};
-
-void dg_help_full(FILE *to, bool all)
-{
-    fputs("Usage: dcgan [train] --data DIR [OPTION]...\n"
-          "       dcgan COMMAND [OPERAND]... [OPTION]...\n"
-          "Train a DCGAN, or a classifier, on a folder of pictures; use what it learned.\n\nExamples:\n",
-          to);
-    print_examples(to, DG_CMD_TRAIN);
-    print_examples(to, DG_CMD_GENERATE);
-    fputs("\nCommands (dcgan help COMMAND tells each one's options):\n", to);
-    for (int c = 0; c < DG_CMDS; c++) {
-        char left[64];
-        snprintf(left, sizeof left, "%s%s%s", dg_commands[c].name, *dg_commands[c].operands ? " " : "",
-                 dg_commands[c].operands);
-        print_row(to, left, dg_commands[c].summary);
-    }
-    fputs("\nOptions of train\n----------------", to);
-    print_options(to, DG_CMD_TRAIN, all);
-    print_rules(to);
-    fputs("\nExit codes:\n", to);
-    for (size_t i = 0; i < sizeof exit_codes / sizeof exit_codes[0]; i++)
-        fprintf(to, "  %-14s %s\n", exit_codes[i][0], exit_codes[i][1]);
-}
-
-/* Hyphens as they are typed, and nothing that roff would take as a request. */
-static void print_roff(FILE *to, const char *s)
-{
-    for (; *s; s++) fputs(*s == '-' ? "\\-" : *s == '\\' ? "\\e" : *s == '\'' ? "\\(aq" : (char[]){*s, 0}, to);
-}
-
-static void man_option(FILE *to, const dg_option *t)
-{
-    char text[1024], which[256] = "";
-    fputs(".TP\n", to);
-    if (t->letter) fprintf(to, "\\fB\\-%c\\fR, ", t->letter);
-    fputs("\\fB", to);
-    print_roff(to, "--");
-    print_roff(to, t->name);
-    fprintf(to, "\\fR%s%s%s\n", t->arg ? " \\fI" : "", t->arg ? t->arg : "", t->arg ? "\\fR" : "");
-    describe(t, DG_CMD_TRAIN, text, sizeof text);
-    for (int i = 0; strcmp(t->name, "fuse") == 0 && dg_fusion_name(i); i++) {
-        const size_t at = strlen(text);
-        snprintf(text + at, sizeof text - at, "%s \"%s\": %s", i ? ";" : ". To be named are", dg_fusion_name(i),
-                 dg_fusion_help(i));
-    }
-    /* "cpu, cuda ...", "bench: ..." begin with a word as it is typed */
-    if (!strchr(",:", text[strcspn(text, " ,:")])) text[0] = (char)toupper((unsigned char)text[0]);
-    print_roff(to, text);
-    for (int c = 0; c < DG_CMDS; c++)
-        if (t->commands >> c & 1) {
-            size_t at = strlen(which);
-            snprintf(which + at, sizeof which - at, "%s%s", at ? ", " : "", dg_commands[c].name);
-        }
-    fprintf(to, ".\nFor: %s.\n", t->commands == (1u << DG_CMDS) - 1 ? "every command" : which);
-}
-
-void dg_help_man(FILE *to)
-{
-    fputs(".SH COMMANDS\n", to);
-    for (int c = 0; c < DG_CMDS; c++) {
-        fprintf(to, ".TP\n\\fB%s\\fR \\fI%s\\fR\n", dg_commands[c].name, dg_commands[c].operands);
-        print_roff(to, dg_commands[c].summary);
-        fputs(".\n", to);
-    }
-    fputs(".SH OPTIONS\n", to);
+    char term[64], text[TEXT_MAX];
     const char *group = "";
+    usage_of(c, text);
+    fprintf(to, "Usage: dcgan %s\n\n", text);
+    snprintf(text, sizeof text, "%c%s. %s", toupper((unsigned char)info->help[0]), info->help + 1, info->text);
+    print_wrapped(to, text, 0);
     for (const dg_option *t = dg_option_table; t->name; t++) {
-        if (strcmp(group, t->group)) fprintf(to, ".SS %s\n", group = t->group);
-        man_option(to, t);
+        if (!(t->commands >> c & 1)) continue;
+        if (strcmp(group, t->group)) put_heading(to, DG_HELP_TEXT, true, group = t->group);
+        if (all) describe_fully(t, false, text, sizeof text);
+        else dg_help_option(t, c, text, sizeof text);
+        print_row(to, term_of(t, term, "    "), text, all ? 8 : 28);
     }
-    fputs(".SH EXAMPLES\n", to);
+    fputs("\nHelp:\n", to);
+    print_row(to, "-h, --help", "print this text", 28);
+    print_row(to, "    --help-all", "print this text with the details of each option", 28);
+    print_row(to, "-V, --version", "print version and build", 28);
+    fputs("\nExamples:\n", to);
+    for (int i = 0; i < DG_EXAMPLES && info->example[i]; i++) {
+        const char *line = info->example[i], *why = strstr(line, " :: ");
+        fprintf(to, "  %.*s\n", why ? (int)(why - line) : (int)strlen(line), line);
+        if (why) fprintf(to, "      %s\n", why + 4);
+    }
+    fputc('\n', to);
+    print_wrapped(to, rules, 0);
+}
+
+static void put_commands(FILE *to, dg_help_format f)
+{
+    char term[128], text[TEXT_MAX];
+    put_heading(to, f, false, "Commands");
+    for (int c = 0; c < DG_CMDS; c++) {
+        const dg_command_info *info = &dg_commands[c];
+        usage_of((dg_command)c, term);
+        snprintf(text, sizeof text, "%c%s. %s", toupper((unsigned char)info->help[0]), info->help + 1, info->text);
+        put_item(to, f, term, text);
+    }
+}
+
+static void put_examples(FILE *to, dg_help_format f)
+{
+    put_heading(to, f, false, "Examples");
     for (int c = 0; c < DG_CMDS; c++)
         for (int i = 0; i < DG_EXAMPLES && dg_commands[c].example[i]; i++) {
             const char *line = dg_commands[c].example[i], *why = strstr(line, " :: ");
-            char command[300];
+            char command[200], text[200] = "";
             snprintf(command, sizeof command, "%.*s", why ? (int)(why - line) : (int)strlen(line), line);
-            fputs(".TP\n\\fB", to);
-            print_roff(to, command);
-            fputs("\\fR\n", to);
-            print_roff(to, why ? why + 4 : ".");
-            fputc('\n', to);
+            if (why) snprintf(text, sizeof text, "%s.", why + 4);
+            put_item(to, f, command, text);
         }
-    fputs(".SH EXIT STATUS\n", to);
-    for (size_t i = 0; i < sizeof exit_codes / sizeof exit_codes[0]; i++) {
-        fprintf(to, ".TP\n%s\n", exit_codes[i][0]);
-        print_roff(to, exit_codes[i][1]);
-        fputs(".\n", to);
+}
+
+void dg_help_reference(FILE *to, dg_help_format f)
+{
+    char term[64], text[TEXT_MAX];
+    const char *group = "";
+    put_commands(to, f);
+    put_heading(to, f, false, "Options");
+    if (f == DG_HELP_TEXT) print_wrapped(to, rules, 0);
+    else if (f == DG_HELP_MAN) put_roff(to, rules);
+    else put_markdown(to, rules);
+    if (f != DG_HELP_TEXT) fputc('\n', to);
+    for (const dg_option *t = dg_option_table; t->name; t++) {
+        if (strcmp(group, t->group)) put_heading(to, f, true, group = t->group);
+        describe_fully(t, true, text, sizeof text);
+        put_item(to, f, term_of(t, term, ""), text);
     }
+    put_examples(to, f);
+    put_rows(to, f, "Exit codes", exit_codes);
+    put_rows(to, f, "Environment variables", variables);
 }

@@ -1,4 +1,4 @@
-/* The option table itself, for the files that serve it: parsing, help, config.ini. */
+/* The option table, for the files that implement it: parsing, help, config.ini. */
 #ifndef DG_OPTION_TABLE_H
 #define DG_OPTION_TABLE_H
 
@@ -6,144 +6,150 @@
 #include "host/options/options.h"
 
 typedef enum {
-    DG_OPT_FLAG,   /* bool; --flip, --flip=no */
-    DG_OPT_INT,    /* int in min..max */
-    DG_OPT_AUTO,   /* the same, or "auto", which is min - 1 */
-    DG_OPT_LONG,   /* long in min..max */
-    DG_OPT_U64,    /* uint64_t */
+    DG_OPT_FLAG, /* bool */
+    DG_OPT_INT,  /* int in min..max */
+    DG_OPT_AUTO, /* int in min..max; "auto" is min - 1 */
+    DG_OPT_LONG, /* long in min..max */
+    DG_OPT_U64,
     DG_OPT_REAL,   /* double in min..max */
     DG_OPT_TEXT,   /* char *, not empty */
-    DG_OPT_CHOICE, /* int or enum: place in choices */
+    DG_OPT_CHOICE, /* int or enum: index into choices */
     DG_OPT_EITHER, /* bool: second of two choices */
-    DG_OPT_GRID,   /* RxC: two ints one after the other */
-    DG_OPT_SEEDS,  /* A-B or A: two uint64_t one after the other; sets seeds_given */
-    DG_OPT_RESUME  /* resume and resume_from; the value may be left out */
+    DG_OPT_GRID,   /* RxC: two consecutive ints */
+    DG_OPT_SEEDS,  /* A-B or A: two consecutive uint64_t; sets seeds_given */
+    DG_OPT_RESUME  /* resume and resume_from; the value is optional */
 } dg_option_kind;
 
 enum {
-    DG_OPT_SAVED = 1,     /* a value of the run: stands in config.ini */
-    DG_OPT_ARGV_ONLY = 2, /* not taken from the environment or a config file */
+    DG_OPT_SAVED = 1,     /* a value of the run: config.ini has it */
+    DG_OPT_ARGV_ONLY = 2, /* not read from the environment or a config file */
     DG_OPT_ABOVE_MIN = 4, /* min itself is not allowed */
     DG_OPT_BELOW_MAX = 8,
-    DG_OPT_FIXED = 16,   /* a run keeps it for ever: cannot change with --resume */
-    DG_OPT_MODEL = 32,   /* a model file may give it in its section [train] */
+    DG_OPT_FIXED = 16,   /* cannot change with --resume */
+    DG_OPT_MODEL = 32,   /* a model file may set it in its section [train] */
+    DG_OPT_IF_SET = 64,  /* config.ini omits it at its default, as runs older than the option do, unless the model sets
+                            values of training */
+    DG_OPT_COMMON = 128, /* in the short help */
     DG_OPT_OUTPUT = 256, /* a path that something is written to */
-    DG_OPT_FINE = 128,   /* a finer point: --help-all tells it, --help its name */
-    DG_OPT_RESULT = 512, /* it decides what is trained: stands in checkpoints */
-    DG_OPT_IF_SET = 64 /* config.ini leaves it out with its preset, as before there was such an option, unless the model
-                          says something of training */
+    DG_OPT_RESULT = 512  /* decides what is trained: checkpoints have it */
 };
 
 typedef struct {
     const char *name; /* also the key in config.ini; DCGAN_NAME in the environment */
     char letter;      /* 0: none */
-    const char *arg;  /* NULL: it may stand without a value, for "yes" */
+    const char *arg;  /* NULL: optional, "yes" without one */
     dg_option_kind kind;
     size_t offset; /* in dg_options */
     double min, max;
-    const char *preset;  /* the built-in value as text, NULL: nothing is set */
+    const char *preset;  /* the default as text, NULL: not set */
     const char *choices; /* "crop|pad|stretch" */
-    const char *group;   /* heading in the help */
-    unsigned commands;   /* 1 << DG_CMD_... */
+    const char *group;
+    unsigned commands; /* 1 << DG_CMD_... */
     unsigned flags;
-    const char *help;
+    const char *help; /* noun phrase; with its choices and default at most 80 characters */
+    const char *text; /* one to three sentences, for the reference and man page */
 } dg_option;
 
 enum { DG_EXAMPLES = 5 };
 typedef struct {
     const char *name;
     const char *operands;             /* "RUN|CHECKPOINT", "" */
-    int least, most;                  /* number of operands */
-    const char *summary;              /* one line */
+    int min, max;                     /* number of operands */
+    const char *help;                 /* imperative verb and object */
+    const char *text;                 /* one to three sentences */
     const char *example[DG_EXAMPLES]; /* "dcgan plan dcgan64 :: every op of this network" */
 } dg_command_info;
 
 extern const dg_option dg_option_table[]; /* ends with name NULL */
 extern const dg_command_info dg_commands[DG_CMDS];
 
+/* By name or old name; NULL: unknown. */
 const dg_option *dg_option_find(const char *name);
-/* The built-in value for a command; NULL: nothing is set. The model of import and eval is what the weights say. */
+/* The old name, which the command line, the environment and config.ini accept as well; NULL: none. */
+const char *dg_option_alias(const dg_option *t);
+/* The default for a command, NULL: not set. The model of import and eval follows from the weights. */
 const char *dg_option_preset(const dg_option *t, dg_command command);
-/* The nearest option of this command, or the nearest command: NULL when nothing is near. */
+/* The option of this command, or the command, with the most similar name; NULL: none is similar. */
 const char *dg_option_nearest(const char *name, dg_command command);
 const char *dg_command_nearest(const char *name);
-/* Why dcgan has no option of this name, which other trainers have; NULL: not known. */
+/* Why dcgan lacks this option of other trainers; NULL: not known. */
 const char *dg_option_absent(const char *name);
-/* *best becomes name if it is spelled more like want than the best so far, which has *least mistakes. */
-void dg_name_nearer(const char *name, const char *want, const char **best, int *least);
+/* Sets *best to name and *nearest to its distance from typed, if that is less than *nearest. */
+void dg_name_nearer(const char *name, const char *typed, const char **best, int *nearest);
 
 /* host/options/options_paths.c: true if the value names a file, a folder, a run or a model. */
 bool dg_option_is_path(const dg_option *t);
-/* Repeated slashes become one; the last one goes if path is a folder, or will be one. */
+/* Merges repeated slashes; removes the last one if path is, or will be, a folder. */
 void dg_path_trim(char *path, bool folder);
-/* Fails with code if path does not exist and a slip of the keyboard or the shell explains it: the message, after
- * where, says what was meant. An output may be missing; only ~ and addresses are refused. */
+/* Fails with code if path does not exist because of a typing or quoting mistake; the message, after `where`, names the
+ * path that was meant. Outputs may be missing: only ~ and addresses are refused. */
 dg_err dg_path_check(dg_err code, const char *path, const char *where, bool input);
 
-/* host/options/options_given.c: mistakes in what was given that no single value shows. */
+/* host/options/options_given.c: fails if an option has another value than `before`; NULL: not given. */
 dg_err dg_options_twice(const dg_option *t, const char *value, const char *before);
-void dg_options_unknown_variables(void);
-/* DCGAN_NAME of an option in out (64 bytes). Returns out. */
-char *dg_option_variable(const dg_option *t, char out[64]);
+void dg_options_unknown_variables(void); /* warns */
+/* DCGAN_NAME of an option's name in out. Returns out. */
+char *dg_option_variable(const char *name, char out[64]);
 
-/* Set from text. where stands in front of the message: "--epochs 0", "run/config.ini:7: epochs = 0". DG_USAGE. */
+/* Set from text. `where` begins the message: "--epochs 0", "run/config.ini:7: epochs = 0". DG_USAGE. */
 dg_err dg_option_set(dg_options *o, const dg_option *t, const char *value, const char *where);
-/* The same, and remember that somebody asked for it. */
+/* dg_option_set, and mark the option as given. */
 dg_err dg_option_give(dg_options *o, const dg_option *t, const char *value, const char *where);
 bool dg_option_given(const dg_options *o, const char *name);
-/* The value as text that dg_option_set takes back; "" for text that is not set. */
+/* The value as text that dg_option_set accepts; "" for text that is not set. */
 void dg_option_get(const dg_options *o, const dg_option *t, char *out, size_t size);
-/* "1 to 1000000", "crop, pad or stretch", "" where anything goes. */
+/* "1 to 1000000", "crop, pad or stretch"; "" without a limit. */
 void dg_option_range(const dg_option *t, char *out, size_t size);
 
-/* host/options/options_runs.c: with --resume, settle out and resume_from and give the path of the run's config.ini. */
+/* host/options/options_runs.c: with --resume, settle out and resume_from; path: the run's config.ini. */
 dg_err dg_options_run_config(dg_options *o, char *path, size_t size);
-/* --from-epoch: out is settled; resume_from becomes that checkpoint. */
+/* --from-epoch: resume_from becomes the checkpoint of that epoch in out. */
 dg_err dg_options_from_epoch(dg_options *o);
-/* out of a new run: samples/DATA-MODEL, numbered. */
+/* Set out of a new run: samples/DATA-MODEL, numbered. */
 dg_err dg_options_new_run(dg_options *o);
-/* The run that has the name before that of a new one, out; false: the name was free, or somebody gave it. */
+/* The run with the number before that of the new run `out`; false: none, or --out was given. */
 bool dg_options_older_run(const dg_options *o, char *out, size_t size);
-/* The next such number of a run: a directory beside it that does not exist. *out is malloc'd. */
-dg_err dg_options_run_beside(const char *run, char **out);
-/* A run directory stands for its newest checkpoint; another folder is a mistake, or one of images. */
+/* The next free number of a run: RUN-2, RUN-3. *out is malloc'd. */
+dg_err dg_options_next_run(const char *run, char **out);
+/* Replaces a run directory by its newest checkpoint. Other folders fail, unless they may hold images. */
 dg_err dg_options_settle_run(char **given, bool or_images);
-/* What else names a model is settled: --init, which without --model means the one that its weights were trained as,
- * --size and --channels, --norm-d. */
+/* Settle the model of --init (without --model), --size and --channels, --norm-d. */
 dg_err dg_options_name_model(dg_options *o);
-dg_err dg_path_set(char **to, const char *path); /* *to, which is freed, becomes a copy */
+dg_err dg_path_set(char **to, const char *path); /* frees *to */
 
-/* host/options/options_finish.c: when all values are in, settle those that follow from others. */
+/* host/options/options_finish.c: check all values and settle those that follow from others. */
 dg_err dg_options_finish(dg_options *o);
-/* host/options/options_job.c: settle --schedule, and refuse values of an optimiser that is another one. */
+/* host/options/options_job.c: settle --schedule; refuse values of another optimizer. */
 dg_err dg_options_training(dg_options *o);
-/* --augment alone. */
 dg_err dg_options_augment(dg_options *o);
-/* Of another optimiser than the model's, numbers that only the model gave are none. */
+/* Resets numbers of the model's optimizer if another one was chosen. */
 void dg_options_drop(dg_options *o, const dg_options *model);
-/* Set what the model that o names, or operand of a command, says in [train], before which comes what its recipe
- * presets. A model that cannot be read says nothing here. */
+/* Sets the presets of the recipe, then section [train], of the model `name`. An unreadable model sets nothing. */
 dg_err dg_options_model(dg_options *o, const char *name);
-/* host/options/options_preset.c: what the preset that o->preset names says. */
 dg_err dg_options_take_preset(dg_options *o);
-/* The values that the program has built in. */
 dg_err dg_options_presets(dg_options *o);
-/* What dg_options_free does, but for the operands. */
+/* dg_options_free without the operands. */
 void dg_options_free_values(dg_options *o);
-bool dg_same_place(const char *a, const char *b); /* the same text, or paths to the same file */
+bool dg_same_place(const char *a, const char *b); /* equal text, or paths to one file */
 
 /* config.ini: host/options/config.c reads it, host/options/config_write.c writes it. */
-enum { DG_CONFIG_VALUE = 4096 }; /* room for a value with its final NUL: a path that the system opens */
+enum { DG_CONFIG_VALUE = 4096 }; /* bytes of a value with its NUL */
 dg_err dg_config_read(const char *path, dg_options *o);
 dg_err dg_config_parse(const char *text, const char *where, dg_options *o);
-/* The text of config.ini, malloc'd: every saved option, version, command line. NULL: no memory. */
+/* The text of config.ini, malloc'd: every saved option, version, command line. NULL: out of memory. */
 char *dg_config_text(const dg_options *o, int argc, char **argv);
 
-/* Help (host/options/help.c); all: with the finer points. */
-void dg_help_short(FILE *to);
-void dg_help_full(FILE *to, bool all);
+/* Help (host/options/help.c). */
+typedef enum { DG_HELP_TEXT, DG_HELP_MAN, DG_HELP_MARKDOWN } dg_help_format;
+/* The short text with choices and the default of the command: at most 80 characters. */
+void dg_help_option(const dg_option *t, dg_command c, char *out, size_t size);
+void dg_help_bare(FILE *to);  /* without arguments */
+void dg_help_short(FILE *to); /* --help: at most 45 lines */
+/* COMMAND --help; all: with the long texts. */
 void dg_help_command(FILE *to, dg_command c, bool all);
-void dg_help_man(FILE *to);                           /* roff: commands and options, for man/dcgan.1.in */
-bool dg_help_completion(FILE *to, const char *shell); /* bash, zsh or fish; false: another (completion.c) */
+/* All commands, options, examples, exit codes and variables: --help-all, the man page, docs/reference.md. */
+void dg_help_reference(FILE *to, dg_help_format format);
+/* host/options/completion.c: for bash, zsh or fish; false: another shell. */
+bool dg_help_completion(FILE *to, const char *shell);
 
 #endif

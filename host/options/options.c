@@ -1,4 +1,4 @@
-/* The values of options: their defaults, and their end. */
+/* dg_options: defaults and memory. */
 #include "host/options/option_table.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Values that follow from others: where a run goes, which one is resumed, what a command's defaults are. */
+/* Check the values of a command and settle those that follow from others. */
 #include "core/plan/fusions.h"
 #include "host/options/sweep_range.h"
 #include "host/options/option_table.h"
@@ -31,9 +31,9 @@ static dg_err parse_fuse(dg_options *o)
     return dg_fail(
         DG_USAGE,
         DG_MSG("bad-fuse",
-               "--fuse %s: what may be named, with commas between, is: all, none%s; with a minus in front: all but "
-               "that; input, norm, stats, act, grad and head of older versions are one word now, convs (for a "
-               "run of such a version, --fuse all overrules its config.ini)"),
+               "--fuse %s: unknown name; allowed: all, none%s, separated by commas, or -NAME for all but that one; "
+               "input, norm, stats, act, grad and head of older versions are convs now (--fuse all overrides an "
+               "older config.ini)"),
         o->fuse, names);
 }
 
@@ -44,13 +44,13 @@ static dg_err parse_checkpoints(dg_options *o)
     o->checkpoint_every = o->checkpoint_auto ? 1 : digits < 8 ? (int)strtol(o->checkpoints, NULL, 10) : INT_MAX;
     if (o->checkpoint_auto || (digits > 0 && !o->checkpoints[digits] && o->checkpoint_every <= 1000000)) return DG_OK;
     return dg_fail(DG_USAGE,
-                   "--checkpoint-every %s: a number of epochs from 0 to 1000000, or auto; a checkpoint is "
-                   "given by --resume FILE",
+                   "--checkpoint-every %s: not a number of epochs from 0 to 1000000, or auto; --resume FILE names a "
+                   "checkpoint",
                    o->checkpoints);
 }
 
-/* What an optimiser is given must not become 0, nor a share that is kept 1, in the type that it computes in, where
- * denormal numbers are 0. */
+/* Numbers of the optimizer must not become 0, and decay rates must not become 1, in the type of training, where
+ * denormal numbers are flushed to 0. */
 static dg_err check_vanishing(const dg_options *o)
 {
     const struct {
@@ -63,13 +63,13 @@ static dg_err check_vanishing(const dg_options *o)
                  {"decay", o->decay, INFINITY},  {"accumulator", o->accumulator, INFINITY},
                  {"smoothing", o->smoothing, 1}, {"ema", o->ema, 1}};
     const bool wide = o->precision == DG_PRECISION_FP64;
-    const char *type = wide ? "fp64" : "fp32", *more = wide ? "" : "; --precision fp64 has room for more";
-    const double least = wide ? 2.3e-308 : 1.2e-38; /* the smallest normal numbers, rounded up */
+    const char *type = wide ? "fp64" : "fp32", *more = wide ? "" : "; --precision fp64 has a larger range";
+    const double smallest = wide ? 2.3e-308 : 1.2e-38; /* the smallest normal numbers, rounded up */
     for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
         const double v = given[i].value;
-        if (v != 0 && v < least)
+        if (v != 0 && v < smallest)
             return dg_fail(DG_USAGE, DG_MSG("zero-in-fp32", "--%s %g: would be 0 in %s; the smallest value is %g%s"),
-                           given[i].name, v, type, least, more);
+                           given[i].name, v, type, smallest, more);
         if (!wide && (double)(float)v >= given[i].below)
             return dg_fail(DG_USAGE,
                            DG_MSG("one-in-fp32", "--%s %.10g: would be 1 in fp32; the largest value is %.8g%s"),
@@ -85,15 +85,15 @@ static dg_err finish_train(dg_options *o)
     if (!wrong) wrong = dg_options_training(o);
     if (wrong) return wrong;
     if (!o->data)
-        return dg_fail(DG_USAGE, DG_MSG("no-images-given", "no pictures given: %s --data DIR; see: %s --help"),
+        return dg_fail(DG_USAGE,
+                       DG_MSG("no-images-given", "missing --data DIR (the dataset): %s --data DIR; see: %s --help"),
                        dg_program(), dg_program());
     if (!o->batch && o->dry_run)
         return dg_fail(DG_USAGE,
                        DG_MSG("auto-batch-dry-run",
-                              "--dry-run does not search, and --batch auto is found by a search: give a number, as %s "
-                              "batch finds it"),
+                              "--dry-run: cannot be combined with --batch auto; give a number, as %s batch finds it"),
                        dg_program());
-    if (!o->from) o->from = 8;
+    if (!o->min_batch) o->min_batch = 8;
     if (o->init) wrong = dg_options_settle_run(&o->init, false);
     if (wrong || o->out) return wrong;
     return dg_options_new_run(o);
@@ -102,7 +102,9 @@ static dg_err finish_train(dg_options *o)
 static dg_err finish_eval(dg_options *o)
 {
     if (!o->data)
-        return dg_fail(DG_USAGE, DG_MSG("no-real-images", "beside which real pictures? %s eval %s --data DIR"),
+        return dg_fail(DG_USAGE,
+                       DG_MSG("no-real-images",
+                              "eval: missing --data DIR (the real images to compare with): %s eval %s --data DIR"),
                        dg_program(), o->operand[0]);
     const dg_err e = dg_options_settle_run(&o->operand[0], true);
     return e || !o->classifier ? e : dg_options_settle_run(&o->classifier, false);
@@ -112,16 +114,16 @@ static dg_err finish_generate(dg_options *o)
 {
     if (o->seeds_given) {
         uint64_t n = o->seed_last - o->seed_first + 1;
-        if (n > 1000000) return dg_fail(DG_USAGE, "--seeds: at most 1000000 pictures in one go");
+        if (n > 1000000) return dg_fail(DG_USAGE, "--seeds: too many images; at most 1000000");
         if (o->count && (uint64_t)o->count != n)
             return dg_fail(DG_USAGE,
                            DG_MSG("count-and-seeds",
-                                  "--count %d and --seeds of %d image%s contradict each other; give one"),
+                                  "--count %d and --seeds of %d image%s contradict each other; give one of them"),
                            o->count, (int)n, dg_s((int)n));
         o->count = (int)n;
     } else {
         if (!o->count) o->count = 16;
-        o->seed_last = (uint64_t)o->count - 1; /* from 0: as the grids of a run */
+        o->seed_last = (uint64_t)o->count - 1;
     }
     return DG_OK;
 }
@@ -133,8 +135,8 @@ static dg_err finish_interpolate(dg_options *o)
         o->seed_last = 5;
     }
     uint64_t n = o->seed_last - o->seed_first + 1;
-    if (n < 2) return dg_fail(DG_USAGE, "--seeds: a walk needs at least two, as 1-5");
-    if (n > 1000) return dg_fail(DG_USAGE, "--seeds: at most 1000 for one walk");
+    if (n < 2) return dg_fail(DG_USAGE, "--seeds: an interpolation needs at least two, for example 1-5");
+    if (n > 1000) return dg_fail(DG_USAGE, "--seeds: too many for an interpolation; at most 1000");
     return DG_OK;
 }
 
@@ -144,21 +146,20 @@ static dg_err finish_data(dg_options *o)
         return dg_fail(DG_USAGE, "--channels 2: allowed: 4 (with alpha), 3 (colour), 1 (grey), 0 (as the model)");
     if (o->size && o->size < 8) return dg_fail(DG_USAGE, "--size %d: allowed: 8 to 1024, or 0", o->size);
     if (!o->data)
-        return dg_fail(DG_USAGE, "which folder? %s data DIR, or %s data --synthesize DIR --count 1000", dg_program(),
-                       dg_program());
+        return dg_fail(DG_USAGE, "data: missing DIR: %s data DIR, or %s data --synthesize DIR --count 1000",
+                       dg_program(), dg_program());
     if (!o->count) o->count = 1000;
     const dg_err e = dg_options_augment(o);
     if (e || !o->aug_preview || (o->augmented && !o->synthesize)) return e;
     return dg_fail(DG_USAGE,
                    DG_MSG("preview-without-augment",
-                          "--aug-preview %s: shows pictures of a folder as --augment changes them: give it as well, as "
+                          "--aug-preview %s: requires --augment and a dataset to read, for example "
                           "--augment color,translation,cutout"),
                    o->aug_preview);
 }
 
-/* Largest relative differences from PyTorch in fp64 that a replay shows after tens of steps. Rounded factors push
- * values across the kinks of ReLU, so gradients that are small beside the network's others move a good deal in one step
- * already; `dcgan check` is what holds these precisions to their rounding, op by op. */
+/* Largest relative differences from PyTorch in fp64 after tens of steps. Rounded operands push values across the kinks
+ * of ReLU, so small gradients change much within one step; `dcgan check` tests these precisions op by op. */
 static const double replay_tolerance[DG_PRECISIONS] = {[DG_PRECISION_FP32] = 1e-3,
                                                        [DG_PRECISION_FP64] = 1e-9,
                                                        [DG_PRECISION_TF32] = 0.5,
@@ -170,17 +171,22 @@ static dg_err finish_batch(dg_options *o)
     dg_sweep_range range;
     char quoted[DG_SHELL_ROOM];
     if (!o->data)
-        return dg_fail(DG_USAGE, DG_MSG("batch-without-data", "with which pictures? %s batch %s --data DIR"),
-                       dg_program(), dg_shell_path(quoted, sizeof quoted, o->model));
-    if (!o->from) o->from = o->rule ? 32 : 8;
-    if (o->most < o->from) return dg_fail(DG_USAGE, "--most %d: is less than --from %d", o->most, o->from);
-    if (o->sweep && o->rule) return dg_fail(DG_USAGE, "--sweep and --rule: a sweep tells what each rule chooses");
-    if (o->sweep && !dg_sweep_parse(o->sweep, &range))
         return dg_fail(DG_USAGE,
-                       DG_MSG("bad-sweep",
-                              "--sweep %s: not of the form A-B or A-B:STEP with sizes from 1 to 65536, as 10-500:10"),
-                       o->sweep);
-    if (o->sweep && !o->out) return dg_fail(DG_USAGE, DG_MSG("sweep-without-out", "--sweep: where to? --out DIR"));
+                       DG_MSG("batch-without-data", "batch: missing --data DIR (the dataset): %s batch %s --data DIR"),
+                       dg_program(), dg_shell_path(quoted, sizeof quoted, o->model));
+    if (!o->min_batch) o->min_batch = o->rule ? 32 : 8;
+    if (o->max_batch < o->min_batch)
+        return dg_fail(DG_USAGE, "--max-batch %d: less than --min-batch %d", o->max_batch, o->min_batch);
+    if (o->sweep && o->rule)
+        return dg_fail(DG_USAGE, "--rule: cannot be combined with --sweep, which prints the choice of each rule");
+    if (o->sweep && !dg_sweep_parse(o->sweep, &range))
+        return dg_fail(
+            DG_USAGE,
+            DG_MSG("bad-sweep",
+                   "--sweep %s: not of the form A-B or A-B:STEP with sizes from 1 to 65536; for example 10-500:10"),
+            o->sweep);
+    if (o->sweep && !o->out)
+        return dg_fail(DG_USAGE, DG_MSG("sweep-without-out", "--sweep: missing --out DIR (for its files)"));
     if (!o->sweep && o->out)
         return dg_fail(DG_USAGE, DG_MSG("out-without-sweep", "--out %s: only --sweep writes files"), o->out);
     return DG_OK;
@@ -189,10 +195,11 @@ static dg_err finish_batch(dg_options *o)
 static dg_err finish_tune(const dg_options *o)
 {
     if (o->merge && o->operands < 2)
-        return dg_fail(DG_USAGE, DG_MSG("merge-without-files", "--merge: which files? %s tune --merge A B --out C"),
+        return dg_fail(DG_USAGE,
+                       DG_MSG("merge-without-files", "--merge: fewer than two files: %s tune --merge A B --out C"),
                        dg_program());
     if (!o->merge && o->operands > 1)
-        return dg_fail(DG_USAGE, DG_MSG("one-model", "'%s': one model at a time; %s tune --merge joins tuning files"),
+        return dg_fail(DG_USAGE, DG_MSG("one-model", "'%s': more than one model; %s tune --merge merges tuning files"),
                        o->operand[1], dg_program());
     return DG_OK;
 }
@@ -203,7 +210,7 @@ const dg_precision *dg_options_precision(const dg_options *o, bool *else_fp32)
     return &dg_precisions[*else_fp32 ? DG_PRECISION_BF16 : o->precision];
 }
 
-/* What compares with sums that are not rounded does not round either, unless it is told to. */
+/* check and replay compare with unrounded sums: fp32 unless --precision is given. */
 static void finish_precision(dg_options *o)
 {
     if (o->precision != DG_PRECISION_AUTO) return;
@@ -220,10 +227,11 @@ dg_err dg_options_finish(dg_options *o)
                    : o->command == DG_CMD_PROFILE || (o->command == DG_CMD_TUNE && !o->merge)              ? &o->model
                                                                                                            : NULL;
     if (o->operands && first) e = dg_path_set(first, o->operand[0]);
-    /* export, import */
     if (!e && o->operands > 1 && o->command != DG_CMD_BENCH && o->command != DG_CMD_CURVES &&
         o->command != DG_CMD_REPORT && o->command != DG_CMD_TUNE && o->command != DG_CMD_CLASSIFY) {
-        if (o->out) return dg_fail(DG_USAGE, "'%s' and --out %s: give the result one name", o->operand[1], o->out);
+        if (o->out)
+            return dg_fail(DG_USAGE, "'%s' and --out %s: two names of one output; leave one of them out", o->operand[1],
+                           o->out);
         e = dg_path_set(&o->out, o->operand[1]);
     }
     const bool takes_run = o->command == DG_CMD_GENERATE || o->command == DG_CMD_INTERPOLATE ||
@@ -231,8 +239,7 @@ dg_err dg_options_finish(dg_options *o)
     if (!e && takes_run) e = dg_options_settle_run(&o->operand[0], false);
     if (!e && !o->batch && o->command != DG_CMD_TRAIN)
         e = dg_fail(DG_USAGE,
-                    DG_MSG("auto-batch-command",
-                           "--batch auto is for training: %s batch finds that number, to be given here"),
+                    DG_MSG("auto-batch-command", "--batch auto is for training; give a number, as %s batch finds it"),
                     dg_program());
     if (!e) e = check_device(o->device);
     if (!e) e = parse_fuse(o);
@@ -251,19 +258,23 @@ dg_err dg_options_finish(dg_options *o)
     case DG_CMD_EXPORT:
     case DG_CMD_IMPORT:
         if (!o->out)
-            return dg_fail(DG_USAGE, "where to? %s %s FILE --out FILE", dg_program(), dg_commands[o->command].name);
+            return dg_fail(DG_USAGE, "missing --out FILE: %s %s FILE --out FILE", dg_program(),
+                           dg_commands[o->command].name);
         return DG_OK;
     case DG_CMD_CURVES:
         if (!o->out)
-            return dg_fail(DG_USAGE, DG_MSG("curves-without-out", "where to? %s curves RUN... --out FILE.png"),
+            return dg_fail(DG_USAGE,
+                           DG_MSG("curves-without-out", "missing --out FILE: %s curves RUN... --out FILE.png"),
                            dg_program());
         return DG_OK;
     case DG_CMD_REPORT:
         if (!o->out && o->operands > 1)
-            return dg_fail(DG_USAGE, DG_MSG("report-without-out", "where to? %s report RUN... --out FILE.html"),
+            return dg_fail(DG_USAGE,
+                           DG_MSG("report-without-out", "missing --out FILE: %s report RUN... --out FILE.html"),
                            dg_program());
         if (o->gif && o->operands > 1)
-            return dg_fail(DG_USAGE, DG_MSG("gif-of-one-run", "--gif %s: of one run at a time"), o->gif);
+            return dg_fail(DG_USAGE, DG_MSG("gif-of-one-run", "--gif %s: more than one run (%d); give one"), o->gif,
+                           o->operands);
         return DG_OK;
     case DG_CMD_PLAN:
     case DG_CMD_CHECK:

@@ -1,4 +1,4 @@
-/* Mistakes in what was given that no single value shows: an option given twice, variables that no option reads. */
+/* An option given twice, and variables DCGAN_... that no option reads. */
 #include "host/options/option_table.h"
 
 #include <ctype.h>
@@ -10,25 +10,22 @@
 dg_err dg_options_twice(const dg_option *t, const char *value, const char *before)
 {
     if (!value || !before || dg_same_place(value, before)) return DG_OK;
-    return dg_fail(DG_USAGE,
-                   DG_MSG("given-twice",
-                          "--%s %s: --%s is already %s, and there can be only one; leave one of them out"),
+    return dg_fail(DG_USAGE, DG_MSG("given-twice", "--%s %s: given twice; --%s is already %s; leave one of them out"),
                    t->name, value, t->name, before);
 }
 
-char *dg_option_variable(const dg_option *t, char out[64])
+char *dg_option_variable(const char *name, char out[64])
 {
     size_t at = (size_t)snprintf(out, 64, "DCGAN_");
-    for (const char *c = t->name; *c && at + 1 < 64; c++)
-        out[at++] = (char)(*c == '-' ? '_' : toupper((unsigned char)*c));
+    for (const char *c = name; *c && at + 1 < 64; c++) out[at++] = (char)(*c == '-' ? '_' : toupper((unsigned char)*c));
     out[at] = 0;
     return out;
 }
 
-/* Variables that are read elsewhere: by the CPU's kernels, and by the tests. */
-static const char *const elsewhere[] = {"DCGAN_ISA", "DCGAN_MESSAGE_KEYS", "DCGAN_SHARED", NULL};
+/* Read by the CPU kernels and by the tests. */
+static const char *const elsewhere[] = {"DCGAN_ISA", "DCGAN_SHARED", NULL};
 
-/* The option that a name like EPOHCS is nearest to, of training if it can be. */
+/* The option nearest to a name such as EPOHCS, of train if possible. */
 static const dg_option *meant(const char *name)
 {
     char plain[64];
@@ -51,7 +48,10 @@ static void warn_unknown(const char *name)
         if (!strcmp(name, *e)) return;
     dg_printable(printable, sizeof printable, name);
     for (const dg_option *t = dg_option_table; t->name; t++) {
-        if (strcmp(dg_option_variable(t, known), name) != 0) continue;
+        const char *alias = dg_option_alias(t);
+        if (strcmp(dg_option_variable(t->name, known), name) != 0 &&
+            (!alias || strcmp(dg_option_variable(alias, known), name) != 0))
+            continue;
         if (t->flags & DG_OPT_ARGV_ONLY)
             dg_warn("%s is ignored: --%s is read from the command line only", printable, t->name);
         return;
@@ -59,7 +59,7 @@ static void warn_unknown(const char *name)
     const dg_option *t = meant(name + sizeof "DCGAN_" - 1);
     if (t)
         dg_warn(DG_MSG("unknown-variable", "%s is ignored: no option has this name; did you mean %s?"), printable,
-                dg_option_variable(t, known));
+                dg_option_variable(t->name, known));
     else dg_warn("%s is ignored: no option has this name", printable);
 }
 

@@ -1,5 +1,4 @@
-/* Other ways to name a model than --model: --init, by what its weights were trained as, --size and --channels,
- * --norm-d. */
+/* Name the model from other options: --init (the model of its weights), --size and --channels, --norm-d. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,14 +9,30 @@
 
 enum { PATH_SIZE = 4096 };
 
-/* Does this name mean the model with this text? */
-static bool names(const char *name, const char *text, dg_model *scratch)
+/* Length of the next line with its end; *text moves past comments to it. */
+static size_t next_line(const char **text)
 {
-    return name && dg_model_read(name, scratch) == DG_OK && !strcmp(scratch->text, text);
+    for (;;) {
+        const size_t n = strcspn(*text, "\n");
+        if (!**text || !strchr(";#", **text)) return n + ((*text)[n] != 0);
+        *text += n + ((*text)[n] != 0);
+    }
 }
 
-/* The model of the run in whose directory the checkpoint lies, malloc'd; NULL: it lies in none. */
-static char *model_beside(const char *checkpoint)
+/* True if the model of this name has this text, but for lines of comments. */
+static bool names(const char *name, const char *text, dg_model *scratch)
+{
+    if (!name || dg_model_read(name, scratch) != DG_OK) return false;
+    for (const char *other = scratch->text;;) {
+        const size_t n = next_line(&text);
+        if (n != next_line(&other) || strncmp(text, other, n) != 0) return false;
+        if (!n) return true;
+        text += n, other += n;
+    }
+}
+
+/* The --model of the run whose directory has the checkpoint, malloc'd; NULL: not in a run. */
+static char *model_of_run(const char *checkpoint)
 {
     char path[PATH_SIZE + 16];
     const char *slash = strrchr(checkpoint, '/');
@@ -33,7 +48,7 @@ static char *model_beside(const char *checkpoint)
     return model;
 }
 
-/* text: of the model, as the file has it. */
+/* text: the model, as stored in the file at path. */
 static dg_err find_name(dg_options *o, const char *path, const char *text)
 {
     char name[sizeof((dg_model *)0)->name] = "";
@@ -41,54 +56,52 @@ static dg_err find_name(dg_options *o, const char *path, const char *text)
     if (!m) return dg_fail(DG_DEVICE, "out of memory");
     dg_err e = dg_model_parse(text, path, m);
     if (!e) snprintf(name, sizeof name, "%s", m->name);
-    char *beside = e ? NULL : model_beside(path);
+    char *in_run = e ? NULL : model_of_run(path);
     if (!e && names(name, text, m)) e = dg_path_set(&o->model, name);
-    else if (!e && names(beside, text, m)) e = dg_path_set(&o->model, beside);
+    else if (!e && names(in_run, text, m)) e = dg_path_set(&o->model, in_run);
     else if (!e)
-        e = dg_fail(
-            DG_USAGE,
-            DG_MSG("init-model-unknown",
-                   "--init %s: its model %s is none of the built-in ones, and the file that it is from is not known: "
-                   "give that with --model FILE"),
-            o->init, name);
-    free(beside);
+        e = dg_fail(DG_USAGE,
+                    DG_MSG("init-model-unknown",
+                           "--init %s: its model %s is not a built-in one, and its model file is unknown; give it with "
+                           "--model FILE"),
+                    o->init, name);
+    free(in_run);
     free(m);
     return e;
 }
 
-/* That of --init. */
 static dg_err init_model(dg_options *o)
 {
     char *path = strdup(o->init), *text = NULL;
     dg_err e = path ? dg_options_settle_run(&path, false) : dg_fail(DG_DEVICE, "out of memory");
     if (!e) e = dg_context(dg_weights_model(path, &text), "--init");
-    if (!e && !text)
-        e = dg_fail(DG_USAGE, "--init %s: does not say which model it is of: give that with --model", o->init);
+    if (!e && !text) e = dg_fail(DG_USAGE, "--init %s: names no model; give it with --model", o->init);
     if (!e) e = find_name(o, path, text);
     free(text);
     free(path);
     return e;
 }
 
-/* --norm-d spectral: the model of that name behind which stands how its D is. */
+/* --norm-d spectral: appends -spectral to the name of a built-in model. */
 static dg_err name_spectral(dg_options *o)
 {
-    static const char behind[] = "-spectral";
+    static const char suffix[] = "-spectral";
     char name[80];
-    if (!o->norm_d) return DG_OK; /* commands without the option may have no model */
-    const size_t n = strlen(o->model), last = sizeof behind - 1;
-    if (n > last && !strcmp(o->model + n - last, behind)) return DG_OK;
+    if (!o->norm_d) return DG_OK;
+    const size_t n = strlen(o->model), last = sizeof suffix - 1;
+    if (n > last && !strcmp(o->model + n - last, suffix)) return DG_OK;
     if (o->operands)
         return dg_fail(DG_USAGE,
-                       DG_MSG("spectral-by-name", "--norm-d spectral: here the model's own name says so: give MODEL%s"),
-                       behind);
+                       DG_MSG("spectral-by-name",
+                              "--norm-d spectral: cannot be combined with an operand MODEL; give MODEL%s"),
+                       suffix);
     if (strchr(o->model, '/') || access(o->model, F_OK) == 0)
         return dg_fail(
             DG_USAGE,
             DG_MSG("spectral-in-file",
-                   "--norm-d spectral: is for built-in models; in %s write norm = spectral into the sections of D"),
+                   "--norm-d spectral: only for built-in models; write norm = spectral into the sections of D of %s"),
             o->model);
-    snprintf(name, sizeof name, "%.60s%s", o->model, behind);
+    snprintf(name, sizeof name, "%.60s%s", o->model, suffix);
     return dg_option_set(o, dg_option_find("model"), name, "--norm-d");
 }
 
@@ -101,8 +114,9 @@ dg_err dg_options_name_model(dg_options *o)
     }
     if (o->command == DG_CMD_DATA || (!o->size && !o->channels)) return name_spectral(o);
     if (o->operands || dg_option_given(o, "model"))
-        return dg_fail(DG_USAGE,
-                       "--size and --channels build a network, and a model has its own: give one or the other");
+        return dg_fail(
+            DG_USAGE,
+            "--size and --channels: cannot be combined with a model, which has its own; give one or the other");
     snprintf(name, sizeof name, "dcgan-%dx%d", o->size ? o->size : 64, o->channels ? o->channels : 3);
     const dg_err e = dg_option_set(o, dg_option_find("model"), name, "--size");
     return e ? e : name_spectral(o);

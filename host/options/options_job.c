@@ -1,5 +1,4 @@
-/* What the options say of a training job: the optimiser, its rates, how weights begin; and what a model says of them.
- */
+/* From options to a training job: optimizer, learning rates, initial weights; and section [train] of a model. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,21 +40,21 @@ dg_job_options dg_options_job(const dg_options *o)
                             .start_bias = o->start_bias};
 }
 
-/* Images of a test pass so many at once: enough to keep a machine busy, without more memory than a step. */
+/* Test images are passed in batches of at least 64: enough to keep a machine busy, without more memory than a step. */
 dg_job_options dg_options_run(const dg_options *o, int batch, int images, int tests)
 {
-    const int cells = o->grid_rows * o->grid_cols, most = batch > 64 ? batch : 64;
+    const int cells = o->grid_rows * o->grid_cols, test_batch = batch > 64 ? batch : 64;
     dg_job_options g = dg_options_job(o);
     g.run = true;
     g.batch = batch;
     g.rows = images;
     g.last_batch = o->drop_last ? 0 : images % batch;
     g.samples = cells < batch ? cells : batch;
-    g.tested = tests < most ? tests : most;
+    g.tested = tests < test_batch ? tests : test_batch;
     return g;
 }
 
-/* "30:0.1,40:0.01"; where: in front of what is wrong. */
+/* "30:0.1,40:0.01"; where: begins the message. */
 static dg_err parse_schedule(dg_options *o, const char *where)
 {
     const char *at = o->schedule && strcmp(o->schedule, "none") ? o->schedule : NULL;
@@ -71,7 +70,8 @@ static dg_err parse_schedule(dg_options *o, const char *where)
             return dg_fail(
                 DG_USAGE,
                 DG_MSG("bad-schedule",
-                       "%s: up to %d pairs of an epoch and a factor above 0, with rising epochs, as 30:0.1,40:0.01"),
+                       "%s: not a list of up to %d pairs of an epoch and a factor above 0 with increasing epochs; for "
+                       "example 30:0.1,40:0.01"),
                 where, DG_SCHEDULE_MAX);
         o->change[o->changes] = (int)epoch;
         o->factor[o->changes++] = factor;
@@ -83,10 +83,11 @@ static dg_err parse_schedule(dg_options *o, const char *where)
 static dg_err parse_augment(dg_options *o, const char *where)
 {
     if (dg_augment_parse(o->augment, &o->augmented)) return DG_OK;
-    return dg_fail(DG_USAGE,
-                   DG_MSG("bad-augment",
-                          "%s: color, translation and cutout, each once and with commas between, or none"),
-                   where);
+    return dg_fail(
+        DG_USAGE,
+        DG_MSG("bad-augment",
+               "%s: not a list of color, translation and cutout, each at most once, separated by commas, or none"),
+        where);
 }
 
 void dg_options_drop(dg_options *o, const dg_options *model)
@@ -103,12 +104,12 @@ dg_err dg_options_training(dg_options *o)
     if (o->decay > 0 && o->optimizer == DG_ADAM)
         return dg_fail(DG_USAGE,
                        DG_MSG("decay-with-adam",
-                              "--decay %g: Adam has none here; it goes with --optimizer sgd, adagrad or adadelta"),
+                              "--decay %g: not supported by adam; give --optimizer sgd, adagrad or adadelta"),
                        o->decay);
     if (o->momentum > 0 && o->optimizer != DG_SGD)
-        return dg_fail(DG_USAGE, "--momentum %g: belongs to --optimizer sgd, not to %s", o->momentum, name);
+        return dg_fail(DG_USAGE, "--momentum %g: only for --optimizer sgd (it is %s)", o->momentum, name);
     if (o->nesterov && !(o->momentum > 0))
-        return dg_fail(DG_USAGE, "--nesterov: looks ahead along a momentum; give --optimizer sgd --momentum 0.9");
+        return dg_fail(DG_USAGE, "--nesterov: requires a momentum; give --optimizer sgd --momentum 0.9");
     char where[512];
     snprintf(where, sizeof where, "--schedule %.480s", o->schedule ? o->schedule : "");
     const dg_err e = parse_schedule(o, where);
@@ -122,7 +123,7 @@ dg_err dg_options_augment(dg_options *o)
     return parse_augment(o, where);
 }
 
-/* A key of [train] has underscores, as those of other sections, where an option has dashes. */
+/* Keys of [train] have underscores, option names have dashes. */
 static void swap(char *text, char from, char to)
 {
     for (; *text; text++)
@@ -146,7 +147,7 @@ static dg_err set_one(dg_options *o, const dg_model *m, const dg_model_value *v)
         snprintf(where, sizeof where, "%s:%d: [train] %s = %s", m->where, v->line, v->key, v->value);
         const dg_err e = dg_option_give(o, t, v->value, where);
         if (!e && !o->batch)
-            return dg_fail(DG_USAGE, DG_MSG("auto-in-file", "%s: a number; auto is for the command line"), where);
+            return dg_fail(DG_USAGE, DG_MSG("auto-in-file", "%s: not a number; auto is for the command line"), where);
         if (!e && !strcmp(t->name, "augment")) return parse_augment(o, where);
         return e || strcmp(t->name, "schedule") ? e : parse_schedule(o, where);
     }
@@ -155,7 +156,7 @@ static dg_err set_one(dg_options *o, const dg_model *m, const dg_model_value *v)
     for (t = dg_option_table; t->name; t++)
         if (t->flags & DG_OPT_MODEL) n += (size_t)snprintf(all + n, sizeof all - n, "%s%s", n ? ", " : "", t->name);
     swap(all, '-', '_');
-    return dg_fail(DG_USAGE, DG_MSG("train-key", "%s:%d: [train] %s: no such key; there are %s"), m->where, v->line,
+    return dg_fail(DG_USAGE, DG_MSG("train-key", "%s:%d: [train] %s: unknown key; allowed: %s"), m->where, v->line,
                    v->key, all);
 }
 
@@ -177,7 +178,8 @@ dg_err dg_options_model(dg_options *o, const char *name)
     dg_model *m = malloc(sizeof *m);
     if (!m) return dg_fail(DG_DEVICE, "out of memory");
     const dg_err e = dg_model_read(name, m);
-    const dg_err set = e ? e == DG_DEVICE ? e : DG_OK : take_model(o, m); /* who uses the model says what is wrong */
+    const dg_err set = e ? e == DG_DEVICE ? e : DG_OK
+                         : take_model(o, m); /* the caller reads the model again and reports */
     free(m);
     return set;
 }

@@ -1,4 +1,4 @@
-/* Paths as people type them: what a name that does not exist was meant to be, and which slashes say nothing. */
+/* Paths as typed: suggestions for a path that does not exist, and removal of redundant slashes. */
 #include "host/options/option_table.h"
 #include "core/base/shell.h"
 
@@ -63,7 +63,7 @@ static void unwrap(char *path)
         if (wrapping(path + n - back) == back) path[n -= back] = 0, back = 0;
 }
 
-/* The variable at $NAME or ${NAME}, of at most `size` bytes; *bytes: how long that is. NULL: there is none. */
+/* The value of $NAME or ${NAME} at s; *bytes: length of the reference. NULL: not set. */
 static const char *variable(const char *s, size_t *bytes)
 {
     char name[64];
@@ -78,16 +78,16 @@ static const char *variable(const char *s, size_t *bytes)
 
 static bool is_drive(const char *s) { return isalpha((unsigned char)s[0]) && s[1] == ':' && (!s[2] || s[2] == '/'); }
 
-/* A copy of `from` in which ~, variables, backslashes, a drive of Windows and %20 of an address are resolved. */
+/* A copy of `from` with ~, variables, backslashes, Windows drives and %20 of addresses resolved; *why: the reason. */
 static void resolve(const char *from, char out[PATH_SIZE], const char **why)
 {
     const char *home = getenv("HOME");
     size_t at = 0, bytes;
     const bool local = !strncmp(from, "file://", 7), posix = strchr(from, '\\') == NULL;
-    if (local) from += 7, *why = "is an address, and a path is expected";
+    if (local) from += 7, *why = "an address instead of a path";
     if (home && *from == '~' && (!from[1] || from[1] == '/')) {
         at = (size_t)snprintf(out, PATH_SIZE, "%.3000s", home);
-        *why = "the shell expands ~ only at the beginning of a word";
+        *why = "the shell expands ~ only at the start of a word";
         from++;
     }
     while (*from && at + 1 < PATH_SIZE) {
@@ -96,7 +96,7 @@ static void resolve(const char *from, char out[PATH_SIZE], const char **why)
         if (value && strlen(value) < PATH_SIZE - at) {
             at += (size_t)snprintf(out + at, PATH_SIZE - at, "%s", value);
             from += bytes;
-            *why = "the shell expands no variable in '...'";
+            *why = "the shell expands no variables in single quotes";
         } else if (hex) {
             out[at++] = (char)strtoul((char[]){from[1], from[2], 0}, NULL, 16);
             from += 3;
@@ -106,17 +106,17 @@ static void resolve(const char *from, char out[PATH_SIZE], const char **why)
         }
     }
     out[at] = 0;
-    if (!posix) *why = "a path has / between its parts";
+    if (!posix) *why = "the separator is /";
     if (at >= 2 && is_drive(out) && at + 6 < PATH_SIZE) {
         const char letter = (char)tolower((unsigned char)out[0]);
         memmove(out + 6, out + 2, at - 1);
         memcpy(out, "/mnt/", 5);
         out[5] = letter;
-        *why = "a drive of Windows is a folder in /mnt";
+        *why = "Windows drives are folders in /mnt";
     }
 }
 
-/* The name in the same folder that is spelled most like this one, "" where none is. */
+/* The path in the same folder with the most similar name; "": none. */
 static void nearest(const char *path, char out[PATH_SIZE])
 {
     struct dirent **entry = NULL;
@@ -124,11 +124,11 @@ static void nearest(const char *path, char out[PATH_SIZE])
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
     const int n = scandir(folder, &entry, NULL, alphasort);
-    for (int i = 0, least = NAME_SIZE; i < n; i++) {
+    for (int i = 0, distance = NAME_SIZE; i < n; i++) {
         const char *found = NULL;
         const bool same = !strcasecmp(entry[i]->d_name, name);
-        if (same) least = 0;
-        if (entry[i]->d_name[0] != '.') dg_name_nearer(entry[i]->d_name, name, &found, &least);
+        if (same) distance = 0;
+        if (entry[i]->d_name[0] != '.') dg_name_nearer(entry[i]->d_name, name, &found, &distance);
         if (found || same) snprintf(best, sizeof best, "%s", entry[i]->d_name);
         free(entry[i]);
     }
@@ -137,7 +137,7 @@ static void nearest(const char *path, char out[PATH_SIZE])
     if (*best) snprintf(out, PATH_SIZE, "%.*s%s", slash ? (int)(slash - path) + 1 : 0, path, best);
 }
 
-/* The folder in which a pattern begins. */
+/* The folder before the first wildcard. */
 static void folder_of_pattern(const char *path, char out[PATH_SIZE])
 {
     snprintf(out, PATH_SIZE, "%.*s", (int)strcspn(path, "*?["), path);
@@ -152,21 +152,20 @@ dg_err dg_path_check(dg_err code, const char *path, const char *where, bool inpu
     const char *why = NULL;
     if (strlen(path) >= PATH_SIZE || !is_missing(path)) return DG_OK;
     if (is_address(path) && strncmp(path, "file://", 7) != 0)
-        return dg_fail(code, DG_MSG("path-address", "%s: is an address, and a file or folder is expected; %s"), where,
+        return dg_fail(code, DG_MSG("path-address", "%s: an address instead of a file or folder; %s"), where,
                        input ? "download it first" : "write to a folder here and copy it there");
     const bool typed = *path == '~' || !strncmp(path, "file://", 7);
     if (!input && !typed) return DG_OK;
     snprintf(clean, sizeof clean, "%s", path);
     unwrap(clean);
-    if (strcmp(clean, path) != 0) why = "quotation marks and blanks at its ends belong to the name here";
+    if (strcmp(clean, path) != 0) why = "quotation marks and blanks are part of the name";
     resolve(clean, meant, &why);
     if (why && *meant && strcmp(meant, path) != 0 && (!input || !is_missing(meant)))
         return dg_fail(code, DG_MSG("path-corrected", "%s: no such file or folder (%s); did you mean %s?"), where, why,
                        dg_shell_path(quoted, sizeof quoted, meant));
     if (strpbrk(meant, "*?[")) {
         folder_of_pattern(meant, clean);
-        return dg_fail(code,
-                       DG_MSG("path-pattern", "%s: is a pattern, and no shell has expanded it; give the folder: %s"),
+        return dg_fail(code, DG_MSG("path-pattern", "%s: a pattern that no shell has expanded; give the folder: %s"),
                        where, dg_shell_path(quoted, sizeof quoted, clean));
     }
     if (why && *meant) return dg_fail(code, "%s: no such file or folder, nor is there %s (%s)", where, meant, why);

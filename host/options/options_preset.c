@@ -2,13 +2,13 @@
 #include "host/options/option_table.h"
 
 enum { NONE, SMALL, PAPER };
-typedef const char *const pair[2]; /* option, value */
+typedef const char *const pair[2];
 
-/* What was measured better than the published recipe with few images (docs/results, presets); half of an average of
- * 0.995 is 139 steps old. Other losses, augmentation and flips were measured, too, and were not better. */
+/* Better than the published recipe on small datasets (docs/results); the half-life of an average of 0.995 is 139 steps.
+ * Other losses, augmentation and flips were not better. */
 static pair small[] = {{"ema", "0.995"}, {NULL, NULL}};
 
-/* Radford, Metz and Chintala 2016, section 4, but for the batch, which --batch has. */
+/* Radford, Metz and Chintala 2016, section 4, without the batch size. */
 static pair paper[] = {{"loss", "bce"},       {"augment", "none"}, {"ema", "0"},    {"flip", "no"},
                        {"optimizer", "adam"}, {"lr", "0.0002"},    {"lr-d", "0"},   {"lr-g", "0"},
                        {"beta1", "0.5"},      {"beta2", "0.999"},  {"eps", "1e-8"}, {"schedule", "none"},

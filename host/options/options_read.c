@@ -1,4 +1,4 @@
-/* The command line: which command, which options, in which order values win. */
+/* Parse the command line, and merge defaults, model, config files, preset, environment and command line. */
 #include "host/options/option_table.h"
 #include "core/base/shell.h"
 
@@ -9,10 +9,9 @@
 
 enum { MOST_GIVEN = 256, LONG_FIRST = 256, LONG_HELP = 512, LONG_HELP_ALL, LONG_VERSION };
 
-/* An option as given on the command line. */
 typedef struct {
     const dg_option *t;
-    const char *value; /* NULL: none, where that is allowed */
+    const char *value;
 } given;
 
 typedef struct {
@@ -28,7 +27,7 @@ static const dg_option *by_letter(int letter, dg_command c)
     return NULL;
 }
 
-/* getopt said '?' about a long option: why? */
+/* The error for a long option that getopt_long refused. */
 static dg_err unknown_long(const char *argument, dg_command c)
 {
     char name[64];
@@ -36,7 +35,7 @@ static dg_err unknown_long(const char *argument, dg_command c)
     snprintf(name, sizeof name, "%.*s", (int)strcspn(argument, "="), argument);
     const dg_option *t = dg_option_find(name);
     if (t)
-        return dg_fail(DG_USAGE, DG_MSG("option-of-others", "--%s is no option of '%s'; see: %s help %s"), name,
+        return dg_fail(DG_USAGE, DG_MSG("option-of-others", "--%s: not an option of '%s'; see: %s help %s"), name,
                        dg_commands[c].name, dg_program(), dg_commands[c].name);
     char list[256] = "";
     int starts = 0;
@@ -45,7 +44,7 @@ static dg_err unknown_long(const char *argument, dg_command c)
             size_t at = strlen(list);
             snprintf(list + at, sizeof list - at, "%s--%s", starts++ ? ", " : "", t->name);
         }
-    if (starts > 1) return dg_fail(DG_USAGE, "--%s could be any of %s", name, list);
+    if (starts > 1) return dg_fail(DG_USAGE, "--%s: ambiguous; it could be %s", name, list);
     const char *near = dg_option_nearest(name, c), *absent = dg_option_absent(name);
     if (absent) return dg_fail(DG_USAGE, DG_MSG("option-absent", "--%s is not an option of dcgan: %s"), name, absent);
     if (near) return dg_fail(DG_USAGE, DG_MSG("option-near", "unknown option --%s; did you mean --%s?"), name, near);
@@ -56,14 +55,16 @@ static bool is_optional(const dg_option *t) { return t->arg && *t->arg == '['; }
 
 static dg_err scan(int argc, char **argv, dg_command c, scanned *s)
 {
-    struct option longs[DG_OPTIONS_MOST + 4];
-    char shorts[2 * DG_OPTIONS_MOST + 8] = ":hV"; /* leading colon: missing values are told apart */
+    struct option longs[DG_OPTIONS_MAX + 8];     /* 8: aliases, help, version, the end */
+    char shorts[2 * DG_OPTIONS_MAX + 8] = ":hV"; /* leading colon: getopt returns ':' for a missing value */
     int n = 0;
     size_t at = strlen(shorts);
-    for (const dg_option *t = dg_option_table; t->name && n < DG_OPTIONS_MOST; t++) {
+    for (const dg_option *t = dg_option_table; t->name && n < DG_OPTIONS_MAX; t++) {
         if (!(t->commands >> c & 1)) continue;
         int has = !t->arg || is_optional(t) ? optional_argument : required_argument;
+        const char *alias = dg_option_alias(t);
         longs[n++] = (struct option){t->name, has, NULL, LONG_FIRST + (int)(t - dg_option_table)};
+        if (alias) longs[n++] = (struct option){alias, has, NULL, LONG_FIRST + (int)(t - dg_option_table)};
         if (t->letter) shorts[at++] = t->letter;
         if (t->letter && has == required_argument) shorts[at++] = ':';
     }
@@ -74,7 +75,7 @@ static dg_err scan(int argc, char **argv, dg_command c, scanned *s)
     longs[n] = (struct option){0};
 
     opterr = 0;
-    optind = 0; /* glibc: start afresh, so that tests can parse many lines */
+    optind = 0; /* glibc: reset, so that tests can parse many lines */
     for (int k; (k = getopt_long(argc, argv, shorts, longs, NULL)) != -1;) {
         const dg_option *t;
         if (k == 'h' || k == LONG_HELP || k == LONG_HELP_ALL) {
@@ -88,7 +89,7 @@ static dg_err scan(int argc, char **argv, dg_command c, scanned *s)
         }
         if (k == '?') {
             if (optopt >= LONG_HELP && optopt <= LONG_VERSION)
-                return dg_fail(DG_USAGE, "%s takes no value", argv[optind - 1]);
+                return dg_fail(DG_USAGE, "%s: accepts no value", argv[optind - 1]);
             if (!optopt) return unknown_long(argv[optind - 1], c);
             return dg_fail(DG_USAGE, "unknown option -%c; see: %s help %s", optopt, dg_program(), dg_commands[c].name);
         }
@@ -99,7 +100,6 @@ static dg_err scan(int argc, char **argv, dg_command c, scanned *s)
         if (missing)
             return dg_fail(DG_USAGE, DG_MSG("value-missing", "--%s needs a value: --%s %s"), t->name, t->name, t->arg);
         if (s->n == MOST_GIVEN) return dg_fail(DG_USAGE, "more than %d options", MOST_GIVEN);
-        /* --resume CHECKPOINT as well as --resume=CHECKPOINT: `train` has no operands that it could be */
         if (is_optional(t) && !optarg && optind < argc && argv[optind][0] != '-') optarg = argv[optind++];
         s->given[s->n++] = (given){t, optarg};
     }
@@ -111,8 +111,8 @@ static dg_err set_from_environment(dg_options *o)
     for (const dg_option *t = dg_option_table; t->name; t++) {
         char name[64], where[512];
         if (!(t->commands >> o->command & 1) || t->flags & DG_OPT_ARGV_ONLY) continue;
-        dg_option_variable(t, name);
-        const char *value = getenv(name);
+        const char *alias = dg_option_alias(t), *value = getenv(dg_option_variable(t->name, name));
+        if (!value && alias) value = getenv(dg_option_variable(alias, name));
         if (!value || !*value) continue;
         snprintf(where, sizeof where, "%s=%s", name, value);
         dg_err e = dg_option_give(o, t, value, where);
@@ -137,7 +137,7 @@ static dg_err set_from_command_line(dg_options *o, const scanned *s)
     return DG_OK;
 }
 
-/* The value that an option had before place i of the command line, NULL: it had none. */
+/* The value of the same option earlier on the command line; NULL: none. */
 static const char *given_before(const scanned *s, int i)
 {
     for (int k = i - 1; k >= 0; k--)
@@ -145,7 +145,7 @@ static const char *given_before(const scanned *s, int i)
     return NULL;
 }
 
-/* True if the value names something that exists already. */
+/* True if the value must exist. */
 static bool is_input(const dg_option *t, const scanned *s)
 {
     static const char *const name[] = {"data", "init", "config", "resume", "test", "tuning", "classifier"};
@@ -156,7 +156,7 @@ static bool is_input(const dg_option *t, const scanned *s)
     return false;
 }
 
-/* What names something can be given once, and must be spelled as it is. */
+/* Paths are given once, and inputs exist. */
 static dg_err check_given(const scanned *s)
 {
     for (int i = 0; i < s->n; i++) {
@@ -172,7 +172,7 @@ static dg_err check_given(const scanned *s)
     return DG_OK;
 }
 
-/* The option that the first operand stands for, NULL: none. */
+/* The option that the first operand sets; NULL: none. */
 static const dg_option *first_option(const dg_options *o)
 {
     if (o->command == DG_CMD_DATA) return dg_option_find("data");
@@ -204,17 +204,17 @@ static dg_err check_operands(const dg_options *o, const scanned *s)
     return DG_OK;
 }
 
-/* The resumed run's values into o, and once more, alone, into run. */
+/* The values of the resumed run over those of o, and into run. */
 static dg_err read_run_config(const char *path, dg_options *o, dg_options *run)
 {
     dg_err e = dg_options_presets(run);
     if (e) return e;
-    o->precision = run->precision = DG_PRECISION_FP32; /* of runs that do not say: there was no other default then */
+    o->precision = run->precision = DG_PRECISION_FP32; /* the default before --precision auto */
     e = dg_config_read(path, o);
     return e ? e : dg_config_read(path, run);
 }
 
-/* What has another value than in the run's config.ini: an error where that cannot change, else to be told. */
+/* Fails if a fixed value differs from config.ini of the run; lists the other differences in o->changed. */
 static dg_err compare(dg_options *o, const dg_options *run)
 {
     char text[4096] = "";
@@ -226,11 +226,12 @@ static dg_err compare(dg_options *o, const dg_options *run)
         dg_option_get(run, t, then, sizeof then);
         if (dg_same_place(now, then)) continue;
         if (t->flags & DG_OPT_FIXED)
-            return dg_fail(DG_USAGE,
-                           DG_MSG("fixed-in-run",
-                                  "--%s %s: this run was begun with %s, which cannot change; resume it without, or "
-                                  "start another one"),
-                           t->name, now, *then ? then : "none");
+            return dg_fail(
+                DG_USAGE,
+                DG_MSG("fixed-in-run",
+                       "--%s %s: this run was begun with %s, which cannot change; leave out --%s, or start a "
+                       "new run with --out"),
+                t->name, now, *then ? then : "none", t->name);
         snprintf(text + at, sizeof text - at, "%s%s %s -> %s", at ? ", " : "", t->name, *then ? then : "(none)",
                  *now ? now : "(none)");
     }
@@ -238,7 +239,7 @@ static dg_err compare(dg_options *o, const dg_options *run)
     return DG_OK;
 }
 
-/* What auto was settled as then. */
+/* auto keeps the values that the run was started with. */
 static void take_settled(dg_options *o, const dg_options *run)
 {
     if (!o->batch) o->batch = run->batch;
@@ -246,7 +247,7 @@ static void take_settled(dg_options *o, const dg_options *run)
     if (o->sample_every < 0) o->sample_every = run->sample_every;
 }
 
-/* The layers that users write. */
+/* What users write: config file, preset, environment, command line. */
 static dg_err set_given(dg_options *o, const scanned *s, const char *config)
 {
     dg_err e = config ? dg_config_read(config, o) : DG_OK;
@@ -256,7 +257,7 @@ static dg_err set_given(dg_options *o, const scanned *s, const char *config)
     return e ? e : dg_options_name_model(o);
 }
 
-/* What the model says of its training: its name is among the layers that come over it. */
+/* Section [train] of the model, whose name comes from the layers above it. */
 static dg_err set_from_model(dg_options *o, const scanned *s, const char *config)
 {
     const bool operand = o->command == DG_CMD_PLAN || o->command == DG_CMD_PROFILE || o->command == DG_CMD_CHECK ||
@@ -270,11 +271,11 @@ static dg_err set_from_model(dg_options *o, const scanned *s, const char *config
     return e;
 }
 
-/* All layers, each over the one before. */
+/* All layers, lowest precedence first. */
 static dg_err set_all(dg_options *o, const scanned *s)
 {
     dg_options run = {.command = o->command};
-    dg_options probe = {.command = o->command}; /* which config files there are is itself said by options */
+    dg_options probe = {.command = o->command};
     char run_config[4096] = "";
     dg_err e = set_from_environment(&probe);
     if (!e) e = set_from_command_line(&probe, s);
@@ -284,13 +285,12 @@ static dg_err set_all(dg_options *o, const scanned *s)
 
     if (!e && probe.resume && probe.preset)
         e = dg_fail(DG_USAGE,
-                    DG_MSG("preset-while-resuming",
-                           "--preset: a run that is resumed keeps the values that it has; resume it without"));
+                    DG_MSG("preset-while-resuming", "--preset: a resumed run keeps its values; leave out --preset"));
 
     if (!e) e = dg_options_presets(o);
     o->preset = probe.preset;
     if (!e && !*run_config) e = set_from_model(o, s, probe.config);
-    const dg_options model = *o; /* its numbers */
+    const dg_options model = *o;
     if (!e && *run_config) e = read_run_config(run_config, o, &run);
     if (!e) e = set_given(o, s, probe.config);
     if (!e) dg_options_drop(o, &model);
@@ -299,7 +299,7 @@ static dg_err set_all(dg_options *o, const scanned *s)
     if (!e && *run_config) take_settled(o, &run);
     if (!e && *run_config) e = compare(o, &run);
     o->resume |= probe.resume;
-    if (!e && probe.resume) { /* as dg_options_run_config settled them */
+    if (!e && probe.resume) {
         free(o->out);
         free(o->resume_from);
         o->out = probe.out;
@@ -314,11 +314,11 @@ static dg_err set_all(dg_options *o, const scanned *s)
 static dg_err set_operands(dg_options *o, int n, char **operand)
 {
     const dg_command_info *c = &dg_commands[o->command];
-    if (n < c->least)
+    if (n < c->min)
         return dg_fail(DG_USAGE, DG_MSG("no-operands", "usage: %s %s %s; see: %s help %s"), dg_program(), c->name,
                        c->operands, dg_program(), c->name);
-    if (n > c->most) {
-        const char *stray = operand[c->most];
+    if (n > c->max) {
+        const char *stray = operand[c->max];
         if (o->command == DG_CMD_TRAIN)
             return dg_fail(DG_USAGE, "unexpected '%s'; to train on a folder: %s --data DIR", stray, dg_program());
         return dg_fail(DG_USAGE, DG_MSG("unexpected-operand", "unexpected '%s'; usage: %s %s %s"), stray, dg_program(),
@@ -346,8 +346,7 @@ static dg_err set_command(const char *word, dg_command *out)
     char quoted[DG_SHELL_ROOM];
     if (!stat(word, &st) && S_ISDIR(st.st_mode))
         return dg_fail(DG_USAGE,
-                       DG_MSG("folder-as-command",
-                              "'%s' is a folder, not a command; to train on its pictures: %s --data %s"),
+                       DG_MSG("folder-as-command", "'%s' is a folder, not a command; to train on it: %s --data %s"),
                        word, dg_program(), dg_shell_path(quoted, sizeof quoted, word));
     const char *near = dg_command_nearest(word);
     if (near) return dg_fail(DG_USAGE, DG_MSG("command-near", "unknown command '%s'; did you mean '%s'?"), word, near);
@@ -357,18 +356,18 @@ static dg_err set_command(const char *word, dg_command *out)
                    word, dg_program(), dg_program());
 }
 
-/* help, help COMMAND, and what the build asks for. */
 static dg_err special(int argc, char **argv, bool *done)
 {
     *done = true;
-    if (!strcmp(argv[1], "--help-man")) return dg_help_man(stdout), DG_OK;
+    if (!strcmp(argv[1], "--help-man")) return dg_help_reference(stdout, DG_HELP_MAN), DG_OK;
+    if (!strcmp(argv[1], "--help-md")) return dg_help_reference(stdout, DG_HELP_MARKDOWN), DG_OK;
     static const char completion[] = "--completion-";
     const size_t n = sizeof completion - 1;
     if (!strncmp(argv[1], completion, n) && dg_help_completion(stdout, argv[1] + n)) return DG_OK;
     if (!strcmp(argv[1], "help")) {
         dg_command c = DG_CMD_TRAIN;
-        if (argc < 3) return dg_help_full(stdout, false), DG_OK;
-        if (!strcmp(argv[2], "--help-all")) return dg_help_full(stdout, true), DG_OK;
+        if (argc < 3) return dg_help_short(stdout), DG_OK;
+        if (!strcmp(argv[2], "--help-all")) return dg_help_reference(stdout, DG_HELP_TEXT), DG_OK;
         dg_err e = set_command(argv[2], &c);
         if (!e) dg_help_command(stdout, c, argc > 3 && !strcmp(argv[3], "--help-all"));
         return e;
@@ -382,7 +381,7 @@ dg_err dg_options_parse(int argc, char **argv, dg_options *o, bool *done)
     *o = (dg_options){0};
     *done = false;
     if (argc < 2) {
-        dg_help_short(stderr);
+        dg_help_bare(stderr);
         *done = true;
         return DG_USAGE;
     }
@@ -400,12 +399,13 @@ dg_err dg_options_parse(int argc, char **argv, dg_options *o, bool *done)
         *done = true;
         if (s.version) printf("%s\n%s\n", dg_version, dg_features);
         else if (word) dg_help_command(stdout, o->command, s.help_all);
-        else dg_help_full(stdout, s.help_all);
+        else if (s.help_all) dg_help_reference(stdout, DG_HELP_TEXT);
+        else dg_help_short(stdout);
         return DG_OK;
     }
 
     for (int i = 0; i < s.n; i++) o->list_devices |= !strcmp(s.given[i].t->name, "list-devices");
-    if (o->list_devices) return DG_OK; /* whatever else is asked for */
+    if (o->list_devices) return DG_OK;
     e = set_operands(o, argc - word - optind, argv + word + optind);
     if (!e) e = check_given(&s);
     if (!e) e = check_operands(o, &s);

@@ -1,4 +1,4 @@
-/* Where runs are: the directory of a new one, of one that is resumed, and the checkpoint that a run stands for. */
+/* Run directories: of a new run, of a resumed run, and the newest checkpoint of a run. */
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
@@ -13,10 +13,10 @@
 
 enum { PATH_SIZE = 4096 };
 
-/* "samples/cats-dcgan64" of the data in /home/me/cats/ and models/dcgan64.cfg. */
+/* "samples/cats-dcgan64" for the dataset /home/me/cats/ and models/dcgan64.cfg. */
 static void default_out(const dg_options *o, char *out, size_t size)
 {
-    char real[PATH_MAX]; /* of our own: without memory for one, the run would get another name */
+    char real[PATH_MAX]; /* not malloc'd: a failed allocation would change the name */
     const char *model = dg_last_component(o->model ? o->model : dg_option_find("model")->preset);
     const char *data = dg_last_component(realpath(o->data, real) ? real : o->data);
     size_t n = strlen(model);
@@ -32,14 +32,14 @@ static bool exists(const char *path)
     return lstat(path, &st) == 0 || errno != ENOENT;
 }
 
-/* Where names are too long, or samples is no folder, nothing is, and making the directory will say so. */
+/* False on errors such as a name that is too long: creating the directory reports them. */
 static bool is_taken(const char *path)
 {
     struct stat st;
     return lstat(path, &st) == 0;
 }
 
-/* samples/x, samples/x-2, samples/x-3 ...: the first that does not exist, or the last that does ("" if none). */
+/* Of samples/x, samples/x-2, samples/x-3 ...: the first that is free, or the last that exists ("": none). */
 static void numbered(const char *base, bool last, char *out, size_t size)
 {
     char next[PATH_SIZE];
@@ -67,7 +67,7 @@ bool dg_same_place(const char *a, const char *b)
     return !strcmp(a, b) || (realpath(a, x) && realpath(b, y) && !strcmp(x, y));
 }
 
-/* --resume CHECKPOINT: a run directory may be given in its place. Sets out where it is not given. */
+/* --resume CHECKPOINT, which may be a run directory. Sets out unless --out is given. */
 static dg_err settle_checkpoint(dg_options *o, char *home, size_t size)
 {
     struct stat st;
@@ -83,7 +83,8 @@ static dg_err settle_checkpoint(dg_options *o, char *home, size_t size)
     else snprintf(home, size, ".");
     if (!o->out) return dg_path_set(&o->out, home);
     if (!dg_same_place(home, o->out))
-        return dg_fail(DG_USAGE, "--resume %s goes on in %s; leave out --out %s", o->resume_from, home, o->out);
+        return dg_fail(DG_USAGE, "--resume %s: continues the run in %s; leave out --out %s", o->resume_from, home,
+                       o->out);
     return DG_OK;
 }
 
@@ -100,7 +101,8 @@ dg_err dg_options_run_config(dg_options *o, char *path, size_t size)
         if (!*found) return dg_fail(DG_USAGE, "--resume: there is no run %s; name it with --out DIR", base);
         dg_err e = dg_path_set(&o->out, found);
         if (e) return e;
-    } else if (!o->out) return dg_fail(DG_USAGE, "--resume: which run? %s --resume --out DIR", dg_program());
+    } else if (!o->out)
+        return dg_fail(DG_USAGE, "--resume: missing --out DIR (the run): %s --resume --out DIR", dg_program());
     if (!*home) snprintf(home, sizeof home, "%s", o->out);
     if ((size_t)snprintf(path, size, "%s/config.ini", home) >= size)
         return dg_fail(DG_USAGE, "--resume: path too long");
@@ -108,13 +110,11 @@ dg_err dg_options_run_config(dg_options *o, char *path, size_t size)
     dg_shell_path(quoted, sizeof quoted, home);
     snprintf(checkpoint, sizeof checkpoint, "%s/checkpoint.safetensors", home);
     if (!exists(path) && exists(checkpoint))
-        return dg_fail(
-            DG_USAGE,
-            DG_MSG(
-                "config-gone",
-                "--resume: %s has a checkpoint, but its config.ini is gone: write one there, of a line [run], a line "
-                "data = DIR, and the lines that %s info %s/checkpoint.safetensors shows as config"),
-            home, dg_program(), quoted);
+        return dg_fail(DG_USAGE,
+                       DG_MSG("config-gone", "--resume: %s has a checkpoint but no config.ini; write one with a line "
+                                             "[run], a line data = DIR, and the "
+                                             "lines that %s info %s/checkpoint.safetensors prints as config"),
+                       home, dg_program(), quoted);
     if (!exists(path))
         return dg_fail(DG_USAGE,
                        DG_MSG("no-run-to-resume",
@@ -123,7 +123,6 @@ dg_err dg_options_run_config(dg_options *o, char *path, size_t size)
     return DG_OK;
 }
 
-/* "3, 6 and 12": epochs of which the run has kept checkpoints. */
 static void kept_epochs(const char *run, char *out, size_t size)
 {
     struct dirent **entry = NULL;
@@ -155,8 +154,8 @@ dg_err dg_options_from_epoch(dg_options *o)
     return dg_fail(
         DG_USAGE,
         DG_MSG("epoch-not-kept",
-               "--from-epoch %d: %s has kept no checkpoint of that epoch, %s%s; --keep N keeps more of them"),
-        o->from_epoch, o->out, *kept ? "but of " : "nor of another but the newest", kept);
+               "--from-epoch %d: %s has no checkpoint of that epoch (kept: %s); --keep N keeps more of them"),
+        o->from_epoch, o->out, *kept ? kept : "the newest only");
 }
 
 dg_err dg_options_new_run(dg_options *o)
@@ -181,7 +180,7 @@ bool dg_options_older_run(const dg_options *o, char *out, size_t size)
     return false;
 }
 
-dg_err dg_options_run_beside(const char *run, char **out)
+dg_err dg_options_next_run(const char *run, char **out)
 {
     char base[PATH_SIZE], next[PATH_SIZE];
     size_t n = (size_t)snprintf(base, sizeof base, "%.4080s", run);
@@ -205,7 +204,7 @@ dg_err dg_options_settle_run(char **given, bool or_images)
     if (or_images && !run) return DG_OK;
     return dg_fail(DG_IO,
                    run ? DG_MSG("no-checkpoint-yet",
-                                "%s: this run has no checkpoint.safetensors yet; its first is written after an epoch")
-                       : DG_MSG("not-a-run", "%s: is a folder, but not of a run: it has no checkpoint.safetensors"),
+                                "%s: this run has no checkpoint.safetensors yet; the first epoch writes one")
+                       : DG_MSG("not-a-run", "%s: not a run (it has no checkpoint.safetensors)"),
                    *given);
 }

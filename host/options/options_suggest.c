@@ -1,4 +1,4 @@
-/* "did you mean": names looked up exactly, then by spelling. */
+/* Options and commands by name, and the nearest name for "did you mean". */
 #include "host/options/option_table.h"
 
 #include <ctype.h>
@@ -6,10 +6,16 @@
 
 enum { NAME_MAX_LENGTH = 40 };
 
-/* Options of other trainers: the examples of PyTorch, StyleGAN, pix2pix, lightweight-gan. Names are compared without
- * case, - and _. Of the options of ours, the first that the command has is suggested. */
+/* Names before 0.1.0 of options, and their names now. */
+static const char *const aliases[][2] = {{"other-pictures", "allow-data-change"},
+                                         {"least-steps", "min-steps"},
+                                         {"from", "min-batch"},
+                                         {"most", "max-batch"}};
+
+/* Options of other trainers (PyTorch examples, StyleGAN, pix2pix, lightweight-gan), in lower case without - and _. The
+ * first of `ours` that the command has is suggested. */
 static const struct {
-    const char *name, *ours[2], *absent; /* absent: why there is none */
+    const char *name, *ours[2], *absent; /* absent: why dcgan has none */
 } others[] = {
     {"batchsize", {"batch"}, 0},
     {"batchgpu", {"batch"}, 0},
@@ -105,16 +111,16 @@ static const struct {
     {"gpuids", {0}, "a run uses one GPU: --device cuda:N chooses which"},
     {"multigpus", {0}, "a run uses one GPU: --device cuda:N chooses which"},
     {"nocuda", {0}, "--device cpu uses no GPU"},
-    {"mps", {0}, "there is no backend for Apple's GPUs: --device cpu"},
+    {"mps", {0}, "Apple GPUs are not supported: --device cpu"},
     {"accel", {0}, "--device cuda or --device cpu chooses; auto is the default"},
     {"noflip", {0}, "images are mirrored only with --flip"},
-    {"shuffle", {0}, "every epoch has an order of its own, which --seed determines"},
+    {"shuffle", {0}, "every epoch has its own order, which --seed determines"},
     {"kimg", {0}, "the length of a run is --epochs N, or --steps N"},
     {"ncritic", {0}, "each step updates D once and G once"},
     {"gradientaccumulateevery", {0}, "each step is one batch: --batch N, as large as fits"},
     {"usewandb", {0}, "logs are files: log.csv, log.jsonl, and --tensorboard"},
     {"wandb", {0}, "logs are files: log.csv, log.jsonl, and --tensorboard"},
-    {"printfreq", {0}, "log.csv in the run's directory has every step"},
+    {"printfreq", {0}, "log.csv in the run directory has every step"},
 };
 
 /* name in lower case without - and _. */
@@ -126,7 +132,7 @@ static void plain_name(const char *name, char *out, size_t size)
     out[n] = 0;
 }
 
-/* Insertions, deletions, changes and swaps of neighbours that turn a into b (optimal string alignment). */
+/* Optimal string alignment distance. */
 static int distance(const char *a, const char *b)
 {
     int n = (int)strlen(a), m = (int)strlen(b), row[3][NAME_MAX_LENGTH + 1];
@@ -147,59 +153,67 @@ static int distance(const char *a, const char *b)
     return row[n % 3][m];
 }
 
-/* Far-fetched names never count. */
-void dg_name_nearer(const char *name, const char *want, const char **best, int *least)
+void dg_name_nearer(const char *name, const char *typed, const char **best, int *nearest)
 {
-    int d = distance(want, name);
-    if (d < *least && d <= 1 + (int)strlen(want) / 5) {
-        *least = d;
+    int d = distance(typed, name);
+    if (d < *nearest && d <= 1 + (int)strlen(typed) / 5) {
+        *nearest = d;
         *best = name;
     }
 }
 
 const dg_option *dg_option_find(const char *name)
 {
+    for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
+        if (!strcmp(aliases[i][0], name)) name = aliases[i][1];
     for (const dg_option *t = dg_option_table; t->name; t++)
         if (!strcmp(t->name, name)) return t;
+    return NULL;
+}
+
+const char *dg_option_alias(const dg_option *t)
+{
+    for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
+        if (!strcmp(aliases[i][1], t->name)) return aliases[i][0];
     return NULL;
 }
 
 const char *dg_option_nearest(const char *name, dg_command command)
 {
     const char *best = NULL;
-    int least = NAME_MAX_LENGTH;
-    char want[64], ours[64];
-    plain_name(name, want, sizeof want);
+    int nearest = NAME_MAX_LENGTH;
+    char typed[64], ours[64];
+    plain_name(name, typed, sizeof typed);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        for (int k = 0; k < 2 && others[i].ours[k] && !strcmp(want, others[i].name); k++) {
+        for (int k = 0; k < 2 && others[i].ours[k] && !strcmp(typed, others[i].name); k++) {
             const dg_option *t = dg_option_find(others[i].ours[k]);
             if (t && t->commands >> command & 1) return t->name;
         }
-    for (const dg_option *t = dg_option_table; t->name; t++) { /* --lr_d, --Epochs */
+    for (const dg_option *t = dg_option_table; t->name; t++) {
         plain_name(t->name, ours, sizeof ours);
-        if (t->commands >> command & 1 && !strcmp(want, ours)) return t->name;
+        if (t->commands >> command & 1 && !strcmp(typed, ours)) return t->name;
     }
     for (const dg_option *t = dg_option_table; t->name; t++)
-        if (t->commands >> command & 1) dg_name_nearer(t->name, name, &best, &least);
-    dg_name_nearer("help", name, &best, &least);
-    dg_name_nearer("version", name, &best, &least);
+        if (t->commands >> command & 1) dg_name_nearer(t->name, name, &best, &nearest);
+    dg_name_nearer("help", name, &best, &nearest);
+    dg_name_nearer("version", name, &best, &nearest);
     return best;
 }
 
 const char *dg_command_nearest(const char *name)
 {
     const char *best = NULL;
-    int least = NAME_MAX_LENGTH;
-    for (int c = 0; c < DG_CMDS; c++) dg_name_nearer(dg_commands[c].name, name, &best, &least);
-    dg_name_nearer("help", name, &best, &least);
+    int nearest = NAME_MAX_LENGTH;
+    for (int c = 0; c < DG_CMDS; c++) dg_name_nearer(dg_commands[c].name, name, &best, &nearest);
+    dg_name_nearer("help", name, &best, &nearest);
     return best;
 }
 
 const char *dg_option_absent(const char *name)
 {
-    char want[64];
-    plain_name(name, want, sizeof want);
+    char typed[64];
+    plain_name(name, typed, sizeof typed);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (!strcmp(want, others[i].name)) return others[i].absent;
+        if (!strcmp(typed, others[i].name)) return others[i].absent;
     return NULL;
 }

@@ -1,4 +1,4 @@
-/* One option's value: from text, to text, and what it may be. */
+/* The value of one option: from text, to text, and its range. */
 #include "host/options/option_table.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 static void *member(dg_options *o, const dg_option *t) { return (char *)o + t->offset; }
 
-/* Whole decimal number of digits alone: strtoull would take "-1", " 7" and "7x". */
+/* Decimal digits only: strtoull would accept "-1", " 7" and "7x". */
 static bool read_u64(const char *s, const char *end, uint64_t *out)
 {
     uint64_t v = 0;
@@ -26,7 +26,7 @@ static bool read_u64(const char *s, const char *end, uint64_t *out)
 
 static bool read_real(const char *s, double *out)
 {
-    if (strspn(s, "0123456789+-.eE") != strlen(s)) return false; /* no nan, no inf, no hexadecimal */
+    if (strspn(s, "0123456789+-.eE") != strlen(s)) return false;
     char *end;
     errno = 0;
     *out = strtod(s, &end);
@@ -145,7 +145,7 @@ static dg_err set_grid(dg_options *o, const dg_option *t, const char *value, con
     const char *x = strpbrk(value, "xX");
     uint64_t n[2];
     if (!x || !read_u64(value, x, &n[0]) || !read_u64(x + 1, x + strlen(x), &n[1]))
-        return wrong(t, where, "not of the form RxC, as 8x8");
+        return wrong(t, where, "not of the form RxC, for example 8x8");
     int *to = member(o, t);
     for (int i = 0; i < 2; i++) {
         if ((double)n[i] < t->min || (double)n[i] > t->max) return wrong(t, where, "out of range");
@@ -159,7 +159,7 @@ static dg_err set_seeds(dg_options *o, const dg_option *t, const char *value, co
     const char *dash = strchr(value, '-'), *end = value + strlen(value);
     uint64_t n[2];
     if (!read_u64(value, dash ? dash : end, &n[0]) || (dash && !read_u64(dash + 1, end, &n[1])))
-        return dg_fail(DG_USAGE, "%s: not of the form A-B, as 1-16", where);
+        return dg_fail(DG_USAGE, "%s: not of the form A-B, for example 1-16", where);
     if (!dash) n[1] = n[0];
     if (n[1] < n[0]) return dg_fail(DG_USAGE, "%s: the first seed is larger than the last", where);
     if ((double)n[1] > t->max) return dg_fail(DG_USAGE, "%s: seeds go up to %.0f", where, t->max);
@@ -170,7 +170,7 @@ static dg_err set_seeds(dg_options *o, const dg_option *t, const char *value, co
     return DG_OK;
 }
 
-/* Of the commands whose --out is a folder, which may be new. */
+/* True if the value is a folder, which may be new. */
 static bool is_folder(const dg_options *o, const dg_option *t)
 {
     const unsigned makes = 1U << DG_CMD_TRAIN | 1U << DG_CMD_GENERATE | 1U << DG_CMD_INTERPOLATE | 1U << DG_CMD_BATCH;

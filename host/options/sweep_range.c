@@ -1,6 +1,6 @@
 #include "host/options/sweep_range.h"
 
-/* A number of digits alone, 1 to the largest batch; *text moves behind it. 0: it is none. */
+/* Reads decimal digits, 1 to DG_LARGEST_BATCH, and moves *text after them. 0: no such number. */
 static int take_size(const char **text)
 {
     int n = 0;

@@ -1,4 +1,4 @@
-/* The sizes of a sweep, as `dcgan batch --sweep` is told them. */
+/* The batch sizes of `dcgan batch --sweep`. */
 #ifndef DG_SWEEP_RANGE_H
 #define DG_SWEEP_RANGE_H
 
@@ -10,7 +10,7 @@ typedef struct {
     int first, last, step; /* step 0: the sizes of the search */
 } dg_sweep_range;
 
-/* "10-500:10", "8-512". False: it is none. */
+/* Parses "10-500:10" or "8-512". False: another form. */
 bool dg_sweep_parse(const char *text, dg_sweep_range *out);
 
 #endif

@@ -22,7 +22,7 @@ bool dg_run_is_finished(const dg_options *o, uint64_t epoch, uint64_t step)
 
 int dg_least_images(const dg_options *o)
 {
-    return !o->batch ? o->from : dg_option_given(o, "batch") ? o->batch : DG_LEAST_IMAGES;
+    return !o->batch ? o->min_batch : dg_option_given(o, "batch") ? o->batch : DG_LEAST_IMAGES;
 }
 
 void dg_settle_batch(dg_options *o, int images)

@@ -46,7 +46,7 @@ dg_err dg_train_own(const dg_options *o, const char *path, dg_options *own)
     own->from_epoch = 0;
     own->out = own->init = own->resolved = own->resume_from = own->changed = NULL;
     dg_err e = dg_path_set(&own->init, path);
-    if (!e) e = dg_options_run_beside(o->out, &own->out);
+    if (!e) e = dg_options_next_run(o->out, &own->out);
     if (!e && !(own->resolved = dg_config_text(own, o->argc, o->argv))) e = dg_fail(DG_DEVICE, "out of memory");
     return e;
 }

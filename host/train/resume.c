@@ -50,7 +50,7 @@ dg_err dg_train_compare(const dg_training *r, const dg_checkpoint_info *info, bo
     char skipped[4096];
     *others = then && (then != (uint64_t)r->data.train || info->data_fingerprint != r->data.fingerprint);
     if (!*others) return DG_OK; /* data_count 0: imported */
-    if (r->o->other_images) {
+    if (r->o->allow_data_change) {
         *others = false;
         dg_warn(
             DG_MSG(
@@ -61,12 +61,12 @@ dg_err dg_train_compare(const dg_training *r, const dg_checkpoint_info *info, bo
     }
     if (!dg_dataset_unread(&r->data)) return DG_OK;
     return dg_fail(DG_DATA,
-                   "%s: the dataset has changed (%llu images before, %d now) and has unreadable files (%d skipped, "
-                   "listed in %s); restore them, or continue with --allow-data-change",
+                   "%s: the pictures are not those that this run began with, %llu then and %d now, and some cannot be "
+                   "read (skipped files: %d, listed in %s); restore them, or continue with --allow-data-change",
                    r->o->data, then, r->data.train, r->data.skips, dg_rundir_file(&r->dir, skipped, "skipped.txt"));
 }
 
-/* Class names must match, even with o->other_images. */
+/* Class names must match, even with o->allow_data_change. */
 static dg_err compare_classes(const dg_training *r, const char *path, const dg_checkpoint_info *info)
 {
     const dg_dataset *d = &r->data;

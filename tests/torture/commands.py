@@ -67,10 +67,11 @@ COMMANDS = [
     Command('profile', 'profile tiny.cfg --batch 4 --repeats 1 --json', files=False, same=False, slow=6),
     Command('bench', 'bench tiny.cfg --batch 4 --repeats 1 --json', files=False, same=False, slow=6),
     Command('check', 'check tiny.cfg --batch 3', files=False, same=False),
-    Command('batch', 'batch tiny.cfg --data cats --most 4 --from 4 --seconds 0.01 --json', files=False, same=False),
+    Command('batch', 'batch tiny.cfg --data cats --max-batch 4 --min-batch 4 --seconds 0.01 --json', files=False,
+            same=False),
     Command('sweep', 'batch tiny.cfg --data cats --sweep 4-4 --seconds 0.01 --out new', files=False, same=False,
             slow=4),
-    Command('rule', 'batch tiny.cfg --data cats --rule epoch-time --from 4 --steps 1', files=False, same=False),
+    Command('rule', 'batch tiny.cfg --data cats --rule epoch-time --min-batch 4 --steps 1', files=False, same=False),
     Command('merge', 'tune --merge a.tune a.tune --out new', files=False),
     Command('help', '--help', files=False),
 ]

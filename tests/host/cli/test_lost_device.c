@@ -189,7 +189,7 @@ static const row rows[] = {
     {.line = "bench tiny.cfg --batch 4 --repeats 1", .stride = 80},
     {.line = "profile tiny.cfg --batch 4 --repeats 1", .stride = 80},
     {.line = "tune tiny.cfg --batch 2 --repeats 3 --out out", .stride = 50, .for_good = true},
-    {.line = "batch tiny.cfg --data cats --most 4 --from 4 --seconds 0.01", .stride = 10},
+    {.line = "batch tiny.cfg --data cats --max-batch 4 --min-batch 4 --seconds 0.01", .stride = 10},
 };
 
 static bool there(const char *path) { return access(path, F_OK) == 0; }

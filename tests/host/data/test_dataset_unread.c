@@ -284,7 +284,7 @@ static void resuming(void)
     snprintf(words, sizeof words, "--resume --epochs 4 --out %s", run);
     runs(words, 0, "");
     DG_CHECK(says("they get a run of their own"));
-    snprintf(words, sizeof words, "--resume --epochs 4 --other-pictures --out %s", run);
+    snprintf(words, sizeof words, "--resume --epochs 4 --allow-data-change --out %s", run);
     runs(words, 0, "");
     DG_CHECK(says("(21 then, 20 now): it goes on"));
     snprintf(words, sizeof words, "--resume --epochs 5 --out %s", run);

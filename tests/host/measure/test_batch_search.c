@@ -128,7 +128,7 @@ static const struct {
     {rising, ALL, 8, 65536, 3000, 1, 32, 100, 80, 2048, "80: the fastest that leaves 32 steps", "% faster, with "},
     {rising, 100, 8, 65536, 2048, 0, 32, 100, 64, 96, "; 96 would be 15% faster, with 31% fewer updates; ",
      "; 128 does not: it needs 128.0 MB, and"},
-    {rising, ALL, 8, 65536, 40, 0, 32, 100, 8, 32, "leaves 5 steps per epoch", "--from 1"},
+    {rising, ALL, 8, 65536, 40, 0, 32, 100, 8, 32, "leaves 5 steps per epoch", "--min-batch 1"},
     {rising, ALL, 8, 65536, 8, 0, 32, 100, 8, 8, "leaves 1 step per epoch", ""},
     {rising, ALL, 8, 65536, 8, 0, 1, 100, 8, 8, "8: the fastest; the dataset has only 8 images; ", ""},
     {rising, 70, 8, 65536, MANY, 0, 1, 100, 64, 64, "64: the fastest that fits; 96 does not: it needs 96.0 MB", ""},

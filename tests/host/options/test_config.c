@@ -133,7 +133,7 @@ static void test_wrong_lines(void)
     DG_CHECKF(strstr(reads(longest), "config.ini:2: value too long"), "%.200s", dg_message());
 }
 
-/* What stands behind a zero byte would not be read. */
+/* Text after a zero byte would not be read. */
 static void test_zero_byte(void)
 {
     char path[] = "/tmp/dcgan-config-XXXXXX";
@@ -193,7 +193,7 @@ static void test_results(void)
     }
     for (const char *const *name = other; *name; name++) {
         const dg_option *t = dg_option_find(*name);
-        DG_CHECKF(t && t->flags & DG_OPT_SAVED, "--%s is no option that config.ini keeps", *name);
+        DG_CHECKF(t && t->flags & DG_OPT_SAVED, "--%s is not an option that config.ini keeps", *name);
     }
     char *got = dg_config_results(text);
     DG_CHECKF(got && !strcmp(got, want), "%s", got ? got : "out of memory");
@@ -221,7 +221,7 @@ static void test_saved(void)
     static const char *const given_anew[] = {NULL};
     for (const dg_option *t = dg_option_table; t->name; t++) {
         const bool of_training = t->commands >> DG_CMD_TRAIN & 1 &&
-                                 (!strcmp(t->group, "Training") || !strcmp(t->group, "Pictures"));
+                                 (!strcmp(t->group, "Training") || !strcmp(t->group, "Images"));
         if (!of_training || t->flags & (DG_OPT_SAVED | DG_OPT_ARGV_ONLY)) continue;
         DG_CHECKF(is_among(t->name, given_anew), "--%s: SAVED or RESULT in options_table.c, for --resume", t->name);
     }

@@ -57,8 +57,51 @@ static void test_built_in(void)
             DG_CHECKF(strcmp(t->name, u->name) != 0 || !(t->commands & u->commands), "%s is there twice", t->name);
         for (const dg_option *u = t + 1; u->name; u++)
             DG_CHECKF(!t->letter || t->letter != u->letter || !(t->commands & u->commands), "-%c", t->letter);
-        DG_CHECKF(t->commands && *t->help && *t->group, "%s is not described", t->name);
+        DG_CHECKF(t->commands && *t->help && *t->text && *t->group, "%s is not described", t->name);
     }
+}
+
+static void test_help(void)
+{
+    char text[200];
+    for (const dg_option *t = dg_option_table; t->name; t++) {
+        dg_help_option(t, DG_CMD_TRAIN, text, sizeof text);
+        DG_CHECKF(strlen(text) <= 80, "--%s: %zu characters: %s", t->name, strlen(text), text);
+        DG_CHECKF(t->text[strlen(t->text) - 1] == '.', "--%s: %s", t->name, t->text);
+    }
+    for (int c = 0; c < DG_CMDS; c++) {
+        const dg_command_info *info = &dg_commands[c];
+        DG_CHECKF(*info->help && strlen(info->help) <= 64 && *info->text && info->example[0], "%s", info->name);
+    }
+}
+
+static void test_old_names(void)
+{
+    static const char *const old[][3] = {{"from", "min-batch", "9"},
+                                         {"most", "max-batch", "70"},
+                                         {"least-steps", "min-steps", "5"}};
+    for (size_t i = 0; i < sizeof old / sizeof *old; i++) {
+        char line[100], variable[64], now[20];
+        const dg_option *t = dg_option_find(old[i][1]);
+        DG_CHECK(t && t == dg_option_find(old[i][0]) && !strcmp(dg_option_alias(t), old[i][0]));
+        snprintf(line, sizeof line, "batch --data a --%s %s", old[i][0], old[i][2]);
+        accepts(line);
+        dg_option_get(&o, t, now, sizeof now);
+        DG_CHECKF(!strcmp(now, old[i][2]), "%s: %s", line, now);
+        setenv(dg_option_variable(old[i][0], variable), old[i][2], 1);
+        accepts("batch --data a");
+        dg_option_get(&o, t, now, sizeof now);
+        DG_CHECKF(!strcmp(now, old[i][2]), "%s: %s", variable, now);
+        setenv(dg_option_variable(old[i][1], line), "64", 1); /* the new name wins */
+        accepts("batch --data a");
+        dg_option_get(&o, t, now, sizeof now);
+        DG_CHECKF(!strcmp(now, "64"), "%s: %s", line, now);
+        unsetenv(variable);
+        unsetenv(line);
+    }
+    accepts("--data a --allow-data-change");
+    DG_CHECK(o.allow_data_change);
+    refuses("batch --data a --min-steps 0", "--min-steps 0: out of range");
 }
 
 static void test_checkpoints(void)
@@ -121,13 +164,13 @@ static void test_unknown(void)
     refuses("--data a --learning-rate 3", "did you mean --lr?");
     refuses("--data a --zebra", "unknown option --zebra; see: dcgan help train");
     refuses("--data a -z", "unknown option -z");
-    refuses("--data a --beta 3", "--beta could be any of --beta1, --beta2");
-    refuses("generate x --epochs 3", "--epochs is no option of 'generate'");
+    refuses("--data a --beta 3", "--beta: ambiguous; it could be --beta1, --beta2");
+    refuses("generate x --epochs 3", "--epochs: not an option of 'generate'");
     refuses("generat x", "unknown command 'generat'; did you mean 'generate'?");
     refuses("cats/", "unknown command 'cats/'; to train on a folder: dcgan --data DIR");
     refuses("--data a b", "unexpected 'b'");
-    refuses("--help=3", "takes no value");
-    refuses("-q", "no pictures given: dcgan --data DIR");
+    refuses("--help=3", "accepts no value");
+    refuses("-q", "missing --data DIR (the dataset)");
 }
 
 static void test_other_commands(void)
@@ -152,7 +195,7 @@ static void test_other_commands(void)
     DG_CHECK(!strcmp(o.data, "cats") && !o.synthesize && !strcmp(o.sheet, "s.png"));
     accepts("data --synthesize toy --count 12");
     DG_CHECK(o.synthesize && !strcmp(o.data, "toy") && o.count == 12);
-    refuses("data", "which folder?");
+    refuses("data", "data: missing DIR");
     refuses("data a --channels 2", "--channels 2");
     accepts("plan m.cfg -b 7");
     DG_CHECK(!strcmp(o.model, "m.cfg") && o.batch == 7);
@@ -183,18 +226,18 @@ static void test_other_commands(void)
     accepts("plan m.cfg --fit --arch h200");
     DG_CHECK(o.largest && o.fit == DG_FIT_CROP);
     accepts("batch m.cfg --data cats");
-    DG_CHECK(o.command == DG_CMD_BATCH && !strcmp(o.model, "m.cfg") && o.from == 8 && o.most == 65536);
-    DG_CHECK(o.within == 3 && o.least_steps == 32 && o.rule == 0 && !o.sweep && o.seconds == 0 && !o.steps);
+    DG_CHECK(o.command == DG_CMD_BATCH && !strcmp(o.model, "m.cfg") && o.min_batch == 8 && o.max_batch == 65536);
+    DG_CHECK(o.within == 3 && o.min_steps == 32 && o.rule == 0 && !o.sweep && o.seconds == 0 && !o.steps);
     accepts("batch m.cfg --data cats --rule usage");
-    DG_CHECK(o.from == 32 && o.rule == 1);
+    DG_CHECK(o.min_batch == 32 && o.rule == 1);
     accepts("batch --data cats --sweep 10-500:10 --out d");
     DG_CHECK(!strcmp(o.model, "dcgan64-paper") && !strcmp(o.sweep, "10-500:10"));
-    refuses("batch m.cfg", "with which pictures? dcgan batch m.cfg --data DIR");
+    refuses("batch m.cfg", "batch: missing --data DIR (the dataset): dcgan batch m.cfg --data DIR");
     refuses("batch --data cats --sweep 10-5 --out d", "--sweep 10-5: not of the form A-B");
-    refuses("batch --data cats --sweep 1-5 --out d --rule usage", "a sweep tells what each rule chooses");
+    refuses("batch --data cats --sweep 1-5 --out d --rule usage", "--rule: cannot be combined with --sweep");
     refuses("batch --data cats --within 100", "allowed: 0 to below 100");
     accepts("--data cats --batch auto");
-    DG_CHECK(o.batch == 0 && strstr(o.resolved, "\nbatch = auto\n") && o.from == 8);
+    DG_CHECK(o.batch == 0 && strstr(o.resolved, "\nbatch = auto\n") && o.min_batch == 8);
     DG_CHECK(strstr(o.resolved, "\nepochs = auto\n") && strstr(o.resolved, "\nsample-every = auto\n"));
     accepts("--data cats --epochs 7 --sample-every 0");
     DG_CHECK(strstr(o.resolved, "\nepochs = 7\n") && strstr(o.resolved, "\nsample-every = 0\n"));
@@ -229,8 +272,8 @@ static void test_other_commands(void)
     DG_CHECK(!strcmp(o.out, "b"));
     accepts("import a b");
     DG_CHECK(!o.model && !strcmp(o.out, "b"));
-    refuses("export a", "where to?");
-    refuses("export a b -o c", "give the result one name");
+    refuses("export a", "missing --out FILE");
+    refuses("export a b -o c", "two names of one output");
 }
 
 static void test_environment(void)
@@ -282,7 +325,7 @@ static void test_config(const char *dir)
         snprintf(where, sizeof where, "c.ini:%s:", bad[i][1]);
         DG_CHECKF(strstr(dg_message(), where) != NULL, "no %s in: %s", where, dg_message());
     }
-    /* a wrong line behind one that inih gets in pieces */
+    /* an invalid line after one that inih reads in pieces */
     char text[2000] = "[run]\n; ";
     memset(text + strlen(text), 'c', 600);
     strcat(text, "\ncache = /");
@@ -352,7 +395,7 @@ static void test_runs(const char *dir)
     accepts("-d cats/ -m dcgan32");
     DG_CHECKF(!strcmp(o.out, "samples/cats-dcgan32-2"), "%s", o.out);
     refuses("-d cats/ -m dcgan32 --resume", "samples/cats-dcgan32 holds no run");
-    refuses("--resume", "which run?");
+    refuses("--resume", "missing --out DIR (the run)");
     refuses("--resume -d dogs", "there is no run samples/dogs-dcgan64-paper");
 
     write_text("samples/cats-dcgan32/config.ini", "[run]\ndata = /cats\nmodel = dcgan32\nepochs = 300\nlr = 0.001\n");
@@ -387,6 +430,8 @@ int main(void)
 {
     temp_make("options");
     test_built_in();
+    test_help();
+    test_old_names();
     test_checkpoints();
     test_values();
     test_unknown();

@@ -55,7 +55,7 @@ static void test_small(void)
     setenv("DCGAN_EMA", "0.5", 1);
     leaves("-d a --preset small", "ema", "0.5");
     unsetenv("DCGAN_EMA");
-    setenv("DCGAN_PRESET", "small", 1); /* --resume would be refused, though nobody asked for a preset there */
+    setenv("DCGAN_PRESET", "small", 1); /* --resume would be refused, without --preset on the command line */
     averages_nothing("-d a");
     unsetenv("DCGAN_PRESET");
 }
@@ -93,10 +93,10 @@ static void test_mistakes(void)
     char line[1200];
     temp_put(temp_path("config.ini"), "[run]\ndata = a\n", strlen("[run]\ndata = a\n"));
     snprintf(line, sizeof line, "--resume --out %s --preset paper", temp_dir);
-    refuses(line, "--preset: a run that is resumed keeps the values that it has");
+    refuses(line, "--preset: a resumed run keeps its values");
     refuses("-d a --preset big", "--preset big: unknown; allowed: none, small or paper");
     refuses("-d a --model cnn-mnist --preset paper", "--preset: is for GANs; model cnn-mnist is a classifier");
-    refuses("plan --preset small", "--preset is no option of 'plan'");
+    refuses("plan --preset small", "--preset: not an option of 'plan'");
 }
 
 int main(void)
