@@ -20,11 +20,7 @@ Q       := $(if $(V),,@)
 comma   := ,
 below    = $(wildcard $(1)/*$(2) $(1)/*/*$(2) $(1)/*/*/*$(2) $(1)/*/*/*/*$(2)) # files: $(call below,core,.c)
 
-<<<<<<< HEAD
 # The plain build puts the program here; other builds keep it with their objects. RUN: the program as a command.
-=======
-# The plain build puts the program here; any other one stays with its objects. RUN is the program as a command.
->>>>>>> 9293a162 (options: plain texts, a help of 45 lines, a generated reference page)
 PROGRAM := $(if $(filter build,$(BUILD)),dcgan,$(BUILD)/dcgan)
 RUN     := $(if $(filter-out /%,$(PROGRAM)),./)$(PROGRAM)
 

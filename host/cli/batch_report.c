@@ -33,11 +33,13 @@ static const struct {
               {AT(r.low), "ms_low", "ms_low", NULL, NULL, 0, 1},
               {AT(r.high), "ms_high", "ms_high", NULL, NULL, 0, 1},
               {AT(ms_image), NULL, "ms_picture", NULL, NULL, 0, 1},
-              {AT(rate), "pictures_per_s", "pictures_s", "pictures/s", " %10.1f", 11, 1},
+              {AT(rate), "images_per_s", "pictures_s", "images/s", " %10.1f", 11, 1},
+              {AT(rate), "pictures_per_s", NULL, NULL, NULL, 0, 1}, /* key before 0.1.0 */
               {AT(gain), NULL, NULL, "gain", " %+6.1f%%", 8, 100},
               {AT(epoch), "epoch_s", "epoch_s", "epoch", " %7.4g s", 10, 1},
               {AT(r.memory), "memory_bytes", "memory_bytes", "memory", " %6.1f MB", 10, 1e-6},
-              {AT(steps), "steps_an_epoch", NULL, "steps", " %7.0f", 8, 1},
+              {AT(steps), "steps_per_epoch", NULL, "steps", " %7.0f", 8, 1},
+              {AT(steps), "steps_an_epoch", NULL, NULL, NULL, 0, 1}, /* key before 0.1.0 */
               {AT(looks), "looks", NULL, NULL, NULL, 0, 1},
               {AT(r.busy), "busy_percent", "busy", "busy", " %7.1f%%", 9, 1},
               {AT(r.nvml), "nvml_percent", "nvml", "NVML", " %7.1f%%", 9, 1},
@@ -172,7 +174,8 @@ dg_err dg_batch_json(const dg_batch_found *f)
     (void)cJSON_AddStringToObject(j, "model", b->model->name);
     (void)cJSON_AddStringToObject(j, "backend", b->backend->name);
     (void)cJSON_AddStringToObject(j, "precision", dg_precision_name(b->backend->real, b->backend->math));
-    add(j, "pictures", b->data->train);
+    add(j, "images", b->data->train);
+    add(j, "pictures", b->data->train); /* key before 0.1.0 */
     add(j, "room_bytes", (double)b->room.have);
     add(j, "foreign_cores", b->machine.foreign < 0 ? NAN : b->machine.foreign);
     add(j, "fma_peak_gflops", b->machine.all > 0 ? b->machine.all : NAN);

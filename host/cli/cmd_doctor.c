@@ -105,9 +105,13 @@ static void print_json(const job *j, const char *run)
                (uintmax_t)f->epoch, (uintmax_t)f->step, f->repeats > 1 ? f->repeats : 1);
         if (f->end_step)
             printf("\"end_epoch\": %ju, \"end_step\": %ju, ", (uintmax_t)f->end_epoch, (uintmax_t)f->end_step);
-        if (isfinite(f->worst)) printf("\"worst\": %.9g, \"says\": ", f->worst);
-        else printf("\"worst\": null, \"says\": ");
-        dg_json_text(stdout, dg_finding_text(&begun, text, sizeof text));
+        if (isfinite(f->worst)) printf("\"worst\": %.9g", f->worst);
+        else printf("\"worst\": null");
+        dg_finding_text(&begun, text, sizeof text);
+        printf(", \"message\": ");
+        dg_json_text(stdout, text);
+        printf(", \"says\": "); /* key before 0.1.0 */
+        dg_json_text(stdout, text);
         printf(", \"advice\": ");
         dg_json_text(stdout, f->rule->advice);
         printf("}");

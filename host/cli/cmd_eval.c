@@ -206,6 +206,18 @@ static void print_measured(const char *key, const dg_measured *x)
     if (x->low < x->high) printf(", \"%s_low\": %.9g, \"%s_high\": %.9g", key, x->low, key, x->high);
 }
 
+static void print_metrics(const job *j)
+{
+    for (int i = 0, n = 0; dg_measures[i].name; i++) {
+        if (!dg_measurable(&dg_measures[i], &j->jury)) continue;
+        printf("%s\n  {\"name\": \"%s\", \"better\": \"%s\"", n++ ? "," : "", dg_measures[i].name,
+               dg_measure_best(&dg_measures[i]));
+        print_measured("judged", &j->value[i]);
+        print_measured("real", &j->least[i]);
+        printf("}");
+    }
+}
+
 static void print_json(const job *j)
 {
     printf("{\"judged\": ");
@@ -217,18 +229,13 @@ static void print_json(const job *j)
         const dg_class_verdict *v = &j->class[c];
         printf("%s\n  {\"class\": ", c ? "," : "");
         dg_json_text(stdout, j->labeller->name[c]);
-        printf(", \"judged\": %.9g, \"real\": %.9g, \"surely_judged\": %.9g, \"left_out\": %s}", v->other, v->real,
-               v->sure, v->left_out ? "true" : "false");
+        printf(", \"judged\": %.9g, \"real\": %.9g, \"confident\": %.9g, \"surely_judged\": %.9g, \"left_out\": %s}",
+               v->other, v->real, v->sure, v->sure, v->left_out ? "true" : "false");
     }
-    printf("],\n \"measures\": [");
-    for (int i = 0, n = 0; dg_measures[i].name; i++) {
-        if (!dg_measurable(&dg_measures[i], &j->jury)) continue;
-        printf("%s\n  {\"name\": \"%s\", \"better\": \"%s\"", n++ ? "," : "", dg_measures[i].name,
-               dg_measure_best(&dg_measures[i]));
-        print_measured("judged", &j->value[i]);
-        print_measured("real", &j->least[i]);
-        printf("}");
-    }
+    printf("],\n \"metrics\": [");
+    print_metrics(j);
+    printf("],\n \"measures\": ["); /* key before 0.1.0, like surely_judged */
+    print_metrics(j);
     printf("]}\n");
 }
 

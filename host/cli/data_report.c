@@ -205,7 +205,8 @@ static dg_err print_json(const dg_dataset_options *o, const findings *f)
     cJSON_AddNumberToObject(j, "channels", d->channels);
     cJSON_AddNumberToObject(j, "bytes", (double)image_bytes(d) * d->count);
     cJSON_AddStringToObject(j, "fingerprint", hex);
-    cJSON_AddNumberToObject(j, "bad", f->bad);
+    cJSON_AddNumberToObject(j, "unreadable", f->bad);
+    cJSON_AddNumberToObject(j, "bad", f->bad); /* key before 0.1.0 */
     cJSON_AddNumberToObject(j, "made_by_dcgan", d->made);
     cJSON_AddNumberToObject(j, "hidden", d->hidden);
     cJSON_AddNumberToObject(j, "without_colour", f->looks.grey);
@@ -237,7 +238,8 @@ static dg_err print_json(const dg_dataset_options *o, const findings *f)
         cJSON *row = cJSON_CreateObject();
         dg_json_put(row, "name", text(d->skip[i].name));
         dg_json_put(row, "reason", text(d->skip[i].reason));
-        cJSON_AddBoolToObject(row, "bad", d->skip[i].bad);
+        cJSON_AddBoolToObject(row, "unreadable", d->skip[i].bad);
+        cJSON_AddBoolToObject(row, "bad", d->skip[i].bad); /* key before 0.1.0 */
         cJSON_AddBoolToObject(row, "folder", d->skip[i].folder != 0);
         cJSON_AddItemToArray(list, row);
     }

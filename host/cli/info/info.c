@@ -30,8 +30,8 @@ static dg_err info_png(const char *path, cJSON *to)
     if (e) return e;
     dg_info_text(to, "kind", "image (PNG)");
     dg_info_text(to, "size", "%d x %d", W, H);
-    cJSON *says = texts ? cJSON_AddObjectToObject(to, "says") : NULL;
-    for (int i = 0; i < texts; i++) cJSON_AddStringToObject(says, text[i].key, text[i].value);
+    cJSON *list = texts ? cJSON_AddObjectToObject(to, "texts") : NULL;
+    for (int i = 0; i < texts; i++) cJSON_AddStringToObject(list, text[i].key, text[i].value);
     free(text);
     return DG_OK;
 }
@@ -59,8 +59,7 @@ static dg_err info_cache(const char *path, const unsigned char *begin, size_t by
         dg_info_text(to, "byte order", "differs from this machine");
         return DG_OK;
     }
-    dg_info_text(to, "pictures", "%d of %d x %d, %s", head.count, head.size, head.size,
-                 dg_channels_name(head.channels));
+    dg_info_text(to, "images", "%d of %d x %d, %s", head.count, head.size, head.size, dg_channels_name(head.channels));
     dg_info_text(to, "skipped", "%d", head.skips);
     dg_info_text(to, "fingerprint", "%016llx", (unsigned long long)head.fingerprint);
     return DG_OK;
@@ -97,7 +96,7 @@ static dg_err info_text(const char *path, cJSON *to)
     } else if (!parsed) {
         dg_info_text(to, "kind", "model");
         dg_info_text(to, "name", "%s", m->name);
-        dg_info_text(to, "pictures", "%d x %d, %s", m->size, m->size, dg_channels_name(m->channels));
+        dg_info_text(to, "images", "%d x %d, %s", m->size, m->size, dg_channels_name(m->channels));
         if (m->net[0].latent) dg_info_whole(to, "latent", (unsigned)m->latent);
     } else if (strstr(text, "epochs =") || strstr(text, "epochs=")) {
         dg_info_text(to, "kind", "configuration of a run");
@@ -176,6 +175,16 @@ static bool print_object(const cJSON *o, int indent)
     return ok;
 }
 
+/* JSON has the keys before 0.1.0 as well. */
+static void add_old_keys(cJSON *o)
+{
+    cJSON *texts = cJSON_GetObjectItemCaseSensitive(o, "texts"), *model = cJSON_GetObjectItemCaseSensitive(o, "model");
+    const char *images = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(o, "images"));
+    if (images) cJSON_AddStringToObject(o, "pictures", images);
+    if (texts) dg_json_put(o, "says", cJSON_Duplicate(texts, true));
+    if (cJSON_IsObject(model)) add_old_keys(model);
+}
+
 static dg_err out_of_memory(const char *path) { return dg_fail(DG_DEVICE, "%s: out of memory", path); }
 
 dg_err dg_info(const char *path, bool json)
@@ -186,6 +195,7 @@ dg_err dg_info(const char *path, bool json)
     dg_printable(name, sizeof name, path);
     cJSON_AddStringToObject(o, "file", name);
     dg_err e = info_file(path, o);
+    if (json) add_old_keys(o);
     if (dg_json_refused() != refused) e = out_of_memory(path);
     const char *kind = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(o, "kind"));
     const bool told = !e || (e != DG_DEVICE && kind && !strcmp(kind, DG_INFO_RUN));

@@ -210,7 +210,7 @@ static void check_refused(void)
     refused("[C.1]\nfilters = 3\nkernel = 1\n[C.2]\nop = dense\nfilters = 4\nin = C.1\n[C.3]\nop = dense\nfilters = 4\n"
             "in = C.1\n",
             "[C.2] no layer reads what it makes");
-    refused("[C.1]\nin = latent\nop = dense\nfilters = 4\n", "reads the pictures");
+    refused("[C.1]\nin = latent\nop = dense\nfilters = 4\n", "reads images");
     refused("[train]\nlr = 1\nlr = 2\n[C.1]\nop = dense\nfilters = 4\n", "given twice");
 }
 

@@ -52,11 +52,13 @@ static void check_repeats(void)
     reads("[C.1]\n[C.2]\n[C.3]\n[C.4]\nin = C.2\n[C.5]\nin = C.1\nrepeat = 2\nrepeat_from = C.3\n",
           "C.1<input C.2<C.1 C.3.1<C.2 C.4.1<C.2 C.5.1<C.1 C.3.2<C.5.1 C.4.2<C.5.1 C.5.2<C.1");
     reads("[C.1]\n[C.2]\nin = C.1\n[C.3]\nin = C.1\n", "C.1<input C.2<C.1 C.3<C.1");
+    reads("[C.1]\nin = image\n[C.2]\n", "C.1<input C.2<C.1");
+    reads("[C.1]\nin = pictures\n[C.2]\n", "C.1<input C.2<C.1"); /* the name before 0.1.0 */
 
     mistake("[C.1]\n[C.2]\nin = C.2\n", "c.cfg:8: [C.2] in = C.2: must be an earlier layer");
     mistake("[C.1]\n[C.2]\nin = C.3\n[C.3]\n", "must be an earlier layer");
-    mistake("[C.1]\nin = C.1\n", "[C.1] in = C.1: must be latent or pictures");
-    mistake("[C.1]\n[C.2]\nin = pictures\n", "[C.2] in = pictures: only the first layer reads that");
+    mistake("[C.1]\nin = C.1\n", "[C.1] in = C.1: must be latent or image");
+    mistake("[C.1]\n[C.2]\nin = image\n", "[C.2] in = image: only the first layer reads that");
     mistake("[C.1]\nrepeat_from = C.1\n", "[C.1] repeat_from = C.1: needs repeat = 2 or more");
     mistake("[C.1]\nrepeat = 2\nrepeat_from = C.2\n[C.2]\n", "a layer up to this one");
     mistake("[C.1]\n[C.2]\nrepeat = 2\nrepeat_from = C.1\n[C.3]\nrepeat = 2\nrepeat_from = C.2\n",

@@ -260,8 +260,7 @@ int main(void)
     mistake("filters = 1\n", "filters = 2\n", "the discriminator must end in 1 x 1 x 1");
     mistake("norm = none\nact = tanh", "norm = none\nact = relu", "needs norm = none and act = tanh");
     mistake("norm = none\nact = none", "norm = none\nact = relu", "gives the logit");
-    mistake("op = conv_transpose", "in = pictures\nop = conv",
-            "[G.1] in = pictures: the generator reads the latent vector");
+    mistake("op = conv_transpose", "in = image\nop = conv", "[G.1] in = image: the generator reads the latent vector");
     mistake("[D.1]", "[D.1]\nin = latent", "makes");
     mistake("[D.1]", "[E.1]\nfilters = 1\nkernel = 1\n[D.1]",
             "net.cfg: cannot be trained: its networks are G, E, D; what can be trained is a GAN of a generator G");
