@@ -12,9 +12,9 @@ refuses 2 batch-without-data batch "$model"
 refuses 2 out-without-sweep batch "$model" --data cats --out x
 refuses 2 'bad-sweep 9-8' batch "$model" --data cats --sweep 9-8 --out x
 refuses 2 sweep-without-out batch "$model" --data cats --sweep 8-16
-exits 2 batch "$model" --data cats --from 9 --most 8
+exits 2 batch "$model" --data cats --min-batch 9 --max-batch 8
 exits 2 batch "$model" --data cats --rule best
-exits 3 batch "$model" --data cats --from 61
+exits 3 batch "$model" --data cats --min-batch 61
 exits 3 batch "$model" --data none
 exits 2 batch none --data cats
 exits 5 batch "$model" --data cats --device-memory 0.3
@@ -24,44 +24,44 @@ lacks x
 # small datasets
 exits 0 batch "$model" --data cats --limit 40
 prints '8: the smallest that was tried; it leaves 5 steps per epoch'
-prints '--from 1'
+prints '--min-batch 1'
 says timing-batch 8
 quietly batch "$model" --data cats --limit 8 -q
 prints '8: the smallest that was tried; it leaves 1 step per epoch'
-shows '8: the fastest; the dataset has only 8 images; ' batch "$model" --data cats --limit 8 -q --least-steps 1
-shows 'it leaves 3 steps per epoch' batch "$model" --data cats --drop-last --from 16 --most 16 --least-steps 4 -q
-exits 0 batch "$model" --data cats --from 16 --most 16 --least-steps 4 -q
-prints '16: the fastest; more than 16 were not tried (--most); '
+shows '8: the fastest; the dataset has only 8 images; ' batch "$model" --data cats --limit 8 -q --min-steps 1
+shows 'it leaves 3 steps per epoch' batch "$model" --data cats --drop-last --min-batch 16 --max-batch 16 --min-steps 4 -q
+exits 0 batch "$model" --data cats --min-batch 16 --max-batch 16 --min-steps 4 -q
+prints '16: the fastest; more than 16 were not tried (--max-batch); '
 
 # memory: the whole dataset, two windows, too little for the next size
 memory() { sed -n 's/.*"memory_bytes":[^0-9]*\([0-9]*\),.*/\1/p' "$dir/.out" | head -n 1; }
-exits 0 batch "$model" --data cats --most 8 --json -q
+exits 0 batch "$model" --data cats --max-batch 8 --json -q
 whole=$(memory)
 for key in '"batch":' '"because":' '"looks":' '"busy_percent":' '"percent_of_peak":' '"fma_peak_gflops":'; do
     prints "$key"
 done
 for kb in 160 150 140 130 120 110 100 90 80 70 60 50; do # with room for the checkpoint that is written
     mb=$(awk -v n="$whole" -v more=$kb 'BEGIN { print (n + 1e3 * more) / 1e6 }')
-    exits 0 batch "$model" --data cats --most 8 --device-memory "$mb" --json -q --seconds 0.01
+    exits 0 batch "$model" --data cats --max-batch 8 --device-memory "$mb" --json -q --seconds 0.01
     [ "$(memory)" -eq "$whole" ] || break
 done
 ensure "two windows should take less than $whole bytes: $(memory)" [ "$(memory)" -lt "$whole" ]
-exits 0 batch "$model" --data cats --device-memory "$mb" -q --least-steps 1 --seconds 30
+exits 0 batch "$model" --data cats --device-memory "$mb" -q --min-steps 1 --seconds 30
 prints '8: the fastest that fits; '
 prints ' does not: it needs '
 
 # another program uses the CPU
 sh -c 'while :; do :; done' &
 busy=$!
-exits 0 batch "$model" --data cats --most 16 -q
+exits 0 batch "$model" --data cats --max-batch 16 -q
 kill $busy
 prints 'Other programs used '
 
 # the published rules, with few steps per round, and both on a curve
-shows '       3     17 ' batch "$model" --data cats --rule epoch-time --steps 2 --from 8 -q
-exits 0 batch "$model" --data cats --rule epoch-time --steps 2 --from 58 -q # round 5 is the first that may end it
+shows '       3     17 ' batch "$model" --data cats --rule epoch-time --steps 2 --min-batch 8 -q
+exits 0 batch "$model" --data cats --rule epoch-time --steps 2 --min-batch 58 -q # round 5 is the first that may end it
 prints '; the next batch, 63, does not fit.'
-exits 0 batch "$model" --data cats --rule usage --steps 1 --from 20 --json -q
+exits 0 batch "$model" --data cats --rule usage --steps 1 --min-batch 20 --json -q
 prints '"usage_percent":' '"name":	"usage"'
 exits 0 batch "$model" --data cats --sweep 8-61:13 --out s/curve --seconds 0.02 -q
 for f in sweep.csv rules.csv time.png usage.png; do holds s/curve/$f; done
@@ -81,11 +81,11 @@ exits 0 $train --epochs 2 --batch 8 --out b/run
 for f in checkpoint.safetensors checkpoint-0001.safetensors epoch-0001.png epoch-0002.png reals.png curves.png; do
     same a/run/$f b/run/$f
 done
-quietly --resume --out a/run --epochs 3 --batch auto --most 4 -q
+quietly --resume --out a/run --epochs 3 --batch auto --max-batch 4 -q
 exits 0 --resume --out b/run --epochs 3 -q
 same a/run/checkpoint.safetensors b/run/checkpoint.safetensors
 config a/run 'batch = 8'
-exits 0 $train --epochs 1 --batch auto --out c/run --least-steps 20 --from 2
+exits 0 $train --epochs 1 --batch auto --out c/run --min-steps 20 --min-batch 2
 config c/run 'batch = 2'
 refuses 2 auto-batch-dry-run $train --batch auto --dry-run
 refuses 2 auto-batch-command plan "$model" --batch auto
@@ -106,6 +106,6 @@ pid=$! i=0
 while [ $i -lt 200 ] && ! [ -e e/run/config.ini ]; do sleep 0.02; i=$((i + 1)); done
 kill -KILL $pid
 wait $pid 2> /dev/null
-exits 0 --resume --out e/run --epochs 1 --batch auto --from 4 -q
+exits 0 --resume --out e/run --epochs 1 --batch auto --min-batch 4 -q
 ensure "after a kill: $(grep '^batch' e/run/config.ini)" grep -qx 'batch = [48]' e/run/config.ini
 finish

@@ -218,7 +218,7 @@ sed 's/^size = 32/size = 32\ninput = unit/' models/dcgan32.cfg > "$dir/unit.cfg"
 refuses 2 'zca-for-classifiers input' plan "$dir/unit.cfg"
 refuses 2 not-a-classifier classify "$dir/gan" "$one"
 mv "$dir/shapes/$class" "$dir/shapes/other"
-refuses 3 class-order --resume --out "$dir/run" --epochs 5 -q --other-pictures
+refuses 3 class-order --resume --out "$dir/run" --epochs 5 -q --allow-data-change
 exits 0 --resume --out "$dir/run" --epochs 5 -q # another run
 says other-images "$dir/run-2"
 holds "$dir/run-2/best.safetensors"

@@ -126,7 +126,7 @@ n, seed = result['count'], result['seed']
 a, b = pictures(sys.argv[1]), pictures(sys.argv[2])
 a, b = a[order(len(a), seed, JUDGE)], b[order(len(b), seed, JUDGE | 1)][:n]
 reals, held = a[:n], a[n:2 * n]
-measures = {m['name']: m for m in result['measures']}
+measures = {m['name']: m for m in result['metrics']}
 for key, want in (('judged', beside(reals, held, b, False)), ('real', beside(reals, held, held, True))):
     assert set(want) == set(measures), (sorted(want), sorted(measures))
     for name, v in want.items():

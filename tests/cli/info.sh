@@ -29,7 +29,7 @@ tells run/log.jsonl 'log of a run' 'epochs finished: 2' '"epochs finished":	2'
 tells run/config.ini 'configuration of a run' 'batch = 8' '\nbatch = 8\n'
 tells "$model" model 'name: tiny' '"latent":	8'
 tells a.tune 'tuning file' 'rows: 1' '"rows":	1'
-tells cache 'cache of pictures' 'pictures: 24 of 16 x 16, colour' '"skipped":	"0"'
+tells cache 'cache of pictures' 'images: 24 of 16 x 16, colour' '"skipped":	"0"'
 tells pictures/grid.png 'picture (PNG)' 'Pictures: 0-1' '"Pictures":	"0-1"'
 tells run run 'grids of samples: 2' '"checkpoints":	2'
 exits 0 info run

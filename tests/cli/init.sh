@@ -85,7 +85,7 @@ holds first/skipped.txt
 cp first/skipped.txt skipped
 echo no picture > others/hello
 exits 0 --resume --out first/ --data others --epochs 1 -q
-says other-images first-2 --other-pictures
+says other-images first-2 --allow-data-change
 train --data others --init first --epochs 1 --out same-again
 same first-2/checkpoint.safetensors same-again/checkpoint.safetensors
 ensure 'the other run should not change' [ "$(wc -l < first/log.csv)" -eq 7 ]

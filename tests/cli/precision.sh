@@ -60,7 +60,7 @@ for given in '' '--precision auto'; do
     shows '"precision": "fp32"' plan dcgan32 --json --device cpu $given
 done
 for c in check replay generate; do
-    exits 0 help $c
+    exits 0 help $c --help-all
     tr -s '\n ' ' ' < "$dir/.out" | grep -qF 'check and replay: fp32'
     fact $? "help $c should say what auto is"
 done

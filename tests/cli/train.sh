@@ -81,17 +81,17 @@ exits 0 --resume --out a/run -q
 same last.png a/run/epoch-0004.png
 same reals.png a/run/reals.png
 
-# another dataset starts a new run, unless --other-pictures is given (init.sh)
+# another dataset starts a new run, unless --allow-data-change is given (init.sh)
 cp -r cats fewer
 exits 0 --data fewer --model dcgan32 --batch 16 --epochs 1 -q --no-curves --out d/run
 rm fewer/cat-00007.png
 exits 0 --resume --out d/run --epochs 2 -q
-says other-images 60 59 d/run-2 --other-pictures
+says other-images 60 59 d/run-2 --allow-data-change
 cp cats/cat-00008.png fewer/cat-00007.png
 exits 0 --resume --out d/run --epochs 2 -q
 says other-images '60 then, 60' d/run-3
 lacks d/run/epoch-0002.png
-exits 0 --resume --out d/run --epochs 2 -q --other-pictures
+exits 0 --resume --out d/run --epochs 2 -q --allow-data-change
 says images-changed 60
 exits 0 --resume --out d/run --epochs 3 -q # with the new dataset
 silent

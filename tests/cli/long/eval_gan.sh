@@ -39,7 +39,7 @@ import json, sys
 r = json.load(open(sys.argv[1]))
 assert r['count'] == 900 and r['seed'] == 1 and len(r['classes']) == 3, r
 assert abs(sum(c['judged'] for c in r['classes']) - 1) < 1e-6 and not any(c['left_out'] for c in r['classes'])
-m = {x['name']: x for x in r['measures']}
+m = {x['name']: x for x in r['metrics']}
 assert list(m) == ['class_distance', 'classes_left_out', 'sureness', 'frechet', 'two_sample', 'swd', 'swd_full',
                    'random_frechet', 'recall', 'coverage', 'nearest'], m
 assert m['sureness']['better'] == 'higher' and m['frechet']['better'] == 'lower'

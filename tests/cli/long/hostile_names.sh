@@ -105,9 +105,9 @@ try 0 plan "./$n.cfg" --batch 8 --arch sm_90 --tuning "$n.tune"
 try 0 plan "./$n.cfg" --batch 8 --arch sm_90 --tuning "$n.tune" --json
 try 0 plan "./$n.cfg" --fit --device-memory 1
 try 0 plan "./$n.cfg" --fit --device-memory 1 --json
-try 0 batch "./$n.cfg" --data "$n.d" --most 8 --seconds 0.2
-try 0 batch "./$n.cfg" --data "$n.d" --most 8 --seconds 0.2 --json
-try 0 batch "./$n.cfg" --data "$n.d" --from 8 --rule epoch-time --steps 1
+try 0 batch "./$n.cfg" --data "$n.d" --max-batch 8 --seconds 0.2
+try 0 batch "./$n.cfg" --data "$n.d" --max-batch 8 --seconds 0.2 --json
+try 0 batch "./$n.cfg" --data "$n.d" --min-batch 8 --rule epoch-time --steps 1
 try 0 batch "./$n.cfg" --data "$n.d" --sweep 8-12:4 --seconds 0.01 --out "$n.sweep"
 try 0 train --data "$n.d" --model "$n.cfg" --batch auto --epochs 1 --out "$n.auto" --seconds 0.2 --no-curves
 try 0 replay "./$n.oracle" --steps 1

@@ -24,7 +24,7 @@ installs()
     make -s -C "$root" install BUILD="$build" NVCC= PREFIX=/usr/local DESTDIR= > out 2>&1 < /dev/null
     fact $? "make install failed: $(tail -n 3 out)"
 }
-export DCGAN_LIMIT=70 DCGAN_REPEATS=1 DCGAN_SECONDS=1 DCGAN_MOST=64 DCGAN_LEAST_STEPS=1 DCGAN_KEEP=2
+export DCGAN_LIMIT=70 DCGAN_REPEATS=1 DCGAN_SECONDS=1 DCGAN_MAX_BATCH=64 DCGAN_MIN_STEPS=1 DCGAN_KEEP=2
 if installs; then
     installed=yes
     ensure "dcgan is $(command -v dcgan) after make install" [ "$(command -v dcgan)" = /usr/local/bin/dcgan ]

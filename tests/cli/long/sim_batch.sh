@@ -6,18 +6,18 @@ model="$root/tests/tiny.cfg"
 "$program" data --synthesize "$dir/cats" --count 24 --size 16 -q
 export DCGAN_SECONDS=1
 
-sim forward 0 batch "$model" --data "$dir/cats" --from 4 --most 6 -q
+sim forward 0 batch "$model" --data "$dir/cats" --min-batch 4 --max-batch 6 -q
 silent
 prints 'cuda:0, Simulated GPU 0' 'This GPU is simulated: the times below mean nothing.' '4: the smallest that was tried'
 ! grep -q NVML "$dir/.out"
 fact $? 'without its library there is no column of NVML'
-sim forward 0 batch "$model" --data "$dir/cats" --from 4 --most 4 --json -q
+sim forward 0 batch "$model" --data "$dir/cats" --min-batch 4 --max-batch 4 --json -q
 prints '"busy_percent":'
 sim forward 5 batch "$model" --data "$dir/cats" --device-memory 0.1 -q
 says does-not-fit 'cuda:0, Simulated GPU 0'
-sim forward 0 batch "$model" --data "$dir/cats" --from 4 --rule epoch-time --steps 1 -q
+sim forward 0 batch "$model" --data "$dir/cats" --min-batch 4 --rule epoch-time --steps 1 -q
 prints 'epoch-time: '
-sim forward 5 batch "$model" --data "$dir/cats" --from 4 --rule usage --steps 1 -q
+sim forward 5 batch "$model" --data "$dir/cats" --min-batch 4 --rule usage --steps 1 -q
 stderr_has libnvidia-ml.so.1
 sim forward 0 plan "$model" --fit
 prints 'the largest batch that fits is '
@@ -31,9 +31,9 @@ int nvmlDeviceGetHandleByPciBusId_v2(const char *bus, void **out) { *out = 0; re
 int nvmlDeviceGetUtilizationRates(void *device, unsigned *out) { out[0] = 87; out[1] = 12; return device != 0; }
 END
     export LD_LIBRARY_PATH="$dir"
-    sim forward 0 batch "$model" --data "$dir/cats" --from 4 --most 4 -q
+    sim forward 0 batch "$model" --data "$dir/cats" --min-batch 4 --max-batch 4 -q
     prints '    NVML' '    87.0%' 'which counts all time in which any kernel ran'
-    sim forward 0 batch "$model" --data "$dir/cats" --from 4 --rule usage --steps 1 -q
+    sim forward 0 batch "$model" --data "$dir/cats" --min-batch 4 --rule usage --steps 1 -q
     prints ' 87.00%'
     sim forward 0 batch "$model" --data "$dir/cats" --sweep 4-6:2 --seconds 0.01 --out "$dir/s" -q
     grep -q '^4,.*,87$\|^4,.*,87,' "$dir/s/sweep.csv"
@@ -44,7 +44,7 @@ else
 fi
 
 # a run with --batch auto equals one with that batch size
-trains 'random lazy uneven' 0 auto --epochs 3 --batch auto --from 4 --most 4
+trains 'random lazy uneven' 0 auto --epochs 3 --batch auto --min-batch 4 --max-batch 4
 trains 'random lazy uneven' 0 four --epochs 3 --batch 4
 same_run auto four
 config "$dir/auto/run" 'batch = 4'
