@@ -170,7 +170,7 @@ static bool ends(dg_search *s, int batch)
     const dg_search_limits *l = &s->limits;
     const int n = s->rows, last = n ? s->row[n - 1].batch : 0;
     double seconds;
-    if (batch > l->most) snprintf(s->end, sizeof s->end, "; sizes above %d were not tried (--most)", last);
+    if (batch > l->most) snprintf(s->end, sizeof s->end, "; sizes above %d were not tried (--max-batch)", last);
     else if (batch > l->images)
         snprintf(s->end, sizeof s->end, "; the dataset has only %d image%s", l->images, dg_s(l->images));
     else if (!has_time(s, batch, &seconds)) {

@@ -54,7 +54,7 @@ typedef struct {
     int looks;
     int refused;
     char why_not[160];
-    char end[240]; /* why no larger sizes came: "; more than 64 were not tried (--most)" */
+    char end[240]; /* why no larger sizes came: "; more than 64 were not tried (--max-batch)" */
     double rising; /* if time ended the ladder: relative gain of the last doubling */
 } dg_search;
 

@@ -114,7 +114,7 @@ static const struct {
     {outlier, ALL, 8, 4096, MANY, 0, 32, 100, 2304, 4096, "", ""},
     {falls, ALL, 8, 65536, MANY, 0, 32, 100, 256, 2048, "256: the fastest; ", ""},
     {late, ALL, 8, 65536, MANY, 0, 32, 100, 96, 768, "", ""}, /* 48 and 64 are as fast as 32 */
-    {jumps, ALL, 8, 128, MANY, 0, 32, 100, 128, 128, "more than 128 were not tried (--most)", ""},
+    {jumps, ALL, 8, 128, MANY, 0, 32, 100, 128, 128, "more than 128 were not tried (--max-batch)", ""},
     {tiles, ALL, 8, 64, MANY, 0, 32, 100, 40, 64, "", ""}, /* 32 by the ladder, and 5/4 of it fills a tile */
     /* 384 is within 1.5% of it, and 1.3% were gained since */
     {soon, ALL, 8, 65536, MANY, 0, 32, 20, 768, 768,
