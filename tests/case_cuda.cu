@@ -1,5 +1,5 @@
-/* The second half of tests/reference.h for the CUDA backend: with it in the place of reference_cpu.c, the tests of the
- * CPU ops (tests/kernels/ops/test_*.c) judge the CUDA ops by the same numbers. */
+/* Runs the cases of tests/reference.h on the CUDA backend: linked instead of reference_cpu.c, so that
+ * tests/kernels/ops/test_each_op.c checks the CUDA ops against the same numbers. */
 #include "tests/case_cuda.h"
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
@@ -7,11 +7,10 @@
 
 const dg_gpu dg_case_gpu = dev_gpu(227 << 10, DG_MATH_FP32);
 
-/* What dg_case_open counts through. */
 static const struct way {
     dg_type real;
     bool direct; /* else the backend's choice */
-    int block;   /* where it can be chosen: at most that many threads; 0: as it is */
+    int block;   /* at most this many threads, where it can be chosen; 0: as it is */
     bool offset; /* operands begin one value off 16 bytes */
 } ways[] = {{DG_F32, false, 0, false},
             {DG_F32, true, 32, true},
@@ -29,8 +28,8 @@ void dg_case_as(const dg_tune *tune, bool offset)
     now.offset = offset;
 }
 
-/* Where the CPU's tests change the number of threads, this changes the order in which they run: results must not
- * depend on either. Most tests ask for two threads, which is the order of this run (SIM=...). */
+/* The number of threads chooses the order of blocks and threads: results must not depend on it. Two threads, which most
+ * tests use, is the order of this run (SIM=...). */
 static void set_order(int threads)
 {
 #ifdef CUSIM
@@ -70,11 +69,11 @@ int dg_case_slowness(void)
 #ifdef CUSIM
     return dev_small() ? 2 : 1;
 #else
-    return 0;
+    return dev_small() ? 2 : 0;
 #endif
 }
 
-/* How this op runs; nullptr, or why it cannot. */
+/* Chooses how this op runs; returns nullptr, or why it cannot. */
 static const char *choose(dg_backend *b, dg_op *op)
 {
     dg_gpu gpu = dg_case_gpu;
@@ -91,7 +90,7 @@ static const char *choose(dg_backend *b, dg_op *op)
         chosen = dg_tune();
         chosen.variant = dg_op_info_of(op->kind)->variants[0];
     }
-    for (int block = now.block; block >= 32; block /= 2) { /* norms take no more than 512, a few ops only their own */
+    for (int block = now.block; block >= 32; block /= 2) { /* norms accept at most 512, a few ops only their own */
         dg_tune t = chosen;
         t.block = block;
         if (dg_variant_check(op, &t, b->real, &dg_case_gpu)) continue;
@@ -102,7 +101,7 @@ static const char *choose(dg_backend *b, dg_op *op)
     return dg_variant_check(op, &op->tune, b->real, &dg_case_gpu);
 }
 
-/* On a device, what lies around an operand must stay; in the simulator allocations are exact and guarded. */
+/* Guard bytes around an operand, on a device: in the simulator allocations are exact and guarded. */
 #ifdef CUSIM
 static const size_t GUARD = 0;
 #else
@@ -216,12 +215,6 @@ const char *dg_case_run(dg_backend *b, const dg_op *original)
     dg_op op = *original;
     const char *wrong = choose(b, &op);
     if (wrong) return wrong;
-    /* tests leave pointers in the members that another op of the same struct uses; kernels get the struct as it is */
-    if (op.kind == DG_OP_norm_act)
-        op.u.norm_act.dx = op.u.norm_act.dy = op.u.norm_act.dgamma = op.u.norm_act.dbeta = nullptr;
-    if (op.kind == DG_OP_norm_act_dx) op.u.norm_act.y = nullptr;
-    if (op.kind == DG_OP_act) op.u.act.dx = op.u.act.dy = nullptr;
-    if (op.kind == DG_OP_act_dx) op.u.act.x = nullptr;
     uint32_t counters[DG_OP_COUNTERS] = {};
     std::vector<twin> twins = place(b, &op, original, counters);
     if (b->run_op(b, &op, nullptr)) wrong = dg_message();

@@ -1,4 +1,4 @@
-/* What tests may ask of case_cuda.cu beyond tests/reference.h. */
+/* Functions of case_cuda.cu in addition to those of tests/reference.h. */
 #ifndef DG_CASE_CUDA_H
 #define DG_CASE_CUDA_H
 
@@ -11,7 +11,7 @@ extern "C" {
  * begin one value off 16 bytes. */
 void dg_case_as(const dg_tune *tune, bool offset);
 
-/* The device for which rows are checked here. */
+/* The GPU that rows are checked for. */
 extern const dg_gpu dg_case_gpu;
 
 #endif

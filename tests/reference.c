@@ -1,8 +1,10 @@
 #include "reference.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include "core/base/rng.h"
+#include "reference_conv.h"
 
 static double act_of(dg_act act, double slope, double z)
 {
@@ -15,7 +17,7 @@ static double act_of(dg_act act, double slope, double z)
     return NAN;
 }
 
-/* Derivative where act(z) = y; tanh by its value, the others by its sign. */
+/* Derivative where act(z) = y: of tanh by its value, else by its sign. */
 static double slope_of(dg_act act, double slope, double y)
 {
     switch (act) {
@@ -35,7 +37,7 @@ static void norm_stats(const dg_norm_stats_args *a)
     for (int g = 0; g < a->groups; g++)
         for (int c = 0; c < a->C; c++) {
             const double *first = x + (int64_t)g * rows * a->C + c;
-            long double sum = 0, squares = 0; /* so that the sums of thousands are good to a double's last bit */
+            long double sum = 0, squares = 0; /* so that sums of thousands are exact to a double's last bit */
             for (int r = 0; r < rows; r++) sum += first[(int64_t)r * a->C];
             for (int r = 0; r < rows; r++) squares += powl(first[(int64_t)r * a->C] - sum / rows, 2);
             double m = (double)(sum / rows), v = (double)squares;
@@ -170,7 +172,7 @@ static void adam(const dg_adam_args *a)
     a->ring[a->state->step % DG_RING].value[a->bad] = bad;
 }
 
-/* The optimisers beside Adam. */
+/* Optimizers other than Adam. */
 static void update(dg_op_kind kind, const dg_update_args *a)
 {
     double *p = a->p, *m = a->m, *v = a->v, lr = a->state->lr[a->net], bad = 0;
@@ -196,7 +198,7 @@ static void update(dg_op_kind kind, const dg_update_args *a)
     a->ring[a->state->step % DG_RING].value[a->bad] = bad;
 }
 
-/* Value i of a record, of so many bytes a value. */
+/* Value i of a record; cell: bytes per value. */
 static double value_of(const dg_gather_args *a, const uint8_t *record, int i, int cell)
 {
     double wide;
@@ -277,7 +279,7 @@ static void maxpool_dx(const dg_pool_args *a)
     }
 }
 
-/* To and from the windows, a term at a time: backward, each window gives its part to its pixels. */
+/* Forward and backward, one term at a time: backward, each window adds its part to its pixels. */
 static void meanpool(const dg_pool_args *a, bool backward)
 {
     const int64_t results = (int64_t)a->N * a->Ho * a->Wo * a->C, values = (int64_t)a->N * a->H * a->W * a->C;
@@ -293,6 +295,21 @@ static void meanpool(const dg_pool_args *a, bool backward)
                 else ((double *)a->y)[i] += ((const double *)a->x)[at] / a->K / a->K;
             }
     }
+}
+
+static void conv(dg_op_kind kind, const dg_conv_args *a)
+{
+    const dg_ref_conv s = dg_ref_conv_shape(a->N, a->H, a->W, a->Ci, a->Co, a->K, a->S, a->P);
+    const size_t x = (size_t)s.N * (size_t)s.H * (size_t)s.W * (size_t)s.Ci,
+                 y = (size_t)s.N * (size_t)s.Ho * (size_t)s.Wo * (size_t)s.Co,
+                 w = (size_t)s.Co * (size_t)s.K * (size_t)s.K * (size_t)s.Ci, n = x + y + w;
+    double *mass = malloc(n * sizeof *mass);
+    int *terms = malloc(n * sizeof *terms);
+    if (!mass || !terms) exit(1);
+    if (kind == DG_OP_conv_fwd) dg_ref_conv_fwd(a->y, mass, terms, a->x, a->w, &s);
+    if (kind == DG_OP_conv_dx) dg_ref_conv_dx(a->x, mass, terms, a->y, a->w, &s);
+    if (kind == DG_OP_conv_dw) dg_ref_conv_dw(a->w, mass, terms, a->x, a->y, &s);
+    free(mass), free(terms);
 }
 
 void dg_ref_run(const dg_op *op)
@@ -339,7 +356,7 @@ void dg_ref_run(const dg_op *op)
         break;
     case DG_OP_conv_fwd:
     case DG_OP_conv_dx:
-    case DG_OP_conv_dw:
+    case DG_OP_conv_dw: conv(op->kind, &op->u.conv); break;
     case DG_OP_KINDS: break;
     }
 }

@@ -10,10 +10,9 @@
 void dg_ref_run(const dg_op *op);
 void dg_ref_gan(const dg_op *op); /* reference_gan.c: those of ops_gan.h */
 
-/* How many elements of what type operand i points to; DG_F64 stands for real, DG_U8 for bytes and structs. */
+/* Number and type of the elements of operand i; DG_F64 stands for real, DG_U8 for bytes and structs. */
 void dg_ref_operand(const dg_op *op, int i, size_t *count, dg_type *type);
 
-/* The pointer of operand i. */
 void **dg_ref_pointer(const dg_op *op, int i);
 
 /* Run op on b: operands are copied into b's types between guard bands, off any vector's alignment, outputs
@@ -28,6 +27,13 @@ bool dg_case_open(int i, int threads, dg_backend **b);
 /* How slow ops are here: 0 on real hardware, 1 in the CUDA simulator, 2 there with a sanitizer. Tests that repeat
  * themselves a lot take fewer and smaller cases then. */
 int dg_case_slowness(void);
+
+/* Any op (tests/kernels/ops/op_rows.h): op has a shape and gets operands and attributes; want, which has results of its
+ * own, the reference's. The same op with results of its own, as they were at first. Are those of `got` near enough?
+ * Prints which are not. */
+void dg_any_make(dg_op *op, dg_op *want);
+dg_op dg_any_own(const dg_op *op);
+bool dg_any_right(const dg_backend *b, const dg_op *got, const dg_op *want, const char *name);
 
 /* Half the distance between 1 and the next number of b's real. */
 double dg_case_eps(const dg_backend *b);

@@ -1,4 +1,4 @@
-/* Of the second half of reference.h what needs no backend: operands by number, and numbers for them. */
+/* The part of reference.h that needs no backend: operands by number, and numbers for them. */
 #include "reference.h"
 
 #include <float.h>
@@ -10,11 +10,12 @@
 void **dg_ref_pointer(const dg_op *op, int i)
 {
     int n;
-    /* The tables speak of members, the caller of operands: this is the one cast between the two. */
+    /* The one cast from a member's offset to an operand's pointer. */
     return (void **)(void *)((char *)(uintptr_t)&op->u + dg_operands(op->kind, &n)[i].member);
 }
 
-/* The permutation is read from the cursor on, and says which records are read: all up to the last of them count. */
+/* The permutation, from the cursor on, has the numbers of the records that are read: all records up to the last of them
+ * count. */
 static size_t count_anywhere(const dg_op *op, const char *name)
 {
     const dg_gather_args *a = &op->u.gather;

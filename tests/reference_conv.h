@@ -1,5 +1,5 @@
-/* Convolution as its specification says (core/plan/ops.h): plain loops in double. Beside every result the sum of
- * |a||b| over the same terms and the number of terms, from which a test takes its tolerance. */
+/* Convolution by its specification (core/plan/ops.h): plain loops in double. Each result comes with the sum of |a||b|
+ * over its terms and their number, from which tests compute tolerances. */
 #ifndef DG_REFERENCE_CONV_H
 #define DG_REFERENCE_CONV_H
 

@@ -21,7 +21,7 @@ static long double mean_of(const double *l, int n)
     return sum / n;
 }
 
-/* Part i of the sums that loss, prob and the slope are. */
+/* Term i of the sums of loss, prob and the slope. */
 static term gan_term(const dg_gan_loss_args *a, int i)
 {
     const double *logit = a->logit, *other = a->other;
@@ -30,12 +30,13 @@ static term gan_term(const dg_gan_loss_args *a, int i)
     case DG_GAN_CROSS:
         return (term){fmaxl(l, 0) - l * t + log1pl(expl(-fabsl(l))), 1 / (1 + expl(-l)), 1 / (1 + expl(-l)) - t};
     case DG_GAN_SQUARES: return (term){powl(l - t, 2) / 2, share_of(a, l), l - t};
-    case DG_GAN_HINGE: return (term){margin > 0 ? margin : 0, share_of(a, l), margin > 0 ? -t : 0};
+    case DG_GAN_HINGE:
+        return (term){margin <= 0 ? 0 : margin, share_of(a, l), margin <= 0 ? 0 : margin > 0 ? -t : margin};
     case DG_GAN_SCORE: return (term){-t * l, share_of(a, l), -t};
     case DG_GAN_AVERAGE: {
         const long double ours = mean_of(logit, a->n), d = l - mean_of(other, a->n);
         term r = {powl(d - t, 2) / 2 + (a->both ? powl(other[i] - ours + t, 2) / 2 : 0), share_of(a, d), d - t};
-        /* and of the other half, each of whose terms the mean of these logits moves: */
+        /* and of the other half: the mean of these logits moves each of its terms */
         for (int k = 0; k < a->n; k++) r.slope -= (other[k] - ours + t) / a->n;
         return r;
     }
@@ -74,8 +75,8 @@ static void draw(double u[8], const dg_augment_args *a, int n)
     }
 }
 
-/* In three steps, each as its definition says: colours, then the shift, then the box. back: from dy, in the other
- * order, where each value is sent back to all that it was made of. */
+/* In three steps by definition: colours, then the shift, then the box. back: from dy, in reverse order, each value is
+ * added to all values that it was computed from. */
 static void augment(const dg_augment_args *a, int n, bool back)
 {
     const int P = a->H * a->W, C = a->C, colours = C == 4 ? 3 : C;
@@ -93,7 +94,7 @@ static void augment(const dg_augment_args *a, int n, bool back)
     const int top = (int)floor(u[5] * (a->H + 1 - by % 2)) - by / 2,
               left = (int)floor(u[6] * (a->W + 1 - bx % 2)) - bx / 2;
     double image = 0;
-    for (int p = 0; p < P && !back; p++)
+    for (int p = 0; p < P && !back && color; p++)
         for (int c = 0; c < colours; c++) image += (x[p * C + c] + bias) / P / colours;
     memset(y, 0, (size_t)P * (size_t)C * sizeof *y);
     for (int i = 0; i < a->H; i++)
@@ -111,7 +112,7 @@ static void augment(const dg_augment_args *a, int n, bool back)
                 const double vivid = (x[from * C + c] + bias - pixel) * s + pixel;
                 if (!back) y[to * C + c] = (vivid - image) * k + image;
                 const double g = x[to * C + c];
-                for (int q = 0; q < P && back; q++)
+                for (int q = color ? 0 : from; back && q < (color ? P : from + 1); q++)
                     for (int e = 0; e < colours; e++)
                         y[q * C + e] += g * ((1 - k) / P / colours +
                                              (q == from ? k * ((e == c ? s : 0) + (1 - s) / colours) : 0));

@@ -30,99 +30,42 @@ static const char rows[] = "[sm_90]\n"
 
 static int tested, skipped;
 
-static double work_of(const dg_op *op)
-{
-    const dg_conv_args *c = &op->u.conv;
-    const dg_norm_stats_args *s = &op->u.norm_stats;
-    const dg_norm_act_args *n = &op->u.norm_act;
-    const dg_gather_args *g = &op->u.gather;
-    switch (op->kind) {
-    case DG_OP_conv_fwd:
-    case DG_OP_conv_dx:
-    case DG_OP_conv_dw: return (double)c->N * c->Ho * c->Wo * c->Co * c->K * c->K * c->Ci;
-    case DG_OP_norm_stats: return 100.0 * s->N * s->H * s->W * s->C;
-    case DG_OP_norm_act:
-    case DG_OP_norm_act_dx: return 100.0 * n->N * n->H * n->W * n->C;
-    case DG_OP_gather: return 100.0 * g->N * g->H * g->W * g->C;
-    case DG_OP_act:
-    case DG_OP_act_dx: return 100.0 * (double)op->u.act.n;
-    case DG_OP_adam: return 100.0 * (double)op->u.adam.n;
-    case DG_OP_noise: return 100.0 * (double)op->u.noise.n;
-    case DG_OP_to_u8: return 100.0 * (double)op->u.to_u8.n;
-    default: return 1;
-    }
-}
-
-/* Numbers of the shape, in groups that are halved together. */
-static std::vector<std::vector<int *>> numbers_of(dg_op *op)
-{
-    dg_conv_args *c = &op->u.conv;
-    dg_norm_stats_args *s = &op->u.norm_stats;
-    dg_norm_act_args *n = &op->u.norm_act;
-    dg_gather_args *g = &op->u.gather;
-    switch (op->kind) {
-    case DG_OP_conv_fwd:
-    case DG_OP_conv_dx:
-    case DG_OP_conv_dw: return {{&c->N}, {&c->H, &c->W}, {&c->Co}, {&c->Ci}};
-    case DG_OP_norm_stats: return {{&s->N}, {&s->H, &s->W}};
-    case DG_OP_norm_act:
-    case DG_OP_norm_act_dx: return {{&n->N}, {&n->H, &n->W}};
-    case DG_OP_gather: return {{&g->N}, {&g->H, &g->W}};
-    default: return {};
-    }
-}
-static int64_t *length_of(dg_op *op)
-{
-    switch (op->kind) {
-    case DG_OP_act:
-    case DG_OP_act_dx: return &op->u.act.n;
-    case DG_OP_adam: return &op->u.adam.n;
-    case DG_OP_noise: return &op->u.noise.n;
-    case DG_OP_to_u8: return &op->u.to_u8.n;
-    default: return nullptr;
-    }
-}
-
-/* May this shape be run as the row says, to the last number? */
+/* True if this shape can run with exactly the numbers of the row. */
 static bool takes(const dg_op *op, const dg_tune *row, const dg_gpu *gpu)
 {
     dg_tune t = *row;
-    const dg_conv_args *c = &op->u.conv;
-    if (op->kind <= DG_OP_conv_dw && (c->Ho < 1 || c->Wo < 1)) return false;
-    if (op->kind == DG_OP_norm_stats && op->u.norm_stats.N % op->u.norm_stats.groups) return false;
-    if ((op->kind == DG_OP_norm_act || op->kind == DG_OP_norm_act_dx) && op->u.norm_act.N % op->u.norm_act.groups)
-        return false;
     return !dg_variant_check(op, &t, DG_F32, gpu) && t.block == row->block && t.tile_m == row->tile_m &&
            t.tile_n == row->tile_n && t.stages == row->stages && t.split == row->split;
+}
+
+/* Multiply-adds of a convolution; values of other ops count more. */
+static double work_of(const dg_op *op) { return dg_op_flops(op) * (op->kind <= DG_OP_conv_dw ? 0.5 : 25); }
+
+/* Halves these words of a shape. False: there is none, or what is left is no shape. */
+static bool halve(dg_op *op, const char *words)
+{
+    bool halved = false;
+    const dg_op_info *info = dg_op_info_of(op->kind);
+    for (const dg_shape_word *w = info->shape; w->name; w++) {
+        const int64_t n = dg_field_get(op, &w->field);
+        if (!strstr(words, w->name) || n < 2) continue;
+        dg_field_set(op, &w->field, *w->name == 'n' ? n / 2 : (n + 1) / 2);
+        halved = true;
+    }
+    return halved && (!info->complete || !info->complete(op));
 }
 
 static dg_op smaller(const dg_op *original, const dg_tune *row, const dg_gpu *gpu, double most)
 {
     dg_op op = *original;
-    for (size_t g = 0; g < numbers_of(&op).size();) {
+    for (const char *words : {"N", "HW", ">", "C", "n"}) {
         dg_op next = op;
-        bool halved = false;
-        const auto numbers = numbers_of(&next);
-        for (int *number : numbers[g]) halved |= *number > 1, *number = (*number + 1) / 2;
-        dg_conv_args *c = &next.u.conv;
-        if (op.kind <= DG_OP_conv_dw) {
-            c->Ho = c->H + 2 * c->P < c->K ? 0 : (c->H + 2 * c->P - c->K) / c->S + 1;
-            c->Wo = c->W + 2 * c->P < c->K ? 0 : (c->W + 2 * c->P - c->K) / c->S + 1;
-        }
-        if (work_of(&op) <= most) break;
-        if (halved && takes(&next, row, gpu)) op = next;
-        else g++;
-    }
-    while (length_of(&op) && work_of(&op) > most) {
-        dg_op next = op;
-        *length_of(&next) /= 2;
-        if (!takes(&next, row, gpu)) break;
-        op = next;
+        while (work_of(&op) > most && halve(&next, words) && takes(&next, row, gpu)) op = next;
     }
     return op;
 }
 
-/* The rows of a table that hold for this GPU; in the program they would be chosen there. */
+/* Runs the rows of a table that apply to this GPU. */
 static void run_table(const char *text, const char *name, const dg_gpu *gpu, dg_backend *b, std::vector<bool> *lines)
 {
     dg_tune_table table = {};
@@ -156,7 +99,7 @@ static void run_rows(const char *text, const char *name)
                                   {86, 99 << 10, DG_MATH_FP32, false}, {89, 99 << 10, DG_MATH_FP32, false},
                                   {90, 227 << 10, DG_MATH_FP32, true}, {100, 227 << 10, DG_MATH_FP32, false},
                                   {120, 99 << 10, DG_MATH_FP32, false}};
-    std::vector<bool> lines; /* of the text: rows that ran */
+    std::vector<bool> lines; /* by line of the text: whether the row ran */
     for (int math = DG_MATH_FP32; math <= DG_MATH_FP16; math++) {
         if (!any_math((dg_math)math)) continue;
         dg_backend *b = any_backend(DG_F32, (dg_math)math);

@@ -1,0 +1,97 @@
+/* Spectral norm of weights. */
+#include "golden_ops.h"
+#include "op_rows.h"
+
+static op_shape spectral_shapes[] = {{1, 1}, {1, 17}, {5, 1}, {3, 5}, {6, 7}, {31, 33}, {7, 513}, {64, 100}, {130, 67}};
+
+/* Without and with a step of the power iteration; lengths below eps; weights of 0. */
+enum { STAYS, ITERATES, SMALL, ZERO, SPECTRAL_VALUES };
+
+static void make_length_1(dg_op *op, const char *name)
+{
+    op_fill(op, name, 1, 0.1);
+    double *x = op_values(op, name);
+    const double length = op_length(op, name);
+    for (size_t i = 0, n = op_count(op, name); i < n; i++) x[i] = (double)(float)(x[i] / length);
+}
+
+static void spectral_set(dg_op *op, int variation, const int *more)
+{
+    (void)more;
+    dg_spectral_args *a = &op->u.spectral;
+    a->iterate = variation != STAYS;
+    a->eps = variation == SMALL ? 64 : 1e-12;
+    make_length_1(op, "u");
+    make_length_1(op, "v");
+    op_fill(op, "sigma", 0.5, 1);
+    if (op->kind == DG_OP_spectral && variation == ZERO) op_zero(op, "w");
+}
+
+/* What cancels in a product with W does so next to |W|, and is divided by sigma. */
+static op_bound spectral_bound(const dg_op *want, const char *result, double eps)
+{
+    const dg_spectral_args *a = &want->u.spectral;
+    const double sigma = fabs(*(double *)a->sigma), whole = op_length(want, "w"),
+                 loss = whole > 0 ? 8 * eps * (1 + whole / sigma) : 0;
+    if (isnan(sigma)) return (op_bound){64 * eps, 0};
+    if (strcmp(result, "wn") == 0) return (op_bound){0, loss / sigma};
+    if (strcmp(result, "sigma") == 0) return (op_bound){a->eps > 1 ? 64 * eps : 0, loss * sigma};
+    if (!a->iterate) return (op_bound){0, 0}; /* u and v stay */
+    return (op_bound){0, a->eps > 1 ? 2 * eps : loss};
+}
+
+static op_bound spectral_dw_bound(const dg_op *want, const char *result, double eps)
+{
+    (void)result;
+    return (op_bound){0, 8 * eps * (1 + op_length(want, "dwn") * op_length(want, "wn")) / 0.5};
+}
+
+/* W = 3 p q^T + 1 r s^T with p, r and q, s at right angles and of length 1: sigma goes to 3, u and v to p and q. */
+static void check_converges(dg_backend *b)
+{
+    static const double p[4] = {0.5, 0.5, 0.5, 0.5}, r[4] = {0.5, -0.5, 0.5, -0.5};
+    static const double q[5] = {0.6, 0, -0.8, 0, 0}, s[5] = {0, 1, 0, 0, 0};
+    dg_op op = {.kind = DG_OP_spectral, .u.spectral = {.rows = 4, .cols = 5, .iterate = 1, .eps = 1e-12}};
+    const dg_spectral_args *a = &op.u.spectral;
+    op_add_operands(&op);
+    for (int i = 0; i < 20; i++) ((double *)a->w)[i] = 3 * p[i / 5] * q[i % 5] + r[i / 5] * s[i % 5];
+    for (int i = 0; i < 40; i++) op_run(b, &op);
+    const double *u = a->u, *v = a->v, eps = 16 * dg_case_eps(b), sign = u[0] < 0 ? -1 : 1;
+    DG_NEAR(*(double *)a->sigma, 3, 3 * eps);
+    for (int i = 0; i < 4; i++) DG_NEAR(sign * u[i], p[i], eps);
+    for (int i = 0; i < 5; i++) DG_NEAR(sign * v[i], q[i], eps);
+}
+
+static void check_spectral(dg_backend *b)
+{
+    dg_op op = {.kind = DG_OP_spectral, .u.spectral = {.rows = 3, .cols = 5, .iterate = 1, .eps = 1e-12}};
+    dg_spectral_args *a = &op.u.spectral;
+    const op_bound bound = {0, 8 * dg_case_eps(b)};
+    a->w = dg_case_copy(golden_spectral_w, 15);
+    a->u = dg_case_copy(golden_spectral_u0, 3);
+    op_add_operands(&op);
+    op_run(b, &op);
+    golden_is(b, "u", a->u, golden_spectral_u, 3, bound);
+    golden_is(b, "v", a->v, golden_spectral_v, 5, bound);
+    golden_is(b, "wn", a->wn, golden_spectral_wn, 15, bound);
+    dg_op back = op;
+    back.kind = DG_OP_spectral_dw;
+    back.u.spectral.dwn = dg_case_copy(golden_spectral_dwn, 15);
+    op_add_operands(&back);
+    op_run(b, &back);
+    golden_is(b, "dw", back.u.spectral.dw, golden_spectral_dw, 15, (op_bound){0, 8 * bound.absolute});
+    check_converges(b);
+}
+
+static const op_row row_spectral = {.variations = SPECTRAL_VALUES,
+                                    .usual = ITERATES,
+                                    OP_SHAPES(spectral_shapes),
+                                    .threads = {{130, 700}, {130, 67}},
+                                    .set = spectral_set,
+                                    .bound = spectral_bound,
+                                    /* u and v are constants */
+                                    .gradient = {{{"w", "dw"}}, DG_OP_spectral_dw, "dwn", .variations = 1, .most = 50},
+                                    .more = check_spectral};
+
+static const op_row row_spectral_dw = {OP_SHAPES(spectral_shapes), .threads = {{130, 700}, {130, 67}},
+                                       .set = spectral_set, .bound = spectral_dw_bound};

@@ -1,0 +1,202 @@
+/* Optimizers, as those of torch.optim, and running averages of weights. */
+#include "golden_ops.h"
+#include "op_rows.h"
+
+enum { NET = 1, BAD = 6 };
+
+/* n, step: also beyond the ring's end, values that decay in percent */
+static op_shape update_shapes[] = {
+    {1, 0, 0},     {1, 1500, 100},    {2, 1500, 50},  {3, 0, 34},        {4, 3000, 100},    {7, 1, 14},
+    {16, 0, 50},   {17, 1500, 6},     {63, 3000, 34}, {68, 0, 100},      {100, 1500, 0},    {1025, 3000, 50},
+    {4096, 0, 34}, {4097, 1500, 100}, {8191, 1, 50},  {20000, 1028, 20}, {50001, 3000, 34},
+};
+
+/* Where there are many values some are not finite: in the first and the last piece, where weights decay and where not.
+ */
+static void update_values(dg_op *op)
+{
+    static const int at[] = {0, 1, 15, 4095, 4096, 17000, 19999};
+    const int64_t n = (int64_t)op_count(op, "p");
+    op_fill(op, "g", 0.5, 0);
+    if (n != 20000) return;
+    double *p = op_values(op, "p"), *g = op_values(op, "g");
+    for (int i = 0; i < 7; i++) g[at[i]] = i & 1 ? NAN : 0;
+    p[5] = p[n - 9] = INFINITY;
+}
+
+static void adam_set(dg_op *op, int variation, const int *more)
+{
+    dg_adam_args *a = &op->u.adam;
+    a->beta1 = 0.5, a->beta2 = 0.999, a->eps = 1e-8;
+    a->net = variation, a->bad = BAD;
+    op_state.step = (uint64_t)more[0];
+    op_state.lr[1] = 1e-3;
+    op_fill(op, "m", 0.1, 0);
+    op_fill(op, "v", 0.1, 0.2);
+    update_values(op);
+}
+
+/* sgd: without momentum, with it, Nesterov's. */
+static void update_set(dg_op *op, int variation, const int *more)
+{
+    dg_update_args *a = &op->u.update;
+    a->momentum = op->kind == DG_OP_sgd && variation ? 0.9 : 0;
+    a->nesterov = variation == 2;
+    a->rho = 0.9, a->decay = 0.01, a->eps = op->kind == DG_OP_adagrad ? 1e-10 : 1e-6;
+    a->net = NET, a->bad = BAD;
+    a->decayed = (a->n * more[1] + 99) / 100;
+    op_state.step = (uint64_t)more[0];
+    if (op->kind == DG_OP_sgd && !variation) op_point(op, "m", NULL);
+    else if (a->m) op_fill(op, "m", 0.1, 0.125);
+    if (a->v) op_fill(op, "v", 0.1, 0.125);
+    update_values(op);
+}
+
+static op_bound update_bound(const dg_op *want, const char *result, double eps)
+{
+    const bool adam = want->kind == DG_OP_adam;
+    const double relative = (adam ? 4 : 6) * eps;
+    if (strcmp(result, "ring") == 0) return (op_bound){0, 0};
+    const double least = *result == 'p' ? adam ? 0.01 : 0.1 : *result == 'm' ? adam ? 0.5 : 1 : adam ? 0 : 0.02;
+    return (op_bound){relative, relative * least};
+}
+
+static const op_row row_adam, row_sgd, row_adagrad, row_adadelta;
+
+/* Of each optimizer five weights after each step, from gradients of PyTorch. */
+static const struct optimizer {
+    const op_row *row;
+    dg_op_kind kind;
+    int variation, steps;
+    const double *p0, *g[5], *p[5];
+} optimizers[] = {
+#define FIVE(x)                                  \
+    {                                            \
+        x, (x) + 5, (x) + 10, (x) + 15, (x) + 20 \
+    }
+    {&row_adam,
+     DG_OP_adam,
+     0,
+     3,
+     golden_adam_p0,
+     {golden_adam_g0, golden_adam_g1, golden_adam_g2},
+     {golden_adam_p1, golden_adam_p2, golden_adam_p3}},
+    {&row_sgd, DG_OP_sgd, 0, 5, golden_update_p0, FIVE(golden_update_g), FIVE(golden_update_sgd)},
+    {&row_sgd, DG_OP_sgd, 1, 5, golden_update_p0, FIVE(golden_update_g), FIVE(golden_update_momentum)},
+    {&row_sgd, DG_OP_sgd, 2, 5, golden_update_p0, FIVE(golden_update_g), FIVE(golden_update_nesterov)},
+    {&row_adagrad, DG_OP_adagrad, 0, 5, golden_update_p0, FIVE(golden_update_g), FIVE(golden_update_adagrad)},
+    {&row_adadelta, DG_OP_adadelta, 0, 5, golden_update_p0, FIVE(golden_update_g), FIVE(golden_update_adadelta)},
+#undef FIVE
+};
+enum { OPTIMIZERS = sizeof optimizers / sizeof *optimizers };
+
+/* `percent` of n values decay; m and v are 0. */
+static dg_op zeroed(const struct optimizer *o, int n, int percent)
+{
+    const int shape[] = {n, 0, percent};
+    dg_op op = op_make(o->row, o->kind, shape, o->variation);
+    const char *const names[] = {"m", "v", "g"};
+    for (int i = 0; i < 3; i++)
+        if (dg_operand_index(o->kind, names[i]) >= 0 && op_values(&op, names[i])) op_zero(&op, names[i]);
+    return op;
+}
+
+static void check_update_golden(dg_backend *b, const struct optimizer *o)
+{
+    dg_op op = zeroed(o, 5, 60);
+    op_point(&op, "p", dg_case_copy(o->p0, 5));
+    for (int i = 0; i < 5 && o->kind == DG_OP_adagrad; i++) op_values(&op, "v")[i] = 0.125;
+    const double eps = dg_case_eps(b);
+    const op_bound bound = o->kind != DG_OP_adam ? (op_bound){16 * eps, 0.16 * eps}
+                                                 : (op_bound){(b->real == DG_F64 ? 4 : 2) * eps, 0};
+    for (int step = 0; step < o->steps; step++) {
+        op_state.step = (uint64_t)step;
+        op_point(&op, "g", dg_case_copy(o->g[step], 5));
+        op_run(b, &op);
+        golden_is(b, dg_op_kind_name(o->kind), op_values(&op, "p"), o->p[step], 5, bound);
+    }
+}
+
+/* What is between tensors is zero and stays so; without a gradient and without decay no weight moves. */
+static void check_zero(dg_backend *b, const struct optimizer *o)
+{
+    enum { N = 40 };
+    static const double zeros[N];
+    const char *const names[] = {"p", "m", "v"};
+    dg_op op = zeroed(o, N, 100);
+    op_zero(&op, "p");
+    for (op_state.step = 0; op_state.step < 3; op_state.step++) op_run(b, &op);
+    for (int i = 0; i < 3; i++) {
+        const double *x = dg_operand_index(o->kind, names[i]) < 0 ? NULL : op_values(&op, names[i]);
+        DG_CHECKF(!x || !memcmp(x, zeros, sizeof zeros), "%s: %s: zeros of %s move", b->name, dg_op_kind_name(o->kind),
+                  names[i]);
+    }
+    op = zeroed(o, N, 0);
+    const double *before = dg_case_copy(op_values(&op, "p"), N);
+    op_run(b, &op);
+    DG_CHECKF(!memcmp(op_values(&op, "p"), before, sizeof zeros), "%s: %s moves without gradient", b->name,
+              dg_op_kind_name(o->kind));
+}
+
+static void check_optimizers(dg_backend *b)
+{
+    for (int i = 0; i < OPTIMIZERS; i++) {
+        check_update_golden(b, &optimizers[i]);
+        check_zero(b, &optimizers[i]);
+    }
+}
+
+#define UPDATE_ROW(set_, ...)                                                                                     \
+    {                                                                                                             \
+        OP_SHAPES(update_shapes), .threads = {{40009, 5, 50}, {4009, 5, 50}}, .set = set_, .bound = update_bound, \
+                                  __VA_ARGS__                                                                     \
+    }
+/* A v that is NaN comes with an m that is NaN: CUDA's Adam relies on that. */
+static const op_row row_adam = UPDATE_ROW(adam_set, .variations = 2, .nan_untested = "v", .more = check_optimizers);
+static const op_row row_sgd = UPDATE_ROW(update_set, .variations = 3, .usual = 2);
+static const op_row row_adagrad = UPDATE_ROW(update_set, .variations = 1);
+static const op_row row_adadelta = UPDATE_ROW(update_set, .variations = 1);
+
+/* ---- Running averages ---- */
+
+/* n, step */
+static op_shape ema_shapes[] = {{1, 0},        {2, 3},  {3, 1000000}, {4, 0},    {5, 3},         {31, 1},
+                                {64, 1000000}, {67, 3}, {1000, 0},    {1000, 3}, {4099, 1000000}};
+
+static void ema_set(dg_op *op, int variation, const int *more)
+{
+    (void)variation;
+    op->u.ema.decay = 0.999;
+    op_state.step = (uint64_t)*more;
+    op_fill(op, "p", 1, 0.5);
+}
+
+static op_bound ema_bound(const dg_op *want, const char *result, double eps)
+{
+    (void)want, (void)result;
+    return (op_bound){4 * eps, 4 * eps};
+}
+
+static const op_row row_ema;
+
+/* The weights of step s are s + 1; the average by its definition, from nothing, even where NaN was before. */
+static void check_ramp(dg_backend *b)
+{
+    const int shape[] = {3, 0};
+    dg_op op = op_make(&row_ema, DG_OP_ema, shape, 0);
+    double *average = op.u.ema.average, *p = op.u.ema.p, want = 0;
+    op.u.ema.decay = 0.75;
+    for (int k = 0; k < 3; k++) average[k] = NAN;
+    for (int s = 0; s < 100; s++) {
+        const double d = s < 30 ? s / (s + 10.0) : 0.75;
+        want = s ? d * want + (1 - d) * (s + 1) : 1;
+        op_state.step = (uint64_t)s;
+        for (int k = 0; k < 3; k++) p[k] = s + 1;
+        op_run(b, &op);
+        for (int k = 0; k < 3; k++) DG_NEAR(average[k] / want, 1, 10 * dg_case_eps(b));
+    }
+    DG_NEAR(want, 100 - 3, 0.01); /* three steps late: 0.75 / 0.25 */
+}
+
+static const op_row row_ema = {OP_SHAPES(ema_shapes), .threads = {{70001, 77}, {3011, 77}}, .set = ema_set,
+                               .bound = ema_bound, .more = check_ramp};
