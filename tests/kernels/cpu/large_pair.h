@@ -1,19 +1,19 @@
-/* An op on many images, and on the first and the last of them alone. */
+/* An op on many images, and on the first and the last of them only. */
 #ifndef DG_LARGE_PAIR_H
 #define DG_LARGE_PAIR_H
 
 #include "core/plan/backend.h"
 #include "large_tensor.h"
 
-enum { ENDS = 9 };            /* images of an end */
-static double least = 0x1p29; /* values that the largest tensor has more than, 2^31 bytes; 0: all there may be */
+enum { ENDS = 9 };            /* images per end */
+static double least = 0x1p29; /* minimum of values of the largest tensor, 2^31 bytes; 0: as many as possible */
 static dg_backend *backend;
 
 typedef struct {
     dg_op many, few;
     tensor of_many[DG_MAX_OPERANDS];
     char *of_few[DG_MAX_OPERANDS];
-    int64_t ends; /* images, or values where the op has just values, of an end */
+    int64_t ends; /* images per end, or values of an op without images */
 } pair;
 
 static dg_step_state state = {.seed = 7, .step = 3, .lr = {0.5, 0.5}};
@@ -34,7 +34,7 @@ static const dg_field *extent(const dg_op *op)
     return &w->field;
 }
 
-/* Does the operand have something of each image? */
+/* True if the operand has a dimension for images. */
 static bool by_image(const dg_op *op, const dg_operand *o)
 {
     for (int i = 0; i < 4; i++)
@@ -56,13 +56,13 @@ static void fill(const dg_op *op, const dg_operand *o, char *to, size_t count, u
     }
 }
 
-/* Operand k of both: of the large one the ends are the two halves of the small one. */
+/* Operand k of both ops: the ends of the large one are the halves of the small one. */
 static void make_operand(pair *p, int k, unsigned long long *seed)
 {
     const dg_operand *o = &dg_op_info_of(p->many.kind)->operand[k];
     const size_t each = element_bytes(o), few = (size_t)dg_operand_count(&p->few, k) * each,
                  many = (size_t)dg_operand_count(&p->many, k) * each, half = few / 2;
-    p->many.operand[k].row = p->few.operand[k].row = 0; /* it is there */
+    p->many.operand[k].row = p->few.operand[k].row = 0;
     if (!each || o->role == DG_SCRATCH) {
         void *shared = o->element == DG_ONE_STEP ? (void *)&state : o->element == DG_ALL_STEPS ? (void *)ring : NULL;
         *pointer(&p->many, o) = *pointer(&p->few, o) = shared;
@@ -102,7 +102,7 @@ static void set_extent(dg_op *op, int64_t value)
     if (info->complete) DG_CHECK(!info->complete(op));
 }
 
-/* op has all but its extent and its pointers. */
+/* op: complete except for its extent and its pointers. */
 static pair pair_of(dg_op op)
 {
     pair p = {.many = op, .few = op};
@@ -110,7 +110,7 @@ static pair pair_of(dg_op op)
     p.ends = values ? 5003 : ENDS;
     set_extent(&p.few, 2 * p.ends);
     int operands;
-    double largest = 1; /* of an image */
+    double largest = 1; /* per image */
     dg_operands(op.kind, &operands);
     for (int k = 0; k < operands; k++)
         if (by_image(&p.few, &dg_op_info_of(op.kind)->operand[k]))
@@ -145,7 +145,7 @@ static double number(const char *at, size_t i)
     return (double)v;
 }
 
-/* n elements of an operand; within: that much of the largest, 0: the same bits. */
+/* Compares n elements of an operand; within: tolerance as part of the largest, 0: same bits. */
 static void same(const pair *p, const char *where, const dg_operand *o, const char *is, const char *want, size_t n,
                  double within)
 {

@@ -1,7 +1,6 @@
-/* Tensors of more memory than a test may take: only the ends have pages of their own. What lies between them is the
- * page of zeros where it is only read, else one piece, again and again, with what was written there last. (The process
- * seems to have all of it: each time that a page is mapped counts.) In front of a tensor and behind it nobody may touch
- * anything. */
+/* Tensors larger than the memory that a test may use: only the ends have their own pages. Between them an input has the
+ * zero page, and an output maps one piece repeatedly. (Resident memory looks as large as the tensor: each mapping of a
+ * page counts.) Pages before and after a tensor are inaccessible. */
 #ifndef DG_LARGE_TENSOR_H
 #define DG_LARGE_TENSOR_H
 
@@ -12,7 +11,7 @@
 #include "test.h"
 
 enum { PIECE = 4 << 20, PAGE = 4096 };
-static const size_t GUARD = (size_t)8 << 30; /* as far as the number of a value goes that is 2^32 too small */
+static const size_t GUARD = (size_t)8 << 30; /* reaches a value whose number is 2^32 too small */
 
 typedef struct {
     char *map, *data;
@@ -34,7 +33,7 @@ static void place(char *at, size_t bytes, int file)
         lacks("this machine maps no tensors of that size");
 }
 
-/* Zeros; end: bytes at either end that are its own. */
+/* A tensor of zeros; end: bytes at either end with their own pages. */
 static tensor tensor_of(size_t bytes, size_t end, bool written)
 {
     const size_t own = pages(end) + PAGE, all = pages(bytes);
@@ -43,7 +42,7 @@ static tensor tensor_of(size_t bytes, size_t end, bool written)
     if (t.map == MAP_FAILED) lacks("this machine has no room for tensors of that size among its addresses");
     t.data = t.map + GUARD;
     place(t.data, all, -1);
-    (void)madvise(t.data, all, MADV_HUGEPAGE); /* the page of zeros has 2 MiB then */
+    (void)madvise(t.data, all, MADV_HUGEPAGE); /* the zero page has 2 MiB then */
     if (!written || all <= 2 * own + PIECE) return t;
     const int file = memfd_create("tensor", 0);
     if (file < 0 || ftruncate(file, PIECE)) lacks("this machine has no files in memory");

@@ -1,4 +1,4 @@
-/* The CPU backend: opening, memory, running a plan; and what is known of each kind of op. */
+/* The CPU backend: opening, memory, running a plan, and its table of ops. */
 #include "core/plan/plan.h"
 #include "reference.h"
 #include "test.h"

@@ -1,247 +1,198 @@
-/* Convolution kernels against plain loops in double, for every instruction set of this machine, float and
- * double: values, guard bands, the adjoint identity, and equal bits for any number of threads. */
-#include "conv_kernels.h"
+/* Convolutions of the CPU against the reference, by every variant, for every instruction set of this machine, float and
+ * double: values, the adjoint identity, and equal bits for any number of threads. */
+#include <float.h>
+
+#include "kernels/cpu/cpu.h"
+#include "kernels/ops/conv/variants.h"
+#include "reference.h"
 #include "reference_conv.h"
 #include "test.h"
 
-#include <float.h>
-#include <omp.h>
-
 /* N, H, W, Ci, Co, K, S, P */
 static const int shapes[][8] = {
-    {1, 1, 1, 1, 1, 1, 1, 0},       {2, 1, 1, 3, 5, 1, 1, 0},       {7, 1, 1, 17, 3, 3, 1, 1},
-    {3, 1, 1, 5, 17, 3, 2, 1},      {1, 2, 3, 1, 3, 2, 1, 0},       {2, 3, 2, 3, 1, 2, 2, 1},
-    {3, 4, 4, 5, 5, 4, 1, 0},       {7, 4, 4, 17, 1, 4, 1, 0},      {2, 4, 4, 127, 1, 4, 1, 0},
-    {1, 4, 4, 1, 127, 4, 1, 0},     {9, 4, 4, 20, 33, 4, 1, 0},     {8, 1, 1, 40, 7, 1, 1, 0},
-    {2, 5, 7, 3, 17, 4, 2, 1},      {3, 7, 5, 17, 3, 4, 2, 1},      {1, 8, 8, 3, 32, 4, 2, 1},
-    {8, 8, 8, 16, 16, 4, 2, 1},     {7, 8, 8, 17, 17, 4, 2, 1},     {2, 16, 16, 3, 32, 4, 2, 1},
-    {2, 16, 16, 32, 3, 4, 2, 1},    {9, 8, 8, 32, 33, 4, 2, 1},     {1, 33, 1, 3, 5, 1, 1, 0},
-    {1, 1, 33, 5, 3, 1, 1, 0},      {2, 33, 2, 1, 3, 2, 1, 1},      {2, 3, 33, 3, 1, 3, 2, 1},
-    {1, 33, 33, 1, 1, 5, 1, 2},     {1, 33, 31, 3, 3, 5, 2, 2},     {1, 32, 33, 3, 5, 5, 3, 2},
-    {2, 17, 19, 5, 3, 5, 3, 1},     {3, 9, 11, 5, 5, 3, 3, 0},      {3, 10, 9, 5, 5, 3, 3, 1},
-    {2, 10, 8, 1, 17, 3, 3, 2},     {1, 11, 13, 17, 5, 5, 3, 0},    {2, 6, 6, 5, 3, 1, 2, 0},
-    {2, 7, 6, 3, 5, 1, 3, 0},       {3, 6, 7, 3, 3, 2, 3, 0},       {1, 8, 9, 17, 1, 2, 3, 1},
-    {2, 5, 5, 3, 5, 1, 1, 1},       {2, 5, 5, 5, 3, 1, 2, 2},       {1, 6, 4, 3, 3, 1, 3, 2},
-    {2, 4, 6, 3, 3, 2, 2, 2},       {1, 12, 12, 127, 3, 3, 1, 1},   {1, 12, 10, 3, 127, 3, 1, 1},
-    {1, 6, 6, 127, 17, 4, 2, 1},    {1, 5, 6, 17, 127, 4, 2, 1},    {2, 3, 3, 127, 5, 3, 1, 1},
-    {3, 3, 3, 5, 127, 3, 1, 1},     {1, 2, 2, 127, 127, 2, 1, 0},   {7, 2, 2, 65, 33, 2, 2, 0},
-    {7, 13, 13, 3, 3, 4, 2, 1},     {3, 15, 14, 1, 5, 4, 3, 1},     {1, 31, 29, 5, 1, 4, 2, 2},
-    {2, 14, 15, 17, 5, 5, 2, 1},    {17, 4, 4, 3, 5, 4, 2, 1},      {25, 2, 2, 5, 3, 2, 1, 1},
-    {12, 6, 6, 5, 17, 4, 2, 1},     {11, 3, 5, 3, 3, 3, 2, 2},      {2, 24, 24, 16, 8, 4, 2, 1},
-    {1, 64, 64, 3, 8, 4, 2, 1},     {1, 64, 64, 8, 3, 4, 2, 1},     {2, 12, 12, 33, 20, 4, 2, 1},
-    {4, 16, 16, 24, 48, 4, 2, 1},   {6, 4, 4, 64, 70, 4, 2, 1},     {3, 5, 4, 2, 4, 5, 1, 2},
-    {2, 2, 2, 4, 2, 5, 3, 2},       {1, 40, 40, 40, 8, 4, 2, 1},    {1, 3, 3, 2, 2, 21, 1, 10},
-    {34, 8, 8, 4, 4, 4, 2, 1},      {66, 1, 1, 12, 24, 1, 1, 0},    {5, 8, 8, 34, 100, 4, 2, 1},
-    {3, 16, 8, 40, 33, 4, 2, 1},    {2, 19, 33, 20, 17, 4, 2, 0},   {2, 17, 18, 9, 40, 4, 2, 2},
-    {7, 4, 5, 33, 90, 2, 1, 1},     {3, 9, 9, 19, 20, 2, 1, 0},     {2, 13, 26, 5, 9, 6, 3, 2},
-    {9, 32, 32, 2, 3, 4, 2, 1},     {12, 64, 64, 1, 2, 4, 2, 1},    {9, 24, 24, 127, 3, 3, 2, 1},
-    {1, 1, 1, 1, 7, 1, 1, 0},       {3, 3, 3, 7, 10, 3, 1, 0},      {65, 5, 5, 3, 21, 5, 2, 0},
-    {8, 14, 14, 10, 100, 14, 1, 0}, {65, 1, 1, 100, 10, 1, 1, 0},   {1, 7, 7, 3, 1, 7, 1, 0},
-    {3, 1, 29, 130, 1, 1, 1, 0},    {65, 1, 1, 1, 129, 1, 1, 0},    {3, 9, 11, 65, 257, 1, 1, 0},
-    {65, 8, 9, 1, 3, 1, 1, 0},      {1, 65, 65, 17, 24, 1, 1, 0},   {9, 1, 1, 2049, 3, 1, 1, 0},
-    {65, 13, 17, 5, 35, 1, 1, 0},   {7, 1, 1, 300, 40, 1, 1, 0},    {4, 5, 5, 16, 16, 5, 1, 0},
-    {2, 2, 2, 3, 8, 1, 1, 0},       {7, 14, 13, 17, 33, 3, 1, 1},   {1, 26, 26, 32, 64, 3, 1, 0},
-    {3, 7, 7, 33, 16, 3, 1, 2},     {1, 29, 31, 16, 17, 3, 1, 1},   {33, 4, 4, 16, 33, 3, 1, 1},
-    {2, 5, 6, 130, 33, 3, 1, 1},    {1, 9, 10, 20, 145, 3, 1, 0},   {7, 16, 16, 16, 16, 3, 1, 1},
-    {5, 2, 3, 20, 300, 3, 1, 2},    {9, 31, 15, 18, 7, 3, 1, 1},    {1, 3, 66, 40, 24, 3, 1, 2},
-    {16, 3, 90, 145, 5, 3, 1, 1},   {3, 28, 29, 1, 10, 3, 1, 1},    {1, 9, 15, 3, 17, 5, 1, 2},
-    {3, 8, 21, 7, 24, 4, 2, 1},     {1, 40, 31, 1, 7, 3, 1, 2},     {2, 7, 23, 1, 100, 3, 2, 1},
-    {1, 5, 13, 10, 33, 3, 1, 0},    {2, 90, 70, 3, 9, 3, 1, 1},     {1, 1, 20, 2, 35, 7, 1, 6},
-    {65, 3, 3, 40, 140, 3, 1, 0},   {260, 1, 1, 200, 150, 1, 1, 0}, {100, 5, 5, 7, 131, 5, 1, 0},
-    {5, 1, 1, 131, 17, 1, 1, 0},    {13, 3, 3, 57, 11, 3, 1, 0},    {100, 1, 1, 520, 10, 1, 1, 0},
+    {1, 1, 1, 1, 1, 1, 1, 0},       {2, 1, 1, 3, 5, 1, 1, 0},      {7, 1, 1, 17, 3, 3, 1, 1},
+    {3, 1, 1, 5, 17, 3, 2, 1},      {1, 2, 3, 1, 3, 2, 1, 0},      {2, 3, 2, 3, 1, 2, 2, 1},
+    {3, 4, 4, 5, 5, 4, 1, 0},       {7, 4, 4, 17, 1, 4, 1, 0},     {2, 4, 4, 127, 1, 4, 1, 0},
+    {1, 4, 4, 1, 127, 4, 1, 0},     {9, 4, 4, 20, 33, 4, 1, 0},    {8, 1, 1, 40, 7, 1, 1, 0},
+    {2, 5, 7, 3, 17, 4, 2, 1},      {3, 7, 5, 17, 3, 4, 2, 1},     {1, 8, 8, 3, 32, 4, 2, 1},
+    {8, 8, 8, 16, 16, 4, 2, 1},     {7, 8, 8, 17, 17, 4, 2, 1},    {2, 16, 16, 3, 32, 4, 2, 1},
+    {2, 16, 16, 32, 3, 4, 2, 1},    {9, 8, 8, 32, 33, 4, 2, 1},    {1, 33, 1, 3, 5, 1, 1, 0},
+    {1, 1, 33, 5, 3, 1, 1, 0},      {2, 33, 2, 1, 3, 2, 1, 1},     {2, 3, 33, 3, 1, 3, 2, 1},
+    {1, 33, 33, 1, 1, 5, 1, 2},     {1, 33, 31, 3, 3, 5, 2, 2},    {1, 32, 33, 3, 5, 5, 3, 2},
+    {2, 17, 19, 5, 3, 5, 3, 1},     {3, 9, 11, 5, 5, 3, 3, 0},     {3, 10, 9, 5, 5, 3, 3, 1},
+    {2, 10, 8, 1, 17, 3, 3, 2},     {1, 11, 13, 17, 5, 5, 3, 0},   {2, 6, 6, 5, 3, 1, 2, 0},
+    {2, 7, 6, 3, 5, 1, 3, 0},       {3, 6, 7, 3, 3, 2, 3, 0},      {1, 8, 9, 17, 1, 2, 3, 1},
+    {2, 5, 5, 3, 5, 1, 1, 1},       {2, 5, 5, 5, 3, 1, 2, 2},      {1, 6, 4, 3, 3, 1, 3, 2},
+    {2, 4, 6, 3, 3, 2, 2, 2},       {1, 12, 12, 127, 3, 3, 1, 1},  {1, 12, 10, 3, 127, 3, 1, 1},
+    {1, 6, 6, 127, 17, 4, 2, 1},    {1, 5, 6, 17, 127, 4, 2, 1},   {2, 3, 3, 127, 5, 3, 1, 1},
+    {3, 3, 3, 5, 127, 3, 1, 1},     {1, 2, 2, 127, 127, 2, 1, 0},  {7, 2, 2, 65, 33, 2, 2, 0},
+    {7, 13, 13, 3, 3, 4, 2, 1},     {3, 15, 14, 1, 5, 4, 3, 1},    {1, 31, 29, 5, 1, 4, 2, 2},
+    {2, 14, 15, 17, 5, 5, 2, 1},    {17, 4, 4, 3, 5, 4, 2, 1},     {25, 2, 2, 5, 3, 2, 1, 1},
+    {12, 6, 6, 5, 17, 4, 2, 1},     {11, 3, 5, 3, 3, 3, 2, 2},     {2, 24, 24, 16, 8, 4, 2, 1},
+    {1, 64, 64, 3, 8, 4, 2, 1},     {1, 64, 64, 8, 3, 4, 2, 1},    {2, 12, 12, 33, 20, 4, 2, 1},
+    {4, 16, 16, 24, 48, 4, 2, 1},   {6, 4, 4, 64, 70, 4, 2, 1},    {3, 5, 4, 2, 4, 5, 1, 2},
+    {2, 2, 2, 4, 2, 5, 3, 2},       {1, 40, 40, 40, 8, 4, 2, 1},   {1, 3, 3, 2, 2, 21, 1, 10},
+    {34, 8, 8, 4, 4, 4, 2, 1},      {66, 1, 1, 12, 24, 1, 1, 0},   {5, 8, 8, 34, 100, 4, 2, 1},
+    {3, 16, 8, 40, 33, 4, 2, 1},    {2, 19, 33, 20, 17, 4, 2, 0},  {2, 17, 18, 9, 40, 4, 2, 2},
+    {7, 4, 5, 33, 90, 2, 1, 1},     {3, 9, 9, 19, 20, 2, 1, 0},    {2, 13, 26, 5, 9, 6, 3, 2},
+    {9, 32, 32, 2, 3, 4, 2, 1},     {12, 64, 64, 1, 2, 4, 2, 1},   {2, 24, 24, 127, 3, 3, 2, 1},
+    {1, 1, 1, 1, 7, 1, 1, 0},       {3, 3, 3, 7, 10, 3, 1, 0},     {65, 5, 5, 3, 21, 5, 2, 0},
+    {3, 14, 14, 10, 100, 14, 1, 0}, {65, 1, 1, 100, 10, 1, 1, 0},  {1, 7, 7, 3, 1, 7, 1, 0},
+    {3, 1, 29, 130, 1, 1, 1, 0},    {65, 1, 1, 1, 129, 1, 1, 0},   {3, 9, 11, 65, 257, 1, 1, 0},
+    {65, 8, 9, 1, 3, 1, 1, 0},      {1, 65, 65, 17, 24, 1, 1, 0},  {9, 1, 1, 2049, 3, 1, 1, 0},
+    {9, 13, 17, 5, 35, 1, 1, 0},    {7, 1, 1, 300, 40, 1, 1, 0},   {4, 5, 5, 16, 16, 5, 1, 0},
+    {2, 2, 2, 3, 8, 1, 1, 0},       {7, 14, 13, 17, 33, 3, 1, 1},  {1, 18, 18, 32, 64, 3, 1, 0},
+    {3, 7, 7, 33, 16, 3, 1, 2},     {1, 29, 31, 16, 17, 3, 1, 1},  {33, 4, 4, 16, 33, 3, 1, 1},
+    {2, 5, 6, 130, 33, 3, 1, 1},    {1, 9, 10, 20, 145, 3, 1, 0},  {7, 16, 16, 16, 16, 3, 1, 1},
+    {5, 2, 3, 20, 300, 3, 1, 2},    {9, 31, 15, 18, 7, 3, 1, 1},   {1, 3, 66, 40, 24, 3, 1, 2},
+    {3, 3, 46, 145, 5, 3, 1, 1},    {3, 28, 29, 1, 10, 3, 1, 1},   {1, 9, 15, 3, 17, 5, 1, 2},
+    {3, 8, 21, 7, 24, 4, 2, 1},     {1, 40, 31, 1, 7, 3, 1, 2},    {2, 7, 23, 1, 100, 3, 2, 1},
+    {1, 5, 13, 10, 33, 3, 1, 0},    {1, 46, 70, 3, 9, 3, 1, 1},    {1, 1, 20, 2, 35, 7, 1, 6},
+    {17, 3, 3, 40, 140, 3, 1, 0},   {70, 1, 1, 200, 150, 1, 1, 0}, {100, 5, 5, 7, 131, 5, 1, 0},
+    {5, 1, 1, 131, 17, 1, 1, 0},    {13, 3, 3, 57, 11, 3, 1, 0},   {100, 1, 1, 520, 10, 1, 1, 0},
     {1, 1, 1, 1100, 1, 1, 1, 0},
 };
-enum { SHAPES = sizeof shapes / sizeof *shapes, GUARD = 64, WINOGRAD = 4 * 4 };
+enum { SHAPES = sizeof shapes / sizeof *shapes, WINOGRAD = 4 * 4 };
 
 static const char *const direction[] = {"fwd", "dx", "dw"};
 static const dg_op_kind kind_of[] = {DG_OP_conv_fwd, DG_OP_conv_dx, DG_OP_conv_dw};
 
 typedef struct {
-    dg_ref_conv s;
+    const char *isa;
+    dg_type real;
+} kernels;
+
+/* NULL: this machine lacks the instructions. */
+static dg_backend *backend_of(const kernels *k, int threads, const dg_variant *variant)
+{
+    dg_backend *b;
+    const dg_cpu_options o = {.isa = k->isa, .real = k->real, .threads = threads, .conv = variant};
+    return dg_cpu_open(&o, &b) ? NULL : b;
+}
+
+typedef struct {
+    dg_conv_args a;
     char name[80];
-    size_t count[3];  /* of y, x, w: what fwd, dx and dw write */
-    double *value[3]; /* inputs y, x, w */
-    double *want[3], *mass[3];
+    size_t count[3]; /* of y, x, w: what fwd, dx and dw write */
+    double *value[3], *want[3], *mass[3];
     int *terms[3];
 } problem;
 
-static void *must(void *p)
+static problem problem_make(const int *d)
 {
-    if (!p) {
-        printf("out of memory\n");
-        exit(1);
-    }
-    return p;
-}
-
-static problem problem_make(const int *shape, dg_type real)
-{
-    static unsigned long long seed = 1;
     problem p;
-    p.s = dg_ref_conv_shape(shape[0], shape[1], shape[2], shape[3], shape[4], shape[5], shape[6], shape[7]);
-    const dg_ref_conv *s = &p.s;
-    snprintf(p.name, sizeof p.name, "%dx%dx%dx%d>%dx%dx%d K%d S%d P%d", s->N, s->H, s->W, s->Ci, s->Ho, s->Wo, s->Co,
-             s->K, s->S, s->P);
-    p.count[0] = (size_t)s->N * (size_t)s->Ho * (size_t)s->Wo * (size_t)s->Co;
-    p.count[1] = (size_t)s->N * (size_t)s->H * (size_t)s->W * (size_t)s->Ci;
-    p.count[2] = (size_t)s->Co * (size_t)s->K * (size_t)s->K * (size_t)s->Ci;
+    const dg_ref_conv s = dg_ref_conv_shape(d[0], d[1], d[2], d[3], d[4], d[5], d[6], d[7]);
+    snprintf(p.name, sizeof p.name, "%dx%dx%dx%d>%dx%dx%d K%d S%d P%d", s.N, s.H, s.W, s.Ci, s.Ho, s.Wo, s.Co, s.K, s.S,
+             s.P);
+    p.count[0] = (size_t)s.N * (size_t)s.Ho * (size_t)s.Wo * (size_t)s.Co;
+    p.count[1] = (size_t)s.N * (size_t)s.H * (size_t)s.W * (size_t)s.Ci;
+    p.count[2] = (size_t)s.Co * (size_t)s.K * (size_t)s.K * (size_t)s.Ci;
     for (int i = 0; i < 3; i++) {
-        p.value[i] = must(malloc(p.count[i] * sizeof(double)));
-        p.want[i] = must(malloc(p.count[i] * sizeof(double)));
-        p.mass[i] = must(malloc(p.count[i] * sizeof(double)));
-        p.terms[i] = must(malloc(p.count[i] * sizeof(int)));
-        for (size_t k = 0; k < p.count[i]; k++) {
-            double v = dg_test_random(&seed);
-            p.value[i][k] = real == DG_F32 ? (double)(float)v : v;
-        }
+        p.value[i] = dg_case_numbers(p.count[i], 1, 0);
+        p.want[i] = dg_case_numbers(p.count[i], 1, 0);
+        p.mass[i] = dg_case_numbers(p.count[i], 1, 0);
+        p.terms[i] = (int *)(void *)dg_case_numbers(p.count[i], 1, 0);
     }
-    dg_ref_conv_fwd(p.want[0], p.mass[0], p.terms[0], p.value[1], p.value[2], s);
-    dg_ref_conv_dx(p.want[1], p.mass[1], p.terms[1], p.value[0], p.value[2], s);
-    dg_ref_conv_dw(p.want[2], p.mass[2], p.terms[2], p.value[1], p.value[0], s);
+    p.a = (dg_conv_args){.y = p.value[0],
+                         .x = p.value[1],
+                         .w = p.value[2],
+                         .N = s.N,
+                         .H = s.H,
+                         .W = s.W,
+                         .Ci = s.Ci,
+                         .Ho = s.Ho,
+                         .Wo = s.Wo,
+                         .Co = s.Co,
+                         .K = s.K,
+                         .S = s.S,
+                         .P = s.P};
+    dg_ref_conv_fwd(p.want[0], p.mass[0], p.terms[0], p.value[1], p.value[2], &s);
+    dg_ref_conv_dx(p.want[1], p.mass[1], p.terms[1], p.value[0], p.value[2], &s);
+    dg_ref_conv_dw(p.want[2], p.mass[2], p.terms[2], p.value[1], p.value[0], &s);
     return p;
 }
 
-static void problem_free(problem *p)
+static double largest_mass(const problem *p, int d)
 {
-    for (int i = 0; i < 3; i++) {
-        free(p->value[i]);
-        free(p->want[i]);
-        free(p->mass[i]);
-        free(p->terms[i]);
-    }
+    double mass = 0;
+    for (size_t i = 0; i < p->count[d]; i++) mass = fmax(mass, p->mass[d][i]);
+    return mass;
 }
 
-/* Memory with guard bands of 0xff bytes, which are NaN as numbers; the inside starts as NaN, too. */
-typedef struct {
-    unsigned char *base;
-    size_t bytes;
-} guarded;
-
-static guarded guarded_make(size_t bytes)
+static double most_terms(const problem *p, int d)
 {
-    guarded g = {must(aligned_alloc(64, (bytes + 2 * GUARD + 63) / 64 * 64)), bytes};
-    memset(g.base, 0xff, bytes + 2 * GUARD);
-    return g;
+    int terms = 1;
+    for (size_t i = 0; i < p->count[d]; i++) terms = p->terms[d][i] > terms ? p->terms[d][i] : terms;
+    return terms;
 }
 
-static void *inside(const guarded *g) { return g->base + GUARD; }
-
-static int guards_hold(const guarded *g)
+/* Every element within 4 sqrt(terms) eps sum|a||b| of the reference; NaN fails. Minimal filtering mixes neighbours, so
+ * there all elements share the largest of these limits, times the growth of its transforms. */
+static void compare(const problem *p, int d, const double *got, const dg_backend *b, const dg_variant *variant)
 {
-    int ok = 1;
-    for (size_t i = 0; i < GUARD; i++) ok &= g->base[i] == 0xff && g->base[GUARD + g->bytes + i] == 0xff;
-    return ok;
-}
-
-static void to_real(void *to, const double *from, size_t n, dg_type real)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (real == DG_F32) ((float *)to)[i] = (float)from[i];
-        else ((double *)to)[i] = from[i];
-    }
-}
-
-static double value_at(const void *p, size_t i, dg_type real)
-{
-    return real == DG_F32 ? (double)((const float *)p)[i] : ((const double *)p)[i];
-}
-
-/* Every element within 4 sqrt(terms) eps sum|a||b| of the reference; NaN fails. Minimal filtering mixes
- * neighbours, so there all elements share the largest of these limits, times the growth of its transforms. */
-static void compare(const problem *p, int d, const void *got, const conv_kernels *k, const dg_variant *variant)
-{
-    double eps = k->real == DG_F32 ? FLT_EPSILON : DBL_EPSILON, worst = 0, common = 0;
+    const double eps = 2 * dg_case_eps(b);
+    const bool mixed = variant == &dg_conv_variant_winograd;
+    const double common = mixed ? WINOGRAD * sqrt(most_terms(p, d)) * eps * largest_mass(p, d) : 0;
     size_t at = 0, bad = 0;
-    if (variant == &dg_conv_variant_winograd) {
-        double mass = 0, terms = 1;
-        for (size_t i = 0; i < p->count[d]; i++) {
-            mass = fmax(mass, p->mass[d][i]);
-            terms = fmax(terms, p->terms[d][i]);
-        }
-        common = WINOGRAD * sqrt(terms) * eps * mass;
-    }
     for (size_t i = 0; i < p->count[d]; i++) {
-        double error = fabs(value_at(got, i, k->real) - p->want[d][i]);
-        double limit = common > 0 ? common : 4 * sqrt(p->terms[d][i]) * eps * p->mass[d][i];
-        if (error <= limit) continue;
-        if (!bad++ || error > worst) {
-            worst = error;
-            at = i;
-        }
+        const double limit = mixed ? common : 4 * sqrt(p->terms[d][i]) * eps * p->mass[d][i];
+        if (!(fabs(got[i] - p->want[d][i]) <= limit) && !bad++) at = i;
     }
-    DG_CHECKF(!bad, "%s %s %s %s: %zu of %zu wrong, at %zu %.9g instead of %.9g", k->name, variant->name, direction[d],
-              p->name, bad, p->count[d], at, value_at(got, at, k->real), p->want[d][at]);
+    DG_CHECKF(!bad, "%s %s %s %s: %zu of %zu wrong, at %zu %.9g instead of %.9g", b->name, variant->name, direction[d],
+              p->name, bad, p->count[d], at, got[at], p->want[d][at]);
 }
 
 /* <fwd(x), y> = <x, dx(y)> = <w, dw(x, y)>: all are the sum of x w y over every term. */
-static void adjoint(const problem *p, void *const out[3], const conv_kernels *k)
+static void adjoint(const problem *p, double *const out[3], const dg_backend *b)
 {
-    double eps = k->real == DG_F32 ? FLT_EPSILON : DBL_EPSILON, product[3] = {0}, mass = 0, terms = 1;
+    double product[3] = {0}, mass = 0, terms = 1;
     for (int d = 0; d < 3; d++)
-        for (size_t i = 0; i < p->count[d]; i++) product[d] += value_at(out[d], i, k->real) * p->value[d][i];
+        for (size_t i = 0; i < p->count[d]; i++) product[d] += out[d][i] * p->value[d][i];
     for (size_t i = 0; i < p->count[0]; i++) mass += p->mass[0][i] * fabs(p->value[0][i]);
-    for (int d = 0; d < 3; d++)
-        for (size_t i = 0; i < p->count[d]; i++) terms = fmax(terms, p->terms[d][i]);
-    double limit = 4 * sqrt(terms) * eps * mass;
+    for (int d = 0; d < 3; d++) terms = fmax(terms, most_terms(p, d));
+    const double limit = 8 * sqrt(terms) * dg_case_eps(b) * mass;
     for (int d = 1; d < 3; d++)
-        DG_CHECKF(fabs(product[0] - product[d]) <= limit, "%s %s: adjoint: fwd %.12g, %s %.12g", k->name, p->name,
+        DG_CHECKF(fabs(product[0] - product[d]) <= limit, "%s %s: adjoint: fwd %.12g, %s %.12g", b->name, p->name,
                   product[0], direction[d], product[d]);
 }
 
-static void run(const problem *p, const conv_kernels *k, const dg_variant *variant)
+/* The variant by shape, or the requested one; NULL: it cannot run. */
+static const dg_variant *chosen(const kernels *k, dg_op_kind kind, const dg_conv_args *a, const dg_variant *asked)
+{
+    dg_backend *b = backend_of(k, 1, asked);
+    dg_op op = {.kind = kind, .u.conv = *a};
+    DG_CHECK(b && !b->refuses(b, &op));
+    b->close(b);
+    return !asked || op.tune.variant == asked ? op.tune.variant : NULL;
+}
+
+/* All three directions with some numbers of threads. */
+static void run(const problem *p, const kernels *k, const dg_variant *variant)
 {
     static const int threads[] = {1, 2, 3, 7};
-    size_t size = dg_type_bytes(k->real);
-    const dg_ref_conv *s = &p->s;
-    dg_conv_args a = {.N = s->N,
-                      .H = s->H,
-                      .W = s->W,
-                      .Ci = s->Ci,
-                      .Ho = s->Ho,
-                      .Wo = s->Wo,
-                      .Co = s->Co,
-                      .K = s->K,
-                      .S = s->S,
-                      .P = s->P};
-    dg_tune tune = {.variant = variant, .why = "test"};
-    if (!k->variant(DG_OP_conv_fwd, &a, variant)) return;
-    void *in[3], *out[3];
-    for (int i = 0; i < 3; i++) {
-        in[i] = must(malloc(p->count[i] * size));
-        out[i] = must(malloc(p->count[i] * size));
-        to_real(in[i], p->value[i], p->count[i], k->real);
-    }
-    for (int d = 0; d < 3; d++) {
-        size_t bytes = p->count[d] * size;
-        for (int t = 0; t < 4; t += DG_TEST_SANITIZED ? 2 : 1) {
-            guarded result = guarded_make(bytes), scratch = guarded_make(k->scratch(kind_of[d], &a, &tune));
-            a.y = d == 0 ? inside(&result) : in[0];
-            a.x = d == 1 ? inside(&result) : in[1];
-            a.w = d == 2 ? inside(&result) : in[2];
-            a.scratch = inside(&scratch);
-            omp_set_num_threads(threads[t]);
-            k->run[d](&a, &tune);
-            DG_CHECKF(guards_hold(&result) && guards_hold(&scratch), "%s %s %s: wrote outside", k->name, direction[d],
-                      p->name);
-            if (!t) memcpy(out[d], inside(&result), bytes);
+    double *first[3];
+    for (int d = 0; d < 3; d++)
+        if (!chosen(k, kind_of[d], &p->a, variant)) return;
+    for (int t = 0; t < 4; t += DG_TEST_SANITIZED ? 2 : 1) {
+        dg_backend *b = backend_of(k, threads[t], variant);
+        for (int d = 0; d < 3; d++) {
+            double *out = dg_case_copy(p->value[d], p->count[d]);
+            dg_op op = {.kind = kind_of[d], .u.conv = p->a};
+            *(d == 0 ? &op.u.conv.y : d == 1 ? &op.u.conv.x : &op.u.conv.w) = out;
+            const char *wrong = dg_case_run(b, &op);
+            DG_CHECKF(!wrong, "%s %s %s: %s", b->name, direction[d], p->name, wrong);
+            if (!t) compare(p, d, first[d] = out, b, variant);
             else
-                DG_CHECKF(!memcmp(out[d], inside(&result), bytes), "%s %s %s: %d threads give other bits", k->name,
-                          direction[d], p->name, threads[t]);
-            free(result.base);
-            free(scratch.base);
+                DG_CHECKF(!memcmp(out, first[d], p->count[d] * sizeof *out), "%s %s %s: not one thread's bits", b->name,
+                          direction[d], p->name);
         }
-        compare(p, d, out[d], k, variant);
-    }
-    adjoint(p, out, k);
-    for (int i = 0; i < 3; i++) {
-        free(in[i]);
-        free(out[i]);
+        if (!t) adjoint(p, first, b);
+        b->close(b);
     }
 }
 
-/* Dense layers and pixels are products of matrices, but on the 4x4 maps where GANs begin and end; and nothing else can
- * be one. */
-static void flat(const conv_kernels *k)
+/* Dense layers and pixels are products of matrices, except on the 4x4 maps of GANs; no other shape is. */
+static void flat(const kernels *k)
 {
     static const struct {
         dg_conv_args a;
@@ -259,13 +210,13 @@ static void flat(const conv_kernels *k)
     const dg_variant *gemm = &dg_conv_variant_gemm;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         for (int d = 0; d < 3; d++) {
-            DG_CHECKF((k->variant(kind_of[d], &rows[i].a, NULL) == gemm) == rows[i].chosen, "%s: row %zu", k->name, i);
-            DG_CHECKF((k->variant(kind_of[d], &rows[i].a, gemm) == gemm) == rows[i].can, "%s: row %zu", k->name, i);
+            DG_CHECKF((chosen(k, kind_of[d], &rows[i].a, NULL) == gemm) == rows[i].chosen, "%s: row %zu", k->isa, i);
+            DG_CHECKF((chosen(k, kind_of[d], &rows[i].a, gemm) == gemm) == rows[i].can, "%s: row %zu", k->isa, i);
         }
 }
 
-/* Filters of three taps: whatever their padding, as long as most of their tiles lies inside, and stride 1 alone. */
-static void choice_of_three(const conv_kernels *k)
+/* Filters of three taps with stride 1: any padding, if most of their tiles are inside the image. */
+static void choice_of_three(const kernels *k)
 {
     const dg_variant *direct = &dg_conv_variant_direct, *winograd = &dg_conv_variant_winograd,
                      *fast = k->real == DG_F32 ? winograd : direct;
@@ -273,23 +224,23 @@ static void choice_of_three(const conv_kernels *k)
         for (int d = 0; d < 3; d++) {
             dg_conv_args a = {.N = 64, .H = 14, .W = 13, .Ci = 33, .Co = 47, .K = 3, .S = 1, .P = P};
             a.Ho = a.H + 2 * P - 2, a.Wo = a.W + 2 * P - 2;
-            DG_CHECK(k->variant(kind_of[d], &a, NULL) == fast && k->variant(kind_of[d], &a, winograd) == winograd);
+            DG_CHECK(chosen(k, kind_of[d], &a, NULL) == fast && chosen(k, kind_of[d], &a, winograd) == winograd);
             a.Co = 15;
-            DG_CHECK(k->variant(kind_of[d], &a, NULL) == direct && k->variant(kind_of[d], &a, winograd) == winograd);
+            DG_CHECK(chosen(k, kind_of[d], &a, NULL) == direct && chosen(k, kind_of[d], &a, winograd) == winograd);
             a.Co = 47, a.H = a.W = a.Ho = a.Wo = 2;
-            DG_CHECK(k->variant(kind_of[d], &a, NULL) == (d == 2 ? fast : direct)); /* a quarter of a tile */
+            DG_CHECK(chosen(k, kind_of[d], &a, NULL) == (d == 2 ? fast : direct)); /* a quarter of a tile */
             a.H = a.W = a.Ho = a.Wo = 5;
-            DG_CHECK(k->variant(kind_of[d], &a, NULL) == (d == 2 ? fast : direct));
+            DG_CHECK(chosen(k, kind_of[d], &a, NULL) == (d == 2 ? fast : direct));
             a.H = a.Ho = 1;
-            DG_CHECK(k->variant(kind_of[d], &a, NULL) == direct);
+            DG_CHECK(chosen(k, kind_of[d], &a, NULL) == direct);
             a.H = a.W = 15, a.Ho = a.Wo = 7 + P, a.S = 2;
-            DG_CHECK(k->variant(kind_of[d], &a, NULL) == direct && !k->variant(kind_of[d], &a, winograd));
+            DG_CHECK(chosen(k, kind_of[d], &a, NULL) == direct && !chosen(k, kind_of[d], &a, winograd));
         }
 }
 
-/* Which variant a shape gets: filtering for float, whole tiles and sums of 256 terms or more only, and a name that
- * cannot run is refused. */
-static void choice(const conv_kernels *k)
+/* The variant of a shape: filtering for float, whole tiles and sums of at least 256 terms; a variant that cannot run is
+ * refused. */
+static void choice(const kernels *k)
 {
     dg_conv_args a = {.N = 16, .H = 8, .W = 8, .Ci = 16, .Ho = 4, .Wo = 4, .Co = 64, .K = 4, .S = 2, .P = 1};
     const dg_conv_args shorter = {
@@ -297,84 +248,99 @@ static void choice(const conv_kernels *k)
     const dg_variant *direct = &dg_conv_variant_direct, *winograd = &dg_conv_variant_winograd,
                      *fast = k->real == DG_F32 ? winograd : direct;
     for (int d = 0; d < 3; d++) {
-        DG_CHECK(k->variant(kind_of[d], &a, NULL) == fast);
-        DG_CHECK(k->variant(kind_of[d], &shorter, NULL) == direct);
-        DG_CHECK(k->variant(kind_of[d], &a, direct) == direct);
-        DG_CHECK(k->variant(kind_of[d], &a, winograd) == winograd);
-        DG_CHECK(!k->variant(kind_of[d], &a, &dg_conv_variant_tiled));
+        DG_CHECK(chosen(k, kind_of[d], &a, NULL) == fast);
+        DG_CHECK(chosen(k, kind_of[d], &shorter, NULL) == direct);
+        DG_CHECK(chosen(k, kind_of[d], &a, direct) == direct);
+        DG_CHECK(chosen(k, kind_of[d], &a, winograd) == winograd);
+        DG_CHECK(!chosen(k, kind_of[d], &a, &dg_conv_variant_tiled));
     }
     a.Ci = 3;
-    DG_CHECK(k->variant(DG_OP_conv_fwd, &a, NULL) == direct);
+    DG_CHECK(chosen(k, DG_OP_conv_fwd, &a, NULL) == direct);
     a.Ci = 16, a.H = 10, a.Ho = 5;
-    DG_CHECK(k->variant(DG_OP_conv_fwd, &a, NULL) == direct);
+    DG_CHECK(chosen(k, DG_OP_conv_fwd, &a, NULL) == direct);
     a.H = 8, a.Ho = 4, a.W = 10, a.Wo = 5;
-    DG_CHECK(k->variant(DG_OP_conv_fwd, &a, NULL) == direct);
+    DG_CHECK(chosen(k, DG_OP_conv_fwd, &a, NULL) == direct);
     a.S = 1, a.H = a.W = 4, a.Ho = a.Wo = 3;
-    DG_CHECK(k->variant(DG_OP_conv_dw, &a, NULL) == direct);
-    DG_CHECK(!k->variant(DG_OP_conv_dw, &a, winograd));
+    DG_CHECK(chosen(k, DG_OP_conv_dw, &a, NULL) == direct);
+    DG_CHECK(!chosen(k, DG_OP_conv_dw, &a, winograd));
     choice_of_three(k);
     flat(k);
 }
 
-/* Reals that repeat late. */
+/* ---- Large results ---- */
+
+/* Numbers with a long period. */
 static void *numbers(size_t n, dg_type real)
 {
-    const size_t size = real == DG_F32 ? 4 : 8;
-    char *p = must(aligned_alloc(64, (n * size + 63) / 64 * 64));
-    for (size_t i = 0; i < n; i++) to_real(p + i * size, &(double){(double)(i * 7919 % 10007) / 5000 - 1}, 1, real);
+    const size_t size = dg_type_bytes(real);
+    char *p = aligned_alloc(64, (n * size + 63) / 64 * 64);
+    if (!p) exit(1);
+    for (size_t i = 0; i < n; i++) {
+        const double wide = (double)(i * 7919 % 10007) / 5000 - 1;
+        const float narrow = (float)wide;
+        memcpy(p + i * size, real == DG_F32 ? (const void *)&narrow : &wide, size);
+    }
     return p;
 }
 
-/* Results of 64 MB and more pass the caches by, as two images do here; each alone does not: the bits are the same. */
-static void streams(const conv_kernels *k, int d, int K, int S)
+/* Results of 64 MB and more are written past the caches, as two images are here, but not one alone: the bits are the
+ * same. */
+static void streams(const kernels *k, int d, int K, int S)
 {
-    const dg_tune tune = {.variant = &dg_conv_variant_winograd};
     const int H = k->real == DG_F32 ? 512 : 256, W = 1028;
-    dg_conv_args a = {.N = 2, .H = H, .W = W, .Ci = 16, .Ho = H / S, .Wo = W / S, .Co = 16, .K = K, .S = S, .P = 1};
-    const size_t size = k->real == DG_F32 ? 4 : 8, x = (size_t)H * (size_t)W * 16, y = x / (size_t)(S * S);
+    const int Ci = d ? 16 : 2, Co = d ? 2 : 16; /* the result is large */
+    const dg_conv_args a = {
+        .N = 2, .H = H, .W = W, .Ci = Ci, .Ho = H / S, .Wo = W / S, .Co = Co, .K = K, .S = S, .P = 1};
+    const size_t size = dg_type_bytes(k->real), pixels = (size_t)H * (size_t)W, x = pixels * (size_t)Ci,
+                 y = pixels / (size_t)(S * S) * (size_t)Co;
     const size_t bytes = (d ? x : y) * size;
-    a.x = numbers(2 * x, k->real), a.y = numbers(2 * y, k->real), a.w = numbers((size_t)(256 * K * K), k->real);
-    char *both = d ? a.x : a.y, *one = numbers(bytes / size, k->real);
-    a.scratch = must(aligned_alloc(64, (k->scratch(kind_of[d], &a, &tune) + 63) / 64 * 64));
-    k->run[d](&a, &tune);
-    dg_conv_args part = a;
-    part.N = 1;
+    dg_backend *b = backend_of(k, 2, &dg_conv_variant_winograd);
+    dg_op op = {.kind = kind_of[d], .u.conv = a};
+    dg_conv_args *now = &op.u.conv;
+    DG_CHECK(!b->refuses(b, &op));
+    char *all_x = now->x = numbers(2 * x, k->real), *all_y = now->y = numbers(2 * y, k->real);
+    now->w = numbers((size_t)(32 * K * K), k->real);
+    now->scratch = numbers(b->scratch(b, &op) / size + 1, k->real);
+    char *both = d ? all_x : all_y, *one = numbers(bytes / size, k->real);
+    DG_CHECK(!b->run_op(b, &op, NULL));
+    now->N = 1;
     for (size_t i = 0; i < 2; i++) {
-        part.x = d ? one : (char *)a.x + i * x * size;
-        part.y = d ? (char *)a.y + i * y * size : one;
-        k->run[d](&part, &tune);
-        DG_CHECKF(!memcmp(one, both + i * bytes, bytes), "%s %s K %d S %d: a large result has other bits", k->name,
+        now->x = d ? one : all_x + i * x * size;
+        now->y = d ? all_y + i * y * size : one;
+        DG_CHECK(!b->run_op(b, &op, NULL));
+        DG_CHECKF(!memcmp(one, both + i * bytes, bytes), "%s %s K %d S %d: a large result has other bits", b->name,
                   direction[d], K, S);
     }
-    free(a.x), free(a.y), free(a.w), free(a.scratch), free(one);
+    free(all_x), free(all_y), free(now->w), free(now->scratch), free(one);
+    b->close(b);
 }
 
 int main(void)
 {
-    conv_kernels table[CONV_KERNELS];
-    int kernels = conv_kernel_table(table);
-    for (int i = 0; i < SHAPES; i++)
-        for (dg_type real = DG_F32; real <= DG_F64; real++) {
-            if (DG_TEST_SANITIZED && real == DG_F64 && i % 4) continue;
-            problem p = problem_make(shapes[i], real);
-            for (int k = 0; k < kernels; k++)
-                if (table[k].supported && table[k].real == real) {
-                    run(&p, &table[k], &dg_conv_variant_direct);
-                    run(&p, &table[k], &dg_conv_variant_winograd);
-                    run(&p, &table[k], &dg_conv_variant_gemm);
-                }
-            problem_free(&p);
-        }
-    for (int k = 0; k < kernels; k++) {
-        if (table[k].supported) {
-            choice(&table[k]);
-            if (DG_TEST_SANITIZED && k > 0) continue;
-            streams(&table[k], 0, 3, 1);
-            streams(&table[k], 1, 4, 2);
-        } else {
-            printf("%s: ", table[k].name);
-            dg_test_skip("this machine lacks the instructions");
-        }
+    static const kernels all[] = {{"base", DG_F32}, {"base", DG_F64},   {"avx2", DG_F32},
+                                  {"avx2", DG_F64}, {"avx512", DG_F32}, {"avx512", DG_F64}};
+    static const dg_variant *const variants[] = {&dg_conv_variant_direct, &dg_conv_variant_winograd,
+                                                 &dg_conv_variant_gemm};
+    bool there[6];
+    for (int k = 0; k < 6; k++) {
+        dg_backend *b = backend_of(&all[k], 1, NULL);
+        there[k] = b;
+        if (b) b->close(b);
+        else dg_test_skip(all[k].isa); /* not in this machine or build */
+    }
+    for (int i = 0; i < SHAPES; i++) {
+        const problem p = problem_make(shapes[i]);
+        for (int k = 0; k < 6; k++)
+            for (int v = 0; v < 3 && there[k] && !(DG_TEST_SANITIZED && all[k].real == DG_F64 && i % 4); v++)
+                run(&p, &all[k], variants[v]);
+        dg_case_free();
+    }
+    for (int k = 0; k < 6; k++) {
+        if (!there[k]) continue;
+        choice(&all[k]);
+        if (DG_TEST_SANITIZED && k > 0) continue;
+        streams(&all[k], 0, 3, 1);
+        streams(&all[k], 1, 4, 2);
     }
     return dg_test_report();
 }

@@ -1,4 +1,4 @@
-/* What `dcgan bench` measures a CPU by: its multiply-adds, triads and reads, for each instruction set. */
+/* Measurements of `dcgan bench` for a CPU: multiply-adds, triads and reads, for each instruction set. */
 #include "kernels/cpu/cpu.h"
 #include "reference.h"
 #include "test.h"

@@ -1,15 +1,6 @@
-/* Convolutions on tensor cores, every tile and all precisions, against plain loops in double. The factors are rounded
- * here as the kernels round them, so that what is left is the rounding of sums: each element within
- * 8 sqrt(terms) eps sum|a||b|. */
-#include <float.h>
-
+/* Convolutions on tensor cores, every tile and all precisions, against the reference. Operands are rounded here as the
+ * kernels round them: each element is within 8 sqrt(terms) eps sum|a||b|. */
 #include "tests/run_conv.h"
-extern "C" {
-#include "core/tune/conv_tiles.h"
-#include "core/plan/precision.h"
-#include "tests/reference_conv.h"
-#include "core/tune/tune.h"
-}
 
 /* N, H, W, Ci, Co, and which directions: 1 fwd, 2 dx, 4 dw */
 static const int shapes[][6] = {
@@ -42,42 +33,24 @@ static const struct {
     int shift;
 } gradients[] = {{1, 0}, {1e-6f, 18}, {1e3f, 8}};
 
-struct problem {
-    dg_ref_conv s;
+struct problem : conv_problem {
     int shift[2] = {}; /* of y, of x: one of them is a gradient */
     dg_gpu gpu;
-    std::vector<float> value[3]; /* y, x, w: what fwd, dx and dw write */
-    std::vector<double> want[3], mass[3];
-    std::vector<int> terms[3];
     int tested = 0;
 
     problem(const int *d, dg_math math, int number)
-        : s(dg_ref_conv_shape(d[0], d[1], d[2], d[3], d[4], 4, 2, 1)), gpu(dev_gpu(200 << 10, math))
+        : conv_problem(dg_ref_conv_shape(d[0], d[1], d[2], d[3], d[4], 4, 2, 1)), gpu(dev_gpu(200 << 10, math))
     {
-        const size_t count[] = {(size_t)s.N * s.Ho * s.Wo * s.Co, (size_t)s.N * s.H * s.W * s.Ci,
-                                (size_t)s.Co * 16 * s.Ci};
-        std::vector<double> factor[3];
         const auto &gradient = gradients[number % 3];
         const int side = number / 3 % 2;
-        if (math == DG_MATH_FP16) shift[side] = gradient.shift;
-        for (int i = 0; i < 3; i++) {
-            value[i] = dev_random(count[i], (unsigned long long)(i + 1));
-            for (float &v : value[i])
-                if (math == DG_MATH_FP16 && i == side) v *= gradient.size;
-            for (float v : value[i]) factor[i].push_back(dev_rounded((double)v, math, i < 2 ? shift[i] : 0));
-            want[i].resize(count[i]);
-            mass[i].resize(count[i]);
-            terms[i].resize(count[i]);
+        if (math == DG_MATH_FP16) {
+            shift[side] = gradient.shift;
+            for (float &v : value[side]) v *= gradient.size;
         }
-        if (d[5] & 1)
-            dg_ref_conv_fwd(want[0].data(), mass[0].data(), terms[0].data(), factor[1].data(), factor[2].data(), &s);
-        if (d[5] & 2)
-            dg_ref_conv_dx(want[1].data(), mass[1].data(), terms[1].data(), factor[0].data(), factor[2].data(), &s);
-        if (d[5] & 4)
-            dg_ref_conv_dw(want[2].data(), mass[2].data(), terms[2].data(), factor[1].data(), factor[0].data(), &s);
+        expect(d[5], math, shift);
     }
 
-    /* False where there is no such kernel. */
+    /* False if there is no such kernel. */
     bool run(const dg_variant *variant, int d, int m, int n, int split)
     {
         dg_op op = conv_op(d, s);
@@ -92,29 +65,18 @@ struct problem {
         if (dg_variant_check(&op, &tune, DG_F32, &here)) return false;
         std::vector<float> in[3] = {value[0], value[1], value[2]}, result;
         char name[200];
-        if (run_conv(&op, d, &tune, in, &result, name)) compare(result, d, name);
+        if (run_conv(&op, d, &tune, in, &result, name)) compare(result, d, 8, name);
         tested++;
         return true;
     }
-
-    void compare(const std::vector<float> &got, int d, const char *name)
-    {
-        size_t bad = 0, at = 0;
-        for (size_t i = 0; i < got.size(); i++) {
-            if (fabs((double)got[i] - want[d][i]) <= 8 * sqrt(terms[d][i]) * (double)FLT_EPSILON * mass[d][i]) continue;
-            if (!bad++) at = i;
-        }
-        DG_CHECKF(!bad, "%s %s: %zu of %zu wrong, at %zu %.9g instead of %.9g", dg_precision_name(DG_F32, gpu.math),
-                  name, bad, got.size(), at, bad ? (double)got[at] : 0, bad ? want[d][at] : 0);
-    }
 };
 
-/* Of a tile: those with cells of 4x4, or the others, where it is not for all maps; by precision and number. NOWHERE: of
- * mma, where wgmma takes its place. */
+/* The maps that a tile is for: SMALL have cells of 4x4. By precision and number. NOWHERE: mma where wgmma
+ * replaces it. */
 enum { ALL, LARGE, SMALL, NOWHERE };
 static int maps_of[3][16];
 
-/* Some tiles of each shape, all of them over the shapes; splits by turns. */
+/* Some tiles for each shape, all tiles over the shapes; splits by turns. */
 static int all_tiles(problem *p, const int *shape, int number, int (*seen)[3], int *maps)
 {
     int k = number, tile = 0;
@@ -164,8 +126,7 @@ static int all_tiles(problem *p, const int *shape, int number, int (*seen)[3], i
     return tile;
 }
 
-/* What is not finite in memory is not finite in what comes of it; what only is too large for fp16 is brought to its
- * end. */
+/* Operands that are not finite give results that are not finite; finite ones beyond fp16's range are clamped. */
 static void not_finite()
 {
     static const int shape[] = {1, 4, 4, 16, 16, 7};

@@ -1,15 +1,6 @@
-/* Convolutions of 3x3 and of one pixel on tensor cores, against plain loops in double. The factors are rounded here as
- * the kernels round them, so that what is left is the rounding of sums: each element within 8 sqrt(terms) eps
- * sum|a||b|. The same launch twice gives the same bits. */
-#include <float.h>
-#include <string.h>
-
+/* Convolutions of 3x3 and of one pixel on tensor cores, against the reference. Operands are rounded here as the kernels
+ * round them: each element is within 8 sqrt(terms) eps sum|a||b|. Repeated launches give the same bits. */
 #include "tests/run_conv.h"
-extern "C" {
-#include "core/plan/precision.h"
-#include "core/tune/tune.h"
-#include "tests/reference_conv.h"
-}
 
 /* N, H, W, Ci, Co, K, S; pad is half of K */
 static const int shapes[][7] = {
@@ -28,35 +19,24 @@ static bool same_bits(const std::vector<float> &a, const std::vector<float> &b)
     return a.size() == b.size() && !memcmp(a.data(), b.data(), a.size() * sizeof(float));
 }
 
-static void one(const dg_ref_conv &s, const std::vector<float> (&value)[3], int d, int split, dg_math math)
+static void one(const conv_problem &p, int d, int split, dg_math math)
 {
     const dg_gpu gpu = dev_gpu(200 << 10, math);
-    dg_op op = conv_op(d, s);
+    dg_op op = conv_op(d, p.s);
     dg_tune tune = {};
     tune.variant = &dg_conv_variant_mma_odd;
     tune.split = split;
     const char *why = dg_variant_check(&op, &tune, DG_F32, &gpu);
-    const int chunk = 2 * dg_math_unit(math), summed = d == 0 ? s.Ci : d == 1 ? s.Co : chunk;
+    const int chunk = 2 * dg_math_unit(math), summed = d == 0 ? p.s.Ci : d == 1 ? p.s.Co : chunk;
     if (why) {
         DG_CHECKF(summed % chunk || split > 1 || gpu.arch < 80, "%s", why);
         refused[d]++;
         return;
     }
-    std::vector<float> in[3] = {value[0], value[1], value[2]}, got, again;
+    std::vector<float> in[3] = {p.value[0], p.value[1], p.value[2]}, got, again;
     char name[200];
     if (!run_conv(&op, d, &tune, in, &got, name)) return;
-    std::vector<double> factor[3], want(got.size()), mass(got.size());
-    std::vector<int> terms(got.size());
-    for (int i = 0; i < 3; i++)
-        for (float v : value[i]) factor[i].push_back(dev_rounded((double)v, math, 0));
-    if (d == 0) dg_ref_conv_fwd(want.data(), mass.data(), terms.data(), factor[1].data(), factor[2].data(), &s);
-    if (d == 1) dg_ref_conv_dx(want.data(), mass.data(), terms.data(), factor[0].data(), factor[2].data(), &s);
-    if (d == 2) dg_ref_conv_dw(want.data(), mass.data(), terms.data(), factor[1].data(), factor[0].data(), &s);
-    size_t bad = 0, at = 0;
-    for (size_t i = 0; i < got.size(); i++)
-        if (!(fabs((double)got[i] - want[i]) <= 8 * sqrt(terms[i]) * (double)FLT_EPSILON * mass[i]) && !bad++) at = i;
-    DG_CHECKF(!bad, "%s %s: %zu of %zu wrong, at %zu %.9g instead of %.9g", dg_precision_name(DG_F32, math), name, bad,
-              got.size(), at, bad ? (double)got[at] : 0, bad ? want[at] : 0);
+    p.compare(got, d, 8, name);
     if (!dev_small() && run_conv(&op, d, &tune, in, &again, name))
         DG_CHECKF(same_bits(got, again), "%s: other bits again", name);
     tested++;
@@ -68,16 +48,14 @@ int main()
     for (const int *d : shapes) {
         number++;
         if (dev_small() && d[0] * d[1] * d[2] * d[5] > 300) continue;
-        const dg_ref_conv s = dg_ref_conv_shape(d[0], d[1], d[2], d[3], d[4], d[5], d[6], d[5] / 2);
-        const size_t count[] = {(size_t)s.N * s.Ho * s.Wo * s.Co, (size_t)s.N * s.H * s.W * s.Ci,
-                                (size_t)s.Co * s.K * s.K * s.Ci};
-        std::vector<float> value[3];
-        for (int i = 0; i < 3; i++) value[i] = dev_random(count[i], (unsigned long long)(i + 1));
-        for (int k = 0; k < 3; k++)
-            for (dg_math math : {DG_MATH_BF16, DG_MATH_TF32}) {
-                one(s, value, k, 1, math);
-                one(s, value, k, 2 + number % 2, math);
+        conv_problem p(dg_ref_conv_shape(d[0], d[1], d[2], d[3], d[4], d[5], d[6], d[5] / 2));
+        for (dg_math math : {DG_MATH_BF16, DG_MATH_TF32}) {
+            p.expect(7, math);
+            for (int k = 0; k < 3; k++) {
+                one(p, k, 1, math);
+                one(p, k, 2 + number % 2, math);
             }
+        }
     }
     const dg_gpu gpu = dev_gpu(200 << 10, DG_MATH_BF16);
     DG_CHECKF(gpu.arch < 80 || tested > 100 || dev_small(), "%d launches are too few", tested);

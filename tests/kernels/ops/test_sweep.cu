@@ -1,4 +1,4 @@
-/* What the sweeps of optimisers count: two jobs on one GPU, whose blocks take turns, do not count for each other. */
+/* Counts of optimizer kernels: two jobs on one GPU, whose blocks interleave, do not count for each other. */
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 extern "C" {
