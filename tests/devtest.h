@@ -13,7 +13,7 @@ extern "C" {
 #include "kernels/ops/conv/variants.h"
 }
 
-/* Sanitizers are slow: shapes of at most a few thousand multiply-adds a launch, please. */
+/* True with sanitizers, which are slow: use shapes of at most a few thousand multiply-adds per launch. */
 static inline bool dev_small()
 {
 #ifdef __CUDACC__
@@ -23,8 +23,8 @@ static inline bool dev_small()
 #endif
 }
 
-/* A hash of all results that were given to it, printed when the program ends: tests/sim/run wants the same one from
- * every mode, for a result must not depend on the order in which threads and blocks run. */
+/* A hash of all results, printed when the program ends. tests/sim/run requires the same hash in every mode, because
+ * results must not depend on the order of threads and blocks. */
 struct dev_hash {
     unsigned long long value = 0xcbf29ce484222325u;
     size_t bytes = 0;
@@ -40,8 +40,8 @@ static inline void dev_bits(const void *p, size_t bytes)
     hash.bytes += bytes;
 }
 
-/* What tests may choose variants for: in the simulator sm_90 with so much shared memory, else the device that there is,
- * with at most so much. */
+/* The GPU that tests choose variants for: in the simulator sm_90 with this much shared memory, else the present device,
+ * with at most this much. */
 static inline dg_gpu dev_gpu(size_t shared, dg_math math)
 {
 #ifdef __CUDACC__
@@ -58,7 +58,7 @@ static inline dg_gpu dev_gpu(size_t shared, dg_math math)
 #endif
 }
 
-/* The same for a variant: where wgmma is, the way forward by mma in bf16 is not. In the simulator all kernels are. */
+/* The GPU for a variant: with wgmma there is no forward by mma in bf16. The simulator has all kernels. */
 static inline dg_gpu dev_gpu_of(const dg_variant *variant, dg_gpu gpu)
 {
 #ifdef __CUDACC__
@@ -69,7 +69,7 @@ static inline dg_gpu dev_gpu_of(const dg_variant *variant, dg_gpu gpu)
     return gpu;
 }
 
-/* Is the library there? A machine that has a driver need not have it; this is said once. */
+/* True if cuBLAS is there: a machine with a driver may lack it. Prints this once. */
 static inline bool dev_cublas()
 {
     static const char *const why = dg_cublas_open();
@@ -77,7 +77,7 @@ static inline bool dev_cublas()
     return there;
 }
 
-/* After launches: wait, and fail with what went wrong. In the simulator the next test starts afresh. */
+/* Waits for launches, and fails with the error. In the simulator the next test starts without errors. */
 static inline bool dev_ok(const char *what)
 {
     dev_fault fault = dev_take_fault();
@@ -141,7 +141,7 @@ template <class T> class dev_buffer {
     }
 };
 
-/* As to_bf16x2 and to_tf32 do, of ordinary numbers; as dg_mma_fp16 does, of all that are finite. */
+/* Rounds as to_bf16x2 and to_tf32, for ordinary numbers; as dg_mma_fp16, for all finite ones. */
 static inline double dev_rounded(double x, dg_math math, int shift = 0)
 {
     if (math == DG_MATH_FP16) {
@@ -160,7 +160,7 @@ static inline double dev_rounded(double x, dg_math math, int shift = 0)
     return (double)r;
 }
 
-/* The same of many, as bf16 lies in memory. */
+/* Values rounded to bf16, as bf16 is stored. */
 static inline std::vector<uint16_t> dev_halves(const std::vector<float> &v)
 {
     std::vector<uint16_t> half(v.size());
@@ -172,8 +172,7 @@ static inline std::vector<uint16_t> dev_halves(const std::vector<float> &v)
     return half;
 }
 
-/* What is fused in fp16 is fused on Turing alone, where the simulator keeps to its limits. False: the device is newer.
- */
+/* Fused fp16 runs on Turing only, whose limits the simulator applies. False: the device is newer. */
 static inline bool dev_fuses(dg_math math, dg_gpu *gpu)
 {
 #ifdef __CUDACC__

@@ -23,7 +23,7 @@
 #include "preload/faults.c" /* NOLINT(bugprone-suspicious-include): all of it, in this one program */
 #include "test.h"
 
-/* From now on the k-th call of this kind fails, and with `more` all behind it. */
+/* From now on the k-th call of this kind fails, with `more` also all later ones. */
 static void arm(int kind, long k, bool more)
 {
     for (int i = 0; i < COUNTERS; i++) atomic_store(&calls[i], 0);
@@ -78,7 +78,7 @@ __attribute__((unused)) static long each_of(const char *what, int kind, bool mor
     return failures;
 }
 
-/* Each call of each kind, by itself and with all behind it. */
+/* Each call of each kind fails once, alone and with all later ones. */
 __attribute__((unused)) static long each_call(const char *what, void (*before)(void), dg_err (*act)(void),
                                               void (*after)(dg_err))
 {

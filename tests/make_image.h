@@ -291,7 +291,7 @@ __attribute__((unused)) static blob exif_block(int big, uint32_t orientation)
     return b;
 }
 
-/* Put the block as APP1 behind JPEG's SOI. */
+/* Put the block as APP1 after JPEG's SOI. */
 __attribute__((unused)) static void jpeg_add_exif(blob *jpeg, const blob *tiff)
 {
     blob app = {0};

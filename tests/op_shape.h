@@ -1,4 +1,4 @@
-/* An op of any kind with a shape by the words of its row, for tests that go over all ops. */
+/* An op of any kind with a shape by the words of its row. */
 #ifndef OP_SHAPE_H
 #define OP_SHAPE_H
 
@@ -12,7 +12,7 @@ extern "C" {
 }
 #endif
 
-/* What each word is set to, where the op has it. */
+/* The value of a word, for ops that have it. */
 typedef struct {
     const char *word;
     int64_t value;
@@ -25,7 +25,7 @@ static inline bool shape_has(dg_op_kind kind, const char *word)
     return false;
 }
 
-/* Completes the shape, too; NULL, or why there is none. Words that are not named stay 0. */
+/* Sets the words and completes the shape; returns NULL, or why there is none. Other words stay 0. */
 static inline const char *shape_set(dg_op *op, dg_op_kind kind, const shape_value *values, int n)
 {
     memset(op, 0, sizeof *op);
@@ -37,12 +37,12 @@ static inline const char *shape_set(dg_op *op, dg_op_kind kind, const shape_valu
     return info->complete ? info->complete(op) : NULL;
 }
 
-/* Some shape with other numbers for its words; NULL, or why there is none. All operands are `somewhere`: for launchers,
- * whose kernels do not run. */
+/* Some shape with a different number for each word; returns NULL, or why there is none. All operands are `somewhere`:
+ * for launchers, whose kernels do not run. */
 static inline const char *shape_any(dg_op *op, dg_op_kind kind, void *somewhere)
 {
     const bool images = kind == DG_OP_gather || kind == DG_OP_augment || kind == DG_OP_augment_dx;
-    const int C = images ? 4 : 20; /* they have no more */
+    const int C = images ? 4 : 20; /* at most 4 channels */
     const shape_value values[] = {{"N", 8}, {"H", 7}, {"W", 6}, {"C", C},    {">", 12},   {"groups", 2},
                                   {"K", 3}, {"S", 2}, {"P", 1}, {"n", 6400}, {"batch", 3}};
     const char *const wrong = shape_set(op, kind, values, (int)(sizeof values / sizeof *values));

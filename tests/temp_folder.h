@@ -21,7 +21,7 @@ __attribute__((unused)) static void temp_make(char *out)
     }
 }
 
-/* By descriptors: the paths in it may be longer than the system takes. */
+/* By descriptors: its paths may be longer than the system accepts. */
 static void temp_remove_at(int parent, const char *name)
 {
     int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

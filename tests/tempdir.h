@@ -53,7 +53,7 @@ __attribute__((unused)) static int temp_count(const char *dir, const char *part)
     return n;
 }
 
-/* The whole file, NUL behind it; NULL if there is none. */
+/* The whole file with a final NUL; NULL if there is none. */
 __attribute__((unused)) static char *temp_slurp(const char *path, size_t *bytes)
 {
     FILE *f = fopen(path, "rb");

@@ -1,4 +1,4 @@
-/* What the planted bugs of bugs.cu share: their names, and how results are judged. */
+/* Shared by the planted bugs of bugs.cu: their names, and how results are checked. */
 #ifndef SIM_BUGS_H
 #define SIM_BUGS_H
 

@@ -1,5 +1,5 @@
-/* Planted bugs: blocks that add up or wait for what others left, launches that overlap, host programs with streams and
- * graphs. */
+/* Planted bugs: blocks that sum up or wait for results of other blocks, launches that overlap, host programs with
+ * streams and graphs. */
 #ifndef SIM_BUGS_LAUNCHES_H
 #define SIM_BUGS_LAUNCHES_H
 
@@ -33,7 +33,7 @@ template <int B> static void run_last()
     compare("sum of three launches", sum.get(), {want});
 }
 
-/* ---- blocks that wait for others: two copy *x, then one changes it ---- */
+/* ---- blocks that wait for other blocks: two copy *x, then one changes it ---- */
 
 template <int B> static __global__ void in_turns(float *y, float *x, unsigned *counter)
 {

@@ -1,5 +1,5 @@
-/* Launches that may start before the one in front of them has ended: where they do, and the reports of what their
- * kernels may not do before they wait. What they may is in test_dependents.cu. */
+/* Launches that may start before the launch before them has ended: where they start, and the reports of accesses that
+ * their kernels make too early. Correct kernels: test_dependents.cu. */
 #include <atomic>
 #include "tests/devtest.h"
 
@@ -23,7 +23,7 @@ static void reported(const char *what, const char *words, bool with_line)
         reported(#__VA_ARGS__, words, with_line); \
     } while (0)
 
-/* ---- Where they do ---- */
+/* ---- Early starts ---- */
 
 static __global__ void waits(int *count)
 {
@@ -63,12 +63,13 @@ static void where_they_do()
     dev_overlaps[0] = 0;
     DG_CHECK(overlapping() == 3);
     dev_overlaps[0] = 0;
-    sim::fail_call(2, cudaErrorInvalidDevice); /* who cannot be asked does not, and is asked again */
+    /* after a failed query it does not start early, and the query is repeated */
+    sim::fail_call(2, cudaErrorInvalidDevice);
     KLAUNCH_AFTER(waits_never, 1, 32, 0, 0, (float *)nullptr);
     DG_CHECK(dev_ok("not asked") && dev_overlaps[0] == 0);
 }
 
-/* ---- What is not ---- */
+/* ---- Accesses before the wait ---- */
 
 static __global__ void waits_in_part(float *o)
 {

@@ -1,4 +1,4 @@
-/* The simulated graphs: what is captured, in which order it runs, and what may not be captured. */
+/* Simulated graphs: captured calls, the order in which they run, and calls that a capture refuses. */
 #include "calls.h"
 
 /* Nodes that nothing keeps in order run in another order than they were asked for, unless the mode is to run them so.
@@ -96,7 +96,7 @@ static void test_graphs(bool deferred)
 
         test_branches(s, side);
 
-        /* What may not be captured ends the capture. */
+        /* A call that cannot be captured ends the capture. */
         float *p = nullptr;
         for (int form = 0; form < 6; form++) {
             OK(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));

@@ -44,7 +44,7 @@ static void test_order()
     }
 }
 
-/* A thread runs until it must wait, then the others catch up: the last warp is a whole phase behind the first. */
+/* A thread runs until it must wait, then the other threads catch up: the last warp is a whole phase late. */
 static __global__ void skew_kernel(int *seen, int *progress)
 {
     int warp = threadIdx.x / 32;

@@ -1,4 +1,4 @@
-/* The simulator reports every kind of misuse, in words that name the place, and goes on afterwards. */
+/* The simulator reports every kind of misuse with its place, and continues. */
 #include <atomic>
 #include "tests/devtest.h"
 
@@ -186,7 +186,7 @@ static void test_shared(float *o)
     REPORTED("more than 8 cp.async groups", line_of[0], KLAUNCH(copy, 1, 32, 0, 0, o, x.p, 7));
 }
 
-/* What the sanitizers report themselves, ending the program, is seen by the plain flavour alone. */
+/* Errors that sanitizers report, and which end the program, are tested in the plain flavour only. */
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 static __global__ void overrun(int which, int by)
 {
@@ -203,7 +203,7 @@ static __global__ void pool_overrun()
     dev_pool pool;
     char *a = pool.take<char>(24), *b = pool.take<char>(16);
     a[0] = b[0] = 0;
-    if (threadIdx.x == 0) ((volatile char *)a)[32] = 1; /* 24 is taken as 32 */
+    if (threadIdx.x == 0) ((volatile char *)a)[32] = 1; /* 24 counts as 32 */
 }
 static __global__ void touch(volatile float *p, long i) { p[i] = 1; }
 static __attribute__((noinline)) float endless(volatile float *p, int depth)

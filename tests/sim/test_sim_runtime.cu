@@ -47,7 +47,7 @@ static void test_memory()
     (void)cudaGetLastError();
 }
 
-/* Device memory is out of the host's reach: the program ends, whoever tries. */
+/* Device memory is not accessible from the host: an access ends the program. */
 static void test_guard()
 {
     float *d = nullptr;
@@ -104,7 +104,7 @@ static void test_errors()
         DG_CHECK(cudaGetLastError() == cudaErrorDevicesUnavailable && cudaGetLastError() == cudaSuccess);
         sim::clear();
     }
-    sim::fail_call(4, cudaErrorECCUncorrectable); /* sticky: nothing works from then on */
+    sim::fail_call(4, cudaErrorECCUncorrectable); /* sticky: every later call fails */
     IS(program(&result), cudaErrorECCUncorrectable);
     IS(cudaDeviceSynchronize(), cudaErrorECCUncorrectable);
     IS(cudaGetLastError(), cudaErrorECCUncorrectable);
@@ -113,7 +113,7 @@ static void test_errors()
     OK(cudaDeviceSynchronize());
 
     sim::opt.quiet = true;
-    KLAUNCH(broken_kernel, 1, 1, 0, 0); /* asynchronous: the launch itself is well */
+    KLAUNCH(broken_kernel, 1, 1, 0, 0); /* asynchronous: the launch succeeds */
     OK(dev_take_fault().error);
     IS(cudaDeviceSynchronize(), cudaErrorLaunchFailure);
     float *p = nullptr;
@@ -198,7 +198,7 @@ static void test_streams(bool deferred)
         DG_CHECK(ms >= 0);
         IS(cudaEventElapsedTime(&ms, begin, ready), cudaErrorInvalidResourceHandle); /* has no time */
 
-        /* Pinned memory is read when the copy runs, other memory when it is asked for. */
+        /* Pinned memory is read when the copy runs, other memory when the copy is requested. */
         std::vector<float> pageable(100, 5);
         for (int i = 0; i < 100; i++) h[i] = 5;
         OK(cudaMemcpyAsync(x.p, pageable.data(), 400, cudaMemcpyHostToDevice, a));
@@ -208,7 +208,7 @@ static void test_streams(bool deferred)
         OK(cudaStreamSynchronize(a));
         DG_CHECK(x.get()[0] == 5 && y.get()[0] == (deferred ? 6 : 5));
 
-        /* The default stream waits for the others and they for it; a non-blocking one goes alone. */
+        /* The default stream waits for the other streams and they for it; a non-blocking one does not. */
         add(x.p, x.p, 1, 100, a);
         add(x.p, x.p, 10, 100, nullptr);
         add(x.p, x.p, 100, 100, b);

@@ -1,4 +1,4 @@
-/* Files whose bytes all follow from a letter, so that a mixture is seen; for the tests of whole files. */
+/* Files whose bytes all follow from one letter, so that a mixture of two is detected. */
 #ifndef ATOMIC_FILES_H
 #define ATOMIC_FILES_H
 

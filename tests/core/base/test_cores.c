@@ -1,4 +1,4 @@
-/* What the machine has: of Linux beside what its files say, and as other systems compile it. */
+/* Cores and memory of the machine: on Linux without its files, and as other systems compile it. */
 #include "core/base/cores.h"
 #include "test.h"
 

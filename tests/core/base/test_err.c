@@ -1,4 +1,4 @@
-/* Messages: settings as their user knows them, contexts, and what must not reach a terminal. */
+/* Messages: names of settings, contexts, and bytes that must not reach a terminal. */
 #include "core/base/err.h"
 #include "test.h"
 
@@ -17,7 +17,7 @@ int main(void)
 {
     char warning[100] = "";
     say("a{batch}");
-    is("batch 4 of a{batch}: drop-last, device cuda:1, {5}, {, }"); /* what is not of the format stays */
+    is("batch 4 of a{batch}: drop-last, device cuda:1, {5}, {, }");
     DG_CHECK(dg_context(DG_IO, "{out} %s", "x{y}") == DG_IO);
     is("out x{y}: batch 4 of a{batch}: drop-last, device cuda:1, {5}, {, }");
     dg_set_setting_prefix("--");

@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-/* ---- The calls that atomic.c makes, with faults. Defined here they take the place of the C library's. ---- */
+/* ---- Calls of atomic.c, with faults: defined here, they replace the C library's ---- */
 
 enum { ERRNO, SHORT, KILL_BEFORE, KILL_AFTER, HOOK };
 static struct {
@@ -91,7 +91,6 @@ static dg_err armed_write(const char *path, const dg_chunk *p, int n, int at, in
     return e;
 }
 
-/* Run in a child process; returns its wait status. */
 static int in_child(int (*work)(void))
 {
     fflush(stdout);
@@ -106,7 +105,6 @@ static int in_child(int (*work)(void))
     return status;
 }
 
-/* Has the file of that name in the open directory so many bytes? */
 static bool reads(int dir, const char *path, size_t want)
 {
     void *text;
@@ -137,7 +135,7 @@ static void test_plain(void)
     DG_CHECK(chdir(temp_dir) == 0 && dg_write_atomic("relative", two, 1) == DG_OK && access("relative", F_OK) == 0);
     DG_CHECK(chdir("/") == 0);
 
-    /* Into an open directory, wherever its path leads by now. */
+    /* Writes into an open directory, wherever its path leads by now. */
     mkdir(temp_path("place"), 0777);
     const int place = open(temp_path("place"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DG_CHECK(place >= 0 && rename(temp_path("place"), temp_path("moved")) == 0 && mkdir(temp_path("place"), 0777) == 0);
@@ -145,7 +143,7 @@ static void test_plain(void)
     DG_CHECK(dg_write_atomic_in(&unlocked, temp_path("place/file"), two, 3) == DG_OK);
     DG_CHECK(access(temp_path("place/file"), F_OK) != 0 && access(temp_path("moved/file"), F_OK) == 0);
     DG_CHECK(reads(place, temp_path("place/file"), 11));
-    /* Not where its lock is gone. */
+    /* Refused when the lock is gone. */
     const int lock = openat(place, "run.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     const dg_directory locked = {place, lock, "run.lock"};
     DG_CHECK(dg_write_atomic_in(&locked, temp_path("place/file"), two, 1) == DG_OK);
@@ -192,7 +190,7 @@ static void test_targets(void)
     DG_CHECK(temporaries(temp_dir) == 0);
 }
 
-/* Permissions bind everybody but root. */
+/* Permissions do not bind root. */
 static int as_nobody(void)
 {
     if (geteuid() == 0 && (setegid(65534) || seteuid(65534))) return 2;
@@ -254,7 +252,7 @@ static void test_every_call_fails(void)
         }
     DG_CHECKF(late == 8, "close and fsync of the directory failed, but only %d times it was said", late);
     DG_CHECKF(retried >= 20, "only %d calls were tried again", retried);
-    /* a rename that was done, and whose second request says that it was not */
+    /* a rename that succeeded, and whose retry reports a failure */
     dg_chunk before = body('o', 6000);
     DG_CHECK(dg_write_atomic(path, &before, 1) == DG_OK);
     answer_lost = true;
@@ -339,7 +337,7 @@ static int full_disk(void)
         bad |= !is_body(file, e ? 'o' : 'n', size) || temporaries(at) != 0;
         umount(at);
     }
-    bad |= refused < 10 || taken < 4; /* both outcomes were seen */
+    bad |= refused < 10 || taken < 4;
     if (mount("none", at, "tmpfs", 0, "nr_inodes=2")) return 2;
     dg_chunk p = body('p', 10);
     bad |= dg_write_atomic(file, &p, 1) != DG_OK;
@@ -380,7 +378,7 @@ static void test_leftovers(void)
     int fd = open(temp_path("left/.file.0-1.dcgan-tmp"), O_RDWR | O_CREAT, 0600);
     DG_CHECK(fd >= 0 && flock(fd, LOCK_EX) == 0);
     DG_CHECK(dg_write_atomic(temp_path("left/file"), &p, 1) == DG_OK && temporaries(temp_path("left")) == 1);
-    close(fd); /* whoever wrote it is dead now */
+    close(fd); /* its writer is dead now */
     DG_CHECK(dg_write_atomic(temp_path("left/file"), &p, 1) == DG_OK && temporaries(temp_path("left")) == 0);
 }
 

@@ -1,4 +1,4 @@
-/* Whole files beside others: writers that are killed at random times, writers of one name, and sweeps. */
+/* Whole files, written concurrently: writers that are killed at random times, writers of one name, and sweeps. */
 #include "atomic_files.h"
 #include "kill_at_random.h"
 
@@ -63,7 +63,7 @@ static void test_sweep(void)
     DG_CHECK(access(temp_path("sweep/.living.1-1.dcgan-tmp"), F_OK) != 0);
 }
 
-/* Writers of one name and a sweeper all at once: nobody fails, nothing is torn. */
+/* Concurrent writers of one name and a sweeper: none fails, no file is torn. */
 static void *writer_thread(void *argument)
 {
     static int bad;

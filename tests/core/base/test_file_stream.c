@@ -1,4 +1,5 @@
-/* Outputs that are no regular files: descriptors, FIFOs, devices, links, and what the rule of a process refuses. */
+/* Outputs that are not regular files: descriptors, FIFOs, devices, links, and outputs that the process's rule
+ * refuses. */
 #include "core/base/file_io.h"
 
 #include <errno.h>
@@ -12,9 +13,9 @@
 #include "test.h"
 
 static int number = -1; /* that the path "-" stands for */
-static int asked;       /* times that the rule was asked */
+static int asked;       /* calls of the rule */
 static dg_err answer;
-static const char *comes; /* a file that appears while the rule is asked, NULL: none */
+static const char *comes; /* a file that appears during the call of the rule, NULL: none */
 
 static int descriptor(const char *path) { return strcmp(path, "-") ? -1 : number; }
 
@@ -107,7 +108,7 @@ static void refusals(void)
     DG_CHECK(temp_count(temp_dir, "dcgan-tmp") == 0);
     answer = DG_OK;
     DG_CHECK(!dg_write_atomic(file, two, 2) && asked == 2 && has(file, "abcde"));
-    /* a run's own files are none of the rule's */
+    /* the rule does not apply to a run's own files */
     const int dir = open(temp_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     const dg_directory place = {dir, -1, NULL};
     answer = DG_USAGE;
@@ -115,7 +116,7 @@ static void refusals(void)
     close(dir);
 }
 
-/* Takes the place of the C library's: another program makes the file just before the name is given. */
+/* Replaces the C library's: another program creates the file just before the rename. */
 int renameat2(int a, const char *from, int b, const char *to, unsigned flags)
 {
     if (comes) temp_put(comes, "other", 5);
@@ -135,7 +136,7 @@ static void races(void)
 int main(void)
 {
     temp_make("stream");
-    DG_CHECK(dg_write_atomic("/dev/null", two, 2) == DG_IO); /* without a rule */
+    DG_CHECK(dg_write_atomic("/dev/null", two, 2) == DG_IO);
     dg_set_output_rule(&rule);
     streams();
     links();

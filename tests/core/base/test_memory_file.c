@@ -1,4 +1,4 @@
-/* Streams into memory: the text, and what they say when there is no room for it. */
+/* Streams into memory: the text, and the errors without memory for it. */
 #include "core/base/memory_file.h"
 
 #include <stdint.h>
@@ -38,7 +38,7 @@ static void holds_nothing(void)
     DG_CHECK(!dg_memory_close(NULL, &(dg_memory_file){0}));
 }
 
-/* More than the address space has; 0: it was told, and nothing is left behind. */
+/* More bytes than the address space has, or 0: the error is reported, and nothing is left. */
 static int print_too_much(void *nothing, char *message)
 {
     (void)nothing, (void)message;

@@ -1,4 +1,4 @@
-/* The program starts itself again once, and only once, with the waiting time set. */
+/* The program restarts itself exactly once, with the waiting time set. */
 #include "core/base/omp_spin.h"
 
 #include <sys/wait.h>
@@ -18,7 +18,7 @@ static int child(const char *program, const char *policy, const char *spins)
         if (policy) setenv("OMP_WAIT_POLICY", policy, 1);
         if (spins) setenv("GOMP_SPINCOUNT", spins, 1);
         dg_omp_spin(argv);
-        _exit(getenv("GOMP_SPINCOUNT") && !spins ? 1 : 7); /* came back */
+        _exit(getenv("GOMP_SPINCOUNT") && !spins ? 1 : 7);
     }
     int status = -1;
     waitpid(pid, &status, 0);
@@ -29,7 +29,7 @@ int main(int argc, char **argv)
 {
     if (argc > 1) {
         const char *spins = getenv("GOMP_SPINCOUNT");
-        dg_omp_spin(argv); /* must return now */
+        dg_omp_spin(argv);
         return argc == 3 && !strcmp(argv[1], "again") && !*argv[2] && spins && atoi(spins) > 0 ? 42 : 43;
     }
     int code = child(argv[0], NULL, NULL);

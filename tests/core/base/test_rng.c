@@ -25,7 +25,7 @@ static void check_philox(void)
     DG_CHECK(dg_subsequence(DG_STREAM_NOISE, 5) == 0x0100000000000005u);
 }
 
-/* curand_normal4's mathematics, from the words. */
+/* The formula of curand_normal4, from the words. */
 static void check_normals(void)
 {
     const double pi = 3.14159265358979323846;
@@ -100,7 +100,7 @@ static void check_bytes(void)
     }
 }
 
-/* Runs must resume in years: these bits are a promise. */
+/* Runs must resume in years: these bits must not change. */
 static void check_frozen(void)
 {
     int32_t p[10];

@@ -1,4 +1,4 @@
-/* The writer thread: order, back pressure, the first error and its message, signals left to others. */
+/* The writer thread: order, back pressure, the first error and its message, no signals. */
 #include "core/base/worker.h"
 
 #include <pthread.h>
@@ -60,7 +60,7 @@ static void jobs_run_in_order(void)
     DG_CHECK(done == 100);
     for (int i = 0; i < 100; i++)
         if (!DG_CHECKF(order[i] == i, "job %d ran as number %d", order[i], i)) break;
-    DG_CHECK(dg_worker_wait(w, dg_worker_given(w)) == DG_OK); /* nothing to wait for */
+    DG_CHECK(dg_worker_wait(w, dg_worker_given(w)) == DG_OK);
     DG_CHECK(dg_worker_close(w) == DG_OK);
 }
 
@@ -104,7 +104,7 @@ static void *give_twenty(void *worker)
     return NULL;
 }
 
-/* While one job is stuck, 16 more fit into the queue and the giver of the next waits. */
+/* While one job is stuck, 16 more fit into the queue, and the next submission waits. */
 static void a_full_queue_waits(void)
 {
     dg_worker *w;
@@ -116,7 +116,7 @@ static void a_full_queue_waits(void)
     while (!running) usleep(1000);
     pthread_create(&giver, NULL, give_twenty, w);
     for (int i = 0; i < 30000 && given < 16; i++) usleep(1000);
-    usleep(50000); /* time for another, were there room */
+    usleep(50000); /* time for another job, if there was room */
     DG_CHECKF(given == 16, "%d jobs fitted into the queue", given);
     DG_CHECK(done == 0);
     pthread_mutex_unlock(&gate);
@@ -150,7 +150,7 @@ static void several_threads_work_at_a_time(void)
     DG_CHECK(done == 43);
 }
 
-/* Waiting for the first jobs neither ends before they are done nor waits for later ones. */
+/* Waiting for the first jobs ends when they are done, before later ones. */
 static void waits_for_the_first_jobs(void)
 {
     dg_worker *w;
@@ -216,7 +216,7 @@ static void the_first_error_is_kept(void)
     DG_CHECK(same);
     DG_CHECK(closed == DG_IO);
     DG_CHECKF(strcmp(dg_message(), "job 1 cannot") == 0, "message is \"%s\"", dg_message());
-    DG_CHECK(done == 4); /* later jobs still run */
+    DG_CHECK(done == 4);
     DG_CHECKF(strcmp(text, "job 1 cannot\njob 2 cannot\n") == 0, "warnings were \"%s\"", text);
 }
 

@@ -16,7 +16,7 @@ typedef struct {
     dg_err (*fuse)(dg_backend *, dg_plan *);
     dg_err (*run)(dg_backend *, dg_plan *); /* NULL: in the order of the plan */
     unsigned what;                          /* DG_FUSE_..., for fuse */
-    int fused;                              /* launches, counted by fuse */
+    int fused;
     unsigned long long random;
 } ordered;
 
@@ -42,7 +42,7 @@ static dg_err ordered_get(dg_backend *b, void *to, const void *from, size_t n)
 }
 static dg_err ordered_run(dg_backend *b, dg_plan *p) { return its_cpu(b)->run(its_cpu(b), p); }
 
-/* For `fuse`: ops that are chosen as a GPU's run as the CPU's. */
+/* For `fuse`: ops planned for a GPU run on the CPU. */
 static dg_err ordered_for_cpu(ordered *o, dg_plan *p)
 {
     for (int i = 0; i < p->ops; i++)
@@ -57,7 +57,7 @@ static bool ordered_open(ordered *o)
                      "%s", dg_message());
 }
 
-/* The checksum of all that training leaves, after two steps. */
+/* The checksum of all memory after two training steps. */
 static uint64_t ordered_train(ordered *o)
 {
     static char text[DG_MODEL_TEXT_MAX];

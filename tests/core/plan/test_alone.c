@@ -1,5 +1,5 @@
-/* core/ by itself: this program is linked with the objects of core/ and no others (Makefile). It passes core a row of
- * its own for one op and plans it on a backend that only counts bytes. */
+/* core/ alone: this program is linked with the objects of core/ only (Makefile). It passes core its own row of one op
+ * and plans the op on a backend that only counts bytes. */
 #include <math.h>
 #include <string.h>
 

@@ -1,14 +1,14 @@
-/* Branches of a plan: the waits that they name are enough, and no more than there have to be. */
+/* Branches of a plan: their waits are sufficient, and all are necessary. */
 #include "core/plan/branches.h"
 #include "ordered.h"
 #include "core/tune/conv_tiles.h"
 #include "kernels/cuda/planner.h"
 
-/* ---- Enough: a step in any order that the waits allow leaves the same bits ---- */
+/* ---- Sufficient: a step in any order that the waits allow leaves the same bits ---- */
 
 static int runs, swaps;
 
-/* May piece i run, where done says what has? */
+/* True if piece i can run after the pieces in `done`. */
 static bool ready(const dg_branched *at, const bool *done, int i)
 {
     for (int k = 0; k < DG_BRANCHES; k++)
@@ -16,7 +16,7 @@ static bool ready(const dg_branched *at, const bool *done, int i)
     return !done[i];
 }
 
-/* Of what may run: the last (random 0), else one at random. */
+/* Of the pieces that can run: the last (random 0), else one at random. */
 static dg_err in_any_order(dg_backend *b, dg_plan *p)
 {
     ordered *o = (ordered *)b;
@@ -68,9 +68,9 @@ static void same_bits(void)
     plain.cpu->close(plain.cpu);
 }
 
-/* ---- No more ---- */
+/* ---- Necessary ---- */
 
-/* Of W1 on a GPU: how many kernels there are, and how many at least wait for one another. */
+/* W1 on a GPU: the number of kernels, and the longest chain of kernels that wait for each other. */
 static void chains(const char *arch, dg_math math, unsigned what, int kernels, int most, int least)
 {
     static dg_model m;
@@ -93,7 +93,7 @@ static void chains(const char *arch, dg_math math, unsigned what, int kernels, i
     b->close(b);
 }
 
-/* Pieces of a branch follow one another; nobody waits for a later piece; without branches there is one. */
+/* Pieces of a branch are in order, no piece waits for a later one, and without branches there is one piece. */
 static void well_formed(void)
 {
     static dg_model m;
@@ -131,7 +131,7 @@ static void well_formed(void)
     b->close(b);
 }
 
-/* Does each convolution wait for the one in front of it? */
+/* True if each convolution waits for the one before it. */
 static bool in_turn(const dg_plan *p)
 {
     static dg_branched at[400];
@@ -145,7 +145,7 @@ static bool in_turn(const dg_plan *p)
     return true;
 }
 
-/* Two launches of an exclusive variant do not run side by side, others do. */
+/* Two launches of an exclusive variant do not run concurrently; other launches do. */
 static void exclusive(void)
 {
     static dg_model m;

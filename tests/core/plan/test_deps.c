@@ -1,11 +1,12 @@
-/* Who needs whom: against the same by brute force over a GAN's step, and what the special operands touch. */
+/* Dependencies of ops: compared with a brute-force search over a GAN's step, and the rows that special
+ * operands touch. */
 #include "core/plan/deps.h"
 #include "host/net/job.h"
 #include "test.h"
 
 static dg_model m;
 
-/* Does operand o of op lie in that row? Adam's lie in all rows of a network. */
+/* True if operand o of op is in that row. Adam's are in all rows of a network. */
 static bool touches(const dg_plan *p, const dg_op *op, int o, int row)
 {
     const dg_row *mine = dg_plan_row(p, op, o), *r = &p->arena->row[row];
@@ -39,7 +40,7 @@ static void check_writers(const dg_plan *p, const dg_deps *d)
     DG_CHECK(dg_deps_writer(d, 3, -1) == -1);
 }
 
-/* By row and by op the same accesses, each once; inside of their rows. */
+/* Accesses by row and by op are the same, each once, inside their rows. */
 static void check_lists(const dg_plan *p, const dg_deps *d)
 {
     const int all = d->of_op[p->ops];
@@ -75,7 +76,7 @@ static void check_special(const dg_plan *p, const dg_deps *d)
     DG_CHECK(need_each_other(d, named(p, "D.1.conv.dw"), named(p, "D.adam")));
     DG_CHECK(need_each_other(d, named(p, "D.3.conv.dw"), named(p, "D.adam")));
     DG_CHECK(!need_each_other(d, named(p, "D.3.conv.dw"), named(p, "G.adam")));
-    /* the two halves of a batch, and the losses of each, whose metrics are numbers of their own */
+    /* the two halves of a batch, and the losses of each, whose metrics are separate numbers */
     DG_CHECK(!need_each_other(d, named(p, "D.x.gather"), named(p, "G.4.conv_transpose.fwd")));
     DG_CHECK(!need_each_other(d, named(p, "D.bce.real"), named(p, "D.bce.fake")));
     DG_CHECK(need_each_other(d, named(p, "D.bce.real"), named(p, "D.4.conv.fwd")));

@@ -1,4 +1,4 @@
-/* Every op's row is complete and says the same as its argument struct: what a newcomer leaves out is named here. */
+/* Every op's row is complete and agrees with its argument struct: what a new row lacks is named here. */
 #include <string.h>
 
 #include "core/plan/op_info.h"
@@ -9,7 +9,7 @@
 
 static const dg_gpu gpu = {90, 232448, DG_MATH_FP32, true};
 
-/* An op of that kind whose shape is small numbers, each of them another one, as far as its row asks for them. */
+/* An op of that kind with a small shape. */
 static dg_op small_op(dg_op_kind kind)
 {
     dg_op op = {.kind = kind};
@@ -61,7 +61,7 @@ static void check_shape(dg_op_kind kind)
         DG_CHECKF(known_number(&info->shape[i].field), "%s: %s is no number", name, info->shape[i].name);
 }
 
-/* Its text is read back, and finds its row; each of its variants takes it or says why not. */
+/* The tuning text of the op is parsed, and its row is found; each variant accepts it or gives a reason. */
 static void check_tuning(dg_op_kind kind, dg_op *op)
 {
     char text[200];
@@ -84,7 +84,7 @@ static void check_tuning(dg_op_kind kind, dg_op *op)
 
 static bool has(dg_op_kind kind, const dg_variant *variant) { return dg_variant_find(kind, variant->name) == variant; }
 
-/* No row is left out of the lists. */
+/* Every variant is in the list of a convolution. */
 static void check_conv_variants(void)
 {
 #define X(name)                                                                                              \

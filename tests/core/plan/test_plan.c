@@ -1,6 +1,5 @@
-/* Plans and their arena: no two rows that live at the same time overlap, weights lie as Adam sweeps them, the
- * counts of work are those of the published tables; tensors of hundreds of millions of values have their places, and
- * those of too many are refused. No op is run here. */
+/* Plans and their arena: rows that live at the same time do not overlap, weights are contiguous for Adam, work is
+ * counted as in the published tables, and tensors above 2^31 - 1 values are refused. No op runs here. */
 #include "core/plan/fusions.h"
 #include "core/tune/machine.h"
 #include "kernels/cuda/planner.h"
@@ -38,7 +37,7 @@ static void check_layout(const dg_job *g)
     DG_CHECKF(pairs > 0, "nothing shares a place, so sharing was not tested");
 }
 
-/* Every operand of every op has a row, but for those that are optional. */
+/* Every operand of every op has a row, except optional ones. */
 static void check_operands(const dg_plan *p)
 {
     for (int i = 0; i < p->ops; i++) {
@@ -175,7 +174,7 @@ static void check_sizes(void)
                "numbered: use fewer filters, or a smaller map in front of it");
 }
 
-/* Rows of bytes hold as many as they were asked for, whatever the number. */
+/* Rows of bytes have the requested size, whatever the number. */
 static void check_bytes(void)
 {
     static const size_t bytes[] = {1, 64, 65, 137438953408, 137438953473, (size_t)1 << 45, ((size_t)1 << 45) + 1};

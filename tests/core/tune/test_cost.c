@@ -1,5 +1,5 @@
-/* The cost model: within a tenth of what the executor of PTX says of each launch, and by hand what it makes of counts.
- */
+/* The cost model: within a tenth of what the PTX executor counts for each launch; times from counts are checked by
+ * hand. */
 #include "core/tune/cost.h"
 
 #include "core/plan/fusions.h"
@@ -13,7 +13,7 @@
 static const char renew[] = "scripts/ptx-count --renew counts again";
 enum { COUNTED = sizeof counted / sizeof *counted };
 
-/* The launches of one step beside rows from `row` on; the first row behind them. */
+/* Compares the launches of one step with rows from `row` on; returns the first row after them. */
 static int check_step(int row)
 {
     static dg_model model;
@@ -71,7 +71,7 @@ static dg_cost cost_of(const char *kind, double blocks, double steps, const dg_m
     return c;
 }
 
-/* A machine on which the issue of instructions is all that counts, but for what a case changes. */
+/* A machine limited by instruction issue alone, except for the changes of a case. */
 static void check_by_hand(void)
 {
     const dg_machine m = {.gpu = true,
@@ -88,9 +88,8 @@ static void check_by_hand(void)
     DG_NEAR(c.bound_us, one * 100 / 4 * 1e-3, 1e-3 * c.bound_us);
     DG_CHECK(c.limit == DG_LIMIT_ISSUE && c.blocks == 1000);
     DG_NEAR(c.us, 2 + 2 * c.bound_us, 1e-6 * c.us);
-    DG_NEAR(cost_of(row->kind, 1001, 3, &m).bound_us, one * 101 / 4 * 1e-3,
-            1e-3 * c.bound_us);                                     /* one has a block more */
-    const double longest = row->longest[0] + 300 * row->longest[1]; /* the tail, beside a share of the sum */
+    DG_NEAR(cost_of(row->kind, 1001, 3, &m).bound_us, one * 101 / 4 * 1e-3, 1e-3 * c.bound_us);
+    const double longest = row->longest[0] + 300 * row->longest[1]; /* the tail and a share of the sum */
     dg_cost_part tail = {.blocks = 10, .steps = 3, .most = 300};
     snprintf(tail.kind, sizeof tail.kind, "%s", row->kind);
     DG_CHECK(dg_cost_of(&tail, 1, 0, &m, &c) && c.limit == DG_LIMIT_BLOCK);
@@ -101,7 +100,7 @@ static void check_by_hand(void)
     snprintf(part.kind, sizeof part.kind, "%.20s %.20s %.20s by-hand", first[0], first[1], first[2]);
     DG_CHECK(dg_cost_of(&part, 1, 0, &m, &c) && c.near);
     dg_machine narrow = m;
-    narrow.cache_mb = 1, narrow.triad = 1000; /* what does not fit the cache comes from memory */
+    narrow.cache_mb = 1, narrow.triad = 1000; /* what does not fit into the cache is read from memory */
     DG_CHECK(dg_cost_of(&part, 1, 5e8, &narrow, &c) && c.limit == DG_LIMIT_MEMORY);
     DG_NEAR(c.bound_us, 499, 1e-6);
     snprintf(part.kind, sizeof part.kind, "fwd wgmma_bf16 64x17 norm>stats");

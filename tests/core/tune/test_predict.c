@@ -30,8 +30,8 @@ static void check_cpu(void)
     DG_NEAR(p.arithmetic_us, flops / 85e3, 1e-9 * flops);
     DG_NEAR(p.memory_us, 400, 1e-9);
     DG_NEAR(p.launch_us, 3, 0);
-    DG_NEAR(dg_predict_cpu(&op, 5e5, &m).memory_us, 10, 1e-9); /* out of the cache */
-    op.tune.variant = &dg_conv_variant_winograd;               /* 25 products for 64, some transforms */
+    DG_NEAR(dg_predict_cpu(&op, 5e5, &m).memory_us, 10, 1e-9);
+    op.tune.variant = &dg_conv_variant_winograd; /* 25 products for 64, some transforms */
     const double filtered = dg_predict_cpu(&op, 4e6, &m).arithmetic_us;
     DG_CHECKF(filtered > 0.4 * p.arithmetic_us && filtered < 0.8 * p.arithmetic_us, "%g beside %g us", filtered,
               p.arithmetic_us);
@@ -39,7 +39,7 @@ static void check_cpu(void)
     op.u.conv.K = 3, op.u.conv.S = 1, op.u.conv.Ho = op.u.conv.Wo = 32;
     const double three = dg_predict_cpu(&op, 4e6, &m).arithmetic_us * 85e3 / dg_op_flops(&op);
     DG_CHECKF(three > 0.3 && three < 0.55, "%g of direct", three);
-    /* three channels fill three of sixteen lanes; as a gradient they are taken four phases together */
+    /* three channels fill three of sixteen lanes; the gradient has four phases at once */
     dg_op thin = conv_op(DG_OP_conv_dx, 8, 32, 3, 64), wide = conv_op(DG_OP_conv_dx, 8, 32, 16, 64);
     const double each = dg_predict_cpu(&wide, 0, &m).arithmetic_us / dg_op_flops(&wide);
     DG_NEAR(dg_predict_cpu(&thin, 0, &m).arithmetic_us / dg_op_flops(&thin), each * 16 / 12, 1e-9 * each);
@@ -62,7 +62,7 @@ static void check_gpu(void)
     const dg_prediction ten = dg_predict_gpu(&op, 1e5, &m);
     DG_CHECKF(ten.blocks == 10 && ten.kernels == 1 && ten.launch_us == 2, "%g blocks, %d kernels", ten.blocks,
               ten.kernels);
-    /* each multiprocessor has a block: its products at a part of its peak that is known */
+    /* each multiprocessor has one block, whose products run at a known part of its peak */
     const double least = dg_op_flops(&op) / 1000 * 1e-3;
     DG_CHECKF(ten.arithmetic_us > least && ten.arithmetic_us < 4 * least, "%g us, %g at the peak", ten.arithmetic_us,
               least);
@@ -80,7 +80,7 @@ static void check_gpu(void)
     DG_NEAR(dg_predict_gpu(&op, 5e6, &m).memory_us, 5e6 / 100e3, 1e-9);
 }
 
-/* Patches lie in scratch memory, unless y is a product of x and w as they lie. */
+/* Patches are in scratch memory, unless y is a product of x and w as they are stored. */
 static void check_library(void)
 {
     dg_op op = conv_op(DG_OP_conv_fwd, 10, 16, 32, 64), flat = op;
@@ -140,7 +140,7 @@ static bool is_trained(const char *name)
     return DG_CHECK(dg_model_read(name, &model) == DG_OK) && dg_recipe_find(&model);
 }
 
-/* us of a step of this model on this GPU, every op looked at. */
+/* Microseconds of a step of this model on this GPU; checks every op. */
 static double step_us(const char *gpu, const char *name, int batch, int *kernels)
 {
     static dg_model model;
@@ -194,8 +194,7 @@ static void check_json(const char *program, bool measured)
     {
         const cJSON *p = cJSON_GetObjectItem(op, "predicted"), *bound = cJSON_GetObjectItem(p, "bound");
         const double a = dg_test_number(p, "arithmetic_us"), m = dg_test_number(p, "memory_us");
-        DG_CHECK(dg_test_number(p, "us") >=
-                 dg_test_number(p, "launch_us") + (a > m ? a : m) - 1e-9); /* of each kernel */
+        DG_CHECK(dg_test_number(p, "us") >= dg_test_number(p, "launch_us") + (a > m ? a : m) - 1e-9);
         DG_CHECK(dg_test_number(p, "us") >= dg_test_number(p, "bound_us"));
         DG_CHECK(cJSON_IsString(bound));
         sum += dg_test_number(p, "us");

@@ -11,7 +11,7 @@ static const dg_gpu gpu = {90, 232448, DG_MATH_FP32, true}, small = {75, 65536, 
 
 #define CONV "conv_fwd N=64 H=32 W=32 C=32>64 K=4 S=2 P=1"
 
-/* text has one bad row, in this line, for a reason that contains these words; good rows around it stay. */
+/* text has one invalid row, in this line, refused with these words; valid rows around it stay. */
 static void bad(int line, const char *reason, const char *text)
 {
     dg_tune_table t = {0};
@@ -145,13 +145,13 @@ static void check_good(void)
     DG_CHECK(!dg_tune_find(&t, &op, 80));
     dg_tune_free(&t);
     DG_CHECK(dg_tune_parse(&t, "", "empty", DG_F32, &gpu) == DG_OK && t.rows == 0);
-    /* what a large device has room for, a small one may not */
+    /* what fits on a large device may not fit on a small one */
     static const char large[] = CONV " : tiled tile=128x128 stages=4";
     DG_CHECK(dg_tune_parse(&t, large, "large", DG_F32, &gpu) == DG_OK && t.rows == 1);
     DG_CHECK(dg_tune_parse(&t, large, "large", DG_F32, &small) == DG_USAGE && strstr(dg_message(), "shared memory"));
     DG_CHECK(dg_tune_parse(&t, CONV " : tiled", "double", DG_F64, &gpu) == DG_USAGE &&
              strstr(dg_message(), "fp32 only"));
-    /* the largest block takes all registers at 64 a thread */
+    /* the largest block uses all registers at 64 per thread */
     static const char threads[] = "adam n=4096 : vector block=1024";
     DG_CHECK(dg_tune_parse(&t, threads, "double", DG_F64, &gpu) == DG_USAGE && strstr(dg_message(), "up to 512"));
     DG_CHECK(dg_tune_parse(&t, threads, "float", DG_F32, &gpu) == DG_OK);
@@ -161,7 +161,7 @@ static void check_good(void)
     dg_tune_free(&t);
 }
 
-/* Rows for a precision are for its runs alone, and come before those for all, wherever they stand. */
+/* Rows for a precision apply to its runs only, and take precedence over rows for all, in any order. */
 static void check_precisions(void)
 {
     static const char text[] = "[sm_90]\n" CONV " : tiled tile=32x32\n"
@@ -199,7 +199,7 @@ static void check_precisions(void)
     dg_tune_free(&t);
 }
 
-/* Random words, bytes and pieces of good rows: never a crash, never a row that the check would not take. */
+/* Random words, bytes and pieces of valid rows: no crash, and no row that the check would refuse. */
 static void check_rubbish(void)
 {
     static const char *const piece[] = {"conv_fwd", "conv_dx",    "norm_act", "adam",    " ",      " ",      " ",
@@ -243,7 +243,7 @@ static void check_file(void)
     temp_remove(temp_dir);
 }
 
-/* Every op of every built-in model: a choice that passes its own check and survives being written and read. */
+/* Every op of every built-in model: its choice passes its own check and survives being written and read. */
 static void check_models(dg_type real, const dg_gpu *g)
 {
     static dg_model model;
@@ -252,7 +252,7 @@ static void check_models(dg_type real, const dg_gpu *g)
     for (int i = 0; dg_model_builtin(i); i++) {
         dg_job job;
         DG_CHECK(dg_model_read(dg_model_builtin(i), &model) == DG_OK);
-        if (!dg_recipe_find(&model)) continue; /* nothing trains it */
+        if (!dg_recipe_find(&model)) continue;
         dg_job_options o = {.batch = 64, .last_batch = 33, .samples = 64, .rows = 97, .train = true};
         if (!DG_CHECKF(dg_job_build(&job, &model, &o, b) == DG_OK, "%s", dg_message())) continue;
         const dg_plan *plan[] = {&job.plan[DG_PLAN_TRAIN], &job.plan[DG_PLAN_TRAIN_SHORT], &job.plan[DG_PLAN_SAMPLE]};
@@ -270,7 +270,7 @@ static void check_models(dg_type real, const dg_gpu *g)
                               r->tune.tile_m == op.tune.tile_m && r->tune.tile_n == op.tune.tile_n &&
                               r->tune.stages == op.tune.stages,
                           "%s: read back differently", text);
-                /* the slow kernels are for shapes that nothing else takes: a classifier's first and last layer */
+                /* the slow kernels are for shapes that no other kernel accepts: a classifier's first and last layer */
                 const dg_conv_args *c = &op.u.conv;
                 const bool odd = dg_recipe_find(&model)->labels && (c->Ci % 4 || c->Co % 4);
                 const bool heavy = op.kind <= DG_OP_conv_dw && real == DG_F32 && !odd;

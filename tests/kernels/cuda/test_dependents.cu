@@ -1,5 +1,5 @@
-/* Chains of launches each of which may start before the one in front of it has ended, in a stream and in a captured
- * graph: what they compute is what plain launches compute. */
+/* Chains of launches that may start before the launch before them has ended, in a stream and in a captured graph:
+ * results are those of ordinary launches. */
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 
@@ -17,7 +17,7 @@ template <int WAY> static __global__ void halve_and_add(float *y, const float *x
     if (WAY == COPIES_EARLY) cp_async_wait<0>();
     __syncthreads();
     grid_dependency_wait();
-    grid_dependency_wait(); /* once is enough, twice does no harm */
+    grid_dependency_wait(); /* a second wait must do no harm */
     grid_dependents_launch();
     if (WAY == COPIES_LATE) cp_async_wait<0>();
     __syncthreads();
@@ -37,8 +37,7 @@ static __global__ void unevenly(int *count)
     if (threadIdx.x == 0) atomicAdd(count, sum);
 }
 
-/* Weights as a training step has them: written by a launch, left alone by the next one, read early by the one behind
- * that. */
+/* Weights as in a training step: one launch writes them, the next does not touch them, the third reads them early. */
 static __global__ void raise_weights(float *w, int n)
 {
     const int i = blockIdx.x * 64 + threadIdx.x;
@@ -81,7 +80,7 @@ template <int WAY> static void chain(const char *what, bool captured)
     for (int i = 0; i < LINKS; i++) {
         float *to = i % 2 ? a.p : b.p;
         const float *from = i % 2 ? b.p : a.p;
-        if (i % 7 == 5) /* one that waits of itself in between */
+        if (i % 7 == 5) /* a launch that cannot start early */
             KLAUNCH((halve_and_add<WAY>), BLOCKS, 64, 0, stream, to, from, w.p, n);
         else KLAUNCH_AFTER((halve_and_add<WAY>), BLOCKS, 64, 0, stream, to, from, w.p, n);
     }

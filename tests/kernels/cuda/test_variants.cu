@@ -1,6 +1,6 @@
-/* Every choice that dg_variant_list() knows of every op at awkward shapes, through the backend: each variant at every
- * shape that it takes; each tile, number of stages, block and split, in every precision, a few times over the shapes. A
- * variant that no shape here suits is a failure: add a shape. */
+/* Every choice of dg_variant_list() for every op at odd shapes, through the backend: each variant at every shape that
+ * it accepts; each tile, number of stages, block and split, in every precision, a few times over the shapes. A variant
+ * that no shape here suits is a failure: add a shape. */
 #include <map>
 #include <memory>
 #include <string>
@@ -25,7 +25,7 @@ static const int maps[][5] = {
 static const int64_t lengths[] = {1, 3, 5, 68, 1001, 4100};
 
 static int tested, offered;
-static std::map<std::string, int> runs; /* of a piece of a choice */
+static std::map<std::string, int> runs; /* by piece of a choice */
 
 static std::string piece(const char *kind, const char *precision, const dg_tune *t, const char *what, int a, int b)
 {
@@ -45,7 +45,7 @@ static void every_choice(dg_backend *b, const dg_op &shape)
     const dg_variant *last = nullptr;
     for (int i = 0; i < n; i++) {
         const dg_tune *t = &list[i];
-        if (b->math != DG_MATH_FP32 && t->math != b->math) continue; /* the others round nothing: they ran in fp32 */
+        if (b->math != DG_MATH_FP32 && t->math != b->math) continue; /* other variants do not round: they ran in fp32 */
         if (t->variant == &dg_conv_variant_cublas && !dev_cublas()) continue;
         offered++;
         const std::string pieces[] = {piece(kind, precision, t, "tile", t->tile_m, t->tile_n),

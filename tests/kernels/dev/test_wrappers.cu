@@ -60,7 +60,7 @@ template <int S> static void test_mma(const char *name)
 
 template <int form> static __global__ void ldmatrix_kernel(uint32_t *out)
 {
-    SHARED(uint16_t, s, [4][8][16]); /* rows of 16 elements, of which ldmatrix takes 8 */
+    SHARED(uint16_t, s, [4][8][16]); /* rows of 16 elements; ldmatrix loads 8 of them */
     int lane = threadIdx.x;
     for (int i = lane; i < 512; i += 32)
         s[i / 128][i / 16 % 8][i % 16] = (uint16_t)(i / 128 * 256 + i / 16 % 8 * 16 + i % 16);
@@ -164,7 +164,7 @@ static __global__ void divide_kernel(float *quotient, float *root, double *preci
     precise[2 * i + 1] = dg_reciprocal_root((double)b[i]);
 }
 
-/* The same bits as the operators have, for numbers of all sizes that are far enough from the ends. */
+/* Same bits as the operators, for numbers of all sizes except near the ends of the range. */
 static void test_division()
 {
     std::vector<float> a, b;
@@ -310,7 +310,7 @@ static void test_rest()
         std::vector<float> got = y.get();
         for (int i = 0; i < n; i++) DG_NEAR(got[i], n - 1 - i, 0);
     }
-    KLAUNCH(beside_kernel, 1, n, 48 * 1024, 0, y.p); /* no more than that, but static arrays count, too */
+    KLAUNCH(beside_kernel, 1, n, 48 * 1024, 0, y.p); /* no more than that, but static arrays count */
     if (dev_ok("DYN_SHARED and SHARED")) {
         std::vector<float> got = y.get();
         for (int i = 0; i < n; i++) DG_NEAR(got[i], n - 1 - i + (i + 1) % n, 0);
@@ -357,7 +357,7 @@ static void test_refusal()
     DG_CHECK(!strcmp(f.op, "D.2.conv.dw") && !strcmp(f.at.kernel, "whole_kernel") && f.at.line == line);
     DG_CHECK(strstr(f.at.file, "test_wrappers.cu") != nullptr);
     DG_CHECK(dev_take_fault().error == cudaSuccess);
-    DG_CHECK(cudaDeviceSynchronize() == cudaSuccess); /* the device is well */
+    DG_CHECK(cudaDeviceSynchronize() == cudaSuccess);
 }
 
 int main()

@@ -1,5 +1,4 @@
-/* Prologues and epilogues of fused launches (kernels/fused/fused.h) in double on the host, for tests of one kernel at a
- * time. */
+/* Prologues and epilogues of fused launches (kernels/fused/fused.h) in double on the host. */
 #ifndef FUSED_CASE_H
 #define FUSED_CASE_H
 
@@ -9,7 +8,7 @@
 #include "tests/devtest.h"
 #include "kernels/fused/fuse.cuh"
 
-/* Numbers of a norm over `groups` parts of a batch, of ordinary size, on the host and on the device. */
+/* Vectors of a norm over `groups` parts of a batch, on the host and on the device. */
 struct fused_norm {
     int groups, C;
     std::vector<float> mean, rstd, gamma, beta, totals;
@@ -81,7 +80,7 @@ struct fused_prologue {
     }
 };
 
-/* Results (N, pixels, C) and what an epilogue makes of them. */
+/* Results (N, pixels, C) and the outputs of an epilogue. */
 struct fused_epilogue {
     dg_epilogue s = {};
     fused_norm norm;
@@ -90,7 +89,7 @@ struct fused_epilogue {
     std::vector<float> y, pre, running;
     dev_buffer<float> d_y, d_pre, d_mean, d_rstd, d_running_mean, d_running_var, d_dgamma, d_dbeta, d_totals, d_out;
 
-    /* Nowhere is z so near to 0 that rounding could decide the sign. */
+    /* Moves values so that z is never so near to 0 that rounding decides its sign. */
     std::vector<float> clear_of_0(std::vector<float> v, int groups) const
     {
         for (size_t i = 0; i < v.size(); i++) {
@@ -131,7 +130,7 @@ struct fused_epilogue {
             s.totals = d_totals.p;
         }
     }
-    /* Before a further launch: what it updates is as it was. */
+    /* Restores what a launch updates. */
     void again()
     {
         d_running_mean.put(running);
@@ -152,8 +151,8 @@ struct fused_epilogue {
         return v;
     }
 
-    /* want: results before the epilogue, in double; slack: how far each may be off. All that the epilogue wrote is held
-     * to them. */
+    /* want: results before the epilogue, in double; slack: how far each may be off. Checks all that the
+     * epilogue wrote. */
     void check(const std::vector<double> &want, const std::vector<double> &slack, const char *name) const
     {
         const std::vector<float> got = d_out.get();

@@ -70,7 +70,8 @@ static bool updates(const dg_plan *p, int launch)
     return false;
 }
 
-/* Weights that are read before the wait have not been written by the two launches in front. How many are read so. */
+/* Weights that are read before the wait are not written by the two previous launches. Returns the number of
+ * such reads. */
 static int check_early(const dg_plan *p)
 {
     int early = 0;
@@ -83,7 +84,7 @@ static int check_early(const dg_plan *p)
     return early;
 }
 
-/* What an operand is made from while it is read lies in memory then. */
+/* The tensors that an operand is computed from are in memory when it is read. */
 static void check_lives(const dg_plan *p)
 {
     for (int i = 0; i < p->ops; i++)
@@ -97,8 +98,8 @@ static void check_lives(const dg_plan *p)
         }
 }
 
-/* What weight gradients of an update multiply on tensor cores: how many sides of them fused convolutions write, and how
- * many nobody does. It lies in memory when it is written and when it is read. */
+/* Rounded operands of an update's weight gradients: how many fused convolutions write, and how many the update writes.
+ * Each is in memory when it is written and when it is read. */
 static int factors, missing;
 static void check_factors(const dg_plan *p)
 {
@@ -113,7 +114,7 @@ static void check_factors(const dg_plan *p)
         }
 }
 
-/* Tensors that are bf16 in memory: no op by itself knows them. */
+/* Tensors that are bf16 in memory: only fused launches read them. */
 static int rounded;
 static void check_rounded(const dg_plan *p)
 {
@@ -128,7 +129,7 @@ static void check_rounded(const dg_plan *p)
         }
 }
 
-/* Weight gradients are multiplied by warpgroups where there are such, and nowhere else. */
+/* Weight gradients use warpgroups exactly on GPUs that have them. */
 static int check_update(const dg_plan *p, bool warpgroups)
 {
     int found = 0;
@@ -210,8 +211,7 @@ static void prepared(dg_op *op)
     op->u.gather.record = dg_gather_record(&op->u.gather, DG_F32, false);
 }
 
-/* Is the gather a part of the launch that reads its images? The convolution takes its activation along in any case.
- */
+/* True if the gather is part of the launch that reads its images. The activation is fused in any case. */
 static void check_images(dg_backend *b, const dg_model *m, bool fused)
 {
     const dg_job_options o = {.batch = 8, .samples = 8, .rows = 16, .train = true};
@@ -231,7 +231,7 @@ static void check_images(dg_backend *b, const dg_model *m, bool fused)
     dg_job_free(&g);
 }
 
-/* Fused kernels read what a GAN reads, others are gathered by themselves. */
+/* Fused kernels read the images of a GAN; other images are gathered by a launch of their own. */
 static void images(void)
 {
     static const struct {
@@ -266,7 +266,7 @@ static dg_err only_order(dg_backend *b, struct dg_plan *p)
     for (int i = 0; i < p->arena->rows; i++) {
         dg_row *r = &p->arena->row[i];
         r->absent = false;
-        if (!r->rounded) continue; /* which CPUs do not know */
+        if (!r->rounded) continue; /* CPUs have no rounded tensors */
         r->rounded = false;
         r->bytes = dg_count(r->shape) * dg_value_bytes(r);
     }
@@ -303,7 +303,7 @@ int main(void)
     for (unsigned what = 0; what <= DG_FUSE_OPS; what++) {
         plans("dcgan64-paper", 64, DG_MATH_BF16, "sm_90", what, 0);
         DG_CHECKF(factors + missing == (what & DG_FUSE_update ? 12 : 0), "%d and %d factors", factors, missing);
-        /* D's activations and gradients in both steps, and G's; those behind which no weight gradient comes */
+        /* D's activations and gradients in both steps, and G's; those without a weight gradient after them */
         DG_CHECKF(rounded == (!(what & DG_FUSE_convs) ? 0 : what & DG_FUSE_update ? 24 : 8), "%d rounded", rounded);
     }
     plans("dcgan64-paper", 64, DG_MATH_BF16, "sm_90", DG_FUSE_ALL, 30);

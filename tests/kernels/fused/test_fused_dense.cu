@@ -1,5 +1,4 @@
-/* The first layer of G with noise and statistics: against plain loops in double, the noise against noise.cu's, bit for
- * bit. */
+/* The first layer of G with noise and statistics: against the reference; noise with the bits of noise.cu. */
 #include "fused_case.h"
 extern "C" {
 #include "tests/reference_conv.h"
@@ -38,7 +37,7 @@ static void run(const dense_case &k, int number)
     dev_buffer<dg_step_state> state(now);
     std::vector<float> z = in.x;
     dg_fused_conv f = {};
-    if (k.noise) { /* drawn by noise.cu, for comparison */
+    if (k.noise) {
         dev_buffer<float> want(z.size());
         f.noise.z = want.p;
         f.noise.state = state.p;
@@ -89,7 +88,7 @@ static void refusals()
     dg_tune tune = {};
     tune.variant = &dg_conv_variant_tiled;
     DG_CHECK(!dg_fused_dense_refuses(DG_OP_conv_dx, &f, &tune, &gpu));
-    f.conv.K = f.conv.H = f.conv.W = 255; /* so many pixels has a grid, and more */
+    f.conv.K = f.conv.H = f.conv.W = 255; /* the largest grid, and one more */
     DG_CHECK(!dg_fused_dense_refuses(DG_OP_conv_dx, &f, &tune, &gpu));
     f.conv.K = f.conv.H = f.conv.W = 256;
     DG_CHECK(dg_fused_dense_refuses(DG_OP_conv_dx, &f, &tune, &gpu));

@@ -1,5 +1,4 @@
-/* The last layer of D in one launch: against its ops in double on the host, and its losses against gan_loss.cu's, bit
- * for bit. */
+/* The last layer of D in one launch: against its ops in double on the host; losses with the bits of gan_loss.cu. */
 #include "fused_case.h"
 extern "C" {
 #include "host/net/gan.h"
@@ -26,7 +25,7 @@ static const head_case cases[] = {
     {530, 1, 4, 2, 1, DG_PROLOGUE_PLAIN, DG_EPILOGUE_PLAIN, false},
 };
 
-/* Sums of the same doubles in another order. */
+/* Equal up to the order of a sum of doubles. */
 static bool same(double a, double b) { return a == b || fabs(a - b) <= 1e-13 * fabs(b) || (isnan(a) && isnan(b)); }
 
 /* gan_loss.cu on the same logits. */
@@ -144,7 +143,7 @@ int main()
     h.C = 4;
     h.losses = h.in.groups = h.out.groups = 1;
     DG_CHECK(!dg_fused_head_refuses(&h));
-    h.out.kind = DG_EPILOGUE_NORM_DX; /* but nothing was normed */
+    h.out.kind = DG_EPILOGUE_NORM_DX; /* without a norm */
     DG_CHECK(dg_fused_head_refuses(&h));
     h.out.kind = DG_EPILOGUE_PLAIN;
     h.C = 6;

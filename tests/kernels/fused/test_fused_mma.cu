@@ -31,7 +31,7 @@ static const std::vector<tile> tiles[] = {{DG_MMA_FWD_TILES(F) DG_MMA_DX_TILES(D
 #undef D
 #undef E
 
-/* Number k of the tiles that there are, from the front again behind the last one. */
+/* Tile number k, modulo the number of tiles. */
 static const tile *tile_of(int list, int dir, bool small, int k)
 {
     std::vector<const tile *> mine;
@@ -66,7 +66,7 @@ static const setup setups[] = {
     {"norm > norm_dx", DG_PROLOGUE_NORM, 1, DG_EPILOGUE_NORM_DX, 2, true},
 };
 
-/* Multiples of step up to most in size, never 0. */
+/* Multiples of `step` of size `most` or less, never 0. */
 static std::vector<float> coarse(size_t n, unsigned long long seed, double step, double most)
 {
     std::vector<float> v = dev_random(n, seed);
@@ -77,7 +77,6 @@ static std::vector<float> coarse(size_t n, unsigned long long seed, double step,
     return v;
 }
 
-/* The vectors of a norm with so many groups, and its memory. */
 struct norm_vectors {
     std::vector<float> mean, rstd, gamma, beta, totals;
     norm_vectors(int groups, int C, unsigned long long seed)
@@ -179,7 +178,7 @@ struct launch {
                          should);
     }
 
-    /* What the epilogue made of all results of each channel. */
+    /* Checks the epilogue's sums over each channel. */
     void compare_sums(const std::vector<float> &mean, const std::vector<float> &rstd, const std::vector<float> &running,
                       const std::vector<float> &totals, const std::vector<float> &dgamma,
                       const std::vector<float> &dbeta)
@@ -225,7 +224,7 @@ struct launch {
         }
     }
 
-    /* What the weight gradient multiplies afterwards. */
+    /* Checks the rounded operands for the weight gradient. */
     void compare_factors(const std::vector<uint32_t> &words)
     {
         size_t bad = 0, at = 0;
@@ -242,7 +241,7 @@ struct launch {
         DG_CHECKF(!bad, "%s: %zu of %zu factors wrong, the first is %zu", name, bad, factors.size(), at);
     }
 
-    /* False where there is no such kernel. times: launches, one after another. */
+    /* False if there is no such kernel. times: launches, one after another. */
     bool run(const dg_variant *variant, const tile *tile, int split, int times)
     {
         dg_op op = {};
@@ -273,7 +272,7 @@ struct launch {
         f.conv = op.u.conv;
         const dg_rounded weights = {b_w.p, b_rounded.p, (int64_t)w.size(), gpu.math};
         dg_round_weights(&weights, 0);
-        f.conv.w = nullptr; /* nobody reads it */
+        f.conv.w = nullptr; /* not read */
         f.rounded = b_rounded.p;
         dev_buffer<uint32_t> b_factors(std::vector<uint32_t>(x.size(), 0xffffffff));
         f.factors = b_factors.p;
@@ -373,7 +372,7 @@ int main()
         const int two = setups[k].in == DG_PROLOGUE_NORM_DX;
         list[two][lists[two]++] = k;
     }
-    /* every kernel, with the setups that it can have by turns; from 32 on those of wgmma, from 48 on fp16's */
+    /* every kernel with its possible setups by turns; from 32 on wgmma, from 48 on fp16 */
     for (int i = 0; i < 64; i++) {
         const bool wide = i >= 32;
         const int dir = i & 1, tile = i >> 1 & 1, large = i >> 2 & 1, two = wide ? i >> 3 & 1 : i >> 4, t = turn[two]++;
@@ -383,7 +382,7 @@ int main()
         const int *const shape = shapes[dev_small() ? large * 2 : large ? 2 + t % 3 : t % 2];
         one(dir, setups[k], shape, of, tile, 1 + i % 3 % (shape[3] / 16), i % 8 == 3 ? 3 : 1);
     }
-    /* every tile of wgmma and clusters of blocks, with cells, rows and columns that are not there */
+    /* every tile of wgmma and clusters of blocks, with cells, rows and columns outside the map */
     const int before = launched, all = dev_small() ? 0 : 6 * count;
     for (int i = 0; i < all; i++) {
         static const int parts[] = {1, 3, 8, 2, 5, 4}, deep[2][5] = {{2, 10, 14, 144, 72}, {2, 6, 8, 144, 72}};
@@ -391,7 +390,7 @@ int main()
     }
     DG_CHECKF(launched == before || launched == before + all, "%d launches of %d", launched - before, all);
     for (int k = 0; k < count; k++) DG_CHECKF(used[k] == 3, "%s was not tested", setups[k].name);
-    if (!dev_small()) { /* so many blocks that their sums are merged in two steps */
+    if (!dev_small()) { /* enough blocks that their sums are merged in two steps */
         static const int many[2][5] = {{280, 4, 4, 16, 8}, {148, 3, 4, 16, 8}};
         one(FWD, setups[2], many[0], MMA, 0, 1, 2);
         one(DX, setups[1], many[1], MMA, 0, 1, 2);

@@ -1,4 +1,4 @@
-/* Fused launches that there is no kernel for, or that do not fit, and how the sums of an update are divided. */
+/* Fused launches without a kernel or without room, and how the sums of an update are divided. */
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 #include "kernels/fused/fuse.cuh"
@@ -9,7 +9,6 @@ extern "C" {
 #include "kernels/fused/fused_update.h"
 }
 
-/* What there is no kernel for, and what does not fit. */
 static void convolutions()
 {
     dg_op op = {};
@@ -57,7 +56,7 @@ static void convolutions()
     refuses(nullptr);
 }
 
-/* The published network's D or G with a batch of N, as the pass over the plan has it; no memory. */
+/* The update of the published network's D or G with batch size N; no memory. */
 static dg_fused_update published(int N, bool is_G, dg_math math)
 {
     const dg_prologue_kind kind = is_G ? NORM : DX;
@@ -153,7 +152,7 @@ static void updates()
     }
 }
 
-/* Blocks are enough for an H100, and none has so much to do that the others wait for it. */
+/* There are enough blocks for an H100, and no block has so much work that the other blocks wait for it. */
 static void splits()
 {
     for (int N = 2; N <= 512; N *= 4)
@@ -178,7 +177,7 @@ static void splits()
             DG_CHECKF(N < 128 || (blocks >= 100 && blocks <= 800), "%c, %d images: %d blocks", "DG"[is_G], N, blocks);
             DG_CHECKF(N < 128 || most <= 2.5 * all / 132, "%c, %d images: the longest block has %g times its share",
                       "DG"[is_G], N, most / all * 132);
-            /* of an op's own launch, perhaps: taken as far as there is something to divide */
+            /* a split for a launch of its own: used as far as there is something to divide */
             u.job[1].tune.split = 1 << 20;
             DG_CHECK(dg_update_work_of(&u.job[1]).producers <= 2 * 4 * N && dg_fused_update_size(&u).bytes > 0);
         }

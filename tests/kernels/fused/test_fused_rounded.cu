@@ -11,7 +11,7 @@ extern "C" {
 #include "kernels/fused/fused_update.h"
 }
 
-/* Numbers that bf16 has. */
+/* Numbers that are exact in bf16. */
 static std::vector<float> exact(size_t n, unsigned long long seed)
 {
     std::vector<float> v = dev_random(n, seed);
@@ -28,7 +28,7 @@ template <class T> static void same(const char *name, const std::vector<T> &got,
     dev_bits(got.data(), got.size() * sizeof(T));
 }
 
-/* A tensor both ways. */
+/* A tensor in fp32 and in bf16. */
 struct tensor {
     std::vector<float> values;
     dev_buffer<float> whole;
@@ -38,7 +38,7 @@ struct tensor {
     const float *at(bool rounded) const { return rounded ? (const float *)(const void *)half.p : whole.p; }
 };
 
-/* What a norm with so many groups has for its gradient, and what that leaves. */
+/* The vectors that a norm's gradient reads, and its results. */
 struct norm_vectors {
     dev_buffer<float> mean, rstd, gamma, beta, totals, dgamma, dbeta;
 
@@ -283,8 +283,8 @@ static void head(const char *name, int pixels, int C)
     }
 }
 
-/* The gradients of a step's jobs: of images, with a rounded y as it is or through a norm; on tensor cores, where x is
- * its own factors, and those of y are made of two rounded tensors by a kernel in front; of one pixel. */
+/* Weight gradients: of images, with a rounded y or through a norm; on tensor cores, where x is its own rounded operand
+ * and that of y is computed from two rounded tensors by an earlier kernel; of one pixel. */
 static const struct {
     dg_fused_family kind;
     int N, H, W, Ci, Co, K;

@@ -1,4 +1,4 @@
-/* Convolutions of images with what is around them: against plain loops in double, images against gather.cu's. */
+/* Fused convolutions of images: against the reference, images against gather.cu's. */
 #include "fused_case.h"
 extern "C" {
 #include "tests/gather_signed.h"
@@ -71,7 +71,7 @@ static bool launch(dg_op_kind kind, dg_fused_conv *f, dg_tune *tune, fused_epilo
     return room.same_twice(name, out->d_out, [&] { dg_fused_conv_launch(kind, f, tune, 0); });
 }
 
-/* Numbers as tensor cores see them. */
+/* Operands, rounded as tensor cores read them. */
 static std::vector<double> factors(std::vector<double> v, dg_math math)
 {
     if (math != DG_MATH_FP32)
@@ -83,8 +83,8 @@ static std::vector<double> factors(const std::vector<float> &v, dg_math math)
     return factors(std::vector<double>(v.begin(), v.end()), math);
 }
 
-/* How far sums may be off: as test_conv.cu has it, for factors that are rounded themselves; and by a factor that came
- * through a prologue and was rounded to its other neighbour. */
+/* Tolerance of sums: as in test_conv.cu for rounded operands; and one rounding of an operand that came through a
+ * prologue. */
 static std::vector<double> slack_of(const std::vector<double> &mass, const std::vector<int> &terms,
                                     dg_math math = DG_MATH_FP32)
 {
@@ -94,7 +94,7 @@ static std::vector<double> slack_of(const std::vector<double> &mass, const std::
     return slack;
 }
 
-/* A data set of 5 images, and a place in it. */
+/* A dataset of 5 images, and a cursor in it. */
 struct data_set {
     dg_gather_args args = {};
     dev_buffer<uint8_t> data;
@@ -144,7 +144,7 @@ static void run(const fwd_case &k, dg_math math)
     data_set data(k);
     const size_t drawn = (size_t)(k.images * s.H * s.W * s.Ci);
     std::vector<float> x = in.x;
-    if (drawn) { /* nothing there yet */
+    if (drawn) {
         std::vector<float> empty = in.x;
         std::fill(empty.begin(), empty.begin() + (long)drawn, NAN);
         in.d_x.put(empty);
@@ -225,7 +225,7 @@ static void refusals()
              !dg_fused_thin_refuses(DG_OP_conv_dx, &f, &tune, &gpu));
     DG_CHECK(dg_fused_thin_refuses(DG_OP_conv_dx, &f, &tune, &little));
     const dg_conv_args small = f.conv;
-    f.conv.Ho = 4 * 65535, f.conv.H = 2 * f.conv.Ho; /* so many tiles has a grid, and one more */
+    f.conv.Ho = 4 * 65535, f.conv.H = 2 * f.conv.Ho; /* the largest grid, and one tile more */
     DG_CHECK(!dg_fused_thin_refuses(DG_OP_conv_fwd, &f, &tune, &gpu));
     f.conv.Ho++, f.conv.H += 2;
     DG_CHECK(dg_fused_thin_refuses(DG_OP_conv_fwd, &f, &tune, &gpu));

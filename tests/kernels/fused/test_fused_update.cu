@@ -13,7 +13,7 @@ extern "C" {
 #include "core/tune/tune.h"
 }
 
-/* What a D has, then what a G has; each with maps of odd sizes, tiles that are not full, and cells of both kinds. */
+/* The jobs of a D, then of a G; each with maps of odd sizes, tiles that are not full, and cells of both kinds. */
 static const std::vector<job_case> in_D = {
     {DG_FUSED_THIN, 2, 18, 68, 3, 36, PLAIN, PLAIN, 3},     {DG_FUSED_MMA, 2, 20, 22, 16, 16, PLAIN, DX, 5},
     {DG_FUSED_MMA, 4, 10, 11, 24, 72, NORM, DX, 1},         {DG_FUSED_MMA, 6, 8, 7, 16, 24, NORM, DX, 2},
@@ -46,7 +46,7 @@ static std::vector<float> numbers(size_t n, float around, float spread)
     return v;
 }
 
-/* One side of a job: a tensor, and what its prologue needs; `dense` is what the unfused ops make of it. */
+/* One operand of a job: a tensor and the vectors of its prologue; `dense`: the result of the unfused ops. */
 struct side {
     dg_prologue s = {};
     int N, H, W, C, groups;
@@ -71,7 +71,7 @@ struct side {
         s.totals = kind == DX ? totals.p : nullptr;
     }
 
-    /* With these weights: what the epilogue in front left, the prologue, and the unfused op. */
+    /* Computes the inputs of the prologue and the result of the unfused op, with these weights. */
     void prepare(float *p, float *g, bool *ok)
     {
         if (s.kind == PLAIN) return dense.put(dy);
@@ -107,7 +107,7 @@ struct side {
     std::unique_ptr<dev_buffer<char>> extern_scratch;
     static size_t scratch_bytes(const dg_op *op);
 
-    /* Gradients in front of the norm and their means, as DG_EPILOGUE_NORM_DX has them. */
+    /* Gradients before the norm and their means, as DG_EPILOGUE_NORM_DX has them. */
     void leave_gradient(const float *p)
     {
         std::vector<float> affine((size_t)(2 * C)), left(dy.size()), sums((size_t)(2 * groups * C));
@@ -164,7 +164,7 @@ struct problem {
     problem(const std::vector<job_case> &c, int groups, dg_math m, const char *called)
         : cases(suited(c, m)), math(m), name(called)
     {
-        int64_t at = cases.size() > 1 ? 8 : 0; /* a gap, as there is one behind each job */
+        int64_t at = cases.size() > 1 ? 8 : 0; /* a gap, as there is one after each job */
         for (const job_case &k : cases) {
             dg_update_job *j = &u.job[u.jobs++];
             const int parts = k.N % groups ? 1 : groups;
@@ -219,7 +219,7 @@ struct problem {
         return dev_ok(tune.variant->name);
     }
 
-    /* The fused gradient of job i. A transformed factor may be rounded to the other neighbour. */
+    /* The fused gradient of job i. A transformed operand may be rounded to the other neighbour. */
     void compare(int i, const std::vector<float> &got, const std::vector<float> &want)
     {
         const dg_conv_args *a = &u.job[i].conv;
@@ -267,7 +267,7 @@ struct problem {
             }
             if (!ok) return;
             const std::vector<float> want = wg.get();
-            std::vector<float> there = want; /* what no job makes */
+            std::vector<float> there = want; /* values outside of all jobs */
             for (int i = 0; i < u.jobs; i++) {
                 dg_update_job *j = &u.job[i];
                 std::fill_n(there.begin() + j->offset, (int64_t)j->conv.Co * j->conv.K * j->conv.K * j->conv.Ci, NAN);
@@ -292,7 +292,7 @@ struct problem {
             for (int i = 0; i < u.jobs; i++) compare(i, got, want);
             dev_bits(got.data(), got.size() * sizeof(float));
 
-            /* Given this gradient, Adam has no freedom. */
+            /* With this gradient Adam must give the same bits. */
             dg_adam_args a = u.adam;
             wg.put(got);
             a.p = wp.p, a.m = wm.p, a.v = wv.p, a.g = wg.p, a.ring = other_ring.p, a.state = other.p;

@@ -1,4 +1,4 @@
-/* Jobs of fused updates by their shapes alone, for the tests of them. */
+/* Jobs of fused updates by their shapes. */
 #ifndef UPDATE_JOBS_H
 #define UPDATE_JOBS_H
 

@@ -16,7 +16,7 @@ extern "C" {
 #include "kernels/ops/conv/variants.h"
 }
 
-static gpu nowhere;                /* a CUDA backend as far as launching asks for one */
+static gpu nowhere;                /* a CUDA backend as far as launching needs one */
 static std::string doing;          /* the launch that has begun */
 static std::set<std::string> done; /* "conv_fwd mma bf16", "fused conv_fwd mma bf16" */
 static std::set<std::string> seen; /* launches, so that each is made once */
@@ -54,7 +54,7 @@ static void every_choice(const dg_op *shape, const dg_gpu *g)
     DG_CHECKF(n > 0 && n < DG_VARIANT_LIST, "%s: %d choices", op.name, n);
     for (int i = 0; i < n; i++) {
         op.tune = list[i];
-        if (op.tune.split > 4) continue; /* the same code with another number */
+        if (op.tune.split > 4) continue; /* same code */
         doing = text_of(&op, g);
         if (!seen.insert(doing).second) continue;
         must_refuse(dg_gpu_enqueue(&nowhere, &op, nullptr), op.name);
@@ -77,7 +77,7 @@ static void fused_piece(dg_plan *p, int i, const dg_gpu *g)
     done.insert(dense ? kind + "dense" : kind + op->tune.variant->name + " " + math);
 }
 
-/* A fused convolution with every tile and variant that can have its place. */
+/* A fused convolution with every tile and variant that fits. */
 static void every_fused_choice(dg_plan *p, int i, const dg_gpu *g)
 {
     static dg_tune list[DG_VARIANT_LIST];
@@ -96,7 +96,7 @@ static void every_fused_choice(dg_plan *p, int i, const dg_gpu *g)
     op->tune = chosen;
 }
 
-/* All ops of a model's plans, by themselves and fused, as this GPU would have them. */
+/* All ops of a model's plans, unfused and fused, as planned for this GPU. */
 static void every_plan(const dg_model *model, const dg_machine *m)
 {
     const dg_gpu g = {m->arch, m->shared, m->math, m->arch == 90};
@@ -141,7 +141,7 @@ static void every_precision(const dg_model *model)
     }
 }
 
-/* Each op that is no convolution at a shape by the words of its row: also those that no model here has. */
+/* Each op except convolutions, also ops that no model here has. */
 static void every_op()
 {
     const dg_gpu g = {90, 232448, DG_MATH_FP32, true};
@@ -208,7 +208,7 @@ static void all_were_called()
 
 int main()
 {
-    setenv("CUDA_VISIBLE_DEVICES", "", 1); /* also where there is one */
+    setenv("CUDA_VISIBLE_DEVICES", "", 1); /* also on a machine with a GPU */
     atexit(say_where);
     static dg_model model;
     static const struct {

@@ -1,6 +1,5 @@
-/* Which variants the CUDA backend takes for a whole network: the same as the planner says of a GPU that is not here,
- * with the same memory; rows of a file before the rule, each op with its reason; and a file of rubbish changes nothing
- * but the message. */
+/* Variants that the CUDA backend chooses for a whole network: as the planner predicts for an absent GPU with the same
+ * memory; rows of a file before the rule, each op with its reason; an invalid file changes only the message. */
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 extern "C" {
@@ -19,8 +18,8 @@ static dg_model model;
 static const int BATCH = 3;
 static char folder[256];
 
-/* What f() says on stderr. */
-/* The warnings that f has, a line each. */
+/* The output of f() on stderr. */
+/* The warnings of f, one per line. */
 template <class F> static std::string said_by(F f)
 {
     std::string text;
@@ -90,7 +89,7 @@ static void planner_agrees(dg_type real, int arch, size_t shared)
     sim::device.major = 9, sim::device.minor = 0, sim::device.shared_optin = 227 << 10;
 }
 
-/* Two steps, and all that is left of them. */
+/* The memory after two steps. */
 static std::string train(const char *tuning)
 {
     dg_backend *b = open_cuda(tuning, DG_F32);
@@ -147,7 +146,6 @@ static void rows_come_first()
     const size_t at = with.find("D.2.conv.dw conv_dw N=6 H=8 W=8 C=8>16 K=4 S=2 P=1 : direct block=64 because " + file +
                                 ":2\n");
     DG_CHECKF(at != std::string::npos && without.find("direct block=64") == std::string::npos, "%s", with.c_str());
-    /* and nothing else is different */
     size_t lines = 0, same = 0;
     for (size_t i = 0, k = 0; i < with.size() && k < without.size(); lines++) {
         const size_t n = with.find('\n', i) - i, m = without.find('\n', k) - k;

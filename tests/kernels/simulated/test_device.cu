@@ -1,4 +1,4 @@
-/* Choosing a device: what a build covers, what each failure is called, and that a device without code is refused. */
+/* Choosing a device: architectures of a build, names of failures, and refusal of a device without code. */
 #include "kernels/cuda/cuda_device.cuh"
 #include "tests/test.h"
 

@@ -1,10 +1,10 @@
-/* CUDA ops that read far into a tensor of up to 2^31 - 1 values: windows lie so far apart that a few results reach its
- * ends, and all memory between them is zeros that nobody writes. Numbers are whole, so that sums are exact. */
+/* CUDA ops that read far into a tensor of up to 2^31 - 1 values: windows are so far apart that a few results reach its
+ * ends; the memory between them is zeros and is not written. Numbers are integers, so that sums are exact. */
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 #include "kernels/dev/cuda.cuh"
 
-/* So many values of device memory, zeros; what is put there takes memory. */
+/* Device memory of this many zeros; only written values occupy memory. */
 struct far {
     float *p = nullptr;
 
@@ -23,7 +23,7 @@ struct far {
     }
 };
 
-/* What a pixel of image n holds. */
+/* The value of a pixel of image n. */
 static float value(int n, int y, int x, int c) { return (float)((n * 5 + y * 3 + x * 7 + c * 2) % 11 - 5); }
 
 static constexpr int K = 2, OUT = 3; /* sides of a window, of the map of results */

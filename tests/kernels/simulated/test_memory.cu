@@ -1,6 +1,6 @@
-/* A network that does not fit: before anything is allocated the message says what is needed, what is free and the
- * largest batch that fits; that batch fits indeed, the next one does not; and the train command ends there, leaving
- * nothing. */
+/* A network that does not fit: before any allocation the message says how much memory is needed, how much is
+ * free and the largest batch that fits. That batch fits, the next one does not, and the train command ends
+ * and leaves no files. */
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 extern "C" {
@@ -34,7 +34,7 @@ static dg_err fit(dg_backend *b, int batch, double most, bool use)
     o.last_batch = o.rows % batch;
     const dg_err e = dg_build_to_fit(&job, &model, &o, b, most);
     if (e) return e;
-    /* no promise that is not kept: the windows or the images, the permutation, the network */
+    /* the largest batch must include these: the windows or the images, the permutation, the network */
     void *data = nullptr, *perm = nullptr;
     const size_t image = (size_t)model.size * (size_t)model.size * (size_t)model.channels;
     if (use)
@@ -88,7 +88,7 @@ static void one_size(size_t memory, double most)
     b->close(b);
 }
 
-/* What other programs hold is not free. */
+/* Memory of other programs is not free. */
 static void others_hold_most()
 {
     sim::device.memory = (size_t)64 << 20;
@@ -105,7 +105,7 @@ static void others_hold_most()
     (void)cudaFree(ballast);
 }
 
-/* What the device has less while a batch is timed is within 1% of what the table of `dcgan batch` says. */
+/* The memory used while a batch is timed is within 1% of the table of `dcgan batch`. */
 static double takes_what_is_planned(double most)
 {
     static uint8_t pixels[100 * 16 * 16 * 3];

@@ -1,5 +1,5 @@
-/* The weights that fused convolutions read are those of the network, rounded: behind every kind of update, and where
- * the host has written others. */
+/* Fused convolutions read the rounded weights of the network: after every kind of update, and after the host has
+ * written weights. */
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 #include "kernels/dev/mma.cuh"
@@ -91,7 +91,7 @@ static void trains(dg_math math, unsigned fuse, const char *optimizer)
 int main()
 {
     trains(DG_MATH_BF16, DG_FUSE_ALL, "sgd");
-    if (!dev_small()) { /* under ThreadSanitizer the same kernels as ever */
+    if (!dev_small()) { /* not under ThreadSanitizer: the same kernels again */
         trains(DG_MATH_BF16, DG_FUSE_ALL, "adam");
         trains(DG_MATH_TF32, DG_FUSE_ALL, "adam");
         trains(DG_MATH_BF16, DG_FUSE_ALL & ~(unsigned)DG_FUSE_update, "adam");

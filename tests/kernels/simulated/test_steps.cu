@@ -73,7 +73,7 @@ static void same_bytes()
 {
     /* a plan's first run is launched, the next ones are captured: one of them, two, four */
     long two, many, eager;
-    sim::device.driver = 12020; /* that loads no kernel for a capture: these come first */
+    sim::device.driver = 12020; /* kernels are not loaded during a capture: these run first */
     const std::string old = train(false, {2, STEPS - 2}, &many);
     sim::device.driver = 13000;
     const std::string want = train(false, std::vector<int>(STEPS, 1), &two);
@@ -113,7 +113,7 @@ static void two_backends()
     }
 }
 
-/* Graphs stay as short as a signal can wait for, however many steps are asked for. */
+/* Graphs stay short enough for a signal to wait, however many steps are requested. */
 static void not_too_long()
 {
     dg_backend *b = open_cuda(false);
@@ -138,7 +138,7 @@ static void how_many()
     dg_backend b = {};
     dg_ring_reader r = {};
     b.queues = true;
-    DG_CHECK(dg_steps_ahead(&b, 0) == 1); /* nothing is known */
+    DG_CHECK(dg_steps_ahead(&b, 0) == 1);
     const struct {
         double seconds;
         int steps;
@@ -183,8 +183,8 @@ int main()
         launches++;
         return true;
     };
-    if (!dev_small()) same_bytes(); /* not under ThreadSanitizer: the same kernels as ever */
-    if (!slow && !dev_small()) {    /* with spectral norm, whose u and v go on from step to step */
+    if (!dev_small()) same_bytes(); /* not under ThreadSanitizer: the same kernels again */
+    if (!slow && !dev_small()) {    /* with spectral norm, whose u and v change from step to step */
         static char normal[DG_MODEL_TEXT_MAX];
         if (dg_model_spectral(text, "tiny", normal) || dg_model_parse(normal, "tiny", &model)) return 1;
         same_bytes();

@@ -1,5 +1,5 @@
-/* Timing and measuring on the CUDA backend: that every piece runs once, in order, between its events; that nothing is
- * left behind; that a device that fails is reported. The times themselves mean nothing here. */
+/* Timing on the CUDA backend: every piece runs once, in order, between its events; nothing is left allocated; a device
+ * that fails is reported. The times themselves are not checked. */
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 #include "kernels/cuda/cuda_clock.cuh"
@@ -45,7 +45,7 @@ static void check_pieces(bool cold)
     DG_CHECK(dev_ok("pieces"));
 }
 
-/* Whatever call fails, it is an error and not a number, and everything is given back. */
+/* Each failing call gives an error instead of a number, and all memory is released. */
 static void check_failures()
 {
     dev_buffer<unsigned> at(std::vector<unsigned>(1, 0));

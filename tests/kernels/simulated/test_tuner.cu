@@ -1,7 +1,6 @@
-/* dcgan tune on the simulated GPU. With times of our own making: the fastest choice is taken, unless it computes
- * something else than direct; what is not clearly faster stays as it was; a launch that is refused costs one choice, a
- * lost device the rest; and what was found is in the file, which the backend then follows. At last the command itself.
- */
+/* dcgan tune on the simulated GPU, with given times: the fastest choice wins, unless its results differ from direct's;
+ * a choice that is not clearly faster is not adopted; a refused launch costs one choice, a lost device all remaining
+ * ones; the backend follows the file that was written. Last the command itself. */
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 #include "kernels/dev/cuda.cuh"
@@ -37,13 +36,13 @@ static bool is_conv(const dg_op *op)
     return op->kind == DG_OP_conv_fwd || op->kind == DG_OP_conv_dx || op->kind == DG_OP_conv_dw;
 }
 
-/* This one is fast and wrong: in the last of its results, by a little. */
+/* The choice that is fast and wrong, slightly in its last result. */
 static bool is_faulty(const dg_op *op)
 {
     return trouble == WELL && is_conv(op) && op->tune.variant == &dg_conv_variant_tiled && op->tune.tile_m == 32;
 }
 
-/* The one to be found. */
+/* The choice to be found. */
 static bool is_good(const dg_op *op)
 {
     return is_conv(op) && op->tune.variant == &dg_conv_variant_tiled && op->tune.tile_m == 64 &&
@@ -106,7 +105,7 @@ static dg_backend *open_ours()
 
 static std::vector<dg_tuned> all;
 static volatile sig_atomic_t stop;
-static bool first_alone; /* found() says stop after the first op with a wrong choice */
+static bool first_alone; /* found() stops after the first op with a wrong choice */
 static long shown;
 
 static dg_err found(void *context, const dg_tuned *t)
@@ -175,7 +174,7 @@ static void the_fastest_right_one()
     DG_CHECKF((good >= 6 && kept >= 10) || (first_alone && good == 1), "%d good, %d as before", good, kept);
 }
 
-/* The file says what was found, and the backend does what it says. */
+/* The file has the choices that were found, and the backend follows them. */
 static void the_file_is_followed()
 {
     const std::string path = std::string(folder) + "/found.tune";
@@ -223,7 +222,7 @@ static void faults_of_the_device()
     trouble = WELL;
 }
 
-/* What rounds as --precision says is not wrong for it. */
+/* A variant that rounds as --precision says is not wrong for it. */
 static void tensor_cores()
 {
     dg_tuner_result r;

@@ -31,7 +31,7 @@ static void compare(const dg_op *op, dg_type real)
 {
     char name[200];
     const dg_conv_args *a = &op->u.conv;
-    /* weights are copied to scratch memory in front of it (conv/sm80/conv_mma_odd.cu) */
+    /* weights are copied to scratch memory before it (conv/sm80/conv_mma_odd.cu) */
     const bool second = op->tune.variant == &dg_conv_variant_mma_odd && a->S == 2 && a->K == 3 &&
                         op->kind != DG_OP_conv_dw;
     dev_buffer<char> scratch(second ? dg_scratch_of(op, real) : 0);
@@ -44,7 +44,7 @@ static void compare(const dg_op *op, dg_type real)
     DG_CHECKF((int)seen.size() == w.kernels, "%s: %zu launches, not %d", name, seen.size(), w.kernels);
     compared++;
     if (!w.products || op->tune.variant == &dg_conv_variant_cublas || seen.empty())
-        return; /* a library's product is anybody's guess */
+        return; /* the launches of a library are unknown */
     const sim::launch_view &k = seen[second];
     const double blocks = (double)k.grid.x * k.grid.y * k.grid.z;
     DG_CHECKF(w.blocks == blocks && (unsigned)w.threads == k.block.x, "%s: %g blocks of %u threads, not %g of %d", name,
