@@ -40,7 +40,7 @@ static long resident_kilobytes(void)
     return pages * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
-/* address_space: bytes that the child may map in addition to what it has; 0: no limit. */
+/* address_space: bytes that the child may map in addition, 0: no limit. */
 __attribute__((unused)) static child_result in_child(int (*work)(void *, char *message), void *context,
                                                      size_t address_space)
 {

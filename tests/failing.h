@@ -1,6 +1,6 @@
-/* Calls that fail within a test program: those of tests/preload/faults.c, which stand in front of the C library's here
- * as well. A test arms one of them, does something, disarms it, and looks at what is left. With sanitizers, in front of
- * whose allocations these would be, DG_FAILING is 0, and there is nothing here. Included before any other file. */
+/* Calls that fail within a test program: tests/preload/faults.c is part of it, and its functions replace the C
+ * library's. A test arms a call, acts, disarms it and checks the result. With sanitizers, which replace allocations,
+ * DG_FAILING is 0 and there is nothing here. Include this file first. */
 #ifndef DG_FAILING_H
 #define DG_FAILING_H
 
@@ -18,12 +18,20 @@
 #if DG_FAILING
 #undef _FORTIFY_SOURCE /* which has other names for the same calls */
 #include <link.h>
+#include <time.h>
 
 #include "core/base/err.h"
 #include "preload/faults.c" /* NOLINT(bugprone-suspicious-include): all of it, in this one program */
 #include "test.h"
 
-/* From now on the k-th call of this kind fails, with `more` also all later ones. */
+/* Readers wait before they try again; not here. The program's definition replaces the C library's. */
+int nanosleep(const struct timespec *wanted, struct timespec *left)
+{
+    (void)wanted, (void)left;
+    return 0;
+}
+
+/* From now on the k-th call of this kind fails, and with `more` all later ones. */
 static void arm(int kind, long k, bool more)
 {
     for (int i = 0; i < COUNTERS; i++) atomic_store(&calls[i], 0);
@@ -78,7 +86,7 @@ __attribute__((unused)) static long each_of(const char *what, int kind, bool mor
     return failures;
 }
 
-/* Each call of each kind fails once, alone and with all later ones. */
+/* Each call of each kind, alone and with all later ones. */
 __attribute__((unused)) static long each_call(const char *what, void (*before)(void), dg_err (*act)(void),
                                               void (*after)(dg_err))
 {

@@ -29,6 +29,20 @@ static inline void machine_pixels(uint8_t *out, size_t bytes)
     for (size_t i = 0; i < bytes; i++) out[i] = (uint8_t)(127.5 + 127 * dg_test_random(&s));
 }
 
+/* How a GAN is trained in these tests. */
+static inline dg_job_options machine_training(int batch, int last_batch, int samples, int rows)
+{
+    return (dg_job_options){.batch = batch,
+                            .last_batch = last_batch,
+                            .samples = samples,
+                            .rows = rows,
+                            .train = true,
+                            .flip = true,
+                            .beta1 = 0.5,
+                            .beta2 = 0.999,
+                            .eps = 1e-8};
+}
+
 /* Model x->m, o->rows records (NULL: whatever is in memory) in an order that is drawn. False: the check has failed, and
  * there is no machine. */
 static inline bool machine_begin(machine *x, const dg_cpu_options *cpu, const dg_job_options *o, const void *records,

@@ -3,12 +3,17 @@
 #define DG_MAKE_IMAGE_H
 
 #include <errno.h>
+#include <gif_lib.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <jpeglib.h>
 #include <png.h>
+#ifdef HAVE_WEBP
+#include <webp/encode.h>
+#endif
 #include <zlib.h>
 
 typedef struct {
@@ -25,6 +30,13 @@ __attribute__((unused)) static void blob_put(blob *b, const void *data, size_t n
     }
     if (n) memcpy(b->data + b->bytes, data, n);
     b->bytes += n;
+}
+
+__attribute__((unused)) static blob blob_of(const void *data, size_t n)
+{
+    blob b = {0};
+    blob_put(&b, data, n);
+    return b;
 }
 
 __attribute__((unused)) static void blob_free(blob *b)
@@ -54,7 +66,7 @@ __attribute__((unused)) static int blob_save(const blob *b, const char *path)
 /* Save it as that file of the folder, and free it. 0, or -1 with errno. */
 __attribute__((unused)) static int blob_into(const char *folder, const char *name, blob b)
 {
-    char path[600];
+    char path[1200];
     snprintf(path, sizeof path, "%s/%s", folder, name);
     const int failed = blob_save(&b, path), error = errno;
     blob_free(&b);
@@ -72,7 +84,7 @@ __attribute__((unused)) static int blob_load(blob *b, const char *path)
     return fclose(f);
 }
 
-/* Deterministic noise: byte i of stream `seed`, as in tests/host/image/resize_expected.py. */
+/* Deterministic noise: byte i of stream `seed`, which resize_expected.h was made of. */
 __attribute__((unused)) static uint8_t noise_byte(uint32_t seed, uint32_t i)
 {
     uint32_t v = (i + 1) * 2654435761u ^ seed * 2246822519u;
@@ -118,6 +130,28 @@ __attribute__((unused)) static void deflate_into(blob *b, const void *data, size
     if (!p || compress2(p, &bytes, data, (uLong)n, 9) != Z_OK) abort();
     blob_put(b, p, bytes);
     free(p);
+}
+
+/* The bytes of head, then `zeros` zeros, a piece at a time; window: 15 for zlib's format, 31 for gzip's. */
+__attribute__((unused)) static void deflate_zeros(blob *b, const blob *head, size_t zeros, int window)
+{
+    static const uint8_t zero[1 << 16];
+    uint8_t out[1 << 14];
+    z_stream z = {0};
+    if (deflateInit2(&z, 9, Z_DEFLATED, window, 9, Z_DEFAULT_STRATEGY) != Z_OK) abort();
+    z.next_in = head ? head->data : NULL;
+    z.avail_in = head ? (uInt)head->bytes : 0;
+    for (int code = Z_OK; code != Z_STREAM_END; blob_put(b, out, sizeof out - z.avail_out)) {
+        if (!z.avail_in) {
+            z.next_in = (Bytef *)(uintptr_t)zero;
+            z.avail_in = (uInt)(zeros < sizeof zero ? zeros : sizeof zero);
+            zeros -= z.avail_in;
+        }
+        z.next_out = out;
+        z.avail_out = sizeof out;
+        code = deflate(&z, zeros || z.avail_in ? Z_NO_FLUSH : Z_FINISH);
+    }
+    deflateEnd(&z);
 }
 
 __attribute__((unused)) static void png_rest(blob *b, const void *raw, size_t n)
@@ -239,6 +273,26 @@ __attribute__((unused)) static blob jpeg_by_libjpeg(const jpeg_spec *s, const ui
     return b;
 }
 
+__attribute__((unused)) static jpeg_spec jpeg_photo(int W, int H, int quality)
+{
+    return (jpeg_spec){W, H, 3, JCS_RGB, JCS_YCbCr, .h = 2, .v = 2, .quality = quality};
+}
+
+__attribute__((unused)) static jpeg_spec jpeg_grey(int W, int H, int quality)
+{
+    return (jpeg_spec){W, H, 1, JCS_GRAYSCALE, JCS_GRAYSCALE, .quality = quality};
+}
+
+/* The first and each further way in which a JPEG file can be coded. */
+enum { JPEG_CODINGS = 4 };
+__attribute__((unused)) static jpeg_spec jpeg_coded(jpeg_spec s, int coding, int restart)
+{
+    s.progressive = coding == 1;
+    s.arithmetic = coding == 2;
+    s.restart = coding == 3 ? restart : 0;
+    return s;
+}
+
 /* Smooth colours, which JPEG keeps well; `noise` of 0 to 255 on top. */
 __attribute__((unused)) static uint8_t *smooth_rows(int W, int H, int C, uint32_t seed, int noise)
 {
@@ -258,12 +312,58 @@ __attribute__((unused)) static uint8_t *smooth_rows(int W, int H, int C, uint32_
 __attribute__((unused)) static blob jpeg_smooth(int W, int H, uint32_t seed)
 {
     uint8_t *rows = smooth_rows(W, H, 3, seed, 30);
-    blob b = jpeg_by_libjpeg(
-        &(jpeg_spec){.W = W, .H = H, .components = 3, .from = JCS_RGB, .to = JCS_YCbCr, .h = 2, .v = 2, .quality = 90},
-        rows);
+    const jpeg_spec s = jpeg_photo(W, H, 90);
+    blob b = jpeg_by_libjpeg(&s, rows);
     free(rows);
     return b;
 }
+
+/* ---- GIF and WebP ---- */
+
+static int blob_gif_write(GifFileType *gif, const GifByteType *data, int n)
+{
+    blob_put(gif->UserData, data, (size_t)n);
+    return n;
+}
+
+/* One frame of W x H indices at (left, left) of the image, interlaced or not; transparent: a colour, or -1. */
+__attribute__((unused)) static blob gif_by_giflib(int W, int H, int left, bool interlaced, int transparent,
+                                                  const uint8_t *palette, const uint8_t *index)
+{
+    static const int begin_of[] = {0, 4, 2, 1, 0}, step[] = {8, 8, 4, 2, 1};
+    blob b = {0};
+    int code;
+    ColorMapObject *map = GifMakeMapObject(256, (const GifColorType *)(const void *)palette);
+    GifFileType *g = EGifOpen(&b, blob_gif_write, &code);
+    EGifSetGifVersion(g, true);
+    EGifPutScreenDesc(g, W + left, H + left, 8, 0, map);
+    GifByteType extension[4];
+    EGifGCBToExtension(&(GraphicsControlBlock){.TransparentColor = transparent}, extension);
+    if (transparent >= 0) EGifPutExtension(g, GRAPHICS_EXT_FUNC_CODE, 4, extension);
+    EGifPutImageDesc(g, left, left, W, H, interlaced, NULL);
+    for (int pass = interlaced ? 0 : 4; pass < (interlaced ? 4 : 5); pass++)
+        for (int y = begin_of[pass]; y < H; y += step[pass]) {
+            GifByteType row[64];
+            memcpy(row, index + (ptrdiff_t)y * W, (size_t)W);
+            EGifPutLine(g, row, W);
+        }
+    EGifCloseFile(g, &code);
+    GifFreeMapObject(map);
+    return b;
+}
+
+#ifdef HAVE_WEBP
+__attribute__((unused)) static blob webp_by_libwebp(int W, int H, bool lossless, const uint8_t *rgba)
+{
+    uint8_t *data = NULL;
+    const size_t n = lossless ? WebPEncodeLosslessRGBA(rgba, W, H, 4 * W, &data)
+                              : WebPEncodeRGBA(rgba, W, H, 4 * W, 90, &data);
+    blob b = {0};
+    blob_put(&b, data, n);
+    WebPFree(data);
+    return b;
+}
+#endif
 
 /* ---- EXIF ---- */
 
@@ -291,17 +391,34 @@ __attribute__((unused)) static blob exif_block(int big, uint32_t orientation)
     return b;
 }
 
-/* Put the block as APP1 after JPEG's SOI. */
-__attribute__((unused)) static void jpeg_add_exif(blob *jpeg, const blob *tiff)
+/* These two free the block. */
+__attribute__((unused)) static void jpeg_add_exif(blob *jpeg, blob tiff)
 {
     blob app = {0};
-    size_t n = tiff->bytes + 8;
-    uint8_t head[4] = {0xff, 0xe1, (uint8_t)(n >> 8), (uint8_t)n};
-    blob_put(&app, head, 4);
+    const size_t n = tiff.bytes + 8;
+    blob_put(&app, (const uint8_t[]){0xff, 0xe1, (uint8_t)(n >> 8), (uint8_t)n}, 4);
     blob_put(&app, "Exif\0\0", 6);
-    blob_put(&app, tiff->data, tiff->bytes);
-    blob_insert(jpeg, 2, app.data, app.bytes);
+    blob_put(&app, tiff.data, tiff.bytes);
+    blob_insert(jpeg, 2, app.data, app.bytes); /* after SOI */
     blob_free(&app);
+    blob_free(&tiff);
+}
+
+/* A chunk after IHDR. */
+__attribute__((unused)) static blob png_with(blob b, const char *name, const void *data, size_t n)
+{
+    blob chunk = {0};
+    png_chunk(&chunk, name, data, n);
+    blob_insert(&b, 33, chunk.data, chunk.bytes);
+    blob_free(&chunk);
+    return b;
+}
+
+__attribute__((unused)) static blob png_with_exif(blob b, blob tiff)
+{
+    b = png_with(b, "eXIf", tiff.data, tiff.bytes);
+    blob_free(&tiff);
+    return b;
 }
 
 #endif

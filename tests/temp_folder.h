@@ -10,11 +10,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* out holds 256 bytes. */
+/* out holds 256 bytes. Without TMPDIR the folder is in memory where there is /dev/shm: fsync costs nothing there. */
 __attribute__((unused)) static void temp_make(char *out)
 {
     const char *base = getenv("TMPDIR");
-    snprintf(out, 256, "%s/dcgan-test-XXXXXX", base && *base ? base : "/tmp");
+    if (!base || !*base) base = access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm";
+    snprintf(out, 256, "%s/dcgan-test-XXXXXX", base);
     if (!mkdtemp(out)) {
         perror(out);
         exit(1);

@@ -1,10 +1,12 @@
-/* A directory for a test's files: made under $TMPDIR or /tmp, removed with all that is in it. */
+/* A directory for a test's files: made under $TMPDIR, /dev/shm (where fsync costs nothing) or /tmp, removed with all
+ * that is in it. */
 #ifndef DG_TEMPDIR_H
 #define DG_TEMPDIR_H
 
 #include <dirent.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +18,8 @@ static char temp_dir[512];
 __attribute__((unused)) static void temp_make(const char *name)
 {
     const char *base = getenv("TMPDIR");
-    snprintf(temp_dir, sizeof temp_dir, "%s/dcgan-%s-XXXXXX", base && *base ? base : "/tmp", name);
+    if (!base || !*base) base = access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm";
+    snprintf(temp_dir, sizeof temp_dir, "%s/dcgan-%s-XXXXXX", base, name);
     if (!mkdtemp(temp_dir)) {
         perror(temp_dir);
         exit(1);
@@ -53,7 +56,7 @@ __attribute__((unused)) static int temp_count(const char *dir, const char *part)
     return n;
 }
 
-/* The whole file with a final NUL; NULL if there is none. */
+/* The whole file and a NUL; NULL if there is none. */
 __attribute__((unused)) static char *temp_slurp(const char *path, size_t *bytes)
 {
     FILE *f = fopen(path, "rb");
@@ -67,6 +70,26 @@ __attribute__((unused)) static char *temp_slurp(const char *path, size_t *bytes)
     if (data) data[got] = 0;
     if (bytes) *bytes = got;
     return data;
+}
+
+__attribute__((unused)) static bool same_file(const char *a, const char *b)
+{
+    size_t n, m;
+    char *x = temp_slurp(a, &n), *y = temp_slurp(b, &m);
+    const bool same = x && y && n == m && !memcmp(x, y, n);
+    free(x);
+    free(y);
+    return same;
+}
+
+/* Does the file hold this text? want NULL: is there none? */
+__attribute__((unused)) static bool temp_holds(const char *path, const char *want)
+{
+    char *text = temp_slurp(path, NULL);
+    const bool same = text ? want && !strcmp(text, want) : !want;
+    if (!same) printf("%s holds %s\n", path, text ? text : "(not there)");
+    free(text);
+    return same;
 }
 
 __attribute__((unused)) static void temp_put(const char *path, const void *data, size_t bytes)

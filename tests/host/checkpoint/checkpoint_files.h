@@ -1,4 +1,4 @@
-/* A tiny job with data, and checkpoint files with one thing wrong: for the tests of checkpoints and of export. */
+/* A tiny job with data, and checkpoint files with one fault, for the tests of checkpoints and of export. */
 #ifndef DG_CHECKPOINT_FILES_H
 #define DG_CHECKPOINT_FILES_H
 
@@ -20,19 +20,12 @@ __attribute__((unused)) static const char *tiny_text(const stock *s)
     return text;
 }
 
-/* Every machine begins with other weights. */
+/* Each machine has other initial weights. */
 __attribute__((unused)) static bool machine_up(machine *x, const stock *s, dg_type real, bool train)
 {
     static uint64_t seed = 1;
-    const dg_job_options o = {.batch = MACHINE_BATCH,
-                              .last_batch = 3,
-                              .samples = 4,
-                              .rows = MACHINE_ROWS,
-                              .train = train,
-                              .flip = true,
-                              .beta1 = 0.5,
-                              .beta2 = 0.999,
-                              .eps = 1e-8};
+    dg_job_options o = machine_training(MACHINE_BATCH, 3, 4, MACHINE_ROWS);
+    o.train = train;
     uint8_t pixels[MACHINE_ROWS * 32 * 32 * 3];
     memset(x, 0, sizeof *x);
     machine_pixels(pixels, sizeof pixels);
@@ -65,6 +58,31 @@ __attribute__((unused)) static dg_err machine_save(machine *x, const dg_checkpoi
     return e ? e : dg_snapshot_write(s, NULL, path);
 }
 
+__attribute__((unused)) static void machine_keep(machine *x, uint64_t step, const char *path)
+{
+    const dg_checkpoint_info info = machine_info(x, step);
+    DG_CHECKF(machine_save(x, &info, path) == DG_OK, "%s", dg_message());
+}
+
+/* A checkpoint file that is open; one_close frees it whether or not opening failed. */
+typedef struct {
+    dg_st *st;
+    dg_model model;
+    dg_checkpoint_info info;
+} open_file;
+
+__attribute__((unused)) static dg_err one_open(const char *path, open_file *f)
+{
+    memset(f, 0, sizeof *f);
+    return dg_checkpoint_open(path, &f->st, &f->model, &f->info);
+}
+
+__attribute__((unused)) static void one_close(open_file *f)
+{
+    dg_st_free(f->st);
+    dg_checkpoint_info_free(&f->info);
+}
+
 /* All weights, statistics and moments, bit for bit. */
 __attribute__((unused)) static bool machines_equal(machine *a, machine *b)
 {
@@ -83,16 +101,6 @@ __attribute__((unused)) static bool machines_equal(machine *a, machine *b)
         free(x);
         free(y);
     }
-    return same;
-}
-
-__attribute__((unused)) static bool same_file(const char *a, const char *b)
-{
-    size_t n, m;
-    char *x = temp_slurp(a, &n), *y = temp_slurp(b, &m);
-    bool same = x && y && n == m && !memcmp(x, y, n);
-    free(x);
-    free(y);
     return same;
 }
 

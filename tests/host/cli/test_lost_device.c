@@ -1,12 +1,12 @@
-/* Commands whose device fails at any of its calls, once or for good: they end with exit code 5 and what the device
- * said, and a run goes on from what it has left to the bytes of one that nothing happened to. The device is the CPU's
- * backend under the name of the first GPU. */
+/* Commands on a device that fails at any of its calls, once or for good: exit code 5 and the device's message, and a
+ * run resumes to the bytes of an undisturbed one. The device is the CPU backend under the name of the first GPU. */
 #include <fcntl.h>
 #include <limits.h>
 
 #include "host/cli/commands.h"
 #include "include/dcgan.h"
 #include "child.h"
+#include "command_line.h"
 #include "tempdir.h"
 #include "test.h"
 
@@ -59,7 +59,7 @@ static dg_err lost_alloc(dg_backend *b, size_t bytes, void **memory)
     return e ? e : device.is.alloc(b, bytes, memory);
 }
 
-/* Nothing has come yet where it is asked for the first time. */
+/* Each event is pending at the first query. */
 static dg_err lost_query(dg_backend *b, int event, bool wait, bool *yes)
 {
     const dg_err e = answer("query");
@@ -68,7 +68,7 @@ static dg_err lost_query(dg_backend *b, int event, bool wait, bool *yes)
     return device.is.query(b, event, wait, yes);
 }
 
-/* It knows the CPU's backend by one of its functions. */
+/* The CPU backend is recognised by its run function. */
 static dg_err lost_measure(dg_backend *b, struct dg_machine *m, int rounds)
 {
     dg_err e = answer("measure");
@@ -79,7 +79,7 @@ static dg_err lost_measure(dg_backend *b, struct dg_machine *m, int rounds)
     return e;
 }
 
-/* What the CPU would take, and what takes every shape. */
+/* The CPU's choice, and a variant that accepts every shape. */
 static int its_choices(dg_backend *b, const dg_op *op, dg_tune *out, int room)
 {
     (void)b;
@@ -89,7 +89,7 @@ static int its_choices(dg_backend *b, const dg_op *op, dg_tune *out, int room)
     return 2;
 }
 
-/* Weak, so that a CUDA backend whose other parts this program needs may come with its own. */
+/* Weak: a CUDA backend, of which this program needs other parts, may define it. */
 __attribute__((weak)) dg_err dg_cuda_open(const dg_cuda_options *o, dg_backend **out)
 {
     *out = NULL;
@@ -127,8 +127,6 @@ __attribute__((weak)) int dg_cuda_devices(dg_cuda_device *out, int room, const c
     return room > 0;
 }
 
-/* ---- Commands. ---- */
-
 typedef int command(const dg_options *);
 static command *const commands[DG_CMDS] = {
     [DG_CMD_TRAIN] = dg_cmd_train,       [DG_CMD_GENERATE] = dg_cmd_generate, [DG_CMD_INTERPOLATE] = dg_cmd_interpolate,
@@ -140,20 +138,14 @@ static command *const commands[DG_CMDS] = {
 
 static int null, out; /* descriptors: nowhere; where this program prints */
 
-/* Exit code of `dcgan LINE`, what it prints thrown away. */
+/* Exit code of `dcgan LINE`; its output is discarded. */
 static int dcgan(const char *line)
 {
-    enum { WORDS = 40 };
-    char text[600], *argv[WORDS + 1] = {NULL}, *rest = NULL;
-    int argc = 0;
-    snprintf(text, sizeof text, "dcgan %s", line);
-    for (char *w = strtok_r(text, " ", &rest); w && argc < WORDS; w = strtok_r(NULL, " ", &rest)) argv[argc++] = w;
     dg_options o;
-    bool done;
     device.calls = 0;
     fflush(stdout);
     dup2(null, 1);
-    dg_err code = dg_options_parse(argc, argv, &o, &done);
+    dg_err code = parse_line(line, &o);
     if (!code) code = (dg_err)commands[o.command](&o);
     fflush(stdout);
     dup2(out, 1);
@@ -163,7 +155,7 @@ static int dcgan(const char *line)
 
 typedef struct {
     const char *line, *before; /* before: made anew each time */
-    const char *result;        /* of a run: a file whose bytes do not depend on what happened in between */
+    const char *result;        /* of a run: a file with the same bytes however the run was interrupted */
     int stride;                /* every so manyth of them fails, where it takes long; 0: each */
     bool for_good;             /* alone: a choice that fails once is left out */
     bool tight;                /* on a device that has room for the least that it can be done with */
@@ -194,7 +186,7 @@ static const row rows[] = {
 
 static bool there(const char *path) { return access(path, F_OK) == 0; }
 
-/* Afterwards: what is there is whole, and it goes on. */
+/* The files are whole, and the run continues. */
 static void goes_on(const row *c, const char *want, size_t bytes)
 {
     size_t n = 0;
@@ -212,8 +204,8 @@ static void prepare(const row *c)
     DG_CHECKF(!c->before || dcgan(c->before) == 0, "%s: %s", c->before, dg_message());
 }
 
-/* How many calls before the k-th came between the same two others? Tensors are put and got one by one, and one step is
- * like the next. */
+/* Number of calls before the k-th that came between the same two calls: tensors are copied one by one, and steps
+ * repeat. */
 static int like(const char *const *call, long k)
 {
     int n = 0;
@@ -221,7 +213,7 @@ static int like(const char *const *call, long k)
     return n;
 }
 
-/* Leaves room for the least that this can be done with, where its images pass through windows. */
+/* Finds the least memory with which this works, with the dataset in windows. */
 static void tighten(const char *line)
 {
     size_t less = 0, enough = (size_t)1 << 26;
@@ -271,8 +263,6 @@ static void try(const row *c)
     free(want);
 }
 
-/* ---- The library, with the same calls. ---- */
-
 static dcgan_error learn(void)
 {
     static uint8_t pixels[11 * 16 * 16 * 3];
@@ -307,8 +297,6 @@ static void library(void)
     device.first = LONG_MAX;
 }
 
-/* ---- Odd runs, where numbers come late. ---- */
-
 static void ends(void)
 {
     static const struct {
@@ -317,17 +305,17 @@ static void ends(void)
         const char *says;
     } cases[] = {
         {"--data cats --model tiny.cfg --batch 3 --epochs 40 --optimizer sgd --lr 10 --lr-d 9 --out out", DG_NUMBERS,
-         "The last checkpoint is untouched"},
-        /* images at some epochs, and at the last one; and of none, where no test is better than the first */
+         "the last checkpoint"},
+        /* grids at some epochs and at the last one; none, where no test is better than the first */
         {"--data cats --model tiny.cfg --batch 4 --epochs 3 --sample-every 2 --out out", DG_OK, ""},
         {"--data many --model tiny.cfg --batch 16 --epochs 3 --eval-every 2 --out out", DG_OK, ""},
         {"--data shapes --test 0.25 --model dropout.cfg --batch 5 --epochs 3 --lr 1e-9 --sample-every 0 --out out",
          DG_OK, ""},
-        /* several steps at once, but no more than are wanted */
+        /* several steps at once, but not more than requested */
         {"--data cats --model tiny.cfg --batch 1 --epochs 3 --steps 23 --out out", DG_OK, ""},
-        /* grids that come quicker than anybody looks */
+        /* more grids than can be shown */
         {"--data cats --model tiny.cfg --batch 4 --epochs 4 --preview=blocks --out out", DG_OK, ""},
-        /* images that are all alike, whose diversity is none */
+        /* identical images: their diversity is 0 */
         {"--data alike --model tiny.cfg --batch 4 --epochs 1 --out out", DG_OK, ""},
     };
     char name[32];
@@ -365,7 +353,6 @@ int main(void)
         dg_test_skip("hundreds of runs are for a build without sanitizers");
         return dg_test_report();
     }
-    if (access("/dev/shm", W_OK) == 0) setenv("TMPDIR", "/dev/shm", 0); /* where fsync costs nothing */
     temp_make("lost-device");
     take("tests/tiny.cfg", "tiny.cfg");
     take("tests/oracles/adagrad-dropout.cfg", "dropout.cfg");

@@ -16,7 +16,7 @@ static const char *const gans[] = {"tests/golden/gan-lsgan.safetensors", "tests/
                                    "tests/golden/gan-ralsgan-augment.safetensors",
                                    "tests/golden/gan-spectral.safetensors"};
 
-/* Exit code of `dcgan replay FILE`, its table thrown away. */
+/* Exit code of `dcgan replay FILE`; its table is discarded. */
 static int replay_conv(const char *file, bool fp64, double tol, long steps, int conv)
 {
     char path[4096], device[] = "cpu", *operand[] = {path};
@@ -58,7 +58,7 @@ static void agrees(const char *file, bool fp64, double tol, long steps)
     agrees_conv(file, fp64, tol, steps, 2);
 }
 
-/* A copy of the golden file with one byte of the last tensor changed must be noticed: the test can fail. */
+/* A copy of the golden file with one changed byte in its last tensor: reported. */
 static void notices_a_difference(void)
 {
     void *data = NULL;

@@ -1,15 +1,15 @@
-/* A folder of images to load, for the tests of data sets. */
+/* A folder of images, for the tests of datasets. */
 #ifndef DATASET_FOLDER_H
 #define DATASET_FOLDER_H
 
 #include "host/data/dataset.h"
 #include "make_image.h"
-#include "temp_folder.h"
+#include "tempdir.h"
 #include "test.h"
 
 #include <errno.h>
 
-static char root[256], skipped[300], cache[300];
+static char root[600], skipped[600], cache[600];
 
 __attribute__((unused)) static char *at(const char *name)
 {
@@ -20,14 +20,17 @@ __attribute__((unused)) static char *at(const char *name)
     return p;
 }
 
-__attribute__((unused)) static void begin(void)
+/* The folder is temp_dir, or below it, apart from the cache and the list. */
+__attribute__((unused)) static void begin_at(const char *name)
 {
-    temp_make(root);
-    snprintf(skipped, sizeof skipped, "%s/skipped.txt", root);
-    snprintf(cache, sizeof cache, "%s/cache", root);
+    temp_make("dataset");
+    snprintf(root, sizeof root, "%s", *name ? temp_path(name) : temp_dir);
+    snprintf(skipped, sizeof skipped, "%s", temp_path("skipped.txt"));
+    snprintf(cache, sizeof cache, "%s", temp_path("cache"));
+    mkdir(root, 0777);
 }
-
-__attribute__((unused)) static void end(void) { temp_remove(root); }
+__attribute__((unused)) static void begin(void) { begin_at(""); }
+__attribute__((unused)) static void end(void) { temp_remove(temp_dir); }
 
 __attribute__((unused)) static void save(const char *name, blob b)
 {
@@ -37,9 +40,7 @@ __attribute__((unused)) static void save(const char *name, blob b)
 
 __attribute__((unused)) static void save_text(const char *name, const char *text)
 {
-    blob b = {0};
-    blob_put(&b, text, strlen(text));
-    save(name, b);
+    save(name, blob_of(text, strlen(text)));
 }
 
 __attribute__((unused)) static dg_dataset_options options(void)
@@ -66,6 +67,13 @@ __attribute__((unused)) static int loads(const dg_dataset_options *o, dg_dataset
     dg_err e = dg_dataset_load(o, d);
     return DG_CHECKF(!e, "%d %s", (int)e, dg_message());
 }
+
+/* Checks that the folder loads and that a condition holds for dataset d; frees d. */
+#define LOADS(o, d, ...)                           \
+    do {                                           \
+        if (loads(o, &(d))) DG_CHECK(__VA_ARGS__); \
+        dg_dataset_free(&(d));                     \
+    } while (0)
 
 __attribute__((unused)) static void fails(const dg_dataset_options *o, dg_err code, const char *why)
 {

@@ -1,31 +1,16 @@
-/* The cache file: quick when right, never believed when wrong, never written over something else. */
-#include "host/data/dataset.h"
-#include "make_image.h"
-#include "temp_folder.h"
-#include "test.h"
+/* The cache file: fast when valid, never used when not, never written over something else. */
+#include "dataset_folder.h"
 
-#include <errno.h>
 #include <sys/time.h>
 
-static char root[256];
+static char other_cache[600];
 
-static char *at(const char *name)
+static dg_dataset_options small(void)
 {
-    static char path[8][512];
-    static int turn;
-    char *p = path[turn = (turn + 1) % 8];
-    snprintf(p, 512, "%s/%s", root, name);
-    return p;
-}
-
-static void save(const char *name, blob b) { DG_CHECKF(!blob_into(root, name, b), "%s: %s", name, strerror(errno)); }
-
-static char cats[300], cache[300], other_cache[300]; /* longer lived than what at() returns */
-
-static dg_dataset_options options(void)
-{
-    return (
-        dg_dataset_options){.dir = cats, .size = 4, .channels = 3, .decode.exif = true, .threads = 2, .cache = cache};
+    dg_dataset_options o = options();
+    o.size = 4;
+    o.cache = cache;
+    return o;
 }
 
 static int same(const dg_dataset *a, const dg_dataset *b)
@@ -46,7 +31,7 @@ static int same(const dg_dataset *a, const dg_dataset *b)
 
 static dg_dataset truth; /* what loading without a cache gives */
 
-/* Load with the cache: always the truth, and from the cache or not as expected. */
+/* Loads with the cache: equal to truth, from the cache or not as expected. */
 static int load(const dg_dataset_options *o, int cached)
 {
     dg_dataset d;
@@ -64,9 +49,16 @@ static void renew_truth(dg_dataset_options o)
     DG_CHECKF(!e, "%s", dg_message());
 }
 
+/* The folder has changed: read again, and cached again. */
+static void reloads(const dg_dataset_options *o)
+{
+    renew_truth(*o);
+    DG_CHECK(load(o, 0) && load(o, 1));
+}
+
 static void keyed(void)
 {
-    dg_dataset_options o = options();
+    dg_dataset_options o = small();
     renew_truth(o);
     DG_CHECK(truth.count == 12 && truth.skips == 2 && truth.did[11] == 1u << DG_DID_HALVE);
     DG_CHECK(load(&o, 0) && load(&o, 1) && load(&o, 1));
@@ -88,31 +80,27 @@ static void keyed(void)
         DG_CHECKF(load(&o, 0), "setting %d and back", i);
     }
 
-    /* Another size, another time, another name, one more, one less: all of it is noticed. */
-    save("cats/03.png", png_noise(5, 5, 77));
-    renew_truth(o);
-    DG_CHECK(load(&o, 0) && load(&o, 1));
+    /* A change of size, time or name, a new file and a removed one: noticed. */
+    save("03.png", png_noise(5, 5, 77));
+    reloads(&o);
     struct stat st;
-    DG_CHECK(!stat(at("cats/04.png"), &st));
+    DG_CHECK(!stat(at("04.png"), &st));
     struct timespec t[2] = {st.st_atim, st.st_mtim};
     t[1].tv_nsec = (t[1].tv_nsec + 1) % 1000000000;
-    DG_CHECK(!utimensat(AT_FDCWD, at("cats/04.png"), t, 0));
+    DG_CHECK(!utimensat(AT_FDCWD, at("04.png"), t, 0));
     DG_CHECK(load(&o, 0) && load(&o, 1));
-    DG_CHECK(!rename(at("cats/05.png"), at("cats/a5.png")));
+    DG_CHECK(!rename(at("05.png"), at("a5.png")));
+    reloads(&o);
+    save("new.png", png_noise(5, 5, 78));
+    reloads(&o);
+    unlink(at("new.png"));
+    reloads(&o);
+    DG_CHECK(!symlink("nothing", at("dangling")));
     renew_truth(o);
-    DG_CHECK(load(&o, 0) && load(&o, 1));
-    save("cats/new.png", png_noise(5, 5, 78));
-    renew_truth(o);
-    DG_CHECK(load(&o, 0) && load(&o, 1));
-    unlink(at("cats/new.png"));
-    renew_truth(o);
-    DG_CHECK(load(&o, 0) && load(&o, 1));
-    DG_CHECK(!symlink("nothing", at("cats/dangling")));
-    renew_truth(o);
-    /* a file that is no image: the list of them is as it is now */
+    /* a file that is not an image does not change the cache, only the list */
     DG_CHECK(truth.skips == 3 && load(&o, 1) && load(&o, 1));
 
-    /* The rules hold for images from the cache, too. */
+    /* The rules hold for cached images. */
     dg_dataset d;
     o.least = 13;
     DG_CHECK(dg_dataset_load(&o, &d) == DG_DATA && strstr(dg_message(), "at least 13"));
@@ -120,18 +108,17 @@ static void keyed(void)
     o.strict = true;
     DG_CHECK(dg_dataset_load(&o, &d) == DG_DATA && strstr(dg_message(), "bad.png"));
 
-    /* In the folder itself it is no part of the images. */
-    o = options();
-    snprintf(other_cache, sizeof other_cache, "%s/cats/cache", root);
+    o = small();
+    snprintf(other_cache, sizeof other_cache, "%s", at("cache"));
     o.cache = other_cache;
     DG_CHECK(load(&o, 0) && load(&o, 1));
     unlink(o.cache);
 }
 
-/* Every truncation, every flipped bit, and more: noticed, rebuilt, right. */
+/* Every truncation and a flipped bit in each byte: noticed, and rebuilt. */
 static void damaged(void)
 {
-    dg_dataset_options o = options();
+    dg_dataset_options o = small();
     o.size = 1, o.limit = 4, o.threads = 1; /* a short file */
     renew_truth(o);
     DG_CHECK(load(&o, 0));
@@ -147,7 +134,7 @@ static void damaged(void)
     }
     for (size_t i = 0; i < whole.bytes; i++) {
         whole.data[i] ^= (uint8_t)(1 << i % 8);
-        /* a damaged beginning is not ours to write over, but nothing of it is believed either */
+        /* a file with a damaged beginning is neither overwritten nor used */
         wrong += blob_save(&whole, o.cache) || !load(&o, 0) || (i >= 16 && !load(&o, 1));
         whole.data[i] ^= (uint8_t)(1 << i % 8);
     }
@@ -155,7 +142,7 @@ static void damaged(void)
     blob_put(&whole, "x", 1);
     DG_CHECK(!blob_save(&whole, o.cache) && load(&o, 0) && load(&o, 1));
 
-    /* What is not ours stays. */
+    /* Other files stay. */
     blob text = {0};
     blob_put(&text, "my diary, longer than sixteen bytes", 35);
     DG_CHECK(!blob_save(&text, o.cache) && load(&o, 0) && load(&o, 0));
@@ -165,13 +152,13 @@ static void damaged(void)
     blob_free(&text);
     blob_free(&whole);
 
-    /* Where no file can be made, the images come all the same. */
-    snprintf(other_cache, sizeof other_cache, "%s/no/such/folder", root);
+    /* Where no file can be made, the images are loaded. */
+    snprintf(other_cache, sizeof other_cache, "%s", temp_path("no/such/folder"));
     o.cache = other_cache;
     DG_CHECK(load(&o, 0));
-    o.cache = cats;
+    o.cache = root;
     DG_CHECK(load(&o, 0));
-    snprintf(other_cache, sizeof other_cache, "%s/fifo", root);
+    snprintf(other_cache, sizeof other_cache, "%s", temp_path("fifo"));
     o.cache = other_cache;
     DG_CHECK(!mkfifo(o.cache, 0666) && load(&o, 0));
     dup2(screen, 2);
@@ -181,25 +168,19 @@ static void damaged(void)
 
 int main(void)
 {
-    if (!access("/dev/shm", W_OK)) setenv("TMPDIR", "/dev/shm", 0); /* hundreds of files are fsynced */
-    temp_make(root);
-    snprintf(cats, sizeof cats, "%s/cats", root);
-    snprintf(cache, sizeof cache, "%s/cache", root);
-    mkdir(cats, 0777);
+    begin_at("cats");
     for (int i = 0; i < 12; i++) {
         char name[32];
-        snprintf(name, sizeof name, "cats/%02d.png", i);
+        snprintf(name, sizeof name, "%02d.png", i);
         save(name, png_noise(3 + i % 4, 4, (uint32_t)i));
     }
     const uint8_t deep[6 * 6 * 4] = {0};
-    save("cats/11.png", png_by_libpng(&(png_spec){.W = 6, .H = 4, .depth = 16, .colour = 2}, deep));
-    save("cats/bad.png", (blob){0});
-    blob note = {0};
-    blob_put(&note, "text", 4);
-    save("cats/note\n.txt", note);
+    save("11.png", png_by_libpng(&(png_spec){.W = 6, .H = 4, .depth = 16, .colour = 2}, deep));
+    save("bad.png", (blob){0});
+    save_text("note\n.txt", "text");
     keyed();
     damaged();
     dg_dataset_free(&truth);
-    temp_remove(root);
+    end();
     return dg_test_report();
 }

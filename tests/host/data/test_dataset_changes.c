@@ -4,7 +4,7 @@
 
 #include <grp.h>
 
-/* Files change under our feet, always between listing and reading: the first progress call comes there. */
+/* Files change between listing and reading: at the first progress call. */
 static void (*change)(void);
 static void on_first(void *context, long done, long total)
 {
@@ -33,19 +33,21 @@ static void changing_files(void)
     dg_dataset d;
     if (loads(&o, &d)) {
         DG_CHECK(d.count == 55 && d.skips == 5);
-        DG_CHECK(!strcmp(reason_of(&d, "05.png"), "vanished"));
-        DG_CHECK(!strcmp(reason_of(&d, "06.png"), "no regular file any more"));
-        DG_CHECK(!strcmp(reason_of(&d, "07.png"), "empty file"));
-        DG_CHECK(!strncmp(reason_of(&d, "08.png"), "PNG: ", 5));
-        DG_CHECK(!strcmp(reason_of(&d, "09.png"), "no regular file any more"));
+        static const char *const want[][2] = {{"05.png", "vanished"},
+                                              {"06.png", "no longer"},
+                                              {"07.png", "empty"},
+                                              {"08.png", "PNG: "},
+                                              {"09.png", "no longer"}};
+        for (int i = 0; i < 5; i++)
+            DG_CHECKF(strstr(reason_of(&d, want[i][0]), want[i][1]) == reason_of(&d, want[i][0]), "%s", want[i][0]);
         DG_CHECK(access(o.cache, F_OK)); /* may be otherwise next time: no cache */
     }
     dg_dataset_free(&d);
     end();
 }
 
-/* Another image in the place of one that was listed: whoever puts the first one back, with its time, must not find
- * the other one in the cache. */
+/* A listed image is replaced by another one: when the first is put back with its time, the other must not come from
+ * the cache. */
 static void replace(void) { save("03.png", png_noise(2, 2, 99)); }
 
 static void replaced_file(void)
@@ -57,15 +59,13 @@ static void replaced_file(void)
     o.progress = on_first;
     change = replace;
     dg_dataset d;
-    if (loads(&o, &d)) DG_CHECK(d.count == 10 && access(o.cache, F_OK));
-    dg_dataset_free(&d);
+    LOADS(&o, d, d.count == 10 && access(o.cache, F_OK));
     o.progress = NULL;
-    if (loads(&o, &d)) DG_CHECK(d.count == 10 && !access(o.cache, F_OK));
-    dg_dataset_free(&d);
+    LOADS(&o, d, d.count == 10 && !access(o.cache, F_OK));
     end();
 }
 
-/* In a process that is nobody: root may read everything. */
+/* In a process of user nobody: root may read everything. */
 static int as_nobody(void *context, char *message)
 {
     (void)context, (void)message;
@@ -74,18 +74,15 @@ static int as_nobody(void *context, char *message)
     dg_dataset_options o = options();
     o.threads = 1; /* gcc's OpenMP has no threads in a process that was forked after it started them */
     dg_dataset d;
-    fails(&o, DG_DATA, "/closed: a folder that cannot be opened: Permission denied; an unknown number of images is");
+    fails(&o, DG_DATA, "/closed: a folder that cannot be opened: Permission denied");
     fails(&o, DG_DATA, "chmod -R u+rX ");
     fails(&o, DG_DATA, "; 1 more folder cannot be read");
     o.skip_unreadable = true;
     if (!loads(&o, &d)) return 1;
     DG_CHECK(d.count == 20 && d.skips == 5 && bad_count(&d) == 2);
-    DG_CHECK(!strcmp(reason_of(&d, "listed/dir"), "a folder that cannot be opened: Permission denied") &&
-             d.skip[2].folder == EACCES);
-    DG_CHECK(!strcmp(reason_of(&d, "listed/in.png"), "cannot be read: Permission denied") && !d.skip[3].folder);
-    DG_CHECK(!strcmp(reason_of(&d, "secret.png"), "cannot be read: Permission denied"));
-    DG_CHECK(!strcmp(reason_of(&d, "closed"), "a folder that cannot be opened: Permission denied"));
-    DG_CHECK(!strcmp(reason_of(&d, "link"), "a symbolic link: Permission denied") && !d.skip[1].folder);
+    static const char *const denied[] = {"listed/dir", "listed/in.png", "secret.png", "closed", "link"};
+    for (int i = 0; i < 5; i++) DG_CHECKF(strstr(reason_of(&d, denied[i]), "Permission denied"), "%s", denied[i]);
+    DG_CHECK(d.skip[2].folder == EACCES && !d.skip[1].folder && !d.skip[3].folder);
     dg_dataset_free(&d);
     o.dir = at("closed");
     fails(&o, DG_DATA, "Permission denied");
@@ -127,14 +124,12 @@ static void progress_and_stop(void)
     dg_dataset_options o = options();
     o.progress = count_calls;
     dg_dataset d;
-    if (loads(&o, &d)) DG_CHECK(calls >= 2 && last == 2);
-    dg_dataset_free(&d);
+    LOADS(&o, d, calls >= 2 && last == 2);
     bool cancelled = false;
     o.progress = NULL;
     o.cancelled = is_cancelled;
     o.cancel_arg = &cancelled;
-    if (loads(&o, &d)) DG_CHECK(d.count == 2);
-    dg_dataset_free(&d);
+    LOADS(&o, d, d.count == 2);
     cancelled = true;
     fails(&o, DG_FAILED, "stopped");
     end();

@@ -9,7 +9,7 @@ enum { COUNT = 23, BATCH = 3, EPOCHS = 3, MOST = 17, SEED = 5 };
 
 static uint8_t data[COUNT * MOST];
 
-/* The records that a step reads are those that the epoch's permutation names. */
+/* A step reads the records that the epoch's permutation names. */
 static void check_step(const dg_loader *f, const int32_t *order, int place, int n)
 {
     const uint8_t *there = f->data;

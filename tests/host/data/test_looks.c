@@ -1,4 +1,3 @@
-/* What is said of images before they are trained on. */
 #include "host/data/looks.h"
 #include "test.h"
 
@@ -50,9 +49,9 @@ int main(void)
         DG_CHECK(l.twin[2].group == 1 && l.twin[3].group == 3);
         dg_looks_free(&l);
     }
-    DG_CHECK(says(&d, &o, "2 of 5 pictures have transparency, which is laid over white ({channels} 4 keeps it"));
-    DG_CHECK(says(&d, &o, "most pictures, 3 of 5, are smaller than 2 x 2") && says(&d, &o, "{resize} nearest"));
-    DG_CHECK(says(&d, &o, "1 picture is a copy of another") && !says(&d, &o, "grey"));
+    DG_CHECK(says(&d, &o, "{channels} 4"));
+    DG_CHECK(says(&d, &o, "smaller than 2 x 2") && says(&d, &o, "{resize} nearest"));
+    DG_CHECK(says(&d, &o, "1 image") && !says(&d, &o, "grey"));
     o.resize = DG_RESIZE_NEAREST;
     o.decode.alpha = DG_ALPHA_DROP;
     DG_CHECK(!says(&d, &o, "{resize} nearest") && says(&d, &o, "which is ignored"));
@@ -60,13 +59,13 @@ int main(void)
     d.did = did + 1;
     d.width = d.height = (int[]){2, 9};
     d.count = 2;
-    DG_CHECK(says(&d, &o, "all pictures are grey") && !says(&d, &o, "most pictures"));
+    DG_CHECK(says(&d, &o, "grey") && !says(&d, &o, "smaller than"));
     o.fixed_shape = true; /* a classifier does not change its channels and size */
-    DG_CHECK(!says(&d, &o, "all pictures are grey"));
+    DG_CHECK(!says(&d, &o, "grey"));
     o.fixed_shape = false;
     d.channels = 4;
     d.size = 1;
-    DG_CHECK(says(&d, &o, "1 of 2 pictures has transparency, which is learned, too"));
+    DG_CHECK(says(&d, &o, "is learned"));
     d.size = 2;
     d.channels = 1;
     DG_CHECK(!says(&d, &o, "grey"));

@@ -1,23 +1,12 @@
-/* Drawn cats: the same everywhere, all different, written once and never over another file. */
+/* Drawn cats: the same on every machine, all different, written once and never over another file. */
 #include "host/data/dataset.h"
 #include "host/data/synthesize/shapes.h"
 #include "host/data/synthesize/synthesize.h"
 
-#include <dirent.h>
 #include <omp.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <zlib.h>
-#include "core/base/file_io.h"
+#include "tempdir.h"
 #include "test.h"
-
-static char base[200];
-
-static char *in_base(char *out, const char *name)
-{
-    snprintf(out, 400, "%s/%s", base, name);
-    return out;
-}
 
 static unsigned long checksum(int size, uint64_t seed, int i)
 {
@@ -30,7 +19,7 @@ static unsigned long checksum(int size, uint64_t seed, int i)
     return crc32(0, pixels, (uInt)n);
 }
 
-/* Golden values: a different number means that published image sets change, on this machine or for good. */
+/* Golden values: another number means that published datasets change. */
 static void images_are_what_they_were(void)
 {
     static const struct {
@@ -66,11 +55,11 @@ static void images_differ(void)
             if (sum / (32 * 32 * 3) < least) least = sum / (32 * 32 * 3);
         }
     DG_CHECKF(spread > 35 && spread < 90, "standard deviation of a pixel is %g", spread);
-    DG_CHECKF(least > 8, "two pictures differ by only %g on average", least);
+    DG_CHECKF(least > 8, "two images differ by only %g on average", least);
     DG_CHECK(checksum(32, 1, 5) != checksum(32, 2, 5));
 }
 
-/* The same cat at every size: large ones shrunk by averaging look like small ones. */
+/* The same cat at every size: large ones scaled down look like small ones. */
 static void sizes_agree(void)
 {
     static uint8_t large[256 * 256 * 3], small[32 * 32 * 3];
@@ -91,17 +80,10 @@ static void sizes_agree(void)
     for (int size = 16; size <= 256; size += 17) checksum(size, 3, size);
 }
 
-static long count_files(const char *dir)
-{
-    DIR *d = opendir(dir);
-    long n = 0;
-    if (!d) return -1;
-    for (struct dirent *e; (e = readdir(d));) n += e->d_name[0] != '.';
-    closedir(d);
-    return n;
-}
+/* Files of a folder, without . and .. */
+static int count_files(const char *dir) { return temp_count(dir, "") - 2; }
 
-/* The classes are in the shapes: neither mean colour nor mean brightness tells them apart, and none is like another. */
+/* Classes differ by shape: mean colour and brightness do not separate them. */
 static void shapes_are_what_they_were(void)
 {
     enum { N = 60, SIZE = 24, BYTES = SIZE * SIZE * 3 };
@@ -140,40 +122,26 @@ static void shapes_are_what_they_were(void)
 
 static void classes_have_folders(void)
 {
-    char dir[400], path[800];
-    in_base(dir, "shapes");
+    char path[800];
+    const char *dir = temp_path("shapes");
     DG_CHECKF(!dg_synthesize(dir, 25, 16, 9, DG_SHAPES), "%s", dg_message());
     for (int c = 0; c < DG_SHAPES; c++) {
         snprintf(path, sizeof path, "%s/%s", dir, dg_shape_name[c]);
-        DG_CHECKF(count_files(path) == (c < 5 ? 3 : 2), "%s has %ld", path, count_files(path));
+        DG_CHECKF(count_files(path) == (c < 5 ? 3 : 2), "%s has %d", path, count_files(path));
     }
     DG_CHECK(!dg_synthesize(dir, 30, 16, 9, DG_SHAPES)); /* more of the same */
-    DG_CHECK(dg_synthesize(dir, 30, 16, 8, DG_SHAPES) == DG_USAGE &&
-             strstr(dg_message(), "disc-00000.png is there already"));
-    DG_CHECK(dg_synthesize(dir, 30, 16, 9, 5) == DG_USAGE && strstr(dg_message(), "something else"));
+    DG_CHECK(dg_synthesize(dir, 30, 16, 8, DG_SHAPES) == DG_USAGE && strstr(dg_message(), "disc-00000.png"));
+    DG_CHECK(dg_synthesize(dir, 30, 16, 9, 5) == DG_USAGE && *dg_message());
     DG_CHECK(dg_synthesize(dir, 30, 16, 9, 11) == DG_USAGE && dg_synthesize(dir, 30, 16, 9, 1) == DG_USAGE);
-    snprintf(path, sizeof path, "%s/star/mine.png", dir);
-    FILE *f = fopen(path, "w");
-    if (f) fclose(f);
-    DG_CHECK(dg_synthesize(dir, 30, 16, 9, DG_SHAPES) == DG_USAGE && strstr(dg_message(), "star: holds mine.png"));
-}
-
-static int same_file(const char *a, const char *b)
-{
-    void *x = NULL, *y = NULL;
-    size_t n = 0, m = 1;
-    int ok = dg_read_file(a, 1 << 20, &x, &n) == DG_OK && dg_read_file(b, 1 << 20, &y, &m) == DG_OK && n == m &&
-             memcmp(x, y, n) == 0;
-    free(x);
-    free(y);
-    return ok;
+    temp_put(temp_path("shapes/star/mine.png"), "", 0);
+    DG_CHECK(dg_synthesize(dir, 30, 16, 9, DG_SHAPES) == DG_USAGE && strstr(dg_message(), "mine.png"));
 }
 
 static void files_are_written_once(void)
 {
-    char deep[400], other[400], a[400], b[400];
-    in_base(deep, "new/folder/");
-    in_base(other, "other");
+    char other[600], a[700], b[700];
+    const char *deep = temp_path("new/folder/");
+    snprintf(other, sizeof other, "%s", temp_path("other"));
     omp_set_num_threads(1);
     DG_CHECKF(dg_synthesize(deep, 30, 16, 9, 0) == DG_OK, "%s", dg_message());
     omp_set_num_threads(3);
@@ -181,66 +149,45 @@ static void files_are_written_once(void)
     DG_CHECK(count_files(deep) == 30);
     for (int i = 0; i < 30; i++) {
         char name[40];
-        snprintf(name, sizeof name, "new/folder/cat-%05d.png", i);
-        in_base(a, name);
-        snprintf(name, sizeof name, "other/cat-%05d.png", i);
-        DG_CHECKF(same_file(a, in_base(b, name)), "%s depends on the number of threads", name);
+        snprintf(name, sizeof name, "/cat-%05d.png", i);
+        snprintf(a, sizeof a, "%s%s", other, name);
+        snprintf(b, sizeof b, "%s%s", deep, name);
+        DG_CHECKF(same_file(a, b), "%s depends on the number of threads", name);
     }
-    /* Again, with more: identical ones are left alone. */
     struct stat before, after;
-    in_base(a, "other/cat-00007.png");
+    snprintf(a, sizeof a, "%s/cat-00007.png", other);
     DG_CHECK(stat(a, &before) == 0);
     DG_CHECK(dg_synthesize(other, 32, 16, 9, 0) == DG_OK);
     DG_CHECK(stat(a, &after) == 0 && before.st_ino == after.st_ino);
     DG_CHECK(count_files(other) == 32);
-    /* Another seed: refused, and nothing is added. */
     for (int i = 0; i < 50; i++) { /* whichever thread is first, the first file is named */
         DG_CHECK(dg_synthesize(other, 40, 16, 10, 0) == DG_USAGE);
         DG_CHECKF(strstr(dg_message(), "cat-00000.png"), "message: %s", dg_message());
     }
     DG_CHECK(count_files(other) == 32);
-    /* A foreign file of that name. */
     DG_CHECK(truncate(a, 100) == 0);
     DG_CHECK(dg_synthesize(other, 32, 16, 9, 0) == DG_USAGE);
     DG_CHECKF(strstr(dg_message(), "cat-00007.png"), "message: %s", dg_message());
     DG_CHECK(stat(a, &after) == 0 && after.st_size == 100);
-    /* A dangling link would let us write somewhere else. */
     DG_CHECK(unlink(a) == 0 && symlink("nowhere", a) == 0);
     DG_CHECK(dg_synthesize(other, 32, 16, 9, 0) == DG_USAGE);
     DG_CHECK(dg_synthesize(a, 1, 16, 9, 0) == DG_IO);
-    in_base(b, "other/cat-00000.png");
-    DG_CHECK(dg_synthesize(b, 1, 16, 9, 0) == DG_IO); /* a file where the folder should be */
+    DG_CHECK(dg_synthesize(temp_path("other/cat-00000.png"), 1, 16, 9, 0) ==
+             DG_IO); /* a file where the folder should be */
 }
 
 static void nonsense_is_refused(void)
 {
-    char dir[400];
-    in_base(dir, "none");
+    const char *dir = temp_path("none");
     DG_CHECK(dg_synthesize(dir, 0, 64, 1, 0) == DG_USAGE);
     DG_CHECK(dg_synthesize(dir, 10, 15, 1, 0) == DG_USAGE);
     DG_CHECK(dg_synthesize(dir, 10, 257, 1, 0) == DG_USAGE);
     DG_CHECK(access(dir, F_OK) != 0);
 }
 
-static void remove_tree(const char *dir)
-{
-    DIR *d = opendir(dir);
-    if (!d) return;
-    for (struct dirent *e; (e = readdir(d));) {
-        char path[800];
-        if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..")) continue;
-        snprintf(path, sizeof path, "%s/%s", dir, e->d_name);
-        if (unlink(path)) remove_tree(path);
-    }
-    closedir(d);
-    rmdir(dir);
-}
-
 int main(void)
 {
-    const char *tmp = getenv("TMPDIR");
-    snprintf(base, sizeof base, "%.150s/dcgan-test-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-    if (!DG_CHECK(mkdtemp(base) != NULL)) return dg_test_report();
+    temp_make("synthesize");
     images_are_what_they_were();
     images_differ();
     sizes_agree();
@@ -248,6 +195,6 @@ int main(void)
     shapes_are_what_they_were();
     classes_have_folders();
     nonsense_is_refused();
-    remove_tree(base);
+    temp_remove(temp_dir);
     return dg_test_report();
 }

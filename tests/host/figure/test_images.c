@@ -1,21 +1,9 @@
 /* PNG files, grids and GIFs that we write, read back by the format's own rules. */
 #include "host/figure/images.h"
 
-#include <gif_lib.h>
-#include <png.h>
-#include <sys/stat.h>
-#include <unistd.h>
-#include <zlib.h>
-#include "core/base/file_io.h"
-#include "test.h"
-
-static char base[200];
-
-static char *in_base(char *out, const char *name)
-{
-    snprintf(out, 400, "%s/%s", base, name);
-    return out;
-}
+#include "damage.h"
+#include "make_image.h"
+#include "tempdir.h"
 
 static dg_image noise_image(int W, int H, int C, unsigned long long seed)
 {
@@ -25,7 +13,7 @@ static dg_image noise_image(int W, int H, int C, unsigned long long seed)
     return im;
 }
 
-/* Decode with libpng's simplified API: another path through the library than the writer's. */
+/* By libpng's simplified API, which the writer does not use. */
 static int png_holds(const char *path, const dg_image *want)
 {
     png_image png = {.version = PNG_IMAGE_VERSION};
@@ -43,8 +31,7 @@ static int png_holds(const char *path, const dg_image *want)
 static void png_round_trip(void)
 {
     static const int size[][3] = {{1, 1, 1}, {1, 1, 3}, {7, 5, 3}, {64, 64, 3}, {65, 3, 1}, {300, 200, 3}};
-    char path[400];
-    in_base(path, "a.png");
+    const char *path = temp_path("a.png");
     for (size_t i = 0; i < sizeof size / sizeof *size; i++) {
         dg_image im = noise_image(size[i][0], size[i][1], size[i][2], i + 1);
         DG_CHECKF(dg_png_write(path, &im, NULL, 0) == DG_OK, "%s", dg_message());
@@ -71,7 +58,8 @@ static void png_round_trip(void)
 
 static void texts_round_trip(void)
 {
-    char path[400], *long_value = malloc(300001);
+    const char *path = temp_path("t.png");
+    char *long_value = malloc(300001);
     if (!long_value) abort();
     memset(long_value, 'v', 300000);
     long_value[300000] = 0;
@@ -79,7 +67,6 @@ static void texts_round_trip(void)
     const dg_text in[] = {{"run", "cats 64"},           {"epoch", "12"}, {"folder", "K\xc3\xa4tzchen \xe7\x8c\xab"},
                           {"config", "a = 1\nb = 2\n"}, {"empty", ""},   {"long", long_value}};
     const int n = (int)(sizeof in / sizeof *in);
-    in_base(path, "t.png");
     DG_CHECKF(dg_png_write(path, &im, in, n) == DG_OK, "%s", dg_message());
     DG_CHECK(png_holds(path, &im));
     dg_text *out = NULL;
@@ -104,95 +91,61 @@ static void texts_round_trip(void)
     free(im.pixels);
 }
 
-/* A PNG file made by hand, chunk by chunk. */
-typedef struct {
-    uint8_t data[4000];
-    size_t bytes;
-} file;
-
-static void start(file *f)
+/* 5 x 6 grey pixels: a PNG file up to its first chunk after IHDR. */
+static blob header(void)
 {
-    memcpy(f->data, "\x89PNG\r\n\x1a\n", 8);
-    f->bytes = 8;
+    blob b = {0};
+    png_start(&b, 5, 6, 8, 0, 0);
+    return b;
 }
 
-static void put32(uint8_t *p, unsigned long v)
-{
-    for (int i = 0; i < 4; i++) p[i] = (uint8_t)(v >> (24 - 8 * i));
-}
-
-static void chunk(file *f, const char *type, const char *body, size_t n)
-{
-    uint8_t *p = f->data + f->bytes;
-    put32(p, n);
-    memcpy(p + 4, type, 4);
-    memcpy(p + 8, body, n);
-    put32(p + 8 + n, crc32(0, p + 4, (uInt)n + 4));
-    f->bytes += 12 + n;
-}
-
-static const char HEADER[13] = {0, 0, 0, 5, 0, 0, 0, 6, 8, 0, 0, 0, 0};
-
-static dg_err read_texts(const file *f, size_t bytes, dg_text **out, int *count, int *W, int *H)
-{
-    char path[400];
-    FILE *o = fopen(in_base(path, "h.png"), "wb");
-    if (!o || fwrite(f->data, 1, bytes, o) != bytes) abort();
-    fclose(o);
-    return dg_png_texts(path, out, count, W, H);
-}
-
-static void refused(const file *f, const char *reason)
+static dg_err read_texts(const void *data, size_t n)
 {
     dg_text *out = NULL;
     int count, W, H;
-    dg_err e = read_texts(f, f->bytes, &out, &count, &W, &H);
-    DG_CHECKF(e == DG_DATA && strstr(dg_message(), reason), "\"%s\" expected: %d, %s", reason, e, dg_message());
+    temp_put(temp_path("h.png"), data, n);
+    const dg_err e = dg_png_texts(temp_path("h.png"), &out, &count, &W, &H);
     if (!e) free(out);
+    return e;
+}
+
+/* Frees b. */
+static void refused(blob b, const char *reason)
+{
+    check_refusals(&(refusal){reason, (const char *)b.data, b.bytes, 0}, 1, read_texts, DG_DATA, NULL, 0);
+    blob_free(&b);
 }
 
 static void hostile_files_are_refused(void)
 {
-    file f;
+    blob f = header();
     dg_text *out;
     int count, W, H;
-    start(&f);
-    chunk(&f, "IHDR", HEADER, 13);
-    chunk(&f, "tEXt", "Author\0J\xfcrgen", 13);
-    chunk(&f, "iTXt", "k\0\0\0de\0Schl\0wert", 16);
-    chunk(&f, "IDAT", "anything", 8);
-    chunk(&f, "IEND", "", 0);
-    if (DG_CHECKF(read_texts(&f, f.bytes, &out, &count, &W, &H) == DG_OK, "%s", dg_message())) {
+    png_chunk(&f, "tEXt", "Author\0J\xfcrgen", 13);
+    png_chunk(&f, "iTXt", "k\0\0\0de\0Schl\0wert", 16);
+    png_chunk(&f, "IDAT", "anything", 8);
+    png_chunk(&f, "IEND", "", 0);
+    DG_CHECK(!read_texts(f.data, f.bytes));
+    if (DG_CHECKF(dg_png_texts(temp_path("h.png"), &out, &count, &W, &H) == DG_OK, "%s", dg_message())) {
         DG_CHECK(W == 5 && H == 6 && count == 2);
         DG_CHECKF(!strcmp(out[0].value, "J\xc3\xbcrgen"), "%s", out[0].value);
         DG_CHECKF(!strcmp(out[1].key, "k") && !strcmp(out[1].value, "wert"), "%s = %s", out[1].key, out[1].value);
         free(out);
     }
-    /* Every truncation and every flipped bit; a bit of the CRC'd parts never passes. */
-    for (size_t n = 0; n < f.bytes; n++)
-        if (!DG_CHECKF(read_texts(&f, n, &out, &count, &W, &H) == DG_DATA, "cut to %zu bytes: taken", n)) free(out);
-    for (size_t bit = 0; bit < f.bytes * 8; bit++) {
-        f.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
-        if (!DG_CHECKF(read_texts(&f, f.bytes, &out, &count, &W, &H) == DG_DATA, "bit %zu flipped: taken", bit))
-            free(out);
-        f.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
-    }
-    f.bytes = 0;
-    refused(&f, "not a PNG");
-    start(&f);
-    chunk(&f, "tEXt", "a\0b", 3);
-    refused(&f, "IHDR");
-    static const char zero[13] = {0, 0, 0, 0, 0, 0, 0, 6, 8, 0, 0, 0, 0};
-    start(&f);
-    chunk(&f, "IHDR", zero, 13);
-    refused(&f, "size");
-    start(&f);
-    chunk(&f, "IHDR", HEADER, 13);
-    size_t head = f.bytes;
-    put32(f.data + head, 0xfffffff8); /* a length that overflows when 12 is added in 32 bits */
-    memcpy(f.data + head + 4, "tEXtabcdefgh", 12);
-    f.bytes += 16;
-    refused(&f, "longer than the file");
+    const accepted a = damage(f.data, f.bytes, f.bytes, read_texts, DG_DATA);
+    DG_CHECKF(!a.cuts && !a.flips, "%ld truncations and %ld flipped bits accepted", a.cuts, a.flips);
+    blob_free(&f);
+    refused(f, "not a PNG");
+    blob_put(&f, "\x89PNG\r\n\x1a\n", 8);
+    png_chunk(&f, "tEXt", "a\0b", 3);
+    refused(f, "IHDR");
+    f = (blob){0};
+    png_start(&f, 0, 6, 8, 0, 0);
+    refused(f, "size");
+    f = header();
+    put32(&f, 0xfffffff8); /* a length that overflows when 12 is added in 32 bits */
+    blob_put(&f, "tEXtabcdefgh", 12);
+    refused(f, "longer than the file");
     static const struct {
         const char *type, *body;
         size_t n;
@@ -203,14 +156,14 @@ static void hostile_files_are_refused(void)
                {"iTXt", "k\0\0\0de", 6, "cut"},   {"iTXt", "k\0\0\0de\0x", 8, "cut"},
                {"IEND", "x", 1, "IEND"}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        f.bytes = head;
-        chunk(&f, bad[i].type, bad[i].body, bad[i].n);
-        refused(&f, bad[i].reason);
+        f = header();
+        png_chunk(&f, bad[i].type, bad[i].body, bad[i].n);
+        refused(f, bad[i].reason);
     }
-    f.bytes = head;
-    for (int i = 0; i < 65; i++) chunk(&f, "tEXt", "k\0v", 3);
-    chunk(&f, "IEND", "", 0);
-    refused(&f, "64 texts");
+    f = header();
+    for (int i = 0; i < 65; i++) png_chunk(&f, "tEXt", "k\0v", 3);
+    png_chunk(&f, "IEND", "", 0);
+    refused(f, "64 texts");
     DG_CHECK(dg_png_texts("/nonexistent-file.png", &out, &count, &W, &H) == DG_IO);
 }
 
@@ -282,9 +235,8 @@ static uint8_t *read_gif(const char *path, int n, int W, int H, int *hundredths,
 
 static double gif_error(const uint8_t *frames, int n, int W, int H, int ms, int want_hundredths)
 {
-    char path[400];
+    const char *path = temp_path("a.gif");
     int hundredths = -1, loops = 0;
-    in_base(path, "a.gif");
     if (!DG_CHECKF(dg_gif_write(path, frames, n, W, H, 1, ms) == DG_OK, "%s", dg_message())) return 1e9;
     uint8_t *back = read_gif(path, n, W, H, &hundredths, &loops);
     if (!DG_CHECKF(back != NULL, "%d frames of %d x %d cannot be read back", n, W, H)) return 1e9;
@@ -323,23 +275,17 @@ static void gifs_come_back(void)
     DG_CHECKF(off < 20, "noise: off by %g", off);
     off = gif_error(frames, 1, 1, 1, 50, 5);
     DG_CHECKF(off == 0, "one pixel: off by %g", off);
-    /* The same bytes each time. */
-    char path[400];
-    void *a = NULL, *b = NULL;
-    size_t n = 0, m = 0;
-    in_base(path, "a.gif");
-    DG_CHECK(dg_gif_write(path, frames, N, W, H, 1, 50) == DG_OK && dg_read_file(path, 1 << 20, &a, &n) == DG_OK);
-    DG_CHECK(dg_gif_write(path, frames, N, W, H, 1, 50) == DG_OK && dg_read_file(path, 1 << 20, &b, &m) == DG_OK);
-    DG_CHECK(n && n == m && memcmp(a, b, n) == 0);
-    free(a);
-    free(b);
+    const char *path = temp_path("a.gif");
+    for (int i = 0; i < 2; i++)
+        DG_CHECK(dg_gif_write(temp_path(i ? "b.gif" : "a.gif"), frames, N, W, H, 1, 50) == DG_OK);
+    DG_CHECK(same_file(path, temp_path("b.gif")));
     DG_CHECK(dg_gif_write(path, frames, 0, W, H, 1, 50) == DG_USAGE);
     DG_CHECK(dg_gif_write(path, frames, 1, 65536, 1, 1, 50) == DG_USAGE);
     DG_CHECK(dg_gif_write(path, frames, 1, 1, 1, 1, -5) == DG_USAGE);
     DG_CHECK(dg_gif_write("/nonexistent-folder/a.gif", frames, 1, 1, 1, 1, 50) == DG_IO);
 }
 
-/* Each pixel becomes a square of it, in images and in frames. */
+/* Each pixel becomes a square, in images and in frames. */
 static void nothing_is_smoothed(void)
 {
     enum { W = 5, H = 3, S = 4 };
@@ -358,9 +304,9 @@ static void nothing_is_smoothed(void)
         dg_image_free(&im);
     }
     DG_CHECK(dg_scale_of(0, 100, 266) == 3 && dg_scale_of(0, 900, 20) == 1 && dg_scale_of(7, 900, 20) == 7);
-    char path[400];
+    const char *path = temp_path("c.gif");
     int hundredths, loops;
-    DG_CHECK(dg_gif_write(in_base(path, "a.gif"), frames, 2, W, H, S, 50) == DG_OK);
+    DG_CHECK(dg_gif_write(path, frames, 2, W, H, S, 50) == DG_OK);
     uint8_t *back = read_gif(path, 2, S * W, S * H, &hundredths, &loops);
     int wrong = back ? 0 : 1;
     for (int i = 0; back && i < 2 * S * H * S * W; i++) {
@@ -374,18 +320,14 @@ static void nothing_is_smoothed(void)
 
 int main(void)
 {
-    const char *tmp = getenv("TMPDIR");
-    snprintf(base, sizeof base, "%.150s/dcgan-test-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-    if (!DG_CHECK(mkdtemp(base) != NULL)) return dg_test_report();
+    temp_make("images");
     png_round_trip();
     texts_round_trip();
     hostile_files_are_refused();
     grids_are_laid_out();
     gifs_come_back();
     nothing_is_smoothed();
-    static const char *const names[] = {"a.png", "t.png", "h.png", "a.gif"};
-    char path[400];
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) unlink(in_base(path, names[i]));
-    DG_CHECKF(rmdir(base) == 0, "%s holds files that nobody should have left", base);
+    DG_CHECKF(temp_count(temp_dir, "tmp") == 0, "temporary files are left");
+    temp_remove(temp_dir);
     return dg_test_report();
 }

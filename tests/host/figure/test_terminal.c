@@ -154,7 +154,7 @@ static void ways(void)
     }
 }
 
-/* Without a terminal 80 columns and 24 lines: six images in two rows, of as many as there are. */
+/* Without a terminal 80 columns and 24 lines: six images in two rows. */
 static void grids(void)
 {
     static uint8_t pixels[64 * 8 * 8 * 3];

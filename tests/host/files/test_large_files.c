@@ -11,7 +11,7 @@
 enum { MOST_KILOBYTES = 10 << 10, MOST_READ = 4 << 20, READ_TOO_MUCH = 99 };
 static const uint64_t size = (uint64_t)16 << 30;
 
-/* Bytes that this process has read by system calls; 0 where the system does not count them. */
+/* Bytes read by system calls of this process; 0 where the system does not count them. */
 static uint64_t bytes_read(void)
 {
     uint64_t n = 0;
@@ -21,7 +21,7 @@ static uint64_t bytes_read(void)
     return n;
 }
 
-/* A file of 16 GB that begins with this length field and header; false: it cannot be had here. */
+/* A file of 16 GB that begins with this length field and header; false: not possible here. */
 static bool sparse(const char *path, uint64_t length, const char *header)
 {
     unsigned char field[8];
@@ -34,7 +34,7 @@ static bool sparse(const char *path, uint64_t length, const char *header)
     return false;
 }
 
-/* With one tensor of type U8 or F32 that fills the file, behind these metadata. */
+/* With these metadata and one tensor of type U8 or F32 that fills the file. */
 static bool one_tensor(const char *path, const char *meta, const char *name, unsigned width)
 {
     char header[1024];
@@ -110,11 +110,11 @@ static void wrong_headers(const char *path)
     if (sparse(path, 0, "")) ends(use_read, path, DG_IO, "begin with {");
     if (sparse(path, UINT64_MAX, "")) ends(use_read, path, DG_IO, "limit 1,048,576");
     if (sparse(path, 1 << 20, "{")) ends(use_read, path, DG_IO, "header: ");
-    if (sparse(path, sizeof small - 1, small)) ends(use_read, path, DG_IO, "bytes behind the last tensor");
+    if (sparse(path, sizeof small - 1, small)) ends(use_read, path, DG_IO, " bytes after the last tensor");
     if (one_tensor(path, "\"crc32\":\"00000000\"", "x", 1)) ends(use_read, path, DG_IO, "header is damaged");
 }
 
-/* What is right as a file, and is of no use to the command. */
+/* Valid files that are of no use to the command. */
 static void wrong_tensors(const char *path)
 {
     if (one_tensor(path, "\"format\":\"pt\"", "x", 1)) {
@@ -122,8 +122,8 @@ static void wrong_tensors(const char *path)
         ends(use_checkpoint, path, DG_IO, "not those of a stock DCGAN");
         ends(use_export, path, DG_IO, "not those of a stock DCGAN");
         ends(use_import, path, DG_IO, "not those of a stock DCGAN");
-        ends(use_import_as, path, DG_IO, "belongs to no layer of model dcgan32");
-        ends(use_replay, path, DG_USAGE, "is no oracle");
+        ends(use_import_as, path, DG_IO, "model dcgan32");
+        ends(use_replay, path, DG_USAGE, "format = pt");
     }
     if (one_tensor(path, "\"format\":\"pt\"", "main.0.weight", 4))
         ends(use_import_as, path, DG_IO, "tensor main.0.weight has shape (42949");

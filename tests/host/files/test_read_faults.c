@@ -1,5 +1,5 @@
-/* What reads files, with each of its calls failing once, and all behind it: an error, or what is in the file, and
- * never anything between. */
+/* Readers of files with each of their calls failing once, and with all later calls failing: an error or the content
+ * of the file. */
 #include "failing.h"
 
 #include "test.h"
@@ -17,14 +17,12 @@
 
 static void nothing(void) {}
 
-/* It failed and said why, or it did not and `good` holds. */
+/* An error with a message, or success, and `good` holds. */
 static void judged(dg_err e, bool good, const char *what)
 {
     DG_CHECKF(e ? *dg_message() != 0 : good, "%s: returned %d, and the rest is %s", what, (int)e,
               good ? "good" : "wrong");
 }
-
-/* ---- Models. ---- */
 
 static dg_model model;
 static const char classifier[] = "[model]\nname = c\nsize = 8\nchannels = 3\nclasses = 3\ninput = zca\n"
@@ -33,8 +31,6 @@ static const char classifier[] = "[model]\nname = c\nsize = 8\nchannels = 3\ncla
                                  "[C.2]\nop = dense\nfilters = 3\n";
 static dg_err read_model(void) { return dg_model_read(temp_path("c.cfg"), &model); }
 static void model_is_read(dg_err e) { judged(e, model.net[0].layers == 3 && model.trains == 2, "a model"); }
-
-/* ---- Tuning files. ---- */
 
 static dg_tune_file rows;
 static dg_err tune(void)
@@ -54,8 +50,6 @@ static void is_tuned(dg_err e)
     unlink(temp_path("b.tune"));
 }
 
-/* ---- Settings. ---- */
-
 static dg_options o;
 static dg_err config(void)
 {
@@ -64,11 +58,9 @@ static dg_err config(void)
 }
 static void is_configured(dg_err e)
 {
-    judged(e, o.epochs == 7 && o.seed == 3 && o.data && !strcmp(o.data, "pictures of cats"), "config.ini");
+    judged(e, o.epochs == 7 && o.seed == 3 && o.data && !strcmp(o.data, "images of cats"), "config.ini");
     dg_options_free(&o);
 }
-
-/* ---- Checkpoints: read into a job, and written again. ---- */
 
 static machine a;
 static dg_st *st;
@@ -96,12 +88,8 @@ static void is_whole(dg_err e)
     unlink(temp_path("b.safetensors"));
 }
 
-/* ---- What is no checkpoint, and says what it is. ---- */
-
 static dg_err explain(void) { return dg_file_explain(temp_path("a.png"), dg_fail(DG_IO, "not ours")); }
-static void is_explained(dg_err e) { judged(e, false, "a PNG picture that is no checkpoint"); }
-
-/* ---- Zip files. ---- */
+static void is_explained(dg_err e) { judged(e, false, "a PNG file, which is not a checkpoint"); }
 
 static dg_dataset zipped_set;
 static uint64_t of_zip; /* fingerprint with no call that fails */
@@ -116,8 +104,6 @@ static void is_unzipped(dg_err e)
     DG_CHECKF(!e || e == DG_DEVICE || e == DG_IO, "%d: %s", (int)e, dg_message());
     dg_dataset_free(&zipped_set);
 }
-
-/* ---- Images: whole, and row by row into the size of a network. ---- */
 
 static blob bytes;
 static dg_image image, fitted;
@@ -148,13 +134,13 @@ static uLong pixels(void) { return add(add(0, &image), &fitted); }
 
 static void is_decoded(dg_err e)
 {
-    judged(e, pixels() == truth.crc, "a picture");
+    judged(e, pixels() == truth.crc, "an image");
     DG_CHECKF(e == truth.e || e == DG_DEVICE, "%d for %d: %s", (int)e, (int)truth.e, dg_message());
     dg_image_free(&image);
     dg_image_free(&fitted);
 }
 
-/* Every file of a folder of the fuzzers. */
+/* Every file of a fuzzing corpus. */
 static long decode_all(const char *below)
 {
     long failures = 0;
@@ -178,7 +164,7 @@ static long decode_all(const char *below)
 static bool made(void)
 {
     static const char tuning[] = "; measured\n[sm_90 fp32]\nadam n=1100224 : vector block=512 ; 6.11 us\n";
-    static const char settings[] = "[run]\ndata = pictures of cats\nepochs = 7\nseed = 3\nmodel = dcgan28\n";
+    static const char settings[] = "[run]\ndata = images of cats\nepochs = 7\nseed = 3\nmodel = dcgan28\n";
     static char names[] = "cat\ndog\nowl\n";
     temp_put(temp_path("c.cfg"), classifier, sizeof classifier - 1);
     temp_put(temp_path("a.tune"), tuning, sizeof tuning - 1);
@@ -217,7 +203,6 @@ static bool zipped(void) { return false; }
 
 int main(void)
 {
-    if (access("/dev/shm", W_OK) == 0) setenv("TMPDIR", "/dev/shm", 0); /* where fsync costs nothing */
     temp_make("read-faults");
     long failures = 0;
     if (made()) {

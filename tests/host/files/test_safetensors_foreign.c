@@ -61,7 +61,7 @@ static void values(void)
     DG_CHECK(dg_st_narrow_type("F32") == DG_ST_SAME && dg_st_narrow_type("F8_E5M2") == DG_ST_SAME);
 }
 
-/* What else holds weights is refused with a line of Python. */
+/* Other files with weights are refused with a line of Python. */
 static void other_files(void)
 {
     static const struct {
@@ -75,7 +75,7 @@ static void other_files(void)
         {"GGUF\3\0\0\0\0\0\0\0", 12, "save_file(net.state_dict()"},
         {"\x89HDF\r\n\x1a\n\0\0\0\0", 12, "save_file(net.state_dict()"},
         {"\x80\2}q\0X\0\0\0\0\0\0", 12, "torch.load("},
-        {"\x08\x07\x41\x07\0\0\0\0\0\0\0\0", 12, "not a safetensors file that can be used"},
+        {"\x08\x07\x41\x07\0\0\0\0\0\0\0\0", 12, "not a valid safetensors file"},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         dg_st *st;

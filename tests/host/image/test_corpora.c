@@ -1,9 +1,6 @@
 /* Every file of the public corpora of damaged images, each in a process of its own: no crash, at most 256 million
- * bytes and 5 s for one. Corpora lie beside the checkout; without them nothing is tested. */
-#include "host/image/image.h"
-#include "child.h"
-#include "make_image.h"
-#include "test.h"
+ * bytes and 5 s for one. The corpora are next to the checkout; without them nothing is tested. */
+#include "decoding.h"
 
 #include <ftw.h>
 #include <sys/stat.h>
@@ -17,7 +14,7 @@ static struct {
     char slow[300], large[300];
 } sum;
 
-static int decode(void *context, char *message)
+static int decode_and_fit(void *context, char *message)
 {
     const blob *b = context;
     dg_image im, small;
@@ -38,7 +35,7 @@ static int one_file(const char *path, const struct stat *st, int type, struct FT
     blob b;
     if (type != FTW_F || !S_ISREG(st->st_mode)) return 0;
     if (!DG_CHECKF(!blob_load(&b, path), "%s", path)) return 0;
-    child_result r = in_child(decode, &b, MOST);
+    child_result r = in_child(decode_and_fit, &b, MOST);
     blob_free(&b);
     sum.files++;
     sum.taken += r.code == DG_OK;
@@ -54,15 +51,11 @@ static int one_file(const char *path, const struct stat *st, int type, struct FT
 
 int main(void)
 {
-    const char *shared = getenv("DCGAN_SHARED");
-    char path[512];
-    struct stat st;
-    snprintf(path, sizeof path, "%s/data/corpora", shared ? shared : "../shared");
-    if (stat(path, &st)) {
-        dg_test_skip("no corpora of damaged pictures beside the checkout");
+    if (access(in_corpora("."), R_OK)) {
+        dg_test_skip("no corpora of damaged images next to the checkout");
         return dg_test_report();
     }
-    DG_CHECK(!nftw(path, one_file, 16, FTW_PHYS));
+    DG_CHECK(!nftw(in_corpora("."), one_file, 16, FTW_PHYS));
     printf("%d files: %d decoded, %d refused; %.1f s of CPU, most for one %.2f s (%s), %ld MiB (%s)\n", sum.files,
            sum.taken, sum.refused, sum.seconds, sum.slowest, sum.slow, sum.largest >> 10, sum.large);
     DG_CHECK(sum.files == sum.taken + sum.refused && sum.taken >= 150 && sum.refused > 0);

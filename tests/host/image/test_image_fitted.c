@@ -1,16 +1,13 @@
-/* What is decoded row by row into the size of a network is the same, bit for bit, as the whole image resized; and it
- * costs what its rows cost. */
-#include "host/image/image.h"
-#include "child.h"
-#include "make_image.h"
-#include "test.h"
+/* An image decoded row by row into the size of a network equals the whole image resized, bit for bit, and needs only
+ * the memory of its rows. */
+#include "decoding.h"
 
 #include <ftw.h>
 #include <sys/stat.h>
 
 static int compared, taken;
 
-/* One way of one file: both refused, or the same pixels and sides. */
+/* One conversion of one file: both refused, or the same pixels and sides. */
 static void compare(const blob *b, const char *what, const dg_decode_options *o, const dg_fitting *f)
 {
     dg_decode_options keep = *o;
@@ -52,15 +49,11 @@ static void png_turned(int W, int H, int colour, int interlace, int orientation)
     for (uint32_t i = 0; i < 768; i++) palette[i] = trans[i % 256] = noise_byte(2, i);
     png_spec s = {.W = W, .H = H, .depth = 8, .colour = colour, .interlace = interlace};
     if (colour == 3) s.palette = palette, s.trans = trans;
-    blob b = png_by_libpng(&s, rows), exif = exif_block(W % 2, (uint32_t)orientation), chunk = {0};
+    blob b = png_with_exif(png_by_libpng(&s, rows), exif_block(W % 2, (uint32_t)orientation));
     char what[80];
     snprintf(what, sizeof what, "PNG %d x %d, type %d%s, orientation %d", W, H, colour, interlace ? ", interlaced" : "",
              orientation);
-    png_chunk(&chunk, "eXIf", exif.data, exif.bytes);
-    blob_insert(&b, 33, chunk.data, chunk.bytes);
     every_way(&b, what, true);
-    blob_free(&chunk);
-    blob_free(&exif);
     blob_free(&b);
 }
 
@@ -71,11 +64,10 @@ static void made(void)
     for (int i = 0; i < 5; i++)
         for (int n = 1; n <= 8; n++) png_turned(side[i][0], side[i][1], colour[(i + n) % 3], n % 2, n);
     for (int n = 1; n <= 8; n++) {
-        blob b = jpeg_smooth(43, 29, (uint32_t)n), exif = exif_block(n % 2, (uint32_t)n);
-        jpeg_add_exif(&b, &exif);
+        blob b = jpeg_smooth(43, 29, (uint32_t)n);
+        jpeg_add_exif(&b, exif_block(n % 2, (uint32_t)n));
         every_way(&b, "JPEG", true);
         every_way(&b, "JPEG that is not turned", false);
-        blob_free(&exif);
         blob_free(&b);
     }
 }
@@ -91,20 +83,15 @@ static int one_file(const char *path, const struct stat *st, int type, struct FT
     return 0;
 }
 
-/* PngSuite and others that lie beside the checkout. */
 static void corpora(void)
 {
-    const char *shared = getenv("DCGAN_SHARED");
-    char path[512];
-    struct stat st;
-    snprintf(path, sizeof path, "%s/data/corpora/pngsuite", shared ? shared : "../shared");
-    if (stat(path, &st)) {
-        dg_test_skip("no PngSuite beside the checkout");
+    if (access(in_corpora("pngsuite"), R_OK)) {
+        dg_test_skip("no PngSuite next to the checkout");
         return;
     }
     compared = taken = 0;
-    DG_CHECK(!nftw(path, one_file, 16, FTW_PHYS));
-    printf("PngSuite: %d ways compared, %d of them pictures\n", compared, taken);
+    DG_CHECK(!nftw(in_corpora("pngsuite"), one_file, 16, FTW_PHYS));
+    printf("PngSuite: %d ways compared, %d of them images\n", compared, taken);
     DG_CHECK(taken >= 161 * 36);
 }
 
@@ -125,13 +112,8 @@ static blob png_huge(int W, int H, int interlace, int orientation)
 {
     uint8_t *rows = calloc((size_t)H, ((size_t)W + 7) / 8);
     blob b = png_by_libpng(&(png_spec){.W = W, .H = H, .depth = 1, .colour = 0, .interlace = interlace}, rows);
-    blob exif = exif_block(0, (uint32_t)orientation), chunk = {0};
     free(rows);
-    png_chunk(&chunk, "eXIf", exif.data, exif.bytes);
-    blob_insert(&b, 33, chunk.data, chunk.bytes);
-    blob_free(&chunk);
-    blob_free(&exif);
-    return b;
+    return png_with_exif(b, exif_block(0, (uint32_t)orientation));
 }
 
 /* Resident memory of one image is what it needs, not what its sides promise. */
@@ -151,8 +133,6 @@ static void memory(void)
                   "%d x %d of %zu bytes%s, orientation %d: %d %s, %ld KiB, %ld allowed", k[i].W, k[i].H, b.bytes,
                   k[i].interlace ? ", interlaced" : "", k[i].orientation, r.code, r.message, r.kilobytes,
                   k[i].kilobytes);
-        printf("%d x %d of %zu bytes, orientation %d: %ld KiB\n", k[i].W, k[i].H, b.bytes, k[i].orientation,
-               r.kilobytes);
         blob_free(&b);
     }
 }

@@ -79,7 +79,7 @@ static void flat(void)
     }
 }
 
-/* Each value is the one whose pixel holds the centre of the new one, as PIL's NEAREST. */
+/* Each value is that of the pixel at the centre of the new one, as with PIL's NEAREST. */
 static void nearest(void)
 {
     uint8_t row[] = {10, 20, 30};
@@ -96,7 +96,7 @@ static void nearest(void)
     }
 }
 
-/* Four channels: what is transparent gives no colour to what is beside it, and is white. */
+/* Four channels: a transparent pixel gives no colour to its neighbours, and is white. */
 static void transparent(void)
 {
     uint8_t pixels[] = {200, 40, 0, 255, 0, 255, 0, 0, /* opaque | not to be seen */

@@ -1,4 +1,4 @@
-/* A generator opened from a checkpoint: the same images in any grouping, and refusals. */
+/* A generator opened from a checkpoint: the same images in any grouping; refusals. */
 #include "host/infer/generator.h"
 #include "host/infer/labeller.h"
 
@@ -42,8 +42,7 @@ int main(void)
     snprintf(cut, sizeof cut, "%s/cut.safetensors", temp_dir);
     if (!machine_up(&x, &tiny, DG_F32, true)) return dg_test_report();
     machine_steps(&x, 0, 2);
-    const dg_checkpoint_info info = machine_info(&x, 2);
-    DG_CHECKF(!machine_save(&x, &info, path), "%s", dg_message());
+    machine_keep(&x, 2, path);
 
     if (DG_CHECKF(!dg_generator_open(&cpu, path, &g), "%s", dg_message())) {
         DG_CHECK(g->info.step == 2 && strstr(g->origin, "step 2"));

@@ -1,5 +1,5 @@
-/* The judge: its distance against what is known of it, and its numbers beside images that were spoilt on purpose,
- * each of which they must call worse than other real ones. */
+/* The judge: its distance in known cases, and its metrics of images that were spoilt on purpose, which must be worse
+ * than those of real images. */
 #include <omp.h>
 
 #include "host/data/synthesize/shapes.h"
@@ -8,8 +8,6 @@
 #include "host/trainer/steps.h"
 #include "tempdir.h"
 #include "test.h"
-
-/* ---- Distances of points ---- */
 
 static unsigned long long dice = 7;
 static double normal(void)
@@ -111,8 +109,6 @@ static void check_pair(void)
     DG_NEAR(d, want, 1e-12 * want);
 }
 
-/* ---- Images ---- */
-
 enum { SIZE = 16, CLASSES = 5, COUNT = 1500, IMAGE = SIZE * SIZE * 3, TRAINED = 1000 };
 
 static const char classifier[] = "[model]\nname = t\nsize = 16\nclasses = 5\n"
@@ -166,7 +162,7 @@ static int class_of(spoilt how, int i)
     return i % CLASSES;
 }
 
-/* Each value becomes the mean of itself and its neighbours in its row and its column. */
+/* Each value becomes the mean of itself and its four neighbours. */
 static void blur(uint8_t *p)
 {
     uint8_t was[IMAGE];
@@ -197,8 +193,8 @@ static void exchange_halves(uint8_t *p)
     }
 }
 
-/* Real images that are compared with, others for the floor, or such as are spoilt. Of one draw, the two of real ones
- * have nothing to do with one another. */
+/* Real images, other real ones for the baseline, or spoilt ones. The two sets of real images of one draw are
+ * disjoint. */
 static void take(spoilt how, int first, dg_judged *out)
 {
     static uint8_t pixels[2 * COUNT * IMAGE];
@@ -217,7 +213,7 @@ static void take(spoilt how, int first, dg_judged *out)
 enum { DISTANCE, LEFT, SURENESS, FRECHET, TOLD, MEASURES };
 static dg_measured value[SPOILT][MEASURES];
 
-/* A judge is trained for seconds. Of a class too many or too few it can tell at most a tenth. */
+/* The judge is trained for seconds: it detects at most a tenth of a missing or doubled class. */
 static bool told_apart(spoilt how) { return how == REAL || how == BLUR || how == NOISE || how == HALVES; }
 
 static void measure(spoilt how, const dg_judged *reals)
@@ -234,11 +230,11 @@ static void measure(spoilt how, const dg_judged *reals)
     dg_judged_free(&x);
 }
 
-/* The spoilt images' measure is worse than that of real ones by so much at least. */
+/* The metric of spoilt images is worse than that of real ones, by this margin or more. */
 static void worse(spoilt how, int m, double by)
 {
     const double is = value[how][m].value, real = value[REAL][m].value;
-    DG_CHECKF(dg_measures[m].higher ? is < real - by : is > real + by, "%s: %s is %g, and %g of real pictures",
+    DG_CHECKF(dg_measures[m].higher ? is < real - by : is > real + by, "%s: %s is %g, and %g of real images",
               spoilt_name[how], dg_measures[m].name, is, real);
 }
 
@@ -255,7 +251,7 @@ static void check_worse(void)
     DG_CHECK(value[MORE_BLUR][FRECHET].value > value[BLUR][FRECHET].value);
     DG_CHECK(value[MORE_NOISE][FRECHET].value > value[NOISE][FRECHET].value);
     DG_CHECK(value[REAL][LEFT].value == 0);
-    DG_CHECKF(value[REAL][TOLD].low < 0.5 && value[REAL][TOLD].high > 0.5, "real pictures are told apart in %g",
+    DG_CHECKF(value[REAL][TOLD].low < 0.5 && value[REAL][TOLD].high > 0.5, "real images are told apart in %g",
               value[REAL][TOLD].value);
 }
 
@@ -285,7 +281,7 @@ static bool up(void)
     return DG_CHECKF(!dg_labeller_open(&d, temp_path("c.safetensors"), &jury.labeller), "%s", dg_message());
 }
 
-/* The shares are the softmax of what the last layer makes of what it reads. */
+/* The shares are the softmax of the last layer's outputs. */
 static void check_hidden(const dg_judged *x)
 {
     enum { FEATURES = 13 };
@@ -317,7 +313,7 @@ static void check_repeatable(const dg_judged *reals)
     DG_CHECK(was.value == value[NOISE][TOLD].value && frechet.value == value[NOISE][FRECHET].value);
 }
 
-/* A discriminator whose last layer cannot have a second logit, and a network that is none. */
+/* A discriminator with a last layer that cannot get a second logit, and a network that is not a discriminator. */
 static void check_refusals(const dg_judged *reals)
 {
     static const char pooled[] = "[model]\nname = p\nsize = 16\nlatent = 4\n[G.1]\nop = conv_transpose\nfilters = 3\n"

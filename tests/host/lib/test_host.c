@@ -1,6 +1,4 @@
 /* The library in a host program with settings of its own: the same bytes, and every setting as it was. */
-#include "include/dcgan.h"
-
 #include <fcntl.h>
 #include <fenv.h>
 #include <locale.h>
@@ -11,9 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "host/net/model.h"
-#include "tempdir.h"
-#include "test.h"
+#include "library.h"
 
 #if defined(__x86_64__)
 #include <xmmintrin.h>
@@ -24,13 +20,9 @@ static unsigned mode(void) { return (unsigned)fegetround(); }
 static void flush(void) {}
 #endif
 
-enum { SIZE = 16, IMAGES = 11, THREADS = 3 };
-static uint8_t pixels[IMAGES * SIZE * SIZE * 3];
-static char tiny[300], model_file[DG_MODEL_TEXT_MAX];
+enum { THREADS = 3 };
 
-static void good(dcgan_error e) { DG_CHECKF(e == DCGAN_OK, "%s", dcgan_message()); }
-
-/* All that the library does, into files that begin with this name. */
+/* Calls every function of the library; files begin with this name. */
 static void use(const char *name, int threads)
 {
     char file[100];
@@ -68,17 +60,13 @@ static void like(const char *name)
     static const char *const end[] = {"half", "whole", "png", "loss"};
     for (int i = 0; i < 4; i++) {
         char a[100], b[100];
-        size_t n = 0, k = 0;
         snprintf(a, sizeof a, "plain.%s", end[i]);
         snprintf(b, sizeof b, "%s.%s", name, end[i]);
-        char *x = temp_slurp(temp_path(a), &n), *y = temp_slurp(temp_path(b), &k);
-        DG_CHECKF(x && y && n == k && n && !memcmp(x, y, n), "%s is not %s", b, a);
-        free(x);
-        free(y);
+        DG_CHECKF(same_file(temp_path(a), temp_path(b)), "%s is not %s", b, a);
     }
 }
 
-/* A locale with a decimal comma, made here; false: it cannot be made. */
+/* Makes a locale with a decimal comma; false: not possible. */
 static bool comma(void)
 {
     char command[700];
@@ -95,7 +83,7 @@ static void handler(int number) { (void)number; }
 static const int watched[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGPIPE, SIGXFSZ, SIGFPE, SIGCHLD};
 enum { WATCHED = sizeof watched / sizeof *watched };
 
-/* What a host has set, found again afterwards. */
+/* Settings of the host program. */
 typedef struct {
     unsigned mode[THREADS];
     int flags, round, threads;
@@ -172,18 +160,8 @@ static void together(void)
 
 int main(void)
 {
-    unsigned long long s = 5;
     temp_make("host");
-    snprintf(tiny, sizeof tiny, "%s", temp_path("tiny.cfg"));
-    for (size_t i = 0; i < sizeof pixels; i++) pixels[i] = (uint8_t)(127.5 + 127 * dg_test_random(&s));
-    good((dcgan_error)dg_model_stock(model_file, "tiny", SIZE, 3, 10, 5, 3));
-    char *const leaky = strstr(model_file, "act = leaky\n");
-    if (DG_CHECK(leaky)) { /* a number with a decimal point */
-        char rest[DG_MODEL_TEXT_MAX];
-        snprintf(rest, sizeof rest, "%s", leaky);
-        snprintf(leaky, sizeof model_file - (size_t)(leaky - model_file), "slope = 0.25\n%s", rest);
-    }
-    temp_put(tiny, model_file, strlen(model_file));
+    make_inputs();
     const int out = dup(1), err = dup(2);
     fflush(stdout);
     const int said = open(temp_path("said"), O_RDWR | O_CREAT | O_TRUNC, 0600);

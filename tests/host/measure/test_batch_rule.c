@@ -3,7 +3,7 @@
 
 #include "test.h"
 
-/* A device that is full from some batch on, whose steps take ms(batch). */
+/* A device that is full from some batch size on; a step takes ms(batch). */
 typedef struct {
     int full_from;            /* of usage; 0: never */
     const double (*curve)[2]; /* batch, share of an epoch's time at the first batch; straight lines between */
@@ -91,7 +91,7 @@ static void check_usage(void)
     DG_NEAR(rule.round[6].usage, 99.4, 1e-9);
 }
 
-/* The improvements that the paper prints; between them what makes the rule end where it did. */
+/* The published improvements; values between them make the rule end at the published size. */
 static void check_epoch_time(void)
 {
     static const double vgg[][2] = {{32, 1},          {52, 1 - .3818}, {96, 1 - .4713},  {105.9, 1 - .52},

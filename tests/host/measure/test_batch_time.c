@@ -1,5 +1,5 @@
-/* Batches timed on the CPU: memory is what the plan says, nothing that does not fit is tried, nothing stays behind; and
- * what rules choose on curves that are invented. */
+/* Batch sizes timed on the CPU: memory use is that of the plan, sizes that do not fit are not tried, all memory is
+ * released; and the choices of rules on invented curves. */
 #include "host/cli/batch_report.h"
 
 #include <unistd.h>
@@ -75,7 +75,7 @@ static size_t check_size(dg_backend *b, int batch, double device_memory)
     return (size_t)row.memory;
 }
 
-/* What a run with this batch needs, its images whole or (with less memory than that) in two windows. */
+/* Memory of a run with this batch size, the dataset whole or in two windows. */
 static size_t needs(dg_backend *b, int batch, size_t have)
 {
     static dg_job job;
@@ -87,7 +87,7 @@ static size_t needs(dg_backend *b, int batch, size_t have)
     return needed;
 }
 
-/* With memory for a batch of 8 and none of 12, which is not built on the device. */
+/* Memory for a batch of 8, not of 12, which is not built on the device. */
 static void check_search(dg_backend *b, double mb)
 {
     static dg_search s;
@@ -99,19 +99,16 @@ static void check_search(dg_backend *b, double mb)
     DG_CHECKF(dg_batch_find(&bench, &l, &s, why, sizeof why) == DG_OK, "%s", dg_message());
     DG_CHECKF((double)most <= mb * 1e6 && !failures && !now, "%zu bytes of %g MB", most, mb);
     DG_CHECK(s.rows == 1 && s.row[0].batch == 8 && s.refused >= 10 && s.refused <= 12);
-    DG_CHECKF(strstr(why, "8: the fastest that fits; 12 does not: it needs ") && strstr(why, "(--device-memory)"), "%s",
-              why);
+    DG_CHECKF(strstr(why, "8: the fastest that fits; 12 does not fit") && strstr(why, "(--device-memory)"), "%s", why);
     l.from = 40;
     DG_CHECK(dg_batch_find(&bench, &l, &s, why, sizeof why) == DG_DEVICE &&
-             strstr(dg_message(), "the largest batch that fits is "));
+             strstr(dg_message(), "largest batch that fits"));
     l.from = 8;
     stop = 1;
     DG_CHECK(dg_batch_find(&bench, &l, &s, why, sizeof why) == DG_FAILED && now == 0 && !s.rows);
     stop = 0;
     dg_batch_bench_close(&bench);
 }
-
-/* ---- Sweeps ---- */
 
 static dg_batch_row curve[50];
 
@@ -145,7 +142,7 @@ static void check_sweep(void)
     const dg_search_limits l = {8, 65536, 1000000, false, 0.03, 32, 20, 1};
     const int ours = dg_sweep_search(&s, &l);
     DG_CHECKF(ours >= 288 && ours <= 480, "%d", ours);
-    curve[49].batch = 60; /* ends there: a rule that wants more cannot have it */
+    curve[49].batch = 60; /* ends there: the rule cannot go further */
     s.row = &curve[0];
     s.rows = 5;
     dg_sweep_rule(&s, DG_RULE_EPOCH_TIME, 32, 50000, &rule[0]);

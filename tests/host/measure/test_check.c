@@ -12,23 +12,13 @@ static machine m[2];
 
 static bool up(machine *x, dg_cpu_options cpu)
 {
-    static const dg_job_options training = {.batch = BATCH,
-                                            .last_batch = ROWS - BATCH,
-                                            .samples = 4,
-                                            .rows = ROWS,
-                                            .train = true,
-                                            .flip = true,
-                                            .beta1 = 0.5,
-                                            .beta2 = 0.999,
-                                            .eps = 1e-8};
+    const dg_job_options training = machine_training(BATCH, ROWS - BATCH, 4, ROWS);
     uint8_t pixels[ROWS * SIZE * SIZE * 3];
     machine_pixels(pixels, sizeof pixels);
     memset(x, 0, sizeof *x);
     x->m = model;
     return machine_begin(x, &cpu, &training, pixels, 7) && DG_CHECK(!dg_job_put_state(&x->g, &state));
 }
-
-/* ---- A backend with one wrong op ---- */
 
 static struct {
     dg_err (*run_op)(dg_backend *, const dg_op *, double *);
@@ -54,7 +44,7 @@ static dg_err run_wrongly(dg_backend *b, const dg_op *op, double *ms)
     return e;
 }
 
-/* The element that is made wrong: one of the middle, in the last image; of the ring, this step's loss. */
+/* The element that is changed: in the middle of the last image; in the ring, the loss of this step. */
 static size_t victim(const dg_op *op, const dg_row *r)
 {
     if (op->kind == DG_OP_gan_loss && r->kind == DG_STATE) return (size_t)op->u.gan_loss.loss;
@@ -113,7 +103,7 @@ static void wrong_ops_are_found(bool nan)
     DG_CHECKF(tried > (nan ? 60 : 70), "only %d results tried", tried);
 }
 
-/* An op that does nothing at all: from equal memory, what it should have written is missing. */
+/* An op that does nothing: its result is missing. */
 static dg_err run_nothing(dg_backend *b, const dg_op *op, double *ms)
 {
     return op->kind == DG_OP_advance ? DG_OK : wrong.run_op(b, op, ms);
@@ -129,7 +119,7 @@ static void equal_backends_agree(dg_type real)
     for (int i = 0; i < 3; i++)
         DG_CHECKF(dg_check_plan(&m[0].g, &m[1].g, plan[i], NULL, &result) == DG_OK, "%s: %s", plan[i], dg_message());
     DG_CHECK(result.ops == 2 * m[0].g.plan[DG_PLAN_TRAIN].ops + m[0].g.plan[DG_PLAN_SAMPLE].ops);
-    const bool same = strstr(m[1].b->name, "base") != NULL; /* kernels, where the build or the machine has no others */
+    const bool same = strstr(m[1].b->name, "base") != NULL; /* kernels, if there is only one set */
     DG_CHECK(result.worst < 0.75 && (same || (result.worst > 0 && *result.where)));
     DG_CHECK(dg_check_plan(&m[0].g, &m[1].g, "none", NULL, &result) == DG_FAILED);
 

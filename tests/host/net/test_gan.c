@@ -11,6 +11,8 @@ static int augment;
 static bool spectral;
 static double ema;
 
+static dg_job_options training; /* of epochs of 4 + 4 + 3 images */
+
 static bool up(machine *x, int threads, dg_type real, dg_job_options o)
 {
     static char text[DG_MODEL_TEXT_MAX], normal[DG_MODEL_TEXT_MAX];
@@ -23,16 +25,6 @@ static bool up(machine *x, int threads, dg_type real, dg_job_options o)
                      "%s", dg_message()) &&
            machine_begin(x, &(dg_cpu_options){.threads = threads, .real = real}, &o, pixels, 7);
 }
-
-static const dg_job_options training = {.batch = 4,
-                                        .last_batch = 3,
-                                        .samples = 5,
-                                        .rows = ROWS,
-                                        .train = true,
-                                        .flip = true,
-                                        .beta1 = 0.5,
-                                        .beta2 = 0.999,
-                                        .eps = 1e-8};
 
 /* n steps, epochs of 4 + 4 + 3 images. */
 static void steps(machine *x, int n)
@@ -72,14 +64,36 @@ static void threads_do_not_matter(dg_type real)
     machine_down(&one);
 }
 
+static const dg_job_tensor *tensor(const machine *x, const char *name)
+{
+    for (int i = 0; i < x->g.tensors; i++)
+        if (!strcmp(x->g.tensor[i].name, name)) return &x->g.tensor[i];
+    return NULL;
+}
+
+/* Checked: these values of a tensor's row are read, or written. */
+static void get(machine *x, const dg_job_tensor *t, int row, double *to)
+{
+    DG_CHECK(dg_job_read(&x->g, t, row, DG_F64, to) == DG_OK);
+}
+static void set(machine *x, const dg_job_tensor *t, int row, const double *from)
+{
+    DG_CHECK(dg_job_write(&x->g, t, row, DG_F64, from) == DG_OK);
+}
+
+/* One step with these learning rates. */
+static void one_step(machine *x, int step, double lr)
+{
+    const dg_step_state state = {.seed = 9, .step = (uint64_t)step, .lr = {lr, lr}};
+    DG_CHECK(dg_job_put_state(&x->g, &state) == DG_OK && dg_job_step(&x->g, 4) == DG_OK);
+}
+
 /* (Co, Ci, K, K) in files, (Co, K, K, Ci) in the arena. */
 static void order_of_weights(void)
 {
     static machine x;
     if (!up(&x, 1, DG_F64, training)) return;
-    const dg_job_tensor *t = NULL;
-    for (int i = 0; i < x.g.tensors; i++)
-        if (!strcmp(x.g.tensor[i].name, "D.main.2.weight")) t = &x.g.tensor[i];
+    const dg_job_tensor *t = tensor(&x, "D.main.2.weight");
     DG_CHECK(t && t->rank == 4 && t->dim[0] == 6 && t->dim[1] == 3 && t->dim[2] == 4 && t->dim[3] == 4);
     if (!t) return;
     float in[6 * 3 * 16], out[6 * 3 * 16];
@@ -105,7 +119,7 @@ static void samples_in_chunks(void)
     DG_CHECK(dg_job_generate(&x.g, z, 13, all, value) == DG_OK);
     for (int i = 0; i < 13; i++) {
         DG_CHECK(dg_job_generate(&x.g, z + 10 * i, 1, one, NULL) == DG_OK);
-        DG_CHECKF(!memcmp(one, all + i * EACH, EACH), "picture %d depends on its chunk", i);
+        DG_CHECKF(!memcmp(one, all + i * EACH, EACH), "image %d depends on its chunk", i);
     }
     for (int i = 0; i < 13 * EACH; i++)
         if (!DG_NEAR(all[i], (value[i] + 1) * 127.5, 0.5 + 1e-9)) break;
@@ -141,7 +155,7 @@ static size_t read_g(machine *x, bool average, double *out)
     return n;
 }
 
-/* The average by its definition, of the weights after each step; D has none. */
+/* The average by its definition; D has none. */
 static void averages(void)
 {
     static machine x;
@@ -151,8 +165,7 @@ static void averages(void)
     for (int i = 0; i < x.g.tensors; i++) DG_CHECK((x.g.tensor[i].average >= 0) == (x.g.tensor[i].net == DG_G));
     for (int s = 0; s < 9; s++) {
         const double ramp = s / (s + 10.0), d = ramp < 0.3 ? ramp : 0.3;
-        const dg_step_state state = {.seed = 9, .step = (uint64_t)s, .lr = {2e-2, 2e-2}};
-        DG_CHECK(dg_job_put_state(&x.g, &state) == DG_OK && dg_job_step(&x.g, 4) == DG_OK);
+        one_step(&x, s, 2e-2);
         const size_t n = read_g(&x, false, now);
         for (size_t i = 0; i < n; i++) want[i] = d * want[i] + (1 - d) * now[i];
         double worst = 0, moved = 0;
@@ -190,14 +203,7 @@ static void statistics_of(const double *w, int channels, int c, double *mean, do
     }
 }
 
-static const dg_job_tensor *tensor(const machine *x, const char *name)
-{
-    for (int i = 0; i < x->g.tensors; i++)
-        if (!strcmp(x->g.tensor[i].name, name)) return &x->g.tensor[i];
-    return NULL;
-}
-
-/* Statistics of averaged weights follow from these alone, and samples are made with both. */
+/* Statistics of averaged weights follow from these weights alone, and samples use both. */
 static void statistics(void)
 {
     static machine x;
@@ -208,10 +214,11 @@ static void statistics(void)
     const dg_job_tensor *weight = tensor(&x, "G.main.0.weight"), *mean = tensor(&x, "G.main.1.running_mean"),
                         *variance = tensor(&x, "G.main.1.running_var");
     for (int i = 0; i < 64; i++) stats[0][i] = 1000;
-    DG_CHECK(weight && mean && variance && dg_job_write(&x.g, mean, mean->average, DG_F64, stats[0]) == DG_OK);
-    DG_CHECK(dg_job_settle(&x.g) == DG_OK && dg_job_read(&x.g, weight, weight->average, DG_F64, w) == DG_OK);
-    DG_CHECK(dg_job_read(&x.g, mean, mean->average, DG_F64, stats[0]) == DG_OK);
-    DG_CHECK(dg_job_read(&x.g, variance, variance->average, DG_F64, stats[1]) == DG_OK);
+    if (!DG_CHECK(weight && mean && variance)) return;
+    set(&x, mean, mean->average, stats[0]);
+    DG_CHECK(dg_job_settle(&x.g) == DG_OK);
+    get(&x, weight, weight->average, w), get(&x, mean, mean->average, stats[0]);
+    get(&x, variance, variance->average, stats[1]);
     for (int c = 0; c < weight->dim[1]; c++) {
         double want[2];
         statistics_of(w, weight->dim[1], c, &want[0], &want[1]);
@@ -223,15 +230,15 @@ static void statistics(void)
     dg_gan_z(z, 10, 4, 0);
     DG_CHECK(dg_job_generate(&x.g, z, 1, before, NULL) == DG_OK);
     for (int i = 0; i < 20000; i++) w[i] = 0;
-    DG_CHECK(dg_job_write(&x.g, weight, weight->row, DG_F64, w) == DG_OK); /* which no sample is made with */
+    set(&x, weight, weight->row, w); /* with which no sample is made */
     DG_CHECK(dg_job_generate(&x.g, z, 1, after, NULL) == DG_OK && !memcmp(before, after, sizeof before));
-    DG_CHECK(dg_job_write(&x.g, weight, weight->average, DG_F64, w) == DG_OK);
+    set(&x, weight, weight->average, w);
     DG_CHECK(dg_job_generate(&x.g, z, 1, after, NULL) == DG_OK && memcmp(before, after, sizeof before) != 0);
     machine_down(&x);
     ema = 0;
 }
 
-/* D's running statistics see real images and twice the fakes, whatever G's loss looks at besides. */
+/* D's running statistics cover real images and both batches of samples, whatever G's loss reads. */
 static void a_second_look_leaves_no_trace(void)
 {
     static machine x;
@@ -239,11 +246,10 @@ static void a_second_look_leaves_no_trace(void)
     for (int k = 0; k < 2; k++) {
         loss = k ? DG_LOSS_RALSGAN : DG_LOSS_BCE;
         if (!up(&x, 2, DG_F64, training)) return;
-        const dg_step_state state = {.seed = 9}; /* learning rates of 0 */
         double mean[64] = {0};
-        DG_CHECK(dg_job_put_state(&x.g, &state) == DG_OK && dg_job_step(&x.g, 4) == DG_OK);
+        one_step(&x, 0, 0);
         const dg_job_tensor *t = tensor(&x, "D.main.3.running_mean");
-        DG_CHECK(t && dg_job_read(&x.g, t, t->row, DG_F64, mean) == DG_OK);
+        if (DG_CHECK(t)) get(&x, t, t->row, mean);
         sum[k] = 0;
         for (int i = 0; i < 64; i++) sum[k] += fabs(mean[i]);
         machine_down(&x);
@@ -266,7 +272,7 @@ static int length_1(double *x, int n)
     return fabs(length - 1) < 1e-6;
 }
 
-/* One iteration a step, by the weights in front of it and in PyTorch's order; it begins with vectors of length 1. */
+/* One iteration per step, by the weights before it and in PyTorch's order; the initial vectors have length 1. */
 static void directions(void)
 {
     enum { ROWS_OF_W = 6, COLS = 3 * 16 };
@@ -281,11 +287,9 @@ static void directions(void)
     if (!DG_CHECK(of_w && of_u && of_v && dg_job_tensor_shape(of_v, dim) == 1 && dim[0] == COLS)) return;
     DG_CHECK(of_u->grad < 0 && of_v->moment1 < 0);
     for (int s = 0; s < 3; s++) {
-        const dg_step_state state = {.seed = 9, .step = (uint64_t)s, .lr = {2e-2, 2e-2}};
-        DG_CHECK(dg_job_read(&x.g, of_w, of_w->row, DG_F64, w) == DG_OK);
-        DG_CHECK(dg_job_read(&x.g, of_u, of_u->row, DG_F64, u) == DG_OK && length_1(u, ROWS_OF_W));
-        DG_CHECK(dg_job_read(&x.g, of_v, of_v->row, DG_F64, v) == DG_OK && length_1(v, COLS));
-        DG_CHECK(dg_job_put_state(&x.g, &state) == DG_OK && dg_job_step(&x.g, 4) == DG_OK);
+        get(&x, of_w, of_w->row, w), get(&x, of_u, of_u->row, u), get(&x, of_v, of_v->row, v);
+        DG_CHECK(length_1(u, ROWS_OF_W) && length_1(v, COLS));
+        one_step(&x, s, 2e-2);
         for (int c = 0; c < COLS; c++) {
             v[c] = 0;
             for (int r = 0; r < ROWS_OF_W; r++) v[c] += w[r * COLS + c] * u[r];
@@ -293,16 +297,16 @@ static void directions(void)
         length_1(v, COLS);
         for (int r = 0; r < ROWS_OF_W; r++) u[r] = product(w + (ptrdiff_t)r * COLS, v, COLS);
         length_1(u, ROWS_OF_W);
-        DG_CHECK(dg_job_read(&x.g, of_v, of_v->row, DG_F64, now) == DG_OK);
+        get(&x, of_v, of_v->row, now);
         for (int c = 0; c < COLS; c++) DG_NEAR(now[c], v[c], 1e-12);
-        DG_CHECK(dg_job_read(&x.g, of_u, of_u->row, DG_F64, now) == DG_OK);
+        get(&x, of_u, of_u->row, now);
         for (int r = 0; r < ROWS_OF_W; r++) DG_NEAR(now[r], u[r], 1e-12);
     }
     machine_down(&x);
     spectral = false;
 }
 
-/* The generator's layers are transposed convolutions, and need not be. */
+/* The generator's layers need not be transposed convolutions. */
 static void not_of_the_generator(void)
 {
     static dg_model m;
@@ -311,11 +315,12 @@ static void not_of_the_generator(void)
                        "[G.2]\nfilters = 3\nkernel = 3\nnorm = spectral\nact = tanh\n"
                        "[D.1]\nop = dense\nfilters = 1\nnorm = spectral\n";
     DG_CHECKF(!dg_model_parse(text, "g.cfg", &m) && dg_recipe_for(&m, &r) == DG_USAGE, "%s", dg_message());
-    DG_CHECKF(strstr(dg_message(), "g.cfg:9: [G.2] norm = spectral: is for the discriminator"), "%s", dg_message());
+    DG_CHECKF(strstr(dg_message(), "g.cfg:9: [G.2] norm = spectral"), "%s", dg_message());
 }
 
 int main(void)
 {
+    training = machine_training(4, 3, 5, ROWS);
     for (int k = 0; k < DG_LOSS_KINDS; k++) {
         loss = (dg_loss)k, augment = k % 2 ? 7 : 0, ema = k / 2 ? 0.9 : 0;
         if (k) threads_do_not_matter(k % 2 ? DG_F64 : DG_F32);

@@ -27,10 +27,10 @@ static void test_lines(void)
 static void test_without_a_discriminator(void)
 {
     DG_CHECK(dg_model_spectral("[model]\nname = a\n[G.1]\n[D]\n", "new", out) == DG_USAGE);
-    DG_CHECKF(strstr(dg_message(), "there is no discriminator"), "%s", dg_message());
+    DG_CHECKF(strstr(dg_message(), "discriminator"), "%s", dg_message());
 }
 
-/* The last text that fits has one byte of the room left, for its end. */
+/* The longest text that fits leaves one byte for its NUL. */
 static void test_length(void)
 {
     static char text[DG_MODEL_TEXT_MAX + 1];
@@ -44,7 +44,7 @@ static void test_length(void)
         DG_CHECKF(n <= most ? e == DG_OK && strlen(out) == n + heading : e == DG_USAGE, "%zu bytes: %d", n, (int)e);
         DG_CHECK(n <= most || strstr(dg_message(), "its text is too long"));
     }
-    /* what follows a line that does not fit is not put in its place, short as it is */
+    /* a line that does not fit is not replaced by a shorter one */
     memset(text, 'x', DG_MODEL_TEXT_MAX);
     memcpy(text, head, strlen(head));
     snprintf(text + DG_MODEL_TEXT_MAX - 12, 12, "\n[D.2]\n");

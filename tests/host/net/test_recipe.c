@@ -7,11 +7,12 @@
 #include "host/rundir/log_text.h"
 #include "host/train/train.h"
 #include "host/net/recipes.h"
+#include "machine.h"
 #include "tempdir.h"
 #include "test.h"
 
 enum { SIZE = 16, IMAGES = 13, BATCH = 5, EPOCHS = 3, STEPS = 3 * EPOCHS };
-enum { PROBABILITY = 1, BAD = 4, LOSS = 6 }; /* places among the metrics that are others in a GAN */
+enum { PROBABILITY = 1, BAD = 4, LOSS = 6 }; /* indices of metrics that a GAN uses otherwise */
 
 static const dg_recipe_plot plots[] = {{"Score", "cross entropy", 0}};
 static const dg_metric metrics[] = {
@@ -34,19 +35,25 @@ static const dg_metric metrics[] = {
 
 static dg_err check(const dg_model *m, const dg_job_options *o)
 {
-    return o->batch > 2 ? DG_OK : dg_fail(DG_USAGE, "%s: S wants 3 pictures", m->name);
+    return o->batch > 2 ? DG_OK : dg_fail(DG_USAGE, "%s: S requires 3 images", m->name);
 }
 
 typedef struct {
     int w, dw, m, v;
 } weights;
 
+/* The operands of an op, by names that are separated by blanks. */
+static void operands(dg_op *op, const char *names, const int *row)
+{
+    char name[16];
+    for (int n; sscanf(names, "%15s%n", name, &n) == 1; names += n) dg_plan_operand(op, name, *row++, 0);
+}
+
 static dg_op *add(dg_plan *p, dg_op_kind kind, const char *name, dg_conv_args conv, const int row[3])
 {
-    static const char *const operand[] = {"x", "w", "y"};
     dg_op *op = dg_plan_add(p, kind, "%s", name);
     op->u.conv = conv;
-    for (int i = 0; i < 3; i++) dg_plan_operand(op, operand[i], row[i], 0);
+    operands(op, "x w y", row);
     return op;
 }
 
@@ -65,30 +72,19 @@ static void add_step(dg_job *job, dg_plan_role role, int B, const weights *s)
     dg_op *op = dg_plan_add(p, DG_OP_gather, "S.gather");
     op->u.gather = (dg_gather_args){.N = B, .H = SIZE, .W = SIZE, .C = C};
     gather_signed(&op->u.gather);
-    dg_plan_operand(op, "x", x, 0);
-    dg_plan_operand(op, "data", job->row[DG_ROW_DATA], 0);
-    dg_plan_operand(op, "perm", job->row[DG_ROW_PERM], 0);
-    dg_plan_operand(op, "state", state, 0);
+    operands(op, "x data perm state", (const int[]){x, job->row[DG_ROW_DATA], job->row[DG_ROW_PERM], state});
     add(p, DG_OP_conv_fwd, "S.fwd", conv, (const int[]){x, s->w, y});
     op = dg_plan_add(p, DG_OP_gan_loss, "S.bce");
     op->u.gan_loss = (dg_gan_loss_args){.form = DG_GAN_CROSS, .n = B, .target = 1, .loss = LOSS, .prob = PROBABILITY};
-    dg_plan_operand(op, "dlogit", dy, 0);
-    dg_plan_operand(op, "logit", y, 0);
-    dg_plan_operand(op, "ring", ring, 0);
-    dg_plan_operand(op, "state", state, 0);
+    operands(op, "dlogit logit ring state", (const int[]){dy, y, ring, state});
     add(p, DG_OP_conv_dw, "S.dw", conv, (const int[]){x, s->dw, dy});
     op = dg_plan_add(p, DG_OP_adam, "S.adam");
     op->u.adam = (dg_adam_args){
         .n = (int64_t)SIZE * SIZE * C, .beta1 = job->o.beta1, .beta2 = job->o.beta2, .eps = job->o.eps, .bad = BAD};
-    dg_plan_operand(op, "p", s->w, 0);
-    dg_plan_operand(op, "g", s->dw, 0);
-    dg_plan_operand(op, "m", s->m, 0);
-    dg_plan_operand(op, "v", s->v, 0);
-    dg_plan_operand(op, "ring", ring, 0);
-    dg_plan_operand(op, "state", state, 0);
+    operands(op, "p g m v ring state", (const int[]){s->w, s->dw, s->m, s->v, ring, state});
     op = dg_plan_add(p, DG_OP_advance, "advance");
     op->u.advance = (dg_advance_args){.batch = B};
-    dg_plan_operand(op, "state", state, 0);
+    operands(op, "state", &state);
 }
 
 static void build(dg_job *job)
@@ -135,20 +131,14 @@ static dg_options o = {.data = data,
                        .grid_cols = 2};
 static char config[] = "";
 
-/* All images are one, so that their order does not matter. */
+/* All images are equal, so that their order does not matter. */
 static bool up(void)
 {
     static dg_model model;
     static char text[DG_MODEL_TEXT_MAX];
-    const dg_job_options go = {.recipe = &scorer,
-                               .batch = BATCH,
-                               .last_batch = IMAGES % BATCH,
-                               .samples = 4,
-                               .rows = IMAGES,
-                               .train = true,
-                               .beta1 = 0.5,
-                               .beta2 = 0.999,
-                               .eps = 1e-8};
+    dg_job_options go = machine_training(BATCH, IMAGES % BATCH, 4, IMAGES);
+    go.recipe = &scorer;
+    go.flip = false;
     const size_t each = SIZE * SIZE * 3;
     r = (dg_training){.o = &o, .config = config, .batches = 3, .dir = {.lock = -1}};
     r.data =
@@ -183,7 +173,7 @@ static void down(void)
     dg_rundir_close(&r.dir);
 }
 
-/* The loop, with what it says on stderr in a file. */
+/* The training loop, with stderr in a file. */
 static dg_err train(const char *said)
 {
     FILE *to = freopen(said, "w", stderr);

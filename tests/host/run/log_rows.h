@@ -44,4 +44,24 @@ __attribute__((unused)) static char *file_of(const char *run, const char *name)
     return temp_slurp(temp_path(path), NULL);
 }
 
+/* Opens the log of a run as one that resumes at a step. */
+__attribute__((unused)) static dg_log *log_of(dg_rundir *r, uint64_t step)
+{
+    dg_log *l = NULL;
+    DG_CHECKF(dg_log_open(r, &dg_gan_recipe, step, &l) == DG_OK, "%s", dg_message());
+    return l;
+}
+
+/* Both files of two runs are the same. */
+__attribute__((unused)) static void same_logs(const char *a, const char *b, const char *what)
+{
+    static const char *const name[] = {"log.csv", "log.jsonl"};
+    for (int i = 0; i < 2; i++) {
+        char *x = file_of(a, name[i]), *y = file_of(b, name[i]);
+        DG_CHECKF(x && y && !strcmp(x, y), "%s: %s is\n%s", what, name[i], y);
+        free(x);
+        free(y);
+    }
+}
+
 #endif

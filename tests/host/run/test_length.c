@@ -1,4 +1,4 @@
-/* How long a run is when nobody says so, and how a time is said. */
+/* The default length of a run, and durations as text. */
 #include "host/run/length.h"
 #include "test.h"
 
@@ -29,7 +29,7 @@ static void test_epochs(void)
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         const dg_options o = settled(row[i].images, row[i].batch, row[i].steps, row[i].drop_last);
         DG_CHECKF(o.epochs == row[i].epochs && o.sample_every == row[i].sample_every,
-                  "%d pictures, batch %d: %d epochs, a grid every %d", row[i].images, row[i].batch, o.epochs,
+                  "%d images, batch %d: %d epochs, a grid every %d", row[i].images, row[i].batch, o.epochs,
                   o.sample_every);
     }
 }
@@ -44,7 +44,7 @@ static void test_batch(void)
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         o.batch = 64;
         dg_settle_batch(&o, row[i][0]);
-        DG_CHECKF(o.batch == row[i][1], "%d pictures: %d", row[i][0], o.batch);
+        DG_CHECKF(o.batch == row[i][1], "%d images: %d", row[i][0], o.batch);
     }
     dg_options_free(&o);
     DG_CHECK(!dg_options_parse(5, argv, &o, &done) && dg_least_images(&o) == 64); /* asked for: it stays */
@@ -69,7 +69,7 @@ static void test_promise(void)
             const int each = dg_steps_of_epoch(&o, images);
             const long all = dg_steps_of_run(&o, images);
             DG_CHECKF(all >= DG_AUTO_STEPS_LEAST && all < DG_AUTO_STEPS_MOST + each && o.epochs / o.sample_every <= 300,
-                      "%d pictures, batch %d: %ld steps", images, batch, all);
+                      "%d images, batch %d: %ld steps", images, batch, all);
         }
     dg_options o = {.batch = 64, .epochs = 3, .sample_every = 0};
     dg_settle_length(&o, 200);

@@ -1,4 +1,4 @@
-/* The log: what is in the files, and what a resumed run makes of them. */
+/* The log: its files, and how a resumed run continues them. */
 #include "log_rows.h"
 
 #include "host/rundir/log_text.h"
@@ -12,8 +12,7 @@ static const char header[] = "epoch,step,loss_d,loss_d_real,loss_d_fake,loss_g,d
 static void test_format(void)
 {
     dg_rundir r = open_run("format");
-    dg_log *l;
-    DG_CHECK(dg_log_open(&r, &dg_gan_recipe, 0, &l) == DG_OK);
+    dg_log *l = log_of(&r, 0);
     dg_log_row row = {.step = 1,
                       .epoch = 1,
                       .value = {0.5, 0.25, 2.0 / 3, 0.1, 0.2, 0.3, 0, 0},
@@ -29,31 +28,25 @@ static void test_format(void)
     row.value[DG_LOSS_D_FAKE] = 0.625;
     row.images_per_second = 1e9 / 3;
     DG_CHECK(dg_log_epoch(l, &row) == DG_OK);
-    char *csv = file_of("format", "log.csv"), *json = file_of("format", "log.jsonl"); /* flushed by the epoch */
-    char want[600];
+    char want[600]; /* flushed by the epoch */
     snprintf(want, sizeof want,
              "%s1,1,0.75,0.5,0.25,0.666666667,0.1,0.2,0.3,1234.5,1e-07\n"
              "1,2,,,1,inf,-inf,-0,1e+300,,12345678.9\n",
              header);
-    DG_CHECKF(csv && !strcmp(csv, want), "log.csv is\n%s", csv);
-    DG_CHECKF(json &&
-                  !strcmp(json,
-                          "{\"kind\":\"step\",\"epoch\":1,\"step\":1,\"loss_d\":0.75,\"loss_d_real\":0.5,\"loss_d_"
-                          "fake\":0.25,\"loss_g\":0.666666667,"
-                          "\"d_x\":0.1,\"d_gz1\":0.2,\"d_gz2\":0.3,\"img_s\":1234.5,\"seconds\":1e-07}\n"
-                          "{\"kind\":\"step\",\"epoch\":1,\"step\":2,\"loss_d\":null,\"loss_d_real\":null,\"loss_d_"
-                          "fake\":1,\"loss_g\":null,"
-                          "\"d_x\":null,\"d_gz1\":-0,\"d_gz2\":1e+300,\"img_s\":null,\"seconds\":12345678.9}\n"
-                          "{\"kind\":\"epoch\",\"epoch\":1,\"step\":2,\"loss_d\":null,\"loss_d_real\":null,\"loss_d_"
-                          "fake\":0.625,\"loss_g\":null,"
-                          "\"d_x\":null,\"d_gz1\":-0,\"d_gz2\":1e+300,\"img_s\":333333333,\"seconds\":12345678.9}\n"),
-              "log.jsonl is\n%s", json);
-    free(csv);
-    free(json);
+    DG_CHECK(temp_holds(temp_path("format/log.csv"), want));
+    DG_CHECK(temp_holds(temp_path("format/log.jsonl"),
+                        "{\"kind\":\"step\",\"epoch\":1,\"step\":1,\"loss_d\":0.75,\"loss_d_real\":0.5,"
+                        "\"loss_d_fake\":0.25,\"loss_g\":0.666666667,"
+                        "\"d_x\":0.1,\"d_gz1\":0.2,\"d_gz2\":0.3,\"img_s\":1234.5,\"seconds\":1e-07}\n"
+                        "{\"kind\":\"step\",\"epoch\":1,\"step\":2,\"loss_d\":null,\"loss_d_real\":null,"
+                        "\"loss_d_fake\":1,\"loss_g\":null,"
+                        "\"d_x\":null,\"d_gz1\":-0,\"d_gz2\":1e+300,\"img_s\":null,\"seconds\":12345678.9}\n"
+                        "{\"kind\":\"epoch\",\"epoch\":1,\"step\":2,\"loss_d\":null,\"loss_d_real\":null,"
+                        "\"loss_d_fake\":0.625,\"loss_g\":null,"
+                        "\"d_x\":null,\"d_gz1\":-0,\"d_gz2\":1e+300,\"img_s\":333333333,\"seconds\":12345678.9}\n"));
     DG_CHECK(dg_log_close(l) == DG_OK && dg_log_close(NULL) == DG_OK);
 
-    /* What was empty comes back as NaN. */
-    DG_CHECK(dg_log_open(&r, &dg_gan_recipe, 2, &l) == DG_OK);
+    l = log_of(&r, 2);
     long n;
     const dg_log_row *rows = dg_log_rows(l, &n);
     DG_CHECK(n == 2 && rows[0].value[DG_LOSS_G] == 0.666666667 && isnan(rows[1].value[DG_LOSS_D_REAL]));
@@ -62,17 +55,14 @@ static void test_format(void)
     dg_rundir_close(&r);
 }
 
-/* 12 steps at once, and 12 steps with a resume from `checkpoint` after `written` (and a torn line): same files. */
+/* 12 steps at once, and with a resume at `checkpoint` after `written` steps and a torn line: the same files. */
 static void test_resume(void)
 {
     dg_rundir r = open_run("whole");
-    dg_log *l;
-    DG_CHECK(dg_log_open(&r, &dg_gan_recipe, 0, &l) == DG_OK);
+    dg_log *l = log_of(&r, 0);
     write_steps(l, 1, 12);
     dg_log_close(l);
     dg_rundir_close(&r);
-    char *csv = file_of("whole", "log.csv"), *json = file_of("whole", "log.jsonl");
-
     static const char *const torn[] = {"",
                                        "3,1",
                                        "3,11,0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8",
@@ -87,7 +77,7 @@ static void test_resume(void)
     for (size_t i = 0; i < sizeof torn / sizeof torn[0]; i++)
         for (uint64_t checkpoint = 4; checkpoint <= 12; checkpoint += i ? 6 : 4) {
             r = open_run("parts");
-            DG_CHECK(dg_log_open(&r, &dg_gan_recipe, 0, &l) == DG_OK);
+            l = log_of(&r, 0);
             uint64_t written = checkpoint + i % 4 > 12 ? 12 : checkpoint + i % 4;
             write_steps(l, 1, written);
             dg_log_close(l);
@@ -96,7 +86,7 @@ static void test_resume(void)
                 fputs(torn[i], file);
                 fclose(file);
             }
-            DG_CHECK(dg_log_open(&r, &dg_gan_recipe, checkpoint, &l) == DG_OK);
+            l = log_of(&r, checkpoint);
             long n;
             const dg_log_row *rows = dg_log_rows(l, &n);
             DG_CHECK(n == (long)checkpoint && rows[n - 1].step == checkpoint);
@@ -105,52 +95,40 @@ static void test_resume(void)
             DG_CHECK(n == 12 && rows[0].step == 1 && rows[11].step == 12);
             DG_NEAR(rows[5].value[DG_LOSS_G], row_of(6).value[DG_LOSS_G], 1e-8);
             DG_CHECK(dg_log_close(l) == DG_OK);
-            char *csv2 = file_of("parts", "log.csv"), *json2 = file_of("parts", "log.jsonl");
-            DG_CHECKF(csv2 && !strcmp(csv, csv2), "torn \"%s\", checkpoint %ju: log.csv is\n%s", torn[i],
-                      (uintmax_t)checkpoint, csv2);
-            DG_CHECKF(json2 && !strcmp(json, json2), "torn \"%s\", checkpoint %ju: log.jsonl is\n%s", torn[i],
-                      (uintmax_t)checkpoint, json2);
-            free(csv2);
-            free(json2);
+            char what[120];
+            snprintf(what, sizeof what, "torn \"%s\", checkpoint %d", torn[i], (int)checkpoint);
+            same_logs("whole", "parts", what);
             dg_rundir_close(&r);
         }
-    free(csv);
-    free(json);
 }
 
 static void test_odd_files(void)
 {
     dg_rundir r = open_run("odd");
-    dg_log *l;
-    DG_CHECK(dg_log_open(&r, &dg_gan_recipe, 5, &l) == DG_OK); /* no log at all: begun anew */
+    dg_log *l = log_of(&r, 5); /* no log at all: begun anew */
     write_steps(l, 6, 7);
     dg_log_close(l);
     char *csv = file_of("odd", "log.csv");
     DG_CHECK(csv && !strncmp(csv, header, strlen(header)) && strstr(csv, "\n2,6,"));
     free(csv);
     temp_put(temp_path("odd/log.csv"), "my own table\n1,2\n", 17);
-    DG_CHECK(dg_log_open(&r, &dg_gan_recipe, 5, &l) == DG_IO && !l && strstr(dg_message(), "first line"));
-    csv = file_of("odd", "log.csv");
-    DG_CHECK(csv && !strcmp(csv, "my own table\n1,2\n"));
-    free(csv);
+    DG_CHECK(dg_log_open(&r, &dg_gan_recipe, 5, &l) == DG_IO && !l && strstr(dg_message(), "log.csv"));
+    DG_CHECK(temp_holds(temp_path("odd/log.csv"), "my own table\n1,2\n"));
     temp_put(temp_path("odd/log.csv"), "", 0); /* lost in a power failure */
-    DG_CHECK(dg_log_open(&r, &dg_gan_recipe, 5, &l) == DG_OK);
+    l = log_of(&r, 5);
     dg_log_close(l);
     /* lines of other kinds stay, later ones go */
     const char other[] = "{\"kind\":\"note\",\"text\":\"x\"}\n{\"kind\":\"epoch\",\"epoch\":1,\"step\":4}\n{\"kind\":"
                          "\"epoch\",\"step\":9}\n[1]\n";
     temp_put(temp_path("odd/log.jsonl"), other, strlen(other));
-    DG_CHECK(dg_log_open(&r, &dg_gan_recipe, 5, &l) == DG_OK);
+    l = log_of(&r, 5);
     dg_log_close(l);
-    char *json = file_of("odd", "log.jsonl");
-    DG_CHECKF(json &&
-                  !strcmp(json, "{\"kind\":\"note\",\"text\":\"x\"}\n{\"kind\":\"epoch\",\"epoch\":1,\"step\":4}\n"),
-              "%s", json);
-    free(json);
+    DG_CHECK(temp_holds(temp_path("odd/log.jsonl"),
+                        "{\"kind\":\"note\",\"text\":\"x\"}\n{\"kind\":\"epoch\",\"epoch\":1,\"step\":4}\n"));
     dg_rundir_close(&r);
 }
 
-/* Lines within the checkpoint's steps that are no rows. */
+/* Lines that are not rows, before the checkpoint. */
 static void test_bad_rows(void)
 {
     static const char *const bad[] = {"2,5",
@@ -180,8 +158,7 @@ static void test_bad_rows(void)
         temp_put(temp_path("rows/log.jsonl"), "", 0);
         struct stat before, after;
         stat(temp_path("rows/log.csv"), &before);
-        dg_log *l;
-        DG_CHECK(dg_log_open(&r, &dg_gan_recipe, 6, &l) == DG_OK);
+        dg_log *l = log_of(&r, 6);
         long rows;
         dg_log_rows(l, &rows);
         DG_CHECKF(rows == (i < count ? 2 : 3), "\"%s\": %ld rows", i < count ? bad[i] : "good", rows);
@@ -192,7 +169,7 @@ static void test_bad_rows(void)
     }
 }
 
-/* What all readers of a whole log hold its rows to. */
+/* The order of rows that every reader of a log requires. */
 static void test_order(void)
 {
     static const struct {
@@ -214,7 +191,7 @@ static void test_order(void)
     }
 }
 
-/* A file that claims gigabytes costs what it holds, and is cut to that. */
+/* A sparse file costs only what it holds, and is cut. */
 static void test_sparse(void)
 {
     struct rusage use;
@@ -245,13 +222,13 @@ static void test_sparse(void)
     dg_rundir_close(&r);
 }
 
-/* Rows reach the files also without the end of an epoch: at once when there are many, or soon. */
+/* Rows are written before the end of an epoch: at once when there are many, otherwise soon. */
 static void test_flush(void)
 {
     dg_rundir r = open_run("flush");
     dg_log *l;
     struct stat s;
-    DG_CHECK(dg_log_open(&r, &dg_gan_recipe, 0, &l) == DG_OK);
+    l = log_of(&r, 0);
     for (uint64_t i = 1; i <= 400; i++) {
         dg_log_row row = row_of(i);
         DG_CHECK(dg_log_step(l, &row) == DG_OK);
@@ -268,21 +245,20 @@ static void test_flush(void)
     dg_rundir_close(&r);
 }
 
-/* The last step of an epoch; and columns for a file that somebody has written. */
+/* The last step of an epoch; new columns in a file that dcgan has not written. */
 static void test_odd_steps(void)
 {
     static const struct {
-        const char *text, *want; /* what stands behind the header */
+        const char *text, *want; /* what follows the header */
     } cases[] = {{"no line", ""}, {"", ""}, {"first\n1,2\n3,4", "1,2,,,,,\n3,4,,,,,\n"}};
     dg_rundir r = open_run("odd");
-    dg_log *l;
-    DG_CHECK(dg_log_open(&r, &dg_gan_recipe, 0, &l) == DG_OK);
+    dg_log *l = log_of(&r, 0);
     DG_CHECK(dg_log_end_of(l, 3) == 0);
     write_steps(l, 5, 8); /* of epoch 2 */
     DG_CHECK(dg_log_end_of(l, 1) == 0 && dg_log_end_of(l, 2) == 8 && dg_log_end_of(l, 3) == 8);
     dg_log_close(l);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        DG_CHECK(dg_log_open(&r, &dg_gan_recipe, 0, &l) == DG_OK);
+        l = log_of(&r, 0);
         temp_put(temp_path("odd/log.csv"), cases[i].text, strlen(cases[i].text));
         DG_CHECKF(dg_log_judge(l, &r) == DG_OK, "%s", dg_message());
         char *csv = file_of("odd", "log.csv"), *end = csv ? strchr(csv, '\n') : NULL;
@@ -306,25 +282,18 @@ static void test_locale(void)
     char text[32];
     snprintf(text, sizeof text, "%.1f", 0.5);
     DG_CHECK(!strcmp(text, "0,5"));
-    char *before = file_of("whole", "log.csv"), *json = file_of("whole", "log.jsonl");
     dg_rundir r = open_run("comma");
-    dg_log *l;
-    DG_CHECK(dg_log_open(&r, &dg_gan_recipe, 0, &l) == DG_OK);
+    dg_log *l = log_of(&r, 0);
     write_steps(l, 1, 6);
     dg_log_close(l);
-    DG_CHECK(dg_log_open(&r, &dg_gan_recipe, 4, &l) == DG_OK);
+    l = log_of(&r, 4);
     write_steps(l, 5, 12);
     long n;
     const dg_log_row *rows = dg_log_rows(l, &n);
     DG_CHECK(n == 12);
     DG_NEAR(rows[1].value[DG_LOSS_G], row_of(2).value[DG_LOSS_G], 1e-8);
     dg_log_close(l);
-    char *after = file_of("comma", "log.csv"), *json2 = file_of("comma", "log.jsonl");
-    DG_CHECK(before && after && !strcmp(before, after) && json && json2 && !strcmp(json, json2));
-    free(before);
-    free(after);
-    free(json);
-    free(json2);
+    same_logs("whole", "comma", "with a decimal comma");
     dg_rundir_close(&r);
     setlocale(LC_ALL, "C");
 }

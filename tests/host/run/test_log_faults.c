@@ -1,60 +1,12 @@
-/* The log of a run that is killed, or whose disk is full: no half row, and nothing lost. */
+/* The log of a run that is killed: no half row, and nothing lost. */
 #include "log_rows.h"
 
 #include "host/rundir/log_text.h"
 
 #include <cjson/cJSON.h>
 #include <signal.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
-
-/* The disk is full for a while: nothing half written, nothing lost. */
-static int full_disk(void)
-{
-    dg_rundir r = open_run("full");
-    dg_log *l;
-    int bad = dg_log_open(&r, &dg_gan_recipe, 0, &l) != DG_OK, failures = 0;
-    struct rlimit limit = {2000, RLIM_INFINITY};
-    signal(SIGXFSZ, SIG_IGN);
-    setrlimit(RLIMIT_FSIZE, &limit);
-    for (uint64_t s = 1; s <= 40; s++) {
-        dg_log_row row = row_of(s);
-        dg_err e = dg_log_step(l, &row);
-        if (!e && s % 4 == 0) e = dg_log_epoch(l, &row);
-        if (e) {
-            bad |= e != DG_IO || !strstr(dg_message(), "log.");
-            failures++;
-            char *json = file_of("full", "log.jsonl");
-            bad |= !json || (*json && json[strlen(json) - 1] != '\n');
-            free(json);
-        }
-    }
-    limit.rlim_cur = RLIM_INFINITY;
-    setrlimit(RLIMIT_FSIZE, &limit);
-    bad |= failures < 2;
-    return bad | (dg_log_close(l) != DG_OK);
-}
-static void test_full_disk(void)
-{
-    fflush(stdout);
-    pid_t pid = fork();
-    if (pid == 0) {
-        int bad = full_disk();
-        fflush(stdout);
-        _exit(bad);
-    }
-    int status;
-    waitpid(pid, &status, 0);
-    DG_CHECKF(WIFEXITED(status) && WEXITSTATUS(status) == 0, "full disk: status %d", status);
-    char *csv = file_of("full", "log.csv"), *json = file_of("full", "log.jsonl");
-    int rows = 0, lines = 0;
-    for (const char *s = csv; s && (s = strchr(s, '\n')); s++) rows++;
-    for (const char *s = json; s && (s = strchr(s, '\n')); s++) lines++;
-    DG_CHECKF(rows == 41 && lines == 50, "%d rows, %d lines", rows, lines);
-    free(csv);
-    free(json);
-}
 
 static void endless(int started)
 {
@@ -115,8 +67,8 @@ static void test_killed(void)
         waitpid(pid, NULL, 0);
         bad += bad_lines(4, false);
         dg_rundir r = open_run("killed"); /* the lock is free, the log can be read */
-        dg_log *l = NULL;
-        DG_CHECK(r.lock >= 0 && dg_log_open(&r, &dg_gan_recipe, 4, &l) == DG_OK);
+        dg_log *l = log_of(&r, 4);
+        DG_CHECK(r.lock >= 0);
         long n;
         dg_log_rows(l, &n);
         DG_CHECK(n == 4);
@@ -130,7 +82,6 @@ static void test_killed(void)
 int main(void)
 {
     temp_make("log_faults");
-    test_full_disk();
     test_killed();
     temp_remove(temp_dir);
     return dg_test_report();

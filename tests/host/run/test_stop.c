@@ -1,5 +1,5 @@
-/* What signals do to a run: the first is answered and remembered, the second ends it, and one that was ignored stays
- * so; on a terminal, into a file, without words, and where nobody hears. */
+/* Signals during a run: the first is answered and remembered, the second ends it, an ignored one stays ignored; on a
+ * terminal, into a file, without a message, and with stderr closed. */
 #include "host/run/stop.h"
 
 #include <fcntl.h>
@@ -20,7 +20,7 @@ typedef struct {
     const char *want; /* on stderr */
 } row;
 
-/* In a child whose stderr is fd. */
+/* In a child with stderr fd. */
 static int answer(const row *c, int fd)
 {
     if (fd != STDERR_FILENO) dup2(fd, STDERR_FILENO);
@@ -36,7 +36,7 @@ static int answer(const row *c, int fd)
     return 0;
 }
 
-/* What a terminal has been told, in pieces, by writers that are gone. */
+/* The output on a terminal after its writers have closed it. */
 static ssize_t hear(int pty, char *to, size_t size)
 {
     size_t n = 0;
@@ -62,7 +62,7 @@ static void try(const row *c)
     DG_CHECKF(WIFEXITED(status) && WEXITSTATUS(status) == c->code, "%s: status %d, not %d", c->want, status, c->code);
     if (c->terminal) close(fd); /* the last writer: hear() sees the end */
     const ssize_t n = c->terminal ? hear(pty, said, 99) : pread(fd, said, 99, 0);
-    char *plain = said; /* a terminal puts \r in front of \n */
+    char *plain = said; /* a terminal writes \r\n for \n */
     for (ssize_t i = 0; i < n; i++)
         if (said[i] != '\r' || said[i + 1] != '\n') *plain++ = said[i];
     *plain = 0;
@@ -73,7 +73,7 @@ static void try(const row *c)
 int main(void)
 {
     char over[64], timed[100];
-    snprintf(timed, sizeof timed, "the limit of CPU time is reached (ulimit -t): %s", words);
+    snprintf(timed, sizeof timed, "CPU time limit reached (ulimit -t): %s", words);
     snprintf(over, sizeof over, "%s%s", cleared, words);
     const row rows[] = {
         {.says = words, .first = SIGINT, .want = words},
@@ -92,7 +92,7 @@ int main(void)
         {.says = words, .first = SIGXCPU, .second = SIGXCPU, .want = timed},
     };
     temp_make("stop");
-    /* whoever starts this in the background of a shell has SIGINT ignored */
+    /* in the background of a shell SIGINT is ignored */
     for (int i = 0; i < 3; i++) (void)signal((int[]){SIGINT, SIGTERM, SIGHUP}[i], SIG_DFL);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) try(&rows[i]);
     temp_remove(temp_dir);

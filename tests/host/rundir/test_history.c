@@ -1,12 +1,9 @@
-/* Older checkpoints bear the name of what they hold, and going back keeps two histories apart. */
-#include "host/rundir/history.h"
-#include "tempdir.h"
-#include "test.h"
+/* Older checkpoints are named after their epoch, and rewinding keeps both histories. */
+#include "run_files.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 
-static dg_rundir r;
 static int listing; /* errno with which readdir() fails after the first entry; 0: it does not */
 
 struct dirent *readdir(DIR *d)
@@ -16,31 +13,6 @@ struct dirent *readdir(DIR *d)
     if (!listing || !telldir(d)) return next(d);
     errno = listing;
     return NULL;
-}
-
-static void put(const char *name, const char *text)
-{
-    char path[300];
-    snprintf(path, sizeof path, "run/%s", name);
-    unlink(temp_path(path)); /* as a rename does: links to the old file keep what they hold */
-    temp_put(temp_path(path), text, strlen(text));
-}
-
-static int holds(const char *name, const char *want)
-{
-    char path[300];
-    snprintf(path, sizeof path, "run/%s", name);
-    char *text = temp_slurp(temp_path(path), NULL);
-    const int same = text ? want && !strcmp(text, want) : !want;
-    if (!same) printf("%s holds %s, not %s\n", name, text ? text : "(not there)", want ? want : "(not there)");
-    free(text);
-    return same;
-}
-
-static void begin(void)
-{
-    temp_remove(temp_path("run"));
-    if (!DG_CHECKF(dg_rundir_open(temp_path("run"), false, &r) == DG_OK, "%s", dg_message())) exit(1);
 }
 
 static void test_keep(void)
@@ -54,9 +26,9 @@ static void test_keep(void)
     put("checkpoint-0004.safetensors", "false");
     DG_CHECK(dg_history_keep(&r, 4) == DG_OK && holds("checkpoint-0004.safetensors", "four"));
     DG_CHECK(holds("checkpoint-0003.safetensors", "three"));
-    mkdir(temp_path("run/checkpoint-0005.safetensors"), 0777);
+    mkdir(in_run("checkpoint-0005.safetensors"), 0777);
     DG_CHECK(dg_history_keep(&r, 5) == DG_IO && strstr(dg_message(), "checkpoint-0005"));
-    rmdir(temp_path("run/checkpoint-0005.safetensors"));
+    rmdir(in_run("checkpoint-0005.safetensors"));
     dg_rundir_close(&r);
 }
 
@@ -87,42 +59,6 @@ static void test_prune(void)
     dg_rundir_close(&r);
 }
 
-/* A run of 6 epochs and 2 steps. */
-static void make_run(void)
-{
-    begin();
-    put("checkpoint.safetensors", "within seven");
-    put("checkpoint-0004.safetensors", "four");
-    put("checkpoint-0005.safetensors", "five");
-    put("checkpoint-0006.safetensors", "six");
-    put("epoch-0004.png", "picture 4");
-    put("epoch-0006.png", "picture 6");
-    put("log.csv", "rows");
-    put("log.jsonl", "objects");
-    put("config.ini", "[run]");
-    put("notes.txt", "mine");
-}
-
-static void went_back(const char *later)
-{
-    static const char *const moved[][2] = {{"checkpoint.safetensors", "within seven"},
-                                           {"checkpoint-0005.safetensors", "five"},
-                                           {"checkpoint-0006.safetensors", "six"},
-                                           {"epoch-0006.png", "picture 6"},
-                                           {"log.csv", "rows"},
-                                           {"log.jsonl", "objects"},
-                                           {"config.ini", "[run]"}};
-    char name[300];
-    for (size_t i = 0; i < sizeof moved / sizeof moved[0]; i++) {
-        snprintf(name, sizeof name, "%s/%s", later, moved[i][0]);
-        DG_CHECK(holds(name, moved[i][1]));
-    }
-    DG_CHECK(holds("checkpoint.safetensors", "four") && holds("checkpoint-0004.safetensors", "four"));
-    DG_CHECK(holds("checkpoint-0005.safetensors", NULL) && holds("checkpoint-0006.safetensors", NULL));
-    DG_CHECK(holds("epoch-0004.png", "picture 4") && holds("epoch-0006.png", NULL));
-    DG_CHECK(holds("log.csv", "rows") && holds("config.ini", "[run]") && holds("notes.txt", "mine"));
-}
-
 static void test_go_back(void)
 {
     char moved[64];
@@ -131,7 +67,6 @@ static void test_go_back(void)
     DG_CHECK(dg_history_go_back(&r, "run/checkpoint-0004.safetensors", 4, moved) == DG_OK &&
              !strcmp(moved, "later-than-0004"));
     went_back("later-than-0004");
-    /* it is the newest now */
     DG_CHECK(dg_history_go_back(&r, "checkpoint-0004.safetensors", 4, moved) == DG_OK && !*moved);
     put("checkpoint.safetensors", "another five");
     DG_CHECK(dg_history_go_back(&r, "run/checkpoint-0004.safetensors", 4, moved) == DG_OK &&
@@ -141,53 +76,48 @@ static void test_go_back(void)
     dg_rundir_close(&r);
 }
 
-/* Killed before the chosen checkpoint became the newest: there is nothing of it. After that: it is ended. */
+/* A kill before the chosen checkpoint became the newest is undone; a later one is completed. */
 static void test_cut_off(void)
 {
     char moved[64];
     make_run();
-    mkdir(temp_path("run/later-than-0004"), 0777);
+    mkdir(in_run("later-than-0004"), 0777);
     put("later-than-0004/going-back", "checkpoint-0004.safetensors\n4\n");
-    DG_CHECK(link(temp_path("run/checkpoint.safetensors"), temp_path("run/later-than-0004/checkpoint.safetensors")) ==
-             0);
+    DG_CHECK(link(in_run("checkpoint.safetensors"), in_run("later-than-0004/checkpoint.safetensors")) == 0);
     DG_CHECK(dg_history_take_up(&r) == DG_OK);
     DG_CHECK(temp_count(temp_path("run"), "later") == 0 && holds("checkpoint.safetensors", "within seven"));
     dg_rundir_close(&r);
 
     make_run();
-    mkdir(temp_path("run/later-than-0004"), 0777);
+    mkdir(in_run("later-than-0004"), 0777);
     put("later-than-0004/going-back", "checkpoint-0004.safetensors\n4\n");
-    DG_CHECK(rename(temp_path("run/checkpoint.safetensors"), temp_path("run/later-than-0004/checkpoint.safetensors")) ==
-             0);
-    DG_CHECK(rename(temp_path("run/checkpoint-0006.safetensors"),
-                    temp_path("run/later-than-0004/checkpoint-0006.safetensors")) == 0);
+    DG_CHECK(rename(in_run("checkpoint.safetensors"), in_run("later-than-0004/checkpoint.safetensors")) == 0);
+    DG_CHECK(rename(in_run("checkpoint-0006.safetensors"), in_run("later-than-0004/checkpoint-0006.safetensors")) == 0);
     for (int there = 0; there < 2; there++) { /* in between there may be no newest, where files have but one name */
-        if (there)
-            DG_CHECK(link(temp_path("run/checkpoint-0004.safetensors"), temp_path("run/checkpoint.safetensors")) == 0);
+        if (there) DG_CHECK(link(in_run("checkpoint-0004.safetensors"), in_run("checkpoint.safetensors")) == 0);
         if (there) put("later-than-0004/going-back", "checkpoint-0004.safetensors\n4\n");
-        if (there) put("epoch-0005.png", "picture 5");
+        if (there) put("epoch-0005.png", "image 5");
         DG_CHECK(dg_history_take_up(&r) == DG_OK);
         went_back("later-than-0004");
         DG_CHECK(holds("later-than-0004/going-back", NULL));
-        if (!there) unlink(temp_path("run/checkpoint.safetensors"));
+        if (!there) unlink(in_run("checkpoint.safetensors"));
     }
-    DG_CHECK(holds("later-than-0004/epoch-0005.png", "picture 5"));
+    DG_CHECK(holds("later-than-0004/epoch-0005.png", "image 5"));
     DG_CHECK(dg_history_go_back(&r, "run/checkpoint.safetensors", 4, moved) == DG_OK && !*moved);
     dg_rundir_close(&r);
 
-    /* Killed before it had its marker. */
     make_run();
-    mkdir(temp_path("run/later-than-0004-2"), 0777);
+    mkdir(in_run("later-than-0004-2"), 0777);
     put("later-than-0004-2/.going-back.0-1.dcgan-tmp", "check");
     DG_CHECK(dg_history_take_up(&r) == DG_OK && temp_count(temp_path("run"), "later") == 0);
     dg_rundir_close(&r);
 
-    /* What only looks like it is somebody's own. */
+    /* directories with a similar name belong to the user */
     make_run();
-    mkdir(temp_path("run/later-than-backup"), 0777);
-    mkdir(temp_path("run/later-than-mine"), 0777);
+    mkdir(in_run("later-than-backup"), 0777);
+    mkdir(in_run("later-than-mine"), 0777);
     put("later-than-backup/checkpoint.safetensors", "mine");
-    DG_CHECK(dg_history_take_up(&r) == DG_OK && holds("epoch-0006.png", "picture 6") &&
+    DG_CHECK(dg_history_take_up(&r) == DG_OK && holds("epoch-0006.png", "image 6") &&
              holds("checkpoint-0006.safetensors", "six"));
     DG_CHECK(holds("later-than-backup/checkpoint.safetensors", "mine"));
     put("later-than-backup/going-back", "tomorrow");
@@ -196,21 +126,21 @@ static void test_cut_off(void)
     dg_rundir_close(&r);
 }
 
-/* By a link: what it leads to becomes the newest, not the link. */
+/* By a link: its target becomes the newest checkpoint, not the link. */
 static void test_go_back_by_link(void)
 {
     char moved[64];
     struct stat s;
     make_run();
-    DG_CHECK(symlink("checkpoint-0004.safetensors", temp_path("run/best.safetensors")) == 0);
+    DG_CHECK(symlink("checkpoint-0004.safetensors", in_run("best.safetensors")) == 0);
     DG_CHECK(dg_history_go_back(&r, "run/best.safetensors", 4, moved) == DG_OK && !strcmp(moved, "later-than-0004"));
-    DG_CHECK(lstat(temp_path("run/checkpoint.safetensors"), &s) == 0 && S_ISREG(s.st_mode));
+    DG_CHECK(lstat(in_run("checkpoint.safetensors"), &s) == 0 && S_ISREG(s.st_mode));
     went_back("later-than-0004");
     DG_CHECK(dg_history_keep(&r, 4) == DG_OK && holds("checkpoint-0004.safetensors", "four"));
     dg_rundir_close(&r);
 }
 
-/* A run directory that somebody else has made names what is not of the run, or leads out of it. */
+/* A hostile run directory names files that are not of the run, or outside of it. */
 static void test_hostile(void)
 {
     static const char *const marker[] = {"../secret\n4\n",
@@ -227,40 +157,40 @@ static void test_hostile(void)
     char moved[64];
     make_run();
     temp_put(temp_path("secret"), "secret", 6);
-    DG_CHECK(symlink("../secret", temp_path("run/checkpoint-0007.safetensors")) == 0);
-    mkdir(temp_path("run/later-than-0004"), 0777);
+    DG_CHECK(symlink("../secret", in_run("checkpoint-0007.safetensors")) == 0);
+    mkdir(in_run("later-than-0004"), 0777);
     put("later-than-0004/checkpoint.safetensors", "seven");
     for (int there = 0; there < 2; there++) {
         for (size_t i = 0; i < sizeof marker / sizeof *marker; i++) {
             put("later-than-0004/going-back", marker[i]);
-            if (!there) unlink(temp_path("run/checkpoint.safetensors"));
+            if (!there) unlink(in_run("checkpoint.safetensors"));
             DG_CHECKF(dg_history_take_up(&r) == DG_IO && strstr(dg_message(), "later-than-0004/going-back"), "%s: %s",
                       marker[i], dg_message());
             DG_CHECK(holds("checkpoint.safetensors", there ? "six" : NULL) && holds("log.csv", "rows"));
         }
         put("checkpoint.safetensors", "six");
     }
-    unlink(temp_path("run/later-than-0004/going-back"));
-    DG_CHECK(symlink("../../secret", temp_path("run/later-than-0004/going-back")) == 0);
+    unlink(in_run("later-than-0004/going-back"));
+    DG_CHECK(symlink("../../secret", in_run("later-than-0004/going-back")) == 0);
     DG_CHECK(dg_history_take_up(&r) == DG_IO && strstr(dg_message(), "symbolic link"));
-    unlink(temp_path("run/later-than-0004/going-back"));
+    unlink(in_run("later-than-0004/going-back"));
 
-    /* What is copied or gets another name is not what a link leads to. */
-    unlink(temp_path("run/log.csv"));
-    DG_CHECK(symlink("../secret", temp_path("run/log.csv")) == 0);
-    DG_CHECK(symlink("../secret", temp_path("run/best.safetensors")) == 0);
+    /* Links are copied and renamed, not their targets. */
+    unlink(in_run("log.csv"));
+    DG_CHECK(symlink("../secret", in_run("log.csv")) == 0);
+    DG_CHECK(symlink("../secret", in_run("best.safetensors")) == 0);
     DG_CHECK(dg_history_go_back(&r, "run/checkpoint-0007.safetensors", 7, moved) == DG_USAGE && !*moved);
     DG_CHECK(dg_history_go_back(&r, "run/checkpoint-0004.safetensors", 4, moved) == DG_OK);
-    DG_CHECK(lstat(temp_path("run/later-than-0004-2/log.csv"), &s) == 0 && S_ISLNK(s.st_mode));
-    unlink(temp_path("run/checkpoint.safetensors"));
-    DG_CHECK(symlink("../secret", temp_path("run/checkpoint.safetensors")) == 0);
+    DG_CHECK(lstat(in_run("later-than-0004-2/log.csv"), &s) == 0 && S_ISLNK(s.st_mode));
+    unlink(in_run("checkpoint.safetensors"));
+    DG_CHECK(symlink("../secret", in_run("checkpoint.safetensors")) == 0);
     DG_CHECK(dg_history_keep(&r, 9) == DG_OK);
-    DG_CHECK(lstat(temp_path("run/checkpoint-0009.safetensors"), &s) == 0 && S_ISLNK(s.st_mode));
+    DG_CHECK(lstat(in_run("checkpoint-0009.safetensors"), &s) == 0 && S_ISLNK(s.st_mode));
     DG_CHECK(stat(temp_path("secret"), &s) == 0 && s.st_nlink == 1);
     dg_rundir_close(&r);
 }
 
-/* A file of the user's own name is one to go back to, and a kill meanwhile finds a name of the program. */
+/* A file with a name of the user's can be rewound to, and a kill meanwhile leaves a name of the program. */
 static void test_go_back_to_copy(void)
 {
     char moved[64];

@@ -13,11 +13,31 @@
 
 static int exists(const char *name) { return access(temp_path(name), F_OK) == 0; }
 
+/* Opens, as a new run or to resume one. */
+static dg_err open_it(const char *name, bool resume, dg_rundir *r)
+{
+    return dg_rundir_open(temp_path(name), resume, r);
+}
+
+static void can_be_opened(const char *name, bool resume)
+{
+    dg_rundir r;
+    DG_CHECKF(open_it(name, resume, &r) == DG_OK, "%s", dg_message());
+    dg_rundir_close(&r);
+}
+
+static void refuses(const char *name, bool resume, dg_err code, const char *why)
+{
+    dg_rundir r;
+    DG_CHECKF(open_it(name, resume, &r) == code && strstr(dg_message(), why) && r.lock < 0 && r.fd < 0, "%s: %s", name,
+              dg_message());
+}
+
 static void test_open(void)
 {
     dg_rundir r, second;
     char file[4096];
-    DG_CHECK(dg_rundir_open(temp_path("deep/er/run///"), false, &r) == DG_OK && r.lock >= 0);
+    DG_CHECK(open_it("deep/er/run///", false, &r) == DG_OK && r.lock >= 0);
     DG_CHECK(strcmp(r.path, temp_path("deep/er/run")) == 0);
     DG_CHECK(strcmp(dg_rundir_file(&r, file, "epoch-%04d.png", 7), temp_path("deep/er/run/epoch-0007.png")) == 0);
     DG_CHECK(dg_rundir_file(&r, file, "%*d", 4090, 1)[0] == 0);
@@ -28,7 +48,7 @@ static void test_open(void)
 
     snprintf(want, sizeof want, "process %ld on ", (long)getpid());
     for (int resume = 0; resume < 2; resume++) {
-        DG_CHECK(dg_rundir_open(temp_path("deep/er/run"), resume, &second) == DG_LOCKED && second.lock < 0);
+        DG_CHECK(open_it("deep/er/run", resume, &second) == DG_LOCKED && second.lock < 0);
         DG_CHECKF(strstr(dg_message(), want) && strstr(dg_message(), "directory with out"), "%s", dg_message());
     }
     dg_rundir_close(&r);
@@ -36,12 +56,10 @@ static void test_open(void)
     dg_rundir_close(&r); /* twice does no harm */
     DG_CHECK(exists("deep/er/run/run.lock"));
 
-    /* Nothing but the lock is there: not a run yet. */
-    DG_CHECK(dg_rundir_open(temp_path("deep/er/run"), false, &r) == DG_OK);
-    dg_rundir_close(&r);
+    /* only a lock: not a run yet */
+    can_be_opened("deep/er/run", false);
 }
 
-/* A directory NAME with one file in it. */
 static const char *one_file(const char *name, const char *file, const char *text)
 {
     char path[80];
@@ -66,35 +84,29 @@ static void test_existing_run(void)
         const char *mark = i < RUN ? run[i] : result[i - RUN];
         snprintf(name, sizeof name, "run%d", i);
         const char *file = one_file(name, mark, "precious");
-        DG_CHECKF(dg_rundir_open(temp_path(name), false, &r) == DG_USAGE && r.lock < 0 && r.fd < 0, "%s: taken as new",
-                  mark);
+        DG_CHECKF(open_it(name, false, &r) == DG_USAGE && r.lock < 0 && r.fd < 0, "%s: taken as new", mark);
         snprintf(want, sizeof want, "dcgan --resume --out %s ", temp_path(name));
         DG_CHECKF(!strstr(dg_message(), want) == (i >= RUN), "%s", dg_message());
         snprintf(want, sizeof want, "with out %s-2", temp_path(name));
         DG_CHECKF(strstr(dg_message(), want), "%s", dg_message());
-        DG_CHECK(dg_rundir_open(temp_path(name), true, &r) == DG_OK);
-        dg_rundir_close(&r);
-        char *text = temp_slurp(file, NULL);
-        DG_CHECK(text && !strcmp(text, "precious"));
-        free(text);
+        can_be_opened(name, true);
+        DG_CHECK(temp_holds(file, "precious"));
     }
-    /* What a start leaves that was cut off: swept, and no run. */
+    /* left by a start that was killed: removed, and not a run */
     one_file("cut off", "log.jsonl", "");
     one_file("cut off", "log.csv", header);
-    DG_CHECK(dg_rundir_open(temp_path("cut off"), false, &r) == DG_OK && !exists("cut off/log.csv") &&
-             !exists("cut off/log.jsonl"));
+    DG_CHECK(open_it("cut off", false, &r) == DG_OK && !exists("cut off/log.csv") && !exists("cut off/log.jsonl"));
     dg_rundir_close(&r);
     mkdir(temp_path("free"), 0777);
     for (size_t i = 0; i < sizeof harmless / sizeof harmless[0]; i++) {
         snprintf(name, sizeof name, "free/%s", harmless[i]);
         temp_put(temp_path(name), "x", 1);
     }
-    DG_CHECK(dg_rundir_open(temp_path("free"), false, &r) == DG_OK);
-    dg_rundir_close(&r);
+    can_be_opened("free", false);
 
     mkdir(temp_path("it's a run"), 0777);
     temp_put(temp_path("it's a run/config.ini"), "x", 1);
-    DG_CHECK(dg_rundir_open(temp_path("it's a run"), false, &r) == DG_USAGE);
+    refuses("it's a run", false, DG_USAGE, "");
     DG_CHECKF(strstr(dg_message(), "/it'\\''s a run' ") && strstr(dg_message(), "/it'\\''s a run-2'"), "%s",
               dg_message());
 }
@@ -102,12 +114,12 @@ static void test_existing_run(void)
 static void test_refusals(void)
 {
     dg_rundir r;
-    DG_CHECK(dg_rundir_open(temp_path("nothing"), true, &r) == DG_USAGE && strstr(dg_message(), "no run to resume"));
+    refuses("nothing", true, DG_USAGE, "no run to resume");
     DG_CHECK(!exists("nothing"));
     DG_CHECK(dg_rundir_open("", false, &r) == DG_USAGE);
     temp_put(temp_path("file"), "x", 1);
-    DG_CHECK(dg_rundir_open(temp_path("file"), false, &r) == DG_IO && strstr(dg_message(), "in the way"));
-    DG_CHECK(dg_rundir_open(temp_path("file/below"), false, &r) == DG_IO);
+    refuses("file", false, DG_IO, "a file");
+    refuses("file/below", false, DG_IO, "");
     DG_CHECK(dg_rundir_open("/proc/nothing", false, &r) == DG_IO);
     char longest[5000];
     memset(longest, 'd', sizeof longest - 1);
@@ -115,28 +127,25 @@ static void test_refusals(void)
     DG_CHECK(dg_rundir_open(longest, false, &r) == DG_USAGE && strstr(dg_message(), "4999 bytes"));
     mkdir(temp_path("trap"), 0777);
     DG_CHECK(symlink("../file", temp_path("trap/run.lock")) == 0);
-    DG_CHECK(dg_rundir_open(temp_path("trap"), false, &r) == DG_IO && strstr(dg_message(), "run.lock"));
-    /* A lock that is another file as well: that file stays as it is. */
+    refuses("trap", false, DG_IO, "run.lock");
+    /* A lock with a second name: that file stays unchanged. */
     mkdir(temp_path("two names"), 0777);
     DG_CHECK(link(temp_path("file"), temp_path("two names/run.lock")) == 0);
-    DG_CHECK(dg_rundir_open(temp_path("two names"), false, &r) == DG_IO && strstr(dg_message(), "has 2 names"));
+    refuses("two names", false, DG_IO, "has 2 ");
     mkdir(temp_path("pipe"), 0777);
     DG_CHECK(mkfifo(temp_path("pipe/run.lock"), 0666) == 0);
-    DG_CHECK(dg_rundir_open(temp_path("pipe"), false, &r) == DG_IO && strstr(dg_message(), "no regular file"));
-    char *text = temp_slurp(temp_path("file"), NULL);
-    DG_CHECK(text && !strcmp(text, "x"));
-    free(text);
+    refuses("pipe", false, DG_IO, "regular file");
+    DG_CHECK(temp_holds(temp_path("file"), "x"));
 }
 
-/* Moved, removed, or replaced by a link or by another run: what goes through the descriptor stays in the first one. */
+/* Moved, removed or replaced by a link or another run: the descriptor stays with the first directory. */
 static void test_replaced(void)
 {
     dg_rundir r, second;
     dg_log *log;
     bool removed;
     char link[1024];
-    DG_CHECK(dg_rundir_open(temp_path("place"), false, &r) == DG_OK && dg_rundir_check(&r, &removed) == DG_OK &&
-             !removed);
+    DG_CHECK(open_it("place", false, &r) == DG_OK && dg_rundir_check(&r, &removed) == DG_OK && !removed);
     DG_CHECK(rename(temp_path("place"), temp_path("moved")) == 0);
     DG_CHECK(dg_rundir_check(&r, &removed) == DG_IO && !removed && strstr(dg_message(), temp_path("moved")));
     snprintf(link, sizeof link, "%s", temp_path("elsewhere"));
@@ -147,7 +156,7 @@ static void test_replaced(void)
              dg_rundir_has(&r, "%s", "log.csv"));
     DG_CHECK(temp_count(link, "log") == 0);
     DG_CHECK(dg_log_close(log) == DG_OK && unlink(temp_path("place")) == 0);
-    DG_CHECK(dg_rundir_open(temp_path("place"), false, &second) == DG_OK); /* another run, in the same name */
+    DG_CHECK(open_it("place", false, &second) == DG_OK); /* another run, in the same name */
     DG_CHECK(dg_log_open(&r, &dg_gan_recipe, 0, &log) == DG_OK && !exists("place/log.csv") &&
              !dg_rundir_has(&second, "log.csv"));
     DG_CHECK(dg_log_close(log) == DG_OK);
@@ -167,13 +176,12 @@ static void test_sweep(void)
     mkdir(temp_path("swept"), 0777);
     temp_put(temp_path("swept/.checkpoint.safetensors.999-3.dcgan-tmp"), "half", 4);
     temp_put(temp_path("swept/notes.txt"), "keep", 4);
-    DG_CHECK(dg_rundir_open(temp_path("swept"), false, &r) == DG_OK);
+    DG_CHECK(open_it("swept", false, &r) == DG_OK);
     DG_CHECK(!exists("swept/.checkpoint.safetensors.999-3.dcgan-tmp") && exists("swept/notes.txt"));
     dg_rundir_close(&r);
 }
 
-/* Called while dg_rundir_open waits for the owner's name, in the place of the C library's: the name comes with the 6th.
- */
+/* Replaces the C library's while dg_rundir_open waits for the owner's name, which comes with the 6th call. */
 static struct {
     int fd, pauses;
     char text[400];
@@ -186,7 +194,7 @@ int nanosleep(const struct timespec *t, struct timespec *rest)
     return (int)syscall(SYS_nanosleep, t, rest);
 }
 
-/* The owner has locked, but the file still names a run that was killed: wait for the right name. */
+/* The lock still names a killed run: wait for the owner's name. */
 static void test_stale_name(void)
 {
     char host[256] = "", text[400], want[64];
@@ -206,9 +214,8 @@ static void test_stale_name(void)
     snprintf(late.text, sizeof late.text, "host %s\npid %ld\nstarted now\n", host, (long)owner);
     late.fd = fd;
     late.pauses = 6;
-    dg_rundir r;
     snprintf(want, sizeof want, "process %ld on ", (long)owner);
-    DG_CHECK(dg_rundir_open(temp_path("stale"), false, &r) == DG_LOCKED);
+    refuses("stale", false, DG_LOCKED, "");
     DG_CHECKF(strstr(dg_message(), want), "%s", dg_message());
     DG_CHECK(!late.pauses);
     kill(owner, SIGKILL);
@@ -216,7 +223,7 @@ static void test_stale_name(void)
     close(fd);
 }
 
-/* Whose process we cannot ask for, and one that never says its name. */
+/* An owner on another host, and one that never writes its name. */
 static void test_unknown_owner(void)
 {
     static const struct {
@@ -231,54 +238,53 @@ static void test_unknown_owner(void)
         dg_rundir r;
         const size_t n = strlen(owners[i].text);
         DG_CHECK(ftruncate(fd, 0) == 0 && pwrite(fd, owners[i].text, n, 0) == (ssize_t)n);
-        DG_CHECKF(dg_rundir_open(temp_path("owned"), false, &r) == DG_LOCKED && strstr(dg_message(), owners[i].said),
-                  "%s", dg_message());
+        DG_CHECKF(open_it("owned", false, &r) == DG_LOCKED && strstr(dg_message(), owners[i].said), "%s", dg_message());
     }
     close(fd);
 }
 
-/* A run that did not begin leaves no directories of its own making, and nothing that was there before goes. */
+/* A run that did not start removes only its own new directories. */
 static void test_abandon(void)
 {
     dg_rundir r;
     char name[4096];
     mkdir(temp_path("old"), 0777);
-    DG_CHECK(dg_rundir_open(temp_path("old/new/run"), false, &r) == DG_OK && r.made == 2);
+    DG_CHECK(open_it("old/new/run", false, &r) == DG_OK && r.made == 2);
     dg_rundir_abandon(&r);
     DG_CHECK(r.lock == -1 && !exists("old/new") && exists("old"));
 
     /* with config.ini and logs that have no rows yet */
     dg_log *log;
-    DG_CHECK(dg_rundir_open(temp_path("old/new/run"), false, &r) == DG_OK &&
-             dg_log_open(&r, &dg_gan_recipe, 0, &log) == DG_OK && !dg_log_close(log));
+    DG_CHECK(open_it("old/new/run", false, &r) == DG_OK && dg_log_open(&r, &dg_gan_recipe, 0, &log) == DG_OK &&
+             !dg_log_close(log));
     temp_put(dg_rundir_file(&r, name, "config.ini"), "[run]", 5);
     temp_put(dg_rundir_file(&r, name, "session.json"), "{\n\t\"version\":\t\"dcgan 0\"}", 25);
     DG_CHECK(dg_log_open(&r, &dg_gan_recipe, 0, &log) == DG_OK && !dg_log_events(log, &r, 0) && !dg_log_close(log));
     dg_rundir_abandon(&r);
     DG_CHECK(!exists("old/new") && exists("old"));
 
-    DG_CHECK(dg_rundir_open(temp_path("old/new/run"), false, &r) == DG_OK);
+    DG_CHECK(open_it("old/new/run", false, &r) == DG_OK);
     temp_put(dg_rundir_file(&r, name, "skipped.txt"), "cat.png", 7);
     dg_rundir_abandon(&r);
     DG_CHECK(exists("old/new/run/skipped.txt") && !exists("old/new/run/run.lock"));
 
-    DG_CHECK(dg_rundir_open(temp_path("old/new/run"), false, &r) == DG_OK && r.made == 0);
+    DG_CHECK(open_it("old/new/run", false, &r) == DG_OK && r.made == 0);
     dg_rundir_abandon(&r);
     DG_CHECK(exists("old/new/run"));
 
-    DG_CHECK(dg_rundir_open(temp_path("old/second"), false, &r) == DG_OK && r.made == 1);
+    DG_CHECK(open_it("old/second", false, &r) == DG_OK && r.made == 1);
     temp_put(dg_rundir_file(&r, name, "checkpoint.safetensors"), "precious", 8);
     dg_rundir_abandon(&r);
     DG_CHECK(exists("old/second/checkpoint.safetensors") && exists("old/second/run.lock"));
 
     /* events of steps are results, which no start writes over */
     const dg_log_row row = {.step = 1, .epoch = 1};
-    DG_CHECK(dg_rundir_open(temp_path("old/third"), false, &r) == DG_OK && !dg_log_open(&r, &dg_gan_recipe, 0, &log) &&
+    DG_CHECK(open_it("old/third", false, &r) == DG_OK && !dg_log_open(&r, &dg_gan_recipe, 0, &log) &&
              !dg_log_events(log, &r, 0) && !dg_log_step(log, &row) && !dg_log_close(log));
     DG_CHECK(unlinkat(r.fd, "log.csv", 0) == 0 && unlinkat(r.fd, "log.jsonl", 0) == 0);
     dg_rundir_abandon(&r);
     DG_CHECK(exists("old/third/events.out.tfevents.run"));
-    DG_CHECK(dg_rundir_open(temp_path("old/third"), false, &r) == DG_USAGE);
+    refuses("old/third", false, DG_USAGE, "");
 }
 
 /* Twenty processes at once, several times; the winner is killed, so that every round begins with a stale lock. */
@@ -300,7 +306,7 @@ static void test_race(void)
                     dg_err code;
                     pid_t self, named;
                 } answer = {0};
-                answer.code = dg_rundir_open(temp_path("race"), false, &r);
+                answer.code = open_it("race", false, &r);
                 answer.self = getpid();
                 const char *p = answer.code ? strstr(dg_message(), "process ") : NULL;
                 if (p) answer.named = (pid_t)atoi(p + 8);
@@ -332,12 +338,12 @@ static void test_race(void)
     }
 }
 
-/* A name that is longer than any of a run's is that of no file, and a path that would be cut is none. */
+/* A name that is too long is not a file, and a path that would be cut is refused. */
 static void test_long_names(void)
 {
     dg_rundir r;
     char path[4096];
-    DG_CHECK(dg_rundir_open(temp_path("names"), false, &r) == DG_OK && dg_rundir_has(&r, "run.lock"));
+    DG_CHECK(open_it("names", false, &r) == DG_OK && dg_rundir_has(&r, "run.lock"));
     DG_CHECK(!dg_rundir_has(&r, "%s", "") && !dg_rundir_has(&r, "%0300d", 1));
     DG_CHECK(!*dg_rundir_file(&r, path, "%04096d", 1) && !!*dg_rundir_file(&r, path, "%0300d", 1));
     dg_rundir_close(&r);

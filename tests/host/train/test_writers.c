@@ -24,7 +24,7 @@ static dg_rundir dir = {.lock = -1};
 static dg_job job = {.recipe = &dg_gan_recipe};
 static dg_outputs w = {.o = &o, .dir = &dir, .job = &job};
 
-/* Curves that come while others are drawn are drawn at the end, if no later ones were. */
+/* Curves that are due while earlier ones are being drawn are drawn at the end, unless later ones were. */
 static void curves(void)
 {
     char file[1024];

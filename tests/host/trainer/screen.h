@@ -16,7 +16,7 @@
 
 static double now = 1000;
 
-/* Stands in for libc's: the program's definition wins. */
+/* The program's definition replaces the C library's. */
 int clock_gettime(clockid_t id, struct timespec *t)
 {
     (void)id;
@@ -126,6 +126,19 @@ static dg_progress *open_gan(bool quiet)
     return p;
 }
 
+/* A GAN's progress on a screen of so many columns (0: a pipe), and all that it has written. */
+__attribute__((unused)) static dg_progress *open_on(int columns)
+{
+    begin(columns);
+    return open_gan(false);
+}
+
+__attribute__((unused)) static const char *closed(dg_progress *p)
+{
+    dg_progress_close(p);
+    return end();
+}
+
 /* Epochs of 46 steps of 64 images, `each` seconds a step. */
 static void train(dg_progress *p, int first, int last, double each)
 {
@@ -138,7 +151,7 @@ static void train(dg_progress *p, int first, int last, double each)
     }
 }
 
-/* A terminal of our own, and nothing in the environment that speaks of it. False, and it is told: there is none. */
+/* A pseudo-terminal and a clean environment. False, after a message: there is none. */
 static bool screen_up(void)
 {
     dg_speak_as_program();

@@ -4,13 +4,11 @@
 static void on_a_terminal(void)
 {
     int widest;
-    begin(160);
-    dg_progress *p = open_gan(false);
+    dg_progress *p = open_on(160);
     double start = now;
     train(p, 1, 12, .013);
     double took = now - start;
-    dg_progress_close(p);
-    const char *text = end();
+    const char *text = closed(p);
     int draws = play(text, &widest);
     DG_CHECKF(draws <= took * 10 + 2 && draws >= took * 5, "%d redraws in %.2f s", draws, took);
     DG_CHECKF(count(text, "\n") == 1, "%ld lines", count(text, "\n"));
@@ -18,7 +16,7 @@ static void on_a_terminal(void)
                        "D(G(z)) .21/.18 4923 img/s ETA 0:02:52";
     DG_CHECKF(lines == 1 && !strcmp(screen[0], last), "screen: \"%s\"", screen[0]);
     DG_CHECK(count(text, "\033[32m") > 0);
-    /* The first line comes at once, without a rate or an ETA that nobody can know. */
+    /* The first line comes at once, without a rate or an ETA. */
     DG_CHECKF(!strncmp(text, "\repoch 1/300 step 1/46 [", 24), "%.60s", text);
     char *eta = strstr(capture.text, "ETA");
     if (!DG_CHECK(eta)) return;
@@ -46,13 +44,11 @@ static void widths(void)
             char columns[20];
             snprintf(columns, sizeof columns, "%d", want[i].columns);
             if (from_environment) setenv("COLUMNS", columns, 1);
-            begin(from_environment ? 200 : want[i].columns);
-            dg_progress *p = open_gan(false);
+            dg_progress *p = open_on(from_environment ? 200 : want[i].columns);
             train(p, 1, 1, 1);
             now += 1;
             dg_progress_count(p, "a long name for what is being read, and longer still, until nothing fits", 1, 9);
-            dg_progress_close(p);
-            end();
+            closed(p);
             unsetenv("COLUMNS");
             play(capture.text, &widest);
             char *after = strstr(capture.text, "a long");
@@ -67,27 +63,21 @@ static void widths(void)
 static void no_color_and_dumb(void)
 {
     setenv("NO_COLOR", "1", 1);
-    begin(160);
-    dg_progress *p = open_gan(false);
+    dg_progress *p = open_on(160);
     train(p, 1, 1, 1);
-    dg_progress_close(p);
-    const char *text = end();
+    const char *text = closed(p);
     DG_CHECK(count(text, "\r") > 10 && strchr(text, '[') && !strstr(text, "\033[32m"));
     setenv("NO_COLOR", "", 1); /* empty does not count: no-color.org */
-    begin(160);
-    p = open_gan(false);
+    p = open_on(160);
     train(p, 1, 1, 1);
-    dg_progress_close(p);
-    DG_CHECK(strstr(end(), "\033[32m"));
+    DG_CHECK(strstr(closed(p), "\033[32m"));
     unsetenv("NO_COLOR");
     for (int i = 0; i < 2; i++) {
         if (i) unsetenv("TERM");
         else setenv("TERM", "dumb", 1);
-        begin(160);
-        p = open_gan(false);
+        p = open_on(160);
         train(p, 1, 2, .01);
-        dg_progress_close(p);
-        text = end();
+        text = closed(p);
         DG_CHECKF(count(text, "\r\n") == 2 && count(text, "\r") == 2 && !strchr(text, '\033'), "\"%s\"", text);
     }
     setenv("TERM", "xterm", 1);
@@ -95,31 +85,25 @@ static void no_color_and_dumb(void)
 
 static void through_a_pipe(void)
 {
-    begin(0);
-    dg_progress *p = open_gan(false);
+    dg_progress *p = open_on(0);
     train(p, 1, 5, .01);
-    dg_progress_close(p);
-    const char *quick = end();
+    const char *quick = closed(p);
     DG_CHECKF(count(quick, "\n") == 5, "%s", quick);
     DG_CHECKF(!strpbrk(quick, "\r\033["), "%s", quick);
     const char *first = "epoch 1/300 D 0.610 G 1.920 D(x) 0.740 D(G(z)) 0.210/0.180 6400 img/s 0.5 s\nepoch 2/300 ";
     DG_CHECKF(!strncmp(quick, first, strlen(first)), "%s", quick);
-    /* An epoch that ends when a line is due gets one line, not two. */
-    begin(0);
-    p = open_gan(false);
+    /* An epoch that ends when a line is due prints one line. */
+    p = open_on(0);
     for (int step = 1; step <= 10; step++) {
         now += 1;
         dg_progress_step(p, 1, 2, step, 10, &METRICS, step * 64L, 1280, 64);
     }
     dg_progress_epoch(p, 1, 2, &METRICS, 10, 64);
-    dg_progress_close(p);
-    DG_CHECKF(count(end(), "\n") == 1, "%s", capture.text);
+    DG_CHECKF(count(closed(p), "\n") == 1, "%s", capture.text);
     /* Epochs of 46 s: a line each 10 s, and the epoch's own. */
-    begin(0);
-    p = open_gan(false);
+    p = open_on(0);
     train(p, 1, 3, 1);
-    dg_progress_close(p);
-    const char *slow = end();
+    const char *slow = closed(p);
     DG_CHECKF(count(slow, "\n") == 3 * 5, "%ld lines: %s", count(slow, "\n"), slow);
     DG_CHECKF(count(slow, " step ") == 3 * 4, "%s", slow);
     first = "epoch 1/300 step 10/46 D 0.61 G 1.92 D(x) .74 D(G(z)) .21/.18 64.0 img/s ETA 3:49:50\n";
@@ -129,14 +113,12 @@ static void through_a_pipe(void)
 /* One window in five is three times as slow (a checkpoint is written): the ETA stays. */
 static void eta_is_steady(void)
 {
-    begin(0);
-    dg_progress *p = open_gan(false);
+    dg_progress *p = open_on(0);
     for (long step = 1; step <= 200; step++) {
         now += step % 5 == 0 ? 3 : 1;
         dg_progress_step(p, 1, 1, step, 1000, &METRICS, step * 64, 64000, 64);
     }
-    dg_progress_close(p);
-    const char *text = end();
+    const char *text = closed(p);
     DG_CHECKF(count(text, "ETA") > 10, "%s", text);
     for (const char *s = text; (s = strstr(s, "step ")); s++) {
         long step = strtol(s + 5, NULL, 10);
@@ -153,35 +135,31 @@ static void eta_is_steady(void)
 static void counts_and_notes(void)
 {
     int widest;
-    begin(80);
-    dg_progress *p = open_gan(false);
+    dg_progress *p = open_on(80);
     for (long i = 1; i <= 2944; i++) {
         now += .001;
-        dg_progress_count(p, "reading pictures", i, 2944);
+        dg_progress_count(p, "reading images", i, 2944);
     }
-    dg_progress_count(p, "reading pictures", 2944, 2944);
+    dg_progress_count(p, "reading images", 2944, 2944);
     train(p, 1, 1, .2);
     dg_progress_note(p, "saved %s", "a\033[31mb.png");
     dg_warn("disk is slow");
     train(p, 2, 2, .2);
-    dg_progress_close(p);
-    const char *text = end();
+    const char *text = closed(p);
     int draws = play(text, &widest);
     DG_CHECKF(draws < 140, "%d redraws", draws);
-    DG_CHECKF(!strcmp(screen[0], "reading pictures 2944/2944"), "\"%s\"", screen[0]);
+    DG_CHECKF(!strcmp(screen[0], "reading images 2944/2944"), "\"%s\"", screen[0]);
     DG_CHECKF(!strcmp(screen[1], "saved a\\x1b[31mb.png"), "\"%s\"", screen[1]);
     DG_CHECKF(!strcmp(screen[2], "dcgan: warning: disk is slow"), "\"%s\"", screen[2]);
     DG_CHECKF(!strncmp(screen[3], "epoch 2/300 46/46 D 0.61", 24) && lines == 4, "\"%s\"", screen[3]);
-    begin(0);
-    p = open_gan(false);
+    p = open_on(0);
     for (long i = 0; i <= 25; i++) {
-        dg_progress_count(p, "reading pictures", i, 25);
+        dg_progress_count(p, "reading images", i, 25);
         now += 1;
     }
     dg_progress_note(p, "done");
-    dg_progress_close(p);
-    text = end();
-    const char *want = "reading pictures 10/25\nreading pictures 20/25\nreading pictures 25/25\ndone\n";
+    text = closed(p);
+    const char *want = "reading images 10/25\nreading images 20/25\nreading images 25/25\ndone\n";
     DG_CHECKF(!strcmp(text, want), "%s", text);
 }
 

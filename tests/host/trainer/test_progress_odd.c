@@ -3,7 +3,7 @@
 
 #include "host/net/classifier.h"
 
-/* Terminals that are narrower or wider than any, or do not know. */
+/* Terminals with odd or unknown widths. */
 static void odd_widths(void)
 {
     static const struct {
@@ -13,11 +13,9 @@ static void odd_widths(void)
     for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
         int widest;
         setenv("COLUMNS", odd[i].columns, 1);
-        begin(odd[i].terminal);
-        dg_progress *p = open_gan(false);
+        dg_progress *p = open_on(odd[i].terminal);
         train(p, 1, 1, 1);
-        dg_progress_close(p);
-        play(end(), &widest);
+        play(closed(p), &widest);
         DG_CHECKF(widest < odd[i].most && (widest > odd[i].most - 20 || widest > 100), "COLUMNS=%s: %d columns",
                   odd[i].columns, widest);
     }
@@ -32,44 +30,38 @@ static void far_away(void)
         const char *eta;
     } far[] = {{359999, " ETA 99:59:59"}, {400000, " ETA 4 d 15 h"}, {200000000, "img/s\n"}};
     for (size_t i = 0; i < sizeof far / sizeof *far; i++) {
-        begin(0);
-        dg_progress *p = open_gan(false);
+        dg_progress *p = open_on(0);
         for (long step = 1; step <= 10; step++) {
             now += 1;
             dg_progress_step(p, 1, 1, step, 1L << 40, &METRICS, step * 64, 64 * (far[i].seconds + 10), 64);
         }
-        dg_progress_close(p);
-        DG_CHECKF(strstr(end(), far[i].eta), "%s", capture.text);
+        DG_CHECKF(strstr(closed(p), far[i].eta), "%s", capture.text);
     }
 }
 
-/* What is waited for goes when there is more to say, and an image comes above the line. */
+/* A waiting message is replaced by later output, and an image is printed above the line. */
 static void previews(void)
 {
     int widest;
-    begin(160);
-    dg_progress *p = open_gan(false);
+    dg_progress *p = open_on(160);
     dg_progress_wait(p, "the first step is under way ...");
     dg_progress_show(p, "a\n");
     train(p, 1, 1, .2);
     dg_progress_show(p, "b\n");
     DG_CHECK(dg_progress_terminal(p));
-    dg_progress_close(p);
-    const char *text = end();
+    const char *text = closed(p);
     play(text, &widest);
     DG_CHECKF(strstr(text, "first step") && !strcmp(screen[0], "a") && !strcmp(screen[1], "b") &&
                   !strncmp(screen[2], "epoch 1/300", 11) && lines == 3,
               "\"%s\" \"%s\" \"%s\"", screen[0], screen[1], screen[2]);
-    begin(0);
-    p = open_gan(false);
+    p = open_on(0);
     dg_progress_wait(p, "the first step is under way ...");
     dg_progress_show(p, "a\n");
     DG_CHECK(!dg_progress_terminal(p) && !dg_progress_terminal(NULL));
-    dg_progress_close(p);
-    DG_CHECKF(!strcmp(end(), "a\n"), "%s", capture.text);
+    DG_CHECKF(!strcmp(closed(p), "a\n"), "%s", capture.text);
 }
 
-/* Names of terminals that can do nothing, and one that is opened for nothing. */
+/* Terminals without any capability, and one without output. */
 static void odd_terminals(void)
 {
     static const char *const names[] = {NULL, "", "dumb"};
@@ -78,11 +70,9 @@ static void odd_terminals(void)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (names[i]) setenv("TERM", names[i], 1);
         else unsetenv("TERM");
-        begin(80);
-        dg_progress *p = open_gan(false);
+        dg_progress *p = open_on(80);
         DG_CHECK(!dg_progress_terminal(p));
-        dg_progress_close(p);
-        DG_CHECKF(*end() == 0, "%s", capture.text);
+        DG_CHECKF(*closed(p) == 0, "%s", capture.text);
     }
     setenv("TERM", *before ? before : "xterm", 1);
     begin(80);
@@ -94,25 +84,21 @@ static void odd_terminals(void)
 static void odd_calls(void)
 {
     int widest;
-    begin(160);
-    dg_progress *p = open_gan(false);
+    dg_progress *p = open_on(160);
     for (long step = 1; step <= 10; step++) {
         now += 1;
         dg_progress_step(p, 1, 1, step, 10, &METRICS, 64 * (step - step % 2), 64 * 5, 64);
     }
-    dg_progress_close(p);
-    DG_CHECKF(strstr(end(), "img/s") && !strstr(capture.text, "ETA"), "%s", capture.text);
-    begin(160);
-    p = open_gan(false);
-    for (long total = 5; total > 2; total--) dg_progress_count(p, "pictures", 5, total);
-    dg_progress_count(p, "pictures", 1, 5);
+    DG_CHECKF(strstr(closed(p), "img/s") && !strstr(capture.text, "ETA"), "%s", capture.text);
+    p = open_on(160);
+    for (long total = 5; total > 2; total--) dg_progress_count(p, "images", 5, total);
+    dg_progress_count(p, "images", 1, 5);
     dg_progress_note(p, "a note");
-    dg_progress_close(p);
-    play(end(), &widest);
+    play(closed(p), &widest);
     DG_CHECKF(strstr(capture.text, "5/3") && strstr(capture.text, "a note\r\n"), "%s", capture.text);
 }
 
-/* Of a classifier, what only a test can tell is left out of lines of steps without one. */
+/* Metrics of a classifier's test are left out of lines of steps without one. */
 static void tested(void)
 {
     dg_metrics m;
@@ -125,14 +111,12 @@ static void tested(void)
         dg_progress *p = dg_progress_open(false);
         dg_progress_recipe(p, &dg_classifier_recipe);
         dg_progress_step(p, 1, 1, 1, 1, &m, 64, 64, 64);
-        dg_progress_close(p);
-        DG_CHECKF(!strstr(end(), "nan") && !strstr(capture.text, "test") == !test, "%s", capture.text);
+        DG_CHECKF(!strstr(closed(p), "nan") && !strstr(capture.text, "test") == !test, "%s", capture.text);
         begin(0);
         p = dg_progress_open(false);
         dg_progress_recipe(p, &dg_classifier_recipe);
         dg_progress_epoch(p, 1, 1, &m, 1, 64);
-        dg_progress_close(p);
-        DG_CHECKF(!strstr(end(), "nan") && !strstr(capture.text, "test") == !test, "%s", capture.text);
+        DG_CHECKF(!strstr(closed(p), "nan") && !strstr(capture.text, "test") == !test, "%s", capture.text);
     }
 }
 
@@ -145,14 +129,14 @@ static void quiet_and_null(void)
         dg_progress_count(p, "x", 5, 5);
         dg_progress_note(p, "note");
         dg_progress_wait(p, "wait");
-        dg_progress_show(p, "picture");
+        dg_progress_show(p, "image");
         DG_CHECK(!dg_progress_terminal(p));
         dg_progress_close(p);
         train(NULL, 1, 1, 1);
         dg_progress_count(NULL, "x", 1, 2);
         dg_progress_note(NULL, "note");
         dg_progress_wait(NULL, "wait");
-        dg_progress_show(NULL, "picture");
+        dg_progress_show(NULL, "image");
         dg_progress_recipe(NULL, &dg_gan_recipe);
         dg_progress_close(NULL);
         const char *text = end();
@@ -160,7 +144,7 @@ static void quiet_and_null(void)
     }
 }
 
-/* Values that a diverging run has: no line grows or breaks. */
+/* Values of a diverging run: no line grows or breaks. */
 static void wild_numbers(void)
 {
     static const double wild[] = {NAN, -NAN, INFINITY, -1e300, 1e300, 123456.7};
@@ -168,19 +152,15 @@ static void wild_numbers(void)
         dg_metrics m;
         int widest;
         for (int k = 0; k < DG_METRICS_MAX; k++) m.value[k] = wild[i];
-        begin(100);
-        dg_progress *p = open_gan(false);
+        dg_progress *p = open_on(100);
         dg_progress_step(p, 2147483647, 2147483647, 9223372036854775807, 9223372036854775807, &m, 0, 0, 0);
-        dg_progress_close(p);
-        play(end(), &widest);
+        play(closed(p), &widest);
         DG_CHECKF(lines == 1 && widest < 100, "\"%s\"", screen[0]);
         DG_CHECKF(!strstr(screen[0], "-nan"), "\"%s\"", screen[0]);
         if (wild[i] > 1e299 && isfinite(wild[i])) DG_CHECKF(strstr(screen[0], "G 1e+300"), "\"%s\"", screen[0]);
-        begin(0);
-        p = open_gan(false);
+        p = open_on(0);
         dg_progress_epoch(p, 1, 2, &m, 1, 2);
-        dg_progress_close(p);
-        DG_CHECK(count(end(), "\n") == 1);
+        DG_CHECK(count(closed(p), "\n") == 1);
     }
     static const struct {
         long done, all;
@@ -188,17 +168,13 @@ static void wild_numbers(void)
     } part[] = {{2, 1, true}, {-2, 1, false}, {0, 0, false}};
     for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
         int widest;
-        begin(160);
-        dg_progress *p = open_gan(false);
+        dg_progress *p = open_on(160);
         dg_progress_step(p, 1, 1, 1, 1, &METRICS, part[i].done, part[i].all, 1);
-        dg_progress_close(p);
-        play(end(), &widest);
+        play(closed(p), &widest);
         DG_CHECKF(widest < 160 && !strchr(screen[0], '#') == !part[i].full, "\"%s\"", screen[0]);
-        begin(160);
-        p = open_gan(false);
+        p = open_on(160);
         dg_progress_count(p, "of nothing", -1, 0);
-        dg_progress_close(p);
-        play(end(), &widest);
+        play(closed(p), &widest);
         DG_CHECKF(strstr(screen[0], "of nothing -1/0 ["), "\"%s\"", screen[0]);
     }
 }

@@ -1,5 +1,6 @@
-/* Products and inverse roots beside what they must be by construction, at sizes around those of panels and however ill
- * conditioned; whitening beside plain loops; the order of values in files; the same bits with any number of threads. */
+/* Products and inverse roots compared with their values by construction, at sizes around those of panels and with
+ * any condition number; whitening compared with plain loops; the order of values in files; the same bits with any
+ * number of threads. */
 #include "host/whiten/whiten.h"
 #include "test.h"
 

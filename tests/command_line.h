@@ -1,0 +1,24 @@
+/* A command line of dcgan within a test program. */
+#ifndef DG_COMMAND_LINE_H
+#define DG_COMMAND_LINE_H
+
+#include <stdio.h>
+#include <string.h>
+
+#include "host/options/options.h"
+
+/* "dcgan LINE", split at blanks. Options keep pointers into the words until the next call. */
+static inline dg_err parse_line(const char *line, dg_options *o)
+{
+    static char copy[4096];
+    enum { WORDS = 40 };
+    static char name[] = "dcgan";
+    char *argv[WORDS + 1] = {name}, *rest = NULL;
+    int argc = 1;
+    bool done;
+    snprintf(copy, sizeof copy, "%s", line);
+    for (char *w = strtok_r(copy, " ", &rest); w && argc < WORDS; w = strtok_r(NULL, " ", &rest)) argv[argc++] = w;
+    return dg_options_parse(argc, argv, o, &done);
+}
+
+#endif

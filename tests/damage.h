@@ -1,0 +1,73 @@
+/* What readers of files refuse: rows of files or of patches to a valid one, and damage to each byte of a valid one. */
+#ifndef DG_DAMAGE_H
+#define DG_DAMAGE_H
+
+#include "core/base/err.h"
+#include "test.h"
+
+/* Reads the bytes and frees what it made of them. */
+typedef dg_err reader(const void *data, size_t n);
+
+/* The file is `bytes`; with a valid file, `bytes` replace its own from `at` on. */
+typedef struct {
+    const char *why; /* part of the message; NULL: accepted */
+    const char *bytes;
+    size_t n, at;
+} refusal;
+#define BYTES(text) (text), sizeof(text) - 1
+
+/* A copy of exactly this length, so that a sanitizer sees an access after its end. */
+static dg_err read_copy(reader *read, const void *data, size_t n)
+{
+    uint8_t *copy = malloc(n ? n : 1);
+    if (!copy) abort();
+    if (n) memcpy(copy, data, n);
+    const dg_err e = read(copy, n);
+    free(copy);
+    return e;
+}
+
+/* Each row is refused with this code, or accepted. valid: NULL, or the file that rows change. */
+__attribute__((unused)) static void check_refusals(const refusal *row, size_t rows, reader *read, dg_err code,
+                                                   const void *valid, size_t bytes)
+{
+    for (size_t i = 0; i < rows; i++) {
+        uint8_t *whole = malloc(valid ? bytes : row[i].n + 1);
+        if (!whole || (valid && row[i].at + row[i].n > bytes)) abort();
+        if (valid) memcpy(whole, valid, bytes);
+        memcpy(whole + row[i].at, row[i].bytes, row[i].n);
+        const dg_err e = read_copy(read, whole, valid ? bytes : row[i].n);
+        DG_CHECKF(row[i].why ? e == code && strstr(dg_message(), row[i].why) : !e,
+                  "row %zu: \"%s\" expected: %d \"%s\"", i, row[i].why ? row[i].why : "", (int)e,
+                  e ? dg_message() : "");
+        free(whole);
+    }
+}
+
+/* How many of the file's prefixes, and of its copies with one flipped bit, were accepted. */
+typedef struct {
+    long cuts, flips;
+} accepted;
+
+/* Every prefix that is shorter than `whole`, and every bit of the file flipped: accepted, or refused with this code. */
+__attribute__((unused)) static accepted damage(const void *data, size_t n, size_t whole, reader *read, dg_err code)
+{
+    accepted a = {0, 0};
+    uint8_t *changed = malloc(n ? n : 1);
+    if (!changed) abort();
+    memcpy(changed, data, n);
+    for (size_t i = 0; i < whole + 8 * n; i++) {
+        const size_t bit = i < whole ? 0 : i - whole;
+        if (i >= whole) changed[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        dg_set_message("%s", "");
+        const dg_err e = i < whole ? read_copy(read, data, i) : read_copy(read, changed, n);
+        if (i >= whole) changed[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        *(i < whole ? &a.cuts : &a.flips) += !e;
+        DG_CHECKF(!e || (e == code && *dg_message()), "%s %zu: %d \"%s\"", i < whole ? "cut to" : "flipped bit",
+                  i < whole ? i : bit, (int)e, dg_message());
+    }
+    free(changed);
+    return a;
+}
+
+#endif

@@ -1,0 +1,37 @@
+/* A tiny model, and images of noise to train it, for the tests of the library. */
+#ifndef LIBRARY_H
+#define LIBRARY_H
+
+#include "include/dcgan.h"
+
+#include "host/net/model.h"
+#include "tempdir.h"
+#include "test.h"
+
+enum { SIZE = 16, IMAGES = 11 };
+static uint8_t pixels[IMAGES * 32 * 32 * 3];
+static char tiny[600]; /* a model file of SIZE x SIZE */
+
+static void good(dcgan_error e) { DG_CHECKF(e == DCGAN_OK, "%s", dcgan_message()); }
+
+/* Its path is out, of 600 bytes. */
+static void make_model(char *out, int side)
+{
+    char text[DG_MODEL_TEXT_MAX], name[40];
+    good((dcgan_error)dg_model_stock(text, "tiny", side, 3, 10, 5, 3));
+    snprintf(name, sizeof name, "tiny%d.cfg", side);
+    snprintf(out, 600, "%s", temp_path(name));
+    char *const leaky = strstr(text, "act = leaky\n");
+    FILE *f = fopen(out, "w"); /* with a number that has a decimal point */
+    if (DG_CHECK(leaky && f)) fprintf(f, "%.*sslope = 0.25\n%s", (int)(leaky - text), text, leaky);
+    fclose(f);
+}
+
+static void make_inputs(void)
+{
+    unsigned long long s = 5;
+    for (size_t i = 0; i < sizeof pixels; i++) pixels[i] = (uint8_t)(127.5 + 127 * dg_test_random(&s));
+    make_model(tiny, SIZE);
+}
+
+#endif

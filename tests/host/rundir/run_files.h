@@ -1,0 +1,65 @@
+/* Files of the run directory "run", for the tests of its history. */
+#ifndef RUN_FILES_H
+#define RUN_FILES_H
+
+#include "host/rundir/history.h"
+#include "tempdir.h"
+#include "test.h"
+
+static dg_rundir r;
+
+/* Its path in temp_dir. */
+static const char *in_run(const char *name)
+{
+    char path[300];
+    snprintf(path, sizeof path, "run/%s", name);
+    return temp_path(path);
+}
+
+static void put(const char *name, const char *text)
+{
+    unlink(in_run(name)); /* as a rename does: links to the old file keep what they hold */
+    temp_put(in_run(name), text, strlen(text));
+}
+
+static bool holds(const char *name, const char *want) { return temp_holds(in_run(name), want); }
+
+static void begin(void)
+{
+    temp_remove(temp_path("run"));
+    if (!DG_CHECKF(dg_rundir_open(temp_path("run"), false, &r) == DG_OK, "%s", dg_message())) exit(1);
+}
+
+/* A run of 6 epochs and 2 steps. */
+static const char *const files[][2] = {{"checkpoint.safetensors", "within seven"},
+                                       {"checkpoint-0004.safetensors", "four"},
+                                       {"checkpoint-0005.safetensors", "five"},
+                                       {"checkpoint-0006.safetensors", "six"},
+                                       {"epoch-0004.png", "image 4"},
+                                       {"epoch-0006.png", "image 6"},
+                                       {"log.csv", "rows"},
+                                       {"log.jsonl", "objects"},
+                                       {"config.ini", "[run]"},
+                                       {"notes.txt", "mine"}};
+enum { FILES_OF_RUN = sizeof files / sizeof *files };
+
+static void make_run(void)
+{
+    begin();
+    for (int i = 0; i < FILES_OF_RUN; i++) put(files[i][0], files[i][1]);
+}
+
+/* Checks that the run was rewound to epoch 4, with its later files in the directory `later`. */
+static void went_back(const char *later)
+{
+    char name[300];
+    for (int i = 0; i < FILES_OF_RUN; i++) {
+        const bool of_four = strstr(files[i][0], "0004") || !strcmp(files[i][0], "notes.txt");
+        const bool kept = of_four || strstr(files[i][0], "log.") || strstr(files[i][0], "config");
+        snprintf(name, sizeof name, "%s/%s", later, files[i][0]);
+        if (!of_four) DG_CHECK(holds(name, files[i][1]));
+        DG_CHECK(holds(files[i][0], kept ? files[i][1] : i ? NULL : "four"));
+    }
+}
+
+#endif
