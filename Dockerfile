@@ -1,4 +1,4 @@
-# dcgan in a container, which trains on the pictures of the folder that it is given:
+# dcgan in a container; it trains on the images of a mounted folder:
 #
 #     docker build -t dcgan .
 #     docker run --rm --user "$(id -u):$(id -g)" -v "$PWD:/work" dcgan --data cats/

@@ -43,13 +43,13 @@ def generator(path):
     return net.eval().main
 
 
-def main(weights, numbers=None, *pictures):
+def main(weights, numbers=None, *images):
     if numbers is None:
         return print(generator(weights))
     with torch.no_grad():
         made = generator(weights)(load_file(numbers)['z'])
     pixels = ((made + 1) * 127.5).round().clamp(0, 255).byte().permute(0, 2, 3, 1).numpy()
-    for path, p in zip(pictures, pixels):
+    for path, p in zip(images, pixels):
         Image.fromarray(p.squeeze()).save(path)
 
 

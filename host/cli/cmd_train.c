@@ -199,13 +199,11 @@ static dg_err become_another(dg_training *r, const char *path, uint64_t then)
 {
     dg_err e = dg_train_own(r->o, path, &r->own);
     if (!e)
-        dg_warn(
-            DG_MSG(
-                "other-images",
-                "the pictures are not those that this run began with (%ju then, %d now): they get a run of their own, "
-                "%s, which begins with its weights; --allow-data-change goes on in %s"),
-            (uintmax_t)then, r->data.train, r->own.out, r->o->out);
-    return e ? e : dg_fail(DG_DATA, "other pictures");
+        dg_warn(DG_MSG("other-images",
+                       "starting a new run, %s, from the weights of %s, because the dataset has changed (%ju images "
+                       "before, %d now); --allow-data-change continues the old run"),
+                r->own.out, r->o->out, (uintmax_t)then, r->data.train);
+    return e ? e : dg_fail(DG_DATA, "the dataset has changed");
 }
 
 /* After Ctrl-C a user may repeat a command instead of --resume. */

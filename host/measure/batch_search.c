@@ -260,8 +260,8 @@ void dg_search_sentence(const dg_search *s, char *out, size_t size)
     int n = snprintf(out, size, "%d: the fastest%s", chosen->batch, among);
     if (best < 0)
         n = snprintf(out, size,
-                     "%d: the smallest that was tried; it leaves %d step%s per epoch, where %d are wanted "
-                     "(--min-steps); --min-batch %d tries smaller ones",
+                     "%d: the smallest size that was tried; it leaves %d step%s per epoch, fewer than %d "
+                     "(--min-steps); --min-batch %d tries smaller sizes",
                      chosen->batch, steps, dg_s(steps), l->least_steps, chosen->batch > 8 ? 8 : 1);
     else if (best != choice)
         n = snprintf(out, size,

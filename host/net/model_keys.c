@@ -54,7 +54,7 @@ enum { MODEL_KEYS = sizeof model_keys / sizeof *model_keys };
 static const key layer_keys[DG_KEYS] = {
     [DG_KEY_OP] = {"op", OP, offsetof(dg_section, layer.kind), sizeof(void *), .preset = -1},
     [DG_KEY_IN] = {"in", LAYER, SECTION(in),
-                   .must = "an earlier layer of this network; of its first layer latent or image"},
+                   .must = "an earlier layer of this network; for the first layer latent or image"},
     [DG_KEY_FILTERS] = {"filters", WHOLE, SECTION(layer.filters), 1, 16384, 1, .preset = -1},
     [DG_KEY_KERNEL] = {"kernel", WHOLE, SECTION(layer.kernel), 1, 16, 1, .preset = -1},
     [DG_KEY_STRIDE] = {"stride", WHOLE, SECTION(layer.stride), 1, 8, 1, .preset = -1},
@@ -211,7 +211,7 @@ static bool layer(const char *text, const key *k, const char *section, int *out)
     int self;
     if (k == &layer_keys[DG_KEY_IN]) {
         if (!strcmp(text, "latent")) return *out = DG_IN_LATENT, true;
-        if (!strcmp(text, "image") || !strcmp(text, "pictures")) return *out = DG_IN_IMAGES, true; /* pictures: old */
+        if (!strcmp(text, "image") || !strcmp(text, "pictures")) return *out = DG_IN_IMAGES, true; /* the old word */
     }
     return dg_section_name(text, net, out) && dg_section_name(section, mine, &self) && !strcmp(net, mine) && *out > 0;
 }

@@ -49,7 +49,7 @@ static dg_err find_input(unroller *u, int i, int *input)
 {
     const dg_section *s = &u->section[i];
     if (s->in < 0 && i > 1)
-        return BAD(s, "in = %s: only the first layer reads that; name an earlier layer",
+        return BAD(s, "in = %s: allowed for the first layer only; give an earlier layer",
                    s->in == DG_IN_LATENT ? "latent" : "image");
     if (s->in >= i) return BAD(s, "in = %s.%d: must be an earlier layer of this network", u->net->name, s->in);
     *input = s->in <= 0 ? u->net->layers - 1 : earlier(u, s->in);

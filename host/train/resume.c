@@ -61,8 +61,8 @@ dg_err dg_train_compare(const dg_training *r, const dg_checkpoint_info *info, bo
     }
     if (!dg_dataset_unread(&r->data)) return DG_OK;
     return dg_fail(DG_DATA,
-                   "%s: the pictures are not those that this run began with, %llu then and %d now, and some cannot be "
-                   "read (skipped files: %d, listed in %s); restore them, or continue with --allow-data-change",
+                   "%s: the dataset has changed (%llu images before, %d now) and has unreadable files (%d skipped, "
+                   "listed in %s); restore them, or continue with --allow-data-change",
                    r->o->data, then, r->data.train, r->data.skips, dg_rundir_file(&r->dir, skipped, "skipped.txt"));
 }
 
