@@ -28,12 +28,12 @@ DCGAN_LIMIT=70
 export DCGAN_LIMIT
 runs 'scripts/demo' sh scripts/demo || finish
 unset DCGAN_LIMIT
-prints 'Pictures of cats that do not exist: samples/demo/epoch-0080.png'
+prints 'Images of cats that do not exist: samples/demo/epoch-0080.png'
 sed -n 's|.*: \(\./dcgan generate .*\)|\1|p' "$dir/.out" > "$dir/command"
 ensure 'the demo should name a command' [ -s "$dir/command" ]
 runs 'the command that the demo names' sh "$dir/command"
-holds pictures/seed-0063.png
-! git status --porcelain | grep -qv 'pictures/$'
+holds images/seed-0063.png
+! git status --porcelain | grep -qv 'images/$'
 fact $? "the demo should leave nothing but ignored files: $(git status --porcelain)"
 
 runs 'make install' make install PREFIX="$dir/prefix"

@@ -21,8 +21,8 @@ fact $? "README's \"Quick start\" should have three commands: $(cat commands)"
 while read -r command; do
     ends 0 "$command" env -u DCGAN_LIMIT -u DCGAN_EPOCHS sh -c "$command"
 done < commands
-holds samples/cats-dcgan-32x3/report.html pictures/seed-0003.png
-prints 'pictures/grid.png'
+holds samples/cats-dcgan-32x3/report.html images/seed-0003.png
+prints 'images/grid.png'
 
 sed -n 's/^   \(dcgan .*\)/\1/p' "$root/docs/tutorial.md" | sed "s|$installed|$set|g" > commands
 ensure "docs/tutorial.md should have six commands: $(cat commands)" [ "$(wc -l < commands)" -eq 6 ]

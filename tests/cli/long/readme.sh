@@ -97,7 +97,7 @@ awk '!seen[$0]++' lines | while read -r command; do
     cp stock.safetensors generator.safetensors
     case $command in ./make_images* | *sample.py*) mkdir pictures ;; esac
     case $command in *checkpoint.safetensors) rm -f checkpoint.safetensors ;; esac
-    case $command in *pictures/grid.png) dcgan generate samples/cats-a -n 2 --out pictures -q > out ;; esac
+    case $command in *images/grid.png) dcgan generate samples/cats-a -n 2 --out images -q > out ;; esac
     case $command in *--resume*) steps=8 ;; *) steps=2 ;; esac
     DCGAN_STEPS=$steps sh -c "$command" > out 2> err < /dev/null
     code=$?
