@@ -5,8 +5,7 @@ needs git
 house=$dir/house
 mkdir -p "$house/scripts" "$house/sim" "$house/host/cli" "$house/kernels/ops/act" "$house/core/plan" "$house/tests/sim"
 mkdir -p "$house/tests/host/cli" "$house/tests/kernels/ops" "$house/tests/core/plan" "$house/samples" "$house/.ci"
-cp "$root/scripts/pre-commit" "$root/scripts/lint" "$root/scripts/walls" "$root/scripts/order" \
-    "$house/scripts"
+for script in pre-commit lint walls order english english.words; do cp "$root/scripts/$script" "$house/scripts"; done
 cp "$root/.clang-format" "$root/.shellcheckrc" "$house"
 cd "$house" || exit 1
 for f in core/plan/plan kernels/ops/act/act host/cli/main tests/core/plan/test_plan tests/kernels/ops/test_act \
@@ -46,6 +45,7 @@ wrong 'scripts/wide:2' 'printf "#!/bin/sh\n# %0130d\n" 1 > scripts/wide'
 # Warnings: the commit passes.
 wrong 'core/plan/long.c' 'yes "int x;" | head -n 501 > core/plan/long.c' 0
 wrong 'more than 40 files' 'for i in $(seq 41); do echo "int x;" > core/plan/f$i.c; done' 0
+wrong 'image, dataset, sample' 'echo "/* a pic""ture */" >> core/plan/plan.c'
 if command -v clang-format-14 > /dev/null; then
     wrong 'not as make format leaves it' 'echo "int   y  ;" >> core/plan/plan.c'
 fi
