@@ -269,7 +269,7 @@ void wait_as(thread_state state, site at)
 static void thread_exit(cuda_thread *t)
 {
     cuda_block *b = t->home;
-    if (copies_unfinished(t)) fail({nullptr, 0}, "the thread exits with cp.async copies that it never waited for");
+    if (copies_unfinished(t)) fail({nullptr, 0}, "the thread exits with pending cp.async copies");
     if (run->g->overlapping && !t->waited)
         fail({nullptr, 0},
              "the thread exits without grid_dependency_wait, which all threads of a KLAUNCH_AFTER must call");

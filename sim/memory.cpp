@@ -160,7 +160,7 @@ void memory_hide(bool hidden)
 
 static std::string explain(const void *p)
 {
-    char text[200] = "no allocation is near";
+    char text[200] = "no allocation nearby";
     const allocation *a = find(p);
     const char *c = (const char *)p;
     if (stack_overflow(p)) return "the thread's stack is used up";

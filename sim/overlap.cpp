@@ -54,9 +54,8 @@ void dependency_wait(site at)
 void dependents_launch(site at)
 {
     if (run->g->overlapping && !static_cast<cuda_thread *>(self)->waited)
-        fail(
-            at,
-            "grid_dependents_launch before grid_dependency_wait: the next launch would not wait for those before this");
+        fail(at, "grid_dependents_launch before grid_dependency_wait: the next launch would not wait for the launches "
+                 "before this one");
 }
 
 /* Reads hidden memory as a debugger does: mapping all of it for each load would take longer than the rest of a run. */

@@ -30,7 +30,7 @@ static bool read_environment()
         else if (sscanf(w.c_str(), "threads=%d", &opt.threads) == 1) continue;
         else if (fault_word(w.c_str())) continue;
         else {
-            fprintf(stderr, "SIM=%s: what is \"%s\"? Known are the words in sim/sim.h\n", e, w.c_str());
+            fprintf(stderr, "SIM=%s: unknown word \"%s\"; sim/sim.h lists the words\n", e, w.c_str());
             exit(2);
         }
     }

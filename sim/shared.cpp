@@ -59,9 +59,9 @@ void *shared_array(const void *key, size_t bytes, size_t align, const char *name
         if (r.key == key) return r.data;
         if (r.key) total += r.bytes;
     }
-    if (total > 48 * 1024) fail(at, "static shared memory: %s makes it %zu bytes, over 48 KB", name, total);
+    if (total > 48 * 1024) fail(at, "static shared memory: with %s %zu bytes (limit 48 KB)", name, total);
     if (total + b->dynamic > device.shared_optin)
-        fail(at, "shared memory: %s makes it %zu bytes static and %zu dynamic, the device has %zu a block", name, total,
+        fail(at, "shared memory: with %s %zu bytes static and %zu dynamic (limit %zu per block)", name, total,
              b->dynamic, device.shared_optin);
     unsigned char *data = place(b, bytes, align, at);
     b->arrays.push_back({key, name, at, data, bytes});
@@ -72,7 +72,7 @@ void *shared_dynamic(site at)
 {
     cuda_block *b = static_cast<cuda_thread *>(self)->home;
     if (b->pooled) fail(at, "DYN_SHARED in a kernel that has taken arrays from dev_pool: they are the same memory");
-    if (!b->dynamic) fail(at, "DYN_SHARED, but the launch asked for no dynamic shared memory");
+    if (!b->dynamic) fail(at, "DYN_SHARED in a launch without dynamic shared memory");
     b->whole = true;
     return b->arena;
 }
@@ -107,7 +107,7 @@ void *shared_take(unsigned *index, size_t bytes, site at)
             return r.data;
         }
     if (b->pooled + bytes > b->dynamic)
-        fail(at, "dev_pool: array %u makes it %zu bytes, the launch asked for %zu", *index, b->pooled + bytes,
+        fail(at, "dev_pool: array %u makes %zu bytes, more than the launch's %zu", *index, b->pooled + bytes,
              b->dynamic);
     b->pooled += bytes;
     unsigned char *data = place(b, bytes, 16, at);

@@ -204,7 +204,7 @@ template <class T> static inline T shuffle(unsigned mask, T v, unsigned from, si
 static inline unsigned segment_end(int width, site at)
 {
     if (width < 1 || width > 32 || (width & (width - 1)))
-        fail(at, "shuffle width %d is no power of two up to 32", width);
+        fail(at, "shuffle width %d is not a power of two up to 32", width);
     return self->lane | (unsigned)(width - 1);
 }
 static inline unsigned vote(unsigned mask, int predicate, site at)

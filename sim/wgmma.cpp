@@ -127,8 +127,8 @@ static void agree(cuda_block *b, unsigned warp, unsigned number, const wgmma_in 
     if (s.number > number) return; /* the others are ahead */
     if (!same(s.at, at) || !same_matrix(s.a, in.a) || !same_matrix(s.b, in.b) || s.columns != in.columns ||
         s.first != from)
-        fail(at, "diverged warpgroup: product %u of this warp is another one than that of a warp beside it, at %s:%d",
-             number, s.at.file, s.at.line);
+        fail(at, "diverged warpgroup: product %u of this warp differs from another warp's, at %s:%d", number, s.at.file,
+             s.at.line);
 }
 
 /* Called by the last lane to arrive, for all. */
@@ -146,11 +146,11 @@ void wgmma_compute(collective_kind kind, cuda_thread *lanes, site at)
         if (kind == WGMMA_WAIT ? from != 0 || in.columns / 2 != w.values
                                : kind == WGMMA && (from < 0 || from % 4 || from + in.columns / 2 > w.values ||
                                                    from != first.sums - w.sums[0]))
-            fail(at, "wgmma: other sums than those of wgmma_begin");
+            fail(at, "wgmma: the sums differ from those of wgmma_begin");
     }
     switch (kind) {
     case WGMMA_BEGIN:
-        if (w.state != IDLE) fail(at, "wgmma_begin, but products of before were not waited for");
+        if (w.state != IDLE) fail(at, "wgmma_begin before wgmma_wait for earlier products");
         w.state = BEGUN;
         w.loaded = false;
         w.values = first.columns / 2;
@@ -164,7 +164,7 @@ void wgmma_compute(collective_kind kind, cuda_thread *lanes, site at)
         break;
     case WGMMA: {
         if (w.state != BEGUN) fail(at, "wgmma without wgmma_begin before it");
-        if (!first.a.start && w.loaded) fail(at, "wgmma: A came into registers by ldmatrix behind wgmma_begin");
+        if (!first.a.start && w.loaded) fail(at, "wgmma: ldmatrix loaded A into registers after wgmma_begin");
         if (w.products == MOST_PRODUCTS) fail(at, "more than %d products before wgmma_commit", (int)MOST_PRODUCTS);
         wgmma_product &p = w.product[w.products++];
         p.b = first.b;
@@ -195,7 +195,7 @@ void wgmma(collective_kind kind, const wgmma_in &in, site at)
 {
     cuda_thread *t = static_cast<cuda_thread *>(self);
     cuda_block *b = t->home;
-    if (device.major != 9 || device.minor != 0) fail(at, "wgmma: sm_%d%d has none", device.major, device.minor);
+    if (device.major != 9 || device.minor != 0) fail(at, "wgmma: not available on sm_%d%d", device.major, device.minor);
     if (b->threads.size() < (t->number / 128 + 1) * 128)
         fail(at, "wgmma: the last warpgroup of the block is not complete");
     if (!b->wgmma) {
@@ -265,8 +265,7 @@ void wgmma_block_end(const cuda_block *b)
 {
     for (unsigned k = 0; b->wgmma && !failed() && k < b->threads.size() / 32; k++) {
         const wgmma_warp &w = b->wgmma->warp[k], &first = b->wgmma->warp[k / 4 * 4];
-        if (w.state != IDLE)
-            report({nullptr, 0}, "warp %u of block %u ends with products that it never waited for", k, b->index.x);
+        if (w.state != IDLE) report({nullptr, 0}, "warp %u of block %u ends with pending products", k, b->index.x);
         if (w.made != first.made)
             report({nullptr, 0}, "diverged warpgroup: warp %u of block %u made %u products, warp %u made %u", k,
                    b->index.x, w.made, k / 4 * 4, first.made);

@@ -104,7 +104,7 @@ fault 'a map of a fragment off by one register' kernels/dev/tensor.cuh \
 fault 'more shared memory than was asked for' kernels/dev/launch.cuh \
     's/if (!shared) return cudaSuccess;/return cudaSuccess;/' test_wrappers $wrappers
 fault 'a copy that nothing waits for' kernels/dev/async.cuh '/cp.async.wait_group/d' test_wrappers $wrappers
-fault 'a store behind the end of shared memory' kernels/dev/async.cuh \
+fault 'a store past the end of shared memory' kernels/dev/async.cuh \
     '/cp.async.cg/s/(dev_shared_address(dst))/(dev_shared_address(dst) + 16)/' test_wrappers $wrappers
 fault 'vectors that are not aligned' kernels/fused/fused_thin_fwd.cuh \
     '/dg_thin_leave(/,/^}/{s/(shared + 2/(shared + 1 + 2/;s/shared\[2/shared[1 + 2/}' \

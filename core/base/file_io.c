@@ -102,13 +102,13 @@ static dg_err begin(writer *w, struct stat *old)
     if (e) return e;
     if (fstatat(w->dir, w->name, old, AT_SYMLINK_NOFOLLOW)) {
         memset(old, 0, sizeof *old);
-        return errno == ENOENT ? DG_OK : failed(w, "look it up");
+        return errno == ENOENT ? DG_OK : failed(w, "read its attributes");
     }
     /* Renaming over /dev/null or a FIFO would destroy it; renaming over a symbolic link replaces the link only, so that
      * nothing is written outside of the named directory. */
     if (!S_ISREG(old->st_mode) && !S_ISLNK(old->st_mode))
         return dg_fail(DG_IO, DG_MSG("exists-as", "%s: exists and is %s; give another name"), w->path,
-                       S_ISDIR(old->st_mode) ? "a directory" : "no regular file");
+                       S_ISDIR(old->st_mode) ? "a directory" : "not a regular file");
     w->replaces = S_ISREG(old->st_mode);
     if (!w->replaces || faccessat(w->dir, w->name, W_OK, AT_EACCESS) == 0) return DG_OK;
     if (errno != EACCES) return failed(w, "write to it");
@@ -143,7 +143,7 @@ static dg_err create(writer *w, const struct stat *old)
             first = first && remove_dead(w->dir, w->temp);
             continue;
         }
-        if (w->fd < 0) return w->temp[0] = 0, failed(w, "create a temporary file beside it");
+        if (w->fd < 0) return w->temp[0] = 0, failed(w, "create a temporary file in its directory");
         struct stat s;
         /* A sweep between open and flock has removed the name: take the next one. */
         if (flock(w->fd, LOCK_EX) == 0 && fstat(w->fd, &s) == 0 && s.st_nlink == 0) {
@@ -161,7 +161,7 @@ static dg_err create(writer *w, const struct stat *old)
     }
     w->temp[0] = 0;
     errno = EEXIST;
-    return failed(w, "create a temporary file beside it");
+    return failed(w, "create a temporary file in its directory");
 }
 
 /* Reserving finds a full disk before anything is written; where it is not supported, the writes find it. */
@@ -169,7 +169,7 @@ static dg_err reserve(writer *w)
 {
 #ifdef __linux__
     if (w->bytes && fallocate(w->fd, 0, 0, (off_t)w->bytes) && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG))
-        return failed(w, "reserve room for it");
+        return failed(w, "reserve disk space for it");
 #else
     (void)w;
 #endif
@@ -238,9 +238,9 @@ static int give_name(const writer *w, bool fresh)
 static dg_err commit(writer *w, const dg_chunk *piece, int pieces)
 {
     /* Only once: after a failed fsync the pages are marked clean, and a second fsync would report success. */
-    if (fsync(w->fd)) return failed(w, "bring it to the disk (fsync)");
+    if (fsync(w->fd)) return failed(w, "sync it to the disk (fsync)");
     if (w->given && w->given->lock >= 0 && dg_leads_to(w->dir, w->given->lock_name, w->given->lock) == DG_SAME_NO)
-        return dg_fail(DG_IO, "%s: is not written, because %s was removed", w->path, w->given->lock_name);
+        return dg_fail(DG_IO, "%s: not written, because %s was removed", w->path, w->given->lock_name);
     bool fresh;
     dg_err e = check_old(w, piece, pieces, &fresh);
     if (e) return e;
@@ -258,7 +258,7 @@ static dg_err commit(writer *w, const dg_chunk *piece, int pieces)
     w->replaces = false;
     if (closed && errno != EINTR) return failed(w, "close it");
     if (dg_sync_directory(w->dir))
-        return failed(w, "bring its directory to the disk (fsync); the file may be lost in a power failure");
+        return failed(w, "sync its directory to the disk (fsync); the file may be lost in a power failure");
     return DG_OK;
 }
 

@@ -28,12 +28,12 @@ static dg_err open_regular(int dir, const char *path, int follow, size_t limit, 
     do *fd = dir < 0 ? open(path, flags) : openat(dir, dg_last_component(path), flags);
     while (*fd < 0 && errno == EINTR);
     if (*fd < 0 && errno == ELOOP && follow)
-        return dg_fail(DG_IO, "%s: is a symbolic link, not a file of a run; replace it by the file", path);
+        return dg_fail(DG_IO, "%s: a symbolic link instead of a file of a run; replace the link by the file", path);
     if (*fd < 0) return dg_fail(DG_IO, DG_MSG("cannot-open", "%s: cannot open it: %s"), path, strerror(errno));
-    if (fstat(*fd, &s)) e = dg_fail(DG_IO, "%s: cannot look at it: %s", path, strerror(errno));
+    if (fstat(*fd, &s)) e = dg_fail(DG_IO, "%s: cannot read its attributes: %s", path, strerror(errno));
     else if (!S_ISREG(s.st_mode))
         e = dg_fail(DG_IO, DG_MSG("not-a-file", "%s: is %s"), path,
-                    S_ISDIR(s.st_mode) ? "a directory, not a file" : "no regular file");
+                    S_ISDIR(s.st_mode) ? "a directory, not a file" : "not a regular file");
     else if (s.st_size < 0 || (uintmax_t)s.st_size > limit)
         e = dg_fail(DG_IO, "%s: has %jd bytes, more than the %zu allowed for such a file", path, (intmax_t)s.st_size,
                     limit);

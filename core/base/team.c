@@ -78,11 +78,12 @@ dg_err dg_team_check(int threads)
     threads = allowed(threads);
     const int could = can_start(threads, &error);
     if (could == threads) return DG_OK;
-    return dg_fail(DG_DEVICE,
-                   DG_MSG("threads-not-started",
-                          "%d threads cannot be started, only %d (%s%s); fewer do the same more slowly: {threads} %d, "
-                          "or OMP_NUM_THREADS=%d"),
-                   threads, could, strerror(error), dg_thread_limit_note(why, sizeof why), could, could);
+    return dg_fail(
+        DG_DEVICE,
+        DG_MSG("threads-not-started",
+               "{threads}: cannot start %d threads, only %d (%s%s); use fewer, which is slower: {threads} %d, "
+               "or OMP_NUM_THREADS=%d"),
+        threads, could, strerror(error), dg_thread_limit_note(why, sizeof why), could, could);
 }
 
 int dg_team_fit(int threads)

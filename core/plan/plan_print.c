@@ -83,7 +83,7 @@ void dg_arena_print(const dg_arena *a, FILE *to)
         if (a->row[i].kind == DG_WORK && !a->row[i].absent) work += (double)a->row[i].bytes;
         if (a->row[i].kind == DG_OUTSIDE) outside += (double)a->row[i].bytes;
     }
-    fprintf(to, "  %-22s %9.3f  (%.3f if nothing shared a place)\n", "activations and work",
+    fprintf(to, "  %-22s %9.3f  (%.3f without sharing memory)\n", "activations and work",
             (double)(a->bytes - a->persistent) / 1e6, work / 1e6);
     fprintf(to, "  %-22s %9.3f\n", "arena, one allocation", (double)a->bytes / 1e6);
     if (outside > 0) fprintf(to, "  %-22s %9.3f\n", "data set", outside / 1e6);

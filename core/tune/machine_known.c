@@ -105,9 +105,7 @@ dg_err dg_machine_find(const char *name, dg_type real, dg_machine *out)
 {
     char all[300];
     if (find(name, real, out, all, sizeof all)) return DG_OK;
-    return dg_fail(DG_USAGE,
-                   DG_MSG("unknown-gpu", "--predict %s: the numbers of this GPU are not known; known are: %s"), name,
-                   all);
+    return dg_fail(DG_USAGE, DG_MSG("unknown-gpu", "--predict %s: unknown GPU; known: %s"), name, all);
 }
 
 dg_err dg_machine_arch(const char *name, dg_type real, dg_machine *out)
@@ -133,8 +131,7 @@ dg_err dg_machine_arch(const char *name, dg_type real, dg_machine *out)
     return dg_fail(
         DG_USAGE,
         DG_MSG("unknown-arch",
-               "--arch %s: neither an architecture (sm_75, sm_80, sm_86, sm_87, sm_89, sm_90, sm_100, sm_103, "
-               "sm_110, sm_120, sm_121) "
-               "nor a GPU of these: %s"),
+               "--arch %s: unknown architecture or GPU; architectures: sm_75, sm_80, sm_86, sm_87, sm_89, sm_90, "
+               "sm_100, sm_103, sm_110, sm_120, sm_121; GPUs: %s"),
         name, all);
 }

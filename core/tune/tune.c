@@ -92,7 +92,7 @@ enum { LARGEST = 1 << 30 };
 /* Parses one word of the shape into op; seen: one bit per field. */
 static const char *shape_word(dg_op *op, const char *word, unsigned *seen)
 {
-    static const char *const wrong = "a shape is words such as N=64 with whole numbers";
+    static const char *const wrong = "a shape consists of words such as N=64 with whole numbers";
     const dg_shape_word *f = dg_op_info_of(op->kind)->shape;
     const char *equals = strchr(word, '=');
     if (!equals) return wrong;
@@ -107,7 +107,7 @@ static const char *shape_word(dg_op *op, const char *word, unsigned *seen)
                     f[i].field.bytes == 8 ? INT64_MAX / 64 : LARGEST, &v, &rest))
             return pair ? "channels are written C=3>64" : wrong;
         if (pair && !number(rest + 1, 0, 1, LARGEST, &w, &rest)) return "channels are written C=3>64";
-        if (*seen >> i & 1) return "the same number twice";
+        if (*seen >> i & 1) return "duplicate name in the shape";
         *seen |= 1u << i;
         dg_field_set(op, &f[i].field, v);
         if (pair) {
@@ -116,7 +116,7 @@ static const char *shape_word(dg_op *op, const char *word, unsigned *seen)
         }
         return NULL;
     }
-    return "this op has no such number in its shape";
+    return "unknown name in the shape of this op";
 }
 
 static const char *shape_done(dg_op *op, unsigned seen)
@@ -216,7 +216,7 @@ static void parse_row(reader *r, char *text)
         *colon = 0;
         why = shape_word(&op, word, &seen);
     }
-    if (!why && !colon) why = "no : with a variant behind it";
+    if (!why && !colon) why = "missing colon and variant after the shape";
     if (!why) {
         why = shape_done(&op, seen);
         word = NULL;
@@ -224,7 +224,7 @@ static void parse_row(reader *r, char *text)
     if (!why) {
         variant = colon[1] ? colon + 1 : strtok_r(NULL, " \t\r", &save);
         word = colon;
-        if (!variant) why = "no variant behind the :";
+        if (!variant) why = "missing variant after the colon";
     }
     while (!why && (word = strtok_r(NULL, " \t\r", &save))) why = tune_word(&tune, word);
     if (!why && !(tune.variant = dg_variant_find(op.kind, variant)))

@@ -26,10 +26,9 @@ const char *dg_variant_refuses_math(const dg_gpu *gpu)
 {
     if (dg_math_on(gpu->math, gpu->arch)) return NULL;
     return dg_variant_no(
-        DG_MSG("no-bf16",
-               "--precision %s: the tensor cores of sm_%d have neither bf16 nor tf32, those of sm_80 and newer have; "
-               "--precision fp32 runs here%s"),
-        dg_precision_name(DG_F32, gpu->math), gpu->arch, dg_math_on(DG_MATH_FP16, gpu->arch) ? ", and fp16" : "");
+        DG_MSG("no-bf16", "--precision %s: needs the bf16 or tf32 tensor cores of sm_80 or newer (this is sm_%d); "
+                          "use --precision fp32%s"),
+        dg_precision_name(DG_F32, gpu->math), gpu->arch, dg_math_on(DG_MATH_FP16, gpu->arch) ? " or fp16" : "");
 }
 
 static bool sums_columns(dg_op_kind k)
@@ -67,7 +66,7 @@ static const char *check_vector(const dg_op *op, dg_tune *t, dg_type real, const
     if (why) return why;
     if (real != DG_F32) return no("vector loads 16 bytes of fp32, not of fp64");
     if (dg_op_wide(op) % 4)
-        return no("vector: %lld values side by side are no multiple of 4", (long long)dg_op_wide(op));
+        return no("vector: %lld contiguous values are not a multiple of 4", (long long)dg_op_wide(op));
     return dg_variant_aligned(op, real) ? NULL : no("vector: an operand does not start at 16 bytes");
 }
 
@@ -86,7 +85,7 @@ const char *dg_variant_check(const dg_op *op, dg_tune *tune, dg_type real, const
     const dg_variant *const *v = dg_op_info_of(op->kind)->variants;
     while (*v && *v != tune->variant) v++;
     if (*v) return (*v)->check(op, tune, real, gpu);
-    return no("%s has no variant %s", dg_op_kind_name(op->kind), tune->variant ? tune->variant->name : "that is NULL");
+    return no("%s has no variant %s", dg_op_kind_name(op->kind), tune->variant ? tune->variant->name : "(none)");
 }
 
 const char *dg_variant_choose(const dg_op *op, dg_tune *out, dg_type real, const dg_gpu *gpu)

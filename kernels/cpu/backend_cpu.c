@@ -86,7 +86,7 @@ static dg_err cpu_alloc(dg_backend *b, size_t bytes, void **mem)
     if (size <= SIZE_MAX - align && bytes <= l.left) p = aligned_alloc(align, (size + align - 1) / align * align);
     if (!p)
         return dg_fail(DG_DEVICE,
-                       "%.1f MB of memory are needed at once, but %s has %.1f MB, of which %.1f are left; "
+                       "out of memory: %.1f MB needed at once, %s has %.1f MB, %.1f MB left; "
                        "use a smaller {batch} or a smaller model",
                        (double)bytes / 1e6, l.name, (double)l.all / 1e6, (double)l.left / 1e6);
 #ifdef MADV_HUGEPAGE
@@ -259,8 +259,8 @@ static dg_err choose_isa(const char *want, const isa **out)
         if (!want || !*want || strcmp(want, isas[i].name) == 0) *out = &isas[i];
     }
     if (*out) return DG_OK;
-    return dg_fail(DG_USAGE, DG_MSG("unknown-isa", "DCGAN_ISA=%s: %s; this machine and build offer %s"), want,
-                   known ? "this machine lacks it" : "no such instruction set", list);
+    return dg_fail(DG_USAGE, DG_MSG("unknown-isa", "DCGAN_ISA=%s: %s; available: %s"), want,
+                   known ? "this machine lacks it" : "unknown instruction set", list);
 }
 
 dg_err dg_cpu_open(const dg_cpu_options *o, dg_backend **out)

@@ -136,7 +136,7 @@ static dg_err open_device(gpu *c, int device)
     dg_cuda_device all[64];
     const char *why;
     const int count = dg_cuda_devices(all, 64, &why);
-    if (!count) return dg_fail(DG_DEVICE, "{device cuda}: %s; {device cpu} needs none", why);
+    if (!count) return dg_fail(DG_DEVICE, "{device cuda}: %s; use {device cpu}", why);
     if (device < 0 || device >= count)
         return dg_fail(
             DG_DEVICE,

@@ -31,8 +31,7 @@ const char *dg_cuda_built_for(void)
     size_t n = 0;
     for (const char *at = DG_CUDA_SASS; *at && n + 16 < sizeof text; at += strcspn(at, " "), at += strspn(at, " "))
         n += (size_t)snprintf(text + n, sizeof text - n, "%ssm_%.*s", n ? ", " : "", (int)strcspn(at, " "), at);
-    snprintf(text + n, sizeof text - n, "%s sm_%d", n ? " and what is newer than" : "what is not older than",
-             DG_CUDA_PTX);
+    snprintf(text + n, sizeof text - n, "%s sm_%d", n ? " and GPUs newer than" : "GPUs not older than", DG_CUDA_PTX);
     return text;
 }
 
@@ -155,7 +154,7 @@ extern "C" int dg_cuda_devices(dg_cuda_device *out, int room, const char **why)
         } else {
             (void)cudaGetLastError();
             snprintf(d.name, sizeof d.name, "device %d", i);
-            snprintf(d.why_not, sizeof d.why_not, "it does not answer: %s (%d)", cudaGetErrorString(e), (int)e);
+            snprintf(d.why_not, sizeof d.why_not, "it does not respond: %s (%d)", cudaGetErrorString(e), (int)e);
         }
         out[i] = d;
     }

@@ -12,7 +12,7 @@ bool dg_cuda_covers(int major, int minor);
 
 bool dg_cuda_has_wgmma(void);
 
-/* "sm_75, sm_80 and what is newer than sm_80": for messages. */
+/* "sm_75, sm_80 and GPUs newer than sm_80": for messages. */
 const char *dg_cuda_built_for(void);
 
 void dg_cuda_uncovered(char *out, size_t size, int major, int minor);

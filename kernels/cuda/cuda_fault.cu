@@ -16,12 +16,10 @@ dg_err dg_gpu_report(gpu *c, const char *op, const char *what, cudaError_t e)
     }
     c->broken = DG_DEVICE;
     snprintf(c->broken_message, sizeof c->broken_message,
-             DG_MSG("device-lost", "%s on %s%s. The device is lost to this process; the last checkpoint is intact. "
+             DG_MSG("device-lost", "%s on %s%s. This process has lost the device; the last checkpoint is intact. "
                                    "Look for 'NVRM: Xid' in dmesg: "
-                                   "48, 63, 79 and 95 mean hardware, 13 and 31 a mistake in this program"),
+                                   "48, 63, 79 and 95 are hardware errors, 13 and 31 errors of this program"),
              text, c->base.name,
-             c->eager ? ""
-                      : DG_MSG("no-graph-hint",
-                               "; some earlier operation failed: it is named where no graph is captured (no-graph)"));
+             c->eager ? "" : DG_MSG("no-graph-hint", "; an earlier operation failed: run with no-graph to name it"));
     return dg_fail(DG_DEVICE, "%s", c->broken_message);
 }

@@ -128,8 +128,7 @@ static bool without_overlap(gpu *c)
     dg_warn(
         DG_MSG(
             "no-overlap",
-            "%s; kernels do not begin before those in front of them have ended, then ({fuse} -overlap says so from the "
-            "start)"),
+            "kernels wait for the previous kernel to end, which is slower: %s ({fuse} -overlap avoids this warning)"),
         dg_message());
     c->fuse &= ~(unsigned)DG_FUSE_overlap;
     dev_programmatic = false;

@@ -62,7 +62,7 @@ static dg_err alloc_host(dg_backend *b, size_t bytes, void **mem)
     *mem = nullptr;
     if (e != cudaErrorMemoryAllocation) return dg_gpu_report(c, "", "cudaHostAlloc", e);
     (void)cudaGetLastError();
-    return dg_fail(DG_DEVICE, "out of memory: %.1f MB of the host's memory are needed that %s can reach",
+    return dg_fail(DG_DEVICE, "out of memory: cannot allocate %.1f MB of host memory that %s can access",
                    (double)bytes / 1e6, b->name);
 }
 

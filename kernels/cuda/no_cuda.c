@@ -6,8 +6,8 @@ dg_err dg_cuda_open(const dg_cuda_options *o, dg_backend **out)
     (void)o;
     *out = NULL;
     return dg_fail(DG_DEVICE,
-                   DG_MSG("built-without-cuda", "{device cuda}: this dcgan was built without CUDA (" DG_NO_CUDA
-                                                "); {device cpu} needs none"));
+                   DG_MSG("built-without-cuda",
+                          "{device cuda}: this dcgan was built without CUDA (" DG_NO_CUDA "); use {device cpu}"));
 }
 
 int dg_cuda_devices(dg_cuda_device *out, int room, const char **why)

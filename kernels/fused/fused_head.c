@@ -3,23 +3,23 @@
 
 const char *dg_fused_head_refuses(const dg_fused_head *h)
 {
-    if (h->N < 1 || h->pixels < 1 || h->C < 4 || h->C % 4) return "the head takes channels in multiples of 4";
+    if (h->N < 1 || h->pixels < 1 || h->C < 4 || h->C % 4) return "the head requires a multiple of 4 channels";
     if ((double)h->pixels * h->C > 2147483647.0) return "the head's images are too large";
     if (h->losses < 1 || h->losses > 2 || h->N % h->losses)
         return "the head has one or two losses for equal parts of the batch";
-    if (h->in.kind == DG_PROLOGUE_NORM_DX) return "the head reads what comes out of a norm, or a plain tensor";
-    if (h->in.groups < 1 || h->N % h->in.groups) return "the head's groups are equal parts of the batch";
+    if (h->in.kind == DG_PROLOGUE_NORM_DX) return "the head reads the output of a norm, or a plain tensor";
+    if (h->in.groups < 1 || h->N % h->in.groups) return "the head's groups must be equal parts of the batch";
     switch (h->out.kind) {
     case DG_EPILOGUE_NORM_DX:
         return h->in.kind == DG_PROLOGUE_NORM && h->in.groups == h->out.groups
                    ? NULL
-                   : "the head's gradient goes through the norm that it read";
+                   : "the head's gradient requires the norm of its prologue, in the same groups";
     case DG_EPILOGUE_ACT_DX:
     case DG_EPILOGUE_PLAIN: return NULL;
     case DG_EPILOGUE_ACT:
     case DG_EPILOGUE_STATS: break;
     }
-    return "the head's result is a gradient";
+    return "the head's result must be a gradient";
 }
 
 /* The losses' terms come first: two doubles per image. */

@@ -45,17 +45,16 @@ const char *dg_fused_mma_refuses(dg_op_kind kind, const dg_fused_conv *f, const 
 {
     const int from = f->in.groups, to = f->out.groups, N = f->conv.N;
     if (kind != DG_OP_conv_fwd && kind != DG_OP_conv_dx) return "weight gradients are fused with Adam";
-    if (f->gather.N || f->noise.n) return "mma reads what is there: neither pictures nor noise";
+    if (f->gather.N || f->noise.n) return "mma reads tensors only: neither images nor noise";
     if (from < 1 || to < 1 || N % from || N % to) return "groups must be equal parts of the batch";
     if (from > 1 && to > 1 && from != to) return "prologue and epilogue must have the same groups";
     if (f->out.kind == DG_EPILOGUE_ACT || (f->out.kind == DG_EPILOGUE_ACT_DX && !dg_act_is_linear(f->out.act)))
-        return "mma has no such activation behind it";
+        return "mma does not support this activation in its epilogue";
     if (dg_fused_refuses_math(tune->math, gpu)) return dg_fused_refuses_math(tune->math, gpu);
     const dg_fused_mma_grid g = dg_fused_mma_grid_of(kind, f, tune);
     if (g.shared + FIXED_SHARED > gpu->shared)
-        return dg_variant_no(
-            "a tile of %dx%d with %d channels needs %zu bytes of shared memory, a block here has at most %zu",
-            tune->tile_m, tune->tile_n, g.channels, g.shared + FIXED_SHARED, gpu->shared);
+        return dg_variant_no("a tile of %dx%d with %d channels needs %zu bytes of shared memory (limit %zu)",
+                             tune->tile_m, tune->tile_n, g.channels, g.shared + FIXED_SHARED, gpu->shared);
     return NULL;
 }
 

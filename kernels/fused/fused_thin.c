@@ -8,14 +8,14 @@ static const char *fwd_refuses(const dg_fused_conv *f)
 {
     const dg_conv_args *a = &f->conv;
     const dg_gather_args *g = &f->gather;
-    if (f->in.kind != DG_PROLOGUE_PLAIN) return "thin reads pictures as they are";
-    if (f->out.kind == DG_EPILOGUE_STATS) return "thin makes no statistics";
-    if (f->out.groups < 1 || a->N % f->out.groups) return "groups are equal parts of the batch";
+    if (f->in.kind != DG_PROLOGUE_PLAIN) return "thin reads images without a prologue";
+    if (f->out.kind == DG_EPILOGUE_STATS) return "thin does not compute statistics";
+    if (f->out.groups < 1 || a->N % f->out.groups) return "groups must be equal parts of the batch";
     if ((double)dg_ceil_div(a->Ho, DG_THIN_TILE_ROWS) * dg_ceil_div(a->Wo, DG_THIN_TILE_COLS) > 65535 ||
         dg_ceil_div(a->Co, DG_THIN_TILE_CHANNELS) > 65535)
         return "too many blocks";
-    if (g->N && (g->N > a->N || g->H != a->H || g->W != a->W || g->C != a->Ci)) return "pictures of another size";
-    if (g->N && !dg_gather_is_signed(g)) return "pictures are read from -1 to 1, without labels";
+    if (g->N && (g->N > a->N || g->H != a->H || g->W != a->W || g->C != a->Ci)) return "images with a different size";
+    if (g->N && !dg_gather_is_signed(g)) return "images must be scaled to -1 .. 1, without labels";
     return NULL;
 }
 
@@ -33,8 +33,8 @@ static const char *dx_refuses(const dg_fused_conv *f, const dg_tune *tune, const
     if (f->in.kind == DG_PROLOGUE_NORM_DX) return "thin does not read the norm's gradient";
     if (f->in.kind == DG_PROLOGUE_NORM && f->in.groups != 1) return "thin reads a norm of one group";
     if (f->out.kind == DG_EPILOGUE_STATS || f->out.kind == DG_EPILOGUE_NORM_DX)
-        return "there is no norm behind a picture";
-    if (f->gather.N) return "a data gradient reads no pictures";
+        return "an image has no norm in its epilogue";
+    if (f->gather.N) return "a data gradient does not read images";
     if (tune->variant->fused == DG_FUSED_THIN_MMA) return NULL;
     const int words = tune->stages * DG_PATCH_WORDS(t.rows, t.cols, t.images, 4) + 2 * f->conv.Co;
     return (size_t)words * sizeof(float) > gpu->shared ? "too many channels or stages for a block's shared memory"
@@ -43,7 +43,7 @@ static const char *dx_refuses(const dg_fused_conv *f, const dg_tune *tune, const
 
 const char *dg_fused_thin_refuses(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, const dg_gpu *gpu)
 {
-    if (f->noise.n) return "thin draws no noise";
+    if (f->noise.n) return "thin does not draw noise";
     return kind == DG_OP_conv_fwd ? fwd_refuses(f) : dx_refuses(f, tune, gpu);
 }
 

@@ -114,7 +114,7 @@ static const char *prologues_refuse(const dg_update_job *j)
                                  DG_UPDATE_GROUPS);
     }
     if (j->x.kind != DG_PROLOGUE_PLAIN && j->y.kind != DG_PROLOGUE_PLAIN && j->x.groups != j->y.groups)
-        return "the two sides of a weight gradient have other groups";
+        return "the two sides of a weight gradient have different groups";
     return NULL;
 }
 
@@ -125,21 +125,20 @@ static const char *job_refuses(const dg_update_job *j, const dg_gpu *gpu)
     const int unit = dg_math_unit(j->tune.math);
     switch (j->kind) {
     case DG_FUSED_WGMMA:
-        if (j->tune.math != DG_MATH_BF16 || !gpu->wgmma)
-            return "warpgroups multiply bf16, on sm_90 and by code for sm_90a";
+        if (j->tune.math != DG_MATH_BF16 || !gpu->wgmma) return "warpgroups require bf16, sm_90 and code for sm_90a";
         /* fall through */
     case DG_FUSED_MMA:
-        if (!dg_conv_is_halving(a)) return "tensor cores are for K=4 S=2 P=1";
-        if (j->tune.math == DG_MATH_FP32) return "tensor cores round their factors";
+        if (!dg_conv_is_halving(a)) return "tensor cores require K=4 S=2 P=1";
+        if (j->tune.math == DG_MATH_FP32) return "tensor cores round their operands: not for fp32";
         if (gpu->arch && !dg_math_on(j->tune.math, gpu->arch))
             return "tensor cores before sm_80 have neither bf16 nor tf32";
         if (dg_fused_refuses_math(j->tune.math, gpu)) return dg_fused_refuses_math(j->tune.math, gpu);
-        if (a->Ci % unit || a->Co % unit) return dg_variant_no("tensor cores take channels in multiples of %d", unit);
+        if (a->Ci % unit || a->Co % unit) return dg_variant_no("tensor cores require a multiple of %d channels", unit);
         if (!(wants(&j->x, DG_PROLOGUE_NORM, DG_PROLOGUE_NORM) &&
               wants(&j->y, DG_PROLOGUE_NORM_DX, DG_PROLOGUE_NORM_DX)) &&
             !(wants(&j->y, DG_PROLOGUE_NORM, DG_PROLOGUE_NORM) &&
               wants(&j->x, DG_PROLOGUE_NORM_DX, DG_PROLOGUE_NORM_DX)))
-            return "of a weight gradient, one side is an input and one a gradient";
+            return "one side of a weight gradient must be an input, the other a gradient";
         break;
     case DG_FUSED_THIN:
     case DG_FUSED_THIN_MMA:
@@ -148,23 +147,24 @@ static const char *job_refuses(const dg_update_job *j, const dg_gpu *gpu)
         if (j->kind == DG_FUSED_THIN_MMA && gpu->arch && !dg_math_on(j->tune.math, gpu->arch))
             return "tensor cores before sm_80 have neither bf16 nor tf32";
         if (!dg_conv_is_halving(a) || (a->Ci != 1 && a->Ci != 3) || a->Co % 4)
-            return "thin is for K=4 S=2 P=1, 1 or 3 channels of x, a multiple of 4 of y";
-        if (j->x.kind != DG_PROLOGUE_PLAIN) return "thin reads pictures as they are";
+            return "thin requires K=4 S=2 P=1, 1 or 3 channels of x, a multiple of 4 channels of y";
+        if (j->x.kind != DG_PROLOGUE_PLAIN) return "thin reads images without a prologue";
         break;
     case DG_FUSED_GEMV:
-        if (!is_flat || a->Co > 4 || a->Ci % 4) return "gemv is for one pixel of at most 4 channels that sees all of x";
+        if (!is_flat || a->Co > 4 || a->Ci % 4)
+            return "gemv requires a y of one pixel with at most 4 channels that covers all of x";
         if (!wants(&j->x, DG_PROLOGUE_NORM, DG_PROLOGUE_NORM_DX) || j->y.kind != DG_PROLOGUE_PLAIN)
-            return "gemv has a prologue for x alone";
+            return "gemv supports a prologue of x only";
         break;
     case DG_FUSED_DENSE:
-        if (!is_flat || a->Ci % 4) return "dense is for one pixel that sees all of x";
+        if (!is_flat || a->Ci % 4) return "dense requires a y of one pixel that covers all of x";
         if (!wants(&j->x, DG_PROLOGUE_NORM, DG_PROLOGUE_NORM_DX) || j->y.kind != DG_PROLOGUE_PLAIN)
-            return "dense has a prologue for x alone";
+            return "dense supports a prologue of x only";
         break;
     case DG_FUSED_NONE: return "no kernel fuses the variant of a weight gradient";
     }
     const size_t shared = shared_of(j) + FIXED_SHARED;
-    return shared > gpu->shared ? dg_variant_no("a block would need %zu bytes of shared memory", shared)
+    return shared > gpu->shared ? dg_variant_no("a block needs %zu bytes of shared memory, more than the limit", shared)
                                 : prologues_refuse(j);
 }
 
@@ -172,20 +172,20 @@ const char *dg_fused_update_refuses(const dg_fused_update *u, const dg_gpu *gpu)
 {
     if (u->jobs < 1 || u->jobs > DG_UPDATE_JOBS)
         return dg_variant_no("%d jobs: must be from 1 to %d", u->jobs, DG_UPDATE_JOBS);
-    if (u->adam.n % 4) return "weights are taken four at a time";
+    if (u->adam.n % 4) return "the number of weights must be a multiple of four";
     for (int i = 0; i < u->jobs; i++) {
         const dg_update_job *j = &u->job[i];
         const char *why = job_refuses(j, gpu);
         if (why) return why;
         const int64_t end = j->offset + (int64_t)j->conv.Co * j->conv.K * j->conv.K * j->conv.Ci;
         if (j->offset < 0 || j->offset % 4 || end % 4 || end > u->adam.n)
-            return "weights are taken four at a time, of those that Adam has";
+            return "a job's weights must be within Adam's, in multiples of four";
         for (int k = 0; k < i; k++)
             if (u->job[k].offset < end && j->offset < u->job[k].offset + (int64_t)u->job[k].conv.Co * u->job[k].conv.K *
                                                                              u->job[k].conv.K * u->job[k].conv.Ci)
                 return "two jobs have the same weights";
-        if (dg_update_rounds(j->kind) && j->tune.math != dg_update_math(u)) return "jobs round in two ways";
-        if (j->kind == DG_FUSED_MMA && dg_update_by_warpgroups(u)) return "jobs multiply by warps and by warpgroups";
+        if (dg_update_rounds(j->kind) && j->tune.math != dg_update_math(u)) return "jobs must have the same rounding";
+        if (j->kind == DG_FUSED_MMA && dg_update_by_warpgroups(u)) return "jobs must all use warps, or all warpgroups";
     }
     return NULL;
 }

@@ -91,7 +91,7 @@ static __device__ __forceinline__ void dg_update_thin(const dg_update_work &w, i
 static __device__ __forceinline__ void dg_update_gemv(const dg_update_work &w, int tile, float *out)
 {
     static constexpr int SUMS = 8;
-    static_assert(DG_UPDATE_GEMV_COLS == DG_UPDATE_THREADS * 4, "four weights a thread");
+    static_assert(DG_UPDATE_GEMV_COLS == DG_UPDATE_THREADS * 4, "four weights per thread");
     const dg_conv_args &a = w.conv;
     const int co = tile % w.rows, k = tile / w.rows * DG_UPDATE_GEMV_COLS + (int)threadIdx.x * 4;
     if (k >= a.Ci) return;

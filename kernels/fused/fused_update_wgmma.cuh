@@ -133,7 +133,7 @@ template <class G> struct dg_dw_wgmma_products {
     __device__ __forceinline__ void store(const dg_conv_args &a, float *out, int co0, int ci0, uint4 *room) const
     {
         static constexpr int half = 2 * blocks * 128 * 4;
-        static_assert(2 * half * sizeof(float) <= DG_WGMMA_DW_BYTES(small, 4), "what is given lies where stages were");
+        static_assert(2 * half * sizeof(float) <= DG_WGMMA_DW_BYTES(small, 4), "exchanged sums fit the stages' memory");
         float *const given = reinterpret_cast<float *>(room) + (int)(threadIdx.x % 128 * 4);
         __syncthreads();
         if (group() == 0) give<2>(given + half);

@@ -60,7 +60,7 @@ class Launch:
         self.threads, self.resident = int(row['threads']), int(row['blocks_per_sm'])
         self.limit, self.bound, self.estimate = limit[1], limit[0], us['real']
         if sum(p['blocks'] for p in self.parts) != self.blocks:
-            sys.exit(f'FAIL  {self.op}: {self.blocks} blocks, where kernels/fused/fused_parts.c has '
+            sys.exit(f'FAIL  {self.op}: {self.blocks} blocks, kernels/fused/fused_parts.c has '
                      f'{sum(p["blocks"] for p in self.parts)}')
         clocks = GHZ * 1e3 * self.blocks / busiest
         self.sums = {'instructions': issued, 'alu': us['alu'] * clocks, 'fma': us['fma+imad'] * clocks,
@@ -81,7 +81,7 @@ class Launch:
 def step(sass, nvdisasm, program, folder, model, batch, precision):
     said, tabs = launches_of(program, model, batch, precision), counted(sass, nvdisasm, folder)
     if len(said) != len(tabs):
-        sys.exit(f'FAIL  {model}: {len(tabs)} launches, where the program says {len(said)}')
+        sys.exit(f'FAIL  {model}: {len(tabs)} launches counted, the program prints {len(said)}')
     return [Launch(*pair) for pair in zip(said, tabs)]
 
 
@@ -189,7 +189,7 @@ def compare(launches):
               f'{four[2]:8.2f} {four[3]:8.2f} {100 * off[1]:5.1f}%{"  like another" if x.said["near"] else ""}')
     print(f'{"all":43} {sums[0]:8.2f} {sums[1]:8.2f} {"":6} {sums[2]:8.2f} {sums[3]:8.2f}')
     if bad:
-        print(f'{bad} of {len(launches)} launches are not within a tenth')
+        print(f'{bad} of {len(launches)} launches differ by more than 10%')
     return bad
 
 

@@ -54,7 +54,7 @@ def workload(folder, name):
     timed = [r for r in torch if 'failed' not in r]
     fastest = min(m['median_ms'] for _, _, m in ours)
     gflop, batch = ours[0][2]['gflop'], ours[0][2]['batch']
-    rows = [['program', 'mode', 'median ms a step', 'best ms', 'images/s', 'effective TFLOP/s', 'times our fastest']]
+    rows = [['program', 'mode', 'median ms per step', 'best ms', 'images/s', 'effective TFLOP/s', 'times our fastest']]
 
     def add(program, mode, median, best):
         rows.append([program, mode, f'{median:.3f}', f'{best:.3f}', f'{1e3 * batch / median:,.0f}',
@@ -76,14 +76,14 @@ def workload(folder, name):
             if theirs:
                 ratios[p] = min(theirs) / min(m['median_ms'] for q, _, m in ours if q == p)
                 words.append(f'{p} against {p}: {ratios[p]:.2f} times.')
-    head = f"{gflop:.2f} GFLOP a step, convolutions counted as direct. {' '.join(words)}"
+    head = f"{gflop:.2f} GFLOP per step, convolutions counted as direct. {' '.join(words)}"
     return f'## {TITLES[name]}\n\n{head}\n\n{table(rows)}\n', ratios
 
 
 def published(folder):
     """The table of the published comparison, or None."""
-    rows = [['program', 's an epoch of 2,944', 's a batch of 64', 'times the speed of NumPy',
-             'published, on a Quadro RTX 6000: s an epoch', 's a batch', 'times']]
+    rows = [['program', 's per epoch of 2,944', 's per batch of 64', 'times the speed of NumPy',
+             'published, on a Quadro RTX 6000: s per epoch', 's per batch', 'times']]
     others = (read(os.path.join(folder, name + '.json')) for name in ('numpy', 'cupy'))
     found = [(d['name'], f"{d['name']} {d['version']}", d['median_ms']) for d in others if d]
     if not found:

@@ -1,13 +1,13 @@
 /* Clusters of blocks for the executor of PTX, which has none (PTX ISA: "Cluster of Cooperative Thread Arrays",
- * barrier.cluster, mapa, ld.shared::cluster). Each of the three files here is one of the executor's with what is added
- * behind it; tests/ptx.mk compiles them in their place.
+ * barrier.cluster, mapa, ld.shared::cluster). Each of the three files here includes a file of the executor and
+ * adds to it; tests/ptx.mk compiles these files instead.
  *
  *   parse.cpp    waiting at a cluster's barrier becomes a loop that lets other blocks run
  *   cudart.cpp   takes the size of clusters from launches: all blocks of equal x and y, at most 8
  *   exec.cpp     the instructions
  *
- * Reported beside what the executor reports: reads of a block that has not come to the barrier or has ended, of what
- * was not written, and of what was written behind the barrier. */
+ * Reported in addition to the executor's reports: reads of a block that has not reached the barrier or has ended, of
+ * memory that was not written, and of memory that was written after the barrier. */
 #ifndef PTX_CLUSTERS_H
 #define PTX_CLUSTERS_H
 

@@ -45,7 +45,7 @@ void h_arrive(Warp &w, const Ins &I, u32 m)
             if (x.block) x.published = x.block->sh;
 }
 
-/* A turn of the loop that waits is no instruction of the kernel's unless it is the last one. */
+/* Iterations of the wait loop do not count as instructions of the kernel, except for the last one. */
 void h_passed(Warp &w, const Ins &I, u32 m)
 {
     const auto begun = phase_begun.find(&w);
@@ -70,12 +70,12 @@ void h_mapa(Warp &w, const Ins &I, u32 m)
     const u32 *a = REG(u32, 1), *rank = REG(u32, 2), size = (u32)cluster_of(*w.b).member.size();
     LANES if (m >> l & 1)
     {
-        if (rank[l] >= size) report("mapa of a block that the cluster has not", w, I, l, std::to_string(rank[l]));
+        if (rank[l] >= size) report("mapa of a block outside the cluster", w, I, l, std::to_string(rank[l]));
         d[l] = a[l] + ((rank[l] % size + 1) << RANK_AT);
     }
 }
 
-/* Why this lane may not read so many bytes there, or NULL; from: where they are. */
+/* Why this lane may not read `total` bytes at `address`, or NULL; from: their location. */
 const char *why_not(const Block &reader, const Cluster &c, u32 address, u32 total, const char **from)
 {
     const u32 rank = (address >> RANK_AT) - 1, at = (address & ((1u << RANK_AT) - 1)) - SHARED_AT;
@@ -86,11 +86,11 @@ const char *why_not(const Block &reader, const Cluster &c, u32 address, u32 tota
         return "shared memory of a block that has ended";
     if (at % total || at + total > b->valid.size()) return "shared memory of the cluster out of range or misaligned";
     for (u32 i = 0; i < total; i++)
-        if (!b->valid[at + i]) return "read of another block's shared memory that nobody has written";
+        if (!b->valid[at + i]) return "read of another block's shared memory that was not written";
     *from = b->sh.data() + at;
     const std::vector<char> &published = c.member[rank].published;
     if (G.race && (published.size() < at + total || memcmp(*from, published.data() + at, total)))
-        return "race: another block's shared memory was written behind the barrier";
+        return "race: another block's shared memory was written after the barrier";
     return nullptr;
 }
 

@@ -59,7 +59,7 @@ COMMANDS = [
     Command('report two', 'report run run --out new', files=False),
     *(Command('info ' + f, 'info ' + f + ' --json', files=False) for f in (
         'run/checkpoint.safetensors', 'generator.safetensors', 'oracle', 'run/log.csv', 'run/log.jsonl',
-        'run/config.ini', 'tiny.cfg', 'cache', 'pictures/grid.png')),
+        'run/config.ini', 'tiny.cfg', 'cache', 'images/grid.png')),
     Command('plan', 'plan tiny.cfg --json', files=False),
     Command('plan h200', 'plan tiny.cfg --arch h200', files=False),
     Command('plan fit', 'plan tiny.cfg --fit --device-memory 1', files=False),

@@ -110,7 +110,7 @@ def starts_at_once(whole, place, n):
     return difference(whole.made['run'], place.made())
 
 
-def pictures_that_change(whole, place, seed):
+def images_that_change(whole, place, seed):
     """While others cut, replace and remove images, the command reports what it could read, or that it could not. Its
     cache must match the images."""
     r = random.Random(seed)
@@ -147,9 +147,9 @@ def pictures_that_change(whole, place, seed):
     shutil.copytree(os.path.join(place.inputs.folder, 'cats'), folder)
     fresh, cached = place.run(COMMANDS['data'].split()), place.run(COMMANDS['data'].split() + ['--cache', 'cached'])
     if (fresh.code, cached.code) != (0, 0):
-        return f'with the images back: {fresh}, {cached}'
+        return f'with the original images: {fresh}, {cached}'
     if cached.out.replace('"cached":true', '"cached":false') != fresh.out and cached.out != fresh.out:
-        return 'with the images back the cache has others'
+        return 'with the original images the cache differs'
     return ''
 
 
@@ -167,7 +167,7 @@ def torture(place_for, jobs, tell, every=1, seed=0):
         work += [('disk', on_a_disk, f'size={4 * n}k') for n in range(1 + seed % every, 160, every)]
         work += [('inodes', on_a_disk, f'size=20m,nr_inodes={n}') for n in range(2, 20, min(every, 3))]
     work += [('starts at once', starts_at_once, n) for n in range(2, 9, min(every, 3))] * max(1, 10 // every)
-    work += [('images that change', pictures_that_change, seed + n) for n in range(max(5, 100 // every))]
+    work += [('images that change', images_that_change, seed + n) for n in range(max(5, 100 // every))]
     counts = {}
 
     def one(job):

@@ -95,17 +95,17 @@ def left(folder):
     return found
 
 
-def difference(want, got):
+def difference(expected, got):
     """In words; '' where there is none."""
-    if want == got:
+    if expected == got:
         return ''
-    words = [f'{n} is missing' for n in sorted(want.keys() - got.keys())]
-    words += [f'{n} should not be there' for n in sorted(got.keys() - want.keys())]
-    for n in sorted(want.keys() & got.keys()):
-        if isinstance(want[n], list) and want[n] != got[n]:
-            words.append(f'{n} has {len(got[n])} lines for {len(want[n])}' if len(got[n]) != len(want[n])
+    words = [f'{n} is missing' for n in sorted(expected.keys() - got.keys())]
+    words += [f'{n} should not be there' for n in sorted(got.keys() - expected.keys())]
+    for n in sorted(expected.keys() & got.keys()):
+        if isinstance(expected[n], list) and expected[n] != got[n]:
+            words.append(f'{n} has {len(got[n])} lines for {len(expected[n])}' if len(got[n]) != len(expected[n])
                          else f'{n} differs')
-        elif want[n] != got[n]:
+        elif expected[n] != got[n]:
             words.append(f'{n} differs')
     return ', '.join(words)[:300]
 
@@ -153,7 +153,7 @@ class Inputs:
                      '--data cats --model tiny.cfg --batch 4 --epochs 1 --out run --cache cache -q',
                      '--data shapes --test 0.25 --model dropout.cfg --batch 4 --epochs 1 --seed 1 --out net -q',
                      'export run --out generator.safetensors',
-                     'generate run -n 2 --out pictures'):
+                     'generate run -n 2 --out images'):
             done = run(line.split(), folder)
             if done.code != 0:
                 raise SystemExit(f'torture: dcgan {line}: {done}')

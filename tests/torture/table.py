@@ -27,16 +27,16 @@ def passed(result):
 
 def of_calls(ready, runs, wanted):
     kinds = [k for k in ready[0][1] if k not in ('file', 'change')] if ready else []
-    out = ['## Calls', '', 'How many calls of each kind a command makes, by itself:', '']
+    out = ['## Calls', '', 'Calls of each kind that a command makes without faults:', '']
     out += head('command', *kinds)
     out += [row(name, *(calls[k] or '' for k in kinds)) for name, calls in ready]
     hows = ('fail', 'short', 'interrupt', 'signal', 'kill')
     counted = collections.Counter()
     for (name, how, _), n in runs.items():
         counted[name, how] += n
-    out += ['', 'How often it was run with one that goes wrong (fail: the k-th, and all from the k-th on):', '']
+    out += ['', 'Runs with a failing call (fail: only the k-th, or all from the k-th on):', '']
     if sum(runs.values()) < wanted:
-        out[-2] = f'There was time for {sum(runs.values())} of {wanted}, taken at random. ' + out[-2]
+        out[-2] = f'There was time for {sum(runs.values())} of {wanted} runs, chosen at random. ' + out[-2]
     out += head('command', *hows)
     out += [row(name, *(counted[name, how] or '' for how in hows)) for name, _ in ready]
     return out + ['']
@@ -58,15 +58,15 @@ def tables(o, result, findings):
     out += head('part', 'runs', 'deviations')
     out += [row(part, sums[part], sum(1 for f in findings.found if part_of(f) == part)) for part in o.parts]
     meant = sum(findings.used.values())
-    out += ['', f'{meant} more are meant, for {len(findings.used)} reasons '
+    out += ['', f'{meant} more are intended, for {len(findings.used)} reasons '
             '([meant.txt](../../tests/torture/meant.txt)).', '']
     if 'calls' in result:
         out += of_calls(*result['calls'])
     if 'limits' in result:
         out += ['## Limits', ''] + head('what', 'runs') + [row(k, n) for k, n in result['limits'].items()] + ['']
     if 'power' in result:
-        out += ['## Power failures', '', f'{result["power"]} states of the disk, each another one, from which the run '
-                'went on.', '']
+        out += ['## Power failures', '', f'{result["power"]} different states of the disk; the run resumed from '
+                'each of them.', '']
     if 'kills' in result:
         out += of_kills(*result['kills'])
     for what, fault, words in findings.found:

@@ -2,7 +2,7 @@
 """The published way to train a DCGAN without a framework: NumPy, every convolution as im2col and a matrix product.
 
     tools/bench/bench_numpy.py [--width 32] [--batch 64] [--steps 3] [--seconds 0] [--cupy] [--float64] [--json FILE]
-                           [--pictures CACHE] [--log FILE.csv]
+                           [--images CACHE] [--log FILE.csv]
     tools/bench/bench_numpy.py --oracle FILE.safetensors [--cupy]  compare with a recorded PyTorch run instead of timing
 
 The same networks, losses, order of steps and Adam as `dcgan` (see host/net); one row: ms per step. With --cupy the same
@@ -250,17 +250,17 @@ def read_cache(path):
 
 def batches(o, dtype, rng):
     """Images for each step, endlessly; a short last batch of an epoch is left out."""
-    if not o.pictures:
+    if not o.images:
         real = xp.asarray((rng.random((o.batch, 64, 64, 3)) * 2 - 1).astype(dtype))
         while True:
             yield 1, real
-    pictures, epoch = read_cache(o.pictures), 0
-    if len(pictures) < o.batch:
-        sys.exit(f'{o.pictures}: {len(pictures)} pictures, too few for a batch of {o.batch}')
+    images, epoch = read_cache(o.images), 0
+    if len(images) < o.batch:
+        sys.exit(f'{o.images}: too few images ({len(images)}) for batch size {o.batch}')
     while True:
-        epoch, order = epoch + 1, rng.permutation(len(pictures))
+        epoch, order = epoch + 1, rng.permutation(len(images))
         for first in range(0, len(order) - o.batch + 1, o.batch):
-            yield epoch, xp.asarray((pictures[order[first:first + o.batch]] / 127.5 - 1).astype(dtype))
+            yield epoch, xp.asarray((images[order[first:first + o.batch]] / 127.5 - 1).astype(dtype))
 
 
 def wait():
@@ -301,7 +301,7 @@ def main():
     p.add_argument('--seconds', type=float, default=0)
     p.add_argument('--cupy', action='store_true')
     p.add_argument('--float64', action='store_true')
-    p.add_argument('--pictures')
+    p.add_argument('--images')
     p.add_argument('--oracle')
     p.add_argument('--json')
     p.add_argument('--log')

@@ -31,7 +31,7 @@ def workload(folder, name, title):
     torch = [r for r in read(folder, f'torch-{name}')['rows'] if 'failed' not in r]
     numpy = read(folder, f'numpy-{name}')
     fp32 = min((r for r in torch if 'bf16' not in r['mode']), key=lambda r: r['median_ms'])
-    rows = [['program', 'mode', 'median ms a step', 'best ms', 'times ours', 'effective GFLOP/s', '% of FMA peak']]
+    rows = [['program', 'mode', 'median ms per step', 'best ms', 'times ours', 'effective GFLOP/s', '% of FMA peak']]
 
     def row(program, mode, median, best):
         rate = ours['gflop'] / median * 1e3
@@ -50,7 +50,7 @@ def workload(folder, name, title):
                     f"{o['gflops']:.0f}", f"{o['percent_of_peak']:.0f}", f"{o['gb_per_s']:.1f}"])
     text = f"""## {title}
 
-{ours['gflop']:.2f} GFLOP a step, convolutions counted as direct. The FMA peak measured in the same run: \
+{ours['gflop']:.2f} GFLOP per step, convolutions counted as direct. The FMA peak measured in the same run: \
 {peak:.0f} GFLOP/s on
 {run['threads']} threads, so direct arithmetic at that peak would need {1e3 * ours['gflop'] / peak:.0f} ms.
 **{ratio:.2f} times the speed of the fastest fp32 mode of PyTorch.**
@@ -74,8 +74,8 @@ def main():
     head = f"""# CPU: dcgan compared with PyTorch and NumPy
 
 {datetime.date.today()}, commit {git('rev-parse', '--short', 'HEAD')}, {machine['machine']}, {machine['backend']}. \
-Made by `tools/bench/bench-cpu`:
-all rows in one run, one after another; medians; the ratio takes the better of our two rounds' medians and \
+By `tools/bench/bench-cpu`:
+all rows in one run, consecutively; medians; the ratio compares the better median of our two rounds with \
 PyTorch's fastest fp32 median.
 """
     text = '\n'.join([head, *[p[0] for p in parts]])

@@ -105,7 +105,7 @@ def main():
     p = argparse.ArgumentParser(description=__doc__.split('\n')[0])
     p.add_argument('checkpoint')
     p.add_argument('--dcgan', default='./dcgan')
-    p.add_argument('--pictures', type=int, default=8)
+    p.add_argument('--images', type=int, default=8)
     o = p.parse_args()
     failed = 0
 
@@ -138,17 +138,17 @@ def main():
             check(all(int(t) == 3 * steps for n, t in d.items() if 'num_batches' in n),
                   'the discriminator loads, strict')
 
-        dcgan('generate', o.checkpoint, '--seeds', f'1-{o.pictures}', '--out', os.path.join(folder, 'pictures'),
+        dcgan('generate', o.checkpoint, '--seeds', f'1-{o.images}', '--out', os.path.join(folder, 'images'),
               '--quiet')
         nz, nc = netG.main[0].in_channels, netG.main[-2].out_channels
-        z = np.stack([normals(int(info['seed']), 4, i, nz) for i in range(1, o.pictures + 1)])
+        z = np.stack([normals(int(info['seed']), 4, i, nz) for i in range(1, o.images + 1)])
         netG.eval()
         with torch.no_grad():
             x = netG(torch.from_numpy(z)[:, :, None, None]).double().numpy()
-        want = np.clip(np.floor((x + 1) * 127.5 + 0.5), 0, 255).transpose(0, 2, 3, 1)
-        names = [os.path.join(folder, 'pictures', f'seed-{i:04d}.png') for i in range(1, o.pictures + 1)]
-        got = np.stack([np.asarray(Image.open(n)).reshape(want[0].shape) for n in names]).astype(float)
-        off = np.abs(got - want)
+        expected = np.clip(np.floor((x + 1) * 127.5 + 0.5), 0, 255).transpose(0, 2, 3, 1)
+        names = [os.path.join(folder, 'images', f'seed-{i:04d}.png') for i in range(1, o.images + 1)]
+        got = np.stack([np.asarray(Image.open(n)).reshape(expected[0].shape) for n in names]).astype(float)
+        off = np.abs(got - expected)
         check(off.max() <= 1 and (off == 0).mean() > 0.999 and got.std() > 0,
               f'the same images: {(off > 0).sum()} of {off.size} values differ, by at most {off.max():.0f}')
 

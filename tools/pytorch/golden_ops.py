@@ -108,7 +108,7 @@ for name, make in {
     show('update_' + name, torch.stack(after))
 
 print('\n/* Losses of GANs and their gradients by the logits: MSELoss to 1 and to 0, halved; hinge of real and of'
-      '\n * generated pictures; score; relativistic average least squares, halved, by either of its logits, and as loss'
+      '\n * generated images; score; relativistic average least squares, halved, by either of its logits, and as loss'
       '\n * of G. */')
 logit, other = ((exact(9) * 2).float().double().requires_grad_() for _ in range(2))
 show('gan_logit', logit)

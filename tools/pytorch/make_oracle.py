@@ -130,8 +130,8 @@ def load_images(o):
     names = sorted(n for n in os.listdir(o.images) if n.lower().endswith(('.png', '.jpg', '.jpeg')))[:o.count]
     out = np.empty((len(names), o.channels, o.size, o.size), np.uint8)
     for i, name in enumerate(names):
-        picture = Image.open(os.path.join(o.images, name)).convert('L' if o.channels == 1 else 'RGB')
-        a = np.asarray(picture.resize((o.size, o.size), Image.BILINEAR))
+        image = Image.open(os.path.join(o.images, name)).convert('L' if o.channels == 1 else 'RGB')
+        a = np.asarray(image.resize((o.size, o.size), Image.BILINEAR))
         out[i] = a[None] if o.channels == 1 else a.transpose(2, 0, 1)
     return out
 
@@ -152,25 +152,25 @@ def augment(o, x, step, order, first):
         return x
     out, (H, W) = [], x.shape[2:]
     words = torch_model.philox(1, 10 << 56 | order << 40 | step, np.arange(2 * (first + len(x)))).reshape(-1, 8)
-    for picture, word in zip(x, words[first:]):
+    for image, word in zip(x, words[first:]):
         u = [int(w) / 2.0 ** 32 for w in word]
         if 'color' in o.augment:
-            picture = picture + (u[0] - 0.5)
-            mean = picture.mean(dim=0, keepdim=True)
-            picture = (picture - mean) * (2 * u[1]) + mean
-            picture = (picture - picture.mean()) * (u[2] + 0.5) + picture.mean()
+            image = image + (u[0] - 0.5)
+            mean = image.mean(dim=0, keepdim=True)
+            image = (image - mean) * (2 * u[1]) + mean
+            image = (image - image.mean()) * (u[2] + 0.5) + image.mean()
         if 'translation' in o.augment:
             m = [int(side / 8 + 0.5) for side in (H, W)]
             t = [int(v * (2 * most + 1)) - most for v, most in zip(u[3:5], m)]
-            padded = nn.functional.pad(picture, (m[1], m[1], m[0], m[0]))
-            picture = padded[:, m[0] + t[0]:m[0] + t[0] + H, m[1] + t[1]:m[1] + t[1] + W]
+            padded = nn.functional.pad(image, (m[1], m[1], m[0], m[0]))
+            image = padded[:, m[0] + t[0]:m[0] + t[0] + H, m[1] + t[1]:m[1] + t[1] + W]
         if 'cutout' in o.augment:
-            mask = torch.ones_like(picture)
+            mask = torch.ones_like(image)
             box = [int(side / 2 + 0.5) for side in (H, W)]
             at = [int(v * (side + 1 - b % 2)) - b // 2 for v, side, b in zip(u[5:7], (H, W), box)]
             mask[:, max(at[0], 0):at[0] + box[0], max(at[1], 0):at[1] + box[1]] = 0
-            picture = picture * mask
-        out.append(picture)
+            image = image * mask
+        out.append(image)
     return torch.stack(out)
 
 
@@ -290,8 +290,8 @@ def load_classes(o, net):
     labels = np.array([classes.index(n.split('/')[0]) if classes else i % net.classes for i, n in enumerate(names)])
     images = np.empty((len(names), net.channels, net.size, net.size), np.uint8)
     for i, name in enumerate(names):
-        picture = Image.open(os.path.join(o.images, name)).convert('L' if net.channels == 1 else 'RGB')
-        a = np.asarray(picture.resize((net.size, net.size), Image.BILINEAR))
+        image = Image.open(os.path.join(o.images, name)).convert('L' if net.channels == 1 else 'RGB')
+        a = np.asarray(image.resize((net.size, net.size), Image.BILINEAR))
         images[i] = a[None] if net.channels == 1 else a.transpose(2, 0, 1)
     return images, labels.astype(np.int64)
 

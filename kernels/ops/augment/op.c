@@ -31,7 +31,7 @@ static double flops(const dg_op *op)
 
 static const char *complete(dg_op *op)
 {
-    return op->u.augment.C > DG_CHANNELS_MAX ? "pictures have at most 4 channels" : NULL;
+    return op->u.augment.C > DG_CHANNELS_MAX ? "images have at most 4 channels" : NULL;
 }
 
 #define SHAPE                                                                                  \

@@ -25,8 +25,8 @@ static double gather_flops(const dg_op *op)
 static const char *gather_complete(dg_op *op)
 {
     dg_gather_args *a = &op->u.gather;
-    if (a->C > DG_CHANNELS_MAX) return "a picture has at most 4 channels";
-    if (a->H > 65536 || a->W > 65536 || (int64_t)a->H * a->W * a->C > INT32_MAX) return "the picture is too large";
+    if (a->C > DG_CHANNELS_MAX) return "an image has at most 4 channels";
+    if (a->H > 65536 || a->W > 65536 || (int64_t)a->H * a->W * a->C > INT32_MAX) return "the image is too large";
     a->record = dg_gather_record(a, DG_F32, false);
     return NULL;
 }

@@ -28,7 +28,7 @@ DCGAN_LIMIT=70
 export DCGAN_LIMIT
 runs 'scripts/demo' sh scripts/demo || finish
 unset DCGAN_LIMIT
-prints 'Images of cats that do not exist: samples/demo/epoch-0080.png'
+prints 'Samples: samples/demo/epoch-0080.png'
 sed -n 's|.*: \(\./dcgan generate .*\)|\1|p' "$dir/.out" > "$dir/command"
 ensure 'the demo should name a command' [ -s "$dir/command" ]
 runs 'the command that the demo names' sh "$dir/command"

@@ -61,14 +61,14 @@ if [ "$DEVICE" = cpu ]; then row tune skipped; else row tune ok; fi
 for s in tests memcheck published drift batch; do row $s skipped; done
 about kernels '1 passed, 0 failed, 1 skipped'
 about repeat '1 checkpoint'
-prints 'pictures: drawn by dcgan data --synthesize'
+prints 'images: drawn by dcgan data --synthesize'
 logged repeat "--device $DEVICE"
 about published 'has no numpy'
 tail -n 1 "$dir/.out" | grep -qE '^[0-9]+ passed, 0 failed, [0-9]+ skipped$'
 fact $? 'the last line should be the count'
 for f in table.md bench/ours-W1-fp32-2.json bench/profile-W1-fp32.json bench/model.md; do holds "$dir/out/$f"; done
 for f in train-epoch-0002.png train-curves.png generated.png; do
-    holds "$dir/out/pictures/$f"
+    holds "$dir/out/images/$f"
 done
 
 # Failing, hanging and missing.
@@ -223,9 +223,9 @@ logged memcheck 'small: 1'
 logged drift '--precision bf16'
 logged w2 'bench_pytorch.py --width 64 --size 64 --batch 128'
 logged w3 'bench_pytorch.py --width 64 --size 128 --batch 64'
-logged published 'bench_numpy.py --pictures'
+logged published 'bench_numpy.py --images'
 prints '| drift |'
-holds "$dir/out/pictures/long-epoch-0300.png"
+holds "$dir/out/images/long-epoch-0300.png"
 check 0 --quick --skip build,tests,kernels
 about repeat '3 runs of 100 steps'
 if grep -q '^| kernels' "$dir/.out"; then fact 1 '--skip kernels should skip it'; fi

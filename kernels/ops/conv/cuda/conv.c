@@ -10,7 +10,7 @@ static const char *check_sizes(const dg_conv_args *a, int more)
     const double N = (double)a->N + more,
                  sizes[] = {N * a->H * a->W * a->Ci, N * a->Ho * a->Wo * a->Co, (double)a->Co * a->K * a->K * a->Ci};
     for (int i = 0; i < 3; i++)
-        if (sizes[i] > DG_TENSOR_VALUES) return no("%.0f million values in one tensor are too many", sizes[i] / 1e6);
+        if (sizes[i] > DG_TENSOR_VALUES) return no("too many values in one tensor: %.0f million", sizes[i] / 1e6);
     return NULL;
 }
 
@@ -29,7 +29,7 @@ const char *dg_conv_check_tile(dg_tune *t, int threads)
 {
     if (!threads) return no("tile=%dx%d: %s is not compiled for it", t->tile_m, t->tile_n, t->variant->name);
     if (t->block && t->block != threads)
-        return no("block=%d: a tile of %dx%d has %d threads", t->block, t->tile_m, t->tile_n, threads);
+        return no("block=%d: a tile of %dx%d requires %d threads", t->block, t->tile_m, t->tile_n, threads);
     t->block = threads;
     return NULL;
 }
@@ -40,8 +40,7 @@ const char *dg_conv_check_stages(dg_tune *t, int usual, int words, const dg_gpu 
     if (t->stages < 2 || t->stages > 4) return no("stages=%d: must be 2, 3 or 4", t->stages);
     const size_t bytes = (size_t)t->stages * (size_t)words * sizeof(float);
     if (bytes > gpu->shared)
-        return no("%d stages need %zu bytes of shared memory, a block here has at most %zu", t->stages, bytes,
-                  gpu->shared);
+        return no("%d stages need %zu bytes of shared memory (limit %zu)", t->stages, bytes, gpu->shared);
     return NULL;
 }
 
@@ -60,7 +59,7 @@ const char *dg_conv_check_math(const dg_gpu *gpu)
 
 const char *dg_fused_refuses_math(dg_math math, const dg_gpu *gpu)
 {
-    return math == DG_MATH_FP16 && gpu->arch >= 80 ? "from sm_80 on bf16 is as quick: fp16 has no fused kernels there"
+    return math == DG_MATH_FP16 && gpu->arch >= 80 ? "fp16 has no fused kernels from sm_80 on, because bf16 is as fast"
                                                    : NULL;
 }
 

@@ -147,7 +147,7 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
     static constexpr bool both = tensors == DG_TWO_TENSORS, any = MAP == DG_TWO_TENSORS && E::unit == 8 && !E::scaled;
     static constexpr bool bent = MAP == (DG_ROUNDED | DG_ONE_TENSOR);
     typedef typename std::conditional<(MAP & DG_ROUNDED) != 0, uint16_t, T>::type V;
-    static_assert(P::PLANES == 2 && NT % 8 == 0, "two threads a value");
+    static_assert(P::PLANES == 2 && NT % 8 == 0, "two threads per value");
 
     const V *tensor;
     const dg_transfer *place;

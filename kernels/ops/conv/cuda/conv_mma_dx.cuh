@@ -38,9 +38,9 @@ template <class E_, class T_, bool SMALL, int M, int N_, int WN_, int GROUPS, in
     typedef dg_patch_loader<E, T, patch, NT, GROUPS, MAP> loader;
     static constexpr size_t bytes = DG_MMA_BYTES(SMALL, PIECES, false, planes *pitch / 2, GROUPS, NT);
     static_assert(copied % NT == 0 && NT % (2 * N) == 0,
-                  "threads copy equally much, each the same channels of several taps");
+                  "all threads copy the same number of units, each thread the same channels of several taps");
     static_assert((slots & (slots - 1)) == 0 && 4 % GROUPS == 0,
-                  "a thread's slots differ in bits of their own; groups divide the taps");
+                  "a thread's slots differ in separate bits; groups divide the taps");
 };
 
 /* From tap (3, 3) back to a slot's tap. */

@@ -36,9 +36,10 @@ template <class E_, class T_, bool SMALL, int M, int N_, int WN, int GROUPS, int
     static constexpr size_t bytes = DG_MMA_BYTES(SMALL, PIECES, true, pitch, GROUPS, NT);
     /* a thread's channels of y, distance of its taps */
     static constexpr int rows = NT < 2 * N ? 2 * N / NT : 1, steps = NT < 2 * N ? 1 : NT / (2 * N);
-    static_assert(copied % NT == 0 && (2 * N % NT == 0 || NT % (2 * N) == 0), "threads copy equally much");
-    static_assert(GROUPS % stages == 0, "which stage a group has is known");
-    static_assert(N % 8 == 0 && WN % 16 == 0, "eight positions of a plane; two fragments a load");
+    static_assert(copied % NT == 0 && (2 * N % NT == 0 || NT % (2 * N) == 0),
+                  "all threads copy the same number of units");
+    static_assert(GROUPS % stages == 0, "a group has a fixed stage");
+    static_assert(N % 8 == 0 && WN % 16 == 0, "eight positions of a plane; two fragments per load");
 };
 
 template <class G> struct dg_fwd_job : dg_weights<dg_fwd_job<G>, G> {

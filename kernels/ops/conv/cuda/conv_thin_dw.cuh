@@ -17,7 +17,8 @@ template <int CI> struct dg_thin_dw {
                          grad_words = DG_THIN_ROWS * DG_THIN_COLS * DG_THIN_CHANNELS;
     /* of shared memory: [patch][grad (ROWS, COLS, CHANNELS) of y], at the end [warp][sum][lane] */
     static constexpr int words = DG_THIN_DW_WORDS(CI);
-    static_assert(words >= patch_words + grad_words && words >= DG_THIN_DW_WARPS / 2 * sums, "one after the other");
+    static_assert(words >= patch_words + grad_words && words >= DG_THIN_DW_WARPS / 2 * sums,
+                  "the tensors, then the sums fit");
     float acc[4][row_taps] = {};
 
     static __device__ __forceinline__ int lane() { return (int)(threadIdx.x % 32); }

@@ -10,7 +10,7 @@
 /* Four rounded operands: two words of bf16 or four of tf32, for one product of 16 or two of 8. */
 template <class E> struct dg_quad {
     static constexpr int words = 16 / E::unit, steps = 16 / E::k;
-    static_assert(words == 2 * steps && (words == 2 || words == 4), "a step takes two words");
+    static_assert(words == 2 * steps && (words == 2 || words == 4), "two words per step");
     uint32_t w[words];
 
     static __device__ __forceinline__ dg_quad of(const float (&v)[4])
@@ -79,7 +79,7 @@ template <class E, int CI_> struct dg_thin_mma_fwd {
     static constexpr int blocks = 5;
     static constexpr bool rounds = quad::words == 2; /* results may be stored as bf16 */
     static_assert(DG_THIN_COLS == 32 && DG_THIN_CHANNELS == 32 && CI % 2 == 1,
-                  "a warp's rows, its channels, no shared bank");
+                  "rows and channels of a warp; no bank conflicts");
     float c[2][4][4];
 
     static __device__ __forceinline__ int lane() { return (int)(threadIdx.x % 4); }
@@ -92,7 +92,7 @@ template <class E, int CI_> struct dg_thin_mma_fwd {
      * go to its padding. */
     static __device__ __forceinline__ void put(float *patch, int row, int i, const float (&v)[4])
     {
-        static_assert(pitch * 4 >= (dg_div_up(line - CI, 4) * 4 + CI) * quad::words, "there is a pad");
+        static_assert(pitch * 4 >= (dg_div_up(line - CI, 4) * 4 + CI) * quad::words, "rows have padding");
         const float order[4] = {v[1], v[2], v[0], v[3]};
         const quad q = quad::of(order);
         if constexpr (quad::words == 2) {

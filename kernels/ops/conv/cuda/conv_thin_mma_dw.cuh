@@ -19,10 +19,10 @@ template <class E, int CI> struct dg_thin_mma_dw {
     static constexpr int line = DG_THIN_PATCH_COLS * CI;
     static constexpr int row_taps = DG_THIN_K * CI, plane = DG_THIN_COLS + 16;
     static_assert(warps == 2 * DG_THIN_ROWS && DG_THIN_COLS == 32 && DG_THIN_CHANNELS == 32 && plane / 4 % 8 == 4,
-                  "what a lane has, no shared bank");
+                  "the layout of a lane; no bank conflicts");
     static_assert(DG_THIN_PATCH_ROWS * row_taps * plane * quad::words / 4 <= DG_THIN_DW_WORDS(CI) &&
                       warps / 2 * held * 32 <= DG_THIN_DW_WORDS(CI),
-                  "one after the other in the room of thin");
+                  "the patch, then the sums fit thin's shared memory");
     float c[2][fragments][4];
 
     static __device__ __forceinline__ int lane() { return (int)(threadIdx.x % 32); }
