@@ -13,10 +13,10 @@ if ! command -v make > /dev/null || ! echo 'int main(void) { return 0; }' | $cc 
 fi
 if echo | $cc -dM -E - | grep -q __clang__; then
     finds "$cc -U__clang_major__ -D__clang_major__=9"
-    stderr_has 'clang 9 is older than dcgan is tried with (gcc 11, clang 13)'
+    stderr_has 'clang 9 is older than the tested compilers (gcc 11, clang 13)'
 else
     finds "$cc -U__GNUC__ -D__GNUC__=9"
-    stderr_has 'gcc 9 is older than dcgan is tried with (gcc 11, clang 13)'
+    stderr_has 'gcc 9 is older than the tested compilers (gcc 11, clang 13)'
 fi
 ensure "'$ran' should say one sentence; it said: $(cat "$dir/.err")" [ "$(wc -l < "$dir/.err")" -eq 1 ]
 prints 'FOUND := '

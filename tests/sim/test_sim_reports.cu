@@ -165,12 +165,12 @@ static __global__ void copy(float *o, const float *x, int form)
 
 static void test_shared(float *o)
 {
-    REPORTED("a makes it 49156 bytes, over 48 KB", 0, KLAUNCH(static_48k, 1, 32, 0, 0));
+    REPORTED("with a 49156 bytes (limit 48 KB)", 0, KLAUNCH(static_48k, 1, 32, 0, 0));
     REPORTED("33792 bytes static and 200000 dynamic", 0, KLAUNCH(static_33k, 1, 32, 200000, 0));
     KLAUNCH(nothing, 1, 32, 227 * 1024 + 1, 0);
     DG_CHECK(dev_take_fault().error == cudaErrorInvalidValue);
-    REPORTED("asked for no dynamic", 0, KLAUNCH(no_dynamic, 1, 32, 0, 0));
-    REPORTED("array 1 makes it 272 bytes, the launch asked for 256", line_of[0], KLAUNCH(greedy_pool, 1, 32, 256, 0));
+    REPORTED("without dynamic shared memory", 0, KLAUNCH(no_dynamic, 1, 32, 0, 0));
+    REPORTED("array 1 makes 272 bytes, more than the launch's 256", line_of[0], KLAUNCH(greedy_pool, 1, 32, 256, 0));
     REPORTED("dev_pool: array 0 has", 0, KLAUNCH(two_minds, 1, 32, 256, 0));
     REPORTED("they are the same memory", line_of[0] + 1, KLAUNCH(pool_and_whole, 1, 32, 128, 0));
     REPORTED("ldmatrix row: address", line_of[0], KLAUNCH(skewed_rows, 1, 32, 0, 0, (uint32_t *)o));
@@ -180,7 +180,7 @@ static void test_shared(float *o)
     REPORTED("cp.async source: address", line_of[0], KLAUNCH(copy, 1, 32, 0, 0, o, x.p, 1));
     REPORTED("is not shared memory", line_of[0], KLAUNCH(copy, 1, 32, 0, 0, o, x.p, 2));
     REPORTED("is not device memory", line_of[0], KLAUNCH(copy, 1, 32, 0, 0, o, x.p, 3));
-    REPORTED("never waited for", 0, KLAUNCH(copy, 1, 32, 0, 0, o, x.p, 4));
+    REPORTED("pending cp.async copies", 0, KLAUNCH(copy, 1, 32, 0, 0, o, x.p, 4));
     REPORTED("or not 16 bytes of it", line_of[0], KLAUNCH(copy, 1, 32, 0, 0, o, x.p, 5));
     REPORTED("more than 128 cp.async copies", line_of[0], KLAUNCH(copy, 1, 32, 0, 0, o, x.p, 6));
     REPORTED("more than 8 cp.async groups", line_of[0], KLAUNCH(copy, 1, 32, 0, 0, o, x.p, 7));

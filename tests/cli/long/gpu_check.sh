@@ -32,7 +32,7 @@ exit_2
 stderr_has 'scripts/gpu-check OUTDIR'
 exit_2 "$dir/out" --fast
 exit_2 "$dir/out" --only nothing
-stderr_has 'no step is called nothing'
+stderr_has 'unknown step nothing'
 exit_2 "$dir/out" --budget many
 ends 0 'gpu-check --steps' sh scripts/gpu-check --steps
 prints 'ten runs of 300 steps'
@@ -182,14 +182,14 @@ case "$*" in
     'data --synthesize'*) mkdir "$3" ;;
     bench*) printf '{"models": [{\n"median_ms": 0.12345678,\n"ops": [{"median_ms": 9}]}]}\n' ;;
     --version) echo 'dcgan 0.0 (pretended)' ;;
-    curves*) echo picture > "$out" ;;
-    generate*) mkdir "$out"; echo picture > "$out/grid.png" ;;
+    curves*) echo image > "$out" ;;
+    generate*) mkdir "$out"; echo image > "$out/grid.png" ;;
     tune*) echo tuned > "$out" ;;
     --resume*) [ "$FAIL" != resumed ] || echo other > "$out/checkpoint.safetensors" ;;
     --data*)
         mkdir -p "$out"
         printf 'epoch,step,seconds\n1,46,1.5\n20,920,20.5\n300,13800,300\n' > "$out/log.csv"
-        for p in curves epoch-0005 epoch-0020 epoch-0300; do echo picture > "$out/$p.png"; done
+        for p in curves epoch-0005 epoch-0020 epoch-0300; do echo image > "$out/$p.png"; done
         echo weights > "$out/checkpoint.safetensors"
         [ "$FAIL" != repeat ] || echo "$out" > "$out/checkpoint.safetensors"
         case $out in */killed) exec sleep 100 ;; esac
@@ -247,7 +247,7 @@ fails replay replay
 fails repeat repeat
 about repeat '10 checkpoints'
 fails resumed resume
-about resume 'other bytes'
+about resume 'resumed: differs'
 fails generate train
 fails bench w1
 fails bench_pytorch.py w2
