@@ -168,7 +168,7 @@ static void test_targets(void)
     const char *fifo = temp_path("fifo"), *dir = temp_path("dir"), *link = temp_path("link");
     mkfifo(fifo, 0600);
     mkdir(dir, 0700);
-    DG_CHECK(dg_write_atomic(fifo, &p, 1) == DG_IO && strstr(dg_message(), "no regular file"));
+    DG_CHECK(dg_write_atomic(fifo, &p, 1) == DG_IO && strstr(dg_message(), "not a regular file"));
     DG_CHECK(dg_write_atomic(dir, &p, 1) == DG_IO && strstr(dg_message(), "directory"));
     DG_CHECK(dg_write_atomic("", &p, 1) == DG_IO && dg_write_atomic("/", &p, 1) == DG_IO);
     DG_CHECK(dg_write_atomic(temp_path("no/such"), &p, 1) == DG_IO && strstr(dg_message(), "No such file"));
@@ -182,7 +182,7 @@ static void test_targets(void)
 
     void *data;
     size_t n;
-    DG_CHECK(dg_read_file(fifo, 100, &data, &n) == DG_IO && strstr(dg_message(), "no regular file") && !data);
+    DG_CHECK(dg_read_file(fifo, 100, &data, &n) == DG_IO && strstr(dg_message(), "not a regular file") && !data);
     DG_CHECK(dg_read_file(dir, 100, &data, &n) == DG_IO && strstr(dg_message(), "directory"));
     DG_CHECK(dg_read_file(link, 9, &data, &n) == DG_IO && strstr(dg_message(), "10 bytes"));
     DG_CHECK(dg_read_file(temp_path("none"), 9, &data, &n) == DG_IO && strstr(dg_message(), "none"));

@@ -27,22 +27,22 @@ static void bad(int line, const char *reason, const char *text)
 static void check_bad(void)
 {
     bad(1, "no such op", "rubbish\xff\xfe = 3");
-    bad(1, "it is for precision bf16, tf32 or fp16", CONV " : mma");
-    bad(2, "it is for precision bf16, tf32 or fp16", "[sm_90 fp32]\n" CONV " : mma");
-    bad(2, "sm_75 have neither bf16", "[sm_75 tf32]\n" CONV " : mma");
+    bad(1, "requires precision bf16, tf32 or fp16", CONV " : mma");
+    bad(2, "requires precision bf16, tf32 or fp16", "[sm_90 fp32]\n" CONV " : mma");
+    bad(2, "this is sm_75", "[sm_75 tf32]\n" CONV " : mma");
     bad(2, "tile=128x128: mma is not compiled for it", "[sm_75 fp16]\n" CONV " : mma tile=128x128");
     bad(2, "not compiled for it", "[sm_90 bf16]\n" CONV " : mma tile=64x64");
-    bad(2, "no stages to choose", "[sm_90 bf16]\n" CONV " : mma stages=2");
-    bad(1, "it is for precision bf16", CONV " : wgmma");
-    bad(2, "it is for precision bf16", "[sm_90 tf32]\n" CONV " : wgmma");
-    bad(2, "wgmma is for sm_90 alone, not for sm_100", "[sm_100 bf16]\n" CONV " : wgmma");
+    bad(2, "a fixed number of stages", "[sm_90 bf16]\n" CONV " : mma stages=2");
+    bad(1, "requires precision bf16", CONV " : wgmma");
+    bad(2, "requires precision bf16", "[sm_90 tf32]\n" CONV " : wgmma");
+    bad(2, "wgmma requires sm_90, not sm_100", "[sm_100 bf16]\n" CONV " : wgmma");
     bad(2, "tile=64x64: wgmma is not compiled for it", "[sm_90 bf16]\n" CONV " : wgmma tile=64x64");
-    bad(2, "block=128: a tile of 128x64 has 256 threads", "[sm_90 bf16]\n" CONV " : wgmma block=128");
+    bad(2, "block=128: a tile of 128x64 requires 256 threads", "[sm_90 bf16]\n" CONV " : wgmma block=128");
     bad(2, "has no variant wgmma", "[sm_90 bf16]\nconv_dw N=64 H=16 W=16 C=64>128 K=4 S=2 P=1 : wgmma");
-    bad(2, "has 128 threads", "[sm_90 bf16]\n" CONV " : mma tile=128x64 block=256");
+    bad(2, "requires 128 threads", "[sm_90 bf16]\n" CONV " : mma tile=128x64 block=256");
     bad(2, "must be from 1 to 2", "[sm_90 bf16]\n" CONV " : mma split=3");
-    bad(2, "mma has no kernels for it there", "[sm_90 bf16]\n" CONV " : mma");
-    bad(2, "multiples of 16, not 40", "[sm_90 bf16]\nconv_fwd N=64 H=32 W=32 C=40>64 K=4 S=2 P=1 : mma");
+    bad(2, "mma has no bf16 kernels on sm_90", "[sm_90 bf16]\n" CONV " : mma");
+    bad(2, "multiple of 16 channels, not 40", "[sm_90 bf16]\nconv_fwd N=64 H=32 W=32 C=40>64 K=4 S=2 P=1 : mma");
     bad(2, "multiples of 4, not 6", "[sm_90 tf32]\nconv_fwd N=64 H=32 W=32 C=8>6 K=4 S=2 P=1 : mma");
     bad(2, "K=4 S=2 P=1", "[sm_90 tf32]\nconv_fwd N=64 H=32 W=32 C=8>8 K=3 S=1 P=1 : mma");
     bad(1, "[sm_90 fp12]", "[sm_90 fp12]\n" CONV " : tiled");
@@ -56,17 +56,17 @@ static void check_bad(void)
     bad(1, "N=0", "conv_fwd N=0 H=32 W=32 C=32>64 K=4 S=2 P=1 : tiled");
     bad(1, "N=-1", "conv_fwd N=-1 H=32 W=32 C=32>64 K=4 S=2 P=1 : tiled");
     bad(1, "N=99999999999999999999", "conv_fwd N=99999999999999999999 H=32 W=32 C=32>64 K=4 S=2 P=1 : tiled");
-    bad(1, "same number twice", "conv_fwd N=64 N=64 H=32 W=32 C=32>64 K=4 S=2 P=1 : tiled");
-    bad(1, "no such number", "conv_fwd N=64 X=64 H=32 W=32 C=32>64 K=4 S=2 P=1 : tiled");
-    bad(1, "does not fit into the picture", "conv_fwd N=64 H=2 W=32 C=32>64 K=9 S=2 P=1 : direct");
+    bad(1, "duplicate name in the shape", "conv_fwd N=64 N=64 H=32 W=32 C=32>64 K=4 S=2 P=1 : tiled");
+    bad(1, "unknown name in the shape", "conv_fwd N=64 X=64 H=32 W=32 C=32>64 K=4 S=2 P=1 : tiled");
+    bad(1, "does not fit into the image", "conv_fwd N=64 H=2 W=32 C=32>64 K=9 S=2 P=1 : direct");
     bad(1, "too many", "conv_fwd N=65536 H=1024 W=1024 C=32>64 K=4 S=2 P=1 : direct");
-    bad(1, "no : with a variant", CONV);
-    bad(1, "no variant behind", CONV " :");
+    bad(1, "missing colon and variant", CONV);
+    bad(1, "missing variant after the colon", CONV " :");
     bad(1, "no variant winograd", CONV " : winograd");
     bad(1, "no variant patch", CONV " : patch");
     bad(1, "not compiled for it", CONV " : tiled tile=64x65");
     bad(1, "tile=64x32", CONV " : tiled tile=64");
-    bad(1, "has 128 threads", CONV " : tiled tile=64x64 block=256");
+    bad(1, "requires 128 threads", CONV " : tiled tile=64x64 block=256");
     bad(1, "must be 2, 3 or 4", CONV " : tiled tile=64x64 stages=5");
     bad(1, "split=33: must be from 1 to 32", CONV " : tiled split=33");
     bad(1, "not a whole number", CONV " : tiled split=0");
@@ -77,12 +77,12 @@ static void check_bad(void)
     bad(1, "one pixel", CONV " : gemv");
     bad(1, "multiples of 4", "conv_fwd N=64 H=32 W=32 C=3>64 K=4 S=2 P=1 : tiled");
     bad(1, "K=4 S=2 P=1", "conv_dx N=64 H=32 W=32 C=32>64 K=3 S=1 P=1 : patch");
-    bad(1, "no multiple of 4", "norm_act N=2 H=4 W=4 C=6 groups=1 : vector");
+    bad(1, "not a multiple of 4", "norm_act N=2 H=4 W=4 C=6 groups=1 : vector");
     bad(1, "power of two", "norm_act N=2 H=4 W=4 C=8 groups=1 : vector block=96");
-    bad(1, "no multiple of groups", "norm_act N=3 H=4 W=4 C=8 groups=2 : vector");
+    bad(1, "not a multiple of groups", "norm_act N=3 H=4 W=4 C=8 groups=2 : vector");
     bad(1, "has no variant vector", "gan_loss n=64 : vector");
     bad(1, "gan_loss has no variant vector", "bce n=64 : vector"); /* its name in older files */
-    bad(1, "chooses its own", CONV " : cublas split=2");
+    bad(1, "has no block, tile, stages or split", CONV " : cublas split=2");
     bad(2, "longer than",
         "; fine\n" CONV " : tiled                                                                                      "
         "                                                                                                    "

@@ -15,7 +15,7 @@ static void check_covers(void)
                {11, 0, false}, {12, 0, true}, {12, 1, true}, {13, 0, true}};
     for (const auto &r : row) DG_CHECKF(dg_cuda_covers(r.major, r.minor) == r.covered, "sm_%d%d", r.major, r.minor);
     DG_CHECKF(!strcmp(dg_cuda_built_for(),
-                      "sm_75, sm_80, sm_86, sm_89, sm_90, sm_100, sm_120 and what is newer than sm_120"),
+                      "sm_75, sm_80, sm_86, sm_89, sm_90, sm_100, sm_120 and GPUs newer than sm_120"),
               "%s", dg_cuda_built_for());
 }
 
@@ -64,8 +64,8 @@ static void check_open(void)
     dg_cuda_options o = {};
     o.real = DG_F32;
     check_device(7, 0,
-                 "it is sm_70, and this dcgan is built for sm_75, sm_80, sm_86, sm_89, sm_90, sm_100, sm_120 and what "
-                 "is newer than "
+                 "it is sm_70, and this dcgan is built for sm_75, sm_80, sm_86, sm_89, sm_90, sm_100, sm_120 and GPUs "
+                 "newer than "
                  "sm_120");
     check_device(7, 5, "");
     check_device(13, 0, "");
