@@ -23,7 +23,7 @@ char *dg_option_variable(const char *name, char out[64])
 }
 
 /* Read by the CPU kernels and by the tests. */
-static const char *const elsewhere[] = {"DCGAN_ISA", "DCGAN_SHARED", NULL};
+static const char *const elsewhere[] = {"DCGAN_ISA", "DCGAN_MESSAGE_KEYS", "DCGAN_SHARED", NULL};
 
 /* The option nearest to a name such as EPOHCS, of train if possible. */
 static const dg_option *meant(const char *name)
