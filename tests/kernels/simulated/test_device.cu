@@ -65,8 +65,7 @@ static void check_open(void)
     o.real = DG_F32;
     check_device(7, 0,
                  "it is sm_70, and this dcgan is built for sm_75, sm_80, sm_86, sm_89, sm_90, sm_100, sm_120 and GPUs "
-                 "newer than "
-                 "sm_120");
+                 "newer than sm_120");
     check_device(7, 5, "");
     check_device(13, 0, "");
     sim::device.count = 2;
@@ -79,8 +78,7 @@ static void check_open(void)
     DG_CHECK(dg_cuda_open(&o, &b) == DG_DEVICE && !b);
     DG_CHECKF(
         !strcmp(dg_message(),
-                "device cuda: no NVIDIA GPU is visible (see CUDA_VISIBLE_DEVICES and nvidia-smi); device cpu needs "
-                "none"),
+                "device cuda: no NVIDIA GPU is visible (see CUDA_VISIBLE_DEVICES and nvidia-smi); use device cpu"),
         "%s", dg_message());
     sim::device.count = 1;
     o.real = DG_U8;
