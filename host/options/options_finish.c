@@ -176,7 +176,8 @@ static dg_err finish_batch(dg_options *o)
                        dg_program(), dg_shell_path(quoted, sizeof quoted, o->model));
     if (!o->min_batch) o->min_batch = o->rule ? 32 : 8;
     if (o->max_batch < o->min_batch)
-        return dg_fail(DG_USAGE, "--max-batch %d: less than --min-batch %d", o->max_batch, o->min_batch);
+        return dg_fail(DG_USAGE, DG_MSG("max-below-min", "--max-batch %d: less than --min-batch %d"), o->max_batch,
+                       o->min_batch);
     if (o->sweep && o->rule)
         return dg_fail(DG_USAGE, "--rule: cannot be combined with --sweep, which prints the choice of each rule");
     if (o->sweep && !dg_sweep_parse(o->sweep, &range))

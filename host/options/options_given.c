@@ -53,7 +53,8 @@ static void warn_unknown(const char *name)
             (!alias || strcmp(dg_option_variable(alias, known), name) != 0))
             continue;
         if (t->flags & DG_OPT_ARGV_ONLY)
-            dg_warn("%s is ignored: --%s is read from the command line only", printable, t->name);
+            dg_warn(DG_MSG("variable-not-read", "%s is ignored: --%s is read from the command line only"), printable,
+                    t->name);
         return;
     }
     const dg_option *t = meant(name + sizeof "DCGAN_" - 1);

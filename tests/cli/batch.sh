@@ -31,7 +31,7 @@ prints '8: the smallest that was tried; it leaves 1 step per epoch'
 shows '8: the fastest; the dataset has only 8 images; ' batch "$model" --data cats --limit 8 -q --min-steps 1
 shows 'it leaves 3 steps per epoch' batch "$model" --data cats --drop-last --min-batch 16 --max-batch 16 --min-steps 4 -q
 exits 0 batch "$model" --data cats --min-batch 16 --max-batch 16 --min-steps 4 -q
-prints '16: the fastest; more than 16 were not tried (--max-batch); '
+prints '16: the fastest; sizes above 16 were not tried (--max-batch); '
 
 # memory: the whole dataset, two windows, too little for the next size
 memory() { sed -n 's/.*"memory_bytes":[^0-9]*\([0-9]*\),.*/\1/p' "$dir/.out" | head -n 1; }
@@ -47,8 +47,7 @@ for kb in 160 150 140 130 120 110 100 90 80 70 60 50; do # with room for the che
 done
 ensure "two windows should take less than $whole bytes: $(memory)" [ "$(memory)" -lt "$whole" ]
 exits 0 batch "$model" --data cats --device-memory "$mb" -q --min-steps 1 --seconds 30
-prints '8: the fastest that fits; '
-prints ' does not: it needs '
+prints '8: the fastest that fits; ' ' does not fit: it needs ' '(--device-memory)'
 
 # another program uses the CPU
 sh -c 'while :; do :; done' &
@@ -65,12 +64,12 @@ exits 0 batch "$model" --data cats --rule usage --steps 1 --min-batch 20 --json 
 prints '"usage_percent":' '"name":	"usage"'
 exits 0 batch "$model" --data cats --sweep 8-61:13 --out s/curve --seconds 0.02 -q
 for f in sweep.csv rules.csv time.png usage.png; do holds s/curve/$f; done
-prints 'On this curve:'
+prints 'Choices on this curve:' '  usage: ' '  epoch-time: ' '  search: '
 [ "$(wc -l < s/curve/sweep.csv)" -eq 6 ] && [ "$(cut -d , -f 1 s/curve/rules.csv | tr '\n' ' ')" = \
     'rule usage epoch-time search ' ]
 fact $? "sweep.csv should have five sizes, rules.csv three rules: $(cat s/curve/*.csv)"
 exits 0 batch "$model" --data cats --sweep 16-200 --out s/curve --seconds 0.02 -q
-prints 'It ends at 48: the dataset has only 60 images.'
+prints 'The sweep ends at 48: the dataset has only 60 images.'
 exits 4 batch "$model" --data cats --sweep 16-16 --out cats/cat-00000.png --seconds 0.02 -q
 
 # --batch auto: config.ini has the batch size; the run equals one with that size; resuming keeps it

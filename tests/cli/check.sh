@@ -4,8 +4,8 @@
 cd "$dir" || exit 1
 
 exits 0 check dcgan32 --device cpu --batch 3
-prints 'dcgan32: cpu' 'a step of 3 pictures' 'a step of 2:' 'D.2.conv.dw'
-prints '142 ops agree; nearest to its limit is'
+prints 'dcgan32: cpu' 'step of batch size 3;' 'batch size 2:' 'D.2.conv.dw'
+prints '142 ops agree; largest: '
 silent
 shows 'fp64' check dcgan32 --device cpu --batch 3 --precision fp64 --conv winograd -q
 ensure '-q should leave two lines' [ "$(wc -l < .out)" -eq 2 ]
@@ -35,9 +35,10 @@ done
 
 # images of a folder with a short last batch; a batch of one has none
 exits 0 data --synthesize cats --count 7 --size 32
-shows 'a step of 3:' check dcgan32 --device cpu --batch 4 --data cats --seed 3
+shows 'batch size 3:' check dcgan32 --device cpu --batch 4 --data cats --seed 3
 exits 0 check dcgan32 --device cpu --batch 1
-if grep -q 'a step of 0' .out; then fact 1 'a batch of one has no short one'; fi
+! grep -q '^batch size ' .out
+fact $? 'a batch of one has no short batch'
 exits 3 check dcgan32 --device cpu --batch 8 --data cats
 exits 2 check dcgan31 --device cpu
 exits 2 check dcgan32 --epochs 3

@@ -3,10 +3,10 @@
 # from the output of ptxas. No nvcc is needed.
 . "$(dirname "$0")/kit"
 
-# early WANT LINE...: the finding for a kernel of these lines; an empty WANT: none
+# early FINDING LINE...: the finding for a kernel of these lines; an empty FINDING: none
 early()
 {
-    want=$1
+    finding=$1
     shift
     {
         echo '.visible .entry _Z6kernelPf('
@@ -16,7 +16,7 @@ early()
         echo '}'
     } > "$dir/early.ptx"
     got=$(awk -v file=F -f "$root/scripts/gpu/early-reads.awk" "$dir/early.ptx")
-    ensure "of '$*' it says '$got'" [ "$got" = "${want:+    F: _Z6kernelPf $want}" ]
+    ensure "for '$*' it prints '$got'" [ "$got" = "${finding:+    F: _Z6kernelPf $finding}" ]
 }
 wait=griddepcontrol.wait start=griddepcontrol.launch_dependents
 early '' 'ld.param.u64 %rd1, [p]' 'ld.const.u32 %r1, [c]' '@%p1 bra $L' 'st.shared.v4.u32 [%r2], {%r3,%r4,%r5,%r6}' \

@@ -34,21 +34,21 @@ never_says advice-grey
 # --dry-run prints the plan and leaves no files
 cd "$dir" || exit 1
 exits 0 --data cats $small --dry-run=ops --epochs 7
-prints 'run samples/cats-dcgan32: 40 pictures, 7 epochs of 3 steps, the last one of 8 pictures' 'plan train-short'
+prints 'run samples/cats-dcgan32: 40 images, 7 epochs of 3 steps, the last one of 8 images' 'plan train-short'
 prints 'whole run'
 silent
 shows '2000 epochs of 2 steps' --data cats $small --dry-run=ops --drop-last
 exits 0 --data cats $small --dry-run --epochs 7
-prints 'pictures   40 from cats, cut to 32 x 32 in colour'
+prints 'images     40 from cats, cut to 32 x 32 in colour'
 prints 'network    dcgan32, weights: generator 0.4 million, discriminator 0.2 million'
-prints 'batch      16 pictures, 3 steps an epoch, the last one of 8 pictures' 'steps      21 in 7 epochs' 'memory     '
+prints 'batch      16 images, 3 steps per epoch, the last one of 8 images' 'steps      21 in 7 epochs' 'memory     '
 prints '2 kept, 7 grids of 0.2 MB at most; '
-prints ' GB are free there' 'results    samples/cats-dcgan32'
-grep -Eq '^time       about [0-9]+ (second|minute)s?: [0-9.]+ m?s a step' .out
-fact $? 'the time should be told'
+prints ' GB free' 'results    samples/cats-dcgan32'
+grep -Eq '^time       about [0-9]+ (second|minute)s?: [0-9.]+ m?s per step' .out
+fact $? 'the line of the time should have the time of a step'
 ensure "a dry run should be ten lines, not $(wc -l < .out)" [ "$(wc -l < .out)" -eq 10 ]
 exits 0 --data cats $small --dry-run --steps 9 --drop-last --out "$dir/some/where else"
-prints 'steps      4000 in 2000 epochs, of which --steps takes 9' "results    $dir/some/where else"
+prints 'steps      4000 in 2000 epochs, limited to 9 by --steps' "results    $dir/some/where else"
 lacks some samples
 exits 0 --data cats $small --dry-run=no --epochs 1 -q --out not-dry
 holds not-dry/config.ini
@@ -63,7 +63,7 @@ refuses 3 'folder-missing none' --data none $small -q
 mkdir empty
 refuses 3 'no-images-in empty' --data empty $small -q
 mkdir text
-echo 'no picture' > text/readme.txt
+echo 'not an image' > text/readme.txt
 exits 3 --data text $small -q
 refuses 3 'few-images 40' --data cats --model dcgan32 --batch 64 -q
 
@@ -73,7 +73,7 @@ cp cats/cat-00003.png twice/again.png
 exits 0 --data twice $small --epochs 1 --no-curves --out twice-run
 says advice-copies 1
 ! grep -q '^resize' twice-run/config.ini
-fact $? 'config.ini should not speak of --resize where it was not given'
+fact $? 'config.ini should have no --resize if it was not given'
 tiny="--model $root/tests/tiny.cfg --batch 8 --epochs 1 -q --no-curves"
 exits 0 --data twice $tiny --resize nearest --out nearest-run
 config nearest-run 'resize = nearest'
@@ -107,7 +107,7 @@ mkdir -p deep/a/b
 cp cats/*.png deep/a/b
 mkfifo deep/pipe.png
 ln -s .. deep/a/up
-shows 'pictures   40 from deep' --data deep $small --dry-run
+shows 'images     40 from deep' --data deep $small --dry-run
 
 # an unreadable folder is an error without --skip-unreadable, which config.ini keeps
 below=$(printf '%070d' 0 | sed 's,0,d/,g')
@@ -138,15 +138,15 @@ exits 0 --data . $small --epochs 2 --cache ../set-cache --out b/run
 says note-images 40 cached
 says note-left-out 5 '1 hidden'
 for e in 1 2; do same a/run/epoch-000$e.png b/run/epoch-000$e.png; done
-exits 0 generate a/run/checkpoint.safetensors -n 30 --out pictures
+exits 0 generate a/run/checkpoint.safetensors -n 30 --out images
 exits 0 data . --sheet sheet.png
 exits 0 data .
-prints ': 40 usable pictures, 0 bad, ' 'left out: 42 pictures that dcgan made and 1 hidden file or folder'
+prints ': 40 usable images, 0 unusable, ' 'ignored: 42 images made by dcgan and 1 hidden file or folder'
 shows '"made_by_dcgan":	42' data . --json
 cd ..
 
 # classes: synthetic, counted, split; a GAN trains on the training part
-shows '42 pictures of 16 x 16 in 4 classes in shapes' data --synthesize shapes --classes 4 --count 42 --size 16
+shows '42 images of 16 x 16 in 4 classes in shapes' data --synthesize shapes --classes 4 --count 42 --size 16
 holds shapes/disc/disc-00010.png
 exits 0 data --synthesize shapes-too --classes 4 --count 42 --size 16 -q --threads 1
 same shapes/square/square-00009.png shapes-too/square/square-00009.png
@@ -158,24 +158,24 @@ exits 0 data shapes
 prints 'classes: 4' '       11  disc' '       10  triangle'
 shows '"train":	34' data shapes --test 0.25 --json
 exits 0 data shapes --test 0.25
-prints 'classes: 4; 34 pictures for training, 8 for testing'
+prints 'classes: 4; 34 images for training, 8 for testing'
 prints '        9       2  ring'
-shows 'classes: 4; 42 pictures for training, 42 for testing' data shapes --test shapes-too
+shows 'classes: 4; 42 images for training, 42 for testing' data shapes --test shapes-too
 refuses 3 'no-test-classes cats' data shapes --test cats
 refuses 2 'bad-share --test 2' data shapes --test 2
 exits 0 --data shapes $small --dry-run=ops --test 0.25
-prints '34 pictures (the training part; 8 for testing), 1334 epochs of 3 steps, the last one of 2'
+prints '34 images (the training part; 8 for testing), 1334 epochs of 3 steps, the last one of 2'
 exits 0 --data shapes $small --epochs 1 --test 0.25 --out shapes-run
 says note-images 34 8 shapes
 config shapes-run 'test = 0.25'
 ! grep -q '^test' mixed-run/config.ini
-fact $? 'config.ini should not speak of --test where it was not given'
+fact $? 'config.ini should have no --test if it was not given'
 mkdir parts
 mv shapes parts/train
 mv shapes-too parts/test
 shows '42 (the training part; 42 for testing) from parts' --data parts $small --dry-run
 cp cats/cat-00000.png parts/train
-shows 'classes: none, train/cat-00000.png lies in no folder of a class' data parts
+shows 'classes: none, train/cat-00000.png is not in a class folder' data parts
 
 # a classifier requires classes; a GAN ignores them
 exits 0 data --synthesize plain --count 20 --size 16 -q

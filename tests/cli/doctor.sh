@@ -13,21 +13,21 @@ shows 'step: 25' info "$dir/away/checkpoint.safetensors"
 exits 0 --resume --out "$dir/away" --steps 300 # resumes, and does not repeat the finding
 never_says runs_away
 exits 0 doctor "$dir/away"
-prints 'runs_away, from epoch 125 (step 250) ' 'smaller --lr'
+prints 'runs_away, from epoch 125 (step 250): ' 'smaller --lr'
 silent
 shows '"name": "runs_away", "epoch": 125, "step": 250' doctor "$dir/away" --json
 json_is "$dir/.out" 'r["steps"] == 300 and r["grids"] == 1'
 exits 0 doctor "$dir/away" # --steps 300 are done
 prints 'few_steps'
 exits 0 doctor "$dir/away/log.csv" # a log does not show the end of its run
-if grep -q few_steps "$dir/.out"; then fact 1 'a log does not tell whether its run is over'; fi
+if grep -q few_steps "$dir/.out"; then fact 1 'a log does not show the end of its run'; fi
 
 # the same bytes with and without --stop-on-collapse, and no finding for a sound run
 exits 0 $gan --steps 60 --stop-on-collapse --out "$dir/a"
 says few_steps 60
 quietly $gan --steps 60 --out "$dir/b" -q
 same "$dir/a/checkpoint.safetensors" "$dir/b/checkpoint.safetensors"
-shows 'nothing stands out' doctor "$root/tests/host/doctor/mnist-25-epochs.csv"
+shows 'no findings' doctor "$root/tests/host/doctor/mnist-25-epochs.csv"
 shows 'd_wins, from epoch 179' doctor "$root/tests/host/doctor/published-300-epochs.csv"
 
 exits 4 doctor "$dir/none"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# No driver, an old one, a broken one: each has its message. A stub replaces libcuda.so.1.
+# No driver, an old or a broken driver: each has its message. A stub replaces libcuda.so.1.
 . "$(dirname "$0")/kit"
 "$program" --list-devices | grep -q 'built without CUDA' && { skip 'this dcgan was built without CUDA'; finish; }
 mkdir "$dir/lib"

@@ -1,5 +1,5 @@
-"""The measures of `dcgan eval` that need no classifier, again in numpy: eval_numpy.py REALS JUDGED RESULT.json
-REALS and JUDGED are files of CIFAR's records. Every number must agree with the program's to 1e-4 of it."""
+"""The metrics of `dcgan eval` that need no classifier, computed in numpy: eval_numpy.py REALS JUDGED RESULT.json
+REALS and JUDGED are files of CIFAR records. Every number must equal that of the program to a relative 1e-4."""
 import json
 import sys
 
@@ -102,7 +102,7 @@ def frechet(a, b):
     return ((a.mean(0) - b.mean(0))**2).sum() + ((a0**2).sum() + (b0**2).sum()) / (len(a) - 1) - 2 * roots
 
 
-def beside(reals, held, other, own):
+def compare(reals, held, other, own):
     levels = sliced(reals, other)
     names = ('full', 'half', 'quarter', 'eighth', 'sixteenth')
     out = {'swd': np.mean(levels), **{'swd_' + k: v for k, v in zip(names, levels)}}
@@ -116,19 +116,19 @@ def beside(reals, held, other, own):
     return out
 
 
-def pictures(path):
+def images(path):
     x = np.frombuffer(open(path, 'rb').read(), np.uint8).reshape(-1, 3073)[:, 1:]
     return x.reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
 
 
 result = json.load(open(sys.argv[3]))
 n, seed = result['count'], result['seed']
-a, b = pictures(sys.argv[1]), pictures(sys.argv[2])
+a, b = images(sys.argv[1]), images(sys.argv[2])
 a, b = a[order(len(a), seed, JUDGE)], b[order(len(b), seed, JUDGE | 1)][:n]
 reals, held = a[:n], a[n:2 * n]
-measures = {m['name']: m for m in result['metrics']}
-for key, want in (('judged', beside(reals, held, b, False)), ('real', beside(reals, held, held, True))):
-    assert set(want) == set(measures), (sorted(want), sorted(measures))
-    for name, v in want.items():
-        got = measures[name][key]
+metrics = {m['name']: m for m in result['metrics']}
+for key, expected in (('judged', compare(reals, held, b, False)), ('real', compare(reals, held, held, True))):
+    assert set(expected) == set(metrics), (sorted(expected), sorted(metrics))
+    for name, v in expected.items():
+        got = metrics[name][key]
         assert abs(got - v) <= 1e-4 * abs(v), f'{name} {key}: {got}, numpy has {v}'

@@ -2,7 +2,7 @@
 # The metrics that need no classifier equal those of a short numpy script to 1e-4.
 . "$(dirname "$0")/kit"
 if ! "$python" -c 'import numpy' 2> /dev/null; then
-    skip 'numpy is not here: no measure was compared'
+    skip 'no numpy: no metric was compared'
     finish
 fi
 mkdir "$dir/real" "$dir/made"
@@ -25,6 +25,6 @@ for more in '--seed 1' '--seed 7 -n 61'; do
     cp "$dir/.out" "$dir/result.json"
     "$python" "$root/tests/cli/eval_numpy.py" "$dir/real/data_batch_1.bin" "$dir/made/data_batch_1.bin" \
         "$dir/result.json"
-    fact $? "numpy has other measures ($more)"
+    fact $? "numpy has other metrics ($more)"
 done
 finish

@@ -6,7 +6,7 @@ model="$root/tests/tiny.cfg"
 exits 0 data --synthesize cats --count 24 --size 16 -q || finish
 exits 0 --data cats --model "$model" --batch 8 --epochs 2 --out run --cache cache -q || finish
 exits 0 export run/checkpoint.safetensors generator.safetensors
-exits 0 generate run/checkpoint.safetensors -n 2 --out pictures
+exits 0 generate run/checkpoint.safetensors -n 2 --out images
 printf '[sm_90]\nconv_fwd N=8 H=16 W=16 C=4>8 K=4 S=2 P=1 : tiled\n' > a.tune
 
 # tells FILE KIND TEXT JSON: what info prints in both forms
@@ -29,8 +29,8 @@ tells run/log.jsonl 'log of a run' 'epochs finished: 2' '"epochs finished":	2'
 tells run/config.ini 'configuration of a run' 'batch = 8' '\nbatch = 8\n'
 tells "$model" model 'name: tiny' '"latent":	8'
 tells a.tune 'tuning file' 'rows: 1' '"rows":	1'
-tells cache 'cache of pictures' 'images: 24 of 16 x 16, colour' '"skipped":	"0"'
-tells pictures/grid.png 'picture (PNG)' 'Pictures: 0-1' '"Pictures":	"0-1"'
+tells cache 'dataset cache' 'images: 24 of 16 x 16, colour' '"skipped":	"0"'
+tells images/grid.png 'image (PNG)' 'Step: 6' '"Step":	"6"'
 tells run run 'grids of samples: 2' '"checkpoints":	2'
 exits 0 info run
 prints 'in use: no' 'newest checkpoint:' 'config.ini:'

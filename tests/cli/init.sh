@@ -4,7 +4,7 @@
 cd "$dir" || exit 1
 exits 0 data --synthesize cats --count 24 --size 16 -q
 exits 0 data --synthesize others --count 20 --size 16 --seed 7 -q
-echo no picture > cats/notes
+echo no image > cats/notes
 gan=$root/tests/gan16.cfg
 small='--batch 8 --no-curves --no-report'
 
@@ -83,7 +83,7 @@ lacks no
 # --resume with another dataset: a new run, as with --init
 holds first/skipped.txt
 cp first/skipped.txt skipped
-echo no picture > others/hello
+echo no image > others/hello
 exits 0 --resume --out first/ --data others --epochs 1 -q
 says other-images first-2 --allow-data-change
 train --data others --init first --epochs 1 --out same-again

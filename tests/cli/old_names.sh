@@ -8,11 +8,11 @@ cd "$dir" || exit 1
 DCGAN_LEAST_STEPS=2 DCGAN_MOST=9 DCGAN_FROM=3 exits 0 plan dcgan32
 silent
 exits 2 batch dcgan32 --data . --most 4 --from 9
-says '--max-batch 4: less than --min-batch 9'
+says max-below-min '--max-batch 4' '--min-batch 9'
 exits 2 plan dcgan32 --other-pictures
-says '--other-pictures: not an option of'
+says option-of-others --other-pictures "'plan'"
 DCGAN_OTHER_PICTURES=yes exits 0 plan dcgan32
-says 'DCGAN_OTHER_PICTURES is ignored'
+says variable-not-read DCGAN_OTHER_PICTURES --allow-data-change
 
 # a run of a model with the old word, resumed under the new names with a changed dataset
 exits 0 data --synthesize cats --count 40 --size 16 -q
@@ -22,7 +22,7 @@ fact $? 'tests/tiny.cfg should have a section [D.1]'
 exits 0 --data cats --model old.cfg --epochs 1 --batch 8 -q --out run
 rm cats/cat-00001.png
 exits 0 --resume --out run --epochs 2 -q --other-pictures
-says 'it goes on, but differs'
+says images-changed 40 39
 grep -c . "$dir/.err" | grep -qx 1
 fact $? "a resumed run should warn of the dataset only: $(cat "$dir/.err")"
 sed 's/pictures/image/' old.cfg > new.cfg
@@ -57,6 +57,7 @@ if grep -q '"says":' "$dir/.out"; then both message says; fi
 exits 0 generate run -n 2 --out images -q
 exits 0 info images/grid.png --json
 both texts says
+prints '"Pictures":	"0-1"' # a text of the PNG file
 exits 0 info images/grid.png
 if grep -q '^says:' "$dir/.out"; then fact 1 'the lines of info should have new keys only'; fi
 finish
