@@ -28,12 +28,15 @@ bool dg_case_open(int i, int threads, dg_backend **b);
  * themselves a lot take fewer and smaller cases then. */
 int dg_case_slowness(void);
 
-/* Any op (tests/kernels/ops/op_rows.h): op has a shape and gets operands and attributes; want, which has results of its
- * own, the reference's. The same op with results of its own, as they were at first. Are those of `got` near enough?
- * Prints which are not. */
-void dg_any_make(dg_op *op, dg_op *want);
+/* Any op (tests/kernels/ops/op_rows.h). Adds operands and attributes to `op`, which has a shape; `expected` gets the
+ * same inputs and separate outputs, those of the reference. */
+void dg_any_make(dg_op *op, dg_op *expected);
+
+/* A copy with separate outputs, initialised like those of `op`. */
 dg_op dg_any_own(const dg_op *op);
-bool dg_any_right(const dg_backend *b, const dg_op *got, const dg_op *want, const char *name);
+
+/* True if all outputs of `got` are within the op's tolerance; prints those that are not. */
+bool dg_any_right(const dg_backend *b, const dg_op *got, const dg_op *expected, const char *name);
 
 /* Half the distance between 1 and the next number of b's real. */
 double dg_case_eps(const dg_backend *b);

@@ -39,9 +39,9 @@ static void *must(void *p)
 static const char *guards(const twin *t)
 {
     for (unsigned char *p = t->block; p < t->mine; p++)
-        if (*p != FILL) return "wrote in front of an operand";
+        if (*p != FILL) return "wrote before an operand";
     for (unsigned char *p = t->mine + t->bytes; p < t->mine + t->bytes + GUARD; p++)
-        if (*p != FILL) return "wrote behind an operand";
+        if (*p != FILL) return "wrote after an operand";
     if (t->before && memcmp(t->before, t->mine, t->bytes) != 0) return "changed an input";
     return NULL;
 }

@@ -82,11 +82,11 @@ __attribute__((unused)) static bool same_file(const char *a, const char *b)
     return same;
 }
 
-/* Does the file hold this text? want NULL: is there none? */
-__attribute__((unused)) static bool temp_holds(const char *path, const char *want)
+/* True if the file has exactly this content; expected NULL: if there is no file. */
+__attribute__((unused)) static bool temp_holds(const char *path, const char *expected)
 {
     char *text = temp_slurp(path, NULL);
-    const bool same = text ? want && !strcmp(text, want) : !want;
+    const bool same = text ? expected && !strcmp(text, expected) : !expected;
     if (!same) printf("%s holds %s\n", path, text ? text : "(not there)");
     free(text);
     return same;

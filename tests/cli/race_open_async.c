@@ -1,5 +1,5 @@
-/* For tests/cli/races.sh, which compiles it with ThreadSanitizer: a GPU opened beside other work, by a function that
- * takes no time and succeeds or fails. "planted" makes a race of its own, to see that the sanitizer reports one here.
+/* For tests/cli/races.sh, which compiles it with ThreadSanitizer: a GPU opened concurrently with other work, by a
+ * function that returns at once and succeeds or fails. "planted" adds a race, which the sanitizer must report.
  */
 #include "host/cli/open_async.h"
 

@@ -89,7 +89,7 @@ exits 0 --resume --out d/run --epochs 2 -q
 says other-images 60 59 d/run-2 --allow-data-change
 cp cats/cat-00008.png fewer/cat-00007.png
 exits 0 --resume --out d/run --epochs 2 -q
-says other-images '60 then, 60' d/run-3
+says other-images '60 images before, 60 now' d/run-3
 lacks d/run/epoch-0002.png
 exits 0 --resume --out d/run --epochs 2 -q --allow-data-change
 says images-changed 60

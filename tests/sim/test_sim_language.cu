@@ -148,7 +148,7 @@ static __global__ void garbage(float *out, int *count)
     out[blockIdx.x * 40 + threadIdx.x] = s[threadIdx.x] + x[threadIdx.x] + (float)d[1];
     if (threadIdx.x < 3 && isnan(d[threadIdx.x])) atomicAdd(count, 1);
     __syncthreads();
-    s[threadIdx.x] = x[threadIdx.x] = 0; /* of no use to the next block */
+    s[threadIdx.x] = x[threadIdx.x] = 0; /* the next block must not see these */
 }
 static __global__ void last_block(float *sum, float *part, int *done)
 {

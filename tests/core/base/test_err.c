@@ -23,13 +23,13 @@ int main(void)
     dg_set_setting_prefix("--");
     say("\033[2J");
     is("--batch 4 of \\x1b[2J: --drop-last, --device cuda:1, {5}, {, }");
-    dg_warn("nobody hears");
+    dg_warn("no handler");
     dg_set_warnings(keep, warning);
     dg_warn("{lr} %g\n", 0.5);
     dg_set_warnings(NULL, NULL);
-    dg_warn("nobody hears");
+    dg_warn("no handler");
     DG_CHECKF(!strcmp(warning, "--lr 0.5\\x0a"), "the warning was \"%s\"", warning);
-    is("--batch 4 of \\x1b[2J: --drop-last, --device cuda:1, {5}, {, }"); /* a warning is no message */
+    is("--batch 4 of \\x1b[2J: --drop-last, --device cuda:1, {5}, {, }"); /* a warning keeps the message */
     setenv("DCGAN_MESSAGE_KEYS", "1", 1);
     DG_CHECK(dg_fail(DG_USAGE, DG_MSG("a-key", "{lr} %d"), 2) == DG_USAGE);
     is("[a-key] --lr 2");

@@ -88,11 +88,11 @@ static void check_unknown_operand(dg_backend *b)
     dg_arena a = {0};
     dg_plan p, *plans[] = {&p};
     dg_plan_begin(&p, &a, "wrong");
-    dg_op *op = dg_plan_add(&p, DG_OP_to_u8, "picture");
+    dg_op *op = dg_plan_add(&p, DG_OP_to_u8, "image");
     op->u.to_u8.n = 4;
     dg_plan_operand(op, "y", dg_arena_bytes(&a, "row", DG_WORK, 4), 0);
     DG_CHECK(dg_arena_place(&a, plans, 1, b) == DG_FAILED);
-    DG_CHECKF(strstr(dg_message(), "picture: to_u8 has no operand y"), "%s", dg_message());
+    DG_CHECKF(strstr(dg_message(), "image: to_u8 has no operand y"), "%s", dg_message());
     dg_plan_free(&p);
     dg_arena_free(&a, b);
 }

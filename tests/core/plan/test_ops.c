@@ -38,8 +38,8 @@ static void check_operands(dg_op_kind kind, const dg_op *op)
         results += (o->role & DG_OUT) != 0;
         workspaces += o->role == DG_SCRATCH;
         DG_CHECKF(dg_operand_index(kind, o->name) == k, "%s: two operands are %s", name, o->name);
-        DG_CHECKF(o->member + sizeof(void *) <= sizeof op->u && o->member % sizeof(void *) == 0, "%s: %s is no pointer",
-                  name, o->name);
+        DG_CHECKF(o->member + sizeof(void *) <= sizeof op->u && o->member % sizeof(void *) == 0,
+                  "%s: %s is not a pointer", name, o->name);
         for (int j = 0; j < k; j++) DG_CHECKF(list[j].member != o->member, "%s: %s twice", name, o->name);
         const bool counted = (o->element == DG_REAL || o->element == DG_BYTE || o->element == DG_INDEX) &&
                              o->role != DG_SCRATCH;
@@ -58,7 +58,7 @@ static void check_shape(dg_op_kind kind)
     const char *name = dg_op_kind_name(kind);
     DG_CHECKF(info->shape[0].name, "%s: no shape, so that it cannot be tuned", name);
     for (int i = 0; info->shape[i].name; i++)
-        DG_CHECKF(known_number(&info->shape[i].field), "%s: %s is no number", name, info->shape[i].name);
+        DG_CHECKF(known_number(&info->shape[i].field), "%s: %s is not a number", name, info->shape[i].name);
 }
 
 /* The tuning text of the op is parsed, and its row is found; each variant accepts it or gives a reason. */
@@ -79,7 +79,7 @@ static void check_tuning(dg_op_kind kind, dg_op *op)
     DG_CHECKF(dg_tune_find(&t, op, 90), "%s: its row is not found", text);
     dg_tune_free(&t);
     if (v[1] == &dg_vector)
-        DG_CHECKF(known_number(&dg_op_info_of(kind)->wide[0]), "%s: what lies side by side, for vectors?", name);
+        DG_CHECKF(known_number(&dg_op_info_of(kind)->wide[0]), "%s: no contiguous dimension, for vectors", name);
 }
 
 static bool has(dg_op_kind kind, const dg_variant *variant) { return dg_variant_find(kind, variant->name) == variant; }

@@ -19,7 +19,7 @@ static void check_layout(const dg_job *g)
     for (int i = 0; i < a->rows; i++) {
         const dg_row *r = &a->row[i];
         if (r->kind == DG_OUTSIDE) continue;
-        DG_CHECKF(r->offset % 256 == 0 && end_of(r) <= a->bytes, "%s lies at %zu", r->name, r->offset);
+        DG_CHECKF(r->offset % 256 == 0 && end_of(r) <= a->bytes, "%s is at offset %zu", r->name, r->offset);
         DG_CHECKF((r->kind == DG_WORK) == (r->offset >= a->persistent), "%s is on the wrong side", r->name);
         for (int k = 0; k < i; k++) {
             const dg_row *o = &a->row[k];
@@ -113,12 +113,13 @@ static void parse_vgg16(void)
 
 static const dg_job_options classifier = {.rows = 1000, .train = true, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8};
 
-static void refused(int batch, const char *said)
+static void refused(int batch, const char *said, const char *advice)
 {
     static dg_job g;
     dg_job_options o = classifier;
     o.batch = batch;
-    DG_CHECKF(dg_job_build(&g, &m, &o, b) == DG_USAGE && strstr(dg_message(), said), "%s, not %s", dg_message(), said);
+    DG_CHECKF(dg_job_build(&g, &m, &o, b) == DG_USAGE && strstr(dg_message(), said) && strstr(dg_message(), advice),
+              "%s, not %s; %s", dg_message(), said, advice);
 }
 
 /* Its first layer has 308 million values at batch 96, and four rows of 1.2 GB live at a time. */
@@ -155,23 +156,23 @@ static void check_sizes(void)
     }
     parse_vgg16();
     refused(669,
-            "batch 669: layer C.1 of model vgg16 would have 2148.3 million values for 669 x 224 x 224 x 64; at most "
-            "2147.5 million (2^31 - 1) can be numbered, those of 668 pictures: use a smaller batch");
+            "batch 669: layer C.1 of model vgg16: too large (2148.3 million values for 669 x 224 x 224 x 64, at most "
+            "2^31 - 1 = 2147.5 million)",
+            "668 images fit");
     DG_CHECK(!dg_model_parse("[model]\nname = in\nsize = 512\n[C.1]\nfilters = 1\nkernel = 8\nstride = 8\npad = 0\n"
                              "[C.2]\nop = dense\nfilters = 2\n",
                              "in.cfg", &m));
-    refused(2731, "the input of network C of model in would have 2147.7 million values for 2731 x 512 x 512 x 3");
+    refused(2731, "the input of network C of model in: too large (2147.7 million values for 2731 x 512 x 512 x 3,",
+            "2730 images fit");
     DG_CHECK(!dg_model_parse("[model]\nname = wide\nsize = 512\n[C.1]\nfilters = 16384\nkernel = 1\n"
                              "[C.2]\nop = mean_pool\n[C.3]\nop = dense\nfilters = 2\n",
                              "wide.cfg", &m));
-    refused(1,
-            "4295.0 million values for 1 x 512 x 512 x 16384; at most 2147.5 million (2^31 - 1) can be numbered: use "
-            "fewer filters, or smaller pictures");
+    refused(1, "layer C.1 of model wide: too large (4295.0 million values for 1 x 512 x 512 x 16384,",
+            "smaller images");
     DG_CHECK(!dg_model_parse("[model]\nname = dense\nsize = 224\n[C.1]\nop = dense\nfilters = 16384\n"
                              "[C.2]\nop = dense\nfilters = 2\n",
                              "dense.cfg", &m));
-    refused(1, "layer C.1 of model dense would have 2466.3 million weights; at most 2147.5 million (2^31 - 1) can be "
-               "numbered: use fewer filters, or a smaller map in front of it");
+    refused(1, "layer C.1 of model dense: too large (2466.3 million weights,", "smaller input map");
 }
 
 /* Rows of bytes have the requested size, whatever the number. */

@@ -1,5 +1,6 @@
-/* Checkpoints of what is no GAN trained by Adam: classes, standardised and whitened input, the moments of other
- * optimisers, running averages; each comes back bit for bit, and what does not fit together is refused by name. */
+/* Checkpoints of other models than a GAN trained by Adam: classes, standardised and whitened input, the moments of
+ * other optimisers, running averages; each comes back bit for bit, and what does not fit together is refused by name.
+ */
 #include "failing.h"
 
 #include "checkpoint_files.h"
@@ -147,7 +148,7 @@ static void test_optimizers(void)
     machine_down(&a);
     refuse(&(edit){.tensor = "adadelta.v.C.main.0.weight", .drop = true}, "has no tensor adadelta.v.C.main.0.weight");
 
-    /* Plain SGD has no moments, and cannot go on with momentum. */
+    /* Plain SGD has no moments, so it cannot continue with momentum. */
     o = options(DG_SGD);
     if (!up(&b, CLASSIFIER(""), &o)) return;
     o.momentum = 0;

@@ -191,9 +191,9 @@ static void goes_on(const row *c, const char *want, size_t bytes)
 {
     size_t n = 0;
     const int code = dcgan(there("out/config.ini") ? c->before ? c->line : "--resume --out out" : c->line);
-    DG_CHECKF(code == 0, "goes on: exit code %d: %s", code, dg_message());
+    DG_CHECKF(code == 0, "resumed: exit code %d: %s", code, dg_message());
     char *got = temp_slurp(c->result, &n);
-    DG_CHECKF(got && n == bytes && !memcmp(got, want, n), "goes on to another %s", c->result);
+    DG_CHECKF(got && n == bytes && !memcmp(got, want, n), "resumed: another %s", c->result);
     free(got);
 }
 

@@ -44,7 +44,7 @@ static void is_loaded(dg_err e)
 {
     const bool same = !e && d.count == whole.count && d.train == whole.train && d.classes == whole.classes &&
                       d.fingerprint == whole.fingerprint && d.skips == whole.skips;
-    DG_CHECKF(e ? *dg_message() != 0 : same || warnings, "returned %d, %d of %d pictures, no warning", (int)e, d.count,
+    DG_CHECKF(e ? *dg_message() != 0 : same || warnings, "returned %d, %d of %d images, no warning", (int)e, d.count,
               whole.count);
     DG_CHECKF(failing != MEMORY || !e || e == DG_DEVICE, "no memory is %d: %s", (int)e, dg_message());
     DG_CHECK(!e || (!d.pixels && !d.name && !d.skip && !d.label && !d.class_name));

@@ -65,8 +65,8 @@ static void replaced_file(void)
     end();
 }
 
-/* In a process of user nobody: root may read everything. */
-static int as_nobody(void *context, char *message)
+/* In a process of user 65534, because root may read every file. */
+static int as_other_user(void *context, char *message)
 {
     (void)context, (void)message;
     if (geteuid() == 0 && (setgroups(0, NULL) || setresgid(65534, 65534, 65534) || setresuid(65534, 65534, 65534)))
@@ -99,7 +99,7 @@ static void unreadable(void)
     save("listed/in.png", png_noise(2, 2, 1));
     DG_CHECK(!symlink(at("closed/file"), at("link")));
     chmod(at("secret.png"), 0), chmod(at("closed"), 0), chmod(at("listed"), 0444);
-    child_result r = in_child(as_nobody, NULL, 0);
+    child_result r = in_child(as_other_user, NULL, 0);
     DG_CHECKF(r.code == 0, "%d", r.code);
     chmod(at("closed"), 0777), chmod(at("listed"), 0777);
     end();

@@ -165,7 +165,7 @@ static void check_silence(void)
     NOTHING("no grid since step 400", early, 2);         /* noise */
     rows = 500;
     dg_doctor_examine(&doctor, DG_LOSS_BCE, false, row, rows, warm, 2);
-    DG_CHECK(!doctor.findings); /* collapse, few_steps: the run goes on */
+    DG_CHECK(!doctor.findings); /* collapse, few_steps: the run continues */
     well(1000);
     for (long i = 500; i < 820; i++) row[i].value[DG_D_X] = 0.99, row[i].value[DG_D_GZ1] = 0.01;
     rows = 820;

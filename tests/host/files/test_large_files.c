@@ -114,7 +114,7 @@ static void wrong_headers(const char *path)
     if (one_tensor(path, "\"crc32\":\"00000000\"", "x", 1)) ends(use_read, path, DG_IO, "header is damaged");
 }
 
-/* Valid files that are of no use to the command. */
+/* Valid files that the command cannot use. */
 static void wrong_tensors(const char *path)
 {
     if (one_tensor(path, "\"format\":\"pt\"", "x", 1)) {

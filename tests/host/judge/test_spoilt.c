@@ -1,6 +1,5 @@
-/* The measures that need no classifier, beside images that were spoilt on purpose: each kind must be worse than other
- * real ones, by a clear margin, in one measure at least; copies must be found. Photographs where they are, else drawn
- * cats. */
+/* The metrics without a classifier on spoilt images: each kind of damage must be worse than other real images, by a
+ * clear margin, in one metric or more; copies must be found. Uses photographs where they exist, else drawn cats. */
 #include <omp.h>
 #include <unistd.h>
 
@@ -204,7 +203,7 @@ static void check_folder(const char *dir)
     dg_dataset d;
     const dg_dataset_options o = {.dir = dir, .size = SIZE, .channels = 3, .limit = SETS * COUNT};
     if (!DG_CHECKF(!dg_dataset_load(&o, &d), "%s", dg_message())) return;
-    if (d.count < SETS * COUNT) dg_test_skip("the folder has too few pictures");
+    if (d.count < SETS * COUNT) dg_test_skip("the folder has too few images");
     else check_set(dir, d.pixels);
     dg_dataset_free(&d);
 }

@@ -4,7 +4,7 @@
 #include "host/measure/samples.h"
 #include "test.h"
 
-typedef double curve(double batch); /* images a second */
+typedef double curve(double batch); /* images/s */
 
 static dg_search s;
 static dg_search_limits limits;

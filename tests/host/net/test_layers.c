@@ -1,10 +1,12 @@
-/* Layers as a model file repeats and joins them, of networks that are no GAN, too: names, what reads what, shapes, and
- * the pass forward through them; what cannot be trained. */
+/* Repeated and joined layers of a model file, also without a GAN: names, inputs, shapes, the forward pass, and layers
+ * that cannot be trained. */
 #include "host/net/gan.h"
 #include "host/net/job.h"
 #include "host/net/recipes.h"
 #include "host/net/layers/layers.h"
 #include "test.h"
+
+#define OLD_IMAGE "pictures" /* the name of `image` before 0.1.0 */
 
 static const dg_recipe *recipe;
 static dg_model m;
@@ -53,7 +55,7 @@ static void check_repeats(void)
           "C.1<input C.2<C.1 C.3.1<C.2 C.4.1<C.2 C.5.1<C.1 C.3.2<C.5.1 C.4.2<C.5.1 C.5.2<C.1");
     reads("[C.1]\n[C.2]\nin = C.1\n[C.3]\nin = C.1\n", "C.1<input C.2<C.1 C.3<C.1");
     reads("[C.1]\nin = image\n[C.2]\n", "C.1<input C.2<C.1");
-    reads("[C.1]\nin = pictures\n[C.2]\n", "C.1<input C.2<C.1"); /* the name before 0.1.0 */
+    reads("[C.1]\nin = " OLD_IMAGE "\n[C.2]\n", "C.1<input C.2<C.1");
 
     mistake("[C.1]\n[C.2]\nin = C.2\n", "c.cfg:8: [C.2] in = C.2");
     mistake("[C.1]\n[C.2]\nin = C.3\n[C.3]\n", "must be an earlier layer");
@@ -83,7 +85,7 @@ static void check_torch(void)
     DG_CHECKF(parse("[C.1]\nnorm = batch\ntorch =  conv1   bn1 \n") == DG_OK, "%s", dg_message());
     DG_CHECK(!strcmp(m.net[0].layer[0].torch[0], "conv1") && !strcmp(m.net[0].layer[0].torch[1], "bn1"));
     DG_CHECKF(parse("[C.1]\nnorm = batch\ntorch = 4\n") == DG_OK, "%s", dg_message());
-    DG_CHECKF(!strcmp(m.net[0].layer[0].torch[1], "5"), "%s behind 4", m.net[0].layer[0].torch[1]);
+    DG_CHECKF(!strcmp(m.net[0].layer[0].torch[1], "5"), "%s after 4", m.net[0].layer[0].torch[1]);
 
     mistake("[C.1]\ntorch = a b c\n", "[C.1] torch = a b c");
     mistake("[C.1]\ntorch = a/b\n", "] torch = ");

@@ -1,6 +1,6 @@
-/* A recipe that is no GAN, trained by the loop that trains one: a single network S of one layer learns that images
- * are real. Its two numbers are in the log, in the lines of progress, in curves.png and in the message that ends a run;
- * it draws nothing, so there are no grids. And the tables of all recipes are such as the log and the plots can take. */
+/* A recipe other than a GAN, trained by the same loop: a single network S of one layer learns that images are real.
+ * Its two metrics are in the log, in the progress lines, in curves.png and in the last message of a run. It has no
+ * samples and thus no grids. The tables of all recipes fit the log and the plots. */
 #include "core/base/rng.h"
 #include "gather_signed.h"
 #include "host/figure/images.h"

@@ -116,7 +116,7 @@ static dg_rundir open_run(const char *name)
     return r;
 }
 
-/* n grids of cells x cells images, all the same noise. */
+/* n grids of cells x cells images: equal noise in all of them. */
 static void make_grids(const dg_rundir *r, int n, int cells, int size)
 {
     char first[4096], path[4096];

@@ -16,7 +16,7 @@ typedef struct {
     bool terminal, deaf; /* stderr is one; is closed */
     const char *says;    /* NULL: nothing */
     int ignored, first, second;
-    int code;         /* that it ends with; 0 where it goes on */
+    int code;         /* exit code; 0 if the child continues */
     const char *want; /* on stderr */
 } row;
 

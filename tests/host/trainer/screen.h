@@ -139,7 +139,7 @@ __attribute__((unused)) static const char *closed(dg_progress *p)
     return end();
 }
 
-/* Epochs of 46 steps of 64 images, `each` seconds a step. */
+/* Epochs of 46 steps of 64 images, `each` seconds per step. */
 static void train(dg_progress *p, int first, int last, double each)
 {
     for (int epoch = first; epoch <= last; epoch++) {

@@ -94,7 +94,7 @@ static void built(void)
         DG_CHECKF(e == DG_DEVICE && strstr(dg_message(), "batch 16: does not fit") &&
                       (now || strstr(dg_message(), "no batch size fits")),
                   "%d %s", (int)e, dg_message());
-        DG_CHECKF(now < wanted.batch && (now <= batch || !refusals), "%d behind %d", now, batch);
+        DG_CHECKF(now < wanted.batch && (now <= batch || !refusals), "%d after %d", now, batch);
         batch = now;
         refusals++;
     }

@@ -178,7 +178,7 @@ static void check_images(const uint8_t *pixels, dg_type real)
                     want += w->weight[i * VALUES + j] * (pixels[k * VALUES + j] / 255.0);
                 worst = fabs(got - want) <= worst ? worst : fabs(got - want);
             }
-        DG_CHECKF(worst <= (real == DG_F32 ? 2e-5 : 1e-13), "%d pictures: off by %g", n, worst);
+        DG_CHECKF(worst <= (real == DG_F32 ? 2e-5 : 1e-13), "%d images: off by %g", n, worst);
         DG_CHECK(out[(size_t)n * stride - 1] == 77 && (n == IMAGES || out[(size_t)n * stride] == 77));
     }
     dg_whitening_free(w);

@@ -155,7 +155,7 @@ static void check_gather(void)
     tensor data = tensor_of(bytes, (size_t)ENDS * (size_t)a.record, false),
            x = tensor_of(4 * values, 4 * ENDS * VALUES, true);
     int32_t *perm = calloc((size_t)a.N, sizeof *perm), *label = malloc((size_t)a.N * sizeof *label);
-    if (!perm || !label) lacks("no memory for an order of pictures");
+    if (!perm || !label) lacks("no memory for the order of the images");
     for (int i = 0; i < ENDS; i++) {
         perm[a.N - 1 - i] = records - 1 - i;
         for (int k = 0; k < VALUES + LABEL; k++)

@@ -41,7 +41,7 @@ static bool takes(const dg_op *op, const dg_tune *row, const dg_gpu *gpu)
 /* Multiply-adds of a convolution; values of other ops count more. */
 static double work_of(const dg_op *op) { return dg_op_flops(op) * (op->kind <= DG_OP_conv_dw ? 0.5 : 25); }
 
-/* Halves these words of a shape. False: there is none, or what is left is no shape. */
+/* Halves the numbers `words` of a shape. False: the op has none of them, or the result is not a valid shape. */
 static bool halve(dg_op *op, const char *words)
 {
     bool halved = false;

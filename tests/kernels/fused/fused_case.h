@@ -151,16 +151,15 @@ struct fused_epilogue {
         return v;
     }
 
-    /* want: results before the epilogue, in double; slack: how far each may be off. Checks all that the
-     * epilogue wrote. */
-    void check(const std::vector<double> &want, const std::vector<double> &slack, const char *name) const
+    /* Checks all outputs of the epilogue. expected: results before it, in double; slack: tolerance of each. */
+    void check(const std::vector<double> &expected, const std::vector<double> &slack, const char *name) const
     {
         const std::vector<float> got = d_out.get();
         dev_bits(got.data(), got.size() * sizeof(float));
         size_t bad = 0, at = 0;
         std::vector<double> v(count);
         for (size_t i = 0; i < count; i++) {
-            v[i] = result(i, want[i]);
+            v[i] = result(i, expected[i]);
             if (fabs((double)got[i] - v[i]) <= slack[i] + 4 * (double)FLT_EPSILON * (1 + fabs(v[i]))) continue;
             if (!bad++) at = i;
         }

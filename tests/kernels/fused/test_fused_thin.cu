@@ -134,7 +134,7 @@ struct data_set {
 static void run(const fwd_case &k, dg_math math)
 {
     char name[200];
-    snprintf(name, sizeof name, "%s thin fwd N=%d H=%d W=%d C=%d>%d, %d pictures, epilogue %d act %d groups %d",
+    snprintf(name, sizeof name, "%s thin fwd N=%d H=%d W=%d C=%d>%d, %d images, epilogue %d act %d groups %d",
              math_name(math), k.N, k.H, k.W, k.Ci, k.Co, k.images, k.out, k.act, k.groups);
     const dg_ref_conv s = dg_ref_conv_shape(k.N, k.H, k.W, k.Ci, k.Co, 4, 2, 1);
     fused_prologue in(DG_PROLOGUE_PLAIN, s.N, s.H * s.W, s.Ci, 1, 0, 1);
@@ -172,7 +172,7 @@ static void run(const fwd_case &k, dg_math math)
     if (!launch(DG_OP_conv_fwd, &f, &tune, &out, math, name)) return;
     if (drawn) {
         const std::vector<float> now = in.d_x.get();
-        DG_CHECKF(memcmp(now.data(), x.data(), x.size() * sizeof(float)) == 0, "%s: pictures are not gather's", name);
+        DG_CHECKF(memcmp(now.data(), x.data(), x.size() * sizeof(float)) == 0, "%s: images differ from gather's", name);
     }
     const std::vector<double> value = factors(x, math), weight = factors(w, math);
     std::vector<double> want(out.count), mass(out.count);

@@ -12,7 +12,7 @@
 enum { OP_NUMBERS = 10 };
 typedef const int op_shape[OP_NUMBERS];
 
-/* A result is right where |got - want| <= relative |want| + absolute. */
+/* Tolerance: |result - expected| <= relative |expected| + absolute. */
 typedef struct {
     double relative, absolute;
 } op_bound;
@@ -252,15 +252,15 @@ static inline void golden_is(const dg_backend *b, const char *what, const double
                   "%s: %s[%zu] is %.17g, PyTorch's %.17g", b->name, what, i, got[i], want[i]);
 }
 
-/* got: shares the pointers of these operands; want: shares those of the inputs among them. */
-static inline void op_share(dg_op *got, dg_op *want, const char *const names[4])
+/* Gives all operands `names` of `got` one array, and the inputs among them one array in `expected`. */
+static inline void op_share(dg_op *got, dg_op *expected, const char *const names[4])
 {
     double *input = NULL, *shared = NULL;
     for (int k = 0; k < 4 && names[k]; k++) {
         const dg_operand *o = &dg_op_info_of(got->kind)->operand[op_operand(got, names[k])];
         if (!(o->role & DG_IN)) continue;
-        if (!input) input = op_values(want, names[k]), shared = dg_case_copy(input, op_count(got, names[k]));
-        op_point(want, names[k], input);
+        if (!input) input = op_values(expected, names[k]), shared = dg_case_copy(input, op_count(got, names[k]));
+        op_point(expected, names[k], input);
     }
     for (int k = 0; k < 4 && names[k]; k++) op_point(got, names[k], shared);
 }

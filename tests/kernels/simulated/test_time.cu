@@ -66,7 +66,7 @@ static void check_failures()
         sim::clear();
         failed_calls += !ok;
         DG_CHECKF(sim::live_handles() == handles && sim::live_allocations() == memory,
-                  "call %ld: something is left behind", k);
+                  "call %ld: handles or memory leaked", k);
         if (ok && k > 40) break;
     }
     DG_CHECKF(failed_calls > 10, "%d", failed_calls);
