@@ -141,7 +141,7 @@ const dg_doctor_rule dg_doctor_rules[] = {
      .begins = 1000,
      .windows = 1,
      .at_end = true,
-     .says = "the run is short: %.0f steps (good samples need thousands)",
+     .says = "the run is short (steps: %.0f; good samples need thousands)",
      .ended = "",
      .advice = "continue with --resume and more --epochs, or with more --steps if they ended the run"},
     {0},

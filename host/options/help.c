@@ -54,7 +54,8 @@ static void print_wrapped(FILE *to, const char *text, int column)
 
 static void print_row(FILE *to, const char *left, const char *text, int column)
 {
-    if ((int)strlen(left) > column - 4) fprintf(to, "  %s\n%*s", left, column, "");
+    if (!*text) fprintf(to, "  %s", left);
+    else if ((int)strlen(left) > column - 4) fprintf(to, "  %s\n%*s", left, column, "");
     else fprintf(to, "  %-*s", column - 2, left);
     print_wrapped(to, text, column);
 }

@@ -149,13 +149,13 @@ exits 0 generate g.safetensors -n 20 --out same16 -q
 exits 0 eval made16 --data cats --model "$tiny"
 cp cats/cat-0000[0-3].png made16
 exits 3 eval made16 --data cats --model "$tiny"
-says mixed-origins made16: 24 2 '20 of tiny, step 8,' '; 4 of' --force
+says mixed-origins made16: 24 2 '20 from tiny, step 8,' '; 4 from' --force
 rm made16/cat*
 exits 2 generate other --seeds 100-120 --out made16 -q
 exits 0 generate other --seeds 100-120 --out made16 -q --force
-refuses 3 'mixed-origins 21 of tiny, step 16,' eval made16 --data cats --model "$tiny"
+refuses 3 'mixed-origins 21 from tiny, step 16,' eval made16 --data cats --model "$tiny"
 exits 0 eval made16 --data cats --model "$tiny" --force
-says metrics-of-mixture made16 '21 of tiny, step 16,'
+says metrics-of-mixture made16 '21 from tiny, step 16,'
 exits 0 eval cats --data cats --model "$tiny" # without origins
 # without --out the samples of a later epoch go into another folder
 shows 'run/generated/seed-0000.png to seed-0001.png' generate run -n 2

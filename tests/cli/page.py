@@ -75,7 +75,7 @@ def main():
         wrong.append(f'never closed: {page.open}')
     if not text.startswith('<!DOCTYPE html>') or "default-src 'none'" not in text[:600]:
         wrong.append('doctype or policy')
-    if re.search(r'(https?|ftp|wss?):|//[a-z]|@import|url\(', re.sub(r'"data:[^"]*"|// .*', '', text)):
+    if re.search(r'\b(https?|ftp|wss?):|//[a-z]|@import|url\(', re.sub(r'"data:[^"]*"|// .*', '', text)):
         wrong.append('it names a place elsewhere')
     if len(raw) > 12e6:
         wrong.append(f'{len(raw)} bytes')

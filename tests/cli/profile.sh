@@ -4,7 +4,7 @@
 
 exits 0 profile dcgan32 --batch 2 --repeats 1
 says note-measuring dcgan32
-prints 'ops one by one' 'D.2.conv.dx'
+prints 'bound by' 'D.2.conv.dx'
 quietly profile dcgan32 --batch 2 --repeats 1 --quiet --precision fp64
 prints ', fp64'
 

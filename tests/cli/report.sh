@@ -17,7 +17,7 @@ train="--data cats --model $root/tests/gan16.cfg --batch 16 --grid 2x3 -q"
 # written while training, and the same bytes later, because it has no date
 quietly $train --epochs 4 --out "$hostile/run"
 cp "$hostile/run/report.html" one.html
-page one.html 'Made after epoch 4' 'Real pictures' 'D(x)' 'Nearest training pictures' 'gan16' 'epoch 4 of 4, step 12' \
+page one.html 'Samples after epoch 4' 'Real images' 'D(x)' 'Nearest training images' 'gan16' 'epoch 4 of 4, step 12' \
     'loss_d_fake' '--epochs 8' '</script>' 'batch 16' 'cpu'
 exits 0 report "$hostile/run" -q
 same one.html "$hostile/run/report.html"
@@ -62,7 +62,7 @@ refuses 4 'exists-as blocked/report.html' report blocked
 
 # missing and damaged files are left out
 exits 0 report plain
-page plain/report.html 'Settings' 'Made after epoch 1'
+page plain/report.html 'Settings' 'Samples after epoch 1'
 mkdir bare
 cp plain/log.csv bare
 head -c 100 plain/epoch-0001.png > bare/epoch-0001.png
@@ -102,7 +102,7 @@ lacks no.gif
 # a classifier: curves, confusion matrix and most confident mistakes, no slider
 exits 0 data --synthesize shapes --classes 3 --count 60 --size 16
 exits 0 --data shapes --model "$root/tests/eyes16.cfg" --batch 16 --epochs 2 --test 0.3 -q --out eyes
-page eyes/report.html 'Pictures of the test' 'The surest mistakes' 'test_accuracy' 'for testing'
+page eyes/report.html 'Test images' 'Most confident mistakes' 'test_accuracy' 'for testing'
 if grep -q 'id="slider"' eyes/report.html; then fact 1 'a classifier has no samples'; fi
 exits 2 report plain eyes --out no.html
 says other-training eyes plain

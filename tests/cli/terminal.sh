@@ -45,7 +45,7 @@ os.environ.update(TERM='xterm-256color', COLUMNS='80')
 for k in ('TMUX', 'KITTY_WINDOW_ID', 'TERM_PROGRAM'): os.environ.pop(k, None)
 code = pty.spawn(sys.argv[1:], read)
 text = out.decode()
-first = text.find('the first step is under way')
+first = text.find('running the first step')
 assert os.waitstatus_to_exitcode(code) == 0, text[-500:]
 assert 0 < first < text.find('epoch 1/2'), text[:500]
 assert '\u2580' in text and text.count('\u2580') > 300, text[-500:]

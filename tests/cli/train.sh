@@ -35,11 +35,11 @@ exits 4 --data "$long" --model dcgan32
 says directory-not-made 'File name too long' --out
 # a finished run: how to continue; changed options are printed with the old value
 exits 0 --resume --out a/run
-prints 'nothing to do, 4 epochs done and 4 asked for; --epochs N'
+prints 'nothing to do: 4 epochs done of 4; use a larger --epochs N'
 prints '--resume --out a/run --epochs 8'
 never_says note-changed
 cp -r a/run other
-shows 'nothing to do, 4 epochs done and 3 asked for' --resume --out other --epochs 3 --lr 0.5 --lr-d 0 --flip
+shows 'nothing to do: 4 epochs done of 3' --resume --out other --epochs 3 --lr 0.5 --lr-d 0 --flip
 says note-changed 'epochs 4 -> 3, lr 0.0002 -> 0.5, flip no -> yes'
 if grep -q 'lr-d' .err; then fact 1 'the value that it has is not another one'; fi
 exits 0 --resume --out other --epochs 5
@@ -72,7 +72,7 @@ same last.png a/run/epoch-0004.png
 mv a/run/epoch-0004.png .
 exits 0 --from-epoch 3 --out a/run -q # by its number
 same last.png a/run/epoch-0004.png
-refuses 2 'epoch-not-kept of 3' --from-epoch 2 --out a/run
+refuses 2 'epoch-not-kept (kept: 3)' --from-epoch 2 --out a/run
 refuses 2 epoch-or-checkpoint --from-epoch 3 --resume a/run/checkpoint-0003.safetensors
 # files that a kill or a full disk kept from being written are written when the run resumes
 cp a/run/reals.png reals.png
@@ -118,7 +118,7 @@ holds few/epoch-0002.png
 exits 0 $train --steps 5 --out steps
 ensure '--steps 5 should leave 5 rows' [ "$(wc -l < steps/log.csv)" -eq 6 ]
 config steps 'epochs = 1000' 'sample-every = 4'
-shows 'nothing to do, 5 steps done and 5 asked for; --steps N' --resume --out steps
+shows 'nothing to do: 5 steps done of 5; use a larger --steps N' --resume --out steps
 exits 0 --data cats --model dcgan32 --batch 16 --steps 1 --out auto
 prints '--resume --out auto --steps 2'
 prints 'generate auto --count 16' # no grid yet within the first epoch
@@ -158,7 +158,7 @@ exits 0 --resume --out smaller --epochs 1
 says note-batch-smaller 32 64
 exits 0 --data cats --model dcgan32 --limit 5 --steps 3 -q --no-curves --out five
 exits 0 --data cats --model dcgan32 --limit 5 --dry-run
-prints 'batch      4 pictures, 2 steps an epoch, the last one of 1 picture'
+prints 'batch      4 images, 2 steps per epoch, the last one of 1 image'
 exits 3 --data cats --model dcgan32 --limit 1 -q --out one
 says few-images 1 2
 exits 3 --data cats --model dcgan32 --limit 40 --batch 64 -q --out one

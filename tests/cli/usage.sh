@@ -6,27 +6,26 @@ exits 2
 stderr_has 'dcgan --data cats/ --epochs 300' 'dcgan generate'
 ensure 'the help of a bare "dcgan" is short' [ "$(wc -l < "$dir/.err")" -le 8 ]
 
-shows '--no-graph ' generate --help-all
-shows '--no-graph ' help generate --help-all
+shows '--no-graph' generate --help-all
+shows '--no-graph' help generate --help-all
 exits 0 --help-all
-prints '      convs   '  # values of --fuse
-prints 'all weight gradients of a network and Adam'
+prints 'convs:' 'all weight gradients of a network and Adam' # values of --fuse
+cp "$dir/.out" "$dir/help-all"
 exits 0 --help
-prints '--help-all            with the finer points, too: --tuning, --fuse' 'Usage: dcgan [train] --data DIR'
-prints '--epochs N' 'default dcgan64-paper' 'Exit codes:'
+prints '--help-all' 'Usage: dcgan [train] --data DIR' '--epochs N' 'default dcgan64-paper'
 silent
 ensure '--help has lines of more than 80 columns' [ "$(awk 'length > 80' "$dir/.out" | wc -l)" -eq 0 ]
 cp "$dir/.out" "$dir/help"
-# the exit codes are the same in the help, the manual, docs/reference.md, err.h and stop.c
-row='s/^ *\([0-9][0-9, ]*[0-9]\)  .*/\1/p; s/^ *\([0-9]\)  .*/\1/p'
-sed -n '/^Exit codes:/,$ p' "$dir/help" | sed -n "$row" > "$dir/codes"
+# the exit codes are the same in --help-all, the manual, docs/reference.md, err.h and stop.c
+row='s/^  \([0-9][0-9, ]*[0-9]\)$/\1/p; s/^  \([0-9]\)  .*/\1/p'
+sed -n '/^Exit codes:/,/^E.*var/ p' "$dir/help-all" | sed -n "$row" > "$dir/codes"
 codes() # codes WHERE: standard input has a code or several per line
 {
     diff "$dir/codes" - > "$dir/differ"
-    fact $? "$1 has other exit codes than --help: $(cat "$dir/differ")"
+    fact $? "$1 has other exit codes than --help-all: $(cat "$dir/differ")"
 }
-sed -n '/^## Exit codes/,/^## O/ s/^| \([0-9][0-9, ]*\) |.*/\1/p' "$root/docs/reference.md" | codes docs/reference.md
-"$program" --help-man | sed -n '/^.SH EXIT STATUS/,/^.SH [^E]/ s/^[0-9][0-9, ]*$/&/p' | codes 'the manual'
+sed -n '/^## Exit codes/,/^## E/ s/^- `\([0-9][0-9, ]*\)`:.*/\1/p' "$root/docs/reference.md" | codes docs/reference.md
+"$program" --help-man | sed -n '/^.SH EXIT CODES/,/^.SH E/ s/^\\fB\([0-9][0-9, ]*\)\\fR$/\1/p' | codes 'the manual'
 tr -d ' ' < "$dir/codes" | tr , '\n' | sort -n > "$dir/each" && mv "$dir/each" "$dir/codes"
 {
     sed -n 's/^    DG_[A-Z]* = \([0-9]*\).*/\1/p' "$root/core/base/err.h"
@@ -34,7 +33,7 @@ tr -d ' ' < "$dir/codes" | tr , '\n' | sort -n > "$dir/each" && mv "$dir/each" "
         if grep -q "caught.*SIG$(kill -l "$n" 2> /dev/null)[,}]" "$root/host/run/stop.c"; then echo $((128 + n)); fi
     done
 } | sort -n | diff "$dir/codes" - > "$dir/differ"
-fact $? "--help-md has other exit codes than err.h and stop.c: $(cat "$dir/differ")"
+fact $? "--help-all has other exit codes than err.h and stop.c: $(cat "$dir/differ")"
 exits 0 -h
 same "$dir/help" "$dir/.out"
 exits 0 help

@@ -30,7 +30,7 @@ END
 exits 0 data --synthesize "$dir/shapes" --classes 4 --count 120 --size 16 -q
 exits 0 data --synthesize "$dir/others" --classes 4 --count 40 --size 16 --seed 2 -q
 exits 0 --data "$dir/shapes" --test "$dir/others" --model "$dir/tiny.cfg" --dry-run=ops --out "$dir/run"
-awk '/^  (pictures as decoded|records of them|whitening|until that is found)  / { print $NF }' \
+awk '/^  (decoded images|records|whitening|whitening, temporary)  / { print $NF }' \
     "$dir/.out" > "$dir/parts"
 printf '%s\n' 0.069 0.277 1.496 10.475 > "$dir/wanted" # 160 of 432 values, with labels, two kinds of matrices
 same "$dir/parts" "$dir/wanted"
