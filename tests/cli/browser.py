@@ -1,6 +1,6 @@
 """Drives a page in a headless Chromium through its debugging pipe: numbers and words on stdout, nothing else needed.
 
-    browser.py CHROMIUM FILE.html [PICTURES]    the checks; with PICTURES, screenshots into that folder
+    browser.py CHROMIUM FILE.html [FOLDER]    the checks; with FOLDER, screenshots into it
 """
 import base64
 import json
@@ -13,13 +13,13 @@ import tempfile
 
 
 class Browser:
-    """The DevTools protocol over file descriptors 3 and 4: JSON with a zero byte behind each message."""
+    """The DevTools protocol over file descriptors 3 and 4: JSON with a zero byte after each message."""
 
     def __init__(self, program):
         self.home = tempfile.mkdtemp()
         to_it, self.to = os.pipe()
         self.back, from_it = os.pipe()
-        # It wants 3 and 4: a shell puts them there.
+        # The browser requires descriptors 3 and 4; a shell opens them.
         self.process = subprocess.Popen(
             ['sh', '-c', f'exec 3<&{to_it} 4>&{from_it}; exec "$0" "$@"', program, '--headless=new', '--no-sandbox',
              '--disable-gpu', '--disable-dev-shm-usage', '--remote-debugging-pipe', '--no-first-run',
@@ -110,7 +110,7 @@ def slider(b):
     b.key('ArrowLeft')  # wherever the focus is
     left = b.js(now)
     check(left[1] == n - 2 and left[0] != last[0] and left[0] in left[3] and left[3] != last[3], f'key left: {left}')
-    check(left[2] != last[2], 'another epoch should be another picture')
+    check(left[2] != last[2], 'another epoch should have another image')
     b.js("document.getElementById('slider').focus()")
     b.key('Home')
     check(b.js(now)[1] == 0, 'Home should go to the first grid')
@@ -127,7 +127,7 @@ def slider(b):
          "document.getElementById('slider').dispatchEvent(new Event('input'))")
     check(b.js(now)[1] == 0 and b.js("document.getElementById('play').textContent") == 'Play', 'a hand stops it')
     broken = "Array.from(document.images).filter(function (i) { return !i.complete || !i.naturalWidth; }).length"
-    check(b.js(broken) == 0, 'every picture should be one')
+    check(b.js(broken) == 0, 'every image should load')
     check(b.js("Array.from(document.images).every(function (i) { return i.alt.length > 10; })"), 'alternative texts')
 
 
@@ -169,7 +169,7 @@ def layout(b, folder):
 
 
 def quiet(b):
-    """Nothing in the console, and nobody asked for anything but the file."""
+    """Nothing in the console, and no request but for the file."""
     for e in b.events:
         method, params = e.get('method'), e.get('params', {})
         if method in ('Runtime.exceptionThrown', 'Runtime.consoleAPICalled', 'Log.entryAdded'):

@@ -72,7 +72,7 @@ refuses 2 'unread-layer [D.2]' plan "$dir/dead.cfg"
 exits 0 --data "$dir/toy" --model tests/gan28.cfg --batch 10 --epochs 1 -q --out "$dir/28"
 ensure 'log.csv should have a header and 2 steps' [ "$(wc -l < "$dir/28/log.csv")" -eq 3 ]
 exits 0 info "$dir/28/epoch-0001.png"
-exits 0 generate "$dir/28" -n 2 --out "$dir/pictures"
+exits 0 generate "$dir/28" -n 2 --out "$dir/samples"
 
 # generator weights do not fit a classifier
 exits 0 export "$dir/28" --out "$dir/28.weights"

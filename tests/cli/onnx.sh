@@ -16,7 +16,7 @@ exits 0 --data cats --model "$root/tests/tiny.cfg" --batch 8 --epochs 3 --out ru
 shows "onnxruntime.InferenceSession('g.onnx')" export run --onnx --out g.onnx
 shows 'network (ONNX)' info g.onnx
 exits 0 generate run --seeds 3-9 --write-z z.safetensors --out made
-onnx picture g.onnx z.safetensors made/seed-000[3-9].png
+onnx image g.onnx z.safetensors made/seed-000[3-9].png
 exits 0 export run --network D --onnx d.onnx
 onnx logits d.onnx
 exits 0 export run --network G --out g.safetensors

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Reads an ONNX file as onnx.proto says and runs it with NumPy: independent of what wrote it.
 
-    onnx_run.py picture FILE.onnx z.safetensors PICTURES    each is what `generate` drew, within 1 of 255
-    onnx_run.py classes FILE.onnx answers.json              shares of its pictures, as `classify --json` says
-    onnx_run.py logits FILE.onnx                            of the network D, of some picture: shape and finite
+    onnx_run.py image FILE.onnx z.safetensors IMAGES        each is what `generate` drew, within 1 of 255
+    onnx_run.py classes FILE.onnx answers.json              shares of its images, as `classify --json` says
+    onnx_run.py logits FILE.onnx                            of the network D, of some image: shape and finite
     onnx_run.py spectral FILE.onnx D.safetensors            the same; its weights are those of D by their sigma
 
 Where the packages onnx and onnxruntime are there, they check and run the same file, to 1e-5 of ours."""
@@ -172,7 +172,7 @@ def tensor(path, name):
 
 def main(what, path, *rest):
     o = read(path)
-    if what == 'picture':
+    if what == 'image':
         x = tensor(rest[0], 'z')
         y = run(o, x)
         drawn = np.array([png(p) for p in rest[1:]])

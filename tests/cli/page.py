@@ -86,7 +86,7 @@ def main():
             json.loads(body)
     for a in page.images:
         if len(a.get('alt', '')) < 10 or size(a['src']) != (int(a['width']), int(a['height'])):
-            wrong.append(f'picture: {dict(a, src="")}, {size(a["src"])}')
+            wrong.append(f'image: {dict(a, src="")}, {size(a["src"])}')
     seen = ' '.join(' '.join(page.text).split())
     wrong += [f'does not say {w!r}' for w in sys.argv[2:] if w not in seen]
     for w in wrong:

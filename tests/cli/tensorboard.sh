@@ -39,7 +39,7 @@ reads eyes
 # another file is replaced; a file that cannot be written is an error
 echo nonsense > run/$events
 exits 0 --resume --out run --epochs 7 -q
-ensure 'what is no file of events should be begun anew' [ "$(head -c 40 run/$events | grep -ac brain.Event:2)" -eq 1 ]
+ensure 'a file without events should be started anew' [ "$(head -c 40 run/$events | grep -ac brain.Event:2)" -eq 1 ]
 rm run/$events
 mkdir run/$events
 exits 4 --resume --out run --epochs 8 -q

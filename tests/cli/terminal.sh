@@ -11,7 +11,7 @@ block=$(printf '\342\226\200')
 {
     exits 0 $train --epochs 1 --out a --preview
     ! grep -q "$block" .err
-    fact $? '--preview should draw nothing where stderr is no terminal'
+    fact $? '--preview should draw nothing if stderr is not a terminal'
     exits 0 $train --epochs 1 --out b --preview=blocks
     stderr_has "$block"
     exits 0 $train --epochs 1 --out c --preview sixel

@@ -134,15 +134,15 @@ exits 0 --resume --out shape --epochs 2 -q
 exits 2 --resume --out shape --size 24 --channels 1
 says fixed-in-run '--model dcgan-24x1' dcgan-20x1
 shows 'dcgan-20x1' info shape/checkpoint.safetensors
-exits 0 generate shape -n 2 --out shape-pictures
-holds shape-pictures/seed-0001.png
+exits 0 generate shape -n 2 --out shape-samples
+holds shape-samples/seed-0001.png
 
 # four channels: images with alpha
 exits 0 --data cats --size 16 --channels 4 --batch 16 --epochs 1 -q --no-curves --out four
-exits 0 generate four -n 2 --out four-pictures
+exits 0 generate four -n 2 --out four-samples
 exits 0 interpolate four --frames 2 --out four-walk
 holds four-walk/walk.gif
-for f in four/epoch-0001.png four/reals.png four-pictures/seed-0001.png four-pictures/grid.png four-walk/strip.png; do
+for f in four/epoch-0001.png four/reals.png four-samples/seed-0001.png four-samples/grid.png four-walk/strip.png; do
     ensure "$f should be RGB with alpha" [ "$(od -An -tu1 -j25 -N1 $f | tr -d ' ')" = 6 ]
 done
 shows 'colour with alpha' info four/checkpoint.safetensors
@@ -213,7 +213,7 @@ stops USR1 138 # from a batch system
 sed 's/norm = batch/norm = none/' "$root/models/dcgan32.cfg" > wild.cfg
 exits 6 --data cats --model wild.cfg --batch 60 -q --lr 10 --eps 1e-30 --beta1 0.999 --beta2 0 --epochs 20 --out wild
 says not-finite
-exits 0 generate wild/checkpoint.safetensors -n 1 --out wild/pictures
+exits 0 generate wild/checkpoint.safetensors -n 1 --out wild/samples
 
 # files and disks
 : > file

@@ -161,7 +161,7 @@ for shell in bash fish; do
 done
 if command -v zsh > /dev/null; then
     zsh -n "$dir/completion.zsh"
-    fact $? 'the completion for zsh is no zsh script'
+    fact $? 'the completion for zsh should be a zsh script'
 else
     skip 'zsh is not here'
 fi

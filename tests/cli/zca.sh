@@ -95,7 +95,7 @@ import numpy as np
 x = np.frombuffer(open(sys.argv[1], 'rb').read()[16:], np.uint8).reshape(300, 400) / 255
 mean = x.mean(0)
 values, vectors = np.linalg.eigh((x - mean).T @ (x - mean) / 300)
-want = vectors / np.sqrt(values + 1e-5) @ vectors.T
+expected = vectors / np.sqrt(values + 1e-5) @ vectors.T
 b = open(sys.argv[2], 'rb').read()
 n = struct.unpack('<Q', b[:8])[0]
 h = json.loads(b[8:8 + n])
@@ -103,7 +103,7 @@ def read(name):
     t = h[name]
     kind = {'F64': np.float64, 'F32': np.float32}[t['dtype']]
     return np.frombuffer(b[8 + n:][slice(*t['data_offsets'])], kind).reshape(t['shape'])
-for got, good in ((read('C.input.weight'), want), (read('C.input.bias'), -want @ mean)):
+for got, good in ((read('C.input.weight'), expected), (read('C.input.bias'), -expected @ mean)):
     error = abs(got - good).max() / abs(good).max()
     assert error < (1e-9 if got.dtype == np.float64 else 1e-6), error
 END

@@ -63,7 +63,7 @@ wait $pid
 exited $? 130 'Ctrl-C: the run'
 command=$(sed -n 's/^resume: *//p' stopped)
 steps=$(($(tail -n 1 cats/log.csv | cut -d, -f2) + 4))
-runs "the command that goes on, '$command'" sh -c "$command --steps $steps"
+runs "the printed resume command, '$command'" sh -c "$command --steps $steps"
 [ "$(tail -n 1 cats/log.csv | cut -d, -f2)" -eq $steps ]
 fact $? "it should have gone on to step $steps: $(tail -n 1 cats/log.csv)"
 runs 'dcgan generate' dcgan generate cats --seeds 7-8 --scale 1 --write-z z.safetensors --out new

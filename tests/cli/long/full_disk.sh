@@ -32,8 +32,8 @@ reached()
     until grep -q "^epoch $1/" "$dir/progress" 2> /dev/null || ! kill -0 "$pid" 2> /dev/null; do sleep 0.01; done
 }
 
-exits 0 data --synthesize "$dir/pictures" --count 400 --size 16 -q
-set -- --data "$dir/pictures" --model tests/tiny.cfg --batch 4 --checkpoint-every 1 --keep 5 --no-curves
+exits 0 data --synthesize "$dir/images" --count 400 --size 16 -q
+set -- --data "$dir/images" --model tests/tiny.cfg --batch 4 --checkpoint-every 1 --keep 5 --no-curves
 exits 0 "$@" --epochs 12 --out "$dir/undisturbed/run" -q
 
 # One process: full after the third epoch, space again after the eighth.
@@ -66,7 +66,7 @@ fact $(($? != 4)) "a run that ends on a full disk should exit 4; it said: $(tail
 safe=$(epoch_in "$disk/run/checkpoint.safetensors")
 grep -q "^saved: .* epoch $safe,.*/checkpoint.safetensors" "$dir/end"
 fact $? "the end should name epoch $safe as safe; it said: $(cat "$dir/end" "$dir/progress" | tail -n 4)"
-! grep -q 'epoch-0011\|more:\|pictures:' "$dir/end"
+! grep -q 'epoch-0011\|more:\|images:' "$dir/end"
 fact $? "the end points to what is not there: $(cat "$dir/end")"
 names_are_true "$disk/run" 'full to the end'
 refuses 4 'disk-space config.ini' --resume --out "$disk/run" --epochs 12 -q

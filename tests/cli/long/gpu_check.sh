@@ -23,7 +23,7 @@ json() # json: gpu-check.json is JSON
 {
     command -v python3 > /dev/null || return
     python3 -m json.tool "$dir/out/gpu-check.json" > /dev/null 2> "$dir/.err"
-    fact $? "'$ran': gpu-check.json is no JSON: $(head -c 300 "$dir/.err")"
+    fact $? "'$ran': gpu-check.json is not JSON: $(head -c 300 "$dir/.err")"
 }
 
 # Without OUTDIR, with unknown options.

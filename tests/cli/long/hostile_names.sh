@@ -18,15 +18,15 @@ called="./$n.bin/dcgan"
 runs=0
 try() # try CODE COMMAND ARGUMENT...: the outputs are checked at the end; CODE 1-7: any failure
 {
-    want=$1
+    expected=$1
     shift
     runs=$((runs + 1))
     at=$dir/log/$(printf %03d $runs)-$(expr "X$1" : 'X\([a-z]*\)$')
     "$called" "$@" > "$at.out" 2> "$at.err" < /dev/null
     code=$?
     case " $* " in *" --json "*) [ $code -gt 1 ] || : > "$at.json" ;; esac
-    case $want in 1-7) [ $code -ge 1 ] && [ $code -le 7 ] ;; *) [ $code -eq "$want" ] ;; esac
-    fact $? "$runs: $1 exited $code, not $want: $(cat -v "$at.err" | head -c 600)"
+    case $expected in 1-7) [ $code -ge 1 ] && [ $code -le 7 ] ;; *) [ $code -eq "$expected" ] ;; esac
+    fact $? "$runs: $1 exited $code, not $expected: $(cat -v "$at.err" | head -c 600)"
 }
 
 # Paste the command after LABEL in the output FILE into a shell: sh, or bash if it has $'...'.
@@ -93,7 +93,7 @@ try 0 train --data "$n.d" --model "$n.cfg" --batch 8 --epochs 2 --out "$n.run" -
 cp "$at.out" trained
 try 0 train --data "$n.d" --model "$n.cfg" --batch 8 --epochs 2 --out "$n.two" --steps 3 --no-curves
 try 0 train --data "$n.d" --model "$n.cfg" --batch 8 --out "$n.none" --dry-run
-try 0 generate "./$n.run" --count 2 --out "$n.pictures"
+try 0 generate "./$n.run" --count 2 --out "$n.images"
 try 0 generate "./$n.run/checkpoint.safetensors" --count 1
 try 0 interpolate "./$n.run" --seeds 1-2 --frames 2 --out "$n.walk"
 try 0 data "./$n.d" --size 16 --sheet "$n.sheet"
@@ -134,7 +134,7 @@ try 0 doctor "./$n.run"
 try 0 doctor "./$n.run" --json
 try 1-7 doctor "./$n.none"
 try 0 export "./$n.run" --onnx --out "$n.onnx"
-try 0 generate "./$n.run" --count 1 --write-z "$n.z" --out "$n.pictures"
+try 0 generate "./$n.run" --count 1 --write-z "$n.z" --out "$n.images"
 try 0 report "./$n.run"
 try 0 report "./$n.run" --out "$n.page"
 try 0 report "./$n.run" "./$n.two" --out "$n.page"
@@ -258,9 +258,9 @@ fact $? "raw on a terminal, or no JSON: $(head -n 20 judged)"
 # printed commands work
 paste_command 'more:' trained
 holds "./$n.run/epoch-0004.png"
-paste_command 'pictures:' trained
+paste_command 'images:' trained
 holds "./$n.run/generated-2/grid.png" # generated/ has a sample of an earlier epoch
-paste_command 'pictures:' imported
+paste_command 'images:' imported
 holds generated/grid.png
 sed -n 's/^in Python: //p' exported > line.py
 printf '%s\n' 'class net: load_state_dict = print' 'class torch: load_file = lambda f: len(open(f, "rb").read())' \
@@ -268,10 +268,10 @@ printf '%s\n' 'class net: load_state_dict = print' 'class torch: load_file = lam
 python3 line.py > pasted.py 2>&1
 fact $? "pasted into Python, it failed: $(cat -v pasted.py)"
 sed 's/  or start another.*//' already > resume
-paste_command 'Go on with it:' resume
+paste_command 'Resume it:' resume
 sed 's/.*--out/--out/' already > other
 [ "$(bash -c "printf %s $(sed 's/^--out //' other)")" = "./$n.run-2" ]
-fact $? "the directory beside it should be $n.run-2: $(cat other)"
+fact $? "the next directory should be $n.run-2: $(cat other)"
 
 # one kind of hostile name each, the program in a folder with blanks: printed commands work in sh, without $'...'
 mkdir "it's a folder"
@@ -286,7 +286,7 @@ while IFS= read -r one; do
     try 2 $begin --out "$one"
     sed 's/  or start another.*//' "$at.err" > resume
     grep -qF "\$'" resume && fact 1 "$one needs no \$'...'"
-    line=$(sed -n 's/^.*Go on with it: *//p' resume)
+    line=$(sed -n 's/^.*Resume it: *//p' resume)
     sh -c "$line --epochs 2" > "$dir/pasted" 2>&1 < /dev/null
     fact $? "pasted into sh, it failed: $line: $(cat "$dir/pasted")"
     ran=$line

@@ -79,7 +79,7 @@ if command -v git > /dev/null && ! GIT_TEST_ASSUME_DIFFERENT_OWNER=1 git describ
     with=''
     ensure "another user builds $(head -n 1 build/version.h), not $version" grep -qF "\"$version\"" build/version.h
 else
-    skip 'this git asks nobody whose the folder is'
+    skip 'this git does not check the owner of the folder'
 fi
 
 # Objects in another folder, absolute and relative; no other file is written

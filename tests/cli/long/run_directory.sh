@@ -2,8 +2,8 @@
 # The directory of a run is moved, removed or replaced while it trains: it exits 4, prints where its files are, and
 # writes nothing into the new directory of that name. And starts that were interrupted or cannot write.
 . "$(dirname "$0")/../kit"
-exits 0 data --synthesize "$dir/pictures" --count 200 --size 16 -q
-set -- --data "$dir/pictures" --model tests/tiny.cfg --batch 4 --checkpoint-every 1
+exits 0 data --synthesize "$dir/images" --count 200 --size 16 -q
+set -- --data "$dir/images" --model tests/tiny.cfg --batch 4 --checkpoint-every 1
 
 # Start an endless run in $dir/NAME and wait until it has a checkpoint.
 begin()
@@ -66,7 +66,7 @@ rm "$dir/emptied/config.ini"
 exits 2 "$@" --epochs 2 --out "$dir/emptied" -q
 refuses 2 config-gone --resume --out "$dir/emptied" -q
 {
-    printf '[run]\ndata = %s\n' "$dir/pictures"
+    printf '[run]\ndata = %s\n' "$dir/images"
     "$program" info "$dir/emptied/checkpoint.safetensors" | sed -n '/^config:/,$s/^    //p'
 } > "$dir/emptied/config.ini"
 exits 0 --resume --out "$dir/emptied" --epochs 3 -q

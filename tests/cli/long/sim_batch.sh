@@ -8,7 +8,7 @@ export DCGAN_SECONDS=1
 
 sim forward 0 batch "$model" --data "$dir/cats" --min-batch 4 --max-batch 6 -q
 silent
-prints 'cuda:0, Simulated GPU 0' 'This GPU is simulated: the times below mean nothing.' '4: the smallest that was tried'
+prints 'cuda:0, Simulated GPU 0' 'This GPU is simulated' '4: the smallest size that was tried'
 ! grep -q NVML "$dir/.out"
 fact $? 'without its library there is no column of NVML'
 sim forward 0 batch "$model" --data "$dir/cats" --min-batch 4 --max-batch 4 --json -q
@@ -32,7 +32,7 @@ int nvmlDeviceGetUtilizationRates(void *device, unsigned *out) { out[0] = 87; ou
 END
     export LD_LIBRARY_PATH="$dir"
     sim forward 0 batch "$model" --data "$dir/cats" --min-batch 4 --max-batch 4 -q
-    prints '    NVML' '    87.0%' 'which counts all time in which any kernel ran'
+    prints '    NVML' '    87.0%' 'NVML: "utilisation"'
     sim forward 0 batch "$model" --data "$dir/cats" --min-batch 4 --rule usage --steps 1 -q
     prints ' 87.00%'
     sim forward 0 batch "$model" --data "$dir/cats" --sweep 4-6:2 --seconds 0.01 --out "$dir/s" -q

@@ -29,7 +29,7 @@ for variant in tiled patch thin gemv vector direct; do prints " $variant "; done
 agrees 142 'reverse deferred' "$dir/dcgan32-8.cfg" --batch 5 --precision fp64
 "$program" data --synthesize "$dir/cats" --count 7 --size 16 > "$dir/.out"
 agrees 105 forward "$root/tests/tiny.cfg" --data "$dir/cats" --batch 4
-prints 'a step of 3:'
+prints 'batch size 3:'
 # other losses, EMA and augmentation
 for loss in $(losses); do
     cat "$root/tests/tiny.cfg" > "$dir/own.cfg"

@@ -31,11 +31,11 @@ ended() # ended CODE: now the device opens
 begun forward
 ended 0
 says note-device fp32 'cuda:0, Simulated GPU 0'
-cp "$dir/run/run/checkpoint.safetensors" "$dir/beside"
+cp "$dir/run/run/checkpoint.safetensors" "$dir/other"
 sim forward 0 --data "$dir/cats" --model "$root/tests/tiny.cfg" --batch 4 --seed 5 --no-curves --epochs 2 -q \
     --out "$dir/again/run"
 silent
-same "$dir/beside" "$dir/again/run/checkpoint.safetensors"
+same "$dir/other" "$dir/again/run/checkpoint.safetensors"
 begun forward --device auto
 ended 0
 says note-device fp32 'cuda:0, Simulated GPU 0'
@@ -51,7 +51,7 @@ fact $? 'nothing should be trained after a signal'
 # an error of the device comes before errors of the images, and leaves no files
 mkdir "$dir/none" "$dir/some"
 cp "$dir"/cats/*.png "$dir/some"
-echo no picture > "$dir/some/notes.txt"
+echo text > "$dir/some/notes.txt"
 for folder in none some cats; do
     for words in devices=0 sm=70 'fail=4:999'; do
         sim "$words" 5 --data "$dir/$folder" --model "$root/tests/tiny.cfg" --batch 4 --epochs 1 --out "$dir/new/run"

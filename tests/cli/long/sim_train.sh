@@ -103,8 +103,8 @@ last=$((${at:-0} + 2))
 goes_on random 0 killed --epochs "$last"
 trains forward 0 whole --epochs "$last"
 same "$dir/whole/run/checkpoint.safetensors" "$dir/killed/run/checkpoint.safetensors"
-picture=$(printf 'run/epoch-%04d.png' "$last")
-same "$dir/whole/$picture" "$dir/killed/$picture"
+grid=$(printf 'run/epoch-%04d.png' "$last")
+same "$dir/whole/$grid" "$dir/killed/$grid"
 
 # from one device to the other: the same file format, and only rounding differs
 near() # near A B: all losses of the last epoch within 1%
