@@ -155,8 +155,8 @@ static const char *load(dg_backend *b, const twin *t)
     std::vector<unsigned char> all(t->image.size());
     if (b->get(b, all.data(), t->block, all.size())) return dg_message();
     const unsigned char *mine = all.data() + t->off, *end = mine + t->bytes;
-    if (memcmp(all.data(), t->image.data(), t->off) != 0) return "wrote in front of an operand";
-    if (memcmp(end, t->image.data() + t->off + t->bytes, GUARD) != 0) return "wrote behind an operand";
+    if (memcmp(all.data(), t->image.data(), t->off) != 0) return "wrote before an operand";
+    if (memcmp(end, t->image.data() + t->off + t->bytes, GUARD) != 0) return "wrote after an operand";
     if (t->input && !t->output && all != t->image) return "changed an input";
     if (!t->output) return nullptr;
     dev_bits(mine, t->bytes);

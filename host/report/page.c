@@ -110,7 +110,7 @@ static dg_err put_images(FILE *to, const dg_report_run *r)
     const dg_err e = read_pair(r, name, EXACT, &newest, "reals.png", &reals);
     if (e) return e;
     newest.epoch = epoch;
-    open_section(to, "pictures", "Samples");
+    open_section(to, "samples", "Samples");
     put_grids(to, r, &newest);
     if (!newest.data) newest = (dg_report_file){.W = g->grid[g->n - 1].W, .H = g->grid[g->n - 1].H};
     snprintf(alt, sizeof alt, "Samples after epoch %ju, from the same latent vectors each time", (uintmax_t)epoch);

@@ -23,11 +23,11 @@ lacks x
 
 # small datasets
 exits 0 batch "$model" --data cats --limit 40
-prints '8: the smallest that was tried; it leaves 5 steps per epoch'
+prints '8: the smallest size that was tried; it leaves 5 steps per epoch'
 prints '--min-batch 1'
 says timing-batch 8
 quietly batch "$model" --data cats --limit 8 -q
-prints '8: the smallest that was tried; it leaves 1 step per epoch'
+prints '8: the smallest size that was tried; it leaves 1 step per epoch'
 shows '8: the fastest; the dataset has only 8 images; ' batch "$model" --data cats --limit 8 -q --min-steps 1
 shows 'leaves 3 steps per epoch' batch "$model" --data cats --drop-last --min-batch 16 --max-batch 16 --min-steps 4 -q
 exits 0 batch "$model" --data cats --min-batch 16 --max-batch 16 --min-steps 4 -q

@@ -37,7 +37,8 @@ finds()
 {
     expected=$1 arch=$2
     shift 2
-    ends "$expected" "detect-cuda for $arch" env CUDA_ARCH="$arch" PATH="$fake:$PATH" sh "$root/scripts/build/detect-cuda"
+    ends "$expected" "detect-cuda for $arch" env CUDA_ARCH="$arch" PATH="$fake:$PATH" \
+        sh "$root/scripts/build/detect-cuda"
     for line in "$@"; do
         case $line in
             !*) ! grep -qF -e "${line#!}" "$dir/.out"; fact $? "'$ran' should not print '${line#!}'" ;;

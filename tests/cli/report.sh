@@ -69,7 +69,7 @@ head -c 100 plain/epoch-0001.png > bare/epoch-0001.png
 printf '1,2,0.5' >> bare/log.csv
 exits 0 report bare
 page bare/report.html 'Curves' 'step 3'
-if grep -q 'id="pictures"' bare/report.html; then fact 1 'a damaged grid is none'; fi
+if grep -q 'id="samples"' bare/report.html; then fact 1 'a damaged grid is none'; fi
 mkdir begun
 cp plain/config.ini begun
 exits 0 report begun

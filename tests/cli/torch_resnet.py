@@ -3,7 +3,7 @@
 
     torch_resnet.py write FILE              its state dict as safetensors, random, without PyTorch
     torch_resnet.py same A B                have both files the same tensors, to the bit?
-    torch_resnet.py judge FILE PNG JSON     what PyTorch makes of the picture, beside what dcgan says; 77: no PyTorch
+    torch_resnet.py judge FILE PNG JSON     compare the classes that PyTorch and dcgan print for the image; 77: no PyTorch
 """
 import json
 import random
@@ -109,12 +109,12 @@ def judge(weights, png, said):
             if not block:
                 x = norm(F.conv2d(x, w[at + 'downsample.0.weight'], stride=stride), at + 'downsample.1')
             x = F.relu(x + y)
-    want = F.linear(x.mean((2, 3)), w['fc.weight'], w['fc.bias']).softmax(1)[0].tolist()
+    expected = F.linear(x.mean((2, 3)), w['fc.weight'], w['fc.bias']).softmax(1)[0].tolist()
     with open(said) as file:
         got = {c['class']: c['share'] for c in json.load(file)[0]['classes']}
-    worst = max(abs(want[int(c)] - share) for c, share in got.items())
-    print(f'{len(got)} classes, largest share {max(want):.4f}, furthest from PyTorch {worst:.1e}')
-    return 0 if len(got) == CLASSES and worst < 1e-5 and max(want) > 0.1 else 1
+    worst = max(abs(expected[int(c)] - share) for c, share in got.items())
+    print(f'{len(got)} classes, largest share {max(expected):.4f}, furthest from PyTorch {worst:.1e}')
+    return 0 if len(got) == CLASSES and worst < 1e-5 and max(expected) > 0.1 else 1
 
 
 if __name__ == '__main__':

@@ -14,7 +14,8 @@ exits 2 tune no-such-model
 printf '; one\n[sm_90]\ngan_loss n=64 : direct block=64 ; 3.00 us\nnoise n=64 : direct ; 1.00 us\n' > "$dir/a.tune"
 printf '; two\n[sm_90]\ngan_loss n=64 : direct block=96 ; 2.00 us\n' > "$dir/b.tune"
 quietly tune --merge "$dir/a.tune" "$dir/b.tune"
-printf '; one\n; two\n[sm_90]\ngan_loss n=64 : direct block=96 ; 2.00 us\nnoise n=64 : direct ; 1.00 us\n' > "$dir/expected"
+printf '; one\n; two\n[sm_90]\ngan_loss n=64 : direct block=96 ; 2.00 us\nnoise n=64 : direct ; 1.00 us\n' \
+    > "$dir/expected"
 same "$dir/expected" "$dir/.out"
 exits 0 tune --merge "$dir/a.tune" "$dir/b.tune" --out "$dir/c.tune"
 { echo '; dcgan tune --merge' && cat "$dir/expected"; } > "$dir/marked"

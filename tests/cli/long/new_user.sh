@@ -11,7 +11,7 @@ if [ ! -e "$installed/train-images-idx3-ubyte.gz" ]; then
     set=$dir/drawn
     exits 0 data --synthesize "$set" --classes 10 --count 3000 --size 28 -q
 fi
-exits 0 data --synthesize my-pictures --classes 2 --count 6 --size 40 -q
+exits 0 data --synthesize my-images --classes 2 --count 6 --size 40 -q
 
 # "Quick start", with fewer images and epochs
 sed -n '/^## Quick start$/,/^## Features$/p' "$root/README.md" | grep '^\./dcgan ' |
@@ -31,7 +31,7 @@ while read -r command; do
     case $command in
         'dcgan data '*) prints 'classes: 10'; holds fashion.png ;;
         *cnn-mnist*) stderr_has 'epoch 3/3'; holds runs/eyes/checkpoint.safetensors ;;
-        *classify*) [ "$(grep -c '^my-pictures/' .out)" -eq 6 ]; fact $? "six images: $(cat .out)"; holds seen.png ;;
+        *classify*) [ "$(grep -c '^my-images/' .out)" -eq 6 ]; fact $? "six images: $(cat .out)"; holds seen.png ;;
         *dcgan28*) holds runs/gan/checkpoint.safetensors ;;
         *generate*) holds made/seed-0063.png ;;
         *eval*)

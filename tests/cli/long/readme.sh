@@ -92,10 +92,10 @@ awk '!seen[$0]++' lines | while read -r command; do
         'dcgan '*) ;;
         *) echo "1 a line that this test does not know: $command"; continue ;;
     esac
-    rm -rf samples pictures walk made runs/big && cp -r given samples
+    rm -rf samples images walk made runs/big && cp -r given samples
     cp "$root"/samples/*.c "$root"/samples/*.py samples
     cp stock.safetensors generator.safetensors
-    case $command in ./make_images* | *sample.py*) mkdir pictures ;; esac
+    case $command in ./make_images* | *sample.py*) mkdir images ;; esac
     case $command in *checkpoint.safetensors) rm -f checkpoint.safetensors ;; esac
     case $command in *images/grid.png) dcgan generate samples/cats-a -n 2 --out images -q > out ;; esac
     case $command in *--resume*) steps=8 ;; *) steps=2 ;; esac

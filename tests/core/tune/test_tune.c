@@ -118,7 +118,7 @@ static void check_largest(void)
 static void check_good(void)
 {
     static const char text[] = "\xef\xbb\xbf; a comment\r\n"
-                               "   " CONV "   :   tiled   tile=128x64 stages=4 ; behind\r\n"
+                               "   " CONV "   :   tiled   tile=128x64 stages=4 ; comment\r\n"
                                "adam n=1100224: vector block=512\n"
                                "nonsense\n"
                                "[sm_75]\n" CONV " : direct\n"
@@ -199,7 +199,7 @@ static void check_precisions(void)
     dg_tune_free(&t);
 }
 
-/* Random words, bytes and pieces of valid rows: no crash, and no row that the check would refuse. */
+/* Random tokens, bytes and pieces of valid rows: no crash, and no row that the check would refuse. */
 static void check_rubbish(void)
 {
     static const char *const piece[] = {"conv_fwd", "conv_dx",    "norm_act", "adam",    " ",      " ",      " ",

@@ -94,7 +94,7 @@ static void updates()
         {"too many jobs", [](dg_fused_update *u, dg_gpu *) { u->jobs = DG_UPDATE_JOBS + 1; }},
         {"a kind that there is not", [](dg_fused_update *u, dg_gpu *) { u->job[2].kind = DG_FUSED_NONE; }},
         {"warpgroups for tf32", [](dg_fused_update *u, dg_gpu *) { u->job[2].kind = DG_FUSED_WGMMA; }},
-        {"warpgroups beside warps",
+        {"warpgroups and warps",
          [](dg_fused_update *u, dg_gpu *g) {
              for (int i = 0; i < u->jobs; i++) u->job[i].tune.math = DG_MATH_BF16;
              u->job[2].kind = DG_FUSED_WGMMA;
@@ -122,9 +122,9 @@ static void updates()
          }},
         {"no rounding", [](dg_fused_update *u, dg_gpu *) { u->job[1].tune.math = DG_MATH_FP32; }},
         {"two roundings", [](dg_fused_update *u, dg_gpu *) { u->job[1].tune.math = DG_MATH_BF16; }},
-        {"a picture without rounding",
+        {"an image without rounding",
          [](dg_fused_update *u, dg_gpu *) { u->job[0].kind = DG_FUSED_THIN_MMA, u->job[0].tune.math = DG_MATH_FP32; }},
-        {"a picture rounded in another way",
+        {"an image rounded in another way",
          [](dg_fused_update *u, dg_gpu *) { u->job[0].kind = DG_FUSED_THIN_MMA, u->job[0].tune.math = DG_MATH_BF16; }},
         {"another stride", [](dg_fused_update *u, dg_gpu *) { u->job[1].conv.S = 1; }},
         {"odd channels", [](dg_fused_update *u, dg_gpu *) { u->job[1].conv.Co = 62; }},
@@ -132,8 +132,8 @@ static void updates()
         {"three groups", [](dg_fused_update *u, dg_gpu *) { u->job[2].x.groups = u->job[2].y.groups = 3; }},
         {"groups of unequal size", [](dg_fused_update *u, dg_gpu *) { u->job[2].conv.N = 63; }},
         {"groups of one side", [](dg_fused_update *u, dg_gpu *) { u->job[2].x.groups = 1; }},
-        {"a picture of two channels", [](dg_fused_update *u, dg_gpu *) { u->job[0].conv.Ci = 2; }},
-        {"a picture with a norm", [](dg_fused_update *u, dg_gpu *) { u->job[0].x.kind = DX; }},
+        {"an image of two channels", [](dg_fused_update *u, dg_gpu *) { u->job[0].conv.Ci = 2; }},
+        {"an image with a norm", [](dg_fused_update *u, dg_gpu *) { u->job[0].x.kind = DX; }},
         {"many channels of one pixel",
          [](dg_fused_update *u, dg_gpu *) { u->job[4].kind = DG_FUSED_GEMV, u->job[4].conv.Co = 5; }},
         {"a pixel with a norm", [](dg_fused_update *u, dg_gpu *) { u->job[4].y.kind = NORM; }},
