@@ -3,7 +3,7 @@
 
     torch_resnet.py write FILE              its state dict as safetensors, random, without PyTorch
     torch_resnet.py same A B                have both files the same tensors, to the bit?
-    torch_resnet.py judge FILE PNG JSON     compare the classes that PyTorch and dcgan print for the image; 77: no PyTorch
+    torch_resnet.py judge FILE PNG JSON     compare the classes of PyTorch and dcgan; 77: no PyTorch
 """
 import json
 import random
