@@ -1,7 +1,7 @@
 #!/bin/sh
 # Fused launches on the simulated GPU: each gives what its ops give one by one, each kind of fusion switched off in
-# turn; training with and without them gives the same results. That a fused run has one result in every order and resumes
-# correctly is tested by sim_train.sh and sim_precision.sh: fusing is the default.
+# turn; training with and without them gives the same results. That a fused run has one result in every order and
+# resumes correctly is tested by sim_train.sh and sim_precision.sh: fusing is the default.
 . "$(dirname "$0")/sim_kit"
 
 # Every kind of layer of the published network, as narrow as tensor cores allow.
