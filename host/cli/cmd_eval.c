@@ -167,10 +167,10 @@ static dg_err measure(job *j)
 static void print_classes(const job *j)
 {
     char name[300];
-    dg_say("%-44s %14s %14s %14s", "class", "samples", "real", "confident");
+    dg_say("%-36s %14s %14s %14s", "class", "samples", "real", "confident");
     for (int c = 0; c < j->labeller->classes; c++) {
         const dg_class_verdict *v = &j->class[c];
-        dg_say("%-44.44s %13.1f%% %13.1f%% %13.1f%%%s", dg_printable(name, sizeof name, j->labeller->name[c]),
+        dg_say("%-36.36s %13.1f%% %13.1f%% %13.1f%%%s", dg_printable(name, sizeof name, j->labeller->name[c]),
                100 * v->other, 100 * v->real, 100 * v->sure, v->left_out ? "  missing" : "");
     }
     dg_say("%s", "");
@@ -190,13 +190,13 @@ static void print_text(const job *j)
            j->jury.count, j->reals.count, j->o.data, (unsigned long long)j->o.seed);
     dg_say("%s", "");
     if (j->labeller) print_classes(j);
-    dg_say("%-44s %20s %20s  %s", "metric", "samples", "real", "better");
+    dg_say("%-36s %20s %20s  %s", "metric", "samples", "real", "better");
     for (int i = 0; dg_measures[i].name; i++) {
         const dg_measure *m = &dg_measures[i];
         if (!dg_measurable(m, &j->jury)) continue;
         put_number(value, sizeof value, m, &j->value[i]);
         put_number(least, sizeof least, m, &j->least[i]);
-        dg_say("%-44s %20s %20s  %s", m->label, value, least, dg_measure_best(m));
+        dg_say("%-36s %20s %20s  %s", m->label, value, least, dg_measure_best(m));
     }
 }
 

@@ -35,10 +35,9 @@ usual
 # variables are reset.
 finds()
 {
-    expected=$1 arch=$2
+    status=$1 arch=$2
     shift 2
-    ends "$expected" "detect-cuda for $arch" env CUDA_ARCH="$arch" PATH="$fake:$PATH" \
-        sh "$root/scripts/build/detect-cuda"
+    ends "$status" "detect-cuda for $arch" env CUDA_ARCH="$arch" PATH="$fake:$PATH" sh "$root/scripts/build/detect-cuda"
     for line in "$@"; do
         case $line in
             !*) ! grep -qF -e "${line#!}" "$dir/.out"; fact $? "'$ran' should not print '${line#!}'" ;;
