@@ -14,11 +14,10 @@ exits 2 tune no-such-model
 printf '; one\n[sm_90]\ngan_loss n=64 : direct block=64 ; 3.00 us\nnoise n=64 : direct ; 1.00 us\n' > "$dir/a.tune"
 printf '; two\n[sm_90]\ngan_loss n=64 : direct block=96 ; 2.00 us\n' > "$dir/b.tune"
 quietly tune --merge "$dir/a.tune" "$dir/b.tune"
-printf '; one\n; two\n[sm_90]\ngan_loss n=64 : direct block=96 ; 2.00 us\nnoise n=64 : direct ; 1.00 us\n' \
-    > "$dir/expected"
-same "$dir/expected" "$dir/.out"
+printf '; one\n; two\n[sm_90]\ngan_loss n=64 : direct block=96 ; 2.00 us\nnoise n=64 : direct ; 1.00 us\n' > "$dir/both"
+same "$dir/both" "$dir/.out"
 exits 0 tune --merge "$dir/a.tune" "$dir/b.tune" --out "$dir/c.tune"
-{ echo '; dcgan tune --merge' && cat "$dir/expected"; } > "$dir/marked"
+{ echo '; dcgan tune --merge' && cat "$dir/both"; } > "$dir/marked"
 same "$dir/marked" "$dir/c.tune"
 exits 0 tune --merge "$dir/c.tune" "$dir/b.tune" --out "$dir/f.tune"
 ensure 'the mark should be there once' [ "$(grep -c merge "$dir/f.tune")" -eq 1 ]
