@@ -32,8 +32,7 @@ static bool lists(const char *list, const char *word)
     return false;
 }
 
-/* Reads the path from lines such as "4:memory:/path" and "0::/path". A controller of version 1 is in no group of
- * version 2. */
+/* Reads the process's cgroup path from lines of /proc/self/cgroup such as "4:memory:/path" and "0::/path". */
 static bool find_path(hierarchy *h)
 {
     char *line = NULL;
@@ -113,7 +112,8 @@ static bool take_mount(hierarchy *h, char *line)
     return true;
 }
 
-/* Finds the first mount of the hierarchy that contains the process's group, else its last one. */
+/* Finds the first mount of the hierarchy that contains the process's group. If no mount contains it, uses the last
+ * mount. */
 static bool find(const char *root, const char *controller, hierarchy *h)
 {
     *h = (hierarchy){.root = root, .controller = controller};
@@ -156,7 +156,7 @@ static bool read_text(const hierarchy *h, const char *name, char *text, int size
     return read;
 }
 
-/* A number of this file; SIZE_MAX: "max", no number, or version 1's huge number for no limit. */
+/* Reads a number from this file. *out is SIZE_MAX for "max", and for version 1's huge number that means no limit. */
 static bool read_number(const hierarchy *h, const char *name, size_t *out)
 {
     char text[64], *end;
@@ -169,7 +169,7 @@ static bool read_number(const hierarchy *h, const char *name, size_t *out)
     return true;
 }
 
-/* A line "name number" of memory.stat; 0 if it is missing. */
+/* Returns the number of a line "name number" of memory.stat, or 0 if there is no such line. */
 static size_t stat_number(const hierarchy *h, const char *const name[], int names)
 {
     char line[256], *end;
@@ -184,7 +184,7 @@ static size_t stat_number(const hierarchy *h, const char *const name[], int name
     return sum;
 }
 
-/* Bytes that cannot be reclaimed: the page cache counts as used, but can. */
+/* Returns the used bytes that the kernel cannot reclaim. The page cache counts as used, but it can be reclaimed. */
 static size_t kept(const hierarchy *h)
 {
     static const char *const first[] = {"total_inactive_file", "total_active_file"}, *const second[] = {

@@ -1,5 +1,5 @@
-/* Limits of this process's control groups (cgroups, versions 1 and 2), of every group from the process to the root. A
- * root other than "" precedes /proc and the mount points, for tests. */
+/* Limits of this process's control groups (cgroups, versions 1 and 2), of every group from the process to the root.
+ * root: prefix of /proc and of the mount points, "" except in tests. */
 #ifndef DG_CGROUP_H
 #define DG_CGROUP_H
 
@@ -12,13 +12,14 @@ typedef struct {
     char group[160];
 } dg_cgroup_limit;
 
-/* The memory limit in bytes that leaves the least; swap: of the machine, of which the allowed part is included. */
+/* Finds the cgroup memory limit that leaves the fewest bytes. swap: the machine's swap; the part that the cgroup allows
+ * is added. */
 bool dg_cgroup_memory(const char *root, size_t swap, dg_cgroup_limit *out);
 
-/* The limit of threads and processes (pids.max) that leaves the fewest. */
+/* Finds the limit of threads and processes (pids.max) that leaves the fewest new ones. */
 bool dg_cgroup_threads(const char *root, dg_cgroup_limit *out);
 
-/* Processors by quota (rounded up) and cpuset; 0: no limit. */
+/* Returns the number of processors allowed by the quota (rounded up) and the cpuset, or 0 without a limit. */
 int dg_cgroup_cores(const char *root);
 
 #endif

@@ -17,9 +17,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A temporary file is called ".NAME.PID-N.dcgan-tmp", first ".NAME.0-1.dcgan-tmp": a writer thus finds what a killed
- * writer of the same file has left. Its writer holds a flock on it, which distinguishes living from killed writers even
- * if process numbers repeat or are of another container. */
+/* A temporary file is called ".NAME.PID-N.dcgan-tmp". The first name tried is ".NAME.0-1.dcgan-tmp", so that a writer
+ * finds the file that a killed writer left. A writer holds a flock on its temporary file. The lock shows that the
+ * writer is alive even if process numbers are reused or belong to another container. */
 static const char suffix[] = ".dcgan-tmp";
 
 static const dg_output_rule *output_rule;
@@ -66,7 +66,7 @@ static dg_err failed(writer *w, const char *what)
                           : error == EFBIG ? "larger than the file size limit (ulimit -f) or the file system allows"
                           : inodes         ? "the disk is full"
                                            : "the disk has no free inodes";
-        char free_there[64] = ""; /* over NFS the figure is rounded up to blocks and may exceed the need */
+        char free_there[64] = ""; /* over NFS the free bytes are rounded up to blocks */
         if (room < w->bytes) snprintf(free_there, sizeof free_there, ", %zu bytes free there", room);
         return dg_fail(DG_IO,
                        DG_MSG("disk-space",
@@ -122,7 +122,7 @@ static bool remove_dead(int dir, const char *name)
     const int fd = openat(dir, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     struct stat s, now;
     if (fd < 0) return false;
-    /* Between open and lock the file may have been renamed and another writer may have reused the temporary name. */
+    /* Between open and flock the file may have been renamed, and another writer may use the temporary name. */
     const bool gone = fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
                       fstatat(dir, name, &now, AT_SYMLINK_NOFOLLOW) == 0 && now.st_dev == s.st_dev &&
                       now.st_ino == s.st_ino && unlinkat(dir, name, 0) == 0;
@@ -145,14 +145,14 @@ static dg_err create(writer *w, const struct stat *old)
         }
         if (w->fd < 0) return w->temp[0] = 0, failed(w, "create a temporary file in its directory");
         struct stat s;
-        /* A sweep between open and flock has removed the name: take the next one. */
+        /* If a sweep removed the name between open and flock, the loop tries the next name. */
         if (flock(w->fd, LOCK_EX) == 0 && fstat(w->fd, &s) == 0 && s.st_nlink == 0) {
             close(w->fd);
             w->fd = -1;
             continue;
         }
         if (w->replaces) {
-            /* Root's checkpoint of a user's run keeps its owner; where that is not allowed the mode decides. */
+            /* A file that root rewrites keeps its owner. Where chown is not allowed, only the mode is copied. */
             bool same = old->st_uid == geteuid() && old->st_gid == getegid();
             if (!same && fchown(w->fd, old->st_uid, old->st_gid)) errno = 0;
             if (fchmod(w->fd, old->st_mode & 0777)) return failed(w, "set its mode");
@@ -164,7 +164,8 @@ static dg_err create(writer *w, const struct stat *old)
     return failed(w, "create a temporary file in its directory");
 }
 
-/* Reserving finds a full disk before anything is written; where it is not supported, the writes find it. */
+/* Reserves disk space, so that a full disk is reported before anything is written. Where that is not supported, a write
+ * reports it. */
 static dg_err reserve(writer *w)
 {
 #ifdef __linux__
@@ -197,7 +198,8 @@ static dg_err fill(writer *w, const dg_chunk *piece, int pieces)
 /* Some file systems return EINVAL or ENOSYS for a directory. */
 int dg_sync_directory(int dir) { return fsync(dir) && errno != EINVAL && errno != ENOSYS ? -1 : 0; }
 
-/* A network file system repeats a request whose answer was lost; the repetition finds the temporary name gone. */
+/* A network file system repeats a rename request whose answer was lost. The second request then fails although the file
+ * was renamed. */
 static bool is_renamed(const writer *w)
 {
     const int error = errno;
@@ -208,7 +210,7 @@ static bool is_renamed(const writer *w)
     return same;
 }
 
-/* Called just before the rename, so that it sees new files. *fresh: there is no old file. */
+/* Checks the file that the rename will replace. *fresh: no such file exists. */
 static dg_err check_old(writer *w, const dg_chunk *piece, int pieces, bool *fresh)
 {
     *fresh = false;
@@ -221,7 +223,8 @@ static dg_err check_old(writer *w, const dg_chunk *piece, int pieces, bool *fres
     return e;
 }
 
-/* Returns 0, or -1 with errno. EEXIST: a new file has appeared; not on every file system. */
+/* Returns 0, or -1 with errno. EEXIST means that another process has created the file meanwhile; not every file system
+ * reports it. */
 static int give_name(const writer *w, bool fresh)
 {
 #ifdef RENAME_NOREPLACE
@@ -237,14 +240,14 @@ static int give_name(const writer *w, bool fresh)
 
 static dg_err commit(writer *w, const dg_chunk *piece, int pieces)
 {
-    /* Only once: after a failed fsync the pages are marked clean, and a second fsync would report success. */
+    /* A failed fsync is not repeated, because it marks the pages clean and a second fsync would report success. */
     if (fsync(w->fd)) return failed(w, "sync it to the disk (fsync)");
     if (w->given && w->given->lock >= 0 && dg_leads_to(w->dir, w->given->lock_name, w->given->lock) == DG_SAME_NO)
         return dg_fail(DG_IO, "%s: not written, because %s was removed", w->path, w->given->lock_name);
     bool fresh;
     dg_err e = check_old(w, piece, pieces, &fresh);
     if (e) return e;
-    /* Renamed under the lock, or a sweep could remove the file between close and rename. */
+    /* The file is renamed before its lock is released, because a sweep could remove an unlocked temporary file. */
     int named = give_name(w, fresh);
     if (named && errno == EEXIST && fresh && !is_renamed(w)) {
         e = check_old(w, piece, pieces, &fresh);
@@ -267,7 +270,6 @@ dg_err dg_write_atomic(const char *path, const dg_chunk *piece, int pieces)
     return dg_write_atomic_in(NULL, path, piece, pieces);
 }
 
-/* One attempt; *error: errno of the failed step. */
 static dg_err write_once(writer w, const dg_chunk *piece, int pieces, int *error)
 {
     struct stat old;
@@ -286,8 +288,8 @@ enum { TRIES = 4 }; /* pauses of 10, 40 and 160 ms, as for unreadable images */
 
 static dg_err write_file(const writer *w, const dg_chunk *piece, int pieces)
 {
-    /* Exceeding RLIMIT_FSIZE raises SIGXFSZ, which kills; blocked, it is EFBIG. Terminating signals wait until the
-     * temporary file is gone. */
+    /* SIGXFSZ is blocked, so that exceeding RLIMIT_FSIZE fails with EFBIG and does not kill the process. Terminating
+     * signals are blocked until the temporary file is removed. */
     sigset_t limit, held, before, pending;
     sigemptyset(&limit);
     sigaddset(&limit, SIGXFSZ);

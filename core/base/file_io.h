@@ -1,7 +1,7 @@
-/* Atomic file writes: to a hidden temporary name in the same directory, fsynced, renamed over the final name, directory
- * fsynced. After a failure the old file is untouched, the temporary file is gone, and the message has the path and, for
- * a full disk, the bytes needed and free. Errors that may pass, as on a network file system, are retried with another
- * temporary file, because a failed fsync cannot be repeated (Rebello et al., ATC 2020: the pages are marked clean). */
+/* Atomic file writes: a file is written to a hidden temporary name in the same directory, fsynced and renamed, and the
+ * directory is fsynced. After a failure the old file is untouched, the temporary file is gone, and the message has the
+ * path and, for a full disk, the bytes needed and free. Transient errors are retried with a new temporary file, because
+ * a failed fsync marks the pages clean and cannot be repeated (Rebello et al., ATC 2020). */
 #ifndef DG_FILE_IO_H
 #define DG_FILE_IO_H
 
@@ -16,35 +16,37 @@ const char *dg_last_component(const char *path);
 
 dg_err dg_write_atomic(const char *path, const dg_chunk *piece, int pieces);
 
-/* How this process writes files named by a path, not those in a dg_directory. With a rule, a FIFO or character device
+/* Rule for output files that are named by a path and are not in a dg_directory. With a rule, a FIFO or character device
  * is written to directly, and the target of a symbolic link is replaced atomically. */
 typedef struct {
-    /* The descriptor for the path, such as standard output for "-"; -1: the path names a file. */
+    /* Returns the descriptor for the path, such as standard output for "-", or -1 if the path names a file. */
     int (*descriptor)(const char *path);
     dg_err (*may_replace)(int old, const char *path, const dg_chunk *piece, int pieces);
 } dg_output_rule;
-/* NULL, the default: no rule; every regular file and link may be replaced. Not while other threads write. */
+/* Sets the rule. With NULL, the default, every regular file and link may be replaced. Call it before other threads
+ * write files. */
 void dg_set_output_rule(const dg_output_rule *rule);
 
-/* An open directory for new files, at any path; messages show the path. lock: a descriptor of its file lock_name, which
- * must still exist when a new file gets its name (else the directory may be another run's); -1: no lock. */
+/* An open directory for new files, at any path; messages show the path. lock: descriptor of the file lock_name in it,
+ * or -1. If that file is gone when a new file is renamed, the write fails, because another run may own the directory.
+ * */
 typedef struct {
     int fd, lock;
     const char *lock_name;
 } dg_directory;
-/* dg_write_atomic for a file in the directory; dir = NULL: the directory in the path. */
+/* Like dg_write_atomic for a file in `dir`; if dir is NULL, in the directory of the path. */
 dg_err dg_write_atomic_in(const dg_directory *dir, const char *path, const dg_chunk *piece, int pieces);
 
 bool dg_may_pass(int error);
 
-/* Whether the name, relative to dir, is this open file. DG_SAME_UNKNOWN: the system did not say. */
+/* Result of comparing a name in `dir` with an open file. DG_SAME_UNKNOWN: stat failed. */
 typedef enum { DG_SAME_NO, DG_SAME_YES, DG_SAME_UNKNOWN } dg_same;
 dg_same dg_leads_to(int dir, const char *name, int fd);
 
 /* Syncs the open directory: 0, or -1 with errno. */
 int dg_sync_directory(int dir);
 
-/* Removes temporary files of killed runs from the open directory, by the program's name pattern. */
+/* Removes the temporary files that killed runs left in the open directory. */
 void dg_sweep_temporaries(int dir);
 
 /* Opens a listing of the open directory from its beginning; NULL with errno. The caller closes it with closedir. */
@@ -58,18 +60,18 @@ dg_err dg_read_file_in(int dir, const char *path, size_t limit, void **data, siz
 /* dg_read_file_in for a file that only the program writes: refuses a symbolic link. */
 dg_err dg_read_own_in(int dir, const char *path, size_t limit, void **data, size_t *bytes);
 
-/* Text of a file up to its first NUL byte; nothing after it is read, for sparse files. *bytes: size of the file. own:
- * as dg_read_own_in. */
+/* Reads the text of a file up to its first NUL byte, so that a sparse file is not read as a whole. *bytes: size of the
+ * file. own: refuse a symbolic link. */
 dg_err dg_read_text(int dir, const char *path, bool own, size_t limit, void **text, size_t *bytes);
 
-/* Reads in pieces, for a file whose beginning decides whether the rest is needed: dg_read_open, then dg_read_next for
- * exactly n bytes each. After an error *fd is -1; else the caller closes it. */
+/* Opens a file that is read in pieces; dg_read_next then reads exactly n bytes per call. After an error *fd is -1; else
+ * the caller closes it. */
 dg_err dg_read_open(const char *path, size_t limit, int *fd, size_t *bytes);
 /* dg_read_open in the open directory, for a file that only the program writes: refuses a symbolic link. */
 dg_err dg_read_own_open(int dir, const char *path, size_t limit, int *fd, size_t *bytes);
 dg_err dg_read_next(int fd, const char *path, void *to, size_t n);
 
-/* Reads up to n bytes, fewer only at the end of the file: their number, or -1 with errno. */
+/* Reads n bytes, fewer only at the end of the file. Returns the number of bytes read, or -1 with errno. */
 ssize_t dg_read_some(int fd, void *to, size_t n);
 
 #endif

@@ -14,8 +14,8 @@ typedef struct {
 /* Writes the pieces to an open descriptor. A closed pipe is DG_IO like every error; SIGPIPE is not raised. */
 dg_err dg_stream_to(int fd, const char *path, const dg_chunk *piece, int pieces);
 
-/* True if the path is a FIFO or a device; *e: the result of writing to it. Refuses block devices and sockets. Opening a
- * FIFO waits for its reader. */
+/* Writes to the path and returns true if it is a FIFO or a device. *e: the result of writing; block devices and sockets
+ * are refused. Opening a FIFO blocks until a reader opens it. */
 bool dg_stream_file(const char *path, const dg_chunk *piece, int pieces, dg_err *e);
 
 /* *target, malloc'd: target of the symbolic link; NULL: not a link. DG_IO if the target does not exist. */

@@ -31,7 +31,7 @@ static bool read_small(const char *path, char *text, size_t size)
     return n > 0;
 }
 
-/* Field of /proc/self/statm in bytes: 0 all addresses, 5 data and stack. */
+/* Returns a field of /proc/self/statm in bytes. Field 0 is the address space, field 5 is data and stack. */
 static size_t mapped(int field)
 {
     char text[256], *at = text;
@@ -72,7 +72,7 @@ static size_t line_of(const char *text, const char *name)
     return at ? (size_t)strtoull(at + strlen(name), NULL, 10) << 10 : 0;
 }
 
-/* The commit limit of vm.overcommit_memory = 2. */
+/* Notes the commit limit, which applies with vm.overcommit_memory = 2. */
 static void note_promises(dg_memory_limit *out)
 {
     char text[4096];
@@ -128,7 +128,8 @@ const char *dg_thread_limit_note(char *out, size_t size)
     return out;
 }
 
-/* Processors granted by a batch system, which may not set the affinity; 0: unknown. */
+/* Returns the number of processors granted by a batch system, or 0 if unknown. Some batch systems do not set the
+ * affinity. */
 static int granted(void)
 {
     static const char *const name[] = {"SLURM_CPUS_PER_TASK", "NSLOTS", "NCPUS", "LSB_DJOB_NUMPROC"};
@@ -140,7 +141,7 @@ static int granted(void)
     return 0;
 }
 
-/* Threads whose stacks take a quarter of the remaining addresses. */
+/* Returns n, or fewer threads if n stacks would use more than a quarter of the remaining address space. */
 static int with_stacks(int n)
 {
     size_t all;

@@ -13,17 +13,19 @@ typedef struct {
 
 void dg_memory_limit_read(dg_memory_limit *out);
 
-/* "; ulimit -v allows 200.0 MB, 12.1 MB are left" if a limit makes malloc fail, else "". */
+/* Returns "; ulimit -v allows 200.0 MB, 12.1 MB are left" if a limit makes malloc fail, else "". */
 const char *dg_memory_limit_note(char *out, size_t size);
 
-/* "; ulimit -u allows 100" if that may have refused a thread, else "". */
+/* Returns "; ulimit -u allows 100" if this limit may have prevented a new thread, else "". */
 const char *dg_thread_limit_note(char *out, size_t size);
 
-/* Threads for compute-bound work, 1 to 1024: OMP_NUM_THREADS, else dg_cores(), limited by the batch system
- * (SLURM_CPUS_PER_TASK, NSLOTS, NCPUS, LSB_DJOB_NUMPROC) and by the addresses for stacks. */
+/* Returns the number of threads for compute-bound work, 1 to 1024. It is OMP_NUM_THREADS, else dg_cores(). It is
+ * limited by the batch system (SLURM_CPUS_PER_TASK, NSLOTS, NCPUS, LSB_DJOB_NUMPROC) and by the address space for
+ * stacks. */
 int dg_default_threads(void);
 
-/* Call once, before threads start: smaller stacks and a single malloc arena if addresses are limited. */
+/* If the address space is limited, sets smaller thread stacks and a single malloc arena. Call it once, before threads
+ * start. */
 void dg_limits_begin(void);
 
 #endif

@@ -14,7 +14,8 @@ typedef struct {
 
 /* NULL: no memory. */
 FILE *dg_memory_open(dg_memory_file *m);
-/* True: m->text is everything printed; false: no memory, and m->text is NULL. to may be NULL. */
+/* Returns true if m->text has everything printed; returns false and sets m->text to NULL if memory ran out. to may be
+ * NULL. */
 bool dg_memory_close(FILE *to, dg_memory_file *m);
 
 #endif

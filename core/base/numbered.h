@@ -8,7 +8,8 @@
 
 enum { DG_NUMBERED_MAX = 999999999 };
 
-/* NNNN of the name "beforeNNNNafter", 1 to DG_NUMBERED_MAX, with the digits of "%04d"; 0 for any other name. */
+/* Returns the number NNNN of a name "beforeNNNNafter" printed with "%04d", 1 to DG_NUMBERED_MAX, or 0 for any other
+ * name. */
 static inline uint64_t dg_numbered(const char *name, const char *before, const char *after)
 {
     const size_t k = strlen(before), n = strncmp(name, before, k) ? 0 : strspn(name + k, "0123456789");

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* The suffix of a noun after this number: "%d run%s", n, dg_s(n). */
+/* Returns the plural suffix of a noun after the number n, as in printf("%d run%s", n, dg_s(n)). */
 static inline const char *dg_s(int64_t n) { return n == 1 ? "" : "s"; }
 
 #endif

@@ -15,7 +15,7 @@
 #define DG_HD
 #endif
 
-/* One stream per purpose; the subsequence is stream << 56 | step. */
+/* Each purpose has its own stream of random numbers. The subsequence is stream << 56 | step. */
 enum {
     DG_STREAM_NOISE = 1,   /* z of training step `step` */
     DG_STREAM_FLIP = 2,    /* one value per image of step `step` */
@@ -25,7 +25,8 @@ enum {
     DG_STREAM_SYNTH = 6,   /* synthetic images, step = image */
     DG_STREAM_DROPOUT = 7, /* one value per element of step `step`: layer << 40 | step */
     DG_STREAM_SPLIT = 8,   /* test split of a class, step = class */
-    /* order of evaluated images, step = 0 real, 1 others; from step 16 on, seed 0: draws shared by all evaluations */
+    /* order of evaluated images: step 0 for real images, 1 for samples; steps from 16 on, with seed 0, are shared by
+     * all evaluations */
     DG_STREAM_JUDGE = 9,
     DG_STREAM_AUGMENT = 10,   /* two blocks per image of step `step`: order << 40 | step */
     DG_STREAM_STATISTICS = 11 /* z of batch `step` of the statistics of averaged weights */
@@ -33,7 +34,7 @@ enum {
 
 static inline DG_HD uint64_t dg_subsequence(int stream, uint64_t step) { return (uint64_t)stream << 56 | step; }
 
-/* One round of Philox; keys are Weyl sequences of the golden ratio and of sqrt(3) - 1. */
+/* One round of Philox. The keys are Weyl sequences of the golden ratio and of sqrt(3) - 1. */
 enum { DG_PHILOX_ROUNDS = 10 };
 static inline DG_HD void dg_philox_round(uint32_t c[4], uint64_t seed, uint32_t round)
 {

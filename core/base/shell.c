@@ -40,8 +40,8 @@ static void put_quoted(word *w, const char *s)
     put(w, "'", 1);
 }
 
-/* Appends a string with escapes, quotes included; high: prefix of the digits of a byte from 0x80 on. Escapes hex digits
- * after \x, because some shells read more than two, and characters of an interactive shell's history. */
+/* Appends a quoted string with escapes. high: prefix of the digits of a byte >= 0x80. A hex digit after \x is escaped
+ * too, because some shells read more than two digits. "!" is escaped because interactive shells expand it. */
 static void put_escaped(word *w, const char *s, const char *high)
 {
     bool digits = false;

@@ -11,16 +11,17 @@
 /* Enough for any path of the system, with the final NUL. */
 enum { DG_SHELL_ROOM = 4 * 4096 + 16 };
 
-/* text as one word of a command; "WORD" if out (size bytes) is too small. Returns out. */
+/* Writes `text` to out as one word of a shell command, or "WORD" if out (size bytes) is too small. Returns out. */
 char *dg_shell_quote(char *out, size_t size, const char *text);
 
 /* dg_shell_quote for a file name: adds ./ before a leading dash, so that it is not an option. */
 char *dg_shell_path(char *out, size_t size, const char *path);
 
-/* text as a Python string with quotes; bytes that are not UTF-8 as in os.fsdecode. Returns out. */
+/* Writes `text` to out as a quoted Python string; bytes that are not UTF-8 are written as os.fsdecode does. Returns
+ * out. */
 char *dg_python_quote(char *out, size_t size, const char *text);
 
-/* The program as a word of a command; "dcgan" until main sets it. */
+/* Returns the program's name quoted for a shell command; "dcgan" until main sets it. */
 const char *dg_program(void);
 void dg_set_program(const char *argv0);
 

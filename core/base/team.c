@@ -54,7 +54,7 @@ static int start(int n, int *error)
     return started;
 }
 
-/* Number of threads that can run at once; *error: why it is less than `threads`. */
+/* Returns the number of threads that can run at once. *error: errno if this is less than `threads`. */
 static int can_start(int threads, int *error)
 {
     static atomic_int proven = 1;

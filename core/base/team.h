@@ -1,5 +1,6 @@
-/* Checks that OpenMP can start its threads, because its runtime ends the program if it cannot. DG_DEVICE says how many
- * threads are possible. Costs as much as starting the threads, nothing if as many were checked before. */
+/* Checks that OpenMP can start its threads, because its runtime ends the program if it cannot. The error DG_DEVICE
+ * reports how many threads are possible. A check takes as long as starting the threads; the same number is checked only
+ * once. */
 #ifndef DG_TEAM_H
 #define DG_TEAM_H
 
@@ -7,10 +8,11 @@
 
 dg_err dg_team_check(int threads);
 
-/* The number of these threads that can run, at least 1; warns with the reason if it is lower. */
+/* Returns how many of these threads can run, at least 1. Warns with the reason if it is fewer than given. */
 int dg_team_fit(int threads);
 
-/* Before OpenMP teams of this thread: given > 0 must be possible; 0 uses as many as possible. */
+/* Call it before this thread starts OpenMP teams. A number given > 0 must be possible; 0 uses as many threads as
+ * possible. */
 dg_err dg_team_begin(int given);
 
 #endif

@@ -28,7 +28,7 @@ struct dg_worker {
     long running[DG_WORKER_THREADS]; /* job numbers by thread; IDLE */
     int started;
     bool closing;
-    dg_err error; /* first failure and its message: dg_message() belongs to the failed thread */
+    dg_err error; /* first failure and its message, because dg_message() is per thread */
     char message[1024];
 };
 
@@ -69,7 +69,8 @@ dg_err dg_worker_open(int threads, dg_worker **out)
     for (int i = 0; i < DG_WORKER_THREADS; i++) w->running[i] = IDLE;
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->changed, NULL);
-    /* Signals are for the training thread; a new thread inherits this mask. */
+    /* All signals are blocked in worker threads, so that the training thread receives them. A new thread inherits this
+     * mask. */
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -97,7 +98,7 @@ void dg_worker_give(dg_worker *w, dg_err (*work)(void *context), void *context)
     pthread_mutex_unlock(&w->lock);
 }
 
-/* The first failure so far, as this thread's message. Requires the lock. */
+/* Returns the first failure so far and stores its message for this thread. Requires the lock. */
 static dg_err result(const dg_worker *w) { return w->error ? dg_fail(w->error, "%s", w->message) : DG_OK; }
 
 /* True if the first n jobs are done. Requires the lock. */

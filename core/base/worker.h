@@ -1,6 +1,6 @@
-/* Threads that write files during training. Jobs start in order, with one thread they also end in order; the queue
- * holds at most 16, then dg_worker_give waits. A failed job's message is printed as a warning at once, and
- * dg_worker_close returns the first error. */
+/* Threads that write files during training. Jobs start in order; with one thread they also end in order. When the queue
+ * holds 16 jobs, dg_worker_give waits. A failed job's message is printed at once as a warning, and dg_worker_close
+ * returns the first error. */
 #ifndef DG_WORKER_H
 #define DG_WORKER_H
 
@@ -8,7 +8,7 @@
 
 typedef struct dg_worker dg_worker;
 enum { DG_WORKER_THREADS = 8 };
-/* threads: 1 to DG_WORKER_THREADS; fewer, but at least one, if the system refuses more. */
+/* threads: 1 to DG_WORKER_THREADS. If the system refuses some of them, the worker uses fewer, at least one. */
 dg_err dg_worker_open(int threads, dg_worker **out);
 /* work(context) runs on a worker thread and frees its context. */
 void dg_worker_give(dg_worker *w, dg_err (*work)(void *context), void *context);

@@ -1,5 +1,5 @@
-/* The activations, one row each. Code with a case for each is a switch without default, so that the compiler reports a
- * missing activation. docs/extending.md: how to add one. */
+/* The activations, one row each. Code with a case for each activation is a switch without default, so that the compiler
+ * reports a missing activation. docs/extending.md: how to add one. */
 #ifndef DG_PLAN_ACT_H
 #define DG_PLAN_ACT_H
 
@@ -7,8 +7,8 @@
 #include <stdbool.h>
 
 /* X(NAME, word in model files, ONNX operator ("": none), FLOPs per value of act, of act_dx,
- *   factor: act(z) = z if z > 0, else factor * z (NaN stays NaN), an expression in `slope`; NAN: another curve,
- *   from_y: act' follows from y, which is what act_dx reads,
+ *   factor: act(z) = z if z > 0, else factor * z, an expression in `slope`; NAN if act is not piecewise linear, from_y:
+ *   act' follows from y, which is what act_dx reads,
  *   fused: supported by the fused CUDA kernels (kernels/fused/fuse.cuh)) */
 #define DG_ACTS(X)                                          \
     X(NONE, "none", "", 0, 0, 1, true, true)                \
@@ -33,7 +33,7 @@ typedef struct {
 } dg_act_info;
 extern const dg_act_info dg_acts[DG_ACT_KINDS];
 
-/* NaN unless the activation is linear on both sides of 0. */
+/* Returns the slope for z < 0, or NaN if the activation is not linear on both sides of 0. */
 static inline double dg_act_factor(dg_act act, double slope)
 {
     switch (act) {

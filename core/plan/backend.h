@@ -13,7 +13,8 @@
 struct dg_plan;
 struct dg_machine;
 
-/* Concurrent, in-order queues of a device. Ops, put and get use the first. */
+/* Streams of a device: each runs its work in order, and different streams run concurrently. Ops, put and get use the
+ * first stream. */
 typedef enum { DG_COMPUTE, DG_COPY, DG_STREAMS } dg_stream;
 enum {
     DG_EVENT_METRICS,                        /* two: ring_reader.h */
@@ -39,9 +40,9 @@ struct dg_backend {
     dg_err (*put)(dg_backend *, void *dst, const void *host, size_t bytes);
     dg_err (*get)(dg_backend *, void *host, const void *src, size_t bytes);
 
-    /* Asynchronous copies; host: memory of alloc_host, unchanged until the copy is done. record: event 0 .. DG_EVENTS -
-     * 1 completes after all previous work of the stream. wait: later work of the stream begins after the event. query:
-     * whether the event has completed, or block until it has. */
+    /* Asynchronous copies; host: memory of alloc_host, unchanged until the copy is done. record: the event (0 ..
+     * DG_EVENTS - 1) completes after all previous work of the stream. wait: later work of the stream begins after the
+     * event. query: returns whether the event has completed; can block until then. */
     dg_err (*alloc_host)(dg_backend *, size_t bytes, void **mem);
     void (*release_host)(dg_backend *, void *mem);
     dg_err (*start_put)(dg_backend *, dg_stream, void *dst, const void *host, size_t bytes);
@@ -50,12 +51,14 @@ struct dg_backend {
     dg_err (*wait)(dg_backend *, dg_stream, int event);
     dg_err (*query)(dg_backend *, int event, bool wait, bool *yes);
 
-    /* Before placing: NULL, or why this op cannot run here (static text). Fills op->tune. choices: all variants that
-     * can run it here, at most `room` into out; returns their number. NULL: only that of refuses(). */
+    /* refuses: before placing, fills op->tune and returns NULL, or static text that says why this op cannot run here.
+     * choices: writes at most `room` variants that can run the op to out and returns their number; NULL if refuses()
+     * has the only choice. */
     const char *(*refuses)(dg_backend *, dg_op *);
     int (*choices)(dg_backend *, const dg_op *, dg_tune *out, int room);
     size_t (*scratch)(dg_backend *, const dg_op *);
-    /* Before placing, when all ops have their tune: groups ops into launches by dg_fuse_plan. NULL: op by op. */
+    /* Groups ops into launches by dg_fuse_plan, before placing and after every op has its tune. If NULL, each op is a
+     * launch. */
     dg_err (*fuse)(dg_backend *, struct dg_plan *);
 
     dg_err (*run)(dg_backend *, struct dg_plan *);
@@ -66,9 +69,9 @@ struct dg_backend {
     dg_err (*run_launch)(dg_backend *, const struct dg_plan *, int launch);
     dg_err (*sync)(dg_backend *);
 
-    /* For `dcgan profile` and `tune`. time_plan: one run of the plan, ms per op. time_op: n runs of an op, timed
-     * singly, on a GPU with its cache overwritten before each. measure: limits of the device (machine.h), best of
-     * `rounds`; 0: only the arithmetic peak. */
+    /* For `dcgan profile` and `tune`. time_plan: runs the plan once and returns ms per op. time_op: runs an op n times
+     * and times each run; a GPU overwrites its cache before each. measure: measures the device's limits (machine.h),
+     * best of `rounds`; 0 rounds: only the arithmetic peak. */
     dg_err (*time_plan)(dg_backend *, struct dg_plan *, double *ms);
     dg_err (*time_op)(dg_backend *, const dg_op *, int n, double *ms);
     dg_err (*measure)(dg_backend *, struct dg_machine *, int rounds);
@@ -94,7 +97,8 @@ typedef struct {
     const char *tuning;
 } dg_cuda_options;
 
-/* DG_DEVICE, with what is wrong and what to do: no or old driver, no such device, or no code for it in this build. */
+/* Opens a GPU. Returns DG_DEVICE if the driver is missing or old, the device does not exist, or this build has no code
+ * for it. */
 dg_err dg_cuda_open(const dg_cuda_options *o, dg_backend **out);
 
 typedef struct {
@@ -106,8 +110,8 @@ typedef struct {
     char why_not[200];
 } dg_cuda_device;
 
-/* The machine's devices, at most `room` into out. If 0, *why is the reason in one sentence, static text or valid until
- * the next call. Never fails. */
+/* Writes at most `room` of the machine's devices to out and returns their number. If there is none, *why is the reason
+ * in one sentence, valid until the next call. */
 int dg_cuda_devices(dg_cuda_device *out, int room, const char **why);
 
 #endif

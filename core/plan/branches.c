@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes [from, to) of the arena; ops write nothing outside of it (dataset, permutation). */
+/* Bytes [from, to) of the arena. Ops only read memory outside of the arena (dataset, permutation). */
 typedef struct {
     size_t from, to;
     bool written;
@@ -68,7 +68,7 @@ static dg_err find_ranges(const branches *b, int number, int first, int count)
     for (int i = first; i < first + count; i++) {
         const dg_op *op = &p->op[i];
         add_op(b, number, i, false);
-        for (int k = 0; k < DG_MAX_OPERANDS; k++) { /* a recomputed operand is read as its inputs */
+        for (int k = 0; k < DG_MAX_OPERANDS; k++) { /* a launch reads the inputs of a recomputed operand */
             const int factors = op->operand[k].factors;
             if (op->operand[k].from) add_op(b, number, op->operand[k].from - 1, true);
             if (factors) add(b, number, factors, 0, p->arena->row[factors].bytes, true);
@@ -100,8 +100,8 @@ static void wait_for(const branches *b, int i, int k)
     include(mine, k);
 }
 
-/* A branch that needs no additional wait for this piece, else the branch with the shortest chain. tail: last piece of
- * each, -1: none. */
+/* Returns a branch in which this piece needs no additional wait, else the branch with the shortest chain. tail: last
+ * piece of each branch, or -1. */
 static int branch_of(const branches *b, const dg_branched *out, int i, const int *tail)
 {
     int best = -1, rank = 0;
@@ -174,7 +174,8 @@ dg_err dg_plan_branch(const dg_plan *p, dg_branched *out)
     return e;
 }
 
-/* The pieces that have ended before any user of a row begins; all pieces if it has no users. */
+/* Writes the set of pieces that end before the first use of a row. If no piece uses the row, all pieces are in the set.
+ * */
 static void before_users(const branches *b, size_t row, unsigned *out)
 {
     const unsigned *users = b->users + row * b->words;
@@ -216,7 +217,7 @@ static dg_err find_apart(const branches *b, bool *out)
     return DG_OK;
 }
 
-/* Gives unplaced rows temporary places, so that only conflicts over values remain. */
+/* Gives each unplaced row its own temporary memory, so that conflicts due to shared memory cannot occur. */
 dg_err dg_plan_apart(const dg_plan *p, bool **out)
 {
     dg_arena *a = p->arena;

@@ -18,15 +18,15 @@ typedef struct {
 
 int dg_plan_pieces(const dg_plan *p);
 
-/* Computes the dependencies of all pieces; out: one per piece. p is placed (dg_arena_place). Without p->branches the
- * pieces form one chain. DG_DEVICE: out of memory. */
+/* Computes the dependencies of all pieces; out: one per piece. Requires a placed plan (dg_arena_place). If p->branches
+ * is false, the pieces form one chain. DG_DEVICE: out of memory. */
 dg_err dg_plan_branch(const dg_plan *p, dg_branched *out);
 
-/* Which work rows may share memory, before placing: [row][row] of the arena, freed by the caller; true if no piece that
- * uses the one can run concurrently with a piece that uses the other. DG_DEVICE: out of memory. */
+/* Finds, before placing, which work rows may share memory. *out: [row][row] of the arena, freed by the caller, true if
+ * the pieces that use the two rows never run concurrently. DG_DEVICE: out of memory. */
 dg_err dg_plan_apart(const dg_plan *p, bool **out);
 
-/* Kernels in the longest chain. DG_DEVICE: out of memory. */
+/* Counts the kernels in the longest chain of dependent pieces. DG_DEVICE: out of memory. */
 dg_err dg_plan_chain(const dg_plan *p, int *longest);
 int dg_plan_kernels(const dg_plan *p);
 

@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An operand that extends past its row (Adam's) touches all following rows of its kind and network. */
+/* True if an operand that begins in row `first` extends into row r. Adam's operands begin at a network's first row and
+ * include all following rows of that kind. */
 static bool goes_on(const dg_row *first, size_t to, const dg_row *r)
 {
     return to > first->bytes && r > first && r->kind == first->kind && r->net == first->net;

@@ -22,14 +22,15 @@ typedef struct {
     int ops, rows;
 } dg_deps;
 
-/* Analyses the plan in its present state; rows need no place. DG_DEVICE: out of memory. Free it after errors, too. */
+/* Finds the dependencies of the plan's ops; rows may still be unplaced. DG_DEVICE: out of memory. Free d even after an
+ * error. */
 dg_err dg_deps_find(dg_deps *d, const dg_plan *p);
 void dg_deps_free(dg_deps *d);
 
-/* The last op before op number `op` that wrote this operand's row; -1: none in this plan. */
+/* Returns the last op before op number `op` that writes this operand's row, or -1 if no op of this plan does. */
 int dg_deps_writer(const dg_deps *d, int op, int operand);
 
-/* True if one writes what the other accesses. Both must be of the same row. */
+/* True if one access writes bytes that the other reads or writes. Both accesses must be of the same row. */
 bool dg_deps_conflict(const dg_access *a, const dg_access *b);
 
 #endif

@@ -1,13 +1,13 @@
-/* Allowed difference of two backends in each number that an op writes, from the rounding of its inputs. The limits are
- * in each op's row (op_info.h); here are the values they use, and shared helpers. */
+/* Allowed difference of two backends in each number that an op writes, from the rounding of its inputs. Each op's row
+ * has a function for its limits (op_info.h); this file has the helpers. */
 #ifndef DG_LIMITS_H
 #define DG_LIMITS_H
 
 #include "core/plan/op_info.h"
 #include "core/plan/plan.h"
 
-/* One operand before (reference) and after the op (both). Memory is NULL for operands that are missing or outside of
- * the arena. */
+/* An operand's values: before the op in the reference, and after the op in both backends. Memory is NULL for operands
+ * that are missing or outside of the arena. */
 typedef struct {
     const char *name;
     dg_role role;
@@ -29,19 +29,20 @@ double dg_check_value(const dg_check_operand *o, const void *values, size_t i);
 
 dg_check_operand *dg_values_find(const dg_op_values *v, const char *name);
 
-/* Number i of an operand before the op, and in the reference after it; 0 if there is no such operand. */
+/* Value i of an operand in the reference, before and after the op; 0 if there is no such operand. */
 double dg_value_before(const dg_op_values *v, const char *name, size_t i);
 double dg_value_after(const dg_op_values *v, const char *name, size_t i);
 
-/* Fills in every limit by a function of one number, whose last argument is the magnitude of the reference's. */
+/* Fills in every limit by calling a function per number; its last argument is the magnitude of the reference's number.
+ * */
 typedef double dg_limit_of(const dg_op_values *v, const dg_check_operand *o, size_t i, double want);
 dg_err dg_limits_each(const dg_op_values *v, dg_limit_of *limit);
 
-/* Limits relative to each result's size: the number of roundings in the op's row. */
+/* Sets limits relative to each result's magnitude, by the number of roundings in the op's row. */
 dg_err dg_limits_relative(const dg_op_values *v);
 
-/* Fills in the limits of all results by the op's row, plus a denormal, which the CPU counts as zero. DG_DEVICE: out of
- * memory. */
+/* Fills in the limits of all results by the op's row. Adds the smallest normal number, because the CPU flushes
+ * denormals to zero. DG_DEVICE: out of memory. */
 dg_err dg_op_limits(const dg_op_values *v);
 
 #endif

@@ -1,6 +1,6 @@
 /* Static description of the ops: one row per op in its folder (kernels/ops/NAME/op.c). Placing, binding, printing,
- * fusing, tuning, checking and tests read the row; none has a switch over kinds. tests/core/plan/test_ops.c checks that
- * rows are complete; an op of DG_OPS without a row does not link. */
+ * tuning and tests read these rows and have no switch over op kinds. tests/core/plan/test_ops.c checks that rows are
+ * complete; an op of DG_OPS without a row does not link. */
 #ifndef DG_OP_INFO_H
 #define DG_OP_INFO_H
 
@@ -22,7 +22,7 @@ typedef enum {
 } dg_element;
 enum { DG_OP_COUNTERS = 2 };
 
-/* A whole number in an op's argument struct: its offset and its size, 4 or 8 bytes; 0: none. */
+/* An integer in an op's argument struct, by its offset and its size (4 or 8 bytes); size 0 means none. */
 typedef struct {
     uint16_t at, bytes;
 } dg_field;
@@ -36,7 +36,7 @@ typedef struct {
     bool anywhere;   /* anywhere in the tensor, not from the operand's offset on */
 } dg_operand;
 
-/* A word of a row in a tuning file, N=64. The name ">" continues the previous word: C=3>64. */
+/* A word of a row in a tuning file, such as N=64. The name ">" continues the previous word, as in C=3>64. */
 typedef struct {
     const char *name;
     dg_field field;
@@ -49,32 +49,34 @@ struct dg_op_values;
 typedef struct dg_op_info {
     dg_operand operand[DG_MAX_OPERANDS + 1]; /* results first, scratch last; ends with one without a name */
     dg_shape_word shape[10];                 /* the shape that kernels are tuned for; other members are parameters */
-    /* Completes the shape (derived numbers); NULL, or why it is invalid, static text. */
+    /* Computes derived numbers of the shape. Returns NULL, or static text that says why the shape is invalid. */
     const char *(*complete)(dg_op *op);
-    /* Contiguous values in all operands, a product: multiples of 16 bytes allow vector loads. */
+    /* The product of these fields is the number of contiguous values in all operands. If it is a multiple of 16 bytes,
+     * vector loads are possible. */
     dg_field wide[3];
-    /* Arithmetic operations of one run. A multiply-add counts as two, also for taps in the padding; outside of
-     * convolutions each addition, multiplication, division, comparison and function value counts as one. */
+    /* Arithmetic operations of one run. A multiply-add counts as two operations, also for taps in the padding. Outside
+     * of convolutions every arithmetic operation, comparison and function value counts as one. */
     double (*flops)(const dg_op *op);
-    /* Bytes of operand `scratch` for the CUDA backend's choice in op->tune, unless the variant has its own. */
+    /* Bytes of operand `scratch` for the CUDA backend's choice in op->tune. A variant's own scratch function takes
+     * precedence. */
     size_t (*scratch)(const dg_op *op, dg_type real);
-    /* Work common to all variants, for time predictions (core/plan/work.h); NULL: none. */
+    /* Counts the work that all variants have in common, for time predictions (core/plan/work.h). May be NULL. */
     void (*work)(const dg_op *op, dg_type real, struct dg_work *w);
-    /* Of the CUDA backend, NULL-terminated. The first supports every shape, also on CPUs; the rule uses the last that
-     * supports the shape. */
+    /* The CUDA backend's variants, ended by NULL. The first variant supports every shape. The rule uses the last
+     * variant in the list that supports the shape. */
     const dg_variant *variants[DG_MAX_VARIANTS + 1];
-    /* Fills in `limit` of every result (core/plan/limits.h). weighed: the limit is relative to the op on the magnitudes
-     * of its inputs, as for sums of products. */
+    /* Fills in `limit` of every result (core/plan/limits.h). weighed: the limit is relative to the op's result for the
+     * absolute values of its inputs, as for sums of products. */
     dg_err (*limits)(const struct dg_op_values *v);
     bool weighed;
     double roundings; /* for dg_limits_relative: roundings of a result's size; 0: equal bits */
 } dg_op_info;
 
-/* Passes the rows of all kinds, in the order of DG_OPS, to core. Every backend calls it when opened, with the same
- * static rows (kernels/ops/ops.h). */
+/* Passes the rows of all op kinds, in the order of DG_OPS, to core. Every backend calls it when it is opened, with the
+ * static rows of kernels/ops/ops.h. */
 void dg_ops_use(const dg_op_info *const info[DG_OP_KINDS]);
 
-/* The row of a kind; empty for DG_OP_KINDS and before dg_ops_use. */
+/* Returns the row of an op kind. The row is empty for DG_OP_KINDS and before dg_ops_use. */
 const dg_op_info *dg_op_info_of(dg_op_kind kind);
 
 const char *dg_op_kind_name(dg_op_kind kind);
@@ -82,7 +84,8 @@ const dg_operand *dg_operands(dg_op_kind kind, int *count);
 
 int dg_operand_index(dg_op_kind kind, const char *name);
 
-/* Elements of operand k that the op accesses: 0 for scratch, 1 for a number or a step's state, DG_RING for metrics. */
+/* Returns the number of elements of operand k that the op accesses: 0 for scratch, 1 for a number or the state, DG_RING
+ * for metrics. */
 int64_t dg_operand_count(const dg_op *op, int k);
 
 int64_t dg_field_get(const dg_op *op, const dg_field *f);

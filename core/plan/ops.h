@@ -1,8 +1,8 @@
 /* The ops of plans. One list defines them; enum, names, prototypes and dispatch are derived from it.
  *
  * Conventions. `real` is float or double, chosen when the backend is opened; void pointers point to real unless stated
- * otherwise. Every output is overwritten (=), never accumulated. Shapes are NHWC. dg_plan_bind() sets the pointers. Ops
- * never fail: invalid ones are refused while planning. Results do not depend on the number of threads. */
+ * otherwise. An op overwrites its outputs and never adds to them. Shapes are NHWC. dg_plan_bind() sets the pointers.
+ * Ops never fail, because planning refuses invalid ops. Results do not depend on the number of threads. */
 #ifndef DG_OPS_H
 #define DG_OPS_H
 
@@ -11,8 +11,8 @@
 
 enum { DG_NETS_MAX = 2, DG_METRICS_MAX = 8 };
 
-/* Values that change per step, in device memory, so that a captured graph of ops stays valid. The host writes them with
- * backend->put at the start of an epoch; the op `advance` updates them. */
+/* Values that change per step. They are in device memory, so that a captured graph of ops stays valid. The host writes
+ * them with backend->put at the start of an epoch, and the op `advance` updates them. */
 typedef struct {
     uint64_t seed;
     uint64_t step;  /* optimizer steps so far; selects this step's random numbers and ring row */
@@ -20,7 +20,7 @@ typedef struct {
     double lr[DG_NETS_MAX];
 } dg_step_state;
 
-/* Row step % DG_RING of the metrics ring: written by the ops of a step, read by the host later. The meaning of each
+/* The ops of a step write row step % DG_RING of the metrics ring, and the host reads it later. The meaning of each
  * value depends on the training (host/net/recipe.h). */
 #define DG_RING 1024
 typedef struct {
@@ -43,13 +43,13 @@ typedef struct {
     void *y;
     void *scratch;
     int N, H, W, Ci, Ho, Wo, Co, K, S, P;
-    /* DG_MATH_FP16: x (y) is multiplied by 2^shift before rounding, the sum by the inverse */
+    /* with DG_MATH_FP16, x or y is multiplied by 2^shift before rounding, and the sum is divided by it */
     int shift_x, shift_y;
 } dg_conv_args;
 
 /* Batch norm statistics of x, separately for `groups` equal parts of the batch (D has real and fake images in one
  * batch). mean and rstd = 1/sqrt(var + eps) with the biased variance; the running statistics are updated once per
- * group, in order, with the unbiased one: r = (1 - momentum) r + momentum s. Ioffe & Szegedy 2015.
+ * group, in order, with the unbiased variance: r = (1 - momentum) r + momentum s. Ioffe & Szegedy 2015.
  * mean, rstd (groups, C); running_mean, running_var (C), updated in place; x (N, H, W, C). */
 typedef struct {
     void *mean, *rstd;
@@ -113,8 +113,8 @@ typedef struct {
     double slope;
 } dg_bias_act_args;
 
-/* y = act(a + b), n values; y may be a or b. As a sum its gradient is act_dx; it also adds the gradients of two readers
- * of one tensor. */
+/* y = act(a + b), n values; y may be a or b. The gradient of this op is act_dx. The op also adds two gradients of a
+ * tensor that two ops read. */
 typedef struct {
     void *y;
     void *a, *b;
@@ -124,7 +124,7 @@ typedef struct {
 } dg_add_args;
 
 /* y[i] = x[i] / (1 - p) if value i % 4 of dg_philox(seed, (DG_STREAM_DROPOUT, layer << 40 | step), i / 4) is at least
- * 2^32 p, else 0 (Srivastava et al. 2014, inverted). Its own adjoint: the same op on dy. y may be x.
+ * 2^32 p, else 0 (Srivastava et al. 2014, inverted). The gradient is the same op applied to dy. y may be x.
  * x, y (n); 0 <= p < 1; layer < 2^16. */
 typedef struct {
     void *y;
@@ -136,12 +136,11 @@ typedef struct {
 } dg_dropout_args;
 
 /* Pooling over windows of K x K pixels with stride S and padding P < K (never the largest; 0 in a mean):
- * maxpool: y[n,oy,ox,c] = the largest of x[n, oy*S-P+ky, ox*S-P+kx, c], place = its ky*K+kx: the first of equals;
- *   the first NaN wins
- * maxpool_dx: dx[n,iy,ix,c] = sum of dy of the windows whose place is this pixel, in row and column order: a gather,
- *   deterministic
+ * maxpool: y[n,oy,ox,c] = the largest of x[n, oy*S-P+ky, ox*S-P+kx, c], place = ky*K+kx of this value, the first of
+ * equal values or the first NaN
+ * maxpool_dx: dx[n,iy,ix,c] = sum of dy of the windows whose place is this pixel, in row and column order
  * meanpool: y[n,oy,ox,c] = sum of the window's x / (K * K), in row and column order
- * meanpool_dx: dx[n,iy,ix,c] = sum of dy / (K * K) of the windows that contain this pixel, in that order
+ * meanpool_dx: dx[n,iy,ix,c] = sum of dy / (K * K) of the windows that contain this pixel, in row and column order
  * x, dx (N, H, W, C); y, dy (N, Ho, Wo, C), Ho = (H + 2P - K)/S + 1; place as y, with K <= 16. */
 typedef struct {
     void *y;
@@ -153,12 +152,12 @@ typedef struct {
 
 /* Mean cross entropy of softmax by class index with label smoothing s (Szegedy et al. 2016; 0: none), and its gradient.
  * With m the largest logit of a row and q_c = (1 - s) [c == label] + s / C:
- *   p_c = exp(l_c - m) / sum exp(l - m),  each = log sum exp(l - m) - sum_c q_c (l_c - m),  dlogit = (p - q) / N
- * No logarithm of a rounded zero occurs. The loss is the mean of each, in double and index order; right is the fraction
- * of rows whose first largest logit is the label's. A row with NaN or an infinite largest logit is NaN and not right.
- * Writes ring[step % DG_RING].value[loss] and .value[right] if there is a ring. Without labels only p is written.
- * logit (N, C); label (N), 0 to C - 1, or NULL; outputs that may be NULL: dlogit, p (N, C), each (N), ring (DG_RING
- * rows). */
+ *   p_c = exp(l_c - m) / sum exp(l - m), each = log sum exp(l - m) - sum_c q_c (l_c - m), dlogit = (p - q) / N The loss
+ *  is the mean of each, in double and index order; right is the fraction of rows whose first largest logit is the
+ *  label's. A row with a NaN, or whose largest logit is infinite, has the loss NaN and counts as wrong. Writes
+ *  ring[step % DG_RING].value[loss] and .value[right] if ring is not NULL. If label is NULL, only p is written. logit
+ *  (N, C); label (N), 0 to C - 1, or NULL; outputs that may be NULL: dlogit, p (N, C), each (N), ring (DG_RING rows).
+ * */
 typedef struct {
     void *dlogit;
     void *p;
@@ -177,7 +176,7 @@ typedef struct {
 /* Adam over flat memory (Kingma & Ba 2015; eps outside the bias correction as in torch.optim.Adam):
  *   t = step + 1, m = m + (1-b1)(g-m), v = b2 v + (1-b2) g g,
  *   p = p - lr/(1-b1^t) * m / (sqrt(v)/sqrt(1-b2^t) + eps)
- * Counts the weights that are not finite afterwards into ring[...].value[bad]. */
+ * Writes the number of updated weights that are not finite to ring[...].value[bad]. */
 typedef struct {
     void *p, *m, *v; /* (n), updated in place */
     dg_metrics *ring;
@@ -194,7 +193,8 @@ typedef struct {
  *   adagrad   v = v + g' g', p = p - lr g' / (sqrt(v) + eps)             (Duchi et al. 2011)
  *   adadelta  v = rho v + (1-rho) g' g', d = g' sqrt(m + eps) / sqrt(v + eps), m = rho m + (1-rho) d d, p = p - lr d
  *             (Zeiler 2012)
- * eps > 0, so that zeros stay zeros. Count the weights that are not finite afterwards into ring[...].value[bad]. */
+ * eps is positive, so that weights of 0 with gradient 0 stay 0. Each op writes the number of updated weights that are
+ * not finite to ring[...].value[bad]. */
 typedef struct {
     void *p;     /* (n), updated in place */
     void *m, *v; /* (n), updated in place: sgd m, only with momentum; adagrad v; adadelta both */
@@ -209,8 +209,8 @@ typedef struct {
 } dg_update_args;
 
 /* Records perm[cursor + n] of the dataset; x = pixel / dev[c] - shift[c]. Images are mirrored left-right if flip is set
- * and bit 0 of value n % 4 of dg_philox(seed, (DG_STREAM_FLIP, step), n / 4) is 1. A record is an image, prepared ones
- * with values of x in the backend's type, and optionally a label: 4 bytes, little-endian. core/plan/gather.h */
+ * and bit 0 of value n % 4 of dg_philox(seed, (DG_STREAM_FLIP, step), n / 4) is 1. A record is an image and optionally
+ * a label of 4 bytes, little-endian. A prepared image has the values of x in the backend's type. core/plan/gather.h */
 enum { DG_CHANNELS_MAX = 4 };
 typedef struct {
     void *x;        /* out (N, H, W, C); C <= DG_CHANNELS_MAX */
@@ -248,7 +248,7 @@ typedef struct {
 
 #include "core/plan/ops_gan.h"
 
-/* X(kind, member of the union dg_op.u, family on the CPU for variant and scratch: cpu.h). The row, dg_info_KIND, is in
+/* X(kind, member of the union dg_op.u, CPU family that gives variant and scratch (cpu.h)). The row dg_info_KIND is in
  * the op's folder of kernels/ops (op_info.h). */
 #define DG_OPS(X)                      \
     X(conv_fwd, conv, conv)            \
@@ -293,11 +293,12 @@ typedef enum {
 
 enum { DG_MAX_OPERANDS = 10 };
 
-/* Rounding of a convolution's operands on tensor cores; sums are fp32. fp32: not rounded. fp16 has a small range:
- * gradients are multiplied by a power of two (dg_conv_args), and finite values beyond fp16 become its largest. */
+/* Rounding of a convolution's operands on tensor cores; sums are fp32. DG_MATH_FP32 does not round. Because fp16 has a
+ * small range, gradients are multiplied by a power of two (dg_conv_args), and finite values beyond the range are
+ * clamped. */
 typedef enum { DG_MATH_FP32, DG_MATH_TF32, DG_MATH_BF16, DG_MATH_FP16 } dg_math;
 
-/* The choice of a launch: a variant of the op (variant.h) and its numbers. The CPU uses only the variant. */
+/* How an op is launched: a variant of the op (variant.h) and its numbers. The CPU backend uses only the variant. */
 typedef struct {
     const struct dg_variant *variant;
     const char *why; /* source of the choice: "default", "--conv", "tuning.ini:12" */
@@ -316,7 +317,7 @@ typedef struct {
     struct {
         int row;        /* arena row, -1: unused (the pointer stays NULL) */
         int64_t offset; /* first element of the row for this operand */
-        int from;       /* fused: op from - 1 of the plan is recomputed while this operand is read; 0: none */
+        int from;       /* fused: number + 1 of the op that is recomputed while this operand is read; 0: none */
         int factors;    /* fused: row of its rounded operand (fused.h); 0: none */
     } operand[DG_MAX_OPERANDS];
     union {

@@ -2,19 +2,18 @@
 #ifndef DG_OPS_GAN_H
 #define DG_OPS_GAN_H
 
-/* GAN losses and their gradients. D's target is 1 for real images and `low` for samples; target: that of these logits,
- * 1 or low. With d_i = l_i - mean(other):
+/* GAN losses and their gradients. D's target is 1 for real images and `low` for samples. target: 1 or low, the target
+ * of these logits. With d_i = l_i - mean(other):
  *   DG_GAN_CROSS    loss = mean(max(l,0) - l target + log1p(exp(-|l|))), dlogit = (sigmoid(l) - target) / n
  *   DG_GAN_SQUARES  loss = mean((l - target)^2) / 2, dlogit = (l - target) / n         (Mao et al. 2017)
  *   DG_GAN_HINGE    loss = mean(max(0, 1 - target l)), dlogit = -target / n where that is above 0
- *   DG_GAN_SCORE    loss = -target mean(l), dlogit = -target / n                       (Lim & Ye 2017, of G)
- *   DG_GAN_AVERAGE  loss = mean((d - target)^2) / 2, low = -1: half of a relativistic average loss
- *                   (Jolicoeur-Martineau 2019); the other half is the same op with logit and other exchanged and
- *                   -target; dlogit_i = (d_i - target + mean(d) - target) / n, the gradient of both
- * `other`: read by losses of two halves; if `both` is set, loss is the sum of the halves. prob, 0 to 1: for
- * DG_GAN_CROSS mean(sigmoid(l)), else D's position between its two targets: mean of (l - low) / (1 - low), for
- * DG_GAN_AVERAGE of (d - low) / (1 - low), each clamped to 0 .. 1. Sums are in double and index order. Writes ring[step
- * % DG_RING].value[loss] and .value[prob].
+ *   DG_GAN_SCORE loss = -target mean(l), dlogit = -target / n (Lim & Ye 2017, of G) DG_GAN_AVERAGE loss = mean((d -
+ *   target)^2) / 2, low = -1: half of a relativistic average loss (Jolicoeur-Martineau 2019); a second op computes the
+ *   other half, with logit and other exchanged and -target; dlogit_i = (d_i - target + mean(d) - target) / n, the
+ *   gradient of both halves, which read `other`; if `both` is set, loss is the sum of the halves. prob, 0 to 1: for
+ *   DG_GAN_CROSS mean(sigmoid(l)), else D's position between its two targets: mean of (l - low) / (1 - low), for
+ *   DG_GAN_AVERAGE of (d - low) / (1 - low), each clamped to 0 .. 1. Sums are in double and index order. Writes
+ *   ring[step % DG_RING].value[loss] and .value[prob].
  *
  * X(NAME, FLOPs per logit) */
 #define DG_GAN_FORMS(X) X(CROSS, 12) X(SQUARES, 9) X(HINGE, 9) X(SCORE, 9) X(AVERAGE, 14)
@@ -49,8 +48,9 @@ typedef struct {
     double decay;
 } dg_ema_args;
 
-/* Differentiable augmentation (Zhao et al. 2020), and its adjoint augment_dx: dx from dy. For image n, u_0 to u_6 are
- * uniform from 0 to 1: the values of dg_philox(seed, (DG_STREAM_AUGMENT, order << 40 | step), 2n) and 2n + 1 over 2^32,
+/* Differentiable augmentation (Zhao et al. 2020). Its adjoint, augment_dx, computes dx from dy. For image n, u_0 to u_6
+ * are uniform from 0 to 1: the values of dg_philox(seed, (DG_STREAM_AUGMENT, order << 40 | step), 2n) and 2n + 1 over
+ * 2^32,
  * in this order:
  * DG_AUGMENT_COLOR: c = k (s x + (1 - s) mean_of_pixel(x)) + (1 - k) mean_of_image(x) + b, with brightness
  *   b = u_0 - 1/2, saturation s = 2 u_1 and contrast k = u_2 + 1/2; alpha, the fourth of four channels, is unchanged

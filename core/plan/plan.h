@@ -8,8 +8,8 @@
  *   |  G | D  |   G | D   |  G | D  each |  G | D  |          | plan train:       D.x, G.1.pre ...   |
  *   |<- one Adam each ->                             |        | plan train-short: the same bytes     |
  *                                                             | plan sample:      the same bytes     |
- * Within the work rows of one plan (offset to the right, ops downwards) a row has its bytes from its first to its last
- * op; rows whose lives do not overlap may share memory: first fit, the largest first.
+ * A work row occupies its bytes from the first to the last op that uses it. Rows whose lifetimes do not overlap may
+ * share memory. Rows are placed by first fit, the largest first (offset to the right, ops downwards):
  *      op 1     | #### | G.1.pre | G.1.out     |
  *      op 5     | #### |   G.2.pre   | G.2.out |
  *      op 9     | #### | D.1.out |  D.2.pre    |
@@ -21,7 +21,7 @@
 #include "core/plan/backend.h"
 
 typedef enum {
-    DG_PARAM, /* weights; contiguous per network, for one Adam launch */
+    DG_PARAM, /* weights; contiguous per network, */
     DG_GRAD,  /* same order and padding as DG_PARAM */
     DG_MOMENT1,
     DG_MOMENT2,
@@ -56,9 +56,9 @@ typedef struct {
     void *base;
     int plans;                /* number so far; new work rows belong to the last */
     bool full;                /* a row or op could not be stored: placing fails */
-    int rounded[DG_NETS_MAX]; /* row of a network's rounded weights for fused convolutions (fused.h), 0: none */
+    int rounded[DG_NETS_MAX]; /* row of a network's rounded weights (fused.h), 0: none */
     dg_math rounding;
-    uint64_t rounded_at; /* backend: its count of host writes when they were rounded */
+    uint64_t rounded_at; /* the backend's count of host writes when the weights were rounded */
 } dg_arena;
 
 /* A unit of work of a backend. dg_fuse_plan (fused.h) creates fused launches, of one kernel each. */
@@ -66,7 +66,7 @@ typedef enum { DG_LAUNCH_OP, DG_LAUNCH_CONV, DG_LAUNCH_HEAD, DG_LAUNCH_UPDATE } 
 typedef struct {
     dg_launch_kind kind;
     int first, count;
-    int main; /* the op that has its name and time: the convolution, for an update Adam */
+    int main; /* the op that gives the launch its name: the convolution, or Adam in an update */
     int row;
     int counter;
     bool warpgroups; /* update: bf16 products by Hopper's warpgroups */
@@ -76,7 +76,7 @@ typedef struct dg_plan {
     char name[24];
     dg_op *op;
     int ops, capacity;
-    dg_op nowhere;   /* target of writes after running out of memory; dg_arena_place refuses such a plan */
+    dg_op nowhere;   /* dummy op that dg_plan_add returns when memory runs out; dg_arena_place then fails */
     dg_arena *arena; /* shared, not owned */
     int id;
     dg_launch *launch; /* all ops in order, NULL if the backend does not fuse */
@@ -86,20 +86,20 @@ typedef struct dg_plan {
     void *captured;
 } dg_plan;
 
-/* Starts an empty plan, to which rows and ops are appended; dg_arena_place reports if memory ran out. */
+/* Starts an empty plan, to which rows and ops are appended. If memory runs out, dg_arena_place reports it. */
 void dg_plan_begin(dg_plan *p, dg_arena *a, const char *name);
-/* Allocates the first rows, so that row 0, which dg_arena_row returns without memory, may be changed. */
+/* Allocates the first rows. dg_arena_row returns row 0 when memory runs out, so row 0 must exist. */
 dg_err dg_arena_begin(dg_arena *a);
 int dg_arena_row(dg_arena *a, const char *name, dg_row_kind kind, int net, dg_type type, dg_shape shape);
 int dg_arena_bytes(dg_arena *a, const char *name, dg_row_kind kind, size_t bytes);
 int dg_arena_find(const dg_arena *a, const char *name); /* -1: none */
 /* Valid until the next dg_plan_add of this plan. */
 dg_op *dg_plan_add(dg_plan *p, dg_op_kind kind, const char *format, ...) __attribute__((format(printf, 3, 4)));
-/* member: static text; dg_arena_place refuses an op without such an operand. */
+/* Sets the row of operand `member` (static text). If the op has no such operand, dg_arena_place refuses the op. */
 void dg_plan_operand(dg_op *op, const char *member, int row, int64_t skip);
 
-/* Places all rows: persistent rows consecutively, work rows by first fit over their lives. Queries the backend for
- * scratch sizes and refusals (DG_DEVICE names the op). */
+/* Places all rows: persistent rows consecutively, work rows by first fit. If the backend refuses an op, returns
+ * DG_DEVICE with a message that names the op. */
 dg_err dg_arena_place(dg_arena *a, dg_plan *const *plans, int n, dg_backend *b);
 dg_err dg_arena_alloc(dg_arena *a, dg_backend *b);
 void dg_arena_free(dg_arena *a, dg_backend *b);
@@ -115,10 +115,10 @@ double dg_op_bytes(const dg_plan *p, const dg_op *op);
 
 double dg_operand_bytes(const dg_plan *p, const dg_op *op, int operand);
 
-/* The launch of op number `op`, NULL if the plan has none. */
+/* Returns the launch that runs op number `op`, or NULL if the plan has no launches. */
 const dg_launch *dg_plan_launch(const dg_plan *p, int op);
 bool dg_plan_fused(const dg_plan *p, int op);
-/* Kernels of an op; in a fused launch the main op has all. */
+/* Returns the number of kernels of an op. In a fused launch the main op has all kernels. */
 int dg_op_kernels(const dg_plan *p, int op);
 int dg_launch_kernels(const dg_plan *p, const dg_launch *l);
 double dg_launch_bytes(const dg_plan *p, const dg_launch *l);
@@ -126,8 +126,8 @@ double dg_launch_bytes(const dg_plan *p, const dg_launch *l);
 /* True if a convolution writes this row of rounded operands (dg_op.operand) for weight gradients. */
 bool dg_factors_written(const dg_plan *p, int row);
 
-/* Prints the table of `dcgan plan`: per op shapes, bytes, FLOPs; for a GPU (chain, see branches.h, not 0) also launches
- * and their sources. */
+/* Prints the table of `dcgan plan`: shapes, bytes and FLOPs per op. If chain (branches.h) is not 0, as for a GPU, also
+ * prints launches and the sources of their choices. */
 void dg_plan_print(const dg_plan *p, int chain, FILE *to);
 void dg_arena_print(const dg_arena *a, FILE *to);
 

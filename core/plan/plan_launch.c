@@ -24,7 +24,8 @@ bool dg_factors_written(const dg_plan *p, int row)
     return false;
 }
 
-/* An update has kernels for missing rounded operands, for the parts of all sums, and for their sums and Adam. */
+/* A fused update has a kernel per operand that is not yet rounded, one for the parts of all sums, and one that adds the
+ * parts and does Adam. */
 int dg_launch_kernels(const dg_plan *p, const dg_launch *l)
 {
     int kernels = l->kind == DG_LAUNCH_UPDATE ? 2 : 1;
@@ -43,13 +44,13 @@ int dg_op_kernels(const dg_plan *p, int op)
     return l->main == op ? dg_launch_kernels(p, l) : 0;
 }
 
-/* True if a weight gradient reads an operand from memory that a convolution rounded. */
+/* True if a weight gradient reads an operand that a convolution has rounded and stored. */
 static bool reads_factors(const dg_plan *p, const dg_op *op, int k)
 {
     return op->kind == DG_OP_conv_dw && op->operand[k].factors && dg_factors_written(p, op->operand[k].factors);
 }
 
-/* True if operand k of op i is the launch's first access to its row; role: of readers or writers. */
+/* True if no earlier operand of the launch with this role (reader or writer) uses the row of operand k of op i. */
 static bool first_of_row(const dg_plan *p, const dg_launch *l, int i, int k, int role)
 {
     const int row = p->op[i].operand[k].row;
@@ -79,7 +80,7 @@ double dg_launch_bytes(const dg_plan *p, const dg_launch *l)
             if (list[k].role & DG_OUT && first_of_row(p, l, i, k, DG_OUT)) bytes += each;
         }
     }
-    for (int i = l->first; i < l->first + l->count; i++) /* recomputed operands are read as their inputs */
+    for (int i = l->first; i < l->first + l->count; i++) /* the launch reads the inputs of a recomputed operand */
         for (int k = 0; k < DG_MAX_OPERANDS; k++) {
             const int from = p->op[i].operand[k].from - 1;
             if (from < 0 || (from >= l->first && from < l->first + l->count)) continue;

@@ -6,7 +6,7 @@
 
 #include "core/plan/ops.h"
 
-/* Indices in dg_precisions and in the option's choices. AUTO: until the device is known. */
+/* Indices in dg_precisions and in the option's choices. AUTO is replaced when the device is known. */
 enum {
     DG_PRECISION_AUTO,
     DG_PRECISION_FP32,
@@ -25,7 +25,7 @@ typedef struct {
 
 extern const dg_precision dg_precisions[DG_PRECISIONS];
 
-/* NULL if there is none of this name, also for "auto". */
+/* Returns NULL for "auto" and for an unknown name. */
 const dg_precision *dg_precision_find(const char *name);
 
 /* True if tensor cores of this architecture support such operands. */
@@ -33,10 +33,10 @@ bool dg_math_on(dg_math math, int arch);
 
 const char *dg_precision_name(dg_type real, dg_math math);
 
-/* Operands in 16 bytes, the unit that kernels copy; fp32: 4. */
+/* Returns the number of operands in 16 bytes, the unit that kernels copy; 4 for fp32. */
 int dg_math_unit(dg_math math);
 
-/* Largest relative error of a rounded operand; fp16: for normal numbers. */
+/* Returns the largest relative error of rounding an operand that is a normal number. */
 double dg_math_error(dg_math math);
 
 #endif

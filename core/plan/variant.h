@@ -13,10 +13,10 @@ typedef struct dg_gpu {
     int arch;
     size_t shared;
     dg_math math; /* rounding of convolutions' operands: --precision */
-    bool wgmma;   /* it has warpgroup products, and this build code for them */
+    bool wgmma;   /* uses warpgroup products, and this build has code for them */
 } dg_gpu;
 
-/* Kernel families of fused launches, by variant; DENSE has no variant: the shape decides. */
+/* Kernel families of fused launches. The variant of an op determines the family; only DENSE is chosen by the shape. */
 typedef enum {
     DG_FUSED_NONE,
     DG_FUSED_MMA,
@@ -31,22 +31,26 @@ struct dg_work;
 
 typedef struct dg_variant {
     const char *name;
-    /* Fills in the open members of t; NULL, or why the op cannot run so (dg_variant_no()). NULL: not of a GPU. */
+    /* Fills in the members of t that are 0. Returns NULL, or the reason why the op cannot run with t (dg_variant_no()).
+     * NULL for CPU variants. */
     const char *(*check)(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu *gpu);
-    /* The rule's numbers for an op that check accepts; NULL: those of check. */
+    /* Sets the rule's numbers for an op that check accepts. If NULL, the rule uses the numbers of check. */
     void (*choose)(const dg_op *op, dg_tune *t, const dg_gpu *gpu);
-    /* The launched work, for time predictions (core/plan/work.h); NULL: a kernel that moves the operands. */
+    /* Counts the launch's work, for time predictions (core/plan/work.h). If NULL, the work is one kernel that moves the
+     * operands. */
     void (*work)(const dg_op *op, struct dg_work *w);
     /* Bytes of operand `scratch`; NULL: by the op's row. */
     size_t (*scratch)(const dg_op *op, dg_type real);
-    /* CPU: operations at the peak rate that take as long as the op; NULL: by the op's row. */
+    /* CPU: returns the number of operations at the peak rate that take as long as the op. If NULL, the op's row
+     * decides. */
     double (*arithmetic)(const dg_op *op);
     dg_fused_family fused;
     bool by_row; /* only by tuning rows, never by the rule */
     bool exclusive;
 } dg_variant;
 
-/* Elementwise ops: a value, or 16 bytes, per thread (core/tune/variants.c). */
+/* Variants of elementwise ops: dg_direct has one value per thread, dg_vector has 16 bytes per thread
+ * (core/tune/variants.c). */
 extern const dg_variant dg_direct, dg_vector;
 
 #endif

@@ -1,5 +1,5 @@
-/* Work of a CUDA op's launch that determines its time. Plain C, without CUDA; counts what the launchers in kernels/ do,
- * checked by tests/kernels/simulated. */
+/* Work of a CUDA op's launch that determines its time. The counts follow the launchers in kernels/;
+ * tests/kernels/simulated compares them. */
 #ifndef DG_WORK_H
 #define DG_WORK_H
 
@@ -15,7 +15,7 @@ typedef struct dg_work {
     double outputs; /* convolutions: results per thread in registers */
     bool warpgroups;
     double products; /* multiply-adds per block: convolutions, whole tiles; 0: negligible */
-    /* clocks of shared memory and L1 per block, 128 bytes each, if counted; else 0 */
+    /* clocks of shared memory and L1 per block, one per 128 bytes; 0 if not counted */
     double clocks;
     double loads; /* bytes that a block loads through the cache; 0: only what the op must read */
     double moved; /* bytes that the other kernels read and write: parts of a sum, unfolded patches */

@@ -7,8 +7,8 @@
 
 #include "core/plan/ops.h"
 
-/* tiled: results of a block (pixels x channels; dw: channels x taps and channels), written tile=128x64, and of a
- * thread; a block has their quotient of threads. Narrow: not for dw. */
+/* Variant tiled: results per block (pixels x channels; dw: channels x taps and channels), written as tile=128x64, and
+ * results per thread. The quotient of both is the number of threads. Narrow tiles are not for dw. */
 #define DG_TILED_WIDE(X) \
     X(128, 128, 8, 8)    \
     X(128, 64, 8, 8)     \
@@ -20,7 +20,7 @@
 #define DG_TILED_TILES(X) DG_TILED_WIDE(X) DG_TILED_NARROW(X)
 enum { DG_TILED_K = 16, DG_TILED_PAD = 4 }; /* k per step; padding words after each row of k */
 
-/* Words of shared memory per stage, for m and n by rows or by columns (gemm.cuh). */
+/* Words of shared memory per stage, for operands stored by rows or by columns (gemm.cuh). */
 #define DG_TILED_SIDE(b, by_rows) ((by_rows) ? (b) * (DG_TILED_K + DG_TILED_PAD) : DG_TILED_K * (b))
 #define DG_TILED_WORDS(m, n, m_rows, n_rows) (DG_TILED_SIDE(m, m_rows) + DG_TILED_SIDE(n, n_rows))
 
@@ -31,22 +31,23 @@ enum { DG_TILED_K = 16, DG_TILED_PAD = 4 }; /* k per step; padding words after e
     X(64, 64)
 enum { DG_PATCH_STEP = 4, DG_PATCH_SMALL = 8 }; /* channels of y per step; up to this width of x tiles are 4 wide */
 
-/* thin, conv_dx: rows, columns of positions and images of a block, for x up to this width and for wider x. */
+/* Data gradient of variant thin: rows, columns and images of a block, for x up to 32 wide (SMALL) and for wider x. */
 #define DG_THIN_DX_SMALL 8, 8, 8
 #define DG_THIN_DX_LARGE 16, 32, 1
 enum { DG_THIN_SMALL = 32 };
 
-/* A row of positions with its border, and a stage: the patches of its images and the weights. */
+/* Words of shared memory: a row of positions with its border, and a stage, which has the patches of the images and the
+ * weights. */
 #define DG_PATCH_LINE(cols) (((cols) + 2) * 4 + ((cols) + 2) / 4 * 4)
 #define DG_PATCH_WORDS(rows, cols, images, channels) \
     ((images) * ((rows) + 2) * DG_PATCH_LINE(cols) + DG_PATCH_STEP * 16 * (channels))
 
-/* Fused products with latents: images x channels of one pixel per block. */
+/* Tile of the fused first layer of G: images x channels of one pixel per block. */
 enum { DG_DENSE_IMAGES = 16, DG_DENSE_CHANNELS = 128 };
 
-/* mma: positions (outputs; dx: of each of the four phases; dw: channels of y) x channels of a block; 64 x WN of a warp.
- * GROUPS: portions of the 16 taps of a chunk of channels. SMALL (forward): maps with cells of 4x4; only there the rule
- * uses 128 channels. */
+/* Tiles of variant mma: positions (dx: per phase; dw: channels of y) x channels per block; a warp has 64 x WN of them.
+ * GROUPS: groups of the 16 taps of a chunk of channels. The rule uses forward tiles of 128 channels only for SMALL maps
+ * (cells of 4x4). */
 #define DG_MMA_FWD_TILES(X)  \
     X(false, 128, 64, 32, 8) \
     X(true, 128, 64, 32, 8)  \
@@ -54,20 +55,21 @@ enum { DG_DENSE_IMAGES = 16, DG_DENSE_CHANNELS = 128 };
 #define DG_MMA_DX_TILES(X) \
     X(64, 32, 32, 2)       \
     X(128, 32, 32, 1)
-/* mma, tf32: the rule uses the smaller ones for all shapes. */
+/* Tiles of variant mma with tf32. The rule uses the smaller tile for all shapes. */
 #define DG_TF32_FWD_TILES(X) \
     X(false, 128, 64, 32, 8) \
     X(true, 128, 64, 32, 8)
 #define DG_TF32_DX_TILES(X) X(64, 32, 32, 2)
 #define DG_MMA_DW_TILES(X) X(64, 16)
 
-/* mma, fp16, forward: one tile for small maps and one for others, which fit Turing's 64 KB with the rounded operands of
- * a fused launch. The same on all GPUs, so that sums have one order. dx and dw: as above. */
+/* Forward tiles of variant mma with fp16, one for small maps and one for other maps. Both fit Turing's 64 KB of shared
+ * memory. All GPUs use these tiles, so that sums have the same order. */
 #define DG_FP16_FWD_TILES(X) \
     X(true, 64, 128, 32, 8)  \
     X(false, 128, 64, 32, 8)
 
-/* wgmma: a warpgroup has 64 positions x channels; dx: two phases of all positions. */
+/* Tiles of variant wgmma: a warpgroup has 64 positions x all channels. For dx, a warpgroup has two phases of all
+ * positions. */
 #define DG_WGMMA_FWD_TILES(X) \
     X(false, 128, 64, 2)      \
     X(false, 256, 64, 4)      \
@@ -82,7 +84,7 @@ enum { DG_DENSE_IMAGES = 16, DG_DENSE_CHANNELS = 128 };
     X(false, 256, 32, 2)
 enum { DG_MMA_SMALL = 4 }; /* up to this width of y cells are 4x4 */
 
-/* Units of 16 bytes in shared memory (conv_mma.cuh): a cell of a patch, the cells of one phase, a plane; and bytes. */
+/* Sizes of parts of a patch in shared memory, in units of 16 bytes (conv_mma.cuh). */
 #define DG_MMA_UP(n, r) ((n) + ((r) - (n) % 8 + 8) % 8) /* the smallest number >= n that is r (mod 8) */
 #define DG_MMA_CELL(small, halved) ((halved) ? ((small) ? 28 : 81) : ((small) ? 36 : 100))
 #define DG_MMA_CELLS(small, pieces, halved) ((pieces) * ((small) ? 4 : 1) * DG_MMA_CELL(small, halved))
@@ -98,22 +100,22 @@ enum { DG_MMA_SMALL = 4 }; /* up to this width of y cells are 4x4 */
 #define DG_MMA_BYTES(small, pieces, halved, n, groups, threads)                             \
     (DG_MMA_FACTORS(small, pieces, halved, n, groups) + 16 * (pieces) * ((small) ? 4 : 1) + \
      8 * DG_MMA_TRANSFERS(small, pieces, halved, threads))
-/* Bytes of a stage of weights; number of stages: two, or four of small stages if weights are rounded in memory. Large
- * ones would exceed the 99 KB per block on sm_86, 89 and 120; scaled arithmetic is Turing's. DG_MMA_BYTES has two
+/* Bytes of a stage of weights, and the number of stages. There are two stages, or four small ones if weights are
+ * rounded in memory. Four large stages would exceed the 99 KB per block on sm_86, 89 and 120. DG_MMA_BYTES counts two
  * stages. */
 #define DG_MMA_PORTION(n, groups) (16 * (16 / (groups)*2 * (n)))
 #define DG_MMA_STAGES(rounded, scaled, portion) ((rounded) && !(scaled) && (portion) <= 9 << 10 ? 4 : 2)
 #define DG_WGMMA_FWD_BYTES(small, m, n, groups) DG_MMA_BYTES(small, (m) / 64, 1, (n) + 4, groups, (m)*2)
 #define DG_WGMMA_DX_BYTES(small, m, n, groups) DG_MMA_BYTES(small, (m) / 64, 0, (n) / 4 * 5, groups, 256)
-/* Fused launches by warpgroups with a split sum: bytes of the operands, which the block's sums replace; and the blocks
- * that exchange them, the portable cluster size. */
+/* Fused launches by warpgroups with a split sum: bytes of the operands, which the sums overwrite, and the maximum
+ * cluster size. */
 #define DG_WGMMA_FWD_FACTORS(small, m, n, groups) DG_MMA_FACTORS(small, (m) / 64, 1, (n) + 4, groups)
 #define DG_WGMMA_DX_FACTORS(small, m, n, groups) DG_MMA_FACTORS(small, (m) / 64, 0, (n) / 4 * 5, groups)
 enum { DG_WGMMA_PARTS = 8 };
 #define DG_MMA_DW_BYTES(small, unit) (32 * (16 / (unit)*DG_MMA_PLANE(small, 1, 1) + 64 / (unit)*64))
 
-/* mma_odd, 3x3 and 1x1 kernels: positions x channels of a block, dw: channels of y x of x; 64 x 32 per warp, dw and
- * 3x3: of one tap. Pairs of planes in shared memory at a time; products per group. */
+/* Tiles of variant mma_odd (3x3 and 1x1 kernels): positions x channels per block; for dw, channels of y x channels of
+ * x. A warp has 64 x 32 of them; for dw of 3x3 kernels, of one tap. */
 #define DG_ODD_M(k, dw) ((dw) && (k) == 3 ? 64 : 128)
 #define DG_ODD_N(k, dw) ((k) == 1 ? 128 : (dw) ? 32 : 64)
 #define DG_ODD_THREADS(k, dw) ((k) == 1 ? 256 : (dw) ? 384 : 128)
@@ -125,20 +127,18 @@ enum { DG_WGMMA_PARTS = 8 };
     (64 * (DG_ODD_DEPTH(k) * DG_MMA_UP(DG_ODD_VALUES(k), 4) + DG_ODD_PRODUCTS(k) * DG_ODD_N(k, 0)) + \
      16 * DG_ODD_CELLS(k) +                                                                          \
      8 * ((2 * DG_ODD_VALUES(k) + DG_ODD_THREADS(k, 0) - 1) / DG_ODD_THREADS(k, 0) * DG_ODD_THREADS(k, 0) / 2))
-/* dw: positions of a piece; bytes. */
 #define DG_ODD_PIECE(k, unit) ((k) == 1 ? 8 * (unit) : 64)
 #define DG_ODD_DW_BYTES(k, unit)                                                                            \
     (32 * (DG_ODD_N(k, 1) / (unit)*DG_MMA_UP((k) == 1 ? DG_ODD_PIECE(k, unit) : DG_MMA_CELLS(1, 1, 0), 4) + \
            DG_ODD_M(k, 1) / (unit)*DG_ODD_PIECE(k, unit)))
 
-/* A weight gradient by warpgroups (fused_update_wgmma.cuh): units of a plane of a phase of x, of a plane of y;
- * bytes. */
+/* Weight gradient by warpgroups (fused_update_wgmma.cuh): sizes of the planes of x and y in units of 16 bytes. */
 #define DG_WGMMA_DW_PLANE(small) ((small) ? 100 : 84)
 #define DG_WGMMA_DW_PITCH 68
 #define DG_WGMMA_DW_BYTES(small, stages) (16 * (stages) * (8 * DG_WGMMA_DW_PLANE(small) + 8 * DG_WGMMA_DW_PITCH))
 
-/* thin: outputs and channels of a block; words of shared memory of its weight gradient: a patch of x and a tile of y,
- * or the sums of half of the warps. */
+/* Tile of variant thin, and the words of shared memory of its weight gradient. They hold a patch of x and a tile of y,
+ * later the sums of half of the warps. */
 enum { DG_THIN_TILE_ROWS = 4, DG_THIN_TILE_COLS = 32, DG_THIN_TILE_CHANNELS = 32 };
 #define DG_THIN_PATCH_WORDS(channels) ((2 * DG_THIN_TILE_ROWS + 2) * (2 * DG_THIN_TILE_COLS + 2) * (channels))
 #define DG_THIN_TILE_WORDS (DG_THIN_TILE_ROWS * DG_THIN_TILE_COLS * DG_THIN_TILE_CHANNELS)
@@ -148,15 +148,14 @@ enum { DG_THIN_TILE_ROWS = 4, DG_THIN_TILE_COLS = 32, DG_THIN_TILE_CHANNELS = 32
          ? DG_THIN_PATCH_WORDS(channels) + DG_THIN_TILE_WORDS                         \
          : DG_THIN_SUM_WORDS(channels))
 
-/* thin_mma, conv_dx: positions at a time; channels per step; bytes of shared memory: the weights, two coefficients per
- * channel, sums passed between rows. */
+/* Data gradient of variant thin_mma: positions and channels per step. Shared memory holds the weights, two coefficients
+ * per channel, and sums that a row passes to the next. */
 enum { DG_THIN_MMA_COLS = 16, DG_THIN_MMA_CHUNK = 16 };
 #define DG_THIN_MMA_BYTES(channels, co, unit, rows)                                                 \
     (((co) + DG_THIN_MMA_CHUNK - 1) / DG_THIN_MMA_CHUNK * ((channels)*2 * 32 * 64 / (unit) + 128) + \
      (rows) * (channels)*512)
-/* Rows of y per block, at most, one per warp; and for maps Ho high. All but one are computed for the block, plus one
- * after the last row. 32 rows are two blocks of bf16, so that 64 images fill the multiprocessors; tf32 has too many
- * registers for that. */
+/* Maximum rows of y per block, one per warp. Adjacent blocks both compute one row. With bf16, two blocks have 32 rows,
+ * so that 64 images fill the multiprocessors. tf32 needs too many registers for that. */
 #define DG_THIN_MMA_ROWS(unit) ((unit) == 8 ? 18 : 8)
 static inline int dg_thin_mma_rows(int Ho, int unit)
 {
@@ -164,8 +163,8 @@ static inline int dg_thin_mma_rows(int Ho, int unit)
     return (Ho + blocks) / blocks + 1;
 }
 
-/* A convolution whose y is one pixel that covers all of x is a matrix product: returns it as a 1x1 convolution with
- * K*K*Ci channels, others unchanged. */
+/* If y is one pixel that covers all of x, the convolution is a matrix product, and the function returns it as a 1x1
+ * convolution with K*K*Ci channels. It returns other convolutions unchanged. */
 static inline dg_conv_args dg_conv_flat(const dg_conv_args *a)
 {
     dg_conv_args f = *a;
@@ -181,8 +180,8 @@ static inline bool dg_is_conv(dg_op_kind kind)
     return kind == DG_OP_conv_fwd || kind == DG_OP_conv_dx || kind == DG_OP_conv_dw;
 }
 
-/* mma_odd, 3x3 with stride 2: true if the 4x4 kernel that replaces it uses warpgroups. They have one tile per
- * direction, with more threads than mma's. */
+/* True if a 3x3 convolution with stride 2, which runs as a 4x4 convolution, uses warpgroups. They have one tile per
+ * direction. */
 #define DG_ODD_WIDE_M(dx) ((dx) ? 64 : 128)
 #define DG_ODD_WIDE_N(dx) ((dx) ? 32 : 64)
 enum { DG_ODD_WIDE_THREADS = 256 };

@@ -11,7 +11,7 @@ static double issued(double warps, const dg_machine *m)
     return m->costs.issued[n < 1 ? 0 : n > 4 ? 3 : n - 1];
 }
 
-/* Number of common leading words of two kinds, plus 100 if all are equal. */
+/* Returns the number of leading words that two kinds have in common, plus 100 if all words are equal. */
 static int common(const char *a, const char *b)
 {
     int words = 0;
@@ -45,10 +45,10 @@ const char *dg_limit_name(dg_limit l)
     return name[l];
 }
 
-/* Data-centre GPUs have one fp64 lane per two of fp32, others two in all. */
+/* Data-centre GPUs have one fp64 lane per two fp32 lanes; other GPUs have two fp64 lanes per multiprocessor. */
 static bool has_fp64(const dg_machine *m) { return m->arch == 80 || m->arch == 90 || m->arch == 100; }
 
-/* Clock rate that explains the fp32 rate, measured or published. */
+/* Returns the clock rate in GHz that follows from the measured or published fp32 rate. */
 static double ghz(const dg_machine *m)
 {
     return m->costs.ghz > 0 ? m->costs.ghz : m->all / (2.0 * m->units * dg_arch_lanes(m->arch));

@@ -1,8 +1,8 @@
 /* The cost model of a GPU's launches, for predictions (predict.h), tiles of convolutions and the division of an update.
  *
- * A launch consists of parts, blocks of one kind each (kernels/fused/predict_plan.h). The executor of PTX has counted
- * what a block of a kind issues, multiplies and moves, once and per step of its main loop; the counts are
- * core/tune/counts.csv, written by `scripts/ptx-count --renew`. With the machine's rates they give
+ * A launch consists of parts; a part is the blocks of one kind (kernels/fused/predict_plan.h). For each kind,
+ * core/tune/counts.csv has the instructions and bytes of a block, fixed and per step of its main loop.
+ * `scripts/ptx-count --renew` writes this file by a PTX executor. The counts and the machine's rates give
  * bound: the largest of the times of each pipe, of L1 and tensor cores on the multiprocessor with most blocks (whole
  *   waves), of L2, of memory if the launch does not fit the cache, and of the longest block, the launch's tail
  * estimate: the same with the fractions of those rates that few warps reach, plus the cost of a launch */
@@ -26,8 +26,7 @@ typedef struct dg_cost_part {
 
 enum { DG_COST_PARTS = 32 };
 
-/* Counts of a kind of blocks: X(name), in warp instructions, clocks of a multiprocessor's pipe, cache or tensor cores,
- * or bytes. */
+/* Counts per block of a kind, as X(name). Units are warp instructions, clocks of a multiprocessor, or bytes. */
 #define DG_COUNTS(X)                                                           \
     X(instructions) /* of all pipes; a multiprocessor issues four per clock */ \
     X(alu)                                                                     \
@@ -52,7 +51,8 @@ typedef struct dg_counted {
 
 extern const dg_counted dg_counts[]; /* ends with a kind of NULL */
 
-/* The row of a kind, else the nearest with the same first three words, else NULL. */
+/* Returns the row of a kind. If there is none, returns the most similar row with the same first three words, else NULL.
+ * */
 const dg_counted *dg_counted_find(const char *kind, bool *near);
 
 typedef enum {
@@ -75,10 +75,11 @@ typedef struct {
     bool near; /* a kind has no counts, but a similar one does */
 } dg_cost;
 
-/* Cost of a kernel from its parts, which move `bytes` of memory in all; false: a kind has no counts. */
+/* Computes the cost of a kernel from its parts, which move `bytes` of memory in total. Returns false if a kind has no
+ * counts. */
 bool dg_cost_of(const dg_cost_part *part, int parts, double bytes, const dg_machine *m, dg_cost *out);
 
-/* ns of a block of this kind on a full multiprocessor. */
+/* Returns the ns that a block of this kind takes on a full multiprocessor. */
 double dg_block_ns(const dg_counted *c, double steps, const dg_machine *m);
 
 #endif

@@ -8,11 +8,11 @@
 /* Rate of mma.sync relative to wgmma on Hopper (arXiv 2501.12084, section 6.2). */
 #define DG_MMA_ON_HOPPER 0.63
 
-/* Fractions of a GPU's rates that launches reach, and their other costs (cost.h). */
+/* Fractions of a GPU's rates that launches reach, and fixed costs of launches (cost.h). */
 typedef struct {
     double ghz;       /* clock rate; 0: from `all` */
-    double after_us;  /* per kernel that begins before its predecessor has ended, in a chain */
-    double last_us;   /* for finding the last block of a launch and adding the other blocks' parts */
+    double after_us;  /* cost per kernel in a chain, if it begins before the previous one has ended */
+    double last_us;   /* cost of electing the last block of a launch, which adds the blocks' parts */
     double l1;        /* wavefronts of shared memory per clock and multiprocessor, at most 1 */
     double l2;        /* fraction of `cache` with one block of 8 warps per multiprocessor */
     double tensor;    /* fraction of the tensor cores' rate, likewise */
@@ -48,18 +48,19 @@ static inline int dg_arch_threads(int arch)
 }
 
 dg_err dg_machine_measure(dg_machine *m, dg_backend *b, int rounds);
-/* Measures the peak of all units once more, between other measurements, because clocks and other load change. */
+/* Measures the peak of all units again between other measurements, because the clock rate and the load change. */
 dg_err dg_machine_peak(dg_machine *m, dg_backend *b);
 
 bool dg_machine_known(int i, dg_type real, dg_machine *out);
-/* The known GPU of that name or end of a name ("h200", "rtx 4090"); DG_USAGE with the list if there is none. */
+/* Finds a known GPU by its name or the end of its name ("h200", "rtx 4090"). If there is none, returns DG_USAGE with
+ * the list of names. */
 dg_err dg_machine_find(const char *name, dg_type real, dg_machine *out);
 
-/* For planning: "sm_90" or "90", or a GPU's name as above. For an architecture only `arch` and `shared` are known.
- * DG_USAGE with both lists if it is neither. */
+/* Finds an architecture ("sm_90" or "90") or a known GPU by name. For an architecture, only `arch` and `shared` are
+ * set. DG_USAGE: the name is neither, and the message lists both. */
 dg_err dg_machine_arch(const char *name, dg_type real, dg_machine *out);
 
-/* Load of the machine by other processes: call before and after. */
+/* Measures the load by other processes between two calls, before and after the work. */
 typedef struct {
     double wall, busy, own; /* seconds; busy < 0: unknown */
 } dg_busy;

@@ -30,17 +30,17 @@ static const gpu list[] = {
     {"GeForce RTX 5090", 120, 170, 128, 2.407, 1.0 / 64, 104.8, 209.5, 209.5, 1792, 96, 99, 32},
 };
 
-/* Unpublished constants. Empty kernels in a graph: 1.1 to 1.3 us each (PyTorch issue 161104). Cache: about 24 bytes per
- * clock and multiprocessor, measured on several generations by others. Memory: nine tenths of its published rate.
- * Clocks under load are below boost, 1755 of 1980 MHz. */
+/* Unpublished constants. An empty kernel in a graph takes 1.1 to 1.3 us (PyTorch issue 161104). Published measurements
+ * give about 24 bytes of L2 per clock and multiprocessor. Memory reaches nine tenths of its published rate. Clocks
+ * under load are below boost, 1755 instead of 1980 MHz. */
 #define LAUNCH_US 1.3
 #define CACHE_BYTES_A_CLOCK 24
 #define MEMORY 0.9
 #define UNDER_LOAD (1755. / 1980)
 
-/* NOT MEASURED, like the four above: estimates that the executor of PTX also uses. Step `model` of scripts/gpu-check
- * measures each (kernels/cuda/cuda_limits.cu). Instructions wait for their predecessor: loops of convolutions issued
- * one per five clocks on an H100 with two warps per scheduler. */
+/* These constants, like the four above, are estimates and not measured. Step `model` of scripts/gpu-check measures them
+ * (kernels/cuda/cuda_limits.cu). With two warps per scheduler, loops of convolutions issued one instruction per five
+ * clocks on an H100. */
 static const dg_machine_costs assumed = {
     .after_us = LAUNCH_US, .last_us = 1.2, .l1 = 0.8, .l2 = 0.8, .tensor = 0.9, .issued = {0.35, 0.6, 0.75, 0.85}};
 
@@ -82,7 +82,7 @@ static bool same_text(const char *a, const char *b)
     }
 }
 
-/* True for a name from any of its words on: "rtx4090" is "GeForce RTX 4090". */
+/* True if `wanted` is the name or the last words of the name: "rtx4090" means "GeForce RTX 4090". */
 static bool is_named(const char *name, const char *wanted)
 {
     for (const char *word = name; word; word = strchr(word, ' '), word += word != NULL)
@@ -110,7 +110,8 @@ dg_err dg_machine_find(const char *name, dg_type real, dg_machine *out)
 
 dg_err dg_machine_arch(const char *name, dg_type real, dg_machine *out)
 {
-    /* KB of shared memory per block, at most: CUDA C++ programming guide, table of technical specifications */
+    /* Maximum KB of shared memory per block, from the table of technical specifications in the CUDA C++ programming
+     * guide */
     static const int arch[][2] = {{75, 64},   {80, 163},  {86, 99},   {87, 163}, {89, 99}, {90, 227},
                                   {100, 227}, {103, 227}, {110, 227}, {120, 99}, {121, 99}};
     char all[300], *rest;

@@ -1,4 +1,5 @@
-/* Chunks of rows (pixels) of a group in the CUDA batch norm: for the kernels and the size of their sums. Plain C. */
+/* Division of a group's rows (pixels) into chunks by the CUDA batch norm. The kernels and the size of their scratch use
+ * it. */
 #ifndef DG_NORM_CHUNKS_H
 #define DG_NORM_CHUNKS_H
 

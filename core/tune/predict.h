@@ -1,15 +1,15 @@
 /* Predicted time of an op, from its work and the machine's limits:
  *   us = launch + max(arithmetic, memory)
  * A GPU's fused launch has its bound and estimate from counts (cost.h), all assigned to its main op; its other ops have
- * no time (bound: fused). Unfused ops and arithmetics without counts have formulas:
+ * no time (bound: fused). Formulas predict unfused ops and launches without counts:
  * launch: the op's kernels, in sequence, times an empty kernel in a chain (machine.launch_us)
  * arithmetic: products over the machine's peak, times the efficiency of the variant's inner loop. On a GPU whole tiles
- *   over multiprocessors: the one with most blocks decides (wave quantisation), few warps are slower. Winograd on the
- *   CPU counts its own products and transforms
+ *   over multiprocessors: the one with most blocks decides (wave quantisation), few warps are slower. On the CPU,
+ *   Winograd's own products and transforms are counted
  * memory: the larger of the operands read and written once, from memory or, if all of them fit, the last cache; and the
  *   loads of all blocks through that cache, since tiles re-read operands
- * The efficiencies are few constants in core/tune/predict_cpu.c and core/tune/predict_gpu.c, each with its reason, not
- * fitted op by op. `dcgan profile` prints predicted and measured times. */
+ * The efficiencies are a few constants in core/tune/predict_cpu.c and core/tune/predict_gpu.c; they are not fitted op
+ * by op. `dcgan profile` prints predicted and measured times. */
 #ifndef DG_PREDICT_H
 #define DG_PREDICT_H
 
@@ -35,8 +35,8 @@ typedef struct {
 dg_prediction dg_predict_cpu(const dg_op *op, double bytes, const dg_machine *m);
 dg_prediction dg_predict_gpu(const dg_op *op, double bytes, const dg_machine *m);
 
-/* us for the rule's choice of a convolution: of the op among fused ops on an H100, for every GPU, so that sums have the
- * same order. Other GPUs differ in multiprocessors, but have similar bytes per product. */
+/* Returns the predicted us by which the rule chooses a convolution's tile. The time is always that of an H100, so that
+ * every GPU uses the same tile and sums in the same order. */
 double dg_rule_us(const dg_op *op);
 
 #endif

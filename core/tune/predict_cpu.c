@@ -6,12 +6,12 @@
 #include "core/base/math.h"
 #include "core/tune/conv_tiles.h"
 
-/* Fraction of the peak. Direct sums reach 90 to 95% on wide layers, minus packing. */
+/* Fraction of the peak. Direct sums reach 90 to 95% on wide layers; packing lowers this. */
 #define DIRECT 0.85
 
 enum { LANES = 16 };
 
-/* Fraction of the lanes with channels. Few channels of x are combined with phases or taps. */
+/* Returns the fraction of vector lanes that compute results. If x has few channels, lanes also hold phases or taps. */
 static double filled(const dg_op *op)
 {
     const dg_conv_args *a = &op->u.conv;

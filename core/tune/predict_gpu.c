@@ -15,8 +15,8 @@ static double hidden(double warps) { return warps / (warps + 2); }
 /* On tensor cores a warp's 64 x 32 results take as many clocks as reading their operands from shared memory. */
 #define MMA 0.5
 
-/* A warpgroup reads operands while it multiplies. 64 x 64 results and more are bound by the tensor cores, fewer by
- * shared memory. m->bf16 is the rate of mma.sync. */
+/* Efficiency of warpgroups, which read operands while they multiply. Tiles from 64 x 64 are bound by the tensor cores,
+ * smaller tiles by shared memory. m->bf16 is the rate of mma.sync. */
 #define WGMMA (0.9 / DG_MMA_ON_HOPPER)
 
 static double least(double a, double b) { return a < b ? a : b; }
@@ -30,14 +30,14 @@ static double arithmetic_us(const dg_work *w, dg_math math, const dg_machine *m)
     double resident = least(rounds, floor((double)dg_arch_threads(m->arch) / w->threads));
     if (w->shared > 0) resident = least(resident, floor((double)m->shared / w->shared));
     double warps = most(resident, 1) * w->threads / 32;
-    /* their threads have more than half of 256 registers each */
+    /* more than 128 registers per thread allow only 8 warps */
     if (math != DG_MATH_FP32 && !w->warpgroups) warps = least(warps, 8);
-    if (w->clocks > 0) { /* shared memory or products, the slower; registers for 16 warps */
+    if (w->clocks > 0) { /* the slower of shared memory and products */
         const double ghz = lanes_ghz(m), rate = (math == DG_MATH_TF32 ? m->tf32 : m->bf16) / m->units;
         return rounds * most(w->products * 2 / rate, w->clocks / ghz) /
                hidden(least(most(resident, 1) * w->threads / 32, 16)) * 1e-3;
     }
-    const double wide = w->outputs >= 32 ? WGMMA : WGMMA * 2 / 3; /* results per thread, a 128th of its warpgroup's */
+    const double wide = w->outputs >= 32 ? WGMMA : WGMMA * 2 / 3; /* outputs: per thread */
     const double mma[] = {[DG_MATH_FP32] = m->all * inner_loop(w->outputs),
                           [DG_MATH_TF32] = m->tf32 * MMA,
                           [DG_MATH_BF16] = m->bf16 * MMA,
@@ -63,13 +63,13 @@ dg_prediction dg_predict_gpu(const dg_op *op, double bytes, const dg_machine *m)
     return r;
 }
 
-/* Warpgroups: bytes of other blocks' sums that a multiprocessor adds per clock, and its clocks for a block's warp
- * before and after the loop. Counted in steps of dcgan64-paper (docs/cuda.md). */
+/* For warpgroups: bytes of other blocks' sums that a multiprocessor adds per clock, and clocks of a block outside of
+ * its loop. Both are counted in steps of dcgan64-paper (docs/cuda.md). */
 enum { JOIN_BYTES = 85, BEGIN_CLOCKS = 100 };
 
-/* Warpgroups wait for patches and parts at the cost model's cache rate under load; a block of a data gradient has a
- * multiprocessor and its share of the cache, so fewer blocks load no faster. mma and the forward pass by warpgroups
- * keep the balance of products and cache, at boost clock, by which their tiles were chosen. */
+/* Warpgroups load patches and parts at the cost model's cache rate under load. A block of a data gradient uses one
+ * multiprocessor, so fewer blocks do not load faster. The formula for mma and for the forward pass by warpgroups is
+ * older and assumes the boost clock. */
 double dg_rule_us(const dg_op *op)
 {
     dg_machine m;

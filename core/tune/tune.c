@@ -1,4 +1,5 @@
-/* Tuning files: text to rows and back, with inih. inih splits a row at its first =; the parts are joined again here. */
+/* Parses tuning files with inih and writes rows as text. inih splits a row at its first =, and this file joins the
+ * parts again. */
 #include "core/tune/tune.h"
 
 #include <errno.h>
@@ -43,7 +44,7 @@ static void bad(reader *r, const char *format, ...)
     va_end(ap);
 }
 
-/* Strips leading blanks, because inih takes an indented line for a continuation. Comments become empty lines. */
+/* Strips leading blanks, because inih treats an indented line as a continuation. Comments become empty lines. */
 static char *next_line(char *out, int size, void *context)
 {
     reader *r = context;
@@ -229,7 +230,7 @@ static void parse_row(reader *r, char *text)
     while (!why && (word = strtok_r(NULL, " \t\r", &save))) why = tune_word(&tune, word);
     if (!why && !(tune.variant = dg_variant_find(op.kind, variant)))
         why = dg_variant_no(DG_MSG("tune-no-variant", "%s has no variant %s"), dg_op_kind_name(op.kind), variant);
-    /* for other architectures only device-independent properties are checked */
+    /* rows of other architectures are checked only for properties that do not depend on the device */
     const bool elsewhere = r->arch && r->arch != r->gpu->arch;
     const dg_precision *p = r->precision;
     const dg_gpu gpu = {elsewhere ? r->arch : r->gpu->arch, elsewhere ? SIZE_MAX : r->gpu->shared,

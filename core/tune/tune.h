@@ -1,6 +1,6 @@
 /* The variant of each op on the CUDA backend, and its numbers, in this order: a row of the --tuning file, a row of the
- * table shipped for this architecture, a rule by shape. A choice changes speed, and sums within the op's stated
- * tolerance.
+ * table shipped for this architecture, a rule by shape. A choice changes the speed; it also changes results within the
+ * op's tolerance.
  *
  * A tuning file is an INI file: a section per architecture (rows before the first section are for all), a line per op:
  *   [sm_90]
@@ -10,9 +10,9 @@
  *
  *   [sm_90 bf16]
  *   conv_fwd N=128 H=32 W=32 C=32>64 K=4 S=2 P=1 : mma tile=128x64
- * Rows of a section with a precision are for that precision only and precede the others. A variant decides what its row
- * leaves out. Every row is checked when it is read: the variant exists and supports this shape, and its threads and
- * shared memory fit the device. Plain C, without CUDA. */
+ * Rows of a section with a precision apply to that precision only and take precedence over rows without one. The
+ * variant's defaults apply to numbers that a row omits. Every row is checked when it is read: the variant exists and
+ * supports this shape, and its threads and shared memory fit the device. Plain C, without CUDA. */
 #ifndef DG_TUNE_H
 #define DG_TUNE_H
 
@@ -34,17 +34,17 @@ typedef struct {
     int rows, capacity;
 } dg_tune_table;
 
-/* Adds the rows of a tuning file's text. Wrong rows are left out; then DG_USAGE with file, line and reason of the
- * first, and their number. DG_DEVICE: out of memory. */
+/* Adds the rows of a tuning file's text. Invalid rows are skipped; DG_USAGE then reports their number and file, line
+ * and reason of the first. DG_DEVICE: out of memory. */
 dg_err dg_tune_parse(dg_tune_table *t, const char *text, const char *where, dg_type real, const dg_gpu *gpu);
 
 /* dg_tune_parse of a file; DG_IO if it cannot be read. */
 dg_err dg_tune_read(dg_tune_table *t, const char *path, dg_type real, const dg_gpu *gpu);
 
-/* The row for this op on this architecture, NULL if there is none. Valid as long as the table. */
+/* Returns the row for this op on this architecture, or NULL. The table owns the row. */
 const dg_tune_row *dg_tune_find(const dg_tune_table *t, const dg_op *op, int arch);
 
-/* An op and its choice as a row of text, as dg_tune_parse reads it. Returns out. */
+/* Writes an op and its choice to out as a row that dg_tune_parse reads. Returns out. */
 char *dg_tune_text(char *out, size_t size, const dg_op *op, const dg_tune *tune);
 
 void dg_tune_free(dg_tune_table *t);

@@ -88,7 +88,7 @@ static dg_err take_line(dg_tune_file *f, char *line, char *section, size_t size)
 {
     line += strspn(line, " \t\r\f\v");
     for (char *c = line; *c; c++)
-        if (*c == '\t' || *c == '\r') *c = ' '; /* equivalent, and not a control character */
+        if (*c == '\t' || *c == '\r') *c = ' ';
     for (size_t n = strlen(line); n && line[n - 1] == ' '; n--) line[n - 1] = 0;
     if (*line == '[') {
         snprintf(section, size, "%.*s", (int)strcspn(line + 1, "]"), line + 1);

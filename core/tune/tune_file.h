@@ -22,7 +22,8 @@ typedef struct {
 /* Adds a comment at the top; text: one line, without its semicolon. */
 dg_err dg_tune_file_head(dg_tune_file *f, const char *text);
 
-/* Adds a row. Replaces a row of the same op, shape and section unless that was measured to be faster. */
+/* Adds a row. Replaces an existing row of this op, shape and section unless the existing row's measurement is faster.
+ * */
 dg_err dg_tune_file_row(dg_tune_file *f, const char *section, const char *text);
 
 /* Adds the head and the rows of a file. DG_USAGE with file, line and reason if a row is wrong. */

@@ -28,7 +28,8 @@ static bool offer(list *l, dg_tune t)
     return true;
 }
 
-/* For this variant, tile and stages: splits of the sum, and threads where they are free. */
+/* Adds choices with this variant, tile and stages: each split of the sum, and each number of threads if the variant
+ * does not fix it. */
 static void offer_launches(list *l, dg_tune t)
 {
     static const int blocks[] = {64, 128, 256, 512, 1024};

@@ -36,7 +36,7 @@ static bool sums_columns(dg_op_kind k)
     return k == DG_OP_norm_stats || k == DG_OP_norm_act || k == DG_OP_norm_act_dx || k == DG_OP_bias_act_dx;
 }
 
-/* Rows start at 16 bytes; an operand may begin inside of one. */
+/* Rows are aligned to 16 bytes, but an operand may begin inside of a row. */
 bool dg_variant_aligned(const dg_op *op, dg_type real)
 {
     int n;

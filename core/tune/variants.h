@@ -7,21 +7,21 @@
 #include "core/base/err.h"
 #include "core/plan/op_info.h"
 
-/* Fills in the open members of tune; NULL, or why the op cannot run so (valid until this thread's next call). real: the
- * backend's type. */
+/* Fills in the members of tune that are 0. Returns NULL, or the reason why the op cannot run with tune, valid until
+ * this thread's next call. real: the backend's type. */
 const char *dg_variant_check(const dg_op *op, dg_tune *tune, dg_type real, const dg_gpu *gpu);
 
-/* The rule: the choice for an op without a row. NULL, or why no variant can run the op. */
+/* Chooses by the rule, for an op without a tuning row. Returns NULL, or the reason why no variant can run the op. */
 const char *dg_variant_choose(const dg_op *op, dg_tune *out, dg_type real, const dg_gpu *gpu);
 
-/* NULL, or why this GPU cannot round to gpu->math. */
+/* Returns NULL, or the reason why this GPU cannot round to gpu->math. */
 const char *dg_variant_refuses_math(const dg_gpu *gpu);
 
-/* The op's variant of that name; NULL: none. */
+/* Returns the op's variant with this name, or NULL. */
 const dg_variant *dg_variant_find(dg_op_kind kind, const char *name);
 
-/* Every legal choice for this op, completed, once: variants, tiles, stages, some splits and blocks. Writes at most
- * `room` to out; returns their number. */
+/* Writes every valid choice for this op to out, each once: variants, tiles, stages, and some splits and block sizes.
+ * Writes at most `room` choices and returns their number. */
 enum { DG_VARIANT_LIST = 4096 };
 int dg_variant_list(const dg_op *op, dg_tune *out, int room, dg_type real, const dg_gpu *gpu);
 
@@ -30,7 +30,7 @@ const char *dg_variant_no(const char *format, ...) __attribute__((format(printf,
 
 bool dg_variant_aligned(const dg_op *op, dg_type real);
 
-/* Check of variants with a thread per item: 256 threads unless t has a number. */
+/* The check function of variants with a thread per item. It sets 256 threads unless t has a number. */
 const char *dg_variant_check_sweep(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu *gpu);
 
 #endif
