@@ -16,12 +16,12 @@
  *     while (!e && dcgan_info_of(job).epoch < 300) e = dcgan_step(job, 1);
  *     if (!e) e = dcgan_save(job, "checkpoint.safetensors");
  *
- * A job computes the same bytes as the program's run with the same values, independent of the number of threads and of
- * other jobs. Every function that can fail returns a code and stores a message; nothing is printed, no signal is
- * caught, and the process is never ended. A failed call sets its handle to NULL; freeing NULL is allowed. Settings of
- * the host program neither affect results nor change: locale, rounding mode, flushing of denormals, floating-point
- * traps and flags, number of OpenMP threads. Threads of the library block signals, and the warning handler is called
- * with the default settings. A backend and its jobs are for one thread at a time; different backends are
+ * A job computes the same bytes as the program does with the same settings. The number of threads and other jobs do not
+ * change the results. Every function that can fail returns a code and stores a message; nothing is printed, no signal
+ * is caught, and the process is never ended. A failed call sets its handle to NULL; freeing NULL is allowed. The
+ * library neither depends on nor changes the locale, the floating-point environment and the number of OpenMP threads of
+ * the calling program. Threads of the library block signals. The warning handler runs with the locale "C" and the
+ * default floating-point environment. Only one thread at a time may use a backend and its jobs; different backends are
  * independent. */
 #ifndef DCGAN_H
 #define DCGAN_H
@@ -39,7 +39,7 @@ extern "C" {
 #define DCGAN_API
 #endif
 
-/* The library's version, "dcgan 0.1.0 (commit)"; DCGAN_VERSION is the header's. */
+/* Returns the version of the library, "dcgan 0.1.0 (commit)". DCGAN_VERSION is the version of the header. */
 DCGAN_API const char *dcgan_version(void);
 
 typedef enum {
@@ -52,7 +52,7 @@ typedef enum {
     DCGAN_NUMBERS = 6 /* NaN or infinity */
 } dcgan_error;
 
-/* What is wrong and what to do, for this thread's last failed call; valid until the next one. */
+/* Returns what went wrong in this thread's last failed call and what to do; valid until the next failed call. */
 DCGAN_API const char *dcgan_message(void);
 
 /* Sets the handler of warnings for the process; f may be called from any thread. NULL (default) drops warnings. Must
@@ -88,8 +88,8 @@ typedef struct {
 } dcgan_info;
 DCGAN_API dcgan_info dcgan_info_of(const dcgan_job *job);
 
-/* Generates images first to first + n - 1, (n, size, size, channels) bytes: those of `dcgan generate` for these seeds.
- * Also during training. */
+/* Generates images first to first + n - 1, (n, size, size, channels) bytes: the same images as `dcgan generate` with
+ * these seeds. May be called during training. */
 DCGAN_API dcgan_error dcgan_sample(dcgan_job *job, uint64_t first, int n, uint8_t *pixels);
 
 /* Writes a PNG file atomically; channels: 1 (grey), 3 (RGB) or 4 (RGB and alpha). */
@@ -107,7 +107,7 @@ typedef struct {
 } dcgan_training;
 DCGAN_API dcgan_training dcgan_training_defaults(void);
 
-/* The dataset. The memory is the caller's and must not change during the job. */
+/* The dataset. The caller owns the memory, which must not change while the job exists. */
 typedef struct {
     const uint8_t *pixels; /* (count, size, size, channels) */
     int count, size, channels;
@@ -117,20 +117,20 @@ typedef dcgan_images dcgan_pictures; /* the name before 0.1.0 */
 /* Creates a new network. t NULL: the defaults. */
 DCGAN_API dcgan_error dcgan_train(dcgan_backend *b, const dcgan_training *t, const dcgan_images *p, dcgan_job **out);
 
-/* Resumes a checkpoint, with its model and seed instead of those of t. Warns if the images differ from those of its
- * training. */
+/* Resumes training from a checkpoint, with the checkpoint's model and seed instead of those of t. Warns if the images
+ * differ from the earlier dataset. */
 DCGAN_API dcgan_error dcgan_resume(dcgan_backend *b, const char *checkpoint, const dcgan_training *t,
                                    const dcgan_images *p, dcgan_job **out);
 
-/* Runs n more optimizer steps; an epoch uses every image once, in its own order. DCGAN_NUMBERS: a loss or a weight is
- * no longer finite; only earlier checkpoints are usable. */
+/* Runs n more optimizer steps; an epoch uses every image once, in an order that differs per epoch. DCGAN_NUMBERS: a
+ * loss or a weight is NaN or infinite, and only earlier checkpoints are usable. */
 DCGAN_API dcgan_error dcgan_step(dcgan_job *job, int n);
 
-/* A metric of the last step by its name, a column of the program's log: "loss_d". */
+/* Returns a metric of the last step. name: a column of the program's log, such as "loss_d". */
 DCGAN_API dcgan_error dcgan_metric(const dcgan_job *job, const char *name, double *value);
 DCGAN_API const char *dcgan_metric_name(const dcgan_job *job, int i); /* NULL past the last */
 
-/* Saves a checkpoint atomically; the program and dcgan_resume() resume it bit for bit. */
+/* Saves a checkpoint atomically. The program and dcgan_resume() can continue from it with identical results. */
 DCGAN_API dcgan_error dcgan_save(dcgan_job *job, const char *path);
 
 #ifdef __cplusplus

@@ -8,7 +8,7 @@
 
 typedef std::function<void()> task;
 
-/* Work is queued and counted; `done` of `issued` pieces have run. */
+/* A stream queues its pieces of work; `done` of `issued` pieces have run. */
 struct CUstream_st {
     bool blocking = true;
     std::deque<task> work;
@@ -18,7 +18,7 @@ struct CUstream_st {
     CUstream_st *origin = nullptr; /* of its capture */
     std::vector<size_t> front;     /* predecessors of its next node */
 };
-/* A node and its predecessors, which precede it in the list. */
+/* A node of a graph and its predecessors, which have smaller indices in the list. */
 struct node {
     task work;
     std::vector<size_t> after;
@@ -40,20 +40,20 @@ struct CUevent_st {
 };
 namespace sim {
 
-/* streams.cpp: all but the legacy stream. */
 extern std::vector<CUstream_st *> &streams;
 extern std::vector<CUevent_st *> &events;
 extern size_t graphs; /* including executable ones */
 
 extern std::recursive_mutex &api;
-/* Begins every call: counts it, may inject a failure (named on stderr), refuses it after a sticky error. */
+/* Every API call begins with it: counts the call, may inject a failure, and fails after a sticky error. */
 cudaError_t begin(const char *call);
 cudaError_t finish(cudaError_t e); /* Ends every call: stores e as the last error. */
 #define LOCK std::lock_guard<std::recursive_mutex> one_at_a_time(api)
 #define CALL \
     LOCK;    \
     if (cudaError_t trouble = begin(__func__)) return trouble
-/* A call that releases something does so even if it fails: the error is another call's. */
+/* A call that releases an object releases it even if it returns an error, because the error comes from an earlier call.
+ * */
 #define RELEASE_CALL \
     LOCK;            \
     cudaError_t trouble = begin(__func__)
@@ -66,7 +66,8 @@ cudaError_t refuse_in_capture();
 #define NOT_IN_CAPTURE \
     if (cudaError_t trouble = refuse_in_capture()) return finish(trouble)
 
-/* faults.cpp: reads a word of SIM; the fault planned for this kernel, or for a launch of this op. */
+/* faults.cpp: fault_word reads a word of SIM; the other functions return the fault that SIM plans for a kernel or
+ * launch. */
 bool fault_word(const char *word);
 void wait_for_file();
 extern long graph_launches; /* streams.cpp */

@@ -5,7 +5,7 @@
 
 namespace sim {
 
-/* The at-th time (from 1) that something is done for op; not freed, because threads may outlive main. */
+/* A fault at the at-th launch or kernel of op, counted from 1. It is never freed, because threads may outlive main. */
 struct planned {
     char op[64];
     long at;

@@ -1,5 +1,5 @@
-/* The scheduler: a fiber per CUDA thread, blocks in turn on each CPU thread. A CUDA thread runs until it must wait;
- * threads that never wait share one stack. */
+/* The scheduler: each CUDA thread is a fiber, and each CPU thread runs one block after another. A CUDA thread runs
+ * until it must wait. CUDA threads that never wait share one stack. */
 #include "inside.h"
 
 #include <stdarg.h>
@@ -11,7 +11,7 @@ __thread thread_view *self;
 std::atomic<int> device_error;
 
 static const size_t STACK = 128 * 1024;
-static const size_t TSAN_STACK = 32 * 1024; /* forgotten by TSan before another thread reuses the stack */
+static const size_t TSAN_STACK = 32 * 1024;
 
 __thread runner *run;
 
@@ -107,7 +107,7 @@ sim_switch:
 static void context_switch(context *from, context *to) { sim_switch(&from->sp, to->sp); }
 static void context_make(context *c, char *stack, size_t bytes, void (*entry)())
 {
-    void **sp = (void **)(stack + bytes) - 1; /* as after a call: the stack pointer is 8 off a multiple of 16 */
+    void **sp = (void **)(stack + bytes) - 1; /* as after a call, the stack pointer is 8 past a multiple of 16 */
     *--sp = (void *)entry;
     for (int i = 0; i < 6; i++) *--sp = nullptr;
     c->sp = sp;
@@ -151,8 +151,8 @@ bool stack_overflow(const void *p) { return run && run->now && (size_t)((const c
 
 static void fiber_main();
 
-/* A fiber for a new thread. TSan remembers a stack's previous user, so its pages are mapped anew on behalf of the new
- * thread. */
+/* Returns a fiber for a new CUDA thread. The stack's pages are mapped again, because TSan remembers the previous
+ * thread's accesses to them. */
 static fiber *fresh_fiber(const cuda_thread *t)
 {
     fiber *f;
@@ -265,7 +265,7 @@ void wait_as(thread_state state, site at)
     switch_away(run->now, next_ready());
 }
 
-/* Strict: a thread may not exit while others of its block or warp wait for it. */
+/* Reports a thread that exits while other threads of its block or warp wait for it, which hardware tolerates. */
 static void thread_exit(cuda_thread *t)
 {
     cuda_block *b = t->home;
@@ -300,7 +300,7 @@ static void fiber_main()
             self = next;
             continue;
         }
-        if (next && next->state == FRESH) { /* TSan: not on this stack, which is still in use */
+        if (next && next->state == FRESH) {
             next->on = fresh_fiber(next);
             next->state = READY;
         }

@@ -1,4 +1,4 @@
-/* Graphs of the runtime API: run their nodes in an order that the streams' waits allow. */
+/* Graphs of the runtime API. A graph's nodes run in an order that the captured waits allow. */
 #include "api.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ static bool joined(const CUgraph_st *g, const std::vector<size_t> &front)
     return true;
 }
 
-/* uneven: random; deferred: last enqueued first; else in order. */
+/* Returns an order of the nodes: random with SIM=uneven, last enqueued first with SIM=deferred, else as enqueued. */
 static std::vector<size_t> order_of(const std::vector<node> &nodes)
 {
     static uint64_t random = opt.seed;

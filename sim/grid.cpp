@@ -1,4 +1,4 @@
-/* Barriers, and running a grid: blocks over CPU threads, each with its runner. */
+/* Runs a grid: divides its blocks among CPU threads, each with a runner. Also has the barriers. */
 #include "inside.h"
 
 #include <numeric>
@@ -68,14 +68,14 @@ void cluster_barrier(site at)
 
 void yield(site at)
 {
-    if (failed()) abandon(); /* the awaited thread may be stopped */
+    if (failed()) abandon();
     if (run->ready.empty()) return;
     run->ready.insert(run->ready.begin(), static_cast<cuda_thread *>(self));
     wait_as(READY, at);
 }
 
-/* TSan contexts, used in turn so that consecutive blocks have different ones: TSan orders the accesses of one context
- * and would miss races between them. */
+/* TSan contexts of CUDA threads. Consecutive blocks use different contexts, because TSan orders the accesses of one
+ * context and would miss races between two blocks that share it. */
 static std::vector<void *> &contexts = *new std::vector<void *>;
 static size_t next_context;
 static void *tsan_context(size_t at_once)
@@ -96,8 +96,7 @@ static void block_begin(cuda_block *b, uint64_t index)
     b->grid = g->blocks;
     b->waiting = b->done = 0;
     memset(b->warps, 0, sizeof b->warps);
-    if (tsan() || !b->order) { /* a block's barriers order no other block: freed with its memory, so that TSan forgets
-                                * it */
+    if (tsan() || !b->order) { /* freed with the block, so that TSan forgets its barriers */
         delete[] b->order;
         b->order = new char[2];
     }
@@ -127,7 +126,7 @@ static void blocks_run()
         make_block_ready(b);
         run->live += (int)b->threads.size();
     }
-    /* No vector may grow while fibers run: TSan would report the move as an access of the kernel. */
+    /* Vectors are reserved before fibers run, because TSan would report a reallocation as an access of the kernel. */
     run->ready.reserve((size_t)run->live + 1);
     run->fibers.reserve(run->fibers.size() + (size_t)run->live + 1);
     run->idle = run->fibers;
@@ -135,7 +134,7 @@ static void blocks_run()
     release(&started);
     run_ready();
     if (!failed() || !tsan()) return;
-    /* TSan sees abandoned threads inside calls: finish them and take new contexts. */
+    /* For TSan, abandoned threads are still inside calls, so their contexts are finished and replaced. */
     for (cuda_block *b : run->blocks)
         for (cuda_thread &t : b->threads) {
             __tsan_switch_to_fiber(t.tsan, 1);
@@ -171,13 +170,13 @@ void run_grid(const grid &g)
 {
     uint64_t blocks = (uint64_t)g.blocks.x * g.blocks.y * g.blocks.z;
     const uint64_t at_once = g.mode == COOPERATIVE ? blocks : g.mode == CLUSTERED ? g.blocks.z : 1;
-    /* a set has the blocks n, n + sets, ...: a cluster those of equal x and y */
+    /* set n has the blocks n, n + sets, ...; the blocks of a cluster have equal x and y */
     const uint64_t sets = blocks / at_once;
     uint64_t stride = opt.order == RANDOM ? (opt.seed * 2654435761u | 1) % sets : 1; /* sets in a random order */
     while (std::gcd(stride, sets) != 1) stride++;
     std::atomic<uint64_t> next(0);
     grid_turn = !grid_turn;
-    acquire(&finished[grid_turn]); /* of the grid before the last one */
+    acquire(&finished[grid_turn]);
     if (!g.overlapping) settle();
     auto work = [&] {
         run = take_runner();
@@ -188,7 +187,7 @@ void run_grid(const grid &g)
         std::vector<cuda_block *> others(run->blocks.begin() + (ptrdiff_t)at_once, run->blocks.end());
         run->blocks.resize(at_once);
         for (uint64_t i; !failed() && (i = next++) < sets;) {
-            /* per set, for any threads= */
+            /* the seed depends on the set, not on threads= */
             run->random = (opt.seed + 1) * 0x9E3779B97F4A7C15u + i * 0xD1B54A32D192ED03u;
             run->random |= 1;
             const uint64_t n = (i * stride + (stride > 1 ? opt.seed : 0)) % sets;

@@ -1,5 +1,5 @@
-/* Shared by the simulator's files. They are built without sanitizers, which they serve through weak symbols, because an
- * instrumented scheduler would be checked as if it were the kernels. */
+/* Shared by the simulator's files. They are built without sanitizers, because a sanitizer would check an instrumented
+ * scheduler like the kernels. They call the sanitizers' functions through weak symbols. */
 #ifndef SIM_INSIDE_H
 #define SIM_INSIDE_H
 
@@ -59,7 +59,7 @@ static inline void release(void *p)
     if (__tsan_release) __tsan_release(p);
 }
 
-/* Not a mutex: TSan would take it for synchronisation between the CUDA threads that pass through it. */
+/* A lock that TSan does not see. TSan would treat a mutex as synchronisation between the CUDA threads that lock it. */
 class spinlock {
     std::atomic_flag flag = ATOMIC_FLAG_INIT;
 
@@ -84,7 +84,7 @@ struct cuda_thread;
 struct fiber {
     context at;
     char *stack;
-    size_t colour; /* page offset of the stack: equal offsets would share cache sets */
+    size_t colour; /* page offset of the stack, which varies to avoid cache conflicts */
 };
 
 enum { MAX_COPIES = 128, MAX_COPY_GROUPS = 8, MAX_WARPS = 32, MAX_WARP_GROUPS = 8 };
@@ -115,8 +115,8 @@ struct cuda_thread : thread_view {
     bool published; /* wgmma_publish since the last barrier */
 };
 
-/* Lanes arriving at one collective. order[]: TSan objects, used in turn so that a fast lane's next arrival is
- * distinct. */
+/* The lanes that have arrived at a warp collective. order[]: two TSan objects used alternately, because a fast lane may
+ * arrive at the next collective early. */
 struct warp_group {
     unsigned mask, arrived, turn;
     collective_kind kind;
@@ -150,7 +150,7 @@ struct cuda_block : block_view {
     bool whole = false; /* DYN_SHARED was used */
     std::vector<shared_record> arrays;
     wgmma_block *wgmma = nullptr;              /* created at first use, kept from block to block */
-    bool publishes = false, published = false; /* any thread published; all did before the last barrier after a store */
+    bool publishes = false, published = false;
     uint64_t contents = 0;                     /* of shared memory at that barrier */
 };
 
@@ -164,7 +164,7 @@ struct grid {
     std::function<void()> body;
 };
 
-/* State of a CPU thread that runs blocks; kept from launch to launch, because stacks are expensive. */
+/* State of a CPU thread that runs blocks. It is reused by later launches, because creating stacks is slow. */
 struct runner {
     const grid *g;
     std::vector<cuda_block *> blocks; /* concurrent: all of a cooperative launch, a cluster, or one */
@@ -181,14 +181,15 @@ struct runner {
 };
 extern __thread runner *run;
 
-/* Makes threads runnable, in the order of opt.order. wait_as: runs others until this thread can continue. */
+/* Makes the block's threads runnable, in the order of opt.order. wait_as: runs other threads until this thread can
+ * continue. */
 void make_block_ready(cuda_block *b);
 void make_lanes_ready(cuda_thread *lanes, unsigned mask);
 void wait_as(thread_state state, site at);
 void run_ready(); /* until all threads of run->blocks have exited, or one was abandoned */
 bool same(site a, site b);
 
-/* Stores (the first) and prints: "sim: op: kernel (file:line), block, thread: message". */
+/* Prints a report "sim: op: kernel (file:line), block, thread: message" and stores the first report. */
 void report(site at, const char *format, ...) __attribute__((format(printf, 2, 3)));
 bool failed();
 void forget_report();
@@ -199,8 +200,8 @@ extern std::atomic<int> device_error; /* sticky cudaError_t */
 void run_grid(const grid &g);
 extern char started, grid_order; /* TSan: before all threads, barriers of several blocks */
 
-/* TSan: after all threads of a grid, and of the previous one; grid_turn: index of the current one. settle: after both,
- * for other code than kernels. */
+/* TSan objects that are released when all threads of a grid have ended, used alternately. grid_turn: index of the
+ * current one. settle: acquires both, before code other than kernels runs. */
 extern char finished[2];
 extern int grid_turn;
 void settle();

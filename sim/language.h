@@ -49,7 +49,7 @@ static inline void __threadfence() {}
 static inline void __threadfence_block() {}
 static inline void __trap(sim::site at = sim::here()) { sim::fail(at, "__trap()"); }
 
-/* Integers only: atomic sums of floats depend on the order of arrival, and results must be reproducible. */
+/* Only for integers, because atomic sums of floats depend on the order of arrival. */
 template <class T> static inline T atomicAdd(T *p, std::enable_if_t<std::is_integral<T>::value, T> v)
 {
     return sim::atomic(p, [v](T old) { return (T)(old + v); });
@@ -94,7 +94,6 @@ template <class A, class B> static inline std::common_type_t<A, B> max(A a, B b)
 static inline float __fdividef(float a, float b) { return a / b; }
 static inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
 static inline double rsqrt(double x) { return 1.0 / sqrt(x); }
-/* No contraction, as on the device. */
 static inline float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }
 static inline float __fmul_rn(float a, float b)
 {
@@ -128,7 +127,7 @@ static inline int __float_as_int(float f) { return sim_bits<int>(f); }
 static inline float __uint_as_float(uint32_t u) { return sim_bits<float>(u); }
 static inline float __int_as_float(int i) { return sim_bits<float>(i); }
 static inline int __float2int_rn(float f) { return (int)lrintf(f); }
-/* Byte i of the result is the byte (of y:x) that digit i of `s` selects; sign extension is not supported. */
+/* Hex digit i of `s` selects the byte of y:x that becomes byte i of the result. Sign extension is not supported. */
 static inline unsigned __byte_perm(unsigned x, unsigned y, unsigned s)
 {
     const uint64_t both = (uint64_t)y << 32 | x;

@@ -1,7 +1,7 @@
-/* Device and pinned host memory. Every allocation has its own pages between two guard areas, ends as close to the
- * second as 256-byte alignment allows, and is filled with NaN, or with zeros if it is larger than most machines' memory
- * (untouched zero pages cost nothing). Device memory is reachable only while a kernel or a copy runs; freed memory
- * never. */
+/* Device and pinned host memory. Every allocation has its own pages between two guard areas and ends as close to the
+ * second area as 256-byte alignment allows. It is filled with NaN. Very large allocations are filled with zeros,
+ * because untouched zero pages need no memory. Device memory is mapped only while a kernel or a copy runs; freed memory
+ * stays unmapped. */
 #include "inside.h"
 
 #include <map>
@@ -156,7 +156,8 @@ void memory_hide(bool hidden)
     lock.unlock();
 }
 
-/* Faults: in a kernel they end the launch with a report, in host code the program with an explanation. */
+/* Handles memory faults. A fault in a kernel ends the launch with a report; a fault in host code ends the program with
+ * an explanation. */
 
 static std::string explain(const void *p)
 {

@@ -1,7 +1,7 @@
-/* Launches that may begin before the previous one has ended (KLAUNCH_AFTER on sm_90 and up). Here they never do, but
- * their accesses before the wait are checked as if they did: ThreadSanitizer treats them as concurrent with the
- * previous launch, and without it the first blocks find device memory unmapped until all their threads wait, except for
- * grid_early_load and cp_async16_early. */
+/* Launches that may begin before the previous one has ended (KLAUNCH_AFTER on sm_90 and up). The simulator runs
+ * launches one after another, but checks accesses before grid_dependency_wait(). ThreadSanitizer treats these accesses
+ * as concurrent with the previous launch. Without ThreadSanitizer, device memory is unmapped until all threads of the
+ * first blocks wait; grid_early_load and cp_async16_early can still read it. */
 #include "inside.h"
 
 #include <fcntl.h>
@@ -58,7 +58,7 @@ void dependents_launch(site at)
                  "before this one");
 }
 
-/* Reads hidden memory as a debugger does: mapping all of it for each load would take longer than the rest of a run. */
+/* Reads unmapped memory as a debugger does, because mapping all of it for each load would be slow. */
 static bool peek(void *to, const void *from, size_t bytes)
 {
     static const int memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);

@@ -1,4 +1,4 @@
-/* The runtime API, one call at a time for all threads: options, errors, devices, launches, memory. */
+/* The runtime API: options, errors, devices, launches, memory. A lock allows one call at a time. */
 #include "api.h"
 
 #include <unistd.h>
@@ -86,8 +86,8 @@ cudaError_t begin(const char *call)
 
 extern "C" char __executable_start;
 
-/* True for pointers into this thread's stack, the program or its heap. Inside a struct any word may look like a
- * pointer, and padding has old contents. */
+/* True for pointers into this thread's stack, the program or its heap. In a struct, padding may contain an old pointer.
+ * */
 static bool looks_like_host(uint64_t word)
 {
     uint64_t stack = (uint64_t)__builtin_frame_address(0);
@@ -101,7 +101,7 @@ void check_words(const char *kernel, const void *value, size_t bytes, bool point
     for (size_t i = 0; i + 8 <= bytes; i += 8) {
         uint64_t word;
         memcpy(&word, (const char *)value + i, 8);
-        if (!pointer && (uint32_t)word < 1u << 16) continue; /* a small int, perhaps, and padding */
+        if (!pointer && (uint32_t)word < 1u << 16) continue;
         const void *p = (const void *)word;
         const char *what = memory_freed(p)                    ? "device memory that was freed"
                            : looks_like_host(word) || pointer ? "neither device nor pinned memory"
@@ -112,7 +112,7 @@ void check_words(const char *kernel, const void *value, size_t bytes, bool point
     }
 }
 
-/* Kernels are loaded at their first launch; drivers before CUDA 12.3 cannot do that during a capture. */
+/* Kernels are loaded at their first launch. Drivers before CUDA 12.3 cannot load a kernel during a capture. */
 static cudaError_t load(const launch_site &at)
 {
     static std::set<std::string> &loaded = *new std::set<std::string>;
@@ -325,7 +325,7 @@ static bool copy_is_legal(const void *dst, const void *src, size_t bytes, cudaMe
     bool to_device = memory_owns(dst, bytes, false), from_device = memory_owns(src, bytes, false);
     bool to_any = memory_any(dst) && !memory_owns(dst, bytes, true),
          from_any = memory_any(src) && !memory_owns(src, bytes, true);
-    switch (kind) { /* a host side may not be device memory, nor leave its pinned allocation */
+    switch (kind) { /* host memory of a copy may not be device memory or exceed a pinned allocation */
     case cudaMemcpyHostToDevice: return to_device && !from_any;
     case cudaMemcpyDeviceToHost: return from_device && !to_any;
     case cudaMemcpyDeviceToDevice: return to_device && from_device;
@@ -351,7 +351,7 @@ cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t bytes, cudaMemcpy
     if (!copy_is_legal(dst, src, bytes, kind)) return finish(cudaErrorInvalidValue);
     CUstream_st *s = stream_of(stream);
     if (!s) return finish(cudaErrorInvalidResourceHandle);
-    /* The driver first copies from pageable memory; copies to such memory are synchronous. */
+    /* The driver copies pageable source memory before the call returns. Copies to pageable memory are synchronous. */
     if (!memory_any(src) && !s->capture) {
         auto staged = std::make_shared<std::vector<char>>((const char *)src, (const char *)src + bytes);
         return finish(submit(stream, [=] { settle(), memcpy(dst, staged->data(), bytes); }));

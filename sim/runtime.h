@@ -1,6 +1,6 @@
-/* The part of the CUDA runtime API that the backend uses, on a simulated device: same names, types and error codes.
- * Memory is guarded: a host access to device memory, or a kernel access outside of an allocation, faults with an
- * explanation. Streams run at once, or (SIM=deferred) only when something waits for them. */
+/* The part of the CUDA runtime API that the backend uses, on a simulated device: same names, types and error codes. A
+ * host access to device memory, or a kernel access outside of an allocation, ends with an explanation. A stream runs
+ * its work when it is enqueued or, with SIM=deferred, when a call waits for it. */
 #ifndef SIM_RUNTIME_H
 #define SIM_RUNTIME_H
 
@@ -159,7 +159,7 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mo
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph);
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus *status);
 cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count); /* nodes: nullptr */
-/* cudaGraphInstantiate has other arguments before CUDA 12 */
+/* used because cudaGraphInstantiate has different arguments before CUDA 12 */
 cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long flags);
 cudaError_t cudaGraphUpload(cudaGraphExec_t exec, cudaStream_t stream);
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream);

@@ -7,7 +7,7 @@
 
 namespace sim {
 
-/* Volatile: sanitizers intercept memset and would report it as an access of the kernel. */
+/* Volatile stores are used because sanitizers intercept memset and would report it as an access of the kernel. */
 static void fill(void *p, size_t n)
 {
     unsigned char *c = (unsigned char *)p;
@@ -25,7 +25,7 @@ static unsigned char *new_arena()
 
 void arena_begin(cuda_block *b, size_t dynamic)
 {
-    if (tsan() && b->arena) { /* new pages: TSan forgets the accesses of the previous block */
+    if (tsan() && b->arena) {
         munmap(b->arena, ARENA);
         b->arena = nullptr;
     }
@@ -40,7 +40,7 @@ void arena_begin(cuda_block *b, size_t dynamic)
     poison(b->arena + dynamic, ARENA - dynamic);
 }
 
-/* After the last array and a red zone. */
+/* Returns the place for a new array, after the last array and a red zone. */
 static unsigned char *place(cuda_block *b, size_t bytes, size_t align, site at)
 {
     size_t offset = (b->used + RED_ZONE + align - 1) / align * align;
@@ -92,7 +92,7 @@ const void *cluster_shared(const void *own, unsigned rank, size_t bytes, site at
     return other->arena + offset;
 }
 
-/* The index-th array of the dynamic pool: created by the first thread, found by the others. */
+/* Returns array `index` of the dynamic pool. The first thread that calls creates it. */
 void *shared_take(unsigned *index, size_t bytes, site at)
 {
     cuda_block *b = static_cast<cuda_thread *>(self)->home;
@@ -147,7 +147,8 @@ void check_shared(const void *p, size_t bytes, const char *what, site at)
     if (c < b->arena || c + bytes > b->arena + ARENA) fail(at, "%s: address %p is not shared memory", what, p);
 }
 
-/* cp.async: done at once, or (lazy) when the thread waits, with NaN in the destination until then. */
+/* cp.async: the copy is done at once. With SIM=lazy it is done when the thread waits, and the destination has NaN until
+ * then. */
 
 bool copies_unfinished(const cuda_thread *t)
 {

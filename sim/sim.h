@@ -5,9 +5,9 @@
  * The environment variable SIM, words separated by spaces or commas, or a test through sim::opt selects the mode:
  *   forward, reverse, random   order of threads, warps and blocks; each thread runs as far as it can
  *   seed=N                     of the random order
- *   lazy                       cp.async: NaN in the destination until the thread waits for the copy
- *   deferred                   streams: work is done only when something waits for it
- *   uneven                     and sometimes part of a random stream's work, so that other streams lag
+ *   lazy the destination of cp.async has NaN until the thread waits for the copy
+ *   deferred a stream does its work only when a call waits for it
+ *   uneven like deferred, but sometimes a random stream does part of its work
  *   threads=N                  spreads blocks over N CPU threads
  *   small                      tests choose small shapes (always so under ThreadSanitizer)
  * For whole programs there are also (faults.cpp):
@@ -18,8 +18,8 @@
  *   fault=OP:N:CODE            the N-th kernel that runs for this op ends with this device error
  *   refuse=OP:N:CODE           the N-th launch for this op is refused
  * Under AddressSanitizer shared arrays have red zones and device memory is exact. Under ThreadSanitizer every CUDA
- * thread is a thread whose accesses only barriers, __syncwarp, grid barriers and atomics order, so that races are found
- * under any schedule. */
+ * thread counts as a thread. Only barriers, __syncwarp, grid barriers and atomics order its accesses, so that races are
+ * found under any schedule. */
 #ifndef SIM_H
 #define SIM_H
 
@@ -70,7 +70,7 @@ long calls();
 size_t live_allocations();
 size_t live_handles(); /* streams, events, graphs */
 
-/* Called before every launch; if it returns false, the launch is skipped and counts as done. */
+/* A hook that is called before every launch. If it returns false, the launch is skipped and counts as successful. */
 struct launch_view {
     const char *kernel;
     dim3 grid, block;
@@ -79,7 +79,7 @@ struct launch_view {
 };
 extern bool (*watch)(const launch_view &);
 
-/* Bank conflicts of ldmatrix: 8-row reads, and their extra cycles, since clear(). */
+/* Bank conflicts of ldmatrix since clear(): the number of 8-row reads, and the additional cycles due to conflicts. */
 struct ldmatrix_count {
     unsigned long reads, conflicts;
 };
@@ -91,7 +91,7 @@ struct site {
     const char *file;
     int line;
 };
-/* As a default argument: the place of the call. */
+/* Returns the place of the call when used as a default argument. */
 static inline site here(const char *file = __builtin_FILE(), int line = __builtin_LINE()) { return {file, line}; }
 
 struct block_view {
@@ -109,7 +109,8 @@ struct launch_site {
     const char *kernel, *op, *file;
     int line;
 };
-/* A kernel with its arguments, on the heap. std::function would double the compile time of headers in every .cu. */
+/* A kernel with its arguments, on the heap. The header <functional> of std::function would double the compile time of
+ * every .cu file. */
 struct kernel_call {
     void *what;
     void (*run)(void *), (*drop)(void *);
@@ -119,7 +120,7 @@ template <class F> static inline kernel_call call_of(const F &f)
     return {new F(f), [](void *what) { (*static_cast<F *>(what))(); },
             [](void *what) { delete static_cast<F *>(what); }};
 }
-/* CLUSTERED: the blocks of equal x and y are a cluster. */
+/* CLUSTERED: blocks with equal x and y form a cluster. */
 enum launch_mode { SERIAL, COOPERATIVE, CLUSTERED };
 cudaError_t launch(const launch_site &at, launch_mode mode, bool overlapping, dim3 grid, dim3 block, size_t shared,
                    cudaStream_t stream, kernel_call body);
@@ -159,7 +160,7 @@ struct mma_in {
     uint32_t a[4], b[2];
     float c[4];
 };
-/* A matrix of wgmma: in shared memory, or (start NULL) a fragment in registers. */
+/* An operand of wgmma. It is a matrix in shared memory or, if start is NULL, a fragment in registers. */
 struct wgmma_matrix {
     const unsigned char *start;
     int next_k, next_mn; /* bytes from 8 to the next 8 */
@@ -213,7 +214,7 @@ static inline unsigned vote(unsigned mask, int predicate, site at)
     collective(VOTE, mask, &predicate, &out, at);
     return out;
 }
-/* Atomics order memory (acq_rel): the last-block pattern with __threadfence is correct and must be accepted. */
+/* Atomics are acq_rel, so that ThreadSanitizer accepts the correct last-block pattern with __threadfence. */
 template <class T, class F> static inline T atomic(T *p, F f)
 {
     T old = __atomic_load_n(p, __ATOMIC_RELAXED);

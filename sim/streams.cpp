@@ -39,7 +39,7 @@ void run_until(CUstream_st *s, uint64_t position)
             t();
             memory_close();
         }
-        /* kernel threads have read it: freed only by settle() */
+        /* settle() frees the kernel, because threads of the kernel have read it */
         if (tsan()) spent.push_back(std::move(t));
         s->done++;
     }
@@ -50,8 +50,8 @@ void run_all()
     run_until(&null_stream, null_stream.issued);
 }
 
-/* In one of three calls a random stream does up to all of its work, so that unordered work of other streams may happen
- * before or after it. For some hundreds of calls at a time one stream, or none, is left out. */
+/* In a third of the calls a random stream does a random part of its work, so that unordered work of two streams runs in
+ * either order. For periods of some hundred calls, one stream does not run at all. */
 static void run_some()
 {
     static uint64_t random = opt.seed, calls_left, resting;
@@ -68,7 +68,7 @@ static void run_some()
     if (i != resting && s->issued > s->done) run_until(s, s->done + 1 + next(s->issued - s->done));
 }
 
-/* A capture that forbids calls outside of it. */
+/* Returns the stream of a capture during which other API calls are forbidden. */
 static CUgraph_st *strict_capture()
 {
     for (CUstream_st *s : streams)
@@ -91,7 +91,7 @@ cudaError_t submit(cudaStream_t stream, task t)
         s->front = {s->capture->nodes.size() - 1};
         return cudaSuccess;
     }
-    if (s == &null_stream) { /* the legacy stream and all blocking streams wait for each other */
+    if (s == &null_stream) { /* the legacy stream and blocking streams wait for each other */
         if (CUgraph_st *g = strict_capture()) {
             g->broken = true;
             return cudaErrorStreamCaptureImplicit;
@@ -140,7 +140,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream)
     settle();
     return finish((cudaError_t)device_error.load());
 }
-/* A query makes one piece of progress, so that polling loops end. */
+/* Each query runs one piece of work, so that polling loops end. */
 static cudaError_t query(CUstream_st *s, uint64_t position)
 {
     if (s->done < position) run_until(s, s->done + 1);
@@ -203,7 +203,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
     if (!on || on == s) return cudaSuccess; /* never recorded: nothing to wait for */
     if (event->capture) {
         if (s->capture && s->capture != event->capture) return finish(cudaErrorStreamCaptureUnsupported);
-        s->capture = event->capture; /* the capture now has a second branch, or gets it back */
+        s->capture = event->capture;
         s->origin = on->origin;
         s->mode = on->mode;
         for (size_t n : event->front)

@@ -1,5 +1,5 @@
-/* Twins of the wrappers in kernels/dev/dev.cuh: shared memory, copies, products, dependent launches. Included by
- * sim.h. */
+/* The simulator's versions of the wrappers in kernels/dev/dev.cuh: shared memory, copies, products, dependent launches.
+ * Included by sim.h. */
 #ifndef SIM_TWINS_H
 #define SIM_TWINS_H
 
@@ -32,7 +32,7 @@ static inline void cp_async16(void *dst, const void *src, bool ok, sim::site at 
 static inline void cp_async_commit(sim::site at = sim::here()) { sim::async_commit(at); }
 template <int N> static inline void cp_async_wait() { sim::async_wait(N); }
 
-/* Each lane reads its own row in instrumented code, where sanitizers see it. */
+/* Each lane reads its row here, because this header is instrumented and sanitizers then check the read. */
 static inline void sim_ldmatrix(uint32_t *r, const void *row, int matrices, bool transposed, sim::site at)
 {
     sim::ldmatrix_in in = {{}, row, matrices, transposed};

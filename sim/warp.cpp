@@ -1,5 +1,6 @@
-/* The warp collectives: every lane passes its operands, the last to arrive computes for all. Fragment layouts: PTX ISA,
- * "Matrix fragments for mma.m16n8k8" and "m16n8k16", "ldmatrix", with g = lane / 4 and t = lane % 4. */
+/* The warp collectives. Every lane passes its operands, and the last lane to arrive computes the results of all lanes.
+ * Fragment layouts: PTX ISA, "Matrix fragments for mma.m16n8k8" and "m16n8k16", "ldmatrix", with g = lane / 4 and t =
+ * lane % 4. */
 #include "inside.h"
 
 namespace sim {
@@ -23,14 +24,15 @@ static float f16_half(uint32_t pair, int half)
     h.bits = (uint16_t)(pair >> 16 * half);
     return h;
 }
-/* The hardware ignores the low 13 bits: an operand with any set was not rounded and would be truncated. */
+/* The hardware ignores the low 13 bits. An operand that has any of these bits set was not rounded, which is reported.
+ * */
 static float tf32(uint32_t v, site at)
 {
     if (v & 0x1fff) fail(at, "mma_tf32: operand %08x was not made with to_tf32", v);
     return sim_bits<float>(v);
 }
 
-template <int K> struct tile { /* A transposed: the inner loop is contiguous */
+template <int K> struct tile {
     float a[K][16], b[K][8], c[16][8];
 };
 template <int K> static void multiply(tile<K> &m, cuda_thread *lanes)
@@ -100,7 +102,8 @@ static void mma_f16_m16n8k8(cuda_thread *lanes)
     multiply(m, lanes);
 }
 
-/* The eight rows of a matrix are read at once; rows that share banks are serialised. */
+/* Counts bank conflicts. The hardware reads the eight rows of a matrix together, but rows in the same banks one after
+ * another. */
 static void count_conflicts(const cuda_thread *row)
 {
     unsigned uses[32] = {0}, most = 0;
@@ -181,7 +184,7 @@ void collective(collective_kind kind, unsigned mask, const void *in, void *out, 
     for (warp_group &x : w.group) {
         if (!x.arrived) unused = unused ? unused : &x;
         else if (x.mask == mask && x.kind == kind && same(x.at, at)) g = &x;
-        else if (x.mask >> t->lane & 1 && x.arrived & mask) /* each waits for the other */
+        else if (x.mask >> t->lane & 1 && x.arrived & mask)
             fail(at, "diverged warp: %s with mask %08x, while lanes %08x wait at %s:%d with mask %08x", name, mask,
                  x.arrived, x.at.file, x.at.line, x.mask);
     }
@@ -196,7 +199,7 @@ void collective(collective_kind kind, unsigned mask, const void *in, void *out, 
     t->out = out;
     g->arrived |= 1u << t->lane;
     char *order = &g->order[g->turn & 1];
-    if (kind == SYNCWARP) release(order); /* the others move registers and order no memory */
+    if (kind == SYNCWARP) release(order); /* only __syncwarp orders memory */
     if (g->arrived != mask) {
         wait_as(IN_WARP, at);
     } else {

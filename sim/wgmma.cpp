@@ -1,6 +1,6 @@
-/* Products of warpgroups. Each warp computes its 16 rows independently, as on the device, where only barriers order the
- * four warps; their arguments must be equal. PTX ISA, "Asynchronous Warpgroup Level Matrix Multiply-Accumulate
- * Operations"; g = lane / 4 and t = lane % 4. */
+/* Products of warpgroups. As on the device, each warp computes its 16 rows independently, and only barriers order the
+ * four warps. All four warps must pass equal arguments. PTX ISA, "Asynchronous Warpgroup Level Matrix
+ * Multiply-Accumulate Operations"; g = lane / 4 and t = lane % 4. */
 #include "inside.h"
 
 namespace sim {
@@ -45,7 +45,7 @@ static void forget(wgmma_block *b)
 
 static const uint32_t IN_FLIGHT = 0x7fffbeadu; /* a NaN */
 
-/* Word by word: for library functions TSan would report that this lane reads the other lanes' sums. */
+/* Copies word by word. If a library function copied, TSan would report that this lane reads the sums of other lanes. */
 static void copy(volatile float *to, const volatile float *from, int n)
 {
     for (int i = 0; i < n; i++) to[i] = from[i];
@@ -55,14 +55,14 @@ static const unsigned char *unit_of_a(const wgmma_matrix &a, int row, int plane)
 {
     return a.start + plane * a.next_k + row / 8 * a.next_mn + row % 8 * 16;
 }
-/* i-th unit of B; each column has two. */
+/* Returns unit i of B; each column has two units of 16 bytes. */
 static const unsigned char *unit_of_b(const wgmma_matrix &b, int i, int columns)
 {
     if (b.transposed) return b.start + i % 16 / 8 * b.next_k + i / 16 * b.next_mn + i % 8 * 16;
     return b.start + i / columns * b.next_k + i % columns / 8 * b.next_mn + i % 8 * 16;
 }
 
-/* This lane's share of what its warp reads. */
+/* Calls a function for this lane's share of the units that its warp reads. */
 template <class F>
 static void for_units(const wgmma_matrix &a, const wgmma_matrix &b, int columns, const cuda_thread *t, F f)
 {
@@ -124,14 +124,14 @@ static void agree(cuda_block *b, unsigned warp, unsigned number, const wgmma_in 
 {
     wgmma_said &s = b->wgmma->said[warp / 4][number % REMEMBERED];
     if (s.number < number) s = {number, at, in.a, in.b, in.columns, from};
-    if (s.number > number) return; /* the others are ahead */
+    if (s.number > number) return;
     if (!same(s.at, at) || !same_matrix(s.a, in.a) || !same_matrix(s.b, in.b) || s.columns != in.columns ||
         s.first != from)
         fail(at, "diverged warpgroup: product %u of this warp differs from another warp's, at %s:%d", number, s.at.file,
              s.at.line);
 }
 
-/* Called by the last lane to arrive, for all. */
+/* The last lane to arrive calls it for all lanes. */
 void wgmma_compute(collective_kind kind, cuda_thread *lanes, site at)
 {
     cuda_block *b = lanes->home;
@@ -199,7 +199,7 @@ void wgmma(collective_kind kind, const wgmma_in &in, site at)
     if (b->threads.size() < (t->number / 128 + 1) * 128)
         fail(at, "wgmma: the last warpgroup of the block is not complete");
     if (!b->wgmma) {
-        b->wgmma = new wgmma_block; /* not by memset, which TSan would report as an access of this thread */
+        b->wgmma = new wgmma_block;
         forget(b->wgmma);
     }
     wgmma_warp &w = b->wgmma->warp[t->number / 32];
@@ -208,7 +208,7 @@ void wgmma(collective_kind kind, const wgmma_in &in, site at)
         if (!b->published)
             fail(at, "wgmma: shared memory was written, and not all threads called wgmma_publish before the barrier");
     }
-    if (kind == WGMMA_WAIT && w.state == COMMITTED) /* may have been read until now */
+    if (kind == WGMMA_WAIT && w.state == COMMITTED)
         for (int i = 0; i < w.products; i++)
             for_units(w.product[i].a[t->lane], w.product[i].b, w.product[i].columns, t,
                       [](const unsigned char *p, const char *) {
@@ -222,7 +222,8 @@ void wgmma_loaded(const cuda_thread *t)
     if (t->home->wgmma) t->home->wgmma->warp[t->number / 32].loaded = true;
 }
 
-/* The async proxy: ordinary stores are visible after a barrier before which every thread published. */
+/* Products read shared memory through the async proxy. They see a store only after every thread has called
+ * wgmma_publish() and a barrier. */
 
 void wgmma_publish()
 {

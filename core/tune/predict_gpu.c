@@ -68,8 +68,8 @@ dg_prediction dg_predict_gpu(const dg_op *op, double bytes, const dg_machine *m)
 enum { JOIN_BYTES = 85, BEGIN_CLOCKS = 100 };
 
 /* Warpgroups load patches and parts at the cost model's cache rate under load. A block of a data gradient uses one
- * multiprocessor, so fewer blocks do not load faster. The formula for mma and for the forward pass by warpgroups is
- * older and assumes the boost clock. */
+ * multiprocessor, so fewer blocks do not load faster. The formula for mma and for the forward pass by warpgroups
+ * assumes the boost clock, by which their tiles were chosen. */
 double dg_rule_us(const dg_op *op)
 {
     dg_machine m;

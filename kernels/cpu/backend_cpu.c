@@ -44,9 +44,9 @@ static void fp_set(fp_mode m) { (void)m; }
 enum { PLAIN = 0, FLUSH = 0 };
 #endif
 
-/* Prepares the calling thread's team and returns the caller's mode for leave(). On every run, because the host may call
- * from another thread or change OpenMP settings. Sets both modes: LLVM's runtime gives workers the caller's mode at
- * every fork, GNU's keeps one per thread. */
+/* Prepares the calling thread's team and returns the caller's mode for leave(). It is called on every run, because the
+ * host may call from another thread or change OpenMP settings. It sets the mode of the caller and of the workers:
+ * LLVM's runtime copies the caller's mode at every fork, GNU's does not. */
 static fp_mode enter(const cpu *c)
 {
     fp_mode before = fp_get();
@@ -63,7 +63,8 @@ enum { PIECE = 1 << 20, HUGE_PAGE = 2 << 20 };
 
 enum { RESERVE = 12 << 20 };
 
-/* Without a limit all memory of the machine counts, because it is unknown how much other programs will release. */
+/* Without a limit, all memory of the machine counts as free, because it is unknown how much other programs will
+ * release. */
 static dg_err cpu_memory(dg_backend *b, size_t *free_bytes, size_t *total)
 {
     dg_memory_limit l;
@@ -80,7 +81,7 @@ static dg_err cpu_alloc(dg_backend *b, size_t bytes, void **mem)
     *mem = NULL;
     dg_memory_limit l;
     dg_memory_limit_read(&l);
-    /* Linux overcommits and kills the process when the memory is touched. */
+    /* Linux overcommits memory: malloc succeeds, and the process is killed when it writes to the memory. */
     size_t align = bytes >= 2 * HUGE_PAGE ? HUGE_PAGE : 256, size = bytes ? bytes : 1;
     void *p = NULL;
     if (size <= SIZE_MAX - align && bytes <= l.left) p = aligned_alloc(align, (size + align - 1) / align * align);
@@ -92,7 +93,7 @@ static dg_err cpu_alloc(dg_backend *b, size_t bytes, void **mem)
 #ifdef MADV_HUGEPAGE
     if (align == HUGE_PAGE) (void)madvise(p, bytes, MADV_HUGEPAGE);
 #endif
-    /* First touch in parallel pieces, so that every NUMA node has a part. */
+    /* Threads write to the memory first in parallel pieces, so that every NUMA node has a part of it. */
     int64_t pieces = (int64_t)((bytes + PIECE - 1) / PIECE);
 #pragma omp parallel for schedule(static) num_threads(b->threads)
     for (int64_t i = 0; i < pieces; i++) {
@@ -203,7 +204,7 @@ static void cpu_close(dg_backend *b) { free(b); }
 
 const dg_cpu_table *dg_cpu_table_of(const dg_backend *b) { return b->run == cpu_run ? ((const cpu *)b)->table : NULL; }
 
-/* The instruction sets of this build, best last; the Makefile defines DG_HAVE_ of each. */
+/* The instruction sets of this build, the fastest last. The Makefile defines DG_HAVE_... for each of them. */
 #define DECLARE(isa) extern const dg_cpu_table dg_cpu_kernels_##isa##_f32, dg_cpu_kernels_##isa##_f64;
 #define ENTRY(isa)                                                                    \
     {                                                                                 \

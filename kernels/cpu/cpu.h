@@ -31,14 +31,15 @@ typedef struct {
     size_t (*scratch[DG_OP_KINDS])(const dg_op *op);
     void (*choose[DG_OP_KINDS])(dg_op *op, const dg_variant *asked);
 
-    /* kernels/ops/peak/peak.c, for `dcgan bench`. fma runs on the calling thread and returns its FLOPs; triad (out =
-     * left + right / 2) and read (a sum over in) share the work among threads; n is a multiple of 4096. */
+    /* kernels/ops/peak/peak.c, for `dcgan bench`. fma runs on the calling thread and returns the number of its
+     * operations. triad computes out = left + right / 2 and read sums `in`, both with all threads; n is a multiple of
+     * 4096. */
     double (*fma)(int64_t loops, double *sink);
     void (*triad)(void *out, const void *left, const void *right, int64_t n);
     double (*read)(const void *in, int64_t n);
 } dg_cpu_table;
 
-/* The table of this backend; NULL if it is not a CPU backend. */
+/* Returns the kernel table of this backend, or NULL if it is not a CPU backend. */
 struct dg_backend;
 const dg_cpu_table *dg_cpu_table_of(const struct dg_backend *b);
 
@@ -53,11 +54,12 @@ double DG_CPU(dg_cpu_fma)(int64_t loops, double *sink);
 void DG_CPU(dg_cpu_triad)(void *out, const void *left, const void *right, int64_t n);
 double DG_CPU(dg_cpu_read)(const void *in, int64_t n);
 size_t DG_CPU(dg_cpu_conv_scratch)(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune);
-/* The variant that a convolution would run. asked: NULL chooses by shape; a variant is returned, or NULL if CPUs do not
- * have it or it does not support the shape. */
+/* Returns the variant that runs a convolution. asked: the requested variant, or NULL to choose by shape. Returns NULL
+ * if CPUs do not have the requested variant or if it does not support the shape. */
 const dg_variant *DG_CPU(dg_cpu_conv_variant)(dg_op_kind kind, const dg_conv_args *a, const dg_variant *asked);
 
-/* Per family of ops in DG_OPS: bytes of scratch, and the choice of op->tune (by default the first variant). */
+/* Two functions per CPU family of ops in DG_OPS: bytes of scratch, and the choice of op->tune (by default the first
+ * variant). */
 #define FAMILY(cpu)                                       \
     size_t DG_CPU(dg_cpu_scratch_##cpu)(const dg_op *op); \
     void DG_CPU(dg_cpu_choose_##cpu)(dg_op * op, const dg_variant *asked);

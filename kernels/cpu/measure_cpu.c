@@ -11,7 +11,8 @@ static void keep_best(double *best, double value)
     if (value > *best) *best = value;
 }
 
-/* GFLOP/s of `threads` threads over a few milliseconds: short, so that other programs interrupt less. */
+/* Returns the GFLOP/s of `threads` threads. A measurement takes only a few milliseconds, so that other programs rarely
+ * interrupt it. */
 static double fma_burst(const dg_cpu_table *table, int threads)
 {
     double flops = 0, first = 0, last = 0, sink = 0;
@@ -51,15 +52,15 @@ static long cache_size(int level3)
     return bytes > 0 ? bytes : 0;
 }
 
-/* Four times the last cache, within limits, so that little of an array stays in it. */
+/* Returns four times the size of the last cache, within limits, so that little of an array stays in the cache. */
 static size_t array_bytes(void)
 {
     const size_t bytes = 4 * (size_t)cache_size(1), least = (size_t)64 << 20, most = (size_t)128 << 20;
     return bytes < least ? least : bytes > most ? most : bytes;
 }
 
-/* Bytes in which an op can expect the previous op's results: the cores' own caches. The last cache is shared, in a
- * virtual machine with other guests. */
+/* Bytes of the cores' private caches, where an op may find the previous op's results. The last cache does not count,
+ * because other programs or virtual machines share it. */
 static double cache_bytes(int threads) { return (double)cache_size(0) * threads; }
 
 static double cached_triad(const dg_cpu_table *table, void **array, size_t bytes, size_t element)

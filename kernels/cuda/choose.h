@@ -4,8 +4,9 @@
 
 #include "core/tune/tune.h"
 
-/* The rows of --tuning's file (path, NULL: none) and of the shipped tables. Wrong rows are left out with a warning.
- * DG_IO: the file cannot be read; DG_USAGE: the GPU cannot round to gpu->math. Close it after errors, too. */
+/* Reads the rows of --tuning's file (path, may be NULL) and of the shipped tables. Invalid rows are skipped with a
+ * warning. DG_IO: the file cannot be read. DG_USAGE: the GPU cannot round to gpu->math. Close it even after an error.
+ * */
 typedef struct {
     dg_tune_table file, shipped;
     dg_type real;
@@ -15,11 +16,11 @@ dg_err dg_chooser_open(dg_chooser *c, const char *path, dg_type real, const dg_g
 void dg_chooser_close(dg_chooser *c);
 
 /* Fills in op->tune, with `why`: "FILE:12", "shipped sm_90.tune:3" or "rule". Returns NULL, or why no variant can run
- * the op. also: checks that the backend has what a row requires; NULL: no check. */
+ * the op. also: additional check of a tuning row by the backend, may be NULL. */
 typedef const char *dg_tune_also(const dg_tune *tune);
 const char *dg_chooser_pick(const dg_chooser *c, dg_op *op, dg_tune_also *also);
 
-/* Text of shipped table i and its name ("sm_90.tune"); NULL past the last. */
+/* Returns the text of shipped table i and sets its name ("sm_90.tune"). Returns NULL past the last table. */
 const char *dg_tune_shipped(int i, const char **name);
 
 #endif

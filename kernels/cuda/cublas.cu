@@ -8,8 +8,8 @@
 #define DG_TEXT_OF(x) #x
 #define DG_TEXT(x) DG_TEXT_OF(x)
 
-/* Full fp32: no TF32, no reduced-precision sums. The workspace (size: the manual's for sm_90) avoids allocations during
- * a stream capture. One handle and one stream at a time: results depend on the arguments only. */
+/* Products are full fp32, without TF32 and reduced-precision sums. A fixed workspace avoids allocations during a stream
+ * capture; its size is the manual's for sm_90. With one handle and one stream, results depend on the arguments only. */
 static constexpr int WORKSPACE = 32 << 20;
 
 static struct {
@@ -36,7 +36,7 @@ template <class F> static bool find(F *function, const char *name)
 
 const char *dg_cublas_open(void)
 {
-    /* the version of the linked runtime first: the driver supports it */
+    /* the version of the linked runtime is tried first, because the driver supports it */
     static const char *const names[] = {"libcublas.so." DG_TEXT(CUBLAS_VER_MAJOR), "libcublas.so.13", "libcublas.so.12",
                                         "libcublas.so.11", "libcublas.so"};
     if (blas.handle) return nullptr;
@@ -72,7 +72,7 @@ void dg_cublas_gemm(float *c, const float *a, const float *b, bool ta, bool tb, 
                     cudaStream_t stream)
 {
     const float one = 1, zero = 0;
-    /* cuBLAS is column-major: row-major c = a b is its c' = b' a' */
+    /* cuBLAS is column-major, so row-major c = a b is computed as c' = b' a' */
     cublasStatus_t s = CUBLAS_STATUS_NOT_INITIALIZED;
     if (blas.handle) s = blas.set_stream(blas.handle, stream);
     /* setting a stream resets the workspace */

@@ -5,12 +5,13 @@
 
 #include "kernels/dev/dev.cuh"
 
-/* Loads the library and creates its handle, once. Returns NULL, or why that failed (static text). */
+/* Loads the library and creates its handle at the first call. Returns NULL, or static text that says why this failed.
+ * */
 const char *dg_cublas_open(void);
 void dg_cublas_close(void);
 
-/* c (m, n) = a (m, k) * b (k, n), all row-major; ta: a is stored (k, m), tb: b is stored (n, k). dev_take_fault returns
- * a failure. */
+/* c (m, n) = a (m, k) * b (k, n), all row-major; ta: a is stored (k, m), tb: b is stored (n, k). A failure is returned
+ * by dev_take_fault. */
 void dg_cublas_gemm(float *c, const float *a, const float *b, bool ta, bool tb, int m, int n, int k,
                     cudaStream_t stream);
 

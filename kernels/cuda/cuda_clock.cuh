@@ -9,9 +9,9 @@ extern "C" {
 #include "core/tune/machine.h"
 }
 
-/* Times n pieces of work by a pair of events each. The device is blocked while they are enqueued, so that the host's
- * launch time does not count. Warm: one after another as in a plan; cold: each after the cache is overwritten. piece()
- * enqueues number i; if it fails, *failed is its error and nothing is timed. */
+/* Times n pieces of work with a pair of events per piece. The device is blocked while the host enqueues them, so that
+ * the host's launch time does not count. Warm pieces run one after another; before a cold piece the cache is
+ * overwritten. piece() enqueues piece i. If it fails, *failed is the error and nothing is timed. */
 typedef struct {
     cudaStream_t stream;
     void *cache; /* larger than the cache; allocated at first use */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Architectures with machine code in this build, and the PTX version for newer GPUs. */
+/* The architectures that this build has machine code for, and the PTX version for newer GPUs. */
 #ifndef DG_CUDA_SASS
 #define DG_CUDA_SASS "75 80 86 89 90 100 120"
 #define DG_CUDA_PTX 120
@@ -13,7 +13,7 @@
 
 bool dg_cuda_covers(int major, int minor)
 {
-    /* Machine code runs on its own major version, from its minor version on. */
+    /* Machine code runs on GPUs with the same major version and the same or a higher minor version. */
     char *rest;
     for (const char *at = DG_CUDA_SASS; *at; at = rest) {
         const long arch = strtol(at, &rest, 10);
@@ -95,8 +95,8 @@ void dg_cuda_absence(char *out, size_t size, cudaError_t e, int driver, int runt
     }
 }
 
-/* CUDA 13's manual: "the process must be terminated and relaunched" for most of these; the same holds for ECC and
- * NVLink errors, a lost device and the unknown error. */
+/* For most of these errors, CUDA 13's manual says "the process must be terminated and relaunched". ECC and NVLink
+ * errors, a lost device and the unknown error are treated alike. */
 bool dg_cuda_fatal(cudaError_t e)
 {
     switch ((int)e) {

@@ -12,12 +12,13 @@ bool dg_cuda_covers(int major, int minor);
 
 bool dg_cuda_has_wgmma(void);
 
-/* "sm_75, sm_80 and GPUs newer than sm_80": for messages. */
+/* Returns text for messages such as "sm_75, sm_80 and what is newer than sm_80". */
 const char *dg_cuda_built_for(void);
 
 void dg_cuda_uncovered(char *out, size_t size, int major, int minor);
 
-/* Writes one sentence to out: why there is no device. e: from cudaGetDeviceCount; driver, runtime: 12080 is 12.8. */
+/* Writes the reason why there is no device to out, as one sentence. e: from cudaGetDeviceCount; driver, runtime: 12080
+ * means 12.8. */
 void dg_cuda_absence(char *out, size_t size, cudaError_t e, int driver, int runtime);
 
 /* True if only a new process can continue after the error. */

@@ -1,4 +1,4 @@
-/* Launches of ops, fused launches and the rounding of weights; each is checked, and errors name it. */
+/* Enqueues ops, fused launches and the rounding of weights. Each launch is checked, and an error names the op. */
 #include "kernels/cuda/cuda_internal.cuh"
 #include "kernels/fused/fuse.cuh"
 
@@ -49,7 +49,7 @@ static dg_err round_behind(gpu *c, const dg_plan *p, const dg_op *op, cudaStream
     return e;
 }
 
-/* Waits, because the next launch may begin before the previous one has ended. */
+/* The stream is synchronised, because the next launch may begin before the rounding has ended. */
 dg_err dg_gpu_round(gpu *c, const dg_plan *p)
 {
     dg_arena *const a = p->arena;

@@ -28,7 +28,7 @@ static cudaError_t want(cudaEvent_t *event)
     return *event ? cudaSuccess : cudaEventCreateWithFlags(event, cudaEventDisableTiming);
 }
 
-/* Creates streams and events for the branches; nothing is created during a capture. */
+/* Creates streams and events for the branches before the capture begins. */
 static dg_err prepare(recording *r)
 {
     gpu *c = r->c;
@@ -67,8 +67,8 @@ static dg_err record_piece(recording *r, int i)
         waits++;
     }
     if (b->branch && b->after[b->branch] < 0 && !waits++) TRY(c, r->p->name, cudaStreamWaitEvent(stream, r->begun, 0));
-    /* A kernel may run its code before the wait only after the piece that precedes it in the plan (fused.h, early), and
-     * only a launch with a predecessor may begin early. */
+    /* A launch may begin early only if its predecessor is the plan's previous piece, because its reads before
+     * grid_dependency_wait() rely on this order (`early` in fused.h). */
     const bool overlaps = dev_programmatic;
     dev_programmatic = overlaps && !waits && (!r->begun || (i > 0 && b->after[b->branch] == i - 1));
     const dg_err e = dg_gpu_enqueue_piece(c, r->p, i, stream);
@@ -114,7 +114,7 @@ static dg_err try_capture(gpu *c, dg_plan *p, int runs, captured *made)
     return e;
 }
 
-/* True if the capture failed because the driver does not support programmatic launches in it. */
+/* True if the capture failed because the driver cannot capture programmatic launches. */
 static bool without_overlap(gpu *c)
 {
     switch ((int)c->last) {
@@ -151,12 +151,12 @@ static dg_err capture(gpu *c, dg_plan *p, int runs, captured **out)
     return DG_OK;
 }
 
-/* Marks a plan whose first run is over. That run is not captured: it loads kernels, and drivers do not promise to do so
- * during a capture. */
+/* Marks a plan whose first run is over. The first run is not captured, because it loads kernels and some drivers cannot
+ * load kernels during a capture. */
 static captured loaded;
 
-/* Graph lengths double, and a graph is captured only after the plan ran that often: the first steps wait little, and
- * the device is busy while the host captures. */
+/* Graphs of 1, 2, 4, ... runs are captured, each only after the plan ran that often. So the first steps are not
+ * delayed, and the device is busy while the host captures. */
 dg_err dg_gpu_graph_for(gpu *c, dg_plan *p, int n, captured **out)
 {
     dg_err e = DG_OK;

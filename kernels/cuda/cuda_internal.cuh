@@ -13,8 +13,8 @@ extern "C" {
 #include "core/plan/work.h"
 }
 
-/* Pinned memory for put and get, in several pieces, so that a put waits only for the copy that used its piece
- * before. */
+/* Number of pieces of pinned memory for put and get. A put waits only until the previous copy from its piece has ended.
+ * */
 static constexpr int STAGES = 8;
 static constexpr size_t STAGE_BYTES = 1 << 20;
 
@@ -26,7 +26,7 @@ typedef struct captured {
     struct captured *next;
 } captured;
 
-/* Limits of a graph's runs and pieces: memory and capture time grow with both. */
+/* Limits of the runs and pieces in a graph, because memory and capture time grow with both. */
 static constexpr int MOST_RUNS = 64, MOST_PIECES = 4096;
 
 typedef struct {
@@ -61,7 +61,8 @@ dg_err dg_gpu_report(gpu *c, const char *op, const char *what, cudaError_t e);
         if (error_ != cudaSuccess) return dg_gpu_report(c, op, #call, error_); \
     } while (0)
 
-/* Begins every backend function: fails after a fatal error, sets the device and the overlap of launches. */
+/* Every backend function begins with it. It fails after a fatal error, selects the device and sets whether launches
+ * overlap. */
 #define ENTER(c)                                                                 \
     do {                                                                         \
         if ((c)->broken) return dg_fail((c)->broken, "%s", (c)->broken_message); \
@@ -69,13 +70,15 @@ dg_err dg_gpu_report(gpu *c, const char *op, const char *what, cudaError_t e);
         dev_programmatic = ((c)->fuse & DG_FUSE_overlap) != 0;                   \
     } while (0)
 
-/* Puts an op's launches into a stream; a refused launch is an error that names the op. */
+/* Enqueues an op's kernels in a stream. If a launch is refused, the error names the op. */
 dg_err dg_gpu_enqueue(gpu *c, const dg_op *op, cudaStream_t stream);
 dg_err dg_gpu_enqueue_piece(gpu *c, const dg_plan *p, int i, cudaStream_t stream);
-/* Before pieces of a plan: rounds the weights of its arena (fused.h) if something else has written them. */
+/* Rounds the weights of the plan's arena (fused.h) if the host or an unfused update has written them. Called before the
+ * plan's pieces. */
 dg_err dg_gpu_round(gpu *c, const dg_plan *p);
 
-/* cuda_graph.cu: the longest graph for at most n runs of a plan. *out: NULL if the next run is without one. */
+/* Returns in *out the longest graph for at most n runs of a plan, or NULL if the next run uses no graph
+ * (cuda_graph.cu). */
 dg_err dg_gpu_graph_for(gpu *c, dg_plan *p, int n, captured **out);
 void dg_gpu_graphs_close(gpu *c);
 

@@ -25,7 +25,7 @@ template <class real> static __global__ void __launch_bounds__(THREADS) fma_kern
     if (sum < 0) *out = sum; /* never true; keeps the loop */
 }
 
-/* Operands near 1 for any type; zeros would use less power. */
+/* Operands are near 1 for each type, because products of zeros would use less power. */
 template <dg_math M> static __global__ void __launch_bounds__(THREADS) mma_kernel(float *out, int turns)
 {
     float c[CHAINS][4] = {};
@@ -51,7 +51,7 @@ static __global__ void triad_kernel(float4 *out, const float4 *left, const float
     }
 }
 
-/* Reads n numbers `turns` times; a block reads another part every time, so that L1 does not serve it. */
+/* Reads n numbers `turns` times. A block reads a different part each time, so that L1 has no hits. */
 static __global__ void read_kernel(float *out, const float4 *in, int64_t n, int turns)
 {
     float sum = 0;
@@ -87,7 +87,7 @@ static __global__ void __launch_bounds__(PART) last_kernel(float *parts, float *
     out[i] = sum;
 }
 
-/* Shared memory without conflicts, 16 bytes per thread: four wavefronts per warp. */
+/* Reads shared memory without bank conflicts, 16 bytes per thread, which are four wavefronts per warp. */
 static __global__ void __launch_bounds__(THREADS) shared_kernel(float *out, int turns)
 {
     SHARED(float4, held, [2 * THREADS]);
@@ -104,8 +104,8 @@ static __global__ void __launch_bounds__(THREADS) shared_kernel(float *out, int 
     if (sum != 0) *out = sum;
 }
 
-/* Like a step of a loop over tiles: a load from shared memory whose address depends on the previous load, then two
- * dependent chains of multiply-adds. LOOP: instructions per turn, about. */
+/* Imitates a step of a loop over tiles: a load from shared memory whose address depends on the previous load, then two
+ * dependent chains of multiply-adds. LOOP: approximate instructions per turn. */
 static constexpr int LOOP = 2 + 2 * 4 + 3;
 static __global__ void __launch_bounds__(512) loop_kernel(float *out, int turns)
 {
@@ -202,7 +202,8 @@ static double work(const job *j, kind k)
     return threads / BLOCKS / THREADS * 4 * (k - LOOPS) * LOOP;
 }
 
-/* Raises *best to the measured rate, in 1e9 per second. Runs about 0.5 ms, so that the launch does not count. */
+/* Sets *best to the measured rate, in 1e9 per second, if this is higher. A run takes about 0.5 ms, so that the launch
+ * time is negligible. */
 static cudaError_t rate(job *j, kind k, double *best)
 {
     float ms = 0;
@@ -221,8 +222,7 @@ static cudaError_t rate(job *j, kind k, double *best)
     return cudaSuccess;
 }
 
-/* Kernels of a chain of blocks of PART threads, each waiting for its predecessor: empty, started early, with a last
- * block. */
+/* Kernels that are timed in a chain: an empty kernel, one that starts early, and one that elects a last block. */
 enum link { EMPTY, AFTER, LAST };
 static void launch_link(job *j, link k)
 {

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* Blocks the stream: one thread multiplies and adds, about 20 ns per turn, without touching the cache. */
+/* Blocks the stream for about 20 ns per turn: one thread does multiply-adds and does not access the cache. */
 static __global__ void hold_kernel(float *out, int turns)
 {
     float x = (float)turns;
@@ -12,7 +12,7 @@ static __global__ void hold_kernel(float *out, int turns)
     if (x < 0) *out = x;
 }
 
-static constexpr int HOLD = 800; /* turns per piece: longer than the host takes for its launch and two events */
+static constexpr int HOLD = 800; /* turns per piece, longer than the host needs to enqueue it */
 
 /* Twice the cache, so that writing it evicts everything. */
 static cudaError_t make_cache(dg_cuda_timer *t)
@@ -94,8 +94,8 @@ static dg_err time_pieces(timed *t, int n, double *ms)
     return e == cudaSuccess ? DG_OK : dg_gpu_report(c, t->op ? t->op->name : t->plan->name, "timing", e);
 }
 
-/* Times of launches are written to ms and moved to their main ops from the last on: there are at most as many launches
- * as ops. */
+/* The times of launches are written to ms first, then moved to the launches' main ops, the last one first. There are at
+ * most as many launches as ops. */
 static dg_err cuda_time_plan(dg_backend *b, struct dg_plan *p, double *ms)
 {
     timed t = {(gpu *)b, nullptr, p};

@@ -5,8 +5,8 @@
 
 #include "core/tune/machine.h"
 
-/* tuning: as with --tuning, NULL: none; fuse: DG_FUSE_... (fused.h). DG_IO if it cannot be read; wrong rows are left
- * out with a warning. */
+/* tuning: file of --tuning, or NULL; fuse: DG_FUSE_... (fused.h). DG_IO: the file cannot be read. Invalid rows are
+ * skipped with a warning. */
 dg_err dg_planner_open(const dg_machine *m, const char *tuning, unsigned fuse, dg_backend **out);
 
 #endif

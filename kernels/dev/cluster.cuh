@@ -7,7 +7,7 @@
 #ifndef DG_CLUSTER_CUH
 #define DG_CLUSTER_CUH
 
-/* All threads of the cluster: a barrier; writes before it are visible after it. */
+/* A barrier of all threads of the cluster; writes before it are visible after it. */
 __device__ __forceinline__ void cluster_sync()
 {
 #if __CUDA_ARCH__ >= 900
@@ -16,8 +16,8 @@ __device__ __forceinline__ void cluster_sync()
 #endif
 }
 
-/* Block `rank`'s copy of this block's shared memory at `own`; load: four floats at that offset, a multiple of 16
- * bytes. */
+/* The shared memory of block `rank` at the address that `own` has in this block. load() reads four floats at an offset,
+ * a multiple of 16 bytes. */
 struct cluster_memory {
     uint32_t start;
 

@@ -1,13 +1,13 @@
 /* Shared by the CUDA kernels: one public launcher per op, from the list of ops, and helpers of launchers.
  *
  * A launcher is a template over real, instantiated for float and double at the end of its file, so that a missing
- * kernel fails the link. Fast variants are float only; their rows (core/plan/variant.h) have their limits. A launcher
- * only enqueues kernels, without allocations, waits or host copies: it may run inside a stream capture. Kernels get the
- * op's argument struct by value. No float atomics; every sum has an order that depends on shapes and tuning only.
+ * kernel fails the link. Fast variants support only float; their rows (core/plan/variant.h) check the shapes. A
+ * launcher only enqueues kernels and neither allocates nor waits, because it may run during a stream capture. Kernels
+ * get the op's argument struct by value. There are no float atomics, so the order of every sum depends on shapes and
+ * tuning only.
  *
- * A file with kernels begins with its tile, shared memory, registers per thread (ptxas -v for sm_90) and bound, and its
- * template parameters. kernels/ops/conv/README.md lists the families in reading order and has a drawing of the
- * patch. */
+ * A file with kernels begins with tile, shared memory, registers per thread (ptxas -v for sm_90), bound and template
+ * parameters. kernels/ops/conv/README.md lists the families in reading order and has a drawing of the patch. */
 #ifndef DG_CUDA_CUH
 #define DG_CUDA_CUH
 
@@ -27,10 +27,11 @@ DG_OPS(X)
     template void dg_cuda_##kind<float>(const dg_##member##_args *, const dg_tune *, cudaStream_t); \
     template void dg_cuda_##kind<double>(const dg_##member##_args *, const dg_tune *, cudaStream_t);
 
-/* Bytes of operand `scratch` of a convolution outside of a plan; in a plan: dg_scratch_of() (work.h). */
+/* Returns the bytes of operand `scratch` of a convolution outside of a plan. Within a plan, dg_scratch_of() does
+ * (work.h). */
 template <class real> size_t dg_cuda_conv_scratch(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune);
 
-/* Values per pack: 16 bytes of fp32, one load or store. fp64, the reference for fp32, is processed one by one. */
+/* Values per pack: 4 fp32 values, which are one load or store of 16 bytes, or one fp64 value. */
 template <class real> constexpr int dg_wide = sizeof(real) == 4 ? 4 : 1;
 template <class real, int n> struct alignas(sizeof(real) * n) dg_pack {
     real v[n];
@@ -54,7 +55,7 @@ template <int n> struct dg_constant {
     __host__ __device__ constexpr operator int() const { return n; }
 };
 
-/* body(n), with n as a dg_constant: one kernel for both variants. */
+/* Calls body(n) with n as a dg_constant, so that one kernel serves variants direct and vector. */
 template <class real, class F> static __device__ __forceinline__ void dg_packed(int width, const F &body)
 {
     if (dg_wide < real >> 1 && width > 1) body(dg_constant<dg_wide<real>>());
@@ -67,7 +68,7 @@ static inline dim3 dg_grid(int64_t items, int block) { return dim3((unsigned)((i
 
 static __device__ __forceinline__ int64_t dg_thread() { return (int64_t)blockIdx.x * blockDim.x + threadIdx.x; }
 
-/* Whole warp: returns the sum, as a tree, to lane 0. */
+/* Adds the values of a warp's lanes as a tree and returns the sum to lane 0. */
 static __device__ __forceinline__ double dg_sum_of_warp(double v)
 {
     for (int d = 16; d > 0; d /= 2) v += __shfl_down_sync(0xffffffffu, v, d);

@@ -2,8 +2,8 @@
  * DEV_WGMMA before they include it. The simulator's twins are in sim/wgmma.h.
  *
  * A warpgroup is four warps, the first a multiple of four, that execute together:
- *   wgmma_publish();                    every thread that has written shared memory, before the barrier: makes the
- *   __syncthreads();                    stores visible to products, not only to ordinary reads
+ *   wgmma_publish(); by every thread that has written shared memory, before the barrier: makes the __syncthreads();
+ *   stores visible to products, not only to ordinary reads
  *   wgmma_begin(d);                     last point to write sums and operands in registers; d may be an array, of
  *                                       which each product uses one
  *   wgmma_bf16<TRANS_B>(d, a, b); ...   d += a * b, one after another
@@ -11,12 +11,12 @@
  *   ...                                 d, the operands' registers and memory are not touched
  *   wgmma_wait(d);                      d is complete; after the next barrier memory may be written again
  * Matrices in shared memory consist of consecutive 8 x 16 byte cores of 128 bytes (PTX ISA, "Asynchronous Warpgroup
- * Level Matrix Shared Memory Layout", without swizzling). A core's row is, K-major, 8 k of one row (of A) or column (of
- * B); MN-major (B if TRANS_B), 8 columns of one k. The strides to the next 8 k ("leading dimension byte offset") and to
- * the next 8 rows or columns ("stride dimension byte offset") are any multiples of 16 bytes, K-major
- * ((8,m),(T,2k)):((1T,SBO),(1,LBO)) and MN-major ((T,1,m),(8,k)):((1,T,SBO),(1T,LBO)); CUTLASS's make_gmma_desc for
- * INTERLEAVE agrees. A matrix starts at any multiple of 16 bytes ("Register Fragments and Shared Memory Matrix
- * Layouts"). */
+ * Level Matrix Shared Memory Layout", without swizzling). A row of a core is 8 k of one row of A or one column of B
+ * (K-major). With TRANS_B, a row of a core is 8 columns of one k of B (MN-major). The strides to the next 8 k ("leading
+ * dimension byte offset") and to the next 8 rows or columns ("stride dimension byte offset") are any multiples of 16
+ * bytes, K-major ((8,m),(T,2k)):((1T,SBO),(1,LBO)) and MN-major ((T,1,m),(8,k)):((1,T,SBO),(1T,LBO)); CUTLASS's
+ * make_gmma_desc for INTERLEAVE agrees. A matrix starts at any multiple of 16 bytes ("Register Fragments and Shared
+ * Memory Matrix Layouts"). */
 #ifndef DG_DEV_WGMMA_CUH
 #define DG_DEV_WGMMA_CUH
 
@@ -37,7 +37,8 @@ struct dev_matrix {
         const uint32_t first = dev_shared_address(start) >> 4 | (uint32_t)next_k << 16;
         return {(uint64_t)next_mn << 32 | __shfl_sync(0xffffffffu, first, 0)};
     }
-    /* The descriptor that many units further; a start has 14 bits. A 64-bit sum is one instruction. */
+    /* Returns the descriptor of the matrix `units` units further. The sum does not overflow the 14 bits of the start
+     * address. */
     __device__ __forceinline__ dev_matrix at(int units) const { return {bits + (uint32_t)units}; }
 };
 
@@ -48,7 +49,7 @@ __device__ __forceinline__ void wgmma_publish()
 #endif
 }
 
-/* Keeps the compiler from moving reads and writes of d across. */
+/* Prevents the compiler from moving reads and writes of d across this point. */
 template <int J> static __device__ __forceinline__ void dev_hold(float (&d)[J][4])
 {
 #pragma unroll

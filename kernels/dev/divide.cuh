@@ -7,7 +7,7 @@
 
 #include "kernels/dev/dev.cuh"
 
-/* a / b; |b|: 2^-126 to 2^126. May round the other way if the remainder is subnormal. */
+/* Returns a / b for |b| from 2^-126 to 2^126. The last bit may differ if the remainder is subnormal. */
 static __device__ __forceinline__ float dg_quotient(float a, float b)
 {
     const float near = near_reciprocal(b), r = fmaf(fmaf(-b, near, 1), near, near);
@@ -15,14 +15,15 @@ static __device__ __forceinline__ float dg_quotient(float a, float b)
     return fmaf(fmaf(-b, better, a), r, better);
 }
 
-/* x: >= 2^-126; below 2^-101 it may round the other way. Infinity and NaN give NaN. */
+/* Returns the square root of x >= 2^-126. The last bit may differ below 2^-101. Infinity and NaN give NaN. */
 static __device__ __forceinline__ float dg_square_root(float x)
 {
     const float r = near_reciprocal_root(x), root = x * r;
     return fmaf(fmaf(-root, root, x), r / 2, root);
 }
 
-/* 1 / x in double from a float estimate and two Newton steps, correct but for the last bit. x: 2^-100 to 2^100. */
+/* Returns 1 / x in double, from a float estimate and two Newton steps, with an error of one unit in the last place. x:
+ * 2^-100 to 2^100. */
 static __device__ __forceinline__ double dg_reciprocal(double x)
 {
     double r = near_reciprocal((float)x);

@@ -18,7 +18,7 @@ typedef struct {
 inline thread_local const char *dev_op = "";
 inline thread_local dev_fault dev_first_fault = {cudaSuccess, "", {"", "", 0}};
 
-/* Returns the first refused launch of this thread since the last call; later launches still run. */
+/* Returns the first refused launch of this thread since the last call. Launches after a refused one still run. */
 static inline dev_fault dev_take_fault(void)
 {
     dev_fault fault = dev_first_fault;
@@ -30,9 +30,9 @@ inline thread_local bool dev_programmatic = true;
 
 inline thread_local signed char dev_overlaps[64];
 
-/* True if kernels on the current device may start early: sm_90 or newer, and compiled for it, because the driver's code
- * from older PTX does not wait. One kernel is queried, since all are compiled alike. Requires CUDA 12.3, the first with
- * programmatic edges in graphs. */
+/* True if kernels on the current device may start early: the device is sm_90 or newer and runs code compiled for it,
+ * because code from older PTX does not wait. Only one kernel is queried, because all are compiled alike. Requires CUDA
+ * 12.3, the first with programmatic edges in graphs. */
 template <class K> static inline bool dev_may_overlap(K kernel)
 {
     int device, driver;
@@ -49,9 +49,9 @@ template <class K> static inline bool dev_may_overlap(K kernel)
 }
 
 #ifdef __CUDACC__
-/* Raises the kernel's limit of dynamic shared memory, by default 48 KB minus its static arrays; never lowers it,
- * because captured launches may need more. The driver splits L1 and shared memory: with the maximum for shared memory
- * every fused kernel was 5 to 15% slower on an H100. */
+/* Raises the kernel's limit of dynamic shared memory, which is 48 KB minus its static arrays by default. The limit is
+ * never lowered, because captured launches may need more. The driver chooses the split of L1 and shared memory;
+ * requesting the maximum of shared memory made fused kernels 5 to 15% slower on an H100. */
 static inline cudaError_t dev_allow_shared(const void *kernel, size_t shared)
 {
     cudaFuncAttributes a;
@@ -98,7 +98,7 @@ static inline void dev_launch(dev_site at, dev_mode mode, void (*kernel)(P...), 
         return cudaLaunchKernelExC(&config, (const void *)kernel, list);
     };
     if (e == cudaSuccess) e = launch(static_cast<P>(args)...);
-    if (e != cudaSuccess) (void)cudaGetLastError(); /* reported here with its name; sticky errors come back anyway */
+    if (e != cudaSuccess) (void)cudaGetLastError();
 #else
     (sim::check_argument(at.kernel, static_cast<P>(args)), ...);
     std::tuple<P...> copy(static_cast<P>(args)...);
@@ -114,8 +114,8 @@ static inline void dev_launch(dev_site at, dev_mode mode, void (*kernel)(P...), 
 #define KLAUNCH_AFTER(kernel, ...) dev_launch({#kernel, __FILE__, __LINE__}, DEV_AFTER, kernel, __VA_ARGS__)
 #define KLAUNCH_CLUSTER(kernel, ...) dev_launch({#kernel, __FILE__, __LINE__}, DEV_CLUSTER, kernel, __VA_ARGS__)
 
-/* For a large structure as kernel parameter that is indexed at run time: reads it in place, without a copy per
- * thread. */
+/* Attribute of a large structure that is a kernel parameter and is indexed at run time. The kernel reads it in place,
+ * without a copy per thread. */
 #ifdef __CUDACC__
 #define GRID_CONSTANT __grid_constant__
 #else

@@ -4,13 +4,14 @@
  * pixel, a row of weights). Channels c*unit.. of all positions are plane c:
  *   plane c        | position 0 | position 1 | position 2 | ...
  *   plane c + 1    | position 0 | ...                              `pitch` units further
- * Fragment reads load adjacent positions of a plane, eight of them 128 bytes: no bank conflict at any first position,
- * so that a tap of a convolution is just another first position. In stores, eight threads write 2 planes x 4 positions,
- * which have different banks if pitch % 8 is 4, or if it is 0 and positions of odd planes are exchanged, p ^ 4.
+ * Fragment reads load adjacent positions of a plane, eight of them 128 bytes: there is no bank conflict at any first
+ * position, so a tap of a convolution only shifts the first position. In stores, eight threads write 4 positions of 2
+ * planes. These are in different banks if pitch % 8 is 4. If pitch % 8 is 0, position p of an odd plane is stored at p
+ * ^ 4.
  *
- * An operand whose sum runs over channels is read by rows: two planes, a row of the matrix is a position. One whose sum
- * runs over positions is read by columns: a row of the matrix is a channel. g = lane / 4, t = lane % 4, in the layouts
- * of mma_bf16 and mma_tf32 (tensor.cuh). */
+ * If a sum runs over channels, its operands are read by rows: a row of the matrix is a position. If a sum runs over
+ * positions, its operands are read by columns: a row of the matrix is a channel. g = lane / 4, t = lane % 4, in the
+ * layouts of mma_bf16 and mma_tf32 (tensor.cuh). */
 #ifndef DG_MMA_CUH
 #define DG_MMA_CUH
 
@@ -20,18 +21,19 @@
 
 static __device__ __forceinline__ int dg_warp_lane() { return (int)threadIdx.x % 32; }
 
-/* Whole warp: returns v. Keeps ptxas from recomputing values of threadIdx in loops; the lanes exchange nothing. */
+/* Returns v. The shuffle keeps ptxas from recomputing values of threadIdx in loops. All lanes of the warp must call it.
+ * */
 static __device__ __forceinline__ int dg_settled(int v) { return __shfl_xor_sync(0xffffffffu, v, 0); }
 
-/* Rows. Each lane passes the address of one unit: of A (16 positions) or B (twice 8), in both arithmetics. */
+/* Reads by rows: each lane passes the address of one unit of A (16 positions) or B (twice 8 positions). */
 static __device__ __forceinline__ int dg_row_of_a() { return dg_warp_lane() % 16; }
 static __device__ __forceinline__ int dg_plane_of_a() { return dg_warp_lane() / 16; }
 static __device__ __forceinline__ int dg_row_of_b() { return dg_warp_lane() / 16 * 8 + dg_warp_lane() % 8; }
 static __device__ __forceinline__ int dg_plane_of_b() { return dg_warp_lane() / 8 % 2; }
 
 /* How the arithmetics below multiply: warp by warp, synchronously. wgmma.cuh has the same members for warpgroups.
- * there: this architecture has such products; fused: also in fused kernels; scaled: values are multiplied by a power of
- * two before rounding, sums by its inverse. */
+ * there: this architecture has these products. fused: fused kernels use them. scaled: values are multiplied by a power
+ * of two before rounding, and sums are divided by it. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 #define DG_MMA_BEFORE_SM_80 1
 #else
@@ -40,7 +42,7 @@ static __device__ __forceinline__ int dg_plane_of_b() { return dg_warp_lane() / 
 struct dg_mma_by_warps {
     static constexpr bool there = !DG_MMA_BEFORE_SM_80, fused = there, scaled = false;
     static constexpr int warps = 1;
-    /* odd planes of weights: positions exchanged, p ^ swap; units between planes */
+    /* position p of an odd plane of weights is stored at p ^ swap; spacing: units between planes */
     static constexpr int swap = 4, spacing = 0;
 
     /* Addresses of A (with patch P) and B from a lane's units, with the weights' strides of wgmma.cuh. */
@@ -65,8 +67,8 @@ struct dg_mma_bf16 : dg_mma_by_warps {
         mma_bf16(c, a, b);
     }
 
-    /* Columns of A: 2 planes (16 m) x 16 positions, of B: 2 planes (twice 8 n) x 16 positions. The lane's position
-     * (below 16) and plane; near: plus 4 for tf32, unused here. */
+    /* Reads by columns: A is 2 planes (16 m) x 16 positions, B is 2 planes (twice 8 n) x 16 positions. The functions
+     * return the lane's position (below 16) and plane. */
     static __device__ __forceinline__ int column_of_a() { return dg_warp_lane() / 16 * 8 + dg_warp_lane() % 8; }
     static __device__ __forceinline__ int column_of_b() { return dg_warp_lane() % 16; }
     static __device__ __forceinline__ int columns_plane_of_a() { return dg_warp_lane() / 8 % 2; }
@@ -81,8 +83,8 @@ struct dg_mma_bf16 : dg_mma_by_warps {
     }
 };
 
-/* Products of fp16, with the fragments of bf16. Turing has only these; on newer GPUs bf16 is as fast and needs no
- * scaling, so there only unfused kernels exist, for checks. The simulator has all. */
+/* Products of fp16, with the fragments of bf16. Turing supports no other type. On newer GPUs, where bf16 is as fast and
+ * needs no scaling, only unfused kernels use fp16, for checks. */
 struct dg_mma_fp16 : dg_mma_bf16 {
 #ifdef __CUDA_ARCH__
     static constexpr bool there = true, fused = DG_MMA_BEFORE_SM_80, scaled = true;
@@ -90,7 +92,8 @@ struct dg_mma_fp16 : dg_mma_bf16 {
     static constexpr bool there = true, fused = true, scaled = true;
 #endif
 
-    /* Clamps finite values, so that a large gradient does not end the run; keeps infinity and NaN. */
+    /* Clamps finite values to the range of fp16, so that a large gradient does not end the run. Infinity and NaN are
+     * unchanged. */
     static __device__ __forceinline__ float within(float v)
     {
         return fabsf(v) > 65504 && fabsf(v) <= FLT_MAX ? copysignf(65504, v) : v;
@@ -108,8 +111,8 @@ struct dg_mma_fp16 : dg_mma_bf16 {
 
 static __device__ __forceinline__ float dg_power_of_two(int n) { return __int_as_float((127 + n) << 23); }
 
-/* Products of tf32, m16n8k8. ldmatrix moves 16-bit elements and cannot transpose these: columns are read word by word,
- * 4 positions x 8 channels at a time. */
+/* Products of tf32, m16n8k8. ldmatrix moves 16-bit elements and cannot transpose tf32, so columns are read word by
+ * word, 4 positions x 8 channels at a time. */
 struct dg_mma_tf32 : dg_mma_by_warps {
     static constexpr int unit = 4, k = 8;
 
@@ -130,7 +133,7 @@ struct dg_mma_tf32 : dg_mma_by_warps {
     {
         return reinterpret_cast<const uint32_t *>(at)[dg_warp_lane() / 4 % 4];
     }
-    /* four: from the lane's position to the fourth after it; pitch: from plane to plane. */
+    /* four: distance from the lane's position to the fourth position after it; pitch: distance of planes. */
     static __device__ __forceinline__ void columns_a(uint32_t (&a)[4], const uint4 *at, int four, int pitch)
     {
         a[0] = word(at);
@@ -147,7 +150,8 @@ struct dg_mma_tf32 : dg_mma_by_warps {
     }
 };
 
-/* A warp's sums in arithmetic E: 16*MI x 8*NJ; c[i][j] is rows 16i + g and + 8, columns 8j + 2t and + 1. */
+/* A warp's 16*MI x 8*NJ sums in arithmetic E. c[i][j] has rows 16i + g and 16i + g + 8, columns 8j + 2t and 8j + 2t +
+ * 1. */
 template <class E, int MI, int NJ> struct dg_sums {
     float c[MI][NJ][4];
 
@@ -169,7 +173,7 @@ template <class E, int MI, int NJ> struct dg_sums {
 #pragma unroll
                 for (int e = 0; e < 4; e++) c[i][j][e] *= factor;
     }
-    /* b[j / 2] holds fragments j and j + 1, from two columns or two rows of planes. */
+    /* b[j / 2] has fragments j and j + 1 of B. */
     __device__ __forceinline__ void add(const uint32_t (&a)[MI][4], const uint32_t (&b)[NJ / 2][4])
     {
 #pragma unroll
@@ -177,8 +181,8 @@ template <class E, int MI, int NJ> struct dg_sums {
 #pragma unroll
             for (int j = 0; j < NJ; j++) E::multiply(c[i][j], a[i], {b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1]});
     }
-    /* Stores row i * 8 + lane / 4, columns n, n + 1, n + 8, n + 9, ... of this lane below `columns` (WHOLE: all
-     * exist). */
+    /* Stores this lane's results of row i * 8 + lane / 4, in columns n, n + 1, n + 8, n + 9, ... that are less than
+     * `columns`. WHOLE: all columns exist. */
     template <bool WHOLE = false> __device__ __forceinline__ void store(float *row, int i, int n, int columns) const
     {
         row += n;

@@ -1,6 +1,6 @@
-/* Instructions of tensor cores. Fragment layouts: PTX ISA, "Matrix fragments for mma.m16n8k*". Instructions missing on
- * an architecture trap; launchers choose variants by compute capability. Part of dev.cuh; the simulator's twins are in
- * sim/. */
+/* Instructions of tensor cores. Fragment layouts: PTX ISA, "Matrix fragments for mma.m16n8k*". An instruction that the
+ * architecture lacks is compiled to a trap; launchers choose variants by compute capability. Part of dev.cuh; the
+ * simulator's twins are in sim/. */
 #ifndef DG_TENSOR_CUH
 #define DG_TENSOR_CUH
 
@@ -82,8 +82,8 @@ __device__ __forceinline__ void mma_fp16(float (&c)[4], const uint32_t (&a)[4], 
 #endif
 }
 
-/* x rounded to 10 bits of mantissa, ties away from zero. mma_tf32 ignores the 13 bits below, which a device may not
- * clear. sm_80 and up. */
+/* Rounds x to 10 bits of mantissa, ties away from zero. The 13 lower bits of the result are undefined, and mma_tf32
+ * ignores them. sm_80 and up. */
 __device__ __forceinline__ uint32_t to_tf32(float x)
 {
     uint32_t r = 0;
@@ -96,7 +96,8 @@ __device__ __forceinline__ uint32_t to_tf32(float x)
     return r;
 }
 
-/* Two floats rounded to bf16, ties to even: low in bits 0..15, high in 16..31. sm_80 and up. */
+/* Rounds two floats to bf16, ties to even. `low` is in bits 0..15 of the result, `high` in bits 16..31. sm_80 and up.
+ * */
 __device__ __forceinline__ uint32_t to_bf16x2(float low, float high)
 {
     uint32_t r = 0;
@@ -109,7 +110,7 @@ __device__ __forceinline__ uint32_t to_bf16x2(float low, float high)
     return r;
 }
 
-/* Two floats rounded to fp16 with subnormals; 65520 and more become infinite. sm_75 and up. */
+/* Rounds two floats to fp16 with subnormals. Values from 65520 become infinite. sm_75 and up. */
 __device__ __forceinline__ uint32_t to_fp16x2(float low, float high)
 {
     uint32_t r;
@@ -123,7 +124,7 @@ __device__ __forceinline__ uint32_t to_fp16x2(float low, float high)
     return r;
 }
 
-/* 1 / x, 1 / sqrt(x) and 2^x, to about one unit in the last place; subnormals count as 0. */
+/* Approximations of 1 / x, 1 / sqrt(x) and 2^x to about one unit in the last place; subnormal numbers count as 0. */
 __device__ __forceinline__ float near_reciprocal(float x)
 {
     float r;

@@ -1,7 +1,7 @@
 /* bf16 products by warpgroups: the counterpart of mma.cuh for Hopper. A warpgroup has 64 rows, 16 per warp. B is read
- * from shared memory, as is A where eight adjacent positions are contiguous; in small cells they are two rows of two
- * cells, and A goes through registers. Planes of weights are spaced so that stores of 2 planes x 4 positions have
- * different banks. */
+ * from shared memory. A is read from shared memory if eight adjacent positions are contiguous. In small cells they are
+ * not contiguous, and A is read through registers. Planes of weights are spaced so that stores of 2 planes x 4
+ * positions have different banks. */
 #ifndef DG_WGMMA_CUH
 #define DG_WGMMA_CUH
 
@@ -17,8 +17,8 @@ struct dg_wgmma_bf16 : dg_mma_bf16 {
     static __device__ __forceinline__ void publish() { wgmma_publish(); }
     template <class Sums> static __device__ __forceinline__ void finish(Sums &sums) { wgmma_wait(sums.c); }
 
-    /* First units of A and B, or this lane's unit of A if it goes through registers. A descriptor costs a dozen
-     * instructions: built once per block, not per step. next_k, next_n: of the weights (dev_wgmma.cuh). */
+    /* Descriptors of A and B, or this lane's unit of A if A is read through registers. A descriptor costs a dozen
+     * instructions, so it is built once per block. next_k, next_n: strides of the weights (dev_wgmma.cuh). */
     template <class P> using place_of_a = typename std::conditional<P::small, const uint4 *, dev_matrix>::type;
     using place_of_b = dev_matrix;
     template <class P> static __device__ __forceinline__ place_of_a<P> a_at(const uint4 *unit)
@@ -31,8 +31,8 @@ struct dg_wgmma_bf16 : dg_mma_bf16 {
         return dev_matrix::of(unit, next_k, next_n);
     }
 
-    /* sums[q] += a * b for all q and some taps; finish() waits for them. P: the patch; moved_a, moved_b: units from a
-     * and b; at_a(t, q), at_b(t, q): additional units for tap t and sums q. */
+    /* Computes sums[q] += a * b for all q and some taps; finish() waits for these products. P: the patch; moved_a,
+     * moved_b: units from a and b; at_a(t, q), at_b(t, q): offset in units of tap t for sums[q]. */
     template <class P, bool TRANS_B, int TAPS, int Q, int NJ, class AtA, class AtB>
     static __device__ __forceinline__ void products(float (&sums)[Q][NJ][4], place_of_a<P> a, int moved_a, dev_matrix b,
                                                     int moved_b, AtA at_a, AtB at_b)
@@ -56,7 +56,8 @@ struct dg_wgmma_bf16 : dg_mma_bf16 {
         wgmma_commit();
     }
 
-    /* Weight gradient: sums[s] += a[k] * b for all k and s; a is in registers, b, N-major, at(k, s) units after `b`. */
+    /* For a weight gradient, computes sums[s] += a[k] * b for all k and s. a is in registers; the matrix b, N-major,
+     * starts at(k, s) units after `b`. */
     template <int K, int S, int NJ, class At>
     static __device__ __forceinline__ void products_of_columns(float (&sums)[S][NJ][4], const uint32_t (&a)[K][4],
                                                                dev_matrix b, At at)

@@ -16,8 +16,8 @@ void dg_fused_mma_dx_bf16(const dg_fused_conv *f, const dg_tune *tune, cudaStrea
 void dg_fused_mma_dx_tf32(const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream);
 void dg_fused_mma_fp16(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream);
 void dg_fused_wgmma(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream);
-/* Also run convolutions without a prologue or epilogue. overlapping: blocks may begin before the previous launch has
- * ended. */
+/* These launchers also run convolutions without a prologue or epilogue. overlapping: blocks may begin before the
+ * previous launch has ended. */
 void dg_fused_thin(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, bool overlapping, cudaStream_t stream);
 void dg_fused_thin_mma_fwd(const dg_fused_conv *f, const dg_tune *tune, bool overlapping, cudaStream_t stream);
 void dg_fused_thin_mma_dx(const dg_fused_conv *f, const dg_tune *tune, bool overlapping, cudaStream_t stream);
@@ -28,10 +28,10 @@ void dg_round_weights(const dg_rounded *r, cudaStream_t stream);
 /* rounded.cu: writes the rounded operands of a job on tensor cores; side: 0 for x, 1 for y. */
 void dg_round_factors(const dg_update_job *j, int side, cudaStream_t stream);
 
-/* Whole block. True only in the last of `expected` blocks, which sees all writes of the other blocks and leaves the
- * counter at 0. The last block sums in a fixed order, so the result does not depend on which block is last. One
- * thread's fence between two barriers is enough: causality order (PTX ISA, memory model) includes what the barrier made
- * visible to that thread. */
+/* All threads of a block call it. Returns true only in the last of `expected` blocks, which sees all writes of the
+ * other blocks and resets the counter to 0. The last block sums in a fixed order, so the result does not depend on
+ * which block is last. A fence by one thread between two barriers is sufficient, because causality order (PTX ISA,
+ * memory model) includes all writes that the first barrier made visible to that thread. */
 static __device__ __forceinline__ bool dg_comes_last(unsigned *counter, unsigned expected)
 {
     SHARED(int, last, );
@@ -48,8 +48,8 @@ static __device__ __forceinline__ bool dg_comes_last(unsigned *counter, unsigned
     return last != 0;
 }
 
-/* A channel of a prologue as coefficients. plain and norm: z = scale x + shift, times factor where z < 0; norm_dx:
- * scale x + tilt pre + shift. */
+/* A prologue's coefficients for one channel. plain and norm compute z = scale x + shift, multiplied by `factor` if z <
+ * 0. norm_dx computes scale x + tilt pre + shift. */
 struct dg_channel {
     float scale, tilt, shift;
 };
@@ -64,14 +64,14 @@ static __device__ __forceinline__ dg_channel dg_channel_of(const dg_prologue &s,
     return {scale, -scale * total[C], scale * (mean * total[C] - total[0])};
 }
 
-/* The prologue's value. pre: read for norm_dx only. factor: 0 to 1 (1 for plain), so the larger of z and factor z is
- * taken. */
+/* Returns the prologue's value. pre: used by norm_dx only. factor is from 0 to 1 (1 for plain), so the value is the
+ * larger of z and factor z. */
 static __device__ __forceinline__ float dg_one_value(const dg_channel &k, float x, float factor)
 {
     const float z = k.scale * x + k.shift;
     return fmaxf(z, factor * z);
 }
-/* Like dg_one_value with one operation less: in units of (1 + factor) / 2 the value is z + |z| (1 - factor) / (1 +
+/* Like dg_one_value with one operation less. Divided by (1 + factor) / 2, the value is z + |z| (1 - factor) / (1 +
  * factor). */
 static __device__ __forceinline__ dg_channel dg_channel_bent(const dg_channel &k, float factor)
 {
@@ -92,7 +92,8 @@ static __device__ __forceinline__ dg_pack<float, 2> dg_widened(uint32_t v)
 {
     return {{__uint_as_float(v << 16), __uint_as_float(v & 0xffff0000u)}};
 }
-/* Four contiguous values of a tensor that may be rounded (fused.h); at: index of the first, a multiple of 4. */
+/* Loads four contiguous values of a tensor that may be stored as bf16 (fused.h). at: index of the first, a multiple of
+ * 4. */
 static __device__ __forceinline__ dg_pack<float, 4> dg_load_four(const float *x, int64_t at, bool rounded)
 {
     if (!rounded) return dg_load<4>(x + at);
@@ -109,7 +110,7 @@ static __device__ __forceinline__ void dg_store_four(void *x, int64_t at, bool r
                 dg_pack<uint32_t, 2>{{to_bf16x2(v.v[0], v.v[1]), to_bf16x2(v.v[2], v.v[3])}});
 }
 
-/* A thread's four channels of a prologue; coefficients are recomputed only when the group changes. */
+/* A prologue's coefficients for a thread's four channels. They are recomputed only when the group changes. */
 struct dg_four {
     const dg_prologue &s;
     const int c, C;
@@ -147,7 +148,8 @@ struct dg_four {
     __device__ __forceinline__ bool two() const { return s.kind == DG_PROLOGUE_NORM_DX; }
 };
 
-/* One result of an epilogue without sums. y: for act_dx. Only activations that are `fused` (core/plan/act.h) occur. */
+/* Returns one result of an epilogue without sums. y: used by act_dx. The activation must be `fused` (core/plan/act.h).
+ * */
 static __device__ __forceinline__ float dg_epilogue_act(const dg_epilogue &s, float v)
 {
     switch (s.act) {
@@ -169,9 +171,9 @@ static __device__ __forceinline__ float dg_epilogue_act_dx(const dg_epilogue &s,
     return y > 0 || s.act == DG_ACT_NONE ? v : s.act == DG_ACT_RELU ? 0 : s.slope * v;
 }
 
-/* Address of block b's two partial sums for channel c, parts[2 (b C + c)]: for stats the mean and the sum of squared
- * deviations, for norm_dx sum g and sum g (pre - mean). The blocks of a group have consecutive numbers. For stats,
- * rows[b] (one array per column of tiles) is the number of values per channel, at least 1. */
+/* Returns the address of a block's two partial sums for channel c, parts[2 (block C + c)]. For stats these are the mean
+ * and the sum of squared deviations; for norm_dx, sum g and sum g (pre - mean). The blocks of a group have consecutive
+ * numbers. For stats, rows[b] (one array per column of tiles) is the number of values per channel, at least 1. */
 static __host__ __device__ __forceinline__ float *dg_parts_of(float *parts, int block, int c, int C)
 {
     return parts + 2 * ((int64_t)block * C + c);
@@ -181,15 +183,15 @@ static __host__ __device__ __forceinline__ float *dg_rows_of(float *parts, int b
     return parts + 2 * (int64_t)blocks * C + (int64_t)column * blocks;
 }
 
-/* Merged partial sums of two adjacent channels. stats: number of values, deviations of the parts' means from `shift`
- * (the first mean, against cancellation), squares about `shift`. */
+/* Merged partial sums of two adjacent channels. For stats these are the number of values, and deviations and squares
+ * about `shift`. shift is the mean of the first part, to avoid cancellation. */
 struct dg_merged {
     float n, shift[2], a[2], b[2];
 };
 
-/* Whole block: merges parts first .. first + count - 1; each slot of threads adds every slots'th part and slot 0
- * returns the result. The code is short and loads are batched by eight because one block runs this once, while all else
- * is idle: its cost is the latency of instruction fetches and loads. */
+/* All threads of a block merge parts first .. first + count - 1. Slot s of threads adds parts s, s + slots, ..., and
+ * slot 0 returns the result. While the last block merges, the GPU is otherwise idle, so the cost is the latency of
+ * instruction fetches and loads. Therefore the code is short and loads are batched by eight. */
 template <int NT>
 static __device__ __forceinline__ dg_merged dg_merge_parts(bool stats, float *parts, const float *rows, int first,
                                                            int count, int c, int C, int lanes, float *room)
@@ -268,8 +270,8 @@ static __device__ __forceinline__ void dg_epilogue_write(const dg_epilogue &s, i
     }
 }
 
-/* Whole block, after its parts are stored: true in the last block of its cluster or, without clusters, of its column.
- * block: its number in the group; other arguments as in dg_epilogue_merge. */
+/* All threads of a block call it after storing the block's parts. Returns true in the last block of the cluster or,
+ * without clusters, of the column of tiles. block: its number in the group. */
 static __device__ __forceinline__ bool dg_epilogue_last(const dg_epilogue &s, unsigned *counters, int block, int group,
                                                         int clusters, int per_group)
 {
@@ -279,9 +281,9 @@ static __device__ __forceinline__ bool dg_epilogue_last(const dg_epilogue &s, un
     return dg_comes_last(clusters ? counters + 1 + group * clusters + which : counters, (unsigned)expected);
 }
 
-/* Whole block of NT threads (a power of two) for which dg_epilogue_last returned true: merges the parts of channels c0
- * .. c0 + channels - 1 (a power of two; those below C exist; both even), for large groups first within each cluster.
- * The last block of the column finishes the epilogue; true in the last block of the launch.
+/* Merges the parts of channels c0 .. c0 + channels - 1, in large groups first within each cluster. Called by the NT
+ * threads of a block for which dg_epilogue_last returned true. The last block of the column finishes the epilogue;
+ * returns true in the last block of the launch. NT and channels are powers of two.
  * scratch: dg_epilogue_bytes (fuse_launch.h), begins with the parts
  * counters: dg_epilogue_counters of this column
  * clusters: per group, dg_epilogue_clusters; values: per channel and group

@@ -63,7 +63,7 @@ static dg_epilogue epilogue_of(const dg_op *op)
     return s;
 }
 
-/* The epilogue of the launch's last convolution: its last op, or plain. */
+/* Returns the epilogue of the launch, which is its last op, or plain if this is a convolution. */
 static dg_epilogue last_epilogue(const dg_plan *p, const dg_launch *l)
 {
     const dg_op *last = &p->op[l->first + l->count - 1], *conv = &p->op[l->main];
@@ -85,8 +85,8 @@ static unsigned *counters_of(const dg_plan *p, const dg_launch *l)
     return (unsigned *)(void *)((char *)p->arena->base + p->arena->row[p->row_counters].offset) + l->counter;
 }
 
-/* True if the two previous launches are known and write no weights. Two are checked because griddepcontrol promises
- * only that the previous launch waited for the one before it, not that its reads are visible here (PTX ISA). */
+/* True if the two previous launches are known and do not write weights. Two are checked because griddepcontrol does not
+ * guarantee that the writes of the launch before the previous one are visible (PTX ISA). */
 static bool weights_stay(const dg_plan *p, const dg_launch *l)
 {
     for (int back = 1; back <= 2; back++)
@@ -94,7 +94,7 @@ static bool weights_stay(const dg_plan *p, const dg_launch *l)
     return true;
 }
 
-/* Bytes of a network's weights with the gaps between rows; *first: their offset. */
+/* Returns the bytes of a network's weights, including gaps between rows. *first: offset of the weights. */
 static size_t weights_of(const dg_arena *a, int net, size_t *first)
 {
     size_t end = 0;
@@ -208,7 +208,7 @@ dg_fused_head dg_fused_head_of(const dg_plan *p, const dg_launch *l)
     return h;
 }
 
-/* Values from the first row of a network's gradients to the gradient of dw's weight. */
+/* Returns the distance, in values, from a network's first gradient to the gradient that dw computes. */
 static int64_t distance(const dg_plan *p, const dg_op *adam, const dg_op *dw)
 {
     const dg_row *first = dg_plan_row(p, adam, dg_operand_index(adam->kind, "g")),

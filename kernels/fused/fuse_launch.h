@@ -8,7 +8,8 @@
 
 dg_fused_family dg_fused_family_of(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune);
 
-/* NULL, or why the family cannot run the convolution (fused_mma.c, fused_thin.c, fused_dense.c). */
+/* Return NULL, or the reason why the kernel family cannot run the convolution (fused_mma.c, fused_thin.c,
+ * fused_dense.c). */
 const char *dg_fused_mma_refuses(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, const dg_gpu *gpu);
 const char *dg_fused_thin_refuses(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, const dg_gpu *gpu);
 const char *dg_fused_dense_refuses(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, const dg_gpu *gpu);
@@ -16,9 +17,9 @@ dg_fused_size dg_fused_mma_size(dg_op_kind kind, const dg_fused_conv *f, const d
 dg_fused_size dg_fused_thin_size(dg_op_kind kind, const dg_fused_conv *f);
 dg_fused_size dg_fused_dense_size(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune);
 
-/* Launch of a fused convolution on tensor cores. per_group, blocks: blocks of a group and in all, for each column of
- * tiles and each part of the sum; channels: of the largest part of the sum; merged: parts of the epilogue's sums per
- * group; shared: dynamic, in bytes; *_bytes: scratch and counters, those of the epilogue first. */
+/* Launch of a fused convolution on tensor cores. per_group, blocks: number of blocks per group and in total, for one
+ * column of tiles and one part of the sum. channels: of the largest part of the sum. merged: parts of the epilogue's
+ * sums per group. shared: bytes of dynamic shared memory. */
 typedef struct {
     int groups, per_group, blocks, columns, channels, merged;
     size_t shared, sum_bytes, part_bytes;
@@ -49,7 +50,7 @@ static inline DG_HD int dg_epilogue_counters(int per_group, int groups, int chan
     return 1 + dg_epilogue_clusters(per_group, groups, channels) * groups;
 }
 
-/* Per image, stored before the parts in a head's scratch: loss and probability. */
+/* Bytes per image for its loss and probability, which are stored first in a head's scratch. */
 enum { DG_HEAD_TERM_BYTES = 2 * sizeof(double) };
 static inline int dg_head_channels(int C)
 {
@@ -60,13 +61,13 @@ static inline int dg_head_channels(int C)
 
 static inline const char *dg_fuse_input(const dg_op *op) { return op->kind == DG_OP_conv_fwd ? "x" : "y"; }
 
-/* fuse_rounded.c: sets rounded of all rows (fused.h); math: of the backend. */
+/* Sets the member `rounded` of all rows (fused.h). math: of the backend. */
 void dg_round_rows(dg_plan *p, dg_math math);
 
-/* fuse_fill.c: the kernel family of weight gradient dw in fused update l. */
+/* Returns the kernel family of weight gradient dw in fused update l. */
 dg_fused_family dg_update_family(const dg_launch *l, const dg_op *dw);
 
-/* fuse_fill.c: adds the row of the rounded weights that launch l reads, if it is missing. */
+/* Adds a row for the rounded weights that launch l reads, if there is none. */
 void dg_rounded_row(dg_plan *p, const dg_launch *l);
 
 dg_fused_size dg_fused_size_of(const dg_plan *p, const dg_launch *l);

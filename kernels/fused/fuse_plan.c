@@ -1,9 +1,9 @@
 /* The pass that groups the ops of a plan into launches.
- * 1. Find which op reads which op's result (deps.h).
- * 2. Fuse into each convolution its epilogue and prologue, into the last layer of D its loss, into Adam the weight
- *    gradients of its network. Every other op is a launch of its own.
- * 3. Drop a tensor that all consumers can recompute. A kernel that refuses its launch can invalidate this for other
- *    launches: repeat until nothing changes.
+ * 1. Find the dependencies between ops (deps.h).
+ * 2. Fuse each convolution with its prologue and epilogue, the last layer of D with its loss, and Adam with the weight
+ * gradients of its network. Every other op is a separate launch.
+ * 3. Drop a tensor that all consumers can recompute. If a kernel refuses a launch, other launches may no longer
+ * recompute a tensor, so steps 2 and 3 are repeated until nothing changes.
  * 4. Order launches by their main ops. */
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +33,7 @@ typedef struct {
     dg_deps deps;
 } pass;
 
-/* True for convolutions with weights that updates round; averaged (EMA) weights are not rounded. */
+/* True for convolutions whose weights fused updates round. Averaged (EMA) weights are not rounded. */
 static bool is_conv(const dg_plan *p, const dg_op *op)
 {
     if (op->kind != DG_OP_conv_fwd && op->kind != DG_OP_conv_dx) return false;
@@ -162,7 +162,7 @@ static dg_launch_kind kind_of(const pass *f, int main)
     if (op->kind == DG_OP_adam) return members > 1 ? DG_LAUNCH_UPDATE : DG_LAUNCH_OP;
     if (!is_conv(p, op)) return DG_LAUNCH_OP;
     if (f->note[main].losses) return DG_LAUNCH_HEAD;
-    /* the parts of a split sum also need a fused kernel */
+    /* a split sum also needs a fused kernel, which adds its parts */
     bool around = members > 1 || (f->what != DG_FUSE_NONE && op->tune.split > 1);
     const int writer = dg_deps_writer(&f->deps, main, dg_operand_index(op->kind, dg_fuse_input(op)));
     if (writer >= 0 && f->note[writer].made) around = true;
@@ -186,7 +186,7 @@ static bool all_make(const pass *f, int i)
         const dg_op *reader = &p->op[a->op];
         const bool conv = is_conv(p, reader) && a->operand == dg_operand_index(reader->kind, dg_fuse_input(reader));
         const dg_launch_kind kind = kind_of(f, f->note[a->op].launch);
-        /* of the head's two convolutions, the forward one reads */
+        /* in a head, only the forward convolution reads it */
         if (conv ? kind == DG_LAUNCH_OP || (kind == DG_LAUNCH_HEAD && (backward || f->note[a->op].launch != a->op))
                  : reader->kind != DG_OP_conv_dw || kind != DG_LAUNCH_UPDATE)
             return false;
@@ -194,8 +194,8 @@ static bool all_make(const pass *f, int i)
     return true;
 }
 
-/* Finds the ops that consumers recompute: begins with all candidates, because they depend on each other, and removes
- * those that fail. */
+/* Finds the ops that consumers recompute. Begins with all candidates, because they depend on each other, and removes
+ * candidates that cannot be recomputed. */
 static void find_made(pass *f)
 {
     for (int i = 0; i < f->p->ops; i++)
@@ -254,7 +254,8 @@ static dg_err reorder(pass *f, int *new_place)
     return DG_OK;
 }
 
-/* True if every op still follows the ops that it depends on; order inside a launch is the kernel's. */
+/* True if every op still follows the ops that it depends on. The order inside a launch is not checked, because the
+ * kernel determines it. */
 static bool in_order(const pass *f)
 {
     const dg_deps *d = &f->deps;
@@ -267,8 +268,8 @@ static bool in_order(const pass *f)
     return true;
 }
 
-/* The fused convolution on tensor cores before the update that multiplies the same operand `name` as weight gradient i,
- * or NULL. i: in the original order. */
+/* Returns the fused convolution on tensor cores that multiplies operand `name` of weight gradient i before the update,
+ * or NULL. i: op number in the original order. */
 static dg_op *multiplied(const pass *f, int i, const char *name, const int *new_place)
 {
     const dg_plan *p = f->p;
@@ -297,7 +298,7 @@ static int own_row(dg_plan *p, const char *op, const char *what, size_t bytes)
     return row;
 }
 
-/* Adds rows for the rounded operands of weight gradient i of an update; i: in the original order. */
+/* Adds rows for the rounded operands of weight gradient i of an update. i: op number in the original order. */
 static void factor_rows(const pass *f, int i, const int *new_place)
 {
     dg_plan *p = f->p;
@@ -315,7 +316,7 @@ static void factor_rows(const pass *f, int i, const int *new_place)
     }
 }
 
-/* Marks rows that are not stored as absent, and adds those that fused launches need. */
+/* Marks rows that no launch stores as absent, and adds rows that fused launches need. */
 static void settle_rows(pass *f, const int *new_place)
 {
     dg_plan *p = f->p;

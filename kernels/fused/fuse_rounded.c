@@ -1,4 +1,5 @@
-/* Decides which tensors are stored as bf16: those whose writers and readers all support it (fused.h). */
+/* Decides which tensors are stored as bf16: a tensor is stored so if all its writers and readers support it (fused.h).
+ * */
 #include "kernels/fused/fuse_launch.h"
 
 static bool is(const dg_op *op, int operand, const char *name) { return operand == dg_operand_index(op->kind, name); }
@@ -99,8 +100,8 @@ static void set(dg_row *r, bool rounded)
     r->bytes = dg_count(r->shape) * dg_value_bytes(r);
 }
 
-/* Unrounds both tensors of a norm's gradient unless both are rounded, because the kernel that recomputes it loads both
- * the same way. */
+/* If only one tensor of a norm's gradient is rounded, stores both unrounded, because the kernel that recomputes the
+ * gradient loads both in one format. */
 static bool part_pairs(dg_plan *p)
 {
     bool changed = false;

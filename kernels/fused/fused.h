@@ -28,7 +28,7 @@ typedef struct {
     const float *totals;       /* norm_dx: (groups, 2, C) */
     float factor;
     int groups;  /* equal parts of the batch with their own statistics; 1 for plain */
-    int rounded; /* 1: x and pre are bf16; int, because the simulator takes padding after a bool for an address */
+    int rounded; /* 1: x and pre are bf16 */
 } dg_prologue;
 
 /* Epilogue: what happens to results. */
@@ -59,7 +59,8 @@ typedef struct {
 } dg_epilogue;
 
 /* A network's weights as rounded operands for tensor cores (bf16, fp16: 2 bytes; tf32: 4), in the order of the weights.
- * Rounded once per step: by the fused update, and by a kernel of the backend after other updates and host writes. */
+ * They are rounded once per step by the fused update. After other updates and host writes, a kernel of the backend
+ * rounds them. */
 typedef struct {
     const float *from;
     void *to;  /* NULL: no kernel reads it */
@@ -68,26 +69,27 @@ typedef struct {
 } dg_rounded;
 
 /* Rounded tensors (dg_row.rounded, decided by fuse_rounded.c): under --precision bf16 a tensor between fused launches
- * is stored as bf16 if all its writers and readers support it; pointers stay float *. If every reader rounds the tensor
- * or reads only its sign, results are unchanged, and the tensor is its own rounded operand. A norm's input and the
- * gradient after a norm are rounded once more than by the ops; sums over them use the unrounded fp32 results. */
+ * is stored as bf16 if all its writers and readers support it; pointers to it are still float *. If every reader rounds
+ * the tensor or reads only its sign, results are unchanged. A norm's input and the gradient after a norm are rounded
+ * once more than by unfused ops, but sums over them use the unrounded fp32 results. */
 
 /* Rounded operands: a weight gradient on tensor cores multiplies values that convolutions have multiplied before (its x
- * in the forward pass, its y in the data gradient, through the same prologue). Each such convolution stores its rounded
- * input and the weight gradient copies it; otherwise a kernel of the update's launch computes it. */
+ * in the forward pass, its y in the data gradient, through the same prologue). Such a convolution stores its rounded
+ * input, and the weight gradient reads it. If there is no such convolution, a kernel of the update rounds the operand.
+ * */
 
 /* One convolution with its prologue and epilogue: forward (x to y) or data gradient (y to x; also the forward pass of a
- * transposed convolution). conv: the result and w only; the input is in.x. */
+ * transposed convolution). conv has only the result and w; the input is in.x. */
 typedef struct {
     dg_conv_args conv;
     dg_prologue in;
     dg_epilogue out;
-    /* thin, forward: the first gather.N images (0: none) come from the dataset and are also written to gather.x ==
-     * in.x; signed images without labels only (gather.h). */
+    /* For forward thin convolutions: the first gather.N images are read from the dataset and also written to gather.x
+     * == in.x. Requires dg_gather_is_signed (gather.h). */
     dg_gather_args gather;
-    /* dense, data gradient of a flat convolution: y is drawn and written to noise.z == in.x; n = 0: y exists. */
+    /* For dense: the kernel draws y and writes it to noise.z == in.x. If n is 0, y is read. */
     dg_noise_args noise;
-    /* mma, thin_mma: the two previous launches do not write w, so it may be read before they end */
+    /* the two previous launches do not write w, so kernels of mma and thin_mma may read it before they end */
     bool early;
     const void *rounded; /* mma: conv.w rounded, in the same order (dg_rounded) */
     void *factors;       /* mma: output, the rounded input; NULL: no kernel reads it */
@@ -127,19 +129,19 @@ typedef struct {
 typedef struct {
     int jobs;
     dg_update_job job[DG_UPDATE_JOBS];
-    dg_adam_args adam;       /* adam.g has the gradients of all values without a job (gamma, beta, gaps between rows) */
+    dg_adam_args adam;       /* adam.g has the gradients that no job computes (gamma, beta) */
     dg_advance_args advance; /* state NULL: not in this launch */
     dg_rounded rounded;
     float *scratch;
     unsigned *counters;
 } dg_fused_update;
 
-/* Groups the ops of a plan into launches. Requires ops that the backend's refuses() accepts and placed rows other than
- * DG_WORK. Reorders independent ops, marks rows that are no longer written as absent and adds rows for fused launches.
- * Fuses nothing if real is not DG_F32. Returns DG_DEVICE if out of memory. */
+/* Groups the ops of a plan into launches. Requires ops that the backend's refuses() accepts, and that all rows except
+ * work rows are placed. Reorders independent ops, marks rows that are no longer written as absent, and adds rows for
+ * fused launches. If real is not DG_F32, fuses nothing. Returns DG_DEVICE if out of memory. */
 dg_err dg_fuse_plan(dg_plan *p, unsigned what, dg_type real, const dg_gpu *gpu);
 
-/* Kernel arguments of a fused launch; before binding, pointers are NULL. */
+/* Return the kernel arguments of a fused launch. Before the plan is bound, pointers in them are NULL. */
 dg_fused_conv dg_fused_conv_of(const dg_plan *p, const dg_launch *l);
 dg_fused_head dg_fused_head_of(const dg_plan *p, const dg_launch *l);
 dg_fused_update dg_fused_update_of(const dg_plan *p, const dg_launch *l);
@@ -154,13 +156,13 @@ dg_fused_size dg_fused_conv_size(dg_op_kind kind, const dg_fused_conv *f, const 
 dg_fused_size dg_fused_head_size(const dg_fused_head *h);
 dg_fused_size dg_fused_update_size(const dg_fused_update *u);
 
-/* Sets tune.split of the jobs: parts of each job's sum. The splits of the ops are for separate launches; here the jobs
- * share the GPU. */
+/* Sets tune.split, the number of parts of the sum, of each job. It differs from the split of an unfused weight
+ * gradient, because the jobs share the GPU. */
 void dg_fused_update_split(dg_fused_update *u);
 
-/* NULL, or why the launch is not possible (static text, or valid until the next call); its ops are then launched one by
- * one. tune: accepted by dg_variant_check() for the op. The kernel family is that of its variant (variant.h), or dense
- * if the variant has none and the convolution is flat (conv_tiles.h). */
+/* Returns NULL, or the reason why the launch is not possible, valid until the next call. The ops are then launched one
+ * by one. tune: accepted by dg_variant_check() for the op. The variant determines the kernel family (variant.h); if the
+ * variant has no family and the convolution is flat (conv_tiles.h), the family is dense. */
 const char *dg_fused_conv_refuses(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, const dg_gpu *gpu);
 const char *dg_fused_head_refuses(const dg_fused_head *h);
 const char *dg_fused_update_refuses(const dg_fused_update *u, const dg_gpu *gpu);
