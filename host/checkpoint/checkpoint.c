@@ -1,4 +1,4 @@
-/* Taking and writing checkpoints; checkpoint_load.c reads them. */
+/* Copies the training state and writes it as a checkpoint. checkpoint_load.c reads checkpoints. */
 #include "host/checkpoint/checkpoint_layout.h"
 
 #include <inttypes.h>
@@ -30,7 +30,7 @@ static void snapshot_free(dg_snapshot *s)
     free(s);
 }
 
-/* Describe one tensor whose values are at `at`. Returns the bytes used, rounded to 8. */
+/* Fill *out for a tensor whose values are stored at `at`. Returns their bytes, rounded up to a multiple of 8. */
 static size_t describe(dg_st_tensor *out, const char *prefix, const dg_job_tensor *t, dg_type type, char *at)
 {
     snprintf(out->name, sizeof out->name, "%s%s", prefix, t->name);
@@ -41,7 +41,7 @@ static size_t describe(dg_st_tensor *out, const char *prefix, const dg_job_tenso
     return (out->bytes + 7) & ~(size_t)7;
 }
 
-/* num_batches_tracked: PyTorch counts every training pass of a norm, `passes` per step. */
+/* Write num_batches_tracked, which PyTorch increments in each training pass of a norm, `passes` times per step. */
 static size_t count_batches(dg_st_tensor *out, const dg_job_tensor *t, int passes, uint64_t step, char *at)
 {
     const int stem = (int)(strrchr(t->name, '.') + 1 - t->name);

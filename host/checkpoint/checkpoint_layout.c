@@ -9,7 +9,6 @@
 #include "host/files/safetensors.h"
 #include "host/net/recipes.h"
 
-/* Whitening has no moments, like running statistics. */
 int dg_ck_input(const dg_model *model, dg_ck_tensor out[2])
 {
     const dg_recipe *r = dg_recipe_find(model);
@@ -57,7 +56,7 @@ static const char *shape_text(char out[128], const int64_t *dim, int rank)
     return out;
 }
 
-/* Refuse values that training cannot produce: they spoil every result. Does nothing before the data is read. */
+/* Refuse values that training cannot produce, because they spoil every result. No-op before the data is read. */
 static dg_err check_values(const dg_st_tensor *t, const char *path, bool not_negative)
 {
     size_t n = t->data ? t->bytes / dg_type_bytes(t->type) : 0;
@@ -87,10 +86,10 @@ typedef struct {
     bool full;
     dg_type type;
     const char *moment[2]; /* prefixes of required moments, NULL: none */
-    bool averaged;         /* has running averages of the exported network */
+    bool averaged;         /* the file has running averages of the exported network */
 } check;
 
-/* SGD without momentum has no moments. */
+/* True if a tensor has this prefix. It shows whether SGD has moments, which need a momentum. */
 static bool has_prefix(const dg_st *st, const char *prefix)
 {
     for (int i = 0; i < dg_st_count(st); i++)
@@ -141,7 +140,8 @@ static dg_err check_one(const check *c, const dg_st_tensor *t, const dg_ck_tenso
 
 enum { AVERAGE = 3 };
 
-/* The layout's tensor for a name in the file. *moment: 0: the tensor, 1 or 2: a moment, AVERAGE: its average. */
+/* Find the layout's tensor for a name in the file. *moment: 0 for the tensor, 1 or 2 for a moment, AVERAGE for its
+ * average. */
 static const dg_ck_tensor *meaning(const check *c, const dg_ck_tensor *layout, int n, const char *name, int *moment)
 {
     *moment = 0;
@@ -240,7 +240,7 @@ dg_err dg_ck_load(dg_st *st, const char *path, const dg_model *model, bool full,
     return e ? e : dg_ck_check(st, path, model, full, type);
 }
 
-/* Shape of main.N.weight if it is a convolution's, otherwise NULL. */
+/* The shape of main.N.weight if it is the weight of a convolution, otherwise NULL. */
 static const int64_t *conv_shape(const dg_st *st, const char *net, int module)
 {
     char name[64];

@@ -1,4 +1,4 @@
-/* Reading checkpoints: metadata, and values into a job. */
+/* Reads checkpoints: their metadata, and their values into a job. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -51,7 +51,7 @@ dg_err dg_ck_format(const dg_st *st, const char *path, bool *full)
     return dg_fail(DG_IO, "%s: is not a dcgan checkpoint (format %s)", path, format);
 }
 
-/* The integer of "key = 16" in a config, 0: none. */
+/* The integer value of a key in the text of config.ini; 0 if the key is missing. */
 static uint64_t setting(const char *config, const char *key)
 {
     const size_t n = strlen(key);
@@ -68,8 +68,8 @@ static uint64_t steps_of_epoch(const dg_checkpoint_info *info)
     return count / batch + (count % batch && !strstr(info->config, "drop-last = yes") ? 1 : 0);
 }
 
-/* The number of steps need not be epochs * steps per epoch, because a run may have resumed with other images or another
- * batch size. But each finished epoch had at least one step, and the current one has done fewer steps than it has. */
+/* The step need not be epochs * steps per epoch, because a run may have resumed with other images or another batch
+ * size. But each finished epoch had at least one step, and the current epoch is not complete. */
 static dg_err check_place(const dg_checkpoint_info *info, const char *path)
 {
     const uint64_t most = (uint64_t)1 << 53, steps = steps_of_epoch(info);
@@ -86,7 +86,7 @@ static dg_err check_place(const dg_checkpoint_info *info, const char *path)
     return DG_OK;
 }
 
-/* PyTorch's counters must agree with the step. */
+/* Check that PyTorch's counters num_batches_tracked agree with the step. */
 static dg_err check_counts(const dg_st *st, const char *path, const dg_recipe *r)
 {
     uint64_t step;
@@ -163,7 +163,7 @@ static dg_err read_info(const dg_st *st, const char *path, dg_model *model, dg_c
     return e ? e : dg_ck_check_names(path, model, info->classes);
 }
 
-/* For a single network, which has only the metadata of `dcgan export`, or none. */
+/* Read the info of a single network, which has only the metadata of `dcgan export`, or none. */
 static dg_err generator_info(const dg_st *st, const char *path, dg_model *model, dg_checkpoint_info *info)
 {
     if (dg_st_get(st, "step")) (void)number(st, path, "step", &info->step);
@@ -222,7 +222,7 @@ static dg_err put_moment(const dg_st *st, const char *path, dg_job *job, const c
                    path, name);
 }
 
-/* The average starts from the weights if the file is a single network. */
+/* Load the average of a tensor. It starts from the weights if the file is a single network. */
 static dg_err put_average(const dg_st *st, const char *path, dg_job *job, const dg_job_tensor *t,
                           const dg_st_tensor *weights, bool moments)
 {

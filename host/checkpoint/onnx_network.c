@@ -16,11 +16,11 @@ typedef struct {
     dg_st_tensor *weight;
     int weights;
     char (*made)[DG_ONNX_NAME];
-    float number[CONSTANTS][4]; /* constants of the nodes before a classifier */
+    float number[CONSTANTS][4]; /* values of the constants that prepare a classifier's pixels */
     int64_t shape[4];
 } graph;
 
-/* A constant with `channels` values, or a scalar if channels is 0. Returns its name. */
+/* Add a constant with `channels` values, or a scalar if channels is 0. Returns its name. */
 static const char *constant(graph *g, const char *name, int i, int channels, double value)
 {
     dg_st_tensor *t = &g->weight[g->weights++];
@@ -36,7 +36,7 @@ static dg_onnx_node *step(graph *g, char value[DG_ONNX_NAME], const char *type, 
     return dg_onnx_then(&g->onnx, type, "input", what, value);
 }
 
-/* Whitening: a Linear over flattened images, then the original shape. */
+/* Append the whitening: flatten the images, apply a Linear, restore the original shape. */
 static void whiten(graph *g, char value[DG_ONNX_NAME])
 {
     step(g, value, "Flatten", "flat");
@@ -87,7 +87,7 @@ static void add_layer(graph *g, int i, const char *start)
     }
 }
 
-/* Rename the last value to its public name; adds an Identity node if it is not the last node's output. */
+/* Give the output its public name. Adds an Identity node if `last` is not the output of the last node. */
 static void finish(graph *g, const char *last, const char *name)
 {
     dg_onnx *o = &g->onnx;

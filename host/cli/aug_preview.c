@@ -1,4 +1,4 @@
-/* `dcgan data --aug-preview`: D's input for a few images. */
+/* `dcgan data --aug-preview`: shows the discriminator's augmented input for a few images. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,7 +59,7 @@ static void close_augmenter(augmenter *a)
 
 static void *memory(const augmenter *a, int row) { return (char *)a->arena.base + a->arena.row[row].offset; }
 
-/* out: the images, then one row of them per step. */
+/* out: one row with the images, then one row of augmented images per step. */
 static dg_err fill(augmenter *a, const uint8_t *pixels, size_t bytes, uint64_t seed, uint8_t *out)
 {
     dg_backend *b = a->backend;
@@ -92,7 +92,7 @@ static dg_err draw(const dg_options *o, const dg_dataset *d)
     if (!e) e = dg_enlarge(&sheet, dg_scale_of(0, sheet.W, sheet.H));
     if (!e)
         e = dg_png_write(o->aug_preview, &sheet, &(dg_text){"Software", dg_version},
-                         1); /* "Software" excludes it from training data */
+                         1); /* the text "Software" excludes it from training data */
     dg_image_free(&sheet);
     close_augmenter(&a);
     free(all);

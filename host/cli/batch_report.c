@@ -20,7 +20,7 @@ typedef struct {
     double batch, looks, rate, gain, epoch, steps, ms_image;
 } line;
 
-/* Columns of text (head), JSON and CSV; NULL: not in that format. */
+/* Names of the columns in text (head), JSON and CSV. NULL: the format lacks the column. */
 #define AT(member) offsetof(line, member)
 static const struct {
     size_t at;

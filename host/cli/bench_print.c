@@ -53,7 +53,7 @@ void dg_bench_print_machine(const dg_machine *m, const char *device)
                !m->gpu && m->foreign > 0.1 ? ": the rates below are too low by about this amount" : "");
 }
 
-/* The first variant with fewer multiplications than counted, or NULL. */
+/* The first variant that executes fewer multiplications than the direct form, or NULL. */
 static const dg_variant *sparing(const dg_bench_model *r)
 {
     for (int i = 0; i < r->ops; i++)

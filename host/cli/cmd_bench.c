@@ -1,4 +1,4 @@
-/* `dcgan bench [MODEL ...]`: peak rates of the machine, and the training step. */
+/* `dcgan bench [MODEL ...]`: measures peak rates of the machine and the training step. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,5 +1,6 @@
-/* `dcgan check [MODEL]`: compares a training step on two backends, op by op with equal inputs. The reference is the CPU
- * with direct convolutions and base instructions. Then compares fused launches with their ops. */
+/* `dcgan check [MODEL]`: compares a training step on two backends, op by op with equal inputs. The reference is the
+ * CPU with direct convolutions and base instructions. Afterwards each fused launch is compared with the ops that it
+ * replaces. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,7 @@ typedef struct {
     void *data, *perm;
 } side;
 
-/* Enough for a full and a short batch. */
+/* Make random images, enough for a full batch and a short one. */
 static dg_err draw_images(const dg_options *o, const dg_model *m, dg_dataset *set)
 {
     set->count = o->batch > 1 ? 2 * o->batch - 1 : 1;
@@ -159,7 +160,7 @@ static dg_err check_fused(side s[3], const dg_options *o, const images *p, dg_ch
     return e ? e : dg_check_fused(&s[1].job, &s[2].job, "train-short", to, result);
 }
 
-/* s[0]: reference CPU; s[1]: --device without fusion; s[2]: with fused launches. */
+/* s[0] is the reference CPU, s[1] is --device without fusion, s[2] is --device with fused launches. */
 static dg_err open_all(side s[3], const dg_options *o)
 {
     dg_options plainly = *o;

@@ -26,7 +26,7 @@ typedef struct {
     size_t image;
     uint8_t *pixels;
     char **path;
-    const char **label; /* from folder or file, a name of l; NULL: no label known to l */
+    const char **label; /* true label, from a folder or a file, as a class name of l; NULL: unknown to l */
     int count, capacity;
     double *share; /* (count, classes) */
     ranked *rank;  /* (classes): sorted by rank() */

@@ -1,5 +1,5 @@
-/* `dcgan curves RUN...`: losses of several runs in one figure. RUN: a run directory, or a CSV file with the columns of
- * log.csv (tools/bench/bench_numpy.py). */
+/* `dcgan curves RUN...`: losses of several runs in one figure. RUN is a run directory, or a CSV file with the
+ * columns of log.csv, such as tools/bench/bench_numpy.py writes. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,9 +20,9 @@ typedef struct {
     const dg_recipe *recipe;
     long n;
     double *memory;
-    double *column[1 + PLOTS]; /* steps, compared metrics; from 1 + METRICS on logged metrics */
-    /* Means over windows of equally many values, and their mean steps. Rows without a value are skipped: tests and
-     * logged metrics have one value per epoch or less. */
+    double *column[1 + PLOTS]; /* steps, then compared metrics; logged metrics from index 1 + METRICS on */
+    /* Means over windows with equal numbers of values, and the mean steps of the windows. Rows without a value are
+     * skipped, because tests and logged metrics have at most one value per epoch. */
     struct {
         long n;
         double *step, *value;
@@ -132,11 +132,11 @@ static dg_err read_run(run *r, const char *operand)
     return e;
 }
 
-/* Distinct with colour blindness: Okabe & Ito 2008. */
+/* Colours that colour-blind readers can distinguish (Okabe & Ito 2008). */
 static const uint8_t color[MOST][3] = {{0, 114, 178},  {213, 94, 0},  {0, 158, 115}, {204, 121, 167},
                                        {86, 180, 233}, {230, 159, 0}, {45, 48, 56}};
 
-/* Series of all runs for column k; false: no values. */
+/* Add the series of all runs for column k. Returns false if no run has values. */
 static bool add_runs(const run *r, int runs, int k, dg_series series[2 * MOST])
 {
     bool any = false;

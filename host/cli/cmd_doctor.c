@@ -22,7 +22,7 @@ typedef struct {
     int grids;
     dg_doctor doctor;
     dg_loss loss;
-    bool finished; /* the run reached the end of its config.ini; false without one */
+    bool finished; /* the run reached the length in its config.ini; false if that file is missing */
 } job;
 
 static dg_err parse(job *j)

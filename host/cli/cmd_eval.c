@@ -34,7 +34,7 @@ static bool is_folder(const char *path)
     return !stat(path, &s) && S_ISDIR(s.st_mode);
 }
 
-/* Open the sources of samples; sets their size and channels. */
+/* Open the sources of samples, and set the size and channels of the samples. */
 static dg_err open_all(job *j)
 {
     dg_options *o = &j->o;
@@ -99,7 +99,7 @@ static dg_err load(const job *j, const char *dir, bool made, dg_dataset *out)
     return e;
 }
 
-/* Real images: half for comparison, half for the real-vs-real baseline. */
+/* Set the number of images. Half of the real images are compared with samples, half give the real-vs-real baseline. */
 static dg_err settle_count(job *j)
 {
     const dg_options *o = &j->o;

@@ -120,7 +120,7 @@ static dg_err describe(network *w, const char *path, const char *format)
     return DG_OK;
 }
 
-/* name NULL: the generator or classifier. */
+/* name NULL: choose the generator or the classifier. */
 static dg_err choose_net(network *w, const char *path, const char *name)
 {
     const dg_recipe *r = dg_recipe_find(w->model);
@@ -173,7 +173,7 @@ dg_err dg_export(const char *checkpoint, const char *name, bool onnx, const char
     return e;
 }
 
-/* Class names; 0, 1, 2, ... if the weights have none. */
+/* Get the class names, which are 0, 1, 2, ... if the weights have none. */
 static dg_err names_of(const dg_st *st, const char *weights, const dg_model *m, char **out)
 {
     const char *classes = dg_st_get(st, "classes");
@@ -184,7 +184,7 @@ static dg_err names_of(const dg_st *st, const char *weights, const dg_model *m, 
     return dg_ck_check_names(weights, m, *out);
 }
 
-/* Mean and std of inputs; ImageNet's for three-channel weights that have no metadata, as torchvision uses. */
+/* Get the mean and std of the inputs. Three-channel weights without metadata get ImageNet's, as in torchvision. */
 static dg_err input_of(const dg_st *st, const char *weights, const dg_model *m, dg_input_data *out)
 {
     static const double imagenet[2][3] = {{0.485, 0.456, 0.406}, {0.229, 0.224, 0.225}};
@@ -199,7 +199,7 @@ static dg_err input_of(const dg_st *st, const char *weights, const dg_model *m, 
     return DG_OK;
 }
 
-/* Tensors that st lacks, such as the discriminator's, are initialised. */
+/* Write a checkpoint. Tensors that st lacks, such as the discriminator's, get initial values. */
 static dg_err write_import(const dg_st *st, const char *weights, const dg_model *model, const char *out)
 {
     bool wide = true;
@@ -207,7 +207,7 @@ static dg_err write_import(const dg_st *st, const char *weights, const dg_model 
     dg_backend *b = NULL;
     dg_job job = {0};
     dg_snapshot *snapshot = NULL;
-    void *data = NULL, *perm = NULL; /* a training job needs a dataset */
+    void *data = NULL, *perm = NULL; /* a training job requires memory for a dataset */
     dg_checkpoint_info info = {.seed = 1};
     snprintf(info.precision, sizeof info.precision, wide ? "fp64" : "fp32");
     dg_job_options o;

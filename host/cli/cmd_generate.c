@@ -26,7 +26,7 @@ typedef struct {
     dg_progress *progress;
 } job;
 
-/* PNG texts say how to generate the image again. */
+/* Write a PNG whose text chunks store how to generate the image again. */
 static dg_err write_png(const job *j, const char *path, const dg_image *im, const char *key, const char *images)
 {
     char checkpoint[4096], run_seed[24], step[24];
@@ -122,7 +122,8 @@ static void report(const job *j)
     if (j->o->write_z) dg_say("%s", dg_output_name(j->o->write_z));
 }
 
-/* Without --out: the first of generated, generated-2, ... without samples of another checkpoint. */
+/* Choose the directory without --out: the first of generated, generated-2, ... without samples of another
+ * checkpoint. */
 static dg_err choose_directory(job *j)
 {
     static const char *const names[] = {"seed-*.png", "grid.png", NULL};

@@ -1,4 +1,5 @@
-/* `dcgan plan MODEL`: ops and memory of all plans, without allocation. Models without a recipe: the forward pass. */
+/* `dcgan plan MODEL`: ops and memory of all plans, without allocation. A model without a recipe has only its forward
+ * pass printed. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,8 +150,8 @@ typedef struct {
     double decoded, records, matrix, finding, all;
 } run_memory;
 
-/* Decoded images stay in memory with the training copy; so do records with labels or whitening. Memory for computing
- * the whitening is freed before the rest is allocated. */
+/* Host memory has the decoded images in addition to the training copy, and the records if there are labels or
+ * whitening. Memory for computing the whitening is freed before the rest is allocated. */
 static run_memory memory_of(const dg_job *job, bool labels, int images)
 {
     const dg_model *m = &job->model;

@@ -32,7 +32,7 @@ static void show_loading(void *context, long done, long total)
     dg_progress_count(context, "reading images", done, total);
 }
 
-/* Fit the classifier's last layer to the classes, and print how images are split. */
+/* Fit the classifier's last layer to the number of classes, and print the sizes of the training and test part. */
 static dg_err check_classes(const dg_training *r, dg_model *model)
 {
     const dg_dataset *d = &r->data;
@@ -113,7 +113,8 @@ static dg_err load_data(dg_training *r, dg_model *model, const dg_recipe *recipe
     return e || !recipe->labels ? e : check_classes(r, model);
 }
 
-/* Open the device and load images concurrently. A device error has priority; a new run's directory is left as found. */
+/* Open the device and load the images concurrently. If the device fails, its error is returned even if loading
+ * failed too, and skipped.txt of a new run is removed. */
 static dg_err open_and_load(dg_training *r, dg_model *model, const dg_recipe *recipe, uint64_t known)
 {
     dg_opening *opening;
@@ -165,13 +166,13 @@ static dg_err open_outputs(dg_training *r)
     return dg_outputs_open(w);
 }
 
-/* Resume the metric sums of the current epoch, the doctor and the best checkpoint from the log. */
+/* Restore the metric sums of the current epoch, the doctor and the best checkpoint from the log of a resumed run. */
 static void take_up_means(dg_training *r)
 {
     long n;
     const dg_log_row *row = dg_log_rows(r->log, &n);
     if (n) r->seconds_before = row[n - 1].seconds;
-    long first = n; /* in log order: float sums depend on it */
+    long first = n; /* sum in log order, because float sums depend on the order */
     while (first > 0 && row[first - 1].epoch == r->read.epoch + 1) first--;
     for (long i = first; i < n; i++) dg_epoch_add(&r->epoch, r->job.recipe, row[i].value);
     if (dg_doctor_knows(r->job.recipe) && dg_doctor_take_up(&r->doctor, (dg_loss)r->o->loss, row, n, r->dir.path))
@@ -194,7 +195,7 @@ static dg_err open_critic(dg_training *r)
     return DG_OK;
 }
 
-/* --resume with another dataset: start a new run from this run's weights once this one is closed. */
+/* --resume with another dataset: prepare a new run from this run's weights, which starts after this one is closed. */
 static dg_err become_another(dg_training *r, const char *path, uint64_t then)
 {
     dg_err e = dg_train_own(r->o, path, &r->own);
@@ -206,7 +207,7 @@ static dg_err become_another(dg_training *r, const char *path, uint64_t then)
     return e ? e : dg_fail(DG_DATA, "the dataset has changed");
 }
 
-/* After Ctrl-C a user may repeat a command instead of --resume. */
+/* Print how to resume an older run, because a user may have repeated a command after Ctrl-C. */
 static void note_older(dg_progress *p, const dg_options *o)
 {
     char quoted[DG_SHELL_ROOM], older[4096];
@@ -255,7 +256,7 @@ static dg_err set_up(dg_training *r)
     if (!e) e = dg_train_settle(r, model);
     o = r->o;
     if (!e) e = build_job(r, model, recipe, &info);
-    if (!e) e = open_critic(r); /* may refuse the dataset: before the run's directory changes */
+    if (!e) e = open_critic(r); /* may refuse the dataset, so it is called before the run's directory changes */
     if (!e) e = st ? dg_train_resume(r, st, path, &info) : dg_train_begin(r, init);
     const bool settled = !e && (o->resume || strcmp(r->config, o->resolved));
     if (settled) e = dg_save_config(&r->dir, r->config);
@@ -312,7 +313,7 @@ static void say_finished(const dg_training *r)
                dg_s((int64_t)step), o->steps);
 }
 
-/* Print files and commands for next steps; stdout, because they are the command's result. */
+/* Print the output files and commands for next steps. They go to stdout, because they are the command's result. */
 static void say_goodbye(const dg_training *r, const dg_recipe *of)
 {
     const dg_options *o = r->o;
@@ -343,7 +344,7 @@ static void say_goodbye(const dg_training *r, const dg_recipe *of)
     if (saved && !r->read.epoch && of && of->sample) dg_say("images:    %s generate %s --count 16", dg_program(), dir);
 }
 
-/* own: the run to start instead; resolved NULL: none. */
+/* own: options of the run to start instead; own->resolved NULL: there is none. */
 static dg_err train(const dg_options *o, dg_options *own)
 {
     *own = (dg_options){0};

@@ -45,7 +45,7 @@ static dg_err keep(void *context, const dg_tuned *t)
     char row[192], best[256], before[256];
     const size_t n = strlen(dg_tune_text(best, sizeof best, &t->op, &t->best));
     snprintf(row, sizeof row, "%.185s", best);
-    /* too long for the reader: drop the name, or the times */
+    /* the line is too long for the reader: omit the name or the times */
     if (n < 130)
         snprintf(row, sizeof row, "%.129s ; %.2f us (%.2f before, direct %.1f) %.24s", best, t->us, t->before_us,
                  t->direct_us, t->op.name);
@@ -85,7 +85,9 @@ static dg_err write_head(job *j, const dg_backend *b, const char *model)
     snprintf(text, sizeof text, "%.60s, batch %d, %s; medians of %d runs, the cache overwritten before each", model,
              j->o->batch, dg_precision_name(b->real, b->math), j->o->repeats);
     if (!e) e = dg_tune_file_head(&j->file, text);
-    return e ? e : dg_tune_file_write(&j->file, path_of(j)); /* fail before the search, not after it */
+    return e ? e
+             : dg_tune_file_write(&j->file,
+                                  path_of(j)); /* an unwritable file must fail before the search, not after it */
 }
 
 static dg_err time_step(dg_trial *t, double *ms)
@@ -170,7 +172,9 @@ static dg_err mark(dg_tune_file *f)
     if (had && !strncmp(had, "; dcgan tune", 12)) return DG_OK;
     f->head = NULL;
     dg_err e = dg_tune_file_head(f, "dcgan tune --merge");
-    if (had) had[strlen(had) - 1] = 0; /* without the leading "; " and the last newline, which dg_tune_file_head adds */
+    if (had)
+        had[strlen(had) - 1] =
+            0; /* without the leading "; " and the last newline, because dg_tune_file_head adds both */
     if (!e && had) e = dg_tune_file_head(f, had + 2);
     free(had);
     return e;

@@ -11,16 +11,16 @@ dg_err dg_open_backend(const dg_options *o, dg_backend **out);
 
 dg_device dg_options_device(const dg_options *o);
 
-/* Directory for results of a checkpoint: --out, else `name` next to the checkpoint; created if missing. */
+/* The directory for results of a checkpoint: --out, or `name` next to the checkpoint. It is created if missing. */
 dg_err dg_results_directory(const dg_options *o, const char *name, char *out, size_t size);
 
-/* Set fit, resize, alpha and orientation as in training (config: its config.ini) unless given in o. */
+/* Set fit, resize, alpha and orientation as in training, unless the user gave them. config: the run's config.ini. */
 dg_err dg_prepare_as_trained(dg_options *o, const char *config);
 
 /* Options to read all images of dir as size x size x channels. */
 dg_dataset_options dg_all_images(const dg_options *o, const char *dir, int size, int channels);
 
-/* --aug-preview: write a PNG of some images and, below, D's augmented input in several steps. */
+/* --aug-preview: write a PNG with some images and, below them, D's augmented input in several steps. */
 dg_err dg_aug_preview(const dg_options *o, const dg_dataset_options *images);
 
 int dg_cmd_list_devices(const dg_options *o);

@@ -68,7 +68,7 @@ static dg_err look(findings *f, const dg_dataset_options *o)
     return e;
 }
 
-/* List up to 8 sizes, else a histogram of the shorter side. */
+/* Print up to 8 sizes as a list, or more sizes as a histogram of the shorter side. */
 static void print_sizes(const findings *f)
 {
     printf("file sizes in pixels:\n");
@@ -157,7 +157,7 @@ static void print_report(const dg_dataset_options *o, const findings *f)
     for (int i = 0; i < d->skips; i++) dg_say("  %s: %s", d->skip[i].name, d->skip[i].reason);
 }
 
-/* Names may not be UTF-8. */
+/* Make a JSON string from a name, which may be invalid UTF-8. */
 static cJSON *text(const char *s)
 {
     char name[2 * DG_PATH_BYTES];
@@ -248,7 +248,7 @@ static dg_err print_json(const dg_dataset_options *o, const findings *f)
     return dg_fail(DG_DEVICE, "out of memory for the report");
 }
 
-/* Up to 64 evenly spaced images. */
+/* Write a contact sheet of up to 64 images, evenly spaced in the dataset. */
 static dg_err write_sheet(const dg_dataset_options *o, const dg_dataset *d, const char *path)
 {
     int n = d->count < 64 ? d->count : 64, cols = n < 8 ? n : 8;
@@ -262,12 +262,13 @@ static dg_err write_sheet(const dg_dataset_options *o, const dg_dataset *d, cons
     free(some);
     if (e) return e;
     e = dg_png_write(path, &sheet, &(dg_text){"Software", dg_version},
-                     1); /* "Software" excludes it from training data */
+                     1); /* the text "Software" excludes it from training data */
     dg_image_free(&sheet);
     return e;
 }
 
-/* A GAN is trained on the training part only, and accepts classes that no classifier could learn. */
+/* Read the dataset as for a GAN, which uses only the training part and accepts classes that no classifier could
+ * learn. */
 static dg_err read_for_gan(const dg_dataset_options *o, dg_dataset *out)
 {
     dg_err e = dg_dataset_read(o, out);

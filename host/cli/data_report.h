@@ -4,8 +4,9 @@
 
 #include "host/data/dataset.h"
 
-/* Print counts, sizes, skipped files, duplicates and advice; write a contact sheet (sheet: path or NULL). Checks what
- * training would refuse. classifier: name of the model to train, which has `classes` classes; NULL: a GAN. */
+/* Print counts, sizes, skipped files, duplicates and advice. Returns the error that training would return. sheet:
+ * path of the contact sheet, or NULL. classifier: name of the model to train, which has `classes` classes; NULL: a
+ * GAN. */
 dg_err dg_data_report(const dg_dataset_options *o, const char *classifier, int classes, const char *sheet, bool json);
 
 #endif

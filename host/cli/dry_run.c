@@ -10,7 +10,7 @@
 #include "host/measure/batch_time.h"
 #include "host/run/length.h"
 
-enum { LOG_BYTES = 250, TEXT = 400 }; /* LOG_BYTES: per step in log.csv and log.jsonl, estimated */
+enum { LOG_BYTES = 250, TEXT = 400 }; /* LOG_BYTES: estimated bytes per step in log.csv and log.jsonl */
 
 static void print_images(const dg_options *o, const dg_job *job, const dg_dataset *d)
 {
@@ -76,7 +76,7 @@ static double checkpoint_bytes(const dg_job *job)
     return bytes * (double)dg_type_bytes(job->backend->real);
 }
 
-/* Free space of the nearest existing directory; "" if unknown. */
+/* Free disk space at path or its nearest existing parent directory; "" if unknown. */
 static void free_text(const char *path, char *out, size_t size)
 {
     char at[4096];

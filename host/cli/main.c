@@ -30,7 +30,8 @@ static int (*const command[DG_CMDS])(const dg_options *) = {
     [DG_CMD_TUNE] = dg_cmd_tune,
 };
 
-/* Open /dev/null for closed descriptors 0 to 2, so that no file gets their numbers. True: stdout was closed. */
+/* Open /dev/null for closed descriptors 0 to 2, so that no file gets their numbers. Returns true if stdout was
+ * closed. */
 static bool fill_standard_descriptors(void)
 {
     bool closed = false;
@@ -81,7 +82,7 @@ static dg_err reserve_stack(void)
 
 static bool ends; /* set by main() */
 
-/* OpenMP's runtime calls exit(1) if it gets no memory or threads for a team. */
+/* Report the end of the program, because OpenMP's runtime calls exit(1) if it gets no memory or threads for a team. */
 static void ended_by_library(void)
 {
     if (ends) return;
@@ -93,12 +94,12 @@ static void ended_by_library(void)
 
 int main(int argc, char **argv)
 {
-    (void)atexit(ended_by_library); /* no failure: 32 entries need no memory */
+    (void)atexit(ended_by_library); /* cannot fail: the first 32 entries need no memory */
     dg_omp_spin(argv);
     dg_limits_begin();
     dg_set_program(argv[0]);
     dg_speak_as_program();
-    dg_ops_use(dg_op_table); /* commands without a backend read tuning files, too */
+    dg_ops_use(dg_op_table); /* here, because commands without a backend read tuning files too */
     const bool closed = fill_standard_descriptors();
     dg_options o = {0};
     bool done = true;

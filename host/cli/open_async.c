@@ -1,4 +1,4 @@
-/* Opens the GPU in a thread, because it takes about a second in which images can be read. */
+/* Opens the GPU in a thread, because this takes about a second, during which images can be read. */
 #include "host/cli/open_async.h"
 
 #include <pthread.h>
@@ -15,9 +15,9 @@ struct dg_opening {
     atomic_bool failed;
     /* result: owned by the thread until it is joined */
     dg_err error;
-    /* NULL and no error: the main thread opens the CPU, because its loops run in that thread's team */
+    /* NULL without an error: the main thread opens the CPU backend, because its loops run in that thread's team */
     dg_backend *backend;
-    /* of the error, because dg_message() is per thread; or why no GPU is used */
+    /* message of the error, because dg_message() is per thread; or the reason why no GPU is used */
     char message[1024];
 };
 

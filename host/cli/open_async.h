@@ -1,4 +1,4 @@
-/* Opens the backend concurrently with other work; results and messages are those of dg_open_backend. */
+/* Opens the backend concurrently with other work. Results and messages are those of dg_open_backend. */
 #ifndef DG_OPEN_ASYNC_H
 #define DG_OPEN_ASYNC_H
 
@@ -6,7 +6,7 @@
 
 typedef struct dg_opening dg_opening;
 
-/* Call dg_opening_finish even after an error. Errors of the CPU are returned here. */
+/* Start to open the backend. Errors of the CPU are returned here. Call dg_opening_finish even after an error. */
 dg_err dg_opening_start(const dg_options *o, dg_opening **out);
 
 /* True if opening has failed so far; thread-safe. */
@@ -15,8 +15,8 @@ bool dg_opening_failed(void *opening);
 /* Wait for the backend and set *opening to NULL; no-op if *opening is NULL. */
 dg_err dg_opening_finish(dg_opening **opening, dg_backend **out);
 
-/* The two halves of dg_open_backend. dg_open_gpu: DG_OK with *out NULL if o selects the CPU; why: the reason or "".
- * dg_open_instead then opens the CPU, with a warning if there is a reason. */
+/* The two parts of dg_open_backend. dg_open_gpu returns DG_OK with *out NULL if the CPU is to be used; why: the
+ * reason, or "". dg_open_instead then opens the CPU, and warns if there is a reason. */
 dg_err dg_open_gpu(const dg_options *o, dg_backend **out, char *why, size_t size);
 dg_err dg_open_instead(const dg_options *o, const char *why, dg_backend **out);
 

@@ -17,7 +17,7 @@ typedef struct {
     int count;
 } origin;
 
-/* Earlier versions wrote no DG_ORIGIN. */
+/* Read the text DG_ORIGIN of a PNG, which earlier versions did not write. */
 static void read_origin(int folder, const char *file, char out[ROOM])
 {
     char head[DG_TEXTS_BYTES], model[100], step[24], seed[24];
@@ -43,7 +43,7 @@ static int most_first(const void *a, const void *b)
     return x->count != y->count ? (x->count < y->count ? 1 : -1) : strcmp(x->name, y->name);
 }
 
-/* Merge equal origins, the most frequent first; returns their number. */
+/* Merge equal origins and sort them, the most frequent first. Returns their number. */
 static int join(origin *o, int n)
 {
     int kept = 0;

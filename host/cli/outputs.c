@@ -14,9 +14,9 @@
 #include "host/options/option_table.h"
 
 static const dg_options *options;
-static int saved = -1; /* standard output; descriptor 1 is then standard error */
+static int saved = -1; /* copy of standard output while descriptor 1 is standard error; -1: none */
 
-/* The descriptor that a path names; -1: none. */
+/* The number of the descriptor that a path such as /dev/fd/3 names; -1: none. */
 static int numbered(const char *path)
 {
     static const char *const before[] = {"/dev/fd/", "/proc/self/fd/"};
@@ -74,7 +74,7 @@ static bool is_below(const char *folder, const char *path)
     return below;
 }
 
-/* Samples in a folder are input; grids and curves are not. */
+/* True if the command reads `path`: as the file `given`, or (with `images`) as an image below the folder `given`. */
 static bool reads(const char *given, const char *path, const struct stat *s, bool images)
 {
     struct stat of;
@@ -112,7 +112,7 @@ static dg_err check_stream(const dg_option *t, const char *value, bool *taken)
                        DG_MSG("output-read-again",
                               "--%s %s: must be a file, because it is read again; give a file name"),
                        name, value);
-    /* checked now: dcgan may open a file with this number later */
+    /* checked now, because dcgan may open a file with this number later */
     if (fcntl(numbered(value), F_GETFD) < 0)
         return dg_fail(DG_IO, DG_MSG("output-not-open", "--%s %s: %s"), name, value, strerror(errno));
     if (!dg_to_stdout(value)) return DG_OK;
@@ -128,7 +128,7 @@ static dg_err check_stream(const dg_option *t, const char *value, bool *taken)
     return DG_OK;
 }
 
-/* Two outputs to one regular file would overwrite each other; a stream, FIFO or device accepts both. */
+/* Refuse two outputs to one regular file, which would overwrite each other. A stream, FIFO or device accepts both. */
 static dg_err check_other(const dg_option *t, const char *value)
 {
     struct stat s;

@@ -1,12 +1,12 @@
-/* Output files of a command: all options with DG_OPT_OUTPUT. Checks streams and files to replace. */
+/* Checks the output files of a command: the values of all options with DG_OPT_OUTPUT. */
 #ifndef DG_CLI_OUTPUTS_H
 #define DG_CLI_OUTPUTS_H
 
 #include <stdbool.h>
 #include "host/options/options.h"
 
-/* Check all outputs before the command runs. An output to standard output gets it exclusively; other text goes to
- * standard error. closed: standard output was closed at startup. o must outlive all writing. */
+/* Check all outputs before the command runs. If one output is standard output, all other text goes to standard
+ * error. closed: standard output was closed at startup. o must outlive all writing. */
 dg_err dg_outputs_begin(const dg_options *o, bool closed);
 
 /* True for "-", /dev/stdout and its other names. */

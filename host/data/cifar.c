@@ -59,7 +59,8 @@ dg_err dg_cifar_records(const uint8_t *data, size_t bytes, int classes, dg_recor
     return DG_OK;
 }
 
-/* 10 or 100: the first whose size and labels fit all files; if neither does, by the file names. */
+/* Number of classes, 10 or 100: the first whose record size and labels fit all files. If neither fits, the file
+ * names decide. */
 static int classes_of(const dg_record_files *f)
 {
     static const int kind[] = {10, 100};

@@ -1,4 +1,5 @@
-/* The decoded images as a file, for a fast start. Its key identifies files and settings; checksums detect damage. */
+/* The cache: a file with the decoded images, for a fast start. A key identifies the image files and the settings,
+ * and checksums detect damage. */
 #include "core/base/file_io.h"
 #include "host/data/dataset_internal.h"
 #include "host/files/replace.h"
@@ -12,7 +13,7 @@
 enum { LISTS_MOST = 1 << 30 };
 static const char magic[16] = "dcgan-cache-1\n";
 
-/* Layout: head, `lists` bytes (widths, heights, kinds, what decoding changed, bad marks, texts), pixels. */
+/* Layout of the file: head, `lists` bytes (widths, heights, kinds, what decoding changed, bad marks, texts), pixels. */
 typedef struct {
     char magic[16];
     uint32_t order;
@@ -70,7 +71,7 @@ static char *next_text(const char **at, const char *end)
     return copy;
 }
 
-/* The checksums matched before, so this fails only for lack of memory or for a forged file. */
+/* Read the lists after their checksum matched. This fails only without memory or for a forged file. */
 static bool take_lists(const head *h, const uint8_t *lists, dg_dataset *d)
 {
     size_t n = (size_t)h->count, skips = (size_t)h->skips;
@@ -102,7 +103,7 @@ static bool take_lists(const head *h, const uint8_t *lists, dg_dataset *d)
     return at == end;
 }
 
-/* NULL: loaded; "": another key; else what is wrong with the file. */
+/* Load the cache. Returns NULL if it was loaded, "" if its key differs, otherwise what is wrong with the file. */
 static const char *take(const dg_dataset_options *o, int fd, dg_cache_keys keys, dg_dataset *d)
 {
     head h;

@@ -1,4 +1,4 @@
-/* From a folder to a dataset: its source, its two parts, skipped files, minimum requirements. */
+/* Loads a dataset from a folder: its source, its two parts, skipped files, minimum requirements. */
 #include "core/base/file_io.h"
 #include "core/base/memory_file.h"
 #include "core/base/team.h"
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A single class is dropped: there is nothing to classify. */
+/* Drop the labels of a dataset with a single class, because there is nothing to classify. */
 static dg_err check_classes(dg_dataset *d)
 {
     if (d->classes != 1) return DG_OK;

@@ -9,18 +9,19 @@
 
 typedef struct {
     char *text;
-    const char *reason; /* with numbers, NULL when they differ within the group */
+    const char *reason; /* a reason with its numbers; NULL if the numbers differ within the group */
     int count;
 } group;
 
-/* "cut off after 57 bytes" and "... 58 bytes" are one reason. */
+/* "cut off after 57 bytes" and "cut off after 58 bytes" count as one reason. */
 static char *without_numbers(const char *reason)
 {
     char *s = malloc(strlen(reason) + 1), *to = s;
     if (!s) return NULL;
     for (const char *p = reason; *p; p++) {
         bool digit = *p >= '0' && *p <= '9';
-        bool word = p > reason && ((p[-1] | 32) >= 'a' && (p[-1] | 32) <= 'z'); /* digits in a word, such as c0 */
+        bool word = p > reason &&
+                    ((p[-1] | 32) >= 'a' && (p[-1] | 32) <= 'z'); /* keep digits that are part of a word, such as c0 */
         if (digit && !word) {
             while (p[1] >= '0' && p[1] <= '9') p++;
             *to++ = 'N';

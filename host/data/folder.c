@@ -17,7 +17,7 @@
 typedef struct {
     char *reason;
     bool bad, unread, made;
-    int slot; /* index in pixels before unusable images are removed */
+    int slot; /* index in pixels until unusable images are removed */
     dg_decoded file;
     uint8_t kind;
 } fate;
@@ -56,7 +56,7 @@ static bool stopped(job *j)
     return atomic_load(&j->error) != DG_OK;
 }
 
-/* DG_DATA and, in a folder, DG_IO skip the file; every other error ends the job. */
+/* Handle the error of a file. DG_DATA skips the file, and so does DG_IO in a folder. Every other error ends the job. */
 static void settle(job *j, long i, dg_err e, bool bad)
 {
     if (!e) return;
@@ -195,7 +195,8 @@ static dg_err collect_skips(job *j, dg_scan *s, dg_dataset *out)
 
 static int by_name(const void *name, const void *file) { return strcmp(name, ((const dg_file *)file)->name); }
 
-/* With images from the cache, their failures come from the cache too; other skipped files come from the new scan. */
+/* Restore decoding failures. If the images come from the cache, so do their failures; other skipped files come from
+ * the new scan. */
 static dg_err recall_failures(job *j, dg_scan *s, dg_dataset *out)
 {
     for (int i = 0; i < out->skips; i++) {

@@ -10,14 +10,15 @@
 
 enum { LABELS = 1, IMAGES = 3, HEADER_MOST = 4 + 4 * IMAGES, SIDE_MOST = 4096 };
 
-/* Limits for gzipped files: MNIST unpacks to 5 times its size, 8 million digits to 6.4 GB. */
+/* Limits for gzipped files. MNIST unpacks to 5 times its size, and 8 million digits unpack to 6.4 GB. */
 static const uint64_t UNPACKED_MOST = (uint64_t)8 << 30, UNPACKED_RATIO = 50, UNPACKED_FREE = 64 << 20;
 
 static bool gzipped(const uint8_t *data, size_t bytes) { return bytes > 2 && data[0] == 0x1f && data[1] == 0x8b; }
 
 static const char no_memory[] = "no memory";
 
-/* Unpack at most `room` bytes; returns their number. *end: this is all and intact; otherwise *why. */
+/* Unpack at most `room` bytes and return their number. *end: the data is complete and intact; otherwise *why is the
+ * reason. */
 static size_t inflate_some(const uint8_t *data, size_t bytes, uint8_t *out, size_t room, bool *end, const char **why)
 {
     z_stream z = {0};
@@ -46,7 +47,7 @@ static size_t inflate_some(const uint8_t *data, size_t bytes, uint8_t *out, size
     return done;
 }
 
-/* Number of dimensions, 0: not an IDX file of bytes. *needed: bytes that the header promises, as far as known. */
+/* Number of dimensions, 0: not an IDX file of bytes. *needed: size of the file as far as the header tells it. */
 static int read_header(const uint8_t *data, size_t bytes, uint64_t *needed)
 {
     const int n = bytes >= 4 && !data[0] && !data[1] && data[2] == 8 ? data[3] : 0;
@@ -83,7 +84,7 @@ dg_err dg_idx_limit(const uint8_t *head, size_t bytes, uint64_t *limit)
     return DG_OK;
 }
 
-/* Bytes to unpack: what the header promises, checked against the limits of SECURITY.md before allocation. */
+/* Number of bytes to unpack: the size in the header, checked against the limits of SECURITY.md before allocation. */
 static dg_err unpacked_bytes(const uint8_t *data, size_t bytes, uint64_t *needed)
 {
     uint8_t head[HEADER_MOST];

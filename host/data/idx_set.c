@@ -40,7 +40,7 @@ static dg_err read_file(const dg_dataset_options *o, const dg_record_files *f, d
     return e ? dg_record_file_wrong(o, file, e) : dg_record_file_read(o, f->folder, (size_t)limit, file);
 }
 
-/* Decide what each file is; if a file exists plain and gzipped, use the plain one. */
+/* Find the role of each file. If a file exists both uncompressed and gzipped, use the uncompressed one. */
 static dg_err sort_out(const dg_dataset_options *o, dg_record_files *f)
 {
     for (int i = 0; i < f->files; i++)

@@ -133,7 +133,7 @@ static void range_of(const dg_dataset *d, const char *top, int *from, int *to)
     while (*to < d->count && !strncmp(d->name[*to], top, bytes) && d->name[*to][bytes] == '/') ++*to;
 }
 
-/* Order: train/, then the test part; images of other folders are dropped. */
+/* Sort the images: train/ first, then the test part. Images of other folders are dropped. */
 static dg_err order_parts(const dg_dataset_options *o, dg_dataset *d, const int train[2], const int test[2],
                           const char *name)
 {

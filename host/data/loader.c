@@ -41,7 +41,7 @@ void dg_loader_close(dg_loader *f)
 
 static int least(int a, int b) { return a < b ? a : b; }
 
-/* Select the contents of the other window: images from `first` on, in the order of this epoch. */
+/* Select the images of the window that steps do not read: those from `first` on, in the order of this epoch. */
 static void plan_next(dg_loader *f, uint64_t epoch, int first)
 {
     if (!f->begun || epoch != f->next.epoch) dg_permutation(f->next_order, f->records.count, f->seed, epoch);
@@ -57,7 +57,7 @@ dg_err dg_loader_epoch(dg_loader *f, uint64_t epoch, int place)
     else {
         const int first = place / f->window * f->window;
         if (!f->begun) plan_next(f, epoch, first);
-        for (int i = 0; i < f->records.count; i++) { /* window `first` is the one being filled now */
+        for (int i = 0; i < f->records.count; i++) { /* window `first` is the window that is being filled now */
             const int side = (i / f->window - first / f->window) % 2 ? f->side : 1 - f->side;
             f->order[i] = side * f->window + i % f->window;
         }

@@ -19,7 +19,7 @@ typedef struct {
 typedef struct {
     dg_backend *b;
     dg_records records;
-    int batch, used; /* records per step; records per epoch that any step reads */
+    int batch, used; /* records per step; records per epoch that steps read */
     int window;      /* records per window, a multiple of batch; 0: the dataset is on the device */
     uint64_t seed;
     void *data, *perm; /* on the device: records; index of the record for each position in the epoch */
@@ -37,11 +37,11 @@ typedef struct {
     uint8_t *pinned[2];
 } dg_loader;
 
-/* Allocate on the device; if window is 0, copy the dataset there. used: see above. */
+/* Allocate on the device; if window is 0, copy the dataset there. used: as in dg_loader. */
 dg_err dg_loader_open(dg_loader *f, dg_backend *b, dg_records records, int batch, int used, int window, uint64_t seed);
 void dg_loader_close(dg_loader *f);
 
-/* Call dg_loader_epoch when an epoch starts or resumes at `place`, dg_loader_step before each step. */
+/* Call dg_loader_epoch when an epoch starts or resumes at `place`, and dg_loader_step before each step. */
 dg_err dg_loader_epoch(dg_loader *f, uint64_t epoch, int place);
 dg_err dg_loader_step(dg_loader *f, int place);
 

@@ -12,7 +12,7 @@ typedef struct {
 
 typedef struct {
     int grey;
-    int did[DG_DIDS];   /* images that decoding changed in this way */
+    int did[DG_DIDS];   /* number of images that decoding changed in each way */
     int small, side;    /* images smaller than the network's size; median of the shorter sides */
     int copies, groups; /* images with an earlier duplicate; groups of duplicates */
     dg_twin *twin;
@@ -21,7 +21,7 @@ typedef struct {
 dg_err dg_looks_at(const dg_dataset *d, int threads, dg_looks *out);
 void dg_looks_free(dg_looks *l);
 
-/* One sentence for each of these properties: what was done or what to do. Returns their number. */
+/* Write one sentence per property: what dcgan did or what the user can do. Returns the number of sentences. */
 enum { DG_ADVICE = 4, DG_ADVICE_BYTES = 256 };
 int dg_looks_advice(const dg_looks *l, const dg_dataset *d, const dg_dataset_options *o,
                     char out[DG_ADVICE][DG_ADVICE_BYTES]);

@@ -1,4 +1,4 @@
-/* Images from files of records into the array of a dataset. */
+/* Copies images from files of records (IDX, CIFAR) into the array of a dataset. */
 #include "host/data/records.h"
 #include "host/data/records_internal.h"
 
@@ -137,7 +137,7 @@ static dg_err choose_evenly(const dg_dataset_options *o, const dg_record_files *
     return done ? DG_OK : dg_fail(DG_DEVICE, "no memory to choose from %d images", n);
 }
 
-/* Indices of the images of a part to load; with a limit the first ones, or an equal number per class. */
+/* Choose the images of a part to load. With a limit they are the first ones, or an equal number per class. */
 static dg_err choose(const dg_dataset_options *o, const dg_record_files *f, int part, const int *label_of, int classes,
                      int **number, int *wanted)
 {

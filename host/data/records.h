@@ -7,7 +7,7 @@
 
 typedef struct {
     const uint8_t *pixels, *label; /* of the first image; label NULL: none */
-    size_t stride, label_stride;   /* bytes from one to the next */
+    size_t stride, label_stride;   /* bytes from one image or label to the next */
     int count, width, height;
     int channels; /* 3: consecutive planes */
 } dg_records;
@@ -16,8 +16,8 @@ typedef struct {
 dg_err dg_idx_unpack(uint8_t **data, size_t *bytes);
 /* Number of dimensions in the header of an IDX file of bytes (gzipped or not), 0: another file. */
 int dg_idx_dimensions(const uint8_t *head, size_t bytes);
-/* Max bytes of a file with this header: 64 MiB more than promised, so that a message can name the byte where the file
- * should end. DG_DATA: the header promises more than 8 GiB. */
+/* Size limit of a file with this header: 64 MiB more than the header declares, so that a message can name the byte
+ * where the file should end. DG_DATA: the header declares more than 8 GiB. */
 dg_err dg_idx_limit(const uint8_t *head, size_t bytes, uint64_t *limit);
 /* out points into data. Call dg_idx_images first: labels are checked against its count. */
 dg_err dg_idx_images(const uint8_t *data, size_t bytes, dg_records *out);
@@ -27,8 +27,8 @@ dg_err dg_idx_labels(const uint8_t *data, size_t bytes, dg_records *out);
 size_t dg_cifar_record(int classes);
 dg_err dg_cifar_records(const uint8_t *data, size_t bytes, int classes, dg_records *out);
 
-/* Append n images of r from `first` on as PART/NUMBER. number[i]: number of image i; label_of: class of each label,
- * NULL: identical. The arrays of out have room. */
+/* Append n images of r from `first` on, with names PART/NUMBER. number[i]: number of image i. label_of: class of
+ * each label; NULL: the class equals the label. The arrays of out have room. */
 dg_err dg_records_take(const dg_dataset_options *o, const dg_records *r, const char *part, const int *number, int n,
                        int first, const int *label_of, dg_dataset *out);
 

@@ -111,14 +111,14 @@ dg_err dg_dataset_first(dg_dataset *d, int limit)
     return e;
 }
 
-/* Rounded down, but each part keeps at least one of two or more images. */
+/* Number of test images: share * n rounded down, but each part keeps at least one of two or more images. */
 static int share_of(double share, int n)
 {
     const int k = (int)floor(share * n + 1e-9);
     return n < 2 || share <= 0 ? 0 : k < 1 ? 1 : k > n - 1 ? n - 1 : k;
 }
 
-/* Mark a share of the images of one class. member, perm: scratch, room for all of them. */
+/* Mark a share of the images of one class. member, perm: scratch for all images of the class. */
 static void draw_class(const dg_dataset *d, int label, double share, uint64_t seed, int32_t *member, int32_t *perm,
                        uint8_t *mark)
 {

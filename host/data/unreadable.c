@@ -66,7 +66,7 @@ static bool has_any(const char *text, const char *const *words)
     return false;
 }
 
-/* Classify a reason by the words of the decoders and dg_file_whole(). */
+/* Find the cause of a failure from words in the messages of the decoders and of dg_file_whole(). */
 static cause cause_of(const char *reason)
 {
     static const char refused[] = "cannot be read: ";

@@ -1,4 +1,5 @@
-/* Zip files by libzip, which reads through this file, so that read errors are not reported as damage. */
+/* Zip files, read with libzip. libzip reads through callbacks in this file, so that read errors are not reported as
+ * damage. */
 #include "host/data/zip.h"
 #include "core/base/file_io.h"
 #include "core/base/plural.h"
@@ -119,8 +120,8 @@ static zip_int64_t serve(void *state, void *data, zip_uint64_t n, zip_source_cmd
     }
 }
 
-/* Map a libzip error: I/O, memory, not supported, damaged. The caller sets errno to 0 first, because libzip reports
- * lack of memory while it searches the directory as a missing directory. */
+/* Convert a libzip error to an error code: I/O, memory, not supported, damaged. The caller sets errno to 0 first,
+ * because libzip reports lack of memory while it searches the directory as a missing directory. */
 static dg_err failed(const dg_zip *z, zip_error_t *error)
 {
     if (z->failed == ENOMEM || (!z->failed && errno == ENOMEM))
@@ -141,7 +142,8 @@ static dg_err failed(const dg_zip *z, zip_error_t *error)
     }
 }
 
-/* out: name without empty components and "."; false: it leaves the zip file's root, or is too long. */
+/* Copy the name to out without empty components and ".". Returns false if the name leaves the zip file's root or is
+ * too long. */
 static bool stays_inside(const char *name, char out[NAME_MOST])
 {
     size_t n = 0;
@@ -229,7 +231,8 @@ static bool below_a_file(const dg_zip *z, const char *name)
     return found;
 }
 
-/* Keep the first of equal names, then drop files below a file: a second pass, because lookup needs the order. */
+/* Keep the first of equal names. Then drop names below a file in a second pass, because the lookup needs sorted
+ * names. */
 static void drop_doubles(dg_zip *z)
 {
     long n = 0;
@@ -330,7 +333,7 @@ bool dg_zip_has_folder(const dg_zip *z, const char *name)
     return found;
 }
 
-/* Reading one more byte proves the end, and makes libzip compare the checksum. */
+/* Unpack n bytes. With `whole`, one more byte is read to prove the end, and to make libzip compare the checksum. */
 static dg_err unpack(dg_zip *z, zip_file_t *from, uint8_t *to, size_t n, bool whole)
 {
     uint8_t more;

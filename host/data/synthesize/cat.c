@@ -138,7 +138,7 @@ static void choose_face(dice *d, dg_cat *c)
     c->whisker_length = middling(d, .48, .72);
 }
 
-/* Small ranges, so that a small network draws recognisable cats after some hundred steps. */
+/* Choose the pose from small ranges, so that a small network generates recognisable cats after some hundred steps. */
 static void choose_pose(dice *d, dg_cat *c)
 {
     c->scale = middling(d, .92, 1.16);

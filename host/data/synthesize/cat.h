@@ -1,7 +1,7 @@
-/* Drawn cat faces: random choice (cat.c), coat colour by position (cat_coat.c), painting pixel by pixel with analytic
- * coverage (cat_draw.c).
- *
- * Lengths are in face units: x right, y down, (0, 0) between and slightly below the eyes, head about 1.3 x 1.1. */
+/* Drawn cat faces. cat.c chooses random properties, cat_coat.c computes the coat's colour at a position, and cat_draw.c
+ * paints each pixel with analytic coverage.
+ * Lengths are in face units: x points right, y points down, (0, 0) is between and slightly below the eyes, and the
+ * head measures about 1.3 x 1.1. */
 #ifndef DG_CAT_H
 #define DG_CAT_H
 
@@ -21,7 +21,7 @@ typedef struct {
 
     dg_pattern pattern;
     bool striped;
-    dg_rgb fur, dark, white; /* main colour; stripes, points or patches; bib and muzzle */
+    dg_rgb fur, dark, white; /* main colour; colour of stripes, points or patches; colour of bib and muzzle */
     dg_rgb ginger;
     double white_face; /* white share of the muzzle, 0..1 */
     double blaze, stripe_phase, patch_x, patch_y;

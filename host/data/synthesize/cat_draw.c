@@ -19,7 +19,7 @@ static void paint(point *p, dg_rgb colour, double alpha)
     if (alpha > 0) p->colour = dg_mix(p->colour, colour, alpha > 1 ? 1 : alpha);
 }
 
-/* Coverage of a line of width w; a line thinner than a pixel becomes fainter. */
+/* Coverage by a line of width w. A line thinner than a pixel becomes fainter. */
 static double cover_line(const point *p, double from_middle, double w)
 {
     double most = w < p->pixel ? w / p->pixel : 1;
@@ -39,7 +39,7 @@ static double segment(double x, double y, double ax, double ay, double bx, doubl
     return dg_length(x - ax - t * dx, y - ay - t * dy);
 }
 
-/* Signed distance to a triangle; corners in either order. */
+/* Signed distance to a triangle, whose corners may be clockwise or counterclockwise. */
 static double triangle(double x, double y, const double corner[3][2])
 {
     double nearest = 1e9;
@@ -165,7 +165,7 @@ static void paint_head(point *p, double x, double y, double fx, double fy)
     double rim = dg_clamp01(1 + shape / .28);
     double light = 1.02 + .10 * (c->light_x * x - y) - .22 * rim * rim;
     light += .16 * (dg_cat_noise(c->grain + 15, fx * 13, fy * 6 - absolute(fx) * 3) - .5);
-    /* Light on the bridge of the nose, shade in the sockets. */
+    /* The bridge of the nose is lighter, and the eye sockets are darker. */
     light += .05 * dg_smooth(.10, .02, absolute(fx)) * dg_smooth(-.3, -.1, fy) * dg_smooth(.2, .1, fy);
     double socket = dg_smooth(.16, .04, absolute(absolute(fx) - .12));
     light -= .10 * socket * dg_smooth(-.22, -.05, fy) * dg_smooth(.16, .02, fy);
@@ -191,7 +191,7 @@ static void paint_eye(point *p, double fx, double fy, int which)
         paint_shut_eye(p, outward, down, w);
         return;
     }
-    /* Lens of two arcs: half width w, half height h. */
+    /* The eye is a lens of two arcs, with half width w and half height h. */
     double h = w * c->eye_open[which], radius = (w * w + h * h) / (2 * h), lift = radius - h;
     double up = dg_length(outward, down - lift) - radius, low = dg_length(outward, down + lift) - radius;
     double lens = up > low ? up : low;
@@ -225,7 +225,7 @@ static void paint_mouth(point *p, double x, double y)
         paint(p, (dg_rgb){.55, .28, .30}, cover(p, tongue - .012));
         paint(p, (dg_rgb){.92, .55, .57}, cover(p, tongue));
     }
-    /* Two arcs below the nose; wider for a smile. */
+    /* The mouth consists of two arcs below the nose, which are wider for a smile. */
     double r = c->mouth == DG_MOUTH_SMILE ? .095 : .075, off = absolute(dg_length(ax - r, y - .27) - r);
     double arc = y > .262 ? off : .1;
     double stem = segment(x, y, 0, .2, 0, .275);
@@ -267,7 +267,7 @@ void dg_cat_draw(uint8_t *pixels, int size, const dg_cat *c)
             paint_body(&p, dx - c->body_x, dy);
             double x = dx * c->cos_tilt + dy * c->sin_tilt, y = dy * c->cos_tilt - dx * c->sin_tilt;
             paint_ears(&p, x, y);
-            /* A turned head shifts the face sideways: most in the middle, 0 at the rim. */
+            /* A turned head shifts the face sideways, most in the middle and by 0 at the rim. */
             double round = dg_clamp01(1 - x * x / .5 - y * y / .5);
             double fx = x - c->yaw * round, fy = y - c->pitch * round;
             paint_head(&p, x, y, fx, fy);

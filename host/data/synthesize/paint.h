@@ -29,7 +29,7 @@ double dg_uniform(dg_dice *d, double a, double b);
 dg_rgb dg_hsv(double h, double s, double v);
 
 static inline double dg_clamp01(double t) { return t < 0 ? 0 : t > 1 ? 1 : t; }
-/* 0 for t up to a, 1 from b on (b may be less than a), smooth between. */
+/* Smooth step from 0 at t = a to 1 at t = b, constant outside. b may be less than a. */
 static inline double dg_smooth(double a, double b, double t)
 {
     t = dg_clamp01((t - a) / (b - a));

@@ -21,7 +21,7 @@ static double magnitude(double t) { return t < 0 ? -t : t; }
 static double larger(double a, double b) { return a > b ? a : b; }
 static double smaller(double a, double b) { return a < b ? a : b; }
 
-/* Unit vector from the tangent t of half its angle, -1..1: no sine needed. */
+/* Unit vector (cosine, sine) from t = tan(angle / 2), -1..1. It needs no sine function. */
 static void turn(double t, double *x, double *y)
 {
     *x = (1 - t * t) / (1 + t * t);
@@ -40,7 +40,7 @@ static dg_rgb colour(dg_dice *d)
     return dg_hsv(h, s, dg_uniform(d, .15, 1));
 }
 
-/* Draw shape tones until they differ from both background tones; after 50 tries use a grey. */
+/* Draw random colours for the shape until they differ from both background colours; after 50 tries use a grey. */
 static void choose_colours(dg_dice *d, shape *s)
 {
     s->back[0] = colour(d);
@@ -81,7 +81,7 @@ static double wave(double t)
     return 4 * magnitude(t - .5) - 1;
 }
 
-/* Signed distance to a five-pointed star: fold the plane onto half a tip, which leaves one edge. */
+/* Signed distance to a five-pointed star. The plane is folded onto half a tip, so that one edge remains. */
 static double star(double x, double y, double r)
 {
     const double c = 0.80901699437494742, s = 0.58778525229247314; /* of 36 degrees */

@@ -61,7 +61,7 @@ static dg_err encode(const drawing *w, int i, void **data, size_t *bytes)
     return e;
 }
 
-/* DG_OK if the file is identical to this image, or may be replaced. */
+/* DG_OK if the file is identical to this image, or may be replaced by it. */
 static dg_err check_same(const char *path, const void *data, size_t bytes)
 {
     if (dg_replaces_all()) return dg_write_atomic(path, &(dg_chunk){data, bytes}, 1);
