@@ -9,9 +9,9 @@ const dg_gpu dg_case_gpu = dev_gpu(227 << 10, DG_MATH_FP32);
 
 static const struct way {
     dg_type real;
-    bool direct; /* else the backend's choice */
-    int block;   /* at most this many threads, where it can be chosen; 0: as it is */
-    bool offset; /* operands begin one value off 16 bytes */
+    bool direct; /* the direct variant; false: the variant that the backend chooses */
+    int block;   /* max threads per block, for kernels whose block size can be chosen; 0: unchanged */
+    bool offset; /* operands start one value after a multiple of 16 bytes */
 } ways[] = {{DG_F32, false, 0, false},
             {DG_F32, true, 32, true},
             {DG_F32, false, 1024, false},
@@ -28,8 +28,8 @@ void dg_case_as(const dg_tune *tune, bool offset)
     now.offset = offset;
 }
 
-/* The number of threads chooses the order of blocks and threads: results must not depend on it. Two threads, which most
- * tests use, is the order of this run (SIM=...). */
+/* The number of threads chooses the order of blocks and threads. Results must not depend on it. With two threads, as in
+ * most tests, the order is that of this run (SIM=...). */
 static void set_order(int threads)
 {
 #ifdef CUSIM
@@ -44,7 +44,7 @@ static void set_order(int threads)
 #endif
 }
 
-/* ThreadSanitizer finds a race in whatever order threads run, and other flavours compare the results of all orders. */
+/* ThreadSanitizer finds a race in any order of threads. Builds without it compare the results of all orders. */
 #ifdef __SANITIZE_THREAD__
 static const int ORDERS = 2;
 #else
@@ -73,7 +73,7 @@ int dg_case_slowness(void)
 #endif
 }
 
-/* Chooses how this op runs; returns nullptr, or why it cannot. */
+/* Chooses the variant and block size of this op. Returns nullptr, or the reason why the op cannot run. */
 static const char *choose(dg_backend *b, dg_op *op)
 {
     dg_gpu gpu = dg_case_gpu;
@@ -90,7 +90,8 @@ static const char *choose(dg_backend *b, dg_op *op)
         chosen = dg_tune();
         chosen.variant = dg_op_info_of(op->kind)->variants[0];
     }
-    for (int block = now.block; block >= 32; block /= 2) { /* norms accept at most 512, a few ops only their own */
+    /* norms accept at most 512 threads; a few ops accept a single block size */
+    for (int block = now.block; block >= 32; block /= 2) {
         dg_tune t = chosen;
         t.block = block;
         if (dg_variant_check(op, &t, b->real, &dg_case_gpu)) continue;
@@ -101,7 +102,7 @@ static const char *choose(dg_backend *b, dg_op *op)
     return dg_variant_check(op, &op->tune, b->real, &dg_case_gpu);
 }
 
-/* Guard bytes around an operand, on a device: in the simulator allocations are exact and guarded. */
+/* Guard bytes around an operand, on a device only. The simulator guards each allocation by itself. */
 #ifdef CUSIM
 static const size_t GUARD = 0;
 #else
@@ -109,13 +110,13 @@ static const size_t GUARD = 256;
 #endif
 static const unsigned char FILL = 0xA5;
 
-/* One operand: the caller's array in double, and its copy on the device. */
+/* One operand: the caller's array in double and its copy on the device. */
 struct twin {
     void *theirs = nullptr;
     size_t count = 0, bytes = 0, off = 0;
     bool real = false, input = false, output = false;
     void *block = nullptr;
-    std::vector<unsigned char> image; /* what the block held before the op: guard, off, value, guard */
+    std::vector<unsigned char> image; /* content of the allocation before the op: guard, offset, value, guard */
     unsigned char *mine() const { return (unsigned char *)block + off; }
 };
 
@@ -126,7 +127,7 @@ static void must(dg_err e)
     exit(dg_test_report());
 }
 
-/* The image starts as NaN inside of its guards. */
+/* The bytes between the guards start as NaN. */
 static void make_room(dg_backend *b, twin *t, size_t bytes, size_t extra)
 {
     t->bytes = bytes;
@@ -144,7 +145,7 @@ static void fill(dg_backend *b, twin *t)
         memcpy(to, narrow.data(), t->bytes);
     } else if (t->input && t->bytes) memcpy(to, t->theirs, t->bytes);
 #ifdef CUSIM
-    if (!t->input && !t->off) return; /* memory is NaN there when it is new */
+    if (!t->input && !t->off) return; /* new device memory is NaN already */
 #endif
     must(b->put(b, t->block, t->image.data(), t->image.size()));
 }
@@ -170,8 +171,8 @@ static const char *load(dg_backend *b, const twin *t)
     return nullptr;
 }
 
-/* Every operand of op gets its twin on the device, two with the same pointer one; op then points to them. counters:
- * those of an op that comes without. */
+/* Each operand of op gets a copy on the device; two operands with one pointer share a copy. op then points to the
+ * copies. counters: for an op that is passed without counters. */
 static std::vector<twin> place(dg_backend *b, dg_op *op, const dg_op *original, uint32_t *counters)
 {
     int n;
@@ -225,7 +226,7 @@ const char *dg_case_run(dg_backend *b, const dg_op *original)
     for (uint32_t left : counters)
         if (!wrong && left) wrong = "left a counter that is not 0";
 #ifdef CUSIM
-    if (!wrong && *sim::error()) wrong = sim::error(); /* written outside of an allocation: seen when it is freed */
+    if (!wrong && *sim::error()) wrong = sim::error(); /* freeing an allocation detects writes outside of it */
 #endif
     return wrong;
 }

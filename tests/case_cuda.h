@@ -7,11 +7,11 @@ extern "C" {
 #include "core/tune/tune.h"
 }
 
-/* From now on dg_case_run runs every op so, whatever the backend would choose; nullptr: as it chooses. offset: operands
- * begin one value off 16 bytes. */
+/* After this call dg_case_run runs every op with this tuning; nullptr: as the backend chooses. offset: operands start
+ * one value after a multiple of 16 bytes. */
 void dg_case_as(const dg_tune *tune, bool offset);
 
-/* The GPU that rows are checked for. */
+/* The GPU whose limits the rows are checked against. */
 extern const dg_gpu dg_case_gpu;
 
 #endif

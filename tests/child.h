@@ -1,4 +1,4 @@
-/* Run something in a child process and measure what it took. */
+/* Runs a function in a child process and measures its CPU time and memory. */
 #ifndef DG_CHILD_H
 #define DG_CHILD_H
 
@@ -19,14 +19,14 @@
 #endif
 #endif
 #ifndef DG_SANITIZED
-#define DG_SANITIZED 0 /* with a sanitizer memory means nothing, and time little */
+#define DG_SANITIZED 0 /* under a sanitizer memory and time cannot be measured */
 #endif
 
 typedef struct {
-    int code;          /* what work returned, or -signal */
-    double seconds;    /* of CPU time */
-    long kilobytes;    /* by which the resident memory grew at most */
-    char message[256]; /* left by work */
+    int code;          /* return value of work, or minus the signal that killed the child */
+    double seconds;    /* CPU time */
+    long kilobytes;    /* max growth of the resident memory */
+    char message[256]; /* message that work wrote */
 } child_result;
 
 static long resident_kilobytes(void)
@@ -40,7 +40,7 @@ static long resident_kilobytes(void)
     return pages * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
-/* address_space: bytes that the child may map in addition, 0: no limit. */
+/* address_space: bytes that the child may map in addition; 0: no limit. */
 __attribute__((unused)) static child_result in_child(int (*work)(void *, char *message), void *context,
                                                      size_t address_space)
 {

@@ -1,4 +1,4 @@
-/* A command line of dcgan within a test program. */
+/* Parses a command line of dcgan within a test program. */
 #ifndef DG_COMMAND_LINE_H
 #define DG_COMMAND_LINE_H
 
@@ -7,7 +7,7 @@
 
 #include "host/options/options.h"
 
-/* "dcgan LINE", split at blanks. Options keep pointers into the words until the next call. */
+/* Parses "dcgan LINE", split at blanks. The options point into a buffer that stays valid until the next call. */
 static inline dg_err parse_line(const char *line, dg_options *o)
 {
     static char copy[4096];

@@ -1,6 +1,6 @@
-/* Of `make coverage` alone: children of tests, which end by _exit(), leave their counts, too, but where
- * tests/preload/faults.c may take the memory for it. Counts that a limit of file sizes leaves no room for are lost, and
- * the exit code is the program's. */
+/* Only for `make coverage`. Children of tests that end by _exit() write their coverage counts, except where
+ * tests/preload/faults.c fails their allocations. A file size limit may lose counts, but the exit code stays that of
+ * the program. */
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -8,7 +8,7 @@
 
 void __gcov_dump(void); /* NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): gcc's name */
 
-/* Before gcc's own, which writes the counts. */
+/* Runs before gcc's destructor, which writes the counts. */
 __attribute__((destructor)) static void forget_limit(void) { (void)signal(SIGXFSZ, SIG_IGN); }
 
 _Noreturn void _exit(int code) /* NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */

@@ -1,14 +1,15 @@
-/* What readers of files refuse: rows of files or of patches to a valid one, and damage to each byte of a valid one. */
+/* Invalid input for readers of files: rows of files or of patches to a valid file, and damage to each byte of a valid
+ * file. */
 #ifndef DG_DAMAGE_H
 #define DG_DAMAGE_H
 
 #include "core/base/err.h"
 #include "test.h"
 
-/* Reads the bytes and frees what it made of them. */
+/* Reads the bytes and frees the result. */
 typedef dg_err reader(const void *data, size_t n);
 
-/* The file is `bytes`; with a valid file, `bytes` replace its own from `at` on. */
+/* `bytes` is the whole file. If there is a valid file, `bytes` replace its content from offset `at` on. */
 typedef struct {
     const char *why; /* part of the message; NULL: accepted */
     const char *bytes;
@@ -27,7 +28,7 @@ static dg_err read_copy(reader *read, const void *data, size_t n)
     return e;
 }
 
-/* Each row is refused with this code, or accepted. valid: NULL, or the file that rows change. */
+/* Each row is refused with this code or accepted. valid: the file that rows change; NULL: none. */
 __attribute__((unused)) static void check_refusals(const refusal *row, size_t rows, reader *read, dg_err code,
                                                    const void *valid, size_t bytes)
 {
@@ -44,12 +45,13 @@ __attribute__((unused)) static void check_refusals(const refusal *row, size_t ro
     }
 }
 
-/* How many of the file's prefixes, and of its copies with one flipped bit, were accepted. */
+/* The number of accepted prefixes of the file, and of accepted copies with one flipped bit. */
 typedef struct {
     long cuts, flips;
 } accepted;
 
-/* Every prefix that is shorter than `whole`, and every bit of the file flipped: accepted, or refused with this code. */
+/* Tries every prefix shorter than `whole` and every single-bit flip of the file. The reader accepts each or refuses it
+ * with this code. */
 __attribute__((unused)) static accepted damage(const void *data, size_t n, size_t whole, reader *read, dg_err code)
 {
     accepted a = {0, 0};

@@ -1,5 +1,5 @@
-/* For tests of kernels, which run in the simulator and, compiled by nvcc, on a device: buffers that start as NaN and
- * know when they were overrun, and one check after launches. */
+/* Helpers of kernel tests, which run in the simulator or, compiled by nvcc, on a device: buffers that start as NaN and
+ * detect overruns, and a check after launches. */
 #ifndef DEVTEST_H
 #define DEVTEST_H
 
@@ -40,8 +40,8 @@ static inline void dev_bits(const void *p, size_t bytes)
     hash.bytes += bytes;
 }
 
-/* The GPU that tests choose variants for: in the simulator sm_90 with this much shared memory, else the present device,
- * with at most this much. */
+/* The GPU that tests choose variants for. In the simulator it is an sm_90 with this much shared memory, else the
+ * present device with at most this much. */
 static inline dg_gpu dev_gpu(size_t shared, dg_math math)
 {
 #ifdef __CUDACC__
@@ -58,7 +58,8 @@ static inline dg_gpu dev_gpu(size_t shared, dg_math math)
 #endif
 }
 
-/* The GPU for a variant: with wgmma there is no forward by mma in bf16. The simulator has all kernels. */
+/* The GPU on which a variant exists: a GPU with wgmma has no forward pass by mma in bf16. The simulator has all
+ * kernels. */
 static inline dg_gpu dev_gpu_of(const dg_variant *variant, dg_gpu gpu)
 {
 #ifdef __CUDACC__
@@ -69,7 +70,7 @@ static inline dg_gpu dev_gpu_of(const dg_variant *variant, dg_gpu gpu)
     return gpu;
 }
 
-/* True if cuBLAS is there: a machine with a driver may lack it. Prints this once. */
+/* True if cuBLAS is installed, which a machine with a driver may lack. Prints the result once. */
 static inline bool dev_cublas()
 {
     static const char *const why = dg_cublas_open();
@@ -77,7 +78,7 @@ static inline bool dev_cublas()
     return there;
 }
 
-/* Waits for launches, and fails with the error. In the simulator the next test starts without errors. */
+/* Waits for launches, and fails with their error. In the simulator errors are cleared for the next test. */
 static inline bool dev_ok(const char *what)
 {
     dev_fault fault = dev_take_fault();
@@ -88,15 +89,15 @@ static inline bool dev_ok(const char *what)
     if (e != cudaSuccess) DG_CHECKF(false, "%s: %s", what, cudaGetErrorName(e));
     DG_CHECKF(fault.error == cudaSuccess && e == cudaSuccess, "%s", what);
 #ifdef __CUDACC__
-    if (e != cudaSuccess) exit(dg_test_report()); /* the device is lost to this process */
+    if (e != cudaSuccess) exit(dg_test_report()); /* after this error the process cannot use the device */
 #else
     sim::clear();
 #endif
     return fault.error == cudaSuccess && e == cudaSuccess;
 }
 
-/* n values in device memory, NaN (0xff) where nothing was put. On a device a band follows that must stay as it is;
- * in the simulator the allocation ends there. */
+/* n values in device memory, NaN (0xff) until they are written. On a device a guard band follows, which must stay
+ * unchanged. In the simulator the allocation ends there. */
 template <class T> class dev_buffer {
 #ifdef __CUDACC__
     static const size_t band = 1024;
@@ -104,7 +105,7 @@ template <class T> class dev_buffer {
     static const size_t band = 0;
 #endif
     size_t bytes() const { return n * sizeof(T); }
-    /* These may return before they are done, and a stream of the test's own does not wait for them. */
+    /* Copies may return before they are done, and streams of the test do not wait for them. */
     static bool done() { return cudaStreamSynchronize(nullptr) == cudaSuccess; }
 
   public:
@@ -141,7 +142,7 @@ template <class T> class dev_buffer {
     }
 };
 
-/* Rounds as to_bf16x2 and to_tf32, for ordinary numbers; as dg_mma_fp16, for all finite ones. */
+/* Rounds ordinary numbers like to_bf16x2 and to_tf32, and all finite numbers like dg_mma_fp16. */
 static inline double dev_rounded(double x, dg_math math, int shift = 0)
 {
     if (math == DG_MATH_FP16) {
@@ -160,7 +161,7 @@ static inline double dev_rounded(double x, dg_math math, int shift = 0)
     return (double)r;
 }
 
-/* Values rounded to bf16, as bf16 is stored. */
+/* Values rounded to bf16, in the storage format of bf16. */
 static inline std::vector<uint16_t> dev_halves(const std::vector<float> &v)
 {
     std::vector<uint16_t> half(v.size());
@@ -172,7 +173,7 @@ static inline std::vector<uint16_t> dev_halves(const std::vector<float> &v)
     return half;
 }
 
-/* Fused fp16 runs on Turing only, whose limits the simulator applies. False: the device is newer. */
+/* Fused fp16 launches exist only for Turing, whose limits the simulator then applies. False: the device is newer. */
 static inline bool dev_fuses(dg_math math, dg_gpu *gpu)
 {
 #ifdef __CUDACC__

@@ -1,6 +1,6 @@
-/* Calls that fail within a test program: tests/preload/faults.c is part of it, and its functions replace the C
- * library's. A test arms a call, acts, disarms it and checks the result. With sanitizers, which replace allocations,
- * DG_FAILING is 0 and there is nothing here. Include this file first. */
+/* Makes calls fail within a test program. tests/preload/faults.c is included, and its functions replace the C
+ * library's. A test arms a call, acts, disarms it and checks the result. Sanitizers replace allocations, so DG_FAILING
+ * is 0 under them and this file is empty. Include this file first. */
 #ifndef DG_FAILING_H
 #define DG_FAILING_H
 
@@ -16,7 +16,7 @@
 #endif
 
 #if DG_FAILING
-#undef _FORTIFY_SOURCE /* which has other names for the same calls */
+#undef _FORTIFY_SOURCE /* fortified calls have other names */
 #include <link.h>
 #include <time.h>
 
@@ -24,14 +24,14 @@
 #include "preload/faults.c" /* NOLINT(bugprone-suspicious-include): all of it, in this one program */
 #include "test.h"
 
-/* Readers wait before they try again; not here. The program's definition replaces the C library's. */
+/* Replaces the C library's nanosleep, so that readers do not wait before a retry. */
 int nanosleep(const struct timespec *wanted, struct timespec *left)
 {
     (void)wanted, (void)left;
     return 0;
 }
 
-/* From now on the k-th call of this kind fails, and with `more` all later ones. */
+/* From now on the k-th call of this kind fails; with `more` all later ones fail, too. */
 static void arm(int kind, long k, bool more)
 {
     for (int i = 0; i < COUNTERS; i++) atomic_store(&calls[i], 0);
@@ -41,7 +41,7 @@ static void arm(int kind, long k, bool more)
     last = more ? __LONG_MAX__ : k;
 }
 
-/* None fails any more. Was there such a call? */
+/* No call fails from now on. Returns true if the armed call happened. */
 static bool disarm(void)
 {
     const bool there = counter >= 0 && atomic_load(&calls[counter]) >= first;
@@ -63,11 +63,11 @@ static int note_library(struct dl_phdr_info *library, size_t size, void *name)
     return 1;
 }
 
-/* OpenMP's library ends the program where it finds no memory: no call of its own fails. */
+/* OpenMP's library ends the program if it gets no memory, so its own calls do not fail. */
 __attribute__((unused)) static void spare_openmp(void) { dl_iterate_phdr(note_library, (void *)(uintptr_t) "omp.so"); }
 
-/* For each k before(), act() with the k-th call of this kind failing, after() with what act() returned. Returns how
- * many failed. */
+/* For each k: calls before(), then act() with the k-th call of this kind failing, then after() with the result of
+ * act(). Returns the number of failed calls. */
 __attribute__((unused)) static long each_of(const char *what, int kind, bool more, void (*before)(void),
                                             dg_err (*act)(void), void (*after)(dg_err))
 {
@@ -86,7 +86,7 @@ __attribute__((unused)) static long each_of(const char *what, int kind, bool mor
     return failures;
 }
 
-/* Each call of each kind, alone and with all later ones. */
+/* Fails each call of each kind, alone and together with all later calls. */
 __attribute__((unused)) static long each_call(const char *what, void (*before)(void), dg_err (*act)(void),
                                               void (*after)(dg_err))
 {
@@ -98,7 +98,7 @@ __attribute__((unused)) static long each_call(const char *what, void (*before)(v
 #else
 #include "test.h"
 
-/* What main() of a test returns that is nothing without them. */
+/* The return value of main() in a test that only tests failing calls. */
 static inline int dg_test_without_failing(void)
 {
     dg_test_skip("allocations are the sanitizer's");

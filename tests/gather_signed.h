@@ -1,4 +1,4 @@
-/* Pixels to -1 .. 1, from records without labels, as a GAN reads them. */
+/* Gathers pixels as values in [-1, 1] from records without labels, as a GAN reads them. */
 #ifndef DG_GATHER_SIGNED_H
 #define DG_GATHER_SIGNED_H
 

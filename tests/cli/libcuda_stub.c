@@ -1,5 +1,6 @@
-/* A driver library that fails: what the CUDA runtime looks up first in libcuda.so.1, answering STUB_INIT to cuInit and
- * STUB_VERSION (13000) to cuDriverGetVersion. tests/cli/drivers.sh builds it and puts it where it is found. */
+/* A driver library that fails. The CUDA runtime loads it as libcuda.so.1. cuInit returns STUB_INIT, and
+ * cuDriverGetVersion returns STUB_VERSION (13000). tests/cli/drivers.sh builds it and adds its folder to the library
+ * path. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +26,7 @@ int cuDriverGetVersion(int *version)
 
 typedef int (*function)(void);
 
-/* Tables of functions that only NVIDIA's own libraries know, each with its size in front. */
+/* Tables of undocumented NVIDIA functions; each table starts with its size. */
 int cuGetExportTable(const void **out, const void *id)
 {
     static struct {

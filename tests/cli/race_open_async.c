@@ -1,13 +1,13 @@
-/* For tests/cli/races.sh, which compiles it with ThreadSanitizer: a GPU opened concurrently with other work, by a
- * function that returns at once and succeeds or fails. "planted" adds a race, which the sanitizer must report.
- */
+/* For tests/cli/races.sh, which compiles this file with ThreadSanitizer: a GPU is opened in a second thread during
+ * other work. The function that opens it returns at once, with success or an error. The argument "planted" adds a race
+ * to check that the sanitizer reports races here. */
 #include "host/cli/open_async.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
-static int in_threads; /* calls from any but the main one */
+static int in_threads; /* calls in threads other than the main thread */
 static pthread_t main_thread;
 
 dg_err dg_open_gpu(const dg_options *o, dg_backend **out, char *why, size_t size)

@@ -1,6 +1,6 @@
-/* Runs a target without libFuzzer: kept inputs, each also mutated. Without arguments those of tests/fuzz/corpus/NAME
- * and tests/fuzz/found/NAME (the program is fuzz_NAME), else the named files. Exit code 1: no input; a failed check
- * aborts. */
+/* Runs a fuzz target without libFuzzer on stored inputs and on mutations of each. Without arguments the inputs of
+ * program fuzz_NAME are in tests/fuzz/corpus/NAME and tests/fuzz/found/NAME; arguments name other files. Exit code 1:
+ * there was no input. A failed check aborts. */
 #include "fuzz.h"
 
 #include <dirent.h>
@@ -47,7 +47,7 @@ size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most)
     return size;
 }
 
-/* In a buffer of the exact size, so that a sanitizer detects reads past the end. */
+/* Copies the input to a buffer of its exact size, so that a sanitizer detects reads past the end. */
 static void try_bytes(const uint8_t *data, size_t size)
 {
     uint8_t *exact = malloc(size ? size : 1);

@@ -1,5 +1,5 @@
-/* libFuzzer: command line and environment. The input has a word per line; words DCGAN_...=... are the environment, the
- * others arguments. An accepted run's config.ini must be readable. */
+/* libFuzzer: command line and environment. The input has a word per line. Words DCGAN_...=... set the environment, all
+ * other words are arguments. The config.ini of an accepted run must be readable. */
 #include "fuzz.h"
 
 #include <ctype.h>
@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static bool quiet;
     char *argv[WORDS + 2] = {strdup("dcgan")}, *unset[WORDS];
     int argc = 1, variables = 0;
-    if (!quiet) quiet = freopen("/dev/null", "w", stdout) != NULL; /* help is printed there */
+    if (!quiet) quiet = freopen("/dev/null", "w", stdout) != NULL; /* help is printed to stdout */
     for (size_t at = 0; at < size && argc + variables <= WORDS;) {
         const uint8_t *end = memchr(data + at, '\n', size - at);
         const size_t n = end ? (size_t)(end - data) - at : size - at;

@@ -9,7 +9,7 @@
 
 #include "host/data/dataset_internal.h"
 
-/* The head of host/data/dataset_cache.c. */
+/* The header of the cache file, as in host/data/dataset_cache.c. */
 typedef struct {
     char magic[16];
     uint32_t order, crc;
@@ -33,7 +33,8 @@ static void compare(const dg_dataset *a, const dg_dataset *b)
     FUZZ_HOLDS(!memcmp(a->pixels, b->pixels, bytes));
     for (int i = 0; i < a->count; i++)
         FUZZ_HOLDS(!strcmp(a->name[i], b->name[i]) && a->width[i] == b->width[i] && a->kind[i] == b->kind[i]);
-    for (int i = 0; i < a->count; i++) FUZZ_HOLDS(*dg_kind_name((dg_kind)a->kind[i])); /* as `dcgan data` does */
+    /* prints the kinds like `dcgan data` */
+    for (int i = 0; i < a->count; i++) FUZZ_HOLDS(*dg_kind_name((dg_kind)a->kind[i]));
     for (int i = 0; i < a->skips; i++)
         FUZZ_HOLDS(!strcmp(a->skip[i].reason, b->skip[i].reason) && a->skip[i].bad == b->skip[i].bad);
 }
@@ -94,7 +95,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned
     const unsigned how = fuzz_random(&random, 4);
     if (size <= sizeof(head) || how == 0) size = LLVMFuzzerMutate(data, size, most);
     else if (how == 1) size = fuzz_mutate_part(data, size, sizeof(head), size - sizeof(head), most);
-    else if (how == 2) (void)fuzz_mutate_part(data, sizeof(head), 40, 40, sizeof(head)); /* counts and sizes */
+    else if (how == 2) (void)fuzz_mutate_part(data, sizeof(head), 40, 40, sizeof(head)); /* mutates counts and sizes */
     else size = fuzz_mutate_part(data, size, 40, size - 40, most);
     if (size > sizeof(head) && fuzz_random(&random, 16)) mend(data, size);
     return size;

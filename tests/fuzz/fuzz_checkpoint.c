@@ -1,5 +1,5 @@
-/* libFuzzer: a checkpoint from its file to images and one step of training. An accepted checkpoint generates images,
- * trains and is saved again; values that are not finite are reported. */
+/* libFuzzer: from a checkpoint file to images and one training step. An accepted checkpoint generates images, trains
+ * and is saved again. Values that are not finite are reported. */
 #include "fuzz.h"
 
 #include <math.h>
@@ -36,7 +36,7 @@ static dg_backend *backend_of(const char *precision)
     return cpu[wide];
 }
 
-/* Builds the job with the file's optimizer. */
+/* Builds the job with the optimizer of the file. */
 static dg_err build(checkpoint *c)
 {
     static const int32_t order[ROWS] = {2, 0, 1};
@@ -123,7 +123,7 @@ static void save(checkpoint *c)
     dg_st *st;
     dg_checkpoint_info again;
     snprintf(path, sizeof path, "%s/checkpoint.safetensors", fuzz_folder());
-    if (c->info.step >= (uint64_t)1 << 53) return; /* the largest possible */
+    if (c->info.step >= (uint64_t)1 << 53) return; /* the largest step of the format */
     c->info.step++;
     const bool whole = finite_job(c);
     FUZZ_HOLDS(dg_snapshot_take(&c->job, &c->info, &s) == DG_OK && dg_snapshot_write(s, NULL, path) == DG_OK);

@@ -1,4 +1,4 @@
-/* libFuzzer: curves of any log: the image of one run, and of `dcgan curves` over several. */
+/* libFuzzer: curves of any log, as an image of one run and of several runs (`dcgan curves`). */
 #include "fuzz.h"
 #include "host/run/log_curves.h"
 #include "logs.h"

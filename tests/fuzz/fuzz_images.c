@@ -7,7 +7,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    if (size > 1 && (data[0] == 0x89 || data[0] == 0xff)) return 0; /* fuzz_png, fuzz_jpeg */
+    /* PNG and JPEG have their own targets, fuzz_png and fuzz_jpeg */
+    if (size > 1 && (data[0] == 0x89 || data[0] == 0xff)) return 0;
     fuzz_image(data, size, (unsigned)crc32(0, data, (uInt)size));
     return 0;
 }

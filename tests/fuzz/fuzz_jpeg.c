@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
-/* Finds the marker of each segment up to the pixels, which are the last. */
+/* Finds the marker of each segment. The last segment contains the pixels. */
 static int split(const uint8_t *data, size_t size, size_t at[SEGMENTS + 1])
 {
     int n = 0;

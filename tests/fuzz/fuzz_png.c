@@ -1,5 +1,5 @@
 /* libFuzzer: PNG. The mutator works on decompressed contents: the data of a chunk, the bytes of the rows, the order of
- * chunks, the header with matching rows; it mostly corrects lengths and checksums afterwards. */
+ * chunks, and the header with matching rows. Afterwards it usually corrects lengths and checksums. */
 #include "fuzz.h"
 #include "image.h"
 
@@ -33,7 +33,7 @@ static void put32(uint8_t *p, size_t v)
     for (int i = 0; i < 4; i++) p[i] = (uint8_t)(v >> (24 - 8 * i));
 }
 
-/* A truncated last chunk has the remaining bytes. */
+/* A truncated last chunk consists of the remaining bytes. */
 static void split(png *p, const uint8_t *data, size_t size)
 {
     p->n = 0;
@@ -81,7 +81,7 @@ static size_t unpack(const png *p, uint8_t *raw)
     return RAW - z.avail_out;
 }
 
-/* Replaces all IDAT chunks by some that contain these rows. */
+/* Replaces all IDAT chunks by chunks that contain these rows. */
 static void pack(png *p, const uint8_t *raw, size_t bytes, unsigned *random)
 {
     static uint8_t packed[2 * RAW];
@@ -109,7 +109,7 @@ static void pack(png *p, const uint8_t *raw, size_t bytes, unsigned *random)
     *p = out;
 }
 
-/* Bytes of all rows for this header; 0: too many for here. */
+/* Bytes of all rows for this header; 0: too many for this test. */
 static size_t rows_of(const uint8_t *head)
 {
     static const int values[] = {1, 0, 3, 1, 2, 0, 4};

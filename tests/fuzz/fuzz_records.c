@@ -10,7 +10,7 @@
 
 static volatile unsigned sink;
 
-/* Every refusal names the byte; all accepted data can be read. */
+/* Every error names a byte offset, and all accepted data can be read. */
 static void use(dg_err e, const dg_records *r)
 {
     if (e) {
@@ -45,7 +45,7 @@ static void take_one(const dg_records *r)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     size_t bytes = size;
-    uint8_t *plain = malloc(size ? size : 1); /* exact size: detects reads past the end */
+    uint8_t *plain = malloc(size ? size : 1); /* a buffer of the exact size detects reads past the end */
     if (!plain) return 0;
     if (size) memcpy(plain, data, size);
     (void)dg_idx_dimensions(data, size);
@@ -67,7 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
-/* The gzipped form of `bytes` of plain, if it fits. */
+/* Writes `bytes` of plain in gzip format, if they fit. */
 static size_t pack(uint8_t *data, size_t most, const uint8_t *plain, size_t bytes)
 {
     z_stream z = {0};

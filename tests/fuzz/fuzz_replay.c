@@ -1,4 +1,4 @@
-/* libFuzzer: a recorded run as a file, and its first two steps. */
+/* libFuzzer: the file of a recorded run, and the first two steps of its replay. */
 #include "fuzz.h"
 
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static void compared(void *context, const char *name, double difference, const c
     ++*(int *)context;
 }
 
-/* False for large networks, which files of a few KB can name; they would only be slow. */
+/* False for large networks, which a file of a few KB can declare and which would only be slow. */
 static bool is_small(const dg_oracle *o)
 {
     size_t values = 0;

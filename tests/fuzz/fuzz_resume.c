@@ -1,5 +1,5 @@
-/* libFuzzer: a foreign run directory with --resume: an interrupted rewind is finished, another one is made, logs and
- * events are cut and appended to, the best state is found. The first byte chooses. */
+/* libFuzzer: --resume in a foreign run directory. An interrupted rewind is completed and a new one is made. Logs and
+ * events are truncated and appended to, and the best state is found. The first byte chooses among these. */
 #include "fuzz.h"
 #include "rundir.h"
 
@@ -23,7 +23,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned
 
 static void ignore(void *context, const char *text) { FUZZ_HOLDS(!context && *text); }
 
-/* Errors may only be the files'. */
+/* Only errors that the files can cause are permitted. */
 static bool good(dg_err e)
 {
     FUZZ_HOLDS(e == DG_OK || (e <= DG_IO && *dg_message()));

@@ -1,5 +1,5 @@
-/* libFuzzer: a foreign run directory and all its readers: the pages of one run and of two, the progress GIF, the
- * doctor, `dcgan info`. */
+/* libFuzzer: all readers of a foreign run directory: the pages of one run and of two runs, the progress GIF, the doctor
+ * and `dcgan info`. */
 #include "fuzz.h"
 #include "rundir.h"
 
@@ -14,7 +14,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned
     return fuzz_mutate_rundir(data, size, most, seed);
 }
 
-/* Errors may only be the files'. */
+/* Only errors that the files can cause are permitted. */
 static void holds(int code) { FUZZ_HOLDS(code == DG_OK || (code > DG_OK && code <= DG_IO && *dg_message())); }
 
 static void ignore(void *context, const char *text) { FUZZ_HOLDS(!context && *text); }

@@ -1,5 +1,5 @@
-/* libFuzzer: tuning files. An accepted file, written and read again, has the same text, which `--tuning` accepts; a
- * row, written and read again, is the same choice. */
+/* libFuzzer: tuning files. An accepted file that is written and read back has the same text, which `--tuning` accepts.
+ * A row that is written and read back gives the same choice. */
 #include "fuzz.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 static const dg_gpu gpu = {.arch = 90, .shared = 232448};
 
-static int parts(const dg_tune *t) { return t->split > 1 ? t->split : 1; } /* 1 is not written */
+static int parts(const dg_tune *t) { return t->split > 1 ? t->split : 1; } /* a split of 1 is not written */
 
 static void rows_again(const dg_tune_table *t)
 {
@@ -20,7 +20,7 @@ static void rows_again(const dg_tune_table *t)
         const dg_tune *a = &t->row[i].tune;
         dg_tune_table again = {0};
         dg_tune_text(row, sizeof row, &t->row[i].key, a);
-        if (strlen(row) > 190) continue; /* longer than a line may be */
+        if (strlen(row) > 190) continue; /* longer than the limit of a line */
         if (t->row[i].arch) snprintf(text, sizeof text, "[sm_%d]\n%s\n", t->row[i].arch, row);
         else snprintf(text, sizeof text, "%s\n", row);
         FUZZ_HOLDS(dg_tune_parse(&again, text, "again", DG_F32, &gpu) == DG_OK && again.rows == 1);

@@ -1,5 +1,5 @@
-/* libFuzzer: zip files instead of a folder: of images, IDX files, CIFAR files. Nothing is written, and time is bounded.
- * The mutator changes names, in the directory and before the data, and contents. */
+/* libFuzzer: zip files used instead of a folder. They contain images, IDX files or CIFAR files. Nothing is written to
+ * disk, and the time is limited. The mutator changes contents, and names in the directory and before the data. */
 #include "fuzz.h"
 
 #include <stdlib.h>
@@ -31,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     load(path, true, &again);
     FUZZ_HOLDS(first == again);
     load(path, false, &again);
-    FUZZ_HOLDS(processor_seconds() - begun < 60); /* 1 GiB unpacked, sanitized */
+    FUZZ_HOLDS(processor_seconds() - begun < 60); /* 1 GiB unpacked, with a sanitizer */
     return 0;
 }
 
@@ -42,7 +42,7 @@ static size_t little(const uint8_t *p, int bytes)
     return v;
 }
 
-/* Renames the entry whose header begins at `at`, here and in the header of its data. */
+/* Renames the entry whose directory header starts at `at`, both there and in the local header of its data. */
 static void rename_entry(uint8_t *data, size_t size, size_t at, unsigned *random)
 {
     static const char *const words[] = {"../", "/", "..", "a/", "./", "\\", "//", "\n"};

@@ -6,7 +6,8 @@
 #include "host/files/made.h"
 #include "host/files/replace.h"
 
-/* Decodes row by row into the size of a network and compares with the whole image. whole: NULL for a refused file. */
+/* Decodes row by row into the size of a network and compares the result with the whole image. whole: NULL for a refused
+ * file. */
 static void fitted(const uint8_t *data, size_t size, const dg_decode_options *o, const dg_fitting *f,
                    const dg_image *whole)
 {
@@ -29,7 +30,7 @@ static void fitted(const uint8_t *data, size_t size, const dg_decode_options *o,
 void fuzz_image(const uint8_t *data, size_t size, unsigned how)
 {
     static const int channels[] = {1, 3, 4}, sizes[] = {16, 5, 33};
-    /* Large images are for the tests of limits; here they would only be slow. */
+    /* Large images would only be slow here; other tests cover the limits. */
     dg_decode_options o = {.exif = how % 7 != 0, .max_pixels = 1 << 16};
     o.alpha = (dg_alpha)(how / 21 % 3);
     const dg_fitting f = {.size = sizes[how / 63 % 3],

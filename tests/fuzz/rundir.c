@@ -1,4 +1,4 @@
-/* Head of an entry: name, number, kind, length (two bytes), which is cut to the remaining bytes. */
+/* Header of an entry: name, number, kind and length. The length has two bytes and is limited to the remaining input. */
 #include "rundir.h"
 
 #include <dirent.h>
@@ -20,7 +20,7 @@ enum { HEAD = 5, ENTRIES = 48, NAME = 128, BODY = 1 << 16 };
 enum { REGULAR, LOG, SEALED, LINK, FOLDER, FIFO, KINDS };
 enum { NUMBERS = 16, OF_B = 128 };
 
-/* %u: the number of the head. The last entry has its name in its first line. */
+/* %u is the number in the header. For the last entry the first line of its data is the name. */
 static const char *const names[] = {"config.ini",
                                     "log.csv",
                                     "log.jsonl",
@@ -48,7 +48,7 @@ static const char secret[] = "of no run: 8b1f3c\n";
 
 typedef struct {
     uint8_t *at;
-    size_t bytes; /* after the head */
+    size_t bytes; /* bytes after the header */
 } entry;
 
 static int split(uint8_t *data, size_t size, entry *out)
@@ -77,7 +77,7 @@ static void seal_png(uint8_t *p, size_t n)
 static void put(int dir, const char *name, const void *data, size_t size)
 {
     const int fd = openat(dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
-    if (fd < 0) return; /* a folder, a link or a FIFO of an earlier entry */
+    if (fd < 0) return; /* the path is a folder, link or FIFO of an earlier entry */
     FUZZ_HOLDS(write(fd, data, size) == (ssize_t)size);
     close(fd);
 }
@@ -92,7 +92,7 @@ static void put_log(int dir, const char *name, unsigned number, const uint8_t *b
     put(dir, name, text, (size_t)n + bytes);
 }
 
-/* Reads an arbitrary name of one component; false: none. */
+/* Reads any name of one path component; false: there is none. */
 static bool free_name(char out[NAME], const uint8_t **body, size_t *bytes)
 {
     const uint8_t *end = *bytes ? memchr(*body, '\n', *bytes) : NULL;
@@ -114,7 +114,7 @@ static void make(int dir, const entry *e)
     size_t bytes = e->bytes;
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-    snprintf(name, sizeof name, names[e->at[0] % NAMES], number); /* of the table */
+    snprintf(name, sizeof name, names[e->at[0] % NAMES], number); /* a name of the table */
 #pragma GCC diagnostic pop
     if (!*name && !free_name(name, &body, &bytes)) return;
     char *slash = strchr(name, '/');
@@ -175,7 +175,7 @@ static int look(const char *path, const struct stat *s, int flag, struct FTW *f)
     FILE *file = fopen(path, "rb");
     const size_t n = file ? fread(text, 1, sizeof text, file) : 0;
     if (file) fclose(file);
-    /* by checksum: libFuzzer reads the operands of memcmp and would write the secret into an input */
+    /* compared by checksum, because libFuzzer sees the operands of memcmp and would copy the secret into an input */
     return n == strlen(secret) && crc32(0, (const Bytef *)text, (uInt)n) == crc32(0, (const Bytef *)secret, (uInt)n);
 }
 
@@ -199,7 +199,7 @@ static size_t mix(uint8_t *data, size_t size, size_t most, const entry *e, int n
     const size_t all = HEAD + a->bytes, at = (size_t)(a->at - data), rest = size - at - all;
     switch (fuzz_random(random, 3)) {
     case 0: /* removed */ memmove(a->at, a->at + all, rest); return size - all;
-    case 1: /* repeated, with another number */
+    case 1: /* repeated with another number */
         if (all > most - size) return size;
         memmove(a->at + all, a->at, all + rest);
         a->at[all + 1] = (uint8_t)fuzz_random(random, NUMBERS);

@@ -7,8 +7,8 @@
 
 #include "host/files/safetensors_internal.h"
 
-/* Corrects the length of the header and the checksums of tensors whose offsets are readable, because random changes
- * nearly always break them. */
+/* Corrects the length of the header and the checksums of tensors with readable offsets, because random changes nearly
+ * always invalidate them. */
 static void mend(uint8_t *data, size_t size)
 {
     if (size < 10) return;
@@ -78,7 +78,7 @@ static const char *const piece[] = {"{",
                                     "\xff",
                                     "\xed\xa0\x80"};
 
-/* Length of the header by the file; 0: invalid. */
+/* Length of the header as stored in the file; 0: invalid. */
 static size_t header_bytes(const uint8_t *data, size_t size)
 {
     size_t header = 0;
@@ -86,7 +86,7 @@ static size_t header_bytes(const uint8_t *data, size_t size)
     return size >= 8 && header <= size - 8 ? header : 0;
 }
 
-/* Sets a value of a tensor to an unusual float or double, or changes any bytes of the data. */
+/* Sets a value of a tensor to an unusual float or double, or changes some bytes of the data. */
 static void change_values(uint8_t *data, size_t size, unsigned *random)
 {
     static const double odd[] = {0, -0.0, 1, -1, 1e-45, 1e-310, 3e38, -3e38, 1e308, 0x1p53, NAN, INFINITY, -INFINITY};

@@ -1,4 +1,4 @@
-/* Files whose bytes all follow from one letter, so that a mixture of two is detected. */
+/* Files whose bytes all follow from one letter, so that a mixture of two files is detected. */
 #ifndef ATOMIC_FILES_H
 #define ATOMIC_FILES_H
 
@@ -28,7 +28,7 @@ __attribute__((unused)) static bool is_body(const char *path, char letter, size_
 }
 __attribute__((unused)) static int temporaries(const char *dir) { return temp_count(dir, ".dcgan-tmp"); }
 
-/* As over NFS, where it becomes a lock of a byte range: an exclusive one needs a descriptor that may write. */
+/* Like flock over NFS, which locks a byte range: an exclusive lock requires a descriptor opened for writing. */
 int flock(int fd, int operation)
 {
     if (!(operation & LOCK_EX) || (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY)

@@ -1,5 +1,5 @@
-/* Limits of cgroups, read from made trees of both versions: every group up to the root counts, paths of other
- * namespaces, what can be reclaimed, quotas and sets of processors. */
+/* Limits of cgroups, read from constructed trees of versions 1 and 2: limits of parent groups, paths of other
+ * namespaces, reclaimable memory, quotas and processor sets. */
 #include "core/base/cgroup.h"
 
 #include <stdint.h>
@@ -70,7 +70,7 @@ static void second_version(void)
     is("files that are wrong", 0, 1800000, 1800000, "memory.high", "/user.slice/job 7");
 }
 
-/* Namespaces: the mount's root and the process's path need not fit together. */
+/* In a namespace the root of the mount and the path of the process may not match. */
 static void namespaces(void)
 {
     static const char *const seen[][2] = {{"0::/\n", "/"},
@@ -86,7 +86,7 @@ static void namespaces(void)
                  seen[i][1]);
         begin(seen[i][0], mounts);
         put("/my cgroups/memory.max", "3000\n");
-        put("/memory.max", "7\n"); /* above the mount point: another file */
+        put("/memory.max", "7\n"); /* a file above the mount point, which is not read */
         is(seen[i][0], 0, 3000, 3000, "memory.max", "/");
     }
     begin("0::/docker/abc/in/it\n", "30 23 0:26 /docker/abc /cg rw - cgroup2 none rw\n");
@@ -112,7 +112,7 @@ static const char groups1[] = "5:pids:/a\n4:cpuset:/a\n3:memory:/a/b\n2:cpu,cpua
 static void first_version(void)
 {
     begin(groups1, mount1);
-    put("/sys/fs/cgroup/unified/y/memory.max", "5\n"); /* the hybrid tree: memory is not there */
+    put("/sys/fs/cgroup/unified/y/memory.max", "5\n"); /* the hybrid tree has no memory controller here */
     put("/sys/fs/cgroup/memory/a/b/memory.limit_in_bytes", "9223372036854771712\n");
     is("none", 0, SIZE_MAX, SIZE_MAX, "", "");
     put("/sys/fs/cgroup/memory/a/memory.limit_in_bytes", "4000\n");

@@ -1,4 +1,4 @@
-/* Cores and memory of the machine: on Linux without its files, and as other systems compile it. */
+/* Cores and memory of the machine: on Linux, on Linux without /proc and /sys, and as compiled on other systems. */
 #include "core/base/cores.h"
 #include "test.h"
 
@@ -18,7 +18,7 @@ size_t elsewhere_memory(void);
 size_t elsewhere_swap(void);
 #include "core/base/cores.c" /* NOLINT(bugprone-suspicious-include): the same source as another system compiles it */
 
-/* Bytes of a line of /proc/meminfo. */
+/* The number of bytes in a line of /proc/meminfo. */
 static double meminfo(const char *name)
 {
     char line[256], key[64];

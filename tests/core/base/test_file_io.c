@@ -1,5 +1,5 @@
-/* Whole files or none, under every failure that can be had without pulling the plug: the k-th system call fails
- * or is the last one before SIGKILL, for every k; full disks, limits, vanishing directories. */
+/* A file is replaced completely or not at all. For every k, the k-th system call fails or is followed by SIGKILL. Also
+ * tested: full disks, limits and directories that are removed. */
 #include "atomic_files.h"
 #include "kill_at_random.h"
 
@@ -14,11 +14,11 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-/* ---- Calls of atomic.c, with faults: defined here, they replace the C library's ---- */
+/* ---- Calls of atomic.c with faults; these definitions replace the C library's ---- */
 
 enum { ERRNO, SHORT, KILL_BEFORE, KILL_AFTER, HOOK };
 static struct {
-    int at, mode, error; /* fault at call number `at` (from 1); 0: none */
+    int at, mode, error; /* number of the call that fails, from 1; 0: none */
     int calls, fsyncs, renamed;
     void (*hook)(void);
 } fault;
@@ -135,7 +135,7 @@ static void test_plain(void)
     DG_CHECK(chdir(temp_dir) == 0 && dg_write_atomic("relative", two, 1) == DG_OK && access("relative", F_OK) == 0);
     DG_CHECK(chdir("/") == 0);
 
-    /* Writes into an open directory, wherever its path leads by now. */
+    /* Writes into an open directory, also after that directory was moved. */
     mkdir(temp_path("place"), 0777);
     const int place = open(temp_path("place"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DG_CHECK(place >= 0 && rename(temp_path("place"), temp_path("moved")) == 0 && mkdir(temp_path("place"), 0777) == 0);
@@ -143,14 +143,14 @@ static void test_plain(void)
     DG_CHECK(dg_write_atomic_in(&unlocked, temp_path("place/file"), two, 3) == DG_OK);
     DG_CHECK(access(temp_path("place/file"), F_OK) != 0 && access(temp_path("moved/file"), F_OK) == 0);
     DG_CHECK(reads(place, temp_path("place/file"), 11));
-    /* Refused when the lock is gone. */
+    /* Writing is refused after the lock file was removed. */
     const int lock = openat(place, "run.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     const dg_directory locked = {place, lock, "run.lock"};
     DG_CHECK(dg_write_atomic_in(&locked, temp_path("place/file"), two, 1) == DG_OK);
     DG_CHECK(unlink(temp_path("moved/run.lock")) == 0);
     DG_CHECK(dg_write_atomic_in(&locked, temp_path("place/file"), two, 3) == DG_IO &&
              strstr(dg_message(), "run.lock was removed"));
-    temp_put(temp_path("moved/run.lock"), "", 0); /* another run's */
+    temp_put(temp_path("moved/run.lock"), "", 0); /* the lock file of another run */
     DG_CHECK(dg_write_atomic_in(&locked, temp_path("place/file"), two, 3) == DG_IO);
     DG_CHECK(reads(place, "file", 5) && temp_count(temp_path("moved"), "tmp") == 0);
     close(lock);
@@ -190,7 +190,7 @@ static void test_targets(void)
     DG_CHECK(temporaries(temp_dir) == 0);
 }
 
-/* Permissions do not bind root. */
+/* Runs as user nobody, because root ignores permissions. */
 static int as_nobody(void)
 {
     if (geteuid() == 0 && (setegid(65534) || seteuid(65534))) return 2;
@@ -224,7 +224,7 @@ static void test_every_call_fails(void)
             dg_chunk old = body('o', 6000);
             if (dg_write_atomic(path, &old, 1)) break;
             dg_err e = armed_write(path, p, 2, k, ERRNO, errors[i]);
-            if (fault.calls < k) { /* past the last call: nothing failed */
+            if (fault.calls < k) { /* k is larger than the number of calls: no call failed */
                 DG_CHECKF(e == DG_OK && k > 6, "only %d calls seen", fault.calls);
                 break;
             }
@@ -252,7 +252,7 @@ static void test_every_call_fails(void)
         }
     DG_CHECKF(late == 8, "close and fsync of the directory failed, but only %d times it was said", late);
     DG_CHECKF(retried >= 20, "only %d calls were tried again", retried);
-    /* a rename that succeeded, and whose retry reports a failure */
+    /* a rename that succeeds but reports a failure, so that the retry fails */
     dg_chunk before = body('o', 6000);
     DG_CHECK(dg_write_atomic(path, &before, 1) == DG_OK);
     answer_lost = true;
@@ -300,7 +300,7 @@ static void test_killed_at_every_call(void)
 static int file_limit(void)
 {
     struct rlimit r = {10000, 10000};
-    setrlimit(RLIMIT_FSIZE, &r); /* SIGXFSZ at its default: it would kill */
+    setrlimit(RLIMIT_FSIZE, &r); /* the default action of SIGXFSZ would end the process */
     dg_chunk big = body('b', 20000), small = body('s', 9000);
     int bad = dg_write_atomic(temp_path("limit"), &big, 1) != DG_IO || !strstr(dg_message(), "20000 bytes needed");
     bad |= armed_write(temp_path("limit"), &big, 1, 3, ERRNO, EOPNOTSUPP) != DG_IO; /* fallocate not supported */
@@ -316,7 +316,7 @@ static void test_file_limit(void)
     DG_CHECK(is_body(temp_path("limit"), 's', 9000) && temporaries(temp_dir) == 0);
 }
 
-/* A real full disk: a tmpfs of `pages` pages, in a mount namespace of its own. */
+/* A full disk: a tmpfs of `pages` pages in its own mount namespace. */
 static int full_disk(void)
 {
     const size_t size = 100000;
@@ -362,7 +362,7 @@ static void vanish(void) { temp_remove(temp_path("vanishing")); }
 static void test_vanishing_directory(void)
 {
     dg_chunk p = body('v', 1000);
-    for (int k = 2; k <= 5; k++) { /* from just after the temporary file was made up to the rename */
+    for (int k = 2; k <= 5; k++) { /* every call after the temporary file was created, up to the rename */
         mkdir(temp_path("vanishing"), 0700);
         fault.hook = vanish;
         DG_CHECK(armed_write(temp_path("vanishing/file"), &p, 1, k, HOOK, 0) == DG_IO);
@@ -378,7 +378,7 @@ static void test_leftovers(void)
     int fd = open(temp_path("left/.file.0-1.dcgan-tmp"), O_RDWR | O_CREAT, 0600);
     DG_CHECK(fd >= 0 && flock(fd, LOCK_EX) == 0);
     DG_CHECK(dg_write_atomic(temp_path("left/file"), &p, 1) == DG_OK && temporaries(temp_path("left")) == 1);
-    close(fd); /* its writer is dead now */
+    close(fd); /* the writer of this file has ended */
     DG_CHECK(dg_write_atomic(temp_path("left/file"), &p, 1) == DG_OK && temporaries(temp_path("left")) == 0);
 }
 

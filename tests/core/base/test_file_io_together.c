@@ -1,4 +1,5 @@
-/* Whole files, written concurrently: writers that are killed at random times, writers of one name, and sweeps. */
+/* Concurrent writes of whole files: writers that are killed at random times, several writers of one file, and the
+ * removal of temporary files meanwhile. */
 #include "atomic_files.h"
 #include "kill_at_random.h"
 
@@ -63,7 +64,8 @@ static void test_sweep(void)
     DG_CHECK(access(temp_path("sweep/.living.1-1.dcgan-tmp"), F_OK) != 0);
 }
 
-/* Concurrent writers of one name and a sweeper: none fails, no file is torn. */
+/* Several writers of one file run while temporary files are removed. No writer fails, and no reader sees a partial
+ * file. */
 static void *writer_thread(void *argument)
 {
     static int bad;

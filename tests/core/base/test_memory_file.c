@@ -1,4 +1,4 @@
-/* Streams into memory: the text, and the errors without memory for it. */
+/* Streams into memory: their text, and errors when memory is exhausted. */
 #include "core/base/memory_file.h"
 
 #include <stdint.h>
@@ -38,7 +38,8 @@ static void holds_nothing(void)
     DG_CHECK(!dg_memory_close(NULL, &(dg_memory_file){0}));
 }
 
-/* More bytes than the address space has, or 0: the error is reported, and nothing is left. */
+/* Prints more bytes than the address space can hold. Returns 0 if the error is reported and no memory remains
+ * allocated. */
 static int print_too_much(void *nothing, char *message)
 {
     (void)nothing, (void)message;

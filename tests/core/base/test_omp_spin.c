@@ -1,11 +1,11 @@
-/* The program restarts itself exactly once, with the waiting time set. */
+/* The program restarts itself exactly once, with the OpenMP wait policy set. */
 #include "core/base/omp_spin.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
 #include "test.h"
 
-/* Exit code of a child that calls it under these settings; 42 when it was started again with all arguments. */
+/* Exit code of a child that runs with these settings; 42: it was restarted with all arguments. */
 static int child(const char *program, const char *policy, const char *spins)
 {
     pid_t pid = fork();
@@ -38,7 +38,7 @@ int main(int argc, char **argv)
     DG_CHECKF(code == 7, "with OMP_WAIT_POLICY: %d", code);
     code = child(argv[0], NULL, "100");
     DG_CHECKF(code == 7, "with GOMP_SPINCOUNT: %d", code);
-    code = child("other-name", NULL, NULL); /* argv[0] need not be a path */
+    code = child("other-name", NULL, NULL); /* argv[0] may differ from the path of the program */
     DG_CHECKF(code == 42, "with another argv[0]: %d", code);
     return dg_test_report();
 }

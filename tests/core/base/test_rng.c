@@ -1,8 +1,9 @@
-/* Philox against the vectors of its authors, normals against the formula in double, permutations. */
+/* Philox is compared with its authors' test vectors and normals with the formula in double. Permutations are tested for
+ * uniformity. */
 #include "core/base/rng.h"
 #include "test.h"
 
-/* Random123, tests/kat_vectors, philox4x32-10: counter, key, words. */
+/* Random123, tests/kat_vectors, philox4x32-10: counter, key, result. */
 static const struct {
     uint32_t counter[4], key[2], word[4];
 } known[] = {
@@ -25,13 +26,14 @@ static void check_philox(void)
     DG_CHECK(dg_subsequence(DG_STREAM_NOISE, 5) == 0x0100000000000005u);
 }
 
-/* The formula of curand_normal4, from the words. */
+/* Computes the formula of curand_normal4 from the random 32-bit words. */
 static void check_normals(void)
 {
     const double pi = 3.14159265358979323846;
     double worst = 0;
     for (uint64_t i = 0; i <= 20000; i++) {
-        uint64_t block = i < 20000 ? i : 46107513; /* its first word is 6: deep in the tail, where halves count */
+        /* the first random word of this block is 6, which gives a normal deep in the tail */
+        uint64_t block = i < 20000 ? i : 46107513;
         uint32_t word[4];
         float got[4];
         dg_philox(word, 99, dg_subsequence(DG_STREAM_INIT, 3), block);
@@ -68,7 +70,8 @@ static void check_permutations(void)
         dg_permutation(q, n, 2, 2);
         DG_CHECK(n < 64 || memcmp(p, q, (size_t)n * sizeof *p) != 0);
     }
-    /* every order of four equally often: chi squared with 23 degrees of freedom, below its 99.9999th percentile */
+    /* all 24 orders of four items are equally frequent: chi squared with 23 degrees of freedom, below the 99.9999th
+     * percentile */
     enum { RUNS = 48000 };
     int count[256] = {0}, orders = 0;
     double chi = 0;
@@ -100,7 +103,7 @@ static void check_bytes(void)
     }
 }
 
-/* Runs must resume in years: these bits must not change. */
+/* These bits must never change, because old runs must resume to the same results. */
 static void check_frozen(void)
 {
     int32_t p[10];

@@ -1,4 +1,4 @@
-/* Quoted words of commands: a shell, or Python, reads them back unchanged, and no byte of them controls a terminal. */
+/* Quoted words of printed commands: a shell or Python reads them back unchanged, and no byte controls the terminal. */
 #include "core/base/shell.h"
 
 #include <stdbool.h>
@@ -20,7 +20,7 @@ static unsigned below(unsigned n)
     return (unsigned)(state >> 33) % n;
 }
 
-/* Every byte alone; every special byte before and after letters that look like digits; mixtures. */
+/* Makes words of each single byte, of each special byte between letters that look like digits, and of mixtures. */
 static void make_words(void)
 {
     static const char likely[] = "'\"\\$`!#~*?[]{}();&|<> \t\n\r\x1b\x7f\xc2\x9b\xe2\x80\xae\xff-=abf0189zZ";
@@ -41,7 +41,7 @@ static bool is_shown_as_it_is(const char *s)
     return strcmp(dg_printable(shown, sizeof shown, s), s) == 0;
 }
 
-/* Write a program that prints every word and a NUL, run it, compare. */
+/* Writes a program that prints every word and a NUL, runs it, and compares its output. */
 static void check_words(const char *command, const char *before, const char *behind,
                         char *(*quote)(char *, size_t, const char *), bool plain_alone)
 {
@@ -93,7 +93,8 @@ static void test_program(void)
     DG_CHECK(strcmp(dg_program(), "'./my programs/dcgan'") == 0);
 }
 
-/* Characters that turn the direction of writing or end a line are not printable, like those that move the cursor. */
+/* Characters that change the writing direction or end a line are not printable, and neither are those that move the
+ * cursor. */
 static void test_printable(void)
 {
     static const char *const never[] = {

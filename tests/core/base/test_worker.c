@@ -1,4 +1,4 @@
-/* The writer thread: order, back pressure, the first error and its message, no signals. */
+/* The writer thread: order of jobs, back pressure, the first error with its message, and signals. */
 #include "core/base/worker.h"
 
 #include <pthread.h>
@@ -76,7 +76,7 @@ static void wait_includes_the_running_job(void)
     done = 0;
     DG_CHECK(dg_worker_open(1, &w) == DG_OK);
     dg_worker_give(w, slow_note, boxed(0));
-    usleep(10000); /* it has left the queue */
+    usleep(10000); /* wait until the job has left the queue */
     DG_CHECK(dg_worker_wait(w, dg_worker_given(w)) == DG_OK);
     DG_CHECK(done == 1);
     DG_CHECK(dg_worker_close(w) == DG_OK);
@@ -104,7 +104,7 @@ static void *give_twenty(void *worker)
     return NULL;
 }
 
-/* While one job is stuck, 16 more fit into the queue, and the next submission waits. */
+/* While one job is blocked, the queue holds 16 more jobs, and the next submission waits. */
 static void a_full_queue_waits(void)
 {
     dg_worker *w;
@@ -116,7 +116,7 @@ static void a_full_queue_waits(void)
     while (!running) usleep(1000);
     pthread_create(&giver, NULL, give_twenty, w);
     for (int i = 0; i < 30000 && given < 16; i++) usleep(1000);
-    usleep(50000); /* time for another job, if there was room */
+    usleep(50000); /* time enough for another job if the queue had room */
     DG_CHECKF(given == 16, "%d jobs fitted into the queue", given);
     DG_CHECK(done == 0);
     pthread_mutex_unlock(&gate);
@@ -129,7 +129,7 @@ static void a_full_queue_waits(void)
 
 static atomic_int met;
 
-/* Ends when three of it run at a time, or after 30 s without having met. */
+/* A job that ends when three copies of it run at the same time, or after 30 s. */
 static dg_err meet(void *context)
 {
     met++;
@@ -150,7 +150,7 @@ static void several_threads_work_at_a_time(void)
     DG_CHECK(done == 43);
 }
 
-/* Waiting for the first jobs ends when they are done, before later ones. */
+/* Waiting for the first jobs returns when these are done, before later jobs end. */
 static void waits_for_the_first_jobs(void)
 {
     dg_worker *w;
@@ -161,7 +161,7 @@ static void waits_for_the_first_jobs(void)
     DG_CHECK(dg_worker_given(w) == 3);
     dg_worker_give(w, wait_for_gate, boxed(3));
     DG_CHECK(dg_worker_wait(w, 3) == DG_OK && done == 3);
-    /* the other thread ends these: the fourth is not done */
+    /* the test thread ends these jobs while job 4 is not done */
     for (int i = 4; i < 9; i++) dg_worker_give(w, note, boxed(i));
     DG_CHECK(dg_worker_wait(w, 3) == DG_OK);
     while (dg_worker_left(w) > 1) usleep(1000);
@@ -187,7 +187,7 @@ static void left_counts_what_is_not_done(void)
     DG_CHECK(dg_worker_close(w) == DG_OK);
 }
 
-/* Warnings, each a line. */
+/* Collects the warnings, one per line. */
 static void keep(void *context, const char *text)
 {
     strcat(context, text);

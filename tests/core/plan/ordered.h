@@ -1,5 +1,5 @@
-/* A CPU that plans as a GPU does and runs the ops in an order of the test's own: what all training leaves has to be the
- * same bits in any order that is allowed. */
+/* A CPU backend that plans for a GPU and runs the ops in an order chosen by the test. Training must give the same bits
+ * in every permitted order. */
 #ifndef DG_ORDERED_H
 #define DG_ORDERED_H
 
@@ -11,11 +11,11 @@
 #include "test.h"
 
 typedef struct {
-    dg_backend b; /* first: a dg_backend pointer is one of these */
+    dg_backend b; /* must be the first member, because a dg_backend pointer is cast to this struct */
     dg_backend *cpu;
     dg_err (*fuse)(dg_backend *, dg_plan *);
-    dg_err (*run)(dg_backend *, dg_plan *); /* NULL: in the order of the plan */
-    unsigned what;                          /* DG_FUSE_..., for fuse */
+    dg_err (*run)(dg_backend *, dg_plan *); /* NULL: run in the order of the plan */
+    unsigned what;                          /* DG_FUSE_... flags for dg_fuse */
     int fused;
     unsigned long long random;
 } ordered;
@@ -57,7 +57,7 @@ static bool ordered_open(ordered *o)
                      "%s", dg_message());
 }
 
-/* The checksum of all memory after two training steps. */
+/* Returns the checksum of all memory after two training steps. */
 static uint64_t ordered_train(ordered *o)
 {
     static char text[DG_MODEL_TEXT_MAX];

@@ -1,5 +1,5 @@
-/* core/ alone: this program is linked with the objects of core/ only (Makefile). It passes core its own row of one op
- * and plans the op on a backend that only counts bytes. */
+/* core/ without the other directories: this program is linked with the objects of core/ only (Makefile). It registers
+ * its own row for one op and plans the op on a backend that only counts bytes. */
 #include <math.h>
 #include <string.h>
 
@@ -22,7 +22,7 @@ static const char *refuses_odd(dg_backend *b, dg_op *op)
     return op->u.act.n % 2 ? "odd" : NULL;
 }
 
-/* A plan of one op over n values; returns the bytes of its arena, 0: refused. */
+/* Plans one op over n values. Returns the bytes of the arena; 0: the plan was refused. */
 static size_t planned(int n)
 {
     dg_backend b = {.real = DG_F32, .scratch = no_scratch, .refuses = refuses_odd};
@@ -45,7 +45,7 @@ static size_t planned(int n)
 
 int main(void)
 {
-    DG_CHECK(!dg_op_info_of(DG_OP_act)->flops); /* nothing has been passed yet */
+    DG_CHECK(!dg_op_info_of(DG_OP_act)->flops); /* no rows have been registered yet */
     const dg_op_info *rows[DG_OP_KINDS];
     for (int k = 0; k < DG_OP_KINDS; k++) rows[k] = &row;
     dg_ops_use(rows);

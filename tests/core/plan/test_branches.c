@@ -1,10 +1,10 @@
-/* Branches of a plan: their waits are sufficient, and all are necessary. */
+/* Branches of a plan: their waits are sufficient, and no wait is superfluous. */
 #include "core/plan/branches.h"
 #include "ordered.h"
 #include "core/tune/conv_tiles.h"
 #include "kernels/cuda/planner.h"
 
-/* ---- Sufficient: a step in any order that the waits allow leaves the same bits ---- */
+/* ---- Waits are sufficient: in every order that they allow, a step gives the same bits ---- */
 
 static int runs, swaps;
 
@@ -16,7 +16,7 @@ static bool ready(const dg_branched *at, const bool *done, int i)
     return !done[i];
 }
 
-/* Of the pieces that can run: the last (random 0), else one at random. */
+/* Runs the last piece that can run (random 0), or a random one. */
 static dg_err in_any_order(dg_backend *b, dg_plan *p)
 {
     ordered *o = (ordered *)b;
@@ -68,9 +68,10 @@ static void same_bits(void)
     plain.cpu->close(plain.cpu);
 }
 
-/* ---- Necessary ---- */
+/* ---- No wait is superfluous ---- */
 
-/* W1 on a GPU: the number of kernels, and the longest chain of kernels that wait for each other. */
+/* Model W1 on a GPU: the number of kernels, and the longest chain of kernels of which each waits for the previous one.
+ */
 static void chains(const char *arch, dg_math math, unsigned what, int kernels, int most, int least)
 {
     static dg_model m;
@@ -93,7 +94,7 @@ static void chains(const char *arch, dg_math math, unsigned what, int kernels, i
     b->close(b);
 }
 
-/* Pieces of a branch are in order, no piece waits for a later one, and without branches there is one piece. */
+/* The pieces of a branch are in order, no piece waits for a later one, and a plan without branches has one piece. */
 static void well_formed(void)
 {
     static dg_model m;
@@ -131,7 +132,7 @@ static void well_formed(void)
     b->close(b);
 }
 
-/* True if each convolution waits for the one before it. */
+/* True if each convolution waits for the previous one. */
 static bool in_turn(const dg_plan *p)
 {
     static dg_branched at[400];

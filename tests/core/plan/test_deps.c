@@ -1,12 +1,12 @@
-/* Dependencies of ops: compared with a brute-force search over a GAN's step, and the rows that special
- * operands touch. */
+/* Dependencies of ops are compared with a brute-force search over a GAN's step, and so are the rows that special
+ * operands use. */
 #include "core/plan/deps.h"
 #include "host/net/job.h"
 #include "test.h"
 
 static dg_model m;
 
-/* True if operand o of op is in that row. Adam's are in all rows of a network. */
+/* True if operand o of op uses this row. The operands of Adam use all rows of a network. */
 static bool touches(const dg_plan *p, const dg_op *op, int o, int row)
 {
     const dg_row *mine = dg_plan_row(p, op, o), *r = &p->arena->row[row];
@@ -14,7 +14,7 @@ static bool touches(const dg_plan *p, const dg_op *op, int o, int row)
     return op->kind == DG_OP_adam && mine->kind != DG_STATE && r->kind == mine->kind && r->net == mine->net;
 }
 
-/* The op that wrote the row of operand k of op i last, found by looking at all ops before it. */
+/* Returns the last op before op i that wrote the row of operand k, found by a search over all ops. */
 static int writer_of(const dg_plan *p, int i, int k)
 {
     const int row = p->op[i].operand[k].row;
@@ -40,7 +40,7 @@ static void check_writers(const dg_plan *p, const dg_deps *d)
     DG_CHECK(dg_deps_writer(d, 3, -1) == -1);
 }
 
-/* Accesses by row and by op are the same, each once, inside their rows. */
+/* The lists of accesses by row and by op agree, contain each access once, and stay inside their rows. */
 static void check_lists(const dg_plan *p, const dg_deps *d)
 {
     const int all = d->of_op[p->ops];
@@ -72,11 +72,12 @@ static bool need_each_other(const dg_deps *d, int i, int j)
 
 static void check_special(const dg_plan *p, const dg_deps *d)
 {
-    /* every weight gradient of D comes before Adam of D, also of layers that are not its first */
+    /* every weight gradient of D is computed before D's Adam, also in layers after the first */
     DG_CHECK(need_each_other(d, named(p, "D.1.conv.dw"), named(p, "D.adam")));
     DG_CHECK(need_each_other(d, named(p, "D.3.conv.dw"), named(p, "D.adam")));
     DG_CHECK(!need_each_other(d, named(p, "D.3.conv.dw"), named(p, "G.adam")));
-    /* the two halves of a batch, and the losses of each, whose metrics are separate numbers */
+    /* the real and generated halves of a batch and their losses are independent, because their metrics are separate
+     * numbers */
     DG_CHECK(!need_each_other(d, named(p, "D.x.gather"), named(p, "G.4.conv_transpose.fwd")));
     DG_CHECK(!need_each_other(d, named(p, "D.bce.real"), named(p, "D.bce.fake")));
     DG_CHECK(need_each_other(d, named(p, "D.bce.real"), named(p, "D.4.conv.fwd")));

@@ -1,4 +1,5 @@
-/* Every op's row is complete and agrees with its argument struct: what a new row lacks is named here. */
+/* Checks that every op's row is complete and agrees with its argument struct. A failure names the missing entry of a
+ * new row. */
 #include <string.h>
 
 #include "core/plan/op_info.h"
@@ -9,7 +10,7 @@
 
 static const dg_gpu gpu = {90, 232448, DG_MATH_FP32, true};
 
-/* An op of that kind with a small shape. */
+/* An op of this kind with a small shape. */
 static dg_op small_op(dg_op_kind kind)
 {
     dg_op op = {.kind = kind};
@@ -17,7 +18,7 @@ static dg_op small_op(dg_op_kind kind)
     for (int k = 0; info->operand[k].name; k++)
         for (int d = 0; d < 4; d++)
             if (info->operand[k].dim[d].bytes) dg_field_set(&op, &info->operand[k].dim[d], 2);
-    for (int i = 0; info->shape[i].name; i++) { /* a window of one pixel, without padding */
+    for (int i = 0; info->shape[i].name; i++) { /* a window of one pixel without padding */
         const char first = info->shape[i].name[0];
         dg_field_set(&op, &info->shape[i].field, first == 'K' ? 1 : first == 'P' ? 0 : 2);
     }
@@ -61,7 +62,7 @@ static void check_shape(dg_op_kind kind)
         DG_CHECKF(known_number(&info->shape[i].field), "%s: %s is not a number", name, info->shape[i].name);
 }
 
-/* The tuning text of the op is parsed, and its row is found; each variant accepts it or gives a reason. */
+/* The tuning text of the op is parsed and its row is found. Each variant accepts the row or gives a reason. */
 static void check_tuning(dg_op_kind kind, dg_op *op)
 {
     char text[200];
@@ -84,7 +85,7 @@ static void check_tuning(dg_op_kind kind, dg_op *op)
 
 static bool has(dg_op_kind kind, const dg_variant *variant) { return dg_variant_find(kind, variant->name) == variant; }
 
-/* Every variant is in the list of a convolution. */
+/* Every variant is in the list of convolution variants. */
 static void check_conv_variants(void)
 {
 #define X(name)                                                                                              \

@@ -1,5 +1,5 @@
-/* Plans and their arena: rows that live at the same time do not overlap, weights are contiguous for Adam, work is
- * counted as in the published tables, and tensors above 2^31 - 1 values are refused. No op runs here. */
+/* Plans and their arena. Rows that are live at the same time do not overlap, and weights are contiguous for Adam. The
+ * operation count is that of the published tables. Tensors above 2^31 - 1 values are refused. No op runs here. */
 #include "core/plan/fusions.h"
 #include "core/tune/machine.h"
 #include "kernels/cuda/planner.h"
@@ -25,7 +25,7 @@ static void check_layout(const dg_job *g)
             const dg_row *o = &a->row[k];
             if (o->kind == DG_OUTSIDE || end_of(o) <= r->offset || end_of(r) <= o->offset) continue;
             pairs++;
-            /* overlapping is for work rows of different plans, or of one plan at different times */
+            /* only work rows of different plans, or of one plan at different times, may overlap */
             if (r->kind == DG_WORK && o->kind == DG_WORK &&
                 (r->plan != o->plan || r->last < o->first || o->last < r->first))
                 continue;
@@ -46,7 +46,7 @@ static void check_operands(const dg_plan *p)
         for (int k = 0; k < n; k++) {
             bool optional = operand[k].role == DG_SCRATCH || p->op[i].kind == DG_OP_norm_act_dx ||
                             p->op[i].kind == DG_OP_noise || !strcmp(operand[k].name, "label") ||
-                            !strcmp(operand[k].name, "other"); /* of a loss that is not paired */
+                            !strcmp(operand[k].name, "other"); /* the second operand of a loss without pairs */
             DG_CHECKF(optional || p->op[i].operand[k].row >= 0, "%s has no %s", p->op[i].name, operand[k].name);
         }
         for (int k = 0; k < i; k++)
@@ -54,7 +54,7 @@ static void check_operands(const dg_plan *p)
     }
 }
 
-/* Weights, gradients and moments of a network: same order, same distances. */
+/* Weights, gradients and moments of a network have the same order and the same offsets. */
 static void check_adam(const dg_job *g)
 {
     for (int i = 0; i < g->tensors; i++) {
@@ -85,7 +85,7 @@ static void build(dg_job *g, const char *model, dg_job_options o)
     DG_CHECKF(dg_job_build(g, &m, &o, b) == DG_OK, "%s: %s", model, dg_message());
 }
 
-/* Multiply-adds of the convolutions, in G. */
+/* Multiply-adds of the convolutions, in units of 10^9. */
 static double conv_gmac(const dg_plan *p)
 {
     double flops = 0;
@@ -97,7 +97,8 @@ static double conv_gmac(const dg_plan *p)
 /* VGG16, configuration D (Simonyan & Zisserman 2015), for images of 224 x 224. */
 static void parse_vgg16(void)
 {
-    static const int block[][2] = {{64, 2}, {128, 2}, {256, 3}, {512, 3}, {512, 3}}; /* filters, layers */
+    /* filters and number of layers per block */
+    static const int block[][2] = {{64, 2}, {128, 2}, {256, 3}, {512, 3}, {512, 3}};
     static char text[DG_MODEL_TEXT_MAX];
     char *at = text + sprintf(text, "[model]\nname = vgg16\nsize = 224\n[C]\nkernel = 3\nact = relu\nbias = yes\n");
     int n = 1;
@@ -122,7 +123,7 @@ static void refused(int batch, const char *said, const char *advice)
               "%s, not %s; %s", dg_message(), said, advice);
 }
 
-/* Its first layer has 308 million values at batch 96, and four rows of 1.2 GB live at a time. */
+/* The first layer of VGG16 has 308 million values at batch size 96, and four rows of 1.2 GB are live at a time. */
 static void check_vgg16(dg_backend *on)
 {
     static dg_job g;
@@ -138,7 +139,8 @@ static void check_vgg16(dg_backend *on)
     for (int i = 0; i < g.arena.rows; i++)
         if (g.arena.row[i].kind != DG_OUTSIDE && end_of(&g.arena.row[i]) > end) end = end_of(&g.arena.row[i]);
     DG_CHECKF((end + 255) / 256 * 256 == g.arena.bytes, "%zu bytes, the last row ends at %zu", g.arena.bytes, end);
-    /* 138,357,544 weights four times, the last bias padded, a state, a ring of metrics and what ops count */
+    /* weights of 138,357,544 values four times with a padded last bias, a step state, a ring of metrics and counters of
+     * ops */
     const size_t persistent = 4 * (138357544ul * 4 + 96) + 256 + sizeof(dg_metrics) * DG_RING + 256;
     DG_CHECKF(g.arena.persistent == persistent, "%zu bytes persist, not %zu", g.arena.persistent, persistent);
     DG_CHECK(g.arena.bytes > persistent + 4 * g.arena.row[first].bytes);
@@ -175,7 +177,7 @@ static void check_sizes(void)
     refused(1, "layer C.1 of model dense: too large (2466.3 million weights,", "smaller input map");
 }
 
-/* Rows of bytes have the requested size, whatever the number. */
+/* Rows given in bytes have the requested size for any byte count. */
 static void check_bytes(void)
 {
     static const size_t bytes[] = {1, 64, 65, 137438953408, 137438953473, (size_t)1 << 45, ((size_t)1 << 45) + 1};
@@ -210,7 +212,7 @@ int main(void)
     check_operands(&g.plan[DG_PLAN_TRAIN_SHORT]);
     check_operands(&g.plan[DG_PLAN_SAMPLE]);
     check_adam(&g);
-    DG_NEAR(conv_gmac(&g.plan[DG_PLAN_TRAIN]), 18.68, 0.005); /* the published work table of W1 */
+    DG_NEAR(conv_gmac(&g.plan[DG_PLAN_TRAIN]), 18.68, 0.005); /* the published operation count of model W1 */
     DG_CHECK(g.plan[DG_PLAN_SAMPLE].ops > 0 && g.plan[DG_PLAN_TRAIN_SHORT].ops == g.plan[DG_PLAN_TRAIN].ops);
     size_t params = 0;
     for (int i = 0; i < g.tensors; i++)
@@ -231,17 +233,17 @@ int main(void)
     check_layout(&g);
     dg_job_free(&g);
 
-    /* only a generator: no gradients, no D */
+    /* a plan of the generator alone has no gradients and no D */
     build(&g, "dcgan32", (dg_job_options){.samples = 5});
     check_operands(&g.plan[DG_PLAN_SAMPLE]);
     DG_CHECK(g.plan[DG_PLAN_TRAIN].ops == 0);
     for (int i = 0; i < g.arena.rows; i++) DG_CHECK(g.arena.row[i].kind != DG_GRAD && g.arena.row[i].net == DG_G);
     dg_job_free(&g);
 
-    /* batch norm cannot normalise a single value */
+    /* batch norm requires more than one value per channel */
     static char text[DG_MODEL_TEXT_MAX];
     DG_CHECK(dg_model_stock(text, "small", 16, 3, 10, 4, 4) == DG_OK);
-    char *k = strstr(text, "[D.3]"); /* 4x4 -> 1x1 with a norm, then 1x1 -> 1x1 */
+    char *k = strstr(text, "[D.3]"); /* the first layer maps 4x4 to 1x1 with a norm, and the second maps 1x1 to 1x1 */
     strcpy(k, "[D.3]\nop = conv\nfilters = 8\nkernel = 4\nstride = 1\npad = 0\nnorm = batch\nact = leaky\n"
               "[D.4]\nop = conv\nfilters = 1\nkernel = 1\nstride = 1\npad = 0\nnorm = none\nact = none\n");
     DG_CHECKF(dg_model_parse(text, "one.cfg", &m) == DG_OK, "%s", dg_message());

@@ -1,5 +1,5 @@
-/* The cost model: within a tenth of what the PTX executor counts for each launch; times from counts are checked by
- * hand. */
+/* The cost model. Its counts are within a tenth of those of the PTX executor for each launch. Times computed from
+ * counts are compared with values computed by hand. */
 #include "core/tune/cost.h"
 
 #include "core/plan/fusions.h"
@@ -13,7 +13,7 @@
 static const char renew[] = "scripts/ptx-count --renew counts again";
 enum { COUNTED = sizeof counted / sizeof *counted };
 
-/* Compares the launches of one step with rows from `row` on; returns the first row after them. */
+/* Compares the launches of one step with rows from `row` on. Returns the first row after these launches. */
 static int check_step(int row)
 {
     static dg_model model;
@@ -37,7 +37,8 @@ static int check_step(int row)
         for (int k = 0; k < c.kernels; k++, row++) {
             if (!DG_CHECKF(row < COUNTED && !strcmp(op, counted[row].op), "%s: no such row; %s", op, renew)) break;
             const dg_cost *one = &c.kernel[k];
-            /* updates are divided by the counts that were renewed since */
+            /* an update divides its work by the counts, which may have been renewed since, so its number of blocks may
+             * differ */
             const bool divided = p->launch[i].kind == DG_LAUNCH_UPDATE;
             DG_CHECKF((divided || one->blocks == counted[row].blocks) && !one->near, "%s: %g blocks, %g counted; %s",
                       op, one->blocks, counted[row].blocks, renew);
@@ -71,7 +72,7 @@ static dg_cost cost_of(const char *kind, double blocks, double steps, const dg_m
     return c;
 }
 
-/* A machine limited by instruction issue alone, except for the changes of a case. */
+/* A machine limited by its instruction issue rate, except for the changes of a case. */
 static void check_by_hand(void)
 {
     const dg_machine m = {.gpu = true,
@@ -89,18 +90,19 @@ static void check_by_hand(void)
     DG_CHECK(c.limit == DG_LIMIT_ISSUE && c.blocks == 1000);
     DG_NEAR(c.us, 2 + 2 * c.bound_us, 1e-6 * c.us);
     DG_NEAR(cost_of(row->kind, 1001, 3, &m).bound_us, one * 101 / 4 * 1e-3, 1e-3 * c.bound_us);
-    const double longest = row->longest[0] + 300 * row->longest[1]; /* the tail and a share of the sum */
+    /* the tail of the longest block and a share of the sum */
+    const double longest = row->longest[0] + 300 * row->longest[1];
     dg_cost_part tail = {.blocks = 10, .steps = 3, .most = 300};
     snprintf(tail.kind, sizeof tail.kind, "%s", row->kind);
     DG_CHECK(dg_cost_of(&tail, 1, 0, &m, &c) && c.limit == DG_LIMIT_BLOCK);
     DG_NEAR(c.bound_us, longest / 4 * 1e-3, 1e-6 * longest);
     dg_cost_part part = {.blocks = 10, .steps = 4, .most = 4};
-    char first[3][40]; /* the first words of a row, and another */
+    char first[3][40]; /* the first three words of a row */
     DG_CHECK(sscanf(row->kind, "%39s %39s %39s", first[0], first[1], first[2]) == 3);
     snprintf(part.kind, sizeof part.kind, "%.20s %.20s %.20s by-hand", first[0], first[1], first[2]);
     DG_CHECK(dg_cost_of(&part, 1, 0, &m, &c) && c.near);
     dg_machine narrow = m;
-    narrow.cache_mb = 1, narrow.triad = 1000; /* what does not fit into the cache is read from memory */
+    narrow.cache_mb = 1, narrow.triad = 1000; /* data that does not fit into the cache is read from memory */
     DG_CHECK(dg_cost_of(&part, 1, 5e8, &narrow, &c) && c.limit == DG_LIMIT_MEMORY);
     DG_NEAR(c.bound_us, 499, 1e-6);
     snprintf(part.kind, sizeof part.kind, "fwd wgmma_bf16 64x17 norm>stats");

@@ -1,5 +1,5 @@
-/* Predicted times: by hand for a made-up machine, in tendency for the known ones, and as `dcgan profile` prints them.
- */
+/* Predicted times: computed by hand for an invented machine, compared in trend for known GPUs, and printed by `dcgan
+ * profile`. */
 #include "kernels/fused/predict_plan.h"
 
 #include "host/net/recipes.h"
@@ -31,15 +31,15 @@ static void check_cpu(void)
     DG_NEAR(p.memory_us, 400, 1e-9);
     DG_NEAR(p.launch_us, 3, 0);
     DG_NEAR(dg_predict_cpu(&op, 5e5, &m).memory_us, 10, 1e-9);
-    op.tune.variant = &dg_conv_variant_winograd; /* 25 products for 64, some transforms */
+    op.tune.variant = &dg_conv_variant_winograd; /* 25 products instead of 64, and the transforms */
     const double filtered = dg_predict_cpu(&op, 4e6, &m).arithmetic_us;
     DG_CHECKF(filtered > 0.4 * p.arithmetic_us && filtered < 0.8 * p.arithmetic_us, "%g us, direct %g us", filtered,
               p.arithmetic_us);
-    /* 36 products for 144, some transforms */
+    /* 36 products instead of 144, and the transforms */
     op.u.conv.K = 3, op.u.conv.S = 1, op.u.conv.Ho = op.u.conv.Wo = 32;
     const double three = dg_predict_cpu(&op, 4e6, &m).arithmetic_us * 85e3 / dg_op_flops(&op);
     DG_CHECKF(three > 0.3 && three < 0.55, "%g of direct", three);
-    /* three channels fill three of sixteen lanes; the gradient has four phases at once */
+    /* three channels fill three of sixteen lanes; the gradient computes four phases at once */
     dg_op thin = conv_op(DG_OP_conv_dx, 8, 32, 3, 64), wide = conv_op(DG_OP_conv_dx, 8, 32, 16, 64);
     const double each = dg_predict_cpu(&wide, 0, &m).arithmetic_us / dg_op_flops(&wide);
     DG_NEAR(dg_predict_cpu(&thin, 0, &m).arithmetic_us / dg_op_flops(&thin), each * 16 / 12, 1e-9 * each);
@@ -56,31 +56,31 @@ static void check_gpu(void)
                           .cache = 400,
                           .cache_mb = 1,
                           .launch_us = 2};
-    dg_op op = conv_op(DG_OP_conv_fwd, 10, 16, 32, 64); /* 640 pixels: 10 tiles of 64 x 64 */
+    dg_op op = conv_op(DG_OP_conv_fwd, 10, 16, 32, 64); /* 640 pixels are 10 tiles of 64 x 64 */
     op.tune =
         (dg_tune){.variant = &dg_conv_variant_tiled, .tile_m = 64, .tile_n = 64, .stages = 3, .split = 1, .block = 128};
     const dg_prediction ten = dg_predict_gpu(&op, 1e5, &m);
     DG_CHECKF(ten.blocks == 10 && ten.kernels == 1 && ten.launch_us == 2, "%g blocks, %d kernels", ten.blocks,
               ten.kernels);
-    /* each multiprocessor has one block, whose products run at a known part of its peak */
+    /* each multiprocessor has one block, whose products run at a known fraction of the peak */
     const double least = dg_op_flops(&op) / 1000 * 1e-3;
     DG_CHECKF(ten.arithmetic_us > least && ten.arithmetic_us < 4 * least, "%g us, %g at the peak", ten.arithmetic_us,
               least);
-    op.u.conv.N = 11; /* an eleventh block: one multiprocessor has two, nearly twice the time */
+    op.u.conv.N = 11; /* with an eleventh block one multiprocessor has two blocks, which takes nearly twice as long */
     const dg_prediction eleven = dg_predict_gpu(&op, 1e5, &m);
     DG_CHECKF(eleven.blocks == 11 && eleven.arithmetic_us > 1.5 * ten.arithmetic_us, "%g and %g us",
               eleven.arithmetic_us, ten.arithmetic_us);
     op.u.conv.N = 10;
-    op.tune.split = 2; /* and a kernel that adds the parts */
+    op.tune.split = 2; /* with a split, one more kernel adds the partial sums */
     DG_CHECK(dg_predict_gpu(&op, 1e5, &m).kernels == 2);
     DG_NEAR(dg_predict_gpu(&op, 9e6, &m).memory_us, (9e6 + dg_work_of(&op, DG_F32).moved) / 1e5, 1e-6);
     op = (dg_op){.kind = DG_OP_act, .tune = {.variant = &dg_vector, .block = 256}};
     op.u.act.n = 1000;
-    DG_NEAR(dg_predict_gpu(&op, 5e5, &m).memory_us, 5e5 / 400e3, 1e-9); /* fits the cache */
+    DG_NEAR(dg_predict_gpu(&op, 5e5, &m).memory_us, 5e5 / 400e3, 1e-9); /* the data fits into the cache */
     DG_NEAR(dg_predict_gpu(&op, 5e6, &m).memory_us, 5e6 / 100e3, 1e-9);
 }
 
-/* Patches are in scratch memory, unless y is a product of x and w as they are stored. */
+/* The library variant stores patches in scratch memory, unless y is a product of x and w as they are stored. */
 static void check_library(void)
 {
     dg_op op = conv_op(DG_OP_conv_fwd, 10, 16, 32, 64), flat = op;
@@ -92,7 +92,8 @@ static void check_library(void)
     DG_CHECK(dg_scratch_of(&op, DG_F32) == 0);
 }
 
-/* Warpgroups come nearer to the peak than warps do, those of 32 channels less so, none beyond it. */
+/* Warpgroups come closer to the peak than warps do, except with tiles of 32 channels. No prediction exceeds the peak.
+ */
 static void check_warpgroups(void)
 {
     dg_machine m;
@@ -101,7 +102,7 @@ static void check_warpgroups(void)
         const dg_variant *variant;
         dg_op_kind kind;
         int tile_m, tile_n;
-        double least, most; /* of the time that the peak would take */
+        double least, most; /* bounds, as multiples of the time at peak speed */
     } tries[] = {{&dg_conv_variant_wgmma, DG_OP_conv_fwd, 128, 64, 1, 2},
                  {&dg_conv_variant_wgmma, DG_OP_conv_dx, 64, 32, 1.6, 3},
                  {&dg_conv_variant_mma, DG_OP_conv_fwd, 128, 64, 3, 6},
@@ -140,7 +141,7 @@ static bool is_trained(const char *name)
     return DG_CHECK(dg_model_read(name, &model) == DG_OK) && dg_recipe_find(&model);
 }
 
-/* Microseconds of a step of this model on this GPU; checks every op. */
+/* Predicted microseconds per step of this model on this GPU. Checks every op. */
 static double step_us(const char *gpu, const char *name, int batch, int *kernels)
 {
     static dg_model model;

@@ -1,5 +1,5 @@
-/* Tuning files: every mistake is named with file, line and reason and changes nothing else; rows and text are each
- * other's inverse; the rule finds something for every op of every built-in model, and so do the shipped tables. */
+/* Tuning files. An error names file and line and leaves the other rows valid. Rows that are written and read back are
+ * unchanged. The rule and the shipped tables choose a variant for every op of every built-in model. */
 #include "host/net/job.h"
 #include "host/net/recipes.h"
 #include "tests/all_ops.h"
@@ -11,7 +11,8 @@ static const dg_gpu gpu = {90, 232448, DG_MATH_FP32, true}, small = {75, 65536, 
 
 #define CONV "conv_fwd N=64 H=32 W=32 C=32>64 K=4 S=2 P=1"
 
-/* text has one invalid row, in this line, refused with these words; valid rows around it stay. */
+/* The text has one invalid row, which is refused with this line number and reason. The valid rows around it are kept.
+ */
 static void bad(int line, const char *reason, const char *text)
 {
     dg_tune_table t = {0};
@@ -81,7 +82,7 @@ static void check_bad(void)
     bad(1, "power of two", "norm_act N=2 H=4 W=4 C=8 groups=1 : vector block=96");
     bad(1, "not a multiple of groups", "norm_act N=3 H=4 W=4 C=8 groups=2 : vector");
     bad(1, "has no variant vector", "gan_loss n=64 : vector");
-    bad(1, "gan_loss has no variant vector", "bce n=64 : vector"); /* its name in older files */
+    bad(1, "gan_loss has no variant vector", "bce n=64 : vector"); /* the name of this variant in older files */
     bad(1, "has no block, tile, stages or split", CONV " : cublas split=2");
     bad(2, "longer than",
         "; fine\n" CONV " : tiled                                                                                      "
@@ -89,8 +90,8 @@ static void check_bad(void)
         "split=1\n");
 }
 
-/* Tiles have numbers for up to 8 images beyond the batch, a thread a result has not: the last tensors that an int
- * numbers are for direct. */
+/* Tiled variants number up to 8 images beyond the batch, but variants with one thread per result do not. Tensors near
+ * the limit of an int therefore use direct. */
 static void check_largest(void)
 {
     static const dg_op_kind kinds[] = {DG_OP_conv_fwd, DG_OP_conv_dx, DG_OP_conv_dw};
@@ -145,23 +146,24 @@ static void check_good(void)
     DG_CHECK(!dg_tune_find(&t, &op, 80));
     dg_tune_free(&t);
     DG_CHECK(dg_tune_parse(&t, "", "empty", DG_F32, &gpu) == DG_OK && t.rows == 0);
-    /* what fits on a large device may not fit on a small one */
+    /* settings for a large device may exceed the limits of a small one */
     static const char large[] = CONV " : tiled tile=128x128 stages=4";
     DG_CHECK(dg_tune_parse(&t, large, "large", DG_F32, &gpu) == DG_OK && t.rows == 1);
     DG_CHECK(dg_tune_parse(&t, large, "large", DG_F32, &small) == DG_USAGE && strstr(dg_message(), "shared memory"));
     DG_CHECK(dg_tune_parse(&t, CONV " : tiled", "double", DG_F64, &gpu) == DG_USAGE &&
              strstr(dg_message(), "fp32 only"));
-    /* the largest block uses all registers at 64 per thread */
+    /* the largest block uses all registers at 64 registers per thread */
     static const char threads[] = "adam n=4096 : vector block=1024";
     DG_CHECK(dg_tune_parse(&t, threads, "double", DG_F64, &gpu) == DG_USAGE && strstr(dg_message(), "up to 512"));
     DG_CHECK(dg_tune_parse(&t, threads, "float", DG_F32, &gpu) == DG_OK);
-    /* fp64 is not for speed */
+    /* vector variants do not exist in fp64 */
     static const char vector[] = "adam n=4096 : vector";
     DG_CHECK(dg_tune_parse(&t, vector, "double", DG_F64, &gpu) == DG_USAGE && strstr(dg_message(), "not of fp64"));
     dg_tune_free(&t);
 }
 
-/* Rows for a precision apply to its runs only, and take precedence over rows for all, in any order. */
+/* Rows for a precision apply only to runs with this precision and take precedence over rows for all precisions, in any
+ * order. */
 static void check_precisions(void)
 {
     static const char text[] = "[sm_90]\n" CONV " : tiled tile=32x32\n"
@@ -199,7 +201,7 @@ static void check_precisions(void)
     dg_tune_free(&t);
 }
 
-/* Random tokens, bytes and pieces of valid rows: no crash, and no row that the check would refuse. */
+/* Random text, bytes and pieces of valid rows never crash the parser. Every accepted row also passes the check. */
 static void check_rubbish(void)
 {
     static const char *const piece[] = {"conv_fwd", "conv_dx",    "norm_act", "adam",    " ",      " ",      " ",
@@ -243,7 +245,8 @@ static void check_file(void)
     temp_remove(temp_dir);
 }
 
-/* Every op of every built-in model: its choice passes its own check and survives being written and read. */
+/* For every op of every built-in model, the chosen variant passes the validity check and is unchanged after it was
+ * written and read back. */
 static void check_models(dg_type real, const dg_gpu *g)
 {
     static dg_model model;
@@ -270,7 +273,8 @@ static void check_models(dg_type real, const dg_gpu *g)
                               r->tune.tile_m == op.tune.tile_m && r->tune.tile_n == op.tune.tile_n &&
                               r->tune.stages == op.tune.stages,
                           "%s: read back differently", text);
-                /* the slow kernels are for shapes that no other kernel accepts: a classifier's first and last layer */
+                /* only shapes that no other kernel accepts use the slow kernels: the first and last layer of a
+                 * classifier */
                 const dg_conv_args *c = &op.u.conv;
                 const bool odd = dg_recipe_find(&model)->labels && (c->Ci % 4 || c->Co % 4);
                 const bool heavy = op.kind <= DG_OP_conv_dw && real == DG_F32 && !odd;

@@ -1,5 +1,5 @@
-/* Tuning files as they are written and merged: the faster of two measured rows stays, sections and heads are kept, what
- * is wrong is refused with file and line, and the result is what --tuning reads. */
+/* Writing and merging of tuning files. The faster of two measured rows is kept, and so are sections and headers.
+ * Invalid rows are refused with file and line. --tuning can read the result. */
 #include "core/tune/tune_file.h"
 
 #include "tempdir.h"
@@ -35,13 +35,13 @@ static void check_merge(void)
     static const char want[] = "; device A\n; device B\n"
                                "adam n=100 : direct block=64 ; 9.00 us for all\n"
                                "[sm_90]\n"
-                               "gan_loss   n=64:direct block=96 ; 2.40 us\n" /* faster */
-                               "noise n=6400 : direct block=64 ; 1.00 us\n"  /* the first was faster */
-                               /* neither measured: the last */
+                               "gan_loss   n=64:direct block=96 ; 2.40 us\n" /* the new row is faster */
+                               "noise n=6400 : direct block=64 ; 1.00 us\n"  /* the old row was faster */
+                               /* no row has a time, so the last row is used */
                                "act n=4096 : vector block=128\n"
                                "act n=8192 : vector block=512 ; 7.00 us\n"
                                "[sm_80]\n"
-                               "gan_loss n=64 : direct block=256 ; 1.00 us\n"; /* another architecture */
+                               "gan_loss n=64 : direct block=256 ; 1.00 us\n"; /* a row of another architecture */
     char *got = temp_slurp(temp_path("c.tune"), NULL);
     DG_CHECKF(got && !strcmp(got, want), "%s", got ? got : "nothing");
     free(got);
