@@ -20,7 +20,7 @@ __attribute__((unused)) static const char *tiny_text(const stock *s)
     return text;
 }
 
-/* Each machine has other initial weights. */
+/* Each machine is initialised with different weights. */
 __attribute__((unused)) static bool machine_up(machine *x, const stock *s, dg_type real, bool train)
 {
     static uint64_t seed = 1;
@@ -33,7 +33,7 @@ __attribute__((unused)) static bool machine_up(machine *x, const stock *s, dg_ty
            machine_begin(x, &(dg_cpu_options){.threads = 1, .real = real}, &o, pixels, seed++);
 }
 
-/* Steps from..to-1; an epoch is 4 + 4 + 3 images. */
+/* Runs steps from..to-1. An epoch has batches of 4, 4 and 3 images. */
 __attribute__((unused)) static void machine_steps(machine *x, int from, int to)
 {
     for (int i = from; i < to; i++) {
@@ -64,7 +64,7 @@ __attribute__((unused)) static void machine_keep(machine *x, uint64_t step, cons
     DG_CHECKF(machine_save(x, &info, path) == DG_OK, "%s", dg_message());
 }
 
-/* A checkpoint file that is open; one_close frees it whether or not opening failed. */
+/* An open checkpoint file. one_close frees it whether or not opening succeeded. */
 typedef struct {
     dg_st *st;
     dg_model model;
@@ -83,7 +83,7 @@ __attribute__((unused)) static void one_close(open_file *f)
     dg_checkpoint_info_free(&f->info);
 }
 
-/* All weights, statistics and moments, bit for bit. */
+/* Compares all weights, statistics and moments bit for bit. */
 __attribute__((unused)) static bool machines_equal(machine *a, machine *b)
 {
     bool same = a->g.tensors == b->g.tensors;
@@ -104,16 +104,16 @@ __attribute__((unused)) static bool machines_equal(machine *a, machine *b)
     return same;
 }
 
-/* One thing to change in a file: a value, name, shape or type of a tensor, or a metadata value. */
+/* One change to a file: a value, name, shape or type of a tensor, or a metadata value. */
 typedef struct {
     const char *tensor, *rename;
-    double value; /* unless 0, put at `at` */
+    double value; /* new value at index `at`; 0: no change */
     size_t at;
-    bool drop, flat, scalar; /* flat: one more dimension of 1 in front; scalar: its first value alone */
-    dg_type type;            /* unless DG_F32: zeros of this type instead */
-    const char *key, *text;  /* metadata; text NULL: left out */
+    bool drop, flat, scalar; /* flat: an additional first dimension of 1; scalar: only the first value */
+    dg_type type;            /* DG_F32: no change; any other type: zeros of this type */
+    const char *key, *text;  /* metadata; text NULL: the key is removed */
     bool unchecked;
-    bool bare; /* as PyTorch saves: neither metadata nor moments nor checksums */
+    bool bare; /* as PyTorch saves: without metadata, moments and checksums */
 } edit;
 
 __attribute__((unused)) static bool edit_file(const char *from, const char *to, const edit *e)
@@ -142,7 +142,7 @@ __attribute__((unused)) static bool edit_file(const char *from, const char *to, 
                 t[n].type = e->type;
                 t[n].data = zeros;
             }
-            if (e->value != 0) { /* the file's memory is ours until dg_st_free */
+            if (e->value != 0) { /* the loaded file is in writable memory until dg_st_free */
                 void *data;
                 memcpy(&data, &t[n].data, sizeof data);
                 if (t[n].type == DG_I64) ((int64_t *)data)[e->at] = (int64_t)e->value;

@@ -1,4 +1,4 @@
-/* Checkpoints resume bit for bit, and any other file is refused with its name. */
+/* A run resumes from a checkpoint bit for bit. Any other file is refused with its name. */
 #include "host/checkpoint/checkpoint.h"
 #include "checkpoint_files.h"
 #include "host/checkpoint/checkpoint_layout.h"
@@ -51,7 +51,8 @@ static void test_resume(dg_type real)
     DG_CHECK(!dg_st_find(st, "adam.m.G.main.1.running_mean") && dg_st_find(st, "G.main.1.running_mean"));
     t = dg_st_find(st, "D.main.3.running_var");
     double variance = t ? real == DG_F64 ? *(const double *)t->data : (double)*(const float *)t->data : 1;
-    DG_CHECK(variance > 0 && variance < 0.9); /* 15 updates with momentum 0.1 away from 1 */
+    /* the running variance starts at 1 and has had 15 updates with momentum 0.1 */
+    DG_CHECK(variance > 0 && variance < 0.9);
     one_close(&f);
 
     machine_steps(&a, 5, 9);
@@ -70,14 +71,14 @@ static void refuse(const edit *e, const char *why, dg_job *into)
     DG_CHECKF(code != DG_OK && !f.st && !f.info.config && strstr(dg_message(), path) && strstr(dg_message(), why),
               "expected \"%s\", got (%d) %s", why, (int)code, code ? dg_message() : "accepted");
     one_close(&f);
-    /* Without dg_checkpoint_open, as for a caller that has read the file. */
+    /* Reads without dg_checkpoint_open, like a caller that has already read the file. */
     dg_st *st;
     if (!into || e->key || dg_st_read(path, 0, &st)) return;
     DG_CHECKF(dg_checkpoint_load(st, path, into) != DG_OK && strstr(dg_message(), why), "load: expected %s", why);
     dg_st_free(st);
 }
 
-/* The number of steps per epoch follows from the dataset and the settings of the run. */
+/* The number of steps per epoch follows from the dataset and the options of the run. */
 static void test_place(void)
 {
     static const struct {
@@ -94,7 +95,7 @@ static void test_place(void)
         {"seed = 1\nbatch = 4\n", 6, 1, 3, 11, false},
         {"", 6, 1, 3, 11, true},
         {"batch = 4\n", 6, 1, 3, 0, true},    /* imported: no images */
-        {"batch = 4\n", 700, 1, 2, 11, true}, /* earlier with other images or another batch size */
+        {"batch = 4\n", 700, 1, 2, 11, true}, /* an earlier run with other images or another batch size */
         {"batch = 4\n", 2, 1, 2, 11, false},
     };
     static machine a;
@@ -125,7 +126,8 @@ static void test_refusals(void)
     machine_keep(&a, 0, temp_path("good.safetensors"));
     edit none = {0};
     DG_CHECK(edit_file(temp_path("good.safetensors"), temp_path("edited.safetensors"), &none));
-    DG_CHECK(same_file(temp_path("good.safetensors"), temp_path("edited.safetensors"))); /* the tool is right */
+    /* checks that the editing tool itself changes nothing */
+    DG_CHECK(same_file(temp_path("good.safetensors"), temp_path("edited.safetensors")));
 
     static const struct {
         edit e;
@@ -151,7 +153,8 @@ static void test_refusals(void)
         {{.key = "format", .text = "dcgan-checkpoint-2"}, "newer"},
         {{.key = "format", .text = "dcgan-oracle-1"}, "dcgan replay"},
         {{.key = "format", .text = "elephant"}, "elephant"},
-        {{.key = "format", .text = "dcgan-generator-1"}, "no layer for tensor"}, /* has moments */
+        /* this file has moments, so it is not a generator */
+        {{.key = "format", .text = "dcgan-generator-1"}, "no layer for tensor"},
         {{.key = "precision", .text = "fp64"}, "it should be F64"},
         {{.key = "precision", .text = "fp8"}, "fp8"},
         {{.key = "precision"}, "missing"},
@@ -218,10 +221,10 @@ static void test_killed(void)
     if (!machine_up(&a, &tiny, DG_F32, true)) return;
     unsigned long long seed = 3;
     const double longest = time_of_files(save_for_ever, &a, temp_path("killed.safetensors"));
-    sweep(temp_dir); /* that kill is not counted */
+    sweep(temp_dir); /* the kill meant here is not counted */
     int kills = 0, whole = 0, torn = 0, left = 0, kept = 0;
     uint64_t least = 0;
-    /* Under Valgrind it computes for most of the time, and a kill seldom comes while it writes. */
+    /* Under Valgrind the child mostly computes, so a kill seldom happens during a write. */
     for (; kills < 30 || (kills < 300 && left <= 3); kills++) {
         kill_at_random(save_for_ever, &a, longest, &seed);
         left += temp_count(temp_dir, ".dcgan-tmp");

@@ -1,6 +1,5 @@
-/* Checkpoints of other models than a GAN trained by Adam: classes, standardised and whitened input, the moments of
- * other optimisers, running averages; each comes back bit for bit, and what does not fit together is refused by name.
- */
+/* Checkpoints beyond GANs trained by Adam: classifiers, standardised and whitened input, other optimizers and running
+ * averages. Each is restored bit for bit. Data that does not match is refused by name. */
 #include "failing.h"
 
 #include "checkpoint_files.h"
@@ -48,7 +47,7 @@ static void refuse(const edit *e, const char *why)
     one_close(&f);
 }
 
-/* Into a job that continues; why: NULL if that works. */
+/* Loads a file into a job that resumes; why: part of the expected error, NULL if none. */
 static void load(const char *name, machine *into, const char *why)
 {
     open_file f;
@@ -76,7 +75,7 @@ static dg_err read_and_write(void)
     return e;
 }
 
-/* The network alone, and as initial weights. */
+/* Loads the file of a single network, by itself and as initial weights. */
 static const char *const alone = "alone.safetensors";
 static dg_err export_it(void) { return dg_export(temp_path(good), NULL, false, temp_path(alone)); }
 
@@ -148,7 +147,7 @@ static void test_optimizers(void)
     machine_down(&a);
     refuse(&(edit){.tensor = "adadelta.v.C.main.0.weight", .drop = true}, "has no tensor adadelta.v.C.main.0.weight");
 
-    /* Plain SGD has no moments, so it cannot continue with momentum. */
+    /* Plain SGD has no moments, so its checkpoint cannot be resumed with momentum. */
     o = options(DG_SGD);
     if (!up(&b, CLASSIFIER(""), &o)) return;
     o.momentum = 0;
@@ -213,7 +212,7 @@ static void test_whitening(void)
     dg_whitening_free(w);
 }
 
-/* Of weights; the statistics of averaged weights are computed when they are needed. */
+/* Compares averages of weights. Their norm statistics are not compared, because they are recomputed when needed. */
 static bool averages_equal(machine *a, machine *b)
 {
     int compared = 0, same = 0;

@@ -1,4 +1,4 @@
-/* Odd checkpoints and networks alone, and the message for each. */
+/* Unusual checkpoints and files of single networks, with the expected message for each. */
 #include "checkpoint_files.h"
 #include "host/checkpoint/checkpoint_layout.h"
 
@@ -6,10 +6,10 @@ static const char *const good = "good.safetensors", *const edited = "edited.safe
 
 enum { MOST = 9 };
 typedef struct {
-    int layers;                 /* of the generator */
-    int64_t first, last, after; /* channels of the input, before the last layer and after it */
-    int64_t d;                  /* of the first layer of D; 0: there is none */
-    const char *prefix, *what;  /* NULL: this is one of ours */
+    int layers;                 /* number of layers of the generator */
+    int64_t first, last, after; /* channels: of the input, before the last layer, after the last layer */
+    int64_t d;                  /* channels of D's first layer; 0: the file has no D */
+    const char *prefix, *what;  /* what: expected error; NULL: the file is accepted */
 } shapes;
 
 static void derived(const shapes *c)
@@ -72,7 +72,7 @@ static dg_err open_it(const char *path, dg_job *into)
     return e;
 }
 
-/* As initial weights. */
+/* Loads the file as initial weights. */
 static dg_err begin(const char *path, dg_job *into)
 {
     dg_st *st = NULL;
@@ -89,7 +89,7 @@ static void test_edits(void)
     static const struct {
         reader *as;
         edit of;
-        const char *what; /* NULL: it is taken */
+        const char *what; /* expected error; NULL: the file is accepted */
     } cases[] = {
         {load, {.key = "format", .text = "tar"}, "format tar"},
         {load, {.key = "step"}, "step = (missing)"},
@@ -97,7 +97,7 @@ static void test_edits(void)
         {load, {.tensor = "adam.v.G.main.0.weight", .value = -1, .at = 1}, "it cannot be negative"},
         {load, {.bare = true}, "no training state"},
         {load, {.tensor = NULL}, NULL},
-        {open_it, {.key = "config"}, NULL}, /* of an imported one */
+        {open_it, {.key = "config"}, NULL}, /* a checkpoint made by import has no config */
         {open_it, {.key = "epoch", .text = "-1"}, "epoch = -1"},
         {open_it, {.key = "epoch", .text = "x"}, "epoch = x"},
         {open_it, {.key = "format", .text = DG_NETWORK_FORMAT}, "newer"},

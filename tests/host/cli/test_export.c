@@ -1,4 +1,5 @@
-/* Export of generators to PyTorch and import: every value survives, and files of other kinds are not overwritten. */
+/* Export of generators to PyTorch, and import. Every value is preserved, and files of other kinds are not overwritten.
+ */
 #include "host/checkpoint/checkpoint.h"
 #include "host/cli/commands.h"
 #include "host/net/gan.h"
@@ -14,7 +15,7 @@ static dg_err import_of(const char *weights, const char *model, const char *out)
     return dg_import(weights, model, out, &r);
 }
 
-/* Images before rounding that a file draws; NULL with a message when it cannot. */
+/* Returns the images before rounding that the file's generator computes; NULL with a message on failure. */
 static double *draw(const char *path, dg_type real)
 {
     static machine x;
@@ -48,7 +49,7 @@ static bool same_images(const char *a, const char *b, dg_type real, double toler
     return same;
 }
 
-/* Finite weights, but their sums overflow: there is no image. */
+/* The weights are finite, but their sums overflow, so no image can be made. */
 static void test_not_a_number(void)
 {
     static machine a;
@@ -96,7 +97,7 @@ static void test_export(void)
     dg_st *from, *to;
     DG_CHECK(dg_st_read(checkpoint, DG_ST_CHECKED, &from) == DG_OK &&
              dg_st_read(exported, DG_ST_CHECKED, &to) == DG_OK);
-    /* Exactly the state_dict of the stock example: 3 transposed convolutions, 2 norms. */
+    /* The state_dict of PyTorch's DCGAN example with 3 transposed convolutions and 2 norms. */
     static const char *const name[] = {"main.0.weight",       "main.1.weight",      "main.1.bias",
                                        "main.1.running_mean", "main.1.running_var", "main.1.num_batches_tracked",
                                        "main.3.weight",       "main.4.weight",      "main.4.bias",
@@ -141,7 +142,7 @@ static void test_fp64(void)
     DG_CHECK(same_images(path, temp_path("in64.safetensors"), DG_F64, 0));
 }
 
-/* As PyTorch saves netG alone, and both networks in one file. */
+/* Files as PyTorch saves them: netG by itself, and both networks in one file. */
 static void test_import(void)
 {
     const edit bare = {.bare = true};
@@ -253,7 +254,8 @@ static bool write_foreign(const char *path, const char *prefix, const char *dtyp
     for (int i = 0; i < dg_st_count(st); i++) {
         const dg_st_tensor *t = dg_st_at(st, i);
         if (t->type != DG_F32) continue;
-        for (int k = 0; k < 1 + !strcmp(t->name, twin); k++) { /* the twin once more under its own name */
+        /* writes the second tensor once more under its own name */
+        for (int k = 0; k < 1 + !strcmp(t->name, twin); k++) {
             to += sprintf(to, ",\"%s%s\":{\"dtype\":\"%s\",\"shape\":[", k ? "" : prefix, t->name, dtype);
             for (int d = 0; d < t->rank; d++) to += sprintf(to, "%s%jd", d ? "," : "", (intmax_t)t->dim[d]);
             const size_t size = t->bytes / 4 * bytes;
@@ -271,7 +273,7 @@ static bool write_foreign(const char *path, const char *prefix, const char *dtyp
         for (size_t k = 0; t->type == DG_F32 && k < t->bytes / 4 * (size_t)(1 + !strcmp(t->name, twin));
              k++, n += bytes) {
             const uint16_t bits = (uint16_t)(k * 2654435761u >> 7 &
-                                             0x3bff); /* finite and positive as F16 and as BF16 */
+                                             0x3bff); /* finite and positive both as F16 and as BF16 */
             const float wide = (float)(k % 100 + 1);
             if (bytes == 2) memcpy(file + n, &bits, 2);
             else memcpy(file + n, &wide, 4);

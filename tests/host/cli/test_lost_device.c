@@ -1,5 +1,6 @@
-/* Commands on a device that fails at any of its calls, once or for good: exit code 5 and the device's message, and a
- * run resumes to the bytes of an undisturbed one. The device is the CPU backend under the name of the first GPU. */
+/* Commands on a device that fails at each of its calls, once or permanently. The exit code is 5 and the message is the
+ * device's. A resumed run gives the same bytes as an undisturbed run. The device is the CPU backend under the name of
+ * the first GPU. */
 #include <fcntl.h>
 #include <limits.h>
 
@@ -12,10 +13,10 @@
 
 enum { CALLS = 4000 };
 static struct {
-    dg_backend is;           /* its own functions */
-    long calls, first, last; /* so many were there; those from first to last fail */
-    const char *call[CALLS]; /* their names */
-    size_t room;             /* bytes that are free; 0: as many as the machine has */
+    dg_backend is;           /* the unmodified functions of the CPU backend */
+    long calls, first, last; /* calls so far; calls from first to last fail */
+    const char *call[CALLS]; /* names of the calls */
+    size_t room;             /* free bytes; 0: all memory of the machine */
     bool asked, opened;
 } device;
 
@@ -79,7 +80,7 @@ static dg_err lost_measure(dg_backend *b, struct dg_machine *m, int rounds)
     return e;
 }
 
-/* The CPU's choice, and a variant that accepts every shape. */
+/* Offers the CPU's choice and a variant that accepts every shape. */
 static int its_choices(dg_backend *b, const dg_op *op, dg_tune *out, int room)
 {
     (void)b;
@@ -89,7 +90,7 @@ static int its_choices(dg_backend *b, const dg_op *op, dg_tune *out, int room)
     return 2;
 }
 
-/* Weak: a CUDA backend, of which this program needs other parts, may define it. */
+/* Weak, because a CUDA backend linked for its other parts may define this function. */
 __attribute__((weak)) dg_err dg_cuda_open(const dg_cuda_options *o, dg_backend **out)
 {
     *out = NULL;
@@ -136,7 +137,7 @@ static command *const commands[DG_CMDS] = {
     [DG_CMD_TUNE] = dg_cmd_tune,
 };
 
-static int null, out; /* descriptors: nowhere; where this program prints */
+static int null, out; /* descriptors: /dev/null, and stdout of the test */
 
 /* Exit code of `dcgan LINE`; its output is discarded. */
 static int dcgan(const char *line)
@@ -154,11 +155,11 @@ static int dcgan(const char *line)
 }
 
 typedef struct {
-    const char *line, *before; /* before: made anew each time */
-    const char *result;        /* of a run: a file with the same bytes however the run was interrupted */
-    int stride;                /* every so manyth of them fails, where it takes long; 0: each */
-    bool for_good;             /* alone: a choice that fails once is left out */
-    bool tight;                /* on a device that has room for the least that it can be done with */
+    const char *line, *before; /* before: command that prepares each run of `line` */
+    const char *result;        /* a file that must have the same bytes after any interruption; NULL: none */
+    int stride;                /* slow commands: only every stride-th call fails; 0: each call */
+    bool for_good;             /* permanent failures only, because `tune` omits a choice that fails once */
+    bool tight;                /* the device has only the minimum memory that this command needs */
 } row;
 
 static const row rows[] = {
@@ -186,7 +187,7 @@ static const row rows[] = {
 
 static bool there(const char *path) { return access(path, F_OK) == 0; }
 
-/* The files are whole, and the run continues. */
+/* All files are complete, and the run can be resumed. */
 static void goes_on(const row *c, const char *want, size_t bytes)
 {
     size_t n = 0;
@@ -204,8 +205,8 @@ static void prepare(const row *c)
     DG_CHECKF(!c->before || dcgan(c->before) == 0, "%s: %s", c->before, dg_message());
 }
 
-/* Number of calls before the k-th that came between the same two calls: tensors are copied one by one, and steps
- * repeat. */
+/* Number of earlier calls between the same two neighbours as call k. Used to skip repetitions, because tensors are
+ * copied one by one and steps repeat. */
 static int like(const char *const *call, long k)
 {
     int n = 0;
@@ -213,7 +214,7 @@ static int like(const char *const *call, long k)
     return n;
 }
 
-/* Finds the least memory with which this works, with the dataset in windows. */
+/* Finds the minimum memory with which this command works, with the dataset in windows. */
 static void tighten(const char *line)
 {
     size_t less = 0, enough = (size_t)1 << 26;
@@ -251,7 +252,7 @@ static void try(const row *c)
         device.last = for_good ? LONG_MAX - 1 : k;
         const int code = dcgan(c->line);
         device.first = LONG_MAX;
-        const bool came = device.calls >= k; /* what measures time makes now more calls, now fewer */
+        const bool came = device.calls >= k; /* commands that measure time vary in their number of calls */
         DG_CHECKF(came ? code == DG_DEVICE && strstr(dg_message(), "the device is lost") : code == 0,
                   "exit code %d: %s", code, code ? dg_message() : "");
         DG_CHECKF(temp_count("out", "tmp") == 0, "something temporary is left");
@@ -306,16 +307,16 @@ static void ends(void)
     } cases[] = {
         {"--data cats --model tiny.cfg --batch 3 --epochs 40 --optimizer sgd --lr 10 --lr-d 9 --out out", DG_NUMBERS,
          "the last checkpoint"},
-        /* grids at some epochs and at the last one; none, where no test is better than the first */
+        /* grids at some epochs and at the last one; no best checkpoint if no test improves on the first */
         {"--data cats --model tiny.cfg --batch 4 --epochs 3 --sample-every 2 --out out", DG_OK, ""},
         {"--data many --model tiny.cfg --batch 16 --epochs 3 --eval-every 2 --out out", DG_OK, ""},
         {"--data shapes --test 0.25 --model dropout.cfg --batch 5 --epochs 3 --lr 1e-9 --sample-every 0 --out out",
          DG_OK, ""},
-        /* several steps at once, but not more than requested */
+        /* several steps per launch, but not more than requested */
         {"--data cats --model tiny.cfg --batch 1 --epochs 3 --steps 23 --out out", DG_OK, ""},
-        /* more grids than can be shown */
+        /* more grids than the preview can show */
         {"--data cats --model tiny.cfg --batch 4 --epochs 4 --preview=blocks --out out", DG_OK, ""},
-        /* identical images: their diversity is 0 */
+        /* identical images have a diversity of 0 */
         {"--data alike --model tiny.cfg --batch 4 --epochs 1 --out out", DG_OK, ""},
     };
     char name[32];
@@ -361,7 +362,7 @@ int main(void)
     device.first = LONG_MAX;
     null = open("/dev/null", O_RDWR | O_CLOEXEC);
     out = dup(1);
-    dup2(null, 2); /* warnings are the program's */
+    dup2(null, 2); /* warnings of the commands are discarded */
     for (size_t i = 0; i < sizeof made / sizeof *made; i++) DG_CHECKF(dcgan(made[i]) == 0, "%s", dg_message());
     for (size_t i = 0; i < sizeof rows / sizeof *rows && device.opened; i++) try(&rows[i]);
     if (device.opened) library();

@@ -1,4 +1,4 @@
-/* `dcgan replay` against recorded PyTorch runs: the committed one always, the larger ones where they are. */
+/* `dcgan replay` against recorded PyTorch runs: always the committed one, and the larger ones if their files exist. */
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -58,7 +58,7 @@ static void agrees(const char *file, bool fp64, double tol, long steps)
     agrees_conv(file, fp64, tol, steps, 2);
 }
 
-/* A copy of the golden file with one changed byte in its last tensor: reported. */
+/* Changes one byte in the last tensor of a copy of the golden file. The replay must report the difference. */
 static void notices_a_difference(void)
 {
     void *data = NULL;
@@ -71,7 +71,7 @@ static void notices_a_difference(void)
     close(fd);
     DG_CHECK(replay(path, true, 1e-9, 0) == DG_FAILED);
     DG_CHECK(strstr(dg_message(), "sample differs") != NULL);
-    DG_CHECK(replay(path, true, 0, 0) == DG_OK); /* without --tol it only shows */
+    DG_CHECK(replay(path, true, 0, 0) == DG_OK); /* without --tol the difference is only printed */
     DG_CHECK(truncate(path, (off_t)bytes - 1) == 0 && replay(path, true, 1e-9, 0) == DG_IO);
     unlink(path);
     free(data);
@@ -107,10 +107,9 @@ int main(void)
             dg_test_skip(why);
             continue;
         }
-        /* 100 steps multiply whatever is rounded otherwise than in PyTorch, from 1e-16 to the size of the tolerance.
-         * How much comes out is a matter of chance, other for each instruction set and for what a compiler contracts
-         * into fused multiply-adds: 0.4e-9 to 0.9e-9 was seen with direct sums, 0.4e-9 to 4e-9 with minimal filtering.
-         */
+        /* Over 100 steps, rounding differences from PyTorch grow from 1e-16 to about the tolerance. The final
+         * difference depends on the instruction set and on fused multiply-adds: 0.4e-9 to 0.9e-9 with direct sums,
+         * 0.4e-9 to 4e-9 with minimal filtering. */
         const bool longest = i == 2;
         if (longest && DG_SANITIZED) {
             dg_test_skip("100 steps are for a build without sanitizers");

@@ -20,7 +20,7 @@ __attribute__((unused)) static char *at(const char *name)
     return p;
 }
 
-/* The folder is temp_dir, or below it, apart from the cache and the list. */
+/* Makes an empty folder: temp_dir or a subdirectory of it. The cache and the list are elsewhere. */
 __attribute__((unused)) static void begin_at(const char *name)
 {
     temp_make("dataset");

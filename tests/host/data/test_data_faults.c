@@ -1,5 +1,5 @@
-/* Datasets with each of their calls failing once, and with all later calls failing: an error with a reason, every
- * image, or a warning about missing ones. */
+/* Loads datasets with each call failing once, and with all later calls failing. The result is an error with a reason,
+ * all images, or a warning about missing images. */
 #include "failing.h"
 
 #include "test.h"
@@ -8,9 +8,9 @@
 #include "record_files.h"
 
 static dg_dataset_options o;
-static dg_dataset d, whole; /* what has been loaded, and with no call that fails */
+static dg_dataset d, whole; /* the loaded dataset, and the dataset loaded without failing calls */
 static char folder[700], other[700];
-static int warnings, failing; /* what kind of call */
+static int warnings, failing; /* failing: the kind of call that fails */
 static long failures;
 
 static void count_warning(void *context, const char *text)
@@ -49,7 +49,7 @@ static void is_loaded(dg_err e)
     DG_CHECKF(failing != MEMORY || !e || e == DG_DEVICE, "no memory is %d: %s", (int)e, dg_message());
     DG_CHECK(!e || (!d.pixels && !d.name && !d.skip && !d.label && !d.class_name));
     dg_dataset_free(&d);
-    /* The list is right if it exists, and a later load from the cache gives the same dataset. */
+    /* The list is correct if it exists, and a later load from the cache gives the same dataset. */
     char *list = o.skipped && failing == MEMORY ? temp_slurp(skipped, NULL) : NULL;
     DG_CHECKF(!list || (strstr(list, "b/note.txt\tneither") == list && strchr(list, '\n') == strrchr(list, '\n')), "%s",
               list);

@@ -4,14 +4,14 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-/* Mixed kinds, nested folders, any name; the order is that of the bytes. */
+/* Mixed formats, nested folders and any names. The images are in byte order of their names. */
 static void plain_folder(void)
 {
     begin();
     mkdir(at("sub"), 0777), mkdir(at("sub/deep"), 0777), mkdir(at("dir.png"), 0777);
     save("b.PNG", png_noise(8, 8, 1));
     save("a.jpeg", jpeg_smooth(30, 20, 2));
-    save("Z", png_noise(8, 8, 3)); /* by content, not by name */
+    save("Z", png_noise(8, 8, 3)); /* the format follows from the content, not from the name */
     save("sub/deep/x.jpg", png_noise(8, 8, 4));
     save("sub.png", jpeg_smooth(16, 16, 5));
     save("dir.png/in.png", png_noise(8, 8, 6));
@@ -29,7 +29,7 @@ static void plain_folder(void)
         DG_CHECK(d.skips == 1 && bad_count(&d) == 0 &&
                  !strcmp(reason_of(&d, "caption.txt"), "neither PNG, JPEG, WebP, BMP nor GIF"));
     }
-    /* The list is not part of the folder, and is removed when it would be empty. */
+    /* The list of skipped files is not part of the dataset folder. It is removed when it would be empty. */
     blob list;
     DG_CHECK(!blob_load(&list, o.skipped));
     blob_put(&list, "", 1);
@@ -77,7 +77,7 @@ static void same_for_any_threads(void)
     dg_dataset a, b;
     o.limit = 60;
     if (loads(&o, &a)) DG_CHECK(a.count == 60 && a.skips == 0 && !strcmp(a.name[59], "059.png"));
-    o.limit = 72; /* 070.png is before the end */
+    o.limit = 72; /* file 070.png is within the first 72 */
     if (loads(&o, &b)) DG_CHECK(b.count == 72 && b.skips == 1 && !memcmp(a.pixels, b.pixels, 60 * 192));
     dg_dataset_free(&a);
     dg_dataset_free(&b);
@@ -129,7 +129,7 @@ static void odd_names(void)
     }
     dg_dataset_free(&d);
 
-    /* With bad images: list and message have no control characters except newlines at ends of lines. */
+    /* With corrupt images: list and message contain no control characters except newlines at line ends. */
     for (int i = 0; i < n; i++) save_text(name[i], "broken");
     for (int i = 0; i < 12 * n; i++) {
         char more[64];
@@ -252,7 +252,7 @@ static void deep_paths(void)
     dg_dataset_free(&d);
     end();
 
-    begin(); /* names so long that the path would not fit */
+    begin(); /* names so long that the path exceeds the system's limit */
     save("fine.png", png_noise(1, 1, 1));
     char name[251];
     memset(name, 'l', 250);
@@ -296,14 +296,14 @@ static void rules(void)
     save_text("bad1.png", "x");
     save_text("bad2.jpg", "\xff\xd8\xff\xd9");
     dg_dataset d;
-    LOADS(&o, d, d.count == 18 && bad_count(&d) == 2); /* exactly 10% */
+    LOADS(&o, d, d.count == 18 && bad_count(&d) == 2); /* exactly 10% of the images are corrupt, which is permitted */
     for (int i = 0; i < 100; i++) {
         char name[32];
         snprintf(name, sizeof name, "%d.txt", i);
         save_text(name, "a caption");
     }
     LOADS(&o, d, d.count == 18 && bad_count(&d) == 2 && d.skips == 102);
-    /* Reasons that differ only in numbers are counted together. */
+    /* Reasons that differ only in their numbers are counted together. */
     blob cut = png_noise(2, 2, 1);
     cut.bytes = 40, blob_save(&cut, at("cut40.png"));
     cut.bytes = 44, blob_save(&cut, at("cut44.png"));
@@ -328,7 +328,7 @@ static void rules(void)
     fails(&o, DG_FAILED, "stopped");
     end();
 
-    begin(); /* 1,001 of 12,000 */
+    begin(); /* 1,001 corrupt images of 12,000 */
     save("good", png_noise(1, 1, 1));
     save_text("bad", "x");
     char name[32];

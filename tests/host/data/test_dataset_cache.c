@@ -1,4 +1,4 @@
-/* The cache file: fast when valid, never used when not, never written over something else. */
+/* The cache file: a valid one is used, an invalid one is never used, and no other file is overwritten. */
 #include "dataset_folder.h"
 
 #include <sys/time.h>
@@ -29,9 +29,9 @@ static int same(const dg_dataset *a, const dg_dataset *b)
     return equal;
 }
 
-static dg_dataset truth; /* what loading without a cache gives */
+static dg_dataset truth; /* dataset loaded without a cache */
 
-/* Loads with the cache: equal to truth, from the cache or not as expected. */
+/* Loads with the cache. The dataset must equal truth and come from the cache or not, as `cached` says. */
 static int load(const dg_dataset_options *o, int cached)
 {
     dg_dataset d;
@@ -49,7 +49,7 @@ static void renew_truth(dg_dataset_options o)
     DG_CHECKF(!e, "%s", dg_message());
 }
 
-/* The folder has changed: read again, and cached again. */
+/* The folder has changed, so it is read again and cached again. */
 static void reloads(const dg_dataset_options *o)
 {
     renew_truth(*o);
@@ -80,7 +80,7 @@ static void keyed(void)
         DG_CHECKF(load(&o, 0), "setting %d and back", i);
     }
 
-    /* A change of size, time or name, a new file and a removed one: noticed. */
+    /* A changed size, time or name, a new file and a removed file are detected. */
     save("03.png", png_noise(5, 5, 77));
     reloads(&o);
     struct stat st;
@@ -97,10 +97,10 @@ static void keyed(void)
     reloads(&o);
     DG_CHECK(!symlink("nothing", at("dangling")));
     renew_truth(o);
-    /* a file that is not an image does not change the cache, only the list */
+    /* a file that is not an image changes only the list, not the cache */
     DG_CHECK(truth.skips == 3 && load(&o, 1) && load(&o, 1));
 
-    /* The rules hold for cached images. */
+    /* The checks of datasets apply to cached images, too. */
     dg_dataset d;
     o.least = 13;
     DG_CHECK(dg_dataset_load(&o, &d) == DG_DATA && strstr(dg_message(), "at least 13"));
@@ -115,18 +115,18 @@ static void keyed(void)
     unlink(o.cache);
 }
 
-/* Every truncation and a flipped bit in each byte: noticed, and rebuilt. */
+/* Every truncation and a flipped bit in each byte are detected, and the cache is rebuilt. */
 static void damaged(void)
 {
     dg_dataset_options o = small();
-    o.size = 1, o.limit = 4, o.threads = 1; /* a short file */
+    o.size = 1, o.limit = 4, o.threads = 1; /* gives a short cache file */
     renew_truth(o);
     DG_CHECK(load(&o, 0));
     blob whole;
     DG_CHECK(!blob_load(&whole, o.cache) && whole.bytes > 120 && whole.bytes < 500);
     int wrong = 0;
     fflush(stderr);
-    int screen = dup(2), null = open("/dev/null", O_WRONLY); /* there are a thousand warnings */
+    int screen = dup(2), null = open("/dev/null", O_WRONLY); /* discards a thousand warnings */
     dup2(null, 2);
     for (size_t n = 0; n < whole.bytes; n++) {
         blob cut = {whole.data, n, n};
@@ -134,7 +134,7 @@ static void damaged(void)
     }
     for (size_t i = 0; i < whole.bytes; i++) {
         whole.data[i] ^= (uint8_t)(1 << i % 8);
-        /* a file with a damaged beginning is neither overwritten nor used */
+        /* a file whose first bytes are damaged is neither used nor overwritten */
         wrong += blob_save(&whole, o.cache) || !load(&o, 0) || (i >= 16 && !load(&o, 1));
         whole.data[i] ^= (uint8_t)(1 << i % 8);
     }
@@ -142,7 +142,7 @@ static void damaged(void)
     blob_put(&whole, "x", 1);
     DG_CHECK(!blob_save(&whole, o.cache) && load(&o, 0) && load(&o, 1));
 
-    /* Other files stay. */
+    /* Files that are not caches are not overwritten. */
     blob text = {0};
     blob_put(&text, "my diary, longer than sixteen bytes", 35);
     DG_CHECK(!blob_save(&text, o.cache) && load(&o, 0) && load(&o, 0));
@@ -152,7 +152,7 @@ static void damaged(void)
     blob_free(&text);
     blob_free(&whole);
 
-    /* Where no file can be made, the images are loaded. */
+    /* The images are loaded although no cache file can be created. */
     snprintf(other_cache, sizeof other_cache, "%s", temp_path("no/such/folder"));
     o.cache = other_cache;
     DG_CHECK(load(&o, 0));

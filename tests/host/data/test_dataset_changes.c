@@ -1,10 +1,10 @@
-/* Folders that change while they are read, that may not be read, and reading that is stopped. */
+/* Folders that change while they are read, folders without read permission, and reading that is stopped. */
 #include "child.h"
 #include "dataset_folder.h"
 
 #include <grp.h>
 
-/* Files change between listing and reading: at the first progress call. */
+/* Changes files between listing and reading, at the first progress call. */
 static void (*change)(void);
 static void on_first(void *context, long done, long total)
 {
@@ -16,7 +16,7 @@ static void vanish(void)
 {
     unlink(at("05.png"));
     unlink(at("06.png"));
-    if (mkfifo(at("06.png"), 0666)) abort(); /* opening it would wait for ever */
+    if (mkfifo(at("06.png"), 0666)) abort(); /* opening a FIFO would block */
     if (truncate(at("07.png"), 0) || truncate(at("08.png"), 50)) abort();
     unlink(at("09.png"));
     mkdir(at("09.png"), 0777);
@@ -40,14 +40,14 @@ static void changing_files(void)
                                               {"09.png", "no longer"}};
         for (int i = 0; i < 5; i++)
             DG_CHECKF(strstr(reason_of(&d, want[i][0]), want[i][1]) == reason_of(&d, want[i][0]), "%s", want[i][0]);
-        DG_CHECK(access(o.cache, F_OK)); /* may be otherwise next time: no cache */
+        DG_CHECK(access(o.cache, F_OK)); /* no cache is written, because the next load may differ */
     }
     dg_dataset_free(&d);
     end();
 }
 
-/* A listed image is replaced by another one: when the first is put back with its time, the other must not come from
- * the cache. */
+/* Another image replaces a listed image. When the first one is restored with its old time, the cache must not return
+ * the replacement. */
 static void replace(void) { save("03.png", png_noise(2, 2, 99)); }
 
 static void replaced_file(void)
@@ -65,14 +65,14 @@ static void replaced_file(void)
     end();
 }
 
-/* In a process of user 65534, because root may read every file. */
+/* Runs as user nobody, because root may read everything. */
 static int as_other_user(void *context, char *message)
 {
     (void)context, (void)message;
     if (geteuid() == 0 && (setgroups(0, NULL) || setresgid(65534, 65534, 65534) || setresuid(65534, 65534, 65534)))
         return 2;
     dg_dataset_options o = options();
-    o.threads = 1; /* gcc's OpenMP has no threads in a process that was forked after it started them */
+    o.threads = 1; /* gcc's OpenMP cannot start threads in a process that was forked after its threads started */
     dg_dataset d;
     fails(&o, DG_DATA, "/closed: a folder that cannot be opened: Permission denied");
     fails(&o, DG_DATA, "chmod -R u+rX ");

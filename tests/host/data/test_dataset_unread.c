@@ -1,5 +1,5 @@
-/* Images that cannot be read: tried again, then left out with a warning; a run is not resumed without them by
- * mistake. */
+/* Images that cannot be read are retried and then skipped with a warning. A run does not silently resume without them.
+ */
 #undef _FORTIFY_SOURCE /* its inline functions have the names that are defined here */
 #include "host/cli/say.h"
 #include "host/cli/commands.h"
@@ -12,15 +12,15 @@
 #include <stdatomic.h>
 #include <sys/syscall.h>
 
-/* The next `times` calls fail for files of this name: a read, or open. */
+/* The next `times` calls for files with this name fail: open or read. */
 static struct {
-    const char *name; /* NULL: none; "*.png": those of all images */
+    const char *name; /* NULL: no file; "*.png": all images */
     bool opening;
     int error;
     atomic_int times;
 } fault;
 static atomic_int failed, pauses;
-static const char *unlisted; /* the folder of which readdir() fails after its first entries; NULL: none */
+static const char *unlisted; /* folder whose readdir() fails after its first entries; NULL: none */
 static int unlisted_error;
 
 static bool now(const char *name, bool opening)
@@ -67,7 +67,8 @@ struct dirent *readdir(DIR *d)
     return next(d);
 }
 
-int nanosleep(const struct timespec *t, struct timespec *rest) /* no test waits for a disk that does not exist */
+/* replaces the C library's nanosleep, so that retries do not wait */
+int nanosleep(const struct timespec *t, struct timespec *rest)
 {
     (void)t, (void)rest;
     atomic_fetch_add(&pauses, 1);
@@ -94,7 +95,7 @@ static dg_dataset_options cached(void)
     return o;
 }
 
-/* stderr of the load is written to the file `said`. */
+/* Warnings that the load prints to stderr go to the file `said`. */
 static dg_err load(const dg_dataset_options *o, dg_dataset *d)
 {
     fflush(stderr);
@@ -151,11 +152,11 @@ static void for_good(void)
     DG_CHECKF(says("dcgan: warning: ") && says("/03.png: cannot be read: Input/output error"), "warning");
     DG_CHECK(access(cache, F_OK) && atomic_load(&failed) == 4 && atomic_load(&pauses) == 3);
     dg_dataset_free(&d);
-    DG_CHECK(!load(&o, &d) && d.count == 21 && says("") && !access(cache, F_OK)); /* the next time */
+    DG_CHECK(!load(&o, &d) && d.count == 21 && says("") && !access(cache, F_OK)); /* the next load succeeds */
     dg_dataset_free(&d);
 
     o = cached();
-    fail("sub", true, ESTALE, 1000); /* a folder */
+    fail("sub", true, ESTALE, 1000); /* reading a folder fails */
     DG_CHECKF(load(&o, &d) == DG_IO && strstr(dg_message(), "/sub: a folder that cannot be opened: ") &&
                   strstr(dg_message(), "check the disk") && strstr(dg_message(), "or use --skip-unreadable"),
               "%s", dg_message());
@@ -168,13 +169,13 @@ static void for_good(void)
     fail("sub", true, EMFILE, 1000);
     DG_CHECKF(load(&o, &d) == DG_DEVICE && strstr(dg_message(), "/sub: cannot be opened: "), "%s", dg_message());
 
-    fail("03.png", true, EACCES, 1000); /* what does not pass is not waited for */
+    fail("03.png", true, EACCES, 1000); /* permanent errors are not retried */
     DG_CHECK(!load(&o, &d) && d.count == 20 && says("Permission denied") && atomic_load(&pauses) == 0 &&
              access(cache, F_OK));
     dg_dataset_free(&d);
 
     save_noise(root, 20, 70, 5);
-    for (o.threads = 1; o.threads < 4; o.threads++) { /* a disk that is gone is not waited for file by file */
+    for (o.threads = 1; o.threads < 4; o.threads++) { /* if the whole disk is gone, not every file is retried */
         fail("*.png", false, EIO, 1 << 20);
         DG_CHECKF(load(&o, &d) == DG_DATA && strstr(dg_message(), "71 of 71 images cannot be read"), "%s",
                   dg_message());
@@ -183,7 +184,7 @@ static void for_good(void)
     }
 }
 
-/* Every errno of opening or listing a folder: an error of its kind, or a warning. */
+/* Each errno of opening or listing a folder gives an error of its kind or a warning. */
 static void lost_folders(void)
 {
     static const struct {
@@ -222,7 +223,7 @@ static void lost_folders(void)
     dg_dataset d;
     dg_dataset_options o = cached();
     o.skip_unreadable = true;
-    unlisted = "cats", unlisted_error = EIO; /* the dataset itself */
+    unlisted = "cats", unlisted_error = EIO; /* the dataset folder itself cannot be listed */
     DG_CHECK(load(&o, &d) == DG_IO && strstr(dg_message(), "cannot be listed"));
     unlisted = NULL;
 }
@@ -247,7 +248,7 @@ static void runs(const char *words, int code, const char *message)
     DG_CHECKF(r.code == code && strstr(r.message, message), "%s: %d \"%s\"", text, r.code, r.message);
 }
 
-/* A run continues only with its own images. */
+/* A run resumes only with the images that it was trained on. */
 static void resuming(void)
 {
     char words[2048], list[700];
@@ -275,7 +276,7 @@ static void resuming(void)
     runs(words, 0, "");
     DG_CHECK(says("20 now"));
     snprintf(words, sizeof words, "--resume --epochs 5 --out %s", run);
-    runs(words, 0, ""); /* these are its images now */
+    runs(words, 0, ""); /* the run now has these images */
     DG_CHECK(says("") && !rename(temp_path("kept"), at("03.png")));
 }
 
@@ -289,7 +290,7 @@ int main(void)
     save_noise(root, 0, 20, 5);
     save("sub/in.png", png_noise(5, 5, 20));
     save_text("notes.txt", "text");
-    resuming(); /* before this process has threads, which a forked one would lack */
+    resuming(); /* runs first, because a forked process lacks the threads that exist by then */
     dg_dataset d;
     const dg_dataset_options o = cached();
     DG_CHECKF(!load(&o, &d) && d.count == 21, "%s", dg_message());

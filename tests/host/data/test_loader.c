@@ -1,4 +1,5 @@
-/* Records of odd sizes reach the device whole, in the order of each epoch, all at once or through windows. */
+/* Records of odd sizes are copied to the device completely and in the order of each epoch, either all at once or in
+ * windows. */
 #include <string.h>
 
 #include "core/base/rng.h"
@@ -9,7 +10,7 @@ enum { COUNT = 23, BATCH = 3, EPOCHS = 3, MOST = 17, SEED = 5 };
 
 static uint8_t data[COUNT * MOST];
 
-/* A step reads the records that the epoch's permutation names. */
+/* Checks that a step reads the records that the epoch's permutation names. */
 static void check_step(const dg_loader *f, const int32_t *order, int place, int n)
 {
     const uint8_t *there = f->data;
@@ -40,7 +41,7 @@ int main(void)
 {
     dg_backend *b;
     for (size_t i = 0; i < sizeof data; i++) data[i] = (uint8_t)(i * 2654435761u >> 13);
-    DG_CHECK(!dg_cpu_open(&(dg_cpu_options){.threads = 2, .real = DG_F32}, &b)); /* its memory is the host's */
+    DG_CHECK(!dg_cpu_open(&(dg_cpu_options){.threads = 2, .real = DG_F32}, &b)); /* this backend uses host memory */
     for (size_t bytes = 1; bytes <= MOST; bytes += 4)
         for (int window = 0; window <= 4 * BATCH; window += BATCH) {
             check(b, bytes, window, COUNT);

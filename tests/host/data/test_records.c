@@ -1,4 +1,4 @@
-/* Data sets of IDX and CIFAR files: their pixels, labels and names; every damage is told with the byte. */
+/* Datasets of IDX and CIFAR files: their pixels, labels and names. Every error names the byte offset of the damage. */
 #include "record_files.h"
 #include "host/data/records.h"
 
@@ -15,7 +15,7 @@ static dg_dataset_options wanted(int size, int channels)
 
 static void check_mnist(const dg_dataset *d)
 {
-    static const int label[] = {1, 2, 0, 1, 2, 2, 2}; /* places among 0, 2 and 7 */
+    static const int label[] = {1, 2, 0, 1, 2, 2, 2}; /* indices into the classes 0, 2 and 7 */
     DG_CHECK(d->count == TRAIN + TEST && d->train == TRAIN && d->classes == 3 && d->skips == 0);
     for (int i = 0; i < d->count && d->label; i++)
         DG_CHECKF(d->label[i] == label[i] && d->width[i] == W && d->height[i] == H, "image %d", i);
@@ -24,7 +24,7 @@ static void check_mnist(const dg_dataset *d)
     DG_CHECK(!strcmp(d->name[1], "train/00001") && !strcmp(d->name[TRAIN], "test/00000"));
 }
 
-/* As a PNG of the same pixels would be. */
+/* The records give the same dataset as a PNG with the same pixels. */
 static void same_as_png(const dg_dataset *d, const dg_dataset_options *o, int i)
 {
     uint8_t grey[H * W];
@@ -64,7 +64,7 @@ static void idx_faults(void)
 {
     static const struct {
         const char *file;
-        int byte, value; /* value -1: cut there; -2: one byte more */
+        int byte, value; /* value -1: the file ends at `byte`; -2: the file has one more byte */
         const char *why;
     } fault[] = {
         {train_images, 0, 1, "/train-images-idx3-ubyte: byte 0: 01"},
@@ -95,7 +95,7 @@ static void idx_faults(void)
     }
 }
 
-/* Files that do not match. */
+/* Image and label files that do not match each other. */
 static void idx_sets(void)
 {
     dg_dataset_options o = wanted(4, 1);
@@ -106,19 +106,19 @@ static void idx_sets(void)
     save(train_labels, idx_labels(3, "012"));
     fails(&o, DG_DATA, "/train-labels-idx1-ubyte: byte 4: 3 labels");
     save(train_labels, idx_labels(TRAIN, "0120"));
-    save("train-labels-idx1-ubyte.gz", gzip(idx_labels(TRAIN, "3333"))); /* the plain one is taken */
+    save("train-labels-idx1-ubyte.gz", gzip(idx_labels(TRAIN, "3333"))); /* the uncompressed file is used */
     save(test_labels, idx_labels(TEST, "012"));
     fails(&o, DG_DATA, "/t10k-labels-idx1-ubyte: ");
     unlink(at(test_labels));
     LOADS(&o, d, d.classes == 3 && d.train == TRAIN && d.count == TRAIN);
-    save("train-more", idx_images(2, 1)); /* known by what is in it */
+    save("train-more", idx_images(2, 1)); /* recognised by its content */
     fails(&o, DG_DATA, "train-images-idx3-ubyte and train-more");
     unlink(at("train-more"));
     unlink(at(train_labels));
     unlink(at("train-labels-idx1-ubyte.gz"));
-    save("notes.txt", idx_labels(TRAIN, "1122")); /* so are labels */
+    save("notes.txt", idx_labels(TRAIN, "1122")); /* label files are recognised by their content, too */
     LOADS(&o, d, d.classes == 2 && d.label[3] == 1);
-    save("a.png", png_noise(4, 4, 1)); /* with an image it is a folder of images */
+    save("a.png", png_noise(4, 4, 1)); /* with an image file the folder is a folder of images */
     LOADS(&o, d, d.count == 1 && !d.classes);
     end();
     begin();
@@ -141,11 +141,11 @@ static void limited(void)
     dg_dataset d;
     o.limit = 2;
     LOADS(&o, d, d.train == 2 && d.count == 4 && d.classes == 3 && d.label[2] == 2);
-    o.limit = TRAIN + 1; /* more than there are */
+    o.limit = TRAIN + 1; /* more images than exist */
     LOADS(&o, d, d.train == TRAIN && d.count == TRAIN + TEST);
     o.limit = 2;
     end();
-    begin(); /* of each class as many, in their order; for a GAN the first ones */
+    begin(); /* a limit selects the same number from each class in their order, or the first ones for a GAN */
     make_mnist(false);
     save(train_labels, idx_labels(TRAIN, "2270"));
     for (int labelled = 0; labelled < 2; labelled++) {
@@ -178,8 +178,7 @@ static void make_sparse(const char *name, const blob *begin, off_t bytes)
     fclose(f);
 }
 
-/* Limits are checked before memory is allocated for the size that a header, a gzipped file or a sparse file
- * declares. */
+/* Limits are checked before allocating the size that a header, a gzipped file or a sparse file declares. */
 static void promises(void)
 {
     const dg_dataset_options o = wanted(4, 1);
@@ -188,7 +187,7 @@ static void promises(void)
     begin();
     save("train-images-idx3-ubyte.gz", gzip_zeros(5200000, 28, 0));
     fails(&o, DG_DATA, "/train-images-idx3-ubyte.gz: byte 4 ");
-    save("train-images-idx3-ubyte.gz", gzip_zeros(1, 3, 80 << 20)); /* more than it promises is not unpacked */
+    save("train-images-idx3-ubyte.gz", gzip_zeros(1, 3, 80 << 20)); /* data beyond the declared size is not unpacked */
     fails(&o, DG_DATA, "/train-images-idx3-ubyte.gz: byte 25: ");
     end();
     begin();
@@ -216,7 +215,7 @@ static void is_told(void *context, long done, long total)
 }
 static bool always(void *unused) { return !unused; }
 
-/* With alpha every pixel is opaque; progress; cancellation. */
+/* Tests the alpha channel (every pixel is opaque), progress calls and cancellation. */
 static void odd_wishes(void)
 {
     dg_dataset d;
@@ -253,7 +252,7 @@ static void odd_wishes(void)
     end();
 }
 
-/* A load is right, if it may be, or its error names a file of the folder and a byte. */
+/* A load succeeds, if `may_load` allows it, or its error names a file of the folder and a byte. */
 static void survives(const char *what, size_t byte, bool may_load)
 {
     const dg_dataset_options o = wanted(4, 3);
@@ -269,7 +268,8 @@ static void survives(const char *what, size_t byte, bool may_load)
     dg_dataset_free(&d);
 }
 
-/* After a gzip header of 10 bytes every bit is covered by a checksum, except unused bits of the byte before it. */
+/* True if a checksum covers this byte. A checksum covers everything after the 10-byte gzip header except the unused
+ * bits of the byte before it. */
 static bool guarded(const blob *whole, size_t n, bool packed) { return packed && n >= 10 && n + 9 != whole->bytes; }
 
 static void damage(const char *name, const blob *whole, bool packed)
@@ -363,7 +363,7 @@ static void every_byte_of_cifar(int classes)
     dg_records r;
     DG_CHECK(record == (classes == 10 ? RECORD : RECORD_100));
     for (size_t n = 0; n <= whole.bytes; n++) {
-        uint8_t *cut = malloc(n ? n : 1); /* so that a byte too many is seen */
+        uint8_t *cut = malloc(n ? n : 1); /* a buffer of the exact size detects reads past the end */
         memcpy(cut, whole.data, n);
         const dg_err e = dg_cifar_records(cut, n, classes, &r);
         DG_CHECKF(n && n % record == 0 ? !e && r.count == (int)(n / record)

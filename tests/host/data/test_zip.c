@@ -1,4 +1,5 @@
-/* A zip file instead of a folder: the same images, and no file outside of the folder that it is unpacked into. */
+/* A zip file used instead of a folder gives the same images, and no file is written outside of the folder into which it
+ * is unpacked. */
 #include "dataset_folder.h"
 #include "host/data/zip.h"
 
@@ -8,7 +9,7 @@
 #ifdef HAVE_ZIP
 #include <zip.h>
 
-static char inside[700], file[700]; /* where it is unpacked; the zip file */
+static char inside[700], file[700]; /* the folder to unpack into; the zip file */
 
 static void add(zip_t *z, const char *name, const blob *b)
 {
@@ -17,7 +18,7 @@ static void add(zip_t *z, const char *name, const blob *b)
     zip_file_set_mtime(z, (zip_uint64_t)i, 1700000000, 0);
 }
 
-/* Three images, at three depths, and a text. */
+/* Writes a zip of three images at three folder depths and a text file. */
 static void make(const char *path, const char *odd)
 {
     int code;
@@ -84,7 +85,7 @@ static void test_names_that_lead_out(void)
     }
 }
 
-/* Every third truncation and changed byte: a dataset or a reason, and no file is left. */
+/* Every third truncation and every third changed byte gives a dataset or a reason, and leaves no file behind. */
 static void test_damage(void)
 {
     blob b, bad;
@@ -114,7 +115,8 @@ static void put(blob *b, const uint32_t (*field)[2], int n)
     for (int i = 0; i < n; i++) tiff_number(b, 0, field[i][0], (int)field[i][1]);
 }
 
-/* Zip files with hostile directories: n entries of one file of 100 bytes, each declared to unpack to `bytes`. */
+/* Writes a zip file with a hostile directory: n entries share one file of 100 bytes, each declared to unpack to
+ * `bytes`. */
 static void directory(const char *name, int n, uint32_t bytes, int method, int flags)
 {
     const uint32_t f = (uint32_t)flags, m = (uint32_t)method, N = (uint32_t)n;
@@ -159,7 +161,7 @@ static void test_limits(void)
     }
 }
 
-/* Folders 2,000 deep. */
+/* Folders nested 2,000 deep. */
 static void test_depth(void)
 {
     static char deep[4050];

@@ -1,6 +1,6 @@
-/* The doctor: for each rule a log that fires it and one that does not. Recorded logs, thinned to 10 or more rows per
- * window where a rule needs them (docs/guide/doctor.md says how each was made), and rows that are made here for what is
- * at the edge of a rule. */
+/* The doctor: for each rule a log that triggers it and one that does not. Some logs are recorded and thinned to at
+ * least 10 rows per window (docs/guide/doctor.md explains how each was made). Rows for values near a rule's limits are
+ * generated here. */
 #include "core/base/file_io.h"
 #include "host/doctor/diversity.h"
 #include "host/figure/images.h"
@@ -50,7 +50,7 @@ static const dg_finding *find(const char *name)
     return NULL;
 }
 
-/* Exactly these rules fire; grids may be NULL. */
+/* Exactly these rules are triggered; grids may be NULL. */
 static void fires(const char *what, const dg_grid_seen *grid, int grids, const char *const *want)
 {
     int n = 0;
@@ -112,7 +112,7 @@ static void check_collapse(void)
     NOTHING("noise, then images that differ less", noise, 4);
     FIRES("grids that become alike", alike, 4, "collapse");
     DG_CHECK(find("collapse")->epoch == 75 && find("collapse")->end_epoch == 125 && find("collapse")->worst < 0.5);
-    fine[1].diversity = 0.35; /* never were different: no collapse */
+    fine[1].diversity = 0.35; /* the grids were never diverse, so this is not a collapse */
     fine[2].diversity = fine[3].diversity = 0.1;
     NOTHING("grids that grow", fine, 4);
     well(1500);
@@ -142,11 +142,11 @@ static void check_others(void)
     for (long i = 0; i < rows; i++) row[i].judged = true;
     for (long i = 0; i < rows; i++)
         for (int k = 0; k < DG_LOGGED; k++) row[i].measure[k] = i % 100 == 99 ? i < 700 ? 1 : 0.5 : NAN;
-    FIRES("copies", NULL, 0, "copies"); /* coverage is at its half: not below */
+    FIRES("copies", NULL, 0, "copies"); /* coverage equals half of its best value, which is not below the limit */
     DG_CHECK(find("copies")->step == 1000 || find("copies")->step == 750);
 }
 
-/* No rule fires without its precondition, whatever its value is. */
+/* No rule is triggered without its precondition, whatever its value is. */
 static void judged(double value)
 {
     for (long i = 0; i < rows; i++) {
@@ -161,21 +161,21 @@ static void check_silence(void)
                        warm[] = {{1, 0.9}, {45, 0.1}};
     well(1500);
     row[700].value[DG_LOSS_G] = 90;
-    NOTHING("one step with a large loss of G", NULL, 0); /* runs_away: its window's mean is 2.4 */
-    NOTHING("no grid since step 400", early, 2);         /* noise */
+    NOTHING("one step with a large loss of G", NULL, 0); /* runs_away: the mean of its window is 2.4 */
+    NOTHING("no grid since step 400", early, 2);         /* early grids, which are still noise, are ignored */
     rows = 500;
     dg_doctor_examine(&doctor, DG_LOSS_BCE, false, row, rows, warm, 2);
-    DG_CHECK(!doctor.findings); /* collapse, few_steps: the run continues */
+    DG_CHECK(!doctor.findings); /* collapse and few_steps require the end of the run */
     well(1000);
     for (long i = 500; i < 820; i++) row[i].value[DG_D_X] = 0.99, row[i].value[DG_D_GZ1] = 0.01;
     rows = 820;
     dg_doctor_examine(&doctor, DG_LOSS_BCE, false, row, rows, NULL, 0);
-    DG_CHECK(!doctor.findings); /* d_wins: the second window has 70 steps */
+    DG_CHECK(!doctor.findings); /* d_wins: the second window has only 70 steps */
     for (long i = 500; i < 820; i++) row[i].value[DG_D_X] = 0.3, row[i].value[DG_D_GZ1] = 0.4;
     dg_doctor_examine(&doctor, DG_LOSS_BCE, false, row, rows, NULL, 0);
     DG_CHECK(!doctor.findings); /* g_wins */
     well(1500);
-    for (long i = 0; i < 18; i++) { /* swings: three rows in a window */
+    for (long i = 0; i < 18; i++) { /* swings: only three rows in a window */
         row[i].step = (uint64_t)(i * 83 + 1);
         row[i].value[DG_D_X] = i % 2 ? 0.95 : 0.3;
     }
@@ -183,21 +183,22 @@ static void check_silence(void)
     NOTHING("swings between few rows", NULL, 0);
     well(1500);
     row[0].value[DG_LOSS_D_REAL] = 20;
-    for (long i = 750; i < 1500; i++) row[i].step += 1000; /* spikes: the window before is not in the log */
+    for (long i = 750; i < 1500; i++) row[i].step += 1000; /* spikes: the previous window is missing in the log */
     row[760].value[DG_LOSS_D_REAL] = 25;
     NOTHING("a leap after a gap, and one at the beginning", NULL, 0);
     well(900);
-    NOTHING("a short run whose samples differ", varied, 1); /* few_steps */
+    NOTHING("a short run whose samples differ", varied, 1); /* few_steps is not triggered */
     well(1500);
     judged(0.6);
     for (long i = 0; i < rows; i++) row[i].measure[DG_LOG_RECALL] = 0.1;
-    NOTHING("near to real images, and not varied", NULL, 0); /* copies */
+    /* copies is not triggered: samples near to real images, but without variety */
+    NOTHING("near to real images, and not varied", NULL, 0);
     judged(0.6);
     FIRES("near to real images, and varied", NULL, 0, "copies");
     NOTHING("near to real images, and blurred", blurred, 1);
 }
 
-/* With each loss a spike is above the loss of a guess. */
+/* For each loss function, a spike must exceed the loss of random guessing. */
 static void check_losses(void)
 {
     for (int i = 0; i < DG_LOSS_KINDS; i++)
@@ -210,7 +211,7 @@ static void check_losses(void)
         }
 }
 
-/* Each precondition is in docs/guide/doctor.md, in the row of its rule. */
+/* docs/guide/doctor.md states the precondition of each rule in the table row of this rule. */
 static void check_page(void)
 {
     void *text;
@@ -236,7 +237,8 @@ static void tell(void *context, const dg_finding *f)
     if (f->summary) summed = f->repeats;
 }
 
-/* The first three are reported one by one, the rest once, after the last row; a resumed run finds the same. */
+/* The first three findings of a rule are reported individually, the rest once after the last row. A resumed run finds
+ * the same. */
 static void check_repeats(void)
 {
     char text[300];
@@ -268,7 +270,7 @@ static void count(void *context, const dg_finding *f)
     news += f->end_step ? 100 : 1;
 }
 
-/* A resumed run reports only later events, and finds the same as one without interruption. */
+/* A resumed run reports only later events, but its findings equal those of an uninterrupted run. */
 static void check_resumed(void)
 {
     dg_doctor whole;
@@ -314,7 +316,7 @@ static void put_grid(const char *name, const char *epoch, const char *diversity)
     DG_CHECKF(!dg_png_write(temp_path(name), &im, text, 2), "%s", dg_message());
 }
 
-/* Each grid is opened once, and may be damaged afterwards; new ones are found, removed ones dropped. */
+/* Each grid file is read once, so later damage has no effect. New grids are found, and removed grids are dropped. */
 static void check_grids_once(void)
 {
     dg_grid_seen *grid = NULL;

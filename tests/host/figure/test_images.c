@@ -1,4 +1,4 @@
-/* PNG files, grids and GIFs that we write, read back by the format's own rules. */
+/* PNG files, grids and GIFs that dcgan writes are read back by independent decoders. */
 #include "host/figure/images.h"
 
 #include "damage.h"
@@ -13,7 +13,7 @@ static dg_image noise_image(int W, int H, int C, unsigned long long seed)
     return im;
 }
 
-/* By libpng's simplified API, which the writer does not use. */
+/* Reads by libpng's simplified API, which the writer does not use. */
 static int png_holds(const char *path, const dg_image *want)
 {
     png_image png = {.version = PNG_IMAGE_VERSION};
@@ -109,7 +109,7 @@ static dg_err read_texts(const void *data, size_t n)
     return e;
 }
 
-/* Frees b. */
+/* Checks that b is refused with this reason; frees b. */
 static void refused(blob b, const char *reason)
 {
     check_refusals(&(refusal){reason, (const char *)b.data, b.bytes, 0}, 1, read_texts, DG_DATA, NULL, 0);
@@ -167,7 +167,7 @@ static void hostile_files_are_refused(void)
     DG_CHECK(dg_png_texts("/nonexistent-file.png", &out, &count, &W, &H) == DG_IO);
 }
 
-/* make_grid(padding=2) of 5 images of 3 x 3 in 2 rows of 3. */
+/* The layout of torchvision's make_grid(padding=2): 5 images of 3 x 3 in 2 rows of 3. */
 static void grids_are_laid_out(void)
 {
     enum { S = 3, N = 5 };
@@ -188,7 +188,8 @@ static void grids_are_laid_out(void)
                 }
         DG_CHECKF(wrong == 0, "%d values", wrong);
         free(g.pixels);
-        DG_CHECK(dg_sheet(pixels, N, S, C, 1, 2, &g) == DG_OK && g.H == 7 && g.W == 12); /* more images than places */
+        /* more images than places in the grid */
+        DG_CHECK(dg_sheet(pixels, N, S, C, 1, 2, &g) == DG_OK && g.H == 7 && g.W == 12);
         free(g.pixels);
     }
     dg_image g;
@@ -201,7 +202,7 @@ static void grids_are_laid_out(void)
     DG_CHECK(dg_sheet(one, 1, 2147483647, 3, 1, 1, &g) == DG_USAGE);
 }
 
-/* Frames of a GIF as RGB, and its frame times; NULL when giflib refuses it. */
+/* Returns the frames of a GIF as RGB, and its frame times; NULL if giflib refuses the file. */
 static uint8_t *read_gif(const char *path, int n, int W, int H, int *hundredths, int *loops)
 {
     int error;
@@ -218,7 +219,8 @@ static uint8_t *read_gif(const char *path, int n, int W, int H, int *hundredths,
         for (int k = 0; k < im->ExtensionBlockCount; k++)
             if (im->ExtensionBlocks[k].Function == APPLICATION_EXT_FUNC_CODE &&
                 !memcmp(im->ExtensionBlocks[k].Bytes, "NETSCAPE2.0", 11) && k + 1 < im->ExtensionBlockCount) {
-                const ExtensionBlock *next = &im->ExtensionBlocks[k + 1]; /* 1, then how often: 0 = for ever */
+                /* first byte 1, then the number of repeats; 0: endless */
+                const ExtensionBlock *next = &im->ExtensionBlocks[k + 1];
                 *loops = next->ByteCount == 3 && !memcmp(next->Bytes, "\1\0", 3);
             }
         for (int k = 0; k < W * H && ok; k++) {
@@ -260,10 +262,11 @@ static void gifs_come_back(void)
         double off = gif_error(frames, N, W, H, 70, 7);
         DG_CHECKF(off == 0, "%d colours: off by %g", colors, off);
     }
-    for (int i = 0; i < N * W * H; i++) /* neighbours that a coarse count would merge */
+    for (int i = 0; i < N * W * H; i++) /* similar colours that a coarse histogram would merge */
         for (int k = 0; k < 3; k++) frames[3 * i + k] = (uint8_t)i;
     DG_NEAR(gif_error(frames, N, W, H, 70, 7), 0, 0);
-    for (int i = 0; i < N * W * H; i++) { /* 3,840 colours on two axes: near, and better than a fixed cube could */
+    /* 3,840 colours on two axes: the result is closer than with a fixed colour cube */
+    for (int i = 0; i < N * W * H; i++) {
         frames[3 * i] = (uint8_t)(i % W * 8);
         frames[3 * i + 1] = (uint8_t)(i / W % H * 10);
         frames[3 * i + 2] = (uint8_t)(50 + i / W / H);
@@ -285,7 +288,7 @@ static void gifs_come_back(void)
     DG_CHECK(dg_gif_write("/nonexistent-folder/a.gif", frames, 1, 1, 1, 1, 50) == DG_IO);
 }
 
-/* Each pixel becomes a square, in images and in frames. */
+/* Enlarging makes each pixel a square, in images and in frames. */
 static void nothing_is_smoothed(void)
 {
     enum { W = 5, H = 3, S = 4 };

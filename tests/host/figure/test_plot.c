@@ -1,4 +1,4 @@
-/* Lines and text pixel by pixel; plots by what must and must not be where. */
+/* Lines and text are checked pixel by pixel, plots by regions that must or must not have colour. */
 #include "host/figure/draw.h"
 #include "host/run/log_curves.h"
 
@@ -14,9 +14,10 @@ static void lines_are_exact(void)
 {
     dg_canvas c;
     DG_CHECK(dg_draw_open(&c, 12, 10) == DG_OK);
-    /* One pixel wide through pixel centres, from x = 2.5 to 8.5: seven pixels of full colour, no others. */
+    /* A line of width 1 through pixel centres from x = 2.5 to 8.5 gives seven pixels of full colour and no other
+     * pixels. */
     dg_draw_line(&c, 2.5, 4.5, 8.5, 4.5, 1);
-    dg_draw_line(&c, 4.5, 4.5, 6.5, 4.5, 1); /* again over it: counts once */
+    dg_draw_line(&c, 4.5, 4.5, 6.5, 4.5, 1); /* drawing over the same pixels does not darken them */
     dg_draw_paint(&c, RED, .5);
     int wrong = 0;
     for (int y = 0; y < 10; y++)
@@ -26,7 +27,7 @@ static void lines_are_exact(void)
             wrong += abs(pixel(&c.im, x, y, 1) - (on ? 128 : 255)) > 1;
         }
     DG_CHECKF(wrong == 0, "%d pixels are wrong", wrong);
-    /* Between two rows: half in each. Half a pixel wide: half the colour. */
+    /* A line between two rows colours both by half. A line of half a pixel's width has half the colour. */
     dg_draw_line(&c, 2.5, 7, 8.5, 7, 1);
     dg_draw_paint(&c, (dg_color){0, 0, 0}, 1);
     DG_NEAR(pixel(&c.im, 5, 6, 0), 127.5, 1);
@@ -87,7 +88,7 @@ static void every_character_is_drawn(void)
                       text, box[0], box[2], box[1], box[3]);
         if (strchr("ABDEFHKLMNPRTUVWXYZ0123456789", text[0]))
             DG_CHECKF(n && box[1] == 11 && box[3] == 20, "'%s' is %d..%d high", text, box[1], box[3]);
-        if (text[0] == 'O') { /* curves reach out to the right and the left, and both halves are alike */
+        if (text[0] == 'O') { /* strokes reach the left and right edge, and both halves are symmetric */
             DG_CHECKF(box[0] == 20 && box[2] == 26, "O covers %d..%d", box[0], box[2]);
             int differ = 0;
             for (int y = 0; y < 10; y++)
@@ -155,7 +156,7 @@ static void plots_hold_odd_series(void)
         x[i] = i;
         y[i] = i >= 200 && i < 400 ? NAN : sin(i * .05);
     }
-    /* A gap in the middle third: the line is left and right of it. */
+    /* With a gap in the middle third, the line is drawn to the left and right of it. */
     DG_CHECK(draw((dg_series){.n = N, .x = x, .y = y}, &im) == DG_OK);
     DG_CHECK(colored(&im, red, 70, 230) > 100 && colored(&im, red, 430, 578) > 100);
     DG_CHECKF(colored(&im, red, 250, 400) == 0, "%d pixels in the gap", colored(&im, red, 250, 400));
@@ -174,7 +175,7 @@ static void plots_hold_odd_series(void)
     DG_CHECK(draw((dg_series){.n = 100, .x = at, .y = lone}, &im) == DG_OK);
     DG_CHECK(colored(&im, red, 65, 580) >= 4);
     free(im.pixels);
-    /* Empty series, NaN, infinities and constants are drawn, a constant as a straight line. */
+    /* Empty series, NaN, infinities and constants can be drawn. A constant becomes a straight line. */
     DG_CHECK(draw((dg_series){.n = 0}, &im) == DG_OK);
     free(im.pixels);
     static const double level[] = {NAN, INFINITY, -INFINITY, 0, 1, -3.5, 1e-30, 1e30, -1e99, 1e300, 1e-310};
@@ -188,7 +189,7 @@ static void plots_hold_odd_series(void)
     static const double wild[] = {1, 1e99, -1e99, NAN, 5, INFINITY, 1e-99, 3};
     DG_CHECK(draw((dg_series){.n = 8, .x = at, .y = wild}, &im) == DG_OK);
     free(im.pixels);
-    for (int i = 0; i < 100; i++) at[i] = 7; /* all at one x */
+    for (int i = 0; i < 100; i++) at[i] = 7; /* all points have one x */
     DG_CHECK(draw((dg_series){.n = 100, .x = at, .y = lone, .thin = true}, &im) == DG_OK);
     free(im.pixels);
     dg_plot bad = {.fixed_y = true, .y_min = 1, .y_max = 1};
@@ -200,7 +201,7 @@ static void plots_hold_odd_series(void)
     DG_CHECK(dg_plots_draw(&bad, 1, 600, 30, &im) == DG_USAGE);
 }
 
-/* Three million points look like all of them: each column from its least to its largest value. */
+/* Three million points look like the full curve: each column spans from its smallest to its largest value. */
 static void many_points(void)
 {
     enum { N = 3000000 };
@@ -217,7 +218,8 @@ static void many_points(void)
     DG_CHECK(dg_plots_draw(&p, 1, 600, 300, &im) == DG_OK);
     double took = (double)(clock() - begin) / CLOCKS_PER_SEC;
     DG_CHECKF(took < 2, "%g s", took);
-    /* The frame is y = 34 (two) to 274 (zero): the left half is filled below 154, the right half wholly. */
+    /* The frame is from y = 34 (value two) to y = 274 (value zero). The left half is filled below 154, the right half
+     * completely. */
     int wrong = 0;
     for (int i = 40; i < 270; i++) {
         wrong += (pixel(&im, 150, i, 0) == 0) != (i > 154) && abs(i - 154) > 2;
@@ -229,7 +231,7 @@ static void many_points(void)
     free(y);
 }
 
-/* A spike of a step must not flatten the rest, one of an epoch's mean must show. */
+/* A spike of one step must not flatten the other values, but a spike of an epoch's mean must be visible. */
 static void spikes(void)
 {
     enum { N = 2000 };
@@ -242,7 +244,7 @@ static void spikes(void)
     }
     dg_series s = {.color = {200, 0, 0}, .n = N, .x = x, .y = y, .thin = true};
     dg_plot p = {.series = &s, .count = 1};
-    const uint8_t light[3] = {237, 173, 173}; /* 32% over white */
+    const uint8_t light[3] = {237, 173, 173}; /* 32% opacity over white */
     DG_CHECK(dg_plots_draw(&p, 1, 600, 300, &im) == DG_OK);
     DG_CHECKF(colored(&im, light, 100, 300) > 200 * 60, "%d pixels", colored(&im, light, 100, 300));
     free(im.pixels);
@@ -250,7 +252,7 @@ static void spikes(void)
     DG_CHECK(dg_plots_draw(&p, 1, 600, 300, &im) == DG_OK);
     DG_CHECKF(colored(&im, red, 100, 300) < 200 * 6, "%d pixels", colored(&im, red, 100, 300));
     free(im.pixels);
-    /* The line to a spike far outside of the frame is still a line. */
+    /* A line to a spike far outside of the frame is still drawn. */
     for (int i = 0; i < 300; i++) y[i] = i == 100 ? 1e60 : i < 200 ? 2 : 3;
     s.n = 300;
     s.thin = true;
@@ -287,7 +289,7 @@ static void curves_of_runs(void)
         free(again.pixels);
     }
     dg_image im;
-    for (int i = 0; i < N; i++) { /* columns of measures, which no row has: as without */
+    for (int i = 0; i < N; i++) { /* columns of metrics without values give the same plot as no columns */
         rows[i].judged = true;
         for (int k = 0; k < DG_LOGGED; k++) rows[i].measure[k] = NAN;
     }
@@ -295,7 +297,7 @@ static void curves_of_runs(void)
     for (int i = 45; i < N; i += 46)
         for (int k = 0; k < DG_LOGGED; k++) rows[i].measure[k] = .5 + .1 * k * i / N;
     if (DG_CHECK(dg_curves(&dg_gan_recipe, rows, N, "a run", &im) == DG_OK)) {
-        DG_CHECKF(im.H == 1000 + 3 * 314, "%d high", im.H); /* two plots of distances, one of the rest */
+        DG_CHECKF(im.H == 1000 + 3 * 314, "%d high", im.H); /* two plots of distances and one of the other metrics */
         for (int i = 3; i < 6; i++) {
             const dg_image plot = {.W = 900, .H = 314, .C = 3, .pixels = im.pixels + (size_t)(34 + 314 * i) * 900 * 3};
             const int n = colored(&plot, blue, 66, 500), m = colored(&plot, green, 66, 500);
@@ -304,7 +306,7 @@ static void curves_of_runs(void)
         free(im.pixels);
     }
     for (int i = 60; i < N; i++)
-        for (int k = 0; k < DG_METRICS_MAX; k++) rows[i].value[k] = NAN; /* the run blew up */
+        for (int k = 0; k < DG_METRICS_MAX; k++) rows[i].value[k] = NAN; /* values of a run that diverged */
     DG_CHECK(dg_curves(&dg_gan_recipe, rows, N, "a run", &im) == DG_OK);
     free(im.pixels);
     const char *title = "a run with a very long name, so long that it does not fit between the two edges of the "

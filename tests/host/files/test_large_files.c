@@ -1,5 +1,5 @@
-/* Sparse files of 16 GB: what the header says is enough to refuse them, so that neither memory nor reading grows with
- * the file. Each command that takes such a file is called in a child that may have 64 MB more than it has. */
+/* Sparse files of 16 GB are refused by their header, so that neither memory nor reading grows with the file. Each
+ * command that reads such a file runs in a child that may allocate only 64 MB more. */
 #include "host/checkpoint/checkpoint.h"
 #include "child.h"
 #include "host/cli/commands.h"
@@ -11,7 +11,7 @@
 enum { MOST_KILOBYTES = 10 << 10, MOST_READ = 4 << 20, READ_TOO_MUCH = 99 };
 static const uint64_t size = (uint64_t)16 << 30;
 
-/* Bytes read by system calls of this process; 0 where the system does not count them. */
+/* Bytes read by system calls of this process; 0 on systems without this count. */
 static uint64_t bytes_read(void)
 {
     uint64_t n = 0;
@@ -21,7 +21,7 @@ static uint64_t bytes_read(void)
     return n;
 }
 
-/* A file of 16 GB that begins with this length field and header; false: not possible here. */
+/* Makes a file of 16 GB that starts with this length field and header; false: not possible here. */
 static bool sparse(const char *path, uint64_t length, const char *header)
 {
     unsigned char field[8];
@@ -34,7 +34,7 @@ static bool sparse(const char *path, uint64_t length, const char *header)
     return false;
 }
 
-/* With these metadata and one tensor of type U8 or F32 that fills the file. */
+/* Makes a file with these metadata and one tensor of type U8 or F32 that fills the file. */
 static bool one_tensor(const char *path, const char *meta, const char *name, unsigned width)
 {
     char header[1024];
@@ -114,7 +114,7 @@ static void wrong_headers(const char *path)
     if (one_tensor(path, "\"crc32\":\"00000000\"", "x", 1)) ends(use_read, path, DG_IO, "header is damaged");
 }
 
-/* Valid files that the command cannot use. */
+/* Valid files with tensors that the command cannot use. */
 static void wrong_tensors(const char *path)
 {
     if (one_tensor(path, "\"format\":\"pt\"", "x", 1)) {

@@ -27,12 +27,12 @@ static void recognised(void)
     blob b = by_dcgan("Run");
     DG_CHECK(dg_made_by_us(b.data, b.bytes) && dg_made_by_us(b.data, 64) && !dg_made_by_us(b.data, 50));
     for (size_t n = 0; n <= b.bytes; n++) {
-        uint8_t *exact = malloc(n ? n : 1); /* so that a sanitizer sees a step beyond the end */
+        uint8_t *exact = malloc(n ? n : 1); /* exact size, so that a sanitizer detects reads past the end */
         memcpy(exact, b.data, n);
         DG_CHECKF(dg_made_by_us(exact, n) == (n >= 56), "the first %zu bytes", n);
         free(exact);
     }
-    for (size_t i = 0; i < 56; i++) { /* damage: what is not looked at does not matter */
+    for (size_t i = 0; i < 56; i++) { /* damage to bytes that are not read does not matter */
         b.data[i] ^= 0x80;
         DG_CHECKF(dg_made_by_us(b.data, b.bytes) == (i >= 12 && i < 37), "byte %zu", i);
         b.data[i] ^= 0x80;
@@ -94,8 +94,8 @@ static void leave_a_run(const char *name)
     save_text(path, "half a pic");
 }
 
-/* The dataset, its fingerprint and its cache stay, whatever runs leave in the folder; files of runs do not count for
- * the rule of one bad image in ten. */
+/* Files that runs leave in the folder change neither the dataset nor its fingerprint and cache. They do not count for
+ * the limit of one corrupt image in ten. */
 static void same_set(void)
 {
     dg_dataset a, b;
@@ -127,7 +127,7 @@ static void same_set(void)
     leave_a_run("run-2");
     if (finds(&b, 20, 11, 25, 5)) DG_CHECK(b.fingerprint == a.fingerprint && b.cached);
     dg_dataset_free(&b);
-    unlink(cache); /* written with the runs there, read with and without them */
+    unlink(cache); /* the cache is written with the files of runs present and read with and without them */
     if (finds(&b, 20, 11, 25, 5)) DG_CHECK(b.fingerprint == a.fingerprint && !b.cached);
     dg_dataset_free(&b);
     if (finds(&b, 20, 11, 25, 5)) DG_CHECK(b.fingerprint == a.fingerprint && b.cached);
@@ -136,7 +136,7 @@ static void same_set(void)
     if (finds(&b, 20, 7, 13, 4))
         DG_CHECK(b.fingerprint == a.fingerprint && b.cached && b.skip[1].bad && !b.skip[2].bad);
     dg_dataset_free(&b);
-    save("one-more.png", png_noise(5, 5, 100)); /* real ones count as before */
+    save("one-more.png", png_noise(5, 5, 100)); /* real images count as before */
     if (finds(&b, 21, 7, 13, 4)) DG_CHECK(b.fingerprint != a.fingerprint && !b.cached);
     dg_dataset_free(&b);
     save("one-more.png", png_noise(5, 5, 101));
@@ -154,7 +154,7 @@ static void limits_and_nothing(void)
     dg_dataset_options o = cached();
     o.limit = 3;
     o.cache = NULL;
-    save("000.png", by_dcgan("Run")); /* before the first */
+    save("000.png", by_dcgan("Run")); /* a file whose name sorts before the first image */
     DG_CHECK(!dg_dataset_load(&o, &d) && d.count == 3 && d.made == 1);
     dg_dataset_free(&d);
     char run[600];

@@ -1,5 +1,5 @@
-/* Readers of files with each of their calls failing once, and with all later calls failing: an error or the content
- * of the file. */
+/* Readers of files with each of their calls failing once, and with all later calls failing. The result is an error or
+ * the correct content. */
 #include "failing.h"
 
 #include "test.h"
@@ -17,7 +17,7 @@
 
 static void nothing(void) {}
 
-/* An error with a message, or success, and `good` holds. */
+/* Checks for an error with a message, or for success with `good` true. */
 static void judged(dg_err e, bool good, const char *what)
 {
     DG_CHECKF(e ? *dg_message() != 0 : good, "%s: returned %d, and the rest is %s", what, (int)e,
@@ -92,7 +92,7 @@ static dg_err explain(void) { return dg_file_explain(temp_path("a.png"), dg_fail
 static void is_explained(dg_err e) { judged(e, false, "a PNG file, which is not a checkpoint"); }
 
 static dg_dataset zipped_set;
-static uint64_t of_zip; /* fingerprint with no call that fails */
+static uint64_t of_zip; /* fingerprint of a load without failing calls */
 static dg_err unzip(void)
 {
     const dg_dataset_options all = {.dir = temp_path("a.zip"), .size = 8, .channels = 3, .threads = 1};
@@ -107,11 +107,11 @@ static void is_unzipped(dg_err e)
 
 static blob bytes;
 static dg_image image, fitted;
-static int way; /* to decode it */
+static int way; /* how the file is decoded */
 static struct {
     dg_err e;
     uLong crc;
-} truth; /* with no call that fails */
+} truth; /* results without failing calls */
 
 static dg_err decode(void)
 {

@@ -1,5 +1,5 @@
-/* Which files may be replaced: the marks of each kind, files without one, whole, cut and damaged, and what the rule
- * says of them; fields of CSV. */
+/* Which files may be replaced: the marks of each kind of file, files without marks, truncated and damaged files, the
+ * messages of the rule, and CSV fields. */
 #include "host/files/replace.h"
 
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 
 static char path[600];
 
-/* The kind of the file at path, which needs its first `whole` bytes and not fewer. */
+/* Returns the kind of the file at path. Sets *whole to the number of first bytes that are needed to recognise it. */
 static dg_made kind_here(size_t *whole)
 {
     size_t n;
@@ -22,7 +22,7 @@ static dg_made kind_here(size_t *whole)
     const dg_made kind = data ? dg_made_kind(data, n) : DG_MADE_BY_OTHERS;
     *whole = 0;
     for (size_t i = 1; data && i <= n && i < 3000; i++) {
-        char *exact = malloc(i); /* so that a sanitizer sees a step beyond the end */
+        char *exact = malloc(i); /* exact size, so that a sanitizer detects reads past the end */
         memcpy(exact, data, i);
         const dg_made part = dg_made_kind(exact, i);
         free(exact);
@@ -61,7 +61,7 @@ static void kinds(void)
         {{{"format", "dcgan-checkpoint-1"}, {"step", "0"}}, DG_MADE_IMPORT},
         {{{"format", "dcgan-checkpoint-1"}, {"step", "07"}}, DG_MADE_CHECKPOINT},
         {{{"format", "dcgan-checkpoint-1"}, {"step", "0"}, {"classes", "a\n\"b\\\n"}}, DG_MADE_IMPORT_CLASSIFIER},
-        {{{"note", "\",\"format\":\"dcgan-z-1"}}, DG_MADE_BY_OTHERS}, /* a value that looks like the mark */
+        {{{"note", "\",\"format\":\"dcgan-z-1"}}, DG_MADE_BY_OTHERS}, /* a metadata value that resembles the mark */
         {{{"format", "pt"}}, DG_MADE_BY_OTHERS},
         {{{NULL, NULL}}, DG_MADE_BY_OTHERS},
     };

@@ -1,4 +1,4 @@
-/* The container: only valid files are accepted. */
+/* The safetensors container: only valid files are accepted. */
 #include "host/files/safetensors.h"
 #include "damage.h"
 #include "test.h"
@@ -27,7 +27,7 @@ static dg_err read_it(const void *data, size_t n)
     return e;
 }
 
-/* Refused with a reason that holds `why`, or accepted. */
+/* The data is refused with a reason that contains `why`, or accepted if why is NULL. */
 static void reads(const void *data, size_t n, const char *why)
 {
     check_refusals(&(refusal){why, data, n, 0}, 1, read_it, DG_IO, NULL, 0);
@@ -35,7 +35,7 @@ static void reads(const void *data, size_t n, const char *why)
 
 #define T(dtype, shape, offsets) "{\"dtype\":\"" dtype "\",\"shape\":" shape ",\"data_offsets\":" offsets "}"
 
-/* After the attack list and the negative unit tests of the safetensors project. */
+/* Cases from the attack list and the negative unit tests of the safetensors project. */
 static const struct {
     const char *header;
     size_t data;
@@ -101,7 +101,8 @@ static const struct {
     {"{\"a\":" T("F32", "[[2]]", "[0,8]") "}", 8, "too deep"},
     {"{\"a\":" T("F32", "2", "[0,8]") "}", 8, "no shape"},
     {"{\"a\":" T("F32", "[4294967296,4294967296]", "[0,8]") "}", 8, "larger than any file"},
-    {"{\"a\":" T("F32", "[2147483648,2147483648]", "[0,0]") "}", 8, "larger than any file"}, /* wraps to 0 */
+    /* the product wraps to 0 */
+    {"{\"a\":" T("F32", "[2147483648,2147483648]", "[0,0]") "}", 8, "larger than any file"},
     {"{\"a\":" T("F32", "[4503599627370497,4096]", "[0,0]") "}", 8, "larger than any file"},
     {"{\"a\":" T("U8", "[1,1,1,1,1,1,1,1,1]", "[0,1]") "}", 1, "more than 8 dimensions"},
     {"{\"a\":" T("F16", "[4]", "[0,8]") "}", 8, NULL},
@@ -212,7 +213,7 @@ static void test_limits(void)
     free(file);
 }
 
-/* A valid header checksum without a tensor's. */
+/* The header has a valid checksum, but a tensor has no checksum. */
 static void test_missing_checksum(void)
 {
     const char *const tensor_crc[] = {",\"crc32.a\":\"d202ef8d\"", "", ",\"crc32.b\":\"d202ef8d\"",
@@ -274,7 +275,7 @@ static void test_memory(void)
     DG_CHECKF(dg_st_parse(whole, raw(whole, header, 4096), "full", 0, &st) == DG_OK && dg_st_count(st) == 4096, "%s",
               dg_message());
     int wrong = 0;
-    for (int i = 0; st && i < 4096; i++) { /* all moved to multiples of 8, none overwritten */
+    for (int i = 0; st && i < 4096; i++) { /* all tensors were moved to multiples of 8, and none was overwritten */
         char name[16];
         sprintf(name, "t%d", i);
         const dg_st_tensor *t = dg_st_find(st, name);

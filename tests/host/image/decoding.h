@@ -10,7 +10,7 @@
 
 static const dg_decode_options plain = {.exif = true};
 
-/* 2 x 3 pixels a b / c d / e f, turned as EXIF 2.3 says: by orientation, by hand. */
+/* 2 x 3 pixels a b / c d / e f after the transformation of each EXIF 2.3 orientation, written by hand. */
 static const char *const turned[9]
     __attribute__((unused)) = {"", "abcdef", "badcfe", "fedcba", "efcdab", "acebdf", "ecafdb", "fdbeca", "bdface"};
 
@@ -23,7 +23,7 @@ static inline dg_err read_image(const void *data, size_t n)
     return e;
 }
 
-/* Checked: refused with a reason that holds `why`. Frees b. */
+/* Checks that b is refused with a reason that contains `why`. Frees b. */
 static inline void refused(blob b, const char *why)
 {
     check_refusals(&(refusal){why, (const char *)b.data, b.bytes, 0}, 1, read_image, DG_DATA, NULL, 0);
@@ -38,7 +38,8 @@ static inline int decode_in_child(void *context, char *message)
     return (int)e;
 }
 
-/* Refused (or decoded, why NULL) within `seconds` of CPU and `megabytes` more than the process has. Frees b. */
+/* Checks that b is refused (why NULL: decoded) within `seconds` of CPU time and `megabytes` of additional memory. Frees
+ * b. */
 static inline void measured(blob *b, const char *what, const char *why, double seconds, long megabytes)
 {
     child_result r = in_child(decode_in_child, b, (size_t)256 << 20);
@@ -52,7 +53,7 @@ static inline void measured(blob *b, const char *what, const char *why, double s
 
 static inline void refused_at_once(blob b, const char *what, const char *why) { measured(&b, what, why, 0.2, 32); }
 
-/* A file of the public corpora, which are in a folder next to the checkout. */
+/* Path of a file of the public corpora, which are in a folder next to the checkout. */
 static inline char *in_corpora(const char *name)
 {
     static char path[512];

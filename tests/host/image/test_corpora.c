@@ -1,5 +1,5 @@
-/* Every file of the public corpora of damaged images, each in a process of its own: no crash, at most 256 million
- * bytes and 5 s for one. The corpora are next to the checkout; without them nothing is tested. */
+/* Decodes every file of the public corpora of damaged images in a process of its own. No file may crash the decoder or
+ * use more than 256 million bytes or 5 s. The test is skipped unless the corpora are next to the checkout. */
 #include "decoding.h"
 
 #include <ftw.h>

@@ -1,5 +1,5 @@
-/* An image decoded row by row into the size of a network equals the whole image resized, bit for bit, and needs only
- * the memory of its rows. */
+/* An image that is decoded row by row into the size of a network equals the resized whole image bit for bit. Decoding
+ * needs memory only for its rows. */
 #include "decoding.h"
 
 #include <ftw.h>
@@ -7,7 +7,7 @@
 
 static int compared, taken;
 
-/* One conversion of one file: both refused, or the same pixels and sides. */
+/* Converts one file in both ways. Both must refuse it, or give the same pixels and sizes. */
 static void compare(const blob *b, const char *what, const dg_decode_options *o, const dg_fitting *f)
 {
     dg_decode_options keep = *o;
@@ -107,7 +107,7 @@ static int fit_in_child(void *context, char *message)
     return (int)e;
 }
 
-/* White, 1 bit a pixel; orientation 1 to 8. */
+/* A white PNG with 1 bit per pixel; orientation 1 to 8. */
 static blob png_huge(int W, int H, int interlace, int orientation)
 {
     uint8_t *rows = calloc((size_t)H, ((size_t)W + 7) / 8);
@@ -116,7 +116,7 @@ static blob png_huge(int W, int H, int interlace, int orientation)
     return png_with_exif(b, exif_block(0, (uint32_t)orientation));
 }
 
-/* Resident memory of one image is what it needs, not what its sides promise. */
+/* Decoding an image uses only the memory that it needs, not the size that its header declares. */
 static void memory(void)
 {
     static const struct {

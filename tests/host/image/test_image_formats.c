@@ -1,4 +1,4 @@
-/* BMP, GIF and WebP: what is in them, and files that are cut off, changed, or declare too large an image. */
+/* BMP, GIF and WebP files: their pixels, and files that are truncated, changed, or declare too large an image. */
 #include "decoding.h"
 
 enum { W = 7, H = 5 };
@@ -15,7 +15,7 @@ static void little(blob *b, uint32_t v, int n)
     for (int i = 0; i < n; i++) blob_put(b, &(uint8_t){(uint8_t)(v >> 8 * i)}, 1);
 }
 
-/* masks: 16 or 32 bits with masks of their own; down: the first row is the upper one. */
+/* masks: 16 or 32 bits with explicit masks; down: the first row is the top row. */
 static blob bmp(int bits, bool masks, bool down, int header)
 {
     blob b = {0};
@@ -98,7 +98,7 @@ static dg_err read_small(const void *data, size_t n)
     return e;
 }
 
-/* Every prefix shorter than `whole` is refused; a changed byte gives an image or a reason. Frees b. */
+/* Every prefix shorter than `whole` is refused. A changed byte gives an image or a reason. Frees b. */
 static void damaged(blob b, size_t whole, const char *what, dg_kind kind)
 {
     DG_CHECK(dg_image_kind(b.data, b.bytes) == kind);
@@ -143,7 +143,7 @@ static void test_bmp(void)
     }
 }
 
-/* Colour 255 is transparent; the frame leaves the first `left` columns and rows of the image out. */
+/* Colour 255 is transparent. The frame does not cover the first `left` columns and rows of the image. */
 static blob gif(bool interlaced, int left)
 {
     uint8_t palette[768], index[W * H];
@@ -172,7 +172,8 @@ static void test_gif(void)
             }
         DG_CHECKF(!wrong, "GIF %d: %s, %d pixels differ", k, e ? dg_message() : "decoded", wrong);
         dg_image_free(&im);
-        damaged(b, b.bytes - 2, "GIF", DG_KIND_GIF); /* after the frame is its end, and that of the file */
+        /* after the frame there are only the end marks of the frame and of the file */
+        damaged(b, b.bytes - 2, "GIF", DG_KIND_GIF);
     }
     blob b = gif(false, 0);
     memcpy(b.data + 6, "\xff\xff\xff\xff", 4);
@@ -208,7 +209,7 @@ static void test_webp(void)
 static void test_webp(void) { refused(blob_of("RIFF\1\2\3\4WEBPVP8 ", 16), "without libwebp"); }
 #endif
 
-/* The conversions that decoding reports, for each way of alpha; frees b. */
+/* Checks the conversions that decoding reports for each treatment of alpha; frees b. */
 static void does(blob b, unsigned want, const char *what)
 {
     for (int way = 0; way < 6; way++) {
@@ -223,7 +224,7 @@ static void does(blob b, unsigned want, const char *what)
     blob_free(&b);
 }
 
-/* PNGs with rows of zeros and of ones. */
+/* PNGs with rows of zeros and rows of ones. */
 static void does_png(void)
 {
     enum { GREY = PNG_COLOR_TYPE_GRAY, RGB = PNG_COLOR_TYPE_RGB, PALETTE = PNG_COLOR_TYPE_PALETTE };
@@ -251,7 +252,7 @@ static void does_png(void)
         snprintf(what, sizeof what, "PNG %d", i / 2);
         does(png_by_libpng(&s, rows), way[i / 2].want, what);
     }
-    memset(rows, 255, sizeof rows); /* an alpha channel in which nothing is transparent */
+    memset(rows, 255, sizeof rows); /* an alpha channel without transparent pixels */
     does(png_by_libpng(&(png_spec){.W = W, .H = H, .depth = 8, .colour = 6}, rows), 0, "opaque PNG");
     does(png_with(png_noise(W, H, 1), "acTL", "\0\0\0\2\0\0\0\0", 8), 1u << DG_DID_FRAME, "APNG");
     does(png_with(png_noise(W, H, 1), "acTL", "\0\0\0\1\0\0\0\0", 8), 0, "APNG of one frame");
@@ -279,7 +280,7 @@ static void does_others(void)
     does(gif(false, 0), 1u << DG_DID_ALPHA, "GIF");
     blob b = gif(true, 1), more = gif(true, 1);
     const size_t head = 13 + 3 * 256;
-    b.bytes--; /* its end */
+    b.bytes--; /* removes the end mark */
     blob_put(&b, more.data + head, more.bytes - head);
     does(b, 1u << DG_DID_ALPHA | 1u << DG_DID_FRAME, "GIF of two frames");
     blob_free(&more);

@@ -1,7 +1,7 @@
-/* PNG files that are damaged, that declare too much, or that are enormous. */
+/* PNG files that are damaged, that declare too much, or that are very large. */
 #include "decoding.h"
 
-/* Without ancillary chunks every byte of a PNG is covered by a checksum: nothing damaged is accepted. */
+/* In a PNG without ancillary chunks a checksum covers every byte, so no damaged file is accepted. */
 static void damaged(void)
 {
     static const int type[][2] = {{2, 8}, {3, 4}, {0, 16}};
@@ -15,13 +15,13 @@ static void damaged(void)
         const accepted a = damage(b.data, b.bytes, b.bytes, read_image, DG_DATA);
         DG_CHECKF(!a.cuts && !a.flips, "%ld truncations and %ld flipped bits accepted", a.cuts, a.flips);
         DG_CHECK(!read_image(b.data, b.bytes));
-        blob_put(&b, "trailing bytes", 14); /* common and harmless */
+        blob_put(&b, "trailing bytes", 14); /* trailing bytes are common and harmless */
         DG_CHECK(!read_image(b.data, b.bytes));
         blob_free(&b);
     }
 }
 
-/* 57 bytes: a chunk that declares a gigabyte. */
+/* 57 bytes with a chunk that declares a gigabyte. */
 static void bombs(void)
 {
     static const char *const name[] = {"tEXt", "zTXt", "iTXt", "sPLT", "sCAL", "pCAL", "iCCP", "eXIf",
@@ -39,7 +39,7 @@ static void bombs(void)
         }
 }
 
-/* An image of zeros, deflated a piece at a time. */
+/* An image of zeros, compressed piece by piece. */
 static blob png_zeros(uint32_t W, uint32_t H, int depth, int colour, int interlace)
 {
     static const int channels[7] = {1, 0, 3, 1, 2, 0, 4};
@@ -102,7 +102,7 @@ static void giants(void)
         DG_CHECKF(i || b.bytes < 20000, "%s", what);
         measured(&b, what, huge[i].why, huge[i].why ? 0.2 : 5, huge[i].why ? 32 : 240);
     }
-    /* Text that would unpack to 60 MB is not unpacked. */
+    /* Text chunks that would unpack to 60 MB are not unpacked. */
     static const struct {
         const char *name, *before;
         size_t n;
@@ -132,7 +132,7 @@ static void limits(void)
     blob_free(&b);
     refused(png_with(png_of(1, 1, 8, 2, "\0\1\2\3", 4), "CRIT", "x", 1), "CRIT");
     refused(png_of(1, 1, 8, 3, "\0\1", 2), "PLTE");
-    refused(png_of(2, 2, 8, 2, "\0\1\2\3", 4), "PNG: "); /* too little, then too much */
+    refused(png_of(2, 2, 8, 2, "\0\1\2\3", 4), "PNG: "); /* too few bytes of pixels, then too many */
     refused(png_of(1, 1, 8, 2, "\0\1\2\3\0\1\2\3", 8), "PNG: ");
 }
 

@@ -1,7 +1,7 @@
-/* JPEG files of every kind, whole and damaged, and hostile ones. */
+/* JPEG files of every kind, complete, damaged and hostile. */
 #include "decoding.h"
 
-/* The same file by libjpeg's simplest calls, colours by the formulas of T.871 and of Adobe's inverted CMYK. */
+/* Decodes the file by libjpeg's simplest calls. Colours follow T.871 and Adobe's inverted CMYK. */
 static uint8_t *by_the_book(const blob *b, int W, int H, int C)
 {
     struct jpeg_decompress_struct d;
@@ -18,7 +18,7 @@ static uint8_t *by_the_book(const blob *b, int W, int H, int C)
         for (int x = 0; x < W; x++)
             for (int c = 0; c < 3; c++) {
                 const uint8_t *p = row + x * C;
-                int v = C == 4 ? p[c] * p[3] : p[C == 1 ? 0 : c]; /* R = (1 - C)(1 - K), the file has 1 - ink */
+                int v = C == 4 ? p[c] * p[3] : p[C == 1 ? 0 : c]; /* R = (1 - C)(1 - K); the file stores 1 - ink */
                 rgb[3 * (y * W + x) + c] = (uint8_t)(C == 4 ? (2 * v + 255) / 510 : v);
             }
     }
@@ -74,13 +74,14 @@ static void matrix(void)
     DG_CHECK(files == 240);
 }
 
-/* What is encoded is decoded, so that no colour is exchanged or inverted in both directions. */
+/* Encoded colours are decoded unchanged. This excludes channels that are swapped or inverted both in encoding and
+ * decoding. */
 static void colours(void)
 {
     static const struct {
         uint8_t ink[4], rgb[3];
     } patch[] = {
-        {{255, 255, 255, 255}, {255, 255, 255}}, /* the file holds 255 - ink */
+        {{255, 255, 255, 255}, {255, 255, 255}}, /* the file stores 255 - ink */
         {{0, 255, 255, 255}, {0, 255, 255}},     {{255, 0, 255, 255}, {255, 0, 255}},
         {{255, 255, 0, 255}, {255, 255, 0}},     {{255, 255, 255, 0}, {0, 0, 0}},
         {{255, 128, 64, 128}, {128, 64, 32}},    {{250, 10, 60}, {250, 10, 60}}, /* the last one is RGB */
@@ -102,7 +103,7 @@ static void colours(void)
     }
 }
 
-/* Six patches a b / c d / e f of 16 x 16, turned as EXIF 2.3 says. */
+/* Six patches a b / c d / e f of 16 x 16 pixels, transformed by the EXIF 2.3 orientation. */
 static void orientation(void)
 {
     uint8_t rows[32 * 48];
@@ -137,9 +138,9 @@ static void damaged(void)
         DG_CHECK(!read_image(b.data, b.bytes));
         const accepted a = damage(b.data, b.bytes, b.bytes, read_image, DG_DATA);
         DG_CHECKF(!a.cuts, "coding %d: %ld truncations accepted", coding, a.cuts);
-        /* JPEG has no checksum: some of the changed files must be accepted */
+        /* JPEG has no checksum, so some of the changed files must be accepted */
         DG_CHECKF(a.flips && a.flips < 8 * (long)b.bytes, "%ld of %zu flipped bits accepted", a.flips, 8 * b.bytes);
-        blob_put(&b, "trailing bytes", 14); /* as many phones write */
+        blob_put(&b, "trailing bytes", 14); /* many phones write trailing bytes */
         DG_CHECK(!read_image(b.data, b.bytes));
         blob_insert(&b, 20, "\0\0\0", 3); /* padding between segments: after SOI and JFIF's APP0 */
         DG_CHECK(!read_image(b.data, b.bytes));
@@ -147,7 +148,7 @@ static void damaged(void)
     }
 }
 
-/* Where a marker's segment begins. */
+/* Offset of the segment of this marker. */
 static size_t segment(const blob *b, int marker)
 {
     for (size_t i = 2; i + 1 < b->bytes; i++)
@@ -181,8 +182,8 @@ static void unsupported(void)
     blob_free(&b);
 }
 
-/* Scans of the first component without any coefficient: a few bytes each, but the reader visits every block. A run of
- * 2^k + r empty blocks is the symbol k, here 4 bits, and r in k bits (T.81, G.1.2.2). */
+/* Adds scans of the first component without any coefficients. Each scan has a few bytes, but the decoder visits every
+ * block. A run of 2^k + r empty blocks is the symbol k, here 4 bits, and r in k bits (T.81, G.1.2.2). */
 static void add_scans(blob *b, int scans, int blocks)
 {
     blob scan = {0}, all = {0};
@@ -215,7 +216,7 @@ static void add_scans(blob *b, int scans, int blocks)
     blob_free(&all);
 }
 
-/* A file whose header declares other sides, 4 bytes: H, W. */
+/* A file whose header declares other sides; sides: 4 bytes, H and W. */
 static blob with_sides(bool progressive, const char *sides)
 {
     uint8_t *rows = smooth_rows(16, 16, 3, 1, 0);
@@ -232,13 +233,13 @@ static void hostile(void)
                                             {"\x40\x01\x00\x01", "16384"},
                                             {"\x40\x00\x40\x00", "the limit is"}};
     for (int i = 0; i < 6; i++) refused_at_once(with_sides(i % 2, header[i / 2][0]), "giant header", header[i / 2][1]);
-    /* 8000 x 8000 progressive would keep 366 MiB of coefficients */
+    /* a progressive 8000 x 8000 image would need 366 MiB of coefficients */
     refused_at_once(with_sides(true, "\x1f\x40\x1f\x40"), "large progressive header", "MiB to decode");
     blob b = with_sides(true, "\0\x10\0\x10");
     add_scans(&b, 80000, 4);
     refused_at_once(b, "80,000 scans", "more than 100 scans");
 
-    /* The most expensive file within the limits: as many coefficients as fit, and 100 scans over them. */
+    /* The slowest file within the limits: as many coefficients as permitted, and 100 scans over them. */
     uint8_t *rows = calloc(5600, 5600);
     const jpeg_spec s = jpeg_coded(jpeg_grey(5600, 5600, 50), 1, 0);
     b = jpeg_by_libjpeg(&s, rows);

@@ -1,11 +1,11 @@
-/* An image that takes too long is refused: the clock of the processor is the test's own. */
+/* An image whose decoding takes too long is refused. The test replaces the CPU clock. */
 #include "decoding.h"
 
 #include <time.h>
 
-static double now, pace; /* seconds, at each look at the clock */
+static double now, pace; /* seconds: current CPU time, and its increase per query */
 
-/* Stands in for the C library's: the program's definition wins. */
+/* Replaces the C library's clock_gettime. */
 int clock_gettime(clockid_t id, struct timespec *t)
 {
     (void)id;

@@ -1,4 +1,4 @@
-/* Resizing gives what Pillow gives, bit for bit (tests/host/image/resize_expected.h). */
+/* Resizing gives the same bits as Pillow (tests/host/image/resize_expected.h). */
 #include "host/image/image.h"
 #include "child.h"
 #include "make_image.h"
@@ -61,7 +61,7 @@ static void thousand_pairs(void)
     }
 }
 
-/* One colour stays that colour, and nothing is written outside of the result. */
+/* An image of one colour keeps this colour, and nothing is written outside of the result. */
 static void flat(void)
 {
     for (int v = 0; v < 256; v += 51) {
@@ -72,14 +72,15 @@ static void flat(void)
         for (int i = 0; i < 64 * 5 * 3; i++) wrong += out.pixels[i] != v;
         DG_CHECKF(!wrong, "value %d: %d pixels differ", v, wrong);
         dg_image_free(&out);
-        DG_CHECK(!dg_image_fit(&in, 16, DG_FIT_PAD, DG_RESIZE_BILINEAR, &out)); /* 16 x 5, bars of 5 and 6 rows */
+        /* 16 x 5 pixels, with bars of 5 and 6 rows */
+        DG_CHECK(!dg_image_fit(&in, 16, DG_FIT_PAD, DG_RESIZE_BILINEAR, &out));
         for (int y = 0; y < 16; y++) DG_CHECK(out.pixels[3 * 16 * y + 24] == (y >= 6 && y < 11 ? v : 0));
         dg_image_free(&out);
         dg_image_free(&in);
     }
 }
 
-/* Each value is that of the pixel at the centre of the new one, as with PIL's NEAREST. */
+/* Each value is that of the source pixel at the new pixel's centre, as with PIL's NEAREST. */
 static void nearest(void)
 {
     uint8_t row[] = {10, 20, 30};
@@ -96,10 +97,10 @@ static void nearest(void)
     }
 }
 
-/* Four channels: a transparent pixel gives no colour to its neighbours, and is white. */
+/* Four channels: a transparent pixel adds no colour to its neighbours and becomes white. */
 static void transparent(void)
 {
-    uint8_t pixels[] = {200, 40, 0, 255, 0, 255, 0, 0, /* opaque | not to be seen */
+    uint8_t pixels[] = {200, 40, 0, 255, 0, 255, 0, 0, /* opaque | transparent */
                         200, 40, 0, 255, 9, 9,   9, 0};
     static const uint8_t half[] = {200, 40, 0, 128}, hidden[] = {255, 255, 255, 0};
     dg_image in = {.W = 2, .H = 2, .C = 4, .pixels = pixels}, out;
@@ -127,7 +128,7 @@ static int long_thin(void *context, char *message)
 
 static void extremes(void)
 {
-    static int side[][2] = {{16384, 1}, {1, 16384}}; /* resized as a whole: 3 GiB */
+    static int side[][2] = {{16384, 1}, {1, 16384}}; /* resizing the whole image at once would need 3 GiB */
     for (int i = 0; i < 2; i++) {
         child_result r = in_child(long_thin, side[i], (size_t)256 << 20);
         DG_CHECKF(r.code == 0, "%d x %d: %d %s", side[i][0], side[i][1], r.code, r.message);

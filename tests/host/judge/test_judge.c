@@ -1,5 +1,5 @@
-/* The judge: its distance in known cases, and its metrics of images that were spoilt on purpose, which must be worse
- * than those of real images. */
+/* The judge: its distance in cases with known values, and its metrics of degraded images, which must be worse than
+ * those of real images. */
 #include <omp.h>
 
 #include "host/data/synthesize/shapes.h"
@@ -19,14 +19,15 @@ static double normal(void)
 
 enum { N = 7 };
 
-/* a v = w v, rows of v of length 1 and at right angles, values rising; one of them is there twice, two are 0. */
+/* Checks a v = w v: eigenvectors in rows, of length 1 and orthogonal, eigenvalues ascending. One eigenvalue occurs
+ * twice, two are 0. */
 static void check_eigen(void)
 {
     static const double want[N] = {0, 0, 1, 2, 2, 5, 1000};
     double basis[N][N], a[N * N] = {0}, v[N * N], w[N];
     for (int i = 0; i < N; i++) {
         for (int k = 0; k < N; k++) basis[i][k] = normal();
-        for (int j = 0; j <= i; j++) { /* Gram and Schmidt */
+        for (int j = 0; j <= i; j++) { /* Gram-Schmidt process */
             double dot = 0;
             for (int k = 0; k < N; k++) dot += basis[i][k] * basis[j][k];
             for (int k = 0; k < N; k++) basis[i][k] = j < i ? basis[i][k] - dot * basis[j][k] : basis[i][k] / sqrt(dot);
@@ -62,7 +63,7 @@ static double sum_of_variances(const double *x)
     return sum;
 }
 
-/* Of points that were moved and spread: |shift|^2 + (factor - 1)^2 tr S. */
+/* Distance of points that were shifted and scaled: |shift|^2 + (factor - 1)^2 tr S. */
 static void check_spread(void)
 {
     static double x[POINTS * DIMENSIONS], y[POINTS * DIMENSIONS];
@@ -85,11 +86,12 @@ static void check_spread(void)
     DG_NEAR(d, apart + spread, 1e-7 * d);
     DG_CHECK(!dg_frechet(y, POINTS, x, POINTS, DIMENSIONS, &d));
     DG_NEAR(d, apart + spread, 1e-7 * d);
-    DG_CHECK(!dg_frechet(x, 11, y, POINTS, DIMENSIONS, &d)); /* fewer points than dimensions: no inverse is needed */
+    /* fewer points than dimensions are accepted, because no inverse is needed */
+    DG_CHECK(!dg_frechet(x, 11, y, POINTS, DIMENSIONS, &d));
     DG_CHECK(isfinite(d) && d > 0);
 }
 
-/* Of two variables the trace of the root is sqrt(tr S S' + 2 sqrt(det S S')), also where S S' is not S' S. */
+/* In two dimensions the trace of the root is sqrt(tr S S' + 2 sqrt(det S S')), also if S S' differs from S' S. */
 static void check_pair(void)
 {
     static const double x[] = {1, 2, -1, 0.5, 3, 7, 2, -4}, y[] = {0, 1, 5, 2, -3, -1};
@@ -123,7 +125,7 @@ static dg_jury jury;
 
 static void draw(uint8_t *pixels, int class, int number)
 {
-    static const int shape[CLASSES] = {0, 4, 6, 7, 8}; /* such as can be told apart at this size */
+    static const int shape[CLASSES] = {0, 4, 6, 7, 8}; /* shapes that can be distinguished at this image size */
     dg_shape_draw(pixels, SIZE, 3, shape[class], number);
 }
 
@@ -150,7 +152,7 @@ static bool train_classifier(const char *path)
     return DG_CHECKF(!e, "%s", dg_message());
 }
 
-/* How images are spoilt. */
+/* Degradations of images. */
 typedef enum { REAL, BLUR, MORE_BLUR, NOISE, MORE_NOISE, LEFT_OUT, DOUBLED, HALVES, SPOILT } spoilt;
 static const char *const spoilt_name[] = {"real",    "blurred",    "blurred more", "noisy",
                                           "noisier", "one is out", "one is twice", "halves exchanged"};
@@ -193,8 +195,8 @@ static void exchange_halves(uint8_t *p)
     }
 }
 
-/* Real images, other real ones for the baseline, or spoilt ones. The two sets of real images of one draw are
- * disjoint. */
+/* Takes real images, other real images for the baseline, or degraded images. The two sets of real images of one draw
+ * are disjoint. */
 static void take(spoilt how, int first, dg_judged *out)
 {
     static uint8_t pixels[2 * COUNT * IMAGE];
@@ -213,7 +215,8 @@ static void take(spoilt how, int first, dg_judged *out)
 enum { DISTANCE, LEFT, SURENESS, FRECHET, TOLD, MEASURES };
 static dg_measured value[SPOILT][MEASURES];
 
-/* The judge is trained for seconds: it detects at most a tenth of a missing or doubled class. */
+/* True for degradations that the judge detects. It trains for seconds only, so a missing or doubled class changes its
+ * result by at most a tenth. */
 static bool told_apart(spoilt how) { return how == REAL || how == BLUR || how == NOISE || how == HALVES; }
 
 static void measure(spoilt how, const dg_judged *reals)
@@ -230,7 +233,7 @@ static void measure(spoilt how, const dg_judged *reals)
     dg_judged_free(&x);
 }
 
-/* The metric of spoilt images is worse than that of real ones, by this margin or more. */
+/* The metric of degraded images is worse than that of real ones by at least this factor. */
 static void worse(spoilt how, int m, double by)
 {
     const double is = value[how][m].value, real = value[REAL][m].value;
@@ -255,7 +258,7 @@ static void check_worse(void)
               value[REAL][TOLD].value);
 }
 
-/* Both ends of Wilson's interval are shares from which what was found is 1.96 standard deviations away. */
+/* At both ends of Wilson's interval, the observed share is 1.96 standard deviations away. */
 static void check_interval(void)
 {
     for (spoilt how = REAL; how < SPOILT; how++) {
@@ -301,7 +304,7 @@ static void check_hidden(const dg_judged *x)
     }
 }
 
-/* The same bits with other threads; other images with another seed. */
+/* The result has the same bits for any number of threads. Another seed takes other images. */
 static void check_repeatable(const dg_judged *reals)
 {
     const dg_measured was = value[NOISE][TOLD], frechet = value[NOISE][FRECHET];
@@ -313,7 +316,7 @@ static void check_repeatable(const dg_judged *reals)
     DG_CHECK(was.value == value[NOISE][TOLD].value && frechet.value == value[NOISE][FRECHET].value);
 }
 
-/* A discriminator with a last layer that cannot get a second logit, and a network that is not a discriminator. */
+/* Refuses a discriminator whose last layer cannot have a second logit, and a network that is not a discriminator. */
 static void check_refusals(const dg_judged *reals)
 {
     static const char pooled[] = "[model]\nname = p\nsize = 16\nlatent = 4\n[G.1]\nop = conv_transpose\nfilters = 3\n"

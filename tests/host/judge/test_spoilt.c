@@ -1,5 +1,5 @@
-/* The metrics without a classifier on spoilt images: each kind of damage must be worse than other real images, by a
- * clear margin, in one metric or more; copies must be found. Uses photographs where they exist, else drawn cats. */
+/* The metrics without a classifier, applied to degraded images. Each degradation must be clearly worse than real images
+ * in at least one metric, and copies must be detected. The images are photographs if available, else drawn cats. */
 #include <omp.h>
 #include <unistd.h>
 
@@ -20,7 +20,7 @@ static double normal(void)
 
 static uint8_t byte_of(double v) { return (uint8_t)(v < 0 ? 0 : v > 255 ? 255 : v + 0.5); }
 
-/* ---- Spoiling: images are y, those that they are made of x ---- */
+/* ---- Degradations: y is the result, x the source image ---- */
 
 static void blur(uint8_t *y, const uint8_t *x, int i)
 {
@@ -86,8 +86,8 @@ static void grey(uint8_t *y, const uint8_t *x, int i)
 static const struct {
     const char *name;
     void (*spoil)(uint8_t *y, const uint8_t *x, int i);
-    int modes;      /* so many different ones, 0: all */
-    const char *by; /* the measure that must see it, and how many times the floor, or of it, is worse */
+    int modes;      /* number of different images; 0: all */
+    const char *by; /* metric that must detect it, and the factor relative to the real-vs-real baseline */
     double times;
 } spoilt[] = {
     {"blurred", blur, 0, "swd_full", 2},
@@ -100,8 +100,6 @@ static const struct {
     {"brighter", brighten, 0, "random_frechet", 1.5},
     {"grey", grey, 0, "random_frechet", 1.3},
 };
-
-/* ---- ---- */
 
 static dg_jury jury = {.count = COUNT, .size = SIZE, .channels = 3, .seed = 5};
 
@@ -133,7 +131,7 @@ static void print(const char *what, const dg_judged *reals, const dg_judged *x)
     printf("\n");
 }
 
-/* Every kind of spoilt ones, of images that are in neither set of real ones. */
+/* Checks every degradation, applied to images that are in neither set of real images. */
 static void check_spoilt(const uint8_t *pixels, dg_judged *reals, const dg_judged *held)
 {
     uint8_t *made = malloc((size_t)COUNT * IMAGE);
@@ -153,7 +151,8 @@ static void check_spoilt(const uint8_t *pixels, dg_judged *reals, const dg_judge
     free(made);
 }
 
-/* Others are as good as real ones; what was seen in training, with a little noise, is known as copied. */
+/* Unseen real images score like the held-out ones. Copies of training images with a little noise are detected as
+ * copies. */
 static void check_copies(const uint8_t *others, dg_judged *reals, const dg_judged *held)
 {
     uint8_t *made = malloc((size_t)COUNT * IMAGE);
@@ -174,7 +173,7 @@ static void check_copies(const uint8_t *others, dg_judged *reals, const dg_judge
     free(made);
 }
 
-/* Real, held out, and others: COUNT images each. */
+/* pixels: real, held-out and unseen images, COUNT of each. */
 static void check_set(const char *name, const uint8_t *pixels)
 {
     dg_judged reals = {0}, held = {0};
@@ -208,7 +207,7 @@ static void check_folder(const char *dir)
     dg_dataset_free(&d);
 }
 
-/* The same bits with other threads. */
+/* The result has the same bits for any number of threads. */
 static void check_repeatable(void)
 {
     double feature[2][DG_RANDOM_FEATURES];

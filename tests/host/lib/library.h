@@ -10,11 +10,11 @@
 
 enum { SIZE = 16, IMAGES = 11 };
 static uint8_t pixels[IMAGES * 32 * 32 * 3];
-static char tiny[600]; /* a model file of SIZE x SIZE */
+static char tiny[600]; /* text of a model file for SIZE x SIZE images */
 
 static void good(dcgan_error e) { DG_CHECKF(e == DCGAN_OK, "%s", dcgan_message()); }
 
-/* Its path is out, of 600 bytes. */
+/* out: buffer of 600 bytes for the path of the model file. */
 static void make_model(char *out, int side)
 {
     char text[DG_MODEL_TEXT_MAX], name[40];
@@ -22,7 +22,7 @@ static void make_model(char *out, int side)
     snprintf(name, sizeof name, "tiny%d.cfg", side);
     snprintf(out, 600, "%s", temp_path(name));
     char *const leaky = strstr(text, "act = leaky\n");
-    FILE *f = fopen(out, "w"); /* with a number that has a decimal point */
+    FILE *f = fopen(out, "w"); /* writes a number that has a decimal point */
     if (DG_CHECK(leaky && f)) fprintf(f, "%.*sslope = 0.25\n%s", (int)(leaky - text), text, leaky);
     fclose(f);
 }

@@ -1,4 +1,4 @@
-/* The library in a host program with settings of its own: the same bytes, and every setting as it was. */
+/* The library in a host program with unusual settings gives the same bytes and leaves every setting unchanged. */
 #include <fcntl.h>
 #include <fenv.h>
 #include <locale.h>
@@ -13,7 +13,8 @@
 
 #if defined(__x86_64__)
 #include <xmmintrin.h>
-static unsigned mode(void) { return _mm_getcsr() & ~0x3fu; } /* without flags */
+/* floating-point control register without its exception flags */
+static unsigned mode(void) { return _mm_getcsr() & ~0x3fu; }
 static void flush(void) { _mm_setcsr(_mm_getcsr() | 0x8040); }
 #else
 static unsigned mode(void) { return (unsigned)fegetround(); }
@@ -22,7 +23,7 @@ static void flush(void) {}
 
 enum { THREADS = 3 };
 
-/* Calls every function of the library; files begin with this name. */
+/* Calls every function of the library; names of its files start with `name`. */
 static void use(const char *name, int threads)
 {
     char file[100];

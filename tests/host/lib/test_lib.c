@@ -1,4 +1,4 @@
-/* The library as its users see it, by include/dcgan.h. */
+/* The library as its users see it through include/dcgan.h. */
 #include "host/cli/commands.h"
 #include "host/data/synthesize/synthesize.h"
 #include "command_line.h"
@@ -8,7 +8,7 @@ enum { STEPS = 7 };
 
 static char wide[600]; /* a model of 32 x 32 */
 
-/* A job of model, on its own backend. */
+/* A job of a model on its own backend. */
 typedef struct {
     const char *model;
     int size, threads;
@@ -55,7 +55,7 @@ static void leave(const machine *m, const char *name)
 
 static bool same(const char *a, const char *b) { return same_file(temp_path(a), temp_path(b)); }
 
-/* Each alone, then both in turn: 7 steps, past the end of two epochs of 4 + 4 + 3 images. */
+/* Trains each machine separately, then both in turn. The 7 steps exceed two epochs of 4 + 4 + 3 images. */
 static void in_turn(machine a, machine b)
 {
     machine alone[2] = {a, b}, turn[2] = {a, b};
@@ -87,10 +87,10 @@ static void two_jobs(void)
     in_turn(one, two);
     in_turn(one, other);
     in_turn(other, two);
-    DG_CHECK(same("alone1", "turn1") && !same("alone0", "alone1")); /* of other models, of other bytes */
+    DG_CHECK(same("alone1", "turn1") && !same("alone0", "alone1")); /* jobs of different models give different bytes */
 }
 
-/* Two jobs on one backend, the second from the first's checkpoint in the middle of an epoch. */
+/* Two jobs on one backend. The second resumes from the first's checkpoint in the middle of an epoch. */
 static void goes_on(void)
 {
     machine m = {tiny, SIZE, 2, NULL, NULL};
@@ -185,7 +185,7 @@ static int program(const char *line)
     return e == DG_OK;
 }
 
-/* Run by the program and by the library: the same bytes. */
+/* Training by the program and by the library gives the same bytes. */
 static void as_the_program(void)
 {
     char words[1500], cats[256];

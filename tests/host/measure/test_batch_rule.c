@@ -1,17 +1,17 @@
-/* The published rules, on machines that are formulas: all eight printed end points and the sizes on the way. */
+/* The published batch size rules on simulated machines: all eight published results and the sizes before them. */
 #include "host/measure/batch_rule.h"
 
 #include "test.h"
 
-/* A device that is full from some batch size on; a step takes ms(batch). */
+/* A simulated device with full usage from some batch size on. */
 typedef struct {
-    int full_from;            /* of usage; 0: never */
-    const double (*curve)[2]; /* batch, share of an epoch's time at the first batch; straight lines between */
+    int full_from;            /* batch size from which usage is full; 0: usage is never full */
+    const double (*curve)[2]; /* batch size and epoch time relative to the first batch size, interpolated linearly */
     int batch, opened;
-    int most;    /* larger ones do not fit, 0: all do */
-    double step; /* seconds of the last one opened */
+    int most;    /* largest batch size that fits; 0: all fit */
+    double step; /* seconds per step of the current batch size */
     int images, asked;
-    bool dark, fails; /* usage is 0; so do its steps */
+    bool dark, fails; /* dark: usage is always 0; fails: steps fail */
 } machine;
 
 static double between(const double (*c)[2], double x)
@@ -23,7 +23,7 @@ static double between(const double (*c)[2], double x)
 static double the_usage(void *context)
 {
     machine *m = context;
-    static const double low[] = {0, 31, 73, 60}; /* of a device that is not full, some samples are 0 */
+    static const double low[] = {0, 31, 73, 60}; /* samples of a device that is not fully used; some are 0 */
     if (m->dark) return 0;
     return m->full_from && m->batch >= m->full_from ? 99.4 : low[m->asked++ % 4];
 }
@@ -87,11 +87,12 @@ static void check_usage(void)
     machine m = {.full_from = 55};
     run(&m, DG_RULE_USAGE, 32);
     passes(sizes, 11);
-    DG_NEAR(rule.round[0].usage, 67.8, 1e-9); /* nine above 0, the upper five of them: 73 thrice, 60 twice */
+    /* of the nine samples above 0 the upper five count: 73 three times, 60 twice */
+    DG_NEAR(rule.round[0].usage, 67.8, 1e-9);
     DG_NEAR(rule.round[6].usage, 99.4, 1e-9);
 }
 
-/* The published improvements; values between them make the rule end at the published size. */
+/* The published improvements. The values between them are chosen such that the rule ends at the published size. */
 static void check_epoch_time(void)
 {
     static const double vgg[][2] = {{32, 1},          {52, 1 - .3818}, {96, 1 - .4713},  {105.9, 1 - .52},
@@ -121,7 +122,7 @@ static void check_epoch_time(void)
 
 static void check_rest(void)
 {
-    machine m = {.full_from = 1}; /* never idle: down until it cannot go further */
+    machine m = {.full_from = 1}; /* usage is always full, so the rule reduces the batch size to its minimum */
     run(&m, DG_RULE_USAGE, 32);
     DG_CHECK(dg_rule_answer(&rule) == 1 && rule.end == DG_RULE_STOPPED);
     m = (machine){.most = 40};
@@ -130,11 +131,11 @@ static void check_rest(void)
     m = (machine){.most = 8};
     run(&m, DG_RULE_USAGE, 32);
     DG_CHECK(rule.end == DG_RULE_CANNOT && dg_rule_answer(&rule) == 0);
-    m = (machine){.full_from = 0}; /* never full: up to the last round */
+    m = (machine){.full_from = 0}; /* usage is never full, so the rule continues up to its last round */
     run(&m, DG_RULE_USAGE, 8);
     DG_CHECK(rule.end == DG_RULE_ALL_ROUNDS && rule.rounds == DG_RULE_ROUNDS);
     static const double short_steps[][2] = {{1, 1e-9}, {1e9, 1e-9}};
-    m = (machine){.full_from = 40, .curve = short_steps}; /* less than a second a round: one sample */
+    m = (machine){.full_from = 40, .curve = short_steps}; /* rounds shorter than a second have one sample */
     run(&m, DG_RULE_USAGE, 32);
     DG_NEAR(rule.round[0].usage, 31, 0);
     m = (machine){.dark = true};

@@ -1,4 +1,4 @@
-/* The search for a batch on times that are invented. */
+/* The search for a batch size, on invented times. */
 #include "host/measure/batch_search.h"
 
 #include "host/measure/samples.h"
@@ -9,13 +9,13 @@ typedef double curve(double batch); /* images/s */
 static dg_search s;
 static dg_search_limits limits;
 static char why[700];
-static int tried[64], tries, looks; /* sizes, in the order of their first look */
-static double (*slower)(int look);  /* times so much, which another program did; NULL: nothing */
-static bool as_long_as_may_be;      /* looks; or they take a second */
-static double seconds;              /* of the search */
+static int tried[64], tries, looks; /* sizes, in the order of their first measurement */
+static double (*slower)(int look);  /* factor on the time of a measurement, caused by another program; NULL: none */
+static bool as_long_as_may_be;      /* measurements last as long as permitted; false: a second each */
+static double seconds;              /* seconds that the search has used */
 static curve *rate;
-static int fits;       /* the largest batch that does */
-static bool fits_once; /* each */
+static int fits;       /* the largest batch size that fits */
+static bool fits_once; /* each size fits only at its first measurement */
 
 static double elapsed(void *context)
 {
@@ -56,19 +56,19 @@ static double rising(double b) { return 1000 * b / (b + 40); }
 static double jumps(double b) { return (b < 104 ? 1 : 1.3) * 1000 * b / (b + 20); }
 static double falls(double b) { return b <= 256 ? 10 * b : 2560 - b; }
 static double noisy(double b) { return rising(b) * (1 + 0.004 * sin(b * 12345.678)); }
-/* the tiles of its kernels hide a doubling */
+/* speed is constant from 32 to 95, because kernel tiles are only partly used */
 static double late(double b) { return b < 96 ? 1000 * fmin(b, 32) / 32 : 1100; }
-/* one that another program disturbed: ten times slower */
+/* one measurement is ten times slower because of another program */
 static double outlier(double b) { return (b == 48 ? 0.1 : 1) * rising(b); }
-/* the tiles of its kernels are 40 wide */
+/* kernel tiles have a width of 40 */
 static double tiles(double b) { return 1000 * b / (40 * ceil(b / 40)); }
 
-/* Every third look is slower by 5%, 10% ... 30%, which no look shows by itself. */
+/* Every third measurement is slower by 5%, 10% ... 30%; a single measurement cannot show this. */
 static double now_and_then(int look) { return look % 3 ? 1 : 1.05 + 0.05 * (look / 3 % 6); }
-/* Another program runs for seven looks. */
+/* Another program runs during seven measurements. */
 static double for_a_while(int look) { return look >= 6 && look < 13 ? 1.4 : 1; }
 
-/* A machine that its host slows for most of the time: now and then a few looks are a third faster. */
+/* A machine that is slowed for most of the time; a few measurements take a quarter less time. */
 static double mostly(int look) { return look % 9 < 2 ? 0.75 : 1; }
 static double at_first(int look) { return look < 6 ? 0.75 : 1; }
 static double at_one(int look) { return look == 10 ? 0.75 : 1; }
@@ -91,13 +91,13 @@ static void check_disturbed(void)
         DG_CHECKF(looks < 110, "%d looks", looks);
     }
     slower = NULL;
-    /* a size that did fit and does no more, because another program has taken the memory, stays */
+    /* a size that fit before, but no longer fits because another program uses the memory, stays valid */
     fits_once = true;
     DG_CHECKF(search(flat, 1 << 20) == 8 && !s.refused, "%s", why);
     fits_once = false;
 }
 
-/* The search may run out of time while speed still rises. */
+/* Speed still rises when the search runs out of time. */
 static double soon(double b) { return 1000 * b / (b + 10); }
 
 enum { ALL = 1 << 20, MANY = 1000000 };
@@ -105,7 +105,7 @@ static const struct {
     curve *rate;
     int fits, from, most, images, drop_last, least;
     double seconds;
-    int batch, largest; /* chosen, tried */
+    int batch, largest; /* chosen size, largest tried size */
     const char *says, *too;
 } choice[] = {
     {flat, ALL, 8, 65536, MANY, 0, 32, 100, 8, 64, "8: the fastest; the search took ", ""},
@@ -115,15 +115,15 @@ static const struct {
     {falls, ALL, 8, 65536, MANY, 0, 32, 100, 256, 2048, "256: the fastest; ", ""},
     {late, ALL, 8, 65536, MANY, 0, 32, 100, 96, 768, "", ""}, /* 48 and 64 are as fast as 32 */
     {jumps, ALL, 8, 128, MANY, 0, 32, 100, 128, 128, "above 128 were not tried (--max-batch)", ""},
-    {tiles, ALL, 8, 64, MANY, 0, 32, 100, 40, 64, "", ""}, /* 32 by the ladder, and 5/4 of it fills a tile */
-    /* 384 is within 1.5% of it, and 1.3% were gained since */
+    {tiles, ALL, 8, 64, MANY, 0, 32, 100, 40, 64, "", ""}, /* doubling finds 32, and 5/4 of it fills a tile */
+    /* 768 wins: 384 is within 1.5% of it, but 1.3% were gained since */
     {soon, ALL, 8, 65536, MANY, 0, 32, 20, 768, 768, "768: the fastest; ", "--seconds 80"},
     {rising, ALL, 8, 65536, MANY, 0, 32, 6, 48, 48, "above 48 were not tried", ""},
-    /* the first size is tried whatever it takes */
+    /* the first size is tried even if it takes longer than the limit */
     {rising, ALL, 8, 65536, MANY, 0, 32, 0.5, 8, 8, "--seconds 2", ""},
-    /* 3000 / 93 is 32.3: 96 leaves exactly 32 with the short one, 128 leaves 24 */
+    /* 3000 images: size 96 leaves exactly 32 steps per epoch, including a short one; size 128 leaves 24 */
     {rising, ALL, 8, 65536, 3000, 0, 32, 100, 96, 2048, "96: the fastest that leaves 32 steps per epoch; ", ""},
-    /* 96 leaves 31; 5/4 of 64 leaves 37 */
+    /* 96 leaves 31 steps per epoch; 5/4 of 64 leaves 37 */
     {rising, ALL, 8, 65536, 3000, 1, 32, 100, 80, 2048, "80: the fastest that leaves 32 steps", "% faster, with "},
     {rising, 100, 8, 65536, 2048, 0, 32, 100, 64, 96, "; 96 would be 15% faster, with 31% fewer updates; ",
      "it needs 128.0 MB, and"},
@@ -151,7 +151,7 @@ static void check_choices(void)
     for (int i = 0; i < 5; i++) DG_CHECKF(tried[i] == from_ten[i], "%d, not %d", tried[i], from_ten[i]);
 }
 
-/* The given time suffices however long the looks are. */
+/* The search keeps its time limit for any duration of the measurements. */
 static void check_time(void)
 {
     static curve *const curves[] = {flat, rising, jumps, falls, noisy, late, soon};
@@ -171,18 +171,18 @@ static void check_samples(void)
     dg_spread r;
     DG_CHECK(dg_samples_spread(&t, &r) == DG_OK && r.median == 0 && !dg_samples_enough(&t, 9, 2));
     for (int i = 0; i < 4; i++) DG_CHECK(dg_samples_add(&t, 10) == DG_OK);
-    DG_CHECK(!dg_samples_enough(&t, 100, 2)); /* five at least */
+    DG_CHECK(!dg_samples_enough(&t, 100, 2)); /* at least five samples are required */
     DG_CHECK(dg_samples_add(&t, 10.05) == DG_OK && dg_samples_enough(&t, 0, 2));
     DG_CHECK(dg_samples_add(&t, 100) == DG_OK && !dg_samples_enough(&t, 0, 2) && dg_samples_enough(&t, 2, 2));
     for (int i = 0; i < 4; i++) DG_CHECK(dg_samples_add(&t, 10.01) == DG_OK);
-    DG_CHECK(dg_samples_enough(&t, 0, 2)); /* one of ten that is ten times slower says nothing */
+    DG_CHECK(dg_samples_enough(&t, 0, 2)); /* one outlier among ten samples, ten times slower, does not matter */
     DG_CHECK(dg_samples_spread(&t, &r) == DG_OK);
     DG_NEAR(r.median, 10.01, 1e-12);
     DG_CHECK(r.low == 10 && r.high == 10.05 && r.quick == 10 && t.value[5] == 100);
     dg_samples_free(&t);
     for (int i = 1; i <= 1000; i++) DG_CHECK(dg_samples_add(&t, (i * 7919) % 1000) == DG_OK);
     DG_CHECK(dg_samples_spread(&t, &r) == DG_OK && r.median == 499.5);
-    DG_CHECK(r.low == 469 && r.high == 530 && r.quick == 99); /* 500 -+ 1.96 sqrt(250), as tables have it */
+    DG_CHECK(r.low == 469 && r.high == 530 && r.quick == 99); /* 500 -+ 1.96 sqrt(250), as in statistical tables */
     dg_samples_free(&t);
 }
 

@@ -1,5 +1,5 @@
-/* Batch sizes timed on the CPU: memory use is that of the plan, sizes that do not fit are not tried, all memory is
- * released; and the choices of rules on invented curves. */
+/* Batch sizes timed on the CPU. Memory use is that of the plan, sizes that do not fit are not tried, and all memory is
+ * released. The rules are also tested on invented curves. */
 #include "host/cli/batch_report.h"
 
 #include <unistd.h>
@@ -9,7 +9,7 @@
 #include "tempdir.h"
 #include "test.h"
 
-/* A backend that counts. */
+/* A backend that counts its allocations. */
 static struct {
     void *at;
     size_t bytes;
@@ -75,7 +75,7 @@ static size_t check_size(dg_backend *b, int batch, double device_memory)
     return (size_t)row.memory;
 }
 
-/* Memory of a run with this batch size, the dataset whole or in two windows. */
+/* Memory of a run with this batch size, with the whole dataset or in two windows. */
 static size_t needs(dg_backend *b, int batch, size_t have)
 {
     static dg_job job;
@@ -87,7 +87,7 @@ static size_t needs(dg_backend *b, int batch, size_t have)
     return needed;
 }
 
-/* Memory for a batch of 8, not of 12, which is not built on the device. */
+/* Memory suffices for a batch size of 8 but not for 12, so size 12 is never built on the device. */
 static void check_search(dg_backend *b, double mb)
 {
     static dg_search s;
@@ -123,7 +123,7 @@ static void check_sweep(void)
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         DG_CHECKF(!dg_sweep_parse(wrong[i], &r), "'%s'", wrong[i]);
 
-    /* full from 55 on, as in the paper: sizes between those of the sweep are read off straight lines */
+    /* usage is full from 55 on, as in the paper; sizes between those of the sweep are interpolated linearly */
     dg_sweep s = {.row = curve, .rows = 50};
     for (int i = 0; i < 50; i++) {
         const int b = 10 * (i + 1);
@@ -142,7 +142,7 @@ static void check_sweep(void)
     const dg_search_limits l = {8, 65536, 1000000, false, 0.03, 32, 20, 1};
     const int ours = dg_sweep_search(&s, &l);
     DG_CHECKF(ours >= 288 && ours <= 480, "%d", ours);
-    curve[49].batch = 60; /* ends there: the rule cannot go further */
+    curve[49].batch = 60; /* the sweep ends there, so the rule cannot continue */
     s.row = &curve[0];
     s.rows = 5;
     dg_sweep_rule(&s, DG_RULE_EPOCH_TIME, 32, 50000, &rule[0]);
@@ -178,11 +178,11 @@ int main(void)
     right_release = b->release;
     b->alloc = counted_alloc;
     b->release = counted_release;
-    (void)check_size(b, 8, 0); /* 7 full ones and a short one an epoch */
+    (void)check_size(b, 8, 0); /* an epoch has 7 full batches and a short one */
     (void)check_size(b, 61, 0);
     const size_t whole = check_size(b, 7, 0);
     const size_t all = needs(b, 7, (size_t)-1);
-    DG_CHECK(check_size(b, 7, 1e-6 * ((double)all - 10000)) < whole - 10000); /* in two windows */
+    DG_CHECK(check_size(b, 7, 1e-6 * ((double)all - 10000)) < whole - 10000); /* the dataset in two windows */
     options.drop_last = true;
     (void)check_size(b, 8, 0);
     options.drop_last = false;

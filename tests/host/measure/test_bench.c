@@ -1,4 +1,4 @@
-/* dcgan bench and profile: their arithmetic, and what they print. */
+/* The arithmetic and the output of `dcgan bench` and `dcgan profile`. */
 #include "host/measure/bench.h"
 
 #include "core/plan/plan.h"
@@ -16,11 +16,11 @@ static void check_timing(void)
     DG_CHECK(dg_timing_median(&t) == 3 && t.best == 1);
     dg_timing_add(&t, 100);
     DG_CHECK(dg_timing_median(&t) == 5 && t.n == 3);
-    for (int i = 0; i < 200; i++) dg_timing_add(&t, 7); /* only the newest count for the median */
+    for (int i = 0; i < 200; i++) dg_timing_add(&t, 7); /* only the newest times count for the median */
     DG_CHECK(dg_timing_median(&t) == 7 && t.best == 1 && t.n == 203);
 }
 
-/* A backend with a loss of NaN, in whole steps or op by op. */
+/* A backend whose loss is NaN, in whole steps or op by op. */
 static dg_err (*right_run)(dg_backend *, struct dg_plan *);
 static dg_err (*right_time)(dg_backend *, struct dg_plan *, double *);
 
@@ -28,7 +28,7 @@ static void spoil(const dg_plan *p)
 {
     for (int i = 0; i < p->ops; i++) {
         const dg_gan_loss_args *a = &p->op[i].u.gan_loss;
-        /* `advance` has been */
+        /* the step counter has been advanced already */
         if (p->op[i].kind == DG_OP_gan_loss) a->ring[(a->state->step - 1) % DG_RING].value[a->loss] = NAN;
     }
 }
@@ -88,7 +88,7 @@ static void check_step(dg_backend *b)
     double foreign = dg_busy_foreign(&load);
     DG_CHECKF(foreign == -1 || (foreign >= 0 && foreign < 4096), "%g cores", foreign);
     dg_bench_free(&r);
-    /* the step is wrong for a batch that no norm can take */
+    /* the step is refused for a batch size that no norm accepts */
     DG_CHECK(dg_bench_measure(&r, &m, model, 1 << 20, 1, b) == DG_USAGE);
     dg_bench_free(&r);
     check_numbers(b, model);
@@ -127,7 +127,8 @@ static void check_json(const char *program)
     const char *const table[] = {"bench", "-q", "--repeats=2", "--batch=2", "dcgan32", NULL};
     DG_CHECK(dg_test_run(program, table, text, sizeof text) == 0);
     DG_CHECK(strstr(text, "FMA peak") && strstr(text, "GB/s triad"));
-    DG_CHECK(strstr(text, "\nconv_dw ") && strstr(text, "\nadam ") && !strstr(text, "D.adam")); /* kinds, not ops */
+    /* the table lists kinds, not single ops */
+    DG_CHECK(strstr(text, "\nconv_dw ") && strstr(text, "\nadam ") && !strstr(text, "D.adam"));
     DG_CHECK(strstr(text, "% of the FMA peak above") && strstr(text, "images/s"));
     const char *const unknown[] = {"bench", "-q", "--repeats=1", "no-such-model", NULL};
     DG_CHECK(dg_test_run(program, unknown, text, sizeof text) == DG_USAGE);

@@ -1,5 +1,5 @@
-/* The lockstep check: two CPU backends agree on every op of the three plans; and when one number of one result of one
- * op is wrong, by little or not a number at all, the check stops there and says where. */
+/* The lockstep check. Two CPU backends agree on every op of the three plans. If one value of one result is slightly
+ * wrong or NaN, the check stops at this op and names the element. */
 #include "host/measure/check.h"
 #include "kernels/ops/conv/variants.h"
 #include "machine.h"
@@ -22,9 +22,9 @@ static bool up(machine *x, dg_cpu_options cpu)
 
 static struct {
     dg_err (*run_op)(dg_backend *, const dg_op *, double *);
-    const dg_op *op; /* this one is wrong */
-    int operand;     /* in this result */
-    size_t at;       /* element; bytes for bytes */
+    const dg_op *op; /* op whose result is changed */
+    int operand;     /* operand that is changed */
+    size_t at;       /* index of the changed element; of bytes: offset */
     bool nan;
 } wrong;
 
@@ -44,7 +44,7 @@ static dg_err run_wrongly(dg_backend *b, const dg_op *op, double *ms)
     return e;
 }
 
-/* The element that is changed: in the middle of the last image; in the ring, the loss of this step. */
+/* The element to be changed: in the middle of the last image, or in the ring the loss of this step. */
 static size_t victim(const dg_op *op, const dg_row *r)
 {
     if (op->kind == DG_OP_gan_loss && r->kind == DG_STATE) return (size_t)op->u.gan_loss.loss;
@@ -60,7 +60,7 @@ static void element_text(char out[128], const char *operand, const dg_row *r, si
     else snprintf(out, 128, "%s[%zu,%zu,%zu,%zu]", operand, at / C / W / H, at / C / W % H, at / C % W, at % C);
 }
 
-/* Element `at` of result k of op i of the training plan is wrong. */
+/* Checks that a wrong element `at` of result k of op i of the training plan is reported. */
 static void is_found(int i, int k, size_t at)
 {
     const dg_op *op = &m[1].g.plan[DG_PLAN_TRAIN].op[i];
@@ -103,7 +103,7 @@ static void wrong_ops_are_found(bool nan)
     DG_CHECKF(tried > (nan ? 60 : 70), "only %d results tried", tried);
 }
 
-/* An op that does nothing: its result is missing. */
+/* Skips the op, so that its result is missing. */
 static dg_err run_nothing(dg_backend *b, const dg_op *op, double *ms)
 {
     return op->kind == DG_OP_advance ? DG_OK : wrong.run_op(b, op, ms);
@@ -119,11 +119,12 @@ static void equal_backends_agree(dg_type real)
     for (int i = 0; i < 3; i++)
         DG_CHECKF(dg_check_plan(&m[0].g, &m[1].g, plan[i], NULL, &result) == DG_OK, "%s: %s", plan[i], dg_message());
     DG_CHECK(result.ops == 2 * m[0].g.plan[DG_PLAN_TRAIN].ops + m[0].g.plan[DG_PLAN_SAMPLE].ops);
-    const bool same = strstr(m[1].b->name, "base") != NULL; /* kernels, if there is only one set */
+    /* both machines have the same kernels if only one set exists */
+    const bool same = strstr(m[1].b->name, "base") != NULL;
     DG_CHECK(result.worst < 0.75 && (same || (result.worst > 0 && *result.where)));
     DG_CHECK(dg_check_plan(&m[0].g, &m[1].g, "none", NULL, &result) == DG_FAILED);
 
-    /* both stepped: the reference by its own ops, the other by what it was given */
+    /* both advanced by a step: the reference by its own ops, the other by copied data */
     dg_step_state s[2];
     for (int i = 0; i < 2; i++)
         DG_CHECK(m[i].b->get(m[i].b, &s[i], dg_job_memory(&m[i].g, m[i].g.row[DG_ROW_STATE]), sizeof s[i]) == DG_OK);
