@@ -149,9 +149,9 @@ struct cuda_block : block_view {
     size_t pooled = 0;
     bool whole = false; /* DYN_SHARED was used */
     std::vector<shared_record> arrays;
-    wgmma_block *wgmma = nullptr;              /* created at first use, kept from block to block */
+    wgmma_block *wgmma = nullptr; /* created at first use, kept from block to block */
     bool publishes = false, published = false;
-    uint64_t contents = 0;                     /* of shared memory at that barrier */
+    uint64_t contents = 0; /* of shared memory at that barrier */
 };
 
 struct grid {

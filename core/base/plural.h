@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* Returns the plural suffix of a noun after the number n, as in printf("%d run%s", n, dg_s(n)). */
+/* The plural suffix of a noun after the number n: "%d run%s" with n, dg_s(n). */
 static inline const char *dg_s(int64_t n) { return n == 1 ? "" : "s"; }
 
 #endif

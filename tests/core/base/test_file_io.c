@@ -190,7 +190,7 @@ static void test_targets(void)
     DG_CHECK(temporaries(temp_dir) == 0);
 }
 
-/* Runs as user nobody, because root ignores permissions. */
+/* Runs as an unprivileged user, because root ignores permissions. */
 static int as_nobody(void)
 {
     if (geteuid() == 0 && (setegid(65534) || seteuid(65534))) return 2;

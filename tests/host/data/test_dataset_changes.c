@@ -65,7 +65,7 @@ static void replaced_file(void)
     end();
 }
 
-/* Runs as user nobody, because root may read everything. */
+/* Runs as an unprivileged user, because root may read everything. */
 static int as_other_user(void *context, char *message)
 {
     (void)context, (void)message;

@@ -85,7 +85,7 @@ static void test_names_that_lead_out(void)
     }
 }
 
-/* Every third truncation and every third changed byte gives a dataset or a reason, and leaves no file behind. */
+/* Every third truncation and every third changed byte gives a dataset or a reason, and leaves no file. */
 static void test_damage(void)
 {
     blob b, bad;
