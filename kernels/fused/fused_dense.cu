@@ -1,6 +1,6 @@
 /* The first layer of G: x(N, pixels, C) = y(N, Co) w(Co, pixels, C), with the latents drawn here and the statistics of
- * the norm after it. Each block draws the latents that it needs, which is faster than waiting for another kernel. DEPTH
- * latents at a time (usually all) are divided into PARTS of the sum, which are added in order.
+ * the norm after it. Each block draws the latents that it needs, which is faster than waiting for another kernel. A
+ * step uses DEPTH latents, usually all, divided into PARTS parts of the sum, which are added in order.
  * block tile: 16 images x 128 channels of one pixel (conv_tiles.h); wide, so that fewer blocks draw the same latents
  * thread tile: 4 images x 4 channels; weights: global -> registers, the first while latents are drawn
  * shared memory: 43 KB
@@ -17,8 +17,8 @@ static_assert(CHANNELS == 4 * 32, "a warp has a row of channels, four per lane")
 static_assert(THREADS == IMAGES * 32 && THREADS >= CHANNELS, "one image per warp, one channel per thread");
 static_assert(PARTS * IMAGES * CHANNELS >= 5 * THREADS, "the sums of an epilogue fit");
 
-/* Draws latents k0 .. k0 + depth - 1 of the images from n0 on. Sums of images past the last are discarded. Normals are
- * drawn by fours, which may begin in the previous image. */
+/* Draws latents k0 .. k0 + depth - 1 of the images from n0 on. Normals are drawn in groups of four, and the first group
+ * may begin in the previous image. */
 static __device__ __forceinline__ void draw(float *y, const dg_fused_conv &f, int n0, int k0, int depth, bool writes)
 {
     const dg_noise_args &noise = f.noise;
@@ -132,7 +132,7 @@ static __global__ void __launch_bounds__(THREADS) dense_kernel(const dg_fused_co
     }
     if (c == 0) dg_rows_of(f.scratch, blocks, C, column)[block] = (float)rows;
     dg_epilogue out = f.out;
-    out.kind = DG_EPILOGUE_STATS; /* removes the code of other kinds */
+    out.kind = DG_EPILOGUE_STATS;
     out.groups = 1;
     dg_epilogue_finish<THREADS>(out, f.scratch, f.counters + column * dg_epilogue_counters(blocks, 1, CHANNELS), block,
                                 c0, CHANNELS, C, columns, blocks, (float)(a.N * pixels), sums);

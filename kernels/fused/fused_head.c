@@ -22,7 +22,6 @@ const char *dg_fused_head_refuses(const dg_fused_head *h)
     return "the head's result must be a gradient";
 }
 
-/* The losses' terms come first: two doubles per image. */
 dg_fused_size dg_fused_head_size(const dg_fused_head *h)
 {
     const size_t terms = DG_HEAD_TERM_BYTES * (size_t)h->N;

@@ -1,8 +1,8 @@
-/* The last layer of D, from its input to the input's gradient. x is read once, at most KEPT packs of 4 channels per
- * thread at a time; they stay in registers if they are all. x w gives the logit, the logit its gradient, and this times
- * w is propagated back through the norm; the block stores its sums as one part.
+/* The last layer of D, from its input to the input's gradient. A thread loads at most KEPT packs of 4 channels at a
+ * time. If these are all its packs, they stay in registers and x is read once. The kernel computes the logit, its
+ * gradient, and the gradient with respect to x, back through the norm. The block stores its sums as one part.
  * grid: one block per image
- * block: thread = slot * lanes + lane; a lane has 4 channels (and those 4 * lanes further), a slot every slots'th pixel
+ * block: thread = slot * lanes + lane; a lane has 4 channels of every 4 * lanes, a slot has every slots'th pixel
  * shared memory: 8 KB
  * registers: 128
  * bound by: latency; 12 bytes per value, 8 if rounded */
@@ -11,7 +11,7 @@
 
 static constexpr int THREADS = 256, WARPS = THREADS / 32, KEPT = 8;
 
-/* A thread's packs of KEPT pixels: p0 and every slots'th after it; c and p0 may be out of range. */
+/* A thread's packs of KEPT pixels: p0, p0 + slots, ... The channel c and p0 may be out of range. */
 struct packs {
     dg_pack<float, 4> x[KEPT], w[KEPT];
 };
@@ -79,7 +79,8 @@ struct alignas(16) head_term {
 };
 static_assert(sizeof(head_term) == DG_HEAD_TERM_BYTES, "as many bytes as its scratch has");
 
-/* The last block: each thread adds its images' terms, then a tree over threads. room: 4 * WARPS doubles. */
+/* Run by the last block: each thread adds the terms of its images, and a tree adds the threads' sums. room: 4 * WARPS
+ * doubles. */
 static __device__ __forceinline__ void sum_losses(const dg_fused_head &h, double *room, int each)
 {
     const int mine = (int)threadIdx.x;

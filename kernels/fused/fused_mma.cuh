@@ -1,6 +1,6 @@
 /* Fused convolutions on tensor cores (fused.h): the main loop of conv_mma_fwd.cuh and conv_mma_dx.cuh between a
- * prologue and an epilogue. The prologue is applied once per value, on the way into shared memory; weights are copied
- * rounded; the epilogue gets results in registers.
+ * prologue and an epilogue. The prologue is applied once per value, when the value is stored in shared memory. Weights
+ * are rounded already. The epilogue reads the results from registers.
  * tile: of conv_mma_fwd.cuh and conv_mma_dx.cuh
  * shared memory: as there, plus two more stages of small weights (8 KB each), 8 or 12 bytes per summed channel
  * (coefficients), and 16 bytes; warpgroups with a split sum: at least the tile's sums (fused_mma_join.cuh)
@@ -13,8 +13,7 @@
 #include "kernels/fused/fused_mma_join.cuh"
 #include "kernels/ops/conv/cuda/conv_mma.cuh"
 
-/* Kernel arguments. The blocks of a group are consecutive; cells past the end of the last block of a group do not
- * exist. */
+/* Kernel arguments. The blocks of a group are consecutive. The last block of a group may have fewer cells. */
 struct dg_fused_mma {
     dg_conv_args conv;
     dg_prologue in;
@@ -39,7 +38,8 @@ static __device__ __forceinline__ dg_channel dg_channel_times(const dg_channel &
     return {k.scale * by, k.tilt * by, k.shift * by};
 }
 
-/* Fills the coefficient table of this block's channels for dg_patch_loader; shift: exponent of a scaled arithmetic. */
+/* Fills the coefficient table of this block's channels for dg_patch_loader. A scaled arithmetic multiplies values by
+ * 2^shift. */
 template <class G>
 static __device__ __forceinline__ void dg_fused_table(float *table, const dg_prologue &s, int group, int first,
                                                       int count, int C, int shift)
@@ -56,7 +56,8 @@ static __device__ __forceinline__ void dg_fused_table(float *table, const dg_pro
     }
 }
 
-/* Whole warp: sums each of eight values over lanes of equal lane % 4; lane / 4 is the index of the returned sum. */
+/* Sums each of eight values over the lanes of a warp that have equal lane % 4. A lane gets the sum of value lane / 4.
+ * */
 static __device__ __forceinline__ float dg_fold(const float (&v)[8])
 {
     const int lane = dg_warp_lane();
@@ -75,8 +76,8 @@ static __device__ __forceinline__ float dg_fold(const float (&v)[8])
     return keep + __shfl_xor_sync(0xffffffffu, give, 4);
 }
 
-/* Whole block: sums each column over the block's own warps and returns the sum to thread `column`. v: this lane's
- * columns; room: shares * N floats of shared memory. */
+/* Sums each column over the warps of the block; thread `column` gets the sum. v: this lane's columns; room: shares * N
+ * floats of shared memory. All threads of the block call it. */
 template <class Job, class G>
 static __device__ __forceinline__ float dg_column_sum(const float (&v)[2 * G::NJ], float *room, dg_own_warps own)
 {
@@ -104,8 +105,9 @@ static __device__ DEV_NOINLINE void dg_fused_merge(dg_epilogue s, float *sums, u
                           room);
 }
 
-/* Applies the epilogue to a lane's results and stores them; adds the gradient's two sums per column. WHOLE: all columns
- * of the tile exist; at: index of the first channel of each row, < 0: no such row; n: first of the lane's columns. */
+/* Applies the epilogue to a lane's results, stores them, and adds to the gradient's two sums per column. WHOLE: all
+ * columns of the tile exist. at: index of the first channel of each row, < 0 if there is no such row. n: first of the
+ * lane's columns. */
 template <class G, bool WHOLE, class Sums, int ROWS>
 static __device__ __forceinline__ void dg_fused_leave(const dg_fused_mma &f, Sums &sums, const int (&at)[ROWS],
                                                       int group, int n, int C, float (&first)[2 * G::NJ],
@@ -115,7 +117,7 @@ static __device__ __forceinline__ void dg_fused_leave(const dg_fused_mma &f, Sum
     const bool gradient = s.kind == DG_EPILOGUE_NORM_DX, before = gradient || s.kind == DG_EPILOGUE_ACT_DX;
     static constexpr bool bf16 = G::E::unit == 8 && !G::E::scaled;
     const int stat = (s.groups == 1 ? 0 : group) * C;
-    const float factor = s.factor; /* in a register, so that values are chosen by selects and not by branches */
+    const float factor = s.factor;
     if (before) {
 #pragma unroll
         for (int j = 0; j < G::NJ; j++) {
@@ -263,7 +265,7 @@ template <class Job, class G> static __device__ __forceinline__ void dg_fused_bl
     G::loader::build(place, patch, a.N, from.rows, from.cols, from.channels, cell);
     Job job(a, f.rounded, n0, first, place, patch, weights);
     if (f.early) job.template first_weights<true>(last - first);
-    grid_dependency_wait(); /* only weights, which do not change, were read before */
+    grid_dependency_wait(); /* before this, only weights are read */
     if constexpr (G::loader::numbers != 0)
         dg_fused_table<G>(table, f.in, group, first * G::chunk, (last - first) * G::chunk, from.channels,
                           Job::shift(a));
@@ -328,13 +330,13 @@ static void dg_fused_launch(dg_op_kind kind, const dg_fused_conv *f, const dg_tu
     else KLAUNCH_AFTER((fused_kernel<Job, G>), grid, dim3(G::NT), g.shared, stream, k);
 }
 
-/* Bit mask of the input maps (conv_mma.cuh) that each arithmetic is instantiated for. */
+/* Bit masks of the prologues (maps of conv_mma.cuh) for which kernels of each arithmetic are compiled. */
 enum {
     DG_FUSED_MAPS = 1 << DG_ONE_TENSOR | 1 << DG_TWO_TENSORS,
     DG_FUSED_MAPS_BF16 = 1 << DG_TWO_TENSORS | 1 << (DG_ROUNDED | DG_ONE_TENSOR) | 1 << (DG_ROUNDED | DG_TWO_TENSORS)
 };
 
-/* Calls launch(small, map) with constants for f's maps and prologue; MAPS: the existing instances. */
+/* Calls launch(small, map) with f's map size and prologue as constants. MAPS: the compiled prologues. */
 template <int MAPS, int MAP = 0, class F> static void dg_fused_instance(const dg_fused_conv *f, F launch)
 {
     const bool plain = f->in.kind == DG_PROLOGUE_PLAIN, any = !f->in.rounded && !(MAPS >> DG_ONE_TENSOR & 1);

@@ -5,13 +5,14 @@
 
 #include "kernels/fused/fuse.cuh"
 
-/* First chunk of part `part`; most: chunks of the largest part. Equal parts avoid the division (24 instructions). */
+/* Returns the first chunk of part `part`. most: chunks of the largest part. If all parts are equal, the division (24
+ * instructions) is avoided. */
 static __device__ __forceinline__ int dg_fused_part(int chunks, int part, int split, int most)
 {
     return most * split == chunks ? most * part : (int)((unsigned)(chunks * part) / (unsigned)split);
 }
 
-/* Stores this thread's sums from `to` on, 16 bytes at a time, interleaved with those of the other threads. */
+/* Stores this thread's sums from `to` on. Threads interleave their sums in units of 16 bytes. */
 template <class G, class Sums> static __device__ __forceinline__ void dg_leave_sums(const Sums &sums, float *to)
 {
 #pragma unroll
@@ -21,8 +22,8 @@ template <class G, class Sums> static __device__ __forceinline__ void dg_leave_s
     }
 }
 
-/* Warpgroups: the blocks of a tile form a cluster, one block per part of the sum. Each finishes the results of its own
- * warps first .. last - 1, to which it adds what the same warps of the other blocks stored in shared memory. */
+/* Warpgroups: the blocks of a tile form a cluster, one block per part of the sum. Each block finishes the results of
+ * its warps first .. last - 1. It adds the sums that these warps of the other blocks stored in shared memory. */
 struct dg_own_warps {
     int first, last;
     bool mine;
@@ -38,7 +39,8 @@ struct dg_own_warps {
     }
 };
 
-/* Whole block. own: dg_own_warps::mine; room: G::exchanged units of shared memory, free after the main loop. */
+/* All threads of the block call it. own: dg_own_warps::mine; room: G::exchanged units of shared memory, free after the
+ * main loop. */
 template <class G, class Sums> static __device__ __forceinline__ void dg_cluster_join(Sums &sums, float *room, bool own)
 {
     static constexpr int packs = G::MI * G::NJ;
@@ -60,8 +62,9 @@ template <class G, class Sums> static __device__ __forceinline__ void dg_cluster
     cluster_sync();
 }
 
-/* Warps: parts are in scratch; the last block, which alone gets true, adds them in the order of the split. Of two parts
- * it adds the other to its own: the same bits in either order. */
+/* For products by warps: blocks store their parts in scratch, and the last block adds them in the order of the split.
+ * Only the last block gets true. With two parts it adds the other part to its own, which gives the same bits in either
+ * order. */
 template <class G, class Sums>
 static __device__ __forceinline__ bool dg_fused_join(Sums &sums, float *parts, unsigned *counters)
 {
@@ -86,7 +89,7 @@ static __device__ __forceinline__ bool dg_fused_join(Sums &sums, float *parts, u
     return true;
 }
 
-/* Sum over the block's own shares; apart: floats between shares. */
+/* Sums over the block's own shares. apart: floats between shares. */
 template <class Job, class G>
 static __device__ __forceinline__ float dg_own_sum(const float *of, int apart, dg_own_warps own)
 {

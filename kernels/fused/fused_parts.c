@@ -18,7 +18,7 @@ static const char *epilogue_name(const dg_epilogue *s)
     return name[s->kind];
 }
 
-/* Parts that the last block of a launch merges, over all groups; with clusters, of both steps. */
+/* Returns the number of parts that last blocks merge, over all groups. With clusters, the parts of both steps count. */
 static double merged(const dg_epilogue *s, int per_group, int channels)
 {
     if (s->kind != DG_EPILOGUE_STATS && s->kind != DG_EPILOGUE_NORM_DX) return 0;
@@ -104,7 +104,7 @@ static int head_parts(const dg_plan *p, const dg_launch *l, dg_cost_part *out)
     return 1;
 }
 
-/* Operands that no convolution has rounded are a kernel before, with its own part. */
+/* Operands that no convolution has rounded are rounded by an additional kernel, which is a separate part. */
 static int update_parts(const dg_plan *p, const dg_launch *l, dg_cost_part *out)
 {
     const dg_fused_update u = dg_fused_update_of(p, l);

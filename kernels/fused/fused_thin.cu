@@ -1,5 +1,5 @@
-/* Fused convolutions of images. Forward: fused_thin_fwd.cuh. Data gradient (the last layer of G, forward): the thread
- * that copied a value of y applies the norm to it in shared memory.
+/* Fused convolutions of images. Forward: fused_thin_fwd.cuh. In the data gradient (forward pass of G's last layer), the
+ * thread that copied a value of y to shared memory applies the norm to it there.
  * tile: 8x8 positions of 8 images (maps up to 32 wide) or 16x32 of one, CI channels x 4 phases; 4 channels of y per
  *   stage
  * shared memory: 13 or 16 KB per stage, 2 to 4 stages, and 8 bytes per channel of y
@@ -10,7 +10,7 @@
 #include "kernels/ops/conv/cuda/conv_thin_fwd.cuh"
 #include "kernels/fused/fused_thin_fwd.cuh"
 
-/* Up to 4 contiguous values; n: how many exist; wide: load as one. */
+/* Loads n contiguous values, n <= 4. wide: uses one load of 16 bytes. */
 static __device__ __forceinline__ dg_pack<float, 4> take(const float *p, int n, bool wide)
 {
     if (wide) return dg_load<4>(p);
@@ -28,8 +28,8 @@ static __device__ __forceinline__ void put(float *p, const dg_pack<float, 4> &v,
         if (i < n) p[i] = v.v[i];
 }
 
-/* Calls f(at, n, wide, v) for all results v of a thread, four contiguous values of a row of x at a time (pixels of two
- * phases alternate). at: index of the first. */
+/* Calls f(at, n, wide, v) for all results of a thread. v: four contiguous values of a row of x, in which pixels of two
+ * phases alternate. at: index of the first. */
 template <class G, class F>
 static __device__ __forceinline__ void for_each_pack(const float (&acc)[2][2][4][G::T], const dg_conv_args &a,
                                                      const dg_patch_coord<G> &at, const F &f)

@@ -11,9 +11,8 @@
 #include "kernels/fused/fuse.cuh"
 #include "kernels/ops/gather/gather.cuh"
 
-/* Loads the patch of tile (image, a0, b0), all loads in flight together. A lane has four contiguous values, aligned to
- * four in memory, so that one check covers a column. writes: also store the tile's dataset pixels, without the border,
- * to the batch; the last tile of a row or column stores the pixels past its centres, too. */
+/* Loads the patch of tile (image, a0, b0) with all loads in flight together. A lane has four contiguous values, aligned
+ * to four in memory. writes: also store the tile's dataset pixels, without the border, to the batch. */
 template <class fwd>
 static __device__ __forceinline__ void dg_thin_take(float *patch, const dg_gather_args &g, const dg_conv_args &a,
                                                     int image, int a0, int b0, bool writes)
@@ -26,7 +25,7 @@ static __device__ __forceinline__ void dg_thin_take(float *patch, const dg_gathe
     const int width = a.W * CI, first = 2 * b0 * CI - 4 + place, top = 2 * a0 - 1 + warp;
     const bool drawn = image < g.N, wide = width % 4 == 0;
     auto there = [=](int k) { return warp + k * warps < rows && (unsigned)(top + k * warps) < (unsigned)a.H; };
-    auto inside = [=](int s, int e) { /* value e of pack s; in wide rows all four are, or none */
+    auto inside = [=](int s, int e) { /* is value e of pack s in the image? In wide rows all four values are, or none */
                                       return place + 128 * s < line + border &&
                                              (unsigned)(first + 128 * s + e) < (unsigned)width;
     };
@@ -99,8 +98,8 @@ static __device__ __forceinline__ void dg_thin_take(float *patch, const dg_gathe
         });
 }
 
-/* Stores the block's part: a thread's channel sums, reduced over a warp by shuffles and over warps in shared memory
- * ([NT / 32][channels][2]). */
+/* Stores the block's part of the sums per channel. Shuffles reduce the sums over a warp; shared memory ([NT /
+ * 32][channels][2]) reduces them over warps. */
 template <class fwd>
 static __device__ __forceinline__ void dg_thin_leave(float *shared, const dg_fused_conv &f,
                                                      float (&sum_g)[fwd::CHANNELS], float (&sum_gx)[fwd::CHANNELS],
@@ -212,7 +211,7 @@ template <class fwd> static __device__ __forceinline__ void dg_thin_fwd_block(co
             }
         });
     } else if (acts && f.out.act == DG_ACT_LEAKY) {
-        const float slope = f.out.slope; /* 0 to 1: the larger of v and slope v is taken */
+        const float slope = f.out.slope; /* 0 to 1, so the result is the larger of v and slope v */
         map([&](float v) { return fmaxf(v, slope * v); });
     } else if (acts && f.out.act != DG_ACT_NONE) {
         map([&](float v) { return dg_epilogue_act(f.out, v); });

@@ -1,8 +1,8 @@
 /* How a fused update (fused.h) is divided among blocks: the kernel arguments, built by fused_update.c. Internal to
  * kernels/; plain C.
  *
- * The producers are one launch: each computes one part of the sum of one tile of a weight gradient. The consumers are a
- * second launch: each adds the parts of consecutive weights and does Adam. */
+ * The first launch has the producers: each block computes one part of the sum of one tile of a weight gradient. The
+ * second launch has the consumers: each block adds the parts of consecutive weights and does Adam for them. */
 #ifndef DG_FUSED_UPDATE_H
 #define DG_FUSED_UPDATE_H
 
@@ -23,7 +23,8 @@ enum {
 /* Counters: finished consumers, weights that are not finite. */
 enum { DG_UPDATE_DONE, DG_UPDATE_BAD, DG_UPDATE_COUNTERS };
 
-/* Stages of tensor-core jobs in shared memory: two of tf32 fill it, and Turing has 64 KB per block. */
+/* Number of stages of tensor-core jobs in shared memory. Two stages of tf32 fill the memory, as do two stages on
+ * Turing, which has 64 KB per block. */
 #define DG_UPDATE_STAGES(scaled, unit) ((scaled) || (unit) == 4 ? 2 : 4)
 
 typedef struct {
@@ -32,7 +33,7 @@ typedef struct {
     int kind, channels; /* dg_fused_family; of x if conv is flat */
     int groups, per_group;
     int rows, cols;
-    int units, parts; /* units of the sum (pieces, tiles of pixels or images) and the parts they form */
+    int units, parts; /* units of the sum (pieces, tiles of pixels, or images); number of parts */
     int first, producers;
     int64_t scratch; /* offset of the first part, in values; a single part goes to conv.w */
     int64_t offset, count;
@@ -60,17 +61,17 @@ void dg_update_layout_of(const dg_fused_update *u, dg_update_layout *out);
 
 dg_update_work dg_update_work_of(const dg_update_job *j);
 
-/* fused_update_split.c: indices of the jobs, longest blocks first. */
+/* Writes the indices of the jobs to `place`, those with the longest blocks first. */
 void dg_update_order(const dg_fused_update *u, const dg_update_work *work, int *place);
 
 const char *dg_prologue_name(const dg_prologue *s);
 
-/* Kinds of blocks for the cost model (core/tune/cost.h): a job's producers; the consumers of all jobs and n weights. */
+/* Parts for the cost model (core/tune/cost.h): the producers of a job, and the consumers of n weights. */
 struct dg_cost_part;
 void dg_update_part(const dg_update_work *w, dg_math math, struct dg_cost_part *out);
 void dg_update_adam_part(const dg_update_work *work, int jobs, int64_t n, dg_math math, struct dg_cost_part *out);
 
-/* log2 of the slots of threads that share the parts of a sum. */
+/* Returns log2 of the number of thread slots that divide the parts of a sum. */
 static inline int dg_update_halvings(int parts)
 {
     int halvings = 0;

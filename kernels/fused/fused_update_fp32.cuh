@@ -9,14 +9,15 @@ extern "C" {
 #include "kernels/fused/fused_update.h"
 }
 
-/* First unit of part `part`: units * part / parts without a 64-bit product. */
+/* Returns the first unit of part `part`, which is units * part / parts, without a 64-bit product. */
 static __device__ __forceinline__ int dg_update_unit(const dg_update_work &w, int part)
 {
     const unsigned units = (unsigned)w.units, parts = (unsigned)w.parts, each = units / parts;
     return (int)(each * (unsigned)part + (units - each * parts) * (unsigned)part / parts);
 }
 
-/* Thin. Thread: four channels of one column. The next tile is loaded into registers while the current one is summed. */
+/* Family thin: a thread has four channels of one column. The next tile is loaded into registers while the current tile
+ * is summed. */
 
 template <int CI>
 static __device__ __forceinline__ void dg_update_thin(const dg_update_work &w, int tile, int part, float *out)
@@ -86,7 +87,8 @@ static __device__ __forceinline__ void dg_update_thin(const dg_update_work &w, i
     sums.finish(patch, out, co0, a.Co);
 }
 
-/* Gemv. Warp: 128 weights of one channel of y. Eight sums, each of every eighth image, are added at the end. */
+/* Family gemv: a warp has 128 weights of one channel of y. It sums each eighth image separately and adds the eight sums
+ * at the end. */
 
 static __device__ __forceinline__ void dg_update_gemv(const dg_update_work &w, int tile, float *out)
 {
@@ -107,7 +109,7 @@ static __device__ __forceinline__ void dg_update_gemv(const dg_update_work &w, i
         dg_pack<float, 4> x[SUMS], pre[SUMS];
         float g[SUMS];
 #pragma unroll
-        for (int i = 0; i < SUMS; i++) { /* images past the last read the last one */
+        for (int i = 0; i < SUMS; i++) {
             const int n = min(n0 + i, a.N - 1);
             const int64_t at = (int64_t)n * a.Ci + k;
             x[i] = dg_load_four(w.x.x, at, w.x.rounded);
@@ -135,7 +137,7 @@ static __device__ __forceinline__ void dg_update_gemv(const dg_update_work &w, i
     dg_store<4>(out + (int64_t)co * a.Ci + k, acc[0]);
 }
 
-/* Dense. Block: 128 channels of y x 32 weights of each; thread: 4 x 4. */
+/* Family dense: a block has 128 channels of y x 32 weights per channel, a thread 4 x 4 of them. */
 
 static __device__ __forceinline__ void dg_update_dense(const dg_update_work &w, int tile, float *out)
 {

@@ -10,13 +10,13 @@ extern "C" {
 #include "kernels/fused/fused_update.h"
 }
 
-/* Copies the rounded operands (fused.h) of both sides to shared memory, stages - 1 pieces ahead and without registers,
- * and multiplies. G: tile; Products: of a tile; STAGES: pieces in shared memory. */
+/* Copies the rounded operands (fused.h) of x and y to shared memory, STAGES - 1 pieces ahead, and multiplies them. G:
+ * tile; Products: products of a tile; STAGES: pieces in shared memory. */
 template <class G, class Products, int STAGES> struct dg_update_sums : Products {
     typedef typename G::E E;
     typedef typename G::piece piece;
-    /* A cell on either side: offset of its first unit (of x with the border); bits of its rows and columns outside the
-     * map. */
+    /* A cell of x or y: offset of its first unit (for x, of its border), and bits that mark rows and columns outside of
+     * the map. */
     struct alignas(8) origin {
         int first;
         uint32_t outside;
@@ -24,14 +24,14 @@ template <class G, class Products, int STAGES> struct dg_update_sums : Products 
     struct alignas(16) place {
         origin x, y;
     };
-    /* This thread's unit of a side. where: its bits in origin::outside; to: offset in a stage of shared memory, < 0:
-     * none; from: units from the cell's first unit to this thread's channels. */
+    /* A unit of x or y that this thread copies. where: its bits in origin::outside. to: offset in a stage of shared
+     * memory, < 0 if there is no unit. from: offset in units from the cell's first unit. */
     struct item {
         uint32_t where;
         int cell, to, from;
     };
-    /* Rows that are inside or outside together share a bit: the row before the cell, and each row of y with its two
-     * rows of x. The same for columns; one more bit marks a cell of no image. */
+    /* Bits for the row before the cell and for each row of y, which shares its bit with two rows of x. Columns have
+     * such bits too. A last bit marks a cell outside of all images. */
     static constexpr int LINES = 10;
     static constexpr uint32_t nowhere = 1u << 31;
     static_assert(piece::side + 2 <= LINES && 2 * LINES < 32, "the bits fit in a word");
@@ -91,7 +91,7 @@ template <class G, class Products, int STAGES> struct dg_update_sums : Products 
     __device__ __forceinline__ void fetch(int stage) const
     {
         const place *const cells = cell + stage * piece::cells;
-        origin from_x[G::x_items], from_y[G::y_items]; /* loaded first: a copy waits for reads of shared memory */
+        origin from_x[G::x_items], from_y[G::y_items];
 #pragma unroll
         for (int j = 0; j < G::x_items; j++) from_x[j] = cells[piece::cells == 1 ? 0 : of_x[j].cell].x;
 #pragma unroll
@@ -118,12 +118,12 @@ template <class G, class Products, int STAGES> struct dg_update_sums : Products 
 #pragma unroll 1
         for (int first = 0; first < chunks; first += STAGES) {
 #pragma unroll
-            for (int stage = 0; stage < STAGES; stage++) { /* unrolled: offsets in shared memory are constants */
+            for (int stage = 0; stage < STAGES; stage++) {
                 const int chunk = first + stage;
                 if (chunk >= chunks) break;
                 cp_async_wait<STAGES - 2>();
                 E::publish();
-                __syncthreads(); /* this piece has arrived; the stage overwritten next is free */
+                __syncthreads(); /* this piece has arrived, and the next stage may be overwritten */
                 if (E::warps > 1) Products::multiply(stage);
                 if (chunk + STAGES - 1 < chunks) fetch((stage + STAGES - 1) % STAGES);
                 cp_async_commit();

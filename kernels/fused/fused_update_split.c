@@ -11,12 +11,12 @@ static bool is_divided(dg_fused_family kind)
     return dg_update_has_factors(kind) || kind == DG_FUSED_THIN_MMA || kind == DG_FUSED_THIN;
 }
 
-/* ns of a job's block: fixed, and per unit. */
+/* The time of a job's block in ns: a fixed part and a part per unit. */
 typedef struct {
     double begin, unit;
 } block_ns;
 
-/* Costs of an update. counted: the kernels of all jobs have counts, with their rows. */
+/* Costs of an update. counted: all kernels of all jobs have counts. */
 typedef struct {
     bool counted;
     dg_machine machine; /* always an H100, so that sums have the same order on every GPU */
@@ -24,8 +24,9 @@ typedef struct {
     block_ns job[DG_UPDATE_JOBS];
 } update_costs;
 
-/* ns of jobs without counts. Measured on an H100: copied operands 1,200 per unit, images with 3 channels 1,650 (rounded
- * gradients) and 4,100 (after a norm), see docs/results/2026-11-22-h100.md; the others are guesses. */
+/* Returns the assumed ns of jobs without counts. The numbers for copied operands (1,200 per unit) and images with 3
+ * channels (1,650 and 4,100) were measured on an H100 (docs/results/2026-11-22-h100.md). The other numbers are guesses.
+ * */
 static block_ns assumed_ns(const dg_update_work *w, dg_math math)
 {
     const bool bf16 = math == DG_MATH_BF16;
@@ -81,7 +82,7 @@ void dg_update_order(const dg_fused_update *u, const dg_update_work *work, int *
 
 enum { UNITS = 132 };
 
-/* Times at which multiprocessors become free, earliest first. */
+/* The times at which multiprocessors become free, in ascending order. */
 typedef struct {
     double at[UNITS];
     int count[UNITS], n;

@@ -2,10 +2,10 @@
  * dg_dw_tile and dg_dw_products (conv_mma_dw.cuh). M = Co, N = 16 channels of x in four phases, K = positions of y, 64
  * per piece. Each of the two warpgroups multiplies half of a piece; their sums are added at the end.
  *
- * x in shared memory: by phase of the patch, then two planes of channels, then lines of adjacent positions. The 4 x 2 x
- * 8 channels of a product thus have one stride, and each of the four shifts (ky / 2, kx / 2) is another first position.
- * Eight consecutive positions are a row of a cell; in small cells, four columns of two cells whose lines are joined. y
- * goes to registers by ldmatrix, once for all shifts.
+ * x is stored in shared memory by phase of the patch, two planes of channels and lines of adjacent positions. The 4 x 2
+ * x 8 channels of a product then have one stride, and a shift (ky / 2, kx / 2) only changes the first position. Eight
+ * consecutive positions are a row of a cell; in small cells, a line joins four columns of two cells. ldmatrix loads y
+ * into registers once for all shifts.
  * tile: 64 channels of y x 16 taps x 16 channels of x
  * shared memory: 76 KB in four stages, small maps 84 KB
  * registers: 128 per thread for sums
@@ -27,8 +27,6 @@ template <class E_, bool SMALL> struct dg_dw_wgmma_tile {
     typedef E_ E;
     typedef dg_dw_wgmma_piece<SMALL> piece;
     static constexpr int M = 64, N = 16, NT = 256, groups = NT / 128, y_planes = M / E::unit, x_planes = N / E::unit;
-    /* values per edge of a cell's patch; positions of a line, lines of two cells; units of a phase's plane, and of
-     * y's */
     static constexpr int input = 2 * piece::side + 2, line = SMALL ? 10 : 9, lines = input / 2;
     static constexpr int plane = DG_WGMMA_DW_PLANE(SMALL), pitch = DG_WGMMA_DW_PITCH;
     static constexpr int values = piece::cells * input * input;
@@ -63,8 +61,7 @@ template <class G> struct dg_dw_wgmma_products {
         for (int i = 0; i < shifts * blocks * 4; i++) sums.c[0][i / 4 / blocks][i / 4 % blocks][i % 4] = 0;
     }
 
-    /* Like dg_dw_products::spot: row, column, cell and unit of this thread's value j of the patch; -1: none. In the
-     * order of units, so that neighbouring threads write neighbouring units. */
+    /* Like dg_dw_products::spot. The order is that of units, so that neighbouring threads write neighbouring units. */
     static __device__ __forceinline__ int spot(int j)
     {
         const int plane = (int)(threadIdx.x % 2), value = (int)(threadIdx.x / 2) + j * G::NT / 2, at = value % G::line,
@@ -94,7 +91,7 @@ template <class G> struct dg_dw_wgmma_products {
     }
     __device__ __forceinline__ void finish() { wgmma_wait(sums.c[0]); }
 
-    /* Stores shifts FIRST and FIRST + 1, the sum of both warpgroups, to the weights (Co, 16, Ci). */
+    /* Adds both warpgroups' sums of shifts FIRST and FIRST + 1 and stores them to the weights (Co, 16, Ci). */
     template <int FIRST>
     __device__ __forceinline__ void leave(const dg_conv_args &a, const float *other, float *out, int co0, int ci0) const
     {
@@ -128,8 +125,8 @@ template <class G> struct dg_dw_wgmma_products {
             }
     }
 
-    /* Whole block. The warpgroups exchange halves of their sums and each stores one half; room: shared memory of the
-     * stages, free after the main loop. */
+    /* All threads of the block call it. The two warpgroups exchange halves of their sums, and each stores one half.
+     * room: shared memory of the stages, free after the main loop. */
     __device__ __forceinline__ void store(const dg_conv_args &a, float *out, int co0, int ci0, uint4 *room) const
     {
         static constexpr int half = 2 * blocks * 128 * 4;

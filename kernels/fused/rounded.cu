@@ -1,4 +1,4 @@
-/* Rounds a network's weights and the operands of products where no fused launch has done it.
+/* Rounds a network's weights, and operands of weight gradients that no fused convolution has rounded.
  * thread tile: 4 values; shared memory: none; registers: 14 and 32; bound by: memory, 6 or 8 bytes per weight */
 #include "kernels/fused/rounded.cuh"
 
@@ -15,7 +15,6 @@ void dg_round_weights(const dg_rounded *r, cudaStream_t stream)
     if (r->to) KLAUNCH(round_kernel, dg_grid(r->n / 4, NT), dim3(NT), 0, stream, *r);
 }
 
-/* r.from is s.x; per_group: values per group; times: scale of the values. */
 static __global__ void factors_kernel(const dg_rounded r, const dg_prologue s, int C, int64_t per_group, float times)
 {
     const int64_t at = dg_thread() * 4;

@@ -4,13 +4,13 @@
  * over four positions; step (a, b) computes the pixels 2a - 1, 2a x 2b - 1, 2b:
  *   x[2a - 1 + py, 2b - 1 + px] = r[a, b](py, px) + r[a - 1, b](2 + py, px) + r[a, b - 1](py, 2 + px)
  *                               + r[a - 1, b - 1](2 + py, 2 + px)
- * r[a, b](ky, kx): the products of position (a, b), 0 outside of y. The alternative, the four pixels of a step as 16
- * columns, costs a third more products and reads and rounds each value of y in four steps.
+ * r[a, b](ky, kx): the products of position (a, b), 0 outside of y. The alternative, with the four pixels of a step as
+ * 16 columns, needs a third more products and rounds each value of y four times.
  *
- * Four lanes load 16 channels of a position, 16 bytes each, into the registers in which they are multiplied: y does not
- * go through shared memory. Lane t of the four gets column t of the taps. Rows pass the sums of the rows below to the
- * next warp (the first warp of a block only passes sums on: its row is the last of the previous block), positions by
- * shuffles. The warp's two rows of pixels then go to shared memory for the epilogue.
+ * Four lanes load 16 channels of a position, 16 bytes each, directly into registers, without shared memory. Lane t of
+ * the four gets column t of the taps. Each warp passes the sums of the row below to the next warp; neighbouring
+ * positions exchange sums by shuffles. The first warp of a block only passes sums, because its row is the last row of
+ * the previous block. A warp writes its two rows of pixels to shared memory for the epilogue.
  * tile: up to 17 rows of positions of one image (18 are multiplied; tf32: 7 and 8), all channels
  * warp tile: a row of y, 16 positions x 2 CI products of 8 columns per step of 16 channels
  * shared memory: 1.5 KB per row (CI = 3; 0.5 KB if CI = 1), 1.7 KB per 16 channels of y (bf16; tf32 3.2 KB)
@@ -30,11 +30,11 @@ template <class E_, int CI_, bool ROUNDED = false> struct thin_dx {
     static constexpr int CI = CI_, COLS = DG_THIN_MMA_COLS, CHUNK = DG_THIN_MMA_CHUNK,
                          NT = DG_THIN_MMA_ROWS(E::unit) * 32;
     static constexpr int blocks = quad::words == 2 ? 1 : 2;
-    /* fragments: of 8 columns of B; handed: values of a position for the next warp */
+    /* fragments: number of fragments of B (8 columns each); handed: values per position for the next warp */
     static constexpr int fragments = 2 * CI, handed = 2 * CI;
     static constexpr int chunk_words = fragments * 32 * quad::words;
     static constexpr int slot = 2 * handed * 32;
-    static constexpr int line = ((2 * COLS + 1) * CI + 10) / 4 * 4; /* words of a row of pixels, in the same memory */
+    static constexpr int line = ((2 * COLS + 1) * CI + 10) / 4 * 4; /* words of a row of pixels */
     static_assert(COLS == 16 && CHUNK == 16, "a lane has two positions and four channels of each");
     static_assert(slot >= 2 * line && slot % 4 == 0, "two rows of pixels fit the memory of the sums passed on");
 
@@ -54,7 +54,7 @@ template <class E_, int CI_, bool ROUNDED = false> struct thin_dx {
           there((unsigned)row < (unsigned)a.Ho ? a.Wo - lane() / 4 : 0), channels(a.Co - lane() % 4 * 4), Co(a.Co),
           chunks(chunks_)
     {}
-    /* To [chunk][fragment][lane]. A thread loads four channels of y x four adjacent weights. */
+    /* Stores the weights as [chunk][fragment][lane]. A thread loads four adjacent weights of four channels of y. */
     template <bool EARLY>
     static __device__ __forceinline__ void load_weights(uint32_t *weight, const dg_conv_args &a, int chunks)
     {
@@ -81,7 +81,7 @@ template <class E_, int CI_, bool ROUNDED = false> struct thin_dx {
     {
         return quad::words == 2 ? 1 - 2 * near_reciprocal(1 + near_power(v * 2.88539008f)) : tanhf(v);
     }
-    /* Value v (ky * CI + channel) of the lane's position p (p0 + 8 p + lane / 4). */
+    /* Returns value v = ky * CI + channel of the lane's position p0 + 8 p + lane / 4. */
     __device__ __forceinline__ float at(int p, int v) const { return c[v / 2][p * 2 + v % 2]; }
 
     __device__ __forceinline__ void fetch(values &to, int p0, int chunk) const
@@ -101,8 +101,8 @@ template <class E_, int CI_, bool ROUNDED = false> struct thin_dx {
         const dg_pack<float, 2> low = dg_widened(q.w[0]), high = dg_widened(q.w[1]);
         return {{low.v[0], low.v[1], high.v[0], high.v[1]}};
     }
-    /* Products of two of the lane's positions. With and without a norm are separate code: joined branches would
-     * exchange registers. */
+    /* Multiplies two of the lane's positions. The cases with and without a norm are separate code, because one code
+     * path would need register moves. */
     __device__ __forceinline__ void multiply(const values &from, int p0, int chunk, const dg_prologue &in,
                                              const uint32_t *weight, const float *table)
     {
@@ -139,7 +139,6 @@ template <class E_, int CI_, bool ROUNDED = false> struct thin_dx {
 #pragma unroll
         for (int i = 0; i < 4 * fragments; i++) c[i / 4][i % 4] = 0;
 #pragma unroll 1
-        /* the chunk after the next, or the next positions */
         for (int chunk = 0; chunk < chunks; chunk += 2) {
             multiply(even, p0, chunk, in, weight, table);
             fetch(even, chunk + 2 < chunks ? p0 : p0 + COLS, chunk + 2 < chunks ? chunk + 2 : 0);
@@ -158,8 +157,8 @@ template <class E_, int CI_, bool ROUNDED = false> struct thin_dx {
             dg_store<4>(to + (k * 32 + lane()) * 4, v);
         }
     }
-    /* Whole warp: these steps' pixels to [2][line], which has the values of the warp above; last: also the step after
-     * the last position. left: values of the left position, in the last lanes. */
+    /* The warp adds these steps' pixels to [2][line], which already has the values of the warp above. last: also writes
+     * the step after the last position. left: values of the left position, in the last lanes. */
     __device__ __forceinline__ void pixels(float *place, bool last, float (&left)[handed]) const
     {
         const int t = lane() % 4, g = lane() / 4;
@@ -178,7 +177,7 @@ template <class E_, int CI_, bool ROUNDED = false> struct thin_dx {
             const int of_row = v / CI * line + v % CI;
 #pragma unroll
             for (int p = 0; p < 2; p++) {
-                /* the last position's neighbour is in the next eight */
+                /* the neighbour of the last of eight positions is in the next eight */
                 const float mine = lane() < 30 ? u[v][p] : p ? u[v][p - 1] : left[v];
                 const float other = __shfl_sync(0xffffffffu, mine, (lane() + 30) % 32);
                 if (t < 2) mine_of[of_row + 16 * p * CI] = u[v][p] + other;
@@ -190,8 +189,8 @@ template <class E_, int CI_, bool ROUNDED = false> struct thin_dx {
     }
 };
 
-/* Whole warp: applies the epilogue to n values of each of two rows of x. The first row, iy, is at `from` and goes to
- * index `row`; the second is G::line and `width` further. Rows may be outside of x. */
+/* The warp applies the epilogue to n values of each of two rows of x. The first row, iy, is read from `from` and stored
+ * at index `row`; the second row is G::line further in `from` and `width` further in x. Rows may be outside of x. */
 template <class G>
 static __device__ __forceinline__ void write(const dg_fused_conv &f, const float *from, int row, int width, int n,
                                              int iy)
@@ -217,7 +216,7 @@ static __device__ __forceinline__ void write(const dg_fused_conv &f, const float
                         if (32 * k < left) old[k] = y[32 * k];
                 }
 #pragma unroll
-                for (int k = 0; k < BATCH; k++) { /* predicated, not a branch */
+                for (int k = 0; k < BATCH; k++) {
                     const float v = become(32 * k < left ? values[32 * k] : 0, old[k]);
                     if (32 * k < left) x[32 * k] = v;
                 }

@@ -3,7 +3,7 @@
  * bound by: memory, 8 bytes per value forward, 12 backward and of a sum */
 #include "kernels/ops/act/act.cuh"
 
-/* out may be in or other: every thread reads only what it writes, and a bias. */
+/* out may be in or other, because a thread reads only the values that it writes, and a bias. */
 template <class real> static __global__ void act_kernel(const dg_act_sweep s, dg_act act, real factor, int width)
 {
     dg_packed<real>(width, [&](auto n) {

@@ -7,14 +7,14 @@
 
 #include "kernels/cpu/cpu.h"
 
-/* tanh(x) = q / (q + 2) with q = exp(2x) - 1, for |x|: without cancellation or branches, so that it vectorises and its
- * bits do not depend on libm. exp(2x) - 1 = s (exp(r) - 1) + (s - 1), s = 2^k, |r| <= ln 2 / 2; the series ends when
- * its next term is below half an ulp. */
+/* tanh(x) = q / (q + 2) with q = exp(2x) - 1, computed for |x|. There is no cancellation and no branch, so the loop
+ * vectorises. The result does not depend on libm. exp(2x) - 1 = s (exp(r) - 1) + (s - 1), s = 2^k, |r| <= ln 2 / 2; the
+ * series ends when its next term is below half an ulp. */
 #if DG_FP == 64
 typedef uint64_t bits;
 #define MAGIC 0x1.8p52
 #define LOG2E 0x1.71547652b82fep0
-#define LN2_HI 0x1.62e42feep-1 /* short enough that k times it is exact */
+#define LN2_HI 0x1.62e42feep-1 /* short, so that its product with k is exact */
 #define LN2_LO 0x1.a39ef35793c76p-33
 #define LIMIT 19.1 /* tanh of it rounds to 1 */
 enum { MANTISSA = 52, BIAS = 1023 };
@@ -72,7 +72,7 @@ static inline real tanh_of(real x)
     return from_bits(to_bits(q / (q + 2)) | (to_bits(x) & sign));
 }
 
-/* factor: dg_act_factor() of the activation; act: a constant, so that loops vectorise. */
+/* Returns act(z). factor: dg_act_factor() of the activation. act must be a constant, so that loops vectorise. */
 INLINE real act_of(const dg_act act, real z, real factor)
 {
     switch (act) {
@@ -84,7 +84,7 @@ INLINE real act_of(const dg_act act, real z, real factor)
     return (real)NAN;
 }
 
-/* The gradient by z, from the gradient by y = act(z) and y. */
+/* Returns the gradient with respect to z, from y = act(z) and the gradient with respect to y. */
 INLINE real act_dx_of(const dg_act act, real dy, real y, real factor)
 {
     switch (act) {

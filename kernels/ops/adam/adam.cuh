@@ -1,4 +1,5 @@
-/* One step of Adam for one weight, the same bits in kernels/ops/adam/adam.cu and in the fused update. See ops.h. */
+/* One step of Adam for one weight (ops.h). The op adam and the fused update use this code and so compute the same bits.
+ * */
 #ifndef DG_ADAM_CUH
 #define DG_ADAM_CUH
 
@@ -12,7 +13,7 @@ template <class real> struct dg_adam_factors {
     real rate, unbias, eps, new1, keep2, new2;
 };
 
-/* rate m / (sqrt(v) unbias + eps). If v has overflowed, the weight does not move, as with 1 / infinity. */
+/* rate m / (sqrt(v) unbias + eps). If v is infinite, the weight does not change. */
 static __device__ __forceinline__ float dg_adam_move(const dg_adam_factors<float> &f, float m, float v)
 {
     const float below = dg_square_root(fmaxf(v, FLT_MIN)) * f.unbias + f.eps;
@@ -23,8 +24,8 @@ static __device__ __forceinline__ double dg_adam_move(const dg_adam_factors<doub
     return f.rate * m / (dg_root(v) * f.unbias + f.eps);
 }
 
-/* Powers in double, by squaring, in one thread per block: all threads wait for them, and pow() is long for an integer
- * exponent. */
+/* One thread per block computes the powers in double by squaring, which is faster than pow() for an integer exponent.
+ * */
 template <class real>
 static __device__ __forceinline__ dg_adam_factors<real> dg_adam_factors_of(const dg_adam_args &a, uint64_t step)
 {
@@ -44,7 +45,7 @@ static __device__ __forceinline__ dg_adam_factors<real> dg_adam_factors_of(const
     return f;
 }
 
-/* Returns how many of the n weights are not finite afterwards. */
+/* Updates n weights and returns how many of them are not finite. */
 template <class real, int n>
 static __device__ __forceinline__ unsigned dg_adam_step(const dg_adam_factors<real> &f, dg_pack<real, n> &p,
                                                         dg_pack<real, n> &m, dg_pack<real, n> &v,

@@ -1,11 +1,11 @@
-/* Row of Adam. Operands p, m, v and g are all tensors of a network: n values from the first on. */
+/* Row of Adam. Each of the operands p, m, v and g is a network's n values, in all its tensors. */
 #include <math.h>
 #include <string.h>
 
 #include "core/plan/limits.h"
 #include "kernels/ops/ops.h"
 
-/* A step of Adam is at most about lr, for any gradient. */
+/* The limit follows from the step size of Adam, which is at most about lr for any gradient. */
 static double limit(const dg_op_values *v, const dg_check_operand *o, size_t i, double want)
 {
     if (!strcmp(o->name, "m"))

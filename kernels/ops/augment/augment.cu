@@ -28,7 +28,7 @@ static __device__ __forceinline__ augment_pixel pixel_of(const real *image, int 
     return p;
 }
 
-/* Whole block: the mean of all pixels inside, in order per thread, then threads as a tree. */
+/* Returns the mean of all pixels inside. Each thread sums its pixels in order, and a tree adds the threads' sums. */
 template <class real>
 static __device__ __forceinline__ double mean_of(const real *in, const dg_augment_args &a, const dg_augmentation &g,
                                                  bool back)

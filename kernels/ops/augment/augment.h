@@ -16,7 +16,7 @@ static inline DG_HD int dg_augment_whole(uint32_t word, int count)
     return (int)((uint64_t)word * (uint64_t)count >> 32);
 }
 
-/* A box of half of `side`, centred at the word's position. */
+/* Sets a box as long as half of `side`, centred at a position given by the random `word`. */
 static inline DG_HD void dg_augment_cut(uint32_t word, int side, int *from, int *to)
 {
     const int length = (side + 1) / 2;
@@ -48,7 +48,7 @@ static inline DG_HD dg_augmentation dg_augment_of(const dg_augment_args *a, int 
     return g;
 }
 
-/* In the image before the shift, the source of (i, j); -1: 0. */
+/* Returns the source of pixel (i, j) in the image before the shift, or -1 if the pixel is 0. */
 static inline DG_HD int dg_augment_from(const dg_augment_args *a, const dg_augmentation *g, int i, int j)
 {
     const int y = i + g->ty, x = j + g->tx;
@@ -56,7 +56,7 @@ static inline DG_HD int dg_augment_from(const dg_augment_args *a, const dg_augme
     return cut || y < 0 || y >= a->H || x < 0 || x >= a->W ? -1 : y * a->W + x;
 }
 
-/* Destination of pixel (y, x); -1: none. */
+/* Returns the destination of pixel (y, x), or -1 if it has none. */
 static inline DG_HD int dg_augment_to(const dg_augment_args *a, const dg_augmentation *g, int y, int x)
 {
     const int i = y - g->ty, j = x - g->tx;

@@ -5,7 +5,7 @@
 #include "core/plan/limits.h"
 #include "kernels/ops/ops.h"
 
-/* Computed in double from a sum over the image and rounded once; the factors of its terms are at most 3. */
+/* Results are computed in double and rounded once. Each is a sum over the image whose factors are at most 3. */
 static dg_err limits_of(const dg_op_values *v, const char *in)
 {
     const dg_augment_args *a = &v->op[0]->u.augment;
