@@ -4,8 +4,9 @@
 
 static bool filters(const dg_conv_args *a) { return a->K == 2 * a->S || (a->K == 3 && a->S == 1); }
 
-/* True if enough of the Winograd tiles' outputs exist. Two taps: all. Three taps save more: at least half; for the
- * weight gradient, whose direct sums are slow on small maps, a quarter. */
+/* True if enough outputs of the Winograd tiles are inside the map. With two taps all must be inside. With three taps,
+ * which save more, half of them must be; for the weight gradient a quarter, because direct sums are slow on small maps.
+ * */
 static bool tiles_fit(dg_op_kind kind, const dg_conv_args *a, int H, int W)
 {
     if (a->K == 2 * a->S) return H % 4 == 0 && W % 4 == 0;
@@ -13,9 +14,9 @@ static bool tiles_fit(dg_op_kind kind, const dg_conv_args *a, int H, int W)
     return kind == DG_OP_conv_dw ? computed <= 4 * used : H >= 4 && W >= 4 && computed <= 2 * used;
 }
 
-/* True if Winograd is faster and exact enough: tiles fit the outputs and fill the registers. Its relative fp32 error,
- * 4e-7 (5e-7 with three taps), equals that of a chain of 500 multiply-adds; shorter sums stay direct, so that a narrow
- * network is as exact as with a library. Doubles stay direct, because they are the reference for comparisons. */
+/* True if Winograd is faster and exact enough: tiles fit the outputs and fill the registers. Its relative fp32 error of
+ * 4e-7 (5e-7 with three taps) equals that of a chain of 500 multiply-adds, so shorter sums use the direct variant.
+ * Doubles use the direct variant, because they are the reference for comparisons. */
 static bool suits_winograd(dg_op_kind kind, const dg_conv_args *a)
 {
     int H = kind == DG_OP_conv_dx ? dg_ceil_div(a->H, a->S) : a->Ho;
@@ -27,7 +28,8 @@ static bool suits_winograd(dg_op_kind kind, const dg_conv_args *a)
     return DG_FP == 32 && a->Ci >= 16 && a->Co >= 16 && terms >= 256 && tiles_fit(kind, a, H, W);
 }
 
-/* Maps of 4x4 (first and last layers of GANs) stay direct, so that results of older checkpoints do not change. */
+/* Kernels of 4x4 (first and last layers of GANs) use the direct variant, so that results of older checkpoints do not
+ * change. */
 static bool suits_gemm(const dg_conv_args *a) { return a->K != 4; }
 
 const dg_variant *DG_CPU(dg_cpu_conv_variant)(dg_op_kind kind, const dg_conv_args *a, const dg_variant *asked)
@@ -39,7 +41,7 @@ const dg_variant *DG_CPU(dg_cpu_conv_variant)(dg_op_kind kind, const dg_conv_arg
     return asked == direct || (filters(a) && asked == winograd) || (flat && asked == gemm) ? asked : NULL;
 }
 
-/* Sets the requested variant if it supports the shape, else direct, which supports every shape. */
+/* Sets the requested variant if it supports the shape, else variant direct, which supports every shape. */
 void DG_CPU(dg_cpu_choose_conv)(dg_op *op, const dg_variant *asked)
 {
     const dg_variant *variant = DG_CPU(dg_cpu_conv_variant)(op->kind, &op->u.conv, asked);

@@ -1,9 +1,9 @@
 /* Forward of a dense layer with few rows, y[R][Co] = x[R][T] w[Co][T]', as inner products. Rows of x and w are read as
- * vectors without packing, which costs more than it saves here. A tile is 4 rows of x by 3 of w; each sum is a vector,
- * whose lanes are added after CHUNK terms; these parts are added in order.
+ * vectors without packing, because packing costs more than it saves here. A tile is 4 rows of x by 3 rows of w. Each
+ * sum is a vector; after CHUNK terms its lanes are added, and these parts are added in order.
  *
- * A unit of work is a block of rows of w. A group of them and a tile's rows of x share L1; CHUNK terms of all rows of x
- * and of the block stay in L2. */
+ * A unit of work is a block of rows of w. L1 holds a group of these rows and a tile's rows of x; L2 holds CHUNK terms
+ * of all rows of x and of the block. */
 #include "kernels/ops/conv/cpu/conv_internal.h"
 #include "kernels/ops/conv/cpu/conv_pack.h"
 
@@ -15,11 +15,11 @@ enum {
     GROUP = 3 * WIDE,
     BLOCK = 14 * GROUP,
     UNITS = 16,
-    TERMS = 128, /* fewer do not pay for adding lanes */
-    FEW = 16     /* rows of x or w: with more of both, packing pays */
+    TERMS = 128, /* minimum: fewer terms do not justify adding lanes */
+    FEW = 16     /* if x and w both have more rows, packing is faster */
 };
 
-/* Rows of x or w; rows past the count repeat the last one. */
+/* Rows of x or w. Rows past the count repeat the last row. */
 typedef struct {
     const real *at;
     ptrdiff_t stride;

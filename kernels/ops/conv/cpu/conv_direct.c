@@ -2,17 +2,16 @@
  * et al. 2016 (sub-pixels).
  *
  * Every output pixel is a sum over the input pixels of its taps. Forward, output o of an axis reads inputs o*S-P ..
- * o*S-P+K-1 through taps 0..K-1. Backward, outputs fall into S phases, (o+P) mod S; those of phase p read taps p, p+S,
- * ..., in falling order, so that again consecutive inputs meet consecutive taps. Either way each output of an axis has
- * a span: first input, count, first tap, phase.
+ * o*S-P+K-1 through taps 0..K-1. Backward, outputs fall into S phases, (o+P) mod S; outputs of phase p read taps p,
+ * p+S, ... in descending order, so that consecutive inputs use consecutive taps of the phase. In both directions each
+ * output of an axis has a span: first input, count, first tap, phase.
  *
  * Backward with few channels (K a multiple of S), the S x S phases, which read the same inputs, are merged: S x S
  * pixels count as one of S*S*C channels, a convolution of stride 1 with K/S taps ("sub-pixel").
  *
  * A tile is one output pixel of DG_MR images by one or two vectors of output channels. Input rows are packed with the
- * images innermost (in[iy][ix][c][image]): a tile's operand is one stream per row of taps, and padding is skipped
- * without special cases. Weights are packed once per call into panels [phase][block of channels][ty][tx][c][DG_LANES *
- * vectors].
+ * images innermost (in[iy][ix][c][image]): a tile reads one contiguous stream per row of taps, and padding needs no
+ * special case. Weights are packed once per call into panels [phase][block of channels][ty][tx][c][DG_LANES * vectors].
  *
  * Work is split by sets of image groups, bands of output rows and, if there are more threads, blocks of channels. */
 #include "kernels/ops/conv/cpu/conv_pack.h"
@@ -37,9 +36,9 @@ typedef struct {
     int Ho, Wo, Co;
     int K, S, P;
     bool adjoint, merged;
-    int taps, stride, pad; /* of the spans: as merged, else K, S, P */
+    int taps, stride, pad; /* of the spans */
     int phases;            /* per axis, 1 if forward or merged */
-    int Hv, Wv, Cv, first; /* output as the tiles see it; merged: number of block 0 */
+    int Hv, Wv, Cv, first; /* size of the output, merged or not; first: number of block 0 */
     int NR, blocks;
     int groups, set, sets; /* image groups, groups per set, sets */
     int rows, bands;
@@ -92,7 +91,7 @@ static int band_height(const job *j)
     return most;
 }
 
-/* n channels rounded up to a multiple of a tile's columns. */
+/* Returns n rounded up to a multiple of a tile's columns. */
 static int padded(int n)
 {
     int NR = n <= DG_LANES ? DG_LANES : 2 * DG_LANES;
@@ -138,7 +137,7 @@ static job plan(bool adjoint, const dg_conv_args *a)
     return j;
 }
 
-/* Offset of the panel of a phase and block. Phases are consecutive and have different numbers of taps. */
+/* Offset of the panel of a phase and block. Phases are stored consecutively and differ in their number of taps. */
 static size_t panel_start(const job *j, int py, int px, int block)
 {
     size_t taps = 0, own = (size_t)phase_taps(j, py) * (size_t)phase_taps(j, px);
@@ -217,7 +216,7 @@ typedef struct {
     span y;
 } row;
 
-/* c[DG_MR][ldc] = the tile of one group, block and pixel. */
+/* Computes c[DG_MR][ldc], the tile of one group, block and pixel. */
 static void tile(const row *w, span x, const real *panel, const real *band, real *c, ptrdiff_t ldc)
 {
     const job *j = w->j;
@@ -247,7 +246,7 @@ static void scatter(const row *w, const real *c, int n0, int images, int block, 
     for (int column = c0; column < c1;) {
         int square = column / j->Co, n = column % j->Co, py = square / j->S, px = square % j->S;
         int y = (w->oy + j->first) * j->S + py - j->P, x = (ox + j->first) * j->S + px - j->P;
-        /* columns that are contiguous in memory: the rest of this row of the square, inside the image */
+        /* contiguous columns: the rest of this row of the square that is inside the image */
         int run = dg_min(c1 - column, (j->S - px) * j->Co - n);
         if (x < 0 || y < 0 || y >= j->Ho) run = dg_min(run, j->Co - n);
         else run = dg_min(run, (j->Wo - x) * j->Co - n);
@@ -256,7 +255,7 @@ static void scatter(const row *w, const real *c, int n0, int images, int block, 
             real *to = j->out + n0 * image + ((ptrdiff_t)y * j->Wo + x) * j->Co + n;
             const real *from = c + column - c0;
             if (j->blocks == 1 && run <= DG_SQUARE && x * j->Co + n + DG_SQUARE <= j->Wo * j->Co) {
-                /* Overwrites following pixels, which are stored later. */
+                /* This also writes to following pixels, which are stored later. */
                 for (int i = 0; i < images; i++)
                     *(dg_square_row *)(to + i * image) = *(const dg_square_row *)(from + i * j->NR);
             } else {
@@ -273,7 +272,7 @@ static void row_tiles(const row *w, int block, int g0, int g1)
     const job *j = w->j;
     ptrdiff_t image = (ptrdiff_t)j->Ho * j->Wo * j->Co;
     int c0 = block * j->NR, channels = dg_min(j->NR, j->Co - c0);
-    for (int px = 0; px < j->phases; px++) { /* phase by phase: its panel stays cached */
+    for (int px = 0; px < j->phases; px++) {
         for (int ox = px; ox < j->Wv; ox += j->phases) {
             span x = axis_span(j, ox, j->Wi);
             const real *panel = w->panel + panel_start(j, w->y.phase, x.phase, block), *band = w->band;
@@ -340,8 +339,8 @@ void DG_CPU(dg_conv_direct)(bool adjoint, const dg_conv_args *a)
     real *panel, *packs;
     carve(&j, a->scratch, &panel, &packs);
     int team = dg_conv_team(a, j.team);
-    /* Each part of the channels packs the input again, so only as many parts as keep all threads busy. Sums do not
-     * cross parts, so results do not depend on the number of threads. */
+    /* Each part of the channels packs the input again, so there are only enough parts to keep all threads busy. A sum
+     * is always in one part, so results do not depend on the number of threads. */
     int parts = dg_max(1, dg_min(j.blocks, dg_ceil_div(3 * team, j.sets * j.bands)));
     if (team == 1) parts = 1;
 #pragma omp parallel num_threads(team)

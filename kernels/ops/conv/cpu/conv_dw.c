@@ -121,7 +121,7 @@ static void pack_y(const job *j, const piece *c, real *restrict to, int first, i
     }
 }
 
-/* Outputs o of an axis for which tap k reads an input: first <= o < last. */
+/* Sets the range first <= o < last of outputs of an axis for which tap k reads an input. */
 static void tap_range(const dg_conv_args *a, int k, int outputs, int inputs, int *first, int *last)
 {
     *first = k < a->P ? dg_ceil_div(a->P - k, a->S) : 0;
@@ -188,7 +188,7 @@ static void unit(const job *j, real *copies, real *x, real *y, int u)
     }
 }
 
-/* w of one tap and block of co: adds the slices' copies in order. */
+/* Computes w of one tap and block of co by adding the slices' copies in order. */
 static void finish(const job *j, real *copies, int tap, int co_block)
 {
     const dg_conv_args *a = j->a;

@@ -1,9 +1,8 @@
 /* Direct weight gradient of layers with few input channels, such as the first layer of a discriminator (Ci = 3).
  *
- * The vectors of conv_dw.c, over ci, would be mostly empty. Here vectors run over output channels, directly from y, and
- * rows over (kx, ci): for each output pixel these are one run of K*Ci consecutive reals of x, whose rows have their
- * padding as zeros. A tile is TALL reals of a run by one or two vectors of output channels, for one ky, summed over
- * pixels.
+ * The vectors of conv_dw.c, which run over ci, would be mostly empty. Here vectors run over output channels and are
+ * loaded directly from y. Rows run over (kx, ci); per output pixel these are K*Ci consecutive reals of x, stored with
+ * zero padding. A tile is TALL reals of a run by one or two vectors of output channels, for one ky, summed over pixels.
  *
  * Work is split by slices of the list of pieces (bands of rows of an image); each slice sums into its own copy of w,
  * and the copies are added in order. The number of slices depends on shapes only. */
@@ -85,8 +84,8 @@ static void pack_rest(const job *j, real *restrict to, const real *y, int pixels
 
 enum { RUNS = 32 };
 
-/* Adds a piece to the tiles of one ky. rest: the packed last block of y, NULL: y itself. copy: [blocks of
- * (kx,ci)][blocks of co][TALL][NR]. */
+/* Adds the products of a piece to the tiles of one ky. rest: packed copy of the last block of y, or NULL to read y
+ * directly. copy: [blocks of (kx,ci)][blocks of co][TALL][NR]. */
 static void tiles(const job *j, const real *x, const real *y, const real *rest, real *copy, int ky, int o0, int o1,
                   int lo, int hi, int add)
 {
@@ -126,8 +125,8 @@ static void slice(const job *j, real *copy, real *x, real *rest, int s)
         int hi = dg_max(dg_min((o1 - 1) * a->S - a->P + a->K, a->H), lo);
         const real *y = (const real *)a->y + ((ptrdiff_t)n * a->Ho + o0) * a->Wo * a->Co;
         pad_rows(j, x, n, lo, hi);
-        /* The last block reads past its pixel's channels; those sums are discarded. It is copied if y ends before
-         * that. */
+        /* The last block reads past its pixel's channels, and these sums are discarded. The block is copied if it would
+         * read past the end of y. */
         const ptrdiff_t behind = ((ptrdiff_t)(a->N - n) * a->Ho - o1) * a->Wo * a->Co;
         const bool packed = a->Co % j->NR && behind < j->NR;
         if (packed) pack_rest(j, rest, y, (o1 - o0) * a->Wo);

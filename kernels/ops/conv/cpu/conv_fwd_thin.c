@@ -2,8 +2,8 @@
  *
  * The packing of conv_direct.c costs more than it saves if a pixel has few channels. Here a tile is DG_MR adjacent
  * pixels of a row by one or two vectors of output channels; x is read directly, or from a copy with its padding as
- * zeros. A list has the offsets of a window's terms; rows outside are skipped. Sums have the order of conv_direct.c:
- * the same bits. */
+ * zeros. A list has the offsets of a window's terms, without rows outside of x. Sums have the order of conv_direct.c
+ * and so the same bits. */
 #include "kernels/ops/conv/cpu/conv_pack.h"
 #include "kernels/ops/conv/cpu/conv_internal.h"
 
@@ -46,7 +46,7 @@ typedef struct {
     int team;
 } job;
 
-/* Requires a window's terms to fit one chain, and rows to fill a tile. */
+/* True if a window's terms fit one chain and rows of y fill a tile. */
 bool DG_CPU(dg_conv_fwd_is_thin)(const dg_conv_args *a)
 {
     return (int64_t)a->K * a->K * a->Ci <= DG_SUM_TERMS && a->Wo >= DG_MR;
@@ -78,8 +78,8 @@ static void pad_rows(const job *j, real *restrict out, int n, int from, int to)
     }
 }
 
-/* Stores a tile's n channels to pixels of Co channels; room: reals up to the end of y. Excess channels go to following
- * pixels, which are stored later. */
+/* Stores a tile's n channels to pixels of Co channels. room: reals up to the end of y. Excess channels overwrite
+ * following pixels, which are stored later. */
 static void store(const job *j, real *to, const real *tile, int n, int room)
 {
     for (int i = 0; i < DG_MR; i++, to += j->a->Co, tile += j->NR, room -= j->a->Co) {
@@ -89,8 +89,8 @@ static void store(const job *j, real *to, const real *tile, int n, int room)
     }
 }
 
-/* One row of y. n: terms of its windows inside the image; x, panel: at the first of them. The last block is stored
- * first because it overwrites other blocks; the last tile repeats some pixels. */
+/* Computes one row of y. n: terms of its windows that are inside the image. x, panel: at the first of these terms. The
+ * last block is stored first, because it overwrites parts of other blocks. */
 static void row_tiles(const job *j, const real *x, const real *panel, int n, real *y)
 {
     const dg_conv_args *a = j->a;

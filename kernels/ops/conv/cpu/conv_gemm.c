@@ -4,11 +4,10 @@
  *   data gradient     x[R][T]  = y[R][Co] w[Co][T]
  *   weight gradient   w[Co][T] = y[R][Co]' x[R][T]
  * Blocking as in Goto & van de Geijn 2008, "Anatomy of High-Performance Matrix Multiplication". The result is divided
- * into units of work, long sums of small results also into slices. A unit goes through the sum CHAIN terms at a time:
- * for each strip of the right matrix, as wide as a tile and packed into L1, all tiles of the unit. The left matrix is
- * read by rows if its terms are contiguous, else packed for all strips of the unit; in a dense layer, where it is small
- * and meets many strips, it is packed once for all units. Every sum is chains of CHAIN terms added in order, then
- * slices in order; both depend on the shape only. */
+ * into units of work, and long sums of small results into slices. A unit adds CHAIN terms at a time: it packs a strip
+ * of the right matrix, as wide as a tile, into L1 and computes all its tiles with this strip. The left matrix is read
+ * by rows if its terms are contiguous; else a unit packs it for all strips. In a dense layer it is packed once for all
+ * units. Chains are added in order, then slices in order; both depend on the shape only. */
 #include "kernels/ops/conv/cpu/conv_internal.h"
 #include "kernels/ops/conv/cpu/conv_pack.h"
 
@@ -17,16 +16,16 @@
 
 enum {
     CHAIN = DG_SUM_TERMS,
-    ROWS = 256 / DG_MR * DG_MR, /* per unit: with CHAIN terms, in L2 with the unit's part of the result */
+    ROWS = 256 / DG_MR * DG_MR, /* per unit, so that its operands and results fit L2 */
     COLUMNS = 128,
     UNITS = 16,
     NR = 2 * DG_LANES,
     LOW = 4,        /* rows of the lower tile, for batch sizes up to 8 */
-    FEW_TILES = 2,  /* up to this number, packing contiguous terms does not pay */
-    MANY_STRIPS = 8 /* from this number on, packing a once pays */
+    FEW_TILES = 2,  /* up to this number, packing contiguous terms is slower */
+    MANY_STRIPS = 8 /* from this number on, packing the left matrix once is faster */
 };
 
-/* c[i][j] (+)= sum over k < n of a[i*AM + k*AK] * b[k*bk + j]; rows from `rows` on repeat the last one. */
+/* c[i][j] (+)= sum over k < n of a[i*AM + k*AK] * b[k*bk + j]; rows past `rows` repeat the last row. */
 #define MICRO(name, MR, NV, AM, AK)                                                                                \
     static __attribute__((noinline)) void name(const real *a, ptrdiff_t am, int rows, const real *b, ptrdiff_t bk, \
                                                ptrdiff_t n, real *c, ptrdiff_t ldc, bool add)                      \
@@ -67,7 +66,7 @@ typedef struct {
     ptrdiff_t row_units, column_units, slices, units;
     int team;
     ptrdiff_t packs;     /* packed pieces of a: (row unit, chain), or one per thread */
-    bool packed, shared; /* a is packed; once for all units, not per unit */
+    bool packed, shared; /* the left matrix is packed; packed once for all units */
     size_t pack_count;
     micro *one, *two;
 } job;
@@ -101,7 +100,7 @@ static job plan(dg_op_kind kind, const dg_conv_args *a)
     const bool in_rows = kind != DG_OP_conv_dw, low = in_rows && (j.M <= LOW || (j.M > DG_MR && j.M <= 2 * LOW));
     j.height = low ? LOW : DG_MR;
     cut(&j);
-    /* a dense layer's a is small and meets many strips */
+    /* the left matrix of a dense layer is small and is used with many strips */
     j.shared = !low && a->Ho * a->Wo == 1 && j.N >= MANY_STRIPS * NR;
     j.packed = !in_rows || j.shared;
     j.one = low ? low1 : j.packed ? packed1 : rows1;

@@ -1,5 +1,5 @@
-/* Variants of the CPU convolution: their scratch size in bytes, and the call that runs them. Scratch sizes, and the
- * number of workspaces in it, which limits the threads, depend on shapes only. */
+/* Variants of the CPU convolution: functions that return their scratch size in bytes, and functions that run them. The
+ * scratch size depends on the shape only. The number of workspaces in the scratch limits the number of threads. */
 #ifndef DG_CONV_INTERNAL_H
 #define DG_CONV_INTERNAL_H
 
@@ -9,7 +9,7 @@
 #include "core/base/math.h"
 #include "kernels/cpu/cpu.h"
 
-enum { DG_TEAM = 32 }; /* workspaces, so threads per op, at most */
+enum { DG_TEAM = 32 }; /* maximum workspaces and threads per op */
 
 /* direct: forward and data gradient (conv_direct.c) */
 size_t DG_CPU(dg_conv_direct_scratch)(bool adjoint, const dg_conv_args *a);
@@ -44,7 +44,7 @@ void DG_CPU(dg_conv_gemm)(dg_op_kind kind, const dg_conv_args *a);
 bool DG_CPU(dg_conv_is_dense)(dg_op_kind kind, const dg_conv_args *a);
 void DG_CPU(dg_conv_dense)(const dg_conv_args *a);
 
-/* Divides scratch into pieces that begin on a cache line; with base 0 it only counts. */
+/* Divides scratch into pieces that begin on a cache line. If base is 0, only counts their bytes. */
 typedef struct {
     uintptr_t base;
     size_t used;
@@ -54,12 +54,12 @@ static inline void *dg_carve(dg_carver *c, size_t bytes)
 {
     uintptr_t at = c->base + c->used;
     c->used += (bytes + 63) / 64 * 64;
-    return (void *)at; /* NOLINT(performance-no-int-to-ptr): only followed when base is real memory */
+    return (void *)at; /* NOLINT(performance-no-int-to-ptr): dereferenced only if base is not 0 */
 }
 
 static inline size_t dg_min_size(size_t a, size_t b) { return a < b ? a : b; }
 
-/* Threads of an op, at most `most`: one if a single thread takes less than about 20 us. */
+/* Returns the number of threads for an op, at most `most`. Returns 1 if a single thread takes less than about 20 us. */
 static inline int dg_conv_team(const dg_conv_args *a, int most)
 {
     const double products = (double)a->N * a->Ho * a->Wo * a->Co * a->K * a->K * a->Ci;

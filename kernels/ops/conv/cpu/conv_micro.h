@@ -1,11 +1,11 @@
 /* The inner product of all CPU convolutions, with vector extensions:
  *   c[i][j] (+)= sum over runs, over k < n, of a[k*AK + i] * b[k*BK + j]     i < MR, j < NV * DG_LANES
  * a is read by broadcasts, b by vectors. c stays in registers over all runs of a call. Every element is one chain of
- * multiply-adds in the order of the runs, in any tile; the chain is then added to memory. A long chain has several
- * times the error of short ones, so dg_micro_sum splits it, at places that depend on the shape only.
+ * multiply-adds in the order of the runs, whatever the tile; the chain's result is then added to memory. A long chain
+ * has several times the error of short chains, so dg_micro_sum splits it at places that depend on the shape only.
  *
- * Tile sizes: c needs MR * NV registers, and at least latency times throughput of the multiply-adds (8 to 10 chains).
- * 16 registers hold 6 x 2, 32 hold 8 x 2 (8 divides the usual batch sizes). */
+ * Tile sizes: c needs MR * NV registers. At least 8 to 10 independent chains hide the latency of the multiply-adds. A
+ * tile is 6 x 2 with 16 registers and 8 x 2 with 32 registers. */
 #ifndef DG_CONV_MICRO_H
 #define DG_CONV_MICRO_H
 
@@ -35,11 +35,11 @@ typedef real dg_vec __attribute__((vector_size(DG_VEC_BYTES), aligned(sizeof(rea
 #endif
 #define DG_INLINE static inline __attribute__((always_inline, unused))
 
-/* Results of at least DG_LARGE bytes are stored past the caches (non-temporal, whole aligned cache lines): no line is
- * read first, and cached data stays. */
+/* Results of at least DG_LARGE bytes are stored by non-temporal stores of whole aligned cache lines. These stores do
+ * not read the line first and leave the caches unchanged. */
 enum { DG_LARGE = 64 << 20, DG_LINE = 64 / (int)sizeof(real) };
 
-/* True for such a result: `count` reals at `to`, in rows of `row` reals. */
+/* True if non-temporal stores suit a result of `count` reals at `to`, in rows of `row` reals. */
 static inline bool dg_streams(const real *to, size_t count, size_t row)
 {
     return count * sizeof(real) >= DG_LARGE && row % DG_LINE == 0 && (uintptr_t)to % 64 == 0;
@@ -71,8 +71,8 @@ typedef struct {
     ptrdiff_t n;
 } dg_span;
 
-/* Strides are constants for packed tiles (AK, BK), or the arguments ak and bk. noinline: GCC 12 spills the accumulators
- * when it inlines this. */
+/* Strides are the constants AK and BK for packed tiles, else the arguments ak and bk. It is noinline because GCC 12
+ * spills the accumulators when it inlines this function. */
 #define DG_MICRO(name, MR, NV, AK, BK)                                                                                \
     static __attribute__((noinline, unused)) void name(const dg_span *run, int runs, real *c, ptrdiff_t ldc, int add, \
                                                        ptrdiff_t ak, ptrdiff_t bk)                                    \
@@ -101,7 +101,7 @@ typedef struct {
     }
 typedef void dg_micro(const dg_span *run, int runs, real *c, ptrdiff_t ldc, int add, ptrdiff_t ak, ptrdiff_t bk);
 
-/* Runs a micro over all runs in chains of at most DG_SUM_TERMS terms; ak, bk: its strides, also if constant. */
+/* Runs a DG_MICRO function over all runs, in chains of at most DG_SUM_TERMS terms. ak, bk: its strides. */
 enum { DG_SUM_TERMS = 128, DG_SUM_RUNS = 16 };
 static inline void dg_micro_sum(dg_micro *micro, const dg_span *run, int runs, real *c, ptrdiff_t ldc, int add,
                                 ptrdiff_t ak, ptrdiff_t bk)

@@ -4,7 +4,7 @@
 
 #include "kernels/ops/conv/cpu/conv_micro.h"
 
-/* The listed elements of a followed by b; gcc has clang's builtin from version 12 on. */
+/* Selects the listed elements of the vectors a and b. gcc before version 12 lacks clang's builtin. */
 #if defined __clang__ || __GNUC__ >= 12
 #define DG_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 #else
@@ -54,8 +54,8 @@ DG_INLINE void dg_interleave(real *restrict to, int width, const real *restrict 
     ptrdiff_t e = 0;
     for (; e + DG_SQUARE <= count; e += DG_SQUARE) {
         dg_square_row r[DG_SQUARE];
-        /* The last square of an e writes into the first square of the next e, which is written later: squares come in
-         * falling order. */
+        /* Squares are written in descending order, because the last square of one e overwrites the beginning of the
+         * next e. */
         for (int i0 = (width - 1) / DG_SQUARE * DG_SQUARE; i0 >= 0; i0 -= DG_SQUARE) {
             DG_UNROLL for (int i = 0; i < DG_SQUARE; i++)
             {

@@ -8,10 +8,10 @@
  *   n = 5    F(4,2): a, -a, b, -b and infinity, a = 5/4 and b = 3/8: half the error of the usual 0, 1, -1, 2 and
  *            infinity, for one or two operations more
  *   n = 3    F(2,2): 0, 1 and infinity, errors like the direct sum
- * In two dimensions both are applied to columns, then to rows. A convolution with K = 2S is S x S filters of two taps,
- * one per phase of the input (forward) or output (backward); one with K = 3 and S = 1 is one filter of three. Sources:
- * Winograd 1980, "Arithmetic complexity of computations"; Lavin & Gray 2016, "Fast algorithms for convolutional neural
- * networks". */
+ * In two dimensions the transforms are applied to columns, then to rows. A convolution with K = 2S is S x S filters of
+ * two taps, one per phase of the input (forward) or output (backward); one with K = 3 and S = 1 is one filter of three.
+ * Sources: Winograd 1980, "Arithmetic complexity of computations"; Lavin & Gray 2016, "Fast algorithms for
+ * convolutional neural networks". */
 #ifndef DG_CONV_WINOGRAD_H
 #define DG_CONV_WINOGRAD_H
 
@@ -28,7 +28,7 @@ enum { DG_POINTS = 6, DG_TAPS = 3 };
 #define DG_B ((real)0.375)
 #define DG_C ((real)(1 / (2 * (1.25 * 1.25 - 0.375 * 0.375))))
 
-/* Points for n = 6, exact too, and the inverse factors at a, b and 0. */
+/* Points for n = 6, whose powers are exact too, and the inverse factors at a, b and 0. */
 #define DG_A6 ((real)1.5)
 #define DG_B6 ((real)0.625)
 #define DG_CA6 ((real)(1 / (2 * 1.5 * 1.5 * (1.5 * 1.5 - 0.625 * 0.625))))
@@ -148,7 +148,7 @@ typedef void dg_transform(const real *const *from, int channels, real *to, size_
         for (ptrdiff_t c = 0; c < channels; c += DG_LANES) one(n, from, c, to + c, step);                       \
     }
 
-/* For any number of channels at `count` pointers: the last, partial vector goes through a copy. */
+/* Calls the transform for any number of channels at `count` pointers. The last, partial vector is copied first. */
 static inline void dg_whole_and_rest(dg_transform *transform, const real **from, int count, int channels, real *to,
                                      size_t step)
 {
@@ -157,7 +157,7 @@ static inline void dg_whole_and_rest(dg_transform *transform, const real **from,
     if (!rest) return;
     real tail[DG_POINTS * DG_POINTS][DG_LANES] = {{0}};
     for (int i = 0; i < count; i++) {
-        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): every point of the tile has a place, be it zeros */
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): every pointer is valid; pixels outside point to zeros */
         for (int k = 0; k < rest; k++) tail[i][k] = from[i][whole + k];
         from[i] = tail[i];
     }
@@ -175,22 +175,23 @@ typedef struct {
 void DG_CPU(dg_winograd_input)(const dg_winograd_image *im, int n, int y0, int x0, int at, int channels, real *to,
                                size_t step);
 
-/* Prefetches `count` reals: the order of tiles is too irregular for the hardware prefetcher. */
+/* Prefetches `count` reals, because the order of tiles is too irregular for the hardware prefetcher. */
 static inline void dg_fetch(const real *from, ptrdiff_t count, const real *end)
 {
     if (count > end - from) count = end - from;
     for (ptrdiff_t i = 0; i < count; i += 64 / (ptrdiff_t)sizeof(real)) __builtin_prefetch(from + i, 0, 2);
 }
 
-/* Distance of arrays that are read together: an odd number of cache lines, because multiples of 4 KB share few sets of
- * L1. */
+/* Returns a distance for arrays that are read together. It is an odd number of cache lines, because multiples of 4 KB
+ * share few sets of L1. */
 static inline size_t dg_odd_lines(size_t reals)
 {
     size_t line = 64 / sizeof(real);
     return ((reals + line - 1) / line | 1) * line;
 }
 
-/* n for r taps and this output size; with two taps the larger tile if enough of its outputs exist. */
+/* Returns n for r taps and this output size. With two taps, uses the larger tile if enough of its outputs are inside.
+ * */
 static inline int dg_winograd_points(int r, int H, int W)
 {
     if (r == 3) return 6;

@@ -7,9 +7,9 @@
  *   weights  U[phase][block of channels][frequency][term][NR]
  *   inputs   V[frequency][tile][term]     of a piece: consecutive tiles, possibly of several images
  *   product  M[frequency][tile][NR]       of one block of channels
- * First order: with many tiles, U is computed once, and V of each piece stays in L2 while it meets all of U. Second
- * order: with few tiles and many channels U is larger, so V is computed for the whole batch and then each block of U in
- * turn. */
+ * First loop order, for many tiles: U is computed once, and V of each piece stays in L2 while it is multiplied by all
+ * of U. Second loop order, for few tiles and many channels, where U is larger: V is computed for the whole batch, then
+ * one block of U after another. */
 #include "kernels/ops/conv/cpu/conv_winograd_job.h"
 
 #include <omp.h>
@@ -18,13 +18,13 @@
 enum {
     V_BYTES = 384 << 10, /* V of a piece, in L2 with M and a panel of U */
     SUM_TERMS = 32,
-    /* with two taps and at most this number of terms, chains have half the length, because other errors are smaller */
+    /* with two taps and at most this number of terms, chains have half the length */
     SHORT_TERMS = 256,
-    M_TILES = 64 /* tiles of a piece in the second order: M is in L2, U streams */
+    M_TILES = 64 /* tiles of a piece in the second loop order, so that M fits L2 */
 };
 
-/* a: MR rows of V, read at the same term. Chains of terms are added to c one after another: a single chain would have
- * twice the error, which the transforms multiply. */
+/* a: MR rows of V, read at the same term. The terms are split into chains that are added to c one after another,
+ * because a single chain would have twice the error. */
 #define MICRO_ROWS(name, NV)                                                                                           \
     static __attribute__((noinline)) void name(const real *a, ptrdiff_t lda, const real *b, real *c, int n, int chain) \
     {                                                                                                                  \

@@ -2,8 +2,8 @@
  *   V[phase][frequency][tile][channel]   transformed x: a block of input channels, S phases of one row
  *   Z[frequency][tile][channel]          transformed y: a chunk of output channels
  * Their products are summed over the tiles of a piece. Two taps: M[frequency][DG_MR][NR] of one tile of w stays in L1,
- * is transformed to 2 x 2 taps and added to a copy of w. Three taps: only one phase shares the cost of the transforms,
- * so blocks are wide, and a copy holds sums of frequencies that are transformed once at the end.
+ * is transformed to 2 x 2 taps and added to a copy of w. Three taps: there is only one phase, so wide blocks share the
+ * cost of the transforms. A copy holds sums of frequencies, which are transformed once at the end.
  *
  * Work is split by blocks of input channels, rows of phases and slices of the list of pieces (a few images, or a band
  * of one); each slice has its own copy, and copies are added in order. The number of slices depends on shapes only. */
@@ -15,10 +15,10 @@
 enum {
     TILES = 64 * 25, /* tiles of a piece times frequencies: V and Z in L2 */
     UNITS = 16,
-    WIDE = 128, /* three taps: input channels per block, at most */
+    WIDE = 128, /* three taps: maximum input channels per block */
     CHAIN = 32,
     COPIES_BYTES = 64 << 20,
-    CHUNK = DG_MR == 6 ? 72 : 64 /* output channels in Z: whole tiles and vectors */
+    CHUNK = DG_MR == 6 ? 72 : 64 /* output channels in Z */
 };
 _Static_assert(CHUNK % DG_MR == 0 && CHUNK % DG_LANES == 0, "tiles and vectors must divide a chunk");
 
@@ -41,7 +41,8 @@ typedef struct {
     real *zeros, *copies;
 } job;
 
-/* Three taps: slices while their copies are small enough, else wide blocks, because each block transforms all of y. */
+/* For three taps, uses slices if their copies are small enough, else wide blocks, because each block transforms all of
+ * y. */
 static void plan_frequencies(job *j, int pieces)
 {
     const int tiles = dg_ceil_div(j->a->Ci, j->NR);
@@ -206,7 +207,7 @@ static __attribute__((noinline)) void add_taps(const job *j, const real *M, real
         }
 }
 
-/* Two taps: adds a piece's products of one chunk, transformed to taps. */
+/* For two taps, adds a piece's products of one chunk after transforming them to taps. */
 static void add_piece_to_taps(const job *j, const real *V, const real *Z, real *copy, int tiles, int chunk, int py,
                               int add)
 {

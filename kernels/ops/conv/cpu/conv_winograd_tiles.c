@@ -14,7 +14,7 @@ DG_INLINE void transform_input(const int n, const real *const *from, ptrdiff_t c
     DG_UNROLL for (int s = 0; s < n; s++)
     {
         dg_vec d[DG_POINTS], v[DG_POINTS];
-        /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): all n x n places are set by the caller */
+        /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): the caller sets all n x n pointers */
         DG_UNROLL for (int r = 0; r < n; r++) d[r] = *(const dg_vec *)(from[r * n + s] + c);
         dg_wide_input(n, d, v);
         DG_UNROLL for (int r = 0; r < n; r++) t[r][s] = v[r];
@@ -44,7 +44,7 @@ void DG_CPU(dg_winograd_input)(const dg_winograd_image *im, int n, int y0, int x
     dg_whole_and_rest(n == 6 ? input6 : n == 5 ? input5 : input3, from, n * n, channels, to, step);
 }
 
-/* All segments of a tile together, because they are interleaved in memory. */
+/* All segments of a tile are transformed together, because they are interleaved in memory. */
 void DG_CPU(dg_winograd_inputs)(const job *j, const piece *p, real *V, int phase)
 {
     const grid g = dg_winograd_make_grid(j, phase);
@@ -75,7 +75,7 @@ DG_INLINE void transform_output(const int n, const real *from, size_t step, dg_v
     DG_UNROLL for (int i = 0; i < m; i++) dg_wide_output(n, t[i], out + i * m);
 }
 
-/* A tile inside the output, one vector. */
+/* Stores one vector of channels of a tile that is inside the output. */
 #define OUTPUT(n)                                                                                           \
     static __attribute__((noinline)) void output##n(const real *from, size_t step, real *to, ptrdiff_t row, \
                                                     ptrdiff_t pixel)                                        \
@@ -90,7 +90,7 @@ OUTPUT(3)
 OUTPUT(5)
 OUTPUT(6)
 
-/* A tile inside the output, a cache line of channels, stored past the caches. */
+/* Stores a cache line of channels of a tile inside the output, by non-temporal stores. */
 #define OUTPUT_LINES(n)                                                                                    \
     static __attribute__((noinline)) void lines##n(const real *from, size_t step, real *to, ptrdiff_t row, \
                                                    ptrdiff_t pixel)                                        \

@@ -14,7 +14,7 @@ static const char *check_sizes(const dg_conv_args *a, int more)
     return NULL;
 }
 
-/* Images per tile, at most; those past the batch have indices but are not read or written. */
+/* Maximum images per tile. Indices are computed for images past the batch, but no such image is read or written. */
 enum { TILE_IMAGES = 8 };
 
 const char *dg_conv_check(const dg_op *op, const dg_tune *t, dg_type real)
@@ -110,7 +110,8 @@ static const char *check_direct(const dg_op *op, dg_tune *t, dg_type real, const
     return why;
 }
 
-/* One thread or warp per result. Loads hit the cache: neighbours share one of the two operands. */
+/* The work of one thread or warp per result. Loads hit the cache, because neighbouring threads share one of the two
+ * operands. */
 static void direct_work(const dg_op *op, dg_work *w)
 {
     const dg_conv_product p = dg_conv_product_of(op->kind, &op->u.conv);

@@ -38,7 +38,7 @@ template <class real> static __global__ void dx_direct(const dg_conv_args a)
     const real *y = (const real *)a.y + n * a.Ho * a.Wo * a.Co, *w = (const real *)a.w + ci;
     real sum = 0;
     for (int ky = (iy + a.P) % a.S; ky < a.K; ky += a.S) {
-        const int oy = (iy + a.P - ky) / a.S; /* exact; the numerator becomes negative last */
+        const int oy = (iy + a.P - ky) / a.S; /* the division is exact if the numerator is not negative */
         if (iy + a.P < ky) break;
         if (oy >= a.Ho) continue;
         for (int kx = (ix + a.P) % a.S; kx < a.K; kx += a.S) {
@@ -52,7 +52,7 @@ template <class real> static __global__ void dx_direct(const dg_conv_args a)
     ((real *)a.x)[i] = sum;
 }
 
-/* Sums image by image, so that a sum over a large batch keeps its small terms. */
+/* Sums each image separately, so that a sum over a large batch does not lose small terms. */
 template <class real> static __global__ void dw_direct(const dg_conv_args a)
 {
     const int64_t i = dg_thread();
@@ -78,8 +78,8 @@ template <class real> static __global__ void dw_direct(const dg_conv_args a)
     ((real *)a.w)[i] = all;
 }
 
-/* For long sums and few results, such as a first layer: a warp per result; each lane adds every 32nd position, then the
- * lanes are added as a tree. */
+/* For long sums and few results, as in a first layer, a warp computes each result. Each lane adds every 32nd position,
+ * and a tree adds the lanes. */
 template <class real> static __global__ void dw_by_warps(const dg_conv_args a)
 {
     const int64_t i = dg_thread() / 32;
@@ -117,7 +117,7 @@ static float *result_of(dg_op_kind kind, const dg_conv_args *a)
     return (float *)(kind == DG_OP_conv_fwd ? a->y : kind == DG_OP_conv_dx ? a->x : a->w);
 }
 
-/* Where mma launchers write: the result, or the parts of a split sum. */
+/* Returns where mma launchers write: to the result, or to scratch for the parts of a split sum. */
 static float *out_of(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune)
 {
     return tune->split > 1 ? (float *)a->scratch : result_of(kind, a);

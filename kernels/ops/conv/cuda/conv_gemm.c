@@ -3,7 +3,7 @@
 
 #define no dg_variant_no
 
-/* True if y is a product of x and w without unfolding. */
+/* True if the convolution is a product of x and w without unfolding. */
 static bool is_product(const dg_conv_args *flat) { return flat->K == 1 && flat->S == 1 && flat->P == 0; }
 
 static const char *check(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu *gpu)
@@ -17,7 +17,7 @@ static const char *check(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu
     return patches > DG_TENSOR_VALUES ? no("cublas: too many values of patches: %.0f million", patches / 1e6) : NULL;
 }
 
-/* One product of unknown cost, and a kernel that unfolds or folds patches. */
+/* The work is one product, whose cost is unknown, and a kernel that unfolds or folds patches. */
 static void work(const dg_op *op, dg_work *w)
 {
     const dg_conv_args a = dg_conv_flat(&op->u.conv);

@@ -20,7 +20,7 @@ template <int n> static __global__ void unfold_kernel(const dg_conv_args a, floa
     dg_store<n>(patches + i, v);
 }
 
-/* The adjoint: each x is the sum of its copies in patches, in the order of the taps. */
+/* The adjoint of unfolding: each value of x is the sum of its copies in patches, in the order of the taps. */
 template <int n> static __global__ void fold_kernel(const dg_conv_args a, const float *patches)
 {
     const int64_t i = dg_thread() * n, length = (int64_t)a.K * a.K * a.Ci;

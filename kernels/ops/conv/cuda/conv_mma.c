@@ -89,7 +89,7 @@ dg_mma_tile dg_mma_tile_of(dg_op_kind kind, const dg_conv_args *a, const dg_tune
     return (tile){0};
 }
 
-/* Steps of the sum: chunks of channels, or pieces of 64 positions. */
+/* Returns the number of steps of the sum, which are chunks of channels or pieces of 64 positions. */
 static int steps_of(dg_op_kind kind, const dg_conv_args *a, dg_math math)
 {
     const int chunk = 2 * dg_math_unit(math), side = dg_mma_is_small(a) ? 4 : 8;
@@ -177,7 +177,8 @@ static void choose(const dg_op *op, dg_tune *t, const dg_gpu *gpu)
         }
 }
 
-/* Pieces of 64 positions with their patches; each piece is used for all taps and phases. */
+/* The work is counted by pieces of 64 positions with their patches. Each piece is loaded once for all taps and phases.
+ * */
 static void work(const dg_op *op, dg_work *w)
 {
     const dg_conv_args *a = &op->u.conv;

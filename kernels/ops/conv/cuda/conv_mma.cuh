@@ -1,11 +1,11 @@
 /* Parts shared by the three directions of the convolution on tensor cores: 4x4, stride 2, pad 1. Terms:
  * cell: 8x8 adjacent positions of the small side (y), 4x4 in small maps; numbered over all images
  * piece: 64 positions, the rows of a warp's products (dg_row_tile): a cell, or four small ones
- * patch: values of the other side that a piece reads, with its border; loaded to shared memory once for all taps
- * chunk: the channels (weight gradient: positions) in shared memory at a time; two buffers, one multiplied, one filled
- * group: of taps; a chunk's weights are loaded in one portion per group, and the next patch in one slice per group
- * Values of type T in memory become values of the arithmetic E when they are loaded: into registers while the previous
- * chunk is multiplied, then rounded and stored. So each value is rounded once, not once per tap and warp. */
+ * patch: values of the other side that a piece reads, with its border; loaded to shared memory once for all taps chunk:
+ * the channels (weight gradient: positions) in one of two buffers of shared memory; one is multiplied while the other
+ * is filled group: of taps; a chunk's weights are loaded in one portion per group, and the next patch in one slice per
+ * group Values of type T in memory become values of the arithmetic E when they are loaded: into registers while the
+ * previous chunk is multiplied, then rounded and stored. So each value is rounded only once. */
 #ifndef DG_CONV_MMA_CUH
 #define DG_CONV_MMA_CUH
 
@@ -30,8 +30,8 @@ static __device__ __forceinline__ dg_cell dg_cell_of(int number, int side, int r
     return {line / down, line % down * side, (number - line * across) * side};
 }
 
-/* Index of position p of a piece. Eight consecutive positions of small cells are two rows of two cells; the cells of a
- * plane are 4 units (mod 8) apart, so that the eight have different banks. */
+/* Returns the index of position p of a piece. In small cells, eight consecutive positions are two rows of two cells.
+ * The cells of a plane are 4 units (mod 8) apart, so that the eight positions have different banks. */
 template <bool SMALL> struct dg_row_tile {
     static constexpr int side = SMALL ? 4 : 8, cells = SMALL ? 4 : 1;
     static __device__ __forceinline__ int cell(int p) { return SMALL ? (p >> 2 & 1) + (p >> 5 & 1) * 2 : 0; }
@@ -65,7 +65,7 @@ template <bool SMALL, int PIECES_, int PLANES_, bool HALVED> struct dg_patch {
         return piece::cell(p) * cell + piece::row(p) * line + piece::col(p);
     }
     static __device__ __forceinline__ int of_piece(int number) { return number * piece::cells * cell; }
-    /* From a piece's first eight positions to another eight. */
+    /* Returns the distance from a piece's first eight positions to group q of eight. */
     static __device__ __forceinline__ constexpr int of_eight(int q)
     {
         return SMALL ? (q & 3) * line + (q >> 2) * 2 * cell : q * line;
@@ -77,8 +77,8 @@ template <bool SMALL, int PIECES_, int PLANES_, bool HALVED> struct dg_patch {
     static constexpr int four = SMALL ? cell : 4; /* from position t to t + 4, t < 4 */
 };
 
-/* Plane of unit i in the order of threads: eight threads have 2 planes x 4 positions, then follow the other planes of
- * these positions. */
+/* Returns the plane of unit i in the order of threads. Eight threads have 4 positions of 2 planes; the next threads
+ * have the other planes of these positions. */
 template <int PLANES> static __device__ __forceinline__ int dg_unit_plane(int i)
 {
     return i % 2 + i / 8 % (PLANES / 2) * 2;
@@ -123,19 +123,19 @@ template <class E> struct dg_parcel<E, uint16_t> {
     }
 };
 
-/* Entry of a table in shared memory for one value of the patch. Units of values outside of the map are 0 from the start
- * and stay 0: to < 0, and what is loaded for them is discarded. */
+/* Entry of a table in shared memory for one value of the patch. A value outside of the map has to < 0; its unit stays
+ * 0, and the value loaded for it is discarded. */
 struct dg_transfer {
     unsigned from; /* its first channels, in units of the tensor */
-    int to;        /* its unit of plane 0, in bytes; plus DG_BORDER if the value belongs to another cell */
+    int to;        /* offset of its unit in plane 0, in bytes */
 };
 enum { DG_BORDER = 1 << 24 };
 
-/* Prologue of values before they are rounded (fused.h): none; an affine map with a factor below 0; an affine map of two
- * tensors. Coefficients are in shared memory, unit by unit: one scale per channel of the unit, then shifts, then tilts
- * (two tensors). DG_ROUNDED is added if a fused launch reads bf16 tensors (fused.h); DG_ROUNDED only: values are
- * operands already. For fp32 tensors bf16 has one kernel, of two tensors with a factor below 0, since most tensors are
- * bf16: one tensor is passed twice with a tilt of 0. */
+/* Prologue of values before they are rounded (fused.h): none, an affine map with a factor for negative values, or an
+ * affine map of two tensors. Shared memory holds the coefficients unit by unit: scales, shifts and, for two tensors,
+ * tilts. DG_ROUNDED is added if the tensors are bf16; with DG_ROUNDED only, values are operands already. Because most
+ * tensors are bf16 in bf16 arithmetic, it has one kernel for all fp32 tensors, which reads two tensors; a single tensor
+ * is passed twice with a tilt of 0. */
 enum { DG_AS_IS, DG_ONE_TENSOR, DG_TWO_TENSORS, DG_ROUNDED = 4 };
 
 /* Loads a patch; two threads load the two planes of a value. */
@@ -152,14 +152,14 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
     const V *tensor;
     const dg_transfer *place;
     int plane;
-    dg_parcel<E, V> parcel[slice];        /* of one slice: frees the registers of unused values */
-    dg_transfer way[numbers ? slice : 1]; /* table entries, plus this thread's channels; unused without a map */
-    const V *second;                      /* the second tensor; the following members are unused without a map */
+    dg_parcel<E, V> parcel[slice];
+    dg_transfer way[numbers ? slice : 1]; /* table entries; unused without a map */
+    const V *second;                      /* the second tensor */
     dg_parcel<E, V> beside[both ? slice : 1];
     const float *number;
     float below;        /* the factor or the bend; without a map: scale of a scaled arithmetic */
     uint4 *kept;        /* output: rounded operands */
-    unsigned keeps = 0; /* bit i: store slice i of this chunk, then (mod 32) of the next chunks */
+    unsigned keeps = 0; /* bit i: store slice i, counted modulo 32 over the chunks */
 
     static __device__ __forceinline__ void build(dg_transfer *place, uint4 *patch, int N, int H, int W, int C,
                                                  const dg_cell *cell)
@@ -182,8 +182,7 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
             }
         }
     }
-    /* True if row (or column) i of the patch of a cell at `at` is not border. Values past the last cell belong to
-     * it. */
+    /* True if row (or column) i of the patch of a cell at `at` is not in the border. */
     static __device__ __forceinline__ bool is_own(int i, int at, int size)
     {
         return (i > 0) & ((i <= P::scale * P::piece::side) | (at + P::piece::side >= size / P::scale));
@@ -199,15 +198,15 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
         number = table + plane * (numbers * E::unit);
         below = factor;
     }
-    /* Also stores the rounded values of these cells to `to`. Blocks of other columns have the same cells; each stores
-     * its share. share: bits of the first column, 0: store nothing. */
+    /* Makes the loader also store the rounded values of its cells to `to`. Blocks of all columns of tiles load these
+     * cells, and each stores a share. share: bits of the first column; 0: store nothing. */
     __device__ __forceinline__ void keep(void *to, unsigned share)
     {
         kept = (uint4 *)to;
         keeps = blockIdx.y < 32 ? share << blockIdx.y : 0;
     }
     __device__ __forceinline__ void next_chunk() { keeps = keeps >> GROUPS | keeps << (32 - GROUPS); }
-    /* True if no thread of this warp has a value j. */
+    /* True if every thread of this warp has fewer than j + 1 values. */
     static __device__ __forceinline__ bool is_idle(int j)
     {
         const int threads = dg_div_up(2 * all - j * NT, 32) * 32;
@@ -227,7 +226,7 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
             if (numbers) way[numbers ? k : 0] = t;
         }
     }
-    /* Channel e of loaded value k, before rounding; f: coefficients of the channel. */
+    /* Returns channel e of loaded value k before rounding. f: coefficients of the channel. */
     __device__ __forceinline__ float value(int k, int e, const dg_channel &f) const
     {
         const float v = parcel[k].value(e);
@@ -286,7 +285,6 @@ template <class Job, class G> struct dg_weights {
     dg_parcel<E, float> parcel[rounded ? 1 : items];
 
     __device__ __forceinline__ const Job &job() const { return *static_cast<const Job *>(this); }
-    /* bytes: per value. A product with a constant and a 64-bit sum are one instruction. */
     __device__ __forceinline__ const char *source(int chunk, int g, int j, int bytes) const
     {
         return (const char *)w + (size_t)job().unit(chunk, j) * bytes + (int64_t)job().Ci * (job().tap(g, j) * bytes);
@@ -296,7 +294,8 @@ template <class Job, class G> struct dg_weights {
         return groups % G::stages == 0 ? g % G::stages : (chunk * groups + g) % G::stages;
     }
 
-    /* Rounded weights: copies the step `later` steps after (chunk, g). EARLY: before grid_dependency_wait(). */
+    /* Copies the rounded weights of the step that is `later` steps after (chunk, g). EARLY: called before
+     * grid_dependency_wait(). */
     template <bool EARLY> __device__ __forceinline__ void copy_step(int chunk, int g, int later, int chunks)
     {
         const int at = chunk + (g + later) / groups, group = (g + later) % groups, stage = stage_of(at, group);
@@ -342,9 +341,9 @@ template <class Job, class G> struct dg_weights {
 };
 
 /* Main loop of forward passes and data gradients; a step is a group of a chunk. first: loads the first step's values,
- * and its weights unless first_weights did. fetch(chunk, g, more): loads what follows that step to registers; store:
- * writes it to shared memory; more: another chunk follows. copy: starts the weight copies of a later step; arrive:
- * waits for those of the next step.
+ * and its weights unless first_weights did. fetch(chunk, g, more): loads the values of the next step into registers;
+ * store: writes them to shared memory; more: another chunk follows. copy: starts the weight copies of a later step;
+ * arrive: waits for the weight copies of the next step.
  *
  * Loads are two steps ahead: they are issued before a barrier, so that the compiler cannot delay them, and used after
  * the next step's products. */
@@ -367,7 +366,7 @@ template <class Job> static __device__ __forceinline__ void dg_mma_run(Job &job,
             Job::E::finish(job.sums);
             Job::arrive();
             Job::E::publish();
-            __syncthreads(); /* the next step's values are stored, and its destination is free */
+            __syncthreads(); /* the next step's values are stored, and this step's buffers are free */
         }
     }
     Job::template arrive<0>();
