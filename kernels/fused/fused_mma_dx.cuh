@@ -21,7 +21,6 @@ static void dg_fused_dx_tile(const dg_fused_conv *f, const dg_tune *tune, cudaSt
 #undef X
 }
 
-/* E: arithmetic (mma.cuh); MAPS: instantiated prologues (fused_mma.cuh). */
 template <class E, int MAPS> static void dg_fused_dx(const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream)
 {
     dg_fused_instance<MAPS>(f, [=](auto small, auto map) {

@@ -22,7 +22,6 @@ static void dg_fused_fwd_tile(const dg_fused_conv *f, const dg_tune *tune, cudaS
 #undef X
 }
 
-/* E: arithmetic (mma.cuh); MAPS: instantiated prologues (fused_mma.cuh). */
 template <class E, int MAPS> static void dg_fused_fwd(const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream)
 {
     dg_fused_instance<MAPS>(f, [=](auto small, auto map) {

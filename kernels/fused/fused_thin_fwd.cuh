@@ -243,7 +243,6 @@ static __global__ void __launch_bounds__(fwd::NT, fwd::blocks) dg_thin_fwd_kerne
     else __trap();
 }
 
-/* overlapping: blocks may begin before the previous launch has ended. */
 template <class fwd> static void dg_fused_thin_fwd(const dg_fused_conv *f, bool overlapping, cudaStream_t stream)
 {
     const dg_thin_tiling t = dg_thin_tiling_of(f->conv);

@@ -29,8 +29,8 @@ static double fp16_steps(const dg_op_values *v)
     return terms(v->op[0]) * (most[0] * step[1] + most[1] * step[0]);
 }
 
-/* Error limits from the sums of |a||b|: tensor cores round each operand. Winograd mixes neighbours, so all its results
- * share the largest sum, times the growth of its transforms. */
+/* Error limits from the sums of |a||b|: tensor cores round each operand. Winograd mixes neighbouring outputs, so every
+ * result has the limit of the largest sum, multiplied by the growth of the transforms. */
 static dg_err limits(const dg_op_values *v)
 {
     const dg_tune *t = &v->op[1]->tune;
@@ -41,7 +41,7 @@ static dg_err limits(const dg_op_values *v)
         const dg_check_operand *o = &v->operand[k];
         if (!o->limit) continue;
         double largest = 0;
-        /* a tensor may be larger than what this op writes: other values, of either sign */
+        /* the tensor may have values that this op does not write, of either sign */
         for (size_t i = 0; i < o->count; i++) largest = fmax(largest, fabs(dg_check_value(o, o->weight, i)));
         const double least = t->math == DG_MATH_FP16 ? fp16_steps(v) : 0;
         for (size_t i = 0; i < o->count; i++)
@@ -50,8 +50,8 @@ static dg_err limits(const dg_op_values *v)
     return DG_OK;
 }
 
-/* Fractions of the peak of Winograd's products, whose tiles stream through the cache, and of its transforms, which are
- * additions bound by loads and stores. */
+/* Fractions of the peak rate that Winograd's products and transforms reach. The transforms are additions bound by loads
+ * and stores. */
 #define FILTERED 0.7
 #define TRANSFORM 0.25
 

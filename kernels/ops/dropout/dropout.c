@@ -6,8 +6,8 @@
 
 enum { BLOCKS = 64, PIECE = 4 * BLOCKS };
 
-/* The random 32-bit words of BLOCKS blocks from `first` on, c[k][i] word k of block i; all blocks per round, so that it
- * vectorises. */
+/* Computes the random 32-bit words of BLOCKS blocks from `first` on; c[k][i] is word k of block i. Each round handles
+ * all blocks, so that the loop vectorises. */
 static void draw(uint32_t c[restrict 4][BLOCKS], const dg_dropout_args *a, uint64_t first)
 {
     const uint64_t seed = a->state->seed, subsequence = dg_dropout_subsequence(a);
@@ -26,7 +26,7 @@ static void draw(uint32_t c[restrict 4][BLOCKS], const dg_dropout_args *a, uint6
     }
 }
 
-/* Writes n values: those whose random word is at least `least` times scale, else 0. */
+/* Writes n values. A value is multiplied by the scale if its random word is at least `least`, else it is 0. */
 static void keep(real *y, const real *x, int n, uint32_t word[4][BLOCKS], uint32_t least, real scale)
 {
     real factor[PIECE];

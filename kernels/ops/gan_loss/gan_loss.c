@@ -16,7 +16,7 @@ INLINE double above_zero(double v) { return v <= 0 ? 0 : v; }
 INLINE double from_0_to_1(double v) { return v < 0 ? 0 : v > 1 ? 1 : v; }
 INLINE double share_of(const dg_gan_loss_args *a, double d) { return from_0_to_1((d - a->low) / (1 - a->low)); }
 
-/* One logit's contribution to loss and prob, and the slope of the loss, each times n. */
+/* Contribution of one logit to loss and prob, and the slope of the loss, all multiplied by n. */
 typedef struct {
     double loss, prob, slope;
 } term;
@@ -30,7 +30,7 @@ INLINE term term_of(const dg_gan_loss_args *a, double l, double other, double ou
     case DG_GAN_CROSS: {
         const double e = exp(-fabs(l));
         const double p = (l < 0 ? e : 1) / (1 + e), q = (l < 0 ? 1 : e) / (1 + e); /* sigmoid(l), sigmoid(-l) */
-        /* sigmoid(l) - t without cancellation: the gradient of a confident logit stays exact */
+        /* computes sigmoid(l) - t without cancellation, so that the gradient of a confident logit is exact */
         return (term){(l > 0 ? l : 0) - l * a->target + log1p(e), p, p * (1 - a->target) - q * a->target};
     }
     case DG_GAN_SQUARES: return (term){half_square(l - a->target), share_of(a, l), l - a->target};

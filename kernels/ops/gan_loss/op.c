@@ -14,8 +14,8 @@ static double largest(const dg_op_values *v, const char *name, int n)
     return most;
 }
 
-/* Computed in double and rounded once. Differences of logits (all losses but cross entropy) come from sums of n logits
- * and keep the rounding error of the logits' size. */
+/* Computed in double and rounded once. Losses other than cross entropy use differences of logits, whose error is
+ * relative to the logits' magnitude. */
 static dg_err limits(const dg_op_values *v)
 {
     const dg_gan_loss_args *a = &v->op[0]->u.gan_loss;

@@ -13,9 +13,10 @@ static bool mirrored(const dg_gather_args *a, int n)
     return word[n % 4] & 1;
 }
 
-enum { MANY = 1 << 15 }; /* values from which on threads pay (20 us of one) */
+enum { MANY = 1 << 15 }; /* number of values from which several threads are faster */
 
-/* A multiple of every number of channels and of the lanes: value i of an image has the channel of i % PERIOD. */
+/* PERIOD is a multiple of every number of channels and of lanes, so value i of an image has the channel of value i %
+ * PERIOD. */
 enum { PERIOD = 48 };
 
 typedef struct {

@@ -20,8 +20,8 @@ template <int n, class cell> static __device__ __forceinline__ dg_pack<cell, n> 
     return v;
 }
 
-/* One thread: n values of one image, in one load if records are aligned and the image is not mirrored. cell: uint8_t,
- * or real for prepared images. */
+/* A thread converts n values of one image. It uses one load if records are aligned and the image is not mirrored. cell:
+ * uint8_t, or real for prepared images. */
 template <class cell, int n, class real>
 static __device__ __forceinline__ void gather_values(const dg_gather_args &a, const gather_scale<real> &scale,
                                                      bool aligned)

@@ -41,7 +41,7 @@ void DG_CPU(dg_cpu_norm_act)(const dg_norm_act_args *a, const dg_tune *tune)
         for (int c0 = 0; c0 < s.C; c0 += s.width) {
             int width = s.C - c0 < s.width ? s.C - c0 : s.width, group = -1;
             affine f;
-            /* In reverse: the last rows of norm_stats or the convolution are still cached. */
+            /* Rows are processed in reverse, because the last rows of the previous op are still cached. */
             for (int k = hi - 1; k >= lo; k--) {
                 if (group != k / s.chunks) spread_affine(&f, a, group = k / s.chunks, c0, width, s.tile);
                 const int64_t at = start_of(&s, k) + c0;

@@ -12,8 +12,8 @@ static __device__ __forceinline__ double *part_of(void *scratch, const columns &
     return (double *)scratch + 2 * ((int64_t)group * s.chunks + chunk) * s.C;
 }
 
-/* Mean and sum of squared deviations of a chunk. Deviations are from the chunk's first row: its distance from the mean
- * limits the cancellation in the correction to the chunk's length. */
+/* Mean and sum of squared deviations of a chunk. Deviations are taken from the chunk's first row, which is close to the
+ * mean and so limits cancellation. */
 template <class real>
 static __global__ void __launch_bounds__(MAX_BLOCK)
     stats_kernel(void *scratch, const real *x, const columns s, int width)
@@ -45,7 +45,7 @@ static __global__ void __launch_bounds__(MAX_BLOCK)
     });
 }
 
-/* Merges one set of rows into another; Chan, Golub & LeVeque 1983, eq. 2.1. */
+/* Merges the statistics of two sets of rows (Chan, Golub & LeVeque 1983, eq. 2.1). */
 typedef struct {
     double rows, mean, m2;
 } moments;

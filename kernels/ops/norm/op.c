@@ -39,8 +39,8 @@ static double act_limit(const dg_op_values *v, const dg_check_operand *o, size_t
 
 static dg_err act_limits(const dg_op_values *v) { return dg_limits_each(v, act_limit); }
 
-/* Sums of the gradient's terms per channel and group. The derivative jumps at gamma * xhat + beta = 0, and rounding may
- * move a value across; loose: the contribution of such values. */
+/* Sums of the gradient's terms per channel and group. The activation's derivative jumps at gamma * xhat + beta = 0, and
+ * rounding may change the sign of this term. loose: the contribution of such values. */
 typedef struct {
     double g, gx, loose, loose_x;
 } channel;

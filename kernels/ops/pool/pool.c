@@ -93,7 +93,7 @@ typedef number numbers __attribute__((vector_size(LANES * sizeof(real))));
 typedef uint16_t halves __attribute__((vector_size(LANES * sizeof(uint16_t)))); /* gcc narrows well in two steps */
 typedef uint8_t places __attribute__((vector_size(LANES)));
 
-/* Eight indices stay bytes of one integer, each in the lane of its channel, because gcc widens bytes one by one. */
+/* The indices of eight channels are bytes of one integer, because gcc widens a vector of bytes one by one. */
 #if DG_FP == 64
 #define BYTE(k) ((number)(0xffull << 8 * (k)))
 static const numbers own = {BYTE(0), BYTE(1), BYTE(2), BYTE(3), BYTE(4), BYTE(5), BYTE(6), BYTE(7)};
@@ -115,14 +115,15 @@ INLINE void load_places(numbers *out, const uint8_t *at)
 
 typedef void some_channels(const dg_pool_args *a, const spot *s, int c0, const int n);
 
-/* All channels; if the last are fewer than a vector, some are repeated. */
+/* Processes all channels by vectors. If fewer than a vector remain, the last vector repeats some channels. */
 INLINE void by_lanes(const dg_pool_args *a, const spot *s, some_channels *some)
 {
     if (a->C < LANES) some(a, s, 0, a->C);
     for (int c = 0; c < a->C && a->C >= LANES; c += LANES) some(a, s, a->C - c < LANES ? a->C - LANES : c, LANES);
 }
 
-/* The largest value and its index, without branches (unpredictable); the first NaN wins and stays. */
+/* Finds the largest value and its index without branches, which would be unpredictable. If there are NaNs, the first
+ * NaN is the result. */
 INLINE void largest_of(const dg_pool_args *a, const spot *s, int c0, const int n)
 {
     values best = {0};
@@ -187,8 +188,8 @@ typedef struct {
     bool there[2];
 } cell_row;
 
-/* Eight channels of a cell whose columns of windows all exist: each pixel adds the windows' contributions in order;
- * rows of windows outside contribute nothing. */
+/* Computes eight channels of a cell whose window columns all exist. Each pixel adds its windows' contributions in
+ * order; window rows outside contribute nothing. */
 INLINE void cell(const dg_pool_args *a, const cell_row *row, int64_t ox, int c, const int R)
 {
     values dy[4];
@@ -267,7 +268,7 @@ static inline void mean(real *restrict out, const real *in, int width, const dg_
 static inline void average(const dg_pool_args *a, const spot *s) { mean((real *)a->y + s->at, a->x, a->W, a, s); }
 static inline void average_dx(const dg_pool_args *a, const spot *s) { mean((real *)a->dx + s->at, a->dy, a->Wo, a, s); }
 
-/* Values read or written, the larger number, from which on threads pay (10 us of one). */
+/* Number of values read or written from which several threads are faster. */
 enum { MANY = 1 << 15 };
 
 static bool many(const dg_pool_args *a)

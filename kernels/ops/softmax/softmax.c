@@ -4,11 +4,12 @@
 #include <math.h>
 #include <stdbool.h>
 
-/* Rows whose losses are kept before they are added; logits from which on threads pay. */
+/* ROWS: number of losses that are stored before they are added. MANY: number of logits from which several threads are
+ * faster. */
 enum { ROWS = 1024, MANY = 2048 };
 
-/* The first largest logit of a row, and the sum of the exponentials without its own, which is 1: small terms stay
- * exact. */
+/* The first largest logit of a row, and the sum of the other exponentials. Its own exponential, 1, is left out, so that
+ * small terms are exact. */
 typedef struct {
     int top;
     double largest, others;
@@ -40,7 +41,7 @@ static void shares_of(const dg_softmax_args *a, int64_t row, const real *l, cons
         const double e = c == s->top ? 1 : exp((double)l[c] - s->largest);
         if (p) p[c] = (real)(e / sum);
         if (!dlogit) continue;
-        /* p - 1 is minus the sum of the other terms: the gradient of a confident row stays exact */
+        /* p - 1 is computed as minus the sum of the other terms, so that the gradient of a confident row is exact */
         const double most = c == s->top ? s->others : sum - e;
         dlogit[c] = (real)((c == label ? a->smoothing - most / sum - smooth : e / sum - smooth) / a->N);
     }

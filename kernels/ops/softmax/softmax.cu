@@ -4,8 +4,8 @@
  * bound by: exponentials in double; a few dozen rows by latency */
 #include "kernels/fused/fuse.cuh"
 
-/* The first largest logit of a row, and the sum of the exponentials without its own, which is 1: small terms stay
- * exact. */
+/* The first largest logit of a row, and the sum of the other exponentials. Its own exponential, 1, is left out, so that
+ * small terms are exact. */
 struct row_sum {
     double largest, others;
     int top;
@@ -30,7 +30,7 @@ template <class real> static __device__ __forceinline__ row_sum sum_of_row(const
         const int at = __shfl_xor_sync(0xffffffffu, s.top, d);
         if (its > best || (its == best && at < s.top)) best = its, s.top = at;
     }
-    /* a NaN may hide a larger logit in some threads: then the sum is NaN, and the row */
+    /* with a NaN, threads may differ in the largest logit; the sum and the row are then NaN */
     s.top = __shfl_sync(0xffffffffu, s.top, 0);
     s.largest = (double)__shfl_sync(0xffffffffu, best, 0);
     s.others = s.largest - s.largest;
@@ -64,13 +64,13 @@ static __device__ __forceinline__ void shares_of_row(const dg_softmax_args &a, i
         const double e = c == s.top ? 1 : exp((double)l[c] - s.largest);
         if (p) p[c] = (real)(e / sum);
         if (!dlogit) continue;
-        /* p - 1 is minus the sum of the other terms: the gradient of a confident row stays exact */
+        /* p - 1 is computed as minus the sum of the other terms, so that the gradient of a confident row is exact */
         const double most = c == s.top ? s.others : sum - e;
         dlogit[c] = (real)((c == label ? a.smoothing - most / sum - smooth : e / sum - smooth) / a.N);
     }
 }
 
-/* Whole block, the last one. Resets the counters of blocks and of correct rows to 0. */
+/* The last block calls it. Resets the counters of blocks and of correct rows to 0. */
 static __device__ __forceinline__ void add_losses(const dg_softmax_args &a)
 {
     static constexpr int MOST = 256;

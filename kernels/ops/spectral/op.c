@@ -66,8 +66,8 @@ static double length_behind(const dg_op_values *v, const dg_spectral_args *a)
     return sqrt(squares);
 }
 
-/* Sums are in double; their error relative to |W| is divided by a length that may be smaller. One backend continues
- * with v and W v rounded, the other unrounded. */
+/* Sums are in double; their error relative to |W| is divided by a length that may be smaller. One backend rounds v and
+ * W v before it continues, the other does not. */
 static dg_err limits(const dg_op_values *v)
 {
     const dg_spectral_args *a = &v->op[0]->u.spectral;
@@ -88,7 +88,7 @@ static dg_err limits(const dg_op_values *v)
     return DG_OK;
 }
 
-/* The sum is at most the product of two lengths. */
+/* The limit uses that the sum is at most the product of two lengths. */
 static dg_err dw_limits(const dg_op_values *v)
 {
     const dg_spectral_args *a = &v->op[0]->u.spectral;

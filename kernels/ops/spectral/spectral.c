@@ -4,7 +4,8 @@
 
 #include <math.h>
 
-/* Values from which on threads pay; columns per piece, whose sums stay in L1; parts of a sum over all values. */
+/* MANY: number of values from which several threads are faster. COLUMNS: columns per piece, whose sums fit L1. PARTS:
+ * maximum parts of a sum over all weights. */
 enum { MANY = 1 << 15, COLUMNS = 256, PARTS = 64 };
 
 /* x = x / max(|x|, eps), in index order; returns |x|^2 / max(|x|, eps). */
@@ -38,7 +39,7 @@ static double dot(const real *x, const real *y, int64_t n)
     return sum;
 }
 
-/* Parts of a sum over all weights: whole rows, number by shape. */
+/* Returns the number of parts of a sum over all weights. A part is whole rows, and the number depends on the shape. */
 static int parts_of(const dg_spectral_args *a) { return a->rows < PARTS ? a->rows : PARTS; }
 
 static int row_of(const dg_spectral_args *a, int part) { return (int)((int64_t)a->rows * part / parts_of(a)); }

@@ -1,5 +1,5 @@
-/* Spectral norm of weights and its gradient: W is read once per product and once for the division. Each block that
- * needs a sum over a block's or all values repeats it, in one order. Template parameter real: type of the values.
+/* Spectral norm of weights and its gradient: W is read once per product and once for the division. Every block that
+ * needs a sum computes it again, in the same order. Template parameter real: type of the values.
  * tile: W^T u 32 columns per block, every blockDim / 32'th row per warp; W v a row per warp; elementwise kernels loop
  *   over the grid
  * shared memory: 8.3 KB of column sums, else 256 bytes of warp sums
@@ -12,7 +12,7 @@ extern "C" {
 
 static constexpr int WARP = 32, WARPS = 32; /* WARPS: per block, at most */
 
-/* Whole block: returns the sum to every thread; a warp as a tree, warps in order. */
+/* Returns the sum over the block to every thread. A tree adds the lanes of a warp, and warps are added in order. */
 static __device__ __forceinline__ double sum_of_block(double v)
 {
     SHARED(double, of_warp, [WARPS]);

@@ -4,11 +4,11 @@
 
 #include "kernels/dev/cuda.cuh"
 
-/* Blocks that fill any GPU; more would only repeat each block's start. */
+/* Number of blocks that fills any GPU. */
 static constexpr int DG_SWEEP_BLOCKS = 2048;
 
-/* Whole block, at its end; args: of the op; broken: non-finite weights of this thread. Counts finished blocks and
- * non-finite weights (integers: any order); the last block writes the metric and leaves zeros. */
+/* All threads of a block call it at the end. Adds this thread's `broken` non-finite weights to a counter. The last
+ * block writes the metric and resets the counters to 0. */
 template <class args> static __device__ __forceinline__ void dg_count_broken(const args &a, unsigned broken)
 {
     SHARED(unsigned, bad_here, );

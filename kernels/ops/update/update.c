@@ -13,7 +13,7 @@ typedef struct {
 /* Updates a piece and returns how many of its weights are not finite. */
 typedef int rule(piece a);
 
-/* All three by value: conditional loads would keep the loops from vectorising. */
+/* Arguments are values, because conditional loads would prevent vectorisation. */
 static inline real gradient(const piece *a, int i, real g, real p) { return i < a->decayed ? g + a->decay * p : g; }
 
 static int sgd(piece a)

@@ -341,7 +341,7 @@ template <class Job, class G> struct dg_weights {
 };
 
 /* Main loop of forward passes and data gradients; a step is a group of a chunk. first: loads the first step's values,
- * and its weights unless first_weights did. fetch(chunk, g, more): loads the values of the next step into registers;
+ * and its weights unless first_weights did. fetch(chunk, g, more): loads values that a later step needs into registers;
  * store: writes them to shared memory; more: another chunk follows. copy: starts the weight copies of a later step;
  * arrive: waits for the weight copies of the next step.
  *
@@ -366,7 +366,7 @@ template <class Job> static __device__ __forceinline__ void dg_mma_run(Job &job,
             Job::E::finish(job.sums);
             Job::arrive();
             Job::E::publish();
-            __syncthreads(); /* the next step's values are stored, and this step's buffers are free */
+            __syncthreads(); /* the next step's values are stored, and the buffer that is filled next is free */
         }
     }
     Job::template arrive<0>();

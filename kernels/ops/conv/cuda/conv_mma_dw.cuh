@@ -1,10 +1,9 @@
-/* Weight gradient on tensor cores: M = Co, N = 16 taps x 16 channels of x, K = positions of y, one piece at a time.
- * Both sides are read by columns (mma.cuh): y is [plane of Co][position], positions of odd planes exchanged; of x the
- * patch is stored once and each tap reads it from another first position. A warp has two taps. A thread has the same
- * channels of all of its values.
+/* Weight gradient on tensor cores: M = Co, N = 16 taps x 16 channels of x, K = positions of y, one piece at a time. x
+ * and y are read by columns (mma.cuh). y is stored as [plane of Co][position], with positions of odd planes exchanged.
+ * The patch of x is stored once, and each tap reads it from another first position. A warp has two taps.
  *
  * conv_mma_dw_plain.cuh rounds values when it loads them; in a fused update, fused_update_mma.cuh copies rounded
- * operands. Tiles of other kernels have the same members: conv_mma_odd_dw.cuh. */
+ * operands. */
 #ifndef DG_CONV_MMA_DW_CUH
 #define DG_CONV_MMA_DW_CUH
 
@@ -61,8 +60,8 @@ template <class G> struct dg_dw_products {
         sums.clear();
     }
 
-    /* This thread's value j of the patch: row, column and cell in 5, 5 and 2 bits (6 with many cells), and its unit;
-     * -1: none. */
+    /* Describes this thread's value j of the patch: row, column and cell in 5, 5 and 2 bits (6 with many cells), and
+     * its unit. -1 means no value. */
     static constexpr int unit_bit = piece::cells > 4 ? 16 : 12;
     static __device__ __forceinline__ int spot(int j)
     {

@@ -35,13 +35,12 @@ template <class G> struct dg_dw_job : dg_dw_products<G> {
     typedef typename P::piece piece;
     const dg_conv_args &a;
     const int first_piece;
-    dg_cell *const cell; /* of two pieces, alternating */
+    dg_cell *const cell;
     uint4 *const patch, *const grad;
     dg_dw_side<E, T, G::x_items> x;
     dg_dw_side<E, T, G::y_items> y;
     int spot[G::x_items];
 
-    /* Channels past the last are multiplied, but not stored. */
     __device__ __forceinline__ dg_dw_job(const dg_conv_args &args, int from, int co0, int ci0, dg_cell *c, uint4 *p,
                                          uint4 *g)
         : W(p, g), a(args), first_piece(from), cell(c), patch(p), grad(g),
@@ -91,12 +90,11 @@ template <class G> struct dg_dw_job : dg_dw_products<G> {
             if (W::has_y(j)) grad[chunk % 2 * G::y_units + W::unit_of_y(j)] = y.unit(j);
     }
 
-    /* The loop of dg_mma_run with its prologue folded in, because the loop body is long. Loads are two steps ahead;
-     * cells are found a step before their loads. */
+    /* Like dg_mma_run, but the loop also does the first loads, because its body is long. Loads are two steps ahead. The
+     * cells of a piece are computed a step before the piece is loaded. */
     __device__ __forceinline__ void run(int chunks)
     {
         for (int chunk = -2; chunk < chunks; chunk++) {
-            /* this step's cells and values are stored, and the other buffer is free */
             __syncthreads();
             if (chunk >= 0) W::multiply(chunk % 2);
             if (chunk >= -1 && chunk + 1 < chunks) store_piece(chunk + 1);

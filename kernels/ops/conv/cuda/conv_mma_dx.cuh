@@ -2,8 +2,8 @@
  * px) of four taps: output (2a + py, 2b + px) is the sum over dy, dx of 0, 1 and co of
  *   y[a - 1 + py + dy, b - 1 + px + dx, co] * w[co, 3 - py - 2dy, 3 - px - 2dx]
  * M = positions of a phase, N = Ci, K = four taps x Co by chunks of channels of y. A block computes all four phases of
- * its positions (a, b) from one patch of y. A warp has 64 positions of one phase; a warpgroup all positions of two
- * phases, which share its weights. Weights are [slot][plane of Ci][co], slot = (dy, dx, py, px), positions of odd
+ * its positions (a, b) from one patch of y. A warp has 64 positions of one phase. A warpgroup has all positions of two
+ * phases, which use the same weights. Weights are [slot][plane of Ci][co], slot = (dy, dx, py, px), positions of odd
  * planes exchanged (mma.cuh) because their sum runs over positions.
  * tile: 64 or 128 positions x 32 channels x 4 phases (warpgroups: 64 to 256 x 32; small maps 128 x 64, no 256)
  * stages: two chunks of 16 (tf32: 8) channels of y
@@ -24,15 +24,12 @@ template <class E_, class T_, bool SMALL, int M, int N_, int WN_, int GROUPS, in
     static constexpr int N = N_, WN = WN_, PIECES = M / 64, across = N / WN;
     static constexpr int own = E::warps > 1 ? PIECES : 1, phases = E::warps > 1 ? 2 : 1;
     static constexpr int NT = 4 / phases * (PIECES / own) * across * E::warps * 32, groups = GROUPS, taps = 4 / GROUPS;
-    /* channels of y; planes of weights, units per plane */
     static constexpr int chunk = 2 * E::unit, planes = N / E::unit, pitch = chunk + E::spacing;
-    /* units of weights: in shared memory, without padding */
     static constexpr int portion = 16 / GROUPS * planes * pitch, copied = 16 / GROUPS * 2 * N;
     static constexpr bool rounded = MAP != DG_AS_IS;
     static constexpr int stages = DG_MMA_STAGES(rounded, E::scaled, portion * 16);
     static constexpr int blocks = NT == 128 ? 2 : 1;
     static constexpr int MI = own * phases * 4 / E::warps, NJ = WN / 8, slots = NT / (2 * N);
-    /* units of sums exchanged in a cluster */
     static constexpr int exchanged = E::warps > 1 ? MI *NJ *NT : 0;
     typedef dg_patch<SMALL, PIECES, 2, false> patch;
     typedef dg_patch_loader<E, T, patch, NT, GROUPS, MAP> loader;
@@ -65,12 +62,12 @@ template <class G> struct dg_dx_job : dg_weights<dg_dx_job<G>, G> {
     const int first_chunk, Ci;
     typename G::loader loader;
     dg_sums<E, G::MI, G::NJ> sums;
-    int half = 0;           /* units to the patch written last */
-    uint4 *patch, *weights; /* destinations: this thread's plane of the patch, its first unit of weights */
-    unsigned from;          /* its first unit of weights in memory, plus the largest tap offset */
+    int half = 0;
+    uint4 *patch, *weights;
+    unsigned from;
     typename E::template place_of_a<P> mine_a;
     typename E::place_of_b mine_b;
-    int four; /* from a weight of co to co + 4 */
+    int four;
 
     __device__ __forceinline__ dg_dx_job(const dg_conv_args &a, const void *w, int ci0, int first,
                                          const dg_transfer *place, uint4 *p, uint4 *units)
@@ -162,8 +159,9 @@ template <class G> struct dg_dx_job : dg_weights<dg_dx_job<G>, G> {
     }
 
     /* column(): first column of the warp's results in the tile. share(): index among the `shares` warps with these
-     * columns. result(): offset in the tensor of the lane's row i * 8 + lane / 4, < 0: none. */
-    static constexpr int around = 4 / G::phases, /* warps or warpgroups per piece */
+     * columns. result(): returns the offset in the tensor of the lane's row i * 8 + lane / 4, or < 0 if there is no
+     * such row. */
+    static constexpr int around = 4 / G::phases,
         shares = around * (G::PIECES / G::own) * E::warps, rows_of_share = 64 / E::warps;
     static __device__ __forceinline__ int column()
     {
@@ -184,7 +182,7 @@ template <class G> struct dg_dx_job : dg_weights<dg_dx_job<G>, G> {
                   px = first_phase() % 2 + q / G::own;
         const dg_cell at = cell[number * piece::cells + piece::cell(p)];
         const int row = 2 * (at.row + piece::row(p)) + py, col = 2 * (at.col + piece::col(p));
-        const int first = ((at.image * a.H + row) * a.W + col) * a.Ci; /* of px = 0; equal for several i */
+        const int first = ((at.image * a.H + row) * a.W + col) * a.Ci;
         return at.image >= a.N || row >= a.H || col + px >= a.W ? -1 : first + px * a.Ci;
     }
 };

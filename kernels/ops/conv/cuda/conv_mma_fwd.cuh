@@ -1,8 +1,8 @@
 /* Forward pass on tensor cores: M = positions of y, N = Co, K = 16 taps x Ci by chunks of channels. A chunk's patch is
  * in shared memory by phases (conv_mma.cuh); every tap reads it from another first position. Weights are [tap][plane of
  * Ci][co], positions of odd planes exchanged (mma.cuh).
- * tile: 128 positions x 64 or 128 channels (fp16 in small maps: 64 x 128; warpgroups in large maps: 256 x 64 instead of
- *   128 x 128, because it reads weights half as often)
+ * tile: 128 positions x 64 or 128 channels (fp16 in small maps: 64 x 128; warpgroups in large maps: 256 x 64, which
+ * reads weights half as often as 128 x 128)
  * stages: two chunks of 16 (tf32: 8) channels
  * shared memory: 54 KB (128x64; small maps 71), 79 KB (128x128; 96), fp16 48; warpgroups 81 to 129
  * registers: see conv_mma_plain.cuh and fused_mma.cuh
@@ -20,21 +20,17 @@ template <class E_, class T_, bool SMALL, int M, int N_, int WN, int GROUPS, int
     typedef T_ T;
     static constexpr int N = N_, PIECES = M / 64, across = N / WN, NT = PIECES * across * E::warps * 32,
                          groups = GROUPS, taps = 16 / GROUPS;
-    /* channels; units per plane of weights */
     static constexpr int chunk = 2 * E::unit, pitch = N + E::spacing;
-    /* units of weights: in shared memory, without padding */
     static constexpr int portion = taps * 2 * pitch, copied = taps * 2 * N;
     static constexpr bool rounded = MAP != DG_AS_IS;
     static constexpr int stages = DG_MMA_STAGES(rounded, E::scaled, portion * 16);
     static constexpr bool few = E::warps > 1 && NT == 256 && N == 64 && !SMALL && MAP >= DG_ROUNDED;
     static constexpr int blocks = NT == 128 || few ? 2 : 1;
     static constexpr int MI = 4 / E::warps, NJ = WN / 8;
-    /* units of sums exchanged in a cluster */
     static constexpr int exchanged = E::warps > 1 ? MI *NJ *NT : 0;
     typedef dg_patch<SMALL, PIECES, 2, true> patch;
     typedef dg_patch_loader<E, T, patch, NT, GROUPS, MAP> loader;
     static constexpr size_t bytes = DG_MMA_BYTES(SMALL, PIECES, true, pitch, GROUPS, NT);
-    /* a thread's channels of y, distance of its taps */
     static constexpr int rows = NT < 2 * N ? 2 * N / NT : 1, steps = NT < 2 * N ? 1 : NT / (2 * N);
     static_assert(copied % NT == 0 && (2 * N % NT == 0 || NT % (2 * N) == 0),
                   "all threads copy the same number of units");
@@ -57,9 +53,9 @@ template <class G> struct dg_fwd_job : dg_weights<dg_fwd_job<G>, G> {
     const int first_chunk, Ci;
     typename G::loader loader;
     dg_sums<E, G::MI, G::NJ> sums;
-    int half = 0;           /* units to the patch written last */
-    uint4 *patch, *weights; /* destinations: this thread's plane of the patch, its first unit of weights */
-    unsigned from[G::rows]; /* its first units of weights in memory */
+    int half = 0;
+    uint4 *patch, *weights;
+    unsigned from[G::rows];
     typename E::template place_of_a<typename G::patch> mine_a;
     typename E::place_of_b mine_b;
 
@@ -82,8 +78,7 @@ template <class G> struct dg_fwd_job : dg_weights<dg_fwd_job<G>, G> {
         W::w = w;
 #pragma unroll
         for (int r = 0; r < G::rows; r++) {
-            const int co = min(co0 + row + r * G::NT / 2, a.Co - 1); /* channels past the last are multiplied, but not
-                                                                      * stored */
+            const int co = min(co0 + row + r * G::NT / 2, a.Co - 1);
             from[r] = (unsigned)dg_settled((co * 16 + tap) * Ci + plane * E::unit);
         }
     }
@@ -150,7 +145,8 @@ template <class G> struct dg_fwd_job : dg_weights<dg_fwd_job<G>, G> {
     }
 
     /* column(): first column of the warp's results in the tile. share(): index among the `shares` warps with these
-     * columns. result(): offset in the tensor of the lane's row i * 8 + lane / 4, < 0: none. */
+     * columns. result(): returns the offset in the tensor of the lane's row i * 8 + lane / 4, or < 0 if there is no
+     * such row. */
     static constexpr int shares = G::PIECES * E::warps, rows_of_share = 64 / E::warps;
     static __device__ __forceinline__ int column()
     {

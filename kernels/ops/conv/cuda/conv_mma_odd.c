@@ -8,8 +8,8 @@
 
 #define no dg_variant_no
 
-/* True for 3x3 with stride 2, which is launched as 4x4 (sm80/conv_mma_odd.cu) by the row of mma, or of wgmma where that
- * replaces it. */
+/* True for 3x3 convolutions with stride 2, which run as 4x4 convolutions by the row of mma or wgmma
+ * (sm80/conv_mma_odd.cu). */
 static bool by_halving(const dg_conv_args *a) { return a->K == 3 && a->S == 2; }
 static dg_op halving(const dg_op *op)
 {
@@ -50,7 +50,7 @@ static int64_t pieces(const dg_conv_args *a, int positions)
     return (all + positions - 1) / positions;
 }
 
-/* Steps of the sum: pairs of planes, or pieces. */
+/* Returns the number of steps of the sum, which are pairs of planes or pieces. */
 static int steps_of(dg_op_kind kind, const dg_conv_args *a, dg_math math)
 {
     const int unit = dg_math_unit(math);
@@ -130,9 +130,9 @@ static void work(const dg_op *op, dg_work *w)
         const dg_op h = halving(op);
         const double weights = 4.0 * a->Co * a->Ci;
         h.tune.variant->work(&h, w);
-        /* a kernel before copies the weights, or one after adds the parts of 16 taps */
+        /* an additional kernel widens the weights, or adds the parts of 16 taps */
         if (!dw || w->split == 1) w->kernels++;
-        /* taps: 16 on one side, 9 on the other; parts: 16 written and read, beyond what the op's row counts */
+        /* the copy reads and writes 16 + 9 taps; parts have 16 taps instead of the 9 that the op's row counts */
         w->moved += weights * (dw && w->split > 1 ? w->split * 2 * (16 - 9) : 16 + 9);
         return;
     }
@@ -155,7 +155,7 @@ static void work(const dg_op *op, dg_work *w)
     w->outputs = m * n / w->threads;
 }
 
-/* Parts of the sum, or the widened weights. */
+/* Bytes of the parts of the sum or of the widened weights. */
 static size_t scratch(const dg_op *op, dg_type real)
 {
     const dg_conv_args *a = &op->u.conv;

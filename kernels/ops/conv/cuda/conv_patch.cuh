@@ -2,10 +2,10 @@
  * convolutions. Outputs fall into 2x2 phases; output (2a+py, 2b+px) reads four of the 16 taps, in rows (and likewise in
  * columns)
  *   py = 0: ky = 1 from row a of y, ky = 3 from row a-1;  py = 1: ky = 0 from row a+1, ky = 2 from row a
- * A block loads one patch of y, its positions (a, b) with a border of one, for all four phases: each value serves 16
- * multiplications per output channel, and whole rows of x are written. A thread has 4 adjacent positions x 4 phases x T
- * channels in registers. Tiles: patch (T = 4, a multiple of 4 channels), and thin for images of 1 or 3 channels, where
- * a thread has all channels and loads weights singly.
+ * A block loads one patch of y, its positions (a, b) with a border of one, for all four phases: each value is used in
+ * 16 multiplications per output channel, and whole rows of x are written. A thread has 4 adjacent positions x 4 phases
+ * x T channels in registers. Tiles: patch (T = 4, a multiple of 4 channels), and thin for images of 1 or 3 channels,
+ * where a thread has all channels and loads weights singly.
  *
  * In shared memory a position is 4 channels of y; a gap of 4 values after every 4 positions keeps the reads of
  * neighbouring threads in different banks. */
@@ -33,7 +33,7 @@ template <int ROWS_, int COLS_, int IMAGES_, int BN_, int T_, bool THIN_> struct
 /* Copies this block's patch, four channels per step. G, here and below: the dg_patch_tile. */
 template <class G> struct dg_patch_loader {
     const float *y;
-    int from[G::passes], to[G::passes]; /* from < 0: outside; to < 0: nothing to copy */
+    int from[G::passes], to[G::passes];
 
     __device__ __forceinline__ dg_patch_loader(const dg_conv_args &a, int image0, int a0, int b0, int c)
         : y((const float *)a.y)
@@ -75,7 +75,7 @@ static __device__ __forceinline__ void dg_patch_weights(float *tile, const dg_co
     }
 }
 
-/* Multiplies row r of a position's three by tap ky: four positions, both columns of phases. */
+/* Multiplies row r of the patch by tap row ky, for four positions and both column phases. */
 template <class G>
 static __device__ __forceinline__ void dg_patch_multiply(float (&acc)[2][4][G::T], const dg_pack<float, 4> (&v)[6],
                                                          const float *weights, int ky, int e)
@@ -110,7 +110,7 @@ template <class G> struct dg_patch_coord {
     }
 };
 
-/* Whole block: sums part `part` of `split` of the channels, for the channels of x from ci0 on. change(loader, patch,
+/* The block sums part `part` of `split` of the channels of y, for the channels of x from ci0 on. change(loader, patch,
  * channel): prologue that each thread applies to the values of y that it copied. */
 template <class G, class F>
 static __device__ __forceinline__ void dg_patch_sums(float (&acc)[2][2][4][G::T], const dg_conv_args &a, float *shared,

@@ -8,17 +8,18 @@
 #include "core/plan/work.h"
 #include "kernels/ops/conv/variants.h"
 
-/* Checks return NULL, or the reason for a rejection. For all variants but direct: fp32, 16-byte aligned operands, and
- * tensors (with a tile past the batch) whose indices fit an int. */
+/* Checks return NULL, or the reason for a rejection. All variants but direct require fp32, 16-byte aligned operands,
+ * and tensors whose indices fit an int even for a tile past the batch. */
 const char *dg_conv_check(const dg_op *op, const dg_tune *t, dg_type real);
 
-/* threads: of a block with the tile of t; 0: there is no such tile. */
+/* threads: threads of a block with the tile of t, or 0 if there is no such tile. */
 const char *dg_conv_check_tile(dg_tune *t, int threads);
 
 /* 2 to 4 stages of `words` words each; usual: the default. */
 const char *dg_conv_check_stages(dg_tune *t, int usual, int words, const dg_gpu *gpu);
 
-/* Parts of the sum, at most `most`; phases: launched concurrently, each with its parts. */
+/* Checks the parts of the sum, at most `most`. phases: number of phases that are launched concurrently, each with its
+ * parts. */
 const char *dg_conv_check_split(dg_tune *t, int most, int phases);
 
 const char *dg_conv_check_math(const dg_gpu *gpu);
@@ -26,7 +27,8 @@ const char *dg_conv_check_math(const dg_gpu *gpu);
 /* NULL, or the reason why kernels with this rounding are not fused on this GPU. */
 const char *dg_fused_refuses_math(dg_math math, const dg_gpu *gpu);
 
-/* Number of parts of a sum of `steps` steps: about 256 blocks, each with at least `least` steps. */
+/* Returns into how many parts a sum of `steps` steps is split: so that there are about 256 blocks, each with at least
+ * `least` steps. */
 int dg_conv_split(int blocks, int steps, int least);
 
 /* A convolution as a matrix product, per phase: m x n results of k products. */

@@ -1,6 +1,6 @@
 /* Convolutions of images on tensor cores: operands, and the forward pass. The order of a sum's products is free: lane
- * (g, t) = (lane / 4, lane % 4) has operands 4t .. 4t + 3 of row g of A or column g of B, contiguous in memory, in
- * place of the positions that mma.sync defines (dev.cuh). */
+ * (g, t) = (lane / 4, lane % 4) has operands 4t .. 4t + 3 of row g of A or column g of B, contiguous in memory, instead
+ * of the operands that mma.sync defines (tensor.cuh). */
 #ifndef DG_CONV_THIN_MMA_CUH
 #define DG_CONV_THIN_MMA_CUH
 
@@ -63,11 +63,11 @@ template <class E> struct dg_quad {
     }
 };
 
-/* Forward, with the members of dg_thin_fwd. A warp has a row of 32 pixels x 32 channels as two by four products, and
- * sums 4x4 taps x CI as CI times 16: lane t has row t of the taps, whose 4 * CI values are contiguous in a row of the
- * image. So a patch stores each value once, and a lane reads its operands directly. A row's pitch of 8 words (mod 32)
- * puts the 8 pixels (CI or 2 CI words apart, CI is odd) x 4 rows of a read into different banks. Columns of B are
- * ordered so that a lane gets four contiguous channels, twice: 16 bytes of y.
+/* Forward, with the members of dg_thin_fwd. A warp has 32 pixels of a row x 32 channels as two by four products. The
+ * sum over 4x4 taps x CI channels is CI products of 16 operands. Lane t has row t of the taps, whose 4 * CI values are
+ * contiguous in a row of the image. So a patch stores each value once, and a lane reads its operands directly. A row's
+ * pitch of 8 words (mod 32) puts the 8 pixels (CI or 2 CI words apart, CI is odd) x 4 rows of a read into different
+ * banks. Columns of B are ordered so that a lane gets four contiguous channels, twice: 16 bytes of y.
  *
  * E: arithmetic of dg_quad; CI: channels of x. */
 template <class E, int CI_> struct dg_thin_mma_fwd {
@@ -88,8 +88,8 @@ template <class E, int CI_> struct dg_thin_mma_fwd {
     static __device__ __forceinline__ int channel(int e) { return e / 4 * 16 + lane() * 4 + e % 4; }
     __device__ __forceinline__ float &at(int p, int e) { return c[p / 2][e / 2][p % 2 * 2 + e % 2]; }
 
-    /* Stores four values of a row of the patch, from value i (odd) on: those before the row are skipped, those after it
-     * go to its padding. */
+    /* Stores four values of a row of the patch, from value i (odd) on: values before the row are skipped, and values
+     * after the row go to its padding. */
     static __device__ __forceinline__ void put(float *patch, int row, int i, const float (&v)[4])
     {
         static_assert(pitch * 4 >= (dg_div_up(line - CI, 4) * 4 + CI) * quad::words, "rows have padding");

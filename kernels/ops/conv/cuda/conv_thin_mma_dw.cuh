@@ -1,9 +1,9 @@
 /* Weight gradient of images on tensor cores: M = 32 channels of y, N = 16 taps x CI, K = positions. Eight warps share a
  * tile of 4 x 32 positions, half a row each; their sums are added at the end. The order of rows and positions is free:
  * lane (g, t) = (lane / 4, lane % 4) has channels 4g .. 4g + 3 of positions 4t .. 4t + 3, four times 16 bytes of y,
- * loaded into the registers in which they are multiplied. x is in shared memory tap by tap, adjacent positions
- * contiguous; each value twice, because two columns of taps read it. A stride of 12 units of four positions (4 mod 8)
- * between taps puts 8 taps x 4 lanes into different banks. */
+ * loaded into the registers in which they are multiplied. x is in shared memory tap by tap, with adjacent positions
+ * contiguous. Each value is stored twice, because two columns of taps read it. A stride of 12 units of four positions
+ * (4 mod 8) between taps puts 8 taps x 4 lanes into different banks. */
 #ifndef DG_CONV_THIN_MMA_DW_CUH
 #define DG_CONV_THIN_MMA_DW_CUH
 
@@ -105,8 +105,8 @@ static __device__ __forceinline__ uint32_t dg_pair(const dg_pack<uint32_t, 2> &l
     return __byte_perm(l, r, e % 2 ? 0x7632 : 0x5410);
 }
 
-/* Whole block: the sums over tiles first .. last - 1 for the channels from co0 on. The next tile is loaded into
- * registers while one is multiplied. of: y, rounded already (AS_IS: bf16, no prologue); shared: DG_THIN_DW_WORDS. */
+/* The block computes the sums over tiles first .. last - 1 for the channels from co0 on. The next tile is loaded into
+ * registers while one is multiplied. AS_IS: y is bf16 and has no prologue; shared: DG_THIN_DW_WORDS. */
 template <class E, int CI, bool AS_IS = false>
 static __device__ __forceinline__ void dg_thin_mma_dw_part(const dg_conv_args &a, const float *images,
                                                            const dg_prologue &of, int per_group, int co0, int first,
@@ -128,8 +128,8 @@ static __device__ __forceinline__ void dg_thin_mma_dw_part(const dg_conv_args &a
     int group = 0, end = per_group;
     const bool two = of_y.two();
     const int width = a.W * CI;
-    const bool wide = width % 4 == 0;             /* four values are in a row of the image, or none */
-    int to[packs][4], x_row[packs], x_col[packs]; /* in the patch; x_row of rows outside of the image: no load */
+    const bool wide = width % 4 == 0;
+    int to[packs][4], x_row[packs], x_col[packs];
     unsigned x_from[packs];
 #pragma unroll
     for (int j = 0; j < packs; j++) {

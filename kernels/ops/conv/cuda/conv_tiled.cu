@@ -1,5 +1,6 @@
 /* Convolution as an implicit GEMM in fp32: the loaders find the elements of the patch matrix in x or y. Channels are
- * innermost, so that every copy is 16 bytes; taps in the padding and ends of tiles are zero-filled copies.
+ * innermost, so that every copy is 16 bytes. Copies of taps in the padding and past the ends of tiles are filled with
+ * zeros.
  *   fwd  M = pixels of y, N = Co, K = taps x Ci
  *   dx   S*S phases; output (iy, ix) has phase ((iy+P) % S, (ix+P) % S), whose taps ky, kx have the same remainders:
  *        M = its pixels of x, N = Ci, K = its taps x Co
@@ -42,7 +43,7 @@ template <int B, int NT, int DIR> struct pixel_rows {
     static constexpr int packs = BK / 4, passes = B * packs / NT, rows = NT / packs;
     const float *from;
     int H, W, C, taps_x;
-    int at[passes], y[passes], x[passes]; /* at: first value of the pixel (y, x), which may be outside */
+    int at[passes], y[passes], x[passes];
     int row, k, c, ty, tx;
 
     __device__ __forceinline__ pixel_rows(const float *tensor, int h, int w, int channels, int taps_across, int step)

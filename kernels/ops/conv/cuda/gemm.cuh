@@ -42,8 +42,8 @@ template <int BM_, int BN_, int BK_, int TM_, int TN_, bool A_ROWS, bool B_ROWS>
     static_assert(NT % A::packs == 0 && NT % B::packs == 0, "a thread copies the same pack of each row");
     static_assert(NT % 32 == 0 && (BN / TN) % 8 == 0 && (BM / TM) % 4 == 0, "a warp is 4 x 8 threads of the tile");
 
-    /* This thread's place in the tile. A warp covers 4 x 8 threads: eight different reads of one side, four of the
-     * other, without bank conflicts. */
+    /* This thread's place in the tile. A warp is 4 x 8 threads, so it reads eight different addresses of one operand
+     * and four of the other, without bank conflicts. */
     static __device__ __forceinline__ void place(int *ty, int *tx)
     {
         constexpr int across = (BN / TN) / 8;
@@ -52,7 +52,8 @@ template <int BM_, int BN_, int BK_, int TM_, int TN_, bool A_ROWS, bool B_ROWS>
         *ty = warp / across * 4 + lane / 8;
     }
 
-    /* KS steps of k at a time: rows are read along k, columns KS times across it. */
+    /* Multiplies KS steps of k. An operand stored by rows is read along k, an operand stored by columns KS times across
+     * k. */
     static __device__ __forceinline__ void multiply(float (&acc)[TM][TN], const float *a, const float *b, int ty,
                                                     int tx)
     {

@@ -2,10 +2,10 @@
  * data gradient, which at stride 1 is the forward pass with reversed taps and transposed weights. The loop is that of
  * conv_mma.cuh. Template parameter G: a dg_odd_tile.
  *
- * K = 3: cells are 4x4 in all maps: least waste at 7x7 or 14x14, and their borders cost little next to the weights. A
- * group is three taps. K = 1: a piece is 64 consecutive positions, across lines and images; a step is up to four pairs
- * of planes, one product each. The stride only determines a position's pixel; the data gradient also writes the zeros
- * between pixels.
+ * K = 3: cells are 4x4 in all maps, because they waste least at 7x7 or 14x14. Their borders cost little compared with
+ * the weights. A group is three taps. K = 1: a piece is 64 consecutive positions, across lines and images; a step is up
+ * to four pairs of planes, one product each. The stride only determines the pixel of a position. The data gradient also
+ * writes the zeros between pixels.
  * tile: K = 3 128 positions x 64 channels, K = 1 128x128
  * shared memory: 34 KB; 70 (K = 1)
  * registers: bf16 176 to 196, tf32 142 to 183
@@ -41,7 +41,6 @@ template <class E_, int K_, bool BACK> struct dg_odd_tile {
                          across = N / 32;
     static constexpr int depth = DG_ODD_DEPTH(K), products = DG_ODD_PRODUCTS(K), groups = K * K * depth / products;
     static constexpr int pair = 2 * E::unit;
-    /* units of weights: of a product, of one of its planes, of a group; of a thread; products between these */
     static constexpr int weights = 2 * N, planes = N / E::unit, pitch = BACK ? pair : N;
     static constexpr int portion = products * weights, items = portion / NT, step = NT / weights;
     static constexpr int MI = 4, NJ = 4, blocks = NT == 128 ? 2 : 1;
@@ -87,12 +86,11 @@ template <class G> struct dg_odd_job {
     typename G::loader loader[G::depth];
     dg_parcel<E, float> parcel[G::items];
     dg_sums<E, G::MI, G::NJ> sums;
-    uint4 *patch, *weights; /* destinations: this thread's plane of the patch, its first unit of weights */
+    uint4 *patch, *weights;
     const float *from;
-    int tap, onward, advance; /* its first product; weights from one product to the next, from one chunk to the
-                               * next */
+    int tap, onward, advance;
     const uint4 *mine_a, *mine_b;
-    int four; /* data gradient: from a weight of co to co + 4 */
+    int four;
 
     __device__ __forceinline__ dg_odd_job(const dg_conv_args &a, int n0, int first, int count, const dg_transfer *place,
                                           uint4 *p, uint4 *units)
@@ -106,7 +104,6 @@ template <class G> struct dg_odd_job {
         patch = p + (int)threadIdx.x % 2 * P::plane;
         mine_a = p + P::of_piece(piece()) + dg_plane_of_a() * P::plane + P::of_position(dg_row_of_a());
         four = odd ? -4 : 4;
-        /* channels past the last are multiplied, but not stored */
         if (G::back) {
             plane = dg_unit_plane<G::planes>(i);
             row = dg_unit_position<G::planes>(i);
@@ -156,7 +153,6 @@ template <class G> struct dg_odd_job {
             if (has(chunk, d)) by[d].put(patch + chunk % 2 * G::half + d * P::units, g, chunk);
     }
 
-    /* For dg_mma_run; weights go through registers. */
     template <int = 0> static __device__ __forceinline__ void arrive() {}
     __device__ __forceinline__ void copy(int, int, int) const {}
     __device__ __forceinline__ void first(int)
@@ -206,8 +202,8 @@ template <class G> struct dg_odd_job {
         }
     }
 
-    /* column(): first column of the warp's results in the tile. result(): offset in the tensor of the lane's row i * 8
-     * + lane / 4, < 0: none. */
+    /* column(): first column of the warp's results in the tile. result(): returns the offset in the tensor of the
+     * lane's row i * 8 + lane / 4, or < 0 if there is no such row. */
     static __device__ __forceinline__ int column() { return (int)threadIdx.x / 32 % G::across * 32; }
     static __device__ __forceinline__ int piece() { return (int)threadIdx.x / 32 / G::across; }
     static __device__ __forceinline__ int result(const dg_conv_args &a, const dg_cell *cell, const dg_maps &to, int i)
