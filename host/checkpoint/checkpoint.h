@@ -1,11 +1,9 @@
-/* Checkpoints: one safetensors file from which a run resumes bit for bit.
- * Tensors: weights, gamma, beta and running statistics have the names of PyTorch's DCGAN example (G.main.0.weight).
- * Moments of the optimizer have a prefix (Adam: adam.m.NAME, adam.v.NAME). C.input.weight and C.input.bias are the
- * whitening.
- * Metadata: format=dcgan-checkpoint-1, version, step, epoch (number of finished epochs), batch-in-epoch, seed,
- * precision, model (text), config (text of config.ini), data (count and fingerprint of the dataset), checksums; the
- * optimizer unless it is Adam, the classes of a classifier, and the mean and standard deviation of standardised
- * input. */
+/* Checkpoints: one safetensors file from which a run resumes bit for bit. Weights, gamma, beta and running statistics
+ * have the names of PyTorch's DCGAN example (G.main.0.weight). Moments of the optimizer have a prefix (Adam:
+ * adam.m.NAME, adam.v.NAME). C.input.weight and C.input.bias are the whitening. Metadata: format=dcgan-checkpoint-1,
+ * version, step, epoch (number of finished epochs), batch-in-epoch, seed, precision, model, config (text of
+ * config.ini), data (count and fingerprint of the dataset), checksums; optimizer unless Adam; classes of a classifier;
+ * input (mean and standard deviation per channel) if standardised. */
 #ifndef DG_CHECKPOINT_H
 #define DG_CHECKPOINT_H
 
@@ -37,15 +35,15 @@ dg_err dg_snapshot_write(dg_snapshot *s, const dg_directory *dir, const char *pa
 dg_err dg_checkpoint_open(const char *path, dg_st **st, dg_model *model, dg_checkpoint_info *info);
 void dg_checkpoint_info_free(dg_checkpoint_info *info);
 
-/* Load the values into a job built from the same model. Only a job that trains (job->o.train) gets the moments.
- * Other jobs also accept a generator that dcgan or PyTorch exported (main.0.weight ...). */
+/* Load the values into a job built from the same model. Only a job that trains (job->o.train) gets the moments. Other
+ * jobs also accept a generator that dcgan or PyTorch exported (main.0.weight ...). */
 dg_err dg_checkpoint_load(const dg_st *st, const char *path, dg_job *job);
 
-/* Read the model from a file of initial weights: a checkpoint, or one network exported by dcgan or PyTorch. *text:
- * the model, malloc'd; NULL: the file has none. */
+/* Read the model from a file of initial weights: a checkpoint, or one network exported by dcgan or PyTorch. *text: the
+ * model, malloc'd; NULL: the file has none. */
 dg_err dg_weights_model(const char *path, char **text);
 
-/* Read weights and check that they fit the model. DG_IO: the message names the first tensor that does not fit. Free
+/* Read weights and check that they fit the model. The message of DG_IO names the first tensor that does not fit. Free
  * *out with dg_st_free. */
 dg_err dg_weights_open(const char *path, const dg_model *model, dg_st **out);
 

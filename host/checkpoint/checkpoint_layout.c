@@ -141,7 +141,7 @@ static dg_err check_one(const check *c, const dg_st_tensor *t, const dg_ck_tenso
 enum { AVERAGE = 3 };
 
 /* Find the layout's tensor for a name in the file. *moment: 0 for the tensor, 1 or 2 for a moment, AVERAGE for its
- * average. */
+ * EMA. */
 static const dg_ck_tensor *meaning(const check *c, const dg_ck_tensor *layout, int n, const char *name, int *moment)
 {
     *moment = 0;

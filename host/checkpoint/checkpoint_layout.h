@@ -32,8 +32,8 @@ bool dg_ck_exported(const char *format);
 /* Get the optimizer from the metadata of st; the default is Adam. DG_IO: unknown optimizer. */
 dg_err dg_ck_optimizer(const dg_st *st, const char *path, dg_optimizer *out);
 
-/* Check that st has exactly the tensors of the model's layout, with the right types and shapes. Values are checked
- * if they were read. full: st is a checkpoint with moments, all of type `type`. Otherwise st is a generator with or
+/* Check that st has exactly the tensors of the model's layout, with the right types and shapes. Values are checked if
+ * they were read. full: st is a checkpoint with moments, all of type `type`. Otherwise st is a generator with or
  * without its discriminator, and the prefix "G." and num_batches_tracked may be missing. */
 dg_err dg_ck_check(const dg_st *st, const char *path, const dg_model *model, bool full, dg_type type);
 
@@ -46,8 +46,7 @@ const dg_st_tensor *dg_ck_find(const dg_st *st, const dg_ck_tensor *want);
 /* Find the tensor to use for inference: the average of the entry if st has one, otherwise the tensor. */
 const dg_st_tensor *dg_ck_find_shown(const dg_st *st, const dg_ck_tensor *want);
 
-/* Convert the metadata `input` (mean and standard deviation per channel) to text and back. DG_IO: missing or
- * invalid. */
+/* Convert the metadata `input` (mean and standard deviation per channel) to text and back. DG_IO: invalid. */
 void dg_ck_input_text(char *out, size_t size, int channels, const dg_input_data *in);
 dg_err dg_ck_read_input(const dg_st *st, const char *path, const dg_model *m, dg_input_data *out);
 /* Get the whitening from st after the values were read. No-op if the model does not whiten. */
@@ -62,9 +61,9 @@ dg_err dg_ck_put(const dg_st *st, const char *path, dg_job *job, bool moments);
 /* Get the model of a generator file from its metadata. Without metadata it is the stock DCGAN with these shapes. */
 dg_err dg_ck_derive(const dg_st *st, const char *path, dg_model *model);
 
-/* Convert any bytes to UTF-8 and back, because metadata is UTF-8 but a configuration may name a folder in Latin-1.
- * Invalid bytes become U+F780 ... U+F7FF (private use); such characters in the text are escaped. malloc'd; NULL: no
- * memory. */
+/* Convert any bytes to UTF-8 and back: metadata is UTF-8, but a configuration may name a folder in Latin-1. Invalid
+ * bytes become U+F780 ... U+F7FF (private use); such characters in the text are escaped. Returns malloc'd text; NULL:
+ * no memory. */
 char *dg_text_to_utf8(const char *text);
 char *dg_text_from_utf8(const char *text);
 

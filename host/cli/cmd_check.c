@@ -1,6 +1,5 @@
-/* `dcgan check [MODEL]`: compares a training step on two backends, op by op with equal inputs. The reference is the
- * CPU with direct convolutions and base instructions. Afterwards each fused launch is compared with the ops that it
- * replaces. */
+/* `dcgan check [MODEL]`: compares a training step on two backends, op by op with equal inputs, then fused launches with
+ * the ops that they replace. The reference is the CPU with direct convolutions and base instructions. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -122,8 +122,7 @@ static void report(const job *j)
     if (j->o->write_z) dg_say("%s", dg_output_name(j->o->write_z));
 }
 
-/* Choose the directory without --out: the first of generated, generated-2, ... without samples of another
- * checkpoint. */
+/* Choose the directory without --out: generated, generated-2, ...; the first without samples of another checkpoint. */
 static dg_err choose_directory(job *j)
 {
     static const char *const names[] = {"seed-*.png", "grid.png", NULL};

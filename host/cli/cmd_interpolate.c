@@ -1,5 +1,5 @@
-/* `dcgan interpolate`: images along great circles of latent space. strip.png has a row per pair of seeds; walk.gif
- * is a loop over all seeds. With several --walks, each walk is a cell of one grid and uses the next seeds. */
+/* `dcgan interpolate`: images along great circles of latent space. strip.png has a row per pair of seeds, walk.gif is a
+ * loop over all seeds. Walks of consecutive seeds (--walks) are cells of one grid. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -27,8 +27,8 @@ typedef struct {
     dg_progress *progress;
 } job;
 
-/* Spherical interpolation (Shoemake 1985). Normal vectors of high dimension have nearly equal length, but points on
- * the straight line between them are shorter. */
+/* Spherical interpolation (Shoemake 1985). Normal vectors of high dimension have nearly equal length, but points on the
+ * straight line between them are shorter. */
 static void slerp(float *out, const float *a, const float *b, double t, int n)
 {
     double aa = 0, bb = 0, ab = 0;

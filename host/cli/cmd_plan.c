@@ -1,5 +1,4 @@
-/* `dcgan plan MODEL`: ops and memory of all plans, without allocation. A model without a recipe has only its forward
- * pass printed. */
+/* `dcgan plan MODEL`: ops and memory of all plans, without allocation; only the forward pass if there is no recipe. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -113,8 +113,8 @@ static dg_err load_data(dg_training *r, dg_model *model, const dg_recipe *recipe
     return e || !recipe->labels ? e : check_classes(r, model);
 }
 
-/* Open the device and load the images concurrently. If the device fails, its error is returned even if loading
- * failed too, and skipped.txt of a new run is removed. */
+/* Open the device and load the images concurrently. An error of the device is returned first; a new skipped.txt is then
+ * removed. */
 static dg_err open_and_load(dg_training *r, dg_model *model, const dg_recipe *recipe, uint64_t known)
 {
     dg_opening *opening;

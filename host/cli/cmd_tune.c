@@ -85,9 +85,7 @@ static dg_err write_head(job *j, const dg_backend *b, const char *model)
     snprintf(text, sizeof text, "%.60s, batch %d, %s; medians of %d runs, the cache overwritten before each", model,
              j->o->batch, dg_precision_name(b->real, b->math), j->o->repeats);
     if (!e) e = dg_tune_file_head(&j->file, text);
-    return e ? e
-             : dg_tune_file_write(&j->file,
-                                  path_of(j)); /* an unwritable file must fail before the search, not after it */
+    return e ? e : dg_tune_file_write(&j->file, path_of(j)); /* a write error must come before the search */
 }
 
 static dg_err time_step(dg_trial *t, double *ms)
@@ -172,9 +170,7 @@ static dg_err mark(dg_tune_file *f)
     if (had && !strncmp(had, "; dcgan tune", 12)) return DG_OK;
     f->head = NULL;
     dg_err e = dg_tune_file_head(f, "dcgan tune --merge");
-    if (had)
-        had[strlen(had) - 1] =
-            0; /* without the leading "; " and the last newline, because dg_tune_file_head adds both */
+    if (had) had[strlen(had) - 1] = 0; /* dg_tune_file_head adds the leading "; " and the last newline */
     if (!e && had) e = dg_tune_file_head(f, had + 2);
     free(had);
     return e;

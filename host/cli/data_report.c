@@ -267,8 +267,7 @@ static dg_err write_sheet(const dg_dataset_options *o, const dg_dataset *d, cons
     return e;
 }
 
-/* Read the dataset as for a GAN, which uses only the training part and accepts classes that no classifier could
- * learn. */
+/* Read as for a GAN, which uses only the training part and accepts classes that no classifier could learn. */
 static dg_err read_for_gan(const dg_dataset_options *o, dg_dataset *out)
 {
     dg_err e = dg_dataset_read(o, out);

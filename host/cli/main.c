@@ -30,8 +30,7 @@ static int (*const command[DG_CMDS])(const dg_options *) = {
     [DG_CMD_TUNE] = dg_cmd_tune,
 };
 
-/* Open /dev/null for closed descriptors 0 to 2, so that no file gets their numbers. Returns true if stdout was
- * closed. */
+/* Open /dev/null for closed descriptors 0 to 2, so that no file gets their numbers. Returns true if 1 was closed. */
 static bool fill_standard_descriptors(void)
 {
     bool closed = false;
@@ -80,7 +79,7 @@ static dg_err reserve_stack(void)
     return DG_OK;
 }
 
-static bool ends; /* set by main() */
+static bool ends;
 
 /* Report the end of the program, because OpenMP's runtime calls exit(1) if it gets no memory or threads for a team. */
 static void ended_by_library(void)

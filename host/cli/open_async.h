@@ -15,8 +15,8 @@ bool dg_opening_failed(void *opening);
 /* Wait for the backend and set *opening to NULL; no-op if *opening is NULL. */
 dg_err dg_opening_finish(dg_opening **opening, dg_backend **out);
 
-/* The two parts of dg_open_backend. dg_open_gpu returns DG_OK with *out NULL if the CPU is to be used; why: the
- * reason, or "". dg_open_instead then opens the CPU, and warns if there is a reason. */
+/* The two parts of dg_open_backend. dg_open_gpu returns DG_OK with *out NULL if the CPU is to be used; why: the reason,
+ * or "". dg_open_instead then opens the CPU, and warns if there is a reason. */
 dg_err dg_open_gpu(const dg_options *o, dg_backend **out, char *why, size_t size);
 dg_err dg_open_instead(const dg_options *o, const char *why, dg_backend **out);
 

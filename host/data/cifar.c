@@ -59,8 +59,7 @@ dg_err dg_cifar_records(const uint8_t *data, size_t bytes, int classes, dg_recor
     return DG_OK;
 }
 
-/* Number of classes, 10 or 100: the first whose record size and labels fit all files. If neither fits, the file
- * names decide. */
+/* 10 or 100 classes: the first whose record size and labels fit all files; if neither fits, the file names decide. */
 static int classes_of(const dg_record_files *f)
 {
     static const int kind[] = {10, 100};

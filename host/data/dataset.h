@@ -22,8 +22,8 @@ typedef struct {
                            * evenly; 0: all */
     bool fixed_shape;     /* the model fixes size and channels, so that advice names no other ones */
     bool labelled;        /* load classes and the test part; false: training images only */
-    const char *test; /* test part: a folder, or a share of each class such as "0.5" ("0": none); NULL: the source's */
-    bool any_part;    /* if the source has only a test part, load it as training part; false: DG_DATA */
+    const char *test;     /* test part: a folder, or share of each class such as "0.5" ("0": none); NULL: source's */
+    bool any_part;        /* if the source has only a test part, load it as training part; false: DG_DATA */
     uint64_t seed;
     const char *cache;               /* cache file or NULL; key: settings, and path, size and mtime of every file */
     const char *skipped;             /* where to write skipped.txt if files were skipped; NULL: nowhere */
@@ -77,8 +77,8 @@ typedef struct {
 dg_err dg_dataset_load(const dg_dataset_options *o, dg_dataset *out);
 /* Like dg_dataset_load, without the rules of dg_dataset_judge and without skipped.txt. */
 dg_err dg_dataset_read(const dg_dataset_options *o, dg_dataset *out);
-/* DG_DATA if any image is unusable with `strict`, if more than 10% or more than 1,000 images are unusable, or if
- * fewer than `least` images are good. */
+/* DG_DATA: an image is unusable and `strict` is set; more than 10% or 1,000 images are unusable; fewer than `least` are
+ * good. */
 dg_err dg_dataset_judge(const dg_dataset_options *o, const dg_dataset *d);
 /* Skipped files by reason, most frequent first: "PNG: cut off after N bytes (9), JPEG: ... (3)". Returns out. */
 char *dg_skip_summary(const dg_dataset *d, bool bad_only, int most, char *out, size_t size);

@@ -31,12 +31,11 @@ typedef struct {
     int hidden;
 } dg_scan;
 
-/* List every regular file below the open folder, following links to files. All other entries go to the list of
- * skipped files. `without`: n paths of files to leave out (the cache, skipped.txt); entries may be NULL. */
+/* List every regular file below the open folder, following links to files. Other entries are added to skip. `without`:
+ * n paths of files to leave out (the cache, skipped.txt); entries may be NULL. */
 dg_err dg_scan_folder(const dg_folder *folder, const char *dir, const char *const *without, int n, dg_scan *out);
 void dg_scan_free(dg_scan *s);
-/* Copy name and reason into s->skip. how: DG_SKIP_ flags. DG_SKIP_BAD is also set if the file is named like an
- * image. */
+/* Copy name and reason into s->skip. how: DG_SKIP_ flags; DG_SKIP_BAD is also set if the name is like an image's. */
 enum { DG_SKIP_BAD = 1, DG_SKIP_UNREAD = 2 };
 dg_err dg_scan_skip_folder(dg_scan *s, const char *name, int error, const char *reason);
 dg_err dg_scan_skip(dg_scan *s, const char *name, int how, const char *reason);
@@ -48,10 +47,9 @@ typedef atomic_int dg_lost;
 /* True if attempt `tries` (from 0) failed with an errno that is worth a retry; sleeps before it returns. */
 bool dg_try_again(dg_lost *lost, int error, int tries);
 
-/* Read the first `room` bytes of a file (dg_file_head) or all of it (dg_file_whole). Reads regular files only and
- * never blocks. DG_DATA: the file is corrupt and must be skipped. DG_IO: the file must be skipped but may be
- * readable later; for a zip file it is an error, because all of its files may be lost. DG_DEVICE: out of descriptors
- * or memory. */
+/* Read the first `room` bytes of a file (dg_file_head) or all of it (dg_file_whole). Reads regular files only, never
+ * blocks. DG_DATA: the file is corrupt; skip it. DG_IO: skip the file, which may be readable later; for a zip file an
+ * error, because all of its files may be lost. DG_DEVICE: out of descriptors or memory. */
 dg_err dg_file_head(const dg_folder *folder, const char *name, dg_lost *lost, uint8_t *head, size_t room,
                     size_t *bytes);
 dg_err dg_file_whole(const dg_folder *folder, const char *name, dg_lost *lost, size_t limit, uint8_t **data,
@@ -74,8 +72,8 @@ bool dg_dataset_lists_skips(const dg_dataset_options *o, const dg_dataset *d);
 extern const char *const dg_test_names[];
 /* Set labels and parts from the folders of the images. DG_OK if there are no such folders. */
 dg_err dg_label_by_folder(const dg_dataset_options *o, dg_dataset *d);
-/* Mark `limit` of n images: the first of every class, then the second of every class, and so on. label NULL: mark
- * the first `limit` images. Returns the number of marked images, -1: no memory. */
+/* Mark `limit` of n images: the first of every class, then the second of every class, and so on. label NULL: mark the
+ * first `limit` images. Returns the number of marked images, -1: no memory. */
 int dg_mark_evenly(const int32_t *label, int n, int classes, int limit, uint8_t *mark);
 dg_err dg_dataset_first(dg_dataset *d, int limit);
 /* Set the test part. dg_dataset_divide follows the options; dg_dataset_add_test adds the images of folder o->test. */
@@ -85,8 +83,7 @@ dg_err dg_dataset_add_test(const dg_dataset_options *o, dg_dataset *d);
  * d->count entries and is overwritten from index n on. */
 dg_err dg_dataset_arrange(dg_dataset *d, int32_t *order, int n, int train);
 dg_err dg_dataset_keep_test(dg_dataset *d);
-/* The error for an errno. DG_DEVICE: out of descriptors or memory; DG_IO: disk or network; DG_DATA: wrong folder or
- * file. */
+/* The error for an errno. DG_DEVICE: descriptors or memory; DG_IO: disk or network; DG_DATA: wrong folder or file. */
 dg_err dg_errno_kind(int error);
 /* Return an error that names the first unreadable folder; DG_OK if there is none or with o->skip_unreadable. */
 dg_err dg_check_folders(const dg_dataset_options *o, const dg_skip *skip, long skips);
@@ -98,9 +95,8 @@ char *dg_bad_advice(const dg_dataset *d, char *out, size_t size);
 uint64_t dg_hash(uint64_t h, const void *data, size_t bytes); /* FNV-1a; start with DG_HASH */
 #define DG_HASH 0xcbf29ce484222325u
 
-/* Hashes of everything that decides the result: the settings; name, size and mtime of each file. `files` includes
- * all files of the scan and is known before any is opened. `images` leaves out files that are marked `aside`, such
- * as the files of a run. */
+/* Hashes of all that decides the result: settings; name, size and mtime of each file. `files` includes all files of the
+ * scan and is known before any is opened. `images` excludes files marked `aside`, such as files of a run. */
 typedef struct {
     uint64_t files, images;
 } dg_cache_keys;

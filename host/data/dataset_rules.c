@@ -20,8 +20,7 @@ static char *without_numbers(const char *reason)
     if (!s) return NULL;
     for (const char *p = reason; *p; p++) {
         bool digit = *p >= '0' && *p <= '9';
-        bool word = p > reason &&
-                    ((p[-1] | 32) >= 'a' && (p[-1] | 32) <= 'z'); /* keep digits that are part of a word, such as c0 */
+        bool word = p > reason && ((p[-1] | 32) >= 'a' && (p[-1] | 32) <= 'z'); /* digits in a word, such as c0 */
         if (digit && !word) {
             while (p[1] >= '0' && p[1] <= '9') p++;
             *to++ = 'N';

@@ -131,8 +131,7 @@ static int look_up(walk *w, int parent, const char *base, int flags, struct stat
 
 static dg_err walk_folder(walk *w, int fd, char *path, size_t length, int depth);
 
-/* Bytes of the path up to the end of its first component that begins with a dot, 0: none. *depth: number of folders
- * in them. */
+/* Bytes of the path up to the end of its first component that begins with a dot, 0: none. *depth: folders in them. */
 static size_t hidden_part(const char *path, int *depth)
 {
     size_t hidden = 0;

@@ -195,8 +195,7 @@ static dg_err collect_skips(job *j, dg_scan *s, dg_dataset *out)
 
 static int by_name(const void *name, const void *file) { return strcmp(name, ((const dg_file *)file)->name); }
 
-/* Restore decoding failures. If the images come from the cache, so do their failures; other skipped files come from
- * the new scan. */
+/* Restore decoding failures. Images from the cache have failures from the cache; other skips come from the new scan. */
 static dg_err recall_failures(job *j, dg_scan *s, dg_dataset *out)
 {
     for (int i = 0; i < out->skips; i++) {

@@ -17,8 +17,7 @@ static bool gzipped(const uint8_t *data, size_t bytes) { return bytes > 2 && dat
 
 static const char no_memory[] = "no memory";
 
-/* Unpack at most `room` bytes and return their number. *end: the data is complete and intact; otherwise *why is the
- * reason. */
+/* Unpack at most `room` bytes; returns their number. *end: the data is complete and intact; otherwise *why says why. */
 static size_t inflate_some(const uint8_t *data, size_t bytes, uint8_t *out, size_t room, bool *end, const char **why)
 {
     z_stream z = {0};

@@ -27,8 +27,8 @@ dg_err dg_idx_labels(const uint8_t *data, size_t bytes, dg_records *out);
 size_t dg_cifar_record(int classes);
 dg_err dg_cifar_records(const uint8_t *data, size_t bytes, int classes, dg_records *out);
 
-/* Append n images of r from `first` on, with names PART/NUMBER. number[i]: number of image i. label_of: class of
- * each label; NULL: the class equals the label. The arrays of out have room. */
+/* Append n images of r from `first` on, with names PART/NUMBER. number[i]: number of image i. label_of: class of each
+ * label; NULL: the class equals the label. The arrays of out have room. */
 dg_err dg_records_take(const dg_dataset_options *o, const dg_records *r, const char *part, const int *number, int n,
                        int first, const int *label_of, dg_dataset *out);
 

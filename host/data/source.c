@@ -41,8 +41,7 @@ static dg_err add(dg_record_files *out, const char *name)
     return DG_OK;
 }
 
-/* List the files directly in the folder. The list is empty if a file is named like an image or there are too many
- * files. */
+/* List the files directly in the folder, but none if one is named like an image or if there are too many files. */
 static dg_err list_folder(const char *dir, int folder, dg_record_files *out)
 {
     DIR *d = dg_list_directory(folder);
@@ -53,8 +52,7 @@ static dg_err list_folder(const char *dir, int folder, dg_record_files *out)
         const char *name = entry->d_name;
         const bool image = dg_named_like_a_image(name);
         if (*name == '.') continue;
-        if (!image &&
-            fstatat(folder, name, &st, 0)) { /* an error here is final, because the file may be half of the images */
+        if (!image && fstatat(folder, name, &st, 0)) { /* an error: the file may have half of the images */
             if (dg_may_pass(errno) || errno == ENOMEM) e = cannot_list(dir);
             continue;
         }

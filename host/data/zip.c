@@ -1,5 +1,4 @@
-/* Zip files, read with libzip. libzip reads through callbacks in this file, so that read errors are not reported as
- * damage. */
+/* Zip files, read with libzip through callbacks in this file, so that read errors are not reported as damage. */
 #include "host/data/zip.h"
 #include "core/base/file_io.h"
 #include "core/base/plural.h"
@@ -142,8 +141,7 @@ static dg_err failed(const dg_zip *z, zip_error_t *error)
     }
 }
 
-/* Copy the name to out without empty components and ".". Returns false if the name leaves the zip file's root or is
- * too long. */
+/* Copy name to out without empty components and ".". False: it leaves the root of the zip file, or is too long. */
 static bool stays_inside(const char *name, char out[NAME_MOST])
 {
     size_t n = 0;
@@ -231,8 +229,7 @@ static bool below_a_file(const dg_zip *z, const char *name)
     return found;
 }
 
-/* Keep the first of equal names. Then drop names below a file in a second pass, because the lookup needs sorted
- * names. */
+/* Keep the first of equal names. Then drop names below a file in a second pass: the lookup needs sorted names. */
 static void drop_doubles(dg_zip *z)
 {
     long n = 0;

@@ -22,9 +22,8 @@ bool dg_zip_inside(const char *path);
 /* Like dg_zip_inside; DG_IO, DG_DEVICE: cannot be read. */
 dg_err dg_zip_look(const char *path, bool *zip);
 
-/* Open the file and check its directory against the limits of SECURITY.md. Duplicate names, and names that leave the
- * root of the zip file, are left out with a warning. DG_DATA: damaged or over a limit; DG_IO: cannot be read;
- * DG_DEVICE: no memory. */
+/* Open the file and check its directory against the limits of SECURITY.md. Duplicate names, and names outside the root,
+ * are left out with a warning. DG_DATA: damaged or over a limit; DG_IO: cannot be read; DG_DEVICE: no memory. */
 dg_err dg_zip_open(const char *path, dg_zip **out);
 void dg_zip_close(dg_zip *z);
 
@@ -32,9 +31,8 @@ const dg_zip_file *dg_zip_files(const dg_zip *z, long *n);
 const dg_zip_file *dg_zip_find(const dg_zip *z, const char *name);
 bool dg_zip_has_folder(const dg_zip *z, const char *name);
 
-/* Read the first n bytes of the file into `to`. If they are the whole file, compare its checksum. Thread-safe.
- * DG_DATA: damaged or not supported; DG_IO: *error is the errno, or -1 if the zip file became shorter; DG_DEVICE: no
- * memory. */
+/* Read the first n bytes of the file into `to`; if they are the whole file, compare its checksum. Thread-safe. DG_DATA:
+ * damaged or not supported; DG_IO: *error is the errno, or -1 if the zip became shorter; DG_DEVICE: no memory. */
 dg_err dg_zip_read(dg_zip *z, const dg_zip_file *file, uint8_t *to, size_t n, int *error);
 
 #endif

@@ -31,7 +31,7 @@ static int by_epoch(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* *enough: the PNG has an epoch and a diversity. Warns of unreadable files. */
+/* Read a grid's PNG. *enough: it has an epoch and a diversity. Warns of unreadable files. */
 static dg_err look(const char *path, dg_grid_seen *out, bool *enough)
 {
     dg_text *text;

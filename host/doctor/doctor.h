@@ -1,5 +1,5 @@
-/* Detects problems of GAN training by rules over the log and the grids: start, end, and advice. docs/guide/doctor.md
- * explains each rule. */
+/* Detects problems of GAN training by rules for the log and the grids. A finding has a start, an end, and advice.
+ * docs/guide/doctor.md explains each rule. */
 #ifndef DG_DOCTOR_H
 #define DG_DOCTOR_H
 
@@ -8,18 +8,18 @@
 
 enum {
     DG_DOCTOR_WINDOW = 250,  /* steps per window */
-    DG_DOCTOR_WARM_UP = 500, /* first step whose grids count: early noise is diverse */
+    DG_DOCTOR_WARM_UP = 500, /* grids before this step are ignored, because early noise is diverse */
     DG_DOCTOR_TOLD = 3       /* findings of a rule that are reported one by one */
 };
 
 /* Input of the rules: a window of the log, the newest grid, the newest metrics. */
 typedef struct {
     uint64_t step, epoch;
-    double d_x, d_gz, loss_d, most_loss_d; /* d_gz: before D's update; most_: maximum, the rest means */
-    double most_loss, mean_loss;           /* larger one of D and G */
+    double d_x, d_gz, loss_d, most_loss_d; /* d_gz: before D's update; most_: maximum, others: means */
+    double most_loss, mean_loss;           /* the larger loss of D and G */
     double swing;                          /* standard deviation of D(x) - D(G(z)) */
-    double loss_d_before;                  /* mean of the window before; NaN: not in the log */
-    double guess;                          /* D's loss if it outputs a guess */
+    double loss_d_before;                  /* mean of the previous window; NaN: not in the log */
+    double guess;                          /* loss of a D that only guesses */
     long rows;
     uint64_t span;                           /* steps from first to last row */
     double diversity, best_diversity;        /* of the grid, relative to real images; NaN: no grid */
@@ -33,7 +33,7 @@ typedef struct {
     bool (*needs)(const dg_vitals *v);   /* precondition of a new finding */
     const char *when;                    /* needs as text, for docs/guide/doctor.md */
     double (*value)(const dg_vitals *v); /* NaN: unknown, changes nothing */
-    bool below;                          /* begins if value < begins and ends if value > ends; else the reverse */
+    bool below;                          /* begins if value < begins and ends if value > ends; otherwise reversed */
     double begins, ends;
     int windows;                       /* consecutive windows */
     bool at_end;                       /* checked once, at the end of the run */
@@ -49,8 +49,8 @@ typedef struct {
     uint64_t epoch, step;
     uint64_t end_epoch, end_step; /* 0: not ended */
     double worst;
-    int repeats;  /* number of findings it stands for, all of the rule after DG_DOCTOR_TOLD; 0: itself */
-    bool summary; /* repeats summarised at the end of the run */
+    int repeats;  /* findings of the rule after DG_DOCTOR_TOLD, which this one stands for; 0: only itself */
+    bool summary; /* set in the summary of repeats at the end of the run */
 } dg_finding;
 
 /* Diversity of an epoch's grid; 1: that of real images (diversity.h). */
@@ -70,9 +70,9 @@ typedef struct {
         uint64_t number, first;
         double d_x, d_gz, loss_d, loss_g, margin, margin_squares;
     } sum;
-    uint64_t number_before; /* 1 + number of the window before */
+    uint64_t number_before; /* 1 + number of the previous window */
     int in_a_row[DG_DOCTOR_RULES], times[DG_DOCTOR_RULES];
-    /* 1 + index of the current finding, and of the one for repeats; 0: none */
+    /* 1 + index of the rule's current finding, and of its finding for repeats; 0: none */
     int open[DG_DOCTOR_RULES], repeated[DG_DOCTOR_RULES];
 } dg_doctor;
 
@@ -80,26 +80,26 @@ typedef struct {
 bool dg_doctor_knows(const dg_recipe *r);
 void dg_doctor_begin(dg_doctor *d, dg_loss loss);
 
-/* Rows and grids in the order of the run. news: called for each finding that begins or ends. */
+/* Pass rows and grids in the order of the run. news is called for each finding that begins or ends. */
 typedef void dg_doctor_news(void *context, const dg_finding *f);
 void dg_doctor_row(dg_doctor *d, const dg_log_row *row, dg_doctor_news *news, void *context);
 void dg_doctor_grid(dg_doctor *d, const dg_grid_seen *grid);
-/* End of the rows: check the last window and, if finished, the rules with at_end. */
+/* Call after the last row: checks the last window and, if the run is finished, the rules with at_end. */
 void dg_doctor_end(dg_doctor *d, bool finished, dg_doctor_news *news, void *context);
 /* Call news with a summary of each rule's repeated findings. */
 void dg_doctor_sum_up(const dg_doctor *d, dg_doctor_news *news, void *context);
 
-/* Process a log and its grids, without the end. */
+/* Pass a log and its grids to the rules, without dg_doctor_end. */
 void dg_doctor_replay(dg_doctor *d, dg_loss loss, const dg_log_row *row, long rows, const dg_grid_seen *grid,
                       int grids);
 /* dg_doctor_replay and dg_doctor_end; returns d->findings. */
 int dg_doctor_examine(dg_doctor *d, dg_loss loss, bool finished, const dg_log_row *row, long rows,
                       const dg_grid_seen *grid, int grids);
 
-/* True for repeated findings, which are counted only. */
+/* True for a repeated finding, which is only counted. */
 bool dg_finding_is_counted(const dg_finding *f);
 
-/* Text of a finding, of its end, or of repeats with their number. */
+/* Write the text for the start of a finding, for its end, or for repeats with their number. */
 char *dg_finding_text(const dg_finding *f, char *out, size_t size);
 
 #endif

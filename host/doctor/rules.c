@@ -1,5 +1,5 @@
-/* The table of rules. `needs` excludes other causes of a rule's value. Thresholds are set by the recorded runs of
- * tests/host/doctor (docs/guide/doctor.md). */
+/* The table of rules. The condition `needs` excludes other causes of a rule's value. Thresholds were chosen by the
+ * recorded runs of tests/host/doctor (docs/guide/doctor.md). */
 #include <math.h>
 
 #include "host/doctor/doctor.h"
@@ -10,10 +10,10 @@ static double swing(const dg_vitals *v) { return v->swing; }
 static double nearest(const dg_vitals *v) { return v->nearest; }
 static double steps(const dg_vitals *v) { return (double)v->step; }
 
-/* Only above the loss of a guess. */
+/* Rise of D's loss over the previous window; 0 unless D's loss is above that of a guess. */
 static double leap(const dg_vitals *v) { return v->most_loss_d > v->guess ? v->most_loss_d / v->loss_d_before : 0; }
 
-/* Share of the best since the warm-up; NaN while that is too small. */
+/* Current diversity or coverage as a share of the best so far; NaN while the best is too small. */
 static double part_left(const dg_vitals *v)
 {
     const double grid = v->settled_diversity > 0.4 ? v->diversity / v->settled_diversity : NAN;
@@ -23,7 +23,7 @@ static double part_left(const dg_vitals *v)
 
 static double never_diverse(const dg_vitals *v) { return v->step >= 1000 ? v->best_diversity : NAN; }
 
-/* Excludes a single bad step. */
+/* Excludes windows with a single bad step. */
 static bool losses_stay_large(const dg_vitals *v) { return v->mean_loss > 10; }
 
 static bool is_warm(const dg_vitals *v) { return v->step >= DG_DOCTOR_WARM_UP; }
@@ -37,7 +37,7 @@ static bool window_is_dense(const dg_vitals *v) { return v->span >= 100 && v->ro
 
 static bool window_before_is_known(const dg_vitals *v) { return v->loss_d_before > 0; }
 
-/* Blurred or grey samples are close to each real image; copies are as diverse as the dataset. */
+/* Excludes blurred or grey samples, which are close to each real image. Copies are as diverse as the dataset. */
 static bool samples_are_varied(const dg_vitals *v)
 {
     return v->recall >= 0.5 && v->coverage >= 0.5 && !(v->diversity < 0.7);

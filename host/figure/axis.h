@@ -11,10 +11,10 @@ typedef struct {
     double low, high, step; /* ticks at multiples of step */
 } dg_axis;
 
-/* True if a plot can show v: beyond 1e100 differences overflow. */
+/* True if a plot can show v. Differences of values beyond 1e100 overflow. */
 static inline bool dg_axis_shows(double v) { return isfinite(v) && fabs(v) < 1e100; }
 
-/* The smallest of 1, 2, 5 times a power of ten that divides the range into at most `most` parts. */
+/* Distance of ticks: the smallest of 1, 2, 5 times a power of ten that gives at most `most` parts. */
 static inline double dg_axis_step(double range, int most)
 {
     static const double factor[] = {1, 2, 5, 10, 20};

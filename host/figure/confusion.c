@@ -31,7 +31,7 @@ static void fill(dg_canvas *c, int x0, int y0, int w, int h, dg_color color)
 
 enum { HEAD = 40, NAMES = 120, MARGIN = 16, NAMED = 40 };
 
-/* Large cells have numbers; small ones (many classes) have none, and then no names. */
+/* Side of a cell in pixels. With many classes cells are small and have no numbers. */
 static int cell_size(int classes) { return classes <= 12 ? 48 : classes <= 40 ? 22 : classes <= 128 ? 6 : 2; }
 
 static void draw_row(dg_canvas *c, const long *row, int classes, int i, int cell, int left, int top)
@@ -41,7 +41,6 @@ static void draw_row(dg_canvas *c, const long *row, int classes, int i, int cell
     for (int k = 0; k < classes; k++) {
         const double share = all ? (double)row[k] / (double)all : 0;
         const uint8_t pale = (uint8_t)(255 - 225 * share + 0.5), mid = (uint8_t)(255 - 140 * share + 0.5);
-        /* blue on the diagonal (correct), red elsewhere */
         const dg_color color = i == k ? (dg_color){pale, mid, 255} : (dg_color){255, mid, pale};
         const int x = left + k * cell, y = top + i * cell, gap = cell > 8;
         char number[16];
@@ -86,7 +85,7 @@ dg_err dg_confusion_draw(const long *count, int classes, char *const *names, con
 
 enum { ACROSS = 8, IMAGE = 96, WORDS = 34, GAP = 12 };
 
-/* Enlarge by a whole factor, or subsample, into a square of side IMAGE. */
+/* Draw an image into a square of side IMAGE, enlarged by a whole factor or subsampled. */
 static void put_image(dg_canvas *c, const dg_mistake *m, int size, int channels, int x0, int y0)
 {
     for (int y = 0; y < IMAGE; y++)

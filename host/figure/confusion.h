@@ -4,8 +4,8 @@
 
 #include "host/figure/images.h"
 
-/* Draw a (classes, classes) matrix, row: true class, column: predicted class; darker: larger share of the row, in
- * percent if there is room. names: one per class. */
+/* Draw a (classes, classes) matrix; row: true class, column: predicted class. A darker cell has a larger share of its
+ * row. The share is printed in percent if there is room. names: one per class. */
 dg_err dg_confusion_draw(const long *count, int classes, char *const *names, const char *title, dg_image *out);
 
 typedef struct {

@@ -8,7 +8,7 @@
 
 typedef struct {
     dg_image im;
-    uint8_t *cover;        /* (H, W) of the current shape, otherwise 0 */
+    uint8_t *cover;        /* (H, W): coverage by the current shape, 0 elsewhere */
     int clip[4], dirty[4]; /* left, top, right, bottom (the last two exclusive) */
 } dg_canvas;
 

@@ -23,7 +23,7 @@ typedef struct {
     GifColorType color[COLORS];
     int colors;
     bool exact;
-    uint8_t *of; /* entry of each cell; if exact, of each of the 2^24 colours */
+    uint8_t *of; /* palette entry of each cell; if exact, of each of the 2^24 colours */
 } palette;
 
 static size_t cell_of(int r, int g, int b) { return ((size_t)r << (2 * BITS)) | ((size_t)g << BITS) | (size_t)b; }
@@ -40,7 +40,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Up to 256 different colours are kept unchanged, sorted by value; p->exact: there are no more. */
+/* Make a palette of all colours, sorted by value, if there are at most 256. p->exact: there are. */
 static bool exact_palette(palette *p, const uint8_t *rgb, size_t pixels)
 {
     size_t color[COLORS];
@@ -233,7 +233,7 @@ static bool encode(memory *m, const palette *p, const uint8_t *frames, int n, in
     while (1 << bits < p->colors) bits++;
     GifFileType *gif = EGifOpen(m, append, error);
     ColorMapObject *map = GifMakeMapObject(1 << bits, NULL);
-    if (!gif || !map) { /* only for lack of memory */
+    if (!gif || !map) {
         m->exhausted = true;
         GifFreeMapObject(map);
         if (gif) EGifCloseFile(gif, NULL);
@@ -273,7 +273,7 @@ dg_err dg_gif_write(const char *path, const uint8_t *frames, int n, int W, int H
     memory m = {0};
     int error = 0;
     dg_err e = DG_OK;
-    /* giflib does not check every write of its short pieces */
+    /* giflib does not check all of its small writes */
     if (!encode(&m, &p, frames, n, W, H, scale, ms, &error) || m.exhausted) {
         const char *why = GifErrorString(error);
         if (m.exhausted || error == E_GIF_ERR_NOT_ENOUGH_MEM) e = dg_fail(DG_DEVICE, "%s: GIF: out of memory", path);

@@ -4,8 +4,8 @@
 
 #include "host/image/encode.h"
 
-/* n images (n, S, S, C) as rows x cols with 2-pixel gaps, like torchvision's make_grid(padding=2). Missing images and
- * gaps are black, with C = 4 transparent. */
+/* Draw n images (n, S, S, C) as rows x cols with 2-pixel gaps, like torchvision's make_grid(padding=2). Missing images
+ * and gaps are black, or transparent if C = 4. */
 dg_err dg_sheet(const uint8_t *pixels, int n, int S, int C, int rows, int cols, dg_image *out);
 
 /* Value k of RGB for a pixel of 1, 3 or 4 channels; alpha is composited over white. */
@@ -19,7 +19,7 @@ static inline uint8_t dg_opaque_value(const uint8_t *pixel, int channels, int k)
 /* Convert an image of 4 channels to 3, composited over white. */
 void dg_lay_over_white(dg_image *im);
 
-/* The scale for display; scale 0: enlarge to about 800 pixels. */
+/* The factor of enlargement for display. scale 0: choose a factor that gives about 800 pixels. */
 int dg_scale_of(int scale, int W, int H);
 /* Repeat each pixel scale x scale times, without smoothing. */
 dg_err dg_enlarge(dg_image *im, int scale);
@@ -29,7 +29,7 @@ typedef struct {
     uint8_t color[3];
     int n;
     const double *x, *y; /* NaN y: a gap */
-    bool thin;           /* per step: light line; per-epoch means are drawn thick over it */
+    bool thin;           /* one value per step, drawn thin and light; means per epoch are drawn thick */
 } dg_series;
 typedef struct {
     const char *title, *x_label, *y_label;

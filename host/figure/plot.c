@@ -24,8 +24,8 @@ static void include(extent *e, double v)
 
 enum { SAMPLE = 20000 };
 
-/* Range of the y axis for a thin series: without rare spikes, which would flatten the rest and are clipped. From
- * quantiles of at most 20,000 evenly chosen values. */
+/* Range of the y axis for a thin series, from quantiles of at most 20,000 evenly chosen values. Rare spikes are left
+ * out, because they would flatten the rest; they are clipped. */
 static dg_err claim(const dg_series *s, extent *e)
 {
     if (!s->thin || s->n < 100) {
@@ -60,13 +60,13 @@ static dg_axis fit(extent e, int most, bool round_out)
         e.low -= half;
         e.high += half;
     } else if (round_out && e.low > 0 && e.low < .4 * e.high) {
-        e.low = 0; /* losses start at zero */
+        e.low = 0;
     }
     dg_axis a = {e.low, e.high, dg_axis_step(e.high - e.low, most)};
     if (round_out) {
         a.low = floor(a.low / a.step + 1e-9) * a.step;
         a.high = ceil(a.high / a.step - 1e-9) * a.step;
-    } else { /* round to a multiple only if it is close: 0.01 .. 99.9 becomes 0 .. 100 */
+    } else { /* round to a multiple of the step only if one is close: 0.01 .. 99.9 becomes 0 .. 100 */
         double low = floor(a.low / a.step) * a.step, high = ceil(a.high / a.step) * a.step;
         if (a.low - low < .15 * a.step) a.low = low;
         if (high - a.high < .15 * a.step) a.high = high;
@@ -76,7 +76,7 @@ static dg_axis fit(extent e, int most, bool round_out)
 
 static void tick_label(char out[40], double v, double step)
 {
-    if (fabs(v) < step * 1e-6) v = 0; /* no "-0" and no 1e-17 */
+    if (fabs(v) < step * 1e-6) v = 0; /* avoid labels such as "-0" and "1e-17" */
     double size = fmax(fabs(v), step);
     int decimals = (int)-floor(log10(step) + 1e-9);
     if (size >= 1e6 || step < 1e-5)
@@ -86,7 +86,7 @@ static void tick_label(char out[40], double v, double step)
 
 typedef struct {
     dg_canvas *c;
-    int left, top, right, bottom; /* of the frame around the data */
+    int left, top, right, bottom;
     dg_axis x, y;
 } frame;
 
@@ -102,7 +102,7 @@ static double to_y(const frame *f, double v)
     return f->bottom - t * (f->bottom - f->top);
 }
 
-/* Marks, labels and grid lines. Lines are on pixel centres, so that they are exactly one pixel wide. */
+/* Draw marks, labels and grid lines. Lines are on pixel centres, so that they are exactly one pixel wide. */
 static void draw_axes(const frame *f)
 {
     char label[40];
@@ -137,8 +137,8 @@ static void draw_axes(const frame *f)
     dg_draw_paint(f->c, AXIS, 1);
 }
 
-/* An incremental polyline. All points in one column of pixels are drawn as four: first, both extremes in order, last.
- * The result is exact, and a million points cost as much as a thousand. */
+/* A polyline that is drawn point by point. All points in one column of pixels are drawn as four: the first, both
+ * extremes in their order, and the last. The result is exact, and a million points cost as much as a thousand. */
 typedef struct {
     const frame *f;
     double width;
@@ -159,7 +159,7 @@ static void draw_to(line *l, const double p[2])
 static void end_column(line *l)
 {
     if (l->count == 0) return;
-    /* Several points: a vertical line in the middle of the column, because rounding x causes moire in dense data. */
+    /* Draw several points as one vertical line in the middle of the column: rounding x causes moire in dense data. */
     if (l->count > 2) l->first[0] = l->low[0] = l->high[0] = l->last[0] = (double)l->column + .5;
     draw_to(l, l->first);
     draw_to(l, l->low_first ? l->low : l->high);

@@ -93,7 +93,7 @@ const char *dg_file_kind(const void *begin, size_t bytes)
     return first == '[' ? "text: an INI file, such as a model or a config.ini" : first == '{' ? "text: JSON" : "text";
 }
 
-/* For other files that may have weights: Python expression that gives a dictionary of arrays, with %s for the file. */
+/* A Python expression that reads weights of this kind of file as a dictionary of arrays; %s is the file. */
 static const char *as_arrays(const char *kind)
 {
     if (kind == arrays) return "dict(numpy.load(%s))";
@@ -107,7 +107,7 @@ dg_err dg_file_explain(const char *path, dg_err e)
     const int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     const ssize_t n = fd >= 0 ? dg_read_some(fd, begin, sizeof begin) : -1;
     if (fd >= 0) close(fd);
-    if (n <= 8 || (!begin[7] && begin[8] == '{')) return e; /* the right kind, but damaged: already reported */
+    if (n <= 8 || (!begin[7] && begin[8] == '{')) return e; /* damaged safetensors file, already reported */
     const char *kind = dg_file_kind(begin, (size_t)n);
     if (kind == zip || kind == pickle)
         return dg_fail(e,

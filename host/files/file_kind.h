@@ -8,8 +8,8 @@
 /* "a PNG image", NULL: unknown. */
 const char *dg_file_kind(const void *begin, size_t bytes);
 
-/* After `path` was refused as a safetensors file with error e: if its kind is known, replace the message by the kind,
- * with a conversion command for files of torch.save. Returns e. */
+/* Call after `path` was refused as a safetensors file with error e. If the kind of the file is known, the new message
+ * names it and, for files of torch.save, has a conversion command. Returns e. */
 dg_err dg_file_explain(const char *path, dg_err e);
 
 #endif

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The value of the tEXt chunk `key` before the pixels; *n: its available bytes. */
+/* Find the value of tEXt chunk `key` before the pixels. *n: bytes of the value that are available. */
 static const uint8_t *find_text(const uint8_t *p, size_t bytes, const char *key, size_t from, size_t *n, size_t *next)
 {
     const size_t keyed = strlen(key) + 1;
@@ -86,7 +86,7 @@ static bool ours(int folder, const char *file, const char *const *names, const c
     return n > 0 && dg_png_says(head, (size_t)n, key, value);
 }
 
-/* first: the first file, by name, without this text; "": none. */
+/* first: the first file name, in order, of a file without this text; "": none. */
 static dg_err find_other(const char *dir, const char *const *names, const char *key, const char *value, char first[256])
 {
     DIR *d = opendir(dir);

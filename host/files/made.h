@@ -1,4 +1,4 @@
-/* Detection of files made by dcgan, from PNG texts and GIF comments: not training data; may be replaced. */
+/* Detects files made by dcgan, by PNG texts and GIF comments: they are not training data and may be replaced. */
 #ifndef DG_MADE_H
 #define DG_MADE_H
 
@@ -12,7 +12,7 @@
 /* Room for all texts of a sample; its checkpoint may have a long path. */
 enum { DG_TEXTS_BYTES = 8192 };
 
-enum { DG_HEAD_BYTES = 1024 }; /* first bytes of a file with room for the texts before the pixels */
+enum { DG_HEAD_BYTES = 1024 }; /* number of first bytes of a file that include the texts before the pixels */
 
 /* True if the PNG with these first bytes has a tEXt chunk `key` whose value begins with `value`. */
 bool dg_png_says(const void *head, size_t bytes, const char *key, const char *value);

@@ -56,7 +56,7 @@ static void put_value(dg_pb *graph, int field, const dg_onnx_value *v)
     dg_pb_put(graph, field, &value);
 }
 
-/* A weight without its values, which follow unconverted: file and host are little-endian. */
+/* Append a weight without its values. They are written later, unconverted, because file and host are little-endian. */
 static void put_weight(dg_pb *graph, const dg_st_tensor *t)
 {
     dg_pb m = {0};
@@ -87,7 +87,7 @@ static void put_model(dg_pb *m, const dg_st_meta *meta, int metas)
     }
 }
 
-/* Pieces of the file: model and graph up to the first values, these values, the part up to the next ones, ... */
+/* Write the file in pieces: model and graph up to the first values, these values, the part up to the next values ... */
 static dg_err write_pieces(const dg_onnx *o, const char *path, const dg_st_tensor *weight, int weights, dg_pb *model,
                            dg_pb *between, dg_chunk *piece)
 {

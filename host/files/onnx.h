@@ -1,8 +1,7 @@
 /* Writer for ONNX files (https://onnx.ai, operator set 13): a graph of nodes over named values, its weights, input and
- * output, as Protocol Buffers of onnx.proto. The format needs only some tags and lengths, hence no library.
- *
- * Values between nodes are named after the layer and the step that compute them, "G.1.norm". After an allocation
- * failed, all functions do nothing, and dg_onnx_write reports the error. */
+ * output, as Protocol Buffers of onnx.proto. No library is needed, because the format needs only tags and lengths.
+ * Values between nodes are named after the layer and the step that compute them, such as "G.1.norm". After a failed
+ * allocation all functions do nothing, and dg_onnx_write reports the error. */
 #ifndef DG_ONNX_H
 #define DG_ONNX_H
 
@@ -13,7 +12,7 @@ enum { DG_ONNX_NAME = 96, DG_ONNX_INPUTS = 5, DG_ONNX_ATTRIBUTES = 4 };
 
 typedef struct {
     const char *name;
-    int count; /* number of integers; 1: a single one, not a list; 0: the attribute is `real` */
+    int count; /* number of integers; 1: one integer, not a list; 0: `real` is the value */
     int64_t value[4];
     double real;
 } dg_onnx_attribute;
@@ -40,7 +39,7 @@ typedef struct {
     bool no_memory;
 } dg_onnx;
 
-/* Append a node whose output is named WHOSE.WHAT. Returns it for more inputs and attributes; never NULL. */
+/* Append a node whose output is named WHOSE.WHAT. Returns the node, for more inputs and attributes; never NULL. */
 dg_onnx_node *dg_onnx_add(dg_onnx *o, const char *type, const char *whose, const char *what, const char *in);
 /* Append a node that reads `value`, and set `value` to the name of its output. */
 dg_onnx_node *dg_onnx_then(dg_onnx *o, const char *type, const char *whose, const char *what, char value[DG_ONNX_NAME]);

@@ -17,7 +17,7 @@ static bool begins(const void *head, size_t bytes, const char *text)
     return bytes >= n && !memcmp(head, text, n);
 }
 
-/* End of the JSON string that starts after the quote at `at`: its closing quote, or `end`. */
+/* Find the quote that ends a JSON string; `at` is the byte after its first quote. Returns `end` if there is none. */
 static const char *end_of_text(const char *at, const char *end)
 {
     while (at < end && *at != '"') at += *at == '\\' && end - at > 1 ? 2 : 1;
@@ -73,7 +73,7 @@ static bool is_import_of_classifier(const void *head, size_t bytes)
     return is_import(head, bytes) && find_meta(head, bytes, "classes", &n);
 }
 
-/* One criterion per row: function, first bytes, or safetensors metadata `format`. The first match is used. */
+/* How to detect a file's kind: by a function, by first bytes, or by safetensors metadata. The first match is used. */
 static const struct {
     dg_made kind;
     const char *name;

@@ -1,5 +1,5 @@
-/* The rule which existing files an output may replace: files that dcgan made, detected by content, and that the same
- * command does not read. All named outputs of all commands follow it. */
+/* The rule for replacing existing files: an output may replace only files that dcgan made, detected by content, and
+ * that the same command does not read. All outputs that a user names follow it. */
 #ifndef DG_REPLACE_H
 #define DG_REPLACE_H
 
@@ -40,7 +40,7 @@ enum { DG_MADE_BYTES = 1 << 16 }; /* number of first bytes that are read */
 
 dg_made dg_made_kind(const void *head, size_t bytes);
 
-/* Settings by the program; initially NULL: none. Must stay valid for all writes. */
+/* Settings by the program, NULL until they are set. They must stay valid until the last write. */
 typedef struct {
     bool force;
     /* The name of the option that gave this path. */
@@ -51,7 +51,7 @@ typedef struct {
 void dg_set_replacing(const dg_replacing *r);
 bool dg_replaces_all(void);
 
-/* DG_USAGE: the file at `path` may not be replaced by this kind. DG_MADE_EMPTY: the new kind is unknown. */
+/* DG_USAGE if an output of this kind may not replace the file at `path`. DG_MADE_EMPTY: the kind is unknown. */
 dg_err dg_may_replace(const char *path, dg_made kind);
 
 /* Like dg_may_replace, as a dg_output_rule. */

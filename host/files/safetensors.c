@@ -156,7 +156,7 @@ static int by_data(const void *a, const void *b)
     return (x->stored > y->stored) - (x->stored < y->stored);
 }
 
-/* Check unique names, and that the data fills the file after the header without gaps or overlaps. */
+/* Check that names are unique, and that the data fills the file after the header without gaps or overlaps. */
 static dg_err check_together(const reader *r)
 {
     dg_st *st = r->st;
@@ -202,7 +202,7 @@ static dg_err check_header_crc(const reader *r, int flags)
     const char *digits = dg_st_find_digits(r->file + 8, r->header);
     char right[9];
     if (digits) snprintf(right, sizeof right, "%08x", dg_st_header_crc(r->file, 8 + r->header, digits));
-    if (!digits || memcmp(right, digits, 8) != 0) /* as text: a and A differ by one bit */
+    if (!digits || memcmp(right, digits, 8) != 0) /* compared as text: a damaged bit can turn a into A */
         return bad(r, "the header is damaged (wrong checksum)");
     return DG_OK;
 }
@@ -268,7 +268,7 @@ static dg_err parse(const reader *r, int flags)
     return e ? e : check_together(r);
 }
 
-/* Read the data: from memory after the header, or from the open file. */
+/* Read the data, from memory after the header or from the open file. */
 static dg_err take_data(dg_st *st, const char *from)
 {
     size_t all = 0;

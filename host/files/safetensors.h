@@ -30,7 +30,7 @@ typedef struct dg_st dg_st;
 
 enum { DG_ST_CHECKED = 1 };
 
-/* DG_IO with file and reason. Free *out with dg_st_free. */
+/* Read a file. The message of DG_IO has file and reason. Free *out with dg_st_free. */
 dg_err dg_st_read(const char *path, int flags, dg_st **out);
 /* dg_st_read in two steps, so that names and shapes can be refused first: dg_st_open reads the header, dg_st_load the
  * data from the still open file. After an error of dg_st_load call only dg_st_free. */
@@ -42,7 +42,7 @@ void dg_st_free(dg_st *st);
 
 int dg_st_count(const dg_st *st);
 const dg_st_tensor *dg_st_at(const dg_st *st, int i);
-/* By its name, or in a file without checksums by its plain name; NULL: none. */
+/* Find a tensor by its name or, in a file without checksums, by its plain name. NULL: none. */
 const dg_st_tensor *dg_st_find(const dg_st *st, const char *name);
 /* Name of tensor i without the prefixes of PyTorch's wrappers: see dg_st_plain_name(). */
 const char *dg_st_plain(const dg_st *st, int i);
@@ -58,8 +58,8 @@ dg_err dg_st_write(const char *path, const dg_st_tensor *tensor, int tensors, co
 dg_err dg_st_write_in(const dg_directory *dir, const char *path, const dg_st_tensor *tensor, int tensors,
                       const dg_st_meta *meta, int metas, bool checked);
 
-/* Metadata key of the header's CRC-32; tensors have "crc32.NAME". Values are eight lower-case hexadecimal digits. The
- * header's CRC covers the length field and the header with its own digits as zeros. */
+/* Metadata key of the header's CRC-32; the key of a tensor is "crc32.NAME". Values are eight lower-case hexadecimal
+ * digits. The header's CRC covers the length field and the header, in which the digits of this CRC count as zeros. */
 #define DG_ST_CRC "crc32"
 
 extern const char *const dg_st_type_name[DG_TYPES];

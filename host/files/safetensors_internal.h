@@ -6,10 +6,10 @@
 
 enum { DG_ST_HEADER_MAX = 1 << 20, DG_ST_TENSORS_MAX = 4096, DG_ST_RANK_MAX = 8 };
 
-/* Rules that a JSON parser does not check: NULL, or what is wrong (static text). Limits the parser's memory. */
+/* Check rules that a JSON parser does not check, and limit its memory. Returns NULL, or what is wrong (static text). */
 const char *dg_st_scan(const char *header, size_t bytes);
 
-/* NULL for a valid tensor name, else what is wrong; ours: names that dcgan may write. */
+/* NULL for a valid tensor name, otherwise what is wrong. ours: allow only names that dcgan may write. */
 const char *dg_st_bad_name(const char *name, bool ours);
 
 /* name without components "module" and "_orig_mod", and without a leading "model", "net" or "state_dict"; a leading
@@ -19,12 +19,12 @@ void dg_st_plain_name(const char *name, char *out);
 
 typedef enum { DG_ST_SAME, DG_ST_HALF, DG_ST_BRAIN } dg_st_narrow;
 dg_st_narrow dg_st_narrow_type(const char *dtype);
-/* Widen n 16-bit values in the last 2 n bytes of the 4 n at `values` to n floats in place, exactly. */
+/* Convert n 16-bit values to n floats in place, exactly. The 16-bit values are in the last half of the 4 n bytes. */
 void dg_st_widen(void *values, size_t n, dg_st_narrow from);
 
 unsigned dg_st_crc(const void *data, size_t bytes);
 
-/* CRC of length field and header at `file`, with the digits at `digits` as zeros. */
+/* CRC of the length field and the header at `file`. The CRC's own digits, at `digits`, count as zeros. */
 unsigned dg_st_header_crc(const char *file, size_t bytes, const char *digits);
 
 /* Address of the digits of the header's own CRC, NULL: none. */

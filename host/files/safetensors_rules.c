@@ -35,7 +35,7 @@ static size_t scan_string(const char *s, size_t left, const char **why)
 
 const char *dg_st_scan(const char *header, size_t bytes)
 {
-    /* Max number of values in a file within the limits: per tensor dtype, 8 dims and 2 offsets; metadata. */
+    /* Maximum number of JSON values in a file: dtype, 8 dims and 2 offsets per tensor, and the metadata. */
     const long most = DG_ST_TENSORS_MAX * 16L + 2L * DG_ST_TENSORS_MAX;
     const char *why = NULL;
     long values = 0;
@@ -106,7 +106,7 @@ unsigned dg_st_header_crc(const char *file, size_t bytes, const char *digits)
 
 const char *dg_st_find_digits(const char *header, size_t bytes)
 {
-    /* Inside a string the quotes would be escaped, so this matches only a key with its value. */
+    /* Quotes inside a string are escaped, so this matches only a key with its value. */
     static const char key[] = "\"" DG_ST_CRC "\":\"";
     const char *at = memmem(header, bytes, key, sizeof key - 1);
     if (!at || bytes - (size_t)(at - header) < sizeof key - 1 + 9) return NULL;

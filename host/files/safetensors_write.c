@@ -122,7 +122,7 @@ dg_err dg_st_write_in(const dg_directory *dir, const char *path, const dg_st_ten
 {
     dg_err e = check(path, tensor, tensors, meta, metas);
     if (e) return e;
-    /* Wide types first, so that every tensor is aligned to its type: PyTorch maps the file. */
+    /* Store wide types first, so that every tensor is aligned to its type, because PyTorch maps the file. */
     const dg_st_tensor **order = malloc((size_t)tensors * sizeof(const dg_st_tensor *));
     dg_chunk *piece = malloc(((size_t)tensors + 1) * sizeof *piece);
     char *header = NULL;

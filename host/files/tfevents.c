@@ -106,7 +106,7 @@ typedef struct {
     size_t bytes, room;
 } records;
 
-/* Allocate for n more bytes, growing with the bytes read, not with the length that a record declares. */
+/* Make room for n more bytes. Memory grows with the bytes read, not with the length that a record declares. */
 static dg_err take_next(records *r, int fd, const char *path, size_t n)
 {
     if (r->room - r->bytes < n) {
@@ -194,7 +194,7 @@ dg_err dg_tfevents_open(const dg_directory *dir, const char *path, uint64_t last
     return e;
 }
 
-/* Append all of the text or nothing: undo a partial write on a full disk and keep the text. Call with the lock held. */
+/* Append the whole text or nothing: undo a partial write on a full disk, and keep the text. Call with the lock held. */
 static dg_err flush(dg_tfevents *t)
 {
     const off_t before = t->bytes ? lseek(t->fd, 0, SEEK_END) : 0;

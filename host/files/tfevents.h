@@ -9,11 +9,11 @@
 
 typedef struct dg_tfevents dg_tfevents;
 
-/* Open the file in the directory, at most 4 GiB. Records after last_step and torn ones are removed; last_step 0 or no
- * file: start a new one. */
+/* Open the file in the directory, which may have at most 4 GiB. Records after last_step and incomplete records are
+ * removed. If last_step is 0 or there is no file, a new file is started. */
 dg_err dg_tfevents_open(const dg_directory *dir, const char *path, uint64_t last_step, dg_tfevents **out);
 
-/* True if the file has no event but the first, which each start writes. */
+/* True if the file has only the first event, which each start writes. */
 bool dg_tfevents_is_empty(int dir, const char *name);
 
 /* Add n values with their tags; NaN is left out. They stay in memory until dg_tfevents_flush. */

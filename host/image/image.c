@@ -5,7 +5,7 @@
 
 typedef enum { NEITHER, PNG, JPEG, BMP, GIF, WEBP } format;
 
-/* Detect the format by content; for other files, *reason has advice. */
+/* Detect the format by content. For an unsupported file, *reason has advice. */
 static format recognise(const uint8_t *f, size_t bytes, const char **reason)
 {
 #define HEIF "a HEIC or AVIF image, not supported; convert it: heif-convert FILE FILE.png"

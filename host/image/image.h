@@ -58,8 +58,8 @@ typedef struct {
     unsigned did;
 } dg_decoded;
 
-/* Decode, convert to grey if channels is 1, and dg_image_fit. The pixels are the same, but computed row by row if the
- * format allows it: memory is for the result and some rows, not for the whole image. */
+/* Decode, convert to grey if channels is 1, and resize like dg_image_fit, with equal pixels. If the format allows it,
+ * rows are processed one by one, so that memory is needed for the result and some rows only. */
 dg_err dg_image_decode_fitted(const void *data, size_t bytes, const dg_decode_options *o, const dg_fitting *f,
                               dg_image *out, dg_decoded *of);
 

@@ -32,7 +32,7 @@ static dg_err wrong(const GifFileType *gif, int code)
     return dg_fail(DG_DATA, "GIF: %s", why ? why : "damaged");
 }
 
-/* Read extensions before the frame: one sets the transparent colour. */
+/* Read the extensions before the frame; one of them may set the transparent colour. */
 static dg_err read_extension(GifFileType *gif, reader *r)
 {
     int code;
@@ -71,7 +71,7 @@ static dg_err read_rows(GifFileType *gif, reader *r)
     return DG_OK;
 }
 
-/* Row y of the canvas; pixels outside the frame are transparent. */
+/* Put row y of the canvas into the sink. Pixels outside the frame are transparent. */
 static dg_err give_row(const GifFileType *gif, const reader *r, int y)
 {
     const GifImageDesc *d = &gif->Image;

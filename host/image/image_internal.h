@@ -27,8 +27,8 @@ static inline uint8_t dg_luma(const uint8_t *rgb)
     return (uint8_t)((19595u * rgb[0] + 38470u * rgb[1] + 7471u * rgb[2] + 32768u) >> 16);
 }
 
-/* Receives rows in file order and writes the image: oriented, with the requested channels, whole or fitted. A fitted
- * image needs memory for the fitter's rows only. */
+/* Receives decoded rows in file order and writes the image: oriented, with the requested channels, in full size or
+ * resized. For a resized image only some rows are in memory. */
 typedef struct dg_fitter dg_fitter;
 typedef struct {
     const dg_decode_options *o;
@@ -38,21 +38,21 @@ typedef struct {
     unsigned did; /* as in dg_decoded; set by dg_row_sink_open() and dg_row_sink_put_rgba() */
     int file_W, file_H, C;
     uint8_t *first;    /* destination of the file's pixel (0, 0) */
-    ptrdiff_t x, y;    /* byte strides of the file's pixels and rows in the destination */
-    dg_fitter *fitter; /* replaces the three members before */
+    ptrdiff_t x, y;    /* byte strides in the destination between pixels, and between rows, of the file */
+    dg_fitter *fitter; /* not NULL: used instead of first, x and y */
     bool back_x, back_y;
     uint8_t *row[2]; /* scratch, (file_W, 4) each */
 } dg_row_sink;
 void dg_row_sink_note(dg_row_sink *s, dg_did what, bool done);
 dg_err dg_row_sink_open(dg_row_sink *s, int W, int H, int orientation);
-/* Put row y of the file, 0 to H - 1 or H - 1 to 0, each once: (W, 3), or (W, 4) with alpha kept, ignored or composited
- * according to the options. */
+/* Put row y of the file, each row once, in ascending or descending order. A row is (W, 3) or (W, 4). Alpha is kept,
+ * ignored or composited according to the options. */
 void dg_row_sink_put(dg_row_sink *s, int y, const uint8_t *rgb);
 void dg_row_sink_put_rgba(dg_row_sink *s, int y, const uint8_t *rgba);
-/* complete: every row was put; otherwise the image is freed. */
+/* complete: every row was put; if false, the image is freed. */
 void dg_row_sink_close(dg_row_sink *s, bool complete);
 
-/* dg_image_fit of a W x H image whose rows (turned: columns) are put consecutively, from either end. */
+/* Start dg_image_fit for a W x H image whose rows (turned: columns) arrive one after the other, from either end. */
 dg_err dg_fitter_open(dg_fitter **out, int W, int H, int C, bool turned, const dg_fitting *how, dg_image *im);
 void dg_fitter_put(dg_fitter *f, int y, const uint8_t *row);
 void dg_fitter_close(dg_fitter *f, bool complete);

@@ -69,7 +69,7 @@ typedef struct {
     dg_row_sink *to;
     uint8_t *row; /* row from libjpeg: 1, 3 or 4 components */
     uint8_t *rgb;
-    bool strict; /* treat every warning as an error: between the first and the last pixel */
+    bool strict; /* treat every warning as an error; set between the first and the last pixel */
     dg_err error;
     char why[JMSG_LENGTH_MAX];
 } reader;
@@ -90,8 +90,8 @@ _Noreturn static void give_up(reader *r, const char *why)
     longjmp(r->jump, 1);
 }
 
-/* libjpeg warns about damaged pixels and continues with grey ones, so warnings are errors. Harmless are only those
- * outside the pixels: padding between segments, odd JFIF versions, unknown Adobe codes, unused scan parameters. */
+/* libjpeg warns about damaged pixels and continues with grey ones, so warnings are errors. Only warnings outside the
+ * pixels are harmless: padding between segments, odd JFIF versions, unknown Adobe codes, unused scan parameters. */
 static void on_message(j_common_ptr jpeg, int level)
 {
     reader *r = jpeg->client_data;
@@ -109,8 +109,8 @@ static void on_progress(j_common_ptr jpeg)
     if (dg_decode_late(r->start)) give_up(r, "takes too long to decode");
 }
 
-/* Nearly all programs store CMYK inverted, like Adobe's, and PIL assumes it. PIL's formula for stored values v = 255 -
- * ink: R = 255 - K - round((255 - K) C / 255). */
+/* Nearly all programs store CMYK inverted, as Adobe's do, and PIL assumes inverted values. PIL's formula for stored
+ * values v = 255 - ink: R = 255 - K - round((255 - K) C / 255). */
 static void from_cmyk(uint8_t *rgb, const uint8_t *cmyk, int W)
 {
     for (int x = 0; x < W; x++) {

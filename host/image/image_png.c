@@ -8,7 +8,7 @@
 #include <string.h>
 #include <zlib.h>
 
-/* IHDR as in PNG 1.2, section 4.1.1; checked before libpng, whose messages are less clear. */
+/* Check IHDR (PNG 1.2, section 4.1.1) before libpng does, because libpng's messages are less clear. */
 static dg_err read_header(const uint8_t *data, uint32_t length, dg_image_head *h)
 {
     static const struct {
@@ -121,12 +121,12 @@ static void on_read(png_structp png, png_bytep to, size_t n)
 
 static void set_limits(png_structp png)
 {
-    /* Make over-long chunks errors; otherwise libpng warns and allocates gigabytes. */
+    /* Treat over-long chunks as errors; otherwise libpng only warns, and allocates gigabytes. */
     png_set_benign_errors(png, 0);
     png_set_user_limits(png, DG_SIDE_MAX, DG_SIDE_MAX);
     png_set_chunk_malloc_max(png, 8 << 20);
     png_set_chunk_cache_max(png, 64);
-    /* -1: ignore all chunks, known ones too, that do not affect pixels. */
+    /* -1: ignore all chunks that do not affect pixels, even known ones. */
     png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
 }
 
@@ -209,7 +209,7 @@ dg_err dg_png_pixels(const uint8_t *file, size_t bytes, dg_row_sink *to)
     bool ok = read_all(&r);
     png_destroy_read_struct(&r.png, &r.info, NULL);
     free(r.row);
-    if (ok && !r.no_memory) return DG_OK; /* libpng may continue after a failed allocation with wrong pixels */
+    if (ok && !r.no_memory) return DG_OK; /* after a failed allocation libpng may continue with wrong pixels */
     if (r.no_memory && !r.error) return dg_fail(DG_DEVICE, "no memory to decode a PNG of %d x %d", head.W, head.H);
     return r.error ? r.error : dg_fail(DG_DATA, "PNG: %s", r.why);
 }

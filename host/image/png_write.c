@@ -71,12 +71,12 @@ static bool is_ascii(const char *s)
     return true;
 }
 
-/* All calls that may longjmp; only the arguments are valid afterwards. Returns false with m->reason. */
+/* Make all calls that may longjmp; afterwards only the arguments are valid. Returns false with m->reason. */
 static bool write_all(png_structp png, png_infop info, const dg_image *im, png_text *chunk, int texts)
 {
     if (setjmp(png_jmpbuf(png))) return false;
     png_set_compression_level(png, 2);
-    /* half the time of the defaults, 5% more bytes */
+    /* costs half the time of the defaults, with 5% more bytes */
     png_set_filter(png, PNG_FILTER_TYPE_BASE, PNG_FILTER_PAETH);
     png_set_IHDR(png, info, (png_uint_32)im->W, (png_uint_32)im->H, 8,
                  im->C == 1   ? PNG_COLOR_TYPE_GRAY
@@ -149,7 +149,7 @@ typedef struct {
     bool latin1;
 } found;
 
-/* Split a tEXt or uncompressed iTXt chunk into key and value; NULL or the reason of a refusal. */
+/* Split a tEXt or uncompressed iTXt chunk into key and value. Returns NULL, or the reason of a refusal. */
 static const char *split(const unsigned char *p, size_t n, bool international, found *out)
 {
     const unsigned char *end = p + n, *zero = memchr(p, 0, n);

@@ -1,6 +1,6 @@
 /* Antialiased bilinear resize, bit for bit like Pillow's Image.resize(size, BILINEAR) (src/libImaging/Resample.c):
- * triangle filter scaled with the image, weights in 22-bit fixed point, horizontal pass first, 8 bits between the
- * passes. Pillow 13 sometimes runs the vertical pass first, which may differ by 1. */
+ * triangle filter scaled with the image, weights in 22-bit fixed point, horizontal pass first, values of 8 bits between
+ * the passes. Pillow 13 sometimes runs the vertical pass first, which may change values by 1. */
 #include "host/image/image_internal.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 
 enum { PRECISION = 32 - 8 - 2 };
 
-/* For each of n output positions: `count` inputs from `from` on, with their weights. */
+/* A filter: each of n output positions is a weighted sum of `count` inputs, of which `from` is the first. */
 typedef struct {
     int n, most;
     int *from, *count;
@@ -23,7 +23,7 @@ static void filter_free(filter *f)
     free(f->weight);
 }
 
-/* Filter in -> out for output positions first ... first + n - 1. Free f after errors too. */
+/* Make the filter from `in` to `out` values for output positions first ... first + n - 1. Free f after errors too. */
 static dg_err filter_make(filter *f, dg_resize how, int in, int out, int first, int n)
 {
     const bool nearest = how == DG_RESIZE_NEAREST;
@@ -86,8 +86,8 @@ static void across(uint8_t *out, const uint8_t *in, const filter *f, int C)
     }
 }
 
-/* Weighted sums of rows in order of arrival, from either end: integer sums do not depend on the order. Only incomplete
- * rows are kept. */
+/* Weighted sums of rows, added when a row arrives, in ascending or descending order. The sums are integers and do not
+ * depend on the order. Only incomplete rows are kept. */
 typedef struct {
     filter f;
     size_t n;     /* values per row */
@@ -147,8 +147,8 @@ typedef struct {
     int x, y, W, H;
 } window;
 
-/* A turned image arrives column by column: `columns` sums them into narrow (horizontal pass), then `down` sums the rows
- * of narrow (vertical pass). */
+/* Resizes an image whose rows arrive one by one. A turned image arrives column by column: `columns` sums them into
+ * narrow (horizontal pass), then `down` sums the rows of narrow (vertical pass). */
 struct dg_fitter {
     int W, H, C;
     int across_to; /* width of the resized image before the window is cut */
@@ -248,7 +248,7 @@ static dg_err prepare(dg_fitter **out, int W, int H, int C, int W_out, int H_out
     return make(im, W_out, H_out, C);
 }
 
-/* round(n / 2) like Python, to even */
+/* round(n / 2) as in Python: halves are rounded to even */
 static int half(int n) { return n / 2 + (n % 4 == 3); }
 
 dg_err dg_fitter_open(dg_fitter **out, int W, int H, int C, bool turned, const dg_fitting *how, dg_image *im)

@@ -1,11 +1,11 @@
-/* Shared by the decoders: limits of memory and time, and the row sink. */
+/* Shared by the image decoders: limits of memory and time, and the row sink. */
 #include "host/image/image_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-/* Limit of one decode including the file: less than 256 million bytes with the libraries' own memory. */
+/* Limit of one decode including the file. With the libraries' own memory it is less than 256 million bytes. */
 static const uint64_t budget = (uint64_t)240 << 20;
 static const double seconds_max = 5;
 
@@ -103,10 +103,9 @@ static void put(dg_row_sink *s, int y, const uint8_t *pixels)
         for (ptrdiff_t c = 0; c < C; c++) to[s->x * x + c] = pixels[C * x + c];
 }
 
-/* Converts to grey, or adds opaque alpha. */
 void dg_row_sink_put(dg_row_sink *s, int y, const uint8_t *rgb)
 {
-    uint8_t *to = s->row[0]; /* may alias rgb: each pixel is read before it is overwritten */
+    uint8_t *to = s->row[0]; /* may be rgb itself, because each pixel is read before it is overwritten */
     if (s->C == 3) {
         put(s, y, rgb);
         return;

@@ -30,7 +30,7 @@ static dg_err name_origin(dg_generator *g)
     snprintf(g->origin, sizeof g->origin, "%.100s, step %" PRIu64 ", weights %016" PRIx64, g->model.name, g->info.step,
              hash);
     for (char *c = g->origin; *c; c++)
-        if (*c < ' ' || *c > '~') *c = '_'; /* a tEXt chunk has no other characters */
+        if (*c < ' ' || *c > '~') *c = '_'; /* a tEXt chunk can have no other characters */
     return e;
 }
 
@@ -53,7 +53,7 @@ dg_err dg_generator_open(const dg_device *d, const char *path, dg_generator **ou
     dg_st *st = NULL;
     dg_err e = dg_checkpoint_open(path, &st, &g->model, &g->info);
     if (!e) {
-        /* default: the training precision, so that images equal those of the run's grids */
+        /* the default is the training precision, so that images equal those of the run's grids */
         const dg_precision *trained = dg_precision_find(g->info.precision);
         dg_device mine = *d;
         mine.preferred = trained ? trained : &dg_precisions[DG_PRECISION_FP32];

@@ -17,17 +17,17 @@ typedef struct {
 
 enum { DG_GENERATOR_CHUNK = 64 }; /* images per batch */
 
-/* Open checkpoint `path`; d without a precision: the training precision. Close *out after errors too. */
+/* Open checkpoint `path`. If d has no precision, the training precision is used. Close *out after errors too. */
 dg_err dg_generator_open(const dg_device *d, const char *path, dg_generator **out);
 /* Build the job of g, whose model, info and backend are set, and load the values. */
 dg_err dg_generator_load(dg_generator *g, const dg_st *st, const char *path);
 void dg_generator_close(dg_generator *g);
 
-/* Inputs of images first ... first + n - 1: (n, inputs). */
+/* Compute the inputs (n, inputs) of images first ... first + n - 1. */
 void dg_generator_inputs(const dg_generator *g, float *in, uint64_t first, int n);
 
-/* Generate n <= DG_GENERATOR_CHUNK images. DG_NUMBERS: values are not finite; the message names the image by `what`
- * (seed, frame) and its number from `first` on. */
+/* Generate n <= DG_GENERATOR_CHUNK images. DG_NUMBERS: values are not finite. The message names the image: `what` is
+ * "seed" or "frame", and numbers start at `first`. */
 dg_err dg_generator_make(dg_generator *g, const float *in, int n, uint8_t *pixels, const char *what, uint64_t first);
 
 /* Generate images first ... first + n - 1. */

@@ -17,13 +17,13 @@ typedef struct {
 
 enum { DG_LABELLER_CHUNK = 64 }; /* images per batch */
 
-/* Open checkpoint `path`; d without a precision: the training precision. DG_USAGE: not a classifier. Close *out after
- * errors too. */
+/* Open checkpoint `path`. If d has no precision, the training precision is used. DG_USAGE: not a classifier. Close *out
+ * after errors too. */
 dg_err dg_labeller_open(const dg_device *d, const char *path, dg_labeller **out);
 void dg_labeller_close(dg_labeller *l);
 
-/* p: confidence of each class (n, classes) for n images of the model's size; hidden, unless NULL: input of the last
- * layer (n, dg_labeller_features), averaged over the pixels of a map. */
+/* Classify n images of the model's size. p: (n, classes), the confidence of each class. hidden, unless NULL: (n,
+ * dg_labeller_features), the input of the last layer, averaged over the pixels of a map. */
 dg_err dg_labeller_shares(dg_labeller *l, const uint8_t *pixels, int n, double *p, double *hidden);
 int dg_labeller_features(const dg_labeller *l);
 

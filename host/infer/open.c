@@ -78,7 +78,7 @@ bool dg_nvidia_hardware(const char *devices)
     return found;
 }
 
-/* The first usable device, or -1 and why; why is "" without a GPU. */
+/* Find the first usable device. Returns -1 with the reason in why, which is "" if there is no GPU. */
 static int first_usable(char *why, size_t size)
 {
     dg_cuda_device device[MOST_DEVICES];

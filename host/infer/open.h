@@ -1,4 +1,4 @@
-/* Opens the backend that a description of a device means, for host/cli and the library. */
+/* Opens the backend that a dg_device describes, for host/cli and the library. */
 #ifndef DG_OPEN_H
 #define DG_OPEN_H
 
@@ -23,8 +23,8 @@ bool dg_device_known(const char *name);
 /* `cuda` never falls back to the CPU; `auto` does, with a warning if a GPU is not used. */
 dg_err dg_device_open(const dg_device *d, dg_backend **out);
 
-/* The two parts of dg_device_open. dg_device_open_gpu: DG_OK with *out NULL means the CPU; dg_device_open_cpu opens
- * that, and warns with `why` if it is not "". */
+/* The two parts of dg_device_open. DG_OK of dg_device_open_gpu with *out NULL means that the CPU is to be used.
+ * dg_device_open_cpu opens the CPU, and warns with `why` if it is not "". */
 dg_err dg_device_open_gpu(const dg_device *d, dg_backend **out, char *why, size_t size);
 dg_err dg_device_open_cpu(const dg_device *d, const char *why, dg_backend **out);
 

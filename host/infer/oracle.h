@@ -22,10 +22,10 @@ typedef struct {
 dg_err dg_oracle_open(dg_oracle *o, const char *path);
 void dg_oracle_close(dg_oracle *o);
 
-/* The tensor of this name, type and shape; NULL with a message: none. */
+/* Find the tensor with this name, type and shape. NULL, with a message: there is none. */
 const dg_st_tensor *dg_oracle_tensor(const dg_oracle *o, const char *name, dg_type type, int rank, const int64_t *dim);
 
-/* dg_oracle_batch: number of images in step s; dg_oracle_index: their indices. */
+/* dg_oracle_batch returns the number of images in step s; dg_oracle_index returns their indices. */
 int dg_oracle_batch(const dg_oracle *o, int s);
 const int64_t *dg_oracle_index(const dg_oracle *o, int s);
 

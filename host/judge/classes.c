@@ -4,9 +4,9 @@
 
 #include "host/judge/judge_internal.h"
 
-/* Invalid samples are spread over all classes, but rarely with confidence: a probability above the class median of real
- * images. A class is left out if its share, of all images or of confident ones, is below PART of the real share and at
- * least LEAST images are expected. */
+/* Invalid samples are spread over all classes, but few are confident. A sample is confident if its probability is at
+ * least the class's median of real images. A class counts as left out if its share of all samples, or of confident
+ * ones, is below PART of its real share, provided that at least LEAST images are expected. */
 static const double LEAST = 10, PART = 0.25;
 
 typedef struct {

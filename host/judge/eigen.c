@@ -1,5 +1,5 @@
-/* Eigenvectors of a symmetric matrix: Householder tridiagonalisation, then implicit QL (Golub & Van Loan, 8.3). Takes
- * seconds for 768 rows. Fixed summation order: same bits on each machine. */
+/* Eigenvectors of a symmetric matrix: Householder tridiagonalisation, then implicit QL (Golub & Van Loan, 8.3). 768
+ * rows take seconds. The summation order is fixed, so that every machine gets the same bits. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -23,8 +23,8 @@ static double reflect(double *x, size_t n, double *kept)
     return 2 / square;
 }
 
-/* Tridiagonalise a (n, n): w diagonal, e off-diagonal, reflections in the rows of a right of the diagonal. p: (n)
- * scratch. */
+/* Tridiagonalise a (n, n). w: diagonal, e: off-diagonal. Reflections are stored in the rows of a, right of the
+ * diagonal. p: scratch (n). */
 static void tridiagonalise(double *a, size_t n, double *w, double *e, double *beta, double *p)
 {
     for (size_t k = 0; k + 1 < n; k++) {
@@ -45,7 +45,7 @@ static void tridiagonalise(double *a, size_t n, double *w, double *e, double *be
     e[n - 1] = 0;
 }
 
-/* q (n, n): transposed product of the reflections in a, zero before. u: (n) scratch. */
+/* Store the transposed product of the reflections of a in q (n, n), which must be 0 before. u: scratch (n). */
 static void multiply_out(double *q, const double *a, size_t n, const double *beta, double *u)
 {
     for (size_t i = 0; i < n; i++) q[i * n + i] = 1;
@@ -75,7 +75,7 @@ static void rotate(double *v, size_t n, size_t i, double c, double s)
     }
 }
 
-/* One implicit QL step of rows first .. last; v: NULL or vectors. */
+/* Run one implicit QL step on rows first .. last. v: eigenvectors to update, or NULL. */
 static void step(double *w, double *e, double *v, size_t n, size_t first, size_t last)
 {
     const double half = (w[first + 1] - w[first]) / (2 * e[first]), root = hypot(half, 1);
@@ -83,7 +83,7 @@ static void step(double *w, double *e, double *v, size_t n, size_t first, size_t
     for (size_t i = last; i-- > first;) {
         const double f = s * e[i], b = c * e[i], r = hypot(f, g);
         e[i + 1] = r;
-        if (r == 0) { /* the matrix splits here */
+        if (r == 0) {
             w[i + 1] -= p;
             e[last] = 0;
             return;

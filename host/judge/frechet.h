@@ -8,7 +8,7 @@
 /* x: (n, d), y: (m, d); n, m >= 2. */
 dg_err dg_frechet(const double *x, int n, const double *y, int m, int d, double *out);
 
-/* In two steps, the first being slower. Call dg_normal_free also after errors. */
+/* The same distance in two steps, of which dg_normal_of is slower. Call dg_normal_free after errors too. */
 typedef struct {
     int d;
     double *mean, *root; /* (d); R (d, d) with R'R = covariance */

@@ -1,5 +1,5 @@
-/* Metrics of samples, one row of a table each. Each is also measured for real images against other real images: the
- * real-vs-real baseline. */
+/* Metrics of samples; each is a row of a table. Each is also measured for real images against other real images, which
+ * gives the real-vs-real baseline. */
 #ifndef DG_JUDGE_H
 #define DG_JUDGE_H
 
@@ -17,13 +17,13 @@ typedef struct {
     int threads;               /* CPU threads, 0: OpenMP's default */
     dg_random_net *random_net; /* NULL: no metrics that need it */
     dg_labeller *labeller;
-    const dg_model *gan; /* whose discriminator layout is trained as a classifier; NULL: none */
+    const dg_model *gan; /* a GAN whose discriminator layout is trained as a classifier; NULL: none */
     dg_backend *backend;
     dg_progress *progress;
 } dg_jury;
 enum { DG_JUDGED_LEAST = 16 };
 
-/* DG_USAGE if its discriminator cannot become a classifier of two classes. */
+/* DG_USAGE if the discriminator of gan cannot become a classifier of two classes. */
 dg_err dg_judge_takes(const dg_model *gan);
 
 enum { DG_SLICED_LEVELS = 5 };
@@ -39,7 +39,7 @@ enum {
     DG_BESIDES
 };
 
-/* A set of images, classified, with features of the random network. */
+/* A set of images with their class probabilities and their features of the random network. */
 typedef struct {
     uint8_t *pixels;           /* (count, size, size, channels) */
     double *share;             /* (count, classes) probabilities; NULL: no classifier */
@@ -51,17 +51,17 @@ typedef struct {
     double beside[DG_BESIDES];
 } dg_judged;
 
-/* Select j->count of `images` images from index `first` of a random order (seed j->seed; stream 0: real, 1: generated).
- * Free with dg_judged_free, also after errors. */
+/* Choose j->count of `images` images: those from index `first` on in a random order (seed j->seed; stream 0: real, 1:
+ * generated). Free with dg_judged_free, also after errors. */
 dg_err dg_judged_take(const dg_jury *j, const uint8_t *pixels, int images, int stream, int first, dg_judged *out);
 void dg_judged_free(dg_judged *x);
 
-/* Compare `other` with reals and store its metrics. held: a second real set, compared before or equal to other. */
+/* Compare `other` with reals and store its metrics. held: a second real set; it was compared before, or is `other`. */
 dg_err dg_judged_beside(const dg_jury *j, dg_judged *reals, const dg_judged *held, dg_judged *other);
 
 typedef struct {
     double value;
-    double low, high; /* 95% interval; equal: none */
+    double low, high; /* 95% interval; if both are equal, there is none */
 } dg_measured;
 
 enum { DG_NEEDS_LABELLER = 1, DG_NEEDS_TRAINING = 2, DG_NEEDS_RANDOM_NET = 4 };
@@ -88,8 +88,8 @@ dg_err dg_measure_take(const dg_measure *m, const dg_jury *j, const dg_judged *r
                        dg_measured *out);
 
 typedef struct {
-    double real, other; /* share of images classified so */
-    double sure;        /* share among the confidently classified `other` images */
+    double real, other; /* share of images classified as this class */
+    double sure;        /* share of this class among the confidently classified `other` images */
     bool left_out;
 } dg_class_verdict;
 /* out: one per class. DG_DEVICE: out of memory. */

@@ -8,7 +8,7 @@
 
 enum { F = DG_RANDOM_FEATURES, NEIGHBOURS = 5, AT_ONCE = 64 };
 
-/* For each x: its neighbours in y, or in its own set if y = x. */
+/* Search for each x: its neighbours in y, or in its own set if y = x. */
 typedef struct {
     const double *x, *y;
     int n;
@@ -25,7 +25,7 @@ static double square_of(const double *x)
     return sum;
 }
 
-/* d: products of x_i with all y; square: |y|^2. */
+/* Answer for x_i. d: products of x_i with all y; square: |y|^2. */
 static void answer(const question *q, int i, const double *d, const double *square)
 {
     const double own = square_of(q->x + (size_t)i * F);
@@ -74,7 +74,7 @@ dg_err dg_judged_neighbours(const dg_jury *j, dg_judged *x)
     return x->next && x->ball ? ask(j, &q) : dg_fail(DG_DEVICE, "out of memory for %d images", j->count);
 }
 
-/* Mean distance of real images to the nearest other image of both real sets. */
+/* Mean distance of real images to their nearest other image in both real sets. */
 static double mean_of_reals(const dg_jury *j, const dg_judged *reals, const dg_judged *held)
 {
     double sum = 0;
@@ -108,7 +108,7 @@ static dg_err compare(const dg_jury *j, const dg_judged *reals, const dg_judged 
                    to_held = {.x = other->feature, .y = held->feature, .n = n, .nearest = room};
     dg_err e = ask(j, &from_reals);
     if (!e) e = ask(j, &to_reals);
-    if (!e) e = ask(j, &to_held); /* other may be held: then to its other images */
+    if (!e) e = ask(j, &to_held); /* if other is held, it is compared with its own other images */
     if (e) return e;
     share(j, reals, inside, other);
     double sum = 0;

@@ -1,6 +1,6 @@
-/* Input -1..1; four convolutions 3 x 3, stride 2, of 32, 64, 128 and 256 channels, each with LeakyReLU 0.2; weights
- * N(0, 2 / fan_in), no biases. Features: the channel means of map 3, its channel standard deviations, then those of map
- * 4. */
+/* The network has input -1..1 and four 3 x 3 convolutions with stride 2 and 32, 64, 128 and 256 channels, each followed
+ * by LeakyReLU 0.2. Weights are N(0, 2 / fan_in); there are no biases. Features are the channel means of map 3, its
+ * channel standard deviations, then both for map 4. */
 #include "host/judge/random_net.h"
 
 #include <math.h>

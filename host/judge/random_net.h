@@ -7,7 +7,7 @@
 
 #include "host/infer/open.h"
 
-/* Step numbers of DG_STREAM_JUDGE with seed 0: draws that never change. Add the layer or level. */
+/* Step numbers of random stream DG_STREAM_JUDGE with seed 0, so that the draws never change. Add the layer or level. */
 enum { DG_DRAW_WEIGHTS = 16, DG_DRAW_PLACES = 32, DG_DRAW_DIRECTIONS = 48 };
 
 enum { DG_RANDOM_FEATURES = 768 }; /* mean and standard deviation of 128 + 256 channels */

@@ -1,5 +1,5 @@
 /* The sliced Wasserstein distance at each level of a Laplacian pyramid (Karras et al. 2018, section 5; Rabin et al.
- * 2011), times 1,000: 64 patches of 7 x 7 per image, channels normalised over the set, projected on 128 directions. */
+ * 2011), times 1,000, of 64 patches of 7 x 7 per image. Channels are normalised; patches are projected on 128 lines. */
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ bool dg_sliced_level(int size, int level)
 /* Index i mirrored at both ends of 0 .. n - 1. */
 static ptrdiff_t mirrored(ptrdiff_t i, ptrdiff_t n) { return i < 0 ? -i : i >= n ? 2 * (n - 1) - i : i; }
 
-/* One axis of x (n values, `stride` apart) filtered by (1 4 6 4 1) / 16; up: zeros between the values, times 2. */
+/* Filter one axis of x (n values, `stride` apart) with (1 4 6 4 1) / 16. up: with zeros between the values, times 2. */
 static float filter(const float *x, ptrdiff_t i, ptrdiff_t n, ptrdiff_t stride, bool up)
 {
     static const float weight[5] = {1 / 16.f, 4 / 16.f, 6 / 16.f, 4 / 16.f, 1 / 16.f};
@@ -81,7 +81,7 @@ static void take_level(const slices *s, const uint8_t *pixels, float *x, float *
         shrink(y, x, room, n, C);
         memcpy(x, y, (size_t)(n / 2) * (size_t)(n / 2) * (size_t)C * sizeof *x);
     }
-    if (!dg_sliced_level(s->j->size, s->level + 1)) return; /* the last level is the small image */
+    if (!dg_sliced_level(s->j->size, s->level + 1)) return; /* the last level is the downsampled image itself */
     shrink(y, x, room, n, C);
     subtract_grown(x, y, room, n, C);
 }

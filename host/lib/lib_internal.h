@@ -21,7 +21,7 @@ struct dcgan_job {
     dg_trainer trainer;
 };
 
-/* Return the result of `call`, computed with the default settings. worker, threads: see dg_guard_enter. */
+/* Return the result of `call`, which runs with the default settings. worker, threads: see dg_guard_enter. */
 #define DG_GUARDED(worker, threads, call)               \
     do {                                                \
         dg_guard guard;                                 \
@@ -32,9 +32,8 @@ struct dcgan_job {
     } while (0)
 #define DG_GUARDED_ON(backend, call) DG_GUARDED((backend)->state, (backend)->b->threads, call)
 
-/* A job with its backend only. */
 dcgan_error dg_lib_job(dcgan_backend *b, dcgan_job **out);
-/* The result of a function that makes a job: frees *job unless e is DG_OK. */
+/* Return the result of a function that makes a job. Frees *job unless e is DG_OK. */
 dcgan_error dg_lib_made(dg_err e, dcgan_job **job);
 
 #endif

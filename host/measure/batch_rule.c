@@ -22,7 +22,7 @@ static void move(dg_batch_rule *r, bool down)
     r->down = down;
     const int by = r->stride < LONGEST_STRIDE ? r->stride : LONGEST_STRIDE;
     r->batch += down ? -by : by;
-    if (r->batch < 1) r->batch = 1; /* the published form leaves this case open */
+    if (r->batch < 1) r->batch = 1; /* the publication does not define this case */
 }
 
 bool dg_rule_next(dg_batch_rule *r, double ms, double usage)

@@ -1,12 +1,11 @@
-/* Two published rules that choose a batch size (Serizawa and Tatebe 2019, an optimizer for Chainer), in the form
- * that reproduces their printed results; for comparison with batch_search.h.
- * A round is a number of steps with batch b. n: number of the round, from 0; d: last stride.
- * usage: u is the mean of the upper half of the samples above 0, one per second. Every 5 rounds, stop if b changed
- * by at most 5 since the last check. If u >= 99%, b falls by min(d, 10), otherwise it rises; d is d + 1 in the
- * direction of the last round, else 1.
- * epoch time: t = (time of a step) * ceil(images / b), r = (t0 - t) / t0 with t0 of round 0. Every 5 rounds, stop if
- * r changed by at most 0.05 since the last check. Then d grows by 1 and b by min(d, 10). Round 0 has no check before
- * it. */
+/* Two published rules that choose a batch size (Serizawa and Tatebe 2019, an optimizer for Chainer), for comparison
+ * with batch_search.h. Details are chosen so that the rules reproduce the published results.
+ * A round is a number of steps with batch size b. n is the number of the round, from 0; d is the last stride.
+ * usage: u is the mean of the upper half of the samples above 0, one per second. Every 5 rounds, stop if b changed by
+ * at most 5 since the last check. If u >= 99%, b falls by min(d, 10), otherwise it rises. d becomes d + 1 if the
+ * direction is that of the last round, otherwise 1.
+ * epoch time: t = (time of a step) * ceil(images / b), r = (t0 - t) / t0 with t0 of round 0. Every 5 rounds, stop if r
+ * changed by at most 0.05 since the last check. Then d grows by 1 and b by min(d, 10). Round 0 is not compared. */
 #ifndef DG_BATCH_RULE_H
 #define DG_BATCH_RULE_H
 

@@ -42,7 +42,7 @@ static int row_of(const dg_search *s, int batch)
 
 static double log_rate(const dg_batch_row *look) { return log(look->batch / look->ms); }
 
-/* Log rates of row i from comparisons of its looks with NEAR looks before and after; returns their number. */
+/* Compare looks at row i with NEAR looks before and after them: logarithms of rate ratios. Returns their number. */
 static int compare(const dg_search *s, int i, const double rate[DG_SEARCH_ROWS], double *said)
 {
     int n = 0;
@@ -56,7 +56,7 @@ static int compare(const dg_search *s, int i, const double rate[DG_SEARCH_ROWS],
     return n;
 }
 
-/* Relative rates by medians of comparisons; then the common factor, from the typical state of the machine. */
+/* Estimate relative rates as medians of comparisons, then their common factor from the typical state of the machine. */
 static void estimate(dg_search *s)
 {
     double rate[DG_SEARCH_ROWS] = {0}, said[2 * NEAR * DG_SEARCH_LOOKS];
@@ -107,8 +107,8 @@ static int fastest(const dg_search *s, bool enough_steps)
     return best;
 }
 
-/* The smallest size nearly as fast as the fastest. If time ended the ladder, assume that larger sizes gain as much
- * again as the last doubling (step time a + c * batch). */
+/* Choose the smallest size nearly as fast as the fastest. If time ended the ladder, assume that larger sizes gain as
+ * much again as the last doubling (step time a + c * batch). */
 static int choose(const dg_search *s, bool enough_steps)
 {
     const int best = fastest(s, enough_steps);
@@ -126,7 +126,7 @@ int dg_search_choice(const dg_search *s)
     return i < 0 && s->rows ? 0 : i;
 }
 
-/* True if there is time for a look, by the nearest timed size; always for the first. *most: its seconds. */
+/* True if there is time for a look, judged by the nearest timed size; always true for the first. *most: its seconds. */
 static bool has_time(const dg_search *s, int batch, double *most)
 {
     const dg_batch_row *near = &s->row[0];
@@ -147,7 +147,7 @@ static dg_err look(dg_search *s, int batch)
     const dg_err e = s->machine.look(s->machine.context, batch, seconds, &row, &yes, s->why_not);
     if (!e && yes) add(s, &row);
     else if (!e && row_of(s, batch) < 0) s->refused = batch;
-    else if (!e) s->row[row_of(s, batch)].looks = LOOKS; /* it did fit: another program has taken the memory */
+    else if (!e) s->row[row_of(s, batch)].looks = LOOKS; /* it fitted before, so another program has taken the memory */
     return e;
 }
 
@@ -209,7 +209,7 @@ static dg_err try_neighbours(dg_search *s)
     return e;
 }
 
-/* Look again at each size that may be chosen or that decides the choice, and at the neighbours of the choice. */
+/* Look again at each size that may be chosen or that decides the choice, and at both neighbours of the choice. */
 static dg_err look_again(dg_search *s)
 {
     dg_err e = DG_OK;
@@ -231,7 +231,7 @@ dg_err dg_search_run(dg_search *s, const dg_search_limits *limits, const dg_sear
     *s = (dg_search){.limits = *limits, .machine = *machine};
     dg_err e = climb(s);
     for (int i = 0; i < 2 && !e; i++) e = try_neighbours(s); /* a neighbour may become the choice */
-    for (int i = 0; i < LOOKS && !e; i++) {                  /* two looks; more while steps are short */
+    for (int i = 0; i < LOOKS && !e; i++) {                  /* two rounds of looks, and more while time is left */
         if (i > 1 && s->machine.elapsed(s->machine.context) > s->limits.seconds / 3) break;
         e = look_again(s);
     }
@@ -267,7 +267,7 @@ void dg_search_sentence(const dg_search *s, char *out, size_t size)
         n = snprintf(out, size,
                      "%d: the smallest size that is clearly within %g%% of the fastest%s, which is %d (%.1f%% faster)",
                      chosen->batch, 100 * l->within, among, s->row[best].batch, percent_faster(&s->row[best], chosen));
-    /* if too few steps decided, larger sizes would not have been chosen */
+    /* omit s->end if the limit on steps per epoch decided, because larger sizes would not have been chosen */
     const bool end = s->refused || leaves_steps(s, s->row[s->rows - 1].batch);
     snprintf(out + n, size - (size_t)n, "%s%s; the search took %.3g s.", best < 0 ? "" : less, end ? s->end : "",
              s->machine.elapsed(s->machine.context));

@@ -1,12 +1,10 @@
-/* The search for the fastest batch size, on times that the caller measures.
- *
+/* The search for the fastest batch size. The caller measures the times.
  * Sizes are `from`, then 2^k and 3 * 2^k, until three doublings (two sizes each) gain less than 1% over the best before
- * them. The choice is the smallest size whose images/s are within a share of the best; measured rates must be within a
+ * them. The choice is the smallest size whose images/s are within a share of the best. Measured rates must be within a
  * quarter of that share, because times have errors of about 1%. Then 3/4 and 5/4 of the choice are tried, because
  * kernel times jump at tile boundaries. A size that leaves too few steps per epoch is timed but never chosen.
- *
- * Other programs slow a machine for seconds: two looks at one size differ by a third, consecutive looks by little. So
- * each look is compared with the two before and the two after it. The rate of a size is the median of these
+ * Other programs slow a machine for seconds: two looks at one size can differ by a third, but consecutive looks differ
+ * little. So each look is compared with the two before and the two after it. The rate of a size is the median of these
  * comparisons. Sizes that decide the answer are measured again in turn. */
 #ifndef DG_BATCH_SEARCH_H
 #define DG_BATCH_SEARCH_H
@@ -20,7 +18,7 @@
 /* A size, or one look (measurement) at it. The search reads batch, ms and setup. */
 typedef struct {
     int batch, looks;
-    double ms;                /* per step: 10th percentile; of several looks as explained above */
+    double ms;                /* per step: 10th percentile; several looks are combined as explained above */
     double median, low, high; /* with the 95% interval */
     double setup;
     double memory;              /* bytes on the device */
@@ -33,7 +31,7 @@ typedef struct {
     bool drop_last;  /* leave out the short last batch of an epoch */
     double within;   /* allowed loss, 0.03: 3% of the best rate */
     int least_steps; /* per epoch */
-    double seconds;  /* limit of the search: no look starts that would end later, except the first */
+    double seconds;  /* limit of the search: no look except the first starts if it would end later */
     double look;     /* max seconds per look; half of it for the first look at a size */
 } dg_search_limits;
 
@@ -54,7 +52,7 @@ typedef struct {
     int looks;
     int refused;
     char why_not[160];
-    char end[240]; /* why no larger sizes came: "; more than 64 were not tried (--max-batch)" */
+    char end[240]; /* why no larger sizes were tried: "; more than 64 were not tried (--max-batch)" */
     double rising; /* if time ended the ladder: relative gain of the last doubling */
 } dg_search;
 

@@ -10,7 +10,7 @@ int dg_sweep_after(const dg_sweep_range *r, int batch)
     return next <= r->last ? next : 0;
 }
 
-enum { PASSES = 10 }; /* over all sizes, so that disturbances of the machine affect different sizes */
+enum { PASSES = 10 }; /* passes over all sizes, so that a disturbance of the machine affects different sizes */
 
 void dg_sweep_free(dg_sweep *s)
 {
@@ -26,7 +26,7 @@ static dg_err pass(dg_batch_bench *b, dg_sweep_range *range, double seconds, dg_
     for (int batch = range->first; batch && !e; batch = dg_sweep_after(range, batch), i++) {
         dg_batch_row row, *best = &s->row[i];
         bool yes = batch <= b->data->train;
-        /* not in every pass if one step takes as long as all passes */
+        /* skip a size in some passes if one step takes as long as several passes */
         if (i < s->rows && best->looks * fmax(1e-3 * best->ms, seconds / PASSES) >= 0.99 * seconds) continue;
         if (yes) e = dg_batch_time(b, batch, seconds / PASSES, true, &row, &yes, s->why_not);
         else snprintf(s->why_not, sizeof s->why_not, "the dataset has only %d images", b->data->train);
@@ -63,7 +63,7 @@ dg_batch_row dg_sweep_at(const dg_sweep *s, int batch)
     dg_batch_row r = {.batch = batch, .looks = 1, .ms = a->ms + part * (b->ms - a->ms)};
     r.busy = dg_sweep_usage(a) + part * (dg_sweep_usage(b) - dg_sweep_usage(a));
     r.nvml = NAN;
-    /* extrapolate below the first size, but keep a minimum time per step */
+    /* sizes below the first are extrapolated, with a minimum time per step */
     if (batch < s->row[0].batch) r.ms = fmax(r.ms, s->row[0].ms * batch / (4.0 * s->row[0].batch));
     return r;
 }

@@ -12,7 +12,7 @@ typedef struct {
     char why_not[160]; /* why the range ended early, or "" */
 } dg_sweep;
 
-/* Time all sizes up to the first that does not fit, `seconds` each. Free s after errors too. */
+/* Time all sizes up to the first that does not fit, each for `seconds`. Free s after errors too. */
 dg_err dg_sweep_run(dg_batch_bench *b, const dg_sweep_range *range, double seconds, dg_sweep *s);
 void dg_sweep_free(dg_sweep *s);
 
@@ -22,8 +22,8 @@ double dg_sweep_usage(const dg_batch_row *r);
 /* Time and usage for this batch, interpolated linearly between two sizes. */
 dg_batch_row dg_sweep_at(const dg_sweep *s, int batch);
 
-/* Run a published rule (dg_sweep_rule) or the search (dg_sweep_search: the chosen batch, 0: none) on the curve. Sizes
- * above its last one do not fit. */
+/* Run a published rule (dg_sweep_rule) or the search (dg_sweep_search: returns the chosen batch, 0: none) on the curve.
+ * Sizes above the last of the curve are assumed not to fit. */
 void dg_sweep_rule(const dg_sweep *s, dg_batch_rule_kind kind, int from, int images, dg_batch_rule *out);
 int dg_sweep_search(dg_sweep *s, const dg_search_limits *l);
 

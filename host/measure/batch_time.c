@@ -48,7 +48,7 @@ static dg_err feed_of(dg_batch_trial *t, dg_batch_bench *b)
     return e ? e : dg_job_alloc(job, t->feed.data, t->feed.perm);
 }
 
-/* Advance to the next full step: over the short step and the start of an epoch. *full: full steps left in the epoch. */
+/* Advance past the short step and the start of an epoch to the next full step. *full: full steps left in the epoch. */
 static dg_err go_to_full_step(dg_batch_trial *t, long *full)
 {
     static const double lr[DG_NETS_MAX];
@@ -129,7 +129,7 @@ void dg_batch_close(dg_batch_trial *t)
     dg_job_free(&t->job);
 }
 
-/* Percent of the step's time with running kernels: the ops' sum, at most 100 because some run concurrently. */
+/* Percent of the step's time with running kernels: the sum of the ops' times, at most 100 because some overlap. */
 static dg_err busy_of_gpu(dg_batch_trial *t, double ms, double *busy)
 {
     dg_backend *b = t->bench->backend;
@@ -206,7 +206,7 @@ dg_err dg_batch_time(dg_batch_bench *b, int batch, double most_seconds, bool all
     return e;
 }
 
-/* The error if even the first size does not fit: names the size that does. */
+/* Return the error for a first size that does not fit. The message names a size that does. */
 static dg_err refuse_all(const dg_batch_bench *b, int batch)
 {
     dg_job job;

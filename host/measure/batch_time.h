@@ -25,7 +25,7 @@ typedef struct {
     void *context;
 
     dg_room room;
-    dg_machine machine; /* peak: best of one measurement per size */
+    dg_machine machine; /* the peak is the best of one measurement per size */
     dg_nvml *nvml;      /* NULL: not available, see no_nvml */
     const char *no_nvml;
     uint8_t *records; /* NULL: the recipe reads only pixels */
@@ -44,8 +44,8 @@ typedef struct {
     int ahead;
 } dg_batch_trial;
 
-/* Open and warm up. *yes: it fits; otherwise why is the reason and there is nothing to close. DG_NUMBERS: values are
- * not finite. */
+/* Open a network and warm it up. *yes: it fits; otherwise why is the reason and there is nothing to close. DG_NUMBERS:
+ * values are not finite. */
 dg_err dg_batch_open(dg_batch_trial *t, dg_batch_bench *b, int batch, bool *yes, char why[160]);
 void dg_batch_close(dg_batch_trial *t);
 
@@ -60,7 +60,7 @@ dg_err dg_batch_time(dg_batch_bench *b, int batch, double most_seconds, bool all
 /* Median time of a step within `seconds`. DG_DEVICE: the batch does not fit. */
 dg_err dg_batch_glance(dg_batch_bench *b, int batch, double seconds, double *ms);
 
-/* From the options, without the number of images. */
+/* The limits of the search from the options, without the number of images. */
 dg_search_limits dg_batch_limits(const dg_options *o);
 
 /* Run the search (batch_search.h) and write its sentence to why. DG_DEVICE: not even the first size fits. */

@@ -27,7 +27,7 @@ typedef struct {
     dg_prediction predicted;
 } dg_bench_op;
 
-/* A launch on a GPU; if it is not fused, its numbers are the op's. */
+/* A launch on a GPU. If it is not fused, its numbers are those of its op. */
 typedef struct {
     int op;
     dg_launch_cost cost;
@@ -36,9 +36,9 @@ typedef struct {
 typedef struct {
     char model[64];
     int batch, ops;
-    int kernels, chain;  /* number of kernels, and longest chain of dependent kernels; on a CPU, of ops */
+    int kernels, chain;  /* number of kernels, and length of the longest chain of dependent kernels; on a CPU, of ops */
     int in_flight;       /* steps enqueued together for timing */
-    double flops, bytes; /* per step; convolutions count as direct ones, padding taps included */
+    double flops, bytes; /* per step; a convolution counts as a direct one that includes padding taps */
     double predicted_us; /* sum over all ops, ignoring concurrency */
     dg_timing step;
     dg_bench_op *op;
@@ -50,7 +50,7 @@ typedef struct {
  * step computed values that are not finite, so its time is invalid. */
 dg_err dg_bench_measure(dg_bench_model *r, dg_machine *m, const dg_model *model, int batch, int rounds, dg_backend *b);
 
-/* The table with predicted times on m only. */
+/* Fill the table with predicted times on machine m only. */
 dg_err dg_bench_predict(dg_bench_model *r, const dg_machine *m, const dg_plan *p, const char *model, int batch);
 void dg_bench_free(dg_bench_model *r);
 

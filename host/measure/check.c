@@ -21,7 +21,7 @@ void *dg_check_memory(const dg_job *job, const dg_row *r)
     return r->kind == DG_OUTSIDE ? r->outside : (char *)job->arena.base + r->offset;
 }
 
-/* Bytes of the row, or more for an op that continues past it, as Adam does through all rows of a network. */
+/* Bytes of the row. An op may use more, such as Adam, which continues through all rows of a network. */
 size_t dg_check_bytes(const dg_op *op, int operand, const dg_row *r)
 {
     if (r->kind == DG_STATE) return r->bytes;

@@ -13,13 +13,12 @@ typedef struct {
 } dg_check_result;
 
 /* Run plan "train", "train-short" or "sample" once, op by op. Before each op the reference's operands are copied to the
- * other backend, so that differences come from this op only. Limit for a sum of n products: 8 sqrt(n) eps times the sum
- * of |a||b| (each backend may be wrong by half), plus the max rounding error of operands in tf32, bf16 or fp16. Limit
- * for other ops: a few eps of the magnitudes added.
- *
+ * other backend, so that differences come from this op only. The limit for a sum of n products is 8 sqrt(n) eps times
+ * the sum of |a||b|, of which each backend may use half, plus the maximum rounding error of operands in tf32, bf16 or
+ * fp16. The limit for other ops is a few eps of the magnitudes added.
  * Prints a line per op to `to` unless NULL. DG_FAILED at the first op out of tolerance, with op, kind, variant,
  * operand, shape, index and both values. Both jobs have the same model, options, weights, state, data, permutation and
- * type of real; the reference computes convolutions as direct sums. */
+ * type of real. The reference computes convolutions as direct sums. */
 dg_err dg_check_plan(dg_job *reference, dg_job *other, const char *plan, FILE *to, dg_check_result *result);
 
 /* Compare two implementations of one op of a plan of job, in job's memory and with the values there; *worst: largest

@@ -19,7 +19,7 @@ static const dg_op *same_op(const dg_plan *p, const char *name)
     return NULL;
 }
 
-/* True for rows with other contents in a fused plan: what norm_act_dx leaves to its consumers, and its sums. */
+/* True for rows with other contents in a fused plan: unfinished results of norm_act_dx, and its sums. */
 static bool differs(const dg_plan *fused, int row)
 {
     for (int i = 0; i < fused->ops; i++)
@@ -54,7 +54,7 @@ static bool pair_of(const sides *s, const dg_op *fused, int k, pair *out)
     return true;
 }
 
-/* Expand bf16 to fp32 in place, like the unfused ops store it (fused.h). The bf16 values are in the first half. */
+/* Expand bf16 to fp32 in place, because the unfused ops store fp32 (fused.h). The bf16 values are in the first half. */
 static void widen(void *host, size_t bytes)
 {
     for (size_t i = bytes / sizeof(float); i-- > 0;) {
@@ -83,8 +83,8 @@ static dg_err fetch(const sides *s, int side, const pair *p, void *host)
     return e;
 }
 
-/* Copy what an op reads or overwrites from one job to the other. Both jobs get the rounded values of rounded rows,
- * because the check is for the launch, not for the rounding in memory. */
+/* Copy the rows that an op reads or overwrites from one job to the other. Rounded rows get their rounded values in both
+ * jobs, because the check is for the launch, not for the rounding in memory. */
 static dg_err hand_over(const sides *s, const dg_op *fused)
 {
     dg_err e = DG_OK;
@@ -144,7 +144,8 @@ static dg_err compare(const sides *s, const dg_launch *l, const dg_op *fused, do
     return e;
 }
 
-/* True if the launch reads a gradient that an earlier launch left rounded and that is not copied: one more rounding. */
+/* True if the launch reads a gradient that an earlier launch stored rounded and that is not copied, but rounded
+ * again. */
 static bool reads_rounded_twice(const dg_plan *fused, const dg_launch *l)
 {
     for (int i = l->first; i < l->first + l->count; i++)

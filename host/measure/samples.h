@@ -17,13 +17,13 @@ void dg_samples_free(dg_samples *s);
 /* Sort n >= 1 values in ascending order and return their median. */
 double dg_sort_median(double *value, int n);
 
-/* From ranks only, so that outliers have no influence. */
+/* Statistics from ranks only, so that outliers have no influence. */
 typedef struct {
     double median, low, high; /* low, high: 95% interval of the median; all values if there are fewer than six */
-    double quick;             /* a tenth of the values are smaller: a time without disturbance by other programs */
+    double quick;             /* 10th percentile: a time without disturbance by other programs */
 } dg_spread;
 
-/* Without values: zeros. DG_DEVICE: no memory for sorting. */
+/* Without values all members are 0. DG_DEVICE: no memory for sorting. */
 dg_err dg_samples_spread(const dg_samples *s, dg_spread *out);
 
 /* True after at least 5 values, once the interval is within 1% of the median on both sides or most_seconds have passed.

@@ -12,7 +12,7 @@ typedef struct {
 
 enum { DG_TRIAL_STEPS = 128 };
 
-/* Build, allocate, initialise weights. Close t after errors too. */
+/* Build a network, allocate its memory, and initialise its weights. Close t after errors too. */
 dg_err dg_trial_open(dg_trial *t, const dg_model *model, int batch, dg_backend *b);
 void dg_trial_close(dg_trial *t);
 

@@ -9,7 +9,7 @@
 #include "core/base/rng.h"
 #include "core/tune/tune.h"
 
-enum { QUICK = 2, FINAL = 8 }; /* runs of a first look; choices per group that is timed again */
+enum { QUICK = 2, FINAL = 8 }; /* runs of a first look; size of the groups that are timed again */
 #define CLEARLY 0.98           /* max time of a new choice / time of the old one */
 
 typedef struct {
@@ -43,7 +43,7 @@ static bool late(const tuner *s, double until, int done)
     return done > 0 && ((until > 0 && dg_clock() >= until) || (s->end > 0 && dg_clock() >= s->end));
 }
 
-/* Range of values that occur in training for this operand. */
+/* Get the range of values that this operand has in training. */
 static void range_of(const char *name, double *lo, double *hi)
 {
     *lo = -1;
@@ -52,7 +52,7 @@ static void range_of(const char *name, double *lo, double *hi)
     if (!strcmp(name, "v")) *lo = 0, *hi = 1e-3; /* Adam's second moment */
 }
 
-/* Fill with random numbers, outputs too, so that values that an op fails to write differ from another op's results. */
+/* Fill an operand with random numbers. Outputs are filled too, so that a missing write shows as a difference. */
 static dg_err fill_operand(const tuner *s, const dg_op *op, int operand, const dg_row *r, uint64_t stream)
 {
     const dg_job *job = &s->trial->job;
@@ -111,7 +111,7 @@ static dg_op with(const tuner *s, const dg_op *op, const dg_tune *tune)
     return other;
 }
 
-/* Median of n runs; the best of up to QUICK. */
+/* Time a choice: the median of n runs, or the fastest if n is at most QUICK. */
 static dg_err time_choice(const tuner *s, const dg_op *op, choice *c, int n)
 {
     const dg_op other = with(s, op, &c->tune);
@@ -132,7 +132,7 @@ static dg_err failed(dg_err e, const dg_op *op, const dg_tune *tune)
 static dg_err list_choices(tuner *s, const dg_op *op)
 {
     dg_tune *all = malloc(DG_VARIANT_LIST * sizeof *all);
-    size_t unused = 0, total = 0, most = s->b->scratch(s->b, op); /* the current choice may be missing in the list */
+    size_t unused = 0, total = 0, most = s->b->scratch(s->b, op); /* the list may lack the current choice */
     if (!all) return dg_fail(DG_DEVICE, "out of memory for the choices of %s", op->name);
     dg_err e = s->b->memory(s->b, &unused, &total);
     const int n = s->b->choices(s->b, op, all, DG_VARIANT_LIST);
@@ -141,7 +141,7 @@ static dg_err list_choices(tuner *s, const dg_op *op)
         dg_op other = *op;
         other.tune = all[i];
         const size_t bytes = s->b->scratch(s->b, &other);
-        if (bytes > unused / 2 + s->scratch_bytes) continue; /* training would not have room for it */
+        if (bytes > unused / 2 + s->scratch_bytes) continue; /* training would not have memory for this scratch */
         if (bytes > most) most = bytes;
         s->list[s->choices++] = (choice){.tune = all[i]};
     }
@@ -163,7 +163,7 @@ static void note_wrong(dg_tuned *t, const dg_tune *tune)
         snprintf(t->first_wrong, sizeof t->first_wrong, "%.60s: %.90s", row ? row + 3 : text, dg_message());
 }
 
-/* DG_DEVICE is a refused launch of this choice; any other error, or a failing sync, means that the device is lost. */
+/* DG_DEVICE: the launch of this choice was refused. Any other error, or a failing sync: the device is lost. */
 static dg_err survived(const tuner *s, dg_tuned *t, const dg_tune *tune, dg_err e)
 {
     if (e != DG_DEVICE) return failed(e, &t->op, tune);
@@ -174,8 +174,8 @@ static dg_err survived(const tuner *s, dg_tuned *t, const dg_tune *tune, dg_err 
 
 static int common_divisor(int a, int b) { return b ? common_divisor(b, a % b) : a; }
 
-/* First look at the choices while there is time, in large strides, because neighbours in the list are similar. *looked:
- * number of timed choices, sorted to the start of the list, fastest first. */
+/* Time each choice a first time while there is time. Strides are large, because neighbours in the list are similar.
+ * *looked: number of timed choices, sorted to the start of the list, fastest first. */
 static dg_err look(tuner *s, double until, dg_tuned *t, int *looked)
 {
     int step = 1 + (int)(0.618 * s->choices);
@@ -254,7 +254,7 @@ static dg_err measure_before(tuner *s, const dg_op *op, dg_tuned *t, bool *right
     return e == DG_FAILED ? DG_OK : e;
 }
 
-/* until: deadline for the first looks, 0: none. *found: a correct choice exists. */
+/* Tune one op. until: deadline for the first looks, 0: none. *found: a correct choice exists. */
 static dg_err tune_op(tuner *s, const dg_op *op, double until, dg_tuned *t, bool *found)
 {
     bool before = false, right = false;
@@ -283,7 +283,7 @@ static int costly_first(const void *a, const void *b)
     return (x->ms < y->ms) - (x->ms > y->ms);
 }
 
-/* List the distinct ops of a step with their times. `advance` only counts. */
+/* List the distinct ops of a step with their times. Op `advance` is left out, because it only counts. */
 static dg_err list_targets(tuner *s, target *list, double *ms)
 {
     const dg_plan *p = &s->trial->job.plan[DG_PLAN_TRAIN];

@@ -1,7 +1,7 @@
 /* `dcgan tune`: the fastest implementation of each op of a training step on this device, by measurement.
  * Every choice that the backend offers for an op is timed with a cold cache. The best few are timed again for their
- * medians. The fastest of them whose results agree with variant `direct` (check.h) is chosen. The current choice stays
- * unless the new one is at least 2% faster. */
+ * medians. The fastest of them is chosen whose results agree with variant `direct` (check.h). It replaces the current
+ * choice only if it is at least 2% faster. */
 #ifndef DG_TUNER_H
 #define DG_TUNER_H
 

@@ -8,7 +8,7 @@
 
 enum { DG_LAYER_PARAMETERS = 6, DG_LAYER_SAVED = 3 };
 
-/* From element `offset` of an arena row; row < 0: no memory. */
+/* Values of an arena row from element `offset` on. row < 0: no memory. */
 typedef struct {
     int row;
     int64_t offset;
@@ -18,7 +18,7 @@ typedef struct {
 typedef struct {
     int value[DG_LAYER_PARAMETERS], grad[DG_LAYER_PARAMETERS];
     int moment1[DG_LAYER_PARAMETERS], moment2[DG_LAYER_PARAMETERS];
-    int average[DG_LAYER_PARAMETERS]; /* EMA of weights; running statistics of the averaged network */
+    int average[DG_LAYER_PARAMETERS]; /* EMA of weights; or running statistics of the averaged network */
 } dg_layer_rows;
 
 /* Activations of one layer that the backward pass reads. */
@@ -47,23 +47,23 @@ typedef struct {
     dg_arena *arena;
     dg_plan *plan;
     dg_type real;
-    int first; /* network that the arena numbers 0; 0 if one arena has all networks */
+    int first; /* index of the network that the arena numbers 0; 0 if one arena has all networks */
     int state;
-    bool weights_first; /* weights before biases and norms: weight decay applies to a prefix */
+    bool weights_first; /* weights are stored before biases and norms, because weight decay applies to a prefix */
     bool moment[2];
     bool averaged;
     dg_layer_rows rows[DG_MAX_NETS][DG_MAX_LAYERS];
 } dg_builder;
 
-/* Append the rows of all parameters of a network; train: also of gradients and moments. Rows of one kind are contiguous
- * and in the same order for every kind, so that one op can update all weights. */
+/* Append the rows of all parameters of a network, with train also of gradients and moments. Rows of one kind are
+ * contiguous, and every kind has the same order, so that one op can update all weights. */
 void dg_build_parameters(dg_builder *b, int net, bool train);
 
 /* Append the ops of a forward pass; sets p->out and p->layer. */
 void dg_forward(dg_builder *b, dg_pass *p);
 
-/* Append the ops of the backward pass from dy, the gradient of p->out; returns the gradient of p->in if flag
- * DG_WANT_INPUT is set. Precondition: dg_net_check_backward. */
+/* Append the ops of the backward pass from dy, the gradient of p->out. Returns the gradient of p->in if flag
+ * DG_WANT_INPUT is set. dg_net_check_backward must have accepted the network. */
 enum { DG_WANT_WEIGHTS = 1, DG_WANT_INPUT = 2 };
 dg_view dg_backward(dg_builder *b, const dg_pass *p, dg_view dy, unsigned want);
 
@@ -78,7 +78,7 @@ dg_err dg_build_forward(const dg_model *m, int net, int N, dg_backend *backend, 
 
 int dg_work_row(dg_builder *b, int net, dg_shape shape, const char *format, ...) __attribute__((format(printf, 4, 5)));
 dg_view dg_layer_out(dg_builder *b, const dg_pass *p, int i);
-/* Append op WHOSE.WHAT, y = a + b over p->N samples of this shape; yab: y, a, b. */
+/* Append op WHOSE.WHAT, y = a + b, over p->N samples of this shape. yab: the rows of y, a, b. */
 dg_op *dg_build_add(dg_builder *b, const dg_pass *p, const char *whose, const char *what, dg_shape shape,
                     const dg_view yab[3]);
 void dg_bind(dg_op *op, const char *operand, dg_view v);

@@ -12,7 +12,7 @@
 
 static const dg_view nothing = {-1, 0};
 
-/* G has no spectral norm: EMA, sampling and export read the raw weights of its transposed convolutions. */
+/* Refuse spectral norm in G, because EMA, sampling and export read the raw weights of its transposed convolutions. */
 static dg_err check_norms(const dg_model *m, const dg_net *g)
 {
     for (int i = 0; i < g->layers; i++)
@@ -71,8 +71,8 @@ static dg_builder with_averages(const dg_builder *b, dg_plan *plan)
     return averaged;
 }
 
-/* Batch statistics of averaged weights: means over BATCHES batches of z, the same z in each run of the plan, so that
- * they depend on the weights only. The first batch overwrites the old statistics (momentum 1). */
+/* The plan of averaged weights' batch statistics: means over BATCHES batches of z. z is the same in each run, so that
+ * the statistics depend on the weights only. The first batch overwrites old statistics (momentum 1). */
 static void statistics_plan(const dg_builder *all, dg_job *job)
 {
     enum { BATCHES = 8 };

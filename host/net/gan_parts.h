@@ -14,7 +14,7 @@ dg_op *dg_add_noise(dg_job *job, dg_plan *plan, int z, int N, int stream);
  * augmentation in the step. */
 dg_view dg_add_augment(dg_builder *b, dg_job *job, dg_view images, int N, int order);
 
-/* Append its backward op; returns the gradient of the images from dy, the gradient of D's input. */
+/* Append the backward op of the augmentation. Returns the gradient of the images from dy, the gradient of D's input. */
 dg_view dg_add_augment_dx(dg_builder *b, dg_job *job, dg_view dy, int N, int order);
 
 #endif

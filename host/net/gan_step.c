@@ -14,7 +14,7 @@ static const dg_view nothing = {-1, 0};
 
 static dg_view from(dg_view v, int64_t elements) { return (dg_view){v.row, v.offset + elements}; }
 
-/* The loss of one group of n logits; a step has three. */
+/* The loss of one group of n logits. A step has three of them. */
 typedef struct {
     const char *part;
     dg_view logit, dlogit;
@@ -44,8 +44,8 @@ static void add_loss(dg_job *job, dg_plan *plan, const loss_part *s)
     dg_bind_row(op, "state", job->row[DG_ROW_STATE]);
 }
 
-/* logit_real = D(augment(x)): the updated D, for a paired loss of G. No backward pass; momentum 0 keeps D's running
- * statistics, because x has updated them in this step already. */
+/* logit_real = D(augment(x)) with the updated D, for a paired loss of G. It has no backward pass. Momentum 0 keeps D's
+ * running statistics, because x has updated them in this step already. */
 static dg_view see_real_again(dg_builder *b, dg_job *job, dg_view seen, int B)
 {
     static const double none = 0;

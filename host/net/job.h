@@ -39,12 +39,12 @@ struct dg_job_options {
     bool nesterov;
     double smoothing;
     dg_loss loss;
-    double ema; /* EMA decay of G's weights, 0: none; samples are made with the average */
+    double ema; /* EMA decay of G's weights, 0: none; samples come from the average */
     int augment;
     dg_start start;
     double start_sigma, start_bias;
     dg_input_data input;
-    bool run;   /* writes checkpoints: reserve host memory for a copy */
+    bool run;   /* the job writes checkpoints: reserve host memory for a copy */
     bool apart; /* no two tensors share memory, so that ops can run in another order (tests) */
     const dg_recipe *recipe;
 };
@@ -56,7 +56,7 @@ typedef struct {
     int average; /* row of its EMA, or of the statistics of averaged weights; -1: none */
     int rank;
     int dim[4];     /* PyTorch's shape: (Co, Ci, K, K), (C) */
-    int file_rank;  /* in files: 2: (Co, Ci K K); 1: (Ci K K); 0: like rank */
+    int file_rank;  /* rank in files: 2: (Co, Ci K K); 1: (Ci K K); 0: like rank */
     bool direction; /* unit vector u or v of spectral norm */
     int net;
     double fan_in, fan_out; /* of weights; biases have fan_in only */
@@ -94,18 +94,18 @@ struct dg_job {
     } test;
 };
 
-/* Build and place all plans without allocating memory: enough for `plan` and --dry-run. */
+/* Build and place all plans without allocating memory, which is enough for `plan` and --dry-run. */
 dg_err dg_job_build(dg_job *job, const dg_model *model, const dg_job_options *o, dg_backend *b);
 
 /* Bytes of a record of the dataset: an image, followed by an int32 label if the recipe has labels. */
 size_t dg_job_record_bytes(const dg_job *job);
 
-/* Allocate (malloc) `count` records of these images, as the plans read them: uint8, or whitened reals with input = zca
- * (without o.input.whitening: scaled to -1..1). label NULL: labels 0, 1, ... in turn. */
+/* Allocate (malloc) `count` records of these images, as the plans read them: uint8, or whitened reals with input = zca.
+ * Without o.input.whitening they are scaled to -1..1. label NULL: labels are 0, 1, ... in turn. */
 dg_err dg_job_records(const dg_job *job, const uint8_t *pixels, const int32_t *label, int count, uint8_t **out);
 
-/* Allocate and bind. data (records) and perm (o.rows indices) are backend memory that the caller owns; NULL if the job
- * does not train. */
+/* Allocate the arena and bind the plans to it. data (records) and perm (o.rows indices) are backend memory that the
+ * caller owns; NULL if the job does not train. */
 dg_err dg_job_alloc(dg_job *job, const uint8_t *data, const int32_t *perm);
 void dg_job_free(dg_job *job);
 
@@ -114,29 +114,29 @@ void dg_job_rows(dg_job *job);
 const dg_plan *dg_job_plan(const dg_job *job, const char *name);
 void *dg_job_memory(const dg_job *job, int row);
 
-/* Initialise weights as o.start says, moments with 0 or o.accumulator, running mean 0 and variance 1. */
+/* Initialise weights as o.start says. Moments become 0 or o.accumulator, running means 0 and running variances 1. */
 dg_err dg_job_init(dg_job *job, uint64_t seed);
 
 dg_err dg_job_put_state(dg_job *job, const dg_step_state *state);
-/* Wait, then copy the metrics of steps first .. first+n-1; n <= DG_RING. */
+/* Wait for the steps, then copy the metrics of steps first .. first+n-1; n <= DG_RING. */
 dg_err dg_job_get_metrics(dg_job *job, uint64_t first, int n, dg_metrics *out);
-/* Start an asynchronous copy of the metrics, after the steps launched so far; host: memory from alloc_host. */
+/* Start an asynchronous copy of the metrics after the steps launched so far. host: memory from alloc_host. */
 dg_err dg_job_start_metrics(dg_job *job, uint64_t first, int n, dg_metrics *host);
 
 /* Recompute the statistics of averaged weights if they are out of date. dg_job_generate calls it. */
 dg_err dg_job_settle(dg_job *job);
 
-/* One optimizer step; batch: o.batch or o.last_batch. Asynchronous if the backend is. */
+/* Run one optimizer step. batch: o.batch or o.last_batch. Asynchronous if the backend is. */
 dg_err dg_job_step(dg_job *job, int batch);
-/* n consecutive steps: same result, fewer launches on backends with run_many. */
+/* Run n consecutive steps. Results equal those of dg_job_step, with fewer launches on backends with run_many. */
 dg_err dg_job_steps(dg_job *job, int batch, int n);
 
 size_t dg_job_tensor_count(const dg_job_tensor *t);
 
 int dg_job_tensor_shape(const dg_job_tensor *t, int64_t dim[4]);
 
-/* Copy a tensor's values (row: of values, a moment or the gradient) between the arena and PyTorch's layout. type: of
- * the elements of out or in; converted to the backend's. */
+/* Copy a tensor's values between the arena and PyTorch's layout. row: arena row of its values, a moment or the
+ * gradient. type: type of the elements of out or in; the backend may use another one. */
 dg_err dg_job_read(dg_job *job, const dg_job_tensor *t, int row, dg_type type, void *out);
 dg_err dg_job_write(dg_job *job, const dg_job_tensor *t, int row, dg_type type, const void *in);
 
@@ -145,8 +145,8 @@ int dg_job_inputs(const dg_job *job);
 /* Convert `count` values to the backend's real and copy them into the plan's input, from element `first` on. */
 dg_err dg_job_put_input(dg_job *job, dg_plan_role plan, size_t first, const double *in, size_t count);
 
-/* Run plan "sample" in batches. in: (n, dg_job_inputs). pixels: (n, size, size, channels) uint8, or NULL. x: the values
- * before rounding, or NULL. */
+/* Run plan "sample" in batches. in: (n, dg_job_inputs). pixels: (n, size, size, channels) uint8, or NULL. x: receives
+ * the values before rounding, or NULL. */
 dg_err dg_job_generate(dg_job *job, const float *in, int n, uint8_t *pixels, double *x);
 
 /* Run plan "test" on n records in batches. p: (n, classes) probabilities; each: (n) losses, or NULL; hidden: (n,
@@ -157,8 +157,8 @@ int dg_job_classes(const dg_job *job);
 /* Copy n <= o.tested records to the inputs of plan "test"; unused places repeat the first record. */
 dg_err dg_job_put_test(dg_job *job, const uint8_t *records, int n);
 
-/* Like dg_job_generate with x NULL, but starts the copy only. pixels: memory from alloc_host, complete when an event
- * recorded now is. */
+/* Like dg_job_generate with x NULL, but only starts the copy. pixels: memory from alloc_host, which is complete after
+ * an event that is recorded now. */
 dg_err dg_job_start_generate(dg_job *job, const float *in, int n, uint8_t *pixels);
 
 #endif

@@ -67,7 +67,7 @@ dg_err dg_job_alloc(dg_job *job, const uint8_t *data, const int32_t *perm)
 {
     dg_err e = dg_arena_alloc(&job->arena, job->backend);
     if (e) return e;
-    /* memcpy: `outside` is not const, but the ops only read data and perm */
+    /* memcpy drops const: `outside` is not const, but the ops only read data and perm */
     const int images = job->row[DG_ROW_DATA], order = job->row[DG_ROW_PERM];
     if (images >= 0) memcpy(&job->arena.row[images].outside, &data, sizeof data);
     if (order >= 0) memcpy(&job->arena.row[order].outside, &perm, sizeof perm);

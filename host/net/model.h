@@ -11,7 +11,7 @@ enum { DG_MAX_NETS = 4, DG_MAX_LAYERS = 128, DG_TRAIN_MAX = 32, DG_MODEL_TEXT_MA
 
 typedef struct dg_layer_kind dg_layer_kind;
 
-/* Batch norm after the layer, or spectral norm of its weights (ops_gan.h). */
+/* Batch norm after the layer, or spectral norm of the layer's weights (ops_gan.h). */
 #define DG_NORMS(X) X(NONE, "none") X(BATCH, "batch") X(SPECTRAL, "spectral")
 typedef enum {
 #define X(NAME, word) DG_NORM_##NAME,
@@ -32,7 +32,7 @@ typedef struct {
     double slope;
     double p;     /* of dropout: probability of 0 */
     bool flat;    /* its output is a vector in PyTorch */
-    bool flatten; /* PyTorch has a Flatten before it */
+    bool flatten; /* PyTorch has a Flatten before this layer */
     dg_shape in, out;
     int module;        /* index of its first module in PyTorch's nn.Sequential: main.N.weight */
     char torch[2][48]; /* PyTorch's names of the layer and of its batch norm (key torch); "": main.N */
@@ -41,7 +41,7 @@ typedef struct {
 typedef struct {
     char name[8];
     bool latent; /* its input is the latent vector; otherwise images */
-    bool forks;  /* a tensor has two readers: gradients are added, and none is overwritten */
+    bool forks;  /* a tensor has two readers, so that gradients are added and none is overwritten */
     int layers;
     dg_layer layer[DG_MAX_LAYERS];
 } dg_net;
@@ -70,13 +70,13 @@ typedef struct {
     dg_model_value train[DG_TRAIN_MAX];
     int trains;
     int nets;
-    dg_net net[DG_MAX_NETS];      /* latent input first, then file order */
+    dg_net net[DG_MAX_NETS];      /* the network with latent input first, then in file order */
     char text[DG_MODEL_TEXT_MAX]; /* the file's content, stored in checkpoints */
 } dg_model;
 
-/* Read a model. name: a path, or else a built-in model ("dcgan64-paper"), or a shape: "dcgan-28x1" is a stock DCGAN for
- * 28 x 28 pixels of one channel with ngf = ndf = 32. A suffix selects a variant: -spectral (dg_model_spectral),
- * -Nclasses (dg_model_reclassed). */
+/* Read a model. name is a path, a built-in model ("dcgan64-paper"), or a shape: "dcgan-28x1" is a stock DCGAN for 28 x
+ * 28 pixels of one channel with ngf = ndf = 32. A suffix selects a variant: -spectral (dg_model_spectral), -Nclasses
+ * (dg_model_reclassed). */
 dg_err dg_model_read(const char *name, dg_model *out);
 
 dg_err dg_model_parse(const char *text, const char *where, dg_model *out);
@@ -86,8 +86,9 @@ static inline dg_shape dg_net_input(const dg_model *m, const dg_net *n)
     return n->latent ? (dg_shape){1, 1, 1, m->latent} : (dg_shape){1, m->size, m->size, m->channels};
 }
 
-/* Write a stock DCGAN as model text: generator ngf * 2^depth ... ngf, discriminator mirrored. size: 4, 5, 6 or 7 times
- * a power of two; that factor is the kernel of G's first and D's last layer. out: DG_MODEL_TEXT_MAX bytes. */
+/* Write a stock DCGAN as model text. The generator has ngf * 2^depth ... ngf filters; the discriminator mirrors it.
+ * size: 4, 5, 6 or 7 times a power of two; that factor is the kernel of G's first and D's last layer. out:
+ * DG_MODEL_TEXT_MAX bytes. */
 dg_err dg_model_stock(char *out, const char *name, int size, int channels, int latent, int ngf, int ndf);
 
 /* Write a model text with spectral norm in all layers of D and no other norm. DG_USAGE: no D, or too long. */

@@ -353,7 +353,7 @@ static void note_heading(dg_model_text *t, const char *line)
     if (strcmp(heading, "model") && strcmp(heading, "train")) open_section(t, heading);
 }
 
-/* Counts lines: inih's callback has no line numbers. */
+/* Pass the next line to inih and count it, because inih's callback has no line numbers. */
 static char *next_line(char *out, int size, void *context)
 {
     dg_model_text *t = context;

@@ -11,13 +11,13 @@ typedef struct {
     dg_section *section;
     int sections;
     int newest[DG_MAX_LAYERS + 1];
-    int from, begin; /* repeated block: first section, layer before the current copy */
+    int from, begin; /* repeated block: its first section, and the layer before the current copy */
     int modules;
 } unroller;
 
 #define BAD(s, ...) dg_layer_fail(&(s)->layer, u->t->where, __VA_ARGS__)
 
-/* Apply defaults; refuse keys that the kind does not accept, and missing ones. */
+/* Apply defaults. Refuse keys that the kind does not accept, and missing keys. */
 static dg_err check_keys(unroller *u, dg_section *s)
 {
     const unsigned all = DG_KEY(OP) | DG_KEY(IN) | DG_KEY(REPEAT) | DG_KEY(REPEAT_FROM), own = s->given;
@@ -40,8 +40,8 @@ static dg_err check_keys(unroller *u, dg_section *s)
     return DG_OK;
 }
 
-/* The layer of section `number` for a reader in the current block. In a repeated block, the section before the block
- * stands for the end of the previous copy. */
+/* The layer of section `number`, as read in the current block. In a repeated block, the section before the block means
+ * the last layer of the previous copy. */
 static int earlier(const unroller *u, int number) { return number == u->from - 1 ? u->begin : u->newest[number]; }
 
 /* Input of section i as a layer index; -1: the network's input. */
@@ -94,7 +94,7 @@ static const char *expand(const char *text, int copy, char out[48])
     return snprintf(out, 48, "%s", all) < 48 ? text : NULL;
 }
 
-/* Default name of the batch norm: the next module, features.1 after features.0. */
+/* Default name of the batch norm: that of the next module, such as features.1 after features.0. */
 static bool name_norm(const char *conv, char out[48])
 {
     size_t n = strlen(conv), digits = 0;

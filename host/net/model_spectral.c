@@ -1,4 +1,4 @@
-/* Variants of model texts: spectral norm in D, another number of classes. */
+/* Variants of model texts: with spectral norm in D, or with another number of classes. */
 #include <stdio.h>
 #include <string.h>
 
@@ -26,7 +26,7 @@ static bool says(const char *line, const char *key)
     return !strncmp(line, key, n) && (line[n] == '=' || line[n] == ' ' || line[n] == '\t');
 }
 
-/* In the sections of D, norm = spectral after each layer heading replaces all norm lines. */
+/* In the sections of D, remove all norm lines and insert norm = spectral after each layer heading. */
 dg_err dg_model_spectral(const char *model, const char *name, char out[DG_MODEL_TEXT_MAX])
 {
     char heading[] = "norm = spectral\n", called[80];

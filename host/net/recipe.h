@@ -15,20 +15,20 @@ typedef struct {
 } dg_recipe_net;
 
 typedef enum { DG_METRIC_LOSS, DG_METRIC_PROBABILITY } dg_metric_kind;
-/* Value of an epoch: mean over its steps, last step, or a test after it; then the rows of its other steps have NaN. */
+/* How an epoch's value is computed: mean over the steps, last step, or a test after it (NaN in rows of other steps). */
 typedef enum { DG_OVER_MEAN, DG_OVER_LAST, DG_OVER_TEST } dg_metric_over;
 typedef enum { DG_NEVER_BAD, DG_NOT_FINITE, DG_NOT_ZERO } dg_metric_bad;
 
 /* A metric of a step: one value of dg_metrics, or the sum of two. */
 typedef struct {
-    const char *name; /* column of the log; NULL: checked only */
+    const char *name; /* column of the log; NULL: the metric is only checked */
     int terms;        /* 2: a sum, which is displayed, but neither read back nor checked */
     int term[2];
     dg_metric_kind kind;
     dg_metric_over over;
     const char *label, *brief; /* long and short form on the progress line (brief NULL: like label); "/" appends to the
                                   last metric; NULL: hidden */
-    int plot;                  /* of curves.png: index into dg_recipe.plot */
+    int plot;                  /* plot in curves.png: index into dg_recipe.plot */
     const char *legend;
     const char *title; /* of its plot in `dcgan curves`; NULL: none */
     dg_metric_bad bad; /* condition that ends a run */
@@ -64,7 +64,7 @@ double dg_metric_value(const dg_metric *m, const double value[DG_METRICS_MAX]);
 const char *dg_recipe_bad(const dg_recipe *r, const dg_metrics *m, char *out, size_t size);
 
 typedef struct {
-    dg_metrics sum; /* metrics that are not means: the last step's value */
+    dg_metrics sum; /* sums; a metric that is not a mean has the value of the last step */
     int steps;
 } dg_epoch_metrics;
 void dg_epoch_add(dg_epoch_metrics *e, const dg_recipe *r, const double value[DG_METRICS_MAX]);

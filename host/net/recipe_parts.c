@@ -81,7 +81,7 @@ dg_op *dg_add_gather(dg_job *job, dg_plan *plan, const char *name, dg_view image
     return op;
 }
 
-/* First row of a network's weights, gradients and moments, and the number of values in all rows and in those that
+/* First rows of a network's weights, gradients and moments; numbers of values in all rows, and in rows with weight
  * decay. dg_arena_place aligns rows to 256 bytes. */
 typedef struct {
     int first[DG_AVERAGE + 1];

@@ -15,18 +15,18 @@ dg_op *dg_add_gather(dg_job *job, dg_plan *plan, const char *name, dg_view image
 /* Append the optimizer over all weights of a network; bad: metric that counts non-finite weights. */
 void dg_add_update(dg_job *job, dg_plan *plan, int net, int bad);
 
-/* Append the EMA of all weights of a network; after dg_add_update. */
+/* Append the EMA of all weights of a network. Call it after dg_add_update. */
 void dg_add_average(dg_job *job, dg_plan *plan, int net);
 
 void dg_add_advance(dg_job *job, dg_plan *plan, int B);
 
-/* Keep the memory of a row that the host writes before a plan or reads after it; returns row. */
+/* Keep the memory of a row that the host writes before a plan, or reads after a plan. Returns row. */
 int dg_keep(dg_job *job, int row);
 
 /* DG_USAGE if a network has no weights, or a layer that no gradient reaches. */
 dg_err dg_check_trainable(const dg_model *m, int net);
 
-/* DG_USAGE if tensors of `images` images are too large, or batch norm has one value per channel. */
+/* DG_USAGE if tensors of `images` images are too large, or if batch norm would have one value per channel. */
 dg_err dg_check_sizes(const dg_model *m, int net, const dg_job_options *o, double images);
 
 #endif

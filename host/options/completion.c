@@ -78,7 +78,7 @@ static void put_help(FILE *to, const char *help, const char *escaped, const char
     }
 }
 
-/* "generate:--out|generate:-o|...", or "*:--out" if no other option has the name. */
+/* A pattern per name of an option: "generate:--out|generate:-o|...", or "*:--out" if no other option has the name. */
 static void put_patterns(FILE *to, const dg_option *t)
 {
     bool alone = true;
@@ -207,7 +207,7 @@ static void zsh(FILE *to)
     fputs("    esac\n}\n[[ $funcstack[1] == _dcgan ]] && _dcgan \"$@\" || compdef _dcgan dcgan\n", to);
 }
 
-/* The condition under which an option of these commands is offered; no command word means train. */
+/* Print the condition under which an option of these commands is offered. A line without a command means train. */
 static void fish_where(FILE *to, unsigned commands)
 {
     const bool train = commands >> DG_CMD_TRAIN & 1;

@@ -25,10 +25,10 @@ enum {
     DG_OPT_ARGV_ONLY = 2, /* not read from the environment or a config file */
     DG_OPT_ABOVE_MIN = 4, /* min itself is not allowed */
     DG_OPT_BELOW_MAX = 8,
-    DG_OPT_FIXED = 16,   /* cannot change with --resume */
-    DG_OPT_MODEL = 32,   /* a model file may set it in its section [train] */
-    DG_OPT_IF_SET = 64,  /* config.ini omits it at its default, as runs older than the option do, unless the model sets
-                            values of training */
+    DG_OPT_FIXED = 16, /* cannot change with --resume */
+    DG_OPT_MODEL = 32, /* a model file may set it in its section [train] */
+    DG_OPT_IF_SET =
+        64, /* config.ini omits it at its default (as older runs do), unless the model sets values of training */
     DG_OPT_COMMON = 128, /* in the short help */
     DG_OPT_OUTPUT = 256, /* a path that something is written to */
     DG_OPT_RESULT = 512  /* decides what is trained: checkpoints have it */
@@ -37,7 +37,7 @@ enum {
 typedef struct {
     const char *name; /* also the key in config.ini; DCGAN_NAME in the environment */
     char letter;      /* 0: none */
-    const char *arg;  /* NULL: optional, "yes" without one */
+    const char *arg;  /* NULL: the argument is optional, and its default is "yes" */
     dg_option_kind kind;
     size_t offset; /* in dg_options */
     double min, max;
@@ -63,13 +63,13 @@ typedef struct {
 extern const dg_option dg_option_table[]; /* ends with name NULL */
 extern const dg_command_info dg_commands[DG_CMDS];
 
-/* By name or old name; NULL: unknown. */
+/* Find an option by its name or old name. NULL: unknown. */
 const dg_option *dg_option_find(const char *name);
-/* The old name, which the command line, the environment and config.ini accept as well; NULL: none. */
+/* The old name of an option, which the command line, the environment and config.ini also accept. NULL: none. */
 const char *dg_option_alias(const dg_option *t);
 /* The default for a command, NULL: not set. The model of import and eval follows from the weights. */
 const char *dg_option_preset(const dg_option *t, dg_command command);
-/* The option of this command, or the command, with the most similar name; NULL: none is similar. */
+/* The command's option, or the command, whose name is most similar. NULL: none is similar. */
 const char *dg_option_nearest(const char *name, dg_command command);
 const char *dg_command_nearest(const char *name);
 /* Why dcgan lacks this option of other trainers; NULL: not known. */
@@ -81,17 +81,17 @@ void dg_name_nearer(const char *name, const char *typed, const char **best, int 
 bool dg_option_is_path(const dg_option *t);
 /* Merges repeated slashes; removes the last one if path is, or will be, a folder. */
 void dg_path_trim(char *path, bool folder);
-/* Fails with code if path does not exist because of a typing or quoting mistake; the message, after `where`, names the
- * path that was meant. Outputs may be missing: only ~ and addresses are refused. */
+/* Fail with `code` if path does not exist because of a typing or quoting mistake. The message begins with `where` and
+ * names the path that was meant. Outputs may be missing: only ~ and addresses are refused. */
 dg_err dg_path_check(dg_err code, const char *path, const char *where, bool input);
 
-/* host/options/options_given.c: fails if an option has another value than `before`; NULL: not given. */
+/* host/options/options_given.c: fails if an option was given before with another value. before: that value, or NULL. */
 dg_err dg_options_twice(const dg_option *t, const char *value, const char *before);
 void dg_options_unknown_variables(void); /* warns */
-/* DCGAN_NAME of an option's name in out. Returns out. */
+/* Write the environment variable of an option, DCGAN_NAME, to out. Returns out. */
 char *dg_option_variable(const char *name, char out[64]);
 
-/* Set from text. `where` begins the message: "--epochs 0", "run/config.ini:7: epochs = 0". DG_USAGE. */
+/* Set an option from text. The error message begins with `where`: "--epochs 0", "run/config.ini:7: epochs = 0". */
 dg_err dg_option_set(dg_options *o, const dg_option *t, const char *value, const char *where);
 /* dg_option_set, and mark the option as given. */
 dg_err dg_option_give(dg_options *o, const dg_option *t, const char *value, const char *where);
@@ -101,30 +101,30 @@ void dg_option_get(const dg_options *o, const dg_option *t, char *out, size_t si
 /* "1 to 1000000", "crop, pad or stretch"; "" without a limit. */
 void dg_option_range(const dg_option *t, char *out, size_t size);
 
-/* host/options/options_runs.c: with --resume, settle out and resume_from; path: the run's config.ini. */
+/* host/options/options_runs.c: with --resume, set out and resume_from. path: receives the path of config.ini. */
 dg_err dg_options_run_config(dg_options *o, char *path, size_t size);
-/* --from-epoch: resume_from becomes the checkpoint of that epoch in out. */
+/* With --from-epoch, set resume_from to the checkpoint of that epoch in out. */
 dg_err dg_options_from_epoch(dg_options *o);
 /* Set out of a new run: samples/DATA-MODEL, numbered. */
 dg_err dg_options_new_run(dg_options *o);
-/* The run with the number before that of the new run `out`; false: none, or --out was given. */
+/* Find the run whose number precedes that of the new run `out`. False: there is none, or --out was given. */
 bool dg_options_older_run(const dg_options *o, char *out, size_t size);
-/* The next free number of a run: RUN-2, RUN-3. *out is malloc'd. */
+/* The name of a run with its next free number, such as RUN-2. *out is malloc'd. */
 dg_err dg_options_next_run(const char *run, char **out);
-/* Replaces a run directory by its newest checkpoint. Other folders fail, unless they may hold images. */
+/* Replace a run directory by its newest checkpoint. Other folders are an error, unless they may hold images. */
 dg_err dg_options_settle_run(char **given, bool or_images);
-/* Settle the model of --init (without --model), --size and --channels, --norm-d. */
+/* Set the model from --init (without --model), from --size and --channels, or from --norm-d. */
 dg_err dg_options_name_model(dg_options *o);
 dg_err dg_path_set(char **to, const char *path); /* frees *to */
 
-/* host/options/options_finish.c: check all values and settle those that follow from others. */
+/* host/options/options_finish.c: check all values, and set those that depend on others. */
 dg_err dg_options_finish(dg_options *o);
 /* host/options/options_job.c: settle --schedule; refuse values of another optimizer. */
 dg_err dg_options_training(dg_options *o);
 dg_err dg_options_augment(dg_options *o);
-/* Resets numbers of the model's optimizer if another one was chosen. */
+/* Reset the numbers of the model's optimizer if another optimizer was chosen. */
 void dg_options_drop(dg_options *o, const dg_options *model);
-/* Sets the presets of the recipe, then section [train], of the model `name`. An unreadable model sets nothing. */
+/* Set the presets of the recipe, then section [train], of model `name`. An unreadable model sets nothing. */
 dg_err dg_options_model(dg_options *o, const char *name);
 dg_err dg_options_take_preset(dg_options *o);
 dg_err dg_options_presets(dg_options *o);
@@ -139,7 +139,6 @@ dg_err dg_config_parse(const char *text, const char *where, dg_options *o);
 /* The text of config.ini, malloc'd: every saved option, version, command line. NULL: out of memory. */
 char *dg_config_text(const dg_options *o, int argc, char **argv);
 
-/* Help (host/options/help.c). */
 typedef enum { DG_HELP_TEXT, DG_HELP_MAN, DG_HELP_MARKDOWN } dg_help_format;
 /* The short text with choices and the default of the command: at most 80 characters. */
 void dg_help_option(const dg_option *t, dg_command c, char *out, size_t size);

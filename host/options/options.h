@@ -38,19 +38,19 @@ enum { DG_SCHEDULE_MAX = 16 };
 enum { DG_DRY_RUN = 1, DG_DRY_RUN_OPS };
 enum { DG_OPTIONS_MAX = 128 };
 
-/* The values of all options: default < [train] of the model < config file (--config, or the run's with --resume) <
- * --preset < environment < command line. The row of the table of the same name describes each. A choice is an index
- * into the choices of its row; text that is not set is NULL. */
+/* The values of all options. Precedence: default < [train] of the model < config file (--config, or the run's with
+ * --resume) < --preset < environment < command line. The table row with a member's name describes it. A choice is an
+ * index into the choices of its row; text that is not set is NULL. */
 typedef struct {
     dg_command command;
     char **operand;
     int operands;
 
     char *data;
-    char *model; /* also of commands with an operand MODEL; import, eval: NULL if not given */
-    char *out;   /* also operand 2 of export and import */
+    char *model; /* also the operand MODEL of commands; NULL if not given to import or eval */
+    char *out;   /* also the second operand of export and import */
     char *config, *init;
-    int epochs, batch; /* 0: auto, which a run settles (host/run/length.h; a search) */
+    int epochs, batch; /* 0: auto, which a run replaces by a value (host/run/length.h; a search) */
     double lr, lr_d, lr_g, beta1, beta2, eps, momentum, rho, decay, accumulator, smoothing;
     int optimizer; /* dg_optimizer */
     bool nesterov;
@@ -71,7 +71,7 @@ typedef struct {
     char *resume_from;                        /* NULL: the newest checkpoint in out */
     int sample_every, checkpoint_every, keep; /* sample_every -1: auto */
     char *checkpoints;                        /* --checkpoint-every as given */
-    bool checkpoint_auto; /* epochs are skipped if the disk is slower than they are; checkpoint_every is 1 */
+    bool checkpoint_auto; /* skip epochs if the disk is slower than they are; checkpoint_every is 1 */
     int grid_rows, grid_cols;
     long steps;
     bool no_curves, no_report, tensorboard, stop_on_collapse;
@@ -90,7 +90,7 @@ typedef struct {
     bool no_graph, list_devices;
     double device_memory; /* MB */
 
-    int count;                      /* eval: 0, as many as there are */
+    int count;                      /* number of images; for eval 0 means all */
     uint64_t seed_first, seed_last; /* generate without --seeds: 0 to count - 1 */
     bool seeds_given;
     int steps_between; /* --frames */
@@ -111,10 +111,10 @@ typedef struct {
     char **argv; /* of dg_options_parse; must outlive this */
 } dg_options;
 
-/* The learning rate of network `net` ('G', 'D' or another) in this epoch, from 0. */
+/* The learning rate of network `net` ('G', 'D' or another) in this epoch, counted from 0. */
 double dg_learning_rate(const dg_options *o, char net, uint64_t epoch);
 
-/* The options of a training job, without batches, samples and rows. */
+/* The options of a training job, except batches, samples and rows. */
 dg_job_options dg_options_job(const dg_options *o);
 
 /* dg_options_job for the defaults and [train] of a model. */
@@ -123,7 +123,7 @@ dg_err dg_options_model_job(const dg_model *m, dg_job_options *out);
 /* The options of a run with this batch size and these numbers of training and test images. */
 dg_job_options dg_options_run(const dg_options *o, int batch, int images, int tests);
 
-/* The precision; *else_fp32: it is auto, so fp32 replaces it if the device lacks it. */
+/* Get the precision. *else_fp32: the option is auto, so that fp32 replaces it if the device lacks it. */
 const dg_precision *dg_options_precision(const dg_options *o, bool *else_fp32);
 
 /* Parse argv, whose argv[1] may be a command. Help and version are printed here and set *done. Without arguments,

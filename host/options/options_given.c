@@ -25,7 +25,7 @@ char *dg_option_variable(const char *name, char out[64])
 /* Read by the CPU kernels and by the tests. */
 static const char *const elsewhere[] = {"DCGAN_ISA", "DCGAN_MESSAGE_KEYS", "DCGAN_SHARED", NULL};
 
-/* The option nearest to a name such as EPOHCS, of train if possible. */
+/* The option whose name is most similar to a name such as EPOHCS, if possible an option of train. */
 static const dg_option *meant(const char *name)
 {
     char plain[64];

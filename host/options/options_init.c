@@ -19,7 +19,7 @@ static size_t next_line(const char **text)
     }
 }
 
-/* True if the model of this name has this text, but for lines of comments. */
+/* True if the model of this name has this text, except for comment lines. */
 static bool names(const char *name, const char *text, dg_model *scratch)
 {
     if (!name || dg_model_read(name, scratch) != DG_OK) return false;
@@ -48,7 +48,7 @@ static char *model_of_run(const char *checkpoint)
     return model;
 }
 
-/* text: the model, as stored in the file at path. */
+/* Find the name of a model. text: the model, as stored in the file at path. */
 static dg_err find_name(dg_options *o, const char *path, const char *text)
 {
     char name[sizeof((dg_model *)0)->name] = "";

@@ -1,4 +1,4 @@
-/* From options to a training job: optimizer, learning rates, initial weights; and section [train] of a model. */
+/* Converts options to those of a training job: optimizer, learning rates, initial weights, section [train]. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +40,7 @@ dg_job_options dg_options_job(const dg_options *o)
                             .start_bias = o->start_bias};
 }
 
-/* Test images are passed in batches of at least 64: enough to keep a machine busy, without more memory than a step. */
+/* Test images are passed in batches of at least 64, which keep a machine busy without more memory than a step. */
 dg_job_options dg_options_run(const dg_options *o, int batch, int images, int tests)
 {
     const int cells = o->grid_rows * o->grid_cols, test_batch = batch > 64 ? batch : 64;
@@ -54,7 +54,7 @@ dg_job_options dg_options_run(const dg_options *o, int batch, int images, int te
     return g;
 }
 
-/* "30:0.1,40:0.01"; where: begins the message. */
+/* Parse a schedule such as "30:0.1,40:0.01". The error message begins with `where`. */
 static dg_err parse_schedule(dg_options *o, const char *where)
 {
     const char *at = o->schedule && strcmp(o->schedule, "none") ? o->schedule : NULL;

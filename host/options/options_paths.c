@@ -137,7 +137,6 @@ static void nearest(const char *path, char out[PATH_SIZE])
     if (*best) snprintf(out, PATH_SIZE, "%.*s%s", slash ? (int)(slash - path) + 1 : 0, path, best);
 }
 
-/* The folder before the first wildcard. */
 static void folder_of_pattern(const char *path, char out[PATH_SIZE])
 {
     snprintf(out, PATH_SIZE, "%.*s", (int)strcspn(path, "*?["), path);

@@ -156,7 +156,7 @@ static bool is_input(const dg_option *t, const scanned *s)
     return false;
 }
 
-/* Paths are given once, and inputs exist. */
+/* Check that each path is given only once, and that inputs exist. */
 static dg_err check_given(const scanned *s)
 {
     for (int i = 0; i < s->n; i++) {
@@ -204,7 +204,7 @@ static dg_err check_operands(const dg_options *o, const scanned *s)
     return DG_OK;
 }
 
-/* The values of the resumed run over those of o, and into run. */
+/* Read config.ini of the resumed run over the values of o, and also into run. */
 static dg_err read_run_config(const char *path, dg_options *o, dg_options *run)
 {
     dg_err e = dg_options_presets(run);
@@ -239,7 +239,7 @@ static dg_err compare(dg_options *o, const dg_options *run)
     return DG_OK;
 }
 
-/* auto keeps the values that the run was started with. */
+/* For options at auto, keep the values with which the run was started. */
 static void take_settled(dg_options *o, const dg_options *run)
 {
     if (!o->batch) o->batch = run->batch;
@@ -247,7 +247,7 @@ static void take_settled(dg_options *o, const dg_options *run)
     if (o->sample_every < 0) o->sample_every = run->sample_every;
 }
 
-/* What users write: config file, preset, environment, command line. */
+/* Set what users write: config file, preset, environment, command line. */
 static dg_err set_given(dg_options *o, const scanned *s, const char *config)
 {
     dg_err e = config ? dg_config_read(config, o) : DG_OK;
@@ -271,7 +271,7 @@ static dg_err set_from_model(dg_options *o, const scanned *s, const char *config
     return e;
 }
 
-/* All layers, lowest precedence first. */
+/* Set all options from all sources, lowest precedence first. */
 static dg_err set_all(dg_options *o, const scanned *s)
 {
     dg_options run = {.command = o->command};

@@ -13,10 +13,10 @@
 
 enum { PATH_SIZE = 4096 };
 
-/* "samples/cats-dcgan64" for the dataset /home/me/cats/ and models/dcgan64.cfg. */
+/* Default of --out: "samples/cats-dcgan64" for the dataset /home/me/cats/ and models/dcgan64.cfg. */
 static void default_out(const dg_options *o, char *out, size_t size)
 {
-    char real[PATH_MAX]; /* not malloc'd: a failed allocation would change the name */
+    char real[PATH_MAX]; /* not malloc'd, because a failed allocation would change the name */
     const char *model = dg_last_component(o->model ? o->model : dg_option_find("model")->preset);
     const char *data = dg_last_component(realpath(o->data, real) ? real : o->data);
     size_t n = strlen(model);

@@ -1,6 +1,5 @@
 #include "host/options/sweep_range.h"
 
-/* Reads decimal digits, 1 to DG_LARGEST_BATCH, and moves *text after them. 0: no such number. */
 static int take_size(const char **text)
 {
     int n = 0;

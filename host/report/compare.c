@@ -31,7 +31,7 @@ static dg_err put_curves(FILE *to, const several *s)
             const dg_report_run *r = &s->run[i];
             snprintf(p->curve[i].label, sizeof p->curve[i].label, "%.150s", r->name);
             if (r->n) dg_plot_fill(&p->curve[i], m, r->row, r->place, r->n, p->epochs);
-            p->curve[i].bins = 0; /* ranges of several runs would overlap */
+            p->curve[i].bins = 0; /* no value ranges, because those of several runs would overlap */
         }
         dg_plot_write(to, p);
     }
@@ -76,7 +76,6 @@ static void put_heads(FILE *to, const several *s, const char *first)
     fputs("</tr></thead><tbody>\n", to);
 }
 
-/* A row for a setting if runs differ; returns true if written. */
 static bool put_setting(FILE *to, const several *s, const dg_option *t)
 {
     char value[DG_REPORT_RUNS][DG_CONFIG_VALUE];

@@ -72,7 +72,7 @@ static void keep(dg_report_file *out, const dg_image *im, void *file, size_t byt
     out->png = true;
 }
 
-/* Use the file if it has at most `most` bytes or is smaller than the JPEG; only then out owns it. */
+/* Store the file unchanged if it has at most `most` bytes or is smaller than the JPEG; only then it is moved to out. */
 static dg_err shrink(const char *path, void *file, size_t bytes, size_t most, int side, dg_report_file *out)
 {
     dg_image im;
@@ -150,7 +150,7 @@ static dg_err list(int dir, const char *path, dg_report_file **out, int *n)
     return e;
 }
 
-/* Keep the first, the last, and each index divisible by stride. */
+/* Keep the first grid, the last grid, and each grid whose index is divisible by stride. */
 static int thin(dg_report_file *grid, int n, uint64_t stride)
 {
     int kept = 0;
@@ -206,7 +206,7 @@ static dg_err renew(dg_report_grids *g, int dir, const char *path, bool *fits)
     return e;
 }
 
-/* True if decoding costs too much; smaller images do not help then. */
+/* True if decoding all grids costs too much. Smaller images do not reduce that cost. */
 static bool too_many_pixels(const dg_report_grids *g)
 {
     size_t pixels = 0;

@@ -19,7 +19,7 @@ typedef struct {
 } dg_report_file;
 
 typedef struct {
-    int level; /* 0: all files unchanged; higher: reduced, then fewer epochs */
+    int level; /* 0: all files are unchanged; higher: images are reduced, then epochs are left out */
     int n, on_disk;
     dg_report_file *grid;
 } dg_report_grids;

@@ -19,7 +19,7 @@ void dg_html_json(FILE *to, double v);
 
 void dg_html_row(FILE *to, const char *name, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* The page before the first section and after the last. */
+/* Write the parts of the page before its first section and after its last one. */
 void dg_html_begin(FILE *to, const char *title, const char *subtitle);
 void dg_html_end(FILE *to);
 

@@ -33,7 +33,7 @@ static dg_err read_image(const dg_report_run *r, const char *name, size_t most, 
     return e == DG_DEVICE ? e : DG_OK;
 }
 
-/* Both images; after an error nothing is to be freed. most: dg_report_file_read. */
+/* Read both images. After an error the caller frees nothing. most: as for dg_report_file_read. */
 static dg_err read_pair(const dg_report_run *r, const char *first, size_t most, dg_report_file *a, const char *second,
                         dg_report_file *b)
 {
@@ -70,7 +70,7 @@ static void put_slider(FILE *to, const dg_report_grids *g)
             g->n - 1, g->n - 1);
 }
 
-/* Print which grids are reduced; the newest never is. */
+/* Print which grids were reduced. The newest grid never is. */
 static void say_reduced(FILE *to, const dg_report_grids *g)
 {
     int jpeg = 0, side = 0;

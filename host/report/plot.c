@@ -69,7 +69,7 @@ void dg_plot_fill(dg_plot_curve *c, const dg_metric *m, const dg_log_row *row, c
     end_bin(c, &step);
 }
 
-/* Axis ranges. cut: some means far above the others, as in a diverging step, are cut off. */
+/* Axis ranges. cut: means far above the others, as in a diverging step, are outside of the range. */
 typedef struct {
     double left, right, low, high, largest;
     bool cut;
@@ -131,7 +131,7 @@ static void put_place(FILE *to, const range *r, char move, double x, double y)
     fprintf(to, "%c%.1f %.1f", move, across(r, x) * WIDE, (v > 2 ? 2 : v >= -1 ? v : -1) * HIGH); /* NaN: above */
 }
 
-/* Lines, or labels, which are outside of the stretched SVG. */
+/* Draw the lines of the axes, or their labels, which are outside of the stretched SVG. */
 static void put_axes(FILE *to, const range *r, const char *unit, bool labels)
 {
     double v[DG_AXIS_TICKS];

@@ -1,4 +1,4 @@
-/* A plot as inline SVG of any width; values by mouse, touch or keyboard. */
+/* A plot as inline SVG of any width. Readers see values by mouse, touch or keyboard. */
 #ifndef DG_REPORT_PLOT_H
 #define DG_REPORT_PLOT_H
 
@@ -19,7 +19,7 @@ typedef struct {
 typedef struct {
     const char *title, *unit; /* unit: of the x axis, "epoch" */
     double y_max;             /* the axis is 0..y_max; 0: fitted to the data */
-    bool epochs;              /* points are means of whole epochs, at their middle */
+    bool epochs;              /* each point is the mean of a whole epoch and is drawn at its middle */
     int curves;
     dg_plot_curve curve[DG_PLOT_CURVES];
 } dg_report_plot;

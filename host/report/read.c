@@ -115,7 +115,7 @@ dg_err dg_report_session_write(const dg_report_session *s, const dg_directory *d
     return e;
 }
 
-/* Findings of the doctor for a GAN; with at_end rules if the run is finished. */
+/* Compute the doctor's findings for a GAN, including rules with at_end if the run is finished. */
 static dg_err examine(dg_report_run *r)
 {
     if (!r->n || !dg_doctor_knows(r->recipe)) return DG_OK;

@@ -9,7 +9,6 @@
 #include "host/report/grids.h"
 #include "host/rundir/log_text.h"
 
-/* A finding of the doctor. */
 typedef struct {
     char what[300], advice[400];
     uint64_t from, to; /* epochs; to 0: not ended */
@@ -45,10 +44,10 @@ typedef struct {
 dg_err dg_report_read(dg_report_run *r, int dir, const char *path);
 void dg_report_free(dg_report_run *r);
 
-/* Write the page of one run; whole or not at all. */
+/* Write the page of one run atomically. */
 dg_err dg_report_write(const dg_report_run *r, const dg_directory *dir, const char *path);
 enum { DG_REPORT_RUNS = 7 };
-/* Write a page that compares runs; whole or not at all. */
+/* Write a page that compares runs atomically. */
 dg_err dg_report_compare(const dg_report_run *r, int runs, const char *path);
 
 /* Write a GIF of grids by epoch, cropped to the upper left cells. DG_DATA: no grids. */
@@ -56,8 +55,8 @@ dg_err dg_report_gif(const dg_report_run *r, const char *path, int scale, int *f
 
 dg_err dg_report_session_write(const dg_report_session *s, const dg_directory *dir, const char *path);
 
-/* Write nearest.png: the first samples of an epoch's grid, each above its nearest one of n training images. Nothing if
- * the grid's size does not match. */
+/* Write nearest.png: the first samples of an epoch's grid, each above its nearest one of n training images. Writes
+ * nothing if the grid's size does not match. */
 dg_err dg_nearest_write(const dg_directory *dir, const char *path, uint64_t epoch, const uint8_t *pixels, int n,
                         int size, int channels);
 

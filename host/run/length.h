@@ -22,13 +22,13 @@ long dg_steps_of_run(const dg_options *o, int images);
 /* True if the run has reached its epochs or steps. */
 bool dg_run_is_finished(const dg_options *o, uint64_t epoch, uint64_t step);
 
-/* Min dataset size: a given batch, the first that --batch auto tries, or DG_LEAST_IMAGES. */
+/* Minimum number of images: the given batch size, the first size that --batch auto tries, or DG_LEAST_IMAGES. */
 int dg_least_images(const dg_options *o);
 
 /* Reduce a default batch size to the largest power of two <= images. */
 void dg_settle_batch(dg_options *o, int images);
 
-/* Set epochs and sample_every if automatic; epochs cover --steps. */
+/* Set epochs and sample_every if they are auto. The epochs are enough for --steps. */
 void dg_settle_length(dg_options *o, int images);
 
 /* "45 seconds", "8 minutes", "3.5 hours", "12 days"; returns out. */

@@ -104,7 +104,7 @@ dg_err dg_log_sync(const dg_log *l)
     return e ? e : f;
 }
 
-/* *keep: the line belongs to the run up to resume_step; loads it as a row. */
+/* Decide if a line belongs to the run up to resume_step (*keep); if so, load it as a row. */
 static dg_err keep_csv(dg_log *l, const char *line, uint64_t resume_step, bool *keep)
 {
     dg_log_row row;
@@ -297,7 +297,7 @@ dg_err dg_log_judge(dg_log *l, const dg_rundir *r)
     return open_file(r, f, file_name[CSV]);
 }
 
-/* The row with the columns of this log. */
+/* The row, without columns that this log lacks. */
 static dg_log_row fitted(const dg_log *l, const dg_log_row *row)
 {
     dg_log_row out = *row;

@@ -13,17 +13,17 @@ dg_err dg_log_open(const dg_rundir *r, const dg_recipe *recipe, uint64_t resume_
 /* Add columns for metrics of --eval-every, empty in existing rows; no-op if present. */
 dg_err dg_log_judge(dg_log *l, const dg_rundir *r);
 dg_err dg_log_step(dg_log *l, const dg_log_row *row);
-/* Append the epoch's means to log.jsonl, and flush. */
+/* Append the epoch's means to log.jsonl, and write buffered rows. */
 dg_err dg_log_epoch(dg_log *l, const dg_log_row *means);
 /* Write buffered rows. Call it before a checkpoint of the last step, so that a kill leaves no gap. */
 dg_err dg_log_flush(dg_log *l);
-/* fsync; any thread. Call it before a checkpoint is renamed, so that a power failure leaves no checkpoint without
- * rows. */
+/* Sync the log to disk; any thread may call it. Call it before a checkpoint is renamed, so that a power failure leaves
+ * no checkpoint without rows. */
 dg_err dg_log_sync(const dg_log *l);
 /* Also write events.out.tfevents.run for TensorBoard; a new file gets the earlier rows. Call after dg_log_open with the
  * same step. */
 dg_err dg_log_events(dg_log *l, const dg_rundir *r, uint64_t resume_step);
-/* Add a grid to the TensorBoard file; any thread. */
+/* Add a grid to the TensorBoard file; any thread may call it. */
 dg_err dg_log_image(const dg_log *l, uint64_t step, const dg_image *im);
 uint64_t dg_log_end_of(const dg_log *l, uint64_t epoch);
 /* All rows, owned by the log. */

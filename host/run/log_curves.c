@@ -4,9 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Pixels; PLOT: height of a plot. */
 enum { WIDTH = 900, HEADLINE = 34, FOOTLINE = 24, PLOT = 314 };
-/* Max plots after the recipe's: one per distance, one for all shares and ratios. */
+/* Maximum number of plots after the recipe's: one per distance, and one for all shares and ratios. */
 enum { MEASURED_MOST = DG_LOGGED };
 
 typedef struct {
@@ -41,7 +40,6 @@ void dg_curve_places(const dg_log_row *rows, long n, double *x)
     count_epochs(rows, n, &epochs, &longest);
     for (long begin = 0, end; begin < n; begin = end) {
         for (end = begin; end < n && rows[end].epoch == rows[begin].epoch; end++) {}
-        /* an incomplete first or last epoch fills a part of its unit */
         const bool last = end == n, first = begin == 0;
         const double steps = last || first ? (double)longest : (double)(end - begin);
         const double start = (double)rows[begin].epoch - 1;
@@ -99,7 +97,7 @@ static dg_err collect(const dg_log_row *rows, long n, curves *c)
     return DG_OK;
 }
 
-/* Distinct with colour blindness: Okabe & Ito 2008. */
+/* Colours that colour-blind readers can distinguish (Okabe & Ito 2008). */
 static const uint8_t colors[][3] = {{0, 114, 178}, {213, 94, 0}, {0, 158, 115}, {204, 121, 167}};
 enum { COLORS = sizeof colors / sizeof colors[0] };
 
@@ -177,7 +175,6 @@ static dg_err draw_plot(dg_canvas *canvas, const curves *c, int i, int plots, dg
     }
     const bool last = i == plots - 1;
     if (last) plot.x_label = "epoch";
-    /* the last plot is higher by its axis label */
     const int top = HEADLINE + i * PLOT;
     return dg_draw_plot(canvas, &plot, 0, top, WIDTH, top + PLOT + (last ? FOOTLINE : 0));
 }

@@ -49,5 +49,5 @@ void dg_catch_signals(void)
         if (!sigaction(caught[i], NULL, &old) && old.sa_handler != SIG_IGN) sigaction(caught[i], &a, NULL);
     }
     (void)signal(SIGPIPE, SIG_IGN);
-    (void)signal(SIGXFSZ, SIG_IGN); /* EFBIG instead of a signal */
+    (void)signal(SIGXFSZ, SIG_IGN); /* writes then fail with EFBIG and send no signal */
 }

@@ -44,10 +44,11 @@ static bool is_regular(int dir, const char *name)
     return fstatat(dir, name, &s, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(s.st_mode);
 }
 
-/* Add the name `to` for `from` (a symbolic link itself, not its target), replacing an existing file. */
+/* Make a hard link `to` to the file `from` (a symbolic link itself, not its target), replacing an existing file. */
 static int link_over(const dg_rundir *r, const char *from, const char *to)
 {
-    static const char temporary[] = ".checkpoint.safetensors.0-0.dcgan-tmp"; /* no other process, because of the lock */
+    static const char temporary[] =
+        ".checkpoint.safetensors.0-0.dcgan-tmp"; /* no other process uses it, because of the lock */
     unlinkat(r->fd, temporary, 0);
     if (linkat(r->fd, from, r->fd, temporary, 0)) return -1;
     const int failed = renameat(r->fd, temporary, r->fd, to);
@@ -148,7 +149,7 @@ dg_err dg_history_keep(const dg_rundir *r, uint64_t epoch)
 {
     char name[64];
     snprintf(name, sizeof name, "checkpoint-%04ju.safetensors", (uintmax_t)epoch);
-    if (link_over(r, newest, name) == 0 || errno == ENOENT) return DG_OK; /* ENOENT: there is none to keep */
+    if (link_over(r, newest, name) == 0 || errno == ENOENT) return DG_OK; /* ENOENT: no checkpoint is to be kept */
     const int error = errno;
     if (copy(r, r->fd, newest, name) == DG_OK) return DG_OK; /* no hard links on this file system */
     return dg_fail(DG_IO, DG_MSG("checkpoint-not-kept", "cannot keep %s/%s as %s: %s"), r->path, newest, name,
@@ -181,7 +182,7 @@ static dg_err share_link(const dg_rundir *r, int folder, const char *name)
     return DG_OK;
 }
 
-/* After the rename: move or copy the other files. Resuming replaces their later parts. */
+/* Move or copy the other files after the checkpoint was renamed. Resuming replaces the later parts of copied files. */
 static dg_err finish(const dg_rundir *r, int folder, uint64_t epoch)
 {
     static const char *const kept[] = {"curves.png",
@@ -213,8 +214,8 @@ static dg_err finish(const dg_rundir *r, int folder, uint64_t epoch)
     return e;
 }
 
-/* Progress of an interrupted rewind. *moved: the folder has the previous newest; *there: there is a newest; *back: the
- * newest is the chosen one. */
+/* Find how far an interrupted rewind came. *moved: the folder has the previous newest checkpoint; *there: the run has a
+ * newest checkpoint; *back: that is the chosen one. */
 static dg_err how_far(const dg_rundir *r, int folder, const char *chosen, bool *moved, bool *there, bool *back)
 {
     const int kept = exists(folder, newest), is = exists(r->fd, newest);
@@ -275,7 +276,7 @@ static dg_err take_up(const dg_rundir *r, const char *name)
     bool moved = false, there = false, back = false;
     if (folder < 0) return DG_OK;
     const int marked = exists(folder, marker);
-    if (!marked) { /* finished, another file, or killed before the marker was written (then empty) */
+    if (!marked) { /* the rewind is finished, this is no marker, or a kill left it empty */
         dg_sweep_temporaries(folder);
         unlinkat(r->fd, name, AT_REMOVEDIR);
         close(folder);
@@ -321,7 +322,7 @@ static int make_folder(const dg_rundir *r, const char *chosen, uint64_t epoch, c
     return -1;
 }
 
-/* The run's checkpoint that a symbolic link names; `name` if it is not a link. */
+/* The run's checkpoint to which the symbolic link `name` points; `name` if it is not a link. */
 static const char *link_target(const dg_rundir *r, const char *name, char *out, size_t size)
 {
     const ssize_t n = readlinkat(r->fd, name, out, size - 1);
@@ -348,7 +349,7 @@ dg_err dg_history_go_back(const dg_rundir *r, const char *file, uint64_t epoch, 
     const int folder = make_folder(r, chosen, epoch, moved);
     if (folder < 0) return failed(r, "create", moved);
     dg_err e = DG_OK;
-    /* Without hard links, move the newest; then its name is missing for a moment. */
+    /* Without hard links, move the newest checkpoint, whose name is then missing for a moment. */
     if (linkat(r->fd, newest, folder, newest, 0) && errno != ENOENT && renameat(r->fd, newest, folder, newest))
         e = failed(r, "move", newest);
     else if (dg_sync_directory(folder)) e = failed(r, "sync", moved);

@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include "host/rundir/rundir.h"
 
-/* Link checkpoint.safetensors, at the end of this epoch, to its name by epoch before a newer one replaces it. Replaces
- * a file with that name. DG_IO: failed, with a message. */
+/* Give checkpoint.safetensors, the state at the end of this epoch, a second name with the epoch. Call before a newer
+ * checkpoint replaces it. Replaces a file with that name. DG_IO: failed, with a message. */
 dg_err dg_history_keep(const dg_rundir *r, uint64_t epoch);
 
 /* Give a file of the directory one more name, replacing an existing file; a copy on file systems without hard links. */

@@ -31,8 +31,8 @@ bool dg_log_is_empty(const char *text);
 int dg_log_csv(char out[DG_LOG_LINE], const dg_recipe *r, const dg_log_row *row);
 int dg_log_json(char out[DG_LOG_LINE], const dg_recipe *r, const dg_log_row *row, const char *kind);
 
-/* Parse a line without its newline; false: not a row with epoch and step in 1 to these limits. Columns that the file
- * lacks are 0. */
+/* Parse a line without its newline. Returns false if it is not a row whose epoch and step are between 1 and these
+ * limits. Columns that the file lacks are 0. */
 enum { DG_LOG_EPOCH_MAX = 999999999 };
 #define DG_LOG_STEP_MAX (((uint64_t)1 << 53) - 1)
 bool dg_log_parse(const char *line, const dg_recipe *r, dg_log_row *row);

@@ -45,8 +45,8 @@ static dg_err make_directories(char *path, int *made)
     }
 }
 
-/* Sync the names of created directories from `dir` up; otherwise a power failure could remove them with their contents.
- * Unreadable parents are skipped. */
+/* Sync the directories that contain created names, from `dir` up; otherwise a power failure could remove new
+ * directories with their contents. Unreadable parents are skipped. */
 static void sync_made(int dir, int made)
 {
     int at = dir;
@@ -104,7 +104,7 @@ static bool is_session(const dg_rundir *r)
     return own;
 }
 
-/* Results without config.ini and checkpoints: not resumable, not to be overwritten. 1, 0, or -1 with errno. */
+/* True if there are results but no config.ini and no checkpoint: not to be overwritten. 1, 0, or -1 with errno. */
 static int has_results(const dg_rundir *r)
 {
     for (int i = 0; i < 2; i++)
@@ -139,7 +139,7 @@ static void write_owner(int fd)
     if (ftruncate(fd, 0) || pwrite(fd, text, (size_t)n, 0) != n) errno = 0;
 }
 
-/* Report the owner by the file, which is written after locking: before, it is empty or names a killed run. */
+/* Report the owner of the lock from the file, which is written after locking; until then it may name a killed run. */
 static dg_err locked(const char *path, int fd)
 {
     char text[400] = "", host[256] = "", when[64] = "", here[256] = "", number[16] = "";
@@ -160,7 +160,7 @@ static dg_err locked(const char *path, int fd)
                    path);
 }
 
-/* One attempt. *again: another run that gave up removed the file or its directory between two calls. */
+/* Try once to take the lock. *again: another run, which gave up, removed the file or directory in the meantime. */
 static dg_err take_lock(dg_rundir *r, bool *again)
 {
     char file[4096];
@@ -177,7 +177,7 @@ static dg_err take_lock(dg_rundir *r, bool *again)
     if (s.st_nlink > 1)
         return dg_fail(DG_IO, "%s: has %ju hard links, so it may be the lock of another run or not a lock; remove it",
                        file, (uintmax_t)s.st_nlink);
-    /* A lock of the open file, not of the process: dropped after a kill, kept when another descriptor is closed. */
+    /* The lock belongs to the open file, not to the process: a kill drops it, closing another descriptor does not. */
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     if (fcntl(fd, F_OFD_SETLK, &whole)) {
         if (errno == EAGAIN || errno == EACCES) return locked(r->path, fd);
@@ -210,7 +210,7 @@ static dg_err open_locked(dg_rundir *r)
     bool again = true;
     for (int tries = 0; tries < 20 && again; tries++) {
         dg_rundir_close(r);
-        r->made = 0; /* those of an earlier attempt are gone or belong to another run */
+        r->made = 0; /* directories of an earlier attempt are gone or belong to another run */
         e = make_directories(r->path, &r->made);
         if (e) return e;
         r->fd = open(r->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -219,7 +219,7 @@ static dg_err open_locked(dg_rundir *r)
         if (!e) e = take_lock(r, &again);
     }
     if (!e) sync_made(r->fd, r->made);
-    if (e && r->lock >= 0) close(r->lock), r->lock = -1; /* another run's lock: keep its text */
+    if (e && r->lock >= 0) close(r->lock), r->lock = -1; /* another run has the lock, so its text stays */
     if (e) dg_rundir_close(r);
     return e;
 }
@@ -284,7 +284,7 @@ dg_err dg_rundir_open(const char *path, bool resume, dg_rundir *out)
 void dg_rundir_close(dg_rundir *r)
 {
     if (r->lock >= 0) {
-        /* Truncate, not remove: a name that another run has just opened must stay the same file. */
+        /* Truncate, not remove, because a name that another run has just opened must stay the same file. */
         if (ftruncate(r->lock, 0)) errno = 0;
         close(r->lock);
     }
@@ -299,7 +299,7 @@ void dg_rundir_abandon(dg_rundir *r)
         remove_start(r);
         unlinkat(r->fd, "config.ini", 0);
     }
-    /* The lock keeps other runs out; one that opens the file now finds the directory removed and creates it again.
+    /* The lock keeps other runs out. A run that opens the file now finds the directory removed and creates it again.
      * rmdir keeps non-empty directories (skipped.txt, a new run's lock). */
     if (unused && r->made > 0 && dg_leads_to(AT_FDCWD, r->path, r->fd) == DG_SAME_YES &&
         unlinkat(r->fd, "run.lock", 0) == 0)
@@ -307,7 +307,7 @@ void dg_rundir_abandon(dg_rundir *r)
     dg_rundir_close(r);
 }
 
-/* If the system does not answer (network file system), the run continues; writing will fail. */
+/* If the system does not answer (network file system), the run continues, and writing will fail. */
 dg_err dg_rundir_check(const dg_rundir *r, bool *removed)
 {
     char link[40], now[4096];
@@ -328,7 +328,7 @@ dg_err dg_rundir_check(const dg_rundir *r, bool *removed)
     snprintf(link, sizeof link, "/proc/self/fd/%d", r->fd);
     const ssize_t n = readlink(link, now, sizeof now - 1);
     now[n > 0 ? n : 0] = 0;
-    const bool there = n > 0 && dg_leads_to(AT_FDCWD, now, r->fd) == DG_SAME_YES; /* else moved by another machine */
+    const bool there = n > 0 && dg_leads_to(AT_FDCWD, now, r->fd) == DG_SAME_YES; /* else: another machine moved it */
     return dg_fail(DG_IO,
                    DG_MSG("run-moved", "%s: the run directory was moved%s%s; the run ends after a last checkpoint "
                                        "there; resume it there with {resume}"),
@@ -357,6 +357,6 @@ char *dg_rundir_file(const dg_rundir *r, char *out, const char *format, ...)
     va_start(ap, format);
     int k = vsnprintf(out + n, size - n, format, ap);
     va_end(ap);
-    if ((size_t)k >= size - n) out[0] = 0; /* never a truncated name of another file */
+    if ((size_t)k >= size - n) out[0] = 0; /* never write a truncated name, which may be another file's */
     return out;
 }

@@ -17,16 +17,16 @@ typedef struct {
     int made; /* number of directories created by dg_rundir_open */
 } dg_rundir;
 
-/* Open for a new run (resume = false): created if missing. DG_USAGE if it has a run (config.ini or a checkpoint), with
- * the two commands that would work, or results without a run; files of an interrupted start are removed. DG_LOCKED if
- * another run uses it, with host and process. */
+/* Open a run directory and lock it. A new run (resume = false) creates it if missing, and removes files of an
+ * interrupted start. DG_USAGE if a new run finds results, or a run (config.ini or a checkpoint); for a run the message
+ * has the two commands that would work. DG_LOCKED if another run uses it, with host and process. */
 dg_err dg_rundir_open(const char *path, bool resume, dg_rundir *out);
 void dg_rundir_close(dg_rundir *r);
 /* Close after a new run failed to start: removes its files, and the created directories unless they have other
  * contents. skipped.txt stays. */
 void dg_rundir_abandon(dg_rundir *r);
-/* DG_IO: the path no longer leads to this directory, with the new place if known. *removed: it or its lock was removed,
- * so another run may own it and nothing more may be written. */
+/* DG_IO: the path no longer leads to this directory. The message has the new place if known. *removed: the directory or
+ * its lock was removed, so another run may own it and nothing more may be written. */
 dg_err dg_rundir_check(const dg_rundir *r, bool *removed);
 /* True for a log with rows, images or curves, which a new run never overwrites. */
 bool dg_rundir_has_results(const dg_rundir *r);

@@ -40,7 +40,7 @@ static dg_err still_unsaved(const dg_outputs *w)
     return DG_OK;
 }
 
-/* Write session.json, which has what no other file has, and open the keeper of report.html. */
+/* Write session.json, which stores what no other file has, and open the keeper of report.html. */
 static dg_err begin_report(dg_outputs *w)
 {
     char path[4096];
@@ -80,7 +80,7 @@ dg_err dg_outputs_close(dg_outputs *w)
         dg_outputs_wrote(w, DG_LOG_FILE, dg_log_flush(w->log));
         dg_report_renew(w->report, true);
     }
-    /* before the grids' writer: both wait for it */
+    /* closed before the writer of grids, because both wait for it */
     const dg_err saved = dg_worker_close(w->write.checkpoints), drawn = dg_worker_close(w->write.curves);
     const dg_err grids = dg_worker_close(w->write.grids);
     dg_report_keep_end(w->report);
@@ -191,7 +191,7 @@ void dg_begin_samples(dg_outputs *w, uint64_t epoch)
     free(in);
 }
 
-/* Diversity of the grid relative to as many real images. */
+/* Diversity of the grid relative to an equal number of real images. */
 static double diversity_of(const dg_outputs *w, int cells)
 {
     const dg_dataset *d = w->data;

@@ -12,7 +12,7 @@
 #include "host/run/log.h"
 #include "host/trainer/position.h"
 
-/* Files that are rewritten, so that a later write can make good a failure. */
+/* Files that are rewritten, so that a later write repairs a failed one. */
 enum { DG_CHECKPOINT_FILE, DG_BEST_FILE, DG_CURVES_FILE, DG_LOG_FILE, DG_REWRITTEN };
 
 typedef struct {
@@ -25,10 +25,10 @@ typedef struct {
 
     struct {
         dg_worker *checkpoints; /* one thread: keeps the order */
-        dg_worker *curves;      /* and report.html; one thread */
+        dg_worker *curves;      /* one thread, which also writes report.html */
         dg_worker *grids;       /* several threads: names differ */
     } write;
-    bool curves_due; /* newer than those given to the writer */
+    bool curves_due; /* the rows are newer than those given to the writer */
     struct {
         uint8_t *pixels; /* of a grid, host memory of the backend */
         uint64_t epoch;  /* of the grid being copied; 0: none */
@@ -52,18 +52,18 @@ dg_err dg_outputs_open(dg_outputs *w);
 /* Wait for all writes; returns their first error. */
 dg_err dg_outputs_close(dg_outputs *w);
 
-/* Record the result of writing a file of the enum; warns of a failure. Any thread. */
+/* Record the result of writing a file of the enum, and warn of a failure. Any thread may call it. */
 void dg_outputs_wrote(dg_outputs *w, int file, dg_err e);
 
 /* Record a failure; dg_message() has the text. */
 void dg_outputs_failed(dg_outputs *w, dg_err e);
 
-/* Write config.ini; first, because --resume needs it. */
+/* Write config.ini. Call it first, because --resume needs the file. */
 dg_err dg_save_config(const dg_rundir *dir, const char *text);
 
 void dg_save_reals(dg_outputs *w);
 
-/* True if outputs of this epoch are due; dg_samples_due: and the recipe can sample. */
+/* True if outputs of this epoch are due. dg_samples_due is true only if the recipe can also sample. */
 bool dg_shown(const dg_outputs *w, uint64_t epoch);
 bool dg_samples_due(const dg_outputs *w, uint64_t epoch);
 bool dg_judge_due(const dg_outputs *w, uint64_t epoch);

@@ -26,7 +26,7 @@ static dg_err write_checkpoint(void *context)
     bool removed;
     /* Grids first: a resumed run cannot generate grids of earlier epochs. */
     (void)dg_worker_wait(w->write.grids, s->grids);
-    (void)dg_rundir_check(w->dir, &removed); /* only `removed` counts here; the writer checks again */
+    (void)dg_rundir_check(w->dir, &removed); /* only `removed` is used here, because the writer checks again */
     const bool ends_epoch = w->saved.epoch && !w->saved.batch && w->saved.step != s->saved.step;
     const dg_err kept = !removed && w->o->keep > 0 && ends_epoch ? dg_history_keep(w->dir, w->saved.epoch) : DG_OK;
     const dg_err log = dg_log_sync(w->log);
@@ -55,7 +55,7 @@ static char *class_names(const dg_dataset *d)
     return out;
 }
 
-/* Copy the weights. If memory is too short for two copies, wait for the first to be written. */
+/* Copy the weights. If memory is too short for two copies, wait until the first is written. */
 static dg_err copy(dg_outputs *w, const dg_checkpoint_info *info, dg_snapshot **out)
 {
     dg_memory_limit l;

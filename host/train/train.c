@@ -66,7 +66,7 @@ static dg_err bad_numbers(dg_training *r, const char *what)
                    (unsigned long long)r->read.epoch + 1, (unsigned long long)r->read.step, what, tensor);
 }
 
-/* Metrics of an epoch are in the row of its last step, and in the epoch's. */
+/* Add an epoch's metrics to the row of its last step, and to the epoch's own row. */
 static void add_measures(const dg_training *r, dg_log_row *row)
 {
     row->judged = r->judged.epoch && r->judged.epoch == row->epoch;
@@ -117,7 +117,7 @@ static void end_epoch(dg_training *r)
     if (dg_shown(&r->out, r->read.epoch)) r->out.report_due = r->read.epoch;
 }
 
-/* Test metrics are in the row of the epoch's last step, NaN in other rows. */
+/* Add test metrics to the row of the epoch's last step. Other rows have NaN. */
 static void add_test(const dg_training *r, dg_metrics *m)
 {
     const bool here = r->tested.n && r->read.batch == (uint64_t)r->batches;
@@ -297,7 +297,7 @@ static dg_err save_judged(dg_training *r, uint64_t epoch)
 static dg_err save_test(dg_training *r, uint64_t epoch)
 {
     if (!r->tested.n) return DG_OK;
-    /* by half an image, because the log, which a resumed run reads, is rounded */
+    /* better by at least half an image, because a resumed run reads rounded values from the log */
     const bool best = r->tested.accuracy > r->best + 0.5 / r->tested.n, shown = dg_shown(&r->out, epoch);
     bool removed;
     dg_err e = read_metrics(r, true);
@@ -335,7 +335,7 @@ static dg_err close_epoch(dg_training *r)
         r->out.saving_took = r->out.saved_at - began;
     }
     if (!e) e = save_judged(r, epoch);
-    return e ? e : save_test(r, epoch); /* last: dg_save_best must not count in dg_checkpoint_too_soon */
+    return e ? e : save_test(r, epoch); /* last, because dg_save_best must not affect dg_checkpoint_too_soon */
 }
 
 /* Write outputs of the last epoch that are missing because the run ended after its checkpoint and before them. */
@@ -378,7 +378,7 @@ dg_err dg_train_loop(dg_training *r)
     const bool knows = dg_doctor_knows(r->job.recipe);
     if (knows && !dg_stop_signal && !r->collapsed) dg_doctor_end(&r->doctor, !r->o->init, on_finding, r);
     if (knows) dg_doctor_sum_up(&r->doctor, on_finding, r);
-    /* stopped inside an epoch, or without a checkpoint of this step */
+    /* the run stopped inside an epoch, or this step has no checkpoint */
     if (r->read.step > r->first_step && r->out.given_step != r->read.step) e = checkpoint(r);
     return e || !r->collapsed
                ? e

@@ -20,7 +20,7 @@ static size_t beside(const dg_job *job)
 {
     if (!job->o.run || !job->backend->threads) return 0;
     const size_t records = job->recipe->labels ? (size_t)job->o.rows * dg_job_record_bytes(job) : 0;
-    size_t tensor = 0; /* the largest: each is copied through a buffer */
+    size_t tensor = 0; /* the largest tensor, because each is copied through a buffer */
     for (int i = 0; i < job->tensors; i++)
         if (dg_job_tensor_count(&job->tensor[i]) > tensor) tensor = dg_job_tensor_count(&job->tensor[i]);
     return dg_snapshot_bytes(job) + tensor * dg_type_bytes(job->backend->real) + records;
@@ -41,7 +41,7 @@ dg_err dg_room_of(dg_backend *b, double most_mb, dg_room *out)
 
 static bool fits(const dg_room *r, const dg_job *job) { return dg_fit_bytes(job) + beside(job) <= r->have; }
 
-/* Two windows of whole batches in the memory left, at least one batch each. */
+/* Images per window: two windows of whole batches in the memory left, at least one batch each. */
 static int window_for(const dg_room *r, const dg_job *job)
 {
     const size_t fixed = fixed_bytes(job) + beside(job), left = fixed < r->have ? (r->have - fixed) / 2 : 0;

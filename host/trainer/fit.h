@@ -4,7 +4,7 @@
 
 #include "host/net/job.h"
 
-/* Device bytes of a run, including the dataset, in full or as two windows. */
+/* Bytes of device memory for a run. They include the dataset, in full or as two windows. */
 size_t dg_fit_bytes(const dg_job *job);
 
 /* Memory of b, limited to `most` MB unless 0. */
@@ -13,15 +13,15 @@ typedef struct {
 } dg_room;
 dg_err dg_room_of(dg_backend *b, double most, dg_room *out);
 
-/* Build the job, with the dataset in full or in windows, if *needed <= room->have; otherwise no job. */
+/* Build the job, with the dataset in full or in windows, if *needed <= room->have; otherwise there is no job. */
 dg_err dg_build_if_fits(dg_job *job, const dg_model *m, const dg_job_options *o, dg_backend *b, const dg_room *room,
                         size_t *needed);
 
-/* *batch: largest batch <= o->batch that fits, 0: none. o->rows 0: a dataset of two batches, the minimum. */
+/* *batch: the largest batch <= o->batch that fits, 0: none. o->rows 0: assume the minimum dataset of two batches. */
 dg_err dg_largest_batch(const dg_model *m, const dg_job_options *o, dg_backend *b, const dg_room *room, int *batch);
 
-/* Build the job, with the dataset in full or in windows (job->o.window), within `most` MB unless 0. DG_DEVICE: does not
- * fit; the message has the largest batch. */
+/* Build the job, with the dataset in full or in windows (job->o.window), within `most` MB unless 0. DG_DEVICE: it does
+ * not fit; the message has the largest batch that does. */
 dg_err dg_build_to_fit(dg_job *job, const dg_model *m, const dg_job_options *o, dg_backend *b, double most);
 
 #endif

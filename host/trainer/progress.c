@@ -44,7 +44,7 @@ static bool set(const char *name)
 dg_progress *dg_progress_open(bool quiet)
 {
     dg_progress *p = calloc(1, sizeof *p);
-    if (!p) return NULL; /* each function accepts NULL: training works without progress */
+    if (!p) return NULL; /* allowed: each function accepts NULL, so that training works without progress */
     const char *term = getenv("TERM");
     p->quiet = quiet;
     p->terminal = isatty(STDERR_FILENO) && term && *term && strcmp(term, "dumb") != 0;
@@ -138,7 +138,7 @@ __attribute__((format(printf, 3, 4))) static int add(char out[LINE], int n, cons
     return n < LINE ? n : LINE - 1;
 }
 
-/* Detail levels; the first that fits is used. *bar: index of the bar, -1: none. */
+/* Levels of detail, of which the first that fits is used. *bar: index of the bar in the line, -1: none. */
 enum { WITH_BAR, LONG, COMPACT, NO_RATE, NO_PROBABILITIES, NO_LOSSES, LEVELS };
 
 /* " D 0.61 G 1.92 D(x) .74 D(G(z)) .21/.18" */

@@ -10,7 +10,7 @@ typedef struct dg_progress dg_progress;
 dg_progress *dg_progress_open(bool quiet);
 void dg_progress_close(dg_progress *p);
 
-/* Set the recipe whose metrics are shown; call before the next two. */
+/* Set the recipe whose metrics are shown; call before the next two functions. */
 void dg_progress_recipe(dg_progress *p, const dg_recipe *r);
 /* epoch, step: 1-based; images_done, images_all: of this session, for the ETA. */
 void dg_progress_step(dg_progress *p, int epoch, int epochs, long step, long steps_per_epoch, const dg_metrics *m,

@@ -22,15 +22,15 @@ typedef struct {
     double each; /* seconds per step, 0: unknown */
 } dg_ring_reader;
 
-/* Steps to launch at once, for about 50 ms and at most a request, so that signals and errors are handled soon; 1 if
- * steps run synchronously. each: seconds per step, 0: unknown. */
+/* Steps to launch at once: about 50 ms and at most a request, so that signals and errors are handled soon; 1 if steps
+ * run synchronously. each: seconds per step, 0: unknown. */
 int dg_steps_ahead(const dg_backend *b, double each);
 
 dg_err dg_ring_reader_open(dg_ring_reader *r, dg_job *job, uint64_t step);
 void dg_ring_reader_close(dg_ring_reader *r);
 
-/* Request metrics of launched steps < `step` if `interval` of them are pending or at_once is set, and a request is
- * free. */
+/* Request the metrics of launched steps < `step`, if a request is free, and if `interval` of these steps are pending or
+ * at_once is set. */
 dg_err dg_ring_reader_ask(dg_ring_reader *r, uint64_t step, bool at_once);
 
 /* Take the oldest finished request: *n rows from step *first, valid until the next ask; *n = 0: none finished. Blocks

@@ -26,8 +26,8 @@ typedef struct {
     dg_metrics last;
 } dg_trainer;
 
-/* Build *job for `count` images, which the caller keeps, and copies of their labels. o: rows and last_batch are
- * ignored. Weights are not initialised. t: zeroed by the caller; close also after errors; free the job separately. */
+/* Build *job for `count` images, which the caller keeps, and for copies of their labels. o: rows and last_batch are
+ * ignored. Weights are not initialised. The caller zeroes t, closes it also after errors, and frees the job. */
 dg_err dg_trainer_open(dg_trainer *t, dg_job *job, const dg_model *m, const dg_job_options *o, dg_backend *b,
                        const uint8_t *pixels, const int32_t *label, int count, bool drop_last, uint64_t seed);
 void dg_trainer_close(dg_trainer *t);

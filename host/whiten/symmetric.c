@@ -94,8 +94,8 @@ double dg_symmetric_most(const double *a, int n)
 }
 
 /* Scaled Newton-Schulz iteration: with eigenvalues s^2 of m, low <= s <= 1, s becomes alpha s (3 - alpha^2 s^2) / 2.
- * alpha maximises the smallest value, which is equal at both ends and is returned. Chen & Chow 2014, "A stable scaling
- * of Newton-Schulz for improving the sign function computation of a Hermitian matrix". */
+ * alpha is chosen to maximise the smallest new s, which both ends of the range give; it is returned. Chen & Chow 2014,
+ * "A stable scaling of Newton-Schulz for improving the sign function computation of a Hermitian matrix". */
 static double scaled_step(double low, double *alpha)
 {
     *alpha = sqrt(3 / (1 + low + low * low));

@@ -30,7 +30,7 @@ dg_err dg_symmetric_product(dg_symmetric *s, const double *a, const double *b, d
 
 /* a^(-1/2) of a symmetric matrix whose eigenvalues are at least `least` > 0; a is overwritten. */
 dg_err dg_symmetric_inverse_root(dg_symmetric *s, double *a, double least, double *out);
-/* Number of products for that, with eigenvalues up to `most`. */
+/* Number of products that dg_symmetric_inverse_root computes, for eigenvalues up to `most`. */
 long dg_inverse_root_products(double least, double most);
 /* Upper bound of the eigenvalues: the largest sum of magnitudes in a row. */
 double dg_symmetric_most(const double *a, int n);

@@ -10,7 +10,7 @@ double dg_whitening_bytes(int size, int channels)
     return (n * n + n) * sizeof(double);
 }
 
-/* Matrices: the result, four for products, two for sums or the root. */
+/* Memory for seven matrices: the result, four for products, two for sums or the root. */
 double dg_whitening_bytes_to_find(int size, int channels) { return 7 * dg_whitening_bytes(size, channels); }
 
 dg_whitening *dg_whitening_new(int size, int channels)
@@ -168,7 +168,7 @@ static dg_err begin(dg_whitening *w, dg_type real, int threads)
     return e ? e : put_reals(w, bias, w->bias, (size_t)n);
 }
 
-/* Rows after the last image are whitened too and not copied. */
+/* Rows after the last image are whitened too, but not copied. */
 static dg_err whiten_chunk(dg_whitening *w, const uint8_t *pixels, size_t count, void *x, char *out, size_t stride)
 {
     dg_backend *b = w->apply.b;

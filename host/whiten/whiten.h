@@ -5,7 +5,8 @@
 
 #include "host/whiten/symmetric.h"
 
-/* Max values per image (52 x 52 colour, 90 x 90 grey): above, the covariance exceeds 0.5 GiB, the root takes hours. */
+/* Maximum values per image (52 x 52 colour, 90 x 90 grey). Above it the covariance is > 0.5 GiB, the root takes
+ * hours. */
 enum { DG_WHITENED_MOST = 8192 };
 
 typedef struct {
@@ -40,7 +41,7 @@ double dg_whitening_bytes_to_find(int size, int channels);
 dg_whitening *dg_whitening_new(int size, int channels);
 void dg_whitening_free(dg_whitening *w);
 
-/* From n images (n, size, size, channels). Exact integer sums: independent of order and number of threads. */
+/* Fit the whitening to n images (n, size, size, channels). Integer sums are exact: independent of order and threads. */
 dg_err dg_whitening_fit(const dg_whitening_options *o, const uint8_t *pixels, int n, dg_whitening **out);
 
 /* Whiten n images into values of type real, `stride` bytes from one image to the next. Always on the CPU, so that all

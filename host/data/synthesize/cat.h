@@ -1,7 +1,7 @@
 /* Drawn cat faces. cat.c chooses random properties, cat_coat.c computes the coat's colour at a position, and cat_draw.c
  * paints each pixel with analytic coverage.
- * Lengths are in face units: x points right, y points down, (0, 0) is between and slightly below the eyes, and the
- * head measures about 1.3 x 1.1. */
+ * Lengths are in face units: x points right, y points down, (0, 0) is between and slightly below the eyes, and the head
+ * measures about 1.3 x 1.1. */
 #ifndef DG_CAT_H
 #define DG_CAT_H
 

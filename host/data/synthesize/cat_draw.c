@@ -205,7 +205,6 @@ static void paint_eye(point *p, double fx, double fy, int which)
     paint(p, iris, inside);
     double pupil = ellipse(gx, gy, w * (.14 + .55 * c->pupil), h * (.72 + .2 * c->pupil));
     paint(p, (dg_rgb){.05, .05, .06}, cover(p, pupil) * inside);
-    /* Both highlights are on the side of the light. */
     double hx = x * side - (c->light_x < 0 ? -.32 : .32) * w, hy = y + .36 * h;
     paint(p, (dg_rgb){1, 1, 1}, cover(p, dg_length(hx, hy) - .24 * w) * inside * .95);
     double second = dg_length(hx + .5 * w * (c->light_x < 0 ? -1 : 1), hy - .75 * h) / (.2 * w);

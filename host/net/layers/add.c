@@ -1,4 +1,4 @@
-/* add: act(in + add), of two layers' outputs. */
+/* Layer add: act(in + add), where in and add are outputs of two layers. */
 #include "host/net/layers/layers.h"
 
 static int modules(const dg_layer *l)

@@ -1,14 +1,14 @@
-/* conv, conv_transpose and dense: a convolution, then bias or batch norm, the output of layer `add`, activation; with
- * spectral norm the weights are divided by sigma. A dense layer is a convolution whose kernel covers the map, with the
- * same values in the same order as PyTorch's Flatten and Linear. */
+/* Layers conv, conv_transpose and dense: a convolution, followed by bias or batch norm, the output of layer `add`, and
+ * the activation. With spectral norm the weights are divided by sigma. A dense layer is a convolution whose kernel
+ * covers the map, with values in the order of PyTorch's Flatten and Linear. */
 #include <string.h>
 
 #include "host/net/layers/layers.h"
 
 static const double NORM_EPS = 1e-5, NORM_MOMENTUM = 0.1, SPECTRAL_EPS = 1e-12; /* PyTorch's defaults */
 
-/* Indices of parameters, biases last; then of dg_layer_pass.saved: with batch norm PRE, MEAN, RSTD (PRE: the
- * convolution's output), with spectral norm NORMAL (weights / sigma), SIGMA. */
+/* Indices of parameters, with biases last. Then indices of dg_layer_pass.saved: with batch norm PRE (the convolution's
+ * output), MEAN and RSTD; with spectral norm NORMAL (weights / sigma) and SIGMA. */
 enum { W, GAMMA, BETA, RUNNING_MEAN, RUNNING_VAR, U = W + 1, V };
 enum { PRE, MEAN, RSTD, NORMAL = PRE, SIGMA };
 
@@ -102,10 +102,10 @@ static int parameters(const dg_layer *l, dg_parameter out[DG_LAYER_PARAMETERS])
     return bias_of(l) + l->bias;
 }
 
-/* Binary places by which fp16 gradients are scaled up; its normal numbers are 2^-14 to 2^16. Gradients scale with 1 /
- * batch, because the loss is a mean. Measured (dcgan64-paper, epochs 1 to 300; dcgan64; dcgan128): largest 2^4.5 /
- * batch; in each layer 99% are above 2^-22 / batch, 99.9% above 2^-26 / batch. Scaled, these are 2^12.5, 2^-14 and
- * 2^-18; smaller values lose precision gradually. */
+/* The exponent s by which fp16 gradients are scaled, by 2^s; normal fp16 numbers are 2^-14 to 2^16. Gradients scale
+ * with 1 / batch, because the loss is a mean. Measured (dcgan64-paper, epochs 1 to 300; dcgan64; dcgan128): largest
+ * 2^4.5 / batch; in each layer 99% are above 2^-22 / batch, 99.9% above 2^-26 / batch. Scaled, these are 2^12.5, 2^-14
+ * and 2^-18; smaller values lose precision gradually. */
 static int shift_of(int batch)
 {
     int shift = 8;
@@ -169,7 +169,7 @@ static dg_spectral_args weights_of(const dg_layer *l)
     return (dg_spectral_args){.rows = c.Co, .cols = c.Ci * c.K * c.K, .eps = SPECTRAL_EPS};
 }
 
-/* Only pass 0 of a training step iterates. */
+/* Append the ops of spectral norm. Only pass 0 of a training step iterates. */
 static void spectral_forward(dg_builder *b, const dg_pass *p, int i, dg_layer_pass *own)
 {
     const dg_layer *l = dg_layer_of(b, p, i);
@@ -187,7 +187,7 @@ static void spectral_forward(dg_builder *b, const dg_pass *p, int i, dg_layer_pa
     dg_bind_row(op, "w", r->value[W]);
 }
 
-/* The weights of the convolution: raw, or divided by sigma. */
+/* The weights that the convolution uses: raw, or divided by sigma. */
 static int factors(const dg_builder *b, const dg_pass *p, int i)
 {
     return spectral(dg_layer_of(b, p, i)) ? p->layer[i].saved[NORMAL] : b->rows[p->net][i].value[W];

@@ -1,4 +1,5 @@
-/* dropout: in training each value is 0 with probability p, else scaled by 1 / (1 - p); identity in evaluation mode. */
+/* Layer dropout: in training a value is 0 with probability p, else scaled by 1 / (1 - p); evaluation is the
+ * identity. */
 #include "host/net/layers/layers.h"
 
 static int modules(const dg_layer *l)

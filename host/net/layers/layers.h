@@ -65,15 +65,14 @@ struct dg_layer_kind {
     const char *name;
     unsigned takes, needs; /* DG_KEY masks; op, in, repeat and repeat_from are always allowed */
     unsigned own;          /* keys that it does not inherit from [NET] */
-    /* Set l->out and keys that are -1 from l->in and the other keys; DG_USAGE: invalid combination. */
+    /* Set l->out, and the keys that are still -1, from l->in and the other keys. DG_USAGE: invalid combination. */
     dg_err (*shape)(dg_layer *l, const char *where);
     int (*modules)(const dg_layer *l); /* number of modules in nn.Sequential */
     int (*parameters)(const dg_layer *l, dg_parameter out[DG_LAYER_PARAMETERS]);
     /* Append the forward ops of layer i: read pass->layer[i].in, set .out and .saved. */
     void (*forward)(dg_builder *b, dg_pass *p, int i);
     /* Append the backward ops from dy, the gradient of .out: gradients of weights (DG_WANT_WEIGHTS), and of .in and
-     * .add as dx[0] and dx[1] (DG_WANT_INPUT). Write gradients to dg_layer_gradient, which is dy where that is
-     * allowed. */
+     * .add as dx[0] and dx[1] (DG_WANT_INPUT). Gradients are written to dg_layer_gradient, which may be dy. */
     void (*backward)(dg_builder *b, const dg_pass *p, int i, dg_view dy, unsigned want, dg_view dx[2]);
     /* Append the nodes of evaluation mode; NULL: identity. */
     void (*onnx)(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n);
@@ -89,16 +88,17 @@ extern const dg_layer_kind *const dg_layer_kinds[];
 dg_err dg_layer_fail(const dg_layer *l, const char *where, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Row for the gradient before an activation: dy, or a new row if the network forks and dy may have other readers. */
+/* The row for the gradient before an activation: dy, or a new row if the network forks and dy may be read again. */
 dg_view dg_layer_gradient(dg_builder *b, const dg_pass *p, int i, dg_view dy);
 
 /* Append y = act(a + output of layer `add`). */
 void dg_finish_add(dg_builder *b, const dg_pass *p, int i, const char *what, dg_view a);
 
-/* Append the ops after a layer's own, in place: bias, output of layer `add`, activation. bias: row of the biases, -1:
- * none. */
+/* Append the in-place ops that follow a layer's own: bias, output of layer `add`, activation. bias: row of the biases,
+ * -1: none. */
 void dg_finish_forward(dg_builder *b, const dg_pass *p, int i, int bias);
-/* Append their backward ops; returns the gradient before them. db: row of the biases' gradient, -1: none. */
+/* Append the backward ops of dg_finish_forward; returns its input's gradient. db: row of the biases' gradient, -1:
+ * none. */
 dg_view dg_finish_backward(dg_builder *b, const dg_pass *p, int i, dg_view dy, int db, unsigned want, dg_view dx[2]);
 
 /* Append a node that reads n->value, and set n->value to its output. */
@@ -107,10 +107,10 @@ dg_onnx_node *dg_layer_node(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n, con
 void dg_finish_onnx(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n);
 void dg_windows_onnx(dg_onnx_node *node, const dg_layer *l);
 
-/* Set out->H and out->W to the number of windows. Uncovered pixels at the far side: ignored if floors is set, else
- * DG_USAGE. */
+/* Set out->H and out->W to the number of windows. Uncovered pixels at the far side are ignored if floors is set,
+ * otherwise they are DG_USAGE. */
 dg_err dg_layer_windows(const dg_layer *l, const char *where, bool floors, dg_shape *out);
-/* dg_layer_kind.shape of kinds whose output has the shape of their input. */
+/* A dg_layer_kind.shape for kinds whose output has the shape of their input. */
 dg_err dg_layer_same_shape(dg_layer *l, const char *where);
 /* DG_USAGE unless the sides of the output are 1 to DG_LAYER_SIDE. */
 enum { DG_LAYER_SIDE = 1024 };

@@ -1,4 +1,4 @@
-/* max_pool and mean_pool: maximum or mean per window, then bias and activation. Pixels after the last window are
+/* Layers max_pool and mean_pool: maximum or mean per window, then bias and activation. Pixels after the last window are
  * ignored, as in PyTorch. */
 #include "host/net/layers/layers.h"
 
