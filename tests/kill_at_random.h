@@ -1,4 +1,4 @@
-/* Kill a process that writes one file after another, at moments that hit on quick disks and on slow ones. */
+/* Kills a process that writes one file after another, at random times that suit fast and slow disks. */
 #ifndef DG_KILL_AT_RANDOM_H
 #define DG_KILL_AT_RANDOM_H
 
@@ -13,7 +13,7 @@
 #include "core/base/file_io.h"
 #include "test.h"
 
-/* What the next run does with the directory. */
+/* Does what the next run does with the directory. */
 __attribute__((unused)) static void sweep(const char *directory)
 {
     const int dir = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -47,7 +47,8 @@ static void pause_for(double seconds)
     nanosleep(&(struct timespec){(time_t)whole, (long)((seconds - whole) * 1e9)}, NULL);
 }
 
-/* Leave a first whole file at path; the longest time, in seconds, for kill_at_random: that of some files. */
+/* Leaves a first complete file at path. Returns the maximum delay in seconds for kill_at_random, which is the time of
+ * several files. */
 __attribute__((unused)) static double time_of_files(endless_work *work, void *context, const char *path)
 {
     struct timespec a, b;

@@ -1,4 +1,4 @@
-/* A job at work on a CPU, with records on the device and weights that were drawn. */
+/* A job on a CPU backend, with records on the device and random initial weights. */
 #ifndef DG_TEST_MACHINE_H
 #define DG_TEST_MACHINE_H
 
@@ -22,14 +22,14 @@ static inline void machine_down(machine *x)
     memset(x, 0, sizeof *x);
 }
 
-/* The same pixels in every test. */
+/* Makes the same pixels for every test. */
 static inline void machine_pixels(uint8_t *out, size_t bytes)
 {
     unsigned long long s = 5;
     for (size_t i = 0; i < bytes; i++) out[i] = (uint8_t)(127.5 + 127 * dg_test_random(&s));
 }
 
-/* How a GAN is trained in these tests. */
+/* Options with which these tests train a GAN. */
 static inline dg_job_options machine_training(int batch, int last_batch, int samples, int rows)
 {
     return (dg_job_options){.batch = batch,
@@ -43,8 +43,8 @@ static inline dg_job_options machine_training(int batch, int last_batch, int sam
                             .eps = 1e-8};
 }
 
-/* Model x->m, o->rows records (NULL: whatever is in memory) in an order that is drawn. False: the check has failed, and
- * there is no machine. */
+/* Builds model x->m with o->rows records (NULL: uninitialised) in random order. False: a check has failed, and there is
+ * no machine. */
 static inline bool machine_begin(machine *x, const dg_cpu_options *cpu, const dg_job_options *o, const void *records,
                                  uint64_t seed)
 {

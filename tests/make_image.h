@@ -1,4 +1,4 @@
-/* Images for tests, made with libpng's and libjpeg's writers or byte by byte, in memory. */
+/* Images for tests, written to memory by libpng and libjpeg or byte by byte. */
 #ifndef DG_MAKE_IMAGE_H
 #define DG_MAKE_IMAGE_H
 
@@ -63,7 +63,7 @@ __attribute__((unused)) static int blob_save(const blob *b, const char *path)
     return fclose(f) || n != b->bytes ? -1 : 0;
 }
 
-/* Save it as that file of the folder, and free it. 0, or -1 with errno. */
+/* Saves the blob as this file of the folder, and frees it. Returns 0, or -1 with errno. */
 __attribute__((unused)) static int blob_into(const char *folder, const char *name, blob b)
 {
     char path[1200];
@@ -84,7 +84,7 @@ __attribute__((unused)) static int blob_load(blob *b, const char *path)
     return fclose(f);
 }
 
-/* Deterministic noise: byte i of stream `seed`, which resize_expected.h was made of. */
+/* Deterministic noise: byte i of stream `seed`. resize_expected.h was made from it. */
 __attribute__((unused)) static uint8_t noise_byte(uint32_t seed, uint32_t i)
 {
     uint32_t v = (i + 1) * 2654435761u ^ seed * 2246822519u;
@@ -132,7 +132,7 @@ __attribute__((unused)) static void deflate_into(blob *b, const void *data, size
     free(p);
 }
 
-/* The bytes of head, then `zeros` zeros, a piece at a time; window: 15 for zlib's format, 31 for gzip's. */
+/* Compresses the bytes of head and then `zeros` zeros, piece by piece; window: 15 for the zlib format, 31 for gzip. */
 __attribute__((unused)) static void deflate_zeros(blob *b, const blob *head, size_t zeros, int window)
 {
     static const uint8_t zero[1 << 16];
@@ -175,7 +175,7 @@ typedef struct {
     const png_color_16 *key; /* the transparent colour, or NULL */
 } png_spec;
 
-/* rows: packed as PNG has them, one after another without filter bytes. */
+/* rows: packed as in PNG, consecutive and without filter bytes. */
 __attribute__((unused)) static blob png_by_libpng(const png_spec *s, const uint8_t *rows)
 {
     blob b = {0};
@@ -200,7 +200,7 @@ __attribute__((unused)) static blob png_by_libpng(const png_spec *s, const uint8
     return b;
 }
 
-/* A plain RGB image of noise. */
+/* An RGB image of noise. */
 __attribute__((unused)) static blob png_noise(int W, int H, uint32_t seed)
 {
     uint8_t *rows = malloc(3 * (size_t)W * (size_t)H);
@@ -211,7 +211,7 @@ __attribute__((unused)) static blob png_noise(int W, int H, uint32_t seed)
     return b;
 }
 
-/* Images of noise of n x n in this folder, 00.png ..., until the one of number `end`. */
+/* Saves n x n images of noise in this folder as 00.png ..., up to number `end`. */
 __attribute__((unused)) static void save_noise(const char *folder, int begin, int end, int n)
 {
     for (int i = begin; i < end; i++) {
@@ -225,7 +225,7 @@ __attribute__((unused)) static void save_noise(const char *folder, int begin, in
 
 typedef struct {
     int W, H, components;   /* 1, 3 or 4 */
-    J_COLOR_SPACE from, to; /* of the rows given; in the file */
+    J_COLOR_SPACE from, to; /* colour space of the given rows, and of the file */
     int h, v;               /* sampling factors of the first component, 1 or more */
     int quality;
     int progressive, arithmetic, optimize, restart;
@@ -251,7 +251,7 @@ __attribute__((unused)) static blob jpeg_by_libjpeg(const jpeg_spec *s, const ui
     c.comp_info[0].h_samp_factor = s->h > 0 ? s->h : 1;
     c.comp_info[0].v_samp_factor = s->v > 0 ? s->v : 1;
     for (int i = 1; i < c.num_components; i++) c.comp_info[i].h_samp_factor = c.comp_info[i].v_samp_factor = 1;
-    if (s->components == 4) { /* K as fine as C or Y */
+    if (s->components == 4) { /* samples K as finely as C or Y */
         c.comp_info[3].h_samp_factor = c.comp_info[0].h_samp_factor;
         c.comp_info[3].v_samp_factor = c.comp_info[0].v_samp_factor;
     }
@@ -283,7 +283,7 @@ __attribute__((unused)) static jpeg_spec jpeg_grey(int W, int H, int quality)
     return (jpeg_spec){W, H, 1, JCS_GRAYSCALE, JCS_GRAYSCALE, .quality = quality};
 }
 
-/* The first and each further way in which a JPEG file can be coded. */
+/* The ways in which a JPEG file can be coded: the first and each further one. */
 enum { JPEG_CODINGS = 4 };
 __attribute__((unused)) static jpeg_spec jpeg_coded(jpeg_spec s, int coding, int restart)
 {
@@ -293,7 +293,7 @@ __attribute__((unused)) static jpeg_spec jpeg_coded(jpeg_spec s, int coding, int
     return s;
 }
 
-/* Smooth colours, which JPEG keeps well; `noise` of 0 to 255 on top. */
+/* Smooth colours, which JPEG preserves well, plus `noise` of 0 to 255. */
 __attribute__((unused)) static uint8_t *smooth_rows(int W, int H, int C, uint32_t seed, int noise)
 {
     uint8_t *rows = malloc((size_t)W * (size_t)H * (size_t)C);
@@ -326,7 +326,7 @@ static int blob_gif_write(GifFileType *gif, const GifByteType *data, int n)
     return n;
 }
 
-/* One frame of W x H indices at (left, left) of the image, interlaced or not; transparent: a colour, or -1. */
+/* One frame of W x H indices at (left, left) of the image, interlaced or not; transparent: a colour index, or -1. */
 __attribute__((unused)) static blob gif_by_giflib(int W, int H, int left, bool interlaced, int transparent,
                                                   const uint8_t *palette, const uint8_t *index)
 {
@@ -391,7 +391,7 @@ __attribute__((unused)) static blob exif_block(int big, uint32_t orientation)
     return b;
 }
 
-/* These two free the block. */
+/* Both functions free the block. */
 __attribute__((unused)) static void jpeg_add_exif(blob *jpeg, blob tiff)
 {
     blob app = {0};

@@ -1,4 +1,4 @@
-/* An op of any kind with a shape by the words of its row. */
+/* Makes an op of any kind from the named dimensions of its shape. */
 #ifndef OP_SHAPE_H
 #define OP_SHAPE_H
 
@@ -12,7 +12,7 @@ extern "C" {
 }
 #endif
 
-/* The value of a word, for ops that have it. */
+/* The value of a dimension, for ops that have this dimension. */
 typedef struct {
     const char *word;
     int64_t value;
@@ -25,7 +25,8 @@ static inline bool shape_has(dg_op_kind kind, const char *word)
     return false;
 }
 
-/* Sets the words and completes the shape; returns NULL, or why there is none. Other words stay 0. */
+/* Sets these dimensions and completes the shape; other dimensions are 0. Returns NULL, or the reason why the shape is
+ * invalid. */
 static inline const char *shape_set(dg_op *op, dg_op_kind kind, const shape_value *values, int n)
 {
     memset(op, 0, sizeof *op);
@@ -37,8 +38,8 @@ static inline const char *shape_set(dg_op *op, dg_op_kind kind, const shape_valu
     return info->complete ? info->complete(op) : NULL;
 }
 
-/* Some shape with a different number for each word; returns NULL, or why there is none. All operands are `somewhere`:
- * for launchers, whose kernels do not run. */
+/* Makes some shape with a different value for each dimension; returns NULL, or the reason why there is none. All
+ * operands point to `somewhere`, because the kernels do not run. */
 static inline const char *shape_any(dg_op *op, dg_op_kind kind, void *somewhere)
 {
     const bool images = kind == DG_OP_gather || kind == DG_OP_augment || kind == DG_OP_augment_dx;

@@ -1,4 +1,4 @@
-/* For tests of the program itself: run it, read what it prints. */
+/* For tests of the program itself: runs it and reads its output. */
 #ifndef DG_TESTS_PROGRAM_H
 #define DG_TESTS_PROGRAM_H
 
@@ -8,8 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Run it with the words, of which NULL is the last; its output goes to text. Returns the exit code, -1 if there is
- * none. */
+/* Runs the program with these words (the last is NULL) and stores its output in text. Returns the exit code, -1 if
+ * there is none. */
 static inline int dg_test_run(const char *program, const char *const *words, char *text, size_t size)
 {
     const char *argv[16] = {program};
@@ -33,7 +33,7 @@ static inline int dg_test_run(const char *program, const char *const *words, cha
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* A member of an object; NaN where there is no such number. */
+/* A number in a JSON object; NaN if it is missing. */
 static inline double dg_test_number(const cJSON *j, const char *name)
 {
     const cJSON *n = cJSON_GetObjectItem(j, name);

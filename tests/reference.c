@@ -17,7 +17,7 @@ static double act_of(dg_act act, double slope, double z)
     return NAN;
 }
 
-/* Derivative where act(z) = y: of tanh by its value, else by its sign. */
+/* Derivative of act at z where act(z) = y: for tanh from y, else from its sign. */
 static double slope_of(dg_act act, double slope, double y)
 {
     switch (act) {
@@ -37,7 +37,7 @@ static void norm_stats(const dg_norm_stats_args *a)
     for (int g = 0; g < a->groups; g++)
         for (int c = 0; c < a->C; c++) {
             const double *first = x + (int64_t)g * rows * a->C + c;
-            long double sum = 0, squares = 0; /* so that sums of thousands are exact to a double's last bit */
+            long double sum = 0, squares = 0; /* long double, so that sums of thousands of values are exact as double */
             for (int r = 0; r < rows; r++) sum += first[(int64_t)r * a->C];
             for (int r = 0; r < rows; r++) squares += powl(first[(int64_t)r * a->C] - sum / rows, 2);
             double m = (double)(sum / rows), v = (double)squares;
@@ -104,7 +104,7 @@ static void softmax(const dg_softmax_args *a)
         const double *l = (const double *)a->logit + n * a->C;
         int top = 0;
         for (int c = 0; c < a->C; c++) top = l[c] > l[top] ? c : top;
-        long double sum = 0, one = 0; /* one: sum_c q_c log p_c, with a minus */
+        long double sum = 0, one = 0; /* one: sum_c q_c log p_c, negated */
         for (int c = 0; c < a->C; c++) sum += expl((long double)l[c] - l[top]);
         for (int c = 0; c < a->C; c++) {
             const long double log_p = (long double)l[c] - l[top] - logl(sum), p = expl(log_p);
@@ -274,12 +274,12 @@ static void maxpool_dx(const dg_pool_args *a)
         const int c = (int)(i % a->C), ox = (int)(i / a->C % a->Wo), oy = (int)(i / a->C / a->Wo % a->Ho);
         const int64_t n = i / a->C / a->Wo / a->Ho;
         const int iy = oy * a->S - a->P + a->place[i] / a->K, ix = ox * a->S - a->P + a->place[i] % a->K;
-        if (iy < 0 || iy >= a->H || ix < 0 || ix >= a->W) continue; /* no window has its place there */
+        if (iy < 0 || iy >= a->H || ix < 0 || ix >= a->W) continue; /* no window has its maximum there */
         dx[((n * a->H + iy) * a->W + ix) * a->C + c] += ((const double *)a->dy)[i];
     }
 }
 
-/* Forward and backward, one term at a time: backward, each window adds its part to its pixels. */
+/* Forward and backward, one term at a time. Backward, each window adds its share to its pixels. */
 static void meanpool(const dg_pool_args *a, bool backward)
 {
     const int64_t results = (int64_t)a->N * a->Ho * a->Wo * a->C, values = (int64_t)a->N * a->H * a->W * a->C;

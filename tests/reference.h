@@ -1,5 +1,5 @@
-/* The ops as plain loops in double (convolution: reference_conv.h), and a way to run the same op on a backend.
- * In both, every operand that ops.h calls real is an array of double, in ordinary memory. */
+/* The ops as plain loops in double (convolution: reference_conv.h), and functions that run the same op on a backend. In
+ * both, every operand that ops.h calls real is an array of double in host memory. */
 #ifndef DG_REFERENCE_H
 #define DG_REFERENCE_H
 
@@ -8,24 +8,24 @@
 #include "tests/all_ops.h"
 
 void dg_ref_run(const dg_op *op);
-void dg_ref_gan(const dg_op *op); /* reference_gan.c: those of ops_gan.h */
+void dg_ref_gan(const dg_op *op); /* In reference_gan.c: the ops of ops_gan.h. */
 
-/* Number and type of the elements of operand i; DG_F64 stands for real, DG_U8 for bytes and structs. */
+/* Number and type of the elements of operand i; DG_F64 means real, DG_U8 means bytes and structs. */
 void dg_ref_operand(const dg_op *op, int i, size_t *count, dg_type *type);
 
 void **dg_ref_pointer(const dg_op *op, int i);
 
-/* Run op on b: operands are copied into b's types between guard bands, off any vector's alignment, outputs
- * filled with NaN first, results widened back into the caller's arrays. Two operands with the same pointer share
- * one copy. Returns NULL, or what went wrong apart from the numbers. */
+/* Runs op on b. Operands are copied into b's types between guard bytes, not aligned to vectors. Outputs are first
+ * filled with NaN, and results are converted back into the caller's arrays. Two operands with the same pointer share
+ * one copy. Returns NULL, or an error other than wrong values. */
 const char *dg_case_run(dg_backend *b, const dg_op *op);
 
-/* Backend number i of all (instruction set, float or double) pairs that this machine can run, with its own
- * DCGAN_ISA; false past the last one. */
+/* Opens backend number i of all (instruction set, float or double) pairs that this machine can run. False after the
+ * last one. */
 bool dg_case_open(int i, int threads, dg_backend **b);
 
-/* How slow ops are here: 0 on real hardware, 1 in the CUDA simulator, 2 there with a sanitizer. Tests that repeat
- * themselves a lot take fewer and smaller cases then. */
+/* Slowness of ops: 0 on real hardware, 1 in the CUDA simulator, 2 in the simulator with a sanitizer. Slow tests use
+ * fewer and smaller cases. */
 int dg_case_slowness(void);
 
 /* Any op (tests/kernels/ops/op_rows.h). Adds operands and attributes to `op`, which has a shape; `expected` gets the
@@ -38,10 +38,11 @@ dg_op dg_any_own(const dg_op *op);
 /* True if all outputs of `got` are within the op's tolerance; prints those that are not. */
 bool dg_any_right(const dg_backend *b, const dg_op *got, const dg_op *expected, const char *name);
 
-/* Half the distance between 1 and the next number of b's real. */
+/* Half the distance between 1 and the next number of b's type. */
 double dg_case_eps(const dg_backend *b);
 
-/* n numbers in (-1, 1), scaled and shifted, exact as float; freed by dg_case_free. A copy of such an array. */
+/* dg_case_numbers: n numbers in (-1, 1), scaled and shifted, exact as float; freed by dg_case_free. The second function
+ * copies such an array. */
 double *dg_case_numbers(size_t n, double scale, double shift);
 double *dg_case_copy(const double *x, size_t n);
 void dg_case_free(void);

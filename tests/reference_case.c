@@ -1,4 +1,4 @@
-/* The part of reference.h that needs no backend: operands by number, and numbers for them. */
+/* The part of reference.h that needs no backend: operands by index, and values for them. */
 #include "reference.h"
 
 #include <float.h>
@@ -10,12 +10,12 @@
 void **dg_ref_pointer(const dg_op *op, int i)
 {
     int n;
-    /* The one cast from a member's offset to an operand's pointer. */
+    /* The only cast from a member's offset to an operand's pointer. */
     return (void **)(void *)((char *)(uintptr_t)&op->u + dg_operands(op->kind, &n)[i].member);
 }
 
-/* The permutation, from the cursor on, has the numbers of the records that are read: all records up to the last of them
- * count. */
+/* From the cursor on, the permutation holds the indices of the records that are read. The count includes all records up
+ * to the largest index. */
 static size_t count_anywhere(const dg_op *op, const char *name)
 {
     const dg_gather_args *a = &op->u.gather;

@@ -11,13 +11,13 @@ dg_ref_conv dg_ref_conv_shape(int N, int H, int W, int Ci, int Co, int K, int S,
 
 enum { FWD, DX, DW };
 
-/* Of element [n, y, x, c] in an array (?, H, W, C). */
+/* Offset of element [n, y, x, c] in an array (?, H, W, C). */
 static size_t offset(int n, int H, int y, int W, int x, int C, int c)
 {
     return (((size_t)n * (size_t)H + (size_t)y) * (size_t)W + (size_t)x) * (size_t)C + (size_t)c;
 }
 
-/* Visit every term x * w -> y once; which: the tensor that is written. */
+/* Visits every term x * w -> y once; which: the tensor that is written. */
 static void visit(int which, double *out, double *mass, int *terms, const double *x, const double *w, const double *y,
                   const dg_ref_conv *s)
 {

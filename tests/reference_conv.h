@@ -7,10 +7,10 @@ typedef struct {
     int N, H, W, Ci, Ho, Wo, Co, K, S, P;
 } dg_ref_conv;
 
-/* Ho and Wo from the rest. */
+/* Computes Ho and Wo from the other dimensions. */
 dg_ref_conv dg_ref_conv_shape(int N, int H, int W, int Ci, int Co, int K, int S, int P);
 
-/* out = (value), mass = sum of |a||b|, terms = how many; x (N,H,W,Ci), w (Co,K,K,Ci), y (N,Ho,Wo,Co). */
+/* out: the result; mass: sum of |a||b|; terms: number of terms. Shapes: x (N,H,W,Ci), w (Co,K,K,Ci), y (N,Ho,Wo,Co). */
 void dg_ref_conv_fwd(double *y, double *mass, int *terms, const double *x, const double *w, const dg_ref_conv *s);
 void dg_ref_conv_dx(double *x, double *mass, int *terms, const double *y, const double *w, const dg_ref_conv *s);
 void dg_ref_conv_dw(double *w, double *mass, int *terms, const double *x, const double *y, const dg_ref_conv *s);

@@ -1,4 +1,4 @@
-/* Cases on the CPU backend; tests/case_cuda.cu is its twin for CUDA. */
+/* Runs cases on the CPU backend; tests/case_cuda.cu does the same for CUDA. */
 #include "reference.h"
 
 #include <stdio.h>
@@ -12,7 +12,7 @@ typedef struct {
     size_t count, bytes;
     bool real, input, output;
     unsigned char *block, *mine; /* guard, mine[bytes], guard */
-    void *before;                /* what an operand that is only read held */
+    void *before;                /* the initial content of a read-only operand */
 } twin;
 
 static void store(const dg_backend *b, const twin *t, void *out)
@@ -46,7 +46,7 @@ static const char *guards(const twin *t)
     return NULL;
 }
 
-/* Space for bytes at an address that is a multiple of the element, but of no vector. */
+/* Allocates bytes at an address that is a multiple of the element size but not of any vector size. */
 static void make_room(twin *t, size_t bytes, size_t off)
 {
     t->bytes = bytes;
@@ -111,7 +111,7 @@ bool dg_case_open(int i, int threads, dg_backend **b)
         for (dg_type real = DG_F32; real <= DG_F64; real++) {
             dg_err e = dg_cpu_open(&(dg_cpu_options){.threads = threads, .real = real}, b);
             unsetenv("DCGAN_ISA");
-            if (e) break; /* not on this machine */
+            if (e) break; /* this machine has no such backend */
             if (i-- == 0) return true;
             (*b)->close(*b);
             setenv("DCGAN_ISA", isa[k], 1);

@@ -36,7 +36,7 @@ static term gan_term(const dg_gan_loss_args *a, int i)
     case DG_GAN_AVERAGE: {
         const long double ours = mean_of(logit, a->n), d = l - mean_of(other, a->n);
         term r = {powl(d - t, 2) / 2 + (a->both ? powl(other[i] - ours + t, 2) / 2 : 0), share_of(a, d), d - t};
-        /* and of the other half: the mean of these logits moves each of its terms */
+        /* gradient with respect to the other half, whose mean enters each of its terms */
         for (int k = 0; k < a->n; k++) r.slope -= (other[k] - ours + t) / a->n;
         return r;
     }
@@ -64,7 +64,7 @@ static void ema(const dg_ema_args *a)
     for (int64_t i = 0; i < a->n; i++) average[i] = t > 0 ? d * average[i] + (1 - d) * p[i] : p[i];
 }
 
-/* The seven numbers of image n, from 0 to 1. */
+/* Draws the seven numbers of image n in [0, 1]. */
 static void draw(double u[8], const dg_augment_args *a, int n)
 {
     const uint64_t stream = (uint64_t)DG_STREAM_AUGMENT << 56 | (uint64_t)a->order << 40 | a->state->step;
@@ -75,8 +75,8 @@ static void draw(double u[8], const dg_augment_args *a, int n)
     }
 }
 
-/* In three steps by definition: colours, then the shift, then the box. back: from dy, in reverse order, each value is
- * added to all values that it was computed from. */
+/* Augments by definition in three steps: colours, shift, box. back: from dy in reverse order; each value is added to
+ * all values from which it was computed. */
 static void augment(const dg_augment_args *a, int n, bool back)
 {
     const int P = a->H * a->W, C = a->C, colours = C == 4 ? 3 : C;

@@ -1,4 +1,4 @@
-/* A case of any op at any shape, by its row in tests/kernels/ops, for tests that choose how it runs. */
+/* A case of any op at any shape, by its row in tests/kernels/ops, for tests that choose the tuning. */
 #include "kernels/ops/all_rows.h"
 
 void dg_any_make(dg_op *op, dg_op *want)
@@ -8,7 +8,8 @@ void dg_any_make(dg_op *op, dg_op *want)
     int shape[2 * OP_NUMBERS], words = 0;
     for (const dg_shape_word *w = dg_op_info_of(kind)->shape; w->name; w++)
         shape[words++] = (int)dg_field_get(op, &w->field);
-    for (int i = words; i < OP_NUMBERS; i++) shape[i] = r->shapes[1][i]; /* for `set`, as of an ordinary shape */
+    /* values for `set` are those of an ordinary shape */
+    for (int i = words; i < OP_NUMBERS; i++) shape[i] = r->shapes[1][i];
     *op = op_make(r, kind, shape, r->usual);
     *want = op_own(op);
     dg_ref_run(want);

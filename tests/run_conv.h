@@ -1,4 +1,4 @@
-/* One convolution by the CUDA kernels against the reference, for tests that give the choice of variant themselves. */
+/* Runs one convolution by the CUDA kernels and compares it with the reference, for tests that choose the variant. */
 #ifndef RUN_CONV_H
 #define RUN_CONV_H
 
@@ -16,8 +16,8 @@ extern "C" {
 
 static const dg_op_kind kind_of[] = {DG_OP_conv_fwd, DG_OP_conv_dx, DG_OP_conv_dw};
 
-/* Direction d of kind_of, from y, x and w, of which the one that it writes starts as NaN: into *result, and a name for
- * messages into name. False after a failure, which has been reported. */
+/* Runs direction d of kind_of on y, x and w. The operand that it writes starts as NaN and is copied to *result; name
+ * gets a name for messages. False after a failure, which has been reported. */
 template <class real>
 static bool run_conv(dg_op *op, int d, const dg_tune *tune, std::vector<real> (&in)[3], std::vector<real> *result,
                      char (&name)[200])
@@ -42,7 +42,7 @@ static bool run_conv(dg_op *op, int d, const dg_tune *tune, std::vector<real> (&
     return true;
 }
 
-/* The op of direction d for a shape, no memory yet. */
+/* The op of direction d for a shape, without memory. */
 static inline dg_op conv_op(int d, const dg_ref_conv &s)
 {
     dg_op op = {};
@@ -52,10 +52,10 @@ static inline dg_op conv_op(int d, const dg_ref_conv &s)
     return op;
 }
 
-/* Operands of a shape, and the results of each direction. */
+/* Operands of a shape, and the expected results of each direction. */
 struct conv_problem {
     dg_ref_conv s;
-    std::vector<float> value[3]; /* y, x, w: what fwd, dx and dw write */
+    std::vector<float> value[3]; /* y, x and w, which fwd, dx and dw write */
     std::vector<double> want[3], mass[3];
     std::vector<int> terms[3];
 
@@ -66,7 +66,7 @@ struct conv_problem {
     }
 
     /* directions: 1 fwd, 2 dx, 4 dw. Operands are rounded here as kernels round them in `math`, y and x after a shift,
-     * so that what is left is the rounding of sums. */
+     * so that only the rounding of sums remains. */
     void expect(int directions, dg_math math, const int *shift = nullptr)
     {
         std::vector<double> rounded[3];
@@ -84,7 +84,7 @@ struct conv_problem {
         if (directions & 4) dg_ref_conv_dw(want[2].data(), mass[2].data(), terms[2].data(), x, y, &s);
     }
 
-    /* Each element within this many sqrt(terms) eps sum|a||b|. */
+    /* Checks that each element is within `times` sqrt(terms) eps sum|a||b|. */
     template <class real> void compare(const std::vector<real> &got, int d, double within, const char *name) const
     {
         const double eps = sizeof(real) == 8 ? DBL_EPSILON : (double)FLT_EPSILON;

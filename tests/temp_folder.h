@@ -1,4 +1,4 @@
-/* A folder for one test, removed with all that is in it. */
+/* A folder for one test, removed with all its content. */
 #ifndef DG_TEMP_FOLDER_H
 #define DG_TEMP_FOLDER_H
 
@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* out holds 256 bytes. Without TMPDIR the folder is in memory where there is /dev/shm: fsync costs nothing there. */
+/* out: 256 bytes. Without TMPDIR the folder is in /dev/shm if it exists, where fsync costs nothing. */
 __attribute__((unused)) static void temp_make(char *out)
 {
     const char *base = getenv("TMPDIR");
@@ -22,7 +22,7 @@ __attribute__((unused)) static void temp_make(char *out)
     }
 }
 
-/* By descriptors: its paths may be longer than the system accepts. */
+/* Uses descriptors, because paths may be longer than the system accepts. */
 static void temp_remove_at(int parent, const char *name)
 {
     int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

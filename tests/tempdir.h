@@ -1,5 +1,5 @@
-/* A directory for a test's files: made under $TMPDIR, /dev/shm (where fsync costs nothing) or /tmp, removed with all
- * that is in it. */
+/* A directory for a test's files, created in $TMPDIR, /dev/shm (where fsync costs nothing) or /tmp. It is removed with
+ * all its content. */
 #ifndef DG_TEMPDIR_H
 #define DG_TEMPDIR_H
 
@@ -36,7 +36,7 @@ __attribute__((unused)) static void temp_remove(const char *path)
     nftw(path, temp_remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }
 
-/* temp_dir/name; eight results of a thread stay valid at a time. */
+/* Returns temp_dir/name. A thread's last eight results stay valid. */
 __attribute__((unused)) static const char *temp_path(const char *name)
 {
     static _Thread_local char buffer[8][1024];
@@ -46,7 +46,7 @@ __attribute__((unused)) static const char *temp_path(const char *name)
     return out;
 }
 
-/* How many names in the directory contain `part`. */
+/* Returns the number of names in the directory that contain `part`. */
 __attribute__((unused)) static int temp_count(const char *dir, const char *part)
 {
     int n = 0;
@@ -56,7 +56,7 @@ __attribute__((unused)) static int temp_count(const char *dir, const char *part)
     return n;
 }
 
-/* The whole file and a NUL; NULL if there is none. */
+/* Returns the whole file with a NUL appended; NULL if it does not exist. */
 __attribute__((unused)) static char *temp_slurp(const char *path, size_t *bytes)
 {
     FILE *f = fopen(path, "rb");
@@ -82,7 +82,7 @@ __attribute__((unused)) static bool same_file(const char *a, const char *b)
     return same;
 }
 
-/* True if the file has exactly this content; expected NULL: if there is no file. */
+/* True if the file contains this text; with want NULL, if the file does not exist. */
 __attribute__((unused)) static bool temp_holds(const char *path, const char *expected)
 {
     char *text = temp_slurp(path, NULL);

@@ -1,5 +1,5 @@
-/* The test kit. A test program checks with DG_CHECK and DG_NEAR, and ends with `return dg_test_report();`:
- * exit 0 all passed, 1 something failed, 77 nothing could be tested (say why with dg_test_skip). */
+/* The test kit. A test program checks with DG_CHECK and DG_NEAR, and ends with `return dg_test_report();`. Exit code 0:
+ * all passed; 1: something failed; 77: nothing could be tested (dg_test_skip prints why). */
 #ifndef DG_TEST_H
 #define DG_TEST_H
 
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Long tests choose fewer cases under AddressSanitizer: the build without it checks all values. */
+/* Long tests use fewer cases with AddressSanitizer; the build without it checks all values. */
 #ifdef __SANITIZE_ADDRESS__
 enum { DG_TEST_SANITIZED = 1 };
 #else
@@ -18,7 +18,7 @@ enum { DG_TEST_SANITIZED = 0 };
 
 static int dg_test_passed_, dg_test_failed_, dg_test_skipped_;
 
-/* One checked fact; the message is printed only when it does not hold. Returns ok. */
+/* Checks one condition; the message is printed only if it is false. Returns ok. */
 __attribute__((format(printf, 4, 5), unused)) static int dg_test_fact_(int ok, const char *file, int line,
                                                                        const char *format, ...)
 {
@@ -38,7 +38,7 @@ __attribute__((format(printf, 4, 5), unused)) static int dg_test_fact_(int ok, c
 }
 #define DG_CHECK(cond) dg_test_fact_(!!(cond), __FILE__, __LINE__, "%s", #cond)
 #define DG_CHECKF(cond, ...) dg_test_fact_(!!(cond), __FILE__, __LINE__, __VA_ARGS__)
-/* |a - b| <= tol, false for NaN on either side. */
+/* Checks |a - b| <= tol; NaN on either side fails. */
 #define DG_NEAR(a, b, tol)                                                                                        \
     dg_test_fact_(fabs((double)(a) - (double)(b)) <= (tol), __FILE__, __LINE__, "%s = %.17g, not %s = %.17g", #a, \
                   (double)(a), #b, (double)(b))

@@ -47,7 +47,7 @@ enum {
     MODE,
     KINDS
 };
-enum { FILES = KINDS, CHANGES, COUNTERS }; /* FILES: all but the first two; CHANGES: those that change something */
+enum { FILES = KINDS, CHANGES, COUNTERS }; /* FILES: all but the first two kinds; CHANGES: calls that change a file */
 static const struct {
     const char *name;
     int error;
@@ -63,12 +63,12 @@ static const struct {
 };
 static atomic_long calls[COUNTERS];
 static enum { NOTHING, FAIL, SHORT, INTERRUPT, SIGNAL, KILL } how;
-static int counter = -1; /* index of the deciding counter */
-static long first, last; /* failing calls */
+static int counter = -1; /* index of the counter that decides about the failure */
+static long first, last; /* first and last failing call */
 static atomic_bool counting;
 static _Thread_local __attribute__((tls_model("initial-exec"))) bool spared; /* not counted */
 
-/* Counts this call; true: it fails. */
+/* Counts this call; returns true if it must fail. */
 static bool hit(int kind, bool changes)
 {
     if (!atomic_load(&counting) || spared) return false;
@@ -82,7 +82,7 @@ static bool hit(int kind, bool changes)
     return now;
 }
 
-/* hit for a call without partial results; true: errno is set. */
+/* Like hit, for a call without partial results; if true, errno is set. */
 static bool call_fails(int kind, bool changes)
 {
     if (!hit(kind, changes)) return false;
@@ -187,7 +187,7 @@ int fcntl(int fd, int command, ...)
     return call_fails(copies ? OPEN : LOCK, false) ? -1 : real(fd, command, with);
 }
 
-/* Writes half if cut short or killed. Terminals and pipes are not counted. */
+/* Writes half of the data if cut short or killed. Writes to terminals and pipes are not counted. */
 ssize_t write(int fd, const void *data, size_t n)
 {
     NEXT(ssize_t, "write", int, const void *, size_t)
@@ -218,7 +218,7 @@ ssize_t pread(int fd, void *to, size_t n, off_t at)
     return real(fd, to, how == SHORT && n > 1 ? n / 2 : n, at);
 }
 
-/* A failed close still closes, as on Linux. */
+/* A failed close still closes the descriptor, as on Linux. */
 int close(int fd)
 {
     NEXT(int, "close", int)
@@ -238,7 +238,7 @@ int fclose(FILE *f)
     return wrong ? EOF : closed;
 }
 
-/* AddressSanitizer calls it at the start of a thread and ends the program if it fails. */
+/* AddressSanitizer calls this function at the start of a thread and ends the program if it fails. */
 int pthread_getattr_np(pthread_t thread, pthread_attr_t *to)
 {
     NEXT(int, "pthread_getattr_np", pthread_t, pthread_attr_t *)
@@ -248,7 +248,7 @@ int pthread_getattr_np(pthread_t thread, pthread_attr_t *to)
     return failed;
 }
 
-/* Calls of the C library, sanitizers or gcov after main() succeed. */
+/* Calls of the C library, sanitizers or gcov after main() always succeed. */
 static void end_counting(void)
 {
     const char *path = getenv("FAULT_COUNT");
@@ -258,7 +258,7 @@ static void end_counting(void)
     if (f) fclose(f);
 }
 
-/* Index of the name before a colon at *text, which moves past it. */
+/* Index of the name before a colon at *text; *text is moved past it. */
 static int word_of(const char **text, int n, const char *(*name)(int))
 {
     for (int i = 0; i < n; i++) {

@@ -17,10 +17,10 @@
 #include "next.h"
 
 enum { LONGEST = 4096 };
-static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER; /* makes a call and its line atomic */
+static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER; /* writes a call and its line as one unit */
 static int record = -1;
 
-/* Files that gcov writes after main() are not the program's. */
+/* Stops recording after main(), so that files of gcov are not recorded. */
 static void end(void)
 {
     pthread_mutex_lock(&one_at_a_time);
@@ -177,7 +177,7 @@ int fsync(int fd)
     return failed;
 }
 
-/* Records a change of names: what, in one directory and, with `to`, in another. */
+/* Records a change of names: `what` in one directory, and with `to` also in another. */
 static int named(int failed, const char *what, int dir, const char *name, int to_dir, const char *to)
 {
     char from[2 * LONGEST], there[2 * LONGEST];

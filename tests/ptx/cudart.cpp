@@ -5,7 +5,7 @@
 
 #include <array>
 
-/* By kernel and grid: a launch that is captured is made later, and has no more of its own than these. */
+/* Cluster sizes by kernel and grid. A captured launch runs later, when only these two are known. */
 static std::map<std::pair<const Kernel *, std::array<u32, 3>>, u32> sizes;
 
 unsigned cluster_size(const Launch &l)

@@ -3,7 +3,7 @@
 #undef parse_ptx
 std::unique_ptr<Module> parse_ptx(const std::string &text);
 
-/* In the same line, for counts are by line. */
+/* Inserts the code in the same line, because counts are per line. */
 std::unique_ptr<Module> parse_ptx(const std::string &text)
 {
     static const std::string arrive = "barrier.cluster.arrive.release.aligned;",
@@ -25,7 +25,7 @@ std::unique_ptr<Module> parse_ptx(const std::string &text)
                    n + "; nanosleep.u32 20; bra CLUSTER_WAIT_" + n + "; CLUSTER_DONE_" + n + ": }";
             at = found + wait.size();
         } else {
-            out += "barrier.cluster."; /* another form: the executor says that it does not know it */
+            out += "barrier.cluster."; /* another form, which the executor reports as unknown */
             at = found + 16;
         }
     }

@@ -1,11 +1,12 @@
-/* Bugs planted in small kernels and in small host programs: `bugs --list` prints their names and the modes that must
- * find them, `bugs NAME` runs one, `bugs none` the same programs without. Exit 0: all results right. */
+/* Bugs planted in small kernels and host programs. `bugs --list` prints their names and the modes that must detect
+ * them. `bugs NAME` runs one of them, and `bugs none` runs the same programs without bugs. Exit code 0: all results are
+ * correct. */
 #define DEV_WGMMA
 #include "tests/sim/bugs_blocks.h"
 #include "tests/sim/bugs_launches.h"
 #include "tests/sim/bugs_products.h"
 
-/* name, the modes that must find it and as what, the program */
+/* name; the modes that must detect the bug, with the expected report; the program */
 static const struct {
     const char *name, *found;
     void (*run)();
@@ -78,7 +79,7 @@ static const struct {
 
 int main(int argc, char **argv)
 {
-    sim::opt.threads = 1; /* what is found may not depend on the machine */
+    sim::opt.threads = 1; /* detection must not depend on the number of cores */
     for (auto &b : bugs) {
         if (argc == 2 && !strcmp(argv[1], "--list")) printf("%s %s\n", b.name, b.found);
         if (argc == 2 && !strcmp(argv[1], b.name)) {

@@ -38,7 +38,7 @@ template <int B> static void run_backwards()
     compare("y", y.get(), want);
 }
 
-/* ---- sums of rows: warps by shuffles, then the last warp adds the partial sums ---- */
+/* ---- sums of rows: warps sum by shuffles, then one warp adds the partial sums ---- */
 
 static __device__ __forceinline__ float warp_sum(float v)
 {
@@ -63,7 +63,7 @@ template <int B> static __global__ void row_sums(float *y, float *total, const f
     }
     if (lane) return;
     y[blockIdx.x] = s;
-    if (B == SHARED_WORD) *total += s; /* every block, unordered */
+    if (B == SHARED_WORD) *total += s; /* every block adds to it without synchronisation */
 }
 template <int B> static void run_row_sums()
 {
@@ -98,7 +98,7 @@ template <int B> static __global__ void scale(const scaled a)
         for (; i < a.n; i++) a.y[i] *= f;
     }
     if (B == FAR_WRITE && i == 0) a.y[a.n + 100000] = 0;
-    if (B == INT_INDEX) { /* right by luck: the lost bits do not matter */
+    if (B == INT_INDEX) { /* correct by chance, because the lost bits do not matter */
         int row = threadIdx.x + 60000;
         if ((unsigned)(row * 70000) % 16 != (unsigned)row * 70000u % 16) a.y[0] = 0;
     }
@@ -124,7 +124,8 @@ template <int B> static void run_scale()
 template <int B> static __global__ void chain(float *y, const float *x)
 {
     float before = 0;
-    if (B == BLOCK_ORDER) before = blockIdx.x ? y[blockIdx.x - 1] : 0; /* the block before is surely done */
+    /* wrongly assumes that the previous block has finished */
+    if (B == BLOCK_ORDER) before = blockIdx.x ? y[blockIdx.x - 1] : 0;
     else
         for (unsigned i = 0; i < blockIdx.x; i++) before = fmaxf(before, x[i]);
     y[blockIdx.x] = fmaxf(before, x[blockIdx.x]);
@@ -142,7 +143,7 @@ template <int B> static __global__ void pool_sum(float *y, const float *x, int n
     float *a = pool.take<float>(n), *b = pool.take<float>(n);
     const int i = threadIdx.x;
     a[i] = x[i];
-    if (B == POOL_OVERRUN && i == n - 1) a[n] = 0; /* lands in b[0], or in nothing */
+    if (B == POOL_OVERRUN && i == n - 1) a[n] = 0; /* writes to b[0] or to unused memory */
     __syncthreads();
     b[i] = a[(i + 1) % n];
     __syncthreads();

@@ -1,4 +1,4 @@
-/* Planted bugs: blocks that sum up or wait for results of other blocks, launches that overlap, host programs with
+/* Planted bugs: blocks that sum or wait for results of other blocks, launches that overlap, and host programs with
  * streams and graphs. */
 #ifndef SIM_BUGS_LAUNCHES_H
 #define SIM_BUGS_LAUNCHES_H
@@ -6,7 +6,7 @@
 #include "kernels/fused/fuse.cuh"
 #include "tests/sim/bugs.h"
 
-/* ---- the last of several blocks adds up what all of them left ---- */
+/* ---- the last of several blocks adds the partial sums of all blocks ---- */
 
 template <int B> static __global__ void last_adds(float *sum, float *part, unsigned *counter, const float *x)
 {
@@ -25,7 +25,7 @@ template <int B> static void run_last()
     dev_buffer<float> x(values), part(blocks), sum(std::vector<float>{0});
     dev_buffer<unsigned> counter(std::vector<unsigned>{0});
     float want = 0;
-    for (int k = 0; k < 3; k++) { /* of other values each time */
+    for (int k = 0; k < 3; k++) { /* with other values each time */
         KLAUNCH((last_adds<B>), blocks, 32, 0, 0, sum.p, part.p, counter.p, x.p + k);
         for (int i = 0; i < 2 * blocks; i++) want += (float)(i + k);
     }
@@ -89,10 +89,11 @@ template <int B> static void run_stream()
     float want = 0;
     for (int b = 0; b < batches; b++) {
         const int k = b % 2;
-        if (b >= 2 && B != EARLY_REFILL) cudaEventSynchronize(arrived[k]); /* the buffer has been read */
+        /* the buffer has been copied to the device */
+        if (b >= 2 && B != EARLY_REFILL) cudaEventSynchronize(arrived[k]);
         for (int i = 0; i < n; i++) pinned[k][i] = (float)(b * n + i);
         for (int i = 0; i < n; i++) want += (float)(b * n + i);
-        if (b >= 2) cudaStreamWaitEvent(copy, used[k]); /* so has the copy */
+        if (b >= 2) cudaStreamWaitEvent(copy, used[k]); /* the device copy has been used */
         cudaMemcpyAsync(x[k], pinned[k], n * sizeof(float), cudaMemcpyHostToDevice, copy);
         cudaEventRecord(arrived[k], copy);
         if (B != NO_EVENT) cudaStreamWaitEvent(compute, arrived[k]);
@@ -131,7 +132,7 @@ template <int B> static void run_stream()
     cudaStreamDestroy(compute);
 }
 
-/* ---- a captured step in two branches: y = x + 1 on one, then x = 5 on the other, which has to wait for it ---- */
+/* ---- a captured step in two branches: y = x + 1 in one; x = 5 in the other, which must wait for the first ---- */
 
 static __global__ void put_sum(float *to, const float *from, float more) { *to = (from ? *from : 0) + more; }
 
@@ -154,7 +155,7 @@ template <int B> static void run_branches()
     cudaEventRecord(read, side);
     if (B != NOT_JOINED) cudaStreamWaitEvent(stream, read);
     KLAUNCH(put_sum, 1, 1, 0, stream, x.p, (const float *)nullptr, 5.0f);
-    cudaStreamWaitEvent(stream, read); /* by the end at the latest, or the capture fails */
+    cudaStreamWaitEvent(stream, read); /* joins at the latest here, or the capture fails */
     cudaStreamEndCapture(stream, &graph);
     cudaGraphInstantiateWithFlags(&exec, graph, 0);
     cudaGraphLaunch(exec, stream);
@@ -170,7 +171,8 @@ template <int B> static void run_branches()
     cudaStreamDestroy(stream);
 }
 
-/* ---- Three kernels in a row, each of which may start early: y = w w w x, with w from before all of them ---- */
+/* ---- Three kernels in a row, each of which may start early: y = w w w x, where w was written before all of them ----
+ */
 
 template <int B> static __global__ void link_of_chain(float *y, const float *x, const float *w, int n)
 {
@@ -199,7 +201,7 @@ template <int B> static void run_chain()
     compare("u", u.get(), want);
 }
 
-/* ---- Clusters: the first block of each adds up what all of them have in shared memory ---- */
+/* ---- Clusters: the first block of each cluster sums the shared memory of all its blocks ---- */
 
 template <int B> static __global__ void cluster_adds(float *y, const float *x)
 {

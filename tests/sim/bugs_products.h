@@ -17,7 +17,7 @@ template <int B> static __global__ void product(float *c, const __nv_bfloat16 *a
     const int lane = threadIdx.x;
     auto load = [&](int k, int stage) {
         int row = lane / 2, col = lane % 2 * 8;
-        if (B == SKEWED_ROW) { /* too short rows, filled by ordinary stores */
+        if (B == SKEWED_ROW) { /* row pitch too small, filled by ordinary stores */
             for (int i = 0; i < 8; i++) sa[stage][row][col + i] = a[row * DEPTH + k + col + i];
         } else {
             cp_async16(&sa[stage][row][col], a + row * DEPTH + k + col, true);
@@ -70,12 +70,12 @@ template <int B> static void run_product()
     compare("c", c.get(), want, 1e-4);
 }
 
-/* ---- C = A * B in bf16 by one warpgroup, 16 of k at a time through one buffer ---- */
+/* ---- C = A * B in bf16 by one warpgroup, 16 values of k at a time through one buffer ---- */
 
 /* A (64, 32), B (32, 32) */
 template <int B> static __global__ void wide_product(float *c, const float *a, const float *b)
 {
-    SHARED(uint4, s, [2 * 64 + 2 * 32]); /* planes of A, planes of B: 8 k of all rows and of all columns */
+    SHARED(uint4, s, [2 * 64 + 2 * 32]); /* planes of A, then of B: 8 values of k for all rows or columns */
     const int i = (int)threadIdx.x, lane = i % 32;
     auto eight = [](const float *v, int step) {
         return make_uint4(to_bf16x2(v[0], v[step]), to_bf16x2(v[2 * step], v[3 * step]),
@@ -123,7 +123,7 @@ template <int B> static void run_wide_product()
     compare("c", c.get(), want);
 }
 
-/* ---- C = A * B in fp16 by one warp, of gradients A that are too small for it, but for one that is too large ---- */
+/* ---- C = A * B in fp16 by one warp. Gradients A are too small for fp16, except one that is too large ---- */
 
 template <int B> static __global__ void scaled_product(float *c, const float *a, const float *b, int shift)
 {
@@ -153,7 +153,7 @@ template <int B> static void run_scaled_product()
     const int shift = 18;
     std::vector<float> a = dev_random(16 * 16, 7), b = dev_random(8 * 16, 8), want(16 * 8);
     for (float &f : a) f = ldexpf(f, -shift - 6);
-    a[5] = 1; /* beyond the range: brought to its end */
+    a[5] = 1; /* beyond the range, so it is clamped */
     for (int i = 0; i < 16; i++)
         for (int j = 0; j < 8; j++)
             for (int k = 0; k < 16; k++)

@@ -1,4 +1,4 @@
-/* Calls of the runtime API and what they must return, and a kernel to give it. */
+/* Calls of the runtime API with their expected results, and a kernel for them. */
 #ifndef CALLS_H
 #define CALLS_H
 

@@ -1,12 +1,12 @@
-/* Launches that may start before the launch before them has ended: where they start, and the reports of accesses that
- * their kernels make too early. Correct kernels: test_dependents.cu. */
+/* Launches that may start before the previous launch has ended: where they start, and the reports of accesses that
+ * their kernels make too early. test_dependents.cu has correct kernels. */
 #include <atomic>
 #include "tests/devtest.h"
 
-static std::atomic<int> line; /* of the statement in a kernel that the report has to name */
+static std::atomic<int> line; /* source line of the statement that the report must name */
 #define HERE line.store(__LINE__, std::memory_order_relaxed)
 
-/* The launch leaves a report with these words; then all is well again. */
+/* Checks that the launch reports these words. Then clears the error. */
 static void reported(const char *what, const char *words, bool with_line)
 {
     char place[64];
@@ -33,7 +33,7 @@ static __global__ void waits(int *count)
 
 static __global__ void waits_never(float *o) { o += 0; }
 
-/* How many of four launches may start early. */
+/* Returns how many of four launches may start early. */
 static int overlapping()
 {
     static int n;
@@ -57,13 +57,13 @@ static void where_they_do()
     DG_CHECK(overlapping() == 0);
     dev_programmatic = true;
     sim::device.major = 8;
-    dev_overlaps[0] = 0; /* as if this thread had not asked yet */
+    dev_overlaps[0] = 0; /* clears this thread's cached query result */
     DG_CHECK(overlapping() == 0 && dev_overlaps[0] == -1);
     sim::device.major = 9;
     dev_overlaps[0] = 0;
     DG_CHECK(overlapping() == 3);
     dev_overlaps[0] = 0;
-    /* after a failed query it does not start early, and the query is repeated */
+    /* after a failed query the launch does not start early, and the next launch queries again */
     sim::fail_call(2, cudaErrorInvalidDevice);
     KLAUNCH_AFTER(waits_never, 1, 32, 0, 0, (float *)nullptr);
     DG_CHECK(dev_ok("not asked") && dev_overlaps[0] == 0);
@@ -106,7 +106,7 @@ static void what_is_not(float *o)
     REPORTED("exits without grid_dependency_wait", false, KLAUNCH_AFTER(waits_in_part, 30, 32, 0, 0, o));
     REPORTED("grid_dependents_launch before grid_dependency_wait", true, KLAUNCH_AFTER(lets_go, 1, 32, 0, 0));
     REPORTED("not device memory", true, KLAUNCH_AFTER(loads_nothing, 1, 1, 0, 0, o, 1024L));
-#ifndef __SANITIZE_THREAD__ /* a race if something was written, else nothing */
+#ifndef __SANITIZE_THREAD__ /* reports a race if something was written, else nothing */
     REPORTED("is read before grid_dependency_wait", true, KLAUNCH_AFTER(copies, 1, 1, 0, 0, o));
 #ifndef __SANITIZE_ADDRESS__
     for (unsigned blocks : {1u, 100u}) {
@@ -121,7 +121,7 @@ static void what_is_not(float *o)
 #endif
     KLAUNCH_AFTER((touches<3>), 3, 32, 0, 0, o, (unsigned *)o);
     DG_CHECK(dev_ok("memory is there again"));
-    /* the same kernels, launched to wait by themselves */
+    /* the same kernels in launches that cannot start early */
     KLAUNCH(waits_never, 2, 32, 0, 0, o);
     KLAUNCH(lets_go, 1, 32, 0, 0);
     KLAUNCH(copies, 1, 1, 0, 0, o);

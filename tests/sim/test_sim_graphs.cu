@@ -1,8 +1,7 @@
-/* Simulated graphs: captured calls, the order in which they run, and calls that a capture refuses. */
+/* Simulated graphs: captured calls, their order of execution, and calls that a capture refuses. */
 #include "calls.h"
 
-/* Nodes that nothing keeps in order run in another order than they were asked for, unless the mode is to run them so.
- */
+/* Nodes without a dependency do not run in the order of their calls, unless the mode requires it. */
 static void test_branches(cudaStream_t s, cudaStream_t side)
 {
     cudaStream_t third;
@@ -25,9 +24,9 @@ static void test_branches(cudaStream_t s, cudaStream_t side)
     OK(cudaEventRecord(mark[1], side));
     OK(cudaStreamWaitEvent(third, mark[1]));
     note(third, 2);
-    note(s, 3); /* waits for 0 alone */
+    note(s, 3); /* depends only on 0 */
     OK(cudaEventRecord(mark[2], third));
-    OK(cudaStreamWaitEvent(s, mark[2])); /* side is joined by way of third */
+    OK(cudaStreamWaitEvent(s, mark[2])); /* side is joined through `third` */
     note(s, 4);
     OK(cudaStreamEndCapture(s, &graph));
     OK(cudaGraphInstantiateWithFlags(&exec, graph, 0));
@@ -71,7 +70,7 @@ static void test_graphs(bool deferred)
         OK(cudaStreamIsCapturing(s, &status));
         DG_CHECK(status == cudaStreamCaptureStatusActive);
         add(x.p, x.p, by, 50, s);
-        by = 77; /* arguments were copied */
+        by = 77; /* captured arguments are copies */
         OK(cudaEventRecord(fork_event, s));
         OK(cudaStreamWaitEvent(side, fork_event));
         add(y.p, x.p, 100, 50, side);
@@ -114,14 +113,14 @@ static void test_graphs(bool deferred)
         }
         IS(cudaStreamEndCapture(s, &graph), cudaErrorStreamCaptureUnmatched);
         IS(cudaStreamBeginCapture(nullptr, cudaStreamCaptureModeGlobal), cudaErrorStreamCaptureUnsupported);
-        OK(cudaStreamBeginCapture(s, cudaStreamCaptureModeRelaxed)); /* which allows it */
+        OK(cudaStreamBeginCapture(s, cudaStreamCaptureModeRelaxed)); /* relaxed mode allows this call */
         OK(cudaMalloc(&p, 4));
         OK(cudaFree(p));
         OK(cudaEventRecord(fork_event, s));
         OK(cudaStreamWaitEvent(side, fork_event));
         add(y.p, x.p, 1, 50, side);
         IS(cudaStreamEndCapture(s, &graph), cudaErrorStreamCaptureUnjoined);
-        add(y.p, x.p, 1, 50, s); /* both streams are free again */
+        add(y.p, x.p, 1, 50, s); /* both streams can be used again */
         add(y.p, x.p, 1, 50, side);
         DG_CHECK(dev_ok("after captures"));
     }

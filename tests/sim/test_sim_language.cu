@@ -1,5 +1,5 @@
-/* What the simulator gives a kernel: indices, orders of execution, shuffles and votes, atomics, memory that starts as
- * NaN, asynchronous copies that are late. */
+/* The simulated kernel language: indices, orders of execution, shuffles and votes, atomics, memory that starts as NaN,
+ * and asynchronous copies that complete late. */
 #include <algorithm>
 #include "tests/devtest.h"
 
@@ -44,7 +44,7 @@ static void test_order()
     }
 }
 
-/* A thread runs until it must wait, then the other threads catch up: the last warp is a whole phase late. */
+/* A thread runs until it must wait, then the other threads catch up. The last warp is a whole phase late. */
 static __global__ void skew_kernel(int *seen, int *progress)
 {
     int warp = threadIdx.x / 32;
@@ -93,11 +93,11 @@ static __global__ void vote_kernel(unsigned *out)
     out[lane] = __ballot_sync(0xffffffffu, lane % 3 == 0);
     out[32 + lane] = __any_sync(0xffffffffu, lane == 9) * 4 + __any_sync(0xffffffffu, lane > 40) * 2 +
                      __all_sync(0xffffffffu, lane < 32);
-    unsigned mine = lane < 12 ? 0x00000fffu : 0xfffff000u; /* two halves that go their own ways */
+    unsigned mine = lane < 12 ? 0x00000fffu : 0xfffff000u; /* two parts of the warp that diverge */
     float v = (float)lane;
     if (lane < 12)
         for (int i = 0; i < 3; i++) v += __shfl_sync(mine, v, 11);
-    else v = __shfl_sync(mine, v, 5); /* lane 5 is not there */
+    else v = __shfl_sync(mine, v, 5); /* lane 5 is not in this part */
     out[64 + lane] = __float_as_uint(v);
     __syncwarp();
 }
@@ -148,7 +148,7 @@ static __global__ void garbage(float *out, int *count)
     out[blockIdx.x * 40 + threadIdx.x] = s[threadIdx.x] + x[threadIdx.x] + (float)d[1];
     if (threadIdx.x < 3 && isnan(d[threadIdx.x])) atomicAdd(count, 1);
     __syncthreads();
-    s[threadIdx.x] = x[threadIdx.x] = 0; /* the next block must not see these */
+    s[threadIdx.x] = x[threadIdx.x] = 0; /* the next block must not see these values */
 }
 static __global__ void last_block(float *sum, float *part, int *done)
 {
@@ -172,7 +172,7 @@ static __global__ void atomics(unsigned *u, int *i, unsigned long long *l)
     atomicMin(i + 1, -n);
     atomicOr(u + 1, 1u << n % 32);
     atomicAdd(l, (unsigned long long)n << 33);
-    atomicCAS(i + 2, n, n + 1); /* climbs as far as the order of threads lets it */
+    atomicCAS(i + 2, n, n + 1); /* counts up as far as the order of threads permits */
 }
 static __global__ void late_copy(float *out, const float *x, int look_early)
 {
@@ -215,7 +215,7 @@ static void test_memory()
     DG_CHECK(y.get()[1] == 1);
 }
 
-/* ---- ldmatrix conflicts: rows 64 bytes apart meet in the same banks, rows 80 bytes apart do not ---- */
+/* ---- ldmatrix bank conflicts: rows 64 bytes apart use the same banks, rows 80 bytes apart do not ---- */
 
 template <int row_bytes> static __global__ void rows_kernel(uint32_t *out)
 {

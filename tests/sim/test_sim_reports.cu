@@ -1,11 +1,11 @@
-/* The simulator reports every kind of misuse with its place, and continues. */
+/* The simulator reports every kind of misuse with its source line, and continues. */
 #include <atomic>
 #include "tests/devtest.h"
 
-static std::atomic<int> line_of[2]; /* of the statements in a kernel that the report may have to name */
+static std::atomic<int> line_of[2]; /* source lines of the statements that the report may have to name */
 #define HERE(n) line_of[n].store(__LINE__, std::memory_order_relaxed)
 
-/* The launch must leave a report with these words; then all is well again. */
+/* Checks that the launch reports these words. Then clears the error. */
 static void reported(const char *what, const char *words, int line)
 {
     char place[64];
@@ -155,7 +155,7 @@ static __global__ void copy(float *o, const float *x, int form)
     if (form == 2) HERE(0), cp_async16(o + i, x, true);
     if (form == 3) HERE(0), cp_async16(s + i, s + i, true);
     if (form == 4) cp_async16(s + i, x, true);
-    if (form == 5) HERE(0), cp_async16(s + i, x + 60, true); /* the last 8 bytes are not x's */
+    if (form == 5) HERE(0), cp_async16(s + i, x + 60, true); /* the last 8 bytes are outside of x */
     if (form == 6)
         for (;;) HERE(0), cp_async16(s + i, x, true);
     if (form == 7)
@@ -203,7 +203,7 @@ static __global__ void pool_overrun()
     dev_pool pool;
     char *a = pool.take<char>(24), *b = pool.take<char>(16);
     a[0] = b[0] = 0;
-    if (threadIdx.x == 0) ((volatile char *)a)[32] = 1; /* 24 counts as 32 */
+    if (threadIdx.x == 0) ((volatile char *)a)[32] = 1; /* the requested 24 bytes are rounded up to 32 */
 }
 static __global__ void touch(volatile float *p, long i) { p[i] = 1; }
 static __attribute__((noinline)) float endless(volatile float *p, int depth)
@@ -229,7 +229,7 @@ static void test_stray_accesses(float *o)
     REPORTED("a null pointer", 0, KLAUNCH(touch, 1, 1, 0, 0, (float *)nullptr, 3L));
     REPORTED("of 400 bytes of device memory that were freed", 0, KLAUNCH(touch, 1, 1, 0, 0, o, (long)(freed - o)));
     REPORTED("stack is used up", 0, KLAUNCH(no_stack, 1, 1, 0, 0, o));
-    float *tail = nullptr; /* the slack that 256-byte alignment leaves is looked at when it is freed */
+    float *tail = nullptr; /* freeing memory checks the padding up to its 256-byte alignment */
     DG_CHECK(cudaMalloc(&tail, 100) == cudaSuccess);
     KLAUNCH(touch, 1, 1, 0, 0, tail, 30L);
     REPORTED("written outside an allocation of 100 bytes, at byte 120", 0, cudaFree(tail));

@@ -1,4 +1,4 @@
-/* The simulated runtime API: memory and its guards, errors and their injection, streams, events. */
+/* The simulated runtime API: memory and its guards, errors and their injection, streams and events. */
 #include <sys/wait.h>
 #include <unistd.h>
 #include "calls.h"
@@ -19,7 +19,7 @@ static void test_memory()
     DG_CHECK(free0 - free1 == 4000 && (uintptr_t)d % 256 == 0 && (uintptr_t)h % 256 == 0 && isnan(h[1023]));
     IS(cudaMalloc(&d2, free1 + 1), cudaErrorMemoryAllocation);
     DG_CHECK(!d2);
-    IS(cudaGetLastError(), cudaErrorMemoryAllocation); /* remembered once, not sticky */
+    IS(cudaGetLastError(), cudaErrorMemoryAllocation); /* reported once, then cleared */
     OK(cudaGetLastError());
     OK(cudaMalloc(&d2, 0));
     DG_CHECK(!d2);
@@ -68,7 +68,7 @@ static void test_guard()
 
 static __global__ void broken_kernel() { __trap(); }
 
-/* A small program; returns the first error and releases everything. */
+/* Runs a small program that releases everything. Returns its first error. */
 static cudaError_t program(float *result)
 {
     float *x = nullptr, *h = nullptr;
@@ -94,7 +94,7 @@ static void test_errors()
     OK(program(&result));
     long steps = sim::calls() - before;
     DG_CHECK(result == 3 && steps == 10);
-    for (long k = 1; k <= steps; k++) { /* each call fails once: the error comes out, and only there */
+    for (long k = 1; k <= steps; k++) { /* each call fails once, and only this call returns the error */
         sim::fail_call(k, cudaErrorDevicesUnavailable);
         result = 0;
         e = program(&result);
@@ -104,7 +104,7 @@ static void test_errors()
         DG_CHECK(cudaGetLastError() == cudaErrorDevicesUnavailable && cudaGetLastError() == cudaSuccess);
         sim::clear();
     }
-    sim::fail_call(4, cudaErrorECCUncorrectable); /* sticky: every later call fails */
+    sim::fail_call(4, cudaErrorECCUncorrectable); /* a sticky error: every later call fails */
     IS(program(&result), cudaErrorECCUncorrectable);
     IS(cudaDeviceSynchronize(), cudaErrorECCUncorrectable);
     IS(cudaGetLastError(), cudaErrorECCUncorrectable);
@@ -113,7 +113,7 @@ static void test_errors()
     OK(cudaDeviceSynchronize());
 
     sim::opt.quiet = true;
-    KLAUNCH(broken_kernel, 1, 1, 0, 0); /* asynchronous: the launch succeeds */
+    KLAUNCH(broken_kernel, 1, 1, 0, 0); /* an asynchronous error: the launch succeeds */
     OK(dev_take_fault().error);
     IS(cudaDeviceSynchronize(), cudaErrorLaunchFailure);
     float *p = nullptr;
@@ -161,7 +161,7 @@ static void test_devices()
 
 static void stamp(void *data) { ++*(int *)data; }
 
-/* Results may be read only after waiting. Deferred, nothing happens before that; at once, everything has. */
+/* Results may be read only after waiting. With `deferred` nothing runs before the wait, else everything has run. */
 static void test_streams(bool deferred)
 {
     sim::opt.deferred = deferred;
@@ -189,16 +189,17 @@ static void test_streams(bool deferred)
         OK(cudaLaunchHostFunc(b, stamp, &stamps));
         DG_CHECK(deferred ? isnan(h[99]) && stamps == 0 : h[99] == 3 && stamps == 1);
         IS(cudaEventElapsedTime(&ms, begin, end), deferred ? cudaErrorNotReady : cudaSuccess);
-        OK(cudaStreamSynchronize(b)); /* through the event, of a as well */
+        OK(cudaStreamSynchronize(b)); /* the event makes b wait for a as well */
         DG_CHECK(h[0] == 3 && h[99] == 3 && stamps == 1);
         OK(cudaEventQuery(ready));
-        IS(cudaEventElapsedTime(&ms, begin, end), deferred ? cudaErrorNotReady : cudaSuccess); /* `end` came after it */
+        /* `end` was recorded after the kernel */
+        IS(cudaEventElapsedTime(&ms, begin, end), deferred ? cudaErrorNotReady : cudaSuccess);
         OK(cudaEventSynchronize(end));
         OK(cudaEventElapsedTime(&ms, begin, end));
         DG_CHECK(ms >= 0);
-        IS(cudaEventElapsedTime(&ms, begin, ready), cudaErrorInvalidResourceHandle); /* has no time */
+        IS(cudaEventElapsedTime(&ms, begin, ready), cudaErrorInvalidResourceHandle); /* this event records no time */
 
-        /* Pinned memory is read when the copy runs, other memory when the copy is requested. */
+        /* Pinned memory is read when the copy runs, pageable memory when the copy is requested. */
         std::vector<float> pageable(100, 5);
         for (int i = 0; i < 100; i++) h[i] = 5;
         OK(cudaMemcpyAsync(x.p, pageable.data(), 400, cudaMemcpyHostToDevice, a));
@@ -208,7 +209,7 @@ static void test_streams(bool deferred)
         OK(cudaStreamSynchronize(a));
         DG_CHECK(x.get()[0] == 5 && y.get()[0] == (deferred ? 6 : 5));
 
-        /* The default stream waits for the other streams and they for it; a non-blocking one does not. */
+        /* The default stream waits for the other streams, and these wait for it. A non-blocking stream does not. */
         add(x.p, x.p, 1, 100, a);
         add(x.p, x.p, 10, 100, nullptr);
         add(x.p, x.p, 100, 100, b);

@@ -233,7 +233,7 @@ static void measure(spoilt how, const dg_judged *reals)
     dg_judged_free(&x);
 }
 
-/* The metric of degraded images is worse than that of real ones by at least this factor. */
+/* The metric of degraded images is worse than that of real ones by at least this difference. */
 static void worse(spoilt how, int m, double by)
 {
     const double is = value[how][m].value, real = value[REAL][m].value;

@@ -1,13 +1,13 @@
-/* A classifier with every kind of layer: its gradients by finite differences of its loss, the same bits for any number
- * of threads, the plan of its test, and what makes a network none. */
+/* A classifier with every kind of layer. Its gradients are compared with finite differences of its loss. Also tested:
+ * the same bits for any number of threads, the plan of its test, and networks that are not classifiers. */
 #include "host/net/classifier.h"
 #include "host/net/recipes.h"
 #include "machine.h"
 
 enum { ROWS = 7, SIZE = 9, CLASSES = 5, BATCH = 4, RECORD = SIZE * SIZE * 3 + 4 };
 
-/* Two readers of one tensor, a sum before an activation and as a layer, biases after pools, overlapping pools,
- * spectral norm with and without them. */
+/* A tensor with two consumers, a sum before an activation and as a layer, biases after pools, overlapping pools, and
+ * spectral norm with and without these. */
 static const char network[] = "[model]\nname = t\nsize = 9\nchannels = 3\nclasses = 5\ninput = unit\n"
                               "[C.1]\nfilters = 4\nkernel = 3\nbias = yes\nact = leaky\n"
                               "[C.2]\nfilters = 4\nkernel = 3\nnorm = batch\nact = leaky\n"
@@ -50,7 +50,7 @@ static bool up(machine *x, int threads, dg_type real, dg_optimizer optimizer)
     return machine_begin(x, &(dg_cpu_options){.threads = threads, .real = real}, &o, records, 7);
 }
 
-/* Step number 0 on the first images; its loss. */
+/* Runs step 0 on the first images and returns the loss. */
 static double step(machine *x, double lr)
 {
     const dg_step_state state = {.seed = 3, .lr = {lr}};
@@ -87,7 +87,8 @@ static void check_gradients(void)
 {
     machine x;
     if (!up(&x, 2, DG_F64, DG_ADAM)) return;
-    for (int i = 0; i < 300; i++) step(&x, 0); /* as long as u and v move differences see that, too */
+    /* the iterations let u and v converge, because moving u and v would change the finite differences */
+    for (int i = 0; i < 300; i++) step(&x, 0);
     int trained = 0;
     for (int i = 0; i < x.g.tensors; i++) trained += x.g.tensor[i].grad >= 0;
     DG_CHECKF(trained == 16, "%d tensors are trained", trained);
@@ -125,8 +126,8 @@ static void check_threads(void)
         }
 }
 
-/* The test plan: shares sum to 1, losses follow from them, other images in the batch do not matter, no weight
- * changes. */
+/* The test plan: shares sum to 1, and losses follow from them. Other images in the batch have no influence, and no
+ * weight changes. */
 static void check_test(void)
 {
     machine x;
@@ -143,7 +144,7 @@ static void check_test(void)
         DG_NEAR(sum, 1, 1e-12);
         DG_CHECK(!dg_job_test(&x.g, records + i * RECORD, 1, alone, NULL, NULL));
         DG_CHECKF(!memcmp(alone, p + i * CLASSES, sizeof alone), "image %d: other shares when it is alone", i);
-        DG_NEAR(each[i], -log(p[i * CLASSES + label]), 1e-9); /* labels are not smoothed there */
+        DG_NEAR(each[i], -log(p[i * CLASSES + label]), 1e-9); /* the test plan has no label smoothing */
     }
     DG_CHECK(!dg_job_read(&x.g, &x.g.tensor[0], x.g.tensor[0].row, DG_F64, after));
     DG_CHECK(!memcmp(before, after, sizeof before));
@@ -208,8 +209,8 @@ static void check_refused(void)
     refused("[train]\nlr = 1\nlr = 2\n[C.1]\nop = dense\nfilters = 4\n", "[train] lr = 2");
 }
 
-/* The mean square of fresh weights: filters of 3 channels of 3 x 3 at a time, 4 of them; dense layers of 6 channels of
- * some places for 7 outputs, of 7 values for 5. */
+/* The mean square of initial weights, for three layers: 4 filters of 3 x 3 x 3, a dense layer from 6 channels to 7
+ * outputs, and a dense layer from 7 to 5 values. */
 static void check_starts(void)
 {
     static const dg_start all[] = {DG_START_HE, DG_START_GLOROT, DG_START_TORCH};
@@ -230,7 +231,7 @@ static void check_starts(void)
             double *w = malloc(n * sizeof *w), sum = 0;
             if (DG_CHECK(w && !dg_job_read(&x.g, t, t->row, DG_F64, w)))
                 for (size_t j = 0; j < n; j++) sum += w[j] * w[j] / (double)n;
-            /* a mean of n squares is off by so much of it, of normal and of uniform numbers */
+            /* relative standard deviation of a mean of n squares, for normal and for uniform numbers */
             const double off = sqrt((all[k] == DG_START_HE ? 2 : 0.8) / (double)n);
             DG_CHECKF(fabs(sum / squares - 1) < 4 * off, "start %d, %s: mean square %g, not %g", (int)all[k], t->name,
                       sum, squares);

@@ -1,17 +1,17 @@
-/* A whole training step: the same bits for any number of threads, tensors in and out in PyTorch's order, samples in
- * chunks, the ring of metrics. That the numbers are those of PyTorch is `dcgan replay`'s business (tests/cli). */
+/* A whole training step: the same bits for any number of threads, tensors in PyTorch's order, samples in chunks, and
+ * the ring of metrics. `dcgan replay` compares the values with PyTorch (tests/cli). */
 #include "host/net/gan.h"
 #include "host/net/recipes.h"
 #include "machine.h"
 
 enum { ROWS = 11, SIZE = 16 };
 
-static dg_loss loss; /* of the jobs from here on */
+static dg_loss loss; /* loss of the jobs that follow */
 static int augment;
 static bool spectral;
 static double ema;
 
-static dg_job_options training; /* of epochs of 4 + 4 + 3 images */
+static dg_job_options training; /* for epochs of 4 + 4 + 3 images */
 
 static bool up(machine *x, int threads, dg_type real, dg_job_options o)
 {
@@ -26,13 +26,14 @@ static bool up(machine *x, int threads, dg_type real, dg_job_options o)
            machine_begin(x, &(dg_cpu_options){.threads = threads, .real = real}, &o, pixels, 7);
 }
 
-/* n steps, epochs of 4 + 4 + 3 images. */
+/* Runs n steps, in epochs of 4 + 4 + 3 images. */
 static void steps(machine *x, int n)
 {
     for (int i = 0; i < n; i++) {
         int in_epoch = i % 3;
         dg_step_state s = {.seed = 9, .step = (uint64_t)i, .cursor = 4 * in_epoch, .lr = {2e-4, 2e-4}};
-        if (in_epoch == 0) DG_CHECK(dg_job_put_state(&x->g, &s) == DG_OK); /* within an epoch `advance` moves on */
+        /* within an epoch the op `advance` updates the state */
+        if (in_epoch == 0) DG_CHECK(dg_job_put_state(&x->g, &s) == DG_OK);
         DG_CHECK(dg_job_step(&x->g, in_epoch == 2 ? 3 : 4) == DG_OK);
         DG_CHECK(x->b->get(x->b, &s, dg_job_memory(&x->g, x->g.row[DG_ROW_STATE]), sizeof s) == DG_OK);
         DG_CHECK(s.step == (uint64_t)i + 1 && s.cursor == (in_epoch == 2 ? ROWS : 4 * in_epoch + 4) && s.seed == 9);
@@ -71,7 +72,7 @@ static const dg_job_tensor *tensor(const machine *x, const char *name)
     return NULL;
 }
 
-/* Checked: these values of a tensor's row are read, or written. */
+/* Reads or writes these values of a tensor's row and checks for errors. */
 static void get(machine *x, const dg_job_tensor *t, int row, double *to)
 {
     DG_CHECK(dg_job_read(&x->g, t, row, DG_F64, to) == DG_OK);
@@ -142,7 +143,7 @@ static void ring_wraps(void)
     machine_down(&x);
 }
 
-/* Values of the rows of a kind of row, of all tensors of G that have one. */
+/* Reads the rows of one kind (weights or averages) of all tensors of G that have one. Returns the number of values. */
 static size_t read_g(machine *x, bool average, double *out)
 {
     size_t n = 0;
@@ -155,7 +156,7 @@ static size_t read_g(machine *x, bool average, double *out)
     return n;
 }
 
-/* The average by its definition; D has none. */
+/* The running average of G's weights, computed by its definition. D has no average. */
 static void averages(void)
 {
     static machine x;
@@ -180,8 +181,8 @@ static void averages(void)
     ema = 0;
 }
 
-/* Mean and unbiased variance of channel c of the first layer of G with these weights (latent, channels, 4, 4), over
- * eight batches of four z: means of what each batch has. */
+/* Mean and unbiased variance of channel c of G's first layer with these weights (latent, channels, 4, 4). Both are
+ * averaged over eight batches of four z. */
 static void statistics_of(const double *w, int channels, int c, double *mean, double *variance)
 {
     *mean = *variance = 0;
@@ -203,7 +204,7 @@ static void statistics_of(const double *w, int channels, int c, double *mean, do
     }
 }
 
-/* Statistics of averaged weights follow from these weights alone, and samples use both. */
+/* Norm statistics of averaged weights depend on these weights alone. Samples use both. */
 static void statistics(void)
 {
     static machine x;
@@ -230,7 +231,7 @@ static void statistics(void)
     dg_gan_z(z, 10, 4, 0);
     DG_CHECK(dg_job_generate(&x.g, z, 1, before, NULL) == DG_OK);
     for (int i = 0; i < 20000; i++) w[i] = 0;
-    set(&x, weight, weight->row, w); /* with which no sample is made */
+    set(&x, weight, weight->row, w); /* weights with which no sample is valid */
     DG_CHECK(dg_job_generate(&x.g, z, 1, after, NULL) == DG_OK && !memcmp(before, after, sizeof before));
     set(&x, weight, weight->average, w);
     DG_CHECK(dg_job_generate(&x.g, z, 1, after, NULL) == DG_OK && memcmp(before, after, sizeof before) != 0);
@@ -238,7 +239,7 @@ static void statistics(void)
     ema = 0;
 }
 
-/* D's running statistics cover real images and both batches of samples, whatever G's loss reads. */
+/* D's running statistics cover real images and both batches of samples, whichever of them G's loss reads. */
 static void a_second_look_leaves_no_trace(void)
 {
     static machine x;
@@ -272,7 +273,8 @@ static int length_1(double *x, int n)
     return fabs(length - 1) < 1e-6;
 }
 
-/* One iteration per step, by the weights before it and in PyTorch's order; the initial vectors have length 1. */
+/* Spectral norm: one iteration per step with the weights before the step, in PyTorch's order. The initial vectors have
+ * length 1. */
 static void directions(void)
 {
     enum { ROWS_OF_W = 6, COLS = 3 * 16 };
@@ -306,7 +308,7 @@ static void directions(void)
     spectral = false;
 }
 
-/* The generator's layers need not be transposed convolutions. */
+/* The layers of a generator may also be other layers than transposed convolutions. */
 static void not_of_the_generator(void)
 {
     static dg_model m;

@@ -1,5 +1,5 @@
-/* Repeated and joined layers of a model file, also without a GAN: names, inputs, shapes, the forward pass, and layers
- * that cannot be trained. */
+/* Layers as a model file repeats and connects them, also for networks that are not GANs: their names, inputs, shapes
+ * and forward pass, and networks that cannot be trained. */
 #include "host/net/gan.h"
 #include "host/net/job.h"
 #include "host/net/recipes.h"
@@ -14,7 +14,7 @@ static dg_backend *b;
 
 static const char head[] = "[model]\nname = net\nsize = 8\n";
 
-/* A model of one network C: the layers' sections follow `head` and, in lines 4 to 6, the defaults. */
+/* Parses a model of one network C. The sections of its layers follow `head`, and lines 4 to 6 have the defaults. */
 static dg_err parse(const char *sections)
 {
     char text[DG_MODEL_TEXT_MAX];
@@ -29,7 +29,7 @@ static void mistake(const char *sections, const char *said)
     DG_CHECKF(strstr(dg_message(), said) != NULL, "%s: said \"%s\", not \"%s\"", sections, dg_message(), said);
 }
 
-/* The layers of C as "C.1<input C.2<C.1 ..." */
+/* Checks the layers of C and their inputs, written as "C.1<input C.2<C.1 ...". */
 static void reads(const char *sections, const char *expected)
 {
     char got[4096] = "";
@@ -50,7 +50,7 @@ static void check_repeats(void)
     reads("[C.1]\nrepeat = 2\n", "C.1.1<input C.1.2<C.1.1");
     reads("[C.1]\n[C.2]\n[C.3]\nrepeat = 2\nrepeat_from = C.2\n[C.4]\nin = C.2\n",
           "C.1<input C.2.1<C.1 C.3.1<C.2.1 C.2.2<C.3.1 C.3.2<C.2.2 C.4<C.2.2");
-    /* in later copies the block reads the end of the copy before; other layers stay the same */
+    /* in later copies the block reads the end of the previous copy; inputs outside the block stay the same */
     reads("[C.1]\n[C.2]\n[C.3]\n[C.4]\nin = C.2\n[C.5]\nin = C.1\nrepeat = 2\nrepeat_from = C.3\n",
           "C.1<input C.2<C.1 C.3.1<C.2 C.4.1<C.2 C.5.1<C.1 C.3.2<C.5.1 C.4.2<C.5.1 C.5.2<C.1");
     reads("[C.1]\n[C.2]\nin = C.1\n[C.3]\nin = C.1\n", "C.1<input C.2<C.1 C.3<C.1");
@@ -119,7 +119,8 @@ static void check_limits(void)
     DG_CHECKF(parse(text) == DG_OK && m.net[0].layers == 128, "%s", dg_message());
     strcat(text, "[C.129]\n");
     mistake(text, "[C.129]: unknown section");
-    /* networks: those that read the latent vector first, then the rest in the order of the file, at most four */
+    /* order of networks: first those that read the latent vector, then the rest in the order of the file, at most four
+     */
     snprintf(text, sizeof text,
              "%s[A.1]\nfilters = 1\nkernel = 1\n[AbCd.1]\nfilters = 2\nkernel = 1\n[z.1]\n"
              "in = latent\nfilters = 3\nkernel = 1\n[G.1]\nfilters = 4\nkernel = 1\n",
@@ -135,7 +136,7 @@ static void check_limits(void)
 
 static void check_shapes(void)
 {
-    /* a stride that leaves padding over, as in residual networks, and one that steps over pixels */
+    /* a stride that leaves unused padding, as in residual networks, and a stride that skips pixels */
     DG_CHECKF(parse("[C.1]\nstride = 2\n[C.2]\nkernel = 1\nstride = 2\n") == DG_OK, "%s", dg_message());
     DG_CHECK(m.net[0].layer[0].out.H == 4 && m.net[0].layer[0].out.W == 4 && m.net[0].layer[0].pad == 1);
     DG_CHECK(m.net[0].layer[1].out.H == 2 && m.net[0].layer[1].pad == 0 && m.net[0].layer[1].in.C == 5);
@@ -144,7 +145,7 @@ static void check_shapes(void)
     mistake("[C.1]\nop = conv_transpose\nstride = 8\nrepeat = 3\n", "[C.1.3] ");
 }
 
-/* A network that no recipe trains: its forward pass has the ops of every layer with the inputs of the file. */
+/* The forward pass of a network without a recipe has the ops of every layer, with the inputs that the file names. */
 static void check_forward(void)
 {
     dg_arena a;
@@ -169,7 +170,7 @@ static void check_forward(void)
     DG_CHECK(dg_build_forward(&m, 0, 65536, b, &a, &p) == DG_USAGE && strstr(dg_message(), "layer C.1.1 of model net"));
 }
 
-/* A tensor may have several readers, but each layer needs one. */
+/* A tensor may have several consumers, but each layer needs at least one. */
 static void check_backward(void)
 {
     DG_CHECK(parse("[C.1]\n[C.2]\n[C.3]\nin = C.2\n") == DG_OK && dg_net_check_backward(&m, 0) == DG_OK);
@@ -183,7 +184,7 @@ static void check_backward(void)
     DG_CHECK(dg_recipe_for(&m, &recipe) == DG_USAGE && strstr(dg_message(), "8 x 8 x 5"));
 }
 
-/* A published network: its number of layers with weights, of weights, and of lines. */
+/* A published network: its numbers of layers with weights, of weights, and of lines. */
 static void check_trunk(const char *path, int layers, size_t weights)
 {
     if (!DG_CHECKF(dg_model_read(path, &m) == DG_OK, "%s", dg_message())) return;
@@ -239,12 +240,13 @@ static void check_damaged(const char *path)
     DG_CHECKF(taken > 100 && taken < 2900 && planned > 100, "%s: %u taken, %u planned", path, taken, planned);
 }
 
-/* Sizes of pooling: PyTorch's floor, its stride by default the window's side; and what it refuses. */
+/* Output sizes of pooling: rounded down as in PyTorch, with the side of the window as default stride. Also invalid
+ * windows. */
 static void check_pool(void)
 {
     static const struct {
         const char *keys;
-        int side; /* of 13 x 13 images; 0: refused */
+        int side; /* output side for 13 x 13 images; 0: refused */
     } pools[] = {{"kernel = 2\n", 6},
                  {"kernel = 3\nstride = 2\n", 6},
                  {"kernel = 3\nstride = 2\npad = 1\n", 7},
@@ -264,7 +266,7 @@ static void check_pool(void)
     }
 }
 
-/* A pool has its window, stride and padding from its own section alone; an indented heading begins a section. */
+/* A pool reads window, stride and padding only from its own section. An indented heading starts a section. */
 static void check_sections(void)
 {
     DG_CHECKF(parse("stride = 1\npad = 1\n[C.1]\n[C.2]\nop = max_pool\nkernel = 2\n"
@@ -290,7 +292,7 @@ int main(void)
     check_forward();
     check_backward();
     check_trunk("models/resnet50.cfg", 54, 23520842);
-    check_trunk("models/resnet50-imagenet.cfg", 54, 25557032); /* as torchvision counts */
+    check_trunk("models/resnet50-imagenet.cfg", 54, 25557032); /* numbers as counted by torchvision */
     check_trunk("models/vgg16-cifar.cfg", 15, 14987210);
     check_pool();
     check_sections();

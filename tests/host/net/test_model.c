@@ -1,4 +1,4 @@
-/* Model files: the built-in ones, stock texts, and every mistake with its line and key. */
+/* Model files: the built-in models, the texts of standard models, and every error with its line and key. */
 #include "host/net/gan.h"
 #include "host/data/sides.h"
 #include "host/net/job.h"
@@ -9,7 +9,7 @@
 static const dg_recipe *recipe;
 static dg_model m;
 
-/* The stock 16x16 model with one piece of text replaced. */
+/* Parses the standard 16x16 model with one piece of text replaced. */
 static dg_err parse_with(const char *from, const char *to)
 {
     static char text[DG_MODEL_TEXT_MAX], out[2 * DG_MODEL_TEXT_MAX];
@@ -42,8 +42,8 @@ static void check_builtin(const char *name, int size, int width, int layers)
     DG_CHECK(m.net[DG_D].layer[1].module == 2 && m.net[DG_G].layer[1].module == 3);
 }
 
-/* The [G.1] of the stock text with another value of a key: is it taken, and what do messages say must be? The shape is
- * looked at afterwards, so its messages are none of the key's. */
+/* Gives a key in [G.1] of the standard text another value: is it accepted, and which range does the message state?
+ * Errors of the shape are ignored, because they are checked after the keys. */
 static void range(const char *key, const char *was, const char *good, const char *bad, const char *right)
 {
     char from[64], to[64], said[200];
@@ -90,7 +90,7 @@ static void ranges(void)
             "repeat_from = latent: must be a layer of this network");
 }
 
-/* dcgan-SIZExCHANNELS: every side there can be, and the built-in models of the same shape, layer by layer. */
+/* dcgan-SIZExCHANNELS for every permitted side, compared layer by layer with the built-in models of the same shape. */
 static void test_shapes(void)
 {
     static const struct {
@@ -111,7 +111,7 @@ static void test_shapes(void)
             }
         }
     }
-    for (size_t i = 0; i < sizeof pair / sizeof *pair; i++) { /* in all layers of D another norm, and nothing else */
+    for (size_t i = 0; i < sizeof pair / sizeof *pair; i++) { /* only the norm differs, in all layers of D */
         char name[64];
         snprintf(name, sizeof name, "%s-spectral", pair[i].shape);
         DG_CHECKF(dg_model_read(pair[i].shape, &other) == DG_OK && dg_model_read(name, &m) == DG_OK, "%s",
@@ -146,7 +146,7 @@ static void test_shapes(void)
         DG_CHECKF(dg_model_read(*bad, &m) == DG_USAGE && strstr(dg_message(), *bad), "%s: %s", *bad, dg_message());
 }
 
-/* Too many keys, characters, lines, bytes. */
+/* A text with too many keys, characters, lines or bytes is refused. */
 static void test_too_much(void)
 {
     static char many[4096], line[256], text[2 * DG_MODEL_TEXT_MAX];
@@ -204,7 +204,7 @@ int main(void)
     while (dg_model_builtin(n)) n++;
     DG_CHECK(n >= 4);
 
-    /* every size, both channel counts, odd widths */
+    /* every size, both numbers of channels, odd widths */
     static char text[DG_MODEL_TEXT_MAX];
     for (int size = 16; size <= 256; size *= 2)
         for (int channels = 1; channels <= 3; channels += 2) {

@@ -1,5 +1,5 @@
-/* A model's text with spectral norm in its discriminator: what stood there of norms goes, in D alone; every layer of D
- * has one line; the name is the new one, wherever it stood. */
+/* The text of a model with spectral norm in its discriminator. Existing norms are removed in D only, every layer of D
+ * gets one line, and the model gets the new name wherever its name was. */
 #include "host/net/model.h"
 #include "test.h"
 
@@ -44,7 +44,7 @@ static void test_length(void)
         DG_CHECKF(n <= most ? e == DG_OK && strlen(out) == n + heading : e == DG_USAGE, "%zu bytes: %d", n, (int)e);
         DG_CHECK(n <= most || strstr(dg_message(), "its text is too long"));
     }
-    /* a line that does not fit is not replaced by a shorter one */
+    /* a line that does not fit is an error, not truncated */
     memset(text, 'x', DG_MODEL_TEXT_MAX);
     memcpy(text, head, strlen(head));
     snprintf(text + DG_MODEL_TEXT_MAX - 12, 12, "\n[D.2]\n");

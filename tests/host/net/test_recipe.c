@@ -1,6 +1,6 @@
-/* A recipe other than a GAN, trained by the same loop: a single network S of one layer learns that images are real.
- * Its two metrics are in the log, in the progress lines, in curves.png and in the last message of a run. It has no
- * samples and thus no grids. The tables of all recipes fit the log and the plots. */
+/* A recipe that is not a GAN, trained by the same loop as a GAN: a network S of one layer learns that images are real.
+ * Its two metrics are in the log, in progress lines, in curves.png and in the final message. It makes no samples, so
+ * there are no grids. Also checks that the tables of all recipes suit the log and the plots. */
 #include "core/base/rng.h"
 #include "gather_signed.h"
 #include "host/figure/images.h"
@@ -12,7 +12,7 @@
 #include "test.h"
 
 enum { SIZE = 16, IMAGES = 13, BATCH = 5, EPOCHS = 3, STEPS = 3 * EPOCHS };
-enum { PROBABILITY = 1, BAD = 4, LOSS = 6 }; /* indices of metrics that a GAN uses otherwise */
+enum { PROBABILITY = 1, BAD = 4, LOSS = 6 }; /* indices of metrics that a GAN uses for other values */
 
 static const dg_recipe_plot plots[] = {{"Score", "cross entropy", 0}};
 static const dg_metric metrics[] = {
@@ -42,7 +42,7 @@ typedef struct {
     int w, dw, m, v;
 } weights;
 
-/* The operands of an op, by names that are separated by blanks. */
+/* Sets the operands of an op; names are separated by blanks. */
 static void operands(dg_op *op, const char *names, const int *row)
 {
     char name[16];
@@ -124,7 +124,7 @@ static dg_options o = {.data = data,
                        .epochs = EPOCHS,
                        .batch = BATCH,
                        .lr = 0.01,
-                       .lr_g = 9, /* of no net here */
+                       .lr_g = 9, /* S does not use this learning rate */
                        .sample_every = 1,
                        .checkpoint_every = 1,
                        .grid_rows = 2,
@@ -173,7 +173,7 @@ static void down(void)
     dg_rundir_close(&r.dir);
 }
 
-/* The training loop, with stderr in a file. */
+/* Runs the training loop with stderr redirected to a file. */
 static dg_err train(const char *said)
 {
     FILE *to = freopen(said, "w", stderr);
@@ -182,7 +182,8 @@ static dg_err train(const char *said)
     return e;
 }
 
-/* The loss of the first step: log(1 + exp(-logit)), the logit by plain loops over the weights in PyTorch's order. */
+/* The loss of the first step, log(1 + exp(-logit)). The logit is computed by plain loops over the weights in PyTorch's
+ * order. */
 static double first_loss(void)
 {
     static double w[3 * SIZE * SIZE];
@@ -249,7 +250,7 @@ static void ends(void)
     char out[160];
     dg_metrics m = {.value = {[BAD] = 3}};
     DG_CHECK(dg_recipe_bad(&scorer, &m, out, sizeof out) && !strcmp(out, "3 weights of S are broken"));
-    m = (dg_metrics){.value = {[PROBABILITY] = NAN}}; /* only told */
+    m = (dg_metrics){.value = {[PROBABILITY] = NAN}}; /* a NaN probability gives only a warning */
     DG_CHECK(!dg_recipe_bad(&scorer, &m, out, sizeof out));
     m = (dg_metrics){.value = {[LOSS] = -INFINITY}};
     DG_CHECK(dg_recipe_bad(&scorer, &m, out, sizeof out) && !strcmp(out, "the loss of S is infinite"));
@@ -278,7 +279,7 @@ static void tables(void)
                       "%s: metric %d", each->name, k);
         }
     }
-    DG_CHECK(!dg_log_recipe("epoch,step,score,p,img_s,seconds\n", &(size_t){0})); /* not one that ships */
+    DG_CHECK(!dg_log_recipe("epoch,step,score,p,img_s,seconds\n", &(size_t){0})); /* not a recipe of dcgan */
 }
 
 int main(void)

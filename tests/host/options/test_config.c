@@ -1,4 +1,4 @@
-/* config.ini: every value is read as it was written. */
+/* config.ini: every value that is written is read back unchanged. */
 #include "host/options/option_table.h"
 #include "test.h"
 
@@ -7,7 +7,7 @@
 enum { MOST = DG_CONFIG_VALUE };
 
 static unsigned long long state = 20240607;
-static dg_options base; /* a run's, with everything that has to be right */
+static dg_options base; /* options of a run with all required values */
 
 static unsigned below(unsigned n)
 {
@@ -15,7 +15,8 @@ static unsigned below(unsigned n)
     return (unsigned)(state >> 33) % n;
 }
 
-/* Write a run's configuration with this value of --device, a text that is kept as it is; read it; compare. */
+/* Writes the configuration of a run with this value of --device, which is stored as any text. Reads it back and
+ * compares. */
 static bool survives(char *value)
 {
     dg_options o = base, back = {.device = NULL};
@@ -29,7 +30,7 @@ static bool survives(char *value)
     return same;
 }
 
-/* One kind of byte alone, or a mixture; of any kind every length around every cut. */
+/* Each kind of byte by itself and mixed, with every length around every position where a value is split. */
 static void test_each_byte_at_every_cut(void)
 {
     static const char odd[] = "#;[]=: \t\n\r\"'\\\x01\x7f\xff\xc3x";
@@ -37,7 +38,7 @@ static void test_each_byte_at_every_cut(void)
     for (const char *c = odd; *c; c++)
         for (int around = 150; around < 900; around++) {
             memset(value, 'a', (size_t)around);
-            value[around] = *c; /* the odd one at the cut, with plain ones on both sides */
+            value[around] = *c; /* the special byte at the split, with ordinary bytes on both sides */
             snprintf(value + around + 1, sizeof value - (size_t)around - 1, "%s", around % 3 ? "bcd" : "");
             if (!DG_CHECKF(survives(value), "byte 0x%02x at %d", (unsigned char)*c, around)) break;
         }
@@ -77,7 +78,7 @@ static const char *reads(const char *text)
     return dg_config_parse(text, "config.ini", &o) == DG_OK ? o.device : dg_message();
 }
 
-/* Values and comments as written by hand, in short and long lines. */
+/* Values and comments as users write them, in short and long lines. */
 static void test_by_hand(void)
 {
     char text[4000], want[1000];
@@ -127,13 +128,13 @@ static void test_wrong_lines(void)
                   said ? said : "", wrong[i][1]);
     }
     DG_CHECK(!strcmp(reads("device = \"\\x41\\x4\\xg1\\y\"\n"), "A\\x4\\xg1\\y"));
-    static char longest[8 * MOST]; /* more than one value has room for, in any quotation */
+    static char longest[8 * MOST]; /* more than a value can hold, in any quoting */
     const size_t n = (size_t)snprintf(longest, sizeof longest, "[run]\ndevice = ");
     memset(longest + n, 'v', sizeof longest - n - 1);
     DG_CHECKF(strstr(reads(longest), "config.ini:2: value too long"), "%.200s", dg_message());
 }
 
-/* Text after a zero byte would not be read. */
+/* Text after a zero byte would be ignored, so the file is refused. */
 static void test_zero_byte(void)
 {
     char path[] = "/tmp/dcgan-config-XXXXXX";
@@ -153,26 +154,26 @@ static bool is_among(const char *name, const char *const *list)
     return *list;
 }
 
-/* Checkpoints hold each option that changes the result; the list names the rest. */
+/* Checkpoints store each option that changes the result. The list contains all other options. */
 static void test_results(void)
 {
     static const char *const other[] = {"data",
                                         "model",
                                         "init",
                                         "epochs",
-                                        "steps", /* checkpoints tell of these by themselves */
+                                        "steps", /* checkpoints store these values elsewhere */
                                         "skip-unreadable",
                                         "strict",
                                         "cache",
                                         "device",
                                         "tuning",
-                                        "fuse", /* where and how fast, */
+                                        "fuse", /* options of speed and of paths, */
                                         "device-memory",
-                                        "threads", /* with the same bits, or of another backend */
+                                        "threads", /* which keep the bits, or choose another backend */
                                         "sample-every",
                                         "checkpoint-every",
                                         "keep",
-                                        "grid", /* what is written, and how often */
+                                        "grid", /* options of what is written, and how often */
                                         "no-curves",
                                         "no-report",
                                         "tensorboard",
@@ -215,7 +216,7 @@ static void test_old_results(void)
     }
 }
 
-/* Options of training that a run does not save would be lost with --resume. */
+/* Training options that a run does not save would be lost with --resume. */
 static void test_saved(void)
 {
     static const char *const given_anew[] = {NULL};

@@ -1,4 +1,4 @@
-/* --preset: its values, and what comes over them. */
+/* --preset: its values, and the values that override them. */
 #include "host/options/option_table.h"
 #include "command_line.h"
 #include "tempdir.h"
@@ -12,7 +12,7 @@ static dg_err parse(const char *line)
     return parse_line(line, &o);
 }
 
-/* LINE sets this value, which config.ini has, unless it omits a 0. */
+/* LINE results in this value, which config.ini then contains, unless a 0 is omitted. */
 static void leaves(const char *line, const char *name, const char *value)
 {
     char now[100], saved[200];
@@ -40,14 +40,14 @@ static void test_small(void)
 {
     leaves("-d a --preset small", "ema", "0.995");
     leaves("-d a --loss hinge --preset small", "loss", "hinge");
-    leaves("-d a --ema 0.9 --preset small", "ema", "0.9"); /* in any order */
+    leaves("-d a --ema 0.9 --preset small", "ema", "0.9"); /* the order of options does not matter */
     averages_nothing("-d a --preset small --ema=0");
     leaves("-d a --preset paper --preset small", "ema", "0.995");
     averages_nothing("-d a --preset small --preset none");
     setenv("DCGAN_EMA", "0.5", 1);
     leaves("-d a --preset small", "ema", "0.5");
     unsetenv("DCGAN_EMA");
-    setenv("DCGAN_PRESET", "small", 1); /* otherwise --resume would be refused, without any --preset */
+    setenv("DCGAN_PRESET", "small", 1); /* without this rule --resume would be refused although no --preset was given */
     averages_nothing("-d a");
     unsetenv("DCGAN_PRESET");
 }

@@ -1,4 +1,4 @@
-/* Pieces of report.html, its size, and what nearest.png finds. */
+/* Parts of report.html, its size, and the results of nearest.png. */
 #include "host/report/report.h"
 #include "host/run/log_curves.h"
 
@@ -35,7 +35,8 @@ static void pieces(void)
 {
     becomes(put_text, "a<b>&\"'", "a&#60;b&#62;&#38;&#34;&#39;");
     becomes(put_text, "K\xc3\xa4tzchen\n\x1b[0m", "K\xc3\xa4tzchen\\x0a\\x1b[0m");
-    becomes(put_text, "\xff\xe2\x80\xae", "\\xff\\xe2\\x80\\xae"); /* no UTF-8; what turns the direction of writing */
+    /* invalid UTF-8, and a character that changes the writing direction */
+    becomes(put_text, "\xff\xe2\x80\xae", "\\xff\\xe2\\x80\\xae");
     becomes(put_data, "", "data:a/b;base64,");
     becomes(put_data, "M", "data:a/b;base64,TQ==");
     becomes(put_data, "Ma", "data:a/b;base64,TWE=");
@@ -47,7 +48,7 @@ static void pieces(void)
 
 enum { EPOCHS = 20, STEPS = 60 };
 
-/* Rows of a GAN's log: the loss of G is the step, one is missing. */
+/* Rows of a GAN's log: the loss of G equals the step, and one row is missing. */
 static void make_rows(dg_log_row *row, double *x)
 {
     for (int i = 0; i < EPOCHS * STEPS; i++) {
@@ -72,7 +73,7 @@ static void curves_are_means(void)
     DG_CHECK(c->points == EPOCHS && c->bins == 300);
     DG_NEAR(c->y[1], STEPS + (STEPS - 1) / 2., 1e-9);
     DG_NEAR(c->x[1], 1.5, 1e-9);
-    DG_NEAR(c->y[0], ((STEPS - 1) * STEPS / 2. - 7) / (STEPS - 1), 1e-9); /* without the one that is not there */
+    DG_NEAR(c->y[0], ((STEPS - 1) * STEPS / 2. - 7) / (STEPS - 1), 1e-9); /* the mean without the missing row */
     DG_NEAR(c->low[299], EPOCHS * STEPS - 3, 1);
     DG_NEAR(c->high[299], EPOCHS * STEPS - 1, 0);
     dg_plot_fill(c, &m, row, x, 3 * STEPS, false);
@@ -83,7 +84,7 @@ static void curves_are_means(void)
     char *empty = text_of(put_plot, &p);
     DG_CHECK(strstr(empty, "<h3>a&#60;b</h3>") && strstr(empty, "&#60;G&#62;") && !strstr(empty, "nan"));
     free(empty);
-    /* one step that diverged does not hide the rest, and is reported */
+    /* one step with huge values does not flatten the curve, and the page reports it */
     dg_plot_fill(c, &m, row, x, EPOCHS * STEPS, false);
     c->y[50] = 1e9;
     char *cut = text_of(put_plot, &p);
@@ -91,7 +92,7 @@ static void curves_are_means(void)
     free(cut);
 }
 
-/* Values that differ by less than a tick or by more than a double can hold. */
+/* Values that differ by less than a tick or by more than a double can represent. */
 static void axes_end(void)
 {
     static const double y[][2] = {{1, 1 + 2.3e-16}, {1e15, 1e15 + .125}, {0, 5e-324},          {-1e300, 1e300},
@@ -116,7 +117,7 @@ static dg_rundir open_run(const char *name)
     return r;
 }
 
-/* n grids of cells x cells images: equal noise in all of them. */
+/* Writes n grids of cells x cells images, all with the same noise. */
 static void make_grids(const dg_rundir *r, int n, int cells, int size)
 {
     char first[4096], path[4096];
@@ -166,7 +167,7 @@ static void grids_have_room(void)
     DG_CHECKF(bytes > 5000000 && bytes < 12000000, "%zu bytes", bytes);
     dg_report_free(&r);
     dg_rundir_close(&d);
-    /* a few stay unchanged; more than the slider has places for are thinned */
+    /* a small number of grids stays unchanged; more grids than the slider shows are thinned */
     d = open_run("small");
     make_grids(&d, 3, 2, 8);
     DG_CHECK(dg_report_grids_renew(&r.grids, d.fd, d.path) == DG_OK);
@@ -199,7 +200,7 @@ static void grids_have_limits(void)
     dg_rundir d = open_run("limits");
     put_log(&d);
     put_grid(&d, "epoch-0001.png", 2500, 411);
-    put_grid(&d, "epoch-2.png", 30, 30); /* of no run */
+    put_grid(&d, "epoch-2.png", 30, 30); /* a grid that does not belong to a run */
     put_grid(&d, "epoch-0007.png", 8200, 4100);
     dg_report_run r = {0};
     DG_CHECK(dg_report_image_read(d.fd, "epoch-0007.png", false, &im) == DG_DATA && strstr(dg_message(), "33554432"));
@@ -238,7 +239,8 @@ static void findings(void)
     dg_rundir_close(&d);
 }
 
-/* Each cell of a grid is a training image with some noise: it is found, for colour and grey, small and odd sizes. */
+/* Each cell of a grid is a training image with some noise. Its source must be found for colour and grey images of small
+ * and odd sizes. */
 static void nearest_is_found(int size, int channels)
 {
     enum { IMAGES = 40, ROWS = 3, COLUMNS = 5, CELLS = ROWS * COLUMNS };
@@ -258,7 +260,7 @@ static void nearest_is_found(int size, int channels)
     DG_CHECK(dg_sheet(cells, CELLS, size, channels, ROWS, COLUMNS, &im) == DG_OK);
     DG_CHECK(dg_png_write(dg_rundir_file(&d, path, "epoch-0012.png"), &im, NULL, 0) == DG_OK);
     DG_CHECKF(dg_nearest_write(&at, d.path, 12, pixels, IMAGES, size, channels) == DG_OK, "%s", dg_message());
-    /* two rows of eight, below each the images that they were made of */
+    /* two rows of eight cells, and below each row the images that they were made from */
     uint8_t *sheet = calloc(32, image);
     for (size_t c = 0; c < CELLS; c++) {
         memcpy(sheet + (c / 8 * 16 + c % 8) * image, cells + c * image, image);
@@ -272,7 +274,7 @@ static void nearest_is_found(int size, int channels)
     for (size_t i = 0; !wrong && i < (size_t)(is.W * is.H); i++)
         wrong += is.pixels[3 * i] != want.pixels[i * (size_t)channels];
     DG_CHECKF(!wrong, "%d x %d, %d channels: another sheet", size, size, channels);
-    /* of other images, as where the data has changed: none */
+    /* if the dataset has changed, there is no result */
     unlink(path);
     DG_CHECK(dg_nearest_write(&at, d.path, 12, pixels, 2, size - 1, channels) == DG_OK);
     DG_CHECK(!dg_rundir_has(&d, "nearest.png"));

@@ -1,4 +1,4 @@
-/* Rows of a log that follow from their step, for its tests. */
+/* Rows of a log computed from their step, for tests of the log. */
 #ifndef LOG_ROWS_H
 #define LOG_ROWS_H
 
@@ -44,7 +44,7 @@ __attribute__((unused)) static char *file_of(const char *run, const char *name)
     return temp_slurp(temp_path(path), NULL);
 }
 
-/* Opens the log of a run as one that resumes at a step. */
+/* Opens the log of a run that resumes at a step. */
 __attribute__((unused)) static dg_log *log_of(dg_rundir *r, uint64_t step)
 {
     dg_log *l = NULL;
@@ -52,7 +52,7 @@ __attribute__((unused)) static dg_log *log_of(dg_rundir *r, uint64_t step)
     return l;
 }
 
-/* Both files of two runs are the same. */
+/* Checks that both log files of two runs are the same. */
 __attribute__((unused)) static void same_logs(const char *a, const char *b, const char *what)
 {
     static const char *const name[] = {"log.csv", "log.jsonl"};

@@ -47,7 +47,8 @@ static void test_batch(void)
         DG_CHECKF(o.batch == row[i][1], "%d images: %d", row[i][0], o.batch);
     }
     dg_options_free(&o);
-    DG_CHECK(!dg_options_parse(5, argv, &o, &done) && dg_least_images(&o) == 64); /* asked for: it stays */
+    /* an explicit batch size is not changed */
+    DG_CHECK(!dg_options_parse(5, argv, &o, &done) && dg_least_images(&o) == 64);
     dg_settle_batch(&o, 40);
     DG_CHECK(o.batch == 64);
     dg_options_free(&o);
@@ -60,7 +61,8 @@ static void test_batch(void)
     dg_options_free(&o);
 }
 
-/* Whatever the data, auto has the steps that it promises, by less than an epoch too many; what was given stays. */
+/* For any dataset, auto gives the promised number of steps, rounded up by less than an epoch. Explicit lengths are not
+ * changed. */
 static void test_promise(void)
 {
     for (int images = 1; images < 300000; images += 1 + images / 3)

@@ -1,4 +1,4 @@
-/* The log: its files, and how a resumed run continues them. */
+/* The log: its files, and how a resumed run appends to them. */
 #include "log_rows.h"
 
 #include "host/rundir/log_text.h"
@@ -28,7 +28,7 @@ static void test_format(void)
     row.value[DG_LOSS_D_FAKE] = 0.625;
     row.images_per_second = 1e9 / 3;
     DG_CHECK(dg_log_epoch(l, &row) == DG_OK);
-    char want[600]; /* flushed by the epoch */
+    char want[600]; /* flushed at the end of the epoch */
     snprintf(want, sizeof want,
              "%s1,1,0.75,0.5,0.25,0.666666667,0.1,0.2,0.3,1234.5,1e-07\n"
              "1,2,,,1,inf,-inf,-0,1e+300,,12345678.9\n",
@@ -55,7 +55,8 @@ static void test_format(void)
     dg_rundir_close(&r);
 }
 
-/* 12 steps at once, and with a resume at `checkpoint` after `written` steps and a torn line: the same files. */
+/* Writes 12 steps at once, and with a resume at `checkpoint` after `written` steps and a partial line. Both must give
+ * the same files. */
 static void test_resume(void)
 {
     dg_rundir r = open_run("whole");
@@ -105,7 +106,7 @@ static void test_resume(void)
 static void test_odd_files(void)
 {
     dg_rundir r = open_run("odd");
-    dg_log *l = log_of(&r, 5); /* no log at all: begun anew */
+    dg_log *l = log_of(&r, 5); /* without a log a new one is started */
     write_steps(l, 6, 7);
     dg_log_close(l);
     char *csv = file_of("odd", "log.csv");
@@ -114,10 +115,10 @@ static void test_odd_files(void)
     temp_put(temp_path("odd/log.csv"), "my own table\n1,2\n", 17);
     DG_CHECK(dg_log_open(&r, &dg_gan_recipe, 5, &l) == DG_IO && !l && strstr(dg_message(), "log.csv"));
     DG_CHECK(temp_holds(temp_path("odd/log.csv"), "my own table\n1,2\n"));
-    temp_put(temp_path("odd/log.csv"), "", 0); /* lost in a power failure */
+    temp_put(temp_path("odd/log.csv"), "", 0); /* an empty file, as after a power failure */
     l = log_of(&r, 5);
     dg_log_close(l);
-    /* lines of other kinds stay, later ones go */
+    /* lines of other kinds before the checkpoint are kept, later ones are removed */
     const char other[] = "{\"kind\":\"note\",\"text\":\"x\"}\n{\"kind\":\"epoch\",\"epoch\":1,\"step\":4}\n{\"kind\":"
                          "\"epoch\",\"step\":9}\n[1]\n";
     temp_put(temp_path("odd/log.jsonl"), other, strlen(other));
@@ -128,7 +129,7 @@ static void test_odd_files(void)
     dg_rundir_close(&r);
 }
 
-/* Lines that are not rows, before the checkpoint. */
+/* Lines before the checkpoint that are not valid rows. */
 static void test_bad_rows(void)
 {
     static const char *const bad[] = {"2,5",
@@ -146,11 +147,11 @@ static void test_bad_rows(void)
                                       "0,5,1,1,1,1,1,1,1,1,1",
                                       "1000000000,5,1,1,1,1,1,1,1,1,1",
                                       "2,9007199254740992,1,1,1,1,1,1,1,1,1",
-                                      "3,5,1,1,1,1,1,1,1,1,1", /* then the next one does not follow */
+                                      "3,5,1,1,1,1,1,1,1,1,1", /* after this row the next row is out of order */
                                       ""};
     const int count = (int)(sizeof bad / sizeof bad[0]);
     char text[4096];
-    for (int i = 0; i <= count; i++) { /* the last one is good */
+    for (int i = 0; i <= count; i++) { /* the last case has a valid line */
         dg_rundir r = open_run("rows");
         int n = snprintf(text, sizeof text, "%s1,4,1,1,1,1,1,1,1,1,1\n%s\n2,6,1,1,1,1,1,1,1,1,1\n", header,
                          i < count ? bad[i] : "2,5,,1e-3,-1,nan,inf,1,1,1,1");
@@ -163,7 +164,7 @@ static void test_bad_rows(void)
         dg_log_rows(l, &rows);
         DG_CHECKF(rows == (i < count ? 2 : 3), "\"%s\": %ld rows", i < count ? bad[i] : "good", rows);
         stat(temp_path("rows/log.csv"), &after);
-        DG_CHECK((before.st_ino == after.st_ino) == (i == count)); /* not rewritten when all is well */
+        DG_CHECK((before.st_ino == after.st_ino) == (i == count)); /* a valid file is not rewritten */
         dg_log_close(l);
         dg_rundir_close(&r);
     }
@@ -191,7 +192,7 @@ static void test_order(void)
     }
 }
 
-/* A sparse file costs only what it holds, and is cut. */
+/* A sparse log is truncated; reading it needs no more memory than its data. */
 static void test_sparse(void)
 {
     struct rusage use;
@@ -222,7 +223,7 @@ static void test_sparse(void)
     dg_rundir_close(&r);
 }
 
-/* Rows are written before the end of an epoch: at once when there are many, otherwise soon. */
+/* Rows are flushed before the end of an epoch: at once after many rows, otherwise after a short time. */
 static void test_flush(void)
 {
     dg_rundir r = open_run("flush");
@@ -245,11 +246,11 @@ static void test_flush(void)
     dg_rundir_close(&r);
 }
 
-/* The last step of an epoch; new columns in a file that dcgan has not written. */
+/* The last step of an epoch, and additional columns in a file that dcgan did not write. */
 static void test_odd_steps(void)
 {
     static const struct {
-        const char *text, *want; /* what follows the header */
+        const char *text, *want; /* text after the header */
     } cases[] = {{"no line", ""}, {"", ""}, {"first\n1,2\n3,4", "1,2,,,,,\n3,4,,,,,\n"}};
     dg_rundir r = open_run("odd");
     dg_log *l = log_of(&r, 0);
@@ -269,7 +270,7 @@ static void test_odd_steps(void)
     dg_rundir_close(&r);
 }
 
-/* A locale with a decimal comma, compiled for this test where the sources of locales are installed. */
+/* Tests a locale with a decimal comma, compiled here if locale sources are installed. */
 static void test_locale(void)
 {
     char command[1300];

@@ -1,4 +1,4 @@
-/* The log of a run that is killed: no half row, and nothing lost. */
+/* The log of a run that is killed has no partial rows, and no row is lost. */
 #include "log_rows.h"
 
 #include "host/rundir/log_text.h"
@@ -20,9 +20,9 @@ static void endless(int started)
         if (s == 4) close(started);
     }
 }
-/* Lines of the logs of run "killed" that are no row or no object, rows out of order, and rows that are missing of
- * those up to `least`. Where the kernel ends a write at a page, because the process is killed, the last line is torn:
- * only once the log has been opened again is every line whole. */
+/* Counts the errors in the logs of run "killed": invalid lines, rows out of order, and missing rows up to `least`. A
+ * kill may leave the last line partial, because the kernel can end a write at a page boundary. Opening the log again
+ * makes every line whole. */
 static int bad_lines(uint64_t least, bool whole)
 {
     char *csv = file_of("killed", "log.csv"), *json = file_of("killed", "log.jsonl");
@@ -60,13 +60,13 @@ static void test_killed(void)
         if (pid == 0) endless(started[1]);
         close(started[1]);
         char c;
-        DG_CHECK(read(started[0], &c, 1) == 0); /* until the first epoch is written */
+        DG_CHECK(read(started[0], &c, 1) == 0); /* waits until the first epoch is written */
         close(started[0]);
         nanosleep(&(struct timespec){0, (long)(20e6 * fabs(dg_test_random(&seed)))}, NULL);
         kill(pid, SIGKILL);
         waitpid(pid, NULL, 0);
         bad += bad_lines(4, false);
-        dg_rundir r = open_run("killed"); /* the lock is free, the log can be read */
+        dg_rundir r = open_run("killed"); /* the lock is released and the log can be read */
         dg_log *l = log_of(&r, 4);
         DG_CHECK(r.lock >= 0);
         long n;

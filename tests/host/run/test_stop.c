@@ -1,5 +1,5 @@
-/* Signals during a run: the first is answered and remembered, the second ends it, an ignored one stays ignored; on a
- * terminal, into a file, without a message, and with stderr closed. */
+/* Signals during a run. The first one prints a message and is remembered, the second one ends the run, and an ignored
+ * one stays ignored. Tested with a terminal, with a file, without a message and with stderr closed. */
 #include "host/run/stop.h"
 
 #include <fcntl.h>
@@ -13,14 +13,14 @@
 static const char words[] = "finishing the step\n", cleared[] = "\r\033[K";
 
 typedef struct {
-    bool terminal, deaf; /* stderr is one; is closed */
-    const char *says;    /* NULL: nothing */
+    bool terminal, deaf; /* terminal: stderr is a terminal; deaf: stderr is closed */
+    const char *says;    /* message of the first signal; NULL: none */
     int ignored, first, second;
-    int code;         /* exit code; 0 if the child continues */
-    const char *want; /* on stderr */
+    int code;         /* exit code; 0: the run continues */
+    const char *want; /* expected text on stderr */
 } row;
 
-/* In a child with stderr fd. */
+/* Runs in a child whose stderr is fd. */
 static int answer(const row *c, int fd)
 {
     if (fd != STDERR_FILENO) dup2(fd, STDERR_FILENO);
@@ -60,9 +60,9 @@ static void try(const row *c)
     int status = -1;
     waitpid(pid, &status, 0);
     DG_CHECKF(WIFEXITED(status) && WEXITSTATUS(status) == c->code, "%s: status %d, not %d", c->want, status, c->code);
-    if (c->terminal) close(fd); /* the last writer: hear() sees the end */
+    if (c->terminal) close(fd); /* closes the last writer, so that hear() sees the end */
     const ssize_t n = c->terminal ? hear(pty, said, 99) : pread(fd, said, 99, 0);
-    char *plain = said; /* a terminal writes \r\n for \n */
+    char *plain = said; /* a terminal replaces \n by \r\n */
     for (ssize_t i = 0; i < n; i++)
         if (said[i] != '\r' || said[i + 1] != '\n') *plain++ = said[i];
     *plain = 0;
@@ -92,7 +92,7 @@ int main(void)
         {.says = words, .first = SIGXCPU, .second = SIGXCPU, .want = timed},
     };
     temp_make("stop");
-    /* in the background of a shell SIGINT is ignored */
+    /* shells ignore SIGINT in background jobs */
     for (int i = 0; i < 3; i++) (void)signal((int[]){SIGINT, SIGTERM, SIGHUP}[i], SIG_DFL);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) try(&rows[i]);
     temp_remove(temp_dir);

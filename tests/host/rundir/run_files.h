@@ -8,7 +8,7 @@
 
 static dg_rundir r;
 
-/* Its path in temp_dir. */
+/* Path of a file of the run in temp_dir. */
 static const char *in_run(const char *name)
 {
     char path[300];
@@ -18,7 +18,7 @@ static const char *in_run(const char *name)
 
 static void put(const char *name, const char *text)
 {
-    unlink(in_run(name)); /* as a rename does: links to the old file keep what they hold */
+    unlink(in_run(name)); /* replaced as by a rename, so that links to the old file keep its content */
     temp_put(in_run(name), text, strlen(text));
 }
 
@@ -30,7 +30,7 @@ static void begin(void)
     if (!DG_CHECKF(dg_rundir_open(temp_path("run"), false, &r) == DG_OK, "%s", dg_message())) exit(1);
 }
 
-/* A run of 6 epochs and 2 steps. */
+/* The files of a run of 6 epochs and 2 steps. */
 static const char *const files[][2] = {{"checkpoint.safetensors", "within seven"},
                                        {"checkpoint-0004.safetensors", "four"},
                                        {"checkpoint-0005.safetensors", "five"},

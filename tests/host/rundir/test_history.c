@@ -4,7 +4,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 
-static int listing; /* errno with which readdir() fails after the first entry; 0: it does not */
+static int listing; /* errno of readdir() after the first entry; 0: no failure */
 
 struct dirent *readdir(DIR *d)
 {
@@ -46,7 +46,7 @@ static void test_prune(void)
     }
     for (size_t i = 0; i < sizeof other / sizeof other[0]; i++) put(other[i], "x");
     DG_CHECK(dg_history_newest(&r, name) == DG_OK && !strcmp(name, "checkpoint-0012.safetensors"));
-    listing = EIO; /* "none is there" would begin the run again, over what it has */
+    listing = EIO; /* if this error counted as an empty directory, the run would restart and overwrite its files */
     DG_CHECK(dg_history_newest(&r, name) == DG_IO && strstr(dg_message(), "cannot be listed: Input/output error"));
     dg_history_prune(&r, 0);
     listing = 0;
@@ -63,7 +63,8 @@ static void test_go_back(void)
 {
     char moved[64];
     make_run();
-    DG_CHECK(dg_history_go_back(&r, "run/checkpoint.safetensors", 6, moved) == DG_OK && !*moved); /* nothing is later */
+    /* no epoch is later */
+    DG_CHECK(dg_history_go_back(&r, "run/checkpoint.safetensors", 6, moved) == DG_OK && !*moved);
     DG_CHECK(dg_history_go_back(&r, "run/checkpoint-0004.safetensors", 4, moved) == DG_OK &&
              !strcmp(moved, "later-than-0004"));
     went_back("later-than-0004");
@@ -76,7 +77,7 @@ static void test_go_back(void)
     dg_rundir_close(&r);
 }
 
-/* A kill before the chosen checkpoint became the newest is undone; a later one is completed. */
+/* A kill before the chosen checkpoint became the newest one is undone. After a later kill the rewind is completed. */
 static void test_cut_off(void)
 {
     char moved[64];
@@ -93,7 +94,8 @@ static void test_cut_off(void)
     put("later-than-0004/going-back", "checkpoint-0004.safetensors\n4\n");
     DG_CHECK(rename(in_run("checkpoint.safetensors"), in_run("later-than-0004/checkpoint.safetensors")) == 0);
     DG_CHECK(rename(in_run("checkpoint-0006.safetensors"), in_run("later-than-0004/checkpoint-0006.safetensors")) == 0);
-    for (int there = 0; there < 2; there++) { /* in between there may be no newest, where files have but one name */
+    /* on file systems without hard links the newest checkpoint may be missing meanwhile */
+    for (int there = 0; there < 2; there++) {
         if (there) DG_CHECK(link(in_run("checkpoint-0004.safetensors"), in_run("checkpoint.safetensors")) == 0);
         if (there) put("later-than-0004/going-back", "checkpoint-0004.safetensors\n4\n");
         if (there) put("epoch-0005.png", "image 5");
@@ -126,7 +128,7 @@ static void test_cut_off(void)
     dg_rundir_close(&r);
 }
 
-/* By a link: its target becomes the newest checkpoint, not the link. */
+/* Rewinding to a symbolic link makes the target of the link the newest checkpoint, not the link. */
 static void test_go_back_by_link(void)
 {
     char moved[64];
@@ -140,7 +142,7 @@ static void test_go_back_by_link(void)
     dg_rundir_close(&r);
 }
 
-/* A hostile run directory names files that are not of the run, or outside of it. */
+/* A hostile run directory names files that are outside of it or not part of the run. */
 static void test_hostile(void)
 {
     static const char *const marker[] = {"../secret\n4\n",
@@ -175,7 +177,7 @@ static void test_hostile(void)
     DG_CHECK(dg_history_take_up(&r) == DG_IO && strstr(dg_message(), "symbolic link"));
     unlink(in_run("later-than-0004/going-back"));
 
-    /* Links are copied and renamed, not their targets. */
+    /* Symbolic links are copied and renamed as links; their targets stay unchanged. */
     unlink(in_run("log.csv"));
     DG_CHECK(symlink("../secret", in_run("log.csv")) == 0);
     DG_CHECK(symlink("../secret", in_run("best.safetensors")) == 0);
@@ -190,7 +192,7 @@ static void test_hostile(void)
     dg_rundir_close(&r);
 }
 
-/* A file with a name of the user's can be rewound to, and a kill meanwhile leaves a name of the program. */
+/* A run can be rewound to a file that the user named. A kill meanwhile leaves a file name that dcgan recognises. */
 static void test_go_back_to_copy(void)
 {
     char moved[64];

@@ -1,5 +1,5 @@
-/* Run directory, history and log, with each of their calls failing once, and with all later ones failing: data stays
- * safe, the message names the fault, and the next start continues undisturbed. */
+/* Run directory, history and log with each of their calls failing once, and with all later ones failing. Data stays
+ * intact, the message names the fault, and the next start continues normally. */
 #include "failing.h"
 
 #include "host/run/log_rows.h"
@@ -59,7 +59,7 @@ static void is_back(dg_err e)
     dg_rundir_close(&r);
 }
 
-/* A rewind that was killed near its end: the next start completes it, with failing calls. */
+/* A rewind that was killed near its end. The next start completes it although calls fail. */
 static void half_back(void)
 {
     make_best_run();
@@ -95,7 +95,7 @@ static void is_kept(dg_err e)
 }
 
 static dg_log *l;
-static uint64_t logged; /* steps that the log took without an error */
+static uint64_t logged; /* steps that were written to the log without an error */
 
 static void open_log(void)
 {
@@ -108,7 +108,7 @@ static void open_log(void)
 static dg_err log_steps(void)
 {
     dg_log_row row = row_of(1);
-    dg_err all = dg_log_epoch(l, &row); /* of a session that resumed at an epoch's end */
+    dg_err all = dg_log_epoch(l, &row); /* the log of a session that resumed at the end of an epoch */
     for (uint64_t s = 1; s <= 9; s++) {
         row = row_of(s);
         dg_err e = dg_log_step(l, &row);
@@ -120,7 +120,7 @@ static dg_err log_steps(void)
     return all;
 }
 
-static dg_err log_again(void) /* what a resume reads, and cuts after step 6 */
+static dg_err log_again(void) /* Opens the log as a resume does, which cuts it after step 6. */
 {
     dg_log *again = NULL;
     dg_err e = dg_log_open(&r, &dg_gan_recipe, 6, &again);
@@ -182,12 +182,12 @@ static void has_its_rows(dg_err e)
     if (again) (void)dg_log_rows(again, &n);
     DG_CHECKF(n == 9 && (e || !access(temp_path("run/events.out.tfevents.run"), F_OK)), "%ld rows are left", n);
     (void)dg_log_close(again);
-    dg_sweep_temporaries(r.fd); /* as the next start does: on a disk that is gone nothing is removed */
+    dg_sweep_temporaries(r.fd); /* the next start removes temporary files, except if the disk is gone */
     DG_CHECK(temp_count(temp_path("run"), "tmp") == 0);
     dg_rundir_close(&r);
 }
 
-/* In addition, every file operation fails from the k-th on. */
+/* Like each_of, and additionally fails every file operation from the k-th on. */
 static long each(const char *what, void (*before)(void), dg_err (*act)(void), void (*after)(dg_err))
 {
     return each_call(what, before, act, after) + each_of(what, FILES, true, before, act, after);

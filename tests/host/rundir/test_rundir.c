@@ -1,4 +1,4 @@
-/* Run directories: one run at a time, never overwritten, free again after kill -9. */
+/* Run directories: one run at a time, no overwriting, and a free lock after kill -9. */
 #include "host/run/log.h"
 #include "host/net/gan.h"
 #include "tempdir.h"
@@ -13,7 +13,7 @@
 
 static int exists(const char *name) { return access(temp_path(name), F_OK) == 0; }
 
-/* Opens, as a new run or to resume one. */
+/* Opens the directory as a new run or to resume. */
 static dg_err open_it(const char *name, bool resume, dg_rundir *r)
 {
     return dg_rundir_open(temp_path(name), resume, r);
@@ -53,10 +53,10 @@ static void test_open(void)
     }
     dg_rundir_close(&r);
     DG_CHECK(r.lock == -1);
-    dg_rundir_close(&r); /* twice does no harm */
+    dg_rundir_close(&r); /* closing twice is harmless */
     DG_CHECK(exists("deep/er/run/run.lock"));
 
-    /* only a lock: not a run yet */
+    /* a directory with only a lock is not a run yet */
     can_be_opened("deep/er/run", false);
 }
 
@@ -92,7 +92,7 @@ static void test_existing_run(void)
         can_be_opened(name, true);
         DG_CHECK(temp_holds(file, "precious"));
     }
-    /* left by a start that was killed: removed, and not a run */
+    /* an empty log of a killed start is removed and does not count as a run */
     one_file("cut off", "log.jsonl", "");
     one_file("cut off", "log.csv", header);
     DG_CHECK(open_it("cut off", false, &r) == DG_OK && !exists("cut off/log.csv") && !exists("cut off/log.jsonl"));
@@ -128,7 +128,7 @@ static void test_refusals(void)
     mkdir(temp_path("trap"), 0777);
     DG_CHECK(symlink("../file", temp_path("trap/run.lock")) == 0);
     refuses("trap", false, DG_IO, "run.lock");
-    /* A lock with a second name: that file stays unchanged. */
+    /* The lock file has a second hard link, whose file must stay unchanged. */
     mkdir(temp_path("two names"), 0777);
     DG_CHECK(link(temp_path("file"), temp_path("two names/run.lock")) == 0);
     refuses("two names", false, DG_IO, "has 2 ");
@@ -138,7 +138,8 @@ static void test_refusals(void)
     DG_CHECK(temp_holds(temp_path("file"), "x"));
 }
 
-/* Moved, removed or replaced by a link or another run: the descriptor stays with the first directory. */
+/* The directory is moved, removed, or replaced by a link or another run. The descriptor still refers to the first
+ * directory. */
 static void test_replaced(void)
 {
     dg_rundir r, second;
@@ -156,7 +157,7 @@ static void test_replaced(void)
              dg_rundir_has(&r, "%s", "log.csv"));
     DG_CHECK(temp_count(link, "log") == 0);
     DG_CHECK(dg_log_close(log) == DG_OK && unlink(temp_path("place")) == 0);
-    DG_CHECK(open_it("place", false, &second) == DG_OK); /* another run, in the same name */
+    DG_CHECK(open_it("place", false, &second) == DG_OK); /* another run opens the same path */
     DG_CHECK(dg_log_open(&r, &dg_gan_recipe, 0, &log) == DG_OK && !exists("place/log.csv") &&
              !dg_rundir_has(&second, "log.csv"));
     DG_CHECK(dg_log_close(log) == DG_OK);
@@ -165,7 +166,7 @@ static void test_replaced(void)
     DG_CHECK(dg_log_open(&r, &dg_gan_recipe, 0, &log) == DG_IO && !exists("place/log.csv"));
     dg_rundir_close(&r);
     DG_CHECK(dg_rundir_check(&second, &removed) == DG_OK && !removed && second.lock >= 0);
-    DG_CHECK(unlink(temp_path("place/run.lock")) == 0); /* from here on another run could have it */
+    DG_CHECK(unlink(temp_path("place/run.lock")) == 0); /* another run could hold the lock from here on */
     DG_CHECK(dg_rundir_check(&second, &removed) == DG_IO && removed && strstr(dg_message(), "run.lock was removed"));
     dg_rundir_close(&second);
 }
@@ -181,7 +182,7 @@ static void test_sweep(void)
     dg_rundir_close(&r);
 }
 
-/* Replaces the C library's while dg_rundir_open waits for the owner's name, which comes with the 6th call. */
+/* Replaces the C library's function while dg_rundir_open waits for the owner's name, which appears at the 6th call. */
 static struct {
     int fd, pauses;
     char text[400];
@@ -194,7 +195,7 @@ int nanosleep(const struct timespec *t, struct timespec *rest)
     return (int)syscall(SYS_nanosleep, t, rest);
 }
 
-/* The lock still names a killed run: wait for the owner's name. */
+/* The lock file still names a killed run, so the message must wait for the name of the new owner. */
 static void test_stale_name(void)
 {
     char host[256] = "", text[400], want[64];
@@ -223,7 +224,7 @@ static void test_stale_name(void)
     close(fd);
 }
 
-/* An owner on another host, and one that never writes its name. */
+/* An owner on another host, and an owner that never writes its name. */
 static void test_unknown_owner(void)
 {
     static const struct {
@@ -243,7 +244,7 @@ static void test_unknown_owner(void)
     close(fd);
 }
 
-/* A run that did not start removes only its own new directories. */
+/* A run that did not start removes only the directories that it created. */
 static void test_abandon(void)
 {
     dg_rundir r;
@@ -253,7 +254,7 @@ static void test_abandon(void)
     dg_rundir_abandon(&r);
     DG_CHECK(r.lock == -1 && !exists("old/new") && exists("old"));
 
-    /* with config.ini and logs that have no rows yet */
+    /* directories with config.ini and logs without rows */
     dg_log *log;
     DG_CHECK(open_it("old/new/run", false, &r) == DG_OK && dg_log_open(&r, &dg_gan_recipe, 0, &log) == DG_OK &&
              !dg_log_close(log));
@@ -277,7 +278,7 @@ static void test_abandon(void)
     dg_rundir_abandon(&r);
     DG_CHECK(exists("old/second/checkpoint.safetensors") && exists("old/second/run.lock"));
 
-    /* events of steps are results, which no start writes over */
+    /* log rows of steps are results, which no new run overwrites */
     const dg_log_row row = {.step = 1, .epoch = 1};
     DG_CHECK(open_it("old/third", false, &r) == DG_OK && !dg_log_open(&r, &dg_gan_recipe, 0, &log) &&
              !dg_log_events(log, &r, 0) && !dg_log_step(log, &row) && !dg_log_close(log));
@@ -287,7 +288,7 @@ static void test_abandon(void)
     refuses("old/third", false, DG_USAGE, "");
 }
 
-/* Twenty processes at once, several times; the winner is killed, so that every round begins with a stale lock. */
+/* Twenty processes start at once, several times. The winner is killed, so that every round starts with a stale lock. */
 static void test_race(void)
 {
     enum { PROCESSES = 20, ROUNDS = 10 };
@@ -300,7 +301,7 @@ static void test_race(void)
             if ((pid[i] = fork()) == 0) {
                 char c;
                 close(start[1]);
-                if (read(start[0], &c, 1) != 0) _exit(1); /* all go when the parent closes its end */
+                if (read(start[0], &c, 1) != 0) _exit(1); /* all processes start when the parent closes its end */
                 dg_rundir r;
                 struct {
                     dg_err code;
@@ -338,7 +339,7 @@ static void test_race(void)
     }
 }
 
-/* A name that is too long is not a file, and a path that would be cut is refused. */
+/* A name that is too long cannot be a file, and a path that would be truncated is refused. */
 static void test_long_names(void)
 {
     dg_rundir r;

@@ -1,4 +1,4 @@
-/* What a run leaves out where epochs are quicker than the disk: checkpoints of --checkpoint-every auto, and curves. */
+/* Outputs that a run skips if epochs are faster than the disk: checkpoints of --checkpoint-every auto, and curves. */
 #include "host/train/outputs.h"
 
 #include <pthread.h>
@@ -19,12 +19,12 @@ static dg_err stuck(void *context)
 }
 
 static char data[] = "drawn";
-static dg_options o = {.data = data, .no_report = true}; /* there is no job that one could be of */
+static dg_options o = {.data = data, .no_report = true}; /* this test has no job to save */
 static dg_rundir dir = {.lock = -1};
 static dg_job job = {.recipe = &dg_gan_recipe};
 static dg_outputs w = {.o = &o, .dir = &dir, .job = &job};
 
-/* Curves that are due while earlier ones are being drawn are drawn at the end, unless later ones were. */
+/* Curves that become due while earlier ones are being drawn are drawn at the end, unless newer ones are due. */
 static void curves(void)
 {
     char file[1024];
@@ -34,7 +34,7 @@ static void curves(void)
                    "%s", dg_message()))
         return;
     dg_save_curves(&w, false);
-    /* no rows yet */
+    /* the log has no rows yet */
     DG_CHECK(!w.curves_due && !dg_worker_wait(w.write.curves, dg_worker_given(w.write.curves)) &&
              access(file, F_OK) != 0);
     for (uint64_t epoch = 1; epoch < 4; epoch++) {
@@ -61,13 +61,13 @@ static void checkpoints(void)
     o.epochs = 9;
     o.checkpoint_every = 1;
     if (!DG_CHECKF(!dg_outputs_open(&w), "%s", dg_message())) return;
-    for (int given = 0; given < 2; given++) { /* N is N */
+    for (int given = 0; given < 2; given++) { /* an explicit N is always obeyed */
         o.checkpoint_auto = !given;
-        DG_CHECK(!dg_checkpoint_too_soon(&w, 1)); /* the first one */
+        DG_CHECK(!dg_checkpoint_too_soon(&w, 1)); /* the first checkpoint is never skipped */
         pthread_mutex_lock(&gate);
         dg_worker_give(w.write.checkpoints, stuck, NULL);
         DG_CHECK(dg_checkpoint_too_soon(&w, 2) == !given);
-        DG_CHECK(!dg_checkpoint_too_soon(&w, 9)); /* the last one */
+        DG_CHECK(!dg_checkpoint_too_soon(&w, 9)); /* the last checkpoint is never skipped */
         pthread_mutex_unlock(&gate);
         DG_CHECK(!dg_worker_wait(w.write.checkpoints, dg_worker_given(w.write.checkpoints)));
         DG_CHECK(!dg_checkpoint_too_soon(&w, 2));

@@ -1,4 +1,4 @@
-/* What a program writes to a terminal or a pipe, and what then stands on the screen. The clock is the test's own. */
+/* Captures the output to a terminal or a pipe and computes the resulting screen. The test replaces the clock. */
 #ifndef SCREEN_H
 #define SCREEN_H
 
@@ -16,7 +16,7 @@
 
 static double now = 1000;
 
-/* The program's definition replaces the C library's. */
+/* Replaces the C library's clock_gettime. */
 int clock_gettime(clockid_t id, struct timespec *t)
 {
     (void)id;
@@ -66,15 +66,15 @@ static void begin(int columns) /* 0: a pipe */
 static const char *end(void)
 {
     fflush(stderr);
-    dup2(capture.saved, 2); /* closes the last writer: the reader sees the end */
+    dup2(capture.saved, 2); /* closes the last writer, so that the reader sees the end */
     close(capture.saved);
     pthread_join(capture.reader, NULL);
     close(capture.read_end);
     return capture.text;
 }
 
-/* A terminal of this width: what its lines hold in the end. Returns how often a line was redrawn; *widest is the
- * most columns that were ever used. */
+/* The screen of a terminal with this width, as its final lines. Returns how often a line was redrawn. *widest: the
+ * maximum of used columns. */
 static char screen[40][512];
 static int lines;
 
@@ -96,7 +96,7 @@ static int play(const char *s, int *widest)
             memset(line + column, 0, (size_t)(511 - column));
             s += 2;
         } else if (*s == '\033') {
-            s += strcspn(s, "m"); /* colour */
+            s += strcspn(s, "m"); /* skips a colour code */
         } else if (column < 511) {
             line[column++] = *s;
         }
@@ -126,7 +126,7 @@ static dg_progress *open_gan(bool quiet)
     return p;
 }
 
-/* A GAN's progress on a screen of so many columns (0: a pipe), and all that it has written. */
+/* Opens the progress display of a GAN on a screen with this many columns (0: a pipe). */
 __attribute__((unused)) static dg_progress *open_on(int columns)
 {
     begin(columns);
@@ -139,7 +139,7 @@ __attribute__((unused)) static const char *closed(dg_progress *p)
     return end();
 }
 
-/* Epochs of 46 steps of 64 images, `each` seconds per step. */
+/* Trains in epochs of 46 steps with batch size 64; each: seconds per step. */
 static void train(dg_progress *p, int first, int last, double each)
 {
     for (int epoch = first; epoch <= last; epoch++) {
@@ -151,7 +151,7 @@ static void train(dg_progress *p, int first, int last, double each)
     }
 }
 
-/* A pseudo-terminal and a clean environment. False, after a message: there is none. */
+/* Opens a pseudo-terminal and clears the environment. False, after a message, if there is no pseudo-terminal. */
 static bool screen_up(void)
 {
     dg_speak_as_program();

@@ -1,4 +1,4 @@
-/* What the user sees, through a pipe and on a pseudo-terminal. The clock is the test's own. */
+/* Progress output through a pipe and on a pseudo-terminal. The test replaces the clock. */
 #include "screen.h"
 
 static void on_a_terminal(void)
@@ -16,7 +16,7 @@ static void on_a_terminal(void)
                        "D(G(z)) .21/.18 4923 img/s ETA 0:02:52";
     DG_CHECKF(lines == 1 && !strcmp(screen[0], last), "screen: \"%s\"", screen[0]);
     DG_CHECK(count(text, "\033[32m") > 0);
-    /* The first line comes at once, without a rate or an ETA. */
+    /* The first line appears immediately, without a rate or an ETA. */
     DG_CHECKF(!strncmp(text, "\repoch 1/300 step 1/46 [", 24), "%.60s", text);
     char *eta = strstr(capture.text, "ETA");
     if (!DG_CHECK(eta)) return;
@@ -67,7 +67,7 @@ static void no_color_and_dumb(void)
     train(p, 1, 1, 1);
     const char *text = closed(p);
     DG_CHECK(count(text, "\r") > 10 && strchr(text, '[') && !strstr(text, "\033[32m"));
-    setenv("NO_COLOR", "", 1); /* empty does not count: no-color.org */
+    setenv("NO_COLOR", "", 1); /* an empty value has no effect (no-color.org) */
     p = open_on(160);
     train(p, 1, 1, 1);
     DG_CHECK(strstr(closed(p), "\033[32m"));
@@ -100,7 +100,7 @@ static void through_a_pipe(void)
     }
     dg_progress_epoch(p, 1, 2, &METRICS, 10, 64);
     DG_CHECKF(count(closed(p), "\n") == 1, "%s", capture.text);
-    /* Epochs of 46 s: a line each 10 s, and the epoch's own. */
+    /* Epochs of 46 s print a line every 10 s and one at the end of the epoch. */
     p = open_on(0);
     train(p, 1, 3, 1);
     const char *slow = closed(p);
@@ -110,7 +110,7 @@ static void through_a_pipe(void)
     DG_CHECKF(!strncmp(slow, first, strlen(first)), "%s", slow);
 }
 
-/* One window in five is three times as slow (a checkpoint is written): the ETA stays. */
+/* Every fifth interval is three times as slow (a checkpoint is written), but the ETA stays steady. */
 static void eta_is_steady(void)
 {
     dg_progress *p = open_on(0);

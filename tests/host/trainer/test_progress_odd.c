@@ -1,4 +1,4 @@
-/* What the user sees of odd terminals, odd numbers and odd calls. */
+/* Progress output on unusual terminals, with unusual numbers and calls. */
 #include "screen.h"
 
 #include "host/net/classifier.h"
@@ -7,9 +7,10 @@
 static void odd_widths(void)
 {
     static const struct {
-        const char *columns; /* in the environment */
+        const char *columns; /* value of COLUMNS */
         int terminal, most;
-    } odd[] = {{"7", 160, 20}, {"4000", 160, 400}, {"wide", 100, 100}, {"0", 1 << 16, 80}}; /* 2^16: 0 to the system */
+        /* 2^16 columns are 0 to the system */
+    } odd[] = {{"7", 160, 20}, {"4000", 160, 400}, {"wide", 100, 100}, {"0", 1 << 16, 80}};
     for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
         int widest;
         setenv("COLUMNS", odd[i].columns, 1);
@@ -22,7 +23,7 @@ static void odd_widths(void)
     unsetenv("COLUMNS");
 }
 
-/* "ETA 4 d 15 h"; years are none. */
+/* Long ETAs are printed as "ETA 4 d 15 h"; there is no unit of years. */
 static void far_away(void)
 {
     static const struct {
@@ -61,7 +62,7 @@ static void previews(void)
     DG_CHECKF(!strcmp(closed(p), "a\n"), "%s", capture.text);
 }
 
-/* Terminals without any capability, and one without output. */
+/* Terminals without any capabilities, and a terminal without output. */
 static void odd_terminals(void)
 {
     static const char *const names[] = {NULL, "", "dumb"};
@@ -80,7 +81,7 @@ static void odd_terminals(void)
     DG_CHECKF(*end() == 0, "%s", capture.text);
 }
 
-/* Steps without images, more of them than there are, counts that change their end, a note above a count. */
+/* Steps without images, more steps than announced, counts whose total changes, and a note above a count. */
 static void odd_calls(void)
 {
     int widest;
@@ -98,7 +99,7 @@ static void odd_calls(void)
     DG_CHECKF(strstr(capture.text, "5/3") && strstr(capture.text, "a note\r\n"), "%s", capture.text);
 }
 
-/* Metrics of a classifier's test are left out of lines of steps without one. */
+/* Test metrics of a classifier are omitted from lines of steps without a test. */
 static void tested(void)
 {
     dg_metrics m;
@@ -144,7 +145,7 @@ static void quiet_and_null(void)
     }
 }
 
-/* Values of a diverging run: no line grows or breaks. */
+/* Values of a diverging run must not lengthen or break a line. */
 static void wild_numbers(void)
 {
     static const double wild[] = {NAN, -NAN, INFINITY, -1e300, 1e300, 123456.7};

@@ -1,4 +1,4 @@
-/* A run on a device that works asynchronously with memory of its own: the CPU backend that claims to be one. */
+/* A run on a device that works asynchronously with its own memory, simulated by the CPU backend. */
 #include "failing.h"
 
 #include "core/base/clock.h"
@@ -10,7 +10,7 @@ static machine a;
 
 static struct {
     size_t unused, total;
-    bool here, lost; /* what was asked for has come; the device does not answer */
+    bool here, lost; /* here: the requested data has arrived; lost: the device does not respond */
 } device;
 
 static dg_err answer(void) { return device.lost ? dg_fail(DG_DEVICE, "the device is lost") : DG_OK; }
@@ -43,10 +43,10 @@ static void room(void)
         size_t unused, total; /* MB */
         double most;
         bool gpu;
-        double others, have; /* MB */
+        double others, have; /* others: reserved for the driver, MB */
     } cases[] = {
-        {1000, 2048, 0, true, 128, 872},    /* a sixteenth for the driver */
-        {1000, 1 << 16, 0, true, 256, 744}, /* but no more than that */
+        {1000, 2048, 0, true, 128, 872},    /* a sixteenth of the memory is reserved for the driver */
+        {1000, 1 << 16, 0, true, 256, 744}, /* the driver's reserve has a maximum */
         {100, 1 << 16, 0, true, 256, 0},        {1000, 2048, 0, false, 0, 1000},
         {1000, 2048, 1e6, false, 0, 1000},      {1000, 2048, 512, true, 128, 488.28125}, /* 512,000,000 bytes */
         {1000, 2048, 512, false, 0, 488.28125},
@@ -70,7 +70,7 @@ static double most;
 
 static dg_err build(void) { return dg_build_to_fit(&job, &a.m, &wanted, a.b, most); }
 
-/* From enough memory for everything down to none. */
+/* Builds the job with decreasing memory, from enough for everything to none. */
 static void built(void)
 {
     device.unused = device.total = (size_t)1 << 40;
@@ -137,12 +137,12 @@ static bool ask(uint64_t step, bool at_once) { return dg_ring_reader_ask(&r, ste
 static void later(void)
 {
     if (!DG_CHECK(dg_ring_reader_open(&r, &a.g, 0) == DG_OK)) return;
-    DG_CHECK(take(true) && n == 0); /* nothing was asked for */
+    DG_CHECK(take(true) && n == 0); /* nothing was requested */
     DG_CHECK(ask(0, true) && r.on_the_way == 0);
     machine_steps(&a, 0, 3);
     DG_CHECK(ask(1, false) && r.on_the_way == 1 && take(false) && n == 0);
     DG_CHECK(ask(3, false) && r.on_the_way == 2 && ask(4, true) && r.on_the_way == 2 && r.next == 3);
-    DG_CHECK(take(false) && from == 0 && n == 1); /* both are under way: this one is waited for */
+    DG_CHECK(take(false) && from == 0 && n == 1); /* both requests are in progress; this call waits for the first */
     DG_CHECK(take(false) && n == 0);
     DG_CHECK(take(true) && from == 1 && n == 2 && isfinite(row[0].value[0]) && isfinite(row[1].value[0]));
     device.lost = true;
@@ -153,15 +153,16 @@ static void later(void)
     DG_CHECK(!take(true) && n == 0);
     device.lost = false;
     DG_CHECK(take(true) && n == 1);
-    DG_CHECK(ask(4 + DG_REQUEST_ROWS + 7, true) && take(true) && n == DG_REQUEST_ROWS); /* no more in a request */
+    /* a request has at most DG_REQUEST_ROWS rows */
+    DG_CHECK(ask(4 + DG_REQUEST_ROWS + 7, true) && take(true) && n == DG_REQUEST_ROWS);
     dg_ring_reader_close(&r);
 }
 
-/* The shorter a step, the more are requested at once. */
+/* The shorter a step, the more steps are requested at once. */
 static void intervals(void)
 {
     static const struct {
-        double seconds; /* that the steps of a request shall take, where one takes a second and a little */
+        double seconds; /* intended seconds per request; a step takes slightly more than a second */
         int interval;
     } cases[] = {{1000, DG_REQUEST_ROWS}, {10, 9}, {0.5, 1}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

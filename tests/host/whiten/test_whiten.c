@@ -1,6 +1,6 @@
-/* Products and inverse roots compared with their values by construction, at sizes around those of panels and with
- * any condition number; whitening compared with plain loops; the order of values in files; the same bits with any
- * number of threads. */
+/* Products and inverse roots are compared with known values, for matrix sizes around those of panels and for any
+ * condition number. Whitening is compared with plain loops. Also tested: the order of values in files, and the same
+ * bits for any number of threads. */
 #include "host/whiten/whiten.h"
 #include "test.h"
 
@@ -16,7 +16,7 @@ static bool opened(dg_symmetric *s, int n, int threads)
     return DG_CHECKF(dg_symmetric_open(s, threads) == DG_OK, "%s", dg_message());
 }
 
-/* a a' of any a is symmetric. */
+/* a a' is symmetric for any a. */
 static void check_product(int n)
 {
     dg_symmetric s;
@@ -37,7 +37,7 @@ static void check_product(int n)
     free(out);
 }
 
-/* h diag(value) h, h = 1 - 2 v v' a reflection, so that its powers are those of the values. */
+/* h diag(value) h with the reflection h = 1 - 2 v v'; powers of this matrix are h diag(powers of value) h. */
 static void reflected(const double *v, const double *value, size_t n, double *out)
 {
     double *hd = matrix(n);
@@ -94,7 +94,7 @@ static void check_root(int n, double condition)
     free(again);
 }
 
-/* Neighbours resemble each other, as in images. */
+/* Neighbouring pixels are similar, as in photographs. */
 static void draw(uint8_t *pixels)
 {
     for (size_t k = 0; k < IMAGES; k++) {
@@ -157,7 +157,7 @@ static void check_fit(const uint8_t *pixels, double epsilon)
     free(wc);
 }
 
-/* Chunks of any length, with something between the images that stays as it is. */
+/* Chunks of any length. The bytes between the images must stay unchanged. */
 static void check_images(const uint8_t *pixels, dg_type real)
 {
     const size_t width = dg_type_bytes(real), stride = VALUES * width + 3;

@@ -1,4 +1,4 @@
-/* An op on many images, and on the first and the last of them only. */
+/* Runs an op on many images, and on only the first and the last of them. */
 #ifndef DG_LARGE_PAIR_H
 #define DG_LARGE_PAIR_H
 
@@ -6,7 +6,7 @@
 #include "large_tensor.h"
 
 enum { ENDS = 9 };            /* images per end */
-static double least = 0x1p29; /* minimum of values of the largest tensor, 2^31 bytes; 0: as many as possible */
+static double least = 0x1p29; /* minimum number of values of the largest tensor (2^31 bytes); 0: the maximum */
 static dg_backend *backend;
 
 typedef struct {
@@ -26,7 +26,7 @@ static size_t element_bytes(const dg_operand *o)
     return o->element == DG_BYTE ? 1 : o->element == DG_ONE_STEP || o->element == DG_ALL_STEPS ? 0 : 4;
 }
 
-/* The number of images, or of values. */
+/* The field of the op's shape with the number of images, or of values. */
 static const dg_field *extent(const dg_op *op)
 {
     const dg_shape_word *w = dg_op_info_of(op->kind)->shape;
@@ -42,7 +42,7 @@ static bool by_image(const dg_op *op, const dg_operand *o)
     return false;
 }
 
-/* Whole numbers from -3 to 3, of indices from 0 on. */
+/* Whole numbers from -3 to 3; indices are 0 or more. */
 static void fill(const dg_op *op, const dg_operand *o, char *to, size_t count, unsigned long long *seed)
 {
     for (size_t i = 0; i < count; i++) {
@@ -56,7 +56,7 @@ static void fill(const dg_op *op, const dg_operand *o, char *to, size_t count, u
     }
 }
 
-/* Operand k of both ops: the ends of the large one are the halves of the small one. */
+/* Fills operand k of both ops. The small operand's two halves are the two ends of the large one. */
 static void make_operand(pair *p, int k, unsigned long long *seed)
 {
     const dg_operand *o = &dg_op_info_of(p->many.kind)->operand[k];
@@ -102,7 +102,7 @@ static void set_extent(dg_op *op, int64_t value)
     if (info->complete) DG_CHECK(!info->complete(op));
 }
 
-/* op: complete except for its extent and its pointers. */
+/* op: complete except for its number of images and its pointers. */
 static pair pair_of(dg_op op)
 {
     pair p = {.many = op, .few = op};
@@ -110,12 +110,12 @@ static pair pair_of(dg_op op)
     p.ends = values ? 5003 : ENDS;
     set_extent(&p.few, 2 * p.ends);
     int operands;
-    double largest = 1; /* per image */
+    double largest = 1; /* values of the largest operand per image */
     dg_operands(op.kind, &operands);
     for (int k = 0; k < operands; k++)
         if (by_image(&p.few, &dg_op_info_of(op.kind)->operand[k]))
             largest = fmax(largest, (double)dg_operand_count(&p.few, k) / (double)(2 * p.ends));
-    /* the last ones, and the units of work that they are in, are beyond */
+    /* the last images, and the tiles that contain them, are beyond this number of values */
     set_extent(&p.many, least > 0 ? (int64_t)(least / largest) + 8 * p.ends : (int64_t)(INT32_MAX / largest));
     snprintf(p.many.name, sizeof p.many.name, "%.20s, %lld", op.name,
              (long long)dg_field_get(&p.many, extent(&p.many)));
@@ -145,7 +145,7 @@ static double number(const char *at, size_t i)
     return (double)v;
 }
 
-/* Compares n elements of an operand; within: tolerance as part of the largest, 0: same bits. */
+/* Compares n elements of an operand; within: tolerance relative to the largest value, 0: the same bits. */
 static void same(const pair *p, const char *where, const dg_operand *o, const char *is, const char *want, size_t n,
                  double within)
 {

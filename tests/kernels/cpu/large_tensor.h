@@ -1,6 +1,6 @@
-/* Tensors larger than the memory that a test may use: only the ends have their own pages. Between them an input has the
- * zero page, and an output maps one piece repeatedly. (Resident memory looks as large as the tensor: each mapping of a
- * page counts.) Pages before and after a tensor are inaccessible. */
+/* Tensors larger than the memory that a test may use. Only both ends have pages of their own. Between them an input
+ * maps the zero page, and an output maps one piece repeatedly. (Resident memory looks as large as the tensor, because
+ * each mapping of a page counts.) Pages before and after a tensor are inaccessible. */
 #ifndef DG_LARGE_TENSOR_H
 #define DG_LARGE_TENSOR_H
 
@@ -11,7 +11,7 @@
 #include "test.h"
 
 enum { PIECE = 4 << 20, PAGE = 4096 };
-static const size_t GUARD = (size_t)8 << 30; /* reaches a value whose number is 2^32 too small */
+static const size_t GUARD = (size_t)8 << 30; /* large enough to catch an access whose index overflowed by 2^32 */
 
 typedef struct {
     char *map, *data;
@@ -33,7 +33,7 @@ static void place(char *at, size_t bytes, int file)
         lacks("this machine maps no tensors of that size");
 }
 
-/* A tensor of zeros; end: bytes at either end with their own pages. */
+/* A tensor of zeros; end: bytes at each end that have their own pages. */
 static tensor tensor_of(size_t bytes, size_t end, bool written)
 {
     const size_t own = pages(end) + PAGE, all = pages(bytes);
@@ -42,7 +42,7 @@ static tensor tensor_of(size_t bytes, size_t end, bool written)
     if (t.map == MAP_FAILED) lacks("this machine has no room for tensors of that size among its addresses");
     t.data = t.map + GUARD;
     place(t.data, all, -1);
-    (void)madvise(t.data, all, MADV_HUGEPAGE); /* the zero page has 2 MiB then */
+    (void)madvise(t.data, all, MADV_HUGEPAGE); /* uses a zero page of 2 MiB */
     if (!written || all <= 2 * own + PIECE) return t;
     const int file = memfd_create("tensor", 0);
     if (file < 0 || ftruncate(file, PIECE)) lacks("this machine has no files in memory");

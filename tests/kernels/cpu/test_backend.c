@@ -1,4 +1,4 @@
-/* The CPU backend: opening, memory, running a plan, and its table of ops. */
+/* The CPU backend: opening it, memory, running a plan, and its table of ops. */
 #include "core/plan/plan.h"
 #include "reference.h"
 #include "test.h"
@@ -88,7 +88,7 @@ static void check_memory(dg_backend *b)
     b->release(b, p);
 }
 
-/* Noise, then tanh, then the step counter, twice: order and state. */
+/* Runs noise, tanh and the step counter twice, and checks their order and the state. */
 static void check_run(dg_backend *b)
 {
     enum { N = 10 };
@@ -119,7 +119,7 @@ static void check_run(dg_backend *b)
     DG_CHECK(b->scratch(b, &norm) >= 2 * 2 * 7 * sizeof(double));
 }
 
-/* Denormal numbers are zero in ops, on every thread, and numbers again outside. */
+/* Denormal numbers are flushed to zero in ops on every thread, and are kept outside of ops. */
 static void check_denormals(dg_backend *b)
 {
     enum { N = 100000 };

@@ -1,5 +1,5 @@
-/* Convolutions of the CPU against the reference, by every variant, for every instruction set of this machine, float and
- * double: values, the adjoint identity, and equal bits for any number of threads. */
+/* Convolutions of the CPU against the reference: each variant, for every instruction set of this machine, in float and
+ * double. Checks values, the adjoint identity, and equal bits for any number of threads. */
 #include <float.h>
 
 #include "kernels/cpu/cpu.h"
@@ -73,7 +73,7 @@ static dg_backend *backend_of(const kernels *k, int threads, const dg_variant *v
 typedef struct {
     dg_conv_args a;
     char name[80];
-    size_t count[3]; /* of y, x, w: what fwd, dx and dw write */
+    size_t count[3]; /* numbers of values of y, x and w, which fwd, dx and dw write */
     double *value[3], *want[3], *mass[3];
     int *terms[3];
 } problem;
@@ -126,8 +126,8 @@ static double most_terms(const problem *p, int d)
     return terms;
 }
 
-/* Every element within 4 sqrt(terms) eps sum|a||b| of the reference; NaN fails. Minimal filtering mixes neighbours, so
- * there all elements share the largest of these limits, times the growth of its transforms. */
+/* Every element is within 4 sqrt(terms) eps sum|a||b| of the reference; NaN fails. Minimal filtering mixes neighbours.
+ * There all elements share the largest of these limits, times the growth of its transforms. */
 static void compare(const problem *p, int d, const double *got, const dg_backend *b, const dg_variant *variant)
 {
     const double eps = 2 * dg_case_eps(b);
@@ -156,7 +156,7 @@ static void adjoint(const problem *p, double *const out[3], const dg_backend *b)
                   product[0], direction[d], product[d]);
 }
 
-/* The variant by shape, or the requested one; NULL: it cannot run. */
+/* The requested variant, or the one chosen for the shape; NULL: it cannot run. */
 static const dg_variant *chosen(const kernels *k, dg_op_kind kind, const dg_conv_args *a, const dg_variant *asked)
 {
     dg_backend *b = backend_of(k, 1, asked);
@@ -166,7 +166,7 @@ static const dg_variant *chosen(const kernels *k, dg_op_kind kind, const dg_conv
     return !asked || op.tune.variant == asked ? op.tune.variant : NULL;
 }
 
-/* All three directions with some numbers of threads. */
+/* Runs all three directions with several numbers of threads. */
 static void run(const problem *p, const kernels *k, const dg_variant *variant)
 {
     static const int threads[] = {1, 2, 3, 7};
@@ -191,7 +191,7 @@ static void run(const problem *p, const kernels *k, const dg_variant *variant)
     }
 }
 
-/* Dense layers and pixels are products of matrices, except on the 4x4 maps of GANs; no other shape is. */
+/* Only dense layers and 1x1 convolutions are computed as matrix products, except on the 4x4 maps of GANs. */
 static void flat(const kernels *k)
 {
     static const struct {
@@ -215,7 +215,7 @@ static void flat(const kernels *k)
         }
 }
 
-/* Filters of three taps with stride 1: any padding, if most of their tiles are inside the image. */
+/* Filters of 3x3 with stride 1 use minimal filtering for any padding, if most of their tiles are inside the image. */
 static void choice_of_three(const kernels *k)
 {
     const dg_variant *direct = &dg_conv_variant_direct, *winograd = &dg_conv_variant_winograd,
@@ -228,7 +228,7 @@ static void choice_of_three(const kernels *k)
             a.Co = 15;
             DG_CHECK(chosen(k, kind_of[d], &a, NULL) == direct && chosen(k, kind_of[d], &a, winograd) == winograd);
             a.Co = 47, a.H = a.W = a.Ho = a.Wo = 2;
-            DG_CHECK(chosen(k, kind_of[d], &a, NULL) == (d == 2 ? fast : direct)); /* a quarter of a tile */
+            DG_CHECK(chosen(k, kind_of[d], &a, NULL) == (d == 2 ? fast : direct)); /* a map of a quarter of a tile */
             a.H = a.W = a.Ho = a.Wo = 5;
             DG_CHECK(chosen(k, kind_of[d], &a, NULL) == (d == 2 ? fast : direct));
             a.H = a.Ho = 1;
@@ -238,7 +238,7 @@ static void choice_of_three(const kernels *k)
         }
 }
 
-/* The variant of a shape: filtering for float, whole tiles and sums of at least 256 terms; a variant that cannot run is
+/* Minimal filtering is chosen for float, whole tiles and sums of at least 256 terms. A variant that cannot run is
  * refused. */
 static void choice(const kernels *k)
 {
@@ -283,12 +283,12 @@ static void *numbers(size_t n, dg_type real)
     return p;
 }
 
-/* Results of 64 MB and more are written past the caches, as two images are here, but not one alone: the bits are the
- * same. */
+/* Results of 64 MB and more are written past the caches. Here this applies to two images, but not to a single one. The
+ * bits must be the same. */
 static void streams(const kernels *k, int d, int K, int S)
 {
     const int H = k->real == DG_F32 ? 512 : 256, W = 1028;
-    const int Ci = d ? 16 : 2, Co = d ? 2 : 16; /* the result is large */
+    const int Ci = d ? 16 : 2, Co = d ? 2 : 16; /* the result is the larger tensor */
     const dg_conv_args a = {
         .N = 2, .H = H, .W = W, .Ci = Ci, .Ho = H / S, .Wo = W / S, .Co = Co, .K = K, .S = S, .P = 1};
     const size_t size = dg_type_bytes(k->real), pixels = (size_t)H * (size_t)W, x = pixels * (size_t)Ci,
@@ -326,7 +326,7 @@ int main(void)
         dg_backend *b = backend_of(&all[k], 1, NULL);
         there[k] = b;
         if (b) b->close(b);
-        else dg_test_skip(all[k].isa); /* not in this machine or build */
+        else dg_test_skip(all[k].isa); /* this machine or build lacks the instruction set */
     }
     for (int i = 0; i < SHAPES; i++) {
         const problem p = problem_make(shapes[i]);

@@ -1,6 +1,6 @@
-/* CPU ops on tensors of more than 2^29 values, with DG_TEST_LARGE of 2^31 - 1: the first and the last images are as in
- * a small batch of these images, and so are sums, because all other images are zeros. Numbers are small integers, so
- * that sums are exact in any order. */
+/* CPU ops on tensors of more than 2^29 values (2^31 - 1 with DG_TEST_LARGE). The first and the last images give the
+ * same results as in a small batch of these images. Sums agree, too, because all other images are zeros. Numbers are
+ * small integers, so that sums are exact in any order. */
 #include "core/base/rng.h"
 #include "kernels/ops/conv/variants.h"
 #include "kernels/ops/dropout/dropout.h"
@@ -25,7 +25,7 @@ enum { FWD = 1, DX = 2, DW = 4, ALL = 7 };
     }
 static const struct {
     const dg_variant *variant;
-    int quick, sanitized; /* directions that run without DG_TEST_LARGE, and under ASan */
+    int quick, sanitized; /* directions to run without DG_TEST_LARGE, and with ASan */
     dg_conv_args conv;
 } shapes[] = {
     {&dg_conv_variant_direct, 0, 0, SHAPE(16, 16, 1, 2, 3, 2, 1)},
@@ -59,7 +59,7 @@ static void check_convolutions(void)
     }
 }
 
-/* ---- Ops whose results at the end depend on where they are, or on how many there are ---- */
+/* ---- Ops whose last results depend on their position or on the number of images ---- */
 
 static void check_dropout(void)
 {
@@ -77,7 +77,7 @@ static void check_dropout(void)
     forget(&p);
 }
 
-/* Zeros between the ends scale the mean by their number. */
+/* The zeros between the ends only change the divisor of the mean. */
 static void check_statistics(void)
 {
     dg_op op = {.name = "norm_stats", .kind = DG_OP_norm_stats};
@@ -96,7 +96,7 @@ static void check_statistics(void)
     forget(&p);
 }
 
-/* With mean 0 and rstd 1 dbeta and dgamma are exact, and dx = g - (dbeta + x dgamma) / rows. */
+/* With mean 0 and rstd 1, dbeta and dgamma are exact, and dx = g - (dbeta + x dgamma) / rows. */
 static void check_norm_dx(void)
 {
     dg_op op = {.name = "norm_act_dx", .kind = DG_OP_norm_act_dx};
@@ -143,7 +143,7 @@ static void check_softmax(void)
     forget(&p);
 }
 
-/* The last images are the last records of a data set of more than 2^32 bytes. */
+/* The last images are the last records of a dataset of more than 2^32 bytes. */
 static void check_gather(void)
 {
     enum { SIDE = 8, VALUES = SIDE * SIDE * 3, LABEL = 4 };
@@ -178,8 +178,8 @@ static void check_gather(void)
     tensor_free(x);
 }
 
-/* Rows of zeros between the ends: sigma sums other parts of rows. No iteration, because it would read results of the
- * shared pages. */
+/* Rows between the ends are zeros, so sigma is split into other partial sums. There is no iteration, because it would
+ * read results from the shared pages. */
 static void check_spectral(void)
 {
     check((dg_op){.name = "spectral", .kind = DG_OP_spectral, .u.spectral = {.cols = 5}}, NULL, 1e-6);
@@ -223,7 +223,7 @@ static void check_sweeps(void)
         {.name = "sgd", .kind = DG_OP_sgd, .u.update = {.momentum = 0.5, .decay = 0.5}},
         {.name = "ema", .kind = DG_OP_ema, .u.ema = {.decay = 0.5}},
         {.name = "augment_dx", .kind = DG_OP_augment_dx, .u.augment = {.H = 8, .W = 8, .C = 3}},
-        /* with DG_TEST_LARGE only: they share their code with another op */
+        /* only with DG_TEST_LARGE, because these share their code with another op */
         {.name = "augment", .kind = DG_OP_augment, .u.augment = {.H = 8, .W = 8, .C = 3}},
         {.name = "act_dx", .kind = DG_OP_act_dx, .u.act = act},
         {.name = "adadelta", .kind = DG_OP_adadelta, .u.update = {.rho = 0.5, .eps = 1}},
@@ -242,7 +242,8 @@ int main(void)
     check_sweeps();
     check_gather();
     if (!DG_TEST_SANITIZED || least == 0) check_dropout(), check_statistics(), check_norm_dx();
-    if (least == 0) check_softmax(), check_spectral(); /* slow: exponentials; weights are not that large */
+    /* slow because of exponentials; weights are smaller in practice */
+    if (least == 0) check_softmax(), check_spectral();
     backend->close(backend);
     return dg_test_report();
 }

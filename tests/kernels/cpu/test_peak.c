@@ -3,7 +3,7 @@
 #include "reference.h"
 #include "test.h"
 
-/* The peak's multiply-adds really happen: twelve chains that all end at 1. */
+/* Checks that the peak measurement computes its multiply-adds: all twelve chains end at 1. */
 static void check_peak(dg_backend *b)
 {
     const dg_cpu_table *table = dg_cpu_table_of(b);

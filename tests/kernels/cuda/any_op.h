@@ -1,5 +1,5 @@
-/* Any op at any shape, by its row in tests/kernels/ops, for tests that run it as a tuning row or a list of variants
- * says. */
+/* Any op at any shape, by its row in tests/kernels/ops. For tests that run the op with a tuning row or with a list of
+ * variants. */
 #ifndef ANY_OP_H
 #define ANY_OP_H
 
@@ -29,7 +29,7 @@ class any_op {
     any_op &operator=(const any_op &) = delete;
     ~any_op() { dg_case_free(); }
 
-    /* The op on b as tune says, and compared. */
+    /* Runs the op on b with this tuning, and compares the results. */
     void run(dg_backend *b, const dg_tune *tune)
     {
         char name[240];
@@ -39,12 +39,13 @@ class any_op {
         dg_case_as(tune, false);
         const char *wrong = dg_case_run(b, &got);
         dg_case_as(nullptr, false);
-        if (!DG_CHECKF(!wrong, "%s: %s", name, wrong)) exit(dg_test_report()); /* the device is lost, perhaps */
+        if (!DG_CHECKF(!wrong, "%s: %s", name, wrong)) exit(dg_test_report()); /* the device may be lost */
         DG_CHECKF(dg_any_right(b, &got, &want, name), "%s: wrong results", name);
     }
 };
 
-/* Devices before sm_80 have no mma in bf16 and tf32, those before sm_75 none. */
+/* True if the device supports this precision: before sm_80 there is no mma in bf16 and tf32, before sm_75 none in fp16.
+ */
 static inline bool any_math(dg_math math)
 {
     dg_gpu gpu = dg_case_gpu;
@@ -52,7 +53,7 @@ static inline bool any_math(dg_math math)
     return !dg_variant_refuses_math(&gpu);
 }
 
-/* The GPU with this type and precision. */
+/* Opens the GPU with this type and precision. */
 static inline dg_backend *any_backend(dg_type real, dg_math math)
 {
     dg_backend *b;

@@ -1,9 +1,10 @@
-/* Chains of launches that may start before the launch before them has ended, in a stream and in a captured graph:
+/* Chains of launches that may start before the previous launch has ended, in a stream and in a captured graph. The
  * results are those of ordinary launches. */
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 
-/* y = x / 2 + w. w is brought into shared memory before the wait: by loads, by cp.async awaited after it, or before. */
+/* y = x / 2 + w. Each way copies w to shared memory before the kernel waits for the previous launch: by loads, by
+ * cp.async completed after the wait, or by cp.async completed before the wait. */
 enum way { LOADS, COPIES_LATE, COPIES_EARLY };
 template <int WAY> static __global__ void halve_and_add(float *y, const float *x, const float *w, int n)
 {
@@ -17,14 +18,14 @@ template <int WAY> static __global__ void halve_and_add(float *y, const float *x
     if (WAY == COPIES_EARLY) cp_async_wait<0>();
     __syncthreads();
     grid_dependency_wait();
-    grid_dependency_wait(); /* a second wait must do no harm */
+    grid_dependency_wait(); /* a second wait has no effect */
     grid_dependents_launch();
     if (WAY == COPIES_LATE) cp_async_wait<0>();
     __syncthreads();
     if (i < n) y[i] = 0.5f * x[i] + tile[t];
 }
 
-/* Threads that wait at different times, with barriers between. */
+/* Threads of a block wait at different times, with barriers between. */
 static __global__ void unevenly(int *count)
 {
     SHARED(int, sum, );
@@ -37,7 +38,8 @@ static __global__ void unevenly(int *count)
     if (threadIdx.x == 0) atomicAdd(count, sum);
 }
 
-/* Weights as in a training step: one launch writes them, the next does not touch them, the third reads them early. */
+/* Weights as in a training step: one launch writes them, the next one does not access them, and the third one reads
+ * them before its wait. */
 static __global__ void raise_weights(float *w, int n)
 {
     const int i = blockIdx.x * 64 + threadIdx.x;
@@ -80,7 +82,7 @@ template <int WAY> static void chain(const char *what, bool captured)
     for (int i = 0; i < LINKS; i++) {
         float *to = i % 2 ? a.p : b.p;
         const float *from = i % 2 ? b.p : a.p;
-        if (i % 7 == 5) /* a launch that cannot start early */
+        if (i % 7 == 5) /* an ordinary launch, which cannot start early */
             KLAUNCH((halve_and_add<WAY>), BLOCKS, 64, 0, stream, to, from, w.p, n);
         else KLAUNCH_AFTER((halve_and_add<WAY>), BLOCKS, 64, 0, stream, to, from, w.p, n);
     }

@@ -1,7 +1,7 @@
-/* Every row of the shipped tuning tables (kernels/tuning/), read as the program reads them, run and compared. Rows keep
- * their variant, tile, stages, split and block; where the simulator would be too slow for the shape it is halved, the
- * batch first, then the image, then channels, as long as the row is still legal. The same happens to the rows below,
- * so that something is tested while a table is empty, and to rubbish, which must be refused. */
+/* Runs every row of the shipped tuning tables (kernels/tuning/) and compares the results. Rows keep their variant,
+ * tile, stages, split and block. Shapes that are too slow for the simulator are halved: first the batch, then the
+ * image, then the channels, as long as the row stays valid. The rows below are tested in the same way, so that the test
+ * is never empty. Random text must be refused. */
 #include <memory>
 #include "any_op.h"
 extern "C" {
@@ -30,7 +30,7 @@ static const char rows[] = "[sm_90]\n"
 
 static int tested, skipped;
 
-/* True if this shape can run with exactly the numbers of the row. */
+/* True if this shape can run with exactly the settings of the row. */
 static bool takes(const dg_op *op, const dg_tune *row, const dg_gpu *gpu)
 {
     dg_tune t = *row;
@@ -38,10 +38,10 @@ static bool takes(const dg_op *op, const dg_tune *row, const dg_gpu *gpu)
            t.tile_n == row->tile_n && t.stages == row->stages && t.split == row->split;
 }
 
-/* Multiply-adds of a convolution; values of other ops count more. */
+/* Multiply-adds of a convolution, or a multiple of the number of values of other ops. */
 static double work_of(const dg_op *op) { return dg_op_flops(op) * (op->kind <= DG_OP_conv_dw ? 0.5 : 25); }
 
-/* Halves the numbers `words` of a shape. False: the op has none of them, or the result is not a valid shape. */
+/* Halves these dimensions of a shape. False: a dimension is missing, or the result is not a valid shape. */
 static bool halve(dg_op *op, const char *words)
 {
     bool halved = false;
@@ -74,7 +74,7 @@ static void run_table(const char *text, const char *name, const dg_gpu *gpu, dg_
         const dg_tune_row *row = &table.row[i];
         if ((size_t)row->line >= lines->size()) lines->resize((size_t)row->line + 1);
         if (row->arch && row->arch != gpu->arch) continue;
-        if (gpu->math != DG_MATH_FP32 && !row->precise) continue; /* ran in fp32 */
+        if (gpu->math != DG_MATH_FP32 && !row->precise) continue; /* such a row was measured in fp32 */
         (*lines)[(size_t)row->line] = true;
         const dg_tune_row *found = dg_tune_find(&table, &row->key, gpu->arch);
         DG_CHECKF(found && (found == row || found->precise), "%s: another row, line %d, is found for its op", row->why,
@@ -84,7 +84,7 @@ static void run_table(const char *text, const char *name, const dg_gpu *gpu, dg_
         const bool can = takes(&row->key, &row->tune, gpu) && takes(&row->key, &row->tune, &here);
 #ifdef __CUDACC__
         skipped += !can;
-        if (!can) continue; /* a row for a larger device than the one here */
+        if (!can) continue; /* skips a row that needs a larger device */
 #endif
         if (!DG_CHECKF(can, "%s: cannot run", row->why)) continue;
         any_op(smaller(&row->key, &row->tune, gpu, dev_small() ? 5e4 : 4e6)).run(b, &row->tune);
@@ -99,7 +99,7 @@ static void run_rows(const char *text, const char *name)
                                   {86, 99 << 10, DG_MATH_FP32, false}, {89, 99 << 10, DG_MATH_FP32, false},
                                   {90, 227 << 10, DG_MATH_FP32, true}, {100, 227 << 10, DG_MATH_FP32, false},
                                   {120, 99 << 10, DG_MATH_FP32, false}};
-    std::vector<bool> lines; /* by line of the text: whether the row ran */
+    std::vector<bool> lines; /* per line of the text: true if the row ran */
     for (int math = DG_MATH_FP32; math <= DG_MATH_FP16; math++) {
         if (!any_math((dg_math)math)) continue;
         dg_backend *b = any_backend(DG_F32, (dg_math)math);

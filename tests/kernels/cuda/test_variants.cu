@@ -1,13 +1,13 @@
-/* Every choice of dg_variant_list() for every op at odd shapes, through the backend: each variant at every shape that
- * it accepts; each tile, number of stages, block and split, in every precision, a few times over the shapes. A variant
- * that no shape here suits is a failure: add a shape. */
+/* Every choice of dg_variant_list() for every op at odd shapes, through the backend. Each variant runs at every shape
+ * that it accepts. Each tile, number of stages, block and split runs a few times in every precision. A variant that
+ * accepts no shape here is a failure: add a shape. */
 #include <map>
 #include <memory>
 #include <string>
 #include "any_op.h"
 #include "tests/op_shape.h"
 
-/* N, H, W, Ci, Co, K, S, P: batches of 1 and 3, 1, 3 and 5 channels, odd sizes, tiles that do not divide */
+/* N, H, W, Ci, Co, K, S, P: batch sizes 1 and 3; 1, 3 and 5 channels; odd sizes that tiles do not divide */
 static const int convs[][8] = {
     {1, 5, 7, 3, 5, 4, 2, 1},      {3, 9, 6, 1, 8, 4, 2, 1},     {3, 6, 5, 5, 3, 3, 3, 1},
     {3, 7, 9, 4, 12, 4, 2, 1},     {3, 4, 4, 8, 1, 4, 1, 0},     {3, 8, 8, 16, 16, 4, 2, 1},
@@ -25,7 +25,7 @@ static const int maps[][5] = {
 static const int64_t lengths[] = {1, 3, 5, 68, 1001, 4100};
 
 static int tested, offered;
-static std::map<std::string, int> runs; /* by piece of a choice */
+static std::map<std::string, int> runs; /* number of runs by part of a choice (variant, tile, ...) */
 
 static std::string piece(const char *kind, const char *precision, const dg_tune *t, const char *what, int a, int b)
 {
@@ -45,14 +45,15 @@ static void every_choice(dg_backend *b, const dg_op &shape)
     const dg_variant *last = nullptr;
     for (int i = 0; i < n; i++) {
         const dg_tune *t = &list[i];
-        if (b->math != DG_MATH_FP32 && t->math != b->math) continue; /* other variants do not round: they ran in fp32 */
+        /* this variant does not round operands, so it ran in fp32 */
+        if (b->math != DG_MATH_FP32 && t->math != b->math) continue;
         if (t->variant == &dg_conv_variant_cublas && !dev_cublas()) continue;
         offered++;
         const std::string pieces[] = {piece(kind, precision, t, "tile", t->tile_m, t->tile_n),
                                       piece(kind, precision, t, "stages", t->tile_m, t->stages),
                                       piece(kind, precision, t, "block", 0, t->block),
                                       piece(kind, precision, t, "split", 0, t->split)};
-        bool wanted = t->variant != last; /* the first of a variant */
+        bool wanted = t->variant != last; /* the first choice of each variant always runs */
         for (const std::string &p : pieces) wanted |= runs[p] < 1;
         if (!wanted) continue;
         last = t->variant;

@@ -1,12 +1,12 @@
-/* kernels/dev/dev.cuh, in the simulator and on devices alike: the fragment layouts as the PTX ISA documents them,
- * element by element, copies, rounding, shared memory, launches. */
+/* kernels/dev/dev.cuh in the simulator and on devices: fragment layouts as documented in the PTX ISA, copies, rounding,
+ * shared memory and launches. */
 #define DEV_GRID
 #define DEV_HALF
 #define DEV_RANDOM
 #include "fragments.h"
 #include "kernels/dev/divide.cuh"
 
-/* ---- mma: fragments filled by the formulas of the documentation, products compared with plain loops ---- */
+/* ---- mma: fragments filled by the formulas of the documentation; products compared with plain loops ---- */
 
 template <int S> static __global__ void mma_kernel(float *c, const float *a, const float *b, int K)
 {
@@ -97,7 +97,7 @@ static void test_ldmatrix()
     }
 }
 
-/* ---- cp.async through two buffers: y = x in the order of the neighbour's copies ---- */
+/* ---- cp.async through two buffers: y = x; each thread reads what its neighbour copied ---- */
 
 static __global__ void copy_kernel(float *y, const float *x, int n)
 {
@@ -125,7 +125,7 @@ static __global__ void copy_kernel(float *y, const float *x, int n)
 
 static void test_copy()
 {
-    const int n = 3 * 128 - 64; /* a short last tile is filled with zeros */
+    const int n = 3 * 128 - 64; /* the rest of the last tile is filled with zeros */
     dev_buffer<float> x(dev_random(n, 3)), y(3 * 128);
     std::vector<float> in = x.get();
     KLAUNCH(copy_kernel, 1, 32, 0, 0, y.p, x.p, n);
@@ -164,7 +164,7 @@ static __global__ void divide_kernel(float *quotient, float *root, double *preci
     precise[2 * i + 1] = dg_reciprocal_root((double)b[i]);
 }
 
-/* Same bits as the operators, for numbers of all sizes except near the ends of the range. */
+/* Division and roots give the same bits as the operators, except near the ends of the range. */
 static void test_division()
 {
     std::vector<float> a, b;
@@ -193,7 +193,7 @@ static void test_division()
     }
 }
 
-/* x to `digits` binary digits: ties to even, or away from zero. */
+/* Rounds x to `digits` binary digits; away: ties go away from zero, else to even. */
 static double rounded(double x, int digits, bool away)
 {
     if (x == 0) return x;
@@ -206,7 +206,7 @@ static double rounded(double x, int digits, bool away)
 static void test_rounding()
 {
     std::vector<float> x;
-    for (int e = -13; e < 15; e++) /* every tie of bf16, fp16 and tf32, and their neighbours */
+    for (int e = -13; e < 15; e++) /* every tie between neighbours in bf16, fp16 and tf32, and the numbers next to it */
         for (int bit = 0; bit < 24; bit++)
             for (float sign : {1.0f, -1.0f})
                 for (int more = -1; more <= 1; more++) {
@@ -305,12 +305,12 @@ static void test_rest()
         std::vector<float> got = y.get();
         for (int i = 0; i < n; i++) DG_NEAR(got[i], (i + 1) % n + 2.0 * (n - 1 - i), 0);
     }
-    KLAUNCH(whole_kernel, 1, n, 60000, 0, y.p); /* more than 48 KB: the limit is raised */
+    KLAUNCH(whole_kernel, 1, n, 60000, 0, y.p); /* more than 48 KB, so the limit is raised */
     if (dev_ok("DYN_SHARED")) {
         std::vector<float> got = y.get();
         for (int i = 0; i < n; i++) DG_NEAR(got[i], n - 1 - i, 0);
     }
-    KLAUNCH(beside_kernel, 1, n, 48 * 1024, 0, y.p); /* no more than that, but static arrays count */
+    KLAUNCH(beside_kernel, 1, n, 48 * 1024, 0, y.p); /* 48 KB of dynamic memory, plus static arrays */
     if (dev_ok("DYN_SHARED and SHARED")) {
         std::vector<float> got = y.get();
         for (int i = 0; i < n; i++) DG_NEAR(got[i], n - 1 - i + (i + 1) % n, 0);
@@ -342,7 +342,7 @@ static void test_grid_sync()
     for (int i = 0; i < 4 * 64; i++) DG_NEAR(got[i], 2 * in[i], 0);
 }
 
-/* ---- a refused launch is known by its op, its kernel and its line ---- */
+/* ---- the error of a refused launch names its op, its kernel and its line ---- */
 
 static void test_refusal()
 {

@@ -1,7 +1,7 @@
-/* What sm_90 alone has. Clusters (kernels/dev/cluster.cuh): each block reads what the others hold, and then holds
- * something else. The wgmma of kernels/dev/dev_wgmma.cuh: A (64 x 16 STEPS) and B (16 STEPS x 8 J) laid out by the
- * formulas of the documentation, with odd steps and starts; A from shared memory or by ldmatrix; two warpgroups with a
- * half of B's columns each. */
+/* Instructions that only sm_90 has. Clusters (kernels/dev/cluster.cuh): each block reads the memory of the other blocks
+ * and then overwrites its own. wgmma (kernels/dev/dev_wgmma.cuh): A (64 x 16 STEPS) and B (16 STEPS x 8 J) are laid out
+ * by the formulas of the documentation, with odd steps and offsets. A comes from shared memory or by ldmatrix. Two
+ * warpgroups compute half of B's columns each. */
 #define DEV_HALF
 #define DEV_WGMMA
 #include "fragments.h"
@@ -73,7 +73,8 @@ template <int J, bool TRANS_B, bool LOADED> static void test_wgmma(const char *n
         DG_CHECKF(got[i] == want[i], "%s: d(%d,%d) = %g, not %g", name, i / N, i % N, got[i], want[i]);
 }
 
-/* Two rounds: a block's numbers become the sums of all, its own number of times; dynamic and static shared memory. */
+/* In two rounds each block replaces its values by the sums over all blocks, times a factor of the block. Uses dynamic
+ * and static shared memory. */
 static __global__ void cluster_kernel(float *y)
 {
     enum { T = 96 };

@@ -8,7 +8,7 @@
 #include "tests/devtest.h"
 #include "kernels/fused/fuse.cuh"
 
-/* Vectors of a norm over `groups` parts of a batch, on the host and on the device. */
+/* Statistics and parameters of a norm over `groups` parts of a batch, on the host and on the device. */
 struct fused_norm {
     int groups, C;
     std::vector<float> mean, rstd, gamma, beta, totals;
@@ -59,7 +59,7 @@ struct fused_prologue {
         s.totals = norm.d_totals.p;
     }
     int group(size_t i) const { return (int)(i / ((size_t)pixels * (size_t)C)) / (N / s.groups); }
-    /* Value i as the convolution sees it. */
+    /* Value i after the prologue, as the convolution reads it. */
     double value(size_t i) const
     {
         const int c = (int)(i % (size_t)C), g = group(i);
@@ -89,7 +89,7 @@ struct fused_epilogue {
     std::vector<float> y, pre, running;
     dev_buffer<float> d_y, d_pre, d_mean, d_rstd, d_running_mean, d_running_var, d_dgamma, d_dbeta, d_totals, d_out;
 
-    /* Moves values so that z is never so near to 0 that rounding decides its sign. */
+    /* Moves values such that z is not close to 0, where rounding could change its sign. */
     std::vector<float> clear_of_0(std::vector<float> v, int groups) const
     {
         for (size_t i = 0; i < v.size(); i++) {
@@ -130,7 +130,7 @@ struct fused_epilogue {
             s.totals = d_totals.p;
         }
     }
-    /* Restores what a launch updates. */
+    /* Restores the values that a launch updates. */
     void again()
     {
         d_running_mean.put(running);
@@ -151,7 +151,8 @@ struct fused_epilogue {
         return v;
     }
 
-    /* Checks all outputs of the epilogue. expected: results before it, in double; slack: tolerance of each. */
+    /* Checks all outputs of the epilogue. want: results before the epilogue, in double; slack: tolerance of each
+     * result. */
     void check(const std::vector<double> &expected, const std::vector<double> &slack, const char *name) const
     {
         const std::vector<float> got = d_out.get();
@@ -229,7 +230,7 @@ struct fused_epilogue {
     }
 };
 
-/* Scratch full of NaN, and counters that must be 0 again after each launch. */
+/* Scratch memory filled with NaN, and counters that must be 0 after each launch. */
 struct fused_room {
     dev_buffer<char> scratch;
     dev_buffer<unsigned> counters;
@@ -241,7 +242,7 @@ struct fused_room {
     {
         for (unsigned n : counters.get()) DG_CHECKF(n == 0, "%s left a counter at %u", name, n);
     }
-    /* False: a launch failed, which has been reported. */
+    /* Launches twice and compares the bits. False: a launch failed, which has been reported. */
     template <class launch> bool same_twice(const char *name, const dev_buffer<float> &out, launch run) const
     {
         std::vector<float> first;

@@ -1,5 +1,5 @@
-/* The pass that puts ops into fused launches: every op is in one, none runs before what it needs, and the published
- * network's step has as few kernels as can be. What the launches compute is judged in the simulator. */
+/* The pass that fuses ops into launches. Every op is in one launch, no op runs before its inputs, and a step of the
+ * published network has the minimum number of kernels. Simulator tests check the results. */
 #include "core/plan/branches.h"
 #include "core/plan/gather.h"
 #include "core/plan/ordered.h"
@@ -70,8 +70,8 @@ static bool updates(const dg_plan *p, int launch)
     return false;
 }
 
-/* Weights that are read before the wait are not written by the two previous launches. Returns the number of
- * such reads. */
+/* Weights that are read before the wait are not written by the two previous launches. Returns the number of such reads.
+ */
 static int check_early(const dg_plan *p)
 {
     int early = 0;
@@ -84,7 +84,7 @@ static int check_early(const dg_plan *p)
     return early;
 }
 
-/* The tensors that an operand is computed from are in memory when it is read. */
+/* The tensors from which an operand is recomputed are in memory when the operand is read. */
 static void check_lives(const dg_plan *p)
 {
     for (int i = 0; i < p->ops; i++)
@@ -98,7 +98,7 @@ static void check_lives(const dg_plan *p)
         }
 }
 
-/* Rounded operands of an update's weight gradients: how many fused convolutions write, and how many the update writes.
+/* Rounded operands for weight gradients: `factors` are written by fused convolutions, `missing` by the update itself.
  * Each is in memory when it is written and when it is read. */
 static int factors, missing;
 static void check_factors(const dg_plan *p)
@@ -114,7 +114,7 @@ static void check_factors(const dg_plan *p)
         }
 }
 
-/* Tensors that are bf16 in memory: only fused launches read them. */
+/* Number of tensors stored as bf16; only fused launches read them. */
 static int rounded;
 static void check_rounded(const dg_plan *p)
 {
@@ -129,7 +129,7 @@ static void check_rounded(const dg_plan *p)
         }
 }
 
-/* Weight gradients use warpgroups exactly on GPUs that have them. */
+/* Weight gradients use warpgroups on exactly those GPUs that have them. */
 static int check_update(const dg_plan *p, bool warpgroups)
 {
     int found = 0;
@@ -211,7 +211,7 @@ static void prepared(dg_op *op)
     op->u.gather.record = dg_gather_record(&op->u.gather, DG_F32, false);
 }
 
-/* True if the gather is part of the launch that reads its images. The activation is fused in any case. */
+/* True if the gather is part of the launch that reads its images. The activation is always fused. */
 static void check_images(dg_backend *b, const dg_model *m, bool fused)
 {
     const dg_job_options o = {.batch = 8, .samples = 8, .rows = 16, .train = true};
@@ -231,7 +231,7 @@ static void check_images(dg_backend *b, const dg_model *m, bool fused)
     dg_job_free(&g);
 }
 
-/* Fused kernels read the images of a GAN; other images are gathered by a launch of their own. */
+/* Fused kernels read the images of a GAN; other networks gather their images in a separate launch. */
 static void images(void)
 {
     static const struct {
@@ -266,7 +266,7 @@ static dg_err only_order(dg_backend *b, struct dg_plan *p)
     for (int i = 0; i < p->arena->rows; i++) {
         dg_row *r = &p->arena->row[i];
         r->absent = false;
-        if (!r->rounded) continue; /* CPUs have no rounded tensors */
+        if (!r->rounded) continue; /* CPU plans have no rounded tensors */
         r->rounded = false;
         r->bytes = dg_count(r->shape) * dg_value_bytes(r);
     }
@@ -303,7 +303,7 @@ int main(void)
     for (unsigned what = 0; what <= DG_FUSE_OPS; what++) {
         plans("dcgan64-paper", 64, DG_MATH_BF16, "sm_90", what, 0);
         DG_CHECKF(factors + missing == (what & DG_FUSE_update ? 12 : 0), "%d and %d factors", factors, missing);
-        /* D's activations and gradients in both steps, and G's; those without a weight gradient after them */
+        /* activations and gradients of D in both steps, and of G; also those that no weight gradient reads */
         DG_CHECKF(rounded == (!(what & DG_FUSE_convs) ? 0 : what & DG_FUSE_update ? 24 : 8), "%d rounded", rounded);
     }
     plans("dcgan64-paper", 64, DG_MATH_BF16, "sm_90", DG_FUSE_ALL, 30);
@@ -314,7 +314,8 @@ int main(void)
     plans("dcgan64-paper", 37, DG_MATH_BF16, "sm_86", DG_FUSE_ALL, 30);
     plans("dcgan64", 128, DG_MATH_BF16, "sm_90", DG_FUSE_ALL, 30);
     plans("dcgan128", 64, DG_MATH_BF16, "sm_90", DG_FUSE_ALL, 36);
-    /* a tile that fits there alone, but not with its prologue: the update has to round for itself */
+    /* without its prologue this tile fits into shared memory, with it the tile does not, so the update rounds the
+     * operand itself */
     plans("dcgan128", 64, DG_MATH_BF16, "sm_120", DG_FUSE_ALL, 40);
     DG_CHECKF(factors == 15 && missing == 1, "%d and %d factors", factors, missing);
     plans("dcgan32", 64, DG_MATH_BF16, "sm_89", DG_FUSE_ALL, 24);

@@ -1,4 +1,4 @@
-/* The first layer of G with noise and statistics: against the reference; noise with the bits of noise.cu. */
+/* The first layer of G with noise and statistics, compared with the reference. The noise has the bits of noise.cu. */
 #include "fused_case.h"
 extern "C" {
 #include "tests/reference_conv.h"

@@ -1,4 +1,5 @@
-/* The last layer of D in one launch: against its ops in double on the host; losses with the bits of gan_loss.cu. */
+/* The last layer of D in one launch, compared with its ops in double on the host. The losses have the bits of
+ * gan_loss.cu. */
 #include "fused_case.h"
 extern "C" {
 #include "host/net/gan.h"
@@ -25,10 +26,10 @@ static const head_case cases[] = {
     {530, 1, 4, 2, 1, DG_PROLOGUE_PLAIN, DG_EPILOGUE_PLAIN, false},
 };
 
-/* Equal up to the order of a sum of doubles. */
+/* True if two values differ only by the order of a sum of doubles. */
 static bool same(double a, double b) { return a == b || fabs(a - b) <= 1e-13 * fabs(b) || (isnan(a) && isnan(b)); }
 
-/* gan_loss.cu on the same logits. */
+/* Runs gan_loss.cu on the same logits and compares. */
 static void check_losses(const dg_fused_head &h, const std::vector<float> &logit, const std::vector<float> &dlogit,
                          const dg_metrics &row, const char *name)
 {
@@ -63,7 +64,7 @@ static void run(const head_case &k)
     fused_epilogue out(k.out, k.N, k.pixels, k.C, k.groups, DG_ACT_LEAKY, 100);
     const size_t image = (size_t)(k.pixels * k.C);
     std::vector<float> w = dev_random(image, 7);
-    for (float &f : w) f *= 4 / sqrtf((float)image); /* logits of ordinary size */
+    for (float &f : w) f *= 4 / sqrtf((float)image); /* scales the weights so that logits have ordinary size */
     dev_buffer<float> d_w(w), logit((size_t)k.N), dlogit((size_t)k.N);
     dev_buffer<dg_metrics> ring(DG_RING);
     std::vector<dg_step_state> now(1);
@@ -74,7 +75,7 @@ static void run(const head_case &k)
     dg_fused_head h = {};
     h.in = in.s;
     h.out = out.s;
-    if (k.out == DG_EPILOGUE_NORM_DX) { /* of the norm that was read */
+    if (k.out == DG_EPILOGUE_NORM_DX) { /* gradients of the norm that the prologue read */
         h.out.pre = in.s.x;
         out.norm.d_mean.put(in.norm.mean);
         out.norm.d_rstd.put(in.norm.rstd);

@@ -1,7 +1,7 @@
-/* Fused convolutions on tensor cores against plain loops in double: every kernel, prologues and epilogues by turns. All
- * that goes through a prologue is a small multiple of a power of two, so that it is the same however it is added up,
- * and is rounded here as the kernels round it; results have the tolerance of test_conv_mma.cu. What an epilogue makes
- * of all results is held to the results that were stored. In bf16 each launch is repeated with bf16 tensors. */
+/* Fused convolutions on tensor cores against plain loops in double: every kernel, with prologues and epilogues in turn.
+ * Values after a prologue are small multiples of a power of two, so that sums are exact in any order. They are rounded
+ * here as the kernels round them, and results have the tolerance of test_conv_mma.cu. Outputs that an epilogue computes
+ * from all results are compared with the stored results. In bf16 each launch is repeated with bf16 tensors. */
 #include <float.h>
 
 #include "tests/all_ops.h"
@@ -16,7 +16,7 @@ extern "C" {
 enum { FWD, DX };
 struct tile {
     int dir;
-    bool small; /* for maps with cells of 4x4 */
+    bool small; /* for maps divided into cells of 4x4 */
     int m, n;
 };
 enum { MMA, WGMMA, FP16, TF32 };
@@ -40,7 +40,7 @@ static const tile *tile_of(int list, int dir, bool small, int k)
     return mine[(size_t)k % mine.size()];
 }
 
-/* N, H, W, channels that are summed, channels of results; the first two have cells of 4x4. */
+/* N, H, W, channels that are summed, channels of results; the maps of the first two use cells of 4x4. */
 static const int shapes[][5] = {
     {6, 7, 8, 32, 40}, {18, 6, 8, 48, 72}, {2, 18, 20, 32, 24}, {6, 12, 10, 48, 136}, {4, 17, 9, 32, 8}};
 
@@ -50,7 +50,7 @@ struct setup {
     int in_groups;
     dg_epilogue_kind out;
     int out_groups;
-    bool wanted; /* dgamma and dbeta */
+    bool wanted; /* the launch computes dgamma and dbeta */
 };
 static const setup setups[] = {
     {"norm > stats", DG_PROLOGUE_NORM, 1, DG_EPILOGUE_STATS, 1, false},
@@ -66,7 +66,7 @@ static const setup setups[] = {
     {"norm > norm_dx", DG_PROLOGUE_NORM, 1, DG_EPILOGUE_NORM_DX, 2, true},
 };
 
-/* Multiples of `step` of size `most` or less, never 0. */
+/* Multiples of `step` with magnitude `most` or less, never 0. */
 static std::vector<float> coarse(size_t n, unsigned long long seed, double step, double most)
 {
     std::vector<float> v = dev_random(n, seed);
@@ -94,7 +94,7 @@ struct launch {
     dg_ref_conv s;
     dg_tune tune;
     dg_gpu gpu;
-    int from_C, to_C, image_from, image_to; /* channels; values of an image */
+    int from_C, to_C, image_from, image_to; /* channels of operand and result; values per image of each */
     char name[200];
     std::vector<float> got, x, pre, w, y_or_pre;
     std::vector<double> want, mass, factors;
@@ -119,7 +119,7 @@ struct launch {
         w = dev_random((size_t)(s.Co * 16 * s.Ci), 3);
         if (dir == FWD)
             for (int i = 0; i < 16 * s.Ci; i++) w[(size_t)i] += 1; /* a channel whose mean is far from 0 */
-        /* gradients, which would be subnormal without their shift */
+        /* gradients that would be subnormal without their shift */
         if (math == DG_MATH_FP16 && h.in != DG_PROLOGUE_NORM) {
             shift = 20;
             for (float &v : x) v = ldexpf(v, -shift);
@@ -241,7 +241,7 @@ struct launch {
         DG_CHECKF(!bad, "%s: %zu of %zu factors wrong, the first is %zu", name, bad, factors.size(), at);
     }
 
-    /* False if there is no such kernel. times: launches, one after another. */
+    /* False if there is no such kernel. times: number of consecutive launches. */
     bool run(const dg_variant *variant, const tile *tile, int split, int times)
     {
         dg_op op = {};
@@ -313,7 +313,8 @@ struct launch {
             running.put(start);
             result.put(std::vector<float>(want.size(), NAN));
             if (rounded) {
-                f.in.rounded = dir == FWD || how.in != DG_PROLOGUE_PLAIN; /* else there is no such kernel */
+                /* without this condition there is no such kernel */
+                f.in.rounded = dir == FWD || how.in != DG_PROLOGUE_PLAIN;
                 if (f.in.rounded) f.in.x = (const float *)h_x.p, f.in.pre = (const float *)h_pre.p;
                 f.out.rounded = f.out.rounded_y = true;
                 f.out.y = f.out.pre = (const float *)h_to.p;
@@ -372,7 +373,7 @@ int main()
         const int two = setups[k].in == DG_PROLOGUE_NORM_DX;
         list[two][lists[two]++] = k;
     }
-    /* every kernel with its possible setups by turns; from 32 on wgmma, from 48 on fp16 */
+    /* every kernel with its possible setups in turn; from 32 on wgmma, from 48 on fp16 */
     for (int i = 0; i < 64; i++) {
         const bool wide = i >= 32;
         const int dir = i & 1, tile = i >> 1 & 1, large = i >> 2 & 1, two = wide ? i >> 3 & 1 : i >> 4, t = turn[two]++;

@@ -1,4 +1,4 @@
-/* Fused launches without a kernel or without room, and how the sums of an update are divided. */
+/* Fused launches that have no kernel or too little memory, and the split of an update's sums. */
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 #include "kernels/fused/fuse.cuh"
@@ -31,7 +31,7 @@ static void convolutions()
     refuses(nullptr);
     gpu.shared = 99 << 10;
     refuses("shared memory");
-    tune.split = 8; /* each part has an eighth of the numbers */
+    tune.split = 8; /* each part sums an eighth of the terms */
     refuses(nullptr);
     f.in.groups = 3;
     refuses("same groups");
@@ -56,7 +56,7 @@ static void convolutions()
     refuses(nullptr);
 }
 
-/* The update of the published network's D or G with batch size N; no memory. */
+/* The update of the published network's D or G with batch size N, without memory. */
 static dg_fused_update published(int N, bool is_G, dg_math math)
 {
     const dg_prologue_kind kind = is_G ? NORM : DX;
@@ -152,7 +152,7 @@ static void updates()
     }
 }
 
-/* There are enough blocks for an H100, and no block has so much work that the other blocks wait for it. */
+/* An H100 gets enough blocks, and no block has so much work that the other blocks wait for it. */
 static void splits()
 {
     for (int N = 2; N <= 512; N *= 4)
@@ -177,7 +177,7 @@ static void splits()
             DG_CHECKF(N < 128 || (blocks >= 100 && blocks <= 800), "%c, %d images: %d blocks", "DG"[is_G], N, blocks);
             DG_CHECKF(N < 128 || most <= 2.5 * all / 132, "%c, %d images: the longest block has %g times its share",
                       "DG"[is_G], N, most / all * 132);
-            /* a split for a launch of its own: used as far as there is something to divide */
+            /* the split for a separate launch is limited to the number of pieces */
             u.job[1].tune.split = 1 << 20;
             DG_CHECK(dg_update_work_of(&u.job[1]).producers <= 2 * 4 * N && dg_fused_update_size(&u).bytes > 0);
         }

@@ -1,5 +1,5 @@
-/* Fused launches with tensors that are bf16 in memory (fused.h) against the same launches with fp32 of the same values:
- * the same bits, and results that are rounded are those of fp32, rounded. */
+/* Fused launches with bf16 tensors (fused.h) are compared with the same launches in fp32 on the same values. Results
+ * have the same bits, and rounded results equal the rounded fp32 results. */
 #include <memory>
 
 #include "tests/all_ops.h"
@@ -28,7 +28,7 @@ template <class T> static void same(const char *name, const std::vector<T> &got,
     dev_bits(got.data(), got.size() * sizeof(T));
 }
 
-/* A tensor in fp32 and in bf16. */
+/* A tensor in fp32 and its copy in bf16. */
 struct tensor {
     std::vector<float> values;
     dev_buffer<float> whole;
@@ -62,7 +62,7 @@ struct norm_vectors {
         out->mean = mean.p, out->rstd = rstd.p, out->gamma = gamma.p, out->beta = beta.p;
         out->totals = totals.p, out->dgamma = dgamma.p, out->dbeta = dbeta.p;
     }
-    /* The sums of a gradient. */
+    /* The sums over a gradient's channels. */
     std::vector<float> left() const
     {
         std::vector<float> all = totals.get(), more = dgamma.get();
@@ -80,7 +80,7 @@ struct conv_case {
     dg_op_kind kind;
     int N, H, W, Ci, Co;
     dg_epilogue_kind out;
-    bool input, result; /* are rounded; the y of act_dx is as its result */
+    bool input, result; /* whether input and result are rounded; the y of act_dx has the type of the result */
     bool small;
     dg_prologue_kind in = DG_PROLOGUE_PLAIN;
 };
@@ -241,7 +241,7 @@ static void dense()
     }
 }
 
-/* The last layer of D: pixels and channels so that its values stay in registers, and so that they do not. */
+/* The last layer of D, with sizes for which its values stay in registers, and with larger sizes. */
 static void head(const char *name, int pixels, int C)
 {
     const int N = 4;
@@ -283,8 +283,9 @@ static void head(const char *name, int pixels, int C)
     }
 }
 
-/* Weight gradients: of images, with a rounded y or through a norm; on tensor cores, where x is its own rounded operand
- * and that of y is computed from two rounded tensors by an earlier kernel; of one pixel. */
+/* Weight gradients of several kinds: of images, with a rounded y or through a norm. On tensor cores x is its own
+ * rounded operand, and an earlier kernel computes that of y from two rounded tensors. The last kind has maps of one
+ * pixel. */
 static const struct {
     dg_fused_family kind;
     int N, H, W, Ci, Co, K;

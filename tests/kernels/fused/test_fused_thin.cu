@@ -1,4 +1,4 @@
-/* Fused convolutions of images: against the reference, images against gather.cu's. */
+/* Fused convolutions of images, compared with the reference. Their images are compared with those of gather.cu. */
 #include "fused_case.h"
 extern "C" {
 #include "tests/gather_signed.h"
@@ -53,7 +53,7 @@ static const char *math_name(dg_math math)
     return math == DG_MATH_BF16 ? "bf16" : math == DG_MATH_TF32 ? "tf32" : "fp32";
 }
 
-/* Launch twice with the same counters: the same bits. False after a failure, which has been reported. */
+/* Launches twice with the same counters and requires the same bits. False after a failure, which has been reported. */
 static bool launch(dg_op_kind kind, dg_fused_conv *f, dg_tune *tune, fused_epilogue *out, dg_math math,
                    const char *name)
 {
@@ -83,7 +83,7 @@ static std::vector<double> factors(const std::vector<float> &v, dg_math math)
     return factors(std::vector<double>(v.begin(), v.end()), math);
 }
 
-/* Tolerance of sums: as in test_conv.cu for rounded operands; and one rounding of an operand that came through a
+/* Tolerance of sums: that of test_conv.cu for rounded operands, plus one rounding of an operand that came through a
  * prologue. */
 static std::vector<double> slack_of(const std::vector<double> &mass, const std::vector<int> &terms,
                                     dg_math math = DG_MATH_FP32)
@@ -94,7 +94,7 @@ static std::vector<double> slack_of(const std::vector<double> &mass, const std::
     return slack;
 }
 
-/* A dataset of 5 images, and a cursor in it. */
+/* A dataset of 5 images, and a cursor into it. */
 struct data_set {
     dg_gather_args args = {};
     dev_buffer<uint8_t> data;
@@ -112,7 +112,7 @@ struct data_set {
         std::vector<dg_step_state> v(1);
         memset(v.data(), 0, sizeof v[0]);
         v[0].seed = 77;
-        v[0].step = 4; /* flips 0 and 1 of this step differ */
+        v[0].step = 4; /* in this step the flips of images 0 and 1 differ */
         v[0].cursor = 2;
         return v;
     }
@@ -225,7 +225,7 @@ static void refusals()
              !dg_fused_thin_refuses(DG_OP_conv_dx, &f, &tune, &gpu));
     DG_CHECK(dg_fused_thin_refuses(DG_OP_conv_dx, &f, &tune, &little));
     const dg_conv_args small = f.conv;
-    f.conv.Ho = 4 * 65535, f.conv.H = 2 * f.conv.Ho; /* the largest grid, and one tile more */
+    f.conv.Ho = 4 * 65535, f.conv.H = 2 * f.conv.Ho; /* the largest grid, then one tile more */
     DG_CHECK(!dg_fused_thin_refuses(DG_OP_conv_fwd, &f, &tune, &gpu));
     f.conv.Ho++, f.conv.H += 2;
     DG_CHECK(dg_fused_thin_refuses(DG_OP_conv_fwd, &f, &tune, &gpu));

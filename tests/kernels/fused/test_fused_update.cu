@@ -1,5 +1,5 @@
-/* The fused update against the launches that it stands for: norm_act, norm_act_dx, conv_dw and adam, with equal inputs.
- * Jobs here are no network: each has a shape of its own. */
+/* The fused update compared with the launches that it replaces: norm_act, norm_act_dx, conv_dw and adam with equal
+ * inputs. The jobs do not form a network; each has a shape of its own. */
 #include <float.h>
 #include <memory>
 
@@ -13,7 +13,7 @@ extern "C" {
 #include "core/tune/tune.h"
 }
 
-/* The jobs of a D, then of a G; each with maps of odd sizes, tiles that are not full, and cells of both kinds. */
+/* The jobs of a D, then of a G. Each has maps of odd sizes, partly filled tiles, and cells of both kinds. */
 static const std::vector<job_case> in_D = {
     {DG_FUSED_THIN, 2, 18, 68, 3, 36, PLAIN, PLAIN, 3},     {DG_FUSED_MMA, 2, 20, 22, 16, 16, PLAIN, DX, 5},
     {DG_FUSED_MMA, 4, 10, 11, 24, 72, NORM, DX, 1},         {DG_FUSED_MMA, 6, 8, 7, 16, 24, NORM, DX, 2},
@@ -26,14 +26,14 @@ static const std::vector<job_case> in_G = {
     {DG_FUSED_DENSE, 36, 3, 3, 12, 132, DX, PLAIN, 1},     {DG_FUSED_THIN, 3, 10, 66, 1, 4, PLAIN, PLAIN, 20},
     {DG_FUSED_THIN_MMA, 4, 11, 10, 3, 40, PLAIN, NORM, 4},
 };
-/* No job on tensor cores: any math will do. */
+/* No job uses tensor cores, so any precision will do. */
 static const std::vector<job_case> no_mma = {
     {DG_FUSED_GEMV, 10, 2, 2, 8, 3, DX, PLAIN, 1},
     {DG_FUSED_DENSE, 4, 2, 2, 4, 5, NORM, PLAIN, 1},
 };
 
-/* A block that makes, one for its weights, one for its norm's: so few that ThreadSanitizer has a context for each, and
- * sees that the last one waits. */
+/* Three blocks: one recomputes an operand, one updates weights, one updates the norm. ThreadSanitizer can track so few
+ * blocks and checks that the last one waits. */
 static const std::vector<job_case> alone = {{DG_FUSED_DENSE, 4, 2, 2, 4, 8, DX, PLAIN, 1}};
 
 static bool rounds(dg_fused_family kind) { return dg_update_has_factors(kind) || kind == DG_FUSED_THIN_MMA; }
@@ -46,11 +46,11 @@ static std::vector<float> numbers(size_t n, float around, float spread)
     return v;
 }
 
-/* One operand of a job: a tensor and the vectors of its prologue; `dense`: the result of the unfused ops. */
+/* One operand of a job: a tensor and the vectors of its prologue; `dense`: the same operand computed by unfused ops. */
 struct side {
     dg_prologue s = {};
     int N, H, W, C, groups;
-    int64_t norm = 0; /* gamma, then beta, in the weights */
+    int64_t norm = 0; /* index of gamma, which beta follows, in the weights */
     std::vector<float> dy, pre, mean, rstd;
     dev_buffer<float> tensor, before, means, rstds, totals, dense;
 
@@ -71,7 +71,7 @@ struct side {
         s.totals = kind == DX ? totals.p : nullptr;
     }
 
-    /* Computes the inputs of the prologue and the result of the unfused op, with these weights. */
+    /* Computes the inputs of the prologue and the result of the unfused op from these weights. */
     void prepare(float *p, float *g, bool *ok)
     {
         if (s.kind == PLAIN) return dense.put(dy);
@@ -107,7 +107,7 @@ struct side {
     std::unique_ptr<dev_buffer<char>> extern_scratch;
     static size_t scratch_bytes(const dg_op *op);
 
-    /* Gradients before the norm and their means, as DG_EPILOGUE_NORM_DX has them. */
+    /* Stores gradients before the norm and their means, as DG_EPILOGUE_NORM_DX writes them. */
     void leave_gradient(const float *p)
     {
         std::vector<float> affine((size_t)(2 * C)), left(dy.size()), sums((size_t)(2 * groups * C));
@@ -137,7 +137,7 @@ extern "C" {
 }
 size_t side::scratch_bytes(const dg_op *op) { return dg_scratch_of(op, DG_F32); }
 
-/* There is no fp16 of thin_mma. */
+/* Removes cases that this precision lacks: thin_mma has no fp16 kernels. */
 static std::vector<job_case> suited(std::vector<job_case> cases, dg_math math)
 {
     for (job_case &k : cases)
@@ -164,7 +164,7 @@ struct problem {
     problem(const std::vector<job_case> &c, int groups, dg_math m, const char *called)
         : cases(suited(c, m)), math(m), name(called)
     {
-        int64_t at = cases.size() > 1 ? 8 : 0; /* a gap, as there is one after each job */
+        int64_t at = cases.size() > 1 ? 8 : 0; /* a gap, as after each job */
         for (const job_case &k : cases) {
             dg_update_job *j = &u.job[u.jobs++];
             const int parts = k.N % groups ? 1 : groups;
@@ -194,11 +194,11 @@ struct problem {
         start = numbers((size_t)at, 0.4f, 0.5f);
     }
 
-    /* Gradients that would be subnormal in fp16 without their shift. */
+    /* Shift for gradients that would otherwise be subnormal in fp16. */
     static constexpr int SHIFT = 18;
     bool scaled(const job_case &k) const { return math == DG_MATH_FP16 && k.kind == DG_FUSED_MMA; }
 
-    /* The gradient of job i by the unfused op, into g. */
+    /* Computes the gradient of job i by the unfused op into g. */
     bool unfused(int i, float *g)
     {
         const job_case &k = cases[(size_t)i];
@@ -219,7 +219,7 @@ struct problem {
         return dev_ok(tune.variant->name);
     }
 
-    /* The fused gradient of job i. A transformed operand may be rounded to the other neighbour. */
+    /* Compares the fused gradient of job i. A transformed operand may be rounded to the neighbouring value. */
     void compare(int i, const std::vector<float> &got, const std::vector<float> &want)
     {
         const dg_conv_args *a = &u.job[i].conv;
@@ -236,7 +236,7 @@ struct problem {
                   bad ? (double)want[at] : 0);
     }
 
-    /* Several steps in a row with one set of counters. */
+    /* Runs several consecutive steps with one set of counters. */
     void run(int steps, bool advance)
     {
         dg_gpu gpu = dev_gpu(200 << 10, math);
@@ -246,7 +246,8 @@ struct problem {
         const dg_fused_size size = dg_fused_update_size(&u);
         const size_t n = start.size();
         std::vector<float> zero(n), weights = start;
-        weights[0] = INFINITY, weights[(size_t)u.job[u.jobs - 1].offset + 3] = NAN; /* two that are not finite */
+        /* two weights that are not finite */
+        weights[0] = INFINITY, weights[(size_t)u.job[u.jobs - 1].offset + 3] = NAN;
         dev_buffer<float> p(weights), m(zero), v(zero), g(zero), wp(weights), wm(zero), wv(zero), wg(zero);
         dev_buffer<char> scratch(size.bytes ? size.bytes : 1);
         dev_buffer<unsigned> counters(std::vector<unsigned>((size_t)size.counters, 0));
@@ -267,7 +268,7 @@ struct problem {
             }
             if (!ok) return;
             const std::vector<float> want = wg.get();
-            std::vector<float> there = want; /* values outside of all jobs */
+            std::vector<float> there = want; /* values outside of all jobs must not change */
             for (int i = 0; i < u.jobs; i++) {
                 dg_update_job *j = &u.job[i];
                 std::fill_n(there.begin() + j->offset, (int64_t)j->conv.Co * j->conv.K * j->conv.K * j->conv.Ci, NAN);
@@ -292,7 +293,7 @@ struct problem {
             for (int i = 0; i < u.jobs; i++) compare(i, got, want);
             dev_bits(got.data(), got.size() * sizeof(float));
 
-            /* With this gradient Adam must give the same bits. */
+            /* Adam with this gradient must give the same bits. */
             dg_adam_args a = u.adam;
             wg.put(got);
             a.p = wp.p, a.m = wm.p, a.v = wv.p, a.g = wg.p, a.ring = other_ring.p, a.state = other.p;

@@ -1,6 +1,6 @@
-/* Every launcher as nvcc compiled it, called where there is no GPU: each variant of each op with every tile, and every
- * fused launch, must come back with an error that names its op. nvcc lets a host function call one that is for the
- * device alone, inside a template, and puts exit(1) there without a word: only a call shows that the process lives. */
+/* Every launcher as nvcc compiled it, called without a GPU. Each variant of each op with every tile, and every fused
+ * launch, must return an error that names its op. Inside a template nvcc lets a host function call a device-only
+ * function and silently compiles the call to exit(1). Only a call can detect this. */
 #include <set>
 #include <string>
 
@@ -16,10 +16,10 @@ extern "C" {
 #include "kernels/ops/conv/variants.h"
 }
 
-static gpu nowhere;                /* a CUDA backend as far as launching needs one */
-static std::string doing;          /* the launch that has begun */
-static std::set<std::string> done; /* "conv_fwd mma bf16", "fused conv_fwd mma bf16" */
-static std::set<std::string> seen; /* launches, so that each is made once */
+static gpu nowhere;                /* a CUDA backend with only the members that launching needs */
+static std::string doing;          /* the launch in progress, printed if the process exits */
+static std::set<std::string> done; /* launches that returned, such as "conv_fwd mma bf16" */
+static std::set<std::string> seen; /* launches so far, so that each is called once */
 static int calls;
 
 static void say_where()
@@ -54,7 +54,7 @@ static void every_choice(const dg_op *shape, const dg_gpu *g)
     DG_CHECKF(n > 0 && n < DG_VARIANT_LIST, "%s: %d choices", op.name, n);
     for (int i = 0; i < n; i++) {
         op.tune = list[i];
-        if (op.tune.split > 4) continue; /* same code */
+        if (op.tune.split > 4) continue; /* larger splits have the same code */
         doing = text_of(&op, g);
         if (!seen.insert(doing).second) continue;
         must_refuse(dg_gpu_enqueue(&nowhere, &op, nullptr), op.name);
@@ -77,7 +77,7 @@ static void fused_piece(dg_plan *p, int i, const dg_gpu *g)
     done.insert(dense ? kind + "dense" : kind + op->tune.variant->name + " " + math);
 }
 
-/* A fused convolution with every tile and variant that fits. */
+/* Launches a fused convolution with every tile and variant that fits. */
 static void every_fused_choice(dg_plan *p, int i, const dg_gpu *g)
 {
     static dg_tune list[DG_VARIANT_LIST];
@@ -96,7 +96,7 @@ static void every_fused_choice(dg_plan *p, int i, const dg_gpu *g)
     op->tune = chosen;
 }
 
-/* All ops of a model's plans, unfused and fused, as planned for this GPU. */
+/* Launches all ops of a model's plans, unfused and fused, as planned for this GPU. */
 static void every_plan(const dg_model *model, const dg_machine *m)
 {
     const dg_gpu g = {m->arch, m->shared, m->math, m->arch == 90};
@@ -141,7 +141,7 @@ static void every_precision(const dg_model *model)
     }
 }
 
-/* Each op except convolutions, also ops that no model here has. */
+/* Launches each op except convolutions, also ops that no model here uses. */
 static void every_op()
 {
     const dg_gpu g = {90, 232448, DG_MATH_FP32, true};
@@ -155,7 +155,7 @@ static void every_op()
         }
 }
 
-/* Convolutions of 3x3 and of one pixel, with each stride that they have kernels for. */
+/* Convolutions of 3x3 and of one pixel, with each stride for which there are kernels. */
 static void odd_kernel(dg_op_kind kind, int K, int S, int split, const dg_gpu *g)
 {
     const int side = (8 - 1) / S + 1;
@@ -208,7 +208,7 @@ static void all_were_called()
 
 int main()
 {
-    setenv("CUDA_VISIBLE_DEVICES", "", 1); /* also on a machine with a GPU */
+    setenv("CUDA_VISIBLE_DEVICES", "", 1); /* hides the GPUs of this machine */
     atexit(say_where);
     static dg_model model;
     static const struct {

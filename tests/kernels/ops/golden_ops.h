@@ -2,7 +2,7 @@
 #ifndef DG_GOLDEN_OPS_H
 #define DG_GOLDEN_OPS_H
 
-/* BatchNorm2d(2) in training, then LeakyReLU(0.2); the loss is the sum of y * weight. */
+/* BatchNorm2d(2) in training mode, then LeakyReLU(0.2); the loss is the sum of y * weight. */
 static const double golden_norm_x[16] = {0x1.b0ef060000000p+0,  0x1.1375b80000000p-1,  0x1.9ad4520000000p+0,
                                          0x1.77af2a0000000p-3,  0x1.1cc81a0000000p-2,  -0x1.1747740000000p-2,
                                          0x1.604d320000000p-2,  -0x1.5e229e0000000p-1, 0x1.2004880000000p-3,
@@ -36,7 +36,7 @@ static const double golden_norm_dbeta[2] = {-0x1.aa60413333334p+0, 0x1.6e143a1cc
 static const double golden_norm_mean[2] = {0x1.91905fb066667p+0, -0x1.9817bc7333333p-1};
 static const double golden_norm_var[2] = {0x1.8571ef951b0f0p-2, 0x1.2c12741bbe176p+0};
 
-/* BCEWithLogitsLoss against targets of 1 and of 0, with gradients and mean sigmoids. */
+/* BCEWithLogitsLoss with targets 1 and 0, its gradients, and mean sigmoids. */
 static const double golden_bce_logit[9] = {-0x1.6bab960000000p+3, 0x1.822a600000000p+2,  -0x1.0ad23c0000000p+2,
                                            0x1.5bfddc0000000p+2,  0x1.49721e0000000p-1,  0x1.d669a80000000p+1,
                                            0x1.fa55dc0000000p+0,  -0x1.507dcc0000000p+2, -0x1.41f3480000000p+3};
@@ -138,9 +138,9 @@ static const double golden_update_adadelta[25] = {
     -0x1.1904e646aa0f4p-3, 0x1.bd9e6e77306ccp-1, -0x1.c21ab6b3444d8p-1, -0x1.0bbf6469d5e57p+0, -0x1.1b1c010fba204p+0,
     -0x1.18e38db2670cep-3, 0x1.bd8b3856df742p-1, -0x1.c205f15e07b35p-1, -0x1.0bbf683030a5bp+0, -0x1.1b1b83e2e27bap+0};
 
-/* Losses of GANs and their gradients by the logits: MSELoss to 1 and to 0, halved; hinge of real and of
- * generated images; score; relativistic average least squares, halved, by either of its logits, and as loss
- * of G. */
+/* GAN losses and their gradients with respect to the logits: MSELoss with targets 1 and 0, halved; hinge loss of real
+ * and of generated images; mean score; relativistic average least squares, halved, for either of its logits and as the
+ * loss of G. */
 static const double golden_gan_logit[9] = {0x1.7a9df40000000p+2,  -0x1.30c3900000000p-2, 0x1.65ea1c0000000p+1,
                                            0x1.59915a0000000p+0,  -0x1.b540100000000p+0, 0x1.6fffc00000000p-1,
                                            -0x1.acaf0a0000000p+0, 0x1.b8887a0000000p-3,  -0x1.50a9240000000p+1};
@@ -190,8 +190,8 @@ static const double golden_gan_dlogit7[9] = {0x1.3c9723f1c71c7p-1,  -0x1.271d75c
                                              -0x1.cce26ae38e38fp-3, -0x1.ee25471c71c7cp-7, -0x1.532b89e38e38fp-2};
 static const double golden_gan_loss7[1] = {0x1.1ca9bedf63785p+2};
 
-/* torch.nn.utils.spectral_norm of a Linear(5, 3): its weights, u and v before and after a pass in training, what the
- * layer multiplies with, and the gradient of the sum of y * weight. */
+/* torch.nn.utils.spectral_norm of a Linear(5, 3): its weights, u and v before and after a training pass, the normalised
+ * weights, and the gradient of the sum of y * weight. */
 static const double golden_spectral_w[15] = {0x1.3ea7ae0000000p+0, -0x1.14681c0000000p-3, 0x1.3276040000000p+0,
                                              0x1.6f89b00000000p+0, 0x1.5b0a880000000p-2,  -0x1.c0eb2c0000000p-2,
                                              0x1.3279c20000000p+0, 0x1.46e8ba0000000p-1,  0x1.b995200000000p-2,

@@ -1,5 +1,5 @@
-/* What test_each_op.c needs to know of an op, and the cases that it makes of that: against the reference, in place,
- * with NaN, with several numbers of threads, and gradients against finite differences. */
+/* Description of an op for test_each_op.c, and the resulting test cases: against the reference, in place, with NaN,
+ * with several numbers of threads, and gradients against finite differences. */
 #ifndef OP_ROWS_H
 #define OP_ROWS_H
 
@@ -8,47 +8,48 @@
 #include "tests/reference.h"
 #include "tests/test.h"
 
-/* Numbers for the words of the op's shape (op_info.h), in their order, then numbers for `set`. */
+/* Values for the dimensions of the op's shape (op_info.h) in their order, followed by values for `set`. */
 enum { OP_NUMBERS = 10 };
 typedef const int op_shape[OP_NUMBERS];
 
-/* Tolerance: |result - expected| <= relative |expected| + absolute. */
+/* A result is correct if |got - want| <= relative |want| + absolute. */
 typedef struct {
     double relative, absolute;
 } op_bound;
 
 typedef struct op_row {
     int variations; /* 0 counts as 1 */
-    int usual;      /* that of a case whose shape alone counts */
-    bool turns;     /* a shape has one variation, by turns; else all */
+    int usual;      /* the variation for cases in which only the shape matters */
+    bool turns;     /* each shape is tested with one variation in turn, else with all */
     op_shape *shapes;
     int count;
-    op_shape threads[2]; /* many pieces: on CPUs, and in the simulator */
-    /* Values and attributes of a variation; every operand has numbers in (-1, 1) already. more: the numbers after the
-     * shape. */
+    op_shape threads[2]; /* shapes with many pieces: for CPUs, and for the simulator */
+    /* Sets values and attributes of a variation; every operand already has values in (-1, 1). more: the numbers after
+     * the shape. */
     void (*set)(dg_op *op, int variation, const int *more);
     op_bound (*bound)(const dg_op *want, const char *result, double eps);
-    const char *nan_untested; /* an input in which NaN is not tested, or "all" */
-    op_bound gpu;             /* added on a GPU, whose library is another one */
-    /* Operands that may have one pointer. */
+    const char *nan_untested; /* an input for which NaN is not tested, or "all" */
+    op_bound gpu;             /* additional tolerance on a GPU, whose math library differs */
+    /* Operands that may share one pointer. */
     const char *same[5][4];
 
-    /* The gradient of sum(y * weights), y being the first operand, or of loss() where it is there. */
+    /* The gradient of sum(y * weights), where y is the first operand, or of loss() if there is one. */
     struct {
-        const char *of[3][2]; /* an input, and the operand of op `kind` that is its gradient */
+        const char *of[3][2]; /* an input, and the operand of op `kind` that holds its gradient */
         dg_op_kind kind;
         const char *weights;
         double (*loss)(dg_backend *b, const dg_op *op);
-        void (*before)(dg_backend *b, const dg_op *op); /* runs what the op needs */
-        int variations;                                 /* the first of the row's have one; 0: all */
-        int most;                                       /* values of y in a case */
+        void (*before)(dg_backend *b, const dg_op *op); /* runs ops that the op requires before it */
+        /* number of the row's variations that have a gradient; 0: all */
+        int variations;
+        int most; /* maximum number of values of y in a case */
     } gradient;
-    void (*more)(dg_backend *b); /* what is checked of this op alone; after it the numbers are freed */
+    void (*more)(dg_backend *b); /* additional checks of this op; afterwards its arrays are freed */
 } op_row;
 
 #define OP_SHAPES(array) .shapes = array, .count = (int)(sizeof(array) / sizeof *(array))
 
-static dg_type op_type; /* real of the backend that runs next */
+static dg_type op_type; /* type `real` of the backend that runs next */
 static dg_step_state op_state;
 static dg_metrics op_ring[DG_RING];
 
@@ -82,7 +83,7 @@ static inline void op_point(dg_op *op, const char *name, void *at)
     if (!at) op->operand[i].row = -1;
 }
 
-/* New numbers for an operand: scale * (-1, 1) + shift. */
+/* New values for an operand: scale * (-1, 1) + shift. */
 static inline void op_fill(dg_op *op, const char *name, double scale, double shift)
 {
     op_point(op, name, dg_case_numbers(op_count(op, name), scale, shift));
@@ -93,7 +94,7 @@ static inline void op_zero(const dg_op *op, const char *name)
     memset(op_values(op, name), 0, op_count(op, name) * sizeof(double));
 }
 
-/* Largest magnitude of an operand, and the root of the sum of its squares; NaN does not count. */
+/* Largest magnitude of an operand, and the root of the sum of its squares; NaN is skipped. */
 static inline double op_largest(const dg_op *op, const char *name)
 {
     const double *x = op_values(op, name);
@@ -116,7 +117,7 @@ static inline bool op_is_real(const dg_operand *o) { return o->element == DG_REA
 
 /* ---- Making a case ---- */
 
-/* The caller of dg_case_run leaves no other pointers than those of the op itself. */
+/* A copy of the op without pointers of other cases, for dg_case_run. */
 static inline dg_op op_alone(const dg_op *op)
 {
     static const char *const member[] = {
@@ -182,7 +183,7 @@ static inline size_t op_bytes(const dg_op *op, int i)
     return count * dg_type_bytes(type);
 }
 
-/* The same op with results of its own, which begin as those of `op`. */
+/* A copy of the op with its own results, which start with the values of `op`. */
 static inline dg_op op_own(const dg_op *op)
 {
     int n;
@@ -209,7 +210,7 @@ static inline bool op_near(double got, double want, double limit)
     return got == want || (isfinite(want) && isfinite(limit) && fabs(got - want) <= limit);
 }
 
-/* What the reference has not written must have stayed as it was. */
+/* Metrics that the reference did not write must be unchanged. */
 static inline void op_compare_ring(const dg_metrics *got, const dg_metrics *want, op_bound bound, const char *name)
 {
     for (int i = 0; i < DG_RING; i++)
@@ -265,7 +266,7 @@ static inline void op_share(dg_op *got, dg_op *expected, const char *const names
     for (int k = 0; k < 4 && names[k]; k++) op_point(got, names[k], shared);
 }
 
-/* One case; same: index into the row's, -1 none. */
+/* Runs one case; same: index into the row's `same`, -1: none. */
 static inline void op_check(dg_backend *b, const op_row *r, dg_op_kind kind, const int *shape, int variation, int same)
 {
     dg_op got = op_make(r, kind, shape, variation), want = op_own(&got);
@@ -275,7 +276,7 @@ static inline void op_check(dg_backend *b, const op_row *r, dg_op_kind kind, con
     dg_case_free();
 }
 
-/* NaN in one input reaches the results that the reference has it in, and no other one. */
+/* NaN in one input reaches exactly those results in which the reference has NaN. */
 static inline void op_check_nan(dg_backend *b, const op_row *r, dg_op_kind kind, const int *shape, int variation)
 {
     int n;
@@ -297,7 +298,7 @@ static inline void op_check_nan(dg_backend *b, const op_row *r, dg_op_kind kind,
     }
 }
 
-/* Every number of threads, on a GPU every order of blocks, gives the bits of one thread. */
+/* Any number of threads gives the bits of one thread, and on a GPU so does any order of blocks. */
 static inline void op_check_threads(const op_row *r, dg_op_kind kind, int variation)
 {
     int n;
@@ -322,7 +323,7 @@ static inline void op_check_threads(const op_row *r, dg_op_kind kind, int variat
 
 /* ---- Finite differences ---- */
 
-/* The loss of which the op has the gradient, with this input a little larger or smaller. */
+/* The loss whose gradient the op computes, with this input slightly larger or smaller. */
 static inline double op_loss(dg_backend *b, const op_row *r, const dg_op *op, const double *weights)
 {
     if (r->gradient.before) r->gradient.before(b, op);

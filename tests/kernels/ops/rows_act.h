@@ -1,4 +1,4 @@
-/* Activations, alone, of a sum and with a bias. */
+/* Activations: by themselves, of a sum, and with a bias. */
 #include "op_rows.h"
 
 static op_shape act_shapes[] = {{1},  {2},   {3},   {7},   {15},   {16},   {17},
@@ -6,7 +6,7 @@ static op_shape act_shapes[] = {{1},  {2},   {3},   {7},   {15},   {16},   {17},
 static op_shape add_shapes[] = {{1},  {2},  {3},   {4},   {7},   {8},    {15},   {16},   {17},   {31},
                                 {33}, {67}, {100}, {127}, {256}, {1021}, {4096}, {4097}, {8193}, {12289}};
 
-/* No value is near the kink, where slopes are not known by differences. */
+/* Keeps values away from the kink, where finite differences do not give the slope. */
 static void act_set(dg_op *op, int variation, const int *more)
 {
     (void)more;
@@ -18,7 +18,8 @@ static void act_set(dg_op *op, int variation, const int *more)
         if (fabs(x[i]) < 1e-3) x[i] = 1;
 }
 
-/* y is what the curve gives, exact as float, and once 0: PyTorch's slope there is that of the left side. */
+/* y holds values of the activation that are exact in float, and one 0, where PyTorch uses the slope of the left side.
+ */
 static void act_dx_set(dg_op *op, int variation, const int *more)
 {
     (void)more;
@@ -31,7 +32,7 @@ static void act_dx_set(dg_op *op, int variation, const int *more)
     for (int64_t i = 0; i < op->u.act.n; i++) y[i] = i == 1 ? 0 : (double)(float)y[i];
 }
 
-/* Among the values a sum that cancels and one that is NaN. */
+/* The values include a sum that cancels and a sum that is NaN. */
 static void add_set(dg_op *op, int variation, const int *more)
 {
     (void)more;
@@ -45,7 +46,7 @@ static void add_set(dg_op *op, int variation, const int *more)
     b[9] = -a[9];
 }
 
-/* tanh: three units in the last place. */
+/* tanh has a tolerance of three units in the last place. */
 static op_bound act_bound(const dg_op *want, const char *result, double eps)
 {
     (void)result;
@@ -58,7 +59,7 @@ static op_bound act_dx_bound(const dg_op *want, const char *result, double eps)
     return (op_bound){16 * eps, 16 * eps * 1e-2};
 }
 
-/* Over the whole line: within three units in the last place, odd, never above 1, and special values. */
+/* Checks tanh over the whole range: within three units in the last place, odd, never above 1, and special values. */
 static void check_tanh(dg_backend *b)
 {
     enum { SPECIALS = 8 };
@@ -119,7 +120,8 @@ static const op_row row_add = {.variations = DG_ACT_KINDS,
                                .bound = act_bound,
                                .same = {{"y", "a"}, {"y", "b"}, {"a", "b"}, {"y", "a", "b"}}};
 
-/* N, H, W, C: one row, dense layers, a few pieces of rows, more pieces than a warp has lanes, more than there may be */
+/* N, H, W, C: one row; dense layers; a few pieces of rows; more pieces than lanes of a warp; more pieces than permitted
+ */
 static op_shape bias_shapes[] = {
     {1, 1, 1, 1},    {1, 1, 1, 67},  {2, 1, 1, 4},    {2, 1, 1, 257}, {1, 1, 3, 1},     {1, 1, 3, 64},
     {3, 5, 7, 1},    {3, 5, 7, 3},   {3, 5, 7, 20},   {128, 1, 1, 5}, {128, 1, 1, 516}, {1, 9, 4, 3},
@@ -127,7 +129,7 @@ static op_shape bias_shapes[] = {
     {4, 13, 11, 64}, {2, 17, 19, 3}, {2, 17, 19, 67}, {2, 65, 67, 1}, {2, 65, 67, 4},   {5, 115, 117, 1},
 };
 
-/* An activation, for the gradient with and without db. */
+/* Sets an activation, for the gradient with and without db. */
 static void bias_set(dg_op *op, int variation, const int *more)
 {
     (void)more;
@@ -144,7 +146,7 @@ static void bias_set(dg_op *op, int variation, const int *more)
         if (fabs(x[i] + b[i % (size_t)a->C]) < 1e-3) x[i] = (double)(float)(x[i] + 0.01);
 }
 
-/* db is a sum: its error grows with what is added up. */
+/* db is a sum, so its error grows with its terms. */
 static op_bound bias_dx_bound(const dg_op *want, const char *result, double eps)
 {
     const size_t C = (size_t)want->u.bias_act.C, n = op_count(want, "dx");

@@ -1,5 +1,5 @@
-/* Convolutions as a backend chooses to compute them. Variants, tiles and many more shapes:
- * tests/kernels/cpu/test_conv.c and test_conv*.cu. */
+/* Convolutions with the variant that a backend chooses. tests/kernels/cpu/test_conv.c and test_conv*.cu test variants,
+ * tiles and many more shapes. */
 #include "op_rows.h"
 
 /* N, H, W, Ci, Co, K, S, P */
@@ -8,7 +8,8 @@ static op_shape conv_shapes[] = {
     {3, 4, 4, 4, 20, 4, 1, 0}, {9, 4, 4, 8, 1, 4, 1, 0}, {2, 7, 9, 17, 24, 3, 1, 1}, {8, 1, 1, 40, 7, 1, 1, 0},
 };
 
-/* Operands are multiples of 1/128, which bf16 and tf32 have: one result is right in every precision. */
+/* Operands are multiples of 1/128, which bf16 and tf32 represent exactly, so that all precisions have one correct
+ * result. */
 static void conv_set(dg_op *op, int variation, const int *more)
 {
     (void)variation, (void)more;
@@ -18,7 +19,7 @@ static void conv_set(dg_op *op, int variation, const int *more)
     }
 }
 
-/* Sums of products of numbers in (-1, 1), by minimal filtering, too. */
+/* Tolerance for sums of products of numbers in (-1, 1), also with minimal filtering. */
 static op_bound conv_bound(const dg_op *want, const char *result, double eps)
 {
     (void)result;
@@ -29,7 +30,7 @@ static op_bound conv_bound(const dg_op *want, const char *result, double eps)
     return (op_bound){0, 8 * sqrt(terms) * eps * terms};
 }
 
-/* Minimal filtering mixes neighbours: NaN spreads. */
+/* Minimal filtering mixes neighbours, so NaN spreads. */
 #define CONV_ROW                                                                                                       \
     {                                                                                                                  \
         OP_SHAPES(conv_shapes), .threads = {{4, 16, 16, 24, 48, 4, 2, 1}, {2, 8, 8, 8, 12, 4, 2, 1}}, .set = conv_set, \

@@ -11,11 +11,11 @@ static op_shape gather_shapes[] = {
     {4, 3, 40, 3, 6, 1, 3},
 };
 
-/* What images become, and what a record has besides. */
+/* Types of image input, and where a record has its label. */
 enum { SIGNED, STANDARD, PREPARED, INPUTS };
 enum { NO_LABELS, LABELS, LABELS_ASIDE, LABELLINGS };
 
-/* Any bytes; where images are prepared their values are small numbers of the backend's type. */
+/* Records of random bytes; prepared images hold small numbers of the backend's type instead. */
 static uint8_t *records_of(const dg_gather_args *a, int rows)
 {
     const size_t n = (size_t)rows * (size_t)a->record, count = (size_t)a->H * (size_t)a->W * (size_t)a->C;
@@ -37,11 +37,11 @@ static void gather_set(dg_op *op, int variation, const int *more)
     const int cursor = more[1], rows = more[0] > cursor + a->N ? more[0] : cursor + a->N;
     const int input = variation / 2 % INPUTS;
     int labels = variation / 2 / INPUTS;
-    /* the reference takes the type from the size of a record, which then has little else */
+    /* the reference derives the type from the size of a record, so such a record needs few other bytes */
     if (input == PREPARED && labels == LABELS_ASIDE && a->H * a->W * a->C < 5) labels = NO_LABELS;
     a->flip = variation % 2;
     gather_signed(a);
-    for (int c = 0; c < DG_CHANNELS_MAX && input == STANDARD; c++) { /* another scale for each channel */
+    for (int c = 0; c < DG_CHANNELS_MAX && input == STANDARD; c++) { /* a different scale for each channel */
         a->dev[c] = (double)(float)(58.4 + 3.1 * c);
         a->shift[c] = (double)(float)(2.1 - 0.7 * c);
     }
@@ -50,7 +50,7 @@ static void gather_set(dg_op *op, int variation, const int *more)
     if (labels != LABELS) op_point(op, "label", NULL);
     int32_t *perm = (int32_t *)(void *)dg_case_numbers((size_t)rows, 1, 0);
     dg_permutation(perm, rows, 5, (uint64_t)rows);
-    perm[cursor] = rows - 1; /* the last row is read */
+    perm[cursor] = rows - 1; /* this step reads the last record */
     a->perm = perm;
     a->data = records_of(a, rows);
     op_state.step = (uint64_t)more[2];
@@ -63,7 +63,7 @@ static op_bound gather_bound(const dg_op *want, const char *result, double eps)
     return want->u.gather.prepared ? (op_bound){0, 0} : (op_bound){2 * eps, 2 * eps};
 }
 
-/* n images of H x W x C from these bytes, by their number, as a GAN reads them. */
+/* Gathers n images of H x W x C from these bytes as a GAN reads them. */
 static dg_op signed_images(const uint8_t *data, int N, int H, int W, int C)
 {
     dg_op op = {.kind = DG_OP_gather, .u.gather = {.N = N, .H = H, .W = W, .C = C, .data = data}};
@@ -75,7 +75,7 @@ static dg_op signed_images(const uint8_t *data, int N, int H, int W, int C)
     return op;
 }
 
-/* Every byte, to the bit; and back. */
+/* Converts every byte value exactly, and back. */
 static void check_bytes(dg_backend *b)
 {
     uint8_t bytes[256 * 3], back[256 * 3];
@@ -93,7 +93,7 @@ static void check_bytes(dg_backend *b)
     DG_CHECK(memcmp(bytes, back, sizeof back) == 0);
 }
 
-/* About half are mirrored, and other halves in another step. */
+/* About half of the images are mirrored, and in another step different ones. */
 static void check_flips(dg_backend *b)
 {
     enum { N = 400 };
@@ -111,7 +111,7 @@ static void check_flips(dg_backend *b)
             count[s] += x[s][2 * i] > 0;
         }
     }
-    const double sigma = sqrt(N) / 2; /* of a count of halves */
+    const double sigma = sqrt(N) / 2; /* standard deviation of the number of mirrored images */
     for (int i = 0; i < N; i++) both += x[0][2 * i] > 0 && x[1][2 * i] > 0;
     DG_CHECKF(fabs(count[0] - N / 2.0) < 5 * sigma && fabs(count[1] - N / 2.0) < 5 * sigma &&
                   fabs(both - N / 4.0) < 5 * sigma,
@@ -142,10 +142,10 @@ static void to_u8_set(dg_op *op, int variation, const int *more)
     op_fill(op, "x", 1.2, 0);
 }
 
-/* Halves go up, the ends are clamped, NaN is black. */
+/* Halves round up, values are clamped to the range, and NaN becomes black. */
 static void check_to_u8(dg_backend *b)
 {
-    enum { SPECIAL = 8 }; /* 0 is the one half that is exact */
+    enum { SPECIAL = 8 }; /* 0 is the only half that is exact */
     static const double in[SPECIAL] = {NAN, INFINITY, -INFINITY, 1.5, -1.5, 1, -1, 0};
     static const uint8_t out[SPECIAL] = {0, 255, 0, 255, 0, 255, 0, 128};
     uint8_t got[SPECIAL];

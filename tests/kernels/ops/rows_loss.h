@@ -3,14 +3,14 @@
 #include "host/net/gan_losses.h"
 #include "op_rows.h"
 
-enum { LOSS = 1, SHARE = 3 }; /* metrics; SHARE: of correct rows, of samples that D classifies as real */
+enum { LOSS = 1, SHARE = 3 }; /* indices of metrics; SHARE: of correct rows, or of samples that D classifies as real */
 
 static double loss_now(void) { return *op_metric(LOSS); }
 static double share_now(void) { return *op_metric(SHARE); }
 
 /* ---- Softmax ---- */
 
-/* N, C, ten times the scale of logits, step: also beyond the ring's end */
+/* N, C, ten times the scale of logits, step (also beyond the end of the ring) */
 static op_shape softmax_shapes[] = {
     {1, 2, 10, 0},       {1, 1000, 800, 331},  {3, 3, 50, 662},  {3, 101, 100000, 993}, {8, 7, 10, 1324},
     {8, 100, 50, 1655},  {17, 10, 800, 1986},  {17, 64, 10, 5},  {17, 101, 50, 2317},   {63, 31, 100000, 2648},
@@ -18,7 +18,7 @@ static op_shape softmax_shapes[] = {
     {257, 33, 10, 11},   {257, 100, 800, 13},  {300, 3, 50, 15}, {1033, 3, 50, 17},
 };
 
-/* The operands that plans use, each without and with smoothing. */
+/* The combinations of operands that plans use, each without and with smoothing. */
 enum { TRAIN, EVERYTHING, TEST, CLASSIFY, USES };
 
 static void softmax_set(dg_op *op, int variation, const int *more)
@@ -62,7 +62,8 @@ static dg_op softmax_op(int N, int C, double scale, int smooth)
 
 static int32_t *labels_of(const dg_op *op) { return (int32_t *)(uintptr_t)op->u.softmax.label; }
 
-/* Two classes d apart, the label below the other or above it: what is small stays right next to 1. */
+/* Two classes whose logits differ by d. The label has the lower or the higher logit. Small shares stay accurate next
+ * to 1. */
 static void check_sure(dg_backend *b)
 {
     static const double d[] = {800, 120, 80, 40, 1, 0, -1, -40, -80, -120, -800, 2e4, -2e4};
@@ -81,13 +82,14 @@ static void check_sure(dg_backend *b)
     }
 }
 
-/* Equal logits: only the first of them can be right. */
+/* If logits are equal, only the first of them can be the prediction. */
 static void check_ties(dg_backend *b)
 {
     for (int C = 2; C < 70; C += 11) {
         dg_op op = softmax_op(C, C, 1, 1);
         double *l = op.u.softmax.logit, *each = op.u.softmax.each;
-        for (int i = 0; i < C * C; i++) l[i] = i % C < i / C % 3 && C > 2 ? -9 : 0.25; /* first of equals: row % 3 */
+        /* the first of the equal logits is row % 3 */
+        for (int i = 0; i < C * C; i++) l[i] = i % C < i / C % 3 && C > 2 ? -9 : 0.25;
         for (int n = 0; n < C; n++) labels_of(&op)[n] = n;
         op_run(b, &op);
         DG_NEAR(share_now(), (C > 2 ? 3.0 : 1.0) / C, 1e-15);
@@ -95,7 +97,8 @@ static void check_ties(dg_backend *b)
     }
 }
 
-/* A row with NaN, or whose largest is infinite, is NaN and not right; the other rows are as they were. */
+/* A row that contains NaN, or whose largest value is infinite, becomes NaN and counts as wrong. The other rows are
+ * unaffected. */
 static void check_lost(dg_backend *b, int C, int at, double what, bool lost)
 {
     dg_op op = softmax_op(5, C, 3, 1);
@@ -149,10 +152,10 @@ static const op_row row_softmax = {
 
 /* ---- GANs ---- */
 
-/* The three losses of a step with each --loss; the last part is cross entropy with a smoothed label. */
+/* The three losses of a step for each --loss; the last index is cross entropy with a smoothed label. */
 enum { REAL, FAKE, OF_G, OF_STEP, PARTS = DG_LOSS_KINDS * OF_STEP + 1 };
 
-/* n, scale of logits, step: also beyond the ring's end */
+/* n, scale of logits, step (also beyond the end of the ring) */
 static op_shape gan_shapes[] = {{1, 20, 0},     {2, 2, 700},     {3, 20, 1400},  {5, 2, 2100},
                                 {11, 1, 5},     {31, 20, 2800},  {64, 2, 3500},  {255, 20, 4200},
                                 {256, 2, 4900}, {257, 20, 5600}, {1000, 2, 6300}};
@@ -182,7 +185,7 @@ static op_bound gan_bound(const dg_op *want, const char *result, double eps)
     return (op_bound){4 * eps, 4 * eps * (a->form == DG_GAN_CROSS ? 0.1 : scale) / a->n};
 }
 
-/* The loss of this gradient. A relativistic one has two halves; the second run computes the other half. */
+/* The loss of this gradient. A relativistic loss has two halves, and the second run computes the other half. */
 static double gan_loss_of(dg_backend *b, const dg_op *op)
 {
     dg_op whole = *op;
@@ -211,7 +214,7 @@ static dg_op gan_op(int part, int n)
     return op_make(&row_gan_loss, DG_OP_gan_loss, shape, part);
 }
 
-/* What a clamped logarithm cannot do: finite and right where sigmoid rounds to 0 or 1. */
+/* Cross entropy is finite and correct even if the sigmoid rounds to 0 or 1, where a clamped logarithm would fail. */
 static void check_extremes(dg_backend *b)
 {
     static const double l[] = {800, -800, 120, -120, 40, -40, 0, -0.0};
@@ -227,7 +230,7 @@ static void check_extremes(dg_backend *b)
         }
 }
 
-/* PyTorch's losses of the same logits, NULL: not computed there, and their gradients (tools/pytorch/golden_ops.py). */
+/* PyTorch's losses of the same logits (NULL: not computed there) and their gradients (tools/pytorch/golden_ops.py). */
 static const struct {
     const double *logit, *loss, *slope;
 } golden[DG_LOSS_KINDS][OF_STEP] = {

@@ -2,12 +2,12 @@
 #include "golden_ops.h"
 #include "op_rows.h"
 
-/* Of x: how far from zero, and how wide. */
+/* The mean of x relative to zero, and its spread. */
 static const struct {
     double shift, scale;
 } spread[] = {{0, 1}, {1000, 1}, {-50, 0.01}, {3e4, 0.1}, {0, 1e-4}, {3, 1e6}};
 
-/* N, H, W, C, groups, spread */
+/* N, H, W, C, groups, index of the spread */
 static op_shape norm_shapes[] = {
     {2, 1, 1, 1, 1},       {4, 1, 1, 1, 2},      {1, 3, 5, 1, 1},     {1, 7, 3, 3, 1},       {6, 5, 7, 3, 2},
     {2, 3, 3, 5, 2},       {3, 9, 9, 5, 3},      {1, 1, 2, 31, 1},    {2, 13, 11, 31, 1},    {4, 8, 9, 31, 2},
@@ -54,7 +54,7 @@ static dg_op stats_of(const dg_op *op)
     return stats;
 }
 
-/* No value before the activation is within 1e-3 of the kink. */
+/* Keeps values before the activation at least 1e-3 away from the kink. */
 static void norm_set(dg_op *op, int variation, const int *more)
 {
     dg_norm_act_args *a = &op->u.norm_act;
@@ -79,8 +79,8 @@ static void norm_set(dg_op *op, int variation, const int *more)
         op_point(op, "dgamma", NULL), op_point(op, "dbeta", NULL);
 }
 
-/* The mean is right to a rounding of itself or of a small part of the spread, whatever the mean is. Means of chunks
- * meet as doubles. */
+/* The error of the mean is at most a rounding of the mean or a small part of the spread. Means of chunks are merged in
+ * double. */
 static op_bound stats_bound(const dg_op *want, const char *result, double eps)
 {
     const size_t n = op_count(want, "x");
@@ -100,8 +100,8 @@ static op_bound frozen_bound(const dg_op *want, const char *result, double eps)
     return (op_bound){strcmp(result, "mean") == 0 ? 0 : 2 * eps, 0};
 }
 
-/* The tolerance of dx follows its largest term, because terms cancel. dgamma and dbeta are sums of numbers near 1,
- * whose error grows with their number. */
+/* The tolerance of dx follows its largest term, because terms cancel. dgamma and dbeta are sums of values near 1, so
+ * their error grows with the number of terms. */
 static op_bound norm_bound(const dg_op *want, const char *result, double eps)
 {
     if (strcmp(result, "y") == 0) return (op_bound){8 * eps, 8 * eps};
@@ -118,7 +118,7 @@ static void run_stats(dg_backend *b, const dg_op *op)
     op_run(b, &stats);
 }
 
-/* PyTorch's numbers for one small norm. */
+/* Compares one small norm with the values of PyTorch. */
 static void check_norm_golden(dg_backend *b)
 {
     dg_op op = {.kind = DG_OP_norm_act};

@@ -1,7 +1,8 @@
 /* Max and mean pooling. */
 #include "op_rows.h"
 
-/* N, H, W, C, K, S, P: windows that overlap, that leave pixels out, with padding, one pixel, one window */
+/* N, H, W, C, K, S, P: windows that overlap, windows that skip pixels, padding, windows of one pixel, a single window
+ */
 static op_shape pool_shapes[] = {
     {1, 4, 4, 1, 2, 2, 0},    {3, 5, 7, 3, 2, 2, 0},   {2, 7, 5, 8, 3, 2, 1},     {1, 6, 9, 20, 3, 2, 0},
     {5, 8, 8, 4, 3, 1, 1},    {2, 1, 1, 68, 1, 1, 0},  {1, 2, 3, 10, 2, 1, 0},    {2, 9, 4, 17, 4, 2, 1},
@@ -10,7 +11,8 @@ static op_shape pool_shapes[] = {
     {1, 10, 8, 1, 4, 2, 0},   {3, 11, 13, 3, 4, 2, 2}, {1, 13, 10, 20, 2, 2, 1},  {5, 17, 9, 4, 4, 4, 3},
     {2, 15, 11, 68, 3, 2, 2}, {1, 9, 14, 10, 4, 2, 3}, {2, 8, 8, 8, 2, 2, 0},     {1, 6, 5, 3, 3, 1, 1},
 };
-/* Places in a window are bytes, so only means have larger windows; means of whole maps. */
+/* Only means can have larger windows, because max pooling stores an index in the window as a byte. Includes means of
+ * whole maps. */
 static op_shape mean_shapes[] = {
     {1, 4, 4, 1, 2, 2, 0},     {3, 5, 7, 3, 2, 2, 0},     {2, 7, 5, 8, 3, 2, 1},     {1, 6, 9, 20, 3, 2, 0},
     {5, 8, 8, 4, 3, 1, 1},     {2, 9, 4, 17, 4, 2, 1},    {2, 3, 3, 8, 3, 1, 2},     {5, 5, 9, 4, 5, 1, 4},
@@ -20,7 +22,7 @@ static op_shape mean_shapes[] = {
     {2, 14, 14, 19, 14, 1, 0}, {1, 31, 31, 18, 31, 1, 0}, {1, 32, 32, 5, 32, 1, 0},  {1, 40, 40, 1, 40, 1, 0},
 };
 
-/* Any numbers; many equal ones; NaN and infinity. */
+/* Values: any numbers, many equal ones, NaN and infinity. */
 enum { ANY, EQUAL, SPECIAL, POOL_VALUES };
 
 static void pool_set(dg_op *op, int variation, const int *more)
@@ -34,7 +36,7 @@ static void pool_set(dg_op *op, int variation, const int *more)
     }
 }
 
-/* Places as the largest of such values have them. */
+/* Sets the indices that the forward op gives for these values. */
 static void pool_dx_set(dg_op *op, int variation, const int *more)
 {
     (void)more;
@@ -44,7 +46,7 @@ static void pool_dx_set(dg_op *op, int variation, const int *more)
     dg_ref_run(&forward);
 }
 
-/* The largest is one of the values; means and gradients are sums. */
+/* A maximum is exactly one of the values; means and gradients are sums. */
 static op_bound pool_bound(const dg_op *want, const char *result, double eps)
 {
     (void)result;
@@ -55,7 +57,7 @@ static void check_places(dg_backend *b)
 {
     (void)b;
     dg_op op = {.kind = DG_OP_maxpool, .u.pool = {.N = 1, .H = 20, .W = 20, .C = 1, .K = 17, .S = 1}};
-    DG_CHECK(dg_op_info_of(op.kind)->complete(&op)); /* more places than a byte names */
+    DG_CHECK(dg_op_info_of(op.kind)->complete(&op)); /* more positions in a window than a byte can index */
 }
 
 static const op_row row_maxpool = {.variations = POOL_VALUES,

@@ -1,8 +1,8 @@
-/* Ops that draw: dropout, normals, augmentation. */
+/* Ops that use random numbers: dropout, normals, augmentation. */
 #include "core/base/rng.h"
 #include "op_rows.h"
 
-/* Seeds, steps and layers that differ in low and in high bits. */
+/* Seeds, steps and layers that differ in their low and in their high bits. */
 static const struct {
     uint64_t seed, step;
     int layer;
@@ -14,8 +14,8 @@ enum { DRAWS = sizeof draws / sizeof *draws };
 
 /* ---- Dropout ---- */
 
-/* Philox4x32-10 of draws[0], counter (0, 0 .. 5) and (DROPOUT << 56 | layer << 40 | step), by a program of its own that
- * gives Random123's known answers. */
+/* Philox4x32-10 for key draws[0] and counters (0, 0 .. 5) and (DROPOUT << 56 | layer << 40 | step), computed by a
+ * separate program that passes Random123's known answers. */
 static const uint32_t philox_words[24] = {0x912f41d4, 0x878514de, 0x256623b8, 0xfec39aa9, 0x1414e91b, 0x2f1c5926,
                                           0xf47dabf3, 0x34352723, 0xb80b68e3, 0xe5674c47, 0x848cf0a1, 0x1536e695,
                                           0xad02e4d1, 0xaf844a7b, 0xf45a3fdf, 0x41ae177e, 0xcdfbb772, 0x4cfc3168,
@@ -36,7 +36,7 @@ static void dropout_set(dg_op *op, int variation, const int *more)
     op_fill(op, "x", 1, 3);
 }
 
-/* A dropped value is 0 to the bit. */
+/* A dropped value is exactly 0. */
 static op_bound dropout_bound(const dg_op *want, const char *result, double eps)
 {
     (void)want, (void)result;
@@ -53,7 +53,7 @@ static dg_op dropout_op(int n, double p)
     return op;
 }
 
-/* A word is kept where it is at least p * 2^32: p at, just above and between words. */
+/* A value is kept if its random 32-bit word is at least p * 2^32. Tests p at, just above and between words. */
 static void check_words(dg_backend *b)
 {
     for (int k = 0; k < WORDS; k++)
@@ -65,13 +65,13 @@ static void check_words(dg_backend *b)
                 DG_CHECKF((((double *)op.u.dropout.y)[i] != 0) == ((double)philox_words[i] >= limit),
                           "%s: word %d at word %d + %g", b->name, i, k, above * 0.5);
         }
-    dg_op op = dropout_op(WORDS, 1 - 0x1p-53); /* the largest p: no word is so large */
+    dg_op op = dropout_op(WORDS, 1 - 0x1p-53); /* the largest p: no 32-bit word reaches p * 2^32 */
     op_run(b, &op);
     for (int i = 0; i < WORDS; i++) DG_CHECK(((double *)op.u.dropout.y)[i] == 0);
 }
 
-/* A kept value is right to the bit: one factor, rounded once. A dropped one is 0, even if it was NaN. And <dropout(u),
- * v> is <u, dropout(v)>. */
+/* A kept value is exact, because it is one product, rounded once. A dropped value is 0 even if it was NaN. Also,
+ * <dropout(u), v> equals <u, dropout(v)>. */
 static void check_dropout(dg_backend *b)
 {
     enum { N = 1021 };
@@ -107,7 +107,7 @@ static const op_row row_dropout = {.variations = DRAWS,
 
 static op_shape noise_shapes[] = {{1}, {2}, {3}, {4}, {5}, {100}, {255}, {257}, {1001}, {6400}};
 
-/* Of the step, or of a stream that has its own. */
+/* Uses the step's numbers, or those of a stream with its own counter. */
 static void noise_set(dg_op *op, int variation, const int *more)
 {
     (void)more;
@@ -117,7 +117,7 @@ static void noise_set(dg_op *op, int variation, const int *more)
     op->u.noise.first_step = 7;
 }
 
-/* The same bits on every instruction set. */
+/* Noise has the same bits on every instruction set. */
 static const op_row row_noise = {.variations = 2 * DRAWS,
                                  .usual = 1,
                                  OP_SHAPES(noise_shapes),
@@ -149,8 +149,8 @@ static op_bound augment_bound(const dg_op *want, const char *result, double eps)
     return (op_bound){relative, relative};
 }
 
-/* Without colours values only move: each is one of the input's or 0, the number of empty rows and columns is the shift,
- * and the box has half the side. */
+/* Without colours, values only move: each result is an input value or 0. The number of empty rows and columns is the
+ * shift, and the box has half the side. */
 static void check_moves(dg_backend *b)
 {
     dg_op op = {.kind = DG_OP_augment,

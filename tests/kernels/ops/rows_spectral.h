@@ -27,7 +27,7 @@ static void spectral_set(dg_op *op, int variation, const int *more)
     if (op->kind == DG_OP_spectral && variation == ZERO) op_zero(op, "w");
 }
 
-/* What cancels in a product with W does so next to |W|, and is divided by sigma. */
+/* Cancellation in a product with W leaves an error relative to |W|, which is then divided by sigma. */
 static op_bound spectral_bound(const dg_op *want, const char *result, double eps)
 {
     const dg_spectral_args *a = &want->u.spectral;
@@ -36,7 +36,7 @@ static op_bound spectral_bound(const dg_op *want, const char *result, double eps
     if (isnan(sigma)) return (op_bound){64 * eps, 0};
     if (strcmp(result, "wn") == 0) return (op_bound){0, loss / sigma};
     if (strcmp(result, "sigma") == 0) return (op_bound){a->eps > 1 ? 64 * eps : 0, loss * sigma};
-    if (!a->iterate) return (op_bound){0, 0}; /* u and v stay */
+    if (!a->iterate) return (op_bound){0, 0}; /* without an iteration u and v are unchanged */
     return (op_bound){0, a->eps > 1 ? 2 * eps : loss};
 }
 
@@ -46,7 +46,8 @@ static op_bound spectral_dw_bound(const dg_op *want, const char *result, double 
     return (op_bound){0, 8 * eps * (1 + op_length(want, "dwn") * op_length(want, "wn")) / 0.5};
 }
 
-/* W = 3 p q^T + 1 r s^T with p, r and q, s at right angles and of length 1: sigma goes to 3, u and v to p and q. */
+/* W = 3 p q^T + 1 r s^T, where p, r and q, s are orthogonal and of length 1. sigma converges to 3, and u and v to p and
+ * q. */
 static void check_converges(dg_backend *b)
 {
     static const double p[4] = {0.5, 0.5, 0.5, 0.5}, r[4] = {0.5, -0.5, 0.5, -0.5};
@@ -89,7 +90,7 @@ static const op_row row_spectral = {.variations = SPECTRAL_VALUES,
                                     .threads = {{130, 700}, {130, 67}},
                                     .set = spectral_set,
                                     .bound = spectral_bound,
-                                    /* u and v are constants */
+                                    /* u and v are treated as constants */
                                     .gradient = {{{"w", "dw"}}, DG_OP_spectral_dw, "dwn", .variations = 1, .most = 50},
                                     .more = check_spectral};
 

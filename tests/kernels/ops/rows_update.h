@@ -4,15 +4,14 @@
 
 enum { NET = 1, BAD = 6 };
 
-/* n, step: also beyond the ring's end, values that decay in percent */
+/* n, step (also beyond the end of the ring), percentage of values with weight decay */
 static op_shape update_shapes[] = {
     {1, 0, 0},     {1, 1500, 100},    {2, 1500, 50},  {3, 0, 34},        {4, 3000, 100},    {7, 1, 14},
     {16, 0, 50},   {17, 1500, 6},     {63, 3000, 34}, {68, 0, 100},      {100, 1500, 0},    {1025, 3000, 50},
     {4096, 0, 34}, {4097, 1500, 100}, {8191, 1, 50},  {20000, 1028, 20}, {50001, 3000, 34},
 };
 
-/* Where there are many values some are not finite: in the first and the last piece, where weights decay and where not.
- */
+/* Larger cases contain values that are not finite: in the first and the last piece, with and without weight decay. */
 static void update_values(dg_op *op)
 {
     static const int at[] = {0, 1, 15, 4095, 4096, 17000, 19999};
@@ -36,7 +35,7 @@ static void adam_set(dg_op *op, int variation, const int *more)
     update_values(op);
 }
 
-/* sgd: without momentum, with it, Nesterov's. */
+/* sgd without momentum, with momentum, and with Nesterov momentum. */
 static void update_set(dg_op *op, int variation, const int *more)
 {
     dg_update_args *a = &op->u.update;
@@ -63,7 +62,7 @@ static op_bound update_bound(const dg_op *want, const char *result, double eps)
 
 static const op_row row_adam, row_sgd, row_adagrad, row_adadelta;
 
-/* Of each optimizer five weights after each step, from gradients of PyTorch. */
+/* For each optimizer five weights after each step, computed by PyTorch from given gradients. */
 static const struct optimizer {
     const op_row *row;
     dg_op_kind kind;
@@ -90,7 +89,7 @@ static const struct optimizer {
 };
 enum { OPTIMIZERS = sizeof optimizers / sizeof *optimizers };
 
-/* `percent` of n values decay; m and v are 0. */
+/* An op in which `percent` of n values have weight decay, and m and v are 0. */
 static dg_op zeroed(const struct optimizer *o, int n, int percent)
 {
     const int shape[] = {n, 0, percent};
@@ -117,7 +116,7 @@ static void check_update_golden(dg_backend *b, const struct optimizer *o)
     }
 }
 
-/* What is between tensors is zero and stays so; without a gradient and without decay no weight moves. */
+/* The gaps between tensors are zero and stay zero. Without gradient and decay no weight changes. */
 static void check_zero(dg_backend *b, const struct optimizer *o)
 {
     enum { N = 40 };
@@ -151,7 +150,7 @@ static void check_optimizers(dg_backend *b)
         OP_SHAPES(update_shapes), .threads = {{40009, 5, 50}, {4009, 5, 50}}, .set = set_, .bound = update_bound, \
                                   __VA_ARGS__                                                                     \
     }
-/* A v that is NaN comes with an m that is NaN: CUDA's Adam relies on that. */
+/* If v is NaN, m is NaN, too: CUDA's Adam relies on that. */
 static const op_row row_adam = UPDATE_ROW(adam_set, .variations = 2, .nan_untested = "v", .more = check_optimizers);
 static const op_row row_sgd = UPDATE_ROW(update_set, .variations = 3, .usual = 2);
 static const op_row row_adagrad = UPDATE_ROW(update_set, .variations = 1);
@@ -179,7 +178,8 @@ static op_bound ema_bound(const dg_op *want, const char *result, double eps)
 
 static const op_row row_ema;
 
-/* The weights of step s are s + 1; the average by its definition, from nothing, even where NaN was before. */
+/* The weights of step s are s + 1. The average follows its definition from the first step, even if the old value was
+ * NaN. */
 static void check_ramp(dg_backend *b)
 {
     const int shape[] = {3, 0};
@@ -195,7 +195,7 @@ static void check_ramp(dg_backend *b)
         op_run(b, &op);
         for (int k = 0; k < 3; k++) DG_NEAR(average[k] / want, 1, 10 * dg_case_eps(b));
     }
-    DG_NEAR(want, 100 - 3, 0.01); /* three steps late: 0.75 / 0.25 */
+    DG_NEAR(want, 100 - 3, 0.01); /* the average lags by 0.75 / 0.25 = 3 steps */
 }
 
 static const op_row row_ema = {OP_SHAPES(ema_shapes), .threads = {{70001, 77}, {3011, 77}}, .set = ema_set,

@@ -1,5 +1,5 @@
 /* Every variant of the convolutions, with every tile and number of stages and some splits, against plain loops in
- * double: each element within 4 sqrt(terms) eps sum|a||b|, as the CPU's kernels are held. */
+ * double. Each element is within 4 sqrt(terms) eps sum|a||b|, which is also the tolerance of the CPU kernels. */
 #include "tests/run_conv.h"
 
 /* N, H, W, Ci, Co, K, S, P */
@@ -49,7 +49,7 @@ static dg_tune tune_of(const dg_variant *variant, int m, int n, int stages, int 
     return t;
 }
 
-/* Almost all choices of a tuning row for this shape and direction. */
+/* Tests almost all choices of a tuning row for this shape and direction. */
 static void all_variants(problem *p, int d, int number)
 {
     static const int splits[] = {1, 2, 3, 7};
@@ -65,7 +65,7 @@ static void all_variants(problem *p, int d, int number)
                 p->run<float>(d, tune_of(variant, 0, 0, 0, split));
                 p->run<float>(d, tune_of(variant, 0, 0, 3, split));
             }
-        int k = number; /* number of the combination: all of them over the shapes, some for each */
+        int k = number; /* index of the combination; each shape tests some, all shapes together test all */
 #define X(M, N, TM, TN)                                                         \
     if (variant == &dg_conv_variant_tiled && (!dev_small() || k % 3 == 0))      \
         p->run<float>(d, tune_of(variant, M, N, 2 + k % 3, splits[k / 3 % 4])); \
@@ -81,7 +81,7 @@ static void all_variants(problem *p, int d, int number)
     }
 }
 
-/* The same twice gives the same bits, in whatever order blocks ran. */
+/* Running a kernel twice gives the same bits for any order of blocks. */
 int main()
 {
     size_t tested = 0;

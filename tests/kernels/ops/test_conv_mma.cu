@@ -1,5 +1,5 @@
-/* Convolutions on tensor cores, every tile and all precisions, against the reference. Operands are rounded here as the
- * kernels round them: each element is within 8 sqrt(terms) eps sum|a||b|. */
+/* Convolutions on tensor cores, with every tile in all precisions, against the reference. Operands are rounded here as
+ * the kernels round them. Each element is within 8 sqrt(terms) eps sum|a||b|. */
 #include "tests/run_conv.h"
 
 /* N, H, W, Ci, Co, and which directions: 1 fwd, 2 dx, 4 dw */
@@ -26,15 +26,15 @@ static const int shapes[][6] = {
     {2, 2, 3, 1, 4, 7},
 };
 
-/* Of fp16: how large gradients are, and by how many places they are moved up: not at all, out of the subnormals, and so
- * far that the largest reach the end of the range. */
+/* For fp16: the size of gradients and the shift of their exponent. The cases are no shift, a shift out of the
+ * subnormals, and a shift to the end of the range. */
 static const struct {
     float size;
     int shift;
 } gradients[] = {{1, 0}, {1e-6f, 18}, {1e3f, 8}};
 
 struct problem : conv_problem {
-    int shift[2] = {}; /* of y, of x: one of them is a gradient */
+    int shift[2] = {}; /* shifts of y and of x; one of the two is a gradient */
     dg_gpu gpu;
     int tested = 0;
 
@@ -71,12 +71,12 @@ struct problem : conv_problem {
     }
 };
 
-/* The maps that a tile is for: SMALL have cells of 4x4. By precision and number. NOWHERE: mma where wgmma
- * replaces it. */
+/* The maps for which a tile exists, by precision and tile number; SMALL maps use cells of 4x4. NOWHERE: wgmma replaces
+ * mma. */
 enum { ALL, LARGE, SMALL, NOWHERE };
 static int maps_of[3][16];
 
-/* Some tiles for each shape, all tiles over the shapes; splits by turns. */
+/* Each shape runs some tiles, and all shapes together run all tiles, with splits in turn. */
 static int all_tiles(problem *p, const int *shape, int number, int (*seen)[3], int *maps)
 {
     int k = number, tile = 0;
@@ -126,7 +126,7 @@ static int all_tiles(problem *p, const int *shape, int number, int (*seen)[3], i
     return tile;
 }
 
-/* Operands that are not finite give results that are not finite; finite ones beyond fp16's range are clamped. */
+/* Operands that are not finite give results that are not finite. Finite operands beyond fp16's range are clamped. */
 static void not_finite()
 {
     static const int shape[] = {1, 4, 4, 16, 16, 7};
@@ -165,7 +165,7 @@ int main()
             tiles[k] = had ? had : tiles[k];
             tested += p.tested;
         }
-    const dg_gpu gpu = dev_gpu(200 << 10, DG_MATH_BF16); /* a smaller one has not all tiles */
+    const dg_gpu gpu = dev_gpu(200 << 10, DG_MATH_BF16); /* a smaller GPU does not have all tiles */
     for (int k = 0; k < 3 && !dev_small() && gpu.arch >= 80 && gpu.shared == 200 << 10; k++)
         for (int tile = 0; tile < 2 * tiles[k]; tile++) {
             const bool small = tile & 1;

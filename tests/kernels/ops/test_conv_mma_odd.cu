@@ -1,5 +1,5 @@
 /* Convolutions of 3x3 and of one pixel on tensor cores, against the reference. Operands are rounded here as the kernels
- * round them: each element is within 8 sqrt(terms) eps sum|a||b|. Repeated launches give the same bits. */
+ * round them. Each element is within 8 sqrt(terms) eps sum|a||b|. Repeated launches give the same bits. */
 #include "tests/run_conv.h"
 
 /* N, H, W, Ci, Co, K, S; pad is half of K */

@@ -1,15 +1,16 @@
-/* All ops against the reference: one row each (rows_*.h), by which they run on every backend, at odd sizes, in place,
- * with NaN, with several numbers of threads; gradients against finite differences; numbers of PyTorch. With
- * tests/case_cuda.cu this is cuda_each_op, the same for CUDA. An op of DG_OPS without a row does not compile.
- * Arguments: the ops to be tested. */
+/* All ops against the reference. Each op has one row (rows_*.h) and runs on every backend: at odd sizes, in place, with
+ * NaN and with several numbers of threads. Gradients are compared with finite differences, and some results with
+ * PyTorch. Linked with tests/case_cuda.cu this program is cuda_each_op, which tests CUDA. An op of DG_OPS without a row
+ * does not compile. Arguments: names of the ops to test. */
 #include "all_rows.h"
 
-/* Values of an operand that a case may have, by dg_case_slowness. */
+/* Maximum number of values of an operand, by dg_case_slowness. */
 static const int64_t most[] = {INT64_MAX, 15000, 1100};
 
 static int variations_of(const op_row *r) { return r->variations ? r->variations : 1; }
 
-/* True if shape number s runs with this variation: in the simulator with about three of many, with a sanitizer one. */
+/* True if shape number s runs with this variation. The simulator runs about three of many variations, a sanitizer one.
+ */
 static bool has_variation(const op_row *r, int s, int variation)
 {
     const int variations = variations_of(r), every = variations <= 4 || !dg_case_slowness() ? 1 : (variations + 2) / 3;

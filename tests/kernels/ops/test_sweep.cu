@@ -1,4 +1,4 @@
-/* Counts of optimizer kernels: two jobs on one GPU, whose blocks interleave, do not count for each other. */
+/* Counters of the optimizer kernels: two jobs on one GPU whose blocks interleave have separate counters. */
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 extern "C" {
@@ -13,7 +13,7 @@ struct job {
     int bad, broken; /* threads of a block */
 };
 
-/* Every other block is one of job b. */
+/* Blocks belong to job a and job b alternately. */
 static __global__ void turns_kernel(const job a, const job b)
 {
     const job mine = (blockIdx.y * gridDim.x + blockIdx.x) % 2 ? b : a;

@@ -1,5 +1,6 @@
-/* Variants that the CUDA backend chooses for a whole network: as the planner predicts for an absent GPU with the same
- * memory; rows of a file before the rule, each op with its reason; an invalid file changes only the message. */
+/* Variants that the CUDA backend chooses for a whole network. They equal the planner's choices for an absent GPU with
+ * the same memory. Rows of a tuning file take precedence over the rule, and each op reports its reason. An invalid file
+ * only adds a message. */
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 extern "C" {
@@ -55,7 +56,7 @@ static dg_job_options training_options()
 }
 static const dg_job_options training = training_options();
 
-/* Every choice of the three plans and the memory, as text. */
+/* Every choice of the three plans and the memory size, as text. */
 static std::string plan_text(dg_backend *b)
 {
     dg_job job;
@@ -89,7 +90,7 @@ static void planner_agrees(dg_type real, int arch, size_t shared)
     sim::device.major = 9, sim::device.minor = 0, sim::device.shared_optin = 227 << 10;
 }
 
-/* The memory after two steps. */
+/* The content of the memory after two steps. */
 static std::string train(const char *tuning)
 {
     dg_backend *b = open_cuda(tuning, DG_F32);
@@ -152,7 +153,7 @@ static void rows_come_first()
         same += with.substr(i, n) == without.substr(k, m);
         i += n + 1, k += m + 1;
     }
-    /* the op, and maybe the bytes */
+    /* the lines of the op and possibly of the bytes */
     DG_CHECKF(lines - same <= 2 && lines > same, "%zu of %zu lines differ", lines - same, lines);
     const std::string said = said_by([&] { b = open_cuda(file.c_str(), DG_F64); });
     DG_CHECKF(said.find("fp64 ignores them") != std::string::npos && plan_text(b).find(file) == std::string::npos, "%s",

@@ -1,4 +1,4 @@
-/* Choosing a device: architectures of a build, names of failures, and refusal of a device without code. */
+/* Choosing a device: architectures of a build, messages of failures, and refusal of a device without code. */
 #include "kernels/cuda/cuda_device.cuh"
 #include "tests/test.h"
 
@@ -6,7 +6,7 @@
 
 static void check_covers(void)
 {
-    /* here the build is that of all seven architectures, with PTX 120 */
+    /* assumes a build for all seven architectures, with PTX 120 */
     static const struct {
         int major, minor;
         bool covered;
@@ -39,7 +39,7 @@ static void check_absence(void)
     absence(999, 13000, "CUDA does not start: unknown error (cudaErrorUnknown, 999)");
 }
 
-/* One device of this kind: what --list-devices and --device cuda:0 say of it. */
+/* One device of this kind: its line in --list-devices and the message of --device cuda:0. */
 static void check_device(int major, int minor, const char *why_not)
 {
     dg_cuda_device d[4];

@@ -1,5 +1,6 @@
-/* CUDA ops that read far into a tensor of up to 2^31 - 1 values: windows are so far apart that a few results reach its
- * ends; the memory between them is zeros and is not written. Numbers are integers, so that sums are exact. */
+/* CUDA ops that read far into a tensor of up to 2^31 - 1 values. Windows are so far apart that a few results reach the
+ * end of the tensor. The memory between windows is zero and never written. Numbers are integers, so that sums are
+ * exact. */
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 #include "kernels/dev/cuda.cuh"
@@ -26,19 +27,19 @@ struct far {
 /* The value of a pixel of image n. */
 static float value(int n, int y, int x, int c) { return (float)((n * 5 + y * 3 + x * 7 + c * 2) % 11 - 5); }
 
-static constexpr int K = 2, OUT = 3; /* sides of a window, of the map of results */
+static constexpr int K = 2, OUT = 3; /* sides of a window and of the result */
 
 struct shape {
     int N, H, W, C, S;
 
     int64_t at(int n, int y, int x) const { return (((int64_t)n * H + y) * W + x) * C; }
 };
-/* Just below 2^31 values; fewer, where tiles need numbers for images beyond the last one. */
+/* Just below 2^31 values. `tiled` is smaller, because tiles number some images beyond the last one. */
 static const shape most = {2, 16384, 16383, 4, 8190}, tiled = {31, 3660, 3658, 4, 1828};
 
 static bool fits(const shape &s) { return (OUT - 1) * s.S + K <= s.W && OUT * s.S + K > s.H; }
 
-/* The pixels that windows see. */
+/* Writes the pixels that the windows cover. */
 static void put_windows(far *x, const shape &s)
 {
     for (int n = 0; n < s.N; n++)
@@ -112,7 +113,7 @@ static void pooling(const dg_variant *variant)
     }
 }
 
-/* Records of a data set of more than 2^32 bytes, the last one too. */
+/* Gathers records from a dataset of more than 2^32 bytes, including the last record. */
 static void gathering(const dg_variant *variant)
 {
     enum { SIDE = 32, C = 4, N = 3, RECORD = SIDE * SIDE * C };

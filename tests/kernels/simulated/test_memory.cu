@@ -1,6 +1,6 @@
-/* A network that does not fit: before any allocation the message says how much memory is needed, how much is
- * free and the largest batch that fits. That batch fits, the next one does not, and the train command ends
- * and leaves no files. */
+/* A network that does not fit. Before any allocation, the message states the required memory, the free memory and the
+ * largest batch size that fits. That size fits, and the next one does not. The train command then ends and leaves no
+ * files. */
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 extern "C" {
@@ -34,7 +34,7 @@ static dg_err fit(dg_backend *b, int batch, double most, bool use)
     o.last_batch = o.rows % batch;
     const dg_err e = dg_build_to_fit(&job, &model, &o, b, most);
     if (e) return e;
-    /* the largest batch must include these: the windows or the images, the permutation, the network */
+    /* memory besides the network: the windows or the images, and the permutation */
     void *data = nullptr, *perm = nullptr;
     const size_t image = (size_t)model.size * (size_t)model.size * (size_t)model.channels;
     if (use)
@@ -88,7 +88,7 @@ static void one_size(size_t memory, double most)
     b->close(b);
 }
 
-/* Memory of other programs is not free. */
+/* Memory used by other programs is not free. */
 static void others_hold_most()
 {
     sim::device.memory = (size_t)64 << 20;
@@ -105,7 +105,7 @@ static void others_hold_most()
     (void)cudaFree(ballast);
 }
 
-/* The memory used while a batch is timed is within 1% of the table of `dcgan batch`. */
+/* The memory that is used while a batch size is timed is within 1% of the table of `dcgan batch`. */
 static double takes_what_is_planned(double most)
 {
     static uint8_t pixels[100 * 16 * 16 * 3];
@@ -190,8 +190,8 @@ int main()
     one_size((size_t)512 << 20, 40);
     others_hold_most();
     const double whole = takes_what_is_planned(0);
-    if (!dev_small()) { /* ThreadSanitizer does not know OpenMP, which gathers windows and draws images */
-        DG_CHECK(takes_what_is_planned(1e-6 * (whole - 10000)) < whole); /* in two windows */
+    if (!dev_small()) { /* ThreadSanitizer does not support OpenMP, which gathers windows and draws images */
+        DG_CHECK(takes_what_is_planned(1e-6 * (whole - 10000)) < whole); /* the dataset in two windows */
         train_command(text);
     }
     DG_CHECK(sim::live_handles() == 0 && sim::live_allocations() == 0);

@@ -1,5 +1,5 @@
-/* Fused convolutions read the rounded weights of the network: after every kind of update, and after the host has
- * written weights. */
+/* Fused convolutions read rounded copies of the weights. The copies are current after every kind of update, and after
+ * the host has written weights. */
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 #include "kernels/dev/mma.cuh"
@@ -27,7 +27,7 @@ template <class T> static std::vector<T> get(const dg_job *job, const void *from
     return v;
 }
 
-/* Four weights as a unit has them. */
+/* Four weights in the format of a unit, rounded. */
 static std::string rounded(dg_math math, const float *w)
 {
     float four[4], eight[8] = {};
@@ -40,7 +40,7 @@ static std::string rounded(dg_math math, const float *w)
 
 static int networks;
 
-/* Of both networks. */
+/* Compares the copies of both networks. */
 static void compare(const dg_job *job, const char *when)
 {
     const dg_plan *p = &job->plan[DG_PLAN_TRAIN];
@@ -79,7 +79,7 @@ static void trains(dg_math math, unsigned fuse, const char *optimizer)
     if (DG_CHECKF(!dg_trial_open(&t, &model, dev_small() ? 2 : 16, b) && !dg_trial_steps(&t, dev_small() ? 1 : 2, &ms),
                   "%s: %s", when, dg_message())) {
         compare(&t.job, when);
-        /* other weights, before anything that changes them */
+        /* new weights are written before any op updates weights */
         DG_CHECKF(!dg_job_init(&t.job, 7) && !b->run_launch(b, &t.job.plan[DG_PLAN_TRAIN], 0), "%s: %s", when,
                   dg_message());
         compare(&t.job, when);
@@ -91,7 +91,7 @@ static void trains(dg_math math, unsigned fuse, const char *optimizer)
 int main()
 {
     trains(DG_MATH_BF16, DG_FUSE_ALL, "sgd");
-    if (!dev_small()) { /* not under ThreadSanitizer: the same kernels again */
+    if (!dev_small()) { /* skipped with ThreadSanitizer, because the kernels are the same */
         trains(DG_MATH_BF16, DG_FUSE_ALL, "adam");
         trains(DG_MATH_TF32, DG_FUSE_ALL, "adam");
         trains(DG_MATH_BF16, DG_FUSE_ALL & ~(unsigned)DG_FUSE_update, "adam");

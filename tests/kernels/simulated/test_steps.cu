@@ -1,5 +1,5 @@
-/* Several steps given at once: the bytes of as many given one by one, in few graphs with branches; and how many
- * training gives. */
+/* Several steps per call give the same bytes as single steps, in a few graphs with branches. Also tests how many steps
+ * training requests per call. */
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 extern "C" {
@@ -32,7 +32,7 @@ static dg_backend *open_cuda(bool eager, unsigned fuse = DG_FUSE_branches)
     exit(1);
 }
 
-/* All weights, moments, statistics, and the metrics of every step. */
+/* All weights, moments and statistics, and the metrics of every step. */
 static std::string state_of(dg_job *job)
 {
     std::string all;
@@ -52,7 +52,7 @@ static std::string state_of(dg_job *job)
     return all;
 }
 
-/* STEPS steps in pieces of these sizes. */
+/* Runs STEPS steps in calls of these sizes. */
 static std::string train(bool eager, const std::vector<int> &pieces, long *captured)
 {
     dg_backend *b = open_cuda(eager);
@@ -71,9 +71,9 @@ static std::string train(bool eager, const std::vector<int> &pieces, long *captu
 
 static void same_bytes()
 {
-    /* a plan's first run is launched, the next ones are captured: one of them, two, four */
+    /* the first run of a plan is launched; later runs are captured in graphs of one, two or four steps */
     long two, many, eager;
-    sim::device.driver = 12020; /* kernels are not loaded during a capture: these run first */
+    sim::device.driver = 12020; /* this driver cannot load kernels during a capture, so they run once before */
     const std::string old = train(false, {2, STEPS - 2}, &many);
     sim::device.driver = 13000;
     const std::string want = train(false, std::vector<int>(STEPS, 1), &two);
@@ -81,7 +81,7 @@ static void same_bytes()
     DG_CHECK(old == want);
     DG_CHECK(train(false, {1, STEPS - 1}, &many) == want);
     DG_CHECKF(one > 0 && many == 1 * one + (slow ? 1 + 2 : 1 + 2 + 4) * one, "%ld and %ld launches", one, many);
-    if (!slow) { /* tests/cli/long/sim_train.sh does that, too */
+    if (!slow) { /* tests/cli/long/sim_train.sh covers this, too */
         DG_CHECK(train(false, {2, 5, 3, 1}, &many) == want);
         DG_CHECKF(many == 1 * one + (1 + 2) * one, "%ld and %ld launches", one, many);
         DG_CHECK(train(true, {4, STEPS - 4}, &eager) == want);
@@ -90,7 +90,7 @@ static void same_bytes()
     dev_bits(want.data(), want.size());
 }
 
-/* Two jobs in turn on one GPU: launches of each overlap or do not as its backend was opened, and both train alike. */
+/* Two jobs alternate on one GPU. Launches overlap only for the backend that enables it, and both jobs train alike. */
 static void two_backends()
 {
     static long early[2];
@@ -113,7 +113,7 @@ static void two_backends()
     }
 }
 
-/* Graphs stay short enough for a signal to wait, however many steps are requested. */
+/* Graphs stay short enough to react to a signal, for any number of requested steps. */
 static void not_too_long()
 {
     dg_backend *b = open_cuda(false);
@@ -149,7 +149,7 @@ static void how_many()
     b.queues = false;
     DG_CHECK(dg_steps_ahead(&b, 1e-9) == 1);
 
-    /* of a run of 46 full batches and a short one an epoch */
+    /* for a run with 46 full batches and a short one per epoch */
     dg_options o = {};
     dg_training run = {};
     b.queues = true;
@@ -183,8 +183,8 @@ int main()
         launches++;
         return true;
     };
-    if (!dev_small()) same_bytes(); /* not under ThreadSanitizer: the same kernels again */
-    if (!slow && !dev_small()) {    /* with spectral norm, whose u and v change from step to step */
+    if (!dev_small()) same_bytes(); /* skipped with ThreadSanitizer, because the kernels are the same */
+    if (!slow && !dev_small()) {    /* with spectral norm, whose u and v change in every step */
         static char normal[DG_MODEL_TEXT_MAX];
         if (dg_model_spectral(text, "tiny", normal) || dg_model_parse(normal, "tiny", &model)) return 1;
         same_bytes();

@@ -1,6 +1,6 @@
-/* dcgan tune on the simulated GPU, with given times: the fastest choice wins, unless its results differ from direct's;
- * a choice that is not clearly faster is not adopted; a refused launch costs one choice, a lost device all remaining
- * ones; the backend follows the file that was written. Last the command itself. */
+/* `dcgan tune` on the simulated GPU with given times. The fastest choice wins, unless its results differ from those of
+ * variant direct. A choice that is not clearly faster is not adopted. A refused launch excludes one choice, a lost
+ * device all remaining ones. The backend uses the file that was written. The last test runs the command itself. */
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 #include "kernels/dev/cuda.cuh"
@@ -22,7 +22,7 @@ static dg_model model;
 static char folder[256];
 static const int BATCH = 2;
 
-/* ---- A backend with a fault and a clock of its own ---- */
+/* ---- A backend with a fault and its own clock ---- */
 
 static dg_err (*right_run_op)(dg_backend *, const dg_op *, double *);
 static dg_err (*right_sync)(dg_backend *);
@@ -36,13 +36,13 @@ static bool is_conv(const dg_op *op)
     return op->kind == DG_OP_conv_fwd || op->kind == DG_OP_conv_dx || op->kind == DG_OP_conv_dw;
 }
 
-/* The choice that is fast and wrong, slightly in its last result. */
+/* The choice that is fast, but slightly wrong in its last result. */
 static bool is_faulty(const dg_op *op)
 {
     return trouble == WELL && is_conv(op) && op->tune.variant == &dg_conv_variant_tiled && op->tune.tile_m == 32;
 }
 
-/* The choice to be found. */
+/* The choice that the search must find. */
 static bool is_good(const dg_op *op)
 {
     return is_conv(op) && op->tune.variant == &dg_conv_variant_tiled && op->tune.tile_m == 64 &&
@@ -72,7 +72,7 @@ static dg_err our_time_op(dg_backend *b, const dg_op *op, int n, double *ms)
         lost = trouble == LOST;
         return dg_fail(DG_DEVICE, "too many resources");
     }
-    /* 9.9: not clearly faster */
+    /* 9.9 us are not clearly faster */
     const double each = op->tune.variant == &dg_conv_variant_mma ? 0.5
                         : is_faulty(op)                          ? 1
                         : is_good(op)                            ? 2
@@ -168,13 +168,13 @@ static void the_fastest_right_one()
             kept++;
             DG_CHECKF(t.us == t.before_us && !t.wrong, "%s: %g us, %g before, %d wrong", text, t.us, t.before_us,
                       t.wrong);
-        } else DG_CHECKF(is_conv(&op) && t.wrong, "%s: changed for nothing", text); /* what it ran before was wrong */
+        } else DG_CHECKF(is_conv(&op) && t.wrong, "%s: changed for nothing", text); /* the previous choice was wrong */
         DG_CHECK(t.tried > 0 && t.direct_us > 0);
     }
     DG_CHECKF((good >= 6 && kept >= 10) || (first_alone && good == 1), "%d good, %d as before", good, kept);
 }
 
-/* The file has the choices that were found, and the backend follows them. */
+/* The file has the choices that were found, and the backend uses them. */
 static void the_file_is_followed()
 {
     const std::string path = std::string(folder) + "/found.tune";
@@ -222,7 +222,7 @@ static void faults_of_the_device()
     trouble = WELL;
 }
 
-/* A variant that rounds as --precision says is not wrong for it. */
+/* A variant that rounds as --precision permits does not count as wrong. */
 static void tensor_cores()
 {
     dg_tuner_result r;
@@ -277,12 +277,12 @@ static void the_command(const char *model_text)
     dg_tune_table t = {};
     DG_CHECKF(!dg_tune_read(&t, out.c_str(), DG_F32, &gpu) && t.rows >= 1, "%s: %d rows", dg_message(), t.rows);
     dg_tune_free(&t);
-    /* a signal ends it with what there is */
+    /* after a signal the results so far are written */
     dg_stop_signal = SIGINT;
     DG_CHECK(dcgan(call + "--out " + at + "/stopped.tune") == 130);
     dg_stop_signal = 0;
     DG_CHECK(slurp(at + "/stopped.tune").find("; dcgan tune: Simulated GPU 0") == 0);
-    /* what cannot be written is said before anything is tried */
+    /* a file that cannot be written is reported before any measurement */
     DG_CHECK(dcgan(call + "--out " + at + "/none/a.tune") == DG_IO);
     if (chdir(folder) == 0) {
         f = fopen("sm_90.tune", "w");
@@ -303,7 +303,7 @@ int main()
 #else
     const bool once = sim::opt.order == sim::FORWARD && !sim::opt.deferred && !dev_small();
 #endif
-    /* kernels have their own tests in every mode; the search, in C, needs one */
+    /* kernels have their own tests in every mode; the search is host code and needs only one mode */
     first_alone = !once;
     the_fastest_right_one();
     the_file_is_followed();

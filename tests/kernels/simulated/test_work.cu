@@ -1,5 +1,5 @@
-/* What the rows of the variants say that an op launches is what is launched: kernels, blocks, threads and shared memory
- * of every choice that dg_variant_list() finds, at even and awkward shapes. Nothing is run. */
+/* The cost functions of the variants state kernels, blocks, threads and shared memory of a launch. They are compared
+ * with actual launches, for every choice of dg_variant_list() at even and odd shapes. No kernel runs. */
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 #include "tests/op_shape.h"
@@ -31,7 +31,7 @@ static void compare(const dg_op *op, dg_type real)
 {
     char name[200];
     const dg_conv_args *a = &op->u.conv;
-    /* weights are copied to scratch memory before it (conv/sm80/conv_mma_odd.cu) */
+    /* a kernel before it copies the weights to scratch memory (conv/sm80/conv_mma_odd.cu) */
     const bool second = op->tune.variant == &dg_conv_variant_mma_odd && a->S == 2 && a->K == 3 &&
                         op->kind != DG_OP_conv_dw;
     dev_buffer<char> scratch(second ? dg_scratch_of(op, real) : 0);
@@ -51,10 +51,10 @@ static void compare(const dg_op *op, dg_type real)
               blocks, k.block.x, w.blocks, w.threads);
     if (k.shared)
         DG_CHECKF(w.shared == (double)k.shared, "%s: %zu bytes of shared memory, not %g", name, k.shared, w.shared);
-    /* whole tiles: at least the products of the op (2 FLOPs each), and no more than borders explain */
+    /* whole tiles compute at least the products of the op (2 FLOPs each), plus at most the borders of tiles */
     const double all = 2 * w.blocks * w.products, flops = dg_op_flops(op);
     DG_CHECKF(all >= 0.2 * flops, "%s: %g products for %g FLOPs", name, all / 2, flops);
-    /* nine taps are not divided by every split of tiled */
+    /* nine taps cannot be divided by every split of tiled */
     if ((a->K != 3 || op->tune.variant == &dg_conv_variant_mma_odd) && a->N % 64 == 0 && a->Ci % 128 == 0 &&
         a->Co % 128 == 0 && a->H % 32 == 0)
         DG_CHECKF(fabs(all / flops - 1) < 0.01, "%s: %g products for %g FLOPs, though the tiles fit", name, all / 2,
