@@ -1,4 +1,4 @@
-/* Included by tests that use the rows of ops without opening a backend. */
+/* Rows of all ops, for tests that use these rows without opening a backend. */
 #ifndef DG_TEST_ALL_OPS_H
 #define DG_TEST_ALL_OPS_H
 

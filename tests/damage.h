@@ -17,7 +17,7 @@ typedef struct {
 } refusal;
 #define BYTES(text) (text), sizeof(text) - 1
 
-/* A copy of exactly this length, so that a sanitizer sees an access after its end. */
+/* Reads a copy of exactly this length, so that a sanitizer detects reads past its end. */
 static dg_err read_copy(reader *read, const void *data, size_t n)
 {
     uint8_t *copy = malloc(n ? n : 1);

@@ -184,7 +184,7 @@ static inline bool dev_fuses(dg_math math, dg_gpu *gpu)
 #endif
 }
 
-/* n numbers in (-1, 1), the same for equal seeds. */
+/* n pseudo-random numbers in (-1, 1); equal seeds give equal numbers. */
 static inline std::vector<float> dev_random(size_t n, unsigned long long seed)
 {
     std::vector<float> v(n);

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* NEXT(int, "close", int): declares `real`, the function of that name that this library replaces. */
+/* NEXT(int, "close", int): declares `real`, a pointer to the C library's function, which this library replaces. */
 #define NEXT(type, name, ...)                        \
     static type (*real)(__VA_ARGS__);                \
     if (!real) {                                     \

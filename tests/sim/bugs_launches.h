@@ -33,7 +33,7 @@ template <int B> static void run_last()
     compare("sum of three launches", sum.get(), {want});
 }
 
-/* ---- blocks that wait for other blocks: two copy *x, then one changes it ---- */
+/* ---- blocks that wait for other blocks: two blocks copy *x, then one block changes *x ---- */
 
 template <int B> static __global__ void in_turns(float *y, float *x, unsigned *counter)
 {
@@ -89,11 +89,11 @@ template <int B> static void run_stream()
     float want = 0;
     for (int b = 0; b < batches; b++) {
         const int k = b % 2;
-        /* the buffer has been copied to the device */
+        /* waits until the buffer has been copied to the device */
         if (b >= 2 && B != EARLY_REFILL) cudaEventSynchronize(arrived[k]);
         for (int i = 0; i < n; i++) pinned[k][i] = (float)(b * n + i);
         for (int i = 0; i < n; i++) want += (float)(b * n + i);
-        if (b >= 2) cudaStreamWaitEvent(copy, used[k]); /* the device copy has been used */
+        if (b >= 2) cudaStreamWaitEvent(copy, used[k]); /* waits until the device copy has been used */
         cudaMemcpyAsync(x[k], pinned[k], n * sizeof(float), cudaMemcpyHostToDevice, copy);
         cudaEventRecord(arrived[k], copy);
         if (B != NO_EVENT) cudaStreamWaitEvent(compute, arrived[k]);

@@ -52,7 +52,8 @@ static __global__ void skew_kernel(int *seen, int *progress)
     __syncthreads();
     if (threadIdx.x % 32 == 0) seen[4 + warp] = atomicAdd(progress, 1);
 }
-static __global__ void hand_over(int *flag, int *out) /* a later block waits for an earlier one, all resident */
+static __global__ void hand_over(int *flag,
+                                 int *out) /* a later block waits for an earlier one; all blocks are resident */
 {
     if (blockIdx.x == 0) atomicExch(flag, 1);
     if (blockIdx.x == 1)

@@ -10,8 +10,8 @@
 static const char golden[] = "tests/golden/oracle16.safetensors";
 
 /* Written by tools/pytorch/make_oracle.py --size 16 --ngf 4 --ndf 4 --latent 8 --batch 6 --count 20 --small with
- * --loss, the third one with --augment color,translation,cutout, the last one with --norm-d spectral and 100
- * steps, from images of `dcgan data --synthesize DIR --count 20 --size 16`. */
+ * --loss, from images of `dcgan data --synthesize DIR --count 20 --size 16`. The third file was written with --augment
+ * color,translation,cutout, and the last one with --norm-d spectral and 100 steps. */
 static const char *const gans[] = {"tests/golden/gan-lsgan.safetensors", "tests/golden/gan-hinge.safetensors",
                                    "tests/golden/gan-ralsgan-augment.safetensors",
                                    "tests/golden/gan-spectral.safetensors"};

@@ -218,7 +218,7 @@ static void odd_folder(void)
     end();
 }
 
-/* A new folder in fd, which is closed. */
+/* Creates a folder in directory fd, closes fd and returns the descriptor of the new folder. */
 static int deeper(int fd, const char *name)
 {
     if (mkdirat(fd, name, 0777)) abort();

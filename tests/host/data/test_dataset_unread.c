@@ -1,6 +1,6 @@
 /* Images that cannot be read are retried and then skipped with a warning. A run does not silently resume without them.
  */
-#undef _FORTIFY_SOURCE /* its inline functions have the names that are defined here */
+#undef _FORTIFY_SOURCE /* fortified headers define inline functions that this file replaces */
 #include "host/cli/say.h"
 #include "host/cli/commands.h"
 #include "child.h"

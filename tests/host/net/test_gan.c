@@ -231,7 +231,7 @@ static void statistics(void)
     dg_gan_z(z, 10, 4, 0);
     DG_CHECK(dg_job_generate(&x.g, z, 1, before, NULL) == DG_OK);
     for (int i = 0; i < 20000; i++) w[i] = 0;
-    set(&x, weight, weight->row, w); /* weights with which no sample is valid */
+    set(&x, weight, weight->row, w); /* samples do not use these weights, but their averages */
     DG_CHECK(dg_job_generate(&x.g, z, 1, after, NULL) == DG_OK && !memcmp(before, after, sizeof before));
     set(&x, weight, weight->average, w);
     DG_CHECK(dg_job_generate(&x.g, z, 1, after, NULL) == DG_OK && memcmp(before, after, sizeof before) != 0);

@@ -13,7 +13,7 @@ static dg_options o;
 static dg_err code;
 static bool done;
 
-/* Parse "dcgan LINE", split at blanks. */
+/* Parses "dcgan LINE", split at blanks. */
 static void parse(const char *line)
 {
     static char copy[4096];

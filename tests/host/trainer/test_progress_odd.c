@@ -40,7 +40,7 @@ static void far_away(void)
     }
 }
 
-/* A waiting message is replaced by later output, and an image is printed above the line. */
+/* Later output replaces a waiting message, and an image is printed above the progress line. */
 static void previews(void)
 {
     int widest;

@@ -98,7 +98,8 @@ static const double golden_softmax_dlogit_smooth[20] = {
     -0x1.471a3f5e37bafp-8, -0x1.7aa9e1e6f1339p-9, 0x1.522c1e11e837ep-3,  0x1.27e861f4628c7p-4,  -0x1.d5fcd5898bfb8p-3,
     -0x1.9ed7f8df90262p-9, -0x1.d709a9c5e269ep-3, -0x1.4708d39c05449p-8, -0x1.4539b7fd752acp-8, 0x1.f1e71e062c7e0p-3};
 
-/* Five steps of three optimisers: weights after each, of which the first three decay by 0.01. */
+/* Five steps of three optimisers: the weights after each step. Weight decay of 0.01 applies to the first three weights.
+ */
 static const double golden_update_p0[5] = {-0x1.192f500000000p-3, 0x1.bd95e00000000p-1, -0x1.c26b0e0000000p-1,
                                            -0x1.0bbf080000000p+0, -0x1.1b15d40000000p+0};
 static const double golden_update_g[25] = {

@@ -1,4 +1,4 @@
-/* Losses: softmax with cross entropy, and those of GANs. */
+/* Losses: softmax with cross entropy, and the losses of GANs. */
 #include "golden_ops.h"
 #include "host/net/gan_losses.h"
 #include "op_rows.h"

@@ -1,4 +1,4 @@
-/* Optimizers, as those of torch.optim, and running averages of weights. */
+/* Optimizers, which compute the same as those of torch.optim, and running averages of weights. */
 #include "golden_ops.h"
 #include "op_rows.h"
 

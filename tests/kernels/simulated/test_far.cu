@@ -5,7 +5,7 @@
 #include "tests/devtest.h"
 #include "kernels/dev/cuda.cuh"
 
-/* Device memory of this many zeros; only written values occupy memory. */
+/* Device memory with this many zeros; only written pages occupy host memory. */
 struct far {
     float *p = nullptr;
 

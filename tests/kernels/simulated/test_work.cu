@@ -31,7 +31,8 @@ static void compare(const dg_op *op, dg_type real)
 {
     char name[200];
     const dg_conv_args *a = &op->u.conv;
-    /* a kernel before it copies the weights to scratch memory (conv/sm80/conv_mma_odd.cu) */
+    /* with stride 2, mma_odd first launches a kernel that copies the weights to scratch memory
+     * (conv/sm80/conv_mma_odd.cu) */
     const bool second = op->tune.variant == &dg_conv_variant_mma_odd && a->S == 2 && a->K == 3 &&
                         op->kind != DG_OP_conv_dw;
     dev_buffer<char> scratch(second ? dg_scratch_of(op, real) : 0);
