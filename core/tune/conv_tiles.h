@@ -18,7 +18,7 @@
     X(128, 32, 8, 4)       \
     X(64, 32, 4, 4)
 #define DG_TILED_TILES(X) DG_TILED_WIDE(X) DG_TILED_NARROW(X)
-enum { DG_TILED_K = 16, DG_TILED_PAD = 4 }; /* k per step; padding words after each row of k */
+enum { DG_TILED_K = 16, DG_TILED_PAD = 4 };
 
 /* Words of shared memory per stage, for operands stored by rows or by columns (gemm.cuh). */
 #define DG_TILED_SIDE(b, by_rows) ((by_rows) ? (b) * (DG_TILED_K + DG_TILED_PAD) : DG_TILED_K * (b))
@@ -29,7 +29,7 @@ enum { DG_TILED_K = 16, DG_TILED_PAD = 4 }; /* k per step; padding words after e
     X(32, 32)             \
     X(64, 32)             \
     X(64, 64)
-enum { DG_PATCH_STEP = 4, DG_PATCH_SMALL = 8 }; /* channels of y per step; up to this width of x tiles are 4 wide */
+enum { DG_PATCH_STEP = 4, DG_PATCH_SMALL = 8 };
 
 /* Data gradient of variant thin: rows, columns and images of a block, for x up to 32 wide (SMALL) and for wider x. */
 #define DG_THIN_DX_SMALL 8, 8, 8

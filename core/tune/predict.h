@@ -24,7 +24,7 @@ typedef enum { DG_FROM_COUNTS, DG_FROM_NEAR, DG_FROM_FORMULA } dg_from;
 
 typedef struct {
     double us;
-    double bound_us; /* lower bound; by formula: without the launch */
+    double bound_us;
     double launch_us, arithmetic_us, memory_us;
     int kernels; /* dependent kernels; CPU: 1 */
     double blocks;

@@ -25,7 +25,7 @@ typedef struct {
     const dg_gpu *gpu;
     char section[64];
     int section_line;
-    int arch; /* 0: any, -1: invalid section */
+    int arch;
     const dg_precision *precision;
     int bad, first_line;
     bool exhausted;
@@ -80,7 +80,7 @@ static bool number(const char *text, char end, int64_t lo, int64_t hi, int64_t *
 
 static dg_op_kind kind_of(const char *name, size_t length)
 {
-    if (length == 3 && strncmp(name, "bce", 3) == 0) return DG_OP_gan_loss; /* its name in older files */
+    if (length == 3 && strncmp(name, "bce", 3) == 0) return DG_OP_gan_loss;
     for (int k = 0; k < DG_OP_KINDS; k++) {
         const char *kind = dg_op_kind_name((dg_op_kind)k);
         if (strlen(kind) == length && strncmp(kind, name, length) == 0) return (dg_op_kind)k;

@@ -14,7 +14,7 @@ extern "C" {
  * overwritten. piece() enqueues piece i. If it fails, *failed is the error and nothing is timed. */
 typedef struct {
     cudaStream_t stream;
-    void *cache; /* larger than the cache; allocated at first use */
+    void *cache;
     size_t bytes;
 } dg_cuda_timer;
 cudaError_t dg_cuda_time(dg_cuda_timer *t, int n, bool cold, dg_err (*piece)(void *, int), void *context, double *ms,

@@ -21,7 +21,7 @@ static constexpr size_t STAGE_BYTES = 1 << 20;
 typedef struct captured {
     cudaGraphExec_t graph;
     int runs;
-    long done;              /* how often the plan ran; in the plan's first graph only */
+    long done;
     struct captured *twice; /* the graph with 2 * runs, NULL: not captured yet */
     struct captured *next;
 } captured;

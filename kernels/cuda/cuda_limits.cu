@@ -22,7 +22,7 @@ template <class real> static __global__ void __launch_bounds__(THREADS) fma_kern
     real sum = 0;
 #pragma unroll
     for (int i = 0; i < CHAINS; i++) sum += a[i];
-    if (sum < 0) *out = sum; /* never true; keeps the loop */
+    if (sum < 0) *out = sum;
 }
 
 /* Operands are near 1 for each type, because products of zeros would use less power. */

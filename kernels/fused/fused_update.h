@@ -29,21 +29,21 @@ enum { DG_UPDATE_DONE, DG_UPDATE_BAD, DG_UPDATE_COUNTERS };
 
 typedef struct {
     dg_conv_args conv;
-    dg_prologue x, y;   /* tensor cores: plain, of rounded operands */
-    int kind, channels; /* dg_fused_family; of x if conv is flat */
+    dg_prologue x, y; /* tensor cores: plain, of rounded operands */
+    int kind, channels;
     int groups, per_group;
     int rows, cols;
-    int units, parts; /* units of the sum (pieces, tiles of pixels, or images); number of parts */
+    int units, parts;
     int first, producers;
-    int64_t scratch; /* offset of the first part, in values; a single part goes to conv.w */
+    int64_t scratch;
     int64_t offset, count;
 } dg_update_work;
 
 typedef struct {
     int64_t from, count;
-    int work; /* its job; -1: none, the gradient is in adam.g */
+    int work;
     int halvings;
-    int first, blocks, width; /* consumers, counted from 0; weights per consumer */
+    int first, blocks, width;
 } dg_update_range;
 
 typedef struct {

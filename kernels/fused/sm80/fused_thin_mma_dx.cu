@@ -34,7 +34,7 @@ template <class E_, int CI_, bool ROUNDED = false> struct thin_dx {
     static constexpr int fragments = 2 * CI, handed = 2 * CI;
     static constexpr int chunk_words = fragments * 32 * quad::words;
     static constexpr int slot = 2 * handed * 32;
-    static constexpr int line = ((2 * COLS + 1) * CI + 10) / 4 * 4; /* words of a row of pixels */
+    static constexpr int line = ((2 * COLS + 1) * CI + 10) / 4 * 4;
     static_assert(COLS == 16 && CHUNK == 16, "a lane has two positions and four channels of each");
     static_assert(slot >= 2 * line && slot % 4 == 0, "two rows of pixels fit the memory of the sums passed on");
 

@@ -34,7 +34,7 @@ struct dg_act_sweep {
     void *out;
     const void *in, *other;
     int64_t count;
-    int period; /* `other` repeats after this number of values, as a bias does; 0: never */
+    int period;
     bool back;
 };
 template <class real>

@@ -17,7 +17,7 @@ typedef struct {
     int64_t rows;
     int64_t chunk;
     int chunks;
-    int width, tile; /* channels, rows of a tile; the last tile of the channels may be narrower */
+    int width, tile;
 } split;
 
 INLINE split split_of(int N, int H, int W, int C, int groups)

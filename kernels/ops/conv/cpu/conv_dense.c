@@ -15,8 +15,8 @@ enum {
     GROUP = 3 * WIDE,
     BLOCK = 14 * GROUP,
     UNITS = 16,
-    TERMS = 128, /* minimum: fewer terms do not justify adding lanes */
-    FEW = 16     /* if x and w both have more rows, packing is faster */
+    TERMS = 128,
+    FEW = 16 /* if x and w both have more rows, packing is faster */
 };
 
 /* Rows of x or w. Rows past the count repeat the last row. */

@@ -20,7 +20,7 @@
 #include <omp.h>
 #include <string.h>
 
-enum { BAND_BYTES = 320 << 10 }; /* packed input rows of a unit of work, in L2 with a weight panel */
+enum { BAND_BYTES = 320 << 10 };
 
 DG_MICRO(micro2, DG_MR, 2, DG_MR, 2 * DG_LANES)
 DG_MICRO(micro1, DG_MR, 1, DG_MR, DG_LANES)
@@ -37,10 +37,10 @@ typedef struct {
     int K, S, P;
     bool adjoint, merged;
     int taps, stride, pad; /* of the spans */
-    int phases;            /* per axis, 1 if forward or merged */
-    int Hv, Wv, Cv, first; /* size of the output, merged or not; first: number of block 0 */
+    int phases;
+    int Hv, Wv, Cv, first;
     int NR, blocks;
-    int groups, set, sets; /* image groups, groups per set, sets */
+    int groups, set, sets;
     int rows, bands;
     int team;
     size_t group_count, panel_count;
@@ -278,7 +278,7 @@ static void row_tiles(const row *w, int block, int g0, int g1)
             const real *panel = w->panel + panel_start(j, w->y.phase, x.phase, block), *band = w->band;
             for (int g = g0; g < g1; g++, band += j->group_count) {
                 int n0 = g * DG_MR, images = dg_min(DG_MR, j->N - n0);
-                real edge[DG_MR * 2 * DG_LANES + DG_SQUARE]; /* scatter reads past the last pixel */
+                real edge[DG_MR * 2 * DG_LANES + DG_SQUARE];
                 if (j->merged) {
                     tile(w, x, panel, band, edge, j->NR);
                     scatter(w, edge, n0, images, block, ox);

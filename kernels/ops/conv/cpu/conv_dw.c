@@ -13,11 +13,7 @@
 #include <omp.h>
 #include <string.h>
 
-enum {
-    X_BYTES = 192 << 10, /* packed x of a piece; y has about the same size; L2 also holds a unit's part of w */
-    UNITS = 16,
-    CO_UNIT = 128
-};
+enum { X_BYTES = 192 << 10, UNITS = 16, CO_UNIT = 128 };
 
 DG_MICRO(micro2, DG_MR, 2, DG_MR, 2 * DG_LANES)
 DG_MICRO(micro1, DG_MR, 1, DG_MR, DG_LANES)
@@ -25,7 +21,7 @@ DG_MICRO(micro1, DG_MR, 1, DG_MR, DG_LANES)
 typedef struct {
     const dg_conv_args *a;
     int NR, ci_blocks;
-    int co_blocks, co_unit; /* blocks of DG_MR output channels; blocks per unit of work */
+    int co_blocks, co_unit;
     int co_units;
     int images, rows;
     int groups, bands;

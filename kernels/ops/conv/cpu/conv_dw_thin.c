@@ -12,11 +12,7 @@
 #include <omp.h>
 #include <string.h>
 
-enum {
-    X_BYTES = 64 << 10, /* padded rows of x of a piece; y is not copied */
-    SLICES = 16,
-    TALL = DG_VEC_BYTES == 64 ? 12 : DG_MR
-};
+enum { X_BYTES = 64 << 10, SLICES = 16, TALL = DG_VEC_BYTES == 64 ? 12 : DG_MR };
 
 DG_MICRO(micro2, TALL, 2, ak, bk)
 DG_MICRO(micro1, TALL, 1, ak, bk)

@@ -9,10 +9,7 @@
 
 #include <string.h>
 
-enum {
-    BAND_BYTES = 24 << 10, /* padded rows of x of a unit of work, in L1 with the weights */
-    UNITS = 16
-};
+enum { BAND_BYTES = 24 << 10, UNITS = 16 };
 
 /* c[i][j] = sum over k < n of a[i*am + place[k]] * b[k*NV*DG_LANES + j] */
 #define MICRO(name, NV)                                                                                             \
@@ -41,7 +38,7 @@ typedef struct {
     int NR, blocks;
     int rows, bands;
     int line;
-    int place[DG_SUM_TERMS]; /* offsets of a window's terms */
+    int place[DG_SUM_TERMS];
     size_t panel_count, x_count;
     int team;
 } job;

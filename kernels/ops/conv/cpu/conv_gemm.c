@@ -16,12 +16,12 @@
 
 enum {
     CHAIN = DG_SUM_TERMS,
-    ROWS = 256 / DG_MR * DG_MR, /* per unit, so that its operands and results fit L2 */
+    ROWS = 256 / DG_MR * DG_MR,
     COLUMNS = 128,
     UNITS = 16,
     NR = 2 * DG_LANES,
-    LOW = 4,        /* rows of the lower tile, for batch sizes up to 8 */
-    FEW_TILES = 2,  /* up to this number, packing contiguous terms is slower */
+    LOW = 4,
+    FEW_TILES = 2,
     MANY_STRIPS = 8 /* from this number on, packing the left matrix once is faster */
 };
 
@@ -65,8 +65,8 @@ typedef struct {
     ptrdiff_t rows, columns;
     ptrdiff_t row_units, column_units, slices, units;
     int team;
-    ptrdiff_t packs;     /* packed pieces of a: (row unit, chain), or one per thread */
-    bool packed, shared; /* the left matrix is packed; packed once for all units */
+    ptrdiff_t packs;
+    bool packed, shared;
     size_t pack_count;
     micro *one, *two;
 } job;

@@ -9,7 +9,7 @@
 #include "core/base/math.h"
 #include "kernels/cpu/cpu.h"
 
-enum { DG_TEAM = 32 }; /* maximum workspaces and threads per op */
+enum { DG_TEAM = 32 };
 
 /* direct: forward and data gradient (conv_direct.c) */
 size_t DG_CPU(dg_conv_direct_scratch)(bool adjoint, const dg_conv_args *a);

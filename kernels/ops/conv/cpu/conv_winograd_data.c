@@ -16,7 +16,7 @@
 #include <string.h>
 
 enum {
-    V_BYTES = 384 << 10, /* V of a piece, in L2 with M and a panel of U */
+    V_BYTES = 384 << 10,
     SUM_TERMS = 32,
     /* with two taps and at most this number of terms, chains have half the length */
     SHORT_TERMS = 256,

@@ -13,9 +13,9 @@
 #include <string.h>
 
 enum {
-    TILES = 64 * 25, /* tiles of a piece times frequencies: V and Z in L2 */
+    TILES = 64 * 25,
     UNITS = 16,
-    WIDE = 128, /* three taps: maximum input channels per block */
+    WIDE = 128,
     CHAIN = 32,
     COPIES_BYTES = 64 << 20,
     CHUNK = DG_MR == 6 ? 72 : 64 /* output channels in Z */
@@ -31,7 +31,7 @@ typedef struct {
     const dg_conv_args *a;
     int n, m, points, taps; /* per axis: points, outputs of a tile; n * n; taps per axis */
     int rows_of_w;
-    int NR, wide, blocks; /* input channels: of a micro tile, of a block; blocks */
+    int NR, wide, blocks;
     int chunk, chunks;
     int down, across;
     int images, rows, groups, bands;

@@ -21,11 +21,11 @@ typedef struct {
     int chain;
     int NR, blocks;
     bool stream;
-    bool few;          /* few tiles: the second order */
-    int tiles, pieces; /* tiles per piece, a multiple of DG_MR; pieces */
+    bool few; /* few tiles: the second order */
+    int tiles, pieces;
     int room;
     int team;
-    size_t lda, u_step, v_step, m_step; /* reals between tiles of V; between frequencies */
+    size_t lda, u_step, v_step, m_step;
     size_t u_count, v_count, m_count;
 } dg_winograd_job;
 

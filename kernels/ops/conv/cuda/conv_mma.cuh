@@ -153,11 +153,11 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
     const dg_transfer *place;
     int plane;
     dg_parcel<E, V> parcel[slice];
-    dg_transfer way[numbers ? slice : 1]; /* table entries; unused without a map */
-    const V *second;                      /* the second tensor */
+    dg_transfer way[numbers ? slice : 1];
+    const V *second; /* the second tensor */
     dg_parcel<E, V> beside[both ? slice : 1];
     const float *number;
-    float below;        /* the factor or the bend; without a map: scale of a scaled arithmetic */
+    float below;
     uint4 *kept;        /* output: rounded operands */
     unsigned keeps = 0; /* bit i: store slice i, counted modulo 32 over the chunks */
 

@@ -11,7 +11,7 @@ template <int CI_> struct dg_thin_fwd {
     /* gap: rows of 32 would share a bank */
     static constexpr int line = DG_THIN_PATCH_COLS * CI, taps = DG_THIN_K * DG_THIN_K * CI, gap = DG_THIN_CHANNELS + 4;
     static constexpr int patch_words = DG_THIN_PATCH_ROWS * line, weight_words = taps * gap;
-    static constexpr int blocks = CI == 1 ? 5 : 4; /* per multiprocessor; with five blocks CI = 3 spills on sm_120 */
+    static constexpr int blocks = CI == 1 ? 5 : 4;
     static constexpr bool rounds = false;
     float acc[4][CHANNELS] = {};
 
