@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* The plural suffix of a noun after the number n: "%d run%s" with n, dg_s(n). */
+/* Returns the plural suffix of a noun after the number n, for a message such as "3 runs". */
 static inline const char *dg_s(int64_t n) { return n == 1 ? "" : "s"; }
 
 #endif
