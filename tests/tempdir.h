@@ -82,7 +82,7 @@ __attribute__((unused)) static bool same_file(const char *a, const char *b)
     return same;
 }
 
-/* True if the file contains this text; with want NULL, if the file does not exist. */
+/* True if the file contains exactly this text, or if expected is NULL and the file does not exist. */
 __attribute__((unused)) static bool temp_holds(const char *path, const char *expected)
 {
     char *text = temp_slurp(path, NULL);

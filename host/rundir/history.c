@@ -276,7 +276,7 @@ static dg_err take_up(const dg_rundir *r, const char *name)
     bool moved = false, there = false, back = false;
     if (folder < 0) return DG_OK;
     const int marked = exists(folder, marker);
-    if (!marked) { /* the rewind is finished, this is no marker, or a kill left it empty */
+    if (!marked) { /* the rewind is finished, this is not a marker, or a kill left it empty */
         dg_sweep_temporaries(folder);
         unlinkat(r->fd, name, AT_REMOVEDIR);
         close(folder);

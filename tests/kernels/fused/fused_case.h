@@ -151,7 +151,7 @@ struct fused_epilogue {
         return v;
     }
 
-    /* Checks all outputs of the epilogue. want: results before the epilogue, in double; slack: tolerance of each
+    /* Checks all outputs of the epilogue. expected: results before the epilogue, in double; slack: tolerance of each
      * result. */
     void check(const std::vector<double> &expected, const std::vector<double> &slack, const char *name) const
     {

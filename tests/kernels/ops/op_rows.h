@@ -12,7 +12,7 @@
 enum { OP_NUMBERS = 10 };
 typedef const int op_shape[OP_NUMBERS];
 
-/* A result is correct if |got - want| <= relative |want| + absolute. */
+/* A result is correct if |got - expected| <= relative |expected| + absolute. */
 typedef struct {
     double relative, absolute;
 } op_bound;
