@@ -93,8 +93,8 @@ int dg_team_fit(int threads)
     threads = allowed(threads);
     const int could = can_start(threads, &error);
     if (could < threads)
-        dg_warn("slower than with all processors: only %d of %d threads can be started (%s%s)", could, threads,
-                strerror(error), dg_thread_limit_note(why, sizeof why));
+        dg_warn("training is slower: only %d of %d threads could be started (%s%s)", could, threads, strerror(error),
+                dg_thread_limit_note(why, sizeof why));
     return could;
 }
 

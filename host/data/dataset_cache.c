@@ -120,7 +120,7 @@ static const char *take(const dg_dataset_options *o, int fd, dg_cache_keys keys,
     d->pixels = malloc((size_t)pixels);
     if (!lists || !d->pixels) {
         free(lists);
-        return "no memory for it";
+        return "no memory to load the cache";
     }
     const bool read = read_exactly(fd, lists, (size_t)h.lists) && read_exactly(fd, d->pixels, (size_t)pixels);
     const bool ok = read && checksum(&h, lists) == h.crc && take_lists(&h, lists, d);

@@ -282,7 +282,7 @@ static dg_err open_zip(dg_zip *z)
 dg_err dg_zip_open(const char *path, dg_zip **out)
 {
     dg_zip *z = *out = calloc(1, sizeof *z);
-    if (!z) return dg_fail(DG_DEVICE, "%s: no memory to open it", path);
+    if (!z) return dg_fail(DG_DEVICE, "%s: no memory to open this zip file", path);
     z->path = path;
     z->fd = -1;
     zip_error_init(&z->error);
