@@ -288,7 +288,7 @@ static void the_command(const char *model_text)
         f = fopen("sm_90.tune", "w");
         if (f) fclose(f);
         DG_CHECK(dcgan(call) == DG_IO);
-        DG_CHECKF(strstr(dg_message(), "sm_90.tune is there already"), "%s", dg_message());
+        DG_CHECKF(strstr(dg_message(), "sm_90.tune: exists already"), "%s", dg_message());
     }
     DG_CHECK(dcgan("tune " + cfg + " --device cuda --precision fp64 -q") == DG_USAGE);
 }
