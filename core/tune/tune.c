@@ -153,7 +153,7 @@ static const char *tune_word(dg_tune *t, const char *word)
         memcpy((char *)t + numbers[i].at, &value, sizeof value);
         return NULL;
     }
-    return "a variant has block=, tile=, stages= and split=";
+    return "a variant accepts only block=, tile=, stages= and split=";
 }
 
 static bool same_key(const dg_op *a, const dg_op *b)
@@ -177,7 +177,7 @@ static void add_row(reader *r, const dg_op *key, const dg_tune *tune)
     for (int i = 0; i < t->rows; i++) {
         dg_tune_row *old = &t->row[i];
         if (old->arch != r->arch || !same_key(&old->key, key)) continue;
-        if (old->precise == precise) bad(r, "the same op and shape as in %s", old->why);
+        if (old->precise == precise) bad(r, "the same op and shape are already given at %s", old->why);
         else if (precise) fill_row(r, old, key, tune);
         return;
     }
@@ -262,7 +262,9 @@ static int on_row(void *context, const char *section, const char *name, const ch
         if (!section_of(r, section)) {
             const int row = r->line;
             r->line = r->section_line;
-            bad(r, "[%s]: a section is an architecture such as [sm_90], or that and a precision: [sm_90 bf16]",
+            bad(r,
+                "[%s]: a section names an architecture, such as [sm_90], or an architecture and a precision, such as "
+                "[sm_90 bf16]",
                 section);
             r->line = row;
             r->arch = -1;

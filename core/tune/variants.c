@@ -49,7 +49,8 @@ bool dg_variant_aligned(const dg_op *op, dg_type real)
 const char *dg_variant_check_sweep(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu *gpu)
 {
     (void)gpu;
-    if (t->tile_m || t->stages || t->split > 1) return no("%s has no tile, stages or split", t->variant->name);
+    if (t->tile_m || t->stages || t->split > 1)
+        return no("variant %s accepts no tile, stages or split", t->variant->name);
     if (!t->block) t->block = 256;
     /* a multiprocessor has 64K registers: the powers in double take more than 64 per thread */
     const int most = dg_is_update(op->kind) && real == DG_F64 ? 512 : 1024;
@@ -64,10 +65,12 @@ static const char *check_vector(const dg_op *op, dg_tune *t, dg_type real, const
 {
     const char *why = dg_variant_check_sweep(op, t, real, gpu);
     if (why) return why;
-    if (real != DG_F32) return no("vector loads 16 bytes of fp32, not of fp64");
+    if (real != DG_F32) return no("variant vector supports fp32 only, not fp64");
     if (dg_op_wide(op) % 4)
-        return no("vector: %lld contiguous values are not a multiple of 4", (long long)dg_op_wide(op));
-    return dg_variant_aligned(op, real) ? NULL : no("vector: an operand does not start at 16 bytes");
+        return no("variant vector: the number of contiguous values, %lld, is not a multiple of 4",
+                  (long long)dg_op_wide(op));
+    return dg_variant_aligned(op, real) ? NULL
+                                        : no("variant vector: the address of an operand is not a multiple of 16 bytes");
 }
 
 const dg_variant dg_direct = {.name = "direct", .check = dg_variant_check_sweep};

@@ -129,7 +129,8 @@ static dg_err check_one(const check *c, const dg_st_tensor *t, const dg_ck_tenso
         return dg_fail(DG_IO, DG_MSG("shape-mismatch", "%s: tensor %s has shape %s; model %s needs %s%s"), c->path,
                        t->name, shape_text(has, t->dim, t->rank), c->model->name,
                        shape_text(needs, want->dim, want->rank),
-                       is_transposed(t, want) ? ": transpose it, PyTorch stores (outputs, inputs)" : "");
+                       is_transposed(t, want) ? ": transpose the tensor, because PyTorch stores (outputs, inputs)"
+                                              : "");
     if (counts ? t->type != DG_I64 : c->full ? t->type != c->type : t->type != DG_F32 && t->type != DG_F64)
         return dg_fail(DG_IO, "%s: tensor %s is %s; it should be %s", c->path, t->name, dg_st_type_name[t->type],
                        counts    ? "I64"

@@ -129,9 +129,9 @@ void dg_rule_sentence(const dg_batch_rule *r, char *out, size_t size)
     const char *name = dg_batch_rule_name[r->kind];
     const dg_rule_round *last = &r->round[r->rounds ? r->rounds - 1 : 0];
     char end[80] = "";
-    if (r->end == DG_RULE_CANNOT) snprintf(end, sizeof end, "; the next batch, %d, does not fit", r->batch);
+    if (r->end == DG_RULE_CANNOT) snprintf(end, sizeof end, "; the next batch size, %d, does not fit", r->batch);
     if (r->end == DG_RULE_ALL_ROUNDS) snprintf(end, sizeof end, "; did not converge");
-    if (!r->rounds) snprintf(out, size, "%s: its first batch, %d, does not fit.", name, r->batch);
+    if (!r->rounds) snprintf(out, size, "%s: the first batch size of the rule, %d, does not fit.", name, r->batch);
     else
         snprintf(out, size, "%s: %d in round %d: %.4g s per epoch, %.1f%% %s than with %d%s.", name, last->batch,
                  r->rounds - 1, last->epoch, 100 * fabs(last->gain), last->gain < 0 ? "more" : "less",

@@ -93,7 +93,7 @@ dg_err dg_dataset_check_classes(const dg_dataset *d, const char *dir, const char
                        "%s: has only 1 class, %s; a classifier needs two or more classes, one folder per class", dir,
                        d->class_name[0]);
     return dg_fail(DG_DATA,
-                   DG_MSG("class-count", "%s: has %d classes, %s to %s; model %s has %d; in its file, set filters of "
-                                         "the last layer (and classes in [model], if given) to %d"),
+                   DG_MSG("class-count", "%s: has %d classes, %s to %s; model %s has %d; in the model file, set "
+                                         "filters of the last layer (and classes in [model], if given) to %d"),
                    dir, d->classes, d->class_name[0], d->class_name[d->classes - 1], model, classes, d->classes);
 }

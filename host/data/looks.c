@@ -90,8 +90,9 @@ void dg_looks_free(dg_looks *l)
 
 static const char *const alpha_way[] = {
     [DG_ALPHA_DROP] = "ignored ({alpha} white composites it over white)",
-    [DG_ALPHA_WHITE] = "composited over white ({channels} 4 keeps it; {alpha} black and drop are alternatives)",
-    [DG_ALPHA_BLACK] = "composited over black ({channels} 4 keeps it)"};
+    [DG_ALPHA_WHITE] =
+        "composited over white ({channels} 4 keeps transparency; {alpha} black and drop are alternatives)",
+    [DG_ALPHA_BLACK] = "composited over black ({channels} 4 keeps transparency)"};
 
 int dg_looks_advice(const dg_looks *l, const dg_dataset *d, const dg_dataset_options *o,
                     char out[DG_ADVICE][DG_ADVICE_BYTES])

@@ -54,7 +54,7 @@ enum { MODEL_KEYS = sizeof model_keys / sizeof *model_keys };
 static const key layer_keys[DG_KEYS] = {
     [DG_KEY_OP] = {"op", OP, offsetof(dg_section, layer.kind), sizeof(void *), .preset = -1},
     [DG_KEY_IN] = {"in", LAYER, SECTION(in),
-                   .must = "an earlier layer of this network; for the first layer latent or image"},
+                   .must = "an earlier layer of this network; the first layer also accepts latent or image"},
     [DG_KEY_FILTERS] = {"filters", WHOLE, SECTION(layer.filters), 1, 16384, 1, .preset = -1},
     [DG_KEY_KERNEL] = {"kernel", WHOLE, SECTION(layer.kernel), 1, 16, 1, .preset = -1},
     [DG_KEY_STRIDE] = {"stride", WHOLE, SECTION(layer.stride), 1, 8, 1, .preset = -1},
@@ -66,12 +66,13 @@ static const key layer_keys[DG_KEYS] = {
     [DG_KEY_SLOPE] = {"slope", NUMBER, SECTION(layer.slope), 0, 1, 0, 0.2,
                       .must = "a number from 0 up to, not including, 1"},
     [DG_KEY_P] = {"p", NUMBER, SECTION(layer.p), 0, 1, 0, 0.5, .must = "a number from 0 up to, not including, 1"},
-    [DG_KEY_TORCH] = {"torch", TORCH, SECTION(torch),
-                      .must = "its name in PyTorch, such as features.0, then a space and that of its batch norm; in a "
-                              "repeated layer {1+2} is 1 in the first copy and 2 more in each later one"},
+    [DG_KEY_TORCH] =
+        {"torch", TORCH, SECTION(torch),
+         .must = "the name of the layer in PyTorch, such as features.0, then a space and the name of its batch norm; "
+                 "in a repeated layer, {1+2} becomes 1 in the first copy, 3 in the second, and so on"},
     [DG_KEY_REPEAT] = {"repeat", WHOLE, SECTION(repeat), 1, DG_MAX_LAYERS, 1, .preset = 1},
     [DG_KEY_REPEAT_FROM] = {"repeat_from", LAYER, SECTION(repeat_from),
-                            .must = "a layer of this network, up to this one"},
+                            .must = "a layer of this network, either this layer or an earlier one"},
 };
 typedef struct {
     const char *whose;

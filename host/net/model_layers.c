@@ -123,9 +123,9 @@ static dg_err name_modules(unroller *u, const dg_section *s, dg_layer *l, int co
     if (!l->kind->parameters || !l->kind->parameters(l, list))
         return BAD(s, "torch = %s: the layer has no weights to name", s->torch);
     if (*l->torch[1] && l->norm != DG_NORM_BATCH)
-        return BAD(s, "torch = %s: has a second name, but no batch norm", s->torch);
+        return BAD(s, "torch = %s: has a second name, but the layer has no batch norm", s->torch);
     if (l->norm == DG_NORM_BATCH && !*l->torch[1] && !name_norm(l->torch[0], l->torch[1]))
-        return BAD(s, "torch = %s: missing name of its batch norm, as in torch = conv1 bn1", s->torch);
+        return BAD(s, "torch = %s: missing name of the batch norm of the layer, as in torch = conv1 bn1", s->torch);
     if (l->norm == DG_NORM_BATCH && !strcmp(l->torch[0], l->torch[1]))
         return BAD(s, "torch = %s: both modules have the same name", s->torch);
     for (int k = 0; k < 2; k++) /* "main" and "input" are dcgan's own module names */

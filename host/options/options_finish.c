@@ -44,8 +44,8 @@ static dg_err parse_checkpoints(dg_options *o)
     o->checkpoint_every = o->checkpoint_auto ? 1 : digits < 8 ? (int)strtol(o->checkpoints, NULL, 10) : INT_MAX;
     if (o->checkpoint_auto || (digits > 0 && !o->checkpoints[digits] && o->checkpoint_every <= 1000000)) return DG_OK;
     return dg_fail(DG_USAGE,
-                   "--checkpoint-every %s: not a number of epochs from 0 to 1000000, or auto; --resume FILE names a "
-                   "checkpoint",
+                   "--checkpoint-every %s: not a number of epochs from 0 to 1000000, or auto; to resume from a "
+                   "checkpoint, use --resume FILE",
                    o->checkpoints);
 }
 
@@ -90,8 +90,8 @@ static dg_err finish_train(dg_options *o)
                        dg_program(), dg_program());
     if (!o->batch && o->dry_run)
         return dg_fail(DG_USAGE,
-                       DG_MSG("auto-batch-dry-run",
-                              "--dry-run: cannot be combined with --batch auto; give a number, as %s batch finds it"),
+                       DG_MSG("auto-batch-dry-run", "--dry-run: cannot be combined with --batch auto; give a number, "
+                                                    "for example the one that %s batch chooses"),
                        dg_program());
     if (!o->min_batch) o->min_batch = 8;
     if (o->init) wrong = dg_options_settle_run(&o->init, false);
@@ -187,9 +187,12 @@ static dg_err finish_batch(dg_options *o)
                    "--sweep %s: not of the form A-B or A-B:STEP with sizes from 1 to 65536; for example 10-500:10"),
             o->sweep);
     if (o->sweep && !o->out)
-        return dg_fail(DG_USAGE, DG_MSG("sweep-without-out", "--sweep: missing --out DIR (for its files)"));
+        return dg_fail(DG_USAGE,
+                       DG_MSG("sweep-without-out", "--sweep: missing --out DIR (the directory for its files)"));
     if (!o->sweep && o->out)
-        return dg_fail(DG_USAGE, DG_MSG("out-without-sweep", "--out %s: only --sweep writes files"), o->out);
+        return dg_fail(DG_USAGE,
+                       DG_MSG("out-without-sweep", "--out %s: the command batch writes files only with --sweep"),
+                       o->out);
     return DG_OK;
 }
 
@@ -197,11 +200,15 @@ static dg_err finish_tune(const dg_options *o)
 {
     if (o->merge && o->operands < 2)
         return dg_fail(DG_USAGE,
-                       DG_MSG("merge-without-files", "--merge: fewer than two files: %s tune --merge A B --out C"),
+                       DG_MSG("merge-without-files",
+                              "--merge: needs at least two tuning files: %s tune --merge A B --out C"),
                        dg_program());
     if (!o->merge && o->operands > 1)
-        return dg_fail(DG_USAGE, DG_MSG("one-model", "'%s': more than one model; %s tune --merge merges tuning files"),
-                       o->operand[1], dg_program());
+        return dg_fail(
+            DG_USAGE,
+            DG_MSG("one-model",
+                   "tune: unexpected operand '%s' after the model; to merge tuning files, use %s tune --merge"),
+            o->operand[1], dg_program());
     return DG_OK;
 }
 
@@ -240,7 +247,8 @@ dg_err dg_options_finish(dg_options *o)
     if (!e && takes_run) e = dg_options_settle_run(&o->operand[0], false);
     if (!e && !o->batch && o->command != DG_CMD_TRAIN)
         e = dg_fail(DG_USAGE,
-                    DG_MSG("auto-batch-command", "--batch auto is for training; give a number, as %s batch finds it"),
+                    DG_MSG("auto-batch-command", "--batch auto: works only with the command train; give a number, for "
+                                                 "example the one that %s batch chooses"),
                     dg_program());
     if (!e) e = check_device(o->device);
     if (!e) e = parse_fuse(o);

@@ -114,9 +114,8 @@ dg_err dg_options_name_model(dg_options *o)
     }
     if (o->command == DG_CMD_DATA || (!o->size && !o->channels)) return name_spectral(o);
     if (o->operands || dg_option_given(o, "model"))
-        return dg_fail(
-            DG_USAGE,
-            "--size and --channels: cannot be combined with a model, which has its own; give one or the other");
+        return dg_fail(DG_USAGE, "--size and --channels: cannot be combined with a model, because a model sets its own "
+                                 "size and channels; give one or the other");
     snprintf(name, sizeof name, "dcgan-%dx%d", o->size ? o->size : 64, o->channels ? o->channels : 3);
     const dg_err e = dg_option_set(o, dg_option_find("model"), name, "--size");
     return e ? e : name_spectral(o);

@@ -147,7 +147,8 @@ static dg_err set_one(dg_options *o, const dg_model *m, const dg_model_value *v)
         snprintf(where, sizeof where, "%s:%d: [train] %s = %s", m->where, v->line, v->key, v->value);
         const dg_err e = dg_option_give(o, t, v->value, where);
         if (!e && !o->batch)
-            return dg_fail(DG_USAGE, DG_MSG("auto-in-file", "%s: not a number; auto is for the command line"), where);
+            return dg_fail(DG_USAGE, DG_MSG("auto-in-file", "%s: not a number; only the command line accepts auto"),
+                           where);
         if (!e && !strcmp(t->name, "augment")) return parse_augment(o, where);
         return e || strcmp(t->name, "schedule") ? e : parse_schedule(o, where);
     }

@@ -31,7 +31,7 @@ const char *dg_cuda_built_for(void)
     size_t n = 0;
     for (const char *at = DG_CUDA_SASS; *at && n + 16 < sizeof text; at += strcspn(at, " "), at += strspn(at, " "))
         n += (size_t)snprintf(text + n, sizeof text - n, "%ssm_%.*s", n ? ", " : "", (int)strcspn(at, " "), at);
-    snprintf(text + n, sizeof text - n, "%s sm_%d", n ? " and GPUs newer than" : "GPUs not older than", DG_CUDA_PTX);
+    snprintf(text + n, sizeof text - n, "%s sm_%d", n ? " and GPUs newer than" : "GPUs of at least", DG_CUDA_PTX);
     return text;
 }
 

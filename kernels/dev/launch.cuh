@@ -68,7 +68,7 @@ template <class... P, class... A>
 static inline void dev_launch(dev_site at, dev_mode mode, void (*kernel)(P...), dim3 grid, dim3 block, size_t shared,
                               cudaStream_t stream, A... args)
 {
-    static_assert(sizeof...(P) == sizeof...(A), "as many arguments as the kernel has parameters");
+    static_assert(sizeof...(P) == sizeof...(A), "the number of arguments must be the number of kernel parameters");
     const bool after = mode >= DEV_AFTER && dev_may_overlap(kernel);
 #ifdef __CUDACC__
     cudaError_t e = dev_allow_shared((const void *)kernel, shared);

@@ -8,14 +8,15 @@ const char *dg_fused_dense_refuses(dg_op_kind kind, const dg_fused_conv *f, cons
     (void)tune, (void)gpu;
     const dg_conv_args *a = &f->conv, flat = dg_conv_flat(a);
     if (kind != DG_OP_conv_dx || flat.K != 1 || flat.H != 1 || flat.W != 1 || flat.P)
-        return "dense computes all of x from one pixel";
-    if (a->Ci % 4) return "dense requires a multiple of 4 channels";
+        return "variant dense computes all of x from one pixel";
+    if (a->Ci % 4) return "variant dense requires a multiple of 4 channels";
     if ((double)a->H * a->W > 65535 || dg_ceil_div(a->Ci, DG_DENSE_CHANNELS) > 65535) return "too many blocks";
-    if (f->in.kind != DG_PROLOGUE_PLAIN || f->gather.N) return "dense reads latents only, without a prologue";
-    if (f->noise.n && f->noise.n != (int64_t)a->N * a->Co) return "noise with a different size";
+    if (f->in.kind != DG_PROLOGUE_PLAIN || f->gather.N) return "variant dense reads latents only, without a prologue";
+    if (f->noise.n && f->noise.n != (int64_t)a->N * a->Co)
+        return "the size of the noise differs from that of the output of dense";
     if (f->out.kind == DG_EPILOGUE_ACT_DX || f->out.kind == DG_EPILOGUE_NORM_DX)
-        return "dense supports the forward pass only";
-    return f->out.groups == 1 ? NULL : "dense supports statistics of one group only";
+        return "variant dense supports the forward pass only";
+    return f->out.groups == 1 ? NULL : "variant dense supports statistics of one group only";
 }
 
 dg_fused_size dg_fused_dense_size(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune)

@@ -13,9 +13,11 @@
 static constexpr int IMAGES = DG_DENSE_IMAGES, CHANNELS = DG_DENSE_CHANNELS, DEPTH = 128, PARTS = 4, AHEAD = 5,
                      THREADS = PARTS * IMAGES / 4 * 32;
 static constexpr int LINE = IMAGES + 4; /* row of y per latent: two quads of a row are 16 banks apart */
-static_assert(CHANNELS == 4 * 32, "a warp has a row of channels, four per lane");
-static_assert(THREADS == IMAGES * 32 && THREADS >= CHANNELS, "one image per warp, one channel per thread");
-static_assert(PARTS * IMAGES * CHANNELS >= 5 * THREADS, "the sums of an epilogue fit");
+static_assert(CHANNELS == 4 * 32, "a row of channels must have four channels per lane of a warp");
+static_assert(THREADS == IMAGES * 32 && THREADS >= CHANNELS,
+              "a block needs one warp per image and one thread per channel");
+static_assert(PARTS * IMAGES * CHANNELS >= 5 * THREADS,
+              "the sums of the epilogue must fit into the memory of the partial sums");
 
 /* Draws latents k0 .. k0 + depth - 1 of the images from n0 on. Normals are drawn in groups of four, and the first group
  * may begin in the previous image. */

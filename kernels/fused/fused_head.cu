@@ -77,7 +77,7 @@ static __device__ __forceinline__ float sum_of_block(float v)
 struct alignas(16) head_term {
     double loss, prob;
 };
-static_assert(sizeof(head_term) == DG_HEAD_TERM_BYTES, "as many bytes as its scratch has");
+static_assert(sizeof(head_term) == DG_HEAD_TERM_BYTES, "DG_HEAD_TERM_BYTES must be the size of head_term");
 
 /* Run by the last block: each thread adds the terms of its images, and a tree adds the threads' sums. room: 4 * WARPS
  * doubles. */

@@ -45,11 +45,11 @@ const char *dg_fused_mma_refuses(dg_op_kind kind, const dg_fused_conv *f, const 
 {
     const int from = f->in.groups, to = f->out.groups, N = f->conv.N;
     if (kind != DG_OP_conv_fwd && kind != DG_OP_conv_dx) return "weight gradients are fused with Adam";
-    if (f->gather.N || f->noise.n) return "mma reads tensors only: neither images nor noise";
+    if (f->gather.N || f->noise.n) return "variant mma reads tensors only: neither images nor noise";
     if (from < 1 || to < 1 || N % from || N % to) return "groups must be equal parts of the batch";
     if (from > 1 && to > 1 && from != to) return "prologue and epilogue must have the same groups";
     if (f->out.kind == DG_EPILOGUE_ACT || (f->out.kind == DG_EPILOGUE_ACT_DX && !dg_act_is_linear(f->out.act)))
-        return "mma does not support this activation in its epilogue";
+        return "variant mma does not support this activation in its epilogue";
     if (dg_fused_refuses_math(tune->math, gpu)) return dg_fused_refuses_math(tune->math, gpu);
     const dg_fused_mma_grid g = dg_fused_mma_grid_of(kind, f, tune);
     if (g.shared + FIXED_SHARED > gpu->shared)

@@ -81,7 +81,8 @@ static __device__ __forceinline__ float dg_fold(const float (&v)[8])
 template <class Job, class G>
 static __device__ __forceinline__ float dg_column_sum(const float (&v)[2 * G::NJ], float *room, dg_own_warps own)
 {
-    static_assert(G::exchanged == 0 || Job::shares == G::NT / 32, "with warpgroups each warp is a separate share");
+    static_assert(G::exchanged == 0 || Job::shares == G::NT / 32,
+                  "with warpgroups, Job::shares must be the number of warps");
     const int q = (int)(threadIdx.x % 32 / 4), column = Job::column() + q / 2 * 8 + (int)(threadIdx.x % 4) * 2 + q % 2;
     if (own.mine)
 #pragma unroll
@@ -170,8 +171,8 @@ template <class Job, class G, class Sums>
 static __device__ __forceinline__ void dg_fused_results(const dg_fused_mma &f, Sums &sums, const dg_cell *cell,
                                                         int group, int n0, float *room, dg_own_warps own)
 {
-    static_assert(G::NJ % 4 == 0, "a lane has eight columns, or a multiple of that");
-    static_assert(G::NT >= G::N, "one thread per column");
+    static_assert(G::NJ % 4 == 0, "the number of columns per lane must be a multiple of eight");
+    static_assert(G::NT >= G::N, "each column needs its own thread");
     static constexpr int rows = 2 * G::MI;
     const dg_epilogue &s = f.out;
     const dg_maps to = Job::to_maps(f.conv);
@@ -240,7 +241,7 @@ template <class Job, class G> static __device__ __forceinline__ void dg_fused_bl
     typedef typename P::piece piece;
     static constexpr int factors = 2 * P::units + G::stages * G::portion;
     static_assert(factors >= 5 * G::NT / 4 && factors >= 2 * Job::shares * G::N / 4,
-                  "the epilogue's sums fit the operands' memory");
+                  "the sums of the epilogue must fit into the shared memory of the operands");
     dev_pool pool;
     uint4 *const patch = pool.take<uint4>(f.split > 1 ? max(factors, G::exchanged) : factors);
     uint4 *const weights = patch + 2 * P::units;

@@ -8,13 +8,14 @@ static const char *fwd_refuses(const dg_fused_conv *f)
 {
     const dg_conv_args *a = &f->conv;
     const dg_gather_args *g = &f->gather;
-    if (f->in.kind != DG_PROLOGUE_PLAIN) return "thin reads images without a prologue";
-    if (f->out.kind == DG_EPILOGUE_STATS) return "thin does not compute statistics";
+    if (f->in.kind != DG_PROLOGUE_PLAIN) return "variant thin reads images without a prologue";
+    if (f->out.kind == DG_EPILOGUE_STATS) return "variant thin does not compute statistics";
     if (f->out.groups < 1 || a->N % f->out.groups) return "groups must be equal parts of the batch";
     if ((double)dg_ceil_div(a->Ho, DG_THIN_TILE_ROWS) * dg_ceil_div(a->Wo, DG_THIN_TILE_COLS) > 65535 ||
         dg_ceil_div(a->Co, DG_THIN_TILE_CHANNELS) > 65535)
         return "too many blocks";
-    if (g->N && (g->N > a->N || g->H != a->H || g->W != a->W || g->C != a->Ci)) return "images with a different size";
+    if (g->N && (g->N > a->N || g->H != a->H || g->W != a->W || g->C != a->Ci))
+        return "the size of the images differs from that of the input of thin";
     if (g->N && !dg_gather_is_signed(g)) return "images must be scaled to -1 .. 1, without labels";
     return NULL;
 }
@@ -30,8 +31,8 @@ static tile tile_of(const dg_conv_args *a)
 static const char *dx_refuses(const dg_fused_conv *f, const dg_tune *tune, const dg_gpu *gpu)
 {
     const tile t = tile_of(&f->conv);
-    if (f->in.kind == DG_PROLOGUE_NORM_DX) return "thin does not read the norm's gradient";
-    if (f->in.kind == DG_PROLOGUE_NORM && f->in.groups != 1) return "thin reads a norm of one group";
+    if (f->in.kind == DG_PROLOGUE_NORM_DX) return "variant thin does not read the norm's gradient";
+    if (f->in.kind == DG_PROLOGUE_NORM && f->in.groups != 1) return "variant thin reads a norm of one group";
     if (f->out.kind == DG_EPILOGUE_STATS || f->out.kind == DG_EPILOGUE_NORM_DX)
         return "an image has no norm in its epilogue";
     if (f->gather.N) return "a data gradient does not read images";
@@ -43,7 +44,7 @@ static const char *dx_refuses(const dg_fused_conv *f, const dg_tune *tune, const
 
 const char *dg_fused_thin_refuses(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, const dg_gpu *gpu)
 {
-    if (f->noise.n) return "thin does not draw noise";
+    if (f->noise.n) return "variant thin does not draw noise";
     return kind == DG_OP_conv_fwd ? fwd_refuses(f) : dx_refuses(f, tune, gpu);
 }
 

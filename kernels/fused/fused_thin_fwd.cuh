@@ -20,7 +20,8 @@ static __device__ __forceinline__ void dg_thin_take(float *patch, const dg_gathe
     typedef dg_pack<float, 4> four;
     constexpr int CI = fwd::CI, line = DG_THIN_PATCH_COLS * CI, rows = DG_THIN_PATCH_ROWS, warps = fwd::NT / 32,
                   each = dg_div_up(rows, warps), border = 4 - CI, steps = dg_div_up(line + border, 128);
-    static_assert(2 * DG_THIN_COLS % 4 == 0 && border % 2 == 1, "tiles begin at multiples of four");
+    static_assert(2 * DG_THIN_COLS % 4 == 0 && border % 2 == 1,
+                  "the first value of a tile must be at a multiple of four");
     const int warp = (int)(threadIdx.x / 32), place = (int)(threadIdx.x % 32 * 4);
     const int width = a.W * CI, first = 2 * b0 * CI - 4 + place, top = 2 * a0 - 1 + warp;
     const bool drawn = image < g.N, wide = width % 4 == 0;
@@ -134,7 +135,7 @@ template <class fwd> static __device__ __forceinline__ void dg_thin_fwd_block(co
     DEV_CHECK(blockDim.x == fwd::NT);
     constexpr int room = 5 * fwd::NT, both = fwd::patch_words + fwd::weight_words;
     SHARED(float, shared, [both > room ? both : room]);
-    static_assert(fwd::patch_words % 4 == 0, "weights begin at 16 bytes");
+    static_assert(fwd::patch_words % 4 == 0, "the weights in shared memory must be aligned to 16 bytes");
     float *const patch = shared, *const weight = shared + fwd::patch_words;
     dg_conv_args a = f.conv;
     a.x = (void *)f.in.x;

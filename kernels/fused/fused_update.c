@@ -143,23 +143,23 @@ static const char *job_refuses(const dg_update_job *j, const dg_gpu *gpu)
     case DG_FUSED_THIN:
     case DG_FUSED_THIN_MMA:
         if (j->kind == DG_FUSED_THIN_MMA && j->tune.math != DG_MATH_BF16 && j->tune.math != DG_MATH_TF32)
-            return "thin_mma rounds to bf16 or tf32";
+            return "variant thin_mma rounds to bf16 or tf32";
         if (j->kind == DG_FUSED_THIN_MMA && gpu->arch && !dg_math_on(j->tune.math, gpu->arch))
             return "tensor cores before sm_80 have neither bf16 nor tf32";
         if (!dg_conv_is_halving(a) || (a->Ci != 1 && a->Ci != 3) || a->Co % 4)
-            return "thin requires K=4 S=2 P=1, 1 or 3 channels of x, a multiple of 4 channels of y";
-        if (j->x.kind != DG_PROLOGUE_PLAIN) return "thin reads images without a prologue";
+            return "variant thin requires K=4 S=2 P=1, 1 or 3 channels of x, a multiple of 4 channels of y";
+        if (j->x.kind != DG_PROLOGUE_PLAIN) return "variant thin reads images without a prologue";
         break;
     case DG_FUSED_GEMV:
         if (!is_flat || a->Co > 4 || a->Ci % 4)
-            return "gemv requires a y of one pixel with at most 4 channels that covers all of x";
+            return "variant gemv requires a y of one pixel with at most 4 channels that covers all of x";
         if (!wants(&j->x, DG_PROLOGUE_NORM, DG_PROLOGUE_NORM_DX) || j->y.kind != DG_PROLOGUE_PLAIN)
-            return "gemv supports a prologue of x only";
+            return "variant gemv supports a prologue of x only";
         break;
     case DG_FUSED_DENSE:
-        if (!is_flat || a->Ci % 4) return "dense requires a y of one pixel that covers all of x";
+        if (!is_flat || a->Ci % 4) return "variant dense requires a y of one pixel that covers all of x";
         if (!wants(&j->x, DG_PROLOGUE_NORM, DG_PROLOGUE_NORM_DX) || j->y.kind != DG_PROLOGUE_PLAIN)
-            return "dense supports a prologue of x only";
+            return "variant dense supports a prologue of x only";
         break;
     case DG_FUSED_NONE: return "no kernel fuses the variant of a weight gradient";
     }
@@ -179,13 +179,14 @@ const char *dg_fused_update_refuses(const dg_fused_update *u, const dg_gpu *gpu)
         if (why) return why;
         const int64_t end = j->offset + (int64_t)j->conv.Co * j->conv.K * j->conv.K * j->conv.Ci;
         if (j->offset < 0 || j->offset % 4 || end % 4 || end > u->adam.n)
-            return "a job's weights must be within Adam's, in multiples of four";
+            return "the weights of a job must be among the weights of Adam, in multiples of four";
         for (int k = 0; k < i; k++)
             if (u->job[k].offset < end && j->offset < u->job[k].offset + (int64_t)u->job[k].conv.Co * u->job[k].conv.K *
                                                                              u->job[k].conv.K * u->job[k].conv.Ci)
                 return "two jobs have the same weights";
         if (dg_update_rounds(j->kind) && j->tune.math != dg_update_math(u)) return "jobs must have the same rounding";
-        if (j->kind == DG_FUSED_MMA && dg_update_by_warpgroups(u)) return "jobs must all use warps, or all warpgroups";
+        if (j->kind == DG_FUSED_MMA && dg_update_by_warpgroups(u))
+            return "either all jobs use warps, or all jobs use warpgroups";
     }
     return NULL;
 }

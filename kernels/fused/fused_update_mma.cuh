@@ -34,7 +34,7 @@ template <class G, class Products, int STAGES> struct dg_update_sums : Products 
      * such bits too. A last bit marks a cell outside of all images. */
     static constexpr int LINES = 10;
     static constexpr uint32_t nowhere = 1u << 31;
-    static_assert(piece::side + 2 <= LINES && 2 * LINES < 32, "the bits fit in a word");
+    static_assert(piece::side + 2 <= LINES && 2 * LINES < 32, "the row bits must fit in a 32-bit word");
     static __device__ __forceinline__ uint32_t y_bit(int row) { return 2u << row; }
     static __device__ __forceinline__ uint32_t x_bit(int row, int size)
     {
@@ -45,7 +45,7 @@ template <class G, class Products, int STAGES> struct dg_update_sums : Products 
     {
         return (first == 0 ? 1u : 0u) | ((1u << LINES) - (2u << min(size - first, LINES - 1)));
     }
-    static_assert(G::NT == DG_UPDATE_THREADS, "the threads of an update's block");
+    static_assert(G::NT == DG_UPDATE_THREADS, "number of threads per block of the optimizer kernel");
     const int N, H, W, Ho, Wo, Ci, Co;
     const uint4 *const x, *const y;
     const int first_piece;
@@ -168,7 +168,7 @@ static __device__ __forceinline__ void dg_update_mma(const dg_update_work &w, in
 template <class E>
 static __device__ __forceinline__ void dg_update_thin_mma(const dg_update_work &w, int tile, int part, float *out)
 {
-    static_assert(DG_THIN_MMA_DW_THREADS == DG_UPDATE_THREADS, "the threads of an update's block");
+    static_assert(DG_THIN_MMA_DW_THREADS == DG_UPDATE_THREADS, "number of threads per block of the optimizer kernel");
     const int first = dg_update_unit(w, part), last = dg_update_unit(w, part + 1);
     dev_pool pool;
     float *const shared = pool.take<float>((size_t)(w.conv.Ci == 1 ? DG_THIN_DW_WORDS(1) : DG_THIN_DW_WORDS(3)));

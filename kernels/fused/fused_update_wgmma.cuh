@@ -33,8 +33,9 @@ template <class E_, bool SMALL> struct dg_dw_wgmma_tile {
     static constexpr int x_items = dg_div_up(values * x_planes, NT), y_items = y_planes * 64 / NT;
     static constexpr int x_units = 4 * x_planes * plane, y_units = y_planes * pitch;
     static_assert(plane >= piece::pairs * lines * line && plane % 8 == 4 && pitch % 8 == 4,
-                  "2 planes x 4 positions share no bank");
-    static_assert(E::warps == 4 && x_planes == 2 && NT % (4 * y_planes) == 0, "a thread stays in one plane");
+                  "4 positions of 2 planes must be in separate shared memory banks");
+    static_assert(E::warps == 4 && x_planes == 2 && NT % (4 * y_planes) == 0,
+                  "each thread must copy values of one plane only");
 
     static __device__ __forceinline__ int x_channel() { return (int)(threadIdx.x % 2) * E::unit; }
     static __device__ __forceinline__ int y_channel() { return dg_unit_plane<y_planes>((int)threadIdx.x) * E::unit; }
@@ -130,7 +131,8 @@ template <class G> struct dg_dw_wgmma_products {
     __device__ __forceinline__ void store(const dg_conv_args &a, float *out, int co0, int ci0, uint4 *room) const
     {
         static constexpr int half = 2 * blocks * 128 * 4;
-        static_assert(2 * half * sizeof(float) <= DG_WGMMA_DW_BYTES(small, 4), "exchanged sums fit the stages' memory");
+        static_assert(2 * half * sizeof(float) <= DG_WGMMA_DW_BYTES(small, 4),
+                      "the exchanged sums must fit into the shared memory of the stages");
         float *const given = reinterpret_cast<float *>(room) + (int)(threadIdx.x % 128 * 4);
         __syncthreads();
         if (group() == 0) give<2>(given + half);

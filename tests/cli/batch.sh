@@ -59,7 +59,7 @@ prints 'Other programs used '
 # the published rules, with few steps per round, and both on a curve
 shows '       3     17 ' batch "$model" --data cats --rule epoch-time --steps 2 --min-batch 8 -q
 exits 0 batch "$model" --data cats --rule epoch-time --steps 2 --min-batch 58 -q # round 5 is the first that may end it
-prints '; the next batch, 63, does not fit.'
+prints '; the next batch size, 63, does not fit.'
 exits 0 batch "$model" --data cats --rule usage --steps 1 --min-batch 20 --json -q
 prints '"usage_percent":' '"name":	"usage"'
 exits 0 batch "$model" --data cats --sweep 8-61:13 --out s/curve --seconds 0.02 -q

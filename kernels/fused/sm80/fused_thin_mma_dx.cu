@@ -35,8 +35,8 @@ template <class E_, int CI_, bool ROUNDED = false> struct thin_dx {
     static constexpr int chunk_words = fragments * 32 * quad::words;
     static constexpr int slot = 2 * handed * 32;
     static constexpr int line = ((2 * COLS + 1) * CI + 10) / 4 * 4;
-    static_assert(COLS == 16 && CHUNK == 16, "a lane has two positions and four channels of each");
-    static_assert(slot >= 2 * line && slot % 4 == 0, "two rows of pixels fit the memory of the sums passed on");
+    static_assert(COLS == 16 && CHUNK == 16, "a lane must have two positions with four channels each");
+    static_assert(slot >= 2 * line && slot % 4 == 0, "two rows of pixels must fit into the memory of the sums");
 
     struct values {
         typename std::conditional<ROUNDED, quad, dg_pack<float, 4>>::type of[2];

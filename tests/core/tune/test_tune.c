@@ -158,7 +158,7 @@ static void check_good(void)
     DG_CHECK(dg_tune_parse(&t, threads, "float", DG_F32, &gpu) == DG_OK);
     /* vector variants do not exist in fp64 */
     static const char vector[] = "adam n=4096 : vector";
-    DG_CHECK(dg_tune_parse(&t, vector, "double", DG_F64, &gpu) == DG_USAGE && strstr(dg_message(), "not of fp64"));
+    DG_CHECK(dg_tune_parse(&t, vector, "double", DG_F64, &gpu) == DG_USAGE && strstr(dg_message(), "not fp64"));
     dg_tune_free(&t);
 }
 

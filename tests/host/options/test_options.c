@@ -250,7 +250,7 @@ static void test_other_commands(void)
     refuses("--data cats --epochs 0", "--epochs 0: out of range; allowed: 1 to 1000000, or auto");
     refuses("--data cats --batch 0", "--batch 0: out of range; allowed: 1 to 65536, or auto");
     refuses("--data cats --batch auto --dry-run", "give a number");
-    refuses("plan --batch auto", "--batch auto is for training");
+    refuses("plan --batch auto", "--batch auto: works only with the command train");
     bool else_fp32;
     accepts("replay f --precision auto");
     DG_CHECK(o.precision == DG_PRECISION_FP32 && o.tol == 1e-3);

@@ -21,8 +21,8 @@ const char *dg_conv_check(const dg_op *op, const dg_tune *t, dg_type real)
 {
     const char *why = check_sizes(&op->u.conv, TILE_IMAGES);
     if (why) return why;
-    if (real != DG_F32) return no("%s computes in fp32 only", t->variant->name);
-    return dg_variant_aligned(op, real) ? NULL : no("an operand does not start at 16 bytes");
+    if (real != DG_F32) return no("variant %s computes in fp32 only", t->variant->name);
+    return dg_variant_aligned(op, real) ? NULL : no("the address of an operand is not a multiple of 16 bytes");
 }
 
 const char *dg_conv_check_tile(dg_tune *t, int threads)

@@ -12,7 +12,8 @@ static const char *check(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu
     const dg_conv_args a = dg_conv_flat(&op->u.conv);
     const char *why = dg_conv_check(op, t, real);
     if (why) return why;
-    if (t->block || t->tile_m || t->stages || t->split > 1) return no("cublas has no block, tile, stages or split");
+    if (t->block || t->tile_m || t->stages || t->split > 1)
+        return no("variant cublas has no block, tile, stages or split");
     const double patches = (double)a.N * a.Ho * a.Wo * a.K * a.K * a.Ci;
     return patches > DG_TENSOR_VALUES ? no("cublas: too many values of patches: %.0f million", patches / 1e6) : NULL;
 }

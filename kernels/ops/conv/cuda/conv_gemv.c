@@ -10,12 +10,12 @@ static const char *check(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu
     const char *why = dg_conv_check(op, t, real);
     if (why) return why;
     if (a.K != 1 || a.S != 1 || a.P || a.Ho != 1 || a.Wo != 1)
-        return no("gemv requires a y of one pixel that covers all of x");
-    if (a.Co > 4) return no("gemv supports at most 4 channels of y, not %d", a.Co);
-    if (a.Ci % 4) return no("gemv requires a multiple of 4 values per image, not %d", a.Ci);
-    if (a.N > 65535) return no("gemv supports at most 65535 images");
+        return no("variant gemv requires a y of one pixel that covers all of x");
+    if (a.Co > 4) return no("variant gemv supports at most 4 channels of y, not %d", a.Co);
+    if (a.Ci % 4) return no("variant gemv requires a multiple of 4 values per image, not %d", a.Ci);
+    if (a.N > 65535) return no("variant gemv supports at most 65535 images");
     if ((t->block && t->block != 256) || t->tile_m || t->stages || t->split > 1)
-        return no("gemv has 256 threads, no tile, stages or split");
+        return no("variant gemv has 256 threads, no tile, stages or split");
     t->block = 256;
     return NULL;
 }

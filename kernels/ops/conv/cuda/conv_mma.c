@@ -103,9 +103,11 @@ static const char *check_channels(dg_op_kind kind, const dg_conv_args *a, const 
     const int unit = dg_math_unit(t->math), chunk = 2 * unit;
     const int summed = kind == DG_OP_conv_fwd ? a->Ci : kind == DG_OP_conv_dx ? a->Co : chunk;
     if (!dg_conv_is_halving(a)) return no("%s is for K=4 S=2 P=1", t->variant->name);
-    if (summed % chunk) return no("%s sums over a multiple of %d channels, not %d", t->variant->name, chunk, summed);
+    if (summed % chunk)
+        return no("variant %s sums over a multiple of %d channels, not %d", t->variant->name, chunk, summed);
     if (a->Ci % unit || a->Co % unit)
-        return no("%s needs channels in multiples of %d, not %d", t->variant->name, unit, a->Ci % unit ? a->Ci : a->Co);
+        return no("variant %s needs channels in multiples of %d, not %d", t->variant->name, unit,
+                  a->Ci % unit ? a->Ci : a->Co);
     return NULL;
 }
 
@@ -121,7 +123,7 @@ static const char *check_tile(dg_op_kind kind, const dg_conv_args *a, dg_tune *t
     t->tile_n = mine->n;
     const char *why = dg_conv_check_tile(t, mine->threads);
     if (why) return why;
-    if (t->stages) return no("%s has a fixed number of stages", t->variant->name);
+    if (t->stages) return no("variant %s has a fixed number of stages", t->variant->name);
     if ((size_t)mine->bytes > gpu->shared)
         return no("a tile of %dx%d needs %d bytes of shared memory (limit %zu)", mine->m, mine->n, mine->bytes,
                   gpu->shared);
@@ -134,7 +136,7 @@ static const char *check(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu
     const char *why = dg_conv_check(op, t, real);
     if (why) return why;
     if (gpu->math == DG_MATH_FP32)
-        return no(DG_MSG("mma-in-fp32", "mma rounds its operands: requires precision bf16, tf32 or fp16"));
+        return no(DG_MSG("mma-in-fp32", "variant mma rounds its operands: requires precision bf16, tf32 or fp16"));
     why = dg_conv_check_math(gpu);
     if (why) return why;
     t->math = gpu->math;
@@ -144,7 +146,7 @@ static const char *check(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu
     const bool few = by_warpgroups(t) && op->kind != DG_OP_conv_dw && steps > DG_WGMMA_PARTS;
     if (!why) why = dg_conv_check_split(t, few ? DG_WGMMA_PARTS : steps, 1);
     if (!why && op->kind != DG_OP_conv_dw && t->math == DG_MATH_BF16 && gpu->wgmma && !by_warpgroups(t))
-        return no("mma has no bf16 kernels on sm_90: use wgmma");
+        return no("variant mma has no bf16 kernels on sm_90: use wgmma");
     return why;
 }
 
@@ -152,8 +154,8 @@ static const char *check_wgmma(const dg_op *op, dg_tune *t, dg_type real, const 
 {
     const char *why = dg_conv_check(op, t, real);
     if (why) return why;
-    if (gpu->math != DG_MATH_BF16) return no("wgmma rounds its operands to bf16: requires precision bf16");
-    if (gpu->arch != 90) return no("wgmma requires sm_90, not sm_%d", gpu->arch);
+    if (gpu->math != DG_MATH_BF16) return no("variant wgmma rounds its operands to bf16: requires precision bf16");
+    if (gpu->arch != 90) return no("variant wgmma requires sm_90, not sm_%d", gpu->arch);
     return check(op, t, real, gpu);
 }
 

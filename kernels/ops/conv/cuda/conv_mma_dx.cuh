@@ -34,10 +34,11 @@ template <class E_, class T_, bool SMALL, int M, int N_, int WN_, int GROUPS, in
     typedef dg_patch<SMALL, PIECES, 2, false> patch;
     typedef dg_patch_loader<E, T, patch, NT, GROUPS, MAP> loader;
     static constexpr size_t bytes = DG_MMA_BYTES(SMALL, PIECES, false, planes *pitch / 2, GROUPS, NT);
-    static_assert(copied % NT == 0 && NT % (2 * N) == 0,
-                  "all threads copy the same number of units, each thread the same channels of several taps");
+    static_assert(
+        copied % NT == 0 && NT % (2 * N) == 0,
+        "all threads must copy the same number of units, and a thread must copy the same channels of all its taps");
     static_assert((slots & (slots - 1)) == 0 && 4 % GROUPS == 0,
-                  "a thread's slots differ in separate bits; groups divide the taps");
+                  "the number of slots must be a power of two, and the number of groups must divide the 4 taps");
 };
 
 /* From tap (3, 3) back to a slot's tap. */

@@ -61,10 +61,10 @@ static const char *check_shape(dg_op_kind kind, const dg_conv_args *a, dg_math m
 {
     const int unit = dg_math_unit(math), sum = kind == DG_OP_conv_dw ? 2 * unit : summed(kind, a);
     if (!(a->K == 3 && a->S == 1 && a->P == 1) && !(a->K == 1 && a->P == 0))
-        return no("mma_odd is for K=3 S=1 or 2 P=1 and for K=1 P=0");
-    if (sum % (2 * unit)) return no("mma_odd sums over a multiple of %d channels, not %d", 2 * unit, sum);
+        return no("variant mma_odd is for K=3 S=1 or 2 P=1 and for K=1 P=0");
+    if (sum % (2 * unit)) return no("variant mma_odd sums over a multiple of %d channels, not %d", 2 * unit, sum);
     if (a->Ci % unit || a->Co % unit)
-        return no("mma_odd needs channels in multiples of %d, not %d", unit, a->Ci % unit ? a->Ci : a->Co);
+        return no("variant mma_odd needs channels in multiples of %d, not %d", unit, a->Ci % unit ? a->Ci : a->Co);
     return NULL;
 }
 
@@ -80,7 +80,7 @@ static const char *check(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu
     const char *why = dg_conv_check(op, t, real);
     if (why) return why;
     if (gpu->math != DG_MATH_BF16 && gpu->math != DG_MATH_TF32)
-        return no("mma_odd rounds its operands: requires precision bf16 or tf32");
+        return no("variant mma_odd rounds its operands: requires precision bf16 or tf32");
     why = dg_conv_check_math(gpu);
     if (why) return why;
     if (by_halving(a) && a->P == 1) return check_halving(op, t, real, gpu);
@@ -95,9 +95,10 @@ static const char *check(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu
     }
     why = dg_conv_check_tile(t, mine ? DG_ODD_THREADS(a->K, dw) : 0);
     if (why) return why;
-    if (t->stages) return no("mma_odd has a fixed number of stages");
+    if (t->stages) return no("variant mma_odd has a fixed number of stages");
     if ((size_t)bytes_of(op->kind, a, t->math) > gpu->shared)
-        return no("mma_odd needs %d bytes of shared memory (limit %zu)", bytes_of(op->kind, a, t->math), gpu->shared);
+        return no("variant mma_odd needs %d bytes of shared memory (limit %zu)", bytes_of(op->kind, a, t->math),
+                  gpu->shared);
     return dg_conv_check_split(t, steps_of(op->kind, a, t->math), 1);
 }
 

@@ -23,8 +23,9 @@ static const char *check(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu
     const dg_conv_args *a = &op->u.conv;
     const char *why = dg_conv_check(op, t, real);
     if (why) return why;
-    if (!dg_conv_is_halving(a)) return no("patch is for K=4 S=2 P=1");
-    if (a->Ci % 4 || a->Co % 4) return no("patch needs channels in multiples of 4, not %d", a->Ci % 4 ? a->Ci : a->Co);
+    if (!dg_conv_is_halving(a)) return no("variant patch is for K=4 S=2 P=1");
+    if (a->Ci % 4 || a->Co % 4)
+        return no("variant patch needs channels in multiples of 4, not %d", a->Ci % 4 ? a->Ci : a->Co);
     if (!t->tile_m) t->tile_m = t->tile_n = 32;
     why = dg_conv_check_tile(t, threads_of(t->tile_m, t->tile_n));
     const dg_patch_geometry g = geometry_of(a, t);

@@ -30,11 +30,11 @@ static const char *check(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu
     const dg_conv_args *a = &op->u.conv;
     const char *why = dg_conv_check(op, t, real);
     if (why) return why;
-    if (!dg_conv_is_halving(a)) return no("thin is for K=4 S=2 P=1");
-    if (a->Ci != 1 && a->Ci != 3) return no("thin is for 1 or 3 channels of x, not %d", a->Ci);
-    if (a->Co % 4) return no("thin needs channels in multiples of 4, not %d", a->Co);
+    if (!dg_conv_is_halving(a)) return no("variant thin is for K=4 S=2 P=1");
+    if (a->Ci != 1 && a->Ci != 3) return no("variant thin is for 1 or 3 channels of x, not %d", a->Ci);
+    if (a->Co % 4) return no("variant thin needs channels in multiples of 4, not %d", a->Co);
     const int threads = op->kind == DG_OP_conv_dw ? 256 : 128;
-    if (t->tile_m) return no("thin has a fixed tile");
+    if (t->tile_m) return no("variant thin has a fixed tile");
     if (t->block && t->block != threads) return no("block=%d: thin has %d threads", t->block, threads);
     t->block = threads;
     if (op->kind != DG_OP_conv_dx && t->stages) return no("this variant has no stages");
@@ -72,13 +72,13 @@ static const char *check_mma(const dg_op *op, dg_tune *t, dg_type real, const dg
     const char *why = dg_conv_check(op, t, real);
     if (why) return why;
     if (gpu->math != DG_MATH_BF16 && gpu->math != DG_MATH_TF32)
-        return no("thin_mma rounds its operands: requires precision bf16 or tf32");
+        return no("variant thin_mma rounds its operands: requires precision bf16 or tf32");
     why = dg_conv_check_math(gpu);
     if (why) return why;
-    if (!dg_conv_is_halving(a)) return no("thin_mma is for K=4 S=2 P=1");
-    if (a->Ci != 1 && a->Ci != 3) return no("thin_mma is for 1 or 3 channels of x, not %d", a->Ci);
-    if (a->Co % 4) return no("thin_mma needs channels in multiples of 4, not %d", a->Co);
-    if (t->tile_m || t->stages) return no("thin_mma has a fixed tile and no stages");
+    if (!dg_conv_is_halving(a)) return no("variant thin_mma is for K=4 S=2 P=1");
+    if (a->Ci != 1 && a->Ci != 3) return no("variant thin_mma is for 1 or 3 channels of x, not %d", a->Ci);
+    if (a->Co % 4) return no("variant thin_mma needs channels in multiples of 4, not %d", a->Co);
+    if (t->tile_m || t->stages) return no("variant thin_mma has a fixed tile and no stages");
     const int unit = dg_math_unit(gpu->math), rows = dg_thin_mma_rows(a->Ho, unit),
               threads = dx                           ? rows * 32
                         : op->kind == DG_OP_conv_fwd ? DG_THIN_TILE_ROWS * 32
@@ -86,7 +86,8 @@ static const char *check_mma(const dg_op *op, dg_tune *t, dg_type real, const dg
     if (t->block && t->block != threads) return no("block=%d: thin_mma has %d threads", t->block, threads);
     const size_t bytes = dx ? (size_t)DG_THIN_MMA_BYTES(a->Ci, a->Co, unit, rows) : 0;
     if (bytes > gpu->shared)
-        return no("thin_mma needs %zu bytes of shared memory for %d channels (limit %zu)", bytes, a->Co, gpu->shared);
+        return no("variant thin_mma needs %zu bytes of shared memory for %d channels (limit %zu)", bytes, a->Co,
+                  gpu->shared);
     t->math = gpu->math;
     t->block = threads;
     return dg_conv_check_split(t, most_parts(op), 1);

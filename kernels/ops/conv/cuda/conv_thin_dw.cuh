@@ -8,8 +8,8 @@
 static constexpr int DG_THIN_DW_THREADS = 256, DG_THIN_DW_WARPS = DG_THIN_DW_THREADS / 32;
 static constexpr int DG_THIN_DW_RUN = DG_THIN_ROWS * DG_THIN_COLS / DG_THIN_DW_WARPS;
 static_assert(DG_THIN_DW_RUN * DG_THIN_DW_WARPS == DG_THIN_ROWS * DG_THIN_COLS && DG_THIN_COLS % DG_THIN_DW_RUN == 0,
-              "a warp has a run of one row");
-static_assert(DG_THIN_CHANNELS / 4 * DG_THIN_K == 32, "a warp has all weights");
+              "the positions of a warp must be a run within one row");
+static_assert(DG_THIN_CHANNELS / 4 * DG_THIN_K == 32, "the 32 lanes of a warp must cover all weights");
 
 template <int CI> struct dg_thin_dw {
     static constexpr int line = DG_THIN_PATCH_COLS * CI, row_taps = DG_THIN_K * CI, sums = 32 * 4 * row_taps;
@@ -18,7 +18,7 @@ template <int CI> struct dg_thin_dw {
     /* of shared memory: [patch][grad (ROWS, COLS, CHANNELS) of y], at the end [warp][sum][lane] */
     static constexpr int words = DG_THIN_DW_WORDS(CI);
     static_assert(words >= patch_words + grad_words && words >= DG_THIN_DW_WARPS / 2 * sums,
-                  "the tensors, then the sums fit");
+                  "the shared memory must hold the tensors, and later the sums");
     float acc[4][row_taps] = {};
 
     static __device__ __forceinline__ int lane() { return (int)(threadIdx.x % 32); }

@@ -10,7 +10,7 @@
 /* Four rounded operands: two words of bf16 or four of tf32, for one product of 16 or two of 8. */
 template <class E> struct dg_quad {
     static constexpr int words = 16 / E::unit, steps = 16 / E::k;
-    static_assert(words == 2 * steps && (words == 2 || words == 4), "two words per step");
+    static_assert(words == 2 * steps && (words == 2 || words == 4), "each step must have two words");
     uint32_t w[words];
 
     static __device__ __forceinline__ dg_quad of(const float (&v)[4])
@@ -79,7 +79,7 @@ template <class E, int CI_> struct dg_thin_mma_fwd {
     static constexpr int blocks = 5;
     static constexpr bool rounds = quad::words == 2; /* results may be stored as bf16 */
     static_assert(DG_THIN_COLS == 32 && DG_THIN_CHANNELS == 32 && CI % 2 == 1,
-                  "rows and channels of a warp; no bank conflicts");
+                  "rows and channels must fit a warp without bank conflicts");
     float c[2][4][4];
 
     static __device__ __forceinline__ int lane() { return (int)(threadIdx.x % 4); }
@@ -113,7 +113,7 @@ template <class E, int CI_> struct dg_thin_mma_fwd {
     template <bool EARLY>
     static __device__ __forceinline__ void load_weights(float *weight, const dg_conv_args &a, int co0)
     {
-        static_assert(NT == 4 * DG_THIN_CHANNELS, "a thread for each row of each channel");
+        static_assert(NT == 4 * DG_THIN_CHANNELS, "each row of each channel needs its own thread");
         const int co = (int)(threadIdx.x / 4), t = (int)(threadIdx.x % 4);
         const int j = co / 16 * 2 + co / 2 % 2, g = co % 16 / 4 * 2 + co % 2;
         const dg_pack<float, 4> *const from = reinterpret_cast<const dg_pack<float, 4> *>(

@@ -19,10 +19,10 @@ template <class E, int CI> struct dg_thin_mma_dw {
     static constexpr int line = DG_THIN_PATCH_COLS * CI;
     static constexpr int row_taps = DG_THIN_K * CI, plane = DG_THIN_COLS + 16;
     static_assert(warps == 2 * DG_THIN_ROWS && DG_THIN_COLS == 32 && DG_THIN_CHANNELS == 32 && plane / 4 % 8 == 4,
-                  "the layout of a lane; no bank conflicts");
+                  "rows, columns and channels must fit the lanes without bank conflicts");
     static_assert(DG_THIN_PATCH_ROWS * row_taps * plane * quad::words / 4 <= DG_THIN_DW_WORDS(CI) &&
                       warps / 2 * held * 32 <= DG_THIN_DW_WORDS(CI),
-                  "the patch, then the sums fit thin's shared memory");
+                  "the shared memory of thin must hold the patch, and later the sums");
     float c[2][fragments][4];
 
     static __device__ __forceinline__ int lane() { return (int)(threadIdx.x % 32); }

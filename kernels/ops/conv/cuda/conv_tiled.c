@@ -30,7 +30,8 @@ static const char *check(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu
     const dg_conv_args a = dg_conv_flat(&op->u.conv);
     const char *why = dg_conv_check(op, t, real);
     if (why) return why;
-    if (a.Ci % 4 || a.Co % 4) return no("tiled needs channels in multiples of 4, not %d", a.Ci % 4 ? a.Ci : a.Co);
+    if (a.Ci % 4 || a.Co % 4)
+        return no("variant tiled needs channels in multiples of 4, not %d", a.Ci % 4 ? a.Ci : a.Co);
     if (!t->tile_m) t->tile_m = t->tile_n = 64;
     why = dg_conv_check_tile(t, threads_of(op->kind, t->tile_m, t->tile_n));
     if (!why) why = dg_conv_check_stages(t, 3, words_of(op->kind, t), gpu);

@@ -36,11 +36,13 @@ template <int BM_, int BN_, int BK_, int TM_, int TN_, bool A_ROWS, bool B_ROWS>
     static constexpr size_t stage_bytes = (size_t)(A::words + B::words) * sizeof(float);
 
     static_assert(BK == DG_TILED_K && A::words + B::words == DG_TILED_WORDS(BM, BN, A_ROWS, B_ROWS),
-                  "as DG_TILED_WORDS counts");
-    static_assert(TM % 4 == 0 && TN % 4 == 0 && BK % 4 == 0, "16-byte copies and reads");
-    static_assert((BM * BK / 4) % NT == 0 && (BN * BK / 4) % NT == 0, "all threads copy the same number of packs");
-    static_assert(NT % A::packs == 0 && NT % B::packs == 0, "a thread copies the same pack of each row");
-    static_assert(NT % 32 == 0 && (BN / TN) % 8 == 0 && (BM / TM) % 4 == 0, "a warp is 4 x 8 threads of the tile");
+                  "DG_TILED_WORDS must be the number of words in shared memory");
+    static_assert(TM % 4 == 0 && TN % 4 == 0 && BK % 4 == 0,
+                  "TM, TN and BK must be multiples of four for 16-byte copies");
+    static_assert((BM * BK / 4) % NT == 0 && (BN * BK / 4) % NT == 0, "all threads must copy the same number of packs");
+    static_assert(NT % A::packs == 0 && NT % B::packs == 0, "each thread must copy the same pack of each row");
+    static_assert(NT % 32 == 0 && (BN / TN) % 8 == 0 && (BM / TM) % 4 == 0,
+                  "the threads of a tile must form warps of 4 x 8 threads");
 
     /* This thread's place in the tile. A warp is 4 x 8 threads, so it reads eight different addresses of one operand
      * and four of the other, without bank conflicts. */
