@@ -15,7 +15,7 @@ struct CUstream_st {
     uint64_t issued = 0, done = 0;
     CUgraph_st *capture = nullptr;
     cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal;
-    CUstream_st *origin = nullptr; /* of its capture */
+    CUstream_st *origin = nullptr; /* stream in which its capture began */
     std::vector<size_t> front;     /* predecessors of its next node */
 };
 /* A node of a graph and its predecessors, which have smaller indices in the list. */
@@ -31,10 +31,10 @@ struct CUgraphExec_st {
     std::vector<node> nodes;
 };
 struct CUevent_st {
-    CUstream_st *stream = nullptr; /* where it was last recorded */
+    CUstream_st *stream = nullptr; /* stream in which the event was last recorded */
     uint64_t position = 0;
     CUgraph_st *capture = nullptr;
-    std::vector<size_t> front; /* captured: predecessors of a waiting stream's next node */
+    std::vector<size_t> front; /* in a capture: predecessors of the next node of a stream that waits for the event */
     bool timed = true;
     std::shared_ptr<double> when = std::make_shared<double>(-1.0);
 };
@@ -42,18 +42,18 @@ namespace sim {
 
 extern std::vector<CUstream_st *> &streams;
 extern std::vector<CUevent_st *> &events;
-extern size_t graphs; /* including executable ones */
+extern size_t graphs; /* number of graphs, including executable graphs */
 
 extern std::recursive_mutex &api;
-/* Every API call begins with it: counts the call, may inject a failure, and fails after a sticky error. */
+/* Every API call begins with this function. It counts the call, may inject a failure, and fails after a sticky error.
+ */
 cudaError_t begin(const char *call);
 cudaError_t finish(cudaError_t e); /* Ends every call: stores e as the last error. */
 #define LOCK std::lock_guard<std::recursive_mutex> one_at_a_time(api)
 #define CALL \
     LOCK;    \
     if (cudaError_t trouble = begin(__func__)) return trouble
-/* A call that releases an object releases it even if it returns an error, because the error comes from an earlier call.
- * */
+/* A call that releases an object does so even if it returns an error, because that error comes from an earlier call. */
 #define RELEASE_CALL \
     LOCK;            \
     cudaError_t trouble = begin(__func__)

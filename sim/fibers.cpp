@@ -1,5 +1,5 @@
 /* The scheduler: each CUDA thread is a fiber, and each CPU thread runs one block after another. A CUDA thread runs
- * until it must wait. CUDA threads that never wait share one stack. */
+ * until it must wait. CUDA threads that never wait run one after another on one stack. */
 #include "inside.h"
 
 #include <stdarg.h>
@@ -15,7 +15,7 @@ static const size_t TSAN_STACK = 32 * 1024;
 
 __thread runner *run;
 
-static spinlock lock; /* of the report */
+static spinlock lock; /* protects the report */
 static std::string &first_report = *new std::string;
 static std::atomic<bool> broken; /* a kernel has failed since clear() */
 
@@ -128,7 +128,7 @@ static void go(context *from, context *to, const void *stack, size_t bytes, void
 {
     void *fake = nullptr;
     if (__sanitizer_start_switch_fiber) __sanitizer_start_switch_fiber(&fake, stack, bytes);
-    if (tsan_context) __tsan_switch_to_fiber(tsan_context, 1 /* without synchronisation */);
+    if (tsan_context) __tsan_switch_to_fiber(tsan_context, 1 /* 1: does not synchronise */);
     context_switch(from, to);
     if (__sanitizer_finish_switch_fiber) __sanitizer_finish_switch_fiber(fake, nullptr, nullptr);
 }
@@ -144,7 +144,7 @@ static void leave()
 void abandon()
 {
     leave();
-    abort(); /* an abandoned thread is never resumed */
+    abort(); /* not reached: an abandoned thread is never resumed */
 }
 
 bool stack_overflow(const void *p) { return run && run->now && (size_t)((const char *)p - run->now->stack) < 4096; }
@@ -306,7 +306,7 @@ static void fiber_main()
         }
         run->idle.push_back(me);
         switch_away(me, next);
-        abort(); /* an idle fiber starts again from its beginning */
+        abort(); /* not reached: an idle fiber starts again from its beginning */
     }
 }
 

@@ -9,7 +9,7 @@ namespace sim {
 
 char started, grid_order;
 
-static const size_t TSAN_CONTEXTS = 1280; /* nearly 1 MB each, so they are reused in turn */
+static const size_t TSAN_CONTEXTS = 1280; /* nearly 1 MB per context, so contexts are reused in turn */
 static spinlock lock;
 static std::vector<runner *> &rested = *new std::vector<runner *>;
 
@@ -35,7 +35,7 @@ void block_barrier(site at)
     acquire(order);
 }
 
-/* A barrier of all concurrent blocks. */
+/* A barrier for all threads of all concurrent blocks. */
 static void blocks_barrier(site at)
 {
     for (const cuda_block *b : run->blocks)
@@ -96,7 +96,7 @@ static void block_begin(cuda_block *b, uint64_t index)
     b->grid = g->blocks;
     b->waiting = b->done = 0;
     memset(b->warps, 0, sizeof b->warps);
-    if (tsan() || !b->order) { /* freed with the block, so that TSan forgets its barriers */
+    if (tsan() || !b->order) { /* new for each block, so that TSan forgets the last block's barriers */
         delete[] b->order;
         b->order = new char[2];
     }
@@ -214,7 +214,7 @@ void run_grid(const grid &g)
     for (uint64_t i = 1; i < workers; i++) helpers.emplace_back(work);
     work();
     for (std::thread &t : helpers) t.join();
-    if (failed()) settle(); /* the reports are read next */
+    if (failed()) settle(); /* the caller reads the reports next */
 }
 
 } // namespace sim

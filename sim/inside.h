@@ -1,5 +1,5 @@
-/* Shared by the simulator's files. They are built without sanitizers, because a sanitizer would check an instrumented
- * scheduler like the kernels. They call the sanitizers' functions through weak symbols. */
+/* Shared by the simulator's files. They are built without sanitizers, because sanitizers should check the kernels
+ * only, not the scheduler. They call the sanitizers' functions through weak symbols. */
 #ifndef SIM_INSIDE_H
 #define SIM_INSIDE_H
 
@@ -59,7 +59,8 @@ static inline void release(void *p)
     if (__tsan_release) __tsan_release(p);
 }
 
-/* A lock that TSan does not see. TSan would treat a mutex as synchronisation between the CUDA threads that lock it. */
+/* A lock that TSan does not know of. TSan would treat a mutex as synchronisation between the CUDA threads that lock
+ * it. */
 class spinlock {
     std::atomic_flag flag = ATOMIC_FLAG_INIT;
 
@@ -94,8 +95,8 @@ struct async_copies {
         const void *src;
         bool ok;
     } ring[MAX_COPIES];
-    unsigned first, end;             /* copies, counted from the thread's start */
-    unsigned group_first, group_end; /* committed groups, likewise */
+    unsigned first, end;             /* range of unfinished copies; copies are counted from the thread's start */
+    unsigned group_first, group_end; /* range of unfinished groups, counted in the same way */
     unsigned last[MAX_COPY_GROUPS];  /* `end` when the group was committed */
 };
 
@@ -104,15 +105,15 @@ struct cuda_thread : thread_view {
     cuda_block *home;
     fiber *on;
     void *tsan;
-    unsigned number; /* in the block */
+    unsigned number; /* number of the thread in its block */
     thread_state state;
-    bool waited; /* in grid_dependency_wait */
+    bool waited; /* the thread has called grid_dependency_wait */
     collective_kind kind;
-    site at; /* where it waits */
+    site at; /* source line where the thread waits */
     const void *in;
-    void *out; /* of the collective it waits in */
+    void *out; /* where the collective in which the thread waits stores its result */
     async_copies *copies;
-    bool published; /* wgmma_publish since the last barrier */
+    bool published; /* the thread has called wgmma_publish since the last barrier */
 };
 
 /* The lanes that have arrived at a warp collective. order[]: two TSan objects used alternately, because a fast lane may
@@ -128,7 +129,7 @@ struct warp {
     unsigned exited;
 };
 struct shared_record {
-    const void *key; /* null: from the dynamic pool */
+    const void *key; /* identifies a SHARED array; null: the array is from the dynamic pool */
     const char *name;
     site at;
     unsigned char *data;
@@ -142,16 +143,16 @@ struct cuda_block : block_view {
     int waiting = 0, done = 0;
     site at{};
     unsigned turn = 0;
-    char *order = nullptr; /* as in a warp_group */
+    char *order = nullptr; /* TSan objects, as in a warp_group */
     warp warps[MAX_WARPS];
     unsigned char *arena = nullptr;
-    size_t dynamic = 0, used = 0; /* dynamic: bytes of the launch */
+    size_t dynamic = 0, used = 0; /* dynamic: bytes of dynamic shared memory of the launch */
     size_t pooled = 0;
     bool whole = false; /* DYN_SHARED was used */
     std::vector<shared_record> arrays;
     wgmma_block *wgmma = nullptr; /* created at first use, kept from block to block */
     bool publishes = false, published = false;
-    uint64_t contents = 0; /* of shared memory at that barrier */
+    uint64_t contents = 0; /* hash of shared memory at that barrier */
 };
 
 struct grid {
@@ -168,7 +169,7 @@ struct grid {
 struct runner {
     const grid *g;
     std::vector<cuda_block *> blocks; /* concurrent: all of a cooperative launch, a cluster, or one */
-    std::vector<cuda_thread *> ready; /* the last one runs next */
+    std::vector<cuda_thread *> ready; /* threads that can run; the last one runs next */
     std::vector<fiber *> fibers, idle;
     fiber *now;
     context outside;
@@ -186,54 +187,54 @@ extern __thread runner *run;
 void make_block_ready(cuda_block *b);
 void make_lanes_ready(cuda_thread *lanes, unsigned mask);
 void wait_as(thread_state state, site at);
-void run_ready(); /* until all threads of run->blocks have exited, or one was abandoned */
+void run_ready(); /* returns when all threads of run->blocks have exited, or one was abandoned */
 bool same(site a, site b);
 
 /* Prints a report "sim: op: kernel (file:line), block, thread: message" and stores the first report. */
 void report(site at, const char *format, ...) __attribute__((format(printf, 2, 3)));
 bool failed();
 void forget_report();
-[[noreturn]] void abandon();          /* leaves the fiber for good; the launch ends */
+[[noreturn]] void abandon();          /* leaves the fiber forever and ends the launch */
 bool stack_overflow(const void *p);   /* p is below this fiber's stack */
 extern std::atomic<int> device_error; /* sticky cudaError_t */
 
 void run_grid(const grid &g);
-extern char started, grid_order; /* TSan: before all threads, barriers of several blocks */
+extern char started, grid_order; /* TSan objects for the start of all threads and for barriers of several blocks */
 
 /* TSan objects that are released when all threads of a grid have ended, used alternately. grid_turn: index of the
  * current one. settle: acquires both, before code other than kernels runs. */
 extern char finished[2];
 extern int grid_turn;
 void settle();
-extern std::vector<std::function<void()>> &spent; /* kernels run since */
-void overlap_begin(uint64_t block);               /* number in running order */
-void overlap_end();                               /* also if nothing else can run; wakes the waiting threads */
-void early(bool begins);                          /* an intended access before the wait */
+extern std::vector<std::function<void()>> &spent; /* kernels that have run since the last settle() */
+void overlap_begin(uint64_t block);               /* block: its number in the order in which blocks run */
+void overlap_end();      /* wakes the waiting threads; also called if no other thread can run */
+void early(bool begins); /* begins or ends an intended access before grid_dependency_wait() */
 
 const char *collective_name(collective_kind kind);
 void forget_ldmatrix();
 
 void wgmma_compute(collective_kind kind, cuda_thread *lanes, site at);
-void wgmma_loaded(const cuda_thread *t); /* by ldmatrix */
+void wgmma_loaded(const cuda_thread *t); /* called after the thread's ldmatrix */
 void wgmma_barrier(cuda_block *b);       /* all threads have arrived */
 void wgmma_block_begin(cuda_block *b);
 void wgmma_block_end(const cuda_block *b);
 
-enum { ARENA = 640 * 1024, RED_ZONE = 64 }; /* dynamic memory as a whole and as arrays of a dev_pool */
+enum { ARENA = 640 * 1024, RED_ZONE = 64 }; /* ARENA: room for dynamic memory as one array and as a dev_pool */
 void arena_begin(cuda_block *b, size_t dynamic);
 void arena_end(cuda_block *b);
 bool copies_unfinished(const cuda_thread *t);
 
 void *memory_alloc(size_t bytes, bool host);
 bool memory_free(void *p, bool host);
-bool memory_owns(const void *p, size_t bytes, bool host); /* all of it live and of this kind */
-bool memory_any(const void *p);                           /* in any live allocation */
-bool memory_freed(const void *p);                         /* once was */
-bool memory_live(void *p, bool host);                     /* p was returned by memory_alloc */
+bool memory_owns(const void *p, size_t bytes, bool host); /* true if one live allocation has all bytes */
+bool memory_any(const void *p);                           /* true if p is in a live allocation */
+bool memory_freed(const void *p);                         /* true if p is in memory that was freed */
+bool memory_live(void *p, bool host);                     /* true if memory_alloc returned p, and p is not freed */
 void memory_open();                                       /* device memory is reachable until the matching close */
 void memory_close();
 void memory_hide(bool hidden); /* between open and close, from a kernel */
-void memory_watch();           /* explains faults of this OS thread */
+void memory_watch();           /* installs the handler that explains memory faults of this OS thread */
 size_t memory_used();
 
 } // namespace sim

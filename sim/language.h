@@ -49,7 +49,7 @@ static inline void __threadfence() {}
 static inline void __threadfence_block() {}
 static inline void __trap(sim::site at = sim::here()) { sim::fail(at, "__trap()"); }
 
-/* Only for integers, because atomic sums of floats depend on the order of arrival. */
+/* atomicAdd exists for integers only, because atomic sums of floats depend on the order of arrival. */
 template <class T> static inline T atomicAdd(T *p, std::enable_if_t<std::is_integral<T>::value, T> v)
 {
     return sim::atomic(p, [v](T old) { return (T)(old + v); });

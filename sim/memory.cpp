@@ -14,12 +14,12 @@ namespace sim {
 struct allocation {
     size_t bytes, pages; /* pages: bytes between the guards */
     bool host, freed;
-    char *base; /* of the first guard */
+    char *base; /* start of the first guard area */
     char *data;
 };
 static const size_t PAGE = 4096, ALIGN = 256, GUARD = 1 << 20; /* GUARD: covers errors of a row or an image */
 static const size_t FILLED = (size_t)2 << 30;
-static std::map<uintptr_t, allocation> &all = *new std::map<uintptr_t, allocation>; /* by end of the second guard */
+static std::map<uintptr_t, allocation> &all = *new std::map<uintptr_t, allocation>; /* key: end of the second guard */
 static std::vector<allocation *> &guarded = *new std::vector<allocation *>;         /* live device memory */
 static spinlock lock;
 static int open_count;
@@ -192,7 +192,7 @@ static void on_fault(int signal, siginfo_t *info, void *)
         abandon();
     }
     fprintf(stderr, "sim: illegal address %p: %s\n", info->si_addr, why.c_str());
-    ::signal(signal, SIG_DFL); /* and again, now fatal */
+    ::signal(signal, SIG_DFL); /* the fault occurs again and now ends the program */
 }
 
 void memory_watch()

@@ -85,7 +85,7 @@ void early_copy(void *dst, const void *src, bool ok, site at)
 {
     const bool hidden = run->hidden;
     early(true);
-    run->hidden = false; /* for async_copy */
+    run->hidden = false; /* so that async_copy can read device memory */
     async_copy(dst, src, ok, at);
     run->hidden = hidden;
     early(false);

@@ -77,7 +77,7 @@ void *shared_dynamic(site at)
     return b->arena;
 }
 
-/* Address in block `rank` of the cluster that corresponds to `own`. */
+/* Returns the address in block `rank` of the cluster that corresponds to `own`. */
 const void *cluster_shared(const void *own, unsigned rank, size_t bytes, site at)
 {
     const cuda_block *b = static_cast<cuda_thread *>(self)->home;

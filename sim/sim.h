@@ -3,8 +3,8 @@
  * language. It is strict: barriers and collectives that hardware tolerates in practice are errors.
  *
  * The environment variable SIM, words separated by spaces or commas, or a test through sim::opt selects the mode:
- *   forward, reverse, random   order of threads, warps and blocks; each thread runs as far as it can
- *   seed=N                     of the random order
+ *   forward, reverse, random   order of threads, warps and blocks; each thread runs until it must wait
+ *   seed=N                     seed of the random order
  *   lazy the destination of cp.async has NaN until the thread waits for the copy
  *   deferred a stream does its work only when a call waits for it
  *   uneven like deferred, but sometimes a random stream does part of its work
@@ -47,12 +47,12 @@ enum thread_order { FORWARD, REVERSE, RANDOM };
 struct options {
     thread_order order;
     unsigned seed;
-    bool lazy, deferred, uneven, small, quiet; /* quiet: messages are kept for error(), not printed */
+    bool lazy, deferred, uneven, small, quiet; /* quiet: messages are not printed, only kept for error() */
     int threads;
 };
 extern options opt;
 
-/* The simulated device; change it before the tested code queries it. */
+/* The simulated device. A test changes it before the tested code queries it. */
 struct device_model {
     int count, major, minor, multiprocessors;
     size_t memory, shared_optin; /* bytes */
@@ -91,7 +91,7 @@ struct site {
     const char *file;
     int line;
 };
-/* Returns the place of the call when used as a default argument. */
+/* Used as a default argument, it returns the place of the call. */
 static inline site here(const char *file = __builtin_FILE(), int line = __builtin_LINE()) { return {file, line}; }
 
 struct block_view {
@@ -163,14 +163,14 @@ struct mma_in {
 /* An operand of wgmma. It is a matrix in shared memory or, if start is NULL, a fragment in registers. */
 struct wgmma_matrix {
     const unsigned char *start;
-    int next_k, next_mn; /* bytes from 8 to the next 8 */
+    int next_k, next_mn; /* distance, in bytes, from 8 k (or rows or columns) to the next 8 */
     bool transposed;
     uint32_t fragment[4];
 };
 struct wgmma_in {
-    float *sums; /* NULL: of commit */
+    float *sums; /* the sums d; NULL in a commit */
     int columns;
-    wgmma_matrix a, b; /* of a product */
+    wgmma_matrix a, b; /* the operands, if this is a product */
 };
 void wgmma(collective_kind kind, const wgmma_in &in, site at);
 void wgmma_publish();

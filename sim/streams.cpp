@@ -39,7 +39,7 @@ void run_until(CUstream_st *s, uint64_t position)
             t();
             memory_close();
         }
-        /* settle() frees the kernel, because threads of the kernel have read it */
+        /* settle() frees the kernel later, because its threads have read it */
         if (tsan()) spent.push_back(std::move(t));
         s->done++;
     }
@@ -50,8 +50,8 @@ void run_all()
     run_until(&null_stream, null_stream.issued);
 }
 
-/* In a third of the calls a random stream does a random part of its work, so that unordered work of two streams runs in
- * either order. For periods of some hundred calls, one stream does not run at all. */
+/* In a third of the calls, a random stream does part of its work, of random size, so that unordered work of two
+ * streams runs in either order. For periods of some hundred calls, one stream does not run at all. */
 static void run_some()
 {
     static uint64_t random = opt.seed, calls_left, resting;
@@ -91,7 +91,7 @@ cudaError_t submit(cudaStream_t stream, task t)
         s->front = {s->capture->nodes.size() - 1};
         return cudaSuccess;
     }
-    if (s == &null_stream) { /* the legacy stream and blocking streams wait for each other */
+    if (s == &null_stream) { /* the default stream and other blocking streams wait for each other */
         if (CUgraph_st *g = strict_capture()) {
             g->broken = true;
             return cudaErrorStreamCaptureImplicit;

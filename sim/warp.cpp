@@ -24,8 +24,7 @@ static float f16_half(uint32_t pair, int half)
     h.bits = (uint16_t)(pair >> 16 * half);
     return h;
 }
-/* The hardware ignores the low 13 bits. An operand that has any of these bits set was not rounded, which is reported.
- * */
+/* The hardware ignores the low 13 bits. An operand with one of these bits set was not rounded, which is reported. */
 static float tf32(uint32_t v, site at)
 {
     if (v & 0x1fff) fail(at, "mma_tf32: operand %08x was not made with to_tf32", v);
@@ -138,7 +137,7 @@ static void compute(collective_kind kind, cuda_thread *lanes, unsigned mask, sit
     unsigned votes = 0;
     switch (kind) {
     case SYNCWARP: break;
-    case SHUFFLE: /* from an inactive lane: undefined on the device, NaN here */
+    case SHUFFLE: /* a value from an inactive lane is undefined on the device, and NaN here */
         for (unsigned l = 0; l < 32; l++) {
             if (!(mask >> l & 1)) continue;
             unsigned from = ((const shuffle_in *)lanes[l].in)->from % 32;

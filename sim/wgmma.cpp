@@ -9,21 +9,21 @@ enum { MOST_PRODUCTS = 16, MOST_COLUMNS = 128, MOST_SUMS = 128 /* of a lane */, 
 
 struct wgmma_product {
     wgmma_matrix b, a[32];
-    int columns, first; /* a lane's sums, from `first` on */
+    int columns, first; /* number of columns; index of a lane's first sum */
 };
 enum wgmma_state { IDLE, BEGUN, COMMITTED };
 struct wgmma_warp {
     wgmma_state state;
-    bool loaded;          /* ldmatrix since begin */
-    int values, products; /* of this batch; a lane's sums */
-    unsigned made;        /* products since the block began */
+    bool loaded;          /* the lane has called ldmatrix since wgmma_begin */
+    int values, products; /* number of a lane's sums, and of products in this batch */
+    unsigned made;        /* number of products since the block began */
     float *sums[32];
     float value[32][MOST_SUMS];
-    wgmma_product product[MOST_PRODUCTS]; /* pending */
+    wgmma_product product[MOST_PRODUCTS]; /* products that are not complete yet */
 };
 /* Arguments of a warpgroup's first warp, for comparison. */
 struct wgmma_said {
-    unsigned number; /* of the product, from 1 */
+    unsigned number; /* number of the product, counted from 1 */
     site at;
     wgmma_matrix a, b;
     int columns, first;

@@ -9,7 +9,7 @@
 /* X(NAME, word in model files, ONNX operator ("": none), FLOPs per value of act, of act_dx,
  *   factor: act(z) = z if z > 0, else factor * z, an expression in `slope`; NAN if act is not piecewise linear, from_y:
  *   act' follows from y, which is what act_dx reads,
- *   fused: supported by the fused CUDA kernels (kernels/fused/fuse.cuh)) */
+ *   fused: whether the fused CUDA kernels support it (kernels/fused/fuse.cuh)) */
 #define DG_ACTS(X)                                          \
     X(NONE, "none", "", 0, 0, 1, true, true)                \
     X(RELU, "relu", "Relu", 1, 1, 0, true, true)            \

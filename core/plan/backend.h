@@ -30,7 +30,7 @@ struct dg_backend {
     char name[64];
     char bus[16]; /* GPU: PCI address, "0000:3b:00.0" */
     dg_type real; /* type of weights, gradients, statistics and activations */
-    dg_math math; /* rounding of convolutions' operands where that is faster: precision.h */
+    dg_math math; /* rounding of the operands of convolutions if it is faster (precision.h) */
     int threads;
     bool queues; /* run() returns before the work is done; sync(), get() and query() wait for it */
 
@@ -62,10 +62,10 @@ struct dg_backend {
     dg_err (*fuse)(dg_backend *, struct dg_plan *);
 
     dg_err (*run)(dg_backend *, struct dg_plan *);
-    /* run n times; NULL: like n calls of run */
+    /* runs the plan n times; NULL: the same as n calls of run */
     dg_err (*run_many)(dg_backend *, struct dg_plan *, int n);
-    dg_err (*run_op)(dg_backend *, const dg_op *, double *ms); /* one op, finished on return; ms may be NULL */
-    /* one launch, finished on return; NULL: no launches */
+    dg_err (*run_op)(dg_backend *, const dg_op *, double *ms); /* runs one op and waits for it; ms may be NULL */
+    /* runs one launch and waits for it; NULL if the backend has no launches */
     dg_err (*run_launch)(dg_backend *, const struct dg_plan *, int launch);
     dg_err (*sync)(dg_backend *);
 
@@ -91,7 +91,7 @@ typedef struct {
     int device;
     dg_type real;   /* DG_F32 or DG_F64 (direct kernels only) */
     dg_math math;   /* other than DG_MATH_FP32: with DG_F32, if dg_math_on() */
-    bool else_fp32; /* fall back to DG_MATH_FP32 on a device that lacks it */
+    bool else_fp32; /* on a device without this rounding, use DG_MATH_FP32 */
     bool eager;     /* --no-graph: launch op by op, without a captured graph */
     unsigned fuse;
     const char *tuning;
@@ -106,7 +106,7 @@ typedef struct {
     int major, minor;
     int multiprocessors;
     size_t bytes;
-    bool usable; /* responds, and this build has code for it */
+    bool usable; /* the device responds, and this build has code for it */
     char why_not[200];
 } dg_cuda_device;
 

@@ -24,7 +24,7 @@ typedef struct {
     int pieces;
     piece *piece;
     size_t words;
-    unsigned *before; /* [piece][words]: pieces that have ended when it begins */
+    unsigned *before; /* [piece][words]: pieces that have ended when this piece begins */
     unsigned *users;  /* [row of the arena][words] */
 } branches;
 
@@ -174,8 +174,7 @@ dg_err dg_plan_branch(const dg_plan *p, dg_branched *out)
     return e;
 }
 
-/* Writes the set of pieces that end before the first use of a row. If no piece uses the row, all pieces are in the set.
- * */
+/* Writes the set of pieces that end before the first use of a row. If no piece uses the row, the set has all pieces. */
 static void before_users(const branches *b, size_t row, unsigned *out)
 {
     const unsigned *users = b->users + row * b->words;

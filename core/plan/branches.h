@@ -1,5 +1,5 @@
 /* Dependencies between the launches of a plan. Launches may run concurrently unless one writes memory that the other
- * uses; a captured graph has the resulting branches. */
+ * uses; a captured graph has these branches. */
 #ifndef DG_BRANCHES_H
 #define DG_BRANCHES_H
 
@@ -10,7 +10,7 @@ enum { DG_BRANCHES = 8 };
 /* A piece: a launch of the plan or, without launches, an op. */
 typedef struct {
     int branch; /* the pieces of a branch run in plan order */
-    /* the last piece of each branch that must end first; -1: none, or implied by another wait */
+    /* per branch: the last piece that must end before this one begins; -1: none, or implied by another wait */
     int after[DG_BRANCHES];
     /* kernels in the longest chain of dependent pieces up to this one */
     int chain;

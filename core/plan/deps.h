@@ -10,7 +10,7 @@ typedef struct {
     size_t from, to;
     bool written;
     bool beyond;  /* the operand extends past its own row, through all rows of a network */
-    bool metrics; /* some values of this step's ring row, which no other op writes */
+    bool metrics; /* the op writes some values of this step's ring row, and no other op writes these values */
 } dg_access;
 
 typedef struct {

@@ -11,11 +11,11 @@
 typedef struct {
     const char *name;
     dg_role role;
-    const dg_row *row[2]; /* of the reference, of the other */
+    const dg_row *row[2]; /* the operand's row in the reference's plan and in the other plan */
     size_t bytes, count;  /* of the tensor, from its beginning; count: numbers, 0 for bytes that must be equal */
     void *before, *want, *got;
-    void *weight;  /* results of weighed ops: the op on the magnitudes of its inputs */
-    double *limit; /* results: limit per number */
+    void *weight;  /* results of weighed ops: the op's result for the magnitudes of its inputs */
+    double *limit; /* results: the limit of each number */
 } dg_check_operand;
 
 typedef struct dg_op_values {
@@ -33,8 +33,7 @@ dg_check_operand *dg_values_find(const dg_op_values *v, const char *name);
 double dg_value_before(const dg_op_values *v, const char *name, size_t i);
 double dg_value_after(const dg_op_values *v, const char *name, size_t i);
 
-/* Fills in every limit by calling a function per number; its last argument is the magnitude of the reference's number.
- * */
+/* Computes every limit by calling a function per number. `want` is the magnitude of the reference's number. */
 typedef double dg_limit_of(const dg_op_values *v, const dg_check_operand *o, size_t i, double want);
 dg_err dg_limits_each(const dg_op_values *v, dg_limit_of *limit);
 

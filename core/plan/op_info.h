@@ -32,8 +32,8 @@ typedef struct {
     size_t member;
     dg_role role;
     dg_element element;
-    dg_field dim[4]; /* elements accessed: their product; none for numbers and scratch */
-    bool anywhere;   /* anywhere in the tensor, not from the operand's offset on */
+    dg_field dim[4]; /* the product of these is the number of accessed elements; empty for numbers and scratch */
+    bool anywhere;   /* the op accesses elements anywhere in the tensor, not only from the operand's offset on */
 } dg_operand;
 
 /* A word of a row in a tuning file, such as N=64. The name ">" continues the previous word, as in C=3>64. */
@@ -47,8 +47,8 @@ enum { DG_MAX_VARIANTS = 10 };
 struct dg_op_values;
 
 typedef struct dg_op_info {
-    dg_operand operand[DG_MAX_OPERANDS + 1]; /* results first, scratch last; ends with one without a name */
-    dg_shape_word shape[10];                 /* the shape that kernels are tuned for; other members are parameters */
+    dg_operand operand[DG_MAX_OPERANDS + 1]; /* results first, scratch last; ends with an unnamed operand */
+    dg_shape_word shape[10];                 /* the shape in tuning rows; other members are parameters */
     /* Computes derived numbers of the shape. Returns NULL, or static text that says why the shape is invalid. */
     const char *(*complete)(dg_op *op);
     /* The product of these fields is the number of contiguous values in all operands. If it is a multiple of 16 bytes,
@@ -69,7 +69,7 @@ typedef struct dg_op_info {
      * absolute values of its inputs, as for sums of products. */
     dg_err (*limits)(const struct dg_op_values *v);
     bool weighed;
-    double roundings; /* for dg_limits_relative: roundings of a result's size; 0: equal bits */
+    double roundings; /* number of roundings, for dg_limits_relative; 0: results must have equal bits */
 } dg_op_info;
 
 /* Passes the rows of all op kinds, in the order of DG_OPS, to core. Every backend calls it when it is opened, with the

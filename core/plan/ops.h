@@ -11,8 +11,8 @@
 
 enum { DG_NETS_MAX = 2, DG_METRICS_MAX = 8 };
 
-/* Values that change per step. They are in device memory, so that a captured graph of ops stays valid. The host writes
- * them with backend->put at the start of an epoch, and the op `advance` updates them. */
+/* Values that change in every step. They are in device memory, so that a captured graph of ops stays valid. The host
+ * writes them with backend->put at the start of an epoch, and the op `advance` updates them. */
 typedef struct {
     uint64_t seed;
     uint64_t step;  /* optimizer steps so far; selects this step's random numbers and ring row */
@@ -156,8 +156,7 @@ typedef struct {
  *  is the mean of each, in double and index order; right is the fraction of rows whose first largest logit is the
  *  label's. A row with a NaN, or whose largest logit is infinite, has the loss NaN and counts as wrong. Writes
  *  ring[step % DG_RING].value[loss] and .value[right] if ring is not NULL. If label is NULL, only p is written. logit
- *  (N, C); label (N), 0 to C - 1, or NULL; outputs that may be NULL: dlogit, p (N, C), each (N), ring (DG_RING rows).
- * */
+ *  (N, C); label (N), 0 to C - 1, or NULL; outputs, maybe NULL: dlogit, p (N, C), each (N), ring (DG_RING rows). */
 typedef struct {
     void *dlogit;
     void *p;
@@ -317,7 +316,7 @@ typedef struct {
     struct {
         int row;        /* arena row, -1: unused (the pointer stays NULL) */
         int64_t offset; /* first element of the row for this operand */
-        int from;       /* fused: number + 1 of the op that is recomputed while this operand is read; 0: none */
+        int from;       /* fused: 1 + number of the op that the launch recomputes when it reads this operand; 0: none */
         int factors;    /* fused: row of its rounded operand (fused.h); 0: none */
     } operand[DG_MAX_OPERANDS];
     union {

@@ -41,8 +41,8 @@ typedef struct {
     size_t offset, bytes; /* in the arena; offset is a multiple of 256 */
     int first, last;      /* DG_WORK: first and last op of its life, set by placing */
     int plan;
-    bool keep;     /* DG_WORK: the host writes it before the plan or reads it afterwards */
-    bool absent;   /* DG_WORK: never stored by a fused launch; has no place */
+    bool keep;     /* DG_WORK: the host writes it before the plan runs, or reads it after the plan has run */
+    bool absent;   /* DG_WORK: no launch stores it, so it has no place in the arena */
     bool rounded;  /* DG_WORK: fp32 stored as bf16 (fused.h) */
     void *outside; /* DG_OUTSIDE: set by dg_arena_outside before binding */
 } dg_row;
@@ -54,11 +54,11 @@ typedef struct {
     int rows, capacity;
     size_t persistent, bytes; /* of the persistent part, of the whole */
     void *base;
-    int plans;                /* number so far; new work rows belong to the last */
-    bool full;                /* a row or op could not be stored: placing fails */
+    int plans;                /* number of plans so far; new work rows belong to the last plan */
+    bool full;                /* a row or op could not be stored for lack of memory, so placing fails */
     int rounded[DG_NETS_MAX]; /* row of a network's rounded weights (fused.h), 0: none */
     dg_math rounding;
-    uint64_t rounded_at; /* the backend's count of host writes when the weights were rounded */
+    uint64_t rounded_at; /* number of host writes that the backend had counted when it last rounded the weights */
 } dg_arena;
 
 /* A unit of work of a backend. dg_fuse_plan (fused.h) creates fused launches, of one kernel each. */
@@ -79,7 +79,7 @@ typedef struct dg_plan {
     dg_op nowhere;   /* dummy op that dg_plan_add returns when memory runs out; dg_arena_place then fails */
     dg_arena *arena; /* shared, not owned */
     int id;
-    dg_launch *launch; /* all ops in order, NULL if the backend does not fuse */
+    dg_launch *launch; /* the launches of all ops, in order; NULL if the backend does not fuse */
     int launches;
     int row_counters; /* of fused launches, -1: none */
     bool branches;    /* independent launches may run concurrently (branches.h) */

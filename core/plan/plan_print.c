@@ -2,7 +2,7 @@
 
 #include "core/plan/branches.h"
 
-/* "64x32x32x32", or "256" for a vector. */
+/* Writes a shape as "64x32x32x32", or "256" for a vector. */
 static void shape_text(char *out, size_t size, dg_shape s)
 {
     if (s.N == 1 && s.H == 1 && s.W == 1) snprintf(out, size, "%d", s.C);
@@ -22,7 +22,7 @@ static void print_operands(const dg_plan *p, const dg_op *op, FILE *to)
     }
 }
 
-/* "tiled" with the numbers of its launch, as after the colon in a tuning file. */
+/* Prints a variant such as "tiled" and the numbers of its launch, as after the colon of a tuning row. */
 static void print_launch(const dg_op *op, int kernels, FILE *to)
 {
     const dg_tune *t = &op->tune;

@@ -41,15 +41,14 @@ typedef struct dg_variant {
     void (*work)(const dg_op *op, struct dg_work *w);
     /* Bytes of operand `scratch`; NULL: by the op's row. */
     size_t (*scratch)(const dg_op *op, dg_type real);
-    /* CPU: returns the number of operations at the peak rate that take as long as the op. If NULL, the op's row
-     * decides. */
+    /* CPU: returns how many operations at the peak rate take as long as the op. If NULL, the op's row counts. */
     double (*arithmetic)(const dg_op *op);
     dg_fused_family fused;
-    bool by_row; /* only by tuning rows, never by the rule */
+    bool by_row; /* only a tuning row chooses this variant, never the rule */
     bool exclusive;
 } dg_variant;
 
-/* Variants of elementwise ops: dg_direct has one value per thread, dg_vector has 16 bytes per thread
+/* Variants of elementwise ops: a thread of dg_direct computes one value, a thread of dg_vector 16 bytes
  * (core/tune/variants.c). */
 extern const dg_variant dg_direct, dg_vector;
 

@@ -9,7 +9,7 @@
 
 typedef struct dg_work {
     int kernels;   /* dependent launches */
-    double blocks; /* of the computing kernel; the others move data */
+    double blocks; /* blocks of the kernel that computes; the other kernels only move data */
     int threads;
     int split;
     double outputs; /* convolutions: results per thread in registers */
@@ -17,7 +17,7 @@ typedef struct dg_work {
     double products; /* multiply-adds per block: convolutions, whole tiles; 0: negligible */
     /* clocks of shared memory and L1 per block, one per 128 bytes; 0 if not counted */
     double clocks;
-    double loads; /* bytes that a block loads through the cache; 0: only what the op must read */
+    double loads; /* bytes that a block loads through the cache; 0: not counted */
     double moved; /* bytes that the other kernels read and write: parts of a sum, unfolded patches */
     double shared;
 } dg_work;

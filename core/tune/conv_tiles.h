@@ -8,7 +8,7 @@
 #include "core/plan/ops.h"
 
 /* Variant tiled: results per block (pixels x channels; dw: channels x taps and channels), written as tile=128x64, and
- * results per thread. The quotient of both is the number of threads. Narrow tiles are not for dw. */
+ * results per thread. The quotient of both is the number of threads. A weight gradient (dw) cannot use narrow tiles. */
 #define DG_TILED_WIDE(X) \
     X(128, 128, 8, 8)    \
     X(128, 64, 8, 8)     \
@@ -46,8 +46,8 @@ enum { DG_THIN_SMALL = 32 };
 enum { DG_DENSE_IMAGES = 16, DG_DENSE_CHANNELS = 128 };
 
 /* Tiles of variant mma: positions (dx: per phase; dw: channels of y) x channels per block; a warp has 64 x WN of them.
- * GROUPS: groups of the 16 taps of a chunk of channels. The rule uses forward tiles of 128 channels only for SMALL maps
- * (cells of 4x4). */
+ * GROUPS: number of groups into which the 16 taps of a chunk of channels are divided. The rule uses forward tiles of
+ * 128 channels only for SMALL maps (cells of 4x4). */
 #define DG_MMA_FWD_TILES(X)  \
     X(false, 128, 64, 32, 8) \
     X(true, 128, 64, 32, 8)  \
@@ -82,7 +82,7 @@ enum { DG_DENSE_IMAGES = 16, DG_DENSE_CHANNELS = 128 };
     X(false, 64, 32, 1)      \
     X(false, 128, 32, 1)     \
     X(false, 256, 32, 2)
-enum { DG_MMA_SMALL = 4 }; /* up to this width of y cells are 4x4 */
+enum { DG_MMA_SMALL = 4 }; /* if y is at most this wide, cells are 4x4 */
 
 /* Sizes of parts of a patch in shared memory, in units of 16 bytes (conv_mma.cuh). */
 #define DG_MMA_UP(n, r) ((n) + ((r) - (n) % 8 + 8) % 8) /* the smallest number >= n that is r (mod 8) */
@@ -137,8 +137,8 @@ enum { DG_WGMMA_PARTS = 8 };
 #define DG_WGMMA_DW_PITCH 68
 #define DG_WGMMA_DW_BYTES(small, stages) (16 * (stages) * (8 * DG_WGMMA_DW_PLANE(small) + 8 * DG_WGMMA_DW_PITCH))
 
-/* Tile of variant thin, and the words of shared memory of its weight gradient. They hold a patch of x and a tile of y,
- * later the sums of half of the warps. */
+/* Tile of variant thin, and the words of shared memory of its weight gradient. These words first hold a patch of x and
+ * a tile of y, and later the sums of half of the warps. */
 enum { DG_THIN_TILE_ROWS = 4, DG_THIN_TILE_COLS = 32, DG_THIN_TILE_CHANNELS = 32 };
 #define DG_THIN_PATCH_WORDS(channels) ((2 * DG_THIN_TILE_ROWS + 2) * (2 * DG_THIN_TILE_COLS + 2) * (channels))
 #define DG_THIN_TILE_WORDS (DG_THIN_TILE_ROWS * DG_THIN_TILE_COLS * DG_THIN_TILE_CHANNELS)

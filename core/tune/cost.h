@@ -18,10 +18,10 @@ typedef struct dg_cost_part {
     char kind[80];
     int kernel;
     double blocks;
-    double steps, most; /* of a block's main loop: average, longest block */
+    double steps, most; /* steps of the main loop: in the average block, in the longest block */
     double rest;        /* work outside of the main loop, as a fraction: of a tile, of images, of weights */
-    const struct dg_counted *counted; /* its row, if found; NULL: find by kind */
-    double merged;                    /* parts of sums that the last block adds */
+    const struct dg_counted *counted; /* row of counts of this kind; NULL: not looked up yet */
+    double merged;                    /* number of parts of sums that the last block adds */
 } dg_cost_part;
 
 enum { DG_COST_PARTS = 32 };
@@ -51,8 +51,7 @@ typedef struct dg_counted {
 
 extern const dg_counted dg_counts[]; /* ends with a kind of NULL */
 
-/* Returns the row of a kind. If there is none, returns the most similar row with the same first three words, else NULL.
- * */
+/* Returns the row of a kind. If there is none, returns the most similar row with equal first three words, else NULL. */
 const dg_counted *dg_counted_find(const char *kind, bool *near);
 
 typedef enum {
@@ -69,10 +68,10 @@ const char *dg_limit_name(dg_limit l);
 
 typedef struct {
     double bound_us, us;                        /* us: the estimate, with the launch's cost */
-    double launch_us, arithmetic_us, memory_us; /* terms of the estimate, which is the largest */
+    double launch_us, arithmetic_us, memory_us; /* terms of the estimate */
     double blocks;
     dg_limit limit;
-    bool near; /* a kind has no counts, but a similar one does */
+    bool near; /* counts of a similar kind were used, because a kind has no counts */
 } dg_cost;
 
 /* Computes the cost of a kernel from its parts, which move `bytes` of memory in total. Returns false if a kind has no

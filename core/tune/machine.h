@@ -15,7 +15,7 @@ typedef struct {
     double last_us;   /* cost of electing the last block of a launch, which adds the blocks' parts */
     double l1;        /* wavefronts of shared memory per clock and multiprocessor, at most 1 */
     double l2;        /* fraction of `cache` with one block of 8 warps per multiprocessor */
-    double tensor;    /* fraction of the tensor cores' rate, likewise */
+    double tensor;    /* fraction of the tensor cores' rate, also with one block of 8 warps per multiprocessor */
     double issued[4]; /* instructions per clock of a scheduler with 1, 2, 3, and 4 or more warps */
 } dg_machine_costs;
 
@@ -35,10 +35,10 @@ typedef struct dg_machine {
     double array_mb;
     double cache, cache_mb; /* GB/s and size of the cache with the previous op's results: CPU: triad in the cores' own
                              * caches; GPU: reads of the cache by all multiprocessors */
-    double launch_us;       /* an empty op in a chain: a kernel, a parallel loop */
+    double launch_us;       /* time of an empty op in a chain, which is a kernel (GPU) or a parallel loop (CPU) */
     dg_machine_costs costs;
     int rounds;
-    double foreign; /* cores used by other programs meanwhile; -1 unknown */
+    double foreign; /* cores that other programs used during the measurement; -1: unknown */
 } dg_machine;
 
 static inline int dg_arch_lanes(int arch) { return arch == 75 || arch == 80 ? 64 : 128; }

@@ -15,7 +15,7 @@ typedef struct {
     double tf32, bf16, fp16;
     double gb_s, cache_mb;
     int shared_kb;
-    int memory_gb; /* of the variant with this bandwidth */
+    int memory_gb; /* memory of the model of this GPU that has this bandwidth */
 } gpu;
 
 static const gpu list[] = {

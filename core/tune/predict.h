@@ -19,7 +19,7 @@
 
 typedef enum { DG_BOUND_LAUNCH, DG_BOUND_ARITHMETIC, DG_BOUND_MEMORY, DG_BOUND_FUSED, DG_BOUNDS } dg_bound;
 
-/* Source of a time: counts of the launch, counts of a similar one, a formula. */
+/* Source of a predicted time: counts of the launch, counts of a similar launch, or a formula. */
 typedef enum { DG_FROM_COUNTS, DG_FROM_NEAR, DG_FROM_FORMULA } dg_from;
 
 typedef struct {

@@ -32,7 +32,7 @@ static double arithmetic_us(const dg_work *w, dg_math math, const dg_machine *m)
     double warps = most(resident, 1) * w->threads / 32;
     /* more than 128 registers per thread allow only 8 warps */
     if (math != DG_MATH_FP32 && !w->warpgroups) warps = least(warps, 8);
-    if (w->clocks > 0) { /* the slower of shared memory and products */
+    if (w->clocks > 0) { /* the time is the larger of those of shared memory and of products */
         const double ghz = lanes_ghz(m), rate = (math == DG_MATH_TF32 ? m->tf32 : m->bf16) / m->units;
         return rounds * most(w->products * 2 / rate, w->clocks / ghz) /
                hidden(least(most(resident, 1) * w->threads / 32, 16)) * 1e-3;

@@ -66,7 +66,7 @@ static char *next_line(char *out, int size, void *context)
     return out;
 }
 
-/* The whole number after `name` in a word such as C=64, followed by `end`. */
+/* Parses the whole number after `name` in a word such as C=64. It must be followed by `end`. */
 static bool number(const char *text, char end, int64_t lo, int64_t hi, int64_t *out, const char **rest)
 {
     char *stop;
@@ -230,7 +230,7 @@ static void parse_row(reader *r, char *text)
     while (!why && (word = strtok_r(NULL, " \t\r", &save))) why = tune_word(&tune, word);
     if (!why && !(tune.variant = dg_variant_find(op.kind, variant)))
         why = dg_variant_no(DG_MSG("tune-no-variant", "%s has no variant %s"), dg_op_kind_name(op.kind), variant);
-    /* rows of other architectures are checked only for properties that do not depend on the device */
+    /* a row of another architecture is checked only for properties that do not depend on the device */
     const bool elsewhere = r->arch && r->arch != r->gpu->arch;
     const dg_precision *p = r->precision;
     const dg_gpu gpu = {elsewhere ? r->arch : r->gpu->arch, elsewhere ? SIZE_MAX : r->gpu->shared,

@@ -42,7 +42,7 @@ static bool same_key(const char *a, const char *b)
     }
 }
 
-/* The first number after the row: "...; 6.11 us (...". */
+/* Returns the first number in the comment after a row, such as 6.11 in "...; 6.11 us (...". */
 static double measured(const char *text)
 {
     const char *comment = strchr(text, ';');

@@ -11,7 +11,7 @@
 typedef struct {
     char section[32]; /* "sm_90 fp32", "": for all */
     char text[192];
-    double us; /* the first number of the comment, INFINITY: none */
+    double us; /* the first number in the row's comment; INFINITY if there is none */
 } dg_tune_line;
 typedef struct {
     char *head;
@@ -22,8 +22,7 @@ typedef struct {
 /* Adds a comment at the top; text: one line, without its semicolon. */
 dg_err dg_tune_file_head(dg_tune_file *f, const char *text);
 
-/* Adds a row. Replaces an existing row of this op, shape and section unless the existing row's measurement is faster.
- * */
+/* Adds a row. It replaces an existing row of this op, shape and section, unless that row's measurement is faster. */
 dg_err dg_tune_file_row(dg_tune_file *f, const char *section, const char *text);
 
 /* Adds the head and the rows of a file. DG_USAGE with file, line and reason if a row is wrong. */

@@ -1,4 +1,4 @@
-/* Chooses what each op runs: a row of the tuning file, a shipped row, or the rule. */
+/* Chooses the variant of each op by a row of the tuning file, a shipped row, or the rule. */
 #include <stdbool.h>
 #include <stdio.h>
 

@@ -5,8 +5,7 @@
 
 #include "kernels/dev/dev.cuh"
 
-/* Loads the library and creates its handle at the first call. Returns NULL, or static text that says why this failed.
- * */
+/* Loads the library and creates its handle at the first call. Returns NULL, or static text that says why it failed. */
 const char *dg_cublas_open(void);
 void dg_cublas_close(void);
 

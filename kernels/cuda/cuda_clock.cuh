@@ -11,7 +11,7 @@ extern "C" {
 
 /* Times n pieces of work with a pair of events per piece. The device is blocked while the host enqueues them, so that
  * the host's launch time does not count. Warm pieces run one after another; before a cold piece the cache is
- * overwritten. piece() enqueues piece i. If it fails, *failed is the error and nothing is timed. */
+ * overwritten. piece() enqueues piece i. If piece() fails, *failed is its error and nothing is timed. */
 typedef struct {
     cudaStream_t stream;
     void *cache;

@@ -43,7 +43,7 @@ void dg_cuda_uncovered(char *out, size_t size, int major, int minor)
 void dg_cuda_absence(char *out, size_t size, cudaError_t e, int driver, int runtime)
 {
     switch ((int)e) {
-    case 35: /* cudaErrorInsufficientDriver, also without a driver */
+    case 35: /* cudaErrorInsufficientDriver, which is also returned if there is no driver */
         if (driver == 0) snprintf(out, size, DG_MSG("no-driver", "no NVIDIA driver is loaded on this machine"));
         else
             snprintf(out, size,

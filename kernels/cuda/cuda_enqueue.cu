@@ -37,7 +37,7 @@ dg_err dg_gpu_enqueue(gpu *c, const dg_op *op, cudaStream_t stream)
     return e;
 }
 
-/* Rounds the weights after an op that was launched by itself. */
+/* Rounds the weights that an unfused op has written. */
 static dg_err round_behind(gpu *c, const dg_plan *p, const dg_op *op, cudaStream_t stream)
 {
     if (!dg_is_update(op->kind)) return DG_OK;

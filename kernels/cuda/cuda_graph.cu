@@ -1,5 +1,5 @@
 /* Plans as graphs: captured at the second run and replayed. The branches of a plan (branches.h) are captured from
- * separate streams; the first is the stream that launches graphs, where all branches begin and end. */
+ * separate streams. The first of these streams also launches graphs, and all branches begin and end in it. */
 #include "kernels/cuda/cuda_internal.cuh"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@ typedef struct {
     dg_plan *p;
     int pieces;
     dg_branched *at;
-    cudaEvent_t *ended; /* per piece that another branch waits for, else NULL */
+    cudaEvent_t *ended; /* an event for each piece that another branch waits for; NULL for other pieces */
     cudaEvent_t begun;
     int tail[DG_BRANCHES]; /* last piece of each branch, -1: none */
 } recording;
@@ -67,8 +67,8 @@ static dg_err record_piece(recording *r, int i)
         waits++;
     }
     if (b->branch && b->after[b->branch] < 0 && !waits++) TRY(c, r->p->name, cudaStreamWaitEvent(stream, r->begun, 0));
-    /* A launch may begin early only if its predecessor is the plan's previous piece, because its reads before
-     * grid_dependency_wait() rely on this order (`early` in fused.h). */
+    /* A launch may begin early only if its predecessor is the plan's previous piece, because what a launch reads
+     * before grid_dependency_wait() depends on this order (`early` in fused.h). */
     const bool overlaps = dev_programmatic;
     dev_programmatic = overlaps && !waits && (!r->begun || (i > 0 && b->after[b->branch] == i - 1));
     const dg_err e = dg_gpu_enqueue_piece(c, r->p, i, stream);
@@ -155,8 +155,8 @@ static dg_err capture(gpu *c, dg_plan *p, int runs, captured **out)
  * load kernels during a capture. */
 static captured loaded;
 
-/* Graphs of 1, 2, 4, ... runs are captured, each only after the plan ran that often. So the first steps are not
- * delayed, and the device is busy while the host captures. */
+/* Graphs of 1, 2, 4, ... runs are captured, a graph of n runs only after n runs of the plan. So captures do not delay
+ * the first steps, and the device is busy while the host captures. */
 dg_err dg_gpu_graph_for(gpu *c, dg_plan *p, int n, captured **out)
 {
     dg_err e = DG_OK;

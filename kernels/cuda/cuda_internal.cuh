@@ -13,8 +13,7 @@ extern "C" {
 #include "core/plan/work.h"
 }
 
-/* Number of pieces of pinned memory for put and get. A put waits only until the previous copy from its piece has ended.
- * */
+/* Number of pieces of pinned memory for put and get. A put waits only until the last copy from its piece has ended. */
 static constexpr int STAGES = 8;
 static constexpr size_t STAGE_BYTES = 1 << 20;
 
@@ -26,11 +25,11 @@ typedef struct captured {
     struct captured *next;
 } captured;
 
-/* Limits of the runs and pieces in a graph, because memory and capture time grow with both. */
+/* Limits of the number of runs and pieces in a graph, because memory and capture time grow with both. */
 static constexpr int MOST_RUNS = 64, MOST_PIECES = 4096;
 
 typedef struct {
-    dg_backend base; /* first: a dg_backend pointer is a gpu pointer */
+    dg_backend base; /* the first member, so that a pointer to it is also a pointer to the gpu */
     int device;
     bool eager;
     unsigned fuse;
@@ -44,7 +43,7 @@ typedef struct {
     int next_stage;
     dg_chooser chooser;
     uint64_t written;
-    bool alone; /* the launch's predecessor differs from the plan's */
+    bool alone; /* the previous launch in the stream is not the previous launch of the plan */
     captured *graphs;
     /* during a capture; the first is stream[DG_COMPUTE], the others are created on demand */
     cudaStream_t branch[DG_BRANCHES];

@@ -154,7 +154,7 @@ static cudaError_t launches(job *j)
 }
 
 enum kind { FMA, TF32, BF16, FP16, TRIAD, READ, CACHE, FEW_CACHE, FEW_MMA, SHARED_READ, LOOPS };
-/* LOOPS + n: with n warps per scheduler */
+/* LOOPS + n is the loop with n warps per scheduler */
 
 static void launch(job *j, kind k, int turns)
 {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Also reports errors of earlier work. */
+/* Waits for an event; also reports errors of earlier work. */
 static dg_err wait_for(gpu *c, cudaEvent_t event)
 {
     const cudaError_t e = cudaEventSynchronize(event);

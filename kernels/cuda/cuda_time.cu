@@ -12,9 +12,9 @@ static __global__ void hold_kernel(float *out, int turns)
     if (x < 0) *out = x;
 }
 
-static constexpr int HOLD = 800; /* turns per piece, longer than the host needs to enqueue it */
+static constexpr int HOLD = 800; /* turns per piece, which take longer than the host needs to enqueue the piece */
 
-/* Twice the cache, so that writing it evicts everything. */
+/* Allocates twice the size of the cache, so that writing this memory evicts everything. */
 static cudaError_t make_cache(dg_cuda_timer *t)
 {
     if (t->cache) return cudaSuccess;

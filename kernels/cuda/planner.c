@@ -1,4 +1,4 @@
-/* A backend for an absent GPU: only chooses variants, allocates nothing. */
+/* A backend for an absent GPU, which only chooses variants and allocates nothing. */
 #include "kernels/cuda/planner.h"
 
 #include <stdio.h>

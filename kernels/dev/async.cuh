@@ -3,7 +3,7 @@
 #ifndef DG_ASYNC_CUH
 #define DG_ASYNC_CUH
 
-/* Copies 16 bytes from global to shared memory, or 16 zero bytes if !ok (src is then not read and may be any address).
+/* Copies 16 bytes from global to shared memory, or 16 zero bytes if !ok (then src may be any address and is not read).
  * The copy is complete after commit and wait; before sm_80 it is synchronous. Both addresses are 16-byte aligned. */
 __device__ __forceinline__ void cp_async16(void *dst, const void *src, bool ok)
 {
@@ -49,7 +49,7 @@ __device__ __forceinline__ void grid_dependents_launch()
 #endif
 }
 
-/* These functions load or copy data before grid_dependency_wait(), which the previous launch must not write. They
+/* These functions load or copy data before grid_dependency_wait(). The previous launch must not write this data. They
  * bypass L1, which may have stale values before the wait. */
 template <class T> __device__ __forceinline__ T grid_early_load(const T *p)
 {

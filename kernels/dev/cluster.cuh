@@ -2,7 +2,7 @@
  * simulator's twins are in sim/twins.h.
  *   ...                  each block writes its shared memory
  *   cluster_sync();      all blocks have written
- *   cluster_memory ...   reads that of any block
+ *   cluster_memory ...   reads the shared memory of any block
  *   cluster_sync();      all reads are done: blocks may write again, or end */
 #ifndef DG_CLUSTER_CUH
 #define DG_CLUSTER_CUH

@@ -1,4 +1,5 @@
-/* Shared by the CUDA kernels: one public launcher per op, from the list of ops, and helpers of launchers.
+/* Declarations shared by the CUDA kernels: one public launcher for each op in the list of ops, and helpers of
+ * launchers.
  *
  * A launcher is a template over real, instantiated for float and double at the end of its file, so that a missing
  * kernel fails the link. Fast variants support only float; their rows (core/plan/variant.h) check the shapes. A

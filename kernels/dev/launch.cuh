@@ -7,14 +7,14 @@ typedef struct {
     int line;
 } dev_site;
 
-/* A refused launch; error == cudaSuccess: none. */
+/* A refused launch. If no launch was refused, error is cudaSuccess. */
 typedef struct {
     cudaError_t error;
     const char *op;
     dev_site at;
 } dev_fault;
 
-/* The op of this thread's next launches, for messages. The text must outlive the launch. */
+/* The name of the op whose kernels this thread launches next, for messages. The text must outlive the launch. */
 inline thread_local const char *dev_op = "";
 inline thread_local dev_fault dev_first_fault = {cudaSuccess, "", {"", "", 0}};
 

@@ -21,8 +21,7 @@
 
 static __device__ __forceinline__ int dg_warp_lane() { return (int)threadIdx.x % 32; }
 
-/* Returns v. The shuffle keeps ptxas from recomputing values of threadIdx in loops. All lanes of the warp must call it.
- * */
+/* Returns v. The shuffle keeps ptxas from recomputing values of threadIdx in loops. All lanes of the warp call it. */
 static __device__ __forceinline__ int dg_settled(int v) { return __shfl_xor_sync(0xffffffffu, v, 0); }
 
 /* Reads by rows: each lane passes the address of one unit of A (16 positions) or B (twice 8 positions). */
@@ -31,9 +30,9 @@ static __device__ __forceinline__ int dg_plane_of_a() { return dg_warp_lane() / 
 static __device__ __forceinline__ int dg_row_of_b() { return dg_warp_lane() / 16 * 8 + dg_warp_lane() % 8; }
 static __device__ __forceinline__ int dg_plane_of_b() { return dg_warp_lane() / 8 % 2; }
 
-/* How the arithmetics below multiply: warp by warp, synchronously. wgmma.cuh has the same members for warpgroups.
- * there: this architecture has these products. fused: fused kernels use them. scaled: values are multiplied by a power
- * of two before rounding, and sums are divided by it. */
+/* Members common to the arithmetics below, whose products are computed by one warp, synchronously. wgmma.cuh has the
+ * same members for warpgroups. there: this architecture has these products. fused: fused kernels use them. scaled:
+ * values are multiplied by a power of two before rounding, and sums are divided by it. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 #define DG_MMA_BEFORE_SM_80 1
 #else
@@ -133,7 +132,7 @@ struct dg_mma_tf32 : dg_mma_by_warps {
     {
         return reinterpret_cast<const uint32_t *>(at)[dg_warp_lane() / 4 % 4];
     }
-    /* four: distance from the lane's position to the fourth position after it; pitch: distance of planes. */
+    /* four: distance from the lane's position to the fourth position after it; pitch: distance between planes. */
     static __device__ __forceinline__ void columns_a(uint32_t (&a)[4], const uint4 *at, int four, int pitch)
     {
         a[0] = word(at);

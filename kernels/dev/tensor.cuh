@@ -68,7 +68,7 @@ __device__ __forceinline__ void mma_f16(float (&c)[4], const uint32_t (&a)[2], c
                  : "r"(a[0]), "r"(a[1]), "r"(b[0]));
 }
 
-/* c += a * b, fp16, otherwise like mma_bf16. sm_75 and up, there in two halves of k. */
+/* c += a * b, fp16, otherwise like mma_bf16. sm_75 and up; sm_75 multiplies the two halves of k one after the other. */
 __device__ __forceinline__ void mma_fp16(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2])
 {
 #if __CUDA_ARCH__ >= 800
@@ -96,8 +96,7 @@ __device__ __forceinline__ uint32_t to_tf32(float x)
     return r;
 }
 
-/* Rounds two floats to bf16, ties to even. `low` is in bits 0..15 of the result, `high` in bits 16..31. sm_80 and up.
- * */
+/* Rounds two floats to bf16, ties to even. In the result, `low` has bits 0..15 and `high` bits 16..31. sm_80 and up. */
 __device__ __forceinline__ uint32_t to_bf16x2(float low, float high)
 {
     uint32_t r = 0;

@@ -32,7 +32,7 @@ struct dg_wgmma_bf16 : dg_mma_bf16 {
     }
 
     /* Computes sums[q] += a * b for all q and some taps; finish() waits for these products. P: the patch; moved_a,
-     * moved_b: units from a and b; at_a(t, q), at_b(t, q): offset in units of tap t for sums[q]. */
+     * moved_b: offsets from a and b, in units; at_a(t, q), at_b(t, q): offset in units of tap t for sums[q]. */
     template <class P, bool TRANS_B, int TAPS, int Q, int NJ, class AtA, class AtB>
     static __device__ __forceinline__ void products(float (&sums)[Q][NJ][4], place_of_a<P> a, int moved_a, dev_matrix b,
                                                     int moved_b, AtA at_a, AtB at_b)

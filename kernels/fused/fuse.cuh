@@ -71,8 +71,8 @@ static __device__ __forceinline__ float dg_one_value(const dg_channel &k, float 
     const float z = k.scale * x + k.shift;
     return fmaxf(z, factor * z);
 }
-/* Like dg_one_value with one operation less. Divided by (1 + factor) / 2, the value is z + |z| (1 - factor) / (1 +
- * factor). */
+/* dg_bent_value returns the value of dg_one_value with one operation less. For this, dg_channel_bent multiplies the
+ * coefficients by (1 + factor) / 2; the value is then z + bend |z| with bend = (1 - factor) / (1 + factor). */
 static __device__ __forceinline__ dg_channel dg_channel_bent(const dg_channel &k, float factor)
 {
     const float unit = 0.5f * (1 + factor);
@@ -148,8 +148,7 @@ struct dg_four {
     __device__ __forceinline__ bool two() const { return s.kind == DG_PROLOGUE_NORM_DX; }
 };
 
-/* Returns one result of an epilogue without sums. y: used by act_dx. The activation must be `fused` (core/plan/act.h).
- * */
+/* Returns one result of an epilogue without sums. y: for act_dx. The activation must be `fused` (core/plan/act.h). */
 static __device__ __forceinline__ float dg_epilogue_act(const dg_epilogue &s, float v)
 {
     switch (s.act) {
@@ -183,15 +182,15 @@ static __host__ __device__ __forceinline__ float *dg_rows_of(float *parts, int b
     return parts + 2 * (int64_t)blocks * C + (int64_t)column * blocks;
 }
 
-/* Merged partial sums of two adjacent channels. For stats these are the number of values, and deviations and squares
- * about `shift`. shift is the mean of the first part, to avoid cancellation. */
+/* Merged partial sums of two adjacent channels. For stats, n is the number of values, a the sum of their deviations
+ * from `shift`, and b the sum of the squared deviations. shift is the mean of the first part, to avoid cancellation. */
 struct dg_merged {
     float n, shift[2], a[2], b[2];
 };
 
-/* All threads of a block merge parts first .. first + count - 1. Slot s of threads adds parts s, s + slots, ..., and
- * slot 0 returns the result. While the last block merges, the GPU is otherwise idle, so the cost is the latency of
- * instruction fetches and loads. Therefore the code is short and loads are batched by eight. */
+/* All threads of a block merge parts first .. first + count - 1. The threads are divided into slots: slot s adds parts
+ * s, s + slots, ..., and slot 0 returns the result. While the last block merges, the GPU is otherwise idle, so the
+ * cost is the latency of instruction fetches and loads. Therefore the code is short and loads are batched by eight. */
 template <int NT>
 static __device__ __forceinline__ dg_merged dg_merge_parts(bool stats, float *parts, const float *rows, int first,
                                                            int count, int c, int C, int lanes, float *room)
@@ -281,9 +280,9 @@ static __device__ __forceinline__ bool dg_epilogue_last(const dg_epilogue &s, un
     return dg_comes_last(clusters ? counters + 1 + group * clusters + which : counters, (unsigned)expected);
 }
 
-/* Merges the parts of channels c0 .. c0 + channels - 1, in large groups first within each cluster. Called by the NT
- * threads of a block for which dg_epilogue_last returned true. The last block of the column finishes the epilogue;
- * returns true in the last block of the launch. NT and channels are powers of two.
+/* Merges the parts of channels c0 .. c0 + channels - 1. In large groups, the parts of each cluster of blocks are
+ * merged first. Called by the NT threads of a block for which dg_epilogue_last returned true. The last block of the
+ * column finishes the epilogue; returns true in the last block of the launch. NT and channels are powers of two.
  * scratch: dg_epilogue_bytes (fuse_launch.h), begins with the parts
  * counters: dg_epilogue_counters of this column
  * clusters: per group, dg_epilogue_clusters; values: per channel and group

@@ -18,8 +18,8 @@ dg_fused_size dg_fused_thin_size(dg_op_kind kind, const dg_fused_conv *f);
 dg_fused_size dg_fused_dense_size(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune);
 
 /* Launch of a fused convolution on tensor cores. per_group, blocks: number of blocks per group and in total, for one
- * column of tiles and one part of the sum. channels: of the largest part of the sum. merged: parts of the epilogue's
- * sums per group. shared: bytes of dynamic shared memory. */
+ * column of tiles and one part of the sum. channels: number of channels in the largest part of the sum. merged: number
+ * of parts per group that the epilogue merges. shared: bytes of dynamic shared memory. */
 typedef struct {
     int groups, per_group, blocks, columns, channels, merged;
     size_t shared, sum_bytes, part_bytes;
@@ -28,7 +28,7 @@ typedef struct {
 dg_fused_mma_grid dg_fused_mma_grid_of(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune);
 
 /* Number of clusters per group whose parts an epilogue (fuse.cuh) merges first, or 0 if one block can load all parts.
- * per_group: blocks of a column of tiles per group; channels: of a tile. */
+ * per_group: number of blocks per group and column of tiles; channels: number of channels of a tile. */
 enum { DG_EPILOGUE_CLUSTER = 16, DG_EPILOGUE_VALUES = 128 * 64 };
 static inline DG_HD int dg_epilogue_clusters(int per_group, int groups, int channels)
 {

@@ -22,7 +22,7 @@ typedef struct {
     int members, losses;
     int place;
     bool refused;
-    bool made; /* norm_act, norm_act_dx: recomputed by its consumers, never stored */
+    bool made; /* norm_act, norm_act_dx: the consumers recompute the result, and it is never stored */
 } note;
 
 typedef struct {
@@ -170,7 +170,7 @@ static dg_launch_kind kind_of(const pass *f, int main)
                                                                                            : DG_LAUNCH_OP;
 }
 
-/* True if every consumer of op i's result can recompute it, including the op's own launch. */
+/* True if every launch that reads the result of op i, including the op's own launch, can recompute this result. */
 static bool all_make(const pass *f, int i)
 {
     const dg_plan *p = f->p;
@@ -186,7 +186,7 @@ static bool all_make(const pass *f, int i)
         const dg_op *reader = &p->op[a->op];
         const bool conv = is_conv(p, reader) && a->operand == dg_operand_index(reader->kind, dg_fuse_input(reader));
         const dg_launch_kind kind = kind_of(f, f->note[a->op].launch);
-        /* in a head, only the forward convolution reads it */
+        /* in a fused head, only the forward convolution can recompute its input */
         if (conv ? kind == DG_LAUNCH_OP || (kind == DG_LAUNCH_HEAD && (backward || f->note[a->op].launch != a->op))
                  : reader->kind != DG_OP_conv_dw || kind != DG_LAUNCH_UPDATE)
             return false;
@@ -194,8 +194,8 @@ static bool all_make(const pass *f, int i)
     return true;
 }
 
-/* Finds the ops that consumers recompute. Begins with all candidates, because they depend on each other, and removes
- * candidates that cannot be recomputed. */
+/* Finds the ops that consumers recompute. Candidates depend on each other, so the search begins with all of them and
+ * removes those that cannot be recomputed. */
 static void find_made(pass *f)
 {
     for (int i = 0; i < f->p->ops; i++)
@@ -268,8 +268,8 @@ static bool in_order(const pass *f)
     return true;
 }
 
-/* Returns the fused convolution on tensor cores that multiplies operand `name` of weight gradient i before the update,
- * or NULL. i: op number in the original order. */
+/* Returns the fused convolution on tensor cores that multiplies operand `name` of weight gradient i and runs before
+ * the update, or NULL if there is none. i: op number in the original order. */
 static dg_op *multiplied(const pass *f, int i, const char *name, const int *new_place)
 {
     const dg_plan *p = f->p;
@@ -316,7 +316,7 @@ static void factor_rows(const pass *f, int i, const int *new_place)
     }
 }
 
-/* Marks rows that no launch stores as absent, and adds rows that fused launches need. */
+/* Marks as absent all rows that no launch stores, and adds rows that fused launches need. */
 static void settle_rows(pass *f, const int *new_place)
 {
     dg_plan *p = f->p;

@@ -1,5 +1,4 @@
-/* Decides which tensors are stored as bf16: a tensor is stored so if all its writers and readers support it (fused.h).
- * */
+/* Decides which tensors are stored as bf16, namely those whose writers and readers all support bf16 (fused.h). */
 #include "kernels/fused/fuse_launch.h"
 
 static bool is(const dg_op *op, int operand, const char *name) { return operand == dg_operand_index(op->kind, name); }
@@ -73,7 +72,7 @@ static bool takes(const dg_plan *p, int i, int k)
     case DG_OP_conv_dw: return takes_input(p, i, k);
     case DG_OP_norm_stats: return is(op, k, "x") && takes_results(p, l);
     case DG_OP_act:
-    case DG_OP_act_dx: return takes_results(p, l); /* reads the sign of y only */
+    case DG_OP_act_dx: return takes_results(p, l); /* act_dx reads only the sign of y */
     case DG_OP_norm_act: return is(op, k, "x") && makers_take(p, i);
     case DG_OP_norm_act_dx:
         return (is(op, k, "x") || is(op, k, "dx") || is(op, k, "dy")) && takes_results(p, l) && makers_take(p, i);

@@ -12,7 +12,7 @@
 #include "core/plan/plan.h"
 #include "core/tune/tune.h"
 
-/* Prologue: how an operand's value is computed from tensors. c: channel; group: of the image. */
+/* Prologue: how an operand's value is computed from tensors. c is the channel, and group the group of the image. */
 typedef enum {
     DG_PROLOGUE_PLAIN,
     DG_PROLOGUE_NORM,   /* a(gamma (x - mean) rstd + beta), a(z) = z if z > 0, else factor z */
@@ -31,12 +31,12 @@ typedef struct {
     int rounded; /* 1: x and pre are bf16 */
 } dg_prologue;
 
-/* Epilogue: what happens to results. */
+/* Epilogue: what a kernel does with its results. */
 typedef enum {
     DG_EPILOGUE_PLAIN,
     DG_EPILOGUE_ACT,
     DG_EPILOGUE_ACT_DX, /* v act'(y) is stored */
-    DG_EPILOGUE_STATS,  /* v is stored; norm_stats over all v */
+    DG_EPILOGUE_STATS,  /* v is stored; the statistics are those of norm_stats over all v */
     DG_EPILOGUE_NORM_DX /* g = v a'(gamma (pre - mean) rstd + beta) is stored; dbeta = sum g, dgamma = sum g xhat; per
                          * group and channel total0 = mean g, total1 = rstd^2 mean g (pre - mean) */
 } dg_epilogue_kind;
@@ -47,7 +47,7 @@ typedef struct {
     float slope;
     float factor;
     int groups;
-    bool rounded, rounded_y;           /* results, and y or pre, are bf16 */
+    bool rounded, rounded_y;           /* rounded: the results are bf16; rounded_y: y or pre is */
     const float *y;                    /* act_dx: shape of the results */
     float *mean, *rstd;                /* (groups, C): output of stats, input of norm_dx */
     float *running_mean, *running_var; /* stats: (C), as in norm_stats */
@@ -58,13 +58,13 @@ typedef struct {
     float *totals;         /* norm_dx: (groups, 2, C), output */
 } dg_epilogue;
 
-/* A network's weights as rounded operands for tensor cores (bf16, fp16: 2 bytes; tf32: 4), in the order of the weights.
- * They are rounded once per step by the fused update. After other updates and host writes, a kernel of the backend
- * rounds them. */
+/* A network's weights as rounded operands for tensor cores (bf16, fp16: 2 bytes; tf32: 4), in the order of the
+ * weights. They are rounded once per step by the fused update. After an unfused update or a write by the host, a
+ * kernel of the backend rounds them. */
 typedef struct {
     const float *from;
     void *to;  /* NULL: no kernel reads it */
-    int64_t n; /* with the gaps between rows; a multiple of 64 */
+    int64_t n; /* number of values, including the gaps between rows; a multiple of 64 */
     dg_math math;
 } dg_rounded;
 
@@ -87,14 +87,14 @@ typedef struct {
     /* For forward thin convolutions: the first gather.N images are read from the dataset and also written to gather.x
      * == in.x. Requires dg_gather_is_signed (gather.h). */
     dg_gather_args gather;
-    /* For dense: the kernel draws y and writes it to noise.z == in.x. If n is 0, y is read. */
+    /* Family dense: the kernel draws y and writes it to noise.z == in.x. If noise.n is 0, it reads y. */
     dg_noise_args noise;
     /* the two previous launches do not write w, so kernels of mma and thin_mma may read it before they end */
     bool early;
-    const void *rounded; /* mma: conv.w rounded, in the same order (dg_rounded) */
-    void *factors;       /* mma: output, the rounded input; NULL: no kernel reads it */
+    const void *rounded; /* mma: the rounded weights, in the order of conv.w (dg_rounded) */
+    void *factors;       /* mma: here the kernel stores its rounded input; NULL: no kernel reads it */
     float *scratch;
-    unsigned *counters; /* dg_fused_size.counters; 0 before and after every launch */
+    unsigned *counters; /* dg_fused_size.counters numbers, all 0 before and after every launch */
 } dg_fused_conv;
 
 /* The last layer of D (y: one pixel, one channel): logits, loss, and the gradient back through the norm and activation
@@ -104,7 +104,7 @@ typedef struct {
     int N, pixels, C;
     const float *w;        /* (pixels, C) */
     float *logit, *dlogit; /* output (N) */
-    int losses;            /* 1 or 2: for consecutive equal parts of the batch */
+    int losses;            /* 1, or 2 for two consecutive parts of the batch of equal size */
     double target[2];
     int loss[2], prob[2];
     dg_metrics *ring;
@@ -137,8 +137,8 @@ typedef struct {
 } dg_fused_update;
 
 /* Groups the ops of a plan into launches. Requires ops that the backend's refuses() accepts, and that all rows except
- * work rows are placed. Reorders independent ops, marks rows that are no longer written as absent, and adds rows for
- * fused launches. If real is not DG_F32, fuses nothing. Returns DG_DEVICE if out of memory. */
+ * work rows are placed. Reorders independent ops, marks as absent all rows that are no longer written, and adds rows
+ * for fused launches. If real is not DG_F32, fuses nothing. Returns DG_DEVICE if out of memory. */
 dg_err dg_fuse_plan(dg_plan *p, unsigned what, dg_type real, const dg_gpu *gpu);
 
 /* Return the kernel arguments of a fused launch. Before the plan is bound, pointers in them are NULL. */

@@ -1,6 +1,7 @@
 /* The first layer of G: x(N, pixels, C) = y(N, Co) w(Co, pixels, C), with the latents drawn here and the statistics of
  * the norm after it. Each block draws the latents that it needs, which is faster than waiting for another kernel. A
- * step uses DEPTH latents, usually all, divided into PARTS parts of the sum, which are added in order.
+ * step of the main loop uses DEPTH latents, usually all of them. The sum over these is divided into PARTS parts, which
+ * are added in order.
  * block tile: 16 images x 128 channels of one pixel (conv_tiles.h); wide, so that fewer blocks draw the same latents
  * thread tile: 4 images x 4 channels; weights: global -> registers, the first while latents are drawn
  * shared memory: 43 KB

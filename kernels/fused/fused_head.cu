@@ -1,8 +1,9 @@
 /* The last layer of D, from its input to the input's gradient. A thread loads at most KEPT packs of 4 channels at a
- * time. If these are all its packs, they stay in registers and x is read once. The kernel computes the logit, its
- * gradient, and the gradient with respect to x, back through the norm. The block stores its sums as one part.
+ * time. If it has no more packs than that, they stay in registers, and x is read only once. The kernel computes the
+ * logit, its gradient, and the gradient with respect to x, back through the norm. The block stores its sums as one
+ * part.
  * grid: one block per image
- * block: thread = slot * lanes + lane; a lane has 4 channels of every 4 * lanes, a slot has every slots'th pixel
+ * block: thread = slot * lanes + lane; a lane has 4 of every 4 * lanes channels, slot s has pixels s, s + slots, ...
  * shared memory: 8 KB
  * registers: 128
  * bound by: latency; 12 bytes per value, 8 if rounded */

@@ -5,14 +5,14 @@
 #include "core/plan/precision.h"
 #include "kernels/ops/conv/cuda/conv_rows.h"
 
-/* Static shared memory of all kernels: the flag of the last block. */
+/* Static shared memory of every kernel, which is the flag that marks the last block. */
 enum { FIXED_SHARED = 16 };
 
 dg_fused_mma_grid dg_fused_mma_grid_of(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune)
 {
     const dg_conv_args *a = &f->conv;
     const bool dx = kind == DG_OP_conv_dx, small = dg_mma_is_small(a);
-    /* with bf16, one kernel runs all prologues of fp32 tensors (conv_mma.cuh) */
+    /* in bf16 arithmetic, one kernel runs all prologues of fp32 tensors (conv_mma.cuh) */
     const bool both = f->in.kind == DG_PROLOGUE_NORM_DX || (tune->math == DG_MATH_BF16 && !f->in.rounded);
     const bool sums = f->out.kind == DG_EPILOGUE_STATS || f->out.kind == DG_EPILOGUE_NORM_DX;
     const int side = small ? 4 : 8, rows = dx ? dg_ceil_div(a->H, 2) : a->Ho, cols = dx ? dg_ceil_div(a->W, 2) : a->Wo;

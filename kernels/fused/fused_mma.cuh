@@ -1,6 +1,6 @@
 /* Fused convolutions on tensor cores (fused.h): the main loop of conv_mma_fwd.cuh and conv_mma_dx.cuh between a
- * prologue and an epilogue. The prologue is applied once per value, when the value is stored in shared memory. Weights
- * are rounded already. The epilogue reads the results from registers.
+ * prologue and an epilogue. The prologue is applied once per value, when the value is stored in shared memory. The
+ * weights are rounded before the launch. The epilogue reads the results from registers.
  * tile: of conv_mma_fwd.cuh and conv_mma_dx.cuh
  * shared memory: as there, plus two more stages of small weights (8 KB each), 8 or 12 bytes per summed channel
  * (coefficients), and 16 bytes; warpgroups with a split sum: at least the tile's sums (fused_mma_join.cuh)
@@ -21,17 +21,17 @@ struct dg_fused_mma {
     dg_epilogue out;
     int groups, per_group;
     int merged, clusters;
-    float values; /* values per channel of the results and group */
+    float values; /* number of results per channel and group */
     int split, channels;
     const void *rounded;
     void *factors;
-    unsigned share; /* of `factors` stored by the first column (dg_patch_loader::keep) */
+    unsigned share; /* bit mask of the slices of `factors` that the first column stores (dg_patch_loader::keep) */
     bool early;     /* load the first weights before the dependency wait */
     float *result, *sums, *parts;
     unsigned *columns, *tiles;
 };
 
-/* Scales a channel's coefficients by 2^shift. */
+/* Multiplies a channel's coefficients by 2^shift. */
 static __device__ __forceinline__ dg_channel dg_channel_times(const dg_channel &k, int shift)
 {
     const float by = dg_power_of_two(shift);
@@ -56,8 +56,8 @@ static __device__ __forceinline__ void dg_fused_table(float *table, const dg_pro
     }
 }
 
-/* Sums each of eight values over the lanes of a warp that have equal lane % 4. A lane gets the sum of value lane / 4.
- * */
+/* Sums each of eight values over the lanes of a warp that have equal lane % 4. Each lane returns the sum of the value
+ * with index lane / 4. */
 static __device__ __forceinline__ float dg_fold(const float (&v)[8])
 {
     const int lane = dg_warp_lane();
@@ -96,7 +96,7 @@ static __device__ __forceinline__ float dg_column_sum(const float (&v)[2 * G::NJ
     return sum;
 }
 
-/* dg_epilogue_merge as a noinline function, because only the last block of a tile runs it. */
+/* Calls dg_epilogue_merge. This function is noinline, because only the last block of a tile runs it. */
 template <int NT>
 static __device__ DEV_NOINLINE void dg_fused_merge(dg_epilogue s, float *sums, unsigned *counters, int block, int group,
                                                    int n0, int channels, int C, int clusters, int per_group,
@@ -124,7 +124,7 @@ static __device__ __forceinline__ void dg_fused_leave(const dg_fused_mma &f, Sum
         for (int j = 0; j < G::NJ; j++) {
             const int c = n + j * 8;
             if (!WHOLE && c >= C) continue;
-            dg_pack<float, 2> pre[ROWS]; /* rows out of range read row 0: loads without a branch */
+            dg_pack<float, 2> pre[ROWS]; /* rows out of range read row 0, so that loads need no branch */
             if (bf16 && s.rounded_y) {
                 const uint16_t *const y = reinterpret_cast<const uint16_t *>(s.pre);
 #pragma unroll
@@ -166,7 +166,7 @@ static __device__ __forceinline__ void dg_fused_leave(const dg_fused_mma &f, Sum
     }
 }
 
-/* Whole block. n0: first channel of the tile; room: shared memory, free after the main loop. */
+/* All threads of the block call it. n0: first channel of the tile; room: shared memory, free after the main loop. */
 template <class Job, class G, class Sums>
 static __device__ __forceinline__ void dg_fused_results(const dg_fused_mma &f, Sums &sums, const dg_cell *cell,
                                                         int group, int n0, float *room, dg_own_warps own)
@@ -192,7 +192,7 @@ static __device__ __forceinline__ void dg_fused_results(const dg_fused_mma &f, S
     float *const other = room + Job::shares * G::N;
     dg_pack<float, 2> part;
     if (s.kind == DG_EPILOGUE_STATS) {
-        float *const there = other + G::N; /* existing rows of each share */
+        float *const there = other + G::N; /* number of rows in each share */
         int missing = 0;
         if (own.mine) {
 #pragma unroll
@@ -266,7 +266,7 @@ template <class Job, class G> static __device__ __forceinline__ void dg_fused_bl
     G::loader::build(place, patch, a.N, from.rows, from.cols, from.channels, cell);
     Job job(a, f.rounded, n0, first, place, patch, weights);
     if (f.early) job.template first_weights<true>(last - first);
-    grid_dependency_wait(); /* before this, only weights are read */
+    grid_dependency_wait(); /* before this call, the kernel reads only weights */
     if constexpr (G::loader::numbers != 0)
         dg_fused_table<G>(table, f.in, group, first * G::chunk, (last - first) * G::chunk, from.channels,
                           Job::shift(a));
@@ -304,7 +304,7 @@ static void dg_fused_launch(dg_op_kind kind, const dg_fused_conv *f, const dg_tu
     k.bend = (1 - k.in.factor) / (1 + k.in.factor);
     if (f->in.kind != DG_PROLOGUE_NORM_DX) k.in.pre = f->in.x;
     k.out = f->out;
-    if (f->out.kind == DG_EPILOGUE_ACT_DX) { /* act_dx is norm_dx without a norm */
+    if (f->out.kind == DG_EPILOGUE_ACT_DX) { /* the kernel treats act_dx as norm_dx without a norm */
         k.out.factor = (float)dg_act_factor(f->out.act, (double)f->out.slope);
         k.out.pre = f->out.y;
     }
@@ -331,13 +331,14 @@ static void dg_fused_launch(dg_op_kind kind, const dg_fused_conv *f, const dg_tu
     else KLAUNCH_AFTER((fused_kernel<Job, G>), grid, dim3(G::NT), g.shared, stream, k);
 }
 
-/* Bit masks of the prologues (maps of conv_mma.cuh) for which kernels of each arithmetic are compiled. */
+/* For each arithmetic, a bit mask of the prologues (enum of conv_mma.cuh) that kernels are compiled for. */
 enum {
     DG_FUSED_MAPS = 1 << DG_ONE_TENSOR | 1 << DG_TWO_TENSORS,
     DG_FUSED_MAPS_BF16 = 1 << DG_TWO_TENSORS | 1 << (DG_ROUNDED | DG_ONE_TENSOR) | 1 << (DG_ROUNDED | DG_TWO_TENSORS)
 };
 
-/* Calls launch(small, map) with f's map size and prologue as constants. MAPS: the compiled prologues. */
+/* Calls launch(small, map) with f's map size and prologue as compile-time constants. MAPS: bit mask of the prologues
+ * for which kernels are compiled. */
 template <int MAPS, int MAP = 0, class F> static void dg_fused_instance(const dg_fused_conv *f, F launch)
 {
     const bool plain = f->in.kind == DG_PROLOGUE_PLAIN, any = !f->in.rounded && !(MAPS >> DG_ONE_TENSOR & 1);

@@ -5,8 +5,8 @@
 
 #include "kernels/fused/fuse.cuh"
 
-/* Returns the first chunk of part `part`. most: chunks of the largest part. If all parts are equal, the division (24
- * instructions) is avoided. */
+/* Returns the first chunk of part `part`. most: number of chunks in the largest part. If all parts are equal, the
+ * division (24 instructions) is avoided. */
 static __device__ __forceinline__ int dg_fused_part(int chunks, int part, int split, int most)
 {
     return most * split == chunks ? most * part : (int)((unsigned)(chunks * part) / (unsigned)split);
@@ -63,8 +63,8 @@ template <class G, class Sums> static __device__ __forceinline__ void dg_cluster
 }
 
 /* For products by warps: blocks store their parts in scratch, and the last block adds them in the order of the split.
- * Only the last block gets true. With two parts it adds the other part to its own, which gives the same bits in either
- * order. */
+ * Returns true only in the last block. If there are two parts, the last block adds the other part to its own; the bits
+ * are the same in either order. */
 template <class G, class Sums>
 static __device__ __forceinline__ bool dg_fused_join(Sums &sums, float *parts, unsigned *counters)
 {
@@ -89,7 +89,7 @@ static __device__ __forceinline__ bool dg_fused_join(Sums &sums, float *parts, u
     return true;
 }
 
-/* Sums over the block's own shares. apart: floats between shares. */
+/* Returns the sum over the block's own shares. apart: distance between two shares, in floats. */
 template <class Job, class G>
 static __device__ __forceinline__ float dg_own_sum(const float *of, int apart, dg_own_warps own)
 {

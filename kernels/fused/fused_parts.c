@@ -18,7 +18,8 @@ static const char *epilogue_name(const dg_epilogue *s)
     return name[s->kind];
 }
 
-/* Returns the number of parts that last blocks merge, over all groups. With clusters, the parts of both steps count. */
+/* Returns the number of parts that last blocks merge, over all groups. With clusters, parts are merged in two steps,
+ * and the parts of both steps are counted. */
 static double merged(const dg_epilogue *s, int per_group, int channels)
 {
     if (s->kind != DG_EPILOGUE_STATS && s->kind != DG_EPILOGUE_NORM_DX) return 0;

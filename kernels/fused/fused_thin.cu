@@ -1,7 +1,7 @@
 /* Fused convolutions of images. Forward: fused_thin_fwd.cuh. In the data gradient (forward pass of G's last layer), the
  * thread that copied a value of y to shared memory applies the norm to it there.
- * tile: 8x8 positions of 8 images (maps up to 32 wide) or 16x32 of one, CI channels x 4 phases; 4 channels of y per
- *   stage
+ * tile: 8x8 positions of 8 images (maps up to 32 wide) or 16x32 positions of one image, CI channels x 4 phases; 4
+ *   channels of y per stage
  * shared memory: 13 or 16 KB per stage, 2 to 4 stages, and 8 bytes per channel of y
  * registers: 96 (CI = 1), 128 (CI = 3)
  * bound by: fp32 multiply-adds

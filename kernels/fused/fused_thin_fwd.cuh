@@ -1,5 +1,6 @@
-/* Fused forward convolution of images: images may come from the dataset; results go through an activation, its gradient
- * or a norm's. Template parameter fwd: dg_thin_fwd<CI> or dg_thin_mma_fwd<E, CI>, CI channels of x.
+/* Fused forward convolution of images: images may come from the dataset; results go through an activation, its
+ * gradient or the gradient of a norm. Template parameter fwd: dg_thin_fwd<CI> or dg_thin_mma_fwd<E, CI>, CI channels
+ * of x.
  * tile: 4 x 32 pixels x 32 channels
  * shared memory: 5 KB (CI = 1), 14 KB (3); bf16 tensor cores 3 or 7 KB
  * registers: 96 to 117; tensor cores 96
@@ -11,8 +12,9 @@
 #include "kernels/fused/fuse.cuh"
 #include "kernels/ops/gather/gather.cuh"
 
-/* Loads the patch of tile (image, a0, b0) with all loads in flight together. A lane has four contiguous values, aligned
- * to four in memory. writes: also store the tile's dataset pixels, without the border, to the batch. */
+/* Loads the patch of tile (image, a0, b0) with all loads in flight together. A lane has four contiguous values,
+ * aligned to four in memory. If `writes` is set, the tile's pixels from the dataset, without the border, are also
+ * stored in the batch. */
 template <class fwd>
 static __device__ __forceinline__ void dg_thin_take(float *patch, const dg_gather_args &g, const dg_conv_args &a,
                                                     int image, int a0, int b0, bool writes)
@@ -26,8 +28,8 @@ static __device__ __forceinline__ void dg_thin_take(float *patch, const dg_gathe
     const int width = a.W * CI, first = 2 * b0 * CI - 4 + place, top = 2 * a0 - 1 + warp;
     const bool drawn = image < g.N, wide = width % 4 == 0;
     auto there = [=](int k) { return warp + k * warps < rows && (unsigned)(top + k * warps) < (unsigned)a.H; };
-    auto inside = [=](int s, int e) { /* true if value e of pack s is in the image; in wide rows this holds for all four
-                                       * values or for none */
+    auto inside = [=](int s, int e) { /* true if value e of pack s is in the image; in wide rows, either all four values
+                                         of a pack are in the image or none */
                                       return place + 128 * s < line + border &&
                                              (unsigned)(first + 128 * s + e) < (unsigned)width;
     };
@@ -159,7 +161,7 @@ template <class fwd> static __device__ __forceinline__ void dg_thin_fwd_block(co
     const int first = ((image * a.Ho + oy) * a.Wo + b0 + fwd::col(0)) * a.Co + co0 + fwd::channel(0);
     typedef dg_pack<float, 4> four;
     auto there = [&](int p, int h) { return oy < a.Ho && b0 + fwd::col(p) < a.Wo && co0 + fwd::channel(h) < a.Co; };
-    /* Calls become(p, h, values from `first` on) for all that exist. */
+    /* Calls become(p, h, values from `first` on) for all values that exist. */
     auto for_each = [&](auto become) {
 #pragma unroll
         for (int p = 0; p < 4; p++)
@@ -213,7 +215,7 @@ template <class fwd> static __device__ __forceinline__ void dg_thin_fwd_block(co
             }
         });
     } else if (acts && f.out.act == DG_ACT_LEAKY) {
-        const float slope = f.out.slope; /* 0 to 1, so the result is the larger of v and slope v */
+        const float slope = f.out.slope; /* from 0 to 1, so act(v) = max(v, slope * v) */
         map([&](float v) { return fmaxf(v, slope * v); });
     } else if (acts && f.out.act != DG_ACT_NONE) {
         map([&](float v) { return dg_epilogue_act(f.out, v); });

@@ -29,7 +29,7 @@ enum { DG_UPDATE_DONE, DG_UPDATE_BAD, DG_UPDATE_COUNTERS };
 
 typedef struct {
     dg_conv_args conv;
-    dg_prologue x, y; /* tensor cores: plain, of rounded operands */
+    dg_prologue x, y; /* on tensor cores: plain prologues of rounded operands */
     int kind, channels;
     int groups, per_group;
     int rows, cols;

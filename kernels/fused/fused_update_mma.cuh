@@ -1,4 +1,4 @@
-/* Jobs of a fused update on tensor cores: conv_mma_dw.cuh with operands rounded before. */
+/* Jobs of a fused update on tensor cores: the tiles of conv_mma_dw.cuh, with operands rounded before the launch. */
 #ifndef DG_FUSED_UPDATE_MMA_CUH
 #define DG_FUSED_UPDATE_MMA_CUH
 
@@ -30,7 +30,7 @@ template <class G, class Products, int STAGES> struct dg_update_sums : Products 
         uint32_t where;
         int cell, to, from;
     };
-    /* Bits for the row before the cell and for each row of y, which shares its bit with two rows of x. Columns have
+    /* Bits for the row before the cell and for each row of y. Two rows of x share the bit of a row of y. Columns have
      * such bits too. A last bit marks a cell outside of all images. */
     static constexpr int LINES = 10;
     static constexpr uint32_t nowhere = 1u << 31;

@@ -15,7 +15,7 @@
 
 #include "kernels/ops/conv/cuda/conv_mma.cuh"
 
-/* Positions of a piece: one cell, or four small cells as two pairs of adjacent ones. */
+/* Positions of a piece: one cell, or four small cells as two pairs of adjacent cells. */
 template <bool SMALL> struct dg_dw_wgmma_piece {
     static constexpr int side = SMALL ? 4 : 8, cells = SMALL ? 4 : 1, pairs = SMALL ? 2 : 1;
     static __device__ __forceinline__ int cell(int p) { return SMALL ? (p >> 5 & 1) * 2 + (p & 1) : 0; }

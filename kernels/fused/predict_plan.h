@@ -8,7 +8,7 @@
 dg_prediction dg_predict(const dg_plan *p, const dg_op *op, const dg_machine *m);
 const char *dg_bound_name(dg_bound bound); /* "launch", "arithmetic", "memory" or "fused" */
 
-/* The kernels of a fused launch of a GPU, by counts of their parts. */
+/* Predictions of the kernels of a GPU's fused launch, by counts of their parts. */
 enum { DG_COST_KERNELS = 2 };
 typedef struct {
     int parts, kernels;

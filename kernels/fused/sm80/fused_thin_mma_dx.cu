@@ -1,17 +1,18 @@
 /* Data gradient of images on tensor cores (the last layer of G, forward), with and without prologue and epilogue.
  *
  * M = positions of y, N = 16 taps x CI channels, K = Co: each value of y is multiplied once. A value of x is the sum
- * over four positions; step (a, b) computes the pixels 2a - 1, 2a x 2b - 1, 2b:
+ * over four positions; step (a, b) computes the four pixels in rows 2a - 1 and 2a and columns 2b - 1 and 2b:
  *   x[2a - 1 + py, 2b - 1 + px] = r[a, b](py, px) + r[a - 1, b](2 + py, px) + r[a, b - 1](py, 2 + px)
  *                               + r[a - 1, b - 1](2 + py, 2 + px)
- * r[a, b](ky, kx): the products of position (a, b), 0 outside of y. The alternative, with the four pixels of a step as
- * 16 columns, needs a third more products and rounds each value of y four times.
+ * r[a, b](ky, kx): the products of position (a, b), 0 outside of y. The alternative is one matrix product per step,
+ * from four positions of y to four pixels. If CI is 3, its 12 columns are padded to 16, so it needs a third more
+ * products. It also rounds each value of y four times.
  *
  * Four lanes load 16 channels of a position, 16 bytes each, directly into registers, without shared memory. Lane t of
  * the four gets column t of the taps. Each warp passes the sums of the row below to the next warp; neighbouring
  * positions exchange sums by shuffles. The first warp of a block only passes sums, because its row is the last row of
  * the previous block. A warp writes its two rows of pixels to shared memory for the epilogue.
- * tile: up to 17 rows of positions of one image (18 are multiplied; tf32: 7 and 8), all channels
+ * tile: up to 17 rows of positions of one image (18 rows are multiplied; with tf32, up to 7 of 8 rows), all channels
  * warp tile: a row of y, 16 positions x 2 CI products of 8 columns per step of 16 channels
  * shared memory: 1.5 KB per row (CI = 3; 0.5 KB if CI = 1), 1.7 KB per 16 channels of y (bf16; tf32 3.2 KB)
  * registers: bf16 64 (CI = 1) or 91 (CI = 3), tf32 70 or 119
@@ -76,7 +77,7 @@ template <class E_, int CI_, bool ROUNDED = false> struct thin_dx {
             }
         }
     }
-    /* Error 2^-22, below that of bf16 products. */
+    /* The error is 2^-22, which is less than the error of bf16 products. */
     static __device__ __forceinline__ float tanh_of(float v)
     {
         return quad::words == 2 ? 1 - 2 * near_reciprocal(1 + near_power(v * 2.88539008f)) : tanhf(v);
@@ -157,8 +158,8 @@ template <class E_, int CI_, bool ROUNDED = false> struct thin_dx {
             dg_store<4>(to + (k * 32 + lane()) * 4, v);
         }
     }
-    /* The warp adds these steps' pixels to [2][line], which already has the values of the warp above. last: also writes
-     * the step after the last position. left: values of the left position, in the last lanes. */
+    /* The warp adds these steps' pixels to `place`, an array [2][line] that already has the values of the warp above.
+     * last: also writes the step after the last position. left: values of the left position, in the last lanes. */
     __device__ __forceinline__ void pixels(float *place, bool last, float (&left)[handed]) const
     {
         const int t = lane() % 4, g = lane() / 4;
@@ -177,7 +178,7 @@ template <class E_, int CI_, bool ROUNDED = false> struct thin_dx {
             const int of_row = v / CI * line + v % CI;
 #pragma unroll
             for (int p = 0; p < 2; p++) {
-                /* the neighbour of the last of eight positions is in the next eight */
+                /* the last of eight positions passes its value to the first of the next eight */
                 const float mine = lane() < 30 ? u[v][p] : p ? u[v][p - 1] : left[v];
                 const float other = __shfl_sync(0xffffffffu, mine, (lane() + 30) % 32);
                 if (t < 2) mine_of[of_row + 16 * p * CI] = u[v][p] + other;

@@ -1,7 +1,7 @@
 /* Sums over the columns of a tensor, for batch norm and the gradient of a bias.
  *
  * A tensor is a table of rows (pixels) by C columns (channels), in groups of rows. A block has a chunk of rows and
- * `lanes` adjacent packs of n channels; thread = slot * lanes + lane, and slot s has rows s, s + slots, ... of the
+ * `lanes` adjacent packs of n channels; thread = slot * lanes + lane, and slot s adds rows s, s + slots, ... of the
  * chunk, so that a warp reads contiguous memory. A thread sums runs of a few rows in its own type and the runs in
  * double. Sums over a chunk are finished in shared memory by a tree, stored to scratch in double, and merged by one
  * warp per channel in the order of the chunks. Chunks and trees depend on the shape and the block only. */
@@ -22,7 +22,7 @@ typedef struct {
 
 static constexpr int MAX_BLOCK = 512, WARP = 32;
 static constexpr int MERGE_WARPS = 4, MERGE_BLOCK = MERGE_WARPS * WARP;
-static constexpr int RUN = 8; /* rows summed before double takes over, which is slow on most GPUs */
+static constexpr int RUN = 8; /* rows per run; only sums of runs use double, which is slow on most GPUs */
 
 static inline columns columns_of(int N, int H, int W, int C, int groups, int n, int block)
 {
@@ -43,7 +43,7 @@ static inline dim3 grid_of(const columns *s, int n)
     return dim3((unsigned)dg_div_up(s->C, s->lanes * n), (unsigned)s->chunks, (unsigned)s->groups);
 }
 
-/* This thread's first channel, first row and end of rows; at: index of its first value. */
+/* This thread's first channel, first row, and end of its rows. at: index of the thread's first value. */
 typedef struct {
     int lane, slot, c;
     int64_t row, end, at, step;
@@ -75,8 +75,7 @@ static __device__ __forceinline__ void sum_rows(double (&all)[m], const columns 
     }
 }
 
-/* Adds a thread's m sums over the slots of the block as a tree: slot 0 gets the result. upper: shared memory for at
- * least m. */
+/* Adds the m sums of all slots of the block as a tree, whose result is in slot 0. upper: memory for at least m sums. */
 template <int m>
 static __device__ __forceinline__ void sum_slots(double (&sums)[m], const columns &s, const place &p,
                                                  double (*upper)[MAX_BLOCK / 2])

@@ -80,8 +80,8 @@ static void chunk_gradient(double *sum_g, double *sum_gx, const real *dy, const 
     fold(sum_gx, sx, width, tile);
 }
 
-/* From the chunks' sums: dgamma, dbeta, and per group and channel the two numbers that the second pass subtracts,
- * mean(g) and rstd * mean(g * xhat). */
+/* Computes from the chunks' sums dgamma, dbeta, and, per group and channel, the two numbers that the second pass
+ * subtracts, mean(g) and rstd * mean(g * xhat). */
 static void merge_gradient(const dg_norm_act_args *a, const split *s, double *finals, int c, int n)
 {
     const real *rstd = a->rstd;

@@ -12,8 +12,8 @@ static __device__ __forceinline__ double *part_of(void *scratch, const columns &
     return (double *)scratch + 2 * ((int64_t)group * s.chunks + chunk) * s.C;
 }
 
-/* Mean and sum of squared deviations of a chunk. Deviations are taken from the chunk's first row, which is close to the
- * mean and so limits cancellation. */
+/* Computes the mean and the sum of squared deviations of a chunk. Deviations are taken from the chunk's first row,
+ * which is close to the mean and so limits cancellation. */
 template <class real>
 static __global__ void __launch_bounds__(MAX_BLOCK)
     stats_kernel(void *scratch, const real *x, const columns s, int width)
@@ -141,7 +141,7 @@ static __global__ void __launch_bounds__(MAX_BLOCK)
     });
 }
 
-/* Backward, first pass: sums over a chunk of g and g * (x - mean). */
+/* First pass of the gradient: sums g and g * (x - mean) over a chunk. */
 template <class real>
 static __global__ void __launch_bounds__(MAX_BLOCK)
     gradient_kernel(const dg_norm_act_args a, const columns s, real factor, int width)
@@ -173,8 +173,8 @@ static __global__ void __launch_bounds__(MAX_BLOCK)
     });
 }
 
-/* From the chunks' sums: dgamma, dbeta, and per group and channel the two numbers that the second pass subtracts,
- * mean(g) and rstd * mean(g * xhat), stored after the parts in scratch. */
+/* Computes from the chunks' sums dgamma, dbeta, and, per group and channel, the two numbers that the second pass
+ * subtracts, mean(g) and rstd * mean(g * xhat), stored after the parts in scratch. */
 template <class real>
 static __global__ void __launch_bounds__(MERGE_BLOCK) gradient_merge_kernel(const dg_norm_act_args a, const columns s)
 {

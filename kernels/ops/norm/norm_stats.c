@@ -41,8 +41,8 @@ INLINE void add_squares(real *restrict sum, real *restrict square, const real *r
     }
 }
 
-/* Mean and sum of squared deviations of a chunk in two passes: the second is about the first one's mean, and its
- * remaining mean corrects both (Chan, Golub & LeVeque 1983, eq. 1.7). */
+/* Computes the mean and the sum of squared deviations of a chunk in two passes. The second pass takes deviations from
+ * the first pass's mean, and their mean corrects both results (Chan, Golub & LeVeque 1983, eq. 1.7). */
 static void chunk_stats(double *restrict mean, double *restrict m2, const real *x, int64_t rows, const split *s)
 {
     const double share = 1 / (double)rows;
@@ -66,7 +66,8 @@ static void chunk_stats(double *restrict mean, double *restrict m2, const real *
     }
 }
 
-/* Mean and squared deviations of group g for n channels from c on; Chan, Golub & LeVeque 1983, eq. 2.1. */
+/* Computes the mean and the sum of squared deviations of group g, for n channels from c on; Chan, Golub & LeVeque
+ * 1983, eq. 2.1. */
 static void merge_stats(double *restrict mean, double *restrict m2, const split *s, void *scratch, int g, int c, int n)
 {
     double rows = 0;

@@ -55,7 +55,7 @@ INLINE double *sums_of(void *scratch, const split *s, int chunk)
     return (double *)scratch + 2 * (int64_t)chunk * s->C;
 }
 
-/* Kernels process AHEAD tiles at once, so that a lane's sums and coefficients are loaded once for all of them. The
+/* Loops process AHEAD tiles at once, so that a lane's sums and coefficients are loaded once for all these tiles. The
  * remaining tiles are processed one by one. TILES runs `call` with r: the tile's first row, n: its lanes, many: number
  * of tiles, a constant. */
 enum { AHEAD = 4 };

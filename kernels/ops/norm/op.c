@@ -39,8 +39,8 @@ static double act_limit(const dg_op_values *v, const dg_check_operand *o, size_t
 
 static dg_err act_limits(const dg_op_values *v) { return dg_limits_each(v, act_limit); }
 
-/* Sums of the gradient's terms per channel and group. The activation's derivative jumps at gamma * xhat + beta = 0, and
- * rounding may change the sign of this term. loose: the contribution of such values. */
+/* Sums of the terms of dgamma and dbeta per channel and group. The activation's derivative jumps at gamma * xhat +
+ * beta = 0, and rounding may change the sign of this term. loose: the contribution of such values. */
 typedef struct {
     double g, gx, loose, loose_x;
 } channel;
@@ -119,7 +119,7 @@ static const char *whole_groups(int N, int groups) { return N % groups ? "N is n
 static const char *stats_complete(dg_op *op) { return whole_groups(op->u.norm_stats.N, op->u.norm_stats.groups); }
 static const char *act_complete(dg_op *op) { return whole_groups(op->u.norm_act.N, op->u.norm_act.groups); }
 
-/* Two sums in double per chunk and channel; backward also their totals. */
+/* Bytes of two sums in double per chunk and channel; the gradient also needs their totals. */
 static size_t scratch(int N, int H, int W, int C, int groups, bool totals)
 {
     const int chunks = dg_norm_chunk_count((int64_t)(N / groups) * H * W);
@@ -146,7 +146,7 @@ static void stats_work(const dg_op *op, dg_type real, dg_work *w)
     w->kernels = 2;
 }
 
-/* Like stats_work; then x and dy are read once more. */
+/* The work is that of stats_work, after which x and dy are read once more. */
 static void dx_work(const dg_op *op, dg_type real, dg_work *w)
 {
     const dg_norm_act_args *a = &op->u.norm_act;

@@ -1,12 +1,11 @@
-/* Rows of the optimizers other than Adam. Operands p, m, v and g are all tensors of a network: n values from the first
- * on. */
+/* Rows of the optimizers other than Adam. Operands p, m, v and g have the n values of all tensors of a network. */
 #include <math.h>
 #include <string.h>
 
 #include "core/plan/limits.h"
 #include "kernels/ops/ops.h"
 
-/* Sizes of the terms of a gradient with its decay, which may cancel. */
+/* Returns the sum of the magnitudes of a gradient and its weight decay, because the two may cancel. */
 static double gradient(const dg_op_values *v, size_t i)
 {
     const dg_update_args *a = &v->op[0]->u.update;

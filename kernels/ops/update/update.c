@@ -1,7 +1,7 @@
 /* Optimizers over one network's flat weights; bound by memory. */
 #include "kernels/ops/update/sweep.h"
 
-/* A piece of n values, of which the first `decayed` decay. */
+/* A piece of n values; weight decay applies to the first `decayed` of them. */
 typedef struct {
     real *p, *m, *v;
     const real *g;
@@ -87,7 +87,7 @@ static void sweep(const dg_update_args *a, rule *update)
                        .rho = (real)a->rho,
                        .eps = (real)a->eps,
                        .nesterov = a->nesterov};
-    int64_t bad = 0; /* integers: any order gives the same sum */
+    int64_t bad = 0; /* a sum of integers, which is the same in any order */
 #pragma omp parallel for schedule(static) reduction(+ : bad) if (a->n > DG_SWEEP_MANY)
     for (int64_t at = 0; at < a->n; at += DG_SWEEP_PIECE) {
         const int64_t left = a->n - at, decayed = a->decayed - at;

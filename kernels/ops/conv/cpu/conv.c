@@ -4,9 +4,9 @@
 
 static bool filters(const dg_conv_args *a) { return a->K == 2 * a->S || (a->K == 3 && a->S == 1); }
 
-/* True if enough outputs of the Winograd tiles are inside the map. With two taps all must be inside. With three taps,
- * which save more, half of them must be; for the weight gradient a quarter, because direct sums are slow on small maps.
- * */
+/* True if enough outputs of the Winograd tiles are inside the map. For two taps, all outputs must be inside. For three
+ * taps, which save more products, half of the outputs must be inside; for the weight gradient a quarter is enough,
+ * because direct sums are slow on small maps. */
 static bool tiles_fit(dg_op_kind kind, const dg_conv_args *a, int H, int W)
 {
     if (a->K == 2 * a->S) return H % 4 == 0 && W % 4 == 0;

@@ -36,7 +36,7 @@ typedef struct {
     int Ho, Wo, Co;
     int K, S, P;
     bool adjoint, merged;
-    int taps, stride, pad; /* of the spans */
+    int taps, stride, pad; /* parameters of the spans */
     int phases;
     int Hv, Wv, Cv, first;
     int NR, blocks;
@@ -171,7 +171,7 @@ static void pack_backward(const job *j, real *restrict to, int block, int ky, in
         for (int i = 0; i < j->NR; i++) to[i] = i < n ? from[i] : 0;
 }
 
-/* Merged, one tap (ty, tx): column (py*S+px)*Co+n is w[c][py+S*(T-1-ty)][px+S*(T-1-tx)][n]. */
+/* Phases merged, one tap (ty, tx): column (py*S+px)*Co+n is w[c][py+S*(T-1-ty)][px+S*(T-1-tx)][n]. */
 static void pack_merged(const job *j, real *restrict to, int block, int ty, int tx)
 {
     int n0 = block * j->NR;
@@ -255,7 +255,7 @@ static void scatter(const row *w, const real *c, int n0, int images, int block, 
             real *to = j->out + n0 * image + ((ptrdiff_t)y * j->Wo + x) * j->Co + n;
             const real *from = c + column - c0;
             if (j->blocks == 1 && run <= DG_SQUARE && x * j->Co + n + DG_SQUARE <= j->Wo * j->Co) {
-                /* This also writes to following pixels, which are stored later. */
+                /* This loop also overwrites the pixels that follow, whose values are stored later. */
                 for (int i = 0; i < images; i++)
                     *(dg_square_row *)(to + i * image) = *(const dg_square_row *)(from + i * j->NR);
             } else {

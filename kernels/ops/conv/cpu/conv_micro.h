@@ -58,7 +58,7 @@ DG_INLINE void dg_stream(real *to, dg_vec v)
 #endif
 }
 
-/* Orders streamed stores before other threads' reads. */
+/* Makes non-temporal stores visible to other threads before later stores. */
 DG_INLINE void dg_streamed(void)
 {
 #ifdef __SSE2__

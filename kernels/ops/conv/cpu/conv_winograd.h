@@ -190,8 +190,7 @@ static inline size_t dg_odd_lines(size_t reals)
     return ((reals + line - 1) / line | 1) * line;
 }
 
-/* Returns n for r taps and this output size. With two taps, uses the larger tile if enough of its outputs are inside.
- * */
+/* Returns n for r taps and this output size. With two taps, uses the larger tile if enough outputs are inside. */
 static inline int dg_winograd_points(int r, int H, int W)
 {
     if (r == 3) return 6;

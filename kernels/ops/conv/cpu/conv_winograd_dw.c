@@ -124,7 +124,7 @@ DG_BY_VECTORS(back, transform_back, 3)
 DG_BY_VECTORS(back, transform_back, 5)
 DG_BY_VECTORS(back, transform_back, 6)
 
-/* V of a piece, S phases of one row: V[px]. */
+/* Computes V of a piece for the S phases of one row: V[px]. */
 static void transform_x(const job *j, const piece *p, real *V, int block, int py)
 {
     const dg_conv_args *a = j->a;

@@ -21,7 +21,7 @@ typedef struct {
     int chain;
     int NR, blocks;
     bool stream;
-    bool few; /* few tiles: the second order */
+    bool few; /* few tiles: uses the second loop order */
     int tiles, pieces;
     int room;
     int team;
@@ -29,7 +29,7 @@ typedef struct {
     size_t u_count, v_count, m_count;
 } dg_winograd_job;
 
-/* Tiles of an image, for the outputs of one phase. */
+/* The tiles of an image for the outputs of one phase. */
 typedef struct {
     dg_winograd_axis y, x;
     int tiles;
@@ -58,12 +58,12 @@ static inline dg_winograd_grid dg_winograd_make_grid(const dg_winograd_job *j, i
     return g;
 }
 
-/* U of one phase and block (conv_winograd_weights.c). */
+/* Computes U of one phase and block (conv_winograd_weights.c). */
 void DG_CPU(dg_winograd_weights)(const dg_winograd_job *j, real *U, int phase, int block);
 
-/* V of a piece (conv_winograd_tiles.c). */
+/* Computes V of a piece (conv_winograd_tiles.c). */
 void DG_CPU(dg_winograd_inputs)(const dg_winograd_job *j, const dg_winograd_piece *p, real *V, int phase);
-/* Outputs of a piece and block from M. */
+/* Computes the outputs of a piece and block from M. */
 void DG_CPU(dg_winograd_outputs)(const dg_winograd_job *j, const dg_winograd_piece *p, const real *M, int phase,
                                  int block);
 

@@ -110,8 +110,8 @@ static const char *check_direct(const dg_op *op, dg_tune *t, dg_type real, const
     return why;
 }
 
-/* The work of one thread or warp per result. Loads hit the cache, because neighbouring threads share one of the two
- * operands. */
+/* Counts the work of kernels with one thread or warp per result. Loads hit the cache, because neighbouring threads
+ * share one of the two operands. */
 static void direct_work(const dg_op *op, dg_work *w)
 {
     const dg_conv_product p = dg_conv_product_of(op->kind, &op->u.conv);

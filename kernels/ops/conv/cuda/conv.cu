@@ -78,8 +78,8 @@ template <class real> static __global__ void dw_direct(const dg_conv_args a)
     ((real *)a.w)[i] = all;
 }
 
-/* For long sums and few results, as in a first layer, a warp computes each result. Each lane adds every 32nd position,
- * and a tree adds the lanes. */
+/* For long sums and few results, as in a first layer, a warp computes each result. Lane i adds positions i, i + 32,
+ * ..., and a tree adds the sums of the lanes. */
 template <class real> static __global__ void dw_by_warps(const dg_conv_args a)
 {
     const int64_t i = dg_thread() / 32;
@@ -117,7 +117,7 @@ static float *result_of(dg_op_kind kind, const dg_conv_args *a)
     return (float *)(kind == DG_OP_conv_fwd ? a->y : kind == DG_OP_conv_dx ? a->x : a->w);
 }
 
-/* Returns where mma launchers write: to the result, or to scratch for the parts of a split sum. */
+/* Returns the memory that launchers of mma write: the result, or scratch for the parts of a split sum. */
 static float *out_of(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune)
 {
     return tune->split > 1 ? (float *)a->scratch : result_of(kind, a);

@@ -179,8 +179,7 @@ static void choose(const dg_op *op, dg_tune *t, const dg_gpu *gpu)
         }
 }
 
-/* The work is counted by pieces of 64 positions with their patches. Each piece is loaded once for all taps and phases.
- * */
+/* The work is counted by pieces of 64 positions with their patches. A piece is loaded once for all taps and phases. */
 static void work(const dg_op *op, dg_work *w)
 {
     const dg_conv_args *a = &op->u.conv;

@@ -23,7 +23,7 @@ struct dg_maps {
     int rows, cols, channels;
 };
 
-/* The cell with that number; side: positions per edge; rows x cols: positions of a map. */
+/* Returns the cell with this number. side: positions per edge of a cell; rows x cols: positions of a map. */
 static __device__ __forceinline__ dg_cell dg_cell_of(int number, int side, int rows, int cols)
 {
     const int down = dg_div_up(rows, side), across = dg_div_up(cols, side), line = number / across;
@@ -39,9 +39,10 @@ template <bool SMALL> struct dg_row_tile {
     static __device__ __forceinline__ int col(int p) { return SMALL ? p & 3 : p & 7; }
 };
 
-/* Patches of PIECES pieces, PLANES units of channels; SMALL: cells are 4x4. HALVED: of the large side, divided by
- * parity: x[2u - 1 + py][2v - 1 + px] is (u, v) of phase (py, px), and tap (ky, kx) of position (r, c) is (r + ky / 2,
- * c + kx / 2) of phase (ky % 2, kx % 2). Else of the small side: tap (ky, kx) of (r, c) is (r + ky, c + kx). */
+/* Patches of PIECES pieces, PLANES units of channels; SMALL: cells are 4x4. HALVED: the patch is of the large side (x)
+ * and divided by the parity of coordinates: x[2u - 1 + py][2v - 1 + px] is (u, v) of phase (py, px), and tap (ky, kx)
+ * of position (r, c) is (r + ky / 2, c + kx / 2) of phase (ky % 2, kx % 2). Otherwise the patch is of the small side
+ * (y): tap (ky, kx) of (r, c) is (r + ky, c + kx). */
 template <bool SMALL, int PIECES_, int PLANES_, bool HALVED> struct dg_patch {
     typedef dg_row_tile<SMALL> piece;
     static constexpr bool small = SMALL;
@@ -76,7 +77,7 @@ template <bool SMALL, int PIECES_, int PLANES_, bool HALVED> struct dg_patch {
     {
         return HALVED ? (ky % 2 * 2 + kx % 2) * phase + ky / 2 * line + kx / 2 : ky * line + kx;
     }
-    static constexpr int four = SMALL ? cell : 4; /* from position t to t + 4, t < 4 */
+    static constexpr int four = SMALL ? cell : 4; /* distance from position t to position t + 4, for t < 4 */
 };
 
 /* Returns the plane of unit i in the order of threads. Eight threads have 4 positions of 2 planes; the next threads
@@ -135,9 +136,9 @@ enum { DG_BORDER = 1 << 24 };
 
 /* Prologue of values before they are rounded (fused.h): none, an affine map with a factor for negative values, or an
  * affine map of two tensors. Shared memory holds the coefficients unit by unit: scales, shifts and, for two tensors,
- * tilts. DG_ROUNDED is added if the tensors are bf16; with DG_ROUNDED only, values are operands already. Because most
- * tensors are bf16 in bf16 arithmetic, it has one kernel for all fp32 tensors, which reads two tensors; a single tensor
- * is passed twice with a tilt of 0. */
+ * tilts. DG_ROUNDED is added if the tensors are bf16; with DG_ROUNDED alone, there is no prologue, and the stored
+ * values are the operands. Because most tensors are bf16 in bf16 arithmetic, it has one kernel for all fp32 tensors,
+ * which reads two tensors; a single tensor is passed twice with a tilt of 0. */
 enum { DG_AS_IS, DG_ONE_TENSOR, DG_TWO_TENSORS, DG_ROUNDED = 4 };
 
 /* Loads a patch; two threads load the two planes of a value. */
@@ -201,7 +202,7 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
         below = factor;
     }
     /* Makes the loader also store the rounded values of its cells to `to`. Blocks of all columns of tiles load these
-     * cells, and each stores a share. share: bits of the first column; 0: store nothing. */
+     * cells, and each stores a share. share: bit mask of the slices that the first column stores; 0: none are. */
     __device__ __forceinline__ void keep(void *to, unsigned share)
     {
         kept = (uint4 *)to;
@@ -322,7 +323,7 @@ template <class Job, class G> struct dg_weights {
     {
         if (rounded) copy_step<false>(chunk, g, ahead, chunks);
     }
-    /* Waits for all copies except the last LATER steps. */
+    /* Waits for all copies except those of the last LATER steps. */
     template <int LATER = ahead - 1> static __device__ __forceinline__ void arrive()
     {
         if (rounded) cp_async_wait<LATER>();

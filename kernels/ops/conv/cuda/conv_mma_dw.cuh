@@ -30,7 +30,8 @@ template <class E_, class T_, bool SMALL> struct dg_dw_tile {
     static __device__ __forceinline__ int y_channel() { return dg_unit_plane<y_planes>((int)threadIdx.x) * E::unit; }
     static __device__ __forceinline__ constexpr int stride(const dg_conv_args &) { return 2; }
 
-    /* second: from the warp's first 16 columns in the patch to the other 16. row(): the warp's first channel of y. */
+    /* second: distance in the patch from the warp's first 16 columns to its other 16 columns. row(): the warp's first
+     * channel of y. */
     static constexpr int second = patch::phase;
     static __device__ __forceinline__ constexpr bool busy() { return true; }
     static __device__ __forceinline__ constexpr int row() { return 0; }

@@ -90,8 +90,8 @@ template <class G> struct dg_dw_job : dg_dw_products<G> {
             if (W::has_y(j)) grad[chunk % 2 * G::y_units + W::unit_of_y(j)] = y.unit(j);
     }
 
-    /* Like dg_mma_run, but the loop also does the first loads, because its body is long. Loads are two steps ahead. The
-     * cells of a piece are computed a step before the piece is loaded. */
+    /* Like dg_mma_run, but the loop also does the first loads, so that its long body is compiled only once. Loads are
+     * two steps ahead. The cells of a piece are computed a step before the piece is loaded. */
     __device__ __forceinline__ void run(int chunks)
     {
         for (int chunk = -2; chunk < chunks; chunk++) {

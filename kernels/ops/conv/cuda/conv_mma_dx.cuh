@@ -41,7 +41,7 @@ template <class E_, class T_, bool SMALL, int M, int N_, int WN_, int GROUPS, in
                   "the number of slots must be a power of two, and the number of groups must divide the 4 taps");
 };
 
-/* From tap (3, 3) back to a slot's tap. */
+/* Returns how many taps the tap of a slot precedes tap (3, 3). */
 static __device__ __forceinline__ constexpr int dg_taps_back(int slot)
 {
     return (slot & 1) + (slot >> 1 & 1) * 4 + (slot >> 2 & 1) * 2 + (slot >> 3 & 1) * 8;

@@ -42,7 +42,7 @@ static const char *check_halving(const dg_op *op, dg_tune *t, dg_type real, cons
 
 static int summed(dg_op_kind kind, const dg_conv_args *a) { return kind == DG_OP_conv_dx ? a->Co : a->Ci; }
 
-/* Pieces of a weight gradient; cells of other directions. */
+/* Returns the number of pieces of a weight gradient, or of cells in the other directions. */
 static int64_t pieces(const dg_conv_args *a, int positions)
 {
     const int64_t cells = (int64_t)a->N * dg_ceil_div(a->Ho, 4) * dg_ceil_div(a->Wo, 4),

@@ -5,7 +5,7 @@
  * A block loads one patch of y, its positions (a, b) with a border of one, for all four phases: each value is used in
  * 16 multiplications per output channel, and whole rows of x are written. A thread has 4 adjacent positions x 4 phases
  * x T channels in registers. Tiles: patch (T = 4, a multiple of 4 channels), and thin for images of 1 or 3 channels,
- * where a thread has all channels and loads weights singly.
+ * where a thread has all channels and loads weights one by one.
  *
  * In shared memory a position is 4 channels of y; a gap of 4 values after every 4 positions keeps the reads of
  * neighbouring threads in different banks. */

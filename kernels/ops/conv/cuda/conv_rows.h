@@ -15,7 +15,7 @@ const char *dg_conv_check(const dg_op *op, const dg_tune *t, dg_type real);
 /* threads: threads of a block with the tile of t, or 0 if there is no such tile. */
 const char *dg_conv_check_tile(dg_tune *t, int threads);
 
-/* 2 to 4 stages of `words` words each; usual: the default. */
+/* Checks the number of stages, 2 to 4, of `words` words each. usual: the default number. */
 const char *dg_conv_check_stages(dg_tune *t, int usual, int words, const dg_gpu *gpu);
 
 /* Checks the parts of the sum, at most `most`. phases: number of phases that are launched concurrently, each with its
@@ -52,11 +52,11 @@ static inline int dg_patch_words(const dg_patch_geometry *g)
     return DG_PATCH_WORDS(g->rows, g->cols, g->images, g->channels);
 }
 
-/* computed: channels of x with results. */
+/* computed: number of channels of x that are computed. */
 void dg_patch_work(const dg_op *op, const dg_patch_geometry *g, int computed, dg_work *w);
 
-/* A block's tile of variants mma and wgmma: results, threads, and bytes of shared memory: all, one stage of weights,
- * and (wgmma) all operands (conv_tiles.h). */
+/* A block's tile of variants mma and wgmma: results, threads, and bytes of shared memory in total, of one stage of
+ * weights and, for wgmma, of all operands (conv_tiles.h). */
 typedef struct {
     int m, n, threads, bytes, portion, factors;
 } dg_mma_tile;

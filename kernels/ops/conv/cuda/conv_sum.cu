@@ -9,7 +9,7 @@ size_t dg_conv_count(dg_op_kind kind, const dg_conv_args *a)
     return pixels * (size_t)(kind == DG_OP_conv_fwd ? a->Co : a->Ci);
 }
 
-/* Parts k, k + 8, ... are added in order, then these eight sums as a tree: eight loads are in flight per thread. */
+/* Sum k of eight adds parts k, k + 8, ... in order, and a tree adds the sums: a thread has eight loads in flight. */
 static constexpr int SUM_SLOTS = 8, SUM_BLOCK = 128;
 
 static __global__ void sum_kernel(float *out, const float *part, int64_t count, int parts)

@@ -5,7 +5,7 @@
 
 #define no dg_variant_no
 
-/* Parts of a sum, at most: the tiles of a weight gradient. */
+/* Returns the maximum number of parts of a sum, which is the number of tiles of a weight gradient. */
 static int most_parts(const dg_op *op)
 {
     const dg_conv_args *a = &op->u.conv;

@@ -1,5 +1,5 @@
-/* Weight gradient of images: a lane has 4 channels of y x one row of taps; eight warps share the pixels of a tile, half
- * a row each. A block adds the tiles of its part. */
+/* Weight gradient of images: a lane has 4 channels of y x one row of taps; eight warps share the pixels of a tile,
+ * half a row each. A block adds the sums of all tiles of its part. */
 #ifndef DG_CONV_THIN_DW_CUH
 #define DG_CONV_THIN_DW_CUH
 
@@ -45,8 +45,8 @@ template <int CI> struct dg_thin_dw {
             }
         }
     }
-    /* Whole block. Adds the warps' sums as a tree: the upper half stores, the lower half adds. The first warp stores
-     * the result to the weights (Co, 4, 4, CI). */
+    /* All threads of the block call it. Adds the warps' sums as a tree: the upper half stores, the lower half adds.
+     * The first warp stores the result to the weights (Co, 4, 4, CI). */
     __device__ __forceinline__ void finish(float *shared, float *out, int co0, int Co)
     {
         for (int half = DG_THIN_DW_WARPS / 2; half > 0; half /= 2) {

@@ -8,7 +8,7 @@ template <int CI_> struct dg_thin_fwd {
     static constexpr int CI = CI_;
     static constexpr int CHANNELS = 8, LANES = DG_THIN_CHANNELS / CHANNELS,
                          NT = DG_THIN_ROWS * DG_THIN_COLS / 4 * LANES;
-    /* gap: rows of 32 would share a bank */
+    /* gap: distance between the weights of two taps; at a distance of 32, they would share a bank */
     static constexpr int line = DG_THIN_PATCH_COLS * CI, taps = DG_THIN_K * DG_THIN_K * CI, gap = DG_THIN_CHANNELS + 4;
     static constexpr int patch_words = DG_THIN_PATCH_ROWS * line, weight_words = taps * gap;
     static constexpr int blocks = CI == 1 ? 5 : 4;

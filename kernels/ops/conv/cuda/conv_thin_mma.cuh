@@ -33,7 +33,7 @@ template <class E> struct dg_quad {
         for (int i = 0; i < words; i++) q.w[i] = v.v[i];
         return q;
     }
-    /* p: aligned to half of the size. */
+    /* p is aligned to half of the size of a dg_quad. */
     static __device__ __forceinline__ dg_quad load_halves(const uint32_t *p)
     {
         const dg_pack<uint32_t, words / 2> low = dg_load<words / 2>(p), high = dg_load<words / 2>(p + words / 2);
@@ -52,7 +52,7 @@ template <class E> struct dg_quad {
         for (int i = 0; i < words; i++) v.v[i] = w[i];
         dg_store<words>(p, v);
     }
-    /* c += A B over 16 operands; rows g and g + 8 of A. */
+    /* c += A B over 16 operands; low and high are from rows g and g + 8 of A. */
     static __device__ __forceinline__ void multiply(float (&c)[4], const dg_quad &low, const dg_quad &high,
                                                     const dg_quad &b)
     {

@@ -70,7 +70,8 @@ template <class E, int CI> struct dg_thin_mma_dw {
             for (int m = 0; m < 2; m++) quad::multiply(c[m][j], y[2 * m], y[2 * m + 1], x);
         }
     }
-    /* Whole block: adds the warps' sums as dg_thin_dw does and stores them to the weights (Co, 4, 4, CI). */
+    /* All threads of the block call it. Adds the warps' sums as dg_thin_dw does and stores them to the weights (Co, 4,
+     * 4, CI). */
     __device__ __forceinline__ void finish(float *shared, float *out, int co0, int Co)
     {
         for (int half = warps / 2; half > 0; half /= 2) {
@@ -97,7 +98,7 @@ template <class E, int CI> struct dg_thin_mma_dw {
     }
 };
 
-/* Channel e of four at two adjacent positions of two words each. */
+/* Returns channel e of two adjacent positions, each of which has four channels in two words. */
 static __device__ __forceinline__ uint32_t dg_pair(const dg_pack<uint32_t, 2> &left, const dg_pack<uint32_t, 2> &right,
                                                    int e)
 {

@@ -205,7 +205,7 @@ template <int B, int NT> struct patch_columns {
     }
 };
 
-/* Kernels. out: this part's results; part p of `split` has its share of the steps. */
+/* The kernels. out: results of this part of the sum. Part p of `split` parts has its share of the steps. */
 
 static __device__ __forceinline__ int share(int all, int part, int parts) { return (int)((int64_t)all * part / parts); }
 
@@ -244,8 +244,8 @@ static __global__ void DG_BOUNDS(G) fwd_kernel(const dg_conv_args a, float *out,
     }
 }
 
-/* One axis of a phase: outputs start, start + S, ... (count of them); the first reads input `origin` by the phase's
- * first tap. */
+/* One axis of a phase: outputs start, start + S, ... (count of them); the first output reads input `origin` through
+ * the phase's first tap. */
 typedef struct {
     int start, count, origin, taps;
 } axis;
