@@ -107,7 +107,7 @@ sim_switch:
 static void context_switch(context *from, context *to) { sim_switch(&from->sp, to->sp); }
 static void context_make(context *c, char *stack, size_t bytes, void (*entry)())
 {
-    void **sp = (void **)(stack + bytes) - 1; /* as after a call, the stack pointer is 8 past a multiple of 16 */
+    void **sp = (void **)(stack + bytes) - 1; /* the stack pointer is 8 past a multiple of 16, as after a call */
     *--sp = (void *)entry;
     for (int i = 0; i < 6; i++) *--sp = nullptr;
     c->sp = sp;

@@ -1,5 +1,5 @@
-/* Shared by the simulator's files. They are built without sanitizers, because sanitizers should check the kernels
- * only, not the scheduler. They call the sanitizers' functions through weak symbols. */
+/* Shared by the simulator's files. These files are built without sanitizers, because sanitizers should check only the
+ * kernels, not the scheduler. The files call functions of the sanitizers through weak symbols. */
 #ifndef SIM_INSIDE_H
 #define SIM_INSIDE_H
 
@@ -165,7 +165,7 @@ struct grid {
     std::function<void()> body;
 };
 
-/* State of a CPU thread that runs blocks. It is reused by later launches, because creating stacks is slow. */
+/* State of a CPU thread that runs blocks. Later launches reuse a runner, because creating stacks is slow. */
 struct runner {
     const grid *g;
     std::vector<cuda_block *> blocks; /* concurrent: all of a cooperative launch, a cluster, or one */

@@ -1,7 +1,7 @@
 /* Device and pinned host memory. Every allocation has its own pages between two guard areas and ends as close to the
- * second area as 256-byte alignment allows. It is filled with NaN. Very large allocations are filled with zeros,
- * because untouched zero pages need no memory. Device memory is mapped only while a kernel or a copy runs; freed memory
- * stays unmapped. */
+ * second area as 256-byte alignment allows. New memory is filled with NaN. Very large allocations are filled with
+ * zeros, because untouched zero pages need no memory. Device memory is mapped only while a kernel or a copy runs;
+ * freed memory stays unmapped. */
 #include "inside.h"
 
 #include <map>
@@ -25,7 +25,7 @@ static spinlock lock;
 static int open_count;
 static size_t used, count;
 
-static allocation *find(const void *p) /* the one whose pages or guards contain p */
+static allocation *find(const void *p) /* the allocation whose pages or guard areas contain p */
 {
     auto i = all.upper_bound((uintptr_t)p);
     return i != all.end() && (uintptr_t)p >= (uintptr_t)i->second.base ? &i->second : nullptr;

@@ -58,7 +58,7 @@ void dependents_launch(site at)
                  "before this one");
 }
 
-/* Reads unmapped memory as a debugger does, because mapping all of it for each load would be slow. */
+/* Reads unmapped memory as a debugger does, because it would be slow to map all device memory for each load. */
 static bool peek(void *to, const void *from, size_t bytes)
 {
     static const int memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
@@ -71,7 +71,7 @@ void early_load(void *to, const void *from, size_t bytes, site at)
         fail(at, "grid_early_load: %p is not device memory, or not %zu bytes of it", from, bytes);
     for (size_t i = 0; __tsan_read1 && i < bytes; i++) __tsan_read1((char *)from + i);
     if (run->hidden && !asan() && peek(to, from, bytes)) return;
-    if (!asan()) early(true); /* ASan checks kernels only */
+    if (!asan()) early(true); /* with ASan, only the accesses of kernels are checked */
     for (size_t i = 0; i < bytes; i++) ((volatile char *)to)[i] = ((const volatile char *)from)[i];
     if (!asan()) early(false);
 }

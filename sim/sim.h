@@ -1,6 +1,6 @@
 /* The kernel simulator: a .cu file compiled as C++ runs its kernels on the CPU, a fiber per CUDA thread, and reports
  * misuse with file, line, block and thread. kernels/dev/dev.cuh includes this header where nvcc would define the
- * language. It is strict: barriers and collectives that hardware tolerates in practice are errors.
+ * language. The simulator is strict: some barriers and collectives that hardware tolerates in practice are errors.
  *
  * The environment variable SIM, words separated by spaces or commas, or a test through sim::opt selects the mode:
  *   forward, reverse, random   order of threads, warps and blocks; each thread runs until it must wait
@@ -41,7 +41,7 @@ constexpr int warpSize = 32;
 
 namespace sim {
 
-/* For tests. */
+/* Options that tests set. */
 
 enum thread_order { FORWARD, REVERSE, RANDOM };
 struct options {
@@ -109,8 +109,8 @@ struct launch_site {
     const char *kernel, *op, *file;
     int line;
 };
-/* A kernel with its arguments, on the heap. The header <functional> of std::function would double the compile time of
- * every .cu file. */
+/* A kernel with its arguments, on the heap. std::function is not used, because its header <functional> would double
+ * the compile time of every .cu file. */
 struct kernel_call {
     void *what;
     void (*run)(void *), (*drop)(void *);
@@ -160,7 +160,7 @@ struct mma_in {
     uint32_t a[4], b[2];
     float c[4];
 };
-/* An operand of wgmma. It is a matrix in shared memory or, if start is NULL, a fragment in registers. */
+/* An operand of wgmma. The operand is a matrix in shared memory or, if start is NULL, a fragment in registers. */
 struct wgmma_matrix {
     const unsigned char *start;
     int next_k, next_mn; /* distance, in bytes, from 8 k (or rows or columns) to the next 8 */

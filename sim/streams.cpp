@@ -200,7 +200,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
     CUstream_st *s = stream_of(stream);
     if (!s || !is_event(event)) return finish(cudaErrorInvalidResourceHandle);
     CUstream_st *on = event->stream;
-    if (!on || on == s) return cudaSuccess; /* never recorded: nothing to wait for */
+    if (!on || on == s) return cudaSuccess; /* the event was never recorded, so there is nothing to wait for */
     if (event->capture) {
         if (s->capture && s->capture != event->capture) return finish(cudaErrorStreamCaptureUnsupported);
         s->capture = event->capture;

@@ -131,7 +131,7 @@ static void agree(cuda_block *b, unsigned warp, unsigned number, const wgmma_in 
              s.at.line);
 }
 
-/* The last lane to arrive calls it for all lanes. */
+/* The last lane that arrives calls this function for all lanes. */
 void wgmma_compute(collective_kind kind, cuda_thread *lanes, site at)
 {
     cuda_block *b = lanes->home;
@@ -222,7 +222,7 @@ void wgmma_loaded(const cuda_thread *t)
     if (t->home->wgmma) t->home->wgmma->warp[t->number / 32].loaded = true;
 }
 
-/* Products read shared memory through the async proxy. They see a store only after every thread has called
+/* Products read shared memory through the async proxy. Products see a store only after every thread has called
  * wgmma_publish() and a barrier. */
 
 void wgmma_publish()

@@ -1,5 +1,5 @@
-/* The activations, one row each. Code with a case for each activation is a switch without default, so that the compiler
- * reports a missing activation. docs/extending.md: how to add one. */
+/* The activations, one row each. Code with a case for each activation is a switch without default, so that the
+ * compiler reports a missing activation. docs/extending.md says how to add an activation. */
 #ifndef DG_PLAN_ACT_H
 #define DG_PLAN_ACT_H
 

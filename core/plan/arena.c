@@ -153,8 +153,8 @@ static int larger_first(const void *x, const void *y)
     return a->bytes != b->bytes ? (a->bytes < b->bytes ? 1 : -1) : a->row - b->row;
 }
 
-/* First fit: returns the lowest offset at which no placed row has an overlapping lifetime. apart: [row][row], NULL if
- * the ops run in order. */
+/* First fit: returns the lowest offset at which no placed row has an overlapping lifetime. apart: the result of
+ * dg_plan_apart, or NULL if the ops run in order. */
 static size_t lowest_gap(const dg_arena *a, const sized *order, int placed, const dg_row *r, const bool *apart)
 {
     const bool *others = apart ? apart + (r - a->row) * a->rows : NULL;

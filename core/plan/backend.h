@@ -13,8 +13,8 @@
 struct dg_plan;
 struct dg_machine;
 
-/* Streams of a device: each runs its work in order, and different streams run concurrently. Ops, put and get use the
- * first stream. */
+/* Streams of a device. A stream runs its work in order, and different streams run concurrently. Ops, put and get use
+ * the first stream. */
 typedef enum { DG_COMPUTE, DG_COPY, DG_STREAMS } dg_stream;
 enum {
     DG_EVENT_METRICS,                        /* two: ring_reader.h */
@@ -40,9 +40,9 @@ struct dg_backend {
     dg_err (*put)(dg_backend *, void *dst, const void *host, size_t bytes);
     dg_err (*get)(dg_backend *, void *host, const void *src, size_t bytes);
 
-    /* Asynchronous copies; host: memory of alloc_host, unchanged until the copy is done. record: the event (0 ..
-     * DG_EVENTS - 1) completes after all previous work of the stream. wait: later work of the stream begins after the
-     * event. query: returns whether the event has completed; can block until then. */
+    /* Asynchronous copies; `host` is memory of alloc_host and must not change until the copy is done. record: the
+     * event (0 .. DG_EVENTS - 1) completes after all previous work of the stream. wait: later work of the stream
+     * begins after the event. query: returns whether the event has completed; can block until then. */
     dg_err (*alloc_host)(dg_backend *, size_t bytes, void **mem);
     void (*release_host)(dg_backend *, void *mem);
     dg_err (*start_put)(dg_backend *, dg_stream, void *dst, const void *host, size_t bytes);

@@ -68,7 +68,7 @@ static dg_err find_ranges(const branches *b, int number, int first, int count)
     for (int i = first; i < first + count; i++) {
         const dg_op *op = &p->op[i];
         add_op(b, number, i, false);
-        for (int k = 0; k < DG_MAX_OPERANDS; k++) { /* a launch reads the inputs of a recomputed operand */
+        for (int k = 0; k < DG_MAX_OPERANDS; k++) { /* a launch reads the inputs of the operands that it recomputes */
             const int factors = op->operand[k].factors;
             if (op->operand[k].from) add_op(b, number, op->operand[k].from - 1, true);
             if (factors) add(b, number, factors, 0, p->arena->row[factors].bytes, true);
@@ -100,8 +100,8 @@ static void wait_for(const branches *b, int i, int k)
     include(mine, k);
 }
 
-/* Returns a branch in which this piece needs no additional wait, else the branch with the shortest chain. tail: last
- * piece of each branch, or -1. */
+/* Returns a branch in which this piece needs no additional wait, or otherwise the branch with the shortest chain.
+ * tail: last piece of each branch, or -1. */
 static int branch_of(const branches *b, const dg_branched *out, int i, const int *tail)
 {
     int best = -1, rank = 0;

@@ -10,7 +10,7 @@ static bool goes_on(const dg_row *first, size_t to, const dg_row *r)
     return to > first->bytes && r > first && r->kind == first->kind && r->net == first->net;
 }
 
-/* Returns the number of accesses of an operand; out: writes them, NULL: only counts. */
+/* Returns the number of accesses of an operand; Writes the accesses to `out` unless it is NULL. */
 static int add_operand(const dg_plan *p, int i, int k, const dg_operand *o, dg_access *out)
 {
     const dg_op *op = &p->op[i];

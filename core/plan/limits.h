@@ -12,7 +12,7 @@ typedef struct {
     const char *name;
     dg_role role;
     const dg_row *row[2]; /* the operand's row in the reference's plan and in the other plan */
-    size_t bytes, count;  /* of the tensor, from its beginning; count: numbers, 0 for bytes that must be equal */
+    size_t bytes, count;  /* size of the whole tensor; count: its numbers, or 0 for bytes that must be equal */
     void *before, *want, *got;
     void *weight;  /* results of weighed ops: the op's result for the magnitudes of its inputs */
     double *limit; /* results: the limit of each number */

@@ -51,8 +51,8 @@ typedef struct dg_op_info {
     dg_shape_word shape[10];                 /* the shape in tuning rows; other members are parameters */
     /* Computes derived numbers of the shape. Returns NULL, or static text that says why the shape is invalid. */
     const char *(*complete)(dg_op *op);
-    /* The product of these fields is the number of contiguous values in all operands. If it is a multiple of 16 bytes,
-     * vector loads are possible. */
+    /* The product of these fields is the number of contiguous values in all operands. If these values are a multiple
+     * of 16 bytes, vector loads are possible. */
     dg_field wide[3];
     /* Arithmetic operations of one run. A multiply-add counts as two operations, also for taps in the padding. Outside
      * of convolutions every arithmetic operation, comparison and function value counts as one. */

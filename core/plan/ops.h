@@ -11,8 +11,8 @@
 
 enum { DG_NETS_MAX = 2, DG_METRICS_MAX = 8 };
 
-/* Values that change in every step. They are in device memory, so that a captured graph of ops stays valid. The host
- * writes them with backend->put at the start of an epoch, and the op `advance` updates them. */
+/* Values that change in every step. These values are in device memory, so that a captured graph of ops stays valid.
+ * The host writes them with backend->put at the start of an epoch, and the op `advance` updates them. */
 typedef struct {
     uint64_t seed;
     uint64_t step;  /* optimizer steps so far; selects this step's random numbers and ring row */
@@ -196,7 +196,7 @@ typedef struct {
  * not finite to ring[...].value[bad]. */
 typedef struct {
     void *p;     /* (n), updated in place */
-    void *m, *v; /* (n), updated in place: sgd m, only with momentum; adagrad v; adadelta both */
+    void *m, *v; /* (n), updated in place: sgd has m (only with momentum), adagrad v, adadelta both */
     dg_metrics *ring;
     void *g;
     const dg_step_state *state;
@@ -302,9 +302,9 @@ typedef struct {
     const struct dg_variant *variant;
     const char *why; /* source of the choice: "default", "--conv", "tuning.ini:12" */
     int block;
-    int tile_m, tile_n; /* results of a block: pixels and channels; 0: no tile */
+    int tile_m, tile_n; /* pixels and channels that a block computes; 0: no tile */
     int stages;
-    int split;    /* parts of the sum in separate blocks; 1: none */
+    int split;    /* number of parts of the sum, in separate blocks; 1: not split */
     dg_math math; /* of variant mma; from --precision, not from tuning */
 } dg_tune;
 
@@ -317,7 +317,7 @@ typedef struct {
         int row;        /* arena row, -1: unused (the pointer stays NULL) */
         int64_t offset; /* first element of the row for this operand */
         int from;       /* fused: 1 + number of the op that the launch recomputes when it reads this operand; 0: none */
-        int factors;    /* fused: row of its rounded operand (fused.h); 0: none */
+        int factors;    /* fused: row of the rounded operand (fused.h); 0: none */
     } operand[DG_MAX_OPERANDS];
     union {
         dg_conv_args conv;

@@ -48,9 +48,9 @@ typedef struct {
     double decay;
 } dg_ema_args;
 
-/* Differentiable augmentation (Zhao et al. 2020). Its adjoint, augment_dx, computes dx from dy. For image n, u_0 to u_6
- * are uniform from 0 to 1: the values of dg_philox(seed, (DG_STREAM_AUGMENT, order << 40 | step), 2n) and 2n + 1 over
- * 2^32,
+/* Differentiable augmentation (Zhao et al. 2020). The adjoint, augment_dx, computes dx from dy. For image n, u_0 to
+ * u_6 are uniform from 0 to 1: the values of dg_philox(seed, (DG_STREAM_AUGMENT, order << 40 | step), 2n) and 2n + 1
+ * over 2^32,
  * in this order:
  * DG_AUGMENT_COLOR: c = k (s x + (1 - s) mean_of_pixel(x)) + (1 - k) mean_of_image(x) + b, with brightness
  *   b = u_0 - 1/2, saturation s = 2 u_1 and contrast k = u_2 + 1/2; alpha, the fourth of four channels, is unchanged

@@ -43,7 +43,7 @@ typedef struct {
     int plan;
     bool keep;     /* DG_WORK: the host writes it before the plan runs, or reads it after the plan has run */
     bool absent;   /* DG_WORK: no launch stores it, so it has no place in the arena */
-    bool rounded;  /* DG_WORK: fp32 stored as bf16 (fused.h) */
+    bool rounded;  /* DG_WORK: the values are fp32 but stored as bf16 (fused.h) */
     void *outside; /* DG_OUTSIDE: set by dg_arena_outside before binding */
 } dg_row;
 

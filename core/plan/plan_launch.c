@@ -80,7 +80,7 @@ double dg_launch_bytes(const dg_plan *p, const dg_launch *l)
             if (list[k].role & DG_OUT && first_of_row(p, l, i, k, DG_OUT)) bytes += each;
         }
     }
-    for (int i = l->first; i < l->first + l->count; i++) /* the launch reads the inputs of a recomputed operand */
+    for (int i = l->first; i < l->first + l->count; i++) /* inputs of recomputed operands are read */
         for (int k = 0; k < DG_MAX_OPERANDS; k++) {
             const int from = p->op[i].operand[k].from - 1;
             if (from < 0 || (from >= l->first && from < l->first + l->count)) continue;

@@ -14,7 +14,7 @@ typedef struct dg_work {
     int split;
     double outputs; /* convolutions: results per thread in registers */
     bool warpgroups;
-    double products; /* multiply-adds per block: convolutions, whole tiles; 0: negligible */
+    double products; /* multiply-adds per block of a convolution, for whole tiles; 0: negligible */
     /* clocks of shared memory and L1 per block, one per 128 bytes; 0 if not counted */
     double clocks;
     double loads; /* bytes that a block loads through the cache; 0: not counted */

@@ -8,7 +8,8 @@
 #include "core/plan/ops.h"
 
 /* Variant tiled: results per block (pixels x channels; dw: channels x taps and channels), written as tile=128x64, and
- * results per thread. The quotient of both is the number of threads. A weight gradient (dw) cannot use narrow tiles. */
+ * results per thread. Results per block divided by results per thread is the number of threads. A weight gradient (dw)
+ * cannot use narrow tiles. */
 #define DG_TILED_WIDE(X) \
     X(128, 128, 8, 8)    \
     X(128, 64, 8, 8)     \
@@ -24,7 +25,7 @@ enum { DG_TILED_K = 16, DG_TILED_PAD = 4 };
 #define DG_TILED_SIDE(b, by_rows) ((by_rows) ? (b) * (DG_TILED_K + DG_TILED_PAD) : DG_TILED_K * (b))
 #define DG_TILED_WORDS(m, n, m_rows, n_rows) (DG_TILED_SIDE(m, m_rows) + DG_TILED_SIDE(n, n_rows))
 
-/* patch: positions (of 2x2 outputs) x channels of a block; thread: 4 x 4. */
+/* Tiles of variant patch: positions (of 2x2 outputs) x channels of a block. A thread has 4 x 4 of these. */
 #define DG_PATCH_TILES(X) \
     X(32, 32)             \
     X(64, 32)             \
@@ -62,8 +63,8 @@ enum { DG_DENSE_IMAGES = 16, DG_DENSE_CHANNELS = 128 };
 #define DG_TF32_DX_TILES(X) X(64, 32, 32, 2)
 #define DG_MMA_DW_TILES(X) X(64, 16)
 
-/* Forward tiles of variant mma with fp16, one for small maps and one for other maps. Both fit Turing's 64 KB of shared
- * memory. All GPUs use these tiles, so that sums have the same order. */
+/* Forward tiles of variant mma with fp16, one for small maps and one for other maps. These tiles fit Turing's 64 KB of
+ * shared memory. All GPUs use these tiles, so that sums have the same order. */
 #define DG_FP16_FWD_TILES(X) \
     X(true, 64, 128, 32, 8)  \
     X(false, 128, 64, 32, 8)
@@ -164,7 +165,7 @@ static inline int dg_thin_mma_rows(int Ho, int unit)
 }
 
 /* If y is one pixel that covers all of x, the convolution is a matrix product, and the function returns it as a 1x1
- * convolution with K*K*Ci channels. It returns other convolutions unchanged. */
+ * convolution with K*K*Ci channels. Other convolutions are returned unchanged. */
 static inline dg_conv_args dg_conv_flat(const dg_conv_args *a)
 {
     dg_conv_args f = *a;
@@ -180,8 +181,8 @@ static inline bool dg_is_conv(dg_op_kind kind)
     return kind == DG_OP_conv_fwd || kind == DG_OP_conv_dx || kind == DG_OP_conv_dw;
 }
 
-/* True if a 3x3 convolution with stride 2, which runs as a 4x4 convolution, uses warpgroups. They have one tile per
- * direction. */
+/* True if a 3x3 convolution with stride 2, which runs as a 4x4 convolution, uses warpgroups. Warpgroups have one tile
+ * per direction. */
 #define DG_ODD_WIDE_M(dx) ((dx) ? 64 : 128)
 #define DG_ODD_WIDE_N(dx) ((dx) ? 32 : 64)
 enum { DG_ODD_WIDE_THREADS = 256 };

@@ -12,14 +12,14 @@
 #include "core/plan/plan.h"
 #include "core/tune/machine.h"
 
-/* Equal blocks of a launch. The first three words of `kind` are direction, kernel and tile; the others are its prologue
- * and epilogue. */
+/* A part is all blocks of a launch that do equal work. The first three words of `kind` are direction, kernel and tile;
+ * the others are its prologue and epilogue. */
 typedef struct dg_cost_part {
     char kind[80];
     int kernel;
     double blocks;
     double steps, most; /* steps of the main loop: in the average block, in the longest block */
-    double rest;        /* work outside of the main loop, as a fraction: of a tile, of images, of weights */
+    double rest;        /* work outside of the main loop, as a fraction of a tile, of the images or of the weights */
     const struct dg_counted *counted; /* row of counts of this kind; NULL: not looked up yet */
     double merged;                    /* number of parts of sums that the last block adds */
 } dg_cost_part;

@@ -10,7 +10,7 @@
 
 /* Fractions of a GPU's rates that launches reach, and fixed costs of launches (cost.h). */
 typedef struct {
-    double ghz;       /* clock rate; 0: from `all` */
+    double ghz;       /* clock rate; 0: computed from `all` */
     double after_us;  /* cost per kernel in a chain, if it begins before the previous one has ended */
     double last_us;   /* cost of electing the last block of a launch, which adds the blocks' parts */
     double l1;        /* wavefronts of shared memory per clock and multiprocessor, at most 1 */
@@ -62,7 +62,7 @@ dg_err dg_machine_arch(const char *name, dg_type real, dg_machine *out);
 
 /* Measures the load by other processes between two calls, before and after the work. */
 typedef struct {
-    double wall, busy, own; /* seconds; busy < 0: unknown */
+    double wall, busy, own; /* in seconds; busy is < 0 if it is unknown */
 } dg_busy;
 void dg_busy_start(dg_busy *l);
 double dg_busy_foreign(const dg_busy *start);

@@ -38,7 +38,7 @@ static const gpu list[] = {
 #define MEMORY 0.9
 #define UNDER_LOAD (1755. / 1980)
 
-/* These constants, like the four above, are estimates and not measured. Step `model` of scripts/gpu-check measures them
+/* These constants and the four above are estimates, not measurements. Step `model` of scripts/gpu-check measures them
  * (kernels/cuda/cuda_limits.cu). With two warps per scheduler, loops of convolutions issued one instruction per five
  * clocks on an H100. */
 static const dg_machine_costs assumed = {

@@ -9,7 +9,7 @@
  * products: 8 x 8 results reach three quarters of the peak, one result a quarter. */
 static double inner_loop(double outputs) { return 1 / (1 + 2.6 / sqrt(outputs)); }
 
-/* Few warps do not hide latency: one warp per scheduler (four per multiprocessor) reaches two thirds of the rate. */
+/* Few warps do not hide latency. One warp per scheduler (four per multiprocessor) reaches two thirds of the rate. */
 static double hidden(double warps) { return warps / (warps + 2); }
 
 /* On tensor cores a warp's 64 x 32 results take as many clocks as reading their operands from shared memory. */
@@ -30,9 +30,9 @@ static double arithmetic_us(const dg_work *w, dg_math math, const dg_machine *m)
     double resident = least(rounds, floor((double)dg_arch_threads(m->arch) / w->threads));
     if (w->shared > 0) resident = least(resident, floor((double)m->shared / w->shared));
     double warps = most(resident, 1) * w->threads / 32;
-    /* more than 128 registers per thread allow only 8 warps */
+    /* kernels with more than 128 registers per thread have only 8 warps per multiprocessor */
     if (math != DG_MATH_FP32 && !w->warpgroups) warps = least(warps, 8);
-    if (w->clocks > 0) { /* the time is the larger of those of shared memory and of products */
+    if (w->clocks > 0) { /* shared memory or products, whichever takes longer */
         const double ghz = lanes_ghz(m), rate = (math == DG_MATH_TF32 ? m->tf32 : m->bf16) / m->units;
         return rounds * most(w->products * 2 / rate, w->clocks / ghz) /
                hidden(least(most(resident, 1) * w->threads / 32, 16)) * 1e-3;
@@ -64,7 +64,7 @@ dg_prediction dg_predict_gpu(const dg_op *op, double bytes, const dg_machine *m)
 }
 
 /* For warpgroups: bytes of other blocks' sums that a multiprocessor adds per clock, and clocks of a block outside of
- * its loop. Both are counted in steps of dcgan64-paper (docs/cuda.md). */
+ * its loop. These constants are counted in steps of dcgan64-paper (docs/cuda.md). */
 enum { JOIN_BYTES = 85, BEGIN_CLOCKS = 100 };
 
 /* Warpgroups load patches and parts at the cost model's cache rate under load. A block of a data gradient uses one

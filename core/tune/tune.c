@@ -66,7 +66,7 @@ static char *next_line(char *out, int size, void *context)
     return out;
 }
 
-/* Parses the whole number after `name` in a word such as C=64. It must be followed by `end`. */
+/* Parses the whole number after `name` in a word such as C=64. The character `end` must follow the number. */
 static bool number(const char *text, char end, int64_t lo, int64_t hi, int64_t *out, const char **rest)
 {
     char *stop;
@@ -90,7 +90,7 @@ static dg_op_kind kind_of(const char *name, size_t length)
 
 enum { LARGEST = 1 << 30 };
 
-/* Parses one word of the shape into op; seen: one bit per field. */
+/* Parses one word of the shape into op. `seen` has one bit per field that was parsed. */
 static const char *shape_word(dg_op *op, const char *word, unsigned *seen)
 {
     static const char *const wrong = "a shape consists of words such as N=64 with whole numbers";

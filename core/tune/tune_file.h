@@ -19,7 +19,7 @@ typedef struct {
     int lines, capacity;
 } dg_tune_file;
 
-/* Adds a comment at the top; text: one line, without its semicolon. */
+/* Adds a comment at the top of the file. `text` is one line without a semicolon. */
 dg_err dg_tune_file_head(dg_tune_file *f, const char *text);
 
 /* Adds a row. It replaces an existing row of this op, shape and section, unless that row's measurement is faster. */

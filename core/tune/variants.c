@@ -1,5 +1,5 @@
-/* The elementwise variants of the CUDA ops, and the rule that chooses variants. It depends on shapes only, not on the
- * GPU, so that sums have the same order everywhere. */
+/* The elementwise variants of the CUDA ops, and the rule that chooses variants. The rule depends on shapes only, not
+ * on the GPU, so that sums have the same order everywhere. */
 #include "core/tune/variants.h"
 
 #include <stdarg.h>

@@ -11,7 +11,8 @@
  * this thread's next call. real: the backend's type. */
 const char *dg_variant_check(const dg_op *op, dg_tune *tune, dg_type real, const dg_gpu *gpu);
 
-/* Chooses by the rule, for an op without a tuning row. Returns NULL, or the reason why no variant can run the op. */
+/* Chooses a variant by the rule, for an op without a tuning row. Returns NULL, or the reason why no variant can run
+ * the op. */
 const char *dg_variant_choose(const dg_op *op, dg_tune *out, dg_type real, const dg_gpu *gpu);
 
 /* Returns NULL, or the reason why this GPU cannot round to gpu->math. */
@@ -30,7 +31,7 @@ const char *dg_variant_no(const char *format, ...) __attribute__((format(printf,
 
 bool dg_variant_aligned(const dg_op *op, dg_type real);
 
-/* The check function of variants with a thread per item. It sets 256 threads unless t has a number. */
+/* The check function of variants with a thread per item. The number of threads is 256 unless t has a number. */
 const char *dg_variant_check_sweep(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu *gpu);
 
 #endif

@@ -155,8 +155,8 @@ static dg_err capture(gpu *c, dg_plan *p, int runs, captured **out)
  * load kernels during a capture. */
 static captured loaded;
 
-/* Graphs of 1, 2, 4, ... runs are captured, a graph of n runs only after n runs of the plan. So captures do not delay
- * the first steps, and the device is busy while the host captures. */
+/* Graphs of 1, 2, 4, ... runs are captured, a graph of n runs only after n runs of the plan. Therefore captures do not
+ * delay the first steps, and the device is busy while the host captures. */
 dg_err dg_gpu_graph_for(gpu *c, dg_plan *p, int n, captured **out)
 {
     dg_err e = DG_OK;

@@ -45,7 +45,7 @@ typedef struct {
     uint64_t written;
     bool alone; /* the previous launch in the stream is not the previous launch of the plan */
     captured *graphs;
-    /* during a capture; the first is stream[DG_COMPUTE], the others are created on demand */
+    /* streams of a capture: the first is stream[DG_COMPUTE], and the other streams are created on demand */
     cudaStream_t branch[DG_BRANCHES];
     cudaError_t last;
     dg_err broken; /* set by the first fatal error: the device is lost to this process */
@@ -60,8 +60,8 @@ dg_err dg_gpu_report(gpu *c, const char *op, const char *what, cudaError_t e);
         if (error_ != cudaSuccess) return dg_gpu_report(c, op, #call, error_); \
     } while (0)
 
-/* Every backend function begins with it. It fails after a fatal error, selects the device and sets whether launches
- * overlap. */
+/* Every backend function begins with ENTER, which fails after a fatal error, selects the device and sets whether
+ * launches overlap. */
 #define ENTER(c)                                                                 \
     do {                                                                         \
         if ((c)->broken) return dg_fail((c)->broken, "%s", (c)->broken_message); \

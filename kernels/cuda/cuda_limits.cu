@@ -1,6 +1,6 @@
 /* Measures a CUDA device's limits: multiply-adds, tensor cores, memory, cache, a launch; and the constants of the cost
- * model (dg_machine_costs): the throughput of few warps. Template parameters: real, M, the measured arithmetic.
- * block: 256 threads, 8 per multiprocessor (few warps: 1); shared memory: 8 KB; registers: 4 to 43
+ * model (dg_machine_costs): throughput with few warps. Template parameters: real, M, the measured arithmetic. block:
+ * 256 threads, 8 per multiprocessor (few warps: 1); shared memory: 8 KB; registers: 4 to 43
  * bound by: what each kernel is named after */
 #include "kernels/cuda/cuda_clock.cuh"
 #include "kernels/fused/fuse.cuh"
@@ -222,7 +222,8 @@ static cudaError_t rate(job *j, kind k, double *best)
     return cudaSuccess;
 }
 
-/* Kernels that are timed in a chain: an empty kernel, one that starts early, and one that elects a last block. */
+/* Kernels that are timed in a chain: an empty kernel, a kernel that starts early, and a kernel that elects a last
+ * block. */
 enum link { EMPTY, AFTER, LAST };
 static void launch_link(job *j, link k)
 {

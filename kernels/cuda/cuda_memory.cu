@@ -127,7 +127,7 @@ static dg_err start_piece(gpu *c, const char *src, size_t n, int *k)
     return DG_OK;
 }
 
-/* Copies the next piece while the current one is taken from its stage. */
+/* Copies the next piece while the host copies the current piece from its stage. */
 static dg_err get(dg_backend *b, void *host, const void *src, size_t bytes)
 {
     gpu *c = (gpu *)b;

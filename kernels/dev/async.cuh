@@ -4,7 +4,7 @@
 #define DG_ASYNC_CUH
 
 /* Copies 16 bytes from global to shared memory, or 16 zero bytes if !ok (then src may be any address and is not read).
- * The copy is complete after commit and wait; before sm_80 it is synchronous. Both addresses are 16-byte aligned. */
+ * The copy is complete after commit and wait; before sm_80 it is synchronous. dst and src are 16-byte aligned. */
 __device__ __forceinline__ void cp_async16(void *dst, const void *src, bool ok)
 {
 #if __CUDA_ARCH__ >= 800
@@ -33,8 +33,8 @@ template <int N> __device__ __forceinline__ void cp_async_wait()
 }
 
 /* KLAUNCH_AFTER: grid_dependency_wait() waits until earlier launches have ended and their writes are visible;
- * grid_dependents_launch() lets the next launch start once a thread of every block has called it. Both do nothing
- * before sm_90 and in launches that did not start early. */
+ * grid_dependents_launch() lets the next launch start once a thread of every block has called it. These two functions
+ * do nothing before sm_90 and in launches that did not start early. */
 __device__ __forceinline__ void grid_dependency_wait()
 {
 #if __CUDA_ARCH__ >= 900
@@ -49,8 +49,8 @@ __device__ __forceinline__ void grid_dependents_launch()
 #endif
 }
 
-/* These functions load or copy data before grid_dependency_wait(). The previous launch must not write this data. They
- * bypass L1, which may have stale values before the wait. */
+/* These functions load or copy data before grid_dependency_wait(). The previous launch must not write this data. These
+ * loads bypass L1, which may have stale values before the wait. */
 template <class T> __device__ __forceinline__ T grid_early_load(const T *p)
 {
     static_assert(sizeof(T) == 4 || sizeof(T) == 16, "one load");

@@ -32,7 +32,7 @@ inline thread_local signed char dev_overlaps[64];
 
 /* True if kernels on the current device may start early: the device is sm_90 or newer and runs code compiled for it,
  * because code from older PTX does not wait. Only one kernel is queried, because all are compiled alike. Requires CUDA
- * 12.3, the first with programmatic edges in graphs. */
+ * 12.3, the first version with programmatic edges in graphs. */
 template <class K> static inline bool dev_may_overlap(K kernel)
 {
     int device, driver;

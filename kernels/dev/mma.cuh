@@ -6,8 +6,8 @@
  *   plane c + 1    | position 0 | ...                              `pitch` units further
  * Fragment reads load adjacent positions of a plane, eight of them 128 bytes: there is no bank conflict at any first
  * position, so a tap of a convolution only shifts the first position. In stores, eight threads write 4 positions of 2
- * planes. These are in different banks if pitch % 8 is 4. If pitch % 8 is 0, position p of an odd plane is stored at p
- * ^ 4.
+ * planes. These 4 x 2 units are in different banks if pitch % 8 is 4. If pitch % 8 is 0, position p of an odd plane is
+ * stored at p ^ 4.
  *
  * If a sum runs over channels, its operands are read by rows: a row of the matrix is a position. If a sum runs over
  * positions, its operands are read by columns: a row of the matrix is a channel. g = lane / 4, t = lane % 4, in the
@@ -91,7 +91,7 @@ struct dg_mma_fp16 : dg_mma_bf16 {
     static constexpr bool there = true, fused = true, scaled = true;
 #endif
 
-    /* Clamps finite values to the range of fp16, so that a large gradient does not end the run. Infinity and NaN are
+    /* Clamps finite values to the range of fp16, because an infinite gradient would end the run. Infinity and NaN are
      * unchanged. */
     static __device__ __forceinline__ float within(float v)
     {

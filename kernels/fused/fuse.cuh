@@ -25,7 +25,7 @@ void dg_fused_dense(const dg_fused_conv *f, cudaStream_t stream);
 void dg_fused_head_launch(const dg_fused_head *h, cudaStream_t stream);
 void dg_fused_update_launch(const dg_fused_update *u, cudaStream_t stream);
 void dg_round_weights(const dg_rounded *r, cudaStream_t stream);
-/* rounded.cu: writes the rounded operands of a job on tensor cores; side: 0 for x, 1 for y. */
+/* Writes the rounded operands of a job on tensor cores (rounded.cu). side is 0 for x and 1 for y. */
 void dg_round_factors(const dg_update_job *j, int side, cudaStream_t stream);
 
 /* All threads of a block call it. Returns true only in the last of `expected` blocks, which sees all writes of the
@@ -110,7 +110,8 @@ static __device__ __forceinline__ void dg_store_four(void *x, int64_t at, bool r
                 dg_pack<uint32_t, 2>{{to_bf16x2(v.v[0], v.v[1]), to_bf16x2(v.v[2], v.v[3])}});
 }
 
-/* A prologue's coefficients for a thread's four channels. They are recomputed only when the group changes. */
+/* A prologue's coefficients for a thread's four channels. The coefficients are recomputed only when the group changes.
+ */
 struct dg_four {
     const dg_prologue &s;
     const int c, C;

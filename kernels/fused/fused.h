@@ -59,8 +59,8 @@ typedef struct {
 } dg_epilogue;
 
 /* A network's weights as rounded operands for tensor cores (bf16, fp16: 2 bytes; tf32: 4), in the order of the
- * weights. They are rounded once per step by the fused update. After an unfused update or a write by the host, a
- * kernel of the backend rounds them. */
+ * weights. The fused update rounds the weights once per step. After an unfused update or a write by the host, a kernel
+ * of the backend rounds the weights. */
 typedef struct {
     const float *from;
     void *to;  /* NULL: no kernel reads it */
@@ -73,10 +73,9 @@ typedef struct {
  * the tensor or reads only its sign, results are unchanged. A norm's input and the gradient after a norm are rounded
  * once more than by unfused ops, but sums over them use the unrounded fp32 results. */
 
-/* Rounded operands: a weight gradient on tensor cores multiplies values that convolutions have multiplied before (its x
- * in the forward pass, its y in the data gradient, through the same prologue). Such a convolution stores its rounded
- * input, and the weight gradient reads it. If there is no such convolution, a kernel of the update rounds the operand.
- * */
+/* Rounded operands: a weight gradient on tensor cores multiplies values that convolutions have multiplied before (its
+ * x in the forward pass, its y in the data gradient, through the same prologue). Such a convolution stores its rounded
+ * input, and the weight gradient reads it. If there is no such convolution, a kernel of the update rounds it. */
 
 /* One convolution with its prologue and epilogue: forward (x to y) or data gradient (y to x; also the forward pass of a
  * transposed convolution). conv has only the result and w; the input is in.x. */
@@ -156,7 +155,7 @@ dg_fused_size dg_fused_conv_size(dg_op_kind kind, const dg_fused_conv *f, const 
 dg_fused_size dg_fused_head_size(const dg_fused_head *h);
 dg_fused_size dg_fused_update_size(const dg_fused_update *u);
 
-/* Sets tune.split, the number of parts of the sum, of each job. It differs from the split of an unfused weight
+/* Sets tune.split, the number of parts of the sum, of each job. This number differs from that of an unfused weight
  * gradient, because the jobs share the GPU. */
 void dg_fused_update_split(dg_fused_update *u);
 

@@ -76,8 +76,8 @@ static __device__ __forceinline__ float dg_fold(const float (&v)[8])
     return keep + __shfl_xor_sync(0xffffffffu, give, 4);
 }
 
-/* Sums each column over the warps of the block; thread `column` gets the sum. v: this lane's columns; room: shares * N
- * floats of shared memory. All threads of the block call it. */
+/* Sums each column over the warps of the block and returns the sum to thread `column`. v: this lane's columns; room:
+ * shares * N floats of shared memory. All threads of the block call it. */
 template <class Job, class G>
 static __device__ __forceinline__ float dg_column_sum(const float (&v)[2 * G::NJ], float *room, dg_own_warps own)
 {

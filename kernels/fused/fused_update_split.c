@@ -11,7 +11,7 @@ static bool is_divided(dg_fused_family kind)
     return dg_update_has_factors(kind) || kind == DG_FUSED_THIN_MMA || kind == DG_FUSED_THIN;
 }
 
-/* The time of a job's block in ns: a fixed part and a part per unit. */
+/* The time of a job's block in ns, as a fixed time and a time per unit. */
 typedef struct {
     double begin, unit;
 } block_ns;

@@ -5,7 +5,7 @@
 #include "kernels/dev/mma.cuh"
 #include "kernels/fused/fuse.cuh"
 
-/* Rounds weights at .. at + 3; at: relative to r.from, a multiple of four. */
+/* Rounds weights at .. at + 3. `at` counts from r.from and is a multiple of four. */
 static __device__ __forceinline__ void dg_round_four(const dg_rounded &r, int64_t at, const dg_pack<float, 4> &v)
 {
     if (r.math == DG_MATH_TF32) {

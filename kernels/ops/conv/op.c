@@ -14,7 +14,8 @@ static double terms(const dg_op *op)
     return (double)a->N * a->Ho * a->Wo;
 }
 
-/* Error of a sum from subnormal fp16 operands: their step is 2^-24, so each is off by up to 2^-25. */
+/* Returns the error of a sum due to subnormal fp16 operands. They are multiples of 2^-24, so each has an error of at
+ * most 2^-25. */
 static double fp16_steps(const dg_op_values *v)
 {
     const dg_conv_args *a = &v->op[1]->u.conv;

@@ -1,4 +1,4 @@
-/* Batch norm statistics: of a batch, and frozen ones. */
+/* Batch norm statistics of a batch, and frozen statistics. */
 #include <math.h>
 #include <stdbool.h>
 #include "kernels/ops/norm/norm_tiles.h"

@@ -35,8 +35,8 @@ typedef real dg_vec __attribute__((vector_size(DG_VEC_BYTES), aligned(sizeof(rea
 #endif
 #define DG_INLINE static inline __attribute__((always_inline, unused))
 
-/* Results of at least DG_LARGE bytes are stored by non-temporal stores of whole aligned cache lines. These stores do
- * not read the line first and leave the caches unchanged. */
+/* Results of at least DG_LARGE bytes are stored by non-temporal stores of whole aligned cache lines. Non-temporal
+ * stores do not read the line first and leave the caches unchanged. */
 enum { DG_LARGE = 64 << 20, DG_LINE = 64 / (int)sizeof(real) };
 
 /* True if non-temporal stores suit a result of `count` reals at `to`, in rows of `row` reals. */
@@ -71,8 +71,8 @@ typedef struct {
     ptrdiff_t n;
 } dg_span;
 
-/* Strides are the constants AK and BK for packed tiles, else the arguments ak and bk. It is noinline because GCC 12
- * spills the accumulators when it inlines this function. */
+/* Strides are the constants AK and BK for packed tiles, else the arguments ak and bk. The function is noinline,
+ * because GCC 12 spills the accumulators when it inlines it. */
 #define DG_MICRO(name, MR, NV, AK, BK)                                                                                \
     static __attribute__((noinline, unused)) void name(const dg_span *run, int runs, real *c, ptrdiff_t ldc, int add, \
                                                        ptrdiff_t ak, ptrdiff_t bk)                                    \

@@ -182,8 +182,8 @@ static inline void dg_fetch(const real *from, ptrdiff_t count, const real *end)
     for (ptrdiff_t i = 0; i < count; i += 64 / (ptrdiff_t)sizeof(real)) __builtin_prefetch(from + i, 0, 2);
 }
 
-/* Returns a distance for arrays that are read together. It is an odd number of cache lines, because multiples of 4 KB
- * share few sets of L1. */
+/* Returns a distance for arrays that are read together. The distance is an odd number of cache lines, because
+ * multiples of 4 KB share few sets of L1. */
 static inline size_t dg_odd_lines(size_t reals)
 {
     size_t line = 64 / sizeof(real);

@@ -120,7 +120,7 @@ static void multiply(const job *j, const piece *p, const real *U, const real *V,
     DG_CPU(dg_winograd_outputs)(j, p, M, phase, block);
 }
 
-/* Piece i of a phase; small phases have no tiles in the last pieces. */
+/* Returns piece i of a phase. The last pieces of a small phase have no tiles. */
 static piece piece_of(const job *j, int phase, int i)
 {
     return (piece){i * j->tiles, dg_max(0, dg_min(j->tiles, phase_tiles(j, phase) - i * j->tiles))};

@@ -38,7 +38,8 @@ static dg_square_row load_some(const real *from, int n)
     return *(const dg_square_row *)all;
 }
 
-/* Forward: U of DG_SQUARE output channels co0.. and one input phase; vectors of w run over ci, those of U over co. */
+/* Forward: computes U of DG_SQUARE output channels co0.. and one input phase. Vectors of w run over ci, vectors of U
+ * over co. */
 static void weights_forward(const job *j, real *panel, int co0, int py, int px)
 {
     int r = j->taps, K = r * j->S, n = dg_min(DG_SQUARE, j->Co - co0);
@@ -64,7 +65,8 @@ static void weights_forward(const job *j, real *panel, int co0, int py, int px)
     }
 }
 
-/* Backward: U of one output phase and block; taps in falling order, vectors over the channels of x. */
+/* Backward: computes U of one output phase and block. Taps are in descending order, and vectors run over the channels
+ * of x. */
 static void weights_backward(const job *j, real *panel, int block, int py, int px)
 {
     int r = j->taps, K = r * j->S;

@@ -41,6 +41,6 @@ static size_t scratch(const dg_op *op, dg_type real)
     return (size_t)f.N * (size_t)(f.Ho * f.Wo) * (size_t)(f.K * f.K * f.Ci) * sizeof(float);
 }
 
-/* exclusive: cuBLAS has one workspace. */
+/* exclusive: cuBLAS has one workspace, so such ops do not run concurrently. */
 const dg_variant dg_conv_variant_cublas = {
     .name = "cublas", .check = check, .work = work, .scratch = scratch, .by_row = true, .exclusive = true};

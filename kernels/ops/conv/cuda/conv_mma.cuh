@@ -1,11 +1,11 @@
 /* Parts shared by the three directions of the convolution on tensor cores: 4x4, stride 2, pad 1. Terms:
  * cell: 8x8 adjacent positions of the small side (y), 4x4 in small maps; numbered over all images
  * piece: 64 positions, the rows of a warp's products (dg_row_tile): a cell, or four small ones
- * patch: values of the other side that a piece reads, with its border; loaded to shared memory once for all taps chunk:
- * the channels (weight gradient: positions) in one of two buffers of shared memory; one is multiplied while the other
- * is filled group: of taps; a chunk's weights are loaded in one portion per group, and the next patch in one slice per
- * group Values of type T in memory become values of the arithmetic E when they are loaded: into registers while the
- * previous chunk is multiplied, then rounded and stored. So each value is rounded only once. */
+ * patch: values of the other side that a piece reads, with its border; loaded to shared memory once for all taps
+ * chunk: the channels (weight gradient: positions) in one of two buffers of shared memory; one is multiplied while the
+ * other is filled group: of taps; a chunk's weights are loaded in one portion per group, and the next patch in one
+ * slice per group Values of type T in memory become values of the arithmetic E when they are loaded: into registers
+ * while the previous chunk is multiplied, then rounded and stored. Therefore a value is rounded only once. */
 #ifndef DG_CONV_MMA_CUH
 #define DG_CONV_MMA_CUH
 
@@ -185,7 +185,7 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
             }
         }
     }
-    /* True if row (or column) i of the patch of a cell at `at` is not in the border. */
+    /* True if row (or column) i of a patch is inside the cell at `at`, not in its border. */
     static __device__ __forceinline__ bool is_own(int i, int at, int size)
     {
         return (i > 0) & ((i <= P::scale * P::piece::side) | (at + P::piece::side >= size / P::scale));
@@ -240,7 +240,7 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
         if (numbers) return bent ? dg_bent_value(f, v, below) : dg_one_value(f, v, below);
         return MAP == DG_AS_IS && E::scaled ? v * below : v;
     }
-    /* Stores the rounded slice to this thread's plane of `patch`; chunk: counted from this block's first. */
+    /* Stores the rounded slice to this thread's plane of `patch`; `chunk` is counted from this block's first chunk. */
     __device__ __forceinline__ void put(uint4 *patch, int g, int chunk) const
     {
         const float *const of_unit = number + chunk * (2 * numbers * E::unit);

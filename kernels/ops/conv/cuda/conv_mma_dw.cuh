@@ -17,8 +17,7 @@ template <class E_, class T_, bool SMALL> struct dg_dw_tile {
     static constexpr int y_planes = M / E::unit, x_planes = N / E::unit;
     typedef dg_patch<SMALL, 1, x_planes, true> patch;
     typedef typename patch::piece piece;
-    static constexpr int taps = 16, positions = 64, border = 1; /* positions: per piece; border: before
-                                                                 * a patch */
+    static constexpr int taps = 16, positions = 64, border = 1; /* positions: per piece; border: width before a patch */
     static constexpr int x_units = patch::units, y_units = y_planes * positions;
     static constexpr int y_items = y_units / NT, values = patch::cells * patch::input * patch::input;
     static constexpr int x_items = dg_div_up(values * x_planes, NT);
@@ -74,7 +73,7 @@ template <class G> struct dg_dw_products {
                    ? row | col << 5 | number << 10 | (plane * P::plane + P::at(number, row, col)) << unit_bit
                    : -1;
     }
-    /* Position in the piece of this thread's value j of y. */
+    /* Returns the position, within the piece, of this thread's value j of y. */
     static __device__ __forceinline__ int position(int j)
     {
         return dg_unit_position<G::y_planes>((int)threadIdx.x + j * G::NT);

@@ -44,7 +44,7 @@ template <class G> struct dg_fwd_job : dg_weights<dg_fwd_job<G>, G> {
     typedef typename G::T T;
     static constexpr int groups = G::groups;
 
-    /* Maps read and written; step: results per cell position in each direction. */
+    /* The maps that are read and written. step: results per position of a cell, in each direction. */
     static constexpr int step = 1;
     static __device__ __forceinline__ dg_maps from_maps(const dg_conv_args &a) { return {a.H, a.W, a.Ci}; }
     static __host__ __device__ __forceinline__ dg_maps to_maps(const dg_conv_args &a) { return {a.Ho, a.Wo, a.Co}; }

@@ -14,7 +14,8 @@
 
 #include "kernels/ops/conv/cuda/conv.cuh"
 
-/* ROWS x COLS x IMAGES: positions of a block; BN: its channels of x; T: those of a thread; THIN: tile for images. */
+/* ROWS x COLS x IMAGES: positions of a block; BN: channels of x of a block; T: channels of x of a thread; THIN: tile
+ * for images. */
 template <int ROWS_, int COLS_, int IMAGES_, int BN_, int T_, bool THIN_> struct dg_patch_tile {
     static constexpr int ROWS = ROWS_, COLS = COLS_, IMAGES = IMAGES_;
     static constexpr int BN = BN_, T = T_;

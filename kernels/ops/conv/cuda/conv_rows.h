@@ -39,7 +39,7 @@ typedef struct {
 } dg_conv_product;
 dg_conv_product dg_conv_product_of(dg_op_kind kind, const dg_conv_args *a);
 
-/* For the rows of the ops: scratch and traffic of the parts of a sum. */
+/* Used by the rows of the ops: bytes of scratch, and memory traffic, for the parts of a sum. */
 size_t dg_conv_scratch(const dg_op *op, dg_type real);
 void dg_conv_work(const dg_op *op, dg_type real, dg_work *w);
 

@@ -93,7 +93,8 @@ static const char *check_mma(const dg_op *op, dg_tune *t, dg_type real, const dg
     return dg_conv_check_split(t, most_parts(op), 1);
 }
 
-/* Words per quad of operands (conv_thin_mma.cuh). Shared memory takes longer than the products. */
+/* Returns the words per quad of operands (conv_thin_mma.cuh). Time is counted for shared memory only, which takes
+ * longer than the products. */
 static double words_of(const dg_op *op) { return 16.0 / dg_math_unit(op->tune.math); }
 
 static void fwd_work(const dg_op *op, dg_work *w)

@@ -65,9 +65,9 @@ template <class E> struct dg_quad {
 
 /* Forward, with the members of dg_thin_fwd. A warp has 32 pixels of a row x 32 channels as two by four products. The
  * sum over 4x4 taps x CI channels is CI products of 16 operands. Lane t has row t of the taps, whose 4 * CI values are
- * contiguous in a row of the image. So a patch stores each value once, and a lane reads its operands directly. A row's
- * pitch of 8 words (mod 32) puts the 8 pixels (CI or 2 CI words apart, CI is odd) x 4 rows of a read into different
- * banks. Columns of B are ordered so that a lane gets four contiguous channels, twice: 16 bytes of y.
+ * contiguous in a row of the image. Therefore a patch stores each value only once, and a lane reads its operands
+ * directly. A row's pitch of 8 words (mod 32) puts the 8 pixels (CI or 2 CI words apart, CI is odd) x 4 rows of a read
+ * into different banks. Columns of B are ordered so that a lane gets four contiguous channels, twice: 16 bytes of y.
  *
  * E: arithmetic of dg_quad; CI: channels of x. */
 template <class E, int CI_> struct dg_thin_mma_fwd {

@@ -17,8 +17,8 @@
 
 static constexpr int BK = DG_TILED_K, NOWHERE = -(1 << 30);
 
-/* Exact n / d for 0 <= n < 2^31 by a multiplication; Granlund & Montgomery 1994, "Division by invariant integers using
- * multiplication", theorem 4.2. */
+/* Computes n / d exactly, for 0 <= n < 2^31, by a multiplication; Granlund & Montgomery 1994, "Division by invariant
+ * integers using multiplication", theorem 4.2. */
 typedef struct {
     unsigned factor, shift;
     int d;
@@ -209,7 +209,8 @@ template <int B, int NT> struct patch_columns {
 
 static __device__ __forceinline__ int share(int all, int part, int parts) { return (int)((int64_t)all * part / parts); }
 
-/* Limits the registers of large tiles: two blocks of 256 threads per multiprocessor, three of 128. */
+/* Limits the registers of kernels with large tiles, so that a multiprocessor has two blocks of 256 threads, or three
+ * of 128. */
 #define DG_BOUNDS(G) __launch_bounds__(G::NT, G::TM *G::TN < 64 ? 1 : G::NT == 256 ? 2 : 3)
 
 template <class G>
@@ -326,7 +327,7 @@ static __global__ void DG_BOUNDS(G)
     }
 }
 
-/* BM x BN: results of a block; TM x TN: of a thread; NARROW: has no weight gradient. */
+/* BM x BN: results of a block; TM x TN: results of a thread; NARROW: has no weight gradient. */
 template <int BM, int BN, int TM, int TN, bool NARROW>
 static void launch(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream)
 {

@@ -10,8 +10,8 @@
 
 #include "kernels/ops/conv/cuda/conv.cuh"
 
-/* One side of the product. B: m (or n) of a block's tile; T: of a thread's; BK: of the sum per stage; BY_ROWS: k is
- * innermost. */
+/* One side of the product. B: m (or n) of a block's tile; T: m (or n) of a thread's tile; BK: k per stage; BY_ROWS: k
+ * is innermost. */
 template <int B, int T, int BK, bool BY_ROWS> struct dg_side {
     static constexpr int words = BY_ROWS ? B * (BK + DG_TILED_PAD) : BK * B;
     static constexpr int line = BY_ROWS ? BK + DG_TILED_PAD : B;
@@ -24,8 +24,8 @@ template <int B, int T, int BK, bool BY_ROWS> struct dg_side {
     }
 };
 
-/* BM x BN: results of a block; BK: of the sum per stage; TM x TN: results of a thread; A_ROWS, B_ROWS: layout of A and
- * B (dg_side). */
+/* BM x BN: results of a block; BK: k per stage; TM x TN: results of a thread; A_ROWS, B_ROWS: layout of A and B
+ * (dg_side). */
 template <int BM_, int BN_, int BK_, int TM_, int TN_, bool A_ROWS, bool B_ROWS> struct dg_gemm {
     static constexpr int BM = BM_, BN = BN_, BK = BK_, TM = TM_, TN = TN_;
     static constexpr int NT = (BM / TM) * (BN / TN);

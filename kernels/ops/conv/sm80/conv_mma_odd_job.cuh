@@ -1,6 +1,6 @@
 /* 3x3 convolutions with stride 1 and 1x1 convolutions (any stride, no pad) on tensor cores, by warps: forward, and the
- * data gradient, which at stride 1 is the forward pass with reversed taps and transposed weights. The loop is that of
- * conv_mma.cuh. Template parameter G: a dg_odd_tile.
+ * data gradient, which at stride 1 is the forward pass with reversed taps and transposed weights. The main loop is
+ * dg_mma_run of conv_mma.cuh. Template parameter G: a dg_odd_tile.
  *
  * K = 3: cells are 4x4 in all maps, because cells of 4x4 waste the least work in maps of 7x7 or 14x14. Their borders
  * cost little compared with the weights. A group is three taps. K = 1: a piece is 64 consecutive positions, across
@@ -124,7 +124,7 @@ template <class G> struct dg_odd_job {
         from = (const float *)a.w + (at + tap * onward);
     }
 
-    /* True if product q of a chunk has planes; the last chunk of K = 1 may have fewer. */
+    /* True if product q of a chunk has planes. If K = 1, the last chunk may have fewer products. */
     __device__ __forceinline__ bool has(int chunk, int q) const { return G::K > 1 || chunk * G::depth + q < pairs; }
     __device__ __forceinline__ void fetch_weights(int chunk, int g)
     {
