@@ -194,7 +194,7 @@ bool same(site a, site b);
 void report(site at, const char *format, ...) __attribute__((format(printf, 2, 3)));
 bool failed();
 void forget_report();
-[[noreturn]] void abandon();          /* leaves the fiber forever and ends the launch */
+[[noreturn]] void abandon();          /* ends this fiber and the launch */
 bool stack_overflow(const void *p);   /* p is below this fiber's stack */
 extern std::atomic<int> device_error; /* sticky cudaError_t */
 

@@ -325,7 +325,7 @@ static bool copy_is_legal(const void *dst, const void *src, size_t bytes, cudaMe
     bool to_device = memory_owns(dst, bytes, false), from_device = memory_owns(src, bytes, false);
     bool to_any = memory_any(dst) && !memory_owns(dst, bytes, true),
          from_any = memory_any(src) && !memory_owns(src, bytes, true);
-    switch (kind) { /* host memory of a copy may not be device memory or exceed a pinned allocation */
+    switch (kind) { /* host memory of a copy must not be device memory or exceed a pinned allocation */
     case cudaMemcpyHostToDevice: return to_device && !from_any;
     case cudaMemcpyDeviceToHost: return from_device && !to_any;
     case cudaMemcpyDeviceToDevice: return to_device && from_device;

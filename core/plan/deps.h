@@ -22,8 +22,8 @@ typedef struct {
     int ops, rows;
 } dg_deps;
 
-/* Finds the dependencies of the plan's ops; rows may still be unplaced. DG_DEVICE: out of memory. Free d even after an
- * error. */
+/* Finds the dependencies of the plan's ops; rows may still be unplaced. DG_DEVICE: out of memory. The caller must free
+ * d even after an error. */
 dg_err dg_deps_find(dg_deps *d, const dg_plan *p);
 void dg_deps_free(dg_deps *d);
 

@@ -18,7 +18,7 @@ typedef enum {
     DG_INDEX,
     DG_ONE_STEP,
     DG_ALL_STEPS, /* DG_RING dg_metrics; an op writes some values of one row */
-    DG_COUNTERS   /* DG_OP_COUNTERS of uint32_t, 0 before and after a GPU's launch; unused on CPUs */
+    DG_COUNTERS   /* DG_OP_COUNTERS numbers of uint32_t, all 0 before and after a GPU's launch; unused on CPUs */
 } dg_element;
 enum { DG_OP_COUNTERS = 2 };
 

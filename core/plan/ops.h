@@ -305,7 +305,7 @@ typedef struct {
     int tile_m, tile_n; /* pixels and channels that a block computes; 0: no tile */
     int stages;
     int split;    /* number of parts of the sum, in separate blocks; 1: not split */
-    dg_math math; /* of variant mma; from --precision, not from tuning */
+    dg_math math; /* rounding of operands in variant mma; set by --precision, not by tuning */
 } dg_tune;
 
 typedef struct {

@@ -24,8 +24,8 @@ bool dg_factors_written(const dg_plan *p, int row)
     return false;
 }
 
-/* A fused update has a kernel per operand that is not yet rounded, one for the parts of all sums, and one that adds the
- * parts and does Adam. */
+/* A fused update has a kernel for each operand that is not yet rounded, a kernel for the parts of all sums, and a
+ * kernel that adds the parts and does Adam. */
 int dg_launch_kernels(const dg_plan *p, const dg_launch *l)
 {
     int kernels = l->kind == DG_LAUNCH_UPDATE ? 2 : 1;

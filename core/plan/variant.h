@@ -39,7 +39,7 @@ typedef struct dg_variant {
     /* Counts the launch's work, for time predictions (core/plan/work.h). If NULL, the work is one kernel that moves the
      * operands. */
     void (*work)(const dg_op *op, struct dg_work *w);
-    /* Bytes of operand `scratch`; NULL: by the op's row. */
+    /* Returns the bytes of operand `scratch`. If NULL, the op's row has a function for this. */
     size_t (*scratch)(const dg_op *op, dg_type real);
     /* CPU: returns how many operations at the peak rate take as long as the op. If NULL, the op's row counts. */
     double (*arithmetic)(const dg_op *op);

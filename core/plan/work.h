@@ -1,5 +1,5 @@
-/* Work of a CUDA op's launch that determines its time. The counts follow the launchers in kernels/;
- * tests/kernels/simulated compares them. */
+/* Work of a CUDA op's launch that determines its time. The counts must agree with the launchers in kernels/;
+ * tests/kernels/simulated compares both. */
 #ifndef DG_WORK_H
 #define DG_WORK_H
 
@@ -12,7 +12,7 @@ typedef struct dg_work {
     double blocks; /* blocks of the kernel that computes; the other kernels only move data */
     int threads;
     int split;
-    double outputs; /* convolutions: results per thread in registers */
+    double outputs; /* convolutions: number of results that a thread has in registers */
     bool warpgroups;
     double products; /* multiply-adds per block of a convolution, for whole tiles; 0: negligible */
     /* clocks of shared memory and L1 per block, one per 128 bytes; 0 if not counted */

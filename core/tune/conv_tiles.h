@@ -93,7 +93,7 @@ enum { DG_MMA_SMALL = 4 }; /* if y is at most this wide, cells are 4x4 */
 #define DG_MMA_PLANE(small, pieces, halved) \
     ((halved) ? 4 * DG_MMA_PHASE(small, pieces, halved) + 4 : DG_MMA_UP(DG_MMA_CELLS(small, pieces, halved), 4))
 #define DG_MMA_VALUES(small, pieces, halved) \
-    ((pieces) * ((halved) ? ((small) ? 400 : 324) : ((small) ? 144 : 100))) /* of a patch's plane */
+    ((pieces) * ((halved) ? ((small) ? 400 : 324) : ((small) ? 144 : 100))) /* values of a plane of a patch */
 #define DG_MMA_TRANSFERS(small, pieces, halved, threads) \
     ((2 * DG_MMA_VALUES(small, pieces, halved) + (threads)-1) / (threads) * (threads) / 2)
 #define DG_MMA_FACTORS(small, pieces, halved, n, groups) \
@@ -108,8 +108,8 @@ enum { DG_MMA_SMALL = 4 }; /* if y is at most this wide, cells are 4x4 */
 #define DG_MMA_STAGES(rounded, scaled, portion) ((rounded) && !(scaled) && (portion) <= 9 << 10 ? 4 : 2)
 #define DG_WGMMA_FWD_BYTES(small, m, n, groups) DG_MMA_BYTES(small, (m) / 64, 1, (n) + 4, groups, (m)*2)
 #define DG_WGMMA_DX_BYTES(small, m, n, groups) DG_MMA_BYTES(small, (m) / 64, 0, (n) / 4 * 5, groups, 256)
-/* Fused launches by warpgroups with a split sum: bytes of the operands, which the sums overwrite, and the maximum
- * cluster size. */
+/* For fused launches by warpgroups with a split sum: bytes of the operands, which the sums overwrite later, and the
+ * maximum cluster size. */
 #define DG_WGMMA_FWD_FACTORS(small, m, n, groups) DG_MMA_FACTORS(small, (m) / 64, 1, (n) + 4, groups)
 #define DG_WGMMA_DX_FACTORS(small, m, n, groups) DG_MMA_FACTORS(small, (m) / 64, 0, (n) / 4 * 5, groups)
 enum { DG_WGMMA_PARTS = 8 };

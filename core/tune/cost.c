@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Instructions per clock of a scheduler with `warps` warps. */
+/* Returns the instructions per clock of a scheduler with `warps` warps. */
 static double issued(double warps, const dg_machine *m)
 {
     const int n = (int)floor(warps + 0.5);

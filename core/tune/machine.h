@@ -28,8 +28,8 @@ typedef struct dg_machine {
     int arch;
     int units;
     size_t shared;
-    double memory_gb;        /* GPU with published numbers; 0 unknown */
-    double one, all;         /* GFLOP/s of multiply-adds: of a thread (CPU), of all units; 0 unknown */
+    double memory_gb;        /* memory of a GPU with published numbers; 0: unknown */
+    double one, all;         /* GFLOP/s of multiply-adds: one: of a CPU thread; all: of all units; 0: unknown */
     double tf32, bf16, fp16; /* GFLOP/s of tensor cores with mma.sync; 0 none */
     double triad, read;      /* GB/s of memory; triad counts three arrays */
     double array_mb;

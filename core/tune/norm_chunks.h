@@ -1,5 +1,5 @@
-/* Division of a group's rows (pixels) into chunks by the CUDA batch norm. The kernels and the size of their scratch use
- * it. */
+/* How the CUDA batch norm divides a group's rows (pixels) into chunks. The kernels and the size of their scratch use
+ * this. */
 #ifndef DG_NORM_CHUNKS_H
 #define DG_NORM_CHUNKS_H
 

@@ -35,8 +35,8 @@ typedef struct {
 dg_prediction dg_predict_cpu(const dg_op *op, double bytes, const dg_machine *m);
 dg_prediction dg_predict_gpu(const dg_op *op, double bytes, const dg_machine *m);
 
-/* Returns the predicted us by which the rule chooses a convolution's tile. The time is always that of an H100, so that
- * every GPU uses the same tile and sums in the same order. */
+/* Returns the predicted time, in us, by which the rule chooses a convolution's tile. The time is always that of an
+ * H100, so that every GPU uses the same tile and sums in the same order. */
 double dg_rule_us(const dg_op *op);
 
 #endif

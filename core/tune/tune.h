@@ -1,6 +1,6 @@
 /* The variant of each op on the CUDA backend, and its numbers, in this order: a row of the --tuning file, a row of the
- * table shipped for this architecture, a rule by shape. A choice changes the speed; it also changes results within the
- * op's tolerance.
+ * table shipped for this architecture, a rule by shape. A choice changes the speed of an op, and its results within
+ * the op's tolerance.
  *
  * A tuning file is an INI file: a section per architecture (rows before the first section are for all), a line per op:
  *   [sm_90]

@@ -9,7 +9,7 @@
 #include "core/base/err.h"
 
 typedef struct {
-    char section[32]; /* "sm_90 fp32", "": for all */
+    char section[32]; /* such as "sm_90 fp32"; "" for rows of all architectures */
     char text[192];
     double us; /* the first number in the row's comment; INFINITY if there is none */
 } dg_tune_line;

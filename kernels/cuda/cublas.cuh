@@ -1,5 +1,5 @@
 /* The only cuBLAS function in use. The library is loaded when a variant requires it, so that the program runs without
- * it. Implementations: kernels/cuda/cublas.cu, and plain loops in the simulator. */
+ * it. kernels/cuda/cublas.cu implements it, and the simulator has plain loops instead. */
 #ifndef DG_CUBLAS_CUH
 #define DG_CUBLAS_CUH
 

@@ -1,5 +1,6 @@
-/* Internals of the CUDA backend: backend_cuda.cu opens, chooses and runs; cuda_enqueue.cu launches; cuda_fault.cu
- * reports errors; cuda_graph.cu captures plans; cuda_memory.cu copies; cuda_time.cu measures time. */
+/* Internals of the CUDA backend: backend_cuda.cu opens the device, chooses variants and runs plans; cuda_enqueue.cu
+ * launches kernels; cuda_fault.cu reports errors; cuda_graph.cu captures plans; cuda_memory.cu copies memory;
+ * cuda_time.cu measures time. */
 #ifndef DG_BACKEND_CUDA_CUH
 #define DG_BACKEND_CUDA_CUH
 
@@ -72,8 +73,8 @@ dg_err dg_gpu_report(gpu *c, const char *op, const char *what, cudaError_t e);
 /* Enqueues an op's kernels in a stream. If a launch is refused, the error names the op. */
 dg_err dg_gpu_enqueue(gpu *c, const dg_op *op, cudaStream_t stream);
 dg_err dg_gpu_enqueue_piece(gpu *c, const dg_plan *p, int i, cudaStream_t stream);
-/* Rounds the weights of the plan's arena (fused.h) if the host or an unfused update has written them. Called before the
- * plan's pieces. */
+/* Rounds the weights of the plan's arena (fused.h) if the host or an unfused update has written them. This function is
+ * called before the plan's pieces run. */
 dg_err dg_gpu_round(gpu *c, const dg_plan *p);
 
 /* Returns in *out the longest graph for at most n runs of a plan, or NULL if the next run uses no graph

@@ -5,9 +5,9 @@
  *   plane c        | position 0 | position 1 | position 2 | ...
  *   plane c + 1    | position 0 | ...                              `pitch` units further
  * Fragment reads load adjacent positions of a plane, eight of them 128 bytes: there is no bank conflict at any first
- * position, so a tap of a convolution only shifts the first position. In stores, eight threads write 4 positions of 2
- * planes. These 4 x 2 units are in different banks if pitch % 8 is 4. If pitch % 8 is 0, position p of an odd plane is
- * stored at p ^ 4.
+ * position, so a tap of a convolution only shifts the first position. When operands are stored, eight threads write 4
+ * positions of 2 planes. These 4 x 2 units are in different banks if pitch % 8 is 4. If pitch % 8 is 0, position p of
+ * an odd plane is stored at p ^ 4.
  *
  * If a sum runs over channels, its operands are read by rows: a row of the matrix is a position. If a sum runs over
  * positions, its operands are read by columns: a row of the matrix is a channel. g = lane / 4, t = lane % 4, in the

@@ -171,9 +171,10 @@ static __device__ __forceinline__ float dg_epilogue_act_dx(const dg_epilogue &s,
     return y > 0 || s.act == DG_ACT_NONE ? v : s.act == DG_ACT_RELU ? 0 : s.slope * v;
 }
 
-/* Returns the address of a block's two partial sums for channel c, parts[2 (block C + c)]. For stats these are the mean
- * and the sum of squared deviations; for norm_dx, sum g and sum g (pre - mean). The blocks of a group have consecutive
- * numbers. For stats, rows[b] (one array per column of tiles) is the number of values per channel, at least 1. */
+/* Returns the address of a block's two partial sums for channel c, parts[2 (block C + c)]. The two sums are, for
+ * stats, the mean and the sum of squared deviations; for norm_dx, sum g and sum g (pre - mean). The blocks of a group
+ * have consecutive numbers. For stats, rows[b] (one array per column of tiles) is the number of values per channel, at
+ * least 1. */
 static __host__ __device__ __forceinline__ float *dg_parts_of(float *parts, int block, int c, int C)
 {
     return parts + 2 * ((int64_t)block * C + c);

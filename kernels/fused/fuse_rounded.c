@@ -22,7 +22,7 @@ static bool takes_results(const dg_plan *p, const dg_launch *l)
     return false;
 }
 
-/* True if op i of a fused launch can read operand k, stored or recomputed, from bf16. */
+/* True if op i of a fused launch can read operand k, stored or recomputed, in bf16. */
 static bool takes_input(const dg_plan *p, int i, int k)
 {
     const dg_launch *l = dg_plan_launch(p, i);

@@ -12,7 +12,7 @@
 
 static constexpr int THREADS = 256, WARPS = THREADS / 32, KEPT = 8;
 
-/* A thread's packs of KEPT pixels: p0, p0 + slots, ... The channel c and p0 may be out of range. */
+/* The packs of a thread for KEPT pixels p0, p0 + slots, ... The channel c and p0 may be out of range. */
 struct packs {
     dg_pack<float, 4> x[KEPT], w[KEPT];
 };

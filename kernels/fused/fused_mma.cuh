@@ -26,7 +26,7 @@ struct dg_fused_mma {
     const void *rounded;
     void *factors;
     unsigned share; /* bit mask of the slices of `factors` that the first column stores (dg_patch_loader::keep) */
-    bool early;     /* load the first weights before the dependency wait */
+    bool early;     /* the first weights are loaded before grid_dependency_wait() */
     float *result, *sums, *parts;
     unsigned *columns, *tiles;
 };
@@ -331,7 +331,7 @@ static void dg_fused_launch(dg_op_kind kind, const dg_fused_conv *f, const dg_tu
     else KLAUNCH_AFTER((fused_kernel<Job, G>), grid, dim3(G::NT), g.shared, stream, k);
 }
 
-/* For each arithmetic, a bit mask of the prologues (enum of conv_mma.cuh) that kernels are compiled for. */
+/* A bit mask, for each arithmetic, of the prologues (enum of conv_mma.cuh) for which kernels exist. */
 enum {
     DG_FUSED_MAPS = 1 << DG_ONE_TENSOR | 1 << DG_TWO_TENSORS,
     DG_FUSED_MAPS_BF16 = 1 << DG_TWO_TENSORS | 1 << (DG_ROUNDED | DG_ONE_TENSOR) | 1 << (DG_ROUNDED | DG_TWO_TENSORS)

@@ -6,7 +6,7 @@
  * bound by: memory; merging by latency */
 #include "kernels/ops/norm/columns.cuh"
 
-/* Address of a chunk's first sum for channel 0; the second sums are C further. */
+/* Returns the address of a chunk's first sum for channel 0. The second sums follow C numbers later. */
 static __device__ __forceinline__ double *part_of(void *scratch, const columns &s, int group, int chunk)
 {
     return (double *)scratch + 2 * ((int64_t)group * s.chunks + chunk) * s.C;
@@ -45,7 +45,7 @@ static __global__ void __launch_bounds__(MAX_BLOCK)
     });
 }
 
-/* Merges the statistics of two sets of rows (Chan, Golub & LeVeque 1983, eq. 2.1). */
+/* The statistics of a set of rows. join() merges two sets (Chan, Golub & LeVeque 1983, eq. 2.1). */
 typedef struct {
     double rows, mean, m2;
 } moments;

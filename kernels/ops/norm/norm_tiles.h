@@ -56,8 +56,8 @@ INLINE double *sums_of(void *scratch, const split *s, int chunk)
 }
 
 /* Loops process AHEAD tiles at once, so that a lane's sums and coefficients are loaded once for all these tiles. The
- * remaining tiles are processed one by one. TILES runs `call` with r: the tile's first row, n: its lanes, many: number
- * of tiles, a constant. */
+ * remaining tiles are processed one by one. TILES runs `call` with r, the tile's first row; n, its number of lanes;
+ * and the constant `many`, the number of tiles. */
 enum { AHEAD = 4 };
 #define TILES(rows, tile, width, call)                                        \
     do {                                                                      \

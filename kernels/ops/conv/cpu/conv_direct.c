@@ -66,7 +66,7 @@ static span axis_span(const job *j, int o, int inputs)
     return s;
 }
 
-/* Input rows [*lo, *hi) that output rows o0 <= o < o1 read. */
+/* Sets the range [*lo, *hi) of input rows that output rows o0 <= o < o1 read. */
 static void band_inputs(const job *j, int o0, int o1, int *lo, int *hi)
 {
     *lo = j->Hi;
@@ -137,7 +137,8 @@ static job plan(bool adjoint, const dg_conv_args *a)
     return j;
 }
 
-/* Offset of the panel of a phase and block. Phases are stored consecutively and differ in their number of taps. */
+/* Returns the offset of the panel of a phase and block. Phases are stored consecutively and differ in their number of
+ * taps. */
 static size_t panel_start(const job *j, int py, int px, int block)
 {
     size_t taps = 0, own = (size_t)phase_taps(j, py) * (size_t)phase_taps(j, px);

@@ -28,7 +28,7 @@ enum { DG_POINTS = 6, DG_TAPS = 3 };
 #define DG_B ((real)0.375)
 #define DG_C ((real)(1 / (2 * (1.25 * 1.25 - 0.375 * 0.375))))
 
-/* Points for n = 6, whose powers are exact too, and the inverse factors at a, b and 0. */
+/* Points for n = 6, whose powers are also exact, and the inverses of the factors of points a, b and 0. */
 #define DG_A6 ((real)1.5)
 #define DG_B6 ((real)0.625)
 #define DG_CA6 ((real)(1 / (2 * 1.5 * 1.5 * (1.5 * 1.5 - 0.625 * 0.625))))
@@ -182,8 +182,8 @@ static inline void dg_fetch(const real *from, ptrdiff_t count, const real *end)
     for (ptrdiff_t i = 0; i < count; i += 64 / (ptrdiff_t)sizeof(real)) __builtin_prefetch(from + i, 0, 2);
 }
 
-/* Returns a distance for arrays that are read together. The distance is an odd number of cache lines, because
- * multiples of 4 KB share few sets of L1. */
+/* Returns a distance, in reals, between arrays that are read together. The distance is an odd number of cache lines,
+ * because multiples of 4 KB share few sets of L1. */
 static inline size_t dg_odd_lines(size_t reals)
 {
     size_t line = 64 / sizeof(real);

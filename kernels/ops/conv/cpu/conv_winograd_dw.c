@@ -29,20 +29,20 @@ DG_MICRO(wide1, DG_MR, 1, ak, bk)
 
 typedef struct {
     const dg_conv_args *a;
-    int n, m, points, taps; /* per axis: points, outputs of a tile; n * n; taps per axis */
+    int n, m, points, taps; /* n, m: points and outputs of a tile per axis; points: n * n; taps: per axis */
     int rows_of_w;
     int NR, wide, blocks;
     int chunk, chunks;
     int down, across;
     int images, rows, groups, bands;
     int slices, units, team;
-    size_t v_step, z_step, ldv, ldz; /* reals between frequencies of V and Z, between their tiles */
+    size_t v_step, z_step, ldv, ldz; /* reals from one frequency, or one tile, to the next */
     size_t ldw, copy_count;
     real *zeros, *copies;
 } job;
 
-/* For three taps, uses slices if their copies are small enough, else wide blocks, because each block transforms all of
- * y. */
+/* For three taps, uses slices if their copies are small enough, and otherwise wide blocks, because each block
+ * transforms all of y. */
 static void plan_frequencies(job *j, int pieces)
 {
     const int tiles = dg_ceil_div(j->a->Ci, j->NR);

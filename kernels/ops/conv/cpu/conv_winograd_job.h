@@ -13,7 +13,7 @@ typedef struct {
     real *out, *zeros;
     int N, Hi, Wi, Ci, Ho, Wo, Co, S, P;
     bool adjoint;
-    int n, m, points; /* per axis: points, outputs of a tile; n * n */
+    int n, m, points; /* n, m: points and outputs of a tile per axis; points: n * n */
     int taps;
     int segments, phases; /* phases of the input, of the output */
     int ci;

@@ -80,8 +80,8 @@ template <bool SMALL, int PIECES_, int PLANES_, bool HALVED> struct dg_patch {
     static constexpr int four = SMALL ? cell : 4; /* distance from position t to position t + 4, for t < 4 */
 };
 
-/* Returns the plane of unit i in the order of threads. Eight threads have 4 positions of 2 planes; the next threads
- * have the other planes of these positions. */
+/* Returns the plane of unit i; units are counted in the order of threads. Eight threads have 4 positions of 2 planes;
+ * the next threads have the other planes of these positions. */
 template <int PLANES> static __device__ __forceinline__ int dg_unit_plane(int i)
 {
     return i % 2 + i / 8 % (PLANES / 2) * 2;

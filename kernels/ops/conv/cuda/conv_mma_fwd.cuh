@@ -1,6 +1,6 @@
 /* Forward pass on tensor cores: M = positions of y, N = Co, K = 16 taps x Ci by chunks of channels. A chunk's patch is
- * in shared memory by phases (conv_mma.cuh); every tap reads it from another first position. Weights are [tap][plane of
- * Ci][co], positions of odd planes exchanged (mma.cuh).
+ * in shared memory by phases (conv_mma.cuh); every tap reads the patch from another first position. Weights are
+ * [tap][plane of Ci][co], positions of odd planes exchanged (mma.cuh).
  * tile: 128 positions x 64 or 128 channels (fp16 in small maps: 64 x 128; warpgroups in large maps: 256 x 64, which
  * reads weights half as often as 128 x 128)
  * stages: two chunks of 16 (tf32: 8) channels

@@ -45,8 +45,8 @@ template <int CI> struct dg_thin_dw {
             }
         }
     }
-    /* All threads of the block call it. Adds the warps' sums as a tree: the upper half stores, the lower half adds.
-     * The first warp stores the result to the weights (Co, 4, 4, CI). */
+    /* All threads of the block call it. Adds the warps' sums as a tree, in which the upper half of the warps stores
+     * its sums and the lower half adds them. The first warp stores the result to the weights (Co, 4, 4, CI). */
     __device__ __forceinline__ void finish(float *shared, float *out, int co0, int Co)
     {
         for (int half = DG_THIN_DW_WARPS / 2; half > 0; half /= 2) {

@@ -209,8 +209,7 @@ template <int B, int NT> struct patch_columns {
 
 static __device__ __forceinline__ int share(int all, int part, int parts) { return (int)((int64_t)all * part / parts); }
 
-/* Limits the registers of kernels with large tiles, so that a multiprocessor has two blocks of 256 threads, or three
- * of 128. */
+/* Limits registers if tiles are large, so that a multiprocessor has two blocks of 256 threads, or three of 128. */
 #define DG_BOUNDS(G) __launch_bounds__(G::NT, G::TM *G::TN < 64 ? 1 : G::NT == 256 ? 2 : 3)
 
 template <class G>

@@ -2,10 +2,10 @@
  * data gradient, which at stride 1 is the forward pass with reversed taps and transposed weights. The main loop is
  * dg_mma_run of conv_mma.cuh. Template parameter G: a dg_odd_tile.
  *
- * K = 3: cells are 4x4 in all maps, because cells of 4x4 waste the least work in maps of 7x7 or 14x14. Their borders
- * cost little compared with the weights. A group is three taps. K = 1: a piece is 64 consecutive positions, across
- * lines and images; a step is up to four pairs of planes, one product each. The stride only determines the pixel of a
- * position. The data gradient also writes the zeros between pixels.
+ * K = 3: cells are 4x4 in all maps, because cells of 4x4 waste the least work in maps of 7x7 or 14x14. Loading the
+ * cells' borders costs little compared with loading the weights. A group is three taps. K = 1: a piece is 64
+ * consecutive positions, across lines and images; a step is up to four pairs of planes, one product each. The stride
+ * only determines the pixel of a position. The data gradient also writes the zeros between pixels.
  * tile: K = 3 128 positions x 64 channels, K = 1 128x128
  * shared memory: 34 KB; 70 (K = 1)
  * registers: bf16 176 to 196, tf32 142 to 183
