@@ -172,7 +172,7 @@ void run_grid(const grid &g)
     const uint64_t at_once = g.mode == COOPERATIVE ? blocks : g.mode == CLUSTERED ? g.blocks.z : 1;
     /* set n has the blocks n, n + sets, ...; the blocks of a cluster have equal x and y */
     const uint64_t sets = blocks / at_once;
-    uint64_t stride = opt.order == RANDOM ? (opt.seed * 2654435761u | 1) % sets : 1; /* sets in a random order */
+    uint64_t stride = opt.order == RANDOM ? (opt.seed * 2654435761u | 1) % sets : 1; /* sets have a random order */
     while (std::gcd(stride, sets) != 1) stride++;
     std::atomic<uint64_t> next(0);
     grid_turn = !grid_turn;

@@ -90,7 +90,7 @@ dg_err dg_cpu_open(const dg_cpu_options *o, dg_backend **out);
 typedef struct {
     int device;
     dg_type real;   /* DG_F32 or DG_F64 (direct kernels only) */
-    dg_math math;   /* other than DG_MATH_FP32: with DG_F32, if dg_math_on() */
+    dg_math math;   /* DG_MATH_FP32, or with DG_F32 any other if dg_math_on() */
     bool else_fp32; /* on a device without this rounding, use DG_MATH_FP32 */
     bool eager;     /* --no-graph: launch op by op, without a captured graph */
     unsigned fuse;

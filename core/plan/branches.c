@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes [from, to) of the arena. Ops only read memory outside of the arena (dataset, permutation). */
+/* A range of bytes [from, to) of the arena. Ops only read memory outside of the arena (dataset, permutation). */
 typedef struct {
     size_t from, to;
     bool written;

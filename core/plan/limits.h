@@ -33,7 +33,8 @@ dg_check_operand *dg_values_find(const dg_op_values *v, const char *name);
 double dg_value_before(const dg_op_values *v, const char *name, size_t i);
 double dg_value_after(const dg_op_values *v, const char *name, size_t i);
 
-/* Computes every limit by calling a function per number. `want` is the magnitude of the reference's number. */
+/* Computes every limit by calling a function per number. Its last argument is the magnitude of the reference's number.
+ */
 typedef double dg_limit_of(const dg_op_values *v, const dg_check_operand *o, size_t i, double want);
 dg_err dg_limits_each(const dg_op_values *v, dg_limit_of *limit);
 

@@ -37,7 +37,7 @@ typedef struct {
     dg_shape shape;
     dg_type type;
     dg_row_kind kind;
-    int net;              /* index in the model, for the first six kinds */
+    int net;              /* index of the network in the model, for the first six kinds */
     size_t offset, bytes; /* in the arena; offset is a multiple of 256 */
     int first, last;      /* DG_WORK: first and last op of its life, set by placing */
     int plan;

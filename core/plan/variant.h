@@ -12,7 +12,7 @@
 typedef struct dg_gpu {
     int arch;
     size_t shared;
-    dg_math math; /* rounding of convolutions' operands: --precision */
+    dg_math math; /* how operands of convolutions are rounded (--precision) */
     bool wgmma;   /* uses warpgroup products, and this build has code for them */
 } dg_gpu;
 

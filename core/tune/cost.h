@@ -27,14 +27,14 @@ typedef struct dg_cost_part {
 enum { DG_COST_PARTS = 32 };
 
 /* Counts per block of a kind, as X(name). Units are warp instructions, clocks of a multiprocessor, or bytes. */
-#define DG_COUNTS(X)                                                           \
-    X(instructions) /* of all pipes; a multiprocessor issues four per clock */ \
-    X(alu)                                                                     \
-    X(fma) /* clocks, with integer multiply-adds */                            \
-    X(xu)                                                                      \
-    X(f64) /* clocks, with one lane per two of fp32 */                         \
-    X(l1)  /* wavefronts of shared memory, L1, shuffles */                     \
-    X(products)                                                                \
+#define DG_COUNTS(X)                                              \
+    X(instructions) /* of all pipes; four are issued per clock */ \
+    X(alu)                                                        \
+    X(fma) /* clocks, with integer multiply-adds */               \
+    X(xu)                                                         \
+    X(f64) /* clocks, with one lane per two of fp32 */            \
+    X(l1)  /* wavefronts of shared memory, L1, shuffles */        \
+    X(products)                                                   \
     X(l2) /* bytes, without repeated loads of a block */
 enum {
 #define X(name) DG_COUNT_##name,

@@ -1,4 +1,4 @@
-/* Predicted times: the CPU's formulas. */
+/* Formulas that predict the times of ops on a CPU. */
 #include "core/tune/predict.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Predicted times: a GPU's formulas. */
+/* Formulas that predict the times of ops on a GPU. */
 #include "core/tune/predict.h"
 
 #include <math.h>

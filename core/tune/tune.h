@@ -26,7 +26,7 @@ typedef struct {
     dg_tune tune;
     int arch;
     int line;
-    bool precise;  /* from a section for this precision only */
+    bool precise;  /* the row is from a section for one precision */
     char why[120]; /* "FILE:12" */
 } dg_tune_row;
 typedef struct {

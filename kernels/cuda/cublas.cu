@@ -9,8 +9,8 @@
 #define DG_TEXT(x) DG_TEXT_OF(x)
 
 /* Products are full fp32, without TF32 and reduced-precision sums. A fixed workspace avoids allocations during a
- * stream capture; its size is the one that cuBLAS's manual recommends for sm_90. With one handle and one stream,
- * results depend on the arguments only. */
+ * stream capture; its size is the one that cuBLAS's manual recommends for sm_90. Because there is one handle and one
+ * stream, results depend on the arguments only. */
 static constexpr int WORKSPACE = 32 << 20;
 
 static struct {

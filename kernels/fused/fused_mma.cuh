@@ -56,8 +56,8 @@ static __device__ __forceinline__ void dg_fused_table(float *table, const dg_pro
     }
 }
 
-/* Sums each of eight values over the lanes of a warp that have equal lane % 4. Each lane returns the sum of the value
- * with index lane / 4. */
+/* Sums each of eight values over the lanes of a warp that have equal lane % 4. A lane returns the sum of value v[lane
+ * / 4]. */
 static __device__ __forceinline__ float dg_fold(const float (&v)[8])
 {
     const int lane = dg_warp_lane();

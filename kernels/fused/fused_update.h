@@ -1,5 +1,5 @@
-/* How a fused update (fused.h) is divided among blocks: the kernel arguments, built by fused_update.c. Internal to
- * kernels/; plain C.
+/* How a fused update (fused.h) is divided among blocks: the kernel arguments, built by fused_update.c. Only kernels/
+ * includes this header, which is plain C.
  *
  * The first launch has the producers: each block computes one part of the sum of one tile of a weight gradient. The
  * second launch has the consumers: each block adds the parts of consecutive weights and does Adam for them. */

@@ -25,7 +25,7 @@ typedef struct {
 } update_costs;
 
 /* Returns the assumed ns of jobs without counts. The numbers for copied operands (1,200 per unit) and images with 3
- * channels (1,650 and 4,100) were measured on an H100 (docs/results/2026-11-22-h100.md). The others are guesses. */
+ * channels (1,650 and 4,100) were measured on an H100 (docs/results/2026-11-22-h100.md). All others are guesses. */
 static block_ns assumed_ns(const dg_update_work *w, dg_math math)
 {
     const bool bf16 = math == DG_MATH_BF16;

@@ -8,7 +8,7 @@
 #include "core/plan/work.h"
 #include "kernels/ops/ops.h"
 
-/* The error of a mean is relative to the values' spread, 1 / rstd. */
+/* The error limit of a mean is relative to the spread of the values, 1 / rstd. */
 static double stats_limit(const dg_op_values *v, const dg_check_operand *o, size_t i, double want)
 {
     const dg_norm_stats_args *a = &v->op[0]->u.norm_stats;

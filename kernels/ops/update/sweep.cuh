@@ -1,4 +1,4 @@
-/* Count of non-finite weights, shared by the CUDA optimizers. */
+/* Counting of non-finite weights, shared by the CUDA optimizers. */
 #ifndef DG_SWEEP_CUH
 #define DG_SWEEP_CUH
 

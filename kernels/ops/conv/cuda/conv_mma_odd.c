@@ -156,7 +156,7 @@ static void work(const dg_op *op, dg_work *w)
     w->outputs = m * n / w->threads;
 }
 
-/* Bytes of the parts of the sum or of the widened weights. */
+/* Returns the bytes of the parts of the sum, or of the widened weights. */
 static size_t scratch(const dg_op *op, dg_type real)
 {
     const dg_conv_args *a = &op->u.conv;

@@ -1,4 +1,4 @@
-/* Variants thin and thin_mma: images, 1 or 3 channels of x. */
+/* Variants thin and thin_mma, for images, whose x has 1 or 3 channels. */
 #include "kernels/ops/conv/cuda/conv_rows.h"
 
 #include "core/plan/precision.h"

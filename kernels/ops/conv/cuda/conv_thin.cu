@@ -46,7 +46,7 @@ template <int CI> static void launch_dw(const dg_conv_args *a, const dg_tune *tu
     if (tune->split > 1) dg_conv_sum((float *)a->w, out, dg_conv_count(DG_OP_conv_dw, a), tune->split, stream);
 }
 
-/* A fused launch without prologue and epilogue. */
+/* Runs the kernel of a fused launch, without prologue and epilogue. */
 static void launch(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream)
 {
     dg_fused_conv f = {};

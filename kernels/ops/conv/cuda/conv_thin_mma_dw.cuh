@@ -142,7 +142,7 @@ static __device__ __forceinline__ void dg_thin_mma_dw_part(const dg_conv_args &a
         for (int e = 0; e < 4; e++) to[j][e] = dw::place(i / across, x_col[j] - border + e);
     }
 
-    /* Position of the tile that fetch() loads. */
+    /* The position of the tile that fetch() loads next. */
     int b0 = first % t.across * DG_THIN_COLS, a0 = first / t.across % t.down * DG_THIN_ROWS,
         image = first / t.across / t.down;
     auto go_on = [&] {

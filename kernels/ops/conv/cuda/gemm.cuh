@@ -29,7 +29,7 @@ template <int B, int T, int BK, bool BY_ROWS> struct dg_side {
 template <int BM_, int BN_, int BK_, int TM_, int TN_, bool A_ROWS, bool B_ROWS> struct dg_gemm {
     static constexpr int BM = BM_, BN = BN_, BK = BK_, TM = TM_, TN = TN_;
     static constexpr int NT = (BM / TM) * (BN / TN);
-    /* KS: number of k in registers at a time; UNROLL: of the loop over k. Larger values spill on some architecture. */
+    /* KS: number of k in registers at a time; UNROLL: unrolling of that loop. Larger values spill on some GPUs. */
     static constexpr int KS = TM * TN >= 64 && A_ROWS != B_ROWS ? 2 : 4, UNROLL = TM * TN <= 16 ? BK / KS : 1;
     typedef dg_side<BM, TM, BK, A_ROWS> A;
     typedef dg_side<BN, TN, BK, B_ROWS> B;

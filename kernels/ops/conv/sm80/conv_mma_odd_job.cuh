@@ -15,7 +15,7 @@
 
 #include "kernels/ops/conv/cuda/conv_mma.cuh"
 
-/* A piece of cells of one position, and patches of them. */
+/* A piece whose cells have one position each, and patches of such cells. */
 template <int POSITIONS> struct dg_run {
     static constexpr int side = 1, cells = POSITIONS;
     static __device__ __forceinline__ int cell(int p) { return p; }
