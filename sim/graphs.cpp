@@ -131,7 +131,7 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec)
 {
     RELEASE_CALL;
     if (!exec) return finish(cudaErrorInvalidValue);
-    run_all(); /* launched graphs finish before this graph is changed */
+    run_all(); /* launched graphs finish before this graph is freed */
     delete exec;
     graphs--;
     return trouble;

@@ -185,7 +185,8 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
             }
         }
     }
-    /* True if row (or column) i of a patch is inside the cell at `at`, not in its border. */
+    /* True if this cell, at `at`, stores row (or column) i of its patch: not the border, except at the end of the map.
+     */
     static __device__ __forceinline__ bool is_own(int i, int at, int size)
     {
         return (i > 0) & ((i <= P::scale * P::piece::side) | (at + P::piece::side >= size / P::scale));
