@@ -4,9 +4,10 @@
 
 #include "host/judge/judge_internal.h"
 
-/* Invalid samples are spread over all classes, but few are confident. A sample is confident if its probability is at
- * least the class's median of real images. A class counts as left out if its share of all samples, or of confident
- * ones, is below PART of its real share, provided that at least LEAST images are expected. */
+/* A generator's invalid samples spread over all classes, but the classifier is confident of few of them. A sample
+ * counts as confident if its probability is at least the median probability of real images of its class. The generator
+ * misses a class if the class's share of all samples, or of the confident samples, is below PART times its share of the
+ * real images. Classes of which fewer than LEAST images are expected are not judged. */
 static const double LEAST = 10, PART = 0.25;
 
 typedef struct {

@@ -1,12 +1,12 @@
-/* Eigenvectors of a symmetric matrix: Householder tridiagonalisation, then implicit QL (Golub & Van Loan, 8.3). 768
- * rows take seconds. The summation order is fixed, so that every machine gets the same bits. */
+/* Eigenvectors of a symmetric matrix: Householder tridiagonalisation, then implicit QL (Golub & Van Loan, 8.3). A
+ * matrix of 768 rows takes seconds. The summation order is fixed, so that every machine gets the same bits. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
 #include "host/judge/frechet.h"
 
-enum { STEPS = 60 }; /* limit of QL steps per value; three are typical */
+enum { STEPS = 60 }; /* max QL steps per eigenvalue; an eigenvalue typically needs three */
 
 /* Householder reflection 1 - beta v v' that maps x (n) to (*kept, 0, ...); x becomes v. Returns beta. */
 static double reflect(double *x, size_t n, double *kept)
@@ -23,8 +23,8 @@ static double reflect(double *x, size_t n, double *kept)
     return 2 / square;
 }
 
-/* Tridiagonalise a (n, n). w: diagonal, e: off-diagonal. Reflections are stored in the rows of a, right of the
- * diagonal. p: scratch (n). */
+/* Tridiagonalise a (n, n). w: diagonal, e: off-diagonal. The reflections are stored in the rows of a, to the right of
+ * the diagonal. p: scratch (n). */
 static void tridiagonalise(double *a, size_t n, double *w, double *e, double *beta, double *p)
 {
     for (size_t k = 0; k + 1 < n; k++) {
@@ -104,7 +104,7 @@ static void step(double *w, double *e, double *v, size_t n, size_t first, size_t
 
 static bool solve(double *w, double *e, double *v, size_t n)
 {
-    double most = 0; /* threshold relative to the largest: with few points most eigenvalues are 0 */
+    double most = 0; /* relative to the largest entry, because with few points most eigenvalues are 0 */
     for (size_t i = 0; i < n; i++) most = fmax(most, fabs(w[i]) + fabs(e[i]));
     for (size_t first = 0; first < n; first++) {
         for (int steps = 0;; steps++) {

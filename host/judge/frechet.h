@@ -8,7 +8,8 @@
 /* x: (n, d), y: (m, d); n, m >= 2. */
 dg_err dg_frechet(const double *x, int n, const double *y, int m, int d, double *out);
 
-/* The same distance in two steps, of which dg_normal_of is slower. Call dg_normal_free after errors too. */
+/* The Frechet distance in two steps: dg_normal_of fits a normal distribution to one set, which is the slow step. Call
+ * dg_normal_free after errors too. */
 typedef struct {
     int d;
     double *mean, *root; /* (d); R (d, d) with R'R = covariance */
@@ -20,7 +21,7 @@ dg_err dg_frechet_from(const dg_normal *x, const double *y, int m, double *out);
 
 /* Eigenvalues w, ascending, of the symmetric a (n, n); a becomes the eigenvectors, one per row. */
 dg_err dg_eigen(double *a, int n, double *w);
-/* Eigenvalues in any order; overwrites a. */
+/* Compute the eigenvalues of a in any order; a is overwritten. */
 dg_err dg_eigenvalues(double *a, int n, double *w);
 
 #endif

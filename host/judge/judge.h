@@ -1,5 +1,5 @@
-/* Metrics of samples; each is a row of a table. Each is also measured for real images against other real images, which
- * gives the real-vs-real baseline. */
+/* Metrics of samples; each metric is a row of a table. Each metric is also measured between two sets of real images,
+ * which gives the real-vs-real baseline. */
 #ifndef DG_JUDGE_H
 #define DG_JUDGE_H
 
@@ -15,9 +15,9 @@ typedef struct {
     int size, channels;
     uint64_t seed;
     int threads;               /* CPU threads, 0: OpenMP's default */
-    dg_random_net *random_net; /* NULL: no metrics that need it */
+    dg_random_net *random_net; /* NULL: metrics that need a classifier are skipped */
     dg_labeller *labeller;
-    const dg_model *gan; /* a GAN whose discriminator layout is trained as a classifier; NULL: none */
+    const dg_model *gan; /* a GAN, whose discriminator layout is trained to tell real from generated; NULL: none */
     dg_backend *backend;
     dg_progress *progress;
 } dg_jury;
@@ -28,7 +28,7 @@ dg_err dg_judge_takes(const dg_model *gan);
 
 enum { DG_SLICED_LEVELS = 5 };
 
-/* Metrics of a set that are computed together. */
+/* The metrics of a set that one function computes together. */
 enum {
     DG_BESIDE_SWD, /* mean of the levels */
     DG_BESIDE_LEVEL,
@@ -43,25 +43,26 @@ enum {
 typedef struct {
     uint8_t *pixels;           /* (count, size, size, channels) */
     double *share;             /* (count, classes) probabilities; NULL: no classifier */
-    double *hidden;            /* (count, features) input of its last layer */
+    double *hidden;            /* (count, features) input of the classifier's last layer */
     double *feature;           /* (count, DG_RANDOM_FEATURES); NULL without random_net, like the members below */
-    double *next, *ball;       /* squared distances to the first and the fifth neighbour in the set */
-    double *near, *reals_near; /* to the nearest real image; from each real image to the nearest of this set */
-    dg_normal normal;          /* features of a real set, computed by the first comparison */
+    double *next, *ball;       /* squared distance of each image to its first and its fifth neighbour in this set */
+    double *near, *reals_near; /* squared distances from each image to the nearest real one, and the reverse */
+    dg_normal normal;          /* normal distribution of a real set's features, once computed */
     double beside[DG_BESIDES];
 } dg_judged;
 
-/* Choose j->count of `images` images: those from index `first` on in a random order (seed j->seed; stream 0: real, 1:
- * generated). Free with dg_judged_free, also after errors. */
+/* Choose j->count of `images` images at random: shuffle them with seed j->seed and take those from index `first` on.
+ * stream: 0 for real images, 1 for generated ones. Free with dg_judged_free, also after errors. */
 dg_err dg_judged_take(const dg_jury *j, const uint8_t *pixels, int images, int stream, int first, dg_judged *out);
 void dg_judged_free(dg_judged *x);
 
-/* Compare `other` with reals and store its metrics. held: a second real set; it was compared before, or is `other`. */
+/* Compare `other` with reals and store its metrics. held: a second set of real images, which was compared with reals
+ * before, or `other` itself. */
 dg_err dg_judged_beside(const dg_jury *j, dg_judged *reals, const dg_judged *held, dg_judged *other);
 
 typedef struct {
     double value;
-    double low, high; /* 95% interval; if both are equal, there is none */
+    double low, high; /* 95% confidence interval; if low equals high, the metric has no interval */
 } dg_measured;
 
 enum { DG_NEEDS_LABELLER = 1, DG_NEEDS_TRAINING = 2, DG_NEEDS_RANDOM_NET = 4 };

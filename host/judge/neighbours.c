@@ -8,7 +8,7 @@
 
 enum { F = DG_RANDOM_FEATURES, NEIGHBOURS = 5, AT_ONCE = 64 };
 
-/* Search for each x: its neighbours in y, or in its own set if y = x. */
+/* Search the neighbours of each x in y. If y = x, a point is not its own neighbour. */
 typedef struct {
     const double *x, *y;
     int n;
@@ -25,7 +25,7 @@ static double square_of(const double *x)
     return sum;
 }
 
-/* Answer for x_i. d: products of x_i with all y; square: |y|^2. */
+/* Store the results of point x_i. d: inner products of x_i with all points of y; square: |y|^2 of each point. */
 static void answer(const question *q, int i, const double *d, const double *square)
 {
     const double own = square_of(q->x + (size_t)i * F);
@@ -108,7 +108,7 @@ static dg_err compare(const dg_jury *j, const dg_judged *reals, const dg_judged 
                    to_held = {.x = other->feature, .y = held->feature, .n = n, .nearest = room};
     dg_err e = ask(j, &from_reals);
     if (!e) e = ask(j, &to_reals);
-    if (!e) e = ask(j, &to_held); /* if other is held, it is compared with its own other images */
+    if (!e) e = ask(j, &to_held); /* if other is held, each image is compared with the other images of held */
     if (e) return e;
     share(j, reals, inside, other);
     double sum = 0;

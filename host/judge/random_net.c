@@ -1,6 +1,6 @@
-/* The network has input -1..1 and four 3 x 3 convolutions with stride 2 and 32, 64, 128 and 256 channels, each followed
- * by LeakyReLU 0.2. Weights are N(0, 2 / fan_in); there are no biases. Features are the channel means of map 3, its
- * channel standard deviations, then both for map 4. */
+/* The network takes images from -1 to 1 and has four 3 x 3 convolutions with stride 2 and 32, 64, 128 and 256 channels,
+ * each followed by LeakyReLU 0.2. Weights are N(0, 2 / fan_in); there are no biases. The features are the means of the
+ * channels of map 3, their standard deviations, then the means and the standard deviations of map 4. */
 #include "host/judge/random_net.h"
 
 #include <math.h>

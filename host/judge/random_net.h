@@ -7,14 +7,15 @@
 
 #include "host/infer/open.h"
 
-/* Step numbers of random stream DG_STREAM_JUDGE with seed 0, so that the draws never change. Add the layer or level. */
+/* Step numbers of the random stream DG_STREAM_JUDGE. A caller adds the index of the layer or the pyramid level. The
+ * seed is 0, so that the random numbers never change. */
 enum { DG_DRAW_WEIGHTS = 16, DG_DRAW_PLACES = 32, DG_DRAW_DIRECTIONS = 48 };
 
 enum { DG_RANDOM_FEATURES = 768 }; /* mean and standard deviation of 128 + 256 channels */
 
 typedef struct dg_random_net dg_random_net;
 
-/* In fp32; close *out also after errors. */
+/* Build the network in fp32. Close *out also after errors. */
 dg_err dg_random_net_open(const dg_device *d, int size, int channels, dg_random_net **out);
 void dg_random_net_close(dg_random_net *r); /* NULL: no-op */
 

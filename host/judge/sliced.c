@@ -30,7 +30,8 @@ bool dg_sliced_level(int size, int level)
 /* Index i mirrored at both ends of 0 .. n - 1. */
 static ptrdiff_t mirrored(ptrdiff_t i, ptrdiff_t n) { return i < 0 ? -i : i >= n ? 2 * (n - 1) - i : i; }
 
-/* Filter one axis of x (n values, `stride` apart) with (1 4 6 4 1) / 16. up: with zeros between the values, times 2. */
+/* Filter n values of x, `stride` apart, with (1 4 6 4 1) / 16. up: zeros are inserted between the values first, and the
+ * result is doubled. */
 static float filter(const float *x, ptrdiff_t i, ptrdiff_t n, ptrdiff_t stride, bool up)
 {
     static const float weight[5] = {1 / 16.f, 4 / 16.f, 6 / 16.f, 4 / 16.f, 1 / 16.f};
@@ -71,7 +72,7 @@ static void subtract_grown(float *x, const float *y, float *room, ptrdiff_t n, p
         for (ptrdiff_t c = 0; c < n * C; c++) x[r * n * C + c] -= filter(room + c, r, n, n * C, true);
 }
 
-/* x: the image's level; y, room: scratch of an image. */
+/* x: one pyramid level of an image; y, room: scratch, each as large as an image. */
 static void take_level(const slices *s, const uint8_t *pixels, float *x, float *y, float *room)
 {
     const int C = s->j->channels;
@@ -86,7 +87,7 @@ static void take_level(const slices *s, const uint8_t *pixels, float *x, float *
     subtract_grown(x, y, room, n, C);
 }
 
-/* Patch positions are random, but the same for image i of each set. */
+/* Patch positions are random, but image i of each set has the same positions. */
 static void cut(const slices *s, const float *x, int i, float *out)
 {
     const int C = s->j->channels;
@@ -121,7 +122,8 @@ static dg_err cut_all(slices *s)
     return whole ? DG_OK : dg_fail(DG_DEVICE, "out of memory for image patches");
 }
 
-/* Normalise each channel to mean 0 and deviation 1, in image order; a constant channel becomes 0. */
+/* Normalise each channel to mean 0 and standard deviation 1. Sums run in the order of the images. A constant channel
+ * becomes 0. */
 static void normalise(slices *s)
 {
     const int C = s->j->channels;
@@ -149,7 +151,8 @@ static float *directions(int values)
     for (int d = 0; d < DIRECTIONS && w; d++) {
         double square = 0;
         float *at = w + (ptrdiff_t)d * values;
-        /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): dg_normal4 wrote them, in another file */
+        /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): dg_normal4, in another file, wrote these
+         * values */
         for (int k = 0; k < values; k++) square += (double)at[k] * (double)at[k];
         for (int k = 0; k < values; k++) at[k] = (float)((double)at[k] / sqrt(square));
     }
@@ -173,7 +176,7 @@ static dg_err project(slices *s, const float *w)
     return e;
 }
 
-/* Order-preserving map of float bits to unsigned keys, and its inverse. */
+/* Map the bits of a float to an unsigned key that sorts like the float, and map a key back. */
 static uint32_t rising(uint32_t bits) { return bits >> 31 ? ~bits : bits | 1u << 31; }
 static uint32_t falling_back(uint32_t key) { return key >> 31 ? key & ~(1u << 31) : ~key; }
 

@@ -90,7 +90,7 @@ static dg_err test(trial *t, int count, dg_evaluation *out)
     return e;
 }
 
-/* Wilson's 95% interval of a share that was measured on n images. */
+/* Wilson's 95% confidence interval of a share that was measured on n images. */
 static void put_interval(dg_measured *out, double share, double n)
 {
     const double z = 1.959963984540054, scale = 1 / (1 + z * z / n), centre = share + z * z / (2 * n),

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 enum { CHECK_EVERY = 5, LONGEST_STRIDE = 10, SAMPLES = 4096 };
-#define FULL 99.0 /* percent */
+#define FULL 99.0
 #define SAME_BATCH 5.0
 #define SAME_GAIN 0.05
 #define SAMPLE_SECONDS 1.0
@@ -22,7 +22,7 @@ static void move(dg_batch_rule *r, bool down)
     r->down = down;
     const int by = r->stride < LONGEST_STRIDE ? r->stride : LONGEST_STRIDE;
     r->batch += down ? -by : by;
-    if (r->batch < 1) r->batch = 1; /* the publication does not define this case */
+    if (r->batch < 1) r->batch = 1; /* the publication does not define the result for this case */
 }
 
 bool dg_rule_next(dg_batch_rule *r, double ms, double usage)
@@ -52,7 +52,7 @@ static int descending(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* Mean of the upper half of the samples above 0; an odd number includes the middle sample. */
+/* Mean of the upper half of the samples that are above 0. If their number is odd, the middle sample is included. */
 static double upper_half(double *sample, int n)
 {
     double sum = 0;

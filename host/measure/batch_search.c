@@ -7,16 +7,16 @@
 #include "core/base/plural.h"
 #include "host/measure/samples.h"
 
-#define GAIN 1.01  /* min gain of doublings */
-#define DOUBT 0.95 /* part of the lowest eligible rate from which a size is measured again: covers noise */
-#define SLOWER 1.1 /* margin for the time of a look, because other programs may slow the machine */
-#define SURE 0.25  /* part of the allowed loss; the remainder covers noise */
+#define GAIN 1.01  /* a doubling with a smaller gain counts as no gain */
+#define DOUBT 0.95 /* sizes above this part of the lowest eligible rate are measured again */
+#define SLOWER 1.1 /* factor on the expected time of a look, because other programs may slow the machine */
+#define SURE 0.25  /* part of the allowed loss that a measured rate may use; the remainder is a margin for noise */
 enum {
     COUNTED = 5,
     FLAT = 6,
-    LOOKS = 8, /* max looks at a deciding size */
+    LOOKS = 8, /* max looks (measurements) at a size on which the choice depends */
     NEAR = 2,
-    PASSES = 20 /* max passes until the medians converge */
+    PASSES = 20 /* max passes of the iteration that computes the medians */
 };
 
 int dg_batch_after(int batch)
@@ -42,7 +42,8 @@ static int row_of(const dg_search *s, int batch)
 
 static double log_rate(const dg_batch_row *look) { return log(look->batch / look->ms); }
 
-/* Compare looks at row i with NEAR looks before and after them: logarithms of rate ratios. Returns their number. */
+/* Compare each look at row i with the NEAR looks before and after it, as logarithms of ratios of rates. Returns the
+ * number of comparisons. */
 static int compare(const dg_search *s, int i, const double rate[DG_SEARCH_ROWS], double *said)
 {
     int n = 0;
@@ -56,7 +57,8 @@ static int compare(const dg_search *s, int i, const double rate[DG_SEARCH_ROWS],
     return n;
 }
 
-/* Estimate relative rates as medians of comparisons, then their common factor from the typical state of the machine. */
+/* Estimate the relative rate of each size as a median of comparisons. Then estimate the factor common to all rates from
+ * the typical state of the machine. */
 static void estimate(dg_search *s)
 {
     double rate[DG_SEARCH_ROWS] = {0}, said[2 * NEAR * DG_SEARCH_LOOKS];
@@ -107,8 +109,9 @@ static int fastest(const dg_search *s, bool enough_steps)
     return best;
 }
 
-/* Choose the smallest size nearly as fast as the fastest. If time ended the ladder, assume that larger sizes gain as
- * much again as the last doubling (step time a + c * batch). */
+/* Choose the smallest size nearly as fast as the fastest. If the ladder (series of growing sizes) ended for lack of
+ * time, assume that larger sizes gain as much again as the last doubling did. This holds for a step time of a + c *
+ * batch. */
 static int choose(const dg_search *s, bool enough_steps)
 {
     const int best = fastest(s, enough_steps);
@@ -147,7 +150,7 @@ static dg_err look(dg_search *s, int batch)
     const dg_err e = s->machine.look(s->machine.context, batch, seconds, &row, &yes, s->why_not);
     if (!e && yes) add(s, &row);
     else if (!e && row_of(s, batch) < 0) s->refused = batch;
-    else if (!e) s->row[row_of(s, batch)].looks = LOOKS; /* it fitted before, so another program has taken the memory */
+    else if (!e) s->row[row_of(s, batch)].looks = LOOKS; /* it fitted before: another program has taken the memory */
     return e;
 }
 
@@ -164,7 +167,7 @@ static bool is_flat(const dg_search *s)
     return before > 0 && best_rate(s, before, s->rows) < GAIN * best_rate(s, 0, before);
 }
 
-/* True if the ladder ends before this size; s->end has the reason. */
+/* True if the series of growing sizes ends before this size. s->end then has the reason. */
 static bool ends(dg_search *s, int batch)
 {
     const dg_search_limits *l = &s->limits;
@@ -181,7 +184,7 @@ static bool ends(dg_search *s, int batch)
     return *s->end;
 }
 
-/* Climb the ladder. Doublings without gain are measured again, with the sizes before them. */
+/* Measure growing sizes. If a doubling has no gain, measure its sizes and the sizes before it again. */
 static dg_err climb(dg_search *s)
 {
     dg_err e = DG_OK;
@@ -209,7 +212,7 @@ static dg_err try_neighbours(dg_search *s)
     return e;
 }
 
-/* Look again at each size that may be chosen or that decides the choice, and at both neighbours of the choice. */
+/* Measure again each size that may be chosen or on which the choice depends, and both neighbours of the chosen size. */
 static dg_err look_again(dg_search *s)
 {
     dg_err e = DG_OK;
@@ -230,8 +233,8 @@ dg_err dg_search_run(dg_search *s, const dg_search_limits *limits, const dg_sear
 {
     *s = (dg_search){.limits = *limits, .machine = *machine};
     dg_err e = climb(s);
-    for (int i = 0; i < 2 && !e; i++) e = try_neighbours(s); /* a neighbour may become the choice */
-    for (int i = 0; i < LOOKS && !e; i++) {                  /* two rounds of looks, and more while time is left */
+    for (int i = 0; i < 2 && !e; i++) e = try_neighbours(s); /* measured again, a neighbour may become the choice */
+    for (int i = 0; i < LOOKS && !e; i++) {                  /* at least two rounds, and more while time is left */
         if (i > 1 && s->machine.elapsed(s->machine.context) > s->limits.seconds / 3) break;
         e = look_again(s);
     }
@@ -267,7 +270,7 @@ void dg_search_sentence(const dg_search *s, char *out, size_t size)
         n = snprintf(out, size,
                      "%d: the smallest size that is clearly within %g%% of the fastest%s, which is %d (%.1f%% faster)",
                      chosen->batch, 100 * l->within, among, s->row[best].batch, percent_faster(&s->row[best], chosen));
-    /* omit s->end if the limit on steps per epoch decided, because larger sizes would not have been chosen */
+    /* omit s->end if the limit on steps per epoch decided: larger sizes could not have been chosen anyway */
     const bool end = s->refused || leaves_steps(s, s->row[s->rows - 1].batch);
     snprintf(out + n, size - (size_t)n, "%s%s; the search took %.3g s.", best < 0 ? "" : less, end ? s->end : "",
              s->machine.elapsed(s->machine.context));

@@ -1,11 +1,11 @@
-/* The search for the fastest batch size. The caller measures the times.
- * Sizes are `from`, then 2^k and 3 * 2^k, until three doublings (two sizes each) gain less than 1% over the best before
- * them. The choice is the smallest size whose images/s are within a share of the best. Measured rates must be within a
- * quarter of that share, because times have errors of about 1%. Then 3/4 and 5/4 of the choice are tried, because
- * kernel times jump at tile boundaries. A size that leaves too few steps per epoch is timed but never chosen.
- * Other programs slow a machine for seconds: two looks at one size can differ by a third, but consecutive looks differ
- * little. So each look is compared with the two before and the two after it. The rate of a size is the median of these
- * comparisons. Sizes that decide the answer are measured again in turn. */
+/* The search for the fastest batch size. The caller measures the times. The sizes are `from`, then 2^k and 3 * 2^k. The
+ * series ends after three doublings (of two sizes each) that gain less than 1% over the best size before them. The
+ * search chooses the smallest size whose are at most an allowed share below the best. Measured rates may use only a
+ * quarter of this share, because measured times have errors of about 1%. Then 3/4 and 5/4 of the choice are tried,
+ * because kernel times jump at tile boundaries. A size that leaves too few steps per epoch is timed but never chosen.
+ * Other programs slow a machine for seconds: two looks (measurements) at one size can differ by a third, but
+ * consecutive looks differ little. So each look is compared with the two looks before it and the two after it. The rate
+ * of a size is the median of these comparisons. Sizes on which the choice depends are measured again in turn. */
 #ifndef DG_BATCH_SEARCH_H
 #define DG_BATCH_SEARCH_H
 
@@ -18,10 +18,10 @@
 /* A size, or one look (measurement) at it. The search reads batch, ms and setup. */
 typedef struct {
     int batch, looks;
-    double ms;                /* per step: 10th percentile; several looks are combined as explained above */
+    double ms;                /* ms per step: 10th percentile of a look; several looks are combined */
     double median, low, high; /* with the 95% interval */
     double setup;
-    double memory;              /* bytes on the device */
+    double memory;
     double busy, of_peak, nvml; /* percent, NaN: unknown */
 } dg_batch_row;
 

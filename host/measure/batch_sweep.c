@@ -18,7 +18,7 @@ void dg_sweep_free(dg_sweep *s)
     *s = (dg_sweep){.rows = 0};
 }
 
-/* One look at each size, keeping the fastest; the range ends at the first size that does not fit. */
+/* Measure each size once and keep its fastest time so far. The range ends at the first size that does not fit. */
 static dg_err pass(dg_batch_bench *b, dg_sweep_range *range, double seconds, dg_sweep *s)
 {
     dg_err e = DG_OK;
@@ -63,7 +63,7 @@ dg_batch_row dg_sweep_at(const dg_sweep *s, int batch)
     dg_batch_row r = {.batch = batch, .looks = 1, .ms = a->ms + part * (b->ms - a->ms)};
     r.busy = dg_sweep_usage(a) + part * (dg_sweep_usage(b) - dg_sweep_usage(a));
     r.nvml = NAN;
-    /* sizes below the first are extrapolated, with a minimum time per step */
+    /* times of sizes below the first one are extrapolated, but not below a minimum time per step */
     if (batch < s->row[0].batch) r.ms = fmax(r.ms, s->row[0].ms * batch / (4.0 * s->row[0].batch));
     return r;
 }

@@ -16,10 +16,11 @@ typedef struct {
 dg_err dg_sweep_run(dg_batch_bench *b, const dg_sweep_range *range, double seconds, dg_sweep *s);
 void dg_sweep_free(dg_sweep *s);
 
-/* NVML's utilisation if known, otherwise the busy time of the device; percent. */
+/* The GPU utilisation that NVML reports, if known, otherwise the share of time in which the device was busy;
+ * percent. */
 double dg_sweep_usage(const dg_batch_row *r);
 
-/* Time and usage for this batch, interpolated linearly between two sizes. */
+/* Time and utilisation for this batch size, interpolated linearly between two measured sizes. */
 dg_batch_row dg_sweep_at(const dg_sweep *s, int batch);
 
 /* Run a published rule (dg_sweep_rule) or the search (dg_sweep_search: returns the chosen batch, 0: none) on the curve.

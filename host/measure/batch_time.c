@@ -12,7 +12,7 @@
 #include "host/trainer/steps.h"
 
 #define SECONDS 60.0
-#define LOOK 0.33 /* max of a look: many short looks average out disturbances */
+#define LOOK 0.33 /* max seconds of a look (one measurement); many short looks average out disturbances */
 enum { LOOKS = 60 };
 
 dg_err dg_batch_bench_open(dg_batch_bench *b)
@@ -48,7 +48,8 @@ static dg_err feed_of(dg_batch_trial *t, dg_batch_bench *b)
     return e ? e : dg_job_alloc(job, t->feed.data, t->feed.perm);
 }
 
-/* Advance past the short step and the start of an epoch to the next full step. *full: full steps left in the epoch. */
+/* Advance past the short last step of an epoch and the start of the next one to the next full step. *full: full steps
+ * left in the epoch. */
 static dg_err go_to_full_step(dg_batch_trial *t, long *full)
 {
     static const double lr[DG_NETS_MAX];
@@ -83,7 +84,8 @@ dg_err dg_batch_steps(dg_batch_trial *t, long most, long *done, double *ms)
     return e;
 }
 
-/* Two steps, then one group of `ahead` steps, which captures its graphs. DG_NUMBERS if values are not finite. */
+/* Run two steps, then a group of `ahead` steps, which makes the backend capture the graphs of such a group. DG_NUMBERS
+ * if values are not finite. */
 static dg_err warm_up(dg_batch_trial *t)
 {
     long done;

@@ -1,8 +1,7 @@
-/* `dcgan bench` and `dcgan profile`: the machine's peak rates, and the training step as a whole and op by op compared
- * with them. bench prints the step and the kinds of ops, profile every op with its prediction; both share the JSON
- * object.
- * The arithmetic peak is measured in every round, between the steps, because clocks and other programs change the
- * machine's speed. Percentages refer to the best peak of the run. */
+/* `dcgan bench` and `dcgan profile`: measure the machine's peak rates, and compare the training step, as a whole and op
+ * by op, with these rates. `bench` prints the whole step and the kinds of ops. `profile` prints every op with its
+ * predicted time. Both write the same JSON object. The arithmetic peak is measured in every round, between the steps,
+ * because clocks and other programs change the machine's speed. Percentages refer to the best peak of the run. */
 #ifndef DG_BENCH_H
 #define DG_BENCH_H
 
@@ -23,7 +22,7 @@ typedef struct {
     const char *kind;
     const dg_variant *variant;
     double flops, bytes;
-    dg_timing ms; /* n is 0: not measured */
+    dg_timing ms; /* if n is 0, the peak was not measured */
     dg_prediction predicted;
 } dg_bench_op;
 
@@ -36,21 +35,21 @@ typedef struct {
 typedef struct {
     char model[64];
     int batch, ops;
-    int kernels, chain;  /* number of kernels, and length of the longest chain of dependent kernels; on a CPU, of ops */
+    int kernels, chain;  /* number of kernels, and of kernels in the longest dependent chain; on a CPU: ops */
     int in_flight;       /* steps enqueued together for timing */
     double flops, bytes; /* per step; a convolution counts as a direct one that includes padding taps */
     double predicted_us; /* sum over all ops, ignoring concurrency */
     dg_timing step;
     dg_bench_op *op;
-    dg_bench_launch *launch; /* in order; none on a CPU */
+    dg_bench_launch *launch; /* in the order of execution; a CPU has no launches */
     int launches;
 } dg_bench_model;
 
-/* Train `rounds` times on random images, whole steps and op by op, and measure the peak between them. DG_NUMBERS: a
- * step computed values that are not finite, so its time is invalid. */
+/* Time training steps on random images in `rounds` rounds, as whole steps and op by op. Between steps, measure the
+ * peak. DG_NUMBERS: a step computed values that are not finite, so its time is invalid. */
 dg_err dg_bench_measure(dg_bench_model *r, dg_machine *m, const dg_model *model, int batch, int rounds, dg_backend *b);
 
-/* Fill the table with predicted times on machine m only. */
+/* Fill the table without measurements: with the times that the cost model predicts for machine m. */
 dg_err dg_bench_predict(dg_bench_model *r, const dg_machine *m, const dg_plan *p, const char *model, int batch);
 void dg_bench_free(dg_bench_model *r);
 

@@ -17,11 +17,12 @@ typedef struct {
 
 void *dg_check_memory(const dg_job *job, const dg_row *r)
 {
-    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): only scratch has no row, and it is never requested */
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): only scratch memory has no row, and no caller asks for its
+     * size */
     return r->kind == DG_OUTSIDE ? r->outside : (char *)job->arena.base + r->offset;
 }
 
-/* Bytes of the row. An op may use more, such as Adam, which continues through all rows of a network. */
+/* Bytes of the operand's row. Some ops use more: Adam continues through all rows of a network. */
 size_t dg_check_bytes(const dg_op *op, int operand, const dg_row *r)
 {
     if (r->kind == DG_STATE) return r->bytes;
@@ -64,7 +65,8 @@ static dg_err put_magnitudes(checker *c, const dg_check_operand *o)
     return e;
 }
 
-/* Run the op on the reference with the magnitudes of its inputs (sums of |a||b|), then restore its operands. */
+/* Compute sums of |a||b|: run the op on the reference with the absolute values of its inputs, then restore its
+ * operands. */
 static dg_err weigh(checker *c)
 {
     dg_err e = DG_OK;
@@ -115,7 +117,7 @@ static dg_err both(checker *c)
     return dg_op_limits(&(dg_op_values){{c->op[0], c->op[1]}, c->operand, c->operands, c->eps});
 }
 
-/* DG_FAILED if an operand differs by more than its limit; *worst: largest difference / limit. */
+/* DG_FAILED if an operand differs by more than its limit; *worst: largest ratio of a difference to its limit. */
 static dg_err compare(const checker *c, const dg_check_operand *o, double *worst)
 {
     const dg_op *op = c->op[1];
@@ -125,7 +127,7 @@ static dg_err compare(const checker *c, const dg_check_operand *o, double *worst
                        op->tune.variant->name, o->name, name[0], name[1]);
     for (size_t i = 0; i < o->count; i++) {
         const double want = dg_check_value(o, o->want, i), got = dg_check_value(o, o->got, i), off = fabs(got - want);
-        if (off <= o->limit[i]) { /* false for NaN */
+        if (off <= o->limit[i]) { /* the comparison is false for NaN */
             if (off > 0) *worst = fmax(*worst, off / o->limit[i]);
             continue;
         }

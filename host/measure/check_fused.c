@@ -19,7 +19,8 @@ static const dg_op *same_op(const dg_plan *p, const char *name)
     return NULL;
 }
 
-/* True for rows with other contents in a fused plan: unfinished results of norm_act_dx, and its sums. */
+/* True for rows whose contents differ in a fused plan: the unfinished results of norm_act_dx, and the sums that this op
+ * computes. */
 static bool differs(const dg_plan *fused, int row)
 {
     for (int i = 0; i < fused->ops; i++)
@@ -54,7 +55,8 @@ static bool pair_of(const sides *s, const dg_op *fused, int k, pair *out)
     return true;
 }
 
-/* Expand bf16 to fp32 in place, because the unfused ops store fp32 (fused.h). The bf16 values are in the first half. */
+/* Expand bf16 to fp32 in place, because the unfused ops store fp32 (fused.h). The bf16 values fill the first half of
+ * the memory. */
 static void widen(void *host, size_t bytes)
 {
     for (size_t i = bytes / sizeof(float); i-- > 0;) {
@@ -83,8 +85,8 @@ static dg_err fetch(const sides *s, int side, const pair *p, void *host)
     return e;
 }
 
-/* Copy the rows that an op reads or overwrites from one job to the other. Rounded rows get their rounded values in both
- * jobs, because the check is for the launch, not for the rounding in memory. */
+/* Copy the rows that an op reads or overwrites from one job to the other. Rows that the fused job stores rounded get
+ * rounded values in both jobs, because the check is about the launch and not about rounding in memory. */
 static dg_err hand_over(const sides *s, const dg_op *fused)
 {
     dg_err e = DG_OK;
@@ -106,7 +108,8 @@ static dg_err hand_over(const sides *s, const dg_op *fused)
     return e;
 }
 
-/* Euclidean distance of two tensors / norm of the first; NaN if one has a NaN. */
+/* Euclidean distance of two tensors divided by the norm of the first one. The result is NaN if a tensor contains
+ * NaN. */
 static double distance(const dg_row *row, size_t bytes, const void *want, const void *got)
 {
     if (row->type == DG_U8 || row->type == DG_I32) return memcmp(want, got, bytes) ? INFINITY : 0;
@@ -144,8 +147,8 @@ static dg_err compare(const sides *s, const dg_launch *l, const dg_op *fused, do
     return e;
 }
 
-/* True if the launch reads a gradient that an earlier launch stored rounded and that is not copied, but rounded
- * again. */
+/* True if the launch reads a gradient that an earlier launch stored rounded. The check does not copy the rounded
+ * gradient, but rounds the gradient again. */
 static bool reads_rounded_twice(const dg_plan *fused, const dg_launch *l)
 {
     for (int i = l->first; i < l->first + l->count; i++)
@@ -178,7 +181,7 @@ dg_err dg_check_fused(dg_job *plain, dg_job *fused, const char *name, FILE *to, 
     const sides s = {.job = {plain, fused}, .plan = {dg_job_plan(plain, name), dg_job_plan(fused, name)}};
     if (!s.plan[0] || !s.plan[1] || s.plan[0]->ops != s.plan[1]->ops)
         return dg_fail(DG_FAILED, "the two plans %s differ", name);
-    /* operands that differ in the last bit may round differently */
+    /* operands that differ in their last bit may round to different values */
     const double once = 1e-5 + dg_math_error(plain->backend->math);
     dg_err e = DG_OK;
     for (int i = 0; i < s.plan[1]->launches && !e; i++) {

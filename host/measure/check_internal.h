@@ -5,7 +5,8 @@
 #include "core/plan/limits.h"
 #include "host/measure/check.h"
 
-/* dg_check_memory: address of a row; dg_check_bytes: bytes from there that an op uses. */
+/* dg_check_memory returns the address of a row. dg_check_bytes returns the number of bytes from this address on that an
+ * op uses. */
 void *dg_check_memory(const dg_job *job, const dg_row *r);
 size_t dg_check_bytes(const dg_op *op, int operand, const dg_row *r);
 

@@ -44,7 +44,7 @@ dg_err dg_samples_spread(const dg_samples *s, dg_spread *r)
     if (!sorted) return dg_fail(DG_DEVICE, "out of memory for %d times", s->n);
     *r = (dg_spread){0};
     if (s->n) {
-        /* ranks of the 95% interval of the median, from the binomial distribution */
+        /* the binomial distribution gives the ranks of the median's 95% interval */
         const int out = (int)fmax(0, floor(s->n / 2.0 - 0.98 * sqrt(s->n)));
         memcpy(sorted, s->value, (size_t)s->n * sizeof *sorted);
         r->median = dg_sort_median(sorted, s->n);

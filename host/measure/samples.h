@@ -1,4 +1,4 @@
-/* Repeated times of one operation: their median and its confidence interval. */
+/* Repeated times of one operation, their median, and the confidence interval of the median. */
 #ifndef DG_SAMPLES_H
 #define DG_SAMPLES_H
 
@@ -17,7 +17,7 @@ void dg_samples_free(dg_samples *s);
 /* Sort n >= 1 values in ascending order and return their median. */
 double dg_sort_median(double *value, int n);
 
-/* Statistics from ranks only, so that outliers have no influence. */
+/* All statistics are values of certain ranks, so that outliers have no influence. */
 typedef struct {
     double median, low, high; /* low, high: 95% interval of the median; all values if there are fewer than six */
     double quick;             /* 10th percentile: a time without disturbance by other programs */
@@ -27,7 +27,7 @@ typedef struct {
 dg_err dg_samples_spread(const dg_samples *s, dg_spread *out);
 
 /* True after at least 5 values, once the interval is within 1% of the median on both sides or most_seconds have passed.
- * Frequent calls evaluate the interval only now and then. */
+ * If it is called often, the function evaluates the interval only in some calls. */
 bool dg_samples_enough(const dg_samples *s, double seconds, double most_seconds);
 
 #endif

@@ -6,7 +6,7 @@
 
 typedef struct {
     dg_job job;
-    void *data, *perm; /* one batch of images; a permutation for DG_TRIAL_STEPS */
+    void *data, *perm; /* one batch of images, and a permutation that is long enough for DG_TRIAL_STEPS steps */
     uint64_t step;
 } dg_trial;
 

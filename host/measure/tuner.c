@@ -9,8 +9,8 @@
 #include "core/base/rng.h"
 #include "core/tune/tune.h"
 
-enum { QUICK = 2, FINAL = 8 }; /* runs of a first look; size of the groups that are timed again */
-#define CLEARLY 0.98           /* max time of a new choice / time of the old one */
+enum { QUICK = 2, FINAL = 8 }; /* runs of a choice in the first pass; choices that are then timed again together */
+#define CLEARLY 0.98           /* a new choice must take at most this share of the old one's time */
 
 typedef struct {
     dg_tune tune;
@@ -132,7 +132,7 @@ static dg_err failed(dg_err e, const dg_op *op, const dg_tune *tune)
 static dg_err list_choices(tuner *s, const dg_op *op)
 {
     dg_tune *all = malloc(DG_VARIANT_LIST * sizeof *all);
-    size_t unused = 0, total = 0, most = s->b->scratch(s->b, op); /* the list may lack the current choice */
+    size_t unused = 0, total = 0, most = s->b->scratch(s->b, op); /* the list may not contain the current choice */
     if (!all) return dg_fail(DG_DEVICE, "out of memory for the choices of %s", op->name);
     dg_err e = s->b->memory(s->b, &unused, &total);
     const int n = s->b->choices(s->b, op, all, DG_VARIANT_LIST);
@@ -141,7 +141,7 @@ static dg_err list_choices(tuner *s, const dg_op *op)
         dg_op other = *op;
         other.tune = all[i];
         const size_t bytes = s->b->scratch(s->b, &other);
-        if (bytes > unused / 2 + s->scratch_bytes) continue; /* training would not have memory for this scratch */
+        if (bytes > unused / 2 + s->scratch_bytes) continue; /* in training there would be no memory for this scratch */
         if (bytes > most) most = bytes;
         s->list[s->choices++] = (choice){.tune = all[i]};
     }
@@ -163,7 +163,8 @@ static void note_wrong(dg_tuned *t, const dg_tune *tune)
         snprintf(t->first_wrong, sizeof t->first_wrong, "%.60s: %.90s", row ? row + 3 : text, dg_message());
 }
 
-/* DG_DEVICE: the launch of this choice was refused. Any other error, or a failing sync: the device is lost. */
+/* DG_DEVICE means that the launch of this choice was refused. Any other error, or a failing sync, means that the device
+ * is lost. */
 static dg_err survived(const tuner *s, dg_tuned *t, const dg_tune *tune, dg_err e)
 {
     if (e != DG_DEVICE) return failed(e, &t->op, tune);
@@ -174,8 +175,8 @@ static dg_err survived(const tuner *s, dg_tuned *t, const dg_tune *tune, dg_err 
 
 static int common_divisor(int a, int b) { return b ? common_divisor(b, a % b) : a; }
 
-/* Time each choice a first time while there is time. Strides are large, because neighbours in the list are similar.
- * *looked: number of timed choices, sorted to the start of the list, fastest first. */
+/* Time each choice a first time while there is time. The order has large strides, because neighbours in the list are
+ * similar. *looked: number of timed choices; they are moved to the start of the list, fastest first. */
 static dg_err look(tuner *s, double until, dg_tuned *t, int *looked)
 {
     int step = 1 + (int)(0.618 * s->choices);
@@ -211,7 +212,8 @@ static dg_err judge(tuner *s, const dg_op *op, const dg_tune *tune)
     return e && e != DG_FAILED ? failed(e, op, tune) : e;
 }
 
-/* Find the fastest correct choice among the timed ones, FINAL at a time. *right: found. */
+/* Find the fastest correct choice among the timed ones by timing groups of FINAL choices again. *right: a correct
+ * choice was found. */
 static dg_err pick(tuner *s, const dg_op *op, int looked, dg_tuned *t, bool *right)
 {
     dg_err e = DG_OK;
@@ -254,7 +256,8 @@ static dg_err measure_before(tuner *s, const dg_op *op, dg_tuned *t, bool *right
     return e == DG_FAILED ? DG_OK : e;
 }
 
-/* Tune one op. until: deadline for the first looks, 0: none. *found: a correct choice exists. */
+/* Tune one op. until: time at which the first pass over the choices must end, 0: no limit. *found: a correct choice
+ * exists. */
 static dg_err tune_op(tuner *s, const dg_op *op, double until, dg_tuned *t, bool *found)
 {
     bool before = false, right = false;

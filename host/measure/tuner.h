@@ -1,7 +1,7 @@
-/* `dcgan tune`: the fastest implementation of each op of a training step on this device, by measurement.
- * Every choice that the backend offers for an op is timed with a cold cache. The best few are timed again for their
- * medians. The fastest of them is chosen whose results agree with variant `direct` (check.h). It replaces the current
- * choice only if it is at least 2% faster. */
+/* `dcgan tune` finds the fastest implementation of each op of a training step on this device by measurements. Every
+ * choice that the backend offers for an op is timed with a cold cache. The best few choices are timed again for their
+ * medians. The tuner takes the fastest of these whose results agree with variant `direct` (check.h). The current choice
+ * is replaced only by a choice that is at least 2% faster. */
 #ifndef DG_TUNER_H
 #define DG_TUNER_H
 
@@ -13,15 +13,15 @@ typedef struct {
     dg_op op;             /* the first op of this kind and shape in the plan */
     dg_tune best, before; /* new choice; previous choice */
     double us, before_us, direct_us;
-    int tried, wrong;      /* choices timed; fast choices with wrong results */
-    char first_wrong[160]; /* a wrong choice and the reason, or "" */
+    int tried, wrong;      /* number of choices timed; number of fast choices with wrong results */
+    char first_wrong[160]; /* one choice with wrong results and what is wrong, or "" */
 } dg_tuned;
 
 typedef struct {
     int repeats; /* runs per median */
     double seconds;
     const volatile sig_atomic_t *stop; /* not 0: stop soon; may be NULL */
-    /* Called between measurements: op `done` of `all`, choice `at` of `choices`. */
+    /* Called between measurements, with op number `done` of `all` and choice number `at` of `choices`. */
     void (*progress)(void *context, const dg_op *op, int done, int all, int at, int choices);
     /* Called after each op. An error ends the search. */
     dg_err (*found)(void *context, const dg_tuned *t);

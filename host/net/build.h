@@ -8,7 +8,7 @@
 
 enum { DG_LAYER_PARAMETERS = 6, DG_LAYER_SAVED = 3 };
 
-/* Values of an arena row from element `offset` on. row < 0: no memory. */
+/* The values of an arena row from element `offset` on. row < 0: the values have no memory. */
 typedef struct {
     int row;
     int64_t offset;
@@ -18,26 +18,25 @@ typedef struct {
 typedef struct {
     int value[DG_LAYER_PARAMETERS], grad[DG_LAYER_PARAMETERS];
     int moment1[DG_LAYER_PARAMETERS], moment2[DG_LAYER_PARAMETERS];
-    int average[DG_LAYER_PARAMETERS]; /* EMA of weights; or running statistics of the averaged network */
+    int average[DG_LAYER_PARAMETERS]; /* rows of the EMA of weights, or of the averaged network's running statistics */
 } dg_layer_rows;
 
 /* Activations of one layer that the backward pass reads. */
 typedef struct {
-    dg_view in, add, out; /* add: output of layer dg_layer.add, if any */
+    dg_view in, add, out; /* add: output of the layer that dg_layer.add names, if any */
     int saved[DG_LAYER_SAVED];
 } dg_layer_pass;
 
-/* A forward pass through a network: the arguments, and the results of dg_forward. */
+/* A forward pass through a network: the arguments and the results of dg_forward. */
 typedef struct {
     int net, N;
     int groups;  /* equal parts of the batch, each with its own batch statistics */
     bool frozen; /* evaluation mode: batch norm reads its running statistics */
-    int order;   /* index of this pass in the step: selects dropout's random numbers; spectral norm iterates in pass 0
-                    only */
-    const double *momentum; /* of running statistics; NULL: PyTorch's default, 0.1 */
+    int order;   /* index of this pass in the step; selects random numbers; spectral norm iterates in pass 0 */
+    const double *momentum; /* momentum of running statistics; NULL: PyTorch's default, 0.1 */
     const char *suffix;
     dg_view in;
-    dg_view target; /* output of the last layer; row -1: allocate a row */
+    dg_view target; /* output of the last layer; if its row is -1, dg_forward allocates a row */
     dg_view out;
     dg_layer_pass layer[DG_MAX_LAYERS];
 } dg_pass;
@@ -47,16 +46,16 @@ typedef struct {
     dg_arena *arena;
     dg_plan *plan;
     dg_type real;
-    int first; /* index of the network that the arena numbers 0; 0 if one arena has all networks */
+    int first; /* index of the arena's first network; 0 if the arena has all networks */
     int state;
-    bool weights_first; /* weights are stored before biases and norms, because weight decay applies to a prefix */
+    bool weights_first; /* weights are stored before biases and norms, because weight decay applies to the first rows */
     bool moment[2];
     bool averaged;
     dg_layer_rows rows[DG_MAX_NETS][DG_MAX_LAYERS];
 } dg_builder;
 
-/* Append the rows of all parameters of a network, with train also of gradients and moments. Rows of one kind are
- * contiguous, and every kind has the same order, so that one op can update all weights. */
+/* Append the rows of all parameters of a network. If train is set, append rows of gradients and moments too. Rows of
+ * one kind are contiguous, and every kind has the same order, so that one op can update all weights. */
 void dg_build_parameters(dg_builder *b, int net, bool train);
 
 /* Append the ops of a forward pass; sets p->out and p->layer. */
@@ -67,18 +66,19 @@ void dg_forward(dg_builder *b, dg_pass *p);
 enum { DG_WANT_WEIGHTS = 1, DG_WANT_INPUT = 2 };
 dg_view dg_backward(dg_builder *b, const dg_pass *p, dg_view dy, unsigned want);
 
-/* DG_USAGE if a layer is not read by a later one: no gradient would reach its weights. */
+/* DG_USAGE if no later layer reads a layer's output: no gradient would reach the weights of that layer. */
 dg_err dg_net_check_backward(const dg_model *m, int net);
 
 /* DG_USAGE if an activation of `images` images or a weight tensor has more than DG_TENSOR_VALUES values. */
 dg_err dg_net_check_values(const dg_model *m, int net, double images);
 
-/* Build the plan of a forward pass in evaluation mode, batch size N, in its own arena: placed, not allocated. */
+/* Build the plan of a forward pass in evaluation mode with batch size N. The plan's own arena has addresses but no
+ * memory. */
 dg_err dg_build_forward(const dg_model *m, int net, int N, dg_backend *backend, dg_arena *a, dg_plan *plan);
 
 int dg_work_row(dg_builder *b, int net, dg_shape shape, const char *format, ...) __attribute__((format(printf, 4, 5)));
 dg_view dg_layer_out(dg_builder *b, const dg_pass *p, int i);
-/* Append op WHOSE.WHAT, y = a + b, over p->N samples of this shape. yab: the rows of y, a, b. */
+/* Append an op named WHOSE.WHAT that computes y = a + b for p->N samples of this shape. yab: the rows of y, a, b. */
 dg_op *dg_build_add(dg_builder *b, const dg_pass *p, const char *whose, const char *what, dg_shape shape,
                     const dg_view yab[3]);
 void dg_bind(dg_op *op, const char *operand, dg_view v);

@@ -5,7 +5,7 @@
 
 #include "host/net/recipe.h"
 
-/* Indices into dg_metrics. The test after an epoch writes the last two. */
+/* Indices into dg_metrics. The test after an epoch writes the last two metrics. */
 enum {
     DG_CLASS_LOSS,
     DG_CLASS_RIGHT,

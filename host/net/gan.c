@@ -59,7 +59,7 @@ static dg_err check_model(const dg_model *m)
     return DG_OK;
 }
 
-/* A builder that reads the averages of G's weights and statistics instead of their values. */
+/* A builder whose plans read the averages (EMA) of G's weights and statistics instead of the current values. */
 static dg_builder with_averages(const dg_builder *b, dg_plan *plan)
 {
     dg_builder averaged = *b;
@@ -71,8 +71,9 @@ static dg_builder with_averages(const dg_builder *b, dg_plan *plan)
     return averaged;
 }
 
-/* The plan of averaged weights' batch statistics: means over BATCHES batches of z. z is the same in each run, so that
- * the statistics depend on the weights only. The first batch overwrites old statistics (momentum 1). */
+/* The plan that recomputes batch norm statistics for the averaged weights, as means over BATCHES batches of z. z is the
+ * same each time the plan runs, so that the statistics depend on the weights only. The first batch overwrites old
+ * statistics (momentum 1). */
 static void statistics_plan(const dg_builder *all, dg_job *job)
 {
     enum { BATCHES = 8 };

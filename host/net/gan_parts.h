@@ -1,4 +1,4 @@
-/* Ops shared by the plans of a GAN: noise and augmentation. */
+/* Ops that several plans of a GAN contain: noise and augmentation. */
 #ifndef DG_GAN_PARTS_H
 #define DG_GAN_PARTS_H
 
@@ -10,8 +10,8 @@ enum { DG_G = 0, DG_D = 1 };
 /* Append the op that draws N latent vectors into row z; stream: DG_STREAM_... */
 dg_op *dg_add_noise(dg_job *job, dg_plan *plan, int z, int N, int stream);
 
-/* Append the augmentation of N images; returns D's input, which is `images` without --augment. order: index of this
- * augmentation in the step. */
+/* Append the augmentation of N images; returns D's input, which is `images` without --augment. order: number of the
+ * augmentation within the step, from 0. */
 dg_view dg_add_augment(dg_builder *b, dg_job *job, dg_view images, int N, int order);
 
 /* Append the backward op of the augmentation. Returns the gradient of the images from dy, the gradient of D's input. */

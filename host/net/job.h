@@ -15,31 +15,31 @@
  * 0. */
 typedef enum { DG_START_DCGAN, DG_START_NORMAL, DG_START_HE, DG_START_GLOROT, DG_START_TORCH } dg_start;
 
-/* Statistics of the training images that a model's input depends on. */
+/* Statistics of the training images, with which a model prepares its input. */
 typedef struct {
-    double mean[4], std[4]; /* input = standard: per channel, of values from 0 to 1; std 0: unknown */
+    double mean[4], std[4]; /* input = standard: per channel of values from 0 to 1; std 0: unknown */
     dg_whitening *whitening;
 } dg_input_data;
 
 struct dg_job_options {
     int batch;
-    int last_batch; /* of plan "train-short"; 0: no such plan */
+    int last_batch; /* batch size of plan "train-short"; 0: no such plan */
     int samples;    /* batch size of plan "sample"; 0: no such plan */
     int tested;     /* batch size of plan "test"; 0: no such plan */
     int rows;       /* images in the dataset */
-    int window;     /* images in each of the two windows of a streamed dataset; 0: all in memory (loader.h) */
+    int window;     /* images in each window of a streamed dataset (loader.h); 0: all are in memory */
     bool train;     /* false: no gradients, no moments */
-    bool z_given;   /* no noise op: the caller sets the plan's input before each step (replay) */
+    bool z_given;   /* the plan has no noise op; the caller sets z before each step (replay) */
     bool flip;
     dg_optimizer optimizer;
-    double beta1, beta2, eps; /* beta1, beta2: Adam; eps: all but SGD */
+    double beta1, beta2, eps; /* beta1 and beta2 are read by Adam only, eps by all optimizers but SGD */
     double momentum, rho;     /* SGD; Adadelta */
     double decay;             /* L2: decay * weight is added to the gradient; not with Adam */
     double accumulator;       /* Adagrad: initial value of its sums */
     bool nesterov;
     double smoothing;
     dg_loss loss;
-    double ema; /* EMA decay of G's weights, 0: none; samples come from the average */
+    double ema; /* decay of the EMA of G's weights, which generates samples; 0: no EMA */
     int augment;
     dg_start start;
     double start_sigma, start_bias;
@@ -53,13 +53,13 @@ typedef struct {
     char name[64]; /* "G.main.0.weight", "D.main.3.running_var" */
     int row;
     int moment1, moment2, grad;
-    int average; /* row of its EMA, or of the statistics of averaged weights; -1: none */
+    int average; /* row of the tensor's EMA, or of the statistics of averaged weights; -1: none */
     int rank;
     int dim[4];     /* PyTorch's shape: (Co, Ci, K, K), (C) */
-    int file_rank;  /* rank in files: 2: (Co, Ci K K); 1: (Ci K K); 0: like rank */
+    int file_rank;  /* rank in files: 2 for (Co, Ci K K); 1 for (Ci K K); 0: as `rank` says */
     bool direction; /* unit vector u or v of spectral norm */
     int net;
-    double fan_in, fan_out; /* of weights; biases have fan_in only */
+    double fan_in, fan_out; /* weights have both; biases have fan_in only */
 } dg_job_tensor;
 
 typedef enum {
@@ -86,7 +86,7 @@ struct dg_job {
     int row[DG_ROWS];
     int input[DG_PLANS]; /* row that the caller writes before a run of the plan (latent vectors); -1: none */
     int values, pixels;  /* outputs of plan "sample": real, uint8 */
-    bool unsettled;      /* averaged weights have changed since plan "statistics" ran */
+    bool unsettled;      /* true if averaged weights have changed since plan "statistics" ran */
     struct {
         int data, perm, state;
         int p, each; /* outputs: class probabilities, losses */
@@ -94,14 +94,14 @@ struct dg_job {
     } test;
 };
 
-/* Build and place all plans without allocating memory, which is enough for `plan` and --dry-run. */
+/* Build all plans and assign addresses without allocating memory. `plan` and --dry-run need no more. */
 dg_err dg_job_build(dg_job *job, const dg_model *model, const dg_job_options *o, dg_backend *b);
 
 /* Bytes of a record of the dataset: an image, followed by an int32 label if the recipe has labels. */
 size_t dg_job_record_bytes(const dg_job *job);
 
 /* Allocate (malloc) `count` records of these images, as the plans read them: uint8, or whitened reals with input = zca.
- * Without o.input.whitening they are scaled to -1..1. label NULL: labels are 0, 1, ... in turn. */
+ * Without o.input.whitening pixels are scaled to -1..1. If label is NULL, labels are 0, 1, ... in turn. */
 dg_err dg_job_records(const dg_job *job, const uint8_t *pixels, const int32_t *label, int count, uint8_t **out);
 
 /* Allocate the arena and bind the plans to it. data (records) and perm (o.rows indices) are backend memory that the
@@ -114,7 +114,8 @@ void dg_job_rows(dg_job *job);
 const dg_plan *dg_job_plan(const dg_job *job, const char *name);
 void *dg_job_memory(const dg_job *job, int row);
 
-/* Initialise weights as o.start says. Moments become 0 or o.accumulator, running means 0 and running variances 1. */
+/* Initialise weights as o.start says, moments with 0 or o.accumulator, running means with 0, running variances with
+ * 1. */
 dg_err dg_job_init(dg_job *job, uint64_t seed);
 
 dg_err dg_job_put_state(dg_job *job, const dg_step_state *state);
@@ -126,7 +127,7 @@ dg_err dg_job_start_metrics(dg_job *job, uint64_t first, int n, dg_metrics *host
 /* Recompute the statistics of averaged weights if they are out of date. dg_job_generate calls it. */
 dg_err dg_job_settle(dg_job *job);
 
-/* Run one optimizer step. batch: o.batch or o.last_batch. Asynchronous if the backend is. */
+/* Run one optimizer step. batch: o.batch or o.last_batch. The call is asynchronous if the backend is. */
 dg_err dg_job_step(dg_job *job, int batch);
 /* Run n consecutive steps. Results equal those of dg_job_step, with fewer launches on backends with run_many. */
 dg_err dg_job_steps(dg_job *job, int batch, int n);
@@ -136,7 +137,7 @@ size_t dg_job_tensor_count(const dg_job_tensor *t);
 int dg_job_tensor_shape(const dg_job_tensor *t, int64_t dim[4]);
 
 /* Copy a tensor's values between the arena and PyTorch's layout. row: arena row of its values, a moment or the
- * gradient. type: type of the elements of out or in; the backend may use another one. */
+ * gradient. type: type of the elements of out or in, which may differ from the backend's. */
 dg_err dg_job_read(dg_job *job, const dg_job_tensor *t, int row, dg_type type, void *out);
 dg_err dg_job_write(dg_job *job, const dg_job_tensor *t, int row, dg_type type, const void *in);
 
@@ -154,11 +155,12 @@ dg_err dg_job_generate(dg_job *job, const float *in, int n, uint8_t *pixels, dou
 dg_err dg_job_test(dg_job *job, const uint8_t *records, int n, double *p, double *each, double *hidden);
 dg_shape dg_job_hidden(const dg_job *job);
 int dg_job_classes(const dg_job *job);
-/* Copy n <= o.tested records to the inputs of plan "test"; unused places repeat the first record. */
+/* Copy n <= o.tested records to the inputs of plan "test". If n is smaller, the first record fills the remaining
+ * places. */
 dg_err dg_job_put_test(dg_job *job, const uint8_t *records, int n);
 
-/* Like dg_job_generate with x NULL, but only starts the copy. pixels: memory from alloc_host, which is complete after
- * an event that is recorded now. */
+/* Like dg_job_generate with x NULL, but the copy is only started. pixels: memory from alloc_host. Its values are
+ * complete after an event that the caller records now. */
 dg_err dg_job_start_generate(dg_job *job, const float *in, int n, uint8_t *pixels);
 
 #endif

@@ -13,7 +13,7 @@ static dg_err copy_metrics(dg_job *job, uint64_t first, int n, dg_metrics *out, 
     dg_backend *b = job->backend;
     const dg_metrics *ring = dg_job_memory(job, job->row[DG_ROW_METRICS]);
     dg_err e = DG_OK;
-    for (int i = 0; i < n && !e;) { /* at most two copies, because the ring wraps */
+    for (int i = 0; i < n && !e;) { /* two copies if the steps wrap around the end of the ring */
         const int at = (int)((first + (uint64_t)i) % DG_RING), count = n - i < DG_RING - at ? n - i : DG_RING - at;
         const size_t bytes = (size_t)count * sizeof *out;
         e = wait ? b->get(b, out + i, ring + at, bytes) : b->start_get(b, DG_COMPUTE, out + i, ring + at, bytes);

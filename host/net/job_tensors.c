@@ -56,7 +56,7 @@ dg_err dg_job_write(dg_job *job, const dg_job_tensor *t, int row, dg_type type, 
     return e;
 }
 
-/* mean + sigma * normal, or uniform within `within` of the mean. */
+/* Draw mean + sigma * normal, or a uniform value at most `within` away from the mean. */
 typedef struct {
     double mean, sigma, within;
 } distribution;
@@ -64,7 +64,7 @@ typedef struct {
 static distribution weights_begin(const dg_job_options *o, const dg_job_tensor *t)
 {
     switch (o->start) {
-    case DG_START_DCGAN: return (distribution){.sigma = 0.02}; /* PyTorch example: weights_init */
+    case DG_START_DCGAN: return (distribution){.sigma = 0.02}; /* weights_init of PyTorch's DCGAN example */
     case DG_START_NORMAL: return (distribution){.sigma = o->start_sigma};
     case DG_START_HE: return (distribution){.sigma = sqrt(2 / t->fan_in)};
     case DG_START_GLOROT: return (distribution){.within = sqrt(6 / (t->fan_in + t->fan_out))};
@@ -85,7 +85,7 @@ static distribution begin(const dg_job_options *o, const dg_job_tensor *t)
     return (distribution){0};
 }
 
-/* Values 4 * block .. 4 * block + 3 of tensor i. */
+/* Compute initial values 4 * block .. 4 * block + 3 of tensor i. */
 static void draw(float out[4], const distribution *d, uint64_t seed, int i, uint64_t block)
 {
     const uint64_t subsequence = dg_subsequence(DG_STREAM_INIT, (uint64_t)i);

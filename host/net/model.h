@@ -30,8 +30,8 @@ typedef struct {
     int bias;
     dg_act act;
     double slope;
-    double p;     /* of dropout: probability of 0 */
-    bool flat;    /* its output is a vector in PyTorch */
+    double p;     /* layer dropout: probability that a value becomes 0 */
+    bool flat;    /* true if PyTorch's output of the layer is a vector */
     bool flatten; /* PyTorch has a Flatten before this layer */
     dg_shape in, out;
     int module;        /* index of its first module in PyTorch's nn.Sequential: main.N.weight */
@@ -40,8 +40,8 @@ typedef struct {
 
 typedef struct {
     char name[8];
-    bool latent; /* its input is the latent vector; otherwise images */
-    bool forks;  /* a tensor has two readers, so that gradients are added and none is overwritten */
+    bool latent; /* true: the network's input is the latent vector; false: images */
+    bool forks;  /* true if two layers read one tensor, so that their gradients are added */
     int layers;
     dg_layer layer[DG_MAX_LAYERS];
 } dg_net;
@@ -60,7 +60,7 @@ typedef enum {
 #undef X
 } dg_input;
 
-/* About 140 KB: allocate on the heap. */
+/* The struct has about 140 KB: allocate it on the heap. */
 typedef struct {
     char name[64], where[256];
     int size, channels, latent;
@@ -70,8 +70,8 @@ typedef struct {
     dg_model_value train[DG_TRAIN_MAX];
     int trains;
     int nets;
-    dg_net net[DG_MAX_NETS];      /* the network with latent input first, then in file order */
-    char text[DG_MODEL_TEXT_MAX]; /* the file's content, stored in checkpoints */
+    dg_net net[DG_MAX_NETS];      /* networks: the one with latent input first, the rest in file order */
+    char text[DG_MODEL_TEXT_MAX]; /* content of the model file, which checkpoints store */
 } dg_model;
 
 /* Read a model. name is a path, a built-in model ("dcgan64-paper"), or a shape: "dcgan-28x1" is a stock DCGAN for 28 x
@@ -91,10 +91,12 @@ static inline dg_shape dg_net_input(const dg_model *m, const dg_net *n)
  * DG_MODEL_TEXT_MAX bytes. */
 dg_err dg_model_stock(char *out, const char *name, int size, int channels, int latent, int ngf, int ndf);
 
-/* Write a model text with spectral norm in all layers of D and no other norm. DG_USAGE: no D, or too long. */
+/* Write a model text with spectral norm in all layers of D and no other norm there. DG_USAGE: the model has no D, or
+ * the text is too long. */
 dg_err dg_model_spectral(const char *model, const char *name, char out[DG_MODEL_TEXT_MAX]);
 
-/* Write the text of a classifier with `classes` classes. DG_USAGE: not a classifier, or text too long. */
+/* Write the text of this classifier, changed to `classes` classes. DG_USAGE: the model is no classifier, or the text is
+ * too long. */
 dg_err dg_model_reclassed(const char *model, const char *name, int classes, char out[DG_MODEL_TEXT_MAX]);
 
 /* Write "NAME-2classes". False: name is not a built-in model. */

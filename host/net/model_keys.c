@@ -26,7 +26,7 @@ typedef struct {
     size_t offset, bytes;
     double min, max;
     int step;
-    double preset; /* -1: required in [model]; in a layer, the kind's default */
+    double preset; /* -1: section [model] must have the key; a layer gets the default of its kind */
     const char *choices, *must;
     int without;
 } key;
@@ -34,7 +34,7 @@ typedef struct {
 #define MODEL(member) offsetof(dg_model, member), sizeof((dg_model *)0)->member
 #define SECTION(member) offsetof(dg_section, member), sizeof((dg_section *)0)->member
 
-/* The words of an X list: "none|batch|spectral". */
+/* The words of an X list as one text: "none|batch|spectral". */
 #define FIRST(word, ...) word
 #define WORD(NAME, ...) "|" FIRST(__VA_ARGS__, 0)
 #define WORDS(list) &(list(WORD))[1]
@@ -212,7 +212,7 @@ static bool layer(const char *text, const key *k, const char *section, int *out)
     int self;
     if (k == &layer_keys[DG_KEY_IN]) {
         if (!strcmp(text, "latent")) return *out = DG_IN_LATENT, true;
-        if (!strcmp(text, "image") || !strcmp(text, "pictures")) return *out = DG_IN_IMAGES, true; /* the old word */
+        if (!strcmp(text, "image") || !strcmp(text, "pictures")) return *out = DG_IN_IMAGES, true; /* the old name */
     }
     return dg_section_name(text, net, out) && dg_section_name(section, mine, &self) && !strcmp(net, mine) && *out > 0;
 }

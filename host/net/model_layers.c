@@ -11,13 +11,13 @@ typedef struct {
     dg_section *section;
     int sections;
     int newest[DG_MAX_LAYERS + 1];
-    int from, begin; /* repeated block: its first section, and the layer before the current copy */
+    int from, begin; /* of a repeated block: its first section, and the layer before the current copy */
     int modules;
 } unroller;
 
 #define BAD(s, ...) dg_layer_fail(&(s)->layer, u->t->where, __VA_ARGS__)
 
-/* Apply defaults. Refuse keys that the kind does not accept, and missing keys. */
+/* Apply defaults. Refuse a section with keys that its layer kind does not accept, or without required keys. */
 static dg_err check_keys(unroller *u, dg_section *s)
 {
     const unsigned all = DG_KEY(OP) | DG_KEY(IN) | DG_KEY(REPEAT) | DG_KEY(REPEAT_FROM), own = s->given;
@@ -40,11 +40,11 @@ static dg_err check_keys(unroller *u, dg_section *s)
     return DG_OK;
 }
 
-/* The layer of section `number`, as read in the current block. In a repeated block, the section before the block means
- * the last layer of the previous copy. */
+/* The index of the layer that a reference to section `number` means. In a repeated block, a reference to the section
+ * before the block means the last layer of the previous copy. */
 static int earlier(const unroller *u, int number) { return number == u->from - 1 ? u->begin : u->newest[number]; }
 
-/* Input of section i as a layer index; -1: the network's input. */
+/* Index of the layer that section i reads; -1: the network's input. */
 static dg_err find_input(unroller *u, int i, int *input)
 {
     const dg_section *s = &u->section[i];
@@ -94,7 +94,7 @@ static const char *expand(const char *text, int copy, char out[48])
     return snprintf(out, 48, "%s", all) < 48 ? text : NULL;
 }
 
-/* Default name of the batch norm: that of the next module, such as features.1 after features.0. */
+/* The default name of a batch norm is that of the next module, such as features.1 after features.0. */
 static bool name_norm(const char *conv, char out[48])
 {
     size_t n = strlen(conv), digits = 0;
@@ -128,7 +128,7 @@ static dg_err name_modules(unroller *u, const dg_section *s, dg_layer *l, int co
         return BAD(s, "torch = %s: missing name of the batch norm of the layer, as in torch = conv1 bn1", s->torch);
     if (l->norm == DG_NORM_BATCH && !strcmp(l->torch[0], l->torch[1]))
         return BAD(s, "torch = %s: both modules have the same name", s->torch);
-    for (int k = 0; k < 2; k++) /* "main" and "input" are dcgan's own module names */
+    for (int k = 0; k < 2; k++) /* dcgan uses the module names "main" and "input" itself */
         if (is_below(l->torch[k], "main") || is_below(l->torch[k], "input"))
             return BAD(s, "torch = %s: main and input are reserved names", s->torch);
     for (int i = 0; i < u->net->layers; i++)
@@ -139,7 +139,7 @@ static dg_err name_modules(unroller *u, const dg_section *s, dg_layer *l, int co
     return DG_OK;
 }
 
-/* Append the layer of section i; copy: number in a repeated block, 0: not repeated. */
+/* Append the layer of section i. copy: number of the copy in a repeated block; 0: the block is not repeated. */
 static dg_err append(unroller *u, int i, int copy)
 {
     const dg_section *s = &u->section[i];
@@ -174,7 +174,7 @@ static dg_err append_block(unroller *u, int from, int to, int times)
     return e;
 }
 
-/* *to = last section of the block that starts at section i. */
+/* *Find the last section, `to`, of the block that starts at section i. */
 static dg_err find_block(unroller *u, int i, int *to)
 {
     *to = i;

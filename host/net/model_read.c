@@ -124,7 +124,7 @@ static size_t split_name(const char *name, int *classes)
     return at - 1;
 }
 
-/* Model text for a name with or without suffix. text: room for two texts. */
+/* Get the model text for a name with or without suffix. text: memory for two texts. */
 static dg_err named_text(const char *name, char *text, bool *known)
 {
     char plain[64], *before = text + DG_MODEL_TEXT_MAX;

@@ -4,11 +4,15 @@
 
 #include "host/net/layers/layers.h"
 
-enum { DG_IN_BEFORE = 0, DG_IN_LATENT = -1, DG_IN_IMAGES = -2 }; /* values of `in`; otherwise a section number */
+enum {
+    DG_IN_BEFORE = 0,
+    DG_IN_LATENT = -1,
+    DG_IN_IMAGES = -2
+}; /* special values of `in`; others are section numbers */
 
 /* Section [C.4]; number 0: [C], the defaults of all layers. */
 typedef struct {
-    dg_layer layer; /* values of the keys; not given: the preset of the table */
+    dg_layer layer; /* values of the keys; a key that is not given has its default */
     int in, add, repeat, repeat_from;
     char torch[96];
     unsigned given;
@@ -38,7 +42,7 @@ void dg_key_names(unsigned keys, char out[160]);
 /* Copy `keys` that defaults has and s lacks. */
 void dg_key_inherit(dg_section *s, const dg_section *defaults, unsigned keys);
 
-/* "G.12": net "G", number 12; "G": number 0. False: neither form. */
+/* Parse a heading: "G.12" gives net "G" and number 12, "G" gives number 0. False: the heading has neither form. */
 bool dg_section_name(const char *text, char net[8], int *number);
 
 #endif

@@ -49,7 +49,7 @@ dg_err dg_model_spectral(const char *model, const char *name, char out[DG_MODEL_
     return t.full ? dg_fail(DG_USAGE, "model %s: its text is too long", name) : DG_OK;
 }
 
-/* Replaces the last `filters` line, which is the last layer's. */
+/* Replace the last line `filters = N`, which belongs to the last layer. */
 dg_err dg_model_reclassed(const char *model, const char *name, int classes, char out[DG_MODEL_TEXT_MAX])
 {
     char called[80], number[32], filters[32];

@@ -11,7 +11,7 @@ typedef struct dg_job_options dg_job_options;
 typedef struct {
     char letter;
     const char *name;
-    int passes; /* forward passes per step in training mode: updates of its running statistics */
+    int passes; /* number of forward passes per step that update the network's running statistics */
 } dg_recipe_net;
 
 typedef enum { DG_METRIC_LOSS, DG_METRIC_PROBABILITY } dg_metric_kind;
@@ -21,8 +21,8 @@ typedef enum { DG_NEVER_BAD, DG_NOT_FINITE, DG_NOT_ZERO } dg_metric_bad;
 
 /* A metric of a step: one value of dg_metrics, or the sum of two. */
 typedef struct {
-    const char *name; /* column of the log; NULL: the metric is only checked */
-    int terms;        /* 2: a sum, which is displayed, but neither read back nor checked */
+    const char *name; /* column of the log; NULL: the metric is checked, but not logged */
+    int terms;        /* 2: the metric is a sum, which is only displayed, neither read back nor checked */
     int term[2];
     dg_metric_kind kind;
     dg_metric_over over;
@@ -31,8 +31,8 @@ typedef struct {
     int plot;                  /* plot in curves.png: index into dg_recipe.plot */
     const char *legend;
     const char *title; /* of its plot in `dcgan curves`; NULL: none */
-    dg_metric_bad bad; /* condition that ends a run */
-    const char *what;  /* subject of the error: "WHAT is NaN", "3 WHAT" */
+    dg_metric_bad bad; /* the run ends if the metric meets this condition */
+    const char *what;  /* the word WHAT in errors: "WHAT is NaN", "3 WHAT" */
 } dg_metric;
 
 typedef struct {
@@ -44,7 +44,7 @@ struct dg_recipe {
     const char *name;
     int nets, metrics, plots;
     dg_recipe_net net[DG_NETS_MAX];
-    bool labels;  /* images have labels, and a test runs after each epoch */
+    bool labels;  /* true if images have labels; a test then runs after each epoch */
     int exported; /* the network that `export` writes and samples come from */
     const dg_metric *metric;
     const dg_recipe_plot *plot;
@@ -60,11 +60,11 @@ typedef struct dg_recipe dg_recipe;
 
 double dg_metric_value(const dg_metric *m, const double value[DG_METRICS_MAX]);
 
-/* NULL if a step's metrics are valid, else the error text, written to out. */
+/* Check a step's metrics. Returns NULL if they are valid, otherwise the error text, written to out. */
 const char *dg_recipe_bad(const dg_recipe *r, const dg_metrics *m, char *out, size_t size);
 
 typedef struct {
-    dg_metrics sum; /* sums; a metric that is not a mean has the value of the last step */
+    dg_metrics sum; /* sums over steps; a metric that is not a mean has the value of the last step */
     int steps;
 } dg_epoch_metrics;
 void dg_epoch_add(dg_epoch_metrics *e, const dg_recipe *r, const double value[DG_METRICS_MAX]);

@@ -81,8 +81,8 @@ dg_op *dg_add_gather(dg_job *job, dg_plan *plan, const char *name, dg_view image
     return op;
 }
 
-/* First rows of a network's weights, gradients and moments; numbers of values in all rows, and in rows with weight
- * decay. dg_arena_place aligns rows to 256 bytes. */
+/* The first rows of a network's weights, gradients and moments, and how many values all rows and the rows with weight
+ * decay have. dg_arena_place aligns rows to 256 bytes. */
 typedef struct {
     int first[DG_AVERAGE + 1];
     int64_t n, decayed;

@@ -12,15 +12,16 @@ void dg_add_parameters(dg_job *job, dg_builder *b, int net);
 /* Append a gather of B images into `images` and, if its row is not -1, of their labels into `label`. */
 dg_op *dg_add_gather(dg_job *job, dg_plan *plan, const char *name, dg_view images, dg_view label, int B);
 
-/* Append the optimizer over all weights of a network; bad: metric that counts non-finite weights. */
+/* Append the optimizer op for all weights of a network. bad: the metric that counts non-finite weights. */
 void dg_add_update(dg_job *job, dg_plan *plan, int net, int bad);
 
-/* Append the EMA of all weights of a network. Call it after dg_add_update. */
+/* Append the op that updates the EMA of all weights of a network. Call dg_add_average after dg_add_update. */
 void dg_add_average(dg_job *job, dg_plan *plan, int net);
 
 void dg_add_advance(dg_job *job, dg_plan *plan, int B);
 
-/* Keep the memory of a row that the host writes before a plan, or reads after a plan. Returns row. */
+/* Reserve the memory of a row for the whole plan, because the host writes it before or reads it after the plan. Returns
+ * row. */
 int dg_keep(dg_job *job, int row);
 
 /* DG_USAGE if a network has no weights, or a layer that no gradient reaches. */

@@ -27,7 +27,7 @@ const dg_recipe *dg_recipe_find(const dg_model *m)
 
 static int add_recipe(char *out, size_t size, const dg_recipe *r)
 {
-    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): no row of the table is empty */
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): every row of the table has a recipe */
     int n = snprintf(out, size, "a %s of", r->name);
     for (int k = 0; k < r->nets; k++)
         n += snprintf(out + n, size - (size_t)n, "%s a %s %c", k ? " and" : "", r->net[k].name, r->net[k].letter);

@@ -5,7 +5,7 @@
 #include "host/net/recipe.h"
 
 const dg_recipe *dg_recipe_at(int i);
-/* The recipe for the model's networks; NULL: none. */
+/* Find the recipe for the model's networks. NULL: there is none. */
 const dg_recipe *dg_recipe_find(const dg_model *m);
 
 /* Like dg_recipe_find; DG_USAGE if there is no recipe or it refuses the model. */

@@ -16,9 +16,9 @@
 enum { VALUE_SIZE = 4 * DG_CONFIG_VALUE, CONFIG_LIMIT = 1 << 20, MARK = 1 };
 
 typedef struct {
-    const char *at; /* the unread text */
-    int line;       /* of the last piece */
-    size_t rest;    /* unread bytes of the current line */
+    const char *at;
+    int line;    /* of the last piece */
+    size_t rest; /* unread bytes */
     bool inside;
     bool continued; /* the last piece continues a line */
 

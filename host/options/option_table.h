@@ -17,21 +17,21 @@ typedef enum {
     DG_OPT_EITHER, /* bool: second of two choices */
     DG_OPT_GRID,   /* RxC: two consecutive ints */
     DG_OPT_SEEDS,  /* A-B or A: two consecutive uint64_t; sets seeds_given */
-    DG_OPT_RESUME  /* resume and resume_from; the value is optional */
+    DG_OPT_RESUME  /* resume and resume_from; its value is optional */
 } dg_option_kind;
 
 enum {
-    DG_OPT_SAVED = 1,     /* a value of the run: config.ini has it */
+    DG_OPT_SAVED = 1,     /* config.ini stores this option */
     DG_OPT_ARGV_ONLY = 2, /* not read from the environment or a config file */
-    DG_OPT_ABOVE_MIN = 4, /* min itself is not allowed */
+    DG_OPT_ABOVE_MIN = 4, /* the value must be greater than min */
     DG_OPT_BELOW_MAX = 8,
     DG_OPT_FIXED = 16, /* cannot change with --resume */
     DG_OPT_MODEL = 32, /* a model file may set it in its section [train] */
     DG_OPT_IF_SET =
         64, /* config.ini omits it at its default (as older runs do), unless the model sets values of training */
     DG_OPT_COMMON = 128, /* in the short help */
-    DG_OPT_OUTPUT = 256, /* a path that something is written to */
-    DG_OPT_RESULT = 512  /* decides what is trained: checkpoints have it */
+    DG_OPT_OUTPUT = 256, /* the path of an output */
+    DG_OPT_RESULT = 512  /* the option changes what is trained, so checkpoints store it */
 };
 
 typedef struct {
@@ -41,13 +41,13 @@ typedef struct {
     dg_option_kind kind;
     size_t offset; /* in dg_options */
     double min, max;
-    const char *preset;  /* the default as text, NULL: not set */
+    const char *preset;  /* the default as text; NULL: there is none */
     const char *choices; /* "crop|pad|stretch" */
     const char *group;
     unsigned commands; /* 1 << DG_CMD_... */
     unsigned flags;
     const char *help; /* noun phrase; with its choices and default at most 80 characters */
-    const char *text; /* one to three sentences, for the reference and man page */
+    const char *text; /* , for the reference and man page */
 } dg_option;
 
 enum { DG_EXAMPLES = 5 };
@@ -87,7 +87,7 @@ dg_err dg_path_check(dg_err code, const char *path, const char *where, bool inpu
 
 /* host/options/options_given.c: fails if an option was given before with another value. before: that value, or NULL. */
 dg_err dg_options_twice(const dg_option *t, const char *value, const char *before);
-void dg_options_unknown_variables(void); /* warns */
+void dg_options_unknown_variables(void);
 /* Write the environment variable of an option, DCGAN_NAME, to out. Returns out. */
 char *dg_option_variable(const char *name, char out[64]);
 
@@ -128,9 +128,9 @@ void dg_options_drop(dg_options *o, const dg_options *model);
 dg_err dg_options_model(dg_options *o, const char *name);
 dg_err dg_options_take_preset(dg_options *o);
 dg_err dg_options_presets(dg_options *o);
-/* dg_options_free without the operands. */
+/* Free all members of the options except the operands. */
 void dg_options_free_values(dg_options *o);
-bool dg_same_place(const char *a, const char *b); /* equal text, or paths to one file */
+bool dg_same_place(const char *a, const char *b); /* true for equal texts and for two paths of one file */
 
 /* config.ini: host/options/config.c reads it, host/options/config_write.c writes it. */
 enum { DG_CONFIG_VALUE = 4096 }; /* bytes of a value with its NUL */

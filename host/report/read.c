@@ -133,7 +133,7 @@ static dg_err examine(dg_report_run *r)
         dg_report_finding *to = &r->finding[r->findings++];
         to->from = f.epoch;
         to->to = f.end_step ? f.end_epoch : 0;
-        f.end_step = 0; /* text of the start */
+        f.end_step = 0;
         dg_finding_text(&f, to->what, sizeof to->what);
         snprintf(to->advice, sizeof to->advice, "%s", f.rule->advice);
     }

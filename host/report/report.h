@@ -23,7 +23,7 @@ typedef struct {
 
 typedef struct {
     const char *path;
-    int dir; /* open descriptor */
+    int dir;
     char name[256];
     const dg_recipe *recipe; /* NULL: no log yet */
     dg_log_row *row;

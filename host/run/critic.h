@@ -1,5 +1,5 @@
-/* Metrics of a run during training (--eval-every): samples of the first seeds against real images. Uses no random
- * numbers of training and changes no state. */
+/* Metrics of a run during training (--eval-every): samples of the first seeds against real images. They use no random
+ * numbers of training and do not change the state of training. */
 #ifndef DG_CRITIC_H
 #define DG_CRITIC_H
 
@@ -17,15 +17,16 @@ typedef struct {
     double floor[DG_LOGGED];
 } dg_critic;
 
-/* Select two disjoint real sets of at most DG_CRITIC_MOST images: one to compare with, one for the real-vs-real
- * baseline. DG_DATA: too few images. Close also after errors. */
+/* Select two disjoint sets of at most DG_CRITIC_MOST real images: one for comparison with samples, one for the
+ * real-vs-real baseline. DG_DATA: too few images. Close also after errors. */
 dg_err dg_critic_open(dg_critic *c, const dg_job *job, const dg_dataset *data, const dg_device *d, uint64_t seed);
 void dg_critic_close(dg_critic *c);
 
 /* Compute the metrics of the log, rounded as in the log. */
 dg_err dg_critic_judge(dg_critic *c, dg_job *job, uint64_t seed, double out[DG_LOGGED]);
 
-/* "swd 10.5 (9.06), ...": values and, unless floor is NULL, baselines in parentheses. */
+/* Write metrics as text: "swd 10.5 (9.06), ...". The numbers in parentheses are the baselines, omitted if floor is
+ * NULL. */
 char *dg_critic_text(const double *value, const double *floor, char *out, size_t size);
 
 #endif

@@ -4,8 +4,8 @@
 
 #include "host/options/options.h"
 
-/* --epochs auto: DG_AUTO_EPOCHS, but at least DG_AUTO_STEPS_LEAST and at most about DG_AUTO_STEPS_MOST steps, because a
- * GAN's result depends on its steps. */
+/* --epochs auto means DG_AUTO_EPOCHS epochs, but at least DG_AUTO_STEPS_LEAST and at most about DG_AUTO_STEPS_MOST
+ * steps, because a GAN's result depends on the number of steps. */
 enum {
     DG_LEAST_IMAGES = 2,
     DG_AUTO_EPOCHS = 25,
@@ -16,19 +16,20 @@ enum {
 
 /* Steps per epoch; o->batch is set. */
 int dg_steps_of_epoch(const dg_options *o, int images);
-/* Steps of the run: all epochs, or --steps if fewer. */
+/* Number of steps of the run: the steps of all epochs, or --steps if that is fewer. */
 long dg_steps_of_run(const dg_options *o, int images);
 
 /* True if the run has reached its epochs or steps. */
 bool dg_run_is_finished(const dg_options *o, uint64_t epoch, uint64_t step);
 
-/* Minimum number of images: the given batch size, the first size that --batch auto tries, or DG_LEAST_IMAGES. */
+/* Minimum number of images: the given batch size; with --batch auto the first size that is tried; at least
+ * DG_LEAST_IMAGES. */
 int dg_least_images(const dg_options *o);
 
 /* Reduce a default batch size to the largest power of two <= images. */
 void dg_settle_batch(dg_options *o, int images);
 
-/* Set epochs and sample_every if they are auto. The epochs are enough for --steps. */
+/* Set epochs and sample_every if they are auto. If --steps is given, there are enough epochs for these steps. */
 void dg_settle_length(dg_options *o, int images);
 
 /* "45 seconds", "8 minutes", "3.5 hours", "12 days"; returns out. */

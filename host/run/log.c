@@ -65,7 +65,7 @@ static dg_err add_text(log_file *f, const char *text, size_t n)
 }
 
 /* Append all buffered rows, or none: a partial write (full disk) is truncated and retried later. Only SIGKILL can leave
- * a partial line; readers ignore it and trim() removes it. */
+ * a partial line; readers ignore it and . */
 static dg_err flush_file(log_file *f)
 {
     if (f->bytes == 0) return DG_OK;
@@ -104,7 +104,7 @@ dg_err dg_log_sync(const dg_log *l)
     return e ? e : f;
 }
 
-/* Decide if a line belongs to the run up to resume_step (*keep); if so, load it as a row. */
+/* *keep: the line belongs to the run up to step resume_step. Such a line is loaded as a row. */
 static dg_err keep_csv(dg_log *l, const char *line, uint64_t resume_step, bool *keep)
 {
     dg_log_row row;
@@ -140,7 +140,7 @@ static dg_err trim(const dg_rundir *r, dg_log *l, int which, uint64_t resume_ste
     size_t bytes = 0;
     const size_t limit = DG_LOG_BYTES;
     const bool there = dg_rundir_has(r, "%s", file_name[which]);
-    if (!there && errno != ENOENT) /* do not replace a log that may exist */
+    if (!there && errno != ENOENT) /* after an error, do not replace a log that may exist */
         return dg_fail(errno == ENOMEM ? DG_DEVICE : DG_IO, "%s: cannot check whether the file exists: %s", f->path,
                        strerror(errno));
     dg_err e = there ? dg_read_text(r->fd, f->path, true, limit, &data, &bytes) : DG_FAILED;
@@ -259,7 +259,7 @@ uint64_t dg_log_end_of(const dg_log *l, uint64_t epoch)
     return n > 0 ? l->row[n - 1].step : 0;
 }
 
-/* The log with DG_LOGGED more columns, malloc'd. */
+/* The text of the log with DG_LOGGED more columns, malloc'd. */
 static char *widened(const dg_log *l, const char *text, size_t bytes, size_t *out_bytes)
 {
     const char *line = memchr(text, '\n', bytes), *end = text + bytes;

@@ -7,10 +7,10 @@
 #include "host/rundir/rundir.h"
 
 typedef struct dg_log dg_log;
-/* Columns: the recipe's metrics. resume_step: drop rows of later steps, 0: new files. Earlier rows are loaded for the
- * curves. */
+/* Open the log; its columns are the recipe's metrics. resume_step: rows of later steps are removed, and earlier rows
+ * are loaded for the curves; 0: create new files. */
 dg_err dg_log_open(const dg_rundir *r, const dg_recipe *recipe, uint64_t resume_step, dg_log **out);
-/* Add columns for metrics of --eval-every, empty in existing rows; no-op if present. */
+/* Add the columns for metrics of --eval-every, unless the log has them. They are empty in existing rows. */
 dg_err dg_log_judge(dg_log *l, const dg_rundir *r);
 dg_err dg_log_step(dg_log *l, const dg_log_row *row);
 /* Append the epoch's means to log.jsonl, and write buffered rows. */
@@ -26,7 +26,7 @@ dg_err dg_log_events(dg_log *l, const dg_rundir *r, uint64_t resume_step);
 /* Add a grid to the TensorBoard file; any thread may call it. */
 dg_err dg_log_image(const dg_log *l, uint64_t step, const dg_image *im);
 uint64_t dg_log_end_of(const dg_log *l, uint64_t epoch);
-/* All rows, owned by the log. */
+/* Get all rows; the log owns their memory. */
 const dg_log_row *dg_log_rows(const dg_log *l, long *n);
 dg_err dg_log_close(dg_log *l);
 

@@ -5,16 +5,16 @@
 #include <stdlib.h>
 
 enum { WIDTH = 900, HEADLINE = 34, FOOTLINE = 24, PLOT = 314 };
-/* Maximum number of plots after the recipe's: one per distance, and one for all shares and ratios. */
+/* Maximum number of plots that follow the recipe's plots: one for each distance, and one for all shares and ratios. */
 enum { MEASURED_MOST = DG_LOGGED };
 
 typedef struct {
     const dg_recipe *recipe;
     long n, epochs;
     double *memory;
-    double *x, *mean_x; /* per step; per epoch; each followed by the values of all metrics */
+    double *x, *mean_x; /* positions of steps, and of epochs; each is followed by the values of all metrics */
     long judged;
-    double *judged_x; /* their positions, then values per metric; NaN: not measured */
+    double *judged_x; /* their positions, then the values of each metric; NaN: not measured */
 } curves;
 
 static double *values_of(const curves *c, int metric) { return c->x + c->n * (metric + 1); }
@@ -120,7 +120,8 @@ static int add_series(dg_series *out, const curves *c, int plot)
     return count;
 }
 
-/* True if plot i of the logged metrics shows metric k: one plot per distance, the last for the rest. */
+/* True if plot i of the logged metrics shows metric k. Each distance has its own plot; the last plot shows all other
+ * metrics. */
 static bool measure_in(int k, int i)
 {
     int distances = 0, before = 0;

@@ -4,10 +4,11 @@
 #include "host/image/image.h"
 #include "host/rundir/log_text.h"
 
-/* Draw curves.png: plots of the recipe and of logged metrics over epochs; steps thin, epoch means thick. n may be 0. */
+/* Draw curves.png: the recipe's plots and plots of the logged metrics over epochs. Values of steps are thin lines,
+ * means of epochs thick lines. n may be 0. */
 dg_err dg_curves(const dg_recipe *r, const dg_log_row *rows, long n, const char *title, dg_image *out);
 
-/* x: (n) positions of steps on the epoch axis, at their middle: 0.5 for the only step of epoch 1. */
+/* x: (n) positions of the middles of the steps on the epoch axis. If epoch 1 has only one step, its position is 0.5. */
 void dg_curve_places(const dg_log_row *rows, long n, double *x);
 
 #endif

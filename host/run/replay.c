@@ -7,7 +7,7 @@
 
 #include "host/net/recipes.h"
 
-/* max |a - b| / max |b|; NaN if a value is not finite. */
+/* Returns max |a - b| / max |b|, or NaN if a value is not finite. */
 static double relative(const double *a, const double *b, size_t n)
 {
     double difference = 0, size = 0;
@@ -25,7 +25,7 @@ static dg_err play(const dg_oracle *o, dg_job *job, int s, int32_t *perm, dg_met
     int n = dg_oracle_batch(o, s);
     const int64_t *row = dg_oracle_index(o, s);
     int32_t host[65536];
-    host[0] = 0; /* for the compiler: n could be 0 */
+    host[0] = 0; /* the compiler warns that n could be 0 */
     for (int i = 0; i < n; i++) host[i] = (int32_t)row[i];
     dg_err e = b->put(b, perm, host, (size_t)n * sizeof *host);
     const size_t latents = (size_t)o->model.latent;

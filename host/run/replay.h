@@ -5,8 +5,8 @@
 #include "host/infer/oracle.h"
 
 typedef struct {
-    /* Called per quantity. difference: max |ours - recorded| / max |recorded|, NaN if a value is not finite; where:
-     * "worst step 3" or "". */
+    /* Called for each compared quantity. difference: max |ours - recorded| / max |recorded|, NaN if a value is not
+     * finite; where: "worst step 3" or "". */
     void (*compared)(void *context, const char *name, double difference, const char *where);
     void *context;
 } dg_replay_report;

@@ -8,7 +8,7 @@
 extern volatile sig_atomic_t dg_stop_signal;
 
 /* SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 and SIGXCPU set dg_stop_signal. A second SIGINT, SIGTERM or SIGHUP ends the
- * program; the rest, sent by batch systems before a time limit, are then ignored. */
+ * program. After the first signal, the other three are ignored; batch systems send them before a time limit. */
 void dg_catch_signals(void);
 
 /* Text to print on the first signal, not copied; NULL (initial): none. */

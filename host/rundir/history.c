@@ -12,7 +12,7 @@
 #include "core/base/numbered.h"
 
 static const char newest[] = "checkpoint.safetensors", folder_name[] = "later-than-";
-/* Name of the chosen checkpoint during a rewind if its own name is not one of the program's. */
+/* Name that the chosen checkpoint gets during a rewind if its own name is not one that the program uses. */
 static const char renamed[] = "checkpoint-chosen.safetensors";
 static const char *const best[] = {"best.safetensors", "checkpoint-best.safetensors"};
 
@@ -25,7 +25,7 @@ static bool is_own_name(const char *name)
            !strcmp(name, best[1]);
 }
 
-/* 1: both names are one file; 0: not; -1: error, with errno. */
+/* Returns 1 if both names lead to one file, 0 if not, -1 with errno on an error. */
 static int same_file(int a_dir, const char *a, int b_dir, const char *b)
 {
     struct stat x, y;
@@ -52,11 +52,12 @@ static int link_over(const dg_rundir *r, const char *from, const char *to)
     unlinkat(r->fd, temporary, 0);
     if (linkat(r->fd, from, r->fd, temporary, 0)) return -1;
     const int failed = renameat(r->fd, temporary, r->fd, to);
-    unlinkat(r->fd, temporary, 0); /* rename does nothing if both are already one file */
+    unlinkat(r->fd, temporary, 0); /* rename does nothing if both names already lead to one file */
     return failed;
 }
 
-/* Names (256 bytes) of the kept checkpoints with lowest and highest epoch; returns their number, -1 with errno. */
+/* Get the names (256 bytes) of the kept checkpoints with lowest and highest epoch. Returns the number of kept
+ * checkpoints, or -1 with errno. */
 static int kept_ones(const dg_rundir *r, char *oldest, char *latest)
 {
     uint64_t least = 0, most = 0;
@@ -92,8 +93,9 @@ void dg_history_prune(const dg_rundir *r, int keep)
         if (unlinkat(r->fd, oldest, 0)) return;
 }
 
-/* Rewinding. Later files move to a new directory. A marker file in it names the checkpoint that the run rewinds to,
- * until all is done. The rewind takes effect with the rename of that checkpoint to the newest. */
+/* Rewinding. Later files move to a new directory. A marker file in this directory names the checkpoint that the run
+ * rewinds to; the last step of the rewind removes the marker. The rewind takes effect when that checkpoint is renamed
+ * to checkpoint.safetensors. */
 
 static const char marker[] = "going-back";
 
@@ -149,7 +151,7 @@ dg_err dg_history_keep(const dg_rundir *r, uint64_t epoch)
 {
     char name[64];
     snprintf(name, sizeof name, "checkpoint-%04ju.safetensors", (uintmax_t)epoch);
-    if (link_over(r, newest, name) == 0 || errno == ENOENT) return DG_OK; /* ENOENT: no checkpoint is to be kept */
+    if (link_over(r, newest, name) == 0 || errno == ENOENT) return DG_OK; /* ENOENT: there is no checkpoint to keep */
     const int error = errno;
     if (copy(r, r->fd, newest, name) == DG_OK) return DG_OK; /* no hard links on this file system */
     return dg_fail(DG_IO, DG_MSG("checkpoint-not-kept", "cannot keep %s/%s as %s: %s"), r->path, newest, name,
@@ -214,8 +216,8 @@ static dg_err finish(const dg_rundir *r, int folder, uint64_t epoch)
     return e;
 }
 
-/* Find how far an interrupted rewind came. *moved: the folder has the previous newest checkpoint; *there: the run has a
- * newest checkpoint; *back: that is the chosen one. */
+/* Find how far an interrupted rewind came. *moved: the folder of later files has the previous newest checkpoint.
+ * *there: the run has a newest checkpoint. *back: this newest checkpoint is the one that the user chose. */
 static dg_err how_far(const dg_rundir *r, int folder, const char *chosen, bool *moved, bool *there, bool *back)
 {
     const int kept = exists(folder, newest), is = exists(r->fd, newest);
@@ -240,7 +242,8 @@ static bool is_folder_name(const char *name)
     return !*rest || (*rest == '-' && rest[1] != '0' && strlen(rest) <= 5 && !rest[1 + strspn(rest + 1, "0123456789")]);
 }
 
-/* Read checkpoint and epoch from a marker; accept only the program's names: the directory may be untrusted. */
+/* Read checkpoint and epoch from a marker. Only names that the program uses are accepted, because the directory may be
+ * untrusted. */
 static dg_err read_marker(const dg_rundir *r, int folder, const char *name, char chosen[64], uint64_t *epoch)
 {
     void *data;
@@ -276,7 +279,7 @@ static dg_err take_up(const dg_rundir *r, const char *name)
     bool moved = false, there = false, back = false;
     if (folder < 0) return DG_OK;
     const int marked = exists(folder, marker);
-    if (!marked) { /* the rewind is finished, this is not a marker, or a kill left it empty */
+    if (!marked) { /* there is no marker: the rewind was finished, or killed before it wrote one */
         dg_sweep_temporaries(folder);
         unlinkat(r->fd, name, AT_REMOVEDIR);
         close(folder);

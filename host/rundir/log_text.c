@@ -108,7 +108,7 @@ static bool parse_whole(const char **at, char end, uint64_t *out)
     return true;
 }
 
-/* A number up to `end`; empty is NaN. */
+/* Parse a number that ends at `end`; an empty field is NaN. */
 static bool parse_number(const char **at, char end, double *out)
 {
     char *stop = (char *)*at;
@@ -159,7 +159,7 @@ dg_log_row *dg_log_rows_in(char *text, size_t header, const dg_recipe *r, long *
     char *line = text + header, *end;
     for (long number = 2; row && (end = strchr(line, '\n')); number++, line = end + 1) {
         *end = 0;
-        if (*rows == room) { /* counts rows, not lines: a hostile file has empty lines */
+        if (*rows == room) { /* rows are counted and not lines, because a hostile file may have many empty lines */
             dg_log_row *more = realloc(row, (size_t)(room *= 2) * sizeof *row);
             if (!more) free(row);
             row = more;

@@ -8,7 +8,7 @@
 enum { DG_LOG_LINE = 1024 };             /* max length of a line */
 #define DG_LOG_BYTES ((uint64_t)4 << 30) /* max size of a log: about 40 million rows */
 
-/* A row; its columns are the recipe's metrics and these members. */
+/* A row. Its columns are the metrics of the recipe and the other members of the struct. */
 typedef struct {
     uint64_t step, epoch;
     double value[DG_METRICS_MAX];
@@ -20,7 +20,7 @@ typedef struct {
 
 /* The first line of log.csv with its newline; returns its length. */
 int dg_log_header(char out[DG_LOG_LINE], const dg_recipe *r);
-int dg_log_header_judged(char out[DG_LOG_LINE], const dg_recipe *r); /* with columns of sample metrics */
+int dg_log_header_judged(char out[DG_LOG_LINE], const dg_recipe *r); /* set if the log has columns of sample metrics */
 
 /* The recipe of a log that begins with these bytes; *header: bytes of its first line. NULL: not a log.csv. */
 const dg_recipe *dg_log_recipe(const char *text, size_t *header);
@@ -32,7 +32,7 @@ int dg_log_csv(char out[DG_LOG_LINE], const dg_recipe *r, const dg_log_row *row)
 int dg_log_json(char out[DG_LOG_LINE], const dg_recipe *r, const dg_log_row *row, const char *kind);
 
 /* Parse a line without its newline. Returns false if it is not a row whose epoch and step are between 1 and these
- * limits. Columns that the file lacks are 0. */
+ * limits. The value of a column that the file lacks is 0. */
 enum { DG_LOG_EPOCH_MAX = 999999999 };
 #define DG_LOG_STEP_MAX (((uint64_t)1 << 53) - 1)
 bool dg_log_parse(const char *line, const dg_recipe *r, dg_log_row *row);
@@ -46,7 +46,7 @@ bool dg_log_follows(const dg_log_row *before, const dg_log_row *row);
  * out. */
 dg_log_row *dg_log_rows_in(char *text, size_t header, const dg_recipe *r, long *rows, long *bad);
 
-/* A value after writing and reading it. */
+/* The value that results from writing and reading this one. */
 double dg_log_rounded(double v);
 
 #endif

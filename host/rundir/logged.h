@@ -21,8 +21,8 @@ enum { DG_LOGGED_MEASURES(X) DG_LOGGED };
 
 typedef struct {
     const char *name, *label;
-    bool higher; /* higher is better; otherwise lower */
-    bool one;    /* 1 is best */
+    bool higher; /* true: a higher value is better; false: a lower one */
+    bool one;    /* the value 1 is best */
     bool percent;
 } dg_logged_measure;
 

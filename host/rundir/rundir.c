@@ -20,7 +20,7 @@
 
 enum { NAME_ROOM = 64 };
 
-/* mkdir -p; *made counts the created directories. */
+/* mkdir -p; *made is increased by the number of created directories. */
 static dg_err make_directories(char *path, int *made)
 {
     for (char *s = path + 1;; s++) {
@@ -59,7 +59,8 @@ static void sync_made(int dir, int made)
     if (at >= 0 && at != dir) close(at);
 }
 
-/* 1: a name matches one of the patterns; 0: none; -1 with errno: cannot be read. */
+/* Returns 1 if a name in the directory matches one of the patterns, 0 if none does, -1 with errno if the directory
+ * cannot be read. */
 static int has_like(int dir, const char *const *pattern)
 {
     DIR *d = dg_list_directory(dir);
@@ -82,7 +83,7 @@ static int holds_run(int dir)
 static const char *const logs[] = {"log.csv", "log.jsonl"};
 static const char session[] = "session.json", events[] = "events.out.tfevents.run";
 
-/* True for a log without rows, as an interrupted start leaves it. False if unreadable. */
+/* True for a log without rows, such as an interrupted start leaves; false if the log is unreadable. */
 static bool is_empty_log(const dg_rundir *r, const char *name)
 {
     void *text;
@@ -104,7 +105,8 @@ static bool is_session(const dg_rundir *r)
     return own;
 }
 
-/* True if there are results but no config.ini and no checkpoint: not to be overwritten. 1, 0, or -1 with errno. */
+/* Returns 1 if there are results, which must not be overwritten, but neither config.ini nor a checkpoint; otherwise 0;
+ * -1 with errno on an error. */
 static int has_results(const dg_rundir *r)
 {
     for (int i = 0; i < 2; i++)
@@ -116,7 +118,7 @@ static int has_results(const dg_rundir *r)
 
 bool dg_rundir_has_results(const dg_rundir *r) { return has_results(r) != 0; }
 
-/* Remove files of a start that did not reach its first step. */
+/* Remove the files of a run that ended before its first step. */
 static void remove_start(const dg_rundir *r)
 {
     for (int i = 0; i < 2; i++)
@@ -135,11 +137,12 @@ static void write_owner(int fd)
     gethostname(host, sizeof host - 1);
     if (localtime_r(&now, &tm)) (void)strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S %z", &tm);
     int n = snprintf(text, sizeof text, "host %s\npid %ld\nstarted %s\n", host, (long)getpid(), when);
-    /* On a full disk the lock still works; only the message to another run lacks details. */
+    /* If the disk is full, the lock works without this text; only the message to another run then lacks details. */
     if (ftruncate(fd, 0) || pwrite(fd, text, (size_t)n, 0) != n) errno = 0;
 }
 
-/* Report the owner of the lock from the file, which is written after locking; until then it may name a killed run. */
+/* Report the owner of the lock, whom the lock file names. The file is written after locking; until then it may name a
+ * killed run. */
 static dg_err locked(const char *path, int fd)
 {
     char text[400] = "", host[256] = "", when[64] = "", here[256] = "", number[16] = "";
@@ -177,7 +180,8 @@ static dg_err take_lock(dg_rundir *r, bool *again)
     if (s.st_nlink > 1)
         return dg_fail(DG_IO, "%s: has %ju hard links, so it may be the lock of another run or not a lock; remove it",
                        file, (uintmax_t)s.st_nlink);
-    /* The lock belongs to the open file, not to the process: a kill drops it, closing another descriptor does not. */
+    /* The lock belongs to the open file, not to the process. A kill therefore releases the lock; closing another
+     * descriptor of the file does not. */
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     if (fcntl(fd, F_OFD_SETLK, &whole)) {
         if (errno == EAGAIN || errno == EACCES) return locked(r->path, fd);
@@ -197,7 +201,7 @@ static void remove_made(dg_rundir *r)
     snprintf(path, sizeof path, "%s", r->path);
     while (r->made > 0) {
         if (rmdir(path) == 0) r->made--;
-        else if (errno != ENOENT) /* not created, because creating its parent failed */ break;
+        else if (errno != ENOENT) /* ENOENT: the directory was not created, because its parent could not be */ break;
         char *slash = strrchr(path, '/');
         if (!slash) break;
         *slash = 0;
@@ -284,7 +288,8 @@ dg_err dg_rundir_open(const char *path, bool resume, dg_rundir *out)
 void dg_rundir_close(dg_rundir *r)
 {
     if (r->lock >= 0) {
-        /* Truncate, not remove, because a name that another run has just opened must stay the same file. */
+        /* The lock file is truncated and not removed, because another run may have just opened it, and the name must
+         * still lead to that file. */
         if (ftruncate(r->lock, 0)) errno = 0;
         close(r->lock);
     }
@@ -328,7 +333,7 @@ dg_err dg_rundir_check(const dg_rundir *r, bool *removed)
     snprintf(link, sizeof link, "/proc/self/fd/%d", r->fd);
     const ssize_t n = readlink(link, now, sizeof now - 1);
     now[n > 0 ? n : 0] = 0;
-    const bool there = n > 0 && dg_leads_to(AT_FDCWD, now, r->fd) == DG_SAME_YES; /* else: another machine moved it */
+    const bool there = n > 0 && dg_leads_to(AT_FDCWD, now, r->fd) == DG_SAME_YES; /* else another machine moved it */
     return dg_fail(DG_IO,
                    DG_MSG("run-moved", "%s: the run directory was moved%s%s; the run ends after a last checkpoint "
                                        "there; resume it there with {resume}"),
@@ -357,6 +362,6 @@ char *dg_rundir_file(const dg_rundir *r, char *out, const char *format, ...)
     va_start(ap, format);
     int k = vsnprintf(out + n, size - n, format, ap);
     va_end(ap);
-    if ((size_t)k >= size - n) out[0] = 0; /* never write a truncated name, which may be another file's */
+    if ((size_t)k >= size - n) out[0] = 0; /* never use a truncated name, which may be the name of another file */
     return out;
 }

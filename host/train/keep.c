@@ -8,7 +8,7 @@ struct dg_report_keeper {
     const dg_rundir *dir;
     const dg_dataset *data;
     dg_worker *writer, *grids;
-    /* owned by the writer thread while it writes a page */
+    /* the writer thread owns this while it writes a page */
     dg_report_grids encoded;
     dg_grid_seen *seen;
     int seens;
@@ -51,7 +51,7 @@ static dg_err renew(dg_report_keeper *k)
     r.grids = k->encoded;
     snprintf(path, sizeof path, "%s/report.html", k->dir->path);
     if (!e) e = dg_report_write(&r, &at, path);
-    r.grids = (dg_report_grids){0}; /* kept in k->encoded */
+    r.grids = (dg_report_grids){0};
     k->seen = r.seen;
     k->seens = r.seens;
     r.seen = NULL;

@@ -80,7 +80,7 @@ dg_err dg_outputs_close(dg_outputs *w)
         dg_outputs_wrote(w, DG_LOG_FILE, dg_log_flush(w->log));
         dg_report_renew(w->report, true);
     }
-    /* closed before the writer of grids, because both wait for it */
+    /* these two writers are closed before the writer of grids, because they wait for it */
     const dg_err saved = dg_worker_close(w->write.checkpoints), drawn = dg_worker_close(w->write.curves);
     const dg_err grids = dg_worker_close(w->write.grids);
     dg_report_keep_end(w->report);
@@ -93,7 +93,7 @@ typedef struct {
     dg_directory dir;
     char path[4096];
     dg_image image;
-    dg_log *log; /* also added there at `step`; may be NULL */
+    dg_log *log; /* log to which the grid is added at `step`; may be NULL */
     uint64_t step;
     char run[256], epoch[24], seed[24], diversity[24];
 } image;
@@ -207,7 +207,7 @@ void dg_save_samples(dg_outputs *w, const dg_position *read, bool wait)
     const dg_model *m = &w->job->model;
     const uint64_t epoch = w->samples.epoch;
     bool here = false;
-    if (!epoch || (!wait && read->epoch < epoch)) return; /* metrics may still be invalid */
+    if (!epoch || (!wait && read->epoch < epoch)) return; /* the epoch's metrics have not been checked yet */
     dg_err e = b->query(b, DG_EVENT_SAMPLES, wait, &here);
     if (!e && !here) return;
     w->samples.epoch = 0;

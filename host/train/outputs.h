@@ -24,27 +24,27 @@ typedef struct {
     dg_log *log;
 
     struct {
-        dg_worker *checkpoints; /* one thread: keeps the order */
+        dg_worker *checkpoints; /* one thread, so that files are written in order */
         dg_worker *curves;      /* one thread, which also writes report.html */
-        dg_worker *grids;       /* several threads: names differ */
+        dg_worker *grids;       /* several threads may write, because each grid has its own name */
     } write;
-    bool curves_due; /* the rows are newer than those given to the writer */
+    bool curves_due; /* true if rows were added since the writer last got them */
     struct {
-        uint8_t *pixels; /* of a grid, host memory of the backend */
-        uint64_t epoch;  /* of the grid being copied; 0: none */
+        uint8_t *pixels; /* pixels of a grid, in host memory of the backend */
+        uint64_t epoch;  /* epoch of the grid that is being copied; 0: none */
         uint64_t given;
     } samples;
     dg_report_keeper *report;
     uint64_t report_due; /* epoch that report.html must show; 0: none */
     dg_grid_seen seen;
-    uint64_t given_step;          /* of the last checkpoint given to its writer in this session */
-    double saved_at, saving_took; /* clock when taken; seconds that training waited */
-    /* content of checkpoint.safetensors, {0}: no file; owned by its writer thread until that is closed */
+    uint64_t given_step;          /* step of the last checkpoint given to its writer in this session */
+    double saved_at, saving_took; /* time when the last copy was made; seconds that training waited */
+    /* position in training of checkpoint.safetensors, {0}: no file; the writer thread owns it until closed */
     dg_position saved;
     struct {
         dg_err error;
         char message[400];
-    } unsaved[DG_REWRITTEN]; /* last failure per file; cleared by a later success */
+    } unsaved[DG_REWRITTEN]; /* last failure of each file; a later success clears it */
     dg_err error;            /* first failure; training continues, the exit code reports it */
 } dg_outputs;
 

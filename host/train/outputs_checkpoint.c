@@ -8,7 +8,7 @@
 #include "host/rundir/history.h"
 #include "host/train/outputs.h"
 
-enum { SPARE = 8 << 20 }; /* bytes of memory for other writers */
+enum { SPARE = 8 << 20 }; /* bytes of memory that are reserved for other writers */
 
 typedef struct {
     dg_outputs *outputs;
@@ -24,7 +24,7 @@ static dg_err write_checkpoint(void *context)
     const dg_directory at = dg_rundir_at(w->dir);
     char path[4096];
     bool removed;
-    /* Grids first: a resumed run cannot generate grids of earlier epochs. */
+    /* Write grids before the checkpoint, because a resumed run cannot generate grids of earlier epochs. */
     (void)dg_worker_wait(w->write.grids, s->grids);
     (void)dg_rundir_check(w->dir, &removed); /* only `removed` is used here, because the writer checks again */
     const bool ends_epoch = w->saved.epoch && !w->saved.batch && w->saved.step != s->saved.step;
@@ -66,7 +66,7 @@ static dg_err copy(dg_outputs *w, const dg_checkpoint_info *info, dg_snapshot **
     return dg_snapshot_take(w->job, info, out);
 }
 
-/* NULL: an error, which is recorded. */
+/* Returns NULL after an error, which is recorded. */
 static save *take(dg_outputs *w, const dg_position *read)
 {
     save *s = calloc(1, sizeof *s);

@@ -20,7 +20,7 @@ dg_err dg_train_find(dg_training *r, char path[4096], dg_st **st, dg_model *mode
                                   "%s: checkpoint.safetensors is missing; resume from the newest older one:  "
                                   "%s --resume %s/%s"),
                            r->dir.path, dg_program(), dg_shell_path(dir, sizeof dir, r->dir.path), older);
-        if (dg_rundir_has_results(&r->dir)) /* killed before its first checkpoint, or the file was deleted */
+        if (dg_rundir_has_results(&r->dir)) /* a kill came before the first checkpoint, or the file was deleted */
             dg_warn("%s has no checkpoint: training starts from the beginning and replaces the log and images",
                     r->dir.path);
         else dg_progress_note(r->progress, "%s has no checkpoint yet: starting from the beginning", r->dir.path);
@@ -49,7 +49,7 @@ dg_err dg_train_compare(const dg_training *r, const dg_checkpoint_info *info, bo
     const unsigned long long then = info->data_count;
     char skipped[4096];
     *others = then && (then != (uint64_t)r->data.train || info->data_fingerprint != r->data.fingerprint);
-    if (!*others) return DG_OK; /* data_count 0: imported */
+    if (!*others) return DG_OK; /* data_count 0: an imported checkpoint */
     if (r->o->allow_data_change) {
         *others = false;
         dg_warn(

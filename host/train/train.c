@@ -58,7 +58,7 @@ static void log_failed(dg_training *r, dg_err e)
 static dg_err bad_numbers(dg_training *r, const char *what)
 {
     char tensor[160] = "";
-    /* later steps spread NaN to all tensors */
+    /* stop here, because later steps spread NaN to all tensors */
     if (r->given.step == r->read.step) name_bad_tensor(&r->job, tensor, sizeof tensor);
     return dg_fail(DG_NUMBERS,
                    DG_MSG("not-finite",
@@ -237,13 +237,14 @@ int dg_steps_in_a_row(const dg_training *r)
 {
     const uint64_t full = (uint64_t)(r->data.train / r->o->batch) - r->given.batch;
     uint64_t n = (uint64_t)dg_steps_ahead(r->job.backend, r->metrics.each);
-    if (r->job.o.window || full < 1) return 1; /* windows upload before each step; full < 1: the short batch */
+    if (r->job.o.window || full < 1) return 1; /* windows are uploaded before each step; 0: the short batch is next */
     if (n > full) n = full;
     if (r->o->steps > 0 && n > (uint64_t)r->o->steps - r->given.step) n = (uint64_t)r->o->steps - r->given.step;
     return (int)n;
 }
 
-/* Save what has been read. Error if the run's directory was moved (after a last save) or removed (without one). */
+/* Save a checkpoint of the last step whose metrics were read, unless the run's directory was removed. Fails if the
+ * directory was moved or removed. */
 static dg_err checkpoint(dg_training *r)
 {
     bool removed;

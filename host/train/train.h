@@ -18,15 +18,15 @@ typedef struct {
     dg_job job;
     dg_dataset data;
     dg_input_data input;
-    uint8_t *records;     /* of data if the recipe has labels */
+    uint8_t *records;     /* labels of data, if the recipe has labels */
     dg_evaluation tested; /* of the newest epoch, if there is a test set */
     dg_critic critic;
     struct {
-        uint64_t epoch; /* last measured epoch, 0: none */
+        uint64_t epoch; /* the last epoch with metrics of samples; 0: none */
         double measure[DG_LOGGED];
     } judged;
     dg_doctor doctor;
-    const dg_doctor_rule *collapsed; /* rule that ended the run, or NULL */
+    const dg_doctor_rule *collapsed; /* the doctor's rule that ended the run, or NULL */
     double best;                     /* best score so far (best.h) */
     dg_rundir dir;
     dg_log *log;
@@ -37,8 +37,8 @@ typedef struct {
 
     int batches;
     uint64_t first_step;
-    dg_position given; /* launched on the device */
-    dg_position read;  /* metrics read, checked and logged */
+    dg_position given; /* position of the steps launched on the device */
+    dg_position read;  /* position of the steps whose metrics were read, checked and logged */
     dg_epoch_metrics epoch;
     double previewed;
     double epoch_began, started, seconds_before; /* clock; clock at session start; seconds of earlier sessions */

@@ -107,7 +107,7 @@ static dg_err write_png(const dg_rundir *dir, const char *name, dg_image *im, ui
 
 enum { WORST = 40 };
 
-/* Indices of the most confident mistakes, in that order; returns their number. */
+/* Get the indices of the most confident mistakes, the most confident first. Returns the number of indices. */
 static int find_worst(const dg_evaluation *v, const int32_t *label, int out[WORST])
 {
     int n = 0;
@@ -150,7 +150,7 @@ dg_err dg_evaluation_write(const dg_evaluation *v, const dg_dataset *d, const dg
     }
     if (!e) e = draw_worst(v, d, epoch, &im);
     if (!e) e = write_png(dir, "worst.png", &im, epoch);
-    return e ? e : write_csv(v, d, dir); /* last, because only the PNGs store their epoch */
+    return e ? e : write_csv(v, d, dir); /* the CSV is written last, because only the PNGs store their epoch */
 }
 
 static uint64_t epoch_of(const dg_rundir *dir, const char *name)

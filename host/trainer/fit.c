@@ -5,7 +5,7 @@
 #include "host/checkpoint/checkpoint.h"
 #include "host/trainer/fit.h"
 
-/* Larger windows are not faster. */
+/* Maximum size of a window; larger windows are not faster. */
 static const size_t WINDOW_BYTES = (size_t)32 << 20;
 
 static size_t fixed_bytes(const dg_job *job) { return job->arena.bytes + (size_t)job->o.rows * sizeof(int32_t); }
@@ -15,7 +15,8 @@ static size_t images_bytes(const dg_job *job)
     return (size_t)(job->o.window ? 2 * job->o.window : job->o.rows) * dg_job_record_bytes(job);
 }
 
-/* Further host memory, if the device is the CPU: a checkpoint copy, one tensor, records with labels. */
+/* Host memory that a run needs in addition if the device is the CPU: a copy for checkpoints, one tensor, and records
+ * with labels. */
 static size_t beside(const dg_job *job)
 {
     if (!job->o.run || !job->backend->threads) return 0;
@@ -32,7 +33,7 @@ dg_err dg_room_of(dg_backend *b, double most_mb, dg_room *out)
 {
     const dg_err e = b->memory(b, &out->unused, &out->total);
     if (e) return e;
-    /* graphs and libraries need device memory */
+    /* graphs and libraries need a part of the device memory */
     out->others = b->threads ? 0 : out->total / 16 < (size_t)256 << 20 ? out->total / 16 : (size_t)256 << 20;
     out->have = out->unused > out->others ? out->unused - out->others : 0;
     if (most_mb > 0 && most_mb * 1e6 < (double)out->have) out->have = (size_t)(most_mb * 1e6);
@@ -41,7 +42,8 @@ dg_err dg_room_of(dg_backend *b, double most_mb, dg_room *out)
 
 static bool fits(const dg_room *r, const dg_job *job) { return dg_fit_bytes(job) + beside(job) <= r->have; }
 
-/* Images per window: two windows of whole batches in the memory left, at least one batch each. */
+/* Number of images per window. Two windows of whole batches, at least one batch each, must fit into the remaining
+ * memory. */
 static int window_for(const dg_room *r, const dg_job *job)
 {
     const size_t fixed = fixed_bytes(job) + beside(job), left = fixed < r->have ? (r->have - fixed) / 2 : 0;
@@ -77,7 +79,7 @@ static dg_job_options with_batch(const dg_job_options *o, int batch)
     dg_job_options other = *o;
     other.batch = batch;
     if (!o->rows) other.rows = 2 * batch;
-    other.last_batch = other.rows % batch; /* too large with --drop-last, which has no short batch */
+    other.last_batch = other.rows % batch; /* with --drop-last, which has no short batch, this size is too large */
     if (other.samples > batch) other.samples = batch;
     if (other.tested > 64 && other.tested > batch) other.tested = batch > 64 ? batch : 64;
     return other;
@@ -85,7 +87,7 @@ static dg_job_options with_batch(const dg_job_options *o, int batch)
 
 dg_err dg_largest_batch(const dg_model *m, const dg_job_options *o, dg_backend *b, const dg_room *room, int *largest)
 {
-    int lo = 0, hi = o->batch + 1; /* lo fits, hi does not */
+    int lo = 0, hi = o->batch + 1; /* batch size lo fits, hi does not */
     while (hi - lo > 1) {
         dg_job job;
         size_t needed;

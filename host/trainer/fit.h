@@ -7,9 +7,9 @@
 /* Bytes of device memory for a run. They include the dataset, in full or as two windows. */
 size_t dg_fit_bytes(const dg_job *job);
 
-/* Memory of b, limited to `most` MB unless 0. */
+/* Get the memory of b, limited to `most` MB unless that is 0. */
 typedef struct {
-    size_t unused, total, others, have; /* bytes; others: reserved for the GPU driver; have: for a run */
+    size_t unused, total, others, have; /* in bytes; others: reserved for the GPU driver; have: available for a run */
 } dg_room;
 dg_err dg_room_of(dg_backend *b, double most, dg_room *out);
 

@@ -23,12 +23,12 @@ typedef struct {
 struct dg_progress {
     const dg_recipe *recipe;
     bool quiet, terminal, color;
-    pthread_mutex_t lock; /* notes come from writer threads, too */
+    pthread_mutex_t lock; /* writer threads print notes, too */
     bool on_screen;
     bool training, pending;
     state now;
     double last_draw, last_line;
-    double start, mark; /* first call of a run; start of the current window */
+    double start, mark; /* time of the run's first call, and of the start of the current window */
     long start_images, mark_images;
     double rate[RATES]; /* images/s of the last windows, a ring */
     long rates;
@@ -44,7 +44,7 @@ static bool set(const char *name)
 dg_progress *dg_progress_open(bool quiet)
 {
     dg_progress *p = calloc(1, sizeof *p);
-    if (!p) return NULL; /* allowed: each function accepts NULL, so that training works without progress */
+    if (!p) return NULL; /* no progress: every function accepts NULL */
     const char *term = getenv("TERM");
     p->quiet = quiet;
     p->terminal = isatty(STDERR_FILENO) && term && *term && strcmp(term, "dumb") != 0;
@@ -116,7 +116,7 @@ static void eta_text(char out[40], const dg_progress *p)
     else snprintf(out, 40, " ETA %ld d %ld h", s / 86400, s / 3600 % 24);
 }
 
-/* Two decimals, or two digits if large; "nan" without a sign. */
+/* Write v with two decimals, or with two digits if it is large; "nan" has no sign. */
 static const char *number(char out[32], double v)
 {
     snprintf(out, 32, fabs(v) < 99999 ? "%.2f" : "%.2g", isnan(v) ? (double)NAN : v);
@@ -138,7 +138,7 @@ __attribute__((format(printf, 3, 4))) static int add(char out[LINE], int n, cons
     return n < LINE ? n : LINE - 1;
 }
 
-/* Levels of detail, of which the first that fits is used. *bar: index of the bar in the line, -1: none. */
+/* Try levels of detail until the line fits. *bar: index of the progress bar in the line, -1: the line has no bar. */
 enum { WITH_BAR, LONG, COMPACT, NO_RATE, NO_PROBABILITIES, NO_LOSSES, LEVELS };
 
 /* " D 0.61 G 1.92 D(x) .74 D(G(z)) .21/.18" */
@@ -186,7 +186,7 @@ static void bar_text(char out[LINE], bool color, int wide, double part)
     memcpy(out + n, "]", 2);
 }
 
-/* One write, so that lines of other threads do not split it. */
+/* Print with a single write, so that lines of other threads do not split the text. */
 static void redraw(dg_progress *p, const char *text)
 {
     fprintf(stderr, "\r%s\033[K", text);

@@ -1,5 +1,6 @@
 /* Reads metrics of steps asynchronously: ring rows are copied after the steps that write them, several at a time if
- * steps are short. Blocks only if all requests are in use, which limits how far the host is ahead. */
+ * steps are short. The reader blocks only if all requests are in use, which limits how many steps the host launches
+ * ahead of the device. */
 #ifndef DG_RING_READER_H
 #define DG_RING_READER_H
 

@@ -54,7 +54,7 @@ void dg_trainer_close(dg_trainer *t)
     t->records = NULL;
 }
 
-/* Check the metrics of the last k steps; keep those of the last. */
+/* Check the metrics of the last k steps, and keep the metrics of the last step. */
 static dg_err judge(dg_trainer *t, int k)
 {
     dg_metrics m[DG_RING / 16];

@@ -11,7 +11,8 @@ uint64_t dg_epoch_length(const dg_loader *f);
 
 dg_err dg_epoch_begin(dg_job *job, dg_loader *f, const dg_position *at, const double lr[DG_NETS_MAX]);
 
-/* Launch n steps, all of full batches or the short one, and advance `at`. n is 1 with windows. */
+/* Launch n steps of full batches, or the step of the short batch, and advance `at`. If the dataset is streamed in
+ * windows, n is 1. */
 dg_err dg_epoch_steps(dg_job *job, dg_loader *f, dg_position *at, int n);
 
 /* Training in memory, without a run directory, for the library and `eval --two-sample`. Metrics are checked before the
@@ -21,7 +22,7 @@ typedef struct {
     uint8_t *records; /* images and labels; NULL: the caller's images */
     dg_loader feed;
     dg_position at;
-    bool begun; /* has begun the current epoch */
+    bool begun; /* true once the current epoch has begun */
     double lr;
     dg_metrics last;
 } dg_trainer;

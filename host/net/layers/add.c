@@ -4,7 +4,7 @@
 static int modules(const dg_layer *l)
 {
     (void)l;
-    return 0; /* no module in nn.Sequential */
+    return 0; /* an addition is no module of nn.Sequential */
 }
 
 static void forward(dg_builder *b, dg_pass *p, int i)

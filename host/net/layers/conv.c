@@ -7,14 +7,15 @@
 
 static const double NORM_EPS = 1e-5, NORM_MOMENTUM = 0.1, SPECTRAL_EPS = 1e-12; /* PyTorch's defaults */
 
-/* Indices of parameters, with biases last. Then indices of dg_layer_pass.saved: with batch norm PRE (the convolution's
- * output), MEAN and RSTD; with spectral norm NORMAL (weights / sigma) and SIGMA. */
+/* The first enum has indices of parameters, with biases last. The second has indices of dg_layer_pass.saved: PRE (the
+ * convolution's output), MEAN and RSTD if there is batch norm, NORMAL (weights / sigma) and SIGMA if there is spectral
+ * norm. */
 enum { W, GAMMA, BETA, RUNNING_MEAN, RUNNING_VAR, U = W + 1, V };
 enum { PRE, MEAN, RSTD, NORMAL = PRE, SIGMA };
 
 static bool batch(const dg_layer *l)
 {
-    switch (l->norm) { /* no default: the compiler warns of a norm that is not handled */
+    switch (l->norm) { /* there is no default case, so that the compiler warns of a norm that is not handled */
     case DG_NORM_NONE:
     case DG_NORM_SPECTRAL: return false;
     case DG_NORM_BATCH: break;
@@ -62,7 +63,7 @@ static dg_err shape(dg_layer *l, const char *where)
 
 static int modules(const dg_layer *l) { return l->flatten + 1 + batch(l) + (l->act != DG_ACT_NONE); }
 
-/* Convolution arguments. Transposed: x is the output and y the input. */
+/* The arguments of the convolution op. In a transposed convolution, x is the output and y is the input. */
 static dg_conv_args geometry(const dg_layer *l, int N)
 {
     dg_shape x = transposed(l) ? l->out : l->in, y = transposed(l) ? l->in : l->out;
@@ -169,7 +170,7 @@ static dg_spectral_args weights_of(const dg_layer *l)
     return (dg_spectral_args){.rows = c.Co, .cols = c.Ci * c.K * c.K, .eps = SPECTRAL_EPS};
 }
 
-/* Append the ops of spectral norm. Only pass 0 of a training step iterates. */
+/* Append the ops of spectral norm. Only the first forward pass of a training step runs the power iteration. */
 static void spectral_forward(dg_builder *b, const dg_pass *p, int i, dg_layer_pass *own)
 {
     const dg_layer *l = dg_layer_of(b, p, i);
@@ -187,7 +188,7 @@ static void spectral_forward(dg_builder *b, const dg_pass *p, int i, dg_layer_pa
     dg_bind_row(op, "w", r->value[W]);
 }
 
-/* The weights that the convolution uses: raw, or divided by sigma. */
+/* The weights that the convolution uses: as stored, or divided by sigma. */
 static int factors(const dg_builder *b, const dg_pass *p, int i)
 {
     return spectral(dg_layer_of(b, p, i)) ? p->layer[i].saved[NORMAL] : b->rows[p->net][i].value[W];
@@ -237,7 +238,7 @@ static dg_op *gradient(dg_builder *b, const dg_pass *p, int i, dg_op_kind kind, 
     return op;
 }
 
-/* Gradient of the raw weights from dwn, the gradient of weights / sigma. */
+/* Append the gradient of the stored weights, computed from dwn, the gradient of weights / sigma. */
 static void spectral_backward(dg_builder *b, const dg_pass *p, int i, int dwn)
 {
     const dg_layer *l = dg_layer_of(b, p, i);

@@ -38,33 +38,33 @@ typedef enum {
 
 /* A tensor of a layer, stored in checkpoints. */
 typedef enum {
-    DG_PARAMETER_WEIGHT, /* has a gradient and moments */
+    DG_PARAMETER_WEIGHT, /* the tensor has a gradient and moments */
     DG_PARAMETER_MEAN,
     DG_PARAMETER_VARIANCE,
     DG_PARAMETER_DIRECTION,
-    DG_PARAMETER_COUNT /* num_batches_tracked: in files only */
+    DG_PARAMETER_COUNT /* true for num_batches_tracked, which exists in files only */
 } dg_parameter_kind;
 
 typedef struct {
     dg_parameter_kind kind;
     const char *row, *grad; /* arena rows LAYER.row and LAYER.grad */
-    int module;             /* PyTorch module, relative to the layer's first */
+    int module;             /* number of its PyTorch module, counted from the layer's first module */
     const char *field;
     int rank, dim[4]; /* PyTorch's shape: (Co, Ci, K, K), (C) */
-    int file_rank;    /* rank in files; 2: (Co, Ci K K), a Linear; 1: (Ci K K), v with Co = 1; 0: rank */
+    int file_rank;    /* rank in files: 2: (Co, Ci K K) of a Linear; 1: (Ci K K), v with Co = 1; 0: as `rank` */
 } dg_parameter;
 
 typedef struct {
     char value[DG_ONNX_NAME]; /* name of the current value: the layer's input, then the output of the last node */
-    const char *add;          /* output of layer `add` */
+    const char *add;
     const char *parameter[DG_LAYER_PARAMETERS];
-    bool on_maps[DG_LAYER_PARAMETERS]; /* result: added to a map, so that its shape must be (C, 1, 1) */
+    bool on_maps[DG_LAYER_PARAMETERS]; /* set if the result is added to a map, so that its shape must be (C, 1, 1) */
 } dg_layer_onnx;
 
 struct dg_layer_kind {
     const char *name;
-    unsigned takes, needs; /* DG_KEY masks; op, in, repeat and repeat_from are always allowed */
-    unsigned own;          /* keys that it does not inherit from [NET] */
+    unsigned takes, needs; /* masks of accepted keys; op, in, repeat and repeat_from are always accepted */
+    unsigned own;          /* keys that the layer does not inherit from section [NET] */
     /* Set l->out, and the keys that are still -1, from l->in and the other keys. DG_USAGE: invalid combination. */
     dg_err (*shape)(dg_layer *l, const char *where);
     int (*modules)(const dg_layer *l); /* number of modules in nn.Sequential */
@@ -74,7 +74,7 @@ struct dg_layer_kind {
     /* Append the backward ops from dy, the gradient of .out: gradients of weights (DG_WANT_WEIGHTS), and of .in and
      * .add as dx[0] and dx[1] (DG_WANT_INPUT). Gradients are written to dg_layer_gradient, which may be dy. */
     void (*backward)(dg_builder *b, const dg_pass *p, int i, dg_view dy, unsigned want, dg_view dx[2]);
-    /* Append the nodes of evaluation mode; NULL: identity. */
+    /* Append the ONNX nodes of evaluation mode; NULL: the layer is an identity. */
     void (*onnx)(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n);
 };
 
@@ -84,7 +84,6 @@ DG_LAYERS(X)
 
 extern const dg_layer_kind *const dg_layer_kinds[];
 
-/* DG_USAGE: "FILE:LINE: [C.4] ..." */
 dg_err dg_layer_fail(const dg_layer *l, const char *where, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -94,25 +93,25 @@ dg_view dg_layer_gradient(dg_builder *b, const dg_pass *p, int i, dg_view dy);
 /* Append y = act(a + output of layer `add`). */
 void dg_finish_add(dg_builder *b, const dg_pass *p, int i, const char *what, dg_view a);
 
-/* Append the in-place ops that follow a layer's own: bias, output of layer `add`, activation. bias: row of the biases,
- * -1: none. */
+/* Append the in-place ops that follow a layer's own ops: bias, output of layer `add`, activation. bias: row of the
+ * biases, -1: none. */
 void dg_finish_forward(dg_builder *b, const dg_pass *p, int i, int bias);
 /* Append the backward ops of dg_finish_forward; returns its input's gradient. db: row of the biases' gradient, -1:
  * none. */
 dg_view dg_finish_backward(dg_builder *b, const dg_pass *p, int i, dg_view dy, int db, unsigned want, dg_view dx[2]);
 
-/* Append a node that reads n->value, and set n->value to its output. */
+/* Append a node that reads n->value, and set n->value to the node's output. */
 dg_onnx_node *dg_layer_node(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n, const char *type, const char *what);
-/* Append the nodes of dg_finish_forward, without the bias. */
+/* Append the ONNX nodes for the ops of dg_finish_forward, except the bias. */
 void dg_finish_onnx(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n);
 void dg_windows_onnx(dg_onnx_node *node, const dg_layer *l);
 
-/* Set out->H and out->W to the number of windows. Uncovered pixels at the far side are ignored if floors is set,
- * otherwise they are DG_USAGE. */
+/* Set out->H and out->W to the number of windows. Pixels at the far side that no window covers are ignored if floors is
+ * set; otherwise they are an error, DG_USAGE. */
 dg_err dg_layer_windows(const dg_layer *l, const char *where, bool floors, dg_shape *out);
-/* A dg_layer_kind.shape for kinds whose output has the shape of their input. */
+/* The function dg_layer_kind.shape of kinds whose output has the shape of their input. */
 dg_err dg_layer_same_shape(dg_layer *l, const char *where);
-/* DG_USAGE unless the sides of the output are 1 to DG_LAYER_SIDE. */
+/* DG_USAGE unless height and width of the output are 1 to DG_LAYER_SIDE. */
 enum { DG_LAYER_SIDE = 1024 };
 dg_err dg_layer_check_size(const dg_layer *l, const char *where);
 
