@@ -13,7 +13,7 @@ struct dg_snapshot {
     int tensors;
     char *memory;
     char *model, *config, *classes; /* classes: NULL if none */
-    char input[200];                /* mean and standard deviation of the channels, "" if unused */
+    char input[200];                /* text: mean and standard deviation of the channels, "" if unused */
     char number[6][24];             /* step, epoch, batch, seed, data_count, data_fingerprint */
     char precision[8];
     dg_optimizer optimizer;

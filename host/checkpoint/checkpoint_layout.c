@@ -85,11 +85,12 @@ typedef struct {
     const dg_model *model;
     bool full;
     dg_type type;
-    const char *moment[2]; /* prefixes of required moments, NULL: none */
-    bool averaged;         /* the file has running averages of the exported network */
+    const char *moment[2]; /* prefixes of the names of required moments; NULL: none */
+    bool averaged;         /* true if the file has running averages of the exported network */
 } check;
 
-/* True if a tensor has this prefix. It shows whether SGD has moments, which need a momentum. */
+/* True if the name of a tensor has this prefix. The result shows whether SGD was run with momentum, because only then
+ * it has moments. */
 static bool has_prefix(const dg_st *st, const char *prefix)
 {
     for (int i = 0; i < dg_st_count(st); i++)

@@ -12,7 +12,7 @@ typedef struct {
     char name[64];
     dg_parameter_kind kind;
     int net, rank;
-    char alone[72]; /* its PyTorch name in an exported file; "": the tensor is not exported */
+    char alone[72]; /* the tensor's PyTorch name in an exported file; "": the tensor is not exported */
     int64_t dim[4]; /* PyTorch's */
 } dg_ck_tensor;
 
@@ -23,7 +23,7 @@ int dg_ck_layout(const dg_model *model, dg_ck_tensor out[DG_CK_MOST]);
 /* The weight and bias that whiten images; returns 2, or 0 if the model does not whiten. */
 int dg_ck_input(const dg_model *model, dg_ck_tensor out[2]);
 
-/* *full: true for a dcgan checkpoint, false for a single network. DG_IO, DG_USAGE: the file is neither. */
+/* *full: true for a dcgan checkpoint, false for a file with a single network. DG_IO, DG_USAGE: the file is neither. */
 dg_err dg_ck_format(const dg_st *st, const char *path, bool *full);
 
 /* True if `export` writes this metadata format, for a generator or a classifier. */

@@ -222,7 +222,7 @@ static dg_err put_moment(const dg_st *st, const char *path, dg_job *job, const c
                    path, name);
 }
 
-/* Load the average of a tensor. It starts from the weights if the file is a single network. */
+/* Load the average of a tensor. If the file is a single network, the average starts from the weights. */
 static dg_err put_average(const dg_st *st, const char *path, dg_job *job, const dg_job_tensor *t,
                           const dg_st_tensor *weights, bool moments)
 {

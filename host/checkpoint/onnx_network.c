@@ -16,7 +16,7 @@ typedef struct {
     dg_st_tensor *weight;
     int weights;
     char (*made)[DG_ONNX_NAME];
-    float number[CONSTANTS][4]; /* values of the constants that prepare a classifier's pixels */
+    float number[CONSTANTS][4]; /* values of the constants with which a classifier's graph prepares pixels */
     int64_t shape[4];
 } graph;
 

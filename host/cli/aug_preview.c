@@ -92,7 +92,7 @@ static dg_err draw(const dg_options *o, const dg_dataset *d)
     if (!e) e = dg_enlarge(&sheet, dg_scale_of(0, sheet.W, sheet.H));
     if (!e)
         e = dg_png_write(o->aug_preview, &sheet, &(dg_text){"Software", dg_version},
-                         1); /* the text "Software" excludes it from training data */
+                         1); /* the PNG text "Software" excludes the image from datasets */
     dg_image_free(&sheet);
     close_augmenter(&a);
     free(all);

@@ -175,7 +175,7 @@ static dg_err sweep(job *j)
 {
     dg_sweep_range range;
     dg_sweep s = {.rows = 0};
-    (void)dg_sweep_parse(j->o->sweep, &range); /* checked by dg_options_parse */
+    (void)dg_sweep_parse(j->o->sweep, &range); /* dg_options_parse has checked the value */
     dg_err e = dg_outputs_check(j->o->out,
                                 (const char *const[]){"sweep.csv", "rules.csv", "time.png", "usage.png", NULL});
     if (!e) e = dg_sweep_run(&j->bench, &range, j->o->seconds > 0 ? j->o->seconds : SWEEP_SECONDS, &s);

@@ -29,7 +29,6 @@ typedef struct {
     } mean[PLOTS];
 } run;
 
-/* Metrics with a title; returns their number. */
 static int compared(const dg_recipe *r, const dg_metric *out[METRICS])
 {
     int n = 0;
@@ -64,7 +63,6 @@ static dg_err reserve(run *r, long rows, const char *path)
     return DG_OK;
 }
 
-/* m NULL: a logged metric. */
 static bool counts(const run *r, const dg_metric *m, int k, long row)
 {
     return (m && m->over != DG_OVER_TEST) || !isnan(r->column[1 + k][row]);

@@ -239,7 +239,7 @@ static void print_largest(const dg_options *o, const sheet *s, int batch, size_t
            (double)have / 1e6);
 }
 
-/* plan --fit; allocates nothing. */
+/* Run `plan --fit`, which allocates no memory for training. */
 static dg_err plan_largest(const dg_options *o, const dg_model *model, dg_backend *b)
 {
     dg_room room;
@@ -258,7 +258,8 @@ static dg_err plan_largest(const dg_options *o, const dg_model *model, dg_backen
     e = dg_largest_batch(model, &g, b, &room, &batch);
     if (e) return e;
     g = dg_options_run(o, batch ? batch : 1, 2 * (batch ? batch : 1), batch);
-    e = dg_build_to_fit(&job, model, &g, b, o->device_memory); /* fails with the reason if no batch fits */
+    e = dg_build_to_fit(&job, model, &g, b,
+                        o->device_memory); /* this call fails with the reason if no batch size fits */
     if (e) return e;
     print_largest(o, &(sheet){.model = model, .backend = b}, batch, dg_fit_bytes(&job), room.have);
     dg_job_free(&job);

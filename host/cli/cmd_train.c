@@ -68,7 +68,7 @@ static dg_err advise(const dg_training *r, const dg_dataset_options *o)
     return e;
 }
 
-/* known: fingerprint of the resumed run's dataset, else 0. */
+/* known: fingerprint of the dataset of a resumed run; 0 for a new run. */
 static dg_err load_data(dg_training *r, dg_model *model, const dg_recipe *recipe, uint64_t known, dg_opening *opening)
 {
     const dg_options *o = r->o;
@@ -145,7 +145,7 @@ static dg_err build_job(dg_training *r, const dg_model *model, const dg_recipe *
             DG_MSG("note-windows",
                    "the dataset does not fit in device memory; streaming it through two windows of %d images"),
             window);
-    if (!e) e = dg_train_whitening(r, model); /* slow, so only after the memory check */
+    if (!e) e = dg_train_whitening(r, model); /* this is slow and therefore comes after the memory check */
     r->job.o.input = r->input;
     if (!e && recipe->labels) e = dg_job_records(&r->job, r->data.pixels, r->data.label, r->data.count, &r->records);
     if (e) return e;
@@ -172,7 +172,7 @@ static void take_up_means(dg_training *r)
     long n;
     const dg_log_row *row = dg_log_rows(r->log, &n);
     if (n) r->seconds_before = row[n - 1].seconds;
-    long first = n; /* sum in log order, because float sums depend on the order */
+    long first = n; /* add in the order of the log, because float sums depend on the order */
     while (first > 0 && row[first - 1].epoch == r->read.epoch + 1) first--;
     for (long i = first; i < n; i++) dg_epoch_add(&r->epoch, r->job.recipe, row[i].value);
     if (dg_doctor_knows(r->job.recipe) && dg_doctor_take_up(&r->doctor, (dg_loss)r->o->loss, row, n, r->dir.path))
@@ -256,7 +256,9 @@ static dg_err set_up(dg_training *r)
     if (!e) e = dg_train_settle(r, model);
     o = r->o;
     if (!e) e = build_job(r, model, recipe, &info);
-    if (!e) e = open_critic(r); /* may refuse the dataset, so it is called before the run's directory changes */
+    if (!e)
+        e = open_critic(
+            r); /* this call may refuse the dataset and therefore comes before any change of the run's directory */
     if (!e) e = st ? dg_train_resume(r, st, path, &info) : dg_train_begin(r, init);
     const bool settled = !e && (o->resume || strcmp(r->config, o->resolved));
     if (settled) e = dg_save_config(&r->dir, r->config);
@@ -344,7 +346,7 @@ static void say_goodbye(const dg_training *r, const dg_recipe *of)
     if (saved && !r->read.epoch && of && of->sample) dg_say("images:    %s generate %s --count 16", dg_program(), dir);
 }
 
-/* own: options of the run to start instead; own->resolved NULL: there is none. */
+/* own: options of the run that is to start instead of this one; own->resolved NULL: there is none. */
 static dg_err train(const dg_options *o, dg_options *own)
 {
     *own = (dg_options){0};

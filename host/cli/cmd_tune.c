@@ -45,7 +45,7 @@ static dg_err keep(void *context, const dg_tuned *t)
     char row[192], best[256], before[256];
     const size_t n = strlen(dg_tune_text(best, sizeof best, &t->op, &t->best));
     snprintf(row, sizeof row, "%.185s", best);
-    /* the line is too long for the reader: omit the name or the times */
+    /* a line that is too long for the reader omits the name or the times */
     if (n < 130)
         snprintf(row, sizeof row, "%.129s ; %.2f us (%.2f before, direct %.1f) %.24s", best, t->us, t->before_us,
                  t->direct_us, t->op.name);
@@ -85,7 +85,10 @@ static dg_err write_head(job *j, const dg_backend *b, const char *model)
     snprintf(text, sizeof text, "%.60s, batch %d, %s; medians of %d runs, the cache overwritten before each", model,
              j->o->batch, dg_precision_name(b->real, b->math), j->o->repeats);
     if (!e) e = dg_tune_file_head(&j->file, text);
-    return e ? e : dg_tune_file_write(&j->file, path_of(j)); /* a write error must come before the search */
+    return e ? e
+             : dg_tune_file_write(&j->file,
+                                  path_of(
+                                      j)); /* if the file cannot be written, the command must fail before the search */
 }
 
 static dg_err time_step(dg_trial *t, double *ms)

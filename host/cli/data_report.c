@@ -262,7 +262,7 @@ static dg_err write_sheet(const dg_dataset_options *o, const dg_dataset *d, cons
     free(some);
     if (e) return e;
     e = dg_png_write(path, &sheet, &(dg_text){"Software", dg_version},
-                     1); /* the text "Software" excludes it from training data */
+                     1); /* the PNG text "Software" excludes the image from datasets */
     dg_image_free(&sheet);
     return e;
 }

@@ -53,7 +53,7 @@ static int run(const dg_options *o)
     return command[o->command](o);
 }
 
-enum { STACK = 1 << 20 }; /* bytes; commands use up to 700,000 */
+enum { STACK = 1 << 20 }; /* bytes of stack; commands use up to 700,000 */
 
 static __attribute__((noinline)) void touch_stack(void)
 {
@@ -93,12 +93,12 @@ static void ended_by_library(void)
 
 int main(int argc, char **argv)
 {
-    (void)atexit(ended_by_library); /* cannot fail: the first 32 entries need no memory */
+    (void)atexit(ended_by_library); /* atexit cannot fail, because its first 32 entries need no memory */
     dg_omp_spin(argv);
     dg_limits_begin();
     dg_set_program(argv[0]);
     dg_speak_as_program();
-    dg_ops_use(dg_op_table); /* here, because commands without a backend read tuning files too */
+    dg_ops_use(dg_op_table); /* done here, because commands without a backend read tuning files too */
     const bool closed = fill_standard_descriptors();
     dg_options o = {0};
     bool done = true;

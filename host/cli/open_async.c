@@ -43,7 +43,7 @@ dg_err dg_opening_start(const dg_options *o, dg_opening **out)
     p->in_thread = pthread_create(&p->thread, NULL, open_gpu, p) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (p->in_thread) return DG_OK;
-    open_gpu(p); /* no thread available: open it here */
+    open_gpu(p); /* the thread could not be started: open the backend here */
     return p->error ? dg_fail(p->error, "%s", p->message) : DG_OK;
 }
 

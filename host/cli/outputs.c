@@ -112,7 +112,7 @@ static dg_err check_stream(const dg_option *t, const char *value, bool *taken)
                        DG_MSG("output-read-again",
                               "--%s %s: must be a file, because it is read again; give a file name"),
                        name, value);
-    /* checked now, because dcgan may open a file with this number later */
+    /* check the descriptor now, because dcgan may open a file with this number later */
     if (fcntl(numbered(value), F_GETFD) < 0)
         return dg_fail(DG_IO, DG_MSG("output-not-open", "--%s %s: %s"), name, value, strerror(errno));
     if (!dg_to_stdout(value)) return DG_OK;
@@ -158,7 +158,7 @@ static dg_err check(const dg_option *t, bool *taken)
                        DG_MSG("output-not-regular",
                               "--%s %s: must be a regular file, because it is read again; give a file name"),
                        t->name, value);
-    return DG_OK; /* the cache code warns of a file that is not a cache */
+    return DG_OK; /* if the file is not a cache, the code of the cache warns of it */
 }
 
 dg_err dg_outputs_begin(const dg_options *o, bool closed)

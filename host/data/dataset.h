@@ -56,12 +56,12 @@ typedef struct {
     uint8_t *did; /* what decoding changed: bits 1u << dg_did */
     dg_skip *skip;
     int skips;
-    int made, hidden;     /* numbers of files left out: images made by dcgan (made.h); hidden files and folders */
-    uint64_t fingerprint; /* hash of the pixels in order; with `labelled` also of labels and parts */
+    int made, hidden;     /* numbers of ignored files: images made by dcgan (made.h); hidden files and folders */
+    uint64_t fingerprint; /* hash of the pixels of all images in order; with `labelled` also of labels and parts */
     bool cached;
     int train;      /* images 0 ... train - 1 are the training part, the rest are the test part */
     int usable;     /* good images, including those left out by `limit` or part */
-    int aside;      /* without `labelled`: images of the test part, not loaded */
+    int aside;      /* without `labelled`: number of images of the test part, which are not loaded */
     int32_t *label; /* class of each image, NULL: no classes */
     int classes;
     char **class_name;

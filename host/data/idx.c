@@ -123,7 +123,7 @@ dg_err dg_idx_unpack(uint8_t **data, size_t *bytes)
     }
     free(*data);
     *data = plain;
-    *bytes = n; /* one more than needed if the file is too long */
+    *bytes = n; /* one byte more than needed, which shows whether the file is too long */
     return DG_OK;
 }
 

@@ -13,8 +13,8 @@ typedef struct {
 typedef struct {
     int grey;
     int did[DG_DIDS];   /* number of images that decoding changed in each way */
-    int small, side;    /* images smaller than the network's size; median of the shorter sides */
-    int copies, groups; /* images with an earlier duplicate; groups of duplicates */
+    int small, side;    /* number of images smaller than the network's size; median of all shorter sides */
+    int copies, groups; /* number of images with an earlier duplicate; number of groups of duplicates */
     dg_twin *twin;
 } dg_looks;
 

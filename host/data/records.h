@@ -6,7 +6,7 @@
 #include "host/data/dataset.h"
 
 typedef struct {
-    const uint8_t *pixels, *label; /* of the first image; label NULL: none */
+    const uint8_t *pixels, *label; /* of the first image; label NULL: no labels */
     size_t stride, label_stride;   /* bytes from one image or label to the next */
     int count, width, height;
     int channels; /* 3: consecutive planes */

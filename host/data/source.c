@@ -52,7 +52,8 @@ static dg_err list_folder(const char *dir, int folder, dg_record_files *out)
         const char *name = entry->d_name;
         const bool image = dg_named_like_a_image(name);
         if (*name == '.') continue;
-        if (!image && fstatat(folder, name, &st, 0)) { /* an error: the file may have half of the images */
+        if (!image &&
+            fstatat(folder, name, &st, 0)) { /* this is an error, because the file may have half of the images */
             if (dg_may_pass(errno) || errno == ENOMEM) e = cannot_list(dir);
             continue;
         }

@@ -19,11 +19,11 @@ typedef struct {
     double most_loss, mean_loss;           /* the larger loss of D and G */
     double swing;                          /* standard deviation of D(x) - D(G(z)) */
     double loss_d_before;                  /* mean of the previous window; NaN: not in the log */
-    double guess;                          /* loss of a D that only guesses */
+    double guess;                          /* loss of a discriminator that only guesses */
     long rows;
-    uint64_t span;                           /* steps from first to last row */
-    double diversity, best_diversity;        /* of the grid, relative to real images; NaN: no grid */
-    double settled_diversity;                /* best since DG_DOCTOR_WARM_UP; NaN: no grid */
+    uint64_t span;                           /* number of steps from the first to the last row */
+    double diversity, best_diversity;        /* diversity of the grid relative to real images; NaN: no grid */
+    double settled_diversity;                /* best diversity since DG_DOCTOR_WARM_UP; NaN: no grid */
     double coverage, best_coverage, nearest; /* NaN without --eval-every */
     double recall;
 } dg_vitals;
@@ -31,9 +31,9 @@ typedef struct {
 typedef struct {
     const char *name;
     bool (*needs)(const dg_vitals *v);   /* precondition of a new finding */
-    const char *when;                    /* needs as text, for docs/guide/doctor.md */
-    double (*value)(const dg_vitals *v); /* NaN: unknown, changes nothing */
-    bool below;                          /* begins if value < begins and ends if value > ends; otherwise reversed */
+    const char *when;                    /* the condition `needs` as text, for docs/guide/doctor.md */
+    double (*value)(const dg_vitals *v); /* NaN: unknown; findings stay as they are */
+    bool below; /* if set, a finding begins at value < begins and ends at value > ends; otherwise reversed */
     double begins, ends;
     int windows;                       /* consecutive windows */
     bool at_end;                       /* checked once, at the end of the run */
@@ -49,7 +49,7 @@ typedef struct {
     uint64_t epoch, step;
     uint64_t end_epoch, end_step; /* 0: not ended */
     double worst;
-    int repeats;  /* findings of the rule after DG_DOCTOR_TOLD, which this one stands for; 0: only itself */
+    int repeats;  /* number of findings after DG_DOCTOR_TOLD that this one counts; 0: only itself */
     bool summary; /* set in the summary of repeats at the end of the run */
 } dg_finding;
 

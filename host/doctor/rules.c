@@ -18,26 +18,27 @@ static double part_left(const dg_vitals *v)
 {
     const double grid = v->settled_diversity > 0.4 ? v->diversity / v->settled_diversity : NAN;
     const double covered = v->best_coverage > 0.2 ? v->coverage / v->best_coverage : NAN;
-    return fmin(grid, covered); /* fmin ignores a NaN */
+    return fmin(grid, covered); /* fmin ignores NaN */
 }
 
 static double never_diverse(const dg_vitals *v) { return v->step >= 1000 ? v->best_diversity : NAN; }
 
-/* Excludes windows with a single bad step. */
+/* This condition excludes windows with a single bad step. */
 static bool losses_stay_large(const dg_vitals *v) { return v->mean_loss > 10; }
 
 static bool is_warm(const dg_vitals *v) { return v->step >= DG_DOCTOR_WARM_UP; }
 
-/* Excludes grids of untrained networks. */
+/* This condition excludes grids of untrained networks. */
 static bool grid_is_recent(const dg_vitals *v) { return !isnan(v->settled_diversity); }
 
-/* Excludes short windows, such as the last of a log. */
+/* This condition excludes short windows, such as the last one of a log. */
 static bool window_is_long(const dg_vitals *v) { return v->span >= 100; }
 static bool window_is_dense(const dg_vitals *v) { return v->span >= 100 && v->rows >= 10; }
 
 static bool window_before_is_known(const dg_vitals *v) { return v->loss_d_before > 0; }
 
-/* Excludes blurred or grey samples, which are close to each real image. Copies are as diverse as the dataset. */
+/* This condition excludes blurred or grey samples, which are close to every real image. Copies of real images are as
+ * diverse as the dataset. */
 static bool samples_are_varied(const dg_vitals *v)
 {
     return v->recall >= 0.5 && v->coverage >= 0.5 && !(v->diversity < 0.7);

@@ -9,98 +9,98 @@
  * makes it the control point of a quadratic curve; between two control points their middle is on the curve (as in
  * TrueType). Capitals span y = 0 to i (9 units), small letters start at 6, descenders end at o. */
 static const char *const GLYPH[95] = {
-    "5", /* space ! " # $ % */
+    "5", /* space to % */
     "0000c 0h0i",
     "40003 4043",
     "c402i a08i 06c6 0ccc",
     "cb3~a060~0004~0869~cacd~ci6i~0i0f 606i",
     "ec02i 30~60~6737~07~0030 bb~eb~eibi~8i~8bbb",
-    "cci25~1050~9093~9749~0b0e~0i5i~aica", /* & ' ( ) * */
+    "cci25~1050~9093~9749~0b0e~0i5i~aica", /* & to * */
     "00003",
     "440~04~0g4k",
     "400~44~4g0k",
     "a505a 1298 9218",
-    "c646g 0aca", /* + , - . / */
+    "c646g 0aca", /* + to / */
     "22h0l",
     "80c8c",
     "00h0i",
     "8800k",
-    "a50~a0~ai5i~0i~0050", /* 0 1 2 3 4 */
+    "a50~a0~ai5i~0i~0050", /* 0 to 4 */
     "a14505i 1i9i",
     "a04~0050~a0a5~a90iai",
     "a03~0050~90~9848 48~a8~ai5i~0i0f",
     "a8i800cac",
-    "a90100919~2656~a6~ai5i~0i0f", /* 5 6 7 8 9 */
+    "a90100919~2656~a6~ai5i~0i0f", /* 5 to 9 */
     "a92~8050~000b~0i5i~ai~a757~070c",
     "a00a04i",
     "a50~90~9858~18~1050 58~a8~ai5i~0i~0858",
     "a1g~2i5i~aia7~a050~00~0b5b~aba6",
-    "00809 0h0i", /* : ; < = > ? @ */
+    "00809 0h0i", /* : to @ */
     "22829 2h0l",
     "aa40aag",
     "a08a8 0eae",
     "a04aa0g",
     "a04~0050~a0a4~a85b5d 5h5i",
     "g85~55~5f8f~bf~b585 b5bd~bfdf~gfga~g080~00~0k8k~bkcj",
-    "c0i60ci 2cac", /* A B C D E */
+    "c0i60ci 2cac", /* A to E */
     "c0i0070~b0~b87808 78~c8~ci7i0i",
     "cc3~b060~00~0i6i~bicf",
     "c000i5i~ci~c05000",
     "bb0000ibi 0999",
-    "bb0000i 0999", /* F G H I J */
+    "bb0000i 0999", /* F to J */
     "cc3~b060~00~0i6i~cicc7c",
     "c000i c0ci 09c9",
     "0000i",
     "8808d~8i4i~0i0d",
-    "c000i c00b 48ci", /* K L M N O */
+    "c000i c00b 48ci", /* K to O */
     "a000iai",
     "e0i007ce0ei",
     "c0i00cic0",
     "c60~c0~ci6i~0i~0060",
-    "c0i0070~c0~ca7a0a", /* P Q R S T */
+    "c0i0070~c0~ca7a0a", /* P to T */
     "c60~c0~ci6i~0i~0060 8edj",
     "c0i0070~c0~ca7a0a 6aci",
     "cb3~a060~0004~0869~cacd~ci6i~0i0f",
     "c00c0 606i",
-    "c000c~0i6i~ciccc0", /* U V W X Y Z */
+    "c000c~0i6i~ciccc0", /* U to Z */
     "c006ic0",
     "g004i83cig0",
     "c00ci c00i",
     "c0069c0 696i",
     "c00c00ici",
-    "440000k4k", /* [ \ ] ^ _ ` */
+    "440000k4k", /* [ to ` */
     "8008k",
     "400404k0k",
     "a0550a5",
     "a0kak",
     "30033",
-    "a56~06~0i5i~ai~a656 a6ai", /* a b c d e */
+    "a56~06~0i5i~ai~a656 a6ai", /* a to e */
     "a56~06~0i5i~ai~a656 000i",
     "aa8~9656~06~0i5i~9iag",
     "a56~06~0i5i~ai~a656 a0ai",
     "a0cac~a656~06~0i5i~9iag",
-    "770~40454i 0676", /* f g h i j */
+    "770~40454i 0676", /* f to j */
     "a56~06~0i5i~ai~a656 a6ak~ao5o~1o0n",
     "a000i 0b~0656~a6abai",
     "0060i 0203",
     "4464k~4o0o 4243",
-    "a000i 960f 3cai", /* k l m n o */
+    "a000i 960f 3cai", /* k to o */
     "2000g~0i2i",
     "g060i 0a~0646~868a8i 8a~86c6~g6gagi",
     "a060i 0b~0656~a6abai",
     "a56~06~0i5i~ai~a656",
-    "a56~06~0i5i~ai~a656 060o", /* p q r s t */
+    "a56~06~0i5i~ai~a656 060o", /* p to t */
     "a56~06~0i5i~ai~a656 a6ao",
     "6060i 0b~0666",
     "887~8646~0609~0b4c~8d8f~8i4i~0i0g",
     "7424e~4i7i 0676",
-    "a060d~0i5i~aiad a6ai", /* u v w x y z */
+    "a060d~0i5i~aiad a6ai", /* u to z */
     "a065ia6",
     "g064i88cig6",
     "a06ai a60i",
     "a065i a62o",
     "a06a60iai",
-    "660~30~3a0a~3a~3k6k", /* { | } ~ */
+    "660~30~3a0a~3a~3k6k", /* { to ~ */
     "0000k",
     "600~30~3a6a~3a~3k0k",
     "c0d~386b~9ec9",

@@ -90,10 +90,10 @@ typedef enum {
     DG_KINDS
 } dg_kind;
 dg_kind dg_image_kind(const void *data, size_t bytes);
-const char *dg_did_name(dg_did d); /* "with transparent pixels" */
+const char *dg_did_name(dg_did d);
 const char *dg_kind_name(dg_kind k);
 
-const char *dg_channels_name(int channels); /* "grey", "colour", "colour with alpha" */
+const char *dg_channels_name(int channels);
 
 /* ITU-R 601 luma like PIL's convert('L'): (19595 R + 38470 G + 7471 B + 32768) >> 16. In place. */
 void dg_image_grey(dg_image *im);

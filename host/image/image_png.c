@@ -130,7 +130,6 @@ static void set_limits(png_structp png)
     png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
 }
 
-/* Convert to 8-bit RGB, or to RGBA with alpha or tRNS. */
 static int set_transforms(reader *r)
 {
     png_structp png = r->png;

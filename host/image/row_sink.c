@@ -64,7 +64,7 @@ void dg_row_sink_note(dg_row_sink *s, dg_did what, bool done) { s->did |= (unsig
 dg_err dg_row_sink_open(dg_row_sink *s, int W, int H, int orientation)
 {
     dg_row_sink_note(s, DG_DID_TURN, orientation != 1);
-    const bool turned = orientation >= 5; /* rows become columns */
+    const bool turned = orientation >= 5;
     s->back_x = orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
     s->back_y = orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
     s->file_W = W, s->file_H = H;

@@ -12,7 +12,7 @@ typedef struct {
     dg_backend *backend;
     dg_job job;
     int inputs;
-    char origin[200]; /* model, step and a hash of the generator's weights, in ASCII */
+    char origin[200]; /* ASCII text with the model, the step and a hash of the generator's weights */
 } dg_generator;
 
 enum { DG_GENERATOR_CHUNK = 64 }; /* images per batch */

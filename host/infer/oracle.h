@@ -34,7 +34,7 @@ dg_err dg_oracle_weights(const dg_oracle *o, dg_job *job);
 
 /* The images as malloc'd records for a built job. */
 dg_err dg_oracle_records(const dg_oracle *o, const dg_job *job, uint8_t **out);
-/* Like dg_oracle_records, in backend memory. */
+/* Like dg_oracle_records, but in memory of the backend. */
 dg_err dg_oracle_images(const dg_oracle *o, const dg_job *job, void **data);
 /* The whitening, freed by the caller; NULL: none. */
 dg_err dg_oracle_whitening(const dg_oracle *o, const dg_backend *b, dg_whitening **out);

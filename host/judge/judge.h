@@ -9,7 +9,6 @@
 #include "host/rundir/logged.h"
 #include "host/trainer/progress.h"
 
-/* The inputs of all metrics. */
 typedef struct {
     int count; /* images per set, >= DG_JUDGED_LEAST */
     int size, channels;
@@ -28,7 +27,6 @@ dg_err dg_judge_takes(const dg_model *gan);
 
 enum { DG_SLICED_LEVELS = 5 };
 
-/* The metrics of a set that one function computes together. */
 enum {
     DG_BESIDE_SWD, /* mean of the levels */
     DG_BESIDE_LEVEL,

@@ -17,7 +17,7 @@ typedef struct dg_random_net dg_random_net;
 
 /* Build the network in fp32. Close *out also after errors. */
 dg_err dg_random_net_open(const dg_device *d, int size, int channels, dg_random_net **out);
-void dg_random_net_close(dg_random_net *r); /* NULL: no-op */
+void dg_random_net_close(dg_random_net *r);
 
 /* features: (n, DG_RANDOM_FEATURES). */
 dg_err dg_random_net_look(dg_random_net *r, const uint8_t *pixels, int n, double *features);

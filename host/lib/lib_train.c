@@ -88,7 +88,6 @@ dcgan_error dcgan_train(dcgan_backend *b, const dcgan_training *t, const dcgan_i
     DG_GUARDED_ON(b, train(b, t, p, out));
 }
 
-/* Resume at the checkpoint's position. */
 static dg_err take_up(dcgan_job *job, const dg_st *st, const char *path)
 {
     const dg_checkpoint_info *i = &job->g.info;

@@ -1,11 +1,11 @@
 /* Two published rules that choose a batch size (Serizawa and Tatebe 2019, an optimizer for Chainer), for comparison
  * with batch_search.h. Details are chosen so that the rules reproduce the published results. A round is a number of
- * steps with batch size b. n is the number of the round, from 0; d is the last stride. Rule usage: u is the mean of the
- * upper half of those GPU utilisation samples (one per second) that are above 0. Every 5 rounds, stop if b changed by
- * at most 5 since the last check. If u >= 99%, b falls by min(d, 10), otherwise it rises. The stride d becomes d + 1 if
- * b moves in the direction of the last round, otherwise 1. Rule epoch time: t = (time of a step) * ceil(images / b), r
- * = (t0 - t) / t0 with t0 of round 0. Every 5 rounds, stop if r changed by at most 0.05 since the last check. Otherwise
- * d grows by 1 and b grows by min(d, 10). Round 0 is not compared with t0. */
+ * steps with batch size b. n is the number of the round, from 0; d is the last stride. Rule `usage`: u is the mean of
+ * the upper half of those GPU utilisation samples (one per second) that are above 0. Every 5 rounds, stop if b changed
+ * by at most 5 since the last check. If u >= 99%, b falls by min(d, 10), otherwise it rises. The stride d becomes d + 1
+ * if b moves in the direction of the last round, otherwise 1. Rule `epoch-time`: t = (time of a step) * ceil(images /
+ * b), r = (t0 - t) / t0 with t0 of round 0. Every 5 rounds, stop if r changed by at most 0.05 since the last check.
+ * Otherwise d grows by 1 and b grows by min(d, 10). Round 0 is not compared with t0. */
 #ifndef DG_BATCH_RULE_H
 #define DG_BATCH_RULE_H
 
@@ -23,7 +23,7 @@ typedef struct {
     double ms;
     double usage; /* GPU utilisation u in percent, NaN: unknown */
     double epoch;
-    double gain; /* r */
+    double gain;
 } dg_rule_round;
 
 typedef enum { DG_RULE_RUNS, DG_RULE_STOPPED, DG_RULE_ALL_ROUNDS, DG_RULE_CANNOT } dg_rule_end;

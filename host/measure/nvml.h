@@ -8,7 +8,7 @@ typedef struct dg_nvml dg_nvml;
 
 /* bus: PCI bus id ("0000:3b:00.0"). Returns NULL on failure, with the reason (static text) in *why. */
 dg_nvml *dg_nvml_open(const char *bus, const char **why);
-void dg_nvml_close(dg_nvml *n); /* may be NULL */
+void dg_nvml_close(dg_nvml *n);
 
 /* Percent; -1: unknown or n is NULL. */
 double dg_nvml_utilisation(const dg_nvml *n);

@@ -17,8 +17,8 @@ enum { VALUE_SIZE = 4 * DG_CONFIG_VALUE, CONFIG_LIMIT = 1 << 20, MARK = 1 };
 
 typedef struct {
     const char *at;
-    int line;    /* of the last piece */
-    size_t rest; /* unread bytes */
+    int line;
+    size_t rest;
     bool inside;
     bool continued; /* the last piece continues a line */
 
@@ -26,7 +26,7 @@ typedef struct {
     dg_options *o;
     char name[64], value[VALUE_SIZE]; /* of the current line */
     int value_line;
-    int seen[DG_OPTIONS_MAX]; /* line of each option */
+    int seen[DG_OPTIONS_MAX];
     dg_err error;
     int error_line;
 } reader;
@@ -67,7 +67,7 @@ static char *next_line(char *out, int size, void *context)
     return out;
 }
 
-/* Strips blanks from both ends: inih does so for short lines only. */
+/* Strip blanks from both ends, because inih strips them only in short lines. */
 static void trim(char *s)
 {
     const size_t blank = strspn(s, " \t\r\v\f");
@@ -155,7 +155,7 @@ static int take(void *context, const char *section, const char *name, const char
     return 1;
 }
 
-/* The line of the file of the n-th line that inih was passed. */
+/* The line number in the file of the n-th line that was passed to inih. */
 static int file_line(const char *text, int n)
 {
     char line[200];

@@ -77,7 +77,6 @@ static void put_heading(FILE *to, dg_help_format f, bool sub, const char *text)
     fprintf(to, format[f][sub], f == DG_HELP_MAN && !sub ? upper : text);
 }
 
-/* Options between backticks. */
 static void put_markdown(FILE *to, const char *s)
 {
     for (size_t n; *s; s += n) {

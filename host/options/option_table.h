@@ -25,10 +25,9 @@ enum {
     DG_OPT_ARGV_ONLY = 2, /* not read from the environment or a config file */
     DG_OPT_ABOVE_MIN = 4, /* the value must be greater than min */
     DG_OPT_BELOW_MAX = 8,
-    DG_OPT_FIXED = 16, /* cannot change with --resume */
-    DG_OPT_MODEL = 32, /* a model file may set it in its section [train] */
-    DG_OPT_IF_SET =
-        64, /* config.ini omits it at its default (as older runs do), unless the model sets values of training */
+    DG_OPT_FIXED = 16,   /* cannot change with --resume */
+    DG_OPT_MODEL = 32,   /* a model file may set this option in its section [train] */
+    DG_OPT_IF_SET = 64,  /* config.ini omits the default, unless the model sets values of training */
     DG_OPT_COMMON = 128, /* in the short help */
     DG_OPT_OUTPUT = 256, /* the path of an output */
     DG_OPT_RESULT = 512  /* the option changes what is trained, so checkpoints store it */
@@ -41,21 +40,21 @@ typedef struct {
     dg_option_kind kind;
     size_t offset; /* in dg_options */
     double min, max;
-    const char *preset;  /* the default as text; NULL: there is none */
-    const char *choices; /* "crop|pad|stretch" */
+    const char *preset; /* the default as text; NULL: there is none */
+    const char *choices;
     const char *group;
     unsigned commands; /* 1 << DG_CMD_... */
     unsigned flags;
     const char *help; /* noun phrase; with its choices and default at most 80 characters */
-    const char *text; /* , for the reference and man page */
+    const char *text; /* one to three sentences, for the reference and man page */
 } dg_option;
 
 enum { DG_EXAMPLES = 5 };
 typedef struct {
     const char *name;
-    const char *operands;             /* "RUN|CHECKPOINT", "" */
-    int min, max;                     /* number of operands */
-    const char *help;                 /* imperative verb and object */
+    const char *operands; /* "RUN|CHECKPOINT", "" */
+    int min, max;
+    const char *help;
     const char *text;                 /* one to three sentences */
     const char *example[DG_EXAMPLES]; /* "dcgan plan dcgan64 :: every op of this network" */
 } dg_command_info;

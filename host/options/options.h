@@ -47,19 +47,19 @@ typedef struct {
     int operands;
 
     char *data;
-    char *model; /* also the operand MODEL of commands; NULL if not given to import or eval */
-    char *out;   /* also the second operand of export and import */
+    char *model; /* also operand MODEL; NULL: not given to import or eval */
+    char *out;
     char *config, *init;
-    int epochs, batch; /* 0: auto, which a run replaces by a value (host/run/length.h; a search) */
+    int epochs, batch; /* 0: auto; a run replaces auto by a value */
     double lr, lr_d, lr_g, beta1, beta2, eps, momentum, rho, decay, accumulator, smoothing;
-    int optimizer; /* dg_optimizer */
+    int optimizer;
     bool nesterov;
-    int start; /* dg_start */
+    int start;
     double start_sigma, start_bias;
     int preset, loss; /* loss: dg_loss */
     double ema;
     char *augment, *aug_preview;
-    int augmented;   /* augment as bits DG_AUGMENT_... */
+    int augmented;
     bool model_says; /* a model or config file has values of training: config.ini then has all of them */
     char *schedule;  /* parsed: from epoch change[i] on, rates are multiplied by factor[i] */
     int changes, change[DG_SCHEDULE_MAX];
@@ -70,7 +70,7 @@ typedef struct {
     int from_epoch;
     char *resume_from;                        /* NULL: the newest checkpoint in out */
     int sample_every, checkpoint_every, keep; /* sample_every -1: auto */
-    char *checkpoints;                        /* --checkpoint-every as given */
+    char *checkpoints;
     bool checkpoint_auto; /* skip epochs if the disk is slower than they are; checkpoint_every is 1 */
     int grid_rows, grid_cols;
     long steps;
@@ -78,14 +78,14 @@ typedef struct {
     int preview, eval_every;
 
     dg_fit fit;
-    int filter; /* dg_resize */
+    int filter;
     dg_alpha alpha;
     bool exif, strict, skip_unreadable;
     int limit;
     char *cache, *test;
 
     char *device, *tuning, *fuse;
-    unsigned fused; /* fuse as bits DG_FUSE_... */
+    unsigned fused;
     int precision, conv, threads;
     bool no_graph, list_devices;
     double device_memory; /* MB */
@@ -93,7 +93,7 @@ typedef struct {
     int count;                      /* number of images; for eval 0 means all */
     uint64_t seed_first, seed_last; /* generate without --seeds: 0 to count - 1 */
     bool seeds_given;
-    int steps_between; /* --frames */
+    int steps_between;
     int walks, scale;
     char *gif;
     double tol;
@@ -104,11 +104,11 @@ typedef struct {
     int min_batch, max_batch, min_steps, top;
     int rule; /* 0: none, else 1 + dg_batch_rule_kind */
 
-    bool given[DG_OPTIONS_MAX]; /* by row of the table: set by the user or the model file */
+    bool given[DG_OPTIONS_MAX]; /* for each row of the table: true if the user or the model file set the option */
     char *changed;              /* --resume: "lr 0.0002 -> 0.5, flip no -> yes"; NULL: as in the run's config.ini */
     char *resolved;             /* train: the text of config.ini */
     int argc;
-    char **argv; /* of dg_options_parse; must outlive this */
+    char **argv; /* arguments of dg_options_parse, which must outlive this struct */
 } dg_options;
 
 /* The learning rate of network `net` ('G', 'D' or another) in this epoch, counted from 0. */

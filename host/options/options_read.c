@@ -55,7 +55,7 @@ static bool is_optional(const dg_option *t) { return t->arg && *t->arg == '['; }
 
 static dg_err scan(int argc, char **argv, dg_command c, scanned *s)
 {
-    struct option longs[DG_OPTIONS_MAX + 8];     /* 8: aliases, help, version, the end */
+    struct option longs[DG_OPTIONS_MAX + 8];     /* 8 more: aliases, help, version, the end */
     char shorts[2 * DG_OPTIONS_MAX + 8] = ":hV"; /* leading colon: getopt returns ':' for a missing value */
     int n = 0;
     size_t at = strlen(shorts);
@@ -145,7 +145,6 @@ static const char *given_before(const scanned *s, int i)
     return NULL;
 }
 
-/* True if the value must exist. */
 static bool is_input(const dg_option *t, const scanned *s)
 {
     static const char *const name[] = {"data", "init", "config", "resume", "test", "tuning", "classifier"};

@@ -6,7 +6,7 @@
 
 enum { NAME_MAX_LENGTH = 40 };
 
-/* Names before 0.1.0 of options, and their names now. */
+/* Names of options before version 0.1.0, and their present names. */
 static const char *const aliases[][2] = {{"other-pictures", "allow-data-change"},
                                          {"least-steps", "min-steps"},
                                          {"from", "min-batch"},
@@ -123,7 +123,6 @@ static const struct {
     {"printfreq", {0}, "log.csv in the run directory has every step"},
 };
 
-/* name in lower case without - and _. */
 static void plain_name(const char *name, char *out, size_t size)
 {
     size_t n = 0;

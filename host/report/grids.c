@@ -11,7 +11,7 @@
 
 enum {
     ROOM = 6 << 20, /* bytes of all grids; base64 adds a third */
-    MOST = 600,     /* grids: the resolution of the slider */
+    MOST = 600,     /* max number of grids; the slider resolves no more */
     REDUCED = 3,    /* levels: 0 unchanged, 1 JPEG, then halved sides up to this level */
     QUALITY = 85
 };
@@ -72,7 +72,7 @@ static void keep(dg_report_file *out, const dg_image *im, void *file, size_t byt
     out->png = true;
 }
 
-/* Store the file unchanged if it has at most `most` bytes or is smaller than the JPEG; only then it is moved to out. */
+/* Store the file unchanged if it has at most `most` bytes or is smaller than the JPEG. */
 static dg_err shrink(const char *path, void *file, size_t bytes, size_t most, int side, dg_report_file *out)
 {
     dg_image im;
@@ -161,7 +161,6 @@ static int thin(dg_report_file *grid, int n, uint64_t stride)
     return kept;
 }
 
-/* Move the data of p's epoch from g to p. */
 static bool take_over(dg_report_grids *g, dg_report_file *p)
 {
     dg_report_file *old = g->n ? bsearch(p, g->grid, (size_t)g->n, sizeof *p, by_epoch) : NULL;

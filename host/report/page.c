@@ -70,7 +70,7 @@ static void put_slider(FILE *to, const dg_report_grids *g)
             g->n - 1, g->n - 1);
 }
 
-/* Print which grids were reduced. The newest grid never is. */
+/* Print which grids were reduced; the newest grid never is. */
 static void say_reduced(FILE *to, const dg_report_grids *g)
 {
     int jpeg = 0, side = 0;

@@ -12,7 +12,7 @@ bool dg_plot_by_epochs(const dg_log_row *row, long n) { return n > 0 && row[n - 
 
 static uint64_t rounded_up(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
 
-/* Mean of rows with the same key; keys ascend. */
+/* Mean of the rows that have the same key; keys ascend. */
 typedef struct {
     uint64_t key;
     long n;
@@ -69,7 +69,7 @@ void dg_plot_fill(dg_plot_curve *c, const dg_metric *m, const dg_log_row *row, c
     end_bin(c, &step);
 }
 
-/* Axis ranges. cut: means far above the others, as in a diverging step, are outside of the range. */
+/* Axis ranges. cut: means far above all others, as after a diverging step, are left out of the range. */
 typedef struct {
     double left, right, low, high, largest;
     bool cut;

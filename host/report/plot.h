@@ -17,7 +17,7 @@ typedef struct {
 } dg_plot_curve;
 
 typedef struct {
-    const char *title, *unit; /* unit: of the x axis, "epoch" */
+    const char *title, *unit; /* unit: name of the unit of the x axis, "epoch" */
     double y_max;             /* the axis is 0..y_max; 0: fitted to the data */
     bool epochs;              /* each point is the mean of a whole epoch and is drawn at its middle */
     int curves;

@@ -1,5 +1,5 @@
-/* report.html: a run in one file without network access. It depends on the files of the run only and has no date, so
- * that a later `dcgan report` writes the same bytes. */
+/* report.html shows a run in one file without network access. The page depends only on the files of the run and has no
+ * date, so that a later `dcgan report` writes the same bytes. */
 #ifndef DG_REPORT_H
 #define DG_REPORT_H
 
@@ -11,7 +11,7 @@
 
 typedef struct {
     char what[300], advice[400];
-    uint64_t from, to; /* epochs; to 0: not ended */
+    uint64_t from, to; /* first and last epoch; to 0: the session has not ended */
 } dg_report_finding;
 
 /* The newest session, from session.json. */
@@ -25,15 +25,15 @@ typedef struct {
     const char *path;
     int dir;
     char name[256];
-    const dg_recipe *recipe; /* NULL: no log yet */
+    const dg_recipe *recipe; /* NULL: the run has no log yet */
     dg_log_row *row;
     long n;
-    double *place; /* (n): positions on the epoch axis */
+    double *place; /* (n) positions of rows on the epoch axis */
     dg_options then;
     bool configured;
     dg_report_session session;
     dg_report_grids grids;
-    dg_grid_seen *seen; /* (seens): diversity of grids */
+    dg_grid_seen *seen; /* (seens) diversities of grids */
     int seens;
     dg_report_finding *finding;
     int findings;
@@ -44,10 +44,8 @@ typedef struct {
 dg_err dg_report_read(dg_report_run *r, int dir, const char *path);
 void dg_report_free(dg_report_run *r);
 
-/* Write the page of one run atomically. */
 dg_err dg_report_write(const dg_report_run *r, const dg_directory *dir, const char *path);
 enum { DG_REPORT_RUNS = 7 };
-/* Write a page that compares runs atomically. */
 dg_err dg_report_compare(const dg_report_run *r, int runs, const char *path);
 
 /* Write a GIF of grids by epoch, cropped to the upper left cells. DG_DATA: no grids. */
@@ -55,8 +53,7 @@ dg_err dg_report_gif(const dg_report_run *r, const char *path, int scale, int *f
 
 dg_err dg_report_session_write(const dg_report_session *s, const dg_directory *dir, const char *path);
 
-/* Write nearest.png: the first samples of an epoch's grid, each above its nearest one of n training images. Writes
- * nothing if the grid's size does not match. */
+/* Write nearest.png: samples of an epoch's grid above their nearest training images. Nothing if sizes differ. */
 dg_err dg_nearest_write(const dg_directory *dir, const char *path, uint64_t epoch, const uint8_t *pixels, int n,
                         int size, int channels);
 

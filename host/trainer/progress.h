@@ -17,7 +17,6 @@ void dg_progress_step(dg_progress *p, int epoch, int epochs, long step, long ste
                       long images_done, long images_all, int batch);
 void dg_progress_epoch(dg_progress *p, int epoch, int epochs, const dg_metrics *mean, double seconds,
                        double images_per_second);
-/* "reading images 1200/2944". */
 void dg_progress_count(dg_progress *p, const char *what, long done, long total);
 /* Show a text until the next line; terminal only. */
 void dg_progress_wait(dg_progress *p, const char *what);

@@ -1,4 +1,4 @@
-/* Shared by the planted bugs of bugs.cu: their names, and how results are checked. */
+/* Names of the planted bugs of bugs.cu, and functions that check results. */
 #ifndef SIM_BUGS_H
 #define SIM_BUGS_H
 

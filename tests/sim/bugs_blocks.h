@@ -98,7 +98,7 @@ template <int B> static __global__ void scale(const scaled a)
         for (; i < a.n; i++) a.y[i] *= f;
     }
     if (B == FAR_WRITE && i == 0) a.y[a.n + 100000] = 0;
-    if (B == INT_INDEX) { /* correct by chance, because the lost bits do not matter */
+    if (B == INT_INDEX) { /* the result is correct by chance, because the lost bits do not matter */
         int row = threadIdx.x + 60000;
         if ((unsigned)(row * 70000) % 16 != (unsigned)row * 70000u % 16) a.y[0] = 0;
     }

@@ -25,7 +25,7 @@ template <int B> static void run_last()
     dev_buffer<float> x(values), part(blocks), sum(std::vector<float>{0});
     dev_buffer<unsigned> counter(std::vector<unsigned>{0});
     float want = 0;
-    for (int k = 0; k < 3; k++) { /* with other values each time */
+    for (int k = 0; k < 3; k++) { /* each launch has other values */
         KLAUNCH((last_adds<B>), blocks, 32, 0, 0, sum.p, part.p, counter.p, x.p + k);
         for (int i = 0; i < 2 * blocks; i++) want += (float)(i + k);
     }
@@ -155,7 +155,7 @@ template <int B> static void run_branches()
     cudaEventRecord(read, side);
     if (B != NOT_JOINED) cudaStreamWaitEvent(stream, read);
     KLAUNCH(put_sum, 1, 1, 0, stream, x.p, (const float *)nullptr, 5.0f);
-    cudaStreamWaitEvent(stream, read); /* joins at the latest here, or the capture fails */
+    cudaStreamWaitEvent(stream, read); /* the branch must join here at the latest, or the capture fails */
     cudaStreamEndCapture(stream, &graph);
     cudaGraphInstantiateWithFlags(&exec, graph, 0);
     cudaGraphLaunch(exec, stream);

@@ -106,7 +106,7 @@ static void what_is_not(float *o)
     REPORTED("exits without grid_dependency_wait", false, KLAUNCH_AFTER(waits_in_part, 30, 32, 0, 0, o));
     REPORTED("grid_dependents_launch before grid_dependency_wait", true, KLAUNCH_AFTER(lets_go, 1, 32, 0, 0));
     REPORTED("not device memory", true, KLAUNCH_AFTER(loads_nothing, 1, 1, 0, 0, o, 1024L));
-#ifndef __SANITIZE_THREAD__ /* reports a race if something was written, else nothing */
+#ifndef __SANITIZE_THREAD__ /* the simulator reports a race if memory was written, otherwise nothing */
     REPORTED("is read before grid_dependency_wait", true, KLAUNCH_AFTER(copies, 1, 1, 0, 0, o));
 #ifndef __SANITIZE_ADDRESS__
     for (unsigned blocks : {1u, 100u}) {

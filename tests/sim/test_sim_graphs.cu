@@ -26,7 +26,7 @@ static void test_branches(cudaStream_t s, cudaStream_t side)
     note(third, 2);
     note(s, 3); /* depends only on 0 */
     OK(cudaEventRecord(mark[2], third));
-    OK(cudaStreamWaitEvent(s, mark[2])); /* side is joined through `third` */
+    OK(cudaStreamWaitEvent(s, mark[2])); /* stream side is joined through stream third */
     note(s, 4);
     OK(cudaStreamEndCapture(s, &graph));
     OK(cudaGraphInstantiateWithFlags(&exec, graph, 0));
@@ -80,7 +80,7 @@ static void test_graphs(bool deferred)
         OK(cudaStreamEndCapture(s, &graph));
         size_t nodes = 0;
         OK(cudaGraphGetNodes(graph, nullptr, &nodes));
-        DG_CHECK(nodes == 3 && isnan(h[0]) && x.get()[0] == 0); /* nothing has run */
+        DG_CHECK(nodes == 3 && isnan(h[0]) && x.get()[0] == 0); /* no kernel has run */
         OK(cudaGraphInstantiateWithFlags(&exec, graph, 0));
         OK(cudaGraphDestroy(graph));
         OK(cudaGraphUpload(exec, s));

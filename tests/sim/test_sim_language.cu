@@ -44,7 +44,8 @@ static void test_order()
     }
 }
 
-/* A thread runs until it must wait, then the other threads catch up. The last warp is a whole phase late. */
+/* A thread runs until it must wait, then the other threads catch up. The last warp runs a whole phase later than the
+ * other warps. */
 static __global__ void skew_kernel(int *seen, int *progress)
 {
     int warp = threadIdx.x / 32;

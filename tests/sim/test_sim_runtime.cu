@@ -19,7 +19,7 @@ static void test_memory()
     DG_CHECK(free0 - free1 == 4000 && (uintptr_t)d % 256 == 0 && (uintptr_t)h % 256 == 0 && isnan(h[1023]));
     IS(cudaMalloc(&d2, free1 + 1), cudaErrorMemoryAllocation);
     DG_CHECK(!d2);
-    IS(cudaGetLastError(), cudaErrorMemoryAllocation); /* reported once, then cleared */
+    IS(cudaGetLastError(), cudaErrorMemoryAllocation); /* the error is reported once, then cleared */
     OK(cudaGetLastError());
     OK(cudaMalloc(&d2, 0));
     DG_CHECK(!d2);
@@ -161,7 +161,8 @@ static void test_devices()
 
 static void stamp(void *data) { ++*(int *)data; }
 
-/* Results may be read only after waiting. With `deferred` nothing runs before the wait, else everything has run. */
+/* Results may be read only after waiting. In mode `deferred` no work runs before the wait; in other modes all work has
+ * run. */
 static void test_streams(bool deferred)
 {
     sim::opt.deferred = deferred;

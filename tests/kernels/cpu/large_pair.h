@@ -6,7 +6,7 @@
 #include "large_tensor.h"
 
 enum { ENDS = 9 };            /* images per end */
-static double least = 0x1p29; /* minimum number of values of the largest tensor (2^31 bytes); 0: the maximum */
+static double least = 0x1p29; /* minimum number of values of the largest tensor (2^31 bytes); 0: as many as possible */
 static dg_backend *backend;
 
 typedef struct {
@@ -56,7 +56,7 @@ static void fill(const dg_op *op, const dg_operand *o, char *to, size_t count, u
     }
 }
 
-/* Fills operand k of both ops. The small operand's two halves are the two ends of the large one. */
+/* Fills operand k of both ops. The two halves of the small operand equal the two ends of the large operand. */
 static void make_operand(pair *p, int k, unsigned long long *seed)
 {
     const dg_operand *o = &dg_op_info_of(p->many.kind)->operand[k];
@@ -102,7 +102,7 @@ static void set_extent(dg_op *op, int64_t value)
     if (info->complete) DG_CHECK(!info->complete(op));
 }
 
-/* op: complete except for its number of images and its pointers. */
+/* op must be complete except for its number of images and its pointers. */
 static pair pair_of(dg_op op)
 {
     pair p = {.many = op, .few = op};

@@ -88,7 +88,7 @@ static void check_memory(dg_backend *b)
     b->release(b, p);
 }
 
-/* Runs noise, tanh and the step counter twice, and checks their order and the state. */
+/* Runs the ops noise, tanh and advance twice, and checks their order and the step state. */
 static void check_run(dg_backend *b)
 {
     enum { N = 10 };
@@ -119,7 +119,7 @@ static void check_run(dg_backend *b)
     DG_CHECK(b->scratch(b, &norm) >= 2 * 2 * 7 * sizeof(double));
 }
 
-/* Denormal numbers are flushed to zero in ops on every thread, and are kept outside of ops. */
+/* Every thread flushes denormal numbers to zero while it runs ops, and keeps them outside of ops. */
 static void check_denormals(dg_backend *b)
 {
     enum { N = 100000 };

@@ -73,7 +73,7 @@ static dg_backend *backend_of(const kernels *k, int threads, const dg_variant *v
 typedef struct {
     dg_conv_args a;
     char name[80];
-    size_t count[3]; /* numbers of values of y, x and w, which fwd, dx and dw write */
+    size_t count[3]; /* number of values of y, x and w; fwd writes y, dx writes x, dw writes w */
     double *value[3], *want[3], *mass[3];
     int *terms[3];
 } problem;
@@ -126,8 +126,8 @@ static double most_terms(const problem *p, int d)
     return terms;
 }
 
-/* Every element is within 4 sqrt(terms) eps sum|a||b| of the reference; NaN fails. Minimal filtering mixes neighbours.
- * There all elements share the largest of these limits, times the growth of its transforms. */
+/* Every element is within 4 sqrt(terms) eps sum|a||b| of the reference; NaN fails. Minimal filtering mixes neighbouring
+ * values. For it, all elements have the largest of these limits, times the growth of errors in its transforms. */
 static void compare(const problem *p, int d, const double *got, const dg_backend *b, const dg_variant *variant)
 {
     const double eps = 2 * dg_case_eps(b);
@@ -156,7 +156,7 @@ static void adjoint(const problem *p, double *const out[3], const dg_backend *b)
                   product[0], direction[d], product[d]);
 }
 
-/* The requested variant, or the one chosen for the shape; NULL: it cannot run. */
+/* Finds the requested variant or, without request, the one chosen for the shape. NULL: the variant cannot run. */
 static const dg_variant *chosen(const kernels *k, dg_op_kind kind, const dg_conv_args *a, const dg_variant *asked)
 {
     dg_backend *b = backend_of(k, 1, asked);
@@ -269,7 +269,7 @@ static void choice(const kernels *k)
 
 /* ---- Large results ---- */
 
-/* Numbers with a long period. */
+/* Numbers that repeat only after a long period. */
 static void *numbers(size_t n, dg_type real)
 {
     const size_t size = dg_type_bytes(real);
@@ -283,8 +283,8 @@ static void *numbers(size_t n, dg_type real)
     return p;
 }
 
-/* Results of 64 MB and more are written past the caches. Here this applies to two images, but not to a single one. The
- * bits must be the same. */
+/* Results of 64 MB and more are written past the caches. In this test two images are large enough for that, a single
+ * image is not. Both ways must give the same bits. */
 static void streams(const kernels *k, int d, int K, int S)
 {
     const int H = k->real == DG_F32 ? 512 : 256, W = 1028;

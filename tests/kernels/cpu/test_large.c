@@ -6,7 +6,7 @@
 #include "kernels/ops/dropout/dropout.h"
 #include "large_pair.h"
 
-/* variant: the one to run, NULL: any. */
+/* variant: the variant to run, NULL: any variant. */
 static void check(dg_op op, const dg_variant *variant, double within)
 {
     pair p = pair_of(op);
@@ -178,8 +178,8 @@ static void check_gather(void)
     tensor_free(x);
 }
 
-/* Rows between the ends are zeros, so sigma is split into other partial sums. There is no iteration, because it would
- * read results from the shared pages. */
+/* Rows between the ends are zeros, so that sigma is the same sum, but in other parts. The power iteration is off,
+ * because it would read results from the shared pages. */
 static void check_spectral(void)
 {
     check((dg_op){.name = "spectral", .kind = DG_OP_spectral, .u.spectral = {.cols = 5}}, NULL, 1e-6);
@@ -223,7 +223,7 @@ static void check_sweeps(void)
         {.name = "sgd", .kind = DG_OP_sgd, .u.update = {.momentum = 0.5, .decay = 0.5}},
         {.name = "ema", .kind = DG_OP_ema, .u.ema = {.decay = 0.5}},
         {.name = "augment_dx", .kind = DG_OP_augment_dx, .u.augment = {.H = 8, .W = 8, .C = 3}},
-        /* only with DG_TEST_LARGE, because these share their code with another op */
+        /* tested only with DG_TEST_LARGE, because these ops share their code with another one */
         {.name = "augment", .kind = DG_OP_augment, .u.augment = {.H = 8, .W = 8, .C = 3}},
         {.name = "act_dx", .kind = DG_OP_act_dx, .u.act = act},
         {.name = "adadelta", .kind = DG_OP_adadelta, .u.update = {.rho = 0.5, .eps = 1}},
@@ -242,7 +242,7 @@ int main(void)
     check_sweeps();
     check_gather();
     if (!DG_TEST_SANITIZED || least == 0) check_dropout(), check_statistics(), check_norm_dx();
-    /* slow because of exponentials; weights are smaller in practice */
+    /* softmax is slow because of its exponentials, and real weights are smaller */
     if (least == 0) check_softmax(), check_spectral();
     backend->close(backend);
     return dg_test_report();

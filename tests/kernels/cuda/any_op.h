@@ -1,4 +1,4 @@
-/* Any op at any shape, by its row in tests/kernels/ops. For tests that run the op with a tuning row or with a list of
+/* Runs any op at any shape, as its row in tests/kernels/ops describes. Used by tests of tuning rows and of lists of
  * variants. */
 #ifndef ANY_OP_H
 #define ANY_OP_H
@@ -39,7 +39,8 @@ class any_op {
         dg_case_as(tune, false);
         const char *wrong = dg_case_run(b, &got);
         dg_case_as(nullptr, false);
-        if (!DG_CHECKF(!wrong, "%s: %s", name, wrong)) exit(dg_test_report()); /* the device may be lost */
+        if (!DG_CHECKF(!wrong, "%s: %s", name, wrong))
+            exit(dg_test_report()); /* stop, because the device may be lost */
         DG_CHECKF(dg_any_right(b, &got, &want, name), "%s: wrong results", name);
     }
 };

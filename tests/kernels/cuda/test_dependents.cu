@@ -1,5 +1,5 @@
 /* Chains of launches that may start before the previous launch has ended, in a stream and in a captured graph. The
- * results are those of ordinary launches. */
+ * results must be those of ordinary launches. */
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 

@@ -1,7 +1,7 @@
 /* Runs every row of the shipped tuning tables (kernels/tuning/) and compares the results. Rows keep their variant,
  * tile, stages, split and block. Shapes that are too slow for the simulator are halved: first the batch, then the
- * image, then the channels, as long as the row stays valid. The rows below are tested in the same way, so that the test
- * is never empty. Random text must be refused. */
+ * image, then the channels, as long as the row stays valid. The rows in this file are also tested, so that the test is
+ * never empty. Random text must be refused. */
 #include <memory>
 #include "any_op.h"
 extern "C" {
@@ -74,7 +74,7 @@ static void run_table(const char *text, const char *name, const dg_gpu *gpu, dg_
         const dg_tune_row *row = &table.row[i];
         if ((size_t)row->line >= lines->size()) lines->resize((size_t)row->line + 1);
         if (row->arch && row->arch != gpu->arch) continue;
-        if (gpu->math != DG_MATH_FP32 && !row->precise) continue; /* such a row was measured in fp32 */
+        if (gpu->math != DG_MATH_FP32 && !row->precise) continue; /* rows of this kind were measured in fp32 */
         (*lines)[(size_t)row->line] = true;
         const dg_tune_row *found = dg_tune_find(&table, &row->key, gpu->arch);
         DG_CHECKF(found && (found == row || found->precise), "%s: another row, line %d, is found for its op", row->why,

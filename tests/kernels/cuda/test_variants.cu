@@ -53,7 +53,7 @@ static void every_choice(dg_backend *b, const dg_op &shape)
                                       piece(kind, precision, t, "stages", t->tile_m, t->stages),
                                       piece(kind, precision, t, "block", 0, t->block),
                                       piece(kind, precision, t, "split", 0, t->split)};
-        bool wanted = t->variant != last; /* the first choice of each variant always runs */
+        bool wanted = t->variant != last; /* the first choice of each variant runs at every shape */
         for (const std::string &p : pieces) wanted |= runs[p] < 1;
         if (!wanted) continue;
         last = t->variant;

@@ -193,7 +193,7 @@ static void test_division()
     }
 }
 
-/* Rounds x to `digits` binary digits; away: ties go away from zero, else to even. */
+/* Rounds x to `digits` binary digits. If `away` is set, ties round away from zero, otherwise to even. */
 static double rounded(double x, int digits, bool away)
 {
     if (x == 0) return x;
@@ -305,7 +305,7 @@ static void test_rest()
         std::vector<float> got = y.get();
         for (int i = 0; i < n; i++) DG_NEAR(got[i], (i + 1) % n + 2.0 * (n - 1 - i), 0);
     }
-    KLAUNCH(whole_kernel, 1, n, 60000, 0, y.p); /* more than 48 KB, so the limit is raised */
+    KLAUNCH(whole_kernel, 1, n, 60000, 0, y.p); /* this is more than 48 KB, so the launch raises the limit */
     if (dev_ok("DYN_SHARED")) {
         std::vector<float> got = y.get();
         for (int i = 0; i < n; i++) DG_NEAR(got[i], n - 1 - i, 0);

@@ -89,7 +89,8 @@ struct fused_epilogue {
     std::vector<float> y, pre, running;
     dev_buffer<float> d_y, d_pre, d_mean, d_rstd, d_running_mean, d_running_var, d_dgamma, d_dbeta, d_totals, d_out;
 
-    /* Moves values such that z is not close to 0, where rounding could change its sign. */
+    /* Moves values such that z, the value before the activation, is not close to 0, where rounding could change its
+     * sign. */
     std::vector<float> clear_of_0(std::vector<float> v, int groups) const
     {
         for (size_t i = 0; i < v.size(); i++) {

@@ -99,7 +99,7 @@ static void check_lives(const dg_plan *p)
 }
 
 /* Rounded operands for weight gradients: `factors` are written by fused convolutions, `missing` by the update itself.
- * Each is in memory when it is written and when it is read. */
+ * Each rounded operand has memory when it is written and when it is read. */
 static int factors, missing;
 static void check_factors(const dg_plan *p)
 {
@@ -129,7 +129,7 @@ static void check_rounded(const dg_plan *p)
         }
 }
 
-/* Weight gradients use warpgroups on exactly those GPUs that have them. */
+/* Weight gradients use warpgroup instructions on exactly those GPUs that support them. */
 static int check_update(const dg_plan *p, bool warpgroups)
 {
     int found = 0;
@@ -303,7 +303,7 @@ int main(void)
     for (unsigned what = 0; what <= DG_FUSE_OPS; what++) {
         plans("dcgan64-paper", 64, DG_MATH_BF16, "sm_90", what, 0);
         DG_CHECKF(factors + missing == (what & DG_FUSE_update ? 12 : 0), "%d and %d factors", factors, missing);
-        /* activations and gradients of D in both steps, and of G; also those that no weight gradient reads */
+        /* activations and gradients of D in both passes, and of G, including those that no weight gradient reads */
         DG_CHECKF(rounded == (!(what & DG_FUSE_convs) ? 0 : what & DG_FUSE_update ? 24 : 8), "%d rounded", rounded);
     }
     plans("dcgan64-paper", 64, DG_MATH_BF16, "sm_90", DG_FUSE_ALL, 30);
@@ -314,8 +314,7 @@ int main(void)
     plans("dcgan64-paper", 37, DG_MATH_BF16, "sm_86", DG_FUSE_ALL, 30);
     plans("dcgan64", 128, DG_MATH_BF16, "sm_90", DG_FUSE_ALL, 30);
     plans("dcgan128", 64, DG_MATH_BF16, "sm_90", DG_FUSE_ALL, 36);
-    /* without its prologue this tile fits into shared memory, with it the tile does not, so the update rounds the
-     * operand itself */
+    /* this tile fits into shared memory only without its prologue, so the update rounds the operand itself */
     plans("dcgan128", 64, DG_MATH_BF16, "sm_120", DG_FUSE_ALL, 40);
     DG_CHECKF(factors == 15 && missing == 1, "%d and %d factors", factors, missing);
     plans("dcgan32", 64, DG_MATH_BF16, "sm_89", DG_FUSE_ALL, 24);

@@ -1,5 +1,5 @@
-/* The last layer of D in one launch, compared with its ops in double on the host. The losses have the bits of
- * gan_loss.cu. */
+/* The last layer of D in one launch, compared with its ops in double on the host. The losses must have the same bits as
+ * those of gan_loss.cu. */
 #include "fused_case.h"
 extern "C" {
 #include "host/net/gan.h"
@@ -75,7 +75,7 @@ static void run(const head_case &k)
     dg_fused_head h = {};
     h.in = in.s;
     h.out = out.s;
-    if (k.out == DG_EPILOGUE_NORM_DX) { /* gradients of the norm that the prologue read */
+    if (k.out == DG_EPILOGUE_NORM_DX) { /* gradients of the norm in the prologue */
         h.out.pre = in.s.x;
         out.norm.d_mean.put(in.norm.mean);
         out.norm.d_rstd.put(in.norm.rstd);

@@ -40,7 +40,7 @@ static const tile *tile_of(int list, int dir, bool small, int k)
     return mine[(size_t)k % mine.size()];
 }
 
-/* N, H, W, channels that are summed, channels of results; the maps of the first two use cells of 4x4. */
+/* N, H, W, channels of the operand, channels of the result. Maps of the first two shapes use cells of 4x4. */
 static const int shapes[][5] = {
     {6, 7, 8, 32, 40}, {18, 6, 8, 48, 72}, {2, 18, 20, 32, 24}, {6, 12, 10, 48, 136}, {4, 17, 9, 32, 8}};
 
@@ -119,7 +119,7 @@ struct launch {
         w = dev_random((size_t)(s.Co * 16 * s.Ci), 3);
         if (dir == FWD)
             for (int i = 0; i < 16 * s.Ci; i++) w[(size_t)i] += 1; /* a channel whose mean is far from 0 */
-        /* gradients that would be subnormal without their shift */
+        /* without the shift of their exponent these gradients would be subnormal */
         if (math == DG_MATH_FP16 && h.in != DG_PROLOGUE_NORM) {
             shift = 20;
             for (float &v : x) v = ldexpf(v, -shift);

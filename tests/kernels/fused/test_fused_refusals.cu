@@ -31,7 +31,7 @@ static void convolutions()
     refuses(nullptr);
     gpu.shared = 99 << 10;
     refuses("shared memory");
-    tune.split = 8; /* each part sums an eighth of the terms */
+    tune.split = 8; /* each part adds an eighth of the terms */
     refuses(nullptr);
     f.in.groups = 3;
     refuses("same groups");

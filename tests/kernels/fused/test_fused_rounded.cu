@@ -80,7 +80,7 @@ struct conv_case {
     dg_op_kind kind;
     int N, H, W, Ci, Co;
     dg_epilogue_kind out;
-    bool input, result; /* whether input and result are rounded; the y of act_dx has the type of the result */
+    bool input, result; /* whether input and result are rounded; y of act_dx has the same type as the result */
     bool small;
     dg_prologue_kind in = DG_PROLOGUE_PLAIN;
 };

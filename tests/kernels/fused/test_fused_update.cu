@@ -26,7 +26,7 @@ static const std::vector<job_case> in_G = {
     {DG_FUSED_DENSE, 36, 3, 3, 12, 132, DX, PLAIN, 1},     {DG_FUSED_THIN, 3, 10, 66, 1, 4, PLAIN, PLAIN, 20},
     {DG_FUSED_THIN_MMA, 4, 11, 10, 3, 40, PLAIN, NORM, 4},
 };
-/* No job uses tensor cores, so any precision will do. */
+/* No job uses tensor cores, so one precision is enough. */
 static const std::vector<job_case> no_mma = {
     {DG_FUSED_GEMV, 10, 2, 2, 8, 3, DX, PLAIN, 1},
     {DG_FUSED_DENSE, 4, 2, 2, 4, 5, NORM, PLAIN, 1},
@@ -164,7 +164,7 @@ struct problem {
     problem(const std::vector<job_case> &c, int groups, dg_math m, const char *called)
         : cases(suited(c, m)), math(m), name(called)
     {
-        int64_t at = cases.size() > 1 ? 8 : 0; /* a gap, as after each job */
+        int64_t at = cases.size() > 1 ? 8 : 0; /* a gap between tensors, as after each job */
         for (const job_case &k : cases) {
             dg_update_job *j = &u.job[u.jobs++];
             const int parts = k.N % groups ? 1 : groups;

@@ -19,7 +19,7 @@ typedef struct {
 
 typedef struct op_row {
     int variations; /* 0 counts as 1 */
-    int usual;      /* the variation for cases in which only the shape matters */
+    int usual;      /* number of the variation for cases in which only the shape matters */
     bool turns;     /* each shape is tested with one variation in turn, else with all */
     op_shape *shapes;
     int count;

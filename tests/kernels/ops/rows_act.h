@@ -18,8 +18,8 @@ static void act_set(dg_op *op, int variation, const int *more)
         if (fabs(x[i]) < 1e-3) x[i] = 1;
 }
 
-/* y holds values of the activation that are exact in float, and one 0, where PyTorch uses the slope of the left side.
- */
+/* y contains values of the activation that are exact in float, and a single 0, where PyTorch takes the slope of the
+ * left side. */
 static void act_dx_set(dg_op *op, int variation, const int *more)
 {
     (void)more;

@@ -62,8 +62,8 @@ static dg_op softmax_op(int N, int C, double scale, int smooth)
 
 static int32_t *labels_of(const dg_op *op) { return (int32_t *)(uintptr_t)op->u.softmax.label; }
 
-/* Two classes whose logits differ by d. The label has the lower or the higher logit. Small shares stay accurate next
- * to 1. */
+/* Two classes whose logits differ by d. The label has the lower or the higher logit. Small probabilities must stay
+ * accurate next to probabilities near 1. */
 static void check_sure(dg_backend *b)
 {
     static const double d[] = {800, 120, 80, 40, 1, 0, -1, -40, -80, -120, -800, 2e4, -2e4};

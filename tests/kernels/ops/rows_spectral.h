@@ -90,7 +90,7 @@ static const op_row row_spectral = {.variations = SPECTRAL_VALUES,
                                     .threads = {{130, 700}, {130, 67}},
                                     .set = spectral_set,
                                     .bound = spectral_bound,
-                                    /* u and v are treated as constants */
+                                    /* the gradient treats u and v as constants */
                                     .gradient = {{{"w", "dw"}}, DG_OP_spectral_dw, "dwn", .variations = 1, .most = 50},
                                     .more = check_spectral};
 

@@ -150,7 +150,7 @@ static void check_optimizers(dg_backend *b)
         OP_SHAPES(update_shapes), .threads = {{40009, 5, 50}, {4009, 5, 50}}, .set = set_, .bound = update_bound, \
                                   __VA_ARGS__                                                                     \
     }
-/* If v is NaN, m is NaN, too: CUDA's Adam relies on that. */
+/* If v is NaN, m must be NaN, too, because the CUDA kernel of Adam relies on it. */
 static const op_row row_adam = UPDATE_ROW(adam_set, .variations = 2, .nan_untested = "v", .more = check_optimizers);
 static const op_row row_sgd = UPDATE_ROW(update_set, .variations = 3, .usual = 2);
 static const op_row row_adagrad = UPDATE_ROW(update_set, .variations = 1);

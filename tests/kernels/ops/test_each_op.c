@@ -4,7 +4,7 @@
  * does not compile. Arguments: names of the ops to test. */
 #include "all_rows.h"
 
-/* Maximum number of values of an operand, by dg_case_slowness. */
+/* Maximum number of values of an operand for each dg_case_slowness. */
 static const int64_t most[] = {INT64_MAX, 15000, 1100};
 
 static int variations_of(const op_row *r) { return r->variations ? r->variations : 1; }

@@ -183,7 +183,7 @@ int main()
         launches++;
         return true;
     };
-    if (!dev_small()) same_bytes(); /* skipped with ThreadSanitizer, because the kernels are the same */
+    if (!dev_small()) same_bytes(); /* skipped with ThreadSanitizer, because it would run the same kernels again */
     if (!slow && !dev_small()) {    /* with spectral norm, whose u and v change in every step */
         static char normal[DG_MODEL_TEXT_MAX];
         if (dg_model_spectral(text, "tiny", normal) || dg_model_parse(normal, "tiny", &model)) return 1;

@@ -1,6 +1,7 @@
 /* `dcgan tune` on the simulated GPU with given times. The fastest choice wins, unless its results differ from those of
- * variant direct. A choice that is not clearly faster is not adopted. A refused launch excludes one choice, a lost
- * device all remaining ones. The backend uses the file that was written. The last test runs the command itself. */
+ * variant direct. A choice that is not clearly faster is not adopted. After a refused launch one choice is excluded;
+ * after a lost device all remaining choices are excluded. The backend uses the file that was written. The last test
+ * runs the command itself. */
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 #include "kernels/dev/cuda.cuh"
