@@ -7,7 +7,7 @@
 #include "host/rundir/log_text.h"
 
 enum {
-    DG_DOCTOR_WINDOW = 250,  /* steps per window */
+    DG_DOCTOR_WINDOW = 250,
     DG_DOCTOR_WARM_UP = 500, /* grids before this step are ignored, because early noise is diverse */
     DG_DOCTOR_TOLD = 3       /* findings of a rule that are reported one by one */
 };
@@ -35,7 +35,7 @@ typedef struct {
     double (*value)(const dg_vitals *v); /* NaN: unknown; findings stay as they are */
     bool below; /* if set, a finding begins at value < begins and ends at value > ends; otherwise reversed */
     double begins, ends;
-    int windows;                       /* consecutive windows */
+    int windows;
     bool at_end;                       /* checked once, at the end of the run */
     bool collapse;                     /* ends a run with --stop-on-collapse */
     const char *says, *ended, *advice; /* says: format of the worst value */

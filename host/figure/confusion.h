@@ -10,8 +10,8 @@ dg_err dg_confusion_draw(const long *count, int classes, char *const *names, con
 
 typedef struct {
     const uint8_t *pixels; /* (size, size, channels) */
-    const char *is, *said; /* true and predicted class */
-    double share;          /* confidence of the predicted class, 0 to 1 */
+    const char *is, *said;
+    double share; /* confidence of the predicted class, 0 to 1 */
 } dg_mistake;
 
 /* Draw n >= 0 mistakes in rows, each with its true and predicted class. */

@@ -90,7 +90,7 @@ static void across(uint8_t *out, const uint8_t *in, const filter *f, int C)
  * depend on the order. Only incomplete rows are kept. */
 typedef struct {
     filter f;
-    size_t n;     /* values per row */
+    size_t n;
     int open;     /* max number of incomplete rows */
     int32_t *sum; /* (open, n): sum of row i at i % open */
     int *left;    /* (f.n): rows still missing */

@@ -6,7 +6,7 @@
 #include "host/options/options.h"
 
 typedef enum {
-    DG_OPT_FLAG, /* bool */
+    DG_OPT_FLAG,
     DG_OPT_INT,  /* int in min..max */
     DG_OPT_AUTO, /* int in min..max; "auto" is min - 1 */
     DG_OPT_LONG, /* long in min..max */
@@ -38,12 +38,12 @@ typedef struct {
     char letter;      /* 0: none */
     const char *arg;  /* NULL: the argument is optional, and its default is "yes" */
     dg_option_kind kind;
-    size_t offset; /* in dg_options */
+    size_t offset;
     double min, max;
     const char *preset; /* the default as text; NULL: there is none */
     const char *choices;
     const char *group;
-    unsigned commands; /* 1 << DG_CMD_... */
+    unsigned commands;
     unsigned flags;
     const char *help; /* noun phrase; with its choices and default at most 80 characters */
     const char *text; /* one to three sentences, for the reference and man page */

@@ -56,7 +56,7 @@ typedef struct {
     bool nesterov;
     int start;
     double start_sigma, start_bias;
-    int preset, loss; /* loss: dg_loss */
+    int preset, loss;
     double ema;
     char *augment, *aug_preview;
     int augmented;
