@@ -95,7 +95,7 @@ dg_err dg_model_stock(char *out, const char *name, int size, int channels, int l
  * the text is too long. */
 dg_err dg_model_spectral(const char *model, const char *name, char out[DG_MODEL_TEXT_MAX]);
 
-/* Write the text of this classifier, changed to `classes` classes. DG_USAGE: the model is no classifier, or the text is
+/* Write the text of this classifier, changed to `classes` classes. DG_USAGE: it is not a classifier, or the text is
  * too long. */
 dg_err dg_model_reclassed(const char *model, const char *name, int classes, char out[DG_MODEL_TEXT_MAX]);
 
