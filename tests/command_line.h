@@ -13,11 +13,14 @@ static inline dg_err parse_line(const char *line, dg_options *o)
     static char copy[4096];
     enum { WORDS = 40 };
     static char name[] = "dcgan";
-    char *argv[WORDS + 1] = {name}, *rest = NULL;
-    int argc = 1;
+    static char *argv[WORDS + 1]; /* the options keep it */
+    char *rest = NULL;
+    int argc = 0;
+    argv[argc++] = name;
     bool done;
     snprintf(copy, sizeof copy, "%s", line);
     for (char *w = strtok_r(copy, " ", &rest); w && argc < WORDS; w = strtok_r(NULL, " ", &rest)) argv[argc++] = w;
+    argv[argc] = NULL;
     return dg_options_parse(argc, argv, o, &done);
 }
 

@@ -36,7 +36,7 @@ __attribute__((unused)) static void check_refusals(const refusal *row, size_t ro
         uint8_t *whole = malloc(valid ? bytes : row[i].n + 1);
         if (!whole || (valid && row[i].at + row[i].n > bytes)) abort();
         if (valid) memcpy(whole, valid, bytes);
-        memcpy(whole + row[i].at, row[i].bytes, row[i].n);
+        if (row[i].n) memcpy(whole + row[i].at, row[i].bytes, row[i].n);
         const dg_err e = read_copy(read, whole, valid ? bytes : row[i].n);
         DG_CHECKF(row[i].why ? e == code && strstr(dg_message(), row[i].why) : !e,
                   "row %zu: \"%s\" expected: %d \"%s\"", i, row[i].why ? row[i].why : "", (int)e,
