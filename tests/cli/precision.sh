@@ -61,7 +61,7 @@ for given in '' '--precision auto'; do
 done
 for c in check replay generate; do
     exits 0 help $c --help-all
-    tr -s '\n ' ' ' < "$dir/.out" | grep -qF 'check and replay: fp32'
+    tr -s '\n ' ' ' < "$dir/.out" | grep -qF 'check and replay is fp32'
     fact $? "help $c should say what auto is"
 done
 # config.ini and the checkpoint have the precision that auto chose
