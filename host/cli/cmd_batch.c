@@ -34,7 +34,6 @@ static dg_err load(job *j, dg_model *model, const dg_recipe *recipe)
 {
     const dg_options *o = j->o;
     dg_dataset_options d = dg_all_images(o, o->data, model->size, model->channels);
-    d.take_made = false;
     d.labelled = recipe->labels;
     d.test = o->test;
     d.seed = o->seed;

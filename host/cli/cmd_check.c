@@ -40,18 +40,9 @@ static dg_err draw_images(const dg_options *o, const dg_model *m, dg_dataset *se
 
 static dg_err get_images(const dg_options *o, const dg_model *m, images *p)
 {
-    const dg_dataset_options d = {.dir = o->data,
-                                  .size = m->size,
-                                  .channels = m->channels,
-                                  .fit = o->fit,
-                                  .resize = (dg_resize)o->filter,
-                                  .decode = {.alpha = o->alpha, .exif = o->exif},
-                                  .threads = o->threads,
-                                  .strict = o->strict,
-                                  .skip_unreadable = o->skip_unreadable,
-                                  .least = o->batch,
-                                  .limit = o->limit,
-                                  .cache = o->cache};
+    dg_dataset_options d = dg_all_images(o, o->data, m->size, m->channels);
+    d.least = o->batch;
+    d.cache = o->cache;
     dg_err e = o->data ? dg_dataset_load(&d, &p->set) : draw_images(o, m, &p->set);
     if (e) return e;
     const int rest = p->set.count % o->batch;

@@ -66,6 +66,7 @@ static const char *label_of(const job *j, const dg_dataset *set, int i)
 static dg_err add_folder(job *j, const char *path)
 {
     dg_dataset_options d = dg_all_images(j->o, path, j->l->model.size, j->l->model.channels);
+    d.take_made = true;
     dg_dataset set = {0};
     d.labelled = d.any_part = true;
     dg_err e = dg_dataset_load(&d, &set);

@@ -49,7 +49,6 @@ static dg_err report(const dg_options *o, const char *dir, const shape *s)
 {
     dg_progress *p = dg_progress_open(o->quiet);
     dg_dataset_options want = dg_all_images(o, dir, s->size, s->channels);
-    want.take_made = false;
     want.least = 0;
     want.labelled = true;
     want.fixed_shape = s->classes > 0;

@@ -107,20 +107,11 @@ static dg_err print_all(const sheet *s, bool json)
 /* Read the images, because only decoding finds corrupt files. */
 static dg_err read_images(const dg_options *o, dg_model *model, bool labelled, dg_dataset *out)
 {
-    dg_dataset_options d = {.dir = o->data,
-                            .size = model->size,
-                            .channels = model->channels,
-                            .fit = o->fit,
-                            .resize = (dg_resize)o->filter,
-                            .decode = {.alpha = o->alpha, .exif = o->exif},
-                            .threads = o->threads,
-                            .strict = o->strict,
-                            .skip_unreadable = o->skip_unreadable,
-                            .least = dg_least_images(o),
-                            .limit = o->limit,
-                            .labelled = labelled,
-                            .test = o->test,
-                            .seed = o->seed};
+    dg_dataset_options d = dg_all_images(o, o->data, model->size, model->channels);
+    d.least = dg_least_images(o);
+    d.labelled = labelled;
+    d.test = o->test;
+    d.seed = o->seed;
     dg_err e = dg_dataset_load(&d, out);
     if (e || !labelled) return e;
     e = dg_follow_classes(o, out, !o->resume, model);

@@ -10,6 +10,7 @@
 #include "core/base/plural.h"
 #include "host/rundir/best.h"
 #include "host/rundir/history.h"
+#include "host/cli/commands.h"
 #include "host/cli/open_async.h"
 #include "host/train/begin.h"
 #include "host/train/classes.h"
@@ -74,31 +75,20 @@ static dg_err load_data(dg_training *r, dg_model *model, const dg_recipe *recipe
     const dg_options *o = r->o;
     char skipped[4096], left_out[128], aside[64] = "";
     const dg_directory at = dg_rundir_at(&r->dir);
-    dg_dataset_options d = {.dir = o->data,
-                            .size = model->size,
-                            .channels = model->channels,
-                            .fit = o->fit,
-                            .resize = (dg_resize)o->filter,
-                            .threads = o->threads,
-                            .strict = o->strict,
-                            .skip_unreadable = o->skip_unreadable,
-                            .least = dg_least_images(o),
-                            .limit = o->limit,
-                            .labelled = recipe->labels,
-                            .fixed_shape = recipe->labels,
-                            .test = o->test,
-                            .seed = o->seed,
-                            .cache = o->cache,
-                            .skipped = dg_rundir_file(&r->dir, skipped, "skipped.txt"),
-                            .skipped_dir = &at,
-                            .known = o->allow_data_change ? 0 : known,
-                            .progress = show_loading,
-                            .context = r->progress,
-                            .stop = &dg_stop_signal,
-                            .cancelled = dg_opening_failed,
-                            .cancel_arg = opening};
-    d.decode.alpha = o->alpha;
-    d.decode.exif = o->exif;
+    dg_dataset_options d = dg_all_images(o, o->data, model->size, model->channels);
+    d.least = dg_least_images(o);
+    d.labelled = d.fixed_shape = recipe->labels;
+    d.test = o->test;
+    d.seed = o->seed;
+    d.cache = o->cache;
+    d.skipped = dg_rundir_file(&r->dir, skipped, "skipped.txt");
+    d.skipped_dir = &at;
+    d.known = o->allow_data_change ? 0 : known;
+    d.progress = show_loading;
+    d.context = r->progress;
+    d.stop = &dg_stop_signal;
+    d.cancelled = dg_opening_failed;
+    d.cancel_arg = opening;
     dg_err e = dg_dataset_load(&d, &r->data);
     if (e) return e;
     if (r->data.aside) snprintf(aside, sizeof aside, " (the training part; %d for testing)", r->data.aside);

@@ -26,7 +26,6 @@ dg_dataset_options dg_all_images(const dg_options *o, const char *dir, int size,
                                 .threads = o->threads,
                                 .strict = o->strict,
                                 .skip_unreadable = o->skip_unreadable,
-                                .take_made = true,
                                 .least = 1,
                                 .limit = o->limit};
 }

@@ -135,14 +135,14 @@ dg_err dg_onnx_write(const dg_onnx *o, const char *path, const dg_st_tensor *wei
 
 dg_onnx_node *dg_onnx_add(dg_onnx *o, const char *type, const char *whose, const char *what, const char *in)
 {
-    static dg_onnx_node nobody; /* placeholder if there is no memory for a node */
+    static dg_onnx_node discarded; /* without memory, nodes are written here and lost: the export fails at its end */
     enum { SOME = 32 };
     if (!o->no_memory && o->nodes % SOME == 0) {
         dg_onnx_node *grown = realloc(o->node, (size_t)(o->nodes + SOME) * sizeof *grown);
         if (grown) o->node = grown;
         else o->no_memory = true;
     }
-    dg_onnx_node *n = o->no_memory ? &nobody : &o->node[o->nodes++];
+    dg_onnx_node *n = o->no_memory ? &discarded : &o->node[o->nodes++];
     *n = (dg_onnx_node){.type = type};
     snprintf(n->out, sizeof n->out, "%s.%s", whose, what);
     dg_onnx_input(n, in);
