@@ -92,6 +92,7 @@ printf '[train]\nbatch = auto\n' | cat "$model" - > auto.cfg
 refuses 2 auto-in-file --data cats --model auto.cfg --epochs 1 --out x
 
 # a signal during the search leaves no files; after a kill the search starts again
+rm .err # the background shell may empty it too late
 "$program" --data cats --model dcgan64 --batch auto --seconds 300 --out d/run > .out 2> .err &
 pid=$!
 i=0

@@ -21,6 +21,7 @@ block=$(printf '\342\226\200')
 }
 
 # the first signal is answered during the step
+rm -f .err # the background shell may empty it too late
 "$program" $train --epochs 100000 --sample-every 0 --checkpoint-every 0 --out long > .out 2> .err < /dev/null &
 pid=$!
 until grep -q '^epoch ' .err || ! kill -0 $pid 2> /dev/null; do sleep 0.1; done

@@ -9,7 +9,7 @@ begun()
 {
     words=$1
     shift
-    rm -rf "$dir/run" "$dir/go"
+    rm -rf "$dir/run" "$dir/go" "$dir/.err" # the background shell may empty an old .err too late
     ran="dcgan $*"
     SIM="wait=$dir/go $words" "$program" --data "$dir/cats" --model "$root/tests/tiny.cfg" --batch 4 --seed 5 \
         --no-curves --epochs 2 --out "$dir/run/run" "$@" > "$dir/.out" 2> "$dir/.err" < /dev/null &
