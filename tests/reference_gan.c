@@ -21,6 +21,8 @@ static long double mean_of(const double *l, int n)
     return sum / n;
 }
 
+static long double softplus(long double v) { return fmaxl(v, 0) + log1pl(expl(-fabsl(v))); }
+
 /* Term i of the sums of loss, prob and the slope. */
 static term gan_term(const dg_gan_loss_args *a, int i)
 {
@@ -39,6 +41,10 @@ static term gan_term(const dg_gan_loss_args *a, int i)
         /* gradient with respect to the other half, whose mean enters each of its terms */
         for (int k = 0; k < a->n; k++) r.slope -= (other[k] - ours + t) / a->n;
         return r;
+    }
+    case DG_GAN_PAIRS: {
+        const long double e = l - other[i];
+        return (term){(a->both ? 1 : 0.5L) * softplus(-t * e), 1 / (1 + expl(-e)), -t / (1 + expl(t * e))};
     }
     }
     return (term){NAN, NAN, NAN};

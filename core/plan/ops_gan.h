@@ -7,16 +7,19 @@
  *   DG_GAN_CROSS    loss = mean(max(l,0) - l target + log1p(exp(-|l|))), dlogit = (sigmoid(l) - target) / n
  *   DG_GAN_SQUARES  loss = mean((l - target)^2) / 2, dlogit = (l - target) / n         (Mao et al. 2017)
  *   DG_GAN_HINGE    loss = mean(max(0, 1 - target l)), dlogit = -target / n where that is above 0
- *   DG_GAN_SCORE loss = -target mean(l), dlogit = -target / n (Lim & Ye 2017, of G) DG_GAN_AVERAGE loss = mean((d -
- *   target)^2) / 2, low = -1: half of a relativistic average loss (Jolicoeur-Martineau 2019); a second op computes the
- *   other half, with logit and other exchanged and -target; dlogit_i = (d_i - target + mean(d) - target) / n, the
- *   gradient of both halves, which read `other`; if `both` is set, loss is the sum of the halves. prob, 0 to 1: for
- *   DG_GAN_CROSS mean(sigmoid(l)), else D's position between its two targets: mean of (l - low) / (1 - low), for
- *   DG_GAN_AVERAGE of (d - low) / (1 - low), each clamped to 0 .. 1. Sums are in double and index order. Writes
- *   ring[step % DG_RING].value[loss] and .value[prob].
+ *   DG_GAN_SCORE    loss = -target mean(l), dlogit = -target / n                       (Lim & Ye 2017, of G)
+ *   DG_GAN_AVERAGE  loss = mean((d - target)^2) / 2, low = -1: half of a relativistic average loss
+ *                   (Jolicoeur-Martineau 2019); dlogit_i = (d_i - target + mean(d) - target) / n
+ *   DG_GAN_PAIRS    loss = mean(softplus(-target e)) / 2, low = -1, e_i = l_i - other_i: half of a relativistic pairing
+ *                   loss (Jolicoeur-Martineau 2019); dlogit_i = -target sigmoid(-target e_i) / n
+ * For the last two, a second op computes the other half of the loss, with logit and other exchanged and -target.
+ * dlogit is the gradient of both halves; if `both` is set, loss is their sum. prob, 0 to 1: mean(sigmoid(l)) for
+ * DG_GAN_CROSS, mean(sigmoid(e)) for DG_GAN_PAIRS, else D's position between its two targets: mean of
+ * (l - low) / (1 - low), for DG_GAN_AVERAGE of (d - low) / (1 - low), each clamped to 0 .. 1. Sums are in double and
+ * index order. Writes ring[step % DG_RING].value[loss] and .value[prob].
  *
  * X(NAME, FLOPs per logit) */
-#define DG_GAN_FORMS(X) X(CROSS, 12) X(SQUARES, 9) X(HINGE, 9) X(SCORE, 9) X(AVERAGE, 14)
+#define DG_GAN_FORMS(X) X(CROSS, 12) X(SQUARES, 9) X(HINGE, 9) X(SCORE, 9) X(AVERAGE, 14) X(PAIRS, 13)
 typedef enum {
 #define X(NAME, flops) DG_GAN_##NAME,
     DG_GAN_FORMS(X)

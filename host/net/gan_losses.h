@@ -8,11 +8,12 @@
 /* X(NAME, word, form of D's loss, form of G's loss (core/plan/ops_gan.h), low: D's target for samples (the target for
  * real images is 1), paired: the op also reads the logits of the other half (operand `other`): relativistic losses,
  * guess: D's loss when its output is halfway between its targets (the doctor compares losses with guess)) */
-#define DG_LOSSES(X)                                                  \
-    X(BCE, "bce", DG_GAN_CROSS, DG_GAN_CROSS, 0, false, 1.386)        \
-    X(LSGAN, "lsgan", DG_GAN_SQUARES, DG_GAN_SQUARES, 0, false, 0.25) \
-    X(HINGE, "hinge", DG_GAN_HINGE, DG_GAN_SCORE, -1, false, 2)       \
-    X(RALSGAN, "ralsgan", DG_GAN_AVERAGE, DG_GAN_AVERAGE, -1, true, 1)
+#define DG_LOSSES(X)                                                   \
+    X(BCE, "bce", DG_GAN_CROSS, DG_GAN_CROSS, 0, false, 1.386)         \
+    X(LSGAN, "lsgan", DG_GAN_SQUARES, DG_GAN_SQUARES, 0, false, 0.25)  \
+    X(HINGE, "hinge", DG_GAN_HINGE, DG_GAN_SCORE, -1, false, 2)        \
+    X(RALSGAN, "ralsgan", DG_GAN_AVERAGE, DG_GAN_AVERAGE, -1, true, 1) \
+    X(RPGAN, "rpgan", DG_GAN_PAIRS, DG_GAN_PAIRS, -1, true, 0.693)
 
 typedef enum {
 #define X(NAME, ...) DG_LOSS_##NAME,

@@ -154,7 +154,7 @@ const dg_option dg_option_table[] = {
     {"loss", 0, "NAME", DG_OPT_CHOICE, AT(loss), NO_RANGE, "bce", &(DG_LOSSES(WORD))[1], TRAINING, T,
      RESULT | IF_SET | MODEL | FIXED, "GAN loss",
      "bce: binary cross entropy. lsgan: least squares. hinge: hinge loss. ralsgan: relativistic average least "
-     "squares."},
+     "squares. rpgan: relativistic pairs of a real image and a sample."},
     {"ema", 0, "X", DG_OPT_REAL, AT(ema), 0, 1, "0", NULL, TRAINING, T, RESULT | IF_SET | MODEL | FIXED | BELOW,
      "decay of an exponential moving average of G's weights; 0 = none",
      "A usual value is 0.995. The grids of samples and the commands generate, eval and export use the averaged "

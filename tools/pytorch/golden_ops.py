@@ -5,6 +5,7 @@
 """
 import torch
 import torch.nn as nn
+import torch.nn.functional as F
 
 torch.manual_seed(7)
 torch.set_default_dtype(torch.float64)
@@ -109,7 +110,7 @@ for name, make in {
 
 print('\n/* Losses of GANs and their gradients by the logits: MSELoss to 1 and to 0, halved; hinge of real and of'
       '\n * generated images; score; relativistic average least squares, halved, by either of its logits, and as loss'
-      '\n * of G. */')
+      '\n * of G; relativistic pairs, by either of the logits. */')
 logit, other = ((exact(9) * 2).float().double().requires_grad_() for _ in range(2))
 show('gan_logit', logit)
 show('gan_other', other)
@@ -117,10 +118,10 @@ relativistic = ((logit - other.mean() - 1) ** 2).mean() / 2 + ((other - logit.me
 mirrored = ((logit - other.mean() + 1) ** 2).mean() / 2 + ((other - logit.mean() - 1) ** 2).mean() / 2
 for i, loss in enumerate([nn.MSELoss()(logit, torch.ones(9)) / 2, nn.MSELoss()(logit, torch.zeros(9)) / 2,
                           (1 - logit).relu().mean(), (1 + logit).relu().mean(), -logit.mean(), relativistic, mirrored,
-                          relativistic]):
+                          relativistic, F.softplus(-(logit - other)).mean(), F.softplus(logit - other).mean()]):
     gradient, = torch.autograd.grad(loss, logit, retain_graph=True)
     show(f'gan_dlogit{i}', gradient)
-    if i != 5 and i != 6:
+    if i not in (5, 6, 9):
         show(f'gan_loss{i}', loss)
 print("""
 /* torch.nn.utils.spectral_norm of a Linear(5, 3): its weights, u and v before and after a pass in training, what the

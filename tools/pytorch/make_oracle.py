@@ -184,6 +184,12 @@ def average(real, fake, sign):
     return ((real - fake.mean() - sign) ** 2).mean() / 2, ((fake - real.mean() + sign) ** 2).mean() / 2
 
 
+def pairs(real, fake, sign):
+    """Both halves of a relativistic pairing loss, which are equal."""
+    half = F.softplus(-sign * (real - fake)).mean() / 2
+    return half, half
+
+
 # A row per --loss. alone(logit, real, of_g): the loss of logits of real images, or of samples; or halves(real, fake,
 # sign): both halves of a loss that compares them, sign 1 for D, -1 for G, and against(other), which is subtracted from
 # the logits for prob. prob(logit): D's output from 0 to 1.
@@ -194,6 +200,7 @@ LOSSES = {
     'hinge': {'alone': lambda l, real, of_g: -l.mean() if of_g else (1 - l if real else 1 + l).relu().mean(),
               'prob': between(-1.0)},
     'ralsgan': {'halves': average, 'against': torch.mean, 'prob': between(-1.0)},
+    'rpgan': {'halves': pairs, 'against': lambda other: other, 'prob': torch.sigmoid},
 }
 
 

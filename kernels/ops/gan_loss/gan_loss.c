@@ -21,18 +21,21 @@ typedef struct {
     double loss, prob, slope;
 } term;
 
+/* Cross entropy. Computes sigmoid(l) - target without cancellation, so that the gradient of a confident logit is
+ * exact. */
+INLINE term cross_of(double l, double target)
+{
+    const double e = exp(-fabs(l));
+    const double p = (l < 0 ? e : 1) / (1 + e), q = (l < 0 ? 1 : e) / (1 + e); /* sigmoid(l), sigmoid(-l) */
+    return (term){(l > 0 ? l : 0) - l * target + log1p(e), p, p * (1 - target) - q * target};
+}
+
 /* other: the logit at the same index of the other half; ours, theirs: means of the halves; 0 if there is no other
  * half. */
 INLINE term term_of(const dg_gan_loss_args *a, double l, double other, double ours, double theirs)
 {
-    (void)other;
     switch (a->form) {
-    case DG_GAN_CROSS: {
-        const double e = exp(-fabs(l));
-        const double p = (l < 0 ? e : 1) / (1 + e), q = (l < 0 ? 1 : e) / (1 + e); /* sigmoid(l), sigmoid(-l) */
-        /* computes sigmoid(l) - t without cancellation, so that the gradient of a confident logit is exact */
-        return (term){(l > 0 ? l : 0) - l * a->target + log1p(e), p, p * (1 - a->target) - q * a->target};
-    }
+    case DG_GAN_CROSS: return cross_of(l, a->target);
     case DG_GAN_SQUARES: return (term){half_square(l - a->target), share_of(a, l), l - a->target};
     case DG_GAN_HINGE: {
         const double margin = 1 - a->target * l;
@@ -43,6 +46,10 @@ INLINE term term_of(const dg_gan_loss_args *a, double l, double other, double ou
         const double d = l - theirs;
         return (term){half_square(d - a->target), share_of(a, d), d - a->target + (ours - theirs - a->target)};
     }
+    case DG_GAN_PAIRS: {
+        const term t = cross_of(l - other, (1 + a->target) / 2);
+        return (term){t.loss / 2, t.prob, t.slope};
+    }
     }
     return (term){(double)NAN, (double)NAN, (double)NAN};
 }
@@ -50,9 +57,9 @@ INLINE term term_of(const dg_gan_loss_args *a, double l, double other, double ou
 /* The contribution of the other half, if its loss is added. */
 INLINE double other_of(const dg_gan_loss_args *a, double l, double other, double ours)
 {
-    (void)l;
     switch (a->form) {
     case DG_GAN_AVERAGE: return half_square(other - ours + a->target);
+    case DG_GAN_PAIRS: return cross_of(l - other, (1 + a->target) / 2).loss / 2;
     case DG_GAN_CROSS:
     case DG_GAN_SQUARES:
     case DG_GAN_HINGE:

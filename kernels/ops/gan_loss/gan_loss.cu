@@ -16,8 +16,8 @@ static __device__ __forceinline__ double share_of(const dg_gan_loss_args &a, dou
 
 /* Returns the contribution of one logit to loss and prob, and the slope of the loss, all multiplied by n. other: the
  * logit at the same index of the other half; ours, theirs: means of the halves; 0 if there is no other half. */
-static __device__ __forceinline__ dg_loss_term term_of(const dg_gan_loss_args &a, double l,
-                                                       [[maybe_unused]] double other, double ours, double theirs)
+static __device__ __forceinline__ dg_loss_term term_of(const dg_gan_loss_args &a, double l, double other, double ours,
+                                                       double theirs)
 {
     switch (a.form) {
     case DG_GAN_CROSS: return dg_cross_entropy_of(l, a.target);
@@ -31,15 +31,19 @@ static __device__ __forceinline__ dg_loss_term term_of(const dg_gan_loss_args &a
         const double d = l - theirs;
         return {half_square(d - a.target), share_of(a, d), d - a.target + (ours - theirs - a.target)};
     }
+    case DG_GAN_PAIRS: {
+        const dg_loss_term t = dg_cross_entropy_of(l - other, (1 + a.target) / 2);
+        return {t.loss / 2, t.prob, t.slope};
+    }
     }
     return {NAN, NAN, NAN};
 }
 
-static __device__ __forceinline__ double other_of(const dg_gan_loss_args &a, [[maybe_unused]] double l, double other,
-                                                  double ours)
+static __device__ __forceinline__ double other_of(const dg_gan_loss_args &a, double l, double other, double ours)
 {
     switch (a.form) {
     case DG_GAN_AVERAGE: return half_square(other - ours + a.target);
+    case DG_GAN_PAIRS: return dg_cross_entropy_of(l - other, (1 + a.target) / 2).loss / 2;
     case DG_GAN_CROSS:
     case DG_GAN_SQUARES:
     case DG_GAN_HINGE:

@@ -13,7 +13,7 @@ static const char golden[] = "tests/golden/oracle16.safetensors";
  * --loss, from images of `dcgan data --synthesize DIR --count 20 --size 16`. The third file was written with --augment
  * color,translation,cutout, and the last one with --norm-d spectral and 100 steps. */
 static const char *const gans[] = {"tests/golden/gan-lsgan.safetensors", "tests/golden/gan-hinge.safetensors",
-                                   "tests/golden/gan-ralsgan-augment.safetensors",
+                                   "tests/golden/gan-ralsgan-augment.safetensors", "tests/golden/gan-rpgan.safetensors",
                                    "tests/golden/gan-spectral.safetensors"};
 
 /* Exit code of `dcgan replay FILE`; its table is discarded. */

@@ -141,7 +141,7 @@ static const double golden_update_adadelta[25] = {
 
 /* GAN losses and their gradients with respect to the logits: MSELoss with targets 1 and 0, halved; hinge loss of real
  * and of generated images; mean score; relativistic average least squares, halved, for either of its logits and as the
- * loss of G. */
+ * loss of G; relativistic pairs, for either of its logits. */
 static const double golden_gan_logit[9] = {0x1.7a9df40000000p+2,  -0x1.30c3900000000p-2, 0x1.65ea1c0000000p+1,
                                            0x1.59915a0000000p+0,  -0x1.b540100000000p+0, 0x1.6fffc00000000p-1,
                                            -0x1.acaf0a0000000p+0, 0x1.b8887a0000000p-3,  -0x1.50a9240000000p+1};
@@ -190,6 +190,13 @@ static const double golden_gan_dlogit7[9] = {0x1.3c9723f1c71c7p-1,  -0x1.271d75c
                                              0x1.c6ada31c71c6fp-4,  -0x1.d47fc58e38e39p-3, 0x1.4ee43f1c71c6ep-5,
                                              -0x1.cce26ae38e38fp-3, -0x1.ee25471c71c7cp-7, -0x1.532b89e38e38fp-2};
 static const double golden_gan_loss7[1] = {0x1.1ca9bedf63785p+2};
+static const double golden_gan_dlogit8[9] = {-0x1.f37765cbc630cp-17, -0x1.b6c01b209eb0fp-5, -0x1.3fa6f4bb09b0ap-6,
+                                             -0x1.5aa7959d4b0c9p-9,  -0x1.6acfec346cd46p-4, -0x1.0c2f2753fb590p-4,
+                                             -0x1.bcbe14053905bp-6,  -0x1.aec9878bdca77p-5, -0x1.bedd53ff02840p-4};
+static const double golden_gan_loss8[1] = {0x1.d7bf19a6770f5p-1};
+static const double golden_gan_dlogit9[9] = {0x1.c70cd60bee139p-4, 0x1.d778c86d9a32ap-5, 0x1.7732b4985a05ap-4,
+                                             0x1.bc47351a32196p-4, 0x1.7132164abe75bp-6, 0x1.75da94e642319p-5,
+                                             0x1.57ececc5ce306p-4, 0x1.df6f5c025c3c1p-5, 0x1.07e3b9033db75p-9};
 
 /* torch.nn.utils.spectral_norm of a Linear(5, 3): its weights, u and v before and after a training pass, the normalised
  * weights, and the gradient of the sum of y * weight. */

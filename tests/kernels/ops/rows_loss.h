@@ -246,6 +246,9 @@ static const struct {
     [DG_LOSS_RALSGAN] = {{golden_gan_logit, NULL, golden_gan_dlogit5},
                          {golden_gan_logit, NULL, golden_gan_dlogit6},
                          GAN(7)},
+    [DG_LOSS_RPGAN] = {{golden_gan_logit, NULL, golden_gan_dlogit8},
+                       {golden_gan_logit, NULL, golden_gan_dlogit9},
+                       GAN(8)},
 #undef GAN
 };
 
