@@ -100,12 +100,13 @@ static dg_err read_gan(dg_oracle *o)
     if (!e && !dg_augment_parse(augment, &o->job.augment))
         e = dg_fail(DG_USAGE, "%s: metadata augment = %s: unknown augmentation", o->path, augment);
     const char *norm = dg_st_get(o->st, "norm_d");
-    if (!e && norm && strcmp(norm, "spectral"))
+    const bool none = norm && !strcmp(norm, "none");
+    if (!e && norm && !none && strcmp(norm, "spectral"))
         e = dg_fail(DG_USAGE, DG_MSG("bad-recorded-norm", "%s: metadata norm_d = %s: unknown normalization"), o->path,
                     norm);
     char text[DG_MODEL_TEXT_MAX], normal[DG_MODEL_TEXT_MAX];
     if (!e) e = dg_model_stock(text, "oracle", size, channels, latent, ngf, ndf);
-    if (!e && norm) e = dg_model_spectral(text, "oracle", normal);
+    if (!e && norm) e = dg_model_norm_d(text, "oracle", none ? DG_NORM_NONE : DG_NORM_SPECTRAL, normal);
     return e ? e : dg_model_parse(norm ? normal : text, o->path, &o->model);
 }
 

@@ -59,6 +59,8 @@ typedef struct {
     int file_rank;  /* rank in files: 2 for (Co, Ci K K); 1 for (Ci K K); 0: as `rank` says */
     bool direction; /* unit vector u or v of spectral norm */
     int net;
+    dg_layer_start start;
+    double gain;            /* start = gain: standard deviation of the weights */
     double fan_in, fan_out; /* weights have both; biases have fan_in only */
 } dg_job_tensor;
 

@@ -63,6 +63,8 @@ typedef struct {
 
 static distribution weights_begin(const dg_job_options *o, const dg_job_tensor *t)
 {
+    if (t->start == DG_LAYER_START_GAIN) return (distribution){.sigma = t->gain};
+    if (t->start == DG_LAYER_START_ZERO) return (distribution){0};
     switch (o->start) {
     case DG_START_DCGAN: return (distribution){.sigma = 0.02}; /* weights_init of PyTorch's DCGAN example */
     case DG_START_NORMAL: return (distribution){.sigma = o->start_sigma};
@@ -80,6 +82,7 @@ static distribution begin(const dg_job_options *o, const dg_job_tensor *t)
     if (t->rank == 4) return weights_begin(o, t);
     if (!strcmp(last, "weight")) return (distribution){1, o->start == DG_START_DCGAN ? 0.02 : 0, 0};
     if (!strcmp(last, "running_var")) return (distribution){.mean = 1};
+    if (t->start != DG_LAYER_START_OPTION) return (distribution){0};
     if (t->fan_in > 0 && o->start == DG_START_NORMAL) return (distribution){.sigma = o->start_bias};
     if (t->fan_in > 0 && o->start == DG_START_TORCH) return (distribution){.within = 1 / sqrt(t->fan_in)};
     return (distribution){0};

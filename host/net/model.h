@@ -19,6 +19,15 @@ typedef enum {
 #undef X
 } dg_norm;
 
+/* Initial weights of the layer: as option --start says; GAIN: N(0, gain^2 / terms of an output's sum) with gain
+ * sqrt(2 / (1 + slope^2)) before relu and leaky, else 1, and biases 0 (He et al. 2015); ZERO: all 0. */
+#define DG_LAYER_STARTS(X) X(OPTION, "option") X(GAIN, "gain") X(ZERO, "zero")
+typedef enum {
+#define X(NAME, word) DG_LAYER_START_##NAME,
+    DG_LAYER_STARTS(X)
+#undef X
+} dg_layer_start;
+
 typedef struct {
     char name[16]; /* "G.1"; "C.4.2": copy 2 of section [C.4] */
     int line;
@@ -27,6 +36,7 @@ typedef struct {
     int add;   /* layer whose output is added before the activation; -1: none */
     int filters, kernel, stride, pad;
     dg_norm norm;
+    dg_layer_start start;
     int bias;
     dg_act act;
     double slope;
@@ -75,8 +85,8 @@ typedef struct {
 } dg_model;
 
 /* Read a model. name is a path, a built-in model ("dcgan64-paper"), or a shape: "dcgan-28x1" is a stock DCGAN for 28 x
- * 28 pixels of one channel with ngf = ndf = 32. A suffix selects a variant: -spectral (dg_model_spectral), -Nclasses
- * (dg_model_reclassed). */
+ * 28 pixels of one channel with ngf = ndf = 32. A suffix selects a variant: -spectral and -nonorm (dg_model_norm_d),
+ * -Nclasses (dg_model_reclassed). */
 dg_err dg_model_read(const char *name, dg_model *out);
 
 dg_err dg_model_parse(const char *text, const char *where, dg_model *out);
@@ -91,9 +101,12 @@ static inline dg_shape dg_net_input(const dg_model *m, const dg_net *n)
  * DG_MODEL_TEXT_MAX bytes. */
 dg_err dg_model_stock(char *out, const char *name, int size, int channels, int latent, int ngf, int ndf);
 
-/* Write a model text with spectral norm in all layers of D and no other norm there. DG_USAGE: the model has no D, or
- * the text is too long. */
-dg_err dg_model_spectral(const char *model, const char *name, char out[DG_MODEL_TEXT_MAX]);
+/* Write a model text with this norm in all layers of D. DG_NORM_NONE also gives them start = gain, and bias = yes
+ * except in the last layer of the text. DG_USAGE: the model has no D, or the text is too long. */
+dg_err dg_model_norm_d(const char *model, const char *name, dg_norm norm, char out[DG_MODEL_TEXT_MAX]);
+
+/* The suffix of a model's name with this norm in D, such as "-spectral"; NULL: none. */
+const char *dg_model_norm_suffix(dg_norm norm);
 
 /* Write the text of this classifier, changed to `classes` classes. DG_USAGE: it is not a classifier, or the text is
  * too long. */

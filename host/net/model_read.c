@@ -109,13 +109,20 @@ static dg_err builtin_text(const char *name, char text[DG_MODEL_TEXT_MAX], bool 
     return *known ? dg_model_stock(text, name, size, channels, 100, 32, 32) : DG_OK;
 }
 
-/* Length of name without -spectral or -Nclasses, 0: no such suffix; *classes: N, 0 for -spectral. */
-static size_t split_name(const char *name, int *classes)
+static const dg_norm variants[] = {DG_NORM_SPECTRAL, DG_NORM_NONE};
+
+/* Length of name without -spectral, -nonorm or -Nclasses, 0: no such suffix. *classes: N, 0 for a norm; *norm: the norm
+ * of D. */
+static size_t split_name(const char *name, int *classes, dg_norm *norm)
 {
-    static const char spectral[] = "-spectral", word[] = "classes";
-    const size_t n = strlen(name), last = sizeof spectral - 1, words = sizeof word - 1;
+    static const char word[] = "classes";
+    const size_t n = strlen(name), words = sizeof word - 1;
     *classes = 0;
-    if (n > last && !strcmp(name + n - last, spectral)) return n - last;
+    for (size_t k = 0; k < sizeof variants / sizeof *variants; k++) {
+        const char *suffix = dg_model_norm_suffix(*norm = variants[k]);
+        const size_t last = strlen(suffix);
+        if (n > last && !strcmp(name + n - last, suffix)) return n - last;
+    }
     size_t at = n > words && !strcmp(name + n - words, word) ? n - words : 0;
     const size_t end = at;
     while (at && name[at - 1] >= '0' && name[at - 1] <= '9') at--;
@@ -129,13 +136,14 @@ static dg_err named_text(const char *name, char *text, bool *known)
 {
     char plain[64], *before = text + DG_MODEL_TEXT_MAX;
     int classes;
-    const size_t n = split_name(name, &classes);
+    dg_norm norm;
+    const size_t n = split_name(name, &classes, &norm);
     dg_err e = builtin_text(name, text, known);
     if (e || *known || !n || n >= sizeof plain) return e;
     snprintf(plain, sizeof plain, "%.*s", (int)n, name);
     e = builtin_text(plain, before, known);
     if (e || !*known) return e;
-    return classes ? dg_model_reclassed(before, name, classes, text) : dg_model_spectral(before, name, text);
+    return classes ? dg_model_reclassed(before, name, classes, text) : dg_model_norm_d(before, name, norm, text);
 }
 
 bool dg_model_name_classes(const char *name, int classes, char out[64])
@@ -166,11 +174,13 @@ dg_err dg_model_read(const char *name, dg_model *out)
         char list[512] = "";
         for (int i = 0; dg_model_files[i].name; i++)
             snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? ", " : "", dg_model_files[i].name);
-        return dg_fail(DG_USAGE,
-                       DG_MSG("unknown-model",
-                              "model %s: no such file or built-in model (built in: %s; any shape such as dcgan-28x1; "
-                              "suffix -spectral: spectral norm in D; suffix -2classes: two classes)"),
-                       name, list);
+        return dg_fail(
+            DG_USAGE,
+            DG_MSG(
+                "unknown-model",
+                "model %s: no such file or built-in model (built in: %s; any shape such as dcgan-28x1; "
+                "suffix -spectral: spectral norm in D; suffix -nonorm: no norm in D; suffix -2classes: two classes)"),
+            name, list);
     }
     if (!there) return dg_fail(DG_USAGE, "model %s: %s", name, strerror(errno));
     void *text;

@@ -1,4 +1,4 @@
-/* Variants of model texts: with spectral norm in D, or with another number of classes. */
+/* Variants of model texts: with another norm in D, or with another number of classes. */
 #include <stdio.h>
 #include <string.h>
 
@@ -26,26 +26,44 @@ static bool says(const char *line, const char *key)
     return !strncmp(line, key, n) && (line[n] == '=' || line[n] == ' ' || line[n] == '\t');
 }
 
-/* In the sections of D, remove all norm lines and insert norm = spectral after each layer heading. */
-dg_err dg_model_spectral(const char *model, const char *name, char out[DG_MODEL_TEXT_MAX])
+static const char *const suffixes[] = {
+    [DG_NORM_SPECTRAL] = "-spectral", [DG_NORM_NONE] = "-nonorm", [DG_NORM_BATCH] = NULL};
+
+const char *dg_model_norm_suffix(dg_norm norm) { return suffixes[norm]; }
+
+/* The last heading of a layer of D; NULL: none. */
+static const char *last_layer(const char *model)
 {
-    char heading[] = "norm = spectral\n", called[80];
+    const char *last = NULL;
+    for (const char *line = model; *line; line += strcspn(line, "\n"), line += *line != 0)
+        if (!strncmp(line, "[D.", 3)) last = line;
+    return last;
+}
+
+/* In the sections of D, remove all lines of these keys and insert them after each layer heading. */
+dg_err dg_model_norm_d(const char *model, const char *name, dg_norm norm, char out[DG_MODEL_TEXT_MAX])
+{
+    const bool none = norm == DG_NORM_NONE;
+    const char *const keys = none ? "norm = none\nstart = gain\n" : "norm = spectral\n", bias[] = "bias = yes\n";
+    const char *const last = last_layer(model);
+    char called[80];
     text t = {.out = out};
     bool in_model = false, in_d = false;
-    int layers = 0;
     snprintf(called, sizeof called, "name = %.63s\n", name);
     for (const char *line = model, *next; *line; line = next) {
         next = line + strcspn(line, "\n");
         next += *next != 0;
         const bool is_heading = *line == '[', is_layer = !strncmp(line, "[D.", 3);
         if (is_heading) in_model = !strncmp(line, "[model]", 7), in_d = is_layer || !strncmp(line, "[D]", 3);
+        const bool replaced = in_d && (says(line, "norm") || (none && (says(line, "bias") || says(line, "start"))));
         if (in_model && says(line, "name")) put(&t, called, strlen(called));
-        else if (!in_d || !says(line, "norm")) put(&t, line, (size_t)(next - line));
-        if (is_layer) put(&t, heading, strlen(heading));
-        layers += is_layer;
+        else if (!replaced) put(&t, line, (size_t)(next - line));
+        if (is_layer) put(&t, keys, strlen(keys));
+        if (is_layer && none && line != last) put(&t, bias, strlen(bias));
     }
-    if (!layers)
-        return dg_fail(DG_USAGE, DG_MSG("spectral-classifier", "model %s: -spectral needs a discriminator"), name);
+    if (!last)
+        return dg_fail(DG_USAGE, DG_MSG("spectral-classifier", "model %s: %s needs a discriminator"), name,
+                       suffixes[norm]);
     return t.full ? dg_fail(DG_USAGE, "model %s: its text is too long", name) : DG_OK;
 }
 

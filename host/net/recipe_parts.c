@@ -1,5 +1,6 @@
 #include "host/net/recipe_parts.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -28,6 +29,17 @@ static void set_fans(dg_job_tensor *t, const dg_parameter *own, const dg_paramet
     if (own == weights) t->fan_out = weights->file_rank == 2 ? d[0] : (double)d[0] * d[2] * d[3];
 }
 
+/* The standard deviation of start = gain. An output of a transposed convolution with stride S is a sum of
+ * Ci (K / S)^2 products, other outputs of Ci K^2. */
+static double gain_of(const dg_layer *l, const dg_parameter *weights)
+{
+    const int *d = weights->dim;
+    const bool transposed = l->kind == &dg_layer_conv_transpose;
+    const double terms = (double)d[!transposed] * d[2] * d[3] / (transposed ? l->stride * l->stride : 1);
+    const double slope = l->act == DG_ACT_LEAKY ? l->slope : 0;
+    return sqrt((l->act == DG_ACT_LEAKY || l->act == DG_ACT_RELU ? 2 / (1 + slope * slope) : 1) / terms);
+}
+
 void dg_add_parameters(dg_job *job, dg_builder *b, int net)
 {
     const dg_net *n = &job->model.net[net];
@@ -51,6 +63,8 @@ void dg_add_parameters(dg_job *job, dg_builder *b, int net)
                                  .average = r->average[k]};
             memcpy(t->dim, list[k].dim, sizeof t->dim);
             set_fans(t, &list[k], &list[0]);
+            t->start = l->start;
+            if (list[0].rank == 4) t->gain = gain_of(l, &list[0]);
             snprintf(t->name, sizeof t->name, "%s.main.%d.%s", n->name, l->module + list[k].module, list[k].field);
         }
     }

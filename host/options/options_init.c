@@ -82,25 +82,25 @@ static dg_err init_model(dg_options *o)
     return e;
 }
 
-/* --norm-d spectral: appends -spectral to the name of a built-in model. */
-static dg_err name_spectral(dg_options *o)
+/* --norm-d: appends -spectral or -nonorm to the name of a built-in model. */
+static dg_err name_norm(dg_options *o)
 {
-    static const char suffix[] = "-spectral";
+    static const dg_norm norms[] = {DG_NORM_BATCH, DG_NORM_SPECTRAL, DG_NORM_NONE}; /* by the words of the option */
     char name[80];
-    if (!o->norm_d) return DG_OK;
-    const size_t n = strlen(o->model), last = sizeof suffix - 1;
+    const char *suffix = dg_model_norm_suffix(norms[o->norm_d]), *word = o->norm_d == 1 ? "spectral" : "none";
+    if (!suffix) return DG_OK;
+    const size_t n = strlen(o->model), last = strlen(suffix);
     if (n > last && !strcmp(o->model + n - last, suffix)) return DG_OK;
     if (o->operands)
         return dg_fail(DG_USAGE,
                        DG_MSG("spectral-by-name",
-                              "--norm-d spectral: cannot be combined with an operand MODEL; give MODEL%s"),
-                       suffix);
+                              "--norm-d %s: cannot be combined with an operand MODEL; give MODEL%s"),
+                       word, suffix);
     if (strchr(o->model, '/') || access(o->model, F_OK) == 0)
-        return dg_fail(
-            DG_USAGE,
-            DG_MSG("spectral-in-file",
-                   "--norm-d spectral: only for built-in models; write norm = spectral into the sections of D of %s"),
-            o->model);
+        return dg_fail(DG_USAGE,
+                       DG_MSG("spectral-in-file",
+                              "--norm-d %s: only for built-in models; write norm = %s into the sections of D of %s"),
+                       word, word, o->model);
     snprintf(name, sizeof name, "%.60s%s", o->model, suffix);
     return dg_option_set(o, dg_option_find("model"), name, "--norm-d");
 }
@@ -110,13 +110,13 @@ dg_err dg_options_name_model(dg_options *o)
     char name[32];
     if (dg_option_given(o, "init") && !o->config && !o->size && !o->channels && !dg_option_given(o, "model")) {
         const dg_err e = init_model(o);
-        return e ? e : name_spectral(o);
+        return e ? e : name_norm(o);
     }
-    if (o->command == DG_CMD_DATA || (!o->size && !o->channels)) return name_spectral(o);
+    if (o->command == DG_CMD_DATA || (!o->size && !o->channels)) return name_norm(o);
     if (o->operands || dg_option_given(o, "model"))
         return dg_fail(DG_USAGE, "--size and --channels: cannot be combined with a model, because a model sets its own "
                                  "size and channels; give one or the other");
     snprintf(name, sizeof name, "dcgan-%dx%d", o->size ? o->size : 64, o->channels ? o->channels : 3);
     const dg_err e = dg_option_set(o, dg_option_find("model"), name, "--size");
-    return e ? e : name_spectral(o);
+    return e ? e : name_norm(o);
 }

@@ -65,10 +65,11 @@ const dg_option dg_option_table[] = {
     {"channels", 0, "N", DG_OPT_INT, AT(channels), 0, 4, "0", NULL, RUN, T | D | P | N, 0,
      "image channels of the GAN of --size: 1, 3 or 4; 0 = use --model",
      "1: grey, 3: colour, 4: colour with alpha. The default is 3 if --size is given."},
-    {"norm-d", 0, "NORM", DG_OPT_CHOICE, AT(norm_d), NO_RANGE, "model", "model|spectral", RUN, T | P | N, 0,
+    {"norm-d", 0, "NORM", DG_OPT_CHOICE, AT(norm_d), NO_RANGE, "model", "model|spectral|none", RUN, T | P | N, 0,
      "normalization of the discriminator",
      "With spectral, spectral norm replaces the batch norm in D of a built-in model. The model is then called "
-     "MODEL-spectral. In a model file, write norm = spectral instead."},
+     "MODEL-spectral. With none, D has biases, no norm, and initial weights whose scale keeps the activations (model "
+     "MODEL-nonorm). In a model file, write norm = spectral or norm = none instead."},
     {"out", 'o', "PATH", DG_OPT_TEXT, AT(out), NO_RANGE, NULL, NULL, RUN, T | G | I | N | U | X | M | L | W,
      OUTPUT | COMMON, "output directory or file; - is standard output",
      "The commands train, generate and interpolate, and the option --sweep, write a directory. The commands export, "

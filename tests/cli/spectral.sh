@@ -91,7 +91,7 @@ shows 'D.1.spectral.g' plan dcgan32-spectral
 refuses 2 'spectral-in-file own.cfg' --data cats --model own.cfg --norm-d spectral
 refuses 2 spectral-by-name plan dcgan32 --norm-d spectral
 exits 2 --data cats --norm-d layer
-says option-value layer 'model or spectral'
+says option-value layer 'model, spectral or none'
 refuses 2 spectral-classifier --data cats --model cnn-mnist --norm-d spectral
 for what in 's/filters = 3/&\nnorm = spectral/' 's/op = dense/op = conv_transpose\nkernel = 4/'; do
     sed "$what" own.cfg > wrong.cfg

@@ -94,19 +94,26 @@ def networks(o):
         width //= 2
     g += [nn.ConvTranspose2d(width, o.channels, 4, 2, 1, bias=False), nn.Tanh()]
     width = o.ndf
-    d = [nn.Conv2d(o.channels, width, 4, 2, 1, bias=False), nn.LeakyReLU(0.2)]
+    biased = o.norm_d == 'none'
+    d = [nn.Conv2d(o.channels, width, 4, 2, 1, bias=biased), nn.LeakyReLU(0.2)]
     for _ in range(depth):
         norm = [] if o.norm_d else [nn.BatchNorm2d(2 * width)]
-        d += [nn.Conv2d(width, 2 * width, 4, 2, 1, bias=False), *norm, nn.LeakyReLU(0.2)]
+        d += [nn.Conv2d(width, 2 * width, 4, 2, 1, bias=biased), *norm, nn.LeakyReLU(0.2)]
         width *= 2
     d += [nn.Conv2d(width, 1, 4, 1, 0, bias=False)]
     return Net(g), Net(d)
 
 
 def normalise(o, D):
-    """--norm-d: spectral norm in all layers of D."""
+    """--norm-d: spectral norm in all layers of D, or none, with weights that keep the size of activations."""
     for module in (m for m in D.main if o.norm_d and isinstance(m, nn.Conv2d)):
-        nn.utils.spectral_norm(module)
+        if o.norm_d == 'spectral':
+            nn.utils.spectral_norm(module)
+        else:
+            gain = 1 if module is D.main[-1] else nn.init.calculate_gain('leaky_relu', 0.2)
+            nn.init.normal_(module.weight, 0.0, gain / module.weight[0].numel() ** 0.5)
+            if module.bias is not None:
+                nn.init.normal_(module.bias, 0.0, 0.1)  # not 0, so that a wrong bias shows
 
 
 def init(net):
@@ -222,7 +229,7 @@ def train(o, G, D, images, index, z):
 
     def logits(x):
         out = run(D, x).flatten().to(dtype)
-        D.train(not o.norm_d)
+        D.train(o.norm_d != 'spectral')
         return out
 
     def look_again(x):
@@ -369,7 +376,7 @@ def main(arguments=None):
     p.add_argument('--arithmetic', default='plain', choices=['plain', 'tf32', 'bf16', 'fp16'])
     p.add_argument('--loss', default='bce', choices=LOSSES)
     p.add_argument('--augment', default='')
-    p.add_argument('--norm-d', choices=['spectral'])
+    p.add_argument('--norm-d', choices=['spectral', 'none'])
     p.add_argument('--model', help='a classifier, as a model file')
     p.add_argument('--small', action='store_true', help='leave out the gradients')
     p.add_argument('--ties', action='store_true',

@@ -8,21 +8,24 @@ enum { ROWS = 11, SIZE = 16 };
 
 static dg_loss loss; /* loss of the jobs that follow */
 static int augment;
-static bool spectral;
+static dg_norm norm = DG_NORM_BATCH; /* of D */
+static const char *more_keys = "";   /* appended to the model text */
 static double ema;
 
 static dg_job_options training; /* for epochs of 4 + 4 + 3 images */
 
 static bool up(machine *x, int threads, dg_type real, dg_job_options o)
 {
-    static char text[DG_MODEL_TEXT_MAX], normal[DG_MODEL_TEXT_MAX];
+    static char text[DG_MODEL_TEXT_MAX], of_norm[DG_MODEL_TEXT_MAX];
     memset(x, 0, sizeof *x);
     o.loss = loss, o.augment = augment, o.ema = ema;
     uint8_t pixels[ROWS * SIZE * SIZE * 3];
     machine_pixels(pixels, sizeof pixels);
-    return DG_CHECKF(!dg_model_stock(text, "tiny", SIZE, 3, 10, 5, 3) && !dg_model_spectral(text, "tiny", normal) &&
-                         !dg_model_parse(spectral ? normal : text, "tiny", &x->m),
-                     "%s", dg_message()) &&
+    char *const used = norm == DG_NORM_BATCH ? text : of_norm;
+    dg_err e = dg_model_stock(text, "tiny", SIZE, 3, 10, 5, 3);
+    if (!e && used == of_norm) e = dg_model_norm_d(text, "tiny", norm, of_norm);
+    if (!e) e = dg_model_parse(strcat(used, more_keys), "tiny", &x->m);
+    return DG_CHECKF(!e, "%s", dg_message()) &&
            machine_begin(x, &(dg_cpu_options){.threads = threads, .real = real}, &o, pixels, 7);
 }
 
@@ -280,7 +283,7 @@ static void directions(void)
     enum { ROWS_OF_W = 6, COLS = 3 * 16 };
     static machine x;
     double w[ROWS_OF_W * COLS], u[ROWS_OF_W], v[COLS], now[COLS];
-    spectral = true;
+    norm = DG_NORM_SPECTRAL;
     if (!up(&x, 2, DG_F64, training)) return;
     const dg_job_tensor *of_w = tensor(&x, "D.main.2.weight_orig"), *of_u = tensor(&x, "D.main.2.weight_u"),
                         *of_v = tensor(&x, "D.main.2.weight_v");
@@ -305,7 +308,38 @@ static void directions(void)
         for (int r = 0; r < ROWS_OF_W; r++) DG_NEAR(now[r], u[r], 1e-12);
     }
     machine_down(&x);
-    spectral = false;
+    norm = DG_NORM_BATCH;
+}
+
+/* The root mean square of a tensor's values after initialisation. */
+static double rms(machine *x, const char *name)
+{
+    static double value[20000];
+    const dg_job_tensor *t = tensor(x, name);
+    if (!DG_CHECKF(t, "no tensor %s", name)) return NAN;
+    get(x, t, t->row, value);
+    return sqrt(product(value, value, (int)dg_job_tensor_count(t)) / (double)dg_job_tensor_count(t));
+}
+
+/* Keys start = gain and start = zero take precedence over --start, also for biases. */
+static void starts(void)
+{
+    static machine x;
+    norm = DG_NORM_NONE;
+    dg_job_options o = training;
+    o.start = DG_START_NORMAL, o.start_sigma = 3, o.start_bias = 2;
+    if (!up(&x, 1, DG_F64, o)) return;
+    DG_NEAR(rms(&x, "D.main.2.weight"), sqrt(2 / 1.04 / (3 * 16)), 0.02);
+    DG_NEAR(rms(&x, "D.main.4.weight"), 1 / sqrt(6 * 16), 0.02); /* no activation follows */
+    DG_CHECK(rms(&x, "D.main.2.bias") == 0 && !tensor(&x, "D.main.4.bias"));
+    DG_NEAR(rms(&x, "G.main.0.weight"), 3, 0.2);
+    machine_down(&x);
+    more_keys = "[G]\nstart = gain\n[G.1]\nstart = zero\n";
+    if (!up(&x, 1, DG_F64, o)) return;
+    DG_CHECK(rms(&x, "G.main.0.weight") == 0);
+    DG_NEAR(rms(&x, "G.main.6.weight"), 1 / sqrt(5 * 16 / 4), 0.02); /* stride 2: a quarter of the 16 taps */
+    machine_down(&x);
+    norm = DG_NORM_BATCH, more_keys = "";
 }
 
 /* The layers of a generator may also be other layers than transposed convolutions. */
@@ -327,12 +361,13 @@ int main(void)
         loss = (dg_loss)k, augment = k % 2 ? 7 : 0, ema = k / 2 ? 0.9 : 0;
         if (k) threads_do_not_matter(k % 2 ? DG_F64 : DG_F32);
     }
-    spectral = true, loss = DG_LOSS_RALSGAN;
+    norm = DG_NORM_SPECTRAL, loss = DG_LOSS_RALSGAN;
     threads_do_not_matter(DG_F32);
     threads_do_not_matter(DG_F64);
-    spectral = false, loss = DG_LOSS_BCE, augment = 0, ema = 0;
+    norm = DG_NORM_BATCH, loss = DG_LOSS_BCE, augment = 0, ema = 0;
     directions();
     not_of_the_generator();
+    starts();
     averages();
     statistics();
     a_second_look_leaves_no_trace();

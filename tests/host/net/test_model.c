@@ -125,6 +125,13 @@ static void test_shapes(void)
             }
     }
     DG_CHECK(dg_model_read("dcgan64-paper-spectral", &m) == DG_OK && m.net[DG_D].layer[4].norm == DG_NORM_SPECTRAL);
+    DG_CHECK(dg_model_read("dcgan64-paper-nonorm", &m) == DG_OK && !dg_recipe_for(&m, &recipe));
+    for (int k = 0; k < m.net[DG_D].layers; k++) {
+        const dg_layer *l = &m.net[DG_D].layer[k];
+        DG_CHECKF(l->norm == DG_NORM_NONE && l->start == DG_LAYER_START_GAIN && l->bias == (k < m.net[DG_D].layers - 1),
+                  "layer %s", l->name);
+    }
+    DG_CHECK(m.net[DG_G].layer[0].norm == DG_NORM_BATCH && m.net[DG_G].layer[0].start == DG_LAYER_START_OPTION);
     DG_CHECK(dg_model_read("cnn-mnist-spectral", &m) == DG_USAGE && strstr(dg_message(), "discriminator"));
     DG_CHECK(dg_model_read("dcgan-65x3-spectral", &m) == DG_USAGE && strstr(dg_message(), "size 65: must be"));
     DG_CHECK(dg_model_read("-spectral", &m) == DG_USAGE && dg_model_read("dcgan99-spectral", &m) == DG_USAGE);

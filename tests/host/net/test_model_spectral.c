@@ -1,4 +1,4 @@
-/* The text of a model with spectral norm in its discriminator. Existing norms are removed in D only, every layer of D
+/* The text of a model with another norm in its discriminator. Existing norms are removed in D only, every layer of D
  * gets one line, and the model gets the new name wherever its name was. */
 #include "host/net/model.h"
 #include "test.h"
@@ -20,13 +20,23 @@ static void test_lines(void)
         {"[model]\nnorm = 1\n[D.1]\nname = mine\n", "[model]\nnorm = 1\n[D.1]\nnorm = spectral\nname = mine\n"},
     };
     for (size_t i = 0; i < sizeof of / sizeof *of; i++)
-        DG_CHECKF(dg_model_spectral(of[i].text, "new", out) == DG_OK && !strcmp(out, of[i].want), "row %zu: %s", i,
-                  out);
+        DG_CHECKF(dg_model_norm_d(of[i].text, "new", DG_NORM_SPECTRAL, out) == DG_OK && !strcmp(out, of[i].want),
+                  "row %zu: %s", i, out);
+}
+
+/* Without a norm: biases and start = gain, except a bias in the last layer; other lines of these keys are removed. */
+static void test_none(void)
+{
+    static const char text[] =
+        "[D]\nbias = no\nstart = zero\n[D.1]\nnorm = batch\nbiased\n[D.2]\nbias=no\n[G.1]\nbias = no\n";
+    static const char want[] = "[D]\n[D.1]\nnorm = none\nstart = gain\nbias = yes\nbiased\n"
+                               "[D.2]\nnorm = none\nstart = gain\n[G.1]\nbias = no\n";
+    DG_CHECKF(dg_model_norm_d(text, "new", DG_NORM_NONE, out) == DG_OK && !strcmp(out, want), "%s", out);
 }
 
 static void test_without_a_discriminator(void)
 {
-    DG_CHECK(dg_model_spectral("[model]\nname = a\n[G.1]\n[D]\n", "new", out) == DG_USAGE);
+    DG_CHECK(dg_model_norm_d("[model]\nname = a\n[G.1]\n[D]\n", "new", DG_NORM_SPECTRAL, out) == DG_USAGE);
     DG_CHECKF(strstr(dg_message(), "discriminator"), "%s", dg_message());
 }
 
@@ -40,7 +50,7 @@ static void test_length(void)
         memset(text, 'x', n);
         memcpy(text, head, strlen(head));
         text[n] = 0;
-        const dg_err e = dg_model_spectral(text, "new", out);
+        const dg_err e = dg_model_norm_d(text, "new", DG_NORM_SPECTRAL, out);
         DG_CHECKF(n <= most ? e == DG_OK && strlen(out) == n + heading : e == DG_USAGE, "%zu bytes: %d", n, (int)e);
         DG_CHECK(n <= most || strstr(dg_message(), "its text is too long"));
     }
@@ -48,12 +58,14 @@ static void test_length(void)
     memset(text, 'x', DG_MODEL_TEXT_MAX);
     memcpy(text, head, strlen(head));
     snprintf(text + DG_MODEL_TEXT_MAX - 12, 12, "\n[D.2]\n");
-    DG_CHECK(dg_model_spectral(text, "new", out) == DG_USAGE && !strcmp(out, "[D.1]\nnorm = spectral\n"));
+    DG_CHECK(dg_model_norm_d(text, "new", DG_NORM_SPECTRAL, out) == DG_USAGE &&
+             !strcmp(out, "[D.1]\nnorm = spectral\n"));
 }
 
 int main(void)
 {
     test_lines();
+    test_none();
     test_without_a_discriminator();
     test_length();
     return dg_test_report();

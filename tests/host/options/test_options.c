@@ -211,6 +211,9 @@ static void test_other_commands(void)
     DG_CHECK(!strcmp(o.model, "dcgan-32x4-spectral"));
     accepts("--data cats --norm-d spectral --model dcgan32-spectral");
     DG_CHECK(!strcmp(o.model, "dcgan32-spectral"));
+    accepts("--data cats --norm-d none");
+    DG_CHECK(!strcmp(o.model, "dcgan64-paper-nonorm"));
+    refuses("plan dcgan32 --norm-d none", "give MODEL-nonorm");
     refuses("--data cats --norm-d spectral --model models/dcgan32.cfg", "write norm = spectral into the sections of D");
     refuses("plan dcgan32 --norm-d spectral", "give MODEL-spectral");
     accepts("--data a/cats.zip");
