@@ -1,5 +1,5 @@
 /* `dcgan curves RUN...`: losses of several runs in one figure. RUN is a run directory, or a CSV file with the columns
- * of log.csv, such as tools/bench/bench_numpy.py writes. */
+ * of log.csv. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The measurements of one scripts/gpu-check as tables: gpu_table.py FOLDER writes FOLDER/bench.md and ratios.json.
 
-Reads, as far as they are there: ours-W?-PRECISION-ROUND.json (`dcgan bench --json`), torch-W?.json
-(tools/pytorch/bench_pytorch.py), numpy.json and cupy.json (tools/bench/bench_numpy.py).
+Reads, as far as they are there: ours-W?-PRECISION-ROUND.json (`dcgan bench --json`), and torch-W?.json
+(tools/pytorch/bench_pytorch.py).
 """
 import glob
 import json
@@ -11,8 +11,6 @@ import re
 import sys
 
 TITLES = {'W1': 'W1: dcgan64-paper, batch 64', 'W2': 'W2: dcgan64, batch 128', 'W3': 'W3: dcgan128, batch 64'}
-PUBLISHED = {'NumPy': (101.63, 2.21), 'CuPy': (15.69, 0.34), 'CUDA': (9.11, 0.20)}  # on a Quadro RTX 6000
-EPOCH = 46  # steps of 64 in 2,944 images
 
 
 def read(path):
@@ -80,30 +78,13 @@ def workload(folder, name):
     return f'## {TITLES[name]}\n\n{head}\n\n{table(rows)}\n', ratios
 
 
-def published(folder):
-    """The table of the published comparison, or None."""
-    rows = [['program', 's per epoch of 2,944', 's per batch of 64', 'times the speed of NumPy',
-             'published, on a Quadro RTX 6000: s per epoch', 's per batch', 'times']]
-    others = (read(os.path.join(folder, name + '.json')) for name in ('numpy', 'cupy'))
-    found = [(d['name'], f"{d['name']} {d['version']}", d['median_ms']) for d in others if d]
-    if not found:
-        return None
-    found += [('CUDA', f'dcgan {p}', m['median_ms']) for p, number, m in our_rows(folder, 'W1') if number == 1]
-    base = next((ms for kind, _, ms in found if kind == 'NumPy'), None)
-    for kind, program, ms in found:
-        epoch, batch = PUBLISHED[kind]
-        rows.append([program, f'{EPOCH * ms / 1e3:.3f}', f'{ms / 1e3:.5f}', f'{base / ms:.1f}' if base else '',
-                     f'{epoch:.2f}', f'{batch:.2f}', f"{PUBLISHED['NumPy'][0] / epoch:.1f}"])
-    return f'## NumPy, CuPy and CUDA: the published comparison on this machine\n\n{table(rows)}\n'
-
-
 def main():
     if len(sys.argv) != 2 or not os.path.isdir(sys.argv[1]):
         print(__doc__, file=sys.stderr)
         return 2
     folder = sys.argv[1]
     parts = {name: workload(folder, name) for name in TITLES}
-    texts = [p[0] for p in parts.values() if p] + [t for t in [published(folder)] if t]
+    texts = [p[0] for p in parts.values() if p]
     with open(os.path.join(folder, 'bench.md'), 'w') as file:
         file.write('\n'.join(texts))
     with open(os.path.join(folder, 'ratios.json'), 'w') as file:

@@ -58,12 +58,11 @@ for s in machine build kernels check replay repeat resume classifier train w1 w2
     row $s ok
 done
 if [ "$DEVICE" = cpu ]; then row tune skipped; else row tune ok; fi
-for s in tests memcheck published drift batch; do row $s skipped; done
+for s in tests memcheck drift batch; do row $s skipped; done
 about kernels '1 passed, 0 failed, 1 skipped'
 about repeat '1 checkpoint'
 prints 'images: drawn by dcgan data --synthesize'
 logged repeat "--device $DEVICE"
-about published 'has no numpy'
 tail -n 1 "$dir/.out" | grep -qE '^[0-9]+ passed, 0 failed, [0-9]+ skipped$'
 fact $? 'the last line should be the count'
 for f in table.md bench/ours-W1-fp32-2.json bench/profile-W1-fp32.json bench/model.md; do holds "$dir/out/$f"; done
@@ -202,7 +201,7 @@ export PATH="$dir/bin:$PATH" GPU_BUILD="$dir/build" PRETENDED="$dir" DCGAN_SHARE
 export FAIL='' HANG=''
 unset DCGAN DEVICE REAL
 every='machine build tests kernels check replay repeat resume classifier train w1 w2 w3 memcheck racecheck'
-every="$every initcheck synccheck published drift profile model long tune batch"
+every="$every initcheck synccheck drift profile model long tune batch"
 
 check 0
 for s in $every; do row "$s" ok; done
@@ -223,7 +222,6 @@ logged memcheck 'small: 1'
 logged drift '--precision bf16'
 logged w2 'bench_pytorch.py --width 64 --size 64 --batch 128'
 logged w3 'bench_pytorch.py --width 64 --size 128 --batch 64'
-logged published 'bench_numpy.py --images'
 prints '| drift |'
 holds "$dir/out/images/long-epoch-0300.png"
 check 0 --quick --skip build,tests,kernels
@@ -255,7 +253,6 @@ for s in memcheck racecheck initcheck synccheck; do fails $s $s; done
 fails check memcheck
 about memcheck '2 passed, 1 failed, 0 skipped'
 about memcheck 'dcgan check failed'
-fails bench_numpy.py published
 fails drift.py drift
 fails profile profile
 fails profile model
@@ -271,8 +268,6 @@ json
 FAIL=torch check 0 --only w1,drift
 about w1 'has no torch'
 row drift skipped
-FAIL=cupy check 0 --only published
-about published 'has no cupy'
 rm "$dir/bin/compute-sanitizer"
 check 0 --only memcheck
 row memcheck skipped

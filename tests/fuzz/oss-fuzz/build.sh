@@ -9,7 +9,8 @@ mkdir -p "$OUT/lib"
 for source in tests/fuzz/fuzz_*.c; do
     target=${source##*/} target=${target%.c} name=${target#fuzz_}
     cp "build-oss-fuzz/tests/$target" "$OUT/"
-    [ ! -e "tests/fuzz/$name.dict" ] || cp "tests/fuzz/$name.dict" "$OUT/$target.dict"
+    sh scripts/fuzz/dictionary "$name" > "$OUT/$target.dict"
+    [ -s "$OUT/$target.dict" ] || rm "$OUT/$target.dict"
     for inputs in tests/fuzz/corpus tests/fuzz/found; do
         [ ! -d "$inputs/$name" ] || zip -q -j -r "$OUT/${target}_seed_corpus.zip" "$inputs/$name"
     done
