@@ -103,6 +103,7 @@ exits 0 $tiny --epochs 2 --steps 7 --out parts
 for steps in 9 13 24 31; do exits 0 --resume --out parts --steps $steps -q; done
 for run in whole parts; do sed 's/,"\(seconds\|img_s\)".*//' $run/log.jsonl > $run.log; done
 same whole.log parts.log
+same whole/checkpoint.safetensors parts/checkpoint.safetensors
 
 # a checkpoint that cannot be kept: a message and exit code 4; the newest one is written
 exits 0 $tiny --epochs 1 --checkpoint-every 1 --keep 2 --out unkept

@@ -50,7 +50,7 @@ COMMANDS = [
     Command('doctor', 'doctor run --json'),
     Command('info', 'info run --json'),
     Command('replay', 'replay oracle --steps 1 --json'),
-    Command('eval', 'eval many --data many --model tiny.cfg --json', slow=10),
+    Command('eval', 'eval many --data many --model tiny.cfg --json', slow=50),
     Command('classify', 'classify net shapes --json'),
     # only allocations
     Command('threads', f'{TRAIN} --epochs 1 --out new --threads 3 --no-report', run='new', same=False, files=False,

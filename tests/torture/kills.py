@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from place import PROGRAM, difference, environment, faulty, left
 
 RUNS = {
-    'GAN': '--data cats --model tiny.cfg --batch 4 --seed 3',
+    'GAN': '--data cats --model tiny.cfg --batch 4 --seed 3 --loss ralsgan --augment color,cutout --ema 0.995 --flip',
     'classifier': '--data shapes --test 0.25 --model dropout.cfg --batch 4 --seed 1',
 }
 EACH = '--checkpoint-every 1'  # the default depends on time

@@ -3,7 +3,6 @@ resumed from that. record.so (tests/preload/record.c) records what was written a
 
 Names and data are separate, as in file systems: names are those of the last fsync of their directory, or the present
 ones; unsynced data is there, or missing, or half there, or zeros."""
-import hashlib
 import os
 import shutil
 from concurrent.futures import ThreadPoolExecutor
@@ -146,7 +145,7 @@ class Failures:
             if what == 'syncdir' and fields[0] == os.path.dirname(newest) and newest in self.disk.names:
                 safe = step_in(bytes(self.disk.names[newest].now))
             for words, files, dirs in self.disk.states():
-                key = hashlib.sha256(repr((safe, sorted(files.items()), sorted(dirs))).encode()).digest()
+                key = safe, frozenset((p, hash(d)) for p, d in files.items()), frozenset(dirs)
                 if key in seen:
                     continue
                 seen.add(key)
