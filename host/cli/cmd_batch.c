@@ -1,29 +1,338 @@
 /* `dcgan batch [MODEL] --data DIR`: the fastest batch size, by search, by a published rule, or by a sweep. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <cjson/cJSON.h>
+
 #include "core/base/clock.h"
-#include "host/cli/batch_report.h"
+#include "core/base/memory_file.h"
 #include "host/cli/commands.h"
 #include "host/cli/outputs.h"
+#include "host/cli/say.h"
+#include "host/figure/images.h"
+#include "host/files/json.h"
+#include "host/files/json_text.h"
+#include "host/measure/batch_time.h"
 #include "host/net/classifier.h"
 #include "host/net/recipes.h"
 #include "host/run/stop.h"
 #include "host/train/classes.h"
 #include "host/trainer/progress.h"
 
-enum { RULE_FROM = 32, RULE_STEPS = 1000 };
+enum { RULE_FROM = 32, RULE_STEPS = 1000, WIDTH = 900, HEIGHT = 380 };
 #define SWEEP_SECONDS 2.0
+#define NOTABLE 0.05 /* share of step time above which a note is printed */
+
+static const char *const sweep_files[] = {"sweep.csv", "rules.csv", "time.png", "usage.png", NULL};
 
 typedef struct {
     const dg_options *o;
     dg_batch_bench bench;
     dg_progress *progress;
     dg_dataset data;
-    dg_search_limits limits;
-    double began;
+    dg_batch_limits limits;
+    double seconds;
+    bool headed;             /* the head was printed */
+    int rounds;              /* printed rounds of the rule */
+    dg_batch_table table;    /* of the search, or of the rule */
+    const dg_batch_row *row; /* the sizes to print */
+    int rows;
 } job;
+
+/* X(value, key in JSON, name in CSV, head of the text, its format, width, factor on the value). NULL: the output lacks
+ * the column. r: the row; before: the row before it, or NULL. */
+#define COLUMNS(X)                                                                                          \
+    X(r->batch, "batch", "batch", "batch", "%7.0f", 7, 1)                                                   \
+    X(r->ms, "ms", "ms_step", "ms/step", " %9.4g", 10, 1)                                                   \
+    X(r->median, "ms_median", "ms_median", NULL, NULL, 0, 1)                                                \
+    X(r->low, "ms_low", "ms_low", NULL, NULL, 0, 1)                                                         \
+    X(r->high, "ms_high", "ms_high", NULL, NULL, 0, 1)                                                      \
+    X(r->ms / r->batch, NULL, "ms_picture", NULL, NULL, 0, 1)                                               \
+    X(dg_batch_rate(r), "images_per_s", "pictures_s", "images/s", " %10.1f", 11, 1)                         \
+    X(dg_batch_rate(r), "pictures_per_s", NULL, NULL, NULL, 0, 1) /* key before 0.1.0 */                    \
+    X(before ? dg_batch_rate(r) / dg_batch_rate(before) - 1 : NAN, NULL, NULL, "gain", " %+6.1f%%", 8, 100) \
+    X(epoch_of(l, r), "epoch_s", "epoch_s", "epoch", " %7.4g s", 10, 1)                                     \
+    X(r->memory, "memory_bytes", "memory_bytes", "memory", " %6.1f MB", 10, 1e-6)                           \
+    X(dg_batch_updates(l, r->batch), "steps_per_epoch", NULL, "steps", " %7.0f", 8, 1)                      \
+    X(dg_batch_updates(l, r->batch), "steps_an_epoch", NULL, NULL, NULL, 0, 1) /* key before 0.1.0 */       \
+    X(r->looks, "looks", NULL, NULL, NULL, 0, 1)                                                            \
+    X(r->busy, "busy_percent", "busy", "busy", " %7.1f%%", 9, 1)                                            \
+    X(r->nvml, "nvml_percent", "nvml", "NVML", " %7.1f%%", 9, 1)                                            \
+    X(r->of_peak, "percent_of_peak", "of_peak", "of peak", " %7.1f%%", 9, 1)
+
+#define NAMES(value, json, csv, head, format, width, scale) {json, csv, head, format, width, scale},
+static const struct {
+    const char *json, *csv, *head, *format;
+    int width;
+    double scale;
+} column[] = {COLUMNS(NAMES)};
+enum { N_COLUMNS = sizeof column / sizeof *column };
+
+static double epoch_of(const dg_batch_limits *l, const dg_batch_row *r)
+{
+    const int images = l->drop_last ? l->images - l->images % r->batch : l->images;
+    return 1e-3 * r->ms * images / r->batch;
+}
+
+#define VALUES(value, json, csv, head, format, width, scale) value,
+static void values_of(const job *j, int i, double v[N_COLUMNS])
+{
+    const dg_batch_limits *l = &j->limits;
+    const dg_batch_row *r = &j->row[i], *before = i ? r - 1 : NULL;
+    const double all[] = {COLUMNS(VALUES)};
+    memcpy(v, all, sizeof all);
+}
+
+static bool is_known(const job *j, int c)
+{
+    double v[N_COLUMNS];
+    bool known = false;
+    for (int i = 0; i < j->rows; i++) values_of(j, i, v), known |= !isnan(v[c]);
+    return known;
+}
+
+/* Write a line per size. The text marks the chosen size and has only columns with values. */
+static void put_sizes(FILE *to, const job *j, bool csv)
+{
+    double v[N_COLUMNS];
+    for (int i = -1; i < j->rows; i++) {
+        if (i >= 0) values_of(j, i, v);
+        if (!csv) fputc(i >= 0 && j->row[i].batch == j->table.batch ? '*' : ' ', to);
+        for (int c = 0; c < N_COLUMNS; c++) {
+            const char *name = csv ? column[c].csv : column[c].head;
+            if (!name || (!csv && !is_known(j, c))) continue;
+            if (csv && c) fputc(',', to);
+            if (i < 0 || isnan(v[c])) fprintf(to, "%*s", csv ? 0 : column[c].width, i < 0 ? name : csv ? "" : "-");
+            else fprintf(to, csv ? "%.9g" : column[c].format, csv ? v[c] : column[c].scale * v[c]);
+        }
+        fputc('\n', to);
+    }
+}
+
+static void print_head(job *j)
+{
+    const dg_backend *d = j->bench.backend;
+    if (j->o->json || j->headed) return;
+    j->headed = true;
+    dg_say("%s, %s on %s: %d images", j->bench.model->name, dg_precision_name(d->real, d->math), d->name,
+           j->data.train);
+    if (strstr(d->name, "Simulated")) dg_say("This GPU is simulated; ignore the times below.");
+    printf("\n");
+}
+
+static void print_rounds(job *j)
+{
+    const dg_batch_row *first = j->table.look;
+    const bool usage = j->o->rule == DG_RULE_USAGE;
+    print_head(j);
+    for (; j->rounds < j->table.looks; j->rounds++) {
+        const dg_batch_row *r = &first[j->rounds];
+        if (r == first)
+            printf("  %6s %6s %9s %9s  %s\n", "round", "batch", "ms/step", "epoch", usage ? "usage" : "gain");
+        printf("  %6d %6d %9.4g %7.4g s %6.2f%%\n", j->rounds, r->batch, r->ms, dg_round_epoch(&j->limits, r),
+               usage ? r->busy : 100 * dg_round_gain(&j->limits, r, first));
+    }
+    (void)fflush(stdout);
+}
+
+static void print_notes(const job *j)
+{
+    const dg_batch_bench *b = &j->bench;
+    double longer = 0;
+    bool nvml = false;
+    for (int i = 0; i < j->rows; i++) {
+        longer = fmax(longer, j->row[i].median / j->row[i].ms - 1);
+        nvml |= !isnan(j->row[i].nvml);
+    }
+    if (longer > NOTABLE)
+        printf("ms/step: 10th percentile of the step times; their median is up to %.0f%% longer.\n", 100 * longer);
+    if (nvml) printf("NVML: \"utilisation\": share of the time in which any kernel ran.\n");
+    if (b->machine.foreign > 0.1 && b->backend->threads)
+        printf("Other programs used %.2f cores; times on an idle machine may be shorter.\n", b->machine.foreign);
+}
+
+static void add(cJSON *to, const char *name, double value)
+{
+    if (!isnan(value)) (void)cJSON_AddNumberToObject(to, name, value);
+}
+
+static void add_rule(cJSON *to, const job *j)
+{
+    const dg_batch_table *t = &j->table;
+    cJSON *rule = cJSON_AddObjectToObject(to, "rule"), *rounds;
+    (void)cJSON_AddStringToObject(rule, "name", dg_batch_rule_name[j->o->rule]);
+    add(rule, "batch", t->batch);
+    add(rule, "round", t->looks - 1);
+    (void)cJSON_AddStringToObject(rule, "end", t->ended);
+    rounds = cJSON_AddArrayToObject(rule, "rounds");
+    for (int i = 0; i < t->looks; i++) {
+        cJSON *row = cJSON_CreateObject();
+        add(row, "batch", t->look[i].batch);
+        add(row, "ms", t->look[i].ms);
+        add(row, "epoch_s", dg_round_epoch(&j->limits, &t->look[i]));
+        add(row, "gain", dg_round_gain(&j->limits, &t->look[i], t->look));
+        add(row, "usage_percent", t->look[i].busy);
+        cJSON_AddItemToArray(rounds, row);
+    }
+}
+
+static dg_err print_json(const job *j)
+{
+    const unsigned long refused = dg_json_refused();
+    const dg_batch_bench *b = &j->bench;
+    double v[N_COLUMNS];
+    cJSON *to = cJSON_CreateObject();
+    (void)cJSON_AddStringToObject(to, "model", b->model->name);
+    (void)cJSON_AddStringToObject(to, "backend", b->backend->name);
+    (void)cJSON_AddStringToObject(to, "precision", dg_precision_name(b->backend->real, b->backend->math));
+    add(to, "images", j->data.train);
+    add(to, "pictures", j->data.train); /* key before 0.1.0 */
+    add(to, "room_bytes", (double)b->room.have);
+    add(to, "foreign_cores", b->machine.foreign < 0 ? NAN : b->machine.foreign);
+    add(to, "fma_peak_gflops", b->machine.all > 0 ? b->machine.all : NAN);
+    add(to, "seconds", j->seconds);
+    if (j->rows && j->table.batch) add(to, "batch", j->table.batch);
+    if (*j->table.why) (void)cJSON_AddStringToObject(to, "because", j->table.why);
+    if (j->o->rule) add_rule(to, j);
+    cJSON *sizes = cJSON_AddArrayToObject(to, "sizes");
+    for (int i = 0; i < j->rows; i++) {
+        cJSON *row = cJSON_CreateObject();
+        values_of(j, i, v);
+        for (int c = 0; c < N_COLUMNS; c++)
+            if (column[c].json) add(row, column[c].json, v[c]);
+        cJSON_AddItemToArray(sizes, row);
+    }
+    if (dg_json_refused() == refused) return dg_json_print(to);
+    cJSON_Delete(to);
+    return dg_fail(DG_DEVICE, "out of memory for the JSON text");
+}
+
+static dg_err report(job *j)
+{
+    if (j->o->json) return print_json(j);
+    print_head(j);
+    if (j->o->rule) print_rounds(j);
+    if (j->rows) put_sizes(stdout, j, false);
+    print_notes(j);
+    printf("\n");
+    if (*j->table.why) dg_say("%s", j->table.why);
+    return DG_OK;
+}
+
+/* choice: the tables of all rules on the curve. */
+static void put_choices(FILE *to, const job *j, const dg_sweep *s, const dg_batch_table choice[DG_RULES])
+{
+    fprintf(to, "rule,batch,round,epoch_s\n");
+    for (int k = 1; k < DG_RULES; k++)
+        if (choice[k].looks)
+            fprintf(to, "%s,%d,%d,%.6g\n", dg_batch_rule_name[k], choice[k].batch, choice[k].looks - 1,
+                    dg_round_epoch(&j->limits, &choice[k].look[choice[k].looks - 1]));
+    const int ours = choice[DG_RULE_SEARCH].batch;
+    const dg_batch_row row = dg_sweep_at(s, ours);
+    if (ours) fprintf(to, "search,%d,,%.6g\n", ours, epoch_of(&j->limits, &row));
+}
+
+/* Draw the curve of time or usage, with a vertical line at the choice of each rule. */
+static dg_err draw(const char *path, const job *j, const dg_batch_table choice[DG_RULES], bool usage)
+{
+    static const uint8_t color[DG_RULES][3] = {{204, 121, 167}, {213, 94, 0}, {0, 158, 115}};
+    const char *const label = !usage ? "ms per image" : isnan(j->row[0].nvml) ? "busy, %" : "NVML, %";
+    char title[200], name[DG_RULES][48];
+    double at[DG_RULES][2], ends[2] = {INFINITY, -INFINITY}, *x = malloc(2 * (size_t)j->rows * sizeof *x);
+    if (!x) return dg_fail(DG_DEVICE, "out of memory for the sweep's figures");
+    double *y = x + j->rows;
+    dg_series series[DG_RULES + 1] = {{.label = label, .color = {0, 114, 178}, .n = j->rows, .x = x, .y = y}};
+    dg_plot plot = {.title = title, .x_label = "batch", .y_label = label, .series = series, .count = 1};
+    for (int i = 0; i < j->rows; i++) {
+        x[i] = j->row[i].batch;
+        y[i] = usage ? dg_sweep_usage(&j->row[i]) : j->row[i].ms / j->row[i].batch;
+        ends[0] = fmin(ends[0], y[i]);
+        ends[1] = fmax(ends[1], y[i]);
+    }
+    for (int i = 1; i <= DG_RULES; i++) {
+        const int k = i % DG_RULES; /* the search is last */
+        if (!choice[k].batch) continue;
+        at[k][0] = at[k][1] = choice[k].batch;
+        snprintf(name[k], sizeof name[k], "%s: %d", dg_batch_rule_name[k], choice[k].batch);
+        series[plot.count] = (dg_series){.label = name[k], .n = 2, .x = at[k], .y = ends};
+        memcpy(series[plot.count++].color, color[k], 3);
+    }
+    snprintf(title, sizeof title, "%.60s on %.80s", j->bench.model->name, j->bench.backend->name);
+    dg_image image = {0};
+    dg_err e = dg_plots_draw(&plot, 1, WIDTH, HEIGHT, &image);
+    if (!e) e = dg_png_write(path, &image, &(dg_text){"Software", dg_version}, 1);
+    free(image.pixels);
+    free(x);
+    return e;
+}
+
+static dg_err write_sweep(const job *j, const dg_sweep *s, const dg_batch_table choice[DG_RULES], const char *dir)
+{
+    dg_err e = DG_OK;
+    for (int k = 0; sweep_files[k] && !e; k++) {
+        char path[4200];
+        dg_memory_file m;
+        snprintf(path, sizeof path, "%s/%s", dir, sweep_files[k]);
+        if (k >= 2) e = draw(path, j, choice, k == 3);
+        if (k >= 2) continue;
+        FILE *to = dg_memory_open(&m);
+        if (to && k) put_choices(to, j, s, choice);
+        else if (to) put_sizes(to, j, true);
+        e = dg_memory_close(to, &m) ? dg_write_atomic(path, &(dg_chunk){m.text, m.bytes}, 1)
+                                    : dg_fail(DG_DEVICE, "out of memory for the sweep's table");
+        free(m.text);
+    }
+    return e;
+}
+
+static dg_err report_sweep(job *j, dg_sweep *s)
+{
+    dg_batch_table choice[DG_RULES];
+    char dir[4096];
+    for (int k = 0; k < DG_RULES; k++) {
+        j->limits.from = k ? RULE_FROM : j->o->min_batch;
+        dg_sweep_choose(s, (dg_batch_rule)k, &j->limits, &choice[k]);
+    }
+    dg_err e = dg_results_directory(j->o, "", dir, sizeof dir);
+    if (!e) e = write_sweep(j, s, choice, dir);
+    if (!e) e = report(j);
+    if (e || j->o->json) return e;
+    if (*s->why_not) dg_say("The sweep ends at %d: %s.", s->row[s->rows - 1].batch, s->why_not);
+    dg_say("Choices on this curve:");
+    for (int k = 1; k < DG_RULES; k++) dg_say("  %s", choice[k].why);
+    dg_say("  search: %d.", choice[DG_RULE_SEARCH].batch);
+    dg_say("%s: sweep.csv, rules.csv, time.png, usage.png", dir);
+    return DG_OK;
+}
+
+static dg_err sweep(job *j)
+{
+    dg_sweep_range range;
+    dg_sweep s = {.rows = 0};
+    const double began = dg_clock();
+    (void)dg_sweep_parse(j->o->sweep, &range); /* dg_options_parse has checked the value */
+    dg_err e = dg_outputs_check(j->o->out, sweep_files);
+    if (!e) e = dg_sweep_run(&j->bench, &range, j->o->seconds > 0 ? j->o->seconds : SWEEP_SECONDS, &s);
+    j->seconds = dg_clock() - began;
+    j->row = s.row;
+    j->rows = s.rows;
+    if (!e) e = report_sweep(j, &s);
+    free(s.row);
+    return e;
+}
+
+static dg_err choose(job *j)
+{
+    const dg_options *o = j->o;
+    j->bench.steps = !o->rule ? 0 : o->steps ? o->steps : RULE_STEPS;
+    const dg_err e = dg_batch_find(&j->bench, (dg_batch_rule)o->rule, &j->limits, &j->table);
+    j->seconds = dg_clock() - j->bench.began;
+    j->row = j->table.row;
+    j->rows = j->table.rows;
+    return e ? e : report(j);
+}
 
 static void show_loading(void *context, long done, long total)
 {
@@ -38,178 +347,46 @@ static dg_err load(job *j, dg_model *model, const dg_recipe *recipe)
     d.test = o->test;
     d.seed = o->seed;
     d.cache = o->cache;
-    d.least = o->sweep ? 1 : j->limits.from;
+    d.least = o->sweep ? 1 : o->min_batch;
     d.progress = show_loading;
     d.context = j;
     d.stop = &dg_stop_signal;
+    j->progress = dg_progress_open(o->quiet);
     dg_err e = dg_dataset_load(&d, &j->data);
     if (!e && recipe->labels && j->data.classes) e = dg_follow_classes(o, &j->data, true, model);
-    j->limits.images = j->data.train;
+    j->limits = dg_batch_limits_of(o, j->data.train);
     dg_progress_close(j->progress);
-    j->progress = NULL;
     if (e || !recipe->labels) return e;
     return dg_dataset_check_classes(&j->data, o->data, model->name, dg_classifier_classes(model));
 }
 
 static void show_size(void *context, int batch)
 {
-    const job *j = context;
+    job *j = context;
+    if (j->o->rule && !j->o->json) print_rounds(j);
     if (!j->o->quiet) fprintf(stderr, DG_MSG("timing-batch", "timing batch %d ...\n"), batch);
-}
-
-static dg_batch_found found(const job *j, dg_batch_row *row, int rows)
-{
-    return (dg_batch_found){&j->bench, &j->limits, row, rows, -1, NULL, NULL, dg_clock() - j->began};
-}
-
-static dg_err report(const job *j, const dg_batch_found *f)
-{
-    if (j->o->json) return dg_batch_json(f);
-    dg_batch_print(f);
-    printf("\n");
-    if (f->why) dg_say("%s", f->why);
-    return DG_OK;
-}
-
-static dg_err search(job *j)
-{
-    char why[700];
-    dg_search s;
-    const dg_err e = dg_batch_find(&j->bench, &j->limits, &s, why, sizeof why);
-    dg_batch_bench_close(&j->bench);
-    if (e) return e;
-    dg_batch_found f = found(j, s.row, s.rows);
-    f.chosen = dg_search_choice(&s);
-    f.why = why;
-    if (!j->o->json) dg_batch_print_head(&j->bench);
-    return report(j, &f);
-}
-
-typedef struct {
-    job *j;
-    dg_batch_trial trial;
-    bool open;
-    double usage_at, cpu_at; /* dg_clock and CPU seconds at the last read_usage */
-} device;
-
-static double read_usage(void *context)
-{
-    device *d = context;
-    const dg_batch_bench *b = &d->j->bench;
-    const double now = dg_clock(), cpu = dg_cpu_seconds(), wall = now - d->usage_at, used = cpu - d->cpu_at;
-    d->usage_at = now;
-    d->cpu_at = cpu;
-    return b->backend->threads ? 100 * used / (wall * b->backend->threads) : dg_nvml_utilisation(b->nvml);
-}
-
-static dg_err open_batch(void *context, int batch, bool *yes)
-{
-    device *d = context;
-    char why[160];
-    if (d->open) dg_batch_close(&d->trial);
-    d->open = *yes = false;
-    if (batch > d->j->data.train) return DG_OK;
-    const dg_err e = dg_batch_open(&d->trial, &d->j->bench, batch, yes, why);
-    d->open = !e && *yes;
-    return e;
-}
-
-static dg_err take_steps(void *context, long most, long *done, double *seconds)
-{
-    double ms = 0;
-    const dg_err e = dg_batch_steps(&((device *)context)->trial, most, done, &ms);
-    *seconds = 1e-3 * ms * (double)*done;
-    return e;
-}
-
-static void show_round(void *context, const dg_batch_rule *r)
-{
-    if (!((device *)context)->j->o->json) dg_rule_print_round(r);
-}
-
-static dg_err by_rule(job *j)
-{
-    const dg_options *o = j->o;
-    dg_batch_rule r;
-    device d = {.j = j};
-    const dg_rule_machine m = {&d, read_usage, open_batch, take_steps, show_round};
-    char why[300];
-    if (!o->json) dg_batch_print_head(&j->bench);
-    dg_rule_begin(&r, (dg_batch_rule_kind)(o->rule - 1), j->limits.from, j->data.train);
-    const dg_err e = dg_rule_run(&r, &m, o->steps ? o->steps : RULE_STEPS);
-    if (d.open) dg_batch_close(&d.trial);
-    dg_batch_bench_close(&j->bench);
-    if (e) return e;
-    dg_batch_found f = found(j, NULL, 0);
-    f.why = why;
-    f.rule = &r;
-    dg_rule_sentence(&r, why, sizeof why);
-    return report(j, &f);
-}
-
-static dg_err report_sweep(job *j, dg_sweep *s)
-{
-    dg_batch_rule rule[DG_RULES];
-    char dir[4096], why[300];
-    const dg_batch_found f = found(j, s->row, s->rows);
-    const int ours = dg_sweep_search(s, &j->limits);
-    for (int k = 0; k < DG_RULES; k++) dg_sweep_rule(s, (dg_batch_rule_kind)k, RULE_FROM, j->data.train, &rule[k]);
-    dg_err e = dg_results_directory(j->o, "", dir, sizeof dir);
-    if (!e) e = dg_sweep_write(&f, s, rule, ours, dir);
-    if (!e && !j->o->json) dg_batch_print_head(&j->bench);
-    if (!e) e = report(j, &f);
-    if (e || j->o->json) return e;
-    if (*s->why_not) dg_say("The sweep ends at %d: %s.", s->row[s->rows - 1].batch, s->why_not);
-    dg_say("Choices on this curve:");
-    for (int k = 0; k < DG_RULES; k++) {
-        dg_rule_sentence(&rule[k], why, sizeof why);
-        dg_say("  %s", why);
-    }
-    dg_say("  search: %d.", ours);
-    dg_say("%s: sweep.csv, rules.csv, time.png, usage.png", dir);
-    return DG_OK;
-}
-
-static dg_err sweep(job *j)
-{
-    dg_sweep_range range;
-    dg_sweep s = {.rows = 0};
-    (void)dg_sweep_parse(j->o->sweep, &range); /* dg_options_parse has checked the value */
-    dg_err e = dg_outputs_check(j->o->out,
-                                (const char *const[]){"sweep.csv", "rules.csv", "time.png", "usage.png", NULL});
-    if (!e) e = dg_sweep_run(&j->bench, &range, j->o->seconds > 0 ? j->o->seconds : SWEEP_SECONDS, &s);
-    dg_batch_bench_close(&j->bench);
-    if (!e) e = report_sweep(j, &s);
-    dg_sweep_free(&s);
-    return e;
 }
 
 static dg_err measure(job *j, const dg_model *model)
 {
-    const dg_options *o = j->o;
     dg_backend *b = NULL;
-    dg_err e = dg_open_backend(o, &b);
+    dg_err e = dg_open_backend(j->o, &b);
     if (e) return e;
-    j->bench = (dg_batch_bench){.o = o,
+    j->bench = (dg_batch_bench){.o = j->o,
                                 .model = model,
                                 .backend = b,
                                 .data = &j->data,
                                 .stop = &dg_stop_signal,
                                 .progress = show_size,
                                 .context = j};
-    j->began = dg_clock();
-    e = dg_batch_bench_open(&j->bench);
-    if (!e && o->rule - 1 == DG_RULE_USAGE && !b->threads && !j->bench.nvml)
-        e = dg_fail(DG_DEVICE, "--rule usage: needs NVML, and %s; use --rule epoch-time", j->bench.no_nvml);
-    if (!e) e = o->sweep ? sweep(j) : o->rule ? by_rule(j) : search(j);
-    dg_batch_bench_close(&j->bench);
+    e = j->o->sweep ? sweep(j) : choose(j);
     b->close(b);
     return e;
 }
 
 int dg_cmd_batch(const dg_options *o)
 {
-    job j = {.o = o, .limits = dg_batch_limits(o), .progress = dg_progress_open(o->quiet)};
+    job j = {.o = o};
     dg_model *model = malloc(sizeof *model);
     const dg_recipe *recipe;
     dg_catch_signals();
@@ -218,7 +395,6 @@ int dg_cmd_batch(const dg_options *o)
     if (!e) e = load(&j, model, recipe);
     if (!e) e = measure(&j, model);
     if (dg_stop_signal && (!e || e == DG_FAILED)) e = (dg_err)(128 + dg_stop_signal);
-    dg_progress_close(j.progress);
     dg_dataset_free(&j.data);
     free(model);
     return (int)e;

@@ -15,7 +15,7 @@
 #include "core/base/shell.h"
 #include "host/data/dataset.h"
 #include "host/whiten/whiten.h"
-#include "host/measure/batch_search.h"
+#include "host/options/sweep_range.h"
 #include "host/net/build.h"
 #include "host/net/classifier.h"
 #include "host/net/recipes.h"

@@ -53,12 +53,10 @@ static void print_steps(const dg_options *o, int images)
 static dg_err print_time(const dg_options *o, const dg_job *job, const dg_dataset *d)
 {
     char text[40];
-    double ms = 0;
+    dg_batch_row row;
     dg_batch_bench b = {.o = o, .model = &job->model, .backend = job->backend, .data = d};
-    dg_err e = dg_batch_bench_open(&b);
-    if (e) return e;
-    e = dg_batch_glance(&b, o->batch, 2, &ms);
-    dg_batch_bench_close(&b);
+    const dg_err e = dg_batch_time(&b, o->batch, 2, &row);
+    const double ms = row.median;
     if (!e)
         dg_say("time       about %s: %.3g %s per step (measured now), without files and tests",
                dg_duration(1e-3 * ms * (double)dg_steps_of_run(o, d->train), text, sizeof text),

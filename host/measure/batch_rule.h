@@ -1,11 +1,23 @@
-/* Two published rules that choose a batch size (Serizawa and Tatebe 2019, an optimizer for Chainer), for comparison
- * with batch_search.h. Details are chosen so that the rules reproduce the published results. A round is a number of
- * steps with batch size b. n is the number of the round, from 0; d is the last stride. Rule `usage`: u is the mean of
- * the upper half of those GPU utilisation samples (one per second) that are above 0. Every 5 rounds, stop if b changed
- * by at most 5 since the last check. If u >= 99%, b falls by min(d, 10), otherwise it rises. The stride d becomes d + 1
- * if b moves in the direction of the last round, otherwise 1. Rule `epoch-time`: t = (time of a step) * ceil(images /
- * b), r = (t0 - t) / t0 with t0 of round 0. Every 5 rounds, stop if r changed by at most 0.05 since the last check.
- * Otherwise d grows by 1 and b grows by min(d, 10). Round 0 is not compared with t0. */
+/* Rules that choose a batch size from a table of measured sizes. A machine fills the table: a device, or a curve
+ * (batch_time.h).
+ *
+ * search: the sizes are `from`, then 2^k and 3 * 2^k. The series ends after three doublings (of two sizes each) that
+ * gain less than 1% over the best size before them. The search chooses the smallest size whose rate is at most an
+ * allowed share below the best. Measured rates may use only a quarter of this share, because measured times have errors
+ * of about 1%. Then 3/4 and 5/4 of the choice are tried, because kernel times jump at tile boundaries. A size that
+ * leaves too few steps per epoch is timed but never chosen. Other programs slow a machine for seconds: two looks
+ * (measurements) at one size can differ by a third, but consecutive looks differ little. So each look is compared with
+ * the two looks before it and the two after it. The rate of a size is the median of these comparisons. Sizes on which
+ * the choice depends are measured again in turn.
+ *
+ * usage, epoch-time: published rules (Serizawa and Tatebe 2019, an optimizer for Chainer). Details are chosen so that
+ * the rules reproduce the published results. A round is a number of steps with batch size b. n is the number of the
+ * round, from 0; d is the last stride. Rule `usage`: u is the mean of the upper half of those GPU utilisation samples
+ * (one per second) that are above 0. Every 5 rounds, stop if b changed by at most 5 since the last check. If u >= 99%,
+ * b falls by min(d, 10), otherwise it rises. The stride d becomes d + 1 if b moves in the direction of the last round,
+ * otherwise 1. Rule `epoch-time`: t = (time of a step) * ceil(images / b), r = (t0 - t) / t0 with t0 of round 0. Every
+ * 5 rounds, stop if r changed by at most 0.05 since the last check. Otherwise d grows by 1 and b grows by min(d, 10).
+ * Round 0 is not compared with t0. */
 #ifndef DG_BATCH_RULE_H
 #define DG_BATCH_RULE_H
 
@@ -13,52 +25,71 @@
 
 #include "core/base/err.h"
 
-typedef enum { DG_RULE_USAGE, DG_RULE_EPOCH_TIME, DG_RULES } dg_batch_rule_kind;
+/* In the order of --rule's values, of which the first is "none". */
+typedef enum { DG_RULE_SEARCH, DG_RULE_USAGE, DG_RULE_EPOCH_TIME, DG_RULES } dg_batch_rule;
 extern const char *const dg_batch_rule_name[DG_RULES];
 
-enum { DG_RULE_ROUNDS = 101 };
+/* A size, or one look at it. The rules read batch, ms, setup and busy. */
+typedef struct {
+    int batch, looks;
+    double ms;                /* ms per step: 10th percentile of a look; of a round the mean */
+    double median, low, high; /* with the 95% interval */
+    double setup;             /* seconds before the first step */
+    double memory;
+    double busy, of_peak, nvml; /* percent, NaN: unknown; busy of a round: u */
+} dg_batch_row;
 
 typedef struct {
-    int batch;
-    double ms;
-    double usage; /* GPU utilisation u in percent, NaN: unknown */
-    double epoch;
-    double gain;
-} dg_rule_round;
-
-typedef enum { DG_RULE_RUNS, DG_RULE_STOPPED, DG_RULE_ALL_ROUNDS, DG_RULE_CANNOT } dg_rule_end;
-
-typedef struct {
-    dg_batch_rule_kind kind;
+    int from, most;
     int images;
-    int batch;
-    int stride;
-    bool down;
-    double checked; /* batch size b or gain r at the last check */
-    dg_rule_end end;
-    int rounds;
-    dg_rule_round round[DG_RULE_ROUNDS];
-} dg_batch_rule;
-
-void dg_rule_begin(dg_batch_rule *r, dg_batch_rule_kind kind, int from, int images);
-
-/* Record a round that ran with batch size r->batch. False: the rule has ended. */
-bool dg_rule_next(dg_batch_rule *r, double ms, double usage);
-
-/* The batch size of the last round; 0: no round has run. */
-int dg_rule_answer(const dg_batch_rule *r);
+    bool drop_last;  /* leave out the short last batch of an epoch */
+    double within;   /* allowed loss, 0.03: 3% of the best rate */
+    int least_steps; /* per epoch */
+    double seconds;  /* limit of the search: no look except the first starts if it would end later */
+    double look;     /* max seconds per look; half of it for the first look at a size */
+} dg_batch_limits;
 
 typedef struct {
     void *context;
-    double (*usage)(void *context);
-    /* Replace the network by one with this batch size; *yes: the network fits into memory. */
-    dg_err (*open)(void *context, int batch, bool *yes);
+    double (*elapsed)(void *context);
+    /* Time a batch size for `seconds`, or a round. why: "", or the reason why the size does not fit. */
+    dg_err (*look)(void *context, int batch, double seconds, dg_batch_row *row, char why[160]);
+} dg_batch_machine;
+
+enum { DG_BATCH_ROWS = 64, DG_BATCH_LOOKS = 256 };
+typedef struct {
+    dg_batch_limits limits;
+    dg_batch_machine machine;
+    dg_batch_row look[DG_BATCH_LOOKS]; /* in the order of measurement; a published rule has one per round */
+    dg_batch_row row[DG_BATCH_ROWS];   /* of the search, by size: all looks at a size */
+    int looks, rows;
+    int refused;       /* a size that did not fit, 0: none */
+    char why_not[160]; /* why the last size did not fit, or "" */
+    const char *ended; /* how a published rule ended */
+    char end[240];     /* why the search tried no larger sizes: "; sizes above 64 were not tried (--max-batch)" */
+    double rising;     /* if time ended the series of the search: relative gain of the last doubling */
+    int batch;         /* the chosen size, 0: none */
+    char why[700];     /* the choice and its reasons, as a sentence */
+} dg_batch_table;
+
+dg_err dg_batch_choose(dg_batch_table *t, dg_batch_rule rule, const dg_batch_limits *l, const dg_batch_machine *m);
+
+/* The size after `batch` in the series of the search. */
+int dg_batch_after(int batch);
+double dg_batch_rate(const dg_batch_row *r); /* images/s */
+int dg_batch_updates(const dg_batch_limits *l, int batch);
+
+/* Of a round: epoch time t in seconds, and gain r relative to round 0. */
+double dg_round_epoch(const dg_batch_limits *l, const dg_batch_row *round);
+double dg_round_gain(const dg_batch_limits *l, const dg_batch_row *round, const dg_batch_row *first);
+
+/* Measure a round of `steps` steps: ms and busy of *row. */
+typedef struct {
+    void *context;
+    double (*usage)(void *context); /* percent since the last call */
     /* Run between 1 and `most` steps; *done: number of steps that ran. */
     dg_err (*steps)(void *context, long most, long *done, double *seconds);
-    void (*ended)(void *context, const dg_batch_rule *r); /* called after each round; may be NULL */
-} dg_rule_machine;
-
-/* Run all rounds of `steps` steps each. */
-dg_err dg_rule_run(dg_batch_rule *r, const dg_rule_machine *m, long steps);
+} dg_round_machine;
+dg_err dg_batch_round(const dg_round_machine *m, long steps, dg_batch_row *row);
 
 #endif

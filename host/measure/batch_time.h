@@ -8,9 +8,10 @@
 #include "core/tune/machine.h"
 #include "host/data/dataset.h"
 #include "host/data/loader.h"
-#include "host/measure/batch_search.h"
+#include "host/measure/batch_rule.h"
 #include "host/measure/nvml.h"
 #include "host/options/options.h"
+#include "host/options/sweep_range.h"
 #include "host/trainer/fit.h"
 #include "host/trainer/position.h"
 
@@ -20,8 +21,9 @@ typedef struct {
     const dg_model *model;
     dg_backend *backend;
     const dg_dataset *data;
-    const volatile sig_atomic_t *stop; /* if not 0, stop with DG_FAILED after the current step; may be NULL */
-    void (*progress)(void *context, int batch);
+    const volatile sig_atomic_t *stop;          /* if not 0, stop with DG_FAILED after the current step; may be NULL */
+    long steps;                                 /* of a round; 0: a look has a time limit */
+    void (*progress)(void *context, int batch); /* before a size is timed; may be NULL */
     void *context;
 
     dg_room room;
@@ -30,41 +32,55 @@ typedef struct {
     const char *no_nvml;
     uint8_t *records; /* NULL: the recipe reads no labels */
     dg_busy load;
+    double began;
 } dg_batch_bench;
 
 dg_err dg_batch_bench_open(dg_batch_bench *b);
+/* Keeps `room` and `machine`. */
 void dg_batch_bench_close(dg_batch_bench *b);
 
 typedef struct {
-    const dg_batch_bench *bench;
+    dg_batch_bench *bench;
     dg_job job;
     dg_loader feed;
     dg_position at;
     bool begun;
     int ahead;
+    double usage_at, cpu_at; /* dg_clock and CPU seconds when the usage was last read */
 } dg_batch_trial;
 
-/* Open a network and run it to warm up. *yes: the network fits. Otherwise `why` is the reason, and there is nothing to
- * close. DG_NUMBERS: values are not finite. */
-dg_err dg_batch_open(dg_batch_trial *t, dg_batch_bench *b, int batch, bool *yes, char why[160]);
+/* Open a network and run it to warm up. why: "", or the reason why it does not fit; then there is nothing to close.
+ * DG_NUMBERS: values are not finite. */
+dg_err dg_batch_open(dg_batch_trial *t, dg_batch_bench *b, int batch, char why[160]);
 void dg_batch_close(dg_batch_trial *t);
 
-/* Run between 1 and `most` full steps and wait for them. *done: number of steps; *ms: time of each. The short last step
- * and the start of an epoch are not counted. */
-dg_err dg_batch_steps(dg_batch_trial *t, long most, long *done, double *ms);
+/* Time one size for most_seconds; DG_DEVICE: it does not fit. */
+dg_err dg_batch_time(dg_batch_bench *b, int batch, double most_seconds, dg_batch_row *row);
 
-/* Time one size until its median is known within 1% or most_seconds have passed. all_of_them: always use
- * most_seconds. */
-dg_err dg_batch_time(dg_batch_bench *b, int batch, double most_seconds, bool all_of_them, dg_batch_row *row, bool *yes,
-                     char why[160]);
+/* The limits of the options for this number of images. */
+dg_batch_limits dg_batch_limits_of(const dg_options *o, int images);
 
-/* Median time of a step within `seconds`. DG_DEVICE: the batch does not fit. */
-dg_err dg_batch_glance(dg_batch_bench *b, int batch, double seconds, double *ms);
+/* Apply a rule to the device. DG_DEVICE: not even the first size of the search fits. */
+dg_err dg_batch_find(dg_batch_bench *b, dg_batch_rule rule, const dg_batch_limits *limits, dg_batch_table *t);
 
-/* Set the limits of the search, except the number of images, from the options. */
-dg_search_limits dg_batch_limits(const dg_options *o);
+/* The times of a range of sizes. */
+typedef struct {
+    dg_batch_row *row;
+    int rows;
+    char why_not[160]; /* why the range ended early, or "" */
+} dg_sweep;
 
-/* Run the search (batch_search.h) and write its sentence to why. DG_DEVICE: not even the first size fits. */
-dg_err dg_batch_find(dg_batch_bench *b, const dg_search_limits *limits, dg_search *s, char *why, size_t size);
+/* Time all sizes up to the first that does not fit, each for `seconds`. The caller frees s->row, after errors too. */
+dg_err dg_sweep_run(dg_batch_bench *b, const dg_sweep_range *range, double seconds, dg_sweep *s);
+
+/* The GPU utilisation that NVML reports, if known, otherwise the share of time in which the device was busy;
+ * percent. */
+double dg_sweep_usage(const dg_batch_row *r);
+
+/* Time and utilisation (busy) for this batch size, interpolated linearly between two measured sizes. */
+dg_batch_row dg_sweep_at(const dg_sweep *s, int batch);
+
+/* Apply a rule to the curve. Sizes above the last of the curve are assumed not to fit. */
+void dg_sweep_choose(dg_sweep *s, dg_batch_rule rule, const dg_batch_limits *l, dg_batch_table *t);
 
 #endif

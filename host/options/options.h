@@ -102,7 +102,7 @@ typedef struct {
     double seconds, within; /* within: percent */
     char *predict, *arch, *write_z, *network, *sweep, *sheet, *classifier;
     int min_batch, max_batch, min_steps, top;
-    int rule; /* 0: none, else 1 + dg_batch_rule_kind */
+    int rule; /* dg_batch_rule */
 
     bool given[DG_OPTIONS_MAX]; /* for each row of the table: true if the user or the model file set the option */
     char *changed;              /* --resume: "lr 0.0002 -> 0.5, flip no -> yes"; NULL: as in the run's config.ini */

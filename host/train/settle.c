@@ -19,9 +19,8 @@ static void show_size(void *context, int batch)
 
 static dg_err search(dg_training *r, const dg_model *model, int *batch)
 {
-    char why[700];
-    dg_search s;
-    dg_search_limits limits = dg_batch_limits(r->o);
+    dg_batch_table found;
+    const dg_batch_limits limits = dg_batch_limits_of(r->o, r->data.train);
     dg_batch_bench b = {.o = r->o,
                         .model = model,
                         .backend = r->backend,
@@ -29,16 +28,11 @@ static dg_err search(dg_training *r, const dg_model *model, int *batch)
                         .stop = &dg_stop_signal,
                         .progress = show_size,
                         .context = r};
-    limits.images = r->data.train;
-    dg_err e = dg_batch_bench_open(&b);
+    const dg_err e = dg_batch_find(&b, DG_RULE_SEARCH, &limits, &found);
     if (e) return e;
-    e = dg_batch_find(&b, &limits, &s, why, sizeof why);
-    dg_batch_bench_close(&b);
-    if (!e) {
-        *batch = s.row[dg_search_choice(&s)].batch;
-        dg_progress_note(r->progress, "batch %s", why);
-    }
-    return e;
+    *batch = found.batch;
+    dg_progress_note(r->progress, "batch %s", found.why);
+    return DG_OK;
 }
 
 static dg_err keep(dg_training *r, const dg_options *given)

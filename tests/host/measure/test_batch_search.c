@@ -1,14 +1,13 @@
 /* The search for a batch size, on invented times. */
-#include "host/measure/batch_search.h"
+#include "host/measure/batch_rule.h"
 
 #include "host/measure/samples.h"
 #include "test.h"
 
 typedef double curve(double batch); /* images/s */
 
-static dg_search s;
-static dg_search_limits limits;
-static char why[700];
+static dg_batch_table s;
+static dg_batch_limits limits;
 static int tried[64], tries, looks; /* sizes, in the order of their first measurement */
 static double (*slower)(int look);  /* factor on the time of a measurement, caused by another program; NULL: none */
 static bool as_long_as_may_be;      /* measurements last as long as permitted; false: a second each */
@@ -23,16 +22,17 @@ static double elapsed(void *context)
     return seconds;
 }
 
-static dg_err look(void *context, int batch, double most, dg_batch_row *row, bool *yes, char needs[160])
+static dg_err look(void *context, int batch, double most, dg_batch_row *row, char needs[160])
 {
     (void)context;
     int i = 0;
     while (i < tries && tried[i] != batch) i++;
-    *yes = batch <= fits && !(fits_once && i < tries);
+    const bool fit = batch <= fits && !(fits_once && i < tries);
     if (i == tries) tried[tries++] = batch;
     looks++;
-    snprintf(needs, 160, "it needs %d.0 MB, and there are %d.0 MB", batch, fits);
-    if (!*yes) return DG_OK;
+    *needs = 0;
+    if (!fit) snprintf(needs, 160, "it needs %d.0 MB, and there are %d.0 MB", batch, fits);
+    if (!fit) return DG_OK;
     const double ms = 1e3 * batch / rate(batch) * (slower ? slower(looks) : 1);
     seconds += as_long_as_may_be ? 0.1 + most + 1e-3 * ms : 1;
     *row = (dg_batch_row){.batch = batch, .ms = ms, .setup = 0.1};
@@ -45,10 +45,8 @@ static int search(curve *c, int largest)
     fits = largest;
     seconds = 0;
     tries = looks = 0;
-    DG_CHECK(dg_search_run(&s, &limits, &(dg_search_machine){NULL, elapsed, look}) == DG_OK);
-    dg_search_sentence(&s, why, sizeof why);
-    const int i = dg_search_choice(&s);
-    return i < 0 ? 0 : s.row[i].batch;
+    DG_CHECK(dg_batch_choose(&s, DG_RULE_SEARCH, &limits, &(dg_batch_machine){NULL, elapsed, look}) == DG_OK);
+    return s.batch;
 }
 
 static double flat(double b) { return 1000 + 0 * b; }
@@ -79,7 +77,7 @@ static void check_disturbed(void)
     static curve *const curves[] = {flat, rising, falls, jumps};
     for (int i = 0; i < 20; i++) {
         curve *const c = curves[i % 4];
-        limits = (dg_search_limits){8, 512, 1000000, false, 0.03, 32, 100, 0.5};
+        limits = (dg_batch_limits){8, 512, 1000000, false, 0.03, 32, 100, 0.5};
         slower = NULL;
         const int quiet = search(c, 1 << 20);
         slower = how[i / 4];
@@ -93,7 +91,7 @@ static void check_disturbed(void)
     slower = NULL;
     /* a size that fit before, but no longer fits because another program uses the memory, stays valid */
     fits_once = true;
-    DG_CHECKF(search(flat, 1 << 20) == 8 && !s.refused, "%s", why);
+    DG_CHECKF(search(flat, 1 << 20) == 8 && !s.refused, "%s", s.why);
     fits_once = false;
 }
 
@@ -138,15 +136,15 @@ static const struct {
 static void check_choices(void)
 {
     for (size_t i = 0; i < sizeof choice / sizeof *choice; i++) {
-        limits = (dg_search_limits){choice[i].from, choice[i].most,  choice[i].images,  choice[i].drop_last,
-                                    0.03,           choice[i].least, choice[i].seconds, 0.5};
+        limits = (dg_batch_limits){choice[i].from, choice[i].most,  choice[i].images,  choice[i].drop_last,
+                                   0.03,           choice[i].least, choice[i].seconds, 0.5};
         const int chosen = search(choice[i].rate, choice[i].fits), largest = s.rows ? s.row[s.rows - 1].batch : 0;
         DG_CHECKF(chosen == choice[i].batch && largest == choice[i].largest, "search %zu: %d, largest %d: %s", i,
-                  chosen, largest, why);
-        DG_CHECKF(strstr(why, choice[i].says) && strstr(why, choice[i].too), "search %zu: %s", i, why);
+                  chosen, largest, s.why);
+        DG_CHECKF(strstr(s.why, choice[i].says) && strstr(s.why, choice[i].too), "search %zu: %s", i, s.why);
     }
     static const int from_ten[] = {10, 12, 16, 24, 32};
-    limits = (dg_search_limits){10, 65536, 1000000, false, 0.03, 32, 6, 0.5};
+    limits = (dg_batch_limits){10, 65536, 1000000, false, 0.03, 32, 6, 0.5};
     (void)search(rising, ALL);
     for (int i = 0; i < 5; i++) DG_CHECKF(tried[i] == from_ten[i], "%d, not %d", tried[i], from_ten[i]);
 }
@@ -158,7 +156,7 @@ static void check_time(void)
     as_long_as_may_be = true;
     for (int c = 0; c < 7; c++)
         for (int most = 3; most <= 40; most++) {
-            limits = (dg_search_limits){8, 512, 1000000, false, 0.03, 32, most, 1};
+            limits = (dg_batch_limits){8, 512, 1000000, false, 0.03, 32, most, 1};
             (void)search(curves[c], 1 << 20);
             DG_CHECKF(seconds <= most && s.rows > 1, "curve %d: %g s of %d", c, seconds, most);
         }
@@ -191,7 +189,7 @@ static void check_sizes(void)
     static const int sizes[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128};
     for (int i = 1; i < 14; i++) DG_CHECKF(dg_batch_after(sizes[i - 1]) == sizes[i], "after %d", sizes[i - 1]);
     DG_CHECK(dg_batch_after(10) == 12 && dg_batch_after(13) == 16 && dg_batch_after(100) == 128);
-    const dg_search_limits l = {.images = 100}, dropped = {.images = 100, .drop_last = true};
+    const dg_batch_limits l = {.images = 100}, dropped = {.images = 100, .drop_last = true};
     const dg_batch_row r = {.batch = 32, .ms = 10};
     DG_CHECK(dg_batch_updates(&l, 32) == 4 && dg_batch_updates(&dropped, 32) == 3 &&
              dg_batch_updates(&dropped, 101) == 0);

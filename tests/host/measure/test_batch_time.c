@@ -1,12 +1,9 @@
 /* Batch sizes timed on the CPU. Memory use is that of the plan, sizes that do not fit are not tried, and all memory is
- * released. The rules are also tested on invented curves. */
-#include "host/cli/batch_report.h"
-
-#include <unistd.h>
+ * released. The rules are also applied to invented curves. */
+#include "host/measure/batch_time.h"
 
 #include "host/options/option_table.h"
 #include "reference.h"
-#include "tempdir.h"
 #include "test.h"
 
 /* A backend that counts its allocations. */
@@ -54,24 +51,20 @@ static void begin(dg_backend *b, double device_memory)
 {
     options.device_memory = device_memory;
     bench = (dg_batch_bench){.o = &options, .model = &model, .backend = b, .data = &data, .stop = &stop};
-    DG_CHECK(dg_batch_bench_open(&bench) == DG_OK);
     most = 0;
 }
 
 static size_t check_size(dg_backend *b, int batch, double device_memory)
 {
     dg_batch_row row;
-    char why[160];
-    bool yes;
     begin(b, device_memory);
-    DG_CHECKF(dg_batch_time(&bench, batch, 0.05, false, &row, &yes, why) == DG_OK && yes, "%s", dg_message());
+    DG_CHECKF(dg_batch_time(&bench, batch, 0.05, &row) == DG_OK, "%s", dg_message());
     DG_CHECKF((size_t)row.memory == most && now == 0, "batch %d: %.0f planned, %zu taken, %zu left", batch, row.memory,
               most, now);
     DG_CHECK(row.batch == batch && row.setup > 0 && bench.room.have > 0);
     DG_CHECKF(row.ms > 0 && row.ms <= row.median && row.low <= row.median && row.median <= row.high, "%g %g %g %g",
               row.ms, row.low, row.median, row.high);
     DG_CHECKF(row.busy > 0 && row.busy <= 100 && row.of_peak > 0 && isnan(row.nvml), "%g %g", row.busy, row.of_peak);
-    dg_batch_bench_close(&bench);
     return (size_t)row.memory;
 }
 
@@ -90,24 +83,22 @@ static size_t needs(dg_backend *b, int batch, size_t have)
 /* Memory suffices for a batch size of 8 but not for 12, so size 12 is never built on the device. */
 static void check_search(dg_backend *b, double mb)
 {
-    static dg_search s;
-    char why[700];
-    dg_search_limits l = dg_batch_limits(&options);
-    l.images = data.train;
+    static dg_batch_table s;
+    dg_batch_limits l = dg_batch_limits_of(&options, data.train);
     l.least_steps = 1;
     begin(b, mb);
-    DG_CHECKF(dg_batch_find(&bench, &l, &s, why, sizeof why) == DG_OK, "%s", dg_message());
+    DG_CHECKF(dg_batch_find(&bench, DG_RULE_SEARCH, &l, &s) == DG_OK, "%s", dg_message());
     DG_CHECKF((double)most <= mb * 1e6 && !failures && !now, "%zu bytes of %g MB", most, mb);
-    DG_CHECK(s.rows == 1 && s.row[0].batch == 8 && s.refused >= 10 && s.refused <= 12);
-    DG_CHECKF(strstr(why, "8: the fastest that fits; 12 does not fit") && strstr(why, "(--device-memory)"), "%s", why);
+    DG_CHECK(s.rows == 1 && s.batch == 8 && s.refused >= 10 && s.refused <= 12);
+    DG_CHECKF(strstr(s.why, "8: the fastest that fits; 12 does not fit") && strstr(s.why, "(--device-memory)"), "%s",
+              s.why);
     l.from = 40;
-    DG_CHECK(dg_batch_find(&bench, &l, &s, why, sizeof why) == DG_DEVICE &&
+    DG_CHECK(dg_batch_find(&bench, DG_RULE_SEARCH, &l, &s) == DG_DEVICE &&
              strstr(dg_message(), "largest batch that fits"));
     l.from = 8;
     stop = 1;
-    DG_CHECK(dg_batch_find(&bench, &l, &s, why, sizeof why) == DG_FAILED && now == 0 && !s.rows);
+    DG_CHECK(dg_batch_find(&bench, DG_RULE_SEARCH, &l, &s) == DG_FAILED && now == 0 && !s.rows);
     stop = 0;
-    dg_batch_bench_close(&bench);
 }
 
 static dg_batch_row curve[50];
@@ -116,8 +107,7 @@ static void check_sweep(void)
 {
     dg_sweep_range r;
     DG_CHECK(dg_sweep_parse("10-500:10", &r) && r.first == 10 && r.last == 500 && r.step == 10);
-    DG_CHECK(dg_sweep_after(&r, 490) == 500 && dg_sweep_after(&r, 500) == 0);
-    DG_CHECK(dg_sweep_parse("8-512", &r) && r.step == 0 && dg_sweep_after(&r, 8) == 12 && !dg_sweep_after(&r, 512));
+    DG_CHECK(dg_sweep_parse("8-512", &r) && r.step == 0);
     static const char *const wrong[] = {"",      "8",    "8-",    "8-7",    "0-4",     "1-65537", "1-9:",
                                         "1-9:0", "-1-9", "1-9:x", "1-9:1x", "1 - 9:2", "1--9",    "1-9:-1"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
@@ -132,36 +122,25 @@ static void check_sweep(void)
         curve[i].nvml = b > 50 ? 100 : 98 - 0.2 * (50 - b);
         curve[i].busy = 100;
     }
-    static dg_batch_rule rule[DG_RULES];
-    dg_sweep_rule(&s, DG_RULE_USAGE, 32, 50000, &rule[DG_RULE_USAGE]);
-    DG_CHECKF(dg_rule_answer(&rule[DG_RULE_USAGE]) == 54 && rule[DG_RULE_USAGE].rounds == 11, "%d",
-              dg_rule_answer(&rule[DG_RULE_USAGE]));
-    dg_sweep_rule(&s, DG_RULE_EPOCH_TIME, 32, 50000, &rule[DG_RULE_EPOCH_TIME]);
-    DG_CHECK(rule[DG_RULE_EPOCH_TIME].end == DG_RULE_STOPPED);
-    DG_NEAR(rule[DG_RULE_EPOCH_TIME].round[1].ms, 23.4, 1e-9);
-    const dg_search_limits l = {8, 65536, 1000000, false, 0.03, 32, 20, 1};
-    const int ours = dg_sweep_search(&s, &l);
-    DG_CHECKF(ours >= 288 && ours <= 480, "%d", ours);
-    curve[49].batch = 60; /* the sweep ends there, so the rule cannot continue */
-    s.row = &curve[0];
-    s.rows = 5;
-    dg_sweep_rule(&s, DG_RULE_EPOCH_TIME, 32, 50000, &rule[0]);
-    DG_CHECK(rule[0].end == DG_RULE_CANNOT && rule[0].batch == 52 && dg_rule_answer(&rule[0]) == 46);
+    static dg_batch_table t;
+    dg_batch_limits l = {32, 65536, 50000, false, 0.03, 32, 20, 1};
+    dg_sweep_choose(&s, DG_RULE_USAGE, &l, &t);
+    DG_CHECKF(t.batch == 54 && t.looks == 11, "%s", t.why);
+    dg_sweep_choose(&s, DG_RULE_EPOCH_TIME, &l, &t);
+    DG_CHECK(!strcmp(t.ended, "stopped"));
+    DG_NEAR(t.look[1].ms, 23.4, 1e-9);
+    l.from = 8;
+    l.images = 1000000;
+    dg_sweep_choose(&s, DG_RULE_SEARCH, &l, &t);
+    DG_CHECKF(t.batch >= 288 && t.batch <= 480, "%s", t.why);
+    l.from = 32;
+    s.rows = 5; /* the sweep ends there, so the rule cannot continue */
+    dg_sweep_choose(&s, DG_RULE_EPOCH_TIME, &l, &t);
+    DG_CHECKF(t.batch == 46 && strstr(t.why, "52, does not fit"), "%s", t.why);
     s.rows = 1;
-    DG_CHECK(dg_sweep_search(&s, &l) == 10);
-    s.rows = 5;
-    temp_make("batch");
-    const dg_batch_found f = {.bench = &bench, .limits = &l, .row = s.row, .rows = s.rows, .chosen = -1};
-    DG_CHECKF(dg_sweep_write(&f, &s, rule, 40, temp_path("")) == DG_OK, "%s", dg_message());
-    static const char *const files[] = {"sweep.csv", "rules.csv", "time.png", "usage.png"};
-    for (int i = 0; i < 4; i++) DG_CHECK(access(temp_path(files[i]), R_OK) == 0);
-    void *text;
-    size_t bytes;
-    DG_CHECK(dg_read_file(temp_path("sweep.csv"), 1 << 20, &text, &bytes) == DG_OK);
-    DG_CHECKF(strstr(text, "\n10,21,22,19,23,2.1,476.190476,2100,7,100,90,\n"), "%s", (char *)text);
-    free(text);
-    DG_CHECK(dg_sweep_write(&f, &s, rule, 40, temp_path("none")) == DG_IO);
-    temp_remove(temp_dir);
+    l.from = 8;
+    dg_sweep_choose(&s, DG_RULE_SEARCH, &l, &t);
+    DG_CHECKF(t.batch == 10, "%s", t.why);
 }
 
 int main(void)
