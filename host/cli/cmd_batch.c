@@ -11,7 +11,8 @@
 #include "host/cli/commands.h"
 #include "host/cli/outputs.h"
 #include "host/cli/say.h"
-#include "host/figure/images.h"
+#include "host/figure/chart.h"
+#include "host/image/encode.h"
 #include "host/files/json.h"
 #include "host/files/json_text.h"
 #include "host/measure/batch_time.h"
@@ -21,7 +22,7 @@
 #include "host/train/classes.h"
 #include "host/trainer/progress.h"
 
-enum { RULE_FROM = 32, RULE_STEPS = 1000, WIDTH = 900, HEIGHT = 380 };
+enum { RULE_FROM = 32, RULE_STEPS = 1000, HEIGHT = 380 };
 #define SWEEP_SECONDS 2.0
 #define NOTABLE 0.05 /* share of step time above which a note is printed */
 
@@ -237,34 +238,36 @@ static void put_choices(FILE *to, const job *j, const dg_sweep *s, const dg_batc
 /* Draw the curve of time or usage, with a vertical line at the choice of each rule. */
 static dg_err draw(const char *path, const job *j, const dg_batch_table choice[DG_RULES], bool usage)
 {
-    static const uint8_t color[DG_RULES][3] = {{204, 121, 167}, {213, 94, 0}, {0, 158, 115}};
-    const char *const label = !usage ? "ms per image" : isnan(j->row[0].nvml) ? "busy, %" : "NVML, %";
-    char title[200], name[DG_RULES][48];
-    double at[DG_RULES][2], ends[2] = {INFINITY, -INFINITY}, *x = malloc(2 * (size_t)j->rows * sizeof *x);
-    if (!x) return dg_fail(DG_DEVICE, "out of memory for the sweep's figures");
-    double *y = x + j->rows;
-    dg_series series[DG_RULES + 1] = {{.label = label, .color = {0, 114, 178}, .n = j->rows, .x = x, .y = y}};
-    dg_plot plot = {.title = title, .x_label = "batch", .y_label = label, .series = series, .count = 1};
-    for (int i = 0; i < j->rows; i++) {
-        x[i] = j->row[i].batch;
-        y[i] = usage ? dg_sweep_usage(&j->row[i]) : j->row[i].ms / j->row[i].batch;
-        ends[0] = fmin(ends[0], y[i]);
-        ends[1] = fmax(ends[1], y[i]);
+    const int n = j->rows < DG_CHART_POINTS ? j->rows : DG_CHART_POINTS;
+    double low = INFINITY, high = -INFINITY;
+    dg_image image = {0};
+    dg_chart *p = calloc(1, sizeof *p);
+    if (!p) return dg_fail(DG_DEVICE, "out of memory for the sweep's figures");
+    dg_curve *c = p->curve;
+    p->x_label = "batch";
+    p->y_label = !usage ? "ms per image" : isnan(j->row[0].nvml) ? "busy, %" : "NVML, %";
+    snprintf(p->title, sizeof p->title, "%.60s on %.80s", j->bench.model->name, j->bench.backend->name);
+    snprintf(c->label, sizeof c->label, "%s", p->y_label);
+    for (; c->points < n; c->points++) {
+        const dg_batch_row *r = &j->row[(long)c->points * j->rows / n];
+        const double y = usage ? dg_sweep_usage(r) : r->ms / r->batch;
+        c->x[c->points] = r->batch;
+        c->y[c->points] = y;
+        low = fmin(low, y);
+        high = fmax(high, y);
     }
     for (int i = 1; i <= DG_RULES; i++) {
-        const int k = i % DG_RULES; /* the search is last */
-        if (!choice[k].batch) continue;
-        at[k][0] = at[k][1] = choice[k].batch;
-        snprintf(name[k], sizeof name[k], "%s: %d", dg_batch_rule_name[k], choice[k].batch);
-        series[plot.count] = (dg_series){.label = name[k], .n = 2, .x = at[k], .y = ends};
-        memcpy(series[plot.count++].color, color[k], 3);
+        const int k = i % DG_RULES, batch = choice[k].batch; /* the search is last */
+        if (!batch) continue;
+        c = &p->curve[++p->curves];
+        *c = (dg_curve){.points = 2, .x = {batch, batch}, .y = {low, high}};
+        snprintf(c->label, sizeof c->label, "%s: %d", dg_batch_rule_name[k], batch);
     }
-    snprintf(title, sizeof title, "%.60s on %.80s", j->bench.model->name, j->bench.backend->name);
-    dg_image image = {0};
-    dg_err e = dg_plots_draw(&plot, 1, WIDTH, HEIGHT, &image);
+    p->curves++;
+    dg_err e = dg_charts_draw(p, 1, NULL, HEIGHT, &image);
     if (!e) e = dg_png_write(path, &image, &(dg_text){"Software", dg_version}, 1);
     free(image.pixels);
-    free(x);
+    free(p);
     return e;
 }
 

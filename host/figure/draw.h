@@ -29,6 +29,4 @@ void dg_draw_paint(dg_canvas *c, dg_color color, double alpha);
 void dg_draw_text(dg_canvas *c, double x, double y, double scale, double weight, bool upwards, const char *text);
 double dg_text_width(double scale, const char *text);
 
-dg_err dg_draw_plot(dg_canvas *c, const dg_plot *p, int left, int top, int right, int bottom);
-
 #endif

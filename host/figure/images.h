@@ -24,23 +24,6 @@ int dg_scale_of(int scale, int W, int H);
 /* Repeat each pixel scale x scale times, without smoothing. */
 dg_err dg_enlarge(dg_image *im, int scale);
 
-typedef struct {
-    const char *label;
-    uint8_t color[3];
-    int n;
-    const double *x, *y; /* NaN y: a gap */
-    bool thin;           /* one value per step, drawn thin and light; means per epoch are drawn thick */
-} dg_series;
-typedef struct {
-    const char *title, *x_label, *y_label;
-    const dg_series *series;
-    int count;
-    bool fixed_y; /* y axis from y_min to y_max, not from the data */
-    double y_min, y_max;
-} dg_plot;
-/* Draw `count` plots in one column, W x H pixels in total. */
-dg_err dg_plots_draw(const dg_plot *plots, int count, int W, int H, dg_image *out);
-
 /* Write a looping GIF by giflib with `ms` milliseconds per frame; frames (n, H, W, 3), enlarged `scale` times, with one
  * palette. */
 dg_err dg_gif_write(const char *path, const uint8_t *frames, int n, int W, int H, int scale, int ms);

@@ -6,6 +6,7 @@
 #include "host/report/html.h"
 #include "host/report/plot.h"
 #include "host/report/report.h"
+#include "host/run/log_curves.h"
 
 typedef struct {
     const dg_report_run *run;
@@ -15,22 +16,23 @@ typedef struct {
 static dg_err put_curves(FILE *to, const several *s)
 {
     const dg_recipe *recipe = s->run[0].recipe;
-    dg_report_plot *p = calloc(1, sizeof *p);
+    dg_run_log log[DG_REPORT_RUNS];
+    bool epochs = true;
+    dg_chart *p = calloc(1, sizeof *p);
     if (!p) return dg_fail(DG_DEVICE, "out of memory for curves");
+    for (int i = 0; i < s->runs; i++) {
+        log[i] = (dg_run_log){recipe, s->run[i].row, s->run[i].place, s->run[i].n};
+        epochs &= dg_curve_by_epochs(&log[i]);
+    }
     fputs("<section aria-labelledby=\"curves-title\">\n<h2 id=\"curves-title\">Curves</h2>\n", to);
     for (int k = 0; k < recipe->metrics; k++) {
         const dg_metric *m = &recipe->metric[k];
         if (!m->legend) continue;
-        char title[200];
-        if (m->title) snprintf(title, sizeof title, "%s", m->title);
-        else snprintf(title, sizeof title, "%s: %s", recipe->plot[m->plot].title, m->legend);
-        *p = (dg_report_plot){.title = title, .unit = "epoch", .y_max = recipe->plot[m->plot].y_max, .curves = s->runs};
-        p->epochs = true;
-        for (int i = 0; i < s->runs; i++) p->epochs &= dg_plot_by_epochs(s->run[i].row, s->run[i].n);
+        *p = (dg_chart){.x_label = "epoch", .y_max = recipe->plot[m->plot].y_max, .epochs = epochs};
+        if (m->title) snprintf(p->title, sizeof p->title, "%s", m->title);
+        else snprintf(p->title, sizeof p->title, "%s: %s", recipe->plot[m->plot].title, m->legend);
         for (int i = 0; i < s->runs; i++) {
-            const dg_report_run *r = &s->run[i];
-            snprintf(p->curve[i].label, sizeof p->curve[i].label, "%.150s", r->name);
-            if (r->n) dg_plot_fill(&p->curve[i], m, r->row, r->place, r->n, p->epochs);
+            dg_curve_add(p, s->run[i].name, &log[i], m, 0);
             p->curve[i].bins = 0; /* no value ranges, because those of several runs would overlap */
         }
         dg_plot_write(to, p);

@@ -10,6 +10,7 @@
 #include "host/report/html.h"
 #include "host/report/plot.h"
 #include "host/report/report.h"
+#include "host/run/log_curves.h"
 
 enum { EXACT = 900 << 10, EXACT_REALS = 600 << 10 }; /* file size up to which an image is embedded unchanged */
 
@@ -182,22 +183,12 @@ static void put_findings(FILE *to, const dg_report_run *r)
 static dg_err put_curves(FILE *to, const dg_report_run *r)
 {
     if (!r->n) return DG_OK;
-    dg_report_plot *p = calloc(1, sizeof *p);
+    const dg_run_log log = {r->recipe, r->row, r->place, r->n};
+    dg_chart *p = calloc(1, sizeof *p);
     if (!p) return dg_fail(DG_DEVICE, "out of memory for curves");
     open_section(to, "curves", "Curves");
     for (int i = 0; i < r->recipe->plots; i++) {
-        p->title = r->recipe->plot[i].title;
-        p->unit = "epoch";
-        p->y_max = r->recipe->plot[i].y_max;
-        p->epochs = dg_plot_by_epochs(r->row, r->n);
-        p->curves = 0;
-        for (int k = 0; k < r->recipe->metrics && p->curves < DG_PLOT_CURVES; k++) {
-            const dg_metric *m = &r->recipe->metric[k];
-            if (!m->legend || m->plot != i) continue;
-            dg_plot_curve *c = &p->curve[p->curves++];
-            snprintf(c->label, sizeof c->label, "%s", m->legend);
-            dg_plot_fill(c, m, r->row, r->place, r->n, p->epochs);
-        }
+        dg_run_chart(p, &log, i);
         dg_plot_write(to, p);
     }
     fputs("<p class=\"note\">Lines are epoch means, bands the range of single steps. Hover, or focus a plot and use "

@@ -1,14 +1,33 @@
+/* Charts of logs. */
 #ifndef DG_LOG_CURVES_H
 #define DG_LOG_CURVES_H
 
-#include "host/image/image.h"
+#include "host/figure/chart.h"
 #include "host/rundir/log_text.h"
 
-/* Draw curves.png: the recipe's plots and plots of the logged metrics over epochs. Lines of steps are thin, lines of
- * epochs thick. n may be 0. */
-dg_err dg_curves(const dg_recipe *r, const dg_log_row *rows, long n, const char *title, dg_image *out);
+/* The log of a run. x: (n) positions of the rows on the x axis. */
+typedef struct {
+    const dg_recipe *recipe;
+    const dg_log_row *row;
+    const double *x;
+    long n;
+} dg_run_log;
 
 /* x: (n) positions of the middles of the steps on the epoch axis. If epoch 1 has only one step, its position is 0.5. */
 void dg_curve_places(const dg_log_row *rows, long n, double *x);
+
+/* True if the log has enough epochs for a point per epoch. */
+bool dg_curve_by_epochs(const dg_run_log *run);
+
+/* Append the curve of a metric, or with m NULL of logged metric number `logged`. A point is the mean of whole epochs
+ * (p->epochs), or of a 100th of the rows. Rows without a value are skipped. Tests have one value per epoch and no bins.
+ */
+void dg_curve_add(dg_chart *p, const char *label, const dg_run_log *run, const dg_metric *m, int logged);
+
+/* Plot number i of the recipe, over epochs. */
+void dg_run_chart(dg_chart *p, const dg_run_log *run, int i);
+
+/* Draw curves.png: the recipe's plots and plots of the logged metrics over epochs. n may be 0. */
+dg_err dg_curves(const dg_recipe *r, const dg_log_row *rows, long n, const char *title, dg_image *out);
 
 #endif

@@ -2,7 +2,6 @@
 #include "host/figure/draw.h"
 #include "host/run/log_curves.h"
 
-#include <time.h>
 #include "host/net/gan.h"
 #include "test.h"
 
@@ -137,131 +136,73 @@ static int colored(const dg_image *im, const uint8_t color[3], int from, int to)
     return n;
 }
 
-static dg_err draw(dg_series s, dg_image *out)
+static dg_chart chart;
+
+/* Draw one curve through n points of y, at x = 0, 1, ... */
+static void draw(const double *y, int n, dg_image *out)
 {
-    dg_plot p = {.title = "title", .x_label = "epoch", .y_label = "loss", .series = &s, .count = 1};
-    s.label = "series";
-    s.color[0] = 200;
-    s.color[1] = s.color[2] = 0;
-    return dg_plots_draw(&p, 1, 600, 300, out);
+    chart = (dg_chart){.title = "title", .x_label = "epoch", .y_label = "loss", .curves = 1};
+    chart.curve[0] = (dg_curve){.label = "curve", .points = n};
+    for (int i = 0; i < n; i++) chart.curve[0].x[i] = i, chart.curve[0].y[i] = y[i];
+    DG_CHECKF(dg_charts_draw(&chart, 1, NULL, 300, out) == DG_OK && out->W == 900 && out->H == 300, "%s", dg_message());
 }
 
-static void plots_hold_odd_series(void)
+static int drawn(const double *y, int n, int from, int to)
 {
-    enum { N = 600 };
-    static double x[N], y[N];
-    const uint8_t red[3] = {200, 0, 0};
-    dg_image im, again;
-    for (int i = 0; i < N; i++) {
-        x[i] = i;
-        y[i] = i >= 200 && i < 400 ? NAN : sin(i * .05);
-    }
+    dg_image im;
+    draw(y, n, &im);
+    const int pixels = colored(&im, dg_chart_color[0], from, to);
+    free(im.pixels);
+    return pixels;
+}
+
+static void plots_hold_odd_curves(void)
+{
+    enum { N = 300, LEFT = 64, RIGHT = 878 };
+    static double y[N];
     /* With a gap in the middle third, the line is drawn to the left and right of it. */
-    DG_CHECK(draw((dg_series){.n = N, .x = x, .y = y}, &im) == DG_OK);
-    DG_CHECK(colored(&im, red, 70, 230) > 100 && colored(&im, red, 430, 578) > 100);
-    DG_CHECKF(colored(&im, red, 250, 400) == 0, "%d pixels in the gap", colored(&im, red, 250, 400));
-    DG_CHECK(draw((dg_series){.n = N, .x = x, .y = y}, &again) == DG_OK);
-    DG_CHECK(memcmp(im.pixels, again.pixels, 600 * 300 * 3) == 0);
-    free(im.pixels);
-    free(again.pixels);
-    DG_CHECK(draw((dg_series){.n = 1, .x = x + 5, .y = y + 5}, &im) == DG_OK);
-    DG_CHECKF(colored(&im, red, 65, 580) >= 12 && colored(&im, red, 65, 580) < 60, "%d", colored(&im, red, 65, 580));
-    free(im.pixels);
-    static double lone[100], at[100];
-    for (int i = 0; i < 100; i++) {
-        at[i] = i;
-        lone[i] = i == 50 ? 3 : NAN;
-    }
-    DG_CHECK(draw((dg_series){.n = 100, .x = at, .y = lone}, &im) == DG_OK);
-    DG_CHECK(colored(&im, red, 65, 580) >= 4);
-    free(im.pixels);
-    /* Empty series, NaN, infinities and constants can be drawn. A constant becomes a straight line. */
-    DG_CHECK(draw((dg_series){.n = 0}, &im) == DG_OK);
-    free(im.pixels);
-    static const double level[] = {NAN, INFINITY, -INFINITY, 0, 1, -3.5, 1e-30, 1e30, -1e99, 1e300, 1e-310};
+    for (int i = 0; i < N; i++) y[i] = i >= 100 && i < 200 ? INFINITY : sin(i * .1);
+    DG_CHECK(drawn(y, N, 70, 330) > 100 && drawn(y, N, 620, RIGHT) > 100);
+    DG_CHECKF(drawn(y, N, 345, 600) == 0, "%d pixels in the gap", drawn(y, N, 345, 600));
+    DG_CHECK(drawn(y, 1, LEFT, RIGHT) >= 12 && drawn(y, 1, LEFT, RIGHT) < 60);
+    DG_CHECK(drawn(y, 0, LEFT, RIGHT) == 0);
+    /* Infinities and constants can be drawn. A constant becomes a straight line. */
+    static const double level[] = {NAN, INFINITY, -INFINITY, 0, 1, -3.5, 1e-30, 1e30, -1e99, 1e-310};
     for (size_t k = 0; k < sizeof level / sizeof *level; k++) {
-        for (int i = 0; i < 100; i++) lone[i] = level[k];
-        DG_CHECK(draw((dg_series){.n = 100, .x = at, .y = lone}, &im) == DG_OK);
-        int n = colored(&im, red, 100, 500), visible = fabs(level[k]) < 1e100;
-        DG_CHECKF(visible ? n >= 700 && n <= 1300 : n == 0, "constant %g: %d pixels", level[k], n);
-        free(im.pixels);
+        for (int i = 0; i < 100; i++) y[i] = level[k];
+        const int n = drawn(y, 100, 100, 500);
+        DG_CHECKF(isfinite(level[k]) ? n >= 700 && n <= 1300 : n == 0, "constant %g: %d pixels", level[k], n);
     }
-    static const double wild[] = {1, 1e99, -1e99, NAN, 5, INFINITY, 1e-99, 3};
-    DG_CHECK(draw((dg_series){.n = 8, .x = at, .y = wild}, &im) == DG_OK);
-    free(im.pixels);
-    for (int i = 0; i < 100; i++) at[i] = 7; /* all points have one x */
-    DG_CHECK(draw((dg_series){.n = 100, .x = at, .y = lone, .thin = true}, &im) == DG_OK);
-    free(im.pixels);
-    dg_plot bad = {.fixed_y = true, .y_min = 1, .y_max = 1};
-    DG_CHECK(dg_plots_draw(&bad, 1, 600, 300, &im) == DG_USAGE);
-    bad.y_max = NAN;
-    DG_CHECK(dg_plots_draw(&bad, 1, 600, 300, &im) == DG_USAGE);
-    bad.fixed_y = false;
-    DG_CHECK(dg_plots_draw(&bad, 1, 60, 300, &im) == DG_USAGE);
-    DG_CHECK(dg_plots_draw(&bad, 1, 600, 30, &im) == DG_USAGE);
+    static const double wild[] = {1, 1e99, -1e99, NAN, 5, INFINITY, 1e-99, 3, 1e300};
+    (void)drawn(wild, 9, LEFT, RIGHT);
+    dg_image im;
+    DG_CHECK(dg_charts_draw(&chart, 1, NULL, 20000, &im) == DG_USAGE);
 }
 
-/* Three million points look like the full curve: each column spans from its smallest to its largest value. */
-static void many_points(void)
+/* A band covers its area: from 1 to 3 in the left half, from 2 to 2.5 in the right half, and a line on top of it. */
+static void bands_are_filled(void)
 {
-    enum { N = 3000000 };
-    double *x = malloc(N * sizeof *x), *y = malloc(N * sizeof *y);
-    if (!x || !y) abort();
-    for (int i = 0; i < N; i++) {
-        x[i] = i;
-        y[i] = i % 1000 == 300 ? 0 : i % 1000 == 600 ? 1 + (i > N / 2) : .5;
-    }
-    dg_series s = {.color = {0, 0, 200}, .n = N, .x = x, .y = y};
-    dg_plot p = {.series = &s, .count = 1, .fixed_y = true, .y_max = 2};
+    const uint8_t light[3] = {191, 220, 236}; /* a quarter of the first colour over white */
+    static const double y[] = {0, 4};
     dg_image im;
-    clock_t begin = clock();
-    DG_CHECK(dg_plots_draw(&p, 1, 600, 300, &im) == DG_OK);
-    double took = (double)(clock() - begin) / CLOCKS_PER_SEC;
-    DG_CHECKF(took < 2, "%g s", took);
-    /* The frame is from y = 34 (value two) to y = 274 (value zero). The left half is filled below 154, the right half
-     * completely. */
-    int wrong = 0;
-    for (int i = 40; i < 270; i++) {
-        wrong += (pixel(&im, 150, i, 0) == 0) != (i > 154) && abs(i - 154) > 2;
-        wrong += pixel(&im, 500, i, 0) != 0;
-    }
-    DG_CHECKF(wrong == 0, "%d pixels", wrong);
+    draw(y, 2, &im);
     free(im.pixels);
-    free(x);
-    free(y);
-}
-
-/* A spike of one step must not flatten the other values, but a spike of an epoch's mean must be visible. */
-static void spikes(void)
-{
-    enum { N = 2000 };
-    static double x[N], y[N];
-    const uint8_t red[3] = {200, 0, 0};
-    dg_image im;
-    for (int i = 0; i < N; i++) {
-        x[i] = i;
-        y[i] = i == 1000 ? 1e6 : i % 2 ? 2 : 3;
+    chart.y_max = 4;
+    chart.curve[0].bins = 4;
+    for (int i = 0; i < 4; i++) {
+        chart.curve[0].at[i] = i / 3.;
+        chart.curve[0].low[i] = i < 2 ? 1 : 2;
+        chart.curve[0].high[i] = i < 2 ? 3 : 2.5;
     }
-    dg_series s = {.color = {200, 0, 0}, .n = N, .x = x, .y = y, .thin = true};
-    dg_plot p = {.series = &s, .count = 1};
-    const uint8_t light[3] = {237, 173, 173}; /* 32% opacity over white */
-    DG_CHECK(dg_plots_draw(&p, 1, 600, 300, &im) == DG_OK);
-    DG_CHECKF(colored(&im, light, 100, 300) > 200 * 60, "%d pixels", colored(&im, light, 100, 300));
-    free(im.pixels);
-    s.thin = false;
-    DG_CHECK(dg_plots_draw(&p, 1, 600, 300, &im) == DG_OK);
-    DG_CHECKF(colored(&im, red, 100, 300) < 200 * 6, "%d pixels", colored(&im, red, 100, 300));
-    free(im.pixels);
-    /* A line to a spike far outside of the frame is still drawn. */
-    for (int i = 0; i < 300; i++) y[i] = i == 100 ? 1e60 : i < 200 ? 2 : 3;
-    s.n = 300;
-    s.thin = true;
-    DG_CHECK(dg_plots_draw(&p, 1, 600, 300, &im) == DG_OK);
-    for (int i = 50; i < 270; i += 20) {
-        int n = 0;
-        for (int k = 225; k < 247; k++) n += pixel(&im, k, i, 0) > pixel(&im, k, i, 1) + 20;
-        DG_CHECKF(n >= 1 && n <= 6, "%d pixels in row %d", n, i);
+    DG_CHECK(dg_charts_draw(&chart, 1, NULL, 300, &im) == DG_OK);
+    /* The frame is from y = 34 (value 4) to y = 254 (value 0): a unit has 55 pixels. */
+    int left = 0, right = 0;
+    for (int i = 40; i < 250; i++) {
+        left += abs(pixel(&im, 200, i, 0) - light[0]) < 4;
+        right += abs(pixel(&im, 800, i, 0) - light[0]) < 4;
     }
+    DG_CHECKF(abs(left - 108) <= 6 && abs(right - 27) <= 3, "%d and %d pixels", left, right);
+    DG_CHECK(pixel(&im, 200, 34 + 27, 0) == 255 && pixel(&im, 200, 254 - 27, 0) > 240);
     free(im.pixels);
 }
 
@@ -321,9 +262,8 @@ int main(void)
     lines_are_exact();
     every_character_is_drawn();
     text_turns();
-    plots_hold_odd_series();
-    many_points();
-    spikes();
+    plots_hold_odd_curves();
+    bands_are_filled();
     curves_of_runs();
     return dg_test_report();
 }

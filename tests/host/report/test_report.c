@@ -58,37 +58,43 @@ static void make_rows(dg_log_row *row, double *x)
     dg_curve_places(row, EPOCHS * STEPS, x);
 }
 
-static void put_plot(FILE *to, const void *p) { dg_plot_write(to, p); }
+static dg_chart p;
+static void put_plot(FILE *to, const void *chart) { dg_plot_write(to, chart); }
 
 static void curves_are_means(void)
 {
     static dg_log_row row[EPOCHS * STEPS];
     static double x[EPOCHS * STEPS];
-    static dg_report_plot p = {.title = "a<b", .unit = "epoch", .curves = 1, .epochs = true};
     const dg_metric m = {.terms = 1, .term = {DG_LOSS_G}, .legend = "G"};
-    dg_plot_curve *c = &p.curve[0];
+    dg_run_log log = {NULL, row, x, EPOCHS * STEPS};
+    const dg_curve *c = &p.curve[0];
     make_rows(row, x);
-    DG_CHECK(dg_plot_by_epochs(row, EPOCHS * STEPS) && !dg_plot_by_epochs(row, 3 * STEPS));
-    dg_plot_fill(c, &m, row, x, EPOCHS * STEPS, true);
-    DG_CHECK(c->points == EPOCHS && c->bins == 300);
+    p = (dg_chart){.title = "a<b", .x_label = "epoch", .epochs = dg_curve_by_epochs(&log)};
+    dg_curve_add(&p, "<G>", &log, &m, 0);
+    DG_CHECK(p.epochs && c->points == EPOCHS && c->bins == 300);
     DG_NEAR(c->y[1], STEPS + (STEPS - 1) / 2., 1e-9);
     DG_NEAR(c->x[1], 1.5, 1e-9);
     DG_NEAR(c->y[0], ((STEPS - 1) * STEPS / 2. - 7) / (STEPS - 1), 1e-9); /* the mean without the missing row */
     DG_NEAR(c->low[299], EPOCHS * STEPS - 3, 1);
     DG_NEAR(c->high[299], EPOCHS * STEPS - 1, 0);
-    dg_plot_fill(c, &m, row, x, 3 * STEPS, false);
-    DG_CHECKF(c->points == 90 && c->bins == 45, "%d points, %d bins", c->points, c->bins);
-    dg_plot_fill(c, &m, row, x, 0, false);
+    log.n = 3 * STEPS;
+    p.epochs = dg_curve_by_epochs(&log);
+    p.curves = 0;
+    dg_curve_add(&p, "<G>", &log, &m, 0);
+    DG_CHECKF(!p.epochs && c->points == 90 && c->bins == 45, "%d points, %d bins", c->points, c->bins);
+    log.n = p.curves = 0;
+    dg_curve_add(&p, "<G>", &log, &m, 0);
     DG_CHECK(c->points == 0 && c->bins == 0);
-    snprintf(c->label, sizeof c->label, "<G>");
     char *empty = text_of(put_plot, &p);
     DG_CHECK(strstr(empty, "<h3>a&#60;b</h3>") && strstr(empty, "&#60;G&#62;") && !strstr(empty, "nan"));
     free(empty);
     /* one step with huge values does not flatten the curve, and the page reports it */
-    dg_plot_fill(c, &m, row, x, EPOCHS * STEPS, false);
-    c->y[50] = 1e9;
+    log.n = EPOCHS * STEPS;
+    p.curves = 0;
+    dg_curve_add(&p, "<G>", &log, &m, 0);
+    p.curve[0].y[50] = 1e9;
     char *cut = text_of(put_plot, &p);
-    DG_CHECK(strstr(cut, "the largest mean is 1e+09"));
+    DG_CHECK(strstr(cut, "the largest mean is 1e+09") && dg_chart_layout(&p, 6, 5).y.high < 2 * EPOCHS * STEPS);
     free(cut);
 }
 
@@ -98,11 +104,10 @@ static void axes_end(void)
     static const double y[][2] = {{1, 1 + 2.3e-16}, {1e15, 1e15 + .125}, {0, 5e-324},          {-1e300, 1e300},
                                   {1e308, 1e308},   {INFINITY, 1},       {NAN, NAN},           {-1e99, 1e99},
                                   {3, 3},           {-5e-324, 0},        {-INFINITY, INFINITY}};
-    static dg_report_plot p = {.title = "t", .unit = "epoch", .curves = 1};
-    dg_plot_curve *c = &p.curve[0];
+    p = (dg_chart){.title = "t", .x_label = "epoch", .curves = 1};
     alarm(20);
     for (size_t i = 0; i < sizeof y / sizeof *y; i++) {
-        *c = (dg_plot_curve){.label = "G", .points = 2, .x = {1e8, 1e8 + 1.5e-8}, .y = {y[i][0], y[i][1]}};
+        p.curve[0] = (dg_curve){.label = "G", .points = 2, .x = {1e8, 1e8 + 1.5e-8}, .y = {y[i][0], y[i][1]}};
         char *text = text_of(put_plot, &p);
         DG_CHECKF(strlen(text) < 4000 && !strstr(text, "nan"), "case %zu: %.3000s", i, text);
         free(text);
