@@ -3,76 +3,58 @@
 #include <string.h>
 
 #include "core/base/build_info.h"
-#include "core/plan/plan.h"
 #include "host/cli/commands.h"
 #include "host/figure/images.h"
+#include "host/whiten/products.h"
 
 enum { IMAGES = 8, STEPS = 7 };
 
 typedef struct {
-    dg_backend *backend;
-    dg_arena arena;
-    dg_plan plan;
+    dg_own_plan own;
     int x, pixels, state;
 } augmenter;
 
 static int kept(augmenter *a, const char *name, dg_type type, dg_shape shape)
 {
-    const int row = dg_arena_row(&a->arena, name, DG_WORK, 0, type, shape);
-    a->arena.row[row].keep = true;
+    const int row = dg_arena_row(&a->own.arena, name, DG_WORK, 0, type, shape);
+    a->own.arena.row[row].keep = true;
     return row;
 }
 
 static dg_err open_augmenter(augmenter *a, int N, int size, int channels, int what)
 {
     const dg_shape s = {N, size, size, channels};
-    dg_err e = dg_cpu_open(&(dg_cpu_options){.real = DG_F32}, &a->backend);
-    if (!e) e = dg_arena_begin(&a->arena);
+    const dg_err e = dg_own_begin(&a->own, "augment", NULL, 0, DG_F32);
     if (e) return e;
-    dg_plan *plan = &a->plan;
-    dg_plan_begin(plan, &a->arena, "augment");
     a->x = kept(a, "x", DG_F32, s);
     a->pixels = kept(a, "pixels", DG_U8, s);
     a->state = kept(a, "state", DG_U8, (dg_shape){1, 1, 1, (int)sizeof(dg_step_state)});
     const int seen = kept(a, "seen", DG_F32, s);
-    dg_op *op = dg_plan_add(plan, DG_OP_augment, "augment");
+    dg_op *op = dg_plan_add(&a->own.plan, DG_OP_augment, "augment");
     op->u.augment = (dg_augment_args){.N = N, .H = size, .W = size, .C = channels, .what = what};
     dg_plan_operand(op, "y", seen, 0);
     dg_plan_operand(op, "x", a->x, 0);
     dg_plan_operand(op, "state", a->state, 0);
-    op = dg_plan_add(plan, DG_OP_to_u8, "to_u8");
+    op = dg_plan_add(&a->own.plan, DG_OP_to_u8, "to_u8");
     op->u.to_u8 = (dg_to_u8_args){.n = (int64_t)dg_count(s)};
     dg_plan_operand(op, "out", a->pixels, 0);
     dg_plan_operand(op, "x", seen, 0);
-    dg_err wrong = dg_arena_place(&a->arena, &plan, 1, a->backend);
-    if (!wrong) wrong = dg_arena_alloc(&a->arena, a->backend);
-    return wrong ? wrong : dg_plan_bind(plan);
+    return dg_own_ready(&a->own);
 }
-
-static void close_augmenter(augmenter *a)
-{
-    dg_plan_free(&a->plan);
-    if (!a->backend) return;
-    dg_arena_free(&a->arena, a->backend);
-    a->backend->close(a->backend);
-}
-
-static void *memory(const augmenter *a, int row) { return (char *)a->arena.base + a->arena.row[row].offset; }
 
 /* out: one row with the images, then one row of augmented images per step. */
 static dg_err fill(augmenter *a, const uint8_t *pixels, size_t bytes, uint64_t seed, uint8_t *out)
 {
-    dg_backend *b = a->backend;
     float *x = malloc(bytes * sizeof *x);
     if (!x) return dg_fail(DG_DEVICE, "out of memory for a preview");
     for (size_t i = 0; i < bytes; i++) x[i] = (float)pixels[i] / 127.5f - 1;
     memcpy(out, pixels, bytes);
-    dg_err e = b->put(b, memory(a, a->x), x, bytes * sizeof *x);
+    dg_err e = dg_own_put(&a->own, a->x, x, bytes * sizeof *x);
     for (int s = 0; s < STEPS && !e; s++) {
         const dg_step_state state = {.seed = seed, .step = (uint64_t)s};
-        e = b->put(b, memory(a, a->state), &state, sizeof state);
-        if (!e) e = b->run(b, &a->plan);
-        if (!e) e = b->get(b, out + (size_t)(s + 1) * bytes, memory(a, a->pixels), bytes);
+        e = dg_own_put(&a->own, a->state, &state, sizeof state);
+        if (!e) e = a->own.b->run(a->own.b, &a->own.plan);
+        if (!e) e = dg_own_get(&a->own, out + (size_t)(s + 1) * bytes, a->pixels, bytes);
     }
     free(x);
     return e;
@@ -82,7 +64,7 @@ static dg_err draw(const dg_options *o, const dg_dataset *d)
 {
     const int n = d->count < IMAGES ? d->count : IMAGES;
     const size_t bytes = (size_t)n * (size_t)d->size * (size_t)d->size * (size_t)d->channels;
-    augmenter a = {.backend = NULL};
+    augmenter a = {.x = 0};
     dg_image sheet = {0};
     uint8_t *all = malloc((STEPS + 1) * bytes);
     dg_err e = all ? open_augmenter(&a, n, d->size, d->channels, o->augmented)
@@ -94,7 +76,7 @@ static dg_err draw(const dg_options *o, const dg_dataset *d)
         e = dg_png_write(o->aug_preview, &sheet, &(dg_text){"Software", dg_version},
                          1); /* the PNG text "Software" excludes the image from datasets */
     dg_image_free(&sheet);
-    close_augmenter(&a);
+    dg_own_close(&a.own);
     free(all);
     return e;
 }

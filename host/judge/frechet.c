@@ -3,13 +3,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "host/judge/products.h"
+#include "host/whiten/products.h"
 
 /* y (rows, columns) = a (rows, k) b (columns, k)' */
 static dg_err multiply(double *y, const double *a, const double *b, int rows, int k, int columns)
 {
     dg_products p = {.rows = rows, .k = k, .columns = columns, .type = DG_F64};
-    dg_err e = dg_products_open(&p, 0, b);
+    dg_err e = dg_products_open(&p, 0, b, NULL);
     if (!e) e = dg_products_take(&p, a, rows, y);
     dg_products_close(&p);
     return e;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "host/judge/judge_internal.h"
-#include "host/judge/products.h"
+#include "host/whiten/products.h"
 
 enum { F = DG_RANDOM_FEATURES, NEIGHBOURS = 5, AT_ONCE = 64 };
 
@@ -50,7 +50,7 @@ static dg_err ask(const dg_jury *j, const question *q)
 {
     dg_products p = {.rows = AT_ONCE, .k = F, .columns = q->n, .type = DG_F64};
     double *square = malloc((size_t)q->n * sizeof *square), *d = malloc((size_t)AT_ONCE * (size_t)q->n * sizeof *d);
-    dg_err e = square && d ? dg_products_open(&p, j->threads, q->y)
+    dg_err e = square && d ? dg_products_open(&p, j->threads, q->y, NULL)
                            : dg_fail(DG_DEVICE, "out of memory for %d images", q->n);
     for (int i = 0; i < q->n && !e; i++) square[i] = square_of(q->y + (size_t)i * F);
     for (int first = 0; first < q->n && !e; first += AT_ONCE) {

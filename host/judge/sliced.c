@@ -7,7 +7,7 @@
 
 #include "core/base/rng.h"
 #include "host/judge/judge_internal.h"
-#include "host/judge/products.h"
+#include "host/whiten/products.h"
 
 enum { SIDE = 7, PATCHES = 64, DIRECTIONS = 128, AT_ONCE = 4096, BITS = 11 };
 
@@ -163,7 +163,7 @@ static dg_err project(slices *s, const float *w)
 {
     dg_products p = {.rows = AT_ONCE, .k = s->values, .columns = DIRECTIONS, .type = DG_F32};
     float *y = malloc((size_t)AT_ONCE * DIRECTIONS * sizeof *y);
-    dg_err e = y ? dg_products_open(&p, s->j->threads, w) : dg_fail(DG_DEVICE, "out of memory");
+    dg_err e = y ? dg_products_open(&p, s->j->threads, w, NULL) : dg_fail(DG_DEVICE, "out of memory");
     for (size_t first = 0; first < s->rows && !e; first += AT_ONCE) {
         const size_t n = s->rows - first < AT_ONCE ? s->rows - first : AT_ONCE;
         e = dg_products_take(&p, s->patch + first * (size_t)s->values, (int)n, y);

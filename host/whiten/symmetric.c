@@ -9,33 +9,21 @@ enum { PANEL = 256 }; /* rows computed together, up to the diagonal at their end
 static int panels(int n) { return (n + PANEL - 1) / PANEL; }
 static int panel_rows(int n, int i) { return n - i * PANEL < PANEL ? n - i * PANEL : PANEL; }
 
-/* A panel as a convolution of 1 x 1 images: y[row][column] = sum of x[row][k] w[column][k]. */
-static size_t add_panel(dg_symmetric *s, int i, size_t at)
-{
-    const int n = s->n, rows = panel_rows(n, i), columns = i * PANEL + rows;
-    dg_op *op = dg_plan_add(&s->plan, DG_OP_conv_fwd, "panel.%d", i);
-    op->u.conv = (dg_conv_args){.N = rows, .H = 1, .W = 1, .Ci = n, .Ho = 1, .Wo = 1, .Co = columns, .K = 1, .S = 1};
-    dg_plan_operand(op, "x", s->x, (int64_t)i * PANEL * n);
-    dg_plan_operand(op, "w", s->w, 0);
-    dg_plan_operand(op, "y", s->y, (int64_t)at);
-    return at + (size_t)rows * (size_t)columns;
-}
-
 dg_err dg_symmetric_open(dg_symmetric *s, int threads)
 {
     const int n = s->n;
-    const dg_shape square = {n, 1, 1, n};
-    dg_err e = dg_cpu_open(&(dg_cpu_options){.threads = threads, .real = DG_F64}, &s->b);
+    static const char *const name[3] = {"x", "w", "y"};
+    dg_err e = dg_own_begin(&s->own, "product", NULL, threads, DG_F64);
     if (e) return e;
-    dg_plan_begin(&s->plan, &s->arena, "product");
-    s->x = dg_arena_row(&s->arena, "x", DG_STATE, 0, DG_F64, square);
-    s->w = dg_arena_row(&s->arena, "w", DG_STATE, 0, DG_F64, square);
-    s->y = dg_arena_row(&s->arena, "y", DG_STATE, 0, DG_F64, square);
-    for (size_t i = 0, at = 0; i < (size_t)panels(n); i++) at = add_panel(s, (int)i, at);
-    dg_plan *plan = &s->plan;
-    e = dg_arena_place(&s->arena, &plan, 1, s->b);
-    if (!e) e = dg_arena_alloc(&s->arena, s->b);
-    if (!e) e = dg_plan_bind(plan);
+    for (int k = 0; k < 3; k++)
+        s->xwy[k] = dg_arena_row(&s->own.arena, name[k], DG_STATE, 0, DG_F64, (dg_shape){n, 1, 1, n});
+    int64_t at = 0;
+    for (int i = 0; i < panels(n); i++) {
+        const int rows = panel_rows(n, i), columns = i * PANEL + rows;
+        dg_own_product(&s->own, s->xwy, (int64_t)i * PANEL * n, at, rows, n, columns);
+        at += (int64_t)rows * columns;
+    }
+    e = dg_own_ready(&s->own);
     if (!e && !(s->panels = malloc((size_t)n * (size_t)n * sizeof(double))))
         e = dg_fail(DG_DEVICE, "out of memory for a matrix of %d x %d", n, n);
     return e;
@@ -44,14 +32,8 @@ dg_err dg_symmetric_open(dg_symmetric *s, int threads)
 void dg_symmetric_close(dg_symmetric *s)
 {
     free(s->panels);
-    dg_plan_free(&s->plan);
-    if (!s->b) return;
-    dg_arena_free(&s->arena, s->b);
-    s->b->close(s->b);
-    s->b = NULL;
+    dg_own_close(&s->own);
 }
-
-static void *memory(const dg_symmetric *s, int row) { return (char *)s->arena.base + s->arena.row[row].offset; }
 
 /* Copy the panels' lower triangle to out and mirror it. */
 static void unfold(const dg_symmetric *s, double *out)
@@ -71,10 +53,10 @@ dg_err dg_symmetric_product(dg_symmetric *s, const double *a, const double *b, d
 {
     const size_t bytes = (size_t)s->n * (size_t)s->n * sizeof *a;
     if (s->stop && *s->stop) return dg_fail(DG_FAILED, "stopped while whitening");
-    dg_err e = s->b->put(s->b, memory(s, s->x), a, bytes);
-    if (!e) e = s->b->put(s->b, memory(s, s->w), b, bytes);
-    if (!e) e = s->b->run(s->b, &s->plan);
-    if (!e) e = s->b->get(s->b, s->panels, memory(s, s->y), bytes);
+    dg_err e = dg_own_put(&s->own, s->xwy[0], a, bytes);
+    if (!e) e = dg_own_put(&s->own, s->xwy[1], b, bytes);
+    if (!e) e = s->own.b->run(s->own.b, &s->own.plan);
+    if (!e) e = dg_own_get(&s->own, s->panels, s->xwy[2], bytes);
     if (e) return e;
     unfold(s, out);
     s->done++;

@@ -5,7 +5,7 @@
 
 #include <signal.h>
 
-#include "core/plan/plan.h"
+#include "host/whiten/products.h"
 
 /* For n x n matrices. progress is called and stop read between products; stop: DG_FAILED. */
 typedef struct {
@@ -14,10 +14,8 @@ typedef struct {
     void (*progress)(void *context, long done, long total); /* may be NULL */
     void *context;
     volatile sig_atomic_t *stop;
-    dg_backend *b;
-    dg_arena arena;
-    dg_plan plan;
-    int x, w, y;
+    dg_own_plan own;
+    int xwy[3];
     double *panels;
 } dg_symmetric;
 

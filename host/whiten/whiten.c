@@ -29,9 +29,7 @@ dg_whitening *dg_whitening_new(int size, int channels)
 void dg_whitening_free(dg_whitening *w)
 {
     if (!w) return;
-    dg_plan_free(&w->apply.plan);
-    if (w->apply.b) dg_arena_free(&w->apply.arena, w->apply.b);
-    if (w->apply.b) w->apply.b->close(w->apply.b);
+    dg_products_close(&w->apply);
     free(w->weight);
     free(w->bias);
     free(w);
@@ -122,68 +120,33 @@ static void to_real(dg_type real, void *out, size_t i, double v)
     else ((double *)out)[i] = v;
 }
 
-static void *memory(const dg_whitening *w, int row)
-{
-    return (char *)w->apply.arena.base + w->apply.arena.row[row].offset;
-}
-
-static dg_err put_reals(dg_whitening *w, int row, const double *value, size_t count)
-{
-    dg_backend *b = w->apply.b;
-    void *real = malloc(count * dg_type_bytes(b->real));
-    if (!real) return dg_fail(DG_DEVICE, "out of memory for whitening");
-    for (size_t i = 0; i < count; i++) to_real(b->real, real, i, value[i]);
-    const dg_err e = b->put(b, memory(w, row), real, count * dg_type_bytes(b->real));
-    free(real);
-    return e;
-}
-
 static dg_err begin(dg_whitening *w, dg_type real, int threads)
 {
-    const int n = w->values;
-    dg_arena *a = &w->apply.arena;
-    dg_plan *plan = &w->apply.plan;
-    dg_err e = dg_cpu_open(&(dg_cpu_options){.threads = threads, .real = real}, &w->apply.b);
-    if (e) return e;
-    dg_plan_begin(plan, a, "whiten");
-    const dg_shape images = {CHUNK, 1, 1, n};
-    const int weight = dg_arena_row(a, "input.weight", DG_STATE, 0, real, (dg_shape){n, 1, 1, n}),
-              bias = dg_arena_row(a, "input.bias", DG_STATE, 0, real, (dg_shape){1, 1, 1, n});
-    w->apply.x = dg_arena_row(a, "x", DG_STATE, 0, real, images);
-    w->apply.y = dg_arena_row(a, "y", DG_STATE, 0, real, images);
-    dg_op *op = dg_plan_add(plan, DG_OP_conv_fwd, "input.fwd");
-    op->u.conv = (dg_conv_args){.N = CHUNK, .H = 1, .W = 1, .Ci = n, .Ho = 1, .Wo = 1, .Co = n, .K = 1, .S = 1};
-    dg_plan_operand(op, "x", w->apply.x, 0);
-    dg_plan_operand(op, "w", weight, 0);
-    dg_plan_operand(op, "y", w->apply.y, 0);
-    op = dg_plan_add(plan, DG_OP_bias_act, "input.bias");
-    op->u.bias_act = (dg_bias_act_args){.N = CHUNK, .H = 1, .W = 1, .C = n};
-    dg_plan_operand(op, "x", w->apply.y, 0);
-    dg_plan_operand(op, "y", w->apply.y, 0);
-    dg_plan_operand(op, "b", bias, 0);
-    e = dg_arena_place(a, &plan, 1, w->apply.b);
-    if (!e) e = dg_arena_alloc(a, w->apply.b);
-    if (!e) e = dg_plan_bind(plan);
-    if (!e) e = put_reals(w, weight, w->weight, (size_t)n * (size_t)n);
-    return e ? e : put_reals(w, bias, w->bias, (size_t)n);
+    const size_t n = (size_t)w->values, width = dg_type_bytes(real);
+    char *weight = malloc((n * n + n) * width), *bias = weight + n * n * width;
+    if (!weight) return dg_fail(DG_DEVICE, "out of memory for whitening");
+    for (size_t i = 0; i < n * n; i++) to_real(real, weight, i, w->weight[i]);
+    for (size_t i = 0; i < n; i++) to_real(real, bias, i, w->bias[i]);
+    w->apply = (dg_products){.rows = CHUNK, .k = w->values, .columns = w->values, .type = real};
+    const dg_err e = dg_products_open(&w->apply, threads, weight, bias);
+    free(weight);
+    return e;
 }
 
 /* Rows after the last image are whitened too, but not copied. */
 static dg_err whiten_chunk(dg_whitening *w, const uint8_t *pixels, size_t count, void *x, char *out, size_t stride)
 {
-    dg_backend *b = w->apply.b;
-    const size_t n = (size_t)w->values, bytes = n * dg_type_bytes(b->real);
-    for (size_t i = 0; i < count * n; i++) to_real(b->real, x, i, pixels[i] / 255.0);
-    dg_err e = b->put(b, memory(w, w->apply.x), x, count * bytes);
-    if (!e) e = b->run(b, &w->apply.plan);
-    if (!e) e = b->get(b, x, memory(w, w->apply.y), count * bytes);
+    const dg_type real = w->apply.type;
+    const size_t n = (size_t)w->values, bytes = n * dg_type_bytes(real);
+    for (size_t i = 0; i < count * n; i++) to_real(real, x, i, pixels[i] / 255.0);
+    const dg_err e = dg_products_take(&w->apply, x, (int)count, x);
     for (size_t i = 0; i < count && !e; i++) memcpy(out + i * stride, (char *)x + i * bytes, bytes);
     return e;
 }
 
 dg_err dg_whiten(dg_whitening *w, dg_type real, int threads, const uint8_t *pixels, int n, void *out, size_t stride)
 {
-    dg_err e = w->apply.b ? DG_OK : begin(w, real, threads);
+    dg_err e = w->apply.own.b ? DG_OK : begin(w, real, threads);
     void *x = malloc((size_t)CHUNK * (size_t)w->values * sizeof(double));
     if (!e && !x) e = dg_fail(DG_DEVICE, "out of memory for whitening");
     for (int i = 0; i < n && !e; i += CHUNK) {

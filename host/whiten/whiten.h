@@ -15,12 +15,7 @@ typedef struct {
     void (*progress)(void *context, long done, long total); /* of dg_whiten; may be NULL */
     void *context;
     volatile sig_atomic_t *stop; /* may be NULL; ends dg_whiten with DG_FAILED */
-    struct {
-        dg_backend *b;
-        dg_arena arena;
-        dg_plan plan;
-        int x, y;
-    } apply; /* set up by the first call of dg_whiten */
+    dg_products apply;           /* opened by the first call of dg_whiten */
 } dg_whitening;
 
 typedef struct {
