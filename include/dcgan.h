@@ -68,7 +68,7 @@ typedef struct dcgan_job dcgan_job;         /* a network on it */
 /* All zeros: the defaults. */
 typedef struct {
     const char *device;    /* "auto" (the default), "cpu", "cuda" or "cuda:N" */
-    const char *precision; /* "fp32", "fp64", "tf32", "bf16" or "fp16"; default bf16 on GPUs since sm_80, else fp32 */
+    const char *precision; /* "fp32", "fp64", "bf16" or "fp16"; default bf16 on GPUs since sm_80, else fp32 */
     int threads;           /* of the CPU; 0: OMP_NUM_THREADS, else every core that the process may use */
 } dcgan_device;
 

@@ -138,7 +138,6 @@ enum collective_kind {
     VOTE,
     LDMATRIX,
     MMA_BF16,
-    MMA_TF32,
     MMA_F16,
     MMA_FP16,
     WGMMA_BEGIN,

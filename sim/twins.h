@@ -69,10 +69,6 @@ static inline void mma_bf16(float (&c)[4], const uint32_t (&a)[4], const uint32_
 {
     sim_mma(sim::MMA_BF16, c, a, b, at);
 }
-static inline void mma_tf32(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], sim::site at = sim::here())
-{
-    sim_mma(sim::MMA_TF32, c, a, b, at);
-}
 static inline void mma_f16(float (&c)[4], const uint32_t (&a)[2], const uint32_t (&b)[1], sim::site at = sim::here())
 {
     sim_mma(sim::MMA_F16, c, a, b, at);
@@ -80,11 +76,6 @@ static inline void mma_f16(float (&c)[4], const uint32_t (&a)[2], const uint32_t
 static inline void mma_fp16(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], sim::site at = sim::here())
 {
     sim_mma(sim::MMA_FP16, c, a, b, at);
-}
-static inline uint32_t to_tf32(float x)
-{
-    uint32_t u = __float_as_uint(x);
-    return isfinite(x) ? (u + 0x1000u) & ~0x1fffu : isnan(x) ? 0x7fffffffu & ~0x1fffu : u;
 }
 static inline uint32_t to_bf16x2(float low, float high)
 {

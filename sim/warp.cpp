@@ -7,9 +7,8 @@ namespace sim {
 
 const char *collective_name(collective_kind kind)
 {
-    static const char *const name[] = {"__syncwarp",  "a shuffle", "a vote",       "ldmatrix",
-                                       "mma_bf16",    "mma_tf32",  "mma_f16",      "mma_fp16",
-                                       "wgmma_begin", "wgmma",     "wgmma_commit", "wgmma_wait"};
+    static const char *const name[] = {"__syncwarp", "a shuffle",   "a vote", "ldmatrix",     "mma_bf16",  "mma_f16",
+                                       "mma_fp16",   "wgmma_begin", "wgmma",  "wgmma_commit", "wgmma_wait"};
     return name[kind];
 }
 
@@ -24,13 +23,6 @@ static float f16_half(uint32_t pair, int half)
     h.bits = (uint16_t)(pair >> 16 * half);
     return h;
 }
-/* The hardware ignores the low 13 bits. An operand with one of these bits set was not rounded, which is reported. */
-static float tf32(uint32_t v, site at)
-{
-    if (v & 0x1fff) fail(at, "mma_tf32: operand %08x was not made with to_tf32", v);
-    return sim_bits<float>(v);
-}
-
 template <int K> struct tile {
     float a[K][16], b[K][8], c[16][8];
 };
@@ -47,55 +39,15 @@ template <int K> static void multiply(tile<K> &m, cuda_thread *lanes)
         for (int i = 0; i < 4; i++) ((float *)lanes[l].out)[i] = m.c[l / 4 + i / 2 * 8][l % 4 * 2 + i % 2];
 }
 
-static void mma_bf16_m16n8k16(cuda_thread *lanes)
+template <int K, float (*HALF)(uint32_t pair, int half)> static void mma_m16n8(cuda_thread *lanes)
 {
-    tile<16> m;
+    tile<K> m;
     for (int l = 0; l < 32; l++) {
         const mma_in &in = *(const mma_in *)lanes[l].in;
         int g = l / 4, t = l % 4;
         for (int h = 0; h < 2; h++) {
-            for (int i = 0; i < 4; i++) m.a[2 * t + h + i / 2 * 8][g + i % 2 * 8] = bf16_half(in.a[i], h);
-            for (int i = 0; i < 2; i++) m.b[2 * t + h + i * 8][g] = bf16_half(in.b[i], h);
-        }
-    }
-    multiply(m, lanes);
-}
-
-static void mma_tf32_m16n8k8(cuda_thread *lanes, site at)
-{
-    tile<8> m;
-    for (int l = 0; l < 32; l++) {
-        const mma_in &in = *(const mma_in *)lanes[l].in;
-        int g = l / 4, t = l % 4;
-        for (int i = 0; i < 4; i++) m.a[t + i / 2 * 4][g + i % 2 * 8] = tf32(in.a[i], at);
-        for (int i = 0; i < 2; i++) m.b[t + i * 4][g] = tf32(in.b[i], at);
-    }
-    multiply(m, lanes);
-}
-
-static void mma_f16_m16n8k16(cuda_thread *lanes)
-{
-    tile<16> m;
-    for (int l = 0; l < 32; l++) {
-        const mma_in &in = *(const mma_in *)lanes[l].in;
-        int g = l / 4, t = l % 4;
-        for (int h = 0; h < 2; h++) {
-            for (int i = 0; i < 4; i++) m.a[2 * t + h + i / 2 * 8][g + i % 2 * 8] = f16_half(in.a[i], h);
-            for (int i = 0; i < 2; i++) m.b[2 * t + h + i * 8][g] = f16_half(in.b[i], h);
-        }
-    }
-    multiply(m, lanes);
-}
-
-static void mma_f16_m16n8k8(cuda_thread *lanes)
-{
-    tile<8> m;
-    for (int l = 0; l < 32; l++) {
-        const mma_in &in = *(const mma_in *)lanes[l].in;
-        int g = l / 4, t = l % 4;
-        for (int h = 0; h < 2; h++) {
-            for (int i = 0; i < 2; i++) m.a[2 * t + h][g + i * 8] = f16_half(in.a[i], h);
-            m.b[2 * t + h][g] = f16_half(in.b[0], h);
+            for (int i = 0; i < K / 4; i++) m.a[2 * t + h + i / 2 * 8][g + i % 2 * 8] = HALF(in.a[i], h);
+            for (int i = 0; i < K / 8; i++) m.b[2 * t + h + i * 8][g] = HALF(in.b[i], h);
         }
     }
     multiply(m, lanes);
@@ -155,10 +107,9 @@ static void compute(collective_kind kind, cuda_thread *lanes, unsigned mask, sit
         ldmatrix(lanes);
         wgmma_loaded(lanes);
         break;
-    case MMA_BF16: mma_bf16_m16n8k16(lanes); break;
-    case MMA_TF32: mma_tf32_m16n8k8(lanes, at); break;
-    case MMA_F16: mma_f16_m16n8k8(lanes); break;
-    case MMA_FP16: mma_f16_m16n8k16(lanes); break;
+    case MMA_BF16: mma_m16n8<16, bf16_half>(lanes); break;
+    case MMA_F16: mma_m16n8<8, f16_half>(lanes); break;
+    case MMA_FP16: mma_m16n8<16, f16_half>(lanes); break;
     case WGMMA_BEGIN:
     case WGMMA:
     case WGMMA_COMMIT:

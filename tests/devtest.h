@@ -142,7 +142,7 @@ template <class T> class dev_buffer {
     }
 };
 
-/* Rounds ordinary numbers like to_bf16x2 and to_tf32, and all finite numbers like dg_mma_fp16. */
+/* Rounds ordinary numbers like to_bf16x2, and all finite numbers like dg_mma_fp16. */
 static inline double dev_rounded(double x, dg_math math, int shift = 0)
 {
     if (math == DG_MATH_FP16) {

@@ -95,7 +95,7 @@ alone='template <class> struct same { static __device__ int of(int n) { return n
 fault 'a function for the device alone, called by a template for the host' kernels/ops/update/update.cu \
     "/^#include.*sweep.cuh/s/\$/\\n$alone/;/^static void launch(/,/^}/s/n, width/n, same<real>::of(width)/" \
     cuda_each_op kernels/ops/update/update.cu
-fault 'a wrong letter of a constraint' kernels/dev/tensor.cuh '/cvt.rna.tf32/s/"f"(x)/"r"((int)x)/' \
+fault 'a wrong letter of a constraint' kernels/dev/tensor.cuh '/cvt.rn.bf16x2/s/"f"(low)/"r"((int)low)/' \
     test_wrappers $wrappers
 fault 'operands of cvt exchanged' kernels/dev/tensor.cuh \
     '/cvt.rn.bf16x2/s/"f"(high), "f"(low)/"f"(low), "f"(high)/' test_wrappers $wrappers

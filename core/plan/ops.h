@@ -295,7 +295,7 @@ enum { DG_MAX_OPERANDS = 10 };
 /* Rounding of a convolution's operands on tensor cores; sums are fp32. DG_MATH_FP32 does not round. Because fp16 has a
  * small range, gradients are multiplied by a power of two (dg_conv_args), and finite values beyond the range are
  * clamped. */
-typedef enum { DG_MATH_FP32, DG_MATH_TF32, DG_MATH_BF16, DG_MATH_FP16 } dg_math;
+typedef enum { DG_MATH_FP32, DG_MATH_BF16, DG_MATH_FP16 } dg_math;
 
 /* How an op is launched: a variant of the op (variant.h) and its numbers. The CPU backend uses only the variant. */
 typedef struct {

@@ -4,8 +4,8 @@
 
 const dg_precision dg_precisions[DG_PRECISIONS] = {
     [DG_PRECISION_AUTO] = {"auto", DG_F32, DG_MATH_FP32}, [DG_PRECISION_FP32] = {"fp32", DG_F32, DG_MATH_FP32},
-    [DG_PRECISION_FP64] = {"fp64", DG_F64, DG_MATH_FP32}, [DG_PRECISION_TF32] = {"tf32", DG_F32, DG_MATH_TF32},
-    [DG_PRECISION_BF16] = {"bf16", DG_F32, DG_MATH_BF16}, [DG_PRECISION_FP16] = {"fp16", DG_F32, DG_MATH_FP16},
+    [DG_PRECISION_FP64] = {"fp64", DG_F64, DG_MATH_FP32}, [DG_PRECISION_BF16] = {"bf16", DG_F32, DG_MATH_BF16},
+    [DG_PRECISION_FP16] = {"fp16", DG_F32, DG_MATH_FP16},
 };
 
 const dg_precision *dg_precision_find(const char *name)
@@ -14,6 +14,8 @@ const dg_precision *dg_precision_find(const char *name)
         if (strcmp(dg_precisions[i].name, name) == 0) return &dg_precisions[i];
     return NULL;
 }
+
+bool dg_precision_removed(const char *name) { return strcmp(name, "tf32") == 0; }
 
 const char *dg_precision_name(dg_type real, dg_math math)
 {
@@ -24,17 +26,13 @@ const char *dg_precision_name(dg_type real, dg_math math)
 
 static const struct {
     int arch;
-    int unit;
     double error;
 } maths[] = {
-    [DG_MATH_FP32] = {0, 4, 0},
-    [DG_MATH_TF32] = {80, 4, 0x1p-11},
-    [DG_MATH_BF16] = {80, 8, 0x1p-8},
-    [DG_MATH_FP16] = {75, 8, 0x1p-11},
+    [DG_MATH_FP32] = {0, 0},
+    [DG_MATH_BF16] = {80, 0x1p-8},
+    [DG_MATH_FP16] = {75, 0x1p-11},
 };
 
 bool dg_math_on(dg_math math, int arch) { return arch >= maths[math].arch; }
-
-int dg_math_unit(dg_math math) { return maths[math].unit; }
 
 double dg_math_error(dg_math math) { return maths[math].error; }

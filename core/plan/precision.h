@@ -7,15 +7,7 @@
 #include "core/plan/ops.h"
 
 /* Indices in dg_precisions and in the option's choices. AUTO is replaced when the device is known. */
-enum {
-    DG_PRECISION_AUTO,
-    DG_PRECISION_FP32,
-    DG_PRECISION_FP64,
-    DG_PRECISION_TF32,
-    DG_PRECISION_BF16,
-    DG_PRECISION_FP16,
-    DG_PRECISIONS
-};
+enum { DG_PRECISION_AUTO, DG_PRECISION_FP32, DG_PRECISION_FP64, DG_PRECISION_BF16, DG_PRECISION_FP16, DG_PRECISIONS };
 
 typedef struct {
     const char *name;
@@ -28,13 +20,13 @@ extern const dg_precision dg_precisions[DG_PRECISIONS];
 /* Returns NULL for "auto" and for an unknown name. */
 const dg_precision *dg_precision_find(const char *name);
 
+/* True for tf32, which older versions of dcgan had: config.ini, checkpoints and tuning files may name it. */
+bool dg_precision_removed(const char *name);
+
 /* True if tensor cores of this architecture support such operands. */
 bool dg_math_on(dg_math math, int arch);
 
 const char *dg_precision_name(dg_type real, dg_math math);
-
-/* Returns the number of operands in 16 bytes, the unit that kernels copy; 4 for fp32. */
-int dg_math_unit(dg_math math);
 
 /* Returns the largest relative error of rounding an operand that is a normal number. */
 double dg_math_error(dg_math math);

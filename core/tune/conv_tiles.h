@@ -46,6 +46,9 @@ enum { DG_THIN_SMALL = 32 };
 /* Tile of the fused first layer of G: images x channels of one pixel per block. */
 enum { DG_DENSE_IMAGES = 16, DG_DENSE_CHANNELS = 128 };
 
+/* Rounded operands per 16 bytes, the unit that kernels copy, and channels per step of a sum. */
+enum { DG_MMA_UNIT = 8, DG_MMA_CHUNK = 16 };
+
 /* Tiles of variant mma: positions (dx: per phase; dw: channels of y) x channels per block; a warp has 64 x WN of them.
  * GROUPS: number of groups into which the 16 taps of a chunk of channels are divided. The rule uses forward tiles of
  * 128 channels only for SMALL maps (cells of 4x4). */
@@ -56,11 +59,6 @@ enum { DG_DENSE_IMAGES = 16, DG_DENSE_CHANNELS = 128 };
 #define DG_MMA_DX_TILES(X) \
     X(64, 32, 32, 2)       \
     X(128, 32, 32, 1)
-/* Tiles of variant mma with tf32. The rule uses the smaller tile for all shapes. */
-#define DG_TF32_FWD_TILES(X) \
-    X(false, 128, 64, 32, 8) \
-    X(true, 128, 64, 32, 8)
-#define DG_TF32_DX_TILES(X) X(64, 32, 32, 2)
 #define DG_MMA_DW_TILES(X) X(64, 16)
 
 /* Forward tiles of variant mma with fp16, one for small maps and one for other maps. These tiles fit Turing's 64 KB of
@@ -113,7 +111,7 @@ enum { DG_MMA_SMALL = 4 }; /* if y is at most this wide, cells are 4x4 */
 #define DG_WGMMA_FWD_FACTORS(small, m, n, groups) DG_MMA_FACTORS(small, (m) / 64, 1, (n) + 4, groups)
 #define DG_WGMMA_DX_FACTORS(small, m, n, groups) DG_MMA_FACTORS(small, (m) / 64, 0, (n) / 4 * 5, groups)
 enum { DG_WGMMA_PARTS = 8 };
-#define DG_MMA_DW_BYTES(small, unit) (32 * (16 / (unit)*DG_MMA_PLANE(small, 1, 1) + 64 / (unit)*64))
+#define DG_MMA_DW_BYTES(small) (32 * (2 * DG_MMA_PLANE(small, 1, 1) + 8 * 64))
 
 /* Tiles of variant mma_odd (3x3 and 1x1 kernels): positions x channels per block; for dw, channels of y x channels of
  * x. A warp has 64 x 32 of them; for dw of 3x3 kernels, of one tap. */
@@ -128,10 +126,10 @@ enum { DG_WGMMA_PARTS = 8 };
     (64 * (DG_ODD_DEPTH(k) * DG_MMA_UP(DG_ODD_VALUES(k), 4) + DG_ODD_PRODUCTS(k) * DG_ODD_N(k, 0)) + \
      16 * DG_ODD_CELLS(k) +                                                                          \
      8 * ((2 * DG_ODD_VALUES(k) + DG_ODD_THREADS(k, 0) - 1) / DG_ODD_THREADS(k, 0) * DG_ODD_THREADS(k, 0) / 2))
-#define DG_ODD_PIECE(k, unit) ((k) == 1 ? 8 * (unit) : 64)
-#define DG_ODD_DW_BYTES(k, unit)                                                                            \
-    (32 * (DG_ODD_N(k, 1) / (unit)*DG_MMA_UP((k) == 1 ? DG_ODD_PIECE(k, unit) : DG_MMA_CELLS(1, 1, 0), 4) + \
-           DG_ODD_M(k, 1) / (unit)*DG_ODD_PIECE(k, unit)))
+enum { DG_ODD_PIECE = 64 }; /* dw: positions per piece */
+#define DG_ODD_DW_BYTES(k)                                                                      \
+    (4 * (DG_ODD_N(k, 1) * DG_MMA_UP((k) == 1 ? (int)DG_ODD_PIECE : DG_MMA_CELLS(1, 1, 0), 4) + \
+          DG_ODD_M(k, 1) * DG_ODD_PIECE))
 
 /* Weight gradient by warpgroups (fused_update_wgmma.cuh): sizes of the planes of x and y in units of 16 bytes. */
 #define DG_WGMMA_DW_PLANE(small) ((small) ? 100 : 84)
@@ -152,15 +150,14 @@ enum { DG_THIN_TILE_ROWS = 4, DG_THIN_TILE_COLS = 32, DG_THIN_TILE_CHANNELS = 32
 /* Data gradient of variant thin_mma: positions and channels per step. Shared memory holds the weights, two coefficients
  * per channel, and sums that a row passes to the next. */
 enum { DG_THIN_MMA_COLS = 16, DG_THIN_MMA_CHUNK = 16 };
-#define DG_THIN_MMA_BYTES(channels, co, unit, rows)                                                 \
-    (((co) + DG_THIN_MMA_CHUNK - 1) / DG_THIN_MMA_CHUNK * ((channels)*2 * 32 * 64 / (unit) + 128) + \
-     (rows) * (channels)*512)
-/* Maximum rows of y per block, one per warp. Adjacent blocks both compute one row. With bf16, two blocks have 32 rows,
- * so that 64 images fill the multiprocessors. tf32 needs too many registers for that. */
-#define DG_THIN_MMA_ROWS(unit) ((unit) == 8 ? 18 : 8)
-static inline int dg_thin_mma_rows(int Ho, int unit)
+#define DG_THIN_MMA_BYTES(channels, co, rows) \
+    (((co) + DG_THIN_MMA_CHUNK - 1) / DG_THIN_MMA_CHUNK * ((channels)*2 * 32 * 8 + 128) + (rows) * (channels)*512)
+/* Maximum rows of y per block, one per warp. Adjacent blocks both compute one row. Two blocks have 32 rows, so that 64
+ * images fill the multiprocessors. */
+enum { DG_THIN_MMA_ROWS = 18 };
+static inline int dg_thin_mma_rows(int Ho)
 {
-    const int own = DG_THIN_MMA_ROWS(unit) - 1, blocks = (Ho + own) / own;
+    const int own = DG_THIN_MMA_ROWS - 1, blocks = (Ho + own) / own;
     return (Ho + blocks) / blocks + 1;
 }
 

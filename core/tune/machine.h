@@ -28,10 +28,10 @@ typedef struct dg_machine {
     int arch;
     int units;
     size_t shared;
-    double memory_gb;        /* memory of a GPU with published numbers; 0: unknown */
-    double one, all;         /* GFLOP/s of multiply-adds: one: of a CPU thread; all: of all units; 0: unknown */
-    double tf32, bf16, fp16; /* GFLOP/s of tensor cores with mma.sync; 0 none */
-    double triad, read;      /* GB/s of memory; triad counts three arrays */
+    double memory_gb;   /* memory of a GPU with published numbers; 0: unknown */
+    double one, all;    /* GFLOP/s of multiply-adds: one: of a CPU thread; all: of all units; 0: unknown */
+    double bf16, fp16;  /* GFLOP/s of tensor cores with mma.sync; 0 none */
+    double triad, read; /* GB/s of memory; triad counts three arrays */
     double array_mb;
     double cache, cache_mb; /* GB/s and size of the cache with the previous op's results: CPU: triad in the cores' own
                              * caches; GPU: reads of the cache by all multiprocessors */

@@ -33,13 +33,12 @@ static double arithmetic_us(const dg_work *w, dg_math math, const dg_machine *m)
     /* kernels with more than 128 registers per thread have only 8 warps per multiprocessor */
     if (math != DG_MATH_FP32 && !w->warpgroups) warps = least(warps, 8);
     if (w->clocks > 0) { /* shared memory or products, whichever takes longer */
-        const double ghz = lanes_ghz(m), rate = (math == DG_MATH_TF32 ? m->tf32 : m->bf16) / m->units;
+        const double ghz = lanes_ghz(m), rate = m->bf16 / m->units;
         return rounds * most(w->products * 2 / rate, w->clocks / ghz) /
                hidden(least(most(resident, 1) * w->threads / 32, 16)) * 1e-3;
     }
     const double wide = w->outputs >= 32 ? WGMMA : WGMMA * 2 / 3; /* outputs: per thread */
     const double mma[] = {[DG_MATH_FP32] = m->all * inner_loop(w->outputs),
-                          [DG_MATH_TF32] = m->tf32 * MMA,
                           [DG_MATH_BF16] = m->bf16 * MMA,
                           [DG_MATH_FP16] = m->fp16 * MMA};
     const double peak = w->warpgroups ? m->bf16 * wide : mma[math];

@@ -250,8 +250,10 @@ static bool section_of(reader *r, const char *text)
     const char *blank = strchr(text, ' ');
     if (!number(text + 3, blank ? ' ' : 0, 10, 999, &arch, &rest)) return false;
     r->arch = (int)arch;
-    if (blank) r->precision = dg_precision_find(rest + 1);
-    return !blank || r->precision;
+    if (!blank) return true;
+    r->precision = dg_precision_find(rest + 1);
+    if (dg_precision_removed(rest + 1)) r->arch = -1; /* rows of older versions are ignored */
+    return r->precision || r->arch < 0;
 }
 
 static int on_row(void *context, const char *section, const char *name, const char *value)

@@ -25,10 +25,11 @@ const char *dg_variant_no(const char *format, ...)
 const char *dg_variant_refuses_math(const dg_gpu *gpu)
 {
     if (dg_math_on(gpu->math, gpu->arch)) return NULL;
-    return dg_variant_no(
-        DG_MSG("no-bf16", "--precision %s: needs the bf16 or tf32 tensor cores of sm_80 or newer (this is sm_%d); "
-                          "use --precision fp32%s"),
-        dg_precision_name(DG_F32, gpu->math), gpu->arch, dg_math_on(DG_MATH_FP16, gpu->arch) ? " or fp16" : "");
+    return dg_variant_no(DG_MSG("no-bf16",
+                                "--precision %s: needs the bf16 tensor cores of sm_80 or newer (this is sm_%d); "
+                                "use --precision fp32%s"),
+                         dg_precision_name(DG_F32, gpu->math), gpu->arch,
+                         dg_math_on(DG_MATH_FP16, gpu->arch) ? " or fp16" : "");
 }
 
 static bool sums_columns(dg_op_kind k)

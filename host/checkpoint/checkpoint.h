@@ -34,6 +34,9 @@ dg_err dg_snapshot_write(dg_snapshot *s, const dg_directory *dir, const char *pa
 /* Open and check a checkpoint; returns its model and its position in training. Free info after use. */
 dg_err dg_checkpoint_open(const char *path, dg_st **st, dg_model *model, dg_checkpoint_info *info);
 void dg_checkpoint_info_free(dg_checkpoint_info *info);
+/* Check that backend b may resume a checkpoint: it has its precision, or the checkpoint has tf32, which is a warning.
+ */
+dg_err dg_checkpoint_precision(const dg_checkpoint_info *info, const char *path, const dg_backend *b);
 
 /* Load the values into a job built from the same model. Only a job that trains (job->o.train) gets the moments. Other
  * jobs also accept a generator that dcgan or PyTorch exported (main.0.weight ...). */

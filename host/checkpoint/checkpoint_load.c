@@ -140,7 +140,7 @@ static dg_err read_info(const dg_st *st, const char *path, dg_model *model, dg_c
     const char *precision = dg_st_get(st, "precision"), *text = dg_st_get(st, "model"),
                *config = dg_st_get(st, "config"), *classes = dg_st_get(st, "classes");
     if (!text) return dg_fail(DG_IO, "%s: has no model", path);
-    if (!precision || !dg_precision_find(precision))
+    if (!precision || !(dg_precision_find(precision) || dg_precision_removed(precision)))
         return dg_fail(DG_IO, "%s: metadata precision = %s: unknown to this version of dcgan", path,
                        precision ? precision : "(missing)");
     snprintf(info->precision, sizeof info->precision, "%s", precision);
@@ -161,6 +161,19 @@ static dg_err read_info(const dg_st *st, const char *path, dg_model *model, dg_c
     if (!e) e = dg_ck_derive(st, path, model);
     if (!e) e = dg_ck_read_input(st, path, model, &info->input);
     return e ? e : dg_ck_check_names(path, model, info->classes);
+}
+
+dg_err dg_checkpoint_precision(const dg_checkpoint_info *info, const char *path, const dg_backend *b)
+{
+    const char *precision = dg_precision_name(b->real, b->math);
+    if (dg_precision_removed(info->precision) && b->real == DG_F32)
+        dg_warn(DG_MSG("tf32-new-bits",
+                       "results will differ from those of older versions: %s was trained in tf32 and continues in %s"),
+                path, precision);
+    else if (strcmp(info->precision, precision) != 0)
+        return dg_fail(DG_USAGE, "%s: trained with {precision} %s; cannot resume with %s", path, info->precision,
+                       precision);
+    return DG_OK;
 }
 
 /* Read the info of a single network, which has only the metadata of `dcgan export`, or none. */

@@ -28,8 +28,7 @@ static void print_gpu(const dg_machine *m)
     printf("FMA peak       %8.0f GFLOP/s", m->all);
     if (m->rounds > 0) printf(" (best of %d, taken between the steps below)", m->rounds);
     printf("\n");
-    if (m->tf32 > 0)
-        printf("tensor cores   %8.0f GFLOP/s tf32, %.0f bf16, %.0f fp16, by mma.sync\n", m->tf32, m->bf16, m->fp16);
+    if (m->bf16 > 0) printf("tensor cores   %8.0f GFLOP/s bf16, %.0f fp16, by mma.sync\n", m->bf16, m->fp16);
     else if (m->fp16 > 0) printf("tensor cores   %8.0f GFLOP/s fp16, by mma.sync\n", m->fp16);
     printf("memory         %8.0f GB/s; cache %.0f GB/s within %.0f MB\n", m->triad, m->cache, m->cache_mb);
     printf("launch         %8.2f us per empty kernel\n", m->launch_us);

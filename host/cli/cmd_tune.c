@@ -147,7 +147,7 @@ static dg_err tune(job *j)
     if (!model) return dg_fail(DG_DEVICE, "out of memory for a model");
     dg_err e = dg_model_read(o->model, model);
     if (!e && dg_precisions[o->precision].real != DG_F32)
-        e = dg_fail(DG_USAGE, "--precision fp64: not supported by tune; use fp32, tf32, bf16 or fp16");
+        e = dg_fail(DG_USAGE, "--precision fp64: not supported by tune; use fp32, bf16 or fp16");
     if (!e) e = dg_open_backend(o, &b);
     if (!e && !b->choices)
         e = dg_fail(DG_USAGE,

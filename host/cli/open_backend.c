@@ -14,7 +14,7 @@ dg_device dg_options_device(const dg_options *o)
                        /* tune measures ops one by one, so it needs no fusion */
                        .fuse = o->command == DG_CMD_TUNE ? (unsigned)DG_FUSE_NONE : o->fused,
                        .eager = o->no_graph,
-                       .begun = o->resume};
+                       .begun = o->resume && !o->tf32_line};
 }
 
 dg_err dg_open_gpu(const dg_options *o, dg_backend **out, char *why, size_t size)

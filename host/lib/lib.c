@@ -30,7 +30,7 @@ static dcgan_error open_device(const dcgan_device *d, dcgan_backend **out)
     if (!d) d = &defaults;
     dg_device device = {.device = d->device ? d->device : "auto", .threads = d->threads, .fuse = DG_FUSE_ALL};
     if (d->precision && !(device.precision = dg_precision_find(d->precision)))
-        return (dcgan_error)dg_fail(DG_USAGE, "precision %s: must be fp32, fp64, tf32, bf16 or fp16", d->precision);
+        return (dcgan_error)dg_fail(DG_USAGE, "precision %s: must be fp32, fp64, bf16 or fp16", d->precision);
     if (!dg_device_known(device.device))
         return (dcgan_error)dg_fail(DG_USAGE, "device %s: must be auto, cpu, cuda or cuda:N", device.device);
     dcgan_backend *b = calloc(1, sizeof *b);

@@ -91,11 +91,8 @@ dcgan_error dcgan_train(dcgan_backend *b, const dcgan_training *t, const dcgan_i
 static dg_err take_up(dcgan_job *job, const dg_st *st, const char *path)
 {
     const dg_checkpoint_info *i = &job->g.info;
-    const dg_backend *b = job->g.backend;
-    const char *precision = dg_precision_name(b->real, b->math);
-    if (strcmp(i->precision, precision) != 0)
-        return dg_fail(DG_USAGE, "%s was trained with precision %s and cannot be resumed with %s", path, i->precision,
-                       precision);
+    const dg_err e = dg_checkpoint_precision(i, path, job->g.backend);
+    if (e) return e;
     if (i->data_count && i->data_fingerprint != job->data.fingerprint)
         dg_warn("the images differ from those that %s was trained with (%ju then, %d now)", path,
                 (uintmax_t)i->data_count, job->data.count);

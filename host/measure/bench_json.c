@@ -101,7 +101,6 @@ static void add_machine(cJSON *j, const dg_machine *m)
           *memory = cJSON_AddObjectToObject(j, "memory_gb_per_s");
     if (m->one > 0) add(peak, "one_thread", m->one);
     add(peak, m->gpu ? "all" : "all_threads", m->all);
-    if (m->tf32 > 0) add(j, "tensor_tf32_gflops", m->tf32);
     if (m->bf16 > 0) add(j, "tensor_bf16_gflops", m->bf16);
     if (m->fp16 > 0) add(j, "tensor_fp16_gflops", m->fp16);
     add(memory, "triad", m->triad);

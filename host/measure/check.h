@@ -14,7 +14,7 @@ typedef struct {
 
 /* Run plan "train", "train-short" or "sample" once, op by op. Before each op the reference's operands are copied to the
  * other backend, so that differences come from this op only. The limit for a sum of n products is 8 sqrt(n) eps times
- * the sum of |a||b| (half of it for the error of each backend), plus the maximum rounding error of operands in tf32,
+ * the sum of |a||b| (half of it for the error of each backend), plus the maximum rounding error of operands in
  * bf16 or fp16. The limit for other ops is a few eps times the sum of the magnitudes that the op adds. Unless `to` is
  * NULL, a line per op is printed to it. DG_FAILED at the first op out of tolerance, with op, kind, variant, operand,
  * shape, index and both values. Both jobs must have the same model, options, weights, state, data, permutation and type

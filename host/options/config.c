@@ -116,6 +116,10 @@ static dg_err set(reader *r)
         return dg_fail(DG_USAGE, "%s:%d: %s: no quotation mark at the end", r->where, line, r->name);
     if (!*r->value && t->kind == DG_OPT_TEXT) return DG_OK;
     if ((t->flags & DG_OPT_IF_SET) && (t->flags & DG_OPT_MODEL)) r->o->model_says = true;
+    if (!strcmp(r->name, "precision") && dg_precision_removed(r->value)) {
+        r->o->tf32_line = line;
+        return DG_OK;
+    }
     snprintf(where, sizeof where, "%s:%d: %s = %.300s", r->where, line, r->name, r->value);
     return dg_option_set(r->o, t, r->value, where);
 }

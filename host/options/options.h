@@ -87,6 +87,7 @@ typedef struct {
     char *device, *tuning, *fuse;
     unsigned fused;
     int precision, conv, threads;
+    int tf32_line; /* line of config.ini or --config with precision = tf32, which is not in `precision`; 0: none */
     bool no_graph, list_devices;
     double device_memory; /* MB */
 

@@ -160,11 +160,8 @@ static dg_err finish_data(dg_options *o)
 
 /* Largest relative differences from PyTorch in fp64 after tens of steps. Rounded operands push values across the kinks
  * of ReLU, so small gradients change much within one step; `dcgan check` tests these precisions op by op. */
-static const double replay_tolerance[DG_PRECISIONS] = {[DG_PRECISION_FP32] = 1e-3,
-                                                       [DG_PRECISION_FP64] = 1e-9,
-                                                       [DG_PRECISION_TF32] = 0.5,
-                                                       [DG_PRECISION_BF16] = 1,
-                                                       [DG_PRECISION_FP16] = 0.5};
+static const double replay_tolerance[DG_PRECISIONS] = {
+    [DG_PRECISION_FP32] = 1e-3, [DG_PRECISION_FP64] = 1e-9, [DG_PRECISION_BF16] = 1, [DG_PRECISION_FP16] = 0.5};
 
 static dg_err finish_batch(dg_options *o)
 {

@@ -238,6 +238,19 @@ static dg_err compare(dg_options *o, const dg_options *run)
     return DG_OK;
 }
 
+/* Checks that the user chose a precision if config.ini of the run, or --config FILE, has tf32, which was removed. */
+static dg_err leave_tf32(const dg_options *o, dg_options *run, const char *run_config, const char *config)
+{
+    if (!o->tf32_line) return DG_OK;
+    run->precision = o->precision;
+    if (o->precision == DG_PRECISION_FP32 || o->precision == DG_PRECISION_BF16)
+        if (dg_option_given(o, "precision")) return DG_OK;
+    return dg_fail(DG_USAGE,
+                   DG_MSG("tf32-in-config", "%s:%d: precision = tf32: dcgan no longer computes in tf32; add "
+                                            "--precision fp32 or --precision bf16 (results will differ)"),
+                   run->tf32_line ? run_config : config, o->tf32_line);
+}
+
 /* For options at auto, keep the values with which the run was started. */
 static void take_settled(dg_options *o, const dg_options *run)
 {
@@ -294,6 +307,7 @@ static dg_err set_all(dg_options *o, const scanned *s)
     if (!e) e = set_given(o, s, probe.config);
     if (!e) dg_options_drop(o, &model);
 
+    if (!e) e = leave_tf32(o, &run, run_config, probe.config);
     if (!e && *run_config && o->precision == DG_PRECISION_AUTO) o->precision = run.precision;
     if (!e && *run_config) take_settled(o, &run);
     if (!e && *run_config) e = compare(o, &run);

@@ -316,8 +316,7 @@ const dg_option dg_option_table[] = {
      "print the largest batch size that fits, and nothing else",
      "The memory limit is that of --device, or of --arch if it is given."},
     {"tol", 0, "X", DG_OPT_REAL, AT(tol), 0, 1e9, NULL, NULL, MEASURES, R, ABOVE,
-     "largest relative difference that passes",
-     "Default: 1e-9 with fp64, 1e-3 with fp32, 0.5 with tf32 and fp16, 1 with bf16."},
+     "largest relative difference that passes", "Default: 1e-9 with fp64, 1e-3 with fp32, 0.5 with fp16, 1 with bf16."},
     {"device", 0, "NAME", DG_OPT_TEXT, AT(device), NO_RANGE, "auto", NULL, MACHINE,
      T | G | I | K | E | P | N | R | B | Q | U | C, SAVED | COMMON, "device: auto, cpu, cuda or cuda:N",
      "auto: a GPU that this program supports, otherwise the CPU."},
@@ -335,9 +334,9 @@ const dg_option dg_option_table[] = {
      "Errors then name their operation. Launches are slower than with a CUDA graph; the results have the same bits."},
     {"device-memory", 0, "MB", DG_OPT_REAL, AT(device_memory), 0, 1e9, "0", NULL, MACHINE, T | P | N, SAVED,
      "limit of device memory for training in MB; 0 = no limit", "A dataset that does not fit is streamed."},
-    {"precision", 0, "TYPE", DG_OPT_CHOICE, AT(precision), NO_RANGE, "auto", "auto|fp32|fp64|tf32|bf16|fp16", MACHINE,
+    {"precision", 0, "TYPE", DG_OPT_CHOICE, AT(precision), NO_RANGE, "auto", "auto|fp32|fp64|bf16|fp16", MACHINE,
      T | G | I | K | E | P | N | R | B | Q | U | C, RESULT | FIXED, "precision",
-     "tf32, bf16 and fp16 compute in fp32 with convolution operands rounded for tensor cores (sm_80 and newer; sm_75: "
+     "bf16 and fp16 compute in fp32 with convolution operands rounded for tensor cores (sm_80 and newer; sm_75: "
      "fp16 only, with scaled gradients). auto: bf16 on sm_80 and newer, otherwise fp32. The default of the commands "
      "check and replay is fp32. The default of the commands generate, interpolate, classify and eval is the precision "
      "of training, if the device supports it."},

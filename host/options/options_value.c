@@ -85,6 +85,15 @@ static dg_err wrong(const dg_option *t, const char *where, const char *what)
     return dg_fail(DG_USAGE, DG_MSG("option-value", "%s: %s%s%s"), where, what, *range ? "; allowed: " : "", range);
 }
 
+/* The error for a value that is not a choice. */
+static dg_err unknown_choice(const dg_option *t, const char *value, const char *where)
+{
+    if (strcmp(t->name, "precision") != 0 || !dg_precision_removed(value)) return wrong(t, where, "unknown");
+    return dg_fail(DG_USAGE,
+                   DG_MSG("precision-removed", "%s: dcgan no longer computes in tf32; use --precision fp32 or bf16"),
+                   where);
+}
+
 static dg_err set_whole(dg_options *o, const dg_option *t, const char *value, const char *where)
 {
     uint64_t v = 0;
@@ -200,7 +209,7 @@ dg_err dg_option_set(dg_options *o, const dg_option *t, const char *value, const
     case DG_OPT_CHOICE:
     case DG_OPT_EITHER: {
         int i = choice_index(t->choices, value);
-        if (i < 0) return wrong(t, where, "unknown");
+        if (i < 0) return unknown_choice(t, value, where);
         if (t->kind == DG_OPT_CHOICE) *(int *)member(o, t) = i;
         else *(bool *)member(o, t) = i;
         return DG_OK;

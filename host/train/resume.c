@@ -86,14 +86,12 @@ static dg_err compare_classes(const dg_training *r, const char *path, const dg_c
 
 dg_err dg_train_resume(dg_training *r, const dg_st *st, const char *path, const dg_checkpoint_info *info)
 {
-    const char *precision = dg_precision_name(r->backend->real, r->backend->math);
-    if (strcmp(info->precision, precision))
-        return dg_fail(DG_USAGE, "%s: trained with --precision %s; cannot resume with %s", path, info->precision,
-                       precision);
+    dg_err e = dg_checkpoint_precision(info, path, r->backend);
+    if (e) return e;
     if (info->seed != r->o->seed)
         return dg_fail(DG_USAGE, "%s: trained with --seed %llu; cannot resume with --seed %llu", path,
                        (unsigned long long)info->seed, (unsigned long long)r->o->seed);
-    dg_err e = compare_classes(r, path, info);
+    e = compare_classes(r, path, info);
     if (!e) e = dg_checkpoint_load(st, path, &r->job);
     if (e) return e;
     r->first_step = info->step;

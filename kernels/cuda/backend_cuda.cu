@@ -170,7 +170,7 @@ extern "C" dg_err dg_cuda_open(const dg_cuda_options *o, dg_backend **out)
     *out = nullptr;
     dg_ops_use(dg_op_table);
     if (o->real != DG_F32 && (o->real != DG_F64 || o->math != DG_MATH_FP32))
-        return dg_fail(DG_USAGE, "the GPU computes in fp32, tf32, bf16, fp16 or fp64 only");
+        return dg_fail(DG_USAGE, "the GPU computes in fp32, bf16, fp16 or fp64 only");
     gpu *c = (gpu *)calloc(1, sizeof *c);
     if (!c) return dg_fail(DG_DEVICE, "out of memory for the CUDA backend");
     dg_backend *b = &c->base;

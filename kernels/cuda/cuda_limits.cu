@@ -29,14 +29,12 @@ template <class real> static __global__ void __launch_bounds__(THREADS) fma_kern
 template <dg_math M> static __global__ void __launch_bounds__(THREADS) mma_kernel(float *out, int turns)
 {
     float c[CHAINS][4] = {};
-    const uint32_t one = 0x3f803f80u + threadIdx.x % 32 * 0x00030005u, bits = M == DG_MATH_TF32 ? ~0x1fffu : ~0u;
-    const uint32_t a[4] = {one & bits, (one ^ 0x00410014u) & bits, (one ^ 0x00160052u) & bits,
-                           (one ^ 0x00250043u) & bits};
-    const uint32_t b[2] = {(one ^ 0x00330061u) & bits, one & bits};
+    const uint32_t one = 0x3f803f80u + threadIdx.x % 32 * 0x00030005u;
+    const uint32_t a[4] = {one, one ^ 0x00410014u, one ^ 0x00160052u, one ^ 0x00250043u};
+    const uint32_t b[2] = {one ^ 0x00330061u, one};
     for (int t = 0; t < turns; t++)
 #pragma unroll
-        for (int i = 0; i < CHAINS; i++)
-            M == DG_MATH_BF16 ? mma_bf16(c[i], a, b) : M == DG_MATH_FP16 ? mma_fp16(c[i], a, b) : mma_tf32(c[i], a, b);
+        for (int i = 0; i < CHAINS; i++) M == DG_MATH_BF16 ? mma_bf16(c[i], a, b) : mma_fp16(c[i], a, b);
     float sum = 0;
 #pragma unroll
     for (int i = 0; i < CHAINS; i++) sum += c[i][0] + c[i][3];
@@ -153,7 +151,7 @@ static cudaError_t launches(job *j)
     return fault.error;
 }
 
-enum kind { FMA, TF32, BF16, FP16, TRIAD, READ, CACHE, FEW_CACHE, FEW_MMA, SHARED_READ, LOOPS };
+enum kind { FMA, BF16, FP16, TRIAD, READ, CACHE, FEW_CACHE, FEW_MMA, SHARED_READ, LOOPS };
 /* LOOPS + n is the loop with n warps per scheduler */
 
 static void launch(job *j, kind k, int turns)
@@ -163,7 +161,6 @@ static void launch(job *j, kind k, int turns)
     const int64_t cached = j->device.l2CacheSize / 2 / 16;
     if (k == FMA && j->real == DG_F64) KLAUNCH(fma_kernel<double>, grid, block, 0, j->stream, (double *)out, turns);
     if (k == FMA && j->real != DG_F64) KLAUNCH(fma_kernel<float>, grid, block, 0, j->stream, out, turns);
-    if (k == TF32) KLAUNCH(mma_kernel<DG_MATH_TF32>, grid, block, 0, j->stream, out, turns);
     if (k == BF16) KLAUNCH(mma_kernel<DG_MATH_BF16>, grid, block, 0, j->stream, out, turns);
     if (k == FP16) KLAUNCH(mma_kernel<DG_MATH_FP16>, grid, block, 0, j->stream, out, turns);
     if (k == TRIAD)
@@ -188,7 +185,6 @@ static double work(const job *j, kind k)
     const double bytes = 16.0 * (double)j->n;
     switch (k) {
     case FMA: return threads * CHAINS * 4 * 2;
-    case TF32: return threads / 32 * CHAINS * 2 * 16 * 8 * 8;
     case BF16:
     case FP16: return threads / 32 * CHAINS * 2 * 16 * 8 * 16;
     case TRIAD: return 3 * bytes;
@@ -309,7 +305,6 @@ static cudaError_t measure(job *j, dg_machine *m, int rounds)
     m->array_mb = 16e-6 * (double)j->n;
     for (int i = 0; i < rounds; i++) {
         TRY(rate(j, FMA, &m->all));
-        if (j->device.major >= 8) TRY(rate(j, TF32, &m->tf32));
         if (j->device.major >= 8) TRY(rate(j, BF16, &m->bf16));
         TRY(rate(j, FP16, &m->fp16));
         TRY(rate(j, TRIAD, &m->triad));

@@ -1,6 +1,6 @@
 /* Products on tensor cores: arithmetics, and fragments from shared memory.
  *
- * An operand in shared memory consists of units of 16 bytes: 8 bf16 or 4 tf32, adjacent channels of one position (a
+ * An operand in shared memory consists of units of 16 bytes: 8 bf16 or fp16, adjacent channels of one position (a
  * pixel, a row of weights). Channels c*unit.. of all positions are plane c:
  *   plane c        | position 0 | position 1 | position 2 | ...
  *   plane c + 1    | position 0 | ...                              `pitch` units further
@@ -11,7 +11,7 @@
  *
  * If a sum runs over channels, its operands are read by rows: a row of the matrix is a position. If a sum runs over
  * positions, its operands are read by columns: a row of the matrix is a channel. g = lane / 4, t = lane % 4, in the
- * layouts of mma_bf16 and mma_tf32 (tensor.cuh). */
+ * layout of mma_bf16 (tensor.cuh). */
 #ifndef DG_MMA_CUH
 #define DG_MMA_CUH
 
@@ -30,17 +30,24 @@ static __device__ __forceinline__ int dg_plane_of_a() { return dg_warp_lane() / 
 static __device__ __forceinline__ int dg_row_of_b() { return dg_warp_lane() / 16 * 8 + dg_warp_lane() % 8; }
 static __device__ __forceinline__ int dg_plane_of_b() { return dg_warp_lane() / 8 % 2; }
 
-/* Members common to the arithmetics below, whose products are computed by one warp, synchronously. wgmma.cuh has the
- * same members for warpgroups. there: this architecture has these products. fused: fused kernels use them. scaled:
- * values are multiplied by a power of two before rounding, and sums are divided by it. */
+/* Reads by columns: A is 2 planes (16 m) x 16 positions, B is 2 planes (twice 8 n) x 16 positions. Each lane passes the
+ * address of one unit. The functions return its position (below 16) and plane. */
+static __device__ __forceinline__ int dg_column_of_a() { return dg_warp_lane() / 16 * 8 + dg_warp_lane() % 8; }
+static __device__ __forceinline__ int dg_column_of_b() { return dg_warp_lane() % 16; }
+static __device__ __forceinline__ int dg_columns_plane_of_a() { return dg_warp_lane() / 8 % 2; }
+static __device__ __forceinline__ int dg_columns_plane_of_b() { return dg_warp_lane() / 16; }
+
+/* Products computed by one warp, synchronously. wgmma.cuh has the same members for warpgroups. there: this architecture
+ * has these products. fused: fused kernels use them. scaled: values are multiplied by a power of two before rounding,
+ * and sums are divided by it. k: operands of a product's sum. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 #define DG_MMA_BEFORE_SM_80 1
 #else
 #define DG_MMA_BEFORE_SM_80 0
 #endif
-struct dg_mma_by_warps {
+struct dg_mma_bf16 {
     static constexpr bool there = !DG_MMA_BEFORE_SM_80, fused = there, scaled = false;
-    static constexpr int warps = 1;
+    static constexpr int warps = 1, unit = 8, k = 16;
     /* position p of an odd plane of weights is stored at p ^ swap; spacing: units between planes */
     static constexpr int swap = 4, spacing = 0;
 
@@ -52,10 +59,6 @@ struct dg_mma_by_warps {
 
     static __device__ __forceinline__ void publish() {} /* makes stores visible to products; before the barrier */
     template <class Sums> static __device__ __forceinline__ void finish(Sums &) {}
-};
-
-struct dg_mma_bf16 : dg_mma_by_warps {
-    static constexpr int unit = 8, k = 16;
 
     static __device__ __forceinline__ uint4 round(const float (&v)[unit])
     {
@@ -64,21 +67,6 @@ struct dg_mma_bf16 : dg_mma_by_warps {
     static __device__ __forceinline__ void multiply(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2])
     {
         mma_bf16(c, a, b);
-    }
-
-    /* Reads by columns: A is 2 planes (16 m) x 16 positions, B is 2 planes (twice 8 n) x 16 positions. The functions
-     * return the lane's position (below 16) and plane. */
-    static __device__ __forceinline__ int column_of_a() { return dg_warp_lane() / 16 * 8 + dg_warp_lane() % 8; }
-    static __device__ __forceinline__ int column_of_b() { return dg_warp_lane() % 16; }
-    static __device__ __forceinline__ int columns_plane_of_a() { return dg_warp_lane() / 8 % 2; }
-    static __device__ __forceinline__ int columns_plane_of_b() { return dg_warp_lane() / 16; }
-    static __device__ __forceinline__ void columns_a(uint32_t (&a)[4], const uint4 *at, int, int)
-    {
-        ldsm_x4_trans(a, at);
-    }
-    static __device__ __forceinline__ void columns_b(uint32_t (&b)[4], const uint4 *at, int, int)
-    {
-        ldsm_x4_trans(b, at);
     }
 };
 
@@ -109,45 +97,6 @@ struct dg_mma_fp16 : dg_mma_bf16 {
 };
 
 static __device__ __forceinline__ float dg_power_of_two(int n) { return __int_as_float((127 + n) << 23); }
-
-/* Products of tf32, m16n8k8. ldmatrix moves 16-bit elements and cannot transpose tf32, so columns are read word by
- * word, 4 positions x 8 channels at a time. */
-struct dg_mma_tf32 : dg_mma_by_warps {
-    static constexpr int unit = 4, k = 8;
-
-    static __device__ __forceinline__ uint4 round(const float (&v)[unit])
-    {
-        return make_uint4(to_tf32(v[0]), to_tf32(v[1]), to_tf32(v[2]), to_tf32(v[3]));
-    }
-    static __device__ __forceinline__ void multiply(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2])
-    {
-        mma_tf32(c, a, b);
-    }
-
-    static __device__ __forceinline__ int column_of_a() { return dg_warp_lane() % 4; }
-    static __device__ __forceinline__ int column_of_b() { return dg_warp_lane() % 4; }
-    static __device__ __forceinline__ int columns_plane_of_a() { return dg_warp_lane() / 16; }
-    static __device__ __forceinline__ int columns_plane_of_b() { return dg_warp_lane() / 16; }
-    static __device__ __forceinline__ uint32_t word(const uint4 *at)
-    {
-        return reinterpret_cast<const uint32_t *>(at)[dg_warp_lane() / 4 % 4];
-    }
-    /* four: distance from the lane's position to the fourth position after it; pitch: distance between planes. */
-    static __device__ __forceinline__ void columns_a(uint32_t (&a)[4], const uint4 *at, int four, int pitch)
-    {
-        a[0] = word(at);
-        a[1] = word(at + 2 * pitch);
-        a[2] = word(at + four);
-        a[3] = word(at + four + 2 * pitch);
-    }
-    static __device__ __forceinline__ void columns_b(uint32_t (&b)[4], const uint4 *at, int four, int pitch)
-    {
-        b[0] = word(at);
-        b[1] = word(at + four);
-        b[2] = word(at + 2 * pitch);
-        b[3] = word(at + four + 2 * pitch);
-    }
-};
 
 /* A warp's 16*MI x 8*NJ sums in arithmetic E. c[i][j] has rows 16i + g and 16i + g + 8, columns 8j + 2t and 8j + 2t +
  * 1. */

@@ -46,20 +46,6 @@ __device__ __forceinline__ void mma_bf16(float (&c)[4], const uint32_t (&a)[4], 
 #endif
 }
 
-/* c += a * b, a (16, 8), b (8, 8), tf32 from to_tf32: a[0] (g, t) a[1] (g+8, t) a[2] (g, t+4) a[3] (g+8, t+4); b[0] (t,
- * g) b[1] (t+4, g); c as in mma_bf16. sm_80 and up. */
-__device__ __forceinline__ void mma_tf32(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2])
-{
-#if __CUDA_ARCH__ >= 800
-    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
-                 "{%0,%1,%2,%3};"
-                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-#else
-    __trap();
-#endif
-}
-
 /* c += a * b, a (16, 8), b (8, 8), fp16: a[0] (g, 2t..) a[1] (g+8, 2t..); b[0] (2t.., g); c as in mma_bf16. sm_75. */
 __device__ __forceinline__ void mma_f16(float (&c)[4], const uint32_t (&a)[2], const uint32_t (&b)[1])
 {
@@ -80,20 +66,6 @@ __device__ __forceinline__ void mma_fp16(float (&c)[4], const uint32_t (&a)[4], 
     mma_f16(c, {a[0], a[1]}, {b[0]});
     mma_f16(c, {a[2], a[3]}, {b[1]});
 #endif
-}
-
-/* Rounds x to 10 bits of mantissa, ties away from zero. The 13 lower bits of the result are undefined, and mma_tf32
- * ignores them. sm_80 and up. */
-__device__ __forceinline__ uint32_t to_tf32(float x)
-{
-    uint32_t r = 0;
-#if __CUDA_ARCH__ >= 800
-    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(r) : "f"(x));
-#else
-    __trap();
-    (void)x;
-#endif
-    return r;
 }
 
 /* Rounds two floats to bf16, ties to even. In the result, `low` has bits 0..15 and `high` bits 16..31. sm_80 and up. */

@@ -11,16 +11,14 @@ extern "C" {
 
 void dg_fused_conv_launch(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream);
 void dg_fused_mma_fwd_bf16(const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream);
-void dg_fused_mma_fwd_tf32(const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream);
 void dg_fused_mma_dx_bf16(const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream);
-void dg_fused_mma_dx_tf32(const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream);
 void dg_fused_mma_fp16(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream);
 void dg_fused_wgmma(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream);
 /* These launchers also run convolutions without a prologue or epilogue. overlapping: blocks may begin before the
  * previous launch has ended. */
 void dg_fused_thin(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, bool overlapping, cudaStream_t stream);
-void dg_fused_thin_mma_fwd(const dg_fused_conv *f, const dg_tune *tune, bool overlapping, cudaStream_t stream);
-void dg_fused_thin_mma_dx(const dg_fused_conv *f, const dg_tune *tune, bool overlapping, cudaStream_t stream);
+void dg_fused_thin_mma_fwd(const dg_fused_conv *f, bool overlapping, cudaStream_t stream);
+void dg_fused_thin_mma_dx(const dg_fused_conv *f, bool overlapping, cudaStream_t stream);
 void dg_fused_dense(const dg_fused_conv *f, cudaStream_t stream);
 void dg_fused_head_launch(const dg_fused_head *h, cudaStream_t stream);
 void dg_fused_update_launch(const dg_fused_update *u, cudaStream_t stream);

@@ -108,10 +108,7 @@ static size_t weights_of(const dg_arena *a, int net, size_t *first)
     return end ? (end - *first + 255) / 256 * 256 : 0;
 }
 
-static size_t rounded_bytes(const dg_arena *a, size_t weight_bytes)
-{
-    return weight_bytes / sizeof(float) * 16 / (size_t)dg_math_unit(a->rounding);
-}
+static size_t rounded_bytes(size_t weight_bytes) { return weight_bytes / sizeof(float) * sizeof(uint16_t); }
 
 void dg_rounded_row(dg_plan *p, const dg_launch *l)
 {
@@ -126,7 +123,7 @@ void dg_rounded_row(dg_plan *p, const dg_launch *l)
     size_t first;
     snprintf(name, sizeof name, "rounded.%d", net);
     a->rounding = op->tune.math;
-    a->rounded[net] = dg_arena_bytes(a, name, DG_STATE, rounded_bytes(a, weights_of(a, net, &first)));
+    a->rounded[net] = dg_arena_bytes(a, name, DG_STATE, rounded_bytes(weights_of(a, net, &first)));
 }
 
 dg_rounded dg_rounded_of(const dg_plan *p, int net)
@@ -148,7 +145,7 @@ static const void *rounded_weight(const dg_plan *p, const dg_op *op)
     const dg_rounded all = dg_rounded_of(p, row->net);
     if (!all.to) return NULL;
     const char *const w = (const char *)p->arena->base + row->offset;
-    return (const char *)all.to + rounded_bytes(p->arena, (size_t)(w - (const char *)all.from));
+    return (const char *)all.to + rounded_bytes((size_t)(w - (const char *)all.from));
 }
 
 static void *factors_of(const dg_plan *p, const dg_op *op, const char *name)

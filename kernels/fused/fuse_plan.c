@@ -309,8 +309,7 @@ static void factor_rows(const pass *f, int i, const int *new_place)
     for (const char *name = "x"; name; name = *name == 'x' ? "y" : NULL) {
         const int k = dg_operand_index(dw->kind, name);
         if (dw->operand[k].factors) continue;
-        dw->operand[k].factors = own_row(p, dw->name, name,
-                                         (size_t)dg_operand_count(dw, k) * 16 / (size_t)dg_math_unit(dw->tune.math));
+        dw->operand[k].factors = own_row(p, dw->name, name, (size_t)dg_operand_count(dw, k) * sizeof(uint16_t));
         dg_op *const conv = multiplied(f, i, name, new_place);
         if (conv) conv->operand[dg_operand_index(conv->kind, name)].factors = dw->operand[k].factors;
     }

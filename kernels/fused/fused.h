@@ -58,7 +58,7 @@ typedef struct {
     float *totals;         /* norm_dx: (groups, 2, C), output */
 } dg_epilogue;
 
-/* A network's weights as rounded operands for tensor cores (bf16, fp16: 2 bytes; tf32: 4), in the order of the
+/* A network's weights as rounded operands for tensor cores (2 bytes each), in the order of the
  * weights. The fused update rounds the weights once per step. After an unfused update or a write by the host, a kernel
  * of the backend rounds the weights. */
 typedef struct {

@@ -2,7 +2,6 @@
 #include <stddef.h>
 
 #include "kernels/fused/fuse_launch.h"
-#include "core/plan/precision.h"
 #include "kernels/ops/conv/cuda/conv_rows.h"
 
 /* Static shared memory of every kernel, which is the flag that marks the last block. */
@@ -16,7 +15,7 @@ dg_fused_mma_grid dg_fused_mma_grid_of(dg_op_kind kind, const dg_fused_conv *f, 
     const bool both = f->in.kind == DG_PROLOGUE_NORM_DX || (tune->math == DG_MATH_BF16 && !f->in.rounded);
     const bool sums = f->out.kind == DG_EPILOGUE_STATS || f->out.kind == DG_EPILOGUE_NORM_DX;
     const int side = small ? 4 : 8, rows = dx ? dg_ceil_div(a->H, 2) : a->Ho, cols = dx ? dg_ceil_div(a->W, 2) : a->Wo;
-    const int C = dx ? a->Ci : a->Co, summed = dx ? a->Co : a->Ci, chunk = 2 * dg_math_unit(tune->math);
+    const int C = dx ? a->Ci : a->Co, summed = dx ? a->Co : a->Ci, chunk = DG_MMA_CHUNK;
     const int results = tune->tile_m * tune->tile_n * (dx ? 4 : 1);
     dg_fused_mma_grid g = {.groups = f->in.groups > f->out.groups ? f->in.groups : f->out.groups};
     g.per_group = dg_ceil_div(a->N / g.groups * dg_ceil_div(rows, side) * dg_ceil_div(cols, side),

@@ -4,8 +4,7 @@
  * tile: of conv_mma_fwd.cuh and conv_mma_dx.cuh
  * shared memory: as there, plus two more stages of small weights (8 KB each), 8 or 12 bytes per summed channel
  * (coefficients), and 16 bytes; warpgroups with a split sum: at least the tile's sums (fused_mma_join.cuh)
- * registers: forward bf16 146 to 172, tf32 146 to 162; data gradient bf16 146 to 190, tf32 146 to 171; warpgroups 107
- *   to 254
+ * registers: forward 146 to 172; data gradient 146 to 190; warpgroups 107 to 254
  * bound by: shared memory, and the latency of the epilogue's sums over blocks */
 #ifndef DG_FUSED_MMA_CUH
 #define DG_FUSED_MMA_CUH
@@ -116,7 +115,7 @@ static __device__ __forceinline__ void dg_fused_leave(const dg_fused_mma &f, Sum
 {
     const dg_epilogue &s = f.out;
     const bool gradient = s.kind == DG_EPILOGUE_NORM_DX, before = gradient || s.kind == DG_EPILOGUE_ACT_DX;
-    static constexpr bool bf16 = G::E::unit == 8 && !G::E::scaled;
+    static constexpr bool bf16 = !G::E::scaled;
     const int stat = (s.groups == 1 ? 0 : group) * C;
     const float factor = s.factor;
     if (before) {

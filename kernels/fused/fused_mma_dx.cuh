@@ -13,11 +13,7 @@ static void dg_fused_dx_tile(const dg_fused_conv *f, const dg_tune *tune, cudaSt
         typedef dg_dx_tile<E, float, SMALL, M, N, WN, GROUPS, MAP> tile;        \
         dg_fused_launch<dg_dx_job<tile>, tile>(DG_OP_conv_dx, f, tune, stream); \
     }
-    if constexpr (E::unit == dg_mma_tf32::unit) {
-        DG_TF32_DX_TILES(X)
-    } else {
-        DG_MMA_DX_TILES(X)
-    }
+    DG_MMA_DX_TILES(X)
 #undef X
 }
 

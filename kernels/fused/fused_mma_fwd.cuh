@@ -14,11 +14,7 @@ static void dg_fused_fwd_tile(const dg_fused_conv *f, const dg_tune *tune, cudaS
         if (tune->tile_m == M && tune->tile_n == N)                                   \
             dg_fused_launch<dg_fwd_job<tile>, tile>(DG_OP_conv_fwd, f, tune, stream); \
     }
-    if constexpr (E::unit == dg_mma_tf32::unit) {
-        DG_TF32_FWD_TILES(X)
-    } else {
-        DG_MMA_FWD_TILES(X)
-    }
+    DG_MMA_FWD_TILES(X)
 #undef X
 }
 

@@ -32,7 +32,7 @@ static dg_cost_part mma_part(const dg_op *op, const dg_fused_conv *f, bool facto
     const dg_tune *t = &op->tune;
     const dg_fused_mma_grid g = dg_fused_mma_grid_of(op->kind, f, t);
     dg_cost_part c = {.blocks = (double)g.blocks * g.columns * t->split,
-                      .most = g.channels / (2.0 * dg_math_unit(t->math)),
+                      .most = (double)g.channels / DG_MMA_CHUNK,
                       .rest = t->split > 1 ? 1.0 / t->split : 0,
                       .merged = merged(&f->out, g.merged, t->tile_n)};
     c.steps = c.most;

@@ -137,7 +137,6 @@ static void launch(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune,
 void dg_fused_thin(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, bool overlapping, cudaStream_t stream)
 {
     if (tune->variant->fused == DG_FUSED_THIN_MMA)
-        return kind == DG_OP_conv_fwd ? dg_fused_thin_mma_fwd(f, tune, overlapping, stream)
-                                      : dg_fused_thin_mma_dx(f, tune, overlapping, stream);
+        return (kind == DG_OP_conv_fwd ? dg_fused_thin_mma_fwd : dg_fused_thin_mma_dx)(f, overlapping, stream);
     (f->conv.Ci == 1 ? launch<1> : launch<3>)(kind, f, tune, overlapping, stream);
 }

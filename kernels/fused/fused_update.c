@@ -11,11 +11,9 @@ enum { FIXED_SHARED = 512 }; /* static shared memory of the kernel, rounded up *
 static size_t shared_of(const dg_update_job *j)
 {
     const bool small = dg_mma_is_small(&j->conv);
-    const int unit = dg_math_unit(j->tune.math);
     switch (j->kind) {
-    case DG_FUSED_MMA:
-        return (size_t)(DG_MMA_DW_BYTES(small, unit) / 2 * DG_UPDATE_STAGES(j->tune.math == DG_MATH_FP16, unit));
-    case DG_FUSED_WGMMA: return (size_t)DG_WGMMA_DW_BYTES(small, DG_UPDATE_STAGES(false, unit));
+    case DG_FUSED_MMA: return (size_t)(DG_MMA_DW_BYTES(small) / 2 * DG_UPDATE_STAGES(j->tune.math == DG_MATH_FP16));
+    case DG_FUSED_WGMMA: return (size_t)DG_WGMMA_DW_BYTES(small, DG_UPDATE_STAGES(false));
     case DG_FUSED_THIN:
     case DG_FUSED_THIN_MMA: return sizeof(float) * (size_t)DG_THIN_DW_WORDS(j->conv.Ci);
     case DG_FUSED_GEMV: return 0;
@@ -122,7 +120,6 @@ static const char *job_refuses(const dg_update_job *j, const dg_gpu *gpu)
 {
     const dg_conv_args *a = &j->conv, flat = dg_conv_flat(a);
     const bool is_flat = flat.K == 1 && flat.P == 0 && flat.H == 1 && flat.W == 1 && flat.Ho == 1 && flat.Wo == 1;
-    const int unit = dg_math_unit(j->tune.math);
     switch (j->kind) {
     case DG_FUSED_WGMMA:
         if (j->tune.math != DG_MATH_BF16 || !gpu->wgmma) return "warpgroups require bf16, sm_90 and code for sm_90a";
@@ -130,10 +127,10 @@ static const char *job_refuses(const dg_update_job *j, const dg_gpu *gpu)
     case DG_FUSED_MMA:
         if (!dg_conv_is_halving(a)) return "tensor cores require K=4 S=2 P=1";
         if (j->tune.math == DG_MATH_FP32) return "tensor cores round their operands: not for fp32";
-        if (gpu->arch && !dg_math_on(j->tune.math, gpu->arch))
-            return "tensor cores before sm_80 have neither bf16 nor tf32";
+        if (gpu->arch && !dg_math_on(j->tune.math, gpu->arch)) return "tensor cores before sm_80 have no bf16";
         if (dg_fused_refuses_math(j->tune.math, gpu)) return dg_fused_refuses_math(j->tune.math, gpu);
-        if (a->Ci % unit || a->Co % unit) return dg_variant_no("tensor cores require a multiple of %d channels", unit);
+        if (a->Ci % DG_MMA_UNIT || a->Co % DG_MMA_UNIT)
+            return dg_variant_no("tensor cores require a multiple of %d channels", DG_MMA_UNIT);
         if (!(wants(&j->x, DG_PROLOGUE_NORM, DG_PROLOGUE_NORM) &&
               wants(&j->y, DG_PROLOGUE_NORM_DX, DG_PROLOGUE_NORM_DX)) &&
             !(wants(&j->y, DG_PROLOGUE_NORM, DG_PROLOGUE_NORM) &&
@@ -142,10 +139,9 @@ static const char *job_refuses(const dg_update_job *j, const dg_gpu *gpu)
         break;
     case DG_FUSED_THIN:
     case DG_FUSED_THIN_MMA:
-        if (j->kind == DG_FUSED_THIN_MMA && j->tune.math != DG_MATH_BF16 && j->tune.math != DG_MATH_TF32)
-            return "variant thin_mma rounds to bf16 or tf32";
+        if (j->kind == DG_FUSED_THIN_MMA && j->tune.math != DG_MATH_BF16) return "variant thin_mma rounds to bf16";
         if (j->kind == DG_FUSED_THIN_MMA && gpu->arch && !dg_math_on(j->tune.math, gpu->arch))
-            return "tensor cores before sm_80 have neither bf16 nor tf32";
+            return "tensor cores before sm_80 have no bf16";
         if (!dg_conv_is_halving(a) || (a->Ci != 1 && a->Ci != 3) || a->Co % 4)
             return "variant thin requires K=4 S=2 P=1, 1 or 3 channels of x, a multiple of 4 channels of y";
         if (j->x.kind != DG_PROLOGUE_PLAIN) return "variant thin reads images without a prologue";

@@ -23,9 +23,8 @@ enum {
 /* Counters: finished consumers, weights that are not finite. */
 enum { DG_UPDATE_DONE, DG_UPDATE_BAD, DG_UPDATE_COUNTERS };
 
-/* Number of stages of tensor-core jobs in shared memory. Two stages of tf32 fill the memory, as do two stages on
- * Turing, which has 64 KB per block. */
-#define DG_UPDATE_STAGES(scaled, unit) ((scaled) || (unit) == 4 ? 2 : 4)
+/* Number of stages of tensor-core jobs in shared memory. Two stages of fp16 fill Turing's 64 KB per block. */
+#define DG_UPDATE_STAGES(scaled) ((scaled) ? 2 : 4)
 
 typedef struct {
     dg_conv_args conv;

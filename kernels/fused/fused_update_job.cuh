@@ -2,7 +2,7 @@
  * E: arithmetic of the jobs on tensor cores (mma.cuh), one file per instance.
  * tile: per job (fused_update.h)
  * shared memory: of the largest job, 4 to 92 KB, and 320 bytes
- * registers: bf16 197, with warpgroups 208, tf32 197
+ * registers: bf16 197, with warpgroups 208
  * bound by: shared memory and tensor cores */
 #ifndef DG_FUSED_UPDATE_CUH
 #define DG_FUSED_UPDATE_CUH
@@ -12,7 +12,6 @@
 
 void dg_fused_update_bf16(const dg_update_layout *l, size_t shared, cudaStream_t stream);
 void dg_fused_update_wgmma(const dg_update_layout *l, size_t shared, cudaStream_t stream);
-void dg_fused_update_tf32(const dg_update_layout *l, size_t shared, cudaStream_t stream);
 void dg_fused_update_fp16(const dg_update_layout *l, size_t shared, cudaStream_t stream);
 
 template <class E> static __device__ __forceinline__ void dg_update_block(const dg_update_layout &u)

@@ -2,7 +2,7 @@
  * tile: 2,048 weights per block, fewer if the sum has many parts
  * shared memory: 4 KB
  * registers: 64
- * bound by: memory, 26 bytes per weight (tf32 rounding: 28), and 4 per part */
+ * bound by: memory, 26 bytes per weight, and 4 per part */
 #include "kernels/fused/fused_update_job.cuh"
 #include "kernels/fused/rounded.cuh"
 #include "kernels/ops/adam/adam.cuh"
@@ -102,11 +102,9 @@ void dg_fused_update_launch(const dg_fused_update *u, cudaStream_t stream)
 {
     dg_update_layout l;
     dg_update_layout_of(u, &l);
-    const dg_math math = dg_update_math(u);
-    const auto start = dg_update_by_warpgroups(u) ? dg_fused_update_wgmma
-                       : math == DG_MATH_TF32     ? dg_fused_update_tf32
-                       : math == DG_MATH_FP16     ? dg_fused_update_fp16
-                                                  : dg_fused_update_bf16;
+    const auto start = dg_update_by_warpgroups(u)          ? dg_fused_update_wgmma
+                       : dg_update_math(u) == DG_MATH_FP16 ? dg_fused_update_fp16
+                                                           : dg_fused_update_bf16;
     for (int i = 0; i < u->jobs; i++)
         for (int side = 0; side < 2; side++)
             if (dg_update_has_factors(u->job[i].kind) && !u->job[i].there[side])

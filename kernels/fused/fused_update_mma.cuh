@@ -140,7 +140,7 @@ template <class G, class Products>
 static __device__ __forceinline__ void dg_update_tile(const dg_update_work &w, int tile, int part, float *out)
 {
     typedef typename G::E E;
-    static constexpr int STAGES = DG_UPDATE_STAGES(E::scaled, E::unit);
+    static constexpr int STAGES = DG_UPDATE_STAGES(E::scaled);
     typedef dg_update_sums<G, Products, STAGES> job_type;
     const int co0 = tile % w.rows * G::M, ci0 = tile / w.rows * G::N;
     const int first = dg_update_unit(w, part), last = dg_update_unit(w, part + 1);
@@ -173,17 +173,17 @@ static __device__ __forceinline__ void dg_update_thin_mma(const dg_update_work &
     dev_pool pool;
     float *const shared = pool.take<float>((size_t)(w.conv.Ci == 1 ? DG_THIN_DW_WORDS(1) : DG_THIN_DW_WORDS(3)));
     auto run = [&](auto channels, auto as_is) {
-        dg_thin_mma_dw_part<E, decltype(channels)::value, decltype(as_is)::value>(w.conv, w.x.x, w.y, w.per_group,
-                                                                                  tile * DG_THIN_CHANNELS, first, last,
-                                                                                  shared, out);
+        dg_thin_mma_dw_part<decltype(channels)::value, decltype(as_is)::value>(w.conv, w.x.x, w.y, w.per_group,
+                                                                               tile * DG_THIN_CHANNELS, first, last,
+                                                                               shared, out);
     };
     auto of = [&](auto as_is) {
         if (w.conv.Ci == 1) run(std::integral_constant<int, 1>(), as_is);
         else run(std::integral_constant<int, 3>(), as_is);
     };
     if constexpr (E::there && !E::scaled) {
-        if (E::unit != 8 || !w.y.rounded || w.y.kind != DG_PROLOGUE_PLAIN) of(std::false_type());
-        else if constexpr (E::unit == 8) of(std::true_type());
+        if (w.y.rounded && w.y.kind == DG_PROLOGUE_PLAIN) of(std::true_type());
+        else of(std::false_type());
     }
 }
 

@@ -31,7 +31,7 @@ static block_ns assumed_ns(const dg_update_work *w, dg_math math)
     const bool bf16 = math == DG_MATH_BF16;
     const double thin = !bf16 ? 1100 : w->y.kind == DG_PROLOGUE_PLAIN ? 270 : 660;
     const double unit[] = {[DG_FUSED_NONE] = 0,
-                           [DG_FUSED_MMA] = math == DG_MATH_TF32 ? 1900 : 1200,
+                           [DG_FUSED_MMA] = 1200,
                            [DG_FUSED_WGMMA] = 500,
                            [DG_FUSED_THIN] = 1000 * w->conv.Ci,
                            [DG_FUSED_THIN_MMA] = thin * w->conv.Ci,

@@ -56,7 +56,7 @@ template <class G> struct dg_dw_wgmma_products {
     __device__ __forceinline__ dg_dw_wgmma_products(const uint4 *patch, const uint4 *grad)
     {
         const int warp = (int)(threadIdx.x / 32 % 4);
-        mine_a = grad + (warp * 2 + E::columns_plane_of_a()) * G::pitch + E::column_of_a() + group() * steps * E::k;
+        mine_a = grad + (warp * 2 + dg_columns_plane_of_a()) * G::pitch + dg_column_of_a() + group() * steps * E::k;
         mine_b = patch + group() * (small ? G::lines * G::line : 4 * G::line);
 #pragma unroll
         for (int i = 0; i < shifts * blocks * 4; i++) sums.c[0][i / 4 / blocks][i / 4 % blocks][i % 4] = 0;
@@ -87,7 +87,7 @@ template <class G> struct dg_dw_wgmma_products {
     {
         uint32_t fa[steps][4];
 #pragma unroll
-        for (int k = 0; k < steps; k++) E::columns_a(fa[k], mine_a + stage * G::y_units + k * E::k, 0, 0);
+        for (int k = 0; k < steps; k++) ldsm_x4_trans(fa[k], mine_a + stage * G::y_units + k * E::k);
         E::products_of_columns(sums.c[0], fa, E::b_at(mine_b + stage * G::x_units, G::line, G::plane),
                                [](int k, int s) { return (2 * k + s / 2) * G::line + s % 2 * (small ? 2 : 1); });
     }

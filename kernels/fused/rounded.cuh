@@ -8,10 +8,6 @@
 /* Rounds weights at .. at + 3. `at` counts from r.from and is a multiple of four. */
 static __device__ __forceinline__ void dg_round_four(const dg_rounded &r, int64_t at, const dg_pack<float, 4> &v)
 {
-    if (r.math == DG_MATH_TF32) {
-        const uint4 u = dg_mma_tf32::round(v.v);
-        return dg_store<4>(static_cast<uint32_t *>(r.to) + at, dg_pack<uint32_t, 4>{{u.x, u.y, u.z, u.w}});
-    }
     float unit[8] = {};
 #pragma unroll
     for (int e = 0; e < 4; e++) unit[e] = v.v[e];

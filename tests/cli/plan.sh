@@ -12,7 +12,7 @@ ensure 'the plan should count its dependent kernels' grep -qE '^plan train: .* [
 for arch in sm_90 sm_80; do
     shows ' 30 dependent kernels' plan dcgan64-paper --arch $arch --precision bf16 --fuse all
 done
-shows '"because": "rule", "launch": ' plan dcgan64-paper --arch sm_90 --precision tf32 --fuse all,-update --json
+shows '"because": "rule", "launch": ' plan dcgan64-paper --arch sm_90 --precision bf16 --fuse all,-update --json
 refuses 2 'bad-fuse sums' plan dcgan64-paper --arch sm_90 --fuse sums
 shows 'for NVIDIA H200, not here' plan dcgan64-paper --arch H200
 exits 0 plan dcgan64-paper --arch 75 --precision fp64

@@ -1,10 +1,10 @@
 #!/bin/sh
-# --precision tf32, bf16 and fp16: for tensor cores alone, and refused in words elsewhere; what they choose for a GPU
-# that is not here, and what auto, the default, is there and on the CPU.
+# --precision bf16 and fp16: for tensor cores alone, and refused in words elsewhere; what they choose for a GPU that is
+# not here, and what auto, the default, is there and on the CPU. tf32, which was removed, in options and files.
 # shellcheck disable=SC2086 # options are words
 . "$(dirname "$0")/kit"
 
-for p in tf32 bf16 fp16; do
+for p in bf16 fp16; do
     for c in plan 'check --batch 2' 'bench --repeats 1'; do
         exits 2 $c --device cpu --precision $p
         says precision-needs-gpu "--precision $p" '--precision fp32'
@@ -30,7 +30,7 @@ done
 exits 0 profile dcgan64-paper --predict h200 --precision fp32
 ! grep -q ' mma ' "$dir/.out"
 fact $? 'fp32 should not use tensor cores'
-refuses 2 'option-value auto, fp32, fp64, tf32, bf16 or fp16' plan --precision fp8
+refuses 2 'option-value auto, fp32, fp64, bf16 or fp16' plan --precision fp8
 
 # fp16 is Turing's: fused there, op by op on what has bf16, and twice as quick as fp32 by the model
 shows 'for sm_75, not here, fp16' plan dcgan64-paper --batch 64 --arch sm_75 --precision fp16
@@ -72,6 +72,30 @@ shows 'precision: fp32' info "$dir/run/checkpoint.safetensors"
 exits 0 --resume --out "$dir/run" --epochs 2 --precision auto --device cpu -q
 refuses 2 'fixed-in-run fp32' --resume --out "$dir/run" --epochs 3 --precision bf16
 
+# tf32 is refused; a run in tf32 resumes in fp32 or bf16, if the user says so
+refuses 2 'precision-removed tf32' plan --precision tf32
+DCGAN_PRECISION=tf32 refuses 2 'precision-removed DCGAN_PRECISION' plan
+run=$dir/run line=$(grep -n '^precision = fp32$' "$dir/run/config.ini" | cut -d: -f1)
+of_tf32 "$run" fp32
+cp "$run/config.ini" "$dir/tf32.ini"
+for given in '' '--precision auto' '--precision fp64' '--precision fp16'; do
+    refuses 2 "tf32-in-config $run/config.ini:$line" --resume --out "$run" --epochs 3 --device cpu -q $given
+done
+refuses 2 'precision-needs-gpu bf16' --resume --out "$run" --epochs 3 --device cpu -q --precision bf16
+refuses 2 "tf32-in-config $dir/tf32.ini:$line" --config "$dir/tf32.ini" --epochs 1 --device cpu -q --out "$dir/other"
+exits 0 --config "$dir/tf32.ini" --precision fp32 --epochs 1 --device cpu -q --out "$dir/other"
+config "$dir/other" 'precision = fp32'
+exits 0 info "$run"
+exits 0 report "$run"
+exits 0 doctor "$run"
+shows 'precision: tf32' info "$run/checkpoint.safetensors"
+exits 0 generate "$run/checkpoint.safetensors" --count 1 --device cpu --out "$dir/of-tf32"
+exits 0 --resume --out "$run" --epochs 3 --device cpu -q --precision fp32
+says tf32-new-bits checkpoint.safetensors fp32
+config "$run" 'precision = fp32'
+shows 'precision: fp32' info "$run/checkpoint.safetensors"
+quietly --resume --out "$run" --epochs 4 --device cpu -q
+
 # rows of a tuning file that are for another precision are neither used nor wrong; a row that cannot be is
 printf '%s\n' '[sm_90 bf16]' 'conv_dw N=128 H=32 W=32 C=32>64 K=4 S=2 P=1 : mma split=3' \
     '[sm_90]' 'conv_dw N=128 H=16 W=16 C=64>128 K=4 S=2 P=1 : mma' > "$dir/a.tune"
@@ -82,5 +106,7 @@ printf '%s\n' '[sm_75 fp16]' 'conv_dw N=128 H=32 W=32 C=32>64 K=4 S=2 P=1 : mma 
     '[sm_75 bf16]' 'conv_dw N=128 H=16 W=16 C=64>128 K=4 S=2 P=1 : mma' > "$dir/b.tune"
 exits 0 profile dcgan64-paper --batch 64 --predict t4 --tuning "$dir/b.tune" --precision fp16 --fuse none
 says no-bf16 b.tune:4 bf16 sm_75
+printf '%s\n' '[sm_90 tf32]' 'conv_dw N=128 H=32 W=32 C=32>64 K=4 S=2 P=1 : mma split=3' 'conv_dw : no' > "$dir/c.tune"
+quietly profile dcgan64-paper --batch 64 --predict h200 --tuning "$dir/c.tune" --precision bf16
 shows '/b.tune:2' plan dcgan64-paper --batch 64 --arch sm_75 --tuning "$dir/b.tune" --precision fp16 --json -q
 finish

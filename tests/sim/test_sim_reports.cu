@@ -77,13 +77,6 @@ static __global__ void overlapping_masks()
     else HERE(1), __syncwarp(0xffff0000);
 }
 static __global__ void odd_width(float *o) { o[threadIdx.x] = (HERE(0), __shfl_xor_sync(0xffffffffu, 1.0f, 1, 24)); }
-static __global__ void raw_tf32(float *o)
-{
-    uint32_t a[4] = {0, 0, __float_as_uint(1.1f), 0}, b[2] = {0, 0};
-    float c[4] = {0, 0, 0, 0};
-    HERE(0), mma_tf32(c, a, b);
-    o[threadIdx.x] = c[0];
-}
 
 static void test_warps(float *o)
 {
@@ -94,7 +87,6 @@ static void test_warps(float *o)
     REPORTED("diverged warp", 0, KLAUNCH(diverged_kinds, 1, 32, 0, 0, (int *)o));
     REPORTED("mask 0001ffff", 0, KLAUNCH(overlapping_masks, 1, 32, 0, 0));
     REPORTED("shuffle width 24", line_of[0], KLAUNCH(odd_width, 1, 32, 0, 0, o));
-    REPORTED("3f8ccccd was not made with to_tf32", line_of[0], KLAUNCH(raw_tf32, 1, 32, 0, 0, o));
 }
 
 /* ---- shared memory and copies into it ---- */

@@ -6,8 +6,8 @@
 
 For each seed PyTorch makes two oracles (make_oracle.py), in float64 and in float32, and `dcgan replay` runs the
 same steps in fp32. The drift of a step is the largest |fp32 - fp64| / |fp64| of the three losses up to that step.
-With --device cuda both are on the GPU, unless --torch-device says otherwise; --precision tf32, bf16 and fp16 compare
-with PyTorch's TF32 and with its autocast, in fp16 with a GradScaler.
+With --device cuda both are on the GPU, unless --torch-device says otherwise; --precision bf16 and fp16 compare
+with PyTorch's autocast, in fp16 with a GradScaler.
 
 A weight's gradient may by chance be so close to zero that a rounding error reverses its first Adam step, or an
 activation may change its side of ReLU; single runs differ by factors of hundreds.
@@ -82,7 +82,7 @@ def main():
     p.add_argument('--keep')
     p.add_argument('--device', default='cpu')
     p.add_argument('--torch-device', choices=['cpu', 'cuda'])
-    p.add_argument('--precision', default='fp32', choices=['fp32', 'tf32', 'bf16', 'fp16'])
+    p.add_argument('--precision', default='fp32', choices=['fp32', 'bf16', 'fp16'])
     p.add_argument('--out')
     o = p.parse_args()
     ours, theirs = [], []

@@ -12,10 +12,10 @@
  * the four gets column t of the taps. Each warp passes the sums of the row below to the next warp; neighbouring
  * positions exchange sums by shuffles. The first warp of a block only passes sums, because its row is the last row of
  * the previous block. A warp writes its two rows of pixels to shared memory for the epilogue.
- * tile: up to 17 rows of positions of one image (18 rows are multiplied; with tf32, up to 7 of 8 rows), all channels
+ * tile: up to 17 rows of positions of one image (18 rows are multiplied), all channels
  * warp tile: a row of y, 16 positions x 2 CI products of 8 columns per step of 16 channels
- * shared memory: 1.5 KB per row (CI = 3; 0.5 KB if CI = 1), 1.7 KB per 16 channels of y (bf16; tf32 3.2 KB)
- * registers: bf16 64 (CI = 1) or 91 (CI = 3), tf32 70 or 119
+ * shared memory: 1.5 KB per row (CI = 3; 0.5 KB if CI = 1), 1.7 KB per 16 channels of y
+ * registers: 64 (CI = 1) or 91 (CI = 3)
  * bound by: shared memory */
 #include "kernels/ops/conv/cuda/conv_thin_mma.cuh"
 #include "kernels/fused/fuse.cuh"
@@ -23,14 +23,11 @@ extern "C" {
 #include "core/tune/conv_tiles.h"
 }
 
-/* E: arithmetic (conv_thin_mma.cuh); CI: channels of x; ROUNDED: y is rounded (fused.h). G below: a thin_dx. */
-template <class E_, int CI_, bool ROUNDED = false> struct thin_dx {
-    typedef E_ E;
+/* CI: channels of x; ROUNDED: y is rounded (fused.h). G below: a thin_dx. */
+template <int CI_, bool ROUNDED> struct thin_dx {
     typedef typename std::conditional<ROUNDED, uint16_t, float>::type V;
-    typedef dg_quad<E> quad;
-    static constexpr int CI = CI_, COLS = DG_THIN_MMA_COLS, CHUNK = DG_THIN_MMA_CHUNK,
-                         NT = DG_THIN_MMA_ROWS(E::unit) * 32;
-    static constexpr int blocks = quad::words == 2 ? 1 : 2;
+    typedef dg_quad quad;
+    static constexpr int CI = CI_, COLS = DG_THIN_MMA_COLS, CHUNK = DG_THIN_MMA_CHUNK, NT = DG_THIN_MMA_ROWS * 32;
     /* fragments: number of fragments of B (8 columns each); handed: values per position for the next warp */
     static constexpr int fragments = 2 * CI, handed = 2 * CI;
     static constexpr int chunk_words = fragments * 32 * quad::words;
@@ -80,7 +77,7 @@ template <class E_, int CI_, bool ROUNDED = false> struct thin_dx {
     /* The error is 2^-22, which is less than the error of bf16 products. */
     static __device__ __forceinline__ float tanh_of(float v)
     {
-        return quad::words == 2 ? 1 - 2 * near_reciprocal(1 + near_power(v * 2.88539008f)) : tanhf(v);
+        return 1 - 2 * near_reciprocal(1 + near_power(v * 2.88539008f));
     }
     /* Returns value v = ky * CI + channel of the lane's position p0 + 8 p + lane / 4. */
     __device__ __forceinline__ float at(int p, int v) const { return c[v / 2][p * 2 + v % 2]; }
@@ -235,7 +232,7 @@ static __device__ __forceinline__ void write(const dg_fused_conv &f, const float
 template <class G> static __device__ __forceinline__ void dx_block(const dg_fused_conv &f, int chunks)
 {
     const int rows = (int)(blockDim.x / 32);
-    DEV_CHECK(rows == dg_thin_mma_rows(f.conv.Ho, G::E::unit));
+    DEV_CHECK(rows == dg_thin_mma_rows(f.conv.Ho));
     constexpr int CI = G::CI;
     dev_pool pool;
     uint32_t *const weight = pool.take<uint32_t>((size_t)(chunks * G::chunk_words));
@@ -278,33 +275,25 @@ template <class G> static __device__ __forceinline__ void dx_block(const dg_fuse
     }
 }
 
-template <class G>
-static __global__ void __launch_bounds__(G::NT, G::blocks) dx_kernel(const dg_fused_conv f, int chunks)
+template <class G> static __global__ void __launch_bounds__(G::NT, 1) dx_kernel(const dg_fused_conv f, int chunks)
 {
-    if constexpr (G::E::there) dx_block<G>(f, chunks);
+    if constexpr (dg_mma_bf16::there) dx_block<G>(f, chunks);
     else __trap();
 }
 
 template <class G> static void launch(const dg_fused_conv *f, bool overlapping, cudaStream_t stream)
 {
     const dg_conv_args *a = &f->conv;
-    const int chunks = dg_div_up(a->Co, G::CHUNK), rows = dg_thin_mma_rows(a->Ho, G::E::unit);
+    const int chunks = dg_div_up(a->Co, G::CHUNK), rows = dg_thin_mma_rows(a->Ho);
     const dim3 grid((unsigned)(a->N * dg_div_up(a->Ho + 1, rows - 1))), block((unsigned)rows * 32);
-    const size_t bytes = DG_THIN_MMA_BYTES(G::CI, a->Co, G::E::unit, rows);
+    const size_t bytes = DG_THIN_MMA_BYTES(G::CI, a->Co, rows);
     if (overlapping) KLAUNCH_AFTER(dx_kernel<G>, grid, block, bytes, stream, *f, chunks);
     else KLAUNCH(dx_kernel<G>, grid, block, bytes, stream, *f, chunks);
 }
 
-template <class E, bool ROUNDED>
-static void launch_channels(const dg_fused_conv *f, bool overlapping, cudaStream_t stream)
+void dg_fused_thin_mma_dx(const dg_fused_conv *f, bool overlapping, cudaStream_t stream)
 {
-    f->conv.Ci == 1 ? launch<thin_dx<E, 1, ROUNDED>>(f, overlapping, stream)
-                    : launch<thin_dx<E, 3, ROUNDED>>(f, overlapping, stream);
-}
-
-void dg_fused_thin_mma_dx(const dg_fused_conv *f, const dg_tune *tune, bool overlapping, cudaStream_t stream)
-{
-    if (tune->math != DG_MATH_BF16) launch_channels<dg_mma_tf32, false>(f, overlapping, stream);
-    else if (f->in.rounded) launch_channels<dg_mma_bf16, true>(f, overlapping, stream);
-    else launch_channels<dg_mma_bf16, false>(f, overlapping, stream);
+    const auto of_one = f->in.rounded ? launch<thin_dx<1, true>> : launch<thin_dx<1, false>>,
+               of_three = f->in.rounded ? launch<thin_dx<3, true>> : launch<thin_dx<3, false>>;
+    (f->conv.Ci == 1 ? of_one : of_three)(f, overlapping, stream);
 }

@@ -25,7 +25,7 @@ agrees 44 'random lazy uneven' "$dir/narrow.cfg" --batch 5 --precision bf16
 awk '/^\[D\]/ { d = 1 } d { sub(/^norm = batch/, "norm = spectral") } !(d && /^norm = none/)' "$dir/narrow.cfg" \
     > "$dir/spectral.cfg"
 agrees 100 'random lazy uneven' "$dir/spectral.cfg" --batch 5 --precision bf16 # D multiplies with normalised weights
-agrees 32 'reverse deferred' "$dir/wide.cfg" --batch 5 --precision tf32
+agrees 32 'reverse deferred' "$dir/wide.cfg" --batch 5 --precision bf16
 if [ -z "$slow" ]; then
     for without in convs update; do
         sim forward 0 check "$dir/wide.cfg" --batch 3 --precision bf16 --fuse "-$without"
@@ -38,8 +38,8 @@ sim forward 0 check "$dir/wide.cfg" --batch 4 --fuse none
 fact $? 'nothing is fused with --fuse none'
 
 exits 0 data --synthesize "$dir/cats" --count 10 --size 16 || finish
-begins forward all --epochs 3 --precision tf32
-begins random none --epochs 3 --precision tf32 --fuse none
+begins forward all --epochs 3 --precision bf16
+begins random none --epochs 3 --precision bf16 --fuse none
 # only rounding differs
 awk -F, 'FNR < 2 { next } NR == FNR { a[FNR] = $4; next }
     { d = a[FNR] - $4; if (d < 0) d = -d; if (!(d < 0.02)) bad++; n++ }
@@ -51,7 +51,7 @@ config "$dir/none/run" 'fuse = none'
 
 # an error names the launch
 sim 'fault=D.2.conv.dx:7:700' 5 --data "$dir/cats" --model "$dir/wide.cfg" --batch 4 -q --no-curves --no-graph \
-    --precision tf32 --out "$dir/bad/run"
+    --precision bf16 --out "$dir/bad/run"
 stderr_has D.2.conv.dx
 sim forward 2 check "$dir/wide.cfg" --fuse -norm
 says bad-fuse -norm 'all, none, convs, update, overlap, branches' 'input, norm, stats, act, grad and head'

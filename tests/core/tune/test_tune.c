@@ -28,14 +28,14 @@ static void bad(int line, const char *reason, const char *text)
 static void check_bad(void)
 {
     bad(1, "no such op", "rubbish\xff\xfe = 3");
-    bad(1, "requires precision bf16, tf32 or fp16", CONV " : mma");
-    bad(2, "requires precision bf16, tf32 or fp16", "[sm_90 fp32]\n" CONV " : mma");
-    bad(2, "this is sm_75", "[sm_75 tf32]\n" CONV " : mma");
+    bad(1, "requires precision bf16 or fp16", CONV " : mma");
+    bad(2, "requires precision bf16 or fp16", "[sm_90 fp32]\n" CONV " : mma");
+    bad(2, "this is sm_75", "[sm_75 bf16]\n" CONV " : mma");
     bad(2, "tile=128x128: mma is not compiled for it", "[sm_75 fp16]\n" CONV " : mma tile=128x128");
     bad(2, "not compiled for it", "[sm_90 bf16]\n" CONV " : mma tile=64x64");
     bad(2, "a fixed number of stages", "[sm_90 bf16]\n" CONV " : mma stages=2");
     bad(1, "requires precision bf16", CONV " : wgmma");
-    bad(2, "requires precision bf16", "[sm_90 tf32]\n" CONV " : wgmma");
+    bad(2, "requires precision bf16", "[sm_90 fp16]\n" CONV " : wgmma");
     bad(2, "wgmma requires sm_90, not sm_100", "[sm_100 bf16]\n" CONV " : wgmma");
     bad(2, "tile=64x64: wgmma is not compiled for it", "[sm_90 bf16]\n" CONV " : wgmma tile=64x64");
     bad(2, "block=128: a tile of 128x64 requires 256 threads", "[sm_90 bf16]\n" CONV " : wgmma block=128");
@@ -44,9 +44,11 @@ static void check_bad(void)
     bad(2, "must be from 1 to 2", "[sm_90 bf16]\n" CONV " : mma split=3");
     bad(2, "mma has no bf16 kernels on sm_90", "[sm_90 bf16]\n" CONV " : mma");
     bad(2, "multiple of 16 channels, not 40", "[sm_90 bf16]\nconv_fwd N=64 H=32 W=32 C=40>64 K=4 S=2 P=1 : mma");
-    bad(2, "multiples of 4, not 6", "[sm_90 tf32]\nconv_fwd N=64 H=32 W=32 C=8>6 K=4 S=2 P=1 : mma");
-    bad(2, "K=4 S=2 P=1", "[sm_90 tf32]\nconv_fwd N=64 H=32 W=32 C=8>8 K=3 S=1 P=1 : mma");
+    bad(2, "multiples of 8, not 12", "[sm_90 bf16]\nconv_fwd N=64 H=32 W=32 C=16>12 K=4 S=2 P=1 : mma");
+    bad(2, "K=4 S=2 P=1", "[sm_90 fp16]\nconv_fwd N=64 H=32 W=32 C=16>16 K=3 S=1 P=1 : mma");
     bad(1, "[sm_90 fp12]", "[sm_90 fp12]\n" CONV " : tiled");
+    bad(4, "no such op", "[sm_90 tf32]\nrubbish : mma\n[sm_90]\nrubbish : mma");
+    bad(1, "[turing tf32]", "[turing tf32]\n" CONV " : mma");
     bad(1, "[sm_90 ]", "[sm_90 ]\n" CONV " : tiled");
     bad(1, "no such op", "conv_bwd N=1 : direct");
     bad(2, "neither a row nor a [section]", "\nconv_fwd\n");
@@ -163,20 +165,21 @@ static void check_good(void)
 }
 
 /* Rows for a precision apply only to runs with this precision and take precedence over rows for all precisions, in any
- * order. */
+ * order. Rows for tf32, which older versions had, are ignored. */
 static void check_precisions(void)
 {
     static const char text[] = "[sm_90]\n" CONV " : tiled tile=32x32\n"
                                "adam n=1024 : vector block=512\n"
                                "[sm_90 bf16]\n" CONV " : wgmma tile=128x64\n"
                                "adam n=2048 : vector block=512\n"
-                               "[sm_90 tf32]\nadam n=4096 : vector block=512\n" CONV " : mma tile=128x64 split=2\n"
+                               "[sm_90 fp16]\nadam n=4096 : vector block=512\n" CONV " : mma tile=128x64 split=2\n"
+                               "[sm_90 tf32]\nadam n=1024 : vector block=256\n" CONV " : mma tile=64x32\n"
                                "[sm_90 fp64]\n" CONV " : direct\n";
     static const char reverse[] = "[sm_90 bf16]\n" CONV " : wgmma tile=128x64\n[sm_90]\n" CONV " : tiled tile=32x32\n";
     static const struct {
         dg_math math;
         int rows, tile_m, tile_n;
-    } want[] = {{DG_MATH_FP32, 2, 32, 32}, {DG_MATH_BF16, 3, 128, 64}, {DG_MATH_TF32, 3, 128, 64}};
+    } want[] = {{DG_MATH_FP32, 2, 32, 32}, {DG_MATH_BF16, 3, 128, 64}, {DG_MATH_FP16, 3, 128, 64}};
     dg_op op = {.kind = DG_OP_conv_fwd};
     op.u.conv =
         (dg_conv_args){.N = 64, .H = 32, .W = 32, .Ci = 32, .Ho = 16, .Wo = 16, .Co = 64, .K = 4, .S = 2, .P = 1};
@@ -309,7 +312,6 @@ int main(void)
     check_models(DG_F32, &gpu);
     check_models(DG_F32, &small);
     check_models(DG_F32, &(dg_gpu){90, 232448, DG_MATH_BF16, true});
-    check_models(DG_F32, &(dg_gpu){90, 232448, DG_MATH_TF32, true});
     check_models(DG_F32, &(dg_gpu){75, 65536, DG_MATH_FP16, false});
     check_models(DG_F64, &gpu);
     check_shipped();

@@ -45,7 +45,7 @@ class any_op {
     }
 };
 
-/* True if the device supports this precision: before sm_80 there is no mma in bf16 and tf32, before sm_75 none in fp16.
+/* True if the device supports this precision: before sm_80 there is no mma in bf16, before sm_75 none in fp16.
  */
 static inline bool any_math(dg_math math)
 {

@@ -101,11 +101,7 @@ int main()
     static const struct {
         dg_type real;
         dg_math math;
-    } precisions[] = {{DG_F32, DG_MATH_FP32},
-                      {DG_F32, DG_MATH_TF32},
-                      {DG_F32, DG_MATH_BF16},
-                      {DG_F32, DG_MATH_FP16},
-                      {DG_F64, DG_MATH_FP32}};
+    } precisions[] = {{DG_F32, DG_MATH_FP32}, {DG_F32, DG_MATH_BF16}, {DG_F32, DG_MATH_FP16}, {DG_F64, DG_MATH_FP32}};
     for (const auto &p : precisions) {
         if (!any_math(p.math)) continue;
         dg_backend *b = any_backend(p.real, p.math);

@@ -4,7 +4,7 @@
 
 #include "tests/devtest.h"
 
-enum shape { BF16, TF32, F16, FP16 };
+enum shape { BF16, F16, FP16 };
 struct layout {
     int row, col;
 };
@@ -14,14 +14,12 @@ static __device__ inline layout element_a(int shape, int lane, int i)
     int group = lane >> 2, in_group = lane & 3;
     if (shape == BF16 || shape == FP16)
         return {group + (i < 2 || (i >= 4 && i < 6) ? 0 : 8), in_group * 2 + (i & 1) + (i >= 4 ? 8 : 0)};
-    if (shape == TF32) return {group + (i == 0 || i == 2 ? 0 : 8), in_group + (i < 2 ? 0 : 4)};
     return {group + (i < 2 ? 0 : 8), in_group * 2 + (i & 1)};
 }
 static __device__ inline layout element_b(int shape, int lane, int i)
 {
     int group = lane >> 2, in_group = lane & 3;
     if (shape == BF16 || shape == FP16) return {in_group * 2 + (i & 1) + (i < 2 ? 0 : 8), group};
-    if (shape == TF32) return {in_group + (i == 0 ? 0 : 4), group};
     return {in_group * 2 + i, group};
 }
 static __device__ inline layout element_c(int lane, int i)

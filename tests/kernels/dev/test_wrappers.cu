@@ -17,18 +17,15 @@ template <int S> static __global__ void mma_kernel(float *c, const float *a, con
     constexpr bool deep = S == BF16 || S == FP16; /* k = 16 */
     for (int i = 0; i < (deep ? 8 : 4); i++) {
         layout e = element_a(S, lane, i);
-        if (S == TF32) fa[i] = to_tf32(a[e.row * K + e.col]);
-        else fa[i / 2] |= (uint32_t)bits16(S, a[e.row * K + e.col]) << i % 2 * 16;
+        fa[i / 2] |= (uint32_t)bits16(S, a[e.row * K + e.col]) << i % 2 * 16;
     }
     for (int i = 0; i < (deep ? 4 : 2); i++) {
         layout e = element_b(S, lane, i);
-        if (S == TF32) fb[i] = to_tf32(b[e.row * 8 + e.col]);
-        else fb[i / 2] |= (uint32_t)bits16(S, b[e.row * 8 + e.col]) << i % 2 * 16;
+        fb[i / 2] |= (uint32_t)bits16(S, b[e.row * 8 + e.col]) << i % 2 * 16;
     }
     for (int i = 0; i < 4; i++) fc[i] = c[element_c(lane, i).row * 8 + element_c(lane, i).col];
     if constexpr (S == BF16) mma_bf16(fc, fa, fb);
     if constexpr (S == FP16) mma_fp16(fc, fa, fb);
-    if constexpr (S == TF32) mma_tf32(fc, fa, fb);
     if constexpr (S == F16) {
         uint32_t a2[2] = {fa[0], fa[1]}, b1[1] = {fb[0]};
         mma_f16(fc, a2, b1);
@@ -139,14 +136,13 @@ static void test_copy()
 
 /* ---- rounding ---- */
 
-static __global__ void round_kernel(uint32_t *tf32, uint16_t *bf16, uint16_t *f16, uint32_t *pair, uint32_t *pair16,
-                                    const float *x, int n)
+static __global__ void round_kernel(uint16_t *bf16, uint16_t *f16, uint32_t *pair, uint32_t *pair16, const float *x,
+                                    int n)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
     pair[i] = to_bf16x2(x[i], x[n - 1 - i]);
     pair16[i] = to_fp16x2(x[i], x[n - 1 - i]);
-    tf32[i] = to_tf32(x[i]);
     bf16[i] = bits16(BF16, x[i]);
     f16[i] = bits16(F16, x[i]);
 }
@@ -206,7 +202,7 @@ static double rounded(double x, int digits, bool away)
 static void test_rounding()
 {
     std::vector<float> x;
-    for (int e = -13; e < 15; e++) /* every tie between neighbours in bf16, fp16 and tf32, and the numbers next to it */
+    for (int e = -13; e < 15; e++) /* every tie between neighbours in bf16 and fp16, and the numbers next to it */
         for (int bit = 0; bit < 24; bit++)
             for (float sign : {1.0f, -1.0f})
                 for (int more = -1; more <= 1; more++) {
@@ -217,11 +213,11 @@ static void test_rounding()
         x.push_back(f);
     size_t n = x.size(), ordinary = n - 11;
     dev_buffer<float> dx(x);
-    dev_buffer<uint32_t> tf32(n), pair(n), pair16(n);
+    dev_buffer<uint32_t> pair(n), pair16(n);
     dev_buffer<uint16_t> bf16(n), f16(n);
-    KLAUNCH(round_kernel, (unsigned)(n + 63) / 64, 64, 0, 0, tf32.p, bf16.p, f16.p, pair.p, pair16.p, dx.p, (int)n);
+    KLAUNCH(round_kernel, (unsigned)(n + 63) / 64, 64, 0, 0, bf16.p, f16.p, pair.p, pair16.p, dx.p, (int)n);
     if (!dev_ok("rounding")) return;
-    auto t = tf32.get(), both = pair.get(), both16 = pair16.get();
+    auto both = pair.get(), both16 = pair16.get();
     auto b = bf16.get(), h = f16.get();
     for (size_t i = 0; i < n; i++)
         DG_CHECKF(both16[i] == (h[i] | (uint32_t)h[n - 1 - i] << 16), "fp16 of %a and %a: %08x", x[i], x[n - 1 - i],
@@ -235,7 +231,6 @@ static void test_rounding()
         return f;
     };
     for (size_t i = 0; i < ordinary; i++) {
-        DG_CHECKF(as_float(t[i] & ~0x1fffu) == rounded(x[i], 11, true), "tf32 of %a: %08x", x[i], t[i]);
         DG_CHECKF(as_float((uint32_t)b[i] << 16) == rounded(x[i], 8, false), "bf16 of %a: %04x", x[i], b[i]);
         double half = ldexp(1 + (h[i] & 1023) / 1024.0, (h[i] >> 10 & 31) - 15) * (h[i] >> 15 ? -1 : 1);
         DG_CHECKF(half == rounded(x[i], 11, false), "fp16 of %a: %04x", x[i], h[i]);
@@ -247,7 +242,6 @@ static void test_rounding()
         DG_CHECKF(b[ordinary + i] == special_bf16[i], "bf16 of %g: %04x", x[ordinary + i], b[ordinary + i]);
         DG_CHECKF(h[ordinary + i] == special_f16[i], "fp16 of %g: %04x", x[ordinary + i], h[ordinary + i]);
     }
-    DG_CHECK(t[ordinary + 2] == 0x7f800000u && isnan(as_float(t[ordinary + 4] & ~0x1fffu)));
 }
 
 /* ---- shared memory, grid barrier, random numbers ---- */
@@ -363,7 +357,6 @@ static void test_refusal()
 int main()
 {
     test_mma<BF16>("mma_bf16");
-    test_mma<TF32>("mma_tf32");
     test_mma<F16>("mma_f16");
     test_mma<FP16>("mma_fp16");
     test_ldmatrix();

@@ -309,8 +309,6 @@ int main(void)
     plans("dcgan64-paper", 64, DG_MATH_BF16, "sm_90", DG_FUSE_ALL, 30);
     DG_CHECKF(factors == 12 && !missing, "%d factors of six layers on tensor cores", factors);
     DG_CHECK(warpgroups > 0);
-    plans("dcgan64-paper", 64, DG_MATH_TF32, "sm_80", DG_FUSE_ALL, 30);
-    DG_CHECKF(!rounded, "%d rounded for tf32", rounded);
     plans("dcgan64-paper", 37, DG_MATH_BF16, "sm_86", DG_FUSE_ALL, 30);
     plans("dcgan64", 128, DG_MATH_BF16, "sm_90", DG_FUSE_ALL, 30);
     plans("dcgan128", 64, DG_MATH_BF16, "sm_90", DG_FUSE_ALL, 36);
@@ -320,8 +318,9 @@ int main(void)
     plans("dcgan32", 64, DG_MATH_BF16, "sm_89", DG_FUSE_ALL, 24);
     plans("dcgan64-paper", 64, DG_MATH_FP32, "sm_75", DG_FUSE_ALL, 126);
     plans("dcgan64-paper", 64, DG_MATH_FP16, "sm_75", DG_FUSE_ALL, 30);
+    DG_CHECKF(!rounded, "%d rounded for fp16", rounded);
     plans("dcgan64", 128, DG_MATH_FP16, "sm_75", DG_FUSE_ALL, 30);
-    plans("dcgan32", 1, DG_MATH_TF32, "sm_90", DG_FUSE_ALL, 0);
+    plans("dcgan32", 1, DG_MATH_BF16, "sm_90", DG_FUSE_ALL, 0);
     DG_CHECK(early > 0);
     for (early = 0, optimizer = DG_SGD; optimizer < DG_OPTIMIZERS; optimizer++)
         plans("dcgan64-paper", 64, DG_MATH_BF16, "sm_90", DG_FUSE_ALL, 0);

@@ -19,14 +19,13 @@ struct tile {
     bool small; /* for maps divided into cells of 4x4 */
     int m, n;
 };
-enum { MMA, WGMMA, FP16, TF32 };
+enum { MMA, WGMMA, FP16 };
 #define F(SMALL, M, N, ...) {FWD, SMALL, M, N},
 #define D(M, N, ...) {DX, false, M, N}, {DX, true, M, N},
 #define E(SMALL, M, N, ...) {DX, SMALL, M, N},
 static const std::vector<tile> tiles[] = {{DG_MMA_FWD_TILES(F) DG_MMA_DX_TILES(D)},
                                           {DG_WGMMA_FWD_TILES(F) DG_WGMMA_DX_TILES(E)},
-                                          {DG_FP16_FWD_TILES(F) DG_MMA_DX_TILES(D)},
-                                          {DG_TF32_FWD_TILES(F) DG_TF32_DX_TILES(D)}};
+                                          {DG_FP16_FWD_TILES(F) DG_MMA_DX_TILES(D)}};
 #undef F
 #undef D
 #undef E
@@ -230,7 +229,7 @@ struct launch {
         size_t bad = 0, at = 0;
         for (size_t i = 0; i < factors.size(); i++) {
             const int half = (int)(words[i / 2] >> i % 2 * 16 & 0xffff), places = half >> 10 & 31;
-            const uint32_t bits = gpu.math == DG_MATH_TF32 ? words[i] : (uint32_t)half << 16;
+            const uint32_t bits = (uint32_t)half << 16;
             float f;
             memcpy(&f, &bits, sizeof f);
             double v = (double)f;
@@ -358,7 +357,7 @@ static int launched;
 
 static void one(int dir, const setup &how, const int *shape, int list, int k, int split, int times)
 {
-    static const dg_math maths[] = {DG_MATH_BF16, DG_MATH_BF16, DG_MATH_FP16, DG_MATH_TF32};
+    static const dg_math maths[] = {DG_MATH_BF16, DG_MATH_BF16, DG_MATH_FP16};
     launch l(dir, how, shape, maths[list]);
     if (!dev_fuses(maths[list], &l.gpu)) return;
     const dg_variant *const variant = list == WGMMA ? &dg_conv_variant_wgmma : &dg_conv_variant_mma;
@@ -373,11 +372,10 @@ int main()
         const int two = setups[k].in == DG_PROLOGUE_NORM_DX;
         list[two][lists[two]++] = k;
     }
-    /* every kernel with its possible setups in turn; from 32 on wgmma, from 48 on fp16 */
-    for (int i = 0; i < 64; i++) {
-        const bool wide = i >= 32;
-        const int dir = i & 1, tile = i >> 1 & 1, large = i >> 2 & 1, two = wide ? i >> 3 & 1 : i >> 4, t = turn[two]++;
-        const int k = list[two][t / 2 % lists[two]], of = i >= 48 ? FP16 : wide ? WGMMA : i >> 3 & 1 ? MMA : TF32;
+    /* every kernel with its possible setups in turn */
+    for (int i = 0; i < 48; i++) {
+        const int dir = i & 1, tile = i >> 1 & 1, large = i >> 2 & 1, two = i >> 3 & 1, of = i >> 4, t = turn[two]++;
+        const int k = list[two][t / 2 % lists[two]];
         used[k] |= 1 << dir;
         if (dev_small() && i % 5 != 1) continue;
         const int *const shape = shapes[dev_small() ? large * 2 : large ? 2 + t % 3 : t % 2];

@@ -82,9 +82,15 @@ static dg_fused_update published(int N, bool is_G, dg_math math)
     return u;
 }
 
+static void by_warpgroups(dg_fused_update *u)
+{
+    for (int i = 0; i < u->jobs; i++)
+        if (u->job[i].kind == DG_FUSED_MMA) u->job[i].kind = DG_FUSED_WGMMA;
+}
+
 static void updates()
 {
-    const dg_gpu gpu = {90, 227 << 10, DG_MATH_TF32, true};
+    const dg_gpu gpu = {80, 163 << 10, DG_MATH_BF16, false};
     typedef void change(dg_fused_update *, dg_gpu *);
     static const struct {
         const char *what;
@@ -93,22 +99,18 @@ static void updates()
         {"no job", [](dg_fused_update *u, dg_gpu *) { u->jobs = 0; }},
         {"too many jobs", [](dg_fused_update *u, dg_gpu *) { u->jobs = DG_UPDATE_JOBS + 1; }},
         {"a kind that there is not", [](dg_fused_update *u, dg_gpu *) { u->job[2].kind = DG_FUSED_NONE; }},
-        {"warpgroups for tf32", [](dg_fused_update *u, dg_gpu *) { u->job[2].kind = DG_FUSED_WGMMA; }},
+        {"warpgroups for fp16",
+         [](dg_fused_update *u, dg_gpu *g) {
+             by_warpgroups(u);
+             for (int i = 0; i < u->jobs; i++) u->job[i].tune.math = DG_MATH_FP16;
+             *g = {90, 227 << 10, DG_MATH_FP16, true};
+         }},
         {"warpgroups and warps",
          [](dg_fused_update *u, dg_gpu *g) {
-             for (int i = 0; i < u->jobs; i++) u->job[i].tune.math = DG_MATH_BF16;
              u->job[2].kind = DG_FUSED_WGMMA;
-             g->math = DG_MATH_BF16;
+             *g = {90, 227 << 10, DG_MATH_BF16, true};
          }},
-        {"warpgroups without code for them",
-         [](dg_fused_update *u, dg_gpu *g) {
-             for (int i = 0; i < u->jobs; i++) {
-                 u->job[i].tune.math = DG_MATH_BF16;
-                 if (u->job[i].kind == DG_FUSED_MMA) u->job[i].kind = DG_FUSED_WGMMA;
-             }
-             g->math = DG_MATH_BF16;
-             g->wgmma = false;
-         }},
+        {"warpgroups without code for them", [](dg_fused_update *u, dg_gpu *) { by_warpgroups(u); }},
         {"weights that Adam has not", [](dg_fused_update *u, dg_gpu *) { u->adam.n = u->job[4].offset; }},
         {"weights off 16 bytes", [](dg_fused_update *u, dg_gpu *) { u->job[4].offset += 2; }},
         {"weights not a multiple of four", [](dg_fused_update *u, dg_gpu *) { u->adam.n += 2; }},
@@ -121,11 +123,11 @@ static void updates()
              for (int i = 0; i < u->jobs; i++) u->job[i].tune.math = DG_MATH_FP16;
          }},
         {"no rounding", [](dg_fused_update *u, dg_gpu *) { u->job[1].tune.math = DG_MATH_FP32; }},
-        {"two roundings", [](dg_fused_update *u, dg_gpu *) { u->job[1].tune.math = DG_MATH_BF16; }},
+        {"two roundings", [](dg_fused_update *u, dg_gpu *) { u->job[1].tune.math = DG_MATH_FP16; }},
         {"an image without rounding",
          [](dg_fused_update *u, dg_gpu *) { u->job[0].kind = DG_FUSED_THIN_MMA, u->job[0].tune.math = DG_MATH_FP32; }},
         {"an image rounded in another way",
-         [](dg_fused_update *u, dg_gpu *) { u->job[0].kind = DG_FUSED_THIN_MMA, u->job[0].tune.math = DG_MATH_BF16; }},
+         [](dg_fused_update *u, dg_gpu *) { u->job[0].kind = DG_FUSED_THIN_MMA, u->job[0].tune.math = DG_MATH_FP16; }},
         {"another stride", [](dg_fused_update *u, dg_gpu *) { u->job[1].conv.S = 1; }},
         {"odd channels", [](dg_fused_update *u, dg_gpu *) { u->job[1].conv.Co = 62; }},
         {"two gradients", [](dg_fused_update *u, dg_gpu *) { u->job[2].x.kind = u->job[2].y.kind = DX; }},
@@ -140,7 +142,7 @@ static void updates()
         {"more than one pixel", [](dg_fused_update *u, dg_gpu *) { u->job[4].conv.H = 8; }},
     };
     for (int is_G = 0; is_G < 2; is_G++) {
-        const dg_fused_update right = published(64, is_G, DG_MATH_TF32);
+        const dg_fused_update right = published(64, is_G, DG_MATH_BF16);
         const char *why = dg_fused_update_refuses(&right, &gpu);
         DG_CHECKF(!why, "refused: %s", why);
         for (const auto &w : wrong) {

@@ -48,11 +48,6 @@ static const dx_case backward[] = {
     {1, 64, 64, 3, 32, DG_PROLOGUE_NORM, 0, DG_EPILOGUE_ACT, DG_ACT_TANH, 2, false},
 };
 
-static const char *math_name(dg_math math)
-{
-    return math == DG_MATH_BF16 ? "bf16" : math == DG_MATH_TF32 ? "tf32" : "fp32";
-}
-
 /* Launches twice with the same counters and requires the same bits. False after a failure, which has been reported. */
 static bool launch(dg_op_kind kind, dg_fused_conv *f, dg_tune *tune, fused_epilogue *out, dg_math math,
                    const char *name)
@@ -89,7 +84,7 @@ static std::vector<double> slack_of(const std::vector<double> &mass, const std::
                                     dg_math math = DG_MATH_FP32)
 {
     std::vector<double> slack(mass.size());
-    const double other = math == DG_MATH_FP32 ? 0 : math == DG_MATH_BF16 ? 1.0 / 64 : 1.0 / 512;
+    const double other = math == DG_MATH_FP32 ? 0 : 1.0 / 64;
     for (size_t i = 0; i < slack.size(); i++) slack[i] = 8 * sqrt(terms[i]) * (double)FLT_EPSILON * mass[i] + other;
     return slack;
 }
@@ -135,7 +130,7 @@ static void run(const fwd_case &k, dg_math math)
 {
     char name[200];
     snprintf(name, sizeof name, "%s thin fwd N=%d H=%d W=%d C=%d>%d, %d images, epilogue %d act %d groups %d",
-             math_name(math), k.N, k.H, k.W, k.Ci, k.Co, k.images, k.out, k.act, k.groups);
+             dg_precision_name(DG_F32, math), k.N, k.H, k.W, k.Ci, k.Co, k.images, k.out, k.act, k.groups);
     const dg_ref_conv s = dg_ref_conv_shape(k.N, k.H, k.W, k.Ci, k.Co, 4, 2, 1);
     fused_prologue in(DG_PROLOGUE_PLAIN, s.N, s.H * s.W, s.Ci, 1, 0, 1);
     fused_epilogue out(k.out, s.N, s.Ho * s.Wo, s.Co, k.groups, k.act, 50);
@@ -185,7 +180,7 @@ static void run(const dx_case &k, dg_math math)
 {
     char name[200];
     snprintf(name, sizeof name, "%s thin dx N=%d H=%d W=%d C=%d<%d prologue %d epilogue %d act %d stages %d",
-             math_name(math), k.N, k.H, k.W, k.Ci, k.Co, k.in, k.out, k.act, k.stages);
+             dg_precision_name(DG_F32, math), k.N, k.H, k.W, k.Ci, k.Co, k.in, k.out, k.act, k.stages);
     const dg_ref_conv s = dg_ref_conv_shape(k.N, k.H, k.W, k.Ci, k.Co, 4, 2, 1);
     fused_prologue in(k.in, s.N, s.Ho * s.Wo, s.Co, 1, k.factor, 1);
     fused_epilogue out(k.out, s.N, s.H * s.W, s.Ci, 1, k.act, 50);
@@ -252,7 +247,7 @@ static void refusals()
 
 int main()
 {
-    static const dg_math maths[] = {DG_MATH_FP32, DG_MATH_BF16, DG_MATH_TF32};
+    static const dg_math maths[] = {DG_MATH_FP32, DG_MATH_BF16};
     for (dg_math math : maths) {
         if (!dg_math_on(math, dev_gpu(200 << 10, math).arch)) continue;
         for (const fwd_case &k : forward)

@@ -130,9 +130,8 @@ static void every_precision(const dg_model *model)
         const char *arch;
         dg_type real;
         dg_math math;
-    } on[] = {{"sm_90", DG_F32, DG_MATH_FP32}, {"sm_90", DG_F32, DG_MATH_TF32}, {"sm_90", DG_F32, DG_MATH_BF16},
-              {"sm_90", DG_F32, DG_MATH_FP16}, {"sm_80", DG_F32, DG_MATH_BF16}, {"sm_75", DG_F32, DG_MATH_FP16},
-              {"sm_90", DG_F64, DG_MATH_FP32}};
+    } on[] = {{"sm_90", DG_F32, DG_MATH_FP32}, {"sm_90", DG_F32, DG_MATH_BF16}, {"sm_90", DG_F32, DG_MATH_FP16},
+              {"sm_80", DG_F32, DG_MATH_BF16}, {"sm_75", DG_F32, DG_MATH_FP16}, {"sm_90", DG_F64, DG_MATH_FP32}};
     for (const auto &p : on) {
         dg_machine m;
         if (!DG_CHECKF(!dg_machine_arch(p.arch, p.real, &m), "%s", dg_message())) continue;
@@ -175,12 +174,10 @@ static void odd_kernel(dg_op_kind kind, int K, int S, int split, const dg_gpu *g
 static void odd_kernels()
 {
     nowhere.base.real = DG_F32;
-    for (dg_math math : {DG_MATH_BF16, DG_MATH_TF32})
-        for (int kind = DG_OP_conv_fwd; kind <= DG_OP_conv_dw; kind++)
-            for (int which = 0; which < 8; which++) {
-                const dg_gpu g = {90, 232448, math, true};
-                odd_kernel((dg_op_kind)kind, which & 4 ? 3 : 1, which & 2 ? 2 : 1, which & 1 ? 2 : 1, &g);
-            }
+    const dg_gpu g = {90, 232448, DG_MATH_BF16, true};
+    for (int kind = DG_OP_conv_fwd; kind <= DG_OP_conv_dw; kind++)
+        for (int which = 0; which < 8; which++)
+            odd_kernel((dg_op_kind)kind, which & 4 ? 3 : 1, which & 2 ? 2 : 1, which & 1 ? 2 : 1, &g);
 }
 
 static void was_called(const std::string &what) { DG_CHECKF(done.count(what), "no model here calls %s", what.c_str()); }
@@ -191,17 +188,16 @@ static void all_were_called()
         for (const dg_variant *variant : dg_op_info_of((dg_op_kind)k)->variants) {
             if (!variant) break;
             const std::string v = variant->name, name = std::string(dg_op_kind_name((dg_op_kind)k)) + " " + v + " ";
-            const bool mma = v == "mma", both = mma || v == "thin_mma" || v == "mma_odd", rounds = both || v == "wgmma";
-            if (both) was_called(name + "tf32");
+            const bool mma = v == "mma", rounds = mma || v == "thin_mma" || v == "mma_odd" || v == "wgmma";
             if (mma) was_called(name + "fp16");
             was_called(name + (rounds ? "bf16" : "fp32"));
             if (v == "direct") was_called(name + "fp64");
         }
     for (const char *kind : {"fused conv_fwd ", "fused conv_dx "}) {
-        for (const char *how : {"mma tf32", "mma bf16", "mma fp16", "wgmma bf16"}) was_called(std::string(kind) + how);
-        for (const char *how : {"thin fp32", "thin_mma tf32", "thin_mma bf16"}) was_called(std::string(kind) + how);
+        for (const char *how : {"mma bf16", "mma fp16", "wgmma bf16"}) was_called(std::string(kind) + how);
+        for (const char *how : {"thin fp32", "thin_mma bf16"}) was_called(std::string(kind) + how);
     }
-    for (const char *math : {"tf32", "bf16", "fp16"}) was_called(std::string("fused update ") + math);
+    for (const char *math : {"bf16", "fp16"}) was_called(std::string("fused update ") + math);
     was_called("fused conv_dx dense");
     was_called("fused head");
 }

@@ -8,7 +8,7 @@ static op_shape conv_shapes[] = {
     {3, 4, 4, 4, 20, 4, 1, 0}, {9, 4, 4, 8, 1, 4, 1, 0}, {2, 7, 9, 17, 24, 3, 1, 1}, {8, 1, 1, 40, 7, 1, 1, 0},
 };
 
-/* Operands are multiples of 1/128, which bf16 and tf32 represent exactly, so that all precisions have one correct
+/* Operands are multiples of 1/128, which bf16 represents exactly, so that all precisions have one correct
  * result. */
 static void conv_set(dg_op *op, int variation, const int *more)
 {

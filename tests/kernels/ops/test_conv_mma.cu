@@ -74,7 +74,7 @@ struct problem : conv_problem {
 /* The maps for which a tile exists, by precision and tile number. SMALL maps use cells of 4x4. NOWHERE means that wgmma
  * replaces mma. */
 enum { ALL, LARGE, SMALL, NOWHERE };
-static int maps_of[3][16];
+static int maps_of[2][16];
 
 /* Each shape runs some tiles, and all shapes together run all tiles, with splits in turn. */
 static int all_tiles(problem *p, const int *shape, int number, int (*seen)[3], int *maps)
@@ -104,9 +104,6 @@ static int all_tiles(problem *p, const int *shape, int number, int (*seen)[3], i
     if (p->gpu.math == DG_MATH_FP16) {
         DG_FP16_FWD_TILES(X)
         DG_MMA_DX_TILES(Y)
-    } else if (p->gpu.math == DG_MATH_TF32) {
-        DG_TF32_FWD_TILES(X)
-        DG_TF32_DX_TILES(Y)
     } else {
         DG_MMA_FWD_TILES(X)
         DG_MMA_DX_TILES(Y)
@@ -154,19 +151,19 @@ static void not_finite()
 
 int main()
 {
-    const dg_math maths[] = {DG_MATH_TF32, DG_MATH_BF16, DG_MATH_FP16};
-    int tested = 0, tiles[3] = {}, seen[3][16][3] = {};
+    const dg_math maths[] = {DG_MATH_BF16, DG_MATH_FP16};
+    int tested = 0, tiles[2] = {}, seen[2][16][3] = {};
     const int count = (int)(sizeof shapes / sizeof *shapes);
     for (int i = 0; i < count; i++)
-        for (int k = 0; k < 3; k++) {
+        for (int k = 0; k < 2; k++) {
             if (dev_small() && shapes[i][0] * shapes[i][1] * shapes[i][2] > 200) continue;
             problem p(shapes[i], maths[k], i);
-            const int had = all_tiles(&p, shapes[i], i + k, seen[k], maps_of[k]);
+            const int had = all_tiles(&p, shapes[i], i + 1 + k, seen[k], maps_of[k]);
             tiles[k] = had ? had : tiles[k];
             tested += p.tested;
         }
     const dg_gpu gpu = dev_gpu(200 << 10, DG_MATH_BF16); /* a smaller GPU does not have all tiles */
-    for (int k = 0; k < 3 && !dev_small() && gpu.arch >= 80 && gpu.shared == 200 << 10; k++)
+    for (int k = 0; k < 2 && !dev_small() && gpu.arch >= 80 && gpu.shared == 200 << 10; k++)
         for (int tile = 0; tile < 2 * tiles[k]; tile++) {
             const bool small = tile & 1;
             const int of = maps_of[k][tile / 2];

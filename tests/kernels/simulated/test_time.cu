@@ -85,9 +85,9 @@ static void check_backend()
     DG_CHECKF(m.gpu && m.arch == 90 && m.units == sim::device.multiprocessors && m.all > 0 && *m.name, "%s: %g", m.name,
               m.all);
     if (!dev_small())
-        DG_CHECKF(m.tf32 > 0 && m.bf16 > 0 && m.fp16 > 0 && m.triad > 0 && m.read > 0 && m.cache > 0 &&
-                      m.cache_mb > 0 && m.launch_us > 0,
-                  "%g %g %g %g %g %g %g %g", m.tf32, m.bf16, m.fp16, m.triad, m.read, m.cache, m.cache_mb, m.launch_us);
+        DG_CHECKF(m.bf16 > 0 && m.fp16 > 0 && m.triad > 0 && m.read > 0 && m.cache > 0 && m.cache_mb > 0 &&
+                      m.launch_us > 0,
+                  "%g %g %g %g %g %g %g", m.bf16, m.fp16, m.triad, m.read, m.cache, m.cache_mb, m.launch_us);
     const dg_machine_costs *c = &m.costs;
     if (!dev_small())
         DG_CHECKF(c->after_us >= 0 && c->last_us >= 0 && c->l1 > 0 && c->l2 > 0 && c->tensor > 0 && c->issued[0] > 0 &&

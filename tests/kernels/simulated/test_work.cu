@@ -11,8 +11,7 @@ extern "C" {
 }
 
 static const dg_gpu gpu = {90, 232448, DG_MATH_FP32, true}, small_gpu = {75, 65536, DG_MATH_FP32, false},
-                    bf16_gpu = {90, 232448, DG_MATH_BF16, true}, tf32_gpu = {80, 166912, DG_MATH_TF32, false},
-                    fp16_gpu = {75, 65536, DG_MATH_FP16, false};
+                    bf16_gpu = {90, 232448, DG_MATH_BF16, true}, fp16_gpu = {75, 65536, DG_MATH_FP16, false};
 static std::vector<sim::launch_view> seen;
 static size_t compared;
 
@@ -123,7 +122,6 @@ int main()
     convolutions(DG_F32, &small_gpu);
     convolutions(DG_F64, &gpu);
     convolutions(DG_F32, &bf16_gpu);
-    convolutions(DG_F32, &tf32_gpu);
     convolutions(DG_F32, &fp16_gpu);
     others(DG_F32, &gpu);
     others(DG_F64, &gpu);

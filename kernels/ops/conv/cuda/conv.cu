@@ -134,9 +134,7 @@ void dg_conv_mma(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, cu
     float *const out = out_of(kind, a, tune);
     if (tune->math == DG_MATH_FP16) dg_conv_mma_fp16(kind, a, tune, out, stream);
     else if (kind == DG_OP_conv_dw) dg_conv_mma_dw(a, tune, out, stream);
-    else if (kind == DG_OP_conv_dx)
-        (tune->math == DG_MATH_BF16 ? dg_conv_mma_dx_bf16 : dg_conv_mma_dx_tf32)(a, tune, out, stream);
-    else (tune->math == DG_MATH_BF16 ? dg_conv_mma_fwd_bf16 : dg_conv_mma_fwd_tf32)(a, tune, out, stream);
+    else (kind == DG_OP_conv_dx ? dg_conv_mma_dx_bf16 : dg_conv_mma_fwd_bf16)(a, tune, out, stream);
     sum_parts(kind, a, tune, stream);
 }
 

@@ -18,9 +18,7 @@ void dg_conv_thin_mma_dw(const dg_conv_args *a, const dg_tune *tune, cudaStream_
 /* mma and wgmma, one file per direction; wgmma has no weight gradient. The parts of a split sum are consecutive in
  * out. */
 void dg_conv_mma_fwd_bf16(const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream);
-void dg_conv_mma_fwd_tf32(const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream);
 void dg_conv_mma_dx_bf16(const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream);
-void dg_conv_mma_dx_tf32(const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream);
 void dg_conv_wgmma_fwd(const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream);
 void dg_conv_wgmma_dx(const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream);
 void dg_conv_mma_dw(const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream);

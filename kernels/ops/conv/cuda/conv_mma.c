@@ -4,7 +4,6 @@
 
 #include <math.h>
 
-#include "core/plan/precision.h"
 #include "core/tune/predict.h"
 
 #define no dg_variant_no
@@ -39,8 +38,6 @@ static int tiles_of(dg_op_kind kind, bool small, const dg_tune *t, tile *out)
                           0};
         if (t->math == DG_MATH_FP16) {
             DG_FP16_FWD_TILES(X)
-        } else if (t->math == DG_MATH_TF32) {
-            DG_TF32_FWD_TILES(X)
         } else {
             DG_MMA_FWD_TILES(X)
         }
@@ -64,14 +61,10 @@ static int tiles_of(dg_op_kind kind, bool small, const dg_tune *t, tile *out)
                       DG_MMA_BYTES(small, M / 64, 0, N, GROUPS, M / 16 * (N / WN) * 32), \
                       DG_MMA_PORTION(N, GROUPS),                                         \
                       0};
-        if (t->math == DG_MATH_TF32) {
-            DG_TF32_DX_TILES(X)
-        } else {
-            DG_MMA_DX_TILES(X)
-        }
+        DG_MMA_DX_TILES(X)
 #undef X
     } else {
-#define X(M, N) out[n++] = (tile){M, N, 256, DG_MMA_DW_BYTES(small, dg_math_unit(t->math)), 0, 0};
+#define X(M, N) out[n++] = (tile){M, N, 256, DG_MMA_DW_BYTES(small), 0, 0};
         DG_MMA_DW_TILES(X)
 #undef X
     }
@@ -90,24 +83,23 @@ dg_mma_tile dg_mma_tile_of(dg_op_kind kind, const dg_conv_args *a, const dg_tune
 }
 
 /* Returns the number of steps of the sum, which are chunks of channels or pieces of 64 positions. */
-static int steps_of(dg_op_kind kind, const dg_conv_args *a, dg_math math)
+static int steps_of(dg_op_kind kind, const dg_conv_args *a)
 {
-    const int chunk = 2 * dg_math_unit(math), side = dg_mma_is_small(a) ? 4 : 8;
+    const int side = dg_mma_is_small(a) ? 4 : 8;
     if (kind == DG_OP_conv_dw)
         return dg_ceil_div(a->N * dg_ceil_div(a->Ho, side) * dg_ceil_div(a->Wo, side), dg_mma_is_small(a) ? 4 : 1);
-    return (kind == DG_OP_conv_fwd ? a->Ci : a->Co) / chunk;
+    return (kind == DG_OP_conv_fwd ? a->Ci : a->Co) / DG_MMA_CHUNK;
 }
 
 static const char *check_channels(dg_op_kind kind, const dg_conv_args *a, const dg_tune *t)
 {
-    const int unit = dg_math_unit(t->math), chunk = 2 * unit;
-    const int summed = kind == DG_OP_conv_fwd ? a->Ci : kind == DG_OP_conv_dx ? a->Co : chunk;
+    const int summed = kind == DG_OP_conv_fwd ? a->Ci : kind == DG_OP_conv_dx ? a->Co : DG_MMA_CHUNK;
     if (!dg_conv_is_halving(a)) return no("%s is for K=4 S=2 P=1", t->variant->name);
-    if (summed % chunk)
-        return no("variant %s sums over a multiple of %d channels, not %d", t->variant->name, chunk, summed);
-    if (a->Ci % unit || a->Co % unit)
-        return no("variant %s needs channels in multiples of %d, not %d", t->variant->name, unit,
-                  a->Ci % unit ? a->Ci : a->Co);
+    if (summed % DG_MMA_CHUNK)
+        return no("variant %s sums over a multiple of %d channels, not %d", t->variant->name, DG_MMA_CHUNK, summed);
+    if (a->Ci % DG_MMA_UNIT || a->Co % DG_MMA_UNIT)
+        return no("variant %s needs channels in multiples of %d, not %d", t->variant->name, DG_MMA_UNIT,
+                  a->Ci % DG_MMA_UNIT ? a->Ci : a->Co);
     return NULL;
 }
 
@@ -136,13 +128,13 @@ static const char *check(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu
     const char *why = dg_conv_check(op, t, real);
     if (why) return why;
     if (gpu->math == DG_MATH_FP32)
-        return no(DG_MSG("mma-in-fp32", "variant mma rounds its operands: requires precision bf16, tf32 or fp16"));
+        return no(DG_MSG("mma-in-fp32", "variant mma rounds its operands: requires precision bf16 or fp16"));
     why = dg_conv_check_math(gpu);
     if (why) return why;
     t->math = gpu->math;
     why = check_channels(op->kind, a, t);
     if (!why) why = check_tile(op->kind, a, t, gpu);
-    const int steps = steps_of(op->kind, a, t->math);
+    const int steps = steps_of(op->kind, a);
     const bool few = by_warpgroups(t) && op->kind != DG_OP_conv_dw && steps > DG_WGMMA_PARTS;
     if (!why) why = dg_conv_check_split(t, few ? DG_WGMMA_PARTS : steps, 1);
     if (!why && op->kind != DG_OP_conv_dw && t->math == DG_MATH_BF16 && gpu->wgmma && !by_warpgroups(t))
@@ -164,7 +156,7 @@ static void choose(const dg_op *op, dg_tune *t, const dg_gpu *gpu)
     const dg_conv_args *a = &op->u.conv;
     tile all[MOST_TILES];
     t->math = gpu->math;
-    const int n = tiles_of(op->kind, dg_mma_is_small(a), t, all), most = steps_of(op->kind, a, gpu->math);
+    const int n = tiles_of(op->kind, dg_mma_is_small(a), t, all), most = steps_of(op->kind, a);
     double least = INFINITY;
     for (int i = 0; i < n; i++)
         for (int split = 1; split <= most && split <= 256; split *= 2) {
@@ -184,8 +176,7 @@ static void work(const dg_op *op, dg_work *w)
 {
     const dg_conv_args *a = &op->u.conv;
     const bool dx = op->kind == DG_OP_conv_dx, dw = op->kind == DG_OP_conv_dw, small = dg_mma_is_small(a);
-    const double side = small ? 4 : 8, m = op->tune.tile_m, n = op->tune.tile_n,
-                 chunk = 2 * dg_math_unit(op->tune.math);
+    const double side = small ? 4 : 8, m = op->tune.tile_m, n = op->tune.tile_n;
     const double cells = a->N * dg_ceil_divf(dx ? dg_ceil_divf(a->H, 2) : a->Ho, side) *
                          dg_ceil_divf(dx ? dg_ceil_divf(a->W, 2) : a->Wo, side),
                  cell = side * side;
@@ -199,7 +190,7 @@ static void work(const dg_op *op, dg_work *w)
         w->outputs = m * n * 16 / w->threads;
         return;
     }
-    const double share = dg_ceil_divf(dg_ceil_divf(dx ? a->Co : a->Ci, chunk), w->split) * chunk;
+    const double share = dg_ceil_divf(dg_ceil_divf(dx ? a->Co : a->Ci, DG_MMA_CHUNK), w->split) * DG_MMA_CHUNK;
     w->blocks = dg_ceil_divf(cells, m / cell) * dg_ceil_divf(dx ? a->Ci : a->Co, n) * w->split;
     w->products = m * n * 16 * share;
     w->loads = 4 * share * (m / 64 * DG_MMA_VALUES(small, 1, !dx) + 16 * n);

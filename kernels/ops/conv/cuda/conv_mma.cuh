@@ -77,7 +77,6 @@ template <bool SMALL, int PIECES_, int PLANES_, bool HALVED> struct dg_patch {
     {
         return HALVED ? (ky % 2 * 2 + kx % 2) * phase + ky / 2 * line + kx / 2 : ky * line + kx;
     }
-    static constexpr int four = SMALL ? cell : 4; /* distance from position t to position t + 4, for t < 4 */
 };
 
 /* Returns the plane of unit i; units are counted in the order of threads. Eight threads have 4 positions of 2 planes;
@@ -147,7 +146,7 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
                          slice = dg_div_up(items, GROUPS);
     static constexpr int transfers = items * NT / 2;
     static constexpr int tensors = MAP & 3, numbers = tensors ? tensors + 1 : 0;
-    static constexpr bool both = tensors == DG_TWO_TENSORS, any = MAP == DG_TWO_TENSORS && E::unit == 8 && !E::scaled;
+    static constexpr bool both = tensors == DG_TWO_TENSORS, any = MAP == DG_TWO_TENSORS && !E::scaled;
     static constexpr bool bent = MAP == (DG_ROUNDED | DG_ONE_TENSOR);
     typedef typename std::conditional<(MAP & DG_ROUNDED) != 0, uint16_t, T>::type V;
     static_assert(P::PLANES == 2 && NT % 8 == 0, "the number of threads must allow two threads per value");

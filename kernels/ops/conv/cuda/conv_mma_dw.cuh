@@ -21,7 +21,7 @@ template <class E_, class T_, bool SMALL> struct dg_dw_tile {
     static constexpr int x_units = patch::units, y_units = y_planes * positions;
     static constexpr int y_items = y_units / NT, values = patch::cells * patch::input * patch::input;
     static constexpr int x_items = dg_div_up(values * x_planes, NT);
-    static constexpr size_t bytes = DG_MMA_DW_BYTES(SMALL, E::unit);
+    static constexpr size_t bytes = DG_MMA_DW_BYTES(SMALL);
     static_assert(NT == 8 * 32 && NT % (4 * y_planes) == 0 && NT % (4 * x_planes) == 0 && values % 4 == 0,
                   "each warp must have two taps; each thread must copy values of one plane of y and one of x");
 
@@ -49,14 +49,12 @@ template <class G> struct dg_dw_products {
     typedef typename P::piece piece;
     dg_sums<E, G::MI, G::NJ> sums;
     const uint4 *mine_a, *mine_b;
-    int four;
 
     __device__ __forceinline__ dg_dw_products(const uint4 *patch, const uint4 *grad)
     {
-        const int odd = E::columns_plane_of_a() % 2;
-        mine_a = grad + (E::columns_plane_of_a() + G::row() / E::unit) * G::positions + (E::column_of_a() ^ odd * 4);
-        four = odd ? -4 : 4;
-        mine_b = patch + E::columns_plane_of_b() * P::plane + P::of_position(E::column_of_b()) + G::columns();
+        mine_a = grad + (dg_columns_plane_of_a() + G::row() / E::unit) * G::positions +
+                 (dg_column_of_a() ^ dg_columns_plane_of_a() * 4);
+        mine_b = patch + dg_columns_plane_of_b() * P::plane + P::of_position(dg_column_of_b()) + G::columns();
         sums.clear();
     }
 
@@ -96,11 +94,9 @@ template <class G> struct dg_dw_products {
         for (int k = 0; k < G::positions / E::k; k++) {
             uint32_t fa[G::MI][4], fb[2][4];
 #pragma unroll
-            for (int i = 0; i < G::MI; i++)
-                E::columns_a(fa[i], from_a + i * (16 / E::unit) * G::positions + k * E::k, four, G::positions);
+            for (int i = 0; i < G::MI; i++) ldsm_x4_trans(fa[i], from_a + i * 2 * G::positions + k * E::k);
 #pragma unroll
-            for (int t = 0; t < 2; t++)
-                E::columns_b(fb[t], from_b + t * G::second + P::of_eight(k * E::k / 8), P::four, P::plane);
+            for (int t = 0; t < 2; t++) ldsm_x4_trans(fb[t], from_b + t * G::second + P::of_eight(k * E::k / 8));
             sums.add(fa, fb);
         }
     }

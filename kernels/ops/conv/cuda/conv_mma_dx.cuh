@@ -6,7 +6,7 @@
  * phases, which use the same weights. Weights are [slot][plane of Ci][co], slot = (dy, dx, py, px), positions of odd
  * planes exchanged (mma.cuh) because their sum runs over positions.
  * tile: 64 or 128 positions x 32 channels x 4 phases (warpgroups: 64 to 256 x 32; small maps 128 x 64, no 256)
- * stages: two chunks of 16 (tf32: 8) channels of y
+ * stages: two chunks of 16 channels of y
  * shared memory: 23 KB (64x32; small maps 27), 47 KB (128x32; 53); warpgroups 28 to 105
  * registers: see conv_mma_plain.cuh and fused_mma.cuh
  * bound by: shared memory */
@@ -68,22 +68,20 @@ template <class G> struct dg_dx_job : dg_weights<dg_dx_job<G>, G> {
     unsigned from;
     typename E::template place_of_a<P> mine_a;
     typename E::place_of_b mine_b;
-    int four;
 
     __device__ __forceinline__ dg_dx_job(const dg_conv_args &a, const void *w, int ci0, int first,
                                          const dg_transfer *place, uint4 *p, uint4 *units)
         : first_chunk(first), Ci(a.Ci), loader((const T *)a.y, place)
     {
         const int phase = first_phase(), piece = first_piece(), n = column();
-        const int odd = E::columns_plane_of_b() % 2;
         const uint4 *a_unit = p + P::of_piece(piece) + P::of_tap(phase / 2, phase % 2),
                     *b_unit = units + (phase * G::planes + n / E::unit) * G::pitch;
-        if (E::warps == 1) b_unit += E::columns_plane_of_b() * G::chunk + (E::column_of_b() ^ odd * 4);
+        if (E::warps == 1)
+            b_unit += dg_columns_plane_of_b() * G::chunk + (dg_column_of_b() ^ dg_columns_plane_of_b() * 4);
         if (E::warps == 1 || P::small)
             a_unit += dg_settled(dg_plane_of_a() * P::plane + P::of_position(share() % E::warps * 16 + dg_row_of_a()));
         mine_a = E::template a_at<P>(a_unit);
         mine_b = E::b_at(b_unit, 8, G::pitch);
-        four = odd ? -4 : 4;
         const int i = (int)(threadIdx.x % (2 * G::N)), plane = dg_unit_plane<G::planes>(i),
                   k = dg_unit_position<G::planes>(i);
         /* channels past the last are not stored */
@@ -152,8 +150,7 @@ template <class G> struct dg_dx_job : dg_weights<dg_dx_job<G>, G> {
 #pragma unroll
                 for (int i = 0; i < G::MI; i++) ldsm_x4(fa[i], from_a + P::of_tap(d / 2, d % 2) + P::of_eight(2 * i));
 #pragma unroll
-                for (int j = 0; j < G::NJ / 2; j++)
-                    E::columns_b(fb[j], from_b + t * 4 * 2 * G::N + j * (16 / E::unit) * G::chunk, four, G::chunk);
+                for (int j = 0; j < G::NJ / 2; j++) ldsm_x4_trans(fb[j], from_b + t * 4 * 2 * G::N + j * 2 * G::chunk);
                 sums.add(fa, fb);
             }
         }

@@ -3,7 +3,7 @@
  * [tap][plane of Ci][co], positions of odd planes exchanged (mma.cuh).
  * tile: 128 positions x 64 or 128 channels (fp16 in small maps: 64 x 128; warpgroups in large maps: 256 x 64, which
  * reads weights half as often as 128 x 128)
- * stages: two chunks of 16 (tf32: 8) channels
+ * stages: two chunks of 16 channels
  * shared memory: 54 KB (128x64; small maps 71), 79 KB (128x128; 96), fp16 48; warpgroups 81 to 129
  * registers: see conv_mma_plain.cuh and fused_mma.cuh
  * bound by: shared memory */

@@ -3,7 +3,6 @@
 
 #include <math.h>
 
-#include "core/plan/precision.h"
 #include "core/tune/predict.h"
 
 #define no dg_variant_no
@@ -51,26 +50,26 @@ static int64_t pieces(const dg_conv_args *a, int positions)
 }
 
 /* Returns the number of steps of the sum, which are pairs of planes or pieces. */
-static int steps_of(dg_op_kind kind, const dg_conv_args *a, dg_math math)
+static int steps_of(dg_op_kind kind, const dg_conv_args *a)
 {
-    const int unit = dg_math_unit(math);
-    return kind == DG_OP_conv_dw ? (int)pieces(a, DG_ODD_PIECE(a->K, unit)) : summed(kind, a) / (2 * unit);
+    return kind == DG_OP_conv_dw ? (int)pieces(a, DG_ODD_PIECE) : summed(kind, a) / DG_MMA_CHUNK;
 }
 
-static const char *check_shape(dg_op_kind kind, const dg_conv_args *a, dg_math math)
+static const char *check_shape(dg_op_kind kind, const dg_conv_args *a)
 {
-    const int unit = dg_math_unit(math), sum = kind == DG_OP_conv_dw ? 2 * unit : summed(kind, a);
+    const int sum = kind == DG_OP_conv_dw ? DG_MMA_CHUNK : summed(kind, a);
     if (!(a->K == 3 && a->S == 1 && a->P == 1) && !(a->K == 1 && a->P == 0))
         return no("variant mma_odd is for K=3 S=1 or 2 P=1 and for K=1 P=0");
-    if (sum % (2 * unit)) return no("variant mma_odd sums over a multiple of %d channels, not %d", 2 * unit, sum);
-    if (a->Ci % unit || a->Co % unit)
-        return no("variant mma_odd needs channels in multiples of %d, not %d", unit, a->Ci % unit ? a->Ci : a->Co);
+    if (sum % DG_MMA_CHUNK) return no("variant mma_odd sums over a multiple of %d channels, not %d", DG_MMA_CHUNK, sum);
+    if (a->Ci % DG_MMA_UNIT || a->Co % DG_MMA_UNIT)
+        return no("variant mma_odd needs channels in multiples of %d, not %d", DG_MMA_UNIT,
+                  a->Ci % DG_MMA_UNIT ? a->Ci : a->Co);
     return NULL;
 }
 
-static int bytes_of(dg_op_kind kind, const dg_conv_args *a, dg_math math)
+static int bytes_of(dg_op_kind kind, const dg_conv_args *a)
 {
-    return kind == DG_OP_conv_dw ? DG_ODD_DW_BYTES(a->K, dg_math_unit(math)) : DG_ODD_BYTES(a->K);
+    return kind == DG_OP_conv_dw ? DG_ODD_DW_BYTES(a->K) : DG_ODD_BYTES(a->K);
 }
 
 static const char *check(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu *gpu)
@@ -79,13 +78,12 @@ static const char *check(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu
     const bool dw = op->kind == DG_OP_conv_dw;
     const char *why = dg_conv_check(op, t, real);
     if (why) return why;
-    if (gpu->math != DG_MATH_BF16 && gpu->math != DG_MATH_TF32)
-        return no("variant mma_odd rounds its operands: requires precision bf16 or tf32");
+    if (gpu->math != DG_MATH_BF16) return no("variant mma_odd rounds its operands: requires precision bf16");
     why = dg_conv_check_math(gpu);
     if (why) return why;
     if (by_halving(a) && a->P == 1) return check_halving(op, t, real, gpu);
     t->math = gpu->math;
-    why = check_shape(op->kind, a, t->math);
+    why = check_shape(op->kind, a);
     if (why) return why;
     const int m = DG_ODD_M(a->K, dw), n = DG_ODD_N(a->K, dw);
     const bool mine = !t->tile_m || (t->tile_m == m && t->tile_n == n);
@@ -96,10 +94,9 @@ static const char *check(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu
     why = dg_conv_check_tile(t, mine ? DG_ODD_THREADS(a->K, dw) : 0);
     if (why) return why;
     if (t->stages) return no("variant mma_odd has a fixed number of stages");
-    if ((size_t)bytes_of(op->kind, a, t->math) > gpu->shared)
-        return no("variant mma_odd needs %d bytes of shared memory (limit %zu)", bytes_of(op->kind, a, t->math),
-                  gpu->shared);
-    return dg_conv_check_split(t, steps_of(op->kind, a, t->math), 1);
+    if ((size_t)bytes_of(op->kind, a) > gpu->shared)
+        return no("variant mma_odd needs %d bytes of shared memory (limit %zu)", bytes_of(op->kind, a), gpu->shared);
+    return dg_conv_check_split(t, steps_of(op->kind, a), 1);
 }
 
 static void choose(const dg_op *op, dg_tune *t, const dg_gpu *gpu)
@@ -137,19 +134,17 @@ static void work(const dg_op *op, dg_work *w)
         w->moved += weights * (dw && w->split > 1 ? w->split * 2 * (16 - 9) : 16 + 9);
         return;
     }
-    const double m = op->tune.tile_m, n = op->tune.tile_n, taps = a->K * a->K, unit = dg_math_unit(op->tune.math),
-                 border = a->K == 3 ? 144 / 64.0 : 1;
-    w->shared = bytes_of(op->kind, a, op->tune.math);
+    const double m = op->tune.tile_m, n = op->tune.tile_n, taps = a->K * a->K, border = a->K == 3 ? 144 / 64.0 : 1;
+    w->shared = bytes_of(op->kind, a);
     if (dw) {
-        const int positions = DG_ODD_PIECE(a->K, dg_math_unit(op->tune.math));
-        const double each = dg_ceil_divf((double)pieces(a, positions), w->split) * positions;
+        const double each = dg_ceil_divf((double)pieces(a, DG_ODD_PIECE), w->split) * DG_ODD_PIECE;
         w->blocks = dg_ceil_divf(a->Co, m) * dg_ceil_divf(a->Ci, n) * w->split;
         w->products = each * m * n * taps;
         w->loads = 4 * each * (m + border * n);
         w->outputs = m * n * taps / w->threads;
         return;
     }
-    const double share = dg_ceil_divf(summed(op->kind, a) / (2 * unit), w->split) * 2 * unit;
+    const double share = dg_ceil_divf(summed(op->kind, a) / DG_MMA_CHUNK, w->split) * DG_MMA_CHUNK;
     w->blocks = (double)pieces(a, DG_ODD_M(a->K, 0)) * dg_ceil_divf(dx ? a->Ci : a->Co, n) * w->split;
     w->products = m * n * taps * share;
     w->loads = 4 * share * (border * m + taps * n);

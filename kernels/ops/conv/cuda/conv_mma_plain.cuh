@@ -70,8 +70,6 @@ static void dg_conv_mma_fwd(const dg_conv_args *a, const dg_tune *tune, float *o
     }
     if constexpr (E::scaled) {
         DG_FP16_FWD_TILES(X)
-    } else if constexpr (E::unit == dg_mma_tf32::unit) {
-        DG_TF32_FWD_TILES(X)
     } else {
         DG_MMA_FWD_TILES(X)
     }
@@ -88,11 +86,7 @@ static void dg_conv_mma_dx(const dg_conv_args *a, const dg_tune *tune, float *ou
         (a->Wo <= DG_MMA_SMALL ? dg_conv_launch<dg_dx_job<small>, small>                                \
                                : dg_conv_launch<dg_dx_job<large>, large>)(a, tune->split, out, stream); \
     }
-    if constexpr (E::unit == dg_mma_tf32::unit) {
-        DG_TF32_DX_TILES(X)
-    } else {
-        DG_MMA_DX_TILES(X)
-    }
+    DG_MMA_DX_TILES(X)
 #undef X
 }
 

@@ -1,8 +1,6 @@
 /* Variants thin and thin_mma, for images, whose x has 1 or 3 channels. */
 #include "kernels/ops/conv/cuda/conv_rows.h"
 
-#include "core/plan/precision.h"
-
 #define no dg_variant_no
 
 /* Returns the maximum number of parts of a sum, which is the number of tiles of a weight gradient. */
@@ -71,20 +69,18 @@ static const char *check_mma(const dg_op *op, dg_tune *t, dg_type real, const dg
     const bool dx = op->kind == DG_OP_conv_dx;
     const char *why = dg_conv_check(op, t, real);
     if (why) return why;
-    if (gpu->math != DG_MATH_BF16 && gpu->math != DG_MATH_TF32)
-        return no("variant thin_mma rounds its operands: requires precision bf16 or tf32");
+    if (gpu->math != DG_MATH_BF16) return no("variant thin_mma rounds its operands: requires precision bf16");
     why = dg_conv_check_math(gpu);
     if (why) return why;
     if (!dg_conv_is_halving(a)) return no("variant thin_mma is for K=4 S=2 P=1");
     if (a->Ci != 1 && a->Ci != 3) return no("variant thin_mma is for 1 or 3 channels of x, not %d", a->Ci);
     if (a->Co % 4) return no("variant thin_mma needs channels in multiples of 4, not %d", a->Co);
     if (t->tile_m || t->stages) return no("variant thin_mma has a fixed tile and no stages");
-    const int unit = dg_math_unit(gpu->math), rows = dg_thin_mma_rows(a->Ho, unit),
-              threads = dx                           ? rows * 32
-                        : op->kind == DG_OP_conv_fwd ? DG_THIN_TILE_ROWS * 32
-                                                     : 256;
+    const int rows = dg_thin_mma_rows(a->Ho), threads = dx                           ? rows * 32
+                                                        : op->kind == DG_OP_conv_fwd ? DG_THIN_TILE_ROWS * 32
+                                                                                     : 256;
     if (t->block && t->block != threads) return no("block=%d: thin_mma has %d threads", t->block, threads);
-    const size_t bytes = dx ? (size_t)DG_THIN_MMA_BYTES(a->Ci, a->Co, unit, rows) : 0;
+    const size_t bytes = dx ? (size_t)DG_THIN_MMA_BYTES(a->Ci, a->Co, rows) : 0;
     if (bytes > gpu->shared)
         return no("variant thin_mma needs %zu bytes of shared memory for %d channels (limit %zu)", bytes, a->Co,
                   gpu->shared);
@@ -93,15 +89,15 @@ static const char *check_mma(const dg_op *op, dg_tune *t, dg_type real, const dg
     return dg_conv_check_split(t, most_parts(op), 1);
 }
 
-/* Returns the words per quad of operands (conv_thin_mma.cuh). Time is counted for shared memory only, which takes
- * longer than the products. */
-static double words_of(const dg_op *op) { return 16.0 / dg_math_unit(op->tune.math); }
+/* Words per quad of operands (conv_thin_mma.cuh). Time is counted for shared memory only, which takes longer than the
+ * products. */
+static const double words = 2;
 
 static void fwd_work(const dg_op *op, dg_work *w)
 {
     const dg_conv_args *a = &op->u.conv;
-    const double taps = 16.0 * a->Ci, words = words_of(op), pixels = 4 * 32, channels = 32, warps = 4,
-                 image = 10.0 * 66 * a->Ci, sums = 3.0 * 2 * w->threads;
+    const double taps = 16.0 * a->Ci, pixels = 4 * 32, channels = 32, warps = 4, image = 10.0 * 66 * a->Ci,
+                 sums = 3.0 * 2 * w->threads;
     const double pitch = dg_ceil_divf(66 * a->Ci * words / 4 - 8, 32) * 32 + 8,
                  held = 10 * pitch + taps / 4 * channels * words;
     w->blocks = a->N * dg_ceil_divf(a->Ho, 4) * dg_ceil_divf(a->Wo, 32) * dg_ceil_divf(a->Co, channels);
@@ -116,8 +112,7 @@ static void fwd_work(const dg_op *op, dg_work *w)
 static void dw_work(const dg_op *op, dg_work *w)
 {
     const dg_conv_args *a = &op->u.conv;
-    const double taps = 16.0 * a->Ci, words = words_of(op), pixels = 4 * 32, channels = 32, warps = 8,
-                 image = 10.0 * 66 * a->Ci,
+    const double taps = 16.0 * a->Ci, pixels = 4 * 32, channels = 32, warps = 8, image = 10.0 * 66 * a->Ci,
                  each = dg_ceil_divf(a->N * dg_ceil_divf(a->Ho, 4) * dg_ceil_divf(a->Wo, 32), w->split);
     w->blocks = w->split * dg_ceil_divf(a->Co, channels);
     w->products = each * pixels * channels * taps;
@@ -130,9 +125,8 @@ static void dw_work(const dg_op *op, dg_work *w)
 static void dx_work(const dg_op *op, dg_work *w)
 {
     const dg_conv_args *a = &op->u.conv;
-    const int unit = dg_math_unit(op->tune.math), whole = dg_thin_mma_rows(a->Ho, unit),
-              bytes = DG_THIN_MMA_BYTES(a->Ci, a->Co, unit, whole);
-    const double taps = 16.0 * a->Ci, words = words_of(op), rows = whole, cols = DG_THIN_MMA_COLS,
+    const int whole = dg_thin_mma_rows(a->Ho), bytes = DG_THIN_MMA_BYTES(a->Ci, a->Co, whole);
+    const double taps = 16.0 * a->Ci, rows = whole, cols = DG_THIN_MMA_COLS,
                  groups = dg_ceil_divf(a->Wo, DG_THIN_MMA_COLS), chunks = dg_ceil_divf(a->Co, DG_THIN_MMA_CHUNK);
     w->blocks = a->N * dg_ceil_divf(a->Ho + 1, rows - 1);
     w->products = rows * groups * cols * taps * chunks * DG_THIN_MMA_CHUNK;

@@ -7,59 +7,31 @@
 #include "kernels/ops/conv/cuda/conv_thin_patch.cuh"
 #include "kernels/dev/mma.cuh"
 
-/* Four rounded operands: two words of bf16 or four of tf32, for one product of 16 or two of 8. */
-template <class E> struct dg_quad {
-    static constexpr int words = 16 / E::unit, steps = 16 / E::k;
-    static_assert(words == 2 * steps && (words == 2 || words == 4), "each step must have two words");
+/* Four operands rounded to bf16. */
+struct dg_quad {
+    static constexpr int words = 2;
     uint32_t w[words];
 
     static __device__ __forceinline__ dg_quad of(const float (&v)[4])
     {
-        float unit[E::unit] = {};
-#pragma unroll
-        for (int e = 0; e < 4; e++) unit[e] = v[e];
-        const uint4 u = E::round(unit);
-        const uint32_t all[4] = {u.x, u.y, u.z, u.w};
-        dg_quad q;
-#pragma unroll
-        for (int i = 0; i < words; i++) q.w[i] = all[i];
-        return q;
+        return {{to_bf16x2(v[0], v[1]), to_bf16x2(v[2], v[3])}};
     }
     static __device__ __forceinline__ dg_quad load(const uint32_t *p)
     {
         const dg_pack<uint32_t, words> v = dg_load<words>(p);
-        dg_quad q;
-#pragma unroll
-        for (int i = 0; i < words; i++) q.w[i] = v.v[i];
-        return q;
+        return {{v.v[0], v.v[1]}};
     }
     /* p is aligned to half of the size of a dg_quad. */
-    static __device__ __forceinline__ dg_quad load_halves(const uint32_t *p)
-    {
-        const dg_pack<uint32_t, words / 2> low = dg_load<words / 2>(p), high = dg_load<words / 2>(p + words / 2);
-        dg_quad q;
-#pragma unroll
-        for (int i = 0; i < words / 2; i++) {
-            q.w[i] = low.v[i];
-            q.w[i + words / 2] = high.v[i];
-        }
-        return q;
-    }
+    static __device__ __forceinline__ dg_quad load_halves(const uint32_t *p) { return {{p[0], p[1]}}; }
     __device__ __forceinline__ void store(uint32_t *p) const
     {
-        dg_pack<uint32_t, words> v;
-#pragma unroll
-        for (int i = 0; i < words; i++) v.v[i] = w[i];
-        dg_store<words>(p, v);
+        dg_store<words>(p, dg_pack<uint32_t, words>{{w[0], w[1]}});
     }
     /* c += A B over 16 operands; low and high are from rows g and g + 8 of A. */
     static __device__ __forceinline__ void multiply(float (&c)[4], const dg_quad &low, const dg_quad &high,
                                                     const dg_quad &b)
     {
-#pragma unroll
-        for (int s = 0; s < steps; s++)
-            E::multiply(c, {low.w[2 * s], high.w[2 * s], low.w[2 * s + 1], high.w[2 * s + 1]},
-                        {b.w[2 * s], b.w[2 * s + 1]});
+        mma_bf16(c, {low.w[0], high.w[0], low.w[1], high.w[1]}, {b.w[0], b.w[1]});
     }
 };
 
@@ -69,15 +41,15 @@ template <class E> struct dg_quad {
  * directly. A row's pitch of 8 words (mod 32) puts the 8 pixels (CI or 2 CI words apart, CI is odd) x 4 rows of a read
  * into different banks. Columns of B are ordered so that a lane gets four contiguous channels, twice: 16 bytes of y.
  *
- * E: arithmetic of dg_quad; CI: channels of x. */
-template <class E, int CI_> struct dg_thin_mma_fwd {
-    typedef dg_quad<E> quad;
+ * CI: channels of x. */
+template <int CI_> struct dg_thin_mma_fwd {
+    typedef dg_quad quad;
     static constexpr int CI = CI_, CHANNELS = 8, LANES = 4, NT = DG_THIN_ROWS * 32;
     static constexpr int line = DG_THIN_PATCH_COLS * CI;
     static constexpr int pitch = (line * quad::words / 4 + 23) / 32 * 32 + 8;
     static constexpr int patch_words = DG_THIN_PATCH_ROWS * pitch, weight_words = CI * 4 * 32 * quad::words;
     static constexpr int blocks = 5;
-    static constexpr bool rounds = quad::words == 2; /* results may be stored as bf16 */
+    static constexpr bool rounds = true; /* results may be stored as bf16 */
     static_assert(DG_THIN_COLS == 32 && DG_THIN_CHANNELS == 32 && CI % 2 == 1,
                   "rows and channels must fit a warp without bank conflicts");
     float c[2][4][4];
@@ -95,21 +67,14 @@ template <class E, int CI_> struct dg_thin_mma_fwd {
         static_assert(pitch * 4 >= (dg_div_up(line - CI, 4) * 4 + CI) * quad::words, "rows have padding");
         const float order[4] = {v[1], v[2], v[0], v[3]};
         const quad q = quad::of(order);
-        if constexpr (quad::words == 2) {
-            uint16_t *const to = reinterpret_cast<uint16_t *>(patch) + row * 2 * pitch + i;
-            if (i > 0) to[0] = (uint16_t)q.w[1];
-            if (i > 0 || CI == 3) *reinterpret_cast<uint32_t *>(to + 1) = q.w[0];
-            to[3] = (uint16_t)(q.w[1] >> 16);
-        } else {
-            uint32_t *const to = reinterpret_cast<uint32_t *>(patch) + row * pitch + i;
-            if (i > 0) to[0] = q.w[2];
-            if (i > 0 || CI == 3) dg_store<2>(to + 1, dg_pack<uint32_t, 2>{{q.w[0], q.w[1]}});
-            to[3] = q.w[3];
-        }
+        uint16_t *const to = reinterpret_cast<uint16_t *>(patch) + row * 2 * pitch + i;
+        if (i > 0) to[0] = (uint16_t)q.w[1];
+        if (i > 0 || CI == 3) *reinterpret_cast<uint32_t *>(to + 1) = q.w[0];
+        to[3] = (uint16_t)(q.w[1] >> 16);
     }
     /* To [q][j][lane]: channel co is column g of product j; lane (g, t) has its weights of row t of the taps from 4q
      * on. A thread loads one row of one channel. */
-    static constexpr bool there = E::there, early = true;
+    static constexpr bool there = dg_mma_bf16::there, early = true;
     template <bool EARLY>
     static __device__ __forceinline__ void load_weights(float *weight, const dg_conv_args &a, int co0)
     {

@@ -12,9 +12,9 @@
 
 static constexpr int DG_THIN_MMA_DW_THREADS = 256;
 
-/* E: arithmetic (conv_thin_mma.cuh); CI: channels of x. */
-template <class E, int CI> struct dg_thin_mma_dw {
-    typedef dg_quad<E> quad;
+/* CI: channels of x. */
+template <int CI> struct dg_thin_mma_dw {
+    typedef dg_quad quad;
     static constexpr int NT = DG_THIN_MMA_DW_THREADS, warps = NT / 32, fragments = 2 * CI, held = 16 * CI;
     static constexpr int line = DG_THIN_PATCH_COLS * CI;
     static constexpr int row_taps = DG_THIN_K * CI, plane = DG_THIN_COLS + 16;
@@ -50,14 +50,10 @@ template <class E, int CI> struct dg_thin_mma_dw {
     {
         const quad rounded = quad::of(v);
 #pragma unroll
-        for (int e = 0; e < 4; e++)
-            if (quad::words == 2) {
-                uint16_t *const to = reinterpret_cast<uint16_t *>(patch) + at[e];
-                to[0] = to[second] = (uint16_t)(rounded.w[e / 2] >> e % 2 * 16);
-            } else {
-                uint32_t *const to = reinterpret_cast<uint32_t *>(patch) + at[e];
-                to[0] = to[second] = rounded.w[e % quad::words];
-            }
+        for (int e = 0; e < 4; e++) {
+            uint16_t *const to = reinterpret_cast<uint16_t *>(patch) + at[e];
+            to[0] = to[second] = (uint16_t)(rounded.w[e / 2] >> e % 2 * 16);
+        }
     }
     __device__ __forceinline__ void add(const float *patch, const quad (&y)[4])
     {
@@ -108,23 +104,22 @@ static __device__ __forceinline__ uint32_t dg_pair(const dg_pack<uint32_t, 2> &l
 
 /* The block computes the sums over tiles first .. last - 1 for the channels from co0 on. The next tile is loaded into
  * registers while one is multiplied. AS_IS: y is bf16 and has no prologue; shared: DG_THIN_DW_WORDS. */
-template <class E, int CI, bool AS_IS = false>
+template <int CI, bool AS_IS>
 static __device__ __forceinline__ void dg_thin_mma_dw_part(const dg_conv_args &a, const float *images,
                                                            const dg_prologue &of, int per_group, int co0, int first,
                                                            int last, float *shared, float *out)
 {
-    typedef dg_thin_mma_dw<E, CI> dw;
+    typedef dg_thin_mma_dw<CI> dw;
     typedef typename dw::quad quad;
     /* x is loaded by aligned fours: `border` values precede a row of the patch */
     constexpr int border = 4 - CI, across = dg_div_up(dw::line + border, 4),
                   packs = dg_div_up(DG_THIN_PATCH_ROWS * across, dw::NT);
     const dg_thin_tiling t = dg_thin_tiling_of(a);
-    const bool there = co0 + dw::channel() < a.Co, rounded = dw::quad::words == 2 && of.rounded;
+    const bool there = co0 + dw::channel() < a.Co, rounded = of.rounded;
     dg_four of_y(of, min(co0 + dw::channel(), a.Co - 4), a.Co);
     dg_pack<float, 4> next_x[packs];
     dg_pack<float, 4> next_y[4], next_pre[4];
     dg_pack<uint32_t, 2> next_words[4];
-    static_assert(!AS_IS || quad::words == 2, "bf16");
     unsigned inside = 0;
     int group = 0, end = per_group;
     const bool two = of_y.two();

@@ -49,25 +49,18 @@ static void launch_halving(dg_op_kind kind, const dg_conv_args *a, const dg_tune
                                                                                             : result;
     KLAUNCH(widen_kernel, dg_grid((int64_t)weights / 4, BLOCK), dim3(BLOCK), 0, stream, (float *)a->scratch,
             (const float *)a->w, (int)(weights / 4), a->Ci);
-    const bool dx = kind == DG_OP_conv_dx, bf16 = tune->math == DG_MATH_BF16;
+    const bool dx = kind == DG_OP_conv_dx;
     (dg_odd_by_warpgroups(kind, tune) ? (dx ? dg_conv_wgmma_dx : dg_conv_wgmma_fwd)
-     : dx                             ? (bf16 ? dg_conv_mma_dx_bf16 : dg_conv_mma_dx_tf32)
-                                      : (bf16 ? dg_conv_mma_fwd_bf16 : dg_conv_mma_fwd_tf32))(&b, tune, out, stream);
+     : dx                             ? dg_conv_mma_dx_bf16
+                                      : dg_conv_mma_fwd_bf16)(&b, tune, out, stream);
     if (tune->split > 1) dg_conv_sum(result, out, dg_conv_count(kind, a), tune->split, stream);
 }
 
-template <class E, int K>
-static void launch(dg_op_kind kind, const dg_conv_args *a, int split, float *out, cudaStream_t stream)
+template <int K> static void launch(dg_op_kind kind, const dg_conv_args *a, int split, float *out, cudaStream_t stream)
 {
-    if (kind == DG_OP_conv_fwd) dg_odd_launch<dg_odd_tile<E, K, false>>(a, split, out, stream);
-    if (kind == DG_OP_conv_dx) dg_odd_launch<dg_odd_tile<E, K, true>>(a, split, out, stream);
-    if (kind == DG_OP_conv_dw) dg_dw_launch_tile<dg_odd_dw_tile<E, K>>(a, split, out, stream);
-}
-
-template <class E>
-static void launch_size(dg_op_kind kind, const dg_conv_args *a, int split, float *out, cudaStream_t stream)
-{
-    (a->K == 3 ? launch<E, 3> : launch<E, 1>)(kind, a, split, out, stream);
+    if (kind == DG_OP_conv_fwd) dg_odd_launch<dg_odd_tile<K, false>>(a, split, out, stream);
+    if (kind == DG_OP_conv_dx) dg_odd_launch<dg_odd_tile<K, true>>(a, split, out, stream);
+    if (kind == DG_OP_conv_dw) dg_dw_launch_tile<dg_odd_dw_tile<K>>(a, split, out, stream);
 }
 
 void dg_conv_mma_odd(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream)
@@ -77,7 +70,6 @@ void dg_conv_mma_odd(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune
                                     : kind == DG_OP_conv_dx ? a->x
                                                             : a->w),
                  *const out = tune->split > 1 ? (float *)a->scratch : result;
-    if (tune->math == DG_MATH_BF16) launch_size<dg_mma_bf16>(kind, a, tune->split, out, stream);
-    if (tune->math == DG_MATH_TF32) launch_size<dg_mma_tf32>(kind, a, tune->split, out, stream);
+    (a->K == 3 ? launch<3> : launch<1>)(kind, a, tune->split, out, stream);
     if (tune->split > 1) dg_conv_sum(result, out, dg_conv_count(kind, a), tune->split, stream);
 }

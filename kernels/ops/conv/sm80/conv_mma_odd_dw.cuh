@@ -2,8 +2,8 @@
  * conv_mma_dw.cuh with other tiles. K = 3: nine warps have one tap each. Three more warps only load, so that a thread
  * has few values in flight. K = 1: a piece is consecutive positions, as in conv_mma_odd_job.cuh.
  * tile: K = 3 64 channels of y x 9 taps x 32 channels of x, K = 1 128x128
- * shared memory: bf16 35 KB, 68 (K = 1); tf32 71, 70
- * registers: bf16 162 and (K = 1) 212, tf32 166
+ * shared memory: 35 KB, 68 (K = 1)
+ * registers: 162, 212 (K = 1)
  * bound by: L2 and shared memory */
 #ifndef DG_CONV_MMA_ODD_DW_CUH
 #define DG_CONV_MMA_ODD_DW_CUH
@@ -11,20 +11,20 @@
 #include "kernels/ops/conv/cuda/conv_mma_dw_plain.cuh"
 #include "kernels/ops/conv/sm80/conv_mma_odd_job.cuh"
 
-/* E: arithmetic (mma.cuh); K: side of the kernel. */
-template <class E_, int K> struct dg_odd_dw_tile {
-    typedef E_ E;
+/* K: side of the kernel. */
+template <int K> struct dg_odd_dw_tile {
+    typedef dg_mma_bf16 E;
     typedef float T;
     static constexpr int M = DG_ODD_M(K, 1), N = DG_ODD_N(K, 1), NT = DG_ODD_THREADS(K, 1), MI = 4, NJ = 4;
     static constexpr int y_planes = M / E::unit, x_planes = N / E::unit;
-    static constexpr int taps = K * K, positions = DG_ODD_PIECE(K, E::unit), border = K / 2;
+    static constexpr int taps = K * K, positions = DG_ODD_PIECE, border = K / 2;
     typedef typename std::conditional<K == 1, dg_runs<positions, 1, x_planes>, dg_patch<true, 1, x_planes, false>>::type
         patch;
     typedef typename patch::piece piece;
     static constexpr int x_units = patch::units, y_units = y_planes * positions;
     static constexpr int values = patch::cells * patch::input * patch::input;
     static constexpr int y_items = dg_div_up(y_units, NT), x_items = dg_div_up(values * x_planes, NT);
-    static constexpr size_t bytes = DG_ODD_DW_BYTES(K, E::unit);
+    static constexpr size_t bytes = DG_ODD_DW_BYTES(K);
     static_assert(NT % (4 * y_planes) == 0 && NT % (4 * x_planes) == 0 && values % 4 == 0 && positions % E::k == 0,
                   "a thread stays in one plane of y and of x");
 
@@ -32,13 +32,13 @@ template <class E_, int K> struct dg_odd_dw_tile {
     static __device__ __forceinline__ int y_channel() { return dg_unit_plane<y_planes>((int)threadIdx.x) * E::unit; }
     static __device__ __forceinline__ int stride(const dg_conv_args &a) { return K == 1 ? a.S : 1; }
 
-    static constexpr int second = 16 / E::unit * patch::plane;
+    static constexpr int second = 2 * patch::plane;
     static __device__ __forceinline__ int warp() { return (int)threadIdx.x / 32; }
     static __device__ __forceinline__ bool busy() { return K == 1 || warp() < taps; }
     static __device__ __forceinline__ int row() { return K == 1 ? warp() / 4 * 64 : 0; }
     static __device__ __forceinline__ int columns()
     {
-        return K == 1 ? warp() % 4 * (32 / E::unit) * patch::plane : patch::of_tap(warp() / 3, warp() % 3);
+        return K == 1 ? warp() % 4 * 4 * patch::plane : patch::of_tap(warp() / 3, warp() % 3);
     }
     static __device__ __forceinline__ int tap_of(int) { return K == 1 ? 0 : warp(); }
     static __device__ __forceinline__ int channel_of(int j) { return (K == 1 ? warp() % 4 * 32 : 0) + j * 8; }

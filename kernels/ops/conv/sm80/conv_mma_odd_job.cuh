@@ -8,7 +8,7 @@
  * only determines the pixel of a position. The data gradient also writes the zeros between pixels.
  * tile: K = 3 128 positions x 64 channels, K = 1 128x128
  * shared memory: 34 KB; 70 (K = 1)
- * registers: bf16 176 to 196, tf32 142 to 183
+ * registers: 176 to 196
  * bound by: L2, because weights and values are fp32 in memory */
 #ifndef DG_CONV_MMA_ODD_JOB_CUH
 #define DG_CONV_MMA_ODD_JOB_CUH
@@ -25,7 +25,7 @@ template <int POSITIONS> struct dg_run {
 template <int POSITIONS, int PIECES, int PLANES_> struct dg_runs {
     typedef dg_run<POSITIONS> piece;
     static constexpr int PLANES = PLANES_, cells = PIECES * POSITIONS, input = 1, scale = 1;
-    static constexpr int plane = DG_MMA_UP(cells, 4), units = PLANES * plane, four = 4;
+    static constexpr int plane = DG_MMA_UP(cells, 4), units = PLANES * plane;
     static __device__ __forceinline__ int at(int number, int, int) { return number; }
     static __device__ __forceinline__ int of_position(int p) { return p; }
     static __device__ __forceinline__ int of_piece(int number) { return number * POSITIONS; }
@@ -33,9 +33,9 @@ template <int POSITIONS, int PIECES, int PLANES_> struct dg_runs {
     static __device__ __forceinline__ constexpr int of_tap(int, int) { return 0; }
 };
 
-/* E: arithmetic (mma.cuh); K: side of the kernel; BACK: the data gradient. */
-template <class E_, int K_, bool BACK> struct dg_odd_tile {
-    typedef E_ E;
+/* K: side of the kernel; BACK: the data gradient. */
+template <int K_, bool BACK> struct dg_odd_tile {
+    typedef dg_mma_bf16 E;
     static constexpr bool back = BACK;
     static constexpr int K = K_, M = DG_ODD_M(K, 0), N = DG_ODD_N(K, 0), NT = DG_ODD_THREADS(K, 0), PIECES = M / 64,
                          across = N / 32;
@@ -90,24 +90,23 @@ template <class G> struct dg_odd_job {
     const float *from;
     int tap, onward, advance;
     const uint4 *mine_a, *mine_b;
-    int four;
 
     __device__ __forceinline__ dg_odd_job(const dg_conv_args &a, int n0, int first, int count, const dg_transfer *place,
                                           uint4 *p, uint4 *units)
         : first_pair(first), pairs(count)
     {
-        const int i = (int)threadIdx.x % G::weights, n = column(), odd = E::columns_plane_of_b() % 2;
+        const int i = (int)threadIdx.x % G::weights, n = column();
         const int taps = G::K * G::K;
         int plane, row, at;
 #pragma unroll
         for (int d = 0; d < G::depth; d++) loader[d] = typename G::loader((const float *)(G::back ? a.y : a.x), place);
         patch = p + (int)threadIdx.x % 2 * P::plane;
         mine_a = p + P::of_piece(piece()) + dg_plane_of_a() * P::plane + P::of_position(dg_row_of_a());
-        four = odd ? -4 : 4;
         if (G::back) {
             plane = dg_unit_plane<G::planes>(i);
             row = dg_unit_position<G::planes>(i);
-            mine_b = units + (n / E::unit + E::columns_plane_of_b()) * G::pitch + (E::column_of_b() ^ odd * 4);
+            mine_b = units + (n / E::unit + dg_columns_plane_of_b()) * G::pitch +
+                     (dg_column_of_b() ^ dg_columns_plane_of_b() * 4);
             onward = G::K == 1 ? G::pair * a.Ci : -a.Ci;
             advance = G::depth * taps * G::pair * a.Ci;
             at = ((first * G::pair + row) * taps + taps - 1) * a.Ci + min(n0 + plane * E::unit, a.Ci - E::unit);
@@ -196,7 +195,7 @@ template <class G> struct dg_odd_job {
 #pragma unroll
             for (int j = 0; j < G::NJ / 2; j++) {
                 if (!G::back) ldsm_x4(fb[j], from_b + q * G::weights + j * 16);
-                else E::columns_b(fb[j], from_b + q * G::weights + j * (16 / E::unit) * G::pitch, four, G::pitch);
+                else ldsm_x4_trans(fb[j], from_b + q * G::weights + j * 2 * G::pitch);
             }
             sums.add(fa, fb);
         }

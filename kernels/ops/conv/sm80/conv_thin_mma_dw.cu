@@ -1,15 +1,14 @@
-/* Unfused weight gradient of images on tensor cores. Template parameters: E, arithmetic (mma.cuh); CI, channels of x.
+/* Unfused weight gradient of images on tensor cores. Template parameter: CI, channels of x.
  * tile: 4 x 32 pixels x 32 channels of y, 16 taps x CI channels of x
  * shared memory: 19 KB (CI = 1), 24 KB (3)
- * registers: bf16 79 or 124, tf32 90 or 152
+ * registers: 79 or 124
  * bound by: shared memory and the latency of the next tile */
 #include "kernels/ops/conv/cuda/conv_thin_mma_dw.cuh"
 
-template <class E, int CI>
+template <int CI>
 static __global__ void __launch_bounds__(DG_THIN_MMA_DW_THREADS) dw_kernel(const dg_conv_args a, float *out, int split)
 {
     DEV_CHECK(blockDim.x == DG_THIN_MMA_DW_THREADS);
-    if constexpr (!E::there) __trap();
     SHARED(float, shared, [DG_THIN_DW_WORDS(CI)]);
     const dg_thin_tiling t = dg_thin_tiling_of(a);
     const int part = (int)blockIdx.y, tiles = a.N * t.down * t.across;
@@ -18,22 +17,17 @@ static __global__ void __launch_bounds__(DG_THIN_MMA_DW_THREADS) dw_kernel(const
     y.x = (const float *)a.y;
     y.groups = 1;
     out += (int64_t)part * a.Co * 16 * CI;
-    if constexpr (E::there)
-        dg_thin_mma_dw_part<E, CI>(a, (const float *)a.x, y, a.N, (int)blockIdx.x * DG_THIN_CHANNELS, first, last,
-                                   shared, out);
-}
-
-template <class E> static void launch(const dg_conv_args *a, int split, float *out, cudaStream_t stream)
-{
-    const dim3 grid((unsigned)dg_div_up(a->Co, DG_THIN_CHANNELS), (unsigned)split);
-    if (a->Ci == 1) KLAUNCH((dw_kernel<E, 1>), grid, dim3(DG_THIN_MMA_DW_THREADS), 0, stream, *a, out, split);
-    else KLAUNCH((dw_kernel<E, 3>), grid, dim3(DG_THIN_MMA_DW_THREADS), 0, stream, *a, out, split);
+    if constexpr (dg_mma_bf16::there)
+        dg_thin_mma_dw_part<CI, false>(a, (const float *)a.x, y, a.N, (int)blockIdx.x * DG_THIN_CHANNELS, first, last,
+                                       shared, out);
+    else __trap();
 }
 
 void dg_conv_thin_mma_dw(const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream)
 {
     float *const out = (float *)(tune->split > 1 ? a->scratch : a->w);
-    tune->math == DG_MATH_BF16 ? launch<dg_mma_bf16>(a, tune->split, out, stream)
-                               : launch<dg_mma_tf32>(a, tune->split, out, stream);
+    const dim3 grid((unsigned)dg_div_up(a->Co, DG_THIN_CHANNELS), (unsigned)tune->split), block(DG_THIN_MMA_DW_THREADS);
+    if (a->Ci == 1) KLAUNCH(dw_kernel<1>, grid, block, 0, stream, *a, out, tune->split);
+    else KLAUNCH(dw_kernel<3>, grid, block, 0, stream, *a, out, tune->split);
     if (tune->split > 1) dg_conv_sum((float *)a->w, out, dg_conv_count(DG_OP_conv_dw, a), tune->split, stream);
 }
