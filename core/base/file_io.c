@@ -63,11 +63,11 @@ static dg_err failed(writer *w, const char *what)
     if (error == ENOSPC || error == EDQUOT || error == EFBIG) {
         size_t room = free_bytes(w, &inodes);
         const char *why = error == EDQUOT  ? "your disk quota is used up"
-                          : error == EFBIG ? "larger than the file size limit (ulimit -f) or the file system allows"
+                          : error == EFBIG ? "the file would be larger than ulimit -f or the file system allows"
                           : inodes         ? "the disk is full"
                                            : "the disk has no free inodes";
         char free_there[64] = ""; /* over NFS the free bytes are rounded up to blocks */
-        if (room < w->bytes) snprintf(free_there, sizeof free_there, ", %zu bytes free there", room);
+        if (room < w->bytes) snprintf(free_there, sizeof free_there, ", but only %zu bytes are free", room);
         return dg_fail(DG_IO,
                        DG_MSG("disk-space",
                               "%s: %s: %zu bytes needed%s%s; make room, or write to another directory ({out})"),
@@ -170,7 +170,7 @@ static dg_err reserve(writer *w)
 {
 #ifdef __linux__
     if (w->bytes && fallocate(w->fd, 0, 0, (off_t)w->bytes) && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG))
-        return failed(w, "reserve disk space for it");
+        return failed(w, "reserve disk space for the file");
 #else
     (void)w;
 #endif
@@ -241,7 +241,7 @@ static int give_name(const writer *w, bool fresh)
 static dg_err commit(writer *w, const dg_chunk *piece, int pieces)
 {
     /* A failed fsync is not repeated, because it marks the pages clean and a second fsync would report success. */
-    if (fsync(w->fd)) return failed(w, "sync it to the disk (fsync)");
+    if (fsync(w->fd)) return failed(w, "sync the file to the disk (fsync)");
     if (w->given && w->given->lock >= 0 && dg_leads_to(w->dir, w->given->lock_name, w->given->lock) == DG_SAME_NO)
         return dg_fail(DG_IO, "%s: not written, because %s was removed", w->path, w->given->lock_name);
     bool fresh;
@@ -254,7 +254,7 @@ static dg_err commit(writer *w, const dg_chunk *piece, int pieces)
         if (e) return e;
         named = give_name(w, fresh);
     }
-    if (named && !is_renamed(w)) return failed(w, "rename the temporary file to it");
+    if (named && !is_renamed(w)) return failed(w, "rename the temporary file to this name");
     w->temp[0] = 0;
     int closed = close(w->fd);
     w->fd = -1;

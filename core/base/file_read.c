@@ -28,7 +28,7 @@ static dg_err open_regular(int dir, const char *path, int follow, size_t limit, 
     do *fd = dir < 0 ? open(path, flags) : openat(dir, dg_last_component(path), flags);
     while (*fd < 0 && errno == EINTR);
     if (*fd < 0 && errno == ELOOP && follow)
-        return dg_fail(DG_IO, "%s: a symbolic link instead of a file of a run; replace the link by the file", path);
+        return dg_fail(DG_IO, "%s: is a symbolic link, but must be a regular file; replace the link by the file", path);
     if (*fd < 0) return dg_fail(DG_IO, DG_MSG("cannot-open", "%s: cannot open it: %s"), path, strerror(errno));
     if (fstat(*fd, &s)) e = dg_fail(DG_IO, "%s: cannot read its attributes: %s", path, strerror(errno));
     else if (!S_ISREG(s.st_mode))

@@ -122,9 +122,9 @@ const char *dg_thread_limit_note(char *out, size_t size)
     const bool users = !getrlimit(RLIMIT_NPROC, &l) && l.rlim_cur != RLIM_INFINITY;
     *out = 0;
     if (dg_cgroup_threads("", &group) && group.left < 64)
-        snprintf(out, size, "; pids.max of the cgroup %s allows %zu", group.group, group.all);
+        snprintf(out, size, "; pids.max of the cgroup %s allows %zu tasks", group.group, group.all);
     else if (dg_memory_limit_note(out, size)[0] == 0 && users && l.rlim_cur < 4096)
-        snprintf(out, size, "; ulimit -u allows this user %llu", (unsigned long long)l.rlim_cur);
+        snprintf(out, size, "; ulimit -u allows this user %llu tasks", (unsigned long long)l.rlim_cur);
     return out;
 }
 

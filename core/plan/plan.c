@@ -66,7 +66,7 @@ dg_err dg_plan_bind(dg_plan *p)
             if (r && !r->absent) {
                 char *base = r->kind == DG_OUTSIDE ? r->outside : (char *)p->arena->base + r->offset;
                 if (r->kind == DG_OUTSIDE ? !base : !p->arena->base)
-                    return dg_fail(DG_FAILED, "%s: row %s has no memory yet", op->name, r->name);
+                    return dg_fail(DG_FAILED, "%s: tensor %s has no memory yet", op->name, r->name);
                 at = base + op->operand[k].offset * (int64_t)dg_value_bytes(r);
             }
             memcpy((char *)&op->u + operand[k].member, &at, sizeof at);

@@ -93,7 +93,7 @@ enum { LARGEST = 1 << 30 };
 /* Parses one word of the shape into op. `seen` has one bit per field that was parsed. */
 static const char *shape_word(dg_op *op, const char *word, unsigned *seen)
 {
-    static const char *const wrong = "a shape consists of words such as N=64 with whole numbers";
+    static const char *const wrong = "a shape consists of words NAME=NUMBER, such as N=64";
     const dg_shape_word *f = dg_op_info_of(op->kind)->shape;
     const char *equals = strchr(word, '=');
     if (!equals) return wrong;
@@ -207,7 +207,8 @@ static void parse_row(reader *r, char *text)
     const char *why = NULL;
     op.kind = word ? kind_of(word, strlen(word)) : DG_OP_KINDS;
     if (op.kind == DG_OP_KINDS) {
-        bad(r, DG_MSG("no-such-op", "%s: no such op; a row is conv_fwd N=64 ... : tiled tile=64x64"), word ? word : "");
+        bad(r, DG_MSG("no-such-op", "%s: no such op; an example of a row is conv_fwd N=64 ... : tiled tile=64x64"),
+            word ? word : "");
         return;
     }
     unsigned seen = 0;
