@@ -261,7 +261,7 @@ static dg_err choose_isa(const char *want, const isa **out)
     }
     if (*out) return DG_OK;
     return dg_fail(DG_USAGE, DG_MSG("unknown-isa", "DCGAN_ISA=%s: %s; available: %s"), want,
-                   known ? "this machine lacks it" : "unknown instruction set", list);
+                   known ? "this CPU lacks this instruction set" : "unknown instruction set", list);
 }
 
 dg_err dg_cpu_open(const dg_cpu_options *o, dg_backend **out)

@@ -37,7 +37,7 @@ const char *dg_cuda_built_for(void)
 
 void dg_cuda_uncovered(char *out, size_t size, int major, int minor)
 {
-    snprintf(out, size, "it is sm_%d%d, and this dcgan is built for %s", major, minor, dg_cuda_built_for());
+    snprintf(out, size, "the device is sm_%d%d, but this dcgan is built for %s", major, minor, dg_cuda_built_for());
 }
 
 void dg_cuda_absence(char *out, size_t size, cudaError_t e, int driver, int runtime)
@@ -154,7 +154,8 @@ extern "C" int dg_cuda_devices(dg_cuda_device *out, int room, const char **why)
         } else {
             (void)cudaGetLastError();
             snprintf(d.name, sizeof d.name, "device %d", i);
-            snprintf(d.why_not, sizeof d.why_not, "it does not respond: %s (%d)", cudaGetErrorString(e), (int)e);
+            snprintf(d.why_not, sizeof d.why_not, "the device does not respond: %s (%d)", cudaGetErrorString(e),
+                     (int)e);
         }
         out[i] = d;
     }

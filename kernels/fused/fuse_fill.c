@@ -266,7 +266,7 @@ const char *dg_fused_refuses(const dg_plan *p, const dg_launch *l, const dg_gpu 
     const dg_op *op = &p->op[l->main];
     if (l->kind == DG_LAUNCH_CONV) {
         if (dg_plan_row(p, op, dg_operand_index(op->kind, "w"))->kind != DG_PARAM)
-            return "its weights do not belong to a network";
+            return "the weights of the convolution do not belong to a network";
         const dg_fused_conv f = dg_fused_conv_of(p, l);
         return dg_fused_conv_refuses(op->kind, &f, &op->tune, gpu);
     }
@@ -275,6 +275,6 @@ const char *dg_fused_refuses(const dg_plan *p, const dg_launch *l, const dg_gpu 
         return dg_fused_head_refuses(&h);
     }
     const dg_fused_update u = dg_fused_update_of(p, l);
-    if (u.jobs > DG_UPDATE_JOBS) return "more layers than an update supports";
+    if (u.jobs > DG_UPDATE_JOBS) return "the network has more layers than one update supports";
     return dg_fused_update_refuses(&u, gpu);
 }

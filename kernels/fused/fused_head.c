@@ -3,23 +3,26 @@
 
 const char *dg_fused_head_refuses(const dg_fused_head *h)
 {
-    if (h->N < 1 || h->pixels < 1 || h->C < 4 || h->C % 4) return "the head requires a multiple of 4 channels";
-    if ((double)h->pixels * h->C > 2147483647.0) return "the head's images are too large";
+    if (h->N < 1 || h->pixels < 1 || h->C < 4 || h->C % 4)
+        return "the fused last layer of D requires a multiple of 4 channels";
+    if ((double)h->pixels * h->C > 2147483647.0) return "the input of the fused last layer of D is too large";
     if (h->losses < 1 || h->losses > 2 || h->N % h->losses)
-        return "the head has one or two losses for equal parts of the batch";
-    if (h->in.kind == DG_PROLOGUE_NORM_DX) return "the head reads the output of a norm, or a plain tensor";
-    if (h->in.groups < 1 || h->N % h->in.groups) return "the head's groups must be equal parts of the batch";
+        return "the fused last layer of D requires one or two losses for equal parts of the batch";
+    if (h->in.kind == DG_PROLOGUE_NORM_DX)
+        return "the fused last layer of D reads the output of a norm, or a plain tensor";
+    if (h->in.groups < 1 || h->N % h->in.groups)
+        return "the groups of the fused last layer of D must be equal parts of the batch";
     switch (h->out.kind) {
     case DG_EPILOGUE_NORM_DX:
         return h->in.kind == DG_PROLOGUE_NORM && h->in.groups == h->out.groups
                    ? NULL
-                   : "the head's gradient requires the norm of its prologue, in the same groups";
+                   : "the gradient of the fused last layer of D requires the norm of its prologue, in the same groups";
     case DG_EPILOGUE_ACT_DX:
     case DG_EPILOGUE_PLAIN: return NULL;
     case DG_EPILOGUE_ACT:
     case DG_EPILOGUE_STATS: break;
     }
-    return "the head's result must be a gradient";
+    return "the result of the fused last layer of D must be a gradient";
 }
 
 dg_fused_size dg_fused_head_size(const dg_fused_head *h)

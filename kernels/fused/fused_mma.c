@@ -43,7 +43,7 @@ dg_fused_mma_grid dg_fused_mma_grid_of(dg_op_kind kind, const dg_fused_conv *f, 
 const char *dg_fused_mma_refuses(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, const dg_gpu *gpu)
 {
     const int from = f->in.groups, to = f->out.groups, N = f->conv.N;
-    if (kind != DG_OP_conv_fwd && kind != DG_OP_conv_dx) return "weight gradients are fused with Adam";
+    if (kind != DG_OP_conv_fwd && kind != DG_OP_conv_dx) return "a weight gradient is fused only with Adam";
     if (f->gather.N || f->noise.n) return "variant mma reads tensors only: neither images nor noise";
     if (from < 1 || to < 1 || N % from || N % to) return "groups must be equal parts of the batch";
     if (from > 1 && to > 1 && from != to) return "prologue and epilogue must have the same groups";

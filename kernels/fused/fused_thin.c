@@ -15,7 +15,7 @@ static const char *fwd_refuses(const dg_fused_conv *f)
         dg_ceil_div(a->Co, DG_THIN_TILE_CHANNELS) > 65535)
         return "too many blocks";
     if (g->N && (g->N > a->N || g->H != a->H || g->W != a->W || g->C != a->Ci))
-        return "the size of the images differs from that of the input of thin";
+        return "the size of the images differs from the input size of the convolution";
     if (g->N && !dg_gather_is_signed(g)) return "images must be scaled to -1 .. 1, without labels";
     return NULL;
 }
@@ -34,7 +34,7 @@ static const char *dx_refuses(const dg_fused_conv *f, const dg_tune *tune, const
     if (f->in.kind == DG_PROLOGUE_NORM_DX) return "variant thin does not read the norm's gradient";
     if (f->in.kind == DG_PROLOGUE_NORM && f->in.groups != 1) return "variant thin reads a norm of one group";
     if (f->out.kind == DG_EPILOGUE_STATS || f->out.kind == DG_EPILOGUE_NORM_DX)
-        return "an image has no norm in its epilogue";
+        return "variant thin computes no norm of images in its epilogue";
     if (f->gather.N) return "a data gradient does not read images";
     if (tune->variant->fused == DG_FUSED_THIN_MMA) return NULL;
     const int words = tune->stages * DG_PATCH_WORDS(t.rows, t.cols, t.images, 4) + 2 * f->conv.Co;

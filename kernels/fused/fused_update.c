@@ -108,11 +108,11 @@ static const char *prologues_refuse(const dg_update_job *j)
     for (int i = 0; i < 2; i++) {
         if (both[i]->kind == DG_PROLOGUE_PLAIN) continue;
         if (both[i]->groups < 1 || both[i]->groups > DG_UPDATE_GROUPS || j->conv.N % both[i]->groups)
-            return dg_variant_no("%d groups of %d images: at most %d of equal size", both[i]->groups, j->conv.N,
-                                 DG_UPDATE_GROUPS);
+            return dg_variant_no("%d groups of %d images: at most %d groups of equal size are supported",
+                                 both[i]->groups, j->conv.N, DG_UPDATE_GROUPS);
     }
     if (j->x.kind != DG_PROLOGUE_PLAIN && j->y.kind != DG_PROLOGUE_PLAIN && j->x.groups != j->y.groups)
-        return "the two sides of a weight gradient have different groups";
+        return "the two operands of a weight gradient have different groups";
     return NULL;
 }
 
@@ -135,7 +135,7 @@ static const char *job_refuses(const dg_update_job *j, const dg_gpu *gpu)
               wants(&j->y, DG_PROLOGUE_NORM_DX, DG_PROLOGUE_NORM_DX)) &&
             !(wants(&j->y, DG_PROLOGUE_NORM, DG_PROLOGUE_NORM) &&
               wants(&j->x, DG_PROLOGUE_NORM_DX, DG_PROLOGUE_NORM_DX)))
-            return "one side of a weight gradient must be an input, the other a gradient";
+            return "one operand of a weight gradient must be an input, and the second operand a gradient";
         break;
     case DG_FUSED_THIN:
     case DG_FUSED_THIN_MMA:
@@ -148,12 +148,12 @@ static const char *job_refuses(const dg_update_job *j, const dg_gpu *gpu)
         break;
     case DG_FUSED_GEMV:
         if (!is_flat || a->Co > 4 || a->Ci % 4)
-            return "variant gemv requires a y of one pixel with at most 4 channels that covers all of x";
+            return "variant gemv requires at most 4 channels of y, and a kernel that covers all of x";
         if (!wants(&j->x, DG_PROLOGUE_NORM, DG_PROLOGUE_NORM_DX) || j->y.kind != DG_PROLOGUE_PLAIN)
             return "variant gemv supports a prologue of x only";
         break;
     case DG_FUSED_DENSE:
-        if (!is_flat || a->Ci % 4) return "variant dense requires a y of one pixel that covers all of x";
+        if (!is_flat || a->Ci % 4) return "variant dense requires a kernel that covers all of x, and a y of one pixel";
         if (!wants(&j->x, DG_PROLOGUE_NORM, DG_PROLOGUE_NORM_DX) || j->y.kind != DG_PROLOGUE_PLAIN)
             return "variant dense supports a prologue of x only";
         break;

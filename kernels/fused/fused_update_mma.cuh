@@ -45,7 +45,7 @@ template <class G, class Products, int STAGES> struct dg_update_sums : Products 
     {
         return (first == 0 ? 1u : 0u) | ((1u << LINES) - (2u << min(size - first, LINES - 1)));
     }
-    static_assert(G::NT == DG_UPDATE_THREADS, "number of threads per block of the optimizer kernel");
+    static_assert(G::NT == DG_UPDATE_THREADS, "NT must be the number of threads per block of the optimizer kernel");
     const int N, H, W, Ho, Wo, Ci, Co;
     const uint4 *const x, *const y;
     const int first_piece;
@@ -168,7 +168,8 @@ static __device__ __forceinline__ void dg_update_mma(const dg_update_work &w, in
 template <class E>
 static __device__ __forceinline__ void dg_update_thin_mma(const dg_update_work &w, int tile, int part, float *out)
 {
-    static_assert(DG_THIN_MMA_DW_THREADS == DG_UPDATE_THREADS, "number of threads per block of the optimizer kernel");
+    static_assert(DG_THIN_MMA_DW_THREADS == DG_UPDATE_THREADS,
+                  "both kernels must have the same number of threads per block");
     const int first = dg_update_unit(w, part), last = dg_update_unit(w, part + 1);
     dev_pool pool;
     float *const shared = pool.take<float>((size_t)(w.conv.Ci == 1 ? DG_THIN_DW_WORDS(1) : DG_THIN_DW_WORDS(3)));

@@ -115,7 +115,10 @@ static double dx_flops(const dg_op *op)
     return 13 * volume(a->N, a->H, a->W, a->C);
 }
 
-static const char *whole_groups(int N, int groups) { return N % groups ? "N is not a multiple of groups" : NULL; }
+static const char *whole_groups(int N, int groups)
+{
+    return N % groups ? "N is not a multiple of the number of groups" : NULL;
+}
 static const char *stats_complete(dg_op *op) { return whole_groups(op->u.norm_stats.N, op->u.norm_stats.groups); }
 static const char *act_complete(dg_op *op) { return whole_groups(op->u.norm_act.N, op->u.norm_act.groups); }
 

@@ -82,7 +82,7 @@ static void check_bad(void)
     bad(1, "K=4 S=2 P=1", "conv_dx N=64 H=32 W=32 C=32>64 K=3 S=1 P=1 : patch");
     bad(1, "not a multiple of 4", "norm_act N=2 H=4 W=4 C=6 groups=1 : vector");
     bad(1, "power of two", "norm_act N=2 H=4 W=4 C=8 groups=1 : vector block=96");
-    bad(1, "not a multiple of groups", "norm_act N=3 H=4 W=4 C=8 groups=2 : vector");
+    bad(1, "not a multiple of the number of groups", "norm_act N=3 H=4 W=4 C=8 groups=2 : vector");
     bad(1, "has no variant vector", "gan_loss n=64 : vector");
     bad(1, "gan_loss has no variant vector", "bce n=64 : vector"); /* the name of this variant in older files */
     bad(1, "has no block, tile, stages or split", CONV " : cublas split=2");

@@ -63,9 +63,10 @@ static void check_open(void)
     dg_backend *b;
     dg_cuda_options o = {};
     o.real = DG_F32;
-    check_device(7, 0,
-                 "it is sm_70, and this dcgan is built for sm_75, sm_80, sm_86, sm_89, sm_90, sm_100, sm_120 and GPUs "
-                 "newer than sm_120");
+    check_device(
+        7, 0,
+        "the device is sm_70, but this dcgan is built for sm_75, sm_80, sm_86, sm_89, sm_90, sm_100, sm_120 and GPUs "
+        "newer than sm_120");
     check_device(7, 5, "");
     check_device(13, 0, "");
     sim::device.count = 2;

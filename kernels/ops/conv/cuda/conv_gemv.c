@@ -10,7 +10,7 @@ static const char *check(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu
     const char *why = dg_conv_check(op, t, real);
     if (why) return why;
     if (a.K != 1 || a.S != 1 || a.P || a.Ho != 1 || a.Wo != 1)
-        return no("variant gemv requires a y of one pixel that covers all of x");
+        return no("variant gemv requires a kernel that covers all of x, and a y of one pixel");
     if (a.Co > 4) return no("variant gemv supports at most 4 channels of y, not %d", a.Co);
     if (a.Ci % 4) return no("variant gemv requires a multiple of 4 values per image, not %d", a.Ci);
     if (a.N > 65535) return no("variant gemv supports at most 65535 images");

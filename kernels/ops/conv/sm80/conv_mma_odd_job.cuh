@@ -48,8 +48,9 @@ template <int K_, bool BACK> struct dg_odd_tile {
     typedef dg_patch_loader<E, float, patch, NT, groups> loader;
     static constexpr int half = depth * patch::units;
     static constexpr size_t bytes = DG_ODD_BYTES(K);
-    static_assert(NT == PIECES * across * 32 && portion % NT == 0 && NT % weights == 0,
-                  "a warp has 64 x 32; all threads copy the same number of units, each the same channels");
+    static_assert(
+        NT == PIECES * across * 32 && portion % NT == 0 && NT % weights == 0,
+        "a warp must compute 64 x 32 sums; each thread must copy the same number of units of the same channels");
 
     static __host__ __device__ __forceinline__ dg_maps from_maps(const dg_conv_args &a)
     {
