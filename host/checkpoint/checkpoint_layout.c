@@ -64,7 +64,8 @@ static dg_err check_values(const dg_st_tensor *t, const char *path, bool not_neg
         double v = t->type == DG_F64   ? ((const double *)t->data)[i]
                    : t->type == DG_F32 ? (double)((const float *)t->data)[i]
                                        : (double)((const int64_t *)t->data)[i];
-        if (!isfinite(v)) return dg_fail(DG_IO, "%s: tensor %s: value %zu is %g", path, t->name, i, v);
+        if (!isfinite(v))
+            return dg_fail(DG_IO, "%s: tensor %s: value %zu is %g; it must be finite", path, t->name, i, v);
         if (not_negative && v < 0)
             return dg_fail(DG_IO, "%s: tensor %s: value %zu is %g; it cannot be negative", path, t->name, i, v);
     }
@@ -133,7 +134,8 @@ static dg_err check_one(const check *c, const dg_st_tensor *t, const dg_ck_tenso
                        is_transposed(t, want) ? ": transpose the tensor, because PyTorch stores (outputs, inputs)"
                                               : "");
     if (counts ? t->type != DG_I64 : c->full ? t->type != c->type : t->type != DG_F32 && t->type != DG_F64)
-        return dg_fail(DG_IO, "%s: tensor %s is %s; it should be %s", c->path, t->name, dg_st_type_name[t->type],
+        return dg_fail(DG_IO, "%s: tensor %s has type %s; the type must be %s", c->path, t->name,
+                       dg_st_type_name[t->type],
                        counts    ? "I64"
                        : c->full ? dg_st_type_name[c->type]
                                  : "F32 or F64");
@@ -194,7 +196,7 @@ dg_err dg_ck_check(const dg_st *st, const char *path, const dg_model *model, boo
                         t->name,
                         full ? "" : "; write only the weights of this network, or name its model with {model}");
         } else if (first && first != t) {
-            e = dg_fail(DG_IO, "%s: tensors %s and %s are both %s of model %s; remove one of them", path, t->name,
+            e = dg_fail(DG_IO, "%s: tensors %s and %s both stand for %s of model %s; remove one of them", path, t->name,
                         first->name, want->name, model->name);
         } else {
             e = check_one(&c, t, want, moment == 2);

@@ -139,7 +139,7 @@ static dg_err read_info(const dg_st *st, const char *path, dg_model *model, dg_c
 {
     const char *precision = dg_st_get(st, "precision"), *text = dg_st_get(st, "model"),
                *config = dg_st_get(st, "config"), *classes = dg_st_get(st, "classes");
-    if (!text) return dg_fail(DG_IO, "%s: has no model", path);
+    if (!text) return dg_fail(DG_IO, "%s: has no model in its metadata", path);
     if (!precision || !(dg_precision_find(precision) || dg_precision_removed(precision)))
         return dg_fail(DG_IO, "%s: metadata precision = %s: unknown to this version of dcgan", path,
                        precision ? precision : "(missing)");
@@ -203,7 +203,10 @@ dg_err dg_checkpoint_open(const char *path, dg_st **st, dg_model *model, dg_chec
     dg_err e = dg_st_open(path, 0, st);
     if (e) return e;
     e = dg_ck_format(*st, path, &full);
-    if (!e && full && !dg_st_get(*st, "crc32")) e = dg_fail(DG_IO, "%s: is a checkpoint without checksums", path);
+    if (!e && full && !dg_st_get(*st, "crc32"))
+        e = dg_fail(DG_IO,
+                    "%s: is a checkpoint without checksums (metadata crc32); use a copy with its original metadata",
+                    path);
     if (!e) e = full ? read_info(*st, path, model, info) : generator_info(*st, path, model, info);
     if (!e) e = dg_ck_load(*st, path, model, full, type_of(info));
     if (!e && full) e = check_counts(*st, path, dg_recipe_find(model));
@@ -231,7 +234,9 @@ static dg_err put_moment(const dg_st *st, const char *path, dg_job *job, const c
     snprintf(name, sizeof name, "%s%s", prefix, t->name);
     const dg_st_tensor *from = dg_st_find(st, name);
     if (from) return dg_job_write(job, t, row, from->type, from->data);
-    return dg_fail(DG_USAGE, DG_MSG("no-momentum-saved", "%s: has no tensor %s, because its run had no {momentum}"),
+    return dg_fail(DG_USAGE,
+                   DG_MSG("no-momentum-saved",
+                          "%s: has no tensor %s, because its run had no {momentum}; leave out {momentum}"),
                    path, name);
 }
 
@@ -243,7 +248,7 @@ static dg_err put_average(const dg_st *st, const char *path, dg_job *job, const 
     snprintf(name, sizeof name, DG_CK_AVERAGE "%s", t->name);
     const dg_st_tensor *from = moments ? dg_st_find(st, name) : weights;
     if (from) return dg_job_write(job, t, t->average, from->type, from->data);
-    return dg_fail(DG_USAGE, "%s: has no tensor %s, because its run had no {ema}", path, name);
+    return dg_fail(DG_USAGE, "%s: has no tensor %s, because its run had no {ema}; leave out {ema}", path, name);
 }
 
 static dg_err put_one(const dg_st *st, const char *path, dg_job *job, const dg_job_tensor *t, const dg_ck_tensor *want,

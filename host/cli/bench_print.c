@@ -76,8 +76,9 @@ static void print_step(const dg_machine *m, const dg_bench_model *r)
     if (m->gpu) printf(", %d kernels, %d dependent kernels", r->kernels, r->chain);
     printf("; the model predicts %.4g ms\n", r->predicted_us * 1e-3);
     if (sparing(r))
-        printf("Ops of variant %s multiply less than counted, so they can exceed 100%% of the peak.\n",
-               sparing(r)->name);
+        printf(
+            "Ops of variant %s multiply less often than is counted here, so their rate can exceed 100%% of the peak.\n",
+            sparing(r)->name);
 }
 
 static void print_kinds(const dg_bench_model *r)
@@ -137,8 +138,9 @@ static void print_totals(const dg_bench_model *r, double sum)
 static void print_launch(const char *name, const char *kind, double blocks, const char *limit, double bound, double us,
                          dg_from from)
 {
-    static const char *const mark[] = {
-        [DG_FROM_COUNTS] = "", [DG_FROM_NEAR] = "  from a similar launch", [DG_FROM_FORMULA] = "  by formula"};
+    static const char *const mark[] = {[DG_FROM_COUNTS] = "",
+                                       [DG_FROM_NEAR] = "  by the counts of a similar launch",
+                                       [DG_FROM_FORMULA] = "  by formula"};
     printf("%-24s %-56s ", name, kind);
     if (blocks > 0) printf("%7.0f", blocks);
     else printf("%7s", "");

@@ -115,8 +115,8 @@ static dg_err settle_count(job *j)
                        o->operand[0], j->folder.count);
     if (j->jury.count < DG_JUDGED_LEAST)
         return dg_fail(DG_DATA,
-                       DG_MSG("too-few-to-judge",
-                              "too few images: %d samples and as many of %d real images (at least %d of each needed)"),
+                       DG_MSG("too-few-to-judge", "too few images: %d samples are compared with as many of %d real "
+                                                  "images; at least %d of each are needed"),
                        j->jury.count, j->reals.count, DG_JUDGED_LEAST);
     return DG_OK;
 }

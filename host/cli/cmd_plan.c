@@ -124,7 +124,7 @@ static void print_run(const dg_options *o, int rows, int tests)
     const int short_batch = o->drop_last ? 0 : rows % o->batch;
     char last[64] = "", aside[64] = "";
     if (tests) snprintf(aside, sizeof aside, " (the training part; %d for testing)", tests);
-    if (short_batch) snprintf(last, sizeof last, ", the last one of %d image%s", short_batch, dg_s(short_batch));
+    if (short_batch) snprintf(last, sizeof last, ", the last step with %d image%s", short_batch, dg_s(short_batch));
     const int steps = dg_steps_of_epoch(o, rows);
     dg_say("run %s: %d image%s%s, %d epoch%s of %d step%s%s", o->out, rows, dg_s(rows), aside, o->epochs,
            dg_s(o->epochs), steps, dg_s(steps), last);
@@ -209,7 +209,7 @@ static dg_err plan(const dg_options *o, const dg_model *model, dg_backend *b)
     if (e) return e;
     e = print_job(&job, o->json);
     if (!e && !o->json)
-        dg_say("The dataset counts as one batch; %s --data DIR --dry-run plans a whole run.", dg_program());
+        dg_say("This plan assumes a dataset of one batch; %s --data DIR --dry-run plans a whole run.", dg_program());
     dg_job_free(&job);
     return e;
 }
@@ -226,8 +226,8 @@ static void print_largest(const dg_options *o, const sheet *s, int batch, size_t
     }
     dg_say("%s, %s on %s: the largest batch that fits is %d%s", s->model->name, precision, s->backend->name, batch,
            batch == DG_LARGEST_BATCH ? ", the limit of --batch" : "");
-    dg_say("It needs %.1f of %.1f MB, with the dataset streamed through two windows of one batch.", (double)bytes / 1e6,
-           (double)have / 1e6);
+    dg_say("This batch needs %.1f of %.1f MB, with the dataset streamed through two windows of one batch.",
+           (double)bytes / 1e6, (double)have / 1e6);
 }
 
 /* Run `plan --fit`, which allocates no memory for training. */
@@ -259,7 +259,7 @@ static dg_err plan_largest(const dg_options *o, const dg_model *model, dg_backen
     if (o->json || batch == DG_LARGEST_BATCH) return DG_OK;
     e = dg_build_if_fits(&job, model, &g, b, &room, &needed);
     if (e == DG_DEVICE) return e;
-    if (e) dg_say("A larger batch fails for another reason: %s", dg_message());
+    if (e) dg_say("A larger batch fails for a reason other than memory: %s", dg_message());
     else if (needed <= room.have) dg_job_free(&job);
     return DG_OK;
 }

@@ -80,7 +80,7 @@ static dg_err judge(const report *r, const dg_oracle *o, bool asked)
         fprintf(r->json, ",\n \"worst\": %.9g, \"tol\": %.9g, \"ok\": %s}\n", isfinite(r->worst) ? r->worst : -1,
                 isfinite(r->tol) ? r->tol : -1, bad ? "false" : "true");
     else
-        dg_say("%d quantities; max %.3e (%s)%s", r->rows, r->worst, r->worst_name,
+        dg_say("%d quantities compared; max relative difference %.3e (%s)%s", r->rows, r->worst, r->worst_name,
                asked && !bad ? ", within --tol" : "");
     if (!bad) return DG_OK;
     return dg_fail(DG_FAILED, DG_MSG("replay-differs", "%s: %s differs by %.3e, more than --tol %g"), o->path,

@@ -43,7 +43,8 @@ static dg_err check_classes(const dg_training *r, dg_model *model)
     if (e) return e;
     const int classes = dg_classifier_classes(model);
     if (classes != before)
-        dg_progress_note(r->progress, "%d classes: using model %s, which has as many", classes, model->name);
+        dg_progress_note(r->progress, "the dataset has %d classes: using model %s, which has as many", classes,
+                         model->name);
     if (d->train == d->count)
         dg_progress_note(r->progress, DG_MSG("note-no-test", "no test images; --test 0.1 holds out every tenth image"));
     else

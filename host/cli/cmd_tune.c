@@ -58,7 +58,7 @@ static dg_err keep(void *context, const dg_tuned *t)
         0)
         printf(" instead of %s", launch_of(before, sizeof before, &t->op, &t->before));
     printf(" (%d tried", t->tried);
-    if (t->wrong) printf(", %d wrong: %s", t->wrong, t->first_wrong);
+    if (t->wrong) printf(", %d gave wrong results: %s", t->wrong, t->first_wrong);
     printf(")\n");
     (void)fflush(stdout);
     return e;
@@ -158,8 +158,8 @@ static dg_err tune(job *j)
     if (!e) e = search(j, model, b, &before, &result);
     if (b) b->close(b);
     if (j->file.head && result.ops)
-        dg_say("%s: %d of %d ops and shapes, %d variants tried, %d fast ones gave wrong results", path_of(j),
-               result.done, result.ops, result.tried, result.wrong);
+        dg_say("%s: tuned %d of %d ops and shapes; tried %d variants, of which %d were fast but gave wrong results",
+               path_of(j), result.done, result.ops, result.tried, result.wrong);
     if (!e && dg_stop_signal) e = (dg_err)(128 + dg_stop_signal);
     if (!e) e = try_file(j, model, before);
     free(model);

@@ -42,7 +42,7 @@ static void print_steps(const dg_options *o, int images)
     const int rest = o->drop_last ? 0 : images % o->batch;
     const long steps = dg_steps_of_run(o, images);
     char last[64] = "", first[64] = "";
-    if (rest) snprintf(last, sizeof last, ", the last one of %d image%s", rest, dg_s(rest));
+    if (rest) snprintf(last, sizeof last, ", the last step with %d image%s", rest, dg_s(rest));
     if (steps < (long)o->epochs * dg_steps_of_epoch(o, images))
         snprintf(first, sizeof first, ", limited to %ld by --steps", steps);
     const int each = dg_steps_of_epoch(o, images);

@@ -30,10 +30,12 @@ static dg_err check_labels(const uint8_t *data, size_t bytes, int classes)
     const size_t record = dg_cifar_record(classes);
     for (size_t at = 0; at + record <= bytes; at += record) {
         if (classes == 100 && data[at] >= COARSE)
-            return dg_fail(DG_DATA, "byte %zu: coarse label %d, CIFAR-100 has 0 to %d", at, data[at], COARSE - 1);
+            return dg_fail(DG_DATA, "byte %zu: coarse label %d; the coarse labels of CIFAR-100 are 0 to %d", at,
+                           data[at], COARSE - 1);
         const size_t fine = at + (classes == 100);
         if (data[fine] >= classes)
-            return dg_fail(DG_DATA, "byte %zu: label %d, CIFAR-%d has 0 to %d", fine, data[fine], classes, classes - 1);
+            return dg_fail(DG_DATA, "byte %zu: label %d; the labels of CIFAR-%d are 0 to %d", fine, data[fine], classes,
+                           classes - 1);
     }
     return DG_OK;
 }

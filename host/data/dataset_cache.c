@@ -171,7 +171,7 @@ static uint8_t *pack_lists(const dg_dataset *d, size_t *bytes)
 
 void dg_cache_write(const dg_dataset_options *o, dg_cache_keys keys, const dg_dataset *d)
 {
-    _Static_assert(sizeof(int) == 4, "widths and heights are stored as they are");
+    _Static_assert(sizeof(int) == 4, "the cache stores widths and heights as 32-bit integers");
     if (dg_may_replace(o->cache, DG_MADE_CACHE)) {
         dg_warn(DG_MSG("cache-not-used", "the image cache is not written: %s"), dg_message());
         return;

@@ -298,10 +298,10 @@ static void warn_unread(const dg_dataset_options *o, const dg_dataset *d)
     for (int i = 0; i < d->skips; i++)
         if (d->skip[i].unread && !d->skip[i].folder && n++ == 0) first = d->skip + i;
     if (n == 1)
-        dg_warn("1 unreadable file skipped this time: %s/%s: %s", o->dir, dg_printable(name, sizeof name, first->name),
+        dg_warn("skipped 1 unreadable file: %s/%s: %s", o->dir, dg_printable(name, sizeof name, first->name),
                 first->reason);
     else if (n)
-        dg_warn("%d unreadable file%s of %s skipped this time; the first is %s: %s", n, dg_s(n), o->dir,
+        dg_warn("skipped %d unreadable file%s of %s; the first is %s: %s", n, dg_s(n), o->dir,
                 dg_printable(name, sizeof name, first->name), first->reason);
 }
 

@@ -61,7 +61,7 @@ static dg_err sort_out(const dg_dataset_options *o, dg_record_files *f)
         file->labels = dimensions ? dimensions == 1 : strstr(file->name, "idx1") != NULL;
         first = find(f, file->part, file->labels);
         if (first && first != file)
-            return dg_fail(DG_DATA, "%s: %s and %s both have %s for %s; keep one of them", o->dir, first->name,
+            return dg_fail(DG_DATA, "%s: %s and %s both contain the %s for %s; keep one of them", o->dir, first->name,
                            file->name, file->labels ? "labels" : "images",
                            file->part == DG_PART_TEST ? "testing" : "training");
     }

@@ -203,7 +203,8 @@ dg_err dg_label_by_folder(const dg_dataset_options *o, dg_dataset *d)
     for (int i = 0; i < top.n; i++)
         if (strcmp(top.name[i], "train") && !is_held_out(top.name[i])) other = top.name[i];
     if (plain >= 0) e = unclassified(d, "%.500s is not in a folder, but other images are", d->name[plain]);
-    else if (parts && other) e = unclassified(d, "%.500s/ is next to train/ and %s/", other, *test);
+    else if (parts && other)
+        e = unclassified(d, "%.500s/ is next to train/ and %s/, but belongs to neither", other, *test);
     else e = parts ? by_part(o, d, *test) : by_class(d, &top);
     folders_free(&top);
     return e;

@@ -224,7 +224,7 @@ static dg_err check_tensor_crcs(const reader *r)
 
 static dg_err measure(reader *r)
 {
-    if (r->bytes < 8) return bad(r, "%zu bytes; must be at least 8", r->bytes);
+    if (r->bytes < 8) return bad(r, "the file has %zu bytes; a safetensors file has at least 8", r->bytes);
     uint64_t length = 0;
     for (int i = 7; i >= 0; i--) length = length << 8 | (unsigned char)r->file[i];
     if (length > DG_ST_HEADER_MAX)
@@ -232,7 +232,7 @@ static dg_err measure(reader *r)
                    "a header of %ju bytes (limit 1,048,576); in Python, load it and write it again with less metadata",
                    (uintmax_t)length);
     if (length > r->bytes - 8)
-        return bad(r, "cut off: a header of %ju bytes, but %zu bytes in the file", (uintmax_t)length, r->bytes);
+        return bad(r, "cut off: a header of %ju bytes, but the file has only %zu bytes", (uintmax_t)length, r->bytes);
     r->header = (size_t)length;
     return DG_OK;
 }

@@ -40,7 +40,7 @@ const char *dg_st_scan(const char *header, size_t bytes)
     const char *why = NULL;
     long values = 0;
     int depth = 0;
-    if (bytes == 0 || header[0] != '{') return "does not begin with {";
+    if (bytes == 0 || header[0] != '{') return "the header does not begin with {";
     for (size_t i = 0; i < bytes;) {
         size_t n = 1, left = bytes - i;
         switch (header[i]) {

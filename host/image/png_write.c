@@ -94,13 +94,16 @@ dg_err dg_png_encode(const dg_image *im, const dg_text *text, int texts, void **
 {
     if (im->W < 1 || im->H < 1 || (im->C != 1 && im->C != 3 && im->C != 4))
         return dg_fail(DG_FAILED, "PNG: cannot write %d x %d pixels of %d channels", im->W, im->H, im->C);
-    if (texts > TEXTS_LIMIT) return dg_fail(DG_FAILED, "PNG: %d texts, at most %d", texts, TEXTS_LIMIT);
+    if (texts > TEXTS_LIMIT)
+        return dg_fail(DG_FAILED, "PNG: %d text chunks; at most %d are supported", texts, TEXTS_LIMIT);
     png_text chunk[TEXTS_LIMIT];
     memset(chunk, 0, sizeof chunk);
     for (int i = 0; i < texts; i++) {
         size_t key = strlen(text[i].key), value = strlen(text[i].value);
         if (key < 1 || key > 79 || value >= TEXT_LIMIT - 100)
-            return dg_fail(DG_FAILED, "PNG: text \"%s\": key of 1 to 79 bytes, value below 1 MiB", text[i].key);
+            return dg_fail(DG_FAILED,
+                           "PNG: text \"%s\": the key must have 1 to 79 bytes, and the value less than 1 MiB",
+                           text[i].key);
         /* tEXt is Latin-1; UTF-8 (such as folder names) needs iTXt. */
         bool plain = is_ascii(text[i].value);
         chunk[i].compression = plain ? PNG_TEXT_COMPRESSION_NONE : PNG_ITXT_COMPRESSION_NONE;

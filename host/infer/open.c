@@ -27,15 +27,16 @@ static dg_err open_cpu(const dg_device *d, dg_backend **out)
     if (p->math != DG_MATH_FP32 && d->precision && d->begun)
         return dg_fail(DG_USAGE,
                        DG_MSG("precision-of-run-needs-gpu",
-                              "{precision} %s needs the tensor cores of a GPU, and this run started with it; resume it "
-                              "there ({device cuda}), or start another run here"),
+                              "this run was started with {precision} %s, which needs the tensor cores of a GPU; resume "
+                              "the run on a GPU ({device cuda}), or start a new run here"),
                        p->name);
     if (p->math != DG_MATH_FP32 && d->precision)
         return dg_fail(DG_USAGE,
                        DG_MSG("precision-needs-gpu", "{precision} %s needs the tensor cores of a GPU ({device cuda}); "
-                                                     "on a CPU it would only lose accuracy: use {precision fp32}"),
+                                                     "a CPU gains no speed from it: use {precision fp32}"),
                        p->name);
-    if (d->tuning) dg_warn(DG_MSG("tuning-unused", "{tuning} %s is ignored: it is for CUDA devices"), d->tuning);
+    if (d->tuning)
+        dg_warn(DG_MSG("tuning-unused", "{tuning} %s is ignored: tuning files are for CUDA devices"), d->tuning);
     return dg_cpu_open(&(dg_cpu_options){.threads = d->threads, .real = p->real, .conv = d->conv}, out);
 }
 
@@ -50,7 +51,7 @@ static dg_err open_cuda(const dg_device *d, int device, dg_backend **out)
                                      .fuse = d->fuse,
                                      .tuning = d->tuning};
     const dg_err e = dg_cuda_open(&options, out);
-    if (!e && d->conv) dg_warn("{conv} is ignored: it is for the CPU; %s uses {tuning}", (*out)->name);
+    if (!e && d->conv) dg_warn("{conv} is ignored: it applies to the CPU only; %s uses {tuning}", (*out)->name);
     return e;
 }
 

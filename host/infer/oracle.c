@@ -40,7 +40,7 @@ const dg_st_tensor *dg_oracle_tensor(const dg_oracle *o, const char *name, dg_ty
     bool same = t->type == type && t->rank == rank;
     for (int i = 0; same && i < rank; i++) same = t->dim[i] == dim[i];
     if (!same) {
-        dg_set_message("%s: tensor %s has another type or shape than in the metadata", o->path, name);
+        dg_set_message("%s: the type or shape of tensor %s differs from the metadata", o->path, name);
         return NULL;
     }
     return t;

@@ -182,7 +182,7 @@ dg_err dg_check_plan(dg_job *reference, dg_job *other, const char *name, FILE *t
     const dg_type real = reference->backend->real;
     checker c = {.job = {reference, other}, .eps = real == DG_F64 ? DBL_EPSILON / 2 : FLT_EPSILON / 2};
     if (!p || !q || p->ops != q->ops || real != other->backend->real)
-        return dg_fail(DG_FAILED, "the two plans %s differ", name);
+        return dg_fail(DG_FAILED, "the two backends have different ops in plan %s", name);
     dg_err e = DG_OK;
     for (int i = 0; i < p->ops && !e; i++) {
         double worst = 0;

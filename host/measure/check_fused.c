@@ -180,7 +180,7 @@ dg_err dg_check_fused(dg_job *plain, dg_job *fused, const char *name, FILE *to, 
 {
     const sides s = {.job = {plain, fused}, .plan = {dg_job_plan(plain, name), dg_job_plan(fused, name)}};
     if (!s.plan[0] || !s.plan[1] || s.plan[0]->ops != s.plan[1]->ops)
-        return dg_fail(DG_FAILED, "the two plans %s differ", name);
+        return dg_fail(DG_FAILED, "plan %s has different ops with and without fusion", name);
     /* operands that differ in their last bit may round to different values */
     const double once = 1e-5 + dg_math_error(plain->backend->math);
     dg_err e = DG_OK;

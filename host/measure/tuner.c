@@ -317,7 +317,8 @@ static dg_err run(tuner *s, target *list, dg_tuner_result *result)
         left -= list[s->at].ms;
         result->tried += t.tried;
         result->wrong += t.wrong;
-        if (!e && !found) dg_warn("%s is not tuned: no variant agrees with direct; %s", op.name, t.first_wrong);
+        if (!e && !found)
+            dg_warn("%s is not tuned: no variant gives the results of variant direct; %s", op.name, t.first_wrong);
         else if (!e) {
             result->done++;
             e = s->o->found(s->o->context, &t);

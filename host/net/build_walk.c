@@ -136,10 +136,9 @@ dg_err dg_net_check_backward(const dg_model *m, int net)
     }
     for (int i = 0; i < n->layers - 1; i++)
         if (!read[i])
-            return dg_layer_fail(
-                &n->layer[i], m->where,
-                DG_MSG("unread-layer",
-                       "its output is not used, so it cannot be trained; remove it, or use it with in or add"));
+            return dg_layer_fail(&n->layer[i], m->where,
+                                 DG_MSG("unread-layer", "its output is not used, so it cannot be trained; remove the "
+                                                        "layer, or read it by in or add of another layer"));
     return DG_OK;
 }
 

@@ -13,7 +13,7 @@ static row exit_codes[] = {
     {"0", "success"},
     {"1", "the result is not the expected one (replay above --tol)"},
     {"2", "error in the command line, configuration or model file"},
-    {"3", "images: none, too few, or too many corrupt"},
+    {"3", "no images, too few images, or too many corrupt images"},
     {"4", "a file cannot be read or written"},
     {"5", "error of the device, memory or threads"},
     {"6", "NaN or infinity while training"},
@@ -28,7 +28,7 @@ static row variables[] = {
     {"DCGAN_NAME", "value of the option --name: --lr-d is DCGAN_LR_D"},
     {"DCGAN_ISA", "base, avx2 or avx512: instruction set of the CPU kernels, instead of the best one"},
     {"OMP_NUM_THREADS", "number of threads with --threads 0"},
-    {"NO_COLOR", "no colour on the terminal, unless empty"},
+    {"NO_COLOR", "if set and not empty: no colour on the terminal"},
     {NULL, NULL},
 };
 

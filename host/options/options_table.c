@@ -80,7 +80,8 @@ const dg_option dg_option_table[] = {
      "option values from the config.ini of a run", "The environment and the command line override these values."},
     {"init", 0, "RUN|FILE", DG_OPT_TEXT, AT(init), NO_RANGE, NULL, NULL, RUN, T, SAVED | IF_SET | FIXED | COMMON,
      "initial weights from a run, checkpoint or generator",
-     "The new run starts at epoch 1, usually on another dataset. It has the model of the weights unless --model is "
+     "The new run starts at epoch 1, usually on another dataset. The new run has the model of the weights unless "
+     "--model is "
      "given. If the file has a generator only (from dcgan or PyTorch), D is initialised at random."},
     {"resume", 'r', "[CHECKPOINT]", DG_OPT_RESUME, AT(resume), NO_RANGE, NULL, NULL, RUN, T, ARGV | COMMON,
      "continue the run in --out, from its newest checkpoint",
@@ -145,7 +146,8 @@ const dg_option dg_option_table[] = {
      "dcgan: weights from N(0, 0.02), norm scales from N(1, 0.02). normal: weights from N(0, --start-sigma). torch: "
      "the initialisation of PyTorch's layers. The default of classifiers is he."},
     {"start-sigma", 0, "X", DG_OPT_REAL, AT(start_sigma), 0, 10, "0.02", NULL, TRAINING, T, RESULT | IF_SET | MODEL,
-     "standard deviation of the weights with --start normal", "The option --start-bias sets that of the biases."},
+     "standard deviation of the weights with --start normal",
+     "The option --start-bias sets the standard deviation of the biases."},
     {"start-bias", 0, "X", DG_OPT_REAL, AT(start_bias), 0, 10, "0", NULL, TRAINING, T, RESULT | IF_SET | MODEL,
      "standard deviation of the biases with --start normal", "With 0, all biases start at 0."},
     {"preset", 0, "NAME", DG_OPT_CHOICE, AT(preset), NO_RANGE, "none", "none|small|paper", TRAINING, T, ARGV | COMMON,
@@ -210,9 +212,9 @@ const dg_option dg_option_table[] = {
     {"grid", 0, "RxC", DG_OPT_GRID, AT(grid_rows), 1, 64, "8x8", NULL, OTHER, T, SAVED,
      "rows and columns of the grids of samples", "Each cell has the same latent vector in every epoch."},
     {"no-curves", 0, NULL, DG_OPT_FLAG, AT(no_curves), NO_RANGE, "no", NULL, OTHER, T, SAVED, "do not draw curves.png",
-     "The command curves draws the curves later."},
+     "Later, the command curves can draw the curves."},
     {"no-report", 0, NULL, DG_OPT_FLAG, AT(no_report), NO_RANGE, "no", NULL, OTHER, T, SAVED | IF_SET,
-     "do not write report.html", "The command report writes the page later."},
+     "do not write report.html", "Later, the command report can write the page."},
     {"tensorboard", 0, NULL, DG_OPT_FLAG, AT(tensorboard), NO_RANGE, "no", NULL, OTHER, T, SAVED | IF_SET,
      "also write the log and the grids to a TensorBoard file",
      "The file is events.out.tfevents.run in the run directory."},
@@ -253,7 +255,7 @@ const dg_option dg_option_table[] = {
      "number of frames between two images of a walk",
      "The GIF has all of these frames, and the strip has some of them."},
     {"walks", 0, "N", DG_OPT_INT, AT(walks), 1, 64, "1", NULL, SAMPLES, I, 0, "number of interpolations in the GIF",
-     "Each interpolation uses as many seeds as --seeds has. The seeds of the next interpolation follow them."},
+     "Each interpolation uses as many seeds as --seeds has. The next interpolation uses the seeds that follow."},
     {"scale", 0, "N", DG_OPT_INT, AT(scale), 0, 32, "0", NULL, SAMPLES, G | I | W, 0,
      "magnification of grid, strip or GIF; 0 = to about 800 pixels",
      "Pixels are repeated without smoothing. Single images and the grids of a run are not magnified."},
@@ -304,7 +306,7 @@ const dg_option dg_option_table[] = {
     {"sweep", 0, "A-B:STEP", DG_OPT_TEXT, AT(sweep), NO_RANGE, NULL, NULL, MEASURES, N, 0,
      "range of batch sizes to time, for example 10-500:10",
      "The sweep writes curves of time and usage to --out, with the choice of each rule. Without STEP, the sweep has "
-     "the sizes of the search."},
+     "the batch sizes that the search would try."},
     {"merge", 0, NULL, DG_OPT_FLAG, AT(merge), NO_RANGE, "no", NULL, MEASURES, U, ARGV, "merge tuning files",
      "If two rows have the same operation and shape, the faster row is kept."},
     {"predict", 0, "GPU", DG_OPT_TEXT, AT(predict), NO_RANGE, NULL, NULL, MEASURES, Q, ARGV,
@@ -328,7 +330,8 @@ const dg_option dg_option_table[] = {
      "The command tune writes this file. The file overrides the built-in tables."},
     {"fuse", 0, "LIST", DG_OPT_TEXT, AT(fuse), NO_RANGE, "all", NULL, MACHINE,
      T | G | I | K | E | P | N | R | B | Q | C, SAVED, "fused CUDA kernels: all, none, a list, or all but -NAME",
-     "Names are separated by commas. Fused kernels round sums differently than single operations."},
+     "Names are separated by commas; -NAME leaves out NAME. Fused kernels round sums differently than single "
+     "operations."},
     {"no-graph", 0, NULL, DG_OPT_FLAG, AT(no_graph), NO_RANGE, "no", NULL, MACHINE, T | G | I | K | E | N | R | B | Q,
      0, "launch CUDA operations one by one",
      "Errors then name their operation. Launches are slower than with a CUDA graph; the results have the same bits."},

@@ -77,8 +77,10 @@ static dg_err compare_classes(const dg_training *r, const char *path, const dg_c
         for (size_t k = 0; k < n && same; k++)
             same = name[k] == d->class_name[i][k] || (name[k] == ' ' && d->class_name[i][k] == '\n');
         if (!same)
-            return dg_fail(DG_DATA, DG_MSG("class-order", "%s: class %d is %s (in %s: %.*s)"), r->o->data, i + 1,
-                           d->class_name[i], path, (int)n, name);
+            return dg_fail(DG_DATA,
+                           DG_MSG("class-order",
+                                  "%s: class %d is %s, but in %s it is %.*s; resume with the classes of the run"),
+                           r->o->data, i + 1, d->class_name[i], path, (int)n, name);
         name += n + (name[n] != 0);
     }
     return DG_OK;
@@ -97,7 +99,7 @@ dg_err dg_train_resume(dg_training *r, const dg_st *st, const char *path, const 
     r->first_step = info->step;
     const bool fits = info->batch < (uint64_t)r->batches; /* always true with the same dataset and batch size */
     if (!fits)
-        dg_warn("epoch %llu restarts: %llu of its steps are done, but now it has only %d",
+        dg_warn("epoch %llu restarts: %llu of its steps are done, but the epoch now has only %d steps",
                 (unsigned long long)info->epoch + 1, (unsigned long long)info->batch, r->batches);
     r->given = r->read = (dg_position){info->step, info->epoch, fits ? info->batch : 0};
     r->out.saved = (dg_position){info->step, info->epoch, info->batch};

@@ -34,14 +34,14 @@ never_says advice-grey
 # --dry-run prints the plan and leaves no files
 cd "$dir" || exit 1
 exits 0 --data cats $small --dry-run=ops --epochs 7
-prints 'run samples/cats-dcgan32: 40 images, 7 epochs of 3 steps, the last one of 8 images' 'plan train-short'
+prints 'run samples/cats-dcgan32: 40 images, 7 epochs of 3 steps, the last step with 8 images' 'plan train-short'
 prints 'whole run'
 silent
 shows '2000 epochs of 2 steps' --data cats $small --dry-run=ops --drop-last
 exits 0 --data cats $small --dry-run --epochs 7
 prints 'images     40 from cats, cut to 32 x 32 in colour'
 prints 'network    dcgan32, weights: generator 0.4 million, discriminator 0.2 million'
-prints 'batch      16 images, 3 steps per epoch, the last one of 8 images' 'steps      21 in 7 epochs' 'memory     '
+prints 'batch      16 images, 3 steps per epoch, the last step with 8 images' 'steps      21 in 7 epochs' 'memory     '
 prints '2 kept, 7 grids of 0.2 MB at most; '
 prints ' GB free' 'results    samples/cats-dcgan32'
 grep -Eq '^time       about [0-9]+ (second|minute)s?: [0-9.]+ m?s per step' .out
@@ -164,7 +164,7 @@ shows 'classes: 4; 42 images for training, 42 for testing' data shapes --test sh
 refuses 3 'no-test-classes cats' data shapes --test cats
 refuses 2 'bad-share --test 2' data shapes --test 2
 exits 0 --data shapes $small --dry-run=ops --test 0.25
-prints '34 images (the training part; 8 for testing), 1334 epochs of 3 steps, the last one of 2'
+prints '34 images (the training part; 8 for testing), 1334 epochs of 3 steps, the last step with 2'
 exits 0 --data shapes $small --epochs 1 --test 0.25 --out shapes-run
 says note-images 34 8 shapes
 config shapes-run 'test = 0.25'

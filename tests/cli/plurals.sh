@@ -46,7 +46,7 @@ one --data cats --size 16 --batch 8 --epochs 1 --out more
 says note-skipped 1
 says note-left-out 1
 one --data cats --size 16 --batch 8 --epochs 1 --dry-run
-prints 'the last one of 1 image'
+prints 'the last step with 1 image'
 
 # one image for testing, one that is left out
 exits 0 data --synthesize shapes --classes 2 --count 6 --size 28 -q

@@ -159,7 +159,7 @@ exits 0 --resume --out smaller --epochs 1
 says note-batch-smaller 32 64
 exits 0 --data cats --model dcgan32 --limit 5 --steps 3 -q --no-curves --out five
 exits 0 --data cats --model dcgan32 --limit 5 --dry-run
-prints 'batch      4 images, 2 steps per epoch, the last one of 1 image'
+prints 'batch      4 images, 2 steps per epoch, the last step with 1 image'
 exits 3 --data cats --model dcgan32 --limit 1 -q --out one
 says few-images 1 2
 exits 3 --data cats --model dcgan32 --limit 40 --batch 64 -q --out one

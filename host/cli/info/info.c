@@ -39,7 +39,7 @@ static dg_err info_png(const char *path, cJSON *to)
 static dg_err info_onnx(cJSON *to)
 {
     dg_info_text(to, "kind", "network (ONNX)");
-    dg_info_text(to, "from", "dcgan export --onnx; details are in its checkpoint");
+    dg_info_text(to, "from", "dcgan export --onnx; the exported checkpoint has the details");
     return DG_OK;
 }
 
@@ -56,7 +56,7 @@ static dg_err info_cache(const char *path, const unsigned char *begin, size_t by
     memcpy(&head, begin, sizeof head);
     dg_info_text(to, "kind", "dataset cache");
     if (head.order != 0x01020304) {
-        dg_info_text(to, "byte order", "differs from this machine");
+        dg_info_text(to, "byte order", "differs from that of this machine");
         return DG_OK;
     }
     dg_info_text(to, "images", "%d of %d x %d, %s", head.count, head.size, head.size, dg_channels_name(head.channels));

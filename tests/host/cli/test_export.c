@@ -197,7 +197,7 @@ static void test_refusals(void)
         {{.bare = true, .tensor = "main.6.weight", .rename = "main.6.bias"}, "stock DCGAN"},
         {{.bare = true, .tensor = "main.1.running_var", .value = -1}, "cannot be negative"},
         {{.bare = true, .tensor = "main.0.weight", .value = NAN}, "is nan"},
-        {{.bare = true, .tensor = "main.0.weight", .type = DG_I32}, "it should be F32 or F64"},
+        {{.bare = true, .tensor = "main.0.weight", .type = DG_I32}, "the type must be F32 or F64"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         if (!edit_file(exported, bad, &cases[i].e)) continue;
@@ -315,7 +315,7 @@ static void test_foreign(void)
     }
     unlink(out);
     DG_CHECK(write_foreign(in, "module.", "F32", "main.0.weight") && import_of(in, NULL, out) == DG_IO &&
-             strstr(dg_message(), "are both G.main.0.weight of model"));
+             strstr(dg_message(), "both stand for G.main.0.weight of model"));
 }
 
 int main(void)
