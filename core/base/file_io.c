@@ -143,7 +143,7 @@ static dg_err create(writer *w, const struct stat *old)
             first = first && remove_dead(w->dir, w->temp);
             continue;
         }
-        if (w->fd < 0) return w->temp[0] = 0, failed(w, "create a temporary file in its directory");
+        if (w->fd < 0) return w->temp[0] = 0, failed(w, "create a temporary file in the same directory");
         struct stat s;
         /* If a sweep removed the name between open and flock, the loop tries the next name. */
         if (flock(w->fd, LOCK_EX) == 0 && fstat(w->fd, &s) == 0 && s.st_nlink == 0) {
@@ -161,7 +161,7 @@ static dg_err create(writer *w, const struct stat *old)
     }
     w->temp[0] = 0;
     errno = EEXIST;
-    return failed(w, "create a temporary file in its directory");
+    return failed(w, "create a temporary file in the same directory");
 }
 
 /* Reserves disk space, so that a full disk is reported before anything is written. Where that is not supported, a write
@@ -217,7 +217,7 @@ static dg_err check_old(writer *w, const dg_chunk *piece, int pieces, bool *fres
     if (w->given || !output_rule) return DG_OK;
     const int old = openat(w->dir, w->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     *fresh = old < 0 && errno == ENOENT;
-    if (old < 0) return *fresh ? DG_OK : failed(w, "read the file that it would replace");
+    if (old < 0) return *fresh ? DG_OK : failed(w, "read the existing file of this name");
     const dg_err e = output_rule->may_replace(old, w->path, piece, pieces);
     close(old);
     return e;
@@ -261,7 +261,7 @@ static dg_err commit(writer *w, const dg_chunk *piece, int pieces)
     w->replaces = false;
     if (closed && errno != EINTR) return failed(w, "close it");
     if (dg_sync_directory(w->dir))
-        return failed(w, "sync its directory to the disk (fsync); the file may be lost in a power failure");
+        return failed(w, "sync the directory of the file to the disk (fsync); a power failure may lose the file");
     return DG_OK;
 }
 

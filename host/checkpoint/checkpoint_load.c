@@ -291,12 +291,12 @@ dg_err dg_checkpoint_load(const dg_st *st, const char *path, dg_job *job)
                        "checkpoint.safetensors",
                        path, dg_program(), dg_shell_path(quoted, sizeof quoted, path));
     if (job->o.train && type != job->backend->real)
-        return dg_fail(DG_USAGE, "%s: was trained with {precision} %s and can only be resumed with it", path,
+        return dg_fail(DG_USAGE, "%s: was trained with {precision} %s; resume it with the same {precision}", path,
                        precision);
     dg_optimizer k;
     e = dg_ck_optimizer(st, path, &k);
     if (!e && job->o.train && k != job->o.optimizer)
-        return dg_fail(DG_USAGE, "%s: was trained with {optimizer} %s and can only be resumed with it", path,
+        return dg_fail(DG_USAGE, "%s: was trained with {optimizer} %s; resume it with the same {optimizer}", path,
                        dg_optimizers[k].name);
     if (!e) e = dg_ck_check(st, path, &job->model, full, type);
     if (!e && full) e = check_counts(st, path, job->recipe);

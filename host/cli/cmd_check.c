@@ -185,11 +185,12 @@ int dg_cmd_check(const dg_options *o)
         e = check(s, o, &p, &result);
     }
     if (!e)
-        printf("%d ops agree; largest: %s at %.1f%% of its tolerance\n", result.ops, result.where, 100 * result.worst);
+        printf("%d ops agree; largest difference: %s at %.1f%% of its tolerance\n", result.ops, result.where,
+               100 * result.worst);
     if (!e && s[2].b) e = check_fused(s, o, &p, &fused);
     if (!e && fused.ops)
-        printf("%d launches agree with their ops; largest: %s at %.1f%% of its tolerance\n", fused.ops, fused.where,
-               100 * fused.worst);
+        printf("%d launches agree with their ops; largest difference: %s at %.1f%% of its tolerance\n", fused.ops,
+               fused.where, 100 * fused.worst);
     for (int i = 0; i < 3 && s; i++) take_down(&s[i]);
     dg_dataset_free(&p.set);
     free(p.perm);

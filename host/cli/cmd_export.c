@@ -134,7 +134,8 @@ static dg_err choose_net(network *w, const char *path, const char *name)
         }
         snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", i ? " or " : "", w->model->net[i].name);
     }
-    return dg_fail(DG_USAGE, DG_MSG("network-choice", "{network} %s: not a network of %s; it has %s"), name, path, all);
+    return dg_fail(DG_USAGE, DG_MSG("network-choice", "{network} %s: not a network of %s; its networks are %s"), name,
+                   path, all);
 }
 
 dg_err dg_export(const char *checkpoint, const char *name, bool onnx, const char *out)

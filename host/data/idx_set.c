@@ -72,7 +72,7 @@ static dg_err pair(const dg_dataset_options *o, dg_record_files *f, dg_part part
 {
     dg_record_file *images = find(f, part, false), *labels = find(f, part, true);
     if (labels && !images)
-        return dg_record_file_wrong(o, labels, dg_fail(DG_DATA, "the images for these labels are missing"));
+        return dg_record_file_wrong(o, labels, dg_fail(DG_DATA, "the image file for these labels is missing"));
     if (!images) return DG_OK;
     dg_err e = dg_idx_images(images->data, images->bytes, &images->records);
     if (e || !labels) return dg_record_file_wrong(o, images, e);

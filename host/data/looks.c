@@ -89,7 +89,7 @@ void dg_looks_free(dg_looks *l)
 }
 
 static const char *const alpha_way[] = {
-    [DG_ALPHA_DROP] = "ignored ({alpha} white composites it over white)",
+    [DG_ALPHA_DROP] = "ignored ({alpha} white composites the images over white)",
     [DG_ALPHA_WHITE] =
         "composited over white ({channels} 4 keeps transparency; {alpha} black and drop are alternatives)",
     [DG_ALPHA_BLACK] = "composited over black ({channels} 4 keeps transparency)"};

@@ -146,6 +146,6 @@ const dg_doctor_rule dg_doctor_rules[] = {
      .at_end = true,
      .says = "the run is short (steps: %.0f; good samples need thousands)",
      .ended = "",
-     .advice = "continue with --resume and more --epochs, or with more --steps if they ended the run"},
+     .advice = "continue with --resume and more --epochs, or with more --steps if --steps ended the run"},
     {0},
 };

@@ -228,9 +228,10 @@ static dg_err measure(reader *r)
     uint64_t length = 0;
     for (int i = 7; i >= 0; i--) length = length << 8 | (unsigned char)r->file[i];
     if (length > DG_ST_HEADER_MAX)
-        return bad(r,
-                   "a header of %ju bytes (limit 1,048,576); in Python, load it and write it again with less metadata",
-                   (uintmax_t)length);
+        return bad(
+            r,
+            "a header of %ju bytes (limit 1,048,576); in Python, load the file and write it again with less metadata",
+            (uintmax_t)length);
     if (length > r->bytes - 8)
         return bad(r, "cut off: a header of %ju bytes, but the file has only %zu bytes", (uintmax_t)length, r->bytes);
     r->header = (size_t)length;

@@ -182,8 +182,8 @@ static dg_err find_block(unroller *u, int i, int *to)
         const dg_section *s = &u->section[k];
         if (!s->repeat_from) continue;
         if (s->repeat_from > k || s->repeat < 2)
-            return BAD(s, "repeat_from = %s.%d: needs repeat = 2 or more, and a layer up to this one", u->net->name,
-                       s->repeat_from);
+            return BAD(s, "repeat_from = %s.%d: needs repeat = 2 or more, and must name this layer or an earlier layer",
+                       u->net->name, s->repeat_from);
         if (s->repeat_from < i)
             return BAD(s, "repeat_from = %s.%d: that layer is repeated already, and blocks must not overlap",
                        u->net->name, s->repeat_from);

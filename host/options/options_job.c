@@ -107,7 +107,7 @@ dg_err dg_options_training(dg_options *o)
                               "--decay %g: not supported by adam; give --optimizer sgd, adagrad or adadelta"),
                        o->decay);
     if (o->momentum > 0 && o->optimizer != DG_SGD)
-        return dg_fail(DG_USAGE, "--momentum %g: only for --optimizer sgd (it is %s)", o->momentum, name);
+        return dg_fail(DG_USAGE, "--momentum %g: only for --optimizer sgd (the optimizer is %s)", o->momentum, name);
     if (o->nesterov && !(o->momentum > 0))
         return dg_fail(DG_USAGE, "--nesterov: requires a momentum; give --optimizer sgd --momentum 0.9");
     char where[512];

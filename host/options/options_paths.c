@@ -152,7 +152,7 @@ dg_err dg_path_check(dg_err code, const char *path, const char *where, bool inpu
     if (strlen(path) >= PATH_SIZE || !is_missing(path)) return DG_OK;
     if (is_address(path) && strncmp(path, "file://", 7) != 0)
         return dg_fail(code, DG_MSG("path-address", "%s: an address instead of a file or folder; %s"), where,
-                       input ? "download it first" : "write to a folder here and copy it there");
+                       input ? "download it first" : "write to a folder of this machine, then copy the folder");
     const bool typed = *path == '~' || !strncmp(path, "file://", 7);
     if (!input && !typed) return DG_OK;
     snprintf(clean, sizeof clean, "%s", path);

@@ -154,7 +154,7 @@ dg_err dg_options_from_epoch(dg_options *o)
     return dg_fail(
         DG_USAGE,
         DG_MSG("epoch-not-kept",
-               "--from-epoch %d: %s has no checkpoint of that epoch (kept: %s); --keep N keeps more of them"),
+               "--from-epoch %d: %s has no checkpoint of that epoch (kept: %s); --keep N keeps more checkpoints"),
         o->from_epoch, o->out, *kept ? kept : "the newest only");
 }
 

@@ -26,10 +26,11 @@ dg_err dg_layer_windows(const dg_layer *l, const char *where, bool floors, dg_sh
         /* no pixel is lost if the remainder is within the padding, or if windows skip pixels anyway (stride >
          * kernel) */
         if (!floors && rest > l->pad && l->kernel >= l->stride)
-            return dg_layer_fail(l, where,
-                                 "%d x %d with kernel = %d, stride = %d, pad = %d leaves %d pixels unused; choose a "
-                                 "pad that leaves none",
-                                 l->in.H, l->in.W, l->kernel, l->stride, l->pad, rest);
+            return dg_layer_fail(
+                l, where,
+                "an input of %d x %d with kernel = %d, stride = %d, pad = %d leaves %d pixels unused; choose a "
+                "pad that leaves none",
+                l->in.H, l->in.W, l->kernel, l->stride, l->pad, rest);
         *to[d] = span < 0 ? 0 : span / l->stride + 1;
     }
     return DG_OK;

@@ -62,7 +62,7 @@ static void check_repeats(void)
     mistake("[C.1]\nin = C.1\n", "[C.1] in = C.1");
     mistake("[C.1]\n[C.2]\nin = image\n", "[C.2] in = ");
     mistake("[C.1]\nrepeat_from = C.1\n", "[C.1] repeat_from = C.1");
-    mistake("[C.1]\nrepeat = 2\nrepeat_from = C.2\n[C.2]\n", "a layer up to this one");
+    mistake("[C.1]\nrepeat = 2\nrepeat_from = C.2\n[C.2]\n", "this layer or an earlier layer");
     mistake("[C.1]\n[C.2]\nrepeat = 2\nrepeat_from = C.1\n[C.3]\nrepeat = 2\nrepeat_from = C.2\n",
             "[C.3] repeat_from = C.2");
     mistake("[C.1]\n[C.2]\nrepeat = 2\n[C.3]\nrepeat = 2\nrepeat_from = C.1\n", "[C.2] repeat = 2");

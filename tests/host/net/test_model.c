@@ -267,7 +267,7 @@ int main(void)
     mistake("[D.1]", "[D.1]\nin = latent", "0 x 0");
     mistake("[D.1]", "[E.1]\nfilters = 1\nkernel = 1\n[D.1]", "G, E, D");
     mistake("kernel = 4\nstride = 2\npad = 1\nnorm = none\nact = leaky", "kernel = 3\nstride = 2\npad = 0",
-            "[D.1] 16 x 16 with kernel = 3, stride = 2, pad = 0");
+            "[D.1] an input of 16 x 16 with kernel = 3, stride = 2, pad = 0");
 
     DG_CHECK(dg_model_parse("", "empty.cfg", &m) == DG_USAGE);
     DG_CHECK(dg_model_read("no-such-model", &m) == DG_USAGE && strstr(dg_message(), "dcgan64-paper"));
