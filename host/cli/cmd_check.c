@@ -180,7 +180,7 @@ int dg_cmd_check(const dg_options *o)
     for (int i = 0; i < 3 && !e; i++)
         if (i < 2 || s[i].b) e = set_up(&s[i], o, model, &p, i < 2);
     if (!e) {
-        dg_say("%s: %s against %s, %s", model->name, s[1].b->name, s[0].b->name,
+        dg_say("%s: comparing %s with %s, %s", model->name, s[1].b->name, s[0].b->name,
                dg_precision_name(s[1].b->real, s[1].b->math));
         e = check(s, o, &p, &result);
     }

@@ -95,7 +95,7 @@ static dg_err compare_sample(const dg_oracle *o, dg_job *job, const dg_replay_re
     const dg_st_tensor *t = dg_st_find(o->st, "expect.sample");
     const int S = o->model.size, C = o->model.channels;
     if (!t || t->rank != 4 || t->type != DG_F64 || t->dim[0] < 1 || t->dim[0] > o->batch)
-        return dg_fail(DG_USAGE, "%s: missing or invalid expect.sample", o->path);
+        return dg_fail(DG_USAGE, "%s: tensor expect.sample is missing or invalid", o->path);
     int n = (int)t->dim[0];
     if (!dg_oracle_tensor(o, "expect.sample", DG_F64, 4, (int64_t[]){n, C, S, S})) return DG_USAGE;
     size_t latents = (size_t)n * (size_t)o->model.latent, values = (size_t)n * (size_t)S * (size_t)S * (size_t)C;
