@@ -76,9 +76,9 @@ static void print_step(const dg_machine *m, const dg_bench_model *r)
     if (m->gpu) printf(", %d kernels, %d dependent kernels", r->kernels, r->chain);
     printf("; the model predicts %.4g ms\n", r->predicted_us * 1e-3);
     if (sparing(r))
-        printf(
-            "Ops of variant %s multiply less often than is counted here, so their rate can exceed 100%% of the peak.\n",
-            sparing(r)->name);
+        printf("Ops of variant %s need fewer multiplications than are counted, so their rate can exceed 100%% of the "
+               "peak.\n",
+               sparing(r)->name);
 }
 
 static void print_kinds(const dg_bench_model *r)

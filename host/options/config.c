@@ -106,7 +106,8 @@ static dg_err set(reader *r)
         if (near && strcmp(near, r->name) != 0)
             return dg_fail(DG_USAGE, DG_MSG("unknown-key-near", "%s:%d: unknown key '%s'; did you mean '%s'?"),
                            r->where, line, r->name, near);
-        return dg_fail(DG_USAGE, "%s:%d: %s '%s'", r->where, line, t ? "cannot be set here:" : "unknown key", r->name);
+        return dg_fail(DG_USAGE, "%s:%d: %s '%s'", r->where, line, t ? "this file cannot set option" : "unknown key",
+                       r->name);
     }
     int *seen = &r->seen[t - dg_option_table];
     if (*seen) return dg_fail(DG_USAGE, "%s:%d: '%s' is already set in line %d", r->where, line, r->name, *seen);

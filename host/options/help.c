@@ -11,7 +11,7 @@ typedef const char *const row[2];
 
 static row exit_codes[] = {
     {"0", "success"},
-    {"1", "the result is not the expected one (replay above --tol)"},
+    {"1", "the result is not as expected (replay: a difference above --tol)"},
     {"2", "error in the command line, configuration or model file"},
     {"3", "no images, too few images, or too many corrupt images"},
     {"4", "a file cannot be read or written"},

@@ -342,8 +342,8 @@ dg_err dg_history_go_back(const dg_rundir *r, const char *file, uint64_t epoch, 
     char target[256];
     chosen = link_target(r, chosen, target, sizeof target);
     if (!is_regular(r->fd, chosen))
-        return dg_fail(DG_USAGE, "%s/%s: is not a regular file of the run; resume from the file that it names", r->path,
-                       chosen);
+        return dg_fail(DG_USAGE, "%s/%s: is not a regular file of the run; if it is a link, resume from its target",
+                       r->path, chosen);
     if (!is_own_name(chosen)) {
         const dg_err e = dg_history_name(r, chosen, renamed);
         if (e) return e;

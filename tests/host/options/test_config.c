@@ -113,7 +113,7 @@ static void test_wrong_lines(void)
     static const char *const wrong[][2] = {
         {"[run]\nepoch = 3\n", "config.ini:2: unknown key 'epoch'"},
         {"[run]\nzzzzzz = 3\n", "config.ini:2: unknown key 'zzzzzz'"},
-        {"[run]\nresume = yes\n", "config.ini:2: cannot be set here: 'resume'"},
+        {"[run]\nresume = yes\n", "config.ini:2: this file cannot set option 'resume'"},
         {"[run]\nhelp = 3\n", "config.ini:2: unknown key 'help'"},
         {"[run]\nepochs = 3\nepochs = 4\n", "config.ini:3: 'epochs'"},
         {"[run]\ndevice = \"cpu\n", "config.ini:2: device"},

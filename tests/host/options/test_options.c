@@ -320,7 +320,7 @@ static void test_config(const char *dir)
         {"[model]\nepochs = 3\n", "2", "unknown section [model]"},
         {"[run]\nepochs\n", "2", "neither [section] nor key = value"},
         {"[run]\ndata = \"a\n", "2", "no quotation mark"},
-        {"[run]\nresume = yes\n", "2", "cannot be set here: 'resume'"},
+        {"[run]\nresume = yes\n", "2", "this file cannot set option 'resume'"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         write_text(path, bad[i][0]);
