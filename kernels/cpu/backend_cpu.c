@@ -14,13 +14,13 @@
 #include <sys/mman.h>
 
 typedef struct {
-    dg_backend base; /* first: a dg_backend pointer is a cpu pointer */
+    dg_backend base; /* the first member, so that a dg_backend pointer is also a cpu pointer */
     const dg_cpu_table *table;
     const dg_variant *conv;
 } cpu;
 
-/* Floating-point mode. Denormals count as zero while ops run: late GAN gradients and Adam's v reach them, and some
- * cores are hundreds of times slower on them. */
+/* Floating-point mode. While ops run, denormals count as zero, because some cores are hundreds of times slower with
+ * them. Late in training, gradients and Adam's v are denormal. */
 #if defined(__x86_64__)
 #include <xmmintrin.h>
 typedef unsigned fp_mode;
@@ -44,9 +44,9 @@ static void fp_set(fp_mode m) { (void)m; }
 enum { PLAIN = 0, FLUSH = 0 };
 #endif
 
-/* Prepares the calling thread's team and returns the caller's mode for leave(). It is called on every run, because the
- * host may call from another thread or change OpenMP settings. It sets the mode of the caller and of the workers:
- * LLVM's runtime copies the caller's mode at every fork, GNU's does not. */
+/* Prepares the OpenMP team of the calling thread and returns the caller's floating-point mode for leave(). Each run
+ * calls enter(), because the host may change threads or OpenMP settings. The mode is set in the caller and in the
+ * workers, because GNU's OpenMP runtime does not copy it at a fork (LLVM's does). */
 static fp_mode enter(const cpu *c)
 {
     fp_mode before = fp_get();
@@ -63,8 +63,8 @@ enum { PIECE = 1 << 20, HUGE_PAGE = 2 << 20 };
 
 enum { RESERVE = 12 << 20 };
 
-/* Without a limit, all memory of the machine counts as free, because it is unknown how much other programs will
- * release. */
+/* If the process has no memory limit, the machine's total memory counts as free, because other programs may release
+ * theirs. */
 static dg_err cpu_memory(dg_backend *b, size_t *free_bytes, size_t *total)
 {
     dg_memory_limit l;
@@ -93,7 +93,7 @@ static dg_err cpu_alloc(dg_backend *b, size_t bytes, void **mem)
 #ifdef MADV_HUGEPAGE
     if (align == HUGE_PAGE) (void)madvise(p, bytes, MADV_HUGEPAGE);
 #endif
-    /* Threads write to the memory first in parallel pieces, so that every NUMA node has a part of it. */
+    /* All threads write to the new memory in parallel, so that its pages are spread over the NUMA nodes. */
     int64_t pieces = (int64_t)((bytes + PIECE - 1) / PIECE);
 #pragma omp parallel for schedule(static) num_threads(b->threads)
     for (int64_t i = 0; i < pieces; i++) {

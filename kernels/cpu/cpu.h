@@ -31,9 +31,9 @@ typedef struct {
     size_t (*scratch[DG_OP_KINDS])(const dg_op *op);
     void (*choose[DG_OP_KINDS])(dg_op *op, const dg_variant *asked);
 
-    /* kernels/ops/peak/peak.c, for `dcgan bench`. fma runs on the calling thread and returns the number of its
-     * operations. triad computes out = left + right / 2 and read sums `in`, both with all threads; n is a multiple of
-     * 4096. */
+    /* Loops that `dcgan bench` times (kernels/ops/peak/peak.c). fma runs on the calling thread and returns the number
+     * of its operations. triad computes out = left + right / 2, and read sums `in`, both with all threads; n is a
+     * multiple of 4096. */
     double (*fma)(int64_t loops, double *sink);
     void (*triad)(void *out, const void *left, const void *right, int64_t n);
     double (*read)(const void *in, int64_t n);
@@ -55,11 +55,11 @@ void DG_CPU(dg_cpu_triad)(void *out, const void *left, const void *right, int64_
 double DG_CPU(dg_cpu_read)(const void *in, int64_t n);
 size_t DG_CPU(dg_cpu_conv_scratch)(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune);
 /* Returns the variant that runs a convolution. asked: the requested variant, or NULL to choose by shape. Returns NULL
- * if CPUs do not have the requested variant or if it does not support the shape. */
+ * if the CPU backend lacks the requested variant or if the variant does not support the shape. */
 const dg_variant *DG_CPU(dg_cpu_conv_variant)(dg_op_kind kind, const dg_conv_args *a, const dg_variant *asked);
 
-/* Two functions per CPU family of ops in DG_OPS: bytes of scratch, and the choice of op->tune (by default the first
- * variant). */
+/* For each CPU family of ops in DG_OPS: a function that returns the bytes of scratch, and a function that sets op->tune
+ * (by default to the first variant). */
 #define FAMILY(cpu)                                       \
     size_t DG_CPU(dg_cpu_scratch_##cpu)(const dg_op *op); \
     void DG_CPU(dg_cpu_choose_##cpu)(dg_op * op, const dg_variant *asked);

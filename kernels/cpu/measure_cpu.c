@@ -1,4 +1,4 @@
-/* Measures the CPU's limits: multiply-adds, memory, the last cache, the cost of a parallel loop. */
+/* Measures the CPU's limits: multiply-adds, memory, the last-level cache, the cost of a parallel loop. */
 #include <omp.h>
 #include <unistd.h>
 
@@ -52,15 +52,15 @@ static long cache_size(int level3)
     return bytes > 0 ? bytes : 0;
 }
 
-/* Returns four times the size of the last cache, within limits, so that little of an array stays in the cache. */
+/* Returns four times the size of the last-level cache, within limits, more than fits the cache. */
 static size_t array_bytes(void)
 {
     const size_t bytes = 4 * (size_t)cache_size(1), least = (size_t)64 << 20, most = (size_t)128 << 20;
     return bytes < least ? least : bytes > most ? most : bytes;
 }
 
-/* Bytes of the cores' private caches, where an op may find the previous op's results. The last cache does not count,
- * because other programs or virtual machines share it. */
+/* Bytes of the cores' private caches, where an op may find the previous op's results. The last-level cache is not
+ * included, because other programs or virtual machines share it. */
 static double cache_bytes(int threads) { return (double)cache_size(0) * threads; }
 
 static double cached_triad(const dg_cpu_table *table, void **array, size_t bytes, size_t element)
