@@ -1,4 +1,4 @@
-/* Chooses the variant of each op by a row of the tuning file, a shipped row, or the rule. */
+/* Chooses the variant of an op: by a row of a tuning file or built-in table, or by the op's rule. */
 #include <stdbool.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-/* cuBLAS, loaded at its first use. Built by nvcc only; the simulator's twin is in sim/. */
+/* cuBLAS, loaded at its first use. Built by nvcc only; the simulator has its own version in sim/. */
 #include "kernels/cuda/cublas.cuh"
 
 #include <cublas_v2.h>
@@ -37,7 +37,7 @@ template <class F> static bool find(F *function, const char *name)
 
 const char *dg_cublas_open(void)
 {
-    /* the version of the linked runtime is tried first, because the driver supports it */
+    /* the library version of the linked CUDA runtime is tried first, because the driver supports it */
     static const char *const names[] = {"libcublas.so." DG_TEXT(CUBLAS_VER_MAJOR), "libcublas.so.13", "libcublas.so.12",
                                         "libcublas.so.11", "libcublas.so"};
     if (blas.handle) return nullptr;
@@ -76,7 +76,7 @@ void dg_cublas_gemm(float *c, const float *a, const float *b, bool ta, bool tb, 
     /* cuBLAS is column-major, so row-major c = a b is computed as c' = b' a' */
     cublasStatus_t s = CUBLAS_STATUS_NOT_INITIALIZED;
     if (blas.handle) s = blas.set_stream(blas.handle, stream);
-    /* setting a stream resets the workspace */
+    /* cublasSetStream resets the workspace, so it is set again */
     if (s == CUBLAS_STATUS_SUCCESS) s = blas.set_workspace(blas.handle, blas.workspace, WORKSPACE);
     if (s == CUBLAS_STATUS_SUCCESS)
         s = blas.sgemm(blas.handle, tb ? CUBLAS_OP_T : CUBLAS_OP_N, ta ? CUBLAS_OP_T : CUBLAS_OP_N, n, m, k, &one, b,

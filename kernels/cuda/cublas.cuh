@@ -1,5 +1,5 @@
-/* The only cuBLAS function in use. The library is loaded when a variant requires it, so that the program runs without
- * it. kernels/cuda/cublas.cu implements it, and the simulator has plain loops instead. */
+/* The only cuBLAS product in use. cuBLAS is loaded when a variant requires it, so that the program also runs without
+ * cuBLAS. kernels/cuda/cublas.cu calls cuBLAS; the simulator has plain loops instead. */
 #ifndef DG_CUBLAS_CUH
 #define DG_CUBLAS_CUH
 
@@ -9,8 +9,8 @@
 const char *dg_cublas_open(void);
 void dg_cublas_close(void);
 
-/* c (m, n) = a (m, k) * b (k, n), all row-major; ta: a is stored (k, m), tb: b is stored (n, k). A failure is returned
- * by dev_take_fault. */
+/* c (m, n) = a (m, k) * b (k, n), all row-major; ta: a is stored (k, m), tb: b is stored (n, k). After a failure,
+ * dev_take_fault() returns the error. */
 void dg_cublas_gemm(float *c, const float *a, const float *b, bool ta, bool tb, int m, int n, int k,
                     cudaStream_t stream);
 

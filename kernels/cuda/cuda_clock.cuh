@@ -9,8 +9,8 @@ extern "C" {
 #include "core/tune/machine.h"
 }
 
-/* Times n pieces of work with a pair of events per piece. The device is blocked while the host enqueues them, so that
- * the host's launch time does not count. Warm pieces run one after another; before a cold piece the cache is
+/* Times n pieces of work with a pair of events per piece. The device is blocked while the host enqueues the pieces, so
+ * that the host's launch time does not count. Warm pieces run one after another; before each cold piece, the cache is
  * overwritten. piece() enqueues piece i. If piece() fails, *failed is its error and nothing is timed. */
 typedef struct {
     cudaStream_t stream;
@@ -21,7 +21,7 @@ cudaError_t dg_cuda_time(dg_cuda_timer *t, int n, bool cold, dg_err (*piece)(voi
                          dg_err *failed);
 void dg_cuda_timer_free(dg_cuda_timer *t);
 
-/* backend->measure. *what: the call that failed, static text. */
+/* Implements backend->measure(). *what: name of the call that failed, static text. */
 cudaError_t dg_cuda_limits(cudaStream_t stream, int device, dg_type real, dg_machine *m, int rounds, const char **what);
 
 #endif

@@ -49,7 +49,7 @@ static dg_err round_behind(gpu *c, const dg_plan *p, const dg_op *op, cudaStream
     return e;
 }
 
-/* The stream is synchronised, because the next launch may begin before the rounding has ended. */
+/* Synchronises the stream after rounding, because the next launch may begin before the previous one has ended. */
 dg_err dg_gpu_round(gpu *c, const dg_plan *p)
 {
     dg_arena *const a = p->arena;

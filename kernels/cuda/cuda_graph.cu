@@ -9,9 +9,9 @@ typedef struct {
     dg_plan *p;
     int pieces;
     dg_branched *at;
-    cudaEvent_t *ended; /* an event for each piece that another branch waits for; NULL for other pieces */
+    cudaEvent_t *ended; /* events of the pieces (branches.h) that another branch waits for; NULL for other pieces */
     cudaEvent_t begun;
-    int tail[DG_BRANCHES]; /* last piece of each branch, -1: none */
+    int tail[DG_BRANCHES]; /* number of the last piece in each branch; -1: the branch is empty */
 } recording;
 
 static void stop(recording *r)
@@ -67,8 +67,8 @@ static dg_err record_piece(recording *r, int i)
         waits++;
     }
     if (b->branch && b->after[b->branch] < 0 && !waits++) TRY(c, r->p->name, cudaStreamWaitEvent(stream, r->begun, 0));
-    /* A launch may begin early only if its predecessor is the plan's previous piece, because what a launch reads
-     * before grid_dependency_wait() depends on this order (`early` in fused.h). */
+    /* A launch may begin early only if its predecessor in the stream is the plan's previous piece, because this order
+     * decides which data a launch may read before grid_dependency_wait() (`early` in fused.h). */
     const bool overlaps = dev_programmatic;
     dev_programmatic = overlaps && !waits && (!r->begun || (i > 0 && b->after[b->branch] == i - 1));
     const dg_err e = dg_gpu_enqueue_piece(c, r->p, i, stream);
@@ -151,12 +151,12 @@ static dg_err capture(gpu *c, dg_plan *p, int runs, captured **out)
     return DG_OK;
 }
 
-/* Marks a plan whose first run is over. The first run is not captured, because it loads kernels and some drivers cannot
- * load kernels during a capture. */
+/* Marks a plan that has run once. The first run is not captured, because it loads kernels, and some drivers cannot load
+ * kernels during a capture. */
 static captured loaded;
 
-/* Graphs of 1, 2, 4, ... runs are captured, a graph of n runs only after n runs of the plan. Therefore captures do not
- * delay the first steps, and the device is busy while the host captures. */
+/* Captures graphs of 1, 2, 4, ... runs of a plan. A graph of n runs is captured only after n runs, so that captures do
+ * not delay the first steps and the device is busy while the host captures. */
 dg_err dg_gpu_graph_for(gpu *c, dg_plan *p, int n, captured **out)
 {
     dg_err e = DG_OK;

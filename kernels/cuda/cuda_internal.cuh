@@ -14,7 +14,7 @@ extern "C" {
 #include "core/plan/work.h"
 }
 
-/* Number of pieces of pinned memory for put and get. A put waits only until the last copy from its piece has ended. */
+/* Number of stages: pinned buffers for put and get. A put waits only until the last copy from its stage has ended. */
 static constexpr int STAGES = 8;
 static constexpr size_t STAGE_BYTES = 1 << 20;
 
@@ -22,11 +22,11 @@ typedef struct captured {
     cudaGraphExec_t graph;
     int runs;
     long done;
-    struct captured *twice; /* the graph with 2 * runs, NULL: not captured yet */
+    struct captured *twice; /* the graph of 2 * runs runs of the plan; NULL: not captured yet */
     struct captured *next;
 } captured;
 
-/* Limits of the number of runs and pieces in a graph, because memory and capture time grow with both. */
+/* Maximum numbers of plan runs and of kernel launches in a graph, because memory and capture time grow with both. */
 static constexpr int MOST_RUNS = 64, MOST_PIECES = 4096;
 
 typedef struct {
@@ -40,16 +40,16 @@ typedef struct {
     dg_cuda_timer timer;
     cudaEvent_t from, to;
     void *stage[STAGES];
-    cudaEvent_t staged[STAGES]; /* the last copy from or to this piece is done */
+    cudaEvent_t staged[STAGES]; /* event after the last copy from or to this stage */
     int next_stage;
     dg_chooser chooser;
     uint64_t written;
-    bool alone; /* the previous launch in the stream is not the previous launch of the plan */
+    bool alone; /* true if the previous launch in the stream is not the previous launch of the plan */
     captured *graphs;
-    /* streams of a capture: the first is stream[DG_COMPUTE], and the other streams are created on demand */
+    /* streams for captures: branch[0] is stream[DG_COMPUTE]; the other streams are created on demand */
     cudaStream_t branch[DG_BRANCHES];
     cudaError_t last;
-    dg_err broken; /* set by the first fatal error: the device is lost to this process */
+    dg_err broken; /* the first fatal error, after which this process cannot use the device */
     char broken_message[720];
 } gpu;
 
@@ -73,8 +73,8 @@ dg_err dg_gpu_report(gpu *c, const char *op, const char *what, cudaError_t e);
 /* Enqueues an op's kernels in a stream. If a launch is refused, the error names the op. */
 dg_err dg_gpu_enqueue(gpu *c, const dg_op *op, cudaStream_t stream);
 dg_err dg_gpu_enqueue_piece(gpu *c, const dg_plan *p, int i, cudaStream_t stream);
-/* Rounds the weights of the plan's arena (fused.h) if the host or an unfused update has written them. This function is
- * called before the plan's pieces run. */
+/* Rounds the weights of the plan's arena (fused.h) if the host or an unfused update has written them. Call this
+ * function before the plan runs. */
 dg_err dg_gpu_round(gpu *c, const dg_plan *p);
 
 /* Returns in *out the longest graph for at most n runs of a plan, or NULL if the next run uses no graph

@@ -1,7 +1,7 @@
-/* Measures a CUDA device's limits: multiply-adds, tensor cores, memory, cache, a launch; and the constants of the cost
- * model (dg_machine_costs): throughput with few warps. Template parameters: real, M, the measured arithmetic. block:
- * 256 threads, 8 per multiprocessor (few warps: 1); shared memory: 8 KB; registers: 4 to 43
- * bound by: what each kernel is named after */
+/* Measures a CUDA device's limits (multiply-adds, tensor cores, memory, cache, a launch) and the constants of the cost
+ * model (dg_machine_costs). Template parameters: real; M, the arithmetic.
+ * Block: 256 threads, 8 per multiprocessor (few warps: 1); Shared memory: 8 KB; Registers: 4 to 43.
+ * Bound by: the unit that each kernel is named after */
 #include "kernels/cuda/cuda_clock.cuh"
 #include "kernels/fused/fuse.cuh"
 
@@ -25,7 +25,7 @@ template <class real> static __global__ void __launch_bounds__(THREADS) fma_kern
     if (sum < 0) *out = sum;
 }
 
-/* Operands are near 1 for each type, because products of zeros would use less power. */
+/* Operands are near 1, because products of zeros use less power than usual products. */
 template <dg_math M> static __global__ void __launch_bounds__(THREADS) mma_kernel(float *out, int turns)
 {
     float c[CHAINS][4] = {};
@@ -49,7 +49,7 @@ static __global__ void triad_kernel(float4 *out, const float4 *left, const float
     }
 }
 
-/* Reads n numbers `turns` times. A block reads a different part each time, so that L1 has no hits. */
+/* Reads n numbers `turns` times. In each turn a block reads a different part, so that L1 has no hits. */
 static __global__ void read_kernel(float *out, const float4 *in, int64_t n, int turns)
 {
     float sum = 0;
@@ -151,8 +151,8 @@ static cudaError_t launches(job *j)
     return fault.error;
 }
 
-enum kind { FMA, BF16, FP16, TRIAD, READ, CACHE, FEW_CACHE, FEW_MMA, SHARED_READ, LOOPS };
-/* LOOPS + n is the loop with n warps per scheduler */
+enum kind { FMA, TF32, BF16, FP16, TRIAD, READ, CACHE, FEW_CACHE, FEW_MMA, SHARED_READ, LOOPS };
+/* kind LOOPS + n is loop_kernel with n warps per scheduler */
 
 static void launch(job *j, kind k, int turns)
 {
@@ -198,8 +198,8 @@ static double work(const job *j, kind k)
     return threads / BLOCKS / THREADS * 4 * (k - LOOPS) * LOOP;
 }
 
-/* Sets *best to the measured rate, in 1e9 per second, if this is higher. A run takes about 0.5 ms, so that the launch
- * time is negligible. */
+/* Measures the rate of kernel kind k, in 1e9 per second, and sets *best to it if it is higher than *best. A run takes
+ * about 0.5 ms, so that the launch time is negligible. */
 static cudaError_t rate(job *j, kind k, double *best)
 {
     float ms = 0;

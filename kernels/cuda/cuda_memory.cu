@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Waits for an event; also reports errors of earlier work. */
+/* Waits for an event and reports errors of earlier work in its stream. */
 static dg_err wait_for(gpu *c, cudaEvent_t event)
 {
     const cudaError_t e = cudaEventSynchronize(event);
@@ -98,7 +98,7 @@ static dg_err take_stage(gpu *c, int *k)
     return wait_for(c, c->staged[*k]);
 }
 
-/* Copies host memory to a stage, so that the caller may reuse it, and enqueues the copy. */
+/* Copies host memory to a pinned stage, so that the caller may reuse it, and enqueues the copy to the device. */
 static dg_err put(dg_backend *b, void *dst, const void *host, size_t bytes)
 {
     gpu *c = (gpu *)b;
@@ -127,7 +127,7 @@ static dg_err start_piece(gpu *c, const char *src, size_t n, int *k)
     return DG_OK;
 }
 
-/* Copies the next piece while the host copies the current piece from its stage. */
+/* While the host copies data from one stage (pinned buffer), the device copies the next data to another stage. */
 static dg_err get(dg_backend *b, void *host, const void *src, size_t bytes)
 {
     gpu *c = (gpu *)b;

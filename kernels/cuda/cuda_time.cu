@@ -12,7 +12,7 @@ static __global__ void hold_kernel(float *out, int turns)
     if (x < 0) *out = x;
 }
 
-static constexpr int HOLD = 800; /* turns per piece, which take longer than the host needs to enqueue the piece */
+static constexpr int HOLD = 800; /* turns of hold_kernel per piece, longer than the host takes to enqueue it */
 
 /* Allocates twice the size of the cache, so that writing this memory evicts everything. */
 static cudaError_t make_cache(dg_cuda_timer *t)
@@ -94,8 +94,8 @@ static dg_err time_pieces(timed *t, int n, double *ms)
     return e == cudaSuccess ? DG_OK : dg_gpu_report(c, t->op ? t->op->name : t->plan->name, "timing", e);
 }
 
-/* The times of launches are written to ms first, then moved to the launches' main ops, the last one first. There are at
- * most as many launches as ops. */
+/* First, ms[i] is the time of launch i. Then each time is moved to the index of the launch's main op, in descending
+ * order, because no launch has a higher index than its ops. */
 static dg_err cuda_time_plan(dg_backend *b, struct dg_plan *p, double *ms)
 {
     timed t = {(gpu *)b, nullptr, p};

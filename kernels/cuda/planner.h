@@ -1,12 +1,12 @@
-/* A backend that makes the CUDA backend's choices for an absent GPU, for planning and predictions. memory: all memory
- * of a GPU known by name, else SIZE_MAX; alloc, put, run and similar functions are NULL. */
+/* A backend that makes the CUDA backend's choices for an absent GPU, for planning and predictions. Its memory() returns
+ * the memory of a GPU that is known by name, else SIZE_MAX; functions such as alloc, put and run are NULL. */
 #ifndef DG_PLANNER_H
 #define DG_PLANNER_H
 
 #include "core/tune/machine.h"
 
-/* tuning: file of --tuning, or NULL; fuse: DG_FUSE_... (fused.h). DG_IO: the file cannot be read. Invalid rows are
- * skipped with a warning. */
+/* tuning: the tuning file (option --tuning), or NULL; fuse: flags DG_FUSE_... (fused.h). DG_IO: the file cannot be
+ * read. Invalid rows are skipped with a warning. */
 dg_err dg_planner_open(const dg_machine *m, const char *tuning, unsigned fuse, dg_backend **out);
 
 #endif
