@@ -1,5 +1,5 @@
 /* Asynchronous copies from global to shared memory, and launches that begin before the previous one has ended. Part of
- * dev.cuh; the simulator's twins are in sim/. */
+ * dev.cuh; the simulator's versions are in sim/. */
 #ifndef DG_ASYNC_CUH
 #define DG_ASYNC_CUH
 
@@ -32,9 +32,9 @@ template <int N> __device__ __forceinline__ void cp_async_wait()
 #endif
 }
 
-/* KLAUNCH_AFTER: grid_dependency_wait() waits until earlier launches have ended and their writes are visible;
- * grid_dependents_launch() lets the next launch start once a thread of every block has called it. These two functions
- * do nothing before sm_90 and in launches that did not start early. */
+/* For KLAUNCH_AFTER: grid_dependency_wait() waits until earlier launches have ended and their writes are visible;
+ * grid_dependents_launch() lets the next launch start when one thread of every block has called it. Before sm_90 and in
+ * launches that did not start early, both functions do nothing. */
 __device__ __forceinline__ void grid_dependency_wait()
 {
 #if __CUDA_ARCH__ >= 900
@@ -49,7 +49,7 @@ __device__ __forceinline__ void grid_dependents_launch()
 #endif
 }
 
-/* These functions load or copy data before grid_dependency_wait(). The previous launch must not write this data. These
+/* Functions that load or copy data before grid_dependency_wait(). The previous launch must not write this data. The
  * loads bypass L1, which may have stale values before the wait. */
 template <class T> __device__ __forceinline__ T grid_early_load(const T *p)
 {

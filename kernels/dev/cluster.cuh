@@ -1,5 +1,5 @@
 /* Clusters of blocks (sm_90 and up, KLAUNCH_CLUSTER): blocks read each other's shared memory. Part of dev.cuh; the
- * simulator's twins are in sim/twins.h.
+ * simulator's versions are in sim/twins.h.
  *   ...                  each block writes its shared memory
  *   cluster_sync();      all blocks have written
  *   cluster_memory ...   reads the shared memory of any block
@@ -16,8 +16,8 @@ __device__ __forceinline__ void cluster_sync()
 #endif
 }
 
-/* The shared memory of block `rank` at the address that `own` has in this block. load() reads four floats at an offset,
- * a multiple of 16 bytes. */
+/* The shared memory of block `rank` of the cluster, from the address on that corresponds to `own` in this block. load()
+ * reads four floats at an offset that is a multiple of 16 bytes. */
 struct cluster_memory {
     uint32_t start;
 

@@ -2,13 +2,13 @@
  * launchers.
  *
  * A launcher is a template over real, instantiated for float and double at the end of its file, so that a missing
- * kernel fails the link. Fast variants support only float; their rows (core/plan/variant.h) check the shapes. A
+ * kernel fails the link. Fast variants support only float; their table rows (core/plan/variant.h) check the shapes. A
  * launcher only enqueues kernels and neither allocates nor waits, because it may run during a stream capture. Kernels
  * get the op's argument struct by value. There are no float atomics, so the order of every sum depends on shapes and
  * tuning only.
  *
- * A file with kernels begins with tile, shared memory, registers per thread (ptxas -v for sm_90), bound and template
- * parameters. kernels/ops/conv/README.md lists the families in reading order and has a drawing of the patch. */
+ * The first comment of a file with kernels states tile, shared memory, registers per thread (ptxas -v for sm_90), bound
+ * and template parameters. kernels/ops/conv/README.md lists the kernel families of convolutions in reading order. */
 #ifndef DG_CUDA_CUH
 #define DG_CUDA_CUH
 
@@ -28,7 +28,7 @@ DG_OPS(X)
     template void dg_cuda_##kind<float>(const dg_##member##_args *, const dg_tune *, cudaStream_t); \
     template void dg_cuda_##kind<double>(const dg_##member##_args *, const dg_tune *, cudaStream_t);
 
-/* Returns the bytes of operand `scratch` of a convolution outside of a plan. Within a plan, dg_scratch_of() does
+/* Returns the bytes of operand `scratch` of a convolution outside of a plan. For an op of a plan, use dg_scratch_of()
  * (work.h). */
 template <class real> size_t dg_cuda_conv_scratch(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune);
 
@@ -46,7 +46,7 @@ template <int n, class real> static __device__ __forceinline__ void dg_store(rea
     *reinterpret_cast<dg_pack<real, n> *>(p) = v;
 }
 
-/* Values per thread: a pack for variant vector, or one. */
+/* Values per thread: a pack for variant vector, else one value. */
 template <class real> static inline int dg_width(const dg_tune *tune)
 {
     return tune->variant == &dg_vector ? dg_wide<real> : 1;
@@ -56,7 +56,7 @@ template <int n> struct dg_constant {
     __host__ __device__ constexpr operator int() const { return n; }
 };
 
-/* Calls body(n) with n as a dg_constant, so that one kernel serves variants direct and vector. */
+/* Calls body(n), where n is a dg_constant, so that one kernel implements the variants direct and vector. */
 template <class real, class F> static __device__ __forceinline__ void dg_packed(int width, const F &body)
 {
     if (dg_wide < real >> 1 && width > 1) body(dg_constant<dg_wide<real>>());
@@ -69,7 +69,7 @@ static inline dim3 dg_grid(int64_t items, int block) { return dim3((unsigned)((i
 
 static __device__ __forceinline__ int64_t dg_thread() { return (int64_t)blockIdx.x * blockDim.x + threadIdx.x; }
 
-/* Adds the values of a warp's lanes as a tree and returns the sum to lane 0. */
+/* Adds the values of a warp's lanes as a tree; lane 0 returns the sum. */
 static __device__ __forceinline__ double dg_sum_of_warp(double v)
 {
     for (int d = 16; d > 0; d /= 2) v += __shfl_down_sync(0xffffffffu, v, d);

@@ -1,6 +1,6 @@
-/* The device interface of kernel files: the only header that .cu files include for device features. The same file is
- * compiled by nvcc for GPUs and, as C++20, by g++ for the simulator in sim/, which runs it on the CPU and reports
- * misuse. Differences between the two are in this header or the simulator, never in a kernel.
+/* The device interface of kernel files: the only header that .cu files include for device features. nvcc compiles a
+ * kernel file for GPUs; g++ compiles the same file as C++20 for the simulator in sim/, which runs kernels on the CPU
+ * and reports misuse. Code that depends on the compiler is in this header or the simulator, never in a kernel.
  *
  * Conventions, all required by the simulator:
  *   launches        KLAUNCH(kernel, grid, block, shared_bytes, stream, args...); KLAUNCH((kernel<64, 32>), ...)
@@ -56,7 +56,7 @@ extern "C" {
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #endif
-#ifdef DEV_RANDOM /* 200 KB of tables for unused generators */
+#ifdef DEV_RANDOM /* cuRAND's header has 200 KB of tables for unused generators */
 #include <curand_kernel.h>
 #endif
 #else

@@ -1,5 +1,5 @@
 /* Products of a warpgroup (Hopper only, sm_90a). Part of dev.cuh, for files in a folder sm90a (cuda.mk) that #define
- * DEV_WGMMA before they include it. The simulator's twins are in sim/wgmma.h.
+ * DEV_WGMMA before they include it. The simulator's versions are in sim/wgmma.h.
  *
  * A warpgroup is four warps, the first a multiple of four, that execute together:
  *   wgmma_publish(); by every thread that has written shared memory, before the barrier: makes the __syncthreads();
@@ -27,8 +27,8 @@
 #endif
 
 /* Descriptor of the matrix at `start`; strides to the next 8 k and the next 8 rows or columns, in units of 16 bytes.
- * The shuffle tells the compiler that all lanes have the same value, so that it stays in uniform registers, where wgmma
- * reads it. */
+ * The shuffle tells the compiler that all lanes have the same descriptor, so that it stays in uniform registers, from
+ * which wgmma reads it. */
 struct dev_matrix {
     uint64_t bits;
 
@@ -37,8 +37,8 @@ struct dev_matrix {
         const uint32_t first = dev_shared_address(start) >> 4 | (uint32_t)next_k << 16;
         return {(uint64_t)next_mn << 32 | __shfl_sync(0xffffffffu, first, 0)};
     }
-    /* Returns the descriptor of the matrix `units` units further. The sum does not overflow the 14 bits of the start
-     * address. */
+    /* Returns the descriptor of the matrix that starts `units` * 16 bytes further. The sum does not overflow the 14
+     * bits of the start address. */
     __device__ __forceinline__ dev_matrix at(int units) const { return {bits + (uint32_t)units}; }
 };
 
@@ -87,8 +87,8 @@ template <class Sums> __device__ __forceinline__ void wgmma_wait(Sums &d)
     dev_hold(d);
 }
 
-/* d (64, 8 J) += a (64, 16) * b (16, 8 J), bf16, J = 4, 8 or 16. Warp w of the warpgroup has rows 16 w to 16 w + 15;
- * its d[j] has the layout of c in mma_bf16, for columns 8 j to 8 j + 7; a in registers has the layout of a in
+/* d (64, 8 J) += a (64, 16) * b (16, 8 J), bf16, J = 4, 8 or 16. Warp w of the warpgroup has rows 16 w to 16 w + 15.
+ * Its d[j] has columns 8 j to 8 j + 7 in the layout of c in mma_bf16. If a is in registers, its layout is that of a in
  * mma_bf16. */
 #define DEV_SUMS_4(d, j) "+f"(d[j][0]), "+f"(d[j][1]), "+f"(d[j][2]), "+f"(d[j][3])
 #define DEV_SUMS_16(d, j) DEV_SUMS_4(d, j), DEV_SUMS_4(d, j + 1), DEV_SUMS_4(d, j + 2), DEV_SUMS_4(d, j + 3)

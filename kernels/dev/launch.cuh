@@ -7,7 +7,7 @@ typedef struct {
     int line;
 } dev_site;
 
-/* A refused launch. If no launch was refused, error is cudaSuccess. */
+/* A refused launch, or none if `error` is cudaSuccess. */
 typedef struct {
     cudaError_t error;
     const char *op;
@@ -30,9 +30,9 @@ inline thread_local bool dev_programmatic = true;
 
 inline thread_local signed char dev_overlaps[64];
 
-/* True if kernels on the current device may start early: the device is sm_90 or newer and runs code compiled for it,
- * because code from older PTX does not wait. Only one kernel is queried, because all are compiled alike. Requires CUDA
- * 12.3, the first version with programmatic edges in graphs. */
+/* True if kernels on the current device may start early. The device must be sm_90 or newer and run code compiled for
+ * it, because code from older PTX does not wait. One kernel is queried, because every kernel has the same
+ * architectures. Requires CUDA 12.3, the first version with programmatic edges in graphs. */
 template <class K> static inline bool dev_may_overlap(K kernel)
 {
     int device, driver;
@@ -50,8 +50,8 @@ template <class K> static inline bool dev_may_overlap(K kernel)
 
 #ifdef __CUDACC__
 /* Raises the kernel's limit of dynamic shared memory, which is 48 KB minus its static arrays by default. The limit is
- * never lowered, because captured launches may need more. The driver chooses the split of L1 and shared memory;
- * requesting the maximum of shared memory made fused kernels 5 to 15% slower on an H100. */
+ * never lowered, because captured launches may need more. The driver divides the memory into L1 and shared memory; on
+ * an H100, fused kernels were 5 to 15% slower if the maximum of shared memory was requested. */
 static inline cudaError_t dev_allow_shared(const void *kernel, size_t shared)
 {
     cudaFuncAttributes a;
@@ -114,8 +114,8 @@ static inline void dev_launch(dev_site at, dev_mode mode, void (*kernel)(P...), 
 #define KLAUNCH_AFTER(kernel, ...) dev_launch({#kernel, __FILE__, __LINE__}, DEV_AFTER, kernel, __VA_ARGS__)
 #define KLAUNCH_CLUSTER(kernel, ...) dev_launch({#kernel, __FILE__, __LINE__}, DEV_CLUSTER, kernel, __VA_ARGS__)
 
-/* Attribute of a large structure that is a kernel parameter and is indexed at run time. The kernel reads it in place,
- * without a copy per thread. */
+/* Attribute of a large kernel parameter that is indexed at run time: the kernel reads the parameter in place, without a
+ * copy per thread. */
 #ifdef __CUDACC__
 #define GRID_CONSTANT __grid_constant__
 #else

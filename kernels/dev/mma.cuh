@@ -4,10 +4,10 @@
  * pixel, a row of weights). Channels c*unit.. of all positions are plane c:
  *   plane c        | position 0 | position 1 | position 2 | ...
  *   plane c + 1    | position 0 | ...                              `pitch` units further
- * Fragment reads load adjacent positions of a plane, eight of them 128 bytes: there is no bank conflict at any first
- * position, so a tap of a convolution only shifts the first position. When operands are stored, eight threads write 4
- * positions of 2 planes. These 4 x 2 units are in different banks if pitch % 8 is 4. If pitch % 8 is 0, position p of
- * an odd plane is stored at p ^ 4.
+ * Fragment reads load adjacent positions of a plane, of which eight are 128 bytes. They have no bank conflict at any
+ * first position, so a tap of a convolution only shifts the first position. When operands are stored, eight threads
+ * write 4 positions of 2 planes. These 4 x 2 units are in different banks if pitch % 8 is 4. If pitch % 8 is 0,
+ * position p of an odd plane is stored at p ^ 4.
  *
  * If a sum runs over channels, its operands are read by rows: a row of the matrix is a position. If a sum runs over
  * positions, its operands are read by columns: a row of the matrix is a channel. g = lane / 4, t = lane % 4, in the
@@ -24,7 +24,7 @@ static __device__ __forceinline__ int dg_warp_lane() { return (int)threadIdx.x %
 /* Returns v. The shuffle keeps ptxas from recomputing values of threadIdx in loops. All lanes of the warp call it. */
 static __device__ __forceinline__ int dg_settled(int v) { return __shfl_xor_sync(0xffffffffu, v, 0); }
 
-/* Reads by rows: each lane passes the address of one unit of A (16 positions) or B (twice 8 positions). */
+/* Reads by rows: each lane passes the address of one unit, of A (16 positions) or of B (twice 8 positions). */
 static __device__ __forceinline__ int dg_row_of_a() { return dg_warp_lane() % 16; }
 static __device__ __forceinline__ int dg_plane_of_a() { return dg_warp_lane() / 16; }
 static __device__ __forceinline__ int dg_row_of_b() { return dg_warp_lane() / 16 * 8 + dg_warp_lane() % 8; }
@@ -51,7 +51,7 @@ struct dg_mma_bf16 {
     /* position p of an odd plane of weights is stored at p ^ swap; spacing: units between planes */
     static constexpr int swap = 4, spacing = 0;
 
-    /* Addresses of A (with patch P) and B from a lane's units, with the weights' strides of wgmma.cuh. */
+    /* Addresses of a lane's units of A (in patch P) and B. Only wgmma.cuh uses the strides, for descriptors. */
     template <class P> using place_of_a = const uint4 *;
     using place_of_b = const uint4 *;
     template <class P> static __device__ __forceinline__ const uint4 *a_at(const uint4 *unit) { return unit; }
@@ -70,8 +70,8 @@ struct dg_mma_bf16 {
     }
 };
 
-/* Products of fp16, with the fragments of bf16. Turing supports no other type. On newer GPUs, where bf16 is as fast and
- * needs no scaling, only unfused kernels use fp16, for checks. */
+/* Products of fp16, with the fragment layouts of bf16. Turing supports only fp16. Newer GPUs use bf16, which is as fast
+ * and needs no scaling; there, fp16 is only compiled for unfused kernels, for checks. */
 struct dg_mma_fp16 : dg_mma_bf16 {
 #ifdef __CUDA_ARCH__
     static constexpr bool there = true, fused = DG_MMA_BEFORE_SM_80, scaled = true;
@@ -121,7 +121,7 @@ template <class E, int MI, int NJ> struct dg_sums {
 #pragma unroll
                 for (int e = 0; e < 4; e++) c[i][j][e] *= factor;
     }
-    /* b[j / 2] has fragments j and j + 1 of B. */
+    /* For even j, b[j / 2] has fragments j and j + 1 of B. */
     __device__ __forceinline__ void add(const uint32_t (&a)[MI][4], const uint32_t (&b)[NJ / 2][4])
     {
 #pragma unroll

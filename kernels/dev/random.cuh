@@ -2,8 +2,8 @@
 #ifndef DG_RANDOM_CUH
 #define DG_RANDOM_CUH
 
-/* Returns the four normals of dg_normal4 (rng.h) to a few ulp, by cuRAND's Philox and Box-Muller. Sine and cosine are
- * the accurate functions, unlike in curand_normal4. */
+/* Returns the four normals of dg_normal4 (rng.h) within a few ulp, by cuRAND's Philox and the Box-Muller transform.
+ * Unlike curand_normal4, it uses the accurate sine and cosine. */
 __device__ __forceinline__ float4 dev_normal4(uint64_t seed, uint64_t subsequence, uint64_t block)
 {
     curandStatePhilox4_32_10_t state;

@@ -1,4 +1,4 @@
-/* Shared memory and other keywords with a different meaning in the simulator. Part of dev.cuh. */
+/* Shared memory and other keywords that the simulator defines differently. Part of dev.cuh. */
 #ifndef DG_SHARED_CUH
 #define DG_SHARED_CUH
 

@@ -1,12 +1,12 @@
 /* Instructions of tensor cores. Fragment layouts: PTX ISA, "Matrix fragments for mma.m16n8k*". An instruction that the
  * architecture lacks is compiled to a trap; launchers choose variants by compute capability. Part of dev.cuh; the
- * simulator's twins are in sim/. */
+ * simulator's versions are in sim/. */
 #ifndef DG_TENSOR_CUH
 #define DG_TENSOR_CUH
 
-/* Four 8x8 matrices of 16-bit elements: lane i passes the address of row i % 8 of matrix i / 8 (16 bytes, aligned);
- * r[m] of lane i is row i / 4, elements 2 * (i % 4) and + 1 of matrix m; _trans: of its transpose. x2: lanes 0..15 pass
- * two matrices, the other lanes any valid address. */
+/* Loads four 8x8 matrices of 16-bit elements. Lane i passes the address of row i % 8 of matrix i / 8 (16 bytes,
+ * aligned). r[m] of lane i has two elements of matrix m (_trans: of its transpose): row i / 4, columns 2 * (i % 4) and
+ * 2 * (i % 4) + 1. x2: lanes 0..15 pass the rows of two matrices, and the other lanes pass any valid address. */
 __device__ __forceinline__ void ldsm_x4(uint32_t (&r)[4], const void *row)
 {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
@@ -81,7 +81,7 @@ __device__ __forceinline__ uint32_t to_bf16x2(float low, float high)
     return r;
 }
 
-/* Rounds two floats to fp16 with subnormals. Values from 65520 become infinite. sm_75 and up. */
+/* Rounds two floats to fp16 with subnormals. Magnitudes of 65520 and more become infinite. sm_75 and up. */
 __device__ __forceinline__ uint32_t to_fp16x2(float low, float high)
 {
     uint32_t r;
