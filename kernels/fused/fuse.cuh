@@ -14,7 +14,7 @@ void dg_fused_mma_fwd_bf16(const dg_fused_conv *f, const dg_tune *tune, cudaStre
 void dg_fused_mma_dx_bf16(const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream);
 void dg_fused_mma_fp16(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream);
 void dg_fused_wgmma(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream);
-/* These launchers also run convolutions without a prologue or epilogue. overlapping: blocks may begin before the
+/* Launchers of fused convolutions, which may have no prologue or epilogue. overlapping: blocks may begin before the
  * previous launch has ended. */
 void dg_fused_thin(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, bool overlapping, cudaStream_t stream);
 void dg_fused_thin_mma_fwd(const dg_fused_conv *f, bool overlapping, cudaStream_t stream);
@@ -26,10 +26,10 @@ void dg_round_weights(const dg_rounded *r, cudaStream_t stream);
 /* Writes the rounded operands of a job on tensor cores (rounded.cu). side is 0 for x and 1 for y. */
 void dg_round_factors(const dg_update_job *j, int side, cudaStream_t stream);
 
-/* All threads of a block call it. Returns true only in the last of `expected` blocks, which sees all writes of the
- * other blocks and resets the counter to 0. The last block sums in a fixed order, so the result does not depend on
- * which block is last. A fence by one thread between two barriers is sufficient, because causality order (PTX ISA,
- * memory model) includes all writes that the first barrier made visible to that thread. */
+/* Returns true only in the last of `expected` blocks, which sees all writes of the other blocks and resets the counter
+ * to 0. All threads of a block must call this function. The last block sums in a fixed order, so the result does not
+ * depend on which block is last. A fence by one thread between two barriers is sufficient, because causality order (PTX
+ * ISA, memory model) includes all writes that the first barrier made visible to that thread. */
 static __device__ __forceinline__ bool dg_comes_last(unsigned *counter, unsigned expected)
 {
     SHARED(int, last, );
@@ -46,8 +46,8 @@ static __device__ __forceinline__ bool dg_comes_last(unsigned *counter, unsigned
     return last != 0;
 }
 
-/* A prologue's coefficients for one channel. plain and norm compute z = scale x + shift, multiplied by `factor` if z <
- * 0. norm_dx computes scale x + tilt pre + shift. */
+/* A prologue's coefficients for one channel. Prologues plain and norm compute z = scale x + shift, or `factor` z if z <
+ * 0. Prologue norm_dx computes scale x + tilt pre + shift. */
 struct dg_channel {
     float scale, tilt, shift;
 };
@@ -108,8 +108,8 @@ static __device__ __forceinline__ void dg_store_four(void *x, int64_t at, bool r
                 dg_pack<uint32_t, 2>{{to_bf16x2(v.v[0], v.v[1]), to_bf16x2(v.v[2], v.v[3])}});
 }
 
-/* A prologue's coefficients for a thread's four channels. The coefficients are recomputed only when the group changes.
- */
+/* A prologue's coefficients for a thread's four channels. They are recomputed only when the group of images changes.
+ * / */
 struct dg_four {
     const dg_prologue &s;
     const int c, C;
@@ -147,7 +147,7 @@ struct dg_four {
     __device__ __forceinline__ bool two() const { return s.kind == DG_PROLOGUE_NORM_DX; }
 };
 
-/* Returns one result of an epilogue without sums. y: for act_dx. The activation must be `fused` (core/plan/act.h). */
+/* Returns a result of an epilogue without sums. y: for act_dx. The activation must be `fused` (core/plan/act.h). */
 static __device__ __forceinline__ float dg_epilogue_act(const dg_epilogue &s, float v)
 {
     switch (s.act) {
@@ -169,10 +169,10 @@ static __device__ __forceinline__ float dg_epilogue_act_dx(const dg_epilogue &s,
     return y > 0 || s.act == DG_ACT_NONE ? v : s.act == DG_ACT_RELU ? 0 : s.slope * v;
 }
 
-/* Returns the address of a block's two partial sums for channel c, parts[2 (block C + c)]. The two sums are, for
- * stats, the mean and the sum of squared deviations; for norm_dx, sum g and sum g (pre - mean). The blocks of a group
- * have consecutive numbers. For stats, rows[b] (one array per column of tiles) is the number of values per channel, at
- * least 1. */
+/* Returns the address of a block's two partial sums for channel c, parts[2 (block C + c)]. The sums of epilogue stats
+ * are the mean and the sum of squared deviations; the sums of norm_dx are sum g and sum g (pre - mean). The blocks of a
+ * group have consecutive numbers. For stats, rows[b] (one array per column of tiles) is the number of values per
+ * channel, at least 1. */
 static __host__ __device__ __forceinline__ float *dg_parts_of(float *parts, int block, int c, int C)
 {
     return parts + 2 * ((int64_t)block * C + c);
@@ -269,8 +269,8 @@ static __device__ __forceinline__ void dg_epilogue_write(const dg_epilogue &s, i
     }
 }
 
-/* All threads of a block call it after storing the block's parts. Returns true in the last block of the cluster or,
- * without clusters, of the column of tiles. block: its number in the group. */
+/* All threads of a block must call this function after they have stored the block's parts. Returns true in the last
+ * block of the cluster or, without clusters, of the column of tiles. block: number of this block in its group. */
 static __device__ __forceinline__ bool dg_epilogue_last(const dg_epilogue &s, unsigned *counters, int block, int group,
                                                         int clusters, int per_group)
 {

@@ -63,7 +63,7 @@ static dg_epilogue epilogue_of(const dg_op *op)
     return s;
 }
 
-/* Returns the epilogue of the launch, which is its last op, or plain if this is a convolution. */
+/* Returns the epilogue of the launch: its last op, or plain if the last op is the convolution. */
 static dg_epilogue last_epilogue(const dg_plan *p, const dg_launch *l)
 {
     const dg_op *last = &p->op[l->first + l->count - 1], *conv = &p->op[l->main];
@@ -85,8 +85,8 @@ static unsigned *counters_of(const dg_plan *p, const dg_launch *l)
     return (unsigned *)(void *)((char *)p->arena->base + p->arena->row[p->row_counters].offset) + l->counter;
 }
 
-/* True if the two previous launches are known and do not write weights. Two are checked because griddepcontrol does not
- * guarantee that the writes of the launch before the previous one are visible (PTX ISA). */
+/* True if the two launches before l are known and write no weights. The second launch before l is also checked, because
+ * griddepcontrol does not guarantee that its writes are visible (PTX ISA). */
 static bool weights_stay(const dg_plan *p, const dg_launch *l)
 {
     for (int back = 1; back <= 2; back++)

@@ -61,7 +61,7 @@ static inline int dg_head_channels(int C)
 
 static inline const char *dg_fuse_input(const dg_op *op) { return op->kind == DG_OP_conv_fwd ? "x" : "y"; }
 
-/* Sets the member `rounded` of all rows (fused.h). math: of the backend. */
+/* Sets the member `rounded` of all tensor rows (fused.h). math: the backend's arithmetic. */
 void dg_round_rows(dg_plan *p, dg_math math);
 
 /* Returns the kernel family of weight gradient dw in fused update l. */

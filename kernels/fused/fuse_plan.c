@@ -33,7 +33,7 @@ typedef struct {
     dg_deps deps;
 } pass;
 
-/* True for convolutions whose weights fused updates round. Averaged (EMA) weights are not rounded. */
+/* True for convolutions whose weights a fused update rounds, which excludes averaged (EMA) weights. */
 static bool is_conv(const dg_plan *p, const dg_op *op)
 {
     if (op->kind != DG_OP_conv_fwd && op->kind != DG_OP_conv_dx) return false;
@@ -162,7 +162,7 @@ static dg_launch_kind kind_of(const pass *f, int main)
     if (op->kind == DG_OP_adam) return members > 1 ? DG_LAUNCH_UPDATE : DG_LAUNCH_OP;
     if (!is_conv(p, op)) return DG_LAUNCH_OP;
     if (f->note[main].losses) return DG_LAUNCH_HEAD;
-    /* a split sum also needs a fused kernel, which adds its parts */
+    /* a convolution with a split sum also uses a fused kernel, which adds the parts */
     bool around = members > 1 || (f->what != DG_FUSE_NONE && op->tune.split > 1);
     const int writer = dg_deps_writer(&f->deps, main, dg_operand_index(op->kind, dg_fuse_input(op)));
     if (writer >= 0 && f->note[writer].made) around = true;
@@ -194,8 +194,8 @@ static bool all_make(const pass *f, int i)
     return true;
 }
 
-/* Finds the ops that consumers recompute. Candidates depend on each other, so the search begins with all of them and
- * removes those that cannot be recomputed. */
+/* Finds the ops whose results consumers recompute. Candidates depend on each other, so the search begins with all
+ * candidates and removes each one that cannot be recomputed. */
 static void find_made(pass *f)
 {
     for (int i = 0; i < f->p->ops; i++)
@@ -268,8 +268,8 @@ static bool in_order(const pass *f)
     return true;
 }
 
-/* Returns the fused convolution on tensor cores that multiplies operand `name` of weight gradient i and runs before
- * the update, or NULL if there is none. i: op number in the original order. */
+/* Returns a fused convolution on tensor cores that runs before the update and has operand `name` of weight gradient i
+ * as its input, or NULL. i: op number in the original order. */
 static dg_op *multiplied(const pass *f, int i, const char *name, const int *new_place)
 {
     const dg_plan *p = f->p;

@@ -1,5 +1,5 @@
-/* Fused launches: one kernel of the CUDA backend for several ops of a plan. fuse_plan.c finds the runs of ops and
- * describes each by a structure below; the unfused ops are the reference that tests compare with.
+/* Fused launches: one kernel of the CUDA backend for several ops of a plan. fuse_plan.c groups the ops and describes
+ * each group by a structure below; tests compare fused launches with the unfused ops.
  *
  * A convolution loads its input through a prologue (the elementwise op before it) and passes its results to an epilogue
  * (the elementwise op or reduction after it). Tensors are NHWC, fp32 or rounded (see below). Plain C; kernels get the
@@ -12,7 +12,7 @@
 #include "core/plan/plan.h"
 #include "core/tune/tune.h"
 
-/* Prologue: how an operand's value is computed from tensors. c is the channel, and group the group of the image. */
+/* Prologue: how a kernel computes an operand's value from tensors. c: channel; group: group of the image. */
 typedef enum {
     DG_PROLOGUE_PLAIN,
     DG_PROLOGUE_NORM,   /* a(gamma (x - mean) rstd + beta), a(z) = z if z > 0, else factor z */
@@ -27,7 +27,7 @@ typedef struct {
     const float *gamma, *beta; /* (C) */
     const float *totals;       /* norm_dx: (groups, 2, C) */
     float factor;
-    int groups;  /* equal parts of the batch with their own statistics; 1 for plain */
+    int groups;  /* number of equal parts of the batch, each with its own statistics; 1 for plain */
     int rounded; /* 1: x and pre are bf16 */
 } dg_prologue;
 
@@ -36,7 +36,7 @@ typedef enum {
     DG_EPILOGUE_PLAIN,
     DG_EPILOGUE_ACT,
     DG_EPILOGUE_ACT_DX, /* v act'(y) is stored */
-    DG_EPILOGUE_STATS,  /* v is stored; the statistics are those of norm_stats over all v */
+    DG_EPILOGUE_STATS,  /* v is stored; mean, rstd and running statistics of v are computed as by norm_stats */
     DG_EPILOGUE_NORM_DX /* g = v a'(gamma (pre - mean) rstd + beta) is stored; dbeta = sum g, dgamma = sum g xhat; per
                          * group and channel total0 = mean g, total1 = rstd^2 mean g (pre - mean) */
 } dg_epilogue_kind;
@@ -47,12 +47,12 @@ typedef struct {
     float slope;
     float factor;
     int groups;
-    bool rounded, rounded_y;           /* rounded: the results are bf16; rounded_y: y or pre is */
-    const float *y;                    /* act_dx: shape of the results */
+    bool rounded, rounded_y;           /* rounded: the results are bf16; rounded_y: y or pre is bf16 */
+    const float *y;                    /* act_dx: the activation's output */
     float *mean, *rstd;                /* (groups, C): output of stats, input of norm_dx */
     float *running_mean, *running_var; /* stats: (C), as in norm_stats */
     double eps, momentum;
-    const float *pre; /* norm_dx: shape of the results */
+    const float *pre; /* norm_dx: the norm's input */
     const float *gamma, *beta;
     float *dgamma, *dbeta; /* norm_dx: (C), may be NULL */
     float *totals;         /* norm_dx: (groups, 2, C), output */
@@ -70,15 +70,15 @@ typedef struct {
 
 /* Rounded tensors (dg_row.rounded, decided by fuse_rounded.c): under --precision bf16 a tensor between fused launches
  * is stored as bf16 if all its writers and readers support it; pointers to it are still float *. If every reader rounds
- * the tensor or reads only its sign, results are unchanged. A norm's input and the gradient after a norm are rounded
- * once more than by unfused ops, but sums over them use the unrounded fp32 results. */
+ * the tensor or reads only its sign, results are unchanged. Compared with unfused ops, a norm's input and the gradient
+ * after a norm are rounded once more, but sums over them use the unrounded fp32 results. */
 
-/* Rounded operands: a weight gradient on tensor cores multiplies values that convolutions have multiplied before (its
- * x in the forward pass, its y in the data gradient, through the same prologue). Such a convolution stores its rounded
- * input, and the weight gradient reads it. If there is no such convolution, a kernel of the update rounds it. */
+/* Rounded operands: the operands of a weight gradient on tensor cores were inputs of earlier convolutions with the same
+ * prologues (x in the forward pass, y in the data gradient). Such a convolution stores its rounded input for the weight
+ * gradient. If no convolution stores an operand, a kernel of the update rounds this operand. */
 
 /* One convolution with its prologue and epilogue: forward (x to y) or data gradient (y to x; also the forward pass of a
- * transposed convolution). conv has only the result and w; the input is in.x. */
+ * transposed convolution). The input is in.x; conv points to the result and w only. */
 typedef struct {
     dg_conv_args conv;
     dg_prologue in;
@@ -86,14 +86,14 @@ typedef struct {
     /* For forward thin convolutions: the first gather.N images are read from the dataset and also written to gather.x
      * == in.x. Requires dg_gather_is_signed (gather.h). */
     dg_gather_args gather;
-    /* Family dense: the kernel draws y and writes it to noise.z == in.x. If noise.n is 0, it reads y. */
+    /* Family dense: the kernel draws y and writes it to noise.z == in.x. If noise.n is 0, the kernel reads y. */
     dg_noise_args noise;
-    /* the two previous launches do not write w, so kernels of mma and thin_mma may read it before they end */
+    /* the two previous launches do not write w, so kernels of mma and thin_mma may read w before these launches end */
     bool early;
     const void *rounded; /* mma: the rounded weights, in the order of conv.w (dg_rounded) */
-    void *factors;       /* mma: here the kernel stores its rounded input; NULL: no kernel reads it */
+    void *factors;       /* mma: output, the rounded input of the kernel; NULL: not stored */
     float *scratch;
-    unsigned *counters; /* dg_fused_size.counters numbers, all 0 before and after every launch */
+    unsigned *counters; /* array of dg_fused_size.counters elements, all 0 before and after every launch */
 } dg_fused_conv;
 
 /* The last layer of D (y: one pixel, one channel): logits, loss, and the gradient back through the norm and activation
@@ -103,13 +103,13 @@ typedef struct {
     int N, pixels, C;
     const float *w;        /* (pixels, C) */
     float *logit, *dlogit; /* output (N) */
-    int losses;            /* 1, or 2 for two consecutive parts of the batch of equal size */
+    int losses;            /* number of losses: 1, or 2 for the two halves of the batch */
     double target[2];
     int loss[2], prob[2];
     dg_metrics *ring;
     const dg_step_state *state;
     float *g;        /* output (N, pixels, C) */
-    dg_epilogue out; /* norm_dx with the norm of `in`, act_dx (y = in.x), or plain */
+    dg_epilogue out; /* epilogue norm_dx with the norm of `in`, act_dx (y = in.x), or plain */
     float *scratch;
     unsigned *counters;
 } dg_fused_head;
@@ -128,16 +128,16 @@ typedef struct {
 typedef struct {
     int jobs;
     dg_update_job job[DG_UPDATE_JOBS];
-    dg_adam_args adam;       /* adam.g has the gradients that no job computes (gamma, beta) */
-    dg_advance_args advance; /* state NULL: not in this launch */
+    dg_adam_args adam;       /* adam.g: gradients that no job computes (gamma, beta) */
+    dg_advance_args advance; /* if advance.state is NULL, the launch does not advance the step */
     dg_rounded rounded;
     float *scratch;
     unsigned *counters;
 } dg_fused_update;
 
-/* Groups the ops of a plan into launches. Requires ops that the backend's refuses() accepts, and that all rows except
- * work rows are placed. Reorders independent ops, marks as absent all rows that are no longer written, and adds rows
- * for fused launches. If real is not DG_F32, fuses nothing. Returns DG_DEVICE if out of memory. */
+/* Groups the ops of a plan into launches. Requires that the backend's refuses() accepts each op, and that all rows
+ * except work rows are placed. Reorders independent ops, marks as absent all rows that are no longer written, and adds
+ * rows for fused launches. If real is not DG_F32, fuses nothing. Returns DG_DEVICE if out of memory. */
 dg_err dg_fuse_plan(dg_plan *p, unsigned what, dg_type real, const dg_gpu *gpu);
 
 /* Return the kernel arguments of a fused launch. Before the plan is bound, pointers in them are NULL. */
@@ -155,12 +155,12 @@ dg_fused_size dg_fused_conv_size(dg_op_kind kind, const dg_fused_conv *f, const 
 dg_fused_size dg_fused_head_size(const dg_fused_head *h);
 dg_fused_size dg_fused_update_size(const dg_fused_update *u);
 
-/* Sets tune.split, the number of parts of the sum, of each job. This number differs from that of an unfused weight
- * gradient, because the jobs share the GPU. */
+/* Sets tune.split of each job: the number of parts of its sum. An unfused weight gradient has another number, because
+ * the jobs share the GPU. */
 void dg_fused_update_split(dg_fused_update *u);
 
-/* Returns NULL, or the reason why the launch is not possible, valid until the next call. The ops are then launched one
- * by one. tune: accepted by dg_variant_check() for the op. The variant determines the kernel family (variant.h); if the
+/* Returns NULL, or the reason why the ops cannot be fused and are launched one by one. The text is valid until the next
+ * call. tune: accepted by dg_variant_check() for the op. The variant determines the kernel family (variant.h); if the
  * variant has no family and the convolution is flat (conv_tiles.h), the family is dense. */
 const char *dg_fused_conv_refuses(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, const dg_gpu *gpu);
 const char *dg_fused_head_refuses(const dg_fused_head *h);

@@ -1,19 +1,19 @@
-/* The first layer of G: x(N, pixels, C) = y(N, Co) w(Co, pixels, C), with the latents drawn here and the statistics of
- * the norm after it. Each block draws the latents that it needs, which is faster than waiting for another kernel. A
- * step of the main loop uses DEPTH latents, usually all of them. The sum over these is divided into PARTS parts, which
- * are added in order.
- * block tile: 16 images x 128 channels of one pixel (conv_tiles.h); wide, so that fewer blocks draw the same latents
- * thread tile: 4 images x 4 channels; weights: global -> registers, the first while latents are drawn
- * shared memory: 43 KB
- * registers: 107
- * bound by: multiply-adds and random numbers */
+/* The first layer of G: x(N, pixels, C) = y(N, Co) w(Co, pixels, C), with random latents y that this kernel draws, and
+ * the statistics of the norm after it. Each block draws the latents that it needs, which is faster than waiting for
+ * another kernel. A step of the main loop uses DEPTH latents, usually all of them. The sum over these latents is
+ * divided into PARTS parts, which are added in order.
+ * Block tile: 16 images x 128 channels of one pixel (conv_tiles.h); wide, so that fewer blocks draw the same latents.
+ * Thread tile: 4 images x 4 channels; weights: global -> registers, the first while latents are drawn.
+ * Shared memory: 43 KB.
+ * Registers: 107.
+ * Bound by: multiply-adds and random numbers */
 #define DEV_RANDOM
 #include "kernels/ops/conv/cuda/conv.cuh"
 #include "kernels/fused/fuse.cuh"
 
 static constexpr int IMAGES = DG_DENSE_IMAGES, CHANNELS = DG_DENSE_CHANNELS, DEPTH = 128, PARTS = 4, AHEAD = 5,
                      THREADS = PARTS * IMAGES / 4 * 32;
-static constexpr int LINE = IMAGES + 4; /* row of y per latent: two quads of a row are 16 banks apart */
+static constexpr int LINE = IMAGES + 4; /* floats per latent's row of y; two quads of a row are 16 banks apart */
 static_assert(CHANNELS == 4 * 32, "a row of channels must have four channels per lane of a warp");
 static_assert(THREADS == IMAGES * 32 && THREADS >= CHANNELS,
               "a block needs one warp per image and one thread per channel");

@@ -1,12 +1,12 @@
 /* The last layer of D, from its input to the input's gradient. A thread loads at most KEPT packs of 4 channels at a
- * time. If it has no more packs than that, they stay in registers, and x is read only once. The kernel computes the
- * logit, its gradient, and the gradient with respect to x, back through the norm. The block stores its sums as one
- * part.
- * grid: one block per image
- * block: thread = slot * lanes + lane; a lane has 4 of every 4 * lanes channels, slot s has pixels s, s + slots, ...
- * shared memory: 8 KB
- * registers: 128
- * bound by: latency; 12 bytes per value, 8 if rounded */
+ * time. If a thread has at most KEPT packs, they stay in registers, and x is read only once. The kernel computes the
+ * logit, its gradient, and the gradient with respect to x, back through the norm. Each block stores one part of the
+ * norm's sums.
+ * Grid: one block per image.
+ * Block: thread = slot * lanes + lane; a lane has 4 of every 4 * lanes channels, slot s has pixels s, s + slots, ...
+ * Shared memory: 8 KB.
+ * Registers: 128.
+ * Bound by: latency; 12 bytes per value, 8 if rounded */
 #include "kernels/ops/gan_loss/cross_entropy.cuh"
 #include "kernels/fused/fuse.cuh"
 
@@ -80,8 +80,8 @@ struct alignas(16) head_term {
 };
 static_assert(sizeof(head_term) == DG_HEAD_TERM_BYTES, "DG_HEAD_TERM_BYTES must be the size of head_term");
 
-/* The last block calls it. Each thread adds the terms of its images, and a tree adds the sums of the threads. room: 4
- * * WARPS doubles. */
+/* Only the last block calls this function. Each thread adds the terms of its images, and a tree adds the threads' sums.
+ * room: 4 * WARPS doubles. */
 static __device__ __forceinline__ void sum_losses(const dg_fused_head &h, double *room, int each)
 {
     const int mine = (int)threadIdx.x;

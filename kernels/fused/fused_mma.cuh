@@ -1,18 +1,19 @@
 /* Fused convolutions on tensor cores (fused.h): the main loop of conv_mma_fwd.cuh and conv_mma_dx.cuh between a
  * prologue and an epilogue. The prologue is applied once per value, when the value is stored in shared memory. The
  * weights are rounded before the launch. The epilogue reads the results from registers.
- * tile: of conv_mma_fwd.cuh and conv_mma_dx.cuh
- * shared memory: as there, plus two more stages of small weights (8 KB each), 8 or 12 bytes per summed channel
+ * Tile: of conv_mma_fwd.cuh and conv_mma_dx.cuh.
+ * Shared memory: as there, plus two more stages of small weights (8 KB each), 8 or 12 bytes per summed channel
  * (coefficients), and 16 bytes; warpgroups with a split sum: at least the tile's sums (fused_mma_join.cuh)
- * registers: forward 146 to 172; data gradient 146 to 190; warpgroups 107 to 254
- * bound by: shared memory, and the latency of the epilogue's sums over blocks */
+ * registers: forward bf16 146 to 172, tf32 146 to 162; data gradient bf16 146 to 190, tf32 146 to 171; warpgroups 107
+ *   to 254.
+ * Bound by: shared memory, and the latency of the epilogue's sums over blocks */
 #ifndef DG_FUSED_MMA_CUH
 #define DG_FUSED_MMA_CUH
 
 #include "kernels/fused/fused_mma_join.cuh"
 #include "kernels/ops/conv/cuda/conv_mma.cuh"
 
-/* Kernel arguments. The blocks of a group are consecutive. The last block of a group may have fewer cells. */
+/* Kernel arguments. The blocks of a group have consecutive numbers, and the last of them may have fewer cells. */
 struct dg_fused_mma {
     dg_conv_args conv;
     dg_prologue in;
@@ -24,7 +25,7 @@ struct dg_fused_mma {
     int split, channels;
     const void *rounded;
     void *factors;
-    unsigned share; /* bit mask of the slices of `factors` that the first column stores (dg_patch_loader::keep) */
+    unsigned share; /* bit mask of the slices of `factors` that the first column of tiles stores (dg_patch_loader) */
     bool early;     /* the first weights are loaded before grid_dependency_wait() */
     float *result, *sums, *parts;
     unsigned *columns, *tiles;
@@ -37,8 +38,8 @@ static __device__ __forceinline__ dg_channel dg_channel_times(const dg_channel &
     return {k.scale * by, k.tilt * by, k.shift * by};
 }
 
-/* Fills the coefficient table of this block's channels for dg_patch_loader. A scaled arithmetic multiplies values by
- * 2^shift. */
+/* Fills the coefficient table of this block's channels for dg_patch_loader. If the arithmetic is scaled, values are
+ * multiplied by 2^shift. */
 template <class G>
 static __device__ __forceinline__ void dg_fused_table(float *table, const dg_prologue &s, int group, int first,
                                                       int count, int C, int shift)
@@ -75,8 +76,8 @@ static __device__ __forceinline__ float dg_fold(const float (&v)[8])
     return keep + __shfl_xor_sync(0xffffffffu, give, 4);
 }
 
-/* Sums each column over the warps of the block and returns the sum to thread `column`. v: this lane's columns; room:
- * shares * N floats of shared memory. All threads of the block call it. */
+/* Sums each column over the warps of the block; thread i returns the sum of column i. v: this lane's columns; room:
+ * shares * N floats of shared memory. All threads of the block must call this function. */
 template <class Job, class G>
 static __device__ __forceinline__ float dg_column_sum(const float (&v)[2 * G::NJ], float *room, dg_own_warps own)
 {
@@ -105,9 +106,9 @@ static __device__ DEV_NOINLINE void dg_fused_merge(dg_epilogue s, float *sums, u
                           room);
 }
 
-/* Applies the epilogue to a lane's results, stores them, and adds to the gradient's two sums per column. WHOLE: all
- * columns of the tile exist. at: index of the first channel of each row, < 0 if there is no such row. n: first of the
- * lane's columns. */
+/* Applies the epilogue to a lane's results, stores them, and adds to the gradient's two sums per column (`first`,
+ * `second`). WHOLE: all columns of the tile exist. at: index of the first channel of each row, < 0 if there is no such
+ * row. n: first of the lane's columns. */
 template <class G, bool WHOLE, class Sums, int ROWS>
 static __device__ __forceinline__ void dg_fused_leave(const dg_fused_mma &f, Sums &sums, const int (&at)[ROWS],
                                                       int group, int n, int C, float (&first)[2 * G::NJ],
@@ -165,7 +166,7 @@ static __device__ __forceinline__ void dg_fused_leave(const dg_fused_mma &f, Sum
     }
 }
 
-/* All threads of the block call it. n0: first channel of the tile; room: shared memory, free after the main loop. */
+/* Called by all threads of the block. n0: first channel of the tile; room: shared memory, free after the main loop. */
 template <class Job, class G, class Sums>
 static __device__ __forceinline__ void dg_fused_results(const dg_fused_mma &f, Sums &sums, const dg_cell *cell,
                                                         int group, int n0, float *room, dg_own_warps own)

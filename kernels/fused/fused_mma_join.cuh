@@ -22,8 +22,8 @@ template <class G, class Sums> static __device__ __forceinline__ void dg_leave_s
     }
 }
 
-/* Warpgroups: the blocks of a tile form a cluster, one block per part of the sum. Each block finishes the results of
- * its warps first .. last - 1. It adds the sums that these warps of the other blocks stored in shared memory. */
+/* Warpgroups: the blocks of a tile form a cluster, one block per part of the sum. Each block completes the results of
+ * its warps first .. last - 1: it adds the sums that the same warps of the other blocks stored in shared memory. */
 struct dg_own_warps {
     int first, last;
     bool mine;
@@ -39,8 +39,8 @@ struct dg_own_warps {
     }
 };
 
-/* All threads of the block call it. own: dg_own_warps::mine; room: G::exchanged units of shared memory, free after the
- * main loop. */
+/* Called by all threads of the block. own: dg_own_warps::mine; room: G::exchanged units of shared memory, free after
+ * the main loop. */
 template <class G, class Sums> static __device__ __forceinline__ void dg_cluster_join(Sums &sums, float *room, bool own)
 {
     static constexpr int packs = G::MI * G::NJ;
@@ -63,8 +63,8 @@ template <class G, class Sums> static __device__ __forceinline__ void dg_cluster
 }
 
 /* For products by warps: blocks store their parts in scratch, and the last block adds them in the order of the split.
- * Returns true only in the last block. If there are two parts, the last block adds the other part to its own; the bits
- * are the same in either order. */
+ * Returns true only in the last block. If there are two parts, the last block adds the other block's part to its own;
+ * the sum of two parts has equal bits in either order. */
 template <class G, class Sums>
 static __device__ __forceinline__ bool dg_fused_join(Sums &sums, float *parts, unsigned *counters)
 {
@@ -89,7 +89,7 @@ static __device__ __forceinline__ bool dg_fused_join(Sums &sums, float *parts, u
     return true;
 }
 
-/* Returns the sum over the block's own shares. apart: distance between two shares, in floats. */
+/* Returns the sum over the shares that this block completes. apart: distance between two shares, in floats. */
 template <class Job, class G>
 static __device__ __forceinline__ float dg_own_sum(const float *of, int apart, dg_own_warps own)
 {

@@ -1,4 +1,4 @@
-/* The blocks of fused launches, for the cost model. */
+/* Describes the blocks of fused launches for the cost model. */
 #include <stdio.h>
 #include <string.h>
 
@@ -18,8 +18,8 @@ static const char *epilogue_name(const dg_epilogue *s)
     return name[s->kind];
 }
 
-/* Returns the number of parts that last blocks merge, over all groups. With clusters, parts are merged in two steps,
- * and the parts of both steps are counted. */
+/* Returns the number of partial sums that the last blocks of all groups merge. With clusters, parts are merged in two
+ * steps, and the parts of both steps are counted. */
 static double merged(const dg_epilogue *s, int per_group, int channels)
 {
     if (s->kind != DG_EPILOGUE_STATS && s->kind != DG_EPILOGUE_NORM_DX) return 0;
@@ -105,7 +105,7 @@ static int head_parts(const dg_plan *p, const dg_launch *l, dg_cost_part *out)
     return 1;
 }
 
-/* Operands that no convolution has rounded are rounded by an additional kernel, which is a separate part. */
+/* Operands that no convolution has rounded are rounded by an additional kernel, which is a separate cost part. */
 static int update_parts(const dg_plan *p, const dg_launch *l, dg_cost_part *out)
 {
     const dg_fused_update u = dg_fused_update_of(p, l);

@@ -1,10 +1,10 @@
-/* Fused convolutions of images. Forward: fused_thin_fwd.cuh. In the data gradient (forward pass of G's last layer), the
- * thread that copied a value of y to shared memory applies the norm to it there.
- * tile: 8x8 positions of 8 images (maps up to 32 wide) or 16x32 positions of one image, CI channels x 4 phases; 4
- *   channels of y per stage
- * shared memory: 13 or 16 KB per stage, 2 to 4 stages, and 8 bytes per channel of y
- * registers: 96 (CI = 1), 128 (CI = 3)
- * bound by: fp32 multiply-adds
+/* Fused convolutions of images. Forward: fused_thin_fwd.cuh. In the data gradient (forward pass of G's last layer),
+ * each thread applies the norm to the values of y that it copied to shared memory.
+ * Tile: 8x8 positions of 8 images (maps up to 32 wide) or 16x32 positions of one image, CI channels x 4 phases; 4
+ *   channels of y per stage.
+ * Shared memory: 13 or 16 KB per stage, 2 to 4 stages, and 8 bytes per channel of y.
+ * Registers: 96 (CI = 1), 128 (CI = 3).
+ * Bound by: fp32 multiply-adds
  * Template parameters: G, the dg_patch_tile; CI, channels of x; F, the function applied to four results. */
 #include "kernels/ops/conv/cuda/conv_patch.cuh"
 #include "kernels/ops/conv/cuda/conv_thin_fwd.cuh"

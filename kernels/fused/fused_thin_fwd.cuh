@@ -1,10 +1,10 @@
 /* Fused forward convolution of images: images may come from the dataset; results go through an activation, its
  * gradient or the gradient of a norm. Template parameter fwd: dg_thin_fwd<CI> or dg_thin_mma_fwd<E, CI>, CI channels
  * of x.
- * tile: 4 x 32 pixels x 32 channels
- * shared memory: 5 KB (CI = 1), 14 KB (3); bf16 tensor cores 3 or 7 KB
- * registers: 96 to 117; tensor cores 96
- * bound by: fp32 multiply-adds; tensor cores: stores of the results */
+ * Tile: 4 x 32 pixels x 32 channels.
+ * Shared memory: 5 KB (CI = 1), 14 KB (3); bf16 tensor cores 3 or 7 KB.
+ * Registers: 96 to 117; tensor cores 96.
+ * Bound by: fp32 multiply-adds; tensor cores: stores of the results */
 #ifndef DG_FUSED_THIN_FWD_CUH
 #define DG_FUSED_THIN_FWD_CUH
 
@@ -12,9 +12,9 @@
 #include "kernels/fused/fuse.cuh"
 #include "kernels/ops/gather/gather.cuh"
 
-/* Loads the patch of tile (image, a0, b0) with all loads in flight together. A lane has four contiguous values,
- * aligned to four in memory. If `writes` is set, the tile's pixels from the dataset, without the border, are also
- * stored in the batch. */
+/* Loads the patch of tile (image, a0, b0) with all loads in flight together. Each lane loads packs of four contiguous
+ * values, aligned to four values in memory. If `writes` is set, the tile's pixels from the dataset, without the border,
+ * are also stored in the batch. */
 template <class fwd>
 static __device__ __forceinline__ void dg_thin_take(float *patch, const dg_gather_args &g, const dg_conv_args &a,
                                                     int image, int a0, int b0, bool writes)
@@ -161,7 +161,7 @@ template <class fwd> static __device__ __forceinline__ void dg_thin_fwd_block(co
     const int first = ((image * a.Ho + oy) * a.Wo + b0 + fwd::col(0)) * a.Co + co0 + fwd::channel(0);
     typedef dg_pack<float, 4> four;
     auto there = [&](int p, int h) { return oy < a.Ho && b0 + fwd::col(p) < a.Wo && co0 + fwd::channel(h) < a.Co; };
-    /* Calls become(p, h, values from `first` on) for all values that exist. */
+    /* Calls become(p, h, distance from `first` in values) for all packs inside the map. */
     auto for_each = [&](auto become) {
 #pragma unroll
         for (int p = 0; p < 4; p++)

@@ -20,7 +20,7 @@ enum {
     DG_UPDATE_RANGES = 2 * DG_UPDATE_JOBS + 1
 };
 
-/* Counters: finished consumers, weights that are not finite. */
+/* Counters: consumers that have finished, and weights that are not finite. */
 enum { DG_UPDATE_DONE, DG_UPDATE_BAD, DG_UPDATE_COUNTERS };
 
 /* Number of stages of tensor-core jobs in shared memory. Two stages of fp16 fill Turing's 64 KB per block. */
@@ -28,7 +28,7 @@ enum { DG_UPDATE_DONE, DG_UPDATE_BAD, DG_UPDATE_COUNTERS };
 
 typedef struct {
     dg_conv_args conv;
-    dg_prologue x, y; /* on tensor cores: plain prologues of rounded operands */
+    dg_prologue x, y; /* jobs on tensor cores: plain, because operands are rounded before */
     int kind, channels;
     int groups, per_group;
     int rows, cols;
@@ -60,7 +60,7 @@ void dg_update_layout_of(const dg_fused_update *u, dg_update_layout *out);
 
 dg_update_work dg_update_work_of(const dg_update_job *j);
 
-/* Writes the indices of the jobs to `place`, those with the longest blocks first. */
+/* Writes the indices of the jobs to `place`, in descending order of the time per block. */
 void dg_update_order(const dg_fused_update *u, const dg_update_work *work, int *place);
 
 const char *dg_prologue_name(const dg_prologue *s);

@@ -87,8 +87,8 @@ static __device__ __forceinline__ void dg_update_thin(const dg_update_work &w, i
     sums.finish(patch, out, co0, a.Co);
 }
 
-/* Family gemv: a warp has 128 weights of one channel of y. Sum i of eight adds images i, i + 8, ..., and the eight
- * sums are added at the end. */
+/* Family gemv: a warp has 128 weights of one channel of y. Each weight has eight sums: sum i adds images i, i + 8, ...;
+ * the eight sums are added at the end. */
 
 static __device__ __forceinline__ void dg_update_gemv(const dg_update_work &w, int tile, float *out)
 {

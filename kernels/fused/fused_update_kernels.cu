@@ -1,8 +1,8 @@
-/* The fused update in two kernels: the parts of the sums (fused_update_job.cuh), then, here, their sums and Adam.
- * tile: 2,048 weights per block, fewer if the sum has many parts
- * shared memory: 4 KB
- * registers: 64
- * bound by: memory, 26 bytes per weight, and 4 per part */
+/* The second kernel of the fused update adds the parts of the sums (from fused_update_job.cuh) and does Adam.
+ * Tile: 2,048 weights per block, fewer if the sum has many parts.
+ * Shared memory: 4 KB.
+ * Registers: 64
+ * bound by: memory, 26 bytes per weight (tf32 rounding: 28), and 4 per part */
 #include "kernels/fused/fused_update_job.cuh"
 #include "kernels/fused/rounded.cuh"
 #include "kernels/ops/adam/adam.cuh"

@@ -30,8 +30,8 @@ template <class G, class Products, int STAGES> struct dg_update_sums : Products 
         uint32_t where;
         int cell, to, from;
     };
-    /* Bits for the row before the cell and for each row of y. Two rows of x share the bit of a row of y. Columns have
-     * such bits too. A last bit marks a cell outside of all images. */
+    /* A mask has one bit for the row before the cell and one for each row of y; two rows of x share the bit of a row of
+     * y. Columns also have LINES bits. The last bit marks a cell outside of all images. */
     static constexpr int LINES = 10;
     static constexpr uint32_t nowhere = 1u << 31;
     static_assert(piece::side + 2 <= LINES && 2 * LINES < 32, "the row bits must fit in a 32-bit word");

@@ -16,7 +16,7 @@ typedef struct {
     double begin, unit;
 } block_ns;
 
-/* Costs of an update. counted: all kernels of all jobs have counts. */
+/* Costs of an update. counted: the cost model has instruction counts for every job's kernel. */
 typedef struct {
     bool counted;
     dg_machine machine; /* always an H100, so that sums have the same order on every GPU */
@@ -24,8 +24,8 @@ typedef struct {
     block_ns job[DG_UPDATE_JOBS];
 } update_costs;
 
-/* Returns the assumed ns of jobs without counts. The numbers for copied operands (1,200 per unit) and images with 3
- * channels (1,650 and 4,100) were measured on an H100 (docs/results/2026-11-22-h100.md). All others are guesses. */
+/* Returns the assumed block time of jobs without counts. Numbers for copied operands (1,200 per unit) and images with 3
+ * channels (1,650 and 4,100) are from an H100 (docs/results/2026-11-22-h100.md). The other numbers are guesses. */
 static block_ns assumed_ns(const dg_update_work *w, dg_math math)
 {
     const bool bf16 = math == DG_MATH_BF16;
@@ -81,7 +81,7 @@ void dg_update_order(const dg_fused_update *u, const dg_update_work *work, int *
 
 enum { UNITS = 132 };
 
-/* The times at which the multiprocessors have ended their blocks so far, in ascending order. */
+/* The times at which the multiprocessors become free, in ascending order. */
 typedef struct {
     double at[UNITS];
     int count[UNITS], n;

@@ -6,10 +6,10 @@
  * x 8 channels of a product then have one stride, and a shift (ky / 2, kx / 2) only changes the first position. Eight
  * consecutive positions are a row of a cell; in small cells, a line joins four columns of two cells. ldmatrix loads y
  * into registers once for all shifts.
- * tile: 64 channels of y x 16 taps x 16 channels of x
- * shared memory: 76 KB in four stages, small maps 84 KB
- * registers: 128 per thread for sums
- * bound by: L2 and tensor cores */
+ * Tile: 64 channels of y x 16 taps x 16 channels of x.
+ * Shared memory: 76 KB in four stages, small maps 84 KB.
+ * Registers: 128 per thread for sums.
+ * Bound by: L2 and tensor cores */
 #ifndef DG_FUSED_UPDATE_WGMMA_CUH
 #define DG_FUSED_UPDATE_WGMMA_CUH
 
@@ -127,7 +127,7 @@ template <class G> struct dg_dw_wgmma_products {
             }
     }
 
-    /* All threads of the block call it. The two warpgroups exchange halves of their sums, and each stores one half.
+    /* Called by all threads of the block. The two warpgroups exchange halves of their sums, and each stores one half.
      * room: shared memory of the stages, free after the main loop. */
     __device__ __forceinline__ void store(const dg_conv_args &a, float *out, int co0, int ci0, uint4 *room) const
     {

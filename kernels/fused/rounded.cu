@@ -1,5 +1,5 @@
 /* Rounds a network's weights, and operands of weight gradients that no fused convolution has rounded.
- * thread tile: 4 values; shared memory: none; registers: 14 and 32; bound by: memory, 6 bytes per weight */
+ * Thread tile: 4 values; Shared memory: none; Registers: 14 and 32; Bound by: memory, 6 or 8 bytes per weight */
 #include "kernels/fused/rounded.cuh"
 
 enum { NT = 256 };

@@ -1,4 +1,4 @@
-/* The blocks of a fused update, for the cost model. */
+/* Describes the blocks of a fused update for the cost model. */
 #include <stdio.h>
 
 #include "core/base/math.h"

@@ -1,4 +1,4 @@
-/* One job of a fused update: its tiles, units, parts and rounding. */
+/* Computes tiles, units, parts and rounding of one job of a fused update. */
 #include <string.h>
 
 #include "core/base/math.h"

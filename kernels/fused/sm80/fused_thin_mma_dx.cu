@@ -5,11 +5,11 @@
  *   x[2a - 1 + py, 2b - 1 + px] = r[a, b](py, px) + r[a - 1, b](2 + py, px) + r[a, b - 1](py, 2 + px)
  *                               + r[a - 1, b - 1](2 + py, 2 + px)
  * r[a, b](ky, kx): the products of position (a, b), 0 outside of y. The alternative is one matrix product per step,
- * from four positions of y to four pixels. If CI is 3, its 12 columns are padded to 16, so it needs a third more
- * products. It also rounds each value of y four times.
+ * from four positions of y to four pixels. If CI is 3, this alternative pads its 12 columns to 16 and so needs a third
+ * more products. The alternative also rounds each value of y four times.
  *
  * Four lanes load 16 channels of a position, 16 bytes each, directly into registers, without shared memory. Lane t of
- * the four gets column t of the taps. Each warp passes the sums of the row below to the next warp; neighbouring
+ * the four gets column t of the taps. Each warp passes its sums for the row below to the next warp; neighbouring
  * positions exchange sums by shuffles. The first warp of a block only passes sums, because its row is the last row of
  * the previous block. A warp writes its two rows of pixels to shared memory for the epilogue.
  * tile: up to 17 rows of positions of one image (18 rows are multiplied), all channels
@@ -74,7 +74,7 @@ template <int CI_, bool ROUNDED> struct thin_dx {
             }
         }
     }
-    /* The error is 2^-22, which is less than the error of bf16 products. */
+    /* Returns tanh(v) with an error of 2^-22, which is less than the error of bf16 products. */
     static __device__ __forceinline__ float tanh_of(float v)
     {
         return 1 - 2 * near_reciprocal(1 + near_power(v * 2.88539008f));
@@ -155,8 +155,8 @@ template <int CI_, bool ROUNDED> struct thin_dx {
             dg_store<4>(to + (k * 32 + lane()) * 4, v);
         }
     }
-    /* The warp adds these steps' pixels to `place`, an array [2][line] that already has the values of the warp above.
-     * last: also writes the step after the last position. left: values of the left position, in the last lanes. */
+    /* The warp adds the pixels of its steps to `place`, an array [2][line] with the values of the warp above. last:
+     * also writes the step after the last position. left: the last lanes' values of the left position. */
     __device__ __forceinline__ void pixels(float *place, bool last, float (&left)[handed]) const
     {
         const int t = lane() % 4, g = lane() / 4;
@@ -268,7 +268,7 @@ template <class G> static __device__ __forceinline__ void dx_block(const dg_fuse
         const bool last = p0 + G::COLS >= a.Wo;
         float *const place = slot - G::slot;
         sums.pixels(place, last, left);
-        /* the first value is at 2 p0 CI - 4 */
+        /* place[0] is value 2 p0 CI - 4 of a row of x */
         const int lo = max(0, 2 * p0 - 1) * CI, hi = min(a.W, 2 * (p0 + G::COLS) + (last ? 1 : -1)) * CI, n = hi - lo,
                   iy = 2 * row - 1;
         write<G>(f, place + lo - 2 * p0 * CI + 4, (image * a.H + iy) * a.W * CI + lo, a.W * CI, n, iy);
