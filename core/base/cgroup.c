@@ -10,8 +10,8 @@
 typedef struct {
     const char *root, *controller;
     char path[PATH_MAX];
-    char mount[PATH_MAX]; /* mount point, with the root before it; "": none */
-    char group[PATH_MAX]; /* the examined group, below the mount point */
+    char mount[PATH_MAX]; /* mount point, prefixed by `root`; "": no mount */
+    char group[PATH_MAX]; /* path of the examined group, relative to the mount point */
     bool second;
 } hierarchy;
 
@@ -79,8 +79,8 @@ static bool leads_out(const char *path)
     return false;
 }
 
-/* Sets the part of the process's path below the mount. If the path is not below it, as in another namespace, only the
- * mount point's group is visible. */
+/* Stores the process's cgroup path relative to the mount point. If the path is not below the mount point, as in another
+ * namespace, only the mount point's group is visible. */
 static void set_group(hierarchy *h, const char *mounted)
 {
     size_t n = strlen(mounted);
@@ -91,7 +91,7 @@ static void set_group(hierarchy *h, const char *mounted)
     while (end && h->group[end - 1] == '/') h->group[--end] = 0;
 }
 
-/* "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue" */
+/* Parses a line of mountinfo: "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue" */
 static bool take_mount(hierarchy *h, char *line)
 {
     char *field[5], *rest = line;
@@ -156,7 +156,7 @@ static bool read_text(const hierarchy *h, const char *name, char *text, int size
     return read;
 }
 
-/* Reads a number from this file. *out is SIZE_MAX for "max", and for version 1's huge number that means no limit. */
+/* Reads a limit from a cgroup file. *out is SIZE_MAX without a limit: "max", or a huge number in cgroup version 1. */
 static bool read_number(const hierarchy *h, const char *name, size_t *out)
 {
     char text[64], *end;
@@ -184,7 +184,7 @@ static size_t stat_number(const hierarchy *h, const char *const name[], int name
     return sum;
 }
 
-/* Returns the used bytes that the kernel cannot reclaim. The page cache counts as used, but it can be reclaimed. */
+/* Returns the used bytes that the kernel cannot reclaim, without the page cache, which cgroups count as used. */
 static size_t kept(const hierarchy *h)
 {
     static const char *const first[] = {"total_inactive_file", "total_active_file"}, *const second[] = {
@@ -220,8 +220,8 @@ static void note_second(const hierarchy *h, size_t swap, dg_cgroup_limit *out)
     }
 }
 
-/* In version 1 the second limit is for memory and swap together. hierarchical_memory_limit includes groups that are not
- * visible here. */
+/* In cgroup version 1 the second limit is for memory plus swap. hierarchical_memory_limit includes ancestor groups that
+ * this process cannot see. */
 static void note_first(const hierarchy *h, size_t swap, bool child, dg_cgroup_limit *out)
 {
     static const char *const above[] = {"hierarchical_memory_limit"}, *const swapped[] = {"total_swap"};

@@ -7,13 +7,13 @@
 #include <stddef.h>
 
 typedef struct {
-    size_t all, left; /* left: all minus what is used and cannot be reclaimed */
+    size_t all, left; /* left: the limit minus used bytes that cannot be reclaimed */
     char file[32];    /* with the limit */
     char group[160];
 } dg_cgroup_limit;
 
-/* Finds the cgroup memory limit that leaves the fewest bytes. swap: the machine's swap; the part that the cgroup allows
- * is added. */
+/* Finds the cgroup memory limit that leaves the fewest bytes. swap: bytes of the machine's swap; the limit includes as
+ * many of them as the cgroup allows. */
 bool dg_cgroup_memory(const char *root, size_t swap, dg_cgroup_limit *out);
 
 /* Finds the limit of threads and processes (pids.max) that leaves the fewest new ones. */

@@ -27,10 +27,10 @@ static const dg_output_rule *output_rule;
 void dg_set_output_rule(const dg_output_rule *rule) { output_rule = rule; }
 
 typedef struct {
-    const char *path, *name; /* as given; the last component of `real` */
+    const char *path, *name; /* path: as given; name: last component of `real` */
     const char *real;        /* path, or the target of its symbolic link */
     char temp[NAME_MAX + 1];
-    const dg_directory *given; /* the caller's directory, NULL: the path names it */
+    const dg_directory *given; /* the caller's directory; NULL: the directory in `path` */
     int dir, fd;
     size_t bytes;
     bool replaces;
@@ -42,7 +42,7 @@ static size_t free_bytes(const writer *w, bool *inodes)
     struct statvfs v;
     *inodes = true;
     if (w->dir < 0 || fstatvfs(w->dir, &v)) return 0;
-    *inodes = v.f_files == 0 || v.f_favail > 0; /* 0 files: the file system does not count them */
+    *inodes = v.f_files == 0 || v.f_favail > 0; /* f_files is 0 if the file system does not count inodes */
     return (size_t)v.f_bavail * (size_t)v.f_frsize;
 }
 
@@ -145,7 +145,7 @@ static dg_err create(writer *w, const struct stat *old)
         }
         if (w->fd < 0) return w->temp[0] = 0, failed(w, "create a temporary file in the same directory");
         struct stat s;
-        /* If a sweep removed the name between open and flock, the loop tries the next name. */
+        /* If another process removed the temporary file between open and flock, the loop tries the next name. */
         if (flock(w->fd, LOCK_EX) == 0 && fstat(w->fd, &s) == 0 && s.st_nlink == 0) {
             close(w->fd);
             w->fd = -1;
@@ -164,8 +164,8 @@ static dg_err create(writer *w, const struct stat *old)
     return failed(w, "create a temporary file in the same directory");
 }
 
-/* Reserves disk space, so that a full disk is reported before anything is written. Where that is not supported, a write
- * reports it. */
+/* Reserves disk space, so that a full disk is reported before anything is written. File systems without reservation
+ * report a full disk at a write. */
 static dg_err reserve(writer *w)
 {
 #ifdef __linux__
@@ -247,7 +247,7 @@ static dg_err commit(writer *w, const dg_chunk *piece, int pieces)
     bool fresh;
     dg_err e = check_old(w, piece, pieces, &fresh);
     if (e) return e;
-    /* The file is renamed before its lock is released, because a sweep could remove an unlocked temporary file. */
+    /* The file is renamed before its lock is released, because another process can remove an unlocked file. */
     int named = give_name(w, fresh);
     if (named && errno == EEXIST && fresh && !is_renamed(w)) {
         e = check_old(w, piece, pieces, &fresh);
@@ -284,7 +284,7 @@ static dg_err write_once(writer w, const dg_chunk *piece, int pieces, int *error
     return e;
 }
 
-enum { TRIES = 4 }; /* pauses of 10, 40 and 160 ms, as for unreadable images */
+enum { TRIES = 4 }; /* between the tries: pauses of 10, 40 and 160 ms */
 
 static dg_err write_file(const writer *w, const dg_chunk *piece, int pieces)
 {
@@ -352,7 +352,7 @@ static bool is_temporary(const char *name)
 
 DIR *dg_list_directory(int dir)
 {
-    const int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* not dup: it would share the position */
+    const int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* not dup, which shares the read position */
     DIR *d = fd < 0 ? NULL : fdopendir(fd);
     if (!d && fd >= 0) close(fd);
     return d;

@@ -16,25 +16,24 @@ const char *dg_last_component(const char *path);
 
 dg_err dg_write_atomic(const char *path, const dg_chunk *piece, int pieces);
 
-/* Rule for output files that are named by a path and are not in a dg_directory. With a rule, a FIFO or character device
- * is written to directly, and the target of a symbolic link is replaced atomically. */
+/* Rule for output files that are named by a path and are not in a dg_directory. With a rule, the program writes
+ * directly to a FIFO or character device, and replaces the target of a symbolic link atomically. */
 typedef struct {
     /* Returns the descriptor for the path, such as standard output for "-", or -1 if the path names a file. */
     int (*descriptor)(const char *path);
     dg_err (*may_replace)(int old, const char *path, const dg_chunk *piece, int pieces);
 } dg_output_rule;
-/* Sets the rule. With NULL, the default, every regular file and link may be replaced. Call it before other threads
- * write files. */
+/* Sets the rule. Without a rule (NULL, the default), every regular file and link may be replaced. Set the rule before
+ * other threads write files. */
 void dg_set_output_rule(const dg_output_rule *rule);
 
-/* An open directory for new files, at any path; messages show the path. lock: descriptor of the file lock_name in it,
- * or -1. If that file is gone when a new file is renamed, the write fails, because another run may own the directory.
- * */
+/* An open directory for new files. lock: descriptor of the lock file lock_name in the directory, or -1. If the lock
+ * file is gone when a new file is renamed, the write fails, because another run may own the directory. */
 typedef struct {
     int fd, lock;
     const char *lock_name;
 } dg_directory;
-/* Like dg_write_atomic for a file in `dir`; if dir is NULL, in the directory of the path. */
+/* dg_write_atomic for a file in the open directory `dir`; dir NULL: in the directory of the path. */
 dg_err dg_write_atomic_in(const dg_directory *dir, const char *path, const dg_chunk *piece, int pieces);
 
 bool dg_may_pass(int error);
@@ -53,7 +52,7 @@ void dg_sweep_temporaries(int dir);
 DIR *dg_list_directory(int dir);
 
 /* Reads a whole regular file of at most `limit` bytes; never blocks on a FIFO. *data is malloc'd and ends with an
- * additional NUL byte. DG_IO with path and reason. */
+ * additional NUL byte. Errors: DG_IO with the path and the reason. */
 dg_err dg_read_file(const char *path, size_t limit, void **data, size_t *bytes);
 /* dg_read_file relative to the open directory `dir`; dir = -1: the directory in the path. */
 dg_err dg_read_file_in(int dir, const char *path, size_t limit, void **data, size_t *bytes);
@@ -61,11 +60,11 @@ dg_err dg_read_file_in(int dir, const char *path, size_t limit, void **data, siz
 dg_err dg_read_own_in(int dir, const char *path, size_t limit, void **data, size_t *bytes);
 
 /* Reads the text of a file up to its first NUL byte, so that a sparse file is not read as a whole. *bytes: size of the
- * file. own: refuse a symbolic link. */
+ * file. own: if true, a symbolic link is refused. */
 dg_err dg_read_text(int dir, const char *path, bool own, size_t limit, void **text, size_t *bytes);
 
-/* Opens a file that is read in pieces; dg_read_next then reads exactly n bytes per call. After an error *fd is -1; else
- * the caller closes it. */
+/* Opens a file that is read in pieces; dg_read_next then reads exactly n bytes per call. After an error *fd is -1;
+ * otherwise the caller closes *fd. */
 dg_err dg_read_open(const char *path, size_t limit, int *fd, size_t *bytes);
 /* dg_read_open in the open directory, for a file that only the program writes: refuses a symbolic link. */
 dg_err dg_read_own_open(int dir, const char *path, size_t limit, int *fd, size_t *bytes);

@@ -6,8 +6,8 @@
 #include <stddef.h>
 
 typedef struct {
-    size_t all, left; /* bytes, SIZE_MAX: unknown; left: still available */
-    bool addresses;   /* limit of addresses: includes unused stacks */
+    size_t all, left; /* bytes of the limit, bytes still available; SIZE_MAX: unknown */
+    bool addresses;   /* the limit is on the address space, which includes unused stacks */
     char name[256];   /* "the machine", "ulimit -v", "memory.max of the cgroup /a" */
 } dg_memory_limit;
 
@@ -19,9 +19,9 @@ const char *dg_memory_limit_note(char *out, size_t size);
 /* Returns "; ulimit -u allows 100" if this limit may have prevented a new thread, else "". */
 const char *dg_thread_limit_note(char *out, size_t size);
 
-/* Returns the number of threads for compute-bound work, 1 to 1024. It is OMP_NUM_THREADS, else dg_cores(). It is
- * limited by the batch system (SLURM_CPUS_PER_TASK, NSLOTS, NCPUS, LSB_DJOB_NUMPROC) and by the address space for
- * stacks. */
+/* Returns the number of threads for compute-bound work, 1 to 1024. The number is OMP_NUM_THREADS if set, otherwise
+ * dg_cores(), limited by the batch system (SLURM_CPUS_PER_TASK, NSLOTS, NCPUS, LSB_DJOB_NUMPROC) and by the address
+ * space for stacks. */
 int dg_default_threads(void);
 
 /* If the address space is limited, sets smaller thread stacks and a single malloc arena. Call it once, before threads

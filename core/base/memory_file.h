@@ -7,15 +7,15 @@
 #include <stdio.h>
 
 typedef struct {
-    char *text; /* malloc'd, with a final NUL; the caller's once it is closed */
+    char *text; /* malloc'd, with a final NUL; the caller frees it after dg_memory_close */
     size_t bytes, room;
     bool exhausted;
 } dg_memory_file;
 
 /* NULL: no memory. */
 FILE *dg_memory_open(dg_memory_file *m);
-/* Returns true if m->text has everything printed; returns false and sets m->text to NULL if memory ran out. to may be
- * NULL. */
+/* Closes the stream `to`, which may be NULL. Returns false and sets m->text to NULL if memory ran out; otherwise
+ * m->text has the whole text. */
 bool dg_memory_close(FILE *to, dg_memory_file *m);
 
 #endif

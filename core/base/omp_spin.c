@@ -11,8 +11,8 @@ void dg_omp_spin(char **argv)
 {
     char self[4096];
     if (getenv("OMP_WAIT_POLICY") || getenv("GOMP_SPINCOUNT")) return;
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1); /* the path, so that ps shows the name */
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1); /* a path, because ps shows the name */
     if (n <= 0 || setenv("GOMP_SPINCOUNT", spins, 1)) return;
     self[n] = 0;
-    (void)execv(self, argv); /* on failure the program continues */
+    (void)execv(self, argv); /* if execv fails, the program continues without the setting */
 }

@@ -3,8 +3,8 @@
 #ifndef DG_OMP_SPIN_H
 #define DG_OMP_SPIN_H
 
-/* Call first in main. Restarts the program once with GOMP_SPINCOUNT set, because the runtime reads it before main; does
- * nothing if the user has set it or OMP_WAIT_POLICY, or if that fails. */
+/* Call first in main. Restarts the program once with GOMP_SPINCOUNT set, because the OpenMP runtime reads this variable
+ * before main. Does nothing if the user has set GOMP_SPINCOUNT or OMP_WAIT_POLICY, or if exec fails. */
 void dg_omp_spin(char **argv);
 
 #endif

@@ -20,16 +20,16 @@ enum {
     DG_STREAM_NOISE = 1,   /* z of training step `step` */
     DG_STREAM_FLIP = 2,    /* one value per image of step `step` */
     DG_STREAM_SHUFFLE = 3, /* step = epoch */
-    DG_STREAM_SAMPLE = 4,  /* z of sample grids, step = 0; `generate` uses step = image seed */
-    DG_STREAM_INIT = 5,    /* step = ordinal of the tensor */
+    DG_STREAM_SAMPLE = 4,  /* z of sample grids (step = 0) and of `generate` (step = image seed) */
+    DG_STREAM_INIT = 5,    /* initial weights, step = ordinal of the tensor */
     DG_STREAM_SYNTH = 6,   /* synthetic images, step = image */
-    DG_STREAM_DROPOUT = 7, /* one value per element of step `step`: layer << 40 | step */
+    DG_STREAM_DROPOUT = 7, /* dropout: one value per element, step = layer << 40 | step */
     DG_STREAM_SPLIT = 8,   /* test split of a class, step = class */
-    /* order of evaluated images: step 0 for real images, 1 for samples; steps from 16 on, with seed 0, are shared by
-     * all evaluations */
+    /* order of evaluated images: step = 0 for real images, 1 for samples; all evaluations share the steps from 16 on,
+     * with seed 0 */
     DG_STREAM_JUDGE = 9,
-    DG_STREAM_AUGMENT = 10,   /* two blocks per image of step `step`: order << 40 | step */
-    DG_STREAM_STATISTICS = 11 /* z of batch `step` of the statistics of averaged weights */
+    DG_STREAM_AUGMENT = 10,   /* augmentation: two blocks per image, step = order << 40 | step */
+    DG_STREAM_STATISTICS = 11 /* z for the batch norm statistics of averaged weights, step = batch */
 };
 
 static inline DG_HD uint64_t dg_subsequence(int stream, uint64_t step) { return (uint64_t)stream << 56 | step; }
@@ -55,8 +55,8 @@ static inline DG_HD void dg_philox(uint32_t out[4], uint64_t seed, uint64_t subs
     for (uint32_t round = 0; round < DG_PHILOX_ROUNDS; round++) dg_philox_round(out, seed, round);
 }
 
-/* Four independent N(0, 1) floats from this block's four values: Box-Muller with cuRAND's scaling; values (0,1) give
- * normals 0 and 1, values (2,3) give 2 and 3. Agrees with curand_normal4 to a few ulp. */
+/* Computes four independent N(0, 1) floats from the four values of a block, by Box-Muller with cuRAND's scaling: values
+ * 0 and 1 give normals 0 and 1, values 2 and 3 give normals 2 and 3. Agrees with curand_normal4 to a few ulp. */
 void dg_normal4(float out[4], uint64_t seed, uint64_t subsequence, uint64_t block);
 
 void dg_random_bytes(void *out, size_t bytes, uint64_t seed, uint64_t subsequence);

@@ -32,7 +32,7 @@ static bool is_printable(const char *s)
     return true;
 }
 
-/* Appends '...', with a quote inside as '\''. */
+/* Appends text in single quotes, with each single quote in the text as '\''. */
 static void put_quoted(word *w, const char *s)
 {
     put(w, "'", 1);
@@ -40,8 +40,8 @@ static void put_quoted(word *w, const char *s)
     put(w, "'", 1);
 }
 
-/* Appends a quoted string with escapes. high: prefix of the digits of a byte >= 0x80. A hex digit after \x is escaped
- * too, because some shells read more than two digits. "!" is escaped because interactive shells expand it. */
+/* Appends a quoted string with escapes. high: escape prefix of bytes >= 0x80. A hex digit after a \xNN escape is
+ * escaped too, because some shells read more than two digits. "!" is escaped because interactive shells expand it. */
 static void put_escaped(word *w, const char *s, const char *high)
 {
     bool digits = false;

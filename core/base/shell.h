@@ -1,8 +1,8 @@
-/* Commands to copy from messages: the program by its calling name, and file names quoted for a shell.
+/* Shell commands in messages, for the user to copy: the program's calling name and quoted file names.
  *   char q[DG_SHELL_ROOM];
  *   dg_fail(DG_USAGE, "... resume it: %s --resume --out %s", dg_program(), dg_shell_path(q, sizeof q, dir));
- * Plain text is unchanged, other text is in '...'. Text with bytes that must not reach a terminal (see dg_printable) is
- * in $'...', as in bash, zsh, ksh and POSIX 2024: $'a\x1bb'. */
+ * Text without special characters is unchanged; other text is quoted as '...'. Text with bytes that must not reach a
+ * terminal (see dg_printable) is in $'...', as in bash, zsh, ksh and POSIX 2024: $'a\x1bb'. */
 #ifndef DG_SHELL_H
 #define DG_SHELL_H
 

@@ -11,7 +11,7 @@
 
 enum { MOST = 1024 };
 
-static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER; /* locked until all are started */
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER; /* locked until all threads have started */
 
 static void *wait_at_gate(void *nothing)
 {
@@ -20,7 +20,7 @@ static void *wait_at_gate(void *nothing)
     return nothing;
 }
 
-/* OMP_STACKSIZE in bytes: a number with B, K (default), M or G; 0: not set. */
+/* Returns OMP_STACKSIZE in bytes, or 0 if not set. Its suffixes are B, K (default), M and G. */
 static size_t stack_bytes(void)
 {
     static const char units[] = "BKMG";
@@ -41,7 +41,7 @@ static int start(int n, int *error)
     *error = pthread_attr_init(&attributes);
     if (*error) return 0;
     const size_t stack = stack_bytes();
-    if (stack) (void)pthread_attr_setstacksize(&attributes, stack); /* OpenMP ignores too small sizes, too */
+    if (stack) (void)pthread_attr_setstacksize(&attributes, stack); /* OpenMP, too, ignores a size that is too small */
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -54,7 +54,7 @@ static int start(int n, int *error)
     return started;
 }
 
-/* Returns the number of threads that can run at once. *error: errno if this is less than `threads`. */
+/* Returns the number of threads that can run at once. *error: errno if fewer than `threads` threads can run. */
 static int can_start(int threads, int *error)
 {
     static atomic_int proven = 1;

@@ -30,7 +30,7 @@ struct dg_backend {
     char name[64];
     char bus[16]; /* GPU: PCI address, "0000:3b:00.0" */
     dg_type real; /* type of weights, gradients, statistics and activations */
-    dg_math math; /* rounding of the operands of convolutions if it is faster (precision.h) */
+    dg_math math; /* rounding of convolutions' operands where rounding is faster (precision.h) */
     int threads;
     bool queues; /* run() returns before the work is done; sync(), get() and query() wait for it */
 
@@ -51,18 +51,18 @@ struct dg_backend {
     dg_err (*wait)(dg_backend *, dg_stream, int event);
     dg_err (*query)(dg_backend *, int event, bool wait, bool *yes);
 
-    /* refuses: before placing, fills op->tune and returns NULL, or static text that says why this op cannot run here.
-     * choices: writes at most `room` variants that can run the op to out and returns their number; NULL if refuses()
-     * has the only choice. */
+    /* refuses: before placing, fills in op->tune and returns NULL, or returns the reason why the op cannot run (static
+     * text). choices: writes at most `room` variants that can run the op to out and returns their number; NULL if
+     * refuses() makes the only choice. */
     const char *(*refuses)(dg_backend *, dg_op *);
     int (*choices)(dg_backend *, const dg_op *, dg_tune *out, int room);
     size_t (*scratch)(dg_backend *, const dg_op *);
-    /* Groups ops into launches by dg_fuse_plan, before placing and after every op has its tune. If NULL, each op is a
-     * launch. */
+    /* Groups ops into launches by dg_fuse_plan, before placing and after op->tune of every op is set. If this function
+     * is NULL, each op is a launch. */
     dg_err (*fuse)(dg_backend *, struct dg_plan *);
 
     dg_err (*run)(dg_backend *, struct dg_plan *);
-    /* runs the plan n times; NULL: the same as n calls of run */
+    /* runs the plan n times; NULL: the caller calls run n times */
     dg_err (*run_many)(dg_backend *, struct dg_plan *, int n);
     dg_err (*run_op)(dg_backend *, const dg_op *, double *ms); /* runs one op and waits for it; ms may be NULL */
     /* runs one launch and waits for it; NULL if the backend has no launches */
@@ -70,8 +70,8 @@ struct dg_backend {
     dg_err (*sync)(dg_backend *);
 
     /* For `dcgan profile` and `tune`. time_plan: runs the plan once and returns ms per op. time_op: runs an op n times
-     * and times each run; a GPU overwrites its cache before each. measure: measures the device's limits (machine.h),
-     * best of `rounds`; 0 rounds: only the arithmetic peak. */
+     * and times each run; on a GPU, overwrites the cache before each run. measure: measures the device's limits
+     * (machine.h), best of `rounds` measurements; rounds 0: only the arithmetic peak. */
     dg_err (*time_plan)(dg_backend *, struct dg_plan *, double *ms);
     dg_err (*time_op)(dg_backend *, const dg_op *, int n, double *ms);
     dg_err (*measure)(dg_backend *, struct dg_machine *, int rounds);
@@ -81,7 +81,7 @@ struct dg_backend {
 typedef struct {
     int threads;
     dg_type real;
-    const dg_variant *conv; /* variant of convolutions that support it; NULL: by shape */
+    const dg_variant *conv; /* variant for every convolution that supports it; NULL: by shape */
     const char *isa;        /* instruction set; NULL: DCGAN_ISA, else the best of this machine */
 } dg_cpu_options;
 
@@ -90,8 +90,8 @@ dg_err dg_cpu_open(const dg_cpu_options *o, dg_backend **out);
 typedef struct {
     int device;
     dg_type real;   /* DG_F32 or DG_F64 (direct kernels only) */
-    dg_math math;   /* DG_MATH_FP32, or with DG_F32 any other if dg_math_on() */
-    bool else_fp32; /* on a device without this rounding, use DG_MATH_FP32 */
+    dg_math math;   /* DG_MATH_FP32, or with DG_F32 any dg_math that dg_math_on() accepts */
+    bool else_fp32; /* if the device does not support `math`, use DG_MATH_FP32 */
     bool eager;     /* --no-graph: launch op by op, without a captured graph */
     unsigned fuse;
     const char *tuning;

@@ -24,7 +24,7 @@ typedef struct {
     int pieces;
     piece *piece;
     size_t words;
-    unsigned *before; /* [piece][words]: pieces that have ended when this piece begins */
+    unsigned *before; /* [piece][words]: bit set of the pieces that have ended when the piece begins */
     unsigned *users;  /* [row of the arena][words] */
 } branches;
 
@@ -68,7 +68,7 @@ static dg_err find_ranges(const branches *b, int number, int first, int count)
     for (int i = first; i < first + count; i++) {
         const dg_op *op = &p->op[i];
         add_op(b, number, i, false);
-        for (int k = 0; k < DG_MAX_OPERANDS; k++) { /* a launch reads the inputs of the operands that it recomputes */
+        for (int k = 0; k < DG_MAX_OPERANDS; k++) { /* a launch that recomputes an operand reads the operand's inputs */
             const int factors = op->operand[k].factors;
             if (op->operand[k].from) add_op(b, number, op->operand[k].from - 1, true);
             if (factors) add(b, number, factors, 0, p->arena->row[factors].bytes, true);
@@ -100,8 +100,8 @@ static void wait_for(const branches *b, int i, int k)
     include(mine, k);
 }
 
-/* Returns a branch in which this piece needs no additional wait, or otherwise the branch with the shortest chain.
- * tail: last piece of each branch, or -1. */
+/* Returns a branch in which piece i needs no additional wait, or else the branch with the shortest chain. tail: last
+ * piece of each branch, or -1. */
 static int branch_of(const branches *b, const dg_branched *out, int i, const int *tail)
 {
     int best = -1, rank = 0;
@@ -174,7 +174,7 @@ dg_err dg_plan_branch(const dg_plan *p, dg_branched *out)
     return e;
 }
 
-/* Writes the set of pieces that end before the first use of a row. If no piece uses the row, the set has all pieces. */
+/* Writes the set of pieces that end before the first use of a row, or all pieces if none uses the row. */
 static void before_users(const branches *b, size_t row, unsigned *out)
 {
     const unsigned *users = b->users + row * b->words;
@@ -216,7 +216,7 @@ static dg_err find_apart(const branches *b, bool *out)
     return DG_OK;
 }
 
-/* Gives each unplaced row its own temporary memory, so that conflicts due to shared memory cannot occur. */
+/* Gives each unplaced row its own address range for the analysis, so that no two rows conflict by sharing memory. */
 dg_err dg_plan_apart(const dg_plan *p, bool **out)
 {
     dg_arena *a = p->arena;

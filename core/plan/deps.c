@@ -3,14 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* True if an operand that begins in row `first` extends into row r. Adam's operands begin at a network's first row and
- * include all following rows of that kind. */
+/* True if an operand that begins in row `first` extends into row r. An operand of Adam begins at a network's first row
+ * of a kind and includes all rows of this kind. */
 static bool goes_on(const dg_row *first, size_t to, const dg_row *r)
 {
     return to > first->bytes && r > first && r->kind == first->kind && r->net == first->net;
 }
 
-/* Returns the number of accesses of an operand; Writes the accesses to `out` unless it is NULL. */
+/* Returns the number of accesses of an operand, and writes the accesses to `out` unless `out` is NULL. */
 static int add_operand(const dg_plan *p, int i, int k, const dg_operand *o, dg_access *out)
 {
     const dg_op *op = &p->op[i];
@@ -65,7 +65,7 @@ static void find_writers(dg_deps *d)
 {
     for (int i = 0; i < d->ops * DG_MAX_OPERANDS; i++) d->writer[i] = -1;
     for (int r = 0; r < d->rows; r++) {
-        int last = -1, before = -1; /* the last two writers; two are kept because an op does not depend on itself */
+        int last = -1, before = -1; /* last two ops that write the row; an op does not depend on itself */
         for (int n = d->of_row[r]; n < d->of_row[r + 1]; n++) {
             const dg_access *a = &d->access[d->by_row[n]];
             if (!a->beyond) d->writer[a->op * DG_MAX_OPERANDS + a->operand] = last == a->op ? before : last;

@@ -9,7 +9,7 @@ typedef struct {
     int op, operand, row;
     size_t from, to;
     bool written;
-    bool beyond;  /* the operand extends past its own row, through all rows of a network */
+    bool beyond;  /* the operand extends past this row, through all rows of a network */
     bool metrics; /* the op writes some values of this step's ring row, and no other op writes these values */
 } dg_access;
 
@@ -30,7 +30,7 @@ void dg_deps_free(dg_deps *d);
 /* Returns the last op before op number `op` that writes this operand's row, or -1 if no op of this plan does. */
 int dg_deps_writer(const dg_deps *d, int op, int operand);
 
-/* True if one access writes bytes that the other reads or writes. Both accesses must be of the same row. */
+/* True if two accesses to one row conflict: one of them writes bytes that the other reads or writes. */
 bool dg_deps_conflict(const dg_access *a, const dg_access *b);
 
 #endif

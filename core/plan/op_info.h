@@ -17,8 +17,8 @@ typedef enum {
     DG_BYTE,
     DG_INDEX,
     DG_ONE_STEP,
-    DG_ALL_STEPS, /* DG_RING dg_metrics; an op writes some values of one row */
-    DG_COUNTERS   /* DG_OP_COUNTERS numbers of uint32_t, all 0 before and after a GPU's launch; unused on CPUs */
+    DG_ALL_STEPS, /* DG_RING elements dg_metrics; an op writes some values of one element */
+    DG_COUNTERS   /* DG_OP_COUNTERS counters (uint32_t), 0 before and after a GPU's launch; unused on CPUs */
 } dg_element;
 enum { DG_OP_COUNTERS = 2 };
 
@@ -32,8 +32,8 @@ typedef struct {
     size_t member;
     dg_role role;
     dg_element element;
-    dg_field dim[4]; /* the product of these is the number of accessed elements; empty for numbers and scratch */
-    bool anywhere;   /* the op accesses elements anywhere in the tensor, not only from the operand's offset on */
+    dg_field dim[4]; /* fields whose product is the number of accessed elements; empty for scalars and scratch */
+    bool anywhere;   /* the op also accesses elements before the operand's offset */
 } dg_operand;
 
 /* A word of a row in a tuning file, such as N=64. The name ">" continues the previous word, as in C=3>64. */
@@ -48,11 +48,11 @@ struct dg_op_values;
 
 typedef struct dg_op_info {
     dg_operand operand[DG_MAX_OPERANDS + 1]; /* results first, scratch last; ends with an unnamed operand */
-    dg_shape_word shape[10];                 /* the shape in tuning rows; other members are parameters */
+    dg_shape_word shape[10];                 /* fields of the op's shape, as tuning rows name them */
     /* Computes derived numbers of the shape. Returns NULL, or static text that says why the shape is invalid. */
     const char *(*complete)(dg_op *op);
-    /* The product of these fields is the number of contiguous values in all operands. If these values are a multiple
-     * of 16 bytes, vector loads are possible. */
+    /* The product of the fields `wide` is the number of contiguous values in all operands. If it is a multiple of 16
+     * bytes, vector loads are possible. */
     dg_field wide[3];
     /* Arithmetic operations of one run. A multiply-add counts as two operations, also for taps in the padding. Outside
      * of convolutions every arithmetic operation, comparison and function value counts as one. */
@@ -72,7 +72,7 @@ typedef struct dg_op_info {
     double roundings; /* number of roundings, for dg_limits_relative; 0: results must have equal bits */
 } dg_op_info;
 
-/* Passes the rows of all op kinds, in the order of DG_OPS, to core. Every backend calls it when it is opened, with the
+/* Registers the rows of all op kinds, in the order of DG_OPS. Each backend's open function calls dg_ops_use with the
  * static rows of kernels/ops/ops.h. */
 void dg_ops_use(const dg_op_info *const info[DG_OP_KINDS]);
 
@@ -84,8 +84,8 @@ const dg_operand *dg_operands(dg_op_kind kind, int *count);
 
 int dg_operand_index(dg_op_kind kind, const char *name);
 
-/* Returns the number of elements of operand k that the op accesses: 0 for scratch, 1 for a number or the state, DG_RING
- * for metrics. */
+/* Returns the number of elements of operand k that the op accesses: 0 for scratch, 1 for a scalar or the step state,
+ * DG_RING for metrics. */
 int64_t dg_operand_count(const dg_op *op, int k);
 
 int64_t dg_field_get(const dg_op *op, const dg_field *f);

@@ -1,4 +1,4 @@
-/* The ops of plans. One list defines them; enum, names, prototypes and dispatch are derived from it.
+/* The ops of plans. The list DG_OPS defines all ops; the enum, names, prototypes and dispatch are derived from it.
  *
  * Conventions. `real` is float or double, chosen when the backend is opened; void pointers point to real unless stated
  * otherwise. An op overwrites its outputs and never adds to them. Shapes are NHWC. dg_plan_bind() sets the pointers.
@@ -11,8 +11,8 @@
 
 enum { DG_NETS_MAX = 2, DG_METRICS_MAX = 8 };
 
-/* Values that change in every step. These values are in device memory, so that a captured graph of ops stays valid.
- * The host writes them with backend->put at the start of an epoch, and the op `advance` updates them. */
+/* Values that change in every step. They are stored in device memory, so that a captured graph of ops stays valid. The
+ * host writes these values with backend->put at the start of an epoch, and the op `advance` updates them. */
 typedef struct {
     uint64_t seed;
     uint64_t step;  /* optimizer steps so far; selects this step's random numbers and ring row */
@@ -20,8 +20,8 @@ typedef struct {
     double lr[DG_NETS_MAX];
 } dg_step_state;
 
-/* The ops of a step write row step % DG_RING of the metrics ring, and the host reads it later. The meaning of each
- * value depends on the training (host/net/recipe.h). */
+/* The ops of a step write row step % DG_RING of the metrics ring, and the host reads it later. The training recipe
+ * defines the meaning of each value (host/net/recipe.h). */
 #define DG_RING 1024
 typedef struct {
     double value[DG_METRICS_MAX];
@@ -43,7 +43,7 @@ typedef struct {
     void *y;
     void *scratch;
     int N, H, W, Ci, Ho, Wo, Co, K, S, P;
-    /* with DG_MATH_FP16, x or y is multiplied by 2^shift before rounding, and the sum is divided by it */
+    /* with DG_MATH_FP16, x or y is multiplied by 2^shift before rounding, and the sum is divided by 2^shift */
     int shift_x, shift_y;
 } dg_conv_args;
 
@@ -196,7 +196,7 @@ typedef struct {
  * not finite to ring[...].value[bad]. */
 typedef struct {
     void *p;     /* (n), updated in place */
-    void *m, *v; /* (n), updated in place: sgd has m (only with momentum), adagrad v, adadelta both */
+    void *m, *v; /* (n), updated in place: m for sgd with momentum, v for adagrad, both for adadelta */
     dg_metrics *ring;
     void *g;
     const dg_step_state *state;
@@ -207,9 +207,10 @@ typedef struct {
     int net, bad; /* index into state->lr; metric index */
 } dg_update_args;
 
-/* Records perm[cursor + n] of the dataset; x = pixel / dev[c] - shift[c]. Images are mirrored left-right if flip is set
- * and bit 0 of value n % 4 of dg_philox(seed, (DG_STREAM_FLIP, step), n / 4) is 1. A record is an image and optionally
- * a label of 4 bytes, little-endian. A prepared image has the values of x in the backend's type. core/plan/gather.h */
+/* gather reads records perm[cursor + n] of the dataset and writes x = pixel / dev[c] - shift[c]. Images are mirrored
+ * left-right if flip is set and bit 0 of value n % 4 of dg_philox(seed, (DG_STREAM_FLIP, step), n / 4) is 1. A record
+ * is an image and optionally a label of 4 bytes, little-endian. A prepared image already has the values of x, in the
+ * backend's type. */
 enum { DG_CHANNELS_MAX = 4 };
 typedef struct {
     void *x;        /* out (N, H, W, C); C <= DG_CHANNELS_MAX */
@@ -222,8 +223,8 @@ typedef struct {
     int N, H, W, C, flip, prepared;
 } dg_gather_args;
 
-/* z[i] = normal i % 4 of dg_normal4(seed, (stream, step), i / 4), widened from float. stream = DG_STREAM_NOISE uses
- * state->step; any other stream uses first_step. */
+/* z[i] = normal i % 4 of dg_normal4(seed, (stream, step), i / 4), widened from float. step is state->step for
+ * DG_STREAM_NOISE, and first_step for other streams. */
 typedef struct {
     void *z;
     const dg_step_state *state;
@@ -247,8 +248,8 @@ typedef struct {
 
 #include "core/plan/ops_gan.h"
 
-/* X(kind, member of the union dg_op.u, CPU family that gives variant and scratch (cpu.h)). The row dg_info_KIND is in
- * the op's folder of kernels/ops (op_info.h). */
+/* X(kind, member of the union dg_op.u, CPU family for the variant and scratch (cpu.h)). The op's folder in kernels/ops
+ * defines its row dg_info_KIND (op_info.h). */
 #define DG_OPS(X)                      \
     X(conv_fwd, conv, conv)            \
     X(conv_dx, conv, conv)             \
@@ -305,17 +306,17 @@ typedef struct {
     int tile_m, tile_n; /* pixels and channels that a block computes; 0: no tile */
     int stages;
     int split;    /* number of parts of the sum, in separate blocks; 1: not split */
-    dg_math math; /* rounding of operands in variant mma; set by --precision, not by tuning */
+    dg_math math; /* rounding of operands in variant mma; set by --precision, never by tuning */
 } dg_tune;
 
 typedef struct {
     char name[40]; /* "D.2.conv.dw": profile row, tuning key, error prefix */
     dg_op_kind kind;
-    const char *wrong; /* name of an operand that does not exist; NULL: none */
+    const char *wrong; /* name of a requested operand that the op lacks; NULL: none */
     dg_tune tune;
     struct {
         int row;        /* arena row, -1: unused (the pointer stays NULL) */
-        int64_t offset; /* first element of the row for this operand */
+        int64_t offset; /* index of the operand's first element in the row */
         int from;       /* fused: 1 + number of the op that the launch recomputes when it reads this operand; 0: none */
         int factors;    /* fused: row of the rounded operand (fused.h); 0: none */
     } operand[DG_MAX_OPERANDS];

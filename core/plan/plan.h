@@ -1,19 +1,13 @@
 /* The plan: a flat list of ops over rows of one arena, built from a model and a batch size. Shapes, bytes and FLOPs are
  * exact before anything is allocated.
  *
- * Several plans (full batch, short last batch, samples) share one arena: persistent rows (weights, gradients, Adam
- * moments, running statistics, state) exist once, work rows of different plans overlap.
- *   0                                                        persistent                             bytes
- *   | weights | gradients | moments 1, 2 | running | state    | work                                 |
- *   |  G | D  |   G | D   |  G | D  each |  G | D  |          | plan train:       D.x, G.1.pre ...   |
- *   |<- one Adam each ->                             |        | plan train-short: the same bytes     |
- *                                                             | plan sample:      the same bytes     |
+ * Several plans (full batch, short last batch, samples) share one arena. Persistent rows exist once and are stored at
+ * its beginning: weights, gradients, both moments and running statistics, each per network, and the state. The work
+ * rows of all plans are stored after them and overlap.
+ *
  * A work row occupies its bytes from the first to the last op that uses it. Rows whose lifetimes do not overlap may
- * share memory. Rows are placed by first fit, the largest first (offset to the right, ops downwards):
- *      op 1     | #### | G.1.pre | G.1.out     |
- *      op 5     | #### |   G.2.pre   | G.2.out |
- *      op 9     | #### | D.1.out |  D.2.pre    |
- * Rows of kind DG_OUTSIDE (the dataset, its permutation) are the caller's memory. */
+ * share memory. Rows are placed by first fit, the largest row first. Rows of kind DG_OUTSIDE (the dataset and its
+ * permutation) are the caller's memory. */
 #ifndef DG_PLAN_H
 #define DG_PLAN_H
 
@@ -21,7 +15,7 @@
 #include "core/plan/backend.h"
 
 typedef enum {
-    DG_PARAM, /* weights; contiguous per network, */
+    DG_PARAM, /* weights; each network's weights are contiguous */
     DG_GRAD,  /* same order and padding as DG_PARAM */
     DG_MOMENT1,
     DG_MOMENT2,
@@ -37,12 +31,12 @@ typedef struct {
     dg_shape shape;
     dg_type type;
     dg_row_kind kind;
-    int net;              /* index of the network in the model, for the first six kinds */
+    int net;              /* the network's index in the model, for kinds up to DG_BUFFER */
     size_t offset, bytes; /* in the arena; offset is a multiple of 256 */
     int first, last;      /* DG_WORK: first and last op of its life, set by placing */
     int plan;
-    bool keep;     /* DG_WORK: the host writes it before the plan runs, or reads it after the plan has run */
-    bool absent;   /* DG_WORK: no launch stores it, so it has no place in the arena */
+    bool keep;     /* DG_WORK: the host writes the row before the plan runs, or reads it after */
+    bool absent;   /* DG_WORK: no launch stores the row, so it has no place in the arena */
     bool rounded;  /* DG_WORK: the values are fp32 but stored as bf16 (fused.h) */
     void *outside; /* DG_OUTSIDE: set by dg_arena_outside before binding */
 } dg_row;
@@ -52,9 +46,9 @@ static inline size_t dg_value_bytes(const dg_row *r) { return r->rounded ? sizeo
 typedef struct {
     dg_row *row;
     int rows, capacity;
-    size_t persistent, bytes; /* of the persistent part, of the whole */
+    size_t persistent, bytes; /* bytes of the persistent rows, and of the whole arena */
     void *base;
-    int plans;                /* number of plans so far; new work rows belong to the last plan */
+    int plans;                /* number of plans; new work rows belong to the plan begun last */
     bool full;                /* a row or op could not be stored for lack of memory, so placing fails */
     int rounded[DG_NETS_MAX]; /* row of a network's rounded weights (fused.h), 0: none */
     dg_math rounding;
@@ -66,10 +60,10 @@ typedef enum { DG_LAUNCH_OP, DG_LAUNCH_CONV, DG_LAUNCH_HEAD, DG_LAUNCH_UPDATE } 
 typedef struct {
     dg_launch_kind kind;
     int first, count;
-    int main; /* the op that gives the launch its name: the convolution, or Adam in an update */
+    int main; /* number of the op that names the launch: the convolution, or Adam in an update */
     int row;
     int counter;
-    bool warpgroups; /* update: bf16 products by Hopper's warpgroups */
+    bool warpgroups; /* update: multiplies bf16 operands by Hopper's warpgroups */
 } dg_launch;
 
 typedef struct dg_plan {
@@ -81,7 +75,7 @@ typedef struct dg_plan {
     int id;
     dg_launch *launch; /* the launches of all ops, in order; NULL if the backend does not fuse */
     int launches;
-    int row_counters; /* of fused launches, -1: none */
+    int row_counters; /* row of the counters of fused launches, -1: none */
     bool branches;    /* independent launches may run concurrently (branches.h) */
     void *captured;
 } dg_plan;
@@ -93,7 +87,7 @@ dg_err dg_arena_begin(dg_arena *a);
 int dg_arena_row(dg_arena *a, const char *name, dg_row_kind kind, int net, dg_type type, dg_shape shape);
 int dg_arena_bytes(dg_arena *a, const char *name, dg_row_kind kind, size_t bytes);
 int dg_arena_find(const dg_arena *a, const char *name); /* -1: none */
-/* Valid until the next dg_plan_add of this plan. */
+/* Appends an op to the plan. The pointer is valid until the plan's next dg_plan_add. */
 dg_op *dg_plan_add(dg_plan *p, dg_op_kind kind, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* Sets the row of operand `member` (static text). If the op has no such operand, dg_arena_place refuses the op. */
 void dg_plan_operand(dg_op *op, const char *member, int row, int64_t skip);
@@ -110,7 +104,7 @@ void dg_plan_free(dg_plan *p);
 
 const dg_row *dg_plan_row(const dg_plan *p, const dg_op *op, int operand);
 
-/* Bytes that one run of this op reads and writes, without scratch. */
+/* Returns the bytes that one run of the op reads and writes, without scratch. */
 double dg_op_bytes(const dg_plan *p, const dg_op *op);
 
 double dg_operand_bytes(const dg_plan *p, const dg_op *op, int operand);
@@ -118,16 +112,16 @@ double dg_operand_bytes(const dg_plan *p, const dg_op *op, int operand);
 /* Returns the launch that runs op number `op`, or NULL if the plan has no launches. */
 const dg_launch *dg_plan_launch(const dg_plan *p, int op);
 bool dg_plan_fused(const dg_plan *p, int op);
-/* Returns the number of kernels of an op. In a fused launch the main op has all kernels. */
+/* Returns the number of kernels of an op. A fused launch's main op counts all kernels of the launch. */
 int dg_op_kernels(const dg_plan *p, int op);
 int dg_launch_kernels(const dg_plan *p, const dg_launch *l);
 double dg_launch_bytes(const dg_plan *p, const dg_launch *l);
 
-/* True if a convolution writes this row of rounded operands (dg_op.operand) for weight gradients. */
+/* True if a convolution writes this row, which stores rounded operands for weight gradients (dg_op.operand). */
 bool dg_factors_written(const dg_plan *p, int row);
 
-/* Prints the table of `dcgan plan`: shapes, bytes and FLOPs per op. If chain (branches.h) is not 0, as for a GPU, also
- * prints launches and the sources of their choices. */
+/* Prints the table of `dcgan plan`: shapes, bytes and FLOPs per op. If chain (dg_plan_chain) is not 0, as for a GPU,
+ * also prints the launches and the source of each op's tune. */
 void dg_plan_print(const dg_plan *p, int chain, FILE *to);
 void dg_arena_print(const dg_arena *a, FILE *to);
 

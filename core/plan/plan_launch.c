@@ -24,8 +24,8 @@ bool dg_factors_written(const dg_plan *p, int row)
     return false;
 }
 
-/* A fused update has a kernel for each operand that is not yet rounded, a kernel for the parts of all sums, and a
- * kernel that adds the parts and does Adam. */
+/* A fused update has a kernel for each operand that is not yet rounded, a kernel that computes partial sums of all
+ * weight gradients, and a kernel that adds the partial sums and runs Adam. */
 int dg_launch_kernels(const dg_plan *p, const dg_launch *l)
 {
     int kernels = l->kind == DG_LAUNCH_UPDATE ? 2 : 1;
@@ -50,7 +50,7 @@ static bool reads_factors(const dg_plan *p, const dg_op *op, int k)
     return op->kind == DG_OP_conv_dw && op->operand[k].factors && dg_factors_written(p, op->operand[k].factors);
 }
 
-/* True if no earlier operand of the launch with this role (reader or writer) uses the row of operand k of op i. */
+/* True if operand k of op i is the launch's first operand with this role (read or written) that uses its row. */
 static bool first_of_row(const dg_plan *p, const dg_launch *l, int i, int k, int role)
 {
     const int row = p->op[i].operand[k].row;
@@ -80,7 +80,7 @@ double dg_launch_bytes(const dg_plan *p, const dg_launch *l)
             if (list[k].role & DG_OUT && first_of_row(p, l, i, k, DG_OUT)) bytes += each;
         }
     }
-    for (int i = l->first; i < l->first + l->count; i++) /* inputs of recomputed operands are read */
+    for (int i = l->first; i < l->first + l->count; i++) /* also counts the inputs of recomputed operands */
         for (int k = 0; k < DG_MAX_OPERANDS; k++) {
             const int from = p->op[i].operand[k].from - 1;
             if (from < 0 || (from >= l->first && from < l->first + l->count)) continue;

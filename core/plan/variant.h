@@ -13,10 +13,10 @@ typedef struct dg_gpu {
     int arch;
     size_t shared;
     dg_math math; /* how operands of convolutions are rounded (--precision) */
-    bool wgmma;   /* uses warpgroup products, and this build has code for them */
+    bool wgmma;   /* the GPU has warpgroup products (wgmma), and the build has code for them */
 } dg_gpu;
 
-/* Kernel families of fused launches. The variant of an op determines the family; only DENSE is chosen by the shape. */
+/* Kernel families of fused launches. An op's variant determines its family; the shape determines DENSE. */
 typedef enum {
     DG_FUSED_NONE,
     DG_FUSED_MMA,
@@ -34,14 +34,14 @@ typedef struct dg_variant {
     /* Fills in the members of t that are 0. Returns NULL, or the reason why the op cannot run with t (dg_variant_no()).
      * NULL for CPU variants. */
     const char *(*check)(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu *gpu);
-    /* Sets the rule's numbers for an op that check accepts. If NULL, the rule uses the numbers of check. */
+    /* Sets the numbers of t that the rule uses, for an op that check accepts. If choose is NULL, the rule uses those of
+     * check. */
     void (*choose)(const dg_op *op, dg_tune *t, const dg_gpu *gpu);
-    /* Counts the launch's work, for time predictions (core/plan/work.h). If NULL, the work is one kernel that moves the
-     * operands. */
+    /* Counts the launch's work, for time predictions (core/plan/work.h). NULL: one kernel that moves the operands. */
     void (*work)(const dg_op *op, struct dg_work *w);
-    /* Returns the bytes of operand `scratch`. If NULL, the op's row has a function for this. */
+    /* Returns the bytes of operand `scratch`. If NULL, dg_op_info.scratch of the op applies. */
     size_t (*scratch)(const dg_op *op, dg_type real);
-    /* CPU: returns how many operations at the peak rate take as long as the op. If NULL, the op's row counts. */
+    /* CPU: returns the number of operations at the peak rate that take as long as the op. NULL: dg_op_flops. */
     double (*arithmetic)(const dg_op *op);
     dg_fused_family fused;
     bool by_row; /* only a tuning row chooses this variant, never the rule */

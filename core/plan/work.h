@@ -1,5 +1,5 @@
-/* Work of a CUDA op's launch that determines its time. The counts must agree with the launchers in kernels/;
- * tests/kernels/simulated compares both. */
+/* The work of a CUDA op's launch, from which its time is predicted. The counts must agree with the launchers in
+ * kernels/, as tests/kernels/simulated checks. */
 #ifndef DG_WORK_H
 #define DG_WORK_H
 
@@ -9,16 +9,16 @@
 
 typedef struct dg_work {
     int kernels;   /* dependent launches */
-    double blocks; /* blocks of the kernel that computes; the other kernels only move data */
+    double blocks; /* blocks of the main kernel; the op's other kernels only move data */
     int threads;
     int split;
     double outputs; /* convolutions: number of results that a thread has in registers */
     bool warpgroups;
     double products; /* multiply-adds per block of a convolution, for whole tiles; 0: negligible */
-    /* clocks of shared memory and L1 per block, one per 128 bytes; 0 if not counted */
+    /* clocks of shared memory and L1 per block, one clock per 128 bytes; 0: not counted */
     double clocks;
     double loads; /* bytes that a block loads through the cache; 0: not counted */
-    double moved; /* bytes that the other kernels read and write: parts of a sum, unfolded patches */
+    double moved; /* bytes of partial sums and unfolded patches that the other kernels read and write */
     double shared;
 } dg_work;
 

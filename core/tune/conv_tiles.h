@@ -8,8 +8,8 @@
 #include "core/plan/ops.h"
 
 /* Variant tiled: results per block (pixels x channels; dw: channels x taps and channels), written as tile=128x64, and
- * results per thread. Results per block divided by results per thread is the number of threads. A weight gradient (dw)
- * cannot use narrow tiles. */
+ * results per thread. Their quotient is the number of threads per block. A weight gradient (dw) cannot use narrow
+ * tiles. */
 #define DG_TILED_WIDE(X) \
     X(128, 128, 8, 8)    \
     X(128, 64, 8, 8)     \
@@ -21,24 +21,24 @@
 #define DG_TILED_TILES(X) DG_TILED_WIDE(X) DG_TILED_NARROW(X)
 enum { DG_TILED_K = 16, DG_TILED_PAD = 4 };
 
-/* Words of shared memory per stage, for operands stored by rows or by columns (gemm.cuh). */
+/* 32-bit words of shared memory per stage, for operands stored by rows or by columns (gemm.cuh). */
 #define DG_TILED_SIDE(b, by_rows) ((by_rows) ? (b) * (DG_TILED_K + DG_TILED_PAD) : DG_TILED_K * (b))
 #define DG_TILED_WORDS(m, n, m_rows, n_rows) (DG_TILED_SIDE(m, m_rows) + DG_TILED_SIDE(n, n_rows))
 
-/* Tiles of variant patch: positions (of 2x2 outputs) x channels of a block. A thread has 4 x 4 of these. */
+/* Tiles of variant patch: positions (of 2x2 outputs) x channels per block. A thread computes 4 x 4. */
 #define DG_PATCH_TILES(X) \
     X(32, 32)             \
     X(64, 32)             \
     X(64, 64)
 enum { DG_PATCH_STEP = 4, DG_PATCH_SMALL = 8 };
 
-/* Data gradient of variant thin: rows, columns and images of a block, for x up to 32 wide (SMALL) and for wider x. */
+/* Data gradient of variant thin: rows, columns and images per block, for width(x) <= 32 (SMALL) and for wider x. */
 #define DG_THIN_DX_SMALL 8, 8, 8
 #define DG_THIN_DX_LARGE 16, 32, 1
 enum { DG_THIN_SMALL = 32 };
 
-/* Words of shared memory: a row of positions with its border, and a stage, which has the patches of the images and the
- * weights. */
+/* 32-bit words of shared memory: of a row of positions with its border, and of a stage, which holds the images' patches
+ * and the weights. */
 #define DG_PATCH_LINE(cols) (((cols) + 2) * 4 + ((cols) + 2) / 4 * 4)
 #define DG_PATCH_WORDS(rows, cols, images, channels) \
     ((images) * ((rows) + 2) * DG_PATCH_LINE(cols) + DG_PATCH_STEP * 16 * (channels))
@@ -67,8 +67,8 @@ enum { DG_MMA_UNIT = 8, DG_MMA_CHUNK = 16 };
     X(true, 64, 128, 32, 8)  \
     X(false, 128, 64, 32, 8)
 
-/* Tiles of variant wgmma: a warpgroup has 64 positions x all channels. For dx, a warpgroup has two phases of all
- * positions. */
+/* Tiles of variant wgmma: a warpgroup computes 64 positions x all channels of the tile. For dx, a warpgroup computes
+ * two phases of all positions. */
 #define DG_WGMMA_FWD_TILES(X) \
     X(false, 128, 64, 2)      \
     X(false, 256, 64, 4)      \
@@ -84,7 +84,7 @@ enum { DG_MMA_UNIT = 8, DG_MMA_CHUNK = 16 };
 enum { DG_MMA_SMALL = 4 }; /* if y is at most this wide, cells are 4x4 */
 
 /* Sizes of parts of a patch in shared memory, in units of 16 bytes (conv_mma.cuh). */
-#define DG_MMA_UP(n, r) ((n) + ((r) - (n) % 8 + 8) % 8) /* the smallest number >= n that is r (mod 8) */
+#define DG_MMA_UP(n, r) ((n) + ((r) - (n) % 8 + 8) % 8) /* smallest number >= n that equals r mod 8 */
 #define DG_MMA_CELL(small, halved) ((halved) ? ((small) ? 28 : 81) : ((small) ? 36 : 100))
 #define DG_MMA_CELLS(small, pieces, halved) ((pieces) * ((small) ? 4 : 1) * DG_MMA_CELL(small, halved))
 #define DG_MMA_PHASE(small, pieces, halved) DG_MMA_UP(DG_MMA_CELLS(small, pieces, halved), 2)
@@ -106,15 +106,15 @@ enum { DG_MMA_SMALL = 4 }; /* if y is at most this wide, cells are 4x4 */
 #define DG_MMA_STAGES(rounded, scaled, portion) ((rounded) && !(scaled) && (portion) <= 9 << 10 ? 4 : 2)
 #define DG_WGMMA_FWD_BYTES(small, m, n, groups) DG_MMA_BYTES(small, (m) / 64, 1, (n) + 4, groups, (m)*2)
 #define DG_WGMMA_DX_BYTES(small, m, n, groups) DG_MMA_BYTES(small, (m) / 64, 0, (n) / 4 * 5, groups, 256)
-/* For fused launches by warpgroups with a split sum: bytes of the operands, which the sums overwrite later, and the
- * maximum cluster size. */
+/* For fused launches by warpgroups with a split sum: bytes of the operands in shared memory, which the sums overwrite
+ * later, and the maximum cluster size. */
 #define DG_WGMMA_FWD_FACTORS(small, m, n, groups) DG_MMA_FACTORS(small, (m) / 64, 1, (n) + 4, groups)
 #define DG_WGMMA_DX_FACTORS(small, m, n, groups) DG_MMA_FACTORS(small, (m) / 64, 0, (n) / 4 * 5, groups)
 enum { DG_WGMMA_PARTS = 8 };
 #define DG_MMA_DW_BYTES(small) (32 * (2 * DG_MMA_PLANE(small, 1, 1) + 8 * 64))
 
 /* Tiles of variant mma_odd (3x3 and 1x1 kernels): positions x channels per block; for dw, channels of y x channels of
- * x. A warp has 64 x 32 of them; for dw of 3x3 kernels, of one tap. */
+ * x. A warp computes 64 x 32 results; for dw of 3x3 kernels, the results of one tap. */
 #define DG_ODD_M(k, dw) ((dw) && (k) == 3 ? 64 : 128)
 #define DG_ODD_N(k, dw) ((k) == 1 ? 128 : (dw) ? 32 : 64)
 #define DG_ODD_THREADS(k, dw) ((k) == 1 ? 256 : (dw) ? 384 : 128)
@@ -136,8 +136,8 @@ enum { DG_ODD_PIECE = 64 }; /* dw: positions per piece */
 #define DG_WGMMA_DW_PITCH 68
 #define DG_WGMMA_DW_BYTES(small, stages) (16 * (stages) * (8 * DG_WGMMA_DW_PLANE(small) + 8 * DG_WGMMA_DW_PITCH))
 
-/* Tile of variant thin, and the words of shared memory of its weight gradient. These words first hold a patch of x and
- * a tile of y, and later the sums of half of the warps. */
+/* Tile of variant thin, and the 32-bit words of shared memory of its weight gradient. The memory first holds a patch of
+ * x and a tile of y, and later the sums of half of the warps. */
 enum { DG_THIN_TILE_ROWS = 4, DG_THIN_TILE_COLS = 32, DG_THIN_TILE_CHANNELS = 32 };
 #define DG_THIN_PATCH_WORDS(channels) ((2 * DG_THIN_TILE_ROWS + 2) * (2 * DG_THIN_TILE_COLS + 2) * (channels))
 #define DG_THIN_TILE_WORDS (DG_THIN_TILE_ROWS * DG_THIN_TILE_COLS * DG_THIN_TILE_CHANNELS)
@@ -148,7 +148,7 @@ enum { DG_THIN_TILE_ROWS = 4, DG_THIN_TILE_COLS = 32, DG_THIN_TILE_CHANNELS = 32
          : DG_THIN_SUM_WORDS(channels))
 
 /* Data gradient of variant thin_mma: positions and channels per step. Shared memory holds the weights, two coefficients
- * per channel, and sums that a row passes to the next. */
+ * per channel, and the sums that each row passes to the next row. */
 enum { DG_THIN_MMA_COLS = 16, DG_THIN_MMA_CHUNK = 16 };
 #define DG_THIN_MMA_BYTES(channels, co, rows) \
     (((co) + DG_THIN_MMA_CHUNK - 1) / DG_THIN_MMA_CHUNK * ((channels)*2 * 32 * 8 + 128) + (rows) * (channels)*512)
@@ -161,8 +161,8 @@ static inline int dg_thin_mma_rows(int Ho)
     return (Ho + blocks) / blocks + 1;
 }
 
-/* If y is one pixel that covers all of x, the convolution is a matrix product, and the function returns it as a 1x1
- * convolution with K*K*Ci channels. Other convolutions are returned unchanged. */
+/* If y has one pixel, whose kernel covers all of x, returns the convolution as a 1x1 convolution with K*K*Ci channels
+ * (a matrix product). Returns other convolutions unchanged. */
 static inline dg_conv_args dg_conv_flat(const dg_conv_args *a)
 {
     dg_conv_args f = *a;
@@ -178,8 +178,8 @@ static inline bool dg_is_conv(dg_op_kind kind)
     return kind == DG_OP_conv_fwd || kind == DG_OP_conv_dx || kind == DG_OP_conv_dw;
 }
 
-/* True if a 3x3 convolution with stride 2, which runs as a 4x4 convolution, uses warpgroups. Warpgroups have one tile
- * per direction. */
+/* True if a 3x3 convolution with stride 2, which runs as a 4x4 convolution, uses warpgroups. Each direction has one
+ * tile for warpgroups. */
 #define DG_ODD_WIDE_M(dx) ((dx) ? 64 : 128)
 #define DG_ODD_WIDE_N(dx) ((dx) ? 32 : 64)
 enum { DG_ODD_WIDE_THREADS = 256 };

@@ -60,7 +60,7 @@ static int resident(const dg_counted *c, const dg_machine *m)
     return c->resident * c->threads > threads ? threads / c->threads : c->resident;
 }
 
-/* The times, in us, that the busiest multiprocessor needs for its blocks. */
+/* Times in us that the multiprocessor with the most work needs for its blocks. */
 typedef struct {
     double issue, pipe, l1, tensor, block, l2, memory;
 } times;

@@ -1,11 +1,12 @@
-/* The cost model of a GPU's launches, for predictions (predict.h), tiles of convolutions and the division of an update.
+/* The cost model of a GPU's launches, used for predictions (predict.h) and for the choice of convolution tiles and of
+ * the parts of an update.
  *
  * A launch consists of parts; a part is the blocks of one kind (kernels/fused/predict_plan.h). For each kind,
- * core/tune/counts.csv has the instructions and bytes of a block, fixed and per step of its main loop.
- * `scripts/ptx-count --renew` writes this file by a PTX executor. The counts and the machine's rates give
- * bound: the largest of the times of each pipe, of L1 and tensor cores on the multiprocessor with most blocks (whole
- *   waves), of L2, of memory if the launch does not fit the cache, and of the longest block, the launch's tail
- * estimate: the same with the fractions of those rates that few warps reach, plus the cost of a launch */
+ * core/tune/counts.csv has the instructions and bytes of a block: a fixed number and a number per step of the main
+ * loop. `scripts/ptx-count --renew` writes this file with a PTX interpreter. The counts and the machine's rates give
+ * bound: the maximum of the times of each pipe, of L1 and tensor cores on the multiprocessor with most blocks (whole
+ *   waves), of L2, of memory if the launch does not fit the cache, and of the longest block, the launch's tail.
+ * estimate: the same maximum for the lower rates that a kernel with fewer warps reaches, plus the cost of a launch. */
 #ifndef DG_COST_H
 #define DG_COST_H
 
@@ -13,12 +14,12 @@
 #include "core/tune/machine.h"
 
 /* A part is all blocks of a launch that do equal work. The first three words of `kind` are direction, kernel and tile;
- * the others are its prologue and epilogue. */
+ * the next words are the prologue and epilogue. */
 typedef struct dg_cost_part {
     char kind[80];
     int kernel;
     double blocks;
-    double steps, most; /* steps of the main loop: in the average block, in the longest block */
+    double steps, most; /* steps of the main loop: steps: average block; most: longest block */
     double rest;        /* work outside of the main loop, as a fraction of a tile, of the images or of the weights */
     const struct dg_counted *counted; /* row of counts of this kind; NULL: not looked up yet */
     double merged;                    /* number of parts of sums that the last block adds */
@@ -27,14 +28,14 @@ typedef struct dg_cost_part {
 enum { DG_COST_PARTS = 32 };
 
 /* Counts per block of a kind, as X(name). Units are warp instructions, clocks of a multiprocessor, or bytes. */
-#define DG_COUNTS(X)                                              \
-    X(instructions) /* of all pipes; four are issued per clock */ \
-    X(alu)                                                        \
-    X(fma) /* clocks, with integer multiply-adds */               \
-    X(xu)                                                         \
-    X(f64) /* clocks, with one lane per two of fp32 */            \
-    X(l1)  /* wavefronts of shared memory, L1, shuffles */        \
-    X(products)                                                   \
+#define DG_COUNTS(X)                                        \
+    X(instructions) /* all pipes; 4 are issued per clock */ \
+    X(alu)                                                  \
+    X(fma) /* clocks, with integer multiply-adds */         \
+    X(xu)                                                   \
+    X(f64) /* clocks, if 1 fp64 lane per 2 of fp32 */       \
+    X(l1)  /* wavefronts of shared memory, L1, shuffles */  \
+    X(products)                                             \
     X(l2) /* bytes, without repeated loads of a block */
 enum {
 #define X(name) DG_COUNT_##name,
@@ -46,12 +47,13 @@ typedef struct dg_counted {
     const char *kind;
     int threads, resident;
     double block[DG_COUNT_KINDS], step[DG_COUNT_KINDS], rest[DG_COUNT_KINDS];
-    double longest[4]; /* instructions of the longest block: fixed, per step, of the rest, per merged part */
+    double longest[4]; /* instructions of the longest block: fixed, per step, outside of the loop, per merged part */
 } dg_counted;
 
-extern const dg_counted dg_counts[]; /* ends with a kind of NULL */
+extern const dg_counted dg_counts[]; /* ends with an entry whose kind is NULL */
 
-/* Returns the row of a kind. If there is none, returns the most similar row with equal first three words, else NULL. */
+/* Returns the row of a kind. Without an exact match, returns the most similar row with equal first three words, or
+ * NULL. */
 const dg_counted *dg_counted_find(const char *kind, bool *near);
 
 typedef enum {
@@ -67,18 +69,18 @@ typedef enum {
 const char *dg_limit_name(dg_limit l);
 
 typedef struct {
-    double bound_us, us;                        /* us: the estimate, with the launch's cost */
+    double bound_us, us;                        /* us: the estimate, including the launch's cost */
     double launch_us, arithmetic_us, memory_us; /* terms of the estimate */
     double blocks;
     dg_limit limit;
-    bool near; /* counts of a similar kind were used, because a kind has no counts */
+    bool near; /* a part's kind has no counts, so counts of a similar kind were used */
 } dg_cost;
 
-/* Computes the cost of a kernel from its parts, which move `bytes` of memory in total. Returns false if a kind has no
- * counts. */
+/* Computes the cost of a kernel from its parts, which together move `bytes` bytes of memory. Returns false if a kind
+ * has no counts. */
 bool dg_cost_of(const dg_cost_part *part, int parts, double bytes, const dg_machine *m, dg_cost *out);
 
-/* Returns the ns that a block of this kind takes on a full multiprocessor. */
+/* Returns the time in ns of a block of this kind on a fully occupied multiprocessor. */
 double dg_block_ns(const dg_counted *c, double steps, const dg_machine *m);
 
 #endif

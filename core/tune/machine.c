@@ -1,4 +1,4 @@
-/* Identifies the machine, its rates, and its use by other programs. */
+/* Determines the machine's name, its rates, and its load by other programs. */
 #include "core/tune/machine.h"
 
 #include "core/base/clock.h"

@@ -11,10 +11,10 @@
 /* Fractions of a GPU's rates that launches reach, and fixed costs of launches (cost.h). */
 typedef struct {
     double ghz;       /* clock rate; 0: computed from `all` */
-    double after_us;  /* cost per kernel in a chain, if it begins before the previous one has ended */
-    double last_us;   /* cost of electing the last block of a launch, which adds the blocks' parts */
+    double after_us;  /* cost per kernel in a chain whose kernels begin before the previous kernel has ended */
+    double last_us;   /* cost of finding the last block of a launch, which adds the blocks' partial sums */
     double l1;        /* wavefronts of shared memory per clock and multiprocessor, at most 1 */
-    double l2;        /* fraction of `cache` with one block of 8 warps per multiprocessor */
+    double l2;        /* fraction of the rate `cache` with one block of 8 warps per multiprocessor */
     double tensor;    /* fraction of the tensor cores' rate, also with one block of 8 warps per multiprocessor */
     double issued[4]; /* instructions per clock of a scheduler with 1, 2, 3, and 4 or more warps */
 } dg_machine_costs;
@@ -35,7 +35,7 @@ typedef struct dg_machine {
     double array_mb;
     double cache, cache_mb; /* GB/s and size of the cache with the previous op's results: CPU: triad in the cores' own
                              * caches; GPU: reads of the cache by all multiprocessors */
-    double launch_us;       /* time of an empty op in a chain, which is a kernel (GPU) or a parallel loop (CPU) */
+    double launch_us;       /* time of an empty kernel (GPU) or empty parallel loop (CPU) in a chain */
     dg_machine_costs costs;
     int rounds;
     double foreign; /* cores that other programs used during the measurement; -1: unknown */
@@ -48,7 +48,7 @@ static inline int dg_arch_threads(int arch)
 }
 
 dg_err dg_machine_measure(dg_machine *m, dg_backend *b, int rounds);
-/* Measures the peak of all units again between other measurements, because the clock rate and the load change. */
+/* Measures the peak rate of all units again, because the clock rate and the load change between measurements. */
 dg_err dg_machine_peak(dg_machine *m, dg_backend *b);
 
 bool dg_machine_known(int i, dg_type real, dg_machine *out);
@@ -56,11 +56,11 @@ bool dg_machine_known(int i, dg_type real, dg_machine *out);
  * the list of names. */
 dg_err dg_machine_find(const char *name, dg_type real, dg_machine *out);
 
-/* Finds an architecture ("sm_90" or "90") or a known GPU by name. For an architecture, only `arch` and `shared` are
- * set. DG_USAGE: the name is neither, and the message lists both. */
+/* Finds an architecture ("sm_90" or "90") or a known GPU by name. For an architecture, sets only `arch` and `shared`.
+ * DG_USAGE: unknown name; the message lists the known names. */
 dg_err dg_machine_arch(const char *name, dg_type real, dg_machine *out);
 
-/* Measures the load by other processes between two calls, before and after the work. */
+/* Measures the load by other processes between the calls of dg_busy_start and dg_busy_foreign. */
 typedef struct {
     double wall, busy, own; /* in seconds; busy is < 0 if it is unknown */
 } dg_busy;

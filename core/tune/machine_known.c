@@ -15,7 +15,7 @@ typedef struct {
     double bf16, fp16;
     double gb_s, cache_mb;
     int shared_kb;
-    int memory_gb; /* memory of the model of this GPU that has this bandwidth */
+    int memory_gb; /* memory of the GPU's model with this bandwidth */
 } gpu;
 
 static const gpu list[] = {
@@ -30,17 +30,17 @@ static const gpu list[] = {
     {"GeForce RTX 5090", 120, 170, 128, 2.407, 1.0 / 64, 209.5, 209.5, 1792, 96, 99, 32},
 };
 
-/* Unpublished constants. An empty kernel in a graph takes 1.1 to 1.3 us (PyTorch issue 161104). Published measurements
- * give about 24 bytes of L2 per clock and multiprocessor. Memory reaches nine tenths of its published rate. Clocks
- * under load are below boost, 1755 instead of 1980 MHz. */
+/* Unpublished constants. An empty kernel in a graph takes 1.1 to 1.3 us (PyTorch issue 161104). In published
+ * measurements, L2 gives each multiprocessor about 24 bytes per clock. Memory reaches 90% of its published bandwidth.
+ * The clock rate under load is below the boost clock, 1755 instead of 1980 MHz. */
 #define LAUNCH_US 1.3
 #define CACHE_BYTES_A_CLOCK 24
 #define MEMORY 0.9
 #define UNDER_LOAD (1755. / 1980)
 
-/* These constants and the four above are estimates, not measurements. Step `model` of scripts/gpu-check measures them
- * (kernels/cuda/cuda_limits.cu). With two warps per scheduler, loops of convolutions issued one instruction per five
- * clocks on an H100. */
+/* The constants in `assumed`, and the four above, are estimates. The step `model` of scripts/gpu-check measures these
+ * constants (kernels/cuda/cuda_limits.cu). With two warps per scheduler, loops of convolutions issued one instruction
+ * per five clocks on an H100. */
 static const dg_machine_costs assumed = {
     .after_us = LAUNCH_US, .last_us = 1.2, .l1 = 0.8, .l2 = 0.8, .tensor = 0.9, .issued = {0.35, 0.6, 0.75, 0.85}};
 

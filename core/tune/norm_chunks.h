@@ -1,11 +1,11 @@
-/* How the CUDA batch norm divides a group's rows (pixels) into chunks. The kernels and the size of their scratch use
- * this. */
+/* How the CUDA batch norm divides a group's rows (pixels) into chunks. The kernels and the computation of their scratch
+ * size use this division. */
 #ifndef DG_NORM_CHUNKS_H
 #define DG_NORM_CHUNKS_H
 
 #include <stdint.h>
 
-enum { DG_NORM_CHUNK = 256, DG_NORM_CHUNKS = 256 }; /* rows per chunk at least, chunks per group at most */
+enum { DG_NORM_CHUNK = 256, DG_NORM_CHUNKS = 256 }; /* minimum rows per chunk, maximum chunks per group */
 
 static inline int dg_norm_chunk_rows(int64_t rows)
 {

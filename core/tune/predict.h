@@ -1,15 +1,15 @@
 /* Predicted time of an op, from its work and the machine's limits:
  *   us = launch + max(arithmetic, memory)
  * A GPU's fused launch has its bound and estimate from counts (cost.h), all assigned to its main op; its other ops have
- * no time (bound: fused). Formulas predict unfused ops and launches without counts:
- * launch: the op's kernels, in sequence, times an empty kernel in a chain (machine.launch_us)
- * arithmetic: products over the machine's peak, times the efficiency of the variant's inner loop. On a GPU whole tiles
- *   over multiprocessors: the one with most blocks decides (wave quantisation), few warps are slower. On the CPU,
- *   Winograd's own products and transforms are counted
- * memory: the larger of the operands read and written once, from memory or, if all of them fit, the last cache; and the
- *   loads of all blocks through that cache, since tiles re-read operands
- * The efficiencies are a few constants in core/tune/predict_cpu.c and core/tune/predict_gpu.c; they are not fitted op
- * by op. `dcgan profile` prints predicted and measured times. */
+ * no time (bound: fused). For unfused ops, and for launches without counts, formulas predict three terms.
+ * launch: number of the op's kernels, times the time of an empty kernel in a chain (machine.launch_us).
+ * arithmetic: products over the machine's peak, times the efficiency of the variant's inner loop. On a GPU, the
+ * multiprocessor with the most tiles determines the time (wave quantisation), and fewer warps lower the rate. On the
+ * CPU, Winograd's own products and transforms are counted.
+ * memory: the larger of two times: reading and writing the operands once, from memory or, if they fit, from the last
+ *   cache; and the loads of all blocks through that cache, because tiles re-read operands.
+ * The efficiencies are a few constants in core/tune/predict_cpu.c and
+ * core/tune/predict_gpu.c; they are not fitted op by op. `dcgan profile` prints predicted and measured times. */
 #ifndef DG_PREDICT_H
 #define DG_PREDICT_H
 
@@ -35,7 +35,7 @@ typedef struct {
 dg_prediction dg_predict_cpu(const dg_op *op, double bytes, const dg_machine *m);
 dg_prediction dg_predict_gpu(const dg_op *op, double bytes, const dg_machine *m);
 
-/* Returns the predicted time, in us, by which the rule chooses a convolution's tile. The time is always that of an
+/* Returns the predicted time in us from which the rule chooses a convolution's tile. The time is always that of an
  * H100, so that every GPU uses the same tile and sums in the same order. */
 double dg_rule_us(const dg_op *op);
 

@@ -5,18 +5,18 @@
 
 #include "core/plan/work.h"
 
-/* A thread with `outputs` results in registers reads about 2 sqrt(outputs) operands from shared memory for as many
- * products: 8 x 8 results reach three quarters of the peak, one result a quarter. */
+/* A thread with `outputs` results in registers reads about 2 sqrt(outputs) operands from shared memory for `outputs`
+ * products. 8 x 8 results per thread reach three quarters of the peak, and one result reaches a quarter. */
 static double inner_loop(double outputs) { return 1 / (1 + 2.6 / sqrt(outputs)); }
 
-/* Few warps do not hide latency. One warp per scheduler (four per multiprocessor) reaches two thirds of the rate. */
+/* Fraction of the rate that `warps` warps per multiprocessor reach: two thirds with four warps, one per scheduler. */
 static double hidden(double warps) { return warps / (warps + 2); }
 
-/* On tensor cores a warp's 64 x 32 results take as many clocks as reading their operands from shared memory. */
+/* Efficiency of mma: a warp's 64 x 32 results take as many clocks on the tensor cores as for reading the operands. */
 #define MMA 0.5
 
-/* Efficiency of warpgroups, which read operands while they multiply. Tiles from 64 x 64 are bound by the tensor cores,
- * smaller tiles by shared memory. m->bf16 is the rate of mma.sync. */
+/* Efficiency of warpgroups, which read operands while they multiply. Tensor cores bound tiles of at least 64 x 64, and
+ * shared memory bounds smaller tiles. The constant is relative to m->bf16, the rate of mma.sync. */
 #define WGMMA (0.9 / DG_MMA_ON_HOPPER)
 
 static double least(double a, double b) { return a < b ? a : b; }
@@ -62,13 +62,13 @@ dg_prediction dg_predict_gpu(const dg_op *op, double bytes, const dg_machine *m)
     return r;
 }
 
-/* For warpgroups: bytes of other blocks' sums that a multiprocessor adds per clock, and clocks of a block outside of
- * its loop. These constants are counted in steps of dcgan64-paper (docs/cuda.md). */
+/* For warpgroups: bytes of other blocks' partial sums that a multiprocessor adds per clock, and a block's clocks
+ * outside of its main loop. Both constants come from steps of model dcgan64-paper (docs/cuda.md). */
 enum { JOIN_BYTES = 85, BEGIN_CLOCKS = 100 };
 
-/* Warpgroups load patches and parts at the cost model's cache rate under load. A block of a data gradient uses one
- * multiprocessor, so fewer blocks do not load faster. The formula for mma and for the forward pass by warpgroups
- * assumes the boost clock, by which their tiles were chosen. */
+/* Warpgroups load patches and partial sums at the cost model's cache rate under load. Each block of a data gradient
+ * fills one multiprocessor, so a launch with fewer blocks does not load faster per block. The formula for mma and for
+ * the forward pass by warpgroups assumes the boost clock, because their tiles were chosen with it. */
 double dg_rule_us(const dg_op *op)
 {
     dg_machine m;

@@ -1,5 +1,5 @@
-/* Parses tuning files with inih and writes rows as text. inih splits a row at its first =, and this file joins the
- * parts again. */
+/* Parses tuning files with inih and writes rows as text. inih splits a row at the first "=" into two parts, which this
+ * file joins again. */
 #include "core/tune/tune.h"
 
 #include <errno.h>

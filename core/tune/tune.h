@@ -1,6 +1,6 @@
-/* The variant of each op on the CUDA backend, and its numbers, in this order: a row of the --tuning file, a row of the
- * table shipped for this architecture, a rule by shape. A choice changes the speed of an op, and its results within
- * the op's tolerance.
+/* Chooses the variant of each op of the CUDA backend, and the variant's numbers. The first source with a choice
+ * applies: a row of the --tuning file, a row of the table shipped for the architecture, a rule by shape. The choice
+ * changes an op's speed, and its results within the op's tolerance.
  *
  * A tuning file is an INI file: a section per architecture (rows before the first section are for all), a line per op:
  *   [sm_90]
@@ -10,9 +10,9 @@
  *
  *   [sm_90 bf16]
  *   conv_fwd N=128 H=32 W=32 C=32>64 K=4 S=2 P=1 : mma tile=128x64
- * Rows of a section with a precision apply to that precision only and take precedence over rows without one. The
- * variant's defaults apply to numbers that a row omits. Every row is checked when it is read: the variant exists and
- * supports this shape, and its threads and shared memory fit the device. Plain C, without CUDA. */
+ * A section can name a precision. Its rows apply only to that precision and take precedence over rows without a
+ * precision. The variant's defaults apply to numbers that a row omits. The parser checks for every row that the variant
+ * exists and supports the shape, and that its threads and shared memory fit the device. Plain C, without CUDA. */
 #ifndef DG_TUNE_H
 #define DG_TUNE_H
 
@@ -34,11 +34,11 @@ typedef struct {
     int rows, capacity;
 } dg_tune_table;
 
-/* Adds the rows of a tuning file's text. Invalid rows are skipped; DG_USAGE then reports their number and file, line
- * and reason of the first. DG_DEVICE: out of memory. */
+/* Adds the rows of a tuning file's text. Invalid rows are skipped; DG_USAGE then reports the number of invalid rows,
+ * and the file, line and reason of the first. DG_DEVICE: out of memory. */
 dg_err dg_tune_parse(dg_tune_table *t, const char *text, const char *where, dg_type real, const dg_gpu *gpu);
 
-/* dg_tune_parse of a file; DG_IO if it cannot be read. */
+/* dg_tune_parse of a file; DG_IO: the file cannot be read. */
 dg_err dg_tune_read(dg_tune_table *t, const char *path, dg_type real, const dg_gpu *gpu);
 
 /* Returns the row for this op on this architecture, or NULL. The table owns the row. */

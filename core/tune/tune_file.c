@@ -23,14 +23,14 @@ dg_err dg_tune_file_head(dg_tune_file *f, const char *text)
     return DG_OK;
 }
 
-/* Moves to the next word before the row's colon and returns its length; 0 past the last. */
+/* Moves *at to the next word before the row's colon and returns the word's length, or 0 if no word is left. */
 static size_t next_word(const char **at)
 {
     *at += strspn(*at, " \t");
     return strcspn(*at, " \t:;");
 }
 
-/* True for the same op and shape: equal words, with any spacing. */
+/* True if two rows have the same op and shape, that is, equal words with any spacing. */
 static bool same_key(const char *a, const char *b)
 {
     for (;;) {
@@ -74,7 +74,7 @@ dg_err dg_tune_file_row(dg_tune_file *f, const char *section, const char *text)
     return DG_OK;
 }
 
-/* Every row must be valid for dg_tune_parse, for any device. */
+/* Checks that dg_tune_parse accepts every row, for any device. */
 static dg_err check_text(const char *text, const char *path)
 {
     const dg_gpu any = {.shared = SIZE_MAX};

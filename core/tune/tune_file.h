@@ -22,10 +22,10 @@ typedef struct {
 /* Adds a comment at the top of the file. `text` is one line without a semicolon. */
 dg_err dg_tune_file_head(dg_tune_file *f, const char *text);
 
-/* Adds a row. It replaces an existing row of this op, shape and section, unless that row's measurement is faster. */
+/* Adds a row. It replaces a row with the same op, shape and section, unless that row's time is shorter. */
 dg_err dg_tune_file_row(dg_tune_file *f, const char *section, const char *text);
 
-/* Adds the head and the rows of a file. DG_USAGE with file, line and reason if a row is wrong. */
+/* Adds the rows of a file and the comments at its top. DG_USAGE with file, line and reason: a row is invalid. */
 dg_err dg_tune_file_read(dg_tune_file *f, const char *path);
 
 dg_err dg_tune_file_text(const dg_tune_file *f, char **out);

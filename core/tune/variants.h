@@ -21,8 +21,8 @@ const char *dg_variant_refuses_math(const dg_gpu *gpu);
 /* Returns the op's variant with this name, or NULL. */
 const dg_variant *dg_variant_find(dg_op_kind kind, const char *name);
 
-/* Writes every valid choice for this op to out, each once: variants, tiles, stages, and some splits and block sizes.
- * Writes at most `room` choices and returns their number. */
+/* Writes every valid choice for the op to out: each combination of variant, tile and stages, with some splits and block
+ * sizes. Writes at most `room` choices and returns their number. */
 enum { DG_VARIANT_LIST = 4096 };
 int dg_variant_list(const dg_op *op, dg_tune *out, int room, dg_type real, const dg_gpu *gpu);
 
@@ -31,7 +31,7 @@ const char *dg_variant_no(const char *format, ...) __attribute__((format(printf,
 
 bool dg_variant_aligned(const dg_op *op, dg_type real);
 
-/* The check function of variants with a thread per item. The number of threads is 256 unless t has a number. */
+/* The check function of variants with one thread per item. A block has 256 threads unless t sets a number. */
 const char *dg_variant_check_sweep(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu *gpu);
 
 #endif
