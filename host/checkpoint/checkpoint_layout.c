@@ -56,7 +56,7 @@ static const char *shape_text(char out[128], const int64_t *dim, int rank)
     return out;
 }
 
-/* Refuse values that training cannot produce, because they spoil every result. No-op before the data is read. */
+/* Refuse values that training cannot produce, such as NaN. No-op before the data is read. */
 static dg_err check_values(const dg_st_tensor *t, const char *path, bool not_negative)
 {
     size_t n = t->data ? t->bytes / dg_type_bytes(t->type) : 0;
@@ -90,8 +90,7 @@ typedef struct {
     bool averaged;         /* true if the file has running averages of the exported network */
 } check;
 
-/* True if the name of a tensor has this prefix. The result shows whether SGD was run with momentum, because only then
- * it has moments. */
+/* True if a tensor's name begins with `prefix`. A prefix of moments shows that SGD ran with momentum. */
 static bool has_prefix(const dg_st *st, const char *prefix)
 {
     for (int i = 0; i < dg_st_count(st); i++)
@@ -265,7 +264,7 @@ dg_err dg_ck_derive(const dg_st *st, const char *path, dg_model *model)
         const int64_t *first = conv_shape(st, prefix, 0), *last = first, *d = conv_shape(st, "D.", 0);
         int layers = first ? 1 : 0;
         for (const int64_t *at; (at = conv_shape(st, prefix, 3 * layers)); layers++) last = at;
-        if (layers < 3 || layers > 7 || /* 16 x 16 to 256 x 256 */
+        if (layers < 3 || layers > 7 || /* images of 16 x 16 to 256 x 256 */
             first[0] > 4096 || last[0] > 16384 || last[1] > 3 || (d && d[0] > 16384))
             e = dg_fail(DG_IO,
                         "%s: its tensors are not those of a stock DCGAN generator (main.0.weight, main.1.weight, "

@@ -20,50 +20,50 @@ enum { DG_CK_MOST = 2 * DG_MAX_LAYERS * DG_LAYER_PARAMETERS + 2 };
 
 /* List the tensors of a model's networks in the order in which files store them. Returns their number. */
 int dg_ck_layout(const dg_model *model, dg_ck_tensor out[DG_CK_MOST]);
-/* The weight and bias that whiten images; returns 2, or 0 if the model does not whiten. */
+/* List the weight and bias that whiten images. Returns 2, or 0 if the model does not whiten. */
 int dg_ck_input(const dg_model *model, dg_ck_tensor out[2]);
 
-/* *full: true for a dcgan checkpoint, false for a file with a single network. DG_IO, DG_USAGE: the file is neither. */
+/* *full: true for a dcgan checkpoint, false for a file with a single network. DG_IO or DG_USAGE for any other file. */
 dg_err dg_ck_format(const dg_st *st, const char *path, bool *full);
 
-/* True if `export` writes this metadata format, for a generator or a classifier. */
+/* True if `format` is a metadata format that `dcgan export` writes, for a generator or a classifier. */
 bool dg_ck_exported(const char *format);
 
 /* Get the optimizer from the metadata of st; the default is Adam. DG_IO: unknown optimizer. */
 dg_err dg_ck_optimizer(const dg_st *st, const char *path, dg_optimizer *out);
 
-/* Check that st has exactly the tensors of the model's layout, with the right types and shapes. Values are checked if
- * they were read. full: st is a checkpoint with moments, all of type `type`. Otherwise st is a generator with or
- * without its discriminator, and the prefix "G." and num_batches_tracked may be missing. */
+/* Check that st has exactly the tensors of the model's layout, with the right types and shapes. Checks the values if
+ * they were read. full: st is a checkpoint with moments, all of type `type`. Without full, st is a generator with or
+ * without its discriminator, and may lack the prefix "G." and num_batches_tracked. */
 dg_err dg_ck_check(const dg_st *st, const char *path, const dg_model *model, bool full, dg_type type);
 
 /* Read the data of st if its header fits the model, then check the values. */
 dg_err dg_ck_load(dg_st *st, const char *path, const dg_model *model, bool full, dg_type type);
 
-/* Find the tensor of st for this entry, by its name in checkpoints or in exported files. NULL: st has none. */
+/* Find a tensor of the layout in st, by its name in checkpoints or in exported files. NULL: not in st. */
 const dg_st_tensor *dg_ck_find(const dg_st *st, const dg_ck_tensor *want);
 
-/* Find the tensor to use for inference: the average of the entry if st has one, otherwise the tensor. */
+/* Find the tensor of st to use for inference: its running average if st has one, otherwise the tensor. */
 const dg_st_tensor *dg_ck_find_shown(const dg_st *st, const dg_ck_tensor *want);
 
 /* Convert the metadata `input` (mean and standard deviation per channel) to text and back. DG_IO: invalid. */
 void dg_ck_input_text(char *out, size_t size, int channels, const dg_input_data *in);
 dg_err dg_ck_read_input(const dg_st *st, const char *path, const dg_model *m, dg_input_data *out);
-/* Get the whitening from st after the values were read. No-op if the model does not whiten. */
+/* Get the whitening from st, whose values were read. No-op if the model does not whiten. */
 dg_err dg_ck_read_whitening(const dg_st *st, const dg_model *m, dg_whitening **out);
 
-/* DG_IO if the number of class names (one per line) differs from the model's classes. classes NULL: no names. */
+/* Returns DG_IO if `classes` (one name per line) does not have one name per class of the model. NULL: no names. */
 dg_err dg_ck_check_names(const char *path, const dg_model *m, const char *classes);
 
 /* Copy the values of st into job. st must have passed dg_ck_check. */
 dg_err dg_ck_put(const dg_st *st, const char *path, dg_job *job, bool moments);
 
-/* Get the model of a generator file from its metadata. Without metadata it is the stock DCGAN with these shapes. */
+/* Get the model of a generator file from its metadata. Without metadata: the stock DCGAN with the tensors' shapes. */
 dg_err dg_ck_derive(const dg_st *st, const char *path, dg_model *model);
 
 /* Convert any bytes to UTF-8 and back: metadata is UTF-8, but a configuration may name a folder in Latin-1. Invalid
- * bytes become U+F780 ... U+F7FF (private use); such characters in the text are escaped. Returns malloc'd text; NULL:
- * no memory. */
+ * bytes become U+F780 ... U+F7FF (private use); if the text has such characters, they are escaped. Returns malloc'd
+ * text; NULL: no memory. */
 char *dg_text_to_utf8(const char *text);
 char *dg_text_from_utf8(const char *text);
 

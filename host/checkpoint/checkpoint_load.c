@@ -51,7 +51,7 @@ dg_err dg_ck_format(const dg_st *st, const char *path, bool *full)
     return dg_fail(DG_IO, "%s: is not a dcgan checkpoint (format %s)", path, format);
 }
 
-/* The integer value of a key in the text of config.ini; 0 if the key is missing. */
+/* Returns the integer value of a key in the text of config.ini, or 0 if the key is missing. */
 static uint64_t setting(const char *config, const char *key)
 {
     const size_t n = strlen(key);
@@ -60,7 +60,7 @@ static uint64_t setting(const char *config, const char *key)
     return 0;
 }
 
-/* Steps per epoch, 0: unknown, for example for an imported generator. */
+/* Returns the steps per epoch, or 0 if unknown, for example for an imported generator. */
 static uint64_t steps_of_epoch(const dg_checkpoint_info *info)
 {
     const uint64_t batch = setting(info->config, "batch"), count = info->data_count;
@@ -68,8 +68,8 @@ static uint64_t steps_of_epoch(const dg_checkpoint_info *info)
     return count / batch + (count % batch && !strstr(info->config, "drop-last = yes") ? 1 : 0);
 }
 
-/* The step need not be epochs * steps per epoch, because a run may have resumed with other images or another batch
- * size. But each finished epoch had at least one step, and the current epoch is not complete. */
+/* Check step, epoch and batch. The step can differ from epochs * steps per epoch, because a run may have resumed with
+ * other images or another batch size. But each finished epoch had at least one step. */
 static dg_err check_place(const dg_checkpoint_info *info, const char *path)
 {
     const uint64_t most = (uint64_t)1 << 53, steps = steps_of_epoch(info);

@@ -16,7 +16,7 @@ typedef struct {
     dg_st_tensor *weight;
     int weights;
     char (*made)[DG_ONNX_NAME];
-    float number[CONSTANTS][4]; /* values of the constants with which a classifier's graph prepares pixels */
+    float number[CONSTANTS][4]; /* constants by which a classifier's graph prepares pixels */
     int64_t shape[4];
 } graph;
 
@@ -87,7 +87,7 @@ static void add_layer(graph *g, int i, const char *start)
     }
 }
 
-/* Give the output its public name. Adds an Identity node if `last` is not the output of the last node. */
+/* Rename the graph's output `last` to `name`. Adds an Identity node if `last` is not the output of the last node. */
 static void finish(graph *g, const char *last, const char *name)
 {
     dg_onnx *o = &g->onnx;

@@ -60,7 +60,7 @@ static dg_err set_up(side *s, const dg_options *o, const dg_model *m, const imag
     g.last_batch = p->last_batch;
     g.samples = g.tested = SAMPLES;
     g.rows = p->set.count;
-    g.flip = m->input != DG_INPUT_ZCA; /* ZCA images are not flipped */
+    g.flip = m->input != DG_INPUT_ZCA; /* images with ZCA whitening are not mirrored */
     g.apart = apart;
     dg_err e = dg_job_build(&s->job, m, &g, s->b);
     const size_t bytes = e ? 0 : count * dg_job_record_bytes(&s->job);
@@ -150,7 +150,7 @@ static dg_err check_fused(side s[3], const dg_options *o, const images *p, dg_ch
     return e ? e : dg_check_fused(&s[1].job, &s[2].job, "train-short", to, result);
 }
 
-/* s[0] is the reference CPU, s[1] is --device without fusion, s[2] is --device with fused launches. */
+/* s[0] is the CPU, the reference; s[1] is --device without fusion; s[2] is --device with fused launches. */
 static dg_err open_all(side s[3], const dg_options *o)
 {
     dg_options plainly = *o;

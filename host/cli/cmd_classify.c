@@ -26,7 +26,7 @@ typedef struct {
     size_t image;
     uint8_t *pixels;
     char **path;
-    const char **label; /* true label, from a folder or a file, as a class name of l; NULL: unknown to l */
+    const char **label; /* true class name, from a folder or a file; NULL: not a class of l */
     int count, capacity;
     double *share; /* (count, classes) */
     ranked *rank;  /* (classes): sorted by rank() */
@@ -137,7 +137,7 @@ static int larger_first(const void *a, const void *b)
     return x->share != y->share ? (x->share < y->share ? 1 : -1) : x->class - y->class;
 }
 
-/* Classes of image i by decreasing probability; ties: lower index first. */
+/* Sort the classes of image i by decreasing probability; for equal probabilities, the lower index first. */
 static const ranked *rank(const job *j, int i)
 {
     const double *p = j->share + (size_t)i * (size_t)j->l->classes;

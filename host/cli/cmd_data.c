@@ -14,7 +14,7 @@
 #include <omp.h>
 #include <stdlib.h>
 
-/* Image shape to train with; classes: 0 for a GAN. */
+/* Shape of the training images, and the number of classes (0 for a GAN). */
 typedef struct {
     int size, channels, classes;
     char model[64];

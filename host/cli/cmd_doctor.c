@@ -22,7 +22,7 @@ typedef struct {
     int grids;
     dg_doctor doctor;
     dg_loss loss;
-    bool finished; /* the run reached the length in its config.ini; false if that file is missing */
+    bool finished; /* the run reached the length in its config.ini; false without config.ini */
 } job;
 
 static dg_err parse(job *j)
@@ -40,7 +40,7 @@ static dg_err parse(job *j)
     return j->rows ? DG_OK : dg_fail(DG_USAGE, "%s: has no steps yet", j->path);
 }
 
-/* Read loss and length of the run from config.ini. */
+/* Read the loss function and the length of the run from config.ini. */
 static dg_err read_config(job *j, const char *run)
 {
     char path[4096];

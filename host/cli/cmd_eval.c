@@ -16,7 +16,7 @@ enum { COUNT = 5000, MEASURES = 24 };
 
 typedef struct {
     dg_options o;
-    dg_generator *generator; /* NULL: samples are in a folder */
+    dg_generator *generator; /* generates the samples; NULL: samples are in a folder */
     dg_labeller *labeller;
     dg_model *named;
     dg_backend *backend;
@@ -99,7 +99,7 @@ static dg_err load(const job *j, const char *dir, bool made, dg_dataset *out)
     return e;
 }
 
-/* Set the number of images. Half of the real images are compared with samples, half give the real-vs-real baseline. */
+/* Set the number of images per set: samples and two halves of the real images (for the real-vs-real baseline). */
 static dg_err settle_count(job *j)
 {
     const dg_options *o = &j->o;
@@ -234,7 +234,7 @@ static void print_json(const job *j)
     }
     printf("],\n \"metrics\": [");
     print_metrics(j);
-    printf("],\n \"measures\": ["); /* key before 0.1.0, like surely_judged */
+    printf("],\n \"measures\": ["); /* old name of "metrics", from before version 0.1.0 */
     print_metrics(j);
     printf("]}\n");
 }

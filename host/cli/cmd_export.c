@@ -16,7 +16,7 @@
 #include "host/options/option_table.h"
 #include "core/base/shell.h"
 
-/* Convert to F32; the caller frees *values, even after an error. */
+/* Convert the tensors' values to F32. The caller frees *values, even after an error. */
 static dg_err narrow(const dg_st_tensor *t, const char *path, void **values)
 {
     size_t n = t->bytes / dg_type_bytes(t->type);
@@ -74,8 +74,8 @@ static dg_err collect(network *w, const char *path)
     return DG_OK;
 }
 
-/* For ONNX: replace weights with spectral norm by W / sigma, named "weight". u and v follow W in the list and are not
- * exported. */
+/* For ONNX: replace each weight W with spectral norm by W / sigma, named "weight". The vectors u and v, which follow W
+ * in the list, are not exported. */
 static dg_err divide(network *w, const char *path)
 {
     for (int i = 0; i + 2 < w->count; i++) {
@@ -120,7 +120,7 @@ static dg_err describe(network *w, const char *path, const char *format)
     return DG_OK;
 }
 
-/* name NULL: choose the generator or the classifier. */
+/* Choose the network to export by its name. name NULL: choose the generator or the classifier. */
 static dg_err choose_net(network *w, const char *path, const char *name)
 {
     const dg_recipe *r = dg_recipe_find(w->model);
@@ -174,7 +174,7 @@ dg_err dg_export(const char *checkpoint, const char *name, bool onnx, const char
     return e;
 }
 
-/* Get the class names, which are 0, 1, 2, ... if the weights have none. */
+/* Get the class names. If the file has no class names, they are 0, 1, 2, ... */
 static dg_err names_of(const dg_st *st, const char *weights, const dg_model *m, char **out)
 {
     const char *classes = dg_st_get(st, "classes");
@@ -185,7 +185,7 @@ static dg_err names_of(const dg_st *st, const char *weights, const dg_model *m, 
     return dg_ck_check_names(weights, m, *out);
 }
 
-/* Get the mean and std of the inputs. Three-channel weights without metadata get ImageNet's, as in torchvision. */
+/* Get mean and standard deviation per channel. Without metadata: ImageNet's for three channels, as in torchvision. */
 static dg_err input_of(const dg_st *st, const char *weights, const dg_model *m, dg_input_data *out)
 {
     static const double imagenet[2][3] = {{0.485, 0.456, 0.406}, {0.229, 0.224, 0.225}};
@@ -200,7 +200,7 @@ static dg_err input_of(const dg_st *st, const char *weights, const dg_model *m, 
     return DG_OK;
 }
 
-/* Write a checkpoint. Tensors that st lacks, such as the discriminator's, get initial values. */
+/* Write a checkpoint. Tensors that are not in st, such as the discriminator's, get initial values. */
 static dg_err write_import(const dg_st *st, const char *weights, const dg_model *model, const char *out)
 {
     bool wide = true;
@@ -208,7 +208,7 @@ static dg_err write_import(const dg_st *st, const char *weights, const dg_model 
     dg_backend *b = NULL;
     dg_job job = {0};
     dg_snapshot *snapshot = NULL;
-    void *data = NULL, *perm = NULL; /* a training job requires memory for a dataset */
+    void *data = NULL, *perm = NULL; /* a training job needs an address for the dataset */
     dg_checkpoint_info info = {.seed = 1};
     snprintf(info.precision, sizeof info.precision, wide ? "fp64" : "fp32");
     dg_job_options o;

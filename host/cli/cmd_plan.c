@@ -1,4 +1,4 @@
-/* `dcgan plan MODEL`: ops and memory of all plans, without allocation; only the forward pass if there is no recipe. */
+/* `dcgan plan MODEL`: prints ops and memory of all plans (forward pass only without a recipe), without allocation. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -140,8 +140,8 @@ typedef struct {
     double decoded, records, matrix, finding, all;
 } run_memory;
 
-/* Host memory has the decoded images in addition to the training copy, and the records if there are labels or
- * whitening. Memory for computing the whitening is freed before the rest is allocated. */
+/* Estimate the run's memory. The host stores the decoded images, the training copy, and, with labels or whitening, the
+ * records. Memory for computing the whitening is freed before the other memory is allocated. */
 static run_memory memory_of(const dg_job *job, bool labels, int images)
 {
     const dg_model *m = &job->model;
@@ -230,7 +230,7 @@ static void print_largest(const dg_options *o, const sheet *s, int batch, size_t
            (double)bytes / 1e6, (double)have / 1e6);
 }
 
-/* Run `plan --fit`, which allocates no memory for training. */
+/* Run `plan --fit`, which finds the largest batch size without allocating memory for training. */
 static dg_err plan_largest(const dg_options *o, const dg_model *model, dg_backend *b)
 {
     dg_room room;
@@ -250,7 +250,7 @@ static dg_err plan_largest(const dg_options *o, const dg_model *model, dg_backen
     if (e) return e;
     g = dg_options_run(o, batch ? batch : 1, 2 * (batch ? batch : 1), batch);
     e = dg_build_to_fit(&job, model, &g, b,
-                        o->device_memory); /* this call fails with the reason if no batch size fits */
+                        o->device_memory); /* if no batch size fits, this call fails with the reason */
     if (e) return e;
     print_largest(o, &(sheet){.model = model, .backend = b}, batch, dg_fit_bytes(&job), room.have);
     dg_job_free(&job);

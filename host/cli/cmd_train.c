@@ -33,7 +33,7 @@ static void show_loading(void *context, long done, long total)
     dg_progress_count(context, "reading images", done, total);
 }
 
-/* Fit the classifier's last layer to the number of classes, and print the sizes of the training and test part. */
+/* Set the classifier's outputs to the number of classes, and print the sizes of the training and test part. */
 static dg_err check_classes(const dg_training *r, dg_model *model)
 {
     const dg_dataset *d = &r->data;
@@ -70,7 +70,7 @@ static dg_err advise(const dg_training *r, const dg_dataset_options *o)
     return e;
 }
 
-/* known: fingerprint of the dataset of a resumed run; 0 for a new run. */
+/* Load the images. known: dataset fingerprint in the resumed checkpoint; 0 for a new run. */
 static dg_err load_data(dg_training *r, dg_model *model, const dg_recipe *recipe, uint64_t known, dg_opening *opening)
 {
     const dg_options *o = r->o;
@@ -104,8 +104,8 @@ static dg_err load_data(dg_training *r, dg_model *model, const dg_recipe *recipe
     return e || !recipe->labels ? e : check_classes(r, model);
 }
 
-/* Open the device and load the images concurrently. An error of the device is returned first; a new skipped.txt is then
- * removed. */
+/* Open the device and load the images concurrently. If both fail, returns the device's error and removes a new
+ * skipped.txt. */
 static dg_err open_and_load(dg_training *r, dg_model *model, const dg_recipe *recipe, uint64_t known)
 {
     dg_opening *opening;
@@ -136,7 +136,7 @@ static dg_err build_job(dg_training *r, const dg_model *model, const dg_recipe *
             DG_MSG("note-windows",
                    "the dataset does not fit in device memory; streaming it through two windows of %d images"),
             window);
-    if (!e) e = dg_train_whitening(r, model); /* this is slow and therefore comes after the memory check */
+    if (!e) e = dg_train_whitening(r, model); /* slow, so it follows the memory check */
     r->job.o.input = r->input;
     if (!e && recipe->labels) e = dg_job_records(&r->job, r->data.pixels, r->data.label, r->data.count, &r->records);
     if (e) return e;
@@ -157,13 +157,13 @@ static dg_err open_outputs(dg_training *r)
     return dg_outputs_open(w);
 }
 
-/* Restore the metric sums of the current epoch, the doctor and the best checkpoint from the log of a resumed run. */
+/* Restore from a resumed run's log: the metric sums of the current epoch, the doctor's state, the best checkpoint. */
 static void take_up_means(dg_training *r)
 {
     long n;
     const dg_log_row *row = dg_log_rows(r->log, &n);
     if (n) r->seconds_before = row[n - 1].seconds;
-    long first = n; /* add in the order of the log, because float sums depend on the order */
+    long first = n; /* sum in the order of the log, because floating-point sums depend on the order */
     while (first > 0 && row[first - 1].epoch == r->read.epoch + 1) first--;
     for (long i = first; i < n; i++) dg_epoch_add(&r->epoch, r->job.recipe, row[i].value);
     if (dg_doctor_knows(r->job.recipe) && dg_doctor_take_up(&r->doctor, (dg_loss)r->o->loss, row, n, r->dir.path))
@@ -186,7 +186,7 @@ static dg_err open_critic(dg_training *r)
     return DG_OK;
 }
 
-/* --resume with another dataset: prepare a new run from this run's weights, which starts after this one is closed. */
+/* --resume with another dataset: prepare a new run with the resumed run's weights. It starts later. */
 static dg_err become_another(dg_training *r, const char *path, uint64_t then)
 {
     dg_err e = dg_train_own(r->o, path, &r->own);
@@ -198,7 +198,7 @@ static dg_err become_another(dg_training *r, const char *path, uint64_t then)
     return e ? e : dg_fail(DG_DATA, "the dataset has changed");
 }
 
-/* Print how to resume an older run, because a user may have repeated a command after Ctrl-C. */
+/* Print how to resume an older run in the directory, because a user may have repeated a command after Ctrl-C. */
 static void note_older(dg_progress *p, const dg_options *o)
 {
     char quoted[DG_SHELL_ROOM], older[4096];
@@ -247,9 +247,7 @@ static dg_err set_up(dg_training *r)
     if (!e) e = dg_train_settle(r, model);
     o = r->o;
     if (!e) e = build_job(r, model, recipe, &info);
-    if (!e)
-        e = open_critic(
-            r); /* this call may refuse the dataset and therefore comes before any change of the run's directory */
+    if (!e) e = open_critic(r); /* may refuse the dataset, so it precedes any change of the run's directory */
     if (!e) e = st ? dg_train_resume(r, st, path, &info) : dg_train_begin(r, init);
     const bool settled = !e && (o->resume || strcmp(r->config, o->resolved));
     if (settled) e = dg_save_config(&r->dir, r->config);
@@ -276,7 +274,7 @@ static dg_err set_up(dg_training *r)
     return e;
 }
 
-/* Close everything; returns the first error of pending writes. */
+/* Close the run's files, threads and device. Returns the first error of pending writes. */
 static dg_err take_down(dg_training *r)
 {
     dg_err e = dg_outputs_close(&r->out), f = r->log ? dg_log_close(r->log) : DG_OK;
@@ -306,7 +304,7 @@ static void say_finished(const dg_training *r)
                dg_s((int64_t)step), o->steps);
 }
 
-/* Print the output files and commands for next steps. They go to stdout, because they are the command's result. */
+/* Print the output files and commands for next steps. This text goes to stdout, because it is the command's result. */
 static void say_goodbye(const dg_training *r, const dg_recipe *of)
 {
     const dg_options *o = r->o;
@@ -337,7 +335,7 @@ static void say_goodbye(const dg_training *r, const dg_recipe *of)
     if (saved && !r->read.epoch && of && of->sample) dg_say("images:    %s generate %s --count 16", dg_program(), dir);
 }
 
-/* own: options of the run that is to start instead of this one; own->resolved NULL: there is none. */
+/* Train. own: options of a new run that the caller must start afterwards; own->resolved NULL: no new run. */
 static dg_err train(const dg_options *o, dg_options *own)
 {
     *own = (dg_options){0};

@@ -45,7 +45,7 @@ static dg_err keep(void *context, const dg_tuned *t)
     char row[192], best[256], before[256];
     const size_t n = strlen(dg_tune_text(best, sizeof best, &t->op, &t->best));
     snprintf(row, sizeof row, "%.185s", best);
-    /* a line that is too long for the reader omits the name or the times */
+    /* omit the op's name, or also the times, if the line would be too long for the parser */
     if (n < 130)
         snprintf(row, sizeof row, "%.129s ; %.2f us (%.2f before, direct %.1f) %.24s", best, t->us, t->before_us,
                  t->direct_us, t->op.name);
@@ -85,10 +85,7 @@ static dg_err write_head(job *j, const dg_backend *b, const char *model)
     snprintf(text, sizeof text, "%.60s, batch %d, %s; medians of %d runs, the cache overwritten before each", model,
              j->o->batch, dg_precision_name(b->real, b->math), j->o->repeats);
     if (!e) e = dg_tune_file_head(&j->file, text);
-    return e ? e
-             : dg_tune_file_write(&j->file,
-                                  path_of(
-                                      j)); /* if the file cannot be written, the command must fail before the search */
+    return e ? e : dg_tune_file_write(&j->file, path_of(j)); /* fail before the search if the file cannot be written */
 }
 
 static dg_err time_step(dg_trial *t, double *ms)
@@ -166,7 +163,7 @@ static dg_err tune(job *j)
     return e;
 }
 
-/* The first line identifies files made by dcgan. */
+/* Add the first line, which identifies files made by dcgan. */
 static dg_err mark(dg_tune_file *f)
 {
     char *had = f->head;

@@ -11,13 +11,13 @@ dg_err dg_open_backend(const dg_options *o, dg_backend **out);
 
 dg_device dg_options_device(const dg_options *o);
 
-/* The directory for results of a checkpoint: --out, or `name` next to the checkpoint. It is created if missing. */
+/* Get the directory for results of a checkpoint: --out, or `name` next to the checkpoint. Creates it if missing. */
 dg_err dg_results_directory(const dg_options *o, const char *name, char *out, size_t size);
 
-/* Set fit, resize, alpha and orientation as in training, unless the user gave them. config: the run's config.ini. */
+/* Set the options fit, resize, alpha and orientation as in the run's config.ini, unless the user gave them. */
 dg_err dg_prepare_as_trained(dg_options *o, const char *config);
 
-/* Options to read all images of dir as size x size x channels. */
+/* Returns options for reading all images of dir as size x size x channels. */
 dg_dataset_options dg_all_images(const dg_options *o, const char *dir, int size, int channels);
 
 /* --aug-preview: write a PNG with some images and, below them, D's augmented input in several steps. */

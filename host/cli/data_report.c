@@ -262,12 +262,12 @@ static dg_err write_sheet(const dg_dataset_options *o, const dg_dataset *d, cons
     free(some);
     if (e) return e;
     e = dg_png_write(path, &sheet, &(dg_text){"Software", dg_version},
-                     1); /* the PNG text "Software" excludes the image from datasets */
+                     1); /* its text "Software" excludes the PNG from datasets */
     dg_image_free(&sheet);
     return e;
 }
 
-/* Read as for a GAN, which uses only the training part and accepts classes that no classifier could learn. */
+/* Read the training part only, as for a GAN, and accept classes that no classifier could learn. */
 static dg_err read_for_gan(const dg_dataset_options *o, dg_dataset *out)
 {
     dg_err e = dg_dataset_read(o, out);

@@ -74,7 +74,7 @@ static double checkpoint_bytes(const dg_job *job)
     return bytes * (double)dg_type_bytes(job->backend->real);
 }
 
-/* Free disk space at path or its nearest existing parent directory; "" if unknown. */
+/* Write the free disk space at path, or at its nearest existing parent directory, as text; "" if unknown. */
 static void free_text(const char *path, char *out, size_t size)
 {
     char at[4096];

@@ -1,4 +1,4 @@
-/* Options to read the images of a command. */
+/* Converts a command's options to options for reading its images. */
 #include "host/cli/commands.h"
 #include "host/options/option_table.h"
 

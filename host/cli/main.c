@@ -30,7 +30,7 @@ static int (*const command[DG_CMDS])(const dg_options *) = {
     [DG_CMD_TUNE] = dg_cmd_tune,
 };
 
-/* Open /dev/null for closed descriptors 0 to 2, so that no file gets their numbers. Returns true if 1 was closed. */
+/* Open /dev/null for closed descriptors 0 to 2, so that no file gets these numbers. Returns true if 1 was closed. */
 static bool fill_standard_descriptors(void)
 {
     bool closed = false;
@@ -54,7 +54,7 @@ static int run(const dg_options *o)
     return command[o->command](o);
 }
 
-enum { STACK = 1 << 20 }; /* bytes of stack; commands use up to 700,000 */
+enum { STACK = 1 << 20 }; /* bytes of stack; commands use at most 700,000 */
 
 static __attribute__((noinline)) void touch_stack(void)
 {
@@ -63,7 +63,7 @@ static __attribute__((noinline)) void touch_stack(void)
     (void)lowest[0];
 }
 
-/* Touch the stack at startup: if memory ran out when it grows later, the kernel would end the program without a
+/* Touch the stack at startup. If memory ran out while the stack grows later, the kernel would end the program without a
  * message. */
 static dg_err reserve_stack(void)
 {
@@ -82,7 +82,7 @@ static dg_err reserve_stack(void)
 
 static bool ends;
 
-/* Report the end of the program, because OpenMP's runtime calls exit(1) if it gets no memory or threads for a team. */
+/* At exit: print an error if a library ended the program. OpenMP calls exit(1) if it gets no memory or threads. */
 static void ended_by_library(void)
 {
     if (ends) return;
@@ -99,7 +99,7 @@ int main(int argc, char **argv)
     dg_limits_begin();
     dg_set_program(argv[0]);
     dg_speak_as_program();
-    dg_ops_use(dg_op_table); /* done here, because commands without a backend read tuning files too */
+    dg_ops_use(dg_op_table); /* here, because commands without a backend also read tuning files */
     const bool closed = fill_standard_descriptors();
     dg_options o = {0};
     bool done = true;

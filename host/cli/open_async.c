@@ -13,11 +13,11 @@ struct dg_opening {
     pthread_t thread;
     bool in_thread;
     atomic_bool failed;
-    /* result: owned by the thread until it is joined */
+    /* the result, owned by the thread until the join */
     dg_err error;
-    /* NULL without an error: the main thread opens the CPU backend, because its loops run in that thread's team */
+    /* NULL without an error: the main thread opens the CPU backend, which uses the main thread's OpenMP team */
     dg_backend *backend;
-    /* message of the error, because dg_message() is per thread; or the reason why no GPU is used */
+    /* error message, because dg_message() is per thread; without an error, the reason why no GPU is used */
     char message[1024];
 };
 

@@ -16,7 +16,7 @@
 static const dg_options *options;
 static int saved = -1; /* copy of standard output while descriptor 1 is standard error; -1: none */
 
-/* The number of the descriptor that a path such as /dev/fd/3 names; -1: none. */
+/* Returns the number of the descriptor that a path such as /dev/fd/3 names, or -1. */
 static int numbered(const char *path)
 {
     static const char *const before[] = {"/dev/fd/", "/proc/self/fd/"};
@@ -47,7 +47,7 @@ static const char *value_of(const dg_option *t)
     return *(char *const *)((const char *)options + t->offset);
 }
 
-/* --out is a directory except for these commands. */
+/* True if the option's value is a file. --out is a directory for all commands that are not listed here. */
 static bool is_file(const dg_option *t)
 {
     const unsigned files = 1 << DG_CMD_TUNE | 1 << DG_CMD_EXPORT | 1 << DG_CMD_IMPORT | 1 << DG_CMD_CURVES |
@@ -112,7 +112,7 @@ static dg_err check_stream(const dg_option *t, const char *value, bool *taken)
                        DG_MSG("output-read-again",
                               "--%s %s: must be a file, because it is read again; give a file name"),
                        name, value);
-    /* check the descriptor now, because dcgan may open a file with this number later */
+    /* checked now, because a file that dcgan opens later may get this number */
     if (fcntl(numbered(value), F_GETFD) < 0)
         return dg_fail(DG_IO, DG_MSG("output-not-open", "--%s %s: %s"), name, value, strerror(errno));
     if (!dg_to_stdout(value)) return DG_OK;
@@ -128,7 +128,8 @@ static dg_err check_stream(const dg_option *t, const char *value, bool *taken)
     return DG_OK;
 }
 
-/* Refuse two outputs to one regular file, which would overwrite each other. A stream, FIFO or device accepts both. */
+/* Refuse two outputs to one regular file, because they would overwrite each other. FIFOs and devices accept both
+ * outputs. */
 static dg_err check_other(const dg_option *t, const char *value)
 {
     struct stat s;
@@ -158,7 +159,7 @@ static dg_err check(const dg_option *t, bool *taken)
                        DG_MSG("output-not-regular",
                               "--%s %s: must be a regular file, because it is read again; give a file name"),
                        t->name, value);
-    return DG_OK; /* if the file is not a cache, the code of the cache warns of it */
+    return DG_OK; /* the dataset cache warns if the file is not a cache */
 }
 
 dg_err dg_outputs_begin(const dg_options *o, bool closed)

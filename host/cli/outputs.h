@@ -5,11 +5,11 @@
 #include <stdbool.h>
 #include "host/options/options.h"
 
-/* Check all outputs before the command runs. If one output is standard output, all other text goes to standard error.
- * closed: standard output was closed at startup. o must outlive all writing. */
+/* Check all outputs before the command runs. If an output is standard output, all other text goes to standard error.
+ * closed: standard output was closed at startup. o must stay valid until the last write. */
 dg_err dg_outputs_begin(const dg_options *o, bool closed);
 
-/* True for "-", /dev/stdout and its other names. */
+/* True for "-", /dev/stdout and other names of standard output. */
 bool dg_to_stdout(const char *path);
 
 /* "standard output", or path. */

@@ -12,7 +12,7 @@
 static void show(void *context, const char *text)
 {
     (void)context;
-    /* erase a progress line first */
+    /* erase the progress line before printing the warning */
     const char *term = getenv("TERM");
     bool terminal = isatty(STDERR_FILENO) && term && *term && strcmp(term, "dumb") != 0;
     fprintf(stderr, "%sdcgan: warning: %s\n", terminal ? "\r\033[K" : "", text);

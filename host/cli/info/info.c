@@ -43,7 +43,7 @@ static dg_err info_onnx(cJSON *to)
     return DG_OK;
 }
 
-/* The header of a dataset cache (host/data/dataset_cache.c). */
+/* Add the properties of a dataset cache, from its header (host/data/dataset_cache.c). */
 static dg_err info_cache(const char *path, const unsigned char *begin, size_t bytes, cJSON *to)
 {
     struct {
@@ -175,7 +175,7 @@ static bool print_object(const cJSON *o, int indent)
     return ok;
 }
 
-/* JSON has the keys before 0.1.0 as well. */
+/* Repeat values in the JSON object under the keys from before version 0.1.0. */
 static void add_old_keys(cJSON *o)
 {
     cJSON *texts = cJSON_GetObjectItemCaseSensitive(o, "texts"), *model = cJSON_GetObjectItemCaseSensitive(o, "model");

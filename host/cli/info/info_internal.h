@@ -10,7 +10,7 @@ void dg_info_text(cJSON *to, const char *key, const char *format, ...) __attribu
 void dg_info_whole(cJSON *to, const char *key, unsigned long long n);
 
 dg_err dg_info_safetensors(const char *path, cJSON *to);
-/* Add the properties of a run. Errors are also stored in the object. */
+/* Add the properties of a run. If the run is damaged, its error is also stored in the object. */
 #define DG_INFO_RUN "run"
 dg_err dg_info_directory(const char *path, cJSON *to);
 dg_err dg_info_log(const char *path, cJSON *to); /* log.csv, log.jsonl */
