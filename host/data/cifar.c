@@ -1,5 +1,5 @@
-/* A folder of CIFAR .bin files as a dataset. Record: the label (CIFAR-100: coarse label, then fine label), then 1,024
- * red, 1,024 green and 1,024 blue bytes, each plane row by row. */
+/* A folder of CIFAR .bin files as a dataset. A record consists of the label (CIFAR-100: coarse label, then fine label),
+ * then 1,024 red, 1,024 green and 1,024 blue bytes, each plane row by row. */
 #include "host/data/records_internal.h"
 
 #include <errno.h>
@@ -61,7 +61,7 @@ dg_err dg_cifar_records(const uint8_t *data, size_t bytes, int classes, dg_recor
     return DG_OK;
 }
 
-/* 10 or 100 classes: the first whose record size and labels fit all files; if neither fits, the file names decide. */
+/* Returns 10 or 100 classes: the first that fits all files' sizes and labels, or the number in the file names. */
 static int classes_of(const dg_record_files *f)
 {
     static const int kind[] = {10, 100};

@@ -12,11 +12,11 @@
 enum { LISTS_MOST = 1 << 30 };
 static const char magic[16] = "dcgan-cache-1\n";
 
-/* Layout of the file: head, `lists` bytes (widths, heights, kinds, what decoding changed, bad marks, texts), pixels. */
+/* The cache file: this head, `lists` bytes (widths, heights, kinds, changes by decoding, bad marks, texts), pixels. */
 typedef struct {
     char magic[16];
     uint32_t order;
-    uint32_t crc; /* of head (with crc 0) and lists */
+    uint32_t crc; /* CRC-32 of the head (with crc 0) and the lists */
     uint64_t key;
     uint64_t lists;
     uint64_t fingerprint;
@@ -29,7 +29,7 @@ static uint64_t hash_text(uint64_t h, const char *text) { return dg_hash(h, text
 
 uint64_t dg_cache_key(const dg_dataset_options *o, const dg_scan *s, bool images)
 {
-    /* The first number is the version of this layout and of decoding and resizing: increase it when they change. */
+    /* The first number is the version of the cache's layout, of decoding and of resizing: increase after a change. */
     int64_t settings[] = {3,
                           o->size,
                           o->channels,
@@ -70,7 +70,7 @@ static char *next_text(const char **at, const char *end)
     return copy;
 }
 
-/* Read the lists after their checksum matched. This fails only without memory or for a forged file. */
+/* Read the lists after their checksum matched. The call fails only for lack of memory or for a forged file. */
 static bool take_lists(const head *h, const uint8_t *lists, dg_dataset *d)
 {
     size_t n = (size_t)h->count, skips = (size_t)h->skips;
@@ -102,7 +102,7 @@ static bool take_lists(const head *h, const uint8_t *lists, dg_dataset *d)
     return at == end;
 }
 
-/* Load the cache. Returns NULL if it was loaded, "" if its key differs, otherwise what is wrong with the file. */
+/* Load the cache. Returns NULL after success, "" if the key differs, otherwise the file's fault. */
 static const char *take(const dg_dataset_options *o, int fd, dg_cache_keys keys, dg_dataset *d)
 {
     head h;

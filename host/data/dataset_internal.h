@@ -20,7 +20,7 @@ typedef struct {
 typedef struct {
     char *name;
     int64_t bytes, seconds, nanoseconds;
-    bool aside; /* not part of the dataset: not an image, or made by dcgan */
+    bool aside; /* the file is not part of the dataset: not an image, or made by dcgan */
 } dg_file;
 
 typedef struct {
@@ -35,21 +35,21 @@ typedef struct {
  * n paths of files to leave out (the cache, skipped.txt); entries may be NULL. */
 dg_err dg_scan_folder(const dg_folder *folder, const char *dir, const char *const *without, int n, dg_scan *out);
 void dg_scan_free(dg_scan *s);
-/* Copy name and reason into s->skip. how: DG_SKIP_ flags; DG_SKIP_BAD is also set if the name is like an image's. */
+/* Add a copy of name and reason to s->skip. how: DG_SKIP_ flags; DG_SKIP_BAD is also set for an image's file name. */
 enum { DG_SKIP_BAD = 1, DG_SKIP_UNREAD = 2 };
 dg_err dg_scan_skip_folder(dg_scan *s, const char *name, int error, const char *reason);
 dg_err dg_scan_skip(dg_scan *s, const char *name, int how, const char *reason);
 bool dg_named_like_a_image(const char *name);
 void dg_scan_sort_skips(dg_scan *s);
 
-/* Number of files lost to temporary errors. Above a limit, files are no longer retried. */
+/* Number of files that temporary errors made unreadable. Above a limit, reading a file is no longer retried. */
 typedef atomic_int dg_lost;
-/* True if attempt `tries` (from 0) failed with an errno that is worth a retry; sleeps before it returns. */
+/* True if attempt `tries` (from 0) failed with an errno after which a retry may succeed. Sleeps before the retry. */
 bool dg_try_again(dg_lost *lost, int error, int tries);
 
 /* Read the first `room` bytes of a file (dg_file_head) or all of it (dg_file_whole). Reads regular files only, never
- * blocks. DG_DATA: the file is corrupt; skip it. DG_IO: skip the file, which may be readable later; for a zip file an
- * error, because all of its files may be lost. DG_DEVICE: out of descriptors or memory. */
+ * blocks. DG_DATA: corrupt file, to be skipped. DG_IO: the file may be readable later; in a folder, it is skipped; in a
+ * zip file, this is an error, because all files may be unreadable. DG_DEVICE: out of descriptors or memory. */
 dg_err dg_file_head(const dg_folder *folder, const char *name, dg_lost *lost, uint8_t *head, size_t room,
                     size_t *bytes);
 dg_err dg_file_whole(const dg_folder *folder, const char *name, dg_lost *lost, size_t limit, uint8_t **data,
@@ -57,7 +57,7 @@ dg_err dg_file_whole(const dg_folder *folder, const char *name, dg_lost *lost, s
 
 dg_err dg_is_there(const dg_folder *folder, const char *name, bool *there);
 
-/* Read the images, labels and test part of a dataset. A single class is kept. out->fingerprint is 0 if unknown. */
+/* Read the images, labels and test part of a dataset. A single class keeps its labels. Unknown out->fingerprint: 0. */
 dg_err dg_source_read(const dg_dataset_options *o, dg_dataset *out);
 dg_err dg_folder_read(const dg_dataset_options *o, const dg_folder *folder, dg_dataset *out);
 dg_err dg_open_folder(const char *dir, dg_folder *out);
@@ -65,12 +65,12 @@ void dg_close_folder(dg_folder *folder);
 int dg_dataset_threads(const dg_dataset_options *o);
 dg_err dg_dataset_pixels(const dg_dataset_options *o, long images, uint8_t **out);
 dg_err dg_dataset_lists(dg_dataset *out, long images);
-/* True if skipped.txt is to list this dataset; otherwise the list of an earlier load stays. */
+/* True if skipped.txt must list the skipped files of d; false: the list of an earlier load stays. */
 bool dg_dataset_lists_skips(const dg_dataset_options *o, const dg_dataset *d);
 
 /* Names for the folder of the test part next to train/, in order of preference; NULL-terminated. */
 extern const char *const dg_test_names[];
-/* Set labels and parts from the folders of the images. DG_OK if there are no such folders. */
+/* Set labels and parts from the folders of the images. Returns DG_OK for a dataset without folders. */
 dg_err dg_label_by_folder(const dg_dataset_options *o, dg_dataset *d);
 /* Mark `limit` of n images: the first of every class, then the second of every class, and so on. label NULL: mark the
  * first `limit` images. Returns the number of marked images, -1: no memory. */
@@ -79,15 +79,15 @@ dg_err dg_dataset_first(dg_dataset *d, int limit);
 /* Set the test part. dg_dataset_divide follows the options; dg_dataset_add_test adds the images of folder o->test. */
 dg_err dg_dataset_divide(const dg_dataset_options *o, dg_dataset *d);
 dg_err dg_dataset_add_test(const dg_dataset_options *o, dg_dataset *d);
-/* Keep only images order[0 ... n - 1], in this order. The first `train` of them are the training part. order has
- * d->count entries and is overwritten from index n on. */
+/* Keep only images order[0 ... n - 1], in this order. The first `train` images are the training part. order has
+ * d->count entries; those from index n on are overwritten. */
 dg_err dg_dataset_arrange(dg_dataset *d, int32_t *order, int n, int train);
 dg_err dg_dataset_keep_test(dg_dataset *d);
-/* The error for an errno. DG_DEVICE: descriptors or memory; DG_IO: disk or network; DG_DATA: wrong folder or file. */
+/* Returns the error code for an errno. DG_DEVICE: descriptors or memory; DG_IO: disk or network; DG_DATA: path. */
 dg_err dg_errno_kind(int error);
-/* Return an error that names the first unreadable folder; DG_OK if there is none or with o->skip_unreadable. */
+/* Return an error that names the first unreadable folder, or DG_OK without such a folder or with o->skip_unreadable. */
 dg_err dg_check_folders(const dg_dataset_options *o, const dg_skip *skip, long skips);
-/* With o->skip_unreadable: warn of each unreadable folder, and once of all links to folders. */
+/* With o->skip_unreadable: print a warning for each unreadable folder, and one warning for all links to folders. */
 void dg_warn_folders(const dg_dataset_options *o, const dg_skip *skip, long skips);
 char *dg_bad_advice(const dg_dataset *d, char *out, size_t size);
 #define DG_LINK_TO_FOLDER "a symbolic link to a folder (these are not followed)"
@@ -95,8 +95,8 @@ char *dg_bad_advice(const dg_dataset *d, char *out, size_t size);
 uint64_t dg_hash(uint64_t h, const void *data, size_t bytes); /* FNV-1a; start with DG_HASH */
 #define DG_HASH 0xcbf29ce484222325u
 
-/* Hashes of all that decides the result: settings; name, size and mtime of each file. `files` includes all files of the
- * scan and is known before any is opened. `images` excludes files marked `aside`, such as files of a run. */
+/* Hashes of the settings and of each file's name, size and mtime. `files` includes all files of the scan and is known
+ * before a file is opened. `images` excludes files marked `aside`, such as files of a run. */
 typedef struct {
     uint64_t files, images;
 } dg_cache_keys;
@@ -104,7 +104,7 @@ uint64_t dg_cache_key(const dg_dataset_options *o, const dg_scan *s, bool images
 /* Fill out from the cache file if it is intact and has one of these keys; key 0 never matches. */
 typedef enum { DG_CACHE_TAKEN, DG_CACHE_OTHER, DG_CACHE_USELESS } dg_cache_found;
 dg_cache_found dg_cache_read(const dg_dataset_options *o, dg_cache_keys keys, dg_dataset *out);
-/* Write the cache. A failure is only a warning, because the images are in memory. */
+/* Write the cache. A failure only prints a warning, because the images are in memory. */
 void dg_cache_write(const dg_dataset_options *o, dg_cache_keys keys, const dg_dataset *d);
 
 #endif

@@ -1,4 +1,4 @@
-/* Loads a dataset from a folder: its source, its two parts, skipped files, minimum requirements. */
+/* Loads a dataset from a folder: reads it, divides it into parts, lists skipped files, and checks requirements. */
 #include "core/base/file_io.h"
 #include "core/base/memory_file.h"
 #include "core/base/team.h"

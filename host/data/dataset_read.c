@@ -1,4 +1,4 @@
-/* Reading one file of an untrusted folder. */
+/* Reads a single file of an untrusted folder. */
 #include "host/data/dataset_internal.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TRIES = 4, LOST_MOST = 32 }; /* pauses of 10, 40 and 160 ms, so that 32 files cost 7 s of one thread */
+enum { TRIES = 4, LOST_MOST = 32 }; /* pauses of 10, 40 and 160 ms: 32 files cost a thread 7 s */
 
 bool dg_try_again(dg_lost *lost, int error, int tries)
 {

@@ -9,18 +9,18 @@
 
 typedef struct {
     char *text;
-    const char *reason; /* a reason with its numbers; NULL if the numbers differ within the group */
+    const char *reason; /* the group's reason, with numbers; NULL: the numbers differ */
     int count;
 } group;
 
-/* "cut off after 57 bytes" and "cut off after 58 bytes" count as one reason. */
+/* Replace numbers by N, so that "cut off after 57 bytes" and "cut off after 58 bytes" count as one reason. */
 static char *without_numbers(const char *reason)
 {
     char *s = malloc(strlen(reason) + 1), *to = s;
     if (!s) return NULL;
     for (const char *p = reason; *p; p++) {
         bool digit = *p >= '0' && *p <= '9';
-        bool word = p > reason && ((p[-1] | 32) >= 'a' && (p[-1] | 32) <= 'z'); /* digits in a word, such as c0 */
+        bool word = p > reason && ((p[-1] | 32) >= 'a' && (p[-1] | 32) <= 'z'); /* a digit in a word, such as c0 */
         if (digit && !word) {
             while (p[1] >= '0' && p[1] <= '9') p++;
             *to++ = 'N';

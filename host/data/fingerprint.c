@@ -1,4 +1,4 @@
-/* One hash of all pixels. It has its own file, because the library hashes images that come from no folder. */
+/* One hash of all pixels. A separate file, because the library also hashes images that come from no folder. */
 #include "host/data/dataset_internal.h"
 
 #include <omp.h>
@@ -22,7 +22,7 @@ uint64_t dg_dataset_fingerprint(const dg_dataset *d, int threads)
 #pragma omp parallel for num_threads(threads > 0 ? threads : omp_get_max_threads())
         for (int i = 0; i < d->count; i++) each[i] = dg_hash(DG_HASH, d->pixels + (size_t)i * bytes, bytes);
         h = dg_hash(h, each, (size_t)d->count * sizeof *each);
-    } else { /* no memory: compute the same hash on one thread */
+    } else { /* no memory for hashes per image: compute the hash on one thread */
         for (int i = 0; i < d->count; i++) {
             uint64_t one = dg_hash(DG_HASH, d->pixels + (size_t)i * bytes, bytes);
             h = dg_hash(h, &one, sizeof one);

@@ -30,7 +30,7 @@ typedef struct {
     uint8_t *pixels; /* (slots, size, size, channels) */
     size_t bytes;
     atomic_long done;
-    atomic_long first_bad; /* with `strict`, files after this one are not decoded */
+    atomic_long first_bad; /* number of the first unusable file; with `strict`, later files are not decoded */
     dg_lost lost;
     atomic_int error;
     char message[1024];
@@ -71,7 +71,7 @@ static void settle(job *j, long i, dg_err e, bool bad)
     stop_with(j, skip ? dg_fail(DG_DEVICE, "no memory for the list of images") : dg_context(e, "%s", name));
 }
 
-/* Detect from the first bytes whether the file is an image that dcgan did not make. */
+/* Read the first bytes of a file to find out if it is an image that dcgan did not make. */
 static void look_at(job *j, long i)
 {
     uint8_t head[DG_HEAD_BYTES];
@@ -133,7 +133,7 @@ static void each_file(job *j, void (*work)(job *, long), long total)
     if (o->progress && total && !atomic_load(&j->error)) o->progress(o->context, total, total);
 }
 
-/* Assign a slot to every image; with `limit`, drop the images after the last slot. */
+/* Assign an index in the pixel array (slot) to every image; with `limit`, drop the images without a slot. */
 static long give_slots(job *j, dg_scan *s)
 {
     long slots = 0;
@@ -195,7 +195,7 @@ static dg_err collect_skips(job *j, dg_scan *s, dg_dataset *out)
 
 static int by_name(const void *name, const void *file) { return strcmp(name, ((const dg_file *)file)->name); }
 
-/* Restore decoding failures. Images from the cache have failures from the cache; other skips come from the new scan. */
+/* Restore decoding failures. The cache has the failures of decoding; the new scan has the other skipped files. */
 static dg_err recall_failures(job *j, dg_scan *s, dg_dataset *out)
 {
     for (int i = 0; i < out->skips; i++) {
@@ -231,8 +231,8 @@ static bool any_unread(const dg_dataset *d)
     return false;
 }
 
-/* True if a second scan gives the same key. Otherwise an image that was replaced between scan and decoding would be
- * cached under the old size and mtime. */
+/* True if a second scan gives the same key. This prevents caching an image under the size and mtime of a file that was
+ * replaced between the first scan and decoding. */
 static bool is_unchanged(const job *j, uint64_t files)
 {
     dg_scan now;

@@ -1,5 +1,5 @@
-/* IDX files of bytes (MNIST, yann.lecun.com). Layout: two zero bytes, type (8: unsigned bytes), number of dimensions,
- * each dimension as 4 bytes big-endian, values. */
+/* IDX files of bytes (MNIST, yann.lecun.com). File layout: two zero bytes, a type (8: unsigned bytes), the number of
+ * dimensions, each dimension (4 bytes big-endian), the values. */
 #include "core/base/bytes.h"
 #include "host/data/records_internal.h"
 
@@ -17,7 +17,7 @@ static bool gzipped(const uint8_t *data, size_t bytes) { return bytes > 2 && dat
 
 static const char no_memory[] = "no memory";
 
-/* Unpack at most `room` bytes; returns their number. *end: the data is complete and intact; otherwise *why says why. */
+/* Unpack at most `room` bytes; returns their number. *end: the data is complete and intact; if false, *why: reason. */
 static size_t inflate_some(const uint8_t *data, size_t bytes, uint8_t *out, size_t room, bool *end, const char **why)
 {
     z_stream z = {0};
@@ -46,7 +46,7 @@ static size_t inflate_some(const uint8_t *data, size_t bytes, uint8_t *out, size
     return done;
 }
 
-/* Number of dimensions, 0: not an IDX file of bytes. *needed: size of the file as far as the header tells it. */
+/* Returns the number of dimensions, or 0 if not an IDX file of bytes. *needed: size of the file, from the header. */
 static int read_header(const uint8_t *data, size_t bytes, uint64_t *needed)
 {
     const int n = bytes >= 4 && !data[0] && !data[1] && data[2] == 8 ? data[3] : 0;
@@ -83,7 +83,7 @@ dg_err dg_idx_limit(const uint8_t *head, size_t bytes, uint64_t *limit)
     return DG_OK;
 }
 
-/* Number of bytes to unpack: the size in the header, checked against the limits of SECURITY.md before allocation. */
+/* Get the number of bytes to unpack from the header. Check the limits of SECURITY.md before allocation. */
 static dg_err unpacked_bytes(const uint8_t *data, size_t bytes, uint64_t *needed)
 {
     uint8_t head[HEADER_MOST];
@@ -123,7 +123,7 @@ dg_err dg_idx_unpack(uint8_t **data, size_t *bytes)
     }
     free(*data);
     *data = plain;
-    *bytes = n; /* one byte more than needed, which shows whether the file is too long */
+    *bytes = n; /* includes one byte more than needed if the file is too long */
     return DG_OK;
 }
 

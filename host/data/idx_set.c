@@ -27,7 +27,7 @@ static dg_record_file *find(dg_record_files *f, dg_part part, bool labels)
     return NULL;
 }
 
-/* The limit also applies to plain files, because a sparse file can be large. */
+/* Read a file. The size limit also applies to uncompressed files, because a sparse file can be huge. */
 static dg_err read_file(const dg_dataset_options *o, const dg_record_files *f, dg_record_file *file)
 {
     uint8_t head[DG_HEAD_BYTES];
@@ -40,7 +40,7 @@ static dg_err read_file(const dg_dataset_options *o, const dg_record_files *f, d
     return e ? dg_record_file_wrong(o, file, e) : dg_record_file_read(o, f->folder, (size_t)limit, file);
 }
 
-/* Find the role of each file. If a file exists both uncompressed and gzipped, use the uncompressed one. */
+/* Find the role of each file (images or labels, training or test). Prefer an uncompressed file to its gzipped copy. */
 static dg_err sort_out(const dg_dataset_options *o, dg_record_files *f)
 {
     for (int i = 0; i < f->files; i++)
@@ -88,7 +88,7 @@ static dg_err name_class(dg_dataset *d, int label)
     return DG_OK;
 }
 
-/* The classes are the labels that occur; label_of[label]: index of the class, -1: none. */
+/* Make a class of each label that occurs. label_of[label]: index of the class; -1: no image has this label. */
 static dg_err find_classes(const dg_records *r, int label_of[256], dg_dataset *d)
 {
     for (int i = 0; i < 256; i++) label_of[i] = -1;

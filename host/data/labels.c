@@ -21,7 +21,7 @@ static void folders_free(folders *f)
     *f = (folders){0};
 }
 
-/* Bytes of the path's first folder, 0: none. */
+/* Returns the length of the path's first folder name, or 0 without a folder. */
 static size_t folder_of(const char *path)
 {
     const char *slash = strchr(path, '/');
@@ -48,8 +48,8 @@ static int find(const folders *f, const char *name)
     return at ? (int)(at - f->name) : -1;
 }
 
-/* Collect the folders below the first `skip` bytes of the names of images [from, to). Names are sorted, so the images
- * of a folder are consecutive. *plain: the first image without a folder, or -1. */
+/* Collect the first folders of the names of images [from, to), after the first `skip` bytes of each name. Names are
+ * sorted, so the images of a folder are consecutive. *plain: the first image without a folder, or -1. */
 static dg_err collect(const dg_dataset *d, int from, int to, size_t skip, folders *out, int *plain)
 {
     *out = (folders){0};
@@ -77,7 +77,7 @@ __attribute__((format(printf, 2, 3))) static dg_err unclassified(dg_dataset *d, 
     return (d->unclassified = strdup(why)) ? DG_OK : no_memory();
 }
 
-/* Set each label to the index of the image's folder among the classes, -1: not a class. */
+/* Set each image's label to the index of its folder in `classes`; -1: the folder is not a class. */
 static void give_labels(dg_dataset *d, int from, int to, size_t skip, const folders *classes)
 {
     char name[DG_PATH_BYTES] = "";
@@ -133,7 +133,7 @@ static void range_of(const dg_dataset *d, const char *top, int *from, int *to)
     while (*to < d->count && !strncmp(d->name[*to], top, bytes) && d->name[*to][bytes] == '/') ++*to;
 }
 
-/* Sort the images: train/ first, then the test part. Images of other folders are dropped. */
+/* Sort the images: train/ first, then the test part. Images in neither part are dropped. */
 static dg_err order_parts(const dg_dataset_options *o, dg_dataset *d, const int train[2], const int test[2],
                           const char *name)
 {

@@ -1,9 +1,9 @@
 /* Copies the images to the device in the order of training.
  *
  * If the dataset fits, the device stores all of it, and each epoch copies only a permutation. Otherwise the device has
- * two windows: steps read one while the other is filled with the images of the following steps, whose order is known in
- * advance. Before each step the host gathers some of them in pinned memory, and the copy runs concurrently with the
- * steps. Ops and results are the same in both cases, bit for bit: with windows, the permutation indexes them. */
+ * two windows: steps read images from one window while the host fills the other window with images of later steps,
+ * whose order is known in advance. Before each step the host gathers some images in pinned memory, and their copy runs
+ * concurrently with the steps. Ops and results are identical in both cases, bit for bit. */
 #ifndef DG_LOADER_H
 #define DG_LOADER_H
 
@@ -22,7 +22,7 @@ typedef struct {
     int batch, used; /* records per step; records per epoch that steps read */
     int window;      /* records per window, a multiple of batch; 0: the dataset is on the device */
     uint64_t seed;
-    void *data, *perm; /* on the device: records; index of the record for each position in the epoch */
+    void *data, *perm; /* on the device: records, and the index of the record for each position of the epoch */
     int32_t *order;    /* host copy of perm */
 
     bool begun;
@@ -37,7 +37,7 @@ typedef struct {
     uint8_t *pinned[2];
 } dg_loader;
 
-/* Allocate on the device; if window is 0, copy the dataset there. used: as in dg_loader. */
+/* Allocate device memory; with window 0, copy the dataset to the device. used: see dg_loader. */
 dg_err dg_loader_open(dg_loader *f, dg_backend *b, dg_records records, int batch, int used, int window, uint64_t seed);
 void dg_loader_close(dg_loader *f);
 

@@ -12,16 +12,16 @@ typedef struct {
 
 typedef struct {
     int grey;
-    int did[DG_DIDS];   /* number of images that decoding changed in each way */
-    int small, side;    /* number of images smaller than the network's size; median of all shorter sides */
-    int copies, groups; /* number of images with an earlier duplicate; number of groups of duplicates */
+    int did[DG_DIDS];   /* per kind of change: number of images changed by decoding */
+    int small, side;    /* small: images smaller than the network's size; side: median of the shorter sides */
+    int copies, groups; /* copies: images that duplicate an earlier image; groups: groups of duplicates */
     dg_twin *twin;
 } dg_looks;
 
 dg_err dg_looks_at(const dg_dataset *d, int threads, dg_looks *out);
 void dg_looks_free(dg_looks *l);
 
-/* Write one sentence per property: what dcgan did or what the user can do. Returns the number of sentences. */
+/* Write one sentence per notable property: what dcgan did or what the user can do. Returns the number of sentences. */
 enum { DG_ADVICE = 4, DG_ADVICE_BYTES = 256 };
 int dg_looks_advice(const dg_looks *l, const dg_dataset *d, const dg_dataset_options *o,
                     char out[DG_ADVICE][DG_ADVICE_BYTES]);

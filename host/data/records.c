@@ -99,7 +99,7 @@ dg_err dg_record_file_read(const dg_dataset_options *o, const dg_folder *folder,
     return dg_record_file_wrong(o, f, dg_file_whole(folder, f->name, &lost, limit, &f->data, &f->bytes));
 }
 
-/* The test part is loaded only for classifiers without option `test`. */
+/* True if the source's test part is to be loaded: for a classifier without option `test`. */
 bool dg_test_wanted(const dg_dataset_options *o) { return o->labelled && !o->test; }
 
 static bool is_of(const dg_record_file *f, int part) { return !f->labels && (int)f->part == part; }
@@ -137,7 +137,7 @@ static dg_err choose_evenly(const dg_dataset_options *o, const dg_record_files *
     return done ? DG_OK : dg_fail(DG_DEVICE, "no memory to choose from %d images", n);
 }
 
-/* Choose the images of a part to load. With a limit they are the first ones, or an equal number per class. */
+/* Choose the images of a part to load. With a limit: the first images or, with classes, an equal number per class. */
 static dg_err choose(const dg_dataset_options *o, const dg_record_files *f, int part, const int *label_of, int classes,
                      int **number, int *wanted)
 {

@@ -4,7 +4,7 @@
 
 enum { DG_SIDE_LEAST = 16, DG_SIDE_MOST = 256 };
 
-/* How often `side` must be halved to become *first (4 to 7), 0: not possible. */
+/* Returns how often `side` can be halved to give *first (4 to 7), or 0 if impossible. */
 static inline int dg_side_halvings(int side, int *first)
 {
     int n = 0;
@@ -12,7 +12,7 @@ static inline int dg_side_halvings(int side, int *first)
     return side >= DG_SIDE_LEAST && side <= DG_SIDE_MOST && *first <= 7 ? n : 0;
 }
 
-/* The largest size of a stock network up to `most`, 0: none. */
+/* Returns the largest size of a stock network up to `most`, or 0. */
 static inline int dg_model_side(int most)
 {
     int first;

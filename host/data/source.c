@@ -11,7 +11,7 @@
 
 typedef struct {
     dg_record_files *files; /* possible files of records, in bytewise order of names */
-    bool idx, cifar;        /* kind from the contents of at least one file or, unless `sure`, from the file names */
+    bool idx, cifar;        /* kind of the files; `sure`: known from a file's contents, otherwise from names */
     bool sure;
 } guess;
 
@@ -41,7 +41,7 @@ static dg_err add(dg_record_files *out, const char *name)
     return DG_OK;
 }
 
-/* List the files directly in the folder, but none if one is named like an image or if there are too many files. */
+/* List the files directly in the folder. The list is empty if a file is named like an image, or with too many files. */
 static dg_err list_folder(const char *dir, int folder, dg_record_files *out)
 {
     DIR *d = dg_list_directory(folder);
@@ -52,8 +52,7 @@ static dg_err list_folder(const char *dir, int folder, dg_record_files *out)
         const char *name = entry->d_name;
         const bool image = dg_named_like_a_image(name);
         if (*name == '.') continue;
-        if (!image &&
-            fstatat(folder, name, &st, 0)) { /* this is an error, because the file may have half of the images */
+        if (!image && fstatat(folder, name, &st, 0)) { /* an error, because this file may have half of the images */
             if (dg_may_pass(errno) || errno == ENOMEM) e = cannot_list(dir);
             continue;
         }
@@ -121,7 +120,7 @@ static bool cifar_inside(const dg_folder *folder, const char *name)
     return bytes > 0 && (!(bytes % (off_t)dg_cifar_record(10)) || !(bytes % (off_t)dg_cifar_record(100)));
 }
 
-/* Keep only files of the detected kind. A file that cannot be read is an error if it may belong to an IDX set. */
+/* Detect the kind, and keep only files of this kind. An unreadable file is an error if it may belong to an IDX set. */
 static dg_err look(const dg_dataset_options *o, dg_record_files *f, guess *g)
 {
     *g = (guess){.files = f};
@@ -155,7 +154,7 @@ static bool has_folder(const dg_folder *folder, const char *name)
     return !fstatat(folder->fd, name, &s, 0) && S_ISDIR(s.st_mode);
 }
 
-/* True if the folder has train/ and a test folder. The first image is then known only after all files were listed. */
+/* True if the folder has train/ and a test folder. Then the first image is known only after listing all files. */
 static bool has_parts(const dg_folder *folder)
 {
     bool test = false;

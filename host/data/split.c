@@ -9,7 +9,7 @@
 
 static dg_err no_memory(const dg_dataset *d) { return dg_fail(DG_DEVICE, "no memory to split %d images", d->count); }
 
-/* Set item i to the old item order[i]. one: scratch for an item; done: scratch, a byte per item. */
+/* Reorder the items: item i becomes the old item order[i]. Scratch: one (an item), done (a byte per item). */
 static void permute(void *items, size_t bytes, const int32_t *order, int count, uint8_t *one, uint8_t *done)
 {
     uint8_t *item = items;
@@ -28,7 +28,7 @@ static void permute(void *items, size_t bytes, const int32_t *order, int count, 
     }
 }
 
-/* Append the images that are not among the first n. */
+/* Append to `order` the images that are not among its first n entries. */
 static void add_others(int32_t *order, int n, int count, uint8_t *kept)
 {
     memset(kept, 0, (size_t)count);
@@ -85,7 +85,7 @@ int dg_mark_evenly(const int32_t *label, int n, int classes, int limit, uint8_t 
     for (int turn = 0; seen && marked < limit; turn++) {
         memset(seen, 0, sizeof *seen * ((size_t)classes + 1));
         for (int i = 0; i < n && marked < limit; i++) {
-            const int of = label && label[i] > 0 ? label[i] : 0; /* -1: the class has no training images */
+            const int of = label && label[i] > 0 ? label[i] : 0; /* label -1: a class without training images */
             if (seen[of]++ != turn && label) continue;
             marked += !mark[i];
             mark[i] = 1;
@@ -111,7 +111,7 @@ dg_err dg_dataset_first(dg_dataset *d, int limit)
     return e;
 }
 
-/* Number of test images: share * n rounded down, but each part keeps at least one of two or more images. */
+/* Returns the number of test images: share * n rounded down, but with n >= 2 at least one image per part. */
 static int share_of(double share, int n)
 {
     const int k = (int)floor(share * n + 1e-9);

@@ -7,7 +7,7 @@ void dg_dataset_statistics(const dg_dataset *d, double mean[4], double std[4])
 {
     const size_t pixels = (size_t)d->train * (size_t)d->size * (size_t)d->size, C = (size_t)d->channels;
     for (size_t c = 0; c < C; c++) {
-        uint64_t sum = 0, squares = 0; /* exact for up to 2^48 pixels */
+        uint64_t sum = 0, squares = 0; /* 64-bit sums are exact for up to 2^48 pixels */
         for (size_t i = 0; i < pixels; i++) {
             const uint64_t v = d->pixels[i * C + c];
             sum += v;

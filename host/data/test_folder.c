@@ -28,7 +28,7 @@ static int class_named(const dg_dataset *d, const char *name)
     return -1;
 }
 
-/* Map the labels of test to the classes of d by class name. */
+/* Convert the labels of dataset `test` to the classes of d with equal names. */
 static dg_err translate(const dg_dataset_options *o, const dg_dataset *d, dg_dataset *test)
 {
     char name[1024], class[300];

@@ -58,7 +58,7 @@ struct dg_zip {
     const char *path;
     int fd;
     uint64_t bytes, at;
-    int failed; /* errno of the last read; -1: the file became shorter; 0: none */
+    int failed; /* errno of the last read; -1: the file became shorter; 0: no error */
     zip_error_t error;
     zip_t *zip;
     pthread_mutex_t mutex; /* libzip reads one file at a time */
@@ -119,8 +119,8 @@ static zip_int64_t serve(void *state, void *data, zip_uint64_t n, zip_source_cmd
     }
 }
 
-/* Convert a libzip error to an error code: I/O, memory, not supported, damaged. The caller sets errno to 0 first,
- * because libzip reports lack of memory while it searches the directory as a missing directory. */
+/* Convert a libzip error to an error code: I/O, memory, not supported, damaged. The caller sets errno to 0 before the
+ * call of libzip, which reports lack of memory in a search of the directory as a missing directory. */
 static dg_err failed(const dg_zip *z, zip_error_t *error)
 {
     if (z->failed == ENOMEM || (!z->failed && errno == ENOMEM))
@@ -141,7 +141,7 @@ static dg_err failed(const dg_zip *z, zip_error_t *error)
     }
 }
 
-/* Copy name to out without empty components and ".". False: it leaves the root of the zip file, or is too long. */
+/* Copy name to out without empty components and ".". False: the name leads out of the zip's root, or is too long. */
 static bool stays_inside(const char *name, char out[NAME_MOST])
 {
     size_t n = 0;
@@ -229,7 +229,7 @@ static bool below_a_file(const dg_zip *z, const char *name)
     return found;
 }
 
-/* Keep the first of equal names. Then drop names below a file in a second pass: the lookup needs sorted names. */
+/* Drop duplicate names except the first. Then a second pass, which needs sorted names, drops names below a file. */
 static void drop_doubles(dg_zip *z)
 {
     long n = 0;
@@ -330,7 +330,7 @@ bool dg_zip_has_folder(const dg_zip *z, const char *name)
     return found;
 }
 
-/* Unpack n bytes. With `whole`, one more byte is read to prove the end, and to make libzip compare the checksum. */
+/* Unpack n bytes. With `whole`, reads one more byte to detect the end, so that libzip compares the checksum. */
 static dg_err unpack(dg_zip *z, zip_file_t *from, uint8_t *to, size_t n, bool whole)
 {
     uint8_t more;

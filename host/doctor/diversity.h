@@ -4,11 +4,11 @@
 
 #include "host/doctor/doctor.h"
 
-/* sqrt(mean over values of their variance over n images). */
+/* Returns sqrt(mean over all values of a value's variance over n images). */
 double dg_diversity(const uint8_t *pixels, int n, size_t values);
 
-/* Read the diversities of a run's grids, sorted by epoch; grids without the text are skipped. *seen and *n are NULL and
- * 0, or an earlier result, which is reused and replaced. *seen is malloc'd. */
+/* Read the diversities of a run's grids, sorted by epoch; skips grids without the text. On entry *seen and *n are NULL
+ * and 0, or an earlier result, which the function reuses and replaces. *seen is malloc'd. */
 dg_err dg_grids_seen(const char *dir, dg_grid_seen **seen, int *n);
 
 /* Feed the rows and grids of a resumed run to the doctor without reporting old findings. */

@@ -9,19 +9,19 @@
 enum {
     DG_DOCTOR_WINDOW = 250,
     DG_DOCTOR_WARM_UP = 500, /* grids before this step are ignored, because early noise is diverse */
-    DG_DOCTOR_TOLD = 3       /* findings of a rule that are reported one by one */
+    DG_DOCTOR_TOLD = 3       /* number of findings of a rule that are reported one by one */
 };
 
 /* Input of the rules: a window of the log, the newest grid, the newest metrics. */
 typedef struct {
     uint64_t step, epoch;
-    double d_x, d_gz, loss_d, most_loss_d; /* d_gz: before D's update; most_: maximum, others: means */
-    double most_loss, mean_loss;           /* the larger loss of D and G */
+    double d_x, d_gz, loss_d, most_loss_d; /* means, except most_loss_d: maximum; d_gz: before D's update */
+    double most_loss, mean_loss;           /* maximum and mean of max(loss of D, loss of G) */
     double swing;                          /* standard deviation of D(x) - D(G(z)) */
-    double loss_d_before;                  /* mean of the previous window; NaN: not in the log */
-    double guess;                          /* loss of a discriminator that only guesses */
+    double loss_d_before;                  /* mean of loss_d in the previous window; NaN: no such window */
+    double guess;                          /* loss of a D whose output is constant */
     long rows;
-    uint64_t span;                           /* number of steps from the first to the last row */
+    uint64_t span;                           /* number of steps from the window's first to its last row */
     double diversity, best_diversity;        /* diversity of the grid relative to real images; NaN: no grid */
     double settled_diversity;                /* best diversity since DG_DOCTOR_WARM_UP; NaN: no grid */
     double coverage, best_coverage, nearest; /* NaN without --eval-every */
@@ -32,13 +32,13 @@ typedef struct {
     const char *name;
     bool (*needs)(const dg_vitals *v);   /* precondition of a new finding */
     const char *when;                    /* the condition `needs` as text, for docs/guide/doctor.md */
-    double (*value)(const dg_vitals *v); /* NaN: unknown; findings stay as they are */
-    bool below; /* if set, a finding begins at value < begins and ends at value > ends; otherwise reversed */
+    double (*value)(const dg_vitals *v); /* NaN: unknown; no finding begins or ends */
+    bool below; /* a finding begins at value < begins and ends at value > ends; false: at > and < */
     double begins, ends;
     int windows;
-    bool at_end;                       /* checked once, at the end of the run */
-    bool collapse;                     /* ends a run with --stop-on-collapse */
-    const char *says, *ended, *advice; /* says: format of the worst value */
+    bool at_end;                       /* the rule is checked once, at the end of the run */
+    bool collapse;                     /* a finding ends a run with --stop-on-collapse */
+    const char *says, *ended, *advice; /* says: printf format of the finding's worst value */
 } dg_doctor_rule;
 
 extern const dg_doctor_rule dg_doctor_rules[];
@@ -49,11 +49,11 @@ typedef struct {
     uint64_t epoch, step;
     uint64_t end_epoch, end_step; /* 0: not ended */
     double worst;
-    int repeats;  /* number of findings after DG_DOCTOR_TOLD that this one counts; 0: only itself */
-    bool summary; /* set in the summary of repeats at the end of the run */
+    int repeats;  /* number of findings that this finding counts, after DG_DOCTOR_TOLD; 0: a single finding */
+    bool summary; /* a summary of repeated findings at the end of the run */
 } dg_finding;
 
-/* Diversity of an epoch's grid; 1: that of real images (diversity.h). */
+/* Diversity of an epoch's grid, relative to real images (diversity.h). */
 typedef struct {
     uint64_t epoch;
     double diversity;
@@ -70,13 +70,13 @@ typedef struct {
         uint64_t number, first;
         double d_x, d_gz, loss_d, loss_g, margin, margin_squares;
     } sum;
-    uint64_t number_before; /* 1 + number of the previous window */
+    uint64_t number_before; /* 1 + number of the window before the current window */
     int in_a_row[DG_DOCTOR_RULES], times[DG_DOCTOR_RULES];
-    /* 1 + index of the rule's current finding, and of its finding for repeats; 0: none */
+    /* per rule: 1 + index of its current finding, and of its finding for repeats; 0: none */
     int open[DG_DOCTOR_RULES], repeated[DG_DOCTOR_RULES];
 } dg_doctor;
 
-/* True for recipes that the rules support. */
+/* True if the rules support the recipe. */
 bool dg_doctor_knows(const dg_recipe *r);
 void dg_doctor_begin(dg_doctor *d, dg_loss loss);
 
@@ -84,7 +84,7 @@ void dg_doctor_begin(dg_doctor *d, dg_loss loss);
 typedef void dg_doctor_news(void *context, const dg_finding *f);
 void dg_doctor_row(dg_doctor *d, const dg_log_row *row, dg_doctor_news *news, void *context);
 void dg_doctor_grid(dg_doctor *d, const dg_grid_seen *grid);
-/* Call after the last row: checks the last window and, if the run is finished, the rules with at_end. */
+/* Call after the last row. Checks the last window and, for a finished run, the rules with at_end. */
 void dg_doctor_end(dg_doctor *d, bool finished, dg_doctor_news *news, void *context);
 /* Call news with a summary of each rule's repeated findings. */
 void dg_doctor_sum_up(const dg_doctor *d, dg_doctor_news *news, void *context);
@@ -92,11 +92,11 @@ void dg_doctor_sum_up(const dg_doctor *d, dg_doctor_news *news, void *context);
 /* Pass a log and its grids to the rules, without dg_doctor_end. */
 void dg_doctor_replay(dg_doctor *d, dg_loss loss, const dg_log_row *row, long rows, const dg_grid_seen *grid,
                       int grids);
-/* dg_doctor_replay and dg_doctor_end; returns d->findings. */
+/* Calls dg_doctor_replay and dg_doctor_end; returns d->findings. */
 int dg_doctor_examine(dg_doctor *d, dg_loss loss, bool finished, const dg_log_row *row, long rows,
                       const dg_grid_seen *grid, int grids);
 
-/* True for a repeated finding, which is only counted. */
+/* True if the finding counts a rule's repeats. */
 bool dg_finding_is_counted(const dg_finding *f);
 
 /* Write the text for the start of a finding, for its end, or for repeats with their number. */

@@ -1,5 +1,5 @@
-/* The table of rules. The condition `needs` excludes other causes of a rule's value. Thresholds were chosen by the
- * recorded runs of tests/host/doctor (docs/guide/doctor.md). */
+/* The table of rules. The rules of the doctor. A rule's condition `needs` excludes other causes of the rule's value.
+ * Thresholds were chosen by the recorded runs of tests/host/doctor (docs/guide/doctor.md). */
 #include <math.h>
 
 #include "host/doctor/doctor.h"
@@ -10,10 +10,10 @@ static double swing(const dg_vitals *v) { return v->swing; }
 static double nearest(const dg_vitals *v) { return v->nearest; }
 static double steps(const dg_vitals *v) { return (double)v->step; }
 
-/* Rise of D's loss over the previous window; 0 unless D's loss is above that of a guess. */
+/* Maximum of D's loss relative to its mean in the previous window, or 0 unless D's loss is above a guess's. */
 static double leap(const dg_vitals *v) { return v->most_loss_d > v->guess ? v->most_loss_d / v->loss_d_before : 0; }
 
-/* Current diversity or coverage as a share of the best so far; NaN while the best is too small. */
+/* Current diversity or coverage divided by its best value so far; NaN while the best value is too small. */
 static double part_left(const dg_vitals *v)
 {
     const double grid = v->settled_diversity > 0.4 ? v->diversity / v->settled_diversity : NAN;

@@ -4,9 +4,9 @@
 
 #include <stdio.h>
 
-/* Write one field. Control characters and invalid UTF-8 become \xNN, as in messages. An apostrophe is put before a name
- * that begins with one, or that a spreadsheet would compute as a formula (= + - @ or their wide forms, also after
- * spaces); readers remove one apostrophe. Names with a separator, a quote, or spaces at an end are quoted. */
+/* Write one field. Control characters and invalid UTF-8 become \xNN, as in messages. A name gets a leading apostrophe
+ * if it begins with an apostrophe, or if a spreadsheet would compute it as a formula (= + - @ or their wide forms, also
+ * after spaces). Readers remove one apostrophe. Names with a separator, a quote, or spaces at an end are quoted. */
 void dg_csv_field(FILE *f, const char *name);
 
 #endif

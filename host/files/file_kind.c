@@ -52,7 +52,7 @@ static const struct {
     {"a log of a run (log.csv)", 0, 11, "epoch,step,"},
 };
 
-/* True if the first n bytes are printable characters and ends of lines. */
+/* True if the first n bytes are printable characters and newlines. */
 static bool is_text(const char *s, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -60,7 +60,7 @@ static bool is_text(const char *s, size_t n)
     return n > 0 && !memchr(s, 0, n);
 }
 
-/* The first non-blank character of the first line that is not a comment. */
+/* Returns the first non-blank character of the first line that is not a comment. */
 static char first_character(const char *s, size_t n)
 {
     size_t i = 0;
@@ -93,7 +93,7 @@ const char *dg_file_kind(const void *begin, size_t bytes)
     return first == '[' ? "text: an INI file, such as a model or a config.ini" : first == '{' ? "text: JSON" : "text";
 }
 
-/* A Python expression that reads weights of this kind of file as a dictionary of arrays; %s is the file. */
+/* Returns a Python expression that reads the weights of a file of this kind as a dictionary of arrays; %s: the file. */
 static const char *as_arrays(const char *kind)
 {
     if (kind == arrays) return "dict(numpy.load(%s))";
@@ -107,7 +107,7 @@ dg_err dg_file_explain(const char *path, dg_err e)
     const int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     const ssize_t n = fd >= 0 ? dg_read_some(fd, begin, sizeof begin) : -1;
     if (fd >= 0) close(fd);
-    if (n <= 8 || (!begin[7] && begin[8] == '{')) return e; /* damaged safetensors file, already reported */
+    if (n <= 8 || (!begin[7] && begin[8] == '{')) return e; /* a damaged safetensors file, which is already reported */
     const char *kind = dg_file_kind(begin, (size_t)n);
     if (kind == zip || kind == pickle)
         return dg_fail(e,

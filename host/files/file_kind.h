@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include "core/base/err.h"
 
-/* "a PNG image", NULL: unknown. */
+/* Returns the kind, such as "a PNG image"; NULL: unknown. */
 const char *dg_file_kind(const void *begin, size_t bytes);
 
 /* Call after `path` was refused as a safetensors file with error e. If the kind of the file is known, the new message

@@ -31,7 +31,7 @@ dg_err dg_json_print(cJSON *json)
     char *text = cJSON_Print(json);
     cJSON_Delete(json);
     if (!text) return dg_fail(DG_DEVICE, "out of memory for the JSON text");
-    /* Printable characters are inside strings; cJSON writes blanks between strings. */
+    /* Unprintable characters occur only inside strings, because cJSON writes only blanks between strings. */
     for (const char *s = text; *s;) {
         if (*s == '\n' || *s == '\t') putchar(*s++);
         else s += put_character(stdout, s);

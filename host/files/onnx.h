@@ -12,7 +12,7 @@ enum { DG_ONNX_NAME = 96, DG_ONNX_INPUTS = 5, DG_ONNX_ATTRIBUTES = 4 };
 
 typedef struct {
     const char *name;
-    int count; /* number of integers; 1: one integer, not a list; 0: `real` is the value */
+    int count; /* number of integers; 1: a single integer, not a list; 0: the value is `real` */
     int64_t value[4];
     double real;
 } dg_onnx_attribute;
@@ -39,17 +39,17 @@ typedef struct {
     bool no_memory;
 } dg_onnx;
 
-/* Append a node whose output is named WHOSE.WHAT. Returns the node, for more inputs and attributes; never NULL. */
+/* Append a node with input `in`, whose output is named WHOSE.WHAT. Returns the node, for more inputs and attributes. */
 dg_onnx_node *dg_onnx_add(dg_onnx *o, const char *type, const char *whose, const char *what, const char *in);
-/* Append a node that reads `value`, and set `value` to the name of its output. */
+/* Append a node that reads `value`, and set `value` to the name of the node's output. */
 dg_onnx_node *dg_onnx_then(dg_onnx *o, const char *type, const char *whose, const char *what, char value[DG_ONNX_NAME]);
 void dg_onnx_input(dg_onnx_node *n, const char *in);
 void dg_onnx_ints(dg_onnx_node *n, const char *name, int count, const int64_t *value);
 void dg_onnx_int(dg_onnx_node *n, const char *name, int64_t value);
 void dg_onnx_real(dg_onnx_node *n, const char *name, double value);
 
-/* Write the file atomically with these weights (F32 or I64) and metadata. DG_IO; DG_USAGE: more than the format's limit
- * of 2 GB; DG_DEVICE: no memory. */
+/* Write the graph, its weights (F32 or I64) and metadata atomically to a file. DG_IO; DG_USAGE: more than the format's
+ * limit of 2 GB; DG_DEVICE: no memory. */
 dg_err dg_onnx_write(const dg_onnx *o, const char *path, const dg_st_tensor *weight, int weights,
                      const dg_st_meta *meta, int metas);
 void dg_onnx_free(dg_onnx *o); /* its members only */

@@ -19,12 +19,12 @@ typedef struct {
 
 void dg_pb_append(dg_pb *m, const void *data, size_t bytes); /* raw bytes, no field */
 void dg_pb_little(dg_pb *m, uint64_t v, int bytes);          /* little-endian number, no field */
-void dg_pb_length(dg_pb *m, int field, size_t bytes);        /* header of a field of `bytes` bytes; append them next */
+void dg_pb_length(dg_pb *m, int field, size_t bytes);        /* header of a field; append its `bytes` bytes next */
 void dg_pb_bytes(dg_pb *m, int field, const void *data, size_t bytes);
 void dg_pb_text(dg_pb *m, int field, const char *text);
 void dg_pb_number(dg_pb *m, int field, uint64_t v);
 void dg_pb_float(dg_pb *m, int field, double v);
 void dg_pb_double(dg_pb *m, int field, double v);
-void dg_pb_put(dg_pb *m, int field, dg_pb *part); /* a message as a field; part becomes empty */
+void dg_pb_put(dg_pb *m, int field, dg_pb *part); /* adds message `part` as a field; `part` becomes empty */
 
 #endif

@@ -17,14 +17,14 @@ static bool begins(const void *head, size_t bytes, const char *text)
     return bytes >= n && !memcmp(head, text, n);
 }
 
-/* Find the quote that ends a JSON string; `at` is the byte after its first quote. Returns `end` if there is none. */
+/* Returns the address of the quote that ends a JSON string, or `end`. at: byte after the string's first quote. */
 static const char *end_of_text(const char *at, const char *end)
 {
     while (at < end && *at != '"') at += *at == '\\' && end - at > 1 ? 2 : 1;
     return at < end ? at : end;
 }
 
-/* The value of a metadata key in a safetensors header written by dcgan, which begins with the metadata. */
+/* Returns the value of a metadata key in a safetensors header written by dcgan, which begins with the metadata. */
 static const char *find_meta(const void *head, size_t bytes, const char *key, size_t *n)
 {
     static const char before[] = "{\"__metadata__\":{";
@@ -73,7 +73,8 @@ static bool is_import_of_classifier(const void *head, size_t bytes)
     return is_import(head, bytes) && find_meta(head, bytes, "classes", &n);
 }
 
-/* How to detect a file's kind: by a function, by first bytes, or by safetensors metadata. The first match is used. */
+/* How to detect a file's kind: by a function, by its first bytes, or by safetensors metadata. The first match counts.
+ * */
 static const struct {
     dg_made kind;
     const char *name;
@@ -135,7 +136,7 @@ static dg_err refused(const char *path, const char *why)
                    dg_named_settings(option, sizeof option, text));
 }
 
-/* A sample may replace any image and vice versa. */
+/* Samples and other images count as one kind, so that they may replace each other. */
 static dg_made kin(dg_made kind) { return kind == DG_MADE_SAMPLE ? DG_MADE_IMAGE : kind; }
 
 static dg_err judge(int old, const char *path, dg_made new_kind)

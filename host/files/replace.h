@@ -8,11 +8,11 @@
 #include <sys/stat.h>
 #include "core/base/file_io.h"
 
-/* Metadata `format` of the safetensors files of dcgan. */
+/* Values of the metadata key `format` in safetensors files made by dcgan. */
 #define DG_CHECKPOINT_FORMAT "dcgan-checkpoint-1"
 #define DG_GENERATOR_FORMAT "dcgan-generator-1"
 #define DG_CLASSIFIER_FORMAT "dcgan-classifier-1"
-#define DG_NETWORK_FORMAT "dcgan-network-1" /* a network that export writes only on request */
+#define DG_NETWORK_FORMAT "dcgan-network-1" /* a network that `dcgan export` writes on request only */
 #define DG_Z_FORMAT "dcgan-z-1"
 
 typedef enum {
@@ -36,11 +36,11 @@ typedef enum {
     DG_MADE_Z
 } dg_made;
 
-enum { DG_MADE_BYTES = 1 << 16 }; /* number of first bytes that are read */
+enum { DG_MADE_BYTES = 1 << 16 }; /* bytes at a file's beginning that determine its kind */
 
 dg_made dg_made_kind(const void *head, size_t bytes);
 
-/* Settings by the program, NULL until they are set. They must stay valid until the last write. */
+/* Settings of the rule, which the program provides. They must stay valid until the last write. */
 typedef struct {
     bool force;
     /* The name of the option that gave this path. */
@@ -51,10 +51,10 @@ typedef struct {
 void dg_set_replacing(const dg_replacing *r);
 bool dg_replaces_all(void);
 
-/* DG_USAGE if an output of this kind may not replace the file at `path`. DG_MADE_EMPTY: the kind is unknown. */
+/* Returns DG_USAGE if an output of this kind must not replace the file at `path`. kind DG_MADE_EMPTY: unknown. */
 dg_err dg_may_replace(const char *path, dg_made kind);
 
-/* Like dg_may_replace, as a dg_output_rule. */
+/* dg_may_replace in the form of dg_output_rule.may_replace. */
 dg_err dg_may_replace_by(int old, const char *path, const dg_chunk *piece, int pieces);
 
 #endif

@@ -13,12 +13,12 @@
 #include "host/files/safetensors_internal.h"
 #include "core/base/shell.h"
 
-/* More than any file of dcgan; prevents a sparse file from requesting all memory. */
+/* Maximum file size, so that reading a sparse file cannot allocate all memory. Files of dcgan are smaller. */
 static const size_t largest_file = (size_t)16 << 30;
 
 typedef struct {
-    dg_st_tensor t;    /* first member: pointers are interchangeable */
-    size_t at, stored; /* offset after the header; bytes in the file */
+    dg_st_tensor t;    /* first member, so that a pointer to it is a pointer to `placed` */
+    size_t at, stored; /* offset of the data after the header; its bytes in the file */
     dg_st_narrow narrow;
     const char *type;
     char plain[sizeof((dg_st_tensor *)0)->name];
@@ -26,8 +26,8 @@ typedef struct {
 
 struct dg_st {
     char *name;
-    int fd;       /* of a file whose data is still to be read, else -1 */
-    char *memory; /* the data, each tensor at a multiple of 8; NULL: not read yet */
+    int fd;       /* descriptor while the data is still to be read, else -1 */
+    char *memory; /* data, each tensor at a multiple of 8 bytes; NULL: not read yet */
     cJSON *root;  /* owns the metadata strings */
     placed *tensor;
     dg_st_meta *meta;
@@ -37,7 +37,7 @@ struct dg_st {
 
 typedef struct {
     const char *name;
-    const char *file; /* its beginning: length field and JSON */
+    const char *file; /* the file's beginning: length field and JSON header */
     size_t bytes, header;
     dg_st *st;
 } reader;
@@ -187,7 +187,7 @@ static dg_err check_together(const reader *r)
     return at == data ? DG_OK : bad(r, "%zu bytes after the last tensor", data - at);
 }
 
-/* Require all checksums or none: a file with a damaged key must not pass as one without checksums. */
+/* Require that a file has all checksums or none, so that a damaged key of a checksum is detected. */
 static dg_err check_header_crc(const reader *r, int flags)
 {
     dg_st *st = r->st;
@@ -202,7 +202,7 @@ static dg_err check_header_crc(const reader *r, int flags)
     const char *digits = dg_st_find_digits(r->file + 8, r->header);
     char right[9];
     if (digits) snprintf(right, sizeof right, "%08x", dg_st_header_crc(r->file, 8 + r->header, digits));
-    if (!digits || memcmp(right, digits, 8) != 0) /* compared as text: a damaged bit can turn a into A */
+    if (!digits || memcmp(right, digits, 8) != 0) /* text comparison detects a damaged bit that turns a into A */
         return bad(r, "the header is damaged (wrong checksum)");
     return DG_OK;
 }

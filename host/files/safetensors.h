@@ -18,7 +18,7 @@ typedef struct {
     dg_type type;
     int rank;
     int64_t dim[8];
-    const void *data; /* reading: 8-aligned, NULL before dg_st_load(); writing: the caller's */
+    const void *data; /* reading: 8-aligned, NULL before dg_st_load(); writing: the caller's memory */
     size_t bytes;
 } dg_st_tensor;
 
@@ -30,13 +30,13 @@ typedef struct dg_st dg_st;
 
 enum { DG_ST_CHECKED = 1 };
 
-/* Read a file. The message of DG_IO has file and reason. Free *out with dg_st_free. */
+/* Read a file. Errors: DG_IO with file and reason. Free *out with dg_st_free. */
 dg_err dg_st_read(const char *path, int flags, dg_st **out);
 /* dg_st_read in two steps, so that names and shapes can be refused first: dg_st_open reads the header, dg_st_load the
  * data from the still open file. After an error of dg_st_load call only dg_st_free. */
 dg_err dg_st_open(const char *path, int flags, dg_st **out);
 dg_err dg_st_load(dg_st *st);
-/* Like dg_st_read, from memory, for fuzzing and tests; name: for messages; data is copied. */
+/* dg_st_read from memory, for fuzzing and tests. name: file name for messages; data is copied. */
 dg_err dg_st_parse(const void *data, size_t bytes, const char *name, int flags, dg_st **out);
 void dg_st_free(dg_st *st);
 
@@ -44,7 +44,7 @@ int dg_st_count(const dg_st *st);
 const dg_st_tensor *dg_st_at(const dg_st *st, int i);
 /* Find a tensor by its name or, in a file without checksums, by its plain name. NULL: none. */
 const dg_st_tensor *dg_st_find(const dg_st *st, const char *name);
-/* Name of tensor i without the prefixes of PyTorch's wrappers: see dg_st_plain_name(). */
+/* Returns the name of tensor i without the prefixes of PyTorch's wrappers (dg_st_plain_name()). */
 const char *dg_st_plain(const dg_st *st, int i);
 const char *dg_st_stored_type(const dg_st *st, int i); /* dtype in the file: "F16" */
 const char *dg_st_get(const dg_st *st, const char *key);

@@ -18,7 +18,7 @@ void dg_st_plain_name(const char *name, char *out)
                              *const first[] = {"model", "net", "state_dict", NULL},
                              *const generator[] = {"netG", "generator", "gen", NULL},
                              *const discriminator[] = {"netD", "discriminator", "disc", "critic", NULL};
-    bool leading = true, named = false; /* at the first component; the network's name was written */
+    bool leading = true, named = false; /* no component was written yet; the network's name was written */
     for (const char *at = name, *dot; (dot = strchr(at, '.')); at = dot + 1) {
         const size_t n = (size_t)(dot - at);
         const bool G = !named && is_one(at, n, generator), D = !named && is_one(at, n, discriminator);
@@ -58,7 +58,7 @@ void dg_st_widen(void *values, size_t n, dg_st_narrow from)
 {
     char *to = values;
     const char *source = to + 2 * n;
-    for (size_t i = 0; i < n; i++) { /* in place: value i ends before the source of value i + 1 */
+    for (size_t i = 0; i < n; i++) { /* in place, because float i ends before 16-bit value i + 1 */
         uint16_t narrow;
         memcpy(&narrow, source + 2 * i, sizeof narrow);
         const uint32_t wide = from == DG_ST_HALF ? from_half(narrow) : (uint32_t)narrow << 16;

@@ -9,7 +9,8 @@ enum { DG_ST_HEADER_MAX = 1 << 20, DG_ST_TENSORS_MAX = 4096, DG_ST_RANK_MAX = 8 
 /* Check rules that a JSON parser does not check, and limit its memory. Returns NULL, or what is wrong (static text). */
 const char *dg_st_scan(const char *header, size_t bytes);
 
-/* NULL for a valid tensor name, otherwise what is wrong. ours: allow only names that dcgan may write. */
+/* Returns NULL for a valid tensor name, otherwise the fault (static text). ours: only names that dcgan writes are
+ * valid. */
 const char *dg_st_bad_name(const char *name, bool ours);
 
 /* name without components "module" and "_orig_mod", and without a leading "model", "net" or "state_dict"; a leading
@@ -27,7 +28,7 @@ unsigned dg_st_crc(const void *data, size_t bytes);
 /* CRC of the length field and the header at `file`. The CRC's own digits, at `digits`, count as zeros. */
 unsigned dg_st_header_crc(const char *file, size_t bytes, const char *digits);
 
-/* Address of the digits of the header's own CRC, NULL: none. */
+/* Returns the address of the digits of the header's CRC, or NULL without a CRC. */
 const char *dg_st_find_digits(const char *header, size_t bytes);
 
 #endif

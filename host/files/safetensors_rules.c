@@ -5,7 +5,7 @@
 
 const char *const dg_st_type_name[DG_TYPES] = {"F32", "F64", "U8", "I32", "I64"};
 
-/* dg_utf8() of a text with `left` bytes. */
+/* dg_utf8() for a text of `left` bytes without a final NUL. */
 static int utf8_bytes(const char *s, size_t left)
 {
     char bytes[5] = "";
@@ -21,7 +21,7 @@ static size_t scan_string(const char *s, size_t left, const char **why)
         if (s[i] == '"') return i + 1;
         if ((unsigned char)s[i] < 0x20) return *why = "control character in a string", 0;
         if (s[i] == '\\') {
-            /* cJSON would end the C string there */
+            /* cJSON would end the C string at \u0000 */
             if (left - i > 5 && !memcmp(s + i, "\\u0000", 6)) return *why = "NUL in a string", 0;
             i += 2;
             continue;

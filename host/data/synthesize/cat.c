@@ -4,7 +4,7 @@
 
 typedef dg_dice dice;
 
-/* Between a and b, with a triangular distribution. */
+/* Returns a random number between a and b with a triangular distribution. */
 static double middling(dice *d, double a, double b)
 {
     double t = dg_uniform(d, 0, 1);
@@ -138,7 +138,7 @@ static void choose_face(dice *d, dg_cat *c)
     c->whisker_length = middling(d, .48, .72);
 }
 
-/* Choose the pose from small ranges, so that a small network generates recognisable cats after some hundred steps. */
+/* Choose the pose from small ranges, so that a small network generates recognisable cats after a few hundred steps. */
 static void choose_pose(dice *d, dg_cat *c)
 {
     c->scale = middling(d, .92, 1.16);

@@ -12,23 +12,23 @@ typedef enum { DG_GRADIENT, DG_ROOM, DG_BOKEH, DG_CURTAIN, DG_GRASS, DG_SCENES }
 typedef enum { DG_MOUTH_PLAIN, DG_MOUTH_SMILE, DG_MOUTH_OPEN, DG_MOUTH_TONGUE } dg_mouth;
 
 typedef struct {
-    uint32_t grain; /* key of all noise on this cat */
+    uint32_t grain; /* random key of the cat's noise */
 
     dg_scene scene;
     dg_rgb back[2];
-    double back_x, back_y; /* unit direction of the gradient */
+    double back_x, back_y; /* unit vector of the background's gradient */
     double spot[5][3];
 
     dg_pattern pattern;
     bool striped;
     dg_rgb fur, dark, white; /* main colour; colour of stripes, points or patches; colour of bib and muzzle */
     dg_rgb ginger;
-    double white_face; /* white share of the muzzle, 0..1 */
+    double white_face; /* white fraction of the muzzle, 0..1 */
     double blaze, stripe_phase, patch_x, patch_y;
 
     double scale, shift_x, shift_y, sin_tilt, cos_tilt, yaw, pitch;
     double head_w, head_h, cheeks, fluff;
-    double ear_x, ear_y, ear_in, ear_out; /* tip; start and end of the base */
+    double ear_x, ear_y, ear_in, ear_out; /* tip of an ear; start and end of its base */
     dg_rgb ear_skin;
     double body_x, body_w;
 

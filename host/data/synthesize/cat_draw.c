@@ -19,7 +19,7 @@ static void paint(point *p, dg_rgb colour, double alpha)
     if (alpha > 0) p->colour = dg_mix(p->colour, colour, alpha > 1 ? 1 : alpha);
 }
 
-/* Coverage by a line of width w. A line thinner than a pixel becomes fainter. */
+/* Returns how much of the pixel a line of width w covers. A line thinner than a pixel becomes fainter. */
 static double cover_line(const point *p, double from_middle, double w)
 {
     double most = w < p->pixel ? w / p->pixel : 1;
@@ -266,7 +266,7 @@ void dg_cat_draw(uint8_t *pixels, int size, const dg_cat *c)
             paint_body(&p, dx - c->body_x, dy);
             double x = dx * c->cos_tilt + dy * c->sin_tilt, y = dy * c->cos_tilt - dx * c->sin_tilt;
             paint_ears(&p, x, y);
-            /* A turned head shifts the face sideways, most in the middle and by 0 at the rim. */
+            /* Turning the head shifts the face, most in the middle of the head and by 0 at its rim. */
             double round = dg_clamp01(1 - x * x / .5 - y * y / .5);
             double fx = x - c->yaw * round, fy = y - c->pitch * round;
             paint_head(&p, x, y, fx, fy);

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #ifdef __clang__
-#pragma STDC FP_CONTRACT OFF /* off by default in gcc's ISO mode, which warns about the pragma */
+#pragma STDC FP_CONTRACT OFF /* clang only: gcc's ISO mode does not contract, and warns about this pragma */
 #endif
 
 typedef struct {
@@ -29,7 +29,7 @@ double dg_uniform(dg_dice *d, double a, double b);
 dg_rgb dg_hsv(double h, double s, double v);
 
 static inline double dg_clamp01(double t) { return t < 0 ? 0 : t > 1 ? 1 : t; }
-/* Smooth step from 0 at t = a to 1 at t = b, constant outside. b may be less than a. */
+/* Smooth step from 0 at t = a to 1 at t = b, constant outside of this range. b may be less than a. */
 static inline double dg_smooth(double a, double b, double t)
 {
     t = dg_clamp01((t - a) / (b - a));

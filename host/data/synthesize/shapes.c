@@ -12,7 +12,7 @@ typedef struct {
     double x, y, radius;
     double cos_turn, sin_turn;
     double period, phase_x, phase_y;
-    dg_rgb shape[2], back[2]; /* two tones each, along the same direction */
+    dg_rgb shape[2], back[2]; /* two tones of the shape and of the background, with one gradient direction */
     double light_x, light_y, noise;
     uint32_t grain;
 } shape;
@@ -65,7 +65,7 @@ static void choose(shape *s, uint64_t seed, int class, int number)
     s->x = dg_uniform(&d, s->radius - 1, 1 - s->radius);
     s->y = dg_uniform(&d, s->radius - 1, 1 - s->radius);
     turn(dg_uniform(&d, -1, 1), &s->cos_turn, &s->sin_turn);
-    if (class >= FLAT) turn(dg_uniform(&d, -.12, .12), &s->cos_turn, &s->sin_turn); /* the angle is the class */
+    if (class >= FLAT) turn(dg_uniform(&d, -.12, .12), &s->cos_turn, &s->sin_turn); /* the class sets the angle */
     s->period = dg_uniform(&d, .4, .75);
     s->phase_x = dg_uniform(&d, 8, 9);
     s->phase_y = dg_uniform(&d, 8, 9);

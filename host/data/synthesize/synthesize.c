@@ -61,7 +61,7 @@ static dg_err encode(const drawing *w, int i, void **data, size_t *bytes)
     return e;
 }
 
-/* DG_OK if the file is identical to this image, or may be replaced by it. */
+/* Returns DG_OK if the existing file is identical to the new image, or if the new image may replace the file. */
 static dg_err check_same(const char *path, const void *data, size_t bytes)
 {
     if (dg_replaces_all()) return dg_write_atomic(path, &(dg_chunk){data, bytes}, 1);
@@ -103,7 +103,7 @@ static dg_err one(const drawing *w, int i, phase what)
     return e;
 }
 
-/* Run one phase for all images; returns the error of the first failing image. */
+/* Run one phase (check or write) for all images. Returns the error of the first image that failed. */
 static dg_err all(const drawing *w, int count, phase what)
 {
     dg_err error = DG_OK;
@@ -128,7 +128,7 @@ static dg_err all(const drawing *w, int count, phase what)
     return error ? dg_fail(error, "%s", message) : DG_OK;
 }
 
-/* DG_USAGE unless the folder holds only folders of these classes with images made by dcgan. */
+/* Returns DG_USAGE unless the folder has only folders of the requested classes with images made by dcgan. */
 static dg_err check_classes(const drawing *w)
 {
     dg_err e = DG_OK;

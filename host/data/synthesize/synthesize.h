@@ -6,7 +6,7 @@
 #include "core/base/err.h"
 
 /* Draw `count` PNG images of size x size into dir, which is created if missing. classes 0: cat faces cat-00000.png ...,
- * each a function of (seed, number) only. Otherwise: shapes of this number of classes in turn, with a folder per class
+ * each a function of (seed, number) only. classes > 0: shapes of `classes` classes in turn, in a folder per class
  * (disc/disc-00000.png ...), each a function of (seed, class, number) only. */
 dg_err dg_synthesize(const char *dir, int count, int size, uint64_t seed, int classes);
 /* Draw cat `i` into pixels (size, size, 3). */
