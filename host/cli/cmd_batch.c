@@ -13,7 +13,6 @@
 #include "host/cli/say.h"
 #include "host/figure/chart.h"
 #include "host/image/encode.h"
-#include "host/files/json.h"
 #include "host/files/json_text.h"
 #include "host/measure/batch_time.h"
 #include "host/net/classifier.h"
@@ -181,10 +180,9 @@ static void add_rule(cJSON *to, const job *j)
 
 static dg_err print_json(const job *j)
 {
-    const unsigned long refused = dg_json_refused();
     const dg_batch_bench *b = &j->bench;
     double v[N_COLUMNS];
-    cJSON *to = cJSON_CreateObject();
+    cJSON *to = dg_json_begin();
     (void)cJSON_AddStringToObject(to, "model", b->model->name);
     (void)cJSON_AddStringToObject(to, "backend", b->backend->name);
     (void)cJSON_AddStringToObject(to, "precision", dg_precision_name(b->backend->real, b->backend->math));
@@ -205,9 +203,7 @@ static dg_err print_json(const job *j)
             if (column[c].json) add(row, column[c].json, v[c]);
         cJSON_AddItemToArray(sizes, row);
     }
-    if (dg_json_refused() == refused) return dg_json_print(to);
-    cJSON_Delete(to);
-    return dg_fail(DG_DEVICE, "out of memory for the JSON text");
+    return dg_json_print(to);
 }
 
 static dg_err report(job *j)

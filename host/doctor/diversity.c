@@ -1,6 +1,5 @@
 #include "host/doctor/diversity.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -50,40 +49,65 @@ static dg_err look(const char *path, dg_grid_seen *out, bool *enough)
     return DG_OK;
 }
 
-static dg_err look_new(const char *dir, const char *name, dg_grid_seen *out, bool *enough)
+static dg_err look_new(const char *dir, uint64_t epoch, dg_grid_seen *out, bool *enough)
 {
     char path[4096];
+    const int n = snprintf(path, sizeof path, "%s/epoch-%04ju.png", dir, (uintmax_t)epoch);
     *enough = false;
-    return snprintf(path, sizeof path, "%s/%s", dir, name) < (int)sizeof path ? look(path, out, enough) : DG_OK;
+    return n < (int)sizeof path ? look(path, out, enough) : DG_OK;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+dg_err dg_grid_epochs(DIR *d, const char *path, uint64_t **epoch, int *n)
+{
+    int room = 0;
+    dg_err e = DG_OK;
+    *epoch = NULL;
+    *n = 0;
+    if (!d)
+        return dg_fail(errno == ENOMEM ? DG_DEVICE : DG_IO, "%s: cannot list the directory: %s", path, strerror(errno));
+    for (struct dirent *f; !e && (errno = 0, f = readdir(d));) {
+        const uint64_t number = dg_numbered(f->d_name, "epoch-", ".png");
+        if (!number) continue;
+        if (*n == room) {
+            uint64_t *more = realloc(*epoch, (size_t)(room = 2 * room + 64) * sizeof *more);
+            if (!more) e = dg_fail(DG_DEVICE, "%s: out of memory for a list of grids", path);
+            else *epoch = more;
+        }
+        if (!e) (*epoch)[(*n)++] = number;
+    }
+    if (!e && errno) e = dg_fail(DG_IO, "%s: cannot list the directory: %s", path, strerror(errno));
+    closedir(d);
+    if (*n) qsort(*epoch, (size_t)*n, sizeof **epoch, ascending);
+    return e;
 }
 
 dg_err dg_grids_seen(const char *dir, dg_grid_seen **seen, int *n)
 {
     dg_grid_seen *old = *seen;
+    uint64_t *epoch = NULL;
     const int olds = *n;
+    int epochs = 0;
     DIR *d = opendir(dir);
-    *seen = NULL;
     *n = 0;
-    dg_err e = d || errno == ENOENT ? DG_OK
-                                    : dg_fail(errno == ENOMEM ? DG_DEVICE : DG_IO, "%s: cannot list the directory: %s",
-                                              dir, strerror(errno));
-    for (struct dirent *f; d && !e && (errno = 0, f = readdir(d));) {
-        const uint64_t epoch = dg_numbered(f->d_name, "epoch-", ".png");
-        if (!epoch) continue;
-        dg_grid_seen *more = realloc(*seen, ((size_t)*n + 1) * sizeof *more);
-        if (!more) e = dg_fail(DG_DEVICE, "out of memory for a list of grids");
-        if (e) continue;
-        *seen = more;
-        const dg_grid_seen sought = {.epoch = epoch};
+    dg_err e = !d && errno == ENOENT ? DG_OK : dg_grid_epochs(d, dir, &epoch, &epochs);
+    *seen = malloc((size_t)(epochs + 1) * sizeof **seen);
+    if (!e && !*seen) e = dg_fail(DG_DEVICE, "out of memory for a list of grids");
+    for (int i = 0; i < epochs && !e; i++) {
+        const dg_grid_seen sought = {.epoch = epoch[i]};
         const dg_grid_seen *known = olds ? bsearch(&sought, old, (size_t)olds, sizeof *old, by_epoch) : NULL;
         bool enough = known;
-        if (known) more[*n] = *known;
-        else e = look_new(dir, f->d_name, &more[*n], &enough);
+        if (known) (*seen)[*n] = *known;
+        else e = look_new(dir, epoch[i], &(*seen)[*n], &enough);
         *n += enough;
     }
-    if (d && !e && errno) e = dg_fail(DG_IO, "%s: cannot list the directory: %s", dir, strerror(errno));
-    if (d) closedir(d);
     if (*n) qsort(*seen, (size_t)*n, sizeof **seen, by_epoch);
+    free(epoch);
     free(old);
     return e;
 }

@@ -2,13 +2,18 @@
 #ifndef DG_DIVERSITY_H
 #define DG_DIVERSITY_H
 
+#include <dirent.h>
+
 #include "host/doctor/doctor.h"
 
 /* Returns sqrt(mean over all values of a value's variance over n images). */
 double dg_diversity(const uint8_t *pixels, int n, size_t values);
 
-/* Read the diversities of a run's grids, sorted by epoch; skips grids without the text. On entry *seen and *n are NULL
- * and 0, or an earlier result, which the function reuses and replaces. *seen is malloc'd. */
+/* The epochs of the grids in this directory, ascending, malloc'd. Closes d; NULL: errno has the reason. */
+dg_err dg_grid_epochs(DIR *d, const char *path, uint64_t **epoch, int *n);
+
+/* Read the diversities of a run's grids, sorted by epoch; grids without the text are skipped. *seen and *n are NULL and
+ * 0, or an earlier result, which is reused and replaced. *seen is malloc'd. */
 dg_err dg_grids_seen(const char *dir, dg_grid_seen **seen, int *n);
 
 /* Feed the rows and grids of a resumed run to the doctor without reporting old findings. */

@@ -2,7 +2,8 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
+
+#include "core/base/sort.h"
 
 const uint8_t dg_chart_color[DG_CHART_CURVES][3] = {{0, 114, 178},  {213, 94, 0},  {0, 158, 115}, {204, 121, 167},
                                                     {86, 180, 233}, {230, 159, 0}, {45, 48, 56}};
@@ -62,12 +63,6 @@ static void widen(dg_axis *a)
     a->high += half;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static void fit_y(const dg_chart *p, dg_layout *l)
 {
     int n = 0;
@@ -77,7 +72,7 @@ static void fit_y(const dg_chart *p, dg_layout *l)
         for (int i = 0; i < p->curve[k].points; i++)
             if (shows(p->curve[k].y[i])) all[n++] = p->curve[k].y[i];
     if (n) {
-        qsort(all, (size_t)n, sizeof *all, ascending);
+        dg_sort(all, n);
         const double most = all[n - 1 - n / 40];
         a->low = all[0] < 0 || all[0] > most / 2 ? all[0] : 0;
         l->largest = all[n - 1];

@@ -2,6 +2,8 @@
 
 #include <cjson/cJSON.h>
 
+#include "host/files/json.h"
+
 /* Write one character, as \uXXXX if it is not printable. Returns its bytes in s. */
 static int put_character(FILE *to, const char *s)
 {
@@ -26,9 +28,17 @@ void dg_json_text(FILE *to, const char *text)
     fputc('"', to);
 }
 
+static _Thread_local unsigned long refused;
+
+cJSON *dg_json_begin(void)
+{
+    refused = dg_json_refused();
+    return cJSON_CreateObject();
+}
+
 dg_err dg_json_print(cJSON *json)
 {
-    char *text = cJSON_Print(json);
+    char *text = dg_json_refused() == refused ? cJSON_Print(json) : NULL;
     cJSON_Delete(json);
     if (!text) return dg_fail(DG_DEVICE, "out of memory for the JSON text");
     /* Unprintable characters occur only inside strings, because cJSON writes only blanks between strings. */

@@ -10,7 +10,9 @@ struct cJSON;
 /* Write text as a JSON string with quotes. */
 void dg_json_text(FILE *to, const char *text);
 
-/* Print on stdout and free json. DG_DEVICE: no memory. */
+/* An empty object for dg_json_print. */
+struct cJSON *dg_json_begin(void);
+/* Print on stdout and free json. DG_DEVICE: no memory, now or since this thread's last dg_json_begin. */
 dg_err dg_json_print(struct cJSON *json);
 
 #endif

@@ -52,13 +52,7 @@ dg_err dg_generator_open(const dg_device *d, const char *path, dg_generator **ou
     if (!g) return dg_fail(DG_DEVICE, "out of memory");
     dg_st *st = NULL;
     dg_err e = dg_checkpoint_open(path, &st, &g->model, &g->info);
-    if (!e) {
-        /* the default is the training precision, so that images equal those of the run's grids */
-        const dg_precision *trained = dg_precision_find(g->info.precision);
-        dg_device mine = *d;
-        mine.preferred = trained ? trained : &dg_precisions[DG_PRECISION_FP32];
-        e = dg_device_open(&mine, &g->backend);
-    }
+    if (!e) e = dg_device_open_trained(d, g->info.precision, &g->backend);
     if (!e) e = dg_generator_load(g, st, path);
     dg_st_free(st);
     return e;

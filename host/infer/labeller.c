@@ -44,12 +44,7 @@ dg_err dg_labeller_open(const dg_device *d, const char *path, dg_labeller **out)
                           "%s: is a %s, not a classifier; train one with a model that has sections [C.1], [C.2] ..."),
                       path, r->name);
     if (!e) e = split_names(l);
-    if (!e) {
-        const dg_precision *trained = dg_precision_find(l->info.precision);
-        dg_device mine = *d;
-        mine.preferred = trained ? trained : &dg_precisions[DG_PRECISION_FP32];
-        e = dg_device_open(&mine, &l->backend);
-    }
+    if (!e) e = dg_device_open_trained(d, l->info.precision, &l->backend);
     if (!e) e = load(l, st, path);
     dg_st_free(st);
     return e;

@@ -126,3 +126,11 @@ dg_err dg_device_open(const dg_device *d, dg_backend **out)
     const dg_err e = dg_device_open_gpu(d, out, why, sizeof why);
     return e || *out ? e : dg_device_open_cpu(d, why, out);
 }
+
+dg_err dg_device_open_trained(const dg_device *d, const char *precision, dg_backend **out)
+{
+    const dg_precision *trained = dg_precision_find(precision);
+    dg_device mine = *d;
+    mine.preferred = trained ? trained : &dg_precisions[DG_PRECISION_FP32];
+    return dg_device_open(&mine, out);
+}

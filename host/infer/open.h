@@ -23,6 +23,9 @@ bool dg_device_known(const char *name);
 /* `cuda` never falls back to the CPU; `auto` does, with a warning if a GPU is not used. */
 dg_err dg_device_open(const dg_device *d, dg_backend **out);
 
+/* Like dg_device_open, with this training precision as the default, so that results equal those of the run. */
+dg_err dg_device_open_trained(const dg_device *d, const char *precision, dg_backend **out);
+
 /* The two parts of dg_device_open. DG_OK of dg_device_open_gpu with *out NULL means that the CPU is to be used.
  * dg_device_open_cpu opens the CPU, and warns with `why` if it is not "". */
 dg_err dg_device_open_gpu(const dg_device *d, dg_backend **out, char *why, size_t size);

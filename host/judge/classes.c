@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/base/sort.h"
 #include "host/judge/judge_internal.h"
 
 /* A generator's invalid samples spread over all classes, but the classifier is confident of few of them. A sample
@@ -25,21 +26,15 @@ static int top(const double *share, int classes)
     return best;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static void find_sure(counting *k, const dg_jury *j, const dg_judged *reals)
 {
     for (int c = 0; c < k->classes; c++) {
-        size_t n = 0;
+        int n = 0;
         for (int i = 0; i < j->count; i++) {
             const double *share = reals->share + (size_t)i * (size_t)k->classes;
             if (top(share, k->classes) == c) k->sort[n++] = share[c];
         }
-        if (n) qsort(k->sort, n, sizeof *k->sort, by_value);
+        dg_sort(k->sort, n);
         k->sure[c] = n ? k->sort[n / 2] : 1;
     }
 }

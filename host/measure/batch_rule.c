@@ -342,20 +342,15 @@ dg_err dg_batch_choose(dg_batch_table *t, dg_batch_rule rule, const dg_batch_lim
     return rule == DG_RULE_SEARCH ? by_search(t) : by_rounds(t, rule == DG_RULE_USAGE);
 }
 
-static int descending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x < y) - (x > y);
-}
-
 /* Mean of the upper half of the samples that are above 0. If their number is odd, the middle sample is included. */
 static double upper_half(double *sample, int n)
 {
     double sum = 0;
-    qsort(sample, (size_t)n, sizeof *sample, descending);
-    while (n > 0 && !(sample[n - 1] > 0)) n--;
-    const int half = (n + 1) / 2;
-    for (int i = 0; i < half; i++) sum += sample[i];
+    int zero = 0;
+    dg_sort(sample, n);
+    while (zero < n && !(sample[zero] > 0)) zero++;
+    const int half = (n - zero + 1) / 2;
+    for (int i = n - 1; i >= n - half; i--) sum += sample[i];
     return half ? sum / half : 0;
 }
 

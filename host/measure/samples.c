@@ -26,18 +26,6 @@ void dg_samples_free(dg_samples *s)
     *s = (dg_samples){.n = 0};
 }
 
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-double dg_sort_median(double *value, int n)
-{
-    qsort(value, (size_t)n, sizeof *value, ascending);
-    return (value[(n - 1) / 2] + value[n / 2]) / 2;
-}
-
 dg_err dg_samples_spread(const dg_samples *s, dg_spread *r)
 {
     double *sorted = malloc((size_t)(s->n + 1) * sizeof *sorted);

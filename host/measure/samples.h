@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "core/base/err.h"
+#include "core/base/sort.h"
 
 typedef struct {
     int n, room;
@@ -13,9 +14,6 @@ typedef struct {
 
 dg_err dg_samples_add(dg_samples *s, double value);
 void dg_samples_free(dg_samples *s);
-
-/* Sort n >= 1 values in ascending order and return their median. */
-double dg_sort_median(double *value, int n);
 
 /* All statistics are values of certain ranks, so that outliers have no influence. */
 typedef struct {

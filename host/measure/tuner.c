@@ -7,6 +7,7 @@
 #include "host/measure/check_internal.h"
 #include "core/base/clock.h"
 #include "core/base/rng.h"
+#include "core/base/sort.h"
 #include "core/tune/tune.h"
 
 enum { QUICK = 2, FINAL = 8 }; /* runs of a choice in the first pass; choices that are then timed again together */
@@ -88,12 +89,6 @@ static dg_err fill(const tuner *s, const dg_op *op, uint64_t stream)
     return e;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static int by_time(const void *a, const void *b)
 {
     const choice *x = a, *y = b;
@@ -117,8 +112,8 @@ static dg_err time_choice(const tuner *s, const dg_op *op, choice *c, int n)
     const dg_op other = with(s, op, &c->tune);
     const dg_err e = s->b->time_op(s->b, &other, n, s->ms);
     if (e) return e;
-    qsort(s->ms, (size_t)n, sizeof *s->ms, ascending);
-    c->us = 1e3 * (n <= QUICK ? s->ms[0] : (s->ms[(n - 1) / 2] + s->ms[n / 2]) / 2);
+    const double median = dg_sort_median(s->ms, n);
+    c->us = 1e3 * (n <= QUICK ? s->ms[0] : median);
     return DG_OK;
 }
 

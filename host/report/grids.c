@@ -1,11 +1,10 @@
 #include "host/report/grids.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/file_io.h"
-#include "core/base/numbered.h"
+#include "host/doctor/diversity.h"
 #include "host/figure/images.h"
 #include "host/report/html.h"
 
@@ -127,26 +126,13 @@ static int by_epoch(const void *a, const void *b)
 
 static dg_err list(int dir, const char *path, dg_report_file **out, int *n)
 {
-    int room = 0;
-    DIR *d = dg_list_directory(dir);
-    *n = 0;
+    uint64_t *epoch;
     *out = NULL;
-    if (!d)
-        return dg_fail(errno == ENOMEM ? DG_DEVICE : DG_IO, "%s: cannot read the directory: %s", path, strerror(errno));
-    dg_err e = DG_OK;
-    for (struct dirent *f; !e && (errno = 0, f = readdir(d));) {
-        const uint64_t epoch = dg_numbered(f->d_name, "epoch-", ".png");
-        if (!epoch) continue;
-        if (*n == room) {
-            dg_report_file *more = realloc(*out, (size_t)(room = 2 * room + 64) * sizeof *more);
-            if (!more) e = dg_fail(DG_DEVICE, "%s: out of memory for a list of grids", path);
-            else *out = more;
-        }
-        if (!e) (*out)[(*n)++] = (dg_report_file){.epoch = epoch};
-    }
-    if (!e && errno) e = dg_fail(DG_IO, "%s: cannot read the whole directory: %s", path, strerror(errno));
-    closedir(d);
-    if (*out) qsort(*out, (size_t)*n, sizeof **out, by_epoch);
+    dg_err e = dg_grid_epochs(dg_list_directory(dir), path, &epoch, n);
+    if (!e && *n && !(*out = calloc((size_t)*n, sizeof **out)))
+        e = dg_fail(DG_DEVICE, "%s: out of memory for a list of grids", path);
+    for (int i = 0; i < *n && *out; i++) (*out)[i].epoch = epoch[i];
+    free(epoch);
     return e;
 }
 
@@ -233,16 +219,5 @@ dg_err dg_report_grids_newest(dg_report_grids *g, int dir, const char *path)
     g->grid[0] = g->grid[g->on_disk - 1];
     e = load(&g->grid[0], dir, path, 1);
     g->n = !e;
-    return e;
-}
-
-dg_err dg_report_epochs(int dir, const char *path, uint64_t **epoch, int *n)
-{
-    dg_report_file *all;
-    dg_err e = list(dir, path, &all, n);
-    *epoch = malloc((size_t)(*n + 1) * sizeof **epoch);
-    if (!e && !*epoch) e = dg_fail(DG_DEVICE, "%s: out of memory for a list of grids", path);
-    for (int i = 0; all && *epoch && i < *n; i++) (*epoch)[i] = all[i].epoch;
-    free(all);
     return e;
 }

@@ -38,8 +38,6 @@ dg_err dg_report_image_reduce(dg_image *im, int side, bool *reduced);
 /* Update g from the files epoch-NNNN.png in dir; path: for messages. Start with {0}; g keeps what was read. */
 dg_err dg_report_grids_renew(dg_report_grids *g, int dir, const char *path);
 dg_err dg_report_grids_newest(dg_report_grids *g, int dir, const char *path);
-/* Epochs of all grid files, ascending, malloc'd. */
-dg_err dg_report_epochs(int dir, const char *path, uint64_t **epoch, int *n);
 void dg_report_grids_free(dg_report_grids *g);
 
 /* Read a file unchanged if it has at most `most` bytes, else reduced as JPEG. out->data NULL: no such file. */

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/doctor/diversity.h"
 #include "host/figure/images.h"
 #include "host/report/report.h"
 
@@ -65,7 +66,7 @@ dg_err dg_report_gif(const dg_report_run *r, const char *path, int scale, int *f
     uint64_t *epoch = NULL;
     int n = 0;
     film f = {0};
-    dg_err e = dg_report_epochs(r->dir, r->path, &epoch, &n);
+    dg_err e = dg_grid_epochs(dg_list_directory(r->dir), r->path, &epoch, &n);
     if (!e && n < 1) e = dg_fail(DG_DATA, DG_MSG("no-grids", "%s: no grids of samples for a GIF"), r->path);
     const int shown = n < FRAMES ? n : FRAMES;
     for (int i = 0; i < shown && !e; i++)

@@ -9,6 +9,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 #include "core/base/clock.h"
+#include "core/base/sort.h"
 #include "core/base/err.h"
 
 enum { RATES = 15, LINE = 400 };
@@ -68,12 +69,6 @@ static int width(void)
     return n < 20 ? 20 : n > LINE ? LINE : (int)n;
 }
 
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Median of recent windows, so that pauses do not change the ETA. */
 static double median_rate(const dg_progress *p)
 {
@@ -81,8 +76,7 @@ static double median_rate(const dg_progress *p)
     if (n == 0) return 0;
     double sorted[RATES];
     memcpy(sorted, p->rate, (size_t)n * sizeof *sorted);
-    qsort(sorted, (size_t)n, sizeof *sorted, compare);
-    return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+    return dg_sort_median(sorted, n);
 }
 
 static void measure(dg_progress *p, double time, long images, int batch)

@@ -190,7 +190,7 @@ static dg_err out_of_memory(const char *path) { return dg_fail(DG_DEVICE, "%s: o
 dg_err dg_info(const char *path, bool json)
 {
     const unsigned long refused = dg_json_refused();
-    cJSON *o = cJSON_CreateObject();
+    cJSON *o = dg_json_begin();
     char name[4096];
     dg_printable(name, sizeof name, path);
     cJSON_AddStringToObject(o, "file", name);

@@ -1,0 +1,25 @@
+/* Sorting of numbers. */
+#ifndef DG_SORT_H
+#define DG_SORT_H
+
+#include <stdlib.h>
+
+static inline int dg_ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static inline void dg_sort(double *value, int n)
+{
+    if (n) qsort(value, (size_t)n, sizeof *value, dg_ascending);
+}
+
+/* Sort n >= 1 values in ascending order and return their median. */
+static inline double dg_sort_median(double *value, int n)
+{
+    dg_sort(value, n);
+    return (value[(n - 1) / 2] + value[n / 2]) / 2;
+}
+
+#endif
