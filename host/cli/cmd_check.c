@@ -6,6 +6,7 @@
 
 #include "core/base/rng.h"
 #include "host/measure/check.h"
+#include "host/measure/trial.h"
 #include "host/cli/commands.h"
 #include "host/net/recipes.h"
 #include "core/plan/fusions.h"
@@ -21,8 +22,7 @@ typedef struct {
 
 typedef struct {
     dg_backend *b;
-    dg_job job;
-    void *data, *perm;
+    dg_trial trial;
 } side;
 
 /* Make random images, enough for a full batch and a short one. */
@@ -55,40 +55,27 @@ static dg_err get_images(const dg_options *o, const dg_model *m, images *p)
 
 static dg_err set_up(side *s, const dg_options *o, const dg_model *m, const images *p, bool apart)
 {
-    const size_t count = (size_t)p->set.count, order = count * sizeof *p->perm;
     dg_job_options g = dg_options_job(o);
     g.last_batch = p->last_batch;
     g.samples = g.tested = SAMPLES;
     g.rows = p->set.count;
     g.flip = m->input != DG_INPUT_ZCA; /* images with ZCA whitening are not mirrored */
     g.apart = apart;
-    dg_err e = dg_job_build(&s->job, m, &g, s->b);
-    const size_t bytes = e ? 0 : count * dg_job_record_bytes(&s->job);
-    uint8_t *records = NULL;
-    if (!e) e = dg_job_records(&s->job, p->set.pixels, NULL, p->set.count, &records);
-    if (!e) e = s->b->alloc(s->b, bytes, &s->data);
-    if (!e) e = s->b->put(s->b, s->data, records, bytes);
-    free(records);
-    if (!e) e = s->b->alloc(s->b, order, &s->perm);
-    if (!e) e = s->b->put(s->b, s->perm, p->perm, order);
-    if (!e) e = dg_job_alloc(&s->job, s->data, s->perm);
-    return e ? e : dg_job_init(&s->job, o->seed);
+    const dg_trial_images given = {p->set.pixels, p->set.count, p->perm, p->set.count};
+    return dg_trial_build(&s->trial, m, &g, s->b, &given, o->seed);
 }
 
 static void take_down(side *s)
 {
-    dg_job_free(&s->job);
-    if (!s->b) return;
-    if (s->data) s->b->release(s->b, s->data);
-    if (s->perm) s->b->release(s->b, s->perm);
-    s->b->close(s->b);
+    if (s->trial.job.backend) dg_trial_close(&s->trial);
+    if (s->b) s->b->close(s->b);
 }
 
 static dg_err begin_step(side s[2], const dg_options *o, uint64_t step, int cursor)
 {
     const dg_step_state state = {.seed = o->seed, .step = step, .cursor = cursor, .lr = {o->lr, o->lr}};
-    dg_err e = dg_job_put_state(&s[0].job, &state);
-    return e ? e : dg_job_put_state(&s[1].job, &state);
+    dg_err e = dg_job_put_state(&s[0].trial.job, &state);
+    return e ? e : dg_job_put_state(&s[1].trial.job, &state);
 }
 
 static dg_err put_input(dg_job *job, uint64_t seed)
@@ -120,7 +107,7 @@ static dg_err put_test(dg_job *job, const images *p)
 static dg_err check(side s[2], const dg_options *o, const images *p, dg_check_result *result)
 {
     FILE *to = o->quiet ? NULL : stdout;
-    dg_job *a = &s[0].job, *b = &s[1].job;
+    dg_job *a = &s[0].trial.job, *b = &s[1].trial.job;
     dg_err e = begin_step(s, o, 0, 0);
     if (to) printf("step of batch size %d; differences in percent of the rounding tolerance:\n", o->batch);
     if (!e) e = dg_check_plan(a, b, "train", to, result);
@@ -143,11 +130,11 @@ static dg_err check_fused(side s[3], const dg_options *o, const images *p, dg_ch
         printf("fused launches compared with their ops, batch size %d, in percent of the rounding tolerance:\n",
                o->batch);
     dg_err e = begin_step(s + 1, o, 2, 0);
-    if (!e) e = dg_check_fused(&s[1].job, &s[2].job, "train", to, result);
+    if (!e) e = dg_check_fused(&s[1].trial.job, &s[2].trial.job, "train", to, result);
     if (e || !p->last_batch) return e;
     if (to) printf("batch size %d:\n", p->last_batch);
     e = begin_step(s + 1, o, 3, p->set.count - p->last_batch);
-    return e ? e : dg_check_fused(&s[1].job, &s[2].job, "train-short", to, result);
+    return e ? e : dg_check_fused(&s[1].trial.job, &s[2].trial.job, "train-short", to, result);
 }
 
 /* s[0] is the CPU, the reference; s[1] is --device without fusion; s[2] is --device with fused launches. */

@@ -7,38 +7,41 @@
 #include "core/base/rng.h"
 #include "host/options/options.h"
 
-static dg_err make_data(dg_trial *t, const dg_model *m, int batch)
+dg_err dg_trial_build(dg_trial *t, const dg_model *m, const dg_job_options *o, dg_backend *b, const dg_trial_images *p,
+                      uint64_t seed)
 {
-    dg_backend *b = t->job.backend;
-    const size_t rows = (size_t)batch * DG_TRIAL_STEPS, bytes = (size_t)batch * dg_job_record_bytes(&t->job);
-    const size_t values = (size_t)batch * (size_t)m->size * (size_t)m->size * (size_t)m->channels;
-    uint8_t *pixels = malloc(values), *records = NULL;
-    if (pixels) dg_random_bytes(pixels, values, 1, dg_subsequence(DG_STREAM_SYNTH, 0));
-    int32_t *order = malloc(rows * sizeof *order);
-    dg_err e = pixels && order ? DG_OK : dg_fail(DG_DEVICE, "out of memory for a batch of images");
-    for (size_t i = 0; i < rows && !e; i++) order[i] = (int32_t)(i % (size_t)batch);
-    if (!e) e = dg_job_records(&t->job, pixels, NULL, batch, &records);
+    const size_t order = (size_t)p->steps * sizeof *p->order;
+    uint8_t *records = NULL;
+    *t = (dg_trial){.data = NULL};
+    dg_err e = dg_job_build(&t->job, m, o, b);
+    const size_t bytes = e ? 0 : (size_t)p->count * dg_job_record_bytes(&t->job);
+    if (!e) e = dg_job_records(&t->job, p->pixels, NULL, p->count, &records);
     if (!e) e = b->alloc(b, bytes, &t->data);
-    if (!e) e = b->alloc(b, rows * sizeof *order, &t->perm);
+    if (!e) e = b->alloc(b, order, &t->perm);
     if (!e) e = b->put(b, t->data, records, bytes);
-    if (!e) e = b->put(b, t->perm, order, rows * sizeof *order);
-    free(pixels);
+    if (!e) e = b->put(b, t->perm, p->order, order);
     free(records);
-    free(order);
-    return e;
+    if (!e) e = dg_job_alloc(&t->job, t->data, t->perm);
+    return e ? e : dg_job_init(&t->job, seed);
 }
 
-dg_err dg_trial_open(dg_trial *t, const dg_model *model, int batch, dg_backend *b)
+dg_err dg_trial_open(dg_trial *t, const dg_model *m, int batch, dg_backend *b)
 {
-    *t = (dg_trial){.data = NULL};
+    const int rows = batch * DG_TRIAL_STEPS;
+    const size_t values = (size_t)batch * (size_t)m->size * (size_t)m->size * (size_t)m->channels;
     dg_job_options o;
-    dg_err e = dg_options_model_job(model, &o);
-    o.batch = o.rows = batch;
-    if (!e) e = dg_job_build(&t->job, model, &o, b);
+    *t = (dg_trial){.data = NULL};
+    dg_err e = dg_options_model_job(m, &o);
     if (e) return e;
-    e = make_data(t, model, batch);
-    if (!e) e = dg_job_alloc(&t->job, t->data, t->perm);
-    if (!e) e = dg_job_init(&t->job, 1);
+    o.batch = o.rows = batch;
+    uint8_t *pixels = malloc(values);
+    int32_t *order = malloc((size_t)rows * sizeof *order);
+    if (!pixels || !order) e = dg_fail(DG_DEVICE, "out of memory for a batch of images");
+    for (int i = 0; i < rows && !e; i++) order[i] = i % batch;
+    if (!e) dg_random_bytes(pixels, values, 1, dg_subsequence(DG_STREAM_SYNTH, 0));
+    if (!e) e = dg_trial_build(t, m, &o, b, &(dg_trial_images){pixels, batch, order, rows}, 1);
+    free(pixels);
+    free(order);
     return e;
 }
 

@@ -1,4 +1,4 @@
-/* A network that trains on random images for timing, used by bench, profile and tune. */
+/* A network that trains on a few images, used by bench, profile, tune and check. */
 #ifndef DG_TRIAL_H
 #define DG_TRIAL_H
 
@@ -6,11 +6,22 @@
 
 typedef struct {
     dg_job job;
-    void *data, *perm; /* one batch of images, and a permutation that is long enough for DG_TRIAL_STEPS steps */
+    void *data, *perm; /* images, and their order; dg_trial_open: one batch, repeated for DG_TRIAL_STEPS steps */
     uint64_t step;
 } dg_trial;
 
 enum { DG_TRIAL_STEPS = 128 };
+
+typedef struct {
+    const uint8_t *pixels;
+    int count;
+    const int32_t *order; /* (steps): the image of each position in the epoch */
+    int steps;
+} dg_trial_images;
+
+/* Build a job with these images in memory of the backend, and initialise its weights. Close t after errors too. */
+dg_err dg_trial_build(dg_trial *t, const dg_model *m, const dg_job_options *o, dg_backend *b, const dg_trial_images *p,
+                      uint64_t seed);
 
 /* Build a network, allocate its memory, and initialise its weights. Close t after errors too. */
 dg_err dg_trial_open(dg_trial *t, const dg_model *model, int batch, dg_backend *b);

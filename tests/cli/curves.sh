@@ -42,37 +42,6 @@ same "$dir/both.png" "$dir/torn.png"
 exits 0 curves "$dir/judged.csv" "$dir/one" --out "$dir/judged.png"
 shows '900 x 1140' info "$dir/judged.png"
 
-# a test every 50 steps gives a line between its two values
-echo 'epoch,step,loss,accuracy,test_loss,test_accuracy,img_s,seconds' > "$dir/rare.csv"
-awk 'BEGIN { for (i = 1; i <= 100; i++) printf "%d,%d,1,0.5,%s,%s,100,%d\n", (i > 50) + 1, i,
-    (i % 50 ? "" : 2 - i / 50), (i % 50 ? "" : i / 100), i }' >> "$dir/rare.csv"
-exits 0 curves "$dir/rare.csv" --out "$dir/rare.png" -q
-if command -v python3 > /dev/null; then
-    blue=$(python3 - "$dir/rare.png" << 'END'
-import struct, sys, zlib
-b, at, data = open(sys.argv[1], 'rb').read(), 8, b''
-while at < len(b):
-    n, kind = struct.unpack('>I4s', b[at:at + 8])
-    if kind == b'IHDR': w, h, depth, colour = struct.unpack('>IIBB', b[at + 8:at + 18])
-    if kind == b'IDAT': data += b[at + 8:at + 8 + n]
-    at += n + 12
-assert (depth, colour) == (8, 2)
-raw, rows, up = zlib.decompress(data), [], bytes(3 * w)
-for y in range(h):
-    f, line = raw[y * (3 * w + 1)], bytearray(raw[y * (3 * w + 1) + 1:(y + 1) * (3 * w + 1)])
-    for x in range(3 * w):
-        a, c = (line[x - 3], up[x - 3]) if x > 2 else (0, 0)
-        q = a + up[x] - c
-        paeth = min((a, up[x], c), key=lambda v: abs(q - v))
-        line[x] = (line[x] + (0, a, up[x], (a + up[x]) // 2, paeth)[f]) & 255
-    rows.append(bytes(line)), (up := bytes(line))
-third = rows[2 * h // 3 + 40:]
-print(len({x for r in third for x in range(w) if r[3 * x:3 * x + 3] == bytes((0, 114, 178))}))
-END
-    )
-    ensure "the accuracy of tests should be a line across the image, not $blue columns of it" [ "${blue:-0}" -gt 600 ]
-fi
-
 refuses 2 'no-operands curves RUN...' curves
 refuses 2 'curves-without-out dcgan curves RUN... --out FILE.png' curves "$dir/one"
 refuses 4 "path-near $dir/none" curves "$dir/one" "$dir/none" --out "$dir/no.png"

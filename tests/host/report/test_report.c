@@ -96,6 +96,13 @@ static void curves_are_means(void)
     char *cut = text_of(put_plot, &p);
     DG_CHECK(strstr(cut, "the largest mean is 1e+09") && dg_chart_layout(&p, 6, 5).y.high < 2 * EPOCHS * STEPS);
     free(cut);
+    /* a test every 50 steps gives a line between its two values */
+    const dg_metric test = {.terms = 1, .term = {DG_D_X}, .over = DG_OVER_TEST};
+    for (int i = 0; i < 100; i++) row[i].value[DG_D_X] = i % 50 == 49 ? i : (double)NAN;
+    log.n = 100;
+    p.curves = 0;
+    dg_curve_add(&p, "test", &log, &test, 0);
+    DG_CHECK(c->points == 2 && c->bins == 0 && c->y[0] == 49 && c->y[1] == 99 && c->x[1] == x[99]);
 }
 
 /* Values that differ by less than a tick or by more than a double can represent. */
