@@ -5,10 +5,6 @@
 #include "host/cli/say.h"
 #include "host/measure/bench.h"
 
-static double percent(double part, double of) { return of > 0 ? 100 * part / of : 0; }
-
-static double gflops(double flops, double ms) { return ms > 0 ? flops / ms * 1e-6 : 0; }
-
 static void print_cpu(const dg_machine *m)
 {
     const char *s = m->units == 1 ? "" : "s";
@@ -68,10 +64,10 @@ static void print_step(const dg_machine *m, const dg_bench_model *r)
     if (r->in_flight > 1) printf(" times %d steps%s", r->in_flight, m->gpu ? ", in CUDA graphs as in training" : "");
     printf("), %.1f images/s\n", r->batch / median * 1e3);
     printf("%.2f GFLOP per step (convolutions counted as direct): %.1f GFLOP/s", r->flops * 1e-9,
-           gflops(r->flops, median));
+           dg_gflops(r->flops, median));
     if (m->all > 0)
-        printf(" = %.1f%% of the FMA peak above (best step: %.1f%%)", percent(gflops(r->flops, median), m->all),
-               percent(gflops(r->flops, r->step.best), m->all));
+        printf(" = %.1f%% of the FMA peak above (best step: %.1f%%)", dg_percent(dg_gflops(r->flops, median), m->all),
+               dg_percent(dg_gflops(r->flops, r->step.best), m->all));
     printf("\n%d ops", r->ops);
     if (m->gpu) printf(", %d kernels, %d dependent kernels", r->kernels, r->chain);
     printf("; the model predicts %.4g ms\n", r->predicted_us * 1e-3);
@@ -98,8 +94,8 @@ static void print_kinds(const dg_bench_model *r)
             bytes += r->op[k].bytes;
         }
         if (first == i && ms > 0)
-            printf("%-24s %9.4f %9.4f %5.1f%% %9.2f %8.2f\n", r->op[i].kind, ms, best, percent(ms, sum),
-                   gflops(flops, ms), bytes / ms * 1e-6);
+            printf("%-24s %9.4f %9.4f %5.1f%% %9.2f %8.2f\n", r->op[i].kind, ms, best, dg_percent(ms, sum),
+                   dg_gflops(flops, ms), bytes / ms * 1e-6);
     }
 }
 
@@ -114,9 +110,9 @@ static void print_op(const char *name, const char *kind, const char *variant, do
 {
     printf("%-24s %-11s %-9s", name, kind, variant);
     if (all_us > 0)
-        printf(" %10.2f %5.1f%% %9.4f %8.1f %5.1f%% %8.3f %7.1f %5.1f%%", us, percent(us, all_us), flops * 1e-9,
-               gflops(flops, us * 1e-3), percent(gflops(flops, us * 1e-3), m->all), bytes * 1e-6,
-               us > 0 ? bytes / us * 1e-3 : 0, percent(us > 0 ? bytes / us * 1e-3 : 0, m->triad));
+        printf(" %10.2f %5.1f%% %9.4f %8.1f %5.1f%% %8.3f %7.1f %5.1f%%", us, dg_percent(us, all_us), flops * 1e-9,
+               dg_gflops(flops, us * 1e-3), dg_percent(dg_gflops(flops, us * 1e-3), m->all), bytes * 1e-6,
+               us > 0 ? bytes / us * 1e-3 : 0, dg_percent(us > 0 ? bytes / us * 1e-3 : 0, m->triad));
     else printf(" %9.4f %8.3f", flops * 1e-9, bytes * 1e-6);
     printf("  %-10s %10.2f", bound, predicted);
     if (all_us > 0 && predicted > 0) printf(" %6.2f", us / predicted);

@@ -9,7 +9,7 @@
 
 bool dg_doctor_knows(const dg_recipe *r) { return r == &dg_gan_recipe; }
 
-void dg_doctor_begin(dg_doctor *d, dg_loss loss)
+static void begin(dg_doctor *d, dg_loss loss)
 {
     *d = (dg_doctor){0};
     d->now.guess = dg_losses[loss].guess;
@@ -141,7 +141,7 @@ void dg_doctor_sum_up(const dg_doctor *d, dg_doctor_news *news, void *context)
 void dg_doctor_replay(dg_doctor *d, dg_loss loss, const dg_log_row *row, long rows, const dg_grid_seen *grid, int grids)
 {
     int g = 0;
-    dg_doctor_begin(d, loss);
+    begin(d, loss);
     for (long i = 0; i < rows; i++) {
         while (g < grids && grid[g].epoch < row[i].epoch) dg_doctor_grid(d, &grid[g++]);
         dg_doctor_row(d, &row[i], NULL, NULL);

@@ -78,7 +78,6 @@ typedef struct {
 
 /* True if the rules support the recipe. */
 bool dg_doctor_knows(const dg_recipe *r);
-void dg_doctor_begin(dg_doctor *d, dg_loss loss);
 
 /* Pass rows and grids in the order of the run. news is called for each finding that begins or ends. */
 typedef void dg_doctor_news(void *context, const dg_finding *f);

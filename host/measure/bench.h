@@ -53,6 +53,9 @@ dg_err dg_bench_measure(dg_bench_model *r, dg_machine *m, const dg_model *model,
 dg_err dg_bench_predict(dg_bench_model *r, const dg_machine *m, const dg_plan *p, const char *model, int batch);
 void dg_bench_free(dg_bench_model *r);
 
+static inline double dg_percent(double part, double of) { return of > 0 ? 100 * part / of : 0; }
+static inline double dg_gflops(double flops, double ms) { return ms > 0 ? flops / ms * 1e-6 : 0; }
+
 dg_err dg_bench_json(const dg_machine *m, const dg_bench_model *r, int n, const char *device);
 
 #endif

@@ -8,10 +8,6 @@
 static void add(cJSON *to, const char *name, double value) { (void)cJSON_AddNumberToObject(to, name, value); }
 static void text(cJSON *to, const char *name, const char *value) { (void)cJSON_AddStringToObject(to, name, value); }
 
-static double percent(double part, double of) { return of > 0 ? 100 * part / of : 0; }
-
-static double gflops(double flops, double ms) { return ms > 0 ? flops / ms * 1e-6 : 0; }
-
 static void add_op(cJSON *list, const dg_machine *m, const dg_bench_op *o)
 {
     const double ms = dg_timing_median(&o->ms), rate = ms > 0 ? o->bytes / ms * 1e-6 : 0;
@@ -24,10 +20,10 @@ static void add_op(cJSON *list, const dg_machine *m, const dg_bench_op *o)
     if (o->ms.n) {
         add(row, "median_ms", ms);
         add(row, "best_ms", o->ms.best);
-        add(row, "gflops", gflops(o->flops, ms));
-        add(row, "percent_of_peak", percent(gflops(o->flops, ms), m->all));
+        add(row, "gflops", dg_gflops(o->flops, ms));
+        add(row, "percent_of_peak", dg_percent(dg_gflops(o->flops, ms), m->all));
         add(row, "gb_per_s", rate);
-        add(row, "percent_of_memory", percent(rate, m->triad));
+        add(row, "percent_of_memory", dg_percent(rate, m->triad));
     }
     predicted = cJSON_AddObjectToObject(row, "predicted");
     add(predicted, "us", o->predicted.us);
@@ -70,7 +66,7 @@ static void add_launch(cJSON *list, const dg_bench_model *r, const dg_bench_laun
 
 static void add_model(cJSON *list, const dg_machine *m, const dg_bench_model *r)
 {
-    const double median = dg_timing_median(&r->step), rate = gflops(r->flops, median);
+    const double median = dg_timing_median(&r->step), rate = dg_gflops(r->flops, median);
     cJSON *j = cJSON_CreateObject();
     text(j, "model", r->model);
     add(j, "batch", r->batch);
@@ -81,7 +77,7 @@ static void add_model(cJSON *list, const dg_machine *m, const dg_bench_model *r)
         add(j, "best_ms", r->step.best);
         add(j, "images_per_s", r->batch / median * 1e3);
         add(j, "gflops", rate);
-        add(j, "percent_of_peak", percent(rate, m->all));
+        add(j, "percent_of_peak", dg_percent(rate, m->all));
     }
     add(j, "gflop", r->flops * 1e-9);
     add(j, "mb", r->bytes * 1e-6);
