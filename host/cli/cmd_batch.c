@@ -89,7 +89,10 @@ static bool is_known(const job *j, int c)
 {
     double v[N_COLUMNS];
     bool known = false;
-    for (int i = 0; i < j->rows; i++) values_of(j, i, v), known |= !isnan(v[c]);
+    for (int i = 0; i < j->rows; i++) {
+        values_of(j, i, v);
+        known |= !isnan(v[c]);
+    }
     return known;
 }
 

@@ -68,8 +68,8 @@ static void draw_band(const frame *f, const dg_curve *c)
 {
     for (int i = 0; i + 1 < c->bins; i++) {
         const double from = to_x(f, c->at[i]), to = to_x(f, c->at[i + 1]);
-        for (double x = ceil(from - .5) + .5; x < to; x++) {
-            const double t = (x - from) / (to - from);
+        for (int column = (int)ceil(from - .5); column + .5 < to; column++) {
+            const double x = column + .5, t = (x - from) / (to - from);
             dg_draw_line(f->c, x, to_y(f, c->low[i]) * (1 - t) + to_y(f, c->low[i + 1]) * t, x,
                          to_y(f, c->high[i]) * (1 - t) + to_y(f, c->high[i + 1]) * t, 1);
         }

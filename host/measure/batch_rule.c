@@ -282,7 +282,8 @@ static dg_err by_search(dg_batch_table *t)
 
 double dg_round_epoch(const dg_batch_limits *l, const dg_batch_row *round)
 {
-    return 1e-3 * round->ms * ((l->images + round->batch - 1) / round->batch);
+    const int steps = (l->images + round->batch - 1) / round->batch;
+    return 1e-3 * round->ms * steps;
 }
 
 double dg_round_gain(const dg_batch_limits *l, const dg_batch_row *round, const dg_batch_row *first)
