@@ -291,6 +291,17 @@ double dg_round_gain(const dg_batch_limits *l, const dg_batch_row *round, const 
     return (dg_round_epoch(l, first) - dg_round_epoch(l, round)) / dg_round_epoch(l, first);
 }
 
+static void explain_rounds(dg_batch_table *t, const char *name, const char *end)
+{
+    const dg_batch_limits *l = &t->limits;
+    const dg_batch_row *last = &t->look[t->looks - 1];
+    const double gain = dg_round_gain(l, last, t->look);
+    t->batch = last->batch;
+    snprintf(t->why, sizeof t->why, "%s: %d in round %d: %.4g s per epoch, %.1f%% %s than with %d%s.", name,
+             last->batch, t->looks - 1, dg_round_epoch(l, last), 100 * fabs(gain), gain < 0 ? "more" : "less", l->from,
+             end);
+}
+
 static dg_err by_rounds(dg_batch_table *t, bool by_usage)
 {
     const char *name = dg_batch_rule_name[by_usage ? DG_RULE_USAGE : DG_RULE_EPOCH_TIME];
@@ -324,16 +335,8 @@ static dg_err by_rounds(dg_batch_table *t, bool by_usage)
         batch += down ? -by : by;
         if (batch < 1) batch = 1; /* the publication does not define the result for this case */
     }
-    const dg_batch_row *last = &t->look[t->looks - 1];
-    if (!t->looks) {
-        snprintf(t->why, sizeof t->why, "%s: the first batch size of the rule, %d, does not fit.", name, batch);
-        return DG_OK;
-    }
-    const double gain = dg_round_gain(l, last, t->look);
-    t->batch = last->batch;
-    snprintf(t->why, sizeof t->why, "%s: %d in round %d: %.4g s per epoch, %.1f%% %s than with %d%s.", name,
-             last->batch, t->looks - 1, dg_round_epoch(l, last), 100 * fabs(gain), gain < 0 ? "more" : "less", l->from,
-             end);
+    if (t->looks) explain_rounds(t, name, end);
+    else snprintf(t->why, sizeof t->why, "%s: the first batch size of the rule, %d, does not fit.", name, batch);
     return DG_OK;
 }
 

@@ -123,8 +123,9 @@ static void to_real(dg_type real, void *out, size_t i, double v)
 static dg_err begin(dg_whitening *w, dg_type real, int threads)
 {
     const size_t n = (size_t)w->values, width = dg_type_bytes(real);
-    char *weight = malloc((n * n + n) * width), *bias = weight + n * n * width;
+    char *weight = malloc((n * n + n) * width);
     if (!weight) return dg_fail(DG_DEVICE, "out of memory for whitening");
+    char *bias = weight + n * n * width;
     for (size_t i = 0; i < n * n; i++) to_real(real, weight, i, w->weight[i]);
     for (size_t i = 0; i < n; i++) to_real(real, bias, i, w->bias[i]);
     w->apply = (dg_products){.rows = CHUNK, .k = w->values, .columns = w->values, .type = real};
