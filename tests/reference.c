@@ -342,7 +342,11 @@ void dg_ref_run(const dg_op *op)
     case DG_OP_augment:
     case DG_OP_augment_dx:
     case DG_OP_spectral:
-    case DG_OP_spectral_dw: dg_ref_gan(op); break;
+    case DG_OP_spectral_dw:
+    case DG_OP_fill:
+    case DG_OP_mix:
+    case DG_OP_bias_dw:
+    case DG_OP_penalty: dg_ref_gan(op); break;
     case DG_OP_adam: adam(&op->u.adam); break;
     case DG_OP_sgd:
     case DG_OP_adagrad:

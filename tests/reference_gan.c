@@ -166,8 +166,42 @@ static void spectral_dw(const dg_spectral_args *a)
         ((double *)a->dw)[i] = (double)((dwn[i] - sum * u[i / a->cols] * v[i % a->cols]) / sigma);
 }
 
+static void mix(const dg_mix_args *a)
+{
+    for (int n = 0; n < a->N; n++)
+        for (int64_t i = (int64_t)n * a->each; i < (int64_t)(n + 1) * a->each; i++)
+            ((double *)a->y)[i] = ((double *)a->s)[n] * ((double *)a->a)[i] +
+                                  a->scale[n >= a->first] * ((double *)a->t)[i];
+}
+
+static void bias_dw(const dg_bias_dw_args *a)
+{
+    const int pixels = a->H * a->W;
+    for (int c = 0; c < a->C; c++) {
+        long double all = 0;
+        for (int n = 0; n < a->N; n++) {
+            long double sum = 0;
+            for (int p = 0; p < pixels; p++) sum += ((double *)a->g)[((int64_t)n * pixels + p) * a->C + c];
+            ((double *)a->each)[(int64_t)n * a->C + c] = (double)sum;
+            all += sum * ((double *)a->s)[n];
+        }
+        ((double *)a->db)[c] = (double)all;
+    }
+}
+
+static void penalty(const dg_penalty_args *a)
+{
+    double *value = a->ring[a->state->step % DG_RING].value, *x = a->x;
+    value[a->r1] = (double)mean_of(x, a->first);
+    value[a->r2] = (double)mean_of(x + a->first, a->n - a->first);
+}
+
 void dg_ref_gan(const dg_op *op)
 {
+    for (int64_t i = 0; op->kind == DG_OP_fill && i < op->u.fill.n; i++) ((double *)op->u.fill.y)[i] = op->u.fill.value;
+    if (op->kind == DG_OP_mix) mix(&op->u.mix);
+    if (op->kind == DG_OP_bias_dw) bias_dw(&op->u.bias_dw);
+    if (op->kind == DG_OP_penalty) penalty(&op->u.penalty);
     if (op->kind == DG_OP_spectral) spectral(&op->u.spectral);
     if (op->kind == DG_OP_spectral_dw) spectral_dw(&op->u.spectral);
     if (op->kind == DG_OP_gan_loss) gan_loss(&op->u.gan_loss);

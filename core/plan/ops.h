@@ -9,7 +9,7 @@
 #include "core/base/tensor.h"
 #include "core/plan/act.h"
 
-enum { DG_NETS_MAX = 2, DG_METRICS_MAX = 8 };
+enum { DG_NETS_MAX = 2, DG_METRICS_MAX = 10 };
 
 /* Values that change in every step. They are stored in device memory, so that a captured graph of ops stays valid. The
  * host writes these values with backend->put at the start of an epoch, and the op `advance` updates them. */
@@ -280,6 +280,10 @@ typedef struct {
     X(augment_dx, augment, plain)      \
     X(spectral, spectral, plain)       \
     X(spectral_dw, spectral, plain)    \
+    X(fill, fill, plain)               \
+    X(mix, mix, plain)                 \
+    X(bias_dw, bias_dw, plain)         \
+    X(penalty, penalty, plain)         \
     X(noise, noise, plain)             \
     X(to_u8, to_u8, plain)             \
     X(advance, advance, plain)
@@ -338,6 +342,10 @@ typedef struct {
         dg_gather_args gather;
         dg_augment_args augment;
         dg_spectral_args spectral;
+        dg_fill_args fill;
+        dg_mix_args mix;
+        dg_bias_dw_args bias_dw;
+        dg_penalty_args penalty;
         dg_noise_args noise;
         dg_to_u8_args to_u8;
         dg_advance_args advance;

@@ -71,6 +71,41 @@ typedef struct {
     int order; /* index among the augmentations of a step */
 } dg_augment_args;
 
+/* Gradient penalties (host/net/penalty.h).
+ * fill: y = value. y (n) */
+typedef struct {
+    void *y;
+    int64_t n;
+    double value;
+} dg_fill_args;
+
+/* y[n][i] = s[n] a[n][i] + scale[0] t[n][i], with scale[1] from image `first` on. y may be a or t.
+ * y, a, t (N, each); s (N). */
+typedef struct {
+    void *y;
+    void *s, *a, *t;
+    int N, each, first;
+    double scale[2];
+} dg_mix_args;
+
+/* The gradient of biases, with a factor per image: each[n][c] = sum over pixels of g, db[c] = sum over n of
+ * s[n] each[n][c]; sums in double. db (C), each (N, C); g (N, H, W, C), s (N). */
+typedef struct {
+    void *db, *each;
+    void *g, *s;
+    int N, H, W, C;
+} dg_bias_dw_args;
+
+/* Means of x before and from index `first` on, 0 < first < n, in double and index order. x (n). Writes
+ * ring[step % DG_RING].value[r1] and .value[r2]. */
+typedef struct {
+    dg_metrics *ring; /* out, DG_RING rows */
+    void *x;
+    const dg_step_state *state;
+    int n, first;
+    int r1, r2;
+} dg_penalty_args;
+
 /* Spectral norm of weights (Miyato et al. 2018), |.|: root of a sum of squares. W is w as a matrix, one row per filter;
  * u and v approximate its first singular vectors. With iterate set, they are first updated:
  *   v = W^T u / max(|W^T u|, eps), u = W v / max(|W v|, eps)

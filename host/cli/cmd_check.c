@@ -104,6 +104,15 @@ static dg_err put_test(dg_job *job, const images *p)
     return e;
 }
 
+static dg_err check_penalty(const dg_job *job, dg_plan_role role, FILE *to)
+{
+    double worst;
+    const dg_err e = dg_check_penalty(job, role, &worst);
+    if (!e && to && job->gradient[role] >= 0)
+        fprintf(to, "gradient penalty: squared norms agree with their tangents to %.1e\n", worst);
+    return e;
+}
+
 static dg_err check(side s[2], const dg_options *o, const images *p, dg_check_result *result)
 {
     FILE *to = o->quiet ? NULL : stdout;
@@ -111,10 +120,12 @@ static dg_err check(side s[2], const dg_options *o, const images *p, dg_check_re
     dg_err e = begin_step(s, o, 0, 0);
     if (to) printf("step of batch size %d; differences in percent of the rounding tolerance:\n", o->batch);
     if (!e) e = dg_check_plan(a, b, "train", to, result);
+    if (!e) e = check_penalty(b, DG_PLAN_TRAIN, to);
     if (!e && p->last_batch) {
         if (to) printf("batch size %d:\n", p->last_batch);
         e = begin_step(s, o, 1, p->set.count - p->last_batch);
         if (!e) e = dg_check_plan(a, b, "train-short", to, result);
+        if (!e) e = check_penalty(b, DG_PLAN_TRAIN_SHORT, to);
     }
     const char *last = a->recipe->sample ? "sample" : a->recipe->labels ? "test" : NULL;
     if (e || !last) return e;

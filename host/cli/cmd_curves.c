@@ -117,7 +117,7 @@ int dg_cmd_curves(const dg_options *o)
         e = dg_fail(DG_USAGE, "curves: %d runs (expected 1 to %d)", o->operands, DG_CHART_CURVES);
     for (int i = 0; i < o->operands && !e; i++) e = read_run(&r[i], o->operand[i]);
     for (int i = 1; i < o->operands && !e; i++)
-        if (r[i].recipe != r->recipe)
+        if (dg_recipe_base(r[i].recipe) != dg_recipe_base(r->recipe))
             e = dg_fail(DG_USAGE, "%s: not the same kind of training as %s", o->operand[i], o->operand[0]);
     if (!e) e = draw(r, o->operands, &image);
     if (!e) e = dg_png_write(o->out, &image, &(dg_text){"Software", dg_version}, 1);

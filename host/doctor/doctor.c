@@ -7,7 +7,7 @@
 #include "core/base/plural.h"
 #include "host/net/gan.h"
 
-bool dg_doctor_knows(const dg_recipe *r) { return r == &dg_gan_recipe; }
+bool dg_doctor_knows(const dg_recipe *r) { return dg_recipe_base(r) == &dg_gan_recipe; }
 
 static void begin(dg_doctor *d, dg_loss loss)
 {

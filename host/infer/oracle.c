@@ -99,6 +99,8 @@ static dg_err read_gan(dg_oracle *o)
         e = dg_fail(DG_USAGE, DG_MSG("bad-recorded-loss", "%s: metadata loss = %s: unknown loss"), o->path, loss);
     if (!e && !dg_augment_parse(augment, &o->job.augment))
         e = dg_fail(DG_USAGE, "%s: metadata augment = %s: unknown augmentation", o->path, augment);
+    if (!e && dg_st_get(o->st, "r1")) e = number(o, "r1", 0, 1e6, &o->job.r1);
+    if (!e && dg_st_get(o->st, "r2")) e = number(o, "r2", 0, 1e6, &o->job.r2);
     const char *norm = dg_st_get(o->st, "norm_d");
     const bool none = norm && !strcmp(norm, "none");
     if (!e && norm && !none && strcmp(norm, "spectral"))

@@ -203,3 +203,41 @@ dg_err dg_check_plan(dg_job *reference, dg_job *other, const char *name, FILE *t
     }
     return e;
 }
+
+/* Largest |squares[n] - |v_n|^2| / |v_n|^2 of N images with `each` values; NaN counts as infinite. */
+static double off_identity(const void *v, const void *squares, dg_type type, int N, size_t each)
+{
+    double worst = 0;
+    for (int n = 0; n < N; n++) {
+        double sum = 0;
+        for (size_t i = (size_t)n * each; i < (size_t)(n + 1) * each; i++) {
+            const double x = type == DG_F32 ? (double)((const float *)v)[i] : ((const double *)v)[i];
+            sum += x * x;
+        }
+        const double got = type == DG_F32 ? (double)((const float *)squares)[n] : ((const double *)squares)[n];
+        const double off = got == sum ? 0 : fabs(got - sum) / sum;
+        worst = fmax(worst, isnan(off) ? INFINITY : off);
+    }
+    return worst;
+}
+
+dg_err dg_check_penalty(const dg_job *job, dg_plan_role role, double *worst)
+{
+    dg_backend *b = job->backend;
+    *worst = 0;
+    if (job->gradient[role] < 0) return DG_OK;
+    const dg_row *v = &job->arena.row[job->gradient[role]], *squares = &job->arena.row[job->squares[role]];
+    char *host = malloc(v->bytes + squares->bytes);
+    if (!host) return no_memory();
+    dg_err e = b->get(b, host, dg_check_memory(job, v), v->bytes);
+    if (!e) e = b->get(b, host + v->bytes, dg_check_memory(job, squares), squares->bytes);
+    const int N = v->shape.N;
+    if (!e) *worst = off_identity(host, host + v->bytes, v->type, N, dg_count(v->shape) / (size_t)N);
+    free(host);
+    const double limit = 4096 * (v->type == DG_F64 ? DBL_EPSILON : (double)FLT_EPSILON);
+    if (e || *worst <= limit) return e;
+    return dg_fail(DG_FAILED,
+                   DG_MSG("penalty-identity",
+                          "%s: the squared norm of D's gradient and its tangent differ by %.3g, limit %.3g"),
+                   dg_plan_role_name[role], *worst, limit);
+}

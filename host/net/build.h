@@ -25,6 +25,7 @@ typedef struct {
 typedef struct {
     dg_view in, add, out; /* add: output of the layer that dg_layer.add names, if any */
     int saved[DG_LAYER_SAVED];
+    dg_view grad; /* gradient of the convolution's or the pool's output, before bias; set by the backward pass */
 } dg_layer_pass;
 
 /* A forward pass through a network: the arguments and the results of dg_forward. */
@@ -64,7 +65,23 @@ void dg_forward(dg_builder *b, dg_pass *p);
 /* Append the ops of the backward pass from dy, the gradient of p->out. Returns the gradient of p->in if flag
  * DG_WANT_INPUT is set. dg_net_check_backward must have accepted the network. */
 enum { DG_WANT_WEIGHTS = 1, DG_WANT_INPUT = 2 };
-dg_view dg_backward(dg_builder *b, const dg_pass *p, dg_view dy, unsigned want);
+dg_view dg_backward(dg_builder *b, dg_pass *p, dg_view dy, unsigned want);
+
+/* A tangent pass (penalty.h): each layer maps the tangents of its inputs by its linear map without bias, then by the
+ * slope of its activation in the forward pass, and appends the gradients of its weights. */
+typedef struct {
+    dg_pass *pass;   /* after dg_backward from ones with DG_WANT_INPUT */
+    dg_view slopes;  /* (N): gradient of the loss by each logit */
+    double scale[2]; /* factor of the tangents in weight gradients, for each half of the batch */
+    dg_view in, add; /* tangents of the current layer's inputs */
+} dg_tangent;
+
+/* Append the tangent pass from v, the tangent of the network's input; returns that of its output. */
+dg_view dg_tangent_pass(dg_builder *b, dg_tangent *t, dg_view v);
+
+/* DG_USAGE if a layer has no tangent: batch norm, max pooling, or an activation that is not linear on both sides of
+ * 0. */
+dg_err dg_net_check_tangent(const dg_model *m, int net);
 
 /* DG_USAGE if no later layer reads a layer's output: no gradient would reach the weights of that layer. */
 dg_err dg_net_check_backward(const dg_model *m, int net);

@@ -109,7 +109,7 @@ static void join(dg_builder *b, const dg_pass *p, dg_view *to, dg_view more, con
     *to = sum;
 }
 
-dg_view dg_backward(dg_builder *b, const dg_pass *p, dg_view dy, unsigned want)
+dg_view dg_backward(dg_builder *b, dg_pass *p, dg_view dy, unsigned want)
 {
     const dg_net *n = &b->model->net[p->net];
     dg_view of_input = nothing, of_output[DG_MAX_LAYERS];
@@ -124,6 +124,42 @@ dg_view dg_backward(dg_builder *b, const dg_pass *p, dg_view dy, unsigned want)
         if (other) join(b, p, &of_output[l->add], dx[1], other->name, other->out);
     }
     return of_input;
+}
+
+dg_view dg_tangent_pass(dg_builder *b, dg_tangent *t, dg_view v)
+{
+    const dg_net *n = &b->model->net[t->pass->net];
+    dg_view of_output[DG_MAX_LAYERS];
+    for (int i = 0; i < n->layers; i++) {
+        const dg_layer *l = &n->layer[i];
+        t->in = l->input < 0 ? v : of_output[l->input];
+        t->add = l->add < 0 ? nothing : of_output[l->add];
+        of_output[i] = l->kind->tangent(b, t, i);
+    }
+    return of_output[n->layers - 1];
+}
+
+dg_err dg_net_check_tangent(const dg_model *m, int net)
+{
+    for (int i = 0; i < m->net[net].layers; i++) {
+        const dg_layer *l = &m->net[net].layer[i];
+        if (l->norm == DG_NORM_BATCH)
+            return dg_layer_fail(l, m->where,
+                                 DG_MSG("penalty-layer",
+                                        "norm = batch: not supported with {r1} and {r2}, because its images are not "
+                                        "independent; use norm = none or spectral, or {norm-d} none"));
+        if (!l->kind->tangent)
+            return dg_layer_fail(l, m->where,
+                                 DG_MSG("penalty-layer",
+                                        "op = %s: not supported with {r1} and {r2}; use mean_pool, or a stride"),
+                                 l->kind->name);
+        if (!dg_act_is_linear(l->act))
+            return dg_layer_fail(l, m->where,
+                                 DG_MSG("penalty-layer",
+                                        "act = %s: not supported with {r1} and {r2}; use leaky, relu or none"),
+                                 dg_acts[l->act].word);
+    }
+    return DG_OK;
 }
 
 dg_err dg_net_check_backward(const dg_model *m, int net)

@@ -8,6 +8,7 @@
 #include "core/base/rng.h"
 #include "host/net/job.h"
 #include "host/net/layers/layers.h"
+#include "host/net/penalty.h"
 #include "host/net/recipe_parts.h"
 
 static const dg_view nothing = {-1, 0};
@@ -140,10 +141,11 @@ static void build_plans(dg_job *job)
     if (job->o.samples) sample_plan(&shown, job, job->o.samples);
 }
 
-enum { LOSSES, OUTPUTS, PARTS };
+enum { LOSSES, OUTPUTS, PARTS, GRADIENTS };
 static const dg_recipe_plot plots[] = {[LOSSES] = {"Losses", "loss", 0},
                                        [OUTPUTS] = {"D(x) and D(G(z))", "mean of D's output", 1},
-                                       [PARTS] = {"Parts of D's loss", "loss", 0}};
+                                       [PARTS] = {"Parts of D's loss", "loss", 0},
+                                       [GRADIENTS] = {"Gradient of D by the image", "mean squared norm", 0}};
 
 static const dg_metric metrics[] = {
     {.name = "loss_d",
@@ -200,12 +202,28 @@ static const dg_metric metrics[] = {
      .legend = "D(G(z)) after D's update"},
     {.terms = 1, .term = {DG_BAD_D}, .bad = DG_NOT_ZERO, .what = "weights of D are NaN or infinite after their update"},
     {.terms = 1, .term = {DG_BAD_G}, .bad = DG_NOT_ZERO, .what = "weights of G are NaN or infinite after their update"},
+    {.name = "r1",
+     .terms = 1,
+     .term = {DG_R1},
+     .plot = GRADIENTS,
+     .legend = "real images",
+     .bad = DG_NOT_FINITE,
+     .what = "the gradient of D by real images"},
+    {.name = "r2",
+     .terms = 1,
+     .term = {DG_R2},
+     .plot = GRADIENTS,
+     .legend = "samples",
+     .bad = DG_NOT_FINITE,
+     .what = "the gradient of D by samples"},
 };
+enum { METRICS = sizeof metrics / sizeof metrics[0], PLOTS = sizeof plots / sizeof plots[0] };
 
 static dg_err check(const dg_model *model, const dg_job_options *o)
 {
     dg_err e = check_model(model);
     if (e || !o) return e;
+    if (dg_is_penalised(o)) e = dg_net_check_tangent(model, DG_D);
     const double images = o->train && 2 * (double)o->batch > o->samples ? 2 * (double)o->batch : o->samples;
     for (int net = 0; net < 2 && !e; net++) e = dg_check_sizes(model, net, o, images);
     return e;
@@ -235,16 +253,11 @@ void dg_gan_z(float *z, int latent, uint64_t seed, uint64_t image)
     }
 }
 
-const dg_recipe dg_gan_recipe = {
-    .name = "GAN",
-    .nets = 2,
-    .net = {[DG_G] = {'G', "generator", 1}, [DG_D] = {'D', "discriminator", 3}},
-    .exported = DG_G,
-    .metrics = sizeof metrics / sizeof metrics[0],
-    .metric = metrics,
-    .plots = sizeof plots / sizeof plots[0],
-    .plot = plots,
-    .check = check,
-    .build = build_plans,
-    .sample = dg_gan_z,
-};
+/* The penalised recipe has two metrics and a plot more, which are the last ones. */
+#define RECIPE(fewer_metrics, fewer_plots)                                                                     \
+    .name = "GAN", .nets = 2, .net = {[DG_G] = {'G', "generator", 1}, [DG_D] = {'D', "discriminator", 3}},     \
+    .exported = DG_G, .metrics = METRICS - (fewer_metrics), .metric = metrics, .plots = PLOTS - (fewer_plots), \
+    .plot = plots, .check = check, .build = build_plans, .sample = dg_gan_z
+
+const dg_recipe dg_gan_recipe = {RECIPE(2, 1), .penalised = &dg_gan_penalised_recipe};
+const dg_recipe dg_gan_penalised_recipe = {RECIPE(0, 0), .base = &dg_gan_recipe};

@@ -6,7 +6,7 @@
 #include "host/net/gan_step.h"
 #include "host/net/job.h"
 
-extern const dg_recipe dg_gan_recipe;
+extern const dg_recipe dg_gan_recipe, dg_gan_penalised_recipe;
 
 /* Parse "color,cutout" into DG_AUGMENT_ flags; NULL, "" and "none" are 0. False: unknown or repeated name. */
 bool dg_augment_parse(const char *text, int *out);

@@ -13,7 +13,9 @@ enum {
     DG_D_GZ1,
     DG_D_GZ2,
     DG_BAD_G, /* number of non-finite weights of G (D) after the update */
-    DG_BAD_D
+    DG_BAD_D,
+    DG_R1, /* mean |gradient of D by the image|^2 of real images (samples), with --r1 or --r2 */
+    DG_R2
 };
 
 /* Append the ops of a step of batch size B to the job's plan `role`: DG_PLAN_TRAIN or DG_PLAN_TRAIN_SHORT. */

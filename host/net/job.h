@@ -39,7 +39,8 @@ struct dg_job_options {
     bool nesterov;
     double smoothing;
     dg_loss loss;
-    double ema; /* decay of the EMA of G's weights, which generates samples; 0: no EMA */
+    double r1, r2; /* factors of the gradient penalties of D (penalty.h) */
+    double ema;    /* decay of the EMA of G's weights, which generates samples; 0: no EMA */
     int augment;
     dg_start start;
     double start_sigma, start_bias;
@@ -87,8 +88,9 @@ struct dg_job {
     int tensors;
     int row[DG_ROWS];
     int input[DG_PLANS]; /* row that the caller writes before a run of the plan (latent vectors); -1: none */
-    int values, pixels;  /* outputs of plan "sample": real, uint8 */
-    bool unsettled;      /* true if averaged weights have changed since plan "statistics" ran */
+    int gradient[DG_PLANS], squares[DG_PLANS]; /* penalties: rows of v and |v|^2 of each image; -1: none */
+    int values, pixels;                        /* outputs of plan "sample": real, uint8 */
+    bool unsettled;                            /* true if averaged weights have changed since plan "statistics" ran */
     struct {
         int data, perm, state;
         int p, each; /* outputs: class probabilities, losses */

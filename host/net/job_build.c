@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "host/net/build.h"
+#include "host/net/penalty.h"
 #include "host/net/recipes.h"
 
 static int plans_of(dg_job *job, dg_plan *out[DG_PLANS])
@@ -27,6 +28,17 @@ static int that_fit(const dg_model *m, int images)
     return fit >= (size_t)images ? images : fit ? (int)fit : 1;
 }
 
+static dg_err with_penalty(dg_job *job)
+{
+    if (!job->recipe->penalised)
+        return dg_fail(DG_USAGE, DG_MSG("penalty-for-gans", "{r1} and {r2}: for GANs only; model %s is a %s"),
+                       job->model.name, job->recipe->name);
+    if (!job->backend->threads)
+        return dg_fail(DG_USAGE, DG_MSG("penalty-on-cpu", "{r1} and {r2}: only on CPUs so far; use {device} cpu"));
+    job->recipe = job->recipe->penalised;
+    return DG_OK;
+}
+
 dg_err dg_job_build(dg_job *job, const dg_model *model, const dg_job_options *o, dg_backend *b)
 {
     memset(job, 0, sizeof *job);
@@ -37,10 +49,13 @@ dg_err dg_job_build(dg_job *job, const dg_model *model, const dg_job_options *o,
     if (!job->tensor) return dg_fail(DG_DEVICE, "out of memory while planning");
     memset(job->row, 0xff, sizeof job->row);
     memset(job->input, 0xff, sizeof job->input);
+    memset(job->gradient, 0xff, sizeof job->gradient);
+    memset(job->squares, 0xff, sizeof job->squares);
     job->values = job->pixels = -1;
     job->recipe = o->recipe;
     dg_err e = o->recipe ? DG_OK : dg_recipe_for(model, &job->recipe);
     if (!e) e = job->recipe->check(model, o);
+    if (!e && dg_is_penalised(o)) e = with_penalty(job);
     if (e) {
         dg_job_free(job);
         return e;

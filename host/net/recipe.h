@@ -40,6 +40,7 @@ typedef struct {
     double y_max; /* the axis is 0..y_max; 0: fitted to the data */
 } dg_recipe_plot;
 
+typedef struct dg_recipe dg_recipe;
 struct dg_recipe {
     const char *name;
     int nets, metrics, plots;
@@ -48,6 +49,8 @@ struct dg_recipe {
     int exported; /* the network that `export` writes and samples come from */
     const dg_metric *metric;
     const dg_recipe_plot *plot;
+    const dg_recipe *penalised;     /* this recipe with metrics of gradient penalties; NULL: it has no penalties */
+    const dg_recipe *base;          /* the recipe whose `penalised` this is, or NULL */
     const char *const (*preset)[2]; /* NULL-terminated defaults that differ from a GAN's, or NULL */
     /* DG_USAGE if the recipe cannot train this model with these options; o NULL: with any options. */
     dg_err (*check)(const dg_model *m, const dg_job_options *o);
@@ -56,7 +59,9 @@ struct dg_recipe {
     /* Draw the inputs of sample number `image` for plan "sample"; NULL: no sampling. */
     void (*sample)(float *in, int values, uint64_t seed, uint64_t image);
 };
-typedef struct dg_recipe dg_recipe;
+
+/* The recipe without metrics of penalties. Runs of one base can be compared. */
+static inline const dg_recipe *dg_recipe_base(const dg_recipe *r) { return r->base ? r->base : r; }
 
 double dg_metric_value(const dg_metric *m, const double value[DG_METRICS_MAX]);
 

@@ -6,10 +6,10 @@
 #include "host/net/classifier.h"
 #include "host/net/gan.h"
 
-static const dg_recipe *const recipes[] = {&dg_gan_recipe, &dg_classifier_recipe};
-enum { RECIPES = sizeof recipes / sizeof recipes[0] };
+static const dg_recipe *const recipes[] = {&dg_gan_recipe, &dg_classifier_recipe, &dg_gan_penalised_recipe};
+enum { ALL = sizeof recipes / sizeof recipes[0], RECIPES = ALL - 1 }; /* a model never selects the last one */
 
-const dg_recipe *dg_recipe_at(int i) { return i < RECIPES ? recipes[i] : NULL; }
+const dg_recipe *dg_recipe_at(int i) { return i < ALL ? recipes[i] : NULL; }
 
 static bool trains(const dg_recipe *r, const dg_model *m)
 {

@@ -57,7 +57,7 @@ typedef struct {
     int start;
     double start_sigma, start_bias;
     int preset, loss;
-    double ema;
+    double r1, r2, ema;
     char *augment, *aug_preview;
     int augmented;
     bool model_says; /* a model or config file has values of training: config.ini then has all of them */

@@ -33,6 +33,8 @@ dg_job_options dg_options_job(const dg_options *o)
                             .accumulator = o->accumulator,
                             .smoothing = o->smoothing,
                             .loss = (dg_loss)o->loss,
+                            .r1 = o->r1,
+                            .r2 = o->r2,
                             .ema = o->ema,
                             .augment = o->augmented,
                             .start = (dg_start)o->start,

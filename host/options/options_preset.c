@@ -9,10 +9,10 @@ typedef const char *const pair[2];
 static pair small[] = {{"ema", "0.995"}, {NULL, NULL}};
 
 /* Radford, Metz and Chintala 2016, section 4, without the batch size. */
-static pair paper[] = {{"loss", "bce"},       {"augment", "none"}, {"ema", "0"},    {"flip", "no"},
-                       {"optimizer", "adam"}, {"lr", "0.0002"},    {"lr-d", "0"},   {"lr-g", "0"},
-                       {"beta1", "0.5"},      {"beta2", "0.999"},  {"eps", "1e-8"}, {"schedule", "none"},
-                       {"start", "dcgan"},    {NULL, NULL}};
+static pair paper[] = {{"loss", "bce"}, {"augment", "none"},  {"r1", "0"},           {"r2", "0"},
+                       {"ema", "0"},    {"flip", "no"},       {"optimizer", "adam"}, {"lr", "0.0002"},
+                       {"lr-d", "0"},   {"lr-g", "0"},        {"beta1", "0.5"},      {"beta2", "0.999"},
+                       {"eps", "1e-8"}, {"schedule", "none"}, {"start", "dcgan"},    {NULL, NULL}};
 
 dg_err dg_options_take_preset(dg_options *o)
 {

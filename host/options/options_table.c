@@ -158,6 +158,13 @@ const dg_option dg_option_table[] = {
      RESULT | IF_SET | MODEL | FIXED, "GAN loss",
      "bce: binary cross entropy. lsgan: least squares. hinge: hinge loss. ralsgan: relativistic average least "
      "squares. rpgan: relativistic pairs of a real image and a sample."},
+    {"r1", 0, "GAMMA", DG_OPT_REAL, AT(r1), 0, 1e6, "0", NULL, TRAINING, T, RESULT | IF_SET | MODEL | FIXED,
+     "weight of D's gradient penalty on real images; 0 = none",
+     "Adds GAMMA / 2 times the mean squared norm of D's gradient to its loss (Mescheder et al. 2018). D must not have "
+     "batch norm: give --norm-d none or spectral. The columns r1 and r2 of the log have the mean squared norms."},
+    {"r2", 0, "GAMMA", DG_OPT_REAL, AT(r2), 0, 1e6, "0", NULL, TRAINING, T, RESULT | IF_SET | MODEL | FIXED,
+     "weight of D's gradient penalty on samples; 0 = none",
+     "The recipe of R3GAN is --loss rpgan with --r1 and --r2 of equal weight (Huang et al. 2024)."},
     {"ema", 0, "X", DG_OPT_REAL, AT(ema), 0, 1, "0", NULL, TRAINING, T, RESULT | IF_SET | MODEL | FIXED | BELOW,
      "decay of an exponential moving average of G's weights; 0 = none",
      "A usual value is 0.995. The grids of samples and the commands generate, eval and export use the averaged "

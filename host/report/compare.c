@@ -15,7 +15,7 @@ typedef struct {
 
 static dg_err put_curves(FILE *to, const several *s)
 {
-    const dg_recipe *recipe = s->run[0].recipe;
+    const dg_recipe *recipe = dg_recipe_base(s->run[0].recipe);
     dg_run_log log[DG_REPORT_RUNS];
     bool epochs = true;
     dg_chart *p = calloc(1, sizeof *p);
@@ -112,7 +112,7 @@ static void put_settings(FILE *to, const several *s)
 
 static void put_numbers(FILE *to, const several *s)
 {
-    const dg_recipe *recipe = s->run[0].recipe;
+    const dg_recipe *recipe = dg_recipe_base(s->run[0].recipe);
     fputs("<section aria-labelledby=\"numbers-title\">\n<h2 id=\"numbers-title\">Last values</h2>\n", to);
     put_heads(to, s, "Column of log.csv");
     for (int k = -3; k < recipe->metrics; k++) {
@@ -149,7 +149,7 @@ static dg_err check(const dg_report_run *r, int runs)
 {
     for (int i = 0; i < runs; i++) {
         if (!r[i].n) return dg_fail(DG_USAGE, DG_MSG("compare-no-steps", "%s: has no steps yet"), r[i].path);
-        if (r[i].recipe != r[0].recipe)
+        if (dg_recipe_base(r[i].recipe) != dg_recipe_base(r[0].recipe))
             return dg_fail(DG_USAGE, DG_MSG("other-training", "%s: not the same kind of training as %s"), r[i].path,
                            r[0].path);
     }

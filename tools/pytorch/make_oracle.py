@@ -4,7 +4,7 @@
     tools/pytorch/make_oracle.py --images DIR --out FILE.safetensors [--size 64] [--ngf 8] [--ndf 8] [--latent 100]
                            [--batch 8] [--count 60] [--steps 20] [--dtype float64] [--eps 1e-8] [--seed 1]
                            [--device cpu] [--arithmetic plain] [--loss bce] [--augment color,translation,cutout]
-                           [--norm-d spectral]
+                           [--norm-d spectral|none] [--r1 GAMMA] [--r2 GAMMA]
     tools/pytorch/make_oracle.py --images DIR --out FILE.safetensors --model FILE.cfg [--batch 8] [--count 60]
                            [--steps 20] [--dtype float64] [--seed 1] [--small] [--ties]
 
@@ -15,6 +15,7 @@ Needs torch, numpy and Pillow. The networks are those of PyTorch's DCGAN example
 (models/dcgan64.cfg is ngf = ndf = 64), its loss on logits, its order of steps: D on real, D on fake (each with its
 own batch statistics, gradients summed), Adam on D, the updated D on the same fakes, Adam on G. Weights N(0, 0.02),
 gamma N(1, 0.02), drawn as float32. Images are used in index order; the last batch of a round may be short.
+--r1 and --r2 add gradient penalties by double backward, of the images that D sees; D then has no batch norm.
 --loss and --augment are the options of dcgan: other losses, and DiffAugment with dcgan's random numbers of seed 1.
 With --norm-d spectral D has no batch norm, and each of its convolutions is torch.nn.utils.spectral_norm's. It iterates
 once per step, in the pass over the real images; in the others D is in eval mode, which uses the present u and v with
@@ -29,6 +30,7 @@ Layout (safetensors; names as in the example's state_dict, after init., expect.s
   index                   I64 [steps, batch]; -1 fills up a short batch
   z                       F64 [steps, batch, latent]; values that float32 holds exactly
   init.G.* init.D.*       F32 weights and running statistics before step 0
+  expect.r1, expect.r2    F64 [steps], with --r1 or --r2: mean squared norms of D's gradient by the images
   expect.loss_d_real, expect.loss_d_fake, expect.loss_g, expect.d_x, expect.d_gz1, expect.d_gz2    F64 [steps]
   expect.step0.grad.*     the gradients that Adam sees at step 0 (not with --small)
   expect.final.*          weights and running statistics at the end
@@ -216,7 +218,9 @@ def train(o, G, D, images, index, z):
     dtype = getattr(torch, o.dtype)
     adam = [torch.optim.Adam(net.parameters(), lr=2e-4, betas=(0.5, 0.999), eps=o.eps) for net in (D, G)]
     loss_row = LOSSES[o.loss]
-    log = {k: np.zeros(o.steps) for k in ('loss_d_real', 'loss_d_fake', 'loss_g', 'd_x', 'd_gz1', 'd_gz2')}
+    penalised = o.r1 > 0 or o.r2 > 0
+    log = {k: np.zeros(o.steps) for k in ('loss_d_real', 'loss_d_fake', 'loss_g', 'd_x', 'd_gz1', 'd_gz2',
+                                          *(('r1', 'r2') if penalised else ()))}
     first = {}
     # from where it stands it neither skips a step nor grows; gradients of weights are fp16 as well
     scaler = torch.amp.GradScaler(o.device, init_scale=32.0 * o.batch, growth_interval=10**9,
@@ -246,16 +250,26 @@ def train(o, G, D, images, index, z):
     def prob_of(logit, other):
         return loss_row['prob'](logit - (0 if other is None else loss_row['against'](other))).mean().item()
 
+    def penalty(x, logit, s, name):
+        """R1 or R2 by double backward."""
+        if not penalised:
+            return 0
+        v, = torch.autograd.grad(logit.sum(), x, create_graph=True)
+        squares = v.square().sum(dim=(1, 2, 3)).mean()
+        log[name][s] = squares.item()
+        return getattr(o, name) / 2 * squares
+
     def score(x, real, s, loss_name, mean_name, of_g=False):
         logit = logits(x)
         loss = loss_row['alone'](logit, real, of_g)
-        scaler.scale(loss).backward()
+        more = 0 if of_g else penalty(x, logit, s, 'r1' if real else 'r2')
+        scaler.scale(loss + more).backward()
         log[loss_name][s], log[mean_name][s] = loss.item(), prob_of(logit, None)
 
     def score_relative(x, fake, s):
-        real, other = logits(x), logits(fake.detach())
+        real, other = logits(x), logits(fake)
         halves = loss_row['halves'](real, other, 1)
-        sum(halves).backward()
+        (sum(halves) + penalty(x, real, s, 'r1') + penalty(fake, other, s, 'r2')).backward()
         log['loss_d_real'][s], log['loss_d_fake'][s] = (half.item() for half in halves)
         log['d_x'][s], log['d_gz1'][s] = prob_of(real, other), prob_of(other, real)
 
@@ -272,11 +286,12 @@ def train(o, G, D, images, index, z):
         real = torch.from_numpy(images[rows]).to(o.device, dtype) / 127.5 - 1
         fake = run(G, torch.from_numpy(z[s, :len(rows)]).to(o.device, dtype)[:, :, None, None])
         real, seen = augment(o, real, s, 0, 0), augment(o, fake, s, 0, len(rows))
+        real.requires_grad_(penalised)
         if 'halves' in loss_row:
-            score_relative(real, seen, s)
+            score_relative(real, seen.detach().requires_grad_(penalised), s)
         else:
             score(real, True, s, 'loss_d_real', 'd_x')
-            score(seen.detach(), False, s, 'loss_d_fake', 'd_gz1')
+            score(seen.detach().requires_grad_(penalised), False, s, 'loss_d_fake', 'd_gz1')
         scaler.unscale_(adam[0])
         if s == 0:
             first.update(gradients(D, 'expect.step0.grad.D.'))
@@ -376,6 +391,8 @@ def main(arguments=None):
     p.add_argument('--arithmetic', default='plain', choices=['plain', 'tf32', 'bf16', 'fp16'])
     p.add_argument('--loss', default='bce', choices=LOSSES)
     p.add_argument('--augment', default='')
+    p.add_argument('--r1', type=float, default=0)
+    p.add_argument('--r2', type=float, default=0)
     p.add_argument('--norm-d', choices=['spectral', 'none'])
     p.add_argument('--model', help='a classifier, as a model file')
     p.add_argument('--small', action='store_true', help='leave out the gradients')
@@ -410,7 +427,8 @@ def main(arguments=None):
     meta = {k: getattr(o, k) for k in ('size', 'channels', 'ngf', 'ndf', 'latent', 'batch', 'steps', 'dtype', 'seed')}
     meta.update(format='dcgan-oracle-1', count=len(images), eps=repr(o.eps), lr='0.0002', beta1='0.5', beta2='0.999',
                 torch=torch.__version__)
-    meta.update({k: v for k, v in (('loss', o.loss), ('augment', o.augment), ('norm_d', o.norm_d)) if v and v != 'bce'})
+    meta.update({k: v for k, v in (('loss', o.loss), ('augment', o.augment), ('norm_d', o.norm_d),
+                                   ('r1', o.r1), ('r2', o.r2)) if v and v != 'bce'})
     write_safetensors(o.out, tensors, {k: str(v) for k, v in meta.items()})
     print(f"{o.out}: {os.path.getsize(o.out) / 1e6:.2f} MB, loss of D "
           f"{log['loss_d_real'][-1] + log['loss_d_fake'][-1]:.6f}, of G {log['loss_g'][-1]:.6f} at the last step")

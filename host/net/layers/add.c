@@ -13,10 +13,17 @@ static void forward(dg_builder *b, dg_pass *p, int i)
     dg_finish_add(b, p, i, "add.fwd", p->layer[i].in);
 }
 
-static void backward(dg_builder *b, const dg_pass *p, int i, dg_view dy, unsigned want, dg_view dx[2])
+static void backward(dg_builder *b, dg_pass *p, int i, dg_view dy, unsigned want, dg_view dx[2])
 {
     (void)want;
     dx[0] = dx[1] = dg_finish_backward(b, p, i, dy, -1, 0, dx);
+}
+
+static dg_view tangent(dg_builder *b, const dg_tangent *t, int i)
+{
+    const dg_view out = dg_tangent_out(b, t, i);
+    dg_finish_tangent(b, t, i, t->in, out, -1);
+    return out;
 }
 
 static void onnx(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n) { dg_finish_onnx(o, l, n); }
@@ -30,4 +37,5 @@ const dg_layer_kind dg_layer_add = {.name = "add",
                                     .modules = modules,
                                     .forward = forward,
                                     .backward = backward,
+                                    .tangent = tangent,
                                     .onnx = onnx};

@@ -194,20 +194,25 @@ static int factors(const dg_builder *b, const dg_pass *p, int i)
     return spectral(dg_layer_of(b, p, i)) ? p->layer[i].saved[NORMAL] : b->rows[p->net][i].value[W];
 }
 
+static void convolve(dg_builder *b, const dg_pass *p, int i, const char *what, dg_view in, dg_view out)
+{
+    const dg_layer *l = dg_layer_of(b, p, i);
+    dg_op *op = dg_plan_add(b->plan, transposed(l) ? DG_OP_conv_dx : DG_OP_conv_fwd, "%s.%s.%s%s", l->name,
+                            l->kind->name, what, p->suffix);
+    op->u.conv = geometry(l, p->N);
+    dg_bind(op, transposed(l) ? "y" : "x", in);
+    dg_bind(op, transposed(l) ? "x" : "y", out);
+    dg_bind_row(op, "w", factors(b, p, i));
+}
+
 static void forward(dg_builder *b, dg_pass *p, int i)
 {
     const dg_layer *l = dg_layer_of(b, p, i);
     dg_layer_pass *own = &p->layer[i];
-    const char *in = transposed(l) ? "y" : "x", *out = transposed(l) ? "x" : "y";
     if (spectral(l)) spectral_forward(b, p, i, own);
     if (batch(l)) own->saved[PRE] = dg_work_row(b, p->net, dg_batch_of(l->out, p->N), "%s.pre%s", l->name, p->suffix);
     own->out = dg_layer_out(b, p, i);
-    dg_op *op = dg_plan_add(b->plan, transposed(l) ? DG_OP_conv_dx : DG_OP_conv_fwd, "%s.%s.fwd%s", l->name,
-                            l->kind->name, p->suffix);
-    op->u.conv = geometry(l, p->N);
-    dg_bind(op, in, own->in);
-    dg_bind(op, out, batch(l) ? (dg_view){own->saved[PRE], 0} : own->out);
-    dg_bind_row(op, "w", factors(b, p, i));
+    convolve(b, p, i, "fwd", own->in, batch(l) ? (dg_view){own->saved[PRE], 0} : own->out);
     if (batch(l)) norm_forward(b, p, i, own);
     if (!batch(l) || l->add >= 0) dg_finish_forward(b, p, i, l->bias ? b->rows[p->net][i].value[bias_of(l)] : -1);
 }
@@ -253,27 +258,59 @@ static void spectral_backward(dg_builder *b, const dg_pass *p, int i, int dwn)
     dg_bind_row(op, "sigma", p->layer[i].saved[SIGMA]);
 }
 
-static void backward(dg_builder *b, const dg_pass *p, int i, dg_view dy, unsigned want, dg_view dx[2])
+/* Append the gradient of the weights, from the layer's input x and the gradient dy of the convolution's output. */
+static void weight_gradient(dg_builder *b, const dg_pass *p, int i, dg_view x, dg_view dy)
 {
     const dg_layer *l = dg_layer_of(b, p, i);
     const dg_layer_rows *r = &b->rows[p->net][i];
-    const char *in = transposed(l) ? "y" : "x";
+    const dg_shape shape = b->arena->row[r->value[W]].shape;
+    const int dw = spectral(l) ? dg_work_row(b, p->net, shape, "%s.spectral.dwn%s", l->name, p->suffix) : r->grad[W];
+    dg_op *op = gradient(b, p, i, DG_OP_conv_dw, dy);
+    dg_bind_row(op, "w", dw);
+    dg_bind(op, transposed(l) ? "y" : "x", x);
+    if (spectral(l)) spectral_backward(b, p, i, dw);
+}
+
+static void backward(dg_builder *b, dg_pass *p, int i, dg_view dy, unsigned want, dg_view dx[2])
+{
+    const dg_layer *l = dg_layer_of(b, p, i);
+    const dg_layer_rows *r = &b->rows[p->net][i];
     if (!batch(l) || l->add >= 0) dy = dg_finish_backward(b, p, i, dy, l->bias ? r->grad[bias_of(l)] : -1, want, dx);
     if (batch(l)) dy = norm_backward(b, p, i, dy, want);
-    if (want & DG_WANT_WEIGHTS) {
-        const dg_shape shape = b->arena->row[r->value[W]].shape;
-        const int dw = spectral(l) ? dg_work_row(b, p->net, shape, "%s.spectral.dwn%s", l->name, p->suffix)
-                                   : r->grad[W];
-        dg_op *op = gradient(b, p, i, DG_OP_conv_dw, dy);
-        dg_bind_row(op, "w", dw);
-        dg_bind(op, in, p->layer[i].in);
-        if (spectral(l)) spectral_backward(b, p, i, dw);
-    }
+    p->layer[i].grad = dy;
+    if (want & DG_WANT_WEIGHTS) weight_gradient(b, p, i, p->layer[i].in, dy);
     if (!(want & DG_WANT_INPUT)) return;
     dx[0].row = dg_work_row(b, p->net, dg_batch_of(l->in, p->N), "%s.din%s", l->name, p->suffix);
     dg_op *op = gradient(b, p, i, transposed(l) ? DG_OP_conv_fwd : DG_OP_conv_dx, dy);
-    dg_bind(op, in, dx[0]);
+    dg_bind(op, transposed(l) ? "y" : "x", dx[0]);
     dg_bind_row(op, "w", factors(b, p, i));
+}
+
+/* The input of the weight gradient: slopes times the layer's input, plus the scaled tangent of the input. */
+static dg_view mix(dg_builder *b, const dg_tangent *t, int i)
+{
+    const dg_pass *p = t->pass;
+    const dg_layer *l = dg_layer_of(b, p, i);
+    const dg_view out = {dg_work_row(b, p->net, dg_batch_of(l->in, p->N), "%s.mix%s", l->name, p->suffix), 0};
+    dg_op *op = dg_plan_add(b->plan, DG_OP_mix, "%s.mix%s", l->name, p->suffix);
+    op->u.mix =
+        (dg_mix_args){.N = p->N, .each = (int)dg_count(l->in), .first = p->N / 2, .scale = {t->scale[0], t->scale[1]}};
+    dg_bind(op, "y", out);
+    dg_bind(op, "s", t->slopes);
+    dg_bind(op, "a", p->layer[i].in);
+    dg_bind(op, "t", t->in);
+    return out;
+}
+
+static dg_view tangent(dg_builder *b, const dg_tangent *t, int i)
+{
+    const dg_pass *p = t->pass;
+    const dg_layer *l = dg_layer_of(b, p, i);
+    const dg_view out = dg_tangent_out(b, t, i);
+    weight_gradient(b, p, i, mix(b, t, i), p->layer[i].grad);
+    convolve(b, p, i, "tangent", t->in, out);
+    dg_finish_tangent(b, t, i, out, out, l->bias ? b->rows[p->net][i].grad[bias_of(l)] : -1);
+    return out;
 }
 
 static void onnx(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n)
@@ -302,10 +339,10 @@ enum {
     WINDOWS = DG_KEY(KERNEL) | DG_KEY(STRIDE) | DG_KEY(PAD)
 };
 
-#define KIND(word, keys, needed)                                                                \
-    {                                                                                           \
-        .name = (word), .takes = (keys), .needs = (needed), .shape = shape, .modules = modules, \
-        .parameters = parameters, .forward = forward, .backward = backward, .onnx = onnx        \
+#define KIND(word, keys, needed)                                                                             \
+    {                                                                                                        \
+        .name = (word), .takes = (keys), .needs = (needed), .shape = shape, .modules = modules,              \
+        .parameters = parameters, .forward = forward, .backward = backward, .tangent = tangent, .onnx = onnx \
     }
 
 const dg_layer_kind dg_layer_conv = KIND("conv", ANY | WINDOWS, DG_KEY(FILTERS) | DG_KEY(KERNEL));

@@ -27,11 +27,18 @@ static void forward(dg_builder *b, dg_pass *p, int i)
     if (!p->frozen) add(b, p, i, "fwd", own->out, own->in);
 }
 
-static void backward(dg_builder *b, const dg_pass *p, int i, dg_view dy, unsigned want, dg_view dx[2])
+static void backward(dg_builder *b, dg_pass *p, int i, dg_view dy, unsigned want, dg_view dx[2])
 {
     if (!(want & DG_WANT_INPUT)) return;
     dx[0] = dg_layer_gradient(b, p, i, dy);
     add(b, p, i, "dx", dx[0], dy);
+}
+
+static dg_view tangent(dg_builder *b, const dg_tangent *t, int i)
+{
+    const dg_view out = dg_tangent_out(b, t, i);
+    add(b, t->pass, i, "tangent", out, t->in);
+    return out;
 }
 
 const dg_layer_kind dg_layer_dropout = {.name = "dropout",
@@ -40,4 +47,5 @@ const dg_layer_kind dg_layer_dropout = {.name = "dropout",
                                         .shape = dg_layer_same_shape,
                                         .modules = modules,
                                         .forward = forward,
-                                        .backward = backward};
+                                        .backward = backward,
+                                        .tangent = tangent};

@@ -95,3 +95,37 @@ dg_view dg_finish_backward(dg_builder *b, const dg_pass *p, int i, dg_view dy, i
     dg_bind(op, "y", p->layer[i].out);
     return to;
 }
+
+dg_view dg_tangent_out(dg_builder *b, const dg_tangent *t, int i)
+{
+    const dg_layer *l = dg_layer_of(b, t->pass, i);
+    const dg_shape shape = dg_batch_of(l->out, t->pass->N);
+    return (dg_view){dg_work_row(b, t->pass->net, shape, "%s.tangent%s", l->name, t->pass->suffix), 0};
+}
+
+static void sum_bias(dg_builder *b, const dg_tangent *t, int i, int db)
+{
+    const dg_pass *p = t->pass;
+    const dg_layer *l = dg_layer_of(b, p, i);
+    const int each = dg_work_row(b, p->net, (dg_shape){p->N, 1, 1, l->out.C}, "%s.bias.each%s", l->name, p->suffix);
+    dg_op *op = dg_plan_add(b->plan, DG_OP_bias_dw, "%s.bias.dw%s", l->name, p->suffix);
+    op->u.bias_dw = (dg_bias_dw_args){.N = p->N, .H = l->out.H, .W = l->out.W, .C = l->out.C};
+    dg_bind_row(op, "db", db);
+    dg_bind_row(op, "each", each);
+    dg_bind(op, "g", p->layer[i].grad);
+    dg_bind(op, "s", t->slopes);
+}
+
+void dg_finish_tangent(dg_builder *b, const dg_tangent *t, int i, dg_view from, dg_view out, int db)
+{
+    const dg_pass *p = t->pass;
+    const dg_layer *l = dg_layer_of(b, p, i);
+    if (db >= 0) sum_bias(b, t, i, db);
+    if (l->add >= 0) dg_build_add(b, p, l->name, "tangent.add", l->out, (const dg_view[]){out, from, t->add});
+    if (l->act == DG_ACT_NONE) return;
+    dg_op *op = dg_plan_add(b->plan, DG_OP_act_dx, "%s.tangent.act%s", l->name, p->suffix);
+    op->u.act = (dg_act_args){.n = values(l, p), .act = l->act, .slope = l->slope};
+    dg_bind(op, "dx", out);
+    dg_bind(op, "dy", out);
+    dg_bind(op, "y", p->layer[i].out);
+}

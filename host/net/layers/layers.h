@@ -74,7 +74,10 @@ struct dg_layer_kind {
     void (*forward)(dg_builder *b, dg_pass *p, int i);
     /* Append the backward ops from dy, the gradient of .out: gradients of weights (DG_WANT_WEIGHTS), and of .in and
      * .add as dx[0] and dx[1] (DG_WANT_INPUT). Gradients are written to dg_layer_gradient, which may be dy. */
-    void (*backward)(dg_builder *b, const dg_pass *p, int i, dg_view dy, unsigned want, dg_view dx[2]);
+    void (*backward)(dg_builder *b, dg_pass *p, int i, dg_view dy, unsigned want, dg_view dx[2]);
+    /* Append the tangent of the layer, which it returns, and the gradients of its weights (dg_tangent). NULL: the layer
+     * cannot be part of a network with a gradient penalty. */
+    dg_view (*tangent)(dg_builder *b, const dg_tangent *t, int i);
     /* Append the ONNX nodes of evaluation mode; NULL: the layer is an identity. */
     void (*onnx)(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n);
 };
@@ -100,6 +103,12 @@ void dg_finish_forward(dg_builder *b, const dg_pass *p, int i, int bias);
 /* Append the backward ops of dg_finish_forward; returns its input's gradient. db: row of the biases' gradient, -1:
  * none. */
 dg_view dg_finish_backward(dg_builder *b, const dg_pass *p, int i, dg_view dy, int db, unsigned want, dg_view dx[2]);
+
+/* Append the tangent ops of dg_finish_forward and the gradient db of the biases (-1: none). from: the tangent before
+ * these ops, which is `out` unless there is an output of another layer to add. */
+void dg_finish_tangent(dg_builder *b, const dg_tangent *t, int i, dg_view from, dg_view out, int db);
+/* The row for the tangent of a layer's output. */
+dg_view dg_tangent_out(dg_builder *b, const dg_tangent *t, int i);
 
 /* Append a node that reads n->value, and set n->value to the node's output. */
 dg_onnx_node *dg_layer_node(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n, const char *type, const char *what);

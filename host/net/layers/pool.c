@@ -58,15 +58,28 @@ static void forward(dg_builder *b, dg_pass *p, int i)
     dg_finish_forward(b, p, i, l->bias ? b->rows[p->net][i].value[BIAS] : -1);
 }
 
-static void backward(dg_builder *b, const dg_pass *p, int i, dg_view dy, unsigned want, dg_view dx[2])
+static void backward(dg_builder *b, dg_pass *p, int i, dg_view dy, unsigned want, dg_view dx[2])
 {
     const dg_layer *l = dg_layer_of(b, p, i);
     dy = dg_finish_backward(b, p, i, dy, l->bias ? b->rows[p->net][i].grad[BIAS] : -1, want, dx);
+    p->layer[i].grad = dy;
     if (!(want & DG_WANT_INPUT)) return;
     dx[0].row = dg_work_row(b, p->net, dg_batch_of(l->in, p->N), "%s.din%s", l->name, p->suffix);
     dg_op *op = add(b, p, i, takes_mean(l) ? DG_OP_meanpool_dx : DG_OP_maxpool_dx, "dx");
     dg_bind(op, "dx", dx[0]);
     dg_bind(op, "dy", dy);
+}
+
+/* Of a mean. The tangent of a maximum would need its places. */
+static dg_view tangent(dg_builder *b, const dg_tangent *t, int i)
+{
+    const dg_layer *l = dg_layer_of(b, t->pass, i);
+    const dg_view out = dg_tangent_out(b, t, i);
+    dg_op *op = add(b, t->pass, i, DG_OP_meanpool, "tangent");
+    dg_bind(op, "y", out);
+    dg_bind(op, "x", t->in);
+    dg_finish_tangent(b, t, i, out, out, l->bias ? b->rows[t->pass->net][i].grad[BIAS] : -1);
+    return out;
 }
 
 static void onnx(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n)
@@ -84,10 +97,11 @@ enum {
     TAKES = DG_KEY(KERNEL) | DG_KEY(STRIDE) | DG_KEY(PAD) | DG_KEY(BIAS) | DG_KEY(ACT) | DG_KEY(SLOPE) | DG_KEY(TORCH)
 };
 
-#define KIND(word, needed)                                                                                   \
-    {                                                                                                        \
-        .name = (word), .takes = TAKES, .needs = (needed), .own = TAKES, .shape = shape, .modules = modules, \
-        .parameters = parameters, .forward = forward, .backward = backward, .onnx = onnx                     \
+#define KIND(word, needed, of_tangent)                                                                            \
+    {                                                                                                             \
+        .name = (word), .takes = TAKES, .needs = (needed), .own = TAKES, .shape = shape, .modules = modules,      \
+        .parameters = parameters, .forward = forward, .backward = backward, .tangent = (of_tangent), .onnx = onnx \
     }
 
-const dg_layer_kind dg_layer_max_pool = KIND("max_pool", DG_KEY(KERNEL)), dg_layer_mean_pool = KIND("mean_pool", 0);
+const dg_layer_kind dg_layer_max_pool = KIND("max_pool", DG_KEY(KERNEL), NULL),
+                    dg_layer_mean_pool = KIND("mean_pool", 0, tangent);

@@ -6,10 +6,10 @@
 
 dg_err dg_layer_fail(const dg_layer *l, const char *where, const char *format, ...)
 {
-    char why[DG_MESSAGE_BYTES];
+    char why[DG_MESSAGE_BYTES], named[DG_MESSAGE_BYTES];
     va_list ap;
     va_start(ap, format);
-    vsnprintf(why, sizeof why, format, ap);
+    vsnprintf(why, sizeof why, dg_named_settings(named, sizeof named, format), ap);
     va_end(ap);
     return dg_fail(DG_USAGE, "%s:%d: [%s] %s", where, l->line, l->name, why);
 }

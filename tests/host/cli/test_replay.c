@@ -11,9 +11,17 @@ static const char golden[] = "tests/golden/oracle16.safetensors";
 
 /* Written by tools/pytorch/make_oracle.py --size 16 --ngf 4 --ndf 4 --latent 8 --batch 6 --count 20 --small with
  * --loss, from images of `dcgan data --synthesize DIR --count 20 --size 16`. The third file was written with --augment
- * color,translation,cutout, and the last one with --norm-d spectral and 100 steps. */
-static const char *const gans[] = {"tests/golden/gan-lsgan.safetensors", "tests/golden/gan-hinge.safetensors",
-                                   "tests/golden/gan-ralsgan-augment.safetensors", "tests/golden/gan-rpgan.safetensors",
+ * color,translation,cutout, and the last one with --norm-d spectral and 100 steps. The files with r1 or r2 in their
+ * names have gradient penalties by double backward: --norm-d none --loss rpgan --r1 10 --r2 5 and --augment; --norm-d
+ * spectral
+ * --loss hinge --r2 3; --norm-d none --r1 2. */
+static const char *const gans[] = {"tests/golden/gan-lsgan.safetensors",
+                                   "tests/golden/gan-hinge.safetensors",
+                                   "tests/golden/gan-ralsgan-augment.safetensors",
+                                   "tests/golden/gan-rpgan.safetensors",
+                                   "tests/golden/gan-rpgan-r1-r2-augment.safetensors",
+                                   "tests/golden/gan-hinge-r2-spectral.safetensors",
+                                   "tests/golden/gan-bce-r1.safetensors",
                                    "tests/golden/gan-spectral.safetensors"};
 
 /* Exit code of `dcgan replay FILE`; its table is discarded. */

@@ -10,7 +10,7 @@ static dg_loss loss; /* loss of the jobs that follow */
 static int augment;
 static dg_norm norm = DG_NORM_BATCH; /* of D */
 static const char *more_keys = "";   /* appended to the model text */
-static double ema;
+static double ema, r1, r2;
 
 static dg_job_options training; /* for epochs of 4 + 4 + 3 images */
 
@@ -18,7 +18,7 @@ static bool up(machine *x, int threads, dg_type real, dg_job_options o)
 {
     static char text[DG_MODEL_TEXT_MAX], of_norm[DG_MODEL_TEXT_MAX];
     memset(x, 0, sizeof *x);
-    o.loss = loss, o.augment = augment, o.ema = ema;
+    o.loss = loss, o.augment = augment, o.ema = ema, o.r1 = r1, o.r2 = r2;
     uint8_t pixels[ROWS * SIZE * SIZE * 3];
     machine_pixels(pixels, sizeof pixels);
     char *const used = norm == DG_NORM_BATCH ? text : of_norm;
@@ -342,6 +342,94 @@ static void starts(void)
     norm = DG_NORM_BATCH, more_keys = "";
 }
 
+/* With gradient penalties: the same bits for any number of threads, |v|^2 in the metrics; refused with batch norm. */
+static void penalties(void)
+{
+    static machine x;
+    static const dg_norm norms[] = {DG_NORM_NONE, DG_NORM_SPECTRAL};
+    r1 = 2, r2 = 0.5;
+    for (int k = 0; k < 2; k++) {
+        norm = norms[k], loss = k ? DG_LOSS_HINGE : DG_LOSS_RPGAN, augment = k ? 7 : 0;
+        threads_do_not_matter(DG_F32);
+        threads_do_not_matter(DG_F64);
+        if (!up(&x, 2, DG_F64, training)) return;
+        DG_CHECK(x.g.recipe == &dg_gan_penalised_recipe && dg_recipe_base(x.g.recipe) == &dg_gan_recipe);
+        one_step(&x, 0, 2e-4);
+        dg_metrics m;
+        DG_CHECK(dg_job_get_metrics(&x.g, 0, 1, &m) == DG_OK && m.value[DG_R1] > 0 && m.value[DG_R2] > 0);
+        DG_CHECK(m.value[DG_R1] != m.value[DG_R2]);
+        machine_down(&x);
+    }
+    norm = DG_NORM_BATCH, loss = DG_LOSS_BCE, augment = 0;
+    r1 = r2 = 0;
+}
+
+/* The tangent of D's output is the squared norm of its gradient, and the gradient of a weight is that of finite
+ * differences of loss and penalty. */
+static void check_identity(const dg_model *m, const dg_job_options *o)
+{
+    static machine x;
+    static double w[20000], g[20000];
+    uint8_t pixels[ROWS * 8 * 8 * 3];
+    machine_pixels(pixels, sizeof pixels);
+    memset(&x, 0, sizeof x);
+    x.m = *m;
+    dg_job_options apart = *o;
+    apart.apart = true;
+    if (!machine_begin(&x, &(dg_cpu_options){.threads = 2, .real = DG_F64}, &apart, pixels, 7)) return;
+    const dg_job_tensor *t = tensor(&x, "D.main.0.weight");
+    double value[3] = {0};
+    if (!DG_CHECK(t)) return;
+    get(&x, t, t->row, w);
+    for (int i = 0; i < (int)dg_job_tensor_count(t); i++) w[i] *= 5; /* away from 0 */
+    for (int k = 0; k < 3; k++) {
+        dg_metrics metrics;
+        const double was = w[7];
+        w[7] += k == 1 ? 1e-5 : k == 2 ? -1e-5 : 0;
+        set(&x, t, t->row, w);
+        w[7] = was;
+        one_step(&x, 0, 0);
+        if (k == 0) get(&x, t, t->grad, g);
+        DG_CHECK(dg_job_get_metrics(&x.g, 0, 1, &metrics) == DG_OK);
+        value[k] = metrics.value[DG_LOSS_D_REAL] + metrics.value[DG_LOSS_D_FAKE] +
+                   (o->r1 * metrics.value[DG_R1] + o->r2 * metrics.value[DG_R2]) / 2;
+    }
+    DG_NEAR((value[1] - value[2]) / 2e-5, g[7], 1e-6 * (1 + fabs(g[7])));
+    machine_down(&x);
+}
+
+/* D's layers that a penalty accepts and refuses. */
+static void penalised_layers(void)
+{
+    static dg_model m;
+    static const char head[] =
+        "[model]\nname = d\nsize = 8\n[G.1]\nop = conv_transpose\nfilters = 3\nkernel = 8\npad = 0\n"
+        "act = tanh\n[D.1]\nfilters = 4\nkernel = 3\nact = leaky\n",
+                      end[] = "[D.3]\nop = dense\nfilters = 1\n";
+    static const struct {
+        const char *layer, *refused;
+    } row[] = {{"[D.2]\nfilters = 4\nkernel = 3\nbias = yes\nadd = D.1\nact = relu\n", NULL},
+               {"[D.2]\nop = mean_pool\nkernel = 2\nbias = yes\n", NULL},
+               {"[D.2]\nop = dropout\n", NULL},
+               {"[D.2]\nop = add\nadd = D.1\nact = leaky\n", NULL},
+               {"[D.2]\nop = max_pool\nkernel = 2\n", "op = max_pool: not supported"},
+               {"[D.2]\nfilters = 4\nkernel = 3\nnorm = batch\n", "norm = batch: not supported"},
+               {"[D.2]\nfilters = 4\nkernel = 3\nact = tanh\n", "act = tanh: not supported"}};
+    dg_job_options o = training;
+    o.r1 = 1;
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        char text[1000];
+        snprintf(text, sizeof text, "%s%s%s", head, row[i].layer, end);
+        DG_CHECKF(dg_model_parse(text, "d.cfg", &m) == DG_OK, "%s", dg_message());
+        const dg_err e = dg_gan_recipe.check(&m, &o);
+        DG_CHECKF(e == (row[i].refused ? DG_USAGE : DG_OK), "row %zu: %s", i, dg_message());
+        if (row[i].refused)
+            DG_CHECKF(strstr(dg_message(), "[D.2]") && strstr(dg_message(), row[i].refused), "%s", dg_message());
+        if (e) continue;
+        check_identity(&m, &o);
+    }
+}
+
 /* The layers of a generator may also be other layers than transposed convolutions. */
 static void not_of_the_generator(void)
 {
@@ -368,6 +456,8 @@ int main(void)
     directions();
     not_of_the_generator();
     starts();
+    penalties();
+    penalised_layers();
     averages();
     statistics();
     a_second_look_leaves_no_trace();

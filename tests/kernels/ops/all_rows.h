@@ -4,6 +4,7 @@
 #include "rows_images.h"
 #include "rows_loss.h"
 #include "rows_norm.h"
+#include "rows_penalty.h"
 #include "rows_pool.h"
 #include "rows_random.h"
 #include "rows_spectral.h"

@@ -1,0 +1,103 @@
+/* Ops of gradient penalties. real: type of the values.
+ * fill, mix: thread tile: one value; bound by: memory, 4 and 12 bytes per value
+ * bias_dw: tile: 32 channels of an image, a thread sums every eighth pixel; shared memory: 2 KB of sums; bound by:
+ *   memory, 4 bytes per value; the second kernel by latency
+ * penalty: one block; thread: a sum of few dozen values; bound by: latency */
+#include "kernels/dev/cuda.cuh"
+
+static constexpr int LANES = 32, SLOTS = 8, THREADS = 256;
+
+template <class real> static __global__ void fill_kernel(const dg_fill_args a)
+{
+    const int64_t i = dg_thread();
+    if (i < a.n) ((real *)a.y)[i] = (real)a.value;
+}
+
+template <class real> void dg_cuda_fill(const dg_fill_args *a, const dg_tune *tune, cudaStream_t stream)
+{
+    KLAUNCH(fill_kernel<real>, dg_grid(a->n, tune->block), dim3(tune->block), 0, stream, *a);
+}
+DG_INSTANTIATE(fill, fill)
+
+template <class real> static __global__ void mix_kernel(const dg_mix_args a)
+{
+    const int64_t i = dg_thread();
+    if (i >= (int64_t)a.N * a.each) return;
+    const int n = (int)((unsigned)i / (unsigned)a.each);
+    const real s = ((const real *)a.s)[n], scale = (real)a.scale[n >= a.first];
+    ((real *)a.y)[i] = s * ((const real *)a.a)[i] + scale * ((const real *)a.t)[i];
+}
+
+template <class real> void dg_cuda_mix(const dg_mix_args *a, const dg_tune *tune, cudaStream_t stream)
+{
+    KLAUNCH(mix_kernel<real>, dg_grid((int64_t)a->N * a->each, tune->block), dim3(tune->block), 0, stream, *a);
+}
+DG_INSTANTIATE(mix, mix)
+
+/* grid: images, groups of LANES channels */
+template <class real> static __global__ void pixels_kernel(const dg_bias_dw_args a)
+{
+    SHARED(double, part, [SLOTS][LANES]);
+    const int lane = (int)threadIdx.x % LANES, slot = (int)threadIdx.x / LANES;
+    const int n = (int)blockIdx.x, c = (int)blockIdx.y * LANES + lane, pixels = a.H * a.W;
+    double sum = 0;
+    for (int p = slot; p < pixels && c < a.C; p += SLOTS)
+        sum += (double)((const real *)a.g)[((int64_t)n * pixels + p) * a.C + c];
+    part[slot][lane] = sum;
+    __syncthreads();
+    if (slot || c >= a.C) return;
+    for (int k = 1; k < SLOTS; k++) sum += part[k][lane];
+    ((real *)a.each)[(int64_t)n * a.C + c] = (real)sum;
+}
+
+template <class real> static __global__ void weigh_kernel(const dg_bias_dw_args a)
+{
+    const int64_t c = dg_thread();
+    if (c >= a.C) return;
+    double sum = 0;
+    for (int n = 0; n < a.N; n++)
+        sum += (double)((const real *)a.s)[n] * (double)((const real *)a.each)[(int64_t)n * a.C + c];
+    ((real *)a.db)[c] = (real)sum;
+}
+
+template <class real> void dg_cuda_bias_dw(const dg_bias_dw_args *a, const dg_tune *tune, cudaStream_t stream)
+{
+    const unsigned groups = (unsigned)((a->C + LANES - 1) / LANES);
+    KLAUNCH(pixels_kernel<real>, dim3((unsigned)a->N, groups), dim3(LANES * SLOTS), 0, stream, *a);
+    KLAUNCH(weigh_kernel<real>, dg_grid(a->C, tune->block), dim3(tune->block), 0, stream, *a);
+}
+DG_INSTANTIATE(bias_dw, bias_dw)
+
+/* Returns the sum of x[from] .. x[to - 1], in index order, to thread 0. */
+template <class real>
+static __device__ __forceinline__ double sum_of(const real *x, int from, int to, double room[THREADS])
+{
+    double sum = 0;
+    for (int first = from; first < to; first += THREADS) {
+        const int i = first + (int)threadIdx.x, some = to - first < THREADS ? to - first : THREADS;
+        if (i < to) room[threadIdx.x] = (double)x[i];
+        __syncthreads();
+        for (int k = 0; k < some && threadIdx.x == 0; k++) sum += room[k];
+        __syncthreads();
+    }
+    return sum;
+}
+
+template <class real> static __global__ void penalty_kernel(const dg_penalty_args a)
+{
+    DEV_CHECK(blockDim.x == THREADS);
+    SHARED(double, room, [THREADS]);
+    const real *const x = (const real *)a.x;
+    const double r1 = sum_of(x, 0, a.first, room), r2 = sum_of(x, a.first, a.n, room);
+    if (threadIdx.x) return;
+    dg_metrics *row = &a.ring[a.state->step % DG_RING];
+    row->value[a.r1] = r1 / a.first;
+    row->value[a.r2] = r2 / (a.n - a.first);
+}
+
+template <class real> void dg_cuda_penalty(const dg_penalty_args *a, const dg_tune *tune, cudaStream_t stream)
+{
+    (void)tune;
+    KLAUNCH(penalty_kernel<real>, dim3(1), dim3(THREADS), 0, stream, *a);
+}
+DG_INSTANTIATE(penalty, penalty)

@@ -1,0 +1,81 @@
+#!/bin/sh
+# Gradient penalties (--r1, --r2): columns of the log, resuming, a kill, commands on such a run, refused models.
+. "$(dirname "$0")/kit"
+cd "$dir" || exit 1
+exits 0 data --synthesize cats --count 21 --size 16 -q || finish
+run() { exits 0 --data cats --size 16 --batch 8 -q --no-curves --grid 2x2 "$@"; }
+# weights RUN NETWORK: export it
+weights() { exits 0 export "$1" --network "$2" --out "$1/$2.safetensors" -q; }
+columns() { head -n 1 "$1/log.csv" | grep -q ',d_gz2,r1,r2,img_s,'; } # of run $1
+
+# only runs with a penalty have the columns; weight 0 is no penalty
+recipe='--norm-d none --loss rpgan --beta1 0'
+# shellcheck disable=SC2086 # words
+{
+    run $recipe --epochs 3 --out plain/run
+    run $recipe --r1 0 --r2 0 --epochs 3 --out zero/run
+    run $recipe --r1 2 --r2 1 --epochs 3 --out both/run
+    run $recipe --r2 1 --epochs 3 --out second/run
+    run $recipe --r1 2 --r2 1 --epochs 1 --out parts/run --threads 1
+    run $recipe --r1 2 --r2 1 --epochs 40 --out whole/run
+    "$program" --data cats --size 16 --batch 8 -q --no-curves --no-report $recipe --r1 2 --r2 1 --epochs 40 \
+        --checkpoint-every 1 --out killed/run > .killed 2>&1 &
+}
+killed=$!
+while [ ! -e killed/run/checkpoint.safetensors ] && kill -0 $killed 2> .gone; do sleep 0.05; done
+kill -9 $killed 2> .gone
+wait $killed 2> .gone
+if columns plain/run || columns zero/run; then fact 1 'a run without a penalty should not have its columns'; fi
+columns both/run && columns second/run
+fact $? 'runs with a penalty should have columns r1 and r2'
+awk -F, 'NR > 1 && !($10 > 0 && $11 > 0 && $10 != $11) { bad = 1 } END { exit bad || NR < 8 }' both/run/log.csv
+fact $? 'r1 and r2 should be above 0'
+grep -q '"r1":' both/run/log.jsonl
+fact $? 'log.jsonl should have r1'
+config both/run 'r1 = 2'
+
+# resumed with another number of threads, and after a kill: the same weights
+exits 0 --resume --out parts/run --epochs 3 -q --threads 3
+exits 0 --resume --out killed/run -q
+refuses 2 'fixed-in-run --r1 3' --resume --out both/run --r1 3
+for net in G D; do
+    for name in plain zero both second parts whole killed; do weights $name/run $net; done
+    same plain/run/$net.safetensors zero/run/$net.safetensors
+    same both/run/$net.safetensors parts/run/$net.safetensors
+    same whole/run/$net.safetensors killed/run/$net.safetensors
+    differ both/run/$net.safetensors plain/run/$net.safetensors 'a penalty should change the weights'
+    differ both/run/$net.safetensors second/run/$net.safetensors 'R1 should change the weights'
+done
+
+# readers of logs, also of two runs of which one has a penalty
+exits 0 doctor both/run
+exits 0 info both/run
+exits 0 report both/run
+grep -q 'Gradient of D by the image' both/run/report.html
+fact $? 'the report should plot the penalties'
+exits 0 report plain/run both/run --out two.html
+exits 0 report both/run plain/run --out other.html
+exits 0 curves plain/run both/run --out two.png
+
+# check compares the squared norms with their tangents
+cat "$root/tests/tiny.cfg" > own.cfg
+printf '[train]\nr1 = 2\nr2 = 0.5\n' >> own.cfg
+refuses 2 'penalty-layer norm = batch' check own.cfg --batch 3
+sed 's/norm = batch/norm = none\nbias = yes/' own.cfg > none.cfg
+for precision in fp32 fp64; do
+    exits 0 check none.cfg --batch 3 --precision $precision
+    prints 'gradient penalty: squared norms agree'
+    for op in fill mix bias_dw penalty; do prints " $op "; done
+done
+exits 0 check none.cfg --batch 3 --conv winograd
+exits 0 plan none.cfg
+
+# refused
+refuses 2 'penalty-layer norm = batch' --data cats --model "$root/tests/tiny.cfg" --r1 1 --epochs 1
+refuses 2 'penalty-layer --norm-d none' --data cats --size 16 --r2 1 --epochs 1
+sed 's/act = leaky/act = tanh/' none.cfg > tanh.cfg
+refuses 2 'penalty-layer act = tanh' --data cats --model tanh.cfg --epochs 1
+mkdir -p two/a two/b && cp cats/*1.png two/a && cp cats/*2.png two/b
+refuses 2 penalty-for-gans --data two --model cnn-mnist --batch 2 --r1 1 --epochs 1
+exits 2 --data cats --r1 -1
+finish
