@@ -82,7 +82,10 @@ vpath fuzz_%.c tests/fuzz
 TESTS     := $(patsubst %.c,$(BUILD)/tests/%,$(notdir $(TEST_SRC)))
 # The longest test starts first, or it would run alone at the end.
 LONGEST    := tests/cli/torture.sh
-CLI_TESTS  := $(filter-out $(LONGEST),$(wildcard tests/cli/*.sh))
+# Scripts in which sanitizers find nothing new: docs/testing.md has the reasons.
+ONCE       := build_cuda calls compilers cuda_archs keys library pages pre_commit races reference soak eval_numpy onnx \
+              oracles torch_names batch check eval limits profile
+CLI_TESTS  := $(filter-out $(LONGEST) $(if $(SAN),$(ONCE:%=tests/cli/%.sh)),$(wildcard tests/cli/*.sh))
 LONG_TESTS := $(wildcard tests/cli/long/*.sh)
 # The tests with most error paths, also with sanitizers.
 HOSTILE_TESTS := $(filter %/full_disk.sh %/run_directory.sh,$(LONG_TESTS))
@@ -246,14 +249,14 @@ else
 check: $(PROGRAM) $(LIBRARY) $(TESTS) $(FUZZERS) $(PRELOADS) ## the tests of some minutes, or ROOM=core/plan alone
 	$(Q)$(RUN_TESTS) $(LONGEST) scripts/walls scripts/calls $(TESTS) $(FUZZERS) $(CLI_TESTS) $(SIM_QUICK) $(GPU_PARTS)
 endif
-# With sanitizers the long tests belong to make SAN=1 soak: they take minutes in code that the C tests cover.
+# With sanitizers only the long tests of error paths: the others take minutes in code that the C tests cover.
 check-all: $(PROGRAM) $(LIBRARY) $(TESTS) $(FUZZERS) $(PRELOADS) ## every test, all flavours of the simulator
-	$(Q)$(RUN_TESTS) $(LONGEST) scripts/walls scripts/calls $(if $(SAN),$(HOSTILE_TESTS),$(LONG_TESTS)) $(SIM_PARTS) \
+	$(Q)$(RUN_TESTS) $(LONGEST) $(if $(SAN),$(HOSTILE_TESTS),scripts/walls scripts/calls $(LONG_TESTS)) $(SIM_PARTS) \
 	    $(TESTS) $(FUZZERS) $(CLI_TESTS) $(GPU_PARTS)
 
 TORTURE = DCGAN=$(RUN) PRELOADS='$(RUN_PRELOADS)' python3 tests/torture/torture.py
 torture: $(PROGRAM) $(PRELOADS) ## every call of every command fails once, power failures, limits; SAN=1: allocations
-	$(Q)$(TORTURE) --out $(BUILD)/torture.md
+	$(Q)$(TORTURE)
 FUZZ_SECONDS ?= 60
 SOAK_MINUTES ?= 60
 fuzzers: $(FUZZERS)
@@ -273,8 +276,8 @@ fuzz: ## fuzz every reader of files, FUZZ_SECONDS (60) each, or FUZZ_TARGETS="pn
 PART := sh scripts/soak/part
 soak: $(PROGRAM) $(TESTS) $(PRELOADS) ## kills, torture, tests, also watched, fuzzing: SOAK_MINUTES (60) and more
 	$(Q)rm -f soak.txt
-	-$(Q)$(PART) kills env $(TORTURE) kills --kills $$(($(SOAK_MINUTES) * 200)) --seed $$$$ --out $(BUILD)/kills.md
-	-$(Q)$(PART) torture env $(TORTURE) --every $$((1 + 120 / $(SOAK_MINUTES))) --seed $$$$ --out $(BUILD)/torture.md
+	-$(Q)$(PART) kills env $(TORTURE) kills --kills $$(($(SOAK_MINUTES) * 200)) --seed $$$$
+	-$(Q)$(PART) torture env $(TORTURE) --every $$((1 + 120 / $(SOAK_MINUTES))) --seed $$$$
 	-$(Q)DCGAN=$(RUN) SIM_DCGAN=$(SIM_PROGRAM) PRELOADS='$(RUN_PRELOADS)' $(if $(SAN),,DG_TEST_LARGE=1) \
 	    $(PART) tests sh scripts/soak/run $$(($(SOAK_MINUTES) * 20)) $(TESTS) $(LONGEST) $(CLI_TESTS) \
 	    $(LONG_TESTS)

@@ -21,6 +21,9 @@ quietly eval "$dir/gan/checkpoint.safetensors" --data "$dir/three" --classifier 
 # the same bytes for other thread counts, other bytes for another seed
 quietly eval "$dir/gan" --data "$dir/three" --classifier "$dir/eyes" -n 100 --json
 cp "$dir/.out" "$dir/one"
+json_is "$dir/one" 'r["count"] == 100 and r["seed"] == 1 and len(r["classes"]) == 3 and [
+    m["name"] for m in r["metrics"]] == ["class_distance", "classes_left_out", "sureness", "frechet", "swd", "swd_full",
+    "random_frechet", "recall", "coverage", "nearest"]'
 exits 0 eval "$dir/gan" --data "$dir/three" --classifier "$dir/eyes" -n 100 --json --threads 3
 same "$dir/.out" "$dir/one"
 exits 0 eval "$dir/gan" --data "$dir/three" --classifier "$dir/eyes" -n 100 --json --seed 2

@@ -1,5 +1,5 @@
 #!/bin/sh
-# report.html of a run and `dcgan report`, also in a browser if there is one.
+# report.html of a run and `dcgan report`.
 # shellcheck disable=SC2086 # $train is several words
 . "$(dirname "$0")/kit"
 cd "$dir" || exit 1
@@ -113,13 +113,4 @@ exits 0 --resume "$hostile/run/checkpoint-0004.safetensors" --epochs 4 -q
 page "$hostile/run/report.html" 'epoch 4 of 4'
 holds "$hostile/run/later-than-0004/report.html"
 
-chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || chromium=
-if [ -z "$chromium" ] || [ -z "$python" ]; then
-    skip 'no chromium or no python3: the page is not opened (Debian: apt-get install chromium)'
-else
-    for f in one.html both.html eyes/report.html; do
-        timeout 120 "$python" "$root/tests/cli/browser.py" "$chromium" "$f" > .page 2>&1
-        fact $? "$f in a browser: $(head -n 8 .page)"
-    done
-fi
 finish

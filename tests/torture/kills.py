@@ -31,23 +31,6 @@ def step_of(path):
     return int(header['__metadata__']['step']) if os.path.getsize(path) == 8 + length + ends else None
 
 
-def phase(folder):
-    """The phase in which a kill happened, from the files left."""
-    if not os.path.exists(os.path.join(folder, 'config.ini')):
-        return 'before config.ini'
-    going_back = [n for n in os.listdir(folder) if n.startswith('later-than-')]
-    if going_back and os.path.exists(os.path.join(folder, going_back[0], 'going-back')):
-        return 'going back'
-    cut = [n for n in os.listdir(folder) if n.endswith('dcgan-tmp')]
-    for kind in ('checkpoint', 'log', 'config', 'report', 'epoch'):
-        if any(n.startswith('.' + kind) for n in cut):
-            return f'writing {kind}'
-    if cut:
-        return 'writing another file'
-    saved = os.path.exists(os.path.join(folder, 'checkpoint.safetensors'))
-    return 'between files' if saved else 'before the first checkpoint'
-
-
 class Kind:
     """A run without kills."""
 
@@ -76,7 +59,7 @@ class Life:
         self.run = os.path.join(place.folder, 'new')
 
     def wrong(self, what):
-        self.tell('kills', self.kind.name, f'seed {self.seed}, after {self.kills} kills: {what}')
+        self.tell(self.kind.name, f'seed {self.seed}, after {self.kills} kills: {what}')
         return False
 
     def next(self, args, at, seconds=None):
@@ -97,7 +80,6 @@ class Life:
         if code == 0:
             return False
         self.kills += 1
-        self.tell('kill', self.kind.name, phase(self.run) if os.path.isdir(self.run) else 'before the directory')
         return True
 
     def check(self):

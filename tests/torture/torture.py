@@ -13,7 +13,6 @@ Afterwards: an exit code of docs/reference.md and a message, no temporary files,
 Intended exceptions are in meant.txt. Default: all but kills. DCGAN is the program, PRELOADS the folder of faults.so and
 record.so. The last line is "N passed, N failed, N skipped"."""
 import argparse
-import collections
 import os
 import re
 import shutil
@@ -30,7 +29,6 @@ import kills  # noqa: E402
 import limits  # noqa: E402
 import place  # noqa: E402
 import power  # noqa: E402
-import table  # noqa: E402
 
 
 def sanitized():
@@ -42,22 +40,16 @@ class Findings:
     """Errors that are not intended (meant.txt)."""
 
     def __init__(self):
-        self.lock, self.runs, self.found = threading.Lock(), collections.Counter(), []
-        self.used = collections.Counter()
+        self.lock, self.found = threading.Lock(), []
         with open(os.path.join(place.ROOT, 'tests/torture/meant.txt')) as f:
             lines = [line.rstrip('\n') for line in f if line.strip() and not line.startswith(('#', ' '))]
         self.meant = [tuple(re.compile(p, re.S) for p in lines[i:i + 3]) for i in range(0, len(lines), 3)]
 
     def is_meant(self, command, fault, words):
-        for m in self.meant:
-            if m[0].fullmatch(command) and m[1].fullmatch(fault) and m[2].fullmatch(words.strip()):
-                self.used[m] += 1
-                return True
-        return False
+        return any(m[0].fullmatch(command) and m[1].fullmatch(fault) and m[2].fullmatch(words.strip())
+                   for m in self.meant)
 
     def call(self, command, how, kind, k, wrong):
-        with self.lock:
-            self.runs[command, how, kind] += 1
         for words in wrong:
             self.tell(command, f'{how}:{kind}', words, f'{how}:{kind}:{k}')
 
@@ -70,7 +62,7 @@ class Findings:
 
 def options():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument('parts', nargs='*', choices=[*table.PARTS, []])
+    p.add_argument('parts', nargs='*', choices=['calls', 'limits', 'power', 'kills', []])
     p.add_argument('--every', type=int, default=1,
                    help='test every N-th call, size and state (allocations: every 5N-th)')
     p.add_argument('--seed', type=int, default=0, help='chooses the first call and the times of kills')
@@ -78,7 +70,6 @@ def options():
     p.add_argument('--kills', type=int, default=100)
     p.add_argument('--minutes', type=float, default=0, help='time limit of calls and kills')
     p.add_argument('--jobs', type=int, default=2)
-    p.add_argument('--out', help='write the tables to this file')
     o = p.parse_args()
     o.sanitized = sanitized()
     o.parts = o.parts or (['calls'] if o.sanitized else ['calls', 'limits', 'power'])
@@ -86,30 +77,23 @@ def options():
 
 
 def work(o, places, f):
-    """The tables of all parts."""
+    """{part: number of runs}"""
     result, end = {}, time.time() + 60 * o.minutes if o.minutes else None
 
     def over():
         return end is not None and time.time() > end
     if 'calls' in o.parts:
         chosen = [c for c in commands.COMMANDS if not o.only or c.name in o.only.split(',')]
-        ready, wanted = calls.torture(places, o.jobs, chosen, f.call, o.every, o.seed, o.sanitized,
-                                      over if end else None)
-        result['calls'] = ([(c.of.name, c.calls) for c in ready], f.runs, wanted)
+        result['calls'] = calls.torture(places, o.jobs, chosen, f.call, o.every, o.seed, o.sanitized,
+                                        over if end else None)
     if 'limits' in o.parts:
         result['limits'] = limits.torture(places, o.jobs, lambda what, words: f.tell(what, 'limit', words), o.every,
                                           o.seed)
     if 'power' in o.parts:
         result['power'] = power.fail(places, o.jobs, lambda what, words: f.tell(what, 'power', words), o.every)
     if 'kills' in o.parts:
-        phases = collections.Counter()
-
-        def tell(what, kind, words):
-            with f.lock:
-                phases[kind, words] += what == 'kill'
-            if what != 'kill':
-                f.tell(kind, 'kill', words)
-        result['kills'] = (kills.kill(places, o.jobs, o.kills, o.seed, tell, over), phases)
+        result['kills'] = kills.kill(places, o.jobs, o.kills, o.seed, lambda kind, words: f.tell(kind, 'kill', words),
+                                     over)
     return result
 
 
@@ -129,15 +113,11 @@ def main():
         result = work(o, places, f)
     finally:
         shutil.rmtree(base, ignore_errors=True)
-    text = table.tables(o, result, f)
-    if o.out:
-        with open(o.out, 'w') as out:
-            out.write(text)
-    print(text)
+    print(', '.join(f'{n} {part}' for part, n in result.items()))
     skipped = 'limits' in o.parts and not os.environ.get('TORTURE_MOUNTS')
     if skipped:
         print('skip  small disks: a tmpfs cannot be mounted here')
-    print(f'{table.passed(result)} passed, {len(f.found)} failed, {int(skipped)} skipped')
+    print(f'{sum(result.values())} passed, {len(f.found)} failed, {int(skipped)} skipped')
     return 1 if f.found else 0
 
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# BUILD= outside build/, the number of jobs, and make install: in a copy of the sources with the objects of this build,
-# so that little is compiled. `make check` exports CC and similar variables.
+# BUILD= outside build/, the number of jobs, make install and scripts/demo: in a copy of the sources with the objects of
+# this build, so that little is compiled. `make check` exports CC and similar variables.
 . "$(dirname "$0")/../kit"
 export NVCC=''
 build=$(dirname "$program")
@@ -11,7 +11,7 @@ if ! command -v make > /dev/null || [ ! -e "$build/flags" ] || [ ! -e "$build/ho
 fi
 tree=$dir/tree
 mkdir -p "$tree/tests"
-for f in Makefile core host include kernels man models scripts sim; do cp -pR "$root/$f" "$tree"; done
+for f in .gitignore Makefile core host include kernels man models scripts sim; do cp -pR "$root/$f" "$tree"; done
 cp -pR "$root"/tests/*.mk "$tree/tests"
 cd "$tree" || exit 1
 if command -v git > /dev/null; then
@@ -71,6 +71,18 @@ for who in 0 1; do
     ensure "make install built dcgan again" [ "$(ls -l --time-style=full-iso dcgan build/version.h)" = "$stamp" ]
 done
 ensure "make install called $(cat "$dir/called" 2> /dev/null)" [ ! -e "$dir/called" ]
+
+# The demo, with fewer images and steps, and the command that it prints
+if [ -z "$(sh scripts/build/detect --missing)" ]; then
+    ends 0 scripts/demo env DCGAN_LIMIT=70 DCGAN_STEPS=30 sh scripts/demo
+    prints 'Samples: samples/demo/epoch-0010.png'
+    sed -n 's|.*: \(\./dcgan generate .*\)|\1|p' "$dir/.out" > "$dir/command"
+    ends 0 'the command that the demo names' sh -e "$dir/command"
+    holds images/seed-0063.png
+    [ ! -d .git ] || ensure "the demo leaves $(git status --porcelain)" [ "$(git status --porcelain)" = '?? images/' ]
+else
+    skip 'scripts/deps would install something'
+fi
 
 # A build by another user has the commit in its version
 if command -v git > /dev/null && ! GIT_TEST_ASSUME_DIFFERENT_OWNER=1 git describe --always > /dev/null 2>&1; then

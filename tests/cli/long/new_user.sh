@@ -3,13 +3,13 @@
 # fewer images and epochs. Without the package dataset-fashion-mnist, drawn images replace it.
 . "$(dirname "$0")/../kit"
 installed=/usr/share/datasets/fashion-mnist set=$installed
-export DCGAN_LIMIT=3000 DCGAN_EPOCHS=3
+export DCGAN_LIMIT=900 DCGAN_EPOCHS=1
 cd "$dir" || exit 1
 mkdir bin && ln -s "$program" bin/dcgan && PATH=$dir/bin:$PATH
 if [ ! -e "$installed/train-images-idx3-ubyte.gz" ]; then
     echo "dataset-fashion-mnist is not installed: synthetic images replace it"
     set=$dir/drawn
-    exits 0 data --synthesize "$set" --classes 10 --count 3000 --size 28 -q
+    exits 0 data --synthesize "$set" --classes 10 --count 1000 --size 28 -q
 fi
 exits 0 data --synthesize my-images --classes 2 --count 6 --size 40 -q
 
@@ -30,7 +30,7 @@ while read -r command; do
     ends 0 "$command" sh -c "$command" || continue
     case $command in
         'dcgan data '*) prints 'classes: 10'; holds fashion.png ;;
-        *cnn-mnist*) stderr_has 'epoch 3/3'; holds runs/eyes/checkpoint.safetensors ;;
+        *cnn-mnist*) stderr_has 'epoch 1/1'; holds runs/eyes/checkpoint.safetensors ;;
         *classify*) [ "$(grep -c '^my-images/' .out)" -eq 6 ]; fact $? "six images: $(cat .out)"; holds seen.png ;;
         *dcgan28*) holds runs/gan/checkpoint.safetensors ;;
         *generate*) holds made/seed-0063.png ;;

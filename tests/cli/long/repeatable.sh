@@ -11,8 +11,8 @@ for options in --flip '--flip --loss ralsgan --augment color,translation,cutout 
     for p in fp32 fp64; do
         for t in 1 2 3 7; do
             rm -rf "${dir:?}/$p-$t"
-            exits 0 --data "$dir/cats" --model "$dir/tiny.cfg" --batch 8 --epochs 3 --seed 5 -q --no-report --no-curves \
-                --precision $p --threads $t $options --out "$dir/$p-$t"
+            exits 0 --data "$dir/cats" --model "$dir/tiny.cfg" --batch 8 --epochs 3 --seed 5 -q --no-report \
+                --no-curves --precision $p --threads $t $options --out "$dir/$p-$t"
             same "$dir/$p-1/checkpoint.safetensors" "$dir/$p-$t/checkpoint.safetensors"
         done
     done

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/sim_kit"
 model="$root/tests/tiny.cfg"
 "$program" data --synthesize "$dir/cats" --count 24 --size 16 -q
-export DCGAN_SECONDS=1
+export DCGAN_SECONDS=0.3
 
 sim forward 0 batch "$model" --data "$dir/cats" --min-batch 4 --max-batch 6 -q
 silent
@@ -15,9 +15,9 @@ sim forward 0 batch "$model" --data "$dir/cats" --min-batch 4 --max-batch 4 --js
 prints '"busy_percent":'
 sim forward 5 batch "$model" --data "$dir/cats" --device-memory 0.1 -q
 says does-not-fit 'cuda:0, Simulated GPU 0'
-sim forward 0 batch "$model" --data "$dir/cats" --min-batch 4 --rule epoch-time --steps 1 -q
+sim forward 0 batch "$model" --data "$dir/cats" --min-batch 16 --rule epoch-time --steps 1 -q
 prints 'epoch-time: '
-sim forward 5 batch "$model" --data "$dir/cats" --min-batch 4 --rule usage --steps 1 -q
+sim forward 5 batch "$model" --data "$dir/cats" --min-batch 16 --rule usage --steps 1 -q
 stderr_has libnvidia-ml.so.1
 sim forward 0 plan "$model" --fit
 prints 'the largest batch that fits is '
@@ -33,7 +33,7 @@ END
     export LD_LIBRARY_PATH="$dir"
     sim forward 0 batch "$model" --data "$dir/cats" --min-batch 4 --max-batch 4 -q
     prints '    NVML' '    87.0%' 'NVML: "utilisation"'
-    sim forward 0 batch "$model" --data "$dir/cats" --min-batch 4 --rule usage --steps 1 -q
+    sim forward 0 batch "$model" --data "$dir/cats" --min-batch 16 --rule usage --steps 1 -q
     prints ' 87.00%'
     sim forward 0 batch "$model" --data "$dir/cats" --sweep 4-6:2 --seconds 0.01 --out "$dir/s" -q
     grep -q '^4,.*,87$\|^4,.*,87,' "$dir/s/sweep.csv"
@@ -44,8 +44,8 @@ else
 fi
 
 # a run with --batch auto equals one with that batch size
-trains 'random lazy uneven' 0 auto --epochs 3 --batch auto --min-batch 4 --max-batch 4
-trains 'random lazy uneven' 0 four --epochs 3 --batch 4
+trains 'random lazy uneven' 0 auto --epochs 2 --batch auto --min-batch 4 --max-batch 4
+trains 'random lazy uneven' 0 four --epochs 2 --batch 4
 same_run auto four
 config "$dir/auto/run" 'batch = 4'
 finish

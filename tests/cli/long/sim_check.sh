@@ -24,7 +24,7 @@ agrees()
     silent
     prints 'Simulated GPU 0' "$ops ops agree"
 }
-agrees 179 'random lazy uneven' "$dir/dcgan64-8.cfg" --batch 4
+agrees 179 'random lazy uneven' "$dir/dcgan64-8.cfg" --batch 3
 for variant in tiled patch thin gemv vector direct; do prints " $variant "; done
 agrees 142 'reverse deferred' "$dir/dcgan32-8.cfg" --batch 5 --precision fp64
 "$program" data --synthesize "$dir/cats" --count 7 --size 16 > "$dir/.out"
@@ -43,7 +43,6 @@ awk '/^\[D\]/ { d = 1 } d { sub(/^norm = batch/, "norm = spectral") } !(d && /^n
     > "$dir/spectral.cfg"
 agrees 158 'random lazy uneven' "$dir/spectral.cfg" --batch 5
 for op in spectral spectral_dw; do prints " $op "; done
-agrees 158 'reverse deferred' "$dir/spectral.cfg" --batch 5 --precision fp64
 sim lazy 0 replay "$root/tests/golden/gan-spectral.safetensors" --precision fp64 --tol 1e-9 --device cuda
 prints 'within --tol'
 sim lazy 0 replay "$root/tests/golden/gan-ralsgan-augment.safetensors" --precision fp64 --tol 1e-9 --device cuda

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds in two folders give the same bytes: an object of each rule of the Makefile, compiled from scratch without ccache,
-# has no name of its folder, and the commands that make the archive, the library and the program are the same.
+# Builds in two folders give the same bytes: an object of each rule of the Makefile, compiled without ccache, has no
+# name of its folder, and the commands that make the archive, the library and the program are the same.
 # shellcheck disable=SC2086 # options and files are words
 . "$(dirname "$0")/../kit"
 needs make
