@@ -90,7 +90,7 @@ says test-left-out 3
 
 # other thread counts, and a run that stops and resumes: the same bytes
 if [ -n "$python" ]; then
-    for t in 1 3 7; do
+    for t in 1 7; do
         exits 0 --data "$dir/shapes" --test 0.2 --model "$dir/tiny.cfg" --epochs 4 --out "$dir/run-$t" --threads $t \
             --checkpoint-every 1 --keep 3 -q
         same_state "$dir/run-$t/checkpoint.safetensors" "$dir/run/checkpoint.safetensors"
@@ -112,19 +112,6 @@ if [ -n "$python" ]; then
     done
     same "$dir/back/later-than-0002/best.safetensors" "$dir/run-7/best.safetensors"
     same_state "$dir/back/best.safetensors" "$dir/two/best.safetensors"
-    # the same after a kill that lost the last two checkpoints
-    cp "$dir/run-7/checkpoint-0002.safetensors" "$dir/run-7/checkpoint.safetensors"
-    rm "$dir/run-7/checkpoint-0002.safetensors" "$dir/run-7/checkpoint-0003.safetensors"
-    exits 0 --resume --out "$dir/run-7" --epochs 2 -q
-    for f in confusion.csv confusion.png worst.png; do same "$dir/run-7/$f" "$dir/two/$f"; done
-    same_state "$dir/run-7/best.safetensors" "$dir/two/best.safetensors"
-    cp "$dir/run-7/checkpoint-0001.safetensors" "$dir/run-7/checkpoint.safetensors"
-    rm "$dir/run-7/checkpoint-0001.safetensors"
-    exits 0 --resume --out "$dir/run-7" --epochs 2 --steps 10 -q # within the second epoch
-    rm "$dir/run-7"/checkpoint-*.safetensors
-    exits 0 --resume --out "$dir/run-7" --epochs 2 --steps 0 -q
-    same "$dir/run-7/confusion.csv" "$dir/two/confusion.csv"
-    same_state "$dir/run-7/best.safetensors" "$dir/two/best.safetensors"
     exits 0 --data "$dir/shapes" --test 0.2 --model "$dir/tiny.cfg" --epochs 1 --start dcgan --momentum 0 \
         --out "$dir/plain" -q
     exits 0 --config "$dir/plain/config.ini" --out "$dir/again" -q

@@ -1,5 +1,5 @@
 #!/bin/sh
-# --eval-every: its columns and files. Training computes the same with it; a run that was stopped, killed or started
+# --eval-every: its columns and files. Training computes the same with it; a run that was stopped or started
 # without it ends in the same bytes; eval prints the same metrics for its checkpoints.
 # shellcheck disable=SC2086 # options are words
 . "$(dirname "$0")/kit"
@@ -44,19 +44,6 @@ for r in stopped longer killed; do
     for f in $all; do same "$dir/$r/$f" "$dir/run/$f"; done
     timeless "$dir/$r/log.csv" > "$dir/a"
     timeless "$dir/run/log.csv" > "$dir/b"
-    same "$dir/a" "$dir/b"
-done
-
-# kill -9 at any time
-for wait in 0.2 0.5 0.9; do
-    rm -rf "$dir/k"
-    "$program" $gan --epochs 4 --eval-every 1 --out "$dir/k" 2> /dev/null &
-    sleep $wait
-    kill -9 $! 2> /dev/null
-    wait $! 2> /dev/null
-    if [ -e "$dir/k/config.ini" ]; then exits 0 --resume --out "$dir/k" -q; else continue; fi
-    for f in $all; do same "$dir/k/$f" "$dir/run/$f"; done
-    timeless "$dir/k/log.csv" > "$dir/a"
     same "$dir/a" "$dir/b"
 done
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # export --onnx and --network, generate --write-z: the files give the program's samples and answers. $PYTHON with NumPy
-# runs them; onnx and onnxruntime check them if they are installed.
+# runs them.
 . "$(dirname "$0")/kit"
 "$python" -c 'import numpy' 2> /dev/null || { skip 'python3 with NumPy is not here'; finish; }
 onnx()

@@ -24,7 +24,7 @@ installs()
     make -s -C "$root" install BUILD="$build" NVCC= PREFIX=/usr/local DESTDIR= > out 2>&1 < /dev/null
     fact $? "make install failed: $(tail -n 3 out)"
 }
-export DCGAN_LIMIT=70 DCGAN_REPEATS=1 DCGAN_SECONDS=1 DCGAN_MAX_BATCH=64 DCGAN_MIN_STEPS=1 DCGAN_KEEP=2
+export DCGAN_LIMIT=70 DCGAN_REPEATS=1 DCGAN_SECONDS=0.1 DCGAN_MAX_BATCH=64 DCGAN_MIN_STEPS=1 DCGAN_KEEP=2
 if installs; then
     installed=yes
     ensure "dcgan is $(command -v dcgan) after make install" [ "$(command -v dcgan)" = /usr/local/bin/dcgan ]
@@ -81,7 +81,9 @@ allowed()
         *) echo 0 ;;
     esac
 }
-sed -i 's/--from-epoch 200/--from-epoch 1/; s/10-500:10/8-16:4/; s/ RUN$/ samples\/cats-a/' lines
+sed -i 's/--from-epoch 200/--from-epoch 1/; s/10-500:10/8-16:4/; s/ RUN$/ samples\/cats-a/; s/--count 1000/--count 60/
+    s/batch dcgan64-paper/batch dcgan-16x3/; s/--batch \(32\|64\)/--batch 4/
+    s/ --two-sample$/ --two-sample -n 20/' lines
 awk '!seen[$0]++' lines | while read -r command; do
     case $command in
         '```' | '' | 'make'* | 'scripts/'* | 'apt-get '*) continue ;;

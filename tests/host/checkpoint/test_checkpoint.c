@@ -2,13 +2,8 @@
 #include "host/checkpoint/checkpoint.h"
 #include "checkpoint_files.h"
 #include "host/checkpoint/checkpoint_layout.h"
-#include "kill_at_random.h"
 #include "tempdir.h"
 #include "test.h"
-
-#include <signal.h>
-#include <sys/wait.h>
-#include <time.h>
 
 #include "core/base/file_io.h"
 
@@ -207,43 +202,6 @@ static void test_refusals(void)
     machine_down(&a);
 }
 
-static void save_for_ever(void *machine_of)
-{
-    machine *a = machine_of;
-    for (uint64_t step = 0;; step++) {
-        dg_checkpoint_info info = machine_info(a, step);
-        if (machine_save(a, &info, temp_path("killed.safetensors"))) return;
-    }
-}
-static void test_killed(void)
-{
-    static machine a;
-    if (!machine_up(&a, &tiny, DG_F32, true)) return;
-    unsigned long long seed = 3;
-    const double longest = time_of_files(save_for_ever, &a, temp_path("killed.safetensors"));
-    sweep(temp_dir); /* the kill meant here is not counted */
-    int kills = 0, whole = 0, torn = 0, left = 0, kept = 0;
-    uint64_t least = 0;
-    /* Under Valgrind the child mostly computes, so a kill seldom happens during a write. */
-    for (; kills < 30 || (kills < 300 && left <= 3); kills++) {
-        kill_at_random(save_for_ever, &a, longest, &seed);
-        left += temp_count(temp_dir, ".dcgan-tmp");
-        sweep(temp_dir);
-        kept += temp_count(temp_dir, ".dcgan-tmp");
-        open_file f;
-        const bool good = !one_open(temp_path("killed.safetensors"), &f);
-        if (!good) printf("  %s\n", dg_message());
-        torn += !good;
-        whole += good;
-        if (f.info.step > least) least = f.info.step;
-        one_close(&f);
-    }
-    DG_CHECKF(torn == 0 && kept == 0, "%d torn checkpoints, %d temporary files after the sweep", torn, kept);
-    DG_CHECKF(whole == kills && left > 3 && least > 0, "%d kills: %d checkpoints, %d temporaries: they hit nothing",
-              kills, whole, left);
-    machine_down(&a);
-}
-
 int main(void)
 {
     temp_make("checkpoint");
@@ -251,7 +209,6 @@ int main(void)
     test_resume(DG_F64);
     test_place();
     test_refusals();
-    test_killed();
     temp_remove(temp_dir);
     return dg_test_report();
 }
