@@ -81,7 +81,10 @@ def under_a_limit(whole, place, name, limit, value, codes):
     under = limits(**{limit: value})
     if limit == 'AS' and place.run(['--version'], before=under).code < 0:
         return ''  # the system's loader fails before the program starts
-    return judge(whole, name, place, place.run(COMMANDS[name].split(), before=under), codes)
+    done = place.run(COMMANDS[name].split(), before=under)
+    if limit == 'AS' and done.code == 5 and 'ulimit -v' not in done.err:
+        return f'{done} does not name the limit'
+    return judge(whole, name, place, done, codes)
 
 
 def on_a_disk(whole, place, options):

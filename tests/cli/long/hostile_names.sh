@@ -29,6 +29,8 @@ try() # try CODE COMMAND ARGUMENT...: the outputs are checked at the end; CODE 1
     fact $? "$runs: $1 exited $code, not $expected: $(cat -v "$at.err" | head -c 600)"
 }
 
+both() { try "$@"; try "$@" --json; } # both CODE COMMAND ARGUMENT...: as text and as JSON
+
 # Paste the command after LABEL in the output FILE into a shell: sh, or bash if it has $'...'.
 paste_command() # paste_command LABEL FILE
 {
@@ -99,14 +101,10 @@ try 0 interpolate "./$n.run" --seeds 1-2 --frames 2 --out "$n.walk"
 try 0 data "./$n.d" --size 16 --sheet "$n.sheet"
 try 0 data "./$n.d" --size 16 --json
 try 0 data --synthesize "./$n.drawn" --count 1 --size 16
-try 0 plan "./$n.cfg"
-try 0 plan "./$n.cfg" --json
-try 0 plan "./$n.cfg" --batch 8 --arch sm_90 --tuning "$n.tune"
-try 0 plan "./$n.cfg" --batch 8 --arch sm_90 --tuning "$n.tune" --json
-try 0 plan "./$n.cfg" --fit --device-memory 1
-try 0 plan "./$n.cfg" --fit --device-memory 1 --json
-try 0 batch "./$n.cfg" --data "$n.d" --max-batch 8 --seconds 0.2
-try 0 batch "./$n.cfg" --data "$n.d" --max-batch 8 --seconds 0.2 --json
+both 0 plan "./$n.cfg"
+both 0 plan "./$n.cfg" --batch 8 --arch sm_90 --tuning "$n.tune"
+both 0 plan "./$n.cfg" --fit --device-memory 1
+both 0 batch "./$n.cfg" --data "$n.d" --max-batch 8 --seconds 0.2
 try 0 batch "./$n.cfg" --data "$n.d" --min-batch 8 --rule epoch-time --steps 1
 try 0 batch "./$n.cfg" --data "$n.d" --sweep 8-12:4 --seconds 0.01 --out "$n.sweep"
 try 0 train --data "$n.d" --model "$n.cfg" --batch auto --epochs 1 --out "$n.auto" --seconds 0.2 --no-curves
@@ -121,8 +119,7 @@ try 0 tune --merge "./$n.tune" "./$n.tune" --out "$n.merged"
 try 0 tune --merge "./$n.tune" "./$n.tune"
 for f in .run .run/checkpoint.safetensors .run/config.ini .run/log.csv .run/log.jsonl .run/epoch-0001.png .png .oracle \
     .cfg .cache; do
-    try 0 info "./$n$f"
-    try 0 info "./$n$f" --json
+    both 0 info "./$n$f"
 done
 try 0 export "./$n.run" --out "$n.generator"
 cp "$at.out" exported
@@ -130,8 +127,7 @@ try 0 info "./$n.generator" --json
 try 0 import "./$n.generator" --model "$n.cfg" --out "$n.imported"
 cp "$at.out" imported
 try 0 curves "./$n.run" --out "$n.curves"
-try 0 doctor "./$n.run"
-try 0 doctor "./$n.run" --json
+both 0 doctor "./$n.run"
 try 1-7 doctor "./$n.none"
 try 0 export "./$n.run" --onnx --out "$n.onnx"
 try 0 generate "./$n.run" --count 1 --write-z "$n.z" --out "$n.images"
@@ -145,15 +141,13 @@ cp "./$n.d"/cat-0000*.png "./$n.classes/a$n" && cp "./$n.d"/cat-0001*.png "./$n.
 printf '[model]\nname = two\nsize = 16\n[C.1]\nop = dense\nfilters = 2\n' > "./$n.two.cfg"
 try 0 train --data "$n.classes" --model "$n.two.cfg" --batch 4 --epochs 1 --test 0.3 --out "$n.labels"
 try 0 train --resume --out "$n.labels" --epochs 2
-try 0 data "./$n.classes" --size 16
-try 0 data "./$n.classes" --size 16 --json
+both 0 data "./$n.classes" --size 16
 try 0 classify "./$n.labels" "./$n.classes" --sheet "$n.seen"
 try 0 classify "./$n.labels" "./$n.classes" "./$n.png" --top 2 --json
 try 0 data --synthesize "./$n.many" --count 40 --size 16
 try 0 eval "./$n.run" --data "./$n.many" --classifier "./$n.labels"
 try 0 eval "./$n.many" --data "./$n.many" --classifier "./$n.labels" --json
-try 0 info "./$n.labels/best.safetensors"
-try 0 info "./$n.labels/best.safetensors" --json
+both 0 info "./$n.labels/best.safetensors"
 
 # refused
 try 1-7 classify "./$n.labels" "./$n.none"
@@ -196,8 +190,7 @@ try 1-7 import "./$n.png" --out "$n.left"
 try 1-7 import "./$n.oracle" --model "$n.cfg" --out "$n.left"
 try 1-7 import "./$n.generator" --model "$n.none" --out "$n.left"
 for f in bad-format bad-steps lost-name; do
-    try 1-7 replay $f
-    try 1-7 replay $f --json
+    both 1-7 replay $f
 done
 for f in bad-name bad-type bad-meta "./$n.png"; do try 1-7 replay "$f" --json; done
 try 1-7 data "./$n.d" --size 16 --sheet "$n.none/x"
