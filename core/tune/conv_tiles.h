@@ -50,15 +50,17 @@ enum { DG_DENSE_IMAGES = 16, DG_DENSE_CHANNELS = 128 };
 enum { DG_MMA_UNIT = 8, DG_MMA_CHUNK = 16 };
 
 /* Tiles of variant mma: positions (dx: per phase; dw: channels of y) x channels per block; a warp has 64 x WN of them.
- * GROUPS: number of groups into which the 16 taps of a chunk of channels are divided. The rule uses forward tiles of
- * 128 channels only for SMALL maps (cells of 4x4). */
+ * SMALL: for maps divided into cells of 4x4. GROUPS: number of groups into which the 16 taps of a chunk of channels are
+ * divided. */
 #define DG_MMA_FWD_TILES(X)  \
     X(false, 128, 64, 32, 8) \
     X(true, 128, 64, 32, 8)  \
     X(true, 128, 128, 32, 4)
-#define DG_MMA_DX_TILES(X) \
-    X(64, 32, 32, 2)       \
-    X(128, 32, 32, 1)
+#define DG_MMA_DX_TILES(X)   \
+    X(false, 64, 32, 32, 2)  \
+    X(false, 128, 32, 32, 1) \
+    X(true, 64, 32, 32, 2)   \
+    X(true, 128, 32, 32, 1)
 #define DG_MMA_DW_TILES(X) X(64, 16)
 
 /* Forward tiles of variant mma with fp16, one for small maps and one for other maps. These tiles fit Turing's 64 KB of
@@ -70,17 +72,17 @@ enum { DG_MMA_UNIT = 8, DG_MMA_CHUNK = 16 };
 /* Tiles of variant wgmma: a warpgroup computes 64 positions x all channels of the tile. For dx, a warpgroup computes
  * two phases of all positions. */
 #define DG_WGMMA_FWD_TILES(X) \
-    X(false, 128, 64, 2)      \
-    X(false, 256, 64, 4)      \
-    X(true, 128, 64, 2)       \
-    X(true, 128, 128, 4)
+    X(false, 128, 64, 64, 2)  \
+    X(false, 256, 64, 64, 4)  \
+    X(true, 128, 64, 64, 2)   \
+    X(true, 128, 128, 128, 4)
 #define DG_WGMMA_DX_TILES(X) \
-    X(true, 64, 32, 1)       \
-    X(true, 128, 32, 2)      \
-    X(true, 128, 64, 4)      \
-    X(false, 64, 32, 1)      \
-    X(false, 128, 32, 1)     \
-    X(false, 256, 32, 2)
+    X(true, 64, 32, 32, 1)   \
+    X(true, 128, 32, 32, 2)  \
+    X(true, 128, 64, 64, 4)  \
+    X(false, 64, 32, 32, 1)  \
+    X(false, 128, 32, 32, 1) \
+    X(false, 256, 32, 32, 2)
 enum { DG_MMA_SMALL = 4 }; /* if y is at most this wide, cells are 4x4 */
 
 /* Sizes of parts of a patch in shared memory, in units of 16 bytes (conv_mma.cuh). */
@@ -104,13 +106,7 @@ enum { DG_MMA_SMALL = 4 }; /* if y is at most this wide, cells are 4x4 */
  * stages. */
 #define DG_MMA_PORTION(n, groups) (16 * (16 / (groups)*2 * (n)))
 #define DG_MMA_STAGES(rounded, scaled, portion) ((rounded) && !(scaled) && (portion) <= 9 << 10 ? 4 : 2)
-#define DG_WGMMA_FWD_BYTES(small, m, n, groups) DG_MMA_BYTES(small, (m) / 64, 1, (n) + 4, groups, (m)*2)
-#define DG_WGMMA_DX_BYTES(small, m, n, groups) DG_MMA_BYTES(small, (m) / 64, 0, (n) / 4 * 5, groups, 256)
-/* For fused launches by warpgroups with a split sum: bytes of the operands in shared memory, which the sums overwrite
- * later, and the maximum cluster size. */
-#define DG_WGMMA_FWD_FACTORS(small, m, n, groups) DG_MMA_FACTORS(small, (m) / 64, 1, (n) + 4, groups)
-#define DG_WGMMA_DX_FACTORS(small, m, n, groups) DG_MMA_FACTORS(small, (m) / 64, 0, (n) / 4 * 5, groups)
-enum { DG_WGMMA_PARTS = 8 };
+enum { DG_WGMMA_PARTS = 8 }; /* maximum cluster size of fused launches by warpgroups with a split sum */
 #define DG_MMA_DW_BYTES(small) (32 * (2 * DG_MMA_PLANE(small, 1, 1) + 8 * 64))
 
 /* Tiles of variant mma_odd (3x3 and 1x1 kernels): positions x channels per block; for dw, channels of y x channels of

@@ -10,8 +10,7 @@ extern "C" {
 }
 
 void dg_fused_conv_launch(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream);
-void dg_fused_mma_fwd_bf16(const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream);
-void dg_fused_mma_dx_bf16(const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream);
+void dg_fused_mma_bf16(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream);
 void dg_fused_mma_fp16(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream);
 void dg_fused_wgmma(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream);
 /* Launchers of fused convolutions, which may have no prologue or epilogue. overlapping: blocks may begin before the

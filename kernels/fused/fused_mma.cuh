@@ -11,7 +11,7 @@
 #define DG_FUSED_MMA_CUH
 
 #include "kernels/fused/fused_mma_join.cuh"
-#include "kernels/ops/conv/cuda/conv_mma.cuh"
+#include "kernels/ops/conv/cuda/conv_mma_instance.cuh"
 
 /* Kernel arguments. The blocks of a group have consecutive numbers, and the last of them may have fewer cells. */
 struct dg_fused_mma {
@@ -334,24 +334,27 @@ static void dg_fused_launch(dg_op_kind kind, const dg_fused_conv *f, const dg_tu
 /* A bit mask, for each arithmetic, of the prologues (enum of conv_mma.cuh) for which kernels exist. */
 enum {
     DG_FUSED_MAPS = 1 << DG_ONE_TENSOR | 1 << DG_TWO_TENSORS,
-    DG_FUSED_MAPS_BF16 = 1 << DG_TWO_TENSORS | 1 << (DG_ROUNDED | DG_ONE_TENSOR) | 1 << (DG_ROUNDED | DG_TWO_TENSORS)
+    DG_FUSED_MAPS_BF16 = 1 << DG_TWO_TENSORS | 1 << DG_ROUNDED | 1 << (DG_ROUNDED | DG_ONE_TENSOR) |
+                         1 << (DG_ROUNDED | DG_TWO_TENSORS)
 };
 
-/* Calls launch(small, map) with f's map size and prologue as compile-time constants. MAPS: bit mask of the prologues
- * for which kernels are compiled. */
-template <int MAPS, int MAP = 0, class F> static void dg_fused_instance(const dg_fused_conv *f, F launch)
+/* Launches the kernel for f's prologue and tune's tile. MAPS: bit mask of the prologues for which kernels are compiled.
+ */
+template <class E, int MAPS, int MAP = 0>
+static void dg_fused_mma_as(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream)
 {
     const bool plain = f->in.kind == DG_PROLOGUE_PLAIN, any = !f->in.rounded && !(MAPS >> DG_ONE_TENSOR & 1);
     const int tensors = f->in.kind == DG_PROLOGUE_NORM_DX || any ? DG_TWO_TENSORS
                         : plain && f->in.rounded                 ? DG_AS_IS
                                                                  : DG_ONE_TENSOR,
               map = (f->in.rounded ? DG_ROUNDED : 0) | tensors;
-    if constexpr ((MAPS >> MAP & 1) != 0) {
-        const std::integral_constant<int, MAP> mine = {};
+    if constexpr ((MAPS >> MAP & 1) != 0)
         if (map == MAP)
-            return f->conv.Wo <= DG_MMA_SMALL ? launch(std::true_type(), mine) : launch(std::false_type(), mine);
-    }
-    if constexpr (MAPS >> (MAP + 1) != 0) dg_fused_instance<MAPS, MAP + 1>(f, launch);
+            return dg_mma_instance<E, MAP>(kind, f->conv.Wo <= DG_MMA_SMALL, tune, [=](auto which) {
+                typedef decltype(which) of;
+                dg_fused_launch<typename of::job, typename of::tile>(kind, f, tune, stream);
+            });
+    if constexpr (MAPS >> (MAP + 1) != 0) dg_fused_mma_as<E, MAPS, MAP + 1>(kind, f, tune, stream);
 }
 
 #endif

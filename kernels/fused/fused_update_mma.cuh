@@ -160,7 +160,7 @@ static __device__ __forceinline__ void dg_update_mma(const dg_update_work &w, in
         typedef dg_dw_wgmma_tile<E, SMALL> G;
         dg_update_tile<G, dg_dw_wgmma_products<G>>(w, tile, part, out);
     } else {
-        typedef dg_dw_tile<E, float, SMALL> G;
+        typedef dg_dw_tile<E, SMALL> G;
         dg_update_tile<G, dg_dw_products<G>>(w, tile, part, out);
     }
 }

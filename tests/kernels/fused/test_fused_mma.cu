@@ -21,14 +21,12 @@ struct tile {
 };
 enum { MMA, WGMMA, FP16 };
 #define F(SMALL, M, N, ...) {FWD, SMALL, M, N},
-#define D(M, N, ...) {DX, false, M, N}, {DX, true, M, N},
-#define E(SMALL, M, N, ...) {DX, SMALL, M, N},
+#define D(SMALL, M, N, ...) {DX, SMALL, M, N},
 static const std::vector<tile> tiles[] = {{DG_MMA_FWD_TILES(F) DG_MMA_DX_TILES(D)},
-                                          {DG_WGMMA_FWD_TILES(F) DG_WGMMA_DX_TILES(E)},
+                                          {DG_WGMMA_FWD_TILES(F) DG_WGMMA_DX_TILES(D)},
                                           {DG_FP16_FWD_TILES(F) DG_MMA_DX_TILES(D)}};
 #undef F
 #undef D
-#undef E
 
 /* Tile number k, modulo the number of tiles. */
 static const tile *tile_of(int list, int dir, bool small, int k)

@@ -2,9 +2,7 @@
  * have the same bits, and rounded results equal the rounded fp32 results. */
 #include <memory>
 
-#include "tests/all_ops.h"
-#include "tests/devtest.h"
-#include "kernels/fused/fuse.cuh"
+#include "fused_case.h"
 extern "C" {
 #include "core/plan/precision.h"
 #include "host/net/gan.h"
@@ -73,118 +71,73 @@ struct norm_vectors {
     }
 };
 
+/* thin_mma: the forward pass leaves rounded results, the data gradient reads a rounded operand. Fused convolutions of
+ * mma and wgmma are in test_fused_mma.cu. */
 struct conv_case {
     const char *name;
-    const dg_variant *variant;
-    int tile_m, tile_n, split;
     dg_op_kind kind;
     int N, H, W, Ci, Co;
     dg_epilogue_kind out;
-    bool input, result; /* whether input and result are rounded; y of act_dx has the same type as the result */
     bool small;
     dg_prologue_kind in = DG_PROLOGUE_PLAIN;
 };
 static const conv_case convs[] = {
-    {"thin forward, act", &dg_conv_variant_thin_mma, 0, 0, 1, DG_OP_conv_fwd, 2, 11, 70, 3, 20, DG_EPILOGUE_ACT, false,
-     true, true},
-    {"thin forward, plain, one channel", &dg_conv_variant_thin_mma, 0, 0, 1, DG_OP_conv_fwd, 3, 9, 7, 1, 40,
-     DG_EPILOGUE_PLAIN, false, true, true},
-    {"forward, stats", &dg_conv_variant_mma, 128, 64, 1, DG_OP_conv_fwd, 2, 18, 20, 32, 24, DG_EPILOGUE_STATS, true,
-     false, true},
-    {"forward, small maps, 128 channels", &dg_conv_variant_mma, 128, 128, 1, DG_OP_conv_fwd, 6, 7, 8, 32, 136,
-     DG_EPILOGUE_STATS, true, false, false},
-    {"forward, both", &dg_conv_variant_mma, 128, 64, 2, DG_OP_conv_fwd, 3, 17, 9, 48, 72, DG_EPILOGUE_PLAIN, true, true,
-     false},
-    {"data gradient, act_dx", &dg_conv_variant_mma, 128, 32, 1, DG_OP_conv_dx, 2, 18, 20, 40, 32, DG_EPILOGUE_ACT_DX,
-     false, true, true},
-    {"data gradient, small maps, two parts", &dg_conv_variant_mma, 64, 32, 2, DG_OP_conv_dx, 6, 7, 8, 24, 32,
-     DG_EPILOGUE_ACT_DX, false, true, false},
-    {"forward by warpgroups, stats", &dg_conv_variant_wgmma, 128, 64, 1, DG_OP_conv_fwd, 2, 18, 20, 32, 72,
-     DG_EPILOGUE_STATS, true, false, false},
-    {"forward by warpgroups, small maps", &dg_conv_variant_wgmma, 128, 128, 2, DG_OP_conv_fwd, 5, 8, 6, 32, 40,
-     DG_EPILOGUE_ACT_DX, true, true, true},
-    {"data gradient by warpgroups", &dg_conv_variant_wgmma, 64, 32, 1, DG_OP_conv_dx, 2, 10, 12, 40, 32,
-     DG_EPILOGUE_ACT_DX, false, true, false},
-    {"data gradient by warpgroups, two pieces", &dg_conv_variant_wgmma, 128, 32, 1, DG_OP_conv_dx, 4, 18, 20, 72, 48,
-     DG_EPILOGUE_NORM_DX, false, true, true, DG_PROLOGUE_NORM},
-    {"data gradient by warpgroups, four pieces", &dg_conv_variant_wgmma, 256, 32, 2, DG_OP_conv_dx, 4, 18, 20, 40, 32,
-     DG_EPILOGUE_ACT_DX, false, true, false},
-    {"thin forward, norm_dx", &dg_conv_variant_thin_mma, 0, 0, 1, DG_OP_conv_fwd, 2, 9, 35, 3, 36, DG_EPILOGUE_NORM_DX,
-     false, true, true},
-    {"thin forward, norm_dx, one channel", &dg_conv_variant_thin_mma, 0, 0, 1, DG_OP_conv_fwd, 4, 11, 70, 1, 20,
-     DG_EPILOGUE_NORM_DX, false, true, false},
-    {"thin data gradient", &dg_conv_variant_thin_mma, 0, 0, 1, DG_OP_conv_dx, 2, 9, 35, 3, 20, DG_EPILOGUE_ACT, true,
-     false, true},
-    {"thin data gradient, one channel", &dg_conv_variant_thin_mma, 0, 0, 1, DG_OP_conv_dx, 1, 16, 67, 1, 40,
-     DG_EPILOGUE_PLAIN, true, false, false},
-    {"thin data gradient of a norm", &dg_conv_variant_thin_mma, 0, 0, 1, DG_OP_conv_dx, 2, 9, 35, 3, 20,
-     DG_EPILOGUE_ACT, true, false, true, DG_PROLOGUE_NORM},
-    {"thin data gradient of a norm, one channel", &dg_conv_variant_thin_mma, 0, 0, 1, DG_OP_conv_dx, 1, 16, 67, 1, 40,
-     DG_EPILOGUE_PLAIN, true, false, false, DG_PROLOGUE_NORM},
+    {"thin forward, act", DG_OP_conv_fwd, 2, 11, 70, 3, 20, DG_EPILOGUE_ACT, true},
+    {"thin forward, plain, one channel", DG_OP_conv_fwd, 3, 9, 7, 1, 40, DG_EPILOGUE_PLAIN, true},
+    {"thin forward, norm_dx", DG_OP_conv_fwd, 2, 9, 35, 3, 36, DG_EPILOGUE_NORM_DX, true},
+    {"thin forward, norm_dx, one channel", DG_OP_conv_fwd, 4, 11, 70, 1, 20, DG_EPILOGUE_NORM_DX, false},
+    {"thin data gradient", DG_OP_conv_dx, 2, 9, 35, 3, 20, DG_EPILOGUE_ACT, true},
+    {"thin data gradient, one channel", DG_OP_conv_dx, 1, 16, 67, 1, 40, DG_EPILOGUE_PLAIN, false},
+    {"thin data gradient of a norm", DG_OP_conv_dx, 2, 9, 35, 3, 20, DG_EPILOGUE_ACT, true, DG_PROLOGUE_NORM},
+    {"thin data gradient of a norm, one channel", DG_OP_conv_dx, 1, 16, 67, 1, 40, DG_EPILOGUE_PLAIN, false,
+     DG_PROLOGUE_NORM},
 };
 
 static void run(const conv_case &k)
 {
-    const bool forward = k.kind == DG_OP_conv_fwd;
+    const bool forward = k.kind == DG_OP_conv_fwd, gradient = k.out == DG_EPILOGUE_NORM_DX;
     dg_op op = {};
     op.kind = k.kind;
     op.u.conv = dg_conv_args{nullptr, nullptr, nullptr, nullptr, k.N, k.H, k.W, k.Ci,
                              k.H / 2, k.W / 2, k.Co,    4,       2,   1,   0,   0};
     dg_tune tune = {};
-    tune.variant = k.variant;
-    tune.tile_m = k.tile_m, tune.tile_n = k.tile_n, tune.split = k.split;
-    const dg_gpu gpu = dev_gpu_of(k.variant, dev_gpu(200 << 10, DG_MATH_BF16));
+    tune.variant = &dg_conv_variant_thin_mma;
+    const dg_gpu gpu = dev_gpu(200 << 10, DG_MATH_BF16);
     const char *why = dg_variant_check(&op, &tune, DG_F32, &gpu);
-    if (why && gpu.arch != 90 && k.variant == &dg_conv_variant_wgmma) return;
-    if (why && gpu.wgmma && k.variant == &dg_conv_variant_mma) return;
     if (!DG_CHECKF(!why, "%s: %s", k.name, why)) return;
     const size_t large = (size_t)(k.N * k.H * k.W * k.Ci), little = (size_t)(k.N * (k.H / 2) * (k.W / 2) * k.Co),
-                 weights = (size_t)(k.Co * 16 * k.Ci), results = forward ? little : large;
-    const int channels = forward ? k.Co : k.Ci;
-    const bool gradient = k.out == DG_EPILOGUE_NORM_DX;
-    const int groups = gradient ? 2 : 1;
+                 results = forward ? little : large;
+    const int channels = forward ? k.Co : k.Ci, groups = gradient ? 2 : 1;
     const tensor in(forward ? large : little, 3), y(results, 5);
     const norm_vectors before(1, forward ? k.Ci : k.Co), behind(groups, channels);
-    dev_buffer<float> w(exact(weights, 7)), mean((size_t)channels), rstd((size_t)channels),
-        running(std::vector<float>((size_t)(2 * channels), 0.5f)), result(results);
-    dev_buffer<uint16_t> rounded_w(weights), rounded_result(results);
-    const dg_rounded all = {w.p, rounded_w.p, (int64_t)weights, DG_MATH_BF16};
-    dg_round_weights(&all, 0);
+    dev_buffer<float> w(exact((size_t)(k.Co * 16 * k.Ci), 7)), result(results);
+    dev_buffer<uint16_t> rounded_result(results);
     std::vector<float> of_whole;
     for (int rounded = 0; rounded < 2; rounded++) {
         dg_fused_conv f = {};
         f.conv = op.u.conv;
         f.conv.w = w.p;
-        f.rounded = rounded_w.p;
-        before.read(&f.in, k.in, 1, in, in, rounded && k.input);
+        before.read(&f.in, k.in, 1, in, in, rounded && !forward);
         if (k.in == DG_PROLOGUE_PLAIN) f.in.factor = 1;
         f.out.kind = k.out;
         f.out.act = DG_ACT_LEAKY;
         f.out.slope = 0.25f;
         f.out.groups = 1;
-        f.out.rounded = f.out.rounded_y = rounded && k.result;
-        f.out.y = y.at(rounded && k.result);
-        f.out.mean = mean.p, f.out.rstd = rstd.p, f.out.running_mean = running.p,
-        f.out.running_var = running.p + channels;
-        f.out.eps = 1e-3, f.out.momentum = 0.25;
-        if (gradient) behind.leave(&f.out, groups, y, rounded && k.result);
+        f.out.rounded = f.out.rounded_y = rounded && forward;
+        if (gradient) behind.leave(&f.out, groups, y, rounded && forward);
         (forward ? f.conv.y : f.conv.x) = f.out.rounded ? (void *)rounded_result.p : result.p;
         const char *refuses = dg_fused_conv_refuses(k.kind, &f, &tune, &gpu);
         if (!DG_CHECKF(!refuses, "%s: %s", k.name, refuses)) return;
-        const dg_fused_size size = dg_fused_conv_size(k.kind, &f, &tune);
-        dev_buffer<char> scratch(size.bytes);
-        dev_buffer<unsigned> counters(std::vector<unsigned>((size_t)size.counters, 0u));
-        f.scratch = (float *)(void *)scratch.p;
-        f.counters = counters.p;
+        const fused_room room(dg_fused_conv_size(k.kind, &f, &tune));
+        f.scratch = (float *)(void *)room.scratch.p;
+        f.counters = room.counters.p;
         const std::vector<float> whole = result.get();
         dev_op = k.name;
         dg_fused_conv_launch(k.kind, &f, &tune, 0);
         if (!dev_ok(k.name)) return;
-        if (rounded && k.result) same(k.name, rounded_result.get(), dev_halves(whole));
+        if (rounded && forward) same(k.name, rounded_result.get(), dev_halves(whole));
         else if (rounded) same(k.name, result.get(), whole);
-        const std::vector<float> sums = k.out == DG_EPILOGUE_STATS ? mean.get()
-                                        : gradient                 ? behind.left()
-                                                                   : std::vector<float>();
+        const std::vector<float> sums = gradient ? behind.left() : std::vector<float>();
         if (rounded) same(k.name, sums, of_whole);
         of_whole = sums;
     }
@@ -227,11 +180,9 @@ static void dense()
         f.out.rounded = rounded;
         f.out.mean = mean.p, f.out.rstd = rstd.p, f.out.running_mean = running.p, f.out.running_var = running.p + C;
         f.out.eps = 1e-3, f.out.momentum = 0.25;
-        const dg_fused_size size = dg_fused_conv_size(DG_OP_conv_dx, &f, &tune);
-        dev_buffer<char> scratch(size.bytes);
-        dev_buffer<unsigned> counters(std::vector<unsigned>((size_t)size.counters, 0u));
-        f.scratch = (float *)(void *)scratch.p;
-        f.counters = counters.p;
+        const fused_room room(dg_fused_conv_size(DG_OP_conv_dx, &f, &tune));
+        f.scratch = (float *)(void *)room.scratch.p;
+        f.counters = room.counters.p;
         dev_op = name;
         dg_fused_conv_launch(DG_OP_conv_dx, &f, &tune, 0);
         if (!dev_ok(name)) return;
@@ -265,11 +216,9 @@ static void head(const char *name, int pixels, int C)
         h.g = rounded ? (float *)(void *)rounded_g.p : g.p;
         const char *why = dg_fused_head_refuses(&h);
         if (!DG_CHECKF(!why, "%s: %s", name, why)) return;
-        const dg_fused_size size = dg_fused_head_size(&h);
-        dev_buffer<char> scratch(size.bytes);
-        dev_buffer<unsigned> counters(std::vector<unsigned>((size_t)size.counters, 0u));
-        h.scratch = (float *)(void *)scratch.p;
-        h.counters = counters.p;
+        const fused_room room(dg_fused_head_size(&h));
+        h.scratch = (float *)(void *)room.scratch.p;
+        h.counters = room.counters.p;
         dev_op = name;
         dg_fused_head_launch(&h, 0);
         if (!dev_ok(name)) return;
@@ -364,11 +313,9 @@ static void update()
         const dg_gpu gpu = dev_gpu(200 << 10, DG_MATH_BF16);
         const char *why = dg_fused_update_refuses(&u, &gpu);
         if (!DG_CHECKF(!why, "%s: %s", name, why)) return;
-        const dg_fused_size size = dg_fused_update_size(&u);
-        dev_buffer<char> scratch(size.bytes);
-        dev_buffer<unsigned> counters(std::vector<unsigned>((size_t)size.counters, 0u));
-        u.scratch = (float *)(void *)scratch.p;
-        u.counters = counters.p;
+        const fused_room room(dg_fused_update_size(&u));
+        u.scratch = (float *)(void *)room.scratch.p;
+        u.counters = room.counters.p;
         dev_op = name;
         dg_fused_update_launch(&u, 0);
         if (!dev_ok(name)) return;

@@ -78,7 +78,7 @@ static std::vector<double> factors(const std::vector<float> &v, dg_math math)
     return factors(std::vector<double>(v.begin(), v.end()), math);
 }
 
-/* Tolerance of sums: that of test_conv.cu for rounded operands, plus one rounding of an operand that came through a
+/* Tolerance of sums: that of test_conv_mma.cu for rounded operands, plus one rounding of an operand that came through a
  * prologue. */
 static std::vector<double> slack_of(const std::vector<double> &mass, const std::vector<int> &terms,
                                     dg_math math = DG_MATH_FP32)

@@ -1,5 +1,5 @@
-/* Convolutions with the variant that a backend chooses. tests/kernels/cpu/test_conv.c and test_conv*.cu test variants,
- * tiles and many more shapes. */
+/* Convolutions with the variant that a backend chooses. tests/kernels/cpu/test_conv.c, cuda/test_variants.cu and
+ * test_conv_mma.cu test variants, tiles and many more shapes. */
 #include "op_rows.h"
 
 /* N, H, W, Ci, Co, K, S, P */

@@ -1,9 +1,9 @@
-/* Convolutions on tensor cores, with every tile in all precisions, against the reference. Operands are rounded here as
- * the kernels round them. Each element is within 8 sqrt(terms) eps sum|a||b|. */
+/* Convolutions on tensor cores, 4x4 with every tile in all precisions, 3x3 and 1x1, against the reference. Operands are
+ * rounded here as the kernels round them. Each element is within 8 sqrt(terms) eps sum|a||b|. */
 #include "tests/run_conv.h"
 
-/* N, H, W, Ci, Co, and which directions: 1 fwd, 2 dx, 4 dw */
-static const int shapes[][6] = {
+/* N, H, W, Ci, Co, which directions (1 fwd, 2 dx, 4 dw), and K and S if they are not 4 and 2; pad is half of K */
+static const int shapes[][8] = {
     {1, 4, 4, 16, 16, 7},
     {3, 8, 8, 32, 16, 7},
     {5, 8, 6, 16, 72, 7},
@@ -24,6 +24,21 @@ static const int shapes[][6] = {
     {1, 16, 66, 3, 36, 7},
     {3, 18, 32, 3, 52, 7},
     {2, 2, 3, 1, 4, 7},
+    /* mma_odd */
+    {1, 1, 1, 16, 16, 7, 3, 1},
+    {3, 7, 7, 16, 40, 5, 3, 1},
+    {2, 5, 9, 48, 16, 7, 3, 1},
+    {3, 4, 4, 32, 72, 5, 3, 1},
+    {2, 3, 33, 16, 72, 5, 3, 1},
+    {2, 8, 12, 24, 16, 6, 3, 1},
+    {3, 1, 1, 80, 144, 7, 1, 1},
+    {2, 5, 9, 144, 16, 7, 1, 1},
+    {1, 14, 13, 40, 136, 4, 1, 1},
+    {3, 7, 7, 32, 24, 5, 1, 2},
+    {2, 9, 5, 16, 40, 5, 1, 3},
+    {3, 7, 7, 16, 40, 5, 3, 2},
+    {2, 8, 6, 32, 16, 7, 3, 2},
+    {2, 2, 1, 16, 16, 7, 3, 2},
 };
 
 /* For fp16: the size of gradients and the shift of their exponent. The cases are no shift, a shift out of the
@@ -39,7 +54,9 @@ struct problem : conv_problem {
     int tested = 0;
 
     problem(const int *d, dg_math math, int number)
-        : conv_problem(dg_ref_conv_shape(d[0], d[1], d[2], d[3], d[4], 4, 2, 1)), gpu(dev_gpu(200 << 10, math))
+        : conv_problem(d[6] ? dg_ref_conv_shape(d[0], d[1], d[2], d[3], d[4], d[6], d[7], d[6] / 2)
+                            : dg_ref_conv_shape(d[0], d[1], d[2], d[3], d[4], 4, 2, 1)),
+          gpu(dev_gpu(200 << 10, math))
     {
         const auto &gradient = gradients[number % 3];
         const int side = number / 3 % 2;
@@ -61,7 +78,7 @@ struct problem : conv_problem {
         tune.tile_m = m;
         tune.tile_n = n;
         tune.split = split;
-        const dg_gpu here = dev_gpu_of(variant, gpu);
+        const dg_gpu here = variant == &dg_conv_variant_mma_odd ? gpu : dev_gpu_of(variant, gpu);
         if (dg_variant_check(&op, &tune, DG_F32, &here)) return false;
         std::vector<float> in[3] = {value[0], value[1], value[2]}, result;
         char name[200];
@@ -74,12 +91,21 @@ struct problem : conv_problem {
 /* The maps for which a tile exists, by precision and tile number. SMALL maps use cells of 4x4. NOWHERE means that wgmma
  * replaces mma. */
 enum { ALL, LARGE, SMALL, NOWHERE };
-static int maps_of[2][16];
+static int maps_of[2][20];
 
 /* Each shape runs some tiles, and all shapes together run all tiles, with splits in turn. */
 static int all_tiles(problem *p, const int *shape, int number, int (*seen)[3], int *maps)
 {
     int k = number, tile = 0;
+    if (shape[6]) {
+        for (int i = 0; i < 6 && p->gpu.math == DG_MATH_BF16; i++) {
+            const int d = i / 2, split = 1 + i % 2 * (1 + number % 2);
+            if (!(shape[5] >> d & 1)) continue;
+            const bool ran = p->run(&dg_conv_variant_mma_odd, d, 0, 0, split);
+            DG_CHECKF(ran || split > 1 || p->gpu.arch < 80, "shape %d, direction %d: mma_odd refuses it", number, d);
+        }
+        return 0;
+    }
     if (p->s.Ci == 1 || p->s.Ci == 3) {
         for (int d = 0; d < 3; d++)
             DG_CHECK((d == 2 && p->run(&dg_conv_variant_thin_mma, d, 0, 0, 2)) ||
@@ -100,7 +126,7 @@ static int all_tiles(problem *p, const int *shape, int number, int (*seen)[3], i
             seen[mine][p->s.Wo <= DG_MMA_SMALL]++;
     };
 #define X(OF_SMALL, M, N, ...) next(&dg_conv_variant_mma, 0, M, N, OF_SMALL ? SMALL : LARGE);
-#define Y(M, N, ...) next(&dg_conv_variant_mma, 1, M, N);
+#define Y(OF_SMALL, M, N, ...) next(&dg_conv_variant_mma, 1, M, N, OF_SMALL ? SMALL : LARGE);
     if (p->gpu.math == DG_MATH_FP16) {
         DG_FP16_FWD_TILES(X)
         DG_MMA_DX_TILES(Y)
@@ -114,10 +140,10 @@ static int all_tiles(problem *p, const int *shape, int number, int (*seen)[3], i
     DG_MMA_DW_TILES(X)
 #undef X
     if (p->gpu.math != DG_MATH_BF16 || p->gpu.arch != 90) return tile;
-#define X(OF_SMALL, M, N, GROUPS) next(&dg_conv_variant_wgmma, 0, M, N, OF_SMALL ? SMALL : LARGE);
+#define X(OF_SMALL, M, N, ...) next(&dg_conv_variant_wgmma, 0, M, N, OF_SMALL ? SMALL : LARGE);
     DG_WGMMA_FWD_TILES(X)
 #undef X
-#define X(OF_SMALL, M, N, GROUPS) next(&dg_conv_variant_wgmma, 1, M, N, OF_SMALL ? SMALL : LARGE);
+#define X(OF_SMALL, M, N, ...) next(&dg_conv_variant_wgmma, 1, M, N, OF_SMALL ? SMALL : LARGE);
     DG_WGMMA_DX_TILES(X)
 #undef X
     return tile;
@@ -126,7 +152,7 @@ static int all_tiles(problem *p, const int *shape, int number, int (*seen)[3], i
 /* Operands that are not finite give results that are not finite. Finite operands beyond fp16's range are clamped. */
 static void not_finite()
 {
-    static const int shape[] = {1, 4, 4, 16, 16, 7};
+    static const int shape[8] = {1, 4, 4, 16, 16, 7};
     for (int d = 0; d < 3; d++)
         for (float bad : {INFINITY, -INFINITY, NAN, 1e30f}) {
             problem p(shape, DG_MATH_FP16, 0);
@@ -152,7 +178,7 @@ static void not_finite()
 int main()
 {
     const dg_math maths[] = {DG_MATH_BF16, DG_MATH_FP16};
-    int tested = 0, tiles[2] = {}, seen[2][16][3] = {};
+    int tested = 0, tiles[2] = {}, seen[2][20][3] = {};
     const int count = (int)(sizeof shapes / sizeof *shapes);
     for (int i = 0; i < count; i++)
         for (int k = 0; k < 2; k++) {

@@ -112,36 +112,19 @@ static void direct(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, 
     else KLAUNCH(dw_direct<real>, dg_grid(w, tune->block), block, 0, stream, *a);
 }
 
-static float *result_of(dg_op_kind kind, const dg_conv_args *a)
-{
-    return (float *)(kind == DG_OP_conv_fwd ? a->y : kind == DG_OP_conv_dx ? a->x : a->w);
-}
-
-/* Returns the memory that launchers of mma write: the result, or scratch for the parts of a split sum. */
-static float *out_of(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune)
-{
-    return tune->split > 1 ? (float *)a->scratch : result_of(kind, a);
-}
-
-static void sum_parts(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream)
-{
-    if (tune->split < 2) return;
-    dg_conv_sum(result_of(kind, a), (const float *)a->scratch, dg_conv_count(kind, a), tune->split, stream);
-}
-
 void dg_conv_mma(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream)
 {
-    float *const out = out_of(kind, a, tune);
+    float *const out = dg_conv_out(kind, a, tune);
     if (tune->math == DG_MATH_FP16) dg_conv_mma_fp16(kind, a, tune, out, stream);
     else if (kind == DG_OP_conv_dw) dg_conv_mma_dw(a, tune, out, stream);
-    else (kind == DG_OP_conv_dx ? dg_conv_mma_dx_bf16 : dg_conv_mma_fwd_bf16)(a, tune, out, stream);
-    sum_parts(kind, a, tune, stream);
+    else dg_conv_mma_bf16(kind, a, tune, out, stream);
+    dg_conv_finish(kind, a, tune, stream);
 }
 
 void dg_conv_wgmma(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream)
 {
-    (kind == DG_OP_conv_dx ? dg_conv_wgmma_dx : dg_conv_wgmma_fwd)(a, tune, out_of(kind, a, tune), stream);
-    sum_parts(kind, a, tune, stream);
+    dg_conv_mma_wide(kind, a, tune, dg_conv_out(kind, a, tune), stream);
+    dg_conv_finish(kind, a, tune, stream);
 }
 
 void dg_conv_direct(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream)

@@ -15,18 +15,20 @@ DG_CONV_VARIANTS(X)
 
 void dg_conv_thin_mma_dw(const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream);
 
-/* mma and wgmma, one file per direction; wgmma has no weight gradient. The parts of a split sum are consecutive in
- * out. */
-void dg_conv_mma_fwd_bf16(const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream);
-void dg_conv_mma_dx_bf16(const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream);
-void dg_conv_wgmma_fwd(const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream);
-void dg_conv_wgmma_dx(const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream);
+/* mma by arithmetic: bf16 and wide (warpgroups) have forward passes and data gradients, dw has the weight gradient in
+ * bf16, fp16 has all. The parts of a split sum are consecutive in out. */
+void dg_conv_mma_bf16(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream);
+void dg_conv_mma_wide(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream);
 void dg_conv_mma_dw(const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream);
 void dg_conv_mma_fp16(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream);
 
+/* Number of results. */
 size_t dg_conv_count(dg_op_kind kind, const dg_conv_args *a);
 
-/* out[i] = sum over k of part[k * count + i], in a fixed order. */
-void dg_conv_sum(float *out, const float *part, size_t count, int parts, cudaStream_t stream);
+/* Returns the memory that kernels write: the result, or scratch for the parts of a split sum. */
+float *dg_conv_out(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune);
+
+/* Adds the parts of a split sum to the result, in a fixed order. */
+void dg_conv_finish(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream);
 
 #endif

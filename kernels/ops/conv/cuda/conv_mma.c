@@ -12,62 +12,51 @@ typedef dg_mma_tile tile;
 
 static bool by_warpgroups(const dg_tune *t) { return t->variant == &dg_conv_variant_wgmma; }
 
+typedef struct {
+    bool small;
+    int m, n, wn, groups;
+} tile_row;
+
+#define X(...) {__VA_ARGS__},
+static const tile_row fwd_bf16[] = {DG_MMA_FWD_TILES(X)}, fwd_fp16[] = {DG_FP16_FWD_TILES(X)},
+                      fwd_wide[] = {DG_WGMMA_FWD_TILES(X)}, dx_warps[] = {DG_MMA_DX_TILES(X)},
+                      dx_wide[] = {DG_WGMMA_DX_TILES(X)};
+#undef X
+#define ROWS(array) array, sizeof array / sizeof *array
+
+/* Size of a block and of its shared memory. wide: by warpgroups, whose planes of weights are spaced (wgmma.cuh). */
+static tile tile_of(const tile_row *r, bool dx, bool wide)
+{
+    const int pitch = !wide ? r->n
+                      : dx  ? r->n / 4 * 5
+                            : r->n + 4,
+              warps = dx || wide ? 4 : 1, threads = dx && wide ? 256 : r->m / 64 * (r->n / r->wn) * warps * 32;
+    return (tile){r->m,
+                  r->n,
+                  threads,
+                  DG_MMA_BYTES(r->small, r->m / 64, !dx, pitch, r->groups, threads),
+                  DG_MMA_PORTION(pitch, r->groups),
+                  wide ? DG_MMA_FACTORS(r->small, r->m / 64, !dx, pitch, r->groups) : 0};
+}
+
 static int tiles_of(dg_op_kind kind, bool small, const dg_tune *t, tile *out)
 {
-    const bool wide = by_warpgroups(t);
+    static const struct {
+        const tile_row *row;
+        size_t rows;
+    } lists[2][3] = {{{ROWS(fwd_bf16)}, {ROWS(fwd_fp16)}, {ROWS(fwd_wide)}},
+                     {{ROWS(dx_warps)}, {ROWS(dx_warps)}, {ROWS(dx_wide)}}};
+    const bool wide = by_warpgroups(t), dx = kind == DG_OP_conv_dx;
     int n = 0;
-    if (kind == DG_OP_conv_fwd && wide) {
-#define X(SMALL, M, N, GROUPS)                                     \
-    if (small == SMALL)                                            \
-        out[n++] = (tile){M,                                       \
-                          N,                                       \
-                          M * 2,                                   \
-                          DG_WGMMA_FWD_BYTES(SMALL, M, N, GROUPS), \
-                          DG_MMA_PORTION(N + 4, GROUPS),           \
-                          DG_WGMMA_FWD_FACTORS(SMALL, M, N, GROUPS)};
-        DG_WGMMA_FWD_TILES(X)
-#undef X
-    } else if (kind == DG_OP_conv_fwd) {
-#define X(SMALL, M, N, WN, GROUPS)                                                           \
-    if (small == SMALL)                                                                      \
-        out[n++] = (tile){M,                                                                 \
-                          N,                                                                 \
-                          M / 64 * (N / WN) * 32,                                            \
-                          DG_MMA_BYTES(SMALL, M / 64, 1, N, GROUPS, M / 64 * (N / WN) * 32), \
-                          DG_MMA_PORTION(N, GROUPS),                                         \
-                          0};
-        if (t->math == DG_MATH_FP16) {
-            DG_FP16_FWD_TILES(X)
-        } else {
-            DG_MMA_FWD_TILES(X)
-        }
-#undef X
-    } else if (kind == DG_OP_conv_dx && wide) {
-#define X(SMALL, M, N, GROUPS)                                    \
-    if (small == SMALL)                                           \
-        out[n++] = (tile){M,                                      \
-                          N,                                      \
-                          256,                                    \
-                          DG_WGMMA_DX_BYTES(SMALL, M, N, GROUPS), \
-                          DG_MMA_PORTION(N / 4 * 5, GROUPS),      \
-                          DG_WGMMA_DX_FACTORS(SMALL, M, N, GROUPS)};
-        DG_WGMMA_DX_TILES(X)
-#undef X
-    } else if (kind == DG_OP_conv_dx) {
-#define X(M, N, WN, GROUPS)                                                              \
-    out[n++] = (tile){M,                                                                 \
-                      N,                                                                 \
-                      M / 16 * (N / WN) * 32,                                            \
-                      DG_MMA_BYTES(small, M / 64, 0, N, GROUPS, M / 16 * (N / WN) * 32), \
-                      DG_MMA_PORTION(N, GROUPS),                                         \
-                      0};
-        DG_MMA_DX_TILES(X)
-#undef X
-    } else {
+    if (kind == DG_OP_conv_dw) {
 #define X(M, N) out[n++] = (tile){M, N, 256, DG_MMA_DW_BYTES(small), 0, 0};
         DG_MMA_DW_TILES(X)
 #undef X
+        return n;
     }
+    const int of = wide ? 2 : t->math == DG_MATH_FP16;
+    for (size_t i = 0; i < lists[dx][of].rows; i++)
+        if (lists[dx][of].row[i].small == small) out[n++] = tile_of(&lists[dx][of].row[i], dx, wide);
     return n;
 }
 

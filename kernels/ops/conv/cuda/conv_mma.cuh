@@ -4,7 +4,7 @@
  * patch: values of the other side that a piece reads, with its border; loaded to shared memory once for all taps
  * chunk: the channels (weight gradient: positions) in one of two buffers of shared memory; one is multiplied while the
  * other is filled group: of taps; a chunk's weights are loaded in one portion per group, and the next patch in one
- * slice per group Values of type T in memory become values of the arithmetic E when they are loaded: into registers
+ * slice per group Values in memory become values of the arithmetic E when they are loaded: into registers
  * while the previous chunk is multiplied, then rounded and stored. Therefore a value is rounded only once. */
 #ifndef DG_CONV_MMA_CUH
 #define DG_CONV_MMA_CUH
@@ -141,14 +141,14 @@ enum { DG_BORDER = 1 << 24 };
 enum { DG_AS_IS, DG_ONE_TENSOR, DG_TWO_TENSORS, DG_ROUNDED = 4 };
 
 /* Loads a patch; two threads load the two planes of a value. */
-template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> struct dg_patch_loader {
+template <class E, class P, int NT, int GROUPS, int MAP = DG_AS_IS> struct dg_patch_loader {
     static constexpr int all = P::cells * P::input * P::input, items = dg_div_up(2 * all, NT),
                          slice = dg_div_up(items, GROUPS);
     static constexpr int transfers = items * NT / 2;
     static constexpr int tensors = MAP & 3, numbers = tensors ? tensors + 1 : 0;
     static constexpr bool both = tensors == DG_TWO_TENSORS, any = MAP == DG_TWO_TENSORS && !E::scaled;
     static constexpr bool bent = MAP == (DG_ROUNDED | DG_ONE_TENSOR);
-    typedef typename std::conditional<(MAP & DG_ROUNDED) != 0, uint16_t, T>::type V;
+    typedef typename std::conditional<(MAP & DG_ROUNDED) != 0, uint16_t, float>::type V;
     static_assert(P::PLANES == 2 && NT % 8 == 0, "the number of threads must allow two threads per value");
 
     const V *tensor;
@@ -191,11 +191,11 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
         return (i > 0) & ((i <= P::scale * P::piece::side) | (at + P::piece::side >= size / P::scale));
     }
     dg_patch_loader() = default;
-    __device__ __forceinline__ dg_patch_loader(const T *of, const dg_transfer *table)
+    __device__ __forceinline__ dg_patch_loader(const float *of, const dg_transfer *table)
         : tensor(reinterpret_cast<const V *>(of)), place(table + dg_settled((int)(threadIdx.x / 2))),
           plane(dg_settled((int)(threadIdx.x % 2)))
     {}
-    __device__ __forceinline__ void map(const T *also, const float *table, float factor)
+    __device__ __forceinline__ void map(const float *also, const float *table, float factor)
     {
         if constexpr (both) second = reinterpret_cast<const V *>(also);
         number = table + plane * (numbers * E::unit);

@@ -9,10 +9,9 @@
 
 #include "kernels/ops/conv/cuda/conv_mma.cuh"
 
-/* E: arithmetic (mma.cuh); T: type of the values in memory; SMALL: maps of y up to 4 wide, cells of 4x4. */
-template <class E_, class T_, bool SMALL> struct dg_dw_tile {
+/* E: arithmetic (mma.cuh); SMALL: maps of y up to 4 wide, cells of 4x4. */
+template <class E_, bool SMALL> struct dg_dw_tile {
     typedef E_ E;
-    typedef T_ T;
     static constexpr int M = 64, N = 16, NT = 256, MI = M / 16, NJ = 4; /* sums of a warp: 16*MI x (2 taps x 16) */
     static constexpr int y_planes = M / E::unit, x_planes = N / E::unit;
     typedef dg_patch<SMALL, 1, x_planes, true> patch;

@@ -8,18 +8,18 @@
 
 #include "kernels/ops/conv/cuda/conv_mma_dw.cuh"
 
-template <class E, class T, int ITEMS> struct dg_dw_side {
-    const T *const from;
+template <class E, int ITEMS> struct dg_dw_side {
+    const float *const from;
     const float factor;
-    dg_parcel<E, T> item[ITEMS];
+    dg_parcel<E, float> item[ITEMS];
 
-    __device__ __forceinline__ dg_dw_side(const T *first, int shift)
+    __device__ __forceinline__ dg_dw_side(const float *first, int shift)
         : from(first), factor(E::scaled ? dg_power_of_two(shift) : 1)
     {}
     __device__ __forceinline__ void fetch(int j, bool ok, int at) { item[j].fetch_or_zero(ok ? from + at : from, ok); }
     __device__ __forceinline__ uint4 unit(int j) const
     {
-        dg_parcel<E, T> value = item[j];
+        dg_parcel<E, float> value = item[j];
         if (E::scaled)
 #pragma unroll
             for (int e = 0; e < E::unit; e++) value.v[e] *= factor;
@@ -30,22 +30,21 @@ template <class E, class T, int ITEMS> struct dg_dw_side {
 template <class G> struct dg_dw_job : dg_dw_products<G> {
     typedef dg_dw_products<G> W;
     typedef typename G::E E;
-    typedef typename G::T T;
     typedef typename G::patch P;
     typedef typename P::piece piece;
     const dg_conv_args &a;
     const int first_piece;
     dg_cell *const cell;
     uint4 *const patch, *const grad;
-    dg_dw_side<E, T, G::x_items> x;
-    dg_dw_side<E, T, G::y_items> y;
+    dg_dw_side<E, G::x_items> x;
+    dg_dw_side<E, G::y_items> y;
     int spot[G::x_items];
 
     __device__ __forceinline__ dg_dw_job(const dg_conv_args &args, int from, int co0, int ci0, dg_cell *c, uint4 *p,
                                          uint4 *g)
         : W(p, g), a(args), first_piece(from), cell(c), patch(p), grad(g),
-          x((const T *)args.x + min(ci0 + G::x_channel(), args.Ci - E::unit), args.shift_x),
-          y((const T *)args.y + min(co0 + G::y_channel(), args.Co - E::unit), args.shift_y)
+          x((const float *)args.x + min(ci0 + G::x_channel(), args.Ci - E::unit), args.shift_x),
+          y((const float *)args.y + min(co0 + G::y_channel(), args.Co - E::unit), args.shift_y)
     {
 #pragma unroll
         for (int j = 0; j < G::x_items; j++) spot[j] = W::spot(j);
@@ -138,8 +137,8 @@ template <class G> static void dg_dw_launch_tile(const dg_conv_args *a, int spli
 
 template <class E> static void dg_dw_launch(const dg_conv_args *a, int split, float *out, cudaStream_t stream)
 {
-    a->Wo <= DG_MMA_SMALL ? dg_dw_launch_tile<dg_dw_tile<E, float, true>>(a, split, out, stream)
-                          : dg_dw_launch_tile<dg_dw_tile<E, float, false>>(a, split, out, stream);
+    a->Wo <= DG_MMA_SMALL ? dg_dw_launch_tile<dg_dw_tile<E, true>>(a, split, out, stream)
+                          : dg_dw_launch_tile<dg_dw_tile<E, false>>(a, split, out, stream);
 }
 
 #endif

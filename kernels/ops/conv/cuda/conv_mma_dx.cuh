@@ -15,12 +15,11 @@
 
 #include "kernels/ops/conv/cuda/conv_mma.cuh"
 
-/* E: arithmetic (mma.cuh, wgmma.cuh); T: type of the values in memory; SMALL: maps of y up to 4 wide, cells of 4x4; M:
+/* E: arithmetic (mma.cuh, wgmma.cuh); SMALL: maps of y up to 4 wide, cells of 4x4; M:
  * positions of a block, per phase; N: channels of a block; WN: of a warp; GROUPS: groups of a chunk's taps; MAP: the
  * prologue of the patch (conv_mma.cuh). */
-template <class E_, class T_, bool SMALL, int M, int N_, int WN_, int GROUPS, int MAP = DG_AS_IS> struct dg_dx_tile {
+template <class E_, bool SMALL, int M, int N_, int WN_, int GROUPS, int MAP = DG_AS_IS> struct dg_dx_tile {
     typedef E_ E;
-    typedef T_ T;
     static constexpr int N = N_, WN = WN_, PIECES = M / 64, across = N / WN;
     static constexpr int own = E::warps > 1 ? PIECES : 1, phases = E::warps > 1 ? 2 : 1;
     static constexpr int NT = 4 / phases * (PIECES / own) * across * E::warps * 32, groups = GROUPS, taps = 4 / GROUPS;
@@ -32,7 +31,7 @@ template <class E_, class T_, bool SMALL, int M, int N_, int WN_, int GROUPS, in
     static constexpr int MI = own * phases * 4 / E::warps, NJ = WN / 8, slots = NT / (2 * N);
     static constexpr int exchanged = E::warps > 1 ? MI *NJ *NT : 0;
     typedef dg_patch<SMALL, PIECES, 2, false> patch;
-    typedef dg_patch_loader<E, T, patch, NT, GROUPS, MAP> loader;
+    typedef dg_patch_loader<E, patch, NT, GROUPS, MAP> loader;
     static constexpr size_t bytes = DG_MMA_BYTES(SMALL, PIECES, false, planes *pitch / 2, GROUPS, NT);
     static_assert(
         copied % NT == 0 && NT % (2 * N) == 0,
@@ -50,7 +49,6 @@ static __device__ __forceinline__ constexpr int dg_taps_back(int slot)
 template <class G> struct dg_dx_job : dg_weights<dg_dx_job<G>, G> {
     typedef dg_weights<dg_dx_job<G>, G> W;
     typedef typename G::E E;
-    typedef typename G::T T;
     typedef typename G::patch P;
     static constexpr int groups = G::groups;
 
@@ -71,7 +69,7 @@ template <class G> struct dg_dx_job : dg_weights<dg_dx_job<G>, G> {
 
     __device__ __forceinline__ dg_dx_job(const dg_conv_args &a, const void *w, int ci0, int first,
                                          const dg_transfer *place, uint4 *p, uint4 *units)
-        : first_chunk(first), Ci(a.Ci), loader((const T *)a.y, place)
+        : first_chunk(first), Ci(a.Ci), loader((const float *)a.y, place)
     {
         const int phase = first_phase(), piece = first_piece(), n = column();
         const uint4 *a_unit = p + P::of_piece(piece) + P::of_tap(phase / 2, phase % 2),

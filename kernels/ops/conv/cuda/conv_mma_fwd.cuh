@@ -12,12 +12,11 @@
 
 #include "kernels/ops/conv/cuda/conv_mma.cuh"
 
-/* E: arithmetic (mma.cuh, wgmma.cuh); T: type of the values in memory; SMALL: maps of y up to 4 wide, cells of 4x4; M:
+/* E: arithmetic (mma.cuh, wgmma.cuh); SMALL: maps of y up to 4 wide, cells of 4x4; M:
  * positions of a block; N: channels of a block; WN: of a warp; GROUPS: groups of a chunk's taps; MAP: the prologue of
  * the patch (conv_mma.cuh). */
-template <class E_, class T_, bool SMALL, int M, int N_, int WN, int GROUPS, int MAP = DG_AS_IS> struct dg_fwd_tile {
+template <class E_, bool SMALL, int M, int N_, int WN, int GROUPS, int MAP = DG_AS_IS> struct dg_fwd_tile {
     typedef E_ E;
-    typedef T_ T;
     static constexpr int N = N_, PIECES = M / 64, across = N / WN, NT = PIECES * across * E::warps * 32,
                          groups = GROUPS, taps = 16 / GROUPS;
     static constexpr int chunk = 2 * E::unit, pitch = N + E::spacing;
@@ -29,7 +28,7 @@ template <class E_, class T_, bool SMALL, int M, int N_, int WN, int GROUPS, int
     static constexpr int MI = 4 / E::warps, NJ = WN / 8;
     static constexpr int exchanged = E::warps > 1 ? MI *NJ *NT : 0;
     typedef dg_patch<SMALL, PIECES, 2, true> patch;
-    typedef dg_patch_loader<E, T, patch, NT, GROUPS, MAP> loader;
+    typedef dg_patch_loader<E, patch, NT, GROUPS, MAP> loader;
     static constexpr size_t bytes = DG_MMA_BYTES(SMALL, PIECES, true, pitch, GROUPS, NT);
     static constexpr int rows = NT < 2 * N ? 2 * N / NT : 1, steps = NT < 2 * N ? 1 : NT / (2 * N);
     static_assert(copied % NT == 0 && (2 * N % NT == 0 || NT % (2 * N) == 0),
@@ -41,7 +40,6 @@ template <class E_, class T_, bool SMALL, int M, int N_, int WN, int GROUPS, int
 template <class G> struct dg_fwd_job : dg_weights<dg_fwd_job<G>, G> {
     typedef dg_weights<dg_fwd_job<G>, G> W;
     typedef typename G::E E;
-    typedef typename G::T T;
     static constexpr int groups = G::groups;
 
     /* The maps that are read and written. step: results per position of a cell, in each direction. */
@@ -61,7 +59,7 @@ template <class G> struct dg_fwd_job : dg_weights<dg_fwd_job<G>, G> {
 
     __device__ __forceinline__ dg_fwd_job(const dg_conv_args &a, const void *w, int co0, int first,
                                           const dg_transfer *place, uint4 *p, uint4 *units)
-        : first_chunk(first), Ci(a.Ci), loader((const T *)a.x, place)
+        : first_chunk(first), Ci(a.Ci), loader((const float *)a.x, place)
     {
         typedef typename G::patch P;
         const int n = column();

@@ -7,8 +7,7 @@
 #ifndef DG_CONV_MMA_PLAIN_CUH
 #define DG_CONV_MMA_PLAIN_CUH
 
-#include "kernels/ops/conv/cuda/conv_mma_dx.cuh"
-#include "kernels/ops/conv/cuda/conv_mma_fwd.cuh"
+#include "kernels/ops/conv/cuda/conv_mma_instance.cuh"
 
 template <class Job, class G>
 static __device__ __forceinline__ void dg_conv_block(const dg_conv_args &a, float *out, int split)
@@ -59,35 +58,14 @@ static void dg_conv_launch(const dg_conv_args *a, int split, float *out, cudaStr
     KLAUNCH((conv_kernel<Job, G>), grid, dim3(G::NT), G::bytes, stream, *a, out, split);
 }
 
-/* mma: each arithmetic E (mma.cuh) has its own tiles; tune selects one. */
+/* Forward pass or data gradient in arithmetic E. */
 template <class E>
-static void dg_conv_mma_fwd(const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream)
+static void dg_conv_mma_as(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream)
 {
-#define X(SMALL, M, N, WN, GROUPS)                                                    \
-    if ((a->Wo <= DG_MMA_SMALL) == SMALL && tune->tile_m == M && tune->tile_n == N) { \
-        typedef dg_fwd_tile<E, float, SMALL, M, N, WN, GROUPS> tile;                  \
-        dg_conv_launch<dg_fwd_job<tile>, tile>(a, tune->split, out, stream);          \
-    }
-    if constexpr (E::scaled) {
-        DG_FP16_FWD_TILES(X)
-    } else {
-        DG_MMA_FWD_TILES(X)
-    }
-#undef X
-}
-
-template <class E>
-static void dg_conv_mma_dx(const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream)
-{
-#define X(M, N, WN, GROUPS)                                                                             \
-    if (tune->tile_m == M && tune->tile_n == N) {                                                       \
-        typedef dg_dx_tile<E, float, true, M, N, WN, GROUPS> small;                                     \
-        typedef dg_dx_tile<E, float, false, M, N, WN, GROUPS> large;                                    \
-        (a->Wo <= DG_MMA_SMALL ? dg_conv_launch<dg_dx_job<small>, small>                                \
-                               : dg_conv_launch<dg_dx_job<large>, large>)(a, tune->split, out, stream); \
-    }
-    DG_MMA_DX_TILES(X)
-#undef X
+    dg_mma_instance<E, DG_AS_IS>(kind, a->Wo <= DG_MMA_SMALL, tune, [=](auto which) {
+        typedef decltype(which) of;
+        dg_conv_launch<typename of::job, typename of::tile>(a, tune->split, out, stream);
+    });
 }
 
 #endif

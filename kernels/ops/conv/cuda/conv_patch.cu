@@ -56,10 +56,10 @@ static void launch_tile(const dg_conv_args *a, const dg_tune *tune, float *out, 
 
 void dg_conv_patch(dg_op_kind, const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream)
 {
-    float *out = (float *)(tune->split > 1 ? a->scratch : a->x);
+    float *const out = dg_conv_out(DG_OP_conv_dx, a, tune);
 #define X(POSITIONS, BN) \
     if (tune->tile_m == POSITIONS && tune->tile_n == BN) launch_tile<POSITIONS, BN>(a, tune, out, stream);
     DG_PATCH_TILES(X)
 #undef X
-    if (tune->split > 1) dg_conv_sum((float *)a->x, out, dg_conv_count(DG_OP_conv_dx, a), tune->split, stream);
+    dg_conv_finish(DG_OP_conv_dx, a, tune, stream);
 }

@@ -28,8 +28,20 @@ static __global__ void sum_kernel(float *out, const float *part, int64_t count, 
     out[i] = sum[0];
 }
 
-void dg_conv_sum(float *out, const float *part, size_t count, int parts, cudaStream_t stream)
+static float *result_of(dg_op_kind kind, const dg_conv_args *a)
 {
-    KLAUNCH(sum_kernel, dg_grid((int64_t)count, SUM_BLOCK), dim3(SUM_BLOCK), 0, stream, out, part, (int64_t)count,
-            parts);
+    return (float *)(kind == DG_OP_conv_fwd ? a->y : kind == DG_OP_conv_dx ? a->x : a->w);
+}
+
+float *dg_conv_out(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune)
+{
+    return tune->split > 1 ? (float *)a->scratch : result_of(kind, a);
+}
+
+void dg_conv_finish(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream)
+{
+    const int64_t count = (int64_t)dg_conv_count(kind, a);
+    if (tune->split > 1)
+        KLAUNCH(sum_kernel, dg_grid(count, SUM_BLOCK), dim3(SUM_BLOCK), 0, stream, result_of(kind, a),
+                (const float *)a->scratch, count, tune->split);
 }

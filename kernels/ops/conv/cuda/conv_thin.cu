@@ -41,9 +41,9 @@ static __global__ void __launch_bounds__(DG_THIN_DW_THREADS) dw_kernel(const dg_
 template <int CI> static void launch_dw(const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream)
 {
     const dim3 grid((unsigned)dg_div_up(a->Co, DG_THIN_CHANNELS), (unsigned)tune->split);
-    float *out = (float *)(tune->split > 1 ? a->scratch : a->w);
-    KLAUNCH(dw_kernel<CI>, grid, dim3(DG_THIN_DW_THREADS), 0, stream, *a, out, tune->split);
-    if (tune->split > 1) dg_conv_sum((float *)a->w, out, dg_conv_count(DG_OP_conv_dw, a), tune->split, stream);
+    KLAUNCH(dw_kernel<CI>, grid, dim3(DG_THIN_DW_THREADS), 0, stream, *a, dg_conv_out(DG_OP_conv_dw, a, tune),
+            tune->split);
+    dg_conv_finish(DG_OP_conv_dw, a, tune, stream);
 }
 
 /* Runs the kernel of a fused launch, without prologue and epilogue. */

@@ -354,8 +354,7 @@ static void launch(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, 
 void dg_conv_tiled(dg_op_kind kind, const dg_conv_args *args, const dg_tune *tune, cudaStream_t stream)
 {
     const dg_conv_args flat = dg_conv_flat(args), *a = &flat;
-    void *result = kind == DG_OP_conv_fwd ? a->y : kind == DG_OP_conv_dx ? a->x : a->w;
-    float *out = (float *)(tune->split > 1 ? a->scratch : result);
+    float *const out = dg_conv_out(kind, a, tune);
 #define X(BM, BN, TM, TN) \
     if (tune->tile_m == BM && tune->tile_n == BN) launch<BM, BN, TM, TN, false>(kind, a, tune, out, stream);
     DG_TILED_WIDE(X)
@@ -364,5 +363,5 @@ void dg_conv_tiled(dg_op_kind kind, const dg_conv_args *args, const dg_tune *tun
     if (tune->tile_m == BM && tune->tile_n == BN) launch<BM, BN, TM, TN, true>(kind, a, tune, out, stream);
     DG_TILED_NARROW(X)
 #undef X
-    if (tune->split > 1) dg_conv_sum((float *)result, out, dg_conv_count(kind, a), tune->split, stream);
+    dg_conv_finish(kind, a, tune, stream);
 }

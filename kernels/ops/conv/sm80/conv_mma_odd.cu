@@ -33,7 +33,6 @@ static void launch_halving(dg_op_kind kind, const dg_conv_args *a, const dg_tune
 {
     enum { BLOCK = 256 };
     dg_conv_args b = *a;
-    const size_t weights = (size_t)a->Co * 16 * (size_t)a->Ci;
     b.K = 4;
     if (kind == DG_OP_conv_dw) {
         const int quads = a->Co * 9 * (a->Ci / 4);
@@ -42,18 +41,14 @@ static void launch_halving(dg_op_kind kind, const dg_conv_args *a, const dg_tune
                 quads, a->Ci, tune->split > 1 ? tune->split : 1);
         return;
     }
-    b.w = a->scratch;
-    float *const result = (float *)(kind == DG_OP_conv_fwd ? a->y : a->x), *const out = tune->split > 1
-                                                                                            ? (float *)a->scratch +
-                                                                                                  weights
-                                                                                            : result;
-    KLAUNCH(widen_kernel, dg_grid((int64_t)weights / 4, BLOCK), dim3(BLOCK), 0, stream, (float *)a->scratch,
-            (const float *)a->w, (int)(weights / 4), a->Ci);
-    const bool dx = kind == DG_OP_conv_dx;
-    (dg_odd_by_warpgroups(kind, tune) ? (dx ? dg_conv_wgmma_dx : dg_conv_wgmma_fwd)
-     : dx                             ? dg_conv_mma_dx_bf16
-                                      : dg_conv_mma_fwd_bf16)(&b, tune, out, stream);
-    if (tune->split > 1) dg_conv_sum(result, out, dg_conv_count(kind, a), tune->split, stream);
+    const size_t parts = tune->split > 1 ? (size_t)tune->split * dg_conv_count(kind, a) : 0;
+    const int quads = a->Co * 16 * (a->Ci / 4);
+    float *const widened = (float *)a->scratch + parts;
+    b.w = widened;
+    KLAUNCH(widen_kernel, dg_grid(quads, BLOCK), dim3(BLOCK), 0, stream, widened, (const float *)a->w, quads, a->Ci);
+    (dg_odd_by_warpgroups(kind, tune) ? dg_conv_mma_wide : dg_conv_mma_bf16)(kind, &b, tune, dg_conv_out(kind, a, tune),
+                                                                             stream);
+    dg_conv_finish(kind, a, tune, stream);
 }
 
 template <int K> static void launch(dg_op_kind kind, const dg_conv_args *a, int split, float *out, cudaStream_t stream)
@@ -66,10 +61,6 @@ template <int K> static void launch(dg_op_kind kind, const dg_conv_args *a, int 
 void dg_conv_mma_odd(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream)
 {
     if (a->K == 3 && a->S == 2) return launch_halving(kind, a, tune, stream);
-    float *const result = (float *)(kind == DG_OP_conv_fwd  ? a->y
-                                    : kind == DG_OP_conv_dx ? a->x
-                                                            : a->w),
-                 *const out = tune->split > 1 ? (float *)a->scratch : result;
-    (a->K == 3 ? launch<3> : launch<1>)(kind, a, tune->split, out, stream);
-    if (tune->split > 1) dg_conv_sum(result, out, dg_conv_count(kind, a), tune->split, stream);
+    (a->K == 3 ? launch<3> : launch<1>)(kind, a, tune->split, dg_conv_out(kind, a, tune), stream);
+    dg_conv_finish(kind, a, tune, stream);
 }

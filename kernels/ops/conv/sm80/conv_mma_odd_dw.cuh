@@ -14,7 +14,6 @@
 /* K: side of the kernel. */
 template <int K> struct dg_odd_dw_tile {
     typedef dg_mma_bf16 E;
-    typedef float T;
     static constexpr int M = DG_ODD_M(K, 1), N = DG_ODD_N(K, 1), NT = DG_ODD_THREADS(K, 1), MI = 4, NJ = 4;
     static constexpr int y_planes = M / E::unit, x_planes = N / E::unit;
     static constexpr int taps = K * K, positions = DG_ODD_PIECE, border = K / 2;

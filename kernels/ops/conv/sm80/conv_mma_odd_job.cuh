@@ -45,7 +45,7 @@ template <int K_, bool BACK> struct dg_odd_tile {
     static constexpr int portion = products * weights, items = portion / NT, step = NT / weights;
     static constexpr int MI = 4, NJ = 4, blocks = NT == 128 ? 2 : 1;
     typedef typename std::conditional<K == 1, dg_runs<64, PIECES, 2>, dg_patch<true, PIECES, 2, false>>::type patch;
-    typedef dg_patch_loader<E, float, patch, NT, groups> loader;
+    typedef dg_patch_loader<E, patch, NT, groups> loader;
     static constexpr int half = depth * patch::units;
     static constexpr size_t bytes = DG_ODD_BYTES(K);
     static_assert(

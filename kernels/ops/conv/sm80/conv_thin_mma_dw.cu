@@ -25,9 +25,9 @@ static __global__ void __launch_bounds__(DG_THIN_MMA_DW_THREADS) dw_kernel(const
 
 void dg_conv_thin_mma_dw(const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream)
 {
-    float *const out = (float *)(tune->split > 1 ? a->scratch : a->w);
+    float *const out = dg_conv_out(DG_OP_conv_dw, a, tune);
     const dim3 grid((unsigned)dg_div_up(a->Co, DG_THIN_CHANNELS), (unsigned)tune->split), block(DG_THIN_MMA_DW_THREADS);
     if (a->Ci == 1) KLAUNCH(dw_kernel<1>, grid, block, 0, stream, *a, out, tune->split);
     else KLAUNCH(dw_kernel<3>, grid, block, 0, stream, *a, out, tune->split);
-    if (tune->split > 1) dg_conv_sum((float *)a->w, out, dg_conv_count(DG_OP_conv_dw, a), tune->split, stream);
+    dg_conv_finish(DG_OP_conv_dw, a, tune, stream);
 }

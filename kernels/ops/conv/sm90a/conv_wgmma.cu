@@ -3,24 +3,7 @@
 
 #include "kernels/ops/conv/cuda/conv_mma_plain.cuh"
 
-void dg_conv_wgmma_fwd(const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream)
+void dg_conv_mma_wide(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream)
 {
-#define X(SMALL, M, N, GROUPS)                                                        \
-    if ((a->Wo <= DG_MMA_SMALL) == SMALL && tune->tile_m == M && tune->tile_n == N) { \
-        typedef dg_fwd_tile<dg_wgmma_bf16, float, SMALL, M, N, N, GROUPS> tile;       \
-        dg_conv_launch<dg_fwd_job<tile>, tile>(a, tune->split, out, stream);          \
-    }
-    DG_WGMMA_FWD_TILES(X)
-#undef X
-}
-
-void dg_conv_wgmma_dx(const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream)
-{
-#define X(SMALL, M, N, GROUPS)                                                        \
-    if ((a->Wo <= DG_MMA_SMALL) == SMALL && tune->tile_m == M && tune->tile_n == N) { \
-        typedef dg_dx_tile<dg_wgmma_bf16, float, SMALL, M, N, N, GROUPS> tile;        \
-        dg_conv_launch<dg_dx_job<tile>, tile>(a, tune->split, out, stream);           \
-    }
-    DG_WGMMA_DX_TILES(X)
-#undef X
+    dg_conv_mma_as<dg_wgmma_bf16>(kind, a, tune, out, stream);
 }
