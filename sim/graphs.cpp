@@ -105,11 +105,6 @@ cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *exec, cudaGraph_t gra
     graphs++;
     return cudaSuccess;
 }
-cudaError_t cudaGraphUpload(cudaGraphExec_t exec, cudaStream_t)
-{
-    CALL;
-    return finish(exec ? cudaSuccess : cudaErrorInvalidValue);
-}
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream)
 {
     CALL;

@@ -29,24 +29,12 @@ static inline T __shfl_down_sync(unsigned mask, T v, unsigned d, int width = 32,
     unsigned end = sim::segment_end(width, at), from = sim::self->lane + d;
     return sim::shuffle(mask, v, from <= end ? from : sim::self->lane, at);
 }
-template <class T>
-static inline T __shfl_up_sync(unsigned mask, T v, unsigned d, int width = 32, sim::site at = sim::here())
-{
-    unsigned start = sim::segment_end(width, at) & ~(unsigned)(width - 1);
-    return sim::shuffle(mask, v, sim::self->lane - start >= d ? sim::self->lane - d : sim::self->lane, at);
-}
 static inline unsigned __ballot_sync(unsigned mask, int p, sim::site at = sim::here())
 {
     return sim::vote(mask, p, at);
 }
-static inline int __any_sync(unsigned mask, int p, sim::site at = sim::here()) { return sim::vote(mask, p, at) != 0; }
-static inline int __all_sync(unsigned mask, int p, sim::site at = sim::here())
-{
-    return sim::vote(mask, p, at) == mask;
-}
 static inline void __nanosleep(unsigned, sim::site at = sim::here()) { sim::yield(at); }
 static inline void __threadfence() {}
-static inline void __threadfence_block() {}
 static inline void __trap(sim::site at = sim::here()) { sim::fail(at, "__trap()"); }
 
 /* atomicAdd exists for integers only, because atomic sums of floats depend on the order of arrival. */
@@ -54,31 +42,13 @@ template <class T> static inline T atomicAdd(T *p, std::enable_if_t<std::is_inte
 {
     return sim::atomic(p, [v](T old) { return (T)(old + v); });
 }
-template <class T> static inline T atomicMax(T *p, std::enable_if_t<std::is_integral<T>::value, T> v)
-{
-    return sim::atomic(p, [v](T old) { return old > v ? old : v; });
-}
-template <class T> static inline T atomicMin(T *p, std::enable_if_t<std::is_integral<T>::value, T> v)
-{
-    return sim::atomic(p, [v](T old) { return old < v ? old : v; });
-}
-template <class T> static inline T atomicOr(T *p, std::enable_if_t<std::is_integral<T>::value, T> v)
-{
-    return sim::atomic(p, [v](T old) { return (T)(old | v); });
-}
 template <class T> static inline T atomicExch(T *p, std::enable_if_t<std::is_integral<T>::value, T> v)
 {
     return sim::atomic(p, [v](T) { return v; });
 }
-template <class T> static inline T atomicCAS(T *p, std::enable_if_t<std::is_integral<T>::value, T> expected, T v)
-{
-    return sim::atomic(p, [=](T old) { return old == expected ? v : old; });
-}
 
 template <class T> static inline T __ldg(const T *p) { return *p; }
 template <class T> static inline T __ldcg(const T *p) { return *p; }
-template <class T> static inline T __ldcs(const T *p) { return *p; }
-template <class T> static inline void __stcs(T *p, T v) { *p = v; }
 template <class A, class B> static inline std::common_type_t<A, B> min(A a, B b)
 {
     std::common_type_t<A, B> x = a, y = b;
@@ -89,44 +59,10 @@ template <class A, class B> static inline std::common_type_t<A, B> max(A a, B b)
     std::common_type_t<A, B> x = a, y = b;
     return x < y ? y : x;
 }
-#define __expf(x) expf(x) /* the C library has functions of these names */
-#define __logf(x) logf(x)
-static inline float __fdividef(float a, float b) { return a / b; }
-static inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
 static inline double rsqrt(double x) { return 1.0 / sqrt(x); }
-static inline float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }
-static inline float __fmul_rn(float a, float b)
-{
-    volatile float r = a * b;
-    return r;
-}
-static inline float __fadd_rn(float a, float b)
-{
-    volatile float r = a + b;
-    return r;
-}
-static inline float __fsub_rn(float a, float b)
-{
-    volatile float r = a - b;
-    return r;
-}
-static inline float __fdiv_rn(float a, float b) { return a / b; }
-static inline float __fsqrt_rn(float x) { return sqrtf(x); }
-static inline double __dmul_rn(double a, double b)
-{
-    volatile double r = a * b;
-    return r;
-}
-static inline double __dadd_rn(double a, double b)
-{
-    volatile double r = a + b;
-    return r;
-}
 static inline uint32_t __float_as_uint(float f) { return sim_bits<uint32_t>(f); }
-static inline int __float_as_int(float f) { return sim_bits<int>(f); }
 static inline float __uint_as_float(uint32_t u) { return sim_bits<float>(u); }
 static inline float __int_as_float(int i) { return sim_bits<float>(i); }
-static inline int __float2int_rn(float f) { return (int)lrintf(f); }
 /* Hex digit i of `s` selects the byte of y:x that becomes byte i of the result. Sign extension is not supported. */
 static inline unsigned __byte_perm(unsigned x, unsigned y, unsigned s)
 {
@@ -136,8 +72,5 @@ static inline unsigned __byte_perm(unsigned x, unsigned y, unsigned s)
     return r;
 }
 static inline int __popc(unsigned v) { return __builtin_popcount(v); }
-static inline int __clz(int v) { return v ? __builtin_clz((unsigned)v) : 32; }
-static inline int __ffs(int v) { return __builtin_ffs(v); }
-static inline unsigned __umulhi(unsigned a, unsigned b) { return (unsigned)((uint64_t)a * b >> 32); }
 
 #endif

@@ -257,11 +257,6 @@ cudaError_t cudaGetDevice(int *number)
     *number = chosen;
     return cudaSuccess;
 }
-cudaError_t cudaSetDeviceFlags(unsigned)
-{
-    CALL;
-    return cudaSuccess;
-}
 cudaError_t cudaDeviceSynchronize(void)
 {
     CALL;
@@ -269,12 +264,6 @@ cudaError_t cudaDeviceSynchronize(void)
     run_all();
     settle();
     return finish((cudaError_t)device_error.load());
-}
-cudaError_t cudaDeviceReset(void)
-{
-    CALL;
-    run_all();
-    return cudaSuccess;
 }
 cudaError_t cudaMemGetInfo(size_t *free, size_t *total)
 {

@@ -148,13 +148,6 @@ static cudaError_t query(CUstream_st *s, uint64_t position)
     if (device_error) return (cudaError_t)device_error.load();
     return s->done < position ? cudaErrorNotReady : cudaSuccess;
 }
-cudaError_t cudaStreamQuery(cudaStream_t stream)
-{
-    CALL;
-    NOT_IN_CAPTURE;
-    CUstream_st *s = stream_of(stream);
-    return finish(s ? query(s, s->issued) : cudaErrorInvalidResourceHandle);
-}
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void *data)
 {
     CALL;

@@ -53,26 +53,9 @@ struct __half {
     }
     operator float() const { return (float)sim_bits<_Float16>(bits); }
 };
-struct alignas(4) __nv_bfloat162 {
-    __nv_bfloat16 x, y;
-};
-struct alignas(4) __half2 {
-    __half x, y;
-};
-typedef __nv_bfloat16 nv_bfloat16;
-typedef __nv_bfloat162 nv_bfloat162;
-typedef __half half;
-typedef __half2 half2;
 
 static inline __nv_bfloat16 __float2bfloat16(float f) { return f; }
-static inline __nv_bfloat16 __float2bfloat16_rn(float f) { return f; }
 static inline float __bfloat162float(__nv_bfloat16 h) { return h; }
-static inline __nv_bfloat162 __floats2bfloat162_rn(float x, float y) { return {x, y}; }
-static inline float2 __bfloat1622float2(__nv_bfloat162 h) { return {h.x, h.y}; }
 static inline __half __float2half(float f) { return f; }
-static inline __half __float2half_rn(float f) { return f; }
-static inline float __half2float(__half h) { return h; }
-static inline __half2 __floats2half2_rn(float x, float y) { return {x, y}; }
-static inline float2 __half22float2(__half2 h) { return {h.x, h.y}; }
 
 #endif

@@ -83,7 +83,6 @@ static void test_graphs(bool deferred)
         DG_CHECK(nodes == 3 && isnan(h[0]) && x.get()[0] == 0); /* no kernel has run */
         OK(cudaGraphInstantiateWithFlags(&exec, graph, 0));
         OK(cudaGraphDestroy(graph));
-        OK(cudaGraphUpload(exec, s));
         for (int i = 1; i <= 3; i++) {
             OK(cudaGraphLaunch(exec, s));
             DG_CHECK(deferred ? !(h[49] == (float)(100 + i)) : h[49] == (float)(100 + i));

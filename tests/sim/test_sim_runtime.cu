@@ -222,7 +222,8 @@ static void test_streams(bool deferred)
         OK(cudaMemset(y.p, 0, 4));
         DG_CHECK(stamps == (deferred ? 1 : 2));
         int polls = 0;
-        while ((e = cudaStreamQuery(free_stream)) == cudaErrorNotReady && polls < 10) polls++;
+        OK(cudaEventRecord(ready, free_stream));
+        while ((e = cudaEventQuery(ready)) == cudaErrorNotReady && polls < 10) polls++;
         DG_CHECK(e == cudaSuccess && stamps == 2);
         OK(cudaLaunchHostFunc(a, stamp, &stamps));
         OK(cudaDeviceSynchronize());
