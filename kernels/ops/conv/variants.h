@@ -21,6 +21,9 @@
 DG_CONV_VARIANTS(X)
 #undef X
 
+/* Number of results. */
+size_t dg_conv_count(dg_op_kind kind, const dg_conv_args *a);
+
 /* CPU variants besides direct, chosen by conv/cpu/conv.c. */
 extern const dg_variant dg_conv_variant_winograd, dg_conv_variant_gemm;
 

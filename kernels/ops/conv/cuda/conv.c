@@ -88,18 +88,17 @@ void dg_conv_work(const dg_op *op, dg_type real, dg_work *w)
     w->moved += 4 * 2 * w->split * dg_conv_product_of(op->kind, &op->u.conv).results;
 }
 
+size_t dg_conv_count(dg_op_kind kind, const dg_conv_args *a)
+{
+    const size_t pixels = (size_t)a->N * (size_t)(kind == DG_OP_conv_fwd ? a->Ho * a->Wo : a->H * a->W);
+    if (kind == DG_OP_conv_dw) return (size_t)a->Co * (size_t)a->K * (size_t)a->K * (size_t)a->Ci;
+    return pixels * (size_t)(kind == DG_OP_conv_fwd ? a->Co : a->Ci);
+}
+
 size_t dg_conv_scratch(const dg_op *op, dg_type real)
 {
-    const dg_conv_args *a = &op->u.conv;
     if (op->tune.split <= 1) return 0;
-    const size_t x = (size_t)a->N * (size_t)a->H * (size_t)a->W * (size_t)a->Ci,
-                 w = (size_t)a->Co * (size_t)(a->K * a->K) * (size_t)a->Ci,
-                 y = (size_t)a->N * (size_t)a->Ho * (size_t)a->Wo * (size_t)a->Co;
-    return (size_t)op->tune.split *
-           (op->kind == DG_OP_conv_fwd  ? y
-            : op->kind == DG_OP_conv_dx ? x
-                                        : w) *
-           dg_type_bytes(real);
+    return (size_t)op->tune.split * dg_conv_count(op->kind, &op->u.conv) * dg_type_bytes(real);
 }
 
 static const char *check_direct(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu *gpu)

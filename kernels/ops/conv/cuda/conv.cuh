@@ -22,9 +22,6 @@ void dg_conv_mma_wide(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tun
 void dg_conv_mma_dw(const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream);
 void dg_conv_mma_fp16(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream);
 
-/* Number of results. */
-size_t dg_conv_count(dg_op_kind kind, const dg_conv_args *a);
-
 /* Returns the memory that kernels write: the result, or scratch for the parts of a split sum. */
 float *dg_conv_out(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune);
 

@@ -2,13 +2,6 @@
  * thread tile: one result; shared memory: none; registers: 36; bound by: memory */
 #include "kernels/ops/conv/cuda/conv.cuh"
 
-size_t dg_conv_count(dg_op_kind kind, const dg_conv_args *a)
-{
-    const size_t pixels = (size_t)a->N * (size_t)(kind == DG_OP_conv_fwd ? a->Ho * a->Wo : a->H * a->W);
-    if (kind == DG_OP_conv_dw) return (size_t)a->Co * (size_t)a->K * (size_t)a->K * (size_t)a->Ci;
-    return pixels * (size_t)(kind == DG_OP_conv_fwd ? a->Co : a->Ci);
-}
-
 /* Sum k of eight adds parts k, k + 8, ... in order, and a tree adds the sums: a thread has eight loads in flight. */
 static constexpr int SUM_SLOTS = 8, SUM_BLOCK = 128;
 
