@@ -152,7 +152,6 @@ struct shuffle_in {
 struct ldmatrix_in {
     uint32_t row[4];
     const void *address;
-    int matrices;
     bool transposed;
 };
 struct mma_in {

@@ -33,26 +33,20 @@ static inline void cp_async_commit(sim::site at = sim::here()) { sim::async_comm
 template <int N> static inline void cp_async_wait() { sim::async_wait(N); }
 
 /* Each lane reads its row here, because this header is instrumented and sanitizers then check the read. */
-static inline void sim_ldmatrix(uint32_t *r, const void *row, int matrices, bool transposed, sim::site at)
+static inline void sim_ldmatrix(uint32_t *r, const void *row, bool transposed, sim::site at)
 {
-    sim::ldmatrix_in in = {{}, row, matrices, transposed};
-    if ((int)sim::self->lane < 8 * matrices) {
-        sim::check_shared(row, 16, "ldmatrix row", at);
-        for (int i = 0; i < 4; i++) in.row[i] = ((const uint32_t *)row)[i];
-    }
+    sim::ldmatrix_in in = {{}, row, transposed};
+    sim::check_shared(row, 16, "ldmatrix row", at);
+    for (int i = 0; i < 4; i++) in.row[i] = ((const uint32_t *)row)[i];
     sim::collective(sim::LDMATRIX, 0xffffffffu, &in, r, at);
 }
 static inline void ldsm_x4(uint32_t (&r)[4], const void *row, sim::site at = sim::here())
 {
-    sim_ldmatrix(r, row, 4, false, at);
+    sim_ldmatrix(r, row, false, at);
 }
 static inline void ldsm_x4_trans(uint32_t (&r)[4], const void *row, sim::site at = sim::here())
 {
-    sim_ldmatrix(r, row, 4, true, at);
-}
-static inline void ldsm_x2(uint32_t (&r)[2], const void *row, sim::site at = sim::here())
-{
-    sim_ldmatrix(r, row, 2, false, at);
+    sim_ldmatrix(r, row, true, at);
 }
 
 template <size_t A, size_t B>

@@ -70,7 +70,7 @@ static void count_conflicts(const cuda_thread *row)
 static void ldmatrix(cuda_thread *lanes)
 {
     const ldmatrix_in *first = (const ldmatrix_in *)lanes[0].in;
-    for (int m = 0; m < first->matrices; m++) {
+    for (int m = 0; m < 4; m++) {
         const cuda_thread *row = lanes + 8 * m;
         count_conflicts(row);
         auto element = [row](int r, int c) -> uint32_t {

@@ -9,6 +9,7 @@
 #include "kernels/ops/conv/cuda/conv.cuh"
 extern "C" {
 #include "core/plan/precision.h"
+#include "core/plan/work.h"
 #include "core/tune/conv_tiles.h"
 #include "core/tune/tune.h"
 #include "tests/reference_conv.h"
@@ -25,7 +26,8 @@ static bool run_conv(dg_op *op, int d, const dg_tune *tune, std::vector<real> (&
     dg_conv_args *a = &op->u.conv;
     in[d].assign(in[d].size(), (real)NAN);
     dev_buffer<real> y(in[0]), x(in[1]), w(in[2]);
-    dev_buffer<char> scratch(dg_cuda_conv_scratch<real>(op->kind, a, tune));
+    op->tune = *tune;
+    dev_buffer<char> scratch(dg_scratch_of(op, sizeof(real) == 8 ? DG_F64 : DG_F32));
     a->x = x.p;
     a->y = y.p;
     a->w = w.p;

@@ -28,10 +28,6 @@ DG_OPS(X)
     template void dg_cuda_##kind<float>(const dg_##member##_args *, const dg_tune *, cudaStream_t); \
     template void dg_cuda_##kind<double>(const dg_##member##_args *, const dg_tune *, cudaStream_t);
 
-/* Returns the bytes of operand `scratch` of a convolution outside of a plan. For an op of a plan, use dg_scratch_of()
- * (work.h). */
-template <class real> size_t dg_cuda_conv_scratch(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune);
-
 /* Values per pack: 4 fp32 values, which are one load or store of 16 bytes, or one fp64 value. */
 template <class real> constexpr int dg_wide = sizeof(real) == 4 ? 4 : 1;
 template <class real, int n> struct alignas(sizeof(real) * n) dg_pack {

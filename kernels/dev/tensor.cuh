@@ -4,9 +4,8 @@
 #ifndef DG_TENSOR_CUH
 #define DG_TENSOR_CUH
 
-/* Loads four 8x8 matrices of 16-bit elements. Lane i passes the address of row i % 8 of matrix i / 8 (16 bytes,
- * aligned). r[m] of lane i has two elements of matrix m (_trans: of its transpose): row i / 4, columns 2 * (i % 4) and
- * 2 * (i % 4) + 1. x2: lanes 0..15 pass the rows of two matrices, and the other lanes pass any valid address. */
+/* Four 8x8 matrices of 16-bit elements: lane i passes the address of row i % 8 of matrix i / 8 (16 bytes, aligned);
+ * r[m] of lane i is row i / 4, elements 2 * (i % 4) and + 1 of matrix m; _trans: of its transpose. */
 __device__ __forceinline__ void ldsm_x4(uint32_t (&r)[4], const void *row)
 {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
@@ -19,14 +18,6 @@ __device__ __forceinline__ void ldsm_x4_trans(uint32_t (&r)[4], const void *row)
 {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
                  : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-                 : "r"(dev_shared_address(row))
-                 : "memory");
-}
-
-__device__ __forceinline__ void ldsm_x2(uint32_t (&r)[2], const void *row)
-{
-    asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0,%1}, [%2];"
-                 : "=r"(r[0]), "=r"(r[1])
                  : "r"(dev_shared_address(row))
                  : "memory");
 }

@@ -41,10 +41,10 @@ template <int B> static __global__ void product(float *c, const __nv_bfloat16 *a
             cp_async_wait<0>();
         }
         if (B != NO_SYNCWARP) __syncwarp();
-        uint32_t fa[4], fb[2];
+        uint32_t fa[4], fb[4];
         ldsm_x4(fa, &sa[stage][lane % 16][lane / 16 * 8]);
-        ldsm_x2(fb, &sb[stage][lane % 8][lane / 8 % 2 * 8]);
-        mma_bf16(sum, fa, fb);
+        ldsm_x4(fb, &sb[stage][lane % 8][lane / 8 % 2 * 8]); /* two matrices, twice */
+        mma_bf16(sum, fa, {fb[0], fb[1]});
         __syncwarp();
     }
     for (int i = 0; i < 4; i++) {
@@ -138,12 +138,10 @@ template <int B> static __global__ void scaled_product(float *c, const float *a,
     if (i < 16) units[32 + i] = dg_mma_fp16::round(v);
     __syncwarp();
     dg_sums<dg_mma_fp16, 1, 2> sums;
-    uint32_t fa[1][4], fb[1][4], two[2];
+    uint32_t fa[1][4], fb[1][4];
     sums.clear();
     ldsm_x4(fa[0], units + i);
-    ldsm_x2(two, units + 32 + i % 16);
-    fb[0][0] = fb[0][2] = two[0];
-    fb[0][1] = fb[0][3] = two[1];
+    ldsm_x4(fb[0], units + 32 + i % 16);
     sums.add(fa, fb);
     if (B != STAYS_SCALED) sums.times(dg_power_of_two(-shift));
     for (int row = 0; row < 2; row++) sums.store(c + (row * 8 + i / 4) * 8, row, i % 4 * 2, 8);

@@ -57,7 +57,7 @@ says precision-of-run-needs-gpu bf16
 goes_on reverse 0 half --epochs 2 --precision auto
 same_run one half
 
-# a run that an older version began in tf32 is resumed in bf16 or fp32
+# a run that an older version began in tf32 resumes in bf16 or fp32
 begins reverse old --epochs 1
 of_tf32 "$dir/old/run" bf16
 cp -r "$dir/old" "$dir/older"

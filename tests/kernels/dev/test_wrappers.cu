@@ -55,7 +55,7 @@ template <int S> static void test_mma(const char *name)
 
 /* ---- ldmatrix: matrix m, row r, column c holds m * 256 + r * 16 + c ---- */
 
-template <int form> static __global__ void ldmatrix_kernel(uint32_t *out)
+template <bool TRANS> static __global__ void ldmatrix_kernel(uint32_t *out)
 {
     SHARED(uint16_t, s, [4][8][16]); /* rows of 16 elements; ldmatrix loads 8 of them */
     int lane = threadIdx.x;
@@ -63,32 +63,26 @@ template <int form> static __global__ void ldmatrix_kernel(uint32_t *out)
         s[i / 128][i / 16 % 8][i % 16] = (uint16_t)(i / 128 * 256 + i / 16 % 8 * 16 + i % 16);
     __syncwarp();
     const void *row = &s[lane / 8][lane % 8][0];
-    uint32_t r[4] = {~0u, ~0u, ~0u, ~0u}, r2[2];
-    if (form == 0) ldsm_x4(r, row);
-    if (form == 1) ldsm_x4_trans(r, row);
-    if (form == 2) {
-        ldsm_x2(r2, lane < 16 ? row : &s[0][0][0]);
-        r[0] = r2[0];
-        r[1] = r2[1];
-    }
+    uint32_t r[4] = {~0u, ~0u, ~0u, ~0u};
+    if (TRANS) ldsm_x4_trans(r, row);
+    else ldsm_x4(r, row);
     for (int m = 0; m < 4; m++) out[m * 32 + lane] = r[m];
 }
 
 static void test_ldmatrix()
 {
-    for (int form = 0; form < 3; form++) {
+    for (bool trans : {false, true}) {
         dev_buffer<uint32_t> out(128);
-        if (form == 0) KLAUNCH((ldmatrix_kernel<0>), 1, 32, 0, 0, out.p);
-        if (form == 1) KLAUNCH((ldmatrix_kernel<1>), 1, 32, 0, 0, out.p);
-        if (form == 2) KLAUNCH((ldmatrix_kernel<2>), 1, 32, 0, 0, out.p);
+        if (trans) KLAUNCH(ldmatrix_kernel<true>, 1, 32, 0, 0, out.p);
+        else KLAUNCH(ldmatrix_kernel<false>, 1, 32, 0, 0, out.p);
         if (!dev_ok("ldmatrix")) return;
         std::vector<uint32_t> got = out.get();
-        for (int m = 0; m < (form == 2 ? 2 : 4); m++)
+        for (int m = 0; m < 4; m++)
             for (int lane = 0; lane < 32; lane++) {
                 int row = lane / 4, col = lane % 4 * 2;
-                uint32_t low = m * 256 + (form == 1 ? col * 16 + row : row * 16 + col);
-                uint32_t high = m * 256 + (form == 1 ? (col + 1) * 16 + row : row * 16 + col + 1);
-                DG_CHECKF(got[m * 32 + lane] == (low | high << 16), "form %d matrix %d lane %d: %08x", form, m, lane,
+                uint32_t low = m * 256 + (trans ? col * 16 + row : row * 16 + col);
+                uint32_t high = m * 256 + (trans ? (col + 1) * 16 + row : row * 16 + col + 1);
+                DG_CHECKF(got[m * 32 + lane] == (low | high << 16), "trans %d matrix %d lane %d: %08x", trans, m, lane,
                           got[m * 32 + lane]);
             }
     }

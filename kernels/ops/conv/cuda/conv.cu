@@ -134,11 +134,6 @@ void dg_conv_direct(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune,
 
 template <class real> static void conv(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream)
 {
-    direct<real>(kind, a, tune, stream);
-}
-
-template <> void conv<float>(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream)
-{
     static const struct {
         const dg_variant *variant;
         void (*launch)(dg_op_kind, const dg_conv_args *, const dg_tune *, cudaStream_t);
@@ -147,20 +142,10 @@ template <> void conv<float>(dg_op_kind kind, const dg_conv_args *a, const dg_tu
         DG_CONV_VARIANTS(X)
 #undef X
     };
+    if (sizeof(real) == sizeof(double)) return direct<real>(kind, a, tune, stream);
     for (const auto &l : launchers)
         if (l.variant == tune->variant) return l.launch(kind, a, tune, stream);
 }
-
-template <class real> size_t dg_cuda_conv_scratch(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune)
-{
-    dg_op op = {};
-    op.kind = kind;
-    op.u.conv = *a;
-    op.tune = *tune;
-    return dg_scratch_of(&op, sizeof(real) == sizeof(double) ? DG_F64 : DG_F32);
-}
-template size_t dg_cuda_conv_scratch<float>(dg_op_kind, const dg_conv_args *, const dg_tune *);
-template size_t dg_cuda_conv_scratch<double>(dg_op_kind, const dg_conv_args *, const dg_tune *);
 
 template <class real> void dg_cuda_conv_fwd(const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream)
 {
