@@ -1,4 +1,4 @@
-/* The rows of all ops (core/plan/op_info.h), one per kind in DG_OPS. */
+/* The table rows of all ops (core/plan/op_info.h), one row per kind in DG_OPS. */
 #ifndef DG_OPS_TABLE_H
 #define DG_OPS_TABLE_H
 

@@ -1,9 +1,10 @@
-/* Activations without a norm, of a tensor, of a sum of two or with a bias, and backward. real: type of the values.
- * thread tile: n values (n = 1 direct, 16 bytes vector); shared memory: none; registers: 17 to 19
- * bound by: memory, 8 bytes per value forward, 12 backward and of a sum */
+/* Activations without a norm: forward (of a tensor, of a sum of two tensors, with a bias) and backward. real: type of
+ * the values.
+ * Thread tile: n values (n = 1 direct, 16 bytes vector). Shared memory: none. Registers: 17 to 19.
+ * Bound by: memory, 8 bytes per value forward, 12 bytes backward and for a sum */
 #include "kernels/ops/act/act.cuh"
 
-/* out may be in or other, because a thread reads only the values that it writes, and a bias. */
+/* out may be equal to in or other, because a thread reads only the bias and the elements that it writes. */
 template <class real> static __global__ void act_kernel(const dg_act_sweep s, dg_act act, real factor, int width)
 {
     dg_packed<real>(width, [&](auto n) {

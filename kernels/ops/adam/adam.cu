@@ -1,6 +1,6 @@
 /* Adam over one network's flat weights, in one launch. real: type of weights.
- * thread tile: n weights (n = 1 direct, 4 vector); shared memory: 40 bytes (double: 64); registers: 62 (double: 67)
- * bound by: memory, 28 bytes per weight */
+ * Thread tile: n weights (n = 1 direct, 4 vector). Shared memory: 40 bytes (double: 64). Registers: 62 (double: 67).
+ * Bound by: memory, 28 bytes per weight */
 #include "kernels/ops/adam/adam.cuh"
 #include "kernels/ops/update/sweep.cuh"
 

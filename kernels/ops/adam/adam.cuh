@@ -1,5 +1,4 @@
-/* One step of Adam for one weight (ops.h). The op adam and the fused update use this code and so compute the same bits.
- * */
+/* One step of Adam for one weight (ops.h). Op adam and the fused update share this code and so compute equal bits. */
 #ifndef DG_ADAM_CUH
 #define DG_ADAM_CUH
 
@@ -13,7 +12,7 @@ template <class real> struct dg_adam_factors {
     real rate, unbias, eps, new1, keep2, new2;
 };
 
-/* rate m / (sqrt(v) unbias + eps). If v is infinite, the weight does not change. */
+/* Returns the step rate m / (sqrt(v) unbias + eps). If v is infinite, the weight does not change. */
 static __device__ __forceinline__ float dg_adam_move(const dg_adam_factors<float> &f, float m, float v)
 {
     const float below = dg_square_root(fmaxf(v, FLT_MIN)) * f.unbias + f.eps;
@@ -24,8 +23,7 @@ static __device__ __forceinline__ double dg_adam_move(const dg_adam_factors<doub
     return f.rate * m / (dg_root(v) * f.unbias + f.eps);
 }
 
-/* One thread per block computes the powers in double by squaring, which is faster than pow() for an integer exponent.
- * */
+/* One thread per block computes the powers in double by squaring, which is faster than pow() for integer exponents. */
 template <class real>
 static __device__ __forceinline__ dg_adam_factors<real> dg_adam_factors_of(const dg_adam_args &a, uint64_t step)
 {

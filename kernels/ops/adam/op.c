@@ -1,4 +1,4 @@
-/* Row of Adam. Each of the operands p, m, v and g is a network's n values, in all its tensors. */
+/* Table row of Adam. Operands p, m, v and g have the n values of all tensors of a network. */
 #include <math.h>
 #include <string.h>
 

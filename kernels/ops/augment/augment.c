@@ -1,4 +1,4 @@
-/* Differentiable augmentation and its adjoint: one image per thread; means in double, in memory order. */
+/* Differentiable augmentation and its adjoint: one image per thread; means are summed in double, in memory order. */
 #include "kernels/cpu/cpu.h"
 #include "kernels/ops/augment/augment.h"
 
@@ -16,8 +16,8 @@ static double pixel_of(double v[DG_CHANNELS_MAX], const real *image, int from, c
     return sum / colours;
 }
 
-/* Augments one image: pixel p is computed from a source pixel and the mean of all pixels inside. back: computes the
- * adjoint, in which the source is the pixel's destination. */
+/* Augments one image: pixel p is computed from a source pixel and the mean of the image. back: computes the adjoint, in
+ * which the source is the pixel's destination. */
 static void change(real *out, const real *in, const dg_augment_args *a, const dg_augmentation *g, bool back)
 {
     const int colours = dg_augment_colours(a), pixels = a->H * a->W;

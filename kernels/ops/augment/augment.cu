@@ -1,6 +1,6 @@
-/* Differentiable augmentation and its adjoint. Where colours change, a first pass over the image computes its mean; the
+/* Differentiable augmentation and its adjoint. If colours change, a first pass over the image computes its mean; the
  * second pass reads from the cache. real: type of the values; back: the adjoint.
- * grid: one block per image; thread: every blockDim'th pixel; shared memory: 4 KB; registers: 50; bound by: latency */
+ * Grid: one block per image. Thread: every blockDim'th pixel. Shared memory: 4 KB. Registers: 50. Bound by: latency */
 #include "kernels/dev/cuda.cuh"
 extern "C" {
 #include "kernels/ops/augment/augment.h"
@@ -28,7 +28,7 @@ static __device__ __forceinline__ augment_pixel pixel_of(const real *image, int 
     return p;
 }
 
-/* Returns the mean of all pixels inside. Each thread sums its pixels in order, and a tree adds the threads' sums. */
+/* Returns the mean of the image. Each thread sums its pixels in order, and a tree adds the threads' sums. */
 template <class real>
 static __device__ __forceinline__ double mean_of(const real *in, const dg_augment_args &a, const dg_augmentation &g,
                                                  bool back)

@@ -7,7 +7,7 @@
 
 typedef struct {
     double bias, saturation, contrast;
-    int ty, tx;                             /* (i, j) comes from (i + ty, j + tx) */
+    int ty, tx;                             /* shift: pixel (i, j) is read from (i + ty, j + tx) */
     int row_from, row_to, col_from, col_to; /* box that is cut out, ends exclusive */
 } dg_augmentation;
 
@@ -16,7 +16,7 @@ static inline DG_HD int dg_augment_whole(uint32_t word, int count)
     return (int)((uint64_t)word * (uint64_t)count >> 32);
 }
 
-/* Sets a box as long as half of `side`, centred at a position given by the random `word`. */
+/* Sets the ends of the box along one axis: half of `side` long, centred at a position given by the random `word`. */
 static inline DG_HD void dg_augment_cut(uint32_t word, int side, int *from, int *to)
 {
     const int length = (side + 1) / 2;
@@ -56,7 +56,7 @@ static inline DG_HD int dg_augment_from(const dg_augment_args *a, const dg_augme
     return cut || y < 0 || y >= a->H || x < 0 || x >= a->W ? -1 : y * a->W + x;
 }
 
-/* Returns the destination of pixel (y, x), or -1 if it has none. */
+/* Returns the destination of pixel (y, x), or -1 if the pixel has none. */
 static inline DG_HD int dg_augment_to(const dg_augment_args *a, const dg_augmentation *g, int y, int x)
 {
     const int i = y - g->ty, j = x - g->tx;

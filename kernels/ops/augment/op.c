@@ -1,11 +1,11 @@
-/* Rows of differentiable augmentation: checks, error limits, cost. */
+/* Table rows of differentiable augmentation: checks, error limits, cost. */
 #include <float.h>
 #include <math.h>
 
 #include "core/plan/limits.h"
 #include "kernels/ops/ops.h"
 
-/* Results are computed in double and rounded once. Each is a sum over the image whose factors are at most 3. */
+/* Results are computed in double and rounded once. Each result is a sum over the image with factors of at most 3. */
 static dg_err limits_of(const dg_op_values *v, const char *in)
 {
     const dg_augment_args *a = &v->op[0]->u.augment;

@@ -3,7 +3,7 @@
 #include "kernels/ops/bias/bias.h"
 #include "kernels/ops/norm/norm_tiles.h"
 
-enum { MANY = 1 << 16 }; /* number of values from which several threads are faster in the forward pass */
+enum { MANY = 1 << 16 }; /* min number of values for which several threads are faster in the forward pass */
 
 INLINE split split_rows(const dg_bias_act_args *a) { return split_of(a->N, a->H, a->W, a->C, 1); }
 

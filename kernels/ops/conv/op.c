@@ -1,4 +1,4 @@
-/* Rows of the convolution's three directions: error limits, cost and checks, without running them. */
+/* Table rows of the convolution's three directions: checks, error limits, cost. */
 #include <math.h>
 
 #include "core/plan/limits.h"
@@ -14,8 +14,8 @@ static double terms(const dg_op *op)
     return (double)a->N * a->Ho * a->Wo;
 }
 
-/* Returns the error of a sum due to subnormal fp16 operands. They are multiples of 2^-24, so each has an error of at
- * most 2^-25. */
+/* Returns the error of a sum due to subnormal fp16 operands. Subnormal fp16 numbers are multiples of 2^-24, so each has
+ * an error of at most 2^-25. */
 static double fp16_steps(const dg_op_values *v)
 {
     const dg_conv_args *a = &v->op[1]->u.conv;
@@ -30,8 +30,8 @@ static double fp16_steps(const dg_op_values *v)
     return terms(v->op[0]) * (most[0] * step[1] + most[1] * step[0]);
 }
 
-/* Error limits from the sums of |a||b|: tensor cores round each operand. Winograd mixes neighbouring outputs, so every
- * result has the limit of the largest sum, multiplied by the growth of the transforms. */
+/* Error limits are relative to the sums of |a||b|, because tensor cores round each operand. Winograd mixes neighbouring
+ * outputs, so every result has the limit of the largest sum, multiplied by the growth of the transforms. */
 static dg_err limits(const dg_op_values *v)
 {
     const dg_tune *t = &v->op[1]->tune;
@@ -42,7 +42,7 @@ static dg_err limits(const dg_op_values *v)
         const dg_check_operand *o = &v->operand[k];
         if (!o->limit) continue;
         double largest = 0;
-        /* the tensor may have values that this op does not write, of either sign */
+        /* the tensor may have values of either sign that this op does not write */
         for (size_t i = 0; i < o->count; i++) largest = fmax(largest, fabs(dg_check_value(o, o->weight, i)));
         const double least = t->math == DG_MATH_FP16 ? fp16_steps(v) : 0;
         for (size_t i = 0; i < o->count; i++)
@@ -57,7 +57,7 @@ static dg_err limits(const dg_op_values *v)
 #define TRANSFORM 0.25
 
 /* Products of the CPU's Winograd: (m+r-1)^2 per input channel, phase and tile of m x m outputs; direct sums of r x r
- * taps need r^2 m^2. */
+ * taps need r^2 m^2 products. */
 static double winograd_arithmetic(const dg_op *op)
 {
     const dg_conv_args *a = &op->u.conv;

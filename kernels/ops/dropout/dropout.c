@@ -26,7 +26,7 @@ static void draw(uint32_t c[restrict 4][BLOCKS], const dg_dropout_args *a, uint6
     }
 }
 
-/* Writes n values. A value is multiplied by the scale if its random word is at least `least`, else it is 0. */
+/* Writes n values. A value is multiplied by the scale if its random word is at least `least`, else it becomes 0. */
 static void keep(real *y, const real *x, int n, uint32_t word[4][BLOCKS], uint32_t least, real scale)
 {
     real factor[PIECE];

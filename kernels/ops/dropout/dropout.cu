@@ -1,7 +1,7 @@
 /* Dropout: one Philox block per thread; values are read one by one (direct) or 16 bytes at a time (vector). real: type
  * of the values.
- * thread tile: 4 values; shared memory: none; registers: 20 to 24
- * bound by: the instructions of Philox, about 25 per value, nearly as long as the memory */
+ * Thread tile: 4 values. Shared memory: none. Registers: 20 to 24.
+ * Bound by: the instructions of Philox, about 25 per value, which take nearly as long as the memory traffic */
 #include "kernels/dev/cuda.cuh"
 extern "C" {
 #include "kernels/ops/dropout/dropout.h"

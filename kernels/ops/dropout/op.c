@@ -1,4 +1,4 @@
-/* Row of dropout: checks, error limits, cost. */
+/* Table row of dropout: checks, error limits, cost. */
 #include "core/plan/limits.h"
 #include "kernels/ops/ops.h"
 

@@ -1,6 +1,6 @@
 /* Running averages of weights, in one launch. real: type of weights.
- * thread tile: n weights (n = 1 direct, 4 vector); shared memory: none; registers: 28 to 32
- * bound by: memory, 12 bytes per weight */
+ * Thread tile: n weights (n = 1 direct, 4 vector). Shared memory: none. Registers: 28 to 32.
+ * Bound by: memory, 12 bytes per weight */
 #include "kernels/ops/update/sweep.cuh"
 extern "C" {
 #include "kernels/ops/ema/ema.h"

@@ -1,4 +1,4 @@
-/* Row of the running averages. Operands average and p are all tensors of a network: n values from the first on. */
+/* Table row of the running averages. Operands average and p have the n values of all tensors of a network. */
 #include <math.h>
 
 #include "core/plan/limits.h"

@@ -1,4 +1,4 @@
-/* GAN losses: a few dozen logits per step, so one thread, in double, in order. */
+/* GAN losses. A step has only a few dozen logits, so one thread adds their terms in double, in index order. */
 #include <math.h>
 
 #include "kernels/cpu/cpu.h"
@@ -10,7 +10,7 @@ static double mean_of(const real *l, int n)
     return sum / n;
 }
 
-/* NaN stays NaN in these. */
+/* These functions return NaN if v is NaN. */
 INLINE double half_square(double v) { return v * v / 2; }
 INLINE double above_zero(double v) { return v <= 0 ? 0 : v; }
 INLINE double from_0_to_1(double v) { return v < 0 ? 0 : v > 1 ? 1 : v; }
@@ -54,7 +54,7 @@ INLINE term term_of(const dg_gan_loss_args *a, double l, double other, double ou
     return (term){(double)NAN, (double)NAN, (double)NAN};
 }
 
-/* The contribution of the other half, if its loss is added. */
+/* Returns the contribution of the other half of the batch, if its loss is added. */
 INLINE double other_of(const dg_gan_loss_args *a, double l, double other, double ours)
 {
     switch (a->form) {

@@ -1,11 +1,11 @@
-/* GAN losses: a few dozen logits per step. Each thread computes the terms of its logits; one thread adds them in index
- * order, as the CPU does. real: type of logits.
- * grid: one block; thread: every blockDim'th logit; shared memory: 4 KB of terms; registers: 50; bound by: latency */
+/* GAN losses, of a few dozen logits per step. Each thread computes the terms of its logits; one thread adds them in
+ * index order, as the CPU does. real: type of logits.
+ * Grid: one block. Thread: every blockDim'th logit. Shared memory: 4 KB of terms. Registers: 50. Bound by: latency */
 #include "kernels/ops/gan_loss/cross_entropy.cuh"
 
 static constexpr int THREADS = 256;
 
-/* NaN stays NaN in these. */
+/* These functions return NaN if v is NaN. */
 static __device__ __forceinline__ double half_square(double v) { return v * v / 2; }
 static __device__ __forceinline__ double above_zero(double v) { return v <= 0 ? 0 : v; }
 static __device__ __forceinline__ double from_0_to_1(double v) { return v < 0 ? 0 : v > 1 ? 1 : v; }

@@ -1,4 +1,4 @@
-/* Rows of the GAN losses: checks, error limits, cost. */
+/* Table rows of the GAN losses: checks, error limits, cost. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -14,8 +14,8 @@ static double largest(const dg_op_values *v, const char *name, int n)
     return most;
 }
 
-/* Computed in double and rounded once. Losses other than cross entropy use differences of logits, whose error is
- * relative to the logits' magnitude. */
+/* Results are computed in double and rounded once. Losses other than cross entropy use differences of logits, whose
+ * error is relative to the logits' magnitude. */
 static dg_err limits(const dg_op_values *v)
 {
     const dg_gan_loss_args *a = &v->op[0]->u.gan_loss;

@@ -1,4 +1,4 @@
-/* Image input and output: records of the dataset to a batch, a batch to bytes; and the step counter. */
+/* Image input and output: converts dataset records to a batch, and a batch to bytes; advances the step counter. */
 #include "kernels/cpu/cpu.h"
 #include "core/base/rng.h"
 
@@ -13,7 +13,7 @@ static bool mirrored(const dg_gather_args *a, int n)
     return word[n % 4] & 1;
 }
 
-enum { MANY = 1 << 15 }; /* number of values from which several threads are faster */
+enum { MANY = 1 << 15 }; /* min number of values for which several threads are faster */
 
 /* PERIOD is a multiple of every number of channels and of lanes, so value i of an image has the channel of value i %
  * PERIOD. */

@@ -1,6 +1,6 @@
-/* Image input and output: records of the dataset to a batch, a batch to bytes; and the step counter. real: type of the
- * values.
- * thread tile: n values (1, or 16 bytes); shared memory: none; registers: 12 to 32; bound by: memory */
+/* Image input and output: converts dataset records to a batch, and a batch to bytes; advances the step counter. real:
+ * type of the values.
+ * Thread tile: n values (1, or 16 bytes). Shared memory: none. Registers: 12 to 32. Bound by: memory */
 #include "kernels/ops/gather/gather.cuh"
 
 /* Converts values of a record: pixels are scaled by channel, prepared values are copied. */
@@ -10,7 +10,7 @@ template <class real> struct gather_scale {
     __device__ __forceinline__ real of(real value, int) const { return value; }
 };
 
-/* Values from..from + n - 1 of a record, byte by byte for any alignment. */
+/* Loads values from .. from + n - 1 of a record byte by byte, for any alignment. */
 template <int n, class cell> static __device__ __forceinline__ dg_pack<cell, n> gather_bytes(const uint8_t *from)
 {
     dg_pack<cell, n> v;
@@ -20,8 +20,8 @@ template <int n, class cell> static __device__ __forceinline__ dg_pack<cell, n> 
     return v;
 }
 
-/* A thread converts n values of one image. It uses one load if records are aligned and the image is not mirrored. cell:
- * uint8_t, or real for prepared images. */
+/* A thread converts n values of one image. The thread uses one load if records are aligned and the image is not
+ * mirrored. cell: uint8_t, or real for prepared images. */
 template <class cell, int n, class real>
 static __device__ __forceinline__ void gather_values(const dg_gather_args &a, const gather_scale<real> &scale,
                                                      bool aligned)

@@ -9,7 +9,7 @@ static __device__ __forceinline__ bool dg_gather_mirrored(const dg_gather_args &
     if (!a.flip) return false;
     uint32_t word[4];
     dg_philox(word, a.state->seed, dg_subsequence(DG_STREAM_FLIP, a.state->step), (uint64_t)image / 4);
-    const int k = image % 4; /* not word[k]: an array indexed at run time is in local memory */
+    const int k = image % 4; /* avoids word[k], because an array indexed at run time is in local memory */
     return ((k == 0 ? word[0] : k == 1 ? word[1] : k == 2 ? word[2] : word[3]) & 1) != 0;
 }
 
@@ -23,7 +23,7 @@ template <class real> static __device__ __forceinline__ real dg_gather_value(uin
     return (real)byte / dev - shift;
 }
 
-/* dg_gather_value(byte, 127.5f, 1.0f), the same bits for every byte, without a division: 1 / 127.5 is
+/* Returns dg_gather_value(byte, 127.5f, 1.0f), with equal bits for every byte, without a division: 1 / 127.5 is
  * 0x1.01010101...p-7, and a byte times the first five digits is exact. */
 static __device__ __forceinline__ float dg_gather_signed_value(uint8_t byte)
 {

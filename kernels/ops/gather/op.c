@@ -1,11 +1,11 @@
-/* Rows of gather, to_u8 and advance: checks, error limits, cost. */
+/* Table rows of gather, to_u8 and advance: checks, error limits, cost. */
 #include <math.h>
 
 #include "core/plan/gather.h"
 #include "core/plan/limits.h"
 #include "kernels/ops/ops.h"
 
-/* A division and a subtraction, both rounded; a copy has equal bits. */
+/* The limit covers a division and a subtraction, both rounded; a copy has equal bits. */
 static double gather_limit(const dg_op_values *v, const dg_check_operand *o, size_t i, double want)
 {
     (void)o;

@@ -1,6 +1,6 @@
 /* Normals for z, from cuRAND's Philox. real: type of z.
- * thread tile: 4 normals; shared memory: none; registers: 22
- * bound by: the launch (a few thousand normals per step), then the instructions of Philox and Box-Muller */
+ * Thread tile: 4 normals. Shared memory: none. Registers: 22.
+ * Bound by: the launch (a few thousand normals per step), then the instructions of Philox and Box-Muller */
 #define DEV_RANDOM
 #include "kernels/dev/cuda.cuh"
 

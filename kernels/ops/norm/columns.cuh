@@ -2,7 +2,7 @@
  *
  * A tensor is a table of rows (pixels) by C columns (channels), in groups of rows. A block has a chunk of rows and
  * `lanes` adjacent packs of n channels; thread = slot * lanes + lane, and slot s adds rows s, s + slots, ... of the
- * chunk, so that a warp reads contiguous memory. A thread sums runs of a few rows in its own type and the runs in
+ * chunk, so that a warp reads contiguous memory. A thread sums runs of a few rows in type real and adds the runs in
  * double. Sums over a chunk are finished in shared memory by a tree, stored to scratch in double, and merged by one
  * warp per channel in the order of the chunks. Chunks and trees depend on the shape and the block only. */
 #ifndef DG_COLUMNS_CUH

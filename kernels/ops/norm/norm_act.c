@@ -1,7 +1,7 @@
 /* Batch norm with an activation: forward and backward. */
 #include "kernels/ops/norm/norm_tiles.h"
 
-/* act(z) = z if z > 0, else factor * z; NaN for other activations. */
+/* Returns the factor in act(z) = z if z > 0, else factor * z, or NaN for other activations. */
 static real factor_of(const dg_norm_act_args *a) { return (real)dg_act_factor(a->act, a->slope); }
 
 /* Coefficients of a tile: the activation's input is (x - mean) * scale + beta. */
@@ -80,8 +80,8 @@ static void chunk_gradient(double *sum_g, double *sum_gx, const real *dy, const 
     fold(sum_gx, sx, width, tile);
 }
 
-/* Computes from the chunks' sums dgamma, dbeta, and, per group and channel, the two numbers that the second pass
- * subtracts, mean(g) and rstd * mean(g * xhat). */
+/* Computes dgamma and dbeta from the chunks' sums and, per group and channel, the two numbers that the second pass
+ * subtracts: mean(g) and rstd * mean(g * xhat). */
 static void merge_gradient(const dg_norm_act_args *a, const split *s, double *finals, int c, int n)
 {
     const real *rstd = a->rstd;

@@ -1,9 +1,9 @@
 /* Batch norm with an activation: statistics, forward, backward. Sums: columns.cuh. real: type of the values.
- * tile: statistics and gradients a chunk of rows (norm_chunks.h) x at most 32 lanes; elementwise kernels n values per
- *   thread (1, or 16 bytes)
- * shared memory: sums 4 (double) or 16 KB, elementwise none
- * registers: sums 32 to 64, merging 56 to 72, elementwise 37 to 56
- * bound by: memory; merging by latency */
+ * Tile: statistics and gradients a chunk of rows (norm_chunks.h) x at most 32 lanes; elementwise kernels n values per
+ *   thread (1, or 16 bytes).
+ * Shared memory: sums 4 (double) or 16 KB, elementwise none.
+ * Registers: sums 32 to 64, merging 56 to 72, elementwise 37 to 56.
+ * Bound by: memory; merging by latency */
 #include "kernels/ops/norm/columns.cuh"
 
 /* Returns the address of a chunk's first sum for channel 0. The second sums follow C numbers later. */
@@ -173,8 +173,8 @@ static __global__ void __launch_bounds__(MAX_BLOCK)
     });
 }
 
-/* Computes from the chunks' sums dgamma, dbeta, and, per group and channel, the two numbers that the second pass
- * subtracts, mean(g) and rstd * mean(g * xhat), stored after the parts in scratch. */
+/* Computes dgamma and dbeta from the chunks' sums and, per group and channel, the two numbers that the second pass
+ * subtracts: mean(g) and rstd * mean(g * xhat), stored after the parts in scratch. */
 template <class real>
 static __global__ void __launch_bounds__(MERGE_BLOCK) gradient_merge_kernel(const dg_norm_act_args a, const columns s)
 {

@@ -1,4 +1,4 @@
-/* Rows of the batch norm ops: checks, error limits, cost. */
+/* Table rows of the batch norm ops: checks, error limits, cost. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,8 +39,8 @@ static double act_limit(const dg_op_values *v, const dg_check_operand *o, size_t
 
 static dg_err act_limits(const dg_op_values *v) { return dg_limits_each(v, act_limit); }
 
-/* Sums of the terms of dgamma and dbeta per channel and group. The activation's derivative jumps at gamma * xhat +
- * beta = 0, and rounding may change the sign of this term. loose: the contribution of such values. */
+/* Sums of the terms of dgamma and dbeta per channel and group. The activation's derivative jumps at gamma * xhat + beta
+ * = 0, and rounding may change the sign of this term. loose: the contribution of values near the jump. */
 typedef struct {
     double g, gx, loose, loose_x;
 } channel;
@@ -149,7 +149,7 @@ static void stats_work(const dg_op *op, dg_type real, dg_work *w)
     w->kernels = 2;
 }
 
-/* The work is that of stats_work, after which x and dy are read once more. */
+/* Counts the work of stats_work, and a second pass that reads x and dy once more. */
 static void dx_work(const dg_op *op, dg_type real, dg_work *w)
 {
     const dg_norm_act_args *a = &op->u.norm_act;

@@ -38,7 +38,7 @@ void DG_CPU(dg_cpu_triad)(void *out, const void *left, const void *right, int64_
     for (int64_t i = 0; i < n; i++) a[i] = b[i] + (real)0.5 * c[i];
 }
 
-/* Reads n numbers; the sum only keeps the reads. */
+/* Reads n numbers; their sum only keeps the compiler from removing the reads. */
 double DG_CPU(dg_cpu_read)(const void *in, int64_t n)
 {
     double total = 0;

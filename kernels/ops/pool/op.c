@@ -1,8 +1,8 @@
-/* Rows of max and mean pooling: checks, error limits, cost. */
+/* Table rows of max and mean pooling: checks, error limits, cost. */
 #include "core/plan/limits.h"
 #include "kernels/ops/ops.h"
 
-/* Windows per pixel and direction. */
+/* Maximum number of windows that contain a pixel, per direction. */
 static int reach(const dg_pool_args *a) { return (a->K + a->S - 1) / a->S; }
 
 static double sum_limit(const dg_op_values *v, const dg_check_operand *o, size_t i, double want)

@@ -13,7 +13,7 @@
 /* A pixel of the result and its inputs: a window or, for a gradient, the windows that contain it. */
 typedef struct {
     int64_t at;
-    int64_t from; /* value (0, 0) of the input, which may be outside */
+    int64_t from; /* index of the input's value (0, 0), possibly outside of the image */
     int row, col;
     int y[2], x[2];
 } spot;
@@ -81,7 +81,7 @@ INLINE void pixels(const dg_pool_args *a, int64_t row, int x0, int x1, each_spot
         sweep(a, row, false);                            \
     }
 
-/* Eight channels: values, and integers of equal width, so that comparisons select from both. */
+/* Vectors of eight channels: values, and integers of equal width, so that comparisons select from both vectors. */
 enum { LANES = 8 };
 #if DG_FP == 64
 typedef int64_t number;
@@ -252,7 +252,7 @@ INLINE void cells(const dg_pool_args *a, int64_t row, bool known)
 
 BY_SIZE(largest_dx_row, cells)
 
-/* The mean over rows and columns of `in`, which is `width` wide; pixels of a window outside of it are 0. */
+/* Computes the mean of a window of `in`, which is `width` wide; window pixels outside of the image count as 0. */
 static inline void mean(real *restrict out, const real *in, int width, const dg_pool_args *a, const spot *s)
 {
     const real all = (real)a->K * (real)a->K;

@@ -1,6 +1,6 @@
 /* Max and mean pooling and their gradients. real: type of the values.
- * thread tile: n results (n = 1 direct, 16 bytes of channels vector); shared memory: none; registers: 32 to 48
- * bound by: memory; the windows that contain a pixel read it in neighbouring threads, from L1 */
+ * Thread tile: n results (n = 1 direct, 16 bytes of channels vector). Shared memory: none. Registers: 32 to 48.
+ * Bound by: memory; the windows that contain a pixel read it in neighbouring threads, from L1 */
 #include "kernels/dev/cuda.cuh"
 
 /* Result number `thread` of n channels as image, row, column and first channel of (N, rows, cols, C). */

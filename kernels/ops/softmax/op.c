@@ -1,12 +1,12 @@
-/* Row of softmax with cross entropy: checks, error limits, cost. */
+/* Table row of softmax with cross entropy: checks, error limits, cost. */
 #include <float.h>
 #include <string.h>
 
 #include "core/plan/limits.h"
 #include "kernels/ops/ops.h"
 
-/* Computed in double and rounded once. The error is that of a division by a sum of C exponentials, with arguments down
- * to -745 and their roundings; a gradient also cancels p and q, which are at most 1. */
+/* Results are computed in double and rounded once. The error is that of a division by a sum of C exponentials, with
+ * arguments down to -745 and their roundings; a gradient also cancels p and q, which are at most 1. */
 static double limit(const dg_op_values *v, const dg_check_operand *o, size_t i, double want)
 {
     (void)i;
@@ -17,10 +17,10 @@ static double limit(const dg_op_values *v, const dg_check_operand *o, size_t i, 
 
 static dg_err limits(const dg_op_values *v) { return dg_limits_each(v, limit); }
 
-/* Per logit: largest, difference, exponential, sum, quotient, and two for the gradient. */
+/* Operations per logit: maximum, difference, exponential, sum, quotient, and two for the gradient. */
 static double flops(const dg_op *op) { return 7.0 * op->u.softmax.N * op->u.softmax.C; }
 
-/* Losses of the rows, for the last block. */
+/* Scratch has the losses of all rows, which the last block adds. */
 static size_t scratch(const dg_op *op, dg_type real)
 {
     (void)real;

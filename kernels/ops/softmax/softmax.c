@@ -8,8 +8,8 @@
  * faster. */
 enum { ROWS = 1024, MANY = 2048 };
 
-/* The first largest logit of a row, and the sum of the other exponentials. Its own exponential, 1, is left out, so that
- * small terms are exact. */
+/* The first largest logit of a row, and the sum of the other logits' exponentials. The largest logit's exponential, 1,
+ * is not included, so that small terms are exact. */
 typedef struct {
     int top;
     double largest, others;

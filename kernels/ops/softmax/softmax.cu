@@ -1,11 +1,11 @@
 /* Softmax and its cross entropy: three passes over the logits; the last block adds the losses of all rows in index
  * order, as the CPU does. real: type of logits.
- * warp tile: a row, one logit per thread at a time; shared memory: 2 KB; registers: 58 (double: 62)
- * bound by: exponentials in double; a few dozen rows by latency */
+ * Warp tile: a row, one logit per thread at a time. Shared memory: 2 KB. Registers: 58 (double: 62).
+ * Bound by: exponentials in double; a few dozen rows by latency */
 #include "kernels/fused/fuse.cuh"
 
-/* The first largest logit of a row, and the sum of the other exponentials. Its own exponential, 1, is left out, so that
- * small terms are exact. */
+/* The first largest logit of a row, and the sum of the other logits' exponentials. The largest logit's exponential, 1,
+ * is not included, so that small terms are exact. */
 struct row_sum {
     double largest, others;
     int top;
@@ -17,7 +17,7 @@ static __device__ __forceinline__ double sum_of_warp(double v)
     return v;
 }
 
-/* Returns the same to all threads of the warp. */
+/* Returns one result to all threads of the warp. */
 template <class real> static __device__ __forceinline__ row_sum sum_of_row(const real *l, int C, int lane)
 {
     row_sum s;
@@ -70,7 +70,7 @@ static __device__ __forceinline__ void shares_of_row(const dg_softmax_args &a, i
     }
 }
 
-/* The last block calls it. Resets the counters of blocks and of correct rows to 0. */
+/* Only the last block calls this function. It resets the counters of blocks and of correct rows to 0. */
 static __device__ __forceinline__ void add_losses(const dg_softmax_args &a)
 {
     static constexpr int MOST = 256;

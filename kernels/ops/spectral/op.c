@@ -1,4 +1,4 @@
-/* Rows of the spectral norm: checks, error limits, cost. */
+/* Table rows of the spectral norm: checks, error limits, cost. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -10,17 +10,17 @@
 
 static double values(const dg_op *op) { return (double)op->u.spectral.rows * op->u.spectral.cols; }
 
-/* One or two products with W and their lengths; sigma; a quotient per weight. */
+/* Counts one or two products with W and the lengths of the results, sigma, and a quotient per weight. */
 static double flops(const dg_op *op)
 {
     const dg_spectral_args *a = &op->u.spectral;
     return (a->iterate ? 5 : 3) * values(op) + 2.0 * a->rows + (a->iterate ? 3.0 * a->rows + 3.0 * a->cols : 0);
 }
 
-/* A sum of products; then a product, a difference and a quotient per weight. */
+/* Counts a sum of products, and a product, a difference and a quotient per weight. */
 static double dw_flops(const dg_op *op) { return 5 * values(op) + op->u.spectral.rows; }
 
-/* W^T u and W v before they are divided by their lengths. */
+/* Scratch has W^T u and W v before their division by their lengths. */
 static size_t scratch(const dg_op *op, dg_type real)
 {
     (void)real;
@@ -67,7 +67,7 @@ static double length_behind(const dg_op_values *v, const dg_spectral_args *a)
 }
 
 /* Sums are in double; their error relative to |W| is divided by a length that may be smaller. One backend rounds v and
- * W v before it continues, the other does not. */
+ * W v before it continues; the other backend does not. */
 static dg_err limits(const dg_op_values *v)
 {
     const dg_spectral_args *a = &v->op[0]->u.spectral;

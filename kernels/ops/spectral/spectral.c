@@ -1,11 +1,11 @@
-/* Spectral norm of weights and its gradient. Products with W by columns or rows, summed in double by one thread each;
- * lengths in index order. */
+/* Spectral norm of weights and its gradient. One thread sums each column or row of a product with W in double; lengths
+ * are summed in index order. */
 #include "kernels/cpu/cpu.h"
 
 #include <math.h>
 
-/* MANY: number of values from which several threads are faster. COLUMNS: columns per piece, whose sums fit L1. PARTS:
- * maximum parts of a sum over all weights. */
+/* MANY: min number of values for which several threads are faster. COLUMNS: columns per piece, whose sums fit L1.
+ * PARTS: maximum number of parts of a sum over all weights. */
 enum { MANY = 1 << 15, COLUMNS = 256, PARTS = 64 };
 
 /* x = x / max(|x|, eps), in index order; returns |x|^2 / max(|x|, eps). */
@@ -39,7 +39,7 @@ static double dot(const real *x, const real *y, int64_t n)
     return sum;
 }
 
-/* Returns the number of parts of a sum over all weights. A part is whole rows, and the number depends on the shape. */
+/* Returns the number of parts of a sum over all weights. A part consists of whole rows. */
 static int parts_of(const dg_spectral_args *a) { return a->rows < PARTS ? a->rows : PARTS; }
 
 static int row_of(const dg_spectral_args *a, int part) { return (int)((int64_t)a->rows * part / parts_of(a)); }

@@ -1,16 +1,16 @@
 /* Spectral norm of weights and its gradient: W is read once per product and once for the division. Every block that
  * needs a sum computes it again, in the same order. Template parameter real: type of the values.
- * tile: W^T u 32 columns per block, every blockDim / 32'th row per warp; W v a row per warp; elementwise kernels loop
- *   over the grid
- * shared memory: 8.3 KB of column sums, else 256 bytes of warp sums
- * registers: 28 to 46
- * bound by: memory, 4 bytes per weight and product, 8 for the quotient; few weights by latency */
+ * Tile: for W^T u, 32 columns per block, every blockDim / 32'th row per warp; for W v, a row per warp; elementwise
+ *   kernels loop over the grid.
+ * Shared memory: 8.3 KB of column sums, else 256 bytes of warp sums.
+ * Registers: 28 to 46.
+ * Bound by: memory, 4 bytes per weight and product, 8 for the quotient; few weights by latency */
 #include "kernels/ops/update/sweep.cuh"
 extern "C" {
 #include "kernels/ops/spectral/spectral.h"
 }
 
-static constexpr int WARP = 32, WARPS = 32; /* WARPS: per block, at most */
+static constexpr int WARP = 32, WARPS = 32; /* WARPS: maximum per block */
 
 /* Returns the sum over the block to every thread. A tree adds the lanes of a warp, and warps are added in order. */
 static __device__ __forceinline__ double sum_of_block(double v)
@@ -60,7 +60,7 @@ template <class real> static __global__ void __launch_bounds__(1024) spectral_co
     behind_of(a)[c] = sum;
 }
 
-/* W v. In an iteration v is W^T u divided by its length, which the first block writes. */
+/* Computes W v. In an iteration v is W^T u divided by its length; the first block writes v. */
 template <class real> static __global__ void __launch_bounds__(1024) spectral_rows_kernel(const dg_spectral_args a)
 {
     const int lane = (int)threadIdx.x % WARP, r = (int)(dg_thread() / WARP);
@@ -78,7 +78,7 @@ template <class real> static __global__ void __launch_bounds__(1024) spectral_ro
     if (lane == 0) ahead_of(a)[r] = sum / by;
 }
 
-/* sigma, and W divided by it. In an iteration u is W v divided by its length. */
+/* Computes sigma and divides W by sigma. In an iteration u is W v divided by its length. */
 template <class real> static __global__ void __launch_bounds__(1024) spectral_sweep_kernel(const dg_spectral_args a)
 {
     const double *const ahead = ahead_of(a);
@@ -93,7 +93,7 @@ template <class real> static __global__ void __launch_bounds__(1024) spectral_sw
     for (int64_t i = dg_thread(); i < n; i += step) ((real *)a.wn)[i] = ((const real *)a.w)[i] / sigma;
 }
 
-/* Parts of sum(dwn wn), one per block. */
+/* Computes the parts of sum(dwn wn), one per block. */
 template <class real> static __global__ void __launch_bounds__(1024) spectral_parts_kernel(const dg_spectral_args a)
 {
     const int64_t n = (int64_t)a.rows * a.cols, step = (int64_t)gridDim.x * blockDim.x;

@@ -1,4 +1,4 @@
-/* Rows of the optimizers other than Adam. Operands p, m, v and g have the n values of all tensors of a network. */
+/* Table rows of the optimizers other than Adam. Operands p, m, v and g have the n values of a network's tensors. */
 #include <math.h>
 #include <string.h>
 

@@ -7,7 +7,7 @@
 #include <float.h>
 #include <math.h>
 
-/* PIECE: values per piece. MANY: number of values from which several threads are faster. */
+/* PIECE: values per piece. MANY: min number of values for which several threads are faster. */
 enum { DG_SWEEP_PIECE = 4096, DG_SWEEP_MANY = 1 << 15 };
 
 #if DG_FP == 64

@@ -1,6 +1,6 @@
 /* Optimizers over one network's flat weights; each op is one launch. real: type of weights.
- * thread tile: n weights (n = 1 direct, 4 vector); shared memory: 4 bytes; registers: 47 (double: 54)
- * bound by: memory, 12 (sgd) to 28 bytes (adadelta) per weight */
+ * Thread tile: n weights (n = 1 direct, 4 vector). Shared memory: 4 bytes. Registers: 47 (double: 54).
+ * Bound by: memory, 12 (sgd) to 28 bytes (adadelta) per weight */
 #include "kernels/ops/adam/adam.cuh"
 #include "kernels/ops/update/sweep.cuh"
 

@@ -19,7 +19,7 @@ enum {
     FEW = 16 /* if x and w both have more rows, packing is faster */
 };
 
-/* Rows of x or w. Rows past the count repeat the last row. */
+/* Pointers to rows of x or w. Pointers past the count repeat the last row. */
 typedef struct {
     const real *at;
     ptrdiff_t stride;

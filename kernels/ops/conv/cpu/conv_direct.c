@@ -6,8 +6,8 @@
  * p+S, ... in descending order, so that consecutive inputs use consecutive taps of the phase. In both directions each
  * output of an axis has a span: first input, count, first tap, phase.
  *
- * Backward with few channels (K a multiple of S), the S x S phases, which read the same inputs, are merged: S x S
- * pixels count as one of S*S*C channels, a convolution of stride 1 with K/S taps ("sub-pixel").
+ * With few channels and K a multiple of S, the backward pass merges the S x S phases, which read the same inputs: S x S
+ * pixels count as one pixel of S*S*C channels, and the convolution has stride 1 and K/S taps ("sub-pixel").
  *
  * A tile is one output pixel of DG_MR images by one or two vectors of output channels. Input rows are packed with the
  * images innermost (in[iy][ix][c][image]): a tile reads one contiguous stream per row of taps, and padding needs no
@@ -155,7 +155,7 @@ static void pack_forward(const job *j, real *to, int block)
     dg_interleave(to, j->NR, j->w + n0 * row, row, dg_min(j->NR, j->Co - n0), row);
 }
 
-/* Backward, one tap: NR weights w[c][ky][kx][n0..] for each c. */
+/* Backward: packs one tap, which has NR weights w[c][ky][kx][n0..] for each c. */
 static void pack_backward(const job *j, real *restrict to, int block, int ky, int kx)
 {
     int n0 = block * j->NR, n = dg_min(j->NR, j->Co - n0);
@@ -172,7 +172,7 @@ static void pack_backward(const job *j, real *restrict to, int block, int ky, in
         for (int i = 0; i < j->NR; i++) to[i] = i < n ? from[i] : 0;
 }
 
-/* Phases merged, one tap (ty, tx): column (py*S+px)*Co+n is w[c][py+S*(T-1-ty)][px+S*(T-1-tx)][n]. */
+/* Merged phases: packs tap (ty, tx). Column (py*S+px)*Co+n is w[c][py+S*(T-1-ty)][px+S*(T-1-tx)][n]. */
 static void pack_merged(const job *j, real *restrict to, int block, int ty, int tx)
 {
     int n0 = block * j->NR;
@@ -247,7 +247,7 @@ static void scatter(const row *w, const real *c, int n0, int images, int block, 
     for (int column = c0; column < c1;) {
         int square = column / j->Co, n = column % j->Co, py = square / j->S, px = square % j->S;
         int y = (w->oy + j->first) * j->S + py - j->P, x = (ox + j->first) * j->S + px - j->P;
-        /* contiguous columns: the rest of this row of the square that is inside the image */
+        /* number of contiguous columns: the rest of this row of S pixels that is inside the image */
         int run = dg_min(c1 - column, (j->S - px) * j->Co - n);
         if (x < 0 || y < 0 || y >= j->Ho) run = dg_min(run, j->Co - n);
         else run = dg_min(run, (j->Wo - x) * j->Co - n);

@@ -1,7 +1,7 @@
 /* Direct weight gradient of layers with few input channels, such as the first layer of a discriminator (Ci = 3).
  *
  * The vectors of conv_dw.c, which run over ci, would be mostly empty. Here vectors run over output channels and are
- * loaded directly from y. Rows run over (kx, ci); per output pixel these are K*Ci consecutive reals of x, stored with
+ * loaded directly from y. Rows run over (kx, ci): per output pixel, a run is K*Ci consecutive reals of x, stored with
  * zero padding. A tile is TALL reals of a run by one or two vectors of output channels, for one ky, summed over pixels.
  *
  * Work is split by slices of the list of pieces (bands of rows of an image); each slice sums into its own copy of w,
@@ -30,7 +30,7 @@ typedef struct {
 static int padded(int n, int to) { return dg_ceil_div(n, to) * to; }
 static int vector_block(int n) { return n <= DG_LANES ? DG_LANES : 2 * DG_LANES; }
 
-/* True if this layout multiplies less padding than conv_dw.c. */
+/* True if this file's layout multiplies less padding than the layout of conv_dw.c. */
 bool DG_CPU(dg_conv_dw_is_thin)(const dg_conv_args *a)
 {
     double here = (double)padded(a->K * a->Ci, TALL) * padded(a->Co, vector_block(a->Co));
@@ -121,8 +121,8 @@ static void slice(const job *j, real *copy, real *x, real *rest, int s)
         int hi = dg_max(dg_min((o1 - 1) * a->S - a->P + a->K, a->H), lo);
         const real *y = (const real *)a->y + ((ptrdiff_t)n * a->Ho + o0) * a->Wo * a->Co;
         pad_rows(j, x, n, lo, hi);
-        /* The last block reads past its pixel's channels, and the sums of these values are discarded. If such reads
-         * would go past the end of y, the block is copied first. */
+        /* The last block of channels reads past its pixel's channels, and the sums of these values are discarded. If
+         * such reads would go past the end of y, the block is copied first. */
         const ptrdiff_t behind = ((ptrdiff_t)(a->N - n) * a->Ho - o1) * a->Wo * a->Co;
         const bool packed = a->Co % j->NR && behind < j->NR;
         if (packed) pack_rest(j, rest, y, (o1 - o0) * a->Wo);
@@ -132,7 +132,7 @@ static void slice(const job *j, real *copy, real *x, real *rest, int s)
     }
 }
 
-/* w[co][ky][run] for one ky: adds the slices' copies in order. */
+/* Computes w[co][ky][run] for one ky by adding the slices' copies in order. */
 static void finish(const job *j, const real *copies, int ky)
 {
     const dg_conv_args *a = j->a;

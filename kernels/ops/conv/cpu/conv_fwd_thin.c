@@ -2,8 +2,8 @@
  *
  * The packing of conv_direct.c costs more than it saves if a pixel has few channels. Here a tile is DG_MR adjacent
  * pixels of a row by one or two vectors of output channels; x is read directly, or from a copy with its padding as
- * zeros. A list has the offsets of a window's terms, without rows outside of x. Sums have the order of conv_direct.c
- * and so the same bits. */
+ * zeros. The list `place` has the offsets of a window's terms, without rows outside of x. Terms are added in the order
+ * of conv_direct.c, so results have the same bits. */
 #include "kernels/ops/conv/cpu/conv_pack.h"
 #include "kernels/ops/conv/cpu/conv_internal.h"
 
@@ -87,7 +87,7 @@ static void store(const job *j, real *to, const real *tile, int n, int room)
 }
 
 /* Computes one row of y. n: terms of its windows that are inside the image. x, panel: pointers to the first of these
- * terms. The last block is stored first, because it overwrites parts of other blocks. */
+ * terms. The last block of channels is stored first, because it overwrites parts of other blocks. */
 static void row_tiles(const job *j, const real *x, const real *panel, int n, real *y)
 {
     const dg_conv_args *a = j->a;

@@ -6,8 +6,8 @@
  * Blocking as in Goto & van de Geijn 2008, "Anatomy of High-Performance Matrix Multiplication". The result is divided
  * into units of work, and long sums of small results into slices. A unit adds CHAIN terms at a time: it packs a strip
  * of the right matrix, as wide as a tile, into L1 and computes all its tiles with this strip. The left matrix is read
- * by rows if its terms are contiguous; otherwise a unit packs it for all strips. In a dense layer it is packed once
- * for all units. Chains are added in order, then slices in order; both depend on the shape only. */
+ * by rows if its terms are contiguous; otherwise a unit packs it for all strips. For a dense layer, the left matrix is
+ * packed once for all units. Chains are added in order, then slices in order; both depend on the shape only. */
 #include "kernels/ops/conv/cpu/conv_internal.h"
 #include "kernels/ops/conv/cpu/conv_pack.h"
 

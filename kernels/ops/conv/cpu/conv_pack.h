@@ -32,7 +32,7 @@ typedef int32_t dg_square_places __attribute__((vector_size(DG_SQUARE * sizeof(r
 #endif
 typedef real dg_square_row __attribute__((vector_size(DG_SQUARE * sizeof(real)), aligned(sizeof(real)), may_alias));
 
-/* r[i][k] <-> r[k][i]: log2(side) interleavings of the two halves of the list. */
+/* Transposes r (r[i][k] <-> r[k][i]) by interleaving the two halves of the list log2(side) times. */
 DG_INLINE void dg_transpose(dg_square_row r[DG_SQUARE])
 {
     dg_square_row t[DG_SQUARE];
@@ -46,16 +46,16 @@ DG_INLINE void dg_transpose(dg_square_row r[DG_SQUARE])
     }
 }
 
-/* to[e * width + i] = from[i * stride + e] for e < count, i < rows. Elements with rows <= i < width, and up to
- * DG_SQUARE - 1 reals past the last one unless DG_SQUARE divides width, get arbitrary values. */
+/* to[e * width + i] = from[i * stride + e] for e < count, i < rows. Elements with rows <= i < width get arbitrary
+ * values. If DG_SQUARE does not divide width, up to DG_SQUARE - 1 reals past the last element do, too. */
 DG_INLINE void dg_interleave(real *restrict to, int width, const real *restrict from, ptrdiff_t stride, int rows,
                              ptrdiff_t count)
 {
     ptrdiff_t e = 0;
     for (; e + DG_SQUARE <= count; e += DG_SQUARE) {
         dg_square_row r[DG_SQUARE];
-        /* Squares are written in descending order, because the last square of one e overwrites the beginning of the
-         * next e. */
+        /* Squares are written in descending order, because the last square of row e overwrites the beginning of row e +
+         * 1. */
         for (int i0 = (width - 1) / DG_SQUARE * DG_SQUARE; i0 >= 0; i0 -= DG_SQUARE) {
             DG_UNROLL for (int i = 0; i < DG_SQUARE; i++)
             {

@@ -3,15 +3,15 @@
  *   g[p] = sum over i < m of d[i+p] y[i]:           g = G' ((A y) * (B' d))        the same products, transposed
  * Both are products of polynomials at n = m+r-1 points. The points minimise the fp32 error (method: Barabasz et al.
  * 2020, "Error analysis and improving the accuracy of Winograd convolution"):
- *   n = 6    F(4,3): a, -a, b, -b, 0 and infinity, a = 3/2 and b = 5/8: 0.4 of the error of the usual 2 and 1. Relative
- *            to double, at 32 to 128 channels: 5e-7, for weights 5e-7 to 7e-7; direct sums have 2e-7
+ *   n = 6    F(4,3): a, -a, b, -b, 0 and infinity, a = 3/2 and b = 5/8: 0.4 times the error of the usual 2 and 1.
+ *            Relative errors at 32 to 128 channels: 5e-7, weight gradients 5e-7 to 7e-7, direct sums 2e-7.
  *   n = 5    F(4,2): a, -a, b, -b and infinity, a = 5/4 and b = 3/8: half the error of the usual 0, 1, -1, 2 and
- *            infinity, for one or two operations more
- *   n = 3    F(2,2): 0, 1 and infinity, errors like the direct sum
+ *            infinity, with one or two operations more.
+ *   n = 3    F(2,2): 0, 1 and infinity, errors like the direct sum.
  * In two dimensions the transforms are applied to columns, then to rows. A convolution with K = 2S is S x S filters of
- * two taps, one per phase of the input (forward) or output (backward); one with K = 3 and S = 1 is one filter of three.
- * Sources: Winograd 1980, "Arithmetic complexity of computations"; Lavin & Gray 2016, "Fast algorithms for
- * convolutional neural networks". */
+ * two taps, one per phase of the input (forward) or output (backward); a convolution with K = 3 and S = 1 is one filter
+ * of three taps. Sources: Winograd 1980, "Arithmetic complexity of computations"; Lavin & Gray 2016, "Fast algorithms
+ * for convolutional neural networks". */
 #ifndef DG_CONV_WINOGRAD_H
 #define DG_CONV_WINOGRAD_H
 
@@ -23,7 +23,7 @@ enum { DG_POINTS = 6, DG_TAPS = 3 };
 #define DG_TAPS_OF(n) ((n) == 6 ? 3 : 2)
 #define DG_TILE_OF(n) ((n) == 3 ? 2 : 4)
 
-/* Points for n = 5 and the factor of their products; their powers up to the third are exact. */
+/* Points for n = 5, and the factor of their products. The points' powers up to the third are exact. */
 #define DG_A ((real)1.25)
 #define DG_B ((real)0.375)
 #define DG_C ((real)(1 / (2 * (1.25 * 1.25 - 0.375 * 0.375))))
@@ -139,8 +139,8 @@ enum { DG_POINTS = 6, DG_TAPS = 3 };
 DG_WINOGRAD(dg_vec, dg_wide)
 DG_WINOGRAD(dg_square_row, dg_slim)
 
-/* Transforms `channels` channels, a multiple of DG_LANES, at pointers `from` to to[f * step]; one noinline function for
- * each n. */
+/* Transforms `channels` channels (a multiple of DG_LANES) at the pointers `from`; frequency f is stored at to[f *
+ * step]. There is one noinline function for each n. */
 typedef void dg_transform(const real *const *from, int channels, real *to, size_t step);
 #define DG_BY_VECTORS(name, one, n)                                                                             \
     static __attribute__((noinline)) void name##n(const real *const *from, int channels, real *to, size_t step) \
@@ -164,7 +164,7 @@ static inline void dg_whole_and_rest(dg_transform *transform, const real **from,
     transform(from, DG_LANES, to + whole, step);
 }
 
-/* Images of C channels; image: first channel of the first pixel; zeros: read outside of the image. */
+/* Images of C channels; image: first channel of the first pixel; zeros: values that are read outside of the image. */
 typedef struct {
     const real *image, *zeros;
     int H, W, C;
@@ -190,7 +190,7 @@ static inline size_t dg_odd_lines(size_t reals)
     return ((reals + line - 1) / line | 1) * line;
 }
 
-/* Returns n for r taps and this output size. With two taps, uses the larger tile if enough outputs are inside. */
+/* Returns n for r taps and an H x W output. With two taps, uses the larger tile if enough outputs are inside. */
 static inline int dg_winograd_points(int r, int H, int W)
 {
     if (r == 3) return 6;

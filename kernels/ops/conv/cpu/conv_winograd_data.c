@@ -9,7 +9,7 @@
  *   product  M[frequency][tile][NR]       of one block of channels
  * First loop order, for many tiles: U is computed once, and V of each piece stays in L2 while it is multiplied by all
  * of U. Second loop order, for few tiles and many channels, where U is larger: V is computed for the whole batch, then
- * one block of U after another. */
+ * multiplied by one block of U after another. */
 #include "kernels/ops/conv/cpu/conv_winograd_job.h"
 
 #include <omp.h>

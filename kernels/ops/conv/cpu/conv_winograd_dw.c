@@ -36,13 +36,13 @@ typedef struct {
     int down, across;
     int images, rows, groups, bands;
     int slices, units, team;
-    size_t v_step, z_step, ldv, ldz; /* reals from one frequency, or one tile, to the next */
+    size_t v_step, z_step, ldv, ldz; /* v_step, z_step: reals per frequency; ldv, ldz: reals per tile */
     size_t ldw, copy_count;
     real *zeros, *copies;
 } job;
 
-/* For three taps, uses slices if their copies are small enough, and otherwise wide blocks, because each block
- * transforms all of y. */
+/* For three taps, uses slices if their copies are small enough, otherwise wide blocks of input channels, because each
+ * block transforms all of y. */
 static void plan_frequencies(job *j, int pieces)
 {
     const int tiles = dg_ceil_div(j->a->Ci, j->NR);
@@ -188,7 +188,7 @@ DG_INLINE void transform_taps(const int n, const real *M, size_t step, dg_vec *g
 
 enum { M_STEP = DG_MR * 2 * DG_LANES + 64 / (int)sizeof(real) };
 
-/* copy[co][ky][kx][ci..] = or += the taps of one phase, for `rows` output channels. */
+/* Stores or adds the taps of one phase to copy[co][ky][kx][ci..], for `rows` output channels. */
 static __attribute__((noinline)) void add_taps(const job *j, const real *M, real *copy, int rows, int py, int px,
                                                int add)
 {
@@ -207,7 +207,7 @@ static __attribute__((noinline)) void add_taps(const job *j, const real *M, real
         }
 }
 
-/* For two taps, adds a piece's products of one chunk after transforming them to taps. */
+/* For two taps: transforms a piece's products of one chunk to taps and adds the taps to a copy. */
 static void add_piece_to_taps(const job *j, const real *V, const real *Z, real *copy, int tiles, int chunk, int py,
                               int add)
 {
@@ -227,7 +227,7 @@ static void add_piece_to_taps(const job *j, const real *V, const real *Z, real *
         }
 }
 
-/* Three taps: copy[frequency][co][ci..] = or += a piece's products of one chunk, in chains of at most CHAIN tiles. */
+/* Three taps: stores or adds a piece's products of a chunk to copy[frequency][co][ci..], in chains of CHAIN tiles. */
 static void add_piece(const job *j, const real *V, const real *Z, real *copy, int tiles, int block, int chunk, int add)
 {
     dg_micro *micro = j->NR == DG_LANES ? wide1 : wide2;

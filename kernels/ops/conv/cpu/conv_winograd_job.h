@@ -15,7 +15,7 @@ typedef struct {
     bool adjoint;
     int n, m, points; /* n, m: points and outputs of a tile per axis; points: n * n */
     int taps;
-    int segments, phases; /* phases of the input, of the output */
+    int segments, phases; /* segments: phases of the input; phases: phases of the output */
     int ci;
     int terms;
     int chain;
@@ -35,7 +35,7 @@ typedef struct {
     int tiles;
 } dg_winograd_grid;
 
-/* Consecutive tiles of a phase, by image, then row of tiles. */
+/* Consecutive tiles of a phase, ordered by image, then by row of tiles. */
 typedef struct {
     int first, count;
 } dg_winograd_piece;

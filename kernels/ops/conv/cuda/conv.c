@@ -1,4 +1,4 @@
-/* Variant direct of the convolutions, and functions shared by the rows of the other variants. */
+/* Variant direct of the convolutions, and functions shared by the table rows of the other variants. */
 #include "kernels/ops/conv/cuda/conv_rows.h"
 
 #include "core/plan/precision.h"

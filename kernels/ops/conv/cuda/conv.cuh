@@ -1,5 +1,5 @@
-/* The variants of the convolution, one file each; all but direct are fp32 only. The row in a variant's C file checks
- * which shapes it supports. */
+/* The variants of the convolution, one file each; all but direct are fp32 only. The table row in a variant's C file
+ * checks the shapes that the variant supports. */
 #ifndef DG_CONV_CUH
 #define DG_CONV_CUH
 

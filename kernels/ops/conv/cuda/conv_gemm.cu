@@ -1,8 +1,8 @@
 /* Convolution with cuBLAS, the baseline: a matrix of patches (pixels of y) x (taps, channels of x) is built in scratch
  * and multiplied, or the product is folded back. If y is one pixel that covers all of x, x itself is the matrix of
  * patches.
- * thread tile: n channels of a patch, 4 or 1; shared memory: none (cuBLAS has its own); registers: 25 to 34
- * bound by: memory, because the patches are K*K/S/S times as large as x */
+ * Thread tile: n channels of a patch, 4 or 1. Shared memory: none (cuBLAS has its own). Registers: 25 to 34.
+ * Bound by: memory, because the patches are K*K/S/S times as large as x */
 #include "kernels/ops/conv/cuda/conv.cuh"
 #include "kernels/cuda/cublas.cuh"
 

@@ -1,11 +1,11 @@
 /* The last layer of D: y is one pixel of at most 4 channels that covers all of x, so each direction is a product of a
- * matrix and a few vectors. k is the index among the K*K*Ci values of an image (a multiple of 4).
+ * matrix and a few vectors. k is an index into the K*K*Ci values of an image; their number is a multiple of 4.
  *   fwd  y[n,co] = sum over k of x[n,k] w[co,k]      block: an image
  *   dx   x[n,k] = sum over co of y[n,co] w[co,k]     thread: 4 k of an image
- *   dw   w[co,k] = sum over n of y[n,co] x[n,k]      warp: 128 k; eight warps share the images
- * shared memory: fwd and dw 4 KB, dx none
- * registers: 44, 32, 40
- * bound by: memory (reads of x) */
+ *   dw   w[co,k] = sum over n of y[n,co] x[n,k]      warp: 128 k; eight warps share the images.
+ * Shared memory: fwd and dw 4 KB, dx none.
+ * Registers: 44, 32, 40.
+ * Bound by: memory (reads of x) */
 #include "kernels/ops/conv/cuda/conv.cuh"
 
 static constexpr int MAX_CO = 4, THREADS = 256, WARPS = THREADS / 32;

@@ -1,11 +1,11 @@
 /* Parts shared by the three directions of the convolution on tensor cores: 4x4, stride 2, pad 1. Terms:
- * cell: 8x8 adjacent positions of the small side (y), 4x4 in small maps; numbered over all images
- * piece: 64 positions, the rows of a warp's products (dg_row_tile): a cell, or four small ones
- * patch: values of the other side that a piece reads, with its border; loaded to shared memory once for all taps
- * chunk: the channels (weight gradient: positions) in one of two buffers of shared memory; one is multiplied while the
- * other is filled group: of taps; a chunk's weights are loaded in one portion per group, and the next patch in one
- * slice per group Values in memory become values of the arithmetic E when they are loaded: into registers
- * while the previous chunk is multiplied, then rounded and stored. Therefore a value is rounded only once. */
+ * Cell: 8x8 adjacent positions of the small side (y), or 4x4 in small maps; cells are numbered over all images.
+ * Piece: 64 positions, the rows of a warp's products (dg_row_tile): one cell, or four small cells.
+ * Patch: values of the other side that a piece reads, with their border; loaded to shared memory once for all taps.
+ * Chunk: channels (weight gradient: positions) in one of two buffers of shared memory; the other buffer is filled.
+ * Group: some of the taps. For each group, a part of the chunk's weights and a slice of the next patch are loaded.
+ * A value of type T is rounded to the arithmetic E only once, when it is loaded: it is read into a register while the
+ * previous chunk is multiplied, then rounded and stored to shared memory. */
 #ifndef DG_CONV_MMA_CUH
 #define DG_CONV_MMA_CUH
 
@@ -125,10 +125,10 @@ template <class E> struct dg_parcel<E, uint16_t> {
     }
 };
 
-/* Entry of a table in shared memory for one value of the patch. A value outside of the map has to < 0; its unit stays
- * 0, and the value loaded for it is discarded. */
+/* Entry of a table in shared memory for one value of the patch. A value outside of the map has a negative `to`; its
+ * unit stays 0, and its loaded value is discarded. */
 struct dg_transfer {
-    unsigned from; /* its first channels, in units of the tensor */
+    unsigned from; /* offset of the value's first channels in the tensor, in units */
     int to;        /* offset of its unit in plane 0, in bytes */
 };
 enum { DG_BORDER = 1 << 24 };
@@ -136,8 +136,8 @@ enum { DG_BORDER = 1 << 24 };
 /* Prologue of values before they are rounded (fused.h): none, an affine map with a factor for negative values, or an
  * affine map of two tensors. Shared memory holds the coefficients unit by unit: scales, shifts and, for two tensors,
  * tilts. DG_ROUNDED is added if the tensors are bf16; with DG_ROUNDED alone, there is no prologue, and the stored
- * values are the operands. Because most tensors are bf16 in bf16 arithmetic, it has one kernel for all fp32 tensors,
- * which reads two tensors; a single tensor is passed twice with a tilt of 0. */
+ * values are the operands. In bf16 arithmetic most tensors are bf16, so one kernel handles all fp32 tensors: it reads
+ * two tensors, and a single tensor is passed twice with a tilt of 0. */
 enum { DG_AS_IS, DG_ONE_TENSOR, DG_TWO_TENSORS, DG_ROUNDED = 4 };
 
 /* Loads a patch; two threads load the two planes of a value. */
@@ -161,12 +161,12 @@ template <class E, class P, int NT, int GROUPS, int MAP = DG_AS_IS> struct dg_pa
     const float *number;
     float below;
     uint4 *kept;        /* output: rounded operands */
-    unsigned keeps = 0; /* bit i: store slice i, counted modulo 32 over the chunks */
+    unsigned keeps = 0; /* bit i: slice i is stored; slices are counted modulo 32 */
 
     static __device__ __forceinline__ void build(dg_transfer *place, uint4 *patch, int N, int H, int W, int C,
                                                  const dg_cell *cell)
     {
-        static constexpr unsigned edge = P::input; /* unsigned: shorter divisions by a constant */
+        static constexpr unsigned edge = P::input; /* unsigned, for shorter divisions by a constant */
         for (unsigned i = threadIdx.x; i < transfers; i += NT) {
             place[i] = {0, -1};
             if (i >= all) break;
@@ -184,8 +184,7 @@ template <class E, class P, int NT, int GROUPS, int MAP = DG_AS_IS> struct dg_pa
             }
         }
     }
-    /* True if this cell, at `at`, stores row (or column) i of its patch: not the border, except at the end of the map.
-     */
+    /* True if the cell at `at` stores row (or column) i of its patch: no border, except at the end of the map. / */
     static __device__ __forceinline__ bool is_own(int i, int at, int size)
     {
         return (i > 0) & ((i <= P::scale * P::piece::side) | (at + P::piece::side >= size / P::scale));
@@ -202,7 +201,7 @@ template <class E, class P, int NT, int GROUPS, int MAP = DG_AS_IS> struct dg_pa
         below = factor;
     }
     /* Makes the loader also store the rounded values of its cells to `to`. Blocks of all columns of tiles load these
-     * cells, and each stores a share. share: bit mask of the slices that the first column stores; 0: none are. */
+     * cells, and each block stores a share. share: bit mask of the slices that the first column stores. */
     __device__ __forceinline__ void keep(void *to, unsigned share)
     {
         kept = (uint4 *)to;
@@ -275,10 +274,10 @@ template <class E, class P, int NT, int GROUPS, int MAP = DG_AS_IS> struct dg_pa
 
 /* Loads weights to shared memory, group by group. Unfused launches load fp32 values into registers a step ahead, round
  * and store them. Fused launches copy rounded weights (dg_rounded in fused.h) stages - 1 steps ahead, without
- * registers. Job: of G's tile, with
- * unit(chunk, j): this thread's unit j of a group, in values, of tap 0; chunks count from this block's first
- * tap(g, j): its tap, a multiple of Ci values
- * weight(stage, j): destination */
+ * registers. Members of Job, the job of tile G:
+ * `unit(chunk, j)`: offset in values of this thread's unit j, for tap 0; chunk: counted from this block's first.
+ * `tap(g, j)`: offset in values of the tap of unit j, a multiple of Ci.
+ * `weight(stage, j)`: destination of unit j in shared memory */
 template <class Job, class G> struct dg_weights {
     typedef typename G::E E;
     static constexpr bool rounded = G::rounded;

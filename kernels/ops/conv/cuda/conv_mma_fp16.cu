@@ -1,5 +1,5 @@
-/* Convolutions on tensor cores with operands rounded to fp16. Also for GPUs where bf16 is as fast, to check results of
- * sm_75 there. */
+/* Convolutions on tensor cores with operands rounded to fp16. GPUs on which bf16 is as fast also have these kernels, to
+ * check the results of sm_75. */
 #include "kernels/ops/conv/cuda/conv_mma_dw_plain.cuh"
 #include "kernels/ops/conv/cuda/conv_mma_plain.cuh"
 

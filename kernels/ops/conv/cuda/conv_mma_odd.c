@@ -7,7 +7,7 @@
 
 #define no dg_variant_no
 
-/* True for 3x3 convolutions with stride 2, which run as 4x4 convolutions by the row of mma or wgmma
+/* True for 3x3 convolutions with stride 2, which run as 4x4 convolutions of variant mma or wgmma
  * (sm80/conv_mma_odd.cu). */
 static bool by_halving(const dg_conv_args *a) { return a->K == 3 && a->S == 2; }
 static dg_op halving(const dg_op *op)
@@ -41,7 +41,7 @@ static const char *check_halving(const dg_op *op, dg_tune *t, dg_type real, cons
 
 static int summed(dg_op_kind kind, const dg_conv_args *a) { return kind == DG_OP_conv_dx ? a->Co : a->Ci; }
 
-/* Returns the number of pieces of a weight gradient, or of cells in the other directions. */
+/* Returns the number of pieces (weight gradient) or of cells (other directions). */
 static int64_t pieces(const dg_conv_args *a, int positions)
 {
     const int64_t cells = (int64_t)a->N * dg_ceil_div(a->Ho, 4) * dg_ceil_div(a->Wo, 4),
@@ -130,7 +130,7 @@ static void work(const dg_op *op, dg_work *w)
         h.tune.variant->work(&h, w);
         /* an additional kernel widens the weights, or adds the parts of 16 taps */
         if (!dw || w->split == 1) w->kernels++;
-        /* the copy reads and writes 16 + 9 taps; parts have 16 taps instead of the 9 that the op's row counts */
+        /* the copy reads and writes 16 + 9 taps; parts have 16 taps, of which the op's row counts 9 */
         w->moved += weights * (dw && w->split > 1 ? w->split * 2 * (16 - 9) : 16 + 9);
         return;
     }

@@ -1,8 +1,8 @@
 /* Data gradient of the 4x4 convolution, stride 2, pad 1, without tensor cores (conv_patch.cuh).
- * tile: 32 or 64 positions x 32 or 64 channels x 4 phases, 4 channels of y per stage, 2 to 4 stages
- * shared memory: 9 to 19 KB per stage
- * registers: 154 to 174
- * bound by: fp32 multiply-adds */
+ * Tile: 32 or 64 positions x 32 or 64 channels x 4 phases, 4 channels of y per stage, 2 to 4 stages.
+ * Shared memory: 9 to 19 KB per stage.
+ * Registers: 154 to 174.
+ * Bound by: fp32 multiply-adds */
 #include "kernels/ops/conv/cuda/conv_patch.cuh"
 
 template <class G>

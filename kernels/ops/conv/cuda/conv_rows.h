@@ -1,4 +1,4 @@
-/* Functions shared by the rows of the convolutions' variants. Plain C. */
+/* Functions shared by the table rows of the convolutions' variants. Plain C. */
 #ifndef DG_CONV_ROWS_H
 #define DG_CONV_ROWS_H
 
@@ -12,7 +12,7 @@
  * and tensors whose indices fit an int even for a tile past the batch. */
 const char *dg_conv_check(const dg_op *op, const dg_tune *t, dg_type real);
 
-/* threads: threads of a block with the tile of t, or 0 if there is no such tile. */
+/* Checks the tile of t. threads: number of threads per block with this tile, or 0 if there is no such tile. */
 const char *dg_conv_check_tile(dg_tune *t, int threads);
 
 /* Checks the number of stages, 2 to 4, of `words` words each. usual: the default number. */
@@ -24,11 +24,11 @@ const char *dg_conv_check_split(dg_tune *t, int most, int phases);
 
 const char *dg_conv_check_math(const dg_gpu *gpu);
 
-/* NULL, or the reason why kernels with this rounding are not fused on this GPU. */
+/* Returns NULL, or the reason why kernels with this rounding are not fused on this GPU. */
 const char *dg_fused_refuses_math(dg_math math, const dg_gpu *gpu);
 
-/* Returns into how many parts a sum of `steps` steps is split: so that there are about 256 blocks, each with at least
- * `least` steps. */
+/* Returns the number of parts into which a sum of `steps` steps is split, so that about 256 blocks run, each with at
+ * least `least` steps. */
 int dg_conv_split(int blocks, int steps, int least);
 
 /* A convolution as a matrix product, per phase: m x n results of k products. */
@@ -39,11 +39,11 @@ typedef struct {
 } dg_conv_product;
 dg_conv_product dg_conv_product_of(dg_op_kind kind, const dg_conv_args *a);
 
-/* Used by the rows of the ops: bytes of scratch, and memory traffic, for the parts of a sum. */
+/* For the ops' table rows: bytes of scratch, and memory traffic, of the parts of a split sum. */
 size_t dg_conv_scratch(const dg_op *op, dg_type real);
 void dg_conv_work(const dg_op *op, dg_type real, dg_work *w);
 
-/* patch, and data gradient of thin: positions (of 2x2 outputs) and channels of a block. */
+/* Variant patch, and data gradient of variant thin: positions (2x2 outputs each) and channels of a block. */
 typedef struct {
     int rows, cols, images, channels;
 } dg_patch_geometry;
@@ -52,7 +52,7 @@ static inline int dg_patch_words(const dg_patch_geometry *g)
     return DG_PATCH_WORDS(g->rows, g->cols, g->images, g->channels);
 }
 
-/* computed: number of channels of x that are computed. */
+/* Counts the work of variant patch. computed: number of channels of x that the kernel computes. */
 void dg_patch_work(const dg_op *op, const dg_patch_geometry *g, int computed, dg_work *w);
 
 /* A block's tile of variants mma and wgmma: results, threads, and bytes of shared memory in total, of one stage of

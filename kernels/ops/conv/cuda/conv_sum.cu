@@ -1,5 +1,5 @@
 /* Adds the parts of a split sum.
- * thread tile: one result; shared memory: none; registers: 36; bound by: memory */
+ * Thread tile: one result. Shared memory: none. Registers: 36. Bound by: memory */
 #include "kernels/ops/conv/cuda/conv.cuh"
 
 /* Sum k of eight adds parts k, k + 8, ... in order, and a tree adds the sums: a thread has eight loads in flight. */

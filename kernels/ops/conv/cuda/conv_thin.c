@@ -1,4 +1,4 @@
-/* Variants thin and thin_mma, for images, whose x has 1 or 3 channels. */
+/* Variants thin and thin_mma of the convolutions: x is an image of 1 or 3 channels. */
 #include "kernels/ops/conv/cuda/conv_rows.h"
 
 #define no dg_variant_no

@@ -1,9 +1,9 @@
 /* Unfused convolutions of images: the weight gradient; forward and data gradient are fused launches without prologue
  * and epilogue. CI: channels of x.
- * tile: 4 x 32 pixels x 32 channels of y, 16 taps x CI channels of x
- * shared memory: 19 KB (CI = 1), 24 KB (3)
- * registers: 64, 117
- * bound by: shared memory */
+ * Tile: 4 x 32 pixels x 32 channels of y, 16 taps x CI channels of x.
+ * Shared memory: 19 KB (CI = 1), 24 KB (3).
+ * Registers: 64, 117.
+ * Bound by: shared memory */
 #include "kernels/ops/conv/cuda/conv_thin_dw.cuh"
 #include "kernels/fused/fuse.cuh"
 

@@ -15,7 +15,7 @@ template <int CI> struct dg_thin_dw {
     static constexpr int line = DG_THIN_PATCH_COLS * CI, row_taps = DG_THIN_K * CI, sums = 32 * 4 * row_taps;
     static constexpr int patch_words = DG_THIN_PATCH_ROWS * line,
                          grad_words = DG_THIN_ROWS * DG_THIN_COLS * DG_THIN_CHANNELS;
-    /* of shared memory: [patch][grad (ROWS, COLS, CHANNELS) of y], at the end [warp][sum][lane] */
+    /* words of shared memory: [patch][gradient of y (ROWS, COLS, CHANNELS)]; at the end [warp][sum][lane] */
     static constexpr int words = DG_THIN_DW_WORDS(CI);
     static_assert(words >= patch_words + grad_words && words >= DG_THIN_DW_WARPS / 2 * sums,
                   "the shared memory must hold the tensors, and later the sums");
@@ -45,7 +45,7 @@ template <int CI> struct dg_thin_dw {
             }
         }
     }
-    /* All threads of the block call it. Adds the warps' sums as a tree, in which the upper half of the warps stores
+    /* Called by all threads of the block. Adds the warps' sums as a tree, in which the upper half of the warps stores
      * its sums and the lower half adds them. The first warp stores the result to the weights (Co, 4, 4, CI). */
     __device__ __forceinline__ void finish(float *shared, float *out, int co0, int Co)
     {

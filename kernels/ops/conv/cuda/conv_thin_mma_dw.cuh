@@ -27,7 +27,7 @@ template <int CI> struct dg_thin_mma_dw {
 
     static __device__ __forceinline__ int lane() { return (int)(threadIdx.x % 32); }
     static __device__ __forceinline__ int warp() { return (int)(threadIdx.x / 32); }
-    /* Row, column and channel in the tile of the lane's first position. */
+    /* Row, column and channel of the lane's first position in the tile. */
     static __device__ __forceinline__ int row() { return warp() / 2; }
     static __device__ __forceinline__ int col() { return warp() % 2 * 16 + lane() % 4 * 4; }
     static __device__ __forceinline__ int channel() { return lane() / 4 * 4; }
@@ -37,9 +37,8 @@ template <int CI> struct dg_thin_mma_dw {
 #pragma unroll
         for (int i = 0; i < held; i++) c[i / (4 * fragments)][i / 4 % fragments][i % 4] = 0;
     }
-    /* Destination of value i of a row of the patch of x in the first of its two columns. After the last position of a
-     * tap there is padding for values without a first (i past the last position) or second column, and outside of the
-     * patch. */
+    /* Destination of value i of a row of the patch of x, in the first of the two columns of taps that read it. Values
+     * without a first or second column, or outside of the patch, go to padding after the last position of a tap. */
     static constexpr int second = 2 * CI * plane - 1;
     static __device__ __forceinline__ int place(int row, int i)
     {
@@ -66,8 +65,8 @@ template <int CI> struct dg_thin_mma_dw {
             for (int m = 0; m < 2; m++) quad::multiply(c[m][j], y[2 * m], y[2 * m + 1], x);
         }
     }
-    /* All threads of the block call it. Adds the warps' sums as dg_thin_dw does and stores them to the weights (Co, 4,
-     * 4, CI). */
+    /* Called by all threads of the block. Adds the warps' sums as dg_thin_dw does and stores them to the weights (Co,
+     * 4, 4, CI). */
     __device__ __forceinline__ void finish(float *shared, float *out, int co0, int Co)
     {
         for (int half = warps / 2; half > 0; half /= 2) {
@@ -111,7 +110,7 @@ static __device__ __forceinline__ void dg_thin_mma_dw_part(const dg_conv_args &a
 {
     typedef dg_thin_mma_dw<CI> dw;
     typedef typename dw::quad quad;
-    /* x is loaded by aligned fours: `border` values precede a row of the patch */
+    /* x is loaded in aligned packs of four, so `border` values precede each row of the patch */
     constexpr int border = 4 - CI, across = dg_div_up(dw::line + border, 4),
                   packs = dg_div_up(DG_THIN_PATCH_ROWS * across, dw::NT);
     const dg_thin_tiling t = dg_thin_tiling_of(a);

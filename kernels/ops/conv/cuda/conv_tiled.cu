@@ -6,10 +6,10 @@
  *        M = its pixels of x, N = Ci, K = its taps x Co
  *   dw   M = Co, N = taps x Ci, K = pixels of the images of one split
  * split > 1 divides K (dw: the batch) into parts, which go to scratch and are added in order.
- * tile: 32x32 to 128x128 results (conv_tiles.h), 16 of the sum per stage, 2 to 4 stages
- * shared memory: 4 to 20 KB per stage
- * registers: 72 to 168
- * bound by: fp32 multiply-adds
+ * Tile: 32x32 to 128x128 results (conv_tiles.h), 16 of the sum per stage, 2 to 4 stages.
+ * Shared memory: 4 to 20 KB per stage.
+ * Registers: 72 to 168.
+ * Bound by: fp32 multiply-adds
  * Template parameters of loaders: B, rows or columns of the tile; NT, threads of the block; DIR, 1 or -1, the order of
  * taps. Of kernels: G, the dg_gemm (gemm.cuh). */
 #include "kernels/ops/conv/cuda/conv.cuh"

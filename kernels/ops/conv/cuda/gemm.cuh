@@ -2,9 +2,9 @@
  * shared memory some steps ahead; a thread has a TM x TN tile in registers.
  *
  * An operand has the same layout in shared and global memory, so that every copy is 16 bytes and padding is the copy's
- * zero fill: by rows, [BM][BK + 4], k innermost, or by columns, [BK][BM], m innermost. A thread's m: by rows m = i *
- * (BM/TM) + ty, so that neighbouring threads read neighbouring rows (20 words apart: no bank conflict among eight); by
- * columns four adjacent m at a time. */
+ * zero fill: by rows, [BM][BK + 4], k innermost, or by columns, [BK][BM], m innermost. If A is stored by rows, a thread
+ * has m = i * (BM/TM) + ty, so that neighbouring threads read neighbouring rows (20 words apart: no bank conflict among
+ * eight). If A is stored by columns, it has four adjacent m at a time. */
 #ifndef DG_GEMM_CUH
 #define DG_GEMM_CUH
 
@@ -103,8 +103,8 @@ template <int BM_, int BN_, int BK_, int TM_, int TN_, bool A_ROWS, bool B_ROWS>
         }
     }
 
-    /* acc = the sum of the products of steps first .. last-1. A loader's load(tile) starts the copies of its next step;
-     * it is called once per step, in order. Dynamic shared memory: stages * stage_bytes; stages: 2, 3 or 4. */
+    /* acc = the sum of the products of steps first .. last-1. load(tile) of a loader is called once per step, in order,
+     * and starts the copies of the next step. Dynamic shared memory: stages * stage_bytes; stages: 2, 3 or 4. */
     template <class LoadA, class LoadB>
     static __device__ __forceinline__ void run(float (&acc)[TM][TN], LoadA &load_a, LoadB &load_b, int steps,
                                                int stages)
