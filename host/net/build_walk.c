@@ -145,17 +145,17 @@ dg_err dg_net_check_tangent(const dg_model *m, int net)
         const dg_layer *l = &m->net[net].layer[i];
         if (l->norm == DG_NORM_BATCH)
             return dg_layer_fail(l, m->where,
-                                 DG_MSG("penalty-layer",
+                                 DG_MSG("penalty-batch-norm",
                                         "norm = batch: not supported with {r1} and {r2}, because its images are not "
                                         "independent; use norm = none or spectral, or {norm-d} none"));
         if (!l->kind->tangent)
             return dg_layer_fail(l, m->where,
-                                 DG_MSG("penalty-layer",
+                                 DG_MSG("penalty-op",
                                         "op = %s: not supported with {r1} and {r2}; use mean_pool, or a stride"),
                                  l->kind->name);
         if (!dg_act_is_linear(l->act))
             return dg_layer_fail(l, m->where,
-                                 DG_MSG("penalty-layer",
+                                 DG_MSG("penalty-act",
                                         "act = %s: not supported with {r1} and {r2}; use leaky, relu or none"),
                                  dg_acts[l->act].word);
     }

@@ -60,7 +60,7 @@ exits 0 curves plain/run both/run --out two.png
 # check compares the squared norms with their tangents
 cat "$root/tests/tiny.cfg" > own.cfg
 printf '[train]\nr1 = 2\nr2 = 0.5\n' >> own.cfg
-refuses 2 'penalty-layer norm = batch' check own.cfg --batch 3
+refuses 2 'penalty-batch-norm norm = batch' check own.cfg --batch 3
 sed 's/norm = batch/norm = none\nbias = yes/' own.cfg > none.cfg
 for precision in fp32 fp64; do
     exits 0 check none.cfg --batch 3 --precision $precision
@@ -71,10 +71,13 @@ exits 0 check none.cfg --batch 3 --conv winograd
 exits 0 plan none.cfg
 
 # refused
-refuses 2 'penalty-layer norm = batch' --data cats --model "$root/tests/tiny.cfg" --r1 1 --epochs 1
-refuses 2 'penalty-layer --norm-d none' --data cats --size 16 --r2 1 --epochs 1
+refuses 2 'penalty-batch-norm norm = batch' --data cats --model "$root/tests/tiny.cfg" --r1 1 --epochs 1
+refuses 2 'penalty-batch-norm --norm-d none' --data cats --size 16 --r2 1 --epochs 1
+refuses 2 penalty-on-cpu plan none.cfg --arch sm_90
+sed -e '/^\[D[.]2\]/,/^\[D[.]3\]/{/^\[D/!d' -e '}' -e 's/^\[D[.]2\]/&\nop = max_pool\nkernel = 2/' none.cfg > pool.cfg
+refuses 2 'penalty-op max_pool' --data cats --model pool.cfg --epochs 1
 sed 's/act = leaky/act = tanh/' none.cfg > tanh.cfg
-refuses 2 'penalty-layer act = tanh' --data cats --model tanh.cfg --epochs 1
+refuses 2 'penalty-act act = tanh' --data cats --model tanh.cfg --epochs 1
 mkdir -p two/a two/b && cp cats/*1.png two/a && cp cats/*2.png two/b
 refuses 2 penalty-for-gans --data two --model cnn-mnist --batch 2 --r1 1 --epochs 1
 exits 2 --data cats --r1 -1

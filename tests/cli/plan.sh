@@ -52,7 +52,7 @@ exits 2 plan "$dir/large.cfg" --batch 669 --arch sm_90
 says too-many-values '--batch 669:' C.1 large 2148.3 668
 # --fit: the batch size fits, and the next larger one does not
 "$program" data --synthesize "$dir/cats" --count 60 --size 16 -q
-for mb in 0.3 0.5 1; do
+for mb in 0.35 0.5 1; do
     exits 0 plan tests/tiny.cfg --fit --device-memory $mb --json
     batch=$(sed -n 's/.*"largest_batch": \([0-9]*\),.*/\1/p' "$dir/.out")
     exits 0 --data "$dir/cats" --model tests/tiny.cfg --batch "$batch" --dry-run --device-memory $mb

@@ -142,8 +142,37 @@ static void equal_backends_agree(dg_type real)
     machine_down(&m[1]);
 }
 
+/* The squared norms of D's gradient agree with their tangents, and a difference in one image is found. */
+static void penalty_identity(void)
+{
+    static machine x;
+    static char text[DG_MODEL_TEXT_MAX], none[DG_MODEL_TEXT_MAX];
+    uint8_t pixels[ROWS * SIZE * SIZE * 3];
+    dg_job_options o = machine_training(BATCH, ROWS - BATCH, 4, ROWS);
+    double worst;
+    o.r1 = 1, o.apart = true;
+    machine_pixels(pixels, sizeof pixels);
+    for (int k = 0; k < 2; k++) {
+        memset(&x, 0, sizeof x);
+        if (!DG_CHECK(!dg_model_stock(text, "tiny", SIZE, 3, 10, 5, 3) &&
+                      !dg_model_norm_d(text, "tiny", DG_NORM_NONE, none) && !dg_model_parse(none, "tiny", &x.m)))
+            return;
+        const dg_cpu_options cpu = {.threads = 2, .real = k ? DG_F64 : DG_F32};
+        if (!machine_begin(&x, &cpu, &o, pixels, 7)) return;
+        DG_CHECK(!dg_job_put_state(&x.g, &state) && !dg_job_step(&x.g, BATCH));
+        DG_CHECKF(!dg_check_penalty(&x.g, DG_PLAN_TRAIN, &worst) && worst > 0, "%s", dg_message());
+        void *squares = dg_job_memory(&x.g, x.g.squares[DG_PLAN_TRAIN]);
+        if (k) ((double *)squares)[2 * BATCH - 1] *= 1 + 1e-11;
+        else ((float *)squares)[2 * BATCH - 1] *= 1.001f;
+        DG_CHECK(dg_check_penalty(&x.g, DG_PLAN_TRAIN, &worst) == DG_FAILED);
+        DG_CHECKF(strstr(dg_message(), "squared norm"), "%s", dg_message());
+        machine_down(&x);
+    }
+}
+
 int main(void)
 {
+    penalty_identity();
     static char text[DG_MODEL_TEXT_MAX];
     dg_err e = dg_model_stock(text, "tiny", SIZE, 3, 10, 5, 3);
     if (!e) e = dg_model_parse(text, "tiny", &model);
