@@ -30,8 +30,8 @@ typedef struct {
     dg_alpha alpha;
     bool exif;
     bool keep_alpha;   /* return C = 4 and ignore `alpha` */
-    size_t max_bytes;  /* of the file; 0: 64 MiB */
-    size_t max_pixels; /* 0: 64 Mi; each side at most 16,384 */
+    size_t max_bytes;  /* maximum bytes of the file; 0: 64 MiB */
+    size_t max_pixels; /* maximum pixels, 0: 64 Mi; each side at most 16,384 */
 } dg_decode_options;
 
 static inline void dg_image_free(dg_image *im)
@@ -47,7 +47,7 @@ static inline void dg_image_free(dg_image *im)
 dg_err dg_image_decode(const void *data, size_t bytes, const dg_decode_options *o, dg_image *out);
 
 typedef struct {
-    int size, channels; /* 1: grey, 3: colour, 4: with alpha, ignoring keep_alpha */
+    int size, channels; /* in the file, ignoring keep_alpha: 1: grey, 3: colour, 4: with alpha */
     dg_fit fit;
     dg_resize resize;
 } dg_fitting;
@@ -59,11 +59,11 @@ typedef struct {
 } dg_decoded;
 
 /* Decode, convert to grey if channels is 1, and resize like dg_image_fit, with equal pixels. If the format allows it,
- * rows are processed one by one, so that memory is needed for the result and some rows only. */
+ * rows are processed one by one, and only the result and some rows are in memory. */
 dg_err dg_image_decode_fitted(const void *data, size_t bytes, const dg_decode_options *o, const dg_fitting *f,
                               dg_image *out, dg_decoded *of);
 
-/* True if the first bytes (32 are enough) are those of a supported image file. */
+/* True if the first bytes (at least 32) are the beginning of a supported image file. */
 bool dg_image_known(const void *data, size_t bytes);
 
 /* Kind of image by the header; DG_KIND_UNKNOWN if unsupported or damaged. */
@@ -81,7 +81,7 @@ typedef enum {
     DG_KIND_JPEG_GREY,
     DG_KIND_JPEG_COLOUR,
     DG_KIND_JPEG_CMYK,
-    DG_KIND_IDX, /* dg_image_kind never returns these two: files of many images */
+    DG_KIND_IDX, /* files of many images, which dg_image_kind never returns */
     DG_KIND_CIFAR,
     DG_KIND_BMP,
     DG_KIND_GIF,

@@ -139,7 +139,7 @@ dg_err dg_gif_pixels(const uint8_t *file, size_t bytes, dg_row_sink *to)
     int code = 0;
     reader r = {.file = file, .bytes = bytes, .to = to, .transparent = -1, .start = dg_decode_clock()};
     GifFileType *gif = DGifOpen(&r, on_read, &code);
-    if (!gif && code == D_GIF_ERR_NO_SCRN_DSCR) { /* also returned for lack of memory for the palette */
+    if (!gif && code == D_GIF_ERR_NO_SCRN_DSCR) { /* giflib also returns this error for lack of memory */
         code = D_GIF_ERR_NOT_ENOUGH_MEM;
         r.at = 0;
         if (dg_memory_left(1 << 16)) gif = DGifOpen(&r, on_read, &code);

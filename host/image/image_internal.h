@@ -35,24 +35,24 @@ typedef struct {
     const dg_fitting *fitting;
     dg_image *out;
     int W, H;
-    unsigned did; /* as in dg_decoded; set by dg_row_sink_open() and dg_row_sink_put_rgba() */
+    unsigned did; /* see dg_decoded; set by dg_row_sink_open() and dg_row_sink_put_rgba() */
     int file_W, file_H, C;
     uint8_t *first;    /* destination of the file's pixel (0, 0) */
-    ptrdiff_t x, y;    /* byte strides in the destination between pixels, and between rows, of the file */
-    dg_fitter *fitter; /* not NULL: used instead of first, x and y */
+    ptrdiff_t x, y;    /* bytes in the destination from a pixel of the file to the next, and from a row to the next */
+    dg_fitter *fitter; /* if not NULL, used instead of first, x and y */
     bool back_x, back_y;
     uint8_t *row[2]; /* scratch, (file_W, 4) each */
 } dg_row_sink;
 void dg_row_sink_note(dg_row_sink *s, dg_did what, bool done);
 dg_err dg_row_sink_open(dg_row_sink *s, int W, int H, int orientation);
-/* Put row y of the file, each row once, in ascending or descending order. A row is (W, 3) or (W, 4). Alpha is kept,
- * ignored or composited according to the options. */
+/* Write row y of the file to the sink. Rows come once each, in ascending or descending order. A row is (W, 3) or (W,
+ * 4). Alpha is kept, ignored or composited according to the options. */
 void dg_row_sink_put(dg_row_sink *s, int y, const uint8_t *rgb);
 void dg_row_sink_put_rgba(dg_row_sink *s, int y, const uint8_t *rgba);
-/* complete: every row was put; if false, the image is freed. */
+/* complete: all rows were written; if false, the image is freed. */
 void dg_row_sink_close(dg_row_sink *s, bool complete);
 
-/* Start dg_image_fit for a W x H image whose rows (turned: columns) arrive one after the other, from either end. */
+/* Start dg_image_fit for a W x H image whose rows (turned: columns) arrive one by one, first or last row first. */
 dg_err dg_fitter_open(dg_fitter **out, int W, int H, int C, bool turned, const dg_fitting *how, dg_image *im);
 void dg_fitter_put(dg_fitter *f, int y, const uint8_t *row);
 void dg_fitter_close(dg_fitter *f, bool complete);
@@ -74,7 +74,7 @@ dg_err dg_image_afford(const char *format, int64_t W, int64_t H, size_t file, ui
 /* Measures this thread's CPU time, so that the load of the machine does not decide which images are accepted. */
 double dg_decode_clock(void);
 bool dg_decode_late(double start);
-/* True if `bytes` can be allocated. Libraries report lack of memory as damage; then a second attempt is worthwhile. */
+/* True if `bytes` can be allocated. Libraries report lack of memory as damage; a second attempt may then succeed. */
 bool dg_memory_left(size_t bytes);
 
 #endif

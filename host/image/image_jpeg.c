@@ -69,7 +69,7 @@ typedef struct {
     dg_row_sink *to;
     uint8_t *row; /* row from libjpeg: 1, 3 or 4 components */
     uint8_t *rgb;
-    bool strict; /* treat every warning as an error; set between the first and the last pixel */
+    bool strict; /* true from the first to the last pixel: every warning is an error */
     dg_err error;
     char why[JMSG_LENGTH_MAX];
 } reader;
@@ -78,7 +78,7 @@ _Noreturn static void on_error(j_common_ptr jpeg)
 {
     reader *r = jpeg->client_data;
     jpeg->err->format_message(jpeg, r->why);
-    /* Not an error of the image. Exceeding max_memory_to_use has another code, JERR_NO_BACKING_STORE. */
+    /* Lack of memory is not an error of the image. Exceeding max_memory_to_use is JERR_NO_BACKING_STORE. */
     if (jpeg->err->msg_code == JERR_OUT_OF_MEMORY)
         r->error = dg_fail(DG_DEVICE, "no memory to decode a JPEG of %d x %d", r->head->W, r->head->H);
     longjmp(r->jump, 1);

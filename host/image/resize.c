@@ -23,7 +23,7 @@ static void filter_free(filter *f)
     free(f->weight);
 }
 
-/* Make the filter from `in` to `out` values for output positions first ... first + n - 1. Free f after errors too. */
+/* Make the filter from `in` to `out` values for output positions first ... first + n - 1. Also free f after errors. */
 static dg_err filter_make(filter *f, dg_resize how, int in, int out, int first, int n)
 {
     const bool nearest = how == DG_RESIZE_NEAREST;
@@ -86,8 +86,8 @@ static void across(uint8_t *out, const uint8_t *in, const filter *f, int C)
     }
 }
 
-/* Weighted sums of rows, added when a row arrives, in ascending or descending order. The sums are integers and do not
- * depend on the order. Only incomplete rows are kept. */
+/* Weighted sums of rows, to which each arriving row is added; rows arrive in ascending or descending order. The sums
+ * are integers and do not depend on the order. Only incomplete rows are kept. */
 typedef struct {
     filter f;
     size_t n;
@@ -159,7 +159,7 @@ struct dg_fitter {
     downward columns; /* turned: into narrow */
     downward down;
     uint8_t *narrow; /* a row (win.W, C); turned: (win.W, H, C) */
-    uint8_t *row;    /* scratch (W or H, C); turned: and (win.W, C) */
+    uint8_t *row;    /* scratch (W or H, C); if turned, followed by (win.W, C) */
     dg_image *out;
 };
 

@@ -30,7 +30,7 @@ static dg_err name_origin(dg_generator *g)
     snprintf(g->origin, sizeof g->origin, "%.100s, step %" PRIu64 ", weights %016" PRIx64, g->model.name, g->info.step,
              hash);
     for (char *c = g->origin; *c; c++)
-        if (*c < ' ' || *c > '~') *c = '_'; /* a tEXt chunk can have no other characters */
+        if (*c < ' ' || *c > '~') *c = '_'; /* a tEXt chunk has only printable characters */
     return e;
 }
 

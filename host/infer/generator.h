@@ -17,9 +17,9 @@ typedef struct {
 
 enum { DG_GENERATOR_CHUNK = 64 }; /* images per batch */
 
-/* Open checkpoint `path`. If d has no precision, the training precision is used. Close *out after errors too. */
+/* Open checkpoint `path`. If d has no precision, the training precision is used. Close *out even after an error. */
 dg_err dg_generator_open(const dg_device *d, const char *path, dg_generator **out);
-/* Build the job of g, whose model, info and backend are set, and load the values. */
+/* Build g's job from its model, info and backend, and load the weights. */
 dg_err dg_generator_load(dg_generator *g, const dg_st *st, const char *path);
 void dg_generator_close(dg_generator *g);
 

@@ -18,11 +18,11 @@ typedef struct {
 enum { DG_LABELLER_CHUNK = 64 }; /* images per batch */
 
 /* Open checkpoint `path`. If d has no precision, the training precision is used. DG_USAGE: not a classifier. Close *out
- * after errors too. */
+ * even after an error. */
 dg_err dg_labeller_open(const dg_device *d, const char *path, dg_labeller **out);
 void dg_labeller_close(dg_labeller *l);
 
-/* Classify n images of the model's size. p: (n, classes), the confidence of each class. hidden, unless NULL: (n,
+/* Classify n images of the model's size. p: (n, classes), the confidence of each class. hidden (may be NULL): (n,
  * dg_labeller_features), the input of the last layer, averaged over the pixels of a map. */
 dg_err dg_labeller_shares(dg_labeller *l, const uint8_t *pixels, int n, double *p, double *hidden);
 int dg_labeller_features(const dg_labeller *l);

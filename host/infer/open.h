@@ -13,8 +13,8 @@ typedef struct {
     const dg_variant *conv;        /* CPU convolution if supported; NULL: by shape */
     const char *tuning;            /* GPU: file of tuning rows, NULL: none */
     unsigned fuse;                 /* GPU: DG_FUSE_... (fused.h) */
-    bool eager;                    /* GPU: op by op instead of a captured graph */
-    bool begun;                    /* precision is that of a resumed run */
+    bool eager;                    /* GPU: launch op by op instead of a captured graph */
+    bool begun;                    /* the precision comes from a resumed run */
 } dg_device;
 
 /* True if this is a valid device name, present or not. */
@@ -31,7 +31,7 @@ dg_err dg_device_open_trained(const dg_device *d, const char *precision, dg_back
 dg_err dg_device_open_gpu(const dg_device *d, dg_backend **out, char *why, size_t size);
 dg_err dg_device_open_cpu(const dg_device *d, const char *why, dg_backend **out);
 
-/* True if this directory, /sys/bus/pci/devices, lists an NVIDIA GPU. Called without a working driver. */
+/* True if the directory (/sys/bus/pci/devices) lists an NVIDIA GPU, which may have no working driver. */
 bool dg_nvidia_hardware(const char *devices);
 
 #endif

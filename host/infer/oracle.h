@@ -15,14 +15,14 @@ typedef struct {
     const dg_st_tensor *labels;
     bool labelled;
     double lr;
-    dg_job_options job; /* the optimizer, and a classifier's input */
+    dg_job_options job; /* options of the optimizer, and a classifier's input statistics */
 } dg_oracle;
 
-/* Close o after errors too. */
+/* Close o even after an error. */
 dg_err dg_oracle_open(dg_oracle *o, const char *path);
 void dg_oracle_close(dg_oracle *o);
 
-/* Find the tensor with this name, type and shape. NULL, with a message: there is none. */
+/* Find the tensor with this name, type and shape. Returns NULL with a message if missing. */
 const dg_st_tensor *dg_oracle_tensor(const dg_oracle *o, const char *name, dg_type type, int rank, const int64_t *dim);
 
 /* dg_oracle_batch returns the number of images in step s; dg_oracle_index returns their indices. */
@@ -34,7 +34,7 @@ dg_err dg_oracle_weights(const dg_oracle *o, dg_job *job);
 
 /* The images as malloc'd records for a built job. */
 dg_err dg_oracle_records(const dg_oracle *o, const dg_job *job, uint8_t **out);
-/* Like dg_oracle_records, but in memory of the backend. */
+/* dg_oracle_records in memory of the backend. */
 dg_err dg_oracle_images(const dg_oracle *o, const dg_job *job, void **data);
 /* The whitening, freed by the caller; NULL: none. */
 dg_err dg_oracle_whitening(const dg_oracle *o, const dg_backend *b, dg_whitening **out);

@@ -5,14 +5,14 @@
 #include "core/base/sort.h"
 #include "host/judge/judge_internal.h"
 
-/* A generator's invalid samples spread over all classes, but the classifier is confident of few of them. A sample
- * counts as confident if its probability is at least the median probability of real images of its class. The generator
- * misses a class if the class's share of all samples, or of the confident samples, is below PART times its share of the
- * real images. Classes of which fewer than LEAST images are expected are not judged. */
+/* Malformed samples are spread over all classes, but the classifier is seldom confident about them. A sample counts as
+ * confident if its probability is at least the median probability of real images of its class. The generator misses a
+ * class if the class's share of all samples, or of the confident samples, is below PART times its share of the real
+ * images. Classes of which fewer than LEAST images are expected are not judged. */
 static const double LEAST = 10, PART = 0.25;
 
 typedef struct {
-    double *sure; /* median probability of real images, per class */
+    double *sure; /* per class: median probability of its real images */
     long *count;  /* (4, classes): real, other, confident real, confident other */
     double *sort;
     int classes;

@@ -10,11 +10,11 @@
 #include "host/trainer/progress.h"
 
 typedef struct {
-    int count; /* images per set, >= DG_JUDGED_LEAST */
+    int count; /* number of images per set, >= DG_JUDGED_LEAST */
     int size, channels;
     uint64_t seed;
     int threads;               /* CPU threads, 0: OpenMP's default */
-    dg_random_net *random_net; /* NULL: metrics that need a classifier are skipped */
+    dg_random_net *random_net; /* classifier; NULL: metrics that need it are skipped */
     dg_labeller *labeller;
     const dg_model *gan; /* a GAN, whose discriminator layout is trained to tell real from generated; NULL: none */
     dg_backend *backend;
@@ -44,18 +44,18 @@ typedef struct {
     double *hidden;            /* (count, features) input of the classifier's last layer */
     double *feature;           /* (count, DG_RANDOM_FEATURES); NULL without random_net, like the members below */
     double *next, *ball;       /* squared distance of each image to its first and its fifth neighbour in this set */
-    double *near, *reals_near; /* squared distances from each image to the nearest real one, and the reverse */
-    dg_normal normal;          /* normal distribution of a real set's features, once computed */
+    double *near, *reals_near; /* squared distances from each image to its nearest real image, and vice versa */
+    dg_normal normal;          /* normal distribution of the set's features, computed on first use */
     double beside[DG_BESIDES];
 } dg_judged;
 
-/* Choose j->count of `images` images at random: shuffle them with seed j->seed and take those from index `first` on.
- * stream: 0 for real images, 1 for generated ones. Free with dg_judged_free, also after errors. */
+/* Choose j->count of `images` images at random: shuffle the images with seed j->seed, and choose the images from index
+ * `first` on. stream: 0 for real images, 1 for generated ones. Free with dg_judged_free, also after errors. */
 dg_err dg_judged_take(const dg_jury *j, const uint8_t *pixels, int images, int stream, int first, dg_judged *out);
 void dg_judged_free(dg_judged *x);
 
-/* Compare `other` with reals and store its metrics. held: a second set of real images, which was compared with reals
- * before, or `other` itself. */
+/* Compare `other` with reals and store its metrics. held: a second set of real images, either `other` or a set that was
+ * compared with reals before. */
 dg_err dg_judged_beside(const dg_jury *j, dg_judged *reals, const dg_judged *held, dg_judged *other);
 
 typedef struct {
@@ -72,7 +72,7 @@ typedef struct {
     bool percent;
     bool logged; /* column of the log with --eval-every */
     unsigned needs;
-    int place; /* DG_BESIDE_... if compute is NULL */
+    int place; /* if compute is NULL: DG_BESIDE_..., the metric's source */
     dg_err (*compute)(const dg_jury *j, const dg_judged *reals, const dg_judged *other, dg_measured *out);
 } dg_measure;
 
@@ -82,7 +82,7 @@ const dg_measure *dg_measure_logged(int column);
 bool dg_measurable(const dg_measure *m, const dg_jury *j);
 static inline const char *dg_measure_best(const dg_measure *m) { return m->one ? "1" : m->higher ? "higher" : "lower"; }
 
-/* Measure; DG_NUMBERS if the result is not finite. */
+/* Measure; Returns DG_NUMBERS if the result is not finite. */
 dg_err dg_measure_take(const dg_measure *m, const dg_jury *j, const dg_judged *reals, const dg_judged *other,
                        dg_measured *out);
 

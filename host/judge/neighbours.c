@@ -8,11 +8,11 @@
 
 enum { F = DG_RANDOM_FEATURES, NEIGHBOURS = 5, AT_ONCE = 64 };
 
-/* Search the neighbours of each x in y. If y = x, a point is not its own neighbour. */
+/* Search the neighbours of each x in y. If the sets x and y are equal, a point is not its own neighbour. */
 typedef struct {
     const double *x, *y;
     int n;
-    const double *ball; /* (n) squared radius of each y; NULL: not used */
+    const double *ball; /* (n) squared radius of the ball of each y; NULL: not used */
     double *nearest;    /* (n) out */
     double *fifth;      /* (n) out: to neighbour NEIGHBOURS; NULL: not used */
     bool *inside;       /* (n) out: x is in the ball of some y */
@@ -74,7 +74,7 @@ dg_err dg_judged_neighbours(const dg_jury *j, dg_judged *x)
     return x->next && x->ball ? ask(j, &q) : dg_fail(DG_DEVICE, "out of memory for %d images", j->count);
 }
 
-/* Mean distance of real images to their nearest other image in both real sets. */
+/* Mean distance from a real image to the nearest other image of both real sets. */
 static double mean_of_reals(const dg_jury *j, const dg_judged *reals, const dg_judged *held)
 {
     double sum = 0;

@@ -15,7 +15,7 @@ enum { DG_RANDOM_FEATURES = 768 }; /* mean and standard deviation of 128 + 256 c
 
 typedef struct dg_random_net dg_random_net;
 
-/* Build the network in fp32. Close *out also after errors. */
+/* Build the network in fp32. Close *out even after an error. */
 dg_err dg_random_net_open(const dg_device *d, int size, int channels, dg_random_net **out);
 void dg_random_net_close(dg_random_net *r);
 

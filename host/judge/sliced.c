@@ -50,7 +50,7 @@ static float filter(const float *x, ptrdiff_t i, ptrdiff_t n, ptrdiff_t stride, 
     return sum;
 }
 
-/* y (n / 2, n / 2, C) of x (n, n, C). */
+/* Downsample x (n, n, C) to y (n / 2, n / 2, C). */
 static void shrink(float *y, const float *x, float *room, ptrdiff_t n, ptrdiff_t C)
 {
     for (ptrdiff_t r = 0; r < n; r++)
@@ -61,7 +61,7 @@ static void shrink(float *y, const float *x, float *room, ptrdiff_t n, ptrdiff_t
         for (ptrdiff_t c = 0; c < n / 2 * C; c++) y[r * (n / 2) * C + c] = filter(room + c, 2 * r, n, n / 2 * C, false);
 }
 
-/* x (n, n, C) -= y (n / 2, n / 2, C) upsampled. */
+/* Subtract the upsampled y (n / 2, n / 2, C) from x (n, n, C). */
 static void subtract_grown(float *x, const float *y, float *room, ptrdiff_t n, ptrdiff_t C)
 {
     for (ptrdiff_t r = 0; r < n / 2; r++)
@@ -82,7 +82,7 @@ static void take_level(const slices *s, const uint8_t *pixels, float *x, float *
         shrink(y, x, room, n, C);
         memcpy(x, y, (size_t)(n / 2) * (size_t)(n / 2) * (size_t)C * sizeof *x);
     }
-    if (!dg_sliced_level(s->j->size, s->level + 1)) return; /* the last level is the downsampled image itself */
+    if (!dg_sliced_level(s->j->size, s->level + 1)) return; /* the last level of the pyramid is the downsampled image */
     shrink(y, x, room, n, C);
     subtract_grown(x, y, room, n, C);
 }
@@ -141,7 +141,7 @@ static void normalise(slices *s)
     }
 }
 
-/* (DIRECTIONS, values), rows of length 1. */
+/* Draw directions (DIRECTIONS, values), rows of Euclidean length 1. */
 static float *directions(int values)
 {
     const size_t n = (size_t)DIRECTIONS * (size_t)values;

@@ -13,11 +13,11 @@ typedef struct {
 
 typedef struct {
     dg_host_state state;
-    dg_host_state *worker; /* of OpenMP's other threads, by number */
+    dg_host_state *worker; /* states of OpenMP's other threads, by thread number */
     int workers, max;      /* max: previous omp_get_max_threads() */
 } dg_guard;
 
-/* worker: n states, NULL: the call uses no threads. */
+/* worker: array of n thread states; NULL: the call uses no other threads. */
 void dg_guard_enter(dg_guard *g, dg_host_state *worker, int n);
 void dg_guard_leave(dg_guard *g);
 

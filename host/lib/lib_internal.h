@@ -17,7 +17,7 @@ struct dcgan_job {
     dcgan_backend *on;
     dg_generator g; /* model, job and checkpoint info; does not own the backend */
     bool train;
-    dg_dataset data; /* pixels belong to the caller */
+    dg_dataset data; /* training images; the caller owns their pixels */
     dg_trainer trainer;
 };
 
@@ -33,7 +33,7 @@ struct dcgan_job {
 #define DG_GUARDED_ON(backend, call) DG_GUARDED((backend)->state, (backend)->b->threads, call)
 
 dcgan_error dg_lib_job(dcgan_backend *b, dcgan_job **out);
-/* Return the result of a function that makes a job. Frees *job unless e is DG_OK. */
+/* Return the error code e of a function that makes a job. Frees *job unless e is DG_OK. */
 dcgan_error dg_lib_made(dg_err e, dcgan_job **job);
 
 #endif

@@ -22,11 +22,11 @@ typedef struct {
     const char *kind;
     const dg_variant *variant;
     double flops, bytes;
-    dg_timing ms; /* if n is 0, the peak was not measured */
+    dg_timing ms; /* measured peaks; n = 0: not measured */
     dg_prediction predicted;
 } dg_bench_op;
 
-/* A launch on a GPU. If it is not fused, its numbers are those of its op. */
+/* A launch on a GPU. An unfused launch has the numbers of its op. */
 typedef struct {
     int op;
     dg_launch_cost cost;
@@ -35,13 +35,13 @@ typedef struct {
 typedef struct {
     char model[64];
     int batch, ops;
-    int kernels, chain;  /* number of kernels, and of kernels in the longest dependent chain; on a CPU: ops */
+    int kernels, chain;  /* number of all kernels, and of kernels in the longest dependent chain (CPU: ops) */
     int in_flight;       /* steps enqueued together for timing */
-    double flops, bytes; /* per step; a convolution counts as a direct one that includes padding taps */
+    double flops, bytes; /* per step; convolutions count as direct convolutions, with padding taps */
     double predicted_us; /* sum over all ops, ignoring concurrency */
     dg_timing step;
     dg_bench_op *op;
-    dg_bench_launch *launch; /* in the order of execution; a CPU has no launches */
+    dg_bench_launch *launch; /* in the order of execution; none on a CPU */
     int launches;
 } dg_bench_model;
 

@@ -117,7 +117,7 @@ static dg_err both(checker *c)
     return dg_op_limits(&(dg_op_values){{c->op[0], c->op[1]}, c->operand, c->operands, c->eps});
 }
 
-/* DG_FAILED if an operand differs by more than its limit; *worst: largest ratio of a difference to its limit. */
+/* Returns DG_FAILED if an operand differs by more than its limit. *worst: largest ratio of difference to limit. */
 static dg_err compare(const checker *c, const dg_check_operand *o, double *worst)
 {
     const dg_op *op = c->op[1];

@@ -86,7 +86,7 @@ static dg_err fetch(const sides *s, int side, const pair *p, void *host)
 }
 
 /* Copy the rows that an op reads or overwrites from one job to the other. Rows that the fused job stores rounded get
- * rounded values in both jobs, because the check is about the launch and not about rounding in memory. */
+ * rounded values in both jobs, because the check must not measure rounding in memory. */
 static dg_err hand_over(const sides *s, const dg_op *fused)
 {
     dg_err e = DG_OK;

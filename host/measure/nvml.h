@@ -10,7 +10,7 @@ typedef struct dg_nvml dg_nvml;
 dg_nvml *dg_nvml_open(const char *bus, const char **why);
 void dg_nvml_close(dg_nvml *n);
 
-/* Percent; -1: unknown or n is NULL. */
+/* Returns the utilisation in percent; -1: unknown, or n is NULL. */
 double dg_nvml_utilisation(const dg_nvml *n);
 
 #endif

@@ -44,7 +44,7 @@ dg_err dg_samples_spread(const dg_samples *s, dg_spread *r)
     return DG_OK;
 }
 
-/* Sort only now and then, because sorting after every short step would cost more than the step. */
+/* Sort only after some of the steps, because sorting after every short step would cost more than the step. */
 static bool is_time_to_look(int n)
 {
     int step = 1;

@@ -17,7 +17,7 @@ void dg_samples_free(dg_samples *s);
 
 /* All statistics are values of certain ranks, so that outliers have no influence. */
 typedef struct {
-    double median, low, high; /* low, high: 95% interval of the median; all values if there are fewer than six */
+    double median, low, high; /* low, high: 95% interval of the median; for fewer than six values, their range */
     double quick;             /* 10th percentile: a time without disturbance by other programs */
 } dg_spread;
 
@@ -25,7 +25,7 @@ typedef struct {
 dg_err dg_samples_spread(const dg_samples *s, dg_spread *out);
 
 /* True after at least 5 values, once the interval is within 1% of the median on both sides or most_seconds have passed.
- * If it is called often, the function evaluates the interval only in some calls. */
+ * Frequent calls evaluate the interval only now and then. */
 bool dg_samples_enough(const dg_samples *s, double seconds, double most_seconds);
 
 #endif

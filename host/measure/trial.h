@@ -31,7 +31,7 @@ void dg_trial_close(dg_trial *t);
  * that are not finite, so its time is invalid. */
 dg_err dg_trial_steps(dg_trial *t, int n, double *ms);
 
-/* Run one step op by op; ms[i]: time of op i of plan "train". */
+/* Run one training step op by op. ms[i]: time of op i of plan "train". */
 dg_err dg_trial_ops(dg_trial *t, double *ms);
 
 /* Reset the inputs of the next step to the start of an epoch. */

@@ -10,8 +10,8 @@
 #include "core/base/sort.h"
 #include "core/tune/tune.h"
 
-enum { QUICK = 2, FINAL = 8 }; /* runs of a choice in the first pass; choices that are then timed again together */
-#define CLEARLY 0.98           /* a new choice must take at most this share of the old one's time */
+enum { QUICK = 2, FINAL = 8 }; /* QUICK: runs of a choice in the first pass; FINAL: choices timed again together */
+#define CLEARLY 0.98           /* maximum time of a new choice, relative to the current choice */
 
 typedef struct {
     dg_tune tune;
@@ -170,8 +170,8 @@ static dg_err survived(const tuner *s, dg_tuned *t, const dg_tune *tune, dg_err 
 
 static int common_divisor(int a, int b) { return b ? common_divisor(b, a % b) : a; }
 
-/* Time each choice a first time while there is time. The order has large strides, because neighbours in the list are
- * similar. *looked: number of timed choices; they are moved to the start of the list, fastest first. */
+/* Time each choice for the first time, until the deadline. The order has large strides, because neighbours in the list
+ * are similar. *looked: number of timed choices, which are moved to the start of the list, fastest first. */
 static dg_err look(tuner *s, double until, dg_tuned *t, int *looked)
 {
     int step = 1 + (int)(0.618 * s->choices);
@@ -196,7 +196,7 @@ static dg_tune direct_of(const dg_op *op)
     return (dg_tune){.variant = dg_op_info_of(op->kind)->variants[0], .block = 256, .split = 1};
 }
 
-/* DG_FAILED if the result differs from that of variant direct. */
+/* Returns DG_FAILED if the results differ from those of variant direct. */
 static dg_err judge(tuner *s, const dg_op *op, const dg_tune *tune)
 {
     const dg_tune direct = direct_of(op);
@@ -207,7 +207,7 @@ static dg_err judge(tuner *s, const dg_op *op, const dg_tune *tune)
     return e && e != DG_FAILED ? failed(e, op, tune) : e;
 }
 
-/* Find the fastest correct choice among the timed ones by timing groups of FINAL choices again. *right: a correct
+/* Find the fastest correct choice among the timed choices, by timing groups of FINAL choices again. *right: a correct
  * choice was found. */
 static dg_err pick(tuner *s, const dg_op *op, int looked, dg_tuned *t, bool *right)
 {

@@ -1,7 +1,7 @@
 /* `dcgan tune` finds the fastest implementation of each op of a training step on this device by measurements. Every
  * choice that the backend offers for an op is timed with a cold cache. The best few choices are timed again for their
- * medians. The tuner takes the fastest of these whose results agree with variant `direct` (check.h). The current choice
- * is replaced only by a choice that is at least 2% faster. */
+ * medians. The tuner takes the fastest of the best choices whose results agree with variant `direct` (check.h). The
+ * current choice is replaced only by a choice that is at least 2% faster. */
 #ifndef DG_TUNER_H
 #define DG_TUNER_H
 
@@ -14,13 +14,13 @@ typedef struct {
     dg_tune best, before; /* new choice; previous choice */
     double us, before_us, direct_us;
     int tried, wrong;      /* number of choices timed; number of fast choices with wrong results */
-    char first_wrong[160]; /* one choice with wrong results and what is wrong, or "" */
+    char first_wrong[160]; /* a choice with wrong results, and its error; "": none */
 } dg_tuned;
 
 typedef struct {
     int repeats; /* runs per median */
     double seconds;
-    const volatile sig_atomic_t *stop; /* not 0: stop soon; may be NULL */
+    const volatile sig_atomic_t *stop; /* may be NULL; a value other than 0 stops the search */
     /* Called between measurements, with op number `done` of `all` and choice number `at` of `choices`. */
     void (*progress)(void *context, const dg_op *op, int done, int all, int at, int choices);
     /* Called after each op. An error ends the search. */

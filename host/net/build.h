@@ -8,7 +8,7 @@
 
 enum { DG_LAYER_PARAMETERS = 6, DG_LAYER_SAVED = 3 };
 
-/* The values of an arena row from element `offset` on. row < 0: the values have no memory. */
+/* The values of an arena row from element `offset` on. row < 0: no memory. */
 typedef struct {
     int row;
     int64_t offset;
@@ -33,7 +33,7 @@ typedef struct {
     int net, N;
     int groups;  /* equal parts of the batch, each with its own batch statistics */
     bool frozen; /* evaluation mode: batch norm reads its running statistics */
-    int order;   /* index of this pass in the step; selects random numbers; spectral norm iterates in pass 0 */
+    int order;   /* index of the pass in the step: selects random numbers; spectral norm iterates in pass 0 */
     const double *momentum; /* momentum of running statistics; NULL: PyTorch's default, 0.1 */
     const char *suffix;
     dg_view in;
@@ -83,10 +83,10 @@ dg_view dg_tangent_pass(dg_builder *b, dg_tangent *t, dg_view v);
  * 0. */
 dg_err dg_net_check_tangent(const dg_model *m, int net);
 
-/* DG_USAGE if no later layer reads a layer's output: no gradient would reach the weights of that layer. */
+/* Returns DG_USAGE if no later layer reads a layer's output, because no gradient would reach that layer's weights. */
 dg_err dg_net_check_backward(const dg_model *m, int net);
 
-/* DG_USAGE if an activation of `images` images or a weight tensor has more than DG_TENSOR_VALUES values. */
+/* Returns DG_USAGE if an activation of `images` images, or a weight tensor, has more than DG_TENSOR_VALUES values. */
 dg_err dg_net_check_values(const dg_model *m, int net, double images);
 
 /* Build the plan of a forward pass in evaluation mode with batch size N. The plan's own arena has addresses but no

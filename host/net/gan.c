@@ -37,7 +37,7 @@ static dg_err check_end(const dg_model *m, int net, const dg_layer *last)
     return DG_OK;
 }
 
-/* DG_USAGE unless G maps latent vectors to images and ends in tanh, D maps images to one logit, and both can be
+/* Returns DG_USAGE unless G maps latent vectors to images and ends in tanh, D maps images to one logit, and both can be
  * trained. */
 static dg_err check_model(const dg_model *m)
 {
@@ -72,8 +72,8 @@ static dg_builder with_averages(const dg_builder *b, dg_plan *plan)
     return averaged;
 }
 
-/* The plan that recomputes batch norm statistics for the averaged weights, as means over BATCHES batches of z. z is the
- * same each time the plan runs, so that the statistics depend on the weights only. The first batch overwrites old
+/* The plan that recomputes batch norm statistics for the averaged weights, as means over BATCHES batches of z. Every
+ * run of the plan uses equal z, so that the statistics depend on the weights only. The first batch overwrites old
  * statistics (momentum 1). */
 static void statistics_plan(const dg_builder *all, dg_job *job)
 {

@@ -1,4 +1,4 @@
-/* The table of GAN losses (--loss). docs/extending.md says how to add one. */
+/* The table of GAN losses (--loss). docs/extending.md says how to add a loss. */
 #ifndef DG_GAN_LOSSES_H
 #define DG_GAN_LOSSES_H
 

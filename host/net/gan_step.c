@@ -15,7 +15,7 @@ static const dg_view nothing = {-1, 0};
 
 static dg_view from(dg_view v, int64_t elements) { return (dg_view){v.row, v.offset + elements}; }
 
-/* The loss of one group of n logits. A step has three of them. */
+/* The loss of a group of n logits. A step computes three losses. */
 typedef struct {
     const char *part;
     dg_view logit, dlogit;

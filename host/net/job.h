@@ -27,7 +27,7 @@ struct dg_job_options {
     int samples;    /* batch size of plan "sample"; 0: no such plan */
     int tested;     /* batch size of plan "test"; 0: no such plan */
     int rows;       /* images in the dataset */
-    int window;     /* images in each window of a streamed dataset (loader.h); 0: all are in memory */
+    int window;     /* images per window of a streamed dataset (loader.h); 0: the whole dataset is in memory */
     bool train;     /* false: no gradients, no moments */
     bool z_given;   /* the plan has no noise op; the caller sets z before each step (replay) */
     bool flip;
@@ -57,7 +57,7 @@ typedef struct {
     int average; /* row of the tensor's EMA, or of the statistics of averaged weights; -1: none */
     int rank;
     int dim[4];     /* PyTorch's shape: (Co, Ci, K, K), (C) */
-    int file_rank;  /* rank in files: 2 for (Co, Ci K K); 1 for (Ci K K); 0: as `rank` says */
+    int file_rank;  /* rank in files: 2 for (Co, Ci K K); 1 for (Ci K K); 0: `rank` */
     bool direction; /* unit vector u or v of spectral norm */
     int net;
     dg_layer_start start;
@@ -98,14 +98,14 @@ struct dg_job {
     } test;
 };
 
-/* Build all plans and assign addresses without allocating memory. `plan` and --dry-run need no more. */
+/* Build all plans and assign addresses without allocating memory. `plan` and --dry-run stop here. */
 dg_err dg_job_build(dg_job *job, const dg_model *model, const dg_job_options *o, dg_backend *b);
 
 /* Bytes of a record of the dataset: an image, followed by an int32 label if the recipe has labels. */
 size_t dg_job_record_bytes(const dg_job *job);
 
 /* Allocate (malloc) `count` records of these images, as the plans read them: uint8, or whitened reals with input = zca.
- * Without o.input.whitening pixels are scaled to -1..1. If label is NULL, labels are 0, 1, ... in turn. */
+ * Without o.input.whitening pixels are scaled to -1..1. label NULL: labels 0, 1, ... in turn. */
 dg_err dg_job_records(const dg_job *job, const uint8_t *pixels, const int32_t *label, int count, uint8_t **out);
 
 /* Allocate the arena and bind the plans to it. data (records) and perm (o.rows indices) are backend memory that the
@@ -118,8 +118,7 @@ void dg_job_rows(dg_job *job);
 const dg_plan *dg_job_plan(const dg_job *job, const char *name);
 void *dg_job_memory(const dg_job *job, int row);
 
-/* Initialise weights as o.start says, moments with 0 or o.accumulator, running means with 0, running variances with
- * 1. */
+/* Initialise weights by o.start, moments with 0 or o.accumulator, running means with 0, running variances with 1. */
 dg_err dg_job_init(dg_job *job, uint64_t seed);
 
 dg_err dg_job_put_state(dg_job *job, const dg_step_state *state);
@@ -131,7 +130,7 @@ dg_err dg_job_start_metrics(dg_job *job, uint64_t first, int n, dg_metrics *host
 /* Recompute the statistics of averaged weights if they are out of date. dg_job_generate calls it. */
 dg_err dg_job_settle(dg_job *job);
 
-/* Run one optimizer step. batch: o.batch or o.last_batch. The call is asynchronous if the backend is. */
+/* Run one optimizer step. batch: o.batch or o.last_batch. Asynchronous on asynchronous backends. */
 dg_err dg_job_step(dg_job *job, int batch);
 /* Run n consecutive steps. Results equal those of dg_job_step, with fewer launches on backends with run_many. */
 dg_err dg_job_steps(dg_job *job, int batch, int n);
@@ -159,12 +158,12 @@ dg_err dg_job_generate(dg_job *job, const float *in, int n, uint8_t *pixels, dou
 dg_err dg_job_test(dg_job *job, const uint8_t *records, int n, double *p, double *each, double *hidden);
 dg_shape dg_job_hidden(const dg_job *job);
 int dg_job_classes(const dg_job *job);
-/* Copy n <= o.tested records to the inputs of plan "test". If n is smaller, the first record fills the remaining
- * places. */
+/* Copy n <= o.tested records to the inputs of plan "test". If n < o.tested, copies of the first record fill the rest.
+ * */
 dg_err dg_job_put_test(dg_job *job, const uint8_t *records, int n);
 
-/* Like dg_job_generate with x NULL, but the copy is only started. pixels: memory from alloc_host. Its values are
- * complete after an event that the caller records now. */
+/* Like dg_job_generate with x NULL, but the copy is only started. pixels: memory from alloc_host. pixels is complete
+ * after an event that the caller records now. */
 dg_err dg_job_start_generate(dg_job *job, const float *in, int n, uint8_t *pixels);
 
 #endif

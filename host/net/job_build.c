@@ -17,7 +17,7 @@ static int plans_of(dg_job *job, dg_plan *out[DG_PLANS])
 
 enum { TEST_VALUES = 1 << 28 }; /* a larger batch needs more memory and is not faster */
 
-/* The largest batch <= images, at least 1, with no activation above TEST_VALUES values. */
+/* Returns the largest batch size <= images whose activations have at most TEST_VALUES values each, at least 1. */
 static int that_fit(const dg_model *m, int images)
 {
     size_t most = 1;

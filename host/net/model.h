@@ -80,7 +80,7 @@ typedef struct {
     dg_model_value train[DG_TRAIN_MAX];
     int trains;
     int nets;
-    dg_net net[DG_MAX_NETS];      /* networks: the one with latent input first, the rest in file order */
+    dg_net net[DG_MAX_NETS];      /* the network with latent input first, the other networks in file order */
     char text[DG_MODEL_TEXT_MAX]; /* content of the model file, which checkpoints store */
 } dg_model;
 
@@ -97,7 +97,7 @@ static inline dg_shape dg_net_input(const dg_model *m, const dg_net *n)
 }
 
 /* Write a stock DCGAN as model text. The generator has ngf * 2^depth ... ngf filters; the discriminator mirrors it.
- * size: 4, 5, 6 or 7 times a power of two; that factor is the kernel of G's first and D's last layer. out:
+ * size: F times a power of two, F from 4 to 7; F is also the kernel size of G's first and D's last layer. out:
  * DG_MODEL_TEXT_MAX bytes. */
 dg_err dg_model_stock(char *out, const char *name, int size, int channels, int latent, int ngf, int ndf);
 
@@ -108,8 +108,8 @@ dg_err dg_model_norm_d(const char *model, const char *name, dg_norm norm, char o
 /* The suffix of a model's name with this norm in D, such as "-spectral"; NULL: none. */
 const char *dg_model_norm_suffix(dg_norm norm);
 
-/* Write the text of this classifier, changed to `classes` classes. DG_USAGE: it is not a classifier, or the text is
- * too long. */
+/* Write a classifier's model text, changed to `classes` classes. DG_USAGE: not a classifier, or the text is too long.
+ * */
 dg_err dg_model_reclassed(const char *model, const char *name, int classes, char out[DG_MODEL_TEXT_MAX]);
 
 /* Write "NAME-2classes". False: name is not a built-in model. */

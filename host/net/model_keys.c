@@ -34,7 +34,7 @@ typedef struct {
 #define MODEL(member) offsetof(dg_model, member), sizeof((dg_model *)0)->member
 #define SECTION(member) offsetof(dg_section, member), sizeof((dg_section *)0)->member
 
-/* The words of an X list as one text: "none|batch|spectral". */
+/* Joins the words of an X list to one text: "none|batch|spectral". */
 #define FIRST(word, ...) word
 #define WORD(NAME, ...) "|" FIRST(__VA_ARGS__, 0)
 #define WORDS(list) &(list(WORD))[1]
@@ -284,7 +284,7 @@ static dg_section *unknown_section(dg_model_text *t, const char *heading)
     return NULL;
 }
 
-/* The section of a heading, created if new; NULL: invalid heading. */
+/* Returns the section of a heading, which is created if new; NULL: invalid heading. */
 static dg_section *open_section(dg_model_text *t, const char *heading)
 {
     char name[8];

@@ -11,7 +11,7 @@ typedef struct {
     dg_section *section;
     int sections;
     int newest[DG_MAX_LAYERS + 1];
-    int from, begin; /* of a repeated block: its first section, and the layer before the current copy */
+    int from, begin; /* first section of the repeated block, and the layer before the block's current copy */
     int modules;
 } unroller;
 
@@ -40,11 +40,11 @@ static dg_err check_keys(unroller *u, dg_section *s)
     return DG_OK;
 }
 
-/* The index of the layer that a reference to section `number` means. In a repeated block, a reference to the section
- * before the block means the last layer of the previous copy. */
+/* Returns the index of the layer that a reference to section `number` means. In a repeated block, a reference to the
+ * section before the block means the last layer of the previous copy. */
 static int earlier(const unroller *u, int number) { return number == u->from - 1 ? u->begin : u->newest[number]; }
 
-/* Index of the layer that section i reads; -1: the network's input. */
+/* Returns the index of the layer that section i reads, or -1 for the network's input. */
 static dg_err find_input(unroller *u, int i, int *input)
 {
     const dg_section *s = &u->section[i];

@@ -8,7 +8,7 @@ enum {
     DG_IN_BEFORE = 0,
     DG_IN_LATENT = -1,
     DG_IN_IMAGES = -2
-}; /* special values of `in`; others are section numbers */
+}; /* special values of key `in`, whose other values are section numbers */
 
 /* Section [C.4]; number 0: [C], the defaults of all layers. */
 typedef struct {
@@ -35,14 +35,14 @@ dg_err dg_model_sections(dg_model_text *t);
 /* model_layers.c: sections to layers of t->m, with defaults, repeats, inputs and shapes. */
 dg_err dg_model_layers(dg_model_text *t);
 
-/* Length of {4+2} at the start of text, 0: not there; first 4, step 2, each up to three digits. */
+/* Returns the length of a pattern such as {4+2} (first 4, step 2) at the start of text, or 0. */
 int dg_copy_number(const char *text, int *first, int *step);
 
 void dg_key_names(unsigned keys, char out[160]);
-/* Copy `keys` that defaults has and s lacks. */
+/* Copy to s those keys of `keys` that `defaults` has and s lacks. */
 void dg_key_inherit(dg_section *s, const dg_section *defaults, unsigned keys);
 
-/* Parse a heading: "G.12" gives net "G" and number 12, "G" gives number 0. False: the heading has neither form. */
+/* Parse a heading: "G.12" gives net "G" and number 12, "G" gives number 0. False: any other heading. */
 bool dg_section_name(const char *text, char net[8], int *number);
 
 #endif

@@ -22,7 +22,7 @@ typedef enum { DG_NEVER_BAD, DG_NOT_FINITE, DG_NOT_ZERO } dg_metric_bad;
 /* A metric of a step: one value of dg_metrics, or the sum of two. */
 typedef struct {
     const char *name; /* column of the log; NULL: the metric is checked, but not logged */
-    int terms;        /* 2: the metric is a sum, which is only displayed, neither read back nor checked */
+    int terms;        /* 2: the metric is a sum, which is displayed, but not read back or checked */
     int term[2];
     dg_metric_kind kind;
     dg_metric_over over;
@@ -30,7 +30,7 @@ typedef struct {
                                   last metric; NULL: hidden */
     int plot;                  /* plot in curves.png: index into dg_recipe.plot */
     const char *legend;
-    const char *title; /* of its plot in `dcgan curves`; NULL: none */
+    const char *title; /* title of the metric's plot in `dcgan curves`; NULL: none */
     dg_metric_bad bad; /* the run ends if the metric meets this condition */
     const char *what;  /* the word WHAT in errors: "WHAT is NaN", "3 WHAT" */
 } dg_metric;
@@ -46,13 +46,13 @@ struct dg_recipe {
     int nets, metrics, plots;
     dg_recipe_net net[DG_NETS_MAX];
     bool labels;  /* true if images have labels; a test then runs after each epoch */
-    int exported; /* the network that `export` writes and samples come from */
+    int exported; /* the network that `export` writes and that generates samples */
     const dg_metric *metric;
     const dg_recipe_plot *plot;
     const dg_recipe *penalised;     /* this recipe with metrics of gradient penalties; NULL: it has no penalties */
     const dg_recipe *base;          /* the recipe whose `penalised` this is, or NULL */
     const char *const (*preset)[2]; /* NULL-terminated defaults that differ from a GAN's, or NULL */
-    /* DG_USAGE if the recipe cannot train this model with these options; o NULL: with any options. */
+    /* Returns DG_USAGE if the recipe cannot train this model with options o; o NULL: with any options. */
     dg_err (*check)(const dg_model *m, const dg_job_options *o);
     /* Append rows, tensors and plans; the job's model, options and backend are set. */
     void (*build)(dg_job *job);
@@ -65,7 +65,7 @@ static inline const dg_recipe *dg_recipe_base(const dg_recipe *r) { return r->ba
 
 double dg_metric_value(const dg_metric *m, const double value[DG_METRICS_MAX]);
 
-/* Check a step's metrics. Returns NULL if they are valid, otherwise the error text, written to out. */
+/* Check a step's metrics. Returns NULL for valid metrics, otherwise out with the error text. */
 const char *dg_recipe_bad(const dg_recipe *r, const dg_metrics *m, char *out, size_t size);
 
 typedef struct {

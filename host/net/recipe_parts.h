@@ -24,10 +24,10 @@ void dg_add_advance(dg_job *job, dg_plan *plan, int B);
  * row. */
 int dg_keep(dg_job *job, int row);
 
-/* DG_USAGE if a network has no weights, or a layer that no gradient reaches. */
+/* Returns DG_USAGE if a network has no weights, or has a layer that no gradient reaches. */
 dg_err dg_check_trainable(const dg_model *m, int net);
 
-/* DG_USAGE if tensors of `images` images are too large, or if batch norm would have one value per channel. */
+/* Returns DG_USAGE if tensors of `images` images are too large, or if batch norm would have one value per channel. */
 dg_err dg_check_sizes(const dg_model *m, int net, const dg_job_options *o, double images);
 
 #endif

@@ -1,5 +1,5 @@
-/* Layer dropout: in training a value is 0 with probability p, else scaled by 1 / (1 - p); evaluation is the
- * identity. */
+/* Layer dropout: in training a value is 0 with probability p, else scaled by 1 / (1 - p); in evaluation, the layer is
+ * the identity. */
 #include "host/net/layers/layers.h"
 
 static int modules(const dg_layer *l)

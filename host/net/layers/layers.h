@@ -1,5 +1,5 @@
-/* The kinds of layers. One file of this directory per kind: its keys, output shape, parameters and ops.
- * docs/extending.md says how to add one. */
+/* The kinds of layers. Layer kinds: one file per kind, with its keys, output shape, parameters and ops.
+ * docs/extending.md says how to add a kind. */
 #ifndef DG_LAYERS_H
 #define DG_LAYERS_H
 
@@ -52,7 +52,7 @@ typedef struct {
     int module;             /* number of its PyTorch module, counted from the layer's first module */
     const char *field;
     int rank, dim[4]; /* PyTorch's shape: (Co, Ci, K, K), (C) */
-    int file_rank;    /* rank in files: 2: (Co, Ci K K) of a Linear; 1: (Ci K K), v with Co = 1; 0: as `rank` */
+    int file_rank;    /* rank in files: 2: (Co, Ci K K), a Linear; 1: (Ci K K), v with Co = 1; 0: `rank` */
 } dg_parameter;
 
 typedef struct {
