@@ -8,7 +8,7 @@ run() { exits 0 --data cats --size 16 --batch 8 -q --no-curves --grid 2x2 "$@"; 
 weights() { exits 0 export "$1" --network "$2" --out "$1/$2.safetensors" -q; }
 columns() { head -n 1 "$1/log.csv" | grep -q ',d_gz2,r1,r2,img_s,'; } # of run $1
 
-# only runs with a penalty have the columns; weight 0 is no penalty
+# only runs with a penalty have the columns; with weight 0 there is no penalty
 recipe='--norm-d none --loss rpgan --beta1 0'
 # shellcheck disable=SC2086 # words
 {
