@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/file_io.h"
 #include "host/doctor/diversity.h"
 #include "host/net/recipes.h"
 #include "host/report/report.h"
@@ -57,7 +58,7 @@ static void nearest(const dg_rundir *r)
     int n;
     uint8_t pixels[IMAGES * SIZE * SIZE * 3] = {9, 8, 7};
     const dg_directory at = dg_rundir_at(r);
-    if (good(dg_report_epochs(r->fd, r->path, &epoch, &n)) && n)
+    if (good(dg_grid_epochs(dg_list_directory(r->fd), r->path, &epoch, &n)) && n)
         (void)good(dg_nearest_write(&at, r->path, epoch[n - 1], pixels, IMAGES, SIZE, 3));
     free(epoch);
 }
