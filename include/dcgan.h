@@ -44,7 +44,7 @@ DCGAN_API const char *dcgan_version(void);
 
 typedef enum {
     DCGAN_OK = 0,
-    DCGAN_FAILED = 1, /* it ran, but without the requested result */
+    DCGAN_FAILED = 1, /* the call ran, but without the requested result */
     DCGAN_USAGE = 2,  /* wrong value, name or model file */
     DCGAN_DATA = 3,   /* wrong images */
     DCGAN_IO = 4,
@@ -52,7 +52,7 @@ typedef enum {
     DCGAN_NUMBERS = 6 /* NaN or infinity */
 } dcgan_error;
 
-/* Returns what went wrong in this thread's last failed call and what to do; valid until the next failed call. */
+/* Returns the message of this thread's last failed call, with a remedy; valid until the next failed call. */
 DCGAN_API const char *dcgan_message(void);
 
 /* Sets the handler of warnings for the process; f may be called from any thread. NULL (default) drops warnings. Must
@@ -81,8 +81,8 @@ DCGAN_API dcgan_error dcgan_load(dcgan_backend *b, const char *checkpoint, dcgan
 DCGAN_API void dcgan_free(dcgan_job *job);
 
 typedef struct {
-    const char *model;    /* name of its model; valid as long as the job */
-    int size, channels;   /* of its images, which are size x size */
+    const char *model;    /* name of the job's model; valid as long as the job */
+    int size, channels;   /* of the job's images, which are size x size */
     uint64_t seed;        /* of its training */
     uint64_t step, epoch; /* done so far */
 } dcgan_info;
@@ -130,7 +130,7 @@ DCGAN_API dcgan_error dcgan_step(dcgan_job *job, int n);
 DCGAN_API dcgan_error dcgan_metric(const dcgan_job *job, const char *name, double *value);
 DCGAN_API const char *dcgan_metric_name(const dcgan_job *job, int i); /* NULL past the last */
 
-/* Saves a checkpoint atomically. The program and dcgan_resume() can continue from it with identical results. */
+/* Saves a checkpoint atomically. The program and dcgan_resume() can resume from it with identical results. */
 DCGAN_API dcgan_error dcgan_save(dcgan_job *job, const char *path);
 
 #ifdef __cplusplus

@@ -22,7 +22,7 @@ static void add_models(char *out)
     for (int i = 0; dg_model_builtin(i); i++) add_word(out, dg_model_builtin(i), strlen(dg_model_builtin(i)));
 }
 
-/* "NVIDIA H200" as h200, "NVIDIA GeForce RTX 4090" as rtx4090. */
+/* Print a GPU's short name: "NVIDIA H200" as h200, "NVIDIA GeForce RTX 4090" as rtx4090. */
 static void add_gpus(char *out)
 {
     dg_machine m;

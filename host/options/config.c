@@ -31,7 +31,7 @@ typedef struct {
     int error_line;
 } reader;
 
-/* Length of the line at s without its comment, which starts with a blank and a semicolon. */
+/* Returns the length of the line at s without its comment, which starts with a blank and a semicolon. */
 static size_t line_bytes(const char *s)
 {
     const size_t n = strcspn(s, "\n");
@@ -76,7 +76,7 @@ static void trim(char *s)
     while (n && isspace((unsigned char)s[n - 1])) s[--n] = 0;
 }
 
-/* "a\x3bb" in quotes back to a;b, in place. */
+/* Decodes a quoted value such as "a\x3bb" to a;b, in place. */
 static bool unquote(char *s)
 {
     size_t n = strlen(s);
@@ -160,7 +160,7 @@ static int take(void *context, const char *section, const char *name, const char
     return 1;
 }
 
-/* The line number in the file of the n-th line that was passed to inih. */
+/* Returns the line number in the file of the n-th line that was passed to inih. */
 static int file_line(const char *text, int n)
 {
     char line[200];

@@ -13,7 +13,7 @@
 
 enum { VALUE_SIZE = DG_CONFIG_VALUE };
 
-/* In quotes, with \xNN, if inih would change it: blanks at the ends, starts of comments, control characters. */
+/* Write a value, quoted with \xNN if inih would change it: blanks at its ends, starts of comments, control codes. */
 static void write_value(FILE *to, const char *s)
 {
     size_t n = strlen(s);

@@ -17,7 +17,7 @@ typedef enum {
     DG_OPT_EITHER, /* bool: second of two choices */
     DG_OPT_GRID,   /* RxC: two consecutive ints */
     DG_OPT_SEEDS,  /* A-B or A: two consecutive uint64_t; sets seeds_given */
-    DG_OPT_RESUME  /* resume and resume_from; its value is optional */
+    DG_OPT_RESUME  /* sets resume and resume_from; the value is optional */
 } dg_option_kind;
 
 enum {
@@ -68,10 +68,10 @@ const dg_option *dg_option_find(const char *name);
 const char *dg_option_alias(const dg_option *t);
 /* The default for a command, NULL: not set. The model of import and eval follows from the weights. */
 const char *dg_option_preset(const dg_option *t, dg_command command);
-/* The command's option, or the command, whose name is most similar. NULL: none is similar. */
+/* Returns the command's option, or the command, with the most similar name. NULL: none is similar. */
 const char *dg_option_nearest(const char *name, dg_command command);
 const char *dg_command_nearest(const char *name);
-/* Why dcgan lacks this option of other trainers; NULL: not known. */
+/* Returns why dcgan lacks this option of other trainers; NULL: not known. */
 const char *dg_option_absent(const char *name);
 /* Sets *best to name and *nearest to its distance from typed, if that is less than *nearest. */
 void dg_name_nearer(const char *name, const char *typed, const char **best, int *nearest);
@@ -81,7 +81,7 @@ bool dg_option_is_path(const dg_option *t);
 /* Merges repeated slashes; removes the last one if path is, or will be, a folder. */
 void dg_path_trim(char *path, bool folder);
 /* Fail with `code` if path does not exist because of a typing or quoting mistake. The message begins with `where` and
- * names the path that was meant. Outputs may be missing: only ~ and addresses are refused. */
+ * suggests a path. Outputs may be missing: only ~ and addresses are refused. */
 dg_err dg_path_check(dg_err code, const char *path, const char *where, bool input);
 
 /* host/options/options_given.c: fails if an option was given before with another value. before: that value, or NULL. */
@@ -97,7 +97,7 @@ dg_err dg_option_give(dg_options *o, const dg_option *t, const char *value, cons
 bool dg_option_given(const dg_options *o, const char *name);
 /* The value as text that dg_option_set accepts; "" for text that is not set. */
 void dg_option_get(const dg_options *o, const dg_option *t, char *out, size_t size);
-/* "1 to 1000000", "crop, pad or stretch"; "" without a limit. */
+/* Returns the valid values: "1 to 1000000", "crop, pad or stretch"; "" without a limit. */
 void dg_option_range(const dg_option *t, char *out, size_t size);
 
 /* host/options/options_runs.c: with --resume, set out and resume_from. path: receives the path of config.ini. */
@@ -106,9 +106,9 @@ dg_err dg_options_run_config(dg_options *o, char *path, size_t size);
 dg_err dg_options_from_epoch(dg_options *o);
 /* Set out of a new run: samples/DATA-MODEL, numbered. */
 dg_err dg_options_new_run(dg_options *o);
-/* Find the run whose number precedes that of the new run `out`. False: there is none, or --out was given. */
+/* Find the run whose number precedes that of the new run `out`. False: no such run, or --out was given. */
 bool dg_options_older_run(const dg_options *o, char *out, size_t size);
-/* The name of a run with its next free number, such as RUN-2. *out is malloc'd. */
+/* Get the name of a run with the next free number, such as RUN-2. *out is malloc'd. */
 dg_err dg_options_next_run(const char *run, char **out);
 /* Replace a run directory by its newest checkpoint. Other folders are an error, unless they may hold images. */
 dg_err dg_options_settle_run(char **given, bool or_images);
@@ -129,7 +129,7 @@ dg_err dg_options_take_preset(dg_options *o);
 dg_err dg_options_presets(dg_options *o);
 /* Free all members of the options except the operands. */
 void dg_options_free_values(dg_options *o);
-bool dg_same_place(const char *a, const char *b); /* true for equal texts and for two paths of one file */
+bool dg_same_place(const char *a, const char *b); /* true for equal texts, and for two paths to one file */
 
 /* config.ini: host/options/config.c reads it, host/options/config_write.c writes it. */
 enum { DG_CONFIG_VALUE = 4096 }; /* bytes of a value with its NUL */

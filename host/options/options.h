@@ -39,15 +39,15 @@ enum { DG_DRY_RUN = 1, DG_DRY_RUN_OPS };
 enum { DG_OPTIONS_MAX = 128 };
 
 /* The values of all options. Precedence: default < [train] of the model < config file (--config, or the run's with
- * --resume) < --preset < environment < command line. The table row with a member's name describes it. A choice is an
- * index into the choices of its row; text that is not set is NULL. */
+ * --resume) < --preset < environment < command line. The table row with a member's name describes the member. A choice
+ * is an index into the choices of its row; text that is not set is NULL. */
 typedef struct {
     dg_command command;
     char **operand;
     int operands;
 
     char *data;
-    char *model; /* also operand MODEL; NULL: not given to import or eval */
+    char *model; /* also operand MODEL; NULL: import or eval without --model */
     char *out;
     char *config, *init;
     int epochs, batch; /* 0: auto; a run replaces auto by a value */
@@ -71,7 +71,7 @@ typedef struct {
     char *resume_from;                        /* NULL: the newest checkpoint in out */
     int sample_every, checkpoint_every, keep; /* sample_every -1: auto */
     char *checkpoints;
-    bool checkpoint_auto; /* skip epochs if the disk is slower than they are; checkpoint_every is 1 */
+    bool checkpoint_auto; /* skip checkpoints if the disk is slower than the epochs; checkpoint_every is 1 */
     int grid_rows, grid_cols;
     long steps;
     bool no_curves, no_report, tensorboard, stop_on_collapse;
@@ -124,7 +124,7 @@ dg_err dg_options_model_job(const dg_model *m, dg_job_options *out);
 /* The options of a run with this batch size and these numbers of training and test images. */
 dg_job_options dg_options_run(const dg_options *o, int batch, int images, int tests);
 
-/* Get the precision. *else_fp32: the option is auto, so that fp32 replaces it if the device lacks it. */
+/* Get the precision. *else_fp32: the option is auto, so fp32 is used if the device does not support the precision. */
 const dg_precision *dg_options_precision(const dg_options *o, bool *else_fp32);
 
 /* Parse argv, whose argv[1] may be a command. Help and version are printed here and set *done. Without arguments,

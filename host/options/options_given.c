@@ -22,10 +22,10 @@ char *dg_option_variable(const char *name, char out[64])
     return out;
 }
 
-/* Read by the CPU kernels and by the tests. */
+/* Variables that the CPU kernels and the tests read. */
 static const char *const elsewhere[] = {"DCGAN_ISA", "DCGAN_MESSAGE_KEYS", "DCGAN_SHARED", NULL};
 
-/* The option whose name is most similar to a name such as EPOHCS, if possible an option of train. */
+/* Returns the option whose name is most similar to a name such as EPOHCS, if possible an option of train. */
 static const dg_option *meant(const char *name)
 {
     char plain[64];

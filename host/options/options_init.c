@@ -9,7 +9,7 @@
 
 enum { PATH_SIZE = 4096 };
 
-/* Length of the next line with its end; *text moves past comments to it. */
+/* Returns the length of the next line with its newline, after moving *text past comment lines. */
 static size_t next_line(const char **text)
 {
     for (;;) {
@@ -19,7 +19,7 @@ static size_t next_line(const char **text)
     }
 }
 
-/* True if the model of this name has this text, except for comment lines. */
+/* True if the model `name` has this text, except for comment lines. */
 static bool names(const char *name, const char *text, dg_model *scratch)
 {
     if (!name || dg_model_read(name, scratch) != DG_OK) return false;

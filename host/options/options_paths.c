@@ -45,7 +45,7 @@ static bool is_missing(const char *path)
     return lstat(path, &st) != 0 && errno == ENOENT;
 }
 
-/* Bytes of the quotation mark or blank at s; 0: neither. */
+/* Returns the bytes of the quotation mark or blank at s, or 0. */
 static size_t wrapping(const char *s)
 {
     static const char *const mark[] = {
@@ -116,7 +116,7 @@ static void resolve(const char *from, char out[PATH_SIZE], const char **why)
     }
 }
 
-/* The path in the same folder with the most similar name; "": none. */
+/* Get the path in the same folder with the most similar name; "": none. */
 static void nearest(const char *path, char out[PATH_SIZE])
 {
     struct dirent **entry = NULL;

@@ -55,7 +55,7 @@ static bool is_optional(const dg_option *t) { return t->arg && *t->arg == '['; }
 
 static dg_err scan(int argc, char **argv, dg_command c, scanned *s)
 {
-    struct option longs[DG_OPTIONS_MAX + 8];     /* 8 more: aliases, help, version, the end */
+    struct option longs[DG_OPTIONS_MAX + 8];     /* 8 more entries: aliases, help, version, the end */
     char shorts[2 * DG_OPTIONS_MAX + 8] = ":hV"; /* leading colon: getopt returns ':' for a missing value */
     int n = 0;
     size_t at = strlen(shorts);
@@ -208,7 +208,7 @@ static dg_err read_run_config(const char *path, dg_options *o, dg_options *run)
 {
     dg_err e = dg_options_presets(run);
     if (e) return e;
-    o->precision = run->precision = DG_PRECISION_FP32; /* the default before --precision auto */
+    o->precision = run->precision = DG_PRECISION_FP32; /* the default in versions without --precision auto */
     e = dg_config_read(path, o);
     return e ? e : dg_config_read(path, run);
 }
@@ -259,7 +259,7 @@ static void take_settled(dg_options *o, const dg_options *run)
     if (o->sample_every < 0) o->sample_every = run->sample_every;
 }
 
-/* Set what users write: config file, preset, environment, command line. */
+/* Set the options that users give: config file, preset, environment, command line. */
 static dg_err set_given(dg_options *o, const scanned *s, const char *config)
 {
     dg_err e = config ? dg_config_read(config, o) : DG_OK;
@@ -269,7 +269,7 @@ static dg_err set_given(dg_options *o, const scanned *s, const char *config)
     return e ? e : dg_options_name_model(o);
 }
 
-/* Section [train] of the model, whose name comes from the layers above it. */
+/* Apply section [train] of the model, whose name comes from sources of higher precedence. */
 static dg_err set_from_model(dg_options *o, const scanned *s, const char *config)
 {
     const bool operand = o->command == DG_CMD_PLAN || o->command == DG_CMD_PROFILE || o->command == DG_CMD_CHECK ||

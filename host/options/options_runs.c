@@ -32,14 +32,14 @@ static bool exists(const char *path)
     return lstat(path, &st) == 0 || errno != ENOENT;
 }
 
-/* False on errors such as a name that is too long: creating the directory reports them. */
+/* False on an error such as a too long name, which creating the directory reports. */
 static bool is_taken(const char *path)
 {
     struct stat st;
     return lstat(path, &st) == 0;
 }
 
-/* Of samples/x, samples/x-2, samples/x-3 ...: the first that is free, or the last that exists ("": none). */
+/* Get the first free name of samples/x, samples/x-2, samples/x-3 ..., or the last existing name ("": none). */
 static void numbered(const char *base, bool last, char *out, size_t size)
 {
     char next[PATH_SIZE];

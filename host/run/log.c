@@ -17,7 +17,7 @@
 enum { CSV, JSONL, FILES };
 static const char *const file_name[FILES] = {"log.csv", "log.jsonl"};
 
-/* Lines are flushed at the end of an epoch, after half a second, or at this size. */
+/* Buffered lines are written at the end of an epoch, after half a second, or at this size. */
 enum { FLUSH_BYTES = 1 << 15 };
 
 typedef struct {
@@ -259,7 +259,7 @@ uint64_t dg_log_end_of(const dg_log *l, uint64_t epoch)
     return n > 0 ? l->row[n - 1].step : 0;
 }
 
-/* The text of the log with DG_LOGGED more columns, malloc'd. */
+/* Make the text of the log with DG_LOGGED more columns, malloc'd. */
 static char *widened(const dg_log *l, const char *text, size_t bytes, size_t *out_bytes)
 {
     const char *line = memchr(text, '\n', bytes), *end = text + bytes;
@@ -297,7 +297,7 @@ dg_err dg_log_judge(dg_log *l, const dg_rundir *r)
     return open_file(r, f, file_name[CSV]);
 }
 
-/* The row, without columns that this log lacks. */
+/* Write the row without the columns that this log lacks. */
 static dg_log_row fitted(const dg_log *l, const dg_log_row *row)
 {
     dg_log_row out = *row;

@@ -10,12 +10,12 @@ typedef struct dg_log dg_log;
 /* Open the log; its columns are the recipe's metrics. resume_step: rows of later steps are removed, and earlier rows
  * are loaded for the curves; 0: create new files. */
 dg_err dg_log_open(const dg_rundir *r, const dg_recipe *recipe, uint64_t resume_step, dg_log **out);
-/* Add the columns for metrics of --eval-every, unless the log has them. They are empty in existing rows. */
+/* Add the columns for metrics of --eval-every, unless the log has them. The new columns are empty in existing rows. */
 dg_err dg_log_judge(dg_log *l, const dg_rundir *r);
 dg_err dg_log_step(dg_log *l, const dg_log_row *row);
 /* Append the epoch's means to log.jsonl, and write buffered rows. */
 dg_err dg_log_epoch(dg_log *l, const dg_log_row *means);
-/* Write buffered rows. Call it before a checkpoint of the last step, so that a kill leaves no gap. */
+/* Write buffered rows. Call it before saving a checkpoint, so that a kill leaves no gap. */
 dg_err dg_log_flush(dg_log *l);
 /* Sync the log to disk; any thread may call it. Call it before a checkpoint is renamed, so that a power failure leaves
  * no checkpoint without rows. */

@@ -12,7 +12,7 @@ enum { DG_LOG_LINE = 1024 };             /* max length of a line */
 typedef struct {
     uint64_t step, epoch;
     double value[DG_METRICS_MAX];
-    double seconds; /* since the start of the run, over all sessions */
+    double seconds; /* since the start of the run, summed over all sessions */
     double images_per_second;
     bool judged; /* the line has columns of sample metrics */
     double measure[DG_LOGGED];
@@ -46,7 +46,7 @@ bool dg_log_follows(const dg_log_row *before, const dg_log_row *row);
  * out. */
 dg_log_row *dg_log_rows_in(char *text, size_t header, const dg_recipe *r, long *rows, long *bad);
 
-/* The value that results from writing and reading this one. */
+/* Returns the value that results from writing and reading v. */
 double dg_log_rounded(double v);
 
 #endif

@@ -141,8 +141,8 @@ static void write_owner(int fd)
     if (ftruncate(fd, 0) || pwrite(fd, text, (size_t)n, 0) != n) errno = 0;
 }
 
-/* Report the owner of the lock, whom the lock file names. The file is written after locking; until then it may name a
- * killed run. */
+/* Report the owner of the lock, from the lock file. The file is written after locking; until then it may name a killed
+ * run. */
 static dg_err locked(const char *path, int fd)
 {
     char text[400] = "", host[256] = "", when[64] = "", here[256] = "", number[16] = "";
@@ -304,7 +304,7 @@ void dg_rundir_abandon(dg_rundir *r)
         remove_start(r);
         unlinkat(r->fd, "config.ini", 0);
     }
-    /* The lock keeps other runs out. A run that opens the file now finds the directory removed and creates it again.
+    /* The lock excludes other runs. A run that opens the file now finds the directory removed and creates it again.
      * rmdir keeps non-empty directories (skipped.txt, a new run's lock). */
     if (unused && r->made > 0 && dg_leads_to(AT_FDCWD, r->path, r->fd) == DG_SAME_YES &&
         unlinkat(r->fd, "run.lock", 0) == 0)

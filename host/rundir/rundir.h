@@ -1,7 +1,7 @@
-/* A run directory: samples/<run>/ or --out DIR. A run locks it, and overwrites it only with --resume. Contents:
- * config.ini, log.csv, log.jsonl, reals.png, epoch-NNNN.png, curves.png, skipped.txt, checkpoint.safetensors (newest)
- * and checkpoint-NNNN.safetensors (older ones by epoch; history.h). All reads and writes use the open directory
- * descriptor, so that the run writes into no other directory if this one is moved or replaced. */
+/* A run directory: samples/<run>/ or --out DIR. A run locks its directory, and overwrites it only with --resume.
+ * Contents: config.ini, log.csv, log.jsonl, reals.png, epoch-NNNN.png, curves.png, skipped.txt, checkpoint.safetensors
+ * (newest) and checkpoint-NNNN.safetensors (older ones by epoch; history.h). All reads and writes use the open
+ * directory descriptor, so that the run writes into no other directory if this one is moved or replaced. */
 #ifndef DG_RUNDIR_H
 #define DG_RUNDIR_H
 
@@ -18,13 +18,13 @@ typedef struct {
 
 /* Open a run directory and lock it. A new run (resume = false) creates it if missing, and removes files of an
  * interrupted start. DG_USAGE if a new run finds results, or a run (config.ini or a checkpoint); for a run the message
- * has the two commands that would work. DG_LOCKED if another run uses it, with host and process. */
+ * has two commands that would work. DG_LOCKED if another run uses it, with host and process. */
 dg_err dg_rundir_open(const char *path, bool resume, dg_rundir *out);
 void dg_rundir_close(dg_rundir *r);
 /* Close the directory of a new run that failed to start. Removes the run's files except skipped.txt, and the created
  * directories if they are then empty. */
 void dg_rundir_abandon(dg_rundir *r);
-/* DG_IO: the path no longer leads to this directory. The message has the new place if known. *removed: the directory or
+/* DG_IO: the path no longer leads to this directory. The message has the new path if known. *removed: the directory or
  * its lock was removed, so another run may own it and nothing more may be written. */
 dg_err dg_rundir_check(const dg_rundir *r, bool *removed);
 /* True for a log with rows, images or curves, which a new run never overwrites. */

@@ -8,12 +8,12 @@
 /* Open --init and check it against the model; *init NULL: no --init. */
 dg_err dg_train_weights(const dg_options *o, const dg_model *model, dg_st **init);
 
-/* Initialise the job's weights, then load those in init (may be NULL). Input statistics are those of this run's
+/* Initialise the job's weights, then load the weights in init (may be NULL). Input statistics are those of this run's
  * dataset. */
 dg_err dg_train_begin(dg_training *r, const dg_st *init);
 
 /* *own: options of a new run next to this one, initialised from checkpoint `path`, for --resume with another dataset.
- * Call dg_train_own_free also after errors. */
+ * Call dg_train_own_free even after an error. */
 dg_err dg_train_own(const dg_options *o, const char *path, dg_options *own);
 void dg_train_own_free(dg_options *own);
 

@@ -225,7 +225,7 @@ void dg_save_samples(dg_outputs *w, const dg_position *read, bool wait)
     give_image(w, p, e);
 }
 
-/* A copy of the rows, because the log grows. */
+/* Copies the rows, because the log grows. */
 typedef struct {
     dg_outputs *outputs;
     image *image;

@@ -12,7 +12,7 @@
 #include "host/run/log.h"
 #include "host/trainer/position.h"
 
-/* Files that are rewritten, so that a later write repairs a failed one. */
+/* Files that are rewritten, so that a later write replaces a failed write. */
 enum { DG_CHECKPOINT_FILE, DG_BEST_FILE, DG_CURVES_FILE, DG_LOG_FILE, DG_REWRITTEN };
 
 typedef struct {
@@ -58,7 +58,7 @@ void dg_outputs_wrote(dg_outputs *w, int file, dg_err e);
 /* Record a failure; dg_message() has the text. */
 void dg_outputs_failed(dg_outputs *w, dg_err e);
 
-/* Write config.ini. Call it first, because --resume needs the file. */
+/* Write config.ini. Call it before other outputs, because --resume needs config.ini. */
 dg_err dg_save_config(const dg_rundir *dir, const char *text);
 
 void dg_save_reals(dg_outputs *w);
@@ -81,7 +81,7 @@ void dg_save_report(dg_outputs *w);
 
 bool dg_checkpoint_due(const dg_outputs *w, uint64_t epoch);
 /* True if --checkpoint-every auto skips this epoch: the last write is not done, or training would wait more than 10% of
- * the time. Never for the last epoch. */
+ * the time. False for the last epoch. */
 bool dg_checkpoint_too_soon(const dg_outputs *w, uint64_t epoch);
 void dg_save_checkpoint(dg_outputs *w, const dg_position *read);
 /* Save a copy as the best checkpoint (best.h), which --resume does not use by default. */

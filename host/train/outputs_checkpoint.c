@@ -55,7 +55,7 @@ static char *class_names(const dg_dataset *d)
     return out;
 }
 
-/* Copy the weights. If memory is too short for two copies, wait until the first is written. */
+/* Copy the weights. If two copies do not fit in memory, wait until the first copy is written. */
 static dg_err copy(dg_outputs *w, const dg_checkpoint_info *info, dg_snapshot **out)
 {
     dg_memory_limit l;

@@ -336,7 +336,7 @@ static dg_err close_epoch(dg_training *r)
         r->out.saving_took = r->out.saved_at - began;
     }
     if (!e) e = save_judged(r, epoch);
-    return e ? e : save_test(r, epoch); /* last, because dg_save_best must not affect dg_checkpoint_too_soon */
+    return e ? e : save_test(r, epoch); /* comes last, because dg_save_best must not affect dg_checkpoint_too_soon */
 }
 
 /* Write outputs of the last epoch that are missing because the run ended after its checkpoint and before them. */

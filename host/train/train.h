@@ -11,7 +11,7 @@
 
 typedef struct {
     const dg_options *o;
-    dg_options found; /* o points here once automatic options are settled (length.h) */
+    dg_options found; /* options with automatic values replaced (length.h); o then points here */
     dg_options own;   /* options of a run that replaces this one; resolved NULL: none */
     char *config;
     dg_backend *backend;
@@ -19,7 +19,7 @@ typedef struct {
     dg_dataset data;
     dg_input_data input;
     uint8_t *records;     /* labels of data, if the recipe has labels */
-    dg_evaluation tested; /* of the newest epoch, if there is a test set */
+    dg_evaluation tested; /* test of the newest epoch, if the dataset has a test part */
     dg_critic critic;
     struct {
         uint64_t epoch; /* the last epoch with metrics of samples; 0: none */

@@ -21,7 +21,7 @@ static size_t beside(const dg_job *job)
 {
     if (!job->o.run || !job->backend->threads) return 0;
     const size_t records = job->recipe->labels ? (size_t)job->o.rows * dg_job_record_bytes(job) : 0;
-    size_t tensor = 0; /* the largest tensor, because each is copied through a buffer */
+    size_t tensor = 0; /* the largest tensor, because tensors are copied through a buffer */
     for (int i = 0; i < job->tensors; i++)
         if (dg_job_tensor_count(&job->tensor[i]) > tensor) tensor = dg_job_tensor_count(&job->tensor[i]);
     return dg_snapshot_bytes(job) + tensor * dg_type_bytes(job->backend->real) + records;
@@ -87,7 +87,7 @@ static dg_job_options with_batch(const dg_job_options *o, int batch)
 
 dg_err dg_largest_batch(const dg_model *m, const dg_job_options *o, dg_backend *b, const dg_room *room, int *largest)
 {
-    int lo = 0, hi = o->batch + 1; /* batch size lo fits, hi does not */
+    int lo = 0, hi = o->batch + 1; /* batch size lo fits in memory, batch size hi does not */
     while (hi - lo > 1) {
         dg_job job;
         size_t needed;

@@ -4,7 +4,7 @@
 
 #include "host/net/job.h"
 
-/* Bytes of device memory for a run. They include the dataset, in full or as two windows. */
+/* Bytes of device memory for a run. The bytes include the dataset, in full or as two windows. */
 size_t dg_fit_bytes(const dg_job *job);
 
 /* Get the memory of b, limited to `most` MB unless that is 0. */
@@ -20,8 +20,8 @@ dg_err dg_build_if_fits(dg_job *job, const dg_model *m, const dg_job_options *o,
 /* *batch: the largest batch <= o->batch that fits, 0: none. o->rows 0: assume the minimum dataset of two batches. */
 dg_err dg_largest_batch(const dg_model *m, const dg_job_options *o, dg_backend *b, const dg_room *room, int *batch);
 
-/* Build the job, with the dataset in full or in windows (job->o.window), within `most` MB unless 0. DG_DEVICE: it does
- * not fit; the message has the largest batch that does. */
+/* Build the job, with the dataset in full or in windows (job->o.window), within `most` MB unless 0. DG_DEVICE: the job
+ * does not fit; the message has the largest batch size that fits. */
 dg_err dg_build_to_fit(dg_job *job, const dg_model *m, const dg_job_options *o, dg_backend *b, double most);
 
 #endif

@@ -19,7 +19,7 @@ typedef struct {
     double *panels;
 } dg_symmetric;
 
-/* The caller sets n, progress, context and stop. Close s after errors too. */
+/* The caller sets n, progress, context and stop. Close s even after an error. */
 dg_err dg_symmetric_open(dg_symmetric *s, int threads);
 void dg_symmetric_close(dg_symmetric *s);
 

@@ -35,7 +35,7 @@ void dg_whitening_free(dg_whitening *w)
     free(w);
 }
 
-/* n images as columns; the remaining columns are 0. */
+/* Store n images as columns; the remaining columns are 0. */
 static void transpose(const uint8_t *pixels, size_t images, size_t n, double *out)
 {
     enum { BLOCK = 32 };
@@ -45,7 +45,7 @@ static void transpose(const uint8_t *pixels, size_t images, size_t n, double *ou
             for (size_t j = i; j < n && j < i + BLOCK; j++) out[j * n + k] = pixels[k * n + j];
 }
 
-/* Sums of products of pixels into gram, n images at a time. */
+/* Add products of pixels to gram, n images at a time. */
 static dg_err sum_products(dg_symmetric *s, const uint8_t *pixels, size_t count, double *gram)
 {
     const size_t n = (size_t)s->n;
@@ -74,7 +74,7 @@ static void covariance(const uint8_t *pixels, size_t count, size_t n, double *gr
 
 static double rounded(double v, dg_type real) { return real == DG_F32 ? (double)(float)v : v; }
 
-/* In: w->weight is the covariance, w->bias the mean. */
+/* On entry w->weight is the covariance and w->bias the mean. */
 static dg_err finish(dg_symmetric *s, const dg_whitening_options *o, dg_whitening *w)
 {
     const size_t n = (size_t)w->values;

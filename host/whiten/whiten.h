@@ -5,14 +5,14 @@
 
 #include "host/whiten/symmetric.h"
 
-/* Maximum values per image (52 x 52 colour, 90 x 90 grey). Above it the covariance is > 0.5 GiB, the root takes
- * hours. */
+/* Maximum values per image (52 x 52 colour, 90 x 90 grey). With more values, the covariance needs > 0.5 GiB and the
+ * root takes hours. */
 enum { DG_WHITENED_MOST = 8192 };
 
 typedef struct {
     int size, channels, values;
     double *weight, *bias; /* (values, values), symmetric; (values): -weight * mean. In the order H, W, C */
-    void (*progress)(void *context, long done, long total); /* of dg_whiten; may be NULL */
+    void (*progress)(void *context, long done, long total); /* progress of dg_whiten; may be NULL */
     void *context;
     volatile sig_atomic_t *stop; /* may be NULL; ends dg_whiten with DG_FAILED */
     dg_products apply;           /* opened by the first call of dg_whiten */
