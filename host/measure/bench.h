@@ -22,7 +22,7 @@ typedef struct {
     const char *kind;
     const dg_variant *variant;
     double flops, bytes;
-    dg_timing ms; /* measured peaks; n = 0: not measured */
+    dg_timing ms; /* measured times of the op; n = 0: not measured */
     dg_prediction predicted;
 } dg_bench_op;
 
