@@ -151,7 +151,7 @@ static cudaError_t launches(job *j)
     return fault.error;
 }
 
-enum kind { FMA, TF32, BF16, FP16, TRIAD, READ, CACHE, FEW_CACHE, FEW_MMA, SHARED_READ, LOOPS };
+enum kind { FMA, BF16, FP16, TRIAD, READ, CACHE, FEW_CACHE, FEW_MMA, SHARED_READ, LOOPS };
 /* kind LOOPS + n is loop_kernel with n warps per scheduler */
 
 static void launch(job *j, kind k, int turns)

@@ -134,17 +134,19 @@ void dg_conv_direct(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune,
 
 template <class real> static void conv(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream)
 {
-    static const struct {
-        const dg_variant *variant;
-        void (*launch)(dg_op_kind, const dg_conv_args *, const dg_tune *, cudaStream_t);
-    } launchers[] = {
+    if constexpr (sizeof(real) == sizeof(double)) direct<real>(kind, a, tune, stream);
+    else {
+        static const struct {
+            const dg_variant *variant;
+            void (*launch)(dg_op_kind, const dg_conv_args *, const dg_tune *, cudaStream_t);
+        } launchers[] = {
 #define X(name) {&dg_conv_variant_##name, dg_conv_##name},
-        DG_CONV_VARIANTS(X)
+            DG_CONV_VARIANTS(X)
 #undef X
-    };
-    if (sizeof(real) == sizeof(double)) return direct<real>(kind, a, tune, stream);
-    for (const auto &l : launchers)
-        if (l.variant == tune->variant) return l.launch(kind, a, tune, stream);
+        };
+        for (const auto &l : launchers)
+            if (l.variant == tune->variant) return l.launch(kind, a, tune, stream);
+    }
 }
 
 template <class real> void dg_cuda_conv_fwd(const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream)
