@@ -151,7 +151,7 @@ static dg_err look(dg_batch_table *t, int batch)
     return e;
 }
 
-/* True if the last sizes gain nothing over the sizes before them. */
+/* True if the last FLAT batch sizes train hardly more images per second than the smaller batch sizes. */
 static bool is_flat(const dg_batch_table *t)
 {
     double best[2] = {0};

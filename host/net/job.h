@@ -88,7 +88,7 @@ struct dg_job {
     int tensors;
     int row[DG_ROWS];
     int input[DG_PLANS]; /* row that the caller writes before a run of the plan (latent vectors); -1: none */
-    int gradient[DG_PLANS], squares[DG_PLANS]; /* penalties: rows of v and |v|^2 of each image; -1: none */
+    int gradient[DG_PLANS], squares[DG_PLANS]; /* tensors v and |v|^2 of the gradient penalty; -1: no penalty */
     int values, pixels;                        /* outputs of plan "sample": real, uint8 */
     bool unsettled;                            /* true if averaged weights have changed since plan "statistics" ran */
     struct {

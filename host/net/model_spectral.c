@@ -64,7 +64,7 @@ dg_err dg_model_norm_d(const char *model, const char *name, dg_norm norm, char o
     if (!last)
         return dg_fail(DG_USAGE, DG_MSG("spectral-classifier", "model %s: %s needs a discriminator"), name,
                        suffixes[norm]);
-    return t.full ? dg_fail(DG_USAGE, "model %s: its text is too long", name) : DG_OK;
+    return t.full ? dg_fail(DG_USAGE, "model %s: the text of the model file is too long", name) : DG_OK;
 }
 
 /* Replace the last line `filters = N`, which belongs to the last layer. */
@@ -93,5 +93,5 @@ dg_err dg_model_reclassed(const char *model, const char *name, int classes, char
         else put(&t, line, (size_t)(next - line));
     }
     if (!classifies || !last) return dg_fail(DG_USAGE, "model %s: -Nclasses needs a classifier", name);
-    return t.full ? dg_fail(DG_USAGE, "model %s: its text is too long", name) : DG_OK;
+    return t.full ? dg_fail(DG_USAGE, "model %s: the text of the model file is too long", name) : DG_OK;
 }

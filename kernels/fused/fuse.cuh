@@ -68,8 +68,8 @@ static __device__ __forceinline__ float dg_one_value(const dg_channel &k, float 
     const float z = k.scale * x + k.shift;
     return fmaxf(z, factor * z);
 }
-/* dg_bent_value returns the value of dg_one_value with one operation less. For this, dg_channel_bent multiplies the
- * coefficients by (1 + factor) / 2; the value is then z + bend |z| with bend = (1 - factor) / (1 + factor). */
+/* dg_bent_value returns the value of dg_one_value, but saves one operation: after dg_channel_bent has multiplied the
+ * coefficients by (1 + factor) / 2, the value is z + bend |z| with bend = (1 - factor) / (1 + factor). */
 static __device__ __forceinline__ dg_channel dg_channel_bent(const dg_channel &k, float factor)
 {
     const float unit = 0.5f * (1 + factor);

@@ -157,7 +157,7 @@ static const char *job_refuses(const dg_update_job *j, const dg_gpu *gpu)
         if (!wants(&j->x, DG_PROLOGUE_NORM, DG_PROLOGUE_NORM_DX) || j->y.kind != DG_PROLOGUE_PLAIN)
             return "variant dense supports a prologue of x only";
         break;
-    case DG_FUSED_NONE: return "no kernel fuses the variant of a weight gradient";
+    case DG_FUSED_NONE: return "no fused kernel supports the variant of this weight gradient";
     }
     const size_t shared = shared_of(j) + FIXED_SHARED;
     return shared > gpu->shared ? dg_variant_no("a block needs %zu bytes of shared memory, more than the limit", shared)

@@ -43,7 +43,7 @@ static void check_builtin(const char *name, int size, int width, int layers)
 }
 
 /* Gives a key in [G.1] of the standard text another value: is it accepted, and which range does the message state?
- * Errors of the shape are ignored, because they are checked after the keys. */
+ * The parser checks the shapes of layers after the keys, so this function ignores errors in shapes. */
 static void range(const char *key, const char *was, const char *good, const char *bad, const char *right)
 {
     char from[64], to[64], said[200];

@@ -52,7 +52,7 @@ static void test_length(void)
         text[n] = 0;
         const dg_err e = dg_model_norm_d(text, "new", DG_NORM_SPECTRAL, out);
         DG_CHECKF(n <= most ? e == DG_OK && strlen(out) == n + heading : e == DG_USAGE, "%zu bytes: %d", n, (int)e);
-        DG_CHECK(n <= most || strstr(dg_message(), "its text is too long"));
+        DG_CHECK(n <= most || strstr(dg_message(), "the text of the model file is too long"));
     }
     /* a line that does not fit is an error, not truncated */
     memset(text, 'x', DG_MODEL_TEXT_MAX);

@@ -89,7 +89,7 @@ static void trains(dg_math math, unsigned fuse, const char *optimizer)
 int main()
 {
     trains(DG_MATH_BF16, DG_FUSE_ALL, "sgd");
-    if (!dev_small()) { /* skipped with ThreadSanitizer, because the kernels are the same */
+    if (!dev_small()) { /* skipped with ThreadSanitizer: these runs launch the same kernels as the first run */
         trains(DG_MATH_BF16, DG_FUSE_ALL, "adam");
         trains(DG_MATH_BF16, DG_FUSE_ALL & ~(unsigned)DG_FUSE_update, "adam");
         for (const char *optimizer : {"adagrad", "adadelta"}) trains(DG_MATH_BF16, DG_FUSE_ALL, optimizer);
