@@ -117,8 +117,9 @@ typedef dcgan_images dcgan_pictures; /* the name before 0.1.0 */
 /* Creates a new network. t NULL: the defaults. */
 DCGAN_API dcgan_error dcgan_train(dcgan_backend *b, const dcgan_training *t, const dcgan_images *p, dcgan_job **out);
 
-/* Resumes training from a checkpoint, with the checkpoint's model and seed instead of those of t. Warns if the images
- * differ from the earlier dataset. */
+/* Resumes training from a checkpoint, with the checkpoint's model and seed instead of those of t. Settings of the
+ * program that dcgan_training lacks, such as --loss and --r1, have their defaults. Warns if the images differ from the
+ * earlier dataset. */
 DCGAN_API dcgan_error dcgan_resume(dcgan_backend *b, const char *checkpoint, const dcgan_training *t,
                                    const dcgan_images *p, dcgan_job **out);
 

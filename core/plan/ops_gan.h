@@ -1,4 +1,5 @@
-/* Ops of GANs: losses, averages of weights, augmentation, spectral norm. Included by ops.h, whose conventions apply. */
+/* Ops of GANs: losses, gradient penalties, averages of weights, augmentation, spectral norm. Included by ops.h, whose
+ * conventions apply. */
 #ifndef DG_OPS_GAN_H
 #define DG_OPS_GAN_H
 

@@ -51,11 +51,13 @@ static dg_err predict(const dg_options *o, const dg_model *model)
     dg_machine machine;
     dg_bench_model result = {.ops = 0};
     dg_job job;
-    const dg_job_options g = {
-        .batch = o->batch, .rows = o->batch, .train = true, .beta1 = 0.5, .beta2 = 0.999, .eps = 1e-8};
+    dg_job_options g;
     bool else_fp32;
     const dg_precision *p = dg_options_precision(o, &else_fp32);
-    dg_err e = dg_machine_find(o->predict, p->real, &machine);
+    dg_err e = dg_options_model_job(model, &g);
+    g.batch = g.rows = o->batch;
+    if (!e) e = dg_machine_find(o->predict, p->real, &machine);
+    if (e) return e;
     machine.math = else_fp32 && !dg_math_on(p->math, machine.arch) ? DG_MATH_FP32 : p->math;
     if (!e) e = dg_planner_open(&machine, o->tuning, o->fused, &b);
     if (e) return e;

@@ -147,7 +147,8 @@ dg_err dg_net_check_tangent(const dg_model *m, int net)
             return dg_layer_fail(l, m->where,
                                  DG_MSG("penalty-batch-norm",
                                         "norm = batch: not supported with {r1} and {r2}, because its images are not "
-                                        "independent; use norm = none or spectral, or {norm-d} none"));
+                                        "independent; use norm = none with bias = yes and start = gain, or norm = "
+                                        "spectral, or {norm-d} none"));
         if (!l->kind->tangent)
             return dg_layer_fail(l, m->where,
                                  DG_MSG("penalty-op",

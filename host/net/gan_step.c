@@ -3,7 +3,7 @@
  * size, criterion is the loss of --loss, and both networks are in train mode. Differences from the PyTorch example:
  *   - One batch of 2B: real images, then samples, in two groups with separate batch statistics.
  *   - No zero_grad(): ops overwrite gradients. One op updates all weights of a network.
- *   - fake.detach(): D's backward pass computes gradients of weights only. */
+ *   - fake.detach(): D's backward pass computes gradients of weights only, except for a gradient penalty. */
 #include "host/net/gan_step.h"
 
 #include "core/base/rng.h"

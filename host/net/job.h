@@ -118,7 +118,8 @@ void dg_job_rows(dg_job *job);
 const dg_plan *dg_job_plan(const dg_job *job, const char *name);
 void *dg_job_memory(const dg_job *job, int row);
 
-/* Initialise weights by o.start, moments with 0 or o.accumulator, running means with 0, running variances with 1. */
+/* Initialise weights by o.start or the key `start` of their layer, moments with 0 or o.accumulator, running means with
+ * 0, running variances with 1. */
 dg_err dg_job_init(dg_job *job, uint64_t seed);
 
 dg_err dg_job_put_state(dg_job *job, const dg_step_state *state);

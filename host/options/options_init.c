@@ -91,6 +91,11 @@ static dg_err name_norm(dg_options *o)
     if (!suffix) return DG_OK;
     const size_t n = strlen(o->model), last = strlen(suffix);
     if (n > last && !strcmp(o->model + n - last, suffix)) return DG_OK;
+    size_t plain = n; /* length of the name without the suffix of another norm */
+    for (int i = 1; i < 3; i++) {
+        const char *other = dg_model_norm_suffix(norms[i]);
+        if (n > strlen(other) && !strcmp(o->model + n - strlen(other), other)) plain = n - strlen(other);
+    }
     if (o->operands)
         return dg_fail(DG_USAGE,
                        DG_MSG("spectral-by-name",
@@ -100,8 +105,8 @@ static dg_err name_norm(dg_options *o)
         return dg_fail(DG_USAGE,
                        DG_MSG("spectral-in-file",
                               "--norm-d %s: only for built-in models; write norm = %s into the sections of D of %s"),
-                       word, word, o->model);
-    snprintf(name, sizeof name, "%.60s%s", o->model, suffix);
+                       word, o->norm_d == 1 ? word : "none, bias = yes and start = gain", o->model);
+    snprintf(name, sizeof name, "%.*s%s", plain < 60 ? (int)plain : 60, o->model, suffix);
     return dg_option_set(o, dg_option_find("model"), name, "--norm-d");
 }
 

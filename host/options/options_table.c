@@ -69,7 +69,8 @@ const dg_option dg_option_table[] = {
      "normalization of the discriminator",
      "With spectral, spectral norm replaces the batch norm in D of a built-in model. The model is then called "
      "MODEL-spectral. With none, D has biases, no norm, and initial weights whose scale keeps the activations (model "
-     "MODEL-nonorm). In a model file, write norm = spectral or norm = none instead."},
+     "MODEL-nonorm). In the layers of D in a model file, write norm = spectral instead, or norm = none, bias = yes and "
+     "start = gain."},
     {"out", 'o', "PATH", DG_OPT_TEXT, AT(out), NO_RANGE, NULL, NULL, RUN, T | G | I | N | U | X | M | L | W,
      OUTPUT | COMMON, "output directory or file; - is standard output",
      "The commands train, generate and interpolate, and the option --sweep, write a directory. The commands export, "

@@ -13,9 +13,17 @@ typedef struct {
     int runs;
 } several;
 
+/* The recipe whose columns all runs have. */
+static const dg_recipe *common_recipe(const several *s)
+{
+    for (int i = 1; i < s->runs; i++)
+        if (s->run[i].recipe != s->run[0].recipe) return dg_recipe_base(s->run[0].recipe);
+    return s->run[0].recipe;
+}
+
 static dg_err put_curves(FILE *to, const several *s)
 {
-    const dg_recipe *recipe = dg_recipe_base(s->run[0].recipe);
+    const dg_recipe *recipe = common_recipe(s);
     dg_run_log log[DG_REPORT_RUNS];
     bool epochs = true;
     dg_chart *p = calloc(1, sizeof *p);
@@ -112,7 +120,7 @@ static void put_settings(FILE *to, const several *s)
 
 static void put_numbers(FILE *to, const several *s)
 {
-    const dg_recipe *recipe = dg_recipe_base(s->run[0].recipe);
+    const dg_recipe *recipe = common_recipe(s);
     fputs("<section aria-labelledby=\"numbers-title\">\n<h2 id=\"numbers-title\">Last values</h2>\n", to);
     put_heads(to, s, "Column of log.csv");
     for (int k = -3; k < recipe->metrics; k++) {

@@ -17,7 +17,7 @@ exits 2 batch "$model" --data cats --rule best
 exits 3 batch "$model" --data cats --min-batch 61
 exits 3 batch "$model" --data none
 exits 2 batch none --data cats
-exits 5 batch "$model" --data cats --device-memory 0.3
+exits 5 batch "$model" --data cats --device-memory 0.35
 says advice-largest-batch # 4, or 3 where rows are wider
 lacks x
 

@@ -4,7 +4,7 @@
 cd "$dir" || exit 1
 
 exits 0 check dcgan32 --device cpu --batch 3
-prints 'dcgan32: cpu' 'step of batch size 3;' 'batch size 2:' 'D.2.conv.dw'
+prints 'dcgan32: comparing cpu' 'step of batch size 3;' 'batch size 2:' 'D.2.conv.dw'
 prints '142 ops agree; largest difference: '
 silent
 shows 'fp64' check dcgan32 --device cpu --batch 3 --precision fp64 --conv winograd -q

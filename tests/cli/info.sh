@@ -23,7 +23,7 @@ tells()
 tells run/checkpoint.safetensors checkpoint 'batch-in-epoch: 0' '"epoch":	"2"'
 tells run/checkpoint.safetensors checkpoint 'layers: 12-8-3' '"layers":	"8-12-1"'
 tells generator.safetensors 'generator for PyTorch' 'step: 6' '"checksums":	"right"'
-tells "$root/tests/golden/oracle16.safetensors" 'PyTorch run for dcgan replay' 'checksums: ' '"tensor":	{'
+tells "$root/tests/golden/oracle16.safetensors" 'PyTorch run to replay' 'checksums: ' '"tensor":	{'
 tells run/log.csv 'log of a run' 'steps: 6' '"steps":	6'
 tells run/log.jsonl 'log of a run' 'epochs finished: 2' '"epochs finished":	2'
 tells run/config.ini 'configuration of a run' 'batch = 8' '\nbatch = 8\n'

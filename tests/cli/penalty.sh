@@ -56,6 +56,11 @@ fact $? 'the report should plot the penalties'
 exits 0 report plain/run both/run --out two.html
 exits 0 report both/run plain/run --out other.html
 exits 0 curves plain/run both/run --out two.png
+! grep -q 'Gradient of D by the image' two.html
+fact $? 'a comparison with a run without a penalty should not have r1'
+exits 0 report both/run second/run --out penalised.html
+grep -q 'Gradient of D by the image' penalised.html
+fact $? 'a comparison of runs with penalties should have r1'
 
 # check compares the squared norms with their tangents
 cat "$root/tests/tiny.cfg" > own.cfg

@@ -97,4 +97,7 @@ for what in 's/filters = 3/&\nnorm = spectral/' 's/op = dense/op = conv_transpos
     sed "$what" own.cfg > wrong.cfg
     refuses 2 spectral-layer plan wrong.cfg
 done
+sed 's/norm = spectral/&\nstart = zero/' own.cfg > wrong.cfg
+refuses 2 spectral-zero plan wrong.cfg
+shows dcgan32-nonorm --data cats --model dcgan32-spectral --norm-d none --dry-run
 finish

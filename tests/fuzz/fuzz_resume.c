@@ -70,7 +70,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     dg_log *l;
     const unsigned how = size ? *data : 0;
     const uint64_t step = 1 + how / 8;
-    const dg_recipe *recipe = dg_recipe_at((int)(how % 2));
+    const dg_recipe *recipe = dg_recipe_at((int)(how % 3));
     dg_set_warnings(ignore, NULL);
     fuzz_rundir(data + (size > 0), size - (size > 0));
     snprintf(path, sizeof path, "%s/a", fuzz_folder());

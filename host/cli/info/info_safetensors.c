@@ -86,7 +86,7 @@ dg_err dg_info_safetensors(const char *path, cJSON *to)
                      !format || !strcmp(format, "pt")        ? "tensors (safetensors)"
                      : !strcmp(format, DG_CHECKPOINT_FORMAT) ? "checkpoint"
                      : alone                                 ? " for PyTorch"
-                     : !strncmp(format, "dcgan-oracle-", 13) ? "recorded PyTorch run for dcgan replay"
+                     : !strncmp(format, "dcgan-oracle-", 13) ? "PyTorch run to replay"
                                                              : "tensors (safetensors)");
         if (format) dg_info_text(to, "format", "%s", format);
         dg_info_text(to, "checksums", "%s", dg_st_get(st, DG_ST_CRC) ? "right" : "none");

@@ -34,6 +34,12 @@ static dg_err shape(dg_layer *l, const char *where)
         return dg_layer_fail(l, where,
                              DG_MSG("spectral-layer",
                                     "norm = spectral: not supported with op = conv_transpose; use conv or dense"));
+    if (spectral(l) && l->start == DG_LAYER_START_ZERO)
+        return dg_layer_fail(
+            l, where,
+            DG_MSG("spectral-zero",
+                   "start = zero: not supported with norm = spectral, which divides by the norm of the "
+                   "weights; use start = gain"));
     if (l->bias && batch(l))
         return dg_layer_fail(l, where,
                              "bias = yes: not supported with norm = batch, which has a bias; use norm = none");

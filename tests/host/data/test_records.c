@@ -339,7 +339,7 @@ static void cifar_sets(void)
     blob b = cifar(10, 3, 2);
     b.data[RECORD] = 10;
     save("data_batch_2.bin", b);
-    fails(&o, DG_DATA, "/data_batch_2.bin: byte 3073: label 10, CIFAR-10 has 0 to 9");
+    fails(&o, DG_DATA, "/data_batch_2.bin: byte 3073: label 10; the labels of CIFAR-10 are 0 to 9");
     b = cifar(10, 3, 2);
     b.bytes--;
     save("data_batch_2.bin", b);
