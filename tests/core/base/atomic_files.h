@@ -28,7 +28,7 @@ __attribute__((unused)) static bool is_body(const char *path, char letter, size_
 }
 __attribute__((unused)) static int temporaries(const char *dir) { return temp_count(dir, ".dcgan-tmp"); }
 
-/* Like flock over NFS, which locks a byte range: an exclusive lock requires a descriptor opened for writing. */
+/* Behaves like flock over NFS: an exclusive lock requires a descriptor opened for writing. */
 int flock(int fd, int operation)
 {
     if (!(operation & LOCK_EX) || (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY)

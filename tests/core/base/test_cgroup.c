@@ -70,7 +70,7 @@ static void second_version(void)
     is("files that are wrong", 0, 1800000, 1800000, "memory.high", "/user.slice/job 7");
 }
 
-/* In a namespace the root of the mount and the path of the process may not match. */
+/* In a cgroup namespace the root of the mount and the path of the process may differ. */
 static void namespaces(void)
 {
     static const char *const seen[][2] = {{"0::/\n", "/"},
@@ -112,7 +112,7 @@ static const char groups1[] = "5:pids:/a\n4:cpuset:/a\n3:memory:/a/b\n2:cpu,cpua
 static void first_version(void)
 {
     begin(groups1, mount1);
-    put("/sys/fs/cgroup/unified/y/memory.max", "5\n"); /* the hybrid tree has no memory controller here */
+    put("/sys/fs/cgroup/unified/y/memory.max", "5\n"); /* ignored: the version 2 tree has no memory controller */
     put("/sys/fs/cgroup/memory/a/b/memory.limit_in_bytes", "9223372036854771712\n");
     is("none", 0, SIZE_MAX, SIZE_MAX, "", "");
     put("/sys/fs/cgroup/memory/a/memory.limit_in_bytes", "4000\n");

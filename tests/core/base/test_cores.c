@@ -16,9 +16,9 @@ static int linux_cores(void) { return dg_cores(); }
 int elsewhere_cores(void);
 size_t elsewhere_memory(void);
 size_t elsewhere_swap(void);
-#include "core/base/cores.c" /* NOLINT(bugprone-suspicious-include): the same source as another system compiles it */
+#include "core/base/cores.c" /* NOLINT(bugprone-suspicious-include): cores.c as compiled on a system other than Linux */
 
-/* The number of bytes in a line of /proc/meminfo. */
+/* Returns the amount of memory, in bytes, that the named line of /proc/meminfo states. */
 static double meminfo(const char *name)
 {
     char line[256], key[64];

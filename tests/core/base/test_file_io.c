@@ -18,7 +18,7 @@
 
 enum { ERRNO, SHORT, KILL_BEFORE, KILL_AFTER, HOOK };
 static struct {
-    int at, mode, error; /* number of the call that fails, from 1; 0: none */
+    int at, mode, error; /* at: index of the failing call, starting at 1; 0: no call fails */
     int calls, fsyncs, renamed;
     void (*hook)(void);
 } fault;
@@ -252,7 +252,7 @@ static void test_every_call_fails(void)
         }
     DG_CHECKF(late == 8, "close and fsync of the directory failed, but only %d times it was said", late);
     DG_CHECKF(retried >= 20, "only %d calls were tried again", retried);
-    /* a rename that succeeds but reports a failure, so that the retry fails */
+    /* the rename succeeds but reports an error, so that its retry finds no file to rename */
     dg_chunk before = body('o', 6000);
     DG_CHECK(dg_write_atomic(path, &before, 1) == DG_OK);
     answer_lost = true;
@@ -362,7 +362,7 @@ static void vanish(void) { temp_remove(temp_path("vanishing")); }
 static void test_vanishing_directory(void)
 {
     dg_chunk p = body('v', 1000);
-    for (int k = 2; k <= 5; k++) { /* every call after the temporary file was created, up to the rename */
+    for (int k = 2; k <= 5; k++) { /* each call k after the creation of the temporary file, up to the rename */
         mkdir(temp_path("vanishing"), 0700);
         fault.hook = vanish;
         DG_CHECK(armed_write(temp_path("vanishing/file"), &p, 1, k, HOOK, 0) == DG_IO);
@@ -378,7 +378,7 @@ static void test_leftovers(void)
     int fd = open(temp_path("left/.file.0-1.dcgan-tmp"), O_RDWR | O_CREAT, 0600);
     DG_CHECK(fd >= 0 && flock(fd, LOCK_EX) == 0);
     DG_CHECK(dg_write_atomic(temp_path("left/file"), &p, 1) == DG_OK && temporaries(temp_path("left")) == 1);
-    close(fd); /* the writer of this file has ended */
+    close(fd); /* releases the lock, as the end of the writer would do */
     DG_CHECK(dg_write_atomic(temp_path("left/file"), &p, 1) == DG_OK && temporaries(temp_path("left")) == 0);
 }
 

@@ -12,10 +12,10 @@
 #include "tempdir.h"
 #include "test.h"
 
-static int number = -1; /* the descriptor that the path "-" means */
+static int number = -1; /* the descriptor that the path "-" stands for */
 static int asked;       /* number of calls of the overwrite rule */
 static dg_err answer;
-static const char *comes; /* a file that is created during the call of the rule; NULL: none */
+static const char *comes; /* path of a file that another program creates just before the rename; NULL: none */
 
 static int descriptor(const char *path) { return strcmp(path, "-") ? -1 : number; }
 

@@ -5,7 +5,7 @@
 #include <unistd.h>
 #include "test.h"
 
-/* Exit code of a child that runs with these settings; 42: it was restarted with all arguments. */
+/* Returns the exit code of a child with these OpenMP settings; 42: the child restarted itself with all arguments. */
 static int child(const char *program, const char *policy, const char *spins)
 {
     pid_t pid = fork();

@@ -1,5 +1,5 @@
-/* Philox is compared with its authors' test vectors and normals with the formula in double. Permutations are tested for
- * uniformity. */
+/* Philox is compared with its authors' test vectors. Normal numbers are compared with their formula in double.
+ * Permutations are tested for uniformity. */
 #include "core/base/rng.h"
 #include "test.h"
 
@@ -32,7 +32,7 @@ static void check_normals(void)
     const double pi = 3.14159265358979323846;
     double worst = 0;
     for (uint64_t i = 0; i <= 20000; i++) {
-        /* the first random word of this block is 6, which gives a normal deep in the tail */
+        /* the first random word of this block is 6, which gives a normal number far from 0 */
         uint64_t block = i < 20000 ? i : 46107513;
         uint32_t word[4];
         float got[4];

@@ -20,7 +20,7 @@ static unsigned below(unsigned n)
     return (unsigned)(state >> 33) % n;
 }
 
-/* Makes words of each single byte, of each special byte between letters that look like digits, and of mixtures. */
+/* Makes test words: each byte alone, bytes between hexadecimal digits, and random mixtures of bytes. */
 static void make_words(void)
 {
     static const char likely[] = "'\"\\$`!#~*?[]{}();&|<> \t\n\r\x1b\x7f\xc2\x9b\xe2\x80\xae\xff-=abf0189zZ";
@@ -41,7 +41,7 @@ static bool is_shown_as_it_is(const char *s)
     return strcmp(dg_printable(shown, sizeof shown, s), s) == 0;
 }
 
-/* Writes a program that prints every word and a NUL, runs it, and compares its output. */
+/* Writes a program that prints every word followed by a NUL, runs it, and compares its output. */
 static void check_words(const char *command, const char *before, const char *behind,
                         char *(*quote)(char *, size_t, const char *), bool plain_alone)
 {
@@ -93,8 +93,7 @@ static void test_program(void)
     DG_CHECK(strcmp(dg_program(), "'./my programs/dcgan'") == 0);
 }
 
-/* Characters that change the writing direction or end a line are not printable, and neither are those that move the
- * cursor. */
+/* Characters that change the writing direction, end a line or move the cursor are not printable. */
 static void test_printable(void)
 {
     static const char *const never[] = {

@@ -116,7 +116,7 @@ static void a_full_queue_waits(void)
     while (!running) usleep(1000);
     pthread_create(&giver, NULL, give_twenty, w);
     for (int i = 0; i < 30000 && given < 16; i++) usleep(1000);
-    usleep(50000); /* time enough for another job if the queue had room */
+    usleep(50000); /* time enough to submit another job if the queue had room */
     DG_CHECKF(given == 16, "%d jobs fitted into the queue", given);
     DG_CHECK(done == 0);
     pthread_mutex_unlock(&gate);
@@ -150,7 +150,7 @@ static void several_threads_work_at_a_time(void)
     DG_CHECK(done == 43);
 }
 
-/* Waiting for the first jobs returns when these are done, before later jobs end. */
+/* Waiting for the first jobs returns when these jobs are done, even if later jobs are still running. */
 static void waits_for_the_first_jobs(void)
 {
     dg_worker *w;
@@ -161,7 +161,7 @@ static void waits_for_the_first_jobs(void)
     DG_CHECK(dg_worker_given(w) == 3);
     dg_worker_give(w, wait_for_gate, boxed(3));
     DG_CHECK(dg_worker_wait(w, 3) == DG_OK && done == 3);
-    /* the other worker thread ends these jobs while the fourth job is blocked */
+    /* the other worker thread completes these jobs while the fourth job is blocked */
     for (int i = 4; i < 9; i++) dg_worker_give(w, note, boxed(i));
     DG_CHECK(dg_worker_wait(w, 3) == DG_OK);
     while (dg_worker_left(w) > 1) usleep(1000);

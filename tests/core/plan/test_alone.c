@@ -1,5 +1,5 @@
-/* core/ without the other directories: this program is linked with the objects of core/ only (Makefile). It registers
- * its own row for one op and plans the op on a backend that only counts bytes. */
+/* Tests that core/ works without the other directories: the Makefile links this program with the objects of core/ only.
+ * The program registers its own row for one op and plans the op on a backend that only counts bytes. */
 #include <math.h>
 #include <string.h>
 
@@ -22,7 +22,7 @@ static const char *refuses_odd(dg_backend *b, dg_op *op)
     return op->u.act.n % 2 ? "odd" : NULL;
 }
 
-/* Plans one op over n values. Returns the bytes of the arena; 0: the plan was refused. */
+/* Plans one op over n values. Returns the size of the arena in bytes; 0: the plan was refused. */
 static size_t planned(int n)
 {
     dg_backend b = {.real = DG_F32, .scratch = no_scratch, .refuses = refuses_odd};

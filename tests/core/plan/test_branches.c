@@ -16,7 +16,7 @@ static bool ready(const dg_branched *at, const bool *done, int i)
     return !done[i];
 }
 
-/* Runs the last piece that can run (random 0), or a random one. */
+/* Runs all pieces. Each next piece is the last piece that can run (random 0), or a random piece that can run. */
 static dg_err in_any_order(dg_backend *b, dg_plan *p)
 {
     ordered *o = (ordered *)b;
@@ -70,8 +70,7 @@ static void same_bits(void)
 
 /* ---- No wait is superfluous ---- */
 
-/* Model W1 on a GPU: the number of kernels, and the longest chain of kernels of which each waits for the previous one.
- */
+/* Checks model W1 on a GPU: its number of kernels, and the longest chain of kernels that wait for each other. */
 static void chains(const char *arch, dg_math math, unsigned what, int kernels, int most, int least)
 {
     static dg_model m;
@@ -132,7 +131,7 @@ static void well_formed(void)
     b->close(b);
 }
 
-/* True if each convolution waits for the previous one. */
+/* True if each convolution waits for the previous convolution. */
 static bool in_turn(const dg_plan *p)
 {
     static dg_branched at[400];

@@ -1,5 +1,5 @@
-/* Dependencies of ops are compared with a brute-force search over a GAN's step, and so are the rows that special
- * operands use. */
+/* Compares the dependencies of ops, and the rows that special operands use, with a brute-force search over a GAN's
+ * step. */
 #include "core/plan/deps.h"
 #include "host/net/job.h"
 #include "test.h"
@@ -40,7 +40,7 @@ static void check_writers(const dg_plan *p, const dg_deps *d)
     DG_CHECK(dg_deps_writer(d, 3, -1) == -1);
 }
 
-/* The lists of accesses by row and by op agree, contain each access once, and stay inside their rows. */
+/* Checks the lists of accesses by row and by op: they agree, contain each access once, and stay inside their rows. */
 static void check_lists(const dg_plan *p, const dg_deps *d)
 {
     const int all = d->of_op[p->ops];
@@ -76,8 +76,7 @@ static void check_special(const dg_plan *p, const dg_deps *d)
     DG_CHECK(need_each_other(d, named(p, "D.1.conv.dw"), named(p, "D.adam")));
     DG_CHECK(need_each_other(d, named(p, "D.3.conv.dw"), named(p, "D.adam")));
     DG_CHECK(!need_each_other(d, named(p, "D.3.conv.dw"), named(p, "G.adam")));
-    /* the real and generated halves of a batch and their losses are independent, because their metrics are separate
-     * numbers */
+    /* ops on real images and ops on generated images are independent, because their losses are separate metrics */
     DG_CHECK(!need_each_other(d, named(p, "D.x.gather"), named(p, "G.4.conv_transpose.fwd")));
     DG_CHECK(!need_each_other(d, named(p, "D.bce.real"), named(p, "D.bce.fake")));
     DG_CHECK(need_each_other(d, named(p, "D.bce.real"), named(p, "D.4.conv.fwd")));

@@ -62,7 +62,7 @@ static void check_shape(dg_op_kind kind)
         DG_CHECKF(known_number(&info->shape[i].field), "%s: %s is not a number", name, info->shape[i].name);
 }
 
-/* The tuning text of the op is parsed and its row is found. Each variant accepts the row or gives a reason. */
+/* Checks that the op's tuning text is parsed and its row is found. Each variant accepts the row or gives a reason. */
 static void check_tuning(dg_op_kind kind, dg_op *op)
 {
     char text[200];
@@ -85,7 +85,7 @@ static void check_tuning(dg_op_kind kind, dg_op *op)
 
 static bool has(dg_op_kind kind, const dg_variant *variant) { return dg_variant_find(kind, variant->name) == variant; }
 
-/* Every variant is in the list of convolution variants. */
+/* Every convolution variant is in the variant list of at least one convolution op. */
 static void check_conv_variants(void)
 {
 #define X(name)                                                                                              \

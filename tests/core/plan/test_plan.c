@@ -25,7 +25,7 @@ static void check_layout(const dg_job *g)
             const dg_row *o = &a->row[k];
             if (o->kind == DG_OUTSIDE || end_of(o) <= r->offset || end_of(r) <= o->offset) continue;
             pairs++;
-            /* only work rows of different plans, or of one plan at different times, may overlap */
+            /* only rows of kind DG_WORK may overlap: in different plans, or at different times of one plan */
             if (r->kind == DG_WORK && o->kind == DG_WORK &&
                 (r->plan != o->plan || r->last < o->first || o->last < r->first))
                 continue;
@@ -46,7 +46,7 @@ static void check_operands(const dg_plan *p)
         for (int k = 0; k < n; k++) {
             bool optional = operand[k].role == DG_SCRATCH || p->op[i].kind == DG_OP_norm_act_dx ||
                             p->op[i].kind == DG_OP_noise || !strcmp(operand[k].name, "label") ||
-                            !strcmp(operand[k].name, "other"); /* the second operand of a loss without pairs */
+                            !strcmp(operand[k].name, "other"); /* losses that do not compare pairs lack this operand */
             DG_CHECKF(optional || p->op[i].operand[k].row >= 0, "%s has no %s", p->op[i].name, operand[k].name);
         }
         for (int k = 0; k < i; k++)
@@ -85,7 +85,7 @@ static void build(dg_job *g, const char *model, dg_job_options o)
     DG_CHECKF(dg_job_build(g, &m, &o, b) == DG_OK, "%s: %s", model, dg_message());
 }
 
-/* Multiply-adds of the convolutions, in units of 10^9. */
+/* Number of multiply-adds of all convolutions of a plan, in units of 10^9. */
 static double conv_gmac(const dg_plan *p)
 {
     double flops = 0;
@@ -139,8 +139,8 @@ static void check_vgg16(dg_backend *on)
     for (int i = 0; i < g.arena.rows; i++)
         if (g.arena.row[i].kind != DG_OUTSIDE && end_of(&g.arena.row[i]) > end) end = end_of(&g.arena.row[i]);
     DG_CHECKF((end + 255) / 256 * 256 == g.arena.bytes, "%zu bytes, the last row ends at %zu", g.arena.bytes, end);
-    /* weights of 138,357,544 values four times with a padded last bias, a step state, a ring of metrics and counters of
-     * ops */
+    /* 138,357,544 weights and a padded last bias, stored four times (weights, gradients, two moments); a step state; a
+     * ring of metrics; counters of ops */
     const size_t persistent = 4 * (138357544ul * 4 + 96) + 256 + sizeof(dg_metrics) * DG_RING + 256;
     DG_CHECKF(g.arena.persistent == persistent, "%zu bytes persist, not %zu", g.arena.persistent, persistent);
     DG_CHECK(g.arena.bytes > persistent + 4 * g.arena.row[first].bytes);
@@ -177,7 +177,7 @@ static void check_sizes(void)
     refused(1, "layer C.1 of model dense: too large (2466.3 million weights,", "smaller input map");
 }
 
-/* Rows given in bytes have the requested size for any byte count. */
+/* Rows whose size is given in bytes have exactly this size. */
 static void check_bytes(void)
 {
     static const size_t bytes[] = {1, 64, 65, 137438953408, 137438953473, (size_t)1 << 45, ((size_t)1 << 45) + 1};

@@ -1,5 +1,5 @@
-/* The cost model. Its counts are within a tenth of those of the PTX executor for each launch. Times computed from
- * counts are compared with values computed by hand. */
+/* The cost model. For each launch the model's time is within a tenth of the time by the PTX executor's counts. Times
+ * computed from counts are compared with values computed by hand. */
 #include "core/tune/cost.h"
 
 #include "core/plan/fusions.h"
@@ -13,7 +13,7 @@
 static const char renew[] = "scripts/ptx-count --renew counts again";
 enum { COUNTED = sizeof counted / sizeof *counted };
 
-/* Compares the launches of one step with rows from `row` on. Returns the first row after these launches. */
+/* Compares the launches of one step with the counted rows from index `row` on. Returns the index after these rows. */
 static int check_step(int row)
 {
     static dg_model model;
@@ -37,8 +37,7 @@ static int check_step(int row)
         for (int k = 0; k < c.kernels; k++, row++) {
             if (!DG_CHECKF(row < COUNTED && !strcmp(op, counted[row].op), "%s: no such row; %s", op, renew)) break;
             const dg_cost *one = &c.kernel[k];
-            /* an update divides its work by the counts, which may have been renewed since, so its number of blocks may
-             * differ */
+            /* the blocks of a fused update depend on the counts, so renewed counts may change their number */
             const bool divided = p->launch[i].kind == DG_LAUNCH_UPDATE;
             DG_CHECKF((divided || one->blocks == counted[row].blocks) && !one->near, "%s: %g blocks, %g counted; %s",
                       op, one->blocks, counted[row].blocks, renew);
@@ -72,7 +71,7 @@ static dg_cost cost_of(const char *kind, double blocks, double steps, const dg_m
     return c;
 }
 
-/* A machine limited by its instruction issue rate, except for the changes of a case. */
+/* Times on a machine that its instruction issue rate limits, unless a case changes one of its values. */
 static void check_by_hand(void)
 {
     const dg_machine m = {.gpu = true,
@@ -90,14 +89,14 @@ static void check_by_hand(void)
     DG_CHECK(c.limit == DG_LIMIT_ISSUE && c.blocks == 1000);
     DG_NEAR(c.us, 2 + 2 * c.bound_us, 1e-6 * c.us);
     DG_NEAR(cost_of(row->kind, 1001, 3, &m).bound_us, one * 101 / 4 * 1e-3, 1e-3 * c.bound_us);
-    /* the tail of the longest block and a share of the sum */
+    /* the longest block determines the time */
     const double longest = row->longest[0] + 300 * row->longest[1];
     dg_cost_part tail = {.blocks = 10, .steps = 3, .most = 300};
     snprintf(tail.kind, sizeof tail.kind, "%s", row->kind);
     DG_CHECK(dg_cost_of(&tail, 1, 0, &m, &c) && c.limit == DG_LIMIT_BLOCK);
     DG_NEAR(c.bound_us, longest / 4 * 1e-3, 1e-6 * longest);
     dg_cost_part part = {.blocks = 10, .steps = 4, .most = 4};
-    char first[3][40]; /* the first three words of a row */
+    char first[3][40]; /* the first three words of the row's kind */
     DG_CHECK(sscanf(row->kind, "%39s %39s %39s", first[0], first[1], first[2]) == 3);
     snprintf(part.kind, sizeof part.kind, "%.20s %.20s %.20s by-hand", first[0], first[1], first[2]);
     DG_CHECK(dg_cost_of(&part, 1, 0, &m, &c) && c.near);

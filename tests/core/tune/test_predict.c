@@ -31,15 +31,15 @@ static void check_cpu(void)
     DG_NEAR(p.memory_us, 400, 1e-9);
     DG_NEAR(p.launch_us, 3, 0);
     DG_NEAR(dg_predict_cpu(&op, 5e5, &m).memory_us, 10, 1e-9);
-    op.tune.variant = &dg_conv_variant_winograd; /* 25 products instead of 64, and the transforms */
+    op.tune.variant = &dg_conv_variant_winograd; /* minimal filtering: 25 products instead of 64, plus the transforms */
     const double filtered = dg_predict_cpu(&op, 4e6, &m).arithmetic_us;
     DG_CHECKF(filtered > 0.4 * p.arithmetic_us && filtered < 0.8 * p.arithmetic_us, "%g us, direct %g us", filtered,
               p.arithmetic_us);
-    /* 36 products instead of 144, and the transforms */
+    /* minimal filtering: 36 products instead of 144, plus the transforms */
     op.u.conv.K = 3, op.u.conv.S = 1, op.u.conv.Ho = op.u.conv.Wo = 32;
     const double three = dg_predict_cpu(&op, 4e6, &m).arithmetic_us * 85e3 / dg_op_flops(&op);
     DG_CHECKF(three > 0.3 && three < 0.55, "%g of direct", three);
-    /* three channels fill three of sixteen lanes; the gradient computes four phases at once */
+    /* the data gradient of three channels fills 12 of 16 lanes, because it computes four phases at once */
     dg_op thin = conv_op(DG_OP_conv_dx, 8, 32, 3, 64), wide = conv_op(DG_OP_conv_dx, 8, 32, 16, 64);
     const double each = dg_predict_cpu(&wide, 0, &m).arithmetic_us / dg_op_flops(&wide);
     DG_NEAR(dg_predict_cpu(&thin, 0, &m).arithmetic_us / dg_op_flops(&thin), each * 16 / 12, 1e-9 * each);
@@ -80,7 +80,7 @@ static void check_gpu(void)
     DG_NEAR(dg_predict_gpu(&op, 5e6, &m).memory_us, 5e6 / 100e3, 1e-9);
 }
 
-/* The library variant stores patches in scratch memory, unless y is a product of x and w as they are stored. */
+/* Variant cublas stores patches of x in scratch memory, unless y is a matrix product of the stored x and w. */
 static void check_library(void)
 {
     dg_op op = conv_op(DG_OP_conv_fwd, 10, 16, 32, 64), flat = op;
@@ -92,8 +92,8 @@ static void check_library(void)
     DG_CHECK(dg_scratch_of(&op, DG_F32) == 0);
 }
 
-/* Warpgroups come closer to the peak than warps do, except with tiles of 32 channels. No prediction exceeds the peak.
- */
+/* Predicted times of warpgroups are closer to the peak than those of warps, except with tiles of 32 channels. No
+ * prediction exceeds the peak. */
 static void check_warpgroups(void)
 {
     dg_machine m;

@@ -84,7 +84,7 @@ static void check_bad(void)
     bad(1, "power of two", "norm_act N=2 H=4 W=4 C=8 groups=1 : vector block=96");
     bad(1, "not a multiple of the number of groups", "norm_act N=3 H=4 W=4 C=8 groups=2 : vector");
     bad(1, "has no variant vector", "gan_loss n=64 : vector");
-    bad(1, "gan_loss has no variant vector", "bce n=64 : vector"); /* the name of this variant in older files */
+    bad(1, "gan_loss has no variant vector", "bce n=64 : vector"); /* older files call gan_loss bce */
     bad(1, "has no block, tile, stages or split", CONV " : cublas split=2");
     bad(2, "longer than",
         "; fine\n" CONV " : tiled                                                                                      "
@@ -92,8 +92,8 @@ static void check_bad(void)
         "split=1\n");
 }
 
-/* Tiled variants number up to 8 images beyond the batch, but variants with one thread per result do not. Tensors near
- * the limit of an int therefore use direct. */
+/* Tiled variants compute int indices of up to 8 images beyond the batch. Tensors near the limit of an int therefore use
+ * variant direct. */
 static void check_largest(void)
 {
     static const dg_op_kind kinds[] = {DG_OP_conv_fwd, DG_OP_conv_dx, DG_OP_conv_dw};
@@ -154,7 +154,7 @@ static void check_good(void)
     DG_CHECK(dg_tune_parse(&t, large, "large", DG_F32, &small) == DG_USAGE && strstr(dg_message(), "shared memory"));
     DG_CHECK(dg_tune_parse(&t, CONV " : tiled", "double", DG_F64, &gpu) == DG_USAGE &&
              strstr(dg_message(), "fp32 only"));
-    /* the largest block uses all registers at 64 registers per thread */
+    /* a block of 1024 threads has at most 64 registers per thread, which fp64 exceeds */
     static const char threads[] = "adam n=4096 : vector block=1024";
     DG_CHECK(dg_tune_parse(&t, threads, "double", DG_F64, &gpu) == DG_USAGE && strstr(dg_message(), "up to 512"));
     DG_CHECK(dg_tune_parse(&t, threads, "float", DG_F32, &gpu) == DG_OK);

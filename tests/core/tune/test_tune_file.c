@@ -35,9 +35,9 @@ static void check_merge(void)
     static const char want[] = "; device A\n; device B\n"
                                "adam n=100 : direct block=64 ; 9.00 us for all\n"
                                "[sm_90]\n"
-                               "gan_loss   n=64:direct block=96 ; 2.40 us\n" /* the new row is faster */
-                               "noise n=6400 : direct block=64 ; 1.00 us\n"  /* the old row was faster */
-                               /* no row has a time, so the last row is used */
+                               "gan_loss   n=64:direct block=96 ; 2.40 us\n" /* faster in the new file */
+                               "noise n=6400 : direct block=64 ; 1.00 us\n"  /* faster in the old file */
+                               /* neither row has a time, so the last row is taken */
                                "act n=4096 : vector block=128\n"
                                "act n=8192 : vector block=512 ; 7.00 us\n"
                                "[sm_80]\n"
