@@ -108,7 +108,7 @@ int main(int argc, char **argv)
 {
     const char *slash = strrchr(argv[0], '/'), *name = slash ? slash + 1 : argv[0];
     const int fatal[] = {SIGABRT, SIGSEGV, SIGFPE};
-    for (int i = 0; i < 3; i++) { /* a sanitizer's own handlers print more */
+    for (int i = 0; i < 3; i++) { /* handlers of a sanitizer stay installed, because they print more */
         struct sigaction old;
         if (!sigaction(fatal[i], NULL, &old) && old.sa_handler == SIG_DFL) signal(fatal[i], on_signal);
     }

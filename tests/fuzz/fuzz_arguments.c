@@ -11,7 +11,7 @@
 
 enum { WORDS = 64 };
 
-/* True for a name that a shell could set. */
+/* True for a name that a shell accepts for an environment variable. */
 static bool set_variable(char *word)
 {
     char *equals = strchr(word, '=');

@@ -13,7 +13,7 @@ static dg_err read_text(const char *text, dg_options *o)
     return e ? e : dg_config_parse(text, "fuzz", o);
 }
 
-/* Absolute paths are written, so only their values may differ. */
+/* The writer makes paths absolute, so only the values of paths may differ. */
 static void compare(const dg_options *a, const dg_options *b)
 {
     static const char *const paths[] = {"model", "data", "cache", "tuning", "test"};

@@ -1,5 +1,5 @@
 /* libFuzzer: JPEG with EXIF. The mutator changes a segment and corrects its length, inserts, repeats and drops
- * segments, and inserts an EXIF block whose directory it changes. */
+ * segments, and inserts an EXIF block with a mutated directory. */
 #include "fuzz.h"
 #include "image.h"
 
@@ -43,7 +43,7 @@ static size_t put(uint8_t *data, size_t size, size_t at, const uint8_t *what, si
     return size + n;
 }
 
-/* An APP1 with a directory of one to three entries, possibly the orientation. */
+/* Inserts an APP1 segment whose EXIF directory has one to three entries, one of which may be the orientation. */
 static size_t put_exif(uint8_t *data, size_t size, size_t most, unsigned *random)
 {
     uint8_t s[96] = {0xff, 0xe1, 0, 0, 'E', 'x', 'i', 'f'}, *tiff = s + 10;

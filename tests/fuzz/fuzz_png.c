@@ -33,7 +33,7 @@ static void put32(uint8_t *p, size_t v)
     for (int i = 0; i < 4; i++) p[i] = (uint8_t)(v >> (24 - 8 * i));
 }
 
-/* A truncated last chunk consists of the remaining bytes. */
+/* Splits the file into chunks; a truncated last chunk gets the remaining bytes. */
 static void split(png *p, const uint8_t *data, size_t size)
 {
     p->n = 0;
@@ -109,7 +109,7 @@ static void pack(png *p, const uint8_t *raw, size_t bytes, unsigned *random)
     *p = out;
 }
 
-/* Bytes of all rows for this header; 0: too many for this test. */
+/* Returns the number of bytes of all rows for this header; 0: too many for this test. */
 static size_t rows_of(const uint8_t *head)
 {
     static const int values[] = {1, 0, 3, 1, 2, 0, 4};

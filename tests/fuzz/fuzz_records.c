@@ -10,7 +10,7 @@
 
 static volatile unsigned sink;
 
-/* Every error names a byte offset, and all accepted data can be read. */
+/* Checks that an error names a byte offset, and that all accepted data can be read. */
 static void use(dg_err e, const dg_records *r)
 {
     if (e) {

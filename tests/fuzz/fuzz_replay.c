@@ -19,7 +19,7 @@ static void compared(void *context, const char *name, double difference, const c
     ++*(int *)context;
 }
 
-/* False for large networks, which a file of a few KB can declare and which would only be slow. */
+/* False for large networks, which a file of a few KB can declare and which would only slow the test down. */
 static bool is_small(const dg_oracle *o)
 {
     size_t values = 0;

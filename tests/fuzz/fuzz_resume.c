@@ -1,5 +1,5 @@
-/* libFuzzer: --resume in a foreign run directory. An interrupted rewind is completed and a new one is made. Logs and
- * events are truncated and appended to, and the best state is found. The first byte chooses among these. */
+/* libFuzzer: --resume in a foreign run directory. The first byte chooses the action: complete an interrupted rewind,
+ * make a new rewind, truncate logs and events and append to them, or find the best state. */
 #include "fuzz.h"
 #include "rundir.h"
 

@@ -1,5 +1,5 @@
-/* libFuzzer: zip files used instead of a folder. They contain images, IDX files or CIFAR files. Nothing is written to
- * disk, and the time is limited. The mutator changes contents, and names in the directory and before the data. */
+/* libFuzzer: zip files, used instead of a folder, with images, IDX files or CIFAR files. Nothing is written to disk,
+ * and the time is limited. The mutator changes contents, and names in the central directory and in local headers. */
 #include "fuzz.h"
 
 #include <stdlib.h>
@@ -31,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     load(path, true, &again);
     FUZZ_HOLDS(first == again);
     load(path, false, &again);
-    FUZZ_HOLDS(processor_seconds() - begun < 60); /* 1 GiB unpacked, with a sanitizer */
+    FUZZ_HOLDS(processor_seconds() - begun < 60); /* seconds to unpack 1 GiB with a sanitizer */
     return 0;
 }
 

@@ -6,8 +6,8 @@
 #include "host/files/made.h"
 #include "host/files/replace.h"
 
-/* Decodes row by row into the size of a network and compares the result with the whole image. whole: NULL for a refused
- * file. */
+/* Decodes row by row into the size of a network and compares the result with `whole`, the completely decoded image
+ * (NULL: its file was refused). */
 static void fitted(const uint8_t *data, size_t size, const dg_decode_options *o, const dg_fitting *f,
                    const dg_image *whole)
 {

@@ -20,7 +20,7 @@ enum { HEAD = 5, ENTRIES = 48, NAME = 128, BODY = 1 << 16 };
 enum { REGULAR, LOG, SEALED, LINK, FOLDER, FIFO, KINDS };
 enum { NUMBERS = 16, OF_B = 128 };
 
-/* %u is the number in the header. For the last entry the first line of its data is the name. */
+/* Names of files; %u becomes the number of the entry. An empty name means the first line of the entry's data. */
 static const char *const names[] = {"config.ini",
                                     "log.csv",
                                     "log.jsonl",
@@ -92,7 +92,7 @@ static void put_log(int dir, const char *name, unsigned number, const uint8_t *b
     put(dir, name, text, (size_t)n + bytes);
 }
 
-/* Reads any name of one path component; false: there is none. */
+/* Reads a file name from the first line of an entry's data; false: the line is not a valid name. */
 static bool free_name(char out[NAME], const uint8_t **body, size_t *bytes)
 {
     const uint8_t *end = *bytes ? memchr(*body, '\n', *bytes) : NULL;
@@ -114,7 +114,7 @@ static void make(int dir, const entry *e)
     size_t bytes = e->bytes;
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-    snprintf(name, sizeof name, names[e->at[0] % NAMES], number); /* a name of the table */
+    snprintf(name, sizeof name, names[e->at[0] % NAMES], number);
 #pragma GCC diagnostic pop
     if (!*name && !free_name(name, &body, &bytes)) return;
     char *slash = strchr(name, '/');

@@ -5,12 +5,12 @@
 #include <stdint.h>
 #include <stddef.h>
 
-/* Recreates the directories fuzz_folder()/a and /b; "b" stays empty unless an entry belongs to it. A file next to both
- * directories is the target of symbolic links. */
+/* Recreates the directories fuzz_folder()/a and /b; "b" stays empty unless an entry belongs to it. A file outside of
+ * both directories is the target of symbolic links. */
 void fuzz_rundir(const uint8_t *data, size_t size);
 
-/* Checks that the file next to the runs is unchanged and has one name, and that no file of the runs contains its bytes.
- */
+/* Checks the file outside of the run directories: it is unchanged and has one hard link, and no file of a run contains
+ * its bytes. */
 void fuzz_rundir_holds(void);
 
 /* Mutates one entry (its bytes, name or kind), or swaps, repeats or removes entries. */
