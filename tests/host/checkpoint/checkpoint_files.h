@@ -64,7 +64,7 @@ __attribute__((unused)) static void machine_keep(machine *x, uint64_t step, cons
     DG_CHECKF(machine_save(x, &info, path) == DG_OK, "%s", dg_message());
 }
 
-/* An open checkpoint file. one_close frees it whether or not opening succeeded. */
+/* An opened checkpoint file. one_close frees it, also if opening failed. */
 typedef struct {
     dg_st *st;
     dg_model model;
@@ -107,13 +107,13 @@ __attribute__((unused)) static bool machines_equal(machine *a, machine *b)
 /* One change to a file: a value, name, shape or type of a tensor, or a metadata value. */
 typedef struct {
     const char *tensor, *rename;
-    double value; /* new value at index `at`; 0: no change */
+    double value; /* new value of the element at index `at`; 0: no change */
     size_t at;
-    bool drop, flat, scalar; /* flat: an additional first dimension of 1; scalar: only the first value */
-    dg_type type;            /* DG_F32: no change; any other type: zeros of this type */
-    const char *key, *text;  /* metadata; text NULL: the key is removed */
+    bool drop, flat, scalar; /* flat: adds a first dimension of 1; scalar: keeps only the first value */
+    dg_type type;            /* DG_F32: no change; any other type: the tensor becomes zeros of this type */
+    const char *key, *text;  /* key and new text of a metadata value; text NULL: the key is removed */
     bool unchecked;
-    bool bare; /* as PyTorch saves: without metadata, moments and checksums */
+    bool bare; /* saved as by PyTorch: without metadata, moments and checksums */
 } edit;
 
 __attribute__((unused)) static bool edit_file(const char *from, const char *to, const edit *e)

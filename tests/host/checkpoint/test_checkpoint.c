@@ -1,4 +1,4 @@
-/* A run resumes from a checkpoint bit for bit. Any other file is refused with its name. */
+/* A run resumes from its checkpoint bit for bit. Unsuitable files are refused with a message that names them. */
 #include "host/checkpoint/checkpoint.h"
 #include "checkpoint_files.h"
 #include "host/checkpoint/checkpoint_layout.h"
@@ -90,7 +90,7 @@ static void test_place(void)
         {"seed = 1\nbatch = 4\n", 6, 1, 3, 11, false},
         {"", 6, 1, 3, 11, true},
         {"batch = 4\n", 6, 1, 3, 0, true},    /* imported: no images */
-        {"batch = 4\n", 700, 1, 2, 11, true}, /* an earlier run with other images or another batch size */
+        {"batch = 4\n", 700, 1, 2, 11, true}, /* saved by an earlier run with other images or another batch size */
         {"batch = 4\n", 2, 1, 2, 11, false},
     };
     static machine a;

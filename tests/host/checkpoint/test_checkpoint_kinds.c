@@ -212,7 +212,7 @@ static void test_whitening(void)
     dg_whitening_free(w);
 }
 
-/* Compares averages of weights. Their norm statistics are not compared, because they are recomputed when needed. */
+/* Compares averages of weights, but not the norm statistics of averaged weights, which are recomputed when needed. */
 static bool averages_equal(machine *a, machine *b)
 {
     int compared = 0, same = 0;
@@ -244,7 +244,7 @@ static void test_averages(void)
     machine_keep(&a, 1, temp_path(good));
     load(good, &b, NULL);
     DG_CHECK(machines_equal(&a, &b) && averages_equal(&a, &b) && !averages_equal(&a, &c));
-    load(good, &plain, NULL); /* a job without averages ignores them */
+    load(good, &plain, NULL); /* a job without averages ignores the averages in a file */
     load("plain.safetensors", &b, "no ema");
     refuse(&(edit){.tensor = "ema.G.main.0.weight", .drop = true}, "has no tensor ema.G.main.0.weight");
     refuse(&(edit){.tensor = "ema.G.main.0.weight", .rename = "ema.D.main.0.weight"}, "no layer for tensor");

@@ -7,7 +7,7 @@ static const char *const good = "good.safetensors", *const edited = "edited.safe
 enum { MOST = 9 };
 typedef struct {
     int layers;                 /* number of layers of the generator */
-    int64_t first, last, after; /* channels: of the input, before the last layer, after the last layer */
+    int64_t first, last, after; /* number of channels of the input, before the last layer, and after the last layer */
     int64_t d;                  /* channels of D's first layer; 0: the file has no D */
     const char *prefix, *what;  /* what: expected error; NULL: the file is accepted */
 } shapes;

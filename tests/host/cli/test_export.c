@@ -242,7 +242,7 @@ static void test_refusals(void)
     DG_CHECK(dg_export(checkpoint, NULL, false, temp_path("no/such/dir")) == DG_IO);
 }
 
-/* The exported generator with names that begin with this prefix and with 16-bit values. */
+/* Writes the exported generator with 16-bit values and with tensor names that begin with this prefix. */
 static bool write_foreign(const char *path, const char *prefix, const char *dtype, const char *twin)
 {
     dg_st *st;

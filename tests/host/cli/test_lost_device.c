@@ -14,9 +14,9 @@
 enum { CALLS = 4000 };
 static struct {
     dg_backend is;           /* the unmodified functions of the CPU backend */
-    long calls, first, last; /* calls so far; calls from first to last fail */
+    long calls, first, last; /* number of calls so far; the calls with numbers from `first` to `last` fail */
     const char *call[CALLS]; /* names of the calls */
-    size_t room;             /* free bytes; 0: all memory of the machine */
+    size_t room;             /* free bytes of device memory; 0: all memory of the machine */
     bool asked, opened;
 } device;
 
@@ -60,7 +60,7 @@ static dg_err lost_alloc(dg_backend *b, size_t bytes, void **memory)
     return e ? e : device.is.alloc(b, bytes, memory);
 }
 
-/* Each event is pending at the first query. */
+/* Reports each event as pending at the first query. */
 static dg_err lost_query(dg_backend *b, int event, bool wait, bool *yes)
 {
     const dg_err e = answer("query");
@@ -69,7 +69,7 @@ static dg_err lost_query(dg_backend *b, int event, bool wait, bool *yes)
     return device.is.query(b, event, wait, yes);
 }
 
-/* The CPU backend is recognised by its run function. */
+/* Restores the run function during the measurement, because the CPU backend is recognised by this function. */
 static dg_err lost_measure(dg_backend *b, struct dg_machine *m, int rounds)
 {
     dg_err e = answer("measure");
@@ -90,7 +90,7 @@ static int its_choices(dg_backend *b, const dg_op *op, dg_tune *out, int room)
     return 2;
 }
 
-/* Weak, because a CUDA backend linked for its other parts may define this function. */
+/* Weak, because a CUDA backend may be linked for other functions and define dg_cuda_open, too. */
 __attribute__((weak)) dg_err dg_cuda_open(const dg_cuda_options *o, dg_backend **out)
 {
     *out = NULL;
@@ -139,7 +139,7 @@ static command *const commands[DG_CMDS] = {
 
 static int null, out; /* descriptors: /dev/null, and stdout of the test */
 
-/* Exit code of `dcgan LINE`; its output is discarded. */
+/* Runs `dcgan LINE`, discards its output, and returns its exit code. */
 static int dcgan(const char *line)
 {
     dg_options o;
@@ -157,8 +157,8 @@ static int dcgan(const char *line)
 typedef struct {
     const char *line, *before; /* before: command that prepares each run of `line` */
     const char *result;        /* a file that must have the same bytes after any interruption; NULL: none */
-    int stride;                /* slow commands: only every stride-th call fails; 0: each call */
-    bool for_good;             /* permanent failures only, because `tune` omits a choice that fails once */
+    int stride;                /* for slow commands: only every stride-th call fails; 0: every call fails */
+    bool for_good;             /* only permanent failures are tested, because `tune` omits a choice that fails once */
     bool tight;                /* the device has only the minimum memory that this command needs */
 } row;
 
@@ -205,8 +205,8 @@ static void prepare(const row *c)
     DG_CHECKF(!c->before || dcgan(c->before) == 0, "%s: %s", c->before, dg_message());
 }
 
-/* Number of earlier calls between the same two neighbours as call k. Used to skip repetitions, because tensors are
- * copied one by one and steps repeat. */
+/* Counts earlier calls with the name and the two neighbours of call k. The test skips repetitions, which are frequent
+ * because tensors are copied one by one and steps repeat. */
 static int like(const char *const *call, long k)
 {
     int n = 0;
@@ -214,7 +214,7 @@ static int like(const char *const *call, long k)
     return n;
 }
 
-/* Finds the minimum memory with which this command works, with the dataset in windows. */
+/* Finds the minimum device memory with which this command works, with the dataset in windows. */
 static void tighten(const char *line)
 {
     size_t less = 0, enough = (size_t)1 << 26;

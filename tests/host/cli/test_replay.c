@@ -1,4 +1,4 @@
-/* `dcgan replay` against recorded PyTorch runs: always the committed one, and the larger ones if their files exist. */
+/* Compares `dcgan replay` with recorded PyTorch runs: with the committed run, and with larger runs if they exist. */
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -53,7 +53,7 @@ static int replay(const char *file, bool fp64, double tol, long steps)
     return replay_conv(file, fp64, tol, steps, 0);
 }
 
-/* With direct sums and with minimal filtering (--conv direct and winograd). */
+/* Replays with convolutions as direct sums or by minimal filtering (--conv direct or winograd). */
 static void agrees_conv(const char *file, bool fp64, double tol, long steps, int conv)
 {
     int code = replay_conv(file, fp64, tol, steps, conv);

@@ -40,7 +40,7 @@ static dg_dataset_options labelled(void)
     return o;
 }
 
-/* The names in order, with | before the first name of the test part. */
+/* Returns the image names in order, with | before the first name of the test part. */
 static char *names_of(const dg_dataset *d)
 {
     static char out[4096];
@@ -57,7 +57,7 @@ static void names_are(const dg_dataset *d, const char *want)
     DG_CHECKF(!strcmp(names_of(d), want), "\"%s\" expected, got \"%s\"", want, names_of(d));
 }
 
-/* Each label is that of its class folder, and each image that of its file. */
+/* Checks that each image has the label of its class folder and the pixels of its file. */
 static void check_images(const dg_dataset *d, size_t skip)
 {
     for (int i = 0; i < d->count && d->label; i++) {
@@ -98,7 +98,7 @@ static void class_folders(void)
     }
     const uint64_t with_labels = d.fingerprint;
     dg_dataset_free(&d);
-    o.labelled = false; /* the same images, with the fingerprint of an unlabelled dataset */
+    o.labelled = false; /* loading without labels gives the same images and the fingerprint of an unlabelled dataset */
     if (loads(&o, &d)) {
         names_are(&d, "a-b/1.png a/1.png a/2.png a/deep/3.png c/1.png c/2.png");
         DG_CHECK(d.fingerprint == dg_dataset_fingerprint(&d, 1) && d.fingerprint != with_labels && !d.aside);
@@ -109,7 +109,7 @@ static void class_folders(void)
     for (int i = 0; i < 2; i++) {
         LOADS(&o, d, d.cached == i && d.classes == 3 && d.label[0] == 1 && d.fingerprint == with_labels);
     }
-    o.limit = 4; /* the same number from each class */
+    o.limit = 4; /* a limit takes the same number of images from each class */
     if (loads(&o, &d)) names_are(&d, "a-b/1.png a/1.png a/2.png c/1.png");
     dg_dataset_free(&d);
     image("0.png");
@@ -216,7 +216,7 @@ static void shares(void)
         for (int i = d.train; i < d.count; i++) n[d.label[i]]++;
         DG_CHECKF(!memcmp(n, want[k].test, sizeof n), "share %s: %d %d %d %d %d", o.test, n[0], n[1], n[2], n[3], n[4]);
         check_images(&d, 0);
-        char drawn[2][11] = {"", ""}; /* of two classes of 10 images, different ones are drawn */
+        char drawn[2][11] = {"", ""}; /* from two classes of 10 images, images with different numbers are drawn */
         for (int i = d.train; i < d.count; i++)
             if (d.label[i] >= 4) strcat(drawn[d.label[i] - 4], (char[]){d.name[i][2], 0});
         if (!k) DG_CHECKF(strcmp(drawn[0], drawn[1]), "of both classes %s", drawn[0]);

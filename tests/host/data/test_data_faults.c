@@ -1,5 +1,5 @@
-/* Loads datasets with each call failing once, and with all later calls failing. The result is an error with a reason,
- * all images, or a warning about missing images. */
+/* Loads datasets with each call failing once, and with all later calls failing. Each load ends with an error and its
+ * reason, with all images, or with a warning about missing images. */
 #include "failing.h"
 
 #include "test.h"
@@ -49,7 +49,7 @@ static void is_loaded(dg_err e)
     DG_CHECKF(failing != MEMORY || !e || e == DG_DEVICE, "no memory is %d: %s", (int)e, dg_message());
     DG_CHECK(!e || (!d.pixels && !d.name && !d.skip && !d.label && !d.class_name));
     dg_dataset_free(&d);
-    /* The list is correct if it exists, and a later load from the cache gives the same dataset. */
+    /* The list of skipped files is correct if it exists, and a later load from the cache gives the same dataset. */
     char *list = o.skipped && failing == MEMORY ? temp_slurp(skipped, NULL) : NULL;
     DG_CHECKF(!list || (strstr(list, "b/note.txt\tneither") == list && strchr(list, '\n') == strrchr(list, '\n')), "%s",
               list);

@@ -29,7 +29,7 @@ static void plain_folder(void)
         DG_CHECK(d.skips == 1 && bad_count(&d) == 0 &&
                  !strcmp(reason_of(&d, "caption.txt"), "neither PNG, JPEG, WebP, BMP nor GIF"));
     }
-    /* The list of skipped files is not part of the dataset folder. It is removed when it would be empty. */
+    /* The list of skipped files is not part of the dataset folder. A list that would be empty is removed. */
     blob list;
     DG_CHECK(!blob_load(&list, o.skipped));
     blob_put(&list, "", 1);
@@ -77,7 +77,7 @@ static void same_for_any_threads(void)
     dg_dataset a, b;
     o.limit = 60;
     if (loads(&o, &a)) DG_CHECK(a.count == 60 && a.skips == 0 && !strcmp(a.name[59], "059.png"));
-    o.limit = 72; /* file 070.png is within the first 72 */
+    o.limit = 72; /* file 070.png is among the first 72 files */
     if (loads(&o, &b)) DG_CHECK(b.count == 72 && b.skips == 1 && !memcmp(a.pixels, b.pixels, 60 * 192));
     dg_dataset_free(&a);
     dg_dataset_free(&b);
@@ -129,7 +129,7 @@ static void odd_names(void)
     }
     dg_dataset_free(&d);
 
-    /* With corrupt images: list and message contain no control characters except newlines at line ends. */
+    /* The list of corrupt images and the message contain no control characters except newlines at line ends. */
     for (int i = 0; i < n; i++) save_text(name[i], "broken");
     for (int i = 0; i < 12 * n; i++) {
         char more[64];

@@ -31,7 +31,7 @@ static int same(const dg_dataset *a, const dg_dataset *b)
 
 static dg_dataset truth; /* dataset loaded without a cache */
 
-/* Loads with the cache. The dataset must equal truth and come from the cache or not, as `cached` says. */
+/* Loads with the cache. The dataset must equal `truth`; `cached` says whether it must come from the cache. */
 static int load(const dg_dataset_options *o, int cached)
 {
     dg_dataset d;
@@ -49,7 +49,7 @@ static void renew_truth(dg_dataset_options o)
     DG_CHECKF(!e, "%s", dg_message());
 }
 
-/* The folder has changed, so it is read again and cached again. */
+/* Checks that a changed folder is read again and cached again. */
 static void reloads(const dg_dataset_options *o)
 {
     renew_truth(*o);

@@ -46,8 +46,8 @@ static void changing_files(void)
     end();
 }
 
-/* Another image replaces a listed image. When the first one is restored with its old time, the cache must not return
- * the replacement. */
+/* Replaces a listed image. After the original image is restored with its old time, the cache must not return the
+ * replacement. */
 static void replace(void) { save("03.png", png_noise(2, 2, 99)); }
 
 static void replaced_file(void)

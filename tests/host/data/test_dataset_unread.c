@@ -12,7 +12,7 @@
 #include <stdatomic.h>
 #include <sys/syscall.h>
 
-/* The next `times` calls for files with this name fail: open or read. */
+/* The next `times` calls of open (opening) or read for files with this name fail. */
 static struct {
     const char *name; /* NULL: no file; "*.png": all images */
     bool opening;
@@ -276,7 +276,7 @@ static void resuming(void)
     runs(words, 0, "");
     DG_CHECK(says("20 now"));
     snprintf(words, sizeof words, "--resume --epochs 5 --out %s", run);
-    runs(words, 0, ""); /* the run now has these images */
+    runs(words, 0, ""); /* from now on the run is bound to the remaining images */
     DG_CHECK(says("") && !rename(temp_path("kept"), at("03.png")));
 }
 

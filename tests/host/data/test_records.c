@@ -118,7 +118,7 @@ static void idx_sets(void)
     unlink(at("train-labels-idx1-ubyte.gz"));
     save("notes.txt", idx_labels(TRAIN, "1122")); /* label files are recognised by their content, too */
     LOADS(&o, d, d.classes == 2 && d.label[3] == 1);
-    save("a.png", png_noise(4, 4, 1)); /* with an image file the folder is a folder of images */
+    save("a.png", png_noise(4, 4, 1)); /* a folder with an image file is loaded as a folder of images */
     LOADS(&o, d, d.count == 1 && !d.classes);
     end();
     begin();
@@ -145,7 +145,7 @@ static void limited(void)
     LOADS(&o, d, d.train == TRAIN && d.count == TRAIN + TEST);
     o.limit = 2;
     end();
-    begin(); /* a limit selects the same number from each class in their order, or the first ones for a GAN */
+    begin(); /* a limit selects the first images: the same number of each class, or for a GAN of the whole dataset */
     make_mnist(false);
     save(train_labels, idx_labels(TRAIN, "2270"));
     for (int labelled = 0; labelled < 2; labelled++) {
@@ -252,7 +252,7 @@ static void odd_wishes(void)
     end();
 }
 
-/* A load succeeds, if `may_load` allows it, or its error names a file of the folder and a byte. */
+/* Checks that a load succeeds, if `may_load` allows it, or that its error names a file of the folder and a byte. */
 static void survives(const char *what, size_t byte, bool may_load)
 {
     const dg_dataset_options o = wanted(4, 3);
@@ -268,8 +268,8 @@ static void survives(const char *what, size_t byte, bool may_load)
     dg_dataset_free(&d);
 }
 
-/* True if a checksum covers this byte. A checksum covers everything after the 10-byte gzip header except the unused
- * bits of the byte before it. */
+/* True if a checksum covers this byte. It covers everything after the 10-byte gzip header, except the last byte of
+ * compressed data, which has unused bits. */
 static bool guarded(const blob *whole, size_t n, bool packed) { return packed && n >= 10 && n + 9 != whole->bytes; }
 
 static void damage(const char *name, const blob *whole, bool packed)

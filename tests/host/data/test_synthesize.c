@@ -1,4 +1,4 @@
-/* Drawn cats: the same on every machine, all different, written once and never over another file. */
+/* Drawings of cats are the same on every machine, differ from each other, and never overwrite another file. */
 #include "host/data/dataset.h"
 #include "host/data/synthesize/shapes.h"
 #include "host/data/synthesize/synthesize.h"
@@ -59,7 +59,7 @@ static void images_differ(void)
     DG_CHECK(checksum(32, 1, 5) != checksum(32, 2, 5));
 }
 
-/* The same cat at every size: large images, scaled down, resemble the small ones. */
+/* A cat is the same at every size: a large image, scaled down, resembles the small image. */
 static void sizes_agree(void)
 {
     static uint8_t large[256 * 256 * 3], small[32 * 32 * 3];

@@ -85,7 +85,7 @@ static void test_names_that_lead_out(void)
     }
 }
 
-/* Every third truncation and every third changed byte gives a dataset or a reason, and leaves no file. */
+/* Tries every third truncation and every third changed byte: each gives a dataset or a reason, and leaves no file. */
 static void test_damage(void)
 {
     blob b, bad;
@@ -109,7 +109,7 @@ static void test_damage(void)
     blob_free(&b);
 }
 
-/* Little-endian fields, each as {value, bytes}. */
+/* Appends little-endian fields, each given as {value, number of bytes}. */
 static void put(blob *b, const uint32_t (*field)[2], int n)
 {
     for (int i = 0; i < n; i++) tiff_number(b, 0, field[i][0], (int)field[i][1]);

@@ -1,6 +1,6 @@
-/* The doctor: for each rule a log that triggers it and one that does not. Some logs are recorded and thinned to at
- * least 10 rows per window (docs/guide/doctor.md explains how each was made). Rows for values near a rule's limits are
- * generated here. */
+/* Tests the rules of `dcgan doctor`: each rule has a log that triggers it and a log that does not. Some logs are
+ * recorded and thinned to at least 10 rows per window (docs/guide/doctor.md explains how each was made). Rows for
+ * values near a rule's limits are generated here. */
 #include "core/base/file_io.h"
 #include "host/doctor/diversity.h"
 #include "host/figure/images.h"
@@ -30,7 +30,7 @@ static void load(const char *name)
     free(text);
 }
 
-/* Rows of a run without findings. */
+/* Makes rows of a run that triggers no rule. */
 static void well(long n)
 {
     rows = n;
@@ -50,7 +50,7 @@ static const dg_finding *find(const char *name)
     return NULL;
 }
 
-/* Exactly these rules are triggered; grids may be NULL. */
+/* Checks that exactly these rules are triggered; grids may be NULL. */
 static void fires(const char *what, const dg_grid_seen *grid, int grids, const char *const *want)
 {
     int n = 0;
@@ -146,7 +146,7 @@ static void check_others(void)
     DG_CHECK(find("copies")->step == 1000 || find("copies")->step == 750);
 }
 
-/* No rule is triggered without its precondition, whatever its value is. */
+/* No rule is triggered if its precondition is not met, whatever value the rule checks. */
 static void judged(double value)
 {
     for (long i = 0; i < rows; i++) {
@@ -161,21 +161,21 @@ static void check_silence(void)
                        warm[] = {{1, 0.9}, {45, 0.1}};
     well(1500);
     row[700].value[DG_LOSS_G] = 90;
-    NOTHING("one step with a large loss of G", NULL, 0); /* runs_away: the mean of its window is 2.4 */
+    NOTHING("one step with a large loss of G", NULL, 0); /* rule runs_away: its window's mean is 2.4 */
     NOTHING("no grid since step 400", early, 2);         /* early grids, which are still noise, are ignored */
     rows = 500;
     dg_doctor_examine(&doctor, DG_LOSS_BCE, false, row, rows, warm, 2);
-    DG_CHECK(!doctor.findings); /* collapse and few_steps require the end of the run */
+    DG_CHECK(!doctor.findings); /* rules collapse and few_steps are checked only at the end of the run */
     well(1000);
     for (long i = 500; i < 820; i++) row[i].value[DG_D_X] = 0.99, row[i].value[DG_D_GZ1] = 0.01;
     rows = 820;
     dg_doctor_examine(&doctor, DG_LOSS_BCE, false, row, rows, NULL, 0);
-    DG_CHECK(!doctor.findings); /* d_wins: the second window has only 70 steps */
+    DG_CHECK(!doctor.findings); /* rule d_wins: the second window has only 70 steps */
     for (long i = 500; i < 820; i++) row[i].value[DG_D_X] = 0.3, row[i].value[DG_D_GZ1] = 0.4;
     dg_doctor_examine(&doctor, DG_LOSS_BCE, false, row, rows, NULL, 0);
     DG_CHECK(!doctor.findings); /* g_wins */
     well(1500);
-    for (long i = 0; i < 18; i++) { /* swings: only three rows in a window */
+    for (long i = 0; i < 18; i++) { /* rule swings: a window has only three rows */
         row[i].step = (uint64_t)(i * 83 + 1);
         row[i].value[DG_D_X] = i % 2 ? 0.95 : 0.3;
     }
@@ -183,7 +183,7 @@ static void check_silence(void)
     NOTHING("swings between few rows", NULL, 0);
     well(1500);
     row[0].value[DG_LOSS_D_REAL] = 20;
-    for (long i = 750; i < 1500; i++) row[i].step += 1000; /* spikes: the previous window is missing in the log */
+    for (long i = 750; i < 1500; i++) row[i].step += 1000; /* rule spikes: the previous window is missing */
     row[760].value[DG_LOSS_D_REAL] = 25;
     NOTHING("a leap after a gap, and one at the beginning", NULL, 0);
     well(900);
@@ -237,8 +237,8 @@ static void tell(void *context, const dg_finding *f)
     if (f->summary) summed = f->repeats;
 }
 
-/* The first three findings of a rule are reported individually, the rest once after the last row. A resumed run finds
- * the same. */
+/* The first three findings of a rule are reported individually, and further findings in one report after the last row.
+ * A resumed run has the same findings. */
 static void check_repeats(void)
 {
     char text[300];

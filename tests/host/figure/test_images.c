@@ -91,7 +91,7 @@ static void texts_round_trip(void)
     free(im.pixels);
 }
 
-/* 5 x 6 grey pixels: a PNG file up to its first chunk after IHDR. */
+/* Starts a PNG file of 5 x 6 grey pixels: everything before the first chunk after IHDR. */
 static blob header(void)
 {
     blob b = {0};
@@ -219,7 +219,7 @@ static uint8_t *read_gif(const char *path, int n, int W, int H, int *hundredths,
         for (int k = 0; k < im->ExtensionBlockCount; k++)
             if (im->ExtensionBlocks[k].Function == APPLICATION_EXT_FUNC_CODE &&
                 !memcmp(im->ExtensionBlocks[k].Bytes, "NETSCAPE2.0", 11) && k + 1 < im->ExtensionBlockCount) {
-                /* first byte 1, then the number of repeats; 0: endless */
+                /* a byte 1, then the number of repeats (0: endless) */
                 const ExtensionBlock *next = &im->ExtensionBlocks[k + 1];
                 *loops = next->ByteCount == 3 && !memcmp(next->Bytes, "\1\0", 3);
             }
@@ -254,7 +254,7 @@ static void gifs_come_back(void)
     enum { W = 32, H = 24, N = 5 };
     static uint8_t frames[N * W * H * 3];
     unsigned long long seed = 1;
-    static const int kept[] = {1, 2, 3, 100, 128, 129, 255, 256}; /* exact up to 256 colours */
+    static const int kept[] = {1, 2, 3, 100, 128, 129, 255, 256}; /* colours are exact in images of up to 256 colours */
     for (size_t k0 = 0; k0 < sizeof kept / sizeof *kept; k0++) {
         const int colors = kept[k0];
         for (int i = 0; i < N * W * H; i++)

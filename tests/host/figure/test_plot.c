@@ -124,7 +124,7 @@ static void text_turns(void)
     dg_draw_close(&up);
 }
 
-/* Pixels close to the series' colour in columns [from, to). */
+/* Counts the pixels in columns [from, to) whose colour is close to the colour of the series. */
 static int colored(const dg_image *im, const uint8_t color[3], int from, int to)
 {
     int n = 0;
@@ -138,7 +138,7 @@ static int colored(const dg_image *im, const uint8_t color[3], int from, int to)
 
 static dg_chart chart;
 
-/* Draw one curve through n points of y, at x = 0, 1, ... */
+/* Draws one curve through n points of y, at x = 0, 1, ... */
 static void draw(const double *y, int n, dg_image *out)
 {
     chart = (dg_chart){.title = "title", .x_label = "epoch", .y_label = "loss", .curves = 1};
@@ -179,7 +179,7 @@ static void plots_hold_odd_curves(void)
     DG_CHECK(dg_charts_draw(&chart, 1, NULL, 20000, &im) == DG_USAGE);
 }
 
-/* A band covers its area: from 1 to 3 in the left half, from 2 to 2.5 in the right half, and a line on top of it. */
+/* Checks the area of a band, from 1 to 3 in the left half and from 2 to 2.5 in the right half, with a line on top. */
 static void bands_are_filled(void)
 {
     const uint8_t light[3] = {191, 220, 236}; /* a quarter of the first colour over white */
@@ -238,7 +238,7 @@ static void curves_of_runs(void)
     for (int i = 45; i < N; i += 46)
         for (int k = 0; k < DG_LOGGED; k++) rows[i].measure[k] = .5 + .1 * k * i / N;
     if (DG_CHECK(dg_curves(&dg_gan_recipe, rows, N, "a run", &im) == DG_OK)) {
-        DG_CHECKF(im.H == 1000 + 3 * 314, "%d high", im.H); /* two plots of distances and one of the other metrics */
+        DG_CHECKF(im.H == 1000 + 3 * 314, "%d high", im.H); /* two plots of distances, one of other metrics */
         for (int i = 3; i < 6; i++) {
             const dg_image plot = {.W = 900, .H = 314, .C = 3, .pixels = im.pixels + (size_t)(34 + 314 * i) * 900 * 3};
             const int n = colored(&plot, blue, 66, 500), m = colored(&plot, green, 66, 500);

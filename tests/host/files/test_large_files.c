@@ -11,7 +11,7 @@
 enum { MOST_KILOBYTES = 10 << 10, MOST_READ = 4 << 20, READ_TOO_MUCH = 99 };
 static const uint64_t size = (uint64_t)16 << 30;
 
-/* Bytes read by system calls of this process; 0 on systems without this count. */
+/* Returns the number of bytes that system calls of this process have read; 0 on systems without this count. */
 static uint64_t bytes_read(void)
 {
     uint64_t n = 0;
@@ -21,7 +21,7 @@ static uint64_t bytes_read(void)
     return n;
 }
 
-/* Makes a file of 16 GB that starts with this length field and header; false: not possible here. */
+/* Makes a sparse file of 16 GB that starts with this length field and header; false: impossible on this system. */
 static bool sparse(const char *path, uint64_t length, const char *header)
 {
     unsigned char field[8];

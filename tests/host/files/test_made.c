@@ -94,8 +94,8 @@ static void leave_a_run(const char *name)
     save_text(path, "half a pic");
 }
 
-/* Files that runs leave in the folder change neither the dataset nor its fingerprint and cache. They do not count for
- * the limit of one corrupt image in ten. */
+/* Files that runs leave in the folder change neither the dataset nor its fingerprint and cache. Such files do not count
+ * as corrupt images, of which at most one in ten is permitted. */
 static void same_set(void)
 {
     dg_dataset a, b;
@@ -127,7 +127,7 @@ static void same_set(void)
     leave_a_run("run-2");
     if (finds(&b, 20, 11, 25, 5)) DG_CHECK(b.fingerprint == a.fingerprint && b.cached);
     dg_dataset_free(&b);
-    unlink(cache); /* the cache is written with the files of runs present and read with and without them */
+    unlink(cache); /* the cache is written with files of runs in the folder, and read with and without them */
     if (finds(&b, 20, 11, 25, 5)) DG_CHECK(b.fingerprint == a.fingerprint && !b.cached);
     dg_dataset_free(&b);
     if (finds(&b, 20, 11, 25, 5)) DG_CHECK(b.fingerprint == a.fingerprint && b.cached);
@@ -136,7 +136,7 @@ static void same_set(void)
     if (finds(&b, 20, 7, 13, 4))
         DG_CHECK(b.fingerprint == a.fingerprint && b.cached && b.skip[1].bad && !b.skip[2].bad);
     dg_dataset_free(&b);
-    save("one-more.png", png_noise(5, 5, 100)); /* real images count as before */
+    save("one-more.png", png_noise(5, 5, 100)); /* an additional real image changes the fingerprint */
     if (finds(&b, 21, 7, 13, 4)) DG_CHECK(b.fingerprint != a.fingerprint && !b.cached);
     dg_dataset_free(&b);
     save("one-more.png", png_noise(5, 5, 101));

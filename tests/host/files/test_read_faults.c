@@ -17,7 +17,7 @@
 
 static void nothing(void) {}
 
-/* Checks for an error with a message, or for success with `good` true. */
+/* Checks that a reader failed with a message, or succeeded with the correct content (good). */
 static void judged(dg_err e, bool good, const char *what)
 {
     DG_CHECKF(e ? *dg_message() != 0 : good, "%s: returned %d, and the rest is %s", what, (int)e,
@@ -107,7 +107,7 @@ static void is_unzipped(dg_err e)
 
 static blob bytes;
 static dg_image image, fitted;
-static int way; /* how the file is decoded */
+static int way; /* index of the method that decodes the file */
 static struct {
     dg_err e;
     uLong crc;
@@ -140,7 +140,7 @@ static void is_decoded(dg_err e)
     dg_image_free(&fitted);
 }
 
-/* Every file of a fuzzing corpus. */
+/* Decodes every file of a fuzzing corpus with failing calls. */
 static long decode_all(const char *below)
 {
     long failures = 0;

@@ -14,7 +14,7 @@
 
 static char path[600];
 
-/* Returns the kind of the file at path. Sets *whole to the number of first bytes that are needed to recognise it. */
+/* Returns the kind of the file at path. Sets *whole to the number of leading bytes that reveal the kind. */
 static dg_made kind_here(size_t *whole)
 {
     size_t n;

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <zlib.h>
 
-/* Length field, header, and n bytes of data (0, 1, 2, ...). */
+/* Writes a file to `out`: length field, header, and n bytes of data (0, 1, 2, ...). */
 static size_t raw(unsigned char *out, const char *header, size_t n)
 {
     size_t h = strlen(header);
@@ -27,7 +27,7 @@ static dg_err read_it(const void *data, size_t n)
     return e;
 }
 
-/* The data is refused with a reason that contains `why`, or accepted if why is NULL. */
+/* Checks that the data is refused with a reason that contains `why`, or accepted if `why` is NULL. */
 static void reads(const void *data, size_t n, const char *why)
 {
     check_refusals(&(refusal){why, data, n, 0}, 1, read_it, DG_IO, NULL, 0);
@@ -101,7 +101,7 @@ static const struct {
     {"{\"a\":" T("F32", "[[2]]", "[0,8]") "}", 8, "too deep"},
     {"{\"a\":" T("F32", "2", "[0,8]") "}", 8, "no shape"},
     {"{\"a\":" T("F32", "[4294967296,4294967296]", "[0,8]") "}", 8, "larger than any file"},
-    /* the product wraps to 0 */
+    /* the product of the dimensions wraps to 0 */
     {"{\"a\":" T("F32", "[2147483648,2147483648]", "[0,0]") "}", 8, "larger than any file"},
     {"{\"a\":" T("F32", "[4503599627370497,4096]", "[0,0]") "}", 8, "larger than any file"},
     {"{\"a\":" T("U8", "[1,1,1,1,1,1,1,1,1]", "[0,1]") "}", 1, "more than 8 dimensions"},

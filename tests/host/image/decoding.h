@@ -10,7 +10,7 @@
 
 static const dg_decode_options plain = {.exif = true};
 
-/* 2 x 3 pixels a b / c d / e f after the transformation of each EXIF 2.3 orientation, written by hand. */
+/* The image a b / c d / e f of 2 x 3 pixels, transformed by each EXIF 2.3 orientation; written by hand. */
 static const char *const turned[9]
     __attribute__((unused)) = {"", "abcdef", "badcfe", "fedcba", "efcdab", "acebdf", "ecafdb", "fdbeca", "bdface"};
 

@@ -184,7 +184,7 @@ static void orientation(void)
     blob whole = exif_block(0, 6);
     for (size_t n = 0; n < whole.bytes; n++) {
         blob cut = {whole.data, n, n}, b = six_pixels(&cut, 0);
-        /* the value is in bytes 30 and 31, and its entry ends at byte 33 */
+        /* the orientation is in bytes 30 and 31 of the EXIF block, and its entry ends at byte 33 */
         check_orientation(&b, n >= 34 ? 6 : 1, "cut", &plain);
         blob_free(&b);
         for (int bit = 0; bit < 8; bit++) {
@@ -241,7 +241,7 @@ static const struct {
 static const char *const bad[] = {"xc1n0g08", "xc9n2c08", "xcrn0g04", "xcsn0g01", "xd0n2c08", "xd3n2c08", "xd9n2c08",
                                   "xdtn0g01", "xhdn0g08", "xlfn0g04", "xs1n0g01", "xs2n0g01", "xs4n0g01", "xs7n0g01"};
 
-/* The pixels equal Pillow's bit for bit. Of 16-bit grey, which Pillow clips, the high byte is compared. */
+/* The pixels equal Pillow's bit for bit. Pillow clips 16-bit grey, so here the high byte is compared. */
 static void png_suite(void)
 {
     const int good = (int)(sizeof suite / sizeof *suite), all = good + (int)(sizeof bad / sizeof *bad);

@@ -7,7 +7,7 @@
 
 static int compared, taken;
 
-/* Converts one file in both ways. Both must refuse it, or give the same pixels and sizes. */
+/* Decodes one file as a whole and row by row. Both methods must refuse the file, or give the same pixels and sizes. */
 static void compare(const blob *b, const char *what, const dg_decode_options *o, const dg_fitting *f)
 {
     dg_decode_options keep = *o;

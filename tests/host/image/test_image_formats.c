@@ -34,7 +34,7 @@ static blob bmp(int bits, bool masks, bool down, int header)
     for (int i = 20; i < header; i++) little(&b, 0, 1);
     const uint32_t mask[2][4] = {{0xf800, 0x7c0, 0x3e, 1}, {0xff, 0xff00, 0xff0000, 0xff000000}};
     for (int i = 0; masks && i < 4; i++) little(&b, mask[bits == 32][i], 4);
-    for (int i = 0; i < colours; i++) /* colour i is 3i, 2i, i */
+    for (int i = 0; i < colours; i++) /* palette entry i is the colour (3i, 2i, i) */
         for (int c = 0; c < entry; c++) little(&b, (uint32_t)((c + 1) * i) & 255, 1);
     for (int y = 0; y < H; y++) {
         uint8_t row[4 * W + 4] = {0};
@@ -98,7 +98,7 @@ static dg_err read_small(const void *data, size_t n)
     return e;
 }
 
-/* Every prefix shorter than `whole` is refused. A changed byte gives an image or a reason. Frees b. */
+/* Every prefix shorter than `whole` is refused. A file with a changed byte gives an image or a reason. Frees b. */
 static void damaged(blob b, size_t whole, const char *what, dg_kind kind)
 {
     DG_CHECK(dg_image_kind(b.data, b.bytes) == kind);
@@ -172,7 +172,7 @@ static void test_gif(void)
             }
         DG_CHECKF(!wrong, "GIF %d: %s, %d pixels differ", k, e ? dg_message() : "decoded", wrong);
         dg_image_free(&im);
-        /* after the frame there are only the end marks of the frame and of the file */
+        /* the last two bytes only mark the end of the frame and of the file */
         damaged(b, b.bytes - 2, "GIF", DG_KIND_GIF);
     }
     blob b = gif(false, 0);

@@ -74,8 +74,8 @@ static void matrix(void)
     DG_CHECK(files == 240);
 }
 
-/* Encoded colours are decoded unchanged. This excludes channels that are swapped or inverted both in encoding and
- * decoding. */
+/* Known colours are decoded to the expected values, which detects channels that are swapped or inverted both in
+ * encoding and in decoding. */
 static void colours(void)
 {
     static const struct {
@@ -84,7 +84,7 @@ static void colours(void)
         {{255, 255, 255, 255}, {255, 255, 255}}, /* the file stores 255 - ink */
         {{0, 255, 255, 255}, {0, 255, 255}},     {{255, 0, 255, 255}, {255, 0, 255}},
         {{255, 255, 0, 255}, {255, 255, 0}},     {{255, 255, 255, 0}, {0, 0, 0}},
-        {{255, 128, 64, 128}, {128, 64, 32}},    {{250, 10, 60}, {250, 10, 60}}, /* the last one is RGB */
+        {{255, 128, 64, 128}, {128, 64, 32}},    {{250, 10, 60}, {250, 10, 60}}, /* the last patch is RGB, not CMYK */
     };
     for (int i = 0; i < 13; i++) {
         const int C = i == 12 ? 3 : 4;
@@ -183,7 +183,7 @@ static void unsupported(void)
 }
 
 /* Adds scans of the first component without any coefficients. Each scan has a few bytes, but the decoder visits every
- * block. A run of 2^k + r empty blocks is the symbol k, here 4 bits, and r in k bits (T.81, G.1.2.2). */
+ * block. A run of 2^k + r empty blocks is coded as symbol k (4 bits) and r in k bits (T.81, G.1.2.2). */
 static void add_scans(blob *b, int scans, int blocks)
 {
     blob scan = {0}, all = {0};
@@ -216,7 +216,7 @@ static void add_scans(blob *b, int scans, int blocks)
     blob_free(&all);
 }
 
-/* A file whose header declares other sides; sides: 4 bytes, H and W. */
+/* Makes a JPEG file whose header declares another size; sides: H and W in 4 bytes. */
 static blob with_sides(bool progressive, const char *sides)
 {
     uint8_t *rows = smooth_rows(16, 16, 3, 1, 0);

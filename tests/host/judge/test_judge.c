@@ -1,5 +1,5 @@
-/* The judge: its distance in cases with known values, and its metrics of degraded images, which must be worse than
- * those of real images. */
+/* Tests the judge, which computes metrics of generated images. Its distance has the known values, and its metrics of
+ * degraded images are worse than those of real images. */
 #include <omp.h>
 
 #include "host/data/synthesize/shapes.h"
@@ -19,8 +19,8 @@ static double normal(void)
 
 enum { N = 7 };
 
-/* Checks a v = w v: eigenvectors in rows, of length 1 and orthogonal, eigenvalues ascending. One eigenvalue occurs
- * twice, two are 0. */
+/* Checks a v = w v: eigenvectors v are rows, orthogonal and of length 1, and eigenvalues w are ascending. The
+ * eigenvalue 2 occurs twice, and two eigenvalues are 0. */
 static void check_eigen(void)
 {
     static const double want[N] = {0, 0, 1, 2, 2, 5, 1000};
@@ -63,7 +63,7 @@ static double sum_of_variances(const double *x)
     return sum;
 }
 
-/* Distance of points that were shifted and scaled: |shift|^2 + (factor - 1)^2 tr S. */
+/* Points have the distance |shift|^2 + (factor - 1)^2 tr S from the same points after a shift and a scaling. */
 static void check_spread(void)
 {
     static double x[POINTS * DIMENSIONS], y[POINTS * DIMENSIONS];
@@ -195,8 +195,8 @@ static void exchange_halves(uint8_t *p)
     }
 }
 
-/* Takes real images, other real images for the baseline, or degraded images. The two sets of real images of one draw
- * are disjoint. */
+/* Gives the judge real images, other real images for the baseline, or degraded images. The two sets of real images are
+ * disjoint. */
 static void take(spoilt how, int first, dg_judged *out)
 {
     static uint8_t pixels[2 * COUNT * IMAGE];
@@ -215,8 +215,8 @@ static void take(spoilt how, int first, dg_judged *out)
 enum { DISTANCE, LEFT, SURENESS, FRECHET, TOLD, MEASURES };
 static dg_measured value[SPOILT][MEASURES];
 
-/* True for degradations that the judge detects. It trains for seconds only, so a missing or doubled class changes its
- * result by at most a tenth. */
+/* True for degradations that the judge detects. The judge trains for seconds only, so a missing or doubled class
+ * changes its result by at most a tenth. */
 static bool told_apart(spoilt how) { return how == REAL || how == BLUR || how == NOISE || how == HALVES; }
 
 static void measure(spoilt how, const dg_judged *reals)
@@ -304,7 +304,7 @@ static void check_hidden(const dg_judged *x)
     }
 }
 
-/* The result has the same bits for any number of threads. Another seed takes other images. */
+/* The result has the same bits for any number of threads. Another seed selects other images. */
 static void check_repeatable(const dg_judged *reals)
 {
     const dg_measured was = value[NOISE][TOLD], frechet = value[NOISE][FRECHET];
@@ -316,7 +316,7 @@ static void check_repeatable(const dg_judged *reals)
     DG_CHECK(was.value == value[NOISE][TOLD].value && frechet.value == value[NOISE][FRECHET].value);
 }
 
-/* Refuses a discriminator whose last layer cannot have a second logit, and a network that is not a discriminator. */
+/* The judge refuses networks other than discriminators, and a discriminator that cannot have a second logit. */
 static void check_refusals(const dg_judged *reals)
 {
     static const char pooled[] = "[model]\nname = p\nsize = 16\nlatent = 4\n[G.1]\nop = conv_transpose\nfilters = 3\n"

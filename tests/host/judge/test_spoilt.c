@@ -86,8 +86,8 @@ static void grey(uint8_t *y, const uint8_t *x, int i)
 static const struct {
     const char *name;
     void (*spoil)(uint8_t *y, const uint8_t *x, int i);
-    int modes;      /* number of different images; 0: all */
-    const char *by; /* metric that must detect it, and the factor relative to the real-vs-real baseline */
+    int modes;      /* number of different images in the degraded set; 0: all differ */
+    const char *by; /* metric that must detect the degradation by exceeding `times` its real-vs-real baseline */
     double times;
 } spoilt[] = {
     {"blurred", blur, 0, "swd_full", 2},
@@ -151,7 +151,7 @@ static void check_spoilt(const uint8_t *pixels, dg_judged *reals, const dg_judge
     free(made);
 }
 
-/* Unseen real images score like the held-out ones. Copies of training images with a little noise are detected as
+/* Unseen real images score like the held-out images. Copies of training images with a little noise are detected as
  * copies. */
 static void check_copies(const uint8_t *others, dg_judged *reals, const dg_judged *held)
 {

@@ -6,7 +6,7 @@
 
 enum { STEPS = 7 };
 
-static char wide[600]; /* a model of 32 x 32 */
+static char wide[600]; /* path of a model file for 32 x 32 images */
 
 /* A job of a model on its own backend. */
 typedef struct {
@@ -90,7 +90,7 @@ static void two_jobs(void)
     DG_CHECK(same("alone1", "turn1") && !same("alone0", "alone1")); /* jobs of different models give different bytes */
 }
 
-/* Two jobs on one backend. The second resumes from the first's checkpoint in the middle of an epoch. */
+/* Two jobs run on one backend. The second job resumes from the first job's checkpoint in the middle of an epoch. */
 static void goes_on(void)
 {
     machine m = {tiny, SIZE, 2, NULL, NULL};

@@ -1,4 +1,4 @@
-/* The published batch size rules on simulated machines: all eight published results and the sizes before them. */
+/* On simulated machines, the published batch size rules try the published batch sizes and give all eight results. */
 #include "host/measure/batch_rule.h"
 
 #include "test.h"
@@ -82,12 +82,12 @@ static void check_usage(void)
     static const int sizes[] = {32, 34, 37, 41, 46, 52, 59, 58, 56, 53, 54};
     DG_CHECK(run((machine){.full_from = 55}, DG_RULE_USAGE, 32) == DG_OK);
     passes(sizes, 11);
-    /* of the nine samples above 0 the upper five count: 73 three times, 60 twice */
+    /* usage is the mean of the upper five of nine samples above 0: 73 three times, 60 twice */
     DG_NEAR(table.look[0].busy, 67.8, 1e-9);
     DG_NEAR(table.look[6].busy, 99.4, 1e-9);
 }
 
-/* The published improvements. The values between them are chosen such that the rule ends at the published size. */
+/* Curves with the published improvements. Values between these let the rule end at the published batch size. */
 static void check_epoch_time(void)
 {
     static const double vgg[][2] = {{32, 1},          {52, 1 - .3818}, {96, 1 - .4713},  {105.9, 1 - .52},
@@ -123,7 +123,7 @@ static void check_rest(void)
     DG_CHECK(run((machine){.full_from = 0}, DG_RULE_USAGE, 8) == DG_OK); /* usage is never full */
     ends("all rounds", 100, table.look[100].batch);
     DG_CHECK(run((machine){.curve = short_steps}, DG_RULE_USAGE, 32) == DG_OK);
-    DG_NEAR(table.look[0].busy, 31, 0); /* rounds shorter than a second have one sample */
+    DG_NEAR(table.look[0].busy, 31, 0); /* rounds shorter than a second have one usage sample */
     DG_CHECK(run((machine){.dark = true}, DG_RULE_USAGE, 8) == DG_OK);
     DG_NEAR(table.look[0].busy, 0, 0);
     DG_CHECK(run((machine){.fails = true}, DG_RULE_USAGE, 8) == DG_FAILED && table.looks == 0);

@@ -8,9 +8,9 @@ typedef double curve(double batch); /* images/s */
 
 static dg_batch_table s;
 static dg_batch_limits limits;
-static int tried[64], tries, looks; /* sizes, in the order of their first measurement */
+static int tried[64], tries, looks; /* tried: batch sizes, in the order of their first measurement */
 static double (*slower)(int look);  /* factor on the time of a measurement, caused by another program; NULL: none */
-static bool as_long_as_may_be;      /* measurements last as long as permitted; false: a second each */
+static bool as_long_as_may_be;      /* true: each measurement lasts as long as permitted; false: one second */
 static double seconds;              /* seconds that the search has used */
 static curve *rate;
 static int fits;       /* the largest batch size that fits */
@@ -58,7 +58,7 @@ static double noisy(double b) { return rising(b) * (1 + 0.004 * sin(b * 12345.67
 static double late(double b) { return b < 96 ? 1000 * fmin(b, 32) / 32 : 1100; }
 /* one measurement is ten times slower because of another program */
 static double outlier(double b) { return (b == 48 ? 0.1 : 1) * rising(b); }
-/* kernel tiles have a width of 40 */
+/* kernel tiles are 40 images wide */
 static double tiles(double b) { return 1000 * b / (40 * ceil(b / 40)); }
 
 /* Every third measurement is slower by 5%, 10% ... 30%; a single measurement cannot show this. */
@@ -103,7 +103,7 @@ static const struct {
     curve *rate;
     int fits, from, most, images, drop_last, least;
     double seconds;
-    int batch, largest; /* chosen size, largest tried size */
+    int batch, largest; /* chosen batch size, and largest batch size that was tried */
     const char *says, *too;
 } choice[] = {
     {flat, ALL, 8, 65536, MANY, 0, 32, 100, 8, 64, "8: the fastest; the search took ", ""},
@@ -111,17 +111,17 @@ static const struct {
     {noisy, ALL, 8, 4096, MANY, 0, 32, 100, 2048, 4096, "", ""},
     {outlier, ALL, 8, 4096, MANY, 0, 32, 100, 2304, 4096, "", ""},
     {falls, ALL, 8, 65536, MANY, 0, 32, 100, 256, 2048, "256: the fastest; ", ""},
-    {late, ALL, 8, 65536, MANY, 0, 32, 100, 96, 768, "", ""}, /* 48 and 64 are as fast as 32 */
+    {late, ALL, 8, 65536, MANY, 0, 32, 100, 96, 768, "", ""}, /* batch sizes 48 and 64 are as fast as 32 */
     {jumps, ALL, 8, 128, MANY, 0, 32, 100, 128, 128, "above 128 were not tried (--max-batch)", ""},
-    {tiles, ALL, 8, 64, MANY, 0, 32, 100, 40, 64, "", ""}, /* doubling finds 32, and 5/4 of it fills a tile */
-    /* 768 wins: 384 is within 1.5% of it, but 1.3% were gained since */
+    {tiles, ALL, 8, 64, MANY, 0, 32, 100, 40, 64, "", ""}, /* doubling finds 32, and 5/4 of 32 fills a tile of 40 */
+    /* 768 is chosen although 384 is only 1.3% slower, because the speed still rises when the time is over */
     {soon, ALL, 8, 65536, MANY, 0, 32, 20, 768, 768, "768: the fastest; ", "--seconds 80"},
     {rising, ALL, 8, 65536, MANY, 0, 32, 6, 48, 48, "above 48 were not tried", ""},
     /* the first size is tried even if it takes longer than the limit */
     {rising, ALL, 8, 65536, MANY, 0, 32, 0.5, 8, 8, "--seconds 2", ""},
     /* 3000 images: size 96 leaves exactly 32 steps per epoch, including a short one; size 128 leaves 24 */
     {rising, ALL, 8, 65536, 3000, 0, 32, 100, 96, 2048, "96: the fastest that leaves 32 steps per epoch; ", ""},
-    /* 96 leaves 31 steps per epoch; 5/4 of 64 leaves 37 */
+    /* batch size 96 leaves 31 steps per epoch; 80, which is 5/4 of 64, leaves 37 */
     {rising, ALL, 8, 65536, 3000, 1, 32, 100, 80, 2048, "80: the fastest that leaves 32 steps", "% faster, with "},
     {rising, 100, 8, 65536, 2048, 0, 32, 100, 64, 96, "; 96 would be 15% faster, with 31% fewer updates; ",
      "it needs 128.0 MB, and"},
@@ -180,7 +180,7 @@ static void check_samples(void)
     dg_samples_free(&t);
     for (int i = 1; i <= 1000; i++) DG_CHECK(dg_samples_add(&t, (i * 7919) % 1000) == DG_OK);
     DG_CHECK(dg_samples_spread(&t, &r) == DG_OK && r.median == 499.5);
-    DG_CHECK(r.low == 469 && r.high == 530 && r.quick == 99); /* 500 -+ 1.96 sqrt(250), as in statistical tables */
+    DG_CHECK(r.low == 469 && r.high == 530 && r.quick == 99); /* interval 500 -+ 1.96 sqrt(250), as in tables */
     dg_samples_free(&t);
 }
 

@@ -134,7 +134,7 @@ static void check_sweep(void)
     dg_sweep_choose(&s, DG_RULE_SEARCH, &l, &t);
     DG_CHECKF(t.batch >= 288 && t.batch <= 480, "%s", t.why);
     l.from = 32;
-    s.rows = 5; /* the sweep ends there, so the rule cannot continue */
+    s.rows = 5; /* the sweep has only five rows, so the rule cannot continue after them */
     dg_sweep_choose(&s, DG_RULE_EPOCH_TIME, &l, &t);
     DG_CHECKF(t.batch == 46 && strstr(t.why, "52, does not fit"), "%s", t.why);
     s.rows = 1;

@@ -20,7 +20,7 @@ static void check_timing(void)
     DG_CHECK(dg_timing_median(&t) == 7 && t.best == 1 && t.n == 203);
 }
 
-/* A backend whose loss is NaN, in whole steps or op by op. */
+/* A backend whose loss is NaN, both in whole steps and in timed ops. */
 static dg_err (*right_run)(dg_backend *, struct dg_plan *);
 static dg_err (*right_time)(dg_backend *, struct dg_plan *, double *);
 

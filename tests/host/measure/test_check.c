@@ -24,7 +24,7 @@ static struct {
     dg_err (*run_op)(dg_backend *, const dg_op *, double *);
     const dg_op *op; /* op whose result is changed */
     int operand;     /* operand that is changed */
-    size_t at;       /* index of the changed element; of bytes: offset */
+    size_t at;       /* index of the changed element, or its offset in an operand of bytes */
     bool nan;
 } wrong;
 
@@ -44,7 +44,7 @@ static dg_err run_wrongly(dg_backend *b, const dg_op *op, double *ms)
     return e;
 }
 
-/* The element to be changed: in the middle of the last image, or in the ring the loss of this step. */
+/* Index of the element to change: in the middle of the last image, or this step's loss in the ring of metrics. */
 static size_t victim(const dg_op *op, const dg_row *r)
 {
     if (op->kind == DG_OP_gan_loss && r->kind == DG_STATE) return (size_t)op->u.gan_loss.loss;
@@ -103,7 +103,7 @@ static void wrong_ops_are_found(bool nan)
     DG_CHECKF(tried > (nan ? 60 : 70), "only %d results tried", tried);
 }
 
-/* Skips the op, so that its result is missing. */
+/* Skips op `advance`, so that its result is missing. */
 static dg_err run_nothing(dg_backend *b, const dg_op *op, double *ms)
 {
     return op->kind == DG_OP_advance ? DG_OK : wrong.run_op(b, op, ms);
@@ -119,12 +119,12 @@ static void equal_backends_agree(dg_type real)
     for (int i = 0; i < 3; i++)
         DG_CHECKF(dg_check_plan(&m[0].g, &m[1].g, plan[i], NULL, &result) == DG_OK, "%s: %s", plan[i], dg_message());
     DG_CHECK(result.ops == 2 * m[0].g.plan[DG_PLAN_TRAIN].ops + m[0].g.plan[DG_PLAN_SAMPLE].ops);
-    /* both machines have the same kernels if only one set exists */
+    /* both backends run the same kernels if the base set is the only one */
     const bool same = strstr(m[1].b->name, "base") != NULL;
     DG_CHECK(result.worst < 0.75 && (same || (result.worst > 0 && *result.where)));
     DG_CHECK(dg_check_plan(&m[0].g, &m[1].g, "none", NULL, &result) == DG_FAILED);
 
-    /* both advanced by a step: the reference by its own ops, the other by copied data */
+    /* both jobs have advanced by a step: the reference by its own ops, the checked job by copied data */
     dg_step_state s[2];
     for (int i = 0; i < 2; i++)
         DG_CHECK(m[i].b->get(m[i].b, &s[i], dg_job_memory(&m[i].g, m[i].g.row[DG_ROW_STATE]), sizeof s[i]) == DG_OK);

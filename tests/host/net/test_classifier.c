@@ -1,13 +1,13 @@
 /* A classifier with every kind of layer. Its gradients are compared with finite differences of its loss. Also tested:
- * the same bits for any number of threads, the plan of its test, and networks that are not classifiers. */
+ * the same bits for any number of threads, the plan for testing a classifier, and networks that are not classifiers. */
 #include "host/net/classifier.h"
 #include "host/net/recipes.h"
 #include "machine.h"
 
 enum { ROWS = 7, SIZE = 9, CLASSES = 5, BATCH = 4, RECORD = SIZE * SIZE * 3 + 4 };
 
-/* A tensor with two consumers, a sum before an activation and as a layer, biases after pools, overlapping pools, and
- * spectral norm with and without these. */
+/* This network has a tensor with two consumers, a sum before an activation, a sum as a layer, biases after pools,
+ * overlapping pools, and spectral norm. */
 static const char network[] = "[model]\nname = t\nsize = 9\nchannels = 3\nclasses = 5\ninput = unit\n"
                               "[C.1]\nfilters = 4\nkernel = 3\nbias = yes\nact = leaky\n"
                               "[C.2]\nfilters = 4\nkernel = 3\nnorm = batch\nact = leaky\n"
@@ -87,7 +87,7 @@ static void check_gradients(void)
 {
     machine x;
     if (!up(&x, 2, DG_F64, DG_ADAM)) return;
-    /* the iterations let u and v converge, because moving u and v would change the finite differences */
+    /* 300 steps let u and v of spectral norm converge, because their changes would falsify the finite differences */
     for (int i = 0; i < 300; i++) step(&x, 0);
     int trained = 0;
     for (int i = 0; i < x.g.tensors; i++) trained += x.g.tensor[i].grad >= 0;
@@ -126,8 +126,8 @@ static void check_threads(void)
         }
 }
 
-/* The test plan: shares sum to 1, and losses follow from them. Other images in the batch have no influence, and no
- * weight changes. */
+/* Checks the test plan: probabilities sum to 1, and losses follow from them. Results of an image do not depend on the
+ * rest of the batch, and no weight changes. */
 static void check_test(void)
 {
     machine x;
@@ -209,7 +209,7 @@ static void check_refused(void)
     refused("[train]\nlr = 1\nlr = 2\n[C.1]\nop = dense\nfilters = 4\n", "[train] lr = 2");
 }
 
-/* The mean square of initial weights, for three layers: 4 filters of 3 x 3 x 3, a dense layer from 6 channels to 7
+/* Checks the mean square of initial weights of three layers: 4 filters of 3 x 3 x 3, a dense layer from 6 channels to 7
  * outputs, and a dense layer from 7 to 5 values. */
 static void check_starts(void)
 {

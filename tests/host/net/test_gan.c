@@ -7,7 +7,7 @@
 
 enum { ROWS = 11, SIZE = 16 };
 
-static dg_loss loss; /* loss of the jobs that follow */
+static dg_loss loss; /* loss function of the jobs that up() builds */
 static int augment;
 static dg_norm norm = DG_NORM_BATCH; /* of D */
 static const char *more_keys = "";   /* appended to the model text */
@@ -76,7 +76,7 @@ static const dg_job_tensor *tensor(const machine *x, const char *name)
     return NULL;
 }
 
-/* Reads or writes these values of a tensor's row and checks for errors. */
+/* get and set read and write the values of one row of a tensor and check for errors. */
 static void get(machine *x, const dg_job_tensor *t, int row, double *to)
 {
     DG_CHECK(dg_job_read(&x->g, t, row, DG_F64, to) == DG_OK);
@@ -147,7 +147,7 @@ static void ring_wraps(void)
     machine_down(&x);
 }
 
-/* Reads the rows of one kind (weights or averages) of all tensors of G that have one. Returns the number of values. */
+/* Reads the weights or the averages of all tensors of G that have them. Returns the number of values. */
 static size_t read_g(machine *x, bool average, double *out)
 {
     size_t n = 0;
@@ -185,8 +185,8 @@ static void averages(void)
     ema = 0;
 }
 
-/* Mean and unbiased variance of channel c of G's first layer with these weights (latent, channels, 4, 4). Both are
- * averaged over eight batches of four z. */
+/* Mean and unbiased variance of channel c of G's first layer with these weights (latent, channels, 4, 4). Mean and
+ * variance are averaged over eight batches of four latent vectors. */
 static void statistics_of(const double *w, int channels, int c, double *mean, double *variance)
 {
     *mean = *variance = 0;
@@ -243,7 +243,7 @@ static void statistics(void)
     ema = 0;
 }
 
-/* D's running statistics cover real images and both batches of samples, whichever of them G's loss reads. */
+/* D's running statistics cover real images and both batches of samples, whichever batch of samples G's loss reads. */
 static void a_second_look_leaves_no_trace(void)
 {
     static machine x;
@@ -338,12 +338,12 @@ static void starts(void)
     more_keys = "[G]\nstart = gain\n[G.1]\nstart = zero\n";
     if (!up(&x, 1, DG_F64, o)) return;
     DG_CHECK(rms(&x, "G.main.0.weight") == 0);
-    DG_NEAR(rms(&x, "G.main.6.weight"), 1 / sqrt(5 * 16 / 4), 0.02); /* stride 2: a quarter of the 16 taps */
+    DG_NEAR(rms(&x, "G.main.6.weight"), 1 / sqrt(5 * 16 / 4), 0.02); /* stride 2: each output sums 4 of 16 taps */
     machine_down(&x);
     norm = DG_NORM_BATCH, more_keys = "";
 }
 
-/* With gradient penalties: the same bits for any number of threads, |v|^2 in the metrics; refused with batch norm. */
+/* Gradient penalties: the same bits for any number of threads, |v|^2 in the metrics, and refusal with batch norm. */
 static void penalties(void)
 {
     static machine x;
@@ -413,6 +413,7 @@ static void check_identity(const dg_model *m, const dg_job_options *o)
     machine_down(&x);
 }
 
+/* Layers of D with which a gradient penalty is accepted or refused. */
 static void penalised_layers(void)
 {
     static dg_model m;
@@ -444,7 +445,7 @@ static void penalised_layers(void)
     }
 }
 
-/* The layers of a generator may also be other layers than transposed convolutions. */
+/* A generator may also have layers other than transposed convolutions. */
 static void not_of_the_generator(void)
 {
     static dg_model m;

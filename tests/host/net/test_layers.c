@@ -29,7 +29,7 @@ static void mistake(const char *sections, const char *said)
     DG_CHECKF(strstr(dg_message(), said) != NULL, "%s: said \"%s\", not \"%s\"", sections, dg_message(), said);
 }
 
-/* Checks the layers of C and their inputs, written as "C.1<input C.2<C.1 ...". */
+/* Checks the layers of network C and the input of each layer, written as "C.1<input C.2<C.1 ...". */
 static void reads(const char *sections, const char *expected)
 {
     char got[4096] = "";
@@ -50,7 +50,7 @@ static void check_repeats(void)
     reads("[C.1]\nrepeat = 2\n", "C.1.1<input C.1.2<C.1.1");
     reads("[C.1]\n[C.2]\n[C.3]\nrepeat = 2\nrepeat_from = C.2\n[C.4]\nin = C.2\n",
           "C.1<input C.2.1<C.1 C.3.1<C.2.1 C.2.2<C.3.1 C.3.2<C.2.2 C.4<C.2.2");
-    /* in later copies the block reads the end of the previous copy; inputs outside the block stay the same */
+    /* each further copy of a block reads the previous copy's output; inputs from outside the block stay the same */
     reads("[C.1]\n[C.2]\n[C.3]\n[C.4]\nin = C.2\n[C.5]\nin = C.1\nrepeat = 2\nrepeat_from = C.3\n",
           "C.1<input C.2<C.1 C.3.1<C.2 C.4.1<C.2 C.5.1<C.1 C.3.2<C.5.1 C.4.2<C.5.1 C.5.2<C.1");
     reads("[C.1]\n[C.2]\nin = C.1\n[C.3]\nin = C.1\n", "C.1<input C.2<C.1 C.3<C.1");
@@ -136,7 +136,7 @@ static void check_limits(void)
 
 static void check_shapes(void)
 {
-    /* a stride that leaves unused padding, as in residual networks, and a stride that skips pixels */
+    /* the first stride leaves padding unused, as in residual networks; the second stride skips pixels */
     DG_CHECKF(parse("[C.1]\nstride = 2\n[C.2]\nkernel = 1\nstride = 2\n") == DG_OK, "%s", dg_message());
     DG_CHECK(m.net[0].layer[0].out.H == 4 && m.net[0].layer[0].out.W == 4 && m.net[0].layer[0].pad == 1);
     DG_CHECK(m.net[0].layer[1].out.H == 2 && m.net[0].layer[1].pad == 0 && m.net[0].layer[1].in.C == 5);
@@ -184,7 +184,7 @@ static void check_backward(void)
     DG_CHECK(dg_recipe_for(&m, &recipe) == DG_USAGE && strstr(dg_message(), "8 x 8 x 5"));
 }
 
-/* A published network: its numbers of layers with weights, of weights, and of lines. */
+/* Checks a published network: its number of layers with weights, of weights, and of lines of its file. */
 static void check_trunk(const char *path, int layers, size_t weights)
 {
     if (!DG_CHECKF(dg_model_read(path, &m) == DG_OK, "%s", dg_message())) return;

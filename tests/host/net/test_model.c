@@ -42,8 +42,8 @@ static void check_builtin(const char *name, int size, int width, int layers)
     DG_CHECK(m.net[DG_D].layer[1].module == 2 && m.net[DG_G].layer[1].module == 3);
 }
 
-/* Gives a key in [G.1] of the standard text another value: is it accepted, and which range does the message state?
- * The parser checks the shapes of layers after the keys, so this function ignores errors in shapes. */
+/* Gives a key in [G.1] of the standard text other values: `good` is accepted, and the message for `bad` states the
+ * range `right`. Errors of the shape are ignored, because they are checked after the keys. */
 static void range(const char *key, const char *was, const char *good, const char *bad, const char *right)
 {
     char from[64], to[64], said[200];
@@ -111,7 +111,7 @@ static void test_shapes(void)
             }
         }
     }
-    for (size_t i = 0; i < sizeof pair / sizeof *pair; i++) { /* only the norm differs, in all layers of D */
+    for (size_t i = 0; i < sizeof pair / sizeof *pair; i++) { /* pairs differ only in the norm of D's layers */
         char name[64];
         snprintf(name, sizeof name, "%s-spectral", pair[i].shape);
         DG_CHECKF(dg_model_read(pair[i].shape, &other) == DG_OK && dg_model_read(name, &m) == DG_OK, "%s",

@@ -1,5 +1,5 @@
-/* The text of a model with another norm in its discriminator. Existing norms are removed in D only, every layer of D
- * gets one line, and the model gets the new name wherever its name was. */
+/* Tests the text of a model whose discriminator gets another norm. Existing norms are removed in D only, every layer of
+ * D gets a line with the new norm, and the model's name is replaced everywhere. */
 #include "host/net/model.h"
 #include "test.h"
 
@@ -24,7 +24,7 @@ static void test_lines(void)
                   "row %zu: %s", i, out);
 }
 
-/* Without a norm: biases and start = gain, except a bias in the last layer; other lines of these keys are removed. */
+/* Without a norm, layers of D get start = gain and, except the last one, a bias; older lines of these keys go. */
 static void test_none(void)
 {
     static const char text[] =

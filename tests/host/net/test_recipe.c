@@ -1,6 +1,6 @@
 /* A recipe that is not a GAN, trained by the same loop as a GAN: a network S of one layer learns that images are real.
- * Its two metrics are in the log, in progress lines, in curves.png and in the final message. It makes no samples, so
- * there are no grids. Also checks that the tables of all recipes suit the log and the plots. */
+ * The two metrics of this recipe are in the log, in progress lines, in curves.png and in the final message. The recipe
+ * makes no samples, so there are no grids. Also checks that the tables of all recipes suit the log and the plots. */
 #include "core/base/rng.h"
 #include "gather_signed.h"
 #include "host/figure/images.h"
@@ -131,7 +131,7 @@ static dg_options o = {.data = data,
                        .grid_cols = 2};
 static char config[] = "";
 
-/* All images are equal, so that their order does not matter. */
+/* Builds a job with equal images, so that their order does not matter. */
 static bool up(void)
 {
     static dg_model model;
@@ -279,7 +279,7 @@ static void tables(void)
                       "%s: metric %d", each->name, k);
         }
     }
-    DG_CHECK(!dg_log_recipe("epoch,step,score,p,img_s,seconds\n", &(size_t){0})); /* not a recipe of dcgan */
+    DG_CHECK(!dg_log_recipe("epoch,step,score,p,img_s,seconds\n", &(size_t){0})); /* a header of no known recipe */
 }
 
 int main(void)

@@ -92,7 +92,7 @@ static void test_old_names(void)
         accepts("batch --data a");
         dg_option_get(&o, t, now, sizeof now);
         DG_CHECKF(!strcmp(now, old[i][2]), "%s: %s", variable, now);
-        setenv(dg_option_variable(old[i][1], line), "64", 1); /* the new name takes precedence */
+        setenv(dg_option_variable(old[i][1], line), "64", 1); /* the variable with the new name takes precedence */
         accepts("batch --data a");
         dg_option_get(&o, t, now, sizeof now);
         DG_CHECKF(!strcmp(now, "64"), "%s: %s", line, now);
@@ -288,7 +288,7 @@ static void test_environment(void)
     DG_CHECK(o.epochs == 12 && o.lr_d == 0.5 && o.batch == 64);
     accepts("-d a --epochs 13");
     DG_CHECK(o.epochs == 13);
-    accepts("plan dcgan32"); /* not an option of plan */
+    accepts("plan dcgan32"); /* `plan` has no option --epochs and ignores DCGAN_EPOCHS */
     setenv("DCGAN_EPOCHS", "many", 1);
     refuses("-d a", "DCGAN_EPOCHS=many: not a whole number");
     unsetenv("DCGAN_EPOCHS");

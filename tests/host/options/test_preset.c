@@ -12,7 +12,7 @@ static dg_err parse(const char *line)
     return parse_line(line, &o);
 }
 
-/* LINE results in this value, which config.ini then contains, unless a 0 is omitted. */
+/* Checks that LINE gives the option this value and that config.ini contains the value, unless it is an omitted 0. */
 static void leaves(const char *line, const char *name, const char *value)
 {
     char now[100], saved[200];
@@ -47,7 +47,7 @@ static void test_small(void)
     setenv("DCGAN_EMA", "0.5", 1);
     leaves("-d a --preset small", "ema", "0.5");
     unsetenv("DCGAN_EMA");
-    setenv("DCGAN_PRESET", "small", 1); /* without this rule --resume would be refused although no --preset was given */
+    setenv("DCGAN_PRESET", "small", 1); /* DCGAN_PRESET has no effect, because --resume would be refused otherwise */
     averages_nothing("-d a");
     unsetenv("DCGAN_PRESET");
 }

@@ -74,7 +74,7 @@ static void curves_are_means(void)
     DG_CHECK(p.epochs && c->points == EPOCHS && c->bins == 300);
     DG_NEAR(c->y[1], STEPS + (STEPS - 1) / 2., 1e-9);
     DG_NEAR(c->x[1], 1.5, 1e-9);
-    DG_NEAR(c->y[0], ((STEPS - 1) * STEPS / 2. - 7) / (STEPS - 1), 1e-9); /* the mean without the missing row */
+    DG_NEAR(c->y[0], ((STEPS - 1) * STEPS / 2. - 7) / (STEPS - 1), 1e-9); /* the epoch's mean without the missing row */
     DG_NEAR(c->low[299], EPOCHS * STEPS - 3, 1);
     DG_NEAR(c->high[299], EPOCHS * STEPS - 1, 0);
     log.n = 3 * STEPS;
@@ -96,7 +96,7 @@ static void curves_are_means(void)
     char *cut = text_of(put_plot, &p);
     DG_CHECK(strstr(cut, "the largest mean is 1e+09") && dg_chart_layout(&p, 6, 5).y.high < 2 * EPOCHS * STEPS);
     free(cut);
-    /* a test every 50 steps gives a line between its two values */
+    /* a metric with a value every 50 steps gives a line between two values */
     const dg_metric test = {.terms = 1, .term = {DG_D_X}, .over = DG_OVER_TEST};
     for (int i = 0; i < 100; i++) row[i].value[DG_D_X] = i % 50 == 49 ? i : (double)NAN;
     log.n = 100;
@@ -105,7 +105,7 @@ static void curves_are_means(void)
     DG_CHECK(c->points == 2 && c->bins == 0 && c->y[0] == 49 && c->y[1] == 99 && c->x[1] == x[99]);
 }
 
-/* Values that differ by less than a tick or by more than a double can represent. */
+/* Axes of values that differ by less than a tick or by more than a double can represent. */
 static void axes_end(void)
 {
     static const double y[][2] = {{1, 1 + 2.3e-16}, {1e15, 1e15 + .125}, {0, 5e-324},          {-1e300, 1e300},
@@ -212,7 +212,7 @@ static void grids_have_limits(void)
     dg_rundir d = open_run("limits");
     put_log(&d);
     put_grid(&d, "epoch-0001.png", 2500, 411);
-    put_grid(&d, "epoch-2.png", 30, 30); /* a grid that does not belong to a run */
+    put_grid(&d, "epoch-2.png", 30, 30); /* this name is not that of a run's grid */
     put_grid(&d, "epoch-0007.png", 8200, 4100);
     dg_report_run r = {0};
     DG_CHECK(dg_report_image_read(d.fd, "epoch-0007.png", false, &im) == DG_DATA && strstr(dg_message(), "33554432"));
@@ -251,8 +251,8 @@ static void findings(void)
     dg_rundir_close(&d);
 }
 
-/* Each cell of a grid is a training image with some noise. Its source must be found for colour and grey images of small
- * and odd sizes. */
+/* Each cell of a grid is a training image with some noise. This training image must be found, for colour and grey
+ * images of small and odd sizes. */
 static void nearest_is_found(int size, int channels)
 {
     enum { IMAGES = 40, ROWS = 3, COLUMNS = 5, CELLS = ROWS * COLUMNS };

@@ -28,7 +28,7 @@ static void test_format(void)
     row.value[DG_LOSS_D_FAKE] = 0.625;
     row.images_per_second = 1e9 / 3;
     DG_CHECK(dg_log_epoch(l, &row) == DG_OK);
-    char want[600]; /* flushed at the end of the epoch */
+    char want[600]; /* rows are flushed at the end of the epoch */
     snprintf(want, sizeof want,
              "%s1,1,0.75,0.5,0.25,0.666666667,0.1,0.2,0.3,1234.5,1e-07\n"
              "1,2,,,1,inf,-inf,-0,1e+300,,12345678.9\n",
@@ -55,8 +55,8 @@ static void test_format(void)
     dg_rundir_close(&r);
 }
 
-/* Writes 12 steps at once, and with a resume at `checkpoint` after `written` steps and a partial line. Both must give
- * the same files. */
+/* Writes 12 steps in one run, and in a run that ends after `written` steps and a partial line and resumes at
+ * `checkpoint`. Both runs must give the same files. */
 static void test_resume(void)
 {
     dg_rundir r = open_run("whole");
@@ -118,7 +118,7 @@ static void test_odd_files(void)
     temp_put(temp_path("odd/log.csv"), "", 0); /* an empty file, as after a power failure */
     l = log_of(&r, 5);
     dg_log_close(l);
-    /* lines of other kinds before the checkpoint are kept, later ones are removed */
+    /* lines of other kinds are kept before the checkpoint and removed after it */
     const char other[] = "{\"kind\":\"note\",\"text\":\"x\"}\n{\"kind\":\"epoch\",\"epoch\":1,\"step\":4}\n{\"kind\":"
                          "\"epoch\",\"step\":9}\n[1]\n";
     temp_put(temp_path("odd/log.jsonl"), other, strlen(other));

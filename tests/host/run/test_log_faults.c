@@ -66,7 +66,7 @@ static void test_killed(void)
         kill(pid, SIGKILL);
         waitpid(pid, NULL, 0);
         bad += bad_lines(4, false);
-        dg_rundir r = open_run("killed"); /* the lock is released and the log can be read */
+        dg_rundir r = open_run("killed"); /* the kill released the lock, and the log can be read */
         dg_log *l = log_of(&r, 4);
         DG_CHECK(r.lock >= 0);
         long n;

@@ -1,5 +1,5 @@
-/* Signals during a run. The first one prints a message and is remembered, the second one ends the run, and an ignored
- * one stays ignored. Tested with a terminal, with a file, without a message and with stderr closed. */
+/* Signals during a run. The first signal prints a message and is remembered, the second signal ends the run, and an
+ * ignored signal stays ignored. Tested with a terminal, with a file, without a message and with stderr closed. */
 #include "host/run/stop.h"
 
 #include <fcntl.h>
@@ -20,7 +20,7 @@ typedef struct {
     const char *want; /* expected text on stderr */
 } row;
 
-/* Runs in a child whose stderr is fd. */
+/* Runs in a child process whose stderr is fd. */
 static int answer(const row *c, int fd)
 {
     if (fd != STDERR_FILENO) dup2(fd, STDERR_FILENO);
@@ -36,7 +36,7 @@ static int answer(const row *c, int fd)
     return 0;
 }
 
-/* The output on a terminal after its writers have closed it. */
+/* Reads all output on a terminal after its writers have closed it. */
 static ssize_t hear(int pty, char *to, size_t size)
 {
     size_t n = 0;

@@ -18,7 +18,7 @@ static const char *in_run(const char *name)
 
 static void put(const char *name, const char *text)
 {
-    unlink(in_run(name)); /* replaced as by a rename, so that links to the old file keep its content */
+    unlink(in_run(name)); /* replaces the file as a rename does, so that links to the old file keep its content */
     temp_put(in_run(name), text, strlen(text));
 }
 

@@ -77,7 +77,7 @@ static void test_go_back(void)
     dg_rundir_close(&r);
 }
 
-/* A kill before the chosen checkpoint became the newest one is undone. After a later kill the rewind is completed. */
+/* A rewind is undone if killed before the chosen checkpoint became the newest one, and completed if killed later. */
 static void test_cut_off(void)
 {
     char moved[64];
@@ -94,7 +94,7 @@ static void test_cut_off(void)
     put("later-than-0004/going-back", "checkpoint-0004.safetensors\n4\n");
     DG_CHECK(rename(in_run("checkpoint.safetensors"), in_run("later-than-0004/checkpoint.safetensors")) == 0);
     DG_CHECK(rename(in_run("checkpoint-0006.safetensors"), in_run("later-than-0004/checkpoint-0006.safetensors")) == 0);
-    /* on file systems without hard links the newest checkpoint may be missing meanwhile */
+    /* on file systems without hard links the newest checkpoint may be missing during a rewind */
     for (int there = 0; there < 2; there++) {
         if (there) DG_CHECK(link(in_run("checkpoint-0004.safetensors"), in_run("checkpoint.safetensors")) == 0);
         if (there) put("later-than-0004/going-back", "checkpoint-0004.safetensors\n4\n");
@@ -192,7 +192,7 @@ static void test_hostile(void)
     dg_rundir_close(&r);
 }
 
-/* A run can be rewound to a file that the user named. A kill meanwhile leaves a file name that dcgan recognises. */
+/* A run can be rewound to a file that the user named. After a kill dcgan still recognises the file's name. */
 static void test_go_back_to_copy(void)
 {
     char moved[64];

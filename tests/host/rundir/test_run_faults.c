@@ -24,7 +24,7 @@ static void can_be_opened(dg_err e)
 {
     (void)e;
     DG_CHECKF(dg_rundir_open(temp_path("above/run"), false, &r) == DG_OK, "%s", dg_message());
-    DG_CHECK(temp_count(temp_path("above/run"), "") == 3); /* . and .. and run.lock */
+    DG_CHECK(temp_count(temp_path("above/run"), "") == 3); /* the directory entries ., .. and run.lock */
     dg_rundir_close(&r);
 }
 
@@ -187,7 +187,7 @@ static void has_its_rows(dg_err e)
     dg_rundir_close(&r);
 }
 
-/* Like each_of, and additionally fails every file operation from the k-th on. */
+/* Like each_call, and additionally fails every file operation from the k-th on, for each k. */
 static long each(const char *what, void (*before)(void), dg_err (*act)(void), void (*after)(dg_err))
 {
     return each_call(what, before, act, after) + each_of(what, FILES, true, before, act, after);

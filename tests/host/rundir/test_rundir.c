@@ -138,8 +138,8 @@ static void test_refusals(void)
     DG_CHECK(temp_holds(temp_path("file"), "x"));
 }
 
-/* The directory is moved, removed, or replaced by a link or another run. The descriptor still refers to the first
- * directory. */
+/* The directory of a run is moved, removed, or replaced by a link or another run. The run's descriptor still refers to
+ * the original directory. */
 static void test_replaced(void)
 {
     dg_rundir r, second;
@@ -224,7 +224,7 @@ static void test_stale_name(void)
     close(fd);
 }
 
-/* An owner on another host, and an owner that never writes its name. */
+/* The lock has an owner on another host, or an owner that never writes its name. */
 static void test_unknown_owner(void)
 {
     static const struct {
@@ -254,7 +254,7 @@ static void test_abandon(void)
     dg_rundir_abandon(&r);
     DG_CHECK(r.lock == -1 && !exists("old/new") && exists("old"));
 
-    /* directories with config.ini and logs without rows */
+    /* the removed directories contain config.ini and logs without rows */
     dg_log *log;
     DG_CHECK(open_it("old/new/run", false, &r) == DG_OK && dg_log_open(&r, &dg_gan_recipe, 0, &log) == DG_OK &&
              !dg_log_close(log));

@@ -16,7 +16,7 @@ static bool opened(dg_symmetric *s, int n, int threads)
     return DG_CHECKF(dg_symmetric_open(s, threads) == DG_OK, "%s", dg_message());
 }
 
-/* a a' is symmetric for any a. */
+/* The product a a' is symmetric for any matrix a. */
 static void check_product(int n)
 {
     dg_symmetric s;
@@ -126,7 +126,7 @@ static dg_whitening *fitted(const uint8_t *pixels, double epsilon, dg_type real,
     return w;
 }
 
-/* w (covariance + epsilon) w = 1, and the mean becomes 0. */
+/* Checks that the whitening matrix w gives w (covariance + epsilon) w = 1 and that the mean becomes 0. */
 static void check_fit(const uint8_t *pixels, double epsilon)
 {
     double mean[VALUES] = {0}, *c = matrix(VALUES), *wc = matrix(VALUES), worst = 0, most = 0;
