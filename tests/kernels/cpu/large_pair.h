@@ -26,7 +26,7 @@ static size_t element_bytes(const dg_operand *o)
     return o->element == DG_BYTE ? 1 : o->element == DG_ONE_STEP || o->element == DG_ALL_STEPS ? 0 : 4;
 }
 
-/* The field of the op's shape with the number of images, or of values. */
+/* Returns the field of the op's shape that holds the number of images or values. */
 static const dg_field *extent(const dg_op *op)
 {
     const dg_shape_word *w = dg_op_info_of(op->kind)->shape;
@@ -115,7 +115,7 @@ static pair pair_of(dg_op op)
     for (int k = 0; k < operands; k++)
         if (by_image(&p.few, &dg_op_info_of(op.kind)->operand[k]))
             largest = fmax(largest, (double)dg_operand_count(&p.few, k) / (double)(2 * p.ends));
-    /* the last images, and the tiles that contain them, are beyond this number of values */
+    /* the last images, and the tiles that contain them, start after the first `least` values */
     set_extent(&p.many, least > 0 ? (int64_t)(least / largest) + 8 * p.ends : (int64_t)(INT32_MAX / largest));
     snprintf(p.many.name, sizeof p.many.name, "%.20s, %lld", op.name,
              (long long)dg_field_get(&p.many, extent(&p.many)));

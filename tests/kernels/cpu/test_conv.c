@@ -62,7 +62,7 @@ typedef struct {
     dg_type real;
 } kernels;
 
-/* NULL: this machine lacks the instructions. */
+/* Opens a backend with these kernels; NULL: this machine lacks their instructions. */
 static dg_backend *backend_of(const kernels *k, int threads, const dg_variant *variant)
 {
     dg_backend *b;
@@ -127,7 +127,7 @@ static double most_terms(const problem *p, int d)
 }
 
 /* Every element is within 4 sqrt(terms) eps sum|a||b| of the reference; NaN fails. Minimal filtering mixes neighbouring
- * values. For it, all elements have the largest of these limits, times the growth of errors in its transforms. */
+ * values, so all its elements have the largest of these limits, times the error growth of its transforms. */
 static void compare(const problem *p, int d, const double *got, const dg_backend *b, const dg_variant *variant)
 {
     const double eps = 2 * dg_case_eps(b);
@@ -156,7 +156,7 @@ static void adjoint(const problem *p, double *const out[3], const dg_backend *b)
                   product[0], direction[d], product[d]);
 }
 
-/* Finds the requested variant or, without request, the one chosen for the shape. NULL: the variant cannot run. */
+/* Returns the requested variant, or without a request the variant chosen for the shape; NULL: it cannot run. */
 static const dg_variant *chosen(const kernels *k, dg_op_kind kind, const dg_conv_args *a, const dg_variant *asked)
 {
     dg_backend *b = backend_of(k, 1, asked);
@@ -228,7 +228,7 @@ static void choice_of_three(const kernels *k)
             a.Co = 15;
             DG_CHECK(chosen(k, kind_of[d], &a, NULL) == direct && chosen(k, kind_of[d], &a, winograd) == winograd);
             a.Co = 47, a.H = a.W = a.Ho = a.Wo = 2;
-            DG_CHECK(chosen(k, kind_of[d], &a, NULL) == (d == 2 ? fast : direct)); /* a map of a quarter of a tile */
+            DG_CHECK(chosen(k, kind_of[d], &a, NULL) == (d == 2 ? fast : direct)); /* the map is a quarter of a tile */
             a.H = a.W = a.Ho = a.Wo = 5;
             DG_CHECK(chosen(k, kind_of[d], &a, NULL) == (d == 2 ? fast : direct));
             a.H = a.Ho = 1;
@@ -284,7 +284,7 @@ static void *numbers(size_t n, dg_type real)
 }
 
 /* Results of 64 MB and more are written past the caches. In this test two images are large enough for that, a single
- * image is not. Both ways must give the same bits. */
+ * image is not. Stores past the caches and ordinary stores must give the same bits. */
 static void streams(const kernels *k, int d, int K, int S)
 {
     const int H = k->real == DG_F32 ? 512 : 256, W = 1028;

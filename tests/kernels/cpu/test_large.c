@@ -178,7 +178,7 @@ static void check_gather(void)
     tensor_free(x);
 }
 
-/* Rows between the ends are zeros, so that sigma is the same sum, but in other parts. The power iteration is off,
+/* Rows between the ends are zeros, so sigma is the same sum, split into other parts. The power iteration is off,
  * because it would read results from the shared pages. */
 static void check_spectral(void)
 {
@@ -223,7 +223,7 @@ static void check_sweeps(void)
         {.name = "sgd", .kind = DG_OP_sgd, .u.update = {.momentum = 0.5, .decay = 0.5}},
         {.name = "ema", .kind = DG_OP_ema, .u.ema = {.decay = 0.5}},
         {.name = "augment_dx", .kind = DG_OP_augment_dx, .u.augment = {.H = 8, .W = 8, .C = 3}},
-        /* tested only with DG_TEST_LARGE, because these ops share their code with another one */
+        /* tested only with DG_TEST_LARGE, because each of these ops shares its code with an op above */
         {.name = "augment", .kind = DG_OP_augment, .u.augment = {.H = 8, .W = 8, .C = 3}},
         {.name = "act_dx", .kind = DG_OP_act_dx, .u.act = act},
         {.name = "adadelta", .kind = DG_OP_adadelta, .u.update = {.rho = 0.5, .eps = 1}},
@@ -242,7 +242,7 @@ int main(void)
     check_sweeps();
     check_gather();
     if (!DG_TEST_SANITIZED || least == 0) check_dropout(), check_statistics(), check_norm_dx();
-    /* softmax is slow because of its exponentials, and real weights are smaller */
+    /* only with DG_TEST_LARGE: softmax is slow because of its exponentials, and weights of real models are smaller */
     if (least == 0) check_softmax(), check_spectral();
     backend->close(backend);
     return dg_test_report();

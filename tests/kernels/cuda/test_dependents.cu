@@ -3,8 +3,8 @@
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 
-/* y = x / 2 + w. Each way copies w to shared memory before the kernel waits for the previous launch: by loads, by
- * cp.async completed after the wait, or by cp.async completed before the wait. */
+/* Computes y = x / 2 + w. Each `way` copies w to shared memory before the kernel waits for the previous launch: by
+ * loads, by cp.async completed after the wait, or by cp.async completed before the wait. */
 enum way { LOADS, COPIES_LATE, COPIES_EARLY };
 template <int WAY> static __global__ void halve_and_add(float *y, const float *x, const float *w, int n)
 {
@@ -38,8 +38,8 @@ static __global__ void unevenly(int *count)
     if (threadIdx.x == 0) atomicAdd(count, sum);
 }
 
-/* Weights as in a training step: one launch writes them, the next one does not access them, and the third one reads
- * them before its wait. */
+/* Uses weights like a training step: one launch writes them, the next launch does not access them, and the third launch
+ * reads them before its wait. */
 static __global__ void raise_weights(float *w, int n)
 {
     const int i = blockIdx.x * 64 + threadIdx.x;

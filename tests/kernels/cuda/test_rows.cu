@@ -74,7 +74,7 @@ static void run_table(const char *text, const char *name, const dg_gpu *gpu, dg_
         const dg_tune_row *row = &table.row[i];
         if ((size_t)row->line >= lines->size()) lines->resize((size_t)row->line + 1);
         if (row->arch && row->arch != gpu->arch) continue;
-        if (gpu->math != DG_MATH_FP32 && !row->precise) continue; /* rows of this kind were measured in fp32 */
+        if (gpu->math != DG_MATH_FP32 && !row->precise) continue; /* rows without a precision were measured in fp32 */
         (*lines)[(size_t)row->line] = true;
         const dg_tune_row *found = dg_tune_find(&table, &row->key, gpu->arch);
         DG_CHECKF(found && (found == row || found->precise), "%s: another row, line %d, is found for its op", row->why,

@@ -1,6 +1,6 @@
-/* Every choice of dg_variant_list() for every op at odd shapes, through the backend. Each variant runs at every shape
- * that it accepts. Each tile, number of stages, block and split runs a few times in every precision. A variant that
- * accepts no shape here is a failure: add a shape. */
+/* Runs every choice of dg_variant_list() for every op at odd shapes through the backend. Each variant runs at every
+ * shape that it accepts. Each tile, number of stages, block and split runs a few times in every precision. A variant
+ * that accepts no shape here is a failure: add a shape. */
 #include <map>
 #include <memory>
 #include <string>
@@ -49,7 +49,7 @@ static void every_choice(dg_backend *b, const dg_op &shape)
     const dg_variant *last = nullptr;
     for (int i = 0; i < n; i++) {
         const dg_tune *t = &list[i];
-        /* this variant does not round operands, so it ran in fp32 */
+        /* a variant that does not round operands has already run in fp32 */
         if (b->math != DG_MATH_FP32 && t->math != b->math) continue;
         if (t->variant == &dg_conv_variant_cublas && !dev_cublas()) continue;
         offered++;

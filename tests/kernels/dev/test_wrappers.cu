@@ -154,7 +154,7 @@ static __global__ void divide_kernel(float *quotient, float *root, double *preci
     precise[2 * i + 1] = dg_reciprocal_root((double)b[i]);
 }
 
-/* Division and roots give the same bits as the operators, except near the ends of the range. */
+/* The wrappers of division and roots give the same bits as C's operators, except near the ends of the range. */
 static void test_division()
 {
     std::vector<float> a, b;

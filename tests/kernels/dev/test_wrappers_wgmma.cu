@@ -1,7 +1,7 @@
-/* Instructions that only sm_90 has. Clusters (kernels/dev/cluster.cuh): each block reads the memory of the other blocks
- * and then overwrites its own. wgmma (kernels/dev/dev_wgmma.cuh): A (64 x 16 STEPS) and B (16 STEPS x 8 J) are laid out
- * by the formulas of the documentation, with odd steps and offsets. A comes from shared memory or by ldmatrix. Two
- * warpgroups compute half of B's columns each. */
+/* Instructions that only sm_90 has. In a cluster (kernels/dev/cluster.cuh) each block reads the memory of the other
+ * blocks and then overwrites its own. For wgmma (kernels/dev/dev_wgmma.cuh), A (64 x 16 STEPS) and B (16 STEPS x 8 J)
+ * have the documented layout, with odd steps and offsets. A is in shared memory or is loaded by ldmatrix. Each of two
+ * warpgroups computes half of B's columns. */
 #define DEV_HALF
 #define DEV_WGMMA
 #include "fragments.h"

@@ -70,8 +70,8 @@ static bool updates(const dg_plan *p, int launch)
     return false;
 }
 
-/* Weights that are read before the wait are not written by the two previous launches. Returns the number of such reads.
- */
+/* Checks that no launch reads weights before its wait that the two previous launches write. Returns the number of reads
+ * before a wait. */
 static int check_early(const dg_plan *p)
 {
     int early = 0;
@@ -84,7 +84,7 @@ static int check_early(const dg_plan *p)
     return early;
 }
 
-/* The tensors from which an operand is recomputed are in memory when the operand is read. */
+/* Checks that the tensors from which an operand is recomputed are in memory when the operand is read. */
 static void check_lives(const dg_plan *p)
 {
     for (int i = 0; i < p->ops; i++)
@@ -98,8 +98,8 @@ static void check_lives(const dg_plan *p)
         }
 }
 
-/* Rounded operands for weight gradients: `factors` are written by fused convolutions, `missing` by the update itself.
- * Each rounded operand has memory when it is written and when it is read. */
+/* Numbers of rounded operands for weight gradients: fused convolutions write `factors`, the update itself writes
+ * `missing`. Each rounded operand has memory when it is written and when it is read. */
 static int factors, missing;
 static void check_factors(const dg_plan *p)
 {
@@ -211,7 +211,7 @@ static void prepared(dg_op *op)
     op->u.gather.record = dg_gather_record(&op->u.gather, DG_F32, false);
 }
 
-/* True if the gather is part of the launch that reads its images. The activation is always fused. */
+/* Checks that the launch that reads the images includes their gather if `fused`. The activation is always fused. */
 static void check_images(dg_backend *b, const dg_model *m, bool fused)
 {
     const dg_job_options o = {.batch = 8, .samples = 8, .rows = 16, .train = true};
@@ -303,7 +303,7 @@ int main(void)
     for (unsigned what = 0; what <= DG_FUSE_OPS; what++) {
         plans("dcgan64-paper", 64, DG_MATH_BF16, "sm_90", what, 0);
         DG_CHECKF(factors + missing == (what & DG_FUSE_update ? 12 : 0), "%d and %d factors", factors, missing);
-        /* activations and gradients of D in both passes, and of G, including those that no weight gradient reads */
+        /* activations and gradients of D in both passes and of G, including tensors that no weight gradient reads */
         DG_CHECKF(rounded == (!(what & DG_FUSE_convs) ? 0 : what & DG_FUSE_update ? 24 : 8), "%d rounded", rounded);
     }
     plans("dcgan64-paper", 64, DG_MATH_BF16, "sm_90", DG_FUSE_ALL, 30);

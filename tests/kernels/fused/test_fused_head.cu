@@ -29,7 +29,7 @@ static const head_case cases[] = {
 /* True if two values differ only by the order of a sum of doubles. */
 static bool same(double a, double b) { return a == b || fabs(a - b) <= 1e-13 * fabs(b) || (isnan(a) && isnan(b)); }
 
-/* Runs gan_loss.cu on the same logits and compares. */
+/* Runs gan_loss.cu on the same logits and compares the results. */
 static void check_losses(const dg_fused_head &h, const std::vector<float> &logit, const std::vector<float> &dlogit,
                          const dg_metrics &row, const char *name)
 {
@@ -75,7 +75,7 @@ static void run(const head_case &k)
     dg_fused_head h = {};
     h.in = in.s;
     h.out = out.s;
-    if (k.out == DG_EPILOGUE_NORM_DX) { /* gradients of the norm in the prologue */
+    if (k.out == DG_EPILOGUE_NORM_DX) { /* the epilogue computes gradients of the norm in the prologue */
         h.out.pre = in.s.x;
         out.norm.d_mean.put(in.norm.mean);
         out.norm.d_rstd.put(in.norm.rstd);

@@ -1,7 +1,7 @@
 /* Fused convolutions on tensor cores against plain loops in double: every kernel, with prologues and epilogues in turn.
- * Values after a prologue are small multiples of a power of two, so that sums are exact in any order. They are rounded
- * here as the kernels round them, and results have the tolerance of test_conv_mma.cu. Outputs that an epilogue computes
- * from all results are compared with the stored results. In bf16 each launch is repeated with bf16 tensors. */
+ * Values after a prologue are small multiples of a power of two, so that sums are exact in any order. Operands are
+ * rounded here as the kernels round them, and results have the tolerance of test_conv_mma.cu. Outputs that an epilogue
+ * computes from all results are compared with the stored results. In bf16 each launch is repeated with bf16 tensors. */
 #include <float.h>
 
 #include "tests/all_ops.h"
@@ -16,7 +16,7 @@ extern "C" {
 enum { FWD, DX };
 struct tile {
     int dir;
-    bool small; /* for maps divided into cells of 4x4 */
+    bool small; /* the tile is for maps divided into cells of 4x4 */
     int m, n;
 };
 enum { MMA, WGMMA, FP16 };
@@ -28,7 +28,7 @@ static const std::vector<tile> tiles[] = {{DG_MMA_FWD_TILES(F) DG_MMA_DX_TILES(D
 #undef F
 #undef D
 
-/* Tile number k, modulo the number of tiles. */
+/* Returns tile number k, modulo the number of tiles. */
 static const tile *tile_of(int list, int dir, bool small, int k)
 {
     std::vector<const tile *> mine;
@@ -310,7 +310,7 @@ struct launch {
             running.put(start);
             result.put(std::vector<float>(want.size(), NAN));
             if (rounded) {
-                /* without this condition there is no such kernel */
+                /* kernels with rounded operands exist only under this condition */
                 f.in.rounded = dir == FWD || how.in != DG_PROLOGUE_PLAIN;
                 if (f.in.rounded) f.in.x = (const float *)h_x.p, f.in.pre = (const float *)h_pre.p;
                 f.out.rounded = f.out.rounded_y = true;
@@ -370,7 +370,7 @@ int main()
         const int two = setups[k].in == DG_PROLOGUE_NORM_DX;
         list[two][lists[two]++] = k;
     }
-    /* every kernel with its possible setups in turn */
+    /* runs every kernel with its possible setups in turn */
     for (int i = 0; i < 48; i++) {
         const int dir = i & 1, tile = i >> 1 & 1, large = i >> 2 & 1, two = i >> 3 & 1, of = i >> 4, t = turn[two]++;
         const int k = list[two][t / 2 % lists[two]];
@@ -379,7 +379,7 @@ int main()
         const int *const shape = shapes[dev_small() ? large * 2 : large ? 2 + t % 3 : t % 2];
         one(dir, setups[k], shape, of, tile, 1 + i % 3 % (shape[3] / 16), i % 8 == 3 ? 3 : 1);
     }
-    /* every tile of wgmma and clusters of blocks, with cells, rows and columns outside the map */
+    /* runs every tile of wgmma, and clusters of blocks, with cells, rows and columns outside the map */
     const int before = launched, all = dev_small() ? 0 : 6 * count;
     for (int i = 0; i < all; i++) {
         static const int parts[] = {1, 3, 8, 2, 5, 4}, deep[2][5] = {{2, 10, 14, 144, 72}, {2, 6, 8, 144, 72}};
@@ -387,7 +387,7 @@ int main()
     }
     DG_CHECKF(launched == before || launched == before + all, "%d launches of %d", launched - before, all);
     for (int k = 0; k < count; k++) DG_CHECKF(used[k] == 3, "%s was not tested", setups[k].name);
-    if (!dev_small()) { /* enough blocks that their sums are merged in two steps */
+    if (!dev_small()) { /* runs enough blocks that their sums are merged in two steps */
         static const int many[2][5] = {{280, 4, 4, 16, 8}, {148, 3, 4, 16, 8}};
         one(FWD, setups[2], many[0], MMA, 0, 1, 2);
         one(DX, setups[1], many[1], MMA, 0, 1, 2);

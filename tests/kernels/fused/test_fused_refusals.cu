@@ -31,7 +31,7 @@ static void convolutions()
     refuses(nullptr);
     gpu.shared = 99 << 10;
     refuses("shared memory");
-    tune.split = 8; /* each part adds an eighth of the terms */
+    tune.split = 8; /* with split 8 each part adds an eighth of the terms */
     refuses(nullptr);
     f.in.groups = 3;
     refuses("same groups");
@@ -56,7 +56,7 @@ static void convolutions()
     refuses(nullptr);
 }
 
-/* The update of the published network's D or G with batch size N, without memory. */
+/* Returns the update of the published network's D or G with batch size N, without tensors in memory. */
 static dg_fused_update published(int N, bool is_G, dg_math math)
 {
     const dg_prologue_kind kind = is_G ? NORM : DX;

@@ -36,7 +36,7 @@ struct tensor {
     const float *at(bool rounded) const { return rounded ? (const float *)(const void *)half.p : whole.p; }
 };
 
-/* The vectors that a norm's gradient reads, and its results. */
+/* The vectors that the gradient of a norm reads, and the vectors that it writes. */
 struct norm_vectors {
     dev_buffer<float> mean, rstd, gamma, beta, totals, dgamma, dbeta;
 
@@ -60,7 +60,7 @@ struct norm_vectors {
         out->mean = mean.p, out->rstd = rstd.p, out->gamma = gamma.p, out->beta = beta.p;
         out->totals = totals.p, out->dgamma = dgamma.p, out->dbeta = dbeta.p;
     }
-    /* The sums over a gradient's channels. */
+    /* Returns all per-channel sums of a gradient: totals, dgamma and dbeta. */
     std::vector<float> left() const
     {
         std::vector<float> all = totals.get(), more = dgamma.get();
@@ -71,8 +71,8 @@ struct norm_vectors {
     }
 };
 
-/* thin_mma: the forward pass leaves rounded results, the data gradient reads a rounded operand. Fused convolutions of
- * mma and wgmma are in test_fused_mma.cu. */
+/* Cases of thin_mma: the forward pass writes rounded results, and the data gradient reads a rounded operand. Fused
+ * convolutions of mma and wgmma are in test_fused_mma.cu. */
 struct conv_case {
     const char *name;
     dg_op_kind kind;
@@ -232,9 +232,8 @@ static void head(const char *name, int pixels, int C)
     }
 }
 
-/* Weight gradients of several kinds: of images, with a rounded y or through a norm. On tensor cores x is its own
- * rounded operand, and an earlier kernel computes that of y from two rounded tensors. The last kind has maps of one
- * pixel. */
+/* Cases of weight gradients: of images, with a rounded y, or through a norm. On tensor cores x is stored rounded, and
+ * an earlier kernel computes the rounded y from two rounded tensors. The last case has maps of one pixel. */
 static const struct {
     dg_fused_family kind;
     int N, H, W, Ci, Co, K;

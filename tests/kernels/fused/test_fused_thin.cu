@@ -220,7 +220,7 @@ static void refusals()
              !dg_fused_thin_refuses(DG_OP_conv_dx, &f, &tune, &gpu));
     DG_CHECK(dg_fused_thin_refuses(DG_OP_conv_dx, &f, &tune, &little));
     const dg_conv_args small = f.conv;
-    f.conv.Ho = 4 * 65535, f.conv.H = 2 * f.conv.Ho; /* the largest grid, then a size that needs one tile more */
+    f.conv.Ho = 4 * 65535, f.conv.H = 2 * f.conv.Ho; /* the largest grid; then one tile too many */
     DG_CHECK(!dg_fused_thin_refuses(DG_OP_conv_fwd, &f, &tune, &gpu));
     f.conv.Ho++, f.conv.H += 2;
     DG_CHECK(dg_fused_thin_refuses(DG_OP_conv_fwd, &f, &tune, &gpu));

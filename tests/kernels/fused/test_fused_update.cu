@@ -13,7 +13,7 @@ extern "C" {
 #include "core/tune/tune.h"
 }
 
-/* The jobs of a D, then of a G. Each has maps of odd sizes, partly filled tiles, and cells of both kinds. */
+/* Jobs of updates of D, then of G. Both lists have maps of odd sizes, partly filled tiles and cells of both kinds. */
 static const std::vector<job_case> in_D = {
     {DG_FUSED_THIN, 2, 18, 68, 3, 36, PLAIN, PLAIN, 3},     {DG_FUSED_MMA, 2, 20, 22, 16, 16, PLAIN, DX, 5},
     {DG_FUSED_MMA, 4, 10, 11, 24, 72, NORM, DX, 1},         {DG_FUSED_MMA, 6, 8, 7, 16, 24, NORM, DX, 2},
@@ -32,8 +32,8 @@ static const std::vector<job_case> no_mma = {
     {DG_FUSED_DENSE, 4, 2, 2, 4, 5, NORM, PLAIN, 1},
 };
 
-/* Three blocks: one recomputes an operand, one updates weights, one updates the norm. ThreadSanitizer can track so few
- * blocks and checks that the last one waits. */
+/* Three blocks: one recomputes an operand, one updates weights, one updates the norm. ThreadSanitizer can track three
+ * blocks and checks that the last block waits. */
 static const std::vector<job_case> alone = {{DG_FUSED_DENSE, 4, 2, 2, 4, 8, DX, PLAIN, 1}};
 
 static bool rounds(dg_fused_family kind) { return dg_update_has_factors(kind) || kind == DG_FUSED_THIN_MMA; }
@@ -50,7 +50,7 @@ static std::vector<float> numbers(size_t n, float around, float spread)
 struct side {
     dg_prologue s = {};
     int N, H, W, C, groups;
-    int64_t norm = 0; /* index of gamma, which beta follows, in the weights */
+    int64_t norm = 0; /* index of gamma in the weights; beta follows gamma */
     std::vector<float> dy, pre, mean, rstd;
     dev_buffer<float> tensor, before, means, rstds, totals, dense;
 
@@ -137,7 +137,7 @@ extern "C" {
 }
 size_t side::scratch_bytes(const dg_op *op) { return dg_scratch_of(op, DG_F32); }
 
-/* Removes cases that this precision lacks: thin_mma has no fp16 kernels. */
+/* Replaces cases that this precision lacks: thin_mma has no fp16 kernels. */
 static std::vector<job_case> suited(std::vector<job_case> cases, dg_math math)
 {
     for (job_case &k : cases)

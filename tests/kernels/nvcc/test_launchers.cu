@@ -1,4 +1,4 @@
-/* Every launcher as nvcc compiled it, called without a GPU. Each variant of each op with every tile, and every fused
+/* Calls every launcher, as nvcc compiled it, without a GPU. Each variant of each op with every tile, and every fused
  * launch, must return an error that names its op. Inside a template nvcc lets a host function call a device-only
  * function and silently compiles the call to exit(1). Only a call can detect this. */
 #include <set>
@@ -140,7 +140,7 @@ static void every_precision(const dg_model *model)
     }
 }
 
-/* Launches each op except convolutions, also ops that no model here uses. */
+/* Launches each op except convolutions, including ops that no model here uses. */
 static void every_op()
 {
     const dg_gpu g = {90, 232448, DG_MATH_FP32, true};

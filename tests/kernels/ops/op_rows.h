@@ -20,10 +20,10 @@ typedef struct {
 typedef struct op_row {
     int variations; /* 0 counts as 1 */
     int usual;      /* number of the variation for cases in which only the shape matters */
-    bool turns;     /* each shape is tested with one variation in turn, else with all */
+    bool turns;     /* true: each shape is tested with one variation, in turn; false: with all variations */
     op_shape *shapes;
     int count;
-    op_shape threads[2]; /* shapes with many pieces: for CPUs, and for the simulator */
+    op_shape threads[2]; /* shapes with many pieces: one for CPUs, and one for the simulator */
     /* Sets values and attributes of a variation; every operand already has values in (-1, 1). more: the numbers after
      * the shape. */
     void (*set)(dg_op *op, int variation, const int *more);
@@ -39,7 +39,7 @@ typedef struct op_row {
         dg_op_kind kind;
         const char *weights;
         double (*loss)(dg_backend *b, const dg_op *op);
-        void (*before)(dg_backend *b, const dg_op *op); /* runs ops that the op requires before it */
+        void (*before)(dg_backend *b, const dg_op *op); /* runs ops whose results the op requires */
         /* number of the row's variations that have a gradient; 0: all */
         int variations;
         int most; /* maximum number of values of y in a case */
@@ -183,7 +183,7 @@ static inline size_t op_bytes(const dg_op *op, int i)
     return count * dg_type_bytes(type);
 }
 
-/* A copy of the op with its own results, which start with the values of `op`. */
+/* Copies the op with separate results, which start with the values of `op`. */
 static inline dg_op op_own(const dg_op *op)
 {
     int n;
@@ -253,7 +253,7 @@ static inline void golden_is(const dg_backend *b, const char *what, const double
                   "%s: %s[%zu] is %.17g, PyTorch's %.17g", b->name, what, i, got[i], want[i]);
 }
 
-/* Gives all operands `names` of `got` one array, and the inputs among them one array in `expected`. */
+/* Makes all operands `names` of `got` share one array; in `expected` only the inputs among them share an array. */
 static inline void op_share(dg_op *got, dg_op *expected, const char *const names[4])
 {
     double *input = NULL, *shared = NULL;

@@ -6,7 +6,7 @@ static op_shape act_shapes[] = {{1},  {2},   {3},   {7},   {15},   {16},   {17},
 static op_shape add_shapes[] = {{1},  {2},  {3},   {4},   {7},   {8},    {15},   {16},   {17},   {31},
                                 {33}, {67}, {100}, {127}, {256}, {1021}, {4096}, {4097}, {8193}, {12289}};
 
-/* Keeps values away from the kink, where finite differences do not give the slope. */
+/* Keeps values away from the kink of an activation, where finite differences do not give the slope. */
 static void act_set(dg_op *op, int variation, const int *more)
 {
     (void)more;

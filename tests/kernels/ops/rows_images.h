@@ -37,7 +37,7 @@ static void gather_set(dg_op *op, int variation, const int *more)
     const int cursor = more[1], rows = more[0] > cursor + a->N ? more[0] : cursor + a->N;
     const int input = variation / 2 % INPUTS;
     int labels = variation / 2 / INPUTS;
-    /* the reference derives the type from the size of a record, so such a record needs few other bytes */
+    /* the reference derives the image type from the size of a record, so a record with labels must not be too small */
     if (input == PREPARED && labels == LABELS_ASIDE && a->H * a->W * a->C < 5) labels = NO_LABELS;
     a->flip = variation % 2;
     gather_signed(a);
@@ -145,7 +145,7 @@ static void to_u8_set(dg_op *op, int variation, const int *more)
 /* Halves round up, values are clamped to the range, and NaN becomes black. */
 static void check_to_u8(dg_backend *b)
 {
-    enum { SPECIAL = 8 }; /* 0 is the only half that is exact */
+    enum { SPECIAL = 8 }; /* 0 gives 127.5, the only half that is exact */
     static const double in[SPECIAL] = {NAN, INFINITY, -INFINITY, 1.5, -1.5, 1, -1, 0};
     static const uint8_t out[SPECIAL] = {0, 255, 0, 255, 0, 255, 0, 128};
     uint8_t got[SPECIAL];

@@ -3,7 +3,7 @@
 #include "host/net/gan_losses.h"
 #include "op_rows.h"
 
-enum { LOSS = 1, SHARE = 3 }; /* indices of metrics; SHARE: of correct rows, or of samples that D classifies as real */
+enum { LOSS = 1, SHARE = 3 }; /* indices of metrics: loss, and share of correct rows or of samples classified as real */
 
 static double loss_now(void) { return *op_metric(LOSS); }
 static double share_now(void) { return *op_metric(SHARE); }
@@ -88,7 +88,7 @@ static void check_ties(dg_backend *b)
     for (int C = 2; C < 70; C += 11) {
         dg_op op = softmax_op(C, C, 1, 1);
         double *l = op.u.softmax.logit, *each = op.u.softmax.each;
-        /* the first of the equal logits is row % 3 */
+        /* column row % 3 has the first of the equal logits */
         for (int i = 0; i < C * C; i++) l[i] = i % C < i / C % 3 && C > 2 ? -9 : 0.25;
         for (int n = 0; n < C; n++) labels_of(&op)[n] = n;
         op_run(b, &op);
@@ -185,7 +185,7 @@ static op_bound gan_bound(const dg_op *want, const char *result, double eps)
     return (op_bound){4 * eps, 4 * eps * (a->form == DG_GAN_CROSS ? 0.1 : scale) / a->n};
 }
 
-/* The loss of this gradient. A relativistic loss has two halves, and the second run computes the other half. */
+/* The loss whose gradient the op computes. Of a relativistic loss, a second run computes the other half. */
 static double gan_loss_of(dg_backend *b, const dg_op *op)
 {
     dg_op whole = *op;

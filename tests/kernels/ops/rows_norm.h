@@ -2,7 +2,7 @@
 #include "golden_ops.h"
 #include "op_rows.h"
 
-/* The mean of x relative to zero, and its spread. */
+/* shift: mean of x; scale: spread of x around the mean. */
 static const struct {
     double shift, scale;
 } spread[] = {{0, 1}, {1000, 1}, {-50, 0.01}, {3e4, 0.1}, {0, 1e-4}, {3, 1e6}};

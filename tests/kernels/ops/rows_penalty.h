@@ -16,7 +16,7 @@ static const op_row row_fill = {
 static op_shape mix_shapes[] = {{2, 1, 1},  {2, 3, 1},    {7, 5, 3},     {3, 67, 2},
                                 {8, 48, 4}, {5, 4099, 2}, {2, 12288, 1}, {130, 16, 65}};
 
-/* Both scales, or one of them 0, as with --r1 alone. */
+/* Sets both scales, or one scale and 0, as with --r1 alone. */
 static void mix_set(dg_op *op, int variation, const int *more)
 {
     dg_mix_args *a = &op->u.mix;

@@ -11,8 +11,8 @@ static op_shape pool_shapes[] = {
     {1, 10, 8, 1, 4, 2, 0},   {3, 11, 13, 3, 4, 2, 2}, {1, 13, 10, 20, 2, 2, 1},  {5, 17, 9, 4, 4, 4, 3},
     {2, 15, 11, 68, 3, 2, 2}, {1, 9, 14, 10, 4, 2, 3}, {2, 8, 8, 8, 2, 2, 0},     {1, 6, 5, 3, 3, 1, 1},
 };
-/* Only means can have larger windows, because max pooling stores an index in the window as a byte. Includes means of
- * whole maps. */
+/* Only mean pooling can have larger windows, because max pooling stores an index in the window as a byte. Some windows
+ * cover whole maps. */
 static op_shape mean_shapes[] = {
     {1, 4, 4, 1, 2, 2, 0},     {3, 5, 7, 3, 2, 2, 0},     {2, 7, 5, 8, 3, 2, 1},     {1, 6, 9, 20, 3, 2, 0},
     {5, 8, 8, 4, 3, 1, 1},     {2, 9, 4, 17, 4, 2, 1},    {2, 3, 3, 8, 3, 1, 2},     {5, 5, 9, 4, 5, 1, 4},
@@ -36,7 +36,7 @@ static void pool_set(dg_op *op, int variation, const int *more)
     }
 }
 
-/* Sets the indices that the forward op gives for these values. */
+/* Sets the indices of the maxima by running the forward op. */
 static void pool_dx_set(dg_op *op, int variation, const int *more)
 {
     (void)more;

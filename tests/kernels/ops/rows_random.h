@@ -53,7 +53,7 @@ static dg_op dropout_op(int n, double p)
     return op;
 }
 
-/* A value is kept if its random 32-bit word is at least p * 2^32. Tests p at, just above and between words. */
+/* A value is kept if its random 32-bit word is at least p * 2^32. Tests p at, slightly above and between such words. */
 static void check_words(dg_backend *b)
 {
     for (int k = 0; k < WORDS; k++)
@@ -107,7 +107,7 @@ static const op_row row_dropout = {.variations = DRAWS,
 
 static op_shape noise_shapes[] = {{1}, {2}, {3}, {4}, {5}, {100}, {255}, {257}, {1001}, {6400}};
 
-/* Uses the step's numbers, or those of a stream with its own counter. */
+/* Draws the random numbers of the step, or those of a stream with its own counter. */
 static void noise_set(dg_op *op, int variation, const int *more)
 {
     (void)more;
@@ -149,8 +149,8 @@ static op_bound augment_bound(const dg_op *want, const char *result, double eps)
     return (op_bound){relative, relative};
 }
 
-/* Without colours, values only move: each result is an input value or 0. The number of empty rows and columns is the
- * shift, and the box has half the side. */
+/* Without colours, values only move: each result is an input value or 0. The shift empties as many rows and columns as
+ * its length, and the erased box has half the side of the image. */
 static void check_moves(dg_backend *b)
 {
     dg_op op = {.kind = DG_OP_augment,

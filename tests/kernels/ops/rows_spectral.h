@@ -4,7 +4,7 @@
 
 static op_shape spectral_shapes[] = {{1, 1}, {1, 17}, {5, 1}, {3, 5}, {6, 7}, {31, 33}, {7, 513}, {64, 100}, {130, 67}};
 
-/* Without and with a step of the power iteration; lengths below eps; weights of 0. */
+/* Cases: without and with a step of the power iteration, with lengths below eps, with weights of 0. */
 enum { STAYS, ITERATES, SMALL, ZERO, SPECTRAL_VALUES };
 
 static void make_length_1(dg_op *op, const char *name)
@@ -46,8 +46,8 @@ static op_bound spectral_dw_bound(const dg_op *want, const char *result, double 
     return (op_bound){0, 8 * eps * (1 + op_length(want, "dwn") * op_length(want, "wn")) / 0.5};
 }
 
-/* W = 3 p q^T + 1 r s^T, where p, r and q, s are orthogonal and of length 1. sigma converges to 3, and u and v to p and
- * q. */
+/* W = 3 p q^T + 1 r s^T, where p and r, and q and s, are orthogonal and of length 1. sigma converges to 3, and u and v
+ * to p and q. */
 static void check_converges(dg_backend *b)
 {
     static const double p[4] = {0.5, 0.5, 0.5, 0.5}, r[4] = {0.5, -0.5, 0.5, -0.5};

@@ -1,5 +1,5 @@
 /* Convolutions on tensor cores, 4x4 with every tile in all precisions, 3x3 and 1x1, against the reference. Operands are
- * rounded here as the kernels round them. Each element is within 8 sqrt(terms) eps sum|a||b|. */
+ * rounded here as the kernels round them. Each element is within 8 sqrt(terms) eps sum|a||b| of the reference. */
 #include "tests/run_conv.h"
 
 /* N, H, W, Ci, Co, which directions (1 fwd, 2 dx, 4 dw), and K and S if they are not 4 and 2; pad is half of K */

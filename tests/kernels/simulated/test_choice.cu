@@ -1,6 +1,6 @@
-/* Variants that the CUDA backend chooses for a whole network. They equal the planner's choices for an absent GPU with
- * the same memory. Rows of a tuning file take precedence over the rule, and each op reports its reason. An invalid file
- * only adds a message. */
+/* Variants that the CUDA backend chooses for a whole network. The choices equal those of the planner for an absent GPU
+ * with the same memory. Rows of a tuning file take precedence over the rule, and each op reports its reason. An invalid
+ * file only adds a message. */
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 extern "C" {
@@ -153,7 +153,7 @@ static void rows_come_first()
         same += with.substr(i, n) == without.substr(k, m);
         i += n + 1, k += m + 1;
     }
-    /* the lines of the op and possibly of the bytes */
+    /* the line of the op differs, and possibly the line of the memory size */
     DG_CHECKF(lines - same <= 2 && lines > same, "%zu of %zu lines differ", lines - same, lines);
     const std::string said = said_by([&] { b = open_cuda(file.c_str(), DG_F64); });
     DG_CHECKF(said.find("fp64 ignores them") != std::string::npos && plan_text(b).find(file) == std::string::npos, "%s",

@@ -34,7 +34,7 @@ struct shape {
 
     int64_t at(int n, int y, int x) const { return (((int64_t)n * H + y) * W + x) * C; }
 };
-/* Just below 2^31 values. `tiled` is smaller, because tiles number some images beyond the last one. */
+/* Just below 2^31 values. `tiled` is smaller, because tiled variants compute indices of images beyond the last one. */
 static const shape most = {2, 16384, 16383, 4, 8190}, tiled = {31, 3660, 3658, 4, 1828};
 
 static bool fits(const shape &s) { return (OUT - 1) * s.S + K <= s.W && OUT * s.S + K > s.H; }

@@ -1,6 +1,6 @@
-/* A network that does not fit. Before any allocation, the message states the required memory, the free memory and the
- * largest batch size that fits. The stated batch size fits, and the next larger one does not. The train command then
- * ends and leaves no files. */
+/* Tests a network that does not fit into memory. Before any allocation, the message states the required memory, the
+ * free memory and the largest batch size that fits. The stated batch size fits, and the next larger one does not. The
+ * train command then ends and leaves no files. */
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 extern "C" {

@@ -27,7 +27,7 @@ template <class T> static std::vector<T> get(const dg_job *job, const void *from
     return v;
 }
 
-/* Rounds four weights and stores them in the layout of a unit of the rounded copies. */
+/* Rounds four weights and returns them in the layout of the rounded copies. */
 static std::string rounded(dg_math math, const float *w)
 {
     float eight[8] = {};

@@ -73,7 +73,7 @@ static void same_bytes()
 {
     /* the first run of a plan is launched; later runs are captured in graphs of one, two or four steps */
     long two, many, eager;
-    sim::device.driver = 12020; /* this driver cannot load kernels during a capture, so they run once before */
+    sim::device.driver = 12020; /* this driver cannot load kernels in a capture, so they run once before it */
     const std::string old = train(false, {2, STEPS - 2}, &many);
     sim::device.driver = 13000;
     const std::string want = train(false, std::vector<int>(STEPS, 1), &two);
@@ -90,7 +90,7 @@ static void same_bytes()
     dev_bits(want.data(), want.size());
 }
 
-/* Two jobs alternate on one GPU. Launches overlap only for the backend that enables it, and both jobs train alike. */
+/* Two jobs alternate on one GPU. Launches overlap only on the backend that enables it; both give the same results. */
 static void two_backends()
 {
     static long early[2];

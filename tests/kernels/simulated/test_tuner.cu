@@ -169,7 +169,7 @@ static void the_fastest_right_one()
             kept++;
             DG_CHECKF(t.us == t.before_us && !t.wrong, "%s: %g us, %g before, %d wrong", text, t.us, t.before_us,
                       t.wrong);
-        } else DG_CHECKF(is_conv(&op) && t.wrong, "%s: changed for nothing", text); /* the previous choice was wrong */
+        } else DG_CHECKF(is_conv(&op) && t.wrong, "%s: changed for nothing", text); /* the old choice was wrong */
         DG_CHECK(t.tried > 0 && t.direct_us > 0);
     }
     DG_CHECKF((good >= 6 && kept >= 10) || (first_alone && good == 1), "%d good, %d as before", good, kept);
