@@ -63,7 +63,7 @@ template <int B> static __global__ void row_sums(float *y, float *total, const f
     }
     if (lane) return;
     y[blockIdx.x] = s;
-    if (B == SHARED_WORD) *total += s; /* every block adds to it without synchronisation */
+    if (B == SHARED_WORD) *total += s; /* every block adds to `total` without synchronisation */
 }
 template <int B> static void run_row_sums()
 {
@@ -98,7 +98,7 @@ template <int B> static __global__ void scale(const scaled a)
         for (; i < a.n; i++) a.y[i] *= f;
     }
     if (B == FAR_WRITE && i == 0) a.y[a.n + 100000] = 0;
-    if (B == INT_INDEX) { /* the result is correct by chance, because the lost bits do not matter */
+    if (B == INT_INDEX) { /* the product overflows an int, but the lost bits happen not to change the result */
         int row = threadIdx.x + 60000;
         if ((unsigned)(row * 70000) % 16 != (unsigned)row * 70000u % 16) a.y[0] = 0;
     }
@@ -120,7 +120,7 @@ template <int B> static void run_scale()
     compare("y", y.get(), want, 1e-6);
 }
 
-/* y = running maximum of blocks; x = shift(shift(x)); two arrays of a pool */
+/* three programs: y = running maximum of blocks; x = shift(shift(x)); two arrays of a pool */
 template <int B> static __global__ void chain(float *y, const float *x)
 {
     float before = 0;

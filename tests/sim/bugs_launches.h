@@ -61,7 +61,7 @@ template <int B> static void run_in_turns()
     compare("x", x.get(), std::vector<float>{0});
 }
 
-/* ---- host programs: batches through two pinned buffers on a copy stream, computed on another; a captured step ---- */
+/* ---- host programs: two pinned buffers filled on a copy stream and read on a compute stream; a captured step ---- */
 
 static __global__ void accumulate(float *sum, const float *x, int n)
 {

@@ -75,7 +75,7 @@ template <int B> static void run_product()
 /* A (64, 32), B (32, 32) */
 template <int B> static __global__ void wide_product(float *c, const float *a, const float *b)
 {
-    SHARED(uint4, s, [2 * 64 + 2 * 32]); /* planes of A, then of B: 8 values of k for all rows or columns */
+    SHARED(uint4, s, [2 * 64 + 2 * 32]); /* planes of A, then of B; each has 8 values of k for all rows or columns */
     const int i = (int)threadIdx.x, lane = i % 32;
     auto eight = [](const float *v, int step) {
         return make_uint4(to_bf16x2(v[0], v[step]), to_bf16x2(v[2 * step], v[3 * step]),
@@ -127,7 +127,7 @@ template <int B> static void run_wide_product()
 
 template <int B> static __global__ void scaled_product(float *c, const float *a, const float *b, int shift)
 {
-    SHARED(uint4, units, [2 * 16 + 2 * 8]); /* planes of A, of B */
+    SHARED(uint4, units, [2 * 16 + 2 * 8]); /* planes of A, then of B */
     const int i = threadIdx.x;
     float v[8];
     for (int e = 0; e < 8; e++) v[e] = a[i % 16 * 16 + i / 16 * 8 + e] * dg_power_of_two(B == NOT_SCALED ? 0 : shift);

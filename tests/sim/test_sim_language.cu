@@ -36,7 +36,7 @@ static void test_order()
     std::vector<int> one = order_of(sim::RANDOM, 1, 1), same = order_of(sim::RANDOM, 1, 1),
                      other = order_of(sim::RANDOM, 2, 1);
     DG_CHECK(one == same && one != other && one != all);
-    int first = one[0] / 100; /* blocks and the threads in each are shuffled */
+    int first = one[0] / 100; /* blocks, and the threads in each block, run in random order */
     DG_CHECK(!std::is_sorted(one.begin(), one.begin() + 24) && one[23] / 100 == first);
     for (std::vector<int> v : {one, other, order_of(sim::FORWARD, 1, 4)}) {
         std::sort(v.begin(), v.end());
@@ -96,7 +96,7 @@ static __global__ void vote_kernel(unsigned *out)
     float v = (float)lane;
     if (lane < 12)
         for (int i = 0; i < 3; i++) v += __shfl_sync(mine, v, 11);
-    else v = __shfl_sync(mine, v, 5); /* lane 5 is not in this part */
+    else v = __shfl_sync(mine, v, 5); /* lane 5 belongs to the other part of the warp */
     out[32 + lane] = __float_as_uint(v);
     __syncwarp();
 }

@@ -210,7 +210,7 @@ static void test_streams(bool deferred)
         OK(cudaStreamSynchronize(a));
         DG_CHECK(x.get()[0] == 5 && y.get()[0] == (deferred ? 6 : 5));
 
-        /* The default stream waits for the other streams, and these wait for it. A non-blocking stream does not. */
+        /* The default stream and other blocking streams wait for each other. A non-blocking stream does not wait. */
         add(x.p, x.p, 1, 100, a);
         add(x.p, x.p, 10, 100, nullptr);
         add(x.p, x.p, 100, 100, b);
