@@ -1,12 +1,12 @@
 /* A library for LD_PRELOAD that makes one call fail, to test that the program reports it and ends properly.
- *     LD_PRELOAD=faults.so FAULT=fail:memory:7 dcgan info FILE       the 7th allocation fails
- *     LD_PRELOAD=faults.so FAULT=fail:memory:7+ dcgan info FILE      and all after it
- *     LD_PRELOAD=faults.so FAULT=short:write:2 dcgan ...             the 2nd write writes half of its bytes
- *     LD_PRELOAD=faults.so FAULT=interrupt:write:2 dcgan ...         it is interrupted (EINTR) before it begins
- *     LD_PRELOAD=faults.so FAULT=signal:file:30 dcgan ...            SIGINT just before the 30th call on files
- *     LD_PRELOAD=faults.so FAULT=kill:change:4 dcgan ...             killed at the 4th call that changes a file or a
- *                                                                    directory, a write after half of its bytes
- *     LD_PRELOAD=faults.so FAULT_COUNT=FILE dcgan info FILE          counts calls: "memory 123", "open 4" ...
+ *     LD_PRELOAD=faults.so FAULT=fail:memory:7 dcgan info FILE       The 7th allocation fails.
+ *     LD_PRELOAD=faults.so FAULT=fail:memory:7+ dcgan info FILE      The 7th and all later allocations fail.
+ *     LD_PRELOAD=faults.so FAULT=short:write:2 dcgan ...             The 2nd write writes half of its bytes.
+ *     LD_PRELOAD=faults.so FAULT=interrupt:write:2 dcgan ...         The 2nd write fails with EINTR before it begins.
+ *     LD_PRELOAD=faults.so FAULT=signal:file:30 dcgan ...            SIGINT arrives just before the 30th call on files.
+ *     LD_PRELOAD=faults.so FAULT=kill:change:4 dcgan ...             The 4th call that changes a file or a directory is
+ *                                                                    killed, a write after half of its bytes.
+ *     LD_PRELOAD=faults.so FAULT_COUNT=FILE dcgan info FILE          Counts calls in FILE: "memory 123", "open 4" ...
  * Counting begins with main(). The C library's streams write without interceptable calls: fopen counts as open, fread
  * and fgets as read, fclose as close; fflush is its own kind. With threads the order of calls varies from run to
  * run. */
@@ -47,7 +47,7 @@ enum {
     MODE,
     KINDS
 };
-enum { FILES = KINDS, CHANGES, COUNTERS }; /* FILES: all but the first two kinds; CHANGES: calls that change a file */
+enum { FILES = KINDS, CHANGES, COUNTERS }; /* FILES: calls of kinds OPEN and above; CHANGES: calls that change a file */
 static const struct {
     const char *name;
     int error;
@@ -63,7 +63,7 @@ static const struct {
 };
 static atomic_long calls[COUNTERS];
 static enum { NOTHING, FAIL, SHORT, INTERRUPT, SIGNAL, KILL } how;
-static int counter = -1; /* index of the counter that decides about the failure */
+static int counter = -1; /* index of the counter that decides which call fails */
 static long first, last; /* first and last failing call */
 static atomic_bool counting;
 static _Thread_local __attribute__((tls_model("initial-exec"))) bool spared; /* not counted */
@@ -93,7 +93,7 @@ static bool call_fails(int kind, bool changes)
     return how == FAIL || (how == INTERRUPT && kinds[kind].interrupts);
 }
 
-/* Address range of a library that ends the program if a call fails; its calls are not counted. */
+/* Address range of a library whose calls are not counted, because it ends the program if a call fails. */
 static uintptr_t library_from, library_to;
 static bool counts(const void *caller) { return (uintptr_t)caller - library_from >= library_to - library_from; }
 #define CALLER __builtin_return_address(0)
@@ -161,7 +161,7 @@ CALL(int, -1, LOCK, false, flock, (int, int), (int fd, int what), (fd, what))
 CALL(int, -1, MODE, false, fchmod, (int, mode_t), (int fd, mode_t mode), (fd, mode))
 CALL(int, -1, MODE, false, fchown, (int, uid_t, gid_t), (int fd, uid_t user, gid_t group), (fd, user, group))
 
-/* With a mode after the flags if a file may be created. */
+/* Functions that open a file have a mode after the flags if they may create the file. */
 #define OPENS(name, types, declared, given)                                             \
     int name declared                                                                   \
     {                                                                                   \
@@ -175,7 +175,7 @@ CALL(int, -1, MODE, false, fchown, (int, uid_t, gid_t), (int fd, uid_t user, gid
 OPENS(open, (const char *), (const char *path, int flags, ...), (path))
 OPENS(openat, (int, const char *), (int dir, const char *path, int flags, ...), (dir, path))
 
-/* Descriptors and locks; a third argument is a long or a pointer. */
+/* Handles descriptors and locks; a third argument is a long or a pointer. */
 int fcntl(int fd, int command, ...)
 {
     NEXT(int, "fcntl", int, int, ...)
@@ -187,7 +187,7 @@ int fcntl(int fd, int command, ...)
     return call_fails(copies ? OPEN : LOCK, false) ? -1 : real(fd, command, with);
 }
 
-/* Writes half of the data if cut short or killed. Writes to terminals and pipes are not counted. */
+/* Writes half of the data if the fault is a short write or a kill. Writes to terminals and pipes are not counted. */
 ssize_t write(int fd, const void *data, size_t n)
 {
     NEXT(ssize_t, "write", int, const void *, size_t)

@@ -1,10 +1,10 @@
 /* A library for LD_PRELOAD that records a program's changes on the disk and its syncs, so that a test can reconstruct
  * the possible states after a power failure: LD_PRELOAD=record.so RECORD=FILE dcgan ...
  *
- * A line per call, in order, with fields separated by tabs; paths are absolute:
- *     create INODE PATH            write INODE OFFSET BYTES, then the bytes and a newline
- *     size INODE BYTES             sync INODE              syncdir PATH
- *     rename FROM TO               link FROM TO            unlink PATH              make PATH */
+ * Each call is a line of FILE; fields are separated by tabs, and paths are absolute. Lines of calls:
+ *     create INODE PATH;           write INODE OFFSET BYTES, then the bytes and a newline;
+ *     size INODE BYTES;            sync INODE;             syncdir PATH;
+ *     rename FROM TO;              link FROM TO;           unlink PATH;             make PATH. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -58,7 +58,7 @@ static void line(const char *format, ...)
     put(text, (size_t)n);
 }
 
-/* The file of that name in an open directory; AT_FDCWD: the current one. */
+/* Returns the absolute path of a file in an open directory; AT_FDCWD: the current directory. */
 static const char *path_of(int dir, const char *name, char out[2 * LONGEST])
 {
     char link[64] = "/proc/self/cwd", at[LONGEST];
@@ -177,7 +177,7 @@ int fsync(int fd)
     return failed;
 }
 
-/* Records a change of names: `what` in one directory, and with `to` also in another. */
+/* Records a call `what` that changes a name in one directory and, if it has a name `to`, in another directory. */
 static int named(int failed, const char *what, int dir, const char *name, int to_dir, const char *to)
 {
     char from[2 * LONGEST], there[2 * LONGEST];

@@ -2,9 +2,9 @@
  * barrier.cluster, mapa, ld.shared::cluster). Each of the three files here includes a file of the executor and
  * adds to it; tests/ptx.mk compiles these files instead.
  *
- *   parse.cpp   waiting at a cluster's barrier becomes a loop that lets other blocks run
- *   cudart.cpp  reads the size of clusters from launches: all blocks of equal x and y, at most 8
- *   exec.cpp    the instructions
+ * In parse.cpp, waiting at a cluster's barrier becomes a loop that lets other blocks run.
+ * In cudart.cpp, launches set the size of clusters: all blocks of equal x and y, at most 8.
+ * In exec.cpp, the instructions of clusters are executed.
  *
  * Reported in addition to the executor's reports: reads of a block that has not reached the barrier or has ended, of
  * memory that was not written, and of memory that was written after the barrier. */

@@ -14,7 +14,7 @@ struct Cluster {
     u32 arrived = 0, phase = 0;
 };
 std::map<u32, Cluster> clusters;         /* clusters of this launch, by y * width + x */
-std::map<const Warp *, u32> phase_begun; /* cluster phases of warps between arrive and wait */
+std::map<const Warp *, u32> phase_begun; /* barrier phase of each warp between its arrive and wait */
 u32 of_launch = 0;
 
 Cluster &cluster_of(const Block &b)
@@ -75,7 +75,7 @@ void h_mapa(Warp &w, const Ins &I, u32 m)
     }
 }
 
-/* Returns why this lane may not read these bytes, or NULL; from: their address. */
+/* Returns why this lane may not read these bytes, or NULL; *from: address of the bytes. */
 const char *why_not(const Block &reader, const Cluster &c, u32 address, u32 total, const char **from)
 {
     const u32 rank = (address >> RANK_AT) - 1, at = (address & ((1u << RANK_AT) - 1)) - SHARED_AT;
