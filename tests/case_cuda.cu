@@ -9,7 +9,7 @@ const dg_gpu dg_case_gpu = dev_gpu(227 << 10, DG_MATH_FP32);
 
 static const struct way {
     dg_type real;
-    bool direct; /* the direct variant; false: the variant that the backend chooses */
+    bool direct; /* true: variant direct; false: the variant that the backend chooses */
     int block;   /* max threads per block, for kernels whose block size can be chosen; 0: unchanged */
     bool offset; /* operands start one value after a multiple of 16 bytes */
 } ways[] = {{DG_F32, false, 0, false},
@@ -28,8 +28,8 @@ void dg_case_as(const dg_tune *tune, bool offset)
     now.offset = offset;
 }
 
-/* The number of threads chooses the order of blocks and threads. Results must not depend on it. With two threads, as in
- * most tests, the order is that of this run (SIM=...). */
+/* Sets the order in which the simulator runs blocks and threads: one per thread count of the CPU tests, which run the
+ * same cases. With two threads the order is that of environment variable SIM. Results must not depend on the order. */
 static void set_order(int threads)
 {
 #ifdef CUSIM
@@ -44,7 +44,7 @@ static void set_order(int threads)
 #endif
 }
 
-/* ThreadSanitizer finds a race in any order of threads. Builds without it compare the results of all orders. */
+/* ThreadSanitizer finds a race in any order of threads. Other builds compare the results of all orders. */
 #ifdef __SANITIZE_THREAD__
 static const int ORDERS = 2;
 #else
@@ -102,7 +102,7 @@ static const char *choose(dg_backend *b, dg_op *op)
     return dg_variant_check(op, &op->tune, b->real, &dg_case_gpu);
 }
 
-/* Guard bytes around an operand, on a device only. The simulator guards each allocation by itself. */
+/* Number of guard bytes before and after an operand. The simulator needs none, because it guards each allocation. */
 #ifdef CUSIM
 static const size_t GUARD = 0;
 #else
@@ -116,7 +116,7 @@ struct twin {
     size_t count = 0, bytes = 0, off = 0;
     bool real = false, input = false, output = false;
     void *block = nullptr;
-    std::vector<unsigned char> image; /* content of the allocation before the op: guard, offset, value, guard */
+    std::vector<unsigned char> image; /* bytes of the allocation before the op runs: guard, offset, operand, guard */
     unsigned char *mine() const { return (unsigned char *)block + off; }
 };
 
@@ -172,7 +172,7 @@ static const char *load(dg_backend *b, const twin *t)
 }
 
 /* Each operand of op gets a copy on the device; two operands with one pointer share a copy. op then points to the
- * copies. counters: for an op that is passed without counters. */
+ * copies. counters: used for an op whose pointer to counters is null. */
 static std::vector<twin> place(dg_backend *b, dg_op *op, const dg_op *original, uint32_t *counters)
 {
     int n;

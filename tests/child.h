@@ -23,7 +23,7 @@
 #endif
 
 typedef struct {
-    int code;          /* return value of work, or minus the signal that killed the child */
+    int code;          /* return value of work(), or minus the number of the signal that killed the child */
     double seconds;    /* CPU time */
     long kilobytes;    /* max growth of the resident memory */
     char message[256]; /* message that work wrote */
@@ -40,7 +40,7 @@ static long resident_kilobytes(void)
     return pages * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
-/* address_space: bytes that the child may map in addition; 0: no limit. */
+/* address_space: number of additional bytes that the child may map; 0: no limit. */
 __attribute__((unused)) static child_result in_child(int (*work)(void *, char *message), void *context,
                                                      size_t address_space)
 {

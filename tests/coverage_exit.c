@@ -8,7 +8,7 @@
 
 void __gcov_dump(void); /* NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): gcc's name */
 
-/* Runs before gcc's destructor, which writes the counts. */
+/* Runs before gcc's destructor, which writes the coverage counts. */
 __attribute__((destructor)) static void forget_limit(void) { (void)signal(SIGXFSZ, SIG_IGN); }
 
 _Noreturn void _exit(int code) /* NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */

@@ -1,12 +1,12 @@
-/* Invalid input for readers of files: rows of files or of patches to a valid file, and damage to each byte of a valid
- * file. */
+/* Invalid input for file readers: tables of invalid files, tables of patches to a valid file, and damage to each byte
+ * of a valid file. */
 #ifndef DG_DAMAGE_H
 #define DG_DAMAGE_H
 
 #include "core/base/err.h"
 #include "test.h"
 
-/* Reads the bytes and frees the result. */
+/* A reader under test: it reads the bytes and frees its result. */
 typedef dg_err reader(const void *data, size_t n);
 
 /* `bytes` is the whole file. If there is a valid file, `bytes` replace its content from offset `at` on. */
@@ -28,7 +28,7 @@ static dg_err read_copy(reader *read, const void *data, size_t n)
     return e;
 }
 
-/* Each row is refused with this code or accepted. valid: the file that rows change; NULL: none. */
+/* The reader must refuse each row with this code, or accept it if `why` is NULL. valid: the file to patch, or NULL. */
 __attribute__((unused)) static void check_refusals(const refusal *row, size_t rows, reader *read, dg_err code,
                                                    const void *valid, size_t bytes)
 {
@@ -50,8 +50,8 @@ typedef struct {
     long cuts, flips;
 } accepted;
 
-/* Tries every prefix shorter than `whole` and every single-bit flip of the file. The reader accepts each or refuses it
- * with this code. */
+/* Tries every prefix shorter than `whole` and every single-bit flip of the file. The reader must accept each variation
+ * or refuse it with this code. */
 __attribute__((unused)) static accepted damage(const void *data, size_t n, size_t whole, reader *read, dg_err code)
 {
     accepted a = {0, 0};

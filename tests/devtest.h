@@ -40,8 +40,8 @@ static inline void dev_bits(const void *p, size_t bytes)
     hash.bytes += bytes;
 }
 
-/* The GPU that tests choose variants for. In the simulator it is an sm_90 with this much shared memory, else the
- * present device with at most this much. */
+/* Returns the GPU for which tests choose variants. In the simulator it is an sm_90 with `shared` bytes of shared
+ * memory, else the present device with at most `shared` bytes. */
 static inline dg_gpu dev_gpu(size_t shared, dg_math math)
 {
 #ifdef __CUDACC__
@@ -58,8 +58,8 @@ static inline dg_gpu dev_gpu(size_t shared, dg_math math)
 #endif
 }
 
-/* The GPU on which a variant exists: a GPU with wgmma has no forward pass by mma in bf16. The simulator has all
- * kernels. */
+/* Returns a GPU on which the variant exists, because GPUs with wgmma have no forward pass by mma in bf16. The simulator
+ * has all kernels. */
 static inline dg_gpu dev_gpu_of(const dg_variant *variant, dg_gpu gpu)
 {
 #ifdef __CUDACC__
@@ -96,8 +96,8 @@ static inline bool dev_ok(const char *what)
     return fault.error == cudaSuccess && e == cudaSuccess;
 }
 
-/* n values in device memory, NaN (0xff) until they are written. On a device a guard band follows, which must stay
- * unchanged. In the simulator the allocation ends there. */
+/* n values in device memory, NaN (0xff) until they are written. On a device a guard band follows the values and must
+ * stay unchanged. In the simulator the allocation ends after them. */
 template <class T> class dev_buffer {
 #ifdef __CUDACC__
     static const size_t band = 1024;
@@ -105,7 +105,7 @@ template <class T> class dev_buffer {
     static const size_t band = 0;
 #endif
     size_t bytes() const { return n * sizeof(T); }
-    /* Copies may return before they are done, and streams of the test do not wait for them. */
+    /* Waits for a copy, because it may return before it is done and streams of the test do not wait for it. */
     static bool done() { return cudaStreamSynchronize(nullptr) == cudaSuccess; }
 
   public:
@@ -142,7 +142,7 @@ template <class T> class dev_buffer {
     }
 };
 
-/* Rounds ordinary numbers like to_bf16x2, and all finite numbers like dg_mma_fp16. */
+/* Rounds like the kernels: in bf16 normal numbers like to_bf16x2, in fp16 all finite numbers like dg_mma_fp16. */
 static inline double dev_rounded(double x, dg_math math, int shift = 0)
 {
     if (math == DG_MATH_FP16) {
@@ -173,7 +173,7 @@ static inline std::vector<uint16_t> dev_halves(const std::vector<float> &v)
     return half;
 }
 
-/* Fused fp16 launches exist only for Turing, whose limits the simulator then applies. False: the device is newer. */
+/* Fused fp16 launches exist only for Turing, whose limits the simulator then applies. False for fp16 on newer GPUs. */
 static inline bool dev_fuses(dg_math math, dg_gpu *gpu)
 {
 #ifdef __CUDACC__

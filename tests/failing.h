@@ -16,12 +16,12 @@
 #endif
 
 #if DG_FAILING
-#undef _FORTIFY_SOURCE /* fortified calls have other names */
+#undef _FORTIFY_SOURCE /* fortified calls have other symbol names */
 #include <link.h>
 #include <time.h>
 
 #include "core/base/err.h"
-#include "preload/faults.c" /* NOLINT(bugprone-suspicious-include): all of it, in this one program */
+#include "preload/faults.c" /* NOLINT(bugprone-suspicious-include): this program needs all functions of faults.c */
 #include "test.h"
 
 /* Replaces the C library's nanosleep, so that readers do not wait before a retry. */
@@ -31,7 +31,7 @@ int nanosleep(const struct timespec *wanted, struct timespec *left)
     return 0;
 }
 
-/* From now on the k-th call of this kind fails; with `more` all later ones fail, too. */
+/* From now on the k-th call of this kind fails; with `more` all later calls of this kind fail, too. */
 static void arm(int kind, long k, bool more)
 {
     for (int i = 0; i < COUNTERS; i++) atomic_store(&calls[i], 0);
@@ -86,7 +86,7 @@ __attribute__((unused)) static long each_of(const char *what, int kind, bool mor
     return failures;
 }
 
-/* Fails each call of each kind, alone and together with all later calls. */
+/* Runs act() with each call of each kind failing, once by itself and once together with all later calls. */
 __attribute__((unused)) static long each_call(const char *what, void (*before)(void), dg_err (*act)(void),
                                               void (*after)(dg_err))
 {

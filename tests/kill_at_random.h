@@ -13,7 +13,7 @@
 #include "core/base/file_io.h"
 #include "test.h"
 
-/* Does what the next run does with the directory. */
+/* Removes temporary files, as the next run in the directory does. */
 __attribute__((unused)) static void sweep(const char *directory)
 {
     const int dir = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -47,7 +47,7 @@ static void pause_for(double seconds)
     nanosleep(&(struct timespec){(time_t)whole, (long)((seconds - whole) * 1e9)}, NULL);
 }
 
-/* Leaves a first complete file at path. Returns the maximum delay in seconds for kill_at_random, which is the time of
+/* Writes a first complete file at path. Returns the maximum delay in seconds for kill_at_random, which is the time of
  * several files. */
 __attribute__((unused)) static double time_of_files(endless_work *work, void *context, const char *path)
 {

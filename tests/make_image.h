@@ -63,7 +63,7 @@ __attribute__((unused)) static int blob_save(const blob *b, const char *path)
     return fclose(f) || n != b->bytes ? -1 : 0;
 }
 
-/* Saves the blob as this file of the folder, and frees it. Returns 0, or -1 with errno. */
+/* Saves the blob as folder/name, and frees it. Returns 0, or -1 with errno. */
 __attribute__((unused)) static int blob_into(const char *folder, const char *name, blob b)
 {
     char path[1200];
@@ -251,7 +251,7 @@ __attribute__((unused)) static blob jpeg_by_libjpeg(const jpeg_spec *s, const ui
     c.comp_info[0].h_samp_factor = s->h > 0 ? s->h : 1;
     c.comp_info[0].v_samp_factor = s->v > 0 ? s->v : 1;
     for (int i = 1; i < c.num_components; i++) c.comp_info[i].h_samp_factor = c.comp_info[i].v_samp_factor = 1;
-    if (s->components == 4) { /* samples K as finely as C or Y */
+    if (s->components == 4) { /* K gets the sampling factors of the first component */
         c.comp_info[3].h_samp_factor = c.comp_info[0].h_samp_factor;
         c.comp_info[3].v_samp_factor = c.comp_info[0].v_samp_factor;
     }
@@ -283,7 +283,7 @@ __attribute__((unused)) static jpeg_spec jpeg_grey(int W, int H, int quality)
     return (jpeg_spec){W, H, 1, JCS_GRAYSCALE, JCS_GRAYSCALE, .quality = quality};
 }
 
-/* The ways in which a JPEG file can be coded: the first and each further one. */
+/* Number of codings of a JPEG file that jpeg_coded() can choose. */
 enum { JPEG_CODINGS = 4 };
 __attribute__((unused)) static jpeg_spec jpeg_coded(jpeg_spec s, int coding, int restart)
 {
@@ -326,7 +326,7 @@ static int blob_gif_write(GifFileType *gif, const GifByteType *data, int n)
     return n;
 }
 
-/* One frame of W x H indices at (left, left) of the image, interlaced or not; transparent: a colour index, or -1. */
+/* Makes a GIF of one frame with W x H colour indices at (left, left); transparent: a colour index, or -1. */
 __attribute__((unused)) static blob gif_by_giflib(int W, int H, int left, bool interlaced, int transparent,
                                                   const uint8_t *palette, const uint8_t *index)
 {
@@ -391,7 +391,7 @@ __attribute__((unused)) static blob exif_block(int big, uint32_t orientation)
     return b;
 }
 
-/* Both functions free the block. */
+/* jpeg_add_exif and png_with_exif free the TIFF block. */
 __attribute__((unused)) static void jpeg_add_exif(blob *jpeg, blob tiff)
 {
     blob app = {0};

@@ -33,7 +33,7 @@ static inline int dg_test_run(const char *program, const char *const *words, cha
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* A number in a JSON object; NaN if it is missing. */
+/* Returns a number of a JSON object; NaN if it is missing. */
 static inline double dg_test_number(const cJSON *j, const char *name)
 {
     const cJSON *n = cJSON_GetObjectItem(j, name);

@@ -104,7 +104,7 @@ static void softmax(const dg_softmax_args *a)
         const double *l = (const double *)a->logit + n * a->C;
         int top = 0;
         for (int c = 0; c < a->C; c++) top = l[c] > l[top] ? c : top;
-        long double sum = 0, one = 0; /* one: sum_c q_c log p_c, negated */
+        long double sum = 0, one = 0; /* one: loss of the row, -sum_c q_c log p_c */
         for (int c = 0; c < a->C; c++) sum += expl((long double)l[c] - l[top]);
         for (int c = 0; c < a->C; c++) {
             const long double log_p = (long double)l[c] - l[top] - logl(sum), p = expl(log_p);
@@ -274,12 +274,12 @@ static void maxpool_dx(const dg_pool_args *a)
         const int c = (int)(i % a->C), ox = (int)(i / a->C % a->Wo), oy = (int)(i / a->C / a->Wo % a->Ho);
         const int64_t n = i / a->C / a->Wo / a->Ho;
         const int iy = oy * a->S - a->P + a->place[i] / a->K, ix = ox * a->S - a->P + a->place[i] % a->K;
-        if (iy < 0 || iy >= a->H || ix < 0 || ix >= a->W) continue; /* no window has its maximum there */
+        if (iy < 0 || iy >= a->H || ix < 0 || ix >= a->W) continue; /* no window has its maximum in the padding */
         dx[((n * a->H + iy) * a->W + ix) * a->C + c] += ((const double *)a->dy)[i];
     }
 }
 
-/* Forward and backward, one term at a time. Backward, each window adds its share to its pixels. */
+/* Mean pooling forward and backward, one term at a time. Backward, each window adds its share to its pixels. */
 static void meanpool(const dg_pool_args *a, bool backward)
 {
     const int64_t results = (int64_t)a->N * a->Ho * a->Wo * a->C, values = (int64_t)a->N * a->H * a->W * a->C;

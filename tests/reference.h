@@ -15,9 +15,9 @@ void dg_ref_operand(const dg_op *op, int i, size_t *count, dg_type *type);
 
 void **dg_ref_pointer(const dg_op *op, int i);
 
-/* Runs op on b. Operands are copied into b's types between guard bytes, not aligned to vectors. Outputs are first
- * filled with NaN, and results are converted back into the caller's arrays. Two operands with the same pointer share
- * one copy. Returns NULL, or an error other than wrong values. */
+/* Runs op on b. Operands are converted to b's types and stored between guard bytes, not aligned to vectors. Outputs are
+ * first filled with NaN, and results are converted back into the caller's arrays. Two operands with the same pointer
+ * share one copy. Returns NULL, or an error other than wrong values. */
 const char *dg_case_run(dg_backend *b, const dg_op *op);
 
 /* Opens backend number i of all (instruction set, float or double) pairs that this machine can run. False after the
@@ -29,10 +29,10 @@ bool dg_case_open(int i, int threads, dg_backend **b);
 int dg_case_slowness(void);
 
 /* Any op (tests/kernels/ops/op_rows.h). Adds operands and attributes to `op`, which has a shape; `expected` gets the
- * same inputs and separate outputs, those of the reference. */
+ * same inputs and separate outputs, which the reference computes. */
 void dg_any_make(dg_op *op, dg_op *expected);
 
-/* A copy with separate outputs, initialised like those of `op`. */
+/* Returns a copy of `op` with separate outputs, which start with the values of `op`. */
 dg_op dg_any_own(const dg_op *op);
 
 /* True if all outputs of `got` are within the op's tolerance; prints those that are not. */
@@ -41,8 +41,8 @@ bool dg_any_right(const dg_backend *b, const dg_op *got, const dg_op *expected, 
 /* Half the distance between 1 and the next number of b's type. */
 double dg_case_eps(const dg_backend *b);
 
-/* dg_case_numbers: n numbers in (-1, 1), scaled and shifted, exact as float; freed by dg_case_free. The second function
- * copies such an array. */
+/* dg_case_numbers: n numbers in (-1, 1), scaled and shifted, exact as float; freed by dg_case_free. dg_case_copy copies
+ * such an array. */
 double *dg_case_numbers(size_t n, double scale, double shift);
 double *dg_case_copy(const double *x, size_t n);
 void dg_case_free(void);

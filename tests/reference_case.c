@@ -14,8 +14,7 @@ void **dg_ref_pointer(const dg_op *op, int i)
     return (void **)(void *)((char *)(uintptr_t)&op->u + dg_operands(op->kind, &n)[i].member);
 }
 
-/* From the cursor on, the permutation holds the indices of the records that are read. The count includes all records up
- * to the largest index. */
+/* Counts all records up to the largest index that the permutation holds from the cursor on, where reading starts. */
 static size_t count_anywhere(const dg_op *op, const char *name)
 {
     const dg_gather_args *a = &op->u.gather;

@@ -38,7 +38,7 @@ static term gan_term(const dg_gan_loss_args *a, int i)
     case DG_GAN_AVERAGE: {
         const long double ours = mean_of(logit, a->n), d = l - mean_of(other, a->n);
         term r = {powl(d - t, 2) / 2 + (a->both ? powl(other[i] - ours + t, 2) / 2 : 0), share_of(a, d), d - t};
-        /* gradient with respect to the other half, whose mean enters each of its terms */
+        /* adds the gradient of the other half of the loss, whose terms contain the mean of `logit` */
         for (int k = 0; k < a->n; k++) r.slope -= (other[k] - ours + t) / a->n;
         return r;
     }
@@ -81,8 +81,8 @@ static void draw(double u[8], const dg_augment_args *a, int n)
     }
 }
 
-/* Augments by definition in three steps: colours, shift, box. back: from dy in reverse order; each value is added to
- * all values from which it was computed. */
+/* Augments by definition in three steps: colours, shift, box. back: starts from dy and reverses the steps; each value
+ * is added to all values from which it was computed. */
 static void augment(const dg_augment_args *a, int n, bool back)
 {
     const int P = a->H * a->W, C = a->C, colours = C == 4 ? 3 : C;

@@ -44,7 +44,7 @@ static bool run_conv(dg_op *op, int d, const dg_tune *tune, std::vector<real> (&
     return true;
 }
 
-/* The op of direction d for a shape, without memory. */
+/* Returns the op of direction d for a shape, without operands. */
 static inline dg_op conv_op(int d, const dg_ref_conv &s)
 {
     dg_op op = {};
@@ -57,7 +57,7 @@ static inline dg_op conv_op(int d, const dg_ref_conv &s)
 /* Operands of a shape, and the expected results of each direction. */
 struct conv_problem {
     dg_ref_conv s;
-    std::vector<float> value[3]; /* y, x and w, which fwd, dx and dw write */
+    std::vector<float> value[3]; /* y, x and w: the results of fwd, dx and dw */
     std::vector<double> want[3], mass[3];
     std::vector<int> terms[3];
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Long tests use fewer cases with AddressSanitizer; the build without it checks all values. */
+/* Long tests use fewer cases with AddressSanitizer; builds without AddressSanitizer check all values. */
 #ifdef __SANITIZE_ADDRESS__
 enum { DG_TEST_SANITIZED = 1 };
 #else
