@@ -27,16 +27,15 @@ typedef struct {
     double value[DG_METRICS_MAX];
 } dg_metrics;
 
-/* Convolution, one geometry in three directions:
- *   y[n,oy,ox,co] = sum over ky,kx,ci of x[n, oy*S-P+ky, ox*S-P+kx, ci] * w[co,ky,kx,ci]      (x = 0 outside)
- * conv_fwd: writes y from x, w
- * conv_dx: writes x from y, w: the adjoint, x[...] = sum over the same terms of y * w
- * conv_dw: writes w from x, y: w[co,ky,kx,ci] = sum over n,oy,ox of x * y
- * A transposed convolution (PyTorch's ConvTranspose2d) is conv_dx forward (input y, output x), conv_fwd for its data
- * gradient and conv_dw for its weight gradient; its PyTorch weight layout (Cin, Cout, K, K) is this (Co, Ci, K, K).
+/* Convolution in three directions of one geometry; x is 0 outside of the image.
+ *   `conv_fwd` writes y[n,oy,ox,co] = sum over ky,kx,ci of x[n, oy*S-P+ky, ox*S-P+kx, ci] * w[co,ky,kx,ci].
+ *   `conv_dx` is the adjoint: each x[...] is the sum of y * w over the same terms.
+ *   `conv_dw` writes w[co,ky,kx,ci] = sum of x * y over n,oy,ox.
+ * PyTorch's ConvTranspose2d is conv_dx forward (input y, output x). Then conv_fwd computes its data gradient and
+ * conv_dw its weight gradient. The weight layout (Cin, Cout, K, K) of ConvTranspose2d is (Co, Ci, K, K) here.
  * Dumoulin & Visin 2016, "A guide to convolution arithmetic", section 4.
- * x (N, H, W, Ci), w (Co, K, K, Ci), y (N, Ho, Wo, Co), Ho = (H + 2P - K)/S + 1; scratch: bytes from the backend's
- * scratch(), NULL if 0. */
+ * Shapes: x (N, H, W, Ci), w (Co, K, K, Ci), y (N, Ho, Wo, Co), Ho = (H + 2P - K)/S + 1. The backend's scratch()
+ * returns the size of `scratch` in bytes; if the size is 0, `scratch` is NULL. */
 typedef struct {
     void *x;
     void *w;
@@ -48,9 +47,9 @@ typedef struct {
 } dg_conv_args;
 
 /* Batch norm statistics of x, separately for `groups` equal parts of the batch (D has real and fake images in one
- * batch). mean and rstd = 1/sqrt(var + eps) with the biased variance; the running statistics are updated once per
- * group, in order, with the unbiased variance: r = (1 - momentum) r + momentum s. Ioffe & Szegedy 2015.
- * mean, rstd (groups, C); running_mean, running_var (C), updated in place; x (N, H, W, C). */
+ * batch). The biased variance gives rstd = 1/sqrt(var + eps). Each group in order updates the running statistics r by
+ * its mean or unbiased variance s: r = (1 - momentum) r + momentum s. Ioffe & Szegedy 2015.
+ * Shapes: mean, rstd (groups, C); running_mean, running_var (C), updated in place; x (N, H, W, C). */
 typedef struct {
     void *mean, *rstd;
     void *running_mean, *running_var;
@@ -60,7 +59,7 @@ typedef struct {
     double eps, momentum;
 } dg_norm_stats_args;
 
-/* mean = running_mean, rstd = 1/sqrt(running_var + eps): evaluation mode.
+/* Writes mean = running_mean, rstd = 1/sqrt(running_var + eps): evaluation mode.
  * mean, rstd (1, C); running_mean, running_var (C), only read. */
 typedef struct {
     void *mean, *rstd;
@@ -70,11 +69,11 @@ typedef struct {
 } dg_norm_frozen_args;
 
 /* Batch norm and activation. act is linear on both sides of 0 (dg_act_is_linear); y may be x, and dx may be dy.
- * norm_act: y = act(gamma * (x - mean) * rstd + beta)
- * norm_act_dx: dx from dy, and dgamma, dbeta summed over the groups (or both NULL):
- *   g = dy * act'(gamma * xhat + beta), dbeta = sum g, dgamma = sum g * xhat,
- *   dx = gamma * rstd * (g - mean_over_group(g) - xhat * mean_over_group(g * xhat))
- * x (N, H, W, C), before the norm; y, dx, dy as x; mean, rstd (groups, C); gamma, beta, dgamma, dbeta (C). */
+ *   `norm_act` writes y = act(gamma * xhat + beta), where xhat = (x - mean) * rstd.
+ *   `norm_act_dx` first computes g = dy * act'(gamma * xhat + beta).
+ *   `norm_act_dx` writes dbeta = sum g and dgamma = sum g * xhat over all groups, unless both are NULL.
+ *   `norm_act_dx` writes dx = gamma * rstd * (g - mean_over_group(g) - xhat * mean_over_group(g * xhat)).
+ * Shapes: x (N, H, W, C), before the norm; y, dx, dy as x; mean, rstd (groups, C); gamma, beta, dgamma, dbeta (C). */
 typedef struct {
     void *y;
     void *dx;
@@ -99,9 +98,9 @@ typedef struct {
     double slope;
 } dg_act_args;
 
-/* bias_act: y = act(x + b[c]); y may be x. bias_act_dx, from dy and that y: dx = dy * act', db[c] = the sum of dx, in
- * pieces whose number and order depend on the shape only; dx may be dy.
- * x, y, dx, dy (N, H, W, C); b, db (C); db may be NULL. */
+/* `bias_act` writes y = act(x + b[c]); y may be x. `bias_act_dx` writes dx = dy * act', with act' from y; dx may be dy.
+ * `bias_act_dx` also writes db[c] = the sum of dx in pieces whose number and order depend on the shape only.
+ * Shapes: x, y, dx, dy (N, H, W, C); b, db (C); db may be NULL. */
 typedef struct {
     void *y;
     void *dx, *db;
@@ -135,13 +134,14 @@ typedef struct {
     int layer;
 } dg_dropout_args;
 
-/* Pooling over windows of K x K pixels with stride S and padding P < K (never the largest; 0 in a mean):
- * maxpool: y[n,oy,ox,c] = the largest of x[n, oy*S-P+ky, ox*S-P+kx, c], place = ky*K+kx of this value, the first of
- * equal values or the first NaN
- * maxpool_dx: dx[n,iy,ix,c] = sum of dy of the windows whose place is this pixel, in row and column order
- * meanpool: y[n,oy,ox,c] = sum of the window's x / (K * K), in row and column order
- * meanpool_dx: dx[n,iy,ix,c] = sum of dy / (K * K) of the windows that contain this pixel, in row and column order
- * x, dx (N, H, W, C); y, dy (N, Ho, Wo, C), Ho = (H + 2P - K)/S + 1; place as y, with K <= 16. */
+/* Pooling over windows of K x K pixels with stride S. Padding P < K is never the largest value, and is 0 in a mean.
+ *   `maxpool` writes y[n,oy,ox,c] = the largest of x[n, oy*S-P+ky, ox*S-P+kx, c].
+ *   `maxpool` also writes place = ky*K+kx of the largest value, of the first of equal values or of the first NaN.
+ *   `maxpool_dx` writes dx[n,iy,ix,c] = sum of dy of the windows whose place is this pixel.
+ *   `meanpool` writes y[n,oy,ox,c] = sum of the window's x / (K * K).
+ *   `meanpool_dx` writes dx[n,iy,ix,c] = sum of dy / (K * K) of the windows that contain this pixel.
+ * Sums are in row and column order. Shapes: x, dx (N, H, W, C); y, dy (N, Ho, Wo, C), Ho = (H + 2P - K)/S + 1; place as
+ * y, with K <= 16. */
 typedef struct {
     void *y;
     void *dx;
@@ -151,12 +151,13 @@ typedef struct {
 } dg_pool_args;
 
 /* Mean cross entropy of softmax by class index with label smoothing s (Szegedy et al. 2016; 0: none), and its gradient.
- * With m the largest logit of a row and q_c = (1 - s) [c == label] + s / C:
- *   p_c = exp(l_c - m) / sum exp(l - m), each = log sum exp(l - m) - sum_c q_c (l_c - m), dlogit = (p - q) / N The loss
- *  is the mean of each, in double and index order; right is the fraction of rows whose first largest logit is the
- *  label's. A row with a NaN, or whose largest logit is infinite, has the loss NaN and counts as wrong. Writes
- *  ring[step % DG_RING].value[loss] and .value[right] if ring is not NULL. If label is NULL, only p is written. logit
- *  (N, C); label (N), 0 to C - 1, or NULL; outputs, maybe NULL: dlogit, p (N, C), each (N), ring (DG_RING rows). */
+ * Let m be the largest logit of a row, and q_c = (1 - s) [c == label] + s / C.
+ *   Then p_c = exp(l_c - m) / sum exp(l - m), and dlogit = (p - q) / N.
+ *   The loss of a row is each = log sum exp(l - m) - sum_c q_c (l_c - m).
+ * The loss is the mean of each, in double and index order. Metric `right` is the fraction of rows whose first largest
+ * logit is the label's. A row with a NaN, or whose largest logit is infinite, has the loss NaN and counts as wrong.
+ * Writes ring[step % DG_RING].value[loss] and .value[right] if ring is not NULL. If label is NULL, only p is written.
+ * logit (N, C); label (N), 0 to C - 1, or NULL; outputs or NULL: dlogit, p (N, C), each (N), ring (DG_RING rows). */
 typedef struct {
     void *dlogit;
     void *p;
@@ -172,9 +173,9 @@ typedef struct {
     int loss, right;
 } dg_softmax_args;
 
-/* Adam over flat memory (Kingma & Ba 2015; eps outside the bias correction as in torch.optim.Adam):
- *   t = step + 1, m = m + (1-b1)(g-m), v = b2 v + (1-b2) g g,
- *   p = p - lr/(1-b1^t) * m / (sqrt(v)/sqrt(1-b2^t) + eps)
+/* Adam over flat memory (Kingma & Ba 2015); eps is outside the bias correction as in torch.optim.Adam.
+ *   Moments: m = m + (1-b1)(g-m) and v = b2 v + (1-b2) g g.
+ *   Weights: p = p - lr/(1-b1^t) * m / (sqrt(v)/sqrt(1-b2^t) + eps), where t = step + 1.
  * Writes the number of updated weights that are not finite to ring[...].value[bad]. */
 typedef struct {
     void *p, *m, *v; /* (n), updated in place */
@@ -187,11 +188,12 @@ typedef struct {
     int net, bad; /* index into state->lr; metric index */
 } dg_adam_args;
 
-/* Optimizers over flat memory, as in torch.optim; g' = g + decay * p for the first `decayed` values, else g:
- *   sgd       m = momentum m + g', p = p - lr (nesterov ? g' + momentum m : m); without momentum p = p - lr g'
- *   adagrad   v = v + g' g', p = p - lr g' / (sqrt(v) + eps)             (Duchi et al. 2011)
- *   adadelta  v = rho v + (1-rho) g' g', d = g' sqrt(m + eps) / sqrt(v + eps), m = rho m + (1-rho) d d, p = p - lr d
- *             (Zeiler 2012)
+/* Optimizers over flat memory, as in torch.optim, where g' = g + decay * p for the first `decayed` values, else g.
+ *   SGD with momentum: m = momentum m + g', p = p - lr (nesterov ? g' + momentum m : m).
+ *   SGD without momentum: p = p - lr g'.
+ *   Adagrad (Duchi et al. 2011): v = v + g' g', p = p - lr g' / (sqrt(v) + eps).
+ *   Adadelta (Zeiler 2012): v = rho v + (1-rho) g' g', d = g' sqrt(m + eps) / sqrt(v + eps), m = rho m + (1-rho) d d,
+ *             p = p - lr d.
  * eps is positive, so that weights of 0 with gradient 0 stay 0. Each op writes the number of updated weights that are
  * not finite to ring[...].value[bad]. */
 typedef struct {

@@ -4,20 +4,18 @@
 #define DG_OPS_GAN_H
 
 /* GAN losses and their gradients. D's target is 1 for real images and `low` for samples. target: 1 or low, the target
- * of these logits. With d_i = l_i - mean(other):
- *   DG_GAN_CROSS    loss = mean(max(l,0) - l target + log1p(exp(-|l|))), dlogit = (sigmoid(l) - target) / n
- *   DG_GAN_SQUARES  loss = mean((l - target)^2) / 2, dlogit = (l - target) / n         (Mao et al. 2017)
- *   DG_GAN_HINGE    loss = mean(max(0, 1 - target l)), dlogit = -target / n where that is above 0
- *   DG_GAN_SCORE    loss = -target mean(l), dlogit = -target / n                       (Lim & Ye 2017, of G)
- *   DG_GAN_AVERAGE  loss = mean((d - target)^2) / 2, low = -1: half of a relativistic average loss
- *                   (Jolicoeur-Martineau 2019); dlogit_i = (d_i - target + mean(d) - target) / n
- *   DG_GAN_PAIRS    loss = mean(softplus(-target e)) / 2, low = -1, e_i = l_i - other_i: half of a relativistic pairing
- *                   loss (Jolicoeur-Martineau 2019); dlogit_i = -target sigmoid(-target e_i) / n
- * For the last two, a second op computes the other half of the loss, with logit and other exchanged and -target.
- * dlogit is the gradient of both halves; if `both` is set, loss is their sum. prob, 0 to 1: mean(sigmoid(l)) for
- * DG_GAN_CROSS, mean(sigmoid(e)) for DG_GAN_PAIRS, else D's position between its two targets: mean of
- * (l - low) / (1 - low), for DG_GAN_AVERAGE of (d - low) / (1 - low), each clamped to 0 .. 1. Sums are in double and
- * index order. Writes ring[step % DG_RING].value[loss] and .value[prob].
+ * of these logits. With d_i = l_i - mean(other) and e_i = l_i - other_i:
+ *   DG_GAN_CROSS has loss = mean(max(l,0) - l target + log1p(exp(-|l|))), dlogit = (sigmoid(l) - target) / n.
+ *   DG_GAN_SQUARES (Mao et al. 2017) has loss = mean((l - target)^2) / 2, dlogit = (l - target) / n.
+ *   DG_GAN_HINGE has loss = mean(max(0, 1 - target l)), dlogit = -target / n where the term is above 0, else 0.
+ *   DG_GAN_SCORE (Lim & Ye 2017, of G) has loss = -target mean(l), dlogit = -target / n.
+ *   DG_GAN_AVERAGE has loss = mean((d - target)^2) / 2, dlogit_i = (d_i - target + mean(d) - target) / n.
+ *   DG_GAN_PAIRS has loss = mean(softplus(-target e)) / 2, dlogit_i = -target sigmoid(-target e_i) / n.
+ * The last two have low = -1 and compute half of a relativistic loss (Jolicoeur-Martineau 2019). A second op computes
+ * the other half, with logit and other exchanged and -target. Here dlogit is the gradient of both halves; if `both` is
+ * set, loss is their sum. Metric prob is from 0 to 1: mean(sigmoid(l)) for DG_GAN_CROSS, mean(sigmoid(e)) for
+ * DG_GAN_PAIRS, else the mean of (l - low) / (1 - low), clamped to 0 .. 1 (DG_GAN_AVERAGE: d instead of l). Sums are
+ * in double and index order. Writes ring[step % DG_RING].value[loss] and .value[prob].
  *
  * X(NAME, FLOPs per logit) */
 #define DG_GAN_FORMS(X) X(CROSS, 12) X(SQUARES, 9) X(HINGE, 9) X(SCORE, 9) X(AVERAGE, 14) X(PAIRS, 13)
@@ -54,14 +52,13 @@ typedef struct {
 
 /* Differentiable augmentation (Zhao et al. 2020). The adjoint, augment_dx, computes dx from dy. For image n, u_0 to
  * u_6 are uniform from 0 to 1: the values of dg_philox(seed, (DG_STREAM_AUGMENT, order << 40 | step), 2n) and 2n + 1
- * over 2^32,
- * in this order:
- * DG_AUGMENT_COLOR: c = k (s x + (1 - s) mean_of_pixel(x)) + (1 - k) mean_of_image(x) + b, with brightness
- *   b = u_0 - 1/2, saturation s = 2 u_1 and contrast k = u_2 + 1/2; alpha, the fourth of four channels, is unchanged
- * DG_AUGMENT_TRANSLATION: y[i][j] = c[i + ty][j + tx], and 0 outside; each t from -m to m, m = floor(H / 8 + 1/2)
- * DG_AUGMENT_CUTOUT: 0 in a box of h = floor(H / 2 + 1/2) rows from o - floor(h / 2) on, o from 0 to H - h % 2; columns
- *   likewise
- * x, y, dx, dy (N, H, W, C), C <= DG_CHANNELS_MAX. Sums are in double. kernels/ops/augment/augment.h */
+ * over 2^32. The steps are, in this order:
+ *   DG_AUGMENT_COLOR computes c = k (s x + (1 - s) mean_of_pixel(x)) + (1 - k) mean_of_image(x) + b.
+ *   Brightness is b = u_0 - 1/2, saturation s = 2 u_1, and contrast k = u_2 + 1/2. The fourth channel, alpha, is kept.
+ *   DG_AUGMENT_TRANSLATION: y[i][j] = c[i + ty][j + tx], and 0 outside; ty, tx from -m to m, m = floor(H / 8 + 1/2).
+ *   DG_AUGMENT_CUTOUT: y is 0 in a box of h = floor(H / 2 + 1/2) rows from o - floor(h / 2) on, o from 0 to H - h % 2.
+ *   The columns of the box are chosen in the same manner.
+ * Shapes: x, y, dx, dy (N, H, W, C), C <= DG_CHANNELS_MAX. Sums are in double. kernels/ops/augment/augment.h */
 enum { DG_AUGMENT_COLOR = 1, DG_AUGMENT_TRANSLATION = 2, DG_AUGMENT_CUTOUT = 4 };
 typedef struct {
     void *y, *x;
@@ -89,8 +86,8 @@ typedef struct {
     double scale[2];
 } dg_mix_args;
 
-/* The gradient of biases, with a factor per image: each[n][c] = sum over pixels of g, db[c] = sum over n of
- * s[n] each[n][c]; sums in double. db (C), each (N, C); g (N, H, W, C), s (N). */
+/* The gradient of biases, with a factor s[n] per image: each[n][c] = sum over pixels of g. Then db[c] = sum over n of
+ * s[n] each[n][c]. Sums are in double. Shapes: db (C), each (N, C); g (N, H, W, C), s (N). */
 typedef struct {
     void *db, *each;
     void *g, *s;
@@ -108,11 +105,12 @@ typedef struct {
 } dg_penalty_args;
 
 /* Spectral norm of weights (Miyato et al. 2018), |.|: root of a sum of squares. W is w as a matrix, one row per filter;
- * u and v approximate its first singular vectors. With iterate set, they are first updated:
- *   v = W^T u / max(|W^T u|, eps), u = W v / max(|W v|, eps)
- * spectral: sigma = u^T W v, wn = W / sigma; not finite if sigma is 0, as for all-zero weights
- * spectral_dw: dw = (dwn - sum(dwn wn) u v^T) / sigma: the gradient by w from that by wn, with u and v constant
- * w, wn, dw, dwn (rows, cols); sigma (1); u (rows), v (cols): spectral updates them in place with iterate set. */
+ * u and v approximate its first singular vectors. If `iterate` is set, `spectral` first updates u and v in place:
+ *   v = W^T u / max(|W^T u|, eps), then u = W v / max(|W v|, eps).
+ *   `spectral` writes sigma = u^T W v and wn = W / sigma, which is not finite if sigma is 0, as for all-zero weights.
+ *   `spectral_dw` computes the gradient by w from that by wn with constant u and v.
+ *   Its result is dw = (dwn - sum(dwn wn) u v^T) / sigma.
+ * Shapes: w, wn, dw, dwn (rows, cols); sigma (1); u (rows); v (cols). */
 typedef struct {
     void *wn;
     void *sigma;
