@@ -1,7 +1,7 @@
 /* Measures a CUDA device's limits (multiply-adds, tensor cores, memory, cache, a launch) and the constants of the cost
  * model (dg_machine_costs). Template parameters: real; M, the arithmetic.
- * Block: 256 threads, 8 per multiprocessor (few warps: 1); Shared memory: 8 KB; Registers: 4 to 43.
- * Bound by: the unit that each kernel is named after */
+ * Block: 256 threads; 8 blocks per multiprocessor, or 1 for measurements with few warps.
+ * Shared memory: 8 KB. Registers: 4 to 43. Bound by: the unit that each kernel is named after. */
 #include "kernels/cuda/cuda_clock.cuh"
 #include "kernels/fused/fuse.cuh"
 

@@ -1,12 +1,11 @@
 /* Fused convolutions on tensor cores (fused.h): the main loop of conv_mma_fwd.cuh and conv_mma_dx.cuh between a
  * prologue and an epilogue. The prologue is applied once per value, when the value is stored in shared memory. The
  * weights are rounded before the launch. The epilogue reads the results from registers.
- * Tile: of conv_mma_fwd.cuh and conv_mma_dx.cuh.
- * Shared memory: as there, plus two more stages of small weights (8 KB each), 8 or 12 bytes per summed channel
- * (coefficients), and 16 bytes; warpgroups with a split sum: at least the tile's sums (fused_mma_join.cuh)
- * registers: forward bf16 146 to 172, tf32 146 to 162; data gradient bf16 146 to 190, tf32 146 to 171; warpgroups 107
- *   to 254.
- * Bound by: shared memory, and the latency of the epilogue's sums over blocks */
+ * Tile: as in conv_mma_fwd.cuh and conv_mma_dx.cuh.
+ * Shared memory: as in conv_mma_fwd.cuh and conv_mma_dx.cuh, plus two stages of small weights (8 KB each), 16 bytes,
+ * and 8 or 12 bytes per summed channel. Warpgroups that split a sum need at least a tile's sums (fused_mma_join.cuh).
+ * Registers: forward pass 146 to 172, data gradient 146 to 190, warpgroups 107 to 254.
+ * Bound by: shared memory, and the latency of the epilogue's sums over blocks. */
 #ifndef DG_FUSED_MMA_CUH
 #define DG_FUSED_MMA_CUH
 

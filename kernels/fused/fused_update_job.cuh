@@ -1,9 +1,9 @@
 /* The first kernel of the fused update (fused.h, fused_update.h): the parts of all weight gradients. Template parameter
  * E: arithmetic of the jobs on tensor cores (mma.cuh), one file per instance.
- * Tile: per job (fused_update.h).
- * Shared memory: of the largest job, 4 to 92 KB, and 320 bytes
- * registers: bf16 197, with warpgroups 208, tf32 197
- * bound by: shared memory and tensor cores */
+ * Tile: one per job (fused_update.h).
+ * Shared memory: 4 to 92 KB for the largest job, plus 320 bytes.
+ * Registers: 197, with warpgroups 208.
+ * Bound by: shared memory and tensor cores. */
 #ifndef DG_FUSED_UPDATE_CUH
 #define DG_FUSED_UPDATE_CUH
 

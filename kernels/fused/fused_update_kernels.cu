@@ -1,8 +1,8 @@
 /* The second kernel of the fused update adds the parts of the sums (from fused_update_job.cuh) and does Adam.
  * Tile: 2,048 weights per block, fewer if the sum has many parts.
  * Shared memory: 4 KB.
- * Registers: 64
- * bound by: memory, 26 bytes per weight (tf32 rounding: 28), and 4 per part */
+ * Registers: 64.
+ * Bound by: memory, with 26 bytes per weight, and 4 bytes per weight and part. */
 #include "kernels/fused/fused_update_job.cuh"
 #include "kernels/fused/rounded.cuh"
 #include "kernels/ops/adam/adam.cuh"

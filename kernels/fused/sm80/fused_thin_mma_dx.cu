@@ -1,10 +1,10 @@
 /* Data gradient of images on tensor cores (the last layer of G, forward), with and without prologue and epilogue.
  *
  * M = positions of y, N = 16 taps x CI channels, K = Co: each value of y is multiplied once. A value of x is the sum
- * over four positions; step (a, b) computes the four pixels in rows 2a - 1 and 2a and columns 2b - 1 and 2b:
+ * over four positions. Step (a, b) computes the four pixels in rows 2a - 1 and 2a and columns 2b - 1 and 2b:
  *   x[2a - 1 + py, 2b - 1 + px] = r[a, b](py, px) + r[a - 1, b](2 + py, px) + r[a, b - 1](py, 2 + px)
  *                               + r[a - 1, b - 1](2 + py, 2 + px)
- * r[a, b](ky, kx): the products of position (a, b), 0 outside of y. The alternative is one matrix product per step,
+ * r[a, b](ky, kx) has the products of position (a, b), 0 outside of y. The alternative is one matrix product per step,
  * from four positions of y to four pixels. If CI is 3, this alternative pads its 12 columns to 16 and so needs a third
  * more products. The alternative also rounds each value of y four times.
  *
@@ -12,11 +12,11 @@
  * the four gets column t of the taps. Each warp passes its sums for the row below to the next warp; neighbouring
  * positions exchange sums by shuffles. The first warp of a block only passes sums, because its row is the last row of
  * the previous block. A warp writes its two rows of pixels to shared memory for the epilogue.
- * tile: up to 17 rows of positions of one image (18 rows are multiplied), all channels
- * warp tile: a row of y, 16 positions x 2 CI products of 8 columns per step of 16 channels
- * shared memory: 1.5 KB per row (CI = 3; 0.5 KB if CI = 1), 1.7 KB per 16 channels of y
- * registers: 64 (CI = 1) or 91 (CI = 3)
- * bound by: shared memory */
+ * Tile: up to 17 rows of positions of one image (18 rows are multiplied) x all channels.
+ * Warp tile: a row of y, 16 positions x 2 CI products of 8 columns per step of 16 channels.
+ * Shared memory: 1.5 KB per row (0.5 KB if CI = 1), and 1.7 KB per 16 channels of y.
+ * Registers: 64 (CI = 1) or 91 (CI = 3).
+ * Bound by: shared memory. */
 #include "kernels/ops/conv/cuda/conv_thin_mma.cuh"
 #include "kernels/fused/fuse.cuh"
 extern "C" {

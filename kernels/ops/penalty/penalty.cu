@@ -1,8 +1,8 @@
 /* Ops of gradient penalties. real: type of the values.
- * fill, mix: thread tile: one value; bound by: memory, 4 and 12 bytes per value
- * bias_dw: tile: 32 channels of an image, a thread sums every eighth pixel; shared memory: 2 KB of sums; bound by:
- *   memory, 4 bytes per value; the second kernel by latency
- * penalty: one block; thread: a sum of few dozen values; bound by: latency */
+ * In fill and mix a thread has one value. Bound by: memory, with 4 bytes (fill) and 12 bytes (mix) per value.
+ * In bias_dw a block has 32 channels of an image, and a thread sums every eighth pixel. Shared memory: 2 KB of sums.
+ * Bound by: memory, with 4 bytes per value; the second kernel of bias_dw by latency.
+ * In penalty one block runs, and a thread sums a few dozen values. Bound by: latency. */
 #include "kernels/dev/cuda.cuh"
 
 static constexpr int LANES = 32, SLOTS = 8, THREADS = 256;

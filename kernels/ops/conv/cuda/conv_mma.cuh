@@ -4,8 +4,8 @@
  * Patch: values of the other side that a piece reads, with their border; loaded to shared memory once for all taps.
  * Chunk: channels (weight gradient: positions) in one of two buffers of shared memory; the other buffer is filled.
  * Group: some of the taps. For each group, a part of the chunk's weights and a slice of the next patch are loaded.
- * A value of type T is rounded to the arithmetic E only once, when it is loaded: it is read into a register while the
- * previous chunk is multiplied, then rounded and stored to shared memory. */
+ * A value of type T is rounded to the arithmetic E only once: it is loaded into a register while the previous chunk is
+ * multiplied, then rounded and stored to shared memory. */
 #ifndef DG_CONV_MMA_CUH
 #define DG_CONV_MMA_CUH
 
@@ -40,9 +40,9 @@ template <bool SMALL> struct dg_row_tile {
 };
 
 /* Patches of PIECES pieces, PLANES units of channels; SMALL: cells are 4x4. HALVED: the patch is of the large side (x)
- * and divided by the parity of coordinates: x[2u - 1 + py][2v - 1 + px] is (u, v) of phase (py, px), and tap (ky, kx)
- * of position (r, c) is (r + ky / 2, c + kx / 2) of phase (ky % 2, kx % 2). Otherwise the patch is of the small side
- * (y): tap (ky, kx) of (r, c) is (r + ky, c + kx). */
+ * and divided by the parity of coordinates. Then x[2u - 1 + py][2v - 1 + px] is (u, v) of phase (py, px).
+ * Tap (ky, kx) of position (r, c) is (r + ky / 2, c + kx / 2) of phase (ky % 2, kx % 2). Otherwise the patch is of the
+ * small side (y): tap (ky, kx) of (r, c) is (r + ky, c + kx). */
 template <bool SMALL, int PIECES_, int PLANES_, bool HALVED> struct dg_patch {
     typedef dg_row_tile<SMALL> piece;
     static constexpr bool small = SMALL;
@@ -343,8 +343,8 @@ template <class Job, class G> struct dg_weights {
 };
 
 /* Main loop of forward passes and data gradients; a step is a group of a chunk. first: loads the first step's values,
- * and its weights unless first_weights did. fetch(chunk, g, more): loads values that a later step needs into registers;
- * store: writes them to shared memory; more: another chunk follows. copy: starts the weight copies of a later step;
+ * and its weights unless first_weights did. fetch(chunk, g, more): loads values of a later step into registers; more:
+ * another chunk follows. store: writes these values to shared memory. copy: starts the weight copies of a later step.
  * arrive: waits for the weight copies of the next step.
  *
  * Loads are two steps ahead: they are issued before a barrier, so that the compiler cannot delay them, and used after

@@ -1,8 +1,8 @@
 /* Weight gradient on tensor cores, unfused. Template parameters: G, the dg_dw_tile; E, its arithmetic (mma.cuh).
- * Tile: 64 channels of y x 16 taps x 16 channels of x
- * shared memory: bf16, fp16 37 KB, small maps 45; tf32 74 and 90
- * registers: 162 to 214.
- * Bound by: shared memory and L2 */
+ * Tile: 64 channels of y x 16 taps x 16 channels of x.
+ * Shared memory: 37 KB, in small maps 45 KB.
+ * Registers: 162 to 214.
+ * Bound by: shared memory and L2. */
 #ifndef DG_CONV_MMA_DW_PLAIN_CUH
 #define DG_CONV_MMA_DW_PLAIN_CUH
 

@@ -1,15 +1,16 @@
 /* Data gradient on tensor cores, also the forward pass of transposed convolutions. Outputs fall into 2x2 phases (py,
  * px) of four taps: output (2a + py, 2b + px) is the sum over dy, dx = 0, 1 and over co of
- *   y[a - 1 + py + dy, b - 1 + px + dx, co] * w[co, 3 - py - 2dy, 3 - px - 2dx]
+ *   y[a - 1 + py + dy, b - 1 + px + dx, co] * w[co, 3 - py - 2dy, 3 - px - 2dx].
  * M = positions of a phase, N = Ci, K = four taps x Co by chunks of channels of y. A block computes all four phases of
  * its positions (a, b) from one patch of y. A warp has 64 positions of one phase. A warpgroup has all positions of two
  * phases, which use the same weights. Weights are stored as [slot][plane of Ci][co], slot = (dy, dx, py, px), with
  * positions of odd planes exchanged (mma.cuh), because sums run over positions.
- * Tile: 64 or 128 positions x 32 channels x 4 phases (warpgroups: 64 to 256 x 32; small maps 128 x 64, no 256)
- * stages: two chunks of 16 (tf32: 8) channels of y
- * shared memory: 23 KB (64x32; small maps 27), 47 KB (128x32; 53); warpgroups 28 to 105.
+ * Tile of warps: 64 or 128 positions x 32 channels x 4 phases.
+ * Tile of warpgroups: 64 to 256 positions x 32 channels; small maps have 128 x 64, but no tile of 256 positions.
+ * Stages: two chunks of 16 channels of y.
+ * Shared memory: 23 KB for 64 x 32 (small maps 27), 47 KB for 128 x 32 (53), 28 to 105 KB for warpgroups.
  * Registers: see conv_mma_plain.cuh and fused_mma.cuh.
- * Bound by: shared memory */
+ * Bound by: shared memory. */
 #ifndef DG_CONV_MMA_DX_CUH
 #define DG_CONV_MMA_DX_CUH
 

@@ -1,12 +1,12 @@
 /* Forward pass on tensor cores: M = positions of y, N = Co, K = 16 taps x Ci by chunks of channels. A chunk's patch is
  * stored in shared memory by phases (conv_mma.cuh); every tap reads the patch from another first position. Weights are
  * stored as [tap][plane of Ci][co], with positions of odd planes exchanged (mma.cuh).
- * Tile: 128 positions x 64 or 128 channels (fp16 in small maps: 64 x 128; warpgroups in large maps: 256 x 64, which
- * reads weights half as often as 128 x 128)
- * stages: two chunks of 16 (tf32: 8) channels
- * shared memory: 54 KB (128x64; small maps 71), 79 KB (128x128; 96), fp16 48; warpgroups 81 to 129.
+ * Tile: 128 positions x 64 or 128 channels; 64 x 128 for fp16 in small maps.
+ * Warpgroups in large maps have a tile of 256 x 64, which reads weights half as often as 128 x 128.
+ * Stages: two chunks of 16 channels.
+ * Shared memory: 54 KB for 128 x 64 (small maps 71), 79 KB for 128 x 128 (96), fp16 48 KB, warpgroups 81 to 129 KB.
  * Registers: see conv_mma_plain.cuh and fused_mma.cuh.
- * Bound by: shared memory */
+ * Bound by: shared memory. */
 #ifndef DG_CONV_MMA_FWD_CUH
 #define DG_CONV_MMA_FWD_CUH
 

@@ -6,10 +6,10 @@
  * cells' borders costs little compared with loading the weights. A group is three taps. K = 1: a piece is 64
  * consecutive positions, across lines and images; a step is up to four pairs of planes, one product each. The stride
  * only determines the pixel of a position. The data gradient also writes the zeros between pixels.
- * Tile: K = 3 128 positions x 64 channels, K = 1 128x128.
- * Shared memory: 34 KB; 70 (K = 1)
- * registers: bf16 176 to 196, tf32 142 to 183
- * bound by: L2, because weights and values are fp32 in memory */
+ * Tile: 128 positions x 64 channels (K = 3), or 128 positions x 128 channels (K = 1).
+ * Shared memory: 34 KB (K = 3) or 70 KB (K = 1).
+ * Registers: 176 to 196.
+ * Bound by: L2, because weights and values are fp32 in memory. */
 #ifndef DG_CONV_MMA_ODD_JOB_CUH
 #define DG_CONV_MMA_ODD_JOB_CUH
 

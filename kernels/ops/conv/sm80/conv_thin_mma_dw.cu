@@ -1,8 +1,8 @@
 /* Unfused weight gradient of images on tensor cores. Template parameters: E, arithmetic (mma.cuh); CI, channels of x.
  * Tile: 4 x 32 pixels x 32 channels of y, 16 taps x CI channels of x.
- * Shared memory: 19 KB (CI = 1), 24 KB (3)
- * registers: bf16 79 or 124, tf32 90 or 152
- * bound by: shared memory and the latency of the next tile */
+ * Shared memory: 19 KB (CI = 1) or 24 KB (CI = 3).
+ * Registers: 73 (CI = 1) or 124 (CI = 3).
+ * Bound by: shared memory and the latency of the next tile. */
 #include "kernels/ops/conv/cuda/conv_thin_mma_dw.cuh"
 
 template <int CI>
