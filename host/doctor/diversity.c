@@ -106,7 +106,7 @@ dg_err dg_grids_seen(const char *dir, dg_grid_seen **seen, int *n)
         else e = look_new(dir, epoch[i], &(*seen)[*n], &enough);
         *n += enough;
     }
-    if (*n) qsort(*seen, (size_t)*n, sizeof **seen, by_epoch);
+    if (*seen && *n) qsort(*seen, (size_t)*n, sizeof **seen, by_epoch);
     free(epoch);
     free(old);
     return e;

@@ -151,8 +151,7 @@ static float *directions(int values)
     for (int d = 0; d < DIRECTIONS && w; d++) {
         double square = 0;
         float *at = w + (ptrdiff_t)d * values;
-        /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): dg_normal4, in another file, wrote these
-         * values */
+        /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): dg_normal4 wrote these values */
         for (int k = 0; k < values; k++) square += (double)at[k] * (double)at[k];
         for (int k = 0; k < values; k++) at[k] = (float)((double)at[k] / sqrt(square));
     }

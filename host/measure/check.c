@@ -17,8 +17,7 @@ typedef struct {
 
 void *dg_check_memory(const dg_job *job, const dg_row *r)
 {
-    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): only scratch memory has no row, and no caller asks for its
-     * size */
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): only scratch memory has no row, and no caller passes it */
     return r->kind == DG_OUTSIDE ? r->outside : (char *)job->arena.base + r->offset;
 }
 

@@ -129,14 +129,14 @@ dg_view dg_backward(dg_builder *b, dg_pass *p, dg_view dy, unsigned want)
 dg_view dg_tangent_pass(dg_builder *b, dg_tangent *t, dg_view v)
 {
     const dg_net *n = &b->model->net[t->pass->net];
-    dg_view of_output[DG_MAX_LAYERS];
+    dg_view of_output[DG_MAX_LAYERS], last = v;
     for (int i = 0; i < n->layers; i++) {
         const dg_layer *l = &n->layer[i];
         t->in = l->input < 0 ? v : of_output[l->input];
         t->add = l->add < 0 ? nothing : of_output[l->add];
-        of_output[i] = l->kind->tangent(b, t, i);
+        last = of_output[i] = l->kind->tangent(b, t, i);
     }
-    return of_output[n->layers - 1];
+    return last;
 }
 
 dg_err dg_net_check_tangent(const dg_model *m, int net)

@@ -144,7 +144,8 @@ static void work(const dg_op *op, dg_work *w)
         w->outputs = m * n * taps / w->threads;
         return;
     }
-    const double share = dg_ceil_divf(summed(op->kind, a) / DG_MMA_CHUNK, w->split) * DG_MMA_CHUNK;
+    const int chunks = summed(op->kind, a) / DG_MMA_CHUNK;
+    const double share = dg_ceil_divf(chunks, w->split) * DG_MMA_CHUNK;
     w->blocks = (double)pieces(a, DG_ODD_M(a->K, 0)) * dg_ceil_divf(dx ? a->Ci : a->Co, n) * w->split;
     w->products = m * n * taps * share;
     w->loads = 4 * share * (border * m + taps * n);
