@@ -83,6 +83,7 @@ dg_err dg_grid_epochs(DIR *d, const char *path, uint64_t **epoch, int *n)
     }
     if (!e && errno) e = dg_fail(DG_IO, "%s: cannot list the directory: %s", path, strerror(errno));
     closedir(d);
+    if (e) *n = 0;
     if (*n) qsort(*epoch, (size_t)*n, sizeof **epoch, ascending);
     return e;
 }
