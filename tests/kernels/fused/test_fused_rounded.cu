@@ -109,7 +109,7 @@ static void run(const conv_case &k)
                  results = forward ? little : large;
     const int channels = forward ? k.Co : k.Ci, groups = gradient ? 2 : 1;
     const tensor in(forward ? large : little, 3), y(results, 5);
-    const norm_vectors before(1, forward ? k.Ci : k.Co), behind(groups, channels);
+    const norm_vectors before(1, forward ? k.Ci : k.Co), after(groups, channels);
     dev_buffer<float> w(exact((size_t)(k.Co * 16 * k.Ci), 7)), result(results);
     dev_buffer<uint16_t> rounded_result(results);
     std::vector<float> of_whole;
@@ -124,7 +124,7 @@ static void run(const conv_case &k)
         f.out.slope = 0.25f;
         f.out.groups = 1;
         f.out.rounded = f.out.rounded_y = rounded && forward;
-        if (gradient) behind.leave(&f.out, groups, y, rounded && forward);
+        if (gradient) after.leave(&f.out, groups, y, rounded && forward);
         (forward ? f.conv.y : f.conv.x) = f.out.rounded ? (void *)rounded_result.p : result.p;
         const char *refuses = dg_fused_conv_refuses(k.kind, &f, &tune, &gpu);
         if (!DG_CHECKF(!refuses, "%s: %s", k.name, refuses)) return;
@@ -137,7 +137,7 @@ static void run(const conv_case &k)
         if (!dev_ok(k.name)) return;
         if (rounded && forward) same(k.name, rounded_result.get(), dev_halves(whole));
         else if (rounded) same(k.name, result.get(), whole);
-        const std::vector<float> sums = gradient ? behind.left() : std::vector<float>();
+        const std::vector<float> sums = gradient ? after.left() : std::vector<float>();
         if (rounded) same(k.name, sums, of_whole);
         of_whole = sums;
     }
