@@ -157,8 +157,6 @@ int dg_doctor_examine(dg_doctor *d, dg_loss loss, bool finished, const dg_log_ro
     return d->findings;
 }
 
-bool dg_finding_is_counted(const dg_finding *f) { return f->repeats && !f->summary; }
-
 char *dg_finding_text(const dg_finding *f, char *out, size_t size)
 {
     int n = dg_message_keys() ? snprintf(out, size, "[%s] ", f->rule->name) : 0;
@@ -169,4 +167,18 @@ char *dg_finding_text(const dg_finding *f, char *out, size_t size)
     else snprintf(out + n, size - (size_t)n, f->rule->says, f->worst); /* format: from dg_doctor_rules */
 #pragma GCC diagnostic pop
     return out;
+}
+
+bool dg_finding_note(const dg_finding *f, char *out, size_t size)
+{
+    char text[300];
+    dg_finding_text(f, text, sizeof text);
+    if (f->summary) snprintf(out, size, "since epoch %ju: %s", (uintmax_t)f->epoch, text);
+    else if (f->repeats > 1 || (f->repeats && f->end_step)) return false;
+    else if (f->end_step) snprintf(out, size, "epoch %ju: %s", (uintmax_t)f->end_epoch, text);
+    else if (f->repeats)
+        snprintf(out, size, "epoch %ju: %s began %d times; repeats are counted and reported at the end",
+                 (uintmax_t)f->epoch, f->rule->name, DG_DOCTOR_TOLD);
+    else snprintf(out, size, "epoch %ju: %s (%s)", (uintmax_t)f->epoch, text, f->rule->advice);
+    return true;
 }

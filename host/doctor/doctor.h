@@ -95,10 +95,10 @@ void dg_doctor_replay(dg_doctor *d, dg_loss loss, const dg_log_row *row, long ro
 int dg_doctor_examine(dg_doctor *d, dg_loss loss, bool finished, const dg_log_row *row, long rows,
                       const dg_grid_seen *grid, int grids);
 
-/* True if the finding counts a rule's repeats. */
-bool dg_finding_is_counted(const dg_finding *f);
-
 /* Write the text for the start of a finding, for its end, or for repeats with their number. */
 char *dg_finding_text(const dg_finding *f, char *out, size_t size);
+/* Write the line that a run prints for a finding of its doctor. Returns false if the run prints nothing, because the
+ * rule's repeats are only counted. */
+bool dg_finding_note(const dg_finding *f, char *out, size_t size);
 
 #endif

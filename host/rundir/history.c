@@ -239,7 +239,7 @@ static bool is_folder_name(const char *name)
     const size_t k = strlen(folder_name), n = strncmp(name, folder_name, k) ? 0 : strspn(name + k, "0123456789");
     const char *rest = name + k + n;
     if (n < 4 || n > 9) return false;
-    return !*rest || (*rest == '-' && rest[1] != '0' && strlen(rest) <= 5 && !rest[1 + strspn(rest + 1, "0123456789")]);
+    return !*rest || (*rest == '-' && rest[1] > '0' && strlen(rest) <= 5 && !rest[1 + strspn(rest + 1, "0123456789")]);
 }
 
 /* Read checkpoint and epoch from a marker. Only names that the program uses are accepted, because the directory may be

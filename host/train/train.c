@@ -76,24 +76,10 @@ static void add_measures(const dg_training *r, dg_log_row *row)
 static void on_finding(void *context, const dg_finding *f)
 {
     dg_training *r = context;
-    char text[300];
-    dg_finding_text(f, text, sizeof text);
-    if (f->summary) {
-        dg_progress_note(r->progress, "doctor, since epoch %ju: %s", (uintmax_t)f->epoch, text);
-        return;
-    }
-    if (f->end_step) {
-        if (dg_finding_is_counted(f)) return;
-        dg_progress_note(r->progress, "doctor, epoch %ju: %s", (uintmax_t)f->end_epoch, text);
-        return;
-    }
-    if (f->repeats == 1)
-        dg_progress_note(r->progress,
-                         "doctor, epoch %ju: %s began %d times; repeats are counted and reported at the end",
-                         (uintmax_t)f->epoch, f->rule->name, DG_DOCTOR_TOLD);
-    if (!dg_finding_is_counted(f))
-        dg_progress_note(r->progress, "doctor, epoch %ju: %s (%s)", (uintmax_t)f->epoch, text, f->rule->advice);
-    if (r->o->stop_on_collapse && f->rule->collapse && !r->collapsed) r->collapsed = f->rule;
+    char note[600];
+    if (dg_finding_note(f, note, sizeof note)) dg_progress_note(r->progress, "doctor, %s", note);
+    const bool begins = !f->end_step && !f->summary;
+    if (begins && r->o->stop_on_collapse && f->rule->collapse && !r->collapsed) r->collapsed = f->rule;
 }
 
 static void end_epoch(dg_training *r)

@@ -46,8 +46,14 @@ static void test_prune(void)
     }
     for (size_t i = 0; i < sizeof other / sizeof other[0]; i++) put(other[i], "x");
     DG_CHECK(dg_history_newest(&r, name) == DG_OK && !strcmp(name, "checkpoint-0012.safetensors"));
-    listing = EIO; /* if this error counted as an empty directory, the run would restart and overwrite its files */
-    DG_CHECK(dg_history_newest(&r, name) == DG_IO && strstr(dg_message(), "cannot be listed: Input/output error"));
+    /* if an error counted as an empty directory, the run would restart and overwrite its files */
+    static const int errors[] = {EMFILE, ENFILE, ENOMEM, EIO};
+    for (int i = 0; i < 4; i++) {
+        listing = errors[i];
+        DG_CHECK(dg_history_newest(&r, name) == (listing == EIO ? DG_IO : DG_DEVICE));
+        DG_CHECKF(strstr(dg_message(), "cannot be listed: ") && strstr(dg_message(), strerror(listing)), "%s",
+                  dg_message());
+    }
     dg_history_prune(&r, 0);
     listing = 0;
     DG_CHECK(holds("checkpoint-0012.safetensors", "x"));
@@ -126,6 +132,39 @@ static void test_cut_off(void)
     DG_CHECK(dg_history_take_up(&r) == DG_OK && holds("later-than-backup/checkpoint.safetensors", "mine"));
     DG_CHECK(temp_count(temp_path("run"), "later-than-mine") == 1);
     dg_rundir_close(&r);
+
+    static const char *const similar[] = {"-004",    "-0123456789", "-0004-",      "-0004-0", "-0004-02",
+                                          "-0004_2", "-0004-2b",    "-0004-12345", "_0004",   ""};
+    make_run();
+    for (size_t i = 0; i < sizeof similar / sizeof *similar; i++) {
+        char name[80];
+        snprintf(name, sizeof name, "later-than%s", similar[i]);
+        mkdir(in_run(name), 0777);
+        snprintf(name, sizeof name, "later-than%s/going-back", similar[i]);
+        put(name, "checkpoint-0004.safetensors\n4\n");
+        DG_CHECK(dg_history_take_up(&r) == DG_OK && holds("checkpoint.safetensors", "within seven"));
+        DG_CHECKF(holds(name, "checkpoint-0004.safetensors\n4\n"), "%s: removed", name);
+    }
+    dg_rundir_close(&r);
+}
+
+/* A marker may name each kind of checkpoint that the program writes. */
+static void test_markers(void)
+{
+    static const char *const own[] = {"best.safetensors", "checkpoint-best.safetensors",
+                                      "checkpoint-chosen.safetensors"};
+    for (int i = 0; i < 3; i++) {
+        char text[80];
+        make_run();
+        put(own[i], "four");
+        snprintf(text, sizeof text, "%s\n4\n", own[i]);
+        mkdir(in_run("later-than-000000004-9999"), 0777);
+        put("later-than-000000004-9999/going-back", text);
+        DG_CHECKF(dg_history_take_up(&r) == DG_OK && holds("checkpoint.safetensors", "within seven"), "%s: %s", own[i],
+                  dg_message());
+        DG_CHECK(temp_count(temp_path("run"), "later") == 0); /* undone: the newest checkpoint was not moved */
+        dg_rundir_close(&r);
+    }
 }
 
 /* Rewinding to a symbolic link makes the target of the link the newest checkpoint, not the link. */
@@ -145,16 +184,20 @@ static void test_go_back_by_link(void)
 /* A hostile run directory names files that are outside of it or not part of the run. */
 static void test_hostile(void)
 {
-    static const char *const marker[] = {"../secret\n4\n",
-                                         "/etc/passwd\n4\n",
-                                         "notes.txt\n4\n",
-                                         "checkpoint-4.safetensors\n4\n",
-                                         "checkpoint-00004.safetensors\n4\n",
-                                         "checkpoint-0007.safetensors\n4\n", /* a link */
-                                         "checkpoint-0004.safetensors\n-1\n",
-                                         "checkpoint-0004.safetensors\n4",
-                                         "checkpoint-0004.safetensors",
-                                         ""};
+    static const char *const marker[] = {
+        "../secret\n4\n",
+        "/etc/passwd\n4\n",
+        "notes.txt\n4\n",
+        "checkpoint-4.safetensors\n4\n",
+        "checkpoint-00004.safetensors\n4\n",
+        "checkpoint-0007.safetensors\n4\n", /* a link */
+        "checkpoint-0004.safetensors\n-1\n",
+        "checkpoint-0004.safetensors\n1234567890\n",
+        "checkpoint-0004.safetensors\n4\n4\n",
+        "checkpoint-4444444444444444444444444444444444444444444444444.safetensors\n4\n",
+        "checkpoint-0004.safetensors\n4",
+        "checkpoint-0004.safetensors",
+        ""};
     struct stat s;
     char moved[64];
     make_run();
@@ -212,6 +255,7 @@ int main(void)
     test_prune();
     test_go_back();
     test_cut_off();
+    test_markers();
     test_go_back_by_link();
     test_hostile();
     test_go_back_to_copy();
