@@ -1,5 +1,5 @@
 /* Limits of this process's control groups (cgroups, versions 1 and 2), of every group from the process to the root.
- * root: prefix of /proc and of the mount points, "" except in tests. */
+ * `root`, "" except in tests, is prefixed to /proc and to the mount points. */
 #ifndef DG_CGROUP_H
 #define DG_CGROUP_H
 
@@ -12,11 +12,11 @@ typedef struct {
     char group[160];
 } dg_cgroup_limit;
 
-/* Finds the cgroup memory limit that leaves the fewest bytes. swap: bytes of the machine's swap; the limit includes as
- * many of them as the cgroup allows. */
+/* Finds the cgroup memory limit that leaves the fewest bytes. `swap` is the machine's swap in bytes; the limit includes
+ * as much swap as the cgroup allows. */
 bool dg_cgroup_memory(const char *root, size_t swap, dg_cgroup_limit *out);
 
-/* Finds the limit of threads and processes (pids.max) that leaves the fewest new ones. */
+/* Finds the limit of threads and processes (pids.max) that allows the fewest new threads. */
 bool dg_cgroup_threads(const char *root, dg_cgroup_limit *out);
 
 /* Returns the number of processors allowed by the quota (rounded up) and the cpuset, or 0 without a limit. */

@@ -1,8 +1,8 @@
 /* Errors. A function that can fail returns dg_err; the text of this thread's last failure is in dg_message(). The
  * values are the program's exit codes (docs/reference.md and the man page).
  *   if (n < 1) return dg_fail(DG_USAGE, "{batch} %d: must be at least 1", n);
- * {batch} in the format of an error or warning names a setting. It is printed as "--batch" by the program and as
- * "batch" by the library.
+ * {batch} in the format of an error or warning names a setting. The program prints {batch} as "--batch", the library as
+ * "batch".
  *
  * User mistakes are returned and never abort. A message says what is wrong, where (file, line, op) and what to do,
  * without a trailing newline or a leading "error:". */
@@ -45,7 +45,7 @@ void dg_set_message(const char *format, ...) __attribute__((format(printf, 1, 2)
  * */
 char *dg_named_settings(char *out, unsigned long size, const char *text);
 
-/* Sets the prefix of printed setting names (static text). It is "" by default and "--" in the program. */
+/* Sets the prefix of printed setting names (static text). The default prefix is ""; the program sets "--". */
 void dg_set_setting_prefix(const char *prefix);
 
 /* Prepends "context: " to the stored message and returns `code`, which may be DG_OK. */
@@ -57,8 +57,8 @@ const char *dg_message(void);
 /* Passes a warning to the handler; the caller continues. */
 void dg_warn(const char *format, ...) __attribute__((format(printf, 1, 2), cold));
 
-/* Sets the process's handler of warnings, whose text has no newline. Call it before other threads start. NULL, the
- * default, drops warnings. */
+/* Sets the process's handler of warnings, whose text has no newline. The handler must be set before other threads
+ * start. NULL, the default, drops warnings. */
 typedef void dg_on_warning(void *context, const char *text);
 void dg_set_warnings(dg_on_warning *f, void *context);
 

@@ -27,7 +27,7 @@ static const dg_output_rule *output_rule;
 void dg_set_output_rule(const dg_output_rule *rule) { output_rule = rule; }
 
 typedef struct {
-    const char *path, *name; /* path: as given; name: last component of `real` */
+    const char *path, *name; /* `path` is as given; `name` is the last component of `real` */
     const char *real;        /* path, or the target of its symbolic link */
     char temp[NAME_MAX + 1];
     const dg_directory *given; /* the caller's directory; NULL: the directory in `path` */
@@ -115,10 +115,10 @@ static dg_err begin(writer *w, struct stat *old)
     return dg_fail(DG_IO, "%s: is write-protected; give another name, or chmod u+w it", w->path);
 }
 
-/* Removes a temporary file unless a living process is writing it; true if it is gone. */
+/* Removes a temporary file unless a living process is writing it; returns true if the file is gone. */
 static bool remove_dead(int dir, const char *name)
 {
-    /* O_RDWR: over NFS flock becomes a byte-range lock, and an exclusive one needs write access. */
+    /* O_RDWR: over NFS flock becomes a byte-range lock, and an exclusive lock needs write access. */
     const int fd = openat(dir, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     struct stat s, now;
     if (fd < 0) return false;
@@ -210,7 +210,7 @@ static bool is_renamed(const writer *w)
     return same;
 }
 
-/* Checks the file that the rename will replace. *fresh: no such file exists. */
+/* Checks the file that the rename will replace. *fresh is true if no such file exists. */
 static dg_err check_old(writer *w, const dg_chunk *piece, int pieces, bool *fresh)
 {
     *fresh = false;
@@ -352,7 +352,7 @@ static bool is_temporary(const char *name)
 
 DIR *dg_list_directory(int dir)
 {
-    const int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* not dup, which shares the read position */
+    const int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* dup would share the read position */
     DIR *d = fd < 0 ? NULL : fdopendir(fd);
     if (!d && fd >= 0) close(fd);
     return d;

@@ -27,13 +27,13 @@ typedef struct {
  * other threads write files. */
 void dg_set_output_rule(const dg_output_rule *rule);
 
-/* An open directory for new files. lock: descriptor of the lock file lock_name in the directory, or -1. If the lock
- * file is gone when a new file is renamed, the write fails, because another run may own the directory. */
+/* An open directory for new files. `lock` is the descriptor of the directory's lock file `lock_name`, or -1. If the
+ * lock file is gone when a new file is renamed, the write fails, because another run may own the directory. */
 typedef struct {
     int fd, lock;
     const char *lock_name;
 } dg_directory;
-/* dg_write_atomic for a file in the open directory `dir`; dir NULL: in the directory of the path. */
+/* Like dg_write_atomic, for a file in the open directory `dir`; if dir is NULL, in the directory of the path. */
 dg_err dg_write_atomic_in(const dg_directory *dir, const char *path, const dg_chunk *piece, int pieces);
 
 bool dg_may_pass(int error);
@@ -52,21 +52,21 @@ void dg_sweep_temporaries(int dir);
 DIR *dg_list_directory(int dir);
 
 /* Reads a whole regular file of at most `limit` bytes; never blocks on a FIFO. *data is malloc'd and ends with an
- * additional NUL byte. Errors: DG_IO with the path and the reason. */
+ * additional NUL byte. Every error is DG_IO; the message has the path and the reason. */
 dg_err dg_read_file(const char *path, size_t limit, void **data, size_t *bytes);
-/* dg_read_file relative to the open directory `dir`; dir = -1: the directory in the path. */
+/* Like dg_read_file, for a file in the open directory `dir`; if dir is -1, in the directory of the path. */
 dg_err dg_read_file_in(int dir, const char *path, size_t limit, void **data, size_t *bytes);
-/* dg_read_file_in for a file that only the program writes: refuses a symbolic link. */
+/* Like dg_read_file_in, but refuses a symbolic link: for files that only the program writes. */
 dg_err dg_read_own_in(int dir, const char *path, size_t limit, void **data, size_t *bytes);
 
-/* Reads the text of a file up to its first NUL byte, so that a sparse file is not read as a whole. *bytes: size of the
- * file. own: if true, a symbolic link is refused. */
+/* Reads the text of a file up to its first NUL byte, so that a sparse file is not read as a whole. *bytes is the size
+ * of the file. If `own` is true, a symbolic link is refused. */
 dg_err dg_read_text(int dir, const char *path, bool own, size_t limit, void **text, size_t *bytes);
 
 /* Opens a file that is read in pieces; dg_read_next then reads exactly n bytes per call. After an error *fd is -1;
  * otherwise the caller closes *fd. */
 dg_err dg_read_open(const char *path, size_t limit, int *fd, size_t *bytes);
-/* dg_read_open in the open directory, for a file that only the program writes: refuses a symbolic link. */
+/* Like dg_read_open in the directory `dir`, but refuses a symbolic link: for files that only the program writes. */
 dg_err dg_read_own_open(int dir, const char *path, size_t limit, int *fd, size_t *bytes);
 dg_err dg_read_next(int fd, const char *path, void *to, size_t n);
 

@@ -11,11 +11,11 @@ typedef struct {
     size_t bytes;
 } dg_chunk;
 
-/* Writes the pieces to an open descriptor. A closed pipe returns DG_IO, like every error; SIGPIPE is not raised. */
+/* Writes the pieces to an open descriptor. Every error returns DG_IO, also a closed pipe; SIGPIPE is not raised. */
 dg_err dg_stream_to(int fd, const char *path, const dg_chunk *piece, int pieces);
 
-/* Writes to the path and returns true if it is a FIFO or a device. *e: the error of writing; block devices and sockets
- * are errors. Opening a FIFO blocks until a reader opens it. */
+/* If the path is a FIFO or a device, writes to it and returns true. *e is the error of writing; a block device or a
+ * socket is an error. Opening a FIFO blocks until a reader opens it. */
 bool dg_stream_file(const char *path, const dg_chunk *piece, int pieces, dg_err *e);
 
 /* *target, malloc'd: target of the symbolic link; NULL: not a link. DG_IO if the target does not exist. */

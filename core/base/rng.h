@@ -25,8 +25,8 @@ enum {
     DG_STREAM_SYNTH = 6,   /* synthetic images, step = image */
     DG_STREAM_DROPOUT = 7, /* dropout: one value per element, step = layer << 40 | step */
     DG_STREAM_SPLIT = 8,   /* test split of a class, step = class */
-    /* order of evaluated images: step = 0 for real images, 1 for samples; all evaluations share the steps from 16 on,
-     * with seed 0 */
+    /* order of evaluated images: step = 0 for real images, 1 for samples. Steps 16 and up, with seed 0, give all
+     * evaluations the same numbers. */
     DG_STREAM_JUDGE = 9,
     DG_STREAM_AUGMENT = 10,   /* augmentation: two blocks per image, step = order << 40 | step */
     DG_STREAM_STATISTICS = 11 /* z for the batch norm statistics of averaged weights, step = batch */

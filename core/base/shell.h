@@ -8,13 +8,13 @@
 
 #include <stddef.h>
 
-/* Enough for any path of the system, with the final NUL. */
+/* Size of a buffer for any path of the system, quoted, with the final NUL. */
 enum { DG_SHELL_ROOM = 4 * 4096 + 16 };
 
 /* Writes `text` to out as one word of a shell command, or "WORD" if out (size bytes) is too small. Returns out. */
 char *dg_shell_quote(char *out, size_t size, const char *text);
 
-/* dg_shell_quote for a file name: adds ./ before a leading dash, so that it is not an option. */
+/* Like dg_shell_quote, for a file name: adds ./ before a leading dash, so that the name is not an option. */
 char *dg_shell_path(char *out, size_t size, const char *path);
 
 /* Writes `text` to out as a quoted Python string; bytes that are not UTF-8 are written as os.fsdecode does. Returns
