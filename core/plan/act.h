@@ -6,10 +6,10 @@
 #include <math.h>
 #include <stdbool.h>
 
-/* X(NAME, word in model files, ONNX operator ("": none), FLOPs per value of act, of act_dx,
- *   factor: act(z) = z if z > 0, else factor * z, an expression in `slope`; NAN if act is not piecewise linear, from_y:
- *   act' follows from y, which is what act_dx reads,
- *   fused: whether the fused CUDA kernels support it (kernels/fused/fuse.cuh)) */
+/* X(NAME, word in model files, ONNX operator ("": none), FLOPs per value of act, FLOPs per value of act_dx, factor,
+ *   from_y, fused). factor: an expression in `slope` with which act(z) = z if z > 0, else factor * z, or NAN if act is
+ *   not piecewise linear. from_y is true if act' follows from y, which act_dx reads. fused is true if the fused CUDA
+ *   kernels support the activation (kernels/fused/fuse.cuh). */
 #define DG_ACTS(X)                                          \
     X(NONE, "none", "", 0, 0, 1, true, true)                \
     X(RELU, "relu", "Relu", 1, 1, 0, true, true)            \

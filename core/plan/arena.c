@@ -37,7 +37,7 @@ int dg_arena_row(dg_arena *a, const char *name, dg_row_kind kind, int net, dg_ty
 
 int dg_arena_bytes(dg_arena *a, const char *name, dg_row_kind kind, size_t bytes)
 {
-    /* sizes count units of 64 bytes; if the number of units exceeds an int, the tensor's shape has several rows */
+    /* the row's shape counts units of 64 bytes; if the number of units exceeds an int, the shape has several rows */
     const size_t units = (bytes + 63) / 64, rows = units / INT32_MAX + 1;
     return dg_arena_row(a, name, kind, 0, DG_U8, (dg_shape){1, (int)rows, (int)((units + rows - 1) / rows), 64});
 }
@@ -61,7 +61,7 @@ static dg_err choose(dg_plan *p, dg_backend *b)
     return b->fuse ? b->fuse(b, p) : DG_OK;
 }
 
-/* All ops share one row of counters, because no two ops that use it run concurrently. */
+/* All ops share one row of counters, because no two ops that use the counters run concurrently. */
 static int counters_of(dg_arena *a)
 {
     const int row = dg_arena_find(a, "counters");

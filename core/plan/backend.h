@@ -40,9 +40,9 @@ struct dg_backend {
     dg_err (*put)(dg_backend *, void *dst, const void *host, size_t bytes);
     dg_err (*get)(dg_backend *, void *host, const void *src, size_t bytes);
 
-    /* Asynchronous copies; `host` is memory of alloc_host and must not change until the copy is done. record: the
-     * event (0 .. DG_EVENTS - 1) completes after all previous work of the stream. wait: later work of the stream
-     * begins after the event. query: returns whether the event has completed; can block until then. */
+    /* Asynchronous copies; `host` is memory of alloc_host and must not change until the copy is done. An event (0 to
+     * DG_EVENTS - 1) completes after all work of the stream before record(). Work of a stream after wait() begins after
+     * the event. query() sets *yes if the event has completed; if `wait` is true, query() blocks until then. */
     dg_err (*alloc_host)(dg_backend *, size_t bytes, void **mem);
     void (*release_host)(dg_backend *, void *mem);
     dg_err (*start_put)(dg_backend *, dg_stream, void *dst, const void *host, size_t bytes);
@@ -51,9 +51,9 @@ struct dg_backend {
     dg_err (*wait)(dg_backend *, dg_stream, int event);
     dg_err (*query)(dg_backend *, int event, bool wait, bool *yes);
 
-    /* refuses: before placing, fills in op->tune and returns NULL, or returns the reason why the op cannot run (static
-     * text). choices: writes at most `room` variants that can run the op to out and returns their number; NULL if
-     * refuses() makes the only choice. */
+    /* refuses(), called before placing, fills in op->tune and returns NULL, or the reason why the op cannot run (static
+     * text). choices() lists the variants that can run the op: it writes at most `room` variants to `out` and returns
+     * their number. choices is NULL if refuses() makes the only choice. */
     const char *(*refuses)(dg_backend *, dg_op *);
     int (*choices)(dg_backend *, const dg_op *, dg_tune *out, int room);
     size_t (*scratch)(dg_backend *, const dg_op *);
@@ -69,9 +69,9 @@ struct dg_backend {
     dg_err (*run_launch)(dg_backend *, const struct dg_plan *, int launch);
     dg_err (*sync)(dg_backend *);
 
-    /* For `dcgan profile` and `tune`. time_plan: runs the plan once and returns ms per op. time_op: runs an op n times
-     * and times each run; on a GPU, overwrites the cache before each run. measure: measures the device's limits
-     * (machine.h), best of `rounds` measurements; rounds 0: only the arithmetic peak. */
+    /* For `dcgan profile` and `tune`. time_plan() runs the plan once and returns ms per op. time_op() runs an op n
+     * times and measures each run; on a GPU, it overwrites the cache before each run. measure() measures the device's
+     * limits (machine.h) `rounds` times and keeps the best; if rounds is 0, it measures only the arithmetic peak. */
     dg_err (*time_plan)(dg_backend *, struct dg_plan *, double *ms);
     dg_err (*time_op)(dg_backend *, const dg_op *, int n, double *ms);
     dg_err (*measure)(dg_backend *, struct dg_machine *, int rounds);
@@ -82,7 +82,7 @@ typedef struct {
     int threads;
     dg_type real;
     const dg_variant *conv; /* variant for every convolution that supports it; NULL: by shape */
-    const char *isa;        /* instruction set; NULL: DCGAN_ISA, else the best of this machine */
+    const char *isa;        /* instruction set; NULL: value of DCGAN_ISA, else this machine's fastest */
 } dg_cpu_options;
 
 dg_err dg_cpu_open(const dg_cpu_options *o, dg_backend **out);

@@ -100,8 +100,8 @@ static void wait_for(const branches *b, int i, int k)
     include(mine, k);
 }
 
-/* Returns a branch in which piece i needs no additional wait, or else the branch with the shortest chain. tail: last
- * piece of each branch, or -1. */
+/* Returns a branch in which piece i needs no additional wait, or else the branch with the shortest chain. `tail` has
+ * the last piece of each branch, or -1. */
 static int branch_of(const branches *b, const dg_branched *out, int i, const int *tail)
 {
     int best = -1, rank = 0;

@@ -12,9 +12,9 @@ typedef struct {
     const char *name;
     dg_role role;
     const dg_row *row[2]; /* the operand's row in the reference's plan and in the other plan */
-    size_t bytes, count;  /* size of the tensor; count: its numbers, or 0 if the bytes must be equal */
+    size_t bytes, count;  /* size of the tensor; number of values to compare, or 0 if the bytes must be equal */
     void *before, *want, *got;
-    void *weight;  /* results of weighed ops: the op's result for its inputs' absolute values */
+    void *weight;  /* result that a weighed op computes from the absolute values of its inputs */
     double *limit; /* results: the allowed difference of each number */
 } dg_check_operand;
 

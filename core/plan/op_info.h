@@ -17,7 +17,7 @@ typedef enum {
     DG_BYTE,
     DG_INDEX,
     DG_ONE_STEP,
-    DG_ALL_STEPS, /* DG_RING elements dg_metrics; an op writes some values of one element */
+    DG_ALL_STEPS, /* DG_RING elements of type dg_metrics; an op writes some values of one element */
     DG_COUNTERS   /* DG_OP_COUNTERS counters (uint32_t), 0 before and after a GPU's launch; unused on CPUs */
 } dg_element;
 enum { DG_OP_COUNTERS = 2 };
@@ -47,7 +47,7 @@ enum { DG_MAX_VARIANTS = 10 };
 struct dg_op_values;
 
 typedef struct dg_op_info {
-    dg_operand operand[DG_MAX_OPERANDS + 1]; /* results first, scratch last; ends with an unnamed operand */
+    dg_operand operand[DG_MAX_OPERANDS + 1]; /* results are first, scratch is last; an unnamed operand ends the list */
     dg_shape_word shape[10];                 /* fields of the op's shape, as tuning rows name them */
     /* Computes derived numbers of the shape. Returns NULL, or static text that says why the shape is invalid. */
     const char *(*complete)(dg_op *op);
@@ -62,11 +62,11 @@ typedef struct dg_op_info {
     size_t (*scratch)(const dg_op *op, dg_type real);
     /* Counts the work that all variants have in common, for time predictions (core/plan/work.h). May be NULL. */
     void (*work)(const dg_op *op, dg_type real, struct dg_work *w);
-    /* The CUDA backend's variants, ended by NULL. The first variant supports every shape. The rule uses the last
-     * variant in the list that supports the shape. */
+    /* The CUDA backend's variants, ended by NULL. The first variant supports every shape. Without a tuning row, the
+     * last variant in the list that supports the shape is used. */
     const dg_variant *variants[DG_MAX_VARIANTS + 1];
-    /* Fills in `limit` of every result (core/plan/limits.h). weighed: the limit is relative to the op's result for the
-     * absolute values of its inputs, as for sums of products. */
+    /* Fills in `limit` of every result (core/plan/limits.h). `weighed` is true if the limit is relative to the op's
+     * result for the absolute values of its inputs, as for sums of products. */
     dg_err (*limits)(const struct dg_op_values *v);
     bool weighed;
     double roundings; /* number of roundings, for dg_limits_relative; 0: results must have equal bits */

@@ -27,7 +27,7 @@ typedef struct {
     double value[DG_METRICS_MAX];
 } dg_metrics;
 
-/* Convolution in three directions of one geometry; x is 0 outside of the image.
+/* Convolution: forward, data gradient and weight gradient with the same shapes; x is 0 outside of the image.
  *   `conv_fwd` writes y[n,oy,ox,co] = sum over ky,kx,ci of x[n, oy*S-P+ky, ox*S-P+kx, ci] * w[co,ky,kx,ci].
  *   `conv_dx` is the adjoint: each x[...] is the sum of y * w over the same terms.
  *   `conv_dw` writes w[co,ky,kx,ci] = sum of x * y over n,oy,ox.
@@ -134,7 +134,7 @@ typedef struct {
     int layer;
 } dg_dropout_args;
 
-/* Pooling over windows of K x K pixels with stride S. Padding P < K is never the largest value, and is 0 in a mean.
+/* Pooling over K x K windows with stride S. Padding (P < K) is never the largest value and counts as 0 in a mean.
  *   `maxpool` writes y[n,oy,ox,c] = the largest of x[n, oy*S-P+ky, ox*S-P+kx, c].
  *   `maxpool` also writes place = ky*K+kx of the largest value, of the first of equal values or of the first NaN.
  *   `maxpool_dx` writes dx[n,iy,ix,c] = sum of dy of the windows whose place is this pixel.
@@ -153,9 +153,9 @@ typedef struct {
 /* Mean cross entropy of softmax by class index with label smoothing s (Szegedy et al. 2016; 0: none), and its gradient.
  * Let m be the largest logit of a row, and q_c = (1 - s) [c == label] + s / C.
  *   Then p_c = exp(l_c - m) / sum exp(l - m), and dlogit = (p - q) / N.
- *   The loss of a row is each = log sum exp(l - m) - sum_c q_c (l_c - m).
- * The loss is the mean of each, in double and index order. Metric `right` is the fraction of rows whose first largest
- * logit is the label's. A row with a NaN, or whose largest logit is infinite, has the loss NaN and counts as wrong.
+ *   `each` stores the loss of each row, log sum exp(l - m) - sum_c q_c (l_c - m).
+ * The loss is the mean of `each`, summed in double in index order. Metric `right` is the fraction of rows whose first
+ * largest logit is the label's. A row with a NaN or an infinite largest logit has the loss NaN and counts as wrong.
  * Writes ring[step % DG_RING].value[loss] and .value[right] if ring is not NULL. If label is NULL, only p is written.
  * logit (N, C); label (N), 0 to C - 1, or NULL; outputs or NULL: dlogit, p (N, C), each (N), ring (DG_RING rows). */
 typedef struct {
@@ -304,7 +304,7 @@ enum { DG_MAX_OPERANDS = 10 };
  * clamped. */
 typedef enum { DG_MATH_FP32, DG_MATH_BF16, DG_MATH_FP16 } dg_math;
 
-/* How an op is launched: a variant of the op (variant.h) and its numbers. The CPU backend uses only the variant. */
+/* How an op is launched: a variant of the op (variant.h) and launch parameters. CPUs use only the variant. */
 typedef struct {
     const struct dg_variant *variant;
     const char *why; /* source of the choice: "default", "--conv", "tuning.ini:12" */

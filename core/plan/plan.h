@@ -2,8 +2,8 @@
  * exact before anything is allocated.
  *
  * Several plans (full batch, short last batch, samples) share one arena. Persistent rows exist once and are stored at
- * its beginning: weights, gradients, both moments and running statistics, each per network, and the state. The work
- * rows of all plans are stored after them and overlap.
+ * the beginning of the arena: weights, gradients, both moments and running statistics of each network, and the state.
+ * Work rows follow the persistent rows; work rows of different plans overlap.
  *
  * A work row occupies its bytes from the first to the last op that uses it. Rows whose lifetimes do not overlap may
  * share memory. Rows are placed by first fit, the largest row first. Rows of kind DG_OUTSIDE (the dataset and its
@@ -33,7 +33,7 @@ typedef struct {
     dg_row_kind kind;
     int net;              /* the network's index in the model, for kinds up to DG_BUFFER */
     size_t offset, bytes; /* in the arena; offset is a multiple of 256 */
-    int first, last;      /* DG_WORK: first and last op of its life, set by placing */
+    int first, last;      /* DG_WORK: first and last op that use the row, set by placing */
     int plan;
     bool keep;     /* DG_WORK: the host writes the row before the plan runs, or reads it after */
     bool absent;   /* DG_WORK: no launch stores the row, so it has no place in the arena */
@@ -63,7 +63,7 @@ typedef struct {
     int main; /* number of the op that names the launch: the convolution, or Adam in an update */
     int row;
     int counter;
-    bool warpgroups; /* update: multiplies bf16 operands by Hopper's warpgroups */
+    bool warpgroups; /* update: Hopper's warpgroups multiply bf16 operands */
 } dg_launch;
 
 typedef struct dg_plan {

@@ -23,7 +23,7 @@ const dg_precision *dg_precision_find(const char *name);
 /* True for tf32, which older versions of dcgan had: config.ini, checkpoints and tuning files may name it. */
 bool dg_precision_removed(const char *name);
 
-/* True if tensor cores of this architecture support such operands. */
+/* True if tensor cores of architecture `arch` support operands that are rounded to `math`. */
 bool dg_math_on(dg_math math, int arch);
 
 const char *dg_precision_name(dg_type real, dg_math math);

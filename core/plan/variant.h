@@ -16,7 +16,7 @@ typedef struct dg_gpu {
     bool wgmma;   /* the GPU has warpgroup products (wgmma), and the build has code for them */
 } dg_gpu;
 
-/* Kernel families of fused launches. An op's variant determines its family; the shape determines DENSE. */
+/* Kernel families of fused launches. An op's family follows from its variant, except DENSE: from its shape. */
 typedef enum {
     DG_FUSED_NONE,
     DG_FUSED_MMA,
@@ -34,10 +34,10 @@ typedef struct dg_variant {
     /* Fills in the members of t that are 0. Returns NULL, or the reason why the op cannot run with t (dg_variant_no()).
      * NULL for CPU variants. */
     const char *(*check)(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu *gpu);
-    /* Sets the numbers of t that the rule uses, for an op that check accepts. If choose is NULL, the rule uses those of
-     * check. */
+    /* Sets the launch parameters in t for an op that check() accepts and that has no tuning row. If choose is NULL, the
+     * parameters are those that check() fills in. */
     void (*choose)(const dg_op *op, dg_tune *t, const dg_gpu *gpu);
-    /* Counts the launch's work, for time predictions (core/plan/work.h). NULL: one kernel that moves the operands. */
+    /* Counts the launch's work for predictions (core/plan/work.h). If NULL, one kernel moves the operands. */
     void (*work)(const dg_op *op, struct dg_work *w);
     /* Returns the bytes of operand `scratch`. If NULL, dg_op_info.scratch of the op applies. */
     size_t (*scratch)(const dg_op *op, dg_type real);
