@@ -8,8 +8,8 @@
 #include "core/plan/ops.h"
 
 /* Variant tiled: results per block (pixels x channels; dw: channels x taps and channels), written as tile=128x64, and
- * results per thread. Their quotient is the number of threads per block. A weight gradient (dw) cannot use narrow
- * tiles. */
+ * results per thread. Results per block divided by results per thread is the number of threads per block. A weight
+ * gradient (dw) cannot use narrow tiles. */
 #define DG_TILED_WIDE(X) \
     X(128, 128, 8, 8)    \
     X(128, 64, 8, 8)     \
@@ -25,7 +25,7 @@ enum { DG_TILED_K = 16, DG_TILED_PAD = 4 };
 #define DG_TILED_SIDE(b, by_rows) ((by_rows) ? (b) * (DG_TILED_K + DG_TILED_PAD) : DG_TILED_K * (b))
 #define DG_TILED_WORDS(m, n, m_rows, n_rows) (DG_TILED_SIDE(m, m_rows) + DG_TILED_SIDE(n, n_rows))
 
-/* Tiles of variant patch: positions (of 2x2 outputs) x channels per block. A thread computes 4 x 4. */
+/* Variant patch: positions (of 2x2 outputs) x channels per block. A thread computes 4 positions x 4 channels. */
 #define DG_PATCH_TILES(X) \
     X(32, 32)             \
     X(64, 32)             \
@@ -37,8 +37,8 @@ enum { DG_PATCH_STEP = 4, DG_PATCH_SMALL = 8 };
 #define DG_THIN_DX_LARGE 16, 32, 1
 enum { DG_THIN_SMALL = 32 };
 
-/* 32-bit words of shared memory: of a row of positions with its border, and of a stage, which holds the images' patches
- * and the weights. */
+/* Shared memory in 32-bit words, for a row of positions with its border and for a stage, which holds the images'
+ * patches and the weights. */
 #define DG_PATCH_LINE(cols) (((cols) + 2) * 4 + ((cols) + 2) / 4 * 4)
 #define DG_PATCH_WORDS(rows, cols, images, channels) \
     ((images) * ((rows) + 2) * DG_PATCH_LINE(cols) + DG_PATCH_STEP * 16 * (channels))
@@ -46,12 +46,12 @@ enum { DG_THIN_SMALL = 32 };
 /* Tile of the fused first layer of G: images x channels of one pixel per block. */
 enum { DG_DENSE_IMAGES = 16, DG_DENSE_CHANNELS = 128 };
 
-/* Rounded operands per 16 bytes, the unit that kernels copy, and channels per step of a sum. */
+/* UNIT: rounded operands in 16 bytes, which kernels copy as a unit. CHUNK: channels per step of a sum. */
 enum { DG_MMA_UNIT = 8, DG_MMA_CHUNK = 16 };
 
-/* Tiles of variant mma: positions (dx: per phase; dw: channels of y) x channels per block; a warp has 64 x WN of them.
- * SMALL: for maps divided into cells of 4x4. GROUPS: number of groups into which the 16 taps of a chunk of channels are
- * divided. */
+/* Tiles of variant mma: positions (dx: per phase; dw: channels of y) x channels per block; a warp computes 64 x WN
+ * results. SMALL: the tile is for maps divided into cells of 4x4. GROUPS: number of groups into which the 16 taps of a
+ * chunk of channels are divided. */
 #define DG_MMA_FWD_TILES(X)  \
     X(false, 128, 64, 32, 8) \
     X(true, 128, 64, 32, 8)  \
@@ -101,12 +101,12 @@ enum { DG_MMA_SMALL = 4 }; /* if y is at most this wide, cells are 4x4 */
 #define DG_MMA_BYTES(small, pieces, halved, n, groups, threads)                             \
     (DG_MMA_FACTORS(small, pieces, halved, n, groups) + 16 * (pieces) * ((small) ? 4 : 1) + \
      8 * DG_MMA_TRANSFERS(small, pieces, halved, threads))
-/* Bytes of a stage of weights, and the number of stages. There are two stages, or four small ones if weights are
- * rounded in memory. Four large stages would exceed the 99 KB per block on sm_86, 89 and 120. DG_MMA_BYTES counts two
- * stages. */
+/* Bytes of a stage of weights, and the number of stages. There are two stages, or four if stages are small and weights
+ * are rounded in memory. Four large stages would exceed the 99 KB per block on sm_86, 89 and 120. DG_MMA_BYTES counts
+ * two stages. */
 #define DG_MMA_PORTION(n, groups) (16 * (16 / (groups)*2 * (n)))
 #define DG_MMA_STAGES(rounded, scaled, portion) ((rounded) && !(scaled) && (portion) <= 9 << 10 ? 4 : 2)
-enum { DG_WGMMA_PARTS = 8 }; /* maximum cluster size of fused launches by warpgroups with a split sum */
+enum { DG_WGMMA_PARTS = 8 }; /* warpgroups: maximum parts of a split sum, which are a cluster if fused */
 #define DG_MMA_DW_BYTES(small) (32 * (2 * DG_MMA_PLANE(small, 1, 1) + 8 * 64))
 
 /* Tiles of variant mma_odd (3x3 and 1x1 kernels): positions x channels per block; for dw, channels of y x channels of
@@ -148,8 +148,8 @@ enum { DG_THIN_TILE_ROWS = 4, DG_THIN_TILE_COLS = 32, DG_THIN_TILE_CHANNELS = 32
 enum { DG_THIN_MMA_COLS = 16, DG_THIN_MMA_CHUNK = 16 };
 #define DG_THIN_MMA_BYTES(channels, co, rows) \
     (((co) + DG_THIN_MMA_CHUNK - 1) / DG_THIN_MMA_CHUNK * ((channels)*2 * 32 * 8 + 128) + (rows) * (channels)*512)
-/* Maximum rows of y per block, one per warp. Adjacent blocks both compute one row. Two blocks have 32 rows, so that 64
- * images fill the multiprocessors. */
+/* Maximum rows of y per block, one per warp. Two adjacent blocks share one row, which both compute. Two blocks cover
+ * the 32 rows of an image, so that 64 images fill the multiprocessors. */
 enum { DG_THIN_MMA_ROWS = 18 };
 static inline int dg_thin_mma_rows(int Ho)
 {

@@ -4,8 +4,8 @@
  * A launch consists of parts; a part is the blocks of one kind (kernels/fused/predict_plan.h). For each kind,
  * core/tune/counts.csv has the instructions and bytes of a block: a fixed number and a number per step of the main
  * loop. `scripts/ptx-count --renew` writes this file with a PTX interpreter. The counts and the machine's rates give
- * bound: the maximum of the times of each pipe, of L1 and tensor cores on the multiprocessor with most blocks (whole
- *   waves), of L2, of memory if the launch does not fit the cache, and of the longest block, the launch's tail.
+ * bound: the maximum of these times: each pipe; L1 and tensor cores on the multiprocessor with most blocks (whole
+ *   waves); L2; memory, if the launch does not fit the cache; the longest block, which is the launch's tail.
  * estimate: the same maximum for the lower rates that a kernel with fewer warps reaches, plus the cost of a launch. */
 #ifndef DG_COST_H
 #define DG_COST_H
@@ -19,8 +19,8 @@ typedef struct dg_cost_part {
     char kind[80];
     int kernel;
     double blocks;
-    double steps, most; /* steps of the main loop: steps: average block; most: longest block */
-    double rest;        /* work outside of the main loop, as a fraction of a tile, of the images or of the weights */
+    double steps, most; /* steps of the main loop in an average block, and in the longest block */
+    double rest;        /* scales the counts outside of the main loop: fraction of a tile, the images or the weights */
     const struct dg_counted *counted; /* row of counts of this kind; NULL: not looked up yet */
     double merged;                    /* number of parts of sums that the last block adds */
 } dg_cost_part;
@@ -28,14 +28,14 @@ typedef struct dg_cost_part {
 enum { DG_COST_PARTS = 32 };
 
 /* Counts per block of a kind, as X(name). Units are warp instructions, clocks of a multiprocessor, or bytes. */
-#define DG_COUNTS(X)                                        \
-    X(instructions) /* all pipes; 4 are issued per clock */ \
-    X(alu)                                                  \
-    X(fma) /* clocks, with integer multiply-adds */         \
-    X(xu)                                                   \
-    X(f64) /* clocks, if 1 fp64 lane per 2 of fp32 */       \
-    X(l1)  /* wavefronts of shared memory, L1, shuffles */  \
-    X(products)                                             \
+#define DG_COUNTS(X)                                         \
+    X(instructions) /* all pipes; 4 are issued per clock */  \
+    X(alu)                                                   \
+    X(fma) /* clocks, with integer multiply-adds */          \
+    X(xu)                                                    \
+    X(f64) /* clocks, at one fp64 lane per two fp32 lanes */ \
+    X(l1)  /* wavefronts of shared memory, L1, shuffles */   \
+    X(products)                                              \
     X(l2) /* bytes, without repeated loads of a block */
 enum {
 #define X(name) DG_COUNT_##name,

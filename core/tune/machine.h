@@ -29,8 +29,8 @@ typedef struct dg_machine {
     int units;
     size_t shared;
     double memory_gb;   /* memory of a GPU with published numbers; 0: unknown */
-    double one, all;    /* GFLOP/s of multiply-adds: one: of a CPU thread; all: of all units; 0: unknown */
-    double bf16, fp16;  /* GFLOP/s of tensor cores with mma.sync; 0 none */
+    double one, all;    /* GFLOP/s of multiply-adds by one CPU thread, and by all units; 0: unknown */
+    double bf16, fp16;  /* GFLOP/s of tensor cores with mma.sync; 0: no tensor cores */
     double triad, read; /* GB/s of memory; triad counts three arrays */
     double array_mb;
     double cache, cache_mb; /* GB/s and size of the cache with the previous op's results: CPU: triad in the cores' own
@@ -62,7 +62,7 @@ dg_err dg_machine_arch(const char *name, dg_type real, dg_machine *out);
 
 /* Measures the load by other processes between the calls of dg_busy_start and dg_busy_foreign. */
 typedef struct {
-    double wall, busy, own; /* in seconds; busy is < 0 if it is unknown */
+    double wall, busy, own; /* in seconds; busy is negative if unknown */
 } dg_busy;
 void dg_busy_start(dg_busy *l);
 double dg_busy_foreign(const dg_busy *start);

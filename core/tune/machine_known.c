@@ -15,7 +15,7 @@ typedef struct {
     double bf16, fp16;
     double gb_s, cache_mb;
     int shared_kb;
-    int memory_gb; /* memory of the GPU's model with this bandwidth */
+    int memory_gb; /* memory of the version of this GPU that has the bandwidth gb_s */
 } gpu;
 
 static const gpu list[] = {
@@ -38,9 +38,9 @@ static const gpu list[] = {
 #define MEMORY 0.9
 #define UNDER_LOAD (1755. / 1980)
 
-/* The constants in `assumed`, and the four above, are estimates. The step `model` of scripts/gpu-check measures these
- * constants (kernels/cuda/cuda_limits.cu). With two warps per scheduler, loops of convolutions issued one instruction
- * per five clocks on an H100. */
+/* The constants in `assumed` and the four macros above are estimates. The step `model` of scripts/gpu-check measures
+ * these constants (kernels/cuda/cuda_limits.cu). With two warps per scheduler, loops of convolutions issued one
+ * instruction per five clocks on an H100. */
 static const dg_machine_costs assumed = {
     .after_us = LAUNCH_US, .last_us = 1.2, .l1 = 0.8, .l2 = 0.8, .tensor = 0.9, .issued = {0.35, 0.6, 0.75, 0.85}};
 

@@ -1,11 +1,11 @@
 /* Predicted time of an op, from its work and the machine's limits:
  *   us = launch + max(arithmetic, memory)
- * A GPU's fused launch has its bound and estimate from counts (cost.h), all assigned to its main op; its other ops have
- * no time (bound: fused). For unfused ops, and for launches without counts, formulas predict three terms.
+ * Bound and estimate of a GPU's fused launch follow from counts (cost.h) and belong to the main op; the launch's other
+ * ops have no time (bound: fused). For unfused ops, and for launches without counts, formulas predict three terms.
  * launch: number of the op's kernels, times the time of an empty kernel in a chain (machine.launch_us).
- * arithmetic: products over the machine's peak, times the efficiency of the variant's inner loop. On a GPU, the
- * multiprocessor with the most tiles determines the time (wave quantisation), and fewer warps lower the rate. On the
- * CPU, Winograd's own products and transforms are counted.
+ * arithmetic: number of products / (the machine's peak rate * the efficiency of the variant's inner loop). On a GPU,
+ * the multiprocessor with the most tiles determines the time (wave quantisation), and fewer warps lower the rate. On
+ * the CPU, Winograd's own products and transforms are counted.
  * memory: the larger of two times: reading and writing the operands once, from memory or, if they fit, from the last
  *   cache; and the loads of all blocks through that cache, because tiles re-read operands.
  * The efficiencies are a few constants in core/tune/predict_cpu.c and

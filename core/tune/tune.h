@@ -1,8 +1,8 @@
-/* Chooses the variant of each op of the CUDA backend, and the variant's numbers. The first source with a choice
- * applies: a row of the --tuning file, a row of the table shipped for the architecture, a rule by shape. The choice
- * changes an op's speed, and its results within the op's tolerance.
+/* Chooses the variant of each op of the CUDA backend, and the variant's launch parameters. The first source with a
+ * choice applies: a row of the --tuning file, a row of the table shipped for the architecture, a rule by shape. The
+ * choice changes an op's speed, and its results within the op's tolerance.
  *
- * A tuning file is an INI file: a section per architecture (rows before the first section are for all), a line per op:
+ * A tuning file is an INI file: a section per architecture (rows before the first section apply to all), a line per op:
  *   [sm_90]
  *   conv_fwd N=128 H=32 W=32 C=32>64 K=4 S=2 P=1 : tiled tile=64x64 stages=3 split=1
  *   norm_act N=64 H=32 W=32 C=32 groups=1        : vector block=256
@@ -10,7 +10,7 @@
  *
  *   [sm_90 bf16]
  *   conv_fwd N=128 H=32 W=32 C=32>64 K=4 S=2 P=1 : mma tile=128x64
- * A section can name a precision. Its rows apply only to that precision and take precedence over rows without a
+ * The rows of a section that names a precision apply only to this precision and take precedence over rows without a
  * precision. The variant's defaults apply to numbers that a row omits. The parser checks for every row that the variant
  * exists and supports the shape, and that its threads and shared memory fit the device. Plain C, without CUDA. */
 #ifndef DG_TUNE_H
@@ -34,8 +34,8 @@ typedef struct {
     int rows, capacity;
 } dg_tune_table;
 
-/* Adds the rows of a tuning file's text. Invalid rows are skipped; DG_USAGE then reports the number of invalid rows,
- * and the file, line and reason of the first. DG_DEVICE: out of memory. */
+/* Adds the rows of a tuning file's text. Skips invalid rows and then returns DG_USAGE; the message has the number of
+ * invalid rows, and the file, line and reason of the first. DG_DEVICE: out of memory. */
 dg_err dg_tune_parse(dg_tune_table *t, const char *text, const char *where, dg_type real, const dg_gpu *gpu);
 
 /* dg_tune_parse of a file; DG_IO: the file cannot be read. */
