@@ -74,15 +74,15 @@ typedef struct {
 
 DCGAN_API dcgan_error dcgan_open(const dcgan_device *d, dcgan_backend **out); /* d NULL: the defaults */
 DCGAN_API const char *dcgan_backend_name(const dcgan_backend *b);             /* "cpu, 2 threads, avx512" */
-DCGAN_API void dcgan_close(dcgan_backend *b);                                 /* after its jobs have been freed */
+DCGAN_API void dcgan_close(dcgan_backend *b);                                 /* free the backend's jobs first */
 
-/* Loads a trained network for sampling: a checkpoint, or a generator's weights. It cannot be trained further. */
+/* Loads a network only for sampling, not for further training: a checkpoint, or a generator's weights. */
 DCGAN_API dcgan_error dcgan_load(dcgan_backend *b, const char *checkpoint, dcgan_job **out);
 DCGAN_API void dcgan_free(dcgan_job *job);
 
 typedef struct {
-    const char *model;    /* name of the job's model; valid as long as the job */
-    int size, channels;   /* of the job's images, which are size x size */
+    const char *model;    /* name of the job's model; valid until the job is freed */
+    int size, channels;   /* the job's images have size x size pixels and `channels` channels */
     uint64_t seed;        /* of its training */
     uint64_t step, epoch; /* done so far */
 } dcgan_info;
@@ -114,7 +114,7 @@ typedef struct {
 } dcgan_images;
 typedef dcgan_images dcgan_pictures; /* the name before 0.1.0 */
 
-/* Creates a new network. t NULL: the defaults. */
+/* Creates a new network. If t is NULL, the defaults apply. */
 DCGAN_API dcgan_error dcgan_train(dcgan_backend *b, const dcgan_training *t, const dcgan_images *p, dcgan_job **out);
 
 /* Resumes training from a checkpoint, with the checkpoint's model and seed instead of those of t. Settings of the
