@@ -11,11 +11,11 @@
  *                   still runs (programmatic dependent launch). Every thread calls grid_dependency_wait() before it
  *                   reads what earlier launches wrote or writes what they read. Allowed before the wait: indices,
  *                   shared memory, and grid_early_load and cp_async16_early of data that the previous launch does
- *                   not write (it began when all launches before it had ended). grid_dependents_launch(), after the
- *                   wait, lets the next launch start, so that each launch waits for all before it. No __restrict__
- *                   and no __ldg on data that other launches write. dev_programmatic = false makes them plain
- *                   launches; after a copy or an event they are always plain. In a captured graph they become
- *                   programmatic edges.
+ *                   not write (launches before the previous one have ended). grid_dependents_launch(), after the
+ *                   wait, lets the next launch start, so that each launch waits for all launches before it.
+ *                   No __restrict__ and no __ldg on data that other launches write. KLAUNCH_AFTER is like KLAUNCH
+ *                   if dev_programmatic is false, and always after a copy or an event. In a captured graph,
+ *                   KLAUNCH_AFTER becomes a programmatic edge.
  *                   KLAUNCH_CLUSTER: like KLAUNCH_AFTER, sm_90 only: blocks of equal x and y, at most 8, are a
  *                   cluster that runs concurrently and shares its shared memory (cluster.cuh).
  *   errors          the dispatcher sets dev_op = op->name before an op's launches and calls dev_take_fault() after

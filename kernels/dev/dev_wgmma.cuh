@@ -2,8 +2,8 @@
  * DEV_WGMMA before they include it. The simulator's versions are in sim/wgmma.h.
  *
  * A warpgroup is four warps, the first a multiple of four, that execute together:
- *   wgmma_publish(); by every thread that has written shared memory, before the barrier: makes the __syncthreads();
- *   stores visible to products, not only to ordinary reads
+ *   wgmma_publish();                    by every thread that has written shared memory, before the barrier: makes
+ *   __syncthreads();                    the stores visible to products, not only to ordinary reads
  *   wgmma_begin(d);                     last point to write sums and operands in registers; d may be an array, of
  *                                       which each product uses one
  *   wgmma_bf16<TRANS_B>(d, a, b); ...   d += a * b, one after another
@@ -88,8 +88,8 @@ template <class Sums> __device__ __forceinline__ void wgmma_wait(Sums &d)
 }
 
 /* d (64, 8 J) += a (64, 16) * b (16, 8 J), bf16, J = 4, 8 or 16. Warp w of the warpgroup has rows 16 w to 16 w + 15.
- * Its d[j] has columns 8 j to 8 j + 7 in the layout of c in mma_bf16. If a is in registers, its layout is that of a in
- * mma_bf16. */
+ * The warp's d[j] has columns 8 j to 8 j + 7 in the layout of c in mma_bf16. If a is in registers, its layout is that
+ * of a in mma_bf16. */
 #define DEV_SUMS_4(d, j) "+f"(d[j][0]), "+f"(d[j][1]), "+f"(d[j][2]), "+f"(d[j][3])
 #define DEV_SUMS_16(d, j) DEV_SUMS_4(d, j), DEV_SUMS_4(d, j + 1), DEV_SUMS_4(d, j + 2), DEV_SUMS_4(d, j + 3)
 #define DEV_LIST_16 "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15"

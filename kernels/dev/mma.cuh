@@ -3,9 +3,9 @@
  * An operand in shared memory consists of units of 16 bytes: 8 bf16 or fp16, adjacent channels of one position (a
  * pixel, a row of weights). Channels c*unit.. of all positions are plane c:
  *   plane c        | position 0 | position 1 | position 2 | ...
- *   plane c + 1    | position 0 | ...                              `pitch` units further
- * Fragment reads load adjacent positions of a plane, of which eight are 128 bytes. They have no bank conflict at any
- * first position, so a tap of a convolution only shifts the first position. When operands are stored, eight threads
+ *   plane c + 1    | position 0 | ...                              `pitch` units further.
+ * Fragment reads load adjacent positions of a plane, of which eight are 128 bytes. Such reads have no bank conflict at
+ * any first position, so a tap of a convolution only shifts the first position. When operands are stored, eight threads
  * write 4 positions of 2 planes. These 4 x 2 units are in different banks if pitch % 8 is 4. If pitch % 8 is 0,
  * position p of an odd plane is stored at p ^ 4.
  *
@@ -31,15 +31,15 @@ static __device__ __forceinline__ int dg_row_of_b() { return dg_warp_lane() / 16
 static __device__ __forceinline__ int dg_plane_of_b() { return dg_warp_lane() / 8 % 2; }
 
 /* Reads by columns: A is 2 planes (16 m) x 16 positions, B is 2 planes (twice 8 n) x 16 positions. Each lane passes the
- * address of one unit. The functions return its position (below 16) and plane. */
+ * address of one unit. The functions return the unit's position (below 16) and plane. */
 static __device__ __forceinline__ int dg_column_of_a() { return dg_warp_lane() / 16 * 8 + dg_warp_lane() % 8; }
 static __device__ __forceinline__ int dg_column_of_b() { return dg_warp_lane() % 16; }
 static __device__ __forceinline__ int dg_columns_plane_of_a() { return dg_warp_lane() / 8 % 2; }
 static __device__ __forceinline__ int dg_columns_plane_of_b() { return dg_warp_lane() / 16; }
 
-/* Products computed by one warp, synchronously. wgmma.cuh has the same members for warpgroups. there: this architecture
- * has these products. fused: fused kernels use them. scaled: values are multiplied by a power of two before rounding,
- * and sums are divided by it. k: operands of a product's sum. */
+/* Products computed by one warp, synchronously. wgmma.cuh has the same members for warpgroups. `there`: the
+ * architecture has these products. `fused`: fused kernels use these products. `scaled`: values are multiplied by a
+ * power of two before rounding, and sums are divided by this power. `k`: number of operands of a product's sum. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 #define DG_MMA_BEFORE_SM_80 1
 #else
@@ -71,7 +71,7 @@ struct dg_mma_bf16 {
 };
 
 /* Products of fp16, with the fragment layouts of bf16. Turing supports only fp16. Newer GPUs use bf16, which is as fast
- * and needs no scaling; there, fp16 is only compiled for unfused kernels, for checks. */
+ * and needs no scaling; on these GPUs, only unfused kernels have fp16, for checks. */
 struct dg_mma_fp16 : dg_mma_bf16 {
 #ifdef __CUDA_ARCH__
     static constexpr bool there = true, fused = DG_MMA_BEFORE_SM_80, scaled = true;

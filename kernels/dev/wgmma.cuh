@@ -31,8 +31,8 @@ struct dg_wgmma_bf16 : dg_mma_bf16 {
         return dev_matrix::of(unit, next_k, next_n);
     }
 
-    /* Computes sums[q] += a * b for all q and TAPS taps; finish() waits for these products. P: the patch; moved_a,
-     * moved_b, at_a(t, q), at_b(t, q): offsets from a and b in units, the latter for tap t of sums[q]. */
+    /* Computes sums[q] += a * b for all q and TAPS taps; finish() waits for these products. P is the patch. moved_a and
+     * moved_b are offsets from a and b in units; at_a(t, q) and at_b(t, q) are added for tap t of sums[q]. */
     template <class P, bool TRANS_B, int TAPS, int Q, int NJ, class AtA, class AtB>
     static __device__ __forceinline__ void products(float (&sums)[Q][NJ][4], place_of_a<P> a, int moved_a, dev_matrix b,
                                                     int moved_b, AtA at_a, AtB at_b)
