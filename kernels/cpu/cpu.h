@@ -32,7 +32,7 @@ typedef struct {
     void (*choose[DG_OP_KINDS])(dg_op *op, const dg_variant *asked);
 
     /* Loops that `dcgan bench` times (kernels/ops/peak/peak.c). fma runs on the calling thread and returns the number
-     * of its operations. triad computes out = left + right / 2, and read sums `in`, both with all threads; n is a
+     * of its operations. With all threads, `triad` computes out = left + right / 2, and `read` sums `in`; n is a
      * multiple of 4096. */
     double (*fma)(int64_t loops, double *sink);
     void (*triad)(void *out, const void *left, const void *right, int64_t n);

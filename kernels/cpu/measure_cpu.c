@@ -52,7 +52,7 @@ static long cache_size(int level3)
     return bytes > 0 ? bytes : 0;
 }
 
-/* Returns four times the size of the last-level cache, within limits, more than fits the cache. */
+/* Returns the size of an array that does not fit the last-level cache: four times its size, within limits. */
 static size_t array_bytes(void)
 {
     const size_t bytes = 4 * (size_t)cache_size(1), least = (size_t)64 << 20, most = (size_t)128 << 20;

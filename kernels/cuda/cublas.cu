@@ -76,7 +76,7 @@ void dg_cublas_gemm(float *c, const float *a, const float *b, bool ta, bool tb, 
     /* cuBLAS is column-major, so row-major c = a b is computed as c' = b' a' */
     cublasStatus_t s = CUBLAS_STATUS_NOT_INITIALIZED;
     if (blas.handle) s = blas.set_stream(blas.handle, stream);
-    /* cublasSetStream resets the workspace, so it is set again */
+    /* the workspace is set again, because cublasSetStream resets the workspace */
     if (s == CUBLAS_STATUS_SUCCESS) s = blas.set_workspace(blas.handle, blas.workspace, WORKSPACE);
     if (s == CUBLAS_STATUS_SUCCESS)
         s = blas.sgemm(blas.handle, tb ? CUBLAS_OP_T : CUBLAS_OP_N, ta ? CUBLAS_OP_T : CUBLAS_OP_N, n, m, k, &one, b,

@@ -1,5 +1,5 @@
-/* The only cuBLAS product in use. cuBLAS is loaded when a variant requires it, so that the program also runs without
- * cuBLAS. kernels/cuda/cublas.cu calls cuBLAS; the simulator has plain loops instead. */
+/* The matrix product, the only cuBLAS function in use. cuBLAS is loaded when a variant requires it, so that the program
+ * also runs without cuBLAS. kernels/cuda/cublas.cu calls cuBLAS; the simulator has plain loops instead. */
 #ifndef DG_CUBLAS_CUH
 #define DG_CUBLAS_CUH
 

@@ -17,8 +17,8 @@ const char *dg_cuda_built_for(void);
 
 void dg_cuda_uncovered(char *out, size_t size, int major, int minor);
 
-/* Writes the reason why there is no device to out, as one sentence. e is the result of cudaGetDeviceCount. driver,
- * runtime: CUDA versions; 12080 means 12.8. */
+/* Writes the reason why there is no device to out, as one sentence. e is the result of cudaGetDeviceCount. `driver` and
+ * `runtime` are CUDA versions; 12080 means 12.8. */
 void dg_cuda_absence(char *out, size_t size, cudaError_t e, int driver, int runtime);
 
 /* True if only a new process can continue after the error. */

@@ -22,7 +22,7 @@ typedef struct captured {
     cudaGraphExec_t graph;
     int runs;
     long done;
-    struct captured *twice; /* the graph of 2 * runs runs of the plan; NULL: not captured yet */
+    struct captured *twice; /* the graph of twice as many runs of the plan; NULL: not captured yet */
     struct captured *next;
 } captured;
 

@@ -265,7 +265,7 @@ static cudaError_t link_us(job *j, link k, double *us)
     return cudaSuccess;
 }
 
-/* Measures the constants of the cost model, rates over all multiprocessors in 1e9 per second. */
+/* Measures the constants of the cost model. Rates are sums over all multiprocessors, in 1e9 per second. */
 static cudaError_t costs(job *j, dg_machine *m)
 {
     dg_machine_costs *const c = &m->costs;

@@ -12,7 +12,7 @@ static __global__ void hold_kernel(float *out, int turns)
     if (x < 0) *out = x;
 }
 
-static constexpr int HOLD = 800; /* turns of hold_kernel per piece, longer than the host takes to enqueue it */
+static constexpr int HOLD = 800; /* hold_kernel's turns per piece; the host enqueues a piece in less time */
 
 /* Allocates twice the size of the cache, so that writing this memory evicts everything. */
 static cudaError_t make_cache(dg_cuda_timer *t)

@@ -5,8 +5,8 @@
 
 #include "core/tune/machine.h"
 
-/* tuning: the tuning file (option --tuning), or NULL; fuse: flags DG_FUSE_... (fused.h). DG_IO: the file cannot be
- * read. Invalid rows are skipped with a warning. */
+/* `tuning` is the tuning file (option --tuning) or NULL; `fuse` has flags DG_FUSE_... (fused.h). DG_IO: the file cannot
+ * be read. Invalid rows are skipped with a warning. */
 dg_err dg_planner_open(const dg_machine *m, const char *tuning, unsigned fuse, dg_backend **out);
 
 #endif
