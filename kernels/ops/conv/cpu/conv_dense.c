@@ -2,8 +2,8 @@
  * vectors without packing, because packing costs more than it saves here. A tile is 4 rows of x by 3 rows of w. Each
  * sum is a vector; after CHUNK terms its lanes are added, and these parts are added in order.
  *
- * A unit of work is a block of rows of w. L1 holds a group of these rows and a tile's rows of x; L2 holds CHUNK terms
- * of all rows of x and of the block. */
+ * A unit of work is a block of rows of w. L1 holds a group of the block's rows and a tile's rows of x; L2 holds CHUNK
+ * terms of all rows of x and of the block. */
 #include "kernels/ops/conv/cpu/conv_internal.h"
 #include "kernels/ops/conv/cpu/conv_pack.h"
 

@@ -2,7 +2,7 @@
  * rows (pixels of y), T terms (taps x channels of x) and Co channels of y:
  *   forward           y[R][Co] = x[R][T] w[Co][T]'
  *   data gradient     x[R][T]  = y[R][Co] w[Co][T]
- *   weight gradient   w[Co][T] = y[R][Co]' x[R][T]
+ *   weight gradient   w[Co][T] = y[R][Co]' x[R][T].
  * Blocking as in Goto & van de Geijn 2008, "Anatomy of High-Performance Matrix Multiplication". The result is divided
  * into units of work, and long sums of small results into slices. A unit adds CHAIN terms at a time: it packs a strip
  * of the right matrix, as wide as a tile, into L1 and computes all its tiles with this strip. The left matrix is read

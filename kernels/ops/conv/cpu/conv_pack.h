@@ -47,7 +47,7 @@ DG_INLINE void dg_transpose(dg_square_row r[DG_SQUARE])
 }
 
 /* to[e * width + i] = from[i * stride + e] for e < count, i < rows. Elements with rows <= i < width get arbitrary
- * values. If DG_SQUARE does not divide width, up to DG_SQUARE - 1 reals past the last element do, too. */
+ * values, and so do up to DG_SQUARE - 1 reals past the last element if DG_SQUARE does not divide width. */
 DG_INLINE void dg_interleave(real *restrict to, int width, const real *restrict from, ptrdiff_t stride, int rows,
                              ptrdiff_t count)
 {

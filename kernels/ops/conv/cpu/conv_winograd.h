@@ -1,7 +1,7 @@
 /* Winograd's minimal filtering, F(m,r): m outputs of a correlation of r taps from m+r-1 products instead of m r.
  *   y[i] = sum over p < r of g[p] d[i+p], i < m:    y = A' ((G g) * (B' d))
  *   g[p] = sum over i < m of d[i+p] y[i]:           g = G' ((A y) * (B' d))        the same products, transposed
- * Both are products of polynomials at n = m+r-1 points. The points minimise the fp32 error (method: Barabasz et al.
+ * Both formulas are products of polynomials at n = m+r-1 points. The points minimise the fp32 error (Barabasz et al.
  * 2020, "Error analysis and improving the accuracy of Winograd convolution"):
  *   n = 6    F(4,3): a, -a, b, -b, 0 and infinity, a = 3/2 and b = 5/8: 0.4 times the error of the usual 2 and 1.
  *            Relative errors at 32 to 128 channels: 5e-7, weight gradients 5e-7 to 7e-7, direct sums 2e-7.

@@ -6,7 +6,7 @@
  * + in_at, r < n, and writes outputs out_step * (m*t + i) + out_at, i < m.
  *   weights  U[phase][block of channels][frequency][term][NR]
  *   inputs   V[frequency][tile][term]     of a piece: consecutive tiles, possibly of several images
- *   product  M[frequency][tile][NR]       of one block of channels
+ *   product  M[frequency][tile][NR]       of one block of channels.
  * First loop order, for many tiles: U is computed once, and V of each piece stays in L2 while it is multiplied by all
  * of U. Second loop order, for few tiles and many channels, where U is larger: V is computed for the whole batch, then
  * multiplied by one block of U after another. */

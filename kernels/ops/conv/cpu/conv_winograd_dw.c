@@ -1,12 +1,12 @@
 /* Winograd weight gradient (conv_winograd.h), for K = 2S, or K = 3 and S = 1.
  *   V[phase][frequency][tile][channel]   transformed x: a block of input channels, S phases of one row
- *   Z[frequency][tile][channel]          transformed y: a chunk of output channels
- * Their products are summed over the tiles of a piece. Two taps: M[frequency][DG_MR][NR] of one tile of w stays in L1,
+ *   Z[frequency][tile][channel]          transformed y: a chunk of output channels.
+ * Products V * Z are summed over the tiles of a piece. Two taps: M[frequency][DG_MR][NR] of one tile of w stays in L1,
  * is transformed to 2 x 2 taps and added to a copy of w. Three taps: there is only one phase, and blocks are wide so
  * that fewer blocks transform y. A copy holds sums of frequencies, which are transformed once at the end.
  *
  * Work is split by blocks of input channels, rows of phases and slices of the list of pieces (a few images, or a band
- * of one); each slice has its own copy, and copies are added in order. The number of slices depends on shapes only. */
+ * of an image); each slice has its own copy, and copies are added in order. Shapes determine the number of slices. */
 #include "kernels/ops/conv/cpu/conv_winograd.h"
 
 #include <omp.h>

@@ -129,7 +129,7 @@ template <class E> struct dg_parcel<E, uint16_t> {
  * unit stays 0, and its loaded value is discarded. */
 struct dg_transfer {
     unsigned from; /* offset of the value's first channels in the tensor, in units */
-    int to;        /* offset of its unit in plane 0, in bytes */
+    int to;        /* offset of the value's unit in plane 0, in bytes */
 };
 enum { DG_BORDER = 1 << 24 };
 
@@ -184,7 +184,7 @@ template <class E, class P, int NT, int GROUPS, int MAP = DG_AS_IS> struct dg_pa
             }
         }
     }
-    /* True if the cell at `at` stores row (or column) i of its patch: no border, except at the end of the map. / */
+    /* True if the cell at `at` stores row (or column) i of its patch: no border, except at the map's end. */
     static __device__ __forceinline__ bool is_own(int i, int at, int size)
     {
         return (i > 0) & ((i <= P::scale * P::piece::side) | (at + P::piece::side >= size / P::scale));
@@ -342,10 +342,10 @@ template <class Job, class G> struct dg_weights {
     }
 };
 
-/* Main loop of forward passes and data gradients; a step is a group of a chunk. first: loads the first step's values,
- * and its weights unless first_weights did. fetch(chunk, g, more): loads values of a later step into registers; more:
- * another chunk follows. store: writes these values to shared memory. copy: starts the weight copies of a later step.
- * arrive: waits for the weight copies of the next step.
+/* Main loop of forward passes and data gradients; a step is a group of a chunk. first() loads the first step's values,
+ * and also its weights unless first_weights() did. fetch(chunk, g, more) loads values of a later step into registers;
+ * `more` is true if another chunk follows. store() writes these values to shared memory. copy() starts the weight
+ * copies of a later step. arrive() waits for the weight copies of the next step.
  *
  * Loads are two steps ahead: they are issued before a barrier, so that the compiler cannot delay them, and used after
  * the next step's products. */

@@ -155,9 +155,9 @@ template <class G> struct dg_dx_job : dg_weights<dg_dx_job<G>, G> {
         }
     }
 
-    /* column(): first column of the warp's results in the tile. share(): index among the `shares` warps with these
-     * columns. result(): returns the offset in the tensor of the lane's row i * 8 + lane / 4, or < 0 if there is no
-     * such row. */
+    /* column(): first column of the warp's results in the tile. share(): the warp's index among the `shares` warps that
+     * have these columns. result(): returns the offset in the tensor of the lane's row i * 8 + lane / 4, or < 0 if
+     * there is no such row. */
     static constexpr int around = 4 / G::phases, shares = around * (G::PIECES / G::own) * E::warps,
                          rows_of_share = 64 / E::warps;
     static __device__ __forceinline__ int column()

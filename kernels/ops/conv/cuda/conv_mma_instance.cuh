@@ -10,8 +10,8 @@ template <template <class> class Job, class G> struct dg_instance {
     typedef G tile;
 };
 
-/* Calls launch with the dg_instance of tune's tile in arithmetic E with prologue MAP (conv_mma.cuh). small: maps
- * divided into cells of 4x4. */
+/* Calls `launch` with the dg_instance for the tile in `tune`. E is the arithmetic and MAP the prologue (conv_mma.cuh).
+ * `small` is true if maps are divided into cells of 4x4. */
 template <class E, int MAP, class F>
 static void dg_mma_instance(dg_op_kind kind, bool small, const dg_tune *tune, F launch)
 {

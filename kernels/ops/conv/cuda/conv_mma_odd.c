@@ -130,7 +130,7 @@ static void work(const dg_op *op, dg_work *w)
         h.tune.variant->work(&h, w);
         /* an additional kernel widens the weights, or adds the parts of 16 taps */
         if (!dw || w->split == 1) w->kernels++;
-        /* the copy reads and writes 16 + 9 taps; parts have 16 taps, of which the op's row counts 9 */
+        /* a copy of weights moves 16 + 9 taps; a part of a sum has 16 taps, but the op's table row counts 9 */
         w->moved += weights * (dw && w->split > 1 ? w->split * 2 * (16 - 9) : 16 + 9);
         return;
     }

@@ -1,7 +1,7 @@
 /* Data gradient of the 4x4 convolution with stride 2 and pad 1, also the forward pass of DCGAN's transposed
  * convolutions. Outputs fall into 2x2 phases; output (2a+py, 2b+px) reads four of the 16 taps, in rows (and likewise in
- * columns)
- *   py = 0: ky = 1 from row a of y, ky = 3 from row a-1;  py = 1: ky = 0 from row a+1, ky = 2 from row a
+ * columns):
+ *   py = 0: ky = 1 from row a of y, ky = 3 from row a-1;  py = 1: ky = 0 from row a+1, ky = 2 from row a.
  * A block loads one patch of y, its positions (a, b) with a border of one, for all four phases: each value is used in
  * 16 multiplications per output channel, and whole rows of x are written. A thread has 4 adjacent positions x 4 phases
  * x T channels in registers. Tiles: patch (T = 4, a multiple of 4 channels), and thin for images of 1 or 3 channels,
@@ -32,7 +32,7 @@ template <int ROWS_, int COLS_, int IMAGES_, int BN_, int T_, bool THIN_> struct
     static __device__ __forceinline__ int at(int col) { return col * 4 + col / 4 * 4; }
 };
 
-/* Copies this block's patch, four channels per step. G, here and below: the dg_patch_tile. */
+/* Copies this block's patch, four channels per step. G is a dg_patch_tile, here and below. */
 template <class G> struct dg_patch_loader {
     const float *y;
     int from[G::passes], to[G::passes];
@@ -112,8 +112,8 @@ template <class G> struct dg_patch_coord {
     }
 };
 
-/* The block sums part `part` of `split` of the channels of y, for the channels of x from ci0 on. change(loader, patch,
- * channel): prologue that each thread applies to the values of y that it copied. */
+/* The block sums over part `part` of `split` parts of y's channels, for the channels of x from ci0 on. change(loader,
+ * patch, channel) is the prologue that each thread applies to the values of y that the thread copied. */
 template <class G, class F>
 static __device__ __forceinline__ void dg_patch_sums(float (&acc)[2][2][4][G::T], const dg_conv_args &a, float *shared,
                                                      const dg_patch_coord<G> &at, int ci0, int part, int split,

@@ -15,11 +15,11 @@ const char *dg_conv_check(const dg_op *op, const dg_tune *t, dg_type real);
 /* Checks the tile of t. threads: number of threads per block with this tile, or 0 if there is no such tile. */
 const char *dg_conv_check_tile(dg_tune *t, int threads);
 
-/* Checks the number of stages, 2 to 4, of `words` words each. usual: the default number. */
+/* Checks the number of stages, 2 to 4, of `words` 32-bit words each. `usual` is the default number of stages. */
 const char *dg_conv_check_stages(dg_tune *t, int usual, int words, const dg_gpu *gpu);
 
-/* Checks the parts of the sum, at most `most`. phases: number of phases that are launched concurrently, each with its
- * parts. */
+/* Checks the number of parts of the sum, at most `most`. `phases` is the number of phases that are launched
+ * concurrently, each with its own parts. */
 const char *dg_conv_check_split(dg_tune *t, int most, int phases);
 
 const char *dg_conv_check_math(const dg_gpu *gpu);
@@ -39,7 +39,7 @@ typedef struct {
 } dg_conv_product;
 dg_conv_product dg_conv_product_of(dg_op_kind kind, const dg_conv_args *a);
 
-/* For the ops' table rows: bytes of scratch, and memory traffic, of the parts of a split sum. */
+/* For the ops' table rows: the scratch bytes and the memory traffic that the parts of a split sum need. */
 size_t dg_conv_scratch(const dg_op *op, dg_type real);
 void dg_conv_work(const dg_op *op, dg_type real, dg_work *w);
 

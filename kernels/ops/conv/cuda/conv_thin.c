@@ -104,7 +104,7 @@ static void fwd_work(const dg_op *op, dg_work *w)
     w->products = pixels * channels * taps;
     w->loads = 4 * (image + taps * channels);
     w->shared = 4 * (held > sums ? held : sums);
-    /* clocks for the image word by word, the weights, four quads of operands per row of taps, and y */
+    /* clocks for the image (word by word), the weights, four quads of operands per row of taps, and y */
     w->clocks = 2 * image / 32 + taps * channels / 32 * (1 + words / 4) + warps * a->Ci * 8 * words +
                 pixels * channels / 32;
 }

@@ -39,7 +39,7 @@ struct dg_quad {
  * sum over 4x4 taps x CI channels is CI products of 16 operands. Lane t has row t of the taps, whose 4 * CI values are
  * contiguous in a row of the image. Therefore a patch stores each value only once, and a lane reads its operands
  * directly. A row's pitch of 8 words (mod 32) puts the 8 pixels (CI or 2 CI words apart, CI is odd) x 4 rows of a read
- * into different banks. Columns of B are ordered so that a lane gets four contiguous channels, twice: 16 bytes of y.
+ * into different banks. Columns of B are ordered so that a lane gets twice four contiguous channels, 16 bytes of y.
  *
  * CI: channels of x. */
 template <int CI_> struct dg_thin_mma_fwd {
@@ -72,8 +72,8 @@ template <int CI_> struct dg_thin_mma_fwd {
         if (i > 0 || CI == 3) *reinterpret_cast<uint32_t *>(to + 1) = q.w[0];
         to[3] = (uint16_t)(q.w[1] >> 16);
     }
-    /* To [q][j][lane]: channel co is column g of product j; lane (g, t) has its weights of row t of the taps from 4q
-     * on. A thread loads one row of one channel. */
+    /* Weights are stored as [q][j][lane]: channel co is column g of product j, and lane (g, t) has the channel's
+     * weights of row t of the taps, from 4q on. A thread loads one row of one channel. */
     static constexpr bool there = dg_mma_bf16::there, early = true;
     template <bool EARLY>
     static __device__ __forceinline__ void load_weights(float *weight, const dg_conv_args &a, int co0)

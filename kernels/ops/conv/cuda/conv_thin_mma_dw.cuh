@@ -102,7 +102,7 @@ static __device__ __forceinline__ uint32_t dg_pair(const dg_pack<uint32_t, 2> &l
 }
 
 /* The block computes the sums over tiles first .. last - 1 for the channels from co0 on. The next tile is loaded into
- * registers while one is multiplied. AS_IS: y is bf16 and has no prologue; shared: DG_THIN_DW_WORDS. */
+ * registers while the current tile is multiplied. AS_IS: y is bf16, without prologue. `shared` is DG_THIN_DW_WORDS. */
 template <int CI, bool AS_IS>
 static __device__ __forceinline__ void dg_thin_mma_dw_part(const dg_conv_args &a, const float *images,
                                                            const dg_prologue &of, int per_group, int co0, int first,

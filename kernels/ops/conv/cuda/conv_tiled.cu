@@ -3,15 +3,15 @@
  * zeros.
  *   fwd  M = pixels of y, N = Co, K = taps x Ci
  *   dx   S*S phases; output (iy, ix) has phase ((iy+P) % S, (ix+P) % S), whose taps ky, kx have the same remainders:
- *        M = its pixels of x, N = Ci, K = its taps x Co
- *   dw   M = Co, N = taps x Ci, K = pixels of the images of one split
+ *        M = the phase's pixels of x, N = Ci, K = the phase's taps x Co
+ *   dw   M = Co, N = taps x Ci, K = pixels of the images of one split.
  * split > 1 divides K (dw: the batch) into parts, which go to scratch and are added in order.
  * Tile: 32x32 to 128x128 results (conv_tiles.h), 16 of the sum per stage, 2 to 4 stages.
  * Shared memory: 4 to 20 KB per stage.
  * Registers: 72 to 168.
  * Bound by: fp32 multiply-adds
- * Template parameters of loaders: B, rows or columns of the tile; NT, threads of the block; DIR, 1 or -1, the order of
- * taps. Of kernels: G, the dg_gemm (gemm.cuh). */
+ * Template parameters of loaders: B rows or columns of the tile, NT threads of the block, and DIR (1 or -1), the order
+ * of taps. Template parameter of kernels: G, the dg_gemm (gemm.cuh). */
 #include "kernels/ops/conv/cuda/conv.cuh"
 #include "kernels/ops/conv/cuda/gemm.cuh"
 
@@ -205,7 +205,7 @@ template <int B, int NT> struct patch_columns {
     }
 };
 
-/* The kernels. out: results of this part of the sum. Part p of `split` parts has its share of the steps. */
+/* The kernels. `out` has the results of this part of the sum. Part p of `split` parts computes a share of the steps. */
 
 static __device__ __forceinline__ int share(int all, int part, int parts) { return (int)((int64_t)all * part / parts); }
 
@@ -326,7 +326,7 @@ static __global__ void DG_BOUNDS(G)
     }
 }
 
-/* BM x BN: results of a block; TM x TN: results of a thread; NARROW: has no weight gradient. */
+/* BM x BN: results of a block; TM x TN: results of a thread; NARROW: the tile has no weight gradient. */
 template <int BM, int BN, int TM, int TN, bool NARROW>
 static void launch(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream)
 {

@@ -4,7 +4,7 @@
  * An operand has the same layout in shared and global memory, so that every copy is 16 bytes and padding is the copy's
  * zero fill: by rows, [BM][BK + 4], k innermost, or by columns, [BK][BM], m innermost. If A is stored by rows, a thread
  * has m = i * (BM/TM) + ty, so that neighbouring threads read neighbouring rows (20 words apart: no bank conflict among
- * eight). If A is stored by columns, it has four adjacent m at a time. */
+ * eight). If A is stored by columns, a thread has four adjacent m at a time. */
 #ifndef DG_GEMM_CUH
 #define DG_GEMM_CUH
 
@@ -29,7 +29,7 @@ template <int B, int T, int BK, bool BY_ROWS> struct dg_side {
 template <int BM_, int BN_, int BK_, int TM_, int TN_, bool A_ROWS, bool B_ROWS> struct dg_gemm {
     static constexpr int BM = BM_, BN = BN_, BK = BK_, TM = TM_, TN = TN_;
     static constexpr int NT = (BM / TM) * (BN / TN);
-    /* KS: number of k in registers at a time; UNROLL: unrolling of that loop. Larger values spill on some GPUs. */
+    /* KS: k in registers at a time. UNROLL: unrolling of the loop over k. Larger values spill on some GPUs. */
     static constexpr int KS = TM * TN >= 64 && A_ROWS != B_ROWS ? 2 : 4, UNROLL = TM * TN <= 16 ? BK / KS : 1;
     typedef dg_side<BM, TM, BK, A_ROWS> A;
     typedef dg_side<BN, TN, BK, B_ROWS> B;
@@ -54,8 +54,8 @@ template <int BM_, int BN_, int BK_, int TM_, int TN_, bool A_ROWS, bool B_ROWS>
         *ty = warp / across * 4 + lane / 8;
     }
 
-    /* Multiplies KS steps of k. An operand stored by rows is read along k, an operand stored by columns KS times across
-     * k. */
+    /* Multiplies a stage, KS values of k at a time. An operand stored by rows is read along k; an operand stored by
+     * columns is read once for each k. */
     static __device__ __forceinline__ void multiply(float (&acc)[TM][TN], const float *a, const float *b, int ty,
                                                     int tx)
     {

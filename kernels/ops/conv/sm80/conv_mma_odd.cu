@@ -1,10 +1,10 @@
 /* 3x3 and 1x1 convolutions on tensor cores: conv_mma_odd_job.cuh and conv_mma_odd_dw.cuh. A 3x3 kernel with stride 2
  * and pad 1 runs as 4x4 with a last row and column of zeros: 16 products instead of 9, but no additional kernel. The
- * weights are widened into scratch; for a weight gradient the additional taps are dropped when its parts are added.
- * Copies: thread tile: four values. Shared memory: none. Registers: 22 and 32. Bound by: memory */
+ * weights are widened into scratch; for a weight gradient the additional taps are dropped when its parts are added. A
+ * thread copies four values. Shared memory: none. Registers: 22 and 32. Bound by: memory */
 #include "kernels/ops/conv/sm80/conv_mma_odd_dw.cuh"
 
-/* to: (Co, 4, 4, Ci), `quads` times four values. */
+/* `to` has shape (Co, 4, 4, Ci), `quads` times four values. */
 static __global__ void widen_kernel(float *to, const float *w, int quads, int Ci)
 {
     const int i = (int)dg_thread(), wide = Ci / 4, tap = i / wide % 16, co = i / wide / 16;
@@ -14,7 +14,7 @@ static __global__ void widen_kernel(float *to, const float *w, int quads, int Ci
     dg_store<4>(to + (size_t)i * 4, v);
 }
 
-/* w: (Co, 3, 3, Ci), `quads` times four values; part: `parts` times (Co, 4, 4, Ci), added in order. */
+/* `w` is (Co, 3, 3, Ci), `quads` times four values. `part` is `parts` tensors (Co, 4, 4, Ci), added in order. */
 static __global__ void narrow_kernel(float *w, const float *part, int quads, int Ci, int parts)
 {
     const int i = (int)dg_thread(), wide = Ci / 4, tap = i / wide % 9, co = i / wide / 9;
