@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/* Loads the values of pixel `from`, or zeros if from is -1. Returns the mean of its colours. */
+/* Loads the values of pixel `from`, or zeros if from is -1. Returns the mean of the pixel's colours. */
 static double pixel_of(double v[DG_CHANNELS_MAX], const real *image, int from, const dg_augment_args *a)
 {
     const int colours = dg_augment_colours(a);
@@ -16,8 +16,8 @@ static double pixel_of(double v[DG_CHANNELS_MAX], const real *image, int from, c
     return sum / colours;
 }
 
-/* Augments one image: pixel p is computed from a source pixel and the mean of the image. back: computes the adjoint, in
- * which the source is the pixel's destination. */
+/* Augments one image: pixel p is computed from a source pixel and the mean of the image. If `back`, computes the
+ * adjoint, in which the source is the pixel's destination. */
 static void change(real *out, const real *in, const dg_augment_args *a, const dg_augmentation *g, bool back)
 {
     const int colours = dg_augment_colours(a), pixels = a->H * a->W;

@@ -30,8 +30,8 @@ INLINE term cross_of(double l, double target)
     return (term){(l > 0 ? l : 0) - l * target + log1p(e), p, p * (1 - target) - q * target};
 }
 
-/* other: the logit at the same index of the other half; ours, theirs: means of the halves; 0 if there is no other
- * half. */
+/* `other` is the logit at the same index of the batch's other half, `ours` and `theirs` are the means of the two
+ * halves; all are 0 if there is no other half. */
 INLINE term term_of(const dg_gan_loss_args *a, double l, double other, double ours, double theirs)
 {
     switch (a->form) {

@@ -10,7 +10,7 @@ template <class real> struct gather_scale {
     __device__ __forceinline__ real of(real value, int) const { return value; }
 };
 
-/* Loads values from .. from + n - 1 of a record byte by byte, for any alignment. */
+/* Loads the n values at the address `from` byte by byte, because a record can have any alignment. */
 template <int n, class cell> static __device__ __forceinline__ dg_pack<cell, n> gather_bytes(const uint8_t *from)
 {
     dg_pack<cell, n> v;

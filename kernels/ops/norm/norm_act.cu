@@ -6,7 +6,7 @@
  * Bound by: memory; merging by latency */
 #include "kernels/ops/norm/columns.cuh"
 
-/* Returns the address of a chunk's first sum for channel 0. The second sums follow C numbers later. */
+/* Returns the address of a chunk's first sum for channel 0. The second sum of a channel is C numbers later. */
 static __device__ __forceinline__ double *part_of(void *scratch, const columns &s, int group, int chunk)
 {
     return (double *)scratch + 2 * ((int64_t)group * s.chunks + chunk) * s.C;

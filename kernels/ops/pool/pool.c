@@ -63,7 +63,7 @@ INLINE void pixels(const dg_pool_args *a, int64_t row, int x0, int x1, each_spot
     }
 }
 
-/* sweep(pool, row, known): common window sizes are constants (known), so that loops over them unroll. */
+/* Calls sweep(pool, row, known). For common window sizes, K and S of `known` are constants, so that loops unroll. */
 #define SIZE(kernel, step, a, row, sweep)         \
     if ((a)->K == (kernel) && (a)->S == (step)) { \
         dg_pool_args known = *(a);                \
@@ -90,7 +90,7 @@ typedef int32_t number;
 #endif
 typedef real values __attribute__((vector_size(LANES * sizeof(real))));
 typedef number numbers __attribute__((vector_size(LANES * sizeof(real))));
-typedef uint16_t halves __attribute__((vector_size(LANES * sizeof(uint16_t)))); /* gcc narrows well in two steps */
+typedef uint16_t halves __attribute__((vector_size(LANES * sizeof(uint16_t)))); /* gcc narrows faster in two steps */
 typedef uint8_t places __attribute__((vector_size(LANES)));
 
 /* The indices of eight channels are bytes of one integer, because gcc widens a vector of bytes one by one. */
@@ -179,8 +179,8 @@ INLINE void told(const dg_pool_args *a, const spot *s)
         for (int c = 0; c < a->C; c++) told_of(a, s, c, 1);
 }
 
-/* A cell is the S x S pixels that the same windows contain, at most R per direction; window (oy, ox) is the last of
- * them. For a row of cells: window (oy, 0), pixel (0, 0) of its cell, and which of its R rows of windows exist. */
+/* A cell is the S x S pixels that the same windows contain, at most R per direction; (oy, ox) is the last such window.
+ * For a row of cells: window (oy, 0), pixel (0, 0) of its cell, and which of its R rows of windows exist. */
 typedef struct {
     const real *dy;
     const uint8_t *place;

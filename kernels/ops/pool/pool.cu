@@ -3,7 +3,7 @@
  * Bound by: memory; the windows that contain a pixel read it in neighbouring threads, from L1 */
 #include "kernels/dev/cuda.cuh"
 
-/* Result number `thread` of n channels as image, row, column and first channel of (N, rows, cols, C). */
+/* The n results of thread number `thread`: their image, row, column and first channel in (N, rows, cols, C). */
 struct pool_at {
     int image, row, col, c;
 };

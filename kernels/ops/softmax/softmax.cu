@@ -70,7 +70,7 @@ static __device__ __forceinline__ void shares_of_row(const dg_softmax_args &a, i
     }
 }
 
-/* Only the last block calls this function. It resets the counters of blocks and of correct rows to 0. */
+/* Only the last block calls this function, which resets the counters of blocks and of correct rows to 0. */
 static __device__ __forceinline__ void add_losses(const dg_softmax_args &a)
 {
     static constexpr int MOST = 256;

@@ -1,10 +1,10 @@
 /* Spectral norm of weights and its gradient: W is read once per product and once for the division. Every block that
  * needs a sum computes it again, in the same order. Template parameter real: type of the values.
- * Tile: for W^T u, 32 columns per block, every blockDim / 32'th row per warp; for W v, a row per warp; elementwise
+ * Tile: for W^T u, 32 columns per block, whose rows are divided among the warps; for W v, a row per warp; elementwise
  *   kernels loop over the grid.
  * Shared memory: 8.3 KB of column sums, else 256 bytes of warp sums.
  * Registers: 28 to 46.
- * Bound by: memory, 4 bytes per weight and product, 8 for the quotient; few weights by latency */
+ * Bound by: memory, 4 bytes per weight and product, 8 for the quotient; with few weights, latency */
 #include "kernels/ops/update/sweep.cuh"
 extern "C" {
 #include "kernels/ops/spectral/spectral.h"
