@@ -15,8 +15,8 @@ struct CUstream_st {
     uint64_t issued = 0, done = 0;
     CUgraph_st *capture = nullptr;
     cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal;
-    CUstream_st *origin = nullptr; /* stream in which its capture began */
-    std::vector<size_t> front;     /* predecessors of its next node */
+    CUstream_st *origin = nullptr; /* stream in which the capture of this stream's work began */
+    std::vector<size_t> front;     /* in a capture: predecessors of this stream's next node */
 };
 /* A node of a graph and its predecessors, which have smaller indices in the list. */
 struct node {

@@ -5,8 +5,8 @@
 
 namespace sim {
 
-/* A fault at the at-th launch or kernel of op, counted from 1. The memory is never freed, because threads may outlive
- * main. */
+/* A fault at launch or kernel number `at` of `op`, counted from 1. The memory is never freed, because threads may
+ * outlive main. */
 struct planned {
     char op[64];
     long at;

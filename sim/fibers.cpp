@@ -242,7 +242,7 @@ static void report_deadlock()
     report({nullptr, 0}, "deadlock: %d wait, %d have exited;%s", waiting, done, who.c_str());
 }
 
-/* Switches from fiber `me` to the next runnable thread, or out if all are done or stuck. */
+/* Switches from fiber `me` to the next runnable thread, or out of the fibers if all threads are done or stuck. */
 static void switch_away(fiber *me, cuda_thread *next)
 {
     if (!next) {

@@ -96,7 +96,7 @@ static void block_begin(cuda_block *b, uint64_t index)
     b->grid = g->blocks;
     b->waiting = b->done = 0;
     memset(b->warps, 0, sizeof b->warps);
-    if (tsan() || !b->order) { /* new for each block, so that TSan forgets the last block's barriers */
+    if (tsan() || !b->order) { /* a new array for each block, so that TSan forgets the last block's barriers */
         delete[] b->order;
         b->order = new char[2];
     }
@@ -121,7 +121,7 @@ static void blocks_run()
 {
     run->live = run->at_grid = 0;
     run->ready.clear();
-    for (size_t i = run->blocks.size(); i-- > 0;) { /* the last one made ready runs first */
+    for (size_t i = run->blocks.size(); i-- > 0;) { /* the block that becomes ready last runs first */
         cuda_block *b = run->blocks[opt.order == REVERSE ? run->blocks.size() - 1 - i : i];
         make_block_ready(b);
         run->live += (int)b->threads.size();

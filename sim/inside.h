@@ -97,7 +97,7 @@ struct async_copies {
     } ring[MAX_COPIES];
     unsigned first, end;             /* range of unfinished copies; copies are counted from the thread's start */
     unsigned group_first, group_end; /* range of unfinished groups, counted in the same way */
-    unsigned last[MAX_COPY_GROUPS];  /* `end` when the group was committed */
+    unsigned last[MAX_COPY_GROUPS];  /* value of `end` when the group was committed */
 };
 
 enum thread_state : unsigned char { FRESH, READY, AT_BARRIER, IN_WARP, AT_GRID, AT_DEPENDENCY, DONE };
@@ -111,7 +111,7 @@ struct cuda_thread : thread_view {
     collective_kind kind;
     site at; /* source line where the thread waits */
     const void *in;
-    void *out; /* where the collective in which the thread waits stores its result */
+    void *out; /* the collective in which the thread waits stores its result here */
     async_copies *copies;
     bool published; /* the thread has called wgmma_publish since the last barrier */
 };
@@ -138,7 +138,7 @@ struct shared_record {
 struct wgmma_block;
 struct cuda_block : block_view {
     std::vector<cuda_thread> threads;
-    std::vector<async_copies *> copies; /* of threads that use cp.async; kept from block to block */
+    std::vector<async_copies *> copies; /* copies by threads that use cp.async; later blocks reuse the objects */
     size_t copies_used = 0;
     int waiting = 0, done = 0;
     site at{};
@@ -150,9 +150,9 @@ struct cuda_block : block_view {
     size_t pooled = 0;
     bool whole = false; /* DYN_SHARED was used */
     std::vector<shared_record> arrays;
-    wgmma_block *wgmma = nullptr; /* created at first use, kept from block to block */
+    wgmma_block *wgmma = nullptr; /* created at first use, reused by later blocks */
     bool publishes = false, published = false;
-    uint64_t contents = 0; /* hash of shared memory at that barrier */
+    uint64_t contents = 0; /* hash of shared memory at the last barrier */
 };
 
 struct grid {
@@ -168,7 +168,7 @@ struct grid {
 /* State of a CPU thread that runs blocks. Later launches reuse a runner, because creating stacks is slow. */
 struct runner {
     const grid *g;
-    std::vector<cuda_block *> blocks; /* concurrent: all of a cooperative launch, a cluster, or one */
+    std::vector<cuda_block *> blocks; /* concurrent blocks: a whole cooperative launch, a cluster, or one block */
     std::vector<cuda_thread *> ready; /* threads that can run; the last one runs next */
     std::vector<fiber *> fibers, idle;
     fiber *now;
@@ -177,12 +177,12 @@ struct runner {
     size_t outside_bytes;
     void *outside_tsan;
     int live, at_grid;
-    bool hidden; /* device memory, until all threads wait for the previous launch */
+    bool hidden; /* device memory is inaccessible until all threads wait for the previous launch */
     uint64_t random;
 };
 extern __thread runner *run;
 
-/* Makes the block's threads runnable, in the order of opt.order. wait_as: runs other threads until this thread can
+/* Makes the block's threads runnable, in the order of opt.order. wait_as() runs other threads until this thread can
  * continue. */
 void make_block_ready(cuda_block *b);
 void make_lanes_ready(cuda_thread *lanes, unsigned mask);
@@ -201,13 +201,13 @@ extern std::atomic<int> device_error; /* sticky cudaError_t */
 void run_grid(const grid &g);
 extern char started, grid_order; /* TSan objects for the start of all threads and for barriers of several blocks */
 
-/* TSan objects that are released when all threads of a grid have ended, used alternately. grid_turn: index of the
- * current one. settle: acquires both, before code other than kernels runs. */
+/* Two TSan objects, used alternately, that are released when all threads of a grid have ended. grid_turn is the index
+ * of the current object. settle() acquires both objects before code other than kernels runs. */
 extern char finished[2];
 extern int grid_turn;
 void settle();
 extern std::vector<std::function<void()>> &spent; /* kernels that have run since the last settle() */
-void overlap_begin(uint64_t block);               /* block: its number in the order in which blocks run */
+void overlap_begin(uint64_t block);               /* `block`: the block's number in the order in which blocks run */
 void overlap_end();      /* wakes the waiting threads; also called if no other thread can run */
 void early(bool begins); /* begins or ends an intended access before grid_dependency_wait() */
 
@@ -220,7 +220,7 @@ void wgmma_barrier(cuda_block *b);       /* all threads have arrived */
 void wgmma_block_begin(cuda_block *b);
 void wgmma_block_end(const cuda_block *b);
 
-enum { ARENA = 640 * 1024, RED_ZONE = 64 }; /* ARENA: room for dynamic memory as one array and as a dev_pool */
+enum { ARENA = 640 * 1024, RED_ZONE = 64 }; /* ARENA: bytes for dynamic memory as one array and as a dev_pool */
 void arena_begin(cuda_block *b, size_t dynamic);
 void arena_end(cuda_block *b);
 bool copies_unfinished(const cuda_thread *t);
@@ -233,7 +233,7 @@ bool memory_freed(const void *p);                         /* true if p is in mem
 bool memory_live(void *p, bool host);                     /* true if memory_alloc returned p, and p is not freed */
 void memory_open();                                       /* device memory is reachable until the matching close */
 void memory_close();
-void memory_hide(bool hidden); /* between open and close, from a kernel */
+void memory_hide(bool hidden); /* called from a kernel, after memory_open and before memory_close */
 void memory_watch();           /* installs the handler that explains memory faults of this OS thread */
 size_t memory_used();
 

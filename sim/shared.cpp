@@ -92,7 +92,7 @@ const void *cluster_shared(const void *own, unsigned rank, size_t bytes, site at
     return other->arena + offset;
 }
 
-/* Returns array `index` of the dynamic pool. The first thread that calls creates it. */
+/* Returns array `index` of the dynamic pool. The first thread that calls this function creates the array. */
 void *shared_take(unsigned *index, size_t bytes, site at)
 {
     cuda_block *b = static_cast<cuda_thread *>(self)->home;
@@ -147,7 +147,7 @@ void check_shared(const void *p, size_t bytes, const char *what, site at)
     if (c < b->arena || c + bytes > b->arena + ARENA) fail(at, "%s: address %p is not shared memory", what, p);
 }
 
-/* cp.async: the copy is done at once. With SIM=lazy it is done when the thread waits, and the destination has NaN until
+/* cp.async copies at once. With SIM=lazy, cp.async copies when the thread waits, and the destination has NaN until
  * then. */
 
 bool copies_unfinished(const cuda_thread *t)
@@ -207,7 +207,7 @@ void async_commit(site at)
 void async_wait(unsigned left)
 {
     async_copies *c = copies_of(static_cast<cuda_thread *>(self));
-    early(true); /* no other copies exist if it is */
+    early(true); /* if device memory is hidden, all copies are early copies */
     while (c->group_end - c->group_first > left)
         for (unsigned last = c->last[c->group_first++ % MAX_COPY_GROUPS]; c->first != last; c->first++)
             if (opt.lazy) copy_now(c->ring[c->first % MAX_COPIES]);

@@ -5,9 +5,9 @@
  * The environment variable SIM, words separated by spaces or commas, or a test through sim::opt selects the mode:
  *   forward, reverse, random   order of threads, warps and blocks; each thread runs until it must wait
  *   seed=N                     seed of the random order
- *   lazy the destination of cp.async has NaN until the thread waits for the copy
- *   deferred a stream does its work only when a call waits for it
- *   uneven like deferred, but sometimes a random stream does part of its work
+ *   lazy                       the destination of cp.async has NaN until the thread waits for the copy
+ *   deferred                   a stream does its work only when a call waits for it
+ *   uneven                     like deferred, but sometimes a random stream does part of its work
  *   threads=N                  spreads blocks over N CPU threads
  *   small                      tests choose small shapes (always so under ThreadSanitizer)
  * For whole programs there are also (faults.cpp):
@@ -18,8 +18,8 @@
  *   fault=OP:N:CODE            the N-th kernel that runs for this op ends with this device error
  *   refuse=OP:N:CODE           the N-th launch for this op is refused
  * Under AddressSanitizer shared arrays have red zones and device memory is exact. Under ThreadSanitizer every CUDA
- * thread counts as a thread. Only barriers, __syncwarp, grid barriers and atomics order its accesses, so that races are
- * found under any schedule. */
+ * thread counts as a thread. Only barriers, __syncwarp, grid barriers and atomics order the accesses of CUDA threads,
+ * so that races are found under any schedule. */
 #ifndef SIM_H
 #define SIM_H
 
@@ -91,7 +91,7 @@ struct site {
     const char *file;
     int line;
 };
-/* Used as a default argument, it returns the place of the call. */
+/* As a default argument of a function, here() returns the place where the function is called. */
 static inline site here(const char *file = __builtin_FILE(), int line = __builtin_LINE()) { return {file, line}; }
 
 struct block_view {
