@@ -1,5 +1,5 @@
 /* Errors. A function that can fail returns dg_err; the text of this thread's last failure is in dg_message(). The
- * values are the program's exit codes (docs/reference.md and the man page).
+ * values of dg_err are the program's exit codes (docs/reference.md and the man page).
  *   if (n < 1) return dg_fail(DG_USAGE, "{batch} %d: must be at least 1", n);
  * {batch} in the format of an error or warning names a setting. The program prints {batch} as "--batch", the library as
  * "batch".
@@ -13,7 +13,7 @@
 
 typedef enum {
     DG_OK = 0,
-    DG_FAILED = 1, /* ran, but without the requested result */
+    DG_FAILED = 1, /* the program ran, but without the requested result */
     DG_USAGE = 2,  /* command line, configuration or model file */
     DG_DATA = 3,
     DG_IO = 4,
@@ -37,8 +37,8 @@ enum { DG_MESSAGE_BYTES = 4096 };
 /* Stores this thread's message and escapes its control characters; errno is preserved. */
 void dg_set_message(const char *format, ...) __attribute__((format(printf, 1, 2), cold));
 
-/* dg_fail(dg_err code, const char *format, ...): stores the message and returns code. It is a macro, so that static
- * analysers that check one file at a time see that the result is not DG_OK. */
+/* dg_fail(dg_err code, const char *format, ...): stores the message and returns code. dg_fail is a macro, so that
+ * static analysers that check one file at a time see that the result is not DG_OK. */
 #define dg_fail(code, ...) (dg_set_message(__VA_ARGS__), (dg_err)(code))
 
 /* Copies text to out (size bytes with the final NUL) and replaces {batch} by the setting's printed name. Returns out.

@@ -42,7 +42,7 @@ bool dg_may_pass(int error);
 typedef enum { DG_SAME_NO, DG_SAME_YES, DG_SAME_UNKNOWN } dg_same;
 dg_same dg_leads_to(int dir, const char *name, int fd);
 
-/* Syncs the open directory: 0, or -1 with errno. */
+/* Syncs the open directory and returns 0, or -1 with errno. */
 int dg_sync_directory(int dir);
 
 /* Removes the temporary files that killed runs left in the open directory. */

@@ -72,7 +72,7 @@ static size_t line_of(const char *text, const char *name)
     return at ? (size_t)strtoull(at + strlen(name), NULL, 10) << 10 : 0;
 }
 
-/* Notes the commit limit, which applies with vm.overcommit_memory = 2. */
+/* Stores the commit limit, which applies with vm.overcommit_memory = 2. */
 static void note_promises(dg_memory_limit *out)
 {
     char text[4096];

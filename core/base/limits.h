@@ -24,8 +24,8 @@ const char *dg_thread_limit_note(char *out, size_t size);
  * space for stacks. */
 int dg_default_threads(void);
 
-/* If the address space is limited, sets smaller thread stacks and a single malloc arena. Call it once, before threads
- * start. */
+/* If the address space is limited, sets smaller thread stacks and a single malloc arena. Call this function once,
+ * before threads start. */
 void dg_limits_begin(void);
 
 #endif

@@ -20,7 +20,7 @@ static void *wait_at_gate(void *nothing)
     return nothing;
 }
 
-/* Returns OMP_STACKSIZE in bytes, or 0 if not set. Its suffixes are B, K (default), M and G. */
+/* Returns OMP_STACKSIZE in bytes, or 0 if not set. The variable's suffixes are B, K (default), M and G. */
 static size_t stack_bytes(void)
 {
     static const char units[] = "BKMG";
