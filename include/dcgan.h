@@ -88,8 +88,8 @@ typedef struct {
 } dcgan_info;
 DCGAN_API dcgan_info dcgan_info_of(const dcgan_job *job);
 
-/* Generates images first to first + n - 1, (n, size, size, channels) bytes: the same images as `dcgan generate` with
- * these seeds. May be called during training. */
+/* Generates n images, (n, size, size, channels) bytes: the same images as `dcgan generate` with the seeds `first` to
+ * `first` + n - 1. May be called during training. */
 DCGAN_API dcgan_error dcgan_sample(dcgan_job *job, uint64_t first, int n, uint8_t *pixels);
 
 /* Writes a PNG file atomically; channels: 1 (grey), 3 (RGB) or 4 (RGB and alpha). */
@@ -131,7 +131,7 @@ DCGAN_API dcgan_error dcgan_step(dcgan_job *job, int n);
 DCGAN_API dcgan_error dcgan_metric(const dcgan_job *job, const char *name, double *value);
 DCGAN_API const char *dcgan_metric_name(const dcgan_job *job, int i); /* NULL past the last */
 
-/* Saves a checkpoint atomically. The program and dcgan_resume() can resume from it with identical results. */
+/* Saves a checkpoint atomically. The program and dcgan_resume() can resume from this file with identical results. */
 DCGAN_API dcgan_error dcgan_save(dcgan_job *job, const char *path);
 
 #ifdef __cplusplus

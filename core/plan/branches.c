@@ -174,7 +174,7 @@ dg_err dg_plan_branch(const dg_plan *p, dg_branched *out)
     return e;
 }
 
-/* Writes the set of pieces that end before the first use of a row, or all pieces if none uses the row. */
+/* Writes the set of pieces that end before the first use of a row, or all pieces if no piece uses the row. */
 static void before_users(const branches *b, size_t row, unsigned *out)
 {
     const unsigned *users = b->users + row * b->words;

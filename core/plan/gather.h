@@ -9,7 +9,7 @@
 
 int64_t dg_gather_record(const dg_gather_args *a, dg_type real, bool labels);
 
-/* True if records have no labels and pixels are scaled to -1 .. 1, as for a GAN. Fused kernels support only these
+/* True if records have no labels and pixels are scaled to -1 .. 1, as for a GAN; fused kernels support only such
  * records. */
 bool dg_gather_is_signed(const dg_gather_args *a);
 

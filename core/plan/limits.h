@@ -15,7 +15,7 @@ typedef struct {
     size_t bytes, count;  /* size of the tensor; number of values to compare, or 0 if the bytes must be equal */
     void *before, *want, *got;
     void *weight;  /* result that a weighed op computes from the absolute values of its inputs */
-    double *limit; /* results: the allowed difference of each number */
+    double *limit; /* results: the allowed difference of each value */
 } dg_check_operand;
 
 typedef struct dg_op_values {

@@ -49,10 +49,10 @@ struct dg_op_values;
 typedef struct dg_op_info {
     dg_operand operand[DG_MAX_OPERANDS + 1]; /* results are first, scratch is last; an unnamed operand ends the list */
     dg_shape_word shape[10];                 /* fields of the op's shape, as tuning rows name them */
-    /* Computes derived numbers of the shape. Returns NULL, or static text that says why the shape is invalid. */
+    /* Computes numbers that follow from the shape. Returns NULL, or static text that says why the shape is invalid. */
     const char *(*complete)(dg_op *op);
-    /* The product of the fields `wide` is the number of contiguous values in all operands. If it is a multiple of 16
-     * bytes, vector loads are possible. */
+    /* The product of the fields `wide` is the number of contiguous values in all operands. If these values are a
+     * multiple of 16 bytes, vector loads are possible. */
     dg_field wide[3];
     /* Arithmetic operations of one run. A multiply-add counts as two operations, also for taps in the padding. Outside
      * of convolutions every arithmetic operation, comparison and function value counts as one. */

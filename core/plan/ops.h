@@ -11,8 +11,8 @@
 
 enum { DG_NETS_MAX = 2, DG_METRICS_MAX = 10 };
 
-/* Values that change in every step. They are stored in device memory, so that a captured graph of ops stays valid. The
- * host writes these values with backend->put at the start of an epoch, and the op `advance` updates them. */
+/* Values that change in every step, stored in device memory so that a captured graph of ops stays valid. The host
+ * writes these values with backend->put at the start of an epoch, and the op `advance` updates them. */
 typedef struct {
     uint64_t seed;
     uint64_t step;  /* optimizer steps so far; selects this step's random numbers and ring row */
@@ -31,8 +31,8 @@ typedef struct {
  *   `conv_fwd` writes y[n,oy,ox,co] = sum over ky,kx,ci of x[n, oy*S-P+ky, ox*S-P+kx, ci] * w[co,ky,kx,ci].
  *   `conv_dx` is the adjoint: each x[...] is the sum of y * w over the same terms.
  *   `conv_dw` writes w[co,ky,kx,ci] = sum of x * y over n,oy,ox.
- * PyTorch's ConvTranspose2d is conv_dx forward (input y, output x). Then conv_fwd computes its data gradient and
- * conv_dw its weight gradient. The weight layout (Cin, Cout, K, K) of ConvTranspose2d is (Co, Ci, K, K) here.
+ * The forward pass of PyTorch's ConvTranspose2d is conv_dx (input y, output x), its data gradient is conv_fwd, and its
+ * weight gradient is conv_dw. The weight layout (Cin, Cout, K, K) of ConvTranspose2d is (Co, Ci, K, K) here.
  * Dumoulin & Visin 2016, "A guide to convolution arithmetic", section 4.
  * Shapes: x (N, H, W, Ci), w (Co, K, K, Ci), y (N, Ho, Wo, Co), Ho = (H + 2P - K)/S + 1. The backend's scratch()
  * returns the size of `scratch` in bytes; if the size is 0, `scratch` is NULL. */

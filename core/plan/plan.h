@@ -38,7 +38,7 @@ typedef struct {
     bool keep;     /* DG_WORK: the host writes the row before the plan runs, or reads it after */
     bool absent;   /* DG_WORK: no launch stores the row, so it has no place in the arena */
     bool rounded;  /* DG_WORK: the values are fp32 but stored as bf16 (fused.h) */
-    void *outside; /* DG_OUTSIDE: set by dg_arena_outside before binding */
+    void *outside; /* DG_OUTSIDE: the row's memory, set by dg_arena_outside before binding */
 } dg_row;
 
 static inline size_t dg_value_bytes(const dg_row *r) { return r->rounded ? sizeof(uint16_t) : dg_type_bytes(r->type); }

@@ -1,7 +1,7 @@
 /* Static description of a variant, an implementation of an op: one row per variant, in a plain C file next to its
  * kernel (kernels/ops/conv/cuda/conv_thin.c and conv_thin.cu). An op's row lists its variants (op_info.h);
- * op->tune.variant points to the chosen one. The rule, tuning files, the cost model, placing and fusing read the row;
- * no code compares names. */
+ * op->tune.variant points to the chosen one. The code that chooses, tunes, predicts, places or fuses reads the row; no
+ * code compares names. */
 #ifndef DG_VARIANT_H
 #define DG_VARIANT_H
 
@@ -44,7 +44,7 @@ typedef struct dg_variant {
     /* CPU: returns the number of operations at the peak rate that take as long as the op. NULL: dg_op_flops. */
     double (*arithmetic)(const dg_op *op);
     dg_fused_family fused;
-    bool by_row; /* only a tuning row chooses this variant, never the rule */
+    bool by_row; /* only a tuning row chooses this variant, which is never the default */
     bool exclusive;
 } dg_variant;
 

@@ -106,7 +106,7 @@ enum { DG_MMA_SMALL = 4 }; /* if y is at most this wide, cells are 4x4 */
  * two stages. */
 #define DG_MMA_PORTION(n, groups) (16 * (16 / (groups)*2 * (n)))
 #define DG_MMA_STAGES(rounded, scaled, portion) ((rounded) && !(scaled) && (portion) <= 9 << 10 ? 4 : 2)
-enum { DG_WGMMA_PARTS = 8 }; /* warpgroups: maximum parts of a split sum, which are a cluster if fused */
+enum { DG_WGMMA_PARTS = 8 }; /* maximum parts of a sum by warpgroups; fused, the parts are blocks of a cluster */
 #define DG_MMA_DW_BYTES(small) (32 * (2 * DG_MMA_PLANE(small, 1, 1) + 8 * 64))
 
 /* Tiles of variant mma_odd (3x3 and 1x1 kernels): positions x channels per block; for dw, channels of y x channels of

@@ -27,7 +27,7 @@ typedef struct dg_cost_part {
 
 enum { DG_COST_PARTS = 32 };
 
-/* Counts per block of a kind, as X(name). Units are warp instructions, clocks of a multiprocessor, or bytes. */
+/* What is counted per block, as X(name). Units are warp instructions, clocks of a multiprocessor, or bytes. */
 #define DG_COUNTS(X)                                         \
     X(instructions) /* all pipes; 4 are issued per clock */  \
     X(alu)                                                   \

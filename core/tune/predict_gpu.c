@@ -12,11 +12,11 @@ static double inner_loop(double outputs) { return 1 / (1 + 2.6 / sqrt(outputs));
 /* Fraction of the rate that `warps` warps per multiprocessor reach: two thirds with four warps, one per scheduler. */
 static double hidden(double warps) { return warps / (warps + 2); }
 
-/* Efficiency of mma: a warp's 64 x 32 results take as many clocks on the tensor cores as for reading the operands. */
+/* Efficiency of mma: for 64 x 32 results, a warp multiplies for as many clocks as it reads operands. */
 #define MMA 0.5
 
-/* Efficiency of warpgroups, which read operands while they multiply. Tensor cores bound tiles of at least 64 x 64, and
- * shared memory bounds smaller tiles. The constant is relative to m->bf16, the rate of mma.sync. */
+/* Efficiency of warpgroups, which read operands while they multiply. Tensor cores limit tiles of at least 64 x 64, and
+ * shared memory limits smaller tiles. The constant is relative to m->bf16, the rate of mma.sync. */
 #define WGMMA (0.9 / DG_MMA_ON_HOPPER)
 
 static double least(double a, double b) { return a < b ? a : b; }

@@ -9,7 +9,7 @@
 #include "core/base/err.h"
 
 typedef struct {
-    char section[32]; /* such as "sm_90 fp32"; "" for rows of all architectures */
+    char section[32]; /* a section such as "sm_90 fp32"; "" for rows of all architectures */
     char text[192];
     double us; /* the first number in the row's comment; INFINITY if there is none */
 } dg_tune_line;
@@ -25,7 +25,7 @@ dg_err dg_tune_file_head(dg_tune_file *f, const char *text);
 /* Adds a row. An old row with the same op, shape and section is replaced, unless the old row's time is shorter. */
 dg_err dg_tune_file_row(dg_tune_file *f, const char *section, const char *text);
 
-/* Adds the rows of a file and the comments at its top. DG_USAGE with file, line and reason: a row is invalid. */
+/* Adds the rows of a file and the comments at its top. If a row is invalid, returns DG_USAGE with line and reason. */
 dg_err dg_tune_file_read(dg_tune_file *f, const char *path);
 
 dg_err dg_tune_file_text(const dg_tune_file *f, char **out);

@@ -1,4 +1,4 @@
-/* Checks of variants, the rule, and helpers of the variants' rows (core/plan/variant.h). */
+/* Checks of variants, the rule that chooses variants, and helpers of the variants' rows (core/plan/variant.h). */
 #ifndef DG_VARIANTS_H
 #define DG_VARIANTS_H
 
@@ -11,7 +11,7 @@
  * this thread's next call. real: the backend's type. */
 const char *dg_variant_check(const dg_op *op, dg_tune *tune, dg_type real, const dg_gpu *gpu);
 
-/* Chooses a variant by the rule, for an op without a tuning row. Returns NULL, or the reason why no variant can run
+/* Chooses the variant of an op without a tuning row, by its shape. Returns NULL, or the reason why no variant can run
  * the op. */
 const char *dg_variant_choose(const dg_op *op, dg_tune *out, dg_type real, const dg_gpu *gpu);
 
