@@ -9,9 +9,9 @@ extern "C" {
 #include "core/tune/machine.h"
 }
 
-/* Times n pieces of work with a pair of events per piece. The device is blocked while the host enqueues the pieces, so
- * that the host's launch time does not count. Warm pieces run one after another; before each cold piece, the cache is
- * overwritten. piece() enqueues piece i. If piece() fails, *failed is its error and nothing is timed. */
+/* Measures the time of n pieces of work with a pair of events per piece. The device is blocked while the host enqueues
+ * the pieces, so that the host's launch time does not count. Warm pieces run one after another; before each cold piece,
+ * the cache is overwritten. piece() enqueues piece i. If piece() fails, *failed is its error and nothing is timed. */
 typedef struct {
     cudaStream_t stream;
     void *cache;

@@ -94,8 +94,8 @@ static dg_err time_pieces(timed *t, int n, double *ms)
     return e == cudaSuccess ? DG_OK : dg_gpu_report(c, t->op ? t->op->name : t->plan->name, "timing", e);
 }
 
-/* First, ms[i] is the time of launch i. Then each time is moved to the index of the launch's main op, in descending
- * order, because no launch has a higher index than its ops. */
+/* First, ms[i] is the time of launch i. Then ms[i] is moved to the index of the launch's main op, in descending order,
+ * because no launch has a higher index than its ops. */
 static dg_err cuda_time_plan(dg_backend *b, struct dg_plan *p, double *ms)
 {
     timed t = {(gpu *)b, nullptr, p};

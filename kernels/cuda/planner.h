@@ -1,5 +1,5 @@
-/* A backend that makes the CUDA backend's choices for an absent GPU, for planning and predictions. Its memory() returns
- * the memory of a GPU that is known by name, else SIZE_MAX; functions such as alloc, put and run are NULL. */
+/* A backend that makes the CUDA backend's choices for an absent GPU, for planning and predictions. The function
+ * memory() returns the memory of a GPU that is known by name, else SIZE_MAX; alloc, put, run and others are NULL. */
 #ifndef DG_PLANNER_H
 #define DG_PLANNER_H
 

@@ -18,7 +18,7 @@ typedef struct {
 inline thread_local const char *dev_op = "";
 inline thread_local dev_fault dev_first_fault = {cudaSuccess, "", {"", "", 0}};
 
-/* Returns the first refused launch of this thread since the last call. Launches after a refused one still run. */
+/* Returns the first refused launch of this thread since the last call. Launches after a refused launch still run. */
 static inline dev_fault dev_take_fault(void)
 {
     dev_fault fault = dev_first_fault;

@@ -24,14 +24,14 @@ static __device__ __forceinline__ int dg_warp_lane() { return (int)threadIdx.x %
 /* Returns v. The shuffle keeps ptxas from recomputing values of threadIdx in loops. All lanes of the warp call it. */
 static __device__ __forceinline__ int dg_settled(int v) { return __shfl_xor_sync(0xffffffffu, v, 0); }
 
-/* Reads by rows: each lane passes the address of one unit, of A (16 positions) or of B (twice 8 positions). */
+/* For reads by rows, each lane passes the address of one unit of A (16 positions) or of B (twice 8 positions). */
 static __device__ __forceinline__ int dg_row_of_a() { return dg_warp_lane() % 16; }
 static __device__ __forceinline__ int dg_plane_of_a() { return dg_warp_lane() / 16; }
 static __device__ __forceinline__ int dg_row_of_b() { return dg_warp_lane() / 16 * 8 + dg_warp_lane() % 8; }
 static __device__ __forceinline__ int dg_plane_of_b() { return dg_warp_lane() / 8 % 2; }
 
-/* Reads by columns: A is 2 planes (16 m) x 16 positions, B is 2 planes (twice 8 n) x 16 positions. Each lane passes the
- * address of one unit. The functions return the unit's position (below 16) and plane. */
+/* For reads by columns, A is 2 planes (16 m) x 16 positions, B is 2 planes (twice 8 n) x 16 positions. Each lane passes
+ * the address of one unit. The functions return the unit's position (below 16) and plane. */
 static __device__ __forceinline__ int dg_column_of_a() { return dg_warp_lane() / 16 * 8 + dg_warp_lane() % 8; }
 static __device__ __forceinline__ int dg_column_of_b() { return dg_warp_lane() % 16; }
 static __device__ __forceinline__ int dg_columns_plane_of_a() { return dg_warp_lane() / 8 % 2; }
@@ -57,7 +57,7 @@ struct dg_mma_bf16 {
     template <class P> static __device__ __forceinline__ const uint4 *a_at(const uint4 *unit) { return unit; }
     static __device__ __forceinline__ const uint4 *b_at(const uint4 *unit, int, int) { return unit; }
 
-    static __device__ __forceinline__ void publish() {} /* makes stores visible to products; before the barrier */
+    static __device__ __forceinline__ void publish() {} /* called before the barrier: products then see stores */
     template <class Sums> static __device__ __forceinline__ void finish(Sums &) {}
 
     static __device__ __forceinline__ uint4 round(const float (&v)[unit])

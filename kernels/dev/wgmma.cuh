@@ -1,6 +1,6 @@
 /* bf16 products by warpgroups: the counterpart of mma.cuh for Hopper. A warpgroup has 64 rows, 16 per warp. B is read
- * from shared memory. A is read from shared memory if eight adjacent positions are contiguous. In small cells (4x4
- * positions) they are not contiguous, so A is read through registers. Planes of weights are spaced so that stores of 2
+ * from shared memory. A is read from shared memory if eight adjacent positions are contiguous. A is read through
+ * registers in small cells (4x4 positions), which are not contiguous. Planes of weights are spaced so that stores of 2
  * planes x 4 positions use different banks. */
 #ifndef DG_WGMMA_CUH
 #define DG_WGMMA_CUH

@@ -4,7 +4,7 @@
  * Bound by: memory, 8 bytes per value forward, 12 bytes backward and for a sum */
 #include "kernels/ops/act/act.cuh"
 
-/* out may be equal to in or other, because a thread reads only the bias and the elements that it writes. */
+/* `out` may be equal to `in` or `other`, because a thread reads only the bias and the elements that it writes. */
 template <class real> static __global__ void act_kernel(const dg_act_sweep s, dg_act act, real factor, int width)
 {
     dg_packed<real>(width, [&](auto n) {

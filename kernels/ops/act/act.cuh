@@ -29,7 +29,7 @@ template <class real> static __device__ __forceinline__ real dg_act_dx_of(real d
     return dy * (y > 0 ? 1 : factor);
 }
 
-/* Forward: out = act(in + other), or act(in) if other is NULL. back: out = in * act', where other is y. */
+/* Forward: out = act(in + other), or act(in) if other is NULL. Backward: out = in * act', where other is y. */
 struct dg_act_sweep {
     void *out;
     const void *in, *other;

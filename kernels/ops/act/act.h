@@ -14,7 +14,7 @@
 typedef uint64_t bits;
 #define MAGIC 0x1.8p52
 #define LOG2E 0x1.71547652b82fep0
-#define LN2_HI 0x1.62e42feep-1 /* few bits, so that k * LN2_HI is exact */
+#define LN2_HI 0x1.62e42feep-1 /* LN2_HI has few bits, so that k * LN2_HI is exact */
 #define LN2_LO 0x1.a39ef35793c76p-33
 #define LIMIT 19.1 /* tanh(LIMIT) rounds to 1 */
 enum { MANTISSA = 52, BIAS = 1023 };

@@ -38,7 +38,7 @@ static double dx_limit(const dg_op_values *v, const dg_check_operand *o, size_t 
 
 static dg_err dx_limits(const dg_op_values *v) { return dg_limits_each(v, dx_limit); }
 
-/* Bytes of the chunks' sums in double. A single chunk needs none, because it writes the result. */
+/* Bytes of the chunks' sums in double. A single chunk needs no scratch, because it writes the result. */
 static size_t scratch(const dg_op *op, dg_type real)
 {
     (void)real;

@@ -1,4 +1,4 @@
-/* Table row of the running averages. Operands average and p have the n values of all tensors of a network. */
+/* Table row of the running averages. The operands `average` and `p` have n values: all tensors of a network. */
 #include <math.h>
 
 #include "core/plan/limits.h"

@@ -2,7 +2,7 @@
  *
  * A tensor is a table of rows (pixels) by C columns (channels), in groups of rows. A block has a chunk of rows and
  * `lanes` adjacent packs of n channels; thread = slot * lanes + lane, and slot s adds rows s, s + slots, ... of the
- * chunk, so that a warp reads contiguous memory. A thread sums runs of a few rows in type real and adds the runs in
+ * chunk, so that a warp reads contiguous memory. A thread adds a run of a few rows in type real, and adds such sums in
  * double. Sums over a chunk are finished in shared memory by a tree, stored to scratch in double, and merged by one
  * warp per channel in the order of the chunks. Chunks and trees depend on the shape and the block only. */
 #ifndef DG_COLUMNS_CUH
@@ -63,7 +63,7 @@ static __device__ __forceinline__ place place_of(const columns &s, int n)
     return p;
 }
 
-/* Sums over this thread's rows: add(at, run) adds the row that begins at value `at` to m sums. */
+/* Computes m sums over this thread's rows: add(at, run) adds the row that begins at value `at` to the m sums `run`. */
 template <class real, int m, class F>
 static __device__ __forceinline__ void sum_rows(double (&all)[m], const columns &s, const place &p, const F &add)
 {

@@ -115,7 +115,7 @@ INLINE void load_places(numbers *out, const uint8_t *at)
 
 typedef void some_channels(const dg_pool_args *a, const spot *s, int c0, const int n);
 
-/* Processes all channels by vectors. If fewer than a vector remain, the last vector repeats some channels. */
+/* Processes all channels by vectors. If the last vector is not full, it repeats some channels. */
 INLINE void by_lanes(const dg_pool_args *a, const spot *s, some_channels *some)
 {
     if (a->C < LANES) some(a, s, 0, a->C);
@@ -268,7 +268,7 @@ static inline void mean(real *restrict out, const real *in, int width, const dg_
 static inline void average(const dg_pool_args *a, const spot *s) { mean((real *)a->y + s->at, a->x, a->W, a, s); }
 static inline void average_dx(const dg_pool_args *a, const spot *s) { mean((real *)a->dx + s->at, a->dy, a->Wo, a, s); }
 
-/* Number of values read or written from which several threads are faster. */
+/* Min number of values, read or written, for which several threads are faster. */
 enum { MANY = 1 << 15 };
 
 static bool many(const dg_pool_args *a)

@@ -14,8 +14,8 @@ template <int n> static __device__ __forceinline__ pool_at pool_of(int64_t threa
     return {(int)(pixel / cols / rows), (int)(pixel / cols % rows), (int)(pixel % cols), (int)(thread % parts) * n};
 }
 
-/* Calls one() for each pixel of a window that is inside the image, in the order of rows and columns. Arguments: index
- * in (N, H, W, C) and index in the window. */
+/* Calls one() for each pixel of a window that is inside the image, in the order of rows and columns. Arguments of
+ * one(): the pixel's index in (N, H, W, C) and its index in the window. */
 template <class each>
 static __device__ __forceinline__ void pool_window(const dg_pool_args &a, const pool_at &at, each one)
 {
@@ -27,8 +27,8 @@ static __device__ __forceinline__ void pool_window(const dg_pool_args &a, const 
         }
 }
 
-/* Calls one() for each window that contains a pixel, in the order of rows and columns. Arguments: index of the window's
- * result in (N, Ho, Wo, C) and the pixel's index in the window. */
+/* Calls one() for each window that contains a pixel, in the order of rows and columns. Arguments of one(): the index of
+ * the window's result in (N, Ho, Wo, C) and the pixel's index in the window. */
 template <class each>
 static __device__ __forceinline__ void pool_reaching(const dg_pool_args &a, const pool_at &at, each one)
 {

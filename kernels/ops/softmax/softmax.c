@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdbool.h>
 
-/* ROWS: number of losses that are stored before they are added. MANY: number of logits from which several threads are
- * faster. */
+/* ROWS: number of losses that are stored before they are added. MANY: min number of logits for which several threads
+ * are faster. */
 enum { ROWS = 1024, MANY = 2048 };
 
 /* The first largest logit of a row, and the sum of the other logits' exponentials. The largest logit's exponential, 1,

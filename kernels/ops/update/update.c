@@ -1,4 +1,4 @@
-/* Optimizers over one network's flat weights. Their speed is bound by memory. */
+/* Optimizers over one network's flat weights. The optimizers are bound by memory. */
 #include "kernels/ops/update/sweep.h"
 
 /* A piece of n values; weight decay applies to the first `decayed` of them. */

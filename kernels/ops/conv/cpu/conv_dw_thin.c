@@ -1,7 +1,7 @@
 /* Direct weight gradient of layers with few input channels, such as the first layer of a discriminator (Ci = 3).
  *
  * The vectors of conv_dw.c, which run over ci, would be mostly empty. Here vectors run over output channels and are
- * loaded directly from y. Rows run over (kx, ci): per output pixel, a run is K*Ci consecutive reals of x, stored with
+ * loaded directly from y. Rows are pairs (kx, ci): per output pixel, a run is K*Ci consecutive reals of x, stored with
  * zero padding. A tile is TALL reals of a run by one or two vectors of output channels, for one ky, summed over pixels.
  *
  * Work is split by slices of the list of pieces (bands of rows of an image); each slice sums into its own copy of w,

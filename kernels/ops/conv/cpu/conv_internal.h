@@ -29,7 +29,7 @@ bool DG_CPU(dg_conv_dw_is_thin)(const dg_conv_args *a);
 size_t DG_CPU(dg_conv_dw_thin_scratch)(const dg_conv_args *a);
 void DG_CPU(dg_conv_dw_thin)(const dg_conv_args *a);
 
-/* winograd: K = 2S, or K = 3 and S = 1 (conv_winograd_data.c, conv_winograd_dw.c) */
+/* winograd: for K = 2S, or K = 3 and S = 1 (conv_winograd_data.c, conv_winograd_dw.c) */
 size_t DG_CPU(dg_conv_winograd_scratch)(bool adjoint, const dg_conv_args *a);
 void DG_CPU(dg_conv_winograd)(bool adjoint, const dg_conv_args *a);
 size_t DG_CPU(dg_conv_winograd_dw_scratch)(const dg_conv_args *a);

@@ -23,8 +23,8 @@ enum {
     M_TILES = 64 /* tiles of a piece in the second loop order, so that M fits L2 */
 };
 
-/* a: MR rows of V, read at the same term. The terms are split into chains that are added to c one after another,
- * because a single chain would have twice the error. */
+/* `a` points to MR rows of V, which are read at the same term. The terms are split into chains that are added to c one
+ * after another, because a single chain would have twice the error. */
 #define MICRO_ROWS(name, NV)                                                                                           \
     static __attribute__((noinline)) void name(const real *a, ptrdiff_t lda, const real *b, real *c, int n, int chain) \
     {                                                                                                                  \

@@ -15,13 +15,13 @@ typedef struct {
     bool adjoint;
     int n, m, points; /* n, m: points and outputs of a tile per axis; points: n * n */
     int taps;
-    int segments, phases; /* segments: phases of the input; phases: phases of the output */
+    int segments, phases; /* number of the input's phases, and of the output's phases */
     int ci;
     int terms;
     int chain;
     int NR, blocks;
     bool stream;
-    bool few; /* few tiles: uses the second loop order */
+    bool few; /* there are few tiles, so the second loop order is used */
     int tiles, pieces;
     int room;
     int team;

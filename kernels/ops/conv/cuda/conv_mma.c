@@ -24,7 +24,7 @@ static const tile_row fwd_bf16[] = {DG_MMA_FWD_TILES(X)}, fwd_fp16[] = {DG_FP16_
 #undef X
 #define ROWS(array) array, sizeof array / sizeof *array
 
-/* Size of a block and of its shared memory. wide: by warpgroups, whose planes of weights are spaced (wgmma.cuh). */
+/* Size of a block and of its shared memory. `wide`: by warpgroups, which space planes of weights (wgmma.cuh). */
 static tile tile_of(const tile_row *r, bool dx, bool wide)
 {
     const int pitch = !wide ? r->n

@@ -48,8 +48,7 @@ static void choose(const dg_op *op, dg_tune *t, const dg_gpu *gpu)
     t->split = dg_conv_split(blocks, steps, 16);
 }
 
-/* Counts a block's work: all four phases of rows x cols positions of some images, from one patch with a border of one.
- */
+/* Counts a block's work: four phases of rows x cols positions of some images, from one patch with a border of 1. */
 void dg_patch_work(const dg_op *op, const dg_patch_geometry *g, int computed, dg_work *w)
 {
     const dg_conv_args *a = &op->u.conv;

@@ -44,8 +44,8 @@ template <int BM_, int BN_, int BK_, int TM_, int TN_, bool A_ROWS, bool B_ROWS>
     static_assert(NT % 32 == 0 && (BN / TN) % 8 == 0 && (BM / TM) % 4 == 0,
                   "the threads of a tile must form warps of 4 x 8 threads");
 
-    /* This thread's place in the tile. A warp is 4 x 8 threads, so it reads eight different addresses of one operand
-     * and four of the other, without bank conflicts. */
+    /* This thread's position in the tile. A warp is 4 x 8 threads, which read eight different addresses of one operand
+     * and four of the other operand, without bank conflicts. */
     static __device__ __forceinline__ void place(int *ty, int *tx)
     {
         constexpr int across = (BN / TN) / 8;
