@@ -45,8 +45,7 @@ extern std::vector<CUevent_st *> &events;
 extern size_t graphs; /* number of graphs, including executable graphs */
 
 extern std::recursive_mutex &api;
-/* Every API call begins with this function. It counts the call, may inject a failure, and fails after a sticky error.
- */
+/* Every API call begins with this function: it counts calls, may inject a failure, and fails after a sticky error. */
 cudaError_t begin(const char *call);
 cudaError_t finish(cudaError_t e); /* Ends every call: stores e as the last error. */
 #define LOCK std::lock_guard<std::recursive_mutex> one_at_a_time(api)

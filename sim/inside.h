@@ -187,7 +187,7 @@ extern __thread runner *run;
 void make_block_ready(cuda_block *b);
 void make_lanes_ready(cuda_thread *lanes, unsigned mask);
 void wait_as(thread_state state, site at);
-void run_ready(); /* returns when all threads of run->blocks have exited, or one was abandoned */
+void run_ready(); /* returns when all threads of run->blocks have exited, or a thread was abandoned */
 bool same(site a, site b);
 
 /* Prints a report "sim: op: kernel (file:line), block, thread: message" and stores the first report. */
@@ -227,11 +227,11 @@ bool copies_unfinished(const cuda_thread *t);
 
 void *memory_alloc(size_t bytes, bool host);
 bool memory_free(void *p, bool host);
-bool memory_owns(const void *p, size_t bytes, bool host); /* true if one live allocation has all bytes */
+bool memory_owns(const void *p, size_t bytes, bool host); /* true if one live allocation contains all bytes */
 bool memory_any(const void *p);                           /* true if p is in a live allocation */
 bool memory_freed(const void *p);                         /* true if p is in memory that was freed */
 bool memory_live(void *p, bool host);                     /* true if memory_alloc returned p, and p is not freed */
-void memory_open();                                       /* device memory is reachable until the matching close */
+void memory_open();                                       /* device memory is reachable until memory_close */
 void memory_close();
 void memory_hide(bool hidden); /* called from a kernel, after memory_open and before memory_close */
 void memory_watch();           /* installs the handler that explains memory faults of this OS thread */

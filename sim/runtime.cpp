@@ -86,8 +86,7 @@ cudaError_t begin(const char *call)
 
 extern "C" char __executable_start;
 
-/* True for pointers into this thread's stack, the program or its heap. Padding in a struct may contain an old pointer.
- */
+/* True for pointers into this thread's stack, the program or its heap. Padding of a struct can have an old pointer. */
 static bool looks_like_host(uint64_t word)
 {
     uint64_t stack = (uint64_t)__builtin_frame_address(0);

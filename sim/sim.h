@@ -52,7 +52,7 @@ struct options {
 };
 extern options opt;
 
-/* The simulated device. A test changes it before the tested code queries it. */
+/* The simulated device. A test changes the device before the tested code queries it. */
 struct device_model {
     int count, major, minor, multiprocessors;
     size_t memory, shared_optin; /* bytes */
@@ -70,7 +70,7 @@ long calls();
 size_t live_allocations();
 size_t live_handles(); /* streams, events, graphs */
 
-/* A hook that is called before every launch. If it returns false, the launch is skipped and counts as successful. */
+/* A hook that is called before every launch. If the hook returns false, the launch is skipped but succeeds. */
 struct launch_view {
     const char *kernel;
     dim3 grid, block;
@@ -85,7 +85,7 @@ struct ldmatrix_count {
 };
 ldmatrix_count ldmatrix_counts();
 
-/* For the macros below and for dev.cuh. */
+/* Declarations for the macros below and for dev.cuh. */
 
 struct site {
     const char *file;
