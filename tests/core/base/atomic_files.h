@@ -1,4 +1,4 @@
-/* Files whose bytes all follow from one letter, so that a mixture of two files is detected. */
+/* Test files whose bytes are all computed from one letter, so that a mixture of two files is detected. */
 #ifndef ATOMIC_FILES_H
 #define ATOMIC_FILES_H
 

@@ -14,7 +14,7 @@ typedef struct {
     dg_backend b; /* must be the first member, because a dg_backend pointer is cast to this struct */
     dg_backend *cpu;
     dg_err (*fuse)(dg_backend *, dg_plan *);
-    dg_err (*run)(dg_backend *, dg_plan *); /* runs a plan; NULL: its ops run in the order of the plan */
+    dg_err (*run)(dg_backend *, dg_plan *); /* runs the ops of a plan; NULL: the ops run in plan order */
     unsigned what;                          /* DG_FUSE_... flags for dg_fuse */
     int fused;
     unsigned long long random;
@@ -42,7 +42,7 @@ static dg_err ordered_get(dg_backend *b, void *to, const void *from, size_t n)
 }
 static dg_err ordered_run(dg_backend *b, dg_plan *p) { return its_cpu(b)->run(its_cpu(b), p); }
 
-/* A function for `fuse`: checks that the CPU can run every op of a plan that was made for a GPU. */
+/* Checks that the CPU can run every op of a plan that was made for a GPU; called by the functions in `fuse`. */
 static dg_err ordered_for_cpu(ordered *o, dg_plan *p)
 {
     for (int i = 0; i < p->ops; i++)

@@ -1,14 +1,14 @@
-/* Branches of a plan: their waits are sufficient, and no wait is superfluous. */
+/* Tests the branches of a plan: branches wait for each other where results require it, and no wait is superfluous. */
 #include "core/plan/branches.h"
 #include "ordered.h"
 #include "core/tune/conv_tiles.h"
 #include "kernels/cuda/planner.h"
 
-/* ---- Waits are sufficient: in every order that they allow, a step gives the same bits ---- */
+/* ---- The waits are sufficient: a step gives the same bits in every order that the waits allow ---- */
 
 static int runs, swaps;
 
-/* True if piece i can run after the pieces in `done`. */
+/* True if piece i (a launch or an op) has not run yet and waits only for pieces in `done`. */
 static bool ready(const dg_branched *at, const bool *done, int i)
 {
     for (int k = 0; k < DG_BRANCHES; k++)
@@ -16,7 +16,7 @@ static bool ready(const dg_branched *at, const bool *done, int i)
     return !done[i];
 }
 
-/* Runs all pieces. Each next piece is the last piece that can run (random 0), or a random piece that can run. */
+/* Runs all pieces. The next piece is chosen among the pieces that can run: the last one (random 0) or a random one. */
 static dg_err in_any_order(dg_backend *b, dg_plan *p)
 {
     ordered *o = (ordered *)b;
@@ -93,7 +93,7 @@ static void chains(const char *arch, dg_math math, unsigned what, int kernels, i
     b->close(b);
 }
 
-/* The pieces of a branch are in order, no piece waits for a later one, and a plan without branches has one piece. */
+/* Branches keep the plan order, and pieces wait only for earlier pieces; without branches all pieces form one chain. */
 static void well_formed(void)
 {
     static dg_model m;

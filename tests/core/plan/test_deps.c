@@ -1,12 +1,12 @@
-/* Compares the dependencies of ops, and the rows that special operands use, with a brute-force search over a GAN's
- * step. */
+/* Compares the dependencies between the ops of a GAN's training step with a brute-force search, and checks which rows
+ * of the arena special operands use. */
 #include "core/plan/deps.h"
 #include "host/net/job.h"
 #include "test.h"
 
 static dg_model m;
 
-/* True if operand o of op uses this row. The operands of Adam use all rows of a network. */
+/* True if operand o of op uses this row of the arena. An operand of Adam uses the rows of all weights of a network. */
 static bool touches(const dg_plan *p, const dg_op *op, int o, int row)
 {
     const dg_row *mine = dg_plan_row(p, op, o), *r = &p->arena->row[row];
@@ -40,7 +40,7 @@ static void check_writers(const dg_plan *p, const dg_deps *d)
     DG_CHECK(dg_deps_writer(d, 3, -1) == -1);
 }
 
-/* Checks the lists of accesses by row and by op: they agree, contain each access once, and stay inside their rows. */
+/* Checks that the lists of accesses per row and per op contain each access once, and none outside of its row. */
 static void check_lists(const dg_plan *p, const dg_deps *d)
 {
     const int all = d->of_op[p->ops];

@@ -1,5 +1,5 @@
-/* Plans and their arena. Rows that are live at the same time do not overlap, and weights are contiguous for Adam. The
- * operation count is that of the published tables. Tensors above 2^31 - 1 values are refused. No op runs here. */
+/* Plans and their arena. Tensors that are live at the same time do not overlap, and weights are contiguous for Adam.
+ * The number of operations equals the published one. Tensors above 2^31 - 1 values are refused. No op runs here. */
 #include "core/plan/fusions.h"
 #include "core/tune/machine.h"
 #include "kernels/cuda/planner.h"
@@ -97,7 +97,7 @@ static double conv_gmac(const dg_plan *p)
 /* VGG16, configuration D (Simonyan & Zisserman 2015), for images of 224 x 224. */
 static void parse_vgg16(void)
 {
-    /* filters and number of layers per block */
+    /* per block: number of filters, number of layers */
     static const int block[][2] = {{64, 2}, {128, 2}, {256, 3}, {512, 3}, {512, 3}};
     static char text[DG_MODEL_TEXT_MAX];
     char *at = text + sprintf(text, "[model]\nname = vgg16\nsize = 224\n[C]\nkernel = 3\nact = relu\nbias = yes\n");

@@ -1,5 +1,5 @@
-/* The cost model. For each launch the model's time is within a tenth of the time by the PTX executor's counts. Times
- * computed from counts are compared with values computed by hand. */
+/* The cost model. For each launch, the model's time differs by at most 10% from the time that is computed from the PTX
+ * executor's counts. Times computed from counts are compared with values computed by hand. */
 #include "core/tune/cost.h"
 
 #include "core/plan/fusions.h"
@@ -37,7 +37,7 @@ static int check_step(int row)
         for (int k = 0; k < c.kernels; k++, row++) {
             if (!DG_CHECKF(row < COUNTED && !strcmp(op, counted[row].op), "%s: no such row; %s", op, renew)) break;
             const dg_cost *one = &c.kernel[k];
-            /* the blocks of a fused update depend on the counts, so renewed counts may change their number */
+            /* the number of blocks of a fused update depends on the counts and changes if the counts are renewed */
             const bool divided = p->launch[i].kind == DG_LAUNCH_UPDATE;
             DG_CHECKF((divided || one->blocks == counted[row].blocks) && !one->near, "%s: %g blocks, %g counted; %s",
                       op, one->blocks, counted[row].blocks, renew);
@@ -71,7 +71,7 @@ static dg_cost cost_of(const char *kind, double blocks, double steps, const dg_m
     return c;
 }
 
-/* Times on a machine that its instruction issue rate limits, unless a case changes one of its values. */
+/* Compares times with values computed by hand; the instruction issue rate limits most of these times. */
 static void check_by_hand(void)
 {
     const dg_machine m = {.gpu = true,

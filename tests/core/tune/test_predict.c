@@ -92,8 +92,8 @@ static void check_library(void)
     DG_CHECK(dg_scratch_of(&op, DG_F32) == 0);
 }
 
-/* Predicted times of warpgroups are closer to the peak than those of warps, except with tiles of 32 channels. No
- * prediction exceeds the peak. */
+/* Warpgroups are predicted to run closer to the peak speed than warps, except with tiles of 32 channels. No predicted
+ * speed exceeds the peak. */
 static void check_warpgroups(void)
 {
     dg_machine m;

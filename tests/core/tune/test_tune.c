@@ -84,7 +84,7 @@ static void check_bad(void)
     bad(1, "power of two", "norm_act N=2 H=4 W=4 C=8 groups=1 : vector block=96");
     bad(1, "not a multiple of the number of groups", "norm_act N=3 H=4 W=4 C=8 groups=2 : vector");
     bad(1, "has no variant vector", "gan_loss n=64 : vector");
-    bad(1, "gan_loss has no variant vector", "bce n=64 : vector"); /* older files call gan_loss bce */
+    bad(1, "gan_loss has no variant vector", "bce n=64 : vector"); /* bce is the name of gan_loss in older files */
     bad(1, "has no block, tile, stages or split", CONV " : cublas split=2");
     bad(2, "longer than",
         "; fine\n" CONV " : tiled                                                                                      "
@@ -92,8 +92,8 @@ static void check_bad(void)
         "split=1\n");
 }
 
-/* Tiled variants compute int indices of up to 8 images beyond the batch. Tensors near the limit of an int therefore use
- * variant direct. */
+/* Tiled variants compute indices for up to 8 images beyond the batch, as int. Tensors near the limit of an int
+ * therefore use variant direct. */
 static void check_largest(void)
 {
     static const dg_op_kind kinds[] = {DG_OP_conv_fwd, DG_OP_conv_dx, DG_OP_conv_dw};
