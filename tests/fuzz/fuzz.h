@@ -1,5 +1,5 @@
 /* Helpers of the fuzz targets. A target is a file fuzz_NAME.c with LLVMFuzzerTestOneInput and, if random bytes would
- * fail at a checksum, LLVMFuzzerCustomMutator; `make fuzz` links it with libFuzzer, `make check` with driver.c. */
+ * fail at a checksum, LLVMFuzzerCustomMutator; `make fuzz` links a target to libFuzzer, `make check` to driver.c. */
 #ifndef DG_FUZZ_H
 #define DG_FUZZ_H
 

@@ -1,5 +1,5 @@
 /* libFuzzer: PNG. The mutator works on decompressed contents: the data of a chunk, the bytes of the rows, the order of
- * chunks, and the header with matching rows. Afterwards it usually corrects lengths and checksums. */
+ * chunks, and the header with matching rows. Afterwards the mutator usually corrects lengths and checksums. */
 #include "fuzz.h"
 #include "image.h"
 

@@ -42,7 +42,7 @@ static size_t little(const uint8_t *p, int bytes)
     return v;
 }
 
-/* Renames the entry whose directory header starts at `at`, both there and in the local header of its data. */
+/* Renames the entry with the directory header at `at`, both in this header and in the local header of the data. */
 static void rename_entry(uint8_t *data, size_t size, size_t at, unsigned *random)
 {
     static const char *const words[] = {"../", "/", "..", "a/", "./", "\\", "//", "\n"};

@@ -4,8 +4,8 @@
 
 #include "host/image/image.h"
 
-/* Decodes an image in two ways: completely and then fitted, and row by row into the fitted size. Both must give the
- * same pixels or both refuse it. how: selects options (orientation, alpha, grey). */
+/* Decodes an image in two ways: completely and then fitted, and row by row into the fitted size. Both ways must give
+ * the same pixels, or both must refuse the image. `how` selects options (orientation, alpha, grey). */
 void fuzz_image(const uint8_t *data, size_t size, unsigned how);
 
 #endif
