@@ -20,7 +20,7 @@ __attribute__((unused)) static const char *tiny_text(const stock *s)
     return text;
 }
 
-/* Each machine is initialised with different weights. */
+/* Builds a job and its backend. Each call initialises the weights with another seed. */
 __attribute__((unused)) static bool machine_up(machine *x, const stock *s, dg_type real, bool train)
 {
     static uint64_t seed = 1;

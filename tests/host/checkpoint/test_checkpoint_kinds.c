@@ -1,5 +1,5 @@
 /* Checkpoints beyond GANs trained by Adam: classifiers, standardised and whitened input, other optimizers and running
- * averages. Each is restored bit for bit. Data that does not match is refused by name. */
+ * averages. Each of these checkpoints is restored bit for bit. If data does not match, the error names this data. */
 #include "failing.h"
 
 #include "checkpoint_files.h"
@@ -47,7 +47,7 @@ static void refuse(const edit *e, const char *why)
     one_close(&f);
 }
 
-/* Loads a file into a job that resumes; why: part of the expected error, NULL if none. */
+/* Loads a file into a job that resumes. `why` is a part of the expected error (NULL: no error is expected). */
 static void load(const char *name, machine *into, const char *why)
 {
     open_file f;

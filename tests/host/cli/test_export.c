@@ -15,7 +15,7 @@ static dg_err import_of(const char *weights, const char *model, const char *out)
     return dg_import(weights, model, out, &r);
 }
 
-/* Returns the images before rounding that the file's generator computes; NULL with a message on failure. */
+/* Returns images of the generator in this file, before they are rounded to bytes; NULL with a message on failure. */
 static double *draw(const char *path, dg_type real)
 {
     static machine x;

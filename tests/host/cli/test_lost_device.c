@@ -205,8 +205,8 @@ static void prepare(const row *c)
     DG_CHECKF(!c->before || dcgan(c->before) == 0, "%s: %s", c->before, dg_message());
 }
 
-/* Counts earlier calls with the name and the two neighbours of call k. The test skips repetitions, which are frequent
- * because tensors are copied one by one and steps repeat. */
+/* Counts the calls before call k that have the same name as call k and whose previous and next calls also have the same
+ * names. The test skips repetitions, which are frequent because tensors are copied one by one and steps repeat. */
 static int like(const char *const *call, long k)
 {
     int n = 0;
@@ -214,7 +214,7 @@ static int like(const char *const *call, long k)
     return n;
 }
 
-/* Finds the minimum device memory with which this command works, with the dataset in windows. */
+/* Finds the minimum device memory with which this command works if the dataset is streamed through windows. */
 static void tighten(const char *line)
 {
     size_t less = 0, enough = (size_t)1 << 26;
@@ -312,7 +312,7 @@ static void ends(void)
         {"--data many --model tiny.cfg --batch 16 --epochs 3 --eval-every 2 --out out", DG_OK, ""},
         {"--data shapes --test 0.25 --model dropout.cfg --batch 5 --epochs 3 --lr 1e-9 --sample-every 0 --out out",
          DG_OK, ""},
-        /* several steps per launch, but not more than requested */
+        /* a launch runs several steps, but never more steps than are requested */
         {"--data cats --model tiny.cfg --batch 1 --epochs 3 --steps 23 --out out", DG_OK, ""},
         /* more grids than the preview can show */
         {"--data cats --model tiny.cfg --batch 4 --epochs 4 --preview=blocks --out out", DG_OK, ""},

@@ -1,5 +1,5 @@
-/* Images that cannot be read are retried and then skipped with a warning. A run does not silently resume without them.
- */
+/* Images that cannot be read are retried and then skipped with a warning. A run does not silently resume without these
+ * images. */
 #undef _FORTIFY_SOURCE /* fortified headers define inline functions that this file replaces */
 #include "host/cli/say.h"
 #include "host/cli/commands.h"
@@ -12,7 +12,7 @@
 #include <stdatomic.h>
 #include <sys/syscall.h>
 
-/* The next `times` calls of open (opening) or read for files with this name fail. */
+/* The next `times` calls of open() (if `opening` is true) or of read() fail for files with this name. */
 static struct {
     const char *name; /* NULL: no file; "*.png": all images */
     bool opening;
@@ -184,7 +184,7 @@ static void for_good(void)
     }
 }
 
-/* Each errno of opening or listing a folder gives an error of its kind or a warning. */
+/* If a folder cannot be opened or listed, each errno gives the error code or the warning that is expected for it. */
 static void lost_folders(void)
 {
     static const struct {

@@ -145,7 +145,7 @@ static void limited(void)
     LOADS(&o, d, d.train == TRAIN && d.count == TRAIN + TEST);
     o.limit = 2;
     end();
-    begin(); /* a limit selects the first images: the same number of each class, or for a GAN of the whole dataset */
+    begin(); /* a limit selects the first images: equally many per class, or for a GAN the first of the dataset */
     make_mnist(false);
     save(train_labels, idx_labels(TRAIN, "2270"));
     for (int labelled = 0; labelled < 2; labelled++) {

@@ -91,7 +91,7 @@ static void texts_round_trip(void)
     free(im.pixels);
 }
 
-/* Starts a PNG file of 5 x 6 grey pixels: everything before the first chunk after IHDR. */
+/* Starts a PNG file of 5 x 6 grey pixels: writes the signature and the chunk IHDR. */
 static blob header(void)
 {
     blob b = {0};
@@ -188,7 +188,7 @@ static void grids_are_laid_out(void)
                 }
         DG_CHECKF(wrong == 0, "%d values", wrong);
         free(g.pixels);
-        /* more images than places in the grid */
+        /* more images than cells of the grid */
         DG_CHECK(dg_sheet(pixels, N, S, C, 1, 2, &g) == DG_OK && g.H == 7 && g.W == 12);
         free(g.pixels);
     }

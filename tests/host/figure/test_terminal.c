@@ -51,7 +51,7 @@ static void blocks(int C)
     dg_image_free(&im);
 }
 
-/* Sixels: colours of their palette, bits from the top down, and runs. */
+/* Sixels: the colours of the palette, bits from top to bottom, and run lengths. */
 static void sixels(int C)
 {
     dg_image im = make(C);

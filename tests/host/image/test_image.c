@@ -170,7 +170,7 @@ static void orientation(void)
             blob_free(&b);
             blob_free(&exif);
         }
-    for (int i = 0; i < 3; i++) { /* an invalid checksum, two values, and a type that is not a number */
+    for (int i = 0; i < 3; i++) { /* EXIF with an invalid checksum, two values, or a type that is not a number */
         blob exif = exif_block(0, 6);
         if (i) exif.data[i == 1 ? 26 : 24] = 2;
         blob b = six_pixels(&exif, 0);

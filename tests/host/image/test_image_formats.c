@@ -15,7 +15,7 @@ static void little(blob *b, uint32_t v, int n)
     for (int i = 0; i < n; i++) blob_put(b, &(uint8_t){(uint8_t)(v >> 8 * i)}, 1);
 }
 
-/* masks: 16 or 32 bits with explicit masks; down: the first row is the top row. */
+/* Makes a BMP file. `masks` adds explicit masks for 16 or 32 bits per pixel; `down` stores the top row first. */
 static blob bmp(int bits, bool masks, bool down, int header)
 {
     blob b = {0};

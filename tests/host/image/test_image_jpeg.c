@@ -216,7 +216,7 @@ static void add_scans(blob *b, int scans, int blocks)
     blob_free(&all);
 }
 
-/* Makes a JPEG file whose header declares another size; sides: H and W in 4 bytes. */
+/* Makes a JPEG file whose header declares another size. `sides` has H and W in 4 bytes. */
 static blob with_sides(bool progressive, const char *sides)
 {
     uint8_t *rows = smooth_rows(16, 16, 3, 1, 0);

@@ -63,7 +63,7 @@ static double sum_of_variances(const double *x)
     return sum;
 }
 
-/* Points have the distance |shift|^2 + (factor - 1)^2 tr S from the same points after a shift and a scaling. */
+/* After a shift and a scaling, points have the distance |shift|^2 + (factor - 1)^2 tr S from the original points. */
 static void check_spread(void)
 {
     static double x[POINTS * DIMENSIONS], y[POINTS * DIMENSIONS];
@@ -233,7 +233,7 @@ static void measure(spoilt how, const dg_judged *reals)
     dg_judged_free(&x);
 }
 
-/* The metric of degraded images is worse than that of real ones by at least this difference. */
+/* The metric is worse for degraded images than for real images by at least this difference. */
 static void worse(spoilt how, int m, double by)
 {
     const double is = value[how][m].value, real = value[REAL][m].value;
@@ -284,7 +284,7 @@ static bool up(void)
     return DG_CHECKF(!dg_labeller_open(&d, temp_path("c.safetensors"), &jury.labeller), "%s", dg_message());
 }
 
-/* The shares are the softmax of the last layer's outputs. */
+/* The class probabilities (share) are the softmax of the last layer's outputs. */
 static void check_hidden(const dg_judged *x)
 {
     enum { FEATURES = 13 };

@@ -23,7 +23,7 @@ static void flush(void) {}
 
 enum { THREADS = 3 };
 
-/* Calls every function of the library; names of its files start with `name`. */
+/* Calls every function of the library; the names of written files start with `name`. */
 static void use(const char *name, int threads)
 {
     char file[100];

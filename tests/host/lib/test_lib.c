@@ -55,7 +55,7 @@ static void leave(const machine *m, const char *name)
 
 static bool same(const char *a, const char *b) { return same_file(temp_path(a), temp_path(b)); }
 
-/* Trains each machine separately, then both in turn. The 7 steps exceed two epochs of 4 + 4 + 3 images. */
+/* Trains two jobs one after the other, then in alternating steps. The 7 steps exceed two epochs of 4 + 4 + 3 images. */
 static void in_turn(machine a, machine b)
 {
     machine alone[2] = {a, b}, turn[2] = {a, b};

@@ -1,4 +1,4 @@
-/* On simulated machines, the published batch size rules try the published batch sizes and give all eight results. */
+/* The published batch size rules, on simulated machines, try the published sizes and give the published results. */
 #include "host/measure/batch_rule.h"
 
 #include "test.h"
@@ -6,8 +6,8 @@
 typedef struct {
     int full_from;            /* batch size from which usage is full; 0: usage is never full */
     const double (*curve)[2]; /* batch size and epoch time relative to the first batch size, interpolated linearly */
-    int most;                 /* largest batch size that fits; 0: all fit */
-    bool dark, fails;         /* dark: usage is always 0; fails: steps fail */
+    int most;                 /* largest batch size that fits into memory; 0: every size fits */
+    bool dark, fails;         /* dark: the measured usage is always 0; fails: every step fails */
     int batch, asked;
     double step; /* seconds per step of the current batch size */
 } machine;
@@ -24,7 +24,7 @@ static double between(const double (*c)[2], double x)
 static double the_usage(void *context)
 {
     machine *m = context;
-    static const double low[] = {0, 31, 73, 60}; /* samples of a device that is not fully used; some are 0 */
+    static const double low[] = {0, 31, 73, 60}; /* usage samples of a partly used device; some samples are 0 */
     if (m->dark) return 0;
     return m->full_from && m->batch >= m->full_from ? 99.4 : low[m->asked++ % 4];
 }
@@ -87,7 +87,7 @@ static void check_usage(void)
     DG_NEAR(table.look[6].busy, 99.4, 1e-9);
 }
 
-/* Curves with the published improvements. Values between these let the rule end at the published batch size. */
+/* Curves through the published improvements. With the other values the rule ends at the published batch size. */
 static void check_epoch_time(void)
 {
     static const double vgg[][2] = {{32, 1},          {52, 1 - .3818}, {96, 1 - .4713},  {105.9, 1 - .52},

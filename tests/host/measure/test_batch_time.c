@@ -68,7 +68,7 @@ static size_t check_size(dg_backend *b, int batch, double device_memory)
     return (size_t)row.memory;
 }
 
-/* Memory of a run with this batch size, with the whole dataset or in two windows. */
+/* Returns the memory of a run with this batch size and with the whole dataset, or two windows of it, on the device. */
 static size_t needs(dg_backend *b, int batch, size_t have)
 {
     static dg_job job;
@@ -113,7 +113,7 @@ static void check_sweep(void)
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         DG_CHECKF(!dg_sweep_parse(wrong[i], &r), "'%s'", wrong[i]);
 
-    /* usage is full from 55 on, as in the paper; sizes between those of the sweep are interpolated linearly */
+    /* usage is full from batch size 55 on, as in the paper; between the sizes of the sweep, usage is interpolated */
     dg_sweep s = {.row = curve, .rows = 50};
     for (int i = 0; i < 50; i++) {
         const int b = 10 * (i + 1);

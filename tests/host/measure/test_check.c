@@ -60,7 +60,7 @@ static void element_text(char out[128], const char *operand, const dg_row *r, si
     else snprintf(out, 128, "%s[%zu,%zu,%zu,%zu]", operand, at / C / W / H, at / C / W % H, at / C % W, at % C);
 }
 
-/* Checks that a wrong element `at` of result k of op i of the training plan is reported. */
+/* Makes element `at` wrong in result k of op i, and checks that the check of the training plan reports this element. */
 static void is_found(int i, int k, size_t at)
 {
     const dg_op *op = &m[1].g.plan[DG_PLAN_TRAIN].op[i];
@@ -119,7 +119,7 @@ static void equal_backends_agree(dg_type real)
     for (int i = 0; i < 3; i++)
         DG_CHECKF(dg_check_plan(&m[0].g, &m[1].g, plan[i], NULL, &result) == DG_OK, "%s: %s", plan[i], dg_message());
     DG_CHECK(result.ops == 2 * m[0].g.plan[DG_PLAN_TRAIN].ops + m[0].g.plan[DG_PLAN_SAMPLE].ops);
-    /* both backends run the same kernels if the base set is the only one */
+    /* both backends run the same kernels if the machine supports only the base instruction set */
     const bool same = strstr(m[1].b->name, "base") != NULL;
     DG_CHECK(result.worst < 0.75 && (same || (result.worst > 0 && *result.where)));
     DG_CHECK(dg_check_plan(&m[0].g, &m[1].g, "none", NULL, &result) == DG_FAILED);
@@ -142,7 +142,7 @@ static void equal_backends_agree(dg_type real)
     machine_down(&m[1]);
 }
 
-/* The squared norms of D's gradient agree with their tangents, and a difference in one image is found. */
+/* For each image the tangent of D's output must equal the squared norm of D's gradient; a difference is detected. */
 static void penalty_identity(void)
 {
     static machine x;

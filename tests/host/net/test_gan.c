@@ -13,7 +13,7 @@ static dg_norm norm = DG_NORM_BATCH; /* of D */
 static const char *more_keys = "";   /* appended to the model text */
 static double ema, r1, r2;
 
-static dg_job_options training; /* for epochs of 4 + 4 + 3 images */
+static dg_job_options training; /* options of jobs whose epochs have 4 + 4 + 3 images */
 
 static bool up(machine *x, int threads, dg_type real, dg_job_options o)
 {
@@ -185,8 +185,8 @@ static void averages(void)
     ema = 0;
 }
 
-/* Mean and unbiased variance of channel c of G's first layer with these weights (latent, channels, 4, 4). Mean and
- * variance are averaged over eight batches of four latent vectors. */
+/* Computes mean and unbiased variance of channel c in G's first layer, which has the weights w (latent, channels, 4,
+ * 4). Mean and variance are averaged over eight batches of four latent vectors. */
 static void statistics_of(const double *w, int channels, int c, double *mean, double *variance)
 {
     *mean = *variance = 0;
@@ -343,7 +343,7 @@ static void starts(void)
     norm = DG_NORM_BATCH, more_keys = "";
 }
 
-/* Gradient penalties: the same bits for any number of threads, |v|^2 in the metrics, and refusal with batch norm. */
+/* Gradient penalties: the same bits for any number of threads, and squared norms of D's gradients in the metrics. */
 static void penalties(void)
 {
     static machine x;
@@ -365,8 +365,8 @@ static void penalties(void)
     r1 = r2 = 0;
 }
 
-/* The tangent of D's output is the squared norm of its gradient, and the gradient of one value of each weight tensor of
- * D is that of finite differences of loss and penalty. */
+/* Compares the gradient of loss and penalty with finite differences, for one value of each weight tensor of D. Also
+ * checks that the tangent of D's output equals the squared norm of D's gradient. */
 static void check_identity(const dg_model *m, const dg_job_options *o)
 {
     static machine x;

@@ -1,5 +1,5 @@
-/* Layers as a model file repeats and connects them, also for networks that are not GANs: their names, inputs, shapes
- * and forward pass, and networks that cannot be trained. */
+/* Layers that a model file repeats and connects, also in networks that are not GANs: their names, inputs, shapes and
+ * forward pass. Also tested: networks that cannot be trained. */
 #include "host/net/gan.h"
 #include "host/net/job.h"
 #include "host/net/recipes.h"
@@ -184,7 +184,7 @@ static void check_backward(void)
     DG_CHECK(dg_recipe_for(&m, &recipe) == DG_USAGE && strstr(dg_message(), "8 x 8 x 5"));
 }
 
-/* Checks a published network: its number of layers with weights, of weights, and of lines of its file. */
+/* Checks the model file of a published network: the numbers of layers with weights, of weights, and of lines. */
 static void check_trunk(const char *path, int layers, size_t weights)
 {
     if (!DG_CHECKF(dg_model_read(path, &m) == DG_OK, "%s", dg_message())) return;

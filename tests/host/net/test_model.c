@@ -42,8 +42,8 @@ static void check_builtin(const char *name, int size, int width, int layers)
     DG_CHECK(m.net[DG_D].layer[1].module == 2 && m.net[DG_G].layer[1].module == 3);
 }
 
-/* Gives a key in [G.1] of the standard text other values: `good` is accepted, and the message for `bad` states the
- * range `right`. Errors of the shape are ignored, because they are checked after the keys. */
+/* Gives a key in [G.1] of the standard text other values: values in `good` are accepted, and messages for values in
+ * `bad` state the range `right`. Errors of shapes are ignored, because shapes are checked after keys. */
 static void range(const char *key, const char *was, const char *good, const char *bad, const char *right)
 {
     char from[64], to[64], said[200];

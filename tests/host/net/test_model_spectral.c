@@ -24,7 +24,7 @@ static void test_lines(void)
                   "row %zu: %s", i, out);
 }
 
-/* Without a norm, layers of D get start = gain and, except the last one, a bias; older lines of these keys go. */
+/* Without a norm, layers of D get start = gain and (except the last) a bias; old lines with these keys are removed. */
 static void test_none(void)
 {
     static const char text[] =

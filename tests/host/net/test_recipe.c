@@ -279,7 +279,7 @@ static void tables(void)
                       "%s: metric %d", each->name, k);
         }
     }
-    DG_CHECK(!dg_log_recipe("epoch,step,score,p,img_s,seconds\n", &(size_t){0})); /* a header of no known recipe */
+    DG_CHECK(!dg_log_recipe("epoch,step,score,p,img_s,seconds\n", &(size_t){0})); /* no recipe has this header */
 }
 
 int main(void)

@@ -30,7 +30,7 @@ static bool survives(char *value)
     return same;
 }
 
-/* Tests values with each special byte at every position near those where a long value is split into lines. */
+/* Tests values with each special byte at every position near the places where a long value is split into lines. */
 static void test_each_byte_at_every_cut(void)
 {
     static const char odd[] = "#;[]=: \t\n\r\"'\\\x01\x7f\xff\xc3x";
@@ -128,7 +128,7 @@ static void test_wrong_lines(void)
                   said ? said : "", wrong[i][1]);
     }
     DG_CHECK(!strcmp(reads("device = \"\\x41\\x4\\xg1\\y\"\n"), "A\\x4\\xg1\\y"));
-    static char longest[8 * MOST]; /* longer than the longest value in any quoting */
+    static char longest[8 * MOST]; /* longer than the longest permitted value, however it is quoted */
     const size_t n = (size_t)snprintf(longest, sizeof longest, "[run]\ndevice = ");
     memset(longest + n, 'v', sizeof longest - n - 1);
     DG_CHECKF(strstr(reads(longest), "config.ini:2: value too long"), "%.200s", dg_message());
@@ -154,7 +154,7 @@ static bool is_among(const char *name, const char *const *list)
     return *list;
 }
 
-/* Checkpoints store each option that changes the result. The list `other` contains all options that do not. */
+/* Checkpoints store each option that changes the result; `other` lists the options that do not change the result. */
 static void test_results(void)
 {
     static const char *const other[] = {"data",

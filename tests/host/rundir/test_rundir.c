@@ -128,7 +128,7 @@ static void test_refusals(void)
     mkdir(temp_path("trap"), 0777);
     DG_CHECK(symlink("../file", temp_path("trap/run.lock")) == 0);
     refuses("trap", false, DG_IO, "run.lock");
-    /* The lock file has a second hard link, whose file must stay unchanged. */
+    /* The lock file is a hard link to a file that must stay unchanged. */
     mkdir(temp_path("two names"), 0777);
     DG_CHECK(link(temp_path("file"), temp_path("two names/run.lock")) == 0);
     refuses("two names", false, DG_IO, "has 2 ");
@@ -301,7 +301,7 @@ static void test_race(void)
             if ((pid[i] = fork()) == 0) {
                 char c;
                 close(start[1]);
-                if (read(start[0], &c, 1) != 0) _exit(1); /* all processes start when the parent closes its end */
+                if (read(start[0], &c, 1) != 0) _exit(1); /* all processes start when the parent closes the pipe */
                 dg_rundir r;
                 struct {
                     dg_err code;

@@ -24,7 +24,7 @@ static dg_rundir dir = {.lock = -1};
 static dg_job job = {.recipe = &dg_gan_recipe};
 static dg_outputs w = {.o = &o, .dir = &dir, .job = &job};
 
-/* Curves that become due while earlier ones are being drawn are drawn at the end, unless newer ones are due. */
+/* If curves become due while earlier curves are being drawn, only the newest are drawn, at the end of the run. */
 static void curves(void)
 {
     char file[1024];

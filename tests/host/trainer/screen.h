@@ -73,8 +73,8 @@ static const char *end(void)
     return capture.text;
 }
 
-/* play computes the final lines on the screen of a terminal and returns how often a line was redrawn. *widest: the max
- * number of used columns. */
+/* play computes the final lines on the screen of a terminal and returns how often a line was redrawn. *widest is the
+ * maximum number of used columns. */
 static char screen[40][512];
 static int lines;
 
@@ -139,7 +139,7 @@ __attribute__((unused)) static const char *closed(dg_progress *p)
     return end();
 }
 
-/* Simulates training in epochs of 46 steps with batch size 64; each: seconds per step. */
+/* Simulates training in epochs of 46 steps with batch size 64; a step takes `each` seconds. */
 static void train(dg_progress *p, int first, int last, double each)
 {
     for (int epoch = first; epoch <= last; epoch++) {

@@ -1,4 +1,4 @@
-/* Products and inverse roots are compared with known values, for matrix sizes around those of panels and for any
+/* Products and inverse roots are compared with known values, for matrix sizes near the panel sizes and for any
  * condition number. Whitening is compared with plain loops. Also tested: the order of values in files, and the same
  * bits for any number of threads. */
 #include "host/whiten/whiten.h"
