@@ -13,7 +13,7 @@ typedef struct {
     dg_op many, few;
     tensor of_many[DG_MAX_OPERANDS];
     char *of_few[DG_MAX_OPERANDS];
-    int64_t ends; /* images per end, or values of an op without images */
+    int64_t ends; /* number of images at each end, or number of values if the op has no images */
 } pair;
 
 static dg_step_state state = {.seed = 7, .step = 3, .lr = {0.5, 0.5}};
@@ -145,7 +145,7 @@ static double number(const char *at, size_t i)
     return (double)v;
 }
 
-/* Compares n elements of an operand; within: tolerance relative to the largest value, 0: the same bits. */
+/* Compares n elements of an operand. `within` is the tolerance relative to the largest value; 0 means the same bits. */
 static void same(const pair *p, const char *where, const dg_operand *o, const char *is, const char *want, size_t n,
                  double within)
 {

@@ -127,7 +127,7 @@ static double most_terms(const problem *p, int d)
 }
 
 /* Every element is within 4 sqrt(terms) eps sum|a||b| of the reference; NaN fails. Minimal filtering mixes neighbouring
- * values, so all its elements have the largest of these limits, times the error growth of its transforms. */
+ * values, so one limit applies to all elements: the largest of these, times the error growth of its transforms. */
 static void compare(const problem *p, int d, const double *got, const dg_backend *b, const dg_variant *variant)
 {
     const double eps = 2 * dg_case_eps(b);
@@ -191,7 +191,7 @@ static void run(const problem *p, const kernels *k, const dg_variant *variant)
     }
 }
 
-/* Only dense layers and 1x1 convolutions are computed as matrix products, except on the 4x4 maps of GANs. */
+/* Dense layers and 1x1 convolutions are matrix products. For the 4x4 maps of GANs another variant is chosen. */
 static void flat(const kernels *k)
 {
     static const struct {

@@ -25,7 +25,7 @@ enum { FWD = 1, DX = 2, DW = 4, ALL = 7 };
     }
 static const struct {
     const dg_variant *variant;
-    int quick, sanitized; /* directions to run without DG_TEST_LARGE, and with ASan */
+    int quick, sanitized; /* directions to run: quick applies without DG_TEST_LARGE, sanitized applies with ASan */
     dg_conv_args conv;
 } shapes[] = {
     {&dg_conv_variant_direct, 0, 0, SHAPE(16, 16, 1, 2, 3, 2, 1)},

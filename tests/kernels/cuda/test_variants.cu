@@ -29,7 +29,7 @@ static const int maps[][5] = {
 static const int64_t lengths[] = {1, 3, 5, 68, 1001, 4100};
 
 static int tested, offered;
-static std::map<std::string, int> runs; /* number of runs by part of a choice (variant, tile, ...) */
+static std::map<std::string, int> runs; /* how often each variant, tile, number of stages, block and split has run */
 
 static std::string piece(const char *kind, const char *precision, const dg_tune *t, const char *what, int a, int b)
 {
@@ -86,7 +86,7 @@ static void shapes_of(dg_backend *b, dg_op_kind kind)
         for (int64_t n : lengths) {
             const shape_value values[] = {{"n", n}, {"batch", n}};
             if (dev_small() && n >= 1100) continue;
-            if (kind == DG_OP_penalty && n < 2) continue; /* it has real images and samples */
+            if (kind == DG_OP_penalty && n < 2) continue; /* the op needs a real image and a sample */
             DG_CHECK(!shape_set(&op, kind, values, 2));
             every_choice(b, op);
         }

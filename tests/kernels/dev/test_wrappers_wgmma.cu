@@ -73,8 +73,8 @@ template <int J, bool TRANS_B, bool LOADED> static void test_wgmma(const char *n
         DG_CHECKF(got[i] == want[i], "%s: d(%d,%d) = %g, not %g", name, i / N, i % N, got[i], want[i]);
 }
 
-/* In two rounds each block replaces its values by the sums over all blocks, times a factor of the block. Uses dynamic
- * and static shared memory. */
+/* Each block sums the values of all blocks in its cluster, times a factor; then each block outputs the next block's
+ * sums. Uses dynamic and static shared memory. */
 static __global__ void cluster_kernel(float *y)
 {
     enum { T = 96 };

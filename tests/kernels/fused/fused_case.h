@@ -152,8 +152,8 @@ struct fused_epilogue {
         return v;
     }
 
-    /* Checks all outputs of the epilogue. expected: results before the epilogue, in double; slack: tolerance of each
-     * result. */
+    /* Checks all outputs of the epilogue. `expected` has the results before the epilogue in double, and `slack` the
+     * tolerance of each result. */
     void check(const std::vector<double> &expected, const std::vector<double> &slack, const char *name) const
     {
         const std::vector<float> got = d_out.get();

@@ -70,8 +70,8 @@ static bool updates(const dg_plan *p, int launch)
     return false;
 }
 
-/* Checks that no launch reads weights before its wait that the two previous launches write. Returns the number of reads
- * before a wait. */
+/* Checks that a launch reads weights before its wait only if the two previous launches do not write weights. Returns
+ * the number of such launches. */
 static int check_early(const dg_plan *p)
 {
     int early = 0;
@@ -98,8 +98,8 @@ static void check_lives(const dg_plan *p)
         }
 }
 
-/* Numbers of rounded operands for weight gradients: fused convolutions write `factors`, the update itself writes
- * `missing`. Each rounded operand has memory when it is written and when it is read. */
+/* Counts the rounded operands for weight gradients: fused convolutions write `factors` of them, and the update writes
+ * the rest (missing). Each rounded operand has memory when it is written and when it is read. */
 static int factors, missing;
 static void check_factors(const dg_plan *p)
 {
@@ -211,7 +211,7 @@ static void prepared(dg_op *op)
     op->u.gather.record = dg_gather_record(&op->u.gather, DG_F32, false);
 }
 
-/* Checks that the launch that reads the images includes their gather if `fused`. The activation is always fused. */
+/* Checks that the launch that reads the images gathers them if `fused` is true. The activation is always fused. */
 static void check_images(dg_backend *b, const dg_model *m, bool fused)
 {
     const dg_job_options o = {.batch = 8, .samples = 8, .rows = 16, .train = true};

@@ -56,7 +56,7 @@ static void convolutions()
     refuses(nullptr);
 }
 
-/* Returns the update of the published network's D or G with batch size N, without tensors in memory. */
+/* Returns the fused update of D or G in the published network with batch size N. Its tensors have no memory. */
 static dg_fused_update published(int N, bool is_G, dg_math math)
 {
     const dg_prologue_kind kind = is_G ? NORM : DX;

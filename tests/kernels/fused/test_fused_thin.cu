@@ -1,4 +1,4 @@
-/* Fused convolutions of images, compared with the reference. Their images are compared with those of gather.cu. */
+/* Fused convolutions of images, compared with the reference. Gathered images are compared with those of gather.cu. */
 #include "fused_case.h"
 extern "C" {
 #include "tests/gather_signed.h"

@@ -13,7 +13,7 @@ extern "C" {
 #include "core/tune/tune.h"
 }
 
-/* Jobs of updates of D, then of G. Both lists have maps of odd sizes, partly filled tiles and cells of both kinds. */
+/* Jobs of updates of D, then of G. Both lists have maps of odd sizes, partly filled tiles and both cell sizes. */
 static const std::vector<job_case> in_D = {
     {DG_FUSED_THIN, 2, 18, 68, 3, 36, PLAIN, PLAIN, 3},     {DG_FUSED_MMA, 2, 20, 22, 16, 16, PLAIN, DX, 5},
     {DG_FUSED_MMA, 4, 10, 11, 24, 72, NORM, DX, 1},         {DG_FUSED_MMA, 6, 8, 7, 16, 24, NORM, DX, 2},

@@ -24,8 +24,8 @@ typedef struct op_row {
     op_shape *shapes;
     int count;
     op_shape threads[2]; /* shapes with many pieces: one for CPUs, and one for the simulator */
-    /* Sets values and attributes of a variation; every operand already has values in (-1, 1). more: the numbers after
-     * the shape. */
+    /* Sets values and attributes of a variation; every operand already has values in (-1, 1). `more` has the numbers
+     * after the shape. */
     void (*set)(dg_op *op, int variation, const int *more);
     op_bound (*bound)(const dg_op *want, const char *result, double eps);
     const char *nan_untested; /* an input for which NaN is not tested, or "all" */
@@ -266,7 +266,7 @@ static inline void op_share(dg_op *got, dg_op *expected, const char *const names
     for (int k = 0; k < 4 && names[k]; k++) op_point(got, names[k], shared);
 }
 
-/* Runs one case; same: index into the row's `same`, -1: none. */
+/* Runs one case. If `same` is not -1, the operands r->same[same] share one pointer. */
 static inline void op_check(dg_backend *b, const op_row *r, dg_op_kind kind, const int *shape, int variation, int same)
 {
     dg_op got = op_make(r, kind, shape, variation), want = op_own(&got);

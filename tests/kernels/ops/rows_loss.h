@@ -185,7 +185,7 @@ static op_bound gan_bound(const dg_op *want, const char *result, double eps)
     return (op_bound){4 * eps, 4 * eps * (a->form == DG_GAN_CROSS ? 0.1 : scale) / a->n};
 }
 
-/* The loss whose gradient the op computes. Of a relativistic loss, a second run computes the other half. */
+/* The loss whose gradient the op computes. For a relativistic loss, a second run swaps the logits. */
 static double gan_loss_of(dg_backend *b, const dg_op *op)
 {
     dg_op whole = *op;

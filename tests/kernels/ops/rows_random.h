@@ -53,7 +53,7 @@ static dg_op dropout_op(int n, double p)
     return op;
 }
 
-/* A value is kept if its random 32-bit word is at least p * 2^32. Tests p at, slightly above and between such words. */
+/* A value is kept if its random 32-bit word is at least p * 2^32. Tests values of p * 2^32 at and near such words. */
 static void check_words(dg_backend *b)
 {
     for (int k = 0; k < WORDS; k++)

@@ -93,7 +93,7 @@ struct problem : conv_problem {
 enum { ALL, LARGE, SMALL, NOWHERE };
 static int maps_of[2][20];
 
-/* Each shape runs some tiles, and all shapes together run all tiles, with splits in turn. */
+/* Each shape runs some tiles, and all shapes together run all tiles. Splits change from tile to tile. */
 static int all_tiles(problem *p, const int *shape, int number, int (*seen)[3], int *maps)
 {
     int k = number, tile = 0;

@@ -1,5 +1,5 @@
-/* Timing on the CUDA backend. Every piece runs once, in order, between its events. All memory is released, and a
- * failing device is reported. The times are not checked. */
+/* Timing on the CUDA backend. Each piece of work runs once, in order, between its two events. All memory is released,
+ * and a failing device is reported. The times are not checked. */
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 #include "kernels/cuda/cuda_clock.cuh"
