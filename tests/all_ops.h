@@ -1,4 +1,4 @@
-/* Rows of all ops, for tests that use these rows without opening a backend. */
+/* Registers the dg_op_info row of each op, for tests that use these rows without opening a backend. */
 #ifndef DG_TEST_ALL_OPS_H
 #define DG_TEST_ALL_OPS_H
 

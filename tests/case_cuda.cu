@@ -28,8 +28,8 @@ void dg_case_as(const dg_tune *tune, bool offset)
     now.offset = offset;
 }
 
-/* Sets the order in which the simulator runs blocks and threads: one per thread count of the CPU tests, which run the
- * same cases. With two threads the order is that of environment variable SIM. Results must not depend on the order. */
+/* In the simulator, `threads` selects the order of blocks and threads: forward, reverse, random, or the order of
+ * environment variable SIM (`threads` is 2). Results must not depend on the order. */
 static void set_order(int threads)
 {
 #ifdef CUSIM
@@ -102,7 +102,7 @@ static const char *choose(dg_backend *b, dg_op *op)
     return dg_variant_check(op, &op->tune, b->real, &dg_case_gpu);
 }
 
-/* Number of guard bytes before and after an operand. The simulator needs none, because it guards each allocation. */
+/* Number of guard bytes before and after an operand: 0 in the simulator, which guards each allocation. */
 #ifdef CUSIM
 static const size_t GUARD = 0;
 #else
@@ -171,8 +171,8 @@ static const char *load(dg_backend *b, const twin *t)
     return nullptr;
 }
 
-/* Each operand of op gets a copy on the device; two operands with one pointer share a copy. op then points to the
- * copies. counters: used for an op whose pointer to counters is null. */
+/* Copies each operand of `op` to the device and makes `op` point to the copies; two operands with one pointer share a
+ * copy. An op whose pointer to counters is null uses `counters`. */
 static std::vector<twin> place(dg_backend *b, dg_op *op, const dg_op *original, uint32_t *counters)
 {
     int n;

@@ -7,11 +7,11 @@ extern "C" {
 #include "core/tune/tune.h"
 }
 
-/* After this call dg_case_run runs every op with this tuning; nullptr: with the tuning that the backend chooses.
- * offset: operands start one value after a multiple of 16 bytes. */
+/* After this call dg_case_run runs every op with this tuning (nullptr: the tuning that the backend chooses). If
+ * `offset` is true, operands start one value after a multiple of 16 bytes. */
 void dg_case_as(const dg_tune *tune, bool offset);
 
-/* The GPU whose limits the tuning of every op is checked against. */
+/* The tuning of every op is checked against the limits of this GPU. */
 extern const dg_gpu dg_case_gpu;
 
 #endif

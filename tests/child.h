@@ -40,7 +40,7 @@ static long resident_kilobytes(void)
     return pages * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
-/* address_space: number of additional bytes that the child may map; 0: no limit. */
+/* The child may map at most `address_space` additional bytes (0: no limit). */
 __attribute__((unused)) static child_result in_child(int (*work)(void *, char *message), void *context,
                                                      size_t address_space)
 {

@@ -40,8 +40,8 @@ static inline void dev_bits(const void *p, size_t bytes)
     hash.bytes += bytes;
 }
 
-/* Returns the GPU for which tests choose variants. In the simulator it is an sm_90 with `shared` bytes of shared
- * memory, else the present device with at most `shared` bytes. */
+/* Returns the GPU for which tests choose variants. This is an sm_90 with `shared` bytes of shared memory in the
+ * simulator, and otherwise the present device with at most `shared` bytes. */
 static inline dg_gpu dev_gpu(size_t shared, dg_math math)
 {
 #ifdef __CUDACC__
@@ -97,7 +97,7 @@ static inline bool dev_ok(const char *what)
 }
 
 /* n values in device memory, NaN (0xff) until they are written. On a device a guard band follows the values and must
- * stay unchanged. In the simulator the allocation ends after them. */
+ * stay unchanged. In the simulator the allocation ends after the values. */
 template <class T> class dev_buffer {
 #ifdef __CUDACC__
     static const size_t band = 1024;
@@ -105,7 +105,7 @@ template <class T> class dev_buffer {
     static const size_t band = 0;
 #endif
     size_t bytes() const { return n * sizeof(T); }
-    /* Waits for a copy, because it may return before it is done and streams of the test do not wait for it. */
+    /* Waits until a copy is complete. A copying call may return earlier, and streams do not wait for the copy. */
     static bool done() { return cudaStreamSynchronize(nullptr) == cudaSuccess; }
 
   public:

@@ -104,7 +104,7 @@ static void softmax(const dg_softmax_args *a)
         const double *l = (const double *)a->logit + n * a->C;
         int top = 0;
         for (int c = 0; c < a->C; c++) top = l[c] > l[top] ? c : top;
-        long double sum = 0, one = 0; /* one: loss of the row, -sum_c q_c log p_c */
+        long double sum = 0, one = 0; /* one is the loss of the row, -sum_c q_c log p_c */
         for (int c = 0; c < a->C; c++) sum += expl((long double)l[c] - l[top]);
         for (int c = 0; c < a->C; c++) {
             const long double log_p = (long double)l[c] - l[top] - logl(sum), p = expl(log_p);

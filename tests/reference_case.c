@@ -14,7 +14,7 @@ void **dg_ref_pointer(const dg_op *op, int i)
     return (void **)(void *)((char *)(uintptr_t)&op->u + dg_operands(op->kind, &n)[i].member);
 }
 
-/* Counts all records up to the largest index that the permutation holds from the cursor on, where reading starts. */
+/* Returns how many entries perm needs, or how many bytes contain all records that these entries name. */
 static size_t count_anywhere(const dg_op *op, const char *name)
 {
     const dg_gather_args *a = &op->u.gather;

@@ -23,7 +23,7 @@ static long double mean_of(const double *l, int n)
 
 static long double softplus(long double v) { return fmaxl(v, 0) + log1pl(expl(-fabsl(v))); }
 
-/* Term i of the sums of loss, prob and the slope. */
+/* Returns term i of the sums for loss, prob and slope. */
 static term gan_term(const dg_gan_loss_args *a, int i)
 {
     const double *logit = a->logit, *other = a->other;

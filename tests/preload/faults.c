@@ -82,7 +82,7 @@ static bool hit(int kind, bool changes)
     return now;
 }
 
-/* Like hit, for a call without partial results; if true, errno is set. */
+/* Like hit(), for a call without partial results. If it returns true, errno is set. */
 static bool call_fails(int kind, bool changes)
 {
     if (!hit(kind, changes)) return false;
@@ -175,7 +175,7 @@ CALL(int, -1, MODE, false, fchown, (int, uid_t, gid_t), (int fd, uid_t user, gid
 OPENS(open, (const char *), (const char *path, int flags, ...), (path))
 OPENS(openat, (int, const char *), (int dir, const char *path, int flags, ...), (dir, path))
 
-/* Handles descriptors and locks; a third argument is a long or a pointer. */
+/* Called to copy descriptors and to lock files; the third argument is a long or a pointer. */
 int fcntl(int fd, int command, ...)
 {
     NEXT(int, "fcntl", int, int, ...)
