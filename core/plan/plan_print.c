@@ -59,7 +59,7 @@ void dg_plan_print(const dg_plan *p, int chain, FILE *to)
         bytes += b;
     }
     fprintf(to, "plan %s: %.3f GFLOP, %.1f MB read and written", p->name, flops / 1e9, bytes / 1e6);
-    if (gpu) fprintf(to, ", %d kernels, %d dependent kernels", dg_plan_kernels(p), chain);
+    if (gpu) fprintf(to, ", %d kernels, %d in the longest chain of dependent kernels", dg_plan_kernels(p), chain);
     fprintf(to, "\n");
 }
 

@@ -8,10 +8,11 @@
 static void print_cpu(const dg_machine *m)
 {
     const char *s = m->units == 1 ? "" : "s";
-    printf("FMA peak       %8.1f GFLOP/s on one thread, %.1f on %d (best of %d, taken between the steps below)\n",
+    printf("FMA peak       %8.1f GFLOP/s on one thread, %.1f on all threads (%d), best of %d runs between the steps "
+           "below\n",
            m->one, m->all, m->units, m->rounds);
-    printf("memory         %8.1f GB/s triad, %.1f GB/s read, %d thread%s, arrays of %.0f MB (best of %d)\n", m->triad,
-           m->read, m->units, s, m->array_mb, m->rounds);
+    printf("memory         %8.1f GB/s triad, %.1f GB/s read, %d thread%s, arrays of %.0f MB, best of %d runs\n",
+           m->triad, m->read, m->units, s, m->array_mb, m->rounds);
     printf("cache          %8.1f GB/s triad within %.1f MB; a parallel loop costs %.1f us\n", m->cache, m->cache_mb,
            m->launch_us);
 }
@@ -22,7 +23,7 @@ static void print_gpu(const dg_machine *m)
            strcmp(m->source, "measured") == 0 ? "measured here"
                                               : "published numbers and assumptions; nothing below was measured");
     printf("FMA peak       %8.0f GFLOP/s", m->all);
-    if (m->rounds > 0) printf(" (best of %d, taken between the steps below)", m->rounds);
+    if (m->rounds > 0) printf(", best of %d runs between the steps below", m->rounds);
     printf("\n");
     if (m->bf16 > 0) printf("tensor cores   %8.0f GFLOP/s bf16, %.0f fp16, by mma.sync\n", m->bf16, m->fp16);
     else if (m->fp16 > 0) printf("tensor cores   %8.0f GFLOP/s fp16, by mma.sync\n", m->fp16);
@@ -69,7 +70,7 @@ static void print_step(const dg_machine *m, const dg_bench_model *r)
         printf(" = %.1f%% of the FMA peak above (best step: %.1f%%)", dg_percent(dg_gflops(r->flops, median), m->all),
                dg_percent(dg_gflops(r->flops, r->step.best), m->all));
     printf("\n%d ops", r->ops);
-    if (m->gpu) printf(", %d kernels, %d dependent kernels", r->kernels, r->chain);
+    if (m->gpu) printf(", %d kernels, %d in the longest chain of dependent kernels", r->kernels, r->chain);
     printf("; the model predicts %.4g ms\n", r->predicted_us * 1e-3);
     if (sparing(r))
         printf("Ops of variant %s need fewer multiplications than are counted, so their rate can exceed 100%% of the "
@@ -124,7 +125,7 @@ static void print_totals(const dg_bench_model *r, double sum)
     const double step = dg_timing_median(&r->step) * 1e3;
     double by[DG_BOUNDS] = {0};
     for (int i = 0; i < r->ops; i++) by[r->op[i].predicted.bound] += r->op[i].predicted.us;
-    printf("\nmodel: %.2f us; ops bound by arithmetic %.2f, by memory %.2f, by launches %.2f\n", r->predicted_us,
+    printf("\nmodel: %.2f us: %.2f for ops bound by arithmetic, %.2f by memory, %.2f by launches\n", r->predicted_us,
            by[DG_BOUND_ARITHMETIC], by[DG_BOUND_MEMORY], by[DG_BOUND_LAUNCH]);
     if (step > 0)
         printf("sum of ops %.2f us, whole step %.2f us (ratio %.2f); step / model %.2f\n", sum, step, step / sum,
@@ -135,7 +136,7 @@ static void print_launch(const char *name, const char *kind, double blocks, cons
                          dg_from from)
 {
     static const char *const mark[] = {[DG_FROM_COUNTS] = "",
-                                       [DG_FROM_NEAR] = "  by the counts of a similar launch",
+                                       [DG_FROM_NEAR] = "  from the counts of a similar launch",
                                        [DG_FROM_FORMULA] = "  by formula"};
     printf("%-24s %-56s ", name, kind);
     if (blocks > 0) printf("%7.0f", blocks);
@@ -173,8 +174,8 @@ void dg_profile_print(const dg_machine *m, const dg_bench_model *r)
     for (int i = 0; i < r->ops; i++) sum += dg_timing_median(&r->op[i].ms) * 1e3;
     if (r->step.n) print_step(m, r);
     else
-        printf("\n%s, batch %d: %d ops, %d kernels, %d dependent kernels\n", r->model, r->batch, r->ops, r->kernels,
-               r->chain);
+        printf("\n%s, batch %d: %d ops, %d kernels, %d in the longest chain of dependent kernels\n", r->model, r->batch,
+               r->ops, r->kernels, r->chain);
     printf("\n%-24s %-11s %-9s", "op", "kind", "variant");
     if (sum > 0)
         printf(" %10s %6s %9s %8s %6s %8s %7s %6s", "median us", "share", "GFLOP", "GFLOP/s", "peak", "MB", "GB/s",

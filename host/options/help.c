@@ -25,9 +25,9 @@ static row exit_codes[] = {
 };
 
 static row variables[] = {
-    {"DCGAN_NAME", "value of the option --name: --lr-d is DCGAN_LR_D"},
+    {"DCGAN_NAME", "value of the option --name, for example DCGAN_LR_D for --lr-d"},
     {"DCGAN_ISA", "base, avx2 or avx512: instruction set of the CPU kernels, instead of the best one"},
-    {"OMP_NUM_THREADS", "number of threads with --threads 0"},
+    {"OMP_NUM_THREADS", "number of threads if --threads is 0"},
     {"NO_COLOR", "if set and not empty: no colour on the terminal"},
     {NULL, NULL},
 };

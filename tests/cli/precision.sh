@@ -34,10 +34,10 @@ refuses 2 'option-value auto, fp32, fp64, bf16 or fp16' plan --precision fp8
 
 # fp16 is Turing's: fused there, op by op on what has bf16, and twice as quick as fp32 by the model
 shows 'for sm_75, not here, fp16' plan dcgan64-paper --batch 64 --arch sm_75 --precision fp16
-kernels=$(sed -n 's/^plan train: .* \([0-9]*\) dependent kernels$/\1/p' "$dir/.out")
+kernels=$(sed -n 's/^plan train: .* \([0-9]*\) in the longest chain of dependent kernels$/\1/p' "$dir/.out")
 ensure "a step in fp16 should be 30 kernels on sm_75, not $kernels" [ "$kernels" -le 30 ]
 exits 0 plan dcgan64-paper --batch 64 --arch sm_90 --precision fp16
-kernels=$(sed -n 's/^plan train: .* \([0-9]*\) dependent kernels$/\1/p' "$dir/.out")
+kernels=$(sed -n 's/^plan train: .* \([0-9]*\) in the longest chain of dependent kernels$/\1/p' "$dir/.out")
 ensure "convolutions in fp16 should not be fused on sm_90, but there are $kernels kernels" [ "$kernels" -gt 60 ]
 exits 0 profile dcgan64-paper --predict t4 --precision fp16
 prints 'T4, fp16' 'tensor cores      65000 GFLOP/s fp16'
