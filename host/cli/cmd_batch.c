@@ -301,7 +301,7 @@ static dg_err report_sweep(job *j, dg_sweep *s)
     if (!e) e = write_sweep(j, s, choice, dir);
     if (!e) e = report(j);
     if (e || j->o->json) return e;
-    if (*s->why_not) dg_say("The sweep ends at %d: %s.", s->row[s->rows - 1].batch, s->why_not);
+    if (*s->why_not) dg_say("The sweep ends at batch size %d: %s.", s->row[s->rows - 1].batch, s->why_not);
     dg_say("Choices on this curve:");
     for (int k = 1; k < DG_RULES; k++) dg_say("  %s", choice[k].why);
     dg_say("  search: %d.", choice[DG_RULE_SEARCH].batch);

@@ -199,7 +199,7 @@ static dg_err climb(dg_batch_table *t)
     dg_err e = DG_OK;
     for (int batch = t->limits.from; !e && !ends(t, batch); batch = dg_batch_after(batch)) {
         e = look(t, batch);
-        if (t->refused) snprintf(t->end, sizeof t->end, "; %d does not fit: %s", t->refused, t->why_not);
+        if (t->refused) snprintf(t->end, sizeof t->end, "; batch size %d does not fit: %s", t->refused, t->why_not);
         for (int i = t->rows - FLAT - 2; i < t->rows && is_flat(t) && !e; i++)
             if (i >= 0) e = look(t, t->row[i].batch);
         if (t->refused || is_flat(t)) break;
@@ -246,19 +246,20 @@ static void explain(dg_batch_table *t)
     const int steps = dg_batch_updates(l, r->batch);
     char among[64] = "", less[300] = "";
     if (wish->batch > r->batch) {
-        snprintf(among, sizeof among, " that leaves %d step%s per epoch", l->least_steps, dg_s(l->least_steps));
-        snprintf(less, sizeof less, "; %d would be %.0f%% faster, with %.0f%% fewer updates", wish->batch,
+        snprintf(among, sizeof among, " size that leaves %d step%s per epoch", l->least_steps, dg_s(l->least_steps));
+        snprintf(less, sizeof less, "; batch size %d would be %.0f%% faster, with %.0f%% fewer updates", wish->batch,
                  percent_faster(wish, r), 100 - 100.0 * dg_batch_updates(l, wish->batch) / steps);
-    } else if (t->refused) snprintf(among, sizeof among, " that fits");
-    int n = snprintf(t->why, (size_t)size, "%d: the fastest%s", r->batch, among);
+    } else if (t->refused) snprintf(among, sizeof among, " size that fits");
+    int n = snprintf(t->why, (size_t)size, "batch size %d: the fastest%s", r->batch, among);
     if (best < 0)
         n = snprintf(t->why, (size_t)size,
-                     "%d: the smallest size that was tried; it leaves %d step%s per epoch, fewer than %d "
+                     "batch size %d: the smallest size that was tried; it leaves %d step%s per epoch, fewer than %d "
                      "(--min-steps); --min-batch %d tries smaller sizes",
                      r->batch, steps, dg_s(steps), l->least_steps, r->batch > 8 ? 8 : 1);
     else if (best != chosen(t))
         n = snprintf(t->why, (size_t)size,
-                     "%d: the smallest size that is clearly within %g%% of the fastest%s, which is %d (%.1f%% faster)",
+                     "batch size %d: the smallest size that is clearly within %g%% of the fastest%s, which is %d "
+                     "(%.1f%% faster)",
                      r->batch, 100 * l->within, among, t->row[best].batch, percent_faster(&t->row[best], r));
     /* omit t->end if the limit on steps per epoch decided: larger sizes could not have been chosen anyway */
     const bool end = t->refused || leaves_steps(t, t->row[t->rows - 1].batch);
@@ -297,9 +298,9 @@ static void explain_rounds(dg_batch_table *t, const char *name, const char *end)
     const dg_batch_row *last = &t->look[t->looks - 1];
     const double gain = dg_round_gain(l, last, t->look);
     t->batch = last->batch;
-    snprintf(t->why, sizeof t->why, "%s: %d in round %d: %.4g s per epoch, %.1f%% %s than with %d%s.", name,
-             last->batch, t->looks - 1, dg_round_epoch(l, last), 100 * fabs(gain), gain < 0 ? "more" : "less", l->from,
-             end);
+    snprintf(t->why, sizeof t->why,
+             "%s: batch size %d in round %d: %.4g s per epoch, %.1f%% %s than with batch size %d%s.", name, last->batch,
+             t->looks - 1, dg_round_epoch(l, last), 100 * fabs(gain), gain < 0 ? "more" : "less", l->from, end);
 }
 
 static dg_err by_rounds(dg_batch_table *t, bool by_usage)

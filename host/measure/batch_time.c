@@ -118,7 +118,7 @@ dg_err dg_batch_open(dg_batch_trial *t, dg_batch_bench *b, int batch, char why[1
     if (e == DG_USAGE) snprintf(why, 160, "%s", dg_message());
     if (e) return e == DG_USAGE ? DG_OK : e;
     if (needed > b->room.have)
-        snprintf(why, 160, "it needs %.1f MB, but only %.1f MB are free%s", (double)needed / 1e6,
+        snprintf(why, 160, "the run needs %.1f MB, but only %.1f MB are free%s", (double)needed / 1e6,
                  (double)b->room.have / 1e6, b->o->device_memory > 0 ? " (--device-memory)" : "");
     if (*why) return DG_OK;
     e = feed_of(t);
@@ -305,7 +305,7 @@ dg_err dg_sweep_run(dg_batch_bench *b, const dg_sweep_range *range, double secon
     dg_sweep_range fits = *range;
     for (int batch = range->first; batch; batch = size_after(range, batch)) most++;
     *s = (dg_sweep){.row = calloc((size_t)most + 1, sizeof *s->row)};
-    if (!s->row) return dg_fail(DG_DEVICE, "out of memory for %d sizes", most);
+    if (!s->row) return dg_fail(DG_DEVICE, "out of memory for %d batch sizes", most);
     dg_err e = dg_batch_bench_open(b);
     for (int i = 0; i < PASSES && !e && range->first <= fits.last; i++) e = pass(b, &fits, seconds, s);
     dg_batch_bench_close(b);
@@ -338,7 +338,7 @@ static dg_err look_at_curve(void *sweep, int batch, double seconds, dg_batch_row
     const dg_sweep *s = sweep;
     (void)seconds;
     *row = dg_sweep_at(s, batch);
-    snprintf(why, 160, "%s", batch > s->row[s->rows - 1].batch ? "the sweep ends before it" : "");
+    snprintf(why, 160, "%s", batch > s->row[s->rows - 1].batch ? "the sweep has only smaller sizes" : "");
     return DG_OK;
 }
 

@@ -47,7 +47,7 @@ for kb in 160 150 140 130 120 110 100 90 80 70 60 50; do # with room for the che
 done
 ensure "two windows should take less than $whole bytes: $(memory)" [ "$(memory)" -lt "$whole" ]
 exits 0 batch "$model" --data cats --device-memory "$mb" -q --min-steps 1 --seconds 30
-prints '8: the fastest that fits; ' ' does not fit: it needs ' '(--device-memory)'
+prints '8: the fastest size that fits; ' ' does not fit: the run needs ' '(--device-memory)'
 
 # another program uses the CPU
 sh -c 'while :; do :; done' &
@@ -74,7 +74,7 @@ awk -F, 'NR == 1 { ok = /^batch,ms_step,ms_median,ms_low,ms_high,.*,epoch_s,memo
              $4 <= $3 && $3 <= $5 && $2 <= $3 && $11 == "" && $12 > 0 && $12 < 100 } END { exit !ok }' s/curve/sweep.csv
 fact $? "sweep.csv should have twelve columns that agree: $(cat s/curve/sweep.csv)"
 exits 0 batch "$model" --data cats --sweep 16-200 --out s/curve --seconds 0.02 -q
-prints 'The sweep ends at 48: the dataset has only 60 images.'
+prints 'The sweep ends at batch size 48: the dataset has only 60 images.'
 exits 4 batch "$model" --data cats --sweep 16-16 --out cats/cat-00000.png --seconds 0.02 -q
 
 # --batch auto: config.ini has the batch size; the run equals one with that size; resuming keeps it

@@ -120,15 +120,16 @@ static const struct {
     /* the first size is tried even if it takes longer than the limit */
     {rising, ALL, 8, 65536, MANY, 0, 32, 0.5, 8, 8, "--seconds 2", ""},
     /* 3000 images: size 96 leaves exactly 32 steps per epoch, including a short one; size 128 leaves 24 */
-    {rising, ALL, 8, 65536, 3000, 0, 32, 100, 96, 2048, "96: the fastest that leaves 32 steps per epoch; ", ""},
+    {rising, ALL, 8, 65536, 3000, 0, 32, 100, 96, 2048, "96: the fastest size that leaves 32 steps per epoch; ", ""},
     /* batch size 96 leaves 31 steps per epoch; 80, which is 5/4 of 64, leaves 37 */
-    {rising, ALL, 8, 65536, 3000, 1, 32, 100, 80, 2048, "80: the fastest that leaves 32 steps", "% faster, with "},
-    {rising, 100, 8, 65536, 2048, 0, 32, 100, 64, 96, "; 96 would be 15% faster, with 31% fewer updates; ",
+    {rising, ALL, 8, 65536, 3000, 1, 32, 100, 80, 2048, "80: the fastest size that leaves 32 steps", "% faster, with "},
+    {rising, 100, 8, 65536, 2048, 0, 32, 100, 64, 96, "; batch size 96 would be 15% faster, with 31% fewer updates; ",
      "it needs 128.0 MB, and"},
     {rising, ALL, 8, 65536, 40, 0, 32, 100, 8, 32, "leaves 5 steps per epoch", "--min-batch 1"},
     {rising, ALL, 8, 65536, 8, 0, 32, 100, 8, 8, "leaves 1 step per epoch", ""},
     {rising, ALL, 8, 65536, 8, 0, 1, 100, 8, 8, "8: the fastest; the dataset has only 8 images; ", ""},
-    {rising, 70, 8, 65536, MANY, 0, 1, 100, 64, 64, "64: the fastest that fits; 96 does not fit: it needs 96.0 MB", ""},
+    {rising, 70, 8, 65536, MANY, 0, 1, 100, 64, 64,
+     "64: the fastest size that fits; batch size 96 does not fit: it needs 96.0 MB", ""},
     {rising, ALL, 10, 65536, MANY, 0, 32, 6, 48, 48, "", ""},
     {rising, 5, 8, 65536, MANY, 0, 1, 100, 0, 0, "", ""},
 };

@@ -90,8 +90,9 @@ static void check_search(dg_backend *b, double mb)
     DG_CHECKF(dg_batch_find(&bench, DG_RULE_SEARCH, &l, &s) == DG_OK, "%s", dg_message());
     DG_CHECKF((double)most <= mb * 1e6 && !failures && !now, "%zu bytes of %g MB", most, mb);
     DG_CHECK(s.rows == 1 && s.batch == 8 && s.refused >= 10 && s.refused <= 12);
-    DG_CHECKF(strstr(s.why, "8: the fastest that fits; 12 does not fit") && strstr(s.why, "(--device-memory)"), "%s",
-              s.why);
+    DG_CHECKF(strstr(s.why, "8: the fastest size that fits; batch size 12 does not fit") &&
+                  strstr(s.why, "(--device-memory)"),
+              "%s", s.why);
     l.from = 40;
     DG_CHECK(dg_batch_find(&bench, DG_RULE_SEARCH, &l, &s) == DG_DEVICE &&
              strstr(dg_message(), "largest batch that fits"));
