@@ -79,7 +79,7 @@ void dg_dataset_free(dg_dataset *d)
 
 const char *dg_dataset_unclassified(const dg_dataset *d)
 {
-    return d->unclassified ? d->unclassified : "its images are not in one folder per class";
+    return d->unclassified ? d->unclassified : "the images are not in one folder per class";
 }
 
 dg_err dg_dataset_check_classes(const dg_dataset *d, const char *dir, const char *model, int classes)

@@ -99,7 +99,7 @@ int dg_looks_advice(const dg_looks *l, const dg_dataset *d, const dg_dataset_opt
 {
     int n = 0;
     char size[64];
-    snprintf(size, sizeof size, "; {size} %d matches their size", dg_model_side(l->side));
+    snprintf(size, sizeof size, "; {size} %d matches these images", dg_model_side(l->side));
     if (d->count && d->channels == 3 && l->grey == d->count && !o->fixed_shape)
         snprintf(out[n++], DG_ADVICE_BYTES,
                  DG_MSG("advice-grey", "all images are grey: {channels} 1 gives a smaller network"));

@@ -134,7 +134,7 @@ static dg_err choose_evenly(const dg_dataset_options *o, const dg_record_files *
         if (mark[i]) number[taken++] = i;
     free(label);
     free(mark);
-    return done ? DG_OK : dg_fail(DG_DEVICE, "out of memory for the choice of images among %d", n);
+    return done ? DG_OK : dg_fail(DG_DEVICE, "out of memory to select some of %d images", n);
 }
 
 /* Choose the images of a part to load. With a limit: the first images or, with classes, an equal number per class. */

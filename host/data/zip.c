@@ -131,11 +131,11 @@ static dg_err failed(const dg_zip *z, zip_error_t *error)
     case ZIP_ER_MEMORY: return dg_fail(DG_DEVICE, "no memory to unpack the zip file");
     case ZIP_ER_NOPASSWD:
     case ZIP_ER_WRONGPASSWD:
-    case ZIP_ER_ENCRNOTSUPP: return dg_fail(DG_DATA, "has a password: unzip it and give the folder");
+    case ZIP_ER_ENCRNOTSUPP: return dg_fail(DG_DATA, "has a password: unzip the file and give the folder");
     case ZIP_ER_COMPNOTSUPP:
     case ZIP_ER_OPNOTSUPP:
     case ZIP_ER_MULTIDISK:
-        return dg_fail(DG_DATA, "not supported by libzip (%s): unzip it and give the folder",
+        return dg_fail(DG_DATA, "not supported by libzip (%s): unzip the file and give the folder",
                        zip_error_strerror(error));
     default: return dg_fail(DG_DATA, "damaged zip file (%s)", zip_error_strerror(error));
     }
@@ -158,19 +158,21 @@ static bool stays_inside(const char *name, char out[NAME_MOST])
     return n > 0;
 }
 
-static dg_err no_memory(void) { return dg_fail(DG_DEVICE, "no memory for the list of its files"); }
+static dg_err no_memory(void) { return dg_fail(DG_DEVICE, "no memory for the list of files in the zip file"); }
 
 /* Add the packed and unpacked size of entry i to the totals; DG_DATA over a limit. */
 static dg_err limit(const zip_stat_t *s, uint64_t bytes, uint64_t *packed, uint64_t *unpacked)
 {
     const uint64_t out_most = bytes < ALL_MOST / RATIO_MOST ? RATIO_MOST * bytes + RATIO_FREE : ALL_MOST;
     if (s->comp_size > bytes - *packed)
-        return dg_fail(DG_DATA, "its entries need more than its %llu bytes (damaged or overlapping)",
+        return dg_fail(DG_DATA, "the entries need more than the %llu bytes of the zip file (damaged or overlapping)",
                        (unsigned long long)bytes);
     *packed += s->comp_size;
     const uint64_t most = out_most < ALL_MOST ? out_most : ALL_MOST;
     if (s->size > most - *unpacked)
-        return dg_fail(DG_DATA, "its %llu bytes unpack to more than the limit of %llu: unzip it and give the folder",
+        return dg_fail(DG_DATA,
+                       "the %llu bytes of the zip file unpack to more than the limit of %llu bytes: unzip the file and "
+                       "give the folder",
                        (unsigned long long)bytes, (unsigned long long)most);
     *unpacked += s->size;
     return DG_OK;

@@ -38,7 +38,7 @@ dg_err dg_jpeg_walk(const uint8_t *file, size_t bytes, dg_image_head *out)
         size_t n = length - 2;
         if (marker == 0xda) return frame ? DG_OK : dg_fail(DG_DATA, "JPEG: pixels before the frame header");
         if (marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc) {
-            if (n < 6) return dg_fail(DG_DATA, "JPEG: frame header of %zu bytes", n);
+            if (n < 6) return dg_fail(DG_DATA, "JPEG: the frame header has only %zu bytes", n);
             out->bits = data[0];
             out->H = data[1] << 8 | data[2];
             out->W = data[3] << 8 | data[4];

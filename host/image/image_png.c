@@ -25,7 +25,8 @@ static dg_err read_header(const uint8_t *data, uint32_t length, dg_image_head *h
         return dg_fail(DG_DATA, "PNG: IHDR: CRC error");
     uint32_t W = dg_big_endian(data), H = dg_big_endian(data + 4);
     int depth = data[8], colour = data[9];
-    if (W < 1 || H < 1 || W > 0x7fffffff || H > 0x7fffffff) return dg_fail(DG_DATA, "PNG: %u x %u pixels", W, H);
+    if (W < 1 || H < 1 || W > 0x7fffffff || H > 0x7fffffff)
+        return dg_fail(DG_DATA, "PNG: invalid size of %u x %u pixels", W, H);
     if (colour > 6 || !type[colour].components) return dg_fail(DG_DATA, "PNG: invalid colour type %d", colour);
     if (depth > 16 || !(type[colour].depths >> depth & 1))
         return dg_fail(DG_DATA, "PNG: %d bits per sample are invalid for colour type %d", depth, colour);
