@@ -115,8 +115,8 @@ static dg_err settle_count(job *j)
                        o->operand[0], j->folder.count);
     if (j->jury.count < DG_JUDGED_LEAST)
         return dg_fail(DG_DATA,
-                       DG_MSG("too-few-to-judge", "too few images: %d samples are compared with as many of %d real "
-                                                  "images; at least %d of each are needed"),
+                       DG_MSG("too-few-to-judge", "too few images: %d samples, %d real images; the metrics need at "
+                                                  "least %d of each"),
                        j->jury.count, j->reals.count, DG_JUDGED_LEAST);
     return DG_OK;
 }
@@ -186,7 +186,7 @@ static void put_number(char *out, size_t size, const dg_measure *m, const dg_mea
 static void print_text(const job *j)
 {
     char value[80], least[80];
-    dg_say("%s: %d samples compared with %d of %d images in %s, seed %llu", j->o.operand[0], j->jury.count,
+    dg_say("%s: %d samples compared with %d of the %d images in %s, seed %llu", j->o.operand[0], j->jury.count,
            j->jury.count, j->reals.count, j->o.data, (unsigned long long)j->o.seed);
     dg_say("%s", "");
     if (j->labeller) print_classes(j);

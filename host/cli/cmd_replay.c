@@ -108,7 +108,7 @@ static dg_err run(const dg_options *opt, const dg_oracle *o, report *r)
 int dg_cmd_replay(const dg_options *opt)
 {
     if (opt->operands != 1)
-        return (int)dg_fail(DG_USAGE, "replay: needs one FILE, an oracle written by tools/pytorch/make_oracle.py");
+        return (int)dg_fail(DG_USAGE, "replay: needs one FILE, a PyTorch run recorded by tools/pytorch/make_oracle.py");
     dg_oracle o = {0};
     dg_memory_file m = {0}; /* JSON is buffered, so that nothing is printed after an error */
     report r = {.tol = opt->tol > 0 ? opt->tol : INFINITY, .json = opt->json ? dg_memory_open(&m) : NULL};

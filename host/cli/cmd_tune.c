@@ -52,7 +52,7 @@ static dg_err keep(void *context, const dg_tuned *t)
     else if (n < 165) snprintf(row, sizeof row, "%.164s ; %.2f us", best, t->us);
     dg_err e = dg_tune_file_row(&j->file, j->section, row);
     if (!e) e = dg_tune_file_write(&j->file, path_of(j));
-    printf("%-24s %9.2f us, %9.2f before: %s", t->op.name, t->us, t->before_us,
+    printf("%-24s %9.2f us, %9.2f us before: %s", t->op.name, t->us, t->before_us,
            launch_of(best, sizeof best, &t->op, &t->best));
     if (strcmp(launch_of(best, sizeof best, &t->op, &t->best), launch_of(before, sizeof before, &t->op, &t->before)) !=
         0)
@@ -112,7 +112,7 @@ static dg_err try_file(const job *j, const dg_model *model, double before)
     if (e) return e;
     e = dg_trial_open(&t, model, o.batch, b);
     if (!e) e = time_step(&t, &ms);
-    if (!e) dg_say("time per step: %.4g ms with %s, %.4g ms without", ms, path, before);
+    if (!e) dg_say("time per step: %.4g ms with %s, %.4g ms without this file", ms, path, before);
     dg_trial_close(&t);
     b->close(b);
     return e;

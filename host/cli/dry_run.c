@@ -58,7 +58,7 @@ static dg_err print_time(const dg_options *o, const dg_job *job, const dg_datase
     const dg_err e = dg_batch_time(&b, o->batch, 2, &row);
     const double ms = row.median;
     if (!e)
-        dg_say("time       about %s: %.3g %s per step (measured now), without files and tests",
+        dg_say("time       about %s: %.3g %s per step (measured now), not counting tests and file output",
                dg_duration(1e-3 * ms * (double)dg_steps_of_run(o, d->train), text, sizeof text),
                ms < 999.5 ? ms : 1e-3 * ms, ms < 999.5 ? "ms" : "s");
     return e;

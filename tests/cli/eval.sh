@@ -40,7 +40,7 @@ fact $? "the dataset is a copy of itself: $(cat "$dir/.out")"
 
 exits 0 generate "$dir/gan" -n 40 --out "$dir/made" -q
 exits 0 eval "$dir/made" --data "$dir/three" --classifier "$dir/eyes"
-prints '40 samples compared with 40 of 600 images' # without the grid
+prints '40 samples compared with 40 of the 600 images' # without the grid
 
 # refused
 refuses 2 no-real-images eval "$dir/gan"

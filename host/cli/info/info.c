@@ -56,7 +56,7 @@ static dg_err info_cache(const char *path, const unsigned char *begin, size_t by
     memcpy(&head, begin, sizeof head);
     dg_info_text(to, "kind", "dataset cache");
     if (head.order != 0x01020304) {
-        dg_info_text(to, "byte order", "differs from that of this machine");
+        dg_info_text(to, "byte order", "not the byte order of this machine");
         return DG_OK;
     }
     dg_info_text(to, "images", "%d of %d x %d, %s", head.count, head.size, head.size, dg_channels_name(head.channels));
