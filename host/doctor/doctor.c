@@ -162,7 +162,8 @@ char *dg_finding_text(const dg_finding *f, char *out, size_t size)
     int n = dg_message_keys() ? snprintf(out, size, "[%s] ", f->rule->name) : 0;
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-    if (f->repeats) n += snprintf(out + n, size - (size_t)n, "%d more time%s, worst: ", f->repeats, dg_s(f->repeats));
+    if (f->repeats)
+        n += snprintf(out + n, size - (size_t)n, "%d more time%s; the worst case: ", f->repeats, dg_s(f->repeats));
     if (f->end_step && !f->repeats) snprintf(out + n, size - (size_t)n, "%s", f->rule->ended);
     else snprintf(out + n, size - (size_t)n, f->rule->says, f->worst); /* format: from dg_doctor_rules */
 #pragma GCC diagnostic pop

@@ -174,8 +174,9 @@ dg_err dg_net_check_backward(const dg_model *m, int net)
     for (int i = 0; i < n->layers - 1; i++)
         if (!read[i])
             return dg_layer_fail(&n->layer[i], m->where,
-                                 DG_MSG("unread-layer", "its output is not used, so it cannot be trained; remove the "
-                                                        "layer, or read it by in or add of another layer"));
+                                 DG_MSG("unread-layer", "the output of this layer is not used, so the layer cannot be "
+                                                        "trained; remove the layer, or name it as in or add of another "
+                                                        "layer"));
     return DG_OK;
 }
 

@@ -70,7 +70,8 @@ char *dg_config_text(const dg_options *o, int argc, char **argv)
     dg_memory_file m;
     FILE *to = dg_memory_open(&m);
     if (!to) return NULL;
-    fprintf(to, "; All values of this run. To train another one with them: dcgan --config FILE --out DIR\n; command:");
+    fprintf(to, "; All values of this run. To train another run with these values: dcgan --config FILE --out DIR\n"
+                "; command:");
     write_command_line(to, argc, argv);
     fprintf(to, "\n[run]\nversion = %s\n", dg_version);
     for (const dg_option *t = dg_option_table; t->name; t++) {

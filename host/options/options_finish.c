@@ -31,8 +31,8 @@ static dg_err parse_fuse(dg_options *o)
     return dg_fail(
         DG_USAGE,
         DG_MSG("bad-fuse",
-               "--fuse %s: unknown name; allowed: all, none%s, separated by commas, or -NAME for all but that one; "
-               "input, norm, stats, act, grad and head of older versions are convs now (--fuse all overrides an "
+               "--fuse %s: unknown name; allowed: all, none%s, separated by commas, or -NAME for all except NAME; "
+               "input, norm, stats, act, grad and head of older versions are now convs (--fuse all overrides an "
                "older config.ini)"),
         o->fuse, names);
 }

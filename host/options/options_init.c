@@ -104,7 +104,7 @@ static dg_err name_norm(dg_options *o)
     if (strchr(o->model, '/') || access(o->model, F_OK) == 0)
         return dg_fail(DG_USAGE,
                        DG_MSG("spectral-in-file",
-                              "--norm-d %s: only for built-in models; write norm = %s into the sections of D of %s"),
+                              "--norm-d %s: only for built-in models; write norm = %s into the sections of D in %s"),
                        word, o->norm_d == 1 ? word : "none, bias = yes and start = gain", o->model);
     snprintf(name, sizeof name, "%.*s%s", plain < 60 ? (int)plain : 60, o->model, suffix);
     return dg_option_set(o, dg_option_find("model"), name, "--norm-d");

@@ -81,7 +81,7 @@ static void say_reduced(FILE *to, const dg_report_grids *g)
     }
     if (!jpeg && g->n == g->on_disk) return;
     fputs("<p class=\"note\">This page is limited in size: ", to);
-    if (g->n < g->on_disk) fprintf(to, "it has %d of %d grid%s, ", g->n, g->on_disk, dg_s(g->on_disk));
+    if (g->n < g->on_disk) fprintf(to, "%d of %d grid%s are shown, ", g->n, g->on_disk, dg_s(g->on_disk));
     fprintf(to, "%d older grid%s as JPEG", jpeg, dg_s(jpeg));
     if (side) fprintf(to, ", reduced to %d pixels", side);
     fputs(". The files epoch-NNNN.png in the run directory are unchanged.</p>\n", to);

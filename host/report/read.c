@@ -37,7 +37,8 @@ static dg_err read_log(dg_report_run *r)
     r->recipe = dg_log_recipe(data, &header);
     if (!r->recipe) e = dg_fail(DG_DATA, DG_MSG("report-not-a-log", "%s:1: not a dcgan log (unexpected header)"), path);
     if (!e) r->row = dg_log_rows_in(data, header, r->recipe, &r->n, &bad);
-    if (r->row && bad) dg_warn("curves lack line %ld of %s and possibly more: invalid or out of order", bad, path);
+    if (r->row && bad)
+        dg_warn("curves lack line %ld of %s and possibly other lines: invalid or out of order", bad, path);
     if (r->row) r->place = malloc((size_t)(r->n + 1) * sizeof *r->place);
     if (!e && !r->place) e = dg_fail(DG_DEVICE, "%s: out of memory for its steps", path);
     if (!e) dg_curve_places(r->row, r->n, r->place);

@@ -10,7 +10,7 @@
 #define DG_LOGGED_RECALL(X) X(RECALL, "recall", "recall: real images near a sample", .higher = true, .percent = true)
 #define DG_LOGGED_COVERAGE(X) \
     X(COVERAGE, "coverage", "coverage: real images with a sample", .higher = true, .percent = true)
-#define DG_LOGGED_NEAREST(X) X(NEAREST, "nearest", "nearest real image (real images: 1)", .one = true)
+#define DG_LOGGED_NEAREST(X) X(NEAREST, "nearest", "nearest real image: distance, best 1", .one = true)
 
 #define DG_LOGGED_MEASURES(X) \
     DG_LOGGED_SWD(X) DG_LOGGED_FRECHET(X) DG_LOGGED_RECALL(X) DG_LOGGED_COVERAGE(X) DG_LOGGED_NEAREST(X)
