@@ -20,6 +20,8 @@ dg_err dg_gpu_report(gpu *c, const char *op, const char *what, cudaError_t e)
                                    "Look for 'NVRM: Xid' in dmesg: "
                                    "48, 63, 79 and 95 are hardware errors, 13 and 31 errors of this program"),
              text, c->base.name,
-             c->eager ? "" : DG_MSG("no-graph-hint", "; an earlier operation failed: run with no-graph to name it"));
+             c->eager
+                 ? ""
+                 : DG_MSG("no-graph-hint", "; an earlier operation failed: run with no-graph to name this operation"));
     return dg_fail(DG_DEVICE, "%s", c->broken_message);
 }

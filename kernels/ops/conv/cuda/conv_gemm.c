@@ -15,7 +15,8 @@ static const char *check(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu
     if (t->block || t->tile_m || t->stages || t->split > 1)
         return no("variant cublas has no block, tile, stages or split");
     const double patches = (double)a.N * a.Ho * a.Wo * a.K * a.K * a.Ci;
-    return patches > DG_TENSOR_VALUES ? no("cublas: too many values of patches: %.0f million", patches / 1e6) : NULL;
+    return patches > DG_TENSOR_VALUES ? no("variant cublas: too many values in patches: %.0f million", patches / 1e6)
+                                      : NULL;
 }
 
 /* The work is one product, whose cost is unknown, and a kernel that unfolds or folds patches. */

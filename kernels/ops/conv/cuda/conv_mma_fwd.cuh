@@ -34,7 +34,8 @@ template <class E_, bool SMALL, int M, int N_, int WN, int GROUPS, int MAP = DG_
     static_assert(copied % NT == 0 && (2 * N % NT == 0 || NT % (2 * N) == 0),
                   "all threads must copy the same number of units");
     static_assert(GROUPS % stages == 0, "the number of groups must be a multiple of the number of stages");
-    static_assert(N % 8 == 0 && WN % 16 == 0, "N must be a multiple of 8 positions, and WN of two fragments");
+    static_assert(N % 8 == 0 && WN % 16 == 0,
+                  "N must be a multiple of 8 positions, and WN a multiple of two fragments");
 };
 
 template <class G> struct dg_fwd_job : dg_weights<dg_fwd_job<G>, G> {

@@ -27,7 +27,8 @@ template <int ROWS_, int COLS_, int IMAGES_, int BN_, int T_, bool THIN_> struct
     static constexpr int border = (ROWS + 2) * (COLS + 2), copies = IMAGES * border, passes = (copies + NT - 1) / NT;
     static_assert(patch_words + weight_words == DG_PATCH_WORDS(ROWS, COLS, IMAGES, BN),
                   "DG_PATCH_WORDS must be the number of words in shared memory");
-    static_assert(COLS % 4 == 0 && NT % 32 == 0, "COLS must be a multiple of four positions, and NT of a warp");
+    static_assert(COLS % 4 == 0 && NT % 32 == 0,
+                  "COLS must be a multiple of four positions, and NT a multiple of a warp");
     static_assert(THIN ? BN == 4 && T <= 4 : T == 4 && BN % 4 == 0, "16-byte accesses");
     static __device__ __forceinline__ int at(int col) { return col * 4 + col / 4 * 4; }
 };

@@ -8,7 +8,7 @@
 static constexpr int DG_THIN_DW_THREADS = 256, DG_THIN_DW_WARPS = DG_THIN_DW_THREADS / 32;
 static constexpr int DG_THIN_DW_RUN = DG_THIN_ROWS * DG_THIN_COLS / DG_THIN_DW_WARPS;
 static_assert(DG_THIN_DW_RUN * DG_THIN_DW_WARPS == DG_THIN_ROWS * DG_THIN_COLS && DG_THIN_COLS % DG_THIN_DW_RUN == 0,
-              "the positions of a warp must be a run within one row");
+              "the positions of a warp must be contiguous within one row");
 static_assert(DG_THIN_CHANNELS / 4 * DG_THIN_K == 32, "the 32 lanes of a warp must cover all weights");
 
 template <int CI> struct dg_thin_dw {
