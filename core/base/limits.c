@@ -110,7 +110,7 @@ const char *dg_memory_limit_note(char *out, size_t size)
     note_addresses(&l);
     *out = 0;
     if (l.name[0])
-        snprintf(out, size, "; %s allows %.1f MB, of which %.1f are left", l.name, (double)l.all / 1e6,
+        snprintf(out, size, "; %s allows %.1f MB, of which %.1f MB are left", l.name, (double)l.all / 1e6,
                  (double)l.left / 1e6);
     return out;
 }

@@ -81,7 +81,7 @@ dg_err dg_team_check(int threads)
     return dg_fail(
         DG_DEVICE,
         DG_MSG("threads-not-started",
-               "{threads}: cannot start %d threads, only %d (%s%s); use fewer, which is slower: {threads} %d, "
+               "{threads}: cannot start %d threads, only %d (%s%s); use fewer threads, which is slower: {threads} %d, "
                "or OMP_NUM_THREADS=%d"),
         threads, could, strerror(error), dg_thread_limit_note(why, sizeof why), could, could);
 }

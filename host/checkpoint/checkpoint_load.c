@@ -131,8 +131,8 @@ dg_err dg_ck_check_names(const char *path, const dg_model *m, const char *classe
     int names = 0;
     for (const char *c = classes ? classes : ""; *c; c++) names += *c == '\n';
     if (names == wanted) return DG_OK;
-    return dg_fail(DG_IO, DG_MSG("class-names-count", "%s: names %d classes; model %s has %d"), path, names, m->name,
-                   wanted);
+    return dg_fail(DG_IO, DG_MSG("class-names-count", "%s: names %d classes; model %s has %d classes"), path, names,
+                   m->name, wanted);
 }
 
 static dg_err read_info(const dg_st *st, const char *path, dg_model *model, dg_checkpoint_info *info)

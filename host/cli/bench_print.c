@@ -8,11 +8,11 @@
 static void print_cpu(const dg_machine *m)
 {
     const char *s = m->units == 1 ? "" : "s";
-    printf("FMA peak       %8.1f GFLOP/s on one thread, %.1f on all threads (%d), best of %d runs between the steps "
-           "below\n",
+    printf("FMA peak       %8.1f GFLOP/s on one thread, %.1f on all threads (%d); best of %d, measured between the "
+           "steps below\n",
            m->one, m->all, m->units, m->rounds);
-    printf("memory         %8.1f GB/s triad, %.1f GB/s read, %d thread%s, arrays of %.0f MB, best of %d runs\n",
-           m->triad, m->read, m->units, s, m->array_mb, m->rounds);
+    printf("memory         %8.1f GB/s triad, %.1f GB/s read, %d thread%s, arrays of %.0f MB (best of %d)\n", m->triad,
+           m->read, m->units, s, m->array_mb, m->rounds);
     printf("cache          %8.1f GB/s triad within %.1f MB; a parallel loop costs %.1f us\n", m->cache, m->cache_mb,
            m->launch_us);
 }
@@ -23,7 +23,7 @@ static void print_gpu(const dg_machine *m)
            strcmp(m->source, "measured") == 0 ? "measured here"
                                               : "published numbers and assumptions; nothing below was measured");
     printf("FMA peak       %8.0f GFLOP/s", m->all);
-    if (m->rounds > 0) printf(", best of %d runs between the steps below", m->rounds);
+    if (m->rounds > 0) printf("; best of %d, measured between the steps below", m->rounds);
     printf("\n");
     if (m->bf16 > 0) printf("tensor cores   %8.0f GFLOP/s bf16, %.0f fp16, by mma.sync\n", m->bf16, m->fp16);
     else if (m->fp16 > 0) printf("tensor cores   %8.0f GFLOP/s fp16, by mma.sync\n", m->fp16);
@@ -60,9 +60,9 @@ static const dg_variant *sparing(const dg_bench_model *r)
 static void print_step(const dg_machine *m, const dg_bench_model *r)
 {
     const double median = dg_timing_median(&r->step);
-    printf("\n%s, batch %d: median %.4g ms, best %.4g ms per step (of %d", r->model, r->batch, median, r->step.best,
+    printf("\n%s, batch %d: median %.4g ms, best %.4g ms per step (runs: %d", r->model, r->batch, median, r->step.best,
            r->step.n);
-    if (r->in_flight > 1) printf(" times %d steps%s", r->in_flight, m->gpu ? ", in CUDA graphs as in training" : "");
+    if (r->in_flight > 1) printf(" of %d steps%s", r->in_flight, m->gpu ? ", in CUDA graphs as in training" : "");
     printf("), %.1f images/s\n", r->batch / median * 1e3);
     printf("%.2f GFLOP per step (convolutions counted as direct): %.1f GFLOP/s", r->flops * 1e-9,
            dg_gflops(r->flops, median));

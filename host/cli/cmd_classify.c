@@ -71,7 +71,8 @@ static dg_err add_folder(job *j, const char *path)
     d.labelled = d.any_part = true;
     dg_err e = dg_dataset_load(&d, &set);
     if (!e && set.count > set.train)
-        dg_warn(DG_MSG("test-left-out", "the test part of %s was skipped (%d image%s); give its folder to classify it"),
+        dg_warn(DG_MSG("test-left-out",
+                       "the test part of %s was skipped (%d image%s); to classify these images, give their folder"),
                 path, set.count - set.train, dg_s(set.count - set.train));
     for (int i = 0; i < set.train && !e; i++)
         e = add_image(j, path, set.name[i], label_of(j, &set, i), set.pixels + (size_t)i * j->image);
@@ -181,7 +182,7 @@ static void print_right(const job *j)
         labels += j->label[i] != NULL;
         right += j->label[i] == j->l->name[rank(j, i)->class];
     }
-    if (labels) printf("accuracy: %d of %d, %.2f%%\n", right, labels, 100.0 * right / labels);
+    if (labels) printf("accuracy: %d of %d correct, %.2f%%\n", right, labels, 100.0 * right / labels);
 }
 
 static void print(const job *j)

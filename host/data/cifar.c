@@ -97,7 +97,7 @@ static dg_err read_names(const char *file, char *text, int classes, dg_dataset *
         e = add_name(file, line, number, d);
     }
     if (!e && d->classes < classes)
-        e = dg_fail(DG_DATA, "%s: names %d classes; the dataset has %d", file, d->classes, classes);
+        e = dg_fail(DG_DATA, "%s: names %d classes; the dataset has %d classes", file, d->classes, classes);
     return e;
 }
 

@@ -262,7 +262,7 @@ dg_err dg_gif_write(const char *path, const uint8_t *frames, int n, int W, int H
     if (n < 1 || W < 1 || H < 1 || scale < 1 || W > 65535 / scale || H > 65535 / scale || ms < 0 || ms > 655350)
         return dg_fail(DG_USAGE,
                        "%s: GIF of %d frames of %d x %d pixels, scale %d, %d ms each: sides must be 1 to 65535, the "
-                       "time at most 655350",
+                       "time at most 655350 ms",
                        path, n, W, H, scale, ms);
     size_t pixels = (size_t)n * (size_t)W * (size_t)H;
     palette p = {0};

@@ -39,7 +39,7 @@ dg_err dg_image_afford(const char *format, int64_t W, int64_t H, size_t file, ui
                        (long long)W, (long long)H, (unsigned long long)most);
     uint64_t need = (to->fitting ? 0 : to->o->keep_alpha ? 4 : 3) * pixels + work + file;
     if (need > budget)
-        return dg_fail(DG_DATA, "%s: %lld x %lld would need %llu MiB to decode, the limit is %llu", format,
+        return dg_fail(DG_DATA, "%s: %lld x %lld pixels would need %llu MiB to decode, the limit is %llu MiB", format,
                        (long long)W, (long long)H, (unsigned long long)(need >> 20),
                        (unsigned long long)(budget >> 20));
     return DG_OK;

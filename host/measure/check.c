@@ -235,6 +235,7 @@ dg_err dg_check_penalty(const dg_job *job, dg_plan_role role, double *worst)
     free(host);
     const double limit = 4096 * (v->type == DG_F64 ? DBL_EPSILON : (double)FLT_EPSILON);
     if (e || *worst <= limit) return e;
-    return dg_fail(DG_FAILED, "%s: the squared norm of D's gradient and its tangent differ by %.3g, limit %.3g",
+    return dg_fail(DG_FAILED,
+                   "%s: the squared norm of D's gradient and the tangent of D's output differ by %.3g, limit %.3g",
                    dg_plan_role_name[role], *worst, limit);
 }

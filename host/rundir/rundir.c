@@ -244,7 +244,7 @@ static dg_err already_there(const dg_rundir *r)
     if (run)
         return dg_fail(DG_USAGE,
                        DG_MSG("run-exists", "%s: has a run, which is never overwritten. Resume it:  %s --resume --out "
-                                            "%s  or start another one with {out} %s"),
+                                            "%s  or start another run with {out} %s"),
                        r->path, dg_program(), here, other);
     const int results = has_results(r);
     if (results < 0) return unreadable(r);

@@ -125,8 +125,8 @@ dg_err dg_build_to_fit(dg_job *job, const dg_model *m, const dg_job_options *o, 
     if (batch)
         snprintf(advice, sizeof advice, DG_MSG("advice-largest-batch", "the largest batch that fits is %d"), batch);
     char reserve[80] = "";
-    if (most_mb > 0) snprintf(reserve, sizeof reserve, ", limited to %.1f by device-memory", (double)r.have / 1e6);
-    else if (r.others) snprintf(reserve, sizeof reserve, " (%.1f reserved for the driver)", (double)r.others / 1e6);
+    if (most_mb > 0) snprintf(reserve, sizeof reserve, ", limited to %.1f MB by device-memory", (double)r.have / 1e6);
+    else if (r.others) snprintf(reserve, sizeof reserve, " (%.1f MB reserved for the driver)", (double)r.others / 1e6);
     dg_memory_limit l = {0};
     if (b->threads) dg_memory_limit_read(&l);
     return dg_fail(DG_DEVICE,

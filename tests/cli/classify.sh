@@ -133,7 +133,7 @@ fact $? "classify should print 131 images and a sum: $(wc -l < "$dir/.out")"
 right=$(awk -v dir="$dir/shapes/" 'index($0, dir) == 1 { split(substr($1, length(dir) + 1), part, "/")
     n += part[1] == $2 }
     END { print n }' "$dir/.out")
-prints "accuracy: $right of 130, "
+prints "accuracy: $right of 130 correct, "
 ensure "of 130 images $right are right" [ "$right" -gt 60 ]
 holds "$dir/sheet.png"
 exits 0 classify "$dir/run/best.safetensors" "$one" --top 3 --json

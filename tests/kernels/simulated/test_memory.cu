@@ -98,7 +98,7 @@ static void others_hold_most()
     dg_cuda_options o = {};
     if (!DG_CHECKF(!dg_cuda_open(&o, &b), "%s", dg_message())) return;
     DG_CHECK(fit(b, 8, 0, false) == DG_DEVICE);
-    DG_CHECKF(strstr(dg_message(), " 1.0 of 67.1 MB free (4.2 reserved for the driver); ") &&
+    DG_CHECKF(strstr(dg_message(), " 1.0 of 67.1 MB free (4.2 MB reserved for the driver); ") &&
                   strstr(dg_message(), "no batch size fits"),
               "%s", dg_message());
     b->close(b);
