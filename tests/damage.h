@@ -28,7 +28,7 @@ static dg_err read_copy(reader *read, const void *data, size_t n)
     return e;
 }
 
-/* The reader must refuse each row with this code, or accept it if `why` is NULL. valid: the file to patch, or NULL. */
+/* The reader must refuse each row with this code, or accept it if `why` is NULL. `valid` is NULL or a file to patch. */
 __attribute__((unused)) static void check_refusals(const refusal *row, size_t rows, reader *read, dg_err code,
                                                    const void *valid, size_t bytes)
 {

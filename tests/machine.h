@@ -43,8 +43,8 @@ static inline dg_job_options machine_training(int batch, int last_batch, int sam
                             .eps = 1e-8};
 }
 
-/* Builds model x->m with o->rows records (NULL: uninitialised) in random order. False: a check has failed, and there is
- * no machine. */
+/* Builds a job of model x->m with o->rows records in random order; if `records` is NULL, the records are uninitialised.
+ * Returns false if a check failed. */
 static inline bool machine_begin(machine *x, const dg_cpu_options *cpu, const dg_job_options *o, const void *records,
                                  uint64_t seed)
 {

@@ -175,7 +175,7 @@ typedef struct {
     const png_color_16 *key; /* the transparent colour, or NULL */
 } png_spec;
 
-/* rows: packed as in PNG, consecutive and without filter bytes. */
+/* `rows` are packed as in PNG, consecutive and without filter bytes. */
 __attribute__((unused)) static blob png_by_libpng(const png_spec *s, const uint8_t *rows)
 {
     blob b = {0};
@@ -326,7 +326,7 @@ static int blob_gif_write(GifFileType *gif, const GifByteType *data, int n)
     return n;
 }
 
-/* Makes a GIF of one frame with W x H colour indices at (left, left); transparent: a colour index, or -1. */
+/* Makes a GIF of one frame with W x H colour indices at (left, left); `transparent` is a colour index, or -1. */
 __attribute__((unused)) static blob gif_by_giflib(int W, int H, int left, bool interlaced, int transparent,
                                                   const uint8_t *palette, const uint8_t *index)
 {

@@ -198,7 +198,7 @@ static void update(dg_op_kind kind, const dg_update_args *a)
     a->ring[a->state->step % DG_RING].value[a->bad] = bad;
 }
 
-/* Value i of a record; cell: bytes per value. */
+/* Returns value i of a record; a value has `cell` bytes. */
 static double value_of(const dg_gather_args *a, const uint8_t *record, int i, int cell)
 {
     double wide;

@@ -41,8 +41,8 @@ bool dg_any_right(const dg_backend *b, const dg_op *got, const dg_op *expected, 
 /* Half the distance between 1 and the next number of b's type. */
 double dg_case_eps(const dg_backend *b);
 
-/* dg_case_numbers: n numbers in (-1, 1), scaled and shifted, exact as float; freed by dg_case_free. dg_case_copy copies
- * such an array. */
+/* dg_case_numbers returns n numbers in (-1, 1), scaled and shifted, that are exact as float. dg_case_copy copies such
+ * an array, and dg_case_free frees it. */
 double *dg_case_numbers(size_t n, double scale, double shift);
 double *dg_case_copy(const double *x, size_t n);
 void dg_case_free(void);

@@ -17,7 +17,7 @@ static size_t offset(int n, int H, int y, int W, int x, int C, int c)
     return (((size_t)n * (size_t)H + (size_t)y) * (size_t)W + (size_t)x) * (size_t)C + (size_t)c;
 }
 
-/* Visits every term x * w -> y once; which: the tensor that is written. */
+/* Visits every term x * w -> y once; `which` is the index of the written tensor. */
 static void visit(int which, double *out, double *mass, int *terms, const double *x, const double *w, const double *y,
                   const dg_ref_conv *s)
 {

@@ -10,7 +10,7 @@ typedef struct {
 /* Computes Ho and Wo from the other dimensions. */
 dg_ref_conv dg_ref_conv_shape(int N, int H, int W, int Ci, int Co, int K, int S, int P);
 
-/* out: the result; mass: sum of |a||b|; terms: number of terms. Shapes: x (N,H,W,Ci), w (Co,K,K,Ci), y (N,Ho,Wo,Co). */
+/* Each result has its sum of |a||b| (mass) and number of terms. Shapes: x (N,H,W,Ci), w (Co,K,K,Ci), y (N,Ho,Wo,Co). */
 void dg_ref_conv_fwd(double *y, double *mass, int *terms, const double *x, const double *w, const dg_ref_conv *s);
 void dg_ref_conv_dx(double *x, double *mass, int *terms, const double *y, const double *w, const dg_ref_conv *s);
 void dg_ref_conv_dw(double *w, double *mass, int *terms, const double *x, const double *y, const dg_ref_conv *s);

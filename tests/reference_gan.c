@@ -81,8 +81,8 @@ static void draw(double u[8], const dg_augment_args *a, int n)
     }
 }
 
-/* Augments by definition in three steps: colours, shift, box. back: starts from dy and reverses the steps; each value
- * is added to all values from which it was computed. */
+/* Augments by definition in three steps: colours, shift, box. If `back` is true, starts from dy and reverses the steps:
+ * each value is added to all values from which it was computed. */
 static void augment(const dg_augment_args *a, int n, bool back)
 {
     const int P = a->H * a->W, C = a->C, colours = C == 4 ? 3 : C;

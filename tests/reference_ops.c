@@ -1,4 +1,4 @@
-/* A case of any op at any shape, by its row in tests/kernels/ops, for tests that choose the tuning. */
+/* Makes a case of any op at any shape from the op's row in tests/kernels/ops. Used by tests that choose the tuning. */
 #include "kernels/ops/all_rows.h"
 
 void dg_any_make(dg_op *op, dg_op *want)

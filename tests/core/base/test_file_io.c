@@ -18,7 +18,7 @@
 
 enum { ERRNO, SHORT, KILL_BEFORE, KILL_AFTER, HOOK };
 static struct {
-    int at, mode, error; /* at: index of the failing call, starting at 1; 0: no call fails */
+    int at, mode, error; /* at: the failing call is number `at`, counted from 1; 0: no call fails */
     int calls, fsyncs, renamed;
     void (*hook)(void);
 } fault;

@@ -1,4 +1,4 @@
-/* Class folders, training and test parts, and the choice of a share of each class. */
+/* Class folders, training and test parts, and the random choice of a share of each class. */
 #include "dataset_folder.h"
 
 #include <sys/stat.h>

@@ -10,7 +10,7 @@
 static dg_dataset_options o;
 static dg_dataset d, whole; /* the loaded dataset, and the dataset loaded without failing calls */
 static char folder[700], other[700];
-static int warnings, failing; /* failing: the kind of call that fails */
+static int warnings, failing; /* failing is the kind of call that fails */
 static long failures;
 
 static void count_warning(void *context, const char *text)

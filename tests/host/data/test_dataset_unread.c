@@ -290,7 +290,7 @@ int main(void)
     save_noise(root, 0, 20, 5);
     save("sub/in.png", png_noise(5, 5, 20));
     save_text("notes.txt", "text");
-    resuming(); /* runs first, because a forked process lacks the threads that exist by then */
+    resuming(); /* this test runs first, because a forked process has no threads of its parent */
     dg_dataset d;
     const dg_dataset_options o = cached();
     DG_CHECKF(!load(&o, &d) && d.count == 21, "%s", dg_message());

@@ -1,5 +1,5 @@
-/* Which files may be replaced: the marks of each kind of file, files without marks, truncated and damaged files, the
- * messages of the rule, and CSV fields. */
+/* Which files may be replaced: files of each kind that dcgan marks, files without a mark, truncated and damaged files.
+ * Also tested: the messages of this rule, and CSV fields. */
 #include "host/files/replace.h"
 
 #include <fcntl.h>

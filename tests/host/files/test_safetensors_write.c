@@ -52,7 +52,7 @@ static void test_round_trip(void)
         dg_st_free(st);
         if (!checked) DG_CHECK(dg_st_read(path, DG_ST_CHECKED, &st) == DG_IO && strstr(dg_message(), "checksums"));
     }
-    /* In the file every tensor is aligned to its type for any given order, because PyTorch requires it. */
+    /* Tensors given in any order are aligned to their types in the file, because PyTorch requires this alignment. */
     size_t n;
     char *a = temp_slurp(temp_path("a.safetensors"), &n);
     cJSON *root = cJSON_ParseWithLength(a + 8, (size_t)(unsigned char)a[0] + 256u * (unsigned char)a[1]);

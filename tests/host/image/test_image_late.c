@@ -3,7 +3,7 @@
 
 #include <time.h>
 
-static double now, pace; /* seconds: current CPU time, and its increase per query */
+static double now, pace; /* seconds: the current CPU time, and the increase of this time per query */
 
 /* Replaces the C library's clock_gettime. */
 int clock_gettime(clockid_t id, struct timespec *t)

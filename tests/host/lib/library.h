@@ -14,7 +14,7 @@ static char tiny[600]; /* path of a model file for SIZE x SIZE images */
 
 static void good(dcgan_error e) { DG_CHECKF(e == DCGAN_OK, "%s", dcgan_message()); }
 
-/* out: buffer of 600 bytes for the path of the model file. */
+/* `out` is a buffer of 600 bytes for the path of the model file. */
 static void make_model(char *out, int side)
 {
     char text[DG_MODEL_TEXT_MAX], name[40];

@@ -162,7 +162,7 @@ int main(void)
     (void)check_size(b, 61, 0);
     const size_t whole = check_size(b, 7, 0);
     const size_t all = needs(b, 7, (size_t)-1);
-    DG_CHECK(check_size(b, 7, 1e-6 * ((double)all - 10000)) < whole - 10000); /* the dataset in two windows */
+    DG_CHECK(check_size(b, 7, 1e-6 * ((double)all - 10000)) < whole - 10000); /* uses two windows */
     options.drop_last = true;
     (void)check_size(b, 8, 0);
     options.drop_last = false;

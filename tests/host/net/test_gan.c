@@ -76,7 +76,7 @@ static const dg_job_tensor *tensor(const machine *x, const char *name)
     return NULL;
 }
 
-/* get and set read and write the values of one row of a tensor and check for errors. */
+/* get() reads and set() writes the values of one row of a tensor; both check for errors. */
 static void get(machine *x, const dg_job_tensor *t, int row, double *to)
 {
     DG_CHECK(dg_job_read(&x->g, t, row, DG_F64, to) == DG_OK);

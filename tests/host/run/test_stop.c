@@ -60,7 +60,7 @@ static void try(const row *c)
     int status = -1;
     waitpid(pid, &status, 0);
     DG_CHECKF(WIFEXITED(status) && WEXITSTATUS(status) == c->code, "%s: status %d, not %d", c->want, status, c->code);
-    if (c->terminal) close(fd); /* closes the last writer, so that hear() sees the end */
+    if (c->terminal) close(fd); /* closes the last writer, so that hear() sees the end of the output */
     const ssize_t n = c->terminal ? hear(pty, said, 99) : pread(fd, said, 99, 0);
     char *plain = said; /* a terminal replaces \n by \r\n */
     for (ssize_t i = 0; i < n; i++)

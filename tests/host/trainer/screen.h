@@ -66,7 +66,7 @@ static void begin(int columns) /* 0: a pipe */
 static const char *end(void)
 {
     fflush(stderr);
-    dup2(capture.saved, 2); /* closes the last writer, so that the reader sees the end */
+    dup2(capture.saved, 2); /* closes the last writer, so that the reader sees the end of the output */
     close(capture.saved);
     pthread_join(capture.reader, NULL);
     close(capture.read_end);

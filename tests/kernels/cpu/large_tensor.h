@@ -33,7 +33,7 @@ static void place(char *at, size_t bytes, int file)
         lacks("this machine maps no tensors of that size");
 }
 
-/* A tensor of zeros; end: bytes at each end that have their own pages. */
+/* Makes a tensor of zeros; `end` bytes at each end have their own pages. */
 static tensor tensor_of(size_t bytes, size_t end, bool written)
 {
     const size_t own = pages(end) + PAGE, all = pages(bytes);

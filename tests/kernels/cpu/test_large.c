@@ -6,7 +6,7 @@
 #include "kernels/ops/dropout/dropout.h"
 #include "large_pair.h"
 
-/* variant: the variant to run, NULL: any variant. */
+/* Runs only `variant`; NULL: any variant. */
 static void check(dg_op op, const dg_variant *variant, double within)
 {
     pair p = pair_of(op);

@@ -238,7 +238,7 @@ struct launch {
         DG_CHECKF(!bad, "%s: %zu of %zu factors wrong, the first is %zu", name, bad, factors.size(), at);
     }
 
-    /* False if there is no such kernel. times: number of consecutive launches. */
+    /* False if there is no such kernel. `times` is the number of consecutive launches. */
     bool run(const dg_variant *variant, const tile *tile, int split, int times)
     {
         dg_op op = {};

@@ -49,7 +49,7 @@ typedef struct op_row {
 
 #define OP_SHAPES(array) .shapes = array, .count = (int)(sizeof(array) / sizeof *(array))
 
-static dg_type op_type; /* type `real` of the backend that runs next */
+static dg_type op_type; /* type of real operands on the backend that runs next */
 static dg_step_state op_state;
 static dg_metrics op_ring[DG_RING];
 

@@ -1,4 +1,4 @@
-/* Choosing a device: architectures of a build, messages of failures, and refusal of a device without code. */
+/* Choosing a device: architectures of a build, messages of failures, and devices that a build has no code for. */
 #include "kernels/cuda/cuda_device.cuh"
 #include "tests/test.h"
 

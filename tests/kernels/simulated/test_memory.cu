@@ -190,7 +190,7 @@ int main()
     others_hold_most();
     const double whole = takes_what_is_planned(0);
     if (!dev_small()) { /* ThreadSanitizer does not support OpenMP, which gathers windows and draws images */
-        DG_CHECK(takes_what_is_planned(1e-6 * (whole - 10000)) < whole); /* the dataset in two windows */
+        DG_CHECK(takes_what_is_planned(1e-6 * (whole - 10000)) < whole); /* uses two windows of the dataset */
         train_command(text);
     }
     DG_CHECK(sim::live_handles() == 0 && sim::live_allocations() == 0);

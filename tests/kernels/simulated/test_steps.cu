@@ -1,5 +1,5 @@
-/* Several steps per call give the same bytes as single steps, in a few graphs with branches. Also tests how many steps
- * training requests per call. */
+/* Calls of several steps, in a few CUDA graphs with branches, give the same bytes as calls of single steps. Also tests
+ * how many steps training requests per call. */
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 extern "C" {
@@ -52,7 +52,7 @@ static std::string state_of(dg_job *job)
     return all;
 }
 
-/* Runs STEPS steps in calls of these sizes. */
+/* Runs STEPS steps in several calls; `pieces` has the number of steps of each call. */
 static std::string train(bool eager, const std::vector<int> &pieces, long *captured)
 {
     dg_backend *b = open_cuda(eager);
@@ -149,7 +149,7 @@ static void how_many()
     b.queues = false;
     DG_CHECK(dg_steps_ahead(&b, 1e-9) == 1);
 
-    /* for a run with 46 full batches and a short one per epoch */
+    /* the number of steps per call, in a run whose epochs have 46 full batches and a short batch */
     dg_options o = {};
     dg_training run = {};
     b.queues = true;
