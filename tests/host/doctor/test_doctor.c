@@ -255,7 +255,7 @@ static void check_repeats(void)
         dg_doctor_sum_up(&doctor, tell, NULL);
         DG_CHECKF(counted == (resumed ? 125 : 247) && notes == (resumed ? 1 : 8), "%d, %d", counted, notes);
         DG_CHECKF(strstr(note[notes - 1], "since epoch 4: ") == note[notes - 1] &&
-                      strstr(note[notes - 1], ": 247 more times, worst: "),
+                      strstr(note[notes - 1], ": 247 more times; the worst case: "),
                   "%s", note[notes - 1]);
         for (int i = 0; i < (resumed ? 0 : 6); i++) /* a beginning and an end, three times */
             DG_CHECKF(strstr(note[i], i % 2 ? "the loss of D is steady again" : "the loss of D jumps") &&

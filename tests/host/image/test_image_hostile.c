@@ -77,7 +77,7 @@ static void giants(void)
     } header[] = {
         {0x7fffffff, 0x7fffffff, "16384"},
         {0x80000000, 1, "pixels"},
-        {1, 0x80000000, "PNG: 1 x 2147483648"},
+        {1, 0x80000000, "PNG: invalid size of 1 x 2147483648"},
         {0, 1, "pixels"},
         {1, 0, "pixels"},
         {16385, 1, "16384"},

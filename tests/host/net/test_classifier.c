@@ -187,7 +187,7 @@ static void refused(const char *layers, const char *why)
 
 static void check_refused(void)
 {
-    refused("[C.1]\nfilters = 3\nkernel = 3\n", "[C.1] output is 8 x 8 x 3");
+    refused("[C.1]\nfilters = 3\nkernel = 3\n", "8 x 8 x 3 of layer C.1");
     refused("[C.1]\nop = dense\nfilters = 1\n", "one logit");
     refused("[C.1]\nop = dense\nfilters = 3\nact = relu\n", "last layer");
     refused("[C.1]\nop = dense\nfilters = 3\nnorm = batch\n", "last layer");
