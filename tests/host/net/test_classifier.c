@@ -187,7 +187,7 @@ static void refused(const char *layers, const char *why)
 
 static void check_refused(void)
 {
-    refused("[C.1]\nfilters = 3\nkernel = 3\n", "8 x 8 x 3 of layer C.1");
+    refused("[C.1]\nfilters = 3\nkernel = 3\n", "[C.1] output is 8 x 8 x 3");
     refused("[C.1]\nop = dense\nfilters = 1\n", "one logit");
     refused("[C.1]\nop = dense\nfilters = 3\nact = relu\n", "last layer");
     refused("[C.1]\nop = dense\nfilters = 3\nnorm = batch\n", "last layer");
@@ -201,7 +201,7 @@ static void check_refused(void)
     refused("[C.1]\nop = max_pool\nkernel = 8\n", "no layer of network C has weights");
     refused("[C.1]\nop = add\n", "key add");
     refused("[C.1]\nfilters = 3\nkernel = 1\n[C.2]\nop = add\nadd = C.2\n", "must be an earlier layer");
-    refused("[C.1]\nfilters = 3\nkernel = 1\n[C.2]\nfilters = 4\nkernel = 1\nadd = C.1\n", "8 x 8 x 3 of C.1");
+    refused("[C.1]\nfilters = 3\nkernel = 1\n[C.2]\nfilters = 4\nkernel = 1\nadd = C.1\n", "8 x 8 x 3 of layer C.1");
     refused("[C.1]\nfilters = 3\nkernel = 1\n[C.2]\nop = dense\nfilters = 4\nin = C.1\n[C.3]\nop = dense\nfilters = 4\n"
             "in = C.1\n",
             "[C.2] ");
