@@ -41,7 +41,7 @@ static size_t describe(dg_st_tensor *out, const char *prefix, const dg_job_tenso
     return (out->bytes + 7) & ~(size_t)7;
 }
 
-/* Write num_batches_tracked, which PyTorch increments in each training pass of a norm. passes: per step. */
+/* Write num_batches_tracked, which PyTorch increments in each training pass of a norm (`passes` per step). */
 static size_t count_batches(dg_st_tensor *out, const dg_job_tensor *t, int passes, uint64_t step, char *at)
 {
     const int stem = (int)(strrchr(t->name, '.') + 1 - t->name);

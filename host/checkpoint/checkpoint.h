@@ -34,8 +34,7 @@ dg_err dg_snapshot_write(dg_snapshot *s, const dg_directory *dir, const char *pa
 /* Open and check a checkpoint; *model and *info receive its model and its position in training. Free info after use. */
 dg_err dg_checkpoint_open(const char *path, dg_st **st, dg_model *model, dg_checkpoint_info *info);
 void dg_checkpoint_info_free(dg_checkpoint_info *info);
-/* Check that backend b may resume a checkpoint: it has its precision, or the checkpoint has tf32, which is a warning.
- */
+/* Check that backend b has the checkpoint's precision. A checkpoint in tf32 only causes a warning. */
 dg_err dg_checkpoint_precision(const dg_checkpoint_info *info, const char *path, const dg_backend *b);
 
 /* Load the values into a job built from the same model. A job that trains (job->o.train) also loads the moments. A job
@@ -56,7 +55,7 @@ dg_err dg_weights_put(const dg_st *st, const char *path, dg_job *job, unsigned *
 
 /* The commands `export`, `import` and `info`. dg_export writes network `net` of a checkpoint in fp32, as safetensors
  * with PyTorch's names or as ONNX; net NULL: the generator or the classifier. dg_import makes a checkpoint at step 0
- * from an exported file. model NULL: derived from the shapes of the weights. *recipe: the training recipe. */
+ * from an exported file. model NULL: derive it from the shapes of the weights. *recipe: the training recipe. */
 dg_err dg_export(const char *checkpoint, const char *net, bool onnx, const char *out);
 dg_err dg_import(const char *weights, const char *model, const char *out, const dg_recipe **recipe);
 dg_err dg_info(const char *path, bool json);

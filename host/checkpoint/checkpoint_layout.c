@@ -86,11 +86,11 @@ typedef struct {
     const dg_model *model;
     bool full;
     dg_type type;
-    const char *moment[2]; /* prefixes of the names of required moments; NULL: none */
+    const char *moment[2]; /* name prefixes of the moments that must be in the file; NULL: none */
     bool averaged;         /* true if the file has running averages of the exported network */
 } check;
 
-/* True if a tensor's name begins with `prefix`. A prefix of moments shows that SGD ran with momentum. */
+/* True if a tensor's name begins with `prefix`. A checkpoint has moments of SGD only if SGD ran with momentum. */
 static bool has_prefix(const dg_st *st, const char *prefix)
 {
     for (int i = 0; i < dg_st_count(st); i++)

@@ -49,7 +49,7 @@ const dg_st_tensor *dg_ck_find_shown(const dg_st *st, const dg_ck_tensor *want);
 /* Convert the metadata `input` (mean and standard deviation per channel) to text and back. DG_IO: invalid. */
 void dg_ck_input_text(char *out, size_t size, int channels, const dg_input_data *in);
 dg_err dg_ck_read_input(const dg_st *st, const char *path, const dg_model *m, dg_input_data *out);
-/* Get the whitening from st, whose values were read. No-op if the model does not whiten. */
+/* Get the whitening from st, whose values must have been read. No-op if the model does not whiten. */
 dg_err dg_ck_read_whitening(const dg_st *st, const dg_model *m, dg_whitening **out);
 
 /* Returns DG_IO if `classes` (one name per line) does not have one name per class of the model. NULL: no names. */
@@ -58,11 +58,11 @@ dg_err dg_ck_check_names(const char *path, const dg_model *m, const char *classe
 /* Copy the values of st into job. st must have passed dg_ck_check. */
 dg_err dg_ck_put(const dg_st *st, const char *path, dg_job *job, bool moments);
 
-/* Get the model of a generator file from its metadata. Without metadata: the stock DCGAN with the tensors' shapes. */
+/* Get the model of a generator file from its metadata, or without metadata the stock DCGAN with the tensors' shapes. */
 dg_err dg_ck_derive(const dg_st *st, const char *path, dg_model *model);
 
 /* Convert any bytes to UTF-8 and back: metadata is UTF-8, but a configuration may name a folder in Latin-1. Invalid
- * bytes become U+F780 ... U+F7FF (private use); if the text has such characters, they are escaped. Returns malloc'd
+ * bytes become U+F780 to U+F7FF (private use); if the text has such characters, they are escaped. Returns malloc'd
  * text; NULL: no memory. */
 char *dg_text_to_utf8(const char *text);
 char *dg_text_from_utf8(const char *text);

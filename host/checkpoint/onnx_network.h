@@ -1,6 +1,6 @@
 /* Writes a network in evaluation mode as an ONNX file. A generator maps "z" (N, latent, 1, 1) to images (N, channels,
- * size, size) from -1 to 1. A discriminator maps such images to "logit". A classifier maps "pixels" (N, channels, size,
- * size) from 0 to 255 to "logits" (N, classes); its graph includes the preparation of the pixels. */
+ * size, size) from -1 to 1. A discriminator maps images from -1 to 1 to "logit". A classifier maps "pixels" (N,
+ * channels, size, size) from 0 to 255 to "logits" (N, classes); its graph includes the preparation of the pixels. */
 #ifndef DG_ONNX_NETWORK_H
 #define DG_ONNX_NETWORK_H
 
