@@ -35,14 +35,14 @@ typedef struct {
     dg_batch_limits limits;
     double seconds;
     bool headed;             /* the head was printed */
-    int rounds;              /* printed rounds of the rule */
-    dg_batch_table table;    /* of the search, or of the rule */
+    int rounds;              /* number of the rule's rounds printed so far */
+    dg_batch_table table;    /* result of the search, or of a published rule */
     const dg_batch_row *row; /* the sizes to print */
     int rows;
 } job;
 
-/* X(value, key in JSON, name in CSV, head of the text, its format, width, factor on the value). NULL: the output lacks
- * the column. r: the row; before: the row before it, or NULL. */
+/* X(value, key in JSON, name in CSV, title in the text table, format, width, factor of the printed value). NULL: the
+ * output lacks the column. r is the row; `before` is the previous row or NULL. */
 #define COLUMNS(X)                                                                                          \
     X(r->batch, "batch", "batch", "batch", "%7.0f", 7, 1)                                                   \
     X(r->ms, "ms", "ms_step", "ms/step", " %9.4g", 10, 1)                                                   \
@@ -96,7 +96,7 @@ static bool is_known(const job *j, int c)
     return known;
 }
 
-/* Write a line per size. The text marks the chosen size and has only columns with values. */
+/* Write a line per size. The text table marks the chosen size and omits columns without values. */
 static void put_sizes(FILE *to, const job *j, bool csv)
 {
     double v[N_COLUMNS];
@@ -221,7 +221,7 @@ static dg_err report(job *j)
     return DG_OK;
 }
 
-/* choice: the tables of all rules on the curve. */
+/* choice[k] is what rule k chose on the measured curve. */
 static void put_choices(FILE *to, const job *j, const dg_sweep *s, const dg_batch_table choice[DG_RULES])
 {
     fprintf(to, "rule,batch,round,epoch_s\n");
@@ -234,7 +234,7 @@ static void put_choices(FILE *to, const job *j, const dg_sweep *s, const dg_batc
     if (ours) fprintf(to, "search,%d,,%.6g\n", ours, epoch_of(&j->limits, &row));
 }
 
-/* Draw the curve of time or usage, with a vertical line at the choice of each rule. */
+/* Draw the curve of time or usage. A vertical line marks the batch size that each rule chose. */
 static dg_err draw(const char *path, const job *j, const dg_batch_table choice[DG_RULES], bool usage)
 {
     const int n = j->rows < DG_CHART_POINTS ? j->rows : DG_CHART_POINTS;

@@ -26,7 +26,7 @@ typedef struct {
     size_t image;
     uint8_t *pixels;
     char **path;
-    const char **label; /* true class name, from a folder or a file; NULL: not a class of l */
+    const char **label; /* true class, from a folder's name or a file; NULL: unknown to the classifier */
     int count, capacity;
     double *share; /* (count, classes) */
     ranked *rank;  /* (classes): sorted by rank() */

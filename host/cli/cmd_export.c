@@ -185,7 +185,7 @@ static dg_err names_of(const dg_st *st, const char *weights, const dg_model *m, 
     return dg_ck_check_names(weights, m, *out);
 }
 
-/* Get mean and standard deviation per channel. Without metadata: ImageNet's for three channels, as in torchvision. */
+/* Get mean and standard deviation per channel. Three channels without metadata use the statistics of ImageNet. */
 static dg_err input_of(const dg_st *st, const char *weights, const dg_model *m, dg_input_data *out)
 {
     static const double imagenet[2][3] = {{0.485, 0.456, 0.406}, {0.229, 0.224, 0.225}};

@@ -1,4 +1,4 @@
-/* `dcgan plan MODEL`: prints ops and memory of all plans (forward pass only without a recipe), without allocation. */
+/* `dcgan plan MODEL`: prints ops and memory of all plans (without a recipe, of a forward pass), without allocation. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -104,8 +104,8 @@ static dg_err load_data(dg_training *r, dg_model *model, const dg_recipe *recipe
     return e || !recipe->labels ? e : check_classes(r, model);
 }
 
-/* Open the device and load the images concurrently. If both fail, returns the device's error and removes a new
- * skipped.txt. */
+/* Open the device and load the images concurrently. If the device cannot be opened, returns this error, and removes
+ * skipped.txt of a new run. */
 static dg_err open_and_load(dg_training *r, dg_model *model, const dg_recipe *recipe, uint64_t known)
 {
     dg_opening *opening;
@@ -136,7 +136,7 @@ static dg_err build_job(dg_training *r, const dg_model *model, const dg_recipe *
             DG_MSG("note-windows",
                    "the dataset does not fit in device memory; streaming it through two windows of %d images"),
             window);
-    if (!e) e = dg_train_whitening(r, model); /* slow, so it follows the memory check */
+    if (!e) e = dg_train_whitening(r, model); /* whitening is slow, so it follows the memory check */
     r->job.o.input = r->input;
     if (!e && recipe->labels) e = dg_job_records(&r->job, r->data.pixels, r->data.label, r->data.count, &r->records);
     if (e) return e;
@@ -247,7 +247,7 @@ static dg_err set_up(dg_training *r)
     if (!e) e = dg_train_settle(r, model);
     o = r->o;
     if (!e) e = build_job(r, model, recipe, &info);
-    if (!e) e = open_critic(r); /* may refuse the dataset, so it precedes any change of the run's directory */
+    if (!e) e = open_critic(r); /* open_critic may refuse the dataset: call it before changing the run directory */
     if (!e) e = st ? dg_train_resume(r, st, path, &info) : dg_train_begin(r, init);
     const bool settled = !e && (o->resume || strcmp(r->config, o->resolved));
     if (settled) e = dg_save_config(&r->dir, r->config);
@@ -335,7 +335,7 @@ static void say_goodbye(const dg_training *r, const dg_recipe *of)
     if (saved && !r->read.epoch && of && of->sample) dg_say("images:    %s generate %s --count 16", dg_program(), dir);
 }
 
-/* Train. own: options of a new run that the caller must start afterwards; own->resolved NULL: no new run. */
+/* Train. *own receives the options of a new run that the caller must start next; own->resolved NULL: no new run. */
 static dg_err train(const dg_options *o, dg_options *own)
 {
     *own = (dg_options){0};

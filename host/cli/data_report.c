@@ -259,7 +259,7 @@ static dg_err write_sheet(const dg_dataset_options *o, const dg_dataset *d, cons
     free(some);
     if (e) return e;
     e = dg_png_write(path, &sheet, &(dg_text){"Software", dg_version},
-                     1); /* its text "Software" excludes the PNG from datasets */
+                     1); /* the text "Software" excludes this PNG from datasets */
     dg_image_free(&sheet);
     return e;
 }

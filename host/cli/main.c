@@ -30,7 +30,7 @@ static int (*const command[DG_CMDS])(const dg_options *) = {
     [DG_CMD_TUNE] = dg_cmd_tune,
 };
 
-/* Open /dev/null for closed descriptors 0 to 2, so that no file gets these numbers. Returns true if 1 was closed. */
+/* Open /dev/null for closed descriptors 0 to 2, so that no file gets them. Returns true if stdout was closed. */
 static bool fill_standard_descriptors(void)
 {
     bool closed = false;
@@ -99,7 +99,7 @@ int main(int argc, char **argv)
     dg_limits_begin();
     dg_set_program(argv[0]);
     dg_speak_as_program();
-    dg_ops_use(dg_op_table); /* here, because commands without a backend also read tuning files */
+    dg_ops_use(dg_op_table); /* set here, because commands without a backend also read tuning files */
     const bool closed = fill_standard_descriptors();
     dg_options o = {0};
     bool done = true;

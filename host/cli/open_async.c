@@ -15,7 +15,7 @@ struct dg_opening {
     atomic_bool failed;
     /* the result, owned by the thread until the join */
     dg_err error;
-    /* NULL without an error: the main thread opens the CPU backend, which uses the main thread's OpenMP team */
+    /* NULL after errors, or if the main thread must open the CPU backend (which uses the main thread's OpenMP team) */
     dg_backend *backend;
     /* error message, because dg_message() is per thread; without an error, the reason why no GPU is used */
     char message[1024];

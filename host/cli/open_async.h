@@ -6,7 +6,7 @@
 
 typedef struct dg_opening dg_opening;
 
-/* Start to open the backend. Returns errors of the CPU backend. Call dg_opening_finish even after an error. */
+/* Start to open the backend. Returns an error only for the CPU backend. Call dg_opening_finish even after an error. */
 dg_err dg_opening_start(const dg_options *o, dg_opening **out);
 
 /* True if opening has failed so far; thread-safe. */

@@ -112,7 +112,7 @@ static dg_err check_stream(const dg_option *t, const char *value, bool *taken)
                        DG_MSG("output-read-again",
                               "--%s %s: must be a file, because it is read again; give a file name"),
                        name, value);
-    /* checked now, because a file that dcgan opens later may get this number */
+    /* the descriptor must be open before dcgan opens files, which might get its number */
     if (fcntl(numbered(value), F_GETFD) < 0)
         return dg_fail(DG_IO, DG_MSG("output-not-open", "--%s %s: %s"), name, value, strerror(errno));
     if (!dg_to_stdout(value)) return DG_OK;
@@ -128,7 +128,7 @@ static dg_err check_stream(const dg_option *t, const char *value, bool *taken)
     return DG_OK;
 }
 
-/* Refuse two outputs to one regular file, because they would overwrite each other. FIFOs and devices accept both
+/* Refuse two outputs to one regular file, because they would overwrite each other. FIFOs and devices accept two
  * outputs. */
 static dg_err check_other(const dg_option *t, const char *value)
 {
@@ -159,7 +159,7 @@ static dg_err check(const dg_option *t, bool *taken)
                        DG_MSG("output-not-regular",
                               "--%s %s: must be a regular file, because it is read again; give a file name"),
                        t->name, value);
-    return DG_OK; /* the dataset cache warns if the file is not a cache */
+    return DG_OK; /* loading the dataset warns if this file is not a cache */
 }
 
 dg_err dg_outputs_begin(const dg_options *o, bool closed)
