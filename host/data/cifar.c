@@ -61,7 +61,7 @@ dg_err dg_cifar_records(const uint8_t *data, size_t bytes, int classes, dg_recor
     return DG_OK;
 }
 
-/* Returns 10 or 100 classes: the first that fits all files' sizes and labels, or the number in the file names. */
+/* Returns 10 or 100 classes: the first number that fits the sizes and labels of all files, else by the file names. */
 static int classes_of(const dg_record_files *f)
 {
     static const int kind[] = {10, 100};

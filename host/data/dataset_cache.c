@@ -12,7 +12,7 @@
 enum { LISTS_MOST = 1 << 30 };
 static const char magic[16] = "dcgan-cache-1\n";
 
-/* The cache file: this head, `lists` bytes (widths, heights, kinds, changes by decoding, bad marks, texts), pixels. */
+/* File layout: this head, `lists` bytes (widths, heights, kinds, changes by decoding, `bad` flags, texts), pixels. */
 typedef struct {
     char magic[16];
     uint32_t order;
@@ -29,7 +29,7 @@ static uint64_t hash_text(uint64_t h, const char *text) { return dg_hash(h, text
 
 uint64_t dg_cache_key(const dg_dataset_options *o, const dg_scan *s, bool images)
 {
-    /* The first number is the version of the cache's layout, of decoding and of resizing: increase after a change. */
+    /* The first number is the version of cache layout, decoding and resizing: increase it after a change. */
     int64_t settings[] = {3,
                           o->size,
                           o->channels,
@@ -102,7 +102,7 @@ static bool take_lists(const head *h, const uint8_t *lists, dg_dataset *d)
     return at == end;
 }
 
-/* Load the cache. Returns NULL after success, "" if the key differs, otherwise the file's fault. */
+/* Load the cache. Returns NULL after success, "" if the key differs, otherwise what is wrong with the file. */
 static const char *take(const dg_dataset_options *o, int fd, dg_cache_keys keys, dg_dataset *d)
 {
     head h;

@@ -35,7 +35,7 @@ typedef struct {
  * n paths of files to leave out (the cache, skipped.txt); entries may be NULL. */
 dg_err dg_scan_folder(const dg_folder *folder, const char *dir, const char *const *without, int n, dg_scan *out);
 void dg_scan_free(dg_scan *s);
-/* Add a copy of name and reason to s->skip. how: DG_SKIP_ flags; DG_SKIP_BAD is also set for an image's file name. */
+/* Add a copy of name and reason to s->skip. `how` has DG_SKIP_ flags; an image's file name also sets DG_SKIP_BAD. */
 enum { DG_SKIP_BAD = 1, DG_SKIP_UNREAD = 2 };
 dg_err dg_scan_skip_folder(dg_scan *s, const char *name, int error, const char *reason);
 dg_err dg_scan_skip(dg_scan *s, const char *name, int how, const char *reason);
@@ -57,7 +57,7 @@ dg_err dg_file_whole(const dg_folder *folder, const char *name, dg_lost *lost, s
 
 dg_err dg_is_there(const dg_folder *folder, const char *name, bool *there);
 
-/* Read the images, labels and test part of a dataset. A single class keeps its labels. Unknown out->fingerprint: 0. */
+/* Read images, labels and test part. A dataset with a single class keeps its labels. Unknown out->fingerprint: 0. */
 dg_err dg_source_read(const dg_dataset_options *o, dg_dataset *out);
 dg_err dg_folder_read(const dg_dataset_options *o, const dg_folder *folder, dg_dataset *out);
 dg_err dg_open_folder(const char *dir, dg_folder *out);
@@ -101,7 +101,7 @@ typedef struct {
     uint64_t files, images;
 } dg_cache_keys;
 uint64_t dg_cache_key(const dg_dataset_options *o, const dg_scan *s, bool images);
-/* Fill out from the cache file if it is intact and has one of these keys; key 0 never matches. */
+/* Fill *out from the cache file if this file is intact and has one of these keys; key 0 never matches. */
 typedef enum { DG_CACHE_TAKEN, DG_CACHE_OTHER, DG_CACHE_USELESS } dg_cache_found;
 dg_cache_found dg_cache_read(const dg_dataset_options *o, dg_cache_keys keys, dg_dataset *out);
 /* Write the cache. A failure only prints a warning, because the images are in memory. */

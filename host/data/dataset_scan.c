@@ -131,7 +131,7 @@ static int look_up(walk *w, int parent, const char *base, int flags, struct stat
 
 static dg_err walk_folder(walk *w, int fd, char *path, size_t length, int depth);
 
-/* Returns the path's length up to the end of its first hidden component, or 0. *depth: folders in this part. */
+/* Returns the path's length up to the end of its first hidden component, or 0. *depth: folders in the path. */
 static size_t hidden_part(const char *path, int *depth)
 {
     size_t hidden = 0;

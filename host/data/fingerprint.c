@@ -1,4 +1,4 @@
-/* One hash of all pixels. A separate file, because the library also hashes images that come from no folder. */
+/* One hash of all pixels. This is a separate file, because the library also hashes images that come from no folder. */
 #include "host/data/dataset_internal.h"
 
 #include <omp.h>

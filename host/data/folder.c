@@ -17,7 +17,7 @@
 typedef struct {
     char *reason;
     bool bad, unread, made;
-    int slot; /* index in pixels until unusable images are removed */
+    int slot; /* index of the image in `pixels`, valid until unusable images are removed */
     dg_decoded file;
     uint8_t kind;
 } fate;

@@ -17,7 +17,7 @@ static bool gzipped(const uint8_t *data, size_t bytes) { return bytes > 2 && dat
 
 static const char no_memory[] = "no memory";
 
-/* Unpack at most `room` bytes; returns their number. *end: the data is complete and intact; if false, *why: reason. */
+/* Unpack at most `room` bytes, and return their number. *end is set if the data is complete and intact, else *why. */
 static size_t inflate_some(const uint8_t *data, size_t bytes, uint8_t *out, size_t room, bool *end, const char **why)
 {
     z_stream z = {0};
@@ -83,7 +83,7 @@ dg_err dg_idx_limit(const uint8_t *head, size_t bytes, uint64_t *limit)
     return DG_OK;
 }
 
-/* Get the number of bytes to unpack from the header. Check the limits of SECURITY.md before allocation. */
+/* Get the unpacked size, which the header declares. Check the limits of SECURITY.md before allocation. */
 static dg_err unpacked_bytes(const uint8_t *data, size_t bytes, uint64_t *needed)
 {
     uint8_t head[HEADER_MOST];
@@ -123,7 +123,7 @@ dg_err dg_idx_unpack(uint8_t **data, size_t *bytes)
     }
     free(*data);
     *data = plain;
-    *bytes = n; /* includes one byte more than needed if the file is too long */
+    *bytes = n; /* one byte more than the header declares if the file is too long */
     return DG_OK;
 }
 

@@ -48,8 +48,8 @@ static int find(const folders *f, const char *name)
     return at ? (int)(at - f->name) : -1;
 }
 
-/* Collect the first folders of the names of images [from, to), after the first `skip` bytes of each name. Names are
- * sorted, so the images of a folder are consecutive. *plain: the first image without a folder, or -1. */
+/* For images [from, to), collect the first folder in each name after its first `skip` bytes. Names are sorted, so the
+ * images of a folder are consecutive. *plain: index of the first image without a folder, or -1. */
 static dg_err collect(const dg_dataset *d, int from, int to, size_t skip, folders *out, int *plain)
 {
     *out = (folders){0};

@@ -3,7 +3,7 @@
  * If the dataset fits, the device stores all of it, and each epoch copies only a permutation. Otherwise the device has
  * two windows: steps read images from one window while the host fills the other window with images of later steps,
  * whose order is known in advance. Before each step the host gathers some images in pinned memory, and their copy runs
- * concurrently with the steps. Ops and results are identical in both cases, bit for bit. */
+ * concurrently with the steps. Ops and results are identical with and without windows, bit for bit. */
 #ifndef DG_LOADER_H
 #define DG_LOADER_H
 
@@ -19,7 +19,7 @@ typedef struct {
 typedef struct {
     dg_backend *b;
     dg_records records;
-    int batch, used; /* records per step; records per epoch that steps read */
+    int batch, used; /* batch: records per step; used: records per epoch that steps read */
     int window;      /* records per window, a multiple of batch; 0: the dataset is on the device */
     uint64_t seed;
     void *data, *perm; /* on the device: records, and the index of the record for each position of the epoch */

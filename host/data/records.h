@@ -27,8 +27,8 @@ dg_err dg_idx_labels(const uint8_t *data, size_t bytes, dg_records *out);
 size_t dg_cifar_record(int classes);
 dg_err dg_cifar_records(const uint8_t *data, size_t bytes, int classes, dg_records *out);
 
-/* Append images number[0 ... n - 1] of r to out, from index `first` on, named PART/NUMBER. label_of: class of each
- * label; NULL: the class is the label. The arrays of out have enough room. */
+/* Append n images of r, named PART/NUMBER, to out. number: the images' numbers in the part; `first`: number of r's
+ * first image. label_of: class of each label; NULL: the class is the label. The arrays of out have enough room. */
 dg_err dg_records_take(const dg_dataset_options *o, const dg_records *r, const char *part, const int *number, int n,
                        int first, const int *label_of, dg_dataset *out);
 

@@ -1,4 +1,4 @@
-/* The sources of a dataset that are files of records. */
+/* Dataset sources that consist of record files (IDX, CIFAR). */
 #ifndef DG_RECORDS_INTERNAL_H
 #define DG_RECORDS_INTERNAL_H
 

@@ -11,8 +11,8 @@
 
 typedef struct {
     dg_record_files *files; /* possible files of records, in bytewise order of names */
-    bool idx, cifar;        /* kind of the files; `sure`: known from a file's contents, otherwise from names */
-    bool sure;
+    bool idx, cifar;
+    bool sure; /* the kind is known from a file's contents; false: only from file names */
 } guess;
 
 static int by_name(const void *a, const void *b)
@@ -41,7 +41,7 @@ static dg_err add(dg_record_files *out, const char *name)
     return DG_OK;
 }
 
-/* List the files directly in the folder. The list is empty if a file is named like an image, or with too many files. */
+/* List the files directly in the folder, or none if there are too many or one is named like an image. */
 static dg_err list_folder(const char *dir, int folder, dg_record_files *out)
 {
     DIR *d = dg_list_directory(folder);
@@ -52,7 +52,7 @@ static dg_err list_folder(const char *dir, int folder, dg_record_files *out)
         const char *name = entry->d_name;
         const bool image = dg_named_like_a_image(name);
         if (*name == '.') continue;
-        if (!image && fstatat(folder, name, &st, 0)) { /* an error, because this file may have half of the images */
+        if (!image && fstatat(folder, name, &st, 0)) { /* do not ignore this file: it may have half of the images */
             if (dg_may_pass(errno) || errno == ENOMEM) e = cannot_list(dir);
             continue;
         }
@@ -154,7 +154,8 @@ static bool has_folder(const dg_folder *folder, const char *name)
     return !fstatat(folder->fd, name, &s, 0) && S_ISDIR(s.st_mode);
 }
 
-/* True if the folder has train/ and a test folder. Then the first image is known only after listing all files. */
+/* True if the folder has train/ and a test folder. The first image of such a folder is known only after listing all
+ * files. */
 static bool has_parts(const dg_folder *folder)
 {
     bool test = false;

@@ -9,7 +9,7 @@
 
 static dg_err no_memory(const dg_dataset *d) { return dg_fail(DG_DEVICE, "no memory to split %d images", d->count); }
 
-/* Reorder the items: item i becomes the old item order[i]. Scratch: one (an item), done (a byte per item). */
+/* Reorder the items: item i becomes the old item order[i]. `one` is scratch for an item, `done` for a byte per item. */
 static void permute(void *items, size_t bytes, const int32_t *order, int count, uint8_t *one, uint8_t *done)
 {
     uint8_t *item = items;

@@ -47,7 +47,7 @@ static dg_err translate(const dg_dataset_options *o, const dg_dataset *d, dg_dat
     return DG_OK;
 }
 
-/* Move the `extra` items of `more` to the end of *items. Both arrays have room for at least one item. */
+/* Move the `extra` items of `more` to the end of *items. *items and `more` have room for at least one item. */
 static bool append(void **items, int count, void *more, int extra, size_t bytes)
 {
     uint8_t *all = realloc(*items, ((size_t)count + (size_t)extra) * bytes + 1);

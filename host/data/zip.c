@@ -119,8 +119,8 @@ static zip_int64_t serve(void *state, void *data, zip_uint64_t n, zip_source_cmd
     }
 }
 
-/* Convert a libzip error to an error code: I/O, memory, not supported, damaged. The caller sets errno to 0 before the
- * call of libzip, which reports lack of memory in a search of the directory as a missing directory. */
+/* Returns the error of a failed call of libzip. The caller sets errno to 0 before the call, because libzip reports lack
+ * of memory as a missing directory. */
 static dg_err failed(const dg_zip *z, zip_error_t *error)
 {
     if (z->failed == ENOMEM || (!z->failed && errno == ENOMEM))
@@ -160,7 +160,7 @@ static bool stays_inside(const char *name, char out[NAME_MOST])
 
 static dg_err no_memory(void) { return dg_fail(DG_DEVICE, "no memory for the list of files in the zip file"); }
 
-/* Add the packed and unpacked size of entry i to the totals; DG_DATA over a limit. */
+/* Add an entry's packed and unpacked size to the totals; DG_DATA if a limit is exceeded. */
 static dg_err limit(const zip_stat_t *s, uint64_t bytes, uint64_t *packed, uint64_t *unpacked)
 {
     const uint64_t out_most = bytes < ALL_MOST / RATIO_MOST ? RATIO_MOST * bytes + RATIO_FREE : ALL_MOST;
@@ -231,7 +231,7 @@ static bool below_a_file(const dg_zip *z, const char *name)
     return found;
 }
 
-/* Drop duplicate names except the first. Then a second pass, which needs sorted names, drops names below a file. */
+/* Drop duplicate names except the first. A second pass, on sorted names, drops entries whose folder is a file. */
 static void drop_doubles(dg_zip *z)
 {
     long n = 0;

@@ -1,4 +1,4 @@
-/* A zip file instead of a folder, unpacked in memory only. */
+/* Reads a dataset from a zip file instead of a folder, unpacking it in memory only. */
 #ifndef DG_ZIP_H
 #define DG_ZIP_H
 
@@ -10,7 +10,7 @@
 
 typedef struct dg_zip dg_zip;
 
-/* A file in a zip file. Its name has no empty components and no "..". */
+/* A file in a zip file, whose name has no empty components and no "..". */
 typedef struct {
     char *name;
     uint64_t index, bytes; /* index in the zip file; unpacked size by the zip's directory */

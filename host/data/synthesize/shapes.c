@@ -21,7 +21,7 @@ static double magnitude(double t) { return t < 0 ? -t : t; }
 static double larger(double a, double b) { return a > b ? a : b; }
 static double smaller(double a, double b) { return a < b ? a : b; }
 
-/* Unit vector (cosine, sine) from t = tan(angle / 2), -1..1. It needs no sine function. */
+/* Unit vector (cosine, sine) from t = tan(angle / 2), -1..1. This form needs no sine function. */
 static void turn(double t, double *x, double *y)
 {
     *x = (1 - t * t) / (1 + t * t);
