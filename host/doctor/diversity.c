@@ -30,7 +30,7 @@ static int by_epoch(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Read a grid's PNG. *enough: the PNG has the texts for epoch and diversity. Warns of unreadable files. */
+/* Read a grid's PNG. *enough is true if the PNG has the texts Epoch and Diversity. Warns of unreadable files. */
 static dg_err look(const char *path, dg_grid_seen *out, bool *enough)
 {
     dg_text *text;

@@ -6,10 +6,10 @@
 
 #include "host/doctor/doctor.h"
 
-/* Returns sqrt(mean over all values of a value's variance over n images). */
+/* Returns the root of the mean variance: each value's variance over n images, averaged over all values. */
 double dg_diversity(const uint8_t *pixels, int n, size_t values);
 
-/* The epochs of the grids in this directory, ascending, malloc'd. Closes d; NULL: errno has the reason. */
+/* The epochs of the grids in this directory, ascending, malloc'd. Closes d; if d is NULL, fails with errno. */
 dg_err dg_grid_epochs(DIR *d, const char *path, uint64_t **epoch, int *n);
 
 /* Read the diversities of a run's grids, sorted by epoch; grids without the text are skipped. *seen and *n are NULL and

@@ -15,7 +15,7 @@ enum {
 /* Input of the rules: a window of the log, the newest grid, the newest metrics. */
 typedef struct {
     uint64_t step, epoch;
-    double d_x, d_gz, loss_d, most_loss_d; /* means, except most_loss_d: maximum; d_gz: before D's update */
+    double d_x, d_gz, loss_d, most_loss_d; /* means; most_loss_d is a maximum, d_gz is before D's update */
     double most_loss, mean_loss;           /* maximum and mean of max(loss of D, loss of G) */
     double swing;                          /* standard deviation of D(x) - D(G(z)) */
     double loss_d_before;                  /* mean of loss_d in the previous window; NaN: no such window */
@@ -33,12 +33,12 @@ typedef struct {
     bool (*needs)(const dg_vitals *v);   /* precondition of a new finding */
     const char *when;                    /* the condition `needs` as text, for docs/guide/doctor.md */
     double (*value)(const dg_vitals *v); /* NaN: unknown; no finding begins or ends */
-    bool below; /* a finding begins at value < begins and ends at value > ends; false: at > and < */
+    bool below; /* a finding begins if value < begins and ends if value > ends; false: the opposite comparisons */
     double begins, ends;
     int windows;
     bool at_end;                       /* the rule is checked once, at the end of the run */
-    bool collapse;                     /* a finding ends a run with --stop-on-collapse */
-    const char *says, *ended, *advice; /* says: printf format of the finding's worst value */
+    bool collapse;                     /* with --stop-on-collapse, a finding of this rule ends the run */
+    const char *says, *ended, *advice; /* `says` is a printf format for the finding's worst value */
 } dg_doctor_rule;
 
 extern const dg_doctor_rule dg_doctor_rules[];
@@ -49,8 +49,8 @@ typedef struct {
     uint64_t epoch, step;
     uint64_t end_epoch, end_step; /* 0: not ended */
     double worst;
-    int repeats;  /* number of findings that this finding counts, after DG_DOCTOR_TOLD; 0: a single finding */
-    bool summary; /* a summary of repeated findings at the end of the run */
+    int repeats;  /* number of repeats (findings after DG_DOCTOR_TOLD) counted here; 0: a single finding */
+    bool summary; /* true for a summary of repeated findings at the end of the run */
 } dg_finding;
 
 /* Diversity of an epoch's grid, relative to real images (diversity.h). */
@@ -72,14 +72,14 @@ typedef struct {
     } sum;
     uint64_t number_before; /* 1 + number of the window before the current window */
     int in_a_row[DG_DOCTOR_RULES], times[DG_DOCTOR_RULES];
-    /* per rule: 1 + index of its current finding, and of its finding for repeats; 0: none */
+    /* per rule, 1 + index of the current finding (open) and of the finding that counts repeats (repeated); 0: none */
     int open[DG_DOCTOR_RULES], repeated[DG_DOCTOR_RULES];
 } dg_doctor;
 
 /* True if the rules support the recipe. */
 bool dg_doctor_knows(const dg_recipe *r);
 
-/* Pass rows and grids in the order of the run. news is called for each finding that begins or ends. */
+/* Pass rows and grids in the order of the run. `news` is called for each finding that begins or ends. */
 typedef void dg_doctor_news(void *context, const dg_finding *f);
 void dg_doctor_row(dg_doctor *d, const dg_log_row *row, dg_doctor_news *news, void *context);
 void dg_doctor_grid(dg_doctor *d, const dg_grid_seen *grid);

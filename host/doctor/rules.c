@@ -1,5 +1,5 @@
-/* The table of rules. The rules of the doctor. A rule's condition `needs` excludes other causes of the rule's value.
- * Thresholds were chosen by the recorded runs of tests/host/doctor (docs/guide/doctor.md). */
+/* The table of the doctor's rules. A rule's condition `needs` excludes other causes of the rule's value. Thresholds
+ * were chosen by the recorded runs of tests/host/doctor (docs/guide/doctor.md). */
 #include <math.h>
 
 #include "host/doctor/doctor.h"
@@ -10,7 +10,7 @@ static double swing(const dg_vitals *v) { return v->swing; }
 static double nearest(const dg_vitals *v) { return v->nearest; }
 static double steps(const dg_vitals *v) { return (double)v->step; }
 
-/* Maximum of D's loss relative to its mean in the previous window, or 0 unless D's loss is above a guess's. */
+/* Maximum of D's loss divided by the previous window's mean; 0 if the maximum is not above the loss of a constant D. */
 static double leap(const dg_vitals *v) { return v->most_loss_d > v->guess ? v->most_loss_d / v->loss_d_before : 0; }
 
 /* Current diversity or coverage divided by its best value so far; NaN while the best value is too small. */
@@ -37,8 +37,8 @@ static bool window_is_dense(const dg_vitals *v) { return v->span >= 100 && v->ro
 
 static bool window_before_is_known(const dg_vitals *v) { return v->loss_d_before > 0; }
 
-/* This condition excludes blurred or grey samples, which are close to every real image. Copies of real images are as
- * diverse as the dataset. */
+/* This condition excludes blurred or grey samples, which are close to every real image. Copies of real images satisfy
+ * the condition, because copies are as diverse as the dataset. */
 static bool samples_are_varied(const dg_vitals *v)
 {
     return v->recall >= 0.5 && v->coverage >= 0.5 && !(v->diversity < 0.7);

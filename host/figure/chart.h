@@ -33,15 +33,14 @@ typedef struct {
     double low, high, step; /* ticks at multiples of step */
 } dg_axis;
 
-/* cut: points far above all others, as after a diverging step, are left out of the y axis; `largest` is their maximum.
- */
+/* cut: points far above all others (a diverging step) are left out of the y axis; `largest` is their maximum. */
 typedef struct {
     dg_axis x, y;
     double largest;
     bool cut;
 } dg_layout;
 
-/* Ranges with at most x_ticks and y_ticks parts. */
+/* Choose the ranges of both axes, with at most x_ticks and y_ticks parts. */
 dg_layout dg_chart_layout(const dg_chart *c, int x_ticks, int y_ticks);
 
 /* Ticks of an axis; returns their number. */

@@ -16,7 +16,7 @@ typedef struct {
     uint8_t r, g, b;
 } dg_color;
 
-dg_err dg_draw_open(dg_canvas *c, int W, int H); /* the caller may take c->im before dg_draw_close */
+dg_err dg_draw_open(dg_canvas *c, int W, int H); /* before dg_draw_close, the caller may take ownership of c->im */
 void dg_draw_close(dg_canvas *c);
 void dg_draw_clip(dg_canvas *c, int left, int top, int right, int bottom);
 void dg_draw_unclip(dg_canvas *c);

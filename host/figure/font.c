@@ -135,7 +135,7 @@ static void curve(const pen *p, const double a[2], const double control[2], cons
 static void glyph(const pen *p, const char *s)
 {
     double at[2] = {0, 0}, control[2] = {0, 0};
-    bool down = false, bent = false; /* pen on paper; control point pending */
+    bool down = false, bent = false; /* down: the pen draws; bent: a control point is pending */
     for (s++; *s; s++) {
         if (*s == ' ') {
             down = false;

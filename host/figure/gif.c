@@ -40,7 +40,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Make a palette of all colours, sorted by value, if there are at most 256. p->exact: there are. */
+/* If there are at most 256 colours, make a palette of all colours, sorted by value, and set p->exact. */
 static bool exact_palette(palette *p, const uint8_t *rgb, size_t pixels)
 {
     size_t color[COLORS];
@@ -93,7 +93,7 @@ static void measure(box *b, const cell *cells)
     for (int k = 0; k < 3; k++) b->spread[k] = b->count ? square[k] - sum[k] * sum[k] / (double)b->count : 0;
 }
 
-/* Cut b across channel k at the median of its pixels (Heckbert 1982); out is the upper part. */
+/* Split box b along channel k at the median of its pixels (Heckbert 1982), and store the upper part in `out`. */
 static void cut(box *b, box *out, int k, const cell *cells)
 {
     uint64_t seen = 0, slice;

@@ -8,7 +8,7 @@
  * and gaps are black, or transparent if C = 4. */
 dg_err dg_sheet(const uint8_t *pixels, int n, int S, int C, int rows, int cols, dg_image *out);
 
-/* Value k of RGB for a pixel of 1, 3 or 4 channels; alpha is composited over white. */
+/* Value of RGB channel k for a pixel of 1, 3 or 4 channels; alpha is composited over white. */
 static inline uint8_t dg_opaque_value(const uint8_t *pixel, int channels, int k)
 {
     if (channels < 3) return *pixel;

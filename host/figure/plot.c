@@ -5,7 +5,7 @@
 #include "host/figure/chart.h"
 #include "host/figure/draw.h"
 
-enum { WIDTH = 900, HEADLINE = 34, FOOTLINE = 24, MARKED = 40 /* max points that are drawn as marks, too */ };
+enum { WIDTH = 900, HEADLINE = 34, FOOTLINE = 24, MARKED = 40 /* max points of a curve whose points get marks */ };
 static const dg_color INK = {45, 48, 56}, SOFT = {105, 110, 120}, GRID = {232, 234, 238}, AXIS = {120, 125, 135};
 static const double TITLE = 1.2, TEXT = 1, TITLE_WEIGHT = 1.9, TEXT_WEIGHT = 1.2, BAND = .25;
 
@@ -83,7 +83,7 @@ static void draw_line(const frame *f, const dg_curve *c)
         const bool known = isfinite(c->y[i]), next = i + 1 < c->points && isfinite(c->y[i + 1]);
         if (known && next) dg_draw_line(f->c, x, y, to_x(f, c->x[i + 1]), to_y(f, c->y[i + 1]), 2.2);
         if (!known || c->points > MARKED || y < f->top - 2 || y > f->bottom + 2) continue;
-        dg_draw_unclip(f->c); /* draw a mark on the frame's edge whole */
+        dg_draw_unclip(f->c); /* do not clip a mark on the frame's edge */
         dg_draw_line(f->c, x, y, x, y, 6);
         dg_draw_clip(f->c, f->left, f->top - 2, f->right, f->bottom + 2);
     }
@@ -92,7 +92,7 @@ static void draw_line(const frame *f, const dg_curve *c)
 static void draw_curves(const frame *f)
 {
     dg_draw_clip(f->c, f->left, f->top - 2, f->right, f->bottom + 2);
-    for (int pass = 0; pass < 2; pass++) /* all lines are over the bands */
+    for (int pass = 0; pass < 2; pass++) /* draw all bands, then all lines */
         for (int k = 0; k < f->chart->curves; k++) {
             if (pass) draw_line(f, &f->chart->curve[k]);
             else draw_band(f, &f->chart->curve[k]);
@@ -101,7 +101,7 @@ static void draw_curves(const frame *f)
     dg_draw_unclip(f->c);
 }
 
-/* Right-aligned in the title's line, outside the frame. */
+/* Draw the legend, right-aligned in the title's line, outside the frame. */
 static void draw_legend(const frame *f, int y)
 {
     enum { KEY = 28, GAP = 18 };

@@ -20,7 +20,7 @@ static bool says(const char *name, const char *part)
 
 dg_terminal_way dg_terminal_best(void)
 {
-    if (says("TMUX", "") || says("TERM", "screen")) return DG_TERMINAL_BLOCKS; /* these do not forward graphics */
+    if (says("TMUX", "") || says("TERM", "screen")) return DG_TERMINAL_BLOCKS; /* tmux, screen: no graphics protocol */
     if (says("KITTY_WINDOW_ID", "") || says("TERM", "kitty") || says("TERM_PROGRAM", "ghostty") ||
         says("TERM_PROGRAM", "WezTerm"))
         return DG_TERMINAL_KITTY;

@@ -13,7 +13,7 @@ dg_terminal_way dg_terminal_best(void);
 /* Convert the image to malloc'd text, `columns` wide: one pixel per half block, 10 per column for graphics. */
 dg_err dg_terminal_draw(const dg_image *im, dg_terminal_way way, int columns, char **text);
 
-/* Draw the first of rows x cols images (n, S, S, C) that fit into half the height of the terminal. */
+/* Draw a grid of at most rows x cols images (n, S, S, C) that fits into half the height of the terminal. */
 dg_err dg_terminal_grid(const uint8_t *pixels, int S, int C, int rows, int cols, dg_terminal_way way, char **text);
 
 #endif
