@@ -1,5 +1,5 @@
-/* Detection of memory errors of cJSON, which returns NULL for invalid text and for lack of memory, and silently leaves
- * out items that it has no memory for:
+/* Detects memory errors of cJSON. Without memory, cJSON returns NULL, as for invalid text, or silently leaves out
+ * items. Example:
  *
  *     const unsigned long before = dg_json_refused();
  *     cJSON *o = cJSON_Parse(text);

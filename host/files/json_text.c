@@ -4,7 +4,7 @@
 
 #include "host/files/json.h"
 
-/* Write one character, as \uXXXX if it is not printable. Returns its bytes in s. */
+/* Write one character, as \uXXXX if it is not printable. Returns how many bytes of s the character has. */
 static int put_character(FILE *to, const char *s)
 {
     unsigned code;

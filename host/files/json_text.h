@@ -12,7 +12,7 @@ void dg_json_text(FILE *to, const char *text);
 
 /* An empty object for dg_json_print. */
 struct cJSON *dg_json_begin(void);
-/* Print on stdout and free json. DG_DEVICE: no memory, now or since this thread's last dg_json_begin. */
+/* Print on stdout and free json. DG_DEVICE: an allocation has failed since this thread's last dg_json_begin. */
 dg_err dg_json_print(struct cJSON *json);
 
 #endif

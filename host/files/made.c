@@ -86,7 +86,7 @@ static bool ours(int folder, const char *file, const char *const *names, const c
     return n > 0 && dg_png_says(head, (size_t)n, key, value);
 }
 
-/* first: the first name, in bytewise order, of a file that is not dcgan's; "": every file is. */
+/* `first` gets the first name, in bytewise order, of a file that is not dcgan's; "": all files are dcgan's. */
 static dg_err find_other(const char *dir, const char *const *names, const char *key, const char *value, char first[256])
 {
     DIR *d = opendir(dir);

@@ -17,7 +17,7 @@ enum { DG_HEAD_BYTES = 1024 }; /* length of a file's beginning that includes the
 /* True if the PNG with these first bytes has a tEXt chunk `key` whose value begins with `value`. */
 bool dg_png_says(const void *head, size_t bytes, const char *key, const char *value);
 
-/* Copy the value of tEXt chunk `key`, cut to size, into out. False: `head` has no such chunk. */
+/* Copy the value of tEXt chunk `key`, truncated to `size` bytes, into out. Returns false if the chunk is missing. */
 bool dg_png_text(const void *head, size_t bytes, const char *key, char *out, size_t size);
 
 /* True if the GIF with these first bytes has a comment before its frames that begins with `value`. */

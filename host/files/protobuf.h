@@ -1,6 +1,6 @@
 /* Protocol Buffers messages, written field by field into memory (https://protobuf.dev/programming-guides/encoding), for
  * ONNX and TensorBoard events. After an allocation fails, the message stays `failed` and ignores further fields.
- * Writing it, or adding it to another message, reports the error. */
+ * Writing the message, or adding it to another message, reports the error. */
 #ifndef DG_PROTOBUF_H
 #define DG_PROTOBUF_H
 
@@ -19,7 +19,7 @@ typedef struct {
 
 void dg_pb_append(dg_pb *m, const void *data, size_t bytes); /* raw bytes, no field */
 void dg_pb_little(dg_pb *m, uint64_t v, int bytes);          /* little-endian number, no field */
-void dg_pb_length(dg_pb *m, int field, size_t bytes);        /* header of a field; append its `bytes` bytes next */
+void dg_pb_length(dg_pb *m, int field, size_t bytes);        /* header of a field of `bytes` bytes */
 void dg_pb_bytes(dg_pb *m, int field, const void *data, size_t bytes);
 void dg_pb_text(dg_pb *m, int field, const char *text);
 void dg_pb_number(dg_pb *m, int field, uint64_t v);

@@ -1,5 +1,5 @@
 /* The rule for replacing existing files: an output may replace only files that dcgan made, detected by content, and
- * that the same command does not read. All outputs that a user names follow it. */
+ * that the same command does not read. All outputs that a user names follow this rule. */
 #ifndef DG_REPLACE_H
 #define DG_REPLACE_H
 
@@ -12,7 +12,7 @@
 #define DG_CHECKPOINT_FORMAT "dcgan-checkpoint-1"
 #define DG_GENERATOR_FORMAT "dcgan-generator-1"
 #define DG_CLASSIFIER_FORMAT "dcgan-classifier-1"
-#define DG_NETWORK_FORMAT "dcgan-network-1" /* a network that `dcgan export` writes on request only */
+#define DG_NETWORK_FORMAT "dcgan-network-1" /* a network that `dcgan export` writes only with --network */
 #define DG_Z_FORMAT "dcgan-z-1"
 
 typedef enum {
@@ -40,7 +40,7 @@ enum { DG_MADE_BYTES = 1 << 16 }; /* bytes at a file's beginning that determine 
 
 dg_made dg_made_kind(const void *head, size_t bytes);
 
-/* Settings of the rule, which the program provides. They must stay valid until the last write. */
+/* Settings of the rule, which the program provides and keeps valid until the last write. */
 typedef struct {
     bool force;
     /* The name of the option that gave this path. */
@@ -54,7 +54,7 @@ bool dg_replaces_all(void);
 /* Returns DG_USAGE if an output of this kind must not replace the file at `path`. kind DG_MADE_EMPTY: unknown. */
 dg_err dg_may_replace(const char *path, dg_made kind);
 
-/* dg_may_replace in the form of dg_output_rule.may_replace. */
+/* Like dg_may_replace, with the signature of dg_output_rule.may_replace. */
 dg_err dg_may_replace_by(int old, const char *path, const dg_chunk *piece, int pieces);
 
 #endif

@@ -18,7 +18,7 @@ static const size_t largest_file = (size_t)16 << 30;
 
 typedef struct {
     dg_st_tensor t;    /* first member, so that a pointer to it is a pointer to `placed` */
-    size_t at, stored; /* offset of the data after the header; its bytes in the file */
+    size_t at, stored; /* at: offset of the data after the header; stored: bytes of the data in the file */
     dg_st_narrow narrow;
     const char *type;
     char plain[sizeof((dg_st_tensor *)0)->name];
@@ -202,7 +202,7 @@ static dg_err check_header_crc(const reader *r, int flags)
     const char *digits = dg_st_find_digits(r->file + 8, r->header);
     char right[9];
     if (digits) snprintf(right, sizeof right, "%08x", dg_st_header_crc(r->file, 8 + r->header, digits));
-    if (!digits || memcmp(right, digits, 8) != 0) /* text comparison detects a damaged bit that turns a into A */
+    if (!digits || memcmp(right, digits, 8) != 0) /* text comparison detects a damaged bit that turns "a" into "A" */
         return bad(r, "the header is damaged (wrong checksum)");
     return DG_OK;
 }
@@ -261,7 +261,7 @@ static dg_err parse(const reader *r, int flags)
     if (!e && n == 0) e = bad(r, "no tensors");
     if (!e) e = check_header_crc(r, flags);
     if (e) return e;
-    /* NOLINTNEXTLINE(clang-analyzer-optin.portability.UnixAPI): no tensors are refused above */
+    /* NOLINTNEXTLINE(clang-analyzer-optin.portability.UnixAPI): n > 0 was checked above */
     st->tensor = calloc((size_t)n, sizeof *st->tensor);
     if (!st->tensor) return dg_fail(DG_DEVICE, "%s: out of memory", r->name);
     for (const cJSON *item = st->root->child; item && !e; item = item->next)
@@ -269,7 +269,7 @@ static dg_err parse(const reader *r, int flags)
     return e ? e : check_together(r);
 }
 
-/* Read the data, from memory after the header or from the open file. */
+/* Read the data that follows the header, from memory or from the open file. */
 static dg_err take_data(dg_st *st, const char *from)
 {
     size_t all = 0;

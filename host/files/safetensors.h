@@ -1,10 +1,10 @@
 /* safetensors files, the only format for weights: 8 bytes little-endian header length, JSON header, raw row-major data.
- * Readable by PyTorch and NumPy.
+ * PyTorch and NumPy can read these files.
  *
  * Reading checks every rule of the header before it allocates memory for the data. Limits: header 1 MiB, 4096 tensors,
  * rank 8, names of 1 to 127 bytes without control characters or duplicates, exact sizes, no holes, overlaps or trailing
  * bytes. F16 and BF16 become F32; unknown keys of a tensor are ignored. Files of dcgan have a CRC-32 of every tensor
- * and of the header, which is checked if present; DG_ST_CHECKED refuses a file without it. */
+ * and of the header, which is checked if present; DG_ST_CHECKED refuses a file without CRC-32. */
 #ifndef DG_SAFETENSORS_H
 #define DG_SAFETENSORS_H
 
@@ -30,7 +30,7 @@ typedef struct dg_st dg_st;
 
 enum { DG_ST_CHECKED = 1 };
 
-/* Read a file. Errors: DG_IO with file and reason. Free *out with dg_st_free. */
+/* Read a file. Errors are DG_IO with file and reason. Free *out with dg_st_free. */
 dg_err dg_st_read(const char *path, int flags, dg_st **out);
 /* dg_st_read in two steps, so that names and shapes can be refused first: dg_st_open reads the header, dg_st_load the
  * data from the still open file. After an error of dg_st_load call only dg_st_free. */

@@ -18,7 +18,7 @@ void dg_st_plain_name(const char *name, char *out)
                              *const first[] = {"model", "net", "state_dict", NULL},
                              *const generator[] = {"netG", "generator", "gen", NULL},
                              *const discriminator[] = {"netD", "discriminator", "disc", "critic", NULL};
-    bool leading = true, named = false; /* no component was written yet; the network's name was written */
+    bool leading = true, named = false; /* leading: no component yet; named: the network's name is written */
     for (const char *at = name, *dot; (dot = strchr(at, '.')); at = dot + 1) {
         const size_t n = (size_t)(dot - at);
         const bool G = !named && is_one(at, n, generator), D = !named && is_one(at, n, discriminator);
@@ -42,7 +42,7 @@ dg_st_narrow dg_st_narrow_type(const char *dtype)
     return !strcmp(dtype, "F16") ? DG_ST_HALF : !strcmp(dtype, "BF16") ? DG_ST_BRAIN : DG_ST_SAME;
 }
 
-/* IEEE 754 binary16 as the bits of binary32. */
+/* Convert IEEE 754 binary16 to the bits of binary32. */
 static uint32_t from_half(uint16_t h)
 {
     const uint32_t sign = (uint32_t)(h & 0x8000) << 16;

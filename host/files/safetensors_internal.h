@@ -9,13 +9,13 @@ enum { DG_ST_HEADER_MAX = 1 << 20, DG_ST_TENSORS_MAX = 4096, DG_ST_RANK_MAX = 8 
 /* Check rules that a JSON parser does not check, and limit its memory. Returns NULL, or what is wrong (static text). */
 const char *dg_st_scan(const char *header, size_t bytes);
 
-/* Returns NULL for a valid tensor name, otherwise the fault (static text). ours: only names that dcgan writes are
- * valid. */
+/* Returns NULL for a valid tensor name, otherwise the fault (static text). If `ours` is set, only names that dcgan
+ * writes are valid. */
 const char *dg_st_bad_name(const char *name, bool ours);
 
-/* name without components "module" and "_orig_mod", and without a leading "model", "net" or "state_dict"; a leading
- * "netG", "generator" or "gen" becomes "G", "netD", "discriminator", "disc" or "critic" becomes "D". out has the size
- * of name. */
+/* Copy `name` without components "module" and "_orig_mod", and without a leading "model", "net" or "state_dict". A
+ * leading "netG", "generator" or "gen" becomes "G"; "netD", "discriminator", "disc" or "critic" becomes "D". `out` has
+ * the size of `name`. */
 void dg_st_plain_name(const char *name, char *out);
 
 typedef enum { DG_ST_SAME, DG_ST_HALF, DG_ST_BRAIN } dg_st_narrow;

@@ -5,7 +5,7 @@
 
 const char *const dg_st_type_name[DG_TYPES] = {"F32", "F64", "U8", "I32", "I64"};
 
-/* dg_utf8() for a text of `left` bytes without a final NUL. */
+/* Like dg_utf8(), for a text of `left` bytes without a final NUL. */
 static int utf8_bytes(const char *s, size_t left)
 {
     char bytes[5] = "";
@@ -14,7 +14,7 @@ static int utf8_bytes(const char *s, size_t left)
     return dg_utf8(bytes, &code);
 }
 
-/* Scan a string from its opening quote. Returns its bytes including both quotes, or 0 and *why. */
+/* Scan a string from its opening quote. Returns its length in bytes with both quotes, or 0 and the reason in *why. */
 static size_t scan_string(const char *s, size_t left, const char **why)
 {
     for (size_t i = 1; i < left;) {
@@ -65,7 +65,7 @@ const char *dg_st_scan(const char *header, size_t bytes)
             n = scan_string(header + i, left, &why);
             if (!n) return why;
             break;
-        case 'n': /* "__metadata__": null; elsewhere null is refused later */
+        case 'n': /* "__metadata__": null is valid; any other null is refused later */
             if (left < 4 || memcmp(header + i, "null", 4) != 0)
                 return "a value that is neither text nor a whole number";
             n = 4;
@@ -106,7 +106,7 @@ unsigned dg_st_header_crc(const char *file, size_t bytes, const char *digits)
 
 const char *dg_st_find_digits(const char *header, size_t bytes)
 {
-    /* Quotes inside a string are escaped, so this matches only a key with its value. */
+    /* Quotes inside a string are escaped, so this text matches only a key with its value. */
     static const char key[] = "\"" DG_ST_CRC "\":\"";
     const char *at = memmem(header, bytes, key, sizeof key - 1);
     if (!at || bytes - (size_t)(at - header) < sizeof key - 1 + 9) return NULL;

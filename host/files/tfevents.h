@@ -13,7 +13,7 @@ typedef struct dg_tfevents dg_tfevents;
  * removed. If last_step is 0 or the file is missing, starts a new file. */
 dg_err dg_tfevents_open(const dg_directory *dir, const char *path, uint64_t last_step, dg_tfevents **out);
 
-/* True if the file has only the first event, which each start writes. */
+/* True if the file has only the event that is written when a file is created. */
 bool dg_tfevents_is_empty(int dir, const char *name);
 
 /* Add n values with their tags; NaN is left out. The values stay in memory until dg_tfevents_flush. */

@@ -42,12 +42,12 @@ static inline void dg_image_free(dg_image *im)
 }
 
 /* Decode a PNG, JPEG, WebP, BMP or the first frame of a GIF, detected by content. Any bit depth and colour type -> C =
- * 3 or 4; 16-bit samples are reduced to their high byte, like in PIL. Corrupt or truncated input is DG_DATA with a
- * short reason ("PNG: IDAT: CRC error"). Any input costs at most 256 MiB and 5 s. Thread-safe. */
+ * 3 or 4; 16-bit samples are reduced to their high byte, like in PIL. For corrupt or truncated input, returns DG_DATA
+ * with a short reason, such as "empty file". Any input costs at most 256 MiB and 5 s. Thread-safe. */
 dg_err dg_image_decode(const void *data, size_t bytes, const dg_decode_options *o, dg_image *out);
 
 typedef struct {
-    int size, channels; /* in the file, ignoring keep_alpha: 1: grey, 3: colour, 4: with alpha */
+    int size, channels; /* channels of the result: 1 (grey), 3 (colour) or 4 (with alpha); keep_alpha is ignored */
     dg_fit fit;
     dg_resize resize;
 } dg_fitting;
@@ -58,7 +58,7 @@ typedef struct {
     unsigned did;
 } dg_decoded;
 
-/* Decode, convert to grey if channels is 1, and resize like dg_image_fit, with equal pixels. If the format allows it,
+/* Decode, convert to grey if channels is 1, and resize to the same pixels as dg_image_fit. If the format allows it,
  * rows are processed one by one, and only the result and some rows are in memory. */
 dg_err dg_image_decode_fitted(const void *data, size_t bytes, const dg_decode_options *o, const dg_fitting *f,
                               dg_image *out, dg_decoded *of);
@@ -102,8 +102,8 @@ void dg_image_grey(dg_image *im);
 dg_err dg_image_resize(const dg_image *in, int W, int H, dg_image *out);
 
 /* Resize to size x size. crop: shorter side to size, then centre crop (torchvision's Resize + CenterCrop); pad: longer
- * side to size, black bars; stretch: both sides. Nearest is PIL's and keeps the edges of pixel art. With C = 4 colours
- * are weighted by alpha, and transparent pixels are white. */
+ * side to size, black bars; stretch: both sides. Nearest-neighbour resizing equals PIL's and keeps the edges of pixel
+ * art. With C = 4 colours are weighted by alpha, and transparent pixels are white. */
 dg_err dg_image_fit(const dg_image *in, int size, dg_fit fit, dg_resize resize, dg_image *out);
 
 #endif

@@ -7,7 +7,7 @@
 typedef struct {
     int W, H, bits;
     bool down;        /* rows are stored top to bottom */
-    uint32_t mask[4]; /* red, green, blue and alpha in 16 and 32 bits */
+    uint32_t mask[4]; /* bits of red, green, blue and alpha in 16- and 32-bit pixels */
     const uint8_t *palette;
     size_t entry, colours;
     size_t pixels, stride;

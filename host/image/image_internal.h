@@ -52,7 +52,7 @@ void dg_row_sink_put_rgba(dg_row_sink *s, int y, const uint8_t *rgba);
 /* complete: all rows were written; if false, the image is freed. */
 void dg_row_sink_close(dg_row_sink *s, bool complete);
 
-/* Start dg_image_fit for a W x H image whose rows (turned: columns) arrive one by one, first or last row first. */
+/* Start dg_image_fit for a W x H image whose rows (turned: columns) arrive one by one, in either order. */
 dg_err dg_fitter_open(dg_fitter **out, int W, int H, int C, bool turned, const dg_fitting *how, dg_image *im);
 void dg_fitter_put(dg_fitter *f, int y, const uint8_t *row);
 void dg_fitter_close(dg_fitter *f, bool complete);

@@ -61,7 +61,7 @@ static dg_err decode(const uint8_t *file, size_t bytes, const WebPBitstreamFeatu
 {
     const size_t row = 4 * (size_t)f->width, rows = (size_t)f->height;
     VP8StatusCode code = decode_once(file, bytes, rgba, row, rows);
-    if (code == VP8_STATUS_BITSTREAM_ERROR || code == VP8_STATUS_USER_ABORT) /* also returned for lack of memory */
+    if (code == VP8_STATUS_BITSTREAM_ERROR || code == VP8_STATUS_USER_ABORT) /* or lack of memory */
         code = dg_memory_left(2 * row * rows + (1 << 20)) ? decode_once(file, bytes, rgba, row, rows)
                                                           : VP8_STATUS_OUT_OF_MEMORY;
     if (code == VP8_STATUS_INVALID_PARAM)

@@ -8,7 +8,7 @@
 #include "core/base/file_io.h"
 #include "core/base/bytes.h"
 
-/* Limits for files written by dcgan; larger ones are refused before allocation. */
+/* Limits for files written by dcgan; larger files are refused before allocation. */
 enum { FILE_LIMIT = 64 << 20, TEXT_LIMIT = 1 << 20, TEXTS_LIMIT = 64 };
 
 typedef struct {
@@ -76,7 +76,7 @@ static bool write_all(png_structp png, png_infop info, const dg_image *im, png_t
 {
     if (setjmp(png_jmpbuf(png))) return false;
     png_set_compression_level(png, 2);
-    /* halves the time of the default settings, for 5% more bytes */
+    /* this filter halves the time of the default filters, for 5% more bytes */
     png_set_filter(png, PNG_FILTER_TYPE_BASE, PNG_FILTER_PAETH);
     png_set_IHDR(png, info, (png_uint_32)im->W, (png_uint_32)im->H, 8,
                  im->C == 1   ? PNG_COLOR_TYPE_GRAY

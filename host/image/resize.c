@@ -23,7 +23,7 @@ static void filter_free(filter *f)
     free(f->weight);
 }
 
-/* Make the filter from `in` to `out` values for output positions first ... first + n - 1. Also free f after errors. */
+/* Make the filter from `in` to `out` values for output positions first ... first + n - 1. Free f also after errors. */
 static dg_err filter_make(filter *f, dg_resize how, int in, int out, int first, int n)
 {
     const bool nearest = how == DG_RESIZE_NEAREST;

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Limit of memory for decoding, including the file. With the libraries' memory, it is below 256 million bytes. */
+/* Limit of memory for decoding, including the file. The total with the libraries' memory is below 256 million bytes. */
 static const uint64_t budget = (uint64_t)240 << 20;
 static const double seconds_max = 5;
 
@@ -105,7 +105,7 @@ static void put(dg_row_sink *s, int y, const uint8_t *pixels)
 
 void dg_row_sink_put(dg_row_sink *s, int y, const uint8_t *rgb)
 {
-    uint8_t *to = s->row[0]; /* may be equal to rgb, because each pixel is read before it is overwritten */
+    uint8_t *to = s->row[0]; /* `to` may be equal to rgb, because each pixel is read before it is overwritten */
     if (s->C == 3) {
         put(s, y, rgb);
         return;

@@ -26,8 +26,8 @@ dg_err dg_device_open(const dg_device *d, dg_backend **out);
 /* Like dg_device_open, with this training precision as the default, so that results equal those of the run. */
 dg_err dg_device_open_trained(const dg_device *d, const char *precision, dg_backend **out);
 
-/* The two parts of dg_device_open. DG_OK of dg_device_open_gpu with *out NULL means that the CPU is to be used.
- * dg_device_open_cpu opens the CPU, and warns with `why` if it is not "". */
+/* The two parts of dg_device_open. If dg_device_open_gpu returns DG_OK with *out NULL, use the CPU. dg_device_open_cpu
+ * opens the CPU, and prints the warning `why` unless it is "". */
 dg_err dg_device_open_gpu(const dg_device *d, dg_backend **out, char *why, size_t size);
 dg_err dg_device_open_cpu(const dg_device *d, const char *why, dg_backend **out);
 

@@ -112,7 +112,7 @@ static dg_err read_gan(dg_oracle *o)
     return e ? e : dg_model_parse(norm ? normal : text, o->path, &o->model);
 }
 
-/* "0.4 0.5 0.6", one number per channel. */
+/* Read one number per channel from a text such as "0.4 0.5 0.6". */
 static dg_err channels(const dg_oracle *o, const char *key, double out[4])
 {
     const char *text = dg_st_get(o->st, key), *at = text ? text : "";
@@ -127,7 +127,7 @@ static dg_err channels(const dg_oracle *o, const char *key, double out[4])
     return DG_OK;
 }
 
-/* Network and recipe from the model file in the metadata. */
+/* Read network and recipe from the model file in the metadata. */
 static dg_err read_classifier(dg_oracle *o)
 {
     const char *name = dg_st_get(o->st, "optimizer");

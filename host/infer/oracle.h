@@ -32,9 +32,9 @@ const int64_t *dg_oracle_index(const dg_oracle *o, int s);
 /* Set the initial weights of a built job. */
 dg_err dg_oracle_weights(const dg_oracle *o, dg_job *job);
 
-/* The images as malloc'd records for a built job. */
+/* Get the images as malloc'd records for a built job. */
 dg_err dg_oracle_records(const dg_oracle *o, const dg_job *job, uint8_t **out);
-/* dg_oracle_records in memory of the backend. */
+/* Like dg_oracle_records, in memory of the backend. */
 dg_err dg_oracle_images(const dg_oracle *o, const dg_job *job, void **data);
 /* The whitening, freed by the caller; NULL: none. */
 dg_err dg_oracle_whitening(const dg_oracle *o, const dg_backend *b, dg_whitening **out);
