@@ -13,7 +13,7 @@ static const double LEAST = 10, PART = 0.25;
 
 typedef struct {
     double *sure; /* per class: median probability of its real images */
-    long *count;  /* (4, classes): real, other, confident real, confident other */
+    long *count;  /* (4, classes): real, other, confident real and confident other images */
     double *sort;
     int classes;
 } counting;

@@ -45,7 +45,7 @@ static void tridiagonalise(double *a, size_t n, double *w, double *e, double *be
     e[n - 1] = 0;
 }
 
-/* Store the transposed product of the reflections of a in q (n, n), which must be 0 before. u: scratch (n). */
+/* q (n, n), which must be 0, receives the transposed product of a's reflections. u: scratch (n). */
 static void multiply_out(double *q, const double *a, size_t n, const double *beta, double *u)
 {
     for (size_t i = 0; i < n; i++) q[i * n + i] = 1;
@@ -104,7 +104,7 @@ static void step(double *w, double *e, double *v, size_t n, size_t first, size_t
 
 static bool solve(double *w, double *e, double *v, size_t n)
 {
-    double most = 0; /* relative to the largest entry, because with few points most eigenvalues are 0 */
+    double most = 0; /* tolerances are relative to the largest entry, because with few points most eigenvalues are 0 */
     for (size_t i = 0; i < n; i++) most = fmax(most, fabs(w[i]) + fabs(e[i]));
     for (size_t first = 0; first < n; first++) {
         for (int steps = 0;; steps++) {

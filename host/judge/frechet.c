@@ -62,8 +62,8 @@ void dg_normal_free(dg_normal *x)
     *x = (dg_normal){0};
 }
 
-/* tr (S S')^(1/2): with S = V W V', the sum of square roots of the eigenvalues of W^(1/2) V' S' V W^(1/2). s: S' (d,
- * d), overwritten; t: (d, d) scratch. */
+/* tr (S S')^(1/2) with S = V W V': the sum of sqrt(e) over all eigenvalues e of W^(1/2) V' S' V W^(1/2). s: S' (d, d),
+ * overwritten; t: (d, d) scratch. */
 static dg_err trace_of_root(const dg_normal *x, double *s, double *t, double *w, double *out)
 {
     const int d = x->d;

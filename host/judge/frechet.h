@@ -1,5 +1,5 @@
-/* The Frechet distance of two sets of points as normal distributions (Dowson & Landau 1982; images: Heusel et al.
- * 2017): |m - m'|^2 + tr(S + S' - 2 (S S')^(1/2)). */
+/* The Frechet distance of normal distributions fitted to two sets of points (Dowson & Landau 1982; images: Heusel et
+ * al. 2017): |m - m'|^2 + tr(S + S' - 2 (S S')^(1/2)). */
 #ifndef DG_FRECHET_H
 #define DG_FRECHET_H
 
@@ -19,7 +19,7 @@ dg_err dg_normal_of(const double *x, int n, int d, dg_normal *out);
 void dg_normal_free(dg_normal *x);
 dg_err dg_frechet_from(const dg_normal *x, const double *y, int m, double *out);
 
-/* Eigenvalues w, ascending, of the symmetric a (n, n); a becomes the eigenvectors, one per row. */
+/* Compute the eigenvalues w, ascending, of the symmetric matrix a (n, n); a becomes the eigenvectors, one per row. */
 dg_err dg_eigen(double *a, int n, double *w);
 /* Compute the eigenvalues of a in any order; a is overwritten. */
 dg_err dg_eigenvalues(double *a, int n, double *w);

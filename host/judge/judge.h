@@ -14,8 +14,8 @@ typedef struct {
     int size, channels;
     uint64_t seed;
     int threads;               /* CPU threads, 0: OpenMP's default */
-    dg_random_net *random_net; /* classifier; NULL: metrics that need it are skipped */
-    dg_labeller *labeller;
+    dg_random_net *random_net; /* NULL: metrics of the random network are skipped */
+    dg_labeller *labeller;     /* NULL: metrics of a classifier are skipped */
     const dg_model *gan; /* a GAN, whose discriminator layout is trained to tell real from generated; NULL: none */
     dg_backend *backend;
     dg_progress *progress;
@@ -54,8 +54,8 @@ typedef struct {
 dg_err dg_judged_take(const dg_jury *j, const uint8_t *pixels, int images, int stream, int first, dg_judged *out);
 void dg_judged_free(dg_judged *x);
 
-/* Compare `other` with reals and store its metrics. held: a second set of real images, either `other` or a set that was
- * compared with reals before. */
+/* Compare `other` with reals and store the metrics of `other`. held: a second set of real images, either `other` or a
+ * set that was compared with reals before. */
 dg_err dg_judged_beside(const dg_jury *j, dg_judged *reals, const dg_judged *held, dg_judged *other);
 
 typedef struct {

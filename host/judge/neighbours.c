@@ -8,14 +8,14 @@
 
 enum { F = DG_RANDOM_FEATURES, NEIGHBOURS = 5, AT_ONCE = 64 };
 
-/* Search the neighbours of each x in y. If the sets x and y are equal, a point is not its own neighbour. */
+/* For each point of x, find its neighbours in y. If the sets x and y are equal, a point is not its own neighbour. */
 typedef struct {
     const double *x, *y;
     int n;
     const double *ball; /* (n) squared radius of the ball of each y; NULL: not used */
     double *nearest;    /* (n) out */
-    double *fifth;      /* (n) out: to neighbour NEIGHBOURS; NULL: not used */
-    bool *inside;       /* (n) out: x is in the ball of some y */
+    double *fifth;      /* (n) out: squared distance to the fifth neighbour; NULL: not used */
+    bool *inside;       /* (n) out: true if the point of x is in the ball of a point of y */
 } question;
 
 static double square_of(const double *x)
@@ -108,7 +108,7 @@ static dg_err compare(const dg_jury *j, const dg_judged *reals, const dg_judged 
                    to_held = {.x = other->feature, .y = held->feature, .n = n, .nearest = room};
     dg_err e = ask(j, &from_reals);
     if (!e) e = ask(j, &to_reals);
-    if (!e) e = ask(j, &to_held); /* if other is held, each image is compared with the other images of held */
+    if (!e) e = ask(j, &to_held); /* if other == held, no image is its own neighbour */
     if (e) return e;
     share(j, reals, inside, other);
     double sum = 0;

@@ -1,6 +1,6 @@
 /* The network takes images from -1 to 1 and has four 3 x 3 convolutions with stride 2 and 32, 64, 128 and 256 channels,
- * each followed by LeakyReLU 0.2. Weights are N(0, 2 / fan_in); there are no biases. The features are the means of the
- * channels of map 3, their standard deviations, then the means and the standard deviations of map 4. */
+ * each followed by LeakyReLU 0.2. Weights are N(0, 2 / fan_in); there are no biases. The features of map 3, followed by
+ * those of map 4, are the means of the channels and then their standard deviations. */
 #include "host/judge/random_net.h"
 
 #include <math.h>
@@ -104,7 +104,7 @@ dg_err dg_random_net_open(const dg_device *d, int size, int channels, dg_random_
     return e ? e : build(r, b, size, channels);
 }
 
-/* Mean and standard deviation per channel of a map (H, W, C): out[0 .. C - 1] and out[C .. 2 C - 1]. */
+/* Store the mean (C), then the standard deviation (C), of each channel of a map (H, W, C) in `out`. */
 static void sum_up(const float *map, dg_shape s, double *out)
 {
     const int pixels = s.H * s.W;

@@ -11,7 +11,7 @@
 
 enum { SIDE = 7, PATCHES = 64, DIRECTIONS = 128, AT_ONCE = 4096, BITS = 11 };
 
-/* Patches of one level and one set. */
+/* Patches of one pyramid level of one image set. */
 typedef struct {
     const dg_jury *j;
     const uint8_t *pixels;
@@ -30,8 +30,8 @@ bool dg_sliced_level(int size, int level)
 /* Index i mirrored at both ends of 0 .. n - 1. */
 static ptrdiff_t mirrored(ptrdiff_t i, ptrdiff_t n) { return i < 0 ? -i : i >= n ? 2 * (n - 1) - i : i; }
 
-/* Filter n values of x, `stride` apart, with (1 4 6 4 1) / 16. up: zeros are inserted between the values first, and the
- * result is doubled. */
+/* Returns output i of the filter (1 4 6 4 1) / 16 for n values of x, `stride` apart. If `up` is set, zeros are first
+ * inserted between the values, and the result is doubled. */
 static float filter(const float *x, ptrdiff_t i, ptrdiff_t n, ptrdiff_t stride, bool up)
 {
     static const float weight[5] = {1 / 16.f, 4 / 16.f, 6 / 16.f, 4 / 16.f, 1 / 16.f};
@@ -72,7 +72,7 @@ static void subtract_grown(float *x, const float *y, float *room, ptrdiff_t n, p
         for (ptrdiff_t c = 0; c < n * C; c++) x[r * n * C + c] -= filter(room + c, r, n, n * C, true);
 }
 
-/* x: one pyramid level of an image; y, room: scratch, each as large as an image. */
+/* x receives one pyramid level of an image; y and room are scratch, each as large as an image. */
 static void take_level(const slices *s, const uint8_t *pixels, float *x, float *y, float *room)
 {
     const int C = s->j->channels;
@@ -141,7 +141,7 @@ static void normalise(slices *s)
     }
 }
 
-/* Draw directions (DIRECTIONS, values), rows of Euclidean length 1. */
+/* Draw random directions (DIRECTIONS, values): rows of Euclidean length 1. */
 static float *directions(int values)
 {
     const size_t n = (size_t)DIRECTIONS * (size_t)values;

@@ -20,7 +20,7 @@ static void leave(const dg_host_state *s)
     (void)uselocale(s->locale);
 }
 
-/* Block signals. New threads inherit the mask, so handlers run in the host's threads only. Faults are not blocked. */
+/* Block signals except faults. New threads inherit the signal mask, so handlers run in the host's threads only. */
 static void block(sigset_t *before)
 {
     static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGPROF};
@@ -30,7 +30,7 @@ static void block(sigset_t *before)
     pthread_sigmask(SIG_BLOCK, &held, before);
 }
 
-/* Threads keep their numbers while team sizes are constant. A new thread inherits the defaults. */
+/* OpenMP's threads keep their numbers while team sizes are constant. A new thread inherits the default settings. */
 void dg_guard_enter(dg_guard *g, dg_host_state *worker, int n)
 {
     *g = (dg_guard){.worker = worker, .workers = worker ? n : 0, .max = omp_get_max_threads()};
