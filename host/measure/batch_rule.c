@@ -8,13 +8,13 @@
 #include "host/measure/samples.h"
 
 #define GAIN 1.01  /* a doubling with a smaller gain counts as no gain */
-#define DOUBT 0.95 /* sizes above this part of the lowest eligible rate are measured again */
-#define SLOWER 1.1 /* factor on the expected time of a look, because other programs may slow the machine */
+#define DOUBT 0.95 /* sizes that reach this part of the lowest eligible rate are measured again */
+#define SLOWER 1.1 /* factor on the expected time of a measurement, because other programs may slow the machine */
 #define SURE 0.25  /* part of the allowed loss that a measured rate may use; the remainder is a margin for noise */
 enum {
     COUNTED = 5,
     FLAT = 6,
-    LOOKS = 8, /* max looks at a size on which the choice depends */
+    LOOKS = 8, /* max measurements of a size that can decide the choice */
     NEAR = 2,
     PASSES = 20 /* max passes of the iteration that computes the medians */
 };
@@ -52,8 +52,8 @@ static int row_of(const dg_batch_table *t, int batch)
 
 static double log_rate(const dg_batch_row *look) { return log(look->batch / look->ms); }
 
-/* Compare each look at row i with the NEAR looks before and after it, as logarithms of ratios of rates. Returns the
- * number of comparisons. */
+/* Compare each measurement of row i with the NEAR measurements before it and after it. Each comparison estimates the
+ * logarithm of the row's rate. Returns the number of comparisons. */
 static int compare(const dg_batch_table *t, int i, const double rate[DG_BATCH_ROWS], double *said)
 {
     int n = 0;
@@ -67,8 +67,8 @@ static int compare(const dg_batch_table *t, int i, const double rate[DG_BATCH_RO
     return n;
 }
 
-/* Estimate the relative rate of each size as a median of comparisons. Then estimate the factor common to all rates from
- * the typical state of the machine. */
+/* Estimate the relative rate of each size as a median of comparisons. Then scale all rates by one factor, the median
+ * ratio of measured and relative rates. */
 static void estimate(dg_batch_table *t)
 {
     double rate[DG_BATCH_ROWS] = {0}, said[2 * NEAR * DG_BATCH_LOOKS];
@@ -109,8 +109,8 @@ static bool leaves_steps(const dg_batch_table *t, int batch)
     return dg_batch_updates(&t->limits, batch) >= t->limits.least_steps;
 }
 
-/* Index of the smallest size with `share` of the best rate among sizes that leave enough steps, or among all. -1: none.
- */
+/* Index of the smallest size with at least `share` of the best rate, -1: none. If enough_steps is set, sizes that leave
+ * too few steps are ignored. */
 static int smallest(const dg_batch_table *t, bool enough_steps, double share)
 {
     double best = 0;
@@ -126,7 +126,7 @@ static int smallest(const dg_batch_table *t, bool enough_steps, double share)
 
 static int fastest(const dg_batch_table *t, bool enough_steps) { return smallest(t, enough_steps, 1); }
 
-/* True if there is time for a look, judged by the nearest timed size; always true for the first. *most: its seconds. */
+/* True if enough time is left to measure this size, estimated from the nearest timed size. *most: max seconds. */
 static bool has_time(const dg_batch_table *t, int batch, double *most)
 {
     const dg_batch_row *near = &t->row[0];
@@ -147,7 +147,7 @@ static dg_err look(dg_batch_table *t, int batch)
     const dg_err e = t->machine.look(t->machine.context, batch, seconds, &row, t->why_not);
     if (!e && !*t->why_not) add(t, &row);
     else if (!e && row_of(t, batch) < 0) t->refused = batch;
-    else if (!e) t->row[row_of(t, batch)].looks = LOOKS; /* it fitted before: another program has taken the memory */
+    else if (!e) t->row[row_of(t, batch)].looks = LOOKS; /* the size fitted before: another program took memory */
     return e;
 }
 
@@ -163,7 +163,7 @@ static bool is_flat(const dg_batch_table *t)
 }
 
 /* Choose the smallest size nearly as fast as the fastest. If the series ended for lack of time, assume that larger
- * sizes gain as much again as the last doubling did. This holds for a step time of a + c * batch. */
+ * sizes gain as much again as the last doubling did, as for a step time of a + c * batch. */
 static int choice(const dg_batch_table *t, bool enough_steps)
 {
     const double share = (1 + t->rising) * (1 - SURE * t->limits.within);
@@ -193,7 +193,7 @@ static bool ends(dg_batch_table *t, int batch)
     return *t->end;
 }
 
-/* Measure growing sizes. If a doubling has no gain, measure its sizes and the sizes before it again. */
+/* Measure growing sizes. If the last sizes gain nothing, measure them and the sizes before them again. */
 static dg_err climb(dg_batch_table *t)
 {
     dg_err e = DG_OK;
@@ -270,7 +270,7 @@ static void explain(dg_batch_table *t)
 static dg_err by_search(dg_batch_table *t)
 {
     dg_err e = climb(t);
-    for (int i = 0; i < 2 && !e; i++) e = try_neighbours(t); /* measured again, a neighbour may become the choice */
+    for (int i = 0; i < 2 && !e; i++) e = try_neighbours(t); /* twice: a neighbouring size may become the choice */
     for (int i = 0; i < LOOKS && !e; i++) {                  /* at least two rounds, and more while time is left */
         if (i > 1 && t->machine.elapsed(t->machine.context) > t->limits.seconds / 3) break;
         e = look_again(t);
@@ -347,7 +347,7 @@ dg_err dg_batch_choose(dg_batch_table *t, dg_batch_rule rule, const dg_batch_lim
     return rule == DG_RULE_SEARCH ? by_search(t) : by_rounds(t, rule == DG_RULE_USAGE);
 }
 
-/* Mean of the upper half of the samples that are above 0. If their number is odd, the middle sample is included. */
+/* Mean of the upper half of the samples that are above 0. Half of an odd number includes the middle sample. */
 static double upper_half(double *sample, int n)
 {
     double sum = 0;

@@ -12,7 +12,7 @@
 #include "host/trainer/steps.h"
 
 #define SECONDS 60.0
-#define LOOK 0.33 /* max seconds of a look (one measurement); many short looks average out disturbances */
+#define LOOK 0.33 /* max seconds of a measurement; many short measurements average out disturbances */
 enum {
     LOOKS = 60,
     PASSES = 10 /* passes of a sweep over all sizes, so that a disturbance of the machine affects different sizes */
@@ -37,8 +37,8 @@ void dg_batch_bench_close(dg_batch_bench *b)
     b->nvml = NULL;
 }
 
-/* Open the loader for whole batches. Classifier records have labels, and floats if the images are whitened; their
- * values do not matter here. */
+/* Open the loader for whole batches. Classifier records have labels, and floats if the images are whitened; the values
+ * do not affect the time. */
 static dg_err feed_of(dg_batch_trial *t)
 {
     dg_batch_bench *b = t->bench;
@@ -52,7 +52,7 @@ static dg_err feed_of(dg_batch_trial *t)
     return e ? e : dg_job_alloc(job, t->feed.data, t->feed.perm);
 }
 
-/* Begin an epoch at the end of another, and wait for the device. *left: steps of the epoch. */
+/* Begin a new epoch if the last one has ended, and wait for the device. *left: remaining steps of the epoch. */
 static dg_err ready(dg_batch_trial *t, long *left)
 {
     static const double lr[DG_NETS_MAX];
@@ -145,7 +145,7 @@ static double read_usage(void *trial)
     return threads ? 100 * used / (wall * threads) : dg_nvml_utilisation(t->bench->nvml);
 }
 
-/* Percent of the step's time with running kernels: the sum of the ops' times, at most 100 because some overlap. */
+/* Percent of a step's time in which kernels run: the sum of the ops' times, at most 100 because some ops overlap. */
 static dg_err busy_of_gpu(dg_batch_trial *t, double ms, double *busy)
 {
     dg_backend *b = t->bench->backend;
@@ -163,7 +163,7 @@ static dg_err busy_of_gpu(dg_batch_trial *t, double ms, double *busy)
     return e;
 }
 
-/* Time steps for most_seconds; without all_of_them only until their median is known within 1%. */
+/* Time steps for most_seconds or, unless all_of_them is set, until their median is known within 1%. */
 static dg_err take_samples(dg_batch_trial *t, double most_seconds, bool all_of_them, dg_batch_row *row)
 {
     const double begin = dg_clock();
@@ -217,7 +217,7 @@ static dg_err time_size(dg_batch_bench *b, int batch, double most_seconds, bool 
     return e;
 }
 
-/* Return the error for a first size that does not fit. The message names a size that does. */
+/* Return the error for a first size that does not fit. The message names the largest size that fits. */
 static dg_err refuse_all(const dg_batch_bench *b, int batch)
 {
     dg_job job;

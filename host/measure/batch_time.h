@@ -1,4 +1,4 @@
-/* Times of batch sizes: a network is built as for training with its own weights and images, runs training steps with
+/* Measures the step times of batch sizes. For each size, a network is built as for training, runs training steps with
  * learning rates of 0, so that its weights stay constant, and is freed. */
 #ifndef DG_BATCH_TIME_H
 #define DG_BATCH_TIME_H
@@ -22,12 +22,12 @@ typedef struct {
     dg_backend *backend;
     const dg_dataset *data;
     const volatile sig_atomic_t *stop;          /* if not 0, stop with DG_FAILED after the current step; may be NULL */
-    long steps;                                 /* of a round; 0: a look has a time limit */
-    void (*progress)(void *context, int batch); /* before a size is timed; may be NULL */
+    long steps;                                 /* steps per round; 0: measurements have a time limit */
+    void (*progress)(void *context, int batch); /* called before a size is timed; may be NULL */
     void *context;
 
     dg_room room;
-    dg_machine machine; /* the peak FLOP/s is measured once per size; this is the best */
+    dg_machine machine; /* the peak FLOP/s is measured once per size, and the best value is kept */
     dg_nvml *nvml;      /* NULL: NVML is not available; no_nvml has the reason */
     const char *no_nvml;
     uint8_t *records; /* NULL: the recipe reads no labels */
@@ -49,15 +49,15 @@ typedef struct {
     double usage_at, cpu_at; /* dg_clock and CPU seconds when the usage was last read */
 } dg_batch_trial;
 
-/* Open a network and run it to warm up. why: "", or the reason why it does not fit; then there is nothing to close.
- * DG_NUMBERS: values are not finite. */
+/* Build a network for this batch size, and run some steps to warm up. why: "", or the reason why the network does not
+ * fit; then there is nothing to close. DG_NUMBERS: values are not finite. */
 dg_err dg_batch_open(dg_batch_trial *t, dg_batch_bench *b, int batch, char why[160]);
 void dg_batch_close(dg_batch_trial *t);
 
-/* Time one size for most_seconds; DG_DEVICE: it does not fit. */
+/* Time one size for most_seconds; DG_DEVICE: the size does not fit. */
 dg_err dg_batch_time(dg_batch_bench *b, int batch, double most_seconds, dg_batch_row *row);
 
-/* The limits of the options for this number of images. */
+/* Returns the limits of the search that follow from the options for this number of images. */
 dg_batch_limits dg_batch_limits_of(const dg_options *o, int images);
 
 /* Apply a rule to the device. DG_DEVICE: not even the first size of the search fits. */
@@ -73,8 +73,7 @@ typedef struct {
 /* Time all sizes up to the first that does not fit, each for `seconds`. The caller frees s->row, after errors too. */
 dg_err dg_sweep_run(dg_batch_bench *b, const dg_sweep_range *range, double seconds, dg_sweep *s);
 
-/* The GPU utilisation that NVML reports, if known, otherwise the share of time in which the device was busy;
- * percent. */
+/* Returns the GPU utilisation that NVML reports; if unknown, the percentage of time in which the device was busy. */
 double dg_sweep_usage(const dg_batch_row *r);
 
 /* Time and utilisation (busy) for this batch size, interpolated linearly between two measured sizes. */

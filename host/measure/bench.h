@@ -1,7 +1,7 @@
 /* `dcgan bench` and `dcgan profile`: measure the machine's peak rates, and compare the training step, as a whole and op
  * by op, with these rates. `bench` prints the whole step and the kinds of ops. `profile` prints every op with its
- * predicted time. Both write the same JSON object. The arithmetic peak is measured in every round, between the steps,
- * because clocks and other programs change the machine's speed. Percentages refer to the best peak of the run. */
+ * predicted time. The commands write the same JSON object. The arithmetic peak is measured in every round, between
+ * steps, because clocks and other programs change the machine's speed. Percentages refer to the run's best peak. */
 #ifndef DG_BENCH_H
 #define DG_BENCH_H
 
@@ -26,7 +26,7 @@ typedef struct {
     dg_prediction predicted;
 } dg_bench_op;
 
-/* A launch on a GPU. An unfused launch has the numbers of its op. */
+/* A launch on a GPU. An unfused launch has the cost of its op. */
 typedef struct {
     int op;
     dg_launch_cost cost;
@@ -41,7 +41,7 @@ typedef struct {
     double predicted_us; /* sum over all ops, ignoring concurrency */
     dg_timing step;
     dg_bench_op *op;
-    dg_bench_launch *launch; /* in the order of execution; none on a CPU */
+    dg_bench_launch *launch; /* launches in order of execution; none on a CPU */
     int launches;
 } dg_bench_model;
 

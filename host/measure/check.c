@@ -21,7 +21,7 @@ void *dg_check_memory(const dg_job *job, const dg_row *r)
     return r->kind == DG_OUTSIDE ? r->outside : (char *)job->arena.base + r->offset;
 }
 
-/* Bytes of the operand's row. Some ops use more: Adam continues through all rows of a network. */
+/* Bytes of the operand's row. Some ops use more: Adam's op also uses all following rows of the network. */
 size_t dg_check_bytes(const dg_op *op, int operand, const dg_row *r)
 {
     if (r->kind == DG_STATE) return r->bytes;

@@ -85,7 +85,7 @@ static dg_err fetch(const sides *s, int side, const pair *p, void *host)
     return e;
 }
 
-/* Copy the rows that an op reads or overwrites from one job to the other. Rows that the fused job stores rounded get
+/* Copy from one job to the other the rows that an op reads or overwrites. Rows that the fused job stores rounded get
  * rounded values in both jobs, because the check must not measure rounding in memory. */
 static dg_err hand_over(const sides *s, const dg_op *fused)
 {
@@ -108,8 +108,7 @@ static dg_err hand_over(const sides *s, const dg_op *fused)
     return e;
 }
 
-/* Euclidean distance of two tensors divided by the norm of the first one. The result is NaN if a tensor contains
- * NaN. */
+/* Euclidean distance of two tensors divided by the norm of the first one; NaN if a tensor contains NaN. */
 static double distance(const dg_row *row, size_t bytes, const void *want, const void *got)
 {
     if (row->type == DG_U8 || row->type == DG_I32) return memcmp(want, got, bytes) ? INFINITY : 0;

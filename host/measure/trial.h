@@ -6,7 +6,7 @@
 
 typedef struct {
     dg_job job;
-    void *data, *perm; /* images, and their order; dg_trial_open: one batch, repeated for DG_TRIAL_STEPS steps */
+    void *data, *perm; /* images, and their order; dg_trial_open repeats one batch for DG_TRIAL_STEPS steps */
     uint64_t step;
 } dg_trial;
 
@@ -27,8 +27,8 @@ dg_err dg_trial_build(dg_trial *t, const dg_model *m, const dg_job_options *o, d
 dg_err dg_trial_open(dg_trial *t, const dg_model *model, int batch, dg_backend *b);
 void dg_trial_close(dg_trial *t);
 
-/* Run n <= DG_TRIAL_STEPS steps, enqueued together as in training; *ms per step. DG_NUMBERS: a step computed values
- * that are not finite, so its time is invalid. */
+/* Run n <= DG_TRIAL_STEPS steps, enqueued together as in training; *ms: time per step. DG_NUMBERS: a step computed
+ * values that are not finite, so its time is invalid. */
 dg_err dg_trial_steps(dg_trial *t, int n, double *ms);
 
 /* Run one training step op by op. ms[i]: time of op i of plan "train". */

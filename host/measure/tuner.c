@@ -10,7 +10,7 @@
 #include "core/base/sort.h"
 #include "core/tune/tune.h"
 
-enum { QUICK = 2, FINAL = 8 }; /* QUICK: runs of a choice in the first pass; FINAL: choices timed again together */
+enum { QUICK = 2, FINAL = 8 }; /* QUICK: runs per choice in the first pass; FINAL: choices per group timed again */
 #define CLEARLY 0.98           /* maximum time of a new choice, relative to the current choice */
 
 typedef struct {
@@ -127,7 +127,7 @@ static dg_err failed(dg_err e, const dg_op *op, const dg_tune *tune)
 static dg_err list_choices(tuner *s, const dg_op *op)
 {
     dg_tune *all = malloc(DG_VARIANT_LIST * sizeof *all);
-    size_t unused = 0, total = 0, most = s->b->scratch(s->b, op); /* the list may not contain the current choice */
+    size_t unused = 0, total = 0, most = s->b->scratch(s->b, op); /* the current choice may be missing from the list */
     if (!all) return dg_fail(DG_DEVICE, "out of memory for the choices of %s", op->name);
     dg_err e = s->b->memory(s->b, &unused, &total);
     const int n = s->b->choices(s->b, op, all, DG_VARIANT_LIST);
@@ -281,7 +281,7 @@ static int costly_first(const void *a, const void *b)
     return (x->ms < y->ms) - (x->ms > y->ms);
 }
 
-/* List the distinct ops of a step with their times. Op `advance` is left out, because it only counts. */
+/* List the distinct ops of a step with their times. Op `advance` is left out, because it only increments a counter. */
 static dg_err list_targets(tuner *s, target *list, double *ms)
 {
     const dg_plan *p = &s->trial->job.plan[DG_PLAN_TRAIN];

@@ -1,6 +1,6 @@
 /* `dcgan tune` finds the fastest implementation of each op of a training step on this device by measurements. Every
  * choice that the backend offers for an op is timed with a cold cache. The best few choices are timed again for their
- * medians. Of these, the tuner takes the fastest whose results agree with variant `direct` (check.h). The current
+ * medians. The tuner then selects the fastest choice whose results agree with variant `direct` (check.h). The current
  * choice is replaced only by a choice that is at least 2% faster. */
 #ifndef DG_TUNER_H
 #define DG_TUNER_H
