@@ -70,13 +70,13 @@ dg_view dg_backward(dg_builder *b, dg_pass *p, dg_view dy, unsigned want);
 /* A tangent pass (penalty.h): each layer maps the tangents of its inputs by its linear map without bias, then by the
  * slope of its activation in the forward pass, and appends the gradients of its weights. */
 typedef struct {
-    dg_pass *pass;   /* after dg_backward from ones with DG_WANT_INPUT */
+    dg_pass *pass;   /* dg_backward has run from gradients of 1, with DG_WANT_INPUT */
     dg_view slopes;  /* (N): gradient of the loss by each logit */
     double scale[2]; /* factor of the tangents in weight gradients, for each half of the batch */
     dg_view in, add; /* tangents of the current layer's inputs */
 } dg_tangent;
 
-/* Append the tangent pass from v, the tangent of the network's input; returns that of its output. */
+/* Append the tangent pass from v, the tangent of the network's input; returns the tangent of the network's output. */
 dg_view dg_tangent_pass(dg_builder *b, dg_tangent *t, dg_view v);
 
 /* DG_USAGE if a layer has no tangent: batch norm, max pooling, or an activation that is not linear on both sides of

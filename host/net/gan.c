@@ -253,7 +253,7 @@ void dg_gan_z(float *z, int latent, uint64_t seed, uint64_t image)
     }
 }
 
-/* The penalised recipe has two metrics and a plot more, which are the last ones. */
+/* The penalised recipe has two more metrics and one more plot, at the end of each table. */
 #define RECIPE(fewer_metrics, fewer_plots)                                                                     \
     .name = "GAN", .nets = 2, .net = {[DG_G] = {'G', "generator", 1}, [DG_D] = {'D', "discriminator", 3}},     \
     .exported = DG_G, .metrics = METRICS - (fewer_metrics), .metric = metrics, .plots = PLOTS - (fewer_plots), \

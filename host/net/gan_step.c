@@ -45,8 +45,8 @@ static void add_loss(dg_job *job, dg_plan *plan, const loss_part *s)
     dg_bind_row(op, "state", job->row[DG_ROW_STATE]);
 }
 
-/* logit_real = D(augment(x)) with the updated D, for a paired loss of G. It has no backward pass. Momentum 0 keeps D's
- * running statistics, because x has updated them in this step already. */
+/* logit_real = D(augment(x)) with the updated D, for a paired loss of G. This forward pass has no backward pass.
+ * Momentum 0 keeps D's running statistics, because x has updated them in this step already. */
 static dg_view see_real_again(dg_builder *b, dg_job *job, dg_view seen, int B)
 {
     static const double none = 0;

@@ -9,7 +9,7 @@ enum {
     DG_LOSS_D_REAL, /* mean loss of D on real images (target 1) */
     DG_LOSS_D_FAKE, /* mean loss of D on samples (target 0) */
     DG_LOSS_G,      /* mean loss of G: the updated D on the same samples (target 1) */
-    DG_D_X, /* mean of D's output for each of these losses, scaled to 0..1: mean sigmoid(logit) with BCE (ops_gan.h) */
+    DG_D_X, /* mean of D's output for each loss above, scaled to 0..1: mean sigmoid(logit) with BCE (ops_gan.h) */
     DG_D_GZ1,
     DG_D_GZ2,
     DG_BAD_G, /* number of non-finite weights of G (D) after the update */

@@ -9,15 +9,15 @@
 #include "host/net/gan_losses.h"
 #include "host/net/recipe.h"
 
-/* Weight initialisation, drawn from Philox. DCGAN: N(0, 0.02), gamma N(1, 0.02) (Radford et al. 2016); NORMAL: N(0,
- * start_sigma), biases N(0, start_bias); HE: N(0, 2 / fan_in) (He et al. 2015); GLOROT: uniform within sqrt(6 / (fan_in
- * + fan_out)) (Glorot & Bengio 2010); TORCH: uniform within 1 / sqrt(fan_in), biases too. Defaults: gamma 1, biases
- * 0. */
+/* Weight initialisation, drawn from Philox. DCGAN is N(0, 0.02), gamma N(1, 0.02) (Radford et al. 2016); NORMAL is N(0,
+ * start_sigma), biases N(0, start_bias); HE is N(0, 2 / fan_in) (He et al. 2015); GLOROT is uniform within sqrt(6 /
+ * (fan_in + fan_out)) (Glorot & Bengio 2010); TORCH is uniform within 1 / sqrt(fan_in), biases too. Defaults: gamma 1,
+ * biases 0. */
 typedef enum { DG_START_DCGAN, DG_START_NORMAL, DG_START_HE, DG_START_GLOROT, DG_START_TORCH } dg_start;
 
 /* Statistics of the training images, with which a model prepares its input. */
 typedef struct {
-    double mean[4], std[4]; /* input = standard: per channel of values from 0 to 1; std 0: unknown */
+    double mean[4], std[4]; /* with input = standard: statistics per channel, of values from 0 to 1; std 0: unknown */
     dg_whitening *whitening;
 } dg_input_data;
 
@@ -56,13 +56,13 @@ typedef struct {
     int moment1, moment2, grad;
     int average; /* row of the tensor's EMA, or of the statistics of averaged weights; -1: none */
     int rank;
-    int dim[4];     /* PyTorch's shape: (Co, Ci, K, K), (C) */
-    int file_rank;  /* rank in files: 2 for (Co, Ci K K); 1 for (Ci K K); 0: `rank` */
+    int dim[4];     /* PyTorch's shape, such as (Co, Ci, K, K) or (C) */
+    int file_rank;  /* rank in files: 2 for (Co, Ci K K), 1 for (Ci K K), 0: equal to `rank` */
     bool direction; /* unit vector u or v of spectral norm */
     int net;
     dg_layer_start start;
     double gain;            /* start = gain: standard deviation of the weights */
-    double fan_in, fan_out; /* weights have both; biases have fan_in only */
+    double fan_in, fan_out; /* weights have fan_in and fan_out; biases have fan_in only */
 } dg_job_tensor;
 
 typedef enum {
@@ -89,7 +89,7 @@ struct dg_job {
     int row[DG_ROWS];
     int input[DG_PLANS]; /* row that the caller writes before a run of the plan (latent vectors); -1: none */
     int gradient[DG_PLANS], squares[DG_PLANS]; /* tensors v and |v|^2 of the gradient penalty; -1: no penalty */
-    int values, pixels;                        /* outputs of plan "sample": real, uint8 */
+    int values, pixels;                        /* rows of plan "sample": reals, uint8 pixels */
     bool unsettled;                            /* true if averaged weights have changed since plan "statistics" ran */
     struct {
         int data, perm, state;
@@ -128,7 +128,7 @@ dg_err dg_job_get_metrics(dg_job *job, uint64_t first, int n, dg_metrics *out);
 /* Start an asynchronous copy of the metrics after the steps launched so far. host: memory from alloc_host. */
 dg_err dg_job_start_metrics(dg_job *job, uint64_t first, int n, dg_metrics *host);
 
-/* Recompute the statistics of averaged weights if they are out of date. dg_job_generate calls it. */
+/* Recompute the statistics of averaged weights if they are out of date. dg_job_generate calls this. */
 dg_err dg_job_settle(dg_job *job);
 
 /* Run one optimizer step. batch: o.batch or o.last_batch. Asynchronous on asynchronous backends. */
@@ -140,8 +140,8 @@ size_t dg_job_tensor_count(const dg_job_tensor *t);
 
 int dg_job_tensor_shape(const dg_job_tensor *t, int64_t dim[4]);
 
-/* Copy a tensor's values between the arena and PyTorch's layout. row: arena row of its values, a moment or the
- * gradient. type: type of the elements of out or in, which may differ from the backend's. */
+/* Copy a tensor's values between the arena and PyTorch's layout. row: arena row of the tensor's values, of a moment or
+ * of the gradient. type: type of the elements of out or in, which may differ from the backend's. */
 dg_err dg_job_read(dg_job *job, const dg_job_tensor *t, int row, dg_type type, void *out);
 dg_err dg_job_write(dg_job *job, const dg_job_tensor *t, int row, dg_type type, const void *in);
 

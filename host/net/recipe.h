@@ -1,5 +1,5 @@
 /* A recipe: the networks that it needs, the ops of a training step, and a table of the step's metrics. The log,
- * progress, curves, replay and checkpoints read these tables, so that they work for each recipe. */
+ * progress, curves, replay and checkpoints read the recipe's tables, so that they work for each recipe. */
 #ifndef DG_RECIPE_H
 #define DG_RECIPE_H
 
@@ -15,7 +15,7 @@ typedef struct {
 } dg_recipe_net;
 
 typedef enum { DG_METRIC_LOSS, DG_METRIC_PROBABILITY } dg_metric_kind;
-/* How an epoch's value is computed: mean over the steps, last step, or a test after it (NaN in rows of other steps). */
+/* How an epoch's value is computed: mean over steps, last step, or test after the last step (NaN in other rows). */
 typedef enum { DG_OVER_MEAN, DG_OVER_LAST, DG_OVER_TEST } dg_metric_over;
 typedef enum { DG_NEVER_BAD, DG_NOT_FINITE, DG_NOT_ZERO } dg_metric_bad;
 
@@ -27,7 +27,7 @@ typedef struct {
     dg_metric_kind kind;
     dg_metric_over over;
     const char *label, *brief; /* long and short form on the progress line (brief NULL: like label); "/" appends to the
-                                  last metric; NULL: hidden */
+                                * last metric; label NULL: hidden */
     int plot;                  /* plot in curves.png: index into dg_recipe.plot */
     const char *legend;
     const char *title; /* title of the metric's plot in `dcgan curves`; NULL: none */
@@ -49,8 +49,8 @@ struct dg_recipe {
     int exported; /* the network that `export` writes and that generates samples */
     const dg_metric *metric;
     const dg_recipe_plot *plot;
-    const dg_recipe *penalised;     /* this recipe with metrics of gradient penalties; NULL: it has no penalties */
-    const dg_recipe *base;          /* the recipe whose `penalised` this is, or NULL */
+    const dg_recipe *penalised; /* this recipe with metrics of gradient penalties; NULL: the recipe has no penalties */
+    const dg_recipe *base;      /* the recipe whose `penalised` this is, or NULL */
     const char *const (*preset)[2]; /* NULL-terminated defaults that differ from a GAN's, or NULL */
     /* Returns DG_USAGE if the recipe cannot train this model with options o; o NULL: with any options. */
     dg_err (*check)(const dg_model *m, const dg_job_options *o);
@@ -60,7 +60,7 @@ struct dg_recipe {
     void (*sample)(float *in, int values, uint64_t seed, uint64_t image);
 };
 
-/* The recipe without metrics of penalties. Runs of one base can be compared. */
+/* The recipe without metrics of penalties. Runs whose recipes have the same base can be compared. */
 static inline const dg_recipe *dg_recipe_base(const dg_recipe *r) { return r->base ? r->base : r; }
 
 double dg_metric_value(const dg_metric *m, const double value[DG_METRICS_MAX]);

@@ -29,8 +29,8 @@ static void set_fans(dg_job_tensor *t, const dg_parameter *own, const dg_paramet
     if (own == weights) t->fan_out = weights->file_rank == 2 ? d[0] : (double)d[0] * d[2] * d[3];
 }
 
-/* The standard deviation of start = gain. An output of a transposed convolution with stride S is a sum of
- * Ci (K / S)^2 products, other outputs of Ci K^2. */
+/* The standard deviation of start = gain. An output of a convolution is a sum of Ci K^2 products; in a transposed
+ * convolution with stride S, it is a sum of Ci (K / S)^2 products. */
 static double gain_of(const dg_layer *l, const dg_parameter *weights)
 {
     const int *d = weights->dim;
@@ -95,8 +95,8 @@ dg_op *dg_add_gather(dg_job *job, dg_plan *plan, const char *name, dg_view image
     return op;
 }
 
-/* The first rows of a network's weights, gradients and moments, and how many values all rows and the rows with weight
- * decay have. dg_arena_place aligns rows to 256 bytes. */
+/* The first row of each kind (weights, gradients, moments) of a network, its number of values, and the number of values
+ * with weight decay. dg_arena_place aligns rows to 256 bytes. */
 typedef struct {
     int first[DG_AVERAGE + 1];
     int64_t n, decayed;

@@ -9,7 +9,7 @@ dg_builder dg_job_builder(dg_job *job);
 
 void dg_add_parameters(dg_job *job, dg_builder *b, int net);
 
-/* Append a gather of B images into `images` and, if its row is not -1, of their labels into `label`. */
+/* Append an op that gathers B images into `images` and, if label.row is not -1, their labels into `label`. */
 dg_op *dg_add_gather(dg_job *job, dg_plan *plan, const char *name, dg_view images, dg_view label, int B);
 
 /* Append the optimizer op for all weights of a network. bad: the metric that counts non-finite weights. */

@@ -7,9 +7,9 @@
 
 static const double NORM_EPS = 1e-5, NORM_MOMENTUM = 0.1, SPECTRAL_EPS = 1e-12; /* PyTorch's defaults */
 
-/* The first enum has indices of parameters, with biases last. The second has indices of dg_layer_pass.saved: PRE (the
- * convolution's output), MEAN and RSTD if there is batch norm, NORMAL (weights / sigma) and SIGMA if there is spectral
- * norm. */
+/* The first enum has indices of parameters, with biases last. The second enum has indices of dg_layer_pass.saved: PRE
+ * (the convolution's output), MEAN and RSTD if there is batch norm, NORMAL (weights / sigma) and SIGMA if there is
+ * spectral norm. */
 enum { W, GAMMA, BETA, RUNNING_MEAN, RUNNING_VAR, U = W + 1, V };
 enum { PRE, MEAN, RSTD, NORMAL = PRE, SIGMA };
 
@@ -109,10 +109,10 @@ static int parameters(const dg_layer *l, dg_parameter out[DG_LAYER_PARAMETERS])
     return bias_of(l) + l->bias;
 }
 
-/* The exponent s by which fp16 gradients are scaled, by 2^s; normal fp16 numbers are 2^-14 to 2^16. Gradients scale
- * with 1 / batch, because the loss is a mean. Measured (dcgan64-paper, epochs 1 to 300; dcgan64; dcgan128): largest
- * 2^4.5 / batch; in each layer 99% are above 2^-22 / batch, 99.9% above 2^-26 / batch. Scaled, these are 2^12.5, 2^-14
- * and 2^-18; smaller values lose precision gradually. */
+/* Returns s: fp16 gradients are scaled by 2^s; normal fp16 numbers are 2^-14 to 2^16. Gradients scale with 1 / batch,
+ * because the loss is a mean. Measured (dcgan64-paper, epochs 1 to 300; dcgan64; dcgan128): largest 2^4.5 / batch; in
+ * each layer 99% are above 2^-22 / batch, 99.9% above 2^-26 / batch. After scaling, these three limits are 2^12.5,
+ * 2^-14 and 2^-18; smaller values lose precision gradually. */
 static int shift_of(int batch)
 {
     int shift = 8;

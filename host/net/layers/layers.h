@@ -6,7 +6,7 @@
 #include "host/files/onnx.h"
 #include "host/net/build.h"
 
-/* X(NAME): dg_layer_NAME is the kind of `op = NAME`; the first is the default. */
+/* X(NAME): dg_layer_NAME is the kind of `op = NAME`; the first kind is the default. */
 #define DG_LAYERS(X)  \
     X(conv)           \
     X(conv_transpose) \
@@ -43,23 +43,23 @@ typedef enum {
     DG_PARAMETER_MEAN,
     DG_PARAMETER_VARIANCE,
     DG_PARAMETER_DIRECTION,
-    DG_PARAMETER_COUNT /* true for num_batches_tracked, which exists in files only */
+    DG_PARAMETER_COUNT /* num_batches_tracked, which exists in files only */
 } dg_parameter_kind;
 
 typedef struct {
     dg_parameter_kind kind;
     const char *row, *grad; /* arena rows LAYER.row and LAYER.grad */
-    int module;             /* number of its PyTorch module, counted from the layer's first module */
+    int module;             /* number of the tensor's PyTorch module, counted from the layer's first module */
     const char *field;
-    int rank, dim[4]; /* PyTorch's shape: (Co, Ci, K, K), (C) */
-    int file_rank;    /* rank in files: 2: (Co, Ci K K), a Linear; 1: (Ci K K), v with Co = 1; 0: `rank` */
+    int rank, dim[4]; /* PyTorch's shape, such as (Co, Ci, K, K) or (C) */
+    int file_rank;    /* rank in files: 2 for a Linear (Co, Ci K K), 1 for v (Ci K K), 0: equal to `rank` */
 } dg_parameter;
 
 typedef struct {
     char value[DG_ONNX_NAME]; /* name of the current value: the layer's input, then the output of the last node */
     const char *add;
     const char *parameter[DG_LAYER_PARAMETERS];
-    bool on_maps[DG_LAYER_PARAMETERS]; /* set if the result is added to a map, so that its shape must be (C, 1, 1) */
+    bool on_maps[DG_LAYER_PARAMETERS]; /* set if the parameter is added to a map, so that its shape must be (C, 1, 1) */
 } dg_layer_onnx;
 
 struct dg_layer_kind {
@@ -75,8 +75,8 @@ struct dg_layer_kind {
     /* Append the backward ops from dy, the gradient of .out: gradients of weights (DG_WANT_WEIGHTS), and of .in and
      * .add as dx[0] and dx[1] (DG_WANT_INPUT). Gradients are written to dg_layer_gradient, which may be dy. */
     void (*backward)(dg_builder *b, dg_pass *p, int i, dg_view dy, unsigned want, dg_view dx[2]);
-    /* Append the tangent of the layer, which it returns, and the gradients of its weights (dg_tangent). NULL: the layer
-     * cannot be part of a network with a gradient penalty. */
+    /* Append the ops for the layer's tangent, which is returned, and for the gradients of its weights (dg_tangent).
+     * NULL: the layer cannot be part of a network with a gradient penalty. */
     dg_view (*tangent)(dg_builder *b, const dg_tangent *t, int i);
     /* Append the ONNX nodes of evaluation mode; NULL: the layer is an identity. */
     void (*onnx)(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n);
@@ -100,8 +100,8 @@ void dg_finish_add(dg_builder *b, const dg_pass *p, int i, const char *what, dg_
 /* Append the in-place ops that follow a layer's own ops: bias, output of layer `add`, activation. bias: row of the
  * biases, -1: none. */
 void dg_finish_forward(dg_builder *b, const dg_pass *p, int i, int bias);
-/* Append the backward ops of dg_finish_forward; returns its input's gradient. db: row of the biases' gradient, -1:
- * none. */
+/* Append the backward ops of dg_finish_forward; returns the gradient of the input of these ops. db: row of the biases'
+ * gradient, -1: none. */
 dg_view dg_finish_backward(dg_builder *b, const dg_pass *p, int i, dg_view dy, int db, unsigned want, dg_view dx[2]);
 
 /* Append the tangent ops of dg_finish_forward and the gradient db of the biases (-1: none). from: the tangent before

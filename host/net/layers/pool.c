@@ -70,7 +70,7 @@ static void backward(dg_builder *b, dg_pass *p, int i, dg_view dy, unsigned want
     dg_bind(op, "dy", dy);
 }
 
-/* Of a mean. The tangent of a maximum would need its places. */
+/* Append the tangent of a mean. The tangent of a maximum would need the index of the maximum. */
 static dg_view tangent(dg_builder *b, const dg_tangent *t, int i)
 {
     const dg_layer *l = dg_layer_of(b, t->pass, i);
