@@ -69,7 +69,7 @@ static value_kind value_of(const dg_option *t, char words[ROOM])
 
 static bool takes_model(int c) { return strstr(dg_commands[c].operands, "MODEL") != NULL; }
 
-/* Text between quotes, with an escape before each character of `escaped`. */
+/* Print text between quotes, with an escape before each character of `escaped`. */
 static void put_help(FILE *to, const char *help, const char *escaped, const char *escape)
 {
     for (; *help; help++) {
@@ -78,7 +78,7 @@ static void put_help(FILE *to, const char *help, const char *escaped, const char
     }
 }
 
-/* A pattern per name of an option: "generate:--out|generate:-o|...", or "*:--out" if no other option has the name. */
+/* Print a pattern per option name: "generate:--out|generate:-o|...", or "*:--out" if no other option has the name. */
 static void put_patterns(FILE *to, const dg_option *t)
 {
     bool alone = true;

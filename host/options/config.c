@@ -1,9 +1,9 @@
 /* config.ini: every value of a run in one section [run], read with inih.
  *
  * inih (as Debian builds it) cuts lines at 200 bytes, ends a value at " ;", reads an indented line as a continuation
- * and strips blanks. next_line() therefore drops comments and indentation and passes a long line in pieces: a first
- * line and continuations, with a mark on each side of a cut, so that inih neither strips blanks there nor finds a
- * comment. Values with characters that would not survive in a short line are written in quotes. */
+ * and strips blanks. next_line() therefore drops comments and indentation, and passes a long line in pieces: a first
+ * line and continuations. A mark on each side of a cut keeps inih from stripping blanks there or finding a comment.
+ * Values with characters that inih would change in a short line are written in quotes. */
 #include "host/options/option_table.h"
 
 #include <ctype.h>
@@ -56,7 +56,7 @@ static char *next_line(char *out, int size, void *context)
         r->at += strspn(r->at, " \t\r\v\f");
         r->rest = *r->at == ';' || *r->at == '#' ? 0 : line_bytes(r->at);
     }
-    const size_t room = (size_t)size - 5; /* a blank, two marks, the end of the line and the NUL */
+    const size_t room = (size_t)size - 5; /* 5 bytes: a blank, two marks, the end of the line and the NUL */
     const size_t n = r->rest > room ? room : r->rest;
     r->rest -= n;
     r->inside = r->rest > 0;
@@ -160,7 +160,7 @@ static int take(void *context, const char *section, const char *name, const char
     return 1;
 }
 
-/* Returns the line number in the file of the n-th line that was passed to inih. */
+/* Returns the file's line number of the n-th line that was passed to inih. */
 static int file_line(const char *text, int n)
 {
     char line[200];

@@ -51,7 +51,7 @@ static void absolute(const dg_option *t, char *value, size_t size)
     }
 }
 
-/* True if an option of section [train] differs from its default; config.ini then has all of them. */
+/* True if an option of section [train] differs from its default; config.ini then stores all options of this section. */
 static bool says_training(const dg_options *o)
 {
     char value[VALUE_SIZE];

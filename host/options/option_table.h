@@ -14,7 +14,7 @@ typedef enum {
     DG_OPT_REAL,   /* double in min..max */
     DG_OPT_TEXT,   /* char *, not empty */
     DG_OPT_CHOICE, /* int or enum: index into choices */
-    DG_OPT_EITHER, /* bool: second of two choices */
+    DG_OPT_EITHER, /* bool: true is the second of two choices */
     DG_OPT_GRID,   /* RxC: two consecutive ints */
     DG_OPT_SEEDS,  /* A-B or A: two consecutive uint64_t; sets seeds_given */
     DG_OPT_RESUME  /* sets resume and resume_from; the value is optional */
@@ -73,18 +73,18 @@ const char *dg_option_nearest(const char *name, dg_command command);
 const char *dg_command_nearest(const char *name);
 /* Returns why dcgan lacks this option of other trainers; NULL: not known. */
 const char *dg_option_absent(const char *name);
-/* Sets *best to name and *nearest to its distance from typed, if that is less than *nearest. */
+/* If name is nearer to typed than *nearest, sets *best to name and *nearest to the distance. */
 void dg_name_nearer(const char *name, const char *typed, const char **best, int *nearest);
 
 /* host/options/options_paths.c: true if the value names a file, a folder, a run or a model. */
 bool dg_option_is_path(const dg_option *t);
-/* Merges repeated slashes; removes the last one if path is, or will be, a folder. */
+/* Merges repeated slashes; removes a final slash if path is, or will be, a folder. */
 void dg_path_trim(char *path, bool folder);
 /* Fail with `code` if path does not exist because of a typing or quoting mistake. The message begins with `where` and
  * suggests a path. Outputs may be missing: only ~ and addresses are refused. */
 dg_err dg_path_check(dg_err code, const char *path, const char *where, bool input);
 
-/* host/options/options_given.c: fails if an option was given before with another value. before: that value, or NULL. */
+/* host/options/options_given.c: fails if an option was given before with another value (`before`, or NULL). */
 dg_err dg_options_twice(const dg_option *t, const char *value, const char *before);
 void dg_options_unknown_variables(void);
 /* Write the environment variable of an option, DCGAN_NAME, to out. Returns out. */
@@ -92,19 +92,19 @@ char *dg_option_variable(const char *name, char out[64]);
 
 /* Set an option from text. The error message begins with `where`: "--epochs 0", "run/config.ini:7: epochs = 0". */
 dg_err dg_option_set(dg_options *o, const dg_option *t, const char *value, const char *where);
-/* dg_option_set, and mark the option as given. */
+/* Like dg_option_set; also mark the option as given. */
 dg_err dg_option_give(dg_options *o, const dg_option *t, const char *value, const char *where);
 bool dg_option_given(const dg_options *o, const char *name);
-/* The value as text that dg_option_set accepts; "" for text that is not set. */
+/* Get the value as text that dg_option_set accepts; "" for a text option that is not set. */
 void dg_option_get(const dg_options *o, const dg_option *t, char *out, size_t size);
 /* Returns the valid values: "1 to 1000000", "crop, pad or stretch"; "" without a limit. */
 void dg_option_range(const dg_option *t, char *out, size_t size);
 
-/* host/options/options_runs.c: with --resume, set out and resume_from. path: receives the path of config.ini. */
+/* host/options/options_runs.c: with --resume, set o->out and o->resume_from. path: gets config.ini's path. */
 dg_err dg_options_run_config(dg_options *o, char *path, size_t size);
-/* With --from-epoch, set resume_from to the checkpoint of that epoch in out. */
+/* With --from-epoch, set o->resume_from to the checkpoint of that epoch in o->out. */
 dg_err dg_options_from_epoch(dg_options *o);
-/* Set out of a new run: samples/DATA-MODEL, numbered. */
+/* Set o->out of a new run to samples/DATA-MODEL, with a number if this name is taken. */
 dg_err dg_options_new_run(dg_options *o);
 /* Find the run whose number precedes that of the new run `out`. False: no such run, or --out was given. */
 bool dg_options_older_run(const dg_options *o, char *out, size_t size);
@@ -116,14 +116,14 @@ dg_err dg_options_settle_run(char **given, bool or_images);
 dg_err dg_options_name_model(dg_options *o);
 dg_err dg_path_set(char **to, const char *path); /* frees *to */
 
-/* host/options/options_finish.c: check all values, and set those that depend on others. */
+/* host/options/options_finish.c: check all values, and set values that depend on other options. */
 dg_err dg_options_finish(dg_options *o);
-/* host/options/options_job.c: settle --schedule; refuse values of another optimizer. */
+/* host/options/options_job.c: parse --schedule, and refuse values of another optimizer. */
 dg_err dg_options_training(dg_options *o);
 dg_err dg_options_augment(dg_options *o);
 /* Reset the numbers of the model's optimizer if another optimizer was chosen. */
 void dg_options_drop(dg_options *o, const dg_options *model);
-/* Set the presets of the recipe, then section [train], of model `name`. An unreadable model sets nothing. */
+/* Apply the presets of model `name`'s recipe, then the model's section [train]. An unreadable model sets nothing. */
 dg_err dg_options_model(dg_options *o, const char *name);
 dg_err dg_options_take_preset(dg_options *o);
 dg_err dg_options_presets(dg_options *o);
@@ -139,15 +139,15 @@ dg_err dg_config_parse(const char *text, const char *where, dg_options *o);
 char *dg_config_text(const dg_options *o, int argc, char **argv);
 
 typedef enum { DG_HELP_TEXT, DG_HELP_MAN, DG_HELP_MARKDOWN } dg_help_format;
-/* The short text with choices and the default of the command: at most 80 characters. */
+/* Get an option's short help with its choices and the command's default: at most 80 characters. */
 void dg_help_option(const dg_option *t, dg_command c, char *out, size_t size);
 void dg_help_bare(FILE *to);  /* without arguments */
 void dg_help_short(FILE *to); /* --help: at most 45 lines */
 /* COMMAND --help; all: with the long texts. */
 void dg_help_command(FILE *to, dg_command c, bool all);
-/* All commands, options, examples, exit codes and variables: --help-all, the man page, docs/reference.md. */
+/* Print all commands, options, examples, exit codes and variables: --help-all, man page or docs/reference.md. */
 void dg_help_reference(FILE *to, dg_help_format format);
-/* host/options/completion.c: for bash, zsh or fish; false: another shell. */
+/* host/options/completion.c: print completions for bash, zsh or fish; false: another shell. */
 bool dg_help_completion(FILE *to, const char *shell);
 
 #endif

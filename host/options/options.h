@@ -60,7 +60,7 @@ typedef struct {
     double r1, r2, ema;
     char *augment, *aug_preview;
     int augmented;
-    bool model_says; /* a model or config file has values of training: config.ini then has all of them */
+    bool model_says; /* a model or config file sets values of training: config.ini then stores all of these values */
     char *schedule;  /* parsed: from epoch change[i] on, rates are multiplied by factor[i] */
     int changes, change[DG_SCHEDULE_MAX];
     double factor[DG_SCHEDULE_MAX];
@@ -87,7 +87,7 @@ typedef struct {
     char *device, *tuning, *fuse;
     unsigned fused;
     int precision, conv, threads;
-    int tf32_line; /* line of config.ini or --config with precision = tf32, which is not in `precision`; 0: none */
+    int tf32_line; /* line number of the removed `precision = tf32` in config.ini or the file of --config; 0: none */
     bool no_graph, list_devices;
     double device_memory; /* MB */
 
@@ -118,13 +118,13 @@ double dg_learning_rate(const dg_options *o, char net, uint64_t epoch);
 /* The options of a training job, except batches, samples and rows. */
 dg_job_options dg_options_job(const dg_options *o);
 
-/* dg_options_job for the defaults and [train] of a model. */
+/* Like dg_options_job, for the default options and section [train] of a model. */
 dg_err dg_options_model_job(const dg_model *m, dg_job_options *out);
 
 /* The options of a run with this batch size and these numbers of training and test images. */
 dg_job_options dg_options_run(const dg_options *o, int batch, int images, int tests);
 
-/* Get the precision. *else_fp32: the option is auto, so fp32 is used if the device does not support the precision. */
+/* Get the precision. *else_fp32: the option is auto, so use fp32 if the device does not support the precision. */
 const dg_precision *dg_options_precision(const dg_options *o, bool *else_fp32);
 
 /* Parse argv, whose argv[1] may be a command. Help and version are printed here and set *done. Without arguments,
@@ -135,8 +135,8 @@ void dg_options_free(dg_options *o);
 /* A copy of `resolved`, malloc'd, with another value of this key. NULL: out of memory. */
 char *dg_config_settled(const char *text, const char *key, const char *value);
 
-/* The lines of `resolved` with DG_OPT_RESULT, malloc'd, so that equal training gives equal bytes. NULL: out of memory.
- */
+/* Copy (malloc) the lines of `resolved` whose options have DG_OPT_RESULT. These lines are equal for runs with equal
+ * training. NULL: out of memory. */
 char *dg_config_results(const char *text);
 
 #endif

@@ -1,4 +1,4 @@
-/* Check the values of a command and settle those that follow from others. */
+/* Checks the values of a command's options, and sets values that follow from other options. */
 #include "core/plan/fusions.h"
 #include "host/options/sweep_range.h"
 #include "host/options/option_table.h"
@@ -216,7 +216,7 @@ const dg_precision *dg_options_precision(const dg_options *o, bool *else_fp32)
     return &dg_precisions[*else_fp32 ? DG_PRECISION_BF16 : o->precision];
 }
 
-/* check and replay compare with unrounded sums: fp32 unless --precision is given. */
+/* The commands check and replay compare with unrounded sums, so they use fp32 unless --precision is given. */
 static void finish_precision(dg_options *o)
 {
     if (o->precision != DG_PRECISION_AUTO) return;

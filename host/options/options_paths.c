@@ -78,7 +78,7 @@ static const char *variable(const char *s, size_t *bytes)
 
 static bool is_drive(const char *s) { return isalpha((unsigned char)s[0]) && s[1] == ':' && (!s[2] || s[2] == '/'); }
 
-/* A copy of `from` with ~, variables, backslashes, Windows drives and %20 of addresses resolved; *why: the reason. */
+/* Copy `from`, resolving ~, variables, backslashes, Windows drives and %20 of addresses. *why: the user's mistake. */
 static void resolve(const char *from, char out[PATH_SIZE], const char **why)
 {
     const char *home = getenv("HOME");

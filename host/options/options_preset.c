@@ -8,7 +8,7 @@ typedef const char *const pair[2];
  * 0.995 has a half-life of 139 steps. Other losses, augmentation and flips were not better. */
 static pair small[] = {{"ema", "0.995"}, {NULL, NULL}};
 
-/* Radford, Metz and Chintala 2016, section 4, without the batch size. */
+/* The values of Radford, Metz and Chintala 2016, section 4, without the batch size. */
 static pair paper[] = {{"loss", "bce"}, {"augment", "none"},  {"r1", "0"},           {"r2", "0"},
                        {"ema", "0"},    {"flip", "no"},       {"optimizer", "adam"}, {"lr", "0.0002"},
                        {"lr-d", "0"},   {"lr-g", "0"},        {"beta1", "0.5"},      {"beta2", "0.999"},

@@ -203,7 +203,7 @@ static dg_err check_operands(const dg_options *o, const scanned *s)
     return DG_OK;
 }
 
-/* Read config.ini of the resumed run over the values of o, and also into run. */
+/* Read config.ini of the resumed run into `o`, replacing earlier values, and into `run`, replacing defaults. */
 static dg_err read_run_config(const char *path, dg_options *o, dg_options *run)
 {
     dg_err e = dg_options_presets(run);
@@ -213,7 +213,7 @@ static dg_err read_run_config(const char *path, dg_options *o, dg_options *run)
     return e ? e : dg_config_read(path, run);
 }
 
-/* Fails if a fixed value differs from config.ini of the run; lists the other differences in o->changed. */
+/* Fails if an unchangeable value differs from config.ini of the run; lists the other differences in o->changed. */
 static dg_err compare(dg_options *o, const dg_options *run)
 {
     char text[4096] = "";

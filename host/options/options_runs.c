@@ -1,4 +1,4 @@
-/* Run directories: of a new run, of a resumed run, and the newest checkpoint of a run. */
+/* Finds the directory of a new run or of a resumed run, and the newest checkpoint of a run. */
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
@@ -32,14 +32,14 @@ static bool exists(const char *path)
     return lstat(path, &st) == 0 || errno != ENOENT;
 }
 
-/* False on an error such as a too long name, which creating the directory reports. */
+/* True if path exists. False also on an error such as a too long name; creating the directory reports the error. */
 static bool is_taken(const char *path)
 {
     struct stat st;
     return lstat(path, &st) == 0;
 }
 
-/* Get the first free name of samples/x, samples/x-2, samples/x-3 ..., or the last existing name ("": none). */
+/* Get the first free name of samples/x, samples/x-2, samples/x-3 ..., or with `last` the last taken name ("": none). */
 static void numbered(const char *base, bool last, char *out, size_t size)
 {
     char next[PATH_SIZE];
@@ -67,7 +67,7 @@ bool dg_same_place(const char *a, const char *b)
     return !strcmp(a, b) || (realpath(a, x) && realpath(b, y) && !strcmp(x, y));
 }
 
-/* --resume CHECKPOINT, which may be a run directory. Sets out unless --out is given. */
+/* --resume CHECKPOINT, which may be a run directory. Sets o->out unless --out is given. */
 static dg_err settle_checkpoint(dg_options *o, char *home, size_t size)
 {
     struct stat st;

@@ -12,10 +12,10 @@ static const char *const aliases[][2] = {{"other-pictures", "allow-data-change"}
                                          {"from", "min-batch"},
                                          {"most", "max-batch"}};
 
-/* Options of other trainers (PyTorch examples, StyleGAN, pix2pix, lightweight-gan), in lower case without - and _. The
- * first of `ours` that the command has is suggested. */
+/* Options of other trainers (PyTorch examples, StyleGAN, pix2pix, lightweight-gan), in lower case without - and _. Of
+ * `ours`, the first option that the command has is suggested. */
 static const struct {
-    const char *name, *ours[2], *absent; /* absent: why dcgan has none */
+    const char *name, *ours[2], *absent; /* absent: why dcgan has no such option */
 } others[] = {
     {"batchsize", {"batch"}, 0},
     {"batchgpu", {"batch"}, 0},

@@ -7,7 +7,7 @@
 enum { DG_LARGEST_BATCH = 65536 };
 
 typedef struct {
-    int first, last, step; /* step 0: the sizes of the search */
+    int first, last, step; /* step 0: the sizes that the search of `batch` tries */
 } dg_sweep_range;
 
 /* Parses "10-500:10" or "8-512". False: another form. */
