@@ -41,7 +41,7 @@ static dg_err put_curves(FILE *to, const several *s)
         else snprintf(p->title, sizeof p->title, "%s: %s", recipe->plot[m->plot].title, m->legend);
         for (int i = 0; i < s->runs; i++) {
             dg_curve_add(p, s->run[i].name, &log[i], m, 0);
-            p->curve[i].bins = 0; /* no value ranges, because those of several runs would overlap */
+            p->curve[i].bins = 0; /* no value ranges, because the ranges of several runs would overlap */
         }
         dg_plot_write(to, p);
     }

@@ -11,7 +11,7 @@
 enum {
     ROOM = 6 << 20, /* bytes of all grids; base64 adds a third */
     MOST = 600,     /* max number of grids; the slider resolves no more */
-    REDUCED = 3,    /* levels: 0 unchanged, 1 JPEG, then halved sides up to this level */
+    REDUCED = 3,    /* levels: 0 unchanged; 1 JPEG; 2 and 3 halve the sides */
     QUALITY = 85
 };
 
@@ -164,7 +164,7 @@ static dg_err load(dg_report_file *p, int dir, const char *path, int level)
     return read_image(dir, file, level ? 0 : ROOM, side_of(level), p);
 }
 
-/* Load all grids at g->level, skipping unreadable ones; *fits: within the limits. */
+/* Load all grids at g->level, skipping unreadable grids; *fits is true if the limits are met. */
 static dg_err renew(dg_report_grids *g, int dir, const char *path, bool *fits)
 {
     dg_report_grids now = {.level = g->level};
@@ -192,7 +192,7 @@ static dg_err renew(dg_report_grids *g, int dir, const char *path, bool *fits)
     return e;
 }
 
-/* True if decoding all grids costs too much. Smaller images do not reduce that cost. */
+/* True if decoding all grids costs too much; storing smaller images does not reduce this cost. */
 static bool too_many_pixels(const dg_report_grids *g)
 {
     size_t pixels = 0;

@@ -26,16 +26,16 @@ typedef struct {
 
 /* Limits: bytes and pixels per file, pixels per page. Files in a run directory are untrusted. */
 enum { DG_GRID_BYTES = 64 << 20, DG_GRID_PIXELS = 32 << 20, DG_GRIDS_PIXELS = 512 << 20 };
-/* Side limit of reduced images: 2 x 8 cells of 64 with gaps, rounded up. */
+/* Side limit of reduced images: 16 cells of 64 pixels with gaps, rounded up. */
 enum { DG_GRID_SIDE = 1072 };
 
 /* Decode a file of directory dir. DG_DATA, DG_IO: unreadable or too large. */
 dg_err dg_report_image_read(int dir, const char *path, bool alpha, dg_image *out);
 
-/* Reduce the longer side to at most `side`; *reduced: it was longer. */
+/* Reduce the longer side to at most `side`; *reduced: the longer side was above `side`. */
 dg_err dg_report_image_reduce(dg_image *im, int side, bool *reduced);
 
-/* Update g from the files epoch-NNNN.png in dir; path: for messages. Start with {0}; g keeps what was read. */
+/* Update g from the files epoch-NNNN.png in dir; path: for messages. Start with {0}; g keeps files already read. */
 dg_err dg_report_grids_renew(dg_report_grids *g, int dir, const char *path);
 dg_err dg_report_grids_newest(dg_report_grids *g, int dir, const char *path);
 void dg_report_grids_free(dg_report_grids *g);

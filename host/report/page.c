@@ -71,7 +71,7 @@ static void put_slider(FILE *to, const dg_report_grids *g)
             g->n - 1, g->n - 1);
 }
 
-/* Print which grids were reduced; the newest grid never is. */
+/* Print which grids were reduced; the newest grid is never reduced. */
 static void say_reduced(FILE *to, const dg_report_grids *g)
 {
     int jpeg = 0, side = 0;

@@ -1,5 +1,5 @@
-/* Metrics of a run during training (--eval-every): samples of the first seeds against real images. They use no random
- * numbers of training and do not change the state of training. */
+/* Metrics of a run during training (--eval-every): samples of the first seeds against real images. These metrics use no
+ * random numbers of training and do not change the state of training. */
 #ifndef DG_CRITIC_H
 #define DG_CRITIC_H
 

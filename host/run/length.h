@@ -22,14 +22,14 @@ long dg_steps_of_run(const dg_options *o, int images);
 /* True if the run has reached its epochs or steps. */
 bool dg_run_is_finished(const dg_options *o, uint64_t epoch, uint64_t step);
 
-/* Minimum number of images: the given batch size; with --batch auto the first size that is tried; at least
- * DG_LEAST_IMAGES. */
+/* Minimum number of images: DG_LEAST_IMAGES or, if larger, the given batch size (with --batch auto, the first batch
+ * size that is tried). */
 int dg_least_images(const dg_options *o);
 
 /* Reduce a default batch size to the largest power of two <= images. */
 void dg_settle_batch(dg_options *o, int images);
 
-/* Set epochs and sample_every if they are auto. If --steps is given, there are enough epochs for these steps. */
+/* Set epochs and sample_every if they are auto. If --steps is given, set enough epochs for these steps. */
 void dg_settle_length(dg_options *o, int images);
 
 /* "45 seconds", "8 minutes", "3.5 hours", "12 days"; returns out. */

@@ -65,7 +65,7 @@ static dg_err add_text(log_file *f, const char *text, size_t n)
 }
 
 /* Append all buffered rows, or none: a partial write (full disk) is truncated and retried later. Only SIGKILL can leave
- * a partial line; readers ignore it and . */
+ * a partial line; readers ignore such a line. */
 static dg_err flush_file(log_file *f)
 {
     if (f->bytes == 0) return DG_OK;
@@ -104,7 +104,7 @@ dg_err dg_log_sync(const dg_log *l)
     return e ? e : f;
 }
 
-/* *keep: the line belongs to the run up to step resume_step. Such a line is loaded as a row. */
+/* *keep is true if the line belongs to the run up to step resume_step; the line is then loaded as a row. */
 static dg_err keep_csv(dg_log *l, const char *line, uint64_t resume_step, bool *keep)
 {
     dg_log_row row;

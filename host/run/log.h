@@ -15,10 +15,10 @@ dg_err dg_log_judge(dg_log *l, const dg_rundir *r);
 dg_err dg_log_step(dg_log *l, const dg_log_row *row);
 /* Append the epoch's means to log.jsonl, and write buffered rows. */
 dg_err dg_log_epoch(dg_log *l, const dg_log_row *means);
-/* Write buffered rows. Call it before saving a checkpoint, so that a kill leaves no gap. */
+/* Write buffered rows. Call dg_log_flush before saving a checkpoint, so that a kill leaves no gap in the log. */
 dg_err dg_log_flush(dg_log *l);
-/* Sync the log to disk; any thread may call it. Call it before a checkpoint is renamed, so that a power failure leaves
- * no checkpoint without rows. */
+/* Sync the log to disk; any thread may call it. Call dg_log_sync before a checkpoint is renamed, so that a power
+ * failure leaves no checkpoint without rows. */
 dg_err dg_log_sync(const dg_log *l);
 /* Also write events.out.tfevents.run for TensorBoard; a new file gets the earlier rows. Call after dg_log_open with the
  * same step. */

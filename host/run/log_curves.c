@@ -6,7 +6,7 @@
 
 enum { FEW_EPOCHS = 8, FEW_POINTS = 100, PLOT = 314 };
 
-/* *longest: the expected length of an unfinished epoch. */
+/* *longest: rows of the longest epoch, the expected length of an unfinished epoch. */
 static void count_epochs(const dg_log_row *rows, long n, long *epochs, long *longest)
 {
     *epochs = *longest = 0;

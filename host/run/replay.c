@@ -40,7 +40,7 @@ static dg_err play(const dg_oracle *o, dg_job *job, int s, int32_t *perm, dg_met
     return e;
 }
 
-/* Compare a tensor with the record `prefix` + name, if it exists. */
+/* Compare a tensor with the recorded tensor `prefix` + name, if the record has it. */
 static dg_err compare(const dg_oracle *o, dg_job *job, const dg_replay_report *r, const char *prefix,
                       const dg_job_tensor *t, int row)
 {

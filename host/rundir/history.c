@@ -12,7 +12,7 @@
 #include "core/base/numbered.h"
 
 static const char newest[] = "checkpoint.safetensors", folder_name[] = "later-than-";
-/* Name that the chosen checkpoint gets during a rewind if its own name is not one that the program uses. */
+/* During a rewind, the chosen checkpoint gets this name unless it has one of the names that the program uses. */
 static const char renamed[] = "checkpoint-chosen.safetensors";
 static const char *const best[] = {"best.safetensors", "checkpoint-best.safetensors"};
 
@@ -48,7 +48,7 @@ static bool is_regular(int dir, const char *name)
 static int link_over(const dg_rundir *r, const char *from, const char *to)
 {
     static const char temporary[] =
-        ".checkpoint.safetensors.0-0.dcgan-tmp"; /* no other process uses it, because of the lock */
+        ".checkpoint.safetensors.0-0.dcgan-tmp"; /* no other process uses this name, because of the lock */
     unlinkat(r->fd, temporary, 0);
     if (linkat(r->fd, from, r->fd, temporary, 0)) return -1;
     const int failed = renameat(r->fd, temporary, r->fd, to);
@@ -325,7 +325,7 @@ static int make_folder(const dg_rundir *r, const char *chosen, uint64_t epoch, c
     return -1;
 }
 
-/* The run's checkpoint to which the symbolic link `name` points; `name` if it is not a link. */
+/* The run's checkpoint to which the symbolic link `name` points, or `name` if this is not a link. */
 static const char *link_target(const dg_rundir *r, const char *name, char *out, size_t size)
 {
     const ssize_t n = readlinkat(r->fd, name, out, size - 1);

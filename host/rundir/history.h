@@ -22,9 +22,9 @@ void dg_history_prune(const dg_rundir *r, int keep);
 /* Finish or undo a rewind that a kill interrupted. Call before reading the newest checkpoint. */
 dg_err dg_history_take_up(const dg_rundir *r);
 
-/* Rewind to `epoch`: `file` (in the directory; its path is for messages; may be checkpoint.safetensors) becomes
- * checkpoint.safetensors. All later files move to a new directory "later-than-NNNN" (plus a number if it exists), which
- * can be resumed like a run. moved: name of the new directory, "" if there were no later files. After a kill
+/* Rewind to `epoch`: the checkpoint `file` of this directory becomes checkpoint.safetensors. Only messages use the path
+ * of `file`. All later files move to a new directory "later-than-NNNN" (plus a number if it exists), which can be
+ * resumed like a run. moved: name of the new directory, "" if there were no later files. After a kill
  * dg_history_take_up restores a consistent state. */
 dg_err dg_history_go_back(const dg_rundir *r, const char *file, uint64_t epoch, char moved[64]);
 

@@ -159,7 +159,7 @@ dg_log_row *dg_log_rows_in(char *text, size_t header, const dg_recipe *r, long *
     char *line = text + header, *end;
     for (long number = 2; row && (end = strchr(line, '\n')); number++, line = end + 1) {
         *end = 0;
-        if (*rows == room) { /* rows are counted and not lines, because a hostile file may have many empty lines */
+        if (*rows == room) { /* memory grows by rows, not by lines: a hostile file may have many empty lines */
             dg_log_row *more = realloc(row, (size_t)(room *= 2) * sizeof *row);
             if (!more) free(row);
             row = more;

@@ -8,7 +8,7 @@
 enum { DG_LOG_LINE = 1024 };             /* max length of a line */
 #define DG_LOG_BYTES ((uint64_t)4 << 30) /* max size of a log: about 40 million rows */
 
-/* A row. Its columns are the metrics of the recipe and the other members of the struct. */
+/* A row, whose columns are the metrics of the recipe and the other members of this struct. */
 typedef struct {
     uint64_t step, epoch;
     double value[DG_METRICS_MAX];
@@ -20,7 +20,7 @@ typedef struct {
 
 /* The first line of log.csv with its newline; returns its length. */
 int dg_log_header(char out[DG_LOG_LINE], const dg_recipe *r);
-int dg_log_header_judged(char out[DG_LOG_LINE], const dg_recipe *r); /* set if the log has columns of sample metrics */
+int dg_log_header_judged(char out[DG_LOG_LINE], const dg_recipe *r); /* for a log with columns of sample metrics */
 
 /* The recipe of a log that begins with these bytes; *header: bytes of its first line. NULL: not a log.csv. */
 const dg_recipe *dg_log_recipe(const char *text, size_t *header);
@@ -31,8 +31,8 @@ bool dg_log_is_empty(const char *text);
 int dg_log_csv(char out[DG_LOG_LINE], const dg_recipe *r, const dg_log_row *row);
 int dg_log_json(char out[DG_LOG_LINE], const dg_recipe *r, const dg_log_row *row, const char *kind);
 
-/* Parse a line without its newline. Returns false if it is not a row whose epoch and step are between 1 and these
- * limits. The value of a column that the file lacks is 0. */
+/* Parse a line without its newline. Returns false unless the line is a row with epoch 1 to DG_LOG_EPOCH_MAX and step 1
+ * to DG_LOG_STEP_MAX. The value of a column that the file lacks is 0. */
 enum { DG_LOG_EPOCH_MAX = 999999999 };
 #define DG_LOG_STEP_MAX (((uint64_t)1 << 53) - 1)
 bool dg_log_parse(const char *line, const dg_recipe *r, dg_log_row *row);

@@ -45,8 +45,8 @@ static dg_err make_directories(char *path, int *made)
     }
 }
 
-/* Sync the directories that contain created names, from `dir` up; otherwise a power failure could remove new
- * directories with their contents. Unreadable parents are skipped. */
+/* Sync the parents of created directories, from `dir` up; otherwise a power failure could remove the new directories
+ * with their contents. Unreadable parents are skipped. */
 static void sync_made(int dir, int made)
 {
     int at = dir;
@@ -83,7 +83,7 @@ static int holds_run(int dir)
 static const char *const logs[] = {"log.csv", "log.jsonl"};
 static const char session[] = "session.json", events[] = "events.out.tfevents.run";
 
-/* True for a log without rows, such as an interrupted start leaves; false if the log is unreadable. */
+/* True for a log without rows, which an interrupted start leaves; false if the log is unreadable. */
 static bool is_empty_log(const dg_rundir *r, const char *name)
 {
     void *text;
@@ -105,8 +105,8 @@ static bool is_session(const dg_rundir *r)
     return own;
 }
 
-/* Returns 1 if there are results, which must not be overwritten, but neither config.ini nor a checkpoint; otherwise 0;
- * -1 with errno on an error. */
+/* Returns 1 if there are results, which must not be overwritten, otherwise 0; -1 with errno on an error. config.ini and
+ * checkpoint.safetensors are not counted as results here. */
 static int has_results(const dg_rundir *r)
 {
     for (int i = 0; i < 2; i++)
@@ -163,7 +163,7 @@ static dg_err locked(const char *path, int fd)
                    path);
 }
 
-/* Try once to take the lock. *again: another run, which gave up, removed the file or directory in the meantime. */
+/* Try once to take the lock. *again: another run that gave up has removed the file or directory. */
 static dg_err take_lock(dg_rundir *r, bool *again)
 {
     char file[4096];
@@ -201,7 +201,7 @@ static void remove_made(dg_rundir *r)
     snprintf(path, sizeof path, "%s", r->path);
     while (r->made > 0) {
         if (rmdir(path) == 0) r->made--;
-        else if (errno != ENOENT) /* ENOENT: the directory was not created, because its parent could not be */ break;
+        else if (errno != ENOENT) /* ENOENT: neither the directory nor its parent was created */ break;
         char *slash = strrchr(path, '/');
         if (!slash) break;
         *slash = 0;
@@ -223,7 +223,7 @@ static dg_err open_locked(dg_rundir *r)
         if (!e) e = take_lock(r, &again);
     }
     if (!e) sync_made(r->fd, r->made);
-    if (e && r->lock >= 0) close(r->lock), r->lock = -1; /* another run has the lock, so its text stays */
+    if (e && r->lock >= 0) close(r->lock), r->lock = -1; /* another run has the lock, so the lock file keeps its text */
     if (e) dg_rundir_close(r);
     return e;
 }
@@ -312,14 +312,14 @@ void dg_rundir_abandon(dg_rundir *r)
     dg_rundir_close(r);
 }
 
-/* If the system does not answer (network file system), the run continues, and writing will fail. */
+/* If a network file system does not answer, the run continues, and writing will fail. */
 dg_err dg_rundir_check(const dg_rundir *r, bool *removed)
 {
     char link[40], now[4096];
     struct stat s;
     *removed = fstat(r->fd, &s) == 0 && s.st_nlink == 0;
     if (!*removed && r->lock >= 0 && dg_leads_to(r->fd, "run.lock", r->lock) == DG_SAME_NO) {
-        *removed = true; /* another run may have the directory; over NFS rm -rf leaves it there */
+        *removed = true; /* over NFS, rm -rf leaves the directory, which another run may use */
         return dg_fail(DG_IO,
                        DG_MSG("run-lock-removed", "%s: run.lock was removed during the run; the run ends and writes "
                                                   "nothing more, because the directory may belong to another run"),
@@ -333,7 +333,7 @@ dg_err dg_rundir_check(const dg_rundir *r, bool *removed)
     snprintf(link, sizeof link, "/proc/self/fd/%d", r->fd);
     const ssize_t n = readlink(link, now, sizeof now - 1);
     now[n > 0 ? n : 0] = 0;
-    const bool there = n > 0 && dg_leads_to(AT_FDCWD, now, r->fd) == DG_SAME_YES; /* else another machine moved it */
+    const bool there = n > 0 && dg_leads_to(AT_FDCWD, now, r->fd) == DG_SAME_YES; /* false: moved by another machine */
     return dg_fail(DG_IO,
                    DG_MSG("run-moved", "%s: the run directory was moved%s%s; the run ends after a last checkpoint "
                                        "there; resume it there with {resume}"),

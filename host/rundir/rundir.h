@@ -16,16 +16,16 @@ typedef struct {
     int made; /* number of directories created by dg_rundir_open */
 } dg_rundir;
 
-/* Open a run directory and lock it. A new run (resume = false) creates it if missing, and removes files of an
+/* Open a run directory and lock it. A new run (resume = false) creates a missing directory, and removes files of an
  * interrupted start. DG_USAGE if a new run finds results, or a run (config.ini or a checkpoint); for a run the message
- * has two commands that would work. DG_LOCKED if another run uses it, with host and process. */
+ * has two commands that would work. DG_LOCKED if another run uses the directory; the message has host and process. */
 dg_err dg_rundir_open(const char *path, bool resume, dg_rundir *out);
 void dg_rundir_close(dg_rundir *r);
 /* Close the directory of a new run that failed to start. Removes the run's files except skipped.txt, and the created
  * directories if they are then empty. */
 void dg_rundir_abandon(dg_rundir *r);
 /* DG_IO: the path no longer leads to this directory. The message has the new path if known. *removed: the directory or
- * its lock was removed, so another run may own it and nothing more may be written. */
+ * its lock was removed, so another run may own the directory, and nothing more may be written. */
 dg_err dg_rundir_check(const dg_rundir *r, bool *removed);
 /* True for a log with rows, images or curves, which a new run never overwrites. */
 bool dg_rundir_has_results(const dg_rundir *r);
