@@ -22,11 +22,11 @@ enum { DG_CONFUSED_CLASSES = 1024 };
 dg_err dg_evaluate(dg_job *job, const uint8_t *records, const int32_t *label, int n, dg_evaluation *out);
 void dg_evaluation_free(dg_evaluation *v);
 
-/* Write the three files; with too many classes, confusion.csv has only accuracies, and confusion.png is omitted. The
- * tested images of d start at index d->train. */
+/* Write confusion.csv, confusion.png and worst.png. With too many classes, confusion.csv has only accuracies, and
+ * confusion.png is omitted. The tested images of d start at index d->train. */
 dg_err dg_evaluation_write(const dg_evaluation *v, const dg_dataset *d, const dg_rundir *dir, uint64_t epoch);
 
-/* Remove the files if they belong to an epoch after `epoch`. */
+/* Remove the test's files if they belong to an epoch after `epoch`. */
 void dg_evaluation_cut(const dg_rundir *dir, uint64_t epoch);
 
 #endif

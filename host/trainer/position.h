@@ -1,4 +1,4 @@
-/* Position of a run. Steps are launched ahead of the metrics that are read. */
+/* Position of a run. Steps are launched before the metrics of earlier steps are read. */
 #ifndef DG_POSITION_H
 #define DG_POSITION_H
 

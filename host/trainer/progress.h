@@ -1,5 +1,5 @@
-/* Progress on stderr. Terminal: one line, redrawn at most 10 times per second; else one line per epoch, at most every
- * 10 s within an epoch; quiet: nothing. */
+/* Progress on stderr. On a terminal, one line is redrawn at most 10 times per second. Otherwise one line is printed per
+ * epoch, and at most one line per 10 s within an epoch. quiet: no output. */
 #ifndef DG_PROGRESS_H
 #define DG_PROGRESS_H
 
@@ -10,9 +10,9 @@ typedef struct dg_progress dg_progress;
 dg_progress *dg_progress_open(bool quiet);
 void dg_progress_close(dg_progress *p);
 
-/* Set the recipe whose metrics are shown; call before the next two functions. */
+/* Set the recipe whose metrics are shown; call before dg_progress_step and dg_progress_epoch. */
 void dg_progress_recipe(dg_progress *p, const dg_recipe *r);
-/* epoch, step: 1-based; images_done, images_all: of this session, for the ETA. */
+/* epoch and step count from 1; images_done and images_all are images of this session, for the ETA. */
 void dg_progress_step(dg_progress *p, int epoch, int epochs, long step, long steps_per_epoch, const dg_metrics *m,
                       long images_done, long images_all, int batch);
 void dg_progress_epoch(dg_progress *p, int epoch, int epochs, const dg_metrics *mean, double seconds,

@@ -34,8 +34,8 @@ void dg_ring_reader_close(dg_ring_reader *r);
  * at_once is set. */
 dg_err dg_ring_reader_ask(dg_ring_reader *r, uint64_t step, bool at_once);
 
-/* Take the oldest finished request: *n rows from step *first, valid until the next ask; *n = 0: no request has
- * finished. Blocks if wait is set or all requests are in use. */
+/* Take the oldest finished request: *n rows from step *first, valid until the next dg_ring_reader_ask; *n = 0: no
+ * request has finished. Blocks if wait is set or all requests are in use. */
 dg_err dg_ring_reader_take(dg_ring_reader *r, bool wait, uint64_t *first, dg_metrics **row, int *n);
 
 #endif

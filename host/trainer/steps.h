@@ -1,4 +1,4 @@
-/* Steps of a run by epoch: uploads and launches. dg_epoch_begin starts an epoch or a session. */
+/* Runs the steps of an epoch: uploads images and launches plans. dg_epoch_begin starts an epoch or a session. */
 #ifndef DG_STEPS_H
 #define DG_STEPS_H
 

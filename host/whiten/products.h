@@ -1,5 +1,5 @@
-/* Plans with a backend and an arena of their own, and matrix products as 1 x 1 convolutions on the CPU. The bits do not
- * depend on the number of threads. */
+/* Plans with a backend and an arena of their own, and matrix products as 1 x 1 convolutions on the CPU. The results
+ * have the same bits with any number of threads. */
 #ifndef DG_PRODUCTS_H
 #define DG_PRODUCTS_H
 
@@ -30,8 +30,8 @@ typedef struct {
     int x, y;
 } dg_products;
 
-/* Set rows, k, columns and type before. w: (columns, k), bias: (columns) of that type; bias NULL: none. Close also
- * after errors. */
+/* Set p->rows, k, columns and type before the call. w: (columns, k), bias: (columns) of that type; bias NULL: none.
+ * Close also after errors. */
 dg_err dg_products_open(dg_products *p, int threads, const void *w, const void *bias);
 void dg_products_close(dg_products *p);
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PANEL = 256 }; /* rows computed together, up to the diagonal at their end */
+enum { PANEL = 256 }; /* rows computed together, up to the diagonal element of the last row */
 
 static int panels(int n) { return (n + PANEL - 1) / PANEL; }
 static int panel_rows(int n, int i) { return n - i * PANEL < PANEL ? n - i * PANEL : PANEL; }
@@ -76,8 +76,8 @@ double dg_symmetric_most(const double *a, int n)
 }
 
 /* Scaled Newton-Schulz iteration: with eigenvalues s^2 of m, low <= s <= 1, s becomes alpha s (3 - alpha^2 s^2) / 2.
- * alpha is chosen to maximise the smallest new s, which both ends of the range give; it is returned. Chen & Chow 2014,
- * "A stable scaling of Newton-Schulz for improving the sign function computation of a Hermitian matrix". */
+ * alpha maximises the smallest new s, which both ends of the range give and which is returned. Chen & Chow 2014, "A
+ * stable scaling of Newton-Schulz for improving the sign function computation of a Hermitian matrix". */
 static double scaled_step(double low, double *alpha)
 {
     *alpha = sqrt(3 / (1 + low + low * low));

@@ -7,7 +7,7 @@
 
 #include "host/whiten/products.h"
 
-/* For n x n matrices. progress is called and stop read between products; stop: DG_FAILED. */
+/* For n x n matrices. Between products, `progress` is called, and a nonzero *stop ends the work with DG_FAILED. */
 typedef struct {
     int n;
     long done, total;

@@ -60,7 +60,7 @@ static dg_err sum_products(dg_symmetric *s, const uint8_t *pixels, size_t count,
     return e;
 }
 
-/* From sums of pixels and of their products: means of pixels in 0 to 1, and covariances. */
+/* Convert sums of pixels and of their products to means and covariances of pixels in 0 to 1. */
 static void covariance(const uint8_t *pixels, size_t count, size_t n, double *gram, double *mean)
 {
     const double N = (double)count;
@@ -99,7 +99,7 @@ dg_err dg_whitening_fit(const dg_whitening_options *o, const uint8_t *pixels, in
     dg_whitening *w = *out = dg_whitening_new(o->size, o->channels);
     if (!w) return dg_fail(DG_DEVICE, "out of memory for whitening");
     dg_symmetric s = {.n = w->values, .progress = o->progress, .context = o->context, .stop = o->stop};
-    /* an estimate of the products for the root, until the bound is known */
+    /* estimated number of products for the root, until the eigenvalues' bound is known */
     s.total = (n + w->values - 1) / w->values + dg_inverse_root_products(o->epsilon, 100);
     dg_err e = dg_symmetric_open(&s, o->threads);
     if (!e) e = sum_products(&s, pixels, (size_t)n, w->weight);
@@ -161,7 +161,7 @@ dg_err dg_whiten(dg_whitening *w, dg_type real, int threads, const uint8_t *pixe
     return e;
 }
 
-/* Index in memory of value i of a file. */
+/* Returns the index in memory of a file's value i. */
 static size_t place(const dg_whitening *w, size_t i)
 {
     const size_t pixels = (size_t)w->size * (size_t)w->size;

@@ -1,5 +1,5 @@
 /* ZCA whitening (Bell & Sejnowski 1997): images x in 0 to 1 become w (x - mean) with w = (covariance + epsilon)^(-1/2).
- * The values become uncorrelated and stay as close to x as possible. Applied as a constant dense layer. */
+ * The values become uncorrelated and stay as close to x as possible. Whitening is a constant dense layer. */
 #ifndef DG_WHITEN_H
 #define DG_WHITEN_H
 
@@ -11,7 +11,7 @@ enum { DG_WHITENED_MOST = 8192 };
 
 typedef struct {
     int size, channels, values;
-    double *weight, *bias; /* (values, values), symmetric; (values): -weight * mean. In the order H, W, C */
+    double *weight, *bias; /* weight (values, values) is symmetric; bias (values) is -weight * mean; order H, W, C */
     void (*progress)(void *context, long done, long total); /* progress of dg_whiten; may be NULL */
     void *context;
     volatile sig_atomic_t *stop; /* may be NULL; ends dg_whiten with DG_FAILED */
@@ -39,8 +39,8 @@ void dg_whitening_free(dg_whitening *w);
 /* Fit the whitening to n images (n, size, size, channels). Integer sums are exact: independent of order and threads. */
 dg_err dg_whitening_fit(const dg_whitening_options *o, const uint8_t *pixels, int n, dg_whitening **out);
 
-/* Whiten n images into values of type real, `stride` bytes from one image to the next. Always on the CPU, so that all
- * devices get the same values. threads: used by the first call. */
+/* Whiten n images into values of type real, `stride` bytes from one image to the next. Always runs on the CPU, so that
+ * all devices get the same values. threads: used by the first call. */
 dg_err dg_whiten(dg_whitening *w, dg_type real, int threads, const uint8_t *pixels, int n, void *out, size_t stride);
 
 /* Convert matrix and bias to PyTorch's order C, H, W and type `type`, and back. */
