@@ -23,7 +23,7 @@ int dg_ck_layout(const dg_model *model, dg_ck_tensor out[DG_CK_MOST]);
 /* List the weight and bias that whiten images. Returns 2, or 0 if the model does not whiten. */
 int dg_ck_input(const dg_model *model, dg_ck_tensor out[2]);
 
-/* *full: true for a dcgan checkpoint, false for a file with a single network. DG_IO or DG_USAGE for any other file. */
+/* *full: true for a dcgan checkpoint, false for a file with a single network. Returns DG_IO or DG_USAGE otherwise. */
 dg_err dg_ck_format(const dg_st *st, const char *path, bool *full);
 
 /* True if `format` is a metadata format that `dcgan export` writes, for a generator or a classifier. */

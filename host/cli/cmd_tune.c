@@ -1,5 +1,5 @@
-/* `dcgan tune [MODEL]`: finds the fastest variant of each op on this GPU, for --tuning. The file is rewritten after
- * each op, so that an interrupted search keeps its results. */
+/* `dcgan tune [MODEL]`: finds the fastest variant of each op on this GPU, for --tuning. The tuning file is rewritten
+ * after each op, so that an interrupted search keeps its results. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -99,7 +99,7 @@ int main(int argc, char **argv)
     dg_limits_begin();
     dg_set_program(argv[0]);
     dg_speak_as_program();
-    dg_ops_use(dg_op_table); /* set here, because commands without a backend also read tuning files */
+    dg_ops_use(dg_op_table); /* the table is set here, because commands without a backend also read tuning files */
     const bool closed = fill_standard_descriptors();
     dg_options o = {0};
     bool done = true;

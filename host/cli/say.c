@@ -26,7 +26,7 @@ void dg_speak_as_program(void)
 
 void dg_say(const char *format, ...)
 {
-    char raw[1 << 15], shown[4 * sizeof raw]; /* on the stack, so that messages work when the heap is exhausted */
+    char raw[1 << 15], shown[4 * sizeof raw]; /* stack buffers, so that messages work when the heap is exhausted */
     va_list ap;
     va_start(ap, format);
     vsnprintf(raw, sizeof raw, format, ap);

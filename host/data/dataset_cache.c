@@ -1,4 +1,4 @@
-/* The cache: a file with the decoded images. Its key identifies files and settings, and checksums detect damage. */
+/* The cache: a file with the decoded images. A key identifies files and settings, and checksums detect damage. */
 #include "core/base/file_io.h"
 #include "host/data/dataset_internal.h"
 #include "host/files/replace.h"

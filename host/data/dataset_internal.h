@@ -31,8 +31,8 @@ typedef struct {
     int hidden;
 } dg_scan;
 
-/* List every regular file below the open folder, following links to files. Other entries are added to skip. `without`:
- * n paths of files to leave out (the cache, skipped.txt); entries may be NULL. */
+/* List every regular file below the open folder, following links to files. Other entries are added to out->skip.
+ * `without`: n paths of files to leave out (the cache, skipped.txt); entries may be NULL. */
 dg_err dg_scan_folder(const dg_folder *folder, const char *dir, const char *const *without, int n, dg_scan *out);
 void dg_scan_free(dg_scan *s);
 /* Add a copy of name and reason to s->skip. `how` has DG_SKIP_ flags; an image's file name also sets DG_SKIP_BAD. */
@@ -42,7 +42,7 @@ dg_err dg_scan_skip(dg_scan *s, const char *name, int how, const char *reason);
 bool dg_named_like_a_image(const char *name);
 void dg_scan_sort_skips(dg_scan *s);
 
-/* Number of files that temporary errors made unreadable. Above a limit, reading a file is no longer retried. */
+/* Number of files that temporary errors made unreadable. Reading a file is not retried above a limit of such files. */
 typedef atomic_int dg_lost;
 /* True if attempt `tries` (from 0) failed with an errno after which a retry may succeed. Sleeps before the retry. */
 bool dg_try_again(dg_lost *lost, int error, int tries);
@@ -80,7 +80,7 @@ dg_err dg_dataset_first(dg_dataset *d, int limit);
 dg_err dg_dataset_divide(const dg_dataset_options *o, dg_dataset *d);
 dg_err dg_dataset_add_test(const dg_dataset_options *o, dg_dataset *d);
 /* Keep only images order[0 ... n - 1], in this order. The first `train` images are the training part. order has
- * d->count entries; those from index n on are overwritten. */
+ * d->count entries; entries from index n on are overwritten. */
 dg_err dg_dataset_arrange(dg_dataset *d, int32_t *order, int n, int train);
 dg_err dg_dataset_keep_test(dg_dataset *d);
 /* Returns the error code for an errno. DG_DEVICE: descriptors or memory; DG_IO: disk or network; DG_DATA: path. */

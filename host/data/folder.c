@@ -56,7 +56,7 @@ static bool stopped(job *j)
     return atomic_load(&j->error) != DG_OK;
 }
 
-/* Handle the error of a file. DG_DATA skips the file, and so does DG_IO in a folder. Every other error ends the job. */
+/* Handle the error of a file. DG_DATA, and in a folder also DG_IO, skips the file. Every other error ends the job. */
 static void settle(job *j, long i, dg_err e, bool bad)
 {
     if (!e) return;

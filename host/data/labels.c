@@ -133,7 +133,7 @@ static void range_of(const dg_dataset *d, const char *top, int *from, int *to)
     while (*to < d->count && !strncmp(d->name[*to], top, bytes) && d->name[*to][bytes] == '/') ++*to;
 }
 
-/* Sort the images: train/ first, then the test part. Images in neither part are dropped. */
+/* Sort the images: train/ first, then the test part. Images that are in neither of the two parts are dropped. */
 static dg_err order_parts(const dg_dataset_options *o, dg_dataset *d, const int train[2], const int test[2],
                           const char *name)
 {

@@ -5,7 +5,7 @@
 #include "host/data/dataset_internal.h"
 #include "host/data/records.h"
 
-enum { DG_RECORD_FILES = 64 }; /* a folder with more files is a folder of images */
+enum { DG_RECORD_FILES = 64 }; /* max record files; a folder with more files is a folder of images */
 
 typedef enum { DG_PART_TRAIN, DG_PART_TEST, DG_PARTS } dg_part;
 

@@ -15,7 +15,7 @@ enum {
 /* Input of the rules: a window of the log, the newest grid, the newest metrics. */
 typedef struct {
     uint64_t step, epoch;
-    double d_x, d_gz, loss_d, most_loss_d; /* means; most_loss_d is a maximum, d_gz is before D's update */
+    double d_x, d_gz, loss_d, most_loss_d; /* means; most_loss_d is a maximum; d_gz is measured before D's update */
     double most_loss, mean_loss;           /* maximum and mean of max(loss of D, loss of G) */
     double swing;                          /* standard deviation of D(x) - D(G(z)) */
     double loss_d_before;                  /* mean of loss_d in the previous window; NaN: no such window */
@@ -33,7 +33,7 @@ typedef struct {
     bool (*needs)(const dg_vitals *v);   /* precondition of a new finding */
     const char *when;                    /* the condition `needs` as text, for docs/guide/doctor.md */
     double (*value)(const dg_vitals *v); /* NaN: unknown; no finding begins or ends */
-    bool below; /* a finding begins if value < begins and ends if value > ends; false: the opposite comparisons */
+    bool below; /* a finding begins if value < `begins`, and ends if value > `ends`; false: the opposite comparisons */
     double begins, ends;
     int windows;
     bool at_end;                       /* the rule is checked once, at the end of the run */

@@ -95,7 +95,7 @@ static void put_band(FILE *to, const dg_image *im, int top)
     fputc('-', to);
 }
 
-/* DEC sixels with a colour cube, in percent. */
+/* Write DEC sixels with a colour cube, whose values are in percent. */
 static void put_sixel(FILE *to, const dg_image *im)
 {
     fprintf(to, "\033P0;1q\"1;1;%d;%d", im->W, im->H);
@@ -105,7 +105,7 @@ static void put_sixel(FILE *to, const dg_image *im)
     fputs("\033\\\n", to);
 }
 
-/* A PNG in base64, in chunks of 4096 characters. */
+/* Write a PNG in base64, in chunks of 4096 characters. */
 static dg_err put_kitty(FILE *to, const dg_image *im)
 {
     void *data;

@@ -20,7 +20,7 @@ typedef struct {
 /* True if this is a valid device name, present or not. */
 bool dg_device_known(const char *name);
 
-/* `cuda` never falls back to the CPU; `auto` does, with a warning if a GPU is not used. */
+/* Device cuda never falls back to the CPU; device auto does so, with a warning if a GPU is not used. */
 dg_err dg_device_open(const dg_device *d, dg_backend **out);
 
 /* Like dg_device_open, with this training precision as the default, so that results equal those of the run. */

@@ -15,7 +15,7 @@ struct dg_nvml {
     int (*rates)(void *device, utilisation *out);
 };
 
-/* POSIX stores a function's address in a void *; C has no such cast. */
+/* POSIX returns a function's address as a void *, which ISO C cannot cast to a function pointer. */
 static void find(void *library, const char *name, void *function)
 {
     void *at = dlsym(library, name);

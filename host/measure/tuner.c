@@ -136,7 +136,7 @@ static dg_err list_choices(tuner *s, const dg_op *op)
         dg_op other = *op;
         other.tune = all[i];
         const size_t bytes = s->b->scratch(s->b, &other);
-        if (bytes > unused / 2 + s->scratch_bytes) continue; /* in training there would be no memory for this scratch */
+        if (bytes > unused / 2 + s->scratch_bytes) continue; /* training would have no memory for this scratch */
         if (bytes > most) most = bytes;
         s->list[s->choices++] = (choice){.tune = all[i]};
     }

@@ -65,7 +65,7 @@ static inline const dg_recipe *dg_recipe_base(const dg_recipe *r) { return r->ba
 
 double dg_metric_value(const dg_metric *m, const double value[DG_METRICS_MAX]);
 
-/* Check a step's metrics. Returns NULL for valid metrics, otherwise out with the error text. */
+/* Check a step's metrics. Returns NULL for valid metrics, otherwise `out`, which has the error text. */
 const char *dg_recipe_bad(const dg_recipe *r, const dg_metrics *m, char *out, size_t size);
 
 typedef struct {

@@ -95,7 +95,7 @@ dg_op *dg_add_gather(dg_job *job, dg_plan *plan, const char *name, dg_view image
     return op;
 }
 
-/* The first row of each kind (weights, gradients, moments) of a network, its number of values, and the number of values
+/* The first row of each kind (weights, gradients, moments) of a network, the number of values, and the number of values
  * with weight decay. dg_arena_place aligns rows to 256 bytes. */
 typedef struct {
     int first[DG_AVERAGE + 1];

@@ -110,7 +110,7 @@ dg_err dg_options_new_run(dg_options *o);
 bool dg_options_older_run(const dg_options *o, char *out, size_t size);
 /* Get the name of a run with the next free number, such as RUN-2. *out is malloc'd. */
 dg_err dg_options_next_run(const char *run, char **out);
-/* Replace a run directory by its newest checkpoint. Other folders are an error, unless they may hold images. */
+/* Replace a run directory by its newest checkpoint. Other folders are an error unless or_images is set. */
 dg_err dg_options_settle_run(char **given, bool or_images);
 /* Set the model from --init (without --model), from --size and --channels, or from --norm-d. */
 dg_err dg_options_name_model(dg_options *o);

@@ -85,7 +85,7 @@ static dg_err init_model(dg_options *o)
 /* --norm-d: appends -spectral or -nonorm to the name of a built-in model. */
 static dg_err name_norm(dg_options *o)
 {
-    static const dg_norm norms[] = {DG_NORM_BATCH, DG_NORM_SPECTRAL, DG_NORM_NONE}; /* one per choice of --norm-d */
+    static const dg_norm norms[] = {DG_NORM_BATCH, DG_NORM_SPECTRAL, DG_NORM_NONE}; /* norms by choice of --norm-d */
     char name[80];
     const char *suffix = dg_model_norm_suffix(norms[o->norm_d]), *word = o->norm_d == 1 ? "spectral" : "none";
     if (!suffix) return DG_OK;

@@ -12,7 +12,7 @@ enum { DG_LOG_LINE = 1024 };             /* max length of a line */
 typedef struct {
     uint64_t step, epoch;
     double value[DG_METRICS_MAX];
-    double seconds; /* since the start of the run, summed over all sessions */
+    double seconds; /* seconds since the start of the run, summed over all sessions */
     double images_per_second;
     bool judged; /* the line has columns of sample metrics */
     double measure[DG_LOGGED];

@@ -27,7 +27,7 @@ void dg_rundir_abandon(dg_rundir *r);
 /* DG_IO: the path no longer leads to this directory. The message has the new path if known. *removed: the directory or
  * its lock was removed, so another run may own the directory, and nothing more may be written. */
 dg_err dg_rundir_check(const dg_rundir *r, bool *removed);
-/* True for a log with rows, images or curves, which a new run never overwrites. */
+/* True if the directory has images, curves or a log with rows, which a new run never overwrites. */
 bool dg_rundir_has_results(const dg_rundir *r);
 dg_directory dg_rundir_at(const dg_rundir *r);
 bool dg_rundir_has(const dg_rundir *r, const char *format, ...) __attribute__((format(printf, 2, 3)));

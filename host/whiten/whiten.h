@@ -14,7 +14,7 @@ typedef struct {
     double *weight, *bias; /* weight (values, values) is symmetric; bias (values) is -weight * mean; order H, W, C */
     void (*progress)(void *context, long done, long total); /* progress of dg_whiten; may be NULL */
     void *context;
-    volatile sig_atomic_t *stop; /* may be NULL; ends dg_whiten with DG_FAILED */
+    volatile sig_atomic_t *stop; /* nonzero: end dg_whiten with DG_FAILED; may be NULL */
     dg_products apply;           /* opened by the first call of dg_whiten */
 } dg_whitening;
 
@@ -25,7 +25,7 @@ typedef struct {
     int threads;
     void (*progress)(void *context, long done, long total);
     void *context;
-    volatile sig_atomic_t *stop; /* may be NULL; ends the fit with DG_FAILED */
+    volatile sig_atomic_t *stop; /* nonzero: end the fit with DG_FAILED; may be NULL */
 } dg_whitening_options;
 
 /* Bytes of the result, and peak bytes of dg_whitening_fit. */

@@ -75,7 +75,7 @@ dg_err dg_info_safetensors(const char *path, cJSON *to)
     bool ours = format && (!strcmp(format, DG_CHECKPOINT_FORMAT) || dg_ck_exported(format));
     if (!e && ours) {
         dg_st *again = NULL;
-        e = dg_checkpoint_open(path, &again, m, &info); /* this checks all values and checksums */
+        e = dg_checkpoint_open(path, &again, m, &info); /* dg_checkpoint_open checks all values and checksums */
         dg_st_free(again);
     }
     if (!e && !ours && dg_st_get(st, DG_ST_CRC)) e = dg_st_load(st);

@@ -119,7 +119,7 @@ void dg_windows_onnx(dg_onnx_node *node, const dg_layer *l);
 /* Set out->H and out->W to the number of windows. Pixels at the far side that no window covers are ignored if floors is
  * set; otherwise they are an error, DG_USAGE. */
 dg_err dg_layer_windows(const dg_layer *l, const char *where, bool floors, dg_shape *out);
-/* The function dg_layer_kind.shape of kinds whose output has the shape of their input. */
+/* dg_layer_kind.shape for layer kinds whose output shape equals their input shape. */
 dg_err dg_layer_same_shape(dg_layer *l, const char *where);
 /* DG_USAGE unless height and width of the output are 1 to DG_LAYER_SIDE. */
 enum { DG_LAYER_SIDE = 1024 };
