@@ -97,7 +97,8 @@ $(SIM)/check/skipped: sim/sim.mk
 	@printf '#!/bin/sh\necho "SKIP: no kernel in the simulator: $(SIM_WHY_NOT)"\nexit 77\n' > $@ && chmod +x $@
 
 SIM_RUN := $(SIM_CHECKS:%=$(SIM)/check/%)
-SIM_BIN := $(foreach f,$(SIM_FLAVOURS),$(SIM_CHECKS:%=$(SIM)/$(f)/%))
+SIM_STEPS := $(basename $(notdir $(wildcard tests/kernels/simulated/*.cu))) # tests/sim/run runs them without tsan
+SIM_BIN := $(foreach f,$(SIM_FLAVOURS),$(patsubst %,$(SIM)/$(f)/%,$(filter-out $(if $(filter tsan,$f),$(SIM_STEPS)),$(SIM_CHECKS))))
 SIM_BUG := $(SIM_FLAVOURS:%=$(SIM)/%/bugs)
 
 .PHONY: sim sim-check sim-bugs
