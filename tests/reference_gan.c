@@ -171,7 +171,9 @@ static void mix(const dg_mix_args *a)
     for (int n = 0; n < a->N; n++)
         for (int64_t i = (int64_t)n * a->each; i < (int64_t)(n + 1) * a->each; i++)
             ((double *)a->y)[i] = ((double *)a->s)[n] * ((double *)a->a)[i] +
-                                  a->scale[n >= a->first] * ((double *)a->t)[i];
+                                  (n < a->first ? a->state->penalty[0] / a->first
+                                                : a->state->penalty[1] / (a->N - a->first)) *
+                                      ((double *)a->t)[i];
 }
 
 static void bias_dw(const dg_bias_dw_args *a)

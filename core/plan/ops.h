@@ -18,6 +18,7 @@ typedef struct {
     uint64_t step;  /* optimizer steps so far; selects this step's random numbers and ring row */
     int64_t cursor; /* first row of the permutation for this step */
     double lr[DG_NETS_MAX];
+    double penalty[2]; /* weights of the gradient penalties on real images and on samples */
 } dg_step_state;
 
 /* The ops of a step write row step % DG_RING of the metrics ring, and the host reads it later. The training recipe

@@ -77,13 +77,13 @@ typedef struct {
     double value;
 } dg_fill_args;
 
-/* y[n][i] = s[n] a[n][i] + scale[0] t[n][i], with scale[1] from image `first` on. y may be a or t.
- * y, a, t (N, each); s (N). */
+/* y[n][i] = s[n] a[n][i] + k t[n][i], k = state->penalty[0] / first. From image `first` on,
+ * k = state->penalty[1] / (N - first). 0 < first < N; y may be a or t. y, a, t (N, each); s (N). */
 typedef struct {
     void *y;
     void *s, *a, *t;
+    const dg_step_state *state;
     int N, each, first;
-    double scale[2];
 } dg_mix_args;
 
 /* The gradient of biases, with a factor s[n] per image: each[n][c] = sum over pixels of g. Then db[c] = sum over n of

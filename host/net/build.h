@@ -72,7 +72,6 @@ dg_view dg_backward(dg_builder *b, dg_pass *p, dg_view dy, unsigned want);
 typedef struct {
     dg_pass *pass;   /* dg_backward has run from gradients of 1, with DG_WANT_INPUT */
     dg_view slopes;  /* (N): gradient of the loss by each logit */
-    double scale[2]; /* factor of the tangents in weight gradients, for each half of the batch */
     dg_view in, add; /* tangents of the current layer's inputs */
 } dg_tangent;
 

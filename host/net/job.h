@@ -122,6 +122,7 @@ void *dg_job_memory(const dg_job *job, int row);
  * 0, running variances with 1. */
 dg_err dg_job_init(dg_job *job, uint64_t seed);
 
+/* Put the state with the weights of the gradient penalties of the job's options. */
 dg_err dg_job_put_state(dg_job *job, const dg_step_state *state);
 /* Wait for the steps, then copy the metrics of steps first .. first+n-1; n <= DG_RING. */
 dg_err dg_job_get_metrics(dg_job *job, uint64_t first, int n, dg_metrics *out);

@@ -5,7 +5,10 @@
 
 dg_err dg_job_put_state(dg_job *job, const dg_step_state *state)
 {
-    return job->backend->put(job->backend, dg_job_memory(job, job->row[DG_ROW_STATE]), state, sizeof *state);
+    dg_step_state s = *state;
+    s.penalty[0] = job->o.r1;
+    s.penalty[1] = job->o.r2;
+    return job->backend->put(job->backend, dg_job_memory(job, job->row[DG_ROW_STATE]), &s, sizeof s);
 }
 
 static dg_err copy_metrics(dg_job *job, uint64_t first, int n, dg_metrics *out, bool wait)

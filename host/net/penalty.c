@@ -15,7 +15,7 @@ void dg_backward_penalised(dg_builder *b, dg_job *job, dg_plan_role role, dg_pas
 {
     const int B = d->N / 2;
     const dg_view v = dg_backward(b, d, ones(b, d), DG_WANT_INPUT);
-    dg_tangent t = {.pass = d, .slopes = slopes, .scale = {job->o.r1 / B, job->o.r2 / B}};
+    dg_tangent t = {.pass = d, .slopes = slopes};
     const dg_view squares = dg_tangent_pass(b, &t, v);
     job->gradient[role] = v.row;
     job->squares[role] = squares.row;

@@ -299,12 +299,12 @@ static dg_view mix(dg_builder *b, const dg_tangent *t, int i)
     const dg_layer *l = dg_layer_of(b, p, i);
     const dg_view out = {dg_work_row(b, p->net, dg_batch_of(l->in, p->N), "%s.mix%s", l->name, p->suffix), 0};
     dg_op *op = dg_plan_add(b->plan, DG_OP_mix, "%s.mix%s", l->name, p->suffix);
-    op->u.mix =
-        (dg_mix_args){.N = p->N, .each = (int)dg_count(l->in), .first = p->N / 2, .scale = {t->scale[0], t->scale[1]}};
+    op->u.mix = (dg_mix_args){.N = p->N, .each = (int)dg_count(l->in), .first = p->N / 2};
     dg_bind(op, "y", out);
     dg_bind(op, "s", t->slopes);
     dg_bind(op, "a", p->layer[i].in);
     dg_bind(op, "t", t->in);
+    dg_bind_row(op, "state", b->state);
     return out;
 }
 

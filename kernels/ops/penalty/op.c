@@ -5,6 +5,7 @@
 #include "core/plan/limits.h"
 #include "core/plan/work.h"
 #include "kernels/ops/ops.h"
+#include "kernels/ops/penalty/penalty.h"
 
 static double fill_flops(const dg_op *op)
 {
@@ -26,16 +27,18 @@ static double mix_limit(const dg_op_values *v, const dg_check_operand *o, size_t
 {
     (void)o;
     const dg_mix_args *a = &v->op[0]->u.mix;
+    const dg_step_state *state = dg_values_find(v, "state")->before;
     const size_t n = i / (size_t)a->each;
     const double s = fabs(dg_value_before(v, "s", n) * dg_value_before(v, "a", i)),
-                 t = fabs(a->scale[(int)n >= a->first] * dg_value_before(v, "t", i));
+                 t = fabs(dg_mix_scale(a, state, (int)n >= a->first) * dg_value_before(v, "t", i));
     return 4 * v->eps * (want + s + t);
 }
 
 static dg_err mix_limits(const dg_op_values *v) { return dg_limits_each(v, mix_limit); }
 
 const dg_op_info dg_info_mix = {
-    .operand = {DG_OUTPUT(mix, y, N, each), DG_INPUT(mix, s, N), DG_INPUT(mix, a, N, each), DG_INPUT(mix, t, N, each)},
+    .operand = {DG_OUTPUT(mix, y, N, each), DG_INPUT(mix, s, N), DG_INPUT(mix, a, N, each), DG_INPUT(mix, t, N, each),
+                DG_STEP_READ(mix)},
     .shape = {{"N", DG_FIELD(mix, N)}, {"each", DG_FIELD(mix, each)}},
     .flops = mix_flops,
     .variants = {&dg_direct},

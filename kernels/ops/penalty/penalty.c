@@ -1,5 +1,6 @@
 /* Ops of gradient penalties. Threads share images, or pieces of images, so sums do not depend on their number. */
 #include "kernels/cpu/cpu.h"
+#include "kernels/ops/penalty/penalty.h"
 
 enum { PIECE = 4096, MANY = 1 << 15 };
 
@@ -25,7 +26,7 @@ void DG_CPU(dg_cpu_mix)(const dg_mix_args *a, const dg_tune *tune)
         const int n = (int)(k / pieces), from = (int)(k % pieces) * PIECE, left = a->each - from;
         const int64_t at = (int64_t)n * a->each + from;
         mix((real *)a->y + at, (const real *)a->a + at, (const real *)a->t + at, ((const real *)a->s)[n],
-            (real)a->scale[n >= a->first], left < PIECE ? left : PIECE);
+            (real)dg_mix_scale(a, a->state, n >= a->first), left < PIECE ? left : PIECE);
     }
 }
 

@@ -1,9 +1,13 @@
 /* Ops of gradient penalties. real: type of the values.
- * In fill and mix a thread has one value. Bound by: memory, with 4 bytes (fill) and 12 bytes (mix) per value.
- * In bias_dw a block has 32 channels of an image, and a thread sums every eighth pixel. Shared memory: 2 KB of sums.
- * Bound by: memory, with 4 bytes per value; the second kernel of bias_dw by latency.
- * In penalty one block runs, and a thread sums a few dozen values. Bound by: latency. */
+ * In fill and mix a thread has one value. Shared memory of mix: 8 bytes (double: 16), because two threads per block
+ * divide in double. Bound by: memory, with 4 bytes (fill) and 12 bytes (mix) per value. In bias_dw a block has 32
+ * channels of an image, and a thread sums every eighth pixel. Shared memory: 2 KB of sums. Bound by: memory, with 4
+ * bytes per value; the second kernel of bias_dw by latency. In penalty one block runs, and a thread sums a few dozen
+ * values. Bound by: latency. */
 #include "kernels/dev/cuda.cuh"
+extern "C" {
+#include "kernels/ops/penalty/penalty.h"
+}
 
 static constexpr int LANES = 32, SLOTS = 8, THREADS = 256;
 
@@ -21,11 +25,14 @@ DG_INSTANTIATE(fill, fill)
 
 template <class real> static __global__ void mix_kernel(const dg_mix_args a)
 {
+    SHARED(real, scale, [2]);
+    if (threadIdx.x < 2) scale[threadIdx.x] = (real)dg_mix_scale(&a, a.state, (int)threadIdx.x);
+    __syncthreads();
     const int64_t i = dg_thread();
     if (i >= (int64_t)a.N * a.each) return;
     const int n = (int)((unsigned)i / (unsigned)a.each);
-    const real s = ((const real *)a.s)[n], scale = (real)a.scale[n >= a.first];
-    ((real *)a.y)[i] = s * ((const real *)a.a)[i] + scale * ((const real *)a.t)[i];
+    const real s = ((const real *)a.s)[n];
+    ((real *)a.y)[i] = s * ((const real *)a.a)[i] + scale[n >= a.first] * ((const real *)a.t)[i];
 }
 
 template <class real> void dg_cuda_mix(const dg_mix_args *a, const dg_tune *tune, cudaStream_t stream)

@@ -16,13 +16,13 @@ static const op_row row_fill = {
 static op_shape mix_shapes[] = {{2, 1, 1},  {2, 3, 1},    {7, 5, 3},     {3, 67, 2},
                                 {8, 48, 4}, {5, 4099, 2}, {2, 12288, 1}, {130, 16, 65}};
 
-/* Sets both scales, or one scale and 0, as with --r1 alone. */
+/* Sets both penalties, or one and 0, as with --r1 alone. */
 static void mix_set(dg_op *op, int variation, const int *more)
 {
     dg_mix_args *a = &op->u.mix;
     a->first = more[0];
-    a->scale[0] = variation == 1 ? 0 : 0.3;
-    a->scale[1] = variation == 2 ? 0 : -1.7;
+    op_state.penalty[0] = variation == 1 ? 0 : 0.3 * a->first;
+    op_state.penalty[1] = variation == 2 ? 0 : -1.7 * (a->N - a->first);
 }
 
 static op_bound mix_bound(const dg_op *want, const char *result, double eps)
