@@ -164,9 +164,9 @@ static void adam(const dg_adam_args *a)
     const double *g = a->g;
     for (int64_t i = 0; i < a->n; i++) {
         m[i] = m[i] + (1 - a->beta1) * (g[i] - m[i]);
-        v[i] = a->beta2 * v[i] + (1 - a->beta2) * g[i] * g[i];
+        v[i] = a->state->beta2 * v[i] + (1 - a->state->beta2) * g[i] * g[i];
         p[i] -= a->state->lr[a->net] / (1 - pow(a->beta1, t)) * m[i] /
-                (sqrt(v[i]) / sqrt(1 - pow(a->beta2, t)) + a->eps);
+                (sqrt(v[i]) / sqrt(1 - pow(a->state->beta2, t)) + a->eps);
         bad += !isfinite(p[i]);
     }
     a->ring[a->state->step % DG_RING].value[a->bad] = bad;

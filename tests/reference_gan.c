@@ -65,13 +65,13 @@ static void gan_loss(const dg_gan_loss_args *a)
 
 static void ema(const dg_ema_args *a)
 {
-    const double t = (double)a->state->step, d = fmin(a->decay, t / (t + 10)), *p = a->p;
+    const double t = (double)a->state->step, d = fmin(a->state->ema, t / (t + 10)), *p = a->p;
     double *average = a->average;
     for (int64_t i = 0; i < a->n; i++) average[i] = t > 0 ? d * average[i] + (1 - d) * p[i] : p[i];
 }
 
-/* Draws the seven numbers of image n in [0, 1]. */
-static void draw(double u[8], const dg_augment_args *a, int n)
+/* Draws the seven numbers of image n in [0, 1]. Returns the augmentations that apply to it. */
+static int draw(double u[8], const dg_augment_args *a, int n)
 {
     const uint64_t stream = (uint64_t)DG_STREAM_AUGMENT << 56 | (uint64_t)a->order << 40 | a->state->step;
     for (int i = 0; i < 8; i++) {
@@ -79,6 +79,11 @@ static void draw(double u[8], const dg_augment_args *a, int n)
         dg_philox(word, a->state->seed, stream, 2 * (uint64_t)n + (uint64_t)i / 4);
         u[i] = ldexp((double)word[i % 4], -32);
     }
+    int what = 0;
+    uint32_t chance[4];
+    dg_philox(chance, a->state->seed, stream, ((uint64_t)1 << 32) + (uint64_t)n);
+    for (int i = 0; i < 3; i++) what |= chance[i] < ldexp(a->state->augment, 32) ? a->what & 1 << i : 0;
+    return what;
 }
 
 /* Augments by definition in three steps: colours, shift, box. If `back` is true, starts from dy and reverses the steps:
@@ -89,12 +94,12 @@ static void augment(const dg_augment_args *a, int n, bool back)
     const int64_t at = (int64_t)n * P * C;
     double u[8], *y = (back ? (double *)a->dx : (double *)a->y) + at;
     const double *x = (back ? (const double *)a->dy : (const double *)a->x) + at;
-    draw(u, a, n);
-    const bool color = a->what & DG_AUGMENT_COLOR;
+    const int what = draw(u, a, n);
+    const bool color = what & DG_AUGMENT_COLOR;
     const double bias = color ? u[0] - 0.5 : 0, s = color ? 2 * u[1] : 1, k = color ? u[2] + 0.5 : 1;
     const int my = (int)floor(a->H / 8.0 + 0.5), mx = (int)floor(a->W / 8.0 + 0.5), by = (int)floor(a->H / 2.0 + 0.5),
               bx = (int)floor(a->W / 2.0 + 0.5);
-    const bool moves = a->what & DG_AUGMENT_TRANSLATION, cuts = a->what & DG_AUGMENT_CUTOUT;
+    const bool moves = what & DG_AUGMENT_TRANSLATION, cuts = what & DG_AUGMENT_CUTOUT;
     const int ty = moves ? (int)floor(u[3] * (2 * my + 1)) - my : 0,
               tx = moves ? (int)floor(u[4] * (2 * mx + 1)) - mx : 0;
     const int top = (int)floor(u[5] * (a->H + 1 - by % 2)) - by / 2,

@@ -18,6 +18,9 @@ typedef struct {
     uint64_t step;  /* optimizer steps so far; selects this step's random numbers and ring row */
     int64_t cursor; /* first row of the permutation for this step */
     double lr[DG_NETS_MAX];
+    double beta2;      /* of Adam */
+    double ema;        /* decay of the running averages */
+    double augment;    /* probability of each augmentation */
     double penalty[2]; /* weights of the gradient penalties on real images and on samples */
 } dg_step_state;
 
@@ -175,7 +178,7 @@ typedef struct {
 } dg_softmax_args;
 
 /* Adam over flat memory (Kingma & Ba 2015); eps is outside the bias correction as in torch.optim.Adam.
- *   Moments: m = m + (1-b1)(g-m) and v = b2 v + (1-b2) g g.
+ *   Moments: m = m + (1-b1)(g-m) and v = b2 v + (1-b2) g g, b2 = state->beta2.
  *   Weights: p = p - lr/(1-b1^t) * m / (sqrt(v)/sqrt(1-b2^t) + eps), where t = step + 1.
  * Writes the number of updated weights that are not finite to ring[...].value[bad]. */
 typedef struct {
@@ -185,7 +188,7 @@ typedef struct {
     const dg_step_state *state;
     uint32_t *counters;
     int64_t n;
-    double beta1, beta2, eps;
+    double beta1, eps;
     int net, bad; /* index into state->lr; metric index */
 } dg_adam_args;
 

@@ -40,19 +40,19 @@ typedef struct {
     int loss, prob;
 } dg_gan_loss_args;
 
-/* A running average of weights: d = min(decay, step / (step + 10)), average += (1 - d) (p - average); step 0 sets p.
- * average (n), updated in place; p (n). */
+/* A running average of weights: d = min(state->ema, step / (step + 10)), average += (1 - d) (p - average); step 0 sets
+ * p. average (n), updated in place; p (n). */
 typedef struct {
     void *average;
     void *p;
     const dg_step_state *state;
     int64_t n;
-    double decay;
 } dg_ema_args;
 
 /* Differentiable augmentation (Zhao et al. 2020). The adjoint, augment_dx, computes dx from dy. For image n, u_0 to
  * u_6 are uniform from 0 to 1: the values of dg_philox(seed, (DG_STREAM_AUGMENT, order << 40 | step), 2n) and 2n + 1
- * over 2^32. The steps are, in this order:
+ * over 2^32. Each of the three steps applies to an image with probability state->augment: if value 0, 1 or 2 of block
+ * 2^32 + n of the same sequence is less than 2^32 state->augment. The steps are, in this order:
  *   DG_AUGMENT_COLOR computes c = k (s x + (1 - s) mean_of_pixel(x)) + (1 - k) mean_of_image(x) + b.
  *   Brightness is b = u_0 - 1/2, saturation s = 2 u_1, and contrast k = u_2 + 1/2. The fourth channel, alpha, is kept.
  *   DG_AUGMENT_TRANSLATION: y[i][j] = c[i + ty][j + tx], and 0 outside; ty, tx from -m to m, m = floor(H / 8 + 1/2).

@@ -51,7 +51,7 @@ static dg_err fill(augmenter *a, const uint8_t *pixels, size_t bytes, uint64_t s
     memcpy(out, pixels, bytes);
     dg_err e = dg_own_put(&a->own, a->x, x, bytes * sizeof *x);
     for (int s = 0; s < STEPS && !e; s++) {
-        const dg_step_state state = {.seed = seed, .step = (uint64_t)s};
+        const dg_step_state state = {.seed = seed, .step = (uint64_t)s, .augment = 1};
         e = dg_own_put(&a->own, a->state, &state, sizeof state);
         if (!e) e = a->own.b->run(a->own.b, &a->own.plan);
         if (!e) e = dg_own_get(&a->own, out + (size_t)(s + 1) * bytes, a->pixels, bytes);

@@ -86,6 +86,30 @@ static dg_err check_labels(const dg_oracle *o)
     return DG_OK;
 }
 
+/* Values that a recorded run may lack. */
+static dg_err read_schedule(dg_oracle *o)
+{
+    dg_job_options *j = &o->job;
+    const struct {
+        const char *key;
+        double most, *to;
+    } given[] = {{"r1", 1e6, &j->r1},
+                 {"r2", 1e6, &j->r2},
+                 {"schedule", 1e9, &j->schedule},
+                 {"lr_end", 10, &j->lr_end},
+                 {"beta2_end", 1, &j->beta2_end},
+                 {"r1_end", 1e6, &j->r1_end},
+                 {"r2_end", 1e6, &j->r2_end},
+                 {"ema_half_life", 1e9, &j->ema_half_life},
+                 {"augment_p", 1, &j->augment_p}};
+    dg_err e = DG_OK;
+    j->augment_p = 1;
+    for (size_t i = 0; i < sizeof given / sizeof *given && !e; i++)
+        if (dg_st_get(o->st, given[i].key)) e = number(o, given[i].key, 0, given[i].most, given[i].to);
+    j->lr_end /= o->lr;
+    return e;
+}
+
 static dg_err read_gan(dg_oracle *o)
 {
     int size, channels, latent, ngf, ndf;
@@ -99,8 +123,7 @@ static dg_err read_gan(dg_oracle *o)
         e = dg_fail(DG_USAGE, DG_MSG("bad-recorded-loss", "%s: metadata loss = %s: unknown loss"), o->path, loss);
     if (!e && !dg_augment_parse(augment, &o->job.augment))
         e = dg_fail(DG_USAGE, "%s: metadata augment = %s: unknown augmentation", o->path, augment);
-    if (!e && dg_st_get(o->st, "r1")) e = number(o, "r1", 0, 1e6, &o->job.r1);
-    if (!e && dg_st_get(o->st, "r2")) e = number(o, "r2", 0, 1e6, &o->job.r2);
+    if (!e) e = read_schedule(o);
     const char *norm = dg_st_get(o->st, "norm_d");
     const bool none = norm && !strcmp(norm, "none");
     if (!e && norm && !none && strcmp(norm, "spectral"))

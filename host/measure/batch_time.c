@@ -52,10 +52,11 @@ static dg_err feed_of(dg_batch_trial *t)
     return e ? e : dg_job_alloc(job, t->feed.data, t->feed.perm);
 }
 
+static const double lr[DG_NETS_MAX];
+
 /* Begin a new epoch if the last one has ended, and wait for the device. *left: remaining steps of the epoch. */
 static dg_err ready(dg_batch_trial *t, long *left)
 {
-    static const double lr[DG_NETS_MAX];
     dg_backend *b = t->bench->backend;
     dg_err e = DG_OK;
     if (t->begun && t->at.batch == dg_epoch_length(&t->feed)) {
@@ -81,7 +82,7 @@ static dg_err run_steps(void *trial, long most, long *done, double *seconds)
     if (*done > left) *done = left;
     if (*done > most) *done = most;
     const double start = dg_clock();
-    e = dg_epoch_steps(&t->job, &t->feed, &t->at, (int)*done);
+    e = dg_epoch_steps(&t->job, &t->feed, &t->at, lr, (int)*done);
     if (!e) e = b->sync(b);
     *seconds = dg_clock() - start;
     return e;

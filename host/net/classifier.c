@@ -41,8 +41,10 @@ static dg_err check(const dg_model *m, const dg_job_options *o)
     if (o->loss)
         return dg_fail(DG_USAGE, DG_MSG("loss-for-gans", "{loss}: applies to GANs only; model %s is a classifier"),
                        m->name);
-    if (o->ema > 0)
-        return dg_fail(DG_USAGE, DG_MSG("ema-for-gans", "{ema}: applies to GANs only; model %s is a classifier"),
+    if (dg_is_averaged(o))
+        return dg_fail(DG_USAGE,
+                       DG_MSG("ema-for-gans",
+                              "{ema} and {ema-half-life}: apply to GANs only; model %s is a classifier"),
                        m->name);
     if (o->augment)
         return dg_fail(DG_USAGE,

@@ -126,7 +126,7 @@ static void build_plans(dg_job *job)
 {
     dg_builder b = dg_job_builder(job);
     for (int net = 0; net < (job->o.train ? 2 : 1); net++) {
-        b.averaged = net == DG_G && job->o.train && job->o.ema > 0;
+        b.averaged = net == DG_G && job->o.train && dg_is_averaged(&job->o);
         dg_add_parameters(job, &b, net);
     }
     if (job->o.train) {
@@ -135,7 +135,7 @@ static void build_plans(dg_job *job)
         dg_gan_step(&b, job, DG_PLAN_TRAIN, job->o.batch);
         if (job->o.last_batch) dg_gan_step(&b, job, DG_PLAN_TRAIN_SHORT, job->o.last_batch);
     }
-    const bool averaged = job->o.train && job->o.ema > 0;
+    const bool averaged = job->o.train && dg_is_averaged(&job->o);
     dg_builder shown = averaged ? with_averages(&b, NULL) : b;
     if (averaged) statistics_plan(&b, job);
     if (job->o.samples) sample_plan(&shown, job, job->o.samples);

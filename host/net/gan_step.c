@@ -110,7 +110,7 @@ void dg_gan_step(dg_builder *b, dg_job *job, dg_plan_role role, int B)
     dg_add_update(job, plan, DG_G, DG_BAD_G);
 
     /* ema_g = d * ema_g + (1 - d) * G's weights, with d = min(decay, step / (step + 10)) */
-    if (job->o.ema > 0) dg_add_average(job, plan, DG_G);
+    if (dg_is_averaged(&job->o)) dg_add_average(job, plan, DG_G);
 
     dg_add_advance(job, plan, B);
 }

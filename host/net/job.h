@@ -39,9 +39,13 @@ struct dg_job_options {
     bool nesterov;
     double smoothing;
     dg_loss loss;
-    double r1, r2; /* factors of the gradient penalties of D (penalty.h) */
-    double ema;    /* decay of the EMA of G's weights, which generates samples; 0: no EMA */
+    double r1, r2;        /* factors of the gradient penalties of D (penalty.h) */
+    double ema;           /* decay of the EMA of G's weights, which generates samples; 0: no EMA, or the next member */
+    double ema_half_life; /* in images */
     int augment;
+    double augment_p; /* probability of each augmentation */
+    double schedule;  /* images of the cosine schedule (schedule.h); 0: none, and the ends have no effect */
+    double lr_end, beta2_end, r1_end, r2_end; /* 0: no change; lr_end is a factor of each learning rate */
     dg_start start;
     double start_sigma, start_bias;
     dg_input_data input;
@@ -49,6 +53,9 @@ struct dg_job_options {
     bool apart; /* no two tensors share memory, so that ops can run in another order (tests) */
     const dg_recipe *recipe;
 };
+
+/* True if G has an EMA of its weights. */
+static inline bool dg_is_averaged(const dg_job_options *o) { return o->ema > 0 || o->ema_half_life > 0; }
 
 typedef struct {
     char name[64]; /* "G.main.0.weight", "D.main.3.running_var" */
@@ -87,7 +94,8 @@ struct dg_job {
     dg_job_tensor *tensor;
     int tensors;
     int row[DG_ROWS];
-    int input[DG_PLANS]; /* row that the caller writes before a run of the plan (latent vectors); -1: none */
+    dg_step_state *states; /* with a schedule: DG_RING states whose copies to the device may be pending, else NULL */
+    int input[DG_PLANS];   /* row that the caller writes before a run of the plan (latent vectors); -1: none */
     int gradient[DG_PLANS], squares[DG_PLANS]; /* tensors v and |v|^2 of the gradient penalty; -1: no penalty */
     int values, pixels;                        /* rows of plan "sample": reals, uint8 pixels */
     bool unsettled;                            /* true if averaged weights have changed since plan "statistics" ran */
@@ -122,7 +130,9 @@ void *dg_job_memory(const dg_job *job, int row);
  * 0, running variances with 1. */
 dg_err dg_job_init(dg_job *job, uint64_t seed);
 
-/* Put the state with the weights of the gradient penalties of the job's options. */
+/* Put seed, step, cursor and lr of a state, and the values that the options give after `images` images (schedule.h).
+ * dg_job_put_state: at the start of a schedule. */
+dg_err dg_job_put_scheduled(dg_job *job, const dg_step_state *state, double images);
 dg_err dg_job_put_state(dg_job *job, const dg_step_state *state);
 /* Wait for the steps, then copy the metrics of steps first .. first+n-1; n <= DG_RING. */
 dg_err dg_job_get_metrics(dg_job *job, uint64_t first, int n, dg_metrics *out);

@@ -80,8 +80,12 @@ dg_err dg_job_build(dg_job *job, const dg_model *model, const dg_job_options *o,
 
 dg_err dg_job_alloc(dg_job *job, const uint8_t *data, const int32_t *perm)
 {
-    dg_err e = dg_arena_alloc(&job->arena, job->backend);
+    dg_backend *b = job->backend;
+    void *states = NULL;
+    dg_err e = dg_arena_alloc(&job->arena, b);
+    if (!e && job->o.schedule > 0) e = b->alloc_host(b, DG_RING * sizeof *job->states, &states);
     if (e) return e;
+    job->states = states;
     /* memcpy drops const: `outside` is not const, but the ops only read data and perm */
     const int images = job->row[DG_ROW_DATA], order = job->row[DG_ROW_PERM];
     if (images >= 0) memcpy(&job->arena.row[images].outside, &data, sizeof data);
@@ -98,6 +102,7 @@ void dg_job_free(dg_job *job)
 {
     for (int i = 0; i < DG_PLANS; i++) dg_plan_free(&job->plan[i]);
     if (job->backend) dg_arena_free(&job->arena, job->backend);
+    if (job->states) job->backend->release_host(job->backend, job->states);
     free(job->tensor);
     memset(job, 0, sizeof *job);
 }

@@ -1,15 +1,22 @@
 /* Running a job: its state, metrics, and the plans of training, sampling and testing. */
 #include <stdlib.h>
 
-#include "host/net/job.h"
+#include "host/net/schedule.h"
 
-dg_err dg_job_put_state(dg_job *job, const dg_step_state *state)
+/* The copy of a schedule's state is asynchronous, because put() may round weights again. */
+dg_err dg_job_put_scheduled(dg_job *job, const dg_step_state *state, double images)
 {
+    dg_backend *b = job->backend;
+    void *const to = dg_job_memory(job, job->row[DG_ROW_STATE]);
     dg_step_state s = *state;
-    s.penalty[0] = job->o.r1;
-    s.penalty[1] = job->o.r2;
-    return job->backend->put(job->backend, dg_job_memory(job, job->row[DG_ROW_STATE]), &s, sizeof s);
+    dg_schedule_step(&job->o, images, &s);
+    if (!job->states) return b->put(b, to, &s, sizeof s);
+    dg_step_state *const from = &job->states[s.step % DG_RING];
+    *from = s;
+    return b->start_put(b, DG_COMPUTE, to, from, sizeof s);
 }
+
+dg_err dg_job_put_state(dg_job *job, const dg_step_state *state) { return dg_job_put_scheduled(job, state, 0); }
 
 static dg_err copy_metrics(dg_job *job, uint64_t first, int n, dg_metrics *out, bool wait)
 {

@@ -134,8 +134,7 @@ void dg_add_update(dg_job *job, dg_plan *plan, int net, int bad)
     const dg_optimizer_info *k = &dg_optimizers[o->optimizer];
     dg_op *op = dg_plan_add(plan, k->op, "%s.%s", job->model.net[net].name, k->name);
     if (o->optimizer == DG_ADAM)
-        op->u.adam =
-            (dg_adam_args){.n = w.n, .beta1 = o->beta1, .beta2 = o->beta2, .eps = o->eps, .net = net, .bad = bad};
+        op->u.adam = (dg_adam_args){.n = w.n, .beta1 = o->beta1, .eps = o->eps, .net = net, .bad = bad};
     else
         op->u.update = (dg_update_args){.n = w.n,
                                         .decayed = o->decay > 0 ? w.decayed : 0,
@@ -158,7 +157,7 @@ void dg_add_average(dg_job *job, dg_plan *plan, int net)
 {
     const weights w = weights_of(job, net);
     dg_op *op = dg_plan_add(plan, DG_OP_ema, "%s.ema", job->model.net[net].name);
-    op->u.ema = (dg_ema_args){.n = w.n, .decay = job->o.ema};
+    op->u.ema = (dg_ema_args){.n = w.n};
     dg_bind_row(op, "average", w.first[DG_AVERAGE]);
     dg_bind_row(op, "p", w.first[DG_PARAM]);
     dg_bind_row(op, "state", job->row[DG_ROW_STATE]);

@@ -57,11 +57,14 @@ typedef struct {
     int start;
     double start_sigma, start_bias;
     int preset, loss;
-    double r1, r2, ema;
+    double r1, r2, ema, ema_half_life, augment_p;
+    double lr_end, beta2_end, r1_end, r2_end; /* 0: as at the start */
     char *augment, *aug_preview;
     int augmented;
     bool model_says; /* a model or config file sets values of training: config.ini then stores all of these values */
-    char *schedule;  /* parsed: from epoch change[i] on, rates are multiplied by factor[i] */
+    char *schedule;  /* parsed: cosine, or from epoch change[i] on, rates are multiplied by factor[i] */
+    bool cosine;
+    int schedule_length; /* in images; 0: auto, which a run with `cosine` replaces by a value */
     int changes, change[DG_SCHEDULE_MAX];
     double factor[DG_SCHEDULE_MAX];
     uint64_t seed;

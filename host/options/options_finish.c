@@ -56,13 +56,15 @@ static dg_err check_vanishing(const dg_options *o)
     const struct {
         const char *name;
         double value, below;
-    } given[] = {{"lr", o->lr, INFINITY},        {"lr-d", o->lr_d, INFINITY},
-                 {"lr-g", o->lr_g, INFINITY},    {"eps", o->eps, INFINITY},
-                 {"beta1", o->beta1, 1},         {"beta2", o->beta2, 1},
-                 {"momentum", o->momentum, 1},   {"rho", o->rho, 1},
-                 {"decay", o->decay, INFINITY},  {"accumulator", o->accumulator, INFINITY},
-                 {"smoothing", o->smoothing, 1}, {"ema", o->ema, 1},
-                 {"r1", o->r1, INFINITY},        {"r2", o->r2, INFINITY}};
+    } given[] = {{"lr", o->lr, INFINITY},         {"lr-d", o->lr_d, INFINITY},
+                 {"lr-g", o->lr_g, INFINITY},     {"eps", o->eps, INFINITY},
+                 {"beta1", o->beta1, 1},          {"beta2", o->beta2, 1},
+                 {"momentum", o->momentum, 1},    {"rho", o->rho, 1},
+                 {"decay", o->decay, INFINITY},   {"accumulator", o->accumulator, INFINITY},
+                 {"smoothing", o->smoothing, 1},  {"ema", o->ema, 1},
+                 {"r1", o->r1, INFINITY},         {"r2", o->r2, INFINITY},
+                 {"r1-end", o->r1_end, INFINITY}, {"r2-end", o->r2_end, INFINITY},
+                 {"lr-end", o->lr_end, INFINITY}, {"beta2-end", o->beta2_end, 1}};
     const bool wide = o->precision == DG_PRECISION_FP64;
     const char *type = wide ? "fp64" : "fp32", *more = wide ? "" : "; --precision fp64 has a larger range";
     const double smallest = wide ? 2.3e-308 : 1.2e-38; /* the smallest normal numbers, rounded up */

@@ -36,7 +36,14 @@ dg_job_options dg_options_job(const dg_options *o)
                             .r1 = o->r1,
                             .r2 = o->r2,
                             .ema = o->ema,
+                            .ema_half_life = o->ema_half_life,
                             .augment = o->augmented,
+                            .augment_p = o->augment_p,
+                            .schedule = o->cosine ? o->schedule_length : 0,
+                            .lr_end = o->lr_end / o->lr,
+                            .beta2_end = o->beta2_end,
+                            .r1_end = o->r1_end,
+                            .r2_end = o->r2_end,
                             .start = (dg_start)o->start,
                             .start_sigma = o->start_sigma,
                             .start_bias = o->start_bias};
@@ -56,11 +63,13 @@ dg_job_options dg_options_run(const dg_options *o, int batch, int images, int te
     return g;
 }
 
-/* Parse a schedule such as "30:0.1,40:0.01". The error message begins with `where`. */
+/* Parse a schedule: cosine, or such as "30:0.1,40:0.01". The error message begins with `where`. */
 static dg_err parse_schedule(dg_options *o, const char *where)
 {
     const char *at = o->schedule && strcmp(o->schedule, "none") ? o->schedule : NULL;
     o->changes = 0;
+    o->cosine = at && !strcmp(at, "cosine");
+    if (o->cosine) return DG_OK;
     while (at && *at) {
         char *end;
         const long epoch = strtol(at, &end, 10);
@@ -72,8 +81,8 @@ static dg_err parse_schedule(dg_options *o, const char *where)
             return dg_fail(
                 DG_USAGE,
                 DG_MSG("bad-schedule",
-                       "%s: not a list of up to %d pairs of an epoch and a factor above 0 with increasing epochs; for "
-                       "example 30:0.1,40:0.01"),
+                       "%s: neither cosine nor a list of up to %d pairs of an epoch and a factor above 0 with "
+                       "increasing epochs; for example 30:0.1,40:0.01"),
                 where, DG_SCHEDULE_MAX);
         o->change[o->changes] = (int)epoch;
         o->factor[o->changes++] = factor;
@@ -92,12 +101,57 @@ static dg_err parse_augment(dg_options *o, const char *where)
         where);
 }
 
+/* Refuse values that would have no effect. */
+static dg_err check_schedule(const dg_options *o)
+{
+    const struct {
+        const char *name;
+        double value;
+        const char *of; /* the option whose value changes, and its value */
+        double start;
+    } end[] = {{"lr-end", o->lr_end, "lr", o->lr},
+               {"beta2-end", o->beta2_end, "beta2", o->beta2},
+               {"r1-end", o->r1_end, "r1", o->r1},
+               {"r2-end", o->r2_end, "r2", o->r2},
+               {"schedule-length", o->schedule_length, NULL, 1}};
+    bool changes = o->ema_half_life > 0 || o->augmented;
+    for (size_t i = 0; i < sizeof end / sizeof *end; i++) {
+        if (!(end[i].value > 0)) continue;
+        if (!o->cosine)
+            return dg_fail(DG_USAGE, DG_MSG("end-without-cosine", "--%s %.10g: requires --schedule cosine"),
+                           end[i].name, end[i].value);
+        if (!(end[i].start > 0))
+            return dg_fail(DG_USAGE, DG_MSG("end-without-start", "--%s %g: has no start value; give --%s as well"),
+                           end[i].name, end[i].value, end[i].of);
+        changes |= end[i].of != NULL;
+    }
+    if (o->beta2_end > 0 && o->optimizer != DG_ADAM)
+        return dg_fail(DG_USAGE, DG_MSG("beta2-end-without-adam", "--beta2-end %g: only for --optimizer adam"),
+                       o->beta2_end);
+    if (o->cosine && !changes)
+        return dg_fail(DG_USAGE,
+                       DG_MSG("cosine-without-end", "--schedule cosine: no value changes; give --lr-end, --beta2-end, "
+                                                    "--r1-end, --r2-end, --ema-half-life or --augment"));
+    if (o->ema > 0 && o->ema_half_life > 0)
+        return dg_fail(DG_USAGE,
+                       DG_MSG("ema-twice", "--ema %g and --ema-half-life %g: two decays of one average; give only one "
+                                           "of them, and 0 for the other"),
+                       o->ema, o->ema_half_life);
+    if (o->augment_p < 1 && !o->augmented)
+        return dg_fail(DG_USAGE,
+                       DG_MSG("augment-p-alone", "--augment-p %g: requires --augment, for example --augment "
+                                                 "color,translation,cutout"),
+                       o->augment_p);
+    return DG_OK;
+}
+
 void dg_options_drop(dg_options *o, const dg_options *model)
 {
     if (o->optimizer == model->optimizer) return;
     if (o->momentum == model->momentum) o->momentum = 0;
     if (o->decay == model->decay) o->decay = 0;
     if (o->nesterov == model->nesterov) o->nesterov = false;
+    if (o->beta2_end == model->beta2_end) o->beta2_end = 0;
 }
 
 dg_err dg_options_training(dg_options *o)
@@ -114,8 +168,9 @@ dg_err dg_options_training(dg_options *o)
         return dg_fail(DG_USAGE, "--nesterov: requires a momentum; give --optimizer sgd --momentum 0.9");
     char where[512];
     snprintf(where, sizeof where, "--schedule %.480s", o->schedule ? o->schedule : "");
-    const dg_err e = parse_schedule(o, where);
-    return e ? e : dg_options_augment(o);
+    dg_err e = parse_schedule(o, where);
+    if (!e) e = dg_options_augment(o);
+    return e ? e : check_schedule(o);
 }
 
 dg_err dg_options_augment(dg_options *o)

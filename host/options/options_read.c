@@ -234,6 +234,10 @@ static dg_err compare(dg_options *o, const dg_options *run)
         snprintf(text + at, sizeof text - at, "%s%s %s -> %s", at ? ", " : "", t->name, *then ? then : "(none)",
                  *now ? now : "(none)");
     }
+    if (run->schedule_length && o->schedule_length && o->schedule_length != run->schedule_length)
+        dg_warn(DG_MSG("schedule-moved",
+                       "the run will differ from an uninterrupted one: --schedule-length %d instead of %d images"),
+                o->schedule_length, run->schedule_length);
     if (*text && !(o->changed = strdup(text))) return dg_fail(DG_DEVICE, "out of memory");
     return DG_OK;
 }
@@ -257,6 +261,7 @@ static void take_settled(dg_options *o, const dg_options *run)
     if (!o->batch) o->batch = run->batch;
     if (!o->epochs) o->epochs = run->epochs;
     if (o->sample_every < 0) o->sample_every = run->sample_every;
+    if (!o->schedule_length && o->schedule && !strcmp(o->schedule, "cosine")) o->schedule_length = run->schedule_length;
 }
 
 /* Set the options that users give: config file, preset, environment, command line. */

@@ -94,6 +94,8 @@ static const struct {
     {"augtypes", {"augment"}, 0},
     {"lrpolicy", {"schedule"}, 0},
     {"lrscheduler", {"schedule"}, 0},
+    {"etamin", {"lr-end"}, 0},
+    {"tmax", {"schedule-length"}, 0},
     {"weightdecay", {"decay"}, 0},
     {"labelsmoothing", {"smoothing"}, 0},
     {"emadecay", {"ema"}, 0},

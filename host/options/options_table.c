@@ -137,9 +137,20 @@ const dg_option dg_option_table[] = {
     {"accumulator", 0, "X", DG_OPT_REAL, AT(accumulator), 0, 1e6, "0", NULL, TRAINING, T, RESULT | IF_SET | MODEL,
      "initial value of Adagrad's sums of squares", "Used only with --optimizer adagrad."},
     {"schedule", 0, "E:X,...", DG_OPT_TEXT, AT(schedule), NO_RANGE, NULL, NULL, TRAINING, T, RESULT | IF_SET | MODEL,
-     "factors of the learning rates, such as 30:0.1,40:0.01",
-     "After E epochs, each learning rate is X times the value of its option. The value none overrides the schedule of "
-     "a model file."},
+     "cosine, or factors of the learning rates, such as 30:0.1,40:0.01",
+     "E:X: after E epochs, each learning rate is X times the value of its option. cosine: values go from those of "
+     "their options to those of --lr-end and similar options along half a cosine. The value none overrides the "
+     "schedule of a model file."},
+    {"schedule-length", 0, "N", DG_OPT_AUTO, AT(schedule_length), 1, 2e9, "auto", NULL, TRAINING, T,
+     RESULT | IF_SET | MODEL, "images shown until the end of --schedule cosine",
+     "After the end of the schedule, its values stay as they are. The value auto is 80% of the images that the new run "
+     "will show; a resumed run keeps that number, also with more epochs."},
+    {"lr-end", 0, "X", DG_OPT_REAL, AT(lr_end), 0, 10, "0", NULL, TRAINING, T, RESULT | IF_SET | MODEL,
+     "learning rate at the end of --schedule cosine; 0 = value of --lr",
+     "--lr-d and --lr-g change by the same factor."},
+    {"beta2-end", 0, "X", DG_OPT_REAL, AT(beta2_end), 0, 1, "0", NULL, TRAINING, T, RESULT | IF_SET | MODEL | BELOW,
+     "beta2 at the end of --schedule cosine; 0 = value of --beta2",
+     "The bias correction uses the present beta2, as in torch.optim. Used only with --optimizer adam."},
     {"smoothing", 0, "X", DG_OPT_REAL, AT(smoothing), 0, 1, "0", NULL, TRAINING, T, RESULT | IF_SET | MODEL | BELOW,
      "label smoothing: target fraction spread evenly over all classes", "Used only for classifiers."},
     {"start", 0, "INIT", DG_OPT_CHOICE, AT(start), NO_RANGE, "dcgan", "dcgan|normal|he|glorot|torch", TRAINING, T,
@@ -166,14 +177,26 @@ const dg_option dg_option_table[] = {
     {"r2", 0, "GAMMA", DG_OPT_REAL, AT(r2), 0, 1e6, "0", NULL, TRAINING, T, RESULT | IF_SET | MODEL | FIXED,
      "weight of D's gradient penalty on samples; 0 = none",
      "The recipe of R3GAN is --loss rpgan with --r1 and --r2 of equal weight (Huang et al. 2024)."},
+    {"r1-end", 0, "GAMMA", DG_OPT_REAL, AT(r1_end), 0, 1e6, "0", NULL, TRAINING, T, RESULT | IF_SET | MODEL,
+     "weight of R1 at the end of --schedule cosine; 0 = value of --r1", "R3GAN ends at a tenth of --r1."},
+    {"r2-end", 0, "GAMMA", DG_OPT_REAL, AT(r2_end), 0, 1e6, "0", NULL, TRAINING, T, RESULT | IF_SET | MODEL,
+     "weight of R2 at the end of --schedule cosine; 0 = value of --r2", "R3GAN ends at a tenth of --r2."},
     {"ema", 0, "X", DG_OPT_REAL, AT(ema), 0, 1, "0", NULL, TRAINING, T, RESULT | IF_SET | MODEL | FIXED | BELOW,
      "decay of an exponential moving average of G's weights; 0 = none",
      "A usual value is 0.995. The grids of samples and the commands generate, eval and export use the averaged "
      "weights."},
+    {"ema-half-life", 0, "IMAGES", DG_OPT_REAL, AT(ema_half_life), 0, 1e9, "0", NULL, TRAINING, T,
+     RESULT | IF_SET | MODEL | FIXED, "half-life of the moving average of G's weights; 0 = none",
+     "Replaces --ema: the decay per step is 0.5^(batch / IMAGES). With --schedule cosine the half-life rises from 0 to "
+     "IMAGES."},
     {"augment", 0, "LIST", DG_OPT_TEXT, AT(augment), NO_RANGE, NULL, NULL, TRAINING, T | D, RESULT | IF_SET | MODEL,
      "augmentations of the discriminator's inputs, or none",
      "A comma-separated list of color, translation and cutout, applied at random to real and generated images. The "
      "value none overrides a model file. The command data uses the list for --aug-preview."},
+    {"augment-p", 0, "X", DG_OPT_REAL, AT(augment_p), 0, 1, "1", NULL, TRAINING, T, RESULT | IF_SET | MODEL | ABOVE,
+     "probability with which each augmentation of --augment applies",
+     "With --schedule cosine the probability rises from 0 to X, because D memorises images only after it has seen them "
+     "often."},
     {"seed", 's', "N", DG_OPT_U64, AT(seed), NO_RANGE, "1", NULL, TRAINING, T | D | N | C | E, RESULT | FIXED | COMMON,
      "seed of all random numbers",
      "The same seed gives the same bits. The command data uses the seed for drawn images and for the split of --test. "

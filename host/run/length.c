@@ -1,5 +1,6 @@
 #include "host/run/length.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "host/options/option_table.h"
@@ -48,6 +49,11 @@ void dg_settle_length(dg_options *o, int images)
     if (!o->epochs) {
         const long n = auto_epochs(o->steps, of_epoch > 0 ? of_epoch : 1);
         o->epochs = n < 1000000 ? (int)n : 1000000;
+    }
+    if (o->cosine && !o->schedule_length) {
+        const int used = o->drop_last ? images - images % o->batch : images;
+        const double shown = (double)dg_steps_of_run(o, images) * used / (of_epoch > 0 ? of_epoch : 1);
+        o->schedule_length = (int)fmax(1, fmin(2e9, 0.8 * shown + 0.5));
     }
     if (o->sample_every < 0) o->sample_every = (o->epochs + DG_AUTO_GRIDS - 1) / DG_AUTO_GRIDS;
 }

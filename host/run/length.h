@@ -29,7 +29,8 @@ int dg_least_images(const dg_options *o);
 /* Reduce a default batch size to the largest power of two <= images. */
 void dg_settle_batch(dg_options *o, int images);
 
-/* Set epochs and sample_every if they are auto. If --steps is given, set enough epochs for these steps. */
+/* Set epochs, sample_every and schedule_length if they are auto. If --steps is given, set enough epochs for these
+ * steps. The schedule ends after 80% of the images that the run will show. */
 void dg_settle_length(dg_options *o, int images);
 
 /* "45 seconds", "8 minutes", "3.5 hours", "12 days"; returns out. */

@@ -37,7 +37,7 @@ static dg_err search(dg_training *r, const dg_model *model, int *batch)
 
 static dg_err keep(dg_training *r, const dg_options *given)
 {
-    static const char *const key[] = {"batch", "epochs", "sample-every"};
+    static const char *const key[] = {"batch", "epochs", "sample-every", "schedule-length"};
     for (size_t i = 0; i < sizeof key / sizeof *key; i++) {
         char now[32], then[32];
         const dg_option *t = dg_option_find(key[i]);
@@ -77,5 +77,9 @@ dg_err dg_train_settle(dg_training *r, const dg_model *model)
                                 "about %d steps); --epochs N sets another number"),
                          r->o->epochs, dg_s(r->o->epochs), (long)r->o->epochs * dg_steps_of_epoch(r->o, r->data.train),
                          DG_AUTO_EPOCHS, DG_AUTO_STEPS_LEAST, DG_AUTO_STEPS_MOST);
+    if (r->o->schedule_length != given->schedule_length)
+        dg_progress_note(r->progress,
+                         DG_MSG("note-schedule-auto", "schedule-length auto: %d image%s (80%% of the run)"),
+                         r->o->schedule_length, dg_s(r->o->schedule_length));
     return keep(r, given);
 }

@@ -1,4 +1,4 @@
-/* Settles --batch auto, --epochs auto and --sample-every auto before a run. */
+/* Settles --batch, --epochs, --sample-every and --schedule-length auto before a run. */
 #ifndef DG_TRAIN_SETTLE_H
 #define DG_TRAIN_SETTLE_H
 

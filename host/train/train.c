@@ -40,12 +40,14 @@ static void name_bad_tensor(dg_job *job, char *out, size_t size)
     }
 }
 
-static dg_err begin_epoch(dg_training *r)
+/* Launch steps of an epoch; begins: the epoch or the session begins. */
+static dg_err launch_steps(dg_training *r, bool begins)
 {
     double lr[DG_NETS_MAX] = {0};
     for (int i = 0; i < r->job.recipe->nets; i++)
         lr[i] = dg_learning_rate(r->o, r->job.recipe->net[i].letter, r->given.epoch);
-    return dg_epoch_begin(&r->job, &r->feed, &r->given, lr);
+    const dg_err e = begins ? dg_epoch_begin(&r->job, &r->feed, &r->given, lr) : DG_OK;
+    return e ? e : dg_epoch_steps(&r->job, &r->feed, &r->given, lr, dg_steps_in_a_row(r));
 }
 
 static void log_failed(dg_training *r, dg_err e)
@@ -352,8 +354,7 @@ dg_err dg_train_loop(dg_training *r)
     dg_progress_wait(r->progress, "running the first step ...");
     r->epoch_began = dg_clock();
     while (!e && r->given.epoch < (uint64_t)r->o->epochs && !steps_done(r) && !dg_stop_signal && !r->collapsed) {
-        if (!within) e = begin_epoch(r);
-        if (!e) e = dg_epoch_steps(&r->job, &r->feed, &r->given, dg_steps_in_a_row(r));
+        e = launch_steps(r, !within);
         within = r->given.batch < (uint64_t)r->batches;
         if (!e && !within) e = test_epoch(r);
         if (!e && !within) e = judge_epoch(r);

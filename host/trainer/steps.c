@@ -12,21 +12,30 @@ uint64_t dg_epoch_length(const dg_loader *f)
 
 static int place_of(const dg_loader *f, const dg_position *at) { return (int)at->batch * f->batch; }
 
-dg_err dg_epoch_begin(dg_job *job, dg_loader *f, const dg_position *at, const double lr[DG_NETS_MAX])
+static dg_err put_state(dg_job *job, const dg_loader *f, const dg_position *at, const double lr[DG_NETS_MAX])
 {
     const int place = place_of(f, at);
     dg_step_state s = {.seed = f->seed, .step = at->step, .cursor = place};
     memcpy(s.lr, lr, sizeof s.lr);
-    const dg_err e = dg_loader_epoch(f, at->epoch, place);
-    return e ? e : dg_job_put_state(job, &s);
+    return dg_job_put_scheduled(job, &s, (double)at->epoch * f->used + place);
 }
 
-dg_err dg_epoch_steps(dg_job *job, dg_loader *f, dg_position *at, int n)
+dg_err dg_epoch_begin(dg_job *job, dg_loader *f, const dg_position *at, const double lr[DG_NETS_MAX])
+{
+    const dg_err e = dg_loader_epoch(f, at->epoch, place_of(f, at));
+    return e || job->o.schedule > 0 ? e : put_state(job, f, at, lr); /* dg_epoch_steps puts states of a schedule */
+}
+
+dg_err dg_epoch_steps(dg_job *job, dg_loader *f, dg_position *at, const double lr[DG_NETS_MAX], int n)
 {
     const int place = place_of(f, at), left = f->used - place, batch = left < f->batch ? left : f->batch;
+    const int each = job->o.schedule > 0 ? 1 : n; /* a schedule has other values in each step */
     dg_err e = dg_loader_step(f, place);
-    if (!e) e = dg_job_steps(job, batch, n);
-    if (!e) dg_position_add(at, (uint64_t)n);
+    for (int i = 0; i < n && !e; i += each) {
+        if (job->o.schedule > 0) e = put_state(job, f, at, lr);
+        if (!e) e = dg_job_steps(job, batch, each);
+        if (!e) dg_position_add(at, (uint64_t)each);
+    }
     return e;
 }
 
@@ -86,7 +95,7 @@ dg_err dg_trainer_steps(dg_trainer *t, int n)
     for (int k; n > 0; n -= k) {
         k = in_a_row(t, n);
         if (!t->begun) e = dg_epoch_begin(t->job, &t->feed, &t->at, lr);
-        if (!e) e = dg_epoch_steps(t->job, &t->feed, &t->at, k);
+        if (!e) e = dg_epoch_steps(t->job, &t->feed, &t->at, lr, k);
         if (!e) e = judge(t, k);
         if (e) break;
         t->begun = t->at.batch < dg_epoch_length(&t->feed);

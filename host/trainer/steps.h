@@ -12,8 +12,8 @@ uint64_t dg_epoch_length(const dg_loader *f);
 dg_err dg_epoch_begin(dg_job *job, dg_loader *f, const dg_position *at, const double lr[DG_NETS_MAX]);
 
 /* Launch n steps of full batches, or the step of the short batch, and advance `at`. If the dataset is streamed in
- * windows, n is 1. */
-dg_err dg_epoch_steps(dg_job *job, dg_loader *f, dg_position *at, int n);
+ * windows, n is 1. lr: as in dg_epoch_begin. */
+dg_err dg_epoch_steps(dg_job *job, dg_loader *f, dg_position *at, const double lr[DG_NETS_MAX], int n);
 
 /* Training in memory, without a run directory, for the library and `eval --two-sample`. Metrics are checked before the
  * next launch. */

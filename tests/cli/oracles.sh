@@ -33,6 +33,13 @@ sed 's/"norm_d":"spectral"/"norm_d":"spectrum"/' tests/golden/gan-spectral.safet
 refuses 2 'bad-recorded-norm spectrum' replay "$dir/other.safetensors"
 sed 's/"loss":"lsgan"/"loss":"lsgam"/' tests/golden/gan-lsgan.safetensors > "$dir/other.safetensors"
 refuses 2 'bad-recorded-loss lsgam' replay "$dir/other.safetensors"
+for o in schedule:90:80 lr_end:5e-05:6e-05 beta2_end:0.9:0.8 r1_end:1.0:1.1 r2_end:0.5:0.6 augment_p:0.6:0.2 \
+    ema_half_life:15:16; do
+    key=${o%%:*} values=${o#*:}
+    sed "s/\"$key\":\"${values%:*}/\"$key\":\"${values#*:}/" tests/golden/gan-schedule.safetensors \
+        > "$dir/other.safetensors"
+    refuses 1 replay-differs replay "$dir/other.safetensors" --precision fp64 --tol 1e-9
+done
 head -c 200 tests/oracles/residual.safetensors > "$dir/cut.safetensors"
 exits 4 replay "$dir/cut.safetensors"
 sed 's/op = mean_pool/op = mean_poop/' tests/oracles/residual.safetensors > "$dir/wrong.safetensors"

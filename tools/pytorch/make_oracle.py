@@ -4,7 +4,8 @@
     tools/pytorch/make_oracle.py --images DIR --out FILE.safetensors [--size 64] [--ngf 8] [--ndf 8] [--latent 100]
                            [--batch 8] [--count 60] [--steps 20] [--dtype float64] [--eps 1e-8] [--seed 1]
                            [--device cpu] [--arithmetic plain] [--loss bce] [--augment color,translation,cutout]
-                           [--norm-d spectral|none] [--r1 GAMMA] [--r2 GAMMA]
+                           [--norm-d spectral|none] [--r1 GAMMA] [--r2 GAMMA] [--augment-p X] [--ema-half-life IMAGES]
+                           [--schedule IMAGES] [--lr-end X] [--beta2-end X] [--r1-end GAMMA] [--r2-end GAMMA]
     tools/pytorch/make_oracle.py --images DIR --out FILE.safetensors --model FILE.cfg [--batch 8] [--count 60]
                            [--steps 20] [--dtype float64] [--seed 1] [--small] [--ties]
 
@@ -16,6 +17,7 @@ Needs torch, numpy and Pillow. The networks are those of PyTorch's DCGAN example
 own batch statistics, gradients summed), Adam on D, the updated D on the same fakes, Adam on G. Weights N(0, 0.02),
 gamma N(1, 0.02), drawn as float32. Images are used in index order; the last batch of a round may be short.
 --r1 and --r2 add gradient penalties by double backward, of the images that D sees; D then has no batch norm.
+--schedule is the length of dcgan's --schedule cosine; the other options of that line are those of dcgan.
 --loss and --augment are the options of dcgan: other losses, and DiffAugment with dcgan's random numbers of seed 1.
 With --norm-d spectral D has no batch norm, and each of its convolutions is torch.nn.utils.spectral_norm's. It iterates
 once per step, in the pass over the real images; in the others D is in eval mode, which uses the present u and v with
@@ -34,7 +36,8 @@ Layout (safetensors; names as in the example's state_dict, after init., expect.s
   expect.loss_d_real, expect.loss_d_fake, expect.loss_g, expect.d_x, expect.d_gz1, expect.d_gz2    F64 [steps]
   expect.step0.grad.*     the gradients that Adam sees at step 0 (not with --small)
   expect.final.*          weights and running statistics at the end
-  expect.sample           F64 [8 or fewer, C, H, W]: G in eval mode on z[0] with the final weights
+  expect.average.G.*      averages of G's weights at the end, with --ema-half-life
+  expect.sample           F64 [8 or fewer, C, H, W]: G in eval mode on z[0] with the final weights (not with --ema-half-life)
 
 Of a classifier: model, optimizer, and all numbers of its recipe in the metadata; images and index as above; instead
 of z
@@ -46,6 +49,7 @@ of z
 """
 import argparse
 import json
+import math
 import os
 import struct
 
@@ -155,25 +159,43 @@ def batches(o, count):
     return index
 
 
+SCHEDULED = ('schedule', 'lr_end', 'beta2_end', 'r1_end', 'r2_end', 'ema_half_life', 'augment_p')
+
+
+def cosine(o, start, end, shown):
+    """A value after `shown` images; end 0: it does not change."""
+    u = min(1, shown / o.schedule) if o.schedule else 0
+    c = (1 + math.cos(math.pi * u)) / 2
+    return end + (start - end) * c if o.schedule and end else start
+
+
+def rising(o, end, shown):
+    """A value that a schedule begins at 0."""
+    return cosine(o, 0, end, shown) if o.schedule else end
+
+
 def augment(o, x, step, order, first):
     """DiffAugment as published, one image at a time, with the numbers that dcgan draws for images `first` on."""
     if not o.augment:
         return x
     out, (H, W) = [], x.shape[2:]
+    chance = torch_model.philox(1, 10 << 56 | order << 40 | step, (1 << 32) + np.arange(first + len(x)))[first:]
     words = torch_model.philox(1, 10 << 56 | order << 40 | step, np.arange(2 * (first + len(x)))).reshape(-1, 8)
-    for image, word in zip(x, words[first:]):
+    for image, word, chosen in zip(x, words[first:], chance):
         u = [int(w) / 2.0 ** 32 for w in word]
-        if 'color' in o.augment:
+        on = {k for k, w in zip(('color', 'translation', 'cutout'), chosen)
+              if k in o.augment and int(w) / 2.0 ** 32 < o.augment_now}
+        if 'color' in on:
             image = image + (u[0] - 0.5)
             mean = image.mean(dim=0, keepdim=True)
             image = (image - mean) * (2 * u[1]) + mean
             image = (image - image.mean()) * (u[2] + 0.5) + image.mean()
-        if 'translation' in o.augment:
+        if 'translation' in on:
             m = [int(side / 8 + 0.5) for side in (H, W)]
             t = [int(v * (2 * most + 1)) - most for v, most in zip(u[3:5], m)]
             padded = nn.functional.pad(image, (m[1], m[1], m[0], m[0]))
             image = padded[:, m[0] + t[0]:m[0] + t[0] + H, m[1] + t[1]:m[1] + t[1] + W]
-        if 'cutout' in o.augment:
+        if 'cutout' in on:
             mask = torch.ones_like(image)
             box = [int(side / 2 + 0.5) for side in (H, W)]
             at = [int(v * (side + 1 - b % 2)) - b // 2 for v, side, b in zip(u[5:7], (H, W), box)]
@@ -214,7 +236,7 @@ LOSSES = {
 
 
 def train(o, G, D, images, index, z):
-    """The run; returns losses per step and the gradients of step 0."""
+    """The run; returns losses per step, the gradients of step 0 and averages of weights."""
     dtype = getattr(torch, o.dtype)
     adam = [torch.optim.Adam(net.parameters(), lr=2e-4, betas=(0.5, 0.999), eps=o.eps) for net in (D, G)]
     loss_row = LOSSES[o.loss]
@@ -257,7 +279,7 @@ def train(o, G, D, images, index, z):
         v, = torch.autograd.grad(logit.sum(), x, create_graph=True)
         squares = v.square().sum(dim=(1, 2, 3)).mean()
         log[name][s] = squares.item()
-        return getattr(o, name) / 2 * squares
+        return cosine(o, getattr(o, name), getattr(o, name + '_end'), shown) / 2 * squares
 
     def score(x, real, s, loss_name, mean_name, of_g=False):
         logit = logits(x)
@@ -279,8 +301,13 @@ def train(o, G, D, images, index, z):
         loss.backward()
         log['loss_g'][s], log['d_gz2'][s] = loss.item(), prob_of(fake, real)
 
+    averages, shown = {}, 0
     for s in range(o.steps):
         rows = index[s][index[s] >= 0]
+        o.augment_now = rising(o, o.augment_p, shown)
+        for group in (g for a in adam for g in a.param_groups):
+            group['lr'] = cosine(o, 2e-4, o.lr_end, shown)
+            group['betas'] = 0.5, cosine(o, 0.999, o.beta2_end, shown)
         adam[0].zero_grad()
         D.train()
         real = torch.from_numpy(images[rows]).to(o.device, dtype) / 127.5 - 1
@@ -307,7 +334,12 @@ def train(o, G, D, images, index, z):
             first.update(gradients(G, 'expect.step0.grad.G.'))
         scaler.step(adam[1])
         scaler.update()
-    return log, first
+        half_life = rising(o, o.ema_half_life, shown)
+        decay = min(0.5 ** (o.batch / half_life) if half_life else 0, s / (s + 10))
+        for name, p in G.named_parameters() if o.ema_half_life else ():
+            averages[name] = decay * averages.get(name, 0) + (1 - decay) * p.detach()
+        shown += len(rows)
+    return log, first, {'expect.average.G.' + k: v.double().cpu().numpy() for k, v in averages.items()}
 
 
 def load_classes(o, net):
@@ -393,6 +425,8 @@ def main(arguments=None):
     p.add_argument('--augment', default='')
     p.add_argument('--r1', type=float, default=0)
     p.add_argument('--r2', type=float, default=0)
+    for name in SCHEDULED:
+        p.add_argument('--' + name.replace('_', '-'), type=float, default=1 if name == 'augment_p' else 0)
     p.add_argument('--norm-d', choices=['spectral', 'none'])
     p.add_argument('--model', help='a classifier, as a model file')
     p.add_argument('--small', action='store_true', help='leave out the gradients')
@@ -415,20 +449,23 @@ def main(arguments=None):
     images = load_images(o)
     index = batches(o, len(images))
     z = torch.randn(o.steps, o.batch, o.latent, dtype=torch.float32).double().numpy()
-    log, first = train(o, G, D, images, index, z)
-    tensors = {'images': images, 'index': index, 'z': z, **tensors, **{'expect.' + k: v for k, v in log.items()}}
+    log, first, averages = train(o, G, D, images, index, z)
+    tensors = {'images': images, 'index': index, 'z': z, **tensors, **{'expect.' + k: v for k, v in log.items()},
+               **averages}
     if not o.small:
         tensors.update(first)
     tensors.update({**arrays(G, 'expect.final.G.'), **arrays(D, 'expect.final.D.')})
     G.eval()
     with torch.no_grad():
         some = torch.from_numpy(z[0, :min(8, (index[0] >= 0).sum())]).to(o.device, getattr(torch, o.dtype))
-        tensors['expect.sample'] = G(some[:, :, None, None]).double().cpu().numpy()
+        if not o.ema_half_life:
+            tensors['expect.sample'] = G(some[:, :, None, None]).double().cpu().numpy()
     meta = {k: getattr(o, k) for k in ('size', 'channels', 'ngf', 'ndf', 'latent', 'batch', 'steps', 'dtype', 'seed')}
     meta.update(format='dcgan-oracle-1', count=len(images), eps=repr(o.eps), lr='0.0002', beta1='0.5', beta2='0.999',
                 torch=torch.__version__)
     meta.update({k: v for k, v in (('loss', o.loss), ('augment', o.augment), ('norm_d', o.norm_d),
                                    ('r1', o.r1), ('r2', o.r2)) if v and v != 'bce'})
+    meta.update({k: repr(getattr(o, k)) for k in SCHEDULED if getattr(o, k) != p.get_default(k)})
     write_safetensors(o.out, tensors, {k: str(v) for k, v in meta.items()})
     print(f"{o.out}: {os.path.getsize(o.out) / 1e6:.2f} MB, loss of D "
           f"{log['loss_d_real'][-1] + log['loss_d_fake'][-1]:.6f}, of G {log['loss_g'][-1]:.6f} at the last step")

@@ -28,7 +28,7 @@ template <class real>
 static __device__ __forceinline__ dg_adam_factors<real> dg_adam_factors_of(const dg_adam_args &a, uint64_t step)
 {
     dg_adam_factors<real> f;
-    double power1 = 1, power2 = 1, square1 = a.beta1, square2 = a.beta2;
+    double power1 = 1, power2 = 1, square1 = a.beta1, square2 = a.state->beta2;
 #pragma unroll 1
     for (uint64_t t = step + 1; t; t >>= 1) {
         if (t & 1) power1 *= square1, power2 *= square2;
@@ -38,8 +38,8 @@ static __device__ __forceinline__ dg_adam_factors<real> dg_adam_factors_of(const
     f.unbias = (real)dg_reciprocal_root(1 - power2);
     f.eps = (real)a.eps;
     f.new1 = (real)(1 - a.beta1);
-    f.keep2 = (real)a.beta2;
-    f.new2 = (real)(1 - a.beta2);
+    f.keep2 = (real)a.state->beta2;
+    f.new2 = (real)(1 - a.state->beta2);
     return f;
 }
 

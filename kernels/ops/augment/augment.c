@@ -22,7 +22,7 @@ static void change(real *out, const real *in, const dg_augment_args *a, const dg
 {
     const int colours = dg_augment_colours(a), pixels = a->H * a->W;
     double v[DG_CHANNELS_MAX], mean = 0;
-    for (int p = 0; a->what & DG_AUGMENT_COLOR && p < pixels; p++)
+    for (int p = 0; g->contrast != 1 && p < pixels; p++) /* with contrast 1 the mean has no effect */
         mean += pixel_of(v, in, back ? dg_augment_to(a, g, p / a->W, p % a->W) : p, a);
     mean /= pixels;
     for (int p = 0; p < pixels; p++) {

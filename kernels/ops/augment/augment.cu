@@ -56,7 +56,7 @@ static __global__ void __launch_bounds__(THREADS) augment_kernel(const dg_augmen
     const dg_augmentation g = dg_augment_of(&a, (int)blockIdx.x);
     const real *const in = (const real *)(back ? a.dy : a.x) + first;
     real *const out = (real *)(back ? a.dx : a.y) + first;
-    const double mean = a.what & DG_AUGMENT_COLOR ? mean_of(in, a, g, back) : 0;
+    const double mean = g.contrast != 1 ? mean_of(in, a, g, back) : 0;
     const double k = g.contrast, s = g.saturation;
     for (int p = (int)threadIdx.x; p < pixels; p += THREADS) {
         const int y = p / a.W, x = p % a.W, from = back ? dg_augment_to(&a, &g, y, x) : dg_augment_from(&a, &g, y, x);

@@ -27,21 +27,23 @@ static inline DG_HD void dg_augment_cut(uint32_t word, int side, int *from, int 
 static inline DG_HD dg_augmentation dg_augment_of(const dg_augment_args *a, int n)
 {
     dg_augmentation g = {0, 1, 1, 0, 0, 0, 0, 0, 0};
-    uint32_t first[4], second[4];
+    uint32_t first[4], second[4], applied[4] = {0};
     const uint64_t subsequence = dg_subsequence(DG_STREAM_AUGMENT, (uint64_t)a->order << 40 | a->state->step);
     dg_philox(first, a->state->seed, subsequence, 2 * (uint64_t)n);
     dg_philox(second, a->state->seed, subsequence, 2 * (uint64_t)n + 1);
-    if (a->what & DG_AUGMENT_COLOR) {
+    const double p = a->state->augment;
+    if (p < 1) dg_philox(applied, a->state->seed, subsequence, (uint64_t)1 << 32 | (uint64_t)n);
+    if (a->what & DG_AUGMENT_COLOR && applied[0] * 0x1p-32 < p) {
         g.bias = first[0] * 0x1p-32 - 0.5;
         g.saturation = first[1] * 0x1p-31;
         g.contrast = first[2] * 0x1p-32 + 0.5;
     }
-    if (a->what & DG_AUGMENT_TRANSLATION) {
+    if (a->what & DG_AUGMENT_TRANSLATION && applied[1] * 0x1p-32 < p) {
         const int y = (a->H + 4) / 8, x = (a->W + 4) / 8;
         g.ty = dg_augment_whole(first[3], 2 * y + 1) - y;
         g.tx = dg_augment_whole(second[0], 2 * x + 1) - x;
     }
-    if (a->what & DG_AUGMENT_CUTOUT) {
+    if (a->what & DG_AUGMENT_CUTOUT && applied[2] * 0x1p-32 < p) {
         dg_augment_cut(second[1], a->H, &g.row_from, &g.row_to);
         dg_augment_cut(second[2], a->W, &g.col_from, &g.col_to);
     }

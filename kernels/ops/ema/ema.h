@@ -8,7 +8,7 @@
 static inline DG_HD double dg_ema_fresh(const dg_ema_args *a)
 {
     const double step = (double)a->state->step, ramp = step / (step + 10);
-    return 1 - (ramp < a->decay ? ramp : a->decay);
+    return 1 - (ramp < a->state->ema ? ramp : a->state->ema);
 }
 
 #endif

@@ -24,6 +24,20 @@ all='--loss ralsgan --augment color,translation,cutout --ema 0.995 --flip'
 goes_on random 0 all-stopped --epochs 2 --steps 0
 same_run all all-stopped
 
+# with values that change in every step, stopped within an epoch
+cosine='--schedule cosine --lr-end 1e-5 --beta2-end 0.9 --ema-half-life 12 --augment cutout --augment-p 0.5'
+# shellcheck disable=SC2086 # the options of $cosine
+{
+    trains 'random lazy uneven deferred' 0 cosine --epochs 3 $cosine --schedule-length 53
+    trains 'reverse deferred' 0 cosine-eager --epochs 3 $cosine --no-graph
+    trains uneven 0 cosine-stopped --epochs 3 $cosine --steps 8 --schedule-length 53
+    trains forward 0 constant --epochs 3 --ema-half-life 12 --augment cutout --augment-p 0.5
+}
+goes_on random 0 cosine-stopped --epochs 3 --steps 0
+same_run cosine cosine-stopped
+same_run cosine cosine-eager
+differ "$dir/cosine/run/checkpoint.safetensors" "$dir/constant/run/checkpoint.safetensors" 'a schedule should matter'
+
 # several short steps per graph: up to the end of the epoch, or to --steps
 quick() # quick WORDS NAME ARGUMENT...: 28 steps
 {
@@ -47,6 +61,12 @@ quick deferred part --steps 19
 fact $? "--steps 19 should end at step 19: $(tail -n 1 "$dir/part/run/log.csv")"
 goes_on forward 0 part --steps 0
 same "$dir/many/run/checkpoint.safetensors" "$dir/part/run/checkpoint.safetensors"
+# shellcheck disable=SC2086 # the options of $cosine
+{
+    quick deferred cosine-many $cosine
+    quick forward cosine-each $cosine --no-graph
+}
+same "$dir/cosine-many/run/checkpoint.safetensors" "$dir/cosine-each/run/checkpoint.safetensors"
 
 # two windows: of one batch, and of two, which the short batch ends
 trains forward 0 dry --epochs 2 --dry-run=ops

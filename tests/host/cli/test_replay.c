@@ -13,8 +13,9 @@ static const char golden[] = "tests/golden/oracle16.safetensors";
  * --loss, from images of `dcgan data --synthesize DIR --count 20 --size 16`. The third file was written with --augment
  * color,translation,cutout, and the last one with --norm-d spectral and 100 steps. The files with r1 or r2 in their
  * names have gradient penalties by double backward: --norm-d none --loss rpgan --r1 10 --r2 5 and --augment; --norm-d
- * spectral
- * --loss hinge --r2 3; --norm-d none --r1 2. */
+ * spectral --loss hinge --r2 3; --norm-d none --r1 2. gan-schedule has the options of the first of these and --schedule
+ * 90 --lr-end 5e-5 --beta2-end 0.9 --r1-end 1 --r2-end 0.5 --ema-half-life 15 --augment-p 0.6; the run shows 100
+ * images, so its last steps follow the end of the schedule. */
 static const char *const gans[] = {"tests/golden/gan-lsgan.safetensors",
                                    "tests/golden/gan-hinge.safetensors",
                                    "tests/golden/gan-ralsgan-augment.safetensors",
@@ -22,6 +23,7 @@ static const char *const gans[] = {"tests/golden/gan-lsgan.safetensors",
                                    "tests/golden/gan-rpgan-r1-r2-augment.safetensors",
                                    "tests/golden/gan-hinge-r2-spectral.safetensors",
                                    "tests/golden/gan-bce-r1.safetensors",
+                                   "tests/golden/gan-schedule.safetensors",
                                    "tests/golden/gan-spectral.safetensors"};
 
 /* Exit code of `dcgan replay FILE`; its table is discarded. */

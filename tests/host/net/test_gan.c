@@ -19,7 +19,7 @@ static bool up(machine *x, int threads, dg_type real, dg_job_options o)
 {
     static char text[DG_MODEL_TEXT_MAX], of_norm[DG_MODEL_TEXT_MAX];
     memset(x, 0, sizeof *x);
-    o.loss = loss, o.augment = augment, o.ema = ema, o.r1 = r1, o.r2 = r2;
+    o.loss = loss, o.augment = augment, o.augment_p = 1, o.ema = ema, o.r1 = r1, o.r2 = r2;
     uint8_t pixels[ROWS * SIZE * SIZE * 3];
     machine_pixels(pixels, sizeof pixels);
     char *const used = norm == DG_NORM_BATCH ? text : of_norm;

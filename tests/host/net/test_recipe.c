@@ -79,8 +79,7 @@ static void add_step(dg_job *job, dg_plan_role role, int B, const weights *s)
     operands(op, "dlogit logit ring state", (const int[]){dy, y, ring, state});
     add(p, DG_OP_conv_dw, "S.dw", conv, (const int[]){x, s->dw, dy});
     op = dg_plan_add(p, DG_OP_adam, "S.adam");
-    op->u.adam = (dg_adam_args){
-        .n = (int64_t)SIZE * SIZE * C, .beta1 = job->o.beta1, .beta2 = job->o.beta2, .eps = job->o.eps, .bad = BAD};
+    op->u.adam = (dg_adam_args){.n = (int64_t)SIZE * SIZE * C, .beta1 = job->o.beta1, .eps = job->o.eps, .bad = BAD};
     operands(op, "p g m v ring state", (const int[]){s->w, s->dw, s->m, s->v, ring, state});
     op = dg_plan_add(p, DG_OP_advance, "advance");
     op->u.advance = (dg_advance_args){.batch = B};

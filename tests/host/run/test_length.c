@@ -34,6 +34,33 @@ static void test_epochs(void)
     }
 }
 
+/* A schedule lasts for 80% of the images of the run, also with --steps and --drop-last. */
+static void test_schedule(void)
+{
+    static const struct {
+        int images, batch, epochs;
+        long steps;
+        bool drop_last, cosine;
+        int given, length;
+    } row[] = {{200, 64, 10, 0, false, true, 0, 1600},
+               {200, 64, 10, 0, true, true, 0, 1536},
+               {200, 64, 10, 20, false, true, 0, 800},
+               {200, 64, 10, 0, false, true, 77, 77},
+               {200, 64, 10, 0, false, false, 0, 0},
+               {1, 1, 1, 0, false, true, 0, 1},
+               {2000000000, 64, 1000, 0, false, true, 0, 2000000000}};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        dg_options o = {.batch = row[i].batch,
+                        .epochs = row[i].epochs,
+                        .steps = row[i].steps,
+                        .drop_last = row[i].drop_last,
+                        .cosine = row[i].cosine,
+                        .schedule_length = row[i].given};
+        dg_settle_length(&o, row[i].images);
+        DG_CHECKF(o.schedule_length == row[i].length, "row %zu: %d", i, o.schedule_length);
+    }
+}
+
 static void test_batch(void)
 {
     static const int row[][2] = {{64, 64}, {63, 32}, {40, 32}, {32, 32}, {5, 4}, {2, 2}, {1, 1}, {1000, 64}};
@@ -97,6 +124,7 @@ static void test_duration(void)
 int main(void)
 {
     test_epochs();
+    test_schedule();
     test_batch();
     test_promise();
     test_duration();

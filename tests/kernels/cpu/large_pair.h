@@ -16,7 +16,7 @@ typedef struct {
     int64_t ends; /* number of images at each end, or number of values if the op has no images */
 } pair;
 
-static dg_step_state state = {.seed = 7, .step = 3, .lr = {0.5, 0.5}};
+static dg_step_state state = {.seed = 7, .step = 3, .lr = {0.5, 0.5}, .beta2 = 0.5, .ema = 0.5};
 static dg_metrics ring[DG_RING];
 
 static void **pointer(dg_op *op, const dg_operand *o) { return (void **)(void *)((char *)&op->u + o->member); }

@@ -219,9 +219,9 @@ static void check_sweeps(void)
         {.name = "add", .kind = DG_OP_add, .u.add = {.act = DG_ACT_RELU}},
         {.name = "norm_act", .kind = DG_OP_norm_act, .u.norm_act = {.H = 8, .W = 8, .C = 5, .groups = 1}},
         {.name = "to_u8", .kind = DG_OP_to_u8},
-        {.name = "adam", .kind = DG_OP_adam, .u.adam = {.beta1 = 0.5, .beta2 = 0.5, .eps = 1}},
+        {.name = "adam", .kind = DG_OP_adam, .u.adam = {.beta1 = 0.5, .eps = 1}},
         {.name = "sgd", .kind = DG_OP_sgd, .u.update = {.momentum = 0.5, .decay = 0.5}},
-        {.name = "ema", .kind = DG_OP_ema, .u.ema = {.decay = 0.5}},
+        {.name = "ema", .kind = DG_OP_ema},
         {.name = "augment_dx", .kind = DG_OP_augment_dx, .u.augment = {.H = 8, .W = 8, .C = 3}},
         /* tested only with DG_TEST_LARGE, because each of these ops shares its code with an op above */
         {.name = "augment", .kind = DG_OP_augment, .u.augment = {.H = 8, .W = 8, .C = 3}},

@@ -189,7 +189,7 @@ struct problem {
             }
         }
         u.adam.n = at;
-        u.adam.beta1 = 0.5, u.adam.beta2 = 0.999, u.adam.eps = 1e-8;
+        u.adam.beta1 = 0.5, u.adam.eps = 1e-8;
         u.adam.net = DG_D, u.adam.bad = DG_BAD_D;
         start = numbers((size_t)at, 0.4f, 0.5f);
     }
@@ -257,6 +257,7 @@ struct problem {
         now.step = 6;
         now.cursor = 40;
         now.lr[DG_D] = 0.01;
+        now.beta2 = 0.999;
         dev_buffer<dg_step_state> state(std::vector<dg_step_state>(1, now)), other(std::vector<dg_step_state>(1, now));
         dev_buffer<dg_metrics> ring(DG_RING), other_ring(DG_RING);
         for (int step = 0; step < steps; step++) {

@@ -151,7 +151,8 @@ static inline dg_op op_make(const op_row *r, dg_op_kind kind, const int *shape, 
 {
     dg_op op = {.kind = kind};
     snprintf(op.name, sizeof op.name, "%s", dg_op_kind_name(kind));
-    op_state = (dg_step_state){.seed = 0x0123456789abcdefull, .step = 5, .lr = {2e-4, 0.05}};
+    op_state =
+        (dg_step_state){.seed = 0x0123456789abcdefull, .step = 5, .lr = {2e-4, 0.05}, .beta2 = 0.999, .augment = 1};
     for (size_t i = 0; i < DG_RING; i++)
         for (int k = 0; k < DG_METRICS_MAX; k++) op_ring[i].value[k] = -1 - (double)i - k / 8.0;
     const dg_op_info *info = dg_op_info_of(kind);

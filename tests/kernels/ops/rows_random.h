@@ -134,8 +134,10 @@ enum { ALL = DG_AUGMENT_COLOR | DG_AUGMENT_TRANSLATION | DG_AUGMENT_CUTOUT };
 
 static void augment_set(dg_op *op, int variation, const int *more)
 {
-    op_state.seed = draws[variation / (ALL + 1)].seed;
-    op_state.step = draws[variation / (ALL + 1)].step;
+    const int draw = variation / (ALL + 1);
+    op_state.seed = draws[draw % 3].seed;
+    op_state.step = draws[draw % 3].step;
+    op_state.augment = draw < 3 ? 1 : 0.4;
     op->u.augment.what = variation % (ALL + 1);
     op->u.augment.order = *more;
     op_fill(op, op->kind == DG_OP_augment ? "x" : "dy", 1, 0.25);
@@ -156,6 +158,7 @@ static void check_moves(dg_backend *b)
     dg_op op = {.kind = DG_OP_augment,
                 .u.augment = {.N = 64, .H = 16, .W = 16, .C = 1, .what = DG_AUGMENT_TRANSLATION}};
     int least = 99, most = -99, moved = 0, empty = 0;
+    op_state.augment = 1;
     op_add_operands(&op);
     double *const x = op.u.augment.x, *const all = op.u.augment.y;
     for (int i = 0; i < 64 * 256; i++) x[i] = 1 + i % 256;
@@ -181,12 +184,18 @@ static void check_moves(dg_backend *b)
         empty += zeros == 64;
     }
     DG_CHECKF(empty > 5 && empty < 40, "%s: %d of 64 boxes are inside", b->name, empty);
-    op.u.augment.what = 0;
+    op_state.augment = 0.5;
+    op_run(b, &op);
+    int cut = 0;
+    for (int n = 0; n < 64; n++) cut += memcmp(all + n * 256, x + n * 256, 256 * sizeof *x) != 0;
+    DG_CHECKF(cut > 12 && cut < 52, "%s: %d of 64 images have a box with probability 0.5", b->name, cut);
+    op_state.augment = 0;
+    op.u.augment.what = ALL;
     op_run(b, &op);
     DG_CHECK(!memcmp(all, x, 64 * 256 * sizeof *x));
 }
 
-static const op_row row_augment = {.variations = 3 * (ALL + 1),
+static const op_row row_augment = {.variations = 4 * (ALL + 1),
                                    .usual = ALL,
                                    OP_SHAPES(augment_shapes),
                                    .threads = {{5, 28, 28, 3, 0}, {5, 12, 12, 3, 0}},
@@ -195,7 +204,7 @@ static const op_row row_augment = {.variations = 3 * (ALL + 1),
                                    .gradient = {{{"x", "dx"}}, DG_OP_augment_dx, "dy", .most = 300},
                                    .more = check_moves};
 
-static const op_row row_augment_dx = {.variations = 3 * (ALL + 1),
+static const op_row row_augment_dx = {.variations = 4 * (ALL + 1),
                                       .usual = ALL,
                                       OP_SHAPES(augment_shapes),
                                       .threads = {{5, 28, 28, 3, 0}, {5, 12, 12, 3, 0}},

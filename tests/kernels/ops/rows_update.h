@@ -26,7 +26,7 @@ static void update_values(dg_op *op)
 static void adam_set(dg_op *op, int variation, const int *more)
 {
     dg_adam_args *a = &op->u.adam;
-    a->beta1 = 0.5, a->beta2 = 0.999, a->eps = 1e-8;
+    a->beta1 = 0.5, a->eps = 1e-8;
     a->net = variation, a->bad = BAD;
     op_state.step = (uint64_t)more[0];
     op_state.lr[1] = 1e-3;
@@ -165,7 +165,7 @@ static op_shape ema_shapes[] = {{1, 0},        {2, 3},  {3, 1000000}, {4, 0},   
 static void ema_set(dg_op *op, int variation, const int *more)
 {
     (void)variation;
-    op->u.ema.decay = 0.999;
+    op_state.ema = 0.999;
     op_state.step = (uint64_t)*more;
     op_fill(op, "p", 1, 0.5);
 }
@@ -185,7 +185,7 @@ static void check_ramp(dg_backend *b)
     const int shape[] = {3, 0};
     dg_op op = op_make(&row_ema, DG_OP_ema, shape, 0);
     double *average = op.u.ema.average, *p = op.u.ema.p, want = 0;
-    op.u.ema.decay = 0.75;
+    op_state.ema = 0.75;
     for (int k = 0; k < 3; k++) average[k] = NAN;
     for (int s = 0; s < 100; s++) {
         const double d = s < 30 ? s / (s + 10.0) : 0.75;

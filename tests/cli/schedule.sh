@@ -1,0 +1,120 @@
+#!/bin/sh
+# Values by --schedule cosine, --ema-half-life and --augment-p: their lengths in config.ini, resuming, a kill, refusals.
+# shellcheck disable=SC2086 # $recipe, $ends and $o are words
+. "$(dirname "$0")/kit"
+cd "$dir" || exit 1
+exits 0 data --synthesize cats --count 21 --size 16 -q || finish
+recipe='--norm-d none --loss rpgan --beta1 0 --r1 2 --r2 1'
+ends='--schedule cosine --lr-end 5e-5 --beta2-end 0.9 --r1-end 0.2 --r2-end 0.1 --ema-half-life 20
+      --augment color,translation,cutout --augment-p 0.5'
+run() { exits 0 --data cats --size 16 --batch 8 -q --no-curves --no-report --grid 2x2 $recipe "$@"; }
+# weights RUN NETWORK: export it
+weights() { exits 0 export "$1" --network "$2" --out "$1/$2.safetensors" -q; }
+equal() # equal RUN RUN: both networks
+{
+    for net in G D; do
+        weights "$1" $net
+        weights "$2" $net
+        same "$1/$net.safetensors" "$2/$net.safetensors"
+    done
+}
+
+# a run stores the length of its schedule: 80% of 5 epochs of 21 images. Its steps do not depend on threads
+exits 0 --data cats --size 16 --batch 8 --no-curves --no-report --grid 2x2 $recipe $ends --epochs 5 --out auto/run
+says note-schedule-auto 84
+config auto/run 'schedule = cosine' 'schedule-length = 84' 'lr-end = 5e-05' 'augment-p = 0.5'
+run $ends --epochs 5 --out said/run --schedule-length 84 --threads 3
+equal auto/run said/run
+
+# a resumed run continues the schedule, also inside an epoch and after its end; a kill changes nothing
+run $ends --epochs 40 --out long/run --schedule-length 84 --threads 1
+run $ends --epochs 40 --out parts/run --schedule-length 84 --steps 7
+exits 0 --resume --out parts/run --steps 0 -q --threads 2
+equal long/run parts/run
+exits 0 --resume --out auto/run --epochs 40 -q
+config auto/run 'schedule-length = 84'
+equal long/run auto/run
+exits 0 --resume --out auto/run --epochs 41 --schedule-length auto -q
+config auto/run 'schedule-length = 84'
+"$program" --data cats --size 16 --batch 8 -q --no-curves --no-report $recipe $ends --epochs 40 --schedule-length 84 \
+    --checkpoint-every 1 --out killed/run > .killed 2>&1 &
+killed=$!
+while [ ! -e killed/run/checkpoint.safetensors ] && kill -0 $killed 2> .gone; do sleep 0.05; done
+kill -9 $killed 2> .gone
+wait $killed 2> .gone
+exits 0 --resume --out killed/run -q
+equal long/run killed/run
+exits 0 --resume --out said/run --epochs 6 --schedule-length 200 -q
+says schedule-moved 200 84
+config said/run 'schedule-length = 200'
+refuses 2 'fixed-in-run --ema-half-life 5' --resume --out said/run --ema-half-life 5
+
+# each value matters
+run --epochs 3 --out plain/run
+weights plain/run G
+weights plain/run D
+for o in '--lr-end 1e-6' '--beta2-end 0.5' '--r1-end 0.01' '--r2-end 0.01'; do
+    run --schedule cosine $o --epochs 3 --out "a$o/run"
+    weights "a$o/run" D
+    differ plain/run/D.safetensors "a$o/run/D.safetensors" "$o should change the weights"
+done
+run --ema-half-life 20 --epochs 3 --out half/run
+weights half/run G
+weights half/run D
+differ plain/run/G.safetensors half/run/G.safetensors 'averages should differ from the weights'
+same plain/run/D.safetensors half/run/D.safetensors
+run --ema-half-life 20 --schedule cosine --epochs 3 --out rising/run
+weights rising/run G
+differ rising/run/G.safetensors half/run/G.safetensors 'a schedule should change the half-life'
+run --augment cutout --epochs 3 --out always/run
+run --augment cutout --augment-p 1 --epochs 3 --out one/run
+run --augment cutout --augment-p 0.5 --epochs 3 --out often/run
+run --augment cutout --augment-p 0.5 --schedule cosine --epochs 3 --out rarely/run
+equal always/run one/run
+for name in often rarely; do
+    weights $name/run D
+    differ always/run/D.safetensors $name/run/D.safetensors '--augment-p should change the weights'
+done
+differ often/run/D.safetensors rarely/run/D.safetensors 'a schedule should change the probability'
+if grep -qE '(-end|half-life|augment-p|schedule)' plain/run/config.ini; then
+    [ "$(grep -cE '^(lr-end = 0|beta2-end = 0|r1-end = 0|r2-end = 0|ema-half-life = 0|augment-p = 1)$' \
+        plain/run/config.ini)" -eq 6 ]
+    fact $? 'config.ini of a run without a schedule should have defaults'
+fi
+
+# as keys of a model file, and for a classifier
+{ cat "$root/tests/tiny.cfg"; printf '[train]\nschedule = cosine\nlr_end = 1e-5\nschedule_length = 50\n'; } > own.cfg
+exits 0 --data cats --model own.cfg --batch 8 --epochs 2 -q --no-curves --no-report --grid 2x2 --out keys/run
+config keys/run 'lr-end = 1e-05' 'schedule-length = 50'
+exits 0 --data cats --model own.cfg --batch 8 --epochs 1 -q --no-curves --no-report --grid 2x2 --out paper/run \
+    --preset paper
+config paper/run 'schedule = none' 'lr-end = 0' 'schedule-length = auto'
+exits 0 data --synthesize shapes --classes 10 --count 40 --size 28 || finish
+classify() { exits 0 --data shapes --model cnn-mnist --batch 8 --test 0 -q --no-curves --no-report "$@"; }
+classify --epochs 3 --schedule cosine --lr-end 1e-5 --out class/run
+classify --epochs 1 --schedule cosine --lr-end 1e-5 --out class2/run --schedule-length 96
+exits 0 --resume --out class2/run --epochs 3 -q --threads 3
+classify --epochs 3 --out class3/run
+for name in class class2 class3; do exits 0 export $name/run --out $name.safetensors -q; done
+same class.safetensors class2.safetensors
+differ class.safetensors class3.safetensors 'a schedule should change a classifier'
+
+# refused
+for o in '--lr-end 1e-5' '--beta2-end 0.9' '--r1-end 0.1' '--r2-end 0.1' '--schedule-length 100'; do
+    refuses 2 "end-without-cosine ${o% *}" --data cats --r1 1 --r2 1 $o
+    refuses 2 "end-without-cosine ${o% *}" --data cats --r1 1 --r2 1 --schedule 3:0.1 $o
+done
+refuses 2 cosine-without-end --data cats --schedule cosine
+refuses 2 cosine-without-end --data cats --schedule cosine --schedule-length 100 --augment-p 1
+refuses 2 'end-without-start --r1-end' --data cats --schedule cosine --r1-end 1
+refuses 2 'end-without-start --r2' --data cats --schedule cosine --r1 1 --r2-end 1
+refuses 2 beta2-end-without-adam --data cats --schedule cosine --beta2-end 0.9 --optimizer sgd
+refuses 2 ema-twice --data cats --ema 0.9 --ema-half-life 100
+refuses 2 ema-twice --data cats --preset small --ema-half-life 100
+refuses 2 'augment-p-alone 0.3' --data cats --augment-p 0.3
+for o in cosine,3:0.1 3:0.1,cosine cosin; do refuses 2 "bad-schedule $o" --data cats --schedule $o; done
+exits 2 --data cats --augment cutout --augment-p 0
+exits 2 --data cats --schedule cosine --beta2-end 1
+refuses 2 'ema-for-gans --ema-half-life' --data shapes --model cnn-mnist --epochs 1 --ema-half-life 100
+refuses 2 option-of-others generate auto/run --augment-p 0.5
+finish
