@@ -98,7 +98,8 @@ $(SIM)/check/skipped: sim/sim.mk
 
 SIM_RUN := $(SIM_CHECKS:%=$(SIM)/check/%)
 SIM_STEPS := $(basename $(notdir $(wildcard tests/kernels/simulated/*.cu))) # tests/sim/run runs them without tsan
-SIM_BIN := $(foreach f,$(SIM_FLAVOURS),$(patsubst %,$(SIM)/$(f)/%,$(filter-out $(if $(filter tsan,$f),$(SIM_STEPS)),$(SIM_CHECKS))))
+SIM_OF   = $(filter-out $(if $(filter tsan,$1),$(SIM_STEPS)),$(SIM_CHECKS))
+SIM_BIN := $(foreach f,$(SIM_FLAVOURS),$(patsubst %,$(SIM)/$f/%,$(call SIM_OF,$f)))
 SIM_BUG := $(SIM_FLAVOURS:%=$(SIM)/%/bugs)
 
 .PHONY: sim sim-check sim-bugs
