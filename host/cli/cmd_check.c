@@ -61,6 +61,7 @@ static dg_err set_up(side *s, const dg_options *o, const dg_model *m, const imag
     g.rows = p->set.count;
     g.flip = m->input != DG_INPUT_ZCA; /* images with ZCA whitening are not mirrored */
     g.apart = apart;
+    g.checked = true;
     const dg_trial_images given = {p->set.pixels, p->set.count, p->perm, p->set.count};
     return dg_trial_build(&s->trial, m, &g, s->b, &given, o->seed);
 }
@@ -104,7 +105,7 @@ static dg_err put_test(dg_job *job, const images *p)
     return e;
 }
 
-/* dg_check_plan gives b the reference's operands before each op, so this check runs a step of b alone. */
+/* Checks the penalty of s[1]. The other checks give each op its operands, so this check runs a step of s[1] alone. */
 static dg_err check_penalty(side s[2], const dg_options *o, FILE *to)
 {
     dg_job *b = &s[1].trial.job;
@@ -145,10 +146,12 @@ static dg_err check_fused(side s[3], const dg_options *o, const images *p, dg_ch
                o->batch);
     dg_err e = begin_step(s + 1, o, 2, 0);
     if (!e) e = dg_check_fused(&s[1].trial.job, &s[2].trial.job, "train", to, result);
-    if (e || !p->last_batch) return e;
-    if (to) printf("batch size %d:\n", p->last_batch);
-    e = begin_step(s + 1, o, 3, p->set.count - p->last_batch);
-    return e ? e : dg_check_fused(&s[1].trial.job, &s[2].trial.job, "train-short", to, result);
+    if (!e && p->last_batch) {
+        if (to) printf("batch size %d:\n", p->last_batch);
+        e = begin_step(s + 1, o, 3, p->set.count - p->last_batch);
+        if (!e) e = dg_check_fused(&s[1].trial.job, &s[2].trial.job, "train-short", to, result);
+    }
+    return e ? e : check_penalty(s + 1, o, to);
 }
 
 /* s[0] is the CPU, the reference; s[1] is --device without fusion; s[2] is --device with fused launches. */

@@ -32,7 +32,8 @@ dg_err dg_check_op(dg_job *job, const dg_plan *p, const dg_op *reference, const 
 dg_err dg_check_fused(dg_job *plain, dg_job *fused, const char *plan, FILE *to, dg_check_result *result);
 
 /* Compare |v|^2 with its tangent for each image of a plan with gradient penalties (penalty.h), after a step of a job
- * with o.apart. *worst: largest relative difference. DG_FAILED: above the limit for rounding. No-op for other plans. */
+ * with o.checked. *worst: largest relative difference. DG_FAILED: above the limit for rounding. No-op for other
+ * plans. */
 dg_err dg_check_penalty(const dg_job *job, dg_plan_role role, double *worst);
 
 #endif

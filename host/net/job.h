@@ -49,8 +49,9 @@ struct dg_job_options {
     dg_start start;
     double start_sigma, start_bias;
     dg_input_data input;
-    bool run;   /* the job writes checkpoints: reserve host memory for a copy */
-    bool apart; /* no two tensors share memory, so that ops can run in another order (tests) */
+    bool run;     /* the job writes checkpoints: reserve host memory for a copy */
+    bool apart;   /* no two tensors share memory, so that ops can run in another order (tests) */
+    bool checked; /* the tensors of dg_check_penalty share no memory */
     const dg_recipe *recipe;
 };
 

@@ -33,8 +33,10 @@ static dg_err with_penalty(dg_job *job)
     if (!job->recipe->penalised)
         return dg_fail(DG_USAGE, DG_MSG("penalty-for-gans", "{r1} and {r2}: for GANs only; model %s is a %s"),
                        job->model.name, job->recipe->name);
-    if (!job->backend->threads)
-        return dg_fail(DG_USAGE, DG_MSG("penalty-on-cpu", "{r1} and {r2}: only on CPUs so far; use {device} cpu"));
+    if (job->backend->math == DG_MATH_FP16)
+        return dg_fail(DG_USAGE, DG_MSG("penalty-fp16",
+                                        "{precision} fp16: not supported with {r1} and {r2}, because its range is too "
+                                        "small; use {precision} bf16 or fp32"));
     job->recipe = job->recipe->penalised;
     return DG_OK;
 }

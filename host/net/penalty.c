@@ -1,6 +1,7 @@
 #include "host/net/penalty.h"
 
 #include "host/net/gan_step.h"
+#include "host/net/recipe_parts.h"
 
 static dg_view ones(dg_builder *b, const dg_pass *d)
 {
@@ -19,6 +20,7 @@ void dg_backward_penalised(dg_builder *b, dg_job *job, dg_plan_role role, dg_pas
     const dg_view squares = dg_tangent_pass(b, &t, v);
     job->gradient[role] = v.row;
     job->squares[role] = squares.row;
+    for (int i = 0; i < 2 && job->o.checked; i++) dg_keep(job, i ? squares.row : v.row);
 
     dg_op *op = dg_plan_add(b->plan, DG_OP_penalty, "D.penalty");
     op->u.penalty = (dg_penalty_args){.n = d->N, .first = B, .r1 = DG_R1, .r2 = DG_R2};

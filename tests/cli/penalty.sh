@@ -78,7 +78,8 @@ exits 0 plan none.cfg
 # refused
 refuses 2 'penalty-batch-norm norm = batch' --data cats --model "$root/tests/tiny.cfg" --r1 1 --epochs 1
 refuses 2 'penalty-batch-norm --norm-d none' --data cats --size 16 --r2 1 --epochs 1
-refuses 2 penalty-on-cpu plan none.cfg --arch sm_90
+refuses 2 'penalty-fp16 --precision' plan none.cfg --arch sm_75 --precision fp16
+exits 0 plan none.cfg --arch sm_90
 sed -e '/^\[D[.]2\]/,/^\[D[.]3\]/{/^\[D/!d' -e '}' -e 's/^\[D[.]2\]/&\nop = max_pool\nkernel = 2/' none.cfg > pool.cfg
 refuses 2 'penalty-op max_pool' --data cats --model pool.cfg --epochs 1
 sed 's/act = leaky/act = tanh/' none.cfg > tanh.cfg

@@ -120,12 +120,13 @@ void dg_finish_tangent(dg_builder *b, const dg_tangent *t, int i, dg_view from, 
 {
     const dg_pass *p = t->pass;
     const dg_layer *l = dg_layer_of(b, p, i);
-    if (db >= 0) sum_bias(b, t, i, db);
     if (l->add >= 0) dg_build_add(b, p, l->name, "tangent.add", l->out, (const dg_view[]){out, from, t->add});
-    if (l->act == DG_ACT_NONE) return;
-    dg_op *op = dg_plan_add(b->plan, DG_OP_act_dx, "%s.tangent.act%s", l->name, p->suffix);
-    op->u.act = (dg_act_args){.n = values(l, p), .act = l->act, .slope = l->slope};
-    dg_bind(op, "dx", out);
-    dg_bind(op, "dy", out);
-    dg_bind(op, "y", p->layer[i].out);
+    if (l->act != DG_ACT_NONE) {
+        dg_op *op = dg_plan_add(b->plan, DG_OP_act_dx, "%s.tangent.act%s", l->name, p->suffix);
+        op->u.act = (dg_act_args){.n = values(l, p), .act = l->act, .slope = l->slope};
+        dg_bind(op, "dx", out);
+        dg_bind(op, "dy", out);
+        dg_bind(op, "y", p->layer[i].out);
+    }
+    if (db >= 0) sum_bias(b, t, i, db);
 }

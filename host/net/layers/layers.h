@@ -104,8 +104,9 @@ void dg_finish_forward(dg_builder *b, const dg_pass *p, int i, int bias);
  * gradient, -1: none. */
 dg_view dg_finish_backward(dg_builder *b, const dg_pass *p, int i, dg_view dy, int db, unsigned want, dg_view dx[2]);
 
-/* Append the tangent ops of dg_finish_forward and the gradient db of the biases (-1: none). from: the tangent before
- * these ops, which is `out` unless there is an output of another layer to add. */
+/* Append the tangent ops of dg_finish_forward, then the gradient db of the biases (-1: none): the slope of the
+ * activation is next to the convolution, which can be fused with it. from: the tangent before these ops, which is `out`
+ * unless there is an output of another layer to add. */
 void dg_finish_tangent(dg_builder *b, const dg_tangent *t, int i, dg_view from, dg_view out, int db);
 /* The row for the tangent of a layer's output. */
 dg_view dg_tangent_out(dg_builder *b, const dg_tangent *t, int i);

@@ -30,23 +30,27 @@ agrees 142 'reverse deferred' "$dir/dcgan32-8.cfg" --batch 5 --precision fp64
 "$program" data --synthesize "$dir/cats" --count 7 --size 16 > "$dir/.out"
 agrees 105 forward "$root/tests/tiny.cfg" --data "$dir/cats" --batch 4
 prints 'batch size 3:'
-# other losses, EMA and augmentation
+# other losses, EMA, augmentation and gradient penalties, whose identity is checked for ops and for fused launches
 for loss in $(losses); do
-    cat "$root/tests/tiny.cfg" > "$dir/own.cfg"
-    printf '[train]\nloss = %s\nema = 0.9\naugment = color,translation,cutout\n' "$loss" >> "$dir/own.cfg"
-    sim 'random lazy uneven' 0 check "$dir/own.cfg" --batch 4 --device cuda
-    prints 'ops agree'
-    for op in gan_loss augment augment_dx ema; do prints " $op "; done
+    sed "s/^loss = .*/loss = $loss\nema = 0.9\naugment = color,translation,cutout/" "$root/tests/penalty.cfg" > \
+        "$dir/own.cfg"
+    sim 'random lazy uneven' 0 check "$dir/own.cfg" --batch 3 --device cuda
+    prints 'ops agree' 'launches agree'
+    for op in gan_loss augment augment_dx ema fill mix bias_dw penalty; do prints " $op "; done
+    [ "$(grep -c 'gradient penalty: squared norms agree' "$dir/.out")" -eq 2 ]
+    fact $? 'the penalty should be checked with and without fusion'
 done
 # spectral norm only in D
 awk '/^\[D\]/ { d = 1 } d { sub(/^norm = batch/, "norm = spectral") } !(d && /^norm = none/)' "$dir/dcgan32-8.cfg" \
     > "$dir/spectral.cfg"
 agrees 158 'random lazy uneven' "$dir/spectral.cfg" --batch 5
 for op in spectral spectral_dw; do prints " $op "; done
-sim lazy 0 replay "$root/tests/golden/gan-spectral.safetensors" --precision fp64 --tol 1e-9 --device cuda
-prints 'within --tol'
-sim lazy 0 replay "$root/tests/golden/gan-ralsgan-augment.safetensors" --precision fp64 --tol 1e-9 --device cuda
-prints 'within --tol'
+for oracle in spectral ralsgan-augment bce-r1 hinge-r2-spectral rpgan-r1-r2-augment; do
+    oracle=$root/tests/golden/gan-$oracle.safetensors
+    sim lazy 0 replay "$oracle" --precision fp64 --tol 1e-9 --device cuda
+    prints 'within --tol'
+    sim lazy 0 replay "$oracle" --steps 1 --tol 1e-4 --device cuda
+done
 # classifiers: every kind of layer, all optimizers, and PyTorch's results
 agrees 49 'random lazy uneven' cnn-mnist --batch 8
 agrees 129 'reverse deferred' "$root/tests/oracles/residual.cfg" --batch 5

@@ -14,8 +14,8 @@ same_run one reverse
 trains 'random seed=4 lazy uneven threads=3' 0 eager --epochs 2 --no-graph
 same_run one eager
 
-# with another loss, EMA, augmentation and flips, and stopped within an epoch
-all='--loss ralsgan --augment color,translation,cutout --ema 0.995 --flip'
+# with gradient penalties, another loss, EMA, augmentation and flips, and stopped within an epoch
+all='--loss ralsgan --augment color,translation,cutout --ema 0.995 --flip' network=$root/tests/penalty.cfg
 # shellcheck disable=SC2086 # the options of $all
 {
     trains 'random seed=3 lazy uneven' 0 all --epochs 2 $all --no-graph
@@ -23,6 +23,9 @@ all='--loss ralsgan --augment color,translation,cutout --ema 0.995 --flip'
 }
 goes_on random 0 all-stopped --epochs 2 --steps 0
 same_run all all-stopped
+awk -F, 'NR > 1 && !($10 > 0 && $11 > 0) { bad = 1 } END { exit bad || NR < 13 }' "$dir/all/run/log.csv"
+fact $? "r1 and r2 should be above 0: $(head -n 2 "$dir/all/run/log.csv")"
+network=
 
 # with values that change in every step, stopped within an epoch
 cosine='--schedule cosine --lr-end 1e-5 --beta2-end 0.9 --ema-half-life 12 --augment cutout --augment-p 0.5'

@@ -18,6 +18,7 @@ typedef struct {
     unsigned what;                          /* DG_FUSE_... flags for dg_fuse */
     int fused;
     unsigned long long random;
+    bool penalised; /* train a D without norm with gradient penalties */
 } ordered;
 
 enum { ORDERED_ROWS = 8, ORDERED_BATCH = 4 };
@@ -60,7 +61,7 @@ static bool ordered_open(ordered *o)
 /* Returns the checksum of all memory after two training steps. */
 static uint64_t ordered_train(ordered *o)
 {
-    static char text[DG_MODEL_TEXT_MAX];
+    static char text[DG_MODEL_TEXT_MAX], none[DG_MODEL_TEXT_MAX];
     static dg_model m;
     static uint8_t pixels[ORDERED_ROWS * 16 * 16 * 3];
     int32_t perm[ORDERED_ROWS];
@@ -83,12 +84,13 @@ static uint64_t ordered_train(ordered *o)
                                     .rows = ORDERED_ROWS,
                                     .train = true,
                                     .flip = true,
+                                    .r1 = o->penalised ? 2 : 0,
                                     .beta1 = 0.5,
                                     .beta2 = 0.9,
                                     .eps = 1e-8};
     uint64_t sum = 14695981039346656037u;
-    bool ok = !dg_model_stock(text, "wide", 16, 3, 10, 16, 16) && !dg_model_parse(text, "wide", &m) &&
-              !dg_job_build(&g, &m, &options, &o->b);
+    bool ok = !dg_model_stock(text, "wide", 16, 3, 10, 16, 16) && !dg_model_norm_d(text, "wide", DG_NORM_NONE, none) &&
+              !dg_model_parse(o->penalised ? none : text, "wide", &m) && !dg_job_build(&g, &m, &options, &o->b);
     if (!DG_CHECKF(ok, "%s", dg_message())) return 0;
     DG_CHECK(!dg_job_alloc(&g, pixels, perm) && !dg_job_init(&g, 7));
     const dg_step_state s = {.seed = 3, .lr = {2e-4, 2e-4}};

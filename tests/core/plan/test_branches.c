@@ -49,9 +49,10 @@ static dg_err branching(dg_backend *b, dg_plan *p)
     return ordered_for_cpu((ordered *)b, p);
 }
 
-static void same_bits(void)
+static void same_bits(bool penalised)
 {
-    ordered plain = {.fuse = branching}, any = {.fuse = branching, .run = in_any_order};
+    ordered plain = {.fuse = branching, .penalised = penalised},
+            any = {.fuse = branching, .run = in_any_order, .penalised = penalised};
     if (!ordered_open(&plain)) return;
     any.cpu = plain.cpu;
     const uint64_t want = ordered_train(&plain);
@@ -171,7 +172,8 @@ static void exclusive(void)
 
 int main(void)
 {
-    same_bits();
+    same_bits(false);
+    same_bits(true);
     well_formed();
     exclusive();
     chains("sm_90", DG_MATH_BF16, DG_FUSE_ALL, 30, 30, 30);

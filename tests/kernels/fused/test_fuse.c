@@ -253,6 +253,53 @@ static void images(void)
     }
 }
 
+/* ---- Gradient penalties ---- */
+
+static const dg_launch *launch_of(const dg_plan *p, const char *name)
+{
+    for (int i = 0; i < p->ops; i++)
+        if (!strcmp(p->op[i].name, name)) return dg_plan_launch(p, i);
+    DG_CHECKF(false, "no op %s", name);
+    return p->launch;
+}
+
+/* A tangent convolution computes the slopes of its activation, and the update all weight gradients. The last layer of D
+ * is fused with its loss in the step of G only, because the backward pass of D begins with ones. */
+static void penalties(void)
+{
+    static dg_model m;
+    dg_machine machine;
+    dg_backend *b;
+    dg_job g;
+    if (!DG_CHECK(!dg_model_read("dcgan32-nonorm", &m) && !dg_machine_arch("sm_90", DG_F32, &machine))) return;
+    machine.math = DG_MATH_BF16;
+    const dg_job_options o = {.batch = 8, .samples = 8, .rows = 16, .train = true, .r1 = 1, .r2 = 1};
+    for (unsigned what = 0; what <= DG_FUSE_OPS; what++) {
+        if (!DG_CHECKF(!dg_planner_open(&machine, NULL, what, &b), "%s", dg_message())) return;
+        if (DG_CHECKF(!dg_job_build(&g, &m, &o, b), "%s", dg_message())) {
+            const dg_plan *p = &g.plan[DG_PLAN_TRAIN];
+            const bool convs = what & DG_FUSE_convs, update = what & DG_FUSE_update;
+            check_launches(p, what);
+            check_lives(p);
+            check_factors(p);
+            check_rounded(p);
+            static const struct {
+                const char *op;
+                int ops;
+            } of[] = {{"D.1.conv.tangent", 2}, {"D.2.conv.tangent", 2}, {"D.3.conv.tangent", 2},
+                      {"D.3.conv.dx", 2},      {"D.4.conv.fwd", 1},     {"D.4.conv.fwd.g", 4},
+                      {"D.ones", 1},           {"D.2.mix", 1},          {"D.2.bias.dw", 1}};
+            for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+                DG_CHECKF(launch_of(p, of[i].op)->count == (convs ? of[i].ops : 1), "%s: %d ops", of[i].op,
+                          launch_of(p, of[i].op)->count);
+            DG_CHECKF(launch_of(p, "D.2.conv.dw")->count == (update ? 5 : 1), "%d ops in the update",
+                      launch_of(p, "D.2.conv.dw")->count);
+            dg_job_free(&g);
+        }
+        b->close(b);
+    }
+}
+
 /* ---- Order ---- */
 
 static dg_err only_order(dg_backend *b, struct dg_plan *p)
@@ -281,9 +328,9 @@ static dg_err only_order(dg_backend *b, struct dg_plan *p)
     return e ? e : ordered_for_cpu(me, p);
 }
 
-static void order(void)
+static void order(bool penalised)
 {
-    ordered o = {.fuse = only_order};
+    ordered o = {.fuse = only_order, .penalised = penalised};
     int most = 0;
     if (!ordered_open(&o)) return;
     const uint64_t want = ordered_train(&o);
@@ -326,6 +373,8 @@ int main(void)
         plans("dcgan64-paper", 64, DG_MATH_BF16, "sm_90", DG_FUSE_ALL, 0);
     DG_CHECK(early > 0);
     images();
-    order();
+    penalties();
+    order(false);
+    order(true);
     return dg_test_report();
 }

@@ -184,9 +184,11 @@ int main()
         return true;
     };
     if (!dev_small()) same_bytes(); /* skipped with ThreadSanitizer, because it would run the same kernels again */
-    if (!slow && !dev_small()) {    /* with spectral norm, whose u and v change in every step */
+    if (!slow && !dev_small()) {    /* with spectral norm, whose u and v change in every step, and gradient penalties */
         static char normal[DG_MODEL_TEXT_MAX];
-        if (dg_model_norm_d(text, "tiny", DG_NORM_SPECTRAL, normal) || dg_model_parse(normal, "tiny", &model)) return 1;
+        if (dg_model_norm_d(text, "tiny", DG_NORM_SPECTRAL, normal)) return 1;
+        strcat(normal, "[train]\nr1 = 2\nr2 = 1\n");
+        if (dg_model_parse(normal, "tiny", &model)) return 1;
         same_bytes();
         if (dg_model_parse(text, "tiny", &model)) return 1;
     }
