@@ -30,15 +30,15 @@ static dg_err check_end(const dg_model *m, int net, const dg_layer *last)
     if (is.H != want.H || is.W != want.W || is.C != want.C)
         return dg_layer_fail(last, m->where, "output is %d x %d x %d; the %s needs %d x %d x %d", is.H, is.W, is.C,
                              net == DG_G ? "generator" : "discriminator", want.H, want.W, want.C);
-    if (net == DG_G && (last->norm || last->act != DG_ACT_TANH))
-        return dg_layer_fail(last, m->where, "is the last layer of G: needs norm = none and act = tanh");
+    if (net == DG_G && (last->norm || (last->act != DG_ACT_TANH && last->act != DG_ACT_NONE)))
+        return dg_layer_fail(last, m->where,
+                             DG_MSG("end-of-g", "is the last layer of G: needs norm = none, and act = tanh or none"));
     if (net == DG_D && (last->norm == DG_NORM_BATCH || last->act != DG_ACT_NONE))
         return dg_layer_fail(last, m->where, "is the last layer of D: needs norm = none or spectral, and act = none");
     return DG_OK;
 }
 
-/* Returns DG_USAGE unless G maps latent vectors to images and ends in tanh, D maps images to one logit, and both can be
- * trained. */
+/* Returns DG_USAGE unless G maps latent vectors to images, D maps images to one logit, and both can be trained. */
 static dg_err check_model(const dg_model *m)
 {
     if (m->input != DG_INPUT_SIGNED || m->classes)

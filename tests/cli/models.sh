@@ -29,6 +29,11 @@ says model-value '] act ='
 sed 's/^\[G.2\]/[G.9]/' "$root/models/dcgan32.cfg" > "$dir/wrong.cfg"
 refuses 2 'missing-section [G.2]' plan "$dir/wrong.cfg"
 
+sed 's/^act = tanh/act = relu/' "$root/models/dcgan32.cfg" > "$dir/wrong.cfg"
+refuses 2 'end-of-g [G.4]' plan "$dir/wrong.cfg"
+sed 's/^act = tanh/act = none/' "$root/models/dcgan32.cfg" > "$dir/wrong.cfg"
+exits 0 plan "$dir/wrong.cfg"
+
 # classifiers, and a network that is neither: only its forward pass is planned
 shows 'C.softmax' plan vgg16-cifar --batch 3
 exits 0 plan cnn-cifar --batch 3

@@ -261,7 +261,7 @@ int main(void)
     mistake("[model]", "model", "net.cfg:1: neither [section] nor key = value");
     mistake("filters = 3\n", "filters = 4\n", "16 x 16 x 4");
     mistake("filters = 1\n", "filters = 2\n", "1 x 1 x 2");
-    mistake("norm = none\nact = tanh", "norm = none\nact = relu", "needs norm = none and act = tanh");
+    mistake("norm = none\nact = tanh", "norm = none\nact = relu", "needs norm = none, and act = tanh or none");
     mistake("norm = none\nact = none", "norm = none\nact = relu", "[D.3] ");
     mistake("op = conv_transpose", "in = image\nop = conv", "[G.1] in = ");
     mistake("[D.1]", "[D.1]\nin = latent", "0 x 0");
