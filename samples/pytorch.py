@@ -5,7 +5,8 @@
     dcgan generate samples/cats-dcgan64-paper --seeds 7-9 --write-z z.safetensors --out images/
     python3 samples/pytorch.py generator.safetensors z.safetensors seed-7.png seed-8.png seed-9.png
 
-Needs the packages torch, safetensors and pillow. The network is a plain nn.Sequential, to be used as you like."""
+Needs the packages torch, safetensors and pillow. The network is a module to be used as you like; `main` has its
+layers in order."""
 import configparser
 import sys
 
@@ -20,27 +21,68 @@ except ImportError as e:
 ACT = {'relu': torch.nn.ReLU, 'tanh': torch.nn.Tanh, 'leaky': lambda: torch.nn.LeakyReLU(0.2)}
 
 
+class Resample(torch.nn.Module):
+    """Doubles or halves images by the filter 1 3 3 1 in both directions; 0 outside."""
+
+    def __init__(self, scale):
+        super().__init__()
+        self.up = scale == '2'
+
+    def forward(self, x):
+        line = torch.tensor([1, 3, 3, 1], dtype=x.dtype, device=x.device)
+        kernel = (line[:, None] * line / (16 if self.up else 64)).expand(x.shape[1], 1, 4, 4)
+        convolve = torch.nn.functional.conv_transpose2d if self.up else torch.nn.functional.conv2d
+        return convolve(x, kernel, stride=2, padding=1, groups=x.shape[1])
+
+
+class Generator(torch.nn.Module):
+    """A layer is (numbers of its modules in main, number of the layer that it reads, layer to add or None)."""
+
+    def __init__(self, modules, layers):
+        super().__init__()
+        self.main, self.layers = torch.nn.Sequential(*modules), layers
+
+    def forward(self, z):
+        outputs = [z]
+        for numbers, source, other in self.layers:
+            x = outputs[source]
+            for n in numbers:
+                if other is not None and type(self.main[n]) in (torch.nn.ReLU, torch.nn.Tanh, torch.nn.LeakyReLU):
+                    x, other = x + outputs[other], None
+                x = self.main[n](x)
+            outputs.append(x if other is None else x + outputs[other])
+        return outputs[-1]
+
+
 def generator(path):
     """The network of the file's model, with its weights, in evaluation mode."""
     with safe_open(path, 'pt') as f:
         model = configparser.ConfigParser(inline_comment_prefixes=(';', '#'))
         model.read_string(f.metadata()['model'])
-    inputs, modules = model.getint('model', 'latent', fallback=100), []
+    channels, modules, layers = [model.getint('model', 'latent', fallback=100)], [], []
     for name in sorted((s for s in model if s.startswith('G.')), key=lambda s: int(s[2:])):
         layer = dict(model['G'] if 'G' in model else {}, **model[name])
+        source = int(layer['in'][2:]) if layer.get('in', '').startswith('G.') else len(layers)
+        inputs, own = channels[source], len(modules)
+        if layer.get('op', 'conv') == 'resample':
+            modules.append(Resample(layer['scale']))
+            layers.append(([own], source, None))
+            channels.append(inputs)
+            continue
         filters, kernel, stride = (int(layer.get(k, 1)) for k in ('filters', 'kernel', 'stride'))
         pad = int(layer.get('pad', (kernel - 1) // 2))
         bias = layer.get('bias', 'no') == 'yes'
-        modules.append(torch.nn.ConvTranspose2d(inputs, filters, kernel, stride, pad, bias=bias))
+        conv = {'conv': torch.nn.Conv2d, 'conv_transpose': torch.nn.ConvTranspose2d}[layer.get('op', 'conv')]
+        modules.append(conv(inputs, filters, kernel, stride, pad, bias=bias))
         if layer.get('norm') == 'batch':
             modules.append(torch.nn.BatchNorm2d(filters))
         if layer.get('act', 'none') != 'none':
             modules.append(ACT[layer['act']]())
-        inputs = filters
-    net = torch.nn.Module()
-    net.main = torch.nn.Sequential(*modules)
+        layers.append((range(own, len(modules)), source, int(layer['add'][2:]) if 'add' in layer else None))
+        channels.append(filters)
+    net = Generator(modules, layers)
     net.load_state_dict(load_file(path))
-    return net.eval().main
+    return net.eval()
 
 
 def main(weights, numbers=None, *images):

@@ -297,6 +297,25 @@ static void meanpool(const dg_pool_args *a, bool backward)
     }
 }
 
+/* Resampling, one term at a time: each pixel of the smaller image meets 4 x 4 pixels of the larger one. */
+static void resample(const dg_resample_args *a, bool up)
+{
+    static const double filter[] = {1, 3, 3, 1};
+    const int64_t small = (int64_t)a->N * a->H * a->W * a->C;
+    memset(a->y, 0, (size_t)(up ? 4 * small : small) * sizeof(double));
+    for (int64_t i = 0; i < small; i++) {
+        const int c = (int)(i % a->C), col = (int)(i / a->C % a->W), row = (int)(i / a->C / a->W % a->H);
+        const int64_t n = i / a->C / a->W / a->H;
+        for (int k = 0; k < 16; k++) {
+            const int y = 2 * row - 1 + k / 4, x = 2 * col - 1 + k % 4;
+            if (y < 0 || y >= a->H2 || x < 0 || x >= a->W2) continue;
+            const int64_t at = ((n * a->H2 + y) * a->W2 + x) * a->C + c;
+            const double weight = filter[k / 4] * filter[k % 4] / (up == !a->adjoint ? 16 : 64);
+            ((double *)a->y)[up ? at : i] += ((const double *)a->x)[up ? i : at] * weight;
+        }
+    }
+}
+
 static void conv(dg_op_kind kind, const dg_conv_args *a)
 {
     const dg_ref_conv s = dg_ref_conv_shape(a->N, a->H, a->W, a->Ci, a->Co, a->K, a->S, a->P);
@@ -336,6 +355,8 @@ void dg_ref_run(const dg_op *op)
     case DG_OP_maxpool_dx: maxpool_dx(&op->u.pool); break;
     case DG_OP_meanpool: meanpool(&op->u.pool, false); break;
     case DG_OP_meanpool_dx: meanpool(&op->u.pool, true); break;
+    case DG_OP_resample_up: resample(&op->u.resample, true); break;
+    case DG_OP_resample_down: resample(&op->u.resample, false); break;
     case DG_OP_softmax: softmax(&op->u.softmax); break;
     case DG_OP_gan_loss:
     case DG_OP_ema:

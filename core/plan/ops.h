@@ -154,6 +154,19 @@ typedef struct {
     int N, H, W, C, Ho, Wo, K, S, P;
 } dg_pool_args;
 
+/* Resampling by 2 with the filter f = 1 3 3 1 in both directions; x is 0 outside of the image (Karras et al. 2020).
+ *   `resample_down` writes y[n,i,j,c] = sum over k,l of f[k] f[l] x[n, 2i-1+k, 2j-1+l, c] / 64.
+ *   `resample_up` writes y[n,i,j,c] = sum of f[k] f[l] x[n,p,q,c] / 16 over i = 2p-1+k, j = 2q-1+l.
+ * Each op is the adjoint of the other, up to a factor of 4. With `adjoint` the divisors are exchanged, so that the op
+ * maps the gradient of the other op's y to the gradient of its x.
+ * The smaller image is (N, H, W, C): x of resample_up, y of resample_down. H2 = 2 H and W2 = 2 W. */
+typedef struct {
+    void *y;
+    void *x;
+    int N, H, W, C, H2, W2;
+    int adjoint;
+} dg_resample_args;
+
 /* Mean cross entropy of softmax by class index with label smoothing s (Szegedy et al. 2016; 0: none), and its gradient.
  * Let m be the largest logit of a row, and q_c = (1 - s) [c == label] + s / C.
  *   Then p_c = exp(l_c - m) / sum exp(l - m), and dlogit = (p - q) / N.
@@ -274,6 +287,8 @@ typedef struct {
     X(maxpool_dx, pool, plain)         \
     X(meanpool, pool, plain)           \
     X(meanpool_dx, pool, plain)        \
+    X(resample_up, resample, plain)    \
+    X(resample_down, resample, plain)  \
     X(softmax, softmax, plain)         \
     X(gan_loss, gan_loss, plain)       \
     X(adam, adam, plain)               \
@@ -340,6 +355,7 @@ typedef struct {
         dg_add_args add;
         dg_dropout_args dropout;
         dg_pool_args pool;
+        dg_resample_args resample;
         dg_softmax_args softmax;
         dg_gan_loss_args gan_loss;
         dg_adam_args adam;

@@ -110,7 +110,8 @@ static dg_err read_schedule(dg_oracle *o)
     return e;
 }
 
-static dg_err read_gan(dg_oracle *o)
+/* The networks of a GAN without a model file in the metadata. */
+static dg_err read_stock(dg_oracle *o)
 {
     int size, channels, latent, ngf, ndf;
     dg_err e = whole(o, "size", 16, 256, &size);
@@ -118,12 +119,6 @@ static dg_err read_gan(dg_oracle *o)
     if (!e) e = whole(o, "latent", 1, 4096, &latent);
     if (!e) e = whole(o, "ngf", 1, 4096, &ngf);
     if (!e) e = whole(o, "ndf", 1, 4096, &ndf);
-    const char *loss = dg_st_get(o->st, "loss"), *augment = dg_st_get(o->st, "augment");
-    if (!e && loss && !dg_loss_parse(loss, &o->job.loss))
-        e = dg_fail(DG_USAGE, DG_MSG("bad-recorded-loss", "%s: metadata loss = %s: unknown loss"), o->path, loss);
-    if (!e && !dg_augment_parse(augment, &o->job.augment))
-        e = dg_fail(DG_USAGE, "%s: metadata augment = %s: unknown augmentation", o->path, augment);
-    if (!e) e = read_schedule(o);
     const char *norm = dg_st_get(o->st, "norm_d");
     const bool none = norm && !strcmp(norm, "none");
     if (!e && norm && !none && strcmp(norm, "spectral"))
@@ -133,6 +128,17 @@ static dg_err read_gan(dg_oracle *o)
     if (!e) e = dg_model_stock(text, "oracle", size, channels, latent, ngf, ndf);
     if (!e && norm) e = dg_model_norm_d(text, "oracle", none ? DG_NORM_NONE : DG_NORM_SPECTRAL, normal);
     return e ? e : dg_model_parse(norm ? normal : text, o->path, &o->model);
+}
+
+static dg_err read_gan(dg_oracle *o)
+{
+    dg_err e = DG_OK;
+    const char *loss = dg_st_get(o->st, "loss"), *augment = dg_st_get(o->st, "augment");
+    if (loss && !dg_loss_parse(loss, &o->job.loss))
+        e = dg_fail(DG_USAGE, DG_MSG("bad-recorded-loss", "%s: metadata loss = %s: unknown loss"), o->path, loss);
+    if (!e && !dg_augment_parse(augment, &o->job.augment))
+        e = dg_fail(DG_USAGE, "%s: metadata augment = %s: unknown augmentation", o->path, augment);
+    return e ? e : read_schedule(o);
 }
 
 /* Read one number per channel from a text such as "0.4 0.5 0.6". */
@@ -150,17 +156,12 @@ static dg_err channels(const dg_oracle *o, const char *key, double out[4])
     return DG_OK;
 }
 
-/* Read network and recipe from the model file in the metadata. */
 static dg_err read_classifier(dg_oracle *o)
 {
     const char *name = dg_st_get(o->st, "optimizer");
     int nesterov = 0;
     dg_job_options *j = &o->job;
-    const dg_recipe *r = NULL;
-    dg_err e = dg_model_parse(dg_st_get(o->st, "model"), o->path, &o->model);
-    if (!e) e = dg_recipe_for(&o->model, &r);
-    if (!e && !r->labels) e = dg_fail(DG_USAGE, "%s: its model is a %s, not a classifier", o->path, r->name);
-    if (!e) e = channels(o, "mean", j->input.mean);
+    dg_err e = channels(o, "mean", j->input.mean);
     if (!e) e = channels(o, "std", j->input.std);
     if (!e) e = number(o, "momentum", 0, 1, &j->momentum);
     if (!e) e = number(o, "rho", 0, 1, &j->rho);
@@ -174,6 +175,16 @@ static dg_err read_classifier(dg_oracle *o)
     if (!e && j->optimizer == DG_OPTIMIZERS)
         e = dg_fail(DG_USAGE, "%s: metadata optimizer = %s: unknown optimizer", o->path, name);
     return e;
+}
+
+/* Networks and recipe: from the model file in the metadata, if there is one. */
+static dg_err read_model(dg_oracle *o)
+{
+    const dg_recipe *r = NULL;
+    const char *model = dg_st_get(o->st, "model");
+    dg_err e = model ? dg_model_parse(model, o->path, &o->model) : read_stock(o);
+    if (!e) e = dg_recipe_for(&o->model, &r);
+    return e ? e : r->labels ? read_classifier(o) : read_gan(o);
 }
 
 dg_err dg_oracle_open(dg_oracle *o, const char *path)
@@ -193,7 +204,7 @@ dg_err dg_oracle_open(dg_oracle *o, const char *path)
     if (!e) e = number(o, "beta1", 0, 1, &o->job.beta1);
     if (!e) e = number(o, "beta2", 0, 1, &o->job.beta2);
     if (!e) e = number(o, "eps", 0, 1, &o->job.eps);
-    if (!e) e = dg_st_get(o->st, "model") ? read_classifier(o) : read_gan(o);
+    if (!e) e = read_model(o);
     const int size = o->model.size, channels = o->model.channels;
     if (e) return e;
     o->images = dg_oracle_tensor(o, "images", DG_U8, 4, (int64_t[]){o->count, channels, size, size});

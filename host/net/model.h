@@ -41,6 +41,7 @@ typedef struct {
     dg_act act;
     double slope;
     double p;     /* layer dropout: probability that a value becomes 0 */
+    int scale;    /* layer resample: index into the words 2 and 0.5 */
     bool flat;    /* true if PyTorch's output of the layer is a vector */
     bool flatten; /* PyTorch has a Flatten before this layer */
     dg_shape in, out;

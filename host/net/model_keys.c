@@ -67,6 +67,7 @@ static const key layer_keys[DG_KEYS] = {
     [DG_KEY_SLOPE] = {"slope", NUMBER, SECTION(layer.slope), 0, 1, 0, 0.2,
                       .must = "a number from 0 up to, not including, 1"},
     [DG_KEY_P] = {"p", NUMBER, SECTION(layer.p), 0, 1, 0, 0.5, .must = "a number from 0 up to, not including, 1"},
+    [DG_KEY_SCALE] = {"scale", CHOICE, SECTION(layer.scale), .choices = "2|0.5"},
     [DG_KEY_TORCH] =
         {"torch", TORCH, SECTION(torch),
          .must = "the name of the layer in PyTorch, such as features.0, then a space and the name of its batch norm; "

@@ -33,6 +33,8 @@ sed 's/^act = tanh/act = relu/' "$root/models/dcgan32.cfg" > "$dir/wrong.cfg"
 refuses 2 'end-of-g [G.4]' plan "$dir/wrong.cfg"
 sed 's/^act = tanh/act = none/' "$root/models/dcgan32.cfg" > "$dir/wrong.cfg"
 exits 0 plan "$dir/wrong.cfg"
+sed 's/^size = 16/size = 18/' "$root/tests/oracles/gan-bilinear.cfg" > "$dir/wrong.cfg"
+refuses 2 'resample-odd [D.4]' plan "$dir/wrong.cfg"
 
 # classifiers, and a network that is neither: only its forward pass is planned
 shows 'C.softmax' plan vgg16-cifar --batch 3

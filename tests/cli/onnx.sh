@@ -33,20 +33,22 @@ exits 2 export run --network X --out none.safetensors
 says network-choice '--network X' 'G or D'
 
 # samples/pytorch.py
-if "$python" -c 'import torch, safetensors, PIL' 2> /dev/null; then
-    "$python" "$root/samples/pytorch.py" g.safetensors z.safetensors p3.png p4.png 2> .err
-    fact $? "pytorch.py failed: $(tail -n 1 .err)"
+generates_alike() # generates_alike GENERATOR Z MADE: pytorch.py makes the images MADE/seed-0003.png and seed-0004.png
+{
+    "$python" -c 'import torch, safetensors, PIL' 2> /dev/null || return
+    "$python" "$root/samples/pytorch.py" "$1" "$2" p3.png p4.png 2> .err
+    fact $? "pytorch.py $1 failed: $(tail -n 1 .err)"
     "$python" -c 'import sys
 import numpy
 from PIL import Image
 for ours, theirs in zip(sys.argv[1::2], sys.argv[2::2]):
     a, b = (numpy.asarray(Image.open(p)).astype(int) for p in (ours, theirs))
     assert a.shape == b.shape and abs(a - b).max() <= 1 and (a != b).mean() < 0.01' \
-        made/seed-0003.png p3.png made/seed-0004.png p4.png 2> .err
-    fact $? "pytorch.py makes other images: $(tail -n 1 .err)"
-else
-    skip 'torch, safetensors and pillow are not here'
-fi
+        "$3/seed-0003.png" p3.png "$3/seed-0004.png" p4.png 2> .err
+    fact $? "pytorch.py $1 makes other images: $(tail -n 1 .err)"
+}
+"$python" -c 'import torch, safetensors, PIL' 2> /dev/null || skip 'torch, safetensors and pillow are not here'
+generates_alike g.safetensors z.safetensors made
 
 # spectral norm: ONNX has the normalised weights, the export for PyTorch weight_orig, u and v
 exits 0 --data cats --model dcgan-16x3-spectral --batch 8 --epochs 2 --out normal -q || finish
@@ -118,13 +120,19 @@ kernel = 3
 stride = 2
 pad = 1
 [C.7]
+op = resample
+scale = 0.5
+[C.8]
+op = resample
+scale = 2
+[C.9]
 op = dense
 filters = 12
 act = relu
-[C.8]
+[C.10]
 op = dropout
 p = 0.5
-[C.9]
+[C.11]
 op = dense
 filters = 4
 norm = spectral

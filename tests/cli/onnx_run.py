@@ -83,6 +83,12 @@ def transpose(x, w, a):
     return out[:, :, p:out.shape[2] - p, p:out.shape[3] - p]
 
 
+def doubled(x, b):
+    n, c, h, w = x.shape
+    x = x.reshape(n, b, b, c // (b * b), h, w).transpose(0, 3, 4, 1, 5, 2)
+    return x.reshape(n, c // (b * b), h * b, w * b)
+
+
 def channels(v, x):
     return v.reshape([1, -1] + [1] * (x.ndim - 2))
 
@@ -109,6 +115,7 @@ def run(o, x):
         else:
             y = {'Relu': lambda: np.maximum(x, 0), 'LeakyRelu': lambda: np.where(x < 0, x * a['alpha'], x),
                  'Tanh': lambda: np.tanh(x), 'Flatten': lambda: x.reshape(len(x), -1), 'Identity': lambda: x,
+                 'Concat': lambda: np.concatenate(v, a['axis']), 'DepthToSpace': lambda: doubled(x, a['blocksize']),
                  'Add': lambda: x + v[1], 'Sub': lambda: x - v[1], 'Div': lambda: x / v[1],
                  'Reshape': lambda: x.reshape(v[1].astype(int))}[kind]()
         if kind in ('Conv', 'ConvTranspose', 'Gemm') and len(v) > 2:

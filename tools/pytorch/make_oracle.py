@@ -9,7 +9,9 @@
     tools/pytorch/make_oracle.py --images DIR --out FILE.safetensors --model FILE.cfg [--batch 8] [--count 60]
                            [--steps 20] [--dtype float64] [--seed 1] [--small] [--ties]
 
-The second form records a classifier: the network and the recipe of the model file, built by torch_model.py.
+The second form records the networks of a model file, built by torch_model.py: of a classifier, with its recipe, or of
+a GAN, with --loss, --augment, --r1 and --r2 as above. A GAN's weights keep the size of activations, also those of
+layers with start = zero, and no bias is 0, so that a wrong gradient shows in the first step.
 DIR has one folder per class; without folders image i has class i modulo the number of classes.
 
 Needs torch, numpy and Pillow. The networks are those of PyTorch's DCGAN example for any power-of-two size from 16
@@ -39,6 +41,7 @@ Layout (safetensors; names as in the example's state_dict, after init., expect.s
   expect.average.G.*      averages of G's weights at the end, with --ema-half-life
   expect.sample           F64 [8 or fewer, C, H, W]: G in eval mode on z[0] with the final weights (not with --ema-half-life)
 
+Of a GAN's model file: model in the metadata instead of the sizes.
 Of a classifier: model, optimizer, and all numbers of its recipe in the metadata; images and index as above; instead
 of z
   labels                  I64 [count]
@@ -89,6 +92,23 @@ class Net(nn.Module):
 
     def forward(self, x):
         return self.main(x)
+
+
+def networks_of_model(text, o):
+    """G and D of a model file; sets the sizes in o."""
+    sections = torch_model.parse(text)
+    model = sections['model']
+    o.size, o.channels, o.latent = (int(model.get(k, v)) for k, v in (('size', 0), ('channels', 3), ('latent', 100)))
+    G = torch_model.Network(sections, 'G', (o.latent, 1, 1))
+    D = torch_model.Network(sections, 'D', (o.channels, o.size, o.size))
+    for l in (l for net in (G, D) for l in net.layers if hasattr(l.get('module'), 'weight')):
+        m, act = l['module'], l.get('act', 'none')
+        fan_in = m.weight.shape[0] if isinstance(m, nn.ConvTranspose2d) else m.weight[0].numel()
+        gain = nn.init.calculate_gain('leaky_relu', 0.2) if act == 'leaky' else 1
+        nn.init.normal_(m.weight, 0.0, gain / fan_in ** 0.5)
+        if m.bias is not None:
+            nn.init.normal_(m.bias, 0.0, 0.1)
+    return G, D
 
 
 def networks(o):
@@ -428,7 +448,7 @@ def main(arguments=None):
     for name in SCHEDULED:
         p.add_argument('--' + name.replace('_', '-'), type=float, default=1 if name == 'augment_p' else 0)
     p.add_argument('--norm-d', choices=['spectral', 'none'])
-    p.add_argument('--model', help='a classifier, as a model file')
+    p.add_argument('--model', help='a classifier or a GAN, as a model file')
     p.add_argument('--small', action='store_true', help='leave out the gradients')
     p.add_argument('--ties', action='store_true',
                    help='black and white images and first convolutions in quarters: with input = unit their sums are '
@@ -439,11 +459,15 @@ def main(arguments=None):
 
     torch.manual_seed(o.seed)
     torch.use_deterministic_algorithms(True)
-    if o.model:
+    text = open(o.model).read() if o.model else ''
+    if '[C.' in text:
         return classify(o)
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = o.arithmetic == 'tf32'
-    G, D = networks(o)
-    init(G), init(D), normalise(o, D)
+    if text:
+        G, D = networks_of_model(text, o)
+    else:
+        G, D = networks(o)
+        init(G), init(D), normalise(o, D)
     tensors = {**arrays(G, 'init.G.'), **arrays(D, 'init.D.')}
     G, D = (net.to(o.device, getattr(torch, o.dtype)) for net in (G, D))
     images = load_images(o)
@@ -461,6 +485,8 @@ def main(arguments=None):
         if not o.ema_half_life:
             tensors['expect.sample'] = G(some[:, :, None, None]).double().cpu().numpy()
     meta = {k: getattr(o, k) for k in ('size', 'channels', 'ngf', 'ndf', 'latent', 'batch', 'steps', 'dtype', 'seed')}
+    if text:
+        meta = {k: meta[k] for k in ('batch', 'steps', 'dtype', 'seed')} | {'model': text}
     meta.update(format='dcgan-oracle-1', count=len(images), eps=repr(o.eps), lr='0.0002', beta1='0.5', beta2='0.999',
                 torch=torch.__version__)
     meta.update({k: v for k, v in (('loss', o.loss), ('augment', o.augment), ('norm_d', o.norm_d),

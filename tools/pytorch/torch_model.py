@@ -1,4 +1,4 @@
-"""A classifier of a model file (docs/model-files.md) as a PyTorch module, its optimiser, and dropout masks of dcgan.
+"""The networks of a model file (docs/model-files.md) as PyTorch modules, a classifier's optimiser, dropout masks.
 
 Written for make_oracle.py --model: independent of the C program, from the same text. Tensors have the
 names of nn.Sequential, main.N.weight, where N counts modules as the program does; dense layers are Linear, after a
@@ -10,9 +10,10 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 TAKES = {
-    'conv': 'filters kernel stride pad bias norm add act slope',
-    'dense': 'filters bias norm add act slope',
-    'max_pool': '', 'mean_pool': '', 'dropout': '', 'add': '',  # these take nothing from [C]
+    'conv': 'filters kernel stride pad bias norm add act slope start',
+    'conv_transpose': 'filters kernel stride pad bias norm add act slope start',
+    'dense': 'filters bias norm add act slope start',
+    'max_pool': '', 'mean_pool': '', 'resample': '', 'dropout': '', 'add': '',  # these take nothing from [C]
 }
 
 
@@ -29,16 +30,17 @@ def parse(text):
     return sections
 
 
-def layers(sections):
-    """The layers of network C, unrolled: dictionaries with `in` and `add` as indices, -1 the images, None nothing."""
-    count = max(int(name[2:]) for name in sections if name.startswith('C.'))
-    default, out, newest = sections.get('C', {}), [], {}
+def layers(sections, net):
+    """The layers of network net (a letter), unrolled: dictionaries with `in` and `add` as indices, -1 the network's
+    input, None nothing."""
+    count = max(int(name[2:]) for name in sections if name.startswith(net + '.'))
+    default, out, newest = sections.get(net, {}), [], {}
 
     def block_end(i):
-        return next((k for k in range(i, count + 1) if sections[f'C.{k}'].get('repeat_from') == f'C.{i}'), i)
+        return next((k for k in range(i, count + 1) if sections[f'{net}.{k}'].get('repeat_from') == f'{net}.{i}'), i)
 
     def append(i, first, begin):
-        own = sections[f'C.{i}']
+        own = sections[f'{net}.{i}']
         kind = own.get('op', default.get('op', 'conv'))
         layer = {k: v for k, v in default.items() if k in TAKES[kind].split()}
         layer.update(own, op=kind)
@@ -55,7 +57,7 @@ def layers(sections):
     i = 1
     while i <= count:
         end = block_end(i)
-        for _ in range(int(sections[f'C.{end}'].get('repeat', 1))):
+        for _ in range(int(sections[f'{net}.{end}'].get('repeat', 1))):
             begin = len(out) - 1
             for k in range(i, end + 1):
                 append(k, i, begin)
@@ -86,20 +88,30 @@ def dropout_mask(shape, p, layer, seed, step):
     return torch.from_numpy(np.ascontiguousarray(keep if len(shape) == 2 else keep.transpose(0, 3, 1, 2)))
 
 
-class Classifier(nn.Module):
-    def __init__(self, text):
+class Resample(nn.Module):
+    """Doubles or halves images (N, C, H, W) by the filter 1 3 3 1 in both directions; 0 outside."""
+
+    def __init__(self, up):
         super().__init__()
-        sections = parse(text)
-        model = sections['model']
-        self.size, self.channels = int(model['size']), int(model.get('channels', 3))
-        self.input, self.epsilon = model.get('input', 'signed'), float(model.get('epsilon', 0.001))
-        self.train_options = sections.get('train', {})
-        self.layers, self.main, self.step, self.seed = layers(sections), nn.ModuleDict(), 0, 1
+        self.up = up
+
+    def forward(self, x):
+        line = torch.tensor([1, 3, 3, 1], dtype=x.dtype, device=x.device)
+        kernel = (line[:, None] * line / (16 if self.up else 64)).expand(x.shape[1], 1, 4, 4)
+        return (F.conv_transpose2d if self.up else F.conv2d)(x, kernel, stride=2, padding=1, groups=x.shape[1])
+
+
+class Network(nn.Module):
+    """Network `net` of parsed sections, for inputs of shape (channels, height, width)."""
+
+    def __init__(self, sections, net, shape):
+        super().__init__()
+        self.layers, self.main, self.step, self.seed = layers(sections, net), nn.ModuleDict(), 0, 1
         at, shapes = 0, []
         for layer in self.layers:
-            c, h, w, flat = shapes[layer['in']] if layer['in'] >= 0 else (self.channels, self.size, self.size, False)
+            c, h, w, flat = shapes[layer['in']] if layer['in'] >= 0 else (*shape, False)
             at = self.build(layer, at, c, h, w, flat, shapes)
-        self.classes = shapes[-1][0]
+        self.width = shapes[-1][0]
 
     def put(self, at, module):
         self.main[str(at)] = module
@@ -118,6 +130,15 @@ class Classifier(nn.Module):
             at += not flat
             l['module'] = self.put(at, nn.Linear(c * h * w, filters, bias=bias))
             h, w, c, flat, at = 1, 1, filters, True, at + 1
+        elif op == 'conv_transpose':
+            k = int(l['kernel'])
+            s, p = int(l.get('stride', 1)), int(l.get('pad', (k - 1) // 2))
+            l['module'] = self.put(at, nn.ConvTranspose2d(c, filters, k, s, p, bias=bias))
+            h, w, c, flat, at = (h - 1) * s + k - 2 * p, (w - 1) * s + k - 2 * p, filters, False, at + 1
+        elif op == 'resample':
+            up = l['scale'] == '2'
+            l['module'] = Resample(up)
+            h, w, at = (2 * h, 2 * w, at + 1) if up else (h // 2, w // 2, at + 1)
         elif op in ('max_pool', 'mean_pool'):
             k = int(l.get('kernel', h))
             s, p = int(l.get('stride', k)), int(l.get('pad', 0))
@@ -161,7 +182,21 @@ class Classifier(nn.Module):
             y = {'none': lambda v: v, 'relu': F.relu, 'tanh': torch.tanh,
                  'leaky': lambda v: F.leaky_relu(v, float(l.get('slope', 0.2)))}[act](y)
             out.append(y)
-        return out[-1].flatten(1)
+        return out[-1]
+
+
+class Classifier(Network):
+    def __init__(self, text):
+        sections = parse(text)
+        model = sections['model']
+        size, channels = int(model['size']), int(model.get('channels', 3))
+        super().__init__(sections, 'C', (channels, size, size))
+        self.size, self.channels, self.classes = size, channels, self.width
+        self.input, self.epsilon = model.get('input', 'signed'), float(model.get('epsilon', 0.001))
+        self.train_options = sections.get('train', {})
+
+    def forward(self, x):
+        return super().forward(x).flatten(1)
 
     def whiten_by(self, pixels):
         """ZCA of these images (N, C, H, W); a network with input = zca applies it from then on."""

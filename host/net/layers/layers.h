@@ -13,6 +13,7 @@
     X(dense)          \
     X(max_pool)       \
     X(mean_pool)      \
+    X(resample)       \
     X(dropout)        \
     X(add)
 
@@ -30,6 +31,7 @@ typedef enum {
     DG_KEY_ACT,
     DG_KEY_SLOPE,
     DG_KEY_P,
+    DG_KEY_SCALE,
     DG_KEY_TORCH,
     DG_KEY_REPEAT,
     DG_KEY_REPEAT_FROM,

@@ -7,7 +7,7 @@
 enum { ROWS = 7, SIZE = 9, CLASSES = 5, BATCH = 4, RECORD = SIZE * SIZE * 3 + 4 };
 
 /* This network has a tensor with two consumers, a sum before an activation, a sum as a layer, biases after pools,
- * overlapping pools, and spectral norm. */
+ * overlapping pools, resampling, and spectral norm. */
 static const char network[] = "[model]\nname = t\nsize = 9\nchannels = 3\nclasses = 5\ninput = unit\n"
                               "[C.1]\nfilters = 4\nkernel = 3\nbias = yes\nact = leaky\n"
                               "[C.2]\nfilters = 4\nkernel = 3\nnorm = batch\nact = leaky\n"
@@ -18,8 +18,10 @@ static const char network[] = "[model]\nname = t\nsize = 9\nchannels = 3\nclasse
                               "[C.7]\nfilters = 6\nkernel = 3\nin = C.5\nnorm = spectral\nadd = C.5\n"
                               "[C.8]\nop = add\nadd = C.6\nact = tanh\n"
                               "[C.9]\nop = mean_pool\nkernel = 3\nstride = 1\n"
-                              "[C.10]\nop = dense\nfilters = 7\nact = leaky\n"
-                              "[C.11]\nop = dense\nfilters = 5\nnorm = spectral\n";
+                              "[C.10]\nop = resample\nscale = 2\n"
+                              "[C.11]\nop = resample\nscale = 0.5\n"
+                              "[C.12]\nop = dense\nfilters = 7\nact = leaky\n"
+                              "[C.13]\nop = dense\nfilters = 5\nnorm = spectral\n";
 
 static dg_model m;
 static dg_start start = DG_START_HE;

@@ -426,6 +426,8 @@ static void penalised_layers(void)
     } row[] = {{"[D.2]\nfilters = 4\nkernel = 3\nbias = yes\nadd = D.1\nact = relu\n", NULL},
                {"[D.2]\nop = mean_pool\nkernel = 2\nbias = yes\n", NULL},
                {"[D.2]\nop = dropout\n", NULL},
+               {"[D.2]\nop = resample\nscale = 0.5\n", NULL},
+               {"[D.2]\nop = resample\nscale = 2\n", NULL},
                {"[D.2]\nop = add\nadd = D.1\nact = leaky\n", NULL},
                {"[D.2]\nop = max_pool\nkernel = 2\n", "op = max_pool: not supported"},
                {"[D.2]\nfilters = 4\nkernel = 3\nnorm = batch\n", "norm = batch: not supported"},

@@ -266,6 +266,30 @@ static void check_pool(void)
     }
 }
 
+/* Sizes of resampled maps, and invalid keys. A layer resample inherits no key. */
+static void check_resample(void)
+{
+    static const struct {
+        const char *keys, *in;
+        int side; /* of the output; 0: refused */
+    } layers[] = {
+        {"scale = 2\n", "13", 26},    {"scale = 0.5\n", "14", 7}, {"scale = 0.5\n", "13", 0},           {"", "14", 0},
+        {"scale = 2\n", "512", 1024}, {"scale = 3\n", "14", 0},   {"scale = 2\nfilters = 3\n", "14", 0}};
+    for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) {
+        char text[300];
+        snprintf(text, sizeof text,
+                 "[model]\nname = p\nsize = %s\n[C]\nact = relu\nnorm = batch\nbias = yes\n[C.1]\n%s%s", layers[i].in,
+                 "op = resample\n", layers[i].keys);
+        const dg_err e = dg_model_parse(text, "resample.cfg", &m);
+        const dg_layer *l = &m.net[0].layer[0];
+        if (!layers[i].side) DG_CHECKF(e == DG_USAGE, "row %zu: taken", i);
+        else if (DG_CHECKF(!e, "row %zu: %s", i, dg_message()))
+            DG_CHECKF(l->out.H == layers[i].side && l->out.W == layers[i].side && l->out.C == 3 &&
+                          l->act == DG_ACT_NONE && l->norm == DG_NORM_NONE,
+                      "row %zu: %d", i, l->out.H);
+    }
+}
+
 /* A pool reads window, stride and padding only from its own section. An indented heading starts a section. */
 static void check_sections(void)
 {
@@ -295,6 +319,7 @@ int main(void)
     check_trunk("models/resnet50-imagenet.cfg", 54, 25557032); /* numbers as counted by torchvision */
     check_trunk("models/vgg16-cifar.cfg", 15, 14987210);
     check_pool();
+    check_resample();
     check_sections();
     check_damaged("tests/gan28.cfg");
     check_damaged("models/resnet50.cfg");

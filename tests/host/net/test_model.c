@@ -67,7 +67,7 @@ static void ranges(void)
     range("channels", "3", "1 3 4", "0 2 5 RGB", "1 (grey), 3 (RGB) or 4 (RGB and alpha)");
     range("latent", "10", "1 4096", "0 4097 1e3", "a whole number from 1 to 4096");
     range("op", "conv_transpose", "conv", "deconv convolution con",
-          "conv, conv_transpose, dense, max_pool, mean_pool, dropout or add");
+          "conv, conv_transpose, dense, max_pool, mean_pool, resample, dropout or add");
     range("filters", "8", "1 16384", "0 16385 -8 99999999999999999999", "a whole number from 1 to 16384");
     range("kernel", "4", "1 16", "0 17 4.5", "a whole number from 1 to 16");
     range("stride", "1", "1 8", "0 9", "a whole number from 1 to 8");

@@ -212,6 +212,7 @@ static void check_sweeps(void)
 {
     const dg_bias_act_args bias = {.H = 8, .W = 8, .C = 5, .act = DG_ACT_LEAKY, .slope = 0.5};
     const dg_act_args act = {.act = DG_ACT_LEAKY, .slope = 0.5};
+    const dg_resample_args resample = {.H = 4, .W = 4, .C = 5};
     const dg_op ops[] = {
         {.name = "bias_act", .kind = DG_OP_bias_act, .u.bias_act = bias},
         {.name = "bias_act_dx", .kind = DG_OP_bias_act_dx, .u.bias_act = bias},
@@ -223,13 +224,15 @@ static void check_sweeps(void)
         {.name = "sgd", .kind = DG_OP_sgd, .u.update = {.momentum = 0.5, .decay = 0.5}},
         {.name = "ema", .kind = DG_OP_ema},
         {.name = "augment_dx", .kind = DG_OP_augment_dx, .u.augment = {.H = 8, .W = 8, .C = 3}},
-        /* tested only with DG_TEST_LARGE, because each of these ops shares its code with an op above */
+        /* tested only with DG_TEST_LARGE, because these ops share their code with ops above, or have few lines */
         {.name = "augment", .kind = DG_OP_augment, .u.augment = {.H = 8, .W = 8, .C = 3}},
         {.name = "act_dx", .kind = DG_OP_act_dx, .u.act = act},
+        {.name = "resample_up", .kind = DG_OP_resample_up, .u.resample = resample},
+        {.name = "resample_down", .kind = DG_OP_resample_down, .u.resample = resample},
         {.name = "adadelta", .kind = DG_OP_adadelta, .u.update = {.rho = 0.5, .eps = 1}},
     };
     const size_t n = sizeof ops / sizeof *ops;
-    for (size_t i = 0; i < (least > 0 ? n - 3 : n); i += DG_TEST_SANITIZED && least > 0 ? 5 : 1) check(ops[i], NULL, 0);
+    for (size_t i = 0; i < (least > 0 ? n - 5 : n); i += DG_TEST_SANITIZED && least > 0 ? 5 : 1) check(ops[i], NULL, 0);
 }
 
 int main(void)

@@ -7,6 +7,7 @@
 #include "rows_penalty.h"
 #include "rows_pool.h"
 #include "rows_random.h"
+#include "rows_resample.h"
 #include "rows_spectral.h"
 #include "rows_update.h"
 

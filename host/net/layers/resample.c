@@ -1,0 +1,95 @@
+/* Layer resample: doubles or halves the image with the filter [1 3 3 1] in both directions (op resample_up, op
+ * resample_down). */
+#include "host/net/layers/layers.h"
+
+enum { DOUBLES, HALVES }; /* values of key scale */
+
+static dg_err shape(dg_layer *l, const char *where)
+{
+    if (l->scale == HALVES && (l->in.H % 2 || l->in.W % 2))
+        return dg_layer_fail(l, where, DG_MSG("resample-odd", "scale = 0.5: an input of %d x %d has an odd side"),
+                             l->in.H, l->in.W);
+    l->out = l->in;
+    l->out.H = l->scale == HALVES ? l->in.H / 2 : 2 * l->in.H;
+    l->out.W = l->scale == HALVES ? l->in.W / 2 : 2 * l->in.W;
+    return dg_layer_check_size(l, where);
+}
+
+static int modules(const dg_layer *l)
+{
+    (void)l;
+    return 1;
+}
+
+/* adjoint: y is the gradient of the layer's input, x that of its output. */
+static void add(dg_builder *b, const dg_pass *p, int i, const char *what, bool adjoint, dg_view y, dg_view x)
+{
+    const dg_layer *l = dg_layer_of(b, p, i);
+    const dg_shape small = l->scale == HALVES ? l->out : l->in;
+    dg_op *op = dg_plan_add(b->plan, (l->scale == HALVES) == adjoint ? DG_OP_resample_up : DG_OP_resample_down,
+                            "%s.resample.%s%s", l->name, what, p->suffix);
+    op->u.resample = (dg_resample_args){
+        .N = p->N, .H = small.H, .W = small.W, .C = small.C, .H2 = 2 * small.H, .W2 = 2 * small.W, .adjoint = adjoint};
+    dg_bind(op, "y", y);
+    dg_bind(op, "x", x);
+}
+
+static void forward(dg_builder *b, dg_pass *p, int i)
+{
+    dg_layer_pass *own = &p->layer[i];
+    own->out = dg_layer_out(b, p, i);
+    add(b, p, i, "fwd", false, own->out, own->in);
+}
+
+static void backward(dg_builder *b, dg_pass *p, int i, dg_view dy, unsigned want, dg_view dx[2])
+{
+    const dg_layer *l = dg_layer_of(b, p, i);
+    if (!(want & DG_WANT_INPUT)) return;
+    dx[0].row = dg_work_row(b, p->net, dg_batch_of(l->in, p->N), "%s.din%s", l->name, p->suffix);
+    add(b, p, i, "dx", true, dx[0], dy);
+}
+
+static dg_view tangent(dg_builder *b, const dg_tangent *t, int i)
+{
+    const dg_view out = dg_tangent_out(b, t, i);
+    add(b, t->pass, i, "tangent", false, out, t->in);
+    return out;
+}
+
+/* A mean over windows of 2 x 2 pixels. */
+static void mean(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n, const char *what, int stride, int pad)
+{
+    dg_layer window = *l;
+    window.kernel = 2, window.stride = stride, window.pad = pad;
+    dg_onnx_node *node = dg_layer_node(o, l, n, "AveragePool", what);
+    dg_windows_onnx(node, &window);
+    dg_onnx_int(node, "count_include_pad", 1);
+}
+
+/* ONNX's Resize repeats the pixels at the border. [1 3 3 1] is [1 1] * [1 1] * [1 1], therefore two means of
+ * neighbouring pixels and either a mean of each 2 x 2 pixels, or four copies of each pixel, give equal results. */
+static void onnx(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n)
+{
+    if (l->scale == DOUBLES) {
+        char in[DG_ONNX_NAME];
+        snprintf(in, sizeof in, "%s", n->value);
+        dg_onnx_node *node = dg_layer_node(o, l, n, "Concat", "copies");
+        for (int k = 1; k < 4; k++) dg_onnx_input(node, in);
+        dg_onnx_int(node, "axis", 1);
+        dg_onnx_int(dg_layer_node(o, l, n, "DepthToSpace", "doubled"), "blocksize", 2);
+    }
+    mean(o, l, n, "mean", 1, 1);
+    mean(o, l, n, "blurred", 1, 0);
+    if (l->scale == HALVES) mean(o, l, n, "halved", 2, 0);
+}
+
+const dg_layer_kind dg_layer_resample = {.name = "resample",
+                                         .takes = DG_KEY(SCALE),
+                                         .needs = DG_KEY(SCALE),
+                                         .own = ~0u,
+                                         .shape = shape,
+                                         .modules = modules,
+                                         .forward = forward,
+                                         .backward = backward,
+                                         .tangent = tangent,
+                                         .onnx = onnx};
