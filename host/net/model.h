@@ -86,8 +86,8 @@ typedef struct {
 } dg_model;
 
 /* Read a model. name is a path, a built-in model ("dcgan64-paper"), or a shape: "dcgan-28x1" is a stock DCGAN for 28 x
- * 28 pixels of one channel with ngf = ndf = 32. A suffix selects a variant: -spectral and -nonorm (dg_model_norm_d),
- * -Nclasses (dg_model_reclassed). */
+ * 28 pixels of one channel with ngf = ndf = 32; bilinear-28x1 and residual-28x1 are its families without norm. A suffix
+ * selects a variant: -spectral and -nonorm (dg_model_norm_d), -Nclasses (dg_model_reclassed). */
 dg_err dg_model_read(const char *name, dg_model *out);
 
 dg_err dg_model_parse(const char *text, const char *where, dg_model *out);
@@ -102,8 +102,13 @@ static inline dg_shape dg_net_input(const dg_model *m, const dg_net *n)
  * DG_MODEL_TEXT_MAX bytes. */
 dg_err dg_model_stock(char *out, const char *name, int size, int channels, int latent, int ngf, int ndf);
 
-/* Write a model text with this norm in all layers of D. DG_NORM_NONE also gives them start = gain, and bias = yes
- * except in the last layer of the text. DG_USAGE: the model has no D, or the text is too long. */
+/* Write the model text of another family than dcgan, with dg_model_stock's sizes; out as there. False: no such
+ * family. */
+bool dg_model_family(char *out, const char *family, const char *name, int size, int channels);
+
+/* Write a model text with this norm in all layers of D with weights, and without their keys start. DG_NORM_NONE also
+ * gives them start = gain, and bias = yes except in the last layer of the text. DG_USAGE: the model has no D, for
+ * DG_NORM_NONE its D has no norm, or the text is too long. */
 dg_err dg_model_norm_d(const char *model, const char *name, dg_norm norm, char out[DG_MODEL_TEXT_MAX]);
 
 /* The suffix of a model's name with this norm in D, such as "-spectral"; NULL: none. */

@@ -85,11 +85,13 @@ dg_err dg_model_stock(char *out, const char *name, int size, int channels, int l
 }
 
 /* Parse "dcgan-28x1": size 28, 1 channel. */
-static bool names_shape(const char *name, int *size, int *channels)
+static bool names_shape(const char *name, char family[16], int *size, int *channels)
 {
     char *end;
-    if (strncmp(name, "dcgan-", 6) || name[6] < '0' || name[6] > '9') return false;
-    const long side = strtol(name + 6, &end, 10);
+    const size_t n = strcspn(name, "-");
+    if (n > 15 || !name[n] || name[n + 1] < '0' || name[n + 1] > '9') return false;
+    snprintf(family, 16, "%.*s", (int)n, name);
+    const long side = strtol(name + n + 1, &end, 10);
     if (*end != 'x' || end[1] < '0' || end[1] > '9' || end[2] || side > 9999) return false;
     *size = (int)side;
     *channels = end[1] - '0';
@@ -99,14 +101,19 @@ static bool names_shape(const char *name, int *size, int *channels)
 static dg_err builtin_text(const char *name, char text[DG_MODEL_TEXT_MAX], bool *known)
 {
     int size, channels;
+    char family[16];
     *known = true;
     for (int i = 0; dg_model_files[i].name; i++)
         if (!strcmp(name, dg_model_files[i].name)) {
             snprintf(text, DG_MODEL_TEXT_MAX, "%s", dg_model_files[i].text);
             return DG_OK;
         }
-    *known = names_shape(name, &size, &channels);
-    return *known ? dg_model_stock(text, name, size, channels, 100, 32, 32) : DG_OK;
+    *known = names_shape(name, family, &size, &channels) &&
+             (!strcmp(family, "dcgan") || dg_model_family(text, family, name, DG_SIDE_LEAST, channels));
+    if (!*known) return DG_OK;
+    const dg_err e = dg_model_stock(text, name, size, channels, 100, 32, 32);
+    if (!e) dg_model_family(text, family, name, size, channels);
+    return e;
 }
 
 static const dg_norm variants[] = {DG_NORM_SPECTRAL, DG_NORM_NONE};
@@ -178,7 +185,8 @@ dg_err dg_model_read(const char *name, dg_model *out)
             DG_USAGE,
             DG_MSG(
                 "unknown-model",
-                "model %s: no such file or built-in model (built in: %s; any shape such as dcgan-28x1; "
+                "model %s: no such file or built-in model (built in: %s; any shape such as dcgan-28x1, "
+                "bilinear-28x1 or residual-28x1; "
                 "suffix -spectral: spectral norm in D; suffix -nonorm: no norm in D; suffix -2classes: two classes)"),
             name, list);
     }

@@ -40,7 +40,13 @@ static const char *last_layer(const char *model)
     return last;
 }
 
-/* In the sections of D, remove all lines of these keys and insert them after each layer heading. */
+static bool has_weights(const char *heading)
+{
+    const char *next = heading + strcspn(heading, "\n");
+    return strncmp(next, "\nop = resample", strlen("\nop = resample")) != 0;
+}
+
+/* In the sections of D, remove all lines of these keys and insert them after each heading of a layer with weights. */
 dg_err dg_model_norm_d(const char *model, const char *name, dg_norm norm, char out[DG_MODEL_TEXT_MAX])
 {
     const bool none = norm == DG_NORM_NONE;
@@ -48,14 +54,17 @@ dg_err dg_model_norm_d(const char *model, const char *name, dg_norm norm, char o
     const char *const last = last_layer(model);
     char called[80];
     text t = {.out = out};
-    bool in_model = false, in_d = false;
+    bool in_model = false, in_d = false, had_norm = false;
     snprintf(called, sizeof called, "name = %.63s\n", name);
     for (const char *line = model, *next; *line; line = next) {
         next = line + strcspn(line, "\n");
         next += *next != 0;
-        const bool is_heading = *line == '[', is_layer = !strncmp(line, "[D.", 3);
-        if (is_heading) in_model = !strncmp(line, "[model]", 7), in_d = is_layer || !strncmp(line, "[D]", 3);
-        const bool replaced = in_d && (says(line, "norm") || (none && (says(line, "bias") || says(line, "start"))));
+        const bool is_heading = *line == '[', is_layer = !strncmp(line, "[D.", 3) && has_weights(line);
+        if (is_heading)
+            in_model = !strncmp(line, "[model]", 7), in_d = !strncmp(line, "[D.", 3) || !strncmp(line, "[D]", 3);
+        const bool of_norm = in_d && says(line, "norm");
+        const bool replaced = of_norm || (in_d && (says(line, "start") || (none && says(line, "bias"))));
+        had_norm |= of_norm;
         if (in_model && says(line, "name")) put(&t, called, strlen(called));
         else if (!replaced) put(&t, line, (size_t)(next - line));
         if (is_layer) put(&t, keys, strlen(keys));
@@ -64,6 +73,8 @@ dg_err dg_model_norm_d(const char *model, const char *name, dg_norm norm, char o
     if (!last)
         return dg_fail(DG_USAGE, DG_MSG("spectral-classifier", "model %s: %s needs a discriminator"), name,
                        suffixes[norm]);
+    if (none && !had_norm)
+        return dg_fail(DG_USAGE, DG_MSG("no-norm-in-d", "its D has no norm already; leave out %s"), suffixes[norm]);
     return t.full ? dg_fail(DG_USAGE, "model %s: the text of the model file is too long", name) : DG_OK;
 }
 

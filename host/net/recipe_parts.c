@@ -30,12 +30,13 @@ static void set_fans(dg_job_tensor *t, const dg_parameter *own, const dg_paramet
 }
 
 /* The standard deviation of start = gain. An output of a convolution is a sum of Ci K^2 products; in a transposed
- * convolution with stride S, it is a sum of Ci (K / S)^2 products. */
+ * convolution each input pixel contributes to K^2 outputs. */
 static double gain_of(const dg_layer *l, const dg_parameter *weights)
 {
     const int *d = weights->dim;
     const bool transposed = l->kind == &dg_layer_conv_transpose;
-    const double terms = (double)d[!transposed] * d[2] * d[3] / (transposed ? l->stride * l->stride : 1);
+    const double pixels = transposed ? (double)l->in.H * l->in.W / (l->out.H * l->out.W) : 1;
+    const double terms = d[!transposed] * d[2] * d[3] * pixels;
     const double slope = l->act == DG_ACT_LEAKY ? l->slope : 0;
     return sqrt((l->act == DG_ACT_LEAKY || l->act == DG_ACT_RELU ? 2 / (1 + slope * slope) : 1) / terms);
 }

@@ -17,6 +17,12 @@ cp "$dir/.out" "$dir/built-in"
 exits 0 plan --size 64
 same "$dir/built-in" "$dir/.out"
 shows 'x=D.x[4x256x256x3]' plan --size 256 --batch 2
+for m in bilinear-32x3 residual-64x1 bilinear-128x3 residual-28x4; do
+    exits 0 plan $m --batch 2
+    prints 'resample.fwd'
+done
+refuses 2 'model-size 96' plan bilinear-100x3
+refuses 2 'no-norm-in-d -nonorm' plan residual-32x3-nonorm
 refuses 2 'model-size 96' plan --size 100
 refuses 2 unknown-model plan dcgan65
 exits 2 plan "$dir/none.cfg"

@@ -50,6 +50,18 @@ for ours, theirs in zip(sys.argv[1::2], sys.argv[2::2]):
 "$python" -c 'import torch, safetensors, PIL' 2> /dev/null || skip 'torch, safetensors and pillow are not here'
 generates_alike g.safetensors z.safetensors made
 
+# networks without norm: resampling up and down, a sum, samples beyond -1 to 1
+for family in bilinear residual; do
+    exits 0 --data cats --model $family-16x3 --batch 8 --epochs 2 --lr 0.003 --out $family -q || finish
+    exits 0 export $family --onnx --out $family.onnx
+    exits 0 export $family --out $family.safetensors
+    exits 0 export $family --network D --onnx $family-d.onnx
+    exits 0 generate $family --seeds 3-9 --write-z $family-z.safetensors --out $family-made
+    onnx image $family.onnx $family-z.safetensors $family-made/seed-000[3-9].png
+    onnx logits $family-d.onnx
+    generates_alike $family.safetensors $family-z.safetensors $family-made
+done
+
 # spectral norm: ONNX has the normalised weights, the export for PyTorch weight_orig, u and v
 exits 0 --data cats --model dcgan-16x3-spectral --batch 8 --epochs 2 --out normal -q || finish
 exits 0 export normal --network D --out normal.safetensors

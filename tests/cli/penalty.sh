@@ -47,6 +47,25 @@ for net in G D; do
     differ both/run/$net.safetensors second/run/$net.safetensors 'R1 should change the weights'
 done
 
+# families without norm: the same weights with another number of threads and resumed
+for family in bilinear residual; do
+    penalised="--data cats --model $family-16x3 --loss rpgan --beta1 0 --r1 2 --r2 1 --batch 8 -q --no-curves"
+    # shellcheck disable=SC2086 # words
+    {
+        exits 0 $penalised --epochs 3 --out $family/run --threads 3
+        exits 0 $penalised --epochs 1 --out $family-parts/run --threads 1
+    }
+    exits 0 --resume --out $family-parts/run --epochs 3 -q --threads 2
+    for net in G D; do
+        weights $family/run $net && weights $family-parts/run $net
+        same $family/run/$net.safetensors $family-parts/run/$net.safetensors
+    done
+    exits 0 doctor $family/run
+    cp "$root/tests/oracles/gan-$family.cfg" $family.cfg
+    printf '[train]\nr1 = 2\nr2 = 1\n' >> $family.cfg
+    shows 'gradient penalty: squared norms agree' check $family.cfg --batch 3
+done
+
 # readers of logs, also of two runs of which one has a penalty
 exits 0 doctor both/run
 exits 0 info both/run

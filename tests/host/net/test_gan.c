@@ -340,6 +340,10 @@ static void starts(void)
     DG_CHECK(rms(&x, "G.main.0.weight") == 0);
     DG_NEAR(rms(&x, "G.main.6.weight"), 1 / sqrt(5 * 16 / 4), 0.02); /* stride 2: each output sums 4 of 16 taps */
     machine_down(&x);
+    more_keys = "[G]\nstart = gain\n";
+    if (!up(&x, 1, DG_F64, o)) return;
+    DG_NEAR(rms(&x, "G.main.0.weight"), sqrt(2.0 / 10), 0.02); /* from one pixel: each output is one tap of z */
+    machine_down(&x);
     norm = DG_NORM_BATCH, more_keys = "";
 }
 

@@ -2,6 +2,7 @@
 #include "host/net/gan.h"
 #include "host/data/sides.h"
 #include "host/net/job.h"
+#include "host/net/layers/layers.h"
 #include "host/net/recipes.h"
 #include "tempdir.h"
 #include "test.h"
@@ -90,6 +91,23 @@ static void ranges(void)
             "repeat_from = latent: must be a layer of this network");
 }
 
+/* The families bilinear and residual: no norm, gradient penalties, an end without tanh. With -spectral, all layers of D
+ * with weights have spectral norm. */
+static void check_no_norm(const char *name)
+{
+    static dg_model spectral;
+    char text[64];
+    snprintf(text, sizeof text, "%s-spectral", name);
+    DG_CHECKF(!dg_model_read(text, &spectral) && !dg_recipe_for(&spectral, &recipe), "%s: %s", text, dg_message());
+    for (int net = 0; net < 2; net++)
+        for (int k = 0; k < m.net[net].layers; k++) {
+            const dg_layer *l = &m.net[net].layer[k], *s = &spectral.net[net].layer[k];
+            DG_CHECK(l->norm == DG_NORM_NONE && l->filters == s->filters && l->kind == s->kind && l->bias == s->bias);
+            DG_CHECKF((s->norm == DG_NORM_SPECTRAL) == (net == DG_D && l->kind->parameters), "%s, %s", text, l->name);
+        }
+    DG_CHECK(m.net[DG_G].layer[m.net[DG_G].layers - 1].act == DG_ACT_NONE && !dg_net_check_tangent(&m, DG_D));
+}
+
 /* dcgan-SIZExCHANNELS for every permitted side, compared layer by layer with the built-in models of the same shape. */
 static void test_shapes(void)
 {
@@ -145,10 +163,22 @@ static void test_shapes(void)
         DG_CHECKF(there ? !e && !dg_recipe_for(&m, &recipe) && m.size == side && m.channels == 1 : e == DG_USAGE,
                   "%s: %d %s", name, (int)e, dg_message());
     }
+    for (const char *const *family = (const char *const[]){"bilinear", "residual", NULL}; *family; family++)
+        for (int side = 14; side < 260; side++) {
+            char name[40];
+            snprintf(name, sizeof name, "%s-%dx%d", *family, side, side % 3 ? 3 : 1);
+            const bool there = dg_model_side(side) == side;
+            const dg_err e = dg_model_read(name, &m);
+            DG_CHECKF(there ? !e && !dg_recipe_for(&m, &recipe) && m.size == side && !strcmp(m.name, name)
+                            : e == DG_USAGE,
+                      "%s: %d %s", name, (int)e, dg_message());
+            if (there) check_no_norm(name);
+        }
     DG_CHECK(sides == 17 && dg_model_side(15) == 0 && dg_model_side(1000) == 256 && dg_model_side(100) == 96);
     for (const char *const *bad =
              (const char *const[]){"dcgan-64", "dcgan-64x", "dcgan-64x2", "dcgan-64x3x", "dcgan--64x3", "dcgan-64x33",
-                                   "dcgan-64x ", "dcgan-64xa", "dcgan-10000x1", NULL};
+                                   "dcgan-64x ", "dcgan-64xa", "dcgan-10000x1", "bilinear-64x2", "bicubic-64x3",
+                                   "residual-64x3-nonorm", "-64x3", "a-rather-long-family-64x3", NULL};
          *bad; bad++)
         DG_CHECKF(dg_model_read(*bad, &m) == DG_USAGE && strstr(dg_message(), *bad), "%s: %s", *bad, dg_message());
 }

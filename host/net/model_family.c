@@ -1,0 +1,133 @@
+/* Model texts of the built-in GANs without norm: bilinear and residual. The first map of G has F x F pixels (F: 4 to 7)
+ * and each stage doubles the side by op resample; D mirrors G. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "host/data/sides.h"
+#include "host/net/model.h"
+
+typedef struct {
+    char *out;
+    size_t n;
+    char net;
+    int layers;
+} text;
+
+static void put(text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void put(text *t, const char *format, ...)
+{
+    va_list ap;
+    va_start(ap, format);
+    const int n = vsnprintf(t->out + t->n, DG_MODEL_TEXT_MAX - t->n, format, ap);
+    va_end(ap);
+    t->n += n > 0 ? (size_t)n : 0;
+}
+
+static void begin_net(text *t, char net, const char *defaults)
+{
+    t->net = net;
+    t->layers = 0;
+    put(t, "[%c]\nstart = gain\n%s", net, defaults);
+}
+
+static void layer(text *t, const char *keys) { put(t, "[%c.%d]\n%s", t->net, ++t->layers, keys); }
+
+static void conv(text *t, int filters, const char *keys)
+{
+    layer(t, "");
+    put(t, "filters = %d\n%s", filters, keys);
+}
+
+static void first_map(text *t, int first, int filters)
+{
+    layer(t, "op = conv_transpose\n");
+    put(t, "filters = %d\nkernel = %d\npad = 0\n", filters, first);
+}
+
+static void logit(text *t, int first)
+{
+    layer(t, "filters = 1\nbias = no\nact = none\n");
+    put(t, "kernel = %d\npad = 0\n", first);
+}
+
+/* Filters of the layer that is k halvings away from the image. */
+typedef struct {
+    int image, most;
+} widths;
+
+static int width(const widths *w, int k) { return w->image << k < w->most ? w->image << k : w->most; }
+
+static const widths bilinear_g = {16, 256}, bilinear_d = {32, 256}, residual_g = {32, 128}, residual_d = {16, 128};
+
+/* A stage has one 3 x 3 convolution. */
+static void bilinear(text *t, int channels, int first, int halvings)
+{
+    static const char defaults[] = "kernel = 3\nbias = yes\nact = leaky\n";
+    begin_net(t, 'G', defaults);
+    first_map(t, first, width(&bilinear_g, halvings));
+    for (int k = halvings - 1; k >= 0; k--) {
+        layer(t, "op = resample\nscale = 2\n");
+        conv(t, width(&bilinear_g, k), "");
+    }
+    conv(t, channels, "kernel = 1\nact = none\n");
+    begin_net(t, 'D', defaults);
+    for (int k = 0; k <= halvings; k++) {
+        if (k) layer(t, "op = resample\nscale = 0.5\n");
+        conv(t, width(&bilinear_d, k), "");
+    }
+    logit(t, first);
+}
+
+/* x + W3 leaky(W2 leaky(W1 x)), where W2 is 3 x 3 and has half of the channels, and W3 is 0 at first. */
+static void block(text *t, int filters)
+{
+    const int in = t->layers;
+    conv(t, filters / 2, "bias = yes\nact = leaky\n");
+    conv(t, filters / 2, "kernel = 3\nbias = yes\nact = leaky\n");
+    conv(t, filters, "start = zero\n");
+    put(t, "add = %c.%d\n", t->net, in);
+}
+
+/* A stage has a block, and a 1 x 1 convolution if the number of channels changes: Huang et al. 2024 (R3GAN), with
+ * another block. */
+static void residual(text *t, int channels, int first, int halvings)
+{
+    begin_net(t, 'G', "kernel = 1\n");
+    first_map(t, first, width(&residual_g, halvings));
+    for (int k = halvings; k >= 0; k--) {
+        const int own = width(&residual_g, k);
+        if (k < halvings && own != width(&residual_g, k + 1)) conv(t, own, "");
+        if (k < halvings) layer(t, "op = resample\nscale = 2\n");
+        block(t, own);
+    }
+    conv(t, channels, "");
+    begin_net(t, 'D', "kernel = 1\n");
+    conv(t, width(&residual_d, 0), "");
+    for (int k = 0; k <= halvings; k++) {
+        const int own = width(&residual_d, k);
+        if (k) layer(t, "op = resample\nscale = 0.5\n");
+        if (k && own != width(&residual_d, k - 1)) conv(t, own, "");
+        block(t, own);
+    }
+    logit(t, first);
+}
+
+static const struct {
+    const char *name;
+    void (*write)(text *t, int channels, int first, int halvings);
+} families[] = {{"bilinear", bilinear}, {"residual", residual}};
+
+bool dg_model_family(char *out, const char *family, const char *name, int size, int channels)
+{
+    text t = {.out = out};
+    int first;
+    const int halvings = dg_side_halvings(size, &first);
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
+        if (strcmp(family, families[i].name) != 0) continue;
+        put(&t, "[model]\nname = %s\nsize = %d\nchannels = %d\nlatent = 100\n", name, size, channels);
+        families[i].write(&t, channels, first, halvings);
+        return true;
+    }
+    return false;
+}
