@@ -73,7 +73,7 @@ def generator(path):
         pad = int(layer.get('pad', (kernel - 1) // 2))
         bias = layer.get('bias', 'no') == 'yes'
         conv = {'conv': torch.nn.Conv2d, 'conv_transpose': torch.nn.ConvTranspose2d}[layer.get('op', 'conv')]
-        modules.append(conv(inputs, filters, kernel, stride, pad, bias=bias))
+        modules.append(conv(inputs, filters, kernel, stride, pad, bias=bias, groups=int(layer.get('groups', 1))))
         if layer.get('norm') == 'batch':
             modules.append(torch.nn.BatchNorm2d(filters))
         if layer.get('act', 'none') != 'none':

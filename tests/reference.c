@@ -331,9 +331,38 @@ static void conv(dg_op_kind kind, const dg_conv_args *a)
     free(mass), free(terms);
 }
 
+/* Grouped convolution, one term at a time. */
+static void group(dg_op_kind kind, const dg_group_args *a)
+{
+    double *x = a->x, *w = a->w, *y = a->y;
+    const int each = a->Co / a->groups;
+    const int64_t nx = (int64_t)a->N * a->H * a->W * a->Ci, ny = (int64_t)a->N * a->Ho * a->Wo * a->Co;
+    if (kind == DG_OP_group_fwd) memset(y, 0, (size_t)ny * sizeof *y);
+    if (kind == DG_OP_group_dx) memset(x, 0, (size_t)nx * sizeof *x);
+    if (kind == DG_OP_group_dw) memset(w, 0, (size_t)a->Co * (size_t)(a->K * a->K * a->Cg) * sizeof *w);
+    for (int64_t i = 0; i < ny; i++) {
+        const int co = (int)(i % a->Co), ox = (int)(i / a->Co % a->Wo), oy = (int)(i / a->Co / a->Wo % a->Ho);
+        const int64_t n = i / a->Co / a->Wo / a->Ho;
+        for (int tap = 0; tap < a->K * a->K; tap++) {
+            const int iy = oy - a->P + tap / a->K, ix = ox - a->P + tap % a->K;
+            if (iy < 0 || iy >= a->H || ix < 0 || ix >= a->W) continue;
+            for (int k = 0; k < a->Cg; k++) {
+                const int64_t from = ((n * a->H + iy) * a->W + ix) * a->Ci + co / each * a->Cg + k;
+                const int64_t at = ((int64_t)co * a->K * a->K + tap) * a->Cg + k;
+                if (kind == DG_OP_group_fwd) y[i] += x[from] * w[at];
+                if (kind == DG_OP_group_dx) x[from] += y[i] * w[at];
+                if (kind == DG_OP_group_dw) w[at] += y[i] * x[from];
+            }
+        }
+    }
+}
+
 void dg_ref_run(const dg_op *op)
 {
     switch (op->kind) {
+    case DG_OP_group_fwd:
+    case DG_OP_group_dx:
+    case DG_OP_group_dw: group(op->kind, &op->u.group); break;
     case DG_OP_norm_stats: norm_stats(&op->u.norm_stats); break;
     case DG_OP_norm_frozen: norm_frozen(&op->u.norm_frozen); break;
     case DG_OP_norm_act: norm_act(&op->u.norm_act); break;

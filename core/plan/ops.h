@@ -50,6 +50,17 @@ typedef struct {
     int shift_x, shift_y;
 } dg_conv_args;
 
+/* Grouped convolution with stride 1 in three directions, as conv_fwd, conv_dx and conv_dw: output channel co reads the
+ * channels of group g = co / (Co / groups) only, which are Cg = Ci / groups channels from g Cg on.
+ * Shapes: x (N, H, W, Ci), w (Co, K, K, Cg), y (N, Ho, Wo, Co), Ho = H + 2P - K + 1. */
+typedef struct {
+    void *x;
+    void *w;
+    void *y;
+    void *scratch;
+    int N, H, W, Ci, Ho, Wo, Co, K, P, groups, Cg;
+} dg_group_args;
+
 /* Batch norm statistics of x, separately for `groups` equal parts of the batch (D has real and fake images in one
  * batch). The biased variance gives rstd = 1/sqrt(var + eps). Each group in order updates the running statistics r by
  * its mean or unbiased variance s: r = (1 - momentum) r + momentum s. Ioffe & Szegedy 2015.
@@ -273,6 +284,9 @@ typedef struct {
     X(conv_fwd, conv, conv)            \
     X(conv_dx, conv, conv)             \
     X(conv_dw, conv, conv)             \
+    X(group_fwd, group, group)         \
+    X(group_dx, group, group)          \
+    X(group_dw, group, group)          \
     X(norm_stats, norm_stats, norm)    \
     X(norm_frozen, norm_frozen, plain) \
     X(norm_act, norm_act, plain)       \
@@ -347,6 +361,7 @@ typedef struct {
     } operand[DG_MAX_OPERANDS];
     union {
         dg_conv_args conv;
+        dg_group_args group;
         dg_norm_stats_args norm_stats;
         dg_norm_frozen_args norm_frozen;
         dg_norm_act_args norm_act;

@@ -34,7 +34,7 @@ typedef struct {
     const dg_layer_kind *kind;
     int input; /* index of the layer that it reads; -1: the network's input */
     int add;   /* layer whose output is added before the activation; -1: none */
-    int filters, kernel, stride, pad;
+    int filters, kernel, stride, pad, groups;
     dg_norm norm;
     dg_layer_start start;
     int bias;

@@ -59,6 +59,7 @@ static const key layer_keys[DG_KEYS] = {
     [DG_KEY_KERNEL] = {"kernel", WHOLE, SECTION(layer.kernel), 1, 16, 1, .preset = -1},
     [DG_KEY_STRIDE] = {"stride", WHOLE, SECTION(layer.stride), 1, 8, 1, .preset = -1},
     [DG_KEY_PAD] = {"pad", WHOLE, SECTION(layer.pad), 0, 15, 1, .preset = -1},
+    [DG_KEY_GROUPS] = {"groups", WHOLE, SECTION(layer.groups), 1, 16384, 1, .preset = 1},
     [DG_KEY_BIAS] = {"bias", CHOICE, SECTION(layer.bias), .preset = -1, .choices = "no|yes"},
     [DG_KEY_NORM] = {"norm", CHOICE, SECTION(layer.norm), .choices = WORDS(DG_NORMS)},
     [DG_KEY_START] = {"start", CHOICE, SECTION(layer.start), .choices = WORDS(DG_LAYER_STARTS)},

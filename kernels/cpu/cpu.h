@@ -64,6 +64,7 @@ const dg_variant *DG_CPU(dg_cpu_conv_variant)(dg_op_kind kind, const dg_conv_arg
     size_t DG_CPU(dg_cpu_scratch_##cpu)(const dg_op *op); \
     void DG_CPU(dg_cpu_choose_##cpu)(dg_op * op, const dg_variant *asked);
 FAMILY(conv)
+FAMILY(group)
 FAMILY(norm)
 FAMILY(bias)
 FAMILY(plain)

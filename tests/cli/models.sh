@@ -41,6 +41,8 @@ sed 's/^act = tanh/act = none/' "$root/models/dcgan32.cfg" > "$dir/wrong.cfg"
 exits 0 plan "$dir/wrong.cfg"
 sed 's/^size = 16/size = 18/' "$root/tests/oracles/gan-bilinear.cfg" > "$dir/wrong.cfg"
 refuses 2 'resample-odd [D.4]' plan "$dir/wrong.cfg"
+sed 's/^groups = 2/groups = 3/' "$root/tests/oracles/gan-residual.cfg" > "$dir/wrong.cfg"
+refuses 2 'bad-groups [G.3]' plan "$dir/wrong.cfg"
 
 # classifiers, and a network that is neither: only its forward pass is planned
 shows 'C.softmax' plan vgg16-cifar --batch 3

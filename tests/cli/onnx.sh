@@ -110,6 +110,7 @@ act = relu
 op = conv
 filters = 8
 kernel = 3
+groups = 2
 stride = 1
 norm = batch
 act = relu

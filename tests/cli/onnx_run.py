@@ -99,7 +99,9 @@ def run(o, x):
         v = [values[n] for n in names]
         x = v[0]
         if kind == 'Conv':
-            y = np.einsum('nchwij,ocij->nohw', windows(x, a, 0), v[1])
+            g, seen = a.get('group', 1), windows(x, a, 0)
+            y = np.concatenate([np.einsum('nchwij,ocij->nohw', s, w) for s, w in
+                                zip(np.split(seen, g, 1), np.split(v[1], g))], 1)
         elif kind == 'ConvTranspose':
             y = transpose(x, v[1], a)
         elif kind == 'Gemm':

@@ -10,7 +10,7 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 TAKES = {
-    'conv': 'filters kernel stride pad bias norm add act slope start',
+    'conv': 'filters kernel stride pad groups bias norm add act slope start',
     'conv_transpose': 'filters kernel stride pad bias norm add act slope start',
     'dense': 'filters bias norm add act slope start',
     'max_pool': '', 'mean_pool': '', 'resample': '', 'dropout': '', 'add': '',  # these take nothing from [C]
@@ -124,7 +124,7 @@ class Network(nn.Module):
         if op == 'conv':
             k = int(l['kernel'])
             s, p = int(l.get('stride', 1)), int(l.get('pad', (k - 1) // 2))
-            l['module'] = self.put(at, nn.Conv2d(c, filters, k, s, p, bias=bias))
+            l['module'] = self.put(at, nn.Conv2d(c, filters, k, s, p, groups=int(l.get('groups', 1)), bias=bias))
             h, w, c, flat, at = (h + 2 * p - k) // s + 1, (w + 2 * p - k) // s + 1, filters, False, at + 1
         elif op == 'dense':
             at += not flat

@@ -55,6 +55,12 @@ static dg_err shape(dg_layer *l, const char *where)
     if (batch(l) && !dg_act_is_linear(l->act))
         return dg_layer_fail(l, where, "act = %s: not supported with norm = batch; use norm = none",
                              dg_acts[l->act].word);
+    if (l->groups > 1 && (l->stride != 1 || l->in.C % l->groups || l->filters % l->groups))
+        return dg_layer_fail(l, where,
+                             DG_MSG("bad-groups",
+                                    "groups = %d: needs stride = 1, and must divide the %d input channels and the %d "
+                                    "filters"),
+                             l->groups, l->in.C, l->filters);
     l->out = (dg_shape){1, 0, 0, l->filters};
     if (!transposed(l)) {
         const dg_err e = dg_layer_windows(l, where, false, &l->out);
@@ -68,6 +74,22 @@ static dg_err shape(dg_layer *l, const char *where)
 }
 
 static int modules(const dg_layer *l) { return l->flatten + 1 + batch(l) + (l->act != DG_ACT_NONE); }
+
+/* Arguments of the ops of a layer with groups, which is a conv. */
+static dg_group_args grouped(const dg_layer *l, int N)
+{
+    return (dg_group_args){.N = N,
+                           .H = l->in.H,
+                           .W = l->in.W,
+                           .Ci = l->in.C,
+                           .Ho = l->out.H,
+                           .Wo = l->out.W,
+                           .Co = l->out.C,
+                           .K = l->kernel,
+                           .P = l->pad,
+                           .groups = l->groups,
+                           .Cg = l->in.C / l->groups};
+}
 
 /* The arguments of the convolution op. In a transposed convolution, x is the output and y is the input. */
 static dg_conv_args geometry(const dg_layer *l, int N)
@@ -87,7 +109,8 @@ static dg_conv_args geometry(const dg_layer *l, int N)
 
 static int parameters(const dg_layer *l, dg_parameter out[DG_LAYER_PARAMETERS])
 {
-    const dg_conv_args c = geometry(l, 1);
+    dg_conv_args c = geometry(l, 1);
+    if (l->groups > 1) c.Ci /= l->groups;
     const int C = l->filters;
     const int own = l->flatten, norm = own + 1;
     const dg_parameter all[] = {
@@ -173,7 +196,7 @@ static void norm_forward(dg_builder *b, const dg_pass *p, int i, dg_layer_pass *
 static dg_spectral_args weights_of(const dg_layer *l)
 {
     const dg_conv_args c = geometry(l, 1);
-    return (dg_spectral_args){.rows = c.Co, .cols = c.Ci * c.K * c.K, .eps = SPECTRAL_EPS};
+    return (dg_spectral_args){.rows = c.Co, .cols = c.Ci / l->groups * c.K * c.K, .eps = SPECTRAL_EPS};
 }
 
 /* Append the ops of spectral norm. Only the first forward pass of a training step runs the power iteration. */
@@ -203,9 +226,10 @@ static int factors(const dg_builder *b, const dg_pass *p, int i)
 static void convolve(dg_builder *b, const dg_pass *p, int i, const char *what, dg_view in, dg_view out)
 {
     const dg_layer *l = dg_layer_of(b, p, i);
-    dg_op *op = dg_plan_add(b->plan, transposed(l) ? DG_OP_conv_dx : DG_OP_conv_fwd, "%s.%s.%s%s", l->name,
-                            l->kind->name, what, p->suffix);
-    op->u.conv = geometry(l, p->N);
+    const dg_op_kind kind = l->groups > 1 ? DG_OP_group_fwd : transposed(l) ? DG_OP_conv_dx : DG_OP_conv_fwd;
+    dg_op *op = dg_plan_add(b->plan, kind, "%s.%s.%s%s", l->name, l->kind->name, what, p->suffix);
+    if (l->groups > 1) op->u.group = grouped(l, p->N);
+    else op->u.conv = geometry(l, p->N);
     dg_bind(op, transposed(l) ? "y" : "x", in);
     dg_bind(op, transposed(l) ? "x" : "y", out);
     dg_bind_row(op, "w", factors(b, p, i));
@@ -241,10 +265,12 @@ static dg_view norm_backward(dg_builder *b, const dg_pass *p, int i, dg_view dy,
 static dg_op *gradient(dg_builder *b, const dg_pass *p, int i, dg_op_kind kind, dg_view dy)
 {
     const dg_layer *l = dg_layer_of(b, p, i);
-    dg_op *op = dg_plan_add(b->plan, kind, "%s.%s.%s%s", l->name, l->kind->name, kind == DG_OP_conv_dw ? "dw" : "dx",
-                            p->suffix);
-    op->u.conv = geometry(l, p->N);
-    *(transposed(l) ? &op->u.conv.shift_x : &op->u.conv.shift_y) = shift_of(p->N / p->groups);
+    const char *const what = kind == DG_OP_conv_dw ? "dw" : "dx";
+    const dg_op_kind own = l->groups == 1 ? kind : kind == DG_OP_conv_dw ? DG_OP_group_dw : DG_OP_group_dx;
+    dg_op *op = dg_plan_add(b->plan, own, "%s.%s.%s%s", l->name, l->kind->name, what, p->suffix);
+    if (l->groups > 1) op->u.group = grouped(l, p->N);
+    else op->u.conv = geometry(l, p->N);
+    if (l->groups == 1) *(transposed(l) ? &op->u.conv.shift_x : &op->u.conv.shift_y) = shift_of(p->N / p->groups);
     dg_bind(op, transposed(l) ? "x" : "y", dy);
     return op;
 }
@@ -331,6 +357,7 @@ static void onnx(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n)
     if (l->bias) dg_onnx_input(node, n->parameter[bias_of(l)]);
     if (dense(l)) dg_onnx_int(node, "transB", 1);
     else dg_windows_onnx(node, l);
+    if (l->groups > 1) dg_onnx_int(node, "group", l->groups);
     if (batch(l)) {
         node = dg_layer_node(o, l, n, "BatchNormalization", "norm");
         for (int k = GAMMA; k <= RUNNING_VAR; k++) dg_onnx_input(node, n->parameter[k]);
@@ -351,6 +378,6 @@ enum {
         .parameters = parameters, .forward = forward, .backward = backward, .tangent = tangent, .onnx = onnx \
     }
 
-const dg_layer_kind dg_layer_conv = KIND("conv", ANY | WINDOWS, DG_KEY(FILTERS) | DG_KEY(KERNEL));
+const dg_layer_kind dg_layer_conv = KIND("conv", ANY | WINDOWS | DG_KEY(GROUPS), DG_KEY(FILTERS) | DG_KEY(KERNEL));
 const dg_layer_kind dg_layer_conv_transpose = KIND("conv_transpose", ANY | WINDOWS, DG_KEY(FILTERS) | DG_KEY(KERNEL));
 const dg_layer_kind dg_layer_dense = KIND("dense", ANY, DG_KEY(FILTERS));

@@ -24,6 +24,7 @@ typedef enum {
     DG_KEY_KERNEL,
     DG_KEY_STRIDE,
     DG_KEY_PAD,
+    DG_KEY_GROUPS,
     DG_KEY_BIAS,
     DG_KEY_NORM,
     DG_KEY_START,

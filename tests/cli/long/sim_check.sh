@@ -54,6 +54,9 @@ done
 # classifiers: every kind of layer, all optimizers, and PyTorch's results
 agrees 49 'random lazy uneven' cnn-mnist --batch 8
 agrees 129 'reverse deferred' "$root/tests/oracles/residual.cfg" --batch 5
+# GANs with resampling, residual blocks and groups
+agrees 151 'random lazy uneven' "$root/tests/oracles/gan-bilinear.cfg" --batch 5
+agrees 234 'reverse deferred' "$root/tests/oracles/gan-residual.cfg" --batch 5
 for m in adagrad-dropout adadelta-dropout sgd-overlap; do
     sim lazy 0 check "$root/tests/oracles/$m.cfg" --batch 5 --precision fp64 --device cuda
     prints 'ops agree'

@@ -7,15 +7,15 @@
 enum { ROWS = 7, SIZE = 9, CLASSES = 5, BATCH = 4, RECORD = SIZE * SIZE * 3 + 4 };
 
 /* This network has a tensor with two consumers, a sum before an activation, a sum as a layer, biases after pools,
- * overlapping pools, resampling, and spectral norm. */
+ * overlapping pools, resampling, groups, and spectral norm. */
 static const char network[] = "[model]\nname = t\nsize = 9\nchannels = 3\nclasses = 5\ninput = unit\n"
                               "[C.1]\nfilters = 4\nkernel = 3\nbias = yes\nact = leaky\n"
                               "[C.2]\nfilters = 4\nkernel = 3\nnorm = batch\nact = leaky\n"
-                              "[C.3]\nfilters = 4\nkernel = 3\nnorm = batch\nadd = C.1\nact = leaky\n"
+                              "[C.3]\nfilters = 4\nkernel = 3\ngroups = 4\nnorm = batch\nadd = C.1\nact = leaky\n"
                               "[C.4]\nop = max_pool\nkernel = 3\nstride = 2\nbias = yes\nact = leaky\n"
                               "[C.5]\nfilters = 6\nkernel = 1\nnorm = spectral\nbias = yes\n"
                               "[C.6]\nop = dropout\np = 0.3\n"
-                              "[C.7]\nfilters = 6\nkernel = 3\nin = C.5\nnorm = spectral\nadd = C.5\n"
+                              "[C.7]\nfilters = 6\nkernel = 3\ngroups = 2\nin = C.5\nnorm = spectral\nadd = C.5\n"
                               "[C.8]\nop = add\nadd = C.6\nact = tanh\n"
                               "[C.9]\nop = mean_pool\nkernel = 3\nstride = 1\n"
                               "[C.10]\nop = resample\nscale = 2\n"

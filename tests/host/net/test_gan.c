@@ -428,6 +428,7 @@ static void penalised_layers(void)
     static const struct {
         const char *layer, *refused;
     } row[] = {{"[D.2]\nfilters = 4\nkernel = 3\nbias = yes\nadd = D.1\nact = relu\n", NULL},
+               {"[D.2]\nfilters = 6\nkernel = 3\ngroups = 2\nbias = yes\nact = leaky\n", NULL},
                {"[D.2]\nop = mean_pool\nkernel = 2\nbias = yes\n", NULL},
                {"[D.2]\nop = dropout\n", NULL},
                {"[D.2]\nop = resample\nscale = 0.5\n", NULL},

@@ -1,6 +1,7 @@
 /* The rows of all ops, by kind. An op of DG_OPS without a row does not compile. */
 #include "rows_act.h"
 #include "rows_conv.h"
+#include "rows_group.h"
 #include "rows_images.h"
 #include "rows_loss.h"
 #include "rows_norm.h"
