@@ -86,7 +86,7 @@ typedef struct {
 } dg_model;
 
 /* Read a model. name is a path, a built-in model ("dcgan64-paper"), or a shape: "dcgan-28x1" is a stock DCGAN for 28 x
- * 28 pixels of one channel with ngf = ndf = 32; bilinear-28x1 and residual-28x1 are its families without norm. A suffix
+ * 28 pixels of one channel with ngf = ndf = 32; bilinear-28x1, residual-28x1 and r3gan-28x1 have no norm. A suffix
  * selects a variant: -spectral and -nonorm (dg_model_norm_d), -Nclasses (dg_model_reclassed). */
 dg_err dg_model_read(const char *name, dg_model *out);
 

@@ -1,5 +1,5 @@
-/* Model texts of the built-in GANs without norm: bilinear and residual. The first map of G has F x F pixels (F: 4 to 7)
- * and each stage doubles the side by op resample; D mirrors G. */
+/* Model texts of the built-in GANs without norm: bilinear, residual and r3gan. The first map of G has F x F pixels (F:
+ * 4 to 7) and each stage doubles the side by op resample; D mirrors G. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -58,7 +58,7 @@ typedef struct {
 
 static int width(const widths *w, int k) { return w->image << k < w->most ? w->image << k : w->most; }
 
-static const widths bilinear_g = {16, 256}, bilinear_d = {32, 256}, residual_g = {32, 128}, residual_d = {16, 128};
+static const widths bilinear_g = {16, 256}, bilinear_d = {32, 256};
 
 /* A stage has one 3 x 3 convolution. */
 static void bilinear(text *t, int channels, int first, int halvings)
@@ -79,44 +79,55 @@ static void bilinear(text *t, int channels, int first, int halvings)
     logit(t, first);
 }
 
-/* x + W3 leaky(W2 leaky(W1 x)), where W2 is 3 x 3 and has half of the channels, and W3 is 0 at first. */
-static void block(text *t, int filters)
+/* x + W3 leaky(W2 leaky(W1 x)), where W2 is 3 x 3, and W3 is 0 at first. W1 halves the number of channels, or doubles
+ * it for a W2 with groups of 16 channels. */
+static void block(text *t, int filters, bool grouped)
 {
-    const int in = t->layers;
-    conv(t, filters / 2, "bias = yes\nact = leaky\n");
-    conv(t, filters / 2, "kernel = 3\nbias = yes\nact = leaky\n");
+    const int in = t->layers, inner = grouped ? 2 * filters : filters / 2;
+    conv(t, inner, "bias = yes\nact = leaky\n");
+    conv(t, inner, "kernel = 3\nbias = yes\nact = leaky\n");
+    if (grouped && inner > 16) put(t, "groups = %d\n", inner / 16);
     conv(t, filters, "start = zero\n");
     put(t, "add = %c.%d\n", t->net, in);
 }
 
-/* A stage has a block, and a 1 x 1 convolution if the number of channels changes: Huang et al. 2024 (R3GAN), with
- * another block. */
-static void residual(text *t, int channels, int first, int halvings)
+/* A stage has a block, and a 1 x 1 convolution if the number of channels changes: Huang et al. 2024. */
+static void blocks(text *t, int channels, int first, int halvings, const widths net[2], bool grouped)
 {
     begin_net(t, 'G', "kernel = 1\n");
-    first_map(t, first, width(&residual_g, halvings));
+    first_map(t, first, width(&net[0], halvings));
     for (int k = halvings; k >= 0; k--) {
-        const int own = width(&residual_g, k);
-        if (k < halvings && own != width(&residual_g, k + 1)) conv(t, own, "");
+        const int own = width(&net[0], k);
+        if (k < halvings && own != width(&net[0], k + 1)) conv(t, own, "");
         if (k < halvings) layer(t, "op = resample\nscale = 2\n");
-        block(t, own);
+        block(t, own, grouped);
     }
     conv(t, channels, "");
     begin_net(t, 'D', "kernel = 1\n");
-    conv(t, width(&residual_d, 0), "");
+    conv(t, width(&net[1], 0), "");
     for (int k = 0; k <= halvings; k++) {
-        const int own = width(&residual_d, k);
+        const int own = width(&net[1], k);
         if (k) layer(t, "op = resample\nscale = 0.5\n");
-        if (k && own != width(&residual_d, k - 1)) conv(t, own, "");
-        block(t, own);
+        if (k && own != width(&net[1], k - 1)) conv(t, own, "");
+        block(t, own, grouped);
     }
     logit(t, first);
+}
+
+static void residual(text *t, int channels, int first, int halvings)
+{
+    blocks(t, channels, first, halvings, (const widths[]){{32, 128}, {16, 128}}, false);
+}
+
+static void r3gan(text *t, int channels, int first, int halvings)
+{
+    blocks(t, channels, first, halvings, (const widths[]){{16, 128}, {8, 128}}, true);
 }
 
 static const struct {
     const char *name;
     void (*write)(text *t, int channels, int first, int halvings);
-} families[] = {{"bilinear", bilinear}, {"residual", residual}};
+} families[] = {{"bilinear", bilinear}, {"residual", residual}, {"r3gan", r3gan}};
 
 bool dg_model_family(char *out, const char *family, const char *name, int size, int channels)
 {

@@ -186,7 +186,7 @@ dg_err dg_model_read(const char *name, dg_model *out)
             DG_MSG(
                 "unknown-model",
                 "model %s: no such file or built-in model (built in: %s; any shape such as dcgan-28x1, "
-                "bilinear-28x1 or residual-28x1; "
+                "bilinear-28x1, residual-28x1 or r3gan-28x1; "
                 "suffix -spectral: spectral norm in D; suffix -nonorm: no norm in D; suffix -2classes: two classes)"),
             name, list);
     }

@@ -54,8 +54,10 @@ const dg_option dg_option_table[] = {
      "folder has no images."},
     {"model", 'm', "MODEL", DG_OPT_TEXT, AT(model), NO_RANGE, "dcgan64-paper", NULL, RUN,
      T | D | P | N | B | Q | U | M | C | E, SAVED | FIXED | COMMON, "built-in network or model file",
-     "GANs: dcgan28, dcgan32, dcgan64-paper, dcgan64, dcgan128, and dcgan-NxC, bilinear-NxC and residual-NxC for N x N "
-     "images with C channels. Classifiers: cnn-mnist, vgg16-cifar, resnet50 and the others in models/. The command "
+     "GANs: dcgan28, dcgan32, dcgan64-paper, dcgan64, dcgan128, and dcgan-NxC, bilinear-NxC, residual-NxC and "
+     "r3gan-NxC "
+     "for N x N images with C channels. Classifiers: cnn-mnist, vgg16-cifar, resnet50 and the others in models/. The "
+     "command "
      "import derives the default "
      "from the weights. For a folder of samples, the command eval needs the model, which sets the image size and the "
      "discriminator that --two-sample trains."},

@@ -17,7 +17,7 @@ cp "$dir/.out" "$dir/built-in"
 exits 0 plan --size 64
 same "$dir/built-in" "$dir/.out"
 shows 'x=D.x[4x256x256x3]' plan --size 256 --batch 2
-for m in bilinear-32x3 residual-64x1 bilinear-128x3 residual-28x4; do
+for m in bilinear-32x3 residual-64x1 bilinear-128x3 residual-28x4 r3gan-16x3 r3gan-cifar; do
     exits 0 plan $m --batch 2
     prints 'resample.fwd'
 done

@@ -51,7 +51,7 @@ for ours, theirs in zip(sys.argv[1::2], sys.argv[2::2]):
 generates_alike g.safetensors z.safetensors made
 
 # networks without norm: resampling up and down, a sum, samples beyond -1 to 1
-for family in bilinear residual; do
+for family in bilinear residual r3gan; do
     exits 0 --data cats --model $family-16x3 --batch 8 --epochs 2 --lr 0.003 --out $family -q || finish
     exits 0 export $family --onnx --out $family.onnx
     exits 0 export $family --out $family.safetensors

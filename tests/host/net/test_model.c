@@ -91,8 +91,8 @@ static void ranges(void)
             "repeat_from = latent: must be a layer of this network");
 }
 
-/* The families bilinear and residual: no norm, gradient penalties, an end without tanh. With -spectral, all layers of D
- * with weights have spectral norm. */
+/* The families bilinear, residual and r3gan: no norm, gradient penalties, an end without tanh. With -spectral, all
+ * layers of D with weights have spectral norm. */
 static void check_no_norm(const char *name)
 {
     static dg_model spectral;
@@ -163,7 +163,7 @@ static void test_shapes(void)
         DG_CHECKF(there ? !e && !dg_recipe_for(&m, &recipe) && m.size == side && m.channels == 1 : e == DG_USAGE,
                   "%s: %d %s", name, (int)e, dg_message());
     }
-    for (const char *const *family = (const char *const[]){"bilinear", "residual", NULL}; *family; family++)
+    for (const char *const *family = (const char *const[]){"bilinear", "residual", "r3gan", NULL}; *family; family++)
         for (int side = 14; side < 260; side++) {
             char name[40];
             snprintf(name, sizeof name, "%s-%dx%d", *family, side, side % 3 ? 3 : 1);
