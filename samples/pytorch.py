@@ -54,32 +54,51 @@ class Generator(torch.nn.Module):
         return outputs[-1]
 
 
+def unrolled(model):
+    """Each layer of G: its keys, the number of the layer that it reads, the layer to add or None; 0 is the input."""
+    def place(name):
+        number = int(name[2:])
+        return begin if number == first - 1 else newest[number]
+
+    count, first, newest, out = sum(name.startswith('G.') for name in model), 1, {}, []
+    while first <= count:
+        last = next((k for k in range(first, count + 1) if model[f'G.{k}'].get('repeat_from') == f'G.{first}'), first)
+        for _ in range(int(model[f'G.{last}'].get('repeat', 1))):
+            begin = len(out)
+            for k in range(first, last + 1):
+                own = model[f'G.{k}']
+                source = place(own['in']) if own.get('in', '').startswith('G.') else len(out)
+                other = place(own['add']) if 'add' in own else None
+                out.append((dict(model['G'] if 'G' in model else {}, **own), source, other))
+                newest[k] = len(out)
+        first = last + 1
+    return out
+
+
 def generator(path):
     """The network of the file's model, with its weights, in evaluation mode."""
     with safe_open(path, 'pt') as f:
         model = configparser.ConfigParser(inline_comment_prefixes=(';', '#'))
         model.read_string(f.metadata()['model'])
     channels, modules, layers = [model.getint('model', 'latent', fallback=100)], [], []
-    for name in sorted((s for s in model if s.startswith('G.')), key=lambda s: int(s[2:])):
-        layer = dict(model['G'] if 'G' in model else {}, **model[name])
-        source = int(layer['in'][2:]) if layer.get('in', '').startswith('G.') else len(layers)
+    for layer, source, other in unrolled(model):
         inputs, own = channels[source], len(modules)
-        if layer.get('op', 'conv') == 'resample':
+        op, filters = layer.get('op', 'conv'), int(layer.get('filters', inputs))
+        if op == 'resample':
             modules.append(Resample(layer['scale']))
-            layers.append(([own], source, None))
-            channels.append(inputs)
-            continue
-        filters, kernel, stride = (int(layer.get(k, 1)) for k in ('filters', 'kernel', 'stride'))
-        pad = int(layer.get('pad', (kernel - 1) // 2))
-        bias = layer.get('bias', 'no') == 'yes'
-        conv = {'conv': torch.nn.Conv2d, 'conv_transpose': torch.nn.ConvTranspose2d}[layer.get('op', 'conv')]
-        modules.append(conv(inputs, filters, kernel, stride, pad, bias=bias, groups=int(layer.get('groups', 1))))
-        if layer.get('norm') == 'batch':
-            modules.append(torch.nn.BatchNorm2d(filters))
-        if layer.get('act', 'none') != 'none':
-            modules.append(ACT[layer['act']]())
-        layers.append((range(own, len(modules)), source, int(layer['add'][2:]) if 'add' in layer else None))
-        channels.append(filters)
+        elif op in ('conv', 'conv_transpose'):
+            kernel, stride, groups = (int(layer.get(k, 1)) for k in ('kernel', 'stride', 'groups'))
+            conv = torch.nn.Conv2d if op == 'conv' else torch.nn.ConvTranspose2d
+            modules.append(conv(inputs, filters, kernel, stride, int(layer.get('pad', (kernel - 1) // 2)),
+                                groups=groups, bias=layer.get('bias', 'no') == 'yes'))
+            if layer.get('norm') == 'batch':
+                modules.append(torch.nn.BatchNorm2d(filters))
+            if layer.get('act', 'none') != 'none':
+                modules.append(ACT[layer['act']]())
+        else:
+            raise ValueError(f'op = {op}: not one of conv, conv_transpose and resample')
+        layers.append((range(own, len(modules)), source, other))
+        channels.append(inputs if op == 'resample' else filters)
     net = Generator(modules, layers)
     net.load_state_dict(load_file(path))
     return net.eval()

@@ -50,16 +50,18 @@ for ours, theirs in zip(sys.argv[1::2], sys.argv[2::2]):
 "$python" -c 'import torch, safetensors, PIL' 2> /dev/null || skip 'torch, safetensors and pillow are not here'
 generates_alike g.safetensors z.safetensors made
 
-# networks without norm: resampling up and down, a sum, samples beyond -1 to 1
-for family in bilinear residual r3gan; do
-    exits 0 --data cats --model $family-16x3 --batch 8 --epochs 2 --lr 0.003 --out $family -q || finish
-    exits 0 export $family --onnx --out $family.onnx
-    exits 0 export $family --out $family.safetensors
-    exits 0 export $family --network D --onnx $family-d.onnx
-    exits 0 generate $family --seeds 3-9 --write-z $family-z.safetensors --out $family-made
-    onnx image $family.onnx $family-z.safetensors $family-made/seed-000[3-9].png
-    onnx logits $family-d.onnx
-    generates_alike $family.safetensors $family-z.safetensors $family-made
+# networks without norm: resampling up and down, sums, groups, repeated blocks, samples beyond -1 to 1
+sed 's/^add = G.1/&\nrepeat = 2\nrepeat_from = G.2/' "$root/tests/oracles/gan-residual.cfg" > repeated.cfg
+for model in bilinear-16x3 residual-16x3 r3gan-16x3 repeated.cfg; do
+    net=of-${model%[.]cfg}
+    exits 0 --data cats --model $model --batch 8 --epochs 2 --lr 0.003 --out "$net" -q || finish
+    exits 0 export "$net" --onnx --out "$net.onnx"
+    exits 0 export "$net" --out "$net.safetensors"
+    exits 0 export "$net" --network D --onnx "$net-d.onnx"
+    exits 0 generate "$net" --seeds 3-9 --write-z "$net-z.safetensors" --out "$net-made"
+    onnx image "$net.onnx" "$net-z.safetensors" "$net-made"/seed-000[3-9].png
+    onnx logits "$net-d.onnx"
+    generates_alike "$net.safetensors" "$net-z.safetensors" "$net-made"
 done
 
 # spectral norm: ONNX has the normalised weights, the export for PyTorch weight_orig, u and v
