@@ -84,7 +84,7 @@ static void resolve(const char *from, char out[PATH_SIZE], const char **why)
     const char *home = getenv("HOME");
     size_t at = 0, bytes;
     const bool local = !strncmp(from, "file://", 7), posix = strchr(from, '\\') == NULL;
-    if (local) from += 7, *why = "an address instead of a path";
+    if (local) from += 7, *why = "a URL instead of a path";
     if (home && *from == '~' && (!from[1] || from[1] == '/')) {
         at = (size_t)snprintf(out, PATH_SIZE, "%.3000s", home);
         *why = "the shell expands ~ only at the start of a word";
@@ -151,7 +151,7 @@ dg_err dg_path_check(dg_err code, const char *path, const char *where, bool inpu
     const char *why = NULL;
     if (strlen(path) >= PATH_SIZE || !is_missing(path)) return DG_OK;
     if (is_address(path) && strncmp(path, "file://", 7) != 0)
-        return dg_fail(code, DG_MSG("path-address", "%s: an address instead of a file or folder; %s"), where,
+        return dg_fail(code, DG_MSG("path-address", "%s: a URL instead of a file or folder; %s"), where,
                        input ? "download it first" : "write to a folder of this machine, then copy the folder");
     const bool typed = *path == '~' || !strncmp(path, "file://", 7);
     if (!input && !typed) return DG_OK;

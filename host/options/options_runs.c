@@ -113,7 +113,7 @@ dg_err dg_options_run_config(dg_options *o, char *path, size_t size)
         return dg_fail(DG_USAGE,
                        DG_MSG("config-gone", "--resume: %s has a checkpoint but no config.ini; write one with a line "
                                              "[run], a line data = DIR, and the "
-                                             "lines that %s info %s/checkpoint.safetensors prints as config"),
+                                             "config lines that %s info %s/checkpoint.safetensors prints"),
                        home, dg_program(), quoted);
     if (!exists(path))
         return dg_fail(DG_USAGE,

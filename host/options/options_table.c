@@ -71,9 +71,9 @@ const dg_option dg_option_table[] = {
     {"norm-d", 0, "NORM", DG_OPT_CHOICE, AT(norm_d), NO_RANGE, "model", "model|spectral|none", RUN, T | P | N, 0,
      "normalization of the discriminator",
      "With spectral, spectral norm replaces the batch norm in D of a built-in model. The model is then called "
-     "MODEL-spectral. With none, D has biases, no norm, and initial weights whose scale keeps the activations (model "
-     "MODEL-nonorm). In the layers of D in a model file, write norm = spectral instead, or norm = none, bias = yes and "
-     "start = gain."},
+     "MODEL-spectral. With none, D has biases, no norm, and initial weights that keep the variance of activations "
+     "(model MODEL-nonorm). In the layers of D in a model file, write norm = spectral instead, or norm = none, "
+     "bias = yes and start = gain."},
     {"out", 'o', "PATH", DG_OPT_TEXT, AT(out), NO_RANGE, NULL, NULL, RUN, T | G | I | N | U | X | M | L | W,
      OUTPUT | COMMON, "output directory or file; - is standard output",
      "The commands train, generate and interpolate, and the option --sweep, write a directory. The commands export, "
@@ -108,7 +108,7 @@ const dg_option dg_option_table[] = {
     {"steps", 0, "N", DG_OPT_LONG, AT(steps), 0, 1e15, "0", NULL, TRAINING, T | N | R, SAVED,
      "maximum number of steps; 0 = no limit",
      "A run stops after N steps in total, or after --epochs if that is earlier. The command replay compares at most N "
-     "steps. With --rule, the command batch takes N steps per round; 0 = 1,000."},
+     "steps. With --rule, the command batch times N steps per batch size; 0 = 1,000."},
     {"batch", 'b', "N", DG_OPT_AUTO, AT(batch), 1, 65536, "64", NULL, TRAINING, T | P | B | Q | U | C,
      RESULT | MODEL | COMMON, "batch size; auto = measure sizes and use the fastest",
      "The default is reduced to 32, 16 and so on if the dataset is smaller than one batch. Only the command train "
@@ -140,12 +140,12 @@ const dg_option dg_option_table[] = {
     {"accumulator", 0, "X", DG_OPT_REAL, AT(accumulator), 0, 1e6, "0", NULL, TRAINING, T, RESULT | IF_SET | MODEL,
      "initial value of Adagrad's sums of squares", "Used only with --optimizer adagrad."},
     {"schedule", 0, "E:X,...", DG_OPT_TEXT, AT(schedule), NO_RANGE, NULL, NULL, TRAINING, T, RESULT | IF_SET | MODEL,
-     "cosine, or factors of the learning rates, such as 30:0.1,40:0.01",
-     "E:X: after E epochs, each learning rate is X times the value of its option. cosine: values go from those of "
-     "their options to those of --lr-end and similar options along half a cosine. The value none overrides the "
+     "schedule: cosine, or epoch:factor pairs, such as 30:0.1,40:0.01",
+     "E:X: after E epochs, each learning rate is X times the value of its option. cosine: an option with an end "
+     "value, such as --lr with --lr-end, moves to this value along half a cosine. The value none overrides the "
      "schedule of a model file."},
     {"schedule-length", 0, "N", DG_OPT_AUTO, AT(schedule_length), 1, 2e9, "auto", NULL, TRAINING, T,
-     RESULT | IF_SET | MODEL, "images shown until the end of --schedule cosine",
+     RESULT | IF_SET | MODEL, "length of --schedule cosine as a number of images shown",
      "After the end of the schedule, its values stay as they are. The value auto is 80% of the images that the new run "
      "will show; a resumed run keeps that number, also with more epochs."},
     {"lr-end", 0, "X", DG_OPT_REAL, AT(lr_end), 0, 10, "0", NULL, TRAINING, T, RESULT | IF_SET | MODEL,
@@ -272,7 +272,7 @@ const dg_option dg_option_table[] = {
      "print results as JSON", "docs/formats.md describes the keys."},
     {"force", 0, NULL, DG_OPT_FLAG, AT(force), NO_RANGE, "no", NULL, OTHER,
      T | G | I | K | E | D | N | C | U | X | M | L | W, ARGV,
-     "replace files that dcgan did not make or that this command reads",
+     "also replace input files and files that dcgan did not make",
      "With this option, the command eval accepts samples of several checkpoints. A run is never replaced."},
     {"quiet", 'q', NULL, DG_OPT_FLAG, AT(quiet), NO_RANGE, "no", NULL, OTHER, EVERY, 0, "print no progress",
      "Warnings and errors are still printed to standard error."},
@@ -303,7 +303,7 @@ const dg_option dg_option_table[] = {
      "The sheet of the command classify shows the predicted classes as well."},
     {"aug-preview", 0, "FILE", DG_OPT_TEXT, AT(aug_preview), NO_RANGE, NULL, NULL, SAMPLES, D, OUTPUT,
      "file for a preview of --augment",
-     "The preview has eight images, each with its augmented versions in seven steps below it."},
+     "The preview has eight images, and below each its augmented versions in seven training steps."},
     {"top", 0, "N", DG_OPT_INT, AT(top), 1, 16384, "1", NULL, SAMPLES, K, 0, "number of classes printed per image",
      "The most likely class is first."},
     {"classifier", 0, "RUN|FILE", DG_OPT_TEXT, AT(classifier), NO_RANGE, NULL, NULL, SAMPLES, E, 0,
@@ -318,8 +318,8 @@ const dg_option dg_option_table[] = {
     {"seconds", 0, "S", DG_OPT_REAL, AT(seconds), 0, 1e6, "0", NULL, MEASURES, U | N | T, 0,
      "time limit in seconds; 0 = depends on the command",
      "The command tune tries every variant by default; under a limit, expensive operations get more of the time. The "
-     "search of the command batch and of --batch auto takes 60 by default, or 20 if steps are short. The default of "
-     "--sweep is 2 per batch size."},
+     "search of the command batch and of --batch auto takes 60 s by default, or 20 s if steps are short. The default "
+     "of --sweep is 2 s per batch size."},
     {"min-batch", 0, "N", DG_OPT_INT, AT(min_batch), 0, 65536, "0", NULL, MEASURES, N | T, 0,
      "smallest batch size to try; 0 = 8, or 32 if --rule is given",
      "The command batch and --batch auto use this option."},
