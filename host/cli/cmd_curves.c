@@ -118,7 +118,8 @@ int dg_cmd_curves(const dg_options *o)
     for (int i = 0; i < o->operands && !e; i++) e = read_run(&r[i], o->operand[i]);
     for (int i = 1; i < o->operands && !e; i++)
         if (dg_recipe_base(r[i].recipe) != dg_recipe_base(r->recipe))
-            e = dg_fail(DG_USAGE, "%s: not the same kind of training as %s", o->operand[i], o->operand[0]);
+            e = dg_fail(DG_USAGE, "%s: cannot be compared with %s (one is a GAN, the other a classifier)",
+                        o->operand[i], o->operand[0]);
     if (!e) e = draw(r, o->operands, &image);
     if (!e) e = dg_png_write(o->out, &image, &(dg_text){"Software", dg_version}, 1);
     if (!e && !o->quiet) dg_say("%s: %d run%s", dg_output_name(o->out), o->operands, dg_s(o->operands));

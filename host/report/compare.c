@@ -158,8 +158,10 @@ static dg_err check(const dg_report_run *r, int runs)
     for (int i = 0; i < runs; i++) {
         if (!r[i].n) return dg_fail(DG_USAGE, DG_MSG("compare-no-steps", "%s: has no steps yet"), r[i].path);
         if (dg_recipe_base(r[i].recipe) != dg_recipe_base(r[0].recipe))
-            return dg_fail(DG_USAGE, DG_MSG("other-training", "%s: not the same kind of training as %s"), r[i].path,
-                           r[0].path);
+            return dg_fail(DG_USAGE,
+                           DG_MSG("other-training",
+                                  "%s: cannot be compared with %s (one is a GAN, the other a classifier)"),
+                           r[i].path, r[0].path);
     }
     return DG_OK;
 }

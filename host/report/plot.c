@@ -86,7 +86,7 @@ static void put_label(FILE *to, const dg_chart *p)
         dg_html_number(to, c->y[c->points - 1]);
         fputc('.', to);
     }
-    fputs(" Arrow keys read single values.\"", to);
+    fputs(" Arrow keys show single values.\"", to);
 }
 
 void dg_plot_write(FILE *to, const dg_chart *p)

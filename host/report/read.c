@@ -38,7 +38,7 @@ static dg_err read_log(dg_report_run *r)
     if (!r->recipe) e = dg_fail(DG_DATA, DG_MSG("report-not-a-log", "%s:1: not a dcgan log (unexpected header)"), path);
     if (!e) r->row = dg_log_rows_in(data, header, r->recipe, &r->n, &bad);
     if (r->row && bad)
-        dg_warn("curves lack line %ld of %s and possibly other lines: invalid or out of order", bad, path);
+        dg_warn("curves lack line %ld of %s and possibly more lines, which are invalid or out of order", bad, path);
     if (r->row) r->place = malloc((size_t)(r->n + 1) * sizeof *r->place);
     if (!e && !r->place) e = dg_fail(DG_DEVICE, "%s: out of memory for its steps", path);
     if (!e) dg_curve_places(r->row, r->n, r->place);
@@ -83,7 +83,7 @@ static dg_err read_session(dg_report_run *r)
     size_t bytes;
     if (!has(r->dir, "session.json")) return DG_OK;
     const dg_err e = dg_read_file_in(r->dir, file_of(r, path, "session.json"), CONFIG_LIMIT, &data, &bytes);
-    if (e && e != DG_DEVICE) dg_warn("the report lacks the session: %s", dg_message());
+    if (e && e != DG_DEVICE) dg_warn("the report lacks the values of session.json: %s", dg_message());
     if (e) return e == DG_DEVICE ? e : DG_OK;
     const unsigned long refused = dg_json_refused();
     cJSON *o = cJSON_Parse(data);

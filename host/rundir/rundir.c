@@ -327,7 +327,7 @@ dg_err dg_rundir_check(const dg_rundir *r, bool *removed)
     }
     if (*removed)
         return dg_fail(DG_IO,
-                       DG_MSG("run-removed", "%s: was removed during the run; training since the last copy is lost"),
+                       DG_MSG("run-removed", "%s: was removed during the run; training since your last backup is lost"),
                        r->path);
     if (dg_leads_to(AT_FDCWD, r->path, r->fd) != DG_SAME_NO) return DG_OK;
     snprintf(link, sizeof link, "/proc/self/fd/%d", r->fd);

@@ -33,7 +33,8 @@ dg_err dg_train_begin(dg_training *r, const dg_st *init)
     networks(&r->job, nets, true, with);
     if (*networks(&r->job, nets, false, without))
         dg_progress_note(r->progress,
-                         DG_MSG("note-init-alone", "%s initialised from %s, which has no %s (initialised randomly)"),
+                         DG_MSG("note-init-alone",
+                                "%s initialised from %s; %s is missing there and initialised randomly"),
                          with, r->o->init, without);
     else dg_progress_note(r->progress, DG_MSG("note-init", "%s initialised from %s"), with, r->o->init);
     return DG_OK;

@@ -27,7 +27,7 @@ static dg_err fit(dg_training *r, const dg_model *model)
     const dg_err e = dg_whitening_fit(&w, r->data.pixels, r->data.train, &r->input.whitening);
     if (!e)
         dg_progress_note(r->progress,
-                         DG_MSG("note-whitening", "whitening from %d images, epsilon %g, computed in %.1f s"),
+                         DG_MSG("note-whitening", "whitening computed from %d images with epsilon %g in %.1f s"),
                          r->data.train, model->epsilon, dg_clock() - began);
     return e;
 }
