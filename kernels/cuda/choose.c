@@ -18,7 +18,7 @@ dg_err dg_chooser_open(dg_chooser *c, const char *path, dg_type real, const dg_g
         if (e) dg_warn("%s; left out", dg_message());
     }
     if (!path) return DG_OK;
-    if (real != DG_F32) dg_warn("{tuning} %s: its rows are for fp32; fp64 ignores them", path);
+    if (real != DG_F32) dg_warn("{tuning} %s: not used in fp64, because its rows are for fp32", path);
     const dg_err e = dg_tune_read(&c->file, path, DG_F32, gpu);
     if (e == DG_USAGE) dg_warn("%s; rows with errors are left out", dg_message());
     return e == DG_USAGE ? DG_OK : e;

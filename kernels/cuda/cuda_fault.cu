@@ -16,9 +16,10 @@ dg_err dg_gpu_report(gpu *c, const char *op, const char *what, cudaError_t e)
     }
     c->broken = DG_DEVICE;
     snprintf(c->broken_message, sizeof c->broken_message,
-             DG_MSG("device-lost", "%s on %s%s. This process has lost the device; the last checkpoint is intact. "
-                                   "Look for 'NVRM: Xid' in dmesg: "
-                                   "48, 63, 79 and 95 are hardware errors, 13 and 31 errors of this program"),
+             DG_MSG("device-lost",
+                    "%s on %s%s. This process has lost the device; the last checkpoint is intact. "
+                    "Look for 'NVRM: Xid' in dmesg: "
+                    "numbers 48, 63, 79 and 95 are hardware errors, 13 and 31 are errors of this program"),
              text, c->base.name,
              c->eager
                  ? ""

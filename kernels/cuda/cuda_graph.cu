@@ -125,11 +125,9 @@ static bool without_overlap(gpu *c)
     default: return false;
     }
     if (c->broken || !dev_programmatic) return false;
-    dg_warn(
-        DG_MSG(
-            "no-overlap",
-            "kernels wait for the previous kernel to end, which is slower: %s ({fuse} -overlap avoids this warning)"),
-        dg_message());
+    dg_warn(DG_MSG("no-overlap",
+                   "kernels no longer overlap, which is slower: %s ({fuse} -overlap avoids this warning)"),
+            dg_message());
     c->fuse &= ~(unsigned)DG_FUSE_overlap;
     dev_programmatic = false;
     return true;

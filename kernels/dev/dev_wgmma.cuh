@@ -104,7 +104,7 @@ template <class Sums> __device__ __forceinline__ void wgmma_wait(Sums &d)
 template <bool TRANS_B, int J>
 static __device__ __forceinline__ void wgmma_bf16(float (&d)[J][4], dev_matrix a, dev_matrix b)
 {
-    static_assert(J == 4 || J == 8 || J == 16, "the number of columns must be 32, 64 or 128");
+    static_assert(J == 4 || J == 8 || J == 16, "a wgmma product has 32, 64 or 128 columns");
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
     if constexpr (J == 4)
         asm volatile(DEV_WGMMA_TEXT(32, DEV_LIST_16, "%16, %17, add, 1, 1, 0, %18")
@@ -129,7 +129,7 @@ static __device__ __forceinline__ void wgmma_bf16(float (&d)[J][4], dev_matrix a
 template <bool TRANS_B, int J>
 static __device__ __forceinline__ void wgmma_bf16(float (&d)[J][4], const uint32_t (&a)[4], dev_matrix b)
 {
-    static_assert(J == 4 || J == 8 || J == 16, "the number of columns must be 32, 64 or 128");
+    static_assert(J == 4 || J == 8 || J == 16, "a wgmma product has 32, 64 or 128 columns");
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
     if constexpr (J == 4)
         asm volatile(DEV_WGMMA_TEXT(32, DEV_LIST_16, "{%16,%17,%18,%19}, %20, add, 1, 1, %21")

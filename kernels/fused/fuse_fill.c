@@ -266,7 +266,7 @@ const char *dg_fused_refuses(const dg_plan *p, const dg_launch *l, const dg_gpu 
     const dg_op *op = &p->op[l->main];
     if (l->kind == DG_LAUNCH_CONV) {
         if (dg_plan_row(p, op, dg_operand_index(op->kind, "w"))->kind != DG_PARAM)
-            return "the weights of the convolution do not belong to a network";
+            return "the weights of the convolution are not parameters of a network";
         const dg_fused_conv f = dg_fused_conv_of(p, l);
         return dg_fused_conv_refuses(op->kind, &f, &op->tune, gpu);
     }

@@ -22,7 +22,7 @@ const char *dg_fused_conv_refuses(dg_op_kind kind, const dg_fused_conv *f, const
     case DG_FUSED_GEMV:
     case DG_FUSED_NONE: break;
     }
-    return "no kernel fuses this variant";
+    return "this variant has no fused kernel";
 }
 
 dg_fused_size dg_fused_conv_size(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune)

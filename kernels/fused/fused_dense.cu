@@ -14,11 +14,11 @@
 static constexpr int IMAGES = DG_DENSE_IMAGES, CHANNELS = DG_DENSE_CHANNELS, DEPTH = 128, PARTS = 4, AHEAD = 5,
                      THREADS = PARTS * IMAGES / 4 * 32;
 static constexpr int LINE = IMAGES + 4; /* floats per latent's row of y; two quads of a row are 16 banks apart */
-static_assert(CHANNELS == 4 * 32, "a row of channels must have four channels per lane of a warp");
+static_assert(CHANNELS == 4 * 32, "each lane of a warp must have four channels");
 static_assert(THREADS == IMAGES * 32 && THREADS >= CHANNELS,
               "a block needs one warp per image and one thread per channel");
 static_assert(PARTS * IMAGES * CHANNELS >= 5 * THREADS,
-              "the sums of the epilogue must fit into the memory of the partial sums");
+              "the sums of the epilogue must fit into the shared memory of the partial sums");
 
 /* Draws latents k0 .. k0 + depth - 1 of the images from n0 on. Normals are drawn in groups of four, and the first group
  * may begin in the previous image. */

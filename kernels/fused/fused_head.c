@@ -8,15 +8,15 @@ const char *dg_fused_head_refuses(const dg_fused_head *h)
     if ((double)h->pixels * h->C > 2147483647.0) return "the input of the fused last layer of D is too large";
     if (h->losses < 1 || h->losses > 2 || h->N % h->losses)
         return "the fused last layer of D requires one or two losses for equal parts of the batch";
-    if (h->in.kind == DG_PROLOGUE_NORM_DX)
-        return "the fused last layer of D reads the output of a norm, or a plain tensor";
+    if (h->in.kind == DG_PROLOGUE_NORM_DX) return "the fused last layer of D does not read the gradient of a norm";
     if (h->in.groups < 1 || h->N % h->in.groups)
         return "the groups of the fused last layer of D must be equal parts of the batch";
     switch (h->out.kind) {
     case DG_EPILOGUE_NORM_DX:
         return h->in.kind == DG_PROLOGUE_NORM && h->in.groups == h->out.groups
                    ? NULL
-                   : "the gradient of the fused last layer of D requires the norm of its prologue, in the same groups";
+                   : "the fused last layer of D computes a norm's gradient only if its prologue applies this norm to "
+                     "the same groups";
     case DG_EPILOGUE_ACT_DX:
     case DG_EPILOGUE_PLAIN: return NULL;
     case DG_EPILOGUE_ACT:

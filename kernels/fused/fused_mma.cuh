@@ -81,7 +81,7 @@ template <class Job, class G>
 static __device__ __forceinline__ float dg_column_sum(const float (&v)[2 * G::NJ], float *room, dg_own_warps own)
 {
     static_assert(G::exchanged == 0 || Job::shares == G::NT / 32,
-                  "with warpgroups, Job::shares must be the number of warps");
+                  "with warpgroups, Job::shares must equal the number of warps");
     const int q = (int)(threadIdx.x % 32 / 4), column = Job::column() + q / 2 * 8 + (int)(threadIdx.x % 4) * 2 + q % 2;
     if (own.mine)
 #pragma unroll
@@ -171,7 +171,7 @@ static __device__ __forceinline__ void dg_fused_results(const dg_fused_mma &f, S
                                                         int group, int n0, float *room, dg_own_warps own)
 {
     static_assert(G::NJ % 4 == 0, "the number of columns per lane must be a multiple of eight");
-    static_assert(G::NT >= G::N, "each column needs its own thread");
+    static_assert(G::NT >= G::N, "each column of a tile needs its own thread");
     static constexpr int rows = 2 * G::MI;
     const dg_epilogue &s = f.out;
     const dg_maps to = Job::to_maps(f.conv);

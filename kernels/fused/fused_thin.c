@@ -16,7 +16,8 @@ static const char *fwd_refuses(const dg_fused_conv *f)
         return "too many blocks";
     if (g->N && (g->N > a->N || g->H != a->H || g->W != a->W || g->C != a->Ci))
         return "the size of the images differs from the input size of the convolution";
-    if (g->N && !dg_gather_is_signed(g)) return "images must be scaled to -1 .. 1, without labels";
+    if (g->N && !dg_gather_is_signed(g))
+        return "variant thin reads images scaled to -1 .. 1, from records without labels";
     return NULL;
 }
 

@@ -23,7 +23,7 @@ static __device__ __forceinline__ void dg_thin_take(float *patch, const dg_gathe
     constexpr int CI = fwd::CI, line = DG_THIN_PATCH_COLS * CI, rows = DG_THIN_PATCH_ROWS, warps = fwd::NT / 32,
                   each = dg_div_up(rows, warps), border = 4 - CI, steps = dg_div_up(line + border, 128);
     static_assert(2 * DG_THIN_COLS % 4 == 0 && border % 2 == 1,
-                  "the first value of a tile must be at a multiple of four");
+                  "the index of the first value of a tile must be a multiple of four");
     const int warp = (int)(threadIdx.x / 32), place = (int)(threadIdx.x % 32 * 4);
     const int width = a.W * CI, first = 2 * b0 * CI - 4 + place, top = 2 * a0 - 1 + warp;
     const bool drawn = image < g.N, wide = width % 4 == 0;

@@ -126,7 +126,7 @@ static const char *job_refuses(const dg_update_job *j, const dg_gpu *gpu)
         /* fall through */
     case DG_FUSED_MMA:
         if (!dg_conv_is_halving(a)) return "tensor cores require K=4 S=2 P=1";
-        if (j->tune.math == DG_MATH_FP32) return "tensor cores round their operands: not for fp32";
+        if (j->tune.math == DG_MATH_FP32) return "tensor cores round their operands, so fp32 cannot use them";
         if (gpu->arch && !dg_math_on(j->tune.math, gpu->arch)) return "tensor cores before sm_80 have no bf16";
         if (dg_fused_refuses_math(j->tune.math, gpu)) return dg_fused_refuses_math(j->tune.math, gpu);
         if (a->Ci % DG_MMA_UNIT || a->Co % DG_MMA_UNIT)
@@ -139,7 +139,8 @@ static const char *job_refuses(const dg_update_job *j, const dg_gpu *gpu)
         break;
     case DG_FUSED_THIN:
     case DG_FUSED_THIN_MMA:
-        if (j->kind == DG_FUSED_THIN_MMA && j->tune.math != DG_MATH_BF16) return "variant thin_mma rounds to bf16";
+        if (j->kind == DG_FUSED_THIN_MMA && j->tune.math != DG_MATH_BF16)
+            return "variant thin_mma requires precision bf16";
         if (j->kind == DG_FUSED_THIN_MMA && gpu->arch && !dg_math_on(j->tune.math, gpu->arch))
             return "tensor cores before sm_80 have no bf16";
         if (!dg_conv_is_halving(a) || (a->Ci != 1 && a->Ci != 3) || a->Co % 4)
@@ -175,7 +176,7 @@ const char *dg_fused_update_refuses(const dg_fused_update *u, const dg_gpu *gpu)
         if (why) return why;
         const int64_t end = j->offset + (int64_t)j->conv.Co * j->conv.K * j->conv.K * j->conv.Ci;
         if (j->offset < 0 || j->offset % 4 || end % 4 || end > u->adam.n)
-            return "the weights of a job must be among the weights of Adam, in multiples of four";
+            return "the weights of a job must be a range of the weights of Adam, aligned to four weights";
         for (int k = 0; k < i; k++)
             if (u->job[k].offset < end && j->offset < u->job[k].offset + (int64_t)u->job[k].conv.Co * u->job[k].conv.K *
                                                                              u->job[k].conv.K * u->job[k].conv.Ci)

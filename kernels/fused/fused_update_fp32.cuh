@@ -24,7 +24,7 @@ static __device__ __forceinline__ void dg_update_thin(const dg_update_work &w, i
 {
     typedef dg_thin_dw<CI> dw;
     static_assert(DG_THIN_DW_THREADS == DG_UPDATE_THREADS && DG_UPDATE_THREADS / (DG_THIN_CHANNELS / 4) == DG_THIN_COLS,
-                  "each thread must have one column");
+                  "each thread must have four channels of one column");
     constexpr int words = dg_div_up(dw::patch_words, (int)DG_UPDATE_THREADS);
     const dg_conv_args &a = w.conv;
     const dg_thin_tiling t = dg_thin_tiling_of(a);
@@ -93,7 +93,8 @@ static __device__ __forceinline__ void dg_update_thin(const dg_update_work &w, i
 static __device__ __forceinline__ void dg_update_gemv(const dg_update_work &w, int tile, float *out)
 {
     static constexpr int SUMS = 8;
-    static_assert(DG_UPDATE_GEMV_COLS == DG_UPDATE_THREADS * 4, "each thread must have four weights");
+    static_assert(DG_UPDATE_GEMV_COLS == DG_UPDATE_THREADS * 4,
+                  "each thread must compute the gradients of four weights");
     const dg_conv_args &a = w.conv;
     const int co = tile % w.rows, k = tile / w.rows * DG_UPDATE_GEMV_COLS + (int)threadIdx.x * 4;
     if (k >= a.Ci) return;
@@ -144,8 +145,8 @@ static __device__ __forceinline__ void dg_update_dense(const dg_update_work &w, 
     static constexpr int rows = DG_UPDATE_DENSE_ROWS, cols = DG_UPDATE_DENSE_COLS, images = DG_UPDATE_DENSE_IMAGES;
     static constexpr int y_items = images * rows / DG_UPDATE_THREADS / 4;
     static_assert(images * cols == 4 * DG_UPDATE_THREADS && rows * cols == 16 * DG_UPDATE_THREADS,
-                  "each thread must have 4 values of x and 16 sums");
-    static_assert(DG_UPDATE_THREADS == 2 * rows, "each thread must have four channels of every eighth image");
+                  "each thread must load 4 values of x and compute 16 sums");
+    static_assert(DG_UPDATE_THREADS == 2 * rows, "each thread must load four channels of every eighth image");
     const dg_conv_args &a = w.conv;
     const int co0 = tile % w.rows * rows, k0 = tile / w.rows * cols;
     const int mine = (int)(threadIdx.x / (cols / 4)), c = (int)(threadIdx.x % (cols / 4)) * 4, k = k0 + c;

@@ -34,7 +34,7 @@ template <class G, class Products, int STAGES> struct dg_update_sums : Products 
      * y. Columns also have LINES bits. The last bit marks a cell outside of all images. */
     static constexpr int LINES = 10;
     static constexpr uint32_t nowhere = 1u << 31;
-    static_assert(piece::side + 2 <= LINES && 2 * LINES < 32, "the row bits must fit in a 32-bit word");
+    static_assert(piece::side + 2 <= LINES && 2 * LINES < 32, "the bits of rows and columns must fit in a 32-bit mask");
     static __device__ __forceinline__ uint32_t y_bit(int row) { return 2u << row; }
     static __device__ __forceinline__ uint32_t x_bit(int row, int size)
     {
@@ -169,7 +169,7 @@ template <class E>
 static __device__ __forceinline__ void dg_update_thin_mma(const dg_update_work &w, int tile, int part, float *out)
 {
     static_assert(DG_THIN_MMA_DW_THREADS == DG_UPDATE_THREADS,
-                  "both kernels must have the same number of threads per block");
+                  "thin_mma and the update kernel must have the same number of threads per block");
     const int first = dg_update_unit(w, part), last = dg_update_unit(w, part + 1);
     dev_pool pool;
     float *const shared = pool.take<float>((size_t)(w.conv.Ci == 1 ? DG_THIN_DW_WORDS(1) : DG_THIN_DW_WORDS(3)));

@@ -86,7 +86,7 @@ static const char *complete(dg_op *op)
 {
     dg_conv_args *a = &op->u.conv;
     if (a->H > 65536 || a->W > 65536 || a->K > 1024 || a->P > 1024 || a->H + 2 * a->P < a->K || a->W + 2 * a->P < a->K)
-        return "the kernel does not fit into the image";
+        return "the K x K kernel does not fit into the image";
     a->Ho = (a->H + 2 * a->P - a->K) / a->S + 1;
     a->Wo = (a->W + 2 * a->P - a->K) / a->S + 1;
     return NULL;

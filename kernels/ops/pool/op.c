@@ -43,10 +43,10 @@ static const char *complete(dg_op *op)
 {
     dg_pool_args *a = &op->u.pool;
     const bool places = op->kind == DG_OP_maxpool || op->kind == DG_OP_maxpool_dx;
-    if (places && a->K > 16) return "K must be at most 16, because an index in the window is a byte";
+    if (places && a->K > 16) return "K must be at most 16, because the index of a pixel in its window is a byte";
     if (a->H > 65536 || a->W > 65536 || a->K > 65536) return "K and the image must be at most 65536";
     if (a->P >= a->K || a->H + 2 * a->P < a->K || a->W + 2 * a->P < a->K)
-        return "the kernel does not fit into the image";
+        return "the K x K window does not fit into the image";
     a->Ho = (a->H + 2 * a->P - a->K) / a->S + 1;
     a->Wo = (a->W + 2 * a->P - a->K) / a->S + 1;
     return NULL;

@@ -20,7 +20,7 @@ enum {
     COPIES_BYTES = 64 << 20,
     CHUNK = DG_MR == 6 ? 72 : 64 /* output channels in Z */
 };
-_Static_assert(CHUNK % DG_MR == 0 && CHUNK % DG_LANES == 0, "tiles and vectors must divide a chunk");
+_Static_assert(CHUNK % DG_MR == 0 && CHUNK % DG_LANES == 0, "CHUNK must be a multiple of DG_MR and of DG_LANES");
 
 DG_MICRO(micro2, DG_MR, 2, ak, 2 * DG_LANES)
 DG_MICRO(micro1, DG_MR, 1, ak, DG_LANES)

@@ -36,9 +36,9 @@ template <class E_, bool SMALL, int M, int N_, int WN_, int GROUPS, int MAP = DG
     static constexpr size_t bytes = DG_MMA_BYTES(SMALL, PIECES, false, planes *pitch / 2, GROUPS, NT);
     static_assert(
         copied % NT == 0 && NT % (2 * N) == 0,
-        "all threads must copy the same number of units, and a thread must copy the same channels of all its taps");
+        "all threads must copy the same number of 16-byte units, each thread the same channels of all its taps");
     static_assert((slots & (slots - 1)) == 0 && 4 % GROUPS == 0,
-                  "the number of slots must be a power of two, and the number of groups must divide the 4 taps");
+                  "slots must be a power of two, and GROUPS must divide the 4 taps of a phase");
 };
 
 /* Returns the distance from the tap of a slot to tap (3, 3), in taps. */

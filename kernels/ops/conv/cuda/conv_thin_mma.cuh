@@ -51,7 +51,7 @@ template <int CI_> struct dg_thin_mma_fwd {
     static constexpr int blocks = 5;
     static constexpr bool rounds = true; /* results may be stored as bf16 */
     static_assert(DG_THIN_COLS == 32 && DG_THIN_CHANNELS == 32 && CI % 2 == 1,
-                  "rows and channels must fit a warp without bank conflicts");
+                  "a warp must have 32 pixels of a row and 32 channels; CI must be odd to avoid bank conflicts");
     float c[2][4][4];
 
     static __device__ __forceinline__ int lane() { return (int)(threadIdx.x % 4); }
