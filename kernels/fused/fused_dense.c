@@ -13,7 +13,7 @@ const char *dg_fused_dense_refuses(dg_op_kind kind, const dg_fused_conv *f, cons
     if ((double)a->H * a->W > 65535 || dg_ceil_div(a->Ci, DG_DENSE_CHANNELS) > 65535) return "too many blocks";
     if (f->in.kind != DG_PROLOGUE_PLAIN || f->gather.N) return "variant dense reads latents only, without a prologue";
     if (f->noise.n && f->noise.n != (int64_t)a->N * a->Co)
-        return "the size of the noise differs from that of the output of dense";
+        return "the noise and the output of variant dense differ in size";
     if (f->out.kind == DG_EPILOGUE_ACT_DX || f->out.kind == DG_EPILOGUE_NORM_DX)
         return "variant dense supports the forward pass only";
     return f->out.groups == 1 ? NULL : "variant dense supports statistics of one group only";

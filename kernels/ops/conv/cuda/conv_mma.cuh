@@ -149,7 +149,7 @@ template <class E, class P, int NT, int GROUPS, int MAP = DG_AS_IS> struct dg_pa
     static constexpr bool both = tensors == DG_TWO_TENSORS, any = MAP == DG_TWO_TENSORS && !E::scaled;
     static constexpr bool bent = MAP == (DG_ROUNDED | DG_ONE_TENSOR);
     typedef typename std::conditional<(MAP & DG_ROUNDED) != 0, uint16_t, float>::type V;
-    static_assert(P::PLANES == 2 && NT % 8 == 0, "two threads must load each value, one per plane");
+    static_assert(P::PLANES == 2 && NT % 8 == 0, "two threads must load each value, and NT must be a multiple of 8");
 
     const V *tensor;
     const dg_transfer *place;
