@@ -291,7 +291,7 @@ dg_err dg_tune_parse(dg_tune_table *t, const char *text, const char *where, dg_t
     }
     if (!r.bad) return DG_OK;
     if (r.bad == 1) return dg_fail(DG_USAGE, "%s", r.first);
-    return dg_fail(DG_USAGE, "%s (and %d more)", r.first, r.bad - 1);
+    return dg_fail(DG_USAGE, "%s (further errors: %d)", r.first, r.bad - 1);
 }
 
 dg_err dg_tune_read(dg_tune_table *t, const char *path, dg_type real, const dg_gpu *gpu)
