@@ -8,11 +8,11 @@
 static void print_cpu(const dg_machine *m)
 {
     const char *s = m->units == 1 ? "" : "s";
-    printf("FMA peak       %8.1f GFLOP/s on one thread, %.1f on all threads (%d); best of %d, measured between the "
-           "steps below\n",
+    printf("FMA peak       %8.1f GFLOP/s on one thread, %.1f on all threads (%d); best run of %d, measured between "
+           "the steps below\n",
            m->one, m->all, m->units, m->rounds);
-    printf("memory         %8.1f GB/s triad, %.1f GB/s read, %d thread%s, arrays of %.0f MB (best of %d)\n", m->triad,
-           m->read, m->units, s, m->array_mb, m->rounds);
+    printf("memory         %8.1f GB/s triad, %.1f GB/s read, %d thread%s, arrays of %.0f MB (best run of %d)\n",
+           m->triad, m->read, m->units, s, m->array_mb, m->rounds);
     printf("cache          %8.1f GB/s triad within %.1f MB; a parallel loop costs %.1f us\n", m->cache, m->cache_mb,
            m->launch_us);
 }
@@ -23,16 +23,16 @@ static void print_gpu(const dg_machine *m)
            strcmp(m->source, "measured") == 0 ? "measured here"
                                               : "published numbers and assumptions; nothing below was measured");
     printf("FMA peak       %8.0f GFLOP/s", m->all);
-    if (m->rounds > 0) printf("; best of %d, measured between the steps below", m->rounds);
+    if (m->rounds > 0) printf("; best run of %d, measured between the steps below", m->rounds);
     printf("\n");
     if (m->bf16 > 0) printf("tensor cores   %8.0f GFLOP/s bf16, %.0f fp16, by mma.sync\n", m->bf16, m->fp16);
     else if (m->fp16 > 0) printf("tensor cores   %8.0f GFLOP/s fp16, by mma.sync\n", m->fp16);
     printf("memory         %8.0f GB/s; cache %.0f GB/s within %.0f MB\n", m->triad, m->cache, m->cache_mb);
     printf("launch         %8.2f us per empty kernel\n", m->launch_us);
     const dg_machine_costs *c = &m->costs;
-    printf(
-        "costs          %8.2f us per dependent launch, %.2f us for the last block; %.2f of the shared memory rate,\n",
-        c->after_us, c->last_us, c->l1);
+    printf("costs          %8.2f us per dependent launch, %.2f us to find the last block; %.2f of the shared memory "
+           "rate,\n",
+           c->after_us, c->last_us, c->l1);
     printf("               %.2f of the cache rate, %.2f of the tensor core rate; %.2f, %.2f, %.2f, %.2f instructions "
            "per clock with 1 to 4 warps\n",
            c->l2, c->tensor, c->issued[0], c->issued[1], c->issued[2], c->issued[3]);
@@ -46,7 +46,7 @@ void dg_bench_print_machine(const dg_machine *m, const char *device)
     if (m->all > 0) m->gpu ? print_gpu(m) : print_cpu(m);
     if (m->foreign >= 0)
         printf("other programs %8.2f cores on average%s\n", m->foreign,
-               !m->gpu && m->foreign > 0.1 ? ": the rates below are too low by about this amount" : "");
+               !m->gpu && m->foreign > 0.1 ? ": the rates below are lower than on an idle machine" : "");
 }
 
 /* The first variant that executes fewer multiplications than the direct form, or NULL. */
@@ -71,7 +71,7 @@ static void print_step(const dg_machine *m, const dg_bench_model *r)
                dg_percent(dg_gflops(r->flops, r->step.best), m->all));
     printf("\n%d ops", r->ops);
     if (m->gpu) printf(", %d kernels, %d in the longest chain of dependent kernels", r->kernels, r->chain);
-    printf("; the model predicts %.4g ms\n", r->predicted_us * 1e-3);
+    printf("; the cost model predicts %.4g ms\n", r->predicted_us * 1e-3);
     if (sparing(r))
         printf("Ops of variant %s need fewer multiplications than are counted, so their rate can exceed 100%% of the "
                "peak.\n",
@@ -125,10 +125,10 @@ static void print_totals(const dg_bench_model *r, double sum)
     const double step = dg_timing_median(&r->step) * 1e3;
     double by[DG_BOUNDS] = {0};
     for (int i = 0; i < r->ops; i++) by[r->op[i].predicted.bound] += r->op[i].predicted.us;
-    printf("\nmodel: %.2f us: %.2f for ops bound by arithmetic, %.2f by memory, %.2f by launches\n", r->predicted_us,
-           by[DG_BOUND_ARITHMETIC], by[DG_BOUND_MEMORY], by[DG_BOUND_LAUNCH]);
+    printf("\ncost model: %.2f us: %.2f for ops bound by arithmetic, %.2f by memory, %.2f by launches\n",
+           r->predicted_us, by[DG_BOUND_ARITHMETIC], by[DG_BOUND_MEMORY], by[DG_BOUND_LAUNCH]);
     if (step > 0)
-        printf("sum of ops %.2f us, whole step %.2f us (ratio %.2f); step / model %.2f\n", sum, step, step / sum,
+        printf("sum of ops %.2f us, whole step %.2f us (ratio %.2f); step / cost model %.2f\n", sum, step, step / sum,
                step / r->predicted_us);
 }
 
@@ -136,7 +136,7 @@ static void print_launch(const char *name, const char *kind, double blocks, cons
                          dg_from from)
 {
     static const char *const mark[] = {[DG_FROM_COUNTS] = "",
-                                       [DG_FROM_NEAR] = "  from the counts of a similar launch",
+                                       [DG_FROM_NEAR] = "  by the work of a similar launch",
                                        [DG_FROM_FORMULA] = "  by formula"};
     printf("%-24s %-56s ", name, kind);
     if (blocks > 0) printf("%7.0f", blocks);

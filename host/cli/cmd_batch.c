@@ -302,7 +302,7 @@ static dg_err report_sweep(job *j, dg_sweep *s)
     if (!e) e = report(j);
     if (e || j->o->json) return e;
     if (*s->why_not) dg_say("The sweep ends at batch size %d: %s.", s->row[s->rows - 1].batch, s->why_not);
-    dg_say("Choices on this curve:");
+    dg_say("Batch sizes that the rules choose from this sweep:");
     for (int k = 1; k < DG_RULES; k++) dg_say("  %s", choice[k].why);
     dg_say("  search: %d.", choice[DG_RULE_SEARCH].batch);
     dg_say("%s: sweep.csv, rules.csv, time.png, usage.png", dir);

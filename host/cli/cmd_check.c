@@ -114,7 +114,7 @@ static dg_err check_penalty(side s[2], const dg_options *o, FILE *to)
     dg_err e = begin_step(s, o, 2, 0);
     if (!e) e = dg_job_step(b, o->batch);
     if (!e) e = dg_check_penalty(b, DG_PLAN_TRAIN, &worst);
-    if (!e && to) fprintf(to, "gradient penalty: squared norms agree with their tangents to %.1e\n", worst);
+    if (!e && to) fprintf(to, "gradient penalty: squared norms agree with the tangents of D to %.1e\n", worst);
     return e;
 }
 

@@ -74,7 +74,7 @@ static void print_text(const job *j, const char *run)
 {
     const dg_log_row *last = &j->row[j->rows - 1];
     char text[300], end[64];
-    dg_say("%s: %ju step%s in %ju epoch%s, %d grid%s", run, (uintmax_t)last->step, dg_s((int64_t)last->step),
+    dg_say("%s: %ju step%s in %ju epoch%s, %d sample grid%s", run, (uintmax_t)last->step, dg_s((int64_t)last->step),
            (uintmax_t)last->epoch, dg_s((int64_t)last->epoch), j->grids, dg_s(j->grids));
     for (int i = 0; i < j->doctor.findings; i++) {
         const dg_finding *f = &j->doctor.finding[i];

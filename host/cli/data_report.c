@@ -71,7 +71,7 @@ static dg_err look(findings *f, const dg_dataset_options *o)
 /* Print up to 8 sizes as a list, or more sizes as a histogram of the shorter side. */
 static void print_sizes(const findings *f)
 {
-    printf("file sizes in pixels:\n");
+    printf("image sizes in pixels:\n");
     if (f->sizes <= 8) {
         for (int i = 0; i < f->sizes; i++)
             printf("  %7d  %d x %d\n", f->size[i].count, f->size[i].key[0], f->size[i].key[1]);

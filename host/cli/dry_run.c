@@ -100,7 +100,7 @@ static void print_disk(const dg_options *o, const dg_job *job, const dg_dataset 
     const double log = LOG_BYTES * (double)dg_steps_of_run(o, d->train);
     char unused[64], grids[64] = "";
     free_text(o->out, unused, sizeof unused);
-    if (n) snprintf(grids, sizeof grids, ", %d grid%s of %.1f MB at most", n, dg_s(n), grid / 1e6);
+    if (n) snprintf(grids, sizeof grids, ", %d sample grid%s of %.1f MB at most", n, dg_s(n), grid / 1e6);
     dg_say("disk       up to %.0f MB: checkpoints of %.1f MB, %d kept%s%s",
            (checkpoint * checkpoints + grid * n + log) / 1e6 + 1, checkpoint / 1e6, 1 + o->keep, grids, unused);
 }

@@ -62,7 +62,7 @@ static void list(char *out, size_t size, const origin *o, int n)
     for (int i = 0; i < n && i < SHOWN && at < size; i++)
         at += (size_t)snprintf(out + at, size - at, "%s%d from %s", i ? "; " : "", o[i].count,
                                *o[i].name ? o[i].name : "an unknown checkpoint");
-    if (n > SHOWN && at < size) snprintf(out + at, size - at, "; and %d more", n - SHOWN);
+    if (n > SHOWN && at < size) snprintf(out + at, size - at, "; further checkpoints: %d", n - SHOWN);
 }
 
 dg_err dg_check_origins(const char *dir, const dg_dataset *d, bool force)

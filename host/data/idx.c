@@ -38,7 +38,7 @@ static size_t inflate_some(const uint8_t *data, size_t bytes, uint8_t *out, size
         done += left - z.avail_out;
     }
     *end = code == Z_STREAM_END && !bytes;
-    *why = code == Z_STREAM_END            ? "data after the end"
+    *why = code == Z_STREAM_END            ? "data after the end of the gzip stream"
            : code == Z_MEM_ERROR           ? no_memory
            : code == Z_DATA_ERROR && z.msg ? z.msg
                                            : "cut off";
@@ -97,7 +97,7 @@ static dg_err unpacked_bytes(const uint8_t *data, size_t bytes, uint64_t *needed
     if (*needed > UNPACKED_MOST || *needed > most)
         return dg_fail(DG_DATA,
                        "byte 4 of the unpacked data: the header declares %llu bytes; the limit is %llu for a file of "
-                       "%zu bytes: gunzip the file if it is intact",
+                       "%zu bytes; if the file is intact, gunzip it",
                        (unsigned long long)*needed, (unsigned long long)(most < UNPACKED_MOST ? most : UNPACKED_MOST),
                        bytes);
     return DG_OK;

@@ -116,7 +116,7 @@ int dg_looks_advice(const dg_looks *l, const dg_dataset *d, const dg_dataset_opt
                  dg_model_side(l->side) && !o->fixed_shape ? size : "");
     if (l->copies)
         snprintf(out[n++], DG_ADVICE_BYTES,
-                 DG_MSG("advice-copies", "%d image%s (identical pixels); duplicates count more than once"), l->copies,
+                 DG_MSG("advice-copies", "%d image%s (identical pixels); training shows them more often"), l->copies,
                  l->copies == 1 ? " is a duplicate" : "s are duplicates");
     return n;
 }

@@ -38,7 +38,7 @@ static dg_err look(const char *path, dg_grid_seen *out, bool *enough)
     *out = (dg_grid_seen){.diversity = NAN};
     *enough = false;
     const dg_err e = dg_png_texts(path, &text, &texts, &W, &H);
-    if (e && e != DG_DEVICE) dg_warn("the doctor ignores a grid: %s", dg_message());
+    if (e && e != DG_DEVICE) dg_warn("the doctor ignores a sample grid: %s", dg_message());
     if (e) return e == DG_DEVICE ? e : DG_OK;
     for (int i = 0; i < texts; i++) {
         if (!strcmp(text[i].key, "Epoch")) out->epoch = strtoull(text[i].value, NULL, 10);
@@ -76,7 +76,7 @@ dg_err dg_grid_epochs(DIR *d, const char *path, uint64_t **epoch, int *n)
         if (!number) continue;
         if (*n == room) {
             uint64_t *more = realloc(*epoch, (size_t)(room = 2 * room + 64) * sizeof *more);
-            if (!more) e = dg_fail(DG_DEVICE, "%s: out of memory for a list of grids", path);
+            if (!more) e = dg_fail(DG_DEVICE, "%s: out of memory for a list of sample grids", path);
             else *epoch = more;
         }
         if (!e) (*epoch)[(*n)++] = number;
@@ -98,7 +98,7 @@ dg_err dg_grids_seen(const char *dir, dg_grid_seen **seen, int *n)
     *n = 0;
     dg_err e = !d && errno == ENOENT ? DG_OK : dg_grid_epochs(d, dir, &epoch, &epochs);
     *seen = malloc((size_t)(epochs + 1) * sizeof **seen);
-    if (!e && !*seen) e = dg_fail(DG_DEVICE, "out of memory for a list of grids");
+    if (!e && !*seen) e = dg_fail(DG_DEVICE, "out of memory for a list of sample grids");
     for (int i = 0; i < epochs && !e; i++) {
         const dg_grid_seen sought = {.epoch = epoch[i]};
         const dg_grid_seen *known = olds ? bsearch(&sought, old, (size_t)olds, sizeof *old, by_epoch) : NULL;

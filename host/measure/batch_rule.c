@@ -326,7 +326,7 @@ static dg_err by_rounds(dg_batch_table *t, bool by_usage)
         if (check && n && fabs(value - checked) <= (by_usage ? SAME_BATCH : SAME_GAIN)) t->ended = "stopped";
         else if (t->looks == ROUNDS) {
             t->ended = "all rounds";
-            snprintf(end, sizeof end, "; did not converge");
+            snprintf(end, sizeof end, "; the rule did not converge");
         }
         if (check) checked = value;
         const bool falls = by_usage && now->busy >= FULL;

@@ -339,7 +339,7 @@ static dg_err look_at_curve(void *sweep, int batch, double seconds, dg_batch_row
     const dg_sweep *s = sweep;
     (void)seconds;
     *row = dg_sweep_at(s, batch);
-    snprintf(why, 160, "%s", batch > s->row[s->rows - 1].batch ? "the sweep has only smaller sizes" : "");
+    snprintf(why, 160, "%s", batch > s->row[s->rows - 1].batch ? "the sweep has only smaller batch sizes" : "");
     return DG_OK;
 }
 

@@ -187,7 +187,7 @@ dg_err dg_config_read(const char *path, dg_options *o)
     size_t bytes;
     dg_err e = dg_read_file(path, CONFIG_LIMIT, &data, &bytes);
     if (e) return e;
-    if (strlen(data) != bytes) e = dg_fail(DG_USAGE, "%s: not a text file (it holds a zero byte)", path);
+    if (strlen(data) != bytes) e = dg_fail(DG_USAGE, "%s: not a text file (has a NUL byte)", path);
     else e = dg_config_parse(data, path, o);
     free(data);
     return e;

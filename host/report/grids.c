@@ -130,7 +130,7 @@ static dg_err list(int dir, const char *path, dg_report_file **out, int *n)
     *out = NULL;
     dg_err e = dg_grid_epochs(dg_list_directory(dir), path, &epoch, n);
     if (!e && *n && !(*out = calloc((size_t)*n, sizeof **out)))
-        e = dg_fail(DG_DEVICE, "%s: out of memory for a list of grids", path);
+        e = dg_fail(DG_DEVICE, "%s: out of memory for a list of sample grids", path);
     if (!*out) *n = 0;
     for (int i = 0; i < *n; i++) (*out)[i].epoch = epoch[i];
     free(epoch);

@@ -64,7 +64,7 @@ exits 0 batch "$model" --data cats --rule usage --steps 1 --min-batch 20 --json 
 prints '"usage_percent":' '"name":	"usage"'
 exits 0 batch "$model" --data cats --sweep 8-61:13 --out s/curve --seconds 0.02 -q
 for f in sweep.csv rules.csv time.png usage.png; do holds s/curve/$f; done
-prints 'Choices on this curve:' '  usage: ' '  epoch-time: ' '  search: '
+prints 'Batch sizes that the rules choose from this sweep:' '  usage: ' '  epoch-time: ' '  search: '
 [ "$(wc -l < s/curve/sweep.csv)" -eq 6 ] && [ "$(cut -d , -f 1 s/curve/rules.csv | tr '\n' ' ')" = \
     'rule usage epoch-time search ' ]
 fact $? "sweep.csv should have five sizes, rules.csv three rules: $(cat s/curve/*.csv)"

@@ -42,7 +42,7 @@ exits 0 --data cats $small --dry-run --epochs 7
 prints 'images     40 from cats, cut to 32 x 32 in colour'
 prints 'network    dcgan32, weights: generator 0.4 million, discriminator 0.2 million'
 prints 'batch      16 images, 3 steps per epoch, the last step with 8 images' 'steps      21 in 7 epochs' 'memory     '
-prints '2 kept, 7 grids of 0.2 MB at most; '
+prints '2 kept, 7 sample grids of 0.2 MB at most; '
 prints ' GB free' 'results    samples/cats-dcgan32'
 grep -Eq '^time       about [0-9]+ (second|minute)s?: [0-9.]+ m?s per step' .out
 fact $? 'the line of the time should have the time of a step'

@@ -23,7 +23,7 @@ stderr_has '1 epoch of 1 step'
 says few_steps 1
 says_one run/report.html
 one doctor run
-prints '1 step in 1 epoch, 1 grid'
+prints '1 step in 1 epoch, 1 sample grid'
 one report run --gif run.gif
 prints '1 grid'
 one curves run --out curves.png

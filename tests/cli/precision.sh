@@ -41,7 +41,7 @@ kernels=$(sed -n 's/^plan train: .* \([0-9]*\) in the longest chain of dependent
 ensure "convolutions in fp16 should not be fused on sm_90, but there are $kernels kernels" [ "$kernels" -gt 60 ]
 exits 0 profile dcgan64-paper --predict t4 --precision fp16
 prints 'T4, fp16' 'tensor cores      65000 GFLOP/s fp16'
-expected() { sed -n 's/^model: \([0-9]*\)\..* us: .*/\1/p' "$dir/.out"; }
+expected() { sed -n 's/^cost model: \([0-9]*\)\..* us: .*/\1/p' "$dir/.out"; }
 half=$(expected)
 exits 0 profile dcgan64-paper --predict t4 --precision fp32
 [ "$half" -gt 0 ] && [ $((2 * half)) -lt "$(expected)" ]

@@ -39,7 +39,7 @@ static dg_err info_png(const char *path, cJSON *to)
 static dg_err info_onnx(cJSON *to)
 {
     dg_info_text(to, "kind", "network (ONNX)");
-    dg_info_text(to, "from", "dcgan export --onnx; the exported checkpoint has the details");
+    dg_info_text(to, "from", "dcgan export --onnx; for details, use info with the checkpoint that was exported");
     return DG_OK;
 }
 

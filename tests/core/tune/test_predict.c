@@ -215,7 +215,7 @@ static void check_table(const char *program)
     const char *const here[] = {"profile", "-q", "--device=cpu", "--repeats=1", "--batch=2", "dcgan32", NULL};
     DG_CHECK(dg_test_run(program, here, text, sizeof text) == 0);
     DG_CHECK(strstr(text, "bound by") && strstr(text, "D.adam") && strstr(text, "sum of ops") &&
-             strstr(text, "the model predicts"));
+             strstr(text, "the cost model predicts"));
     const char *const there[] = {"profile", "--predict=a100", "dcgan32", NULL};
     DG_CHECK(dg_test_run(program, there, text, sizeof text) == 0);
     DG_CHECK(strstr(text, "bound us") && strstr(text, "all launches") && strstr(text, "by formula"));

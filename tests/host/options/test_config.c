@@ -142,7 +142,7 @@ static void test_zero_byte(void)
     dg_options o = {.device = NULL};
     const int fd = mkstemp(path);
     DG_CHECK(fd >= 0 && write(fd, text, sizeof text - 1) == sizeof text - 1 && !close(fd));
-    DG_CHECK(dg_config_read(path, &o) == DG_USAGE && strstr(dg_message(), "holds a zero byte"));
+    DG_CHECK(dg_config_read(path, &o) == DG_USAGE && strstr(dg_message(), "has a NUL byte"));
     DG_CHECK(!truncate(path, 17) && dg_config_read(path, &o) == DG_OK && o.epochs == 3);
     dg_options_free(&o);
     unlink(path);
