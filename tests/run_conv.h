@@ -17,7 +17,7 @@ extern "C" {
 
 static const dg_op_kind kind_of[] = {DG_OP_conv_fwd, DG_OP_conv_dx, DG_OP_conv_dw};
 
-/* Runs direction d of kind_of on y, x and w. The operand that this direction writes starts as NaN and is copied to
+/* Runs a convolution of kind kind_of[d] on y, x and w. The operand that it writes starts as NaN and is copied to
  * *result. `name` receives a name for messages. False after a failure, which has been reported. */
 template <class real>
 static bool run_conv(dg_op *op, int d, const dg_tune *tune, std::vector<real> (&in)[3], std::vector<real> *result,

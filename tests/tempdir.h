@@ -36,7 +36,7 @@ __attribute__((unused)) static void temp_remove(const char *path)
     nftw(path, temp_remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }
 
-/* Returns temp_dir/name. A thread's last eight results stay valid. */
+/* Returns temp_dir/name. The last eight strings that a thread received stay valid. */
 __attribute__((unused)) static const char *temp_path(const char *name)
 {
     static _Thread_local char buffer[8][1024];

@@ -4,8 +4,8 @@
  *     LD_PRELOAD=faults.so FAULT=short:write:2 dcgan ...             The 2nd write writes half of its bytes.
  *     LD_PRELOAD=faults.so FAULT=interrupt:write:2 dcgan ...         The 2nd write fails with EINTR before it begins.
  *     LD_PRELOAD=faults.so FAULT=signal:file:30 dcgan ...            SIGINT arrives just before the 30th call on files.
- *     LD_PRELOAD=faults.so FAULT=kill:change:4 dcgan ...             The 4th call that changes a file or a directory is
- *                                                                    killed, a write after half of its bytes.
+ *     LD_PRELOAD=faults.so FAULT=kill:change:4 dcgan ...             The program is killed in the 4th call that changes
+ *                                                                    files or directories, in a write after half of it.
  *     LD_PRELOAD=faults.so FAULT_COUNT=FILE dcgan info FILE          Counts calls in FILE: "memory 123", "open 4" ...
  * Counting begins with main(). The C library's streams write without interceptable calls: fopen counts as open, fread
  * and fgets as read, fclose as close; fflush is its own kind. With threads the order of calls varies from run to
@@ -47,7 +47,7 @@ enum {
     MODE,
     KINDS
 };
-enum { FILES = KINDS, CHANGES, COUNTERS }; /* FILES: calls of kinds OPEN and above; CHANGES: calls that change a file */
+enum { FILES = KINDS, CHANGES, COUNTERS }; /* FILES: all kinds from OPEN on; CHANGES: calls that change a file */
 static const struct {
     const char *name;
     int error;
@@ -258,7 +258,7 @@ static void end_counting(void)
     if (f) fclose(f);
 }
 
-/* Index of the name before a colon at *text; *text is moved past it. */
+/* Returns i if *text begins with name(i) and a colon, and moves *text past the colon. */
 static int word_of(const char **text, int n, const char *(*name)(int))
 {
     for (int i = 0; i < n; i++) {

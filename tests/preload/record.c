@@ -17,7 +17,7 @@
 #include "next.h"
 
 enum { LONGEST = 4096 };
-static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER; /* writes a call and its line as one unit */
+static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER; /* held from a call until its line is written */
 static int record = -1;
 
 /* Stops recording after main(), so that files of gcov are not recorded. */
@@ -177,7 +177,7 @@ int fsync(int fd)
     return failed;
 }
 
-/* Records a call `what` that changes a name in one directory and, if it has a name `to`, in another directory. */
+/* Records a call `what` that changes `name` in directory `dir` and, if `to` is not NULL, `to` in `to_dir`. */
 static int named(int failed, const char *what, int dir, const char *name, int to_dir, const char *to)
 {
     char from[2 * LONGEST], there[2 * LONGEST];

@@ -3,7 +3,7 @@
  * adds to it; tests/ptx.mk compiles these files instead.
  *
  * In parse.cpp, waiting at a cluster's barrier becomes a loop that lets other blocks run.
- * In cudart.cpp, launches set the size of clusters: all blocks of equal x and y, at most 8.
+ * In cudart.cpp, launches set the cluster size: a cluster has all blocks of equal x and y, at most 8.
  * In exec.cpp, the instructions of clusters are executed.
  *
  * Reported in addition to the executor's reports: reads of a block that has not reached the barrier or has ended, of

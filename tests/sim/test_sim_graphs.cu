@@ -26,7 +26,7 @@ static void test_branches(cudaStream_t s, cudaStream_t side)
     note(third, 2);
     note(s, 3); /* depends only on 0 */
     OK(cudaEventRecord(mark[2], third));
-    OK(cudaStreamWaitEvent(s, mark[2])); /* stream side is joined through stream third */
+    OK(cudaStreamWaitEvent(s, mark[2])); /* stream `side` is joined through stream `third` */
     note(s, 4);
     OK(cudaStreamEndCapture(s, &graph));
     OK(cudaGraphInstantiateWithFlags(&exec, graph, 0));

@@ -83,7 +83,7 @@ static void test_go_back(void)
     dg_rundir_close(&r);
 }
 
-/* A rewind is undone if killed before the chosen checkpoint became the newest one, and completed if killed later. */
+/* The next start undoes a killed rewind if the newest checkpoint was not yet replaced, and otherwise completes it. */
 static void test_cut_off(void)
 {
     char moved[64];
@@ -148,7 +148,7 @@ static void test_cut_off(void)
     dg_rundir_close(&r);
 }
 
-/* A marker may name each kind of checkpoint that the program writes. */
+/* The marker of a rewind (going-back) may name any checkpoint file that the program writes. */
 static void test_markers(void)
 {
     static const char *const own[] = {"best.safetensors", "checkpoint-best.safetensors",
@@ -162,7 +162,7 @@ static void test_markers(void)
         put("later-than-000000004-9999/going-back", text);
         DG_CHECKF(dg_history_take_up(&r) == DG_OK && holds("checkpoint.safetensors", "within seven"), "%s: %s", own[i],
                   dg_message());
-        DG_CHECK(temp_count(temp_path("run"), "later") == 0); /* undone: the newest checkpoint was not moved */
+        DG_CHECK(temp_count(temp_path("run"), "later") == 0); /* the rewind was undone */
         dg_rundir_close(&r);
     }
 }
@@ -181,7 +181,7 @@ static void test_go_back_by_link(void)
     dg_rundir_close(&r);
 }
 
-/* A hostile run directory names files that are outside of it or not part of the run. */
+/* The marker of a hostile run directory names a file that is outside of the directory or not part of the run. */
 static void test_hostile(void)
 {
     static const char *const marker[] = {
@@ -235,7 +235,7 @@ static void test_hostile(void)
     dg_rundir_close(&r);
 }
 
-/* A run can be rewound to a file that the user named. After a kill dcgan still recognises the file's name. */
+/* A run can be rewound to a checkpoint with any name. During the rewind the program gives it a name of its own. */
 static void test_go_back_to_copy(void)
 {
     char moved[64];

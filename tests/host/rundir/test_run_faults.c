@@ -1,4 +1,4 @@
-/* Run directory, history and log with each of their calls failing once, and with all later ones failing. Data stays
+/* In run directory, history and log each call fails, once by itself and once together with all later calls. Data stays
  * intact, the message names the fault, and the next start continues normally. */
 #include "failing.h"
 
@@ -59,7 +59,7 @@ static void is_back(dg_err e)
     dg_rundir_close(&r);
 }
 
-/* A rewind that was killed near its end. The next start completes it although calls fail. */
+/* Makes a run whose rewind was killed near its end. The next start completes the rewind although calls fail. */
 static void half_back(void)
 {
     make_best_run();
@@ -187,7 +187,7 @@ static void has_its_rows(dg_err e)
     dg_rundir_close(&r);
 }
 
-/* Like each_call, and additionally fails every file operation from the k-th on, for each k. */
+/* Runs each_call; then, for each k, all file operations from the k-th on fail. */
 static long each(const char *what, void (*before)(void), dg_err (*act)(void), void (*after)(dg_err))
 {
     return each_call(what, before, act, after) + each_of(what, FILES, true, before, act, after);

@@ -182,7 +182,7 @@ static void test_sweep(void)
     dg_rundir_close(&r);
 }
 
-/* Replaces the C library's function while dg_rundir_open waits for the owner's name, which appears at the 6th call. */
+/* Replaces nanosleep, with which dg_rundir_open waits for the owner's name; a call writes the name to the lock file. */
 static struct {
     int fd, pauses;
     char text[400];

@@ -61,7 +61,7 @@ static void checkpoints(void)
     o.epochs = 9;
     o.checkpoint_every = 1;
     if (!DG_CHECKF(!dg_outputs_open(&w), "%s", dg_message())) return;
-    for (int given = 0; given < 2; given++) { /* an explicit N is always obeyed */
+    for (int given = 0; given < 2; given++) { /* an explicit --checkpoint-every N is always obeyed */
         o.checkpoint_auto = !given;
         DG_CHECK(!dg_checkpoint_too_soon(&w, 1)); /* the first checkpoint is never skipped */
         pthread_mutex_lock(&gate);

@@ -1,4 +1,4 @@
-/* Progress output on unusual terminals, with unusual numbers and calls. */
+/* Progress output on unusual terminals, for unusual numbers and for unusual sequences of calls. */
 #include "screen.h"
 
 #include "host/net/classifier.h"
@@ -40,7 +40,7 @@ static void far_away(void)
     }
 }
 
-/* Later output replaces a waiting message, and an image is printed above the progress line. */
+/* Later output replaces the message of dg_progress_wait, and an image is printed above the progress line. */
 static void previews(void)
 {
     int widest;
@@ -81,7 +81,7 @@ static void odd_terminals(void)
     DG_CHECKF(*end() == 0, "%s", capture.text);
 }
 
-/* Steps without images, more steps than announced, counts whose total changes, and a note above a count. */
+/* Steps that show no images, more steps than announced, a count whose total changes, and a note printed above it. */
 static void odd_calls(void)
 {
     int widest;
@@ -99,7 +99,7 @@ static void odd_calls(void)
     DG_CHECKF(strstr(capture.text, "5/3") && strstr(capture.text, "a note\r\n"), "%s", capture.text);
 }
 
-/* Test metrics of a classifier are omitted from lines of steps without a test. */
+/* A classifier's progress line omits the test metrics if the step had no test. */
 static void tested(void)
 {
     dg_metrics m;

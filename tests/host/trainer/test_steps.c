@@ -1,5 +1,5 @@
-/* States of the steps of a schedule: the values follow from the images shown, also with a short last batch, over epochs
- * and in groups of steps. */
+/* Step states under a schedule: their values follow from the number of images shown, also with a short last batch, over
+ * several epochs, and with several steps per call. */
 #include "host/net/schedule.h"
 #include "host/trainer/steps.h"
 #include "machine.h"

@@ -1,6 +1,6 @@
-/* Products and inverse roots are compared with known values, for matrix sizes near the panel sizes and for any
- * condition number. Whitening is compared with plain loops. Also tested: the order of values in files, and the same
- * bits for any number of threads. */
+/* Products and inverse roots of matrices are compared with known values, for sizes near multiples of the panel size and
+ * for small and large condition numbers. Whitening is compared with plain loops. Also tested: the order in which files
+ * store values, and the same bits for any number of threads. */
 #include "host/whiten/whiten.h"
 #include "test.h"
 

@@ -6,7 +6,7 @@
 #include "large_tensor.h"
 
 enum { ENDS = 9 };            /* images per end */
-static double least = 0x1p29; /* minimum number of values of the largest tensor (2^31 bytes); 0: as many as possible */
+static double least = 0x1p29; /* minimum number of values of the largest tensor; 0: as many as possible */
 static dg_backend *backend;
 
 typedef struct {
@@ -115,7 +115,7 @@ static pair pair_of(dg_op op)
     for (int k = 0; k < operands; k++)
         if (by_image(&p.few, &dg_op_info_of(op.kind)->operand[k]))
             largest = fmax(largest, (double)dg_operand_count(&p.few, k) / (double)(2 * p.ends));
-    /* the last images, and the tiles that contain them, start after the first `least` values */
+    /* many enough that the last images, and the tiles that contain them, start after `least` values */
     set_extent(&p.many, least > 0 ? (int64_t)(least / largest) + 8 * p.ends : (int64_t)(INT32_MAX / largest));
     snprintf(p.many.name, sizeof p.many.name, "%.20s, %lld", op.name,
              (long long)dg_field_get(&p.many, extent(&p.many)));

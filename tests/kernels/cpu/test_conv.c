@@ -127,7 +127,7 @@ static double most_terms(const problem *p, int d)
 }
 
 /* Every element is within 4 sqrt(terms) eps sum|a||b| of the reference; NaN fails. Minimal filtering mixes neighbouring
- * values, so one limit applies to all elements: the largest of these, times the error growth of its transforms. */
+ * values, so all its elements have one limit: the largest of these limits, times the error growth of the transforms. */
 static void compare(const problem *p, int d, const double *got, const dg_backend *b, const dg_variant *variant)
 {
     const double eps = 2 * dg_case_eps(b);
@@ -283,8 +283,8 @@ static void *numbers(size_t n, dg_type real)
     return p;
 }
 
-/* Results of 64 MB and more are written past the caches. In this test two images are large enough for that, a single
- * image is not. Stores past the caches and ordinary stores must give the same bits. */
+/* Results of 64 MB and more are written by non-temporal stores. In this test the result of two images is that large,
+ * but the result of one image is not. Non-temporal and ordinary stores must give the same bits. */
 static void streams(const kernels *k, int d, int K, int S)
 {
     const int H = k->real == DG_F32 ? 512 : 256, W = 1028;

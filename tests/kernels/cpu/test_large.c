@@ -77,7 +77,7 @@ static void check_dropout(void)
     forget(&p);
 }
 
-/* The zeros between the ends only change the divisor of the mean. */
+/* The images between the ends are zeros, so they only change the divisor of the mean. */
 static void check_statistics(void)
 {
     dg_op op = {.name = "norm_stats", .kind = DG_OP_norm_stats};
@@ -178,8 +178,8 @@ static void check_gather(void)
     tensor_free(x);
 }
 
-/* Rows between the ends are zeros, so sigma is the same sum, split into other parts. The power iteration is off,
- * because it would read results from the shared pages. */
+/* The rows between the ends are zeros, so sigma sums the same values, grouped in another way. The power iteration is
+ * off, because it would read results whose middle parts share memory. */
 static void check_spectral(void)
 {
     check((dg_op){.name = "spectral", .kind = DG_OP_spectral, .u.spectral = {.cols = 5}}, NULL, 1e-6);

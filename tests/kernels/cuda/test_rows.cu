@@ -38,10 +38,10 @@ static bool takes(const dg_op *op, const dg_tune *row, const dg_gpu *gpu)
            t.tile_n == row->tile_n && t.stages == row->stages && t.split == row->split;
 }
 
-/* Returns the number of multiply-adds of a convolution, or 25 per FLOP for other ops. */
+/* Returns the number of multiply-adds of a convolution. For other ops, counts a FLOP as 25 multiply-adds. */
 static double work_of(const dg_op *op) { return dg_op_flops(op) * (op->kind <= DG_OP_conv_dw ? 0.5 : 25); }
 
-/* Halves these dimensions of a shape. False: a dimension is missing, or the result is not a valid shape. */
+/* Halves the dimensions that `words` names. False: a dimension is missing, or the result is not a valid shape. */
 static bool halve(dg_op *op, const char *words)
 {
     bool halved = false;

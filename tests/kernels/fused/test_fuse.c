@@ -99,7 +99,7 @@ static void check_lives(const dg_plan *p)
 }
 
 /* Counts the rounded operands for weight gradients: fused convolutions write `factors` of them, and the update writes
- * the rest (missing). Each rounded operand has memory when it is written and when it is read. */
+ * the other `missing` ones. Each rounded operand has memory when it is written and when it is read. */
 static int factors, missing;
 static void check_factors(const dg_plan *p)
 {

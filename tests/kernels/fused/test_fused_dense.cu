@@ -88,7 +88,7 @@ static void refusals()
     dg_tune tune = {};
     tune.variant = &dg_conv_variant_tiled;
     DG_CHECK(!dg_fused_dense_refuses(DG_OP_conv_dx, &f, &tune, &gpu));
-    f.conv.K = f.conv.H = f.conv.W = 255; /* 255 gives the largest grid; 256 would need one block more */
+    f.conv.K = f.conv.H = f.conv.W = 255; /* the largest grid; K = H = W = 256 would need one block more */
     DG_CHECK(!dg_fused_dense_refuses(DG_OP_conv_dx, &f, &tune, &gpu));
     f.conv.K = f.conv.H = f.conv.W = 256;
     DG_CHECK(dg_fused_dense_refuses(DG_OP_conv_dx, &f, &tune, &gpu));

@@ -26,7 +26,7 @@ static const head_case cases[] = {
     {530, 1, 4, 2, 1, DG_PROLOGUE_PLAIN, DG_EPILOGUE_PLAIN, false},
 };
 
-/* True if two values differ only by the order of a sum of doubles. */
+/* True if two sums of the same doubles differ at most by the order of their terms. */
 static bool same(double a, double b) { return a == b || fabs(a - b) <= 1e-13 * fabs(b) || (isnan(a) && isnan(b)); }
 
 /* Runs gan_loss.cu on the same logits and compares the results. */
@@ -75,7 +75,7 @@ static void run(const head_case &k)
     dg_fused_head h = {};
     h.in = in.s;
     h.out = out.s;
-    if (k.out == DG_EPILOGUE_NORM_DX) { /* the epilogue computes gradients of the norm in the prologue */
+    if (k.out == DG_EPILOGUE_NORM_DX) { /* the epilogue computes the gradient of the norm that the prologue applies */
         h.out.pre = in.s.x;
         out.norm.d_mean.put(in.norm.mean);
         out.norm.d_rstd.put(in.norm.rstd);

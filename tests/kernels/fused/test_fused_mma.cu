@@ -91,7 +91,7 @@ struct launch {
     dg_ref_conv s;
     dg_tune tune;
     dg_gpu gpu;
-    int from_C, to_C, image_from, image_to; /* channels of operand and result; values per image of each */
+    int from_C, to_C, image_from, image_to; /* channels of operand and result; their values per image */
     char name[200];
     std::vector<float> got, x, pre, w, y_or_pre;
     std::vector<double> want, mass, factors;
@@ -310,7 +310,7 @@ struct launch {
             running.put(start);
             result.put(std::vector<float>(want.size(), NAN));
             if (rounded) {
-                /* kernels with rounded operands exist only under this condition */
+                /* kernels can read rounded operands only in these cases */
                 f.in.rounded = dir == FWD || how.in != DG_PROLOGUE_PLAIN;
                 if (f.in.rounded) f.in.x = (const float *)h_x.p, f.in.pre = (const float *)h_pre.p;
                 f.out.rounded = f.out.rounded_y = true;
@@ -370,7 +370,7 @@ int main()
         const int two = setups[k].in == DG_PROLOGUE_NORM_DX;
         list[two][lists[two]++] = k;
     }
-    /* runs every kernel with its possible setups in turn */
+    /* every kernel runs the setups that it supports, in turn */
     for (int i = 0; i < 48; i++) {
         const int dir = i & 1, tile = i >> 1 & 1, large = i >> 2 & 1, two = i >> 3 & 1, of = i >> 4, t = turn[two]++;
         const int k = list[two][t / 2 % lists[two]];

@@ -1,4 +1,4 @@
-/* Fused launches that have no kernel or too little memory, and the split of an update's sums. */
+/* Fused launches that have no kernel or too little memory, and the number of parts into which an update splits sums. */
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 #include "kernels/fused/fuse.cuh"
@@ -179,7 +179,7 @@ static void splits()
             DG_CHECKF(N < 128 || (blocks >= 100 && blocks <= 800), "%c, %d images: %d blocks", "DG"[is_G], N, blocks);
             DG_CHECKF(N < 128 || most <= 2.5 * all / 132, "%c, %d images: the longest block has %g times its share",
                       "DG"[is_G], N, most / all * 132);
-            /* the split for a separate launch is limited to the number of pieces */
+            /* a tuned split is limited to the number of units into which the sum can be divided */
             u.job[1].tune.split = 1 << 20;
             DG_CHECK(dg_update_work_of(&u.job[1]).producers <= 2 * 4 * N && dg_fused_update_size(&u).bytes > 0);
         }

@@ -232,8 +232,8 @@ static void head(const char *name, int pixels, int C)
     }
 }
 
-/* Cases of weight gradients: of images, with a rounded y, or through a norm. On tensor cores x is stored rounded, and
- * an earlier kernel computes the rounded y from two rounded tensors. The last case has maps of one pixel. */
+/* Weight gradients: x is an image, y is rounded, or an operand comes through a norm. On tensor cores x is stored
+ * rounded, and an earlier kernel computes y from two rounded tensors. The last case has maps of one pixel. */
 static const struct {
     dg_fused_family kind;
     int N, H, W, Ci, Co, K;

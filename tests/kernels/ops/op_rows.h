@@ -1,5 +1,5 @@
-/* Description of an op for test_each_op.c, and the resulting test cases: against the reference, in place, with NaN,
- * with several numbers of threads, and gradients against finite differences. */
+/* An op_row describes an op for test_each_op.c, which compares the op with the reference, in place, with NaN and with
+ * several numbers of threads, and its gradient with finite differences. */
 #ifndef OP_ROWS_H
 #define OP_ROWS_H
 
@@ -23,7 +23,7 @@ typedef struct op_row {
     bool turns;     /* true: each shape is tested with one variation, in turn; false: with all variations */
     op_shape *shapes;
     int count;
-    op_shape threads[2]; /* shapes with many pieces: one for CPUs, and one for the simulator */
+    op_shape threads[2]; /* shapes with work for many threads: one for CPUs, and one for the simulator */
     /* Sets values and attributes of a variation; every operand already has values in (-1, 1). `more` has the numbers
      * after the shape. */
     void (*set)(dg_op *op, int variation, const int *more);
@@ -39,7 +39,7 @@ typedef struct op_row {
         dg_op_kind kind;
         const char *weights;
         double (*loss)(dg_backend *b, const dg_op *op);
-        void (*before)(dg_backend *b, const dg_op *op); /* runs ops whose results the op requires */
+        void (*before)(dg_backend *b, const dg_op *op); /* runs the ops whose results this op reads */
         /* number of the row's variations that have a gradient; 0: all */
         int variations;
         int most; /* maximum number of values of y in a case */

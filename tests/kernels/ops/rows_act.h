@@ -1,4 +1,4 @@
-/* Activations: by themselves, of a sum, and with a bias. */
+/* Activations of a tensor, of the sum of two tensors, and of a tensor plus a bias. */
 #include "op_rows.h"
 
 static op_shape act_shapes[] = {{1},  {2},   {3},   {7},   {15},   {16},   {17},
@@ -120,8 +120,8 @@ static const op_row row_add = {.variations = DG_ACT_KINDS,
                                .bound = act_bound,
                                .same = {{"y", "a"}, {"y", "b"}, {"a", "b"}, {"y", "a", "b"}}};
 
-/* N, H, W, C: one row; dense layers; a few pieces of rows; more pieces than lanes of a warp; more pieces than permitted
- */
+/* N, H, W, C: one row; dense layers; rows that are divided into a few parts, into more parts than a warp has lanes, and
+ * into the maximum number of parts */
 static op_shape bias_shapes[] = {
     {1, 1, 1, 1},    {1, 1, 1, 67},  {2, 1, 1, 4},    {2, 1, 1, 257}, {1, 1, 3, 1},     {1, 1, 3, 64},
     {3, 5, 7, 1},    {3, 5, 7, 3},   {3, 5, 7, 20},   {128, 1, 1, 5}, {128, 1, 1, 516}, {1, 9, 4, 3},
@@ -129,7 +129,7 @@ static op_shape bias_shapes[] = {
     {4, 13, 11, 64}, {2, 17, 19, 3}, {2, 17, 19, 67}, {2, 65, 67, 1}, {2, 65, 67, 4},   {5, 115, 117, 1},
 };
 
-/* Sets an activation, for the gradient with and without db. */
+/* Sets the activation and, for the gradient, whether db is computed. */
 static void bias_set(dg_op *op, int variation, const int *more)
 {
     (void)more;

@@ -53,7 +53,7 @@ static dg_op dropout_op(int n, double p)
     return op;
 }
 
-/* A value is kept if its random 32-bit word is at least p * 2^32. Tests values of p * 2^32 at and near such words. */
+/* A value is kept if its random 32-bit word is at least p * 2^32. Tests p * 2^32 at and near these words. */
 static void check_words(dg_backend *b)
 {
     for (int k = 0; k < WORDS; k++)
@@ -107,7 +107,7 @@ static const op_row row_dropout = {.variations = DRAWS,
 
 static op_shape noise_shapes[] = {{1}, {2}, {3}, {4}, {5}, {100}, {255}, {257}, {1001}, {6400}};
 
-/* Draws the random numbers of the step, or those of a stream with its own counter. */
+/* Draws from DG_STREAM_NOISE, which counts by the step, or from another stream, which counts by first_step. */
 static void noise_set(dg_op *op, int variation, const int *more)
 {
     (void)more;
@@ -127,7 +127,7 @@ static const op_row row_noise = {.variations = 2 * DRAWS,
 
 /* ---- Augmentation ---- */
 
-/* N, H, W, C, order */
+/* N, H, W, C, order (index among the augmentations of a step) */
 static op_shape augment_shapes[] = {{1, 1, 1, 1, 0}, {3, 5, 7, 3, 1},   {2, 8, 8, 1, 2},  {3, 16, 9, 4, 0},
                                     {2, 4, 3, 2, 1}, {3, 7, 5, 4, 200}, {2, 12, 11, 3, 2}};
 enum { ALL = DG_AUGMENT_COLOR | DG_AUGMENT_TRANSLATION | DG_AUGMENT_CUTOUT };

@@ -88,8 +88,8 @@ struct problem : conv_problem {
     }
 };
 
-/* The maps for which a tile exists, by precision and tile number. SMALL maps use cells of 4x4. NOWHERE means that wgmma
- * replaces mma. */
+/* The maps for which a tile exists, by precision and tile number. SMALL maps use cells of 4x4. NOWHERE: mma does
+ * not run the tile, because wgmma replaces mma. */
 enum { ALL, LARGE, SMALL, NOWHERE };
 static int maps_of[2][20];
 

@@ -153,7 +153,7 @@ static void rows_come_first()
         same += with.substr(i, n) == without.substr(k, m);
         i += n + 1, k += m + 1;
     }
-    /* the line of the op differs, and possibly the line of the memory size */
+    /* only the line of the op differs, and possibly the line with the memory size */
     DG_CHECKF(lines - same <= 2 && lines > same, "%zu of %zu lines differ", lines - same, lines);
     const std::string said = said_by([&] { b = open_cuda(file.c_str(), DG_F64); });
     DG_CHECKF(said.find("fp64 ignores them") != std::string::npos && plan_text(b).find(file) == std::string::npos, "%s",

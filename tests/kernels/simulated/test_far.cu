@@ -1,6 +1,6 @@
-/* CUDA ops that read far into a tensor of up to 2^31 - 1 values. Windows are so far apart that a few results reach the
- * end of the tensor. The memory between windows is zero and never written. Numbers are integers, so that sums are
- * exact. */
+/* CUDA ops that read far into a tensor of up to 2^31 - 1 values. The windows of convolutions and pools are so far
+ * apart that a few results reach the end of the tensor. The memory between windows is zero and never written. Numbers
+ * are integers, so that sums are exact. */
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 #include "kernels/dev/cuda.cuh"

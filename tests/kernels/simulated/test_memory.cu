@@ -34,7 +34,7 @@ static dg_err fit(dg_backend *b, int batch, double most, bool use)
     o.last_batch = o.rows % batch;
     const dg_err e = dg_build_to_fit(&job, &model, &o, b, most);
     if (e) return e;
-    /* memory besides the network: the windows or the images, and the permutation */
+    /* memory besides the network: the dataset or two windows of it, and its permutation */
     void *data = nullptr, *perm = nullptr;
     const size_t image = (size_t)model.size * (size_t)model.size * (size_t)model.channels;
     if (use)

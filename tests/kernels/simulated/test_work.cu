@@ -51,10 +51,10 @@ static void compare(const dg_op *op, dg_type real)
               blocks, k.block.x, w.blocks, w.threads);
     if (k.shared)
         DG_CHECKF(w.shared == (double)k.shared, "%s: %zu bytes of shared memory, not %g", name, k.shared, w.shared);
-    /* whole tiles compute at least the products of the op (2 FLOPs each), plus at most the borders of tiles */
+    /* the blocks compute all products of the op (2 FLOPs each), and more where tiles extend beyond the result */
     const double all = 2 * w.blocks * w.products, flops = dg_op_flops(op);
     DG_CHECKF(all >= 0.2 * flops, "%s: %g products for %g FLOPs", name, all / 2, flops);
-    /* nine taps cannot be divided by every split of tiled */
+    /* not every split of variant tiled divides nine taps evenly */
     if ((a->K != 3 || op->tune.variant == &dg_conv_variant_mma_odd) && a->N % 64 == 0 && a->Ci % 128 == 0 &&
         a->Co % 128 == 0 && a->H % 32 == 0)
         DG_CHECKF(fabs(all / flops - 1) < 0.01, "%s: %g products for %g FLOPs, though the tiles fit", name, all / 2,
