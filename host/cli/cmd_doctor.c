@@ -51,8 +51,7 @@ static dg_err read_config(job *j, const char *run)
     const dg_log_row *last = &j->row[j->rows - 1];
     if (!e) j->loss = (dg_loss)o.loss;
     if (!e) j->finished = !o.init && dg_run_is_finished(&o, last->epoch, last->step);
-    if (e && e != DG_DEVICE)
-        dg_warn("the doctor skips the rules for finished runs and for losses other than bce: %s", dg_message());
+    if (e && e != DG_DEVICE) dg_warn("the doctor assumes --loss bce and an unfinished run: %s", dg_message());
     dg_options_free(&o);
     return e == DG_DEVICE ? e : DG_OK;
 }

@@ -316,7 +316,7 @@ static void say_goodbye(const dg_training *r, const dg_recipe *of)
     say_finished(r);
     if (!o->no_report && dg_rundir_has(&r->dir, "report.html")) dg_say("report:    %s/report.html", r->dir.path);
     if (!saved && r->out.saved.step)
-        dg_say("saved:     the state after step %ju (epoch %ju); later steps are lost: %s/checkpoint.safetensors",
+        dg_say("saved:     the state after step %ju (epoch %ju), but no later steps: %s/checkpoint.safetensors",
                (uintmax_t)r->out.saved.step, (uintmax_t)r->out.saved.epoch + (r->out.saved.batch > 0), r->dir.path);
     if (!saved && !r->out.saved.step)
         dg_say("saved:     no checkpoint was written; --resume starts from the beginning");
