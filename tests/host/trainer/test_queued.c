@@ -43,7 +43,7 @@ static void room(void)
         size_t unused, total; /* MB */
         double most;
         bool gpu;
-        double others, have; /* expected MB: reserved for the driver (others), available for the run (have) */
+        double others, have; /* expected MB; others: reserved for the driver; have: available for the run */
     } cases[] = {
         {1000, 2048, 0, true, 128, 872},    /* a sixteenth of the memory is reserved for the driver */
         {1000, 1 << 16, 0, true, 256, 744}, /* the driver's reserve has a maximum */

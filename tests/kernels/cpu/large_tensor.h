@@ -1,6 +1,6 @@
 /* Tensors larger than the memory that a test may use. Only the two ends of a tensor have pages of their own. Between
- * the ends, an input maps the zero page, and an output maps one piece of memory repeatedly. (Resident memory looks as
- * large as the tensor, because each mapping of a page counts.) Pages before and after a tensor are inaccessible. */
+ * the ends, an input maps the zero page, and an output maps one range of memory repeatedly. Resident memory looks as
+ * large as the tensor, because each mapping of a page counts. Pages before and after a tensor are inaccessible. */
 #ifndef DG_LARGE_TENSOR_H
 #define DG_LARGE_TENSOR_H
 

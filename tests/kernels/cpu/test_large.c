@@ -245,7 +245,7 @@ int main(void)
     check_sweeps();
     check_gather();
     if (!DG_TEST_SANITIZED || least == 0) check_dropout(), check_statistics(), check_norm_dx();
-    /* only with DG_TEST_LARGE: softmax is slow because of its exponentials, and weights of real models are smaller */
+    /* only with DG_TEST_LARGE, because softmax is slow, and spectral norm has smaller weights in real models */
     if (least == 0) check_softmax(), check_spectral();
     backend->close(backend);
     return dg_test_report();

@@ -1,7 +1,7 @@
 /* Fused convolutions on tensor cores against plain loops in double: every kernel, with prologues and epilogues in turn.
  * Values after a prologue are small multiples of a power of two, so that sums are exact in any order. Operands are
  * rounded here as the kernels round them, and results have the tolerance of test_conv_mma.cu. Outputs that an epilogue
- * computes from all results are compared with the stored results. In bf16 each launch is repeated with bf16 tensors. */
+ * computes from all results must follow from the stored ones. In bf16 each launch is repeated with bf16 tensors. */
 #include <float.h>
 
 #include "tests/all_ops.h"

@@ -299,7 +299,7 @@ static inline void op_check_nan(dg_backend *b, const op_row *r, dg_op_kind kind,
     }
 }
 
-/* Any number of threads gives the bits of one thread, and on a GPU so does any order of blocks. */
+/* Results have the same bits for any number of threads and, on a GPU, for any order of blocks. */
 static inline void op_check_threads(const op_row *r, dg_op_kind kind, int variation)
 {
     int n;
