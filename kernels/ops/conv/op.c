@@ -42,7 +42,7 @@ static dg_err limits(const dg_op_values *v)
         const dg_check_operand *o = &v->operand[k];
         if (!o->limit) continue;
         double largest = 0;
-        /* the tensor may have values of either sign that this op does not write */
+        /* fabs, because elements that this op does not write may have either sign */
         for (size_t i = 0; i < o->count; i++) largest = fmax(largest, fabs(dg_check_value(o, o->weight, i)));
         const double least = t->math == DG_MATH_FP16 ? fp16_steps(v) : 0;
         for (size_t i = 0; i < o->count; i++)
@@ -67,7 +67,7 @@ static double winograd_arithmetic(const dg_op *op)
     const double points = (side + taps - 1.0) * (side + taps - 1.0),
                  tiles = a->N * dg_ceil_divf(high, side) * dg_ceil_divf(wide, side), phases = (double)a->S * a->S;
     const double products = 2 * points * tiles * phases * a->Ci * a->Co;
-    /* two axes, about two operations per point and axis; the phases of x are transformed one by one */
+    /* about two operations per point and axis, for two axes; each phase of x has its own transform */
     const double transforms = 4 * points * tiles * (phases * a->Ci + a->Co);
     return products / FILTERED + transforms / TRANSFORM;
 }

@@ -1,6 +1,6 @@
-/* The list of the convolutions' variants, from which the table rows (conv/cuda/NAME.c), their launchers
- * (conv/cuda/conv.cuh) and the table between them are declared; a missing row or launcher fails to link. op.c lists the
- * variants of each direction in order of preference. */
+/* The list of the convolutions' variants. It declares their table rows (conv/cuda/NAME.c), their launchers
+ * (conv/cuda/conv.cuh) and the table that maps rows to launchers; a missing row or launcher fails to link. op.c lists
+ * the variants of each direction in order of preference. */
 #ifndef DG_CONV_VARIANTS_H
 #define DG_CONV_VARIANTS_H
 

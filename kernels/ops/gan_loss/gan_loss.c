@@ -54,7 +54,7 @@ INLINE term term_of(const dg_gan_loss_args *a, double l, double other, double ou
     return (term){(double)NAN, (double)NAN, (double)NAN};
 }
 
-/* Returns the contribution of the other half of the batch, if its loss is added. */
+/* Returns the other half's term of the loss, or 0 for losses without such a term. */
 INLINE double other_of(const dg_gan_loss_args *a, double l, double other, double ours)
 {
     switch (a->form) {

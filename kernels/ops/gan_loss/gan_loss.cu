@@ -15,7 +15,7 @@ static __device__ __forceinline__ double share_of(const dg_gan_loss_args &a, dou
 }
 
 /* Returns the contribution of one logit to loss and prob, and the slope of the loss, all multiplied by n. `other` is
- * the logit at the same index of the other half, `ours` and `theirs` are the halves' means; 0: no other half. */
+ * the logit at the same index of the other half, `ours` and `theirs` the halves' means; all 0: no other half. */
 static __device__ __forceinline__ dg_loss_term term_of(const dg_gan_loss_args &a, double l, double other, double ours,
                                                        double theirs)
 {

@@ -75,7 +75,7 @@ static __device__ __forceinline__ void sum_rows(double (&all)[m], const columns 
     }
 }
 
-/* Adds the m sums of all slots of the block as a tree, whose result is in slot 0. upper: memory for at least m sums. */
+/* Adds the m sums of all slots of the block as a tree; slot 0 has the results. upper: shared memory, at least [m]. */
 template <int m>
 static __device__ __forceinline__ void sum_slots(double (&sums)[m], const columns &s, const place &p,
                                                  double (*upper)[MAX_BLOCK / 2])

@@ -93,7 +93,7 @@ typedef number numbers __attribute__((vector_size(LANES * sizeof(real))));
 typedef uint16_t halves __attribute__((vector_size(LANES * sizeof(uint16_t)))); /* gcc narrows faster in two steps */
 typedef uint8_t places __attribute__((vector_size(LANES)));
 
-/* The indices of eight channels are bytes of one integer, because gcc widens a vector of bytes one by one. */
+/* The indices of eight channels are bytes of one integer, because gcc widens the bytes of a vector one by one. */
 #if DG_FP == 64
 #define BYTE(k) ((number)(0xffull << 8 * (k)))
 static const numbers own = {BYTE(0), BYTE(1), BYTE(2), BYTE(3), BYTE(4), BYTE(5), BYTE(6), BYTE(7)};
@@ -115,7 +115,7 @@ INLINE void load_places(numbers *out, const uint8_t *at)
 
 typedef void some_channels(const dg_pool_args *a, const spot *s, int c0, const int n);
 
-/* Processes all channels by vectors. If the last vector is not full, it repeats some channels. */
+/* Processes all channels by vectors. If C is not a multiple of LANES, the last vector overlaps the one before. */
 INLINE void by_lanes(const dg_pool_args *a, const spot *s, some_channels *some)
 {
     if (a->C < LANES) some(a, s, 0, a->C);
@@ -179,8 +179,8 @@ INLINE void told(const dg_pool_args *a, const spot *s)
         for (int c = 0; c < a->C; c++) told_of(a, s, c, 1);
 }
 
-/* A cell is the S x S pixels that the same windows contain, at most R per direction; (oy, ox) is the last such window.
- * For a row of cells: window (oy, 0), pixel (0, 0) of its cell, and which of its R rows of windows exist. */
+/* A cell is S x S pixels that at most R x R windows contain, the last of which is window (oy, ox). A cell_row points to
+ * window (oy, 0) and to pixel (0, 0) of its cell; there: which of the R rows of windows exist. */
 typedef struct {
     const real *dy;
     const uint8_t *place;
@@ -189,7 +189,7 @@ typedef struct {
 } cell_row;
 
 /* Computes eight channels of a cell whose window columns all exist. Each pixel adds its windows' contributions in
- * order; window rows outside contribute nothing. */
+ * order; rows of windows that do not exist contribute nothing. */
 INLINE void cell(const dg_pool_args *a, const cell_row *row, int64_t ox, int c, const int R)
 {
     values dy[4];

@@ -5,8 +5,8 @@
 #include "core/plan/limits.h"
 #include "kernels/ops/ops.h"
 
-/* Results are computed in double and rounded once. The error is that of a division by a sum of C exponentials, with
- * arguments down to -745 and their roundings; a gradient also subtracts q from p, both at most 1. */
+/* Results are computed in double and rounded once. The error is that of a division by a sum of C exponentials, whose
+ * rounded arguments are as low as -745; a gradient also subtracts q from p, both at most 1. */
 static double limit(const dg_op_values *v, const dg_check_operand *o, size_t i, double want)
 {
     (void)i;

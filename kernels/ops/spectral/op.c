@@ -53,7 +53,7 @@ static double length_of(const dg_op_values *v, const char *name, size_t n)
     return sqrt(sum);
 }
 
-/* |W^T u|, with u before the op. */
+/* Returns |W^T u| for u before the op. */
 static double length_behind(const dg_op_values *v, const dg_spectral_args *a)
 {
     double squares = 0;
@@ -66,8 +66,8 @@ static double length_behind(const dg_op_values *v, const dg_spectral_args *a)
     return sqrt(squares);
 }
 
-/* Sums are in double; their error relative to |W| is divided by a length that may be smaller. One backend rounds v and
- * W v before it continues; the other backend does not. */
+/* The errors of the sums, in double, are relative to |W|; normalising divides them by a length that may be smaller. One
+ * backend rounds v and W v before it continues; the other backend does not. */
 static dg_err limits(const dg_op_values *v)
 {
     const dg_spectral_args *a = &v->op[0]->u.spectral;
@@ -88,7 +88,7 @@ static dg_err limits(const dg_op_values *v)
     return DG_OK;
 }
 
-/* The limit uses that the sum is at most the product of two lengths. */
+/* The limit bounds the sum by the product of the lengths of dwn and wn. */
 static dg_err dw_limits(const dg_op_values *v)
 {
     const dg_spectral_args *a = &v->op[0]->u.spectral;

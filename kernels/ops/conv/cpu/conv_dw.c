@@ -5,8 +5,8 @@
  * and x as [iy][ix mod S][ix div S][image][NR]: columns of equal phase are adjacent, so that a tap reads a row of
  * pixels of all images as one stream for any stride.
  *
- * Work is split by blocks of channels and slices of the list of pieces. Each slice sums into its own copy of w; the
- * copies are added in order. The number of slices depends on shapes only. */
+ * Work is split by blocks of channels and by slices, which are ranges of pieces. Each slice sums into its own copy of
+ * the weight gradient; the copies are added in order. The number of slices depends on shapes only. */
 #include "kernels/ops/conv/cpu/conv_micro.h"
 #include "kernels/ops/conv/cpu/conv_internal.h"
 
@@ -117,7 +117,7 @@ static void pack_y(const job *j, const piece *c, real *restrict to, int first, i
     }
 }
 
-/* Sets the range first <= o < last of outputs of an axis for which tap k reads an input. */
+/* Finds the outputs of an axis, first <= o < last, for which tap k reads inside of the input. */
 static void tap_range(const dg_conv_args *a, int k, int outputs, int inputs, int *first, int *last)
 {
     *first = k < a->P ? dg_ceil_div(a->P - k, a->S) : 0;
@@ -128,7 +128,7 @@ static void tap_range(const dg_conv_args *a, int k, int outputs, int inputs, int
 
 enum { RUNS = 32 };
 
-/* Adds the products of a piece to the tiles of one tap. copy: [blocks of co][DG_MR][NR]. */
+/* Stores or adds the products of a piece for tap (ky, kx) to copy: [blocks of co][DG_MR][NR]. */
 static void tap_tiles(const job *j, const piece *c, const real *x, const real *y, real *copy, int blocks, int ky,
                       int kx, int add)
 {

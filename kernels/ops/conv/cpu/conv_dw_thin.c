@@ -4,8 +4,8 @@
  * loaded directly from y. Rows are pairs (kx, ci): per output pixel, a run is K*Ci consecutive reals of x, stored with
  * zero padding. A tile is TALL reals of a run by one or two vectors of output channels, for one ky, summed over pixels.
  *
- * Work is split by slices of the list of pieces (bands of rows of an image); each slice sums into its own copy of w,
- * and the copies are added in order. The number of slices depends on shapes only. */
+ * Work is split into slices, ranges of pieces (bands of rows of an image). Each slice sums into its own copy of w; the
+ * copies are added in order. The number of slices depends on shapes only. */
 #include "kernels/ops/conv/cpu/conv_micro.h"
 #include "kernels/ops/conv/cpu/conv_internal.h"
 
@@ -80,8 +80,8 @@ static void pack_rest(const job *j, real *restrict to, const real *y, int pixels
 
 enum { RUNS = 32 };
 
-/* Adds the products of a piece to the tiles of one ky. rest: packed copy of the last block of y, or NULL to read y
- * directly. copy: [blocks of (kx,ci)][blocks of co][TALL][NR]. */
+/* Stores or adds the products of a piece for one ky to copy: [blocks of (kx,ci)][blocks of co][TALL][NR]. rest: packed
+ * copy of y's last block of channels, or NULL to read y directly. */
 static void tiles(const job *j, const real *x, const real *y, const real *rest, real *copy, int ky, int o0, int o1,
                   int lo, int hi, int add)
 {

@@ -2,8 +2,8 @@
  *
  * The packing of conv_direct.c costs more than it saves if a pixel has few channels. Here a tile is DG_MR adjacent
  * pixels of a row by one or two vectors of output channels; x is read directly, or from a copy with its padding as
- * zeros. The list `place` has the offsets of a window's terms, without rows outside of x. Terms are added in the order
- * of conv_direct.c, so results have the same bits. */
+ * zeros. `place` lists the offsets of a window's inputs, except rows outside of x. Terms are added in the order of
+ * conv_direct.c, so results have the same bits. */
 #include "kernels/ops/conv/cpu/conv_pack.h"
 #include "kernels/ops/conv/cpu/conv_internal.h"
 
@@ -75,8 +75,8 @@ static void pad_rows(const job *j, real *restrict out, int n, int from, int to)
     }
 }
 
-/* Stores a tile's n channels to pixels of Co channels. room: reals up to the end of y. Excess channels overwrite
- * following pixels, which are stored later. */
+/* Stores n channels of each pixel of a tile. room: reals from `to` to the end of the tile's last pixel. Excess channels
+ * overwrite the next pixel, which is stored later. */
 static void store(const job *j, real *to, const real *tile, int n, int room)
 {
     for (int i = 0; i < DG_MR; i++, to += j->a->Co, tile += j->NR, room -= j->a->Co) {

@@ -4,14 +4,14 @@
 
 #include "kernels/ops/conv/cpu/conv_micro.h"
 
-/* Selects the listed elements of the vectors a and b. gcc before version 12 lacks clang's builtin. */
+/* Selects the listed elements of the vectors a and b. gcc before version 12 lacks __builtin_shufflevector. */
 #if defined __clang__ || __GNUC__ >= 12
 #define DG_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 #else
 #define DG_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (dg_square_places){__VA_ARGS__})
 #endif
 
-/* Side of the squares: lanes of a register, at most 8. */
+/* DG_SQUARE: side of the squares, which is the number of lanes of a register, at most 8. */
 #if (defined __AVX512F__) || (defined __AVX__ && DG_FP == 32)
 #define DG_SQUARE 8
 #define DG_FIRST_HALVES(a, b) DG_SHUFFLE(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
@@ -32,7 +32,7 @@ typedef int32_t dg_square_places __attribute__((vector_size(DG_SQUARE * sizeof(r
 #endif
 typedef real dg_square_row __attribute__((vector_size(DG_SQUARE * sizeof(real)), aligned(sizeof(real)), may_alias));
 
-/* Transposes r (r[i][k] <-> r[k][i]) by interleaving the two halves of the list log2(side) times. */
+/* Transposes r in log2(DG_SQUARE) steps, each of which interleaves the first half of the rows with the second. */
 DG_INLINE void dg_transpose(dg_square_row r[DG_SQUARE])
 {
     dg_square_row t[DG_SQUARE];
@@ -47,7 +47,7 @@ DG_INLINE void dg_transpose(dg_square_row r[DG_SQUARE])
 }
 
 /* to[e * width + i] = from[i * stride + e] for e < count, i < rows. Elements with rows <= i < width get arbitrary
- * values, and so do up to DG_SQUARE - 1 reals past the last element if DG_SQUARE does not divide width. */
+ * values. If DG_SQUARE does not divide width, so do up to DG_SQUARE - 1 reals after the last element. */
 DG_INLINE void dg_interleave(real *restrict to, int width, const real *restrict from, ptrdiff_t stride, int rows,
                              ptrdiff_t count)
 {

@@ -23,12 +23,12 @@ enum { DG_POINTS = 6, DG_TAPS = 3 };
 #define DG_TAPS_OF(n) ((n) == 6 ? 3 : 2)
 #define DG_TILE_OF(n) ((n) == 3 ? 2 : 4)
 
-/* Points for n = 5, and the factor of their products. The points' powers up to the third are exact. */
+/* For n = 5: points, whose powers up to the third are exact, and a factor of the weight transform. */
 #define DG_A ((real)1.25)
 #define DG_B ((real)0.375)
 #define DG_C ((real)(1 / (2 * (1.25 * 1.25 - 0.375 * 0.375))))
 
-/* Points for n = 6, whose powers are also exact, and the inverses of the factors of points a, b and 0. */
+/* For n = 6: points, whose powers are also exact, and the weight transform's factors for points a, b and 0. */
 #define DG_A6 ((real)1.5)
 #define DG_B6 ((real)0.625)
 #define DG_CA6 ((real)(1 / (2 * 1.5 * 1.5 * (1.5 * 1.5 - 0.625 * 0.625))))
@@ -148,7 +148,7 @@ typedef void dg_transform(const real *const *from, int channels, real *to, size_
         for (ptrdiff_t c = 0; c < channels; c += DG_LANES) one(n, from, c, to + c, step);                       \
     }
 
-/* Calls the transform for any number of channels at `count` pointers. The last, partial vector is copied first. */
+/* Transforms any number of channels. from: `count` pointers to the first channel. A last, partial vector is copied. */
 static inline void dg_whole_and_rest(dg_transform *transform, const real **from, int count, int channels, real *to,
                                      size_t step)
 {
@@ -170,7 +170,7 @@ typedef struct {
     int H, W, C;
 } dg_winograd_image;
 
-/* Transforms the n x n inputs at rows y0, y0 + at ... and columns x0 ... of an image to all frequencies
+/* Transforms the n x n inputs at rows y0 + r * at and columns x0 + s * at (r, s < n) of an image to all frequencies
  * (conv_winograd_tiles.c). */
 void DG_CPU(dg_winograd_input)(const dg_winograd_image *im, int n, int y0, int x0, int at, int channels, real *to,
                                size_t step);
@@ -190,7 +190,7 @@ static inline size_t dg_odd_lines(size_t reals)
     return ((reals + line - 1) / line | 1) * line;
 }
 
-/* Returns n for r taps and an H x W output. With two taps, uses the larger tile if enough outputs are inside. */
+/* Returns the points per axis for r taps and an H x W output. Two taps use the larger tile unless it costs more. */
 static inline int dg_winograd_points(int r, int H, int W)
 {
     if (r == 3) return 6;

@@ -18,13 +18,13 @@
 enum {
     V_BYTES = 384 << 10,
     SUM_TERMS = 32,
-    /* with two taps and at most this number of terms, chains have half the length */
+    /* with two taps, sums of at most this number of terms have chains of SUM_TERMS / 2 */
     SHORT_TERMS = 256,
     M_TILES = 64 /* tiles of a piece in the second loop order, so that M fits L2 */
 };
 
-/* `a` points to MR rows of V, which are read at the same term. The terms are split into chains that are added to c one
- * after another, because a single chain would have twice the error. */
+/* `a` points to DG_MR rows of V; each step reads one term of all rows. The terms are split into chains that are added
+ * to c one after another, because a single chain would have twice the error. */
 #define MICRO_ROWS(name, NV)                                                                                           \
     static __attribute__((noinline)) void name(const real *a, ptrdiff_t lda, const real *b, real *c, int n, int chain) \
     {                                                                                                                  \

@@ -2,8 +2,8 @@
  *   V[phase][frequency][tile][channel]   transformed x: a block of input channels, S phases of one row
  *   Z[frequency][tile][channel]          transformed y: a chunk of output channels.
  * Products V * Z are summed over the tiles of a piece. Two taps: M[frequency][DG_MR][NR] of one tile of w stays in L1,
- * is transformed to 2 x 2 taps and added to a copy of w. Three taps: there is only one phase, and blocks are wide so
- * that fewer blocks transform y. A copy holds sums of frequencies, which are transformed once at the end.
+ * is transformed to 2 x 2 taps and added to a copy of w. Three taps: there is one phase, and blocks are wide, because
+ * each block transforms all of y. A copy holds sums of frequencies, which are transformed once at the end.
  *
  * Work is split by blocks of input channels, rows of phases and slices of the list of pieces (a few images, or a band
  * of an image); each slice has its own copy, and copies are added in order. Shapes determine the number of slices. */
@@ -29,7 +29,7 @@ DG_MICRO(wide1, DG_MR, 1, ak, bk)
 
 typedef struct {
     const dg_conv_args *a;
-    int n, m, points, taps; /* n, m: points and outputs of a tile per axis; points: n * n; taps: per axis */
+    int n, m, points, taps; /* per axis: n points, m outputs per tile, and taps; points: n * n */
     int rows_of_w;
     int NR, wide, blocks;
     int chunk, chunks;

@@ -13,7 +13,7 @@ typedef struct {
     real *out, *zeros;
     int N, Hi, Wi, Ci, Ho, Wo, Co, S, P;
     bool adjoint;
-    int n, m, points; /* n, m: points and outputs of a tile per axis; points: n * n */
+    int n, m, points; /* per axis: n points, m outputs per tile; points: n * n */
     int taps;
     int segments, phases; /* number of the input's phases, and of the output's phases */
     int ci;
@@ -40,7 +40,7 @@ typedef struct {
     int first, count;
 } dg_winograd_piece;
 
-/* Axis of output phase p (backward) or input phase p (forward). */
+/* Returns the tiles along one axis, for output phase p (backward) or input phase p (forward). */
 static inline dg_winograd_axis dg_winograd_make_axis(const dg_winograd_job *j, int p, int outputs)
 {
     if (!j->adjoint) return (dg_winograd_axis){p - j->P, j->S, 0, 1, dg_ceil_div(outputs, j->m)};
@@ -58,12 +58,12 @@ static inline dg_winograd_grid dg_winograd_make_grid(const dg_winograd_job *j, i
     return g;
 }
 
-/* Computes U of one phase and block (conv_winograd_weights.c). */
+/* Computes the transformed weights U of one phase and block of channels (conv_winograd_weights.c). */
 void DG_CPU(dg_winograd_weights)(const dg_winograd_job *j, real *U, int phase, int block);
 
-/* Computes V of a piece (conv_winograd_tiles.c). */
+/* Computes the transformed inputs V of a piece (conv_winograd_tiles.c). */
 void DG_CPU(dg_winograd_inputs)(const dg_winograd_job *j, const dg_winograd_piece *p, real *V, int phase);
-/* Computes the outputs of a piece and block from M. */
+/* Computes the outputs of a piece and block of channels from the products M. */
 void DG_CPU(dg_winograd_outputs)(const dg_winograd_job *j, const dg_winograd_piece *p, const real *M, int phase,
                                  int block);
 

@@ -7,7 +7,7 @@ typedef dg_winograd_job job;
 typedef dg_winograd_grid grid;
 typedef dg_winograd_piece piece;
 
-/* Transforms n x n inputs at channels c.. to all frequencies: to[f * step]. */
+/* Transforms a vector of channels, from c on, of n x n inputs to all frequencies: to[f * step]. */
 DG_INLINE void transform_input(const int n, const real *const *from, ptrdiff_t c, real *to, size_t step)
 {
     dg_vec t[DG_POINTS][DG_POINTS];
@@ -44,7 +44,7 @@ void DG_CPU(dg_winograd_input)(const dg_winograd_image *im, int n, int y0, int x
     dg_whole_and_rest(n == 6 ? input6 : n == 5 ? input5 : input3, from, n * n, channels, to, step);
 }
 
-/* All segments of a tile are transformed together, because they are interleaved in memory. */
+/* The segments (phases of the input) of a tile are transformed together, because they are interleaved in memory. */
 void DG_CPU(dg_winograd_inputs)(const job *j, const piece *p, real *V, int phase)
 {
     const grid g = dg_winograd_make_grid(j, phase);

@@ -24,7 +24,7 @@ static const tile_row fwd_bf16[] = {DG_MMA_FWD_TILES(X)}, fwd_fp16[] = {DG_FP16_
 #undef X
 #define ROWS(array) array, sizeof array / sizeof *array
 
-/* Size of a block and of its shared memory. `wide`: by warpgroups, which space planes of weights (wgmma.cuh). */
+/* Size of a block and of its shared memory. `wide`: warpgroups, which need gaps between planes (wgmma.cuh). */
 static tile tile_of(const tile_row *r, bool dx, bool wide)
 {
     const int pitch = !wide ? r->n
@@ -71,7 +71,7 @@ dg_mma_tile dg_mma_tile_of(dg_op_kind kind, const dg_conv_args *a, const dg_tune
     return (tile){0};
 }
 
-/* Returns the number of steps of the sum, which are chunks of channels or pieces of 64 positions. */
+/* Returns the number of steps of a sum: pieces of 64 positions (weight gradient) or chunks of channels. */
 static int steps_of(dg_op_kind kind, const dg_conv_args *a)
 {
     const int side = dg_mma_is_small(a) ? 4 : 8;
@@ -160,7 +160,7 @@ static void choose(const dg_op *op, dg_tune *t, const dg_gpu *gpu)
         }
 }
 
-/* The work is counted by pieces of 64 positions with their patches. A piece is loaded once for all taps and phases. */
+/* Counts loads by pieces of 64 positions, whose patches are loaded once for all taps and phases. */
 static void work(const dg_op *op, dg_work *w)
 {
     const dg_conv_args *a = &op->u.conv;

@@ -1,8 +1,9 @@
 /* Parts shared by the three directions of the convolution on tensor cores: 4x4, stride 2, pad 1. Terms:
- * Cell: 8x8 adjacent positions of the small side (y), or 4x4 in small maps; cells are numbered over all images.
+ * Cell: 8x8 adjacent positions of y, or 4x4 in small maps; cells are numbered over all images.
  * Piece: 64 positions, the rows of a warp's products (dg_row_tile): one cell, or four small cells.
- * Patch: values of the other side that a piece reads, with their border; loaded to shared memory once for all taps.
+ * Patch: values of x (data gradient: y) that a piece reads, with a border; loaded to shared memory once for all taps.
  * Chunk: channels (weight gradient: positions) in one of two buffers of shared memory; the other buffer is filled.
+ * Unit: 16 bytes, adjacent rounded channels of a value. Plane: one unit of every value (mma.cuh).
  * Group: some of the taps. For each group, a part of the chunk's weights and a slice of the next patch are loaded.
  * A value of type T is rounded to the arithmetic E only once: it is loaded into a register while the previous chunk is
  * multiplied, then rounded and stored to shared memory. */
@@ -31,7 +32,7 @@ static __device__ __forceinline__ dg_cell dg_cell_of(int number, int side, int r
 }
 
 /* Returns the index of position p of a piece. In small cells, eight consecutive positions are two rows of two cells.
- * The cells of a plane are 4 units (mod 8) apart, so that the eight positions have different banks. */
+ * The cells of a plane are 4 (mod 8) units apart, so that the eight positions have different banks. */
 template <bool SMALL> struct dg_row_tile {
     static constexpr int side = SMALL ? 4 : 8, cells = SMALL ? 4 : 1;
     static __device__ __forceinline__ int cell(int p) { return SMALL ? (p >> 2 & 1) + (p >> 5 & 1) * 2 : 0; }
@@ -39,15 +40,14 @@ template <bool SMALL> struct dg_row_tile {
     static __device__ __forceinline__ int col(int p) { return SMALL ? p & 3 : p & 7; }
 };
 
-/* Patches of PIECES pieces, PLANES units of channels; SMALL: cells are 4x4. HALVED: the patch is of the large side (x)
- * and divided by the parity of coordinates. Then x[2u - 1 + py][2v - 1 + px] is (u, v) of phase (py, px).
- * Tap (ky, kx) of position (r, c) is (r + ky / 2, c + kx / 2) of phase (ky % 2, kx % 2). Otherwise the patch is of the
- * small side (y): tap (ky, kx) of (r, c) is (r + ky, c + kx). */
+/* Layout of patches of PIECES pieces and PLANES planes; SMALL: cells are 4x4. HALVED: a patch of x in phases: phase
+ * (py, px) has x[2u - 1 + py][2v - 1 + px] at (u, v), and tap (ky, kx) of position (r, c) at (r + ky / 2, c + kx / 2)
+ * if (py, px) = (ky % 2, kx % 2). Otherwise a patch of y: tap (ky, kx) of (r, c) is (r + ky, c + kx). */
 template <bool SMALL, int PIECES_, int PLANES_, bool HALVED> struct dg_patch {
     typedef dg_row_tile<SMALL> piece;
     static constexpr bool small = SMALL;
     static constexpr int PIECES = PIECES_, PLANES = PLANES_, cells = PIECES * piece::cells;
-    /* values per edge in memory */
+    /* width and height of a cell's patch in the tensor */
     static constexpr int input = HALVED ? 2 * piece::side + 2 : piece::side + 2;
     static constexpr int scale = HALVED ? 2 : 1;
     static constexpr int line = HALVED ? piece::side + 1 : input;
@@ -68,7 +68,7 @@ template <bool SMALL, int PIECES_, int PLANES_, bool HALVED> struct dg_patch {
         return piece::cell(p) * cell + piece::row(p) * line + piece::col(p);
     }
     static __device__ __forceinline__ int of_piece(int number) { return number * piece::cells * cell; }
-    /* Returns the distance from a piece's first eight positions to group q of eight. */
+    /* Returns the offset, in units, of positions 8q .. 8q + 7 of a piece from its first eight positions. */
     static __device__ __forceinline__ constexpr int of_eight(int q)
     {
         return SMALL ? (q & 3) * line + (q >> 2) * 2 * cell : q * line;
@@ -79,8 +79,8 @@ template <bool SMALL, int PIECES_, int PLANES_, bool HALVED> struct dg_patch {
     }
 };
 
-/* Returns the plane of unit i; units are counted in the order of threads. Eight threads have 4 positions of 2 planes;
- * the next threads have the other planes of these positions. */
+/* Returns the plane of unit i, which thread i (modulo the block size) loads. Eight threads have 4 positions of 2
+ * planes; the next threads have the other planes of these positions. */
 template <int PLANES> static __device__ __forceinline__ int dg_unit_plane(int i)
 {
     return i % 2 + i / 8 % (PLANES / 2) * 2;
@@ -125,8 +125,8 @@ template <class E> struct dg_parcel<E, uint16_t> {
     }
 };
 
-/* Entry of a table in shared memory for one value of the patch. A value outside of the map has a negative `to`; its
- * unit stays 0, and its loaded value is discarded. */
+/* Entry of a table in shared memory for one value of the patch. A value outside of the map has a negative `to`: its
+ * loads are discarded, and the patch keeps zeros there. */
 struct dg_transfer {
     unsigned from; /* offset of the value's first channels in the tensor, in units */
     int to;        /* offset of the value's unit in plane 0, in bytes */
@@ -134,13 +134,13 @@ struct dg_transfer {
 enum { DG_BORDER = 1 << 24 };
 
 /* Prologue of values before they are rounded (fused.h): none, an affine map with a factor for negative values, or an
- * affine map of two tensors. Shared memory holds the coefficients unit by unit: scales, shifts and, for two tensors,
- * tilts. DG_ROUNDED is added if the tensors are bf16; with DG_ROUNDED alone, there is no prologue, and the stored
- * values are the operands. In bf16 arithmetic most tensors are bf16, so one kernel handles all fp32 tensors: it reads
- * two tensors, and a single tensor is passed twice with a tilt of 0. */
+ * affine map of two tensors. For each unit of channels, shared memory holds scales, shifts and, for two tensors, tilts
+ * (factors of the second). DG_ROUNDED is added if the tensors are bf16; with DG_ROUNDED alone, there is no prologue,
+ * and the stored values are the operands. In bf16 arithmetic most tensors are bf16, so one kernel handles all fp32
+ * tensors: it reads two tensors, and a single tensor is passed twice with a tilt of 0. */
 enum { DG_AS_IS, DG_ONE_TENSOR, DG_TWO_TENSORS, DG_ROUNDED = 4 };
 
-/* Loads a patch; two threads load the two planes of a value. */
+/* Loads a patch; two threads load a value, one plane each. */
 template <class E, class P, int NT, int GROUPS, int MAP = DG_AS_IS> struct dg_patch_loader {
     static constexpr int all = P::cells * P::input * P::input, items = dg_div_up(2 * all, NT),
                          slice = dg_div_up(items, GROUPS);
@@ -184,7 +184,7 @@ template <class E, class P, int NT, int GROUPS, int MAP = DG_AS_IS> struct dg_pa
             }
         }
     }
-    /* True if the cell at `at` stores row (or column) i of its patch: no border, except at the map's end. */
+    /* True if the cell at `at` stores row (or column) i of its patch: not the border, except at the map's end. */
     static __device__ __forceinline__ bool is_own(int i, int at, int size)
     {
         return (i > 0) & ((i <= P::scale * P::piece::side) | (at + P::piece::side >= size / P::scale));
@@ -200,8 +200,8 @@ template <class E, class P, int NT, int GROUPS, int MAP = DG_AS_IS> struct dg_pa
         number = table + plane * (numbers * E::unit);
         below = factor;
     }
-    /* Makes the loader also store the rounded values of its cells to `to`. Blocks of all columns of tiles load these
-     * cells, and each block stores a share. share: bit mask of the slices that the first column stores. */
+    /* Makes the loader also store the rounded values of its cells to `to`. All columns of tiles load the same cells, so
+     * each block stores a share of the slices. share: bit mask of the slices that the first column stores. */
     __device__ __forceinline__ void keep(void *to, unsigned share)
     {
         kept = (uint4 *)to;
@@ -275,7 +275,7 @@ template <class E, class P, int NT, int GROUPS, int MAP = DG_AS_IS> struct dg_pa
 /* Loads weights to shared memory, group by group. Unfused launches load fp32 values into registers a step ahead, round
  * and store them. Fused launches copy rounded weights (dg_rounded in fused.h) stages - 1 steps ahead, without
  * registers. Members of Job, the job of tile G:
- * `unit(chunk, j)`: offset in values of this thread's unit j, for tap 0; chunk: counted from this block's first.
+ * `unit(chunk, j)`: offset, in values, of this thread's unit j at tap 0; chunk: counted from this block's first.
  * `tap(g, j)`: offset in values of the tap of unit j, a multiple of Ci.
  * `weight(stage, j)`: destination of unit j in shared memory */
 template <class Job, class G> struct dg_weights {

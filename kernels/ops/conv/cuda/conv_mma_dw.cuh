@@ -1,6 +1,6 @@
 /* Weight gradient on tensor cores: M = Co, N = 16 taps x 16 channels of x, K = positions of y, one piece at a time. x
  * and y are read by columns (mma.cuh). y is stored as [plane of Co][position], with positions of odd planes exchanged.
- * The patch of x is stored once, and each tap reads it from another first position. A warp has two taps.
+ * A patch of x is stored once; each tap reads it at its own offset. A warp has two taps.
  *
  * conv_mma_dw_plain.cuh rounds values when it loads them; in a fused update, fused_update_mma.cuh copies rounded
  * operands. */
@@ -16,7 +16,7 @@ template <class E_, bool SMALL> struct dg_dw_tile {
     static constexpr int y_planes = M / E::unit, x_planes = N / E::unit;
     typedef dg_patch<SMALL, 1, x_planes, true> patch;
     typedef typename patch::piece piece;
-    static constexpr int taps = 16, positions = 64, border = 1; /* positions: per piece; border: width before a patch */
+    static constexpr int taps = 16, positions = 64, border = 1; /* positions per piece; border before a patch */
     static constexpr int x_units = patch::units, y_units = y_planes * positions;
     static constexpr int y_items = y_units / NT, values = patch::cells * patch::input * patch::input;
     static constexpr int x_items = dg_div_up(values * x_planes, NT);
@@ -57,8 +57,8 @@ template <class G> struct dg_dw_products {
         sums.clear();
     }
 
-    /* Describes this thread's value j of the patch: row, column and cell in 5, 5 and 2 bits (6 with many cells), and
-     * its unit. -1 means no value. */
+    /* Returns row, column and cell of this thread's value j of the patch in 5, 5 and 2 bits (6 with more than 4 cells),
+     * and its offset in units in the upper bits; -1: no value. */
     static constexpr int unit_bit = piece::cells > 4 ? 16 : 12;
     static __device__ __forceinline__ int spot(int j)
     {

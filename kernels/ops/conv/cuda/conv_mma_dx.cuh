@@ -17,8 +17,8 @@
 #include "kernels/ops/conv/cuda/conv_mma.cuh"
 
 /* E: arithmetic (mma.cuh, wgmma.cuh); SMALL: maps of y up to 4 wide, cells of 4x4; M:
- * positions of a block, per phase; N: channels of a block; WN: of a warp; GROUPS: groups of a chunk's taps; MAP: the
- * prologue of the patch (conv_mma.cuh). */
+ * positions of a block, per phase; N: channels of a block; WN: of a warp; GROUPS: number of groups of taps per chunk;
+ * MAP: the prologue of the patch (conv_mma.cuh). */
 template <class E_, bool SMALL, int M, int N_, int WN_, int GROUPS, int MAP = DG_AS_IS> struct dg_dx_tile {
     typedef E_ E;
     static constexpr int N = N_, WN = WN_, PIECES = M / 64, across = N / WN;
@@ -53,7 +53,7 @@ template <class G> struct dg_dx_job : dg_weights<dg_dx_job<G>, G> {
     typedef typename G::patch P;
     static constexpr int groups = G::groups;
 
-    /* The maps that are read and written. step: results per position of a cell, in each direction. */
+    /* from_maps, to_maps: the maps that are read and written. step: width and height of a position, in results. */
     static constexpr int step = 2;
     static __device__ __forceinline__ dg_maps from_maps(const dg_conv_args &a) { return {a.Ho, a.Wo, a.Co}; }
     static __host__ __device__ __forceinline__ dg_maps to_maps(const dg_conv_args &a) { return {a.H, a.W, a.Ci}; }
@@ -156,8 +156,8 @@ template <class G> struct dg_dx_job : dg_weights<dg_dx_job<G>, G> {
     }
 
     /* column(): first column of the warp's results in the tile. share(): the warp's index among the `shares` warps that
-     * have these columns. result(): returns the offset in the tensor of the lane's row i * 8 + lane / 4, or < 0 if
-     * there is no such row. */
+     * have these columns. result(): the tensor offset of the position in the warp's row i * 8 + lane / 4, or -1 if it
+     * is outside of the map. */
     static constexpr int around = 4 / G::phases, shares = around * (G::PIECES / G::own) * E::warps,
                          rows_of_share = 64 / E::warps;
     static __device__ __forceinline__ int column()

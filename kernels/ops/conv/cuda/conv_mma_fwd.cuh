@@ -1,6 +1,6 @@
 /* Forward pass on tensor cores: M = positions of y, N = Co, K = 16 taps x Ci by chunks of channels. A chunk's patch is
- * stored in shared memory by phases (conv_mma.cuh); every tap reads the patch from another first position. Weights are
- * stored as [tap][plane of Ci][co], with positions of odd planes exchanged (mma.cuh).
+ * stored in shared memory by phases (conv_mma.cuh); every tap reads the patch at its own offset. Weights are stored as
+ * [tap][plane of Ci][co], with positions of odd planes exchanged (mma.cuh).
  * Tile: 128 positions x 64 or 128 channels; 64 x 128 for fp16 in small maps.
  * Warpgroups in large maps have a tile of 256 x 64, which reads weights half as often as 128 x 128.
  * Stages: two chunks of 16 channels.
@@ -13,8 +13,8 @@
 #include "kernels/ops/conv/cuda/conv_mma.cuh"
 
 /* E: arithmetic (mma.cuh, wgmma.cuh); SMALL: maps of y up to 4 wide, cells of 4x4; M:
- * positions of a block; N: channels of a block; WN: of a warp; GROUPS: groups of a chunk's taps; MAP: the prologue of
- * the patch (conv_mma.cuh). */
+ * positions of a block; N: channels of a block; WN: of a warp; GROUPS: number of groups of taps per chunk; MAP: the
+ * prologue of the patch (conv_mma.cuh). */
 template <class E_, bool SMALL, int M, int N_, int WN, int GROUPS, int MAP = DG_AS_IS> struct dg_fwd_tile {
     typedef E_ E;
     static constexpr int N = N_, PIECES = M / 64, across = N / WN, NT = PIECES * across * E::warps * 32,
@@ -42,7 +42,7 @@ template <class G> struct dg_fwd_job : dg_weights<dg_fwd_job<G>, G> {
     typedef typename G::E E;
     static constexpr int groups = G::groups;
 
-    /* The maps that are read and written. step: results per position of a cell, in each direction. */
+    /* from_maps, to_maps: the maps that are read and written. step: width and height of a position, in results. */
     static constexpr int step = 1;
     static __device__ __forceinline__ dg_maps from_maps(const dg_conv_args &a) { return {a.H, a.W, a.Ci}; }
     static __host__ __device__ __forceinline__ dg_maps to_maps(const dg_conv_args &a) { return {a.Ho, a.Wo, a.Co}; }
@@ -143,8 +143,8 @@ template <class G> struct dg_fwd_job : dg_weights<dg_fwd_job<G>, G> {
     }
 
     /* column(): first column of the warp's results in the tile. share(): the warp's index among the `shares` warps that
-     * have these columns. result(): returns the offset in the tensor of the lane's row i * 8 + lane / 4, or < 0 if
-     * there is no such row. */
+     * have these columns. result(): the tensor offset of the position in the warp's row i * 8 + lane / 4, or -1 if it
+     * is outside of the map. */
     static constexpr int shares = G::PIECES * E::warps, rows_of_share = 64 / E::warps;
     static __device__ __forceinline__ int column()
     {

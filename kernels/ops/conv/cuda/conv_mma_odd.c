@@ -49,7 +49,7 @@ static int64_t pieces(const dg_conv_args *a, int positions)
     return (all + positions - 1) / positions;
 }
 
-/* Returns the number of steps of the sum, which are pairs of planes or pieces. */
+/* Returns the number of steps of a sum: pieces (weight gradient) or pairs of planes. */
 static int steps_of(dg_op_kind kind, const dg_conv_args *a)
 {
     return kind == DG_OP_conv_dw ? (int)pieces(a, DG_ODD_PIECE) : summed(kind, a) / DG_MMA_CHUNK;
@@ -128,9 +128,9 @@ static void work(const dg_op *op, dg_work *w)
         const dg_op h = halving(op);
         const double weights = 4.0 * a->Co * a->Ci;
         h.tune.variant->work(&h, w);
-        /* an additional kernel widens the weights, or adds the parts of 16 taps */
+        /* an additional kernel widens the weights or narrows their gradient */
         if (!dw || w->split == 1) w->kernels++;
-        /* a copy of weights moves 16 + 9 taps; a part of a sum has 16 taps, but the op's table row counts 9 */
+        /* widening and narrowing move 16 + 9 taps; a part of a sum has 16, but the op's table row counts 9 */
         w->moved += weights * (dw && w->split > 1 ? w->split * 2 * (16 - 9) : 16 + 9);
         return;
     }
@@ -152,7 +152,7 @@ static void work(const dg_op *op, dg_work *w)
     w->outputs = m * n / w->threads;
 }
 
-/* Returns the bytes of the parts of the sum, or of the widened weights. */
+/* Returns the bytes of scratch for the widened weights and the parts of a split sum. */
 static size_t scratch(const dg_op *op, dg_type real)
 {
     const dg_conv_args *a = &op->u.conv;

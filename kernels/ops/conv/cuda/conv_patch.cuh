@@ -113,8 +113,8 @@ template <class G> struct dg_patch_coord {
     }
 };
 
-/* The block sums over part `part` of `split` parts of y's channels, for the channels of x from ci0 on. change(loader,
- * patch, channel) is the prologue that each thread applies to the values of y that the thread copied. */
+/* The block sums over one part (number `part` of `split`) of y's channels, for the channels of x from ci0 on.
+ * change(loader, patch, channel) is the prologue that each thread applies to the values of y that the thread copied. */
 template <class G, class F>
 static __device__ __forceinline__ void dg_patch_sums(float (&acc)[2][2][4][G::T], const dg_conv_args &a, float *shared,
                                                      const dg_patch_coord<G> &at, int ci0, int part, int split,

@@ -39,7 +39,7 @@ typedef struct {
 } dg_conv_product;
 dg_conv_product dg_conv_product_of(dg_op_kind kind, const dg_conv_args *a);
 
-/* For the ops' table rows: the scratch bytes and the memory traffic that the parts of a split sum need. */
+/* For the ops' table rows: bytes of scratch for the parts of a split sum, and the cost of adding these parts. */
 size_t dg_conv_scratch(const dg_op *op, dg_type real);
 void dg_conv_work(const dg_op *op, dg_type real, dg_work *w);
 

@@ -104,7 +104,7 @@ static void fwd_work(const dg_op *op, dg_work *w)
     w->products = pixels * channels * taps;
     w->loads = 4 * (image + taps * channels);
     w->shared = 4 * (held > sums ? held : sums);
-    /* clocks for the image (word by word), the weights, four quads of operands per row of taps, and y */
+    /* clocks to load the image (word by word) and the weights, to read four quads per row of taps, and to store y */
     w->clocks = 2 * image / 32 + taps * channels / 32 * (1 + words / 4) + warps * a->Ci * 8 * words +
                 pixels * channels / 32;
 }
@@ -118,7 +118,7 @@ static void dw_work(const dg_op *op, dg_work *w)
     w->products = each * pixels * channels * taps;
     w->loads = 4 * each * (image + pixels * channels);
     w->shared = 4.0 * DG_THIN_DW_WORDS(a->Ci);
-    /* clocks per tile for the image, y and the operands, then clocks for the exchange of the warps' sums */
+    /* clocks per tile to load the image and y and to read operands, then clocks to exchange the warps' sums */
     w->clocks = each * (3 * image / 32 + pixels * channels / 32 + warps * taps / 8 * words) + 14 * taps;
 }
 
@@ -132,8 +132,8 @@ static void dx_work(const dg_op *op, dg_work *w)
     w->products = rows * groups * cols * taps * chunks * DG_THIN_MMA_CHUNK;
     w->loads = 4 * (rows * a->Wo * a->Co + taps * a->Co);
     w->shared = bytes;
-    /* clocks per chunk for positions and weights, for passing sums between rows, for the pixels, and once for the
-     * weights */
+    /* clocks per row and group of columns: reading each chunk's positions and weights, passing sums between rows,
+     * storing pixels; then clocks to load the weights once */
     w->clocks = rows * groups *
                     (chunks * cols * DG_THIN_MMA_CHUNK / 32 + chunks * taps / 8 * words + 2 * 4 * a->Ci +
                      3 * 4 * a->Ci) +

@@ -21,7 +21,7 @@ template <int CI_> struct dg_thin_fwd {
     static __device__ __forceinline__ int channel(int e) { return lane() * CHANNELS + e; }
     __device__ __forceinline__ float &at(int p, int e) { return acc[p][e]; }
 
-    /* Stores four values of a row of the patch, from value i (odd) on, except values outside of the row. */
+    /* Stores values i .. i + 3 (i is odd) of a row of the patch, except values outside of the row. */
     static __device__ __forceinline__ void put(float *patch, int row, int i, const float (&v)[4])
     {
 #pragma unroll

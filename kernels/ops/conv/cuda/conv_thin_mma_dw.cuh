@@ -2,8 +2,8 @@
  * tile of 4 x 32 positions, half a row each; their sums are added at the end. The order of rows and positions is free:
  * lane (g, t) = (lane / 4, lane % 4) has channels 4g .. 4g + 3 of positions 4t .. 4t + 3, four times 16 bytes of y,
  * loaded into the registers in which they are multiplied. x is in shared memory tap by tap, with adjacent positions
- * contiguous. Each value is stored twice, because two columns of taps read it. A stride of 12 units of four positions
- * (4 mod 8) between taps puts 8 taps x 4 lanes into different banks. */
+ * contiguous. Each value is stored twice, because two columns of taps read it. Taps are 12 = 4 (mod 8) units of four
+ * positions apart, so that 8 taps x 4 lanes have different banks. */
 #ifndef DG_CONV_THIN_MMA_DW_CUH
 #define DG_CONV_THIN_MMA_DW_CUH
 
@@ -37,8 +37,8 @@ template <int CI> struct dg_thin_mma_dw {
 #pragma unroll
         for (int i = 0; i < held; i++) c[i / (4 * fragments)][i / 4 % fragments][i % 4] = 0;
     }
-    /* Destination of value i of a row of the patch of x, in the first of the two columns of taps that read it. Values
-     * without a first or second column, or outside of the patch, go to padding after the last position of a tap. */
+    /* Destination of value i of a row of the patch of x, in the first of the two columns of taps that read it. Copies
+     * that no column reads, and values outside of the patch, go to padding after the last position of a tap. */
     static constexpr int second = 2 * CI * plane - 1;
     static __device__ __forceinline__ int place(int row, int i)
     {

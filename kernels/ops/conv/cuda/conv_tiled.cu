@@ -6,7 +6,7 @@
  *        M = the phase's pixels of x, N = Ci, K = the phase's taps x Co
  *   dw   M = Co, N = taps x Ci, K = pixels of the images of one split.
  * split > 1 divides K (dw: the batch) into parts, which go to scratch and are added in order.
- * Tile: 32x32 to 128x128 results (conv_tiles.h), 16 of the sum per stage, 2 to 4 stages.
+ * Tile: 32x32 to 128x128 results (conv_tiles.h), 16 terms of the sum per stage, 2 to 4 stages.
  * Shared memory: 4 to 20 KB per stage.
  * Registers: 72 to 168.
  * Bound by: fp32 multiply-adds
@@ -326,7 +326,7 @@ static __global__ void DG_BOUNDS(G)
     }
 }
 
-/* BM x BN: results of a block; TM x TN: results of a thread; NARROW: the tile has no weight gradient. */
+/* BM x BN: results of a block; TM x TN: results of a thread; NARROW: no weight gradient. */
 template <int BM, int BN, int TM, int TN, bool NARROW>
 static void launch(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream)
 {

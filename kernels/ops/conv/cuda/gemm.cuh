@@ -10,8 +10,8 @@
 
 #include "kernels/ops/conv/cuda/conv.cuh"
 
-/* One side of the product. B: m (or n) of a block's tile; T: m (or n) of a thread's tile; BK: k per stage; BY_ROWS: k
- * is innermost. */
+/* One operand of the product. B, T: extent in m (or n) of the tile of a block and of a thread; BK: k per stage;
+ * BY_ROWS: k is innermost. */
 template <int B, int T, int BK, bool BY_ROWS> struct dg_side {
     static constexpr int words = BY_ROWS ? B * (BK + DG_TILED_PAD) : BK * B;
     static constexpr int line = BY_ROWS ? BK + DG_TILED_PAD : B;
@@ -29,7 +29,7 @@ template <int B, int T, int BK, bool BY_ROWS> struct dg_side {
 template <int BM_, int BN_, int BK_, int TM_, int TN_, bool A_ROWS, bool B_ROWS> struct dg_gemm {
     static constexpr int BM = BM_, BN = BN_, BK = BK_, TM = TM_, TN = TN_;
     static constexpr int NT = (BM / TM) * (BN / TN);
-    /* KS: k in registers at a time. UNROLL: unrolling of the loop over k. Larger values spill on some GPUs. */
+    /* KS: values of k held in registers. UNROLL: unroll factor of the loop over k. Larger values spill on some GPUs. */
     static constexpr int KS = TM * TN >= 64 && A_ROWS != B_ROWS ? 2 : 4, UNROLL = TM * TN <= 16 ? BK / KS : 1;
     typedef dg_side<BM, TM, BK, A_ROWS> A;
     typedef dg_side<BN, TN, BK, B_ROWS> B;

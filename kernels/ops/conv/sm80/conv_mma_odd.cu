@@ -14,7 +14,7 @@ static __global__ void widen_kernel(float *to, const float *w, int quads, int Ci
     dg_store<4>(to + (size_t)i * 4, v);
 }
 
-/* `w` is (Co, 3, 3, Ci), `quads` times four values. `part` is `parts` tensors (Co, 4, 4, Ci), added in order. */
+/* `w` has shape (Co, 3, 3, Ci), `quads` times four values; `part` has `parts` tensors (Co, 4, 4, Ci) to add. */
 static __global__ void narrow_kernel(float *w, const float *part, int quads, int Ci, int parts)
 {
     const int i = (int)dg_thread(), wide = Ci / 4, tap = i / wide % 9, co = i / wide / 9;
