@@ -65,8 +65,8 @@ cudaError_t refuse_in_capture();
 #define NOT_IN_CAPTURE \
     if (cudaError_t trouble = refuse_in_capture()) return finish(trouble)
 
-/* faults.cpp: fault_word reads a word of SIM; the other functions return the fault that SIM plans for a kernel or
- * launch. */
+/* faults.cpp: fault_word reads a word of the environment variable SIM; the other functions cause the faults that these
+ * words request. */
 bool fault_word(const char *word);
 void wait_for_file();
 extern long graph_launches; /* streams.cpp */

@@ -1,4 +1,4 @@
-/* Faults for whole programs, from words of SIM (sim.h). */
+/* Faults for whole programs, requested by words of the environment variable SIM (sim.h). */
 #include "api.h"
 
 #include <unistd.h>

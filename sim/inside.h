@@ -138,7 +138,7 @@ struct shared_record {
 struct wgmma_block;
 struct cuda_block : block_view {
     std::vector<cuda_thread> threads;
-    std::vector<async_copies *> copies; /* copies by threads that use cp.async; later blocks reuse the objects */
+    std::vector<async_copies *> copies; /* one object per thread that uses cp.async; later blocks reuse it */
     size_t copies_used = 0;
     int waiting = 0, done = 0;
     site at{};
@@ -220,7 +220,7 @@ void wgmma_barrier(cuda_block *b);       /* all threads have arrived */
 void wgmma_block_begin(cuda_block *b);
 void wgmma_block_end(const cuda_block *b);
 
-enum { ARENA = 640 * 1024, RED_ZONE = 64 }; /* ARENA: bytes for dynamic memory as one array and as a dev_pool */
+enum { ARENA = 640 * 1024, RED_ZONE = 64 }; /* ARENA: fits dynamic memory both as one array and as a dev_pool */
 void arena_begin(cuda_block *b, size_t dynamic);
 void arena_end(cuda_block *b);
 bool copies_unfinished(const cuda_thread *t);

@@ -12,7 +12,7 @@
 namespace sim {
 
 struct allocation {
-    size_t bytes, pages; /* pages: bytes between the guards */
+    size_t bytes, pages; /* pages: bytes of the pages between the guard areas */
     bool host, freed;
     char *base; /* start of the first guard area */
     char *data;
@@ -129,7 +129,7 @@ bool memory_freed(const void *p)
 size_t memory_used() { return used; }
 size_t live_allocations() { return count; }
 
-/* ThreadSanitizer's builds leave all memory reachable: the others find accesses by the host. */
+/* ThreadSanitizer builds leave all memory reachable; other builds detect accesses by the host. */
 static void protect_all(bool reachable)
 {
     if (tsan()) return;

@@ -86,7 +86,7 @@ cudaError_t begin(const char *call)
 
 extern "C" char __executable_start;
 
-/* True for pointers into this thread's stack, the program or its heap. Padding of a struct can have an old pointer. */
+/* True for pointers into this thread's stack, the program or its heap. Padding of a struct can hold an old pointer. */
 static bool looks_like_host(uint64_t word)
 {
     uint64_t stack = (uint64_t)__builtin_frame_address(0);
@@ -131,7 +131,7 @@ cudaError_t launch(const launch_site &at, launch_mode mode, bool overlapping, di
     uint64_t n = (uint64_t)threads.x * threads.y * threads.z, all = (uint64_t)blocks.x * blocks.y * blocks.z;
     if (!n || !all || n > 1024 || threads.z > 64 || blocks.x > 0x7fffffff || blocks.y > 65535 || blocks.z > 65535)
         return cudaErrorInvalidConfiguration;
-    if (shared > device.shared_optin) return cudaErrorInvalidValue; /* cudaFuncSetAttribute refuses a larger size */
+    if (shared > device.shared_optin) return cudaErrorInvalidValue; /* as cudaFuncSetAttribute does */
     uint64_t resident = std::min<uint64_t>(2048 / n, shared ? (device.shared_optin + 1024) / (shared + 1024) : 32);
     if (mode == COOPERATIVE && all > resident * (uint64_t)device.multiprocessors)
         return cudaErrorCooperativeLaunchTooLarge;

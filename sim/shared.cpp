@@ -40,7 +40,7 @@ void arena_begin(cuda_block *b, size_t dynamic)
     poison(b->arena + dynamic, ARENA - dynamic);
 }
 
-/* Returns the place for a new array, after the last array and a red zone. */
+/* Returns memory for a new array, after the last array and a red zone. */
 static unsigned char *place(cuda_block *b, size_t bytes, size_t align, site at)
 {
     size_t offset = (b->used + RED_ZONE + align - 1) / align * align;
@@ -207,7 +207,7 @@ void async_commit(site at)
 void async_wait(unsigned left)
 {
     async_copies *c = copies_of(static_cast<cuda_thread *>(self));
-    early(true); /* if device memory is hidden, all copies are early copies */
+    early(true); /* if device memory is still unmapped, all these copies are early copies */
     while (c->group_end - c->group_first > left)
         for (unsigned last = c->last[c->group_first++ % MAX_COPY_GROUPS]; c->first != last; c->first++)
             if (opt.lazy) copy_now(c->ring[c->first % MAX_COPIES]);

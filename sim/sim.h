@@ -91,7 +91,7 @@ struct site {
     const char *file;
     int line;
 };
-/* As a default argument of a function, here() returns the place where the function is called. */
+/* As a default argument of a function, here() returns the file and line of the call. */
 static inline site here(const char *file = __builtin_FILE(), int line = __builtin_LINE()) { return {file, line}; }
 
 struct block_view {
@@ -161,14 +161,14 @@ struct mma_in {
 /* An operand of wgmma. The operand is a matrix in shared memory or, if start is NULL, a fragment in registers. */
 struct wgmma_matrix {
     const unsigned char *start;
-    int next_k, next_mn; /* distance, in bytes, from 8 k (or rows or columns) to the next 8 */
+    int next_k, next_mn; /* bytes from 8 values of k (or 8 rows or columns) to the next 8 */
     bool transposed;
     uint32_t fragment[4];
 };
 struct wgmma_in {
     float *sums; /* the sums d; NULL in a commit */
     int columns;
-    wgmma_matrix a, b; /* the operands, if this is a product */
+    wgmma_matrix a, b; /* operands of a product; unused in a commit */
 };
 void wgmma(collective_kind kind, const wgmma_in &in, site at);
 void wgmma_publish();

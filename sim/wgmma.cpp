@@ -15,7 +15,7 @@ enum wgmma_state { IDLE, BEGUN, COMMITTED };
 struct wgmma_warp {
     wgmma_state state;
     bool loaded;          /* the lane has called ldmatrix since wgmma_begin */
-    int values, products; /* number of a lane's sums, and of products in this batch */
+    int values, products; /* number of sums per lane; number of products in this batch */
     unsigned made;        /* number of products since the block began */
     float *sums[32];
     float value[32][MOST_SUMS];
@@ -45,7 +45,7 @@ static void forget(wgmma_block *b)
 
 static const uint32_t IN_FLIGHT = 0x7fffbeadu; /* a NaN */
 
-/* Copies word by word. If a library function copied, TSan would report that this lane reads the sums of other lanes. */
+/* Copies word by word: with memcpy, TSan would report that this lane reads the sums of other lanes. */
 static void copy(volatile float *to, const volatile float *from, int n)
 {
     for (int i = 0; i < n; i++) to[i] = from[i];
