@@ -9,7 +9,7 @@
 /* A reader under test: it reads the bytes and frees its result. */
 typedef dg_err reader(const void *data, size_t n);
 
-/* `bytes` is the whole file. If there is a valid file, `bytes` replace its content from offset `at` on. */
+/* `bytes` is the whole file or, if there is a valid file, a patch of it at offset `at`. */
 typedef struct {
     const char *why; /* part of the message; NULL: accepted */
     const char *bytes;

@@ -142,7 +142,7 @@ template <class T> class dev_buffer {
     }
 };
 
-/* Rounds like the kernels: in bf16 normal numbers like to_bf16x2, in fp16 all finite numbers like dg_mma_fp16. */
+/* Rounds as the kernels do: normal numbers as to_bf16x2 (bf16), all finite numbers as dg_mma_fp16 (fp16). */
 static inline double dev_rounded(double x, dg_math math, int shift = 0)
 {
     if (math == DG_MATH_FP16) {

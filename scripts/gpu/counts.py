@@ -162,8 +162,8 @@ def write_counts(table):
 
 def write_counted(steps):
     with open('tests/core/tune/counted.h', 'w') as to:
-        to.write('/* Launches of whole steps in bf16 as the executor of PTX bounds and estimates them for an H200, in\n'
-                 ' * us. Written by `scripts/ptx-count --renew`. */\n/* clang-format off */\n'
+        to.write('/* Launches of whole training steps in bf16, with the bounds and times in us that the PTX executor\n'
+                 ' * estimates for an H200. Written by `scripts/ptx-count --renew`. */\n/* clang-format off */\n'
                  'static const struct {\n    const char *model;\n    int batch;\n    const char *op;\n'
                  '    double blocks, bound_us, us;\n} counted[] = {\n')
         for (model, batch), launches in steps:

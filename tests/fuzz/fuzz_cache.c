@@ -33,7 +33,7 @@ static void compare(const dg_dataset *a, const dg_dataset *b)
     FUZZ_HOLDS(!memcmp(a->pixels, b->pixels, bytes));
     for (int i = 0; i < a->count; i++)
         FUZZ_HOLDS(!strcmp(a->name[i], b->name[i]) && a->width[i] == b->width[i] && a->kind[i] == b->kind[i]);
-    /* prints the kinds like `dcgan data` */
+    /* every image kind has a name, as `dcgan data` requires */
     for (int i = 0; i < a->count; i++) FUZZ_HOLDS(*dg_kind_name((dg_kind)a->kind[i]));
     for (int i = 0; i < a->skips; i++)
         FUZZ_HOLDS(!strcmp(a->skip[i].reason, b->skip[i].reason) && a->skip[i].bad == b->skip[i].bad);

@@ -1,5 +1,5 @@
 /* A file is replaced completely or not at all. For every k, the k-th system call fails or is followed by SIGKILL. Also
- * tested: full disks, limits and directories that are removed. */
+ * tested: full disks, file size limits and directories that are removed. */
 #include "atomic_files.h"
 #include "kill_at_random.h"
 

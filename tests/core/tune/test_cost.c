@@ -37,7 +37,7 @@ static int check_step(int row)
         for (int k = 0; k < c.kernels; k++, row++) {
             if (!DG_CHECKF(row < COUNTED && !strcmp(op, counted[row].op), "%s: no such row; %s", op, renew)) break;
             const dg_cost *one = &c.kernel[k];
-            /* the number of blocks of a fused update depends on the counts and changes if the counts are renewed */
+            /* the number of blocks of a fused update follows from the counts, so new counts may change it */
             const bool divided = p->launch[i].kind == DG_LAUNCH_UPDATE;
             DG_CHECKF((divided || one->blocks == counted[row].blocks) && !one->near, "%s: %g blocks, %g counted; %s",
                       op, one->blocks, counted[row].blocks, renew);
@@ -96,7 +96,7 @@ static void check_by_hand(void)
     DG_CHECK(dg_cost_of(&tail, 1, 0, &m, &c) && c.limit == DG_LIMIT_BLOCK);
     DG_NEAR(c.bound_us, longest / 4 * 1e-3, 1e-6 * longest);
     dg_cost_part part = {.blocks = 10, .steps = 4, .most = 4};
-    char first[3][40]; /* the first three words of the row's kind */
+    char first[3][40]; /* the first three words of the string row->kind */
     DG_CHECK(sscanf(row->kind, "%39s %39s %39s", first[0], first[1], first[2]) == 3);
     snprintf(part.kind, sizeof part.kind, "%.20s %.20s %.20s by-hand", first[0], first[1], first[2]);
     DG_CHECK(dg_cost_of(&part, 1, 0, &m, &c) && c.near);

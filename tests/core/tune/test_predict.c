@@ -102,7 +102,7 @@ static void check_warpgroups(void)
         const dg_variant *variant;
         dg_op_kind kind;
         int tile_m, tile_n;
-        double least, most; /* bounds, as multiples of the time at peak speed */
+        double least, most; /* bounds of the predicted time, as multiples of the time at peak speed */
     } tries[] = {{&dg_conv_variant_wgmma, DG_OP_conv_fwd, 128, 64, 1, 2},
                  {&dg_conv_variant_wgmma, DG_OP_conv_dx, 64, 32, 1.6, 3},
                  {&dg_conv_variant_mma, DG_OP_conv_fwd, 128, 64, 3, 6},

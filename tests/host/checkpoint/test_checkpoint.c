@@ -121,7 +121,7 @@ static void test_refusals(void)
     machine_keep(&a, 0, temp_path("good.safetensors"));
     edit none = {0};
     DG_CHECK(edit_file(temp_path("good.safetensors"), temp_path("edited.safetensors"), &none));
-    /* checks that the editing tool itself changes nothing */
+    /* without an edit, edit_file() must not change the file */
     DG_CHECK(same_file(temp_path("good.safetensors"), temp_path("edited.safetensors")));
 
     static const struct {

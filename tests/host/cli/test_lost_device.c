@@ -69,7 +69,7 @@ static dg_err lost_query(dg_backend *b, int event, bool wait, bool *yes)
     return device.is.query(b, event, wait, yes);
 }
 
-/* Restores the run function during the measurement, because the CPU backend is recognised by this function. */
+/* Sets the CPU backend's own function `run` for the measurement, because this function identifies the CPU backend. */
 static dg_err lost_measure(dg_backend *b, struct dg_machine *m, int rounds)
 {
     dg_err e = answer("measure");
@@ -205,8 +205,8 @@ static void prepare(const row *c)
     DG_CHECKF(!c->before || dcgan(c->before) == 0, "%s: %s", c->before, dg_message());
 }
 
-/* Counts the calls before call k that have the same name as call k and whose previous and next calls also have the same
- * names. The test skips repetitions, which are frequent because tensors are copied one by one and steps repeat. */
+/* Counts the earlier calls that are like call k: the names of the call, the one before and the one after are equal. The
+ * test skips repetitions, which are frequent because tensors are copied one by one and steps repeat. */
 static int like(const char *const *call, long k)
 {
     int n = 0;
@@ -307,7 +307,7 @@ static void ends(void)
     } cases[] = {
         {"--data cats --model tiny.cfg --batch 3 --epochs 40 --optimizer sgd --lr 10 --lr-d 9 --out out", DG_NUMBERS,
          "the last checkpoint"},
-        /* grids at some epochs and at the last one; no best checkpoint if no test improves on the first */
+        /* sample grids at some epochs and at the last; no best checkpoint is saved if no test improves on the first */
         {"--data cats --model tiny.cfg --batch 4 --epochs 3 --sample-every 2 --out out", DG_OK, ""},
         {"--data many --model tiny.cfg --batch 16 --epochs 3 --eval-every 2 --out out", DG_OK, ""},
         {"--data shapes --test 0.25 --model dropout.cfg --batch 5 --epochs 3 --lr 1e-9 --sample-every 0 --out out",

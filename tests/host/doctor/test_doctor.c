@@ -191,7 +191,7 @@ static void check_silence(void)
     well(1500);
     judged(0.6);
     for (long i = 0; i < rows; i++) row[i].measure[DG_LOG_RECALL] = 0.1;
-    /* copies is not triggered: samples near to real images, but without variety */
+    /* rule copies ignores samples near to real images if they lack variety */
     NOTHING("near to real images, and not varied", NULL, 0);
     judged(0.6);
     FIRES("near to real images, and varied", NULL, 0, "copies");
@@ -257,7 +257,7 @@ static void check_repeats(void)
         DG_CHECKF(strstr(note[notes - 1], "since epoch 4: ") == note[notes - 1] &&
                       strstr(note[notes - 1], ": 247 more times; the worst case: "),
                   "%s", note[notes - 1]);
-        for (int i = 0; i < (resumed ? 0 : 6); i++) /* a beginning and an end, three times */
+        for (int i = 0; i < (resumed ? 0 : 6); i++) /* the spikes begin and end three times */
             DG_CHECKF(strstr(note[i], i % 2 ? "the loss of D is steady again" : "the loss of D jumps") &&
                           (strstr(note[i], "do not use the checkpoint") != NULL) != i % 2,
                       "%s", note[i]);

@@ -163,7 +163,7 @@ static void grids(void)
     DG_CHECK(dg_terminal_grid(pixels, 8, 3, 8, 8, DG_TERMINAL_BLOCKS, &text) == DG_OK);
     int lines = 0;
     for (const char *c = text; *c; c++) lines += *c == '\n';
-    DG_CHECKF(lines == 11, "%d lines", lines); /* 22 rows of pixels (2 x 8 and gaps), two per line */
+    DG_CHECKF(lines == 11, "%d lines", lines); /* two images and three gaps have 22 rows of pixels, two per line */
     free(text);
     DG_CHECK(dg_terminal_grid(pixels, 8, 3, 1, 1, DG_TERMINAL_BLOCKS, &text) == DG_OK);
     free(text);

@@ -87,7 +87,7 @@ static void check_usage(void)
     DG_NEAR(table.look[6].busy, 99.4, 1e-9);
 }
 
-/* Curves through the published improvements. With the other values the rule ends at the published batch size. */
+/* The curves pass through the published improvements; other values make the rule end at the published size. */
 static void check_epoch_time(void)
 {
     static const double vgg[][2] = {{32, 1},          {52, 1 - .3818}, {96, 1 - .4713},  {105.9, 1 - .52},

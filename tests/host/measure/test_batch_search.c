@@ -9,7 +9,7 @@ typedef double curve(double batch); /* images/s */
 static dg_batch_table s;
 static dg_batch_limits limits;
 static int tried[64], tries, looks; /* tried: batch sizes, in the order of their first measurement */
-static double (*slower)(int look);  /* factor on the time of a measurement, caused by another program; NULL: none */
+static double (*slower)(int look);  /* factor by which another program slows a measurement; NULL: none */
 static bool as_long_as_may_be;      /* true: each measurement lasts as long as permitted; false: one second */
 static double seconds;              /* seconds that the search has used */
 static curve *rate;

@@ -24,7 +24,7 @@ static struct {
     dg_err (*run_op)(dg_backend *, const dg_op *, double *);
     const dg_op *op; /* op whose result is changed */
     int operand;     /* operand that is changed */
-    size_t at;       /* index of the changed element, or its offset in an operand of bytes */
+    size_t at;       /* index of the changed element (operand of bytes: byte offset) */
     bool nan;
 } wrong;
 

@@ -15,8 +15,7 @@ static unsigned below(unsigned n)
     return (unsigned)(state >> 33) % n;
 }
 
-/* Writes the configuration of a run with this value of --device, which is stored as any text. Reads it back and
- * compares. */
+/* Writes a configuration with this value of --device, an option that accepts any text, reads it back and compares. */
 static bool survives(char *value)
 {
     dg_options o = base, back = {.device = NULL};
