@@ -1,7 +1,7 @@
-/* Batch norm with an activation: statistics, forward, backward. Sums: columns.cuh. real: type of the values.
+/* Batch norm with an activation: statistics, forward, backward. Sums: see columns.cuh. real: type of the values.
  * Tile: for statistics and gradients, a chunk of rows (norm_chunks.h) x at most 32 lanes; for elementwise kernels, n
  *   values per thread (1, or 16 bytes).
- * Shared memory: sums 4 (double) or 16 KB, elementwise none.
+ * Shared memory: 16 KB for sums (fp64: 4 KB), none for elementwise kernels.
  * Registers: sums 32 to 64, merging 56 to 72, elementwise 37 to 56.
  * Bound by: memory; merging by latency */
 #include "kernels/ops/norm/columns.cuh"

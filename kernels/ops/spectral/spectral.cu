@@ -1,5 +1,5 @@
-/* Spectral norm of weights and its gradient: W is read once per product and once for the division. Every block that
- * needs a sum computes it again, in the same order. Template parameter real: type of the values.
+/* Spectral norm of weights and its gradient: W is read once per product and once for the division. Blocks that need the
+ * same sum compute it separately, in the same order. Template parameter real: type of the values.
  * Tile: for W^T u, 32 columns per block, whose rows are divided among the warps; for W v, a row per warp; elementwise
  *   kernels loop over the grid.
  * Shared memory: 8.3 KB of column sums, else 256 bytes of warp sums.

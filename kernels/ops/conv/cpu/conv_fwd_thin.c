@@ -2,7 +2,7 @@
  *
  * The packing of conv_direct.c costs more than it saves if a pixel has few channels. Here a tile is DG_MR adjacent
  * pixels of a row by one or two vectors of output channels; x is read directly, or from a copy with its padding as
- * zeros. `place` lists the offsets of a window's inputs, except rows outside of x. Terms are added in the order of
+ * zeros. `place` lists the offsets of a window's inputs; rows outside of x are skipped. Terms are added in the order of
  * conv_direct.c, so results have the same bits. */
 #include "kernels/ops/conv/cpu/conv_pack.h"
 #include "kernels/ops/conv/cpu/conv_internal.h"
@@ -86,7 +86,7 @@ static void store(const job *j, real *to, const real *tile, int n, int room)
     }
 }
 
-/* Computes one row of y. n: terms of its windows that are inside the image. x, panel: pointers to the first of these
+/* Computes one row of y. n: number of terms per window whose input rows are inside of x. x, panel: the first of these
  * terms. The last block of channels is stored first, because it overwrites parts of other blocks. */
 static void row_tiles(const job *j, const real *x, const real *panel, int n, real *y)
 {

@@ -5,8 +5,8 @@
  * is transformed to 2 x 2 taps and added to a copy of w. Three taps: there is one phase, and blocks are wide, because
  * each block transforms all of y. A copy holds sums of frequencies, which are transformed once at the end.
  *
- * Work is split by blocks of input channels, rows of phases and slices of the list of pieces (a few images, or a band
- * of an image); each slice has its own copy, and copies are added in order. Shapes determine the number of slices. */
+ * Work is split by blocks of input channels, rows of phases, and slices: ranges of pieces (a few images, or a band of
+ * an image). Each slice has its own copy; copies are added in order. Shapes determine the number of slices. */
 #include "kernels/ops/conv/cpu/conv_winograd.h"
 
 #include <omp.h>

@@ -41,7 +41,7 @@ static const char *check_halving(const dg_op *op, dg_tune *t, dg_type real, cons
 
 static int summed(dg_op_kind kind, const dg_conv_args *a) { return kind == DG_OP_conv_dx ? a->Co : a->Ci; }
 
-/* Returns the number of pieces (weight gradient) or of cells (other directions). */
+/* Returns the number of groups of `positions` positions that y has; if K = 3, its cells count as whole. */
 static int64_t pieces(const dg_conv_args *a, int positions)
 {
     const int64_t cells = (int64_t)a->N * dg_ceil_div(a->Ho, 4) * dg_ceil_div(a->Wo, 4),
