@@ -1,4 +1,4 @@
-/* Checks of the targets that read images. */
+/* Checks of the fuzz targets that read images. */
 #ifndef DG_FUZZ_IMAGE_H
 #define DG_FUZZ_IMAGE_H
 

@@ -1,4 +1,4 @@
-/* Inputs of the targets that read logs. */
+/* Inputs of the fuzz targets that read logs. */
 #ifndef DG_FUZZ_LOGS_H
 #define DG_FUZZ_LOGS_H
 

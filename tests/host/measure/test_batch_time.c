@@ -68,7 +68,7 @@ static size_t check_size(dg_backend *b, int batch, double device_memory)
     return (size_t)row.memory;
 }
 
-/* Returns the memory of a run with this batch size and with the whole dataset, or two windows of it, on the device. */
+/* Returns the device memory of a run with this batch size, including the whole dataset or two windows of it. */
 static size_t needs(dg_backend *b, int batch, size_t have)
 {
     static dg_job job;
