@@ -115,7 +115,7 @@ INLINE void load_places(numbers *out, const uint8_t *at)
 
 typedef void some_channels(const dg_pool_args *a, const spot *s, int c0, const int n);
 
-/* Processes all channels by vectors. If C is not a multiple of LANES, the last vector overlaps the one before. */
+/* Processes all channels by vectors. If LANES < C does not divide C, the last vector overlaps the one before. */
 INLINE void by_lanes(const dg_pool_args *a, const spot *s, some_channels *some)
 {
     if (a->C < LANES) some(a, s, 0, a->C);
