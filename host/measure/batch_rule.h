@@ -60,26 +60,26 @@ enum { DG_BATCH_ROWS = 64, DG_BATCH_LOOKS = 256 };
 typedef struct {
     dg_batch_limits limits;
     dg_batch_machine machine;
-    dg_batch_row look[DG_BATCH_LOOKS]; /* all measurements in order; a published rule makes one measurement per round */
+    dg_batch_row look[DG_BATCH_LOOKS]; /* all measurements in order; rules usage and epoch-time make one per round */
     dg_batch_row row[DG_BATCH_ROWS];   /* search: one row per batch size, ascending, computed from all measurements */
     int looks, rows;
     int refused;       /* a size that did not fit, 0: none */
     char why_not[160]; /* why the last size did not fit, or "" */
-    const char *ended; /* how a published rule ended */
+    const char *ended; /* rules usage and epoch-time: how the rule ended */
     char end[240];     /* why the search tried no larger sizes: "; sizes above 64 were not tried (--max-batch)" */
-    double rising;     /* relative gain of the last doubling if time ended the series of the search, else 0 */
+    double rising;     /* search: relative gain of the last doubling if the time limit ended the series, else 0 */
     int batch;         /* the chosen size, 0: none */
     char why[700];     /* the choice and its reasons, as a sentence */
 } dg_batch_table;
 
 dg_err dg_batch_choose(dg_batch_table *t, dg_batch_rule rule, const dg_batch_limits *l, const dg_batch_machine *m);
 
-/* The size after `batch` in the series of the search. */
+/* Returns the size after `batch` in the series of the search: 2^k and 3 * 2^k. */
 int dg_batch_after(int batch);
 double dg_batch_rate(const dg_batch_row *r); /* images/s */
 int dg_batch_updates(const dg_batch_limits *l, int batch);
 
-/* dg_round_epoch returns the epoch time t of a round in seconds, dg_round_gain the gain r relative to round 0. */
+/* dg_round_epoch returns t, the seconds per epoch in a round; dg_round_gain returns r, the gain over round 0. */
 double dg_round_epoch(const dg_batch_limits *l, const dg_batch_row *round);
 double dg_round_gain(const dg_batch_limits *l, const dg_batch_row *round, const dg_batch_row *first);
 

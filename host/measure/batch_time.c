@@ -15,7 +15,7 @@
 #define LOOK 0.33 /* max seconds of a measurement; many short measurements average out disturbances */
 enum {
     LOOKS = 60,
-    PASSES = 10 /* passes of a sweep over all sizes, so that a disturbance of the machine affects different sizes */
+    PASSES = 10 /* passes of a sweep, so that a disturbance does not affect all measurements of one size */
 };
 
 dg_err dg_batch_bench_open(dg_batch_bench *b)
@@ -37,8 +37,8 @@ void dg_batch_bench_close(dg_batch_bench *b)
     b->nvml = NULL;
 }
 
-/* Open the loader for whole batches. Classifier records have labels, and floats if the images are whitened; the values
- * do not affect the time. */
+/* Open the loader without a short last batch. Records of classifiers have labels, and floats if images are whitened.
+ * Any values will do, because they do not affect the time. */
 static dg_err feed_of(dg_batch_trial *t)
 {
     dg_batch_bench *b = t->bench;
@@ -323,7 +323,7 @@ dg_batch_row dg_sweep_at(const dg_sweep *s, int batch)
     const double part = a == b ? 0 : (double)(batch - a->batch) / (b->batch - a->batch);
     dg_batch_row r = {.batch = batch, .looks = 1, .ms = a->ms + part * (b->ms - a->ms), .nvml = NAN};
     r.busy = dg_sweep_usage(a) + part * (dg_sweep_usage(b) - dg_sweep_usage(a));
-    /* times of sizes below the first one are extrapolated, but not below a minimum time per step */
+    /* an extrapolated time per image is at least a quarter of that of the first size */
     if (batch < s->row[0].batch) r.ms = fmax(r.ms, s->row[0].ms * batch / (4.0 * s->row[0].batch));
     return r;
 }

@@ -46,7 +46,7 @@ typedef struct {
     dg_position at;
     bool begun;
     int ahead;
-    double usage_at, cpu_at; /* dg_clock and CPU seconds when the usage was last read */
+    double usage_at, cpu_at; /* dg_clock() and CPU seconds at the last measurement of the usage */
 } dg_batch_trial;
 
 /* Build a network for this batch size, and run some steps to warm up. why: "", or the reason why the network does not
@@ -57,10 +57,10 @@ void dg_batch_close(dg_batch_trial *t);
 /* Time one size for most_seconds; DG_DEVICE: the size does not fit. */
 dg_err dg_batch_time(dg_batch_bench *b, int batch, double most_seconds, dg_batch_row *row);
 
-/* Returns the limits of the search that follow from the options for this number of images. */
+/* Returns the limits of the search for these options and this number of images. */
 dg_batch_limits dg_batch_limits_of(const dg_options *o, int images);
 
-/* Apply a rule to the device. DG_DEVICE: not even the first size of the search fits. */
+/* Choose a size by a rule and measurements on the device. DG_DEVICE: not even the first size of the search fits. */
 dg_err dg_batch_find(dg_batch_bench *b, dg_batch_rule rule, const dg_batch_limits *limits, dg_batch_table *t);
 
 /* The times of a range of sizes. */
@@ -79,7 +79,7 @@ double dg_sweep_usage(const dg_batch_row *r);
 /* Time and utilisation (busy) for this batch size, interpolated linearly between two measured sizes. */
 dg_batch_row dg_sweep_at(const dg_sweep *s, int batch);
 
-/* Apply a rule to the curve. Sizes above the last of the curve are assumed not to fit. */
+/* Choose a size by a rule and the measured curve. Sizes above the curve's last size are assumed not to fit. */
 void dg_sweep_choose(dg_sweep *s, dg_batch_rule rule, const dg_batch_limits *l, dg_batch_table *t);
 
 #endif

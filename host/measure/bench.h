@@ -1,7 +1,7 @@
 /* `dcgan bench` and `dcgan profile`: measure the machine's peak rates, and compare the training step, as a whole and op
  * by op, with these rates. `bench` prints the whole step and the kinds of ops. `profile` prints every op with its
  * predicted time. The commands write the same JSON object. The arithmetic peak is measured in every round, between
- * steps, because clocks and other programs change the machine's speed. Percentages refer to the run's best peak. */
+ * steps, because clocks and other programs change the machine's speed. Percentages are of the highest measured peak. */
 #ifndef DG_BENCH_H
 #define DG_BENCH_H
 
@@ -37,16 +37,16 @@ typedef struct {
     int batch, ops;
     int kernels, chain;  /* number of all kernels, and of kernels in the longest dependent chain (CPU: ops) */
     int in_flight;       /* steps enqueued together for timing */
-    double flops, bytes; /* per step; convolutions count as direct convolutions, with padding taps */
-    double predicted_us; /* sum over all ops, ignoring concurrency */
+    double flops, bytes; /* of a step; convolutions count as direct convolutions, with padding taps */
+    double predicted_us; /* predicted step time: the sum over all ops, ignoring concurrency */
     dg_timing step;
     dg_bench_op *op;
     dg_bench_launch *launch; /* launches in order of execution; none on a CPU */
     int launches;
 } dg_bench_model;
 
-/* Time training steps on random images in `rounds` rounds, as whole steps and op by op. Between steps, measure the
- * peak. DG_NUMBERS: a step computed values that are not finite, so its time is invalid. */
+/* Time training steps on random images in `rounds` rounds, as whole steps and op by op. Between steps, measure the peak
+ * FLOP/s. DG_NUMBERS: a step computed values that are not finite, so its time is invalid. */
 dg_err dg_bench_measure(dg_bench_model *r, dg_machine *m, const dg_model *model, int batch, int rounds, dg_backend *b);
 
 /* Fill the table without measurements: with the times that the cost model predicts for machine m. */

@@ -19,8 +19,8 @@ static const dg_op *same_op(const dg_plan *p, const char *name)
     return NULL;
 }
 
-/* True for rows whose contents differ in a fused plan: the unfinished results of norm_act_dx, and the sums that this op
- * computes. */
+/* True for rows whose contents differ in a fused plan: the result of norm_act_dx, which its consumers finish, and the
+ * sums in its scratch. */
 static bool differs(const dg_plan *fused, int row)
 {
     for (int i = 0; i < fused->ops; i++)

@@ -60,7 +60,7 @@ dg_err dg_trial_rewind(dg_trial *t)
     return dg_job_put_state(&t->job, &s);
 }
 
-/* Wait for the steps that were started from t->step on. DG_NUMBERS: values are not finite, so the time is invalid. */
+/* Wait for n steps, the first of which is t->step. DG_NUMBERS: values are not finite, so the time is invalid. */
 static dg_err finish(dg_trial *t, int n)
 {
     dg_metrics m[DG_TRIAL_STEPS];

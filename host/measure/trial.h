@@ -6,7 +6,7 @@
 
 typedef struct {
     dg_job job;
-    void *data, *perm; /* images, and their order; dg_trial_open repeats one batch for DG_TRIAL_STEPS steps */
+    void *data, *perm; /* images and their order in an epoch; dg_trial_open repeats one batch DG_TRIAL_STEPS times */
     uint64_t step;
 } dg_trial;
 
@@ -15,7 +15,7 @@ enum { DG_TRIAL_STEPS = 128 };
 typedef struct {
     const uint8_t *pixels;
     int count;
-    const int32_t *order; /* (steps): the image of each position in the epoch */
+    const int32_t *order; /* (steps): index of the image at each position of the epoch */
     int steps;
 } dg_trial_images;
 
@@ -34,7 +34,7 @@ dg_err dg_trial_steps(dg_trial *t, int n, double *ms);
 /* Run one training step op by op. ms[i]: time of op i of plan "train". */
 dg_err dg_trial_ops(dg_trial *t, double *ms);
 
-/* Reset the inputs of the next step to the start of an epoch. */
+/* Make the next step read images from the start of the epoch. */
 dg_err dg_trial_rewind(dg_trial *t);
 
 #endif

@@ -170,7 +170,7 @@ static dg_err survived(const tuner *s, dg_tuned *t, const dg_tune *tune, dg_err 
 
 static int common_divisor(int a, int b) { return b ? common_divisor(b, a % b) : a; }
 
-/* Time each choice for the first time, until the deadline. The order has large strides, because neighbours in the list
+/* First pass: time each choice once, until the deadline. The order has large strides, because neighbours in the list
  * are similar. *looked: number of timed choices, which are moved to the start of the list, fastest first. */
 static dg_err look(tuner *s, double until, dg_tuned *t, int *looked)
 {
@@ -207,8 +207,8 @@ static dg_err judge(tuner *s, const dg_op *op, const dg_tune *tune)
     return e && e != DG_FAILED ? failed(e, op, tune) : e;
 }
 
-/* Find the fastest correct choice among the timed choices, by timing groups of FINAL choices again. *right: a correct
- * choice was found. */
+/* Time the choices again, in groups of FINAL choices from the fastest group on, until a group has a correct choice;
+ * select the fastest one. *right: a correct choice was found. */
 static dg_err pick(tuner *s, const dg_op *op, int looked, dg_tuned *t, bool *right)
 {
     dg_err e = DG_OK;
