@@ -100,7 +100,7 @@ static void train_plan(dg_builder *b, dg_job *job, dg_plan_role role, int B)
     dg_add_advance(job, plan, B);
 }
 
-/* Add the rows that the host writes before a run of plan "test": the records, their order, and a step state of 0. */
+/* Add the rows that the host writes before a run of plan "test": the records, their order, and a zeroed step state. */
 static void test_rows(dg_job *job, int N)
 {
     dg_arena *a = &job->arena;

@@ -6,8 +6,8 @@
 #include "core/plan/ops.h"
 
 /* X(NAME, word, form of D's loss, form of G's loss (core/plan/ops_gan.h), low, paired, guess). `low` is D's target for
- * samples (for real images 1). `paired` is true for relativistic losses: the op also reads the other half's logits
- * (operand `other`). `guess` is D's loss for outputs halfway between its targets (for the doctor). */
+ * samples (for real images 1). `paired` is true for relativistic losses, whose op also reads the logits of the other
+ * half of the batch (operand `other`). `guess` is D's loss for outputs halfway between its targets. */
 #define DG_LOSSES(X)                                                   \
     X(BCE, "bce", DG_GAN_CROSS, DG_GAN_CROSS, 0, false, 1.386)         \
     X(LSGAN, "lsgan", DG_GAN_SQUARES, DG_GAN_SQUARES, 0, false, 0.25)  \

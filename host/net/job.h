@@ -29,7 +29,7 @@ struct dg_job_options {
     int rows;       /* images in the dataset */
     int window;     /* images per window of a streamed dataset (loader.h); 0: the whole dataset is in memory */
     bool train;     /* false: no gradients, no moments */
-    bool z_given;   /* the plan has no noise op; the caller sets z before each step (replay) */
+    bool z_given;   /* for replay: the plan has no noise op, and the caller sets z before each step */
     bool flip;
     dg_optimizer optimizer;
     double beta1, beta2, eps; /* beta1 and beta2 are read by Adam only, eps by all optimizers but SGD */
@@ -40,7 +40,7 @@ struct dg_job_options {
     double smoothing;
     dg_loss loss;
     double r1, r2;        /* factors of the gradient penalties of D (penalty.h) */
-    double ema;           /* decay of the EMA of G's weights, which generates samples; 0: no EMA, or the next member */
+    double ema;           /* decay of the EMA of G's weights (used for sampling); 0: no EMA, or ema_half_life sets it */
     double ema_half_life; /* in images */
     int augment;
     double augment_p; /* probability of each augmentation */
@@ -98,12 +98,12 @@ struct dg_job {
     dg_step_state *states; /* with a schedule: DG_RING states whose copies to the device may be pending, else NULL */
     int input[DG_PLANS];   /* row that the caller writes before a run of the plan (latent vectors); -1: none */
     int gradient[DG_PLANS], squares[DG_PLANS]; /* tensors v and |v|^2 of the gradient penalty; -1: no penalty */
-    int values, pixels;                        /* rows of plan "sample": reals, uint8 pixels */
+    int values, pixels;                        /* rows of plan "sample": samples as reals, as uint8 pixels */
     bool unsettled;                            /* true if averaged weights have changed since plan "statistics" ran */
     struct {
         int data, perm, state;
         int p, each; /* outputs: class probabilities, losses */
-        int hidden;  /* input of the last layer; -1 in a training job */
+        int hidden;  /* row of the last layer's input; -1 in a training job */
     } test;
 };
 
@@ -131,8 +131,8 @@ void *dg_job_memory(const dg_job *job, int row);
  * 0, running variances with 1. */
 dg_err dg_job_init(dg_job *job, uint64_t seed);
 
-/* Put seed, step, cursor and lr of a state, and the values that the options give after `images` images (schedule.h).
- * dg_job_put_state: at the start of a schedule. */
+/* Put the step state: seed, step, cursor and lr of `state`, and values of the options after `images` images
+ * (schedule.h). dg_job_put_state: for 0 images. */
 dg_err dg_job_put_scheduled(dg_job *job, const dg_step_state *state, double images);
 dg_err dg_job_put_state(dg_job *job, const dg_step_state *state);
 /* Wait for the steps, then copy the metrics of steps first .. first+n-1; n <= DG_RING. */

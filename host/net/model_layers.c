@@ -74,7 +74,7 @@ static dg_err check_addend(unroller *u, const dg_section *s, const dg_layer *l)
                b.C, other->name);
 }
 
-/* Expand a word of `torch` for copy `copy`: {4+2} is 4, 6, 8, ... Returns the text after the word; NULL: too long. */
+/* Expand a name of key `torch` for copy 1, 2, ...: {4+2} is 4, 6, ... Returns the text after it; NULL: too long. */
 static const char *expand(const char *text, int copy, char out[48])
 {
     char all[sizeof((dg_section *)0)->torch];
@@ -94,7 +94,7 @@ static const char *expand(const char *text, int copy, char out[48])
     return snprintf(out, 48, "%s", all) < 48 ? text : NULL;
 }
 
-/* The default name of a batch norm is that of the next module, such as features.1 after features.0. */
+/* Get the default name of a batch norm: the module number after the convolution, such as features.1 for features.0. */
 static bool name_norm(const char *conv, char out[48])
 {
     size_t n = strlen(conv), digits = 0;
@@ -174,7 +174,7 @@ static dg_err append_block(unroller *u, int from, int to, int times)
     return e;
 }
 
-/* *Find the last section, `to`, of the block that starts at section i. */
+/* Find the last section, *to, of the block that starts at section i. */
 static dg_err find_block(unroller *u, int i, int *to)
 {
     *to = i;

@@ -39,7 +39,7 @@ dg_err dg_model_layers(dg_model_text *t);
 int dg_copy_number(const char *text, int *first, int *step);
 
 void dg_key_names(unsigned keys, char out[160]);
-/* Copy to s those keys of `keys` that `defaults` has and s lacks. */
+/* Copy to s the keys in bit mask `keys` that `defaults` has and s lacks. */
 void dg_key_inherit(dg_section *s, const dg_section *defaults, unsigned keys);
 
 /* Parse a heading: "G.12" gives net "G" and number 12, "G" gives number 0. False: any other heading. */

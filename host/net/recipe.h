@@ -22,12 +22,12 @@ typedef enum { DG_NEVER_BAD, DG_NOT_FINITE, DG_NOT_ZERO } dg_metric_bad;
 /* A metric of a step: one value of dg_metrics, or the sum of two. */
 typedef struct {
     const char *name; /* column of the log; NULL: the metric is checked, but not logged */
-    int terms;        /* 2: the metric is a sum, which is displayed, but not read back or checked */
+    int terms;        /* 2: the metric is a sum, which is displayed, but neither read from logs nor checked */
     int term[2];
     dg_metric_kind kind;
     dg_metric_over over;
-    const char *label, *brief; /* long and short form on the progress line (brief NULL: like label); "/" appends to the
-                                * last metric; label NULL: hidden */
+    const char *label, *brief; /* long and short form on the progress line (brief NULL: like label); "/" joins the value
+                                * to the last metric; label NULL: hidden */
     int plot;                  /* plot in curves.png: index into dg_recipe.plot */
     const char *legend;
     const char *title; /* title of the metric's plot in `dcgan curves`; NULL: none */
@@ -50,7 +50,7 @@ struct dg_recipe {
     const dg_metric *metric;
     const dg_recipe_plot *plot;
     const dg_recipe *penalised; /* this recipe with metrics of gradient penalties; NULL: the recipe has no penalties */
-    const dg_recipe *base;      /* the recipe whose `penalised` this is, or NULL */
+    const dg_recipe *base;      /* for a recipe with penalties, the recipe without them; else NULL */
     const char *const (*preset)[2]; /* NULL-terminated defaults that differ from a GAN's, or NULL */
     /* Returns DG_USAGE if the recipe cannot train this model with options o; o NULL: with any options. */
     dg_err (*check)(const dg_model *m, const dg_job_options *o);

@@ -7,7 +7,7 @@
 #include "host/net/gan.h"
 
 static const dg_recipe *const recipes[] = {&dg_gan_recipe, &dg_classifier_recipe, &dg_gan_penalised_recipe};
-enum { ALL = sizeof recipes / sizeof recipes[0], RECIPES = ALL - 1 }; /* no model selects the last recipe */
+enum { ALL = sizeof recipes / sizeof recipes[0], RECIPES = ALL - 1 }; /* dg_recipe_find never returns the last recipe */
 
 const dg_recipe *dg_recipe_at(int i) { return i < ALL ? recipes[i] : NULL; }
 

@@ -76,7 +76,7 @@ struct dg_layer_kind {
     /* Append the forward ops of layer i: read pass->layer[i].in, set .out and .saved. */
     void (*forward)(dg_builder *b, dg_pass *p, int i);
     /* Append the backward ops from dy, the gradient of .out: gradients of weights (DG_WANT_WEIGHTS), and of .in and
-     * .add as dx[0] and dx[1] (DG_WANT_INPUT). Gradients are written to dg_layer_gradient, which may be dy. */
+     * .add as dx[0] and dx[1] (DG_WANT_INPUT). Gradients are in the row of dg_layer_gradient, which may be dy's. */
     void (*backward)(dg_builder *b, dg_pass *p, int i, dg_view dy, unsigned want, dg_view dx[2]);
     /* Append the ops for the layer's tangent, which is returned, and for the gradients of its weights (dg_tangent).
      * NULL: the layer cannot be part of a network with a gradient penalty. */
@@ -120,8 +120,8 @@ dg_onnx_node *dg_layer_node(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n, con
 void dg_finish_onnx(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n);
 void dg_windows_onnx(dg_onnx_node *node, const dg_layer *l);
 
-/* Set out->H and out->W to the number of windows. Pixels at the far side that no window covers are ignored if floors is
- * set; otherwise they are an error, DG_USAGE. */
+/* Set out->H and out->W to the number of windows. If floors is set, pixels after the last window are ignored; otherwise
+ * they are an error, DG_USAGE. */
 dg_err dg_layer_windows(const dg_layer *l, const char *where, bool floors, dg_shape *out);
 /* dg_layer_kind.shape for layer kinds whose output shape equals their input shape. */
 dg_err dg_layer_same_shape(dg_layer *l, const char *where);
