@@ -2,8 +2,8 @@
  *
  * inih (as Debian builds it) cuts lines at 200 bytes, ends a value at " ;", reads an indented line as a continuation
  * and strips blanks. next_line() therefore drops comments and indentation, and passes a long line in pieces: a first
- * line and continuations. A mark on each side of a cut keeps inih from stripping blanks there or finding a comment.
- * Values with characters that inih would change in a short line are written in quotes. */
+ * line and continuations. The pieces have a mark on each side of a cut, so that inih neither strips blanks nor finds
+ * a comment there. Values with characters that inih would change in a short line are written in quotes. */
 #include "host/options/option_table.h"
 
 #include <ctype.h>

@@ -27,7 +27,7 @@ enum {
     DG_OPT_BELOW_MAX = 8,
     DG_OPT_FIXED = 16,   /* cannot change with --resume */
     DG_OPT_MODEL = 32,   /* a model file may set this option in its section [train] */
-    DG_OPT_IF_SET = 64,  /* config.ini omits the default, unless the model sets values of training */
+    DG_OPT_IF_SET = 64,  /* config.ini omits the default, unless the model sets options of [train] */
     DG_OPT_COMMON = 128, /* in the short help */
     DG_OPT_OUTPUT = 256, /* the path of an output */
     DG_OPT_RESULT = 512  /* the option changes what is trained, so checkpoints store it */
@@ -121,7 +121,7 @@ dg_err dg_options_finish(dg_options *o);
 /* host/options/options_job.c: parse --schedule, and refuse values of another optimizer. */
 dg_err dg_options_training(dg_options *o);
 dg_err dg_options_augment(dg_options *o);
-/* Reset the numbers of the model's optimizer if another optimizer was chosen. */
+/* If the user chose another optimizer than the model, reset the options that the model sets for its optimizer. */
 void dg_options_drop(dg_options *o, const dg_options *model);
 /* Apply the presets of model `name`'s recipe, then the model's section [train]. An unreadable model sets nothing. */
 dg_err dg_options_model(dg_options *o, const char *name);

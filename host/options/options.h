@@ -58,13 +58,13 @@ typedef struct {
     double start_sigma, start_bias;
     int preset, loss;
     double r1, r2, ema, ema_half_life, augment_p;
-    double lr_end, beta2_end, r1_end, r2_end; /* 0: as at the start */
+    double lr_end, beta2_end, r1_end, r2_end; /* values at the end of the schedule; 0: the start value */
     char *augment, *aug_preview;
     int augmented;
-    bool model_says; /* a model or config file sets values of training: config.ini then stores all of these values */
-    char *schedule;  /* parsed: cosine, or from epoch change[i] on, rates are multiplied by factor[i] */
+    bool model_says; /* the model or a config file sets options of [train], so config.ini stores all of them */
+    char *schedule;  /* sets cosine, or change and factor: from epoch change[i] on, rates are multiplied by factor[i] */
     bool cosine;
-    int schedule_length; /* in images; 0: auto, which a run with `cosine` replaces by a value */
+    int schedule_length; /* in images; 0: auto, for which a run with `cosine` computes a value */
     int changes, change[DG_SCHEDULE_MAX];
     double factor[DG_SCHEDULE_MAX];
     uint64_t seed;
@@ -109,7 +109,7 @@ typedef struct {
     int rule; /* dg_batch_rule */
 
     bool given[DG_OPTIONS_MAX]; /* for each row of the table: true if the user or the model file set the option */
-    char *changed;              /* --resume: "lr 0.0002 -> 0.5, flip no -> yes"; NULL: as in the run's config.ini */
+    char *changed;              /* --resume: "lr 0.0002 -> 0.5, flip no -> yes"; NULL: no changes */
     char *resolved;             /* train: the text of config.ini */
     int argc;
     char **argv; /* arguments of dg_options_parse, which must outlive this struct */

@@ -49,8 +49,8 @@ static dg_err parse_checkpoints(dg_options *o)
                    o->checkpoints);
 }
 
-/* Numbers of the optimizer must not become 0, and decay rates must not become 1, in the type of training, where
- * denormal numbers are flushed to 0. */
+/* In the element type of training, which flushes denormal numbers to 0, hyperparameters must not become 0 and decay
+ * rates must not become 1. */
 static dg_err check_vanishing(const dg_options *o)
 {
     const struct {
@@ -218,7 +218,7 @@ const dg_precision *dg_options_precision(const dg_options *o, bool *else_fp32)
     return &dg_precisions[*else_fp32 ? DG_PRECISION_BF16 : o->precision];
 }
 
-/* The commands check and replay compare with unrounded sums, so they use fp32 unless --precision is given. */
+/* check and replay compare with results of unrounded operands, so they use fp32 unless --precision is given. */
 static void finish_precision(dg_options *o)
 {
     if (o->precision != DG_PRECISION_AUTO) return;

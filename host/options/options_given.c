@@ -1,4 +1,4 @@
-/* An option given twice, and variables DCGAN_... that no option reads. */
+/* Detects options that are given twice, and environment variables DCGAN_... that no option reads. */
 #include "host/options/option_table.h"
 
 #include <ctype.h>

@@ -203,7 +203,7 @@ static dg_err check_operands(const dg_options *o, const scanned *s)
     return DG_OK;
 }
 
-/* Read config.ini of the resumed run into `o`, replacing earlier values, and into `run`, replacing defaults. */
+/* Read config.ini of the resumed run twice: into `o`, over earlier values, and into `run`, over defaults. */
 static dg_err read_run_config(const char *path, dg_options *o, dg_options *run)
 {
     dg_err e = dg_options_presets(run);
@@ -274,7 +274,7 @@ static dg_err set_given(dg_options *o, const scanned *s, const char *config)
     return e ? e : dg_options_name_model(o);
 }
 
-/* Apply section [train] of the model, whose name comes from sources of higher precedence. */
+/* Apply section [train] of the model. The model's name comes from sources of higher precedence than [train]. */
 static dg_err set_from_model(dg_options *o, const scanned *s, const char *config)
 {
     const bool operand = o->command == DG_CMD_PLAN || o->command == DG_CMD_PROFILE || o->command == DG_CMD_CHECK ||
