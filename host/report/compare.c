@@ -13,7 +13,7 @@ typedef struct {
     int runs;
 } several;
 
-/* The recipe whose columns all runs have. */
+/* The recipe whose log columns all runs have. */
 static const dg_recipe *common_recipe(const several *s)
 {
     for (int i = 1; i < s->runs; i++)

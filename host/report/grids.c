@@ -9,9 +9,9 @@
 #include "host/report/html.h"
 
 enum {
-    ROOM = 6 << 20, /* bytes of all grids; base64 adds a third */
-    MOST = 600,     /* max number of grids; the slider resolves no more */
-    REDUCED = 3,    /* levels: 0 unchanged; 1 JPEG; 2 and 3 halve the sides */
+    ROOM = 6 << 20, /* max bytes of all grids; base64 makes them a third larger */
+    MOST = 600,     /* max number of grids, because the slider cannot select from more */
+    REDUCED = 3,    /* levels: 0 unchanged; 1 JPEG; 2 and 3 JPEG with 1/2 and 1/4 of the side limit */
     QUALITY = 85
 };
 
