@@ -7,7 +7,7 @@
 #include "host/judge/judge.h"
 #include "host/net/job.h"
 
-enum { DG_CRITIC_MOST = 1000 }; /* maximum number of samples, and of images in each real set */
+enum { DG_CRITIC_MOST = 1000 }; /* max number of samples, and max number of images in each set of real images */
 
 typedef struct {
     dg_jury jury;

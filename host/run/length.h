@@ -14,7 +14,7 @@ enum {
     DG_AUTO_GRIDS = 300
 };
 
-/* Steps per epoch; o->batch is set. */
+/* Returns the steps per epoch; o->batch must be set. */
 int dg_steps_of_epoch(const dg_options *o, int images);
 /* Number of steps of the run: the steps of all epochs, or --steps if that is fewer. */
 long dg_steps_of_run(const dg_options *o, int images);

@@ -40,7 +40,7 @@ bool dg_curve_by_epochs(const dg_run_log *run)
 
 static uint64_t rounded_up(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
 
-/* Mean and range of the rows that have the same key; keys ascend. */
+/* Mean and range of consecutive rows with equal key. */
 typedef struct {
     uint64_t key;
     long n;
@@ -123,7 +123,7 @@ static bool has_measures(const dg_run_log *run)
     return false;
 }
 
-/* Charts of the logged metrics: one for each distance, then one for all shares and ratios. Returns their number. */
+/* Add a chart per distance, then one for all metrics in percent or with best value 1. Returns the number of charts. */
 static int add_measured(dg_chart *p, const dg_run_log *run)
 {
     int n = 0;

@@ -13,15 +13,15 @@ typedef struct {
     long n;
 } dg_run_log;
 
-/* x: (n) positions of the middles of the steps on the epoch axis. If epoch 1 has one step, that step is at 0.5. */
+/* x: (n) receives each step's middle on the epoch axis. If epoch 1 has one step, that step is at 0.5. */
 void dg_curve_places(const dg_log_row *rows, long n, double *x);
 
 /* True if the log has enough epochs for a point per epoch. */
 bool dg_curve_by_epochs(const dg_run_log *run);
 
 /* Append the curve of metric m or, if m is NULL, of logged metric number `logged`. A point is the mean of whole epochs
- * (p->epochs), or of a 100th of the rows. Rows without a value are skipped. Metrics of tests have one value per epoch
- * and no bins. */
+ * if p->epochs is set, else of 1% of the rows. Rows without a value are skipped. Metrics of tests have one value per
+ * epoch, so their curves have no ranges (bins). */
 void dg_curve_add(dg_chart *p, const char *label, const dg_run_log *run, const dg_metric *m, int logged);
 
 /* Plot number i of the recipe, over epochs. */

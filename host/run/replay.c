@@ -171,7 +171,7 @@ static dg_err replay(const dg_oracle *o, dg_job *job, int steps, void *perm, con
         e = compare(o, job, r, "expect.final.", t, t->row);
         if (!e && t->average >= 0) e = compare(o, job, r, "expect.average.", t, t->average);
     }
-    if (e || dg_is_averaged(&job->o)) return e; /* samples of averages depend on noise that is not recorded */
+    if (e || dg_is_averaged(&job->o)) return e; /* samples of averaged weights depend on unrecorded noise */
     return job->recipe->sample ? compare_sample(o, job, r) : job->recipe->labels ? compare_test(o, job, r) : DG_OK;
 }
 
