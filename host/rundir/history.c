@@ -12,7 +12,7 @@
 #include "core/base/numbered.h"
 
 static const char newest[] = "checkpoint.safetensors", folder_name[] = "later-than-";
-/* During a rewind, the chosen checkpoint gets this name unless it has one of the names that the program uses. */
+/* Name of the chosen checkpoint during a rewind, unless its own name is one that the program uses. */
 static const char renamed[] = "checkpoint-chosen.safetensors";
 static const char *const best[] = {"best.safetensors", "checkpoint-best.safetensors"};
 
@@ -184,7 +184,7 @@ static dg_err share_link(const dg_rundir *r, int folder, const char *name)
     return DG_OK;
 }
 
-/* Move or copy the other files after the checkpoint was renamed. Resuming replaces the later parts of copied files. */
+/* Move or copy the other files after the checkpoint was renamed. Resuming removes later epochs from copied files. */
 static dg_err finish(const dg_rundir *r, int folder, uint64_t epoch)
 {
     static const char *const kept[] = {"curves.png",

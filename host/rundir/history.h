@@ -19,7 +19,7 @@ dg_err dg_history_newest(const dg_rundir *r, char name[256]);
 
 void dg_history_prune(const dg_rundir *r, int keep);
 
-/* Finish or undo a rewind that a kill interrupted. Call before reading the newest checkpoint. */
+/* Finish or undo a rewind that a kill interrupted. Call this function before the newest checkpoint is read. */
 dg_err dg_history_take_up(const dg_rundir *r);
 
 /* Rewind to `epoch`: the checkpoint `file` of this directory becomes checkpoint.safetensors. Only messages use the path

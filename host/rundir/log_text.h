@@ -8,7 +8,7 @@
 enum { DG_LOG_LINE = 1024 };             /* max length of a line */
 #define DG_LOG_BYTES ((uint64_t)4 << 30) /* max size of a log: about 40 million rows */
 
-/* A row, whose columns are the metrics of the recipe and the other members of this struct. */
+/* A row of the log: the metrics of the recipe are in value, the other members are further columns. */
 typedef struct {
     uint64_t step, epoch;
     double value[DG_METRICS_MAX];
@@ -41,9 +41,9 @@ bool dg_log_parse(const char *line, const dg_recipe *r, dg_log_row *row);
  * because plots, evaluation and resume rely on this order. */
 bool dg_log_follows(const dg_log_row *before, const dg_log_row *row);
 
-/* All rows after the header of a log.csv's text, whose newlines become NUL; a last line without newline is ignored.
- * malloc'd; NULL: no memory. *bad: number of the first invalid or out-of-order line, 0: none; such lines are left
- * out. */
+/* Parse the rows after the header of a log.csv's text. Newlines in the text become NUL; a last line without newline is
+ * ignored. Returns malloc'd rows; NULL: no memory. *bad: number of the first invalid or out-of-order line, 0: none;
+ * such lines are left out. */
 dg_log_row *dg_log_rows_in(char *text, size_t header, const dg_recipe *r, long *rows, long *bad);
 
 /* Returns the value that results from writing and reading v. */

@@ -17,7 +17,7 @@ typedef struct {
 } dg_rundir;
 
 /* Open a run directory and lock it. A new run (resume = false) creates a missing directory, and removes files of an
- * interrupted start. DG_USAGE if a new run finds results, or a run (config.ini or a checkpoint); for a run the message
+ * interrupted start. DG_USAGE if a new run finds results or a run (config.ini or a checkpoint); the message for a run
  * has two commands that would work. DG_LOCKED if another run uses the directory; the message has host and process. */
 dg_err dg_rundir_open(const char *path, bool resume, dg_rundir *out);
 void dg_rundir_close(dg_rundir *r);
