@@ -12,8 +12,8 @@ dg_err dg_train_weights(const dg_options *o, const dg_model *model, dg_st **init
  * dataset. */
 dg_err dg_train_begin(dg_training *r, const dg_st *init);
 
-/* *own: options of a new run next to this one, initialised from checkpoint `path`, for --resume with another dataset.
- * Call dg_train_own_free even after an error. */
+/* For --resume with another dataset: *own are the options of a new run in a directory next to this run's, initialised
+ * from checkpoint `path`. Call dg_train_own_free even after an error. */
 dg_err dg_train_own(const dg_options *o, const char *path, dg_options *own);
 void dg_train_own_free(dg_options *own);
 

@@ -5,7 +5,7 @@
 #include "host/options/options.h"
 #include "host/net/model.h"
 
-/* If `may`, replace a built-in classifier by NAME-Nclasses when the dataset has N classes. DG_DATA: classes still
+/* If `may` is set, replace a built-in classifier by NAME-Nclasses for a dataset of N classes. DG_DATA: classes still
  * differ. */
 dg_err dg_follow_classes(const dg_options *o, const dg_dataset *d, bool may, dg_model *model);
 

@@ -15,8 +15,8 @@ typedef struct dg_report_keeper dg_report_keeper;
 dg_err dg_report_keep(const dg_rundir *dir, const dg_dataset *data, dg_worker *writer, dg_worker *grids,
                       dg_report_keeper **out);
 
-/* Start a new page unless one is being written, or pages would cost more than 5% of the time. last: wait until the page
- * can be started, and always start it. Returns true if started. */
+/* Start to write a page, unless a page is still being written or pages would take more than 5% of the time. last: wait
+ * for older pages, then start. Returns true if started. */
 bool dg_report_renew(dg_report_keeper *k, bool last);
 
 void dg_report_keep_end(dg_report_keeper *k); /* Call after the writer was closed. k may be NULL. */

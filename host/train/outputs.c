@@ -1,4 +1,4 @@
-/* Output files of a run: data is copied here and written by threads. */
+/* Output files of a run: functions of this file copy the data, and threads write it. */
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -52,13 +52,13 @@ dg_err dg_outputs_open(dg_outputs *w);
 /* Wait for all writes; returns their first error. */
 dg_err dg_outputs_close(dg_outputs *w);
 
-/* Record the result of writing a file of the enum, and warn of a failure. Any thread may call it. */
+/* Record the result of writing file DG_..._FILE, and warn of a failure. Any thread may call this function. */
 void dg_outputs_wrote(dg_outputs *w, int file, dg_err e);
 
 /* Record a failure; dg_message() has the text. */
 void dg_outputs_failed(dg_outputs *w, dg_err e);
 
-/* Write config.ini. Call it before other outputs, because --resume needs config.ini. */
+/* Write config.ini. Call this function before other outputs, because --resume needs config.ini. */
 dg_err dg_save_config(const dg_rundir *dir, const char *text);
 
 void dg_save_reals(dg_outputs *w);

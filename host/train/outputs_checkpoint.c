@@ -1,4 +1,4 @@
-/* Checkpoints of a run: copied at once, written by a thread. */
+/* Checkpoints of a run: the state is copied, and a thread writes the copy to the file. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static dg_err write_checkpoint(void *context)
     bool removed;
     /* Write grids before the checkpoint, because a resumed run cannot generate grids of earlier epochs. */
     (void)dg_worker_wait(w->write.grids, s->grids);
-    (void)dg_rundir_check(w->dir, &removed); /* only `removed` is used here, because the writer checks again */
+    (void)dg_rundir_check(w->dir, &removed); /* errors are ignored here, because the writer checks again */
     const bool ends_epoch = w->saved.epoch && !w->saved.batch && w->saved.step != s->saved.step;
     const dg_err kept = !removed && w->o->keep > 0 && ends_epoch ? dg_history_keep(w->dir, w->saved.epoch) : DG_OK;
     const dg_err log = dg_log_sync(w->log);

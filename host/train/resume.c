@@ -20,7 +20,7 @@ dg_err dg_train_find(dg_training *r, char path[4096], dg_st **st, dg_model *mode
                                   "%s: checkpoint.safetensors is missing; resume from the newest older one:  "
                                   "%s --resume %s/%s"),
                            r->dir.path, dg_program(), dg_shell_path(dir, sizeof dir, r->dir.path), older);
-        if (dg_rundir_has_results(&r->dir)) /* a kill came before the first checkpoint, or the file was deleted */
+        if (dg_rundir_has_results(&r->dir)) /* killed before the first checkpoint, or the checkpoint was deleted */
             dg_warn("%s has no checkpoint: training starts from the beginning and replaces the log and images",
                     r->dir.path);
         else dg_progress_note(r->progress, "%s has no checkpoint yet: starting from the beginning", r->dir.path);
@@ -34,7 +34,7 @@ static dg_err go_back(dg_training *r, const char *path)
 {
     char moved[64] = "";
     bool removed;
-    dg_err e = dg_rundir_check(&r->dir, &removed); /* the checkpoint was opened by path */
+    dg_err e = dg_rundir_check(&r->dir, &removed); /* the path of the checkpoint must lead to the locked directory */
     if (!e) e = dg_history_go_back(&r->dir, path, r->read.epoch, moved);
     if (!e && *moved)
         dg_progress_note(r->progress,

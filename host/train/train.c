@@ -40,7 +40,7 @@ static void name_bad_tensor(dg_job *job, char *out, size_t size)
     }
 }
 
-/* Launch steps of an epoch; begins: the epoch or the session begins. */
+/* Launch steps of an epoch. begins: these steps are the first of the epoch or of the session. */
 static dg_err launch_steps(dg_training *r, bool begins)
 {
     double lr[DG_NETS_MAX] = {0};
@@ -68,7 +68,7 @@ static dg_err bad_numbers(dg_training *r, const char *what)
                    (unsigned long long)r->read.epoch + 1, (unsigned long long)r->read.step, what, tensor);
 }
 
-/* Add an epoch's metrics to the row of its last step, and to the epoch's own row. */
+/* Add the newest metrics of samples to the row if they are of its epoch. */
 static void add_measures(const dg_training *r, dg_log_row *row)
 {
     row->judged = r->judged.epoch && r->judged.epoch == row->epoch;
@@ -225,7 +225,7 @@ int dg_steps_in_a_row(const dg_training *r)
 {
     const uint64_t full = (uint64_t)(r->data.train / r->o->batch) - r->given.batch;
     uint64_t n = (uint64_t)dg_steps_ahead(r->job.backend, r->metrics.each);
-    if (r->job.o.window || full < 1) return 1; /* windows are uploaded before each step; 0: the short batch is next */
+    if (r->job.o.window || full < 1) return 1; /* images are uploaded before each step, or the next batch is short */
     if (n > full) n = full;
     if (r->o->steps > 0 && n > (uint64_t)r->o->steps - r->given.step) n = (uint64_t)r->o->steps - r->given.step;
     return (int)n;
@@ -327,7 +327,7 @@ static dg_err close_epoch(dg_training *r)
     return e ? e : save_test(r, epoch); /* comes last, because dg_save_best must not affect dg_checkpoint_too_soon */
 }
 
-/* Write outputs of the last epoch that are missing because the run ended after its checkpoint and before them. */
+/* Write the last epoch's outputs if they are missing because the run ended between its checkpoint and them. */
 static void make_up_for_images(dg_training *r)
 {
     const dg_options *o = r->o;

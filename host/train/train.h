@@ -41,8 +41,8 @@ typedef struct {
     dg_position read;  /* position of the steps whose metrics were read, checked and logged */
     dg_epoch_metrics epoch;
     double previewed;
-    double epoch_began, started, seconds_before; /* clock; clock at session start; seconds of earlier sessions */
-    double timed_from; /* clock at the first step read (timed_step); 0: not yet, -1: duration printed */
+    double epoch_began, started, seconds_before; /* clock at epoch and session start; seconds of earlier sessions */
+    double timed_from; /* clock when step timed_step was read; 0: not yet, -1: duration printed */
     uint64_t timed_step;
 } dg_training;
 
