@@ -15,8 +15,8 @@ static size_t images_bytes(const dg_job *job)
     return (size_t)(job->o.window ? 2 * job->o.window : job->o.rows) * dg_job_record_bytes(job);
 }
 
-/* Host memory that a run needs in addition if the device is the CPU: a copy for checkpoints, one tensor, and records
- * with labels. */
+/* Memory that a run on the CPU needs in addition to the job: a copy for checkpoints, a buffer for one tensor, and
+ * records with labels. */
 static size_t beside(const dg_job *job)
 {
     if (!job->o.run || !job->backend->threads) return 0;
@@ -53,7 +53,7 @@ static int window_for(const dg_room *r, const dg_job *job)
     return job->o.batch * (batches < 1 ? 1 : batches > (size_t)all ? all : (int)batches);
 }
 
-/* Build with windows if the full dataset does not fit; the caller checks the result. */
+/* Build the job, with windows if the full dataset does not fit. The caller checks whether the windows fit. */
 static dg_err build(dg_job *job, const dg_model *m, const dg_job_options *o, dg_backend *b, const dg_room *r)
 {
     dg_job_options options = *o;
@@ -79,7 +79,7 @@ static dg_job_options with_batch(const dg_job_options *o, int batch)
     dg_job_options other = *o;
     other.batch = batch;
     if (!o->rows) other.rows = 2 * batch;
-    other.last_batch = other.rows % batch; /* too large with --drop-last, which has no short batch */
+    other.last_batch = other.rows % batch; /* an overestimate with --drop-last, which has no short batch */
     if (other.samples > batch) other.samples = batch;
     if (other.tested > 64 && other.tested > batch) other.tested = batch > 64 ? batch : 64;
     return other;

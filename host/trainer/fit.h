@@ -9,7 +9,7 @@ size_t dg_fit_bytes(const dg_job *job);
 
 /* Get the memory of b, limited to `most` MB unless that is 0. */
 typedef struct {
-    size_t unused, total, others, have; /* in bytes; others: reserved for the GPU driver; have: available for a run */
+    size_t unused, total, others, have; /* bytes; others: kept for graphs and libraries; have: available for a run */
 } dg_room;
 dg_err dg_room_of(dg_backend *b, double most, dg_room *out);
 
@@ -17,7 +17,7 @@ dg_err dg_room_of(dg_backend *b, double most, dg_room *out);
 dg_err dg_build_if_fits(dg_job *job, const dg_model *m, const dg_job_options *o, dg_backend *b, const dg_room *room,
                         size_t *needed);
 
-/* *batch: the largest batch <= o->batch that fits, 0: none. o->rows 0: assume the minimum dataset of two batches. */
+/* *batch: the largest batch <= o->batch that fits, 0: none. o->rows 0: a dataset of two batches, the minimum. */
 dg_err dg_largest_batch(const dg_model *m, const dg_job_options *o, dg_backend *b, const dg_room *room, int *batch);
 
 /* Build the job, with the dataset in full or in windows (job->o.window), within `most` MB unless 0. DG_DEVICE: the job

@@ -29,7 +29,7 @@ struct dg_progress {
     bool training, pending;
     state now;
     double last_draw, last_line;
-    double start, mark; /* time of the run's first call, and of the start of the current window */
+    double start, mark; /* times of the first step shown and of the start of the current window */
     long start_images, mark_images;
     double rate[RATES]; /* images/s of the last windows, a ring */
     long rates;
@@ -132,7 +132,7 @@ __attribute__((format(printf, 3, 4))) static int add(char out[LINE], int n, cons
     return n < LINE ? n : LINE - 1;
 }
 
-/* Try levels of detail until the line fits. *bar: index of the progress bar in the line, -1: the line has no bar. */
+/* Levels of detail, tried in this order until the line fits. *bar: index of the bar in the line, -1: no bar. */
 enum { WITH_BAR, LONG, COMPACT, NO_RATE, NO_PROBABILITIES, NO_LOSSES, LEVELS };
 
 /* " D 0.61 G 1.92 D(x) .74 D(G(z)) .21/.18" */

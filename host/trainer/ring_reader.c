@@ -34,7 +34,7 @@ dg_err dg_ring_reader_ask(dg_ring_reader *r, uint64_t step, bool at_once)
     return DG_OK;
 }
 
-/* Adapt the interval of requests. A synchronous backend does not become faster with fewer requests. */
+/* Adapt the number of steps per request, except on a synchronous backend, which is not faster with fewer requests. */
 static void adapt(dg_ring_reader *r, int n)
 {
     const double now = dg_clock(), each = (now - r->last_came) / n;

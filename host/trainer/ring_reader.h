@@ -18,20 +18,20 @@ typedef struct {
     int oldest, on_the_way;
     uint64_t next;
     int interval;   /* steps per request */
-    double seconds; /* target time per request, 0.01 */
+    double seconds; /* target time per request: 0.01 s */
     double last_came;
     double each; /* seconds per step, 0: unknown */
 } dg_ring_reader;
 
-/* Steps to launch at once: about 50 ms and at most a request, so that signals and errors are handled soon; 1 if steps
- * run synchronously. each: seconds per step, 0: unknown. */
+/* Returns the number of steps to launch together: about 50 ms of steps, at most DG_REQUEST_ROWS, so that signals and
+ * errors are handled soon; 1 if steps run synchronously. each: seconds per step, 0: unknown. */
 int dg_steps_ahead(const dg_backend *b, double each);
 
 dg_err dg_ring_reader_open(dg_ring_reader *r, dg_job *job, uint64_t step);
 void dg_ring_reader_close(dg_ring_reader *r);
 
-/* Request the metrics of launched steps < `step`, if a request is free, and if `interval` of these steps are pending or
- * at_once is set. */
+/* Request the metrics of the launched steps before `step`, if a request is free and either `interval` of these steps
+ * are pending or at_once is set. */
 dg_err dg_ring_reader_ask(dg_ring_reader *r, uint64_t step, bool at_once);
 
 /* Take the oldest finished request: *n rows from step *first, valid until the next dg_ring_reader_ask; *n = 0: no

@@ -15,8 +15,8 @@ dg_err dg_epoch_begin(dg_job *job, dg_loader *f, const dg_position *at, const do
  * windows, n is 1. lr: as in dg_epoch_begin. */
 dg_err dg_epoch_steps(dg_job *job, dg_loader *f, dg_position *at, const double lr[DG_NETS_MAX], int n);
 
-/* Training in memory, without a run directory, for the library and `eval --two-sample`. Metrics are checked before the
- * next launch. */
+/* Training in memory, without a run directory, for the library and `eval --two-sample`. Each launch waits until the
+ * metrics of earlier steps are checked. */
 typedef struct {
     dg_job *job;
     uint8_t *records; /* images and labels; NULL: the caller's images */
