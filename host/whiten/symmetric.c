@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PANEL = 256 }; /* rows computed together, up to the diagonal element of the last row */
+enum { PANEL = 256 }; /* rows per product; columns right of its last diagonal element are not computed */
 
 static int panels(int n) { return (n + PANEL - 1) / PANEL; }
 static int panel_rows(int n, int i) { return n - i * PANEL < PANEL ? n - i * PANEL : PANEL; }
@@ -76,8 +76,8 @@ double dg_symmetric_most(const double *a, int n)
 }
 
 /* Scaled Newton-Schulz iteration: with eigenvalues s^2 of m, low <= s <= 1, s becomes alpha s (3 - alpha^2 s^2) / 2.
- * alpha maximises the smallest new s, which both ends of the range give and which is returned. Chen & Chow 2014, "A
- * stable scaling of Newton-Schulz for improving the sign function computation of a Hermitian matrix". */
+ * alpha maximises the smallest new s, which is returned; low and 1 are both mapped to it. Chen & Chow 2014, "A stable
+ * scaling of Newton-Schulz for improving the sign function computation of a Hermitian matrix". */
 static double scaled_step(double low, double *alpha)
 {
     *alpha = sqrt(3 / (1 + low + low * low));
@@ -103,9 +103,9 @@ static void polynomial(double *m, size_t n, double a, double b)
 }
 
 /* From m = a / most and z = 1: q = (3 alpha - alpha^3 m) / 2, m = m q^2 (converges to 1), z = product of all q. In this
- * form each m depends only on the previous one, so rounding errors stay bounded (Cheng et al. 2001, "Approximating the
- * logarithm of a matrix to specified accuracy", for another iteration). The usual coupled form diverges if
- * products are computed for one half and mirrored. */
+ * form each m depends only on the previous one, so rounding errors stay bounded (see Cheng et al. 2001, "Approximating
+ * the logarithm of a matrix to specified accuracy", on another iteration). The usual coupled form diverges if products
+ * are computed for one half and mirrored. */
 static dg_err iterate(dg_symmetric *s, double *m, double low, double *q, double *z)
 {
     const size_t n = (size_t)s->n, bytes = n * n * sizeof *m;

@@ -10,7 +10,7 @@ double dg_whitening_bytes(int size, int channels)
     return (n * n + n) * sizeof(double);
 }
 
-/* Memory for seven matrices: the result, four for products, two for sums or the root. */
+/* Memory for seven matrices: one for the result, four for products, two for sums or the root. */
 double dg_whitening_bytes_to_find(int size, int channels) { return 7 * dg_whitening_bytes(size, channels); }
 
 dg_whitening *dg_whitening_new(int size, int channels)
@@ -99,7 +99,7 @@ dg_err dg_whitening_fit(const dg_whitening_options *o, const uint8_t *pixels, in
     dg_whitening *w = *out = dg_whitening_new(o->size, o->channels);
     if (!w) return dg_fail(DG_DEVICE, "out of memory for whitening");
     dg_symmetric s = {.n = w->values, .progress = o->progress, .context = o->context, .stop = o->stop};
-    /* estimated number of products for the root, until the eigenvalues' bound is known */
+    /* an estimate, until the number of products for the root follows from the bound of the eigenvalues */
     s.total = (n + w->values - 1) / w->values + dg_inverse_root_products(o->epsilon, 100);
     dg_err e = dg_symmetric_open(&s, o->threads);
     if (!e) e = sum_products(&s, pixels, (size_t)n, w->weight);
@@ -161,7 +161,7 @@ dg_err dg_whiten(dg_whitening *w, dg_type real, int threads, const uint8_t *pixe
     return e;
 }
 
-/* Returns the index in memory of a file's value i. */
+/* Returns the index in memory (order H, W, C) of value i of a file (order C, H, W). */
 static size_t place(const dg_whitening *w, size_t i)
 {
     const size_t pixels = (size_t)w->size * (size_t)w->size;

@@ -36,7 +36,7 @@ double dg_whitening_bytes_to_find(int size, int channels);
 dg_whitening *dg_whitening_new(int size, int channels);
 void dg_whitening_free(dg_whitening *w);
 
-/* Fit the whitening to n images (n, size, size, channels). Integer sums are exact: independent of order and threads. */
+/* Compute the whitening of n images (n, size, size, channels). Integer sums do not depend on order and threads. */
 dg_err dg_whitening_fit(const dg_whitening_options *o, const uint8_t *pixels, int n, dg_whitening **out);
 
 /* Whiten n images into values of type real, `stride` bytes from one image to the next. Always runs on the CPU, so that
