@@ -100,7 +100,7 @@ DCGAN_API dcgan_error dcgan_write_png(const char *path, const uint8_t *pixels, i
 typedef struct {
     const char *model;   /* a built-in model's name or a file; default "dcgan64-paper" */
     int batch;           /* 64 */
-    int flip, drop_last; /* 1: mirror images at random; leave out a short batch at the end of an epoch */
+    int flip, drop_last; /* flip 1: mirror images at random; drop_last 1: leave out a short last batch */
     uint64_t seed;
     double lr;
     double beta1, beta2, eps;
