@@ -1,7 +1,7 @@
-/* The CUDA backend: one device, one compute stream, plans as graphs in it (cuda_graph.cu). Values that change per step
- * are in device memory; nothing is allocated after alloc(). TRY checks every CUDA call, and check_launches checks
- * every launch (cuda_enqueue.cu). TRY and check_launches call dg_gpu_report (cuda_fault.cu), whose message names the
- * op. */
+/* The CUDA backend: one device with one compute stream, in which plans run as graphs (cuda_graph.cu). Values that
+ * change per step are in device memory; nothing is allocated after alloc(). TRY checks every CUDA call, and
+ * check_launches checks every launch (cuda_enqueue.cu). TRY and check_launches call dg_gpu_report (cuda_fault.cu),
+ * whose message names the op. */
 #include "kernels/cuda/cuda_internal.cuh"
 #include "kernels/cuda/cublas.cuh"
 #include "kernels/cuda/cuda_device.cuh"

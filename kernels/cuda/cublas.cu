@@ -37,7 +37,7 @@ template <class F> static bool find(F *function, const char *name)
 
 const char *dg_cublas_open(void)
 {
-    /* the library version of the linked CUDA runtime is tried first, because the driver supports it */
+    /* first the cuBLAS version of the linked CUDA runtime, because the driver supports it */
     static const char *const names[] = {"libcublas.so." DG_TEXT(CUBLAS_VER_MAJOR), "libcublas.so.13", "libcublas.so.12",
                                         "libcublas.so.11", "libcublas.so"};
     if (blas.handle) return nullptr;

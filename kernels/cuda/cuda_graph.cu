@@ -11,7 +11,7 @@ typedef struct {
     dg_branched *at;
     cudaEvent_t *ended; /* events of the pieces (branches.h) that another branch waits for; NULL for other pieces */
     cudaEvent_t begun;
-    int tail[DG_BRANCHES]; /* number of the last piece in each branch; -1: the branch is empty */
+    int tail[DG_BRANCHES]; /* number of each branch's last piece; -1: the branch is empty */
 } recording;
 
 static void stop(recording *r)

@@ -12,7 +12,7 @@ static __global__ void hold_kernel(float *out, int turns)
     if (x < 0) *out = x;
 }
 
-static constexpr int HOLD = 800; /* hold_kernel's turns per piece; the host enqueues a piece in less time */
+static constexpr int HOLD = 800; /* turns of hold_kernel per piece; they last longer than enqueuing a piece */
 
 /* Allocates twice the size of the cache, so that writing this memory evicts everything. */
 static cudaError_t make_cache(dg_cuda_timer *t)
@@ -94,8 +94,8 @@ static dg_err time_pieces(timed *t, int n, double *ms)
     return e == cudaSuccess ? DG_OK : dg_gpu_report(c, t->op ? t->op->name : t->plan->name, "timing", e);
 }
 
-/* First, ms[i] is the time of launch i. Then ms[i] is moved to the index of the launch's main op, in descending order,
- * because no launch has a higher index than its ops. */
+/* First, ms[i] is the time of launch i. Then each time is moved to the index of the launch's main op, the last launch
+ * first, because the index of a main op is at least that of its launch. */
 static dg_err cuda_time_plan(dg_backend *b, struct dg_plan *p, double *ms)
 {
     timed t = {(gpu *)b, nullptr, p};

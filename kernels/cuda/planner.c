@@ -1,4 +1,4 @@
-/* A backend for an absent GPU, which only chooses variants and allocates nothing. */
+/* The backend of an absent GPU: chooses variants and allocates nothing. */
 #include "kernels/cuda/planner.h"
 
 #include <stdio.h>
