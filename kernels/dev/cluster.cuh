@@ -16,8 +16,8 @@ __device__ __forceinline__ void cluster_sync()
 #endif
 }
 
-/* The shared memory of the cluster's block `rank`; it starts at the address that corresponds to `own` in this block.
- * load() reads four floats at an offset that is a multiple of 16 bytes. */
+/* The shared memory of the cluster's block `rank`, from the address on that `own` has in this block. load() reads four
+ * floats at an offset that is a multiple of 16 bytes. */
 struct cluster_memory {
     uint32_t start;
 

@@ -1,7 +1,7 @@
 /* Products on tensor cores: arithmetics, and fragments from shared memory.
  *
  * An operand in shared memory consists of units of 16 bytes: 8 bf16 or fp16, adjacent channels of one position (a
- * pixel, a row of weights). Channels c*unit.. of all positions are plane c:
+ * pixel, a row of weights). Plane c has channels c * unit to (c + 1) * unit - 1 of all positions:
  *   plane c        | position 0 | position 1 | position 2 | ...
  *   plane c + 1    | position 0 | ...                              `pitch` units further.
  * Fragment reads load adjacent positions of a plane, of which eight are 128 bytes. Such reads have no bank conflict at
@@ -48,7 +48,7 @@ static __device__ __forceinline__ int dg_columns_plane_of_b() { return dg_warp_l
 struct dg_mma_bf16 {
     static constexpr bool there = !DG_MMA_BEFORE_SM_80, fused = there, scaled = false;
     static constexpr int warps = 1, unit = 8, k = 16;
-    /* position p of an odd plane of weights is stored at p ^ swap; spacing: units between planes */
+    /* position p of an odd plane of weights is stored at p ^ swap; spacing: unused units after each plane */
     static constexpr int swap = 4, spacing = 0;
 
     /* Addresses of a lane's units of A (in patch P) and B. Only wgmma.cuh uses the strides, for descriptors. */
@@ -57,7 +57,7 @@ struct dg_mma_bf16 {
     template <class P> static __device__ __forceinline__ const uint4 *a_at(const uint4 *unit) { return unit; }
     static __device__ __forceinline__ const uint4 *b_at(const uint4 *unit, int, int) { return unit; }
 
-    static __device__ __forceinline__ void publish() {} /* called before the barrier: products then see stores */
+    static __device__ __forceinline__ void publish() {} /* before a barrier: makes stores visible to products */
     template <class Sums> static __device__ __forceinline__ void finish(Sums &) {}
 
     static __device__ __forceinline__ uint4 round(const float (&v)[unit])

@@ -31,8 +31,8 @@ struct dg_wgmma_bf16 : dg_mma_bf16 {
         return dev_matrix::of(unit, next_k, next_n);
     }
 
-    /* Computes sums[q] += a * b for all q and TAPS taps; finish() waits for these products. P is the patch. moved_a and
-     * moved_b are offsets from a and b in units; at_a(t, q) and at_b(t, q) are added for tap t of sums[q]. */
+    /* Computes sums[q] += a * b for all q and TAPS taps; finish() waits for these products. P is the patch. Offsets
+     * from a and b are in units: moved_a and moved_b, plus at_a(t, q) and at_b(t, q) for tap t of sums[q]. */
     template <class P, bool TRANS_B, int TAPS, int Q, int NJ, class AtA, class AtB>
     static __device__ __forceinline__ void products(float (&sums)[Q][NJ][4], place_of_a<P> a, int moved_a, dev_matrix b,
                                                     int moved_b, AtA at_a, AtB at_b)
@@ -56,8 +56,8 @@ struct dg_wgmma_bf16 : dg_mma_bf16 {
         wgmma_commit();
     }
 
-    /* For a weight gradient, computes sums[s] += a[k] * b for all k and s. a is in registers; the matrix b, N-major,
-     * starts at(k, s) units after `b`. */
+    /* For a weight gradient, computes sums[s] += a[k] * b for all k and s. The operands a[k] are in registers. The
+     * operand b of a product is N-major and starts at(k, s) units after `b`. */
     template <int K, int S, int NJ, class At>
     static __device__ __forceinline__ void products_of_columns(float (&sums)[S][NJ][4], const uint32_t (&a)[K][4],
                                                                dev_matrix b, At at)
