@@ -22,7 +22,7 @@ void dg_fused_dense(const dg_fused_conv *f, cudaStream_t stream);
 void dg_fused_head_launch(const dg_fused_head *h, cudaStream_t stream);
 void dg_fused_update_launch(const dg_fused_update *u, cudaStream_t stream);
 void dg_round_weights(const dg_rounded *r, cudaStream_t stream);
-/* Writes the rounded operands of a job on tensor cores (rounded.cu). side is 0 for x and 1 for y. */
+/* Rounds operand x (side 0) or y (side 1) of a weight gradient on tensor cores (rounded.cu). */
 void dg_round_factors(const dg_update_job *j, int side, cudaStream_t stream);
 
 /* Returns true only in the last of `expected` blocks, which sees all writes of the other blocks and resets the counter
@@ -170,8 +170,8 @@ static __device__ __forceinline__ float dg_epilogue_act_dx(const dg_epilogue &s,
 
 /* Returns the address of a block's two partial sums for channel c, parts[2 (block C + c)]. The sums of epilogue stats
  * are the mean and the sum of squared deviations; the sums of norm_dx are sum g and sum g (pre - mean). The blocks of a
- * group have consecutive numbers. For stats, rows[b] (one array per column of tiles) is the number of values per
- * channel, at least 1. */
+ * group have consecutive numbers. For stats, rows[b] is the number of values per channel in block b, at least 1; each
+ * column of tiles has an array rows. */
 static __host__ __device__ __forceinline__ float *dg_parts_of(float *parts, int block, int c, int C)
 {
     return parts + 2 * ((int64_t)block * C + c);
@@ -182,7 +182,7 @@ static __host__ __device__ __forceinline__ float *dg_rows_of(float *parts, int b
 }
 
 /* Merged partial sums of two adjacent channels. For stats, n is the number of values, a the sum of their deviations
- * from `shift`, and b the sum of the squared deviations. shift is the mean of the first part, to avoid cancellation. */
+ * from `shift`, and b the sum of the squared deviations. To avoid cancellation, shift is the mean of the first part. */
 struct dg_merged {
     float n, shift[2], a[2], b[2];
 };
@@ -268,8 +268,8 @@ static __device__ __forceinline__ void dg_epilogue_write(const dg_epilogue &s, i
     }
 }
 
-/* All threads of a block must call this function after they have stored the block's parts. Returns true in the last
- * block of the cluster or, without clusters, of the column of tiles. block: number of this block in its group. */
+/* All threads of a block must call this function after they have stored the block's parts. Returns true in the block
+ * that comes last in its cluster or, without clusters, in its column of tiles. block: its number in the group. */
 static __device__ __forceinline__ bool dg_epilogue_last(const dg_epilogue &s, unsigned *counters, int block, int group,
                                                         int clusters, int per_group)
 {

@@ -50,7 +50,7 @@ static inline DG_HD int dg_epilogue_counters(int per_group, int groups, int chan
     return 1 + dg_epilogue_clusters(per_group, groups, channels) * groups;
 }
 
-/* Bytes per image for its loss and probability, which are stored first in a head's scratch. */
+/* Bytes of an image's loss and probability, with which the scratch of a fused head begins. */
 enum { DG_HEAD_TERM_BYTES = 2 * sizeof(double) };
 static inline int dg_head_channels(int C)
 {

@@ -33,7 +33,7 @@ typedef struct {
     dg_deps deps;
 } pass;
 
-/* True for convolutions whose weights a fused update rounds, which excludes averaged (EMA) weights. */
+/* True for convolutions, except those with averaged (EMA) weights, which no fused update rounds. */
 static bool is_conv(const dg_plan *p, const dg_op *op)
 {
     if (op->kind != DG_OP_conv_fwd && op->kind != DG_OP_conv_dx) return false;
@@ -268,8 +268,8 @@ static bool in_order(const pass *f)
     return true;
 }
 
-/* Returns a fused convolution on tensor cores that runs before the update and has operand `name` of weight gradient i
- * as its input, or NULL. i: op number in the original order. */
+/* Returns a fused convolution on tensor cores, launched before the update, whose input is operand `name` of weight
+ * gradient i; NULL: there is none. i: op number in the original order. */
 static dg_op *multiplied(const pass *f, int i, const char *name, const int *new_place)
 {
     const dg_plan *p = f->p;

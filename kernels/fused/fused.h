@@ -128,7 +128,7 @@ typedef struct {
 typedef struct {
     int jobs;
     dg_update_job job[DG_UPDATE_JOBS];
-    dg_adam_args adam;       /* adam.g: gradients that no job computes (gamma, beta) */
+    dg_adam_args adam;       /* adam.g: the gradients that no job computes, those of gamma and beta */
     dg_advance_args advance; /* if advance.state is NULL, the launch does not advance the step */
     dg_rounded rounded;
     float *scratch;
@@ -155,8 +155,8 @@ dg_fused_size dg_fused_conv_size(dg_op_kind kind, const dg_fused_conv *f, const 
 dg_fused_size dg_fused_head_size(const dg_fused_head *h);
 dg_fused_size dg_fused_update_size(const dg_fused_update *u);
 
-/* Sets tune.split of each job: the number of parts of its sum. An unfused weight gradient has another number, because
- * the jobs share the GPU. */
+/* Sets tune.split of each job: the number of parts of its sum. Unfused weight gradients have other numbers, because
+ * jobs share the GPU. */
 void dg_fused_update_split(dg_fused_update *u);
 
 /* Returns NULL, or the reason why the ops cannot be fused and are launched one by one. The text is valid until the next

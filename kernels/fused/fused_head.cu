@@ -1,9 +1,9 @@
-/* The last layer of D, from its input to the input's gradient. A thread loads at most KEPT packs of 4 channels at a
- * time. If a thread has at most KEPT packs, they stay in registers, and x is read only once. The kernel computes the
+/* The last layer of D, from its input to the input's gradient. A thread loads up to KEPT packs of 4 channels at a
+ * time. If these are all of its packs, they stay in registers, and x is read only once. The kernel computes the
  * logit, its gradient, and the gradient with respect to x, back through the norm. Each block stores one part of the
  * norm's sums.
  * Grid: one block per image.
- * Block: thread = slot * lanes + lane; a lane has 4 of every 4 * lanes channels, slot s has pixels s, s + slots, ...
+ * Block: thread = slot * lanes + lane; lane l: 4 channels from 4 l of each 4 * lanes; slot s: pixels s, s + slots, ...
  * Shared memory: 8 KB.
  * Registers: 128.
  * Bound by: latency; 12 bytes per value, 8 if rounded */
@@ -12,7 +12,7 @@
 
 static constexpr int THREADS = 256, WARPS = THREADS / 32, KEPT = 8;
 
-/* The packs of a thread for KEPT pixels p0, p0 + slots, ... The channel c and p0 may be out of range. */
+/* Packs of a thread: channels c to c + 3 of KEPT pixels p0, p0 + slots, ... Packs out of range are 0. */
 struct packs {
     dg_pack<float, 4> x[KEPT], w[KEPT];
 };

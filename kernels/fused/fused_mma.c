@@ -4,7 +4,7 @@
 #include "kernels/fused/fuse_launch.h"
 #include "kernels/ops/conv/cuda/conv_rows.h"
 
-/* Bytes of static shared memory per kernel: the flag that marks the last block. */
+/* Bytes of static shared memory: each kernel has a flag that marks the last block. */
 enum { FIXED_SHARED = 16 };
 
 dg_fused_mma_grid dg_fused_mma_grid_of(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune)

@@ -24,7 +24,7 @@ struct dg_fused_mma {
     int split, channels;
     const void *rounded;
     void *factors;
-    unsigned share; /* bit mask of the slices of `factors` that the first column of tiles stores (dg_patch_loader) */
+    unsigned share; /* bit mask: slices that the first column of tiles stores in `factors` (dg_patch_loader) */
     bool early;     /* the first weights are loaded before grid_dependency_wait() */
     float *result, *sums, *parts;
     unsigned *columns, *tiles;
@@ -105,9 +105,9 @@ static __device__ DEV_NOINLINE void dg_fused_merge(dg_epilogue s, float *sums, u
                           room);
 }
 
-/* Applies the epilogue to a lane's results, stores them, and adds to the gradient's two sums per column (`first`,
- * `second`). WHOLE: all columns of the tile exist. at: index of the first channel of each row, < 0 if there is no such
- * row. n: first of the lane's columns. */
+/* Applies the epilogue to a lane's results and stores them. Epilogue norm_dx: also adds to the two sums of each column
+ * (`first`, `second`). WHOLE: no column of the tile is out of range. at: index of each row's first channel, < 0: no
+ * such row. n: first of the lane's columns. */
 template <class G, bool WHOLE, class Sums, int ROWS>
 static __device__ __forceinline__ void dg_fused_leave(const dg_fused_mma &f, Sums &sums, const int (&at)[ROWS],
                                                       int group, int n, int C, float (&first)[2 * G::NJ],

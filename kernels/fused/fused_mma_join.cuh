@@ -5,8 +5,8 @@
 
 #include "kernels/fused/fuse.cuh"
 
-/* Returns the first chunk of part `part`. most: number of chunks in the largest part. If all parts are equal, the
- * division (24 instructions) is avoided. */
+/* Returns the first chunk of part `part`. most: number of chunks in the largest part. If all parts have `most` chunks,
+ * a division (24 instructions) is avoided. */
 static __device__ __forceinline__ int dg_fused_part(int chunks, int part, int split, int most)
 {
     return most * split == chunks ? most * part : (int)((unsigned)(chunks * part) / (unsigned)split);

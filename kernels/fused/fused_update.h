@@ -28,7 +28,7 @@ enum { DG_UPDATE_DONE, DG_UPDATE_BAD, DG_UPDATE_COUNTERS };
 
 typedef struct {
     dg_conv_args conv;
-    dg_prologue x, y; /* jobs on tensor cores: plain, because operands are rounded before */
+    dg_prologue x, y; /* plain for jobs on tensor cores, whose operands are rounded before the launch */
     int kind, channels;
     int groups, per_group;
     int rows, cols;

@@ -16,8 +16,8 @@ static __device__ __forceinline__ int dg_update_unit(const dg_update_work &w, in
     return (int)(each * (unsigned)part + (units - each * parts) * (unsigned)part / parts);
 }
 
-/* Family thin: a thread has four channels of one column. While a tile is summed, the next tile is loaded into
- * registers. */
+/* Family thin: a thread sums four channels of y in one column of pixels. While a tile is summed, the next tile is
+ * loaded into registers. */
 
 template <int CI>
 static __device__ __forceinline__ void dg_update_thin(const dg_update_work &w, int tile, int part, float *out)

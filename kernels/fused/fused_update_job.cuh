@@ -1,5 +1,5 @@
-/* The first kernel of the fused update (fused.h, fused_update.h): the parts of all weight gradients. Template parameter
- * E: arithmetic of the jobs on tensor cores (mma.cuh), one file per instance.
+/* The first kernel of the fused update (fused.h, fused_update.h) computes the partial sums of all weight gradients.
+ * Template parameter E: arithmetic of the jobs on tensor cores (mma.cuh); each instance has its own file.
  * Tile: one per job (fused_update.h).
  * Shared memory: 4 to 92 KB for the largest job, plus 320 bytes.
  * Registers: 197, with warpgroups 208.

@@ -30,8 +30,8 @@ template <class G, class Products, int STAGES> struct dg_update_sums : Products 
         uint32_t where;
         int cell, to, from;
     };
-    /* A mask has one bit for the row before the cell and one for each row of y; two rows of x share the bit of a row of
-     * y. Columns also have LINES bits. The last bit marks a cell outside of all images. */
+    /* Mask: bit 0 is for the row before the cell, the next bits are for rows of y; two rows of x share the bit of a row
+     * of y. LINES bits for columns follow. Bit 31 marks a cell outside of all images. */
     static constexpr int LINES = 10;
     static constexpr uint32_t nowhere = 1u << 31;
     static_assert(piece::side + 2 <= LINES && 2 * LINES < 32, "the bits of rows and columns must fit in a 32-bit mask");
@@ -123,7 +123,7 @@ template <class G, class Products, int STAGES> struct dg_update_sums : Products 
                 if (chunk >= chunks) break;
                 cp_async_wait<STAGES - 2>();
                 E::publish();
-                __syncthreads(); /* this piece has arrived, and the next stage may be overwritten */
+                __syncthreads(); /* in all threads, this piece has arrived and the next stage is free */
                 if (E::warps > 1) Products::multiply(stage);
                 if (chunk + STAGES - 1 < chunks) fetch((stage + STAGES - 1) % STAGES);
                 cp_async_commit();

@@ -19,13 +19,13 @@ typedef struct {
 /* Costs of an update. counted: the cost model has instruction counts for every job's kernel. */
 typedef struct {
     bool counted;
-    dg_machine machine; /* always an H100, so that sums have the same order on every GPU */
+    dg_machine machine; /* the costs of an H100, so that every GPU splits and orders sums alike */
     dg_cost_part part[DG_UPDATE_JOBS];
     block_ns job[DG_UPDATE_JOBS];
 } update_costs;
 
-/* Returns the assumed block time of jobs without counts. Numbers for copied operands (1,200 per unit) and images with 3
- * channels (1,650 and 4,100) are from an H100 (docs/results/2026-11-22-h100.md). The other numbers are guesses. */
+/* Returns the assumed block time of a job without counts. Numbers for copied operands (1,200 per unit) and images with
+ * 3 channels (1,650 and 4,100) are from an H100 (docs/results/2026-11-22-h100.md). The other numbers are guesses. */
 static block_ns assumed_ns(const dg_update_work *w, dg_math math)
 {
     const bool bf16 = math == DG_MATH_BF16;

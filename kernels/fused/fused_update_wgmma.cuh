@@ -62,8 +62,8 @@ template <class G> struct dg_dw_wgmma_products {
         for (int i = 0; i < shifts * blocks * 4; i++) sums.c[0][i / 4 / blocks][i / 4 % blocks][i % 4] = 0;
     }
 
-    /* Like dg_dw_products::spot. Values are in the order of units, so that neighbouring threads write neighbouring
-     * units. */
+    /* Like dg_dw_products::spot. Values are in the order of their units in shared memory, so that neighbouring threads
+     * write neighbouring units. */
     static __device__ __forceinline__ int spot(int j)
     {
         const int plane = (int)(threadIdx.x % 2), value = (int)(threadIdx.x / 2) + j * G::NT / 2, at = value % G::line,

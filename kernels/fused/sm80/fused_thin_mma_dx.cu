@@ -79,7 +79,7 @@ template <int CI_, bool ROUNDED> struct thin_dx {
     {
         return 1 - 2 * near_reciprocal(1 + near_power(v * 2.88539008f));
     }
-    /* Returns value v = ky * CI + channel of the lane's position p0 + 8 p + lane / 4. */
+    /* Returns value v = ky * CI + channel of the lane's position p0 + 8 p + lane / 4; p: 0 or 1. */
     __device__ __forceinline__ float at(int p, int v) const { return c[v / 2][p * 2 + v % 2]; }
 
     __device__ __forceinline__ void fetch(values &to, int p0, int chunk) const
@@ -155,8 +155,8 @@ template <int CI_, bool ROUNDED> struct thin_dx {
             dg_store<4>(to + (k * 32 + lane()) * 4, v);
         }
     }
-    /* The warp adds the pixels of its steps to `place`, an array [2][line] with the values of the warp above. last:
-     * also writes the step after the last position. left: the last lanes' values of the left position. */
+    /* From its values and those of the warp above (in `place`), the warp computes two rows of pixels and stores them in
+     * `place` as [2][line]. left: values of the last position, for the next call; `last` stores them too. */
     __device__ __forceinline__ void pixels(float *place, bool last, float (&left)[handed]) const
     {
         const int t = lane() % 4, g = lane() / 4;
@@ -187,8 +187,8 @@ template <int CI_, bool ROUNDED> struct thin_dx {
     }
 };
 
-/* The warp applies the epilogue to n values of each of two rows of x. The first row, iy, is read from `from` and stored
- * at index `row`; the second row is G::line further in `from` and `width` further in x. Rows may be outside of x. */
+/* The warp applies the epilogue to n values of each of two rows of x. Row iy is read from `from` and stored at index
+ * `row` of x. The next row is G::line further in `from` and `width` further in x. Rows not in x are skipped. */
 template <class G>
 static __device__ __forceinline__ void write(const dg_fused_conv &f, const float *from, int row, int width, int n,
                                              int iy)
@@ -268,7 +268,7 @@ template <class G> static __device__ __forceinline__ void dx_block(const dg_fuse
         const bool last = p0 + G::COLS >= a.Wo;
         float *const place = slot - G::slot;
         sums.pixels(place, last, left);
-        /* place[0] is value 2 p0 CI - 4 of a row of x */
+        /* place[0] holds value number 2 * p0 * CI - 4 of a row of x */
         const int lo = max(0, 2 * p0 - 1) * CI, hi = min(a.W, 2 * (p0 + G::COLS) + (last ? 1 : -1)) * CI, n = hi - lo,
                   iy = 2 * row - 1;
         write<G>(f, place + lo - 2 * p0 * CI + 4, (image * a.H + iy) * a.W * CI + lo, a.W * CI, n, iy);
