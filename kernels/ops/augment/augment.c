@@ -16,8 +16,8 @@ static double pixel_of(double v[DG_CHANNELS_MAX], const real *image, int from, c
     return sum / colours;
 }
 
-/* Augments one image: pixel p is computed from a source pixel and the mean of the image. If `back`, computes the
- * adjoint, in which the source is the pixel's destination. */
+/* Augments one image: pixel p is computed from a source pixel and the mean of the image. If `back` is set, computes the
+ * adjoint, which reads from the destination of pixel p instead. */
 static void change(real *out, const real *in, const dg_augment_args *a, const dg_augmentation *g, bool back)
 {
     const int colours = dg_augment_colours(a), pixels = a->H * a->W;

@@ -2,9 +2,9 @@
  * et al. 2016 (sub-pixels).
  *
  * Every output pixel is a sum over the input pixels of its taps. Forward, output o of an axis reads inputs o*S-P ..
- * o*S-P+K-1 through taps 0..K-1. Backward, outputs fall into S phases, (o+P) mod S; outputs of phase p read taps p,
- * p+S, ... in descending order, so that consecutive inputs use consecutive taps of the phase. In both directions each
- * output of an axis has a span: first input, count, first tap, phase.
+ * o*S-P+K-1 through taps 0..K-1. Backward, output o belongs to one of S phases, (o+P) mod S. Outputs of phase p
+ * read taps p, p+S, ... in descending order, so that consecutive inputs use consecutive taps of the phase. In both
+ * directions each output of an axis has a span: first input, count, first tap, phase.
  *
  * With few channels and K a multiple of S, the backward pass merges the S x S phases, which read the same inputs: S x S
  * pixels count as one pixel of S*S*C channels, and the convolution has stride 1 and K/S taps ("sub-pixel").
@@ -256,7 +256,7 @@ static void scatter(const row *w, const real *c, int n0, int images, int block, 
             real *to = j->out + n0 * image + ((ptrdiff_t)y * j->Wo + x) * j->Co + n;
             const real *from = c + column - c0;
             if (j->blocks == 1 && run <= DG_SQUARE && x * j->Co + n + DG_SQUARE <= j->Wo * j->Co) {
-                /* This loop also overwrites the pixels that follow, whose values are stored later. */
+                /* This loop always stores DG_SQUARE values; those past the run are overwritten later. */
                 for (int i = 0; i < images; i++)
                     *(dg_square_row *)(to + i * image) = *(const dg_square_row *)(from + i * j->NR);
             } else {
@@ -340,8 +340,8 @@ void DG_CPU(dg_conv_direct)(bool adjoint, const dg_conv_args *a)
     real *panel, *packs;
     carve(&j, a->scratch, &panel, &packs);
     int team = dg_conv_team(a, j.team);
-    /* Each part of the channels packs the input again, so there are only enough parts to keep all threads busy. A sum
-     * is always in one part, so results do not depend on the number of threads. */
+    /* The work on each part of the channels packs the input again, so there are just enough parts to keep all threads
+     * busy. A sum is always in one part, so results do not depend on the number of threads. */
     int parts = dg_max(1, dg_min(j.blocks, dg_ceil_div(3 * team, j.sets * j.bands)));
     if (team == 1) parts = 1;
 #pragma omp parallel num_threads(team)
