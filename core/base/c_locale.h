@@ -1,4 +1,4 @@
-/* The locale "C" for this thread: numbers have a decimal point in any locale of the process. */
+/* The locale "C" for this thread, so that its numbers have a decimal point in any locale of the process. */
 #ifndef DG_C_LOCALE_H
 #define DG_C_LOCALE_H
 

@@ -184,7 +184,7 @@ static size_t stat_number(const hierarchy *h, const char *const name[], int name
     return sum;
 }
 
-/* Returns the used bytes that the kernel cannot reclaim, without the page cache, which cgroups count as used. */
+/* Returns the used bytes without the page cache, which cgroups count as used although the kernel can reclaim it. */
 static size_t kept(const hierarchy *h)
 {
     static const char *const first[] = {"total_inactive_file", "total_active_file"}, *const second[] = {
@@ -220,8 +220,8 @@ static void note_second(const hierarchy *h, size_t swap, dg_cgroup_limit *out)
     }
 }
 
-/* In cgroup version 1 the second limit is for memory plus swap. hierarchical_memory_limit includes ancestor groups that
- * this process cannot see. */
+/* In cgroup version 1 memory.memsw.limit_in_bytes limits memory plus swap. hierarchical_memory_limit includes ancestor
+ * groups that this process cannot see. */
 static void note_first(const hierarchy *h, size_t swap, bool child, dg_cgroup_limit *out)
 {
     static const char *const above[] = {"hierarchical_memory_limit"}, *const swapped[] = {"total_swap"};

@@ -1,5 +1,5 @@
 /* Limits of this process's control groups (cgroups, versions 1 and 2), of every group from the process to the root.
- * `root`, "" except in tests, is prefixed to /proc and to the mount points. */
+ * Paths in /proc and of the mount points begin with `root`, which is "" except in tests. */
 #ifndef DG_CGROUP_H
 #define DG_CGROUP_H
 
@@ -12,8 +12,8 @@ typedef struct {
     char group[160];
 } dg_cgroup_limit;
 
-/* Finds the cgroup memory limit that leaves the fewest bytes. `swap` is the machine's swap in bytes; the limit includes
- * as much swap as the cgroup allows. */
+/* Finds the cgroup memory limit of which the fewest bytes are left. `swap` is the machine's swap in bytes; the limit
+ * includes as much swap as the cgroup allows. */
 bool dg_cgroup_memory(const char *root, size_t swap, dg_cgroup_limit *out);
 
 /* Finds the limit of threads and processes (pids.max) that allows the fewest new threads. */

@@ -13,7 +13,7 @@
 
 typedef enum {
     DG_OK = 0,
-    DG_FAILED = 1, /* the program ran, but without the requested result */
+    DG_FAILED = 1, /* a check failed, or an error has no code of its own */
     DG_USAGE = 2,  /* command line, configuration or model file */
     DG_DATA = 3,
     DG_IO = 4,
@@ -62,12 +62,12 @@ void dg_warn(const char *format, ...) __attribute__((format(printf, 1, 2), cold)
 typedef void dg_on_warning(void *context, const char *text);
 void dg_set_warnings(dg_on_warning *f, void *context);
 
-/* Copies text to out (size bytes with the final NUL) with control bytes, invalid UTF-8 and bidirectional controls as
+/* Copies text to out (size bytes with the final NUL). Writes control bytes, invalid UTF-8 and bidirectional controls as
  * \xNN, so that a file name cannot control a terminal. Returns out. */
 char *dg_printable(char *out, unsigned long size, const char *text);
-/* Returns the bytes of the character at `text`, or 0 if dg_printable replaces it by \xNN. */
+/* Returns the length in bytes of the character at `text`, or 0 if dg_printable replaces it by \xNN. */
 int dg_printable_bytes(const char *text);
-/* Returns the bytes of the UTF-8 sequence at `text`, or 0 if it is invalid (RFC 3629). *code: its code point. */
+/* Returns the length of the UTF-8 sequence at `text`, or 0 if it is invalid (RFC 3629). *code: its code point. */
 int dg_utf8(const char *text, unsigned *code);
 
 #endif

@@ -17,9 +17,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A temporary file is called ".NAME.PID-N.dcgan-tmp". The first name tried is ".NAME.0-1.dcgan-tmp", so that a writer
- * finds the file that a killed writer left. A writer holds a flock on its temporary file. The lock shows that the
- * writer is alive even if process numbers are reused or belong to another container. */
+/* A temporary file is called ".NAME.PID-N.dcgan-tmp". Every writer first tries ".NAME.0-1.dcgan-tmp", so that it finds
+ * and removes the file of a killed writer. A writer holds a flock on its temporary file. The lock shows that the writer
+ * is alive even if process numbers are reused or belong to another container. */
 static const char suffix[] = ".dcgan-tmp";
 
 static const dg_output_rule *output_rule;
@@ -145,7 +145,7 @@ static dg_err create(writer *w, const struct stat *old)
         }
         if (w->fd < 0) return w->temp[0] = 0, failed(w, "create a temporary file in the same directory");
         struct stat s;
-        /* If another process removed the temporary file between open and flock, the loop tries the next name. */
+        /* If another process removed the temporary file between open and flock, the loop creates a new one. */
         if (flock(w->fd, LOCK_EX) == 0 && fstat(w->fd, &s) == 0 && s.st_nlink == 0) {
             close(w->fd);
             w->fd = -1;
@@ -198,8 +198,8 @@ static dg_err fill(writer *w, const dg_chunk *piece, int pieces)
 /* Some file systems return EINVAL or ENOSYS for a directory. */
 int dg_sync_directory(int dir) { return fsync(dir) && errno != EINVAL && errno != ENOSYS ? -1 : 0; }
 
-/* A network file system repeats a rename request whose answer was lost. The second request then fails although the file
- * was renamed. */
+/* True if the file has been renamed. A network file system repeats a rename whose answer was lost; the repeated rename
+ * fails although the first one succeeded. */
 static bool is_renamed(const writer *w)
 {
     const int error = errno;
@@ -223,8 +223,8 @@ static dg_err check_old(writer *w, const dg_chunk *piece, int pieces, bool *fres
     return e;
 }
 
-/* Returns 0, or -1 with errno. EEXIST means that another process has created the file meanwhile; not every file system
- * reports it. */
+/* Returns 0, or -1 with errno. EEXIST: another process has created the file after check_old(). Not every file system
+ * reports EEXIST. */
 static int give_name(const writer *w, bool fresh)
 {
 #ifdef RENAME_NOREPLACE

@@ -16,8 +16,8 @@ const char *dg_last_component(const char *path);
 
 dg_err dg_write_atomic(const char *path, const dg_chunk *piece, int pieces);
 
-/* Rule for output files that are named by a path and are not in a dg_directory. With a rule, the program writes
- * directly to a FIFO or character device, and replaces the target of a symbolic link atomically. */
+/* Rule for output files that are named by a path and are not in a dg_directory. With a rule, dg_write_atomic writes
+ * directly to a FIFO or character device, and replaces the target of a symbolic link. */
 typedef struct {
     /* Returns the descriptor for the path, such as standard output for "-", or -1 if the path names a file. */
     int (*descriptor)(const char *path);
@@ -56,7 +56,7 @@ DIR *dg_list_directory(int dir);
 dg_err dg_read_file(const char *path, size_t limit, void **data, size_t *bytes);
 /* Like dg_read_file, for a file in the open directory `dir`; if dir is -1, in the directory of the path. */
 dg_err dg_read_file_in(int dir, const char *path, size_t limit, void **data, size_t *bytes);
-/* Like dg_read_file_in, but refuses a symbolic link: for files that only the program writes. */
+/* Like dg_read_file_in, but refuses a symbolic link, because only the program writes these files. */
 dg_err dg_read_own_in(int dir, const char *path, size_t limit, void **data, size_t *bytes);
 
 /* Reads the text of a file up to its first NUL byte, so that a sparse file is not read as a whole. *bytes is the size
@@ -66,7 +66,7 @@ dg_err dg_read_text(int dir, const char *path, bool own, size_t limit, void **te
 /* Opens a file that is read in pieces; dg_read_next then reads exactly n bytes per call. After an error *fd is -1;
  * otherwise the caller closes *fd. */
 dg_err dg_read_open(const char *path, size_t limit, int *fd, size_t *bytes);
-/* Like dg_read_open in the directory `dir`, but refuses a symbolic link: for files that only the program writes. */
+/* Like dg_read_open in directory `dir`, but refuses a symbolic link, because only the program writes these files. */
 dg_err dg_read_own_open(int dir, const char *path, size_t limit, int *fd, size_t *bytes);
 dg_err dg_read_next(int fd, const char *path, void *to, size_t n);
 

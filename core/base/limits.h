@@ -1,4 +1,4 @@
-/* Limits of this process: machine, cgroups (cgroup.h), shell (getrlimit) and batch system. */
+/* Limits of this process that the machine, cgroups (cgroup.h), the shell (getrlimit) and a batch system set. */
 #ifndef DG_LIMITS_OF_PROCESS_H
 #define DG_LIMITS_OF_PROCESS_H
 
@@ -21,7 +21,7 @@ const char *dg_thread_limit_note(char *out, size_t size);
 
 /* Returns the number of threads for compute-bound work, 1 to 1024. The number is OMP_NUM_THREADS if set, otherwise
  * dg_cores(), limited by the batch system (SLURM_CPUS_PER_TASK, NSLOTS, NCPUS, LSB_DJOB_NUMPROC) and by the address
- * space for stacks. */
+ * space that the stacks need. */
 int dg_default_threads(void);
 
 /* If the address space is limited, sets smaller thread stacks and a single malloc arena. Call this function once,

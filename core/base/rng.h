@@ -18,17 +18,17 @@
 /* Each purpose has its own stream of random numbers. The subsequence is stream << 56 | step. */
 enum {
     DG_STREAM_NOISE = 1,   /* z of training step `step` */
-    DG_STREAM_FLIP = 2,    /* one value per image of step `step` */
+    DG_STREAM_FLIP = 2,    /* mirroring: one value per image of step `step` */
     DG_STREAM_SHUFFLE = 3, /* step = epoch */
     DG_STREAM_SAMPLE = 4,  /* z of sample grids (step = 0) and of `generate` (step = image seed) */
     DG_STREAM_INIT = 5,    /* initial weights, step = ordinal of the tensor */
     DG_STREAM_SYNTH = 6,   /* synthetic images, step = image */
-    DG_STREAM_DROPOUT = 7, /* dropout: one value per element, step = layer << 40 | step */
+    DG_STREAM_DROPOUT = 7, /* dropout: one value per element, step = layer << 40 | training step */
     DG_STREAM_SPLIT = 8,   /* test split of a class, step = class */
-    /* order of evaluated images: step = 0 for real images, 1 for samples. Steps 16 and up, with seed 0, give all
-     * evaluations the same numbers. */
+    /* order of evaluated images: step = 0 for real images, 1 for samples. Steps from 16 on, with seed 0: the fixed
+     * random numbers of the metrics (host/judge/random_net.h). */
     DG_STREAM_JUDGE = 9,
-    DG_STREAM_AUGMENT = 10,   /* augmentation: two blocks per image, step = order << 40 | step */
+    DG_STREAM_AUGMENT = 10,   /* augmentation: three blocks per image, step = order << 40 | training step */
     DG_STREAM_STATISTICS = 11 /* z for the batch norm statistics of averaged weights, step = batch */
 };
 
@@ -61,7 +61,7 @@ void dg_normal4(float out[4], uint64_t seed, uint64_t subsequence, uint64_t bloc
 
 void dg_random_bytes(void *out, size_t bytes, uint64_t seed, uint64_t subsequence);
 
-/* perm[0..n-1] = a uniform permutation of 0..n-1 keyed by (seed, subsequence): Fisher-Yates. */
+/* Shuffles 0..n-1 into perm by Fisher-Yates with the random numbers of (seed, subsequence). */
 void dg_permutation_of(int32_t *perm, int n, uint64_t seed, uint64_t subsequence);
 static inline void dg_permutation(int32_t *perm, int n, uint64_t seed, uint64_t epoch)
 {

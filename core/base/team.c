@@ -41,7 +41,7 @@ static int start(int n, int *error)
     *error = pthread_attr_init(&attributes);
     if (*error) return 0;
     const size_t stack = stack_bytes();
-    if (stack) (void)pthread_attr_setstacksize(&attributes, stack); /* OpenMP, too, ignores a size that is too small */
+    if (stack) (void)pthread_attr_setstacksize(&attributes, stack); /* ignores too small a size, like OpenMP */
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);

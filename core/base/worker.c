@@ -28,7 +28,7 @@ struct dg_worker {
     long running[DG_WORKER_THREADS]; /* job numbers by thread; IDLE */
     int started;
     bool closing;
-    dg_err error; /* first failure and its message, because dg_message() is per thread */
+    dg_err error; /* first failure of a job, with its message, because dg_message() is per thread */
     char message[1024];
 };
 
