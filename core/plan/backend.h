@@ -53,7 +53,7 @@ struct dg_backend {
 
     /* refuses(), called before placing, fills in op->tune and returns NULL, or the reason why the op cannot run (static
      * text). choices() lists the variants that can run the op: it writes at most `room` variants to `out` and returns
-     * their number. choices is NULL if refuses() makes the only choice. */
+     * their number. choices is NULL if each op has only the choice that refuses() makes. */
     const char *(*refuses)(dg_backend *, dg_op *);
     int (*choices)(dg_backend *, const dg_op *, dg_tune *out, int room);
     size_t (*scratch)(dg_backend *, const dg_op *);

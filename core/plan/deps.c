@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* True if an operand that begins in row `first` extends into row r. An operand of Adam begins at a network's first row
- * of a kind and includes all rows of this kind. */
+/* True if an operand that begins in row `first` extends into row r. An operand of Adam consists of all rows of one kind
+ * of a network, such as all gradients. */
 static bool goes_on(const dg_row *first, size_t to, const dg_row *r)
 {
     return to > first->bytes && r > first && r->kind == first->kind && r->net == first->net;
@@ -65,7 +65,7 @@ static void find_writers(dg_deps *d)
 {
     for (int i = 0; i < d->ops * DG_MAX_OPERANDS; i++) d->writer[i] = -1;
     for (int r = 0; r < d->rows; r++) {
-        int last = -1, before = -1; /* two, because an op that writes the row does not depend on itself */
+        int last = -1, before = -1; /* the last two writers, because an op does not depend on itself */
         for (int n = d->of_row[r]; n < d->of_row[r + 1]; n++) {
             const dg_access *a = &d->access[d->by_row[n]];
             if (!a->beyond) d->writer[a->op * DG_MAX_OPERANDS + a->operand] = last == a->op ? before : last;

@@ -4,7 +4,7 @@
 
 #include "core/plan/plan.h"
 
-/* Bytes [from, to) of a row that an op accesses through an operand. */
+/* An op's access to bytes [from, to) of a row, by one of its operands. */
 typedef struct {
     int op, operand, row;
     size_t from, to;

@@ -1,4 +1,4 @@
-/* Allowed difference of two backends in each number that an op writes, from the rounding of its inputs. Each op's row
+/* Allowed difference between two backends in each number that an op writes, derived from rounding errors. Each op's row
  * has a function for its limits (op_info.h); this file has the helpers. */
 #ifndef DG_LIMITS_H
 #define DG_LIMITS_H
@@ -14,7 +14,7 @@ typedef struct {
     const dg_row *row[2]; /* the operand's row in the reference's plan and in the other plan */
     size_t bytes, count;  /* size of the tensor; number of values to compare, or 0 if the bytes must be equal */
     void *before, *want, *got;
-    void *weight;  /* result that a weighed op computes from the absolute values of its inputs */
+    void *weight;  /* weighed ops (op_info.h): the result for the absolute values of the inputs */
     double *limit; /* results: the allowed difference of each value */
 } dg_check_operand;
 
@@ -40,8 +40,8 @@ dg_err dg_limits_each(const dg_op_values *v, dg_limit_of *limit);
 /* Sets limits proportional to each result's absolute value and to the number of roundings in the op's row. */
 dg_err dg_limits_relative(const dg_op_values *v);
 
-/* Fills in the limits of all results by the op's row. Adds the smallest normal number, because the CPU flushes
- * denormals to zero. DG_DEVICE: out of memory. */
+/* Fills in the limits of all results by the op's row. Adds the smallest normal number to each limit, because the CPU
+ * flushes denormals to zero. DG_DEVICE: out of memory. */
 dg_err dg_op_limits(const dg_op_values *v);
 
 #endif

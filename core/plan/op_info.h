@@ -51,8 +51,8 @@ typedef struct dg_op_info {
     dg_shape_word shape[10];                 /* fields of the op's shape, as tuning rows name them */
     /* Computes numbers that follow from the shape. Returns NULL, or static text that says why the shape is invalid. */
     const char *(*complete)(dg_op *op);
-    /* The product of the fields `wide` is the number of contiguous values in all operands. If these values are a
-     * multiple of 16 bytes, vector loads are possible. */
+    /* The product of the fields `wide` is the number of values that are contiguous in every operand, such as a pixel's
+     * channels. Vector loads are possible if these values are a multiple of 16 bytes. */
     dg_field wide[3];
     /* Arithmetic operations of one run. A multiply-add counts as two operations, also for taps in the padding. Outside
      * of convolutions every arithmetic operation, comparison and function value counts as one. */
@@ -69,7 +69,7 @@ typedef struct dg_op_info {
      * result for the absolute values of its inputs, as for sums of products. */
     dg_err (*limits)(const struct dg_op_values *v);
     bool weighed;
-    double roundings; /* number of roundings, for dg_limits_relative; 0: results must have equal bits */
+    double roundings; /* roundings per result, for dg_limits_relative; 0: results must have equal bits */
 } dg_op_info;
 
 /* Registers the rows of all op kinds, in the order of DG_OPS. Each backend's open function calls dg_ops_use with the

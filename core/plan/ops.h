@@ -114,7 +114,7 @@ typedef struct {
 } dg_act_args;
 
 /* `bias_act` writes y = act(x + b[c]); y may be x. `bias_act_dx` writes dx = dy * act', with act' from y; dx may be dy.
- * `bias_act_dx` also writes db[c] = the sum of dx in pieces whose number and order depend on the shape only.
+ * `bias_act_dx` also writes db[c] = the sum of dx, added in parts whose number and order depend on the shape only.
  * Shapes: x, y, dx, dy (N, H, W, C); b, db (C); db may be NULL. */
 typedef struct {
     void *y;
@@ -213,7 +213,7 @@ typedef struct {
     uint32_t *counters;
     int64_t n;
     double beta1, eps;
-    int net, bad; /* index into state->lr; metric index */
+    int net, bad; /* index into state->lr; index into dg_metrics.value */
 } dg_adam_args;
 
 /* Optimizers over flat memory, as in torch.optim, where g' = g + decay * p for the first `decayed` values, else g.
@@ -234,7 +234,7 @@ typedef struct {
     int64_t n, decayed;
     double momentum, rho, eps, decay;
     int nesterov;
-    int net, bad; /* index into state->lr; metric index */
+    int net, bad; /* index into state->lr; index into dg_metrics.value */
 } dg_update_args;
 
 /* gather reads records perm[cursor + n] of the dataset and writes x = pixel / dev[c] - shift[c]. Images are mirrored
@@ -344,7 +344,7 @@ typedef struct {
     int block;
     int tile_m, tile_n; /* pixels and channels that a block computes; 0: no tile */
     int stages;
-    int split;    /* number of parts of the sum, in separate blocks; 1: not split */
+    int split;    /* parts of each result's sum, computed by separate blocks; 1: not split */
     dg_math math; /* rounding of operands in variant mma; set by --precision, never by tuning */
 } dg_tune;
 

@@ -12,8 +12,8 @@
  *   DG_GAN_AVERAGE has loss = mean((d - target)^2) / 2, dlogit_i = (d_i - target + mean(d) - target) / n.
  *   DG_GAN_PAIRS has loss = mean(softplus(-target e)) / 2, dlogit_i = -target sigmoid(-target e_i) / n.
  * The last two have low = -1 and compute half of a relativistic loss (Jolicoeur-Martineau 2019). A second op computes
- * the other half, with logit and other exchanged and -target. Here dlogit is the gradient of both halves; if `both` is
- * set, loss is their sum. Metric prob is from 0 to 1: mean(sigmoid(l)) for DG_GAN_CROSS, mean(sigmoid(e)) for
+ * the other half, with logit and other exchanged and -target. dlogit is the gradient of both halves' sum; if `both` is
+ * set, loss is this sum. Metric prob is from 0 to 1: mean(sigmoid(l)) for DG_GAN_CROSS, mean(sigmoid(e)) for
  * DG_GAN_PAIRS, else the mean of (l - low) / (1 - low), clamped to 0 .. 1 (DG_GAN_AVERAGE: d instead of l). Sums are
  * in double and index order. Writes ring[step % DG_RING].value[loss] and .value[prob].
  *
@@ -51,8 +51,8 @@ typedef struct {
 
 /* Differentiable augmentation (Zhao et al. 2020). The adjoint, augment_dx, computes dx from dy. For image n, u_0 to
  * u_6 are uniform from 0 to 1: the values of dg_philox(seed, (DG_STREAM_AUGMENT, order << 40 | step), 2n) and 2n + 1
- * over 2^32. Each of the three steps applies to an image with probability state->augment: if value 0, 1 or 2 of block
- * 2^32 + n of the same sequence is less than 2^32 state->augment. The steps are, in this order:
+ * divided by 2^32. Step q = 0, 1, 2 applies to image n with probability state->augment: if value q of block 2^32 + n of
+ * this sequence is less than 2^32 state->augment. The steps are, in this order:
  *   DG_AUGMENT_COLOR computes c = k (s x + (1 - s) mean_of_pixel(x)) + (1 - k) mean_of_image(x) + b.
  *   Brightness is b = u_0 - 1/2, saturation s = 2 u_1, and contrast k = u_2 + 1/2. The fourth channel, alpha, is kept.
  *   DG_AUGMENT_TRANSLATION: y[i][j] = c[i + ty][j + tx], and 0 outside; ty, tx from -m to m, m = floor(H / 8 + 1/2).
@@ -94,7 +94,7 @@ typedef struct {
     int N, H, W, C;
 } dg_bias_dw_args;
 
-/* Means of x before and from index `first` on, 0 < first < n, in double and index order. x (n). Writes
+/* Means of x[0] ... x[first - 1] and of x[first] ... x[n - 1], 0 < first < n, in double and index order. x (n). Writes
  * ring[step % DG_RING].value[r1] and .value[r2]. */
 typedef struct {
     dg_metrics *ring; /* out, DG_RING rows */
@@ -108,8 +108,8 @@ typedef struct {
  * u and v approximate its first singular vectors. If `iterate` is set, `spectral` first updates u and v in place:
  *   v = W^T u / max(|W^T u|, eps), then u = W v / max(|W v|, eps).
  *   `spectral` writes sigma = u^T W v and wn = W / sigma, which is not finite if sigma is 0, as for all-zero weights.
- *   `spectral_dw` computes the gradient by w from that by wn with constant u and v.
- *   Its result is dw = (dwn - sum(dwn wn) u v^T) / sigma.
+ *   `spectral_dw` computes dw, the gradient with respect to w, from dwn, with constant u and v.
+ *   The result is dw = (dwn - sum(dwn wn) u v^T) / sigma.
  * Shapes: w, wn, dw, dwn (rows, cols); sigma (1); u (rows); v (cols). */
 typedef struct {
     void *wn;

@@ -49,21 +49,21 @@ typedef struct {
     size_t persistent, bytes; /* bytes of the persistent rows, and of the whole arena */
     void *base;
     int plans;                /* number of plans; new work rows belong to the plan begun last */
-    bool full;                /* a row or op could not be stored for lack of memory, so placing fails */
+    bool full;                /* memory ran out while a row or op was added, so placing fails */
     int rounded[DG_NETS_MAX]; /* row of a network's rounded weights (fused.h), 0: none */
     dg_math rounding;
-    uint64_t rounded_at; /* number of host writes that the backend had counted when it last rounded the weights */
+    uint64_t rounded_at; /* 1 + the backend's count of host writes when it last rounded the weights; 0: never */
 } dg_arena;
 
-/* A unit of work of a backend. dg_fuse_plan (fused.h) creates fused launches, of one kernel each. */
+/* Consecutive ops that a backend launches together. dg_fuse_plan (fused.h) divides a plan into launches. */
 typedef enum { DG_LAUNCH_OP, DG_LAUNCH_CONV, DG_LAUNCH_HEAD, DG_LAUNCH_UPDATE } dg_launch_kind;
 typedef struct {
     dg_launch_kind kind;
     int first, count;
-    int main; /* number of the op that names the launch: the convolution, or Adam in an update */
+    int main; /* number of the op whose name the launch has: the convolution, or Adam in an update */
     int row;
     int counter;
-    bool warpgroups; /* update: Hopper's warpgroups multiply bf16 operands */
+    bool warpgroups; /* update: products of bf16 operands use Hopper's warpgroups (wgmma) */
 } dg_launch;
 
 typedef struct dg_plan {
@@ -117,7 +117,7 @@ int dg_op_kernels(const dg_plan *p, int op);
 int dg_launch_kernels(const dg_plan *p, const dg_launch *l);
 double dg_launch_bytes(const dg_plan *p, const dg_launch *l);
 
-/* True if a convolution writes this row, which stores rounded operands for weight gradients (dg_op.operand). */
+/* True if a convolution stores its rounded operand in this row, for a weight gradient to read (dg_op.operand). */
 bool dg_factors_written(const dg_plan *p, int row);
 
 /* Prints the table of `dcgan plan`: shapes, bytes and FLOPs per op. If chain (dg_plan_chain) is not 0, as for a GPU,

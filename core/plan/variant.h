@@ -16,7 +16,7 @@ typedef struct dg_gpu {
     bool wgmma;   /* the GPU has warpgroup products (wgmma), and the build has code for them */
 } dg_gpu;
 
-/* Kernel families of fused launches. An op's family follows from its variant, except DENSE: from its shape. */
+/* Kernel families of fused launches. The family of an op follows from its variant; DENSE follows from its shape. */
 typedef enum {
     DG_FUSED_NONE,
     DG_FUSED_MMA,
@@ -37,11 +37,11 @@ typedef struct dg_variant {
     /* Sets the launch parameters in t for an op that check() accepts and that has no tuning row. If choose is NULL, the
      * parameters are those that check() fills in. */
     void (*choose)(const dg_op *op, dg_tune *t, const dg_gpu *gpu);
-    /* Counts the launch's work for predictions (core/plan/work.h). If NULL, one kernel moves the operands. */
+    /* Counts the launch's work for predictions (core/plan/work.h). If NULL, one kernel only moves operands. */
     void (*work)(const dg_op *op, struct dg_work *w);
     /* Returns the bytes of operand `scratch`. If NULL, dg_op_info.scratch of the op applies. */
     size_t (*scratch)(const dg_op *op, dg_type real);
-    /* CPU: returns the number of operations at the peak rate that take as long as the op. NULL: dg_op_flops. */
+    /* CPU: returns the op's expected time as a number of operations at the peak rate. NULL: dg_op_flops. */
     double (*arithmetic)(const dg_op *op);
     dg_fused_family fused;
     bool by_row; /* only a tuning row chooses this variant, which is never the default */

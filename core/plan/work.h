@@ -12,7 +12,7 @@ typedef struct dg_work {
     double blocks; /* blocks of the main kernel; the op's other kernels only move data */
     int threads;
     int split;
-    double outputs; /* convolutions: number of results that a thread has in registers */
+    double outputs; /* convolutions: number of results that a thread keeps in registers */
     bool warpgroups;
     double products; /* multiply-adds per block of a convolution, for whole tiles; 0: negligible */
     /* clocks of shared memory and L1 per block, one clock per 128 bytes; 0: not counted */
