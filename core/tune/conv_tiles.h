@@ -37,8 +37,8 @@ enum { DG_PATCH_STEP = 4, DG_PATCH_SMALL = 8 };
 #define DG_THIN_DX_LARGE 16, 32, 1
 enum { DG_THIN_SMALL = 32 };
 
-/* Shared memory in 32-bit words, for a row of positions with its border and for a stage, which holds the images'
- * patches and the weights. */
+/* 32-bit words of shared memory: LINE for a row of positions with its border, WORDS for a stage, which holds the
+ * images' patches and the weights. */
 #define DG_PATCH_LINE(cols) (((cols) + 2) * 4 + ((cols) + 2) / 4 * 4)
 #define DG_PATCH_WORDS(rows, cols, images, channels) \
     ((images) * ((rows) + 2) * DG_PATCH_LINE(cols) + DG_PATCH_STEP * 16 * (channels))
@@ -46,12 +46,12 @@ enum { DG_THIN_SMALL = 32 };
 /* Tile of the fused first layer of G: images x channels of one pixel per block. */
 enum { DG_DENSE_IMAGES = 16, DG_DENSE_CHANNELS = 128 };
 
-/* UNIT: rounded operands in 16 bytes, which kernels copy as a unit. CHUNK: channels per step of a sum. */
+/* UNIT: number of rounded operands in 16 bytes, which kernels copy together. CHUNK: channels per step of a sum. */
 enum { DG_MMA_UNIT = 8, DG_MMA_CHUNK = 16 };
 
 /* Tiles of variant mma: positions (dx: per phase; dw: channels of y) x channels per block; a warp computes 64 x WN
- * results. SMALL: the tile is for maps divided into cells of 4x4. GROUPS: number of groups into which the 16 taps of a
- * chunk of channels are divided. */
+ * results. SMALL: the tile is for maps divided into cells of 4x4. GROUPS: number of groups into which the 16 taps are
+ * divided, for each chunk of channels. */
 #define DG_MMA_FWD_TILES(X)  \
     X(false, 128, 64, 32, 8) \
     X(true, 128, 64, 32, 8)  \
@@ -106,7 +106,7 @@ enum { DG_MMA_SMALL = 4 }; /* if y is at most this wide, cells are 4x4 */
  * two stages. */
 #define DG_MMA_PORTION(n, groups) (16 * (16 / (groups)*2 * (n)))
 #define DG_MMA_STAGES(rounded, scaled, portion) ((rounded) && !(scaled) && (portion) <= 9 << 10 ? 4 : 2)
-enum { DG_WGMMA_PARTS = 8 }; /* maximum parts of a sum by warpgroups; fused, the parts are blocks of a cluster */
+enum { DG_WGMMA_PARTS = 8 }; /* max parts of a sum by warpgroups, except for dw; fused: blocks of a cluster */
 #define DG_MMA_DW_BYTES(small) (32 * (2 * DG_MMA_PLANE(small, 1, 1) + 8 * 64))
 
 /* Tiles of variant mma_odd (3x3 and 1x1 kernels): positions x channels per block; for dw, channels of y x channels of

@@ -3,9 +3,9 @@
  *
  * A launch consists of parts; a part is the blocks of one kind (kernels/fused/predict_plan.h). For each kind,
  * core/tune/counts.csv has the instructions and bytes of a block: a fixed number and a number per step of the main
- * loop. `scripts/ptx-count --renew` writes this file with a PTX interpreter. The counts and the machine's rates give
- * bound: the maximum of these times: each pipe; L1 and tensor cores on the multiprocessor with most blocks (whole
- *   waves); L2; memory, if the launch does not fit the cache; the longest block, which is the launch's tail.
+ * loop. `scripts/ptx-count --renew` writes this file with a PTX interpreter. The model computes two times:
+ * bound: the longest of the times of each pipe; of L1 and the tensor cores, on the multiprocessor with most blocks
+ *   (whole waves); of L2; of memory, if the launch does not fit the cache; and of the longest block (its tail).
  * estimate: the same maximum for the lower rates that a kernel with fewer warps reaches, plus the cost of a launch. */
 #ifndef DG_COST_H
 #define DG_COST_H
@@ -20,9 +20,9 @@ typedef struct dg_cost_part {
     int kernel;
     double blocks;
     double steps, most; /* steps of the main loop in an average block, and in the longest block */
-    double rest;        /* scales the counts outside of the main loop: fraction of a tile, the images or the weights */
+    double rest;        /* factor on the counts outside of the main loop: a block's part of a tile, images or weights */
     const struct dg_counted *counted; /* row of counts of this kind; NULL: not looked up yet */
-    double merged;                    /* number of parts of sums that the last block adds */
+    double merged;                    /* number of partial sums that the last block adds */
 } dg_cost_part;
 
 enum { DG_COST_PARTS = 32 };
@@ -47,7 +47,7 @@ typedef struct dg_counted {
     const char *kind;
     int threads, resident;
     double block[DG_COUNT_KINDS], step[DG_COUNT_KINDS], rest[DG_COUNT_KINDS];
-    double longest[4]; /* instructions of the longest block: fixed, per step, outside of the loop, per merged part */
+    double longest[4]; /* instructions of the longest block: fixed, per step, for `rest`, per partial sum */
 } dg_counted;
 
 extern const dg_counted dg_counts[]; /* ends with an entry whose kind is NULL */

@@ -14,8 +14,8 @@ typedef struct {
     double after_us;  /* cost per kernel in a chain whose kernels begin before the previous kernel has ended */
     double last_us;   /* cost of finding the last block of a launch, which adds the blocks' partial sums */
     double l1;        /* wavefronts of shared memory per clock and multiprocessor, at most 1 */
-    double l2;        /* fraction of the rate `cache` with one block of 8 warps per multiprocessor */
-    double tensor;    /* fraction of the tensor cores' rate, also with one block of 8 warps per multiprocessor */
+    double l2;        /* fraction of dg_machine.cache that one block of 8 warps per multiprocessor reaches */
+    double tensor;    /* fraction of the tensor cores' rate that one block of 8 warps per multiprocessor reaches */
     double issued[4]; /* instructions per clock of a scheduler with 1, 2, 3, and 4 or more warps */
 } dg_machine_costs;
 
@@ -29,7 +29,7 @@ typedef struct dg_machine {
     int units;
     size_t shared;
     double memory_gb;   /* memory of a GPU with published numbers; 0: unknown */
-    double one, all;    /* GFLOP/s of multiply-adds by one CPU thread, and by all units; 0: unknown */
+    double one, all;    /* GFLOP/s of multiply-adds by one CPU thread, and by the whole CPU or GPU; 0: unknown */
     double bf16, fp16;  /* GFLOP/s of tensor cores with mma.sync; 0: no tensor cores */
     double triad, read; /* GB/s of memory; triad counts three arrays */
     double array_mb;
@@ -48,7 +48,7 @@ static inline int dg_arch_threads(int arch)
 }
 
 dg_err dg_machine_measure(dg_machine *m, dg_backend *b, int rounds);
-/* Measures the peak rate of all units again, because the clock rate and the load change between measurements. */
+/* Measures the peak rate `all` again, because the clock rate and the load change between measurements. */
 dg_err dg_machine_peak(dg_machine *m, dg_backend *b);
 
 bool dg_machine_known(int i, dg_type real, dg_machine *out);

@@ -15,7 +15,7 @@ typedef struct {
     double bf16, fp16;
     double gb_s, cache_mb;
     int shared_kb;
-    int memory_gb; /* memory of the version of this GPU that has the bandwidth gb_s */
+    int memory_gb; /* memory; of several versions, that of the version with bandwidth gb_s */
 } gpu;
 
 static const gpu list[] = {

@@ -12,11 +12,11 @@ static double inner_loop(double outputs) { return 1 / (1 + 2.6 / sqrt(outputs));
 /* Fraction of the rate that `warps` warps per multiprocessor reach: two thirds with four warps, one per scheduler. */
 static double hidden(double warps) { return warps / (warps + 2); }
 
-/* Efficiency of mma: for 64 x 32 results, a warp multiplies for as many clocks as it reads operands. */
+/* Efficiency of mma: for 64 x 32 results, a warp multiplies half of the time and reads operands half of the time. */
 #define MMA 0.5
 
-/* Efficiency of warpgroups, which read operands while they multiply. Tensor cores limit tiles of at least 64 x 64, and
- * shared memory limits smaller tiles. The constant is relative to m->bf16, the rate of mma.sync. */
+/* Efficiency of warpgroups, which read operands while they multiply. Tensor cores limit the rate of tiles of at least
+ * 64 x 64, and shared memory that of smaller tiles. The constant is relative to m->bf16, the rate of mma.sync. */
 #define WGMMA (0.9 / DG_MMA_ON_HOPPER)
 
 static double least(double a, double b) { return a < b ? a : b; }
@@ -62,13 +62,13 @@ dg_prediction dg_predict_gpu(const dg_op *op, double bytes, const dg_machine *m)
     return r;
 }
 
-/* For warpgroups: bytes of other blocks' partial sums that a multiprocessor adds per clock, and a block's clocks
- * outside of its main loop. Both constants come from steps of model dcgan64-paper (docs/cuda.md). */
+/* Warpgroups, except for dw: bytes of partial sums that a multiprocessor adds per clock, and clocks of a block outside
+ * of its main loop, per warp. Both constants come from steps of model dcgan64-paper (docs/cuda.md). */
 enum { JOIN_BYTES = 85, BEGIN_CLOCKS = 100 };
 
-/* Warpgroups load patches and partial sums at the cost model's cache rate under load. Each block of a data gradient
+/* Warpgroups load patches and partial sums at m.cache, the rate of the cache under load. Each block of a data gradient
  * fills one multiprocessor, so a launch with fewer blocks does not load faster per block. The formula for mma and for
- * the forward pass by warpgroups assumes the boost clock, because their tiles were chosen with it. */
+ * the forward pass by warpgroups assumes the boost clock, with which their tiles were chosen. */
 double dg_rule_us(const dg_op *op)
 {
     dg_machine m;

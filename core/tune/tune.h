@@ -11,7 +11,7 @@
  *   [sm_90 bf16]
  *   conv_fwd N=128 H=32 W=32 C=32>64 K=4 S=2 P=1 : mma tile=128x64
  * The rows of a section that names a precision apply only to this precision and take precedence over rows without a
- * precision. The variant's defaults apply to numbers that a row omits. The parser checks for every row that the variant
+ * precision. A number that a row omits gets the variant's default. The parser checks for every row that the variant
  * exists and supports the shape, and that its threads and shared memory fit the device. Plain C, without CUDA. */
 #ifndef DG_TUNE_H
 #define DG_TUNE_H

@@ -22,7 +22,7 @@ typedef struct {
 /* Adds a comment at the top of the file. `text` is one line without a semicolon. */
 dg_err dg_tune_file_head(dg_tune_file *f, const char *text);
 
-/* Adds a row. An old row with the same op, shape and section is replaced, unless the old row's time is shorter. */
+/* Adds a row. The row replaces an old row with the same op, shape and section, unless the old row's time is shorter. */
 dg_err dg_tune_file_row(dg_tune_file *f, const char *section, const char *text);
 
 /* Adds the rows of a file and the comments at its top. If a row is invalid, returns DG_USAGE with line and reason. */

@@ -53,7 +53,7 @@ const char *dg_variant_check_sweep(const dg_op *op, dg_tune *t, dg_type real, co
     if (t->tile_m || t->stages || t->split > 1)
         return no("variant %s accepts no tile, stages or split", t->variant->name);
     if (!t->block) t->block = 256;
-    /* a multiprocessor has 64K registers, and powers in double need more than 64 registers per thread */
+    /* with powers in double, 1024 threads would need more than a multiprocessor's 64K registers */
     const int most = dg_is_update(op->kind) && real == DG_F64 ? 512 : 1024;
     if (t->block < 32 || t->block > most || t->block % 32)
         return no("block=%d: must be a multiple of 32 up to %d", t->block, most);
