@@ -1,6 +1,6 @@
 /* Checkpoints: one safetensors file from which a run resumes bit for bit. Weights, gamma, beta and running statistics
  * have the names of PyTorch's DCGAN example (G.main.0.weight). Moments of the optimizer have a prefix (Adam:
- * adam.m.NAME, adam.v.NAME). C.input.weight and C.input.bias are the whitening. Metadata: format=dcgan-checkpoint-1,
+ * adam.m.NAME, adam.v.NAME). C.input.weight and C.input.bias store the whitening. Metadata: format=dcgan-checkpoint-1,
  * version, step, epoch (number of finished epochs), batch-in-epoch, seed, precision, model, config (text of
  * config.ini), data (count and fingerprint of the dataset), checksums; optimizer unless Adam; classes of a classifier;
  * input (mean and standard deviation per channel) if standardised. */

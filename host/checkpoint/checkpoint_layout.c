@@ -56,7 +56,7 @@ static const char *shape_text(char out[128], const int64_t *dim, int rank)
     return out;
 }
 
-/* Refuse values that training cannot produce, such as NaN. Does nothing before the data is read. */
+/* Refuse values that training cannot produce, such as NaN. Does nothing if only the header was read. */
 static dg_err check_values(const dg_st_tensor *t, const char *path, bool not_negative)
 {
     size_t n = t->data ? t->bytes / dg_type_bytes(t->type) : 0;

@@ -43,7 +43,7 @@ dg_err dg_ck_load(dg_st *st, const char *path, const dg_model *model, bool full,
 /* Find a tensor of the layout in st, by its name in checkpoints or in exported files. NULL: not in st. */
 const dg_st_tensor *dg_ck_find(const dg_st *st, const dg_ck_tensor *want);
 
-/* Find the tensor of st to use for inference: its running average if st has one, otherwise the tensor. */
+/* Find the tensor of st to use for inference: its running average if st has one, otherwise the tensor itself. */
 const dg_st_tensor *dg_ck_find_shown(const dg_st *st, const dg_ck_tensor *want);
 
 /* Convert the metadata `input` (mean and standard deviation per channel) to text and back. DG_IO: invalid. */
@@ -58,7 +58,7 @@ dg_err dg_ck_check_names(const char *path, const dg_model *m, const char *classe
 /* Copy the values of st into job. st must have passed dg_ck_check. */
 dg_err dg_ck_put(const dg_st *st, const char *path, dg_job *job, bool moments);
 
-/* Get the model of a generator file from its metadata, or without metadata the stock DCGAN with the tensors' shapes. */
+/* Get a generator's model from the file's metadata; without metadata, the stock DCGAN with the tensors' shapes. */
 dg_err dg_ck_derive(const dg_st *st, const char *path, dg_model *model);
 
 /* Convert any bytes to UTF-8 and back: metadata is UTF-8, but a configuration may name a folder in Latin-1. Invalid
