@@ -1,4 +1,4 @@
-/* `dcgan doctor`: findings on a run's log and grids (host/doctor). */
+/* `dcgan doctor`: findings on a run's log and sample grids (host/doctor). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

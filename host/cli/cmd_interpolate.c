@@ -27,8 +27,8 @@ typedef struct {
     dg_progress *progress;
 } job;
 
-/* Spherical interpolation (Shoemake 1985). Normal vectors of high dimension have nearly equal length, but the vectors
- * on a straight line between two of them are shorter. */
+/* Spherical interpolation (Shoemake 1985). Normal vectors of high dimension have nearly equal length, which slerp
+ * keeps; a straight line between two of them has shorter vectors. */
 static void slerp(float *out, const float *a, const float *b, double t, int n)
 {
     double aa = 0, bb = 0, ab = 0;

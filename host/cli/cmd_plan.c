@@ -1,4 +1,4 @@
-/* `dcgan plan MODEL`: prints ops and memory of all plans (without a recipe, of a forward pass), without allocation. */
+/* `dcgan plan MODEL`: prints ops and memory of training, or of a forward pass if the model has no recipe. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -140,8 +140,8 @@ typedef struct {
     double decoded, records, matrix, finding, all;
 } run_memory;
 
-/* Estimate the run's memory. The host stores the decoded images, the training copy, and, with labels or whitening, the
- * records. Memory for computing the whitening is freed before the other memory is allocated. */
+/* Estimate the run's memory: the arena, the decoded images, the dataset that ops read, and, with labels or whitening,
+ * the records on the host. Memory for computing the whitening is freed before the other memory is allocated. */
 static run_memory memory_of(const dg_job *job, bool labels, int images)
 {
     const dg_model *m = &job->model;

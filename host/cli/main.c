@@ -63,7 +63,7 @@ static __attribute__((noinline)) void touch_stack(void)
     (void)lowest[0];
 }
 
-/* Touch the stack at startup. If memory ran out while the stack grows later, the kernel would end the program without a
+/* Touch the stack at startup. If memory runs out while the stack grows later, the kernel ends the program without a
  * message. */
 static dg_err reserve_stack(void)
 {
@@ -99,7 +99,7 @@ int main(int argc, char **argv)
     dg_limits_begin();
     dg_set_program(argv[0]);
     dg_speak_as_program();
-    dg_ops_use(dg_op_table); /* the table is set here, because commands without a backend also read tuning files */
+    dg_ops_use(dg_op_table); /* commands without a backend also need the table, to read tuning files */
     const bool closed = fill_standard_descriptors();
     dg_options o = {0};
     bool done = true;

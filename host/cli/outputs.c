@@ -47,7 +47,7 @@ static const char *value_of(const dg_option *t)
     return *(char *const *)((const char *)options + t->offset);
 }
 
-/* True if the option's value is a file. --out is a directory for all commands that are not listed here. */
+/* True if the option's value is a file. --out is a directory, except for the commands in `files`. */
 static bool is_file(const dg_option *t)
 {
     const unsigned files = 1 << DG_CMD_TUNE | 1 << DG_CMD_EXPORT | 1 << DG_CMD_IMPORT | 1 << DG_CMD_CURVES |
