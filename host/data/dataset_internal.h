@@ -42,7 +42,7 @@ dg_err dg_scan_skip(dg_scan *s, const char *name, int how, const char *reason);
 bool dg_named_like_a_image(const char *name);
 void dg_scan_sort_skips(dg_scan *s);
 
-/* Number of files that temporary errors made unreadable. Reading a file is not retried above a limit of such files. */
+/* Number of files that temporary errors made unreadable. After too many such files, reading is no longer retried. */
 typedef atomic_int dg_lost;
 /* True if attempt `tries` (from 0) failed with an errno after which a retry may succeed. Sleeps before the retry. */
 bool dg_try_again(dg_lost *lost, int error, int tries);

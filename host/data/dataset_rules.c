@@ -9,7 +9,7 @@
 
 typedef struct {
     char *text;
-    const char *reason; /* the group's common reason, with numbers; NULL: the numbers differ */
+    const char *reason; /* the files' common reason, with its numbers; NULL: the numbers differ */
     int count;
 } group;
 

@@ -195,7 +195,7 @@ static dg_err collect_skips(job *j, dg_scan *s, dg_dataset *out)
 
 static int by_name(const void *name, const void *file) { return strcmp(name, ((const dg_file *)file)->name); }
 
-/* Restore decoding failures. The cache has the failures of decoding; the new scan has the other skipped files. */
+/* Restore decoding failures from the cache `out`; the new scan has found the other skipped files. */
 static dg_err recall_failures(job *j, dg_scan *s, dg_dataset *out)
 {
     for (int i = 0; i < out->skips; i++) {

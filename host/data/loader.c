@@ -41,7 +41,7 @@ void dg_loader_close(dg_loader *f)
 
 static int least(int a, int b) { return a < b ? a : b; }
 
-/* Select the images for the window that steps do not read: the epoch's images from position `first` on. */
+/* Prepare to fill the window that steps do not read with the epoch's images from position `first` on. */
 static void plan_next(dg_loader *f, uint64_t epoch, int first)
 {
     if (!f->begun || epoch != f->next.epoch) dg_permutation(f->next_order, f->records.count, f->seed, epoch);

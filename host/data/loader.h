@@ -41,7 +41,7 @@ typedef struct {
 dg_err dg_loader_open(dg_loader *f, dg_backend *b, dg_records records, int batch, int used, int window, uint64_t seed);
 void dg_loader_close(dg_loader *f);
 
-/* Call dg_loader_epoch when an epoch starts or resumes at `place`, and dg_loader_step before each step. */
+/* Call dg_loader_epoch when an epoch starts or resumes at position `place`, and dg_loader_step before each step. */
 dg_err dg_loader_epoch(dg_loader *f, uint64_t epoch, int place);
 dg_err dg_loader_step(dg_loader *f, int place);
 

@@ -9,7 +9,7 @@
 
 static dg_err no_memory(const dg_dataset *d) { return dg_fail(DG_DEVICE, "no memory to split %d images", d->count); }
 
-/* Reorder the items: item i becomes the old item order[i]. `one` is scratch for an item, `done` for a byte per item. */
+/* Reorder the items: item i becomes the old item order[i]. Scratch: `one` for an item, `done` for `count` bytes. */
 static void permute(void *items, size_t bytes, const int32_t *order, int count, uint8_t *one, uint8_t *done)
 {
     uint8_t *item = items;
@@ -28,7 +28,7 @@ static void permute(void *items, size_t bytes, const int32_t *order, int count, 
     }
 }
 
-/* Append to `order` the images that are not among its first n entries. */
+/* Append to the n entries of `order` the index of every image that is not yet among them. */
 static void add_others(int32_t *order, int n, int count, uint8_t *kept)
 {
     memset(kept, 0, (size_t)count);

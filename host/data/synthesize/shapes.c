@@ -81,7 +81,7 @@ static double wave(double t)
     return 4 * magnitude(t - .5) - 1;
 }
 
-/* Signed distance to a five-pointed star. The plane is folded onto half a tip, so that one edge remains. */
+/* Signed distance to a five-pointed star. By symmetry the plane is folded until one edge remains. */
 static double star(double x, double y, double r)
 {
     const double c = 0.80901699437494742, s = 0.58778525229247314; /* of 36 degrees */
