@@ -40,14 +40,14 @@ typedef struct {
     bool cut;
 } dg_layout;
 
-/* Choose the ranges of both axes, with at most x_ticks and y_ticks parts. */
+/* Choose the ranges of both axes, with at most x_ticks and y_ticks intervals. */
 dg_layout dg_chart_layout(const dg_chart *c, int x_ticks, int y_ticks);
 
 /* Ticks of an axis; returns their number. */
 int dg_axis_ticks(const dg_axis *a, double v[DG_AXIS_TICKS]);
 void dg_axis_label(char out[40], const dg_axis *a, double v);
 
-/* Position of v as a fraction of the axis, limited to -1..2; NaN: -1. */
+/* Position of v as a fraction of the axis, clamped to -1..2; NaN: -1. */
 double dg_axis_part(const dg_axis *a, double v);
 
 /* Draw n charts as an image in a column of plots, each 900 x height pixels, below a title (NULL: none). */

@@ -146,7 +146,7 @@ static void nearest_entries(palette *p, const cell *cells)
     }
 }
 
-/* Median cut: halve the box with the largest spread until there are 256 boxes. */
+/* Median cut: split the box with the largest spread at its median, until there are 256 boxes. */
 static bool median_cut(palette *p, const uint8_t *rgb, size_t pixels)
 {
     cell *cells = calloc(CELLS, sizeof *cells);

@@ -8,8 +8,8 @@
 /* Returns the kind, such as "a PNG image"; NULL: unknown. */
 const char *dg_file_kind(const void *begin, size_t bytes);
 
-/* Call after `path` was refused as a safetensors file with error e. If the kind of the file is known, the new message
- * names it and, for files of torch.save, has a conversion command. Returns e. */
+/* Improves the message after `path` was refused as a safetensors file with error e: names the kind of the file, if
+ * known, and for files of torch.save a conversion command. Returns e. */
 dg_err dg_file_explain(const char *path, dg_err e);
 
 #endif

@@ -106,7 +106,7 @@ static dg_err find_other(const char *dir, const char *const *names, const char *
 
 dg_err dg_only_ours(const char *dir, const char *const *names, const char *key, const char *value)
 {
-    char first[256], shown[1024]; /* the first name in order, which does not depend on the directory's order */
+    char first[256], shown[1024]; /* the first name in bytewise order, so that the message is always the same */
     const dg_err e = find_other(dir, names, key, value, first);
     if (e || !*first) return e;
     return dg_fail(DG_USAGE,

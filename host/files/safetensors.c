@@ -18,7 +18,7 @@ static const size_t largest_file = (size_t)16 << 30;
 
 typedef struct {
     dg_st_tensor t;    /* first member, so that a pointer to it is a pointer to `placed` */
-    size_t at, stored; /* at: offset of the data after the header; stored: bytes of the data in the file */
+    size_t at, stored; /* at: offset of the data from the end of the header; stored: bytes of the data in the file */
     dg_st_narrow narrow;
     const char *type;
     char plain[sizeof((dg_st_tensor *)0)->name];

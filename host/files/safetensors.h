@@ -32,8 +32,8 @@ enum { DG_ST_CHECKED = 1 };
 
 /* Read a file. Errors are DG_IO with file and reason. Free *out with dg_st_free. */
 dg_err dg_st_read(const char *path, int flags, dg_st **out);
-/* dg_st_read in two steps, so that names and shapes can be refused first: dg_st_open reads the header, dg_st_load the
- * data from the still open file. After an error of dg_st_load call only dg_st_free. */
+/* dg_st_read in two steps, so that a caller can check names and shapes in between: dg_st_open reads the header,
+ * dg_st_load the data from the still open file. After an error of dg_st_load call only dg_st_free. */
 dg_err dg_st_open(const char *path, int flags, dg_st **out);
 dg_err dg_st_load(dg_st *st);
 /* dg_st_read from memory, for fuzzing and tests. name: file name for messages; data is copied. */

@@ -18,7 +18,7 @@ void dg_st_plain_name(const char *name, char *out)
                              *const first[] = {"model", "net", "state_dict", NULL},
                              *const generator[] = {"netG", "generator", "gen", NULL},
                              *const discriminator[] = {"netD", "discriminator", "disc", "critic", NULL};
-    bool leading = true, named = false; /* leading: no component yet; named: the network's name is written */
+    bool leading = true, named = false; /* leading: nothing was copied yet; named: the network's name was copied */
     for (const char *at = name, *dot; (dot = strchr(at, '.')); at = dot + 1) {
         const size_t n = (size_t)(dot - at);
         const bool G = !named && is_one(at, n, generator), D = !named && is_one(at, n, discriminator);

@@ -65,7 +65,7 @@ const char *dg_st_scan(const char *header, size_t bytes)
             n = scan_string(header + i, left, &why);
             if (!n) return why;
             break;
-        case 'n': /* "__metadata__": null is valid; any other null is refused later */
+        case 'n': /* only "__metadata__" may be null; any other null is refused later */
             if (left < 4 || memcmp(header + i, "null", 4) != 0)
                 return "a value that is neither text nor a whole number";
             n = 4;

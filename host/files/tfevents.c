@@ -121,7 +121,7 @@ static dg_err take_next(records *r, int fd, const char *path, size_t n)
     return e;
 }
 
-/* Read the intact records up to last_step from a file of `bytes` bytes. */
+/* Read the intact records up to step last_step into r; the file has `bytes` bytes. */
 static dg_err keep_records(int fd, const char *path, size_t bytes, uint64_t last_step, records *r)
 {
     dg_err e = DG_OK;

@@ -27,8 +27,8 @@ static inline uint8_t dg_luma(const uint8_t *rgb)
     return (uint8_t)((19595u * rgb[0] + 38470u * rgb[1] + 7471u * rgb[2] + 32768u) >> 16);
 }
 
-/* Receives decoded rows in file order and writes the image: oriented, with the requested channels, in full size or
- * resized. For a resized image only some rows are in memory. */
+/* The sink of a decoder: receives rows in file order and writes the image, oriented, with the requested channels, in
+ * full size or resized. For a resized image only some rows are in memory. */
 typedef struct dg_fitter dg_fitter;
 typedef struct {
     const dg_decode_options *o;
@@ -38,8 +38,8 @@ typedef struct {
     unsigned did; /* see dg_decoded; set by dg_row_sink_open() and dg_row_sink_put_rgba() */
     int file_W, file_H, C;
     uint8_t *first;    /* destination of the file's pixel (0, 0) */
-    ptrdiff_t x, y;    /* bytes in the destination from a pixel of the file to the next, and from a row to the next */
-    dg_fitter *fitter; /* if not NULL, used instead of first, x and y */
+    ptrdiff_t x, y;    /* bytes in the destination between adjacent pixels of a file's row, and between its rows */
+    dg_fitter *fitter; /* resizes the rows; NULL: they are written by first, x and y */
     bool back_x, back_y;
     uint8_t *row[2]; /* scratch, (file_W, 4) each */
 } dg_row_sink;
@@ -74,7 +74,7 @@ dg_err dg_image_afford(const char *format, int64_t W, int64_t H, size_t file, ui
 /* Measures this thread's CPU time, so that the load of the machine does not decide which images are accepted. */
 double dg_decode_clock(void);
 bool dg_decode_late(double start);
-/* True if `bytes` can be allocated. Libraries report lack of memory as damage; a second attempt may then succeed. */
+/* True if malloc(bytes) succeeds. Libraries report lack of memory as damage; a second attempt may then succeed. */
 bool dg_memory_left(size_t bytes);
 
 #endif

@@ -24,7 +24,7 @@ static void on_error(j_common_ptr c)
 
 static void no_output(j_common_ptr c) { (void)c; }
 
-/* After a longjmp out of libjpeg, only the arguments are valid. */
+/* A longjmp out of libjpeg leaves the arguments valid, but not the local variables. */
 static bool write_all(struct jpeg_compress_struct *c, writing *w, const dg_image *im, int quality)
 {
     if (setjmp(w->back)) return false;

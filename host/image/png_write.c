@@ -71,7 +71,7 @@ static bool is_ascii(const char *s)
     return true;
 }
 
-/* Makes all calls that may longjmp. After a longjmp, only the arguments are valid. Returns false with m->reason. */
+/* Makes all calls that may longjmp. After a longjmp, local variables are undefined. Returns false with m->reason. */
 static bool write_all(png_structp png, png_infop info, const dg_image *im, png_text *chunk, int texts)
 {
     if (setjmp(png_jmpbuf(png))) return false;

@@ -151,8 +151,8 @@ typedef struct {
  * narrow (horizontal pass), then `down` sums the rows of narrow (vertical pass). */
 struct dg_fitter {
     int W, H, C;
-    int across_to; /* width of the resized image before the window is cut */
-    window win;    /* part of the resized image that is computed */
+    int across_to; /* width of the whole resized image */
+    window win;    /* the part of the resized image that is computed */
     bool turned;   /* columns arrive */
     bool weighed;
     filter fx;
@@ -268,7 +268,7 @@ dg_err dg_fitter_open(dg_fitter **out, int W, int H, int C, bool turned, const d
         const int w = W <= H ? size : (int)((int64_t)size * W / H), h = W <= H ? (int)((int64_t)size * H / W) : size;
         return resample(f, how->resize, w, h, (window){half(w - size), half(h - size), size, size}, im->pixels, stride);
     }
-    if (how->fit == DG_FIT_PAD) { /* PIL's ImageOps.pad rounds the shorter side to nearest */
+    if (how->fit == DG_FIT_PAD) { /* PIL's ImageOps.pad rounds the shorter side to the nearest integer */
         int w = W >= H ? size : (int)lrint((double)W / (double)H * size);
         int h = W >= H ? (int)lrint((double)H / (double)W * size) : size;
         if (w < 1) w = 1;
