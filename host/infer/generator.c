@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* FNV-1a over the values as fp32, in the order of the tensors. */
+/* Hash the weights by FNV-1a: 32-bit values (fp32), in the order of the tensors. */
 static dg_err hash_weights(dg_generator *g, uint64_t *hash)
 {
     uint64_t h = 0xcbf29ce484222325;

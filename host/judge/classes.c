@@ -8,7 +8,7 @@
 /* Malformed samples are spread over all classes, but the classifier is seldom confident about them. A sample counts as
  * confident if its probability is at least the median probability of real images of its class. The generator misses a
  * class if the class's share of all samples, or of the confident samples, is below PART times its share of the real
- * images. Classes of which fewer than LEAST images are expected are not judged. */
+ * images. A class is not judged if its share of the real images corresponds to fewer than LEAST samples. */
 static const double LEAST = 10, PART = 0.25;
 
 typedef struct {

@@ -104,7 +104,7 @@ static void step(double *w, double *e, double *v, size_t n, size_t first, size_t
 
 static bool solve(double *w, double *e, double *v, size_t n)
 {
-    double most = 0; /* tolerances are relative to the largest entry, because with few points most eigenvalues are 0 */
+    double most = 0; /* tolerances are relative to the largest entry; with few images most eigenvalues are 0 */
     for (size_t i = 0; i < n; i++) most = fmax(most, fabs(w[i]) + fabs(e[i]));
     for (size_t first = 0; first < n; first++) {
         for (int steps = 0;; steps++) {

@@ -12,7 +12,7 @@ dg_err dg_frechet(const double *x, int n, const double *y, int m, int d, double 
  * dg_normal_free after errors too. */
 typedef struct {
     int d;
-    double *mean, *root; /* (d); R (d, d) with R'R = covariance */
+    double *mean, *root; /* mean (d); root (d, d) with root' root = covariance */
     double trace;
 } dg_normal;
 dg_err dg_normal_of(const double *x, int n, int d, dg_normal *out);

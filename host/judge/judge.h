@@ -49,13 +49,13 @@ typedef struct {
     double beside[DG_BESIDES];
 } dg_judged;
 
-/* Choose j->count of `images` images at random: shuffle the images with seed j->seed, and choose the images from index
- * `first` on. stream: 0 for real images, 1 for generated ones. Free with dg_judged_free, also after errors. */
+/* Shuffle the `images` images with seed j->seed, and take the j->count images from index `first` on. stream: 0 for real
+ * images, 1 for generated ones. Free with dg_judged_free, also after errors. */
 dg_err dg_judged_take(const dg_jury *j, const uint8_t *pixels, int images, int stream, int first, dg_judged *out);
 void dg_judged_free(dg_judged *x);
 
-/* Compare `other` with reals and store the metrics of `other`. held: a second set of real images, either `other` or a
- * set that was compared with reals before. */
+/* Compare `other` with reals and store the metrics of `other`. held: a second set of real images, which must have been
+ * compared with reals before unless it is `other`. */
 dg_err dg_judged_beside(const dg_jury *j, dg_judged *reals, const dg_judged *held, dg_judged *other);
 
 typedef struct {
@@ -82,7 +82,7 @@ const dg_measure *dg_measure_logged(int column);
 bool dg_measurable(const dg_measure *m, const dg_jury *j);
 static inline const char *dg_measure_best(const dg_measure *m) { return m->one ? "1" : m->higher ? "higher" : "lower"; }
 
-/* Measure; Returns DG_NUMBERS if the result is not finite. */
+/* Compute one metric. Returns DG_NUMBERS if the result is not finite. */
 dg_err dg_measure_take(const dg_measure *m, const dg_jury *j, const dg_judged *reals, const dg_judged *other,
                        dg_measured *out);
 

@@ -1,6 +1,6 @@
 /* The network takes images from -1 to 1 and has four 3 x 3 convolutions with stride 2 and 32, 64, 128 and 256 channels,
- * each followed by LeakyReLU 0.2. Weights are N(0, 2 / fan_in); there are no biases. The features of map 3, followed by
- * those of map 4, are the means of the channels and then their standard deviations. */
+ * each followed by LeakyReLU 0.2. Weights are N(0, 2 / fan_in); there are no biases. The features are the means of map
+ * 3's channels, then their standard deviations; then means and standard deviations of map 4. */
 #include "host/judge/random_net.h"
 
 #include <math.h>

@@ -8,7 +8,7 @@
 #include "host/measure/samples.h"
 
 #define GAIN 1.01  /* a doubling with a smaller gain counts as no gain */
-#define DOUBT 0.95 /* sizes that reach this part of the lowest eligible rate are measured again */
+#define DOUBT 0.95 /* sizes with at least this part of the lowest rate that may be chosen are measured again */
 #define SLOWER 1.1 /* factor on the expected time of a measurement, because other programs may slow the machine */
 #define SURE 0.25  /* part of the allowed loss that a measured rate may use; the remainder is a margin for noise */
 enum {
@@ -67,8 +67,8 @@ static int compare(const dg_batch_table *t, int i, const double rate[DG_BATCH_RO
     return n;
 }
 
-/* Estimate the relative rate of each size as a median of comparisons. Then scale all rates by one factor, the median
- * ratio of measured and relative rates. */
+/* Estimate the relative rate of each size as a median of comparisons. Then multiply all rates by the median ratio of
+ * measured to relative rates. */
 static void estimate(dg_batch_table *t)
 {
     double rate[DG_BATCH_ROWS] = {0}, said[2 * NEAR * DG_BATCH_LOOKS];
@@ -261,7 +261,7 @@ static void explain(dg_batch_table *t)
                      "batch size %d: the smallest size that is clearly within %g%% of the fastest%s, which is %d "
                      "(%.1f%% faster)",
                      r->batch, 100 * l->within, among, t->row[best].batch, percent_faster(&t->row[best], r));
-    /* omit t->end if the limit on steps per epoch decided: larger sizes could not have been chosen anyway */
+    /* omit t->end if the largest timed size leaves too few steps, because no larger size could be chosen */
     const bool end = t->refused || leaves_steps(t, t->row[t->rows - 1].batch);
     snprintf(t->why + n, (size_t)(size - n), "%s%s; the search took %.3g s.", best < 0 ? "" : less, end ? t->end : "",
              t->machine.elapsed(t->machine.context));
@@ -270,7 +270,7 @@ static void explain(dg_batch_table *t)
 static dg_err by_search(dg_batch_table *t)
 {
     dg_err e = climb(t);
-    for (int i = 0; i < 2 && !e; i++) e = try_neighbours(t); /* twice: a neighbouring size may become the choice */
+    for (int i = 0; i < 2 && !e; i++) e = try_neighbours(t); /* twice, because the choice may change */
     for (int i = 0; i < LOOKS && !e; i++) {                  /* at least two rounds, and more while time is left */
         if (i > 1 && t->machine.elapsed(t->machine.context) > t->limits.seconds / 3) break;
         e = look_again(t);

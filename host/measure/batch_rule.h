@@ -1,14 +1,14 @@
 /* Rules that choose a batch size from a table of measured sizes. The sizes are measured on a device, or read from a
  * measured curve (batch_time.h).
  *
- * search: the sizes are `from`, then 2^k and 3 * 2^k. The series of sizes ends after three doublings (of two sizes
- * each) that gain less than 1% over the best size before them. The search chooses the smallest size whose rate is at
- * most an allowed share below the best. Measured rates may use only a quarter of this share, because measured times
- * have errors of about 1%. Then 3/4 and 5/4 of the chosen size are tried, because kernel times jump at tile boundaries.
- * A size that leaves too few steps per epoch is timed but never chosen. Other programs slow a machine for seconds: two
- * measurements (looks) of one size can differ by a third, but consecutive measurements differ little. So each
- * measurement is compared with the two before it and the two after it. The rate of a size is the median of these
- * comparisons. Sizes on which the choice depends are measured again in turn.
+ * search: the sizes are `from`, then 2^k and 3 * 2^k. The series ends when its last six sizes (three doublings) gain
+ * less than 1% over the best size before them. The search chooses the smallest size whose rate is at most an allowed
+ * share below the best. Measured rates may use only a quarter of this share, because measured times have errors of
+ * about 1%. Then 3/4 and 5/4 of the chosen size are tried, because kernel times jump at tile boundaries. A size that
+ * leaves too few steps per epoch is timed but never chosen. Other programs slow a machine for seconds: two measurements
+ * (looks) of one size can differ by a third, but consecutive measurements differ little. So each measurement is
+ * compared with the two before it and the two after it. The rate of a size is the median of these comparisons. Sizes on
+ * which the choice depends are measured again in turn.
  *
  * usage, epoch-time: published rules (Serizawa and Tatebe 2019, an optimizer for Chainer). Details are chosen so that
  * the rules reproduce the published results. A round is a number of steps with batch size b. n is the number of the
@@ -45,8 +45,8 @@ typedef struct {
     bool drop_last;  /* leave out the short last batch of an epoch */
     double within;   /* allowed loss, 0.03: 3% of the best rate */
     int least_steps; /* per epoch */
-    double seconds;  /* limit of the search: only the first measurement may end later */
-    double look;     /* max seconds per measurement; half of them for the first measurement of a size */
+    double seconds;  /* time limit of the search; only the first measurement may exceed it */
+    double look;     /* max seconds per measurement, halved for the first measurement of a size */
 } dg_batch_limits;
 
 typedef struct {
