@@ -1,5 +1,5 @@
 /* `dcgan check [MODEL]`: compares a training step on two backends, op by op with equal inputs, then fused launches with
- * the ops that they replace. The reference is the CPU with direct convolutions and base instructions. */
+ * the ops that they replace. The reference is the CPU with direct convolutions and DCGAN_ISA=base. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

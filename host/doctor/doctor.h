@@ -33,7 +33,7 @@ typedef struct {
     bool (*needs)(const dg_vitals *v);   /* precondition of a new finding */
     const char *when;                    /* the condition `needs` as text, for docs/guide/doctor.md */
     double (*value)(const dg_vitals *v); /* NaN: unknown; no finding begins or ends */
-    bool below; /* a finding begins if value < `begins`, and ends if value > `ends`; false: the opposite comparisons */
+    bool below; /* a finding begins if value < `begins` and ends if value > `ends`; false: begins if >, ends if < */
     double begins, ends;
     int windows;
     bool at_end;                       /* the rule is checked once, at the end of the run */

@@ -12,9 +12,9 @@
  *
  * usage, epoch-time: published rules (Serizawa and Tatebe 2019, an optimizer for Chainer). Details are chosen so that
  * the rules reproduce the published results. A round is a number of steps with batch size b. n is the number of the
- * round, from 0; d is the last stride. Rule `usage`: u is the mean of the upper half of those GPU utilisation samples
- * (one per second) that are above 0. Every 5 rounds, stop if b changed by at most 5 since the last check. If u >= 99%,
- * b falls by min(d, 10), otherwise it rises. The stride d becomes d + 1 if b moves in the direction of the last round,
+ * round, from 0; d is the stride. Rule `usage`: u is the mean of the upper half of those GPU utilisation samples (one
+ * per second) that are above 0. Every 5 rounds, stop if b changed by at most 5 since the last check. If u >= 99%, b
+ * falls by min(d, 10), otherwise it rises. The stride d becomes d + 1 if b moves in the direction of the last round,
  * otherwise 1. Rule `epoch-time`: t = (time of a step) * ceil(images / b), r = (t0 - t) / t0 with t0 of round 0. Every
  * 5 rounds, stop if r changed by at most 0.05 since the last check. Otherwise d grows by 1 and b grows by min(d, 10).
  * Round 0 is not compared with t0. */
