@@ -37,7 +37,7 @@ prints '"tile": [64, 32], "stages": 2, "split": 1, "kernels": 1, "because": "'
 printf 'conv_fwd N=64 H=32 : tiled\n\001\377\nnorm_act = ?\n[sm_90]\nadam n=694656 : vector block=7\n' > \
     "$dir/junk.tune"
 exits 0 plan dcgan64-paper --arch sm_90 --tuning "$dir/junk.tune"
-says shape-incomplete "$dir/junk.tune:1:" ' 3 '
+says shape-incomplete "$dir/junk.tune:1:" '3)'
 same "$dir/rule" "$dir/.out"
 refuses 4 'cannot-open none.tune' plan dcgan64-paper --arch sm_90 --tuning "$dir/none.tune"
 
