@@ -1,8 +1,8 @@
 /* Grouped convolution with stride 1: the three directions. real: type of the values.
- * Forward and data gradient: one thread per result. Shared memory: none. Registers: 40 to 48.
+ * Forward and data gradient: one thread per result. Shared memory: none. Registers: 32 to 40.
  * Bound by: the loads, which neighbouring threads of a group share in L1
  * Weight gradient: a block per output channel, tap and 16 input channels; 16 threads per input channel sum every 16th
- * pixel. Shared memory: 256 sums. Registers: 40 to 48. Bound by: the loads */
+ * pixel. Shared memory: 256 sums. Registers: 46. Bound by: the loads */
 #include "kernels/dev/cuda.cuh"
 
 /* adjoint: the data gradient, which reads y at p - (k - P). */

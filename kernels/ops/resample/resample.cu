@@ -1,5 +1,5 @@
 /* Resampling by 2. real: type of the values.
- * Thread tile: n results (n = 1 direct, 16 bytes of channels vector). Shared memory: none. Registers: 32 to 40.
+ * Thread tile: n results (n = 1 direct, 16 bytes of channels vector). Shared memory: none. Registers: 28 to 36.
  * Bound by: memory; the results that need a pixel read it in neighbouring threads, from L1 */
 #include "kernels/dev/cuda.cuh"
 extern "C" {
