@@ -23,7 +23,8 @@ bool dg_png_text(const void *head, size_t bytes, const char *key, char *out, siz
 /* True if the GIF with these first bytes has a comment before its frames that begins with `value`. */
 bool dg_gif_says(const void *head, size_t bytes, const char *value);
 
-/* True for grids, curves, contact sheets, generated images and GIFs. False for drawn cats, which are training data. */
+/* True for grids, curves, contact sheets, generated images and GIFs. False for images that
+ * `data --synthesize` made, which are training data. */
 bool dg_made_by_us(const void *head, size_t bytes);
 
 /* True for single images written by `generate`, but not for grids and curves. */

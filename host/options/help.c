@@ -140,7 +140,7 @@ static void describe_fully(const dg_option *t, bool commands, char *out, size_t 
     for (int i = 0; !strcmp(t->name, "fuse") && dg_fusion_name(i); i++)
         n += (size_t)snprintf(out + n, size - n, " %s: %s.", dg_fusion_name(i), dg_fusion_help(i));
     if (!commands || t->commands == (1u << DG_CMDS) - 1) return;
-    const char *between = " Commands: ";
+    const char *between = " Accepted by ";
     for (int c = 0; c < DG_CMDS; c++) {
         if (!(t->commands >> c & 1)) continue;
         n += (size_t)snprintf(out + n, size - n, "%s%s", between, dg_commands[c].name);

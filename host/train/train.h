@@ -37,8 +37,8 @@ typedef struct {
 
     int batches;
     uint64_t first_step;
-    dg_position given; /* position of the steps launched on the device */
-    dg_position read;  /* position of the steps whose metrics were read, checked and logged */
+    dg_position given; /* epoch and step of the last step launched on the device */
+    dg_position read;  /* epoch and step of the last step whose metrics were logged */
     dg_epoch_metrics epoch;
     double previewed;
     double epoch_began, started, seconds_before; /* clock at epoch and session start; seconds of earlier sessions */

@@ -177,7 +177,7 @@ static void check_sizes(void)
     refused(1, "layer C.1 of model dense: too large (2466.3 million weights,", "smaller input map");
 }
 
-/* Rows whose size is given in bytes have exactly this size. */
+/* Arena rows that are added by their number of bytes have exactly this size. */
 static void check_bytes(void)
 {
     static const size_t bytes[] = {1, 64, 65, 137438953408, 137438953473, (size_t)1 << 45, ((size_t)1 << 45) + 1};

@@ -54,7 +54,7 @@ static void every_choice(const dg_op *shape, const dg_gpu *g)
     DG_CHECKF(n > 0 && n < DG_VARIANT_LIST, "%s: %d choices", op.name, n);
     for (int i = 0; i < n; i++) {
         op.tune = list[i];
-        if (op.tune.split > 4) continue; /* larger splits have the same code */
+        if (op.tune.split > 4) continue; /* launches with larger splits run the same code */
         doing = text_of(&op, g);
         if (!seen.insert(doing).second) continue;
         must_refuse(dg_gpu_enqueue(&nowhere, &op, nullptr), op.name);

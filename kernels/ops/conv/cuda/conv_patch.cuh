@@ -1,7 +1,7 @@
 /* Data gradient of the 4x4 convolution with stride 2 and pad 1, also the forward pass of DCGAN's transposed
- * convolutions. Outputs fall into 2x2 phases; output (2a+py, 2b+px) reads four of the 16 taps, in rows (and likewise in
- * columns):
- *   py = 0: ky = 1 from row a of y, ky = 3 from row a-1;  py = 1: ky = 0 from row a+1, ky = 2 from row a.
+ * convolutions. Pixel (2a+py, 2b+px) of x sums four taps (ky, kx) of the filter times four pixels of y. Rows of y and
+ * their taps; columns likewise:
+ *   py = 0: row a with ky = 1, row a-1 with ky = 3;  py = 1: row a with ky = 2, row a+1 with ky = 0
  * A block loads one patch of y, its positions (a, b) with a border of one, for all four phases: each value is used in
  * 16 multiplications per output channel, and whole rows of x are written. A thread has 4 adjacent positions x 4 phases
  * x T channels in registers. Tiles: patch (T = 4, a multiple of 4 channels), and thin for images of 1 or 3 channels,
