@@ -114,7 +114,8 @@ typedef struct {
 } dcgan_images;
 typedef dcgan_images dcgan_pictures; /* the name before 0.1.0 */
 
-/* Creates a new network. If t is NULL, the defaults apply. */
+/* Creates a new network. If t is NULL, the defaults apply. Section [train] of a model file is ignored, and settings of
+ * the program that dcgan_training lacks, such as --loss and --r1, have their defaults. */
 DCGAN_API dcgan_error dcgan_train(dcgan_backend *b, const dcgan_training *t, const dcgan_images *p, dcgan_job **out);
 
 /* Resumes training from a checkpoint, with the checkpoint's model and seed instead of those of t. Settings of the

@@ -132,7 +132,8 @@ void *dg_job_memory(const dg_job *job, int row);
 dg_err dg_job_init(dg_job *job, uint64_t seed);
 
 /* Put the step state: seed, step, cursor and lr of `state`, and values of the options after `images` images
- * (schedule.h). dg_job_put_state: for 0 images. */
+ * (schedule.h). dg_job_put_state: in the middle of a schedule, where every scheduled op does
+ * its work. */
 dg_err dg_job_put_scheduled(dg_job *job, const dg_step_state *state, double images);
 dg_err dg_job_put_state(dg_job *job, const dg_step_state *state);
 /* Wait for the steps, then copy the metrics of steps first .. first+n-1; n <= DG_RING. */

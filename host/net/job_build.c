@@ -34,9 +34,10 @@ static dg_err with_penalty(dg_job *job)
         return dg_fail(DG_USAGE, DG_MSG("penalty-for-gans", "{r1} and {r2}: for GANs only; model %s is a %s"),
                        job->model.name, job->recipe->name);
     if (job->backend->math == DG_MATH_FP16)
-        return dg_fail(DG_USAGE, DG_MSG("penalty-fp16",
-                                        "{precision} fp16: not supported with {r1} and {r2}, because its range is too "
-                                        "small; use {precision} bf16 or fp32"));
+        return dg_fail(DG_USAGE,
+                       DG_MSG("penalty-fp16",
+                              "{precision} fp16: not supported with {r1} and {r2}; use {precision} fp32, or bf16 "
+                              "on sm_80 and newer"));
     job->recipe = job->recipe->penalised;
     return DG_OK;
 }

@@ -16,7 +16,10 @@ dg_err dg_job_put_scheduled(dg_job *job, const dg_step_state *state, double imag
     return b->start_put(b, DG_COMPUTE, to, from, sizeof s);
 }
 
-dg_err dg_job_put_state(dg_job *job, const dg_step_state *state) { return dg_job_put_scheduled(job, state, 0); }
+dg_err dg_job_put_state(dg_job *job, const dg_step_state *state)
+{
+    return dg_job_put_scheduled(job, state, job->o.schedule / 2);
+}
 
 static dg_err copy_metrics(dg_job *job, uint64_t first, int n, dg_metrics *out, bool wait)
 {

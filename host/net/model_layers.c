@@ -25,7 +25,7 @@ static dg_err check_keys(unroller *u, dg_section *s)
     dg_key_inherit(s, &u->section[0], DG_KEY(OP));
     if (!s->layer.kind) s->layer.kind = dg_layer_kinds[0];
     const dg_layer_kind *kind = s->layer.kind;
-    dg_key_inherit(s, &u->section[0], ~kind->own);
+    dg_key_inherit(s, &u->section[0], (kind->takes | all) & ~kind->own);
     if (own & ~kind->takes & ~all) {
         char takes[160];
         dg_key_names(own & ~kind->takes & ~all, list);

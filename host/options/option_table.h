@@ -94,7 +94,6 @@ char *dg_option_variable(const char *name, char out[64]);
 dg_err dg_option_set(dg_options *o, const dg_option *t, const char *value, const char *where);
 /* Like dg_option_set; also mark the option as given. */
 dg_err dg_option_give(dg_options *o, const dg_option *t, const char *value, const char *where);
-bool dg_option_given(const dg_options *o, const char *name);
 /* Get the value as text that dg_option_set accepts; "" for a text option that is not set. */
 void dg_option_get(const dg_options *o, const dg_option *t, char *out, size_t size);
 /* Returns the valid values: "1 to 1000000", "crop, pad or stretch"; "" without a limit. */
@@ -121,7 +120,8 @@ dg_err dg_options_finish(dg_options *o);
 /* host/options/options_job.c: parse --schedule, and refuse values of another optimizer. */
 dg_err dg_options_training(dg_options *o);
 dg_err dg_options_augment(dg_options *o);
-/* If the user chose another optimizer than the model, reset the options that the model sets for its optimizer. */
+/* If the user chose another optimizer, schedule or augmentation than the model, reset the options that the model sets
+ * for it. */
 void dg_options_drop(dg_options *o, const dg_options *model);
 /* Apply the presets of model `name`'s recipe, then the model's section [train]. An unreadable model sets nothing. */
 dg_err dg_options_model(dg_options *o, const char *name);

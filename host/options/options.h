@@ -115,6 +115,8 @@ typedef struct {
     char **argv; /* arguments of dg_options_parse, which must outlive this struct */
 } dg_options;
 
+/* True if the user or the model file set the option with this name. */
+bool dg_option_given(const dg_options *o, const char *name);
 /* The learning rate of network `net` ('G', 'D' or another) in this epoch, counted from 0. */
 double dg_learning_rate(const dg_options *o, char net, uint64_t epoch);
 

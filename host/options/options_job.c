@@ -145,8 +145,18 @@ static dg_err check_schedule(const dg_options *o)
     return DG_OK;
 }
 
+static bool same(const char *a, const char *b) { return !strcmp(a ? a : "", b ? b : ""); }
+
 void dg_options_drop(dg_options *o, const dg_options *model)
 {
+    if (!same(o->schedule, model->schedule)) {
+        if (o->lr_end == model->lr_end) o->lr_end = 0;
+        if (o->beta2_end == model->beta2_end) o->beta2_end = 0;
+        if (o->r1_end == model->r1_end) o->r1_end = 0;
+        if (o->r2_end == model->r2_end) o->r2_end = 0;
+        if (o->schedule_length == model->schedule_length) o->schedule_length = 0;
+    }
+    if (!same(o->augment, model->augment) && o->augment_p == model->augment_p) o->augment_p = 1;
     if (o->optimizer == model->optimizer) return;
     if (o->momentum == model->momentum) o->momentum = 0;
     if (o->decay == model->decay) o->decay = 0;

@@ -307,10 +307,15 @@ static dg_err set_all(dg_options *o, const scanned *s)
     if (!e) e = dg_options_presets(o);
     o->preset = probe.preset;
     if (!e && !*run_config) e = set_from_model(o, s, probe.config);
-    const dg_options model = *o;
+    dg_options model = *o;
+    model.schedule = strdup(o->schedule ? o->schedule : "");
+    model.augment = strdup(o->augment ? o->augment : "");
+    if (!e && (!model.schedule || !model.augment)) e = dg_fail(DG_DEVICE, "out of memory for options");
     if (!e && *run_config) e = read_run_config(run_config, o, &run);
     if (!e) e = set_given(o, s, probe.config);
     if (!e) dg_options_drop(o, &model);
+    free(model.schedule);
+    free(model.augment);
 
     if (!e) e = leave_tf32(o, &run, run_config, probe.config);
     if (!e && *run_config && o->precision == DG_PRECISION_AUTO) o->precision = run.precision;

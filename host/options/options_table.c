@@ -66,7 +66,7 @@ const dg_option dg_option_table[] = {
      "The GAN has the layers of the DCGAN paper. N is 16 to 256, and 64 if only --channels is given. The command data "
      "reads or draws images at this size, 8 to 1024."},
     {"channels", 0, "N", DG_OPT_INT, AT(channels), 0, 4, "0", NULL, RUN, T | D | P | N, 0,
-     "image channels of the GAN that --size builds: 1, 3 or 4; 0 = not given",
+     "image channels of the GAN that --size builds: 1, 3 or 4; 0 = auto",
      "1: grey, 3: colour, 4: colour with alpha. The default is 3 if --size is given."},
     {"norm-d", 0, "NORM", DG_OPT_CHOICE, AT(norm_d), NO_RANGE, "model", "model|spectral|none", RUN, T | P | N, 0,
      "normalization of the discriminator",

@@ -45,6 +45,7 @@ dg_err dg_train_own(const dg_options *o, const char *path, dg_options *own)
     *own = *o;
     own->resume = false;
     own->from_epoch = 0;
+    if (!dg_option_given(o, "schedule-length")) own->schedule_length = 0;
     own->out = own->init = own->resolved = own->resume_from = own->changed = NULL;
     dg_err e = dg_path_set(&own->init, path);
     if (!e) e = dg_options_next_run(o->out, &own->out);

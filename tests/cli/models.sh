@@ -43,6 +43,12 @@ sed 's/^size = 16/size = 18/' "$root/tests/oracles/gan-bilinear.cfg" > "$dir/wro
 refuses 2 'resample-odd [D.4]' plan "$dir/wrong.cfg"
 sed 's/^groups = 2/groups = 3/' "$root/tests/oracles/gan-residual.cfg" > "$dir/wrong.cfg"
 refuses 2 'bad-groups [G.3]' plan "$dir/wrong.cfg"
+sed '/^groups = 2/a stride = 2\npad = 1' "$root/tests/oracles/gan-residual.cfg" > "$dir/wrong.cfg"
+refuses 2 bad-groups plan "$dir/wrong.cfg"
+# only convolutions without a stride inherit groups from the section of their network
+sed 's/^\[G\]/[G]\ngroups = 2/' "$root/tests/gan16.cfg" > "$dir/right.cfg"
+exits 0 plan "$dir/right.cfg"
+if grep -q group_ "$dir/.out"; then fact 1 'conv_transpose should not inherit groups'; fi
 
 # classifiers, and a network that is neither: only its forward pass is planned
 shows 'C.softmax' plan vgg16-cifar --batch 3

@@ -99,6 +99,18 @@ for name in class class2 class3; do exits 0 export $name/run --out $name.safeten
 same class.safetensors class2.safetensors
 differ class.safetensors class3.safetensors 'a schedule should change a classifier'
 
+# a new run for another dataset gets a length of its own
+exits 0 data --synthesize more --count 42 --size 16 -q
+rm -rf other && cp -r auto/run other
+exits 0 --resume --out other --data more -q
+config other-2 'schedule-length = 1378'
+
+# --schedule none and --augment none also override the values that belong to a model's schedule
+{ cat "$root/tests/gan16.cfg"; printf '\n[train]\nschedule = cosine\nlr_end = 1e-5\nschedule_length = 50\n'
+    printf 'augment = cutout\naugment_p = 0.5\n'; } > own.cfg
+exits 0 --data cats --model own.cfg --schedule none --augment none --dry-run -q
+exits 0 --data cats --model own.cfg --schedule 3:0.1 --dry-run -q
+
 # refused
 for o in '--lr-end 1e-5' '--beta2-end 0.9' '--r1-end 0.1' '--r2-end 0.1' '--schedule-length 100'; do
     refuses 2 "end-without-cosine ${o% *}" --data cats --r1 1 --r2 1 $o

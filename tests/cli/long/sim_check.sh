@@ -45,7 +45,7 @@ awk '/^\[D\]/ { d = 1 } d { sub(/^norm = batch/, "norm = spectral") } !(d && /^n
     > "$dir/spectral.cfg"
 agrees 158 'random lazy uneven' "$dir/spectral.cfg" --batch 5
 for op in spectral spectral_dw; do prints " $op "; done
-for oracle in spectral ralsgan-augment bce-r1 hinge-r2-spectral rpgan-r1-r2-augment; do
+for oracle in spectral ralsgan-augment bce-r1 hinge-r2-spectral rpgan-r1-r2-augment schedule; do
     oracle=$root/tests/golden/gan-$oracle.safetensors
     sim lazy 0 replay "$oracle" --precision fp64 --tol 1e-9 --device cuda
     prints 'within --tol'
