@@ -8,7 +8,7 @@ static double terms(const dg_op *op)
 {
     const dg_group_args *a = &op->u.group;
     if (op->kind == DG_OP_group_fwd) return (double)a->K * a->K * a->Cg;
-    if (op->kind == DG_OP_group_dx) return (double)a->K * a->K * (a->Co / a->groups);
+    if (op->kind == DG_OP_group_dx) return (double)a->K * a->K * a->Co / a->groups;
     return (double)a->N * a->Ho * a->Wo;
 }
 

@@ -17,8 +17,8 @@ static dg_step_state after(const dg_job_options *o, double images)
 static void test_constant(void)
 {
     dg_job_options o = base;
-    for (double images = 0; images < 1e6; images += 3e5) {
-        const dg_step_state s = after(&o, images);
+    for (int i = 0; i < 4; i++) {
+        const dg_step_state s = after(&o, i * 3e5);
         DG_CHECK(s.lr[0] == 2e-4 && s.lr[1] == 1e-3 && s.beta2 == 0.9 && s.penalty[0] == 2 && s.penalty[1] == 0.3);
         DG_CHECK(s.ema == 0.995 && s.augment == 0.7);
     }
