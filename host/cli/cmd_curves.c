@@ -46,7 +46,7 @@ static dg_err parse(run *r, char *text, const char *path)
     if (!r->recipe)
         return dg_fail(DG_USAGE, DG_MSG("curves-not-a-log", "%s:1: not a dcgan log (unexpected header)"), path);
     r->row = dg_log_rows_in(text, header, r->recipe, &r->n, &bad);
-    if (!r->row) return dg_fail(DG_DEVICE, "%s: out of memory for its steps", path);
+    if (!r->row) return dg_fail(DG_DEVICE, "%s: out of memory for the rows of its log", path);
     if (bad)
         return dg_fail(DG_USAGE, DG_MSG("curves-bad-row", "%s:%ld: not a row of a dcgan log, or out of order"), path,
                        bad);

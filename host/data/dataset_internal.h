@@ -80,7 +80,7 @@ dg_err dg_dataset_first(dg_dataset *d, int limit);
 dg_err dg_dataset_divide(const dg_dataset_options *o, dg_dataset *d);
 dg_err dg_dataset_add_test(const dg_dataset_options *o, dg_dataset *d);
 /* Keep only images order[0 ... n - 1], in this order. The first `train` images are the training part. order has
- * d->count entries; entries from index n on are overwritten. */
+ * d->count entries: the first n are read, the others are overwritten. */
 dg_err dg_dataset_arrange(dg_dataset *d, int32_t *order, int n, int train);
 dg_err dg_dataset_keep_test(dg_dataset *d);
 /* Returns the error code for an errno. DG_DEVICE: descriptors or memory; DG_IO: disk or network; DG_DATA: path. */

@@ -59,11 +59,11 @@ const dg_option dg_option_table[] = {
      "for N x N images with C channels. Classifiers: cnn-mnist, vgg16-cifar, resnet50 and the others in models/. The "
      "command "
      "import derives the default "
-     "from the weights. For a folder of samples, the command eval needs the model, which sets the image size and the "
+     "from the weights. For a folder of samples, dcgan eval needs the model, which sets the image size and the "
      "discriminator that --two-sample trains."},
     {"size", 0, "N", DG_OPT_INT, AT(size), 0, 1024, "0", NULL, RUN, T | D | P | N, COMMON,
      "build a GAN for N x N images; 0 = use --model",
-     "The GAN has the layers of the DCGAN paper. N is 16 to 256, and 64 if only --channels is given. The command data "
+     "The GAN has the layers of the DCGAN paper. N is 16 to 256, and 64 if only --channels is given. dcgan data "
      "reads or draws images at this size, 8 to 1024."},
     {"channels", 0, "N", DG_OPT_INT, AT(channels), 0, 4, "0", NULL, RUN, T | D | P | N, 0,
      "image channels of the GAN that --size builds: 1, 3 or 4; 0 = auto",
@@ -107,12 +107,12 @@ const dg_option dg_option_table[] = {
      "ones. The default of classifiers is 25."},
     {"steps", 0, "N", DG_OPT_LONG, AT(steps), 0, 1e15, "0", NULL, TRAINING, T | N | R, SAVED,
      "maximum number of steps; 0 = no limit",
-     "A run stops after N steps in total, or after --epochs if that is earlier. The command replay compares at most N "
-     "steps. With --rule, the command batch times N steps per batch size; 0 = 1,000."},
+     "A run stops after N steps in total, or after --epochs if that is earlier. dcgan replay compares at most N "
+     "steps. With --rule, dcgan batch times N steps per batch size; 0 = 1,000."},
     {"batch", 'b', "N", DG_OPT_AUTO, AT(batch), 1, 65536, "64", NULL, TRAINING, T | P | B | Q | U | C,
      RESULT | MODEL | COMMON, "batch size; auto = measure sizes and use the fastest",
-     "The default is reduced to 32, 16 and so on if the dataset is smaller than one batch. Only the command train "
-     "accepts auto, which runs the search of the command batch."},
+     "The default is reduced to 32, 16 and so on if the dataset is smaller than one batch. Only dcgan train "
+     "accepts auto, which runs the search of dcgan batch."},
     {"lr", 0, "X", DG_OPT_REAL, AT(lr), 0, 10, "0.0002", NULL, TRAINING, T, RESULT | MODEL | ABOVE, "learning rate",
      "For classifiers, the default learning rate is 0.001."},
     {"lr-d", 0, "X", DG_OPT_REAL, AT(lr_d), 0, 10, "0", NULL, TRAINING, T, RESULT | MODEL,
@@ -195,15 +195,15 @@ const dg_option dg_option_table[] = {
     {"augment", 0, "LIST", DG_OPT_TEXT, AT(augment), NO_RANGE, NULL, NULL, TRAINING, T | D, RESULT | IF_SET | MODEL,
      "augmentations of the discriminator's inputs, or none",
      "A comma-separated list of color, translation and cutout, applied at random to real and generated images. The "
-     "value none overrides a model file. The command data uses the list for --aug-preview."},
+     "value none overrides a model file. dcgan data uses the list for --aug-preview."},
     {"augment-p", 0, "X", DG_OPT_REAL, AT(augment_p), 0, 1, "1", NULL, TRAINING, T, RESULT | IF_SET | MODEL | ABOVE,
      "probability with which each augmentation of --augment applies",
      "With --schedule cosine the probability rises from 0 to X, because D memorises images only after it has seen them "
      "often."},
     {"seed", 's', "N", DG_OPT_U64, AT(seed), NO_RANGE, "1", NULL, TRAINING, T | D | N | C | E, RESULT | FIXED | COMMON,
      "seed of all random numbers",
-     "The same seed gives the same bits. The command data uses the seed for drawn images and for the split of --test. "
-     "The command eval uses the seed to choose images."},
+     "The same seed gives the same bits. dcgan data uses the seed for drawn images and for the split of --test. "
+     "dcgan eval uses the seed to choose images."},
     {"flip", 0, NULL, DG_OPT_FLAG, AT(flip), NO_RANGE, "no", NULL, TRAINING, T | N, RESULT | MODEL,
      "mirror images horizontally with probability 0.5", "The random choice depends on --seed."},
     {"drop-last", 0, NULL, DG_OPT_FLAG, AT(drop_last), NO_RANGE, "no", NULL, TRAINING, T | N, RESULT | MODEL,
@@ -258,7 +258,7 @@ const dg_option dg_option_table[] = {
      "half blocks in 24-bit colour. sixel, kitty: use this graphics protocol, even if stderr is not a terminal."},
     {"eval-every", 0, "N", DG_OPT_INT, AT(eval_every), 0, 1000000, "0", NULL, OTHER, T, SAVED | IF_SET,
      "epochs between evaluations; 0 = never",
-     "An evaluation compares up to 1,000 samples with as many real images, like the command eval, and logs the "
+     "An evaluation compares up to 1,000 samples with as many real images, like dcgan eval, and logs the "
      "metrics. The last epoch is evaluated as well. The state with the smallest Frechet distance is kept as "
      "checkpoint-best.safetensors."},
     {"stop-on-collapse", 0, NULL, DG_OPT_FLAG, AT(stop_on_collapse), NO_RANGE, "no", NULL, OTHER, T, SAVED,
@@ -273,15 +273,15 @@ const dg_option dg_option_table[] = {
     {"force", 0, NULL, DG_OPT_FLAG, AT(force), NO_RANGE, "no", NULL, OTHER,
      T | G | I | K | E | D | N | C | U | X | M | L | W, ARGV,
      "also replace input files and files that dcgan did not make",
-     "With this option, the command eval accepts samples of several checkpoints. A run is never replaced."},
+     "With this option, dcgan eval accepts samples of several checkpoints. A run is never replaced."},
     {"quiet", 'q', NULL, DG_OPT_FLAG, AT(quiet), NO_RANGE, "no", NULL, OTHER, EVERY, 0, "print no progress",
      "Warnings and errors are still printed to standard error."},
     {"count", 'n', "N", DG_OPT_INT, AT(count), 1, 1000000, NULL, NULL, SAMPLES, G | D | E, 0, "number of images",
-     "Default: 16 for the command generate, 1000 for --synthesize, and half of the real images, at most 5000, for the "
+     "Default: 16 for dcgan generate, 1000 for --synthesize, and half of the real images, at most 5000, for the "
      "command eval."},
     {"seeds", 0, "A-B", DG_OPT_SEEDS, AT(seed_first), 0, 9007199254740991.0, NULL, NULL, SAMPLES, G | I, 0,
      "range of seeds, one image per seed",
-     "The command generate starts at seed 0 by default. The default of the command interpolate is 1-5."},
+     "dcgan generate starts at seed 0 by default. The default of dcgan interpolate is 1-5."},
     {"write-z", 0, "FILE", DG_OPT_TEXT, AT(write_z), NO_RANGE, NULL, NULL, SAMPLES, G, OUTPUT,
      "file for the latent vectors, for PyTorch and ONNX",
      "A safetensors file with tensor z of shape (N, latent, 1, 1)."},
@@ -300,7 +300,7 @@ const dg_option dg_option_table[] = {
      "with --synthesize: kinds of shapes, 2 to 10; 0 = cats", "Each kind of shape has its own folder."},
     {"sheet", 0, "FILE", DG_OPT_TEXT, AT(sheet), NO_RANGE, NULL, NULL, SAMPLES, D | K, OUTPUT,
      "file for a contact sheet of the images as the network sees them",
-     "The sheet of the command classify shows the predicted classes as well."},
+     "The sheet of dcgan classify shows the predicted classes as well."},
     {"aug-preview", 0, "FILE", DG_OPT_TEXT, AT(aug_preview), NO_RANGE, NULL, NULL, SAMPLES, D, OUTPUT,
      "file for a preview of --augment",
      "The preview has eight images, and below each its augmented versions in seven training steps."},
@@ -317,23 +317,22 @@ const dg_option dg_option_table[] = {
      "number of repetitions of each measurement", "More repetitions reduce noise."},
     {"seconds", 0, "S", DG_OPT_REAL, AT(seconds), 0, 1e6, "0", NULL, MEASURES, U | N | T, 0,
      "time limit in seconds; 0 = depends on the command",
-     "The command tune tries every variant by default; under a limit, expensive operations get more of the time. The "
-     "search of the command batch and of --batch auto takes 60 s by default, or 20 s if steps are short. The default "
+     "dcgan tune tries every variant by default; under a limit, expensive operations get more of the time. The "
+     "search of dcgan batch and of --batch auto takes 60 s by default, or 20 s if steps are short. The default "
      "of --sweep is 2 s per batch size."},
     {"min-batch", 0, "N", DG_OPT_INT, AT(min_batch), 0, 65536, "0", NULL, MEASURES, N | T, 0,
-     "smallest batch size to try; 0 = 8, or 32 if --rule is given",
-     "The command batch and --batch auto use this option."},
+     "smallest batch size to try; 0 = 8, or 32 if --rule is given", "dcgan batch and --batch auto use this option."},
     {"max-batch", 0, "N", DG_OPT_INT, AT(max_batch), 1, 65536, "65536", NULL, MEASURES, N | T, 0,
      "largest batch size to try",
-     "The command batch and --batch auto use this option. Batch sizes that do not fit into memory are not tried."},
+     "dcgan batch and --batch auto use this option. Batch sizes that do not fit into memory are not tried."},
     {"within", 0, "X", DG_OPT_REAL, AT(within), 0, 100, "3", NULL, MEASURES, N | T, BELOW,
      "tolerance of the choice, in percent of the throughput",
-     "The command batch and --batch auto use this option. The smallest batch size within X percent of the best "
+     "dcgan batch and --batch auto use this option. The smallest batch size within X percent of the best "
      "throughput "
      "is chosen; half of X is reserved for measurement noise."},
     {"min-steps", 0, "N", DG_OPT_INT, AT(min_steps), 1, 1000000000, "32", NULL, MEASURES, N | T, 0,
      "minimum number of steps per epoch",
-     "The command batch and --batch auto use this option. A larger batch size makes fewer updates per epoch."},
+     "dcgan batch and --batch auto use this option. A larger batch size makes fewer updates per epoch."},
     {"rule", 0, "NAME", DG_OPT_CHOICE, AT(rule), NO_RANGE, "none", "none|usage|epoch-time", MEASURES, N, 0,
      "published rule for the batch size",
      "Both rules are from Serizawa and Tatebe (2019). usage: choose by the usage of the device. epoch-time: choose by "
@@ -362,7 +361,7 @@ const dg_option dg_option_table[] = {
      "Each line has a name that --device accepts."},
     {"tuning", 0, "FILE", DG_OPT_TEXT, AT(tuning), NO_RANGE, NULL, NULL, MACHINE,
      T | G | I | K | E | P | N | R | B | Q | U | C, SAVED, "tuning file: variants and parameters of CUDA operations",
-     "The command tune writes this file. The file overrides the built-in tables."},
+     "dcgan tune writes this file. The file overrides the built-in tables."},
     {"fuse", 0, "LIST", DG_OPT_TEXT, AT(fuse), NO_RANGE, "all", NULL, MACHINE,
      T | G | I | K | E | P | N | R | B | Q | C, SAVED, "fused CUDA kernels: all, none, a list, or all but -NAME",
      "Names are separated by commas; -NAME leaves out NAME. Fused kernels round sums differently than single "

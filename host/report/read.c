@@ -40,7 +40,7 @@ static dg_err read_log(dg_report_run *r)
     if (r->row && bad)
         dg_warn("curves lack line %ld of %s and possibly more lines, which are invalid or out of order", bad, path);
     if (r->row) r->place = malloc((size_t)(r->n + 1) * sizeof *r->place);
-    if (!e && !r->place) e = dg_fail(DG_DEVICE, "%s: out of memory for its steps", path);
+    if (!e && !r->place) e = dg_fail(DG_DEVICE, "%s: out of memory for the rows of its log", path);
     if (!e) dg_curve_places(r->row, r->n, r->place);
     free(data);
     return e;

@@ -232,8 +232,8 @@ static void head(const char *name, int pixels, int C)
     }
 }
 
-/* Weight gradients: x is an image, y is rounded, or an operand comes through a norm. On tensor cores x is stored
- * rounded, and an earlier kernel computes y from two rounded tensors. The last case has maps of one pixel. */
+/* Weight gradients: x is an image, y is rounded, or an operand comes through a norm. Tensor-core kernels read a rounded
+ * copy of x and a y computed from two rounded tensors. The last case has maps of one pixel. */
 static const struct {
     dg_fused_family kind;
     int N, H, W, Ci, Co, K;
