@@ -223,13 +223,24 @@ static int factors(const dg_builder *b, const dg_pass *p, int i)
     return spectral(dg_layer_of(b, p, i)) ? p->layer[i].saved[NORMAL] : b->rows[p->net][i].value[W];
 }
 
+/* Append a convolution, or in a layer with groups the grouped one of the same direction. */
+static dg_op *add(dg_builder *b, const dg_pass *p, int i, dg_op_kind kind, const char *what)
+{
+    static const dg_op_kind of_groups[] = {
+        [DG_OP_conv_fwd] = DG_OP_group_fwd, [DG_OP_conv_dx] = DG_OP_group_dx, [DG_OP_conv_dw] = DG_OP_group_dw};
+    const dg_layer *l = dg_layer_of(b, p, i);
+    const bool groups = l->groups > 1;
+    dg_op *op = dg_plan_add(b->plan, groups ? of_groups[kind] : kind, "%s.%s.%s%s", l->name, l->kind->name, what,
+                            p->suffix);
+    if (groups) op->u.group = grouped(l, p->N);
+    else op->u.conv = geometry(l, p->N);
+    return op;
+}
+
 static void convolve(dg_builder *b, const dg_pass *p, int i, const char *what, dg_view in, dg_view out)
 {
     const dg_layer *l = dg_layer_of(b, p, i);
-    const dg_op_kind kind = l->groups > 1 ? DG_OP_group_fwd : transposed(l) ? DG_OP_conv_dx : DG_OP_conv_fwd;
-    dg_op *op = dg_plan_add(b->plan, kind, "%s.%s.%s%s", l->name, l->kind->name, what, p->suffix);
-    if (l->groups > 1) op->u.group = grouped(l, p->N);
-    else op->u.conv = geometry(l, p->N);
+    dg_op *op = add(b, p, i, transposed(l) ? DG_OP_conv_dx : DG_OP_conv_fwd, what);
     dg_bind(op, transposed(l) ? "y" : "x", in);
     dg_bind(op, transposed(l) ? "x" : "y", out);
     dg_bind_row(op, "w", factors(b, p, i));
@@ -265,11 +276,7 @@ static dg_view norm_backward(dg_builder *b, const dg_pass *p, int i, dg_view dy,
 static dg_op *gradient(dg_builder *b, const dg_pass *p, int i, dg_op_kind kind, dg_view dy)
 {
     const dg_layer *l = dg_layer_of(b, p, i);
-    const char *const what = kind == DG_OP_conv_dw ? "dw" : "dx";
-    const dg_op_kind own = l->groups == 1 ? kind : kind == DG_OP_conv_dw ? DG_OP_group_dw : DG_OP_group_dx;
-    dg_op *op = dg_plan_add(b->plan, own, "%s.%s.%s%s", l->name, l->kind->name, what, p->suffix);
-    if (l->groups > 1) op->u.group = grouped(l, p->N);
-    else op->u.conv = geometry(l, p->N);
+    dg_op *op = add(b, p, i, kind, kind == DG_OP_conv_dw ? "dw" : "dx");
     if (l->groups == 1) *(transposed(l) ? &op->u.conv.shift_x : &op->u.conv.shift_y) = shift_of(p->N / p->groups);
     dg_bind(op, transposed(l) ? "x" : "y", dy);
     return op;
