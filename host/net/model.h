@@ -19,8 +19,8 @@ typedef enum {
 #undef X
 } dg_norm;
 
-/* Initial weights of the layer: as option --start says; GAIN: N(0, gain^2 / terms of an output's sum) with gain
- * sqrt(2 / (1 + slope^2)) before relu and leaky, else 1, and biases 0 (He et al. 2015); ZERO: all 0. */
+/* Initial weights of the layer: as option --start says; GAIN: N(0, gain^2 / terms of an output's sum), where gain is
+ * the key gain, times sqrt(2 / (1 + slope^2)) before relu and leaky, and biases 0 (He et al. 2015); ZERO: all 0. */
 #define DG_LAYER_STARTS(X) X(OPTION, "option") X(GAIN, "gain") X(ZERO, "zero")
 typedef enum {
 #define X(NAME, word) DG_LAYER_START_##NAME,
@@ -37,6 +37,7 @@ typedef struct {
     int filters, kernel, stride, pad, groups;
     dg_norm norm;
     dg_layer_start start;
+    double gain;
     int bias;
     dg_act act;
     double slope;

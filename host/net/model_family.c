@@ -1,5 +1,6 @@
 /* Model texts of the built-in GANs without norm: bilinear, residual and r3gan. The first map of G has F x F pixels (F:
  * 4 to 7) and each stage doubles the side by op resample; D mirrors G. */
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -79,13 +80,16 @@ static void bilinear(text *t, int channels, int first, int halvings)
     logit(t, first);
 }
 
-/* x + W3 leaky(W2 leaky(W1 x)), where W2 is 3 x 3, and W3 is 0 at first. W1 halves the number of channels, or doubles
- * it for a W2 with groups of 16 channels. */
-static void block(text *t, int filters, bool grouped)
+/* A block of a network with `count` blocks: x + W3 leaky(W2 leaky(W1 x)), where W2 is 3 x 3, and W3 is 0 at first. W1
+ * halves the number of channels, or doubles it for a W2 with groups of 16 channels. */
+static void block(text *t, int count, int filters, bool grouped)
 {
     const int in = t->layers, inner = grouped ? 2 * filters : filters / 2;
-    conv(t, inner, "bias = yes\nact = leaky\n");
-    conv(t, inner, "kernel = 3\nbias = yes\nact = leaky\n");
+    char inside[80];
+    snprintf(inside, sizeof inside, "gain = %.4f\nbias = yes\nact = leaky\n", pow(count, -0.25));
+    conv(t, inner, inside);
+    conv(t, inner, inside);
+    put(t, "kernel = 3\n");
     if (grouped && inner > 16) put(t, "groups = %d\n", inner / 16);
     conv(t, filters, "start = zero\n");
     put(t, "add = %c.%d\n", t->net, in);
@@ -100,7 +104,7 @@ static void blocks(text *t, int channels, int first, int halvings, const widths 
         const int own = width(&net[0], k);
         if (k < halvings && own != width(&net[0], k + 1)) conv(t, own, "");
         if (k < halvings) layer(t, "op = resample\nscale = 2\n");
-        block(t, own, grouped);
+        block(t, halvings + 1, own, grouped);
     }
     conv(t, channels, "");
     begin_net(t, 'D', "kernel = 1\n");
@@ -109,7 +113,7 @@ static void blocks(text *t, int channels, int first, int halvings, const widths 
         const int own = width(&net[1], k);
         if (k) layer(t, "op = resample\nscale = 0.5\n");
         if (k && own != width(&net[1], k - 1)) conv(t, own, "");
-        block(t, own, grouped);
+        block(t, halvings + 1, own, grouped);
     }
     logit(t, first);
 }

@@ -63,6 +63,8 @@ static const key layer_keys[DG_KEYS] = {
     [DG_KEY_BIAS] = {"bias", CHOICE, SECTION(layer.bias), .preset = -1, .choices = "no|yes"},
     [DG_KEY_NORM] = {"norm", CHOICE, SECTION(layer.norm), .choices = WORDS(DG_NORMS)},
     [DG_KEY_START] = {"start", CHOICE, SECTION(layer.start), .choices = WORDS(DG_LAYER_STARTS)},
+    [DG_KEY_GAIN] = {"gain", NUMBER, SECTION(layer.gain), 0.001, 1000, 0, 1,
+                     .must = "a number from 0.001 up to, not including, 1000"},
     [DG_KEY_ADD] = {"add", LAYER, SECTION(add), .must = "an earlier layer of this network"},
     [DG_KEY_ACT] = {"act", CHOICE, SECTION(layer.act), .choices = WORDS(DG_ACTS)},
     [DG_KEY_SLOPE] = {"slope", NUMBER, SECTION(layer.slope), 0, 1, 0, 0.2,

@@ -37,6 +37,9 @@ static dg_err check_keys(unroller *u, dg_section *s)
         list[strcspn(list, ",")] = 0;
         return BAD(s, "missing key %s, which op = %s needs", list, kind->name);
     }
+    if (s->given & DG_KEY(GAIN) && s->layer.start != DG_LAYER_START_GAIN &&
+        (own & DG_KEY(GAIN) || !(own & DG_KEY(START))))
+        return BAD(s, DG_MSG("gain-without-start", "gain = %g: needs start = gain"), s->layer.gain);
     return DG_OK;
 }
 

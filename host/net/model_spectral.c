@@ -63,7 +63,8 @@ dg_err dg_model_norm_d(const char *model, const char *name, dg_norm norm, char o
         if (is_heading)
             in_model = !strncmp(line, "[model]", 7), in_d = !strncmp(line, "[D.", 3) || !strncmp(line, "[D]", 3);
         const bool of_norm = in_d && says(line, "norm");
-        const bool replaced = of_norm || (in_d && (says(line, "start") || (none && says(line, "bias"))));
+        const bool replaced = of_norm ||
+                              (in_d && (says(line, "start") || says(line, "gain") || (none && says(line, "bias"))));
         had_norm |= of_norm;
         if (in_model && says(line, "name")) put(&t, called, strlen(called));
         else if (!replaced) put(&t, line, (size_t)(next - line));

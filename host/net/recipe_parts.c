@@ -38,7 +38,7 @@ static double gain_of(const dg_layer *l, const dg_parameter *weights)
     const double pixels = transposed ? (double)l->in.H * l->in.W / (l->out.H * l->out.W) : 1;
     const double terms = d[!transposed] * d[2] * d[3] * pixels;
     const double slope = l->act == DG_ACT_LEAKY ? l->slope : 0;
-    return sqrt((l->act == DG_ACT_LEAKY || l->act == DG_ACT_RELU ? 2 / (1 + slope * slope) : 1) / terms);
+    return l->gain * sqrt((l->act == DG_ACT_LEAKY || l->act == DG_ACT_RELU ? 2 / (1 + slope * slope) : 1) / terms);
 }
 
 void dg_add_parameters(dg_job *job, dg_builder *b, int net)

@@ -104,7 +104,7 @@ def networks_of_model(text, o):
     for l in (l for net in (G, D) for l in net.layers if hasattr(l.get('module'), 'weight')):
         m, act = l['module'], l.get('act', 'none')
         fan_in = m.weight.shape[0] if isinstance(m, nn.ConvTranspose2d) else m.weight[0].numel()
-        gain = nn.init.calculate_gain('leaky_relu', 0.2) if act == 'leaky' else 1
+        gain = float(l.get('gain', 1)) * (nn.init.calculate_gain('leaky_relu', 0.2) if act == 'leaky' else 1)
         nn.init.normal_(m.weight, 0.0, gain / fan_in ** 0.5)
         if m.bias is not None:
             nn.init.normal_(m.bias, 0.0, 0.1)

@@ -10,9 +10,9 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 TAKES = {
-    'conv': 'filters kernel stride pad groups bias norm add act slope start',
-    'conv_transpose': 'filters kernel stride pad bias norm add act slope start',
-    'dense': 'filters bias norm add act slope start',
+    'conv': 'filters kernel stride pad groups bias norm add act slope start gain',
+    'conv_transpose': 'filters kernel stride pad bias norm add act slope start gain',
+    'dense': 'filters bias norm add act slope start gain',
     'max_pool': '', 'mean_pool': '', 'resample': '', 'dropout': '', 'add': '',  # these take nothing from [C]
 }
 

@@ -374,8 +374,8 @@ static void onnx(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n)
 }
 
 enum {
-    ANY = DG_KEY(FILTERS) | DG_KEY(BIAS) | DG_KEY(NORM) | DG_KEY(START) | DG_KEY(ADD) | DG_KEY(ACT) | DG_KEY(SLOPE) |
-          DG_KEY(TORCH),
+    ANY = DG_KEY(FILTERS) | DG_KEY(BIAS) | DG_KEY(NORM) | DG_KEY(START) | DG_KEY(GAIN) | DG_KEY(ADD) | DG_KEY(ACT) |
+          DG_KEY(SLOPE) | DG_KEY(TORCH),
     WINDOWS = DG_KEY(KERNEL) | DG_KEY(STRIDE) | DG_KEY(PAD)
 };
 

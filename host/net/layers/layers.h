@@ -28,6 +28,7 @@ typedef enum {
     DG_KEY_BIAS,
     DG_KEY_NORM,
     DG_KEY_START,
+    DG_KEY_GAIN,
     DG_KEY_ADD,
     DG_KEY_ACT,
     DG_KEY_SLOPE,

@@ -340,9 +340,12 @@ static void starts(void)
     DG_CHECK(rms(&x, "G.main.0.weight") == 0);
     DG_NEAR(rms(&x, "G.main.6.weight"), 1 / sqrt(5 * 16 / 4), 0.02); /* stride 2: each output sums 4 of 16 taps */
     machine_down(&x);
-    more_keys = "[G]\nstart = gain\n";
+    more_keys = "[G]\nstart = gain\ngain = 3\n[G.1]\ngain = 1\n[G.2]\nstart = zero\n[D.1]\ngain = 0.25\n";
     if (!up(&x, 1, DG_F64, o)) return;
     DG_NEAR(rms(&x, "G.main.0.weight"), sqrt(2.0 / 10), 0.02); /* from one pixel: each output is one tap of z */
+    DG_NEAR(rms(&x, "G.main.6.weight"), 3 / sqrt(5 * 16 / 4), 0.06);
+    DG_CHECK(rms(&x, "G.main.3.weight") == 0);
+    DG_NEAR(rms(&x, "D.main.0.weight"), 0.25 * sqrt(2 / 1.04 / (3 * 16)), 0.01);
     machine_down(&x);
     norm = DG_NORM_BATCH, more_keys = "";
 }

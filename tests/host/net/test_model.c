@@ -82,6 +82,20 @@ static void ranges(void)
     mistake("act = leaky", "act = leaky\nslope = 1", "slope = 1: must be a number from 0 up to, not including, 1");
     mistake("act = leaky", "act = leaky\nslope = -0.1", "slope = -0.1: must be a number");
     mistake("act = leaky", "act = leaky\nslope = nan", "slope = nan: must be a number");
+    static const char *const gains[] = {"0", "-1", "1000", "nan", "x", "", NULL};
+    for (const char *const *v = gains; *v; v++) {
+        char line[96], said[96];
+        snprintf(line, sizeof line, "act = leaky\nstart = gain\ngain = %s", *v);
+        snprintf(said, sizeof said, "[D.1] gain = %s: must be a number from 0.001 up to, not including, 1000", *v);
+        mistake("act = leaky", line, said);
+    }
+    mistake("act = leaky", "act = leaky\ngain = 0.5", "[D.1] gain = 0.5: needs start = gain");
+    mistake("act = leaky", "act = leaky\nstart = zero\ngain = 0.5", "gain = 0.5: needs start = gain");
+    mistake("[D.1]", "[D]\ngain = 0.5\n[D.1]", "[D.1] gain = 0.5: needs start = gain");
+    mistake("[D.1]", "[D]\nstart = zero\ngain = 0.5\n[D.1]", "[D.1] gain = 0.5: needs start = gain");
+    DG_CHECK(!parse_with("[D.1]\n", "[D]\nstart = gain\ngain = 0.5\n[D.1]\nstart = zero\n") &&
+             m.net[DG_D].layer[0].start == DG_LAYER_START_ZERO && m.net[DG_D].layer[1].gain == 0.5 &&
+             m.net[DG_G].layer[0].gain == 1);
     mistake("act = leaky", "act = leaky\nrepeat = 0", "repeat = 0: must be a whole number from 1 to 128");
     mistake("act = leaky", "act = leaky\nrepeat = 129", "repeat = 129: must be a whole number from 1 to 128");
     mistake("act = leaky", "act = leaky\nin = G.1", "[D.1] in = G.1");
@@ -89,6 +103,21 @@ static void ranges(void)
     mistake("act = leaky", "act = leaky\nin = D.129", "[D.1] in = D.129");
     mistake("act = leaky", "act = leaky\nrepeat_from = latent",
             "repeat_from = latent: must be a layer of this network");
+}
+
+/* In a network with L residual blocks, the first two convolutions of a block have gain = L^(-1/4). */
+static void check_gains(const char *name)
+{
+    for (int net = 0; net < 2; net++) {
+        const dg_net *n = &m.net[net];
+        int blocks = 0;
+        for (int k = 0; k < n->layers; k++) blocks += n->layer[k].add >= 0;
+        for (int k = 0; k < n->layers; k++) {
+            const bool inside = blocks && n->layer[k].act == DG_ACT_LEAKY;
+            DG_CHECKF(fabs(n->layer[k].gain - (inside ? pow(blocks, -0.25) : 1)) < 1e-4, "%s, %s: gain %g", name,
+                      n->layer[k].name, n->layer[k].gain);
+        }
+    }
 }
 
 /* The families bilinear, residual and r3gan: no norm, gradient penalties, an end without tanh. With -spectral, all
@@ -172,8 +201,10 @@ static void test_shapes(void)
             DG_CHECKF(there ? !e && !dg_recipe_for(&m, &recipe) && m.size == side && !strcmp(m.name, name)
                             : e == DG_USAGE,
                       "%s: %d %s", name, (int)e, dg_message());
-            if (there) check_no_norm(name);
+            if (there) check_no_norm(name), check_gains(name);
         }
+    for (const char *const *name = (const char *const[]){"r3gan-cifar", "r3gan-ffhq64", NULL}; *name; name++)
+        if (DG_CHECKF(!dg_model_read(*name, &m), "%s", dg_message())) check_gains(*name);
     DG_CHECK(sides == 17 && dg_model_side(15) == 0 && dg_model_side(1000) == 256 && dg_model_side(100) == 96);
     for (const char *const *bad =
              (const char *const[]){"dcgan-64", "dcgan-64x", "dcgan-64x2", "dcgan-64x3x", "dcgan--64x3", "dcgan-64x33",

@@ -12,6 +12,7 @@ static void test_lines(void)
     } of[] = {
         {"[D.1]\n", "[D.1]\nnorm = spectral\n"},
         {"[D.1]\nnorm = batch\nfilters = 8\n", "[D.1]\nnorm = spectral\nfilters = 8\n"},
+        {"[D.1]\nstart = gain\ngain = 0.5\nagain = 1\n", "[D.1]\nnorm = spectral\nagain = 1\n"},
         {"[D]\nnorm\t= batch\n[D.1]\n  norm=none\n", "[D]\n[D.1]\nnorm = spectral\n"},
         {"[D.1]\nnormal = 1\nno = 2", "[D.1]\nnorm = spectral\nnormal = 1\nno = 2"},
         {"[G]\nnorm = batch\n[D.1]\n[G.1]\nnorm = none\n",
@@ -27,8 +28,8 @@ static void test_lines(void)
 /* Without a norm, layers of D get start = gain and (except the last) a bias; old lines with these keys are removed. */
 static void test_none(void)
 {
-    static const char text[] =
-        "[D]\nbias = no\nstart = zero\n[D.1]\nnorm = batch\nbiased\n[D.2]\nbias=no\n[G.1]\nbias = no\n";
+    static const char text[] = "[D]\nbias = no\nstart = zero\n[D.1]\nnorm = batch\nstart = gain\ngain = "
+                               "2\nbiased\n[D.2]\nbias=no\n[G.1]\nbias = no\n";
     static const char want[] = "[D]\n[D.1]\nnorm = none\nstart = gain\nbias = yes\nbiased\n"
                                "[D.2]\nnorm = none\nstart = gain\n[G.1]\nbias = no\n";
     DG_CHECKF(dg_model_norm_d(text, "new", DG_NORM_NONE, out) == DG_OK && !strcmp(out, want), "%s", out);
