@@ -15,115 +15,72 @@ static const char *const aliases[][2] = {{"other-pictures", "allow-data-change"}
 /* Options of other trainers (PyTorch examples, StyleGAN, pix2pix, lightweight-gan), in lower case without - and _. Of
  * `ours`, the first option that the command has is suggested. */
 static const struct {
-    const char *name, *ours[2], *absent; /* absent: why dcgan has no such option */
+    const char *ours[2], *names;
 } others[] = {
-    {"batchsize", {"batch"}, 0},
-    {"batchgpu", {"batch"}, 0},
-    {"learningrate", {"lr"}, 0},
-    {"glr", {"lr-g"}, 0},
-    {"dlr", {"lr-d"}, 0},
-    {"b1", {"beta1"}, 0},
-    {"b2", {"beta2"}, 0},
-    {"numepochs", {"epochs"}, 0},
-    {"nepochs", {"epochs"}, 0},
-    {"nepoch", {"epochs"}, 0},
-    {"niter", {"epochs"}, 0},
-    {"iterations", {"steps"}, 0},
-    {"numtrainsteps", {"steps"}, 0},
-    {"maxsteps", {"steps"}, 0},
-    {"output", {"out"}, 0},
-    {"outputdir", {"out"}, 0},
-    {"outdir", {"out"}, 0},
-    {"outf", {"out"}, 0},
-    {"outpath", {"out"}, 0},
-    {"name", {"out"}, 0},
-    {"resultsdir", {"out"}, 0},
-    {"modelsdir", {"out"}, 0},
-    {"checkpointsdir", {"out"}, 0},
-    {"savedir", {"out"}, 0},
-    {"logdir", {"out"}, 0},
-    {"dataroot", {"data"}, 0},
-    {"datadir", {"data"}, 0},
-    {"datapath", {"data"}, 0},
-    {"dataset", {"data"}, 0},
-    {"workers", {"threads"}, 0},
-    {"numworkers", {"threads"}, 0},
-    {"numthreads", {"threads"}, 0},
-    {"jobs", {"threads"}, 0},
-    {"mirror", {"flip"}, 0},
-    {"horizontalflip", {"flip"}, 0},
-    {"network", {"model"}, 0},
-    {"arch", {"model"}, 0},
-    {"manualseed", {"seed"}, 0},
-    {"randomseed", {"seed"}, 0},
-    {"gpu", {"device"}, 0},
-    {"gpuid", {"device"}, 0},
-    {"cuda", {"device"}, 0},
-    {"imagesize", {"size", "model"}, 0},
-    {"imgsize", {"size", "model"}, 0},
-    {"imsize", {"size", "model"}, 0},
-    {"resolution", {"size", "model"}, 0},
-    {"loadsize", {"size", "model"}, 0},
-    {"cropsize", {"size", "model"}, 0},
-    {"nc", {"channels"}, 0},
-    {"inputnc", {"channels"}, 0},
-    {"imagechannels", {"channels"}, 0},
-    {"continue", {"resume"}, 0},
-    {"continuetrain", {"resume"}, 0},
-    {"checkpoint", {"resume"}, 0},
-    {"ckpt", {"resume"}, 0},
-    {"loadfrom", {"resume"}, 0},
-    {"netg", {"init"}, 0},
-    {"netd", {"init"}, 0},
-    {"pretrained", {"init"}, 0},
-    {"tolerance", {"tol"}, 0},
-    {"num", {"count"}, 0},
-    {"numimages", {"count"}, 0},
-    {"numsamples", {"count"}, 0},
-    {"numgenerate", {"count"}, 0},
-    {"saveevery", {"checkpoint-every"}, 0},
-    {"savefreq", {"checkpoint-every"}, 0},
-    {"saveepochfreq", {"checkpoint-every"}, 0},
-    {"snap", {"checkpoint-every"}, 0},
-    {"sampleinterval", {"sample-every"}, 0},
-    {"displayfreq", {"sample-every"}, 0},
-    {"calculatefidevery", {"eval-every"}, 0},
-    {"ganmode", {"loss"}, 0},
-    {"losstype", {"loss"}, 0},
-    {"aug", {"augment"}, 0},
-    {"augtypes", {"augment"}, 0},
-    {"lrpolicy", {"schedule"}, 0},
-    {"lrscheduler", {"schedule"}, 0},
-    {"etamin", {"lr-end"}, 0},
-    {"tmax", {"schedule-length"}, 0},
-    {"weightdecay", {"decay"}, 0},
-    {"labelsmoothing", {"smoothing"}, 0},
-    {"emadecay", {"ema"}, 0},
-    {"amp", {"precision"}, 0},
-    {"fp16", {"precision"}, 0},
-    {"bf16", {"precision"}, 0},
-    {"preprocess", {"fit"}, 0},
-    {"nz", {0}, "a model file sets the length of z: latent = N"},
-    {"latentdim", {0}, "a model file sets the length of z: latent = N"},
-    {"zdim", {0}, "a model file sets the length of z: latent = N"},
-    {"ngf", {0}, "a model file sets the widths of G: filters = N"},
-    {"ndf", {0}, "a model file sets the widths of D: filters = N"},
-    {"ngpu", {0}, "a run uses one GPU: --device cuda:N chooses the GPU"},
-    {"gpus", {0}, "a run uses one GPU: --device cuda:N chooses the GPU"},
-    {"gpuids", {0}, "a run uses one GPU: --device cuda:N chooses the GPU"},
-    {"multigpus", {0}, "a run uses one GPU: --device cuda:N chooses the GPU"},
-    {"nocuda", {0}, "--device cpu uses no GPU"},
-    {"mps", {0}, "Apple GPUs are not supported: use --device cpu"},
-    {"accel", {0}, "--device cuda or --device cpu chooses the device (default: auto)"},
-    {"noflip", {0}, "images are mirrored only with --flip"},
-    {"shuffle", {0}, "every epoch has its own order, which --seed determines"},
-    {"kimg", {0}, "the length of a run is --epochs N, or --steps N"},
-    {"ncritic", {0}, "each step updates D once and G once"},
-    {"gradientaccumulateevery", {0}, "each step is one batch: --batch N, as large as fits"},
-    {"usewandb", {0}, "logs are files: log.csv, log.jsonl, and --tensorboard"},
-    {"wandb", {0}, "logs are files: log.csv, log.jsonl, and --tensorboard"},
-    {"printfreq", {0}, "log.csv in the run directory has every step"},
+    {{"batch"}, "batchsize batchgpu"},
+    {{"lr"}, "learningrate"},
+    {{"lr-g"}, "glr"},
+    {{"lr-d"}, "dlr"},
+    {{"beta1"}, "b1"},
+    {{"beta2"}, "b2"},
+    {{"epochs"}, "numepochs nepochs nepoch niter"},
+    {{"steps"}, "iterations numtrainsteps maxsteps"},
+    {{"out"}, "output outputdir outdir outf outpath name resultsdir modelsdir checkpointsdir savedir logdir"},
+    {{"data"}, "dataroot datadir datapath dataset"},
+    {{"threads"}, "workers numworkers numthreads jobs"},
+    {{"flip"}, "mirror horizontalflip"},
+    {{"model"}, "network arch"},
+    {{"seed"}, "manualseed randomseed"},
+    {{"device"}, "gpu gpuid cuda"},
+    {{"size", "model"}, "imagesize imgsize imsize resolution loadsize cropsize"},
+    {{"channels"}, "nc inputnc imagechannels"},
+    {{"resume"}, "continue continuetrain checkpoint ckpt loadfrom"},
+    {{"init"}, "netg netd pretrained"},
+    {{"tol"}, "tolerance"},
+    {{"count"}, "num numimages numsamples numgenerate"},
+    {{"checkpoint-every"}, "saveevery savefreq saveepochfreq snap"},
+    {{"sample-every"}, "sampleinterval displayfreq"},
+    {{"eval-every"}, "calculatefidevery"},
+    {{"loss"}, "ganmode losstype"},
+    {{"augment"}, "aug augtypes"},
+    {{"schedule"}, "lrpolicy lrscheduler"},
+    {{"lr-end"}, "etamin"},
+    {{"schedule-length"}, "tmax"},
+    {{"decay"}, "weightdecay"},
+    {{"smoothing"}, "labelsmoothing"},
+    {{"ema"}, "emadecay"},
+    {{"precision"}, "amp fp16 bf16"},
+    {{"fit"}, "preprocess"},
 };
+
+/* Options of other trainers that dcgan has no option for, and why. */
+static const struct {
+    const char *why, *names;
+} absent[] = {
+    {"a model file sets the length of z: latent = N", "nz latentdim zdim"},
+    {"a model file sets the widths of G: filters = N", "ngf"},
+    {"a model file sets the widths of D: filters = N", "ndf"},
+    {"a run uses one GPU: --device cuda:N chooses the GPU", "ngpu gpus gpuids multigpus"},
+    {"--device cpu uses no GPU", "nocuda"},
+    {"Apple GPUs are not supported: use --device cpu", "mps"},
+    {"--device cuda or --device cpu chooses the device (default: auto)", "accel"},
+    {"images are mirrored only with --flip", "noflip"},
+    {"every epoch has its own order, which --seed determines", "shuffle"},
+    {"the length of a run is --epochs N, or --steps N", "kimg"},
+    {"each step updates D once and G once", "ncritic"},
+    {"each step is one batch: --batch N, as large as fits", "gradientaccumulateevery"},
+    {"logs are files: log.csv, log.jsonl, and --tensorboard", "usewandb wandb"},
+    {"log.csv in the run directory has every step", "printfreq"},
+};
+
+/* True if `words`, separated by blanks, has this word. */
+static bool has_word(const char *words, const char *word)
+{
+    const size_t n = strlen(word);
+    for (const char *s = words; n && (s = strstr(s, word)); s += n)
+        if ((s == words || s[-1] == ' ') && (!s[n] || s[n] == ' ')) return true;
+    return false;
+}
 
 static void plain_name(const char *name, char *out, size_t size)
 {
@@ -186,7 +143,7 @@ const char *dg_option_nearest(const char *name, dg_command command)
     char typed[64], ours[64];
     plain_name(name, typed, sizeof typed);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        for (int k = 0; k < 2 && others[i].ours[k] && !strcmp(typed, others[i].name); k++) {
+        for (int k = 0; k < 2 && others[i].ours[k] && has_word(others[i].names, typed); k++) {
             const dg_option *t = dg_option_find(others[i].ours[k]);
             if (t && t->commands >> command & 1) return t->name;
         }
@@ -214,7 +171,7 @@ const char *dg_option_absent(const char *name)
 {
     char typed[64];
     plain_name(name, typed, sizeof typed);
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (!strcmp(typed, others[i].name)) return others[i].absent;
+    for (size_t i = 0; i < sizeof absent / sizeof *absent; i++)
+        if (has_word(absent[i].names, typed)) return absent[i].why;
     return NULL;
 }
