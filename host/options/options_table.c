@@ -102,7 +102,7 @@ const dg_option dg_option_table[] = {
      "print time and memory of the run, then exit",
      "Nothing is trained or written. The value ops also lists every operation with its memory."},
     {"epochs", 'e', "N", DG_OPT_AUTO, AT(epochs), 1, 1000000, "auto", NULL, TRAINING, T, SAVED | MODEL | COMMON,
-     "total number of epochs, including those before --resume",
+     "total epochs, with those before --resume",
      "The value auto means 25 epochs, but at least 4,000 steps on small datasets and at most 40,000 steps on large "
      "ones. The default of classifiers is 25."},
     {"steps", 0, "N", DG_OPT_LONG, AT(steps), 0, 1e15, "0", NULL, TRAINING, T | N | R, SAVED,
@@ -110,7 +110,7 @@ const dg_option dg_option_table[] = {
      "A run stops after N steps in total, or after --epochs if that is earlier. dcgan replay compares at most N "
      "steps. With --rule, dcgan batch times N steps per batch size; 0 = 1,000."},
     {"batch", 'b', "N", DG_OPT_AUTO, AT(batch), 1, 65536, "64", NULL, TRAINING, T | P | B | Q | U | C,
-     RESULT | MODEL | COMMON, "batch size; auto = measure sizes and use the fastest",
+     RESULT | MODEL | COMMON, "batch size; auto = the fastest",
      "The default is reduced to 32, 16 and so on if the dataset is smaller than one batch. Only dcgan train "
      "accepts auto, which runs the search of dcgan batch."},
     {"lr", 0, "X", DG_OPT_REAL, AT(lr), 0, 10, "0.0002", NULL, TRAINING, T, RESULT | MODEL | ABOVE, "learning rate",
@@ -166,7 +166,7 @@ const dg_option dg_option_table[] = {
     {"start-bias", 0, "X", DG_OPT_REAL, AT(start_bias), 0, 10, "0", NULL, TRAINING, T, RESULT | IF_SET | MODEL,
      "standard deviation of the biases with --start normal", "With 0, all biases start at 0."},
     {"preset", 0, "NAME", DG_OPT_CHOICE, AT(preset), NO_RANGE, "none", "none|small|paper", TRAINING, T, ARGV | COMMON,
-     "named set of option values",
+     "set of option values",
      "--preset small, for fewer than 10,000 images, sets --ema 0.995. --preset paper sets the recipe of the DCGAN "
      "paper and overrides the model and config files. Options that are given explicitly override a preset."},
     {"loss", 0, "NAME", DG_OPT_CHOICE, AT(loss), NO_RANGE, "bce", &(DG_LOSSES(WORD))[1], TRAINING, T,

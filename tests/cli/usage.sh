@@ -14,6 +14,7 @@ cp "$dir/.out" "$dir/help-all"
 exits 0 --help
 prints '--help-all' 'Usage: dcgan [train] --data DIR' '--epochs N' 'default dcgan64-paper'
 silent
+ensure '--help has more than 45 lines' [ "$(wc -l < "$dir/.out")" -le 45 ]
 ensure '--help has lines of more than 80 columns' [ "$(awk 'length > 80' "$dir/.out" | wc -l)" -eq 0 ]
 cp "$dir/.out" "$dir/help"
 # the exit codes are the same in --help-all, the manual, docs/reference.md, err.h and stop.c
