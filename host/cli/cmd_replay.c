@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/base/memory_file.h"
 #include "host/cli/commands.h"
@@ -30,6 +31,31 @@ static void show(void *context, const char *name, double difference, const char 
     }
 }
 
+/* Print the losses of the recorded run and of this run as JSON, for tools/pytorch/drift.py. */
+static void print_losses(FILE *to, const dg_oracle *o, const dg_metrics *m, int steps)
+{
+    const dg_recipe *r = dg_recipe_find(&o->model);
+    const char *comma = "";
+    fprintf(to, "],\n \"losses\": {");
+    for (int i = 0; i < r->metrics; i++) {
+        const dg_metric *k = &r->metric[i];
+        if (!k->name || k->terms != 1 || k->kind != DG_METRIC_LOSS || k->over == DG_OVER_TEST) continue;
+        char name[64];
+        snprintf(name, sizeof name, "expect.%s", k->name);
+        const double *theirs = dg_st_find(o->st, name)->data;
+        for (int side = 0; side < 2; side++, comma = ",") {
+            fprintf(to, "%s\n  \"%s_%s\": [", comma, k->name, side ? "file" : "ours");
+            for (int s = 0; s < steps; s++) {
+                double v = side ? theirs[s] : dg_metric_value(k, m[s].value);
+                if (isfinite(v)) fprintf(to, "%s%.17g", s ? ", " : "", v);
+                else fprintf(to, "%snull", s ? ", " : "");
+            }
+            fprintf(to, "]");
+        }
+    }
+    fprintf(to, "}");
+}
+
 static void begin(const report *r, const dg_oracle *o, const dg_backend *b, int steps)
 {
     const char *torch = dg_st_get(o->st, "torch"), *type = dg_st_get(o->st, "dtype"),
@@ -51,7 +77,7 @@ static dg_err judge(const report *r, const dg_oracle *o, bool asked)
 {
     const bool bad = !(r->worst <= r->tol);
     if (r->json)
-        fprintf(r->json, "],\n \"worst\": %.9g, \"tol\": %.9g, \"ok\": %s}\n", isfinite(r->worst) ? r->worst : -1,
+        fprintf(r->json, ",\n \"worst\": %.9g, \"tol\": %.9g, \"ok\": %s}\n", isfinite(r->worst) ? r->worst : -1,
                 isfinite(r->tol) ? r->tol : -1, bad ? "false" : "true");
     else
         dg_say("%d quantities compared; max relative difference %.3e (%s)%s", r->rows, r->worst, r->worst_name,
@@ -66,12 +92,16 @@ static dg_err run(const dg_options *opt, const dg_oracle *o, report *r)
     dg_backend *b = NULL;
     const int steps = opt->steps > 0 && opt->steps < o->steps ? (int)opt->steps : o->steps;
     const dg_replay_report to = {.compared = show, .context = r};
-    dg_err e = dg_open_backend(opt, &b);
-    if (e) return e;
-    begin(r, o, b, steps);
-    e = dg_replay(o, b, steps, &to);
-    if (!e) e = judge(r, o, opt->tol > 0);
-    b->close(b);
+    dg_metrics *m = calloc((size_t)steps, sizeof *m);
+    dg_err e = m ? dg_open_backend(opt, &b) : dg_fail(DG_DEVICE, "out of memory");
+    if (!e) {
+        begin(r, o, b, steps);
+        e = dg_replay(o, b, steps, &to, m);
+        if (!e && r->json) print_losses(r->json, o, m, steps);
+        if (!e) e = judge(r, o, opt->tol > 0);
+        b->close(b);
+    }
+    free(m);
     return e;
 }
 

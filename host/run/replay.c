@@ -175,19 +175,17 @@ static dg_err replay(const dg_oracle *o, dg_job *job, int steps, void *perm, con
     return job->recipe->sample ? compare_sample(o, job, r) : job->recipe->labels ? compare_test(o, job, r) : DG_OK;
 }
 
-dg_err dg_replay(const dg_oracle *o, dg_backend *b, int steps, const dg_replay_report *report)
+dg_err dg_replay(const dg_oracle *o, dg_backend *b, int steps, const dg_replay_report *report, dg_metrics *m)
 {
     void *data = NULL, *perm = NULL;
     dg_whitening *whitening = NULL;
     dg_job *job = calloc(1, sizeof *job);
-    dg_metrics *m = calloc((size_t)steps, sizeof *m);
-    dg_err e = job && m ? build(o, b, job, &data, &perm, &whitening) : dg_fail(DG_DEVICE, "out of memory");
+    dg_err e = job ? build(o, b, job, &data, &perm, &whitening) : dg_fail(DG_DEVICE, "out of memory");
     if (!e) e = replay(o, job, steps, perm, report, m);
     if (data) b->release(b, data);
     if (perm) b->release(b, perm);
     if (job) dg_job_free(job);
     free(job);
-    free(m);
     dg_whitening_free(whitening);
     return e;
 }

@@ -12,7 +12,7 @@ typedef struct {
 } dg_replay_report;
 
 /* Run `steps` steps; compare the gradients of step 0, all metrics and, after all recorded steps, weights and samples.
- */
-dg_err dg_replay(const dg_oracle *o, dg_backend *b, int steps, const dg_replay_report *report);
+ * m: (steps) metrics. */
+dg_err dg_replay(const dg_oracle *o, dg_backend *b, int steps, const dg_replay_report *report, dg_metrics *m);
 
 #endif

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The measurements of one scripts/gpu-check as tables: gpu_table.py FOLDER writes FOLDER/bench.md.
+"""The measurements of one scripts/gpu-check as tables: gpu_table.py FOLDER writes FOLDER/bench.md and ratios.json.
 
 Reads, as far as they are there: ours-W?-PRECISION-ROUND.json (`dcgan bench --json`), and torch-W?.json
 (tools/pytorch/bench_pytorch.py).
@@ -44,7 +44,7 @@ def precision_of(mode):
 
 
 def workload(folder, name):
-    """Markdown of one workload, or None without our results."""
+    """Markdown and ratios of one workload, or None without our results."""
     ours = our_rows(folder, name)
     if not ours:
         return None
@@ -64,17 +64,18 @@ def workload(folder, name):
         add('PyTorch ' + r['torch'], r['mode'], r['median_ms'], r['best_ms'])
     failed = [r for r in torch if 'failed' in r]
     rows += [['PyTorch', r['mode'], 'failed: ' + r['failed'].replace('|', '/')] + [''] * 4 for r in failed]
-    words = []
+    ratios, words = {}, []
     if timed:
         peer = min(timed, key=lambda r: r['median_ms'])
-        words.append(f"**{peer['median_ms'] / fastest:.2f} times the speed of PyTorch's fastest mode** ({peer['mode']}).")
+        ratios['fastest'] = peer['median_ms'] / fastest
+        words.append(f"**{ratios['fastest']:.2f} times the speed of PyTorch's fastest mode** ({peer['mode']}).")
         for p in dict.fromkeys(p for p, _, _ in ours):
             theirs = [r['median_ms'] for r in timed if precision_of(r['mode']) == p]
             if theirs:
-                ratio = min(theirs) / min(m['median_ms'] for q, _, m in ours if q == p)
-                words.append(f'{p} against {p}: {ratio:.2f} times.')
+                ratios[p] = min(theirs) / min(m['median_ms'] for q, _, m in ours if q == p)
+                words.append(f'{p} against {p}: {ratios[p]:.2f} times.')
     head = f"{gflop:.2f} GFLOP per step, convolutions counted as direct. {' '.join(words)}"
-    return f'## {TITLES[name]}\n\n{head}\n\n{table(rows)}\n'
+    return f'## {TITLES[name]}\n\n{head}\n\n{table(rows)}\n', ratios
 
 
 def main():
@@ -82,9 +83,12 @@ def main():
         print(__doc__, file=sys.stderr)
         return 2
     folder = sys.argv[1]
-    texts = [text for text in (workload(folder, name) for name in TITLES) if text]
+    parts = {name: workload(folder, name) for name in TITLES}
+    texts = [p[0] for p in parts.values() if p]
     with open(os.path.join(folder, 'bench.md'), 'w') as file:
         file.write('\n'.join(texts))
+    with open(os.path.join(folder, 'ratios.json'), 'w') as file:
+        json.dump({name: p[1] for name, p in parts.items() if p}, file)
     print('\n'.join(texts))
     return 0
 

@@ -35,6 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static dg_backend *cpu;
     static dg_oracle o;
+    dg_metrics m[STEPS];
     int n = 0;
     if (!cpu && dg_cpu_open(&(dg_cpu_options){.threads = 1, .real = DG_F64}, &cpu)) abort();
     const char *path = fuzz_file(0, data, size);
@@ -43,7 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     } else if (is_small(&o)) {
         const int steps = o.steps < STEPS ? o.steps : STEPS;
         const dg_replay_report report = {.compared = compared, .context = &n};
-        FUZZ_HOLDS(dg_replay(&o, cpu, steps, &report) ? *dg_message() != 0 : n > 0);
+        FUZZ_HOLDS(dg_replay(&o, cpu, steps, &report, m) ? *dg_message() != 0 : n > 0);
     }
     dg_oracle_close(&o);
     return 0;

@@ -3,7 +3,7 @@
 
     tools/pytorch/make_oracle.py --images DIR --out FILE.safetensors [--size 64] [--ngf 8] [--ndf 8] [--latent 100]
                            [--batch 8] [--count 60] [--steps 20] [--dtype float64] [--eps 1e-8] [--seed 1]
-                           [--loss bce] [--augment color,translation,cutout]
+                           [--device cpu] [--arithmetic plain] [--loss bce] [--augment color,translation,cutout]
                            [--norm-d spectral|none] [--r1 GAMMA] [--r2 GAMMA] [--augment-p X] [--ema-half-life IMAGES]
                            [--schedule IMAGES] [--lr-end X] [--beta2-end X] [--r1-end GAMMA] [--r2-end GAMMA]
     tools/pytorch/make_oracle.py --images DIR --out FILE.safetensors --model FILE.cfg [--batch 8] [--count 60]
@@ -25,6 +25,8 @@ With --norm-d spectral D has no batch norm, and each of its convolutions is torc
 once per step, in the pass over the real images; in the others D is in eval mode, which uses the present u and v with
 the weights of that time. A relativistic loss of G reads the real images once more, in a pass that does not change
 running statistics.
+With --dtype float32, --arithmetic tf32, bf16 and fp16 are PyTorch's own ways of losing digits: TF32 convolutions (on a
+GPU), autocast to bfloat16, and to float16 with a GradScaler of one scale. plain has none of them.
 
 Layout (safetensors; names as in the example's state_dict, after init., expect.step0.grad., expect.final.):
   metadata                format = dcgan-oracle-1 and every option above, as text
@@ -53,6 +55,8 @@ import json
 import math
 import os
 import struct
+
+os.environ.setdefault('CUBLAS_WORKSPACE_CONFIG', ':4096:8')  # for deterministic algorithms on a GPU, before CUDA starts
 
 import numpy as np
 import torch
@@ -148,11 +152,11 @@ def init(net):
 
 
 def arrays(net, prefix):
-    return {prefix + name: value.detach().numpy().copy() for name, value in net.state_dict().items()}
+    return {prefix + name: value.detach().cpu().numpy().copy() for name, value in net.state_dict().items()}
 
 
 def gradients(net, prefix):
-    return {prefix + name: value.grad.numpy().copy() for name, value in net.named_parameters()}
+    return {prefix + name: value.grad.cpu().numpy().copy() for name, value in net.named_parameters()}
 
 
 def load_images(o):
@@ -260,9 +264,17 @@ def train(o, G, D, images, index, z):
     log = {k: np.zeros(o.steps) for k in ('loss_d_real', 'loss_d_fake', 'loss_g', 'd_x', 'd_gz1', 'd_gz2',
                                           *(('r1', 'r2') if penalised else ()))}
     first = {}
+    # from where it stands it neither skips a step nor grows; gradients of weights are fp16 as well
+    scaler = torch.amp.GradScaler(o.device, init_scale=32.0 * o.batch, growth_interval=10**9,
+                                   enabled=o.arithmetic == 'fp16')
+
+    def run(net, x):
+        half = {'bf16': torch.bfloat16, 'fp16': torch.float16}.get(o.arithmetic)
+        with torch.autocast(o.device, dtype=half, enabled=half is not None):
+            return net(x)
 
     def logits(x):
-        out = D(x).flatten()
+        out = run(D, x).flatten().to(dtype)
         D.train(o.norm_d != 'spectral')
         return out
 
@@ -293,7 +305,7 @@ def train(o, G, D, images, index, z):
         logit = logits(x)
         loss = loss_row['alone'](logit, real, of_g)
         more = 0 if of_g else penalty(x, logit, s, 'r1' if real else 'r2')
-        (loss + more).backward()
+        scaler.scale(loss + more).backward()
         log[loss_name][s], log[mean_name][s] = loss.item(), prob_of(logit, None)
 
     def score_relative(x, fake, s):
@@ -318,8 +330,8 @@ def train(o, G, D, images, index, z):
             group['betas'] = 0.5, cosine(o, 0.999, o.beta2_end, shown)
         adam[0].zero_grad()
         D.train()
-        real = torch.from_numpy(images[rows]).to(dtype) / 127.5 - 1
-        fake = G(torch.from_numpy(z[s, :len(rows)]).to(dtype)[:, :, None, None])
+        real = torch.from_numpy(images[rows]).to(o.device, dtype) / 127.5 - 1
+        fake = run(G, torch.from_numpy(z[s, :len(rows)]).to(o.device, dtype)[:, :, None, None])
         real, seen = augment(o, real, s, 0, 0), augment(o, fake, s, 0, len(rows))
         real.requires_grad_(penalised)
         if 'halves' in loss_row:
@@ -327,23 +339,27 @@ def train(o, G, D, images, index, z):
         else:
             score(real, True, s, 'loss_d_real', 'd_x')
             score(seen.detach().requires_grad_(penalised), False, s, 'loss_d_fake', 'd_gz1')
+        scaler.unscale_(adam[0])
         if s == 0:
             first.update(gradients(D, 'expect.step0.grad.D.'))
-        adam[0].step()
+        scaler.step(adam[0])
+        scaler.update()
         adam[1].zero_grad()
         if 'halves' in loss_row:
             score_relative_g(look_again(real), augment(o, fake, s, 1, 0), s)
         else:
             score(augment(o, fake, s, 1, 0), True, s, 'loss_g', 'd_gz2', True)
+        scaler.unscale_(adam[1])
         if s == 0:
             first.update(gradients(G, 'expect.step0.grad.G.'))
-        adam[1].step()
+        scaler.step(adam[1])
+        scaler.update()
         half_life = rising(o, o.ema_half_life, shown)
         decay = min(0.5 ** (o.batch / half_life) if half_life else 0, s / (s + 10))
         for name, p in G.named_parameters() if o.ema_half_life else ():
             averages[name] = decay * averages.get(name, 0) + (1 - decay) * p.detach()
         shown += len(rows)
-    return log, first, {'expect.average.G.' + k: v.double().numpy() for k, v in averages.items()}
+    return log, first, {'expect.average.G.' + k: v.double().cpu().numpy() for k, v in averages.items()}
 
 
 def load_classes(o, net):
@@ -414,7 +430,7 @@ def classify(o):
           f"{100 * log['accuracy'][-1]:.0f}% right at the last step")
 
 
-def main():
+def main(arguments=None):
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument('--images', required=True)
     p.add_argument('--out', required=True)
@@ -423,6 +439,8 @@ def main():
         p.add_argument('--' + name, type=int, default=default)
     p.add_argument('--eps', type=float, default=1e-8)
     p.add_argument('--dtype', default='float64', choices=['float64', 'float32'])
+    p.add_argument('--device', default='cpu', choices=['cpu', 'cuda'])
+    p.add_argument('--arithmetic', default='plain', choices=['plain', 'tf32', 'bf16', 'fp16'])
     p.add_argument('--loss', default='bce', choices=LOSSES)
     p.add_argument('--augment', default='')
     p.add_argument('--r1', type=float, default=0)
@@ -435,20 +453,23 @@ def main():
     p.add_argument('--ties', action='store_true',
                    help='black and white images and first convolutions in quarters: with input = unit their sums are '
                         'exact, and of many windows several pixels are the largest')
-    o = p.parse_args()
+    o = p.parse_args(arguments)
+    if o.arithmetic != 'plain' and o.dtype == 'float64' or o.arithmetic == 'tf32' and o.device == 'cpu':
+        p.error(f'--arithmetic {o.arithmetic} is for --dtype float32, and tf32 for --device cuda')
 
     torch.manual_seed(o.seed)
     torch.use_deterministic_algorithms(True)
     text = open(o.model).read() if o.model else ''
     if '[C.' in text:
         return classify(o)
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = o.arithmetic == 'tf32'
     if text:
         G, D = networks_of_model(text, o)
     else:
         G, D = networks(o)
         init(G), init(D), normalise(o, D)
     tensors = {**arrays(G, 'init.G.'), **arrays(D, 'init.D.')}
-    G, D = (net.to(getattr(torch, o.dtype)) for net in (G, D))
+    G, D = (net.to(o.device, getattr(torch, o.dtype)) for net in (G, D))
     images = load_images(o)
     index = batches(o, len(images))
     z = torch.randn(o.steps, o.batch, o.latent, dtype=torch.float32).double().numpy()
@@ -460,9 +481,9 @@ def main():
     tensors.update({**arrays(G, 'expect.final.G.'), **arrays(D, 'expect.final.D.')})
     G.eval()
     with torch.no_grad():
-        some = torch.from_numpy(z[0, :min(8, (index[0] >= 0).sum())]).to(getattr(torch, o.dtype))
+        some = torch.from_numpy(z[0, :min(8, (index[0] >= 0).sum())]).to(o.device, getattr(torch, o.dtype))
         if not o.ema_half_life:
-            tensors['expect.sample'] = G(some[:, :, None, None]).double().numpy()
+            tensors['expect.sample'] = G(some[:, :, None, None]).double().cpu().numpy()
     meta = {k: getattr(o, k) for k in ('size', 'channels', 'ngf', 'ndf', 'latent', 'batch', 'steps', 'dtype', 'seed')}
     if text:
         meta = {k: meta[k] for k in ('batch', 'steps', 'dtype', 'seed')} | {'model': text}

@@ -52,10 +52,10 @@ case ${SIM_DCGAN:-} in
     *) DCGAN=$SIM_DCGAN DEVICE=cuda ;;
 esac
 export DCGAN DEVICE PYTHON="$dir/no-python"
-TESTS="$dir/good $dir/none" check 0 --simulate --skip w2,w3,tune
+TESTS="$dir/good $dir/none" check 0 --simulate --skip w2,w3,model,tune
 json
 for s in machine build kernels check replay repeat resume classifier train w1 profile long; do row $s ok; done
-for s in tests memcheck batch; do row $s skipped; done
+for s in tests memcheck drift batch; do row $s skipped; done
 about kernels '1 passed, 0 failed, 1 skipped'
 about repeat '1 checkpoint'
 prints 'images: drawn by dcgan data --synthesize'
@@ -158,7 +158,7 @@ case $2 in "import $FAIL") exit 1 ;; esac
 echo "python $*"
 [ "$FAIL" != "${1##*/}" ] || exit 1
 while [ $# -gt 0 ]; do
-    case $1 in --json) echo '{}' > "$2" ;; esac
+    case $1 in --json) echo '{}' > "$2" ;; --log) echo log > "$2" ;; --out) echo '| drift |' > "$2" ;; esac
     shift
 done
 END
@@ -198,7 +198,7 @@ export PATH="$dir/bin:$PATH" GPU_BUILD="$dir/build" PRETENDED="$dir" DCGAN_SHARE
 export FAIL='' HANG=''
 unset DCGAN DEVICE REAL
 every='machine build tests kernels check replay repeat resume classifier train w1 w2 w3 memcheck racecheck'
-every="$every initcheck synccheck profile long tune batch"
+every="$every initcheck synccheck drift profile model long tune batch"
 
 check 0
 for s in $every; do row "$s" ok; done
@@ -216,8 +216,10 @@ logged build 'CUDA_ARCH=native'
 logged kernels 'small: '
 about long 'in bf16'
 logged memcheck 'small: 1'
+logged drift '--precision bf16'
 logged w2 'bench_pytorch.py --width 64 --size 64 --batch 128'
 logged w3 'bench_pytorch.py --width 64 --size 128 --batch 64'
+prints '| drift |'
 holds "$dir/out/images/long-epoch-0300.png"
 check 0 --quick --only repeat,kernels --skip kernels
 about repeat '3 runs of 100 steps'
@@ -240,7 +242,7 @@ fails check memcheck
 about memcheck '2 passed, 1 failed, 0 skipped'
 about memcheck 'dcgan check failed'
 for both in make:build make:tests test_a:kernels check:check replay:replay generate:train bench:w1 racecheck:racecheck \
-    bench_pytorch.py:w2 profile:profile tune:tune batch:batch; do
+    bench_pytorch.py:w2 drift.py:drift profile:profile tune:tune batch:batch; do
     fails ${both%:*} ${both#*:}
 done
 HANG=replay check 1 --only replay,repeat --limit 6
@@ -250,8 +252,9 @@ row repeat ok
 json
 
 # missing tools are named, and are not failures
-FAIL=torch check 0 --only w1
+FAIL=torch check 0 --only w1,drift
 about w1 'has no torch'
+row drift skipped
 rm "$dir/bin/compute-sanitizer"
 check 0 --only memcheck
 row memcheck skipped
