@@ -10,7 +10,6 @@
 #include "core/base/memory_file.h"
 #include "host/cli/commands.h"
 #include "host/cli/outputs.h"
-#include "host/cli/say.h"
 #include "host/figure/chart.h"
 #include "host/image/encode.h"
 #include "host/files/json_text.h"

@@ -7,7 +7,6 @@
 #include "core/plan/backend.h"
 #include "host/net/classifier.h"
 #include "host/net/recipes.h"
-#include "host/cli/say.h"
 #include "host/checkpoint/checkpoint_layout.h"
 #include "host/checkpoint/onnx_network.h"
 #include "host/files/replace.h"

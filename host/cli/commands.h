@@ -4,7 +4,6 @@
 
 #include "core/plan/backend.h"
 #include "host/options/options.h"
-#include "host/cli/say.h"
 #include "host/infer/open.h"
 
 dg_err dg_open_backend(const dg_options *o, dg_backend **out);
@@ -22,6 +21,16 @@ dg_dataset_options dg_all_images(const dg_options *o, const char *dir, int size,
 
 /* --aug-preview: write a PNG with some images and, below them, D's augmented input in several steps. */
 dg_err dg_aug_preview(const dg_options *o, const dg_dataset_options *images);
+
+/* Print counts, sizes, skipped files, duplicates and advice. Returns the error that training would return. sheet: path
+ * of the contact sheet, or NULL. classifier: model to train, with `classes` classes; NULL: a GAN. */
+dg_err dg_data_report(const dg_dataset_options *o, const char *classifier, int classes, const char *sheet, bool json);
+
+/* Print a line on stdout with control characters escaped, at most 32767 bytes. */
+void dg_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Print warnings as "dcgan: warning: ..." on stderr, and print option names in messages in the form --batch. */
+void dg_speak_as_program(void);
 
 int dg_cmd_list_devices(const dg_options *o);
 int dg_cmd_train(const dg_options *o);

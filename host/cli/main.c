@@ -11,7 +11,6 @@
 #include "host/cli/commands.h"
 #include "host/cli/outputs.h"
 #include "host/options/option_table.h"
-#include "host/cli/say.h"
 #include "core/base/limits.h"
 #include "core/base/shell.h"
 #include "core/base/omp_spin.h"

@@ -1,4 +1,4 @@
-#include "host/cli/say.h"
+#include "host/cli/commands.h"
 
 #include <stdarg.h>
 #include <stdbool.h>

@@ -1,6 +1,5 @@
 /* The report of `dcgan data DIR` on a folder. */
 #include "host/cli/commands.h"
-#include "host/cli/data_report.h"
 #include "host/figure/images.h"
 #include "host/data/dataset_folder.h"
 

@@ -1,7 +1,6 @@
 /* Images that cannot be read are retried and then skipped with a warning. A run does not silently resume without these
  * images. */
 #undef _FORTIFY_SOURCE /* fortified headers define inline functions that this file replaces */
-#include "host/cli/say.h"
 #include "host/cli/commands.h"
 #include "child.h"
 #include "command_line.h"

@@ -2,7 +2,7 @@
 #ifndef SCREEN_H
 #define SCREEN_H
 
-#include "host/cli/say.h"
+#include "host/cli/commands.h"
 #include "host/trainer/progress.h"
 #include <fcntl.h>
 #include <pthread.h>
