@@ -11,12 +11,12 @@ typedef const char *const row[2];
 
 static row exit_codes[] = {
     {"0", "success"},
-    {"1", "the result is not as expected (replay: a difference above --tol)"},
+    {"1", "a check failed (replay: a difference above --tol)"},
     {"2", "error in the command line, configuration or model file"},
     {"3", "no images, too few images, or too many corrupt images"},
     {"4", "a file cannot be read or written"},
     {"5", "error of the device, memory or threads"},
-    {"6", "NaN or infinity while training"},
+    {"6", "NaN or infinity during training"},
     {"7", "the run directory is in use by another run"},
     {"8", "--stop-on-collapse ended the run after saving"},
     {"129, 130, 143", "stopped by SIGHUP, SIGINT or SIGTERM, after saving"},
@@ -26,14 +26,16 @@ static row exit_codes[] = {
 
 static row variables[] = {
     {"DCGAN_NAME", "value of the option --name, for example DCGAN_LR_D for --lr-d"},
-    {"DCGAN_ISA", "base, avx2 or avx512: instruction set of the CPU kernels, instead of the best one"},
+    {"DCGAN_ISA",
+     "instruction set of the CPU kernels: base, avx2 or avx512 (default: the best one that the CPU supports)"},
     {"OMP_NUM_THREADS", "number of threads if --threads is 0"},
-    {"NO_COLOR", "if set and not empty: no colour on the terminal"},
+    {"NO_COLOR", "if not empty, dcgan prints no colours on the terminal"},
     {NULL, NULL},
 };
 
-static const char rules[] = "A switch such as --flip is turned off with =no. Precedence, lowest first: default, model "
-                            "file, config file, --preset, environment, command line.";
+static const char rules[] =
+    "To turn off a switch such as --flip, write --flip=no. Option values come from these sources, lowest precedence "
+    "first: default, model file, config file, --preset, environment, command line.";
 
 static void print_wrapped(FILE *to, const char *text, int column)
 {
@@ -136,11 +138,12 @@ static void describe_fully(const dg_option *t, bool commands, char *out, size_t 
     out[0] = (char)toupper((unsigned char)out[0]);
     size_t n = strlen(out);
     if (t->kind != DG_OPT_FLAG && t->kind != DG_OPT_U64 && !t->choices) dg_option_range(t, range, sizeof range);
-    n += (size_t)snprintf(out + n, size - n, ". %s%s%s%s", t->text, *range ? " Range: " : "", range, *range ? "." : "");
+    n += (size_t)snprintf(out + n, size - n, ". %s%s%s%s", t->text, *range ? " Allowed values: " : "", range,
+                          *range ? "." : "");
     for (int i = 0; !strcmp(t->name, "fuse") && dg_fusion_name(i); i++)
         n += (size_t)snprintf(out + n, size - n, " %s: %s.", dg_fusion_name(i), dg_fusion_help(i));
     if (!commands || t->commands == (1u << DG_CMDS) - 1) return;
-    const char *between = " Accepted by ";
+    const char *between = " Commands with this option: ";
     for (int c = 0; c < DG_CMDS; c++) {
         if (!(t->commands >> c & 1)) continue;
         n += (size_t)snprintf(out + n, size - n, "%s%s", between, dg_commands[c].name);
