@@ -16,7 +16,6 @@
 #include "core/base/shell.h"
 #include "host/data/dataset.h"
 #include "host/whiten/whiten.h"
-#include "host/options/sweep_range.h"
 #include "host/net/build.h"
 #include "host/net/classifier.h"
 #include "host/net/recipes.h"
@@ -67,10 +66,13 @@ static void print_steps(const dg_options *o, int images)
 static dg_err print_time(const dg_options *o, const dg_job *job, const dg_dataset *d)
 {
     char text[40];
-    dg_batch_row row;
-    dg_batch_bench b = {.o = o, .model = &job->model, .backend = job->backend, .data = d};
-    const dg_err e = dg_batch_time(&b, o->batch, 2, &row);
-    const double ms = row.median;
+    dg_options one = *o;
+    dg_batch_table t = {.rows = 0};
+    dg_batch_bench b = {.o = &one, .model = &job->model, .backend = job->backend, .data = d};
+    one.min_batch = one.max_batch = o->batch;
+    one.seconds = 0;
+    const dg_err e = dg_batch_find(&b, DG_RULE_SWEEP, &t);
+    const double ms = t.row->median;
     if (!e)
         dg_say("time       about %s: %.3g %s per step (measured now), not counting tests and file output",
                dg_duration(1e-3 * ms * (double)dg_steps_of_run(o, d->train), text, sizeof text),

@@ -88,8 +88,6 @@ static const struct {
      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"generator\" "
      "content=\"dcgan ",
      NULL},
-    {DG_MADE_SWEEP, "a sweep table", NULL, "batch,ms_step,ms_median,", NULL},
-    {DG_MADE_RULES, "a table of batch size rules", NULL, "rule,batch,round,epoch_s\n", NULL},
     {DG_MADE_TUNING, "a tuning file", NULL, "; dcgan tune", NULL},
     {DG_MADE_CACHE, "an image cache", NULL, "dcgan-cache-", NULL},
     {DG_MADE_ONNX, "an ONNX file", NULL, "\010\007\022\005dcgan", NULL},

@@ -22,8 +22,6 @@ typedef enum {
     DG_MADE_IMAGE,
     DG_MADE_GIF,
     DG_MADE_PAGE,
-    DG_MADE_SWEEP,
-    DG_MADE_RULES,
     DG_MADE_TUNING,
     DG_MADE_CACHE,
     DG_MADE_ONNX,

@@ -4,7 +4,7 @@
 
 #include "host/measure/bench.h"
 #include "core/plan/branches.h"
-#include "host/measure/samples.h"
+#include "core/base/sort.h"
 #include "host/measure/trial.h"
 
 enum { KEPT = sizeof((dg_timing *)0)->value / sizeof(double) };

@@ -11,6 +11,8 @@
 #include "core/plan/precision.h"
 #include "host/net/job.h"
 
+enum { DG_LARGEST_BATCH = 65536 };
+
 typedef enum {
     DG_CMD_TRAIN,
     DG_CMD_GENERATE,
@@ -106,7 +108,7 @@ typedef struct {
     double seconds, within; /* within: percent */
     char *predict, *arch, *write_z, *network, *sweep, *sheet, *classifier;
     int min_batch, max_batch, min_steps, top;
-    int rule; /* dg_batch_rule */
+    int rule, sweep_step; /* dg_batch_rule; STEP of sweep, whose A and B become min_batch and max_batch */
 
     bool given[DG_OPTIONS_MAX]; /* for each row of the table: true if the user or the model file set the option */
     char *changed;              /* --resume: "lr 0.0002 -> 0.5, flip no -> yes"; NULL: no changes */

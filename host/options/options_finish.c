@@ -1,6 +1,5 @@
 /* Checks the values of a command's options, and sets values that follow from other options. */
 #include "core/plan/fusions.h"
-#include "host/options/sweep_range.h"
 #include "host/options/option_table.h"
 #include "host/infer/open.h"
 #include "core/base/plural.h"
@@ -166,33 +165,43 @@ static dg_err finish_data(dg_options *o)
 static const double replay_tolerance[DG_PRECISIONS] = {
     [DG_PRECISION_FP32] = 1e-3, [DG_PRECISION_FP64] = 1e-9, [DG_PRECISION_BF16] = 1, [DG_PRECISION_FP16] = 0.5};
 
+enum { LARGEST_SWEEP = 256 };
+
+static int take_size(const char **text)
+{
+    int n = 0;
+    for (; **text >= '0' && **text <= '9' && n <= DG_LARGEST_BATCH; ++*text) n = 10 * n + (**text - '0');
+    return n <= DG_LARGEST_BATCH ? n : 0;
+}
+
+/* Take the sizes A-B:STEP or A-B. False: another form. */
+static bool take_sweep(dg_options *o, const char *text)
+{
+    o->min_batch = take_size(&text);
+    if (!o->min_batch || *text++ != '-') return false;
+    o->max_batch = take_size(&text);
+    if (*text == ':' && (++text, o->sweep_step = take_size(&text)) == 0) return false;
+    const int step = o->sweep_step ? o->sweep_step : DG_LARGEST_BATCH;
+    return !*text && o->min_batch <= o->max_batch && (o->max_batch - o->min_batch) / step < LARGEST_SWEEP;
+}
+
 static dg_err finish_batch(dg_options *o)
 {
-    dg_sweep_range range;
     char quoted[DG_SHELL_ROOM];
     if (!o->data)
         return dg_fail(DG_USAGE,
                        DG_MSG("batch-without-data", "batch: missing --data DIR (the dataset): %s batch %s --data DIR"),
                        dg_program(), dg_shell_path(quoted, sizeof quoted, o->model));
+    if (o->sweep && o->rule) return dg_fail(DG_USAGE, "--rule: cannot be combined with --sweep");
+    if (o->sweep && !take_sweep(o, o->sweep))
+        return dg_fail(DG_USAGE,
+                       DG_MSG("bad-sweep", "--sweep %s: not of the form A-B or A-B:STEP with up to 256 sizes from 1 to "
+                                           "65536; for example 10-500:10"),
+                       o->sweep);
     if (!o->min_batch) o->min_batch = o->rule ? 32 : 8;
     if (o->max_batch < o->min_batch)
         return dg_fail(DG_USAGE, DG_MSG("max-below-min", "--max-batch %d: less than --min-batch %d"), o->max_batch,
                        o->min_batch);
-    if (o->sweep && o->rule)
-        return dg_fail(DG_USAGE, "--rule: cannot be combined with --sweep, which prints the choice of each rule");
-    if (o->sweep && !dg_sweep_parse(o->sweep, &range))
-        return dg_fail(
-            DG_USAGE,
-            DG_MSG("bad-sweep",
-                   "--sweep %s: not of the form A-B or A-B:STEP with sizes from 1 to 65536; for example 10-500:10"),
-            o->sweep);
-    if (o->sweep && !o->out)
-        return dg_fail(DG_USAGE,
-                       DG_MSG("sweep-without-out", "--sweep: missing --out DIR (the directory for its files)"));
-    if (!o->sweep && o->out)
-        return dg_fail(DG_USAGE,
-                       DG_MSG("out-without-sweep", "--out %s: the command batch writes files only with --sweep"),
-                       o->out);
     return DG_OK;
 }
 

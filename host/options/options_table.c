@@ -72,9 +72,9 @@ const dg_option dg_option_table[] = {
      "MODEL-spectral. With --norm-d none, D has biases and no normalization, and initial weights that keep the "
      "variance of activations; the name of this model is MODEL-nonorm. In a model file, write norm = spectral into the "
      "layers of D instead, or norm = none, bias = yes and start = gain."},
-    {"out", 'o', "PATH", DG_OPT_TEXT, AT(out), NO_RANGE, NULL, NULL, RUN, T | G | I | N | U | X | M | L | W,
+    {"out", 'o', "PATH", DG_OPT_TEXT, AT(out), NO_RANGE, NULL, NULL, RUN, T | G | I | U | X | M | L | W,
      OUTPUT | COMMON, "output directory or file; - is standard output",
-     "The commands train, generate and interpolate, and the option --sweep, write a directory. The commands export, "
+     "The commands train, generate and interpolate write a directory. The commands export, "
      "import, curves, report and tune write a file. The default output of train is samples/DATA-MODEL, with a number "
      "if this directory exists. The default output of report is report.html in the run directory. The default output "
      "of tune has a name such as sm_90.tune."},
@@ -354,8 +354,8 @@ const dg_option dg_option_table[] = {
      "the device. epoch-time: choose the batch size by the time of an epoch."},
     {"sweep", 0, "A-B:STEP", DG_OPT_TEXT, AT(sweep), NO_RANGE, NULL, NULL, MEASURES, N, 0,
      "range of batch sizes to time, for example 10-500:10",
-     "The sweep plots time and device usage per batch size, with the choice of each rule, into the directory --out. "
-     "Without STEP, the sweep times the batch sizes that the search of dcgan batch tries."},
+     "The sweep chooses no batch size. Without STEP, the sweep times the batch sizes that the search of dcgan batch "
+     "tries, from A to B."},
     {"merge", 0, NULL, DG_OPT_FLAG, AT(merge), NO_RANGE, "no", NULL, MEASURES, U, ARGV, "merge tuning files",
      "If two rows of the tuning files have the same op and shape, dcgan keeps the faster row."},
     {"predict", 0, "GPU", DG_OPT_TEXT, AT(predict), NO_RANGE, NULL, NULL, MEASURES, Q, ARGV,
@@ -451,7 +451,7 @@ const dg_command_info dg_commands[DG_CMDS] = {
         "The command batch prints a table of timed batch sizes, the chosen batch size, and the reason for the choice.",
         {"dcgan batch dcgan64-paper --data cats/ :: time batch sizes and choose one",
          "dcgan batch dcgan64-paper --data cats/ --rule epoch-time :: choose the batch size by a published rule",
-         "dcgan batch dcgan64-paper --data cats/ --sweep 10-500:10 --out curves/ :: time a range of batch sizes"}},
+         "dcgan batch dcgan64-paper --data cats/ --sweep 10-500:10 :: time a range of batch sizes"}},
     [DG_CMD_REPLAY] = {"replay", "FILE", 1, 1, "repeat a recorded PyTorch run and compare the results",
         "The command replay prints the largest difference of each tensor and fails if a difference is above --tol.",
         {"dcgan replay tests/golden/oracle16.safetensors --precision fp64 --tol 1e-9"}},

@@ -20,7 +20,6 @@ static void show_size(void *context, int batch)
 static dg_err search(dg_training *r, const dg_model *model, int *batch)
 {
     dg_batch_table found;
-    const dg_batch_limits limits = dg_batch_limits_of(r->o, r->data.train);
     dg_batch_bench b = {.o = r->o,
                         .model = model,
                         .backend = r->backend,
@@ -28,7 +27,7 @@ static dg_err search(dg_training *r, const dg_model *model, int *batch)
                         .stop = &dg_stop_signal,
                         .progress = show_size,
                         .context = r};
-    const dg_err e = dg_batch_find(&b, DG_RULE_SEARCH, &limits, &found);
+    const dg_err e = dg_batch_find(&b, DG_RULE_SEARCH, &found);
     if (e) return e;
     *batch = found.batch;
     dg_progress_note(r->progress, "batch %s", found.why);

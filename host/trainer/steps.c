@@ -42,17 +42,23 @@ dg_err dg_epoch_steps(dg_job *job, dg_loader *f, dg_position *at, const double l
 dg_err dg_trainer_open(dg_trainer *t, dg_job *job, const dg_model *m, const dg_job_options *o, dg_backend *b,
                        const uint8_t *pixels, const int32_t *label, int count, bool drop_last, uint64_t seed)
 {
-    const int rest = count % o->batch;
     dg_job_options whole = *o;
     whole.rows = count;
-    whole.last_batch = drop_last ? 0 : rest;
+    whole.last_batch = drop_last ? 0 : count % o->batch;
+    const dg_err e = dg_build_to_fit(job, m, &whole, b, 0);
+    return e ? e : dg_trainer_start(t, job, pixels, label, count, drop_last, seed);
+}
+
+dg_err dg_trainer_start(dg_trainer *t, dg_job *job, const uint8_t *pixels, const int32_t *label, int count,
+                        bool drop_last, uint64_t seed)
+{
+    const int batch = job->o.batch, used = drop_last ? count - count % batch : count;
+    dg_err e = DG_OK;
     t->job = job;
-    dg_err e = dg_build_to_fit(job, m, &whole, b, 0);
-    if (e) return e;
     if (job->recipe->labels) e = dg_job_records(job, pixels, label, count, &t->records);
     if (e) return e;
     const dg_records r = {t->records ? t->records : pixels, dg_job_record_bytes(job), count};
-    e = dg_loader_open(&t->feed, b, r, o->batch, drop_last ? count - rest : count, job->o.window, seed);
+    e = dg_loader_open(&t->feed, job->backend, r, batch, used, job->o.window, seed);
     return e ? e : dg_job_alloc(job, t->feed.data, t->feed.perm);
 }
 

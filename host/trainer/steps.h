@@ -31,6 +31,9 @@ typedef struct {
  * ignored. Weights are not initialised. The caller zeroes t, closes it also after errors, and frees the job. */
 dg_err dg_trainer_open(dg_trainer *t, dg_job *job, const dg_model *m, const dg_job_options *o, dg_backend *b,
                        const uint8_t *pixels, const int32_t *label, int count, bool drop_last, uint64_t seed);
+/* The part of dg_trainer_open for a job that is already built. label NULL: any labels. */
+dg_err dg_trainer_start(dg_trainer *t, dg_job *job, const uint8_t *pixels, const int32_t *label, int count,
+                        bool drop_last, uint64_t seed);
 void dg_trainer_close(dg_trainer *t);
 
 /* DG_NUMBERS: a metric is not finite. */

@@ -36,7 +36,6 @@ rule --out in.safetensors import g.safetensors --out in.safetensors
 rule --out walk/strip.png interpolate run --frames 2 --out walk
 rule --out walk/walk.gif interpolate run --frames 2 --out walk
 rule --write-z z.safetensors generate run --out z --write-z z.safetensors
-rule --out swept/rules.csv batch "$tiny" --data cats --sweep 8-16:8 --seconds 0.01 --out swept
 : > empty.png
 exits 0 curves run --out empty.png # an empty file
 exits 0 data --synthesize shapes --classes 3 --count 24 --size 16 -q
@@ -100,7 +99,7 @@ exits 2 data cats --size 16 --augment color --sheet both.png --aug-preview both.
 says output-taken '--aug-preview both.png' --sheet
 exits 2 report run --out sheet.png --gif ./sheet.png --force
 says output-taken '--gif ./sheet.png' --out
-for command in 'generate run' 'interpolate run' "batch $tiny --data cats --sweep 4-8" "--data cats --model $tiny"; do
+for command in 'generate run' 'interpolate run' "--data cats --model $tiny"; do
     # shellcheck disable=SC2086 # words
     refuses 2 output-needs-directory $command --out -
 done

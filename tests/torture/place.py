@@ -16,7 +16,7 @@ PRELOADS = os.path.abspath(os.environ.get('PRELOADS') or os.path.join(ROOT, 'bui
 CODES = {0, 1, 2, 3, 4, 5, 6, 7, 8, 129, 130, 143}  # docs/reference.md, "Exit codes"
 TEMPORARY = re.compile(r'dcgan-tmp|^going-back$')
 # files with measured times or dates
-TIMED = ('run.lock', 'report.html', 'session.json', 'sweep.csv', 'time.png', 'usage.png')
+TIMED = ('run.lock', 'report.html', 'session.json')
 TIME = 300  # wall seconds after which a command hangs: the machine may be shared
 
 

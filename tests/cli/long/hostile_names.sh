@@ -106,7 +106,7 @@ both 0 plan "./$n.cfg" --batch 8 --arch sm_90 --tuning "$n.tune"
 both 0 plan "./$n.cfg" --fit --device-memory 1
 both 0 batch "./$n.cfg" --data "$n.d" --max-batch 8 --seconds 0.2
 try 0 batch "./$n.cfg" --data "$n.d" --min-batch 8 --rule epoch-time --steps 1
-try 0 batch "./$n.cfg" --data "$n.d" --sweep 8-12:4 --seconds 0.01 --out "$n.sweep"
+try 0 batch "./$n.cfg" --data "$n.d" --sweep 8-12:4 --seconds 0.01
 try 0 train --data "$n.d" --model "$n.cfg" --batch auto --epochs 1 --out "$n.auto" --seconds 0.2 --no-curves
 try 0 replay "./$n.oracle" --steps 1
 try 0 replay "./$n.oracle" --json
@@ -197,7 +197,6 @@ try 1-7 data "./$n.d" --size 16 --sheet "$n.none/x"
 try 1-7 batch "./$n.none" --data "$n.d"
 try 1-7 batch "./$n.cfg" --data "$n.none"
 try 1-7 batch "./$n.cfg" --data "$n.d" --sweep "$n"
-try 1-7 batch "./$n.cfg" --data "$n.d" --sweep 8-8 --seconds 0.01 --out "./$n.cfg"
 for c in plan batch check bench profile tune; do
     try 1-7 $c "./$n.none"
     try 1-7 $c "./$n.bad.cfg"

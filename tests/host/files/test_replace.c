@@ -98,9 +98,7 @@ static void marks(void)
         {"; dcgan tune: NVIDIA H200\n", DG_MADE_TUNING},
         {"; my rows\n; dcgan tune: NVIDIA H200\n", DG_MADE_BY_OTHERS},
         {"dcgan-cache-1\n", DG_MADE_CACHE},
-        {"batch,ms_step,ms_median,ms_low\n", DG_MADE_SWEEP},
         {"batch,ms\n", DG_MADE_BY_OTHERS},
-        {"rule,batch,round,epoch_s\n", DG_MADE_RULES},
         {"\010\007\022\005dcgan\032", DG_MADE_ONNX},
         {"\010\007\022\005torch\032", DG_MADE_BY_OTHERS},
         {"<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"generator\" "

@@ -9,7 +9,6 @@ typedef struct {
     int most;                 /* largest batch size that fits into memory; 0: every size fits */
     bool dark, fails;         /* dark: the measured usage is always 0; fails: every step fails */
     int batch, asked;
-    double step; /* seconds per step of the current batch size */
 } machine;
 
 enum { IMAGES = 50000 };
@@ -29,24 +28,21 @@ static double the_usage(void *context)
     return m->full_from && m->batch >= m->full_from ? 99.4 : low[m->asked++ % 4];
 }
 
-static dg_err some_steps(void *context, long most, long *done, double *seconds)
-{
-    machine *m = context;
-    *done = most < 7 ? most : 7;
-    *seconds = m->step * (double)*done;
-    return m->fails ? DG_FAILED : DG_OK;
-}
-
+/* A round has a usage sample per second, at least one. */
 static dg_err look(void *context, int batch, double seconds, dg_batch_row *row, char why[160])
 {
     machine *m = context;
+    const double step = m->curve ? 100 * between(m->curve, batch) / ((IMAGES + batch - 1) / batch) : 0.0123;
+    const int samples = step < 1e-3 ? 1 : 12;
+    double usage[12];
     (void)seconds;
     snprintf(why, 160, "%s", m->most && batch > m->most ? "too large" : "");
     if (*why) return DG_OK;
     m->batch = batch;
-    m->step = m->curve ? 100 * between(m->curve, batch) / ((IMAGES + batch - 1) / batch) : 0.0123;
-    *row = (dg_batch_row){.batch = batch};
-    return dg_batch_round(&(dg_round_machine){m, the_usage, some_steps}, 1000, row);
+    m->asked = 1;
+    for (int i = 0; i < samples; i++) usage[i] = the_usage(m);
+    *row = (dg_batch_row){.batch = batch, .ms = 1e3 * step, .busy = dg_batch_usage(usage, samples)};
+    return m->fails ? DG_FAILED : DG_OK;
 }
 
 static dg_err run(machine m, dg_batch_rule rule, int from)
@@ -55,17 +51,17 @@ static dg_err run(machine m, dg_batch_rule rule, int from)
     return dg_batch_choose(&table, rule, &l, &(dg_batch_machine){&m, NULL, look});
 }
 
-static double gain(int round) { return dg_round_gain(&table.limits, &table.look[round], table.look); }
+static double gain(int round) { return dg_batch_gain(&table, round); }
 
 static void passes(const int *sizes, int n)
 {
     for (int i = 0; i < n; i++)
-        DG_CHECKF(table.look[i].batch == sizes[i], "round %d: %d, not %d", i, table.look[i].batch, sizes[i]);
+        DG_CHECKF(table.row[i].batch == sizes[i], "round %d: %d, not %d", i, table.row[i].batch, sizes[i]);
 }
 
 static void ends(const char *ended, int round, int batch)
 {
-    DG_CHECKF(!strcmp(table.ended, ended) && table.looks == round + 1 && table.batch == batch,
+    DG_CHECKF(!strcmp(table.ended, ended) && table.rows == round + 1 && table.batch == batch,
               "%s; not %d in round %d: %s", table.why, batch, round, table.ended);
 }
 
@@ -83,8 +79,8 @@ static void check_usage(void)
     DG_CHECK(run((machine){.full_from = 55}, DG_RULE_USAGE, 32) == DG_OK);
     passes(sizes, 11);
     /* usage is the mean of the upper five of nine samples above 0: 73 three times, 60 twice */
-    DG_NEAR(table.look[0].busy, 67.8, 1e-9);
-    DG_NEAR(table.look[6].busy, 99.4, 1e-9);
+    DG_NEAR(table.row[0].busy, 67.8, 1e-9);
+    DG_NEAR(table.row[6].busy, 99.4, 1e-9);
 }
 
 /* The curves pass through the published improvements; other values make the rule end at the published size. */
@@ -108,7 +104,7 @@ static void check_epoch_time(void)
     passes(sizes, 12);
     DG_NEAR(gain(5), .3818, 1e-9);
     DG_NEAR(gain(20), .7340, 1e-9);
-    DG_NEAR(dg_round_epoch(&table.limits, table.look), 100, 1e-9);
+    DG_NEAR(dg_batch_epoch(&table.limits, table.row), 100, 1e-9);
 }
 
 static void check_rest(void)
@@ -121,12 +117,12 @@ static void check_rest(void)
     DG_CHECK(run((machine){.most = 8}, DG_RULE_USAGE, 32) == DG_OK);
     ends("does not fit", -1, 0);
     DG_CHECK(run((machine){.full_from = 0}, DG_RULE_USAGE, 8) == DG_OK); /* usage is never full */
-    ends("all rounds", 100, table.look[100].batch);
+    ends("all rounds", 100, table.row[100].batch);
     DG_CHECK(run((machine){.curve = short_steps}, DG_RULE_USAGE, 32) == DG_OK);
-    DG_NEAR(table.look[0].busy, 31, 0); /* rounds shorter than a second have one usage sample */
+    DG_NEAR(table.row[0].busy, 31, 0); /* rounds shorter than a second have one usage sample */
     DG_CHECK(run((machine){.dark = true}, DG_RULE_USAGE, 8) == DG_OK);
-    DG_NEAR(table.look[0].busy, 0, 0);
-    DG_CHECK(run((machine){.fails = true}, DG_RULE_USAGE, 8) == DG_FAILED && table.looks == 0);
+    DG_NEAR(table.row[0].busy, 0, 0);
+    DG_CHECK(run((machine){.fails = true}, DG_RULE_USAGE, 8) == DG_FAILED && table.rows == 0);
 }
 
 int main(void)

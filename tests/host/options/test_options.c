@@ -233,11 +233,22 @@ static void test_other_commands(void)
     DG_CHECK(o.within == 3 && o.min_steps == 32 && o.rule == 0 && !o.sweep && o.seconds == 0 && !o.steps);
     accepts("batch m.cfg --data cats --rule usage");
     DG_CHECK(o.min_batch == 32 && o.rule == 1);
-    accepts("batch --data cats --sweep 10-500:10 --out d");
+    accepts("batch --data cats --sweep 10-500:10");
     DG_CHECK(!strcmp(o.model, "dcgan64-paper") && !strcmp(o.sweep, "10-500:10"));
+    DG_CHECK(o.min_batch == 10 && o.max_batch == 500 && o.sweep_step == 10);
+    accepts("batch --data cats --sweep 8-65536");
+    DG_CHECK(o.min_batch == 8 && o.max_batch == 65536 && !o.sweep_step);
+    accepts("batch --data cats --sweep 1-256:1");
+    static const char *const sweeps[] = {"8",    "8-",    "8-7",    "0-4",  "1-65537", "1-9:",   "1-9:0",
+                                         "-1-9", "1-9:x", "1-9:1x", "1--9", "1-9:-1",  "1-257:1"};
+    for (size_t i = 0; i < sizeof sweeps / sizeof *sweeps; i++) {
+        char line[80];
+        snprintf(line, sizeof line, "batch --data cats --sweep=%s", sweeps[i]);
+        refuses(line, "not of the form A-B");
+    }
     refuses("batch m.cfg", "batch: missing --data DIR (the dataset): dcgan batch m.cfg --data DIR");
-    refuses("batch --data cats --sweep 10-5 --out d", "--sweep 10-5: not of the form A-B");
-    refuses("batch --data cats --sweep 1-5 --out d --rule usage", "--rule: cannot be combined with --sweep");
+    refuses("batch --data cats --sweep 10-5", "--sweep 10-5: not of the form A-B");
+    refuses("batch --data cats --sweep 1-5 --rule usage", "--rule: cannot be combined with --sweep");
     refuses("batch --data cats --within 100", "allowed: 0 to below 100");
     accepts("--data cats --batch auto");
     DG_CHECK(o.batch == 0 && strstr(o.resolved, "\nbatch = auto\n") && o.min_batch == 8);

@@ -133,14 +133,13 @@ static double takes_what_is_planned(double most)
     bench.backend = b;
     bench.data = &data;
     size_t before = 0, with = 0, total;
-    DG_CHECK(!dg_batch_bench_open(&bench) && !b->memory(b, &before, &total));
+    DG_CHECK(!dg_room_of(b, most, &bench.room) && !b->memory(b, &before, &total));
     DG_CHECKF(!dg_batch_open(&trial, &bench, 32, why) && !*why, "%s", dg_message());
     DG_CHECK(!b->memory(b, &with, &total) && !trial.job.o.window == !most);
     const double planned = (double)dg_fit_bytes(&trial.job), taken = (double)(before - with);
     DG_CHECKF(fabs(taken - planned) <= 0.01 * planned, "%.0f bytes taken, %.0f planned", taken, planned);
     dg_batch_close(&trial);
     DG_CHECK(!b->memory(b, &with, &total) && with == before);
-    dg_batch_bench_close(&bench);
     b->close(b);
     return planned;
 }
