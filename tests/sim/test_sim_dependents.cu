@@ -1,27 +1,6 @@
 /* Launches that may start before the previous launch has ended: where they start, and the reports of accesses that
  * their kernels make too early. test_dependents.cu has correct kernels. */
-#include <atomic>
-#include "tests/devtest.h"
-
-static std::atomic<int> line; /* source line of the statement that the report must name */
-#define HERE line.store(__LINE__, std::memory_order_relaxed)
-
-/* Checks that the launch reports these words. Then clears the error. */
-static void reported(const char *what, const char *words, bool with_line)
-{
-    char place[64];
-    const cudaError_t e = cudaDeviceSynchronize();
-    snprintf(place, sizeof place, "test_sim_dependents.cu:%d: ", line.load());
-    DG_CHECKF(e != cudaSuccess && strstr(sim::error(), words), "%s: no \"%s\" in \"%s\"", what, words, sim::error());
-    if (with_line) DG_CHECKF(strstr(sim::error(), place), "%s: no \"%s\" in \"%s\"", what, place, sim::error());
-    (void)dev_take_fault();
-    sim::clear();
-}
-#define REPORTED(words, with_line, ...)           \
-    do {                                          \
-        __VA_ARGS__;                              \
-        reported(#__VA_ARGS__, words, with_line); \
-    } while (0)
+#include "reported.h"
 
 /* ---- Early starts ---- */
 
@@ -77,18 +56,18 @@ static __global__ void waits_in_part(float *o)
     grid_dependency_wait();
     if (blockIdx.x == 0) o[threadIdx.x] = 1;
 }
-static __global__ void lets_go() { HERE, grid_dependents_launch(), grid_dependency_wait(); }
+static __global__ void lets_go() { HERE(0), grid_dependents_launch(), grid_dependency_wait(); }
 static __global__ void copies(const float *from)
 {
     SHARED(float, to, [4]);
-    HERE, cp_async16(to, from, true);
+    HERE(0), cp_async16(to, from, true);
     cp_async_commit();
     cp_async_wait<0>();
     grid_dependency_wait();
 }
 static __global__ void loads_nothing(const float *p, long at)
 {
-    (void)(HERE, grid_early_load(p + at));
+    (void)(HERE(0), grid_early_load(p + at));
     grid_dependency_wait();
 }
 template <int WHAT> static __global__ void touches(float *p, unsigned *u)
@@ -102,19 +81,19 @@ template <int WHAT> static __global__ void touches(float *p, unsigned *u)
 
 static void what_is_not(float *o)
 {
-    REPORTED("exits without grid_dependency_wait", false, KLAUNCH_AFTER(waits_never, 2, 32, 0, 0, o));
-    REPORTED("exits without grid_dependency_wait", false, KLAUNCH_AFTER(waits_in_part, 30, 32, 0, 0, o));
-    REPORTED("grid_dependents_launch before grid_dependency_wait", true, KLAUNCH_AFTER(lets_go, 1, 32, 0, 0));
-    REPORTED("not device memory", true, KLAUNCH_AFTER(loads_nothing, 1, 1, 0, 0, o, 1024L));
+    REPORTED("exits without grid_dependency_wait", 0, KLAUNCH_AFTER(waits_never, 2, 32, 0, 0, o));
+    REPORTED("exits without grid_dependency_wait", 0, KLAUNCH_AFTER(waits_in_part, 30, 32, 0, 0, o));
+    REPORTED("grid_dependents_launch before grid_dependency_wait", line_of[0], KLAUNCH_AFTER(lets_go, 1, 32, 0, 0));
+    REPORTED("not device memory", line_of[0], KLAUNCH_AFTER(loads_nothing, 1, 1, 0, 0, o, 1024L));
 #ifndef __SANITIZE_THREAD__ /* the simulator reports a race if memory was written, otherwise nothing */
-    REPORTED("is read before grid_dependency_wait", true, KLAUNCH_AFTER(copies, 1, 1, 0, 0, o));
+    REPORTED("is read before grid_dependency_wait", line_of[0], KLAUNCH_AFTER(copies, 1, 1, 0, 0, o));
 #ifndef __SANITIZE_ADDRESS__
     for (unsigned blocks : {1u, 100u}) {
-        REPORTED("bytes of device memory before grid_dependency_wait", false,
+        REPORTED("bytes of device memory before grid_dependency_wait", 0,
                  KLAUNCH_AFTER((touches<0>), blocks, 32, 0, 0, o, (unsigned *)o));
-        REPORTED("bytes of device memory before grid_dependency_wait", false,
+        REPORTED("bytes of device memory before grid_dependency_wait", 0,
                  KLAUNCH_AFTER((touches<1>), blocks, 32, 0, 0, o, (unsigned *)o));
-        REPORTED("bytes of device memory before grid_dependency_wait", false,
+        REPORTED("bytes of device memory before grid_dependency_wait", 0,
                  KLAUNCH_AFTER((touches<2>), blocks, 32, 0, 0, o, (unsigned *)o));
     }
 #endif

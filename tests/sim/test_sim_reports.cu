@@ -1,30 +1,5 @@
 /* The simulator reports every kind of misuse with its source line, and continues. */
-#include <atomic>
-#include "tests/devtest.h"
-
-static std::atomic<int> line_of[2]; /* source lines of the statements that the report may have to name */
-#define HERE(n) line_of[n].store(__LINE__, std::memory_order_relaxed)
-
-/* Checks that the launch reports these words. Then clears the error. */
-static void reported(const char *what, const char *words, int line)
-{
-    char place[64];
-    snprintf(place, sizeof place, "test_sim_reports.cu:%d: ", line);
-    cudaError_t e = cudaDeviceSynchronize();
-    DG_CHECKF(strstr(sim::error(), words), "%s: no \"%s\" in \"%s\"", what, words, sim::error());
-    if (line) DG_CHECKF(strstr(sim::error(), place), "%s: no \"%s\" in \"%s\"", what, place, sim::error());
-    DG_CHECKF(e == cudaErrorLaunchFailure || e == cudaErrorIllegalAddress, "%s: %s", what, cudaGetErrorName(e));
-    DG_CHECKF(cudaPeekAtLastError() == e && cudaDeviceSynchronize() == e, "%s: the error is sticky", what);
-    (void)dev_take_fault();
-    sim::clear();
-    DG_CHECK(cudaDeviceSynchronize() == cudaSuccess && !*sim::error());
-}
-#define REPORTED(words, line, ...)           \
-    do {                                     \
-        __VA_ARGS__;                         \
-        (void)cudaDeviceSynchronize();       \
-        reported(#__VA_ARGS__, words, line); \
-    } while (0)
+#include "reported.h"
 
 /* ---- barriers ---- */
 
@@ -271,7 +246,7 @@ static void test_text(float *o)
              "sim: G.1.norm_act: trap launched at %s:%d: %s:%d: __trap() [block (1,2,0) thread (3,0,1)]", __FILE__,
              line, __FILE__, line_of[0].load());
     DG_CHECKF(!strcmp(sim::error(), want), "\"%s\", not \"%s\"", sim::error(), want);
-    reported("trap", "__trap()", line_of[0]);
+    reported("trap", "__trap()", __FILE__, line_of[0]);
 }
 
 int main()
