@@ -32,15 +32,13 @@ static inline void machine_pixels(uint8_t *out, size_t bytes)
 /* Options with which these tests train a GAN. */
 static inline dg_job_options machine_training(int batch, int last_batch, int samples, int rows)
 {
-    return (dg_job_options){.batch = batch,
-                            .last_batch = last_batch,
-                            .samples = samples,
-                            .rows = rows,
-                            .train = true,
-                            .flip = true,
-                            .beta1 = 0.5,
-                            .beta2 = 0.999,
-                            .eps = 1e-8};
+    dg_job_options o;
+    memset(&o, 0, sizeof o);
+    o.batch = batch, o.last_batch = last_batch;
+    o.samples = samples, o.rows = rows;
+    o.train = o.flip = true;
+    o.beta1 = 0.5, o.beta2 = 0.999, o.eps = 1e-8;
+    return o;
 }
 
 /* Builds a job of model x->m with o->rows records in random order; if `records` is NULL, the records are uninitialised.
@@ -56,7 +54,7 @@ static inline bool machine_begin(machine *x, const dg_cpu_options *cpu, const dg
         ok = !x->b->alloc(x->b, bytes, &x->data) && (!records || !x->b->put(x->b, x->data, records, bytes)) &&
              !x->b->alloc(x->b, places, &x->perm) && !x->b->put(x->b, x->perm, perm, places);
     }
-    ok = ok && !dg_job_alloc(&x->g, x->data, x->perm) && !dg_job_init(&x->g, seed);
+    ok = ok && !dg_job_alloc(&x->g, (const uint8_t *)x->data, (const int32_t *)x->perm) && !dg_job_init(&x->g, seed);
     DG_CHECKF(ok, "%s", dg_message());
     if (!ok) machine_down(x);
     return ok;

@@ -6,6 +6,7 @@
 extern "C" {
 #include "core/tune/machine.h"
 #include "kernels/cuda/planner.h"
+#include "tests/machine.h"
 #include "tests/temp_folder.h"
 #include "host/measure/trial.h"
 #include "core/tune/tune.h"
@@ -19,7 +20,6 @@ static dg_model model;
 static const int BATCH = 3;
 static char folder[256];
 
-/* The output of f() on stderr. */
 /* The warnings of f, one per line. */
 template <class F> static std::string said_by(F f)
 {
@@ -41,20 +41,7 @@ static dg_backend *open_cuda(const char *tuning, dg_type real)
     exit(1);
 }
 
-static dg_job_options training_options()
-{
-    dg_job_options o = {};
-    o.batch = BATCH;
-    o.last_batch = 2;
-    o.samples = 4;
-    o.rows = BATCH;
-    o.train = true;
-    o.beta1 = 0.5;
-    o.beta2 = 0.999;
-    o.eps = 1e-8;
-    return o;
-}
-static const dg_job_options training = training_options();
+static const dg_job_options training = machine_training(BATCH, 2, 4, BATCH);
 
 /* Every choice of the three plans and the memory size, as text. */
 static std::string plan_text(dg_backend *b)

@@ -4,6 +4,8 @@
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 extern "C" {
+#include "tests/command_line.h"
+#include "tests/machine.h"
 #include "tests/temp_folder.h"
 #include "host/cli/commands.h"
 #include "host/measure/batch_time.h"
@@ -11,20 +13,7 @@ extern "C" {
 }
 
 static dg_model model;
-static dg_job_options training_options()
-{
-    dg_job_options o = {};
-    o.batch = 4096;
-    o.last_batch = 0;
-    o.samples = 4;
-    o.rows = 10000;
-    o.train = true;
-    o.beta1 = 0.5;
-    o.beta2 = 0.999;
-    o.eps = 1e-8;
-    return o;
-}
-static const dg_job_options training = training_options();
+static const dg_job_options training = machine_training(4096, 0, 4, 10000);
 
 static dg_err fit(dg_backend *b, int batch, double most, bool use)
 {
@@ -146,14 +135,8 @@ static double takes_what_is_planned(double most)
 
 static int dcgan(const char *words)
 {
-    static char line[1200];
-    char *argv[32] = {(char *)"dcgan"}, *save = nullptr;
-    int argc = 1;
-    snprintf(line, sizeof line, "%s", words);
-    for (char *w = strtok_r(line, " ", &save); w; w = strtok_r(nullptr, " ", &save)) argv[argc++] = w;
     dg_options o;
-    bool done;
-    int code = (int)dg_options_parse(argc, argv, &o, &done);
+    int code = (int)parse_line(words, &o);
     if (!code) code = o.command == DG_CMD_DATA ? dg_cmd_data(&o) : dg_cmd_train(&o);
     dg_options_free(&o);
     return code;

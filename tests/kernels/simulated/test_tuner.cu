@@ -7,6 +7,7 @@
 #include "kernels/dev/cuda.cuh"
 extern "C" {
 #include "core/tune/machine.h"
+#include "tests/command_line.h"
 #include "tests/temp_folder.h"
 #include "host/cli/commands.h"
 #include "host/run/stop.h"
@@ -238,13 +239,8 @@ static void tensor_cores()
 
 static int dcgan(const std::string &words)
 {
-    char line[2000], *argv[32] = {(char *)"dcgan"}, *save = nullptr;
-    int argc = 1;
-    snprintf(line, sizeof line, "%s", words.c_str());
-    for (char *w = strtok_r(line, " ", &save); w; w = strtok_r(nullptr, " ", &save)) argv[argc++] = w;
     dg_options o;
-    bool done;
-    int code = (int)dg_options_parse(argc, argv, &o, &done);
+    int code = (int)parse_line(words.c_str(), &o);
     if (!code) code = dg_cmd_tune(&o);
     dg_options_free(&o);
     return code;
