@@ -1,4 +1,4 @@
-/* Runs the cases of tests/reference.h on the CUDA backend: linked instead of reference_cpu.c, so that
+/* The CUDA backends for dg_case_run: linked instead of reference_cpu.c, so that
  * tests/kernels/ops/test_each_op.c checks the CUDA ops against the same numbers. */
 #include "tests/case_cuda.h"
 #include "tests/all_ops.h"
@@ -74,8 +74,8 @@ int dg_case_slowness(void)
 #endif
 }
 
-/* Chooses the variant and block size of this op. Returns nullptr, or the reason why the op cannot run. */
-static const char *choose(dg_backend *b, dg_op *op)
+/* Chooses the variant and block size of this op. */
+const char *dg_case_choose(dg_backend *b, dg_op *op)
 {
     dg_gpu gpu = dg_case_gpu;
     gpu.math = b->math;
@@ -103,131 +103,29 @@ static const char *choose(dg_backend *b, dg_op *op)
     return dg_variant_check(op, &op->tune, b->real, &dg_case_gpu);
 }
 
-/* Number of guard bytes before and after an operand: 0 in the simulator, which guards each allocation. */
+/* The simulator guards each allocation, and detects writes outside of an allocation when it is freed. */
 #ifdef CUSIM
-static const size_t GUARD = 0;
+const size_t dg_case_guard = 0;
 #else
-static const size_t GUARD = 256;
+const size_t dg_case_guard = 256;
 #endif
-static const unsigned char FILL = 0xA5;
 
-/* One operand: the caller's array in double and its copy on the device. */
-struct twin {
-    void *theirs = nullptr;
-    size_t count = 0, bytes = 0, off = 0;
-    bool real = false, input = false, output = false;
-    void *block = nullptr;
-    std::vector<unsigned char> image; /* bytes of the allocation before the op runs: guard, offset, operand, guard */
-    unsigned char *mine() const { return (unsigned char *)block + off; }
-};
-
-static void must(dg_err e)
+void *dg_case_memory(dg_backend *b, size_t bytes)
 {
-    if (!e) return;
-    DG_CHECKF(false, "%s", dg_message());
-    exit(dg_test_report());
+    void *p;
+    DG_CHECKF(!b->alloc(b, bytes, &p), "%s", dg_message());
+    return p;
 }
 
-/* The bytes between the guards start as NaN. */
-static void make_room(dg_backend *b, twin *t, size_t bytes, size_t extra)
-{
-    t->bytes = bytes;
-    t->off = GUARD + extra;
-    t->image.assign(t->off + bytes + GUARD, FILL);
-    if (bytes) memset(t->image.data() + t->off, 0xff, bytes);
-    must(b->alloc(b, t->image.size(), &t->block));
-}
+void dg_case_release(dg_backend *b, void *p) { b->release(b, p); }
 
-static void fill(dg_backend *b, twin *t)
+bool dg_case_offset() { return now.offset; }
+
+const char *dg_case_note(const void *result, size_t bytes)
 {
-    unsigned char *to = t->image.data() + t->off;
-    if (t->input && t->real && b->real == DG_F32) {
-        const std::vector<float> narrow((double *)t->theirs, (double *)t->theirs + t->count);
-        memcpy(to, narrow.data(), t->bytes);
-    } else if (t->input && t->bytes) memcpy(to, t->theirs, t->bytes);
+    if (result) dev_bits(result, bytes);
 #ifdef CUSIM
-    if (!t->input && !t->off) return; /* new device memory is NaN already */
+    if (!result && *sim::error()) return sim::error();
 #endif
-    must(b->put(b, t->block, t->image.data(), t->image.size()));
-}
-
-static const char *load(dg_backend *b, const twin *t)
-{
-    if (!t->theirs && !GUARD) return nullptr;
-    std::vector<unsigned char> all(t->image.size());
-    if (b->get(b, all.data(), t->block, all.size())) return dg_message();
-    const unsigned char *mine = all.data() + t->off, *end = mine + t->bytes;
-    if (memcmp(all.data(), t->image.data(), t->off) != 0) return "wrote before an operand";
-    if (memcmp(end, t->image.data() + t->off + t->bytes, GUARD) != 0) return "wrote after an operand";
-    if (t->input && !t->output && all != t->image) return "changed an input";
-    if (!t->output) return nullptr;
-    dev_bits(mine, t->bytes);
-    if (!t->real || b->real == DG_F64) memcpy(t->theirs, mine, t->bytes);
-    else
-        for (size_t i = 0; i < t->count; i++) {
-            float f;
-            memcpy(&f, mine + i * sizeof f, sizeof f);
-            ((double *)t->theirs)[i] = (double)f;
-        }
     return nullptr;
-}
-
-/* Copies each operand of `op` to the device and makes `op` point to the copies; two operands with one pointer share a
- * copy. An op whose pointer to counters is null uses `counters`. */
-static std::vector<twin> place(dg_backend *b, dg_op *op, const dg_op *original, uint32_t *counters)
-{
-    int n;
-    const dg_operand *list = dg_operands(op->kind, &n);
-    std::vector<twin> twins;
-    twins.reserve((size_t)n);
-    for (int i = 0; i < n; i++) {
-        void **pointer = dg_ref_pointer(op, i);
-        twin *t = nullptr;
-        if (list[i].role == DG_SCRATCH) {
-            twins.push_back(twin());
-            const size_t bytes = b->scratch(b, op);
-            make_room(b, &twins.back(), bytes, 0);
-            *pointer = bytes ? twins.back().mine() : nullptr;
-            continue;
-        }
-        if (!*pointer && list[i].element == DG_COUNTERS) *pointer = counters;
-        if (!*pointer) continue;
-        for (twin &other : twins)
-            if (other.theirs == *pointer) t = &other;
-        if (!t) {
-            twins.push_back(twin());
-            t = &twins.back();
-            dg_type type;
-            t->theirs = *pointer;
-            dg_ref_operand(original, i, &t->count, &type);
-            t->real = type == DG_F64;
-            const size_t element = dg_type_bytes(t->real ? b->real : type);
-            make_room(b, t, t->count * element, t->real && now.offset ? element : 0);
-        }
-        t->input |= (list[i].role & DG_IN) != 0;
-        t->output |= (list[i].role & DG_OUT) != 0;
-        *pointer = t->mine();
-    }
-    for (twin &t : twins) fill(b, &t);
-    return twins;
-}
-
-const char *dg_case_run(dg_backend *b, const dg_op *original)
-{
-    dg_op op = *original;
-    const char *wrong = choose(b, &op);
-    if (wrong) return wrong;
-    uint32_t counters[DG_OP_COUNTERS] = {};
-    std::vector<twin> twins = place(b, &op, original, counters);
-    if (b->run_op(b, &op, nullptr)) wrong = dg_message();
-    for (twin &t : twins) {
-        if (!wrong) wrong = load(b, &t);
-        b->release(b, t.block);
-    }
-    for (uint32_t left : counters)
-        if (!wrong && left) wrong = "left a counter that is not 0";
-#ifdef CUSIM
-    if (!wrong && *sim::error()) wrong = sim::error(); /* freeing an allocation detects writes outside of it */
-#endif
-    return wrong;
 }

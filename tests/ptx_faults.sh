@@ -14,7 +14,7 @@ cp -R core kernels sim tests "$tree" || exit 2
 export DG_TEST_SMALL=1 PTXRUN_VERBOSE=1 PTXRUN_COUNT=1 OMP_NUM_THREADS=1
 
 programs=''
-for t in cuda_each_op test_wrappers test_wrappers_wgmma test_fused_thin; do
+for t in cuda_each_op test_wrappers test_wrappers_wgmma test_fused_conv; do
     programs="$programs $BUILD/ptx/$t $BUILD/sim/plain/$t"
 done
 make -s -j"$(nproc)" FLAVOURS=plain $programs > "$tree/make.log" 2>&1 || { tail -n 5 "$tree/make.log"; exit 1; }
@@ -108,7 +108,7 @@ fault 'a store past the end of shared memory' kernels/dev/async.cuh \
     '/cp.async.cg/s/(dev_shared_address(dst))/(dev_shared_address(dst) + 16)/' test_wrappers $wrappers
 fault 'vectors that are not aligned' kernels/fused/fused_thin_fwd.cuh \
     '/dg_thin_leave(/,/^}/{s/(shared + 2/(shared + 1 + 2/;s/shared\[2/shared[1 + 2/}' \
-    test_fused_thin kernels/fused/fused_thin.cu
+    test_fused_conv kernels/fused/fused_thin.cu
 fault 'no wgmma.fence' kernels/dev/dev_wgmma.cuh '/wgmma.fence.sync/d' \
     test_wrappers_wgmma tests/kernels/dev/test_wrappers_wgmma.cu
 fault 'stores that are not published to wgmma' kernels/dev/dev_wgmma.cuh '/fence.proxy.async/d' \

@@ -1,7 +1,6 @@
 #include "reference.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include "core/base/rng.h"
 #include "reference_conv.h"
@@ -29,7 +28,18 @@ static double slope_of(dg_act act, double slope, double y)
     return NAN;
 }
 
-static void norm_stats(const dg_norm_stats_args *a)
+void dg_ref_act(const dg_act_args *a)
+{
+    for (int64_t i = 0; i < a->n; i++) ((double *)a->y)[i] = act_of(a->act, a->slope, ((double *)a->x)[i]);
+}
+
+void dg_ref_act_dx(const dg_act_args *a)
+{
+    for (int64_t i = 0; i < a->n; i++)
+        ((double *)a->dx)[i] = ((double *)a->dy)[i] * slope_of(a->act, a->slope, ((double *)a->y)[i]);
+}
+
+void dg_ref_norm_stats(const dg_norm_stats_args *a)
 {
     const double *x = a->x;
     double *mean = a->mean, *rstd = a->rstd, *rm = a->running_mean, *rv = a->running_var;
@@ -48,7 +58,7 @@ static void norm_stats(const dg_norm_stats_args *a)
         }
 }
 
-static void norm_frozen(const dg_norm_frozen_args *a)
+void dg_ref_norm_frozen(const dg_norm_frozen_args *a)
 {
     for (int c = 0; c < a->C; c++) {
         ((double *)a->mean)[c] = ((double *)a->running_mean)[c];
@@ -56,7 +66,7 @@ static void norm_frozen(const dg_norm_frozen_args *a)
     }
 }
 
-static void norm_act(const dg_norm_act_args *a)
+void dg_ref_norm_act(const dg_norm_act_args *a)
 {
     const double *x = a->x, *mean = a->mean, *rstd = a->rstd, *gamma = a->gamma, *beta = a->beta;
     int64_t rows = (int64_t)a->N * a->H * a->W;
@@ -68,7 +78,7 @@ static void norm_act(const dg_norm_act_args *a)
         }
 }
 
-static void norm_act_dx(const dg_norm_act_args *a)
+void dg_ref_norm_act_dx(const dg_norm_act_args *a)
 {
     const double *x = a->x, *dy = a->dy, *mean = a->mean, *rstd = a->rstd, *gamma = a->gamma, *beta = a->beta;
     int64_t rows = (int64_t)a->N * a->H * a->W / a->groups;
@@ -97,7 +107,7 @@ static void norm_act_dx(const dg_norm_act_args *a)
     }
 }
 
-static void softmax(const dg_softmax_args *a)
+void dg_ref_softmax(const dg_softmax_args *a)
 {
     double loss = 0, right = 0;
     for (int64_t n = 0; n < a->N; n++) {
@@ -123,14 +133,14 @@ static void softmax(const dg_softmax_args *a)
     a->ring[a->state->step % DG_RING].value[a->right] = right / a->N;
 }
 
-static void bias_act(const dg_bias_act_args *a)
+void dg_ref_bias_act(const dg_bias_act_args *a)
 {
     const double *x = a->x, *b = a->b;
     for (int64_t i = 0; i < (int64_t)a->N * a->H * a->W * a->C; i++)
         ((double *)a->y)[i] = act_of(a->act, a->slope, x[i] + b[i % a->C]);
 }
 
-static void bias_act_dx(const dg_bias_act_args *a)
+void dg_ref_bias_act_dx(const dg_bias_act_args *a)
 {
     const double *dy = a->dy, *y = a->y;
     for (int c = 0; c < a->C; c++) {
@@ -141,13 +151,13 @@ static void bias_act_dx(const dg_bias_act_args *a)
     }
 }
 
-static void add(const dg_add_args *a)
+void dg_ref_add(const dg_add_args *a)
 {
     for (int64_t i = 0; i < a->n; i++)
         ((double *)a->y)[i] = act_of(a->act, a->slope, ((double *)a->a)[i] + ((double *)a->b)[i]);
 }
 
-static void dropout(const dg_dropout_args *a)
+void dg_ref_dropout(const dg_dropout_args *a)
 {
     for (int64_t i = 0; i < a->n; i++) {
         uint32_t word[4];
@@ -158,7 +168,7 @@ static void dropout(const dg_dropout_args *a)
     }
 }
 
-static void adam(const dg_adam_args *a)
+void dg_ref_adam(const dg_adam_args *a)
 {
     double *p = a->p, *m = a->m, *v = a->v, t = (double)a->state->step + 1, bad = 0;
     const double *g = a->g;
@@ -198,6 +208,10 @@ static void update(dg_op_kind kind, const dg_update_args *a)
     a->ring[a->state->step % DG_RING].value[a->bad] = bad;
 }
 
+void dg_ref_sgd(const dg_update_args *a) { update(DG_OP_sgd, a); }
+void dg_ref_adagrad(const dg_update_args *a) { update(DG_OP_adagrad, a); }
+void dg_ref_adadelta(const dg_update_args *a) { update(DG_OP_adadelta, a); }
+
 /* Returns value i of a record; a value has `cell` bytes. */
 static double value_of(const dg_gather_args *a, const uint8_t *record, int i, int cell)
 {
@@ -210,7 +224,7 @@ static double value_of(const dg_gather_args *a, const uint8_t *record, int i, in
     return wide;
 }
 
-static void gather(const dg_gather_args *a)
+void dg_ref_gather(const dg_gather_args *a)
 {
     const int count = a->H * a->W * a->C, cell = a->prepared ? (int)(a->record - (a->label ? 4 : 0)) / count : 1;
     for (int n = 0; n < a->N; n++) {
@@ -231,7 +245,7 @@ static void gather(const dg_gather_args *a)
     }
 }
 
-static void noise(const dg_noise_args *a)
+void dg_ref_noise(const dg_noise_args *a)
 {
     uint64_t step = a->stream == DG_STREAM_NOISE ? a->state->step : a->first_step;
     for (int64_t i = 0; i < a->n; i++) {
@@ -241,13 +255,13 @@ static void noise(const dg_noise_args *a)
     }
 }
 
-static void to_u8(const dg_to_u8_args *a)
+void dg_ref_to_u8(const dg_to_u8_args *a)
 {
     for (int64_t i = 0; i < a->n; i++)
         a->out[i] = (uint8_t)fmin(fmax(floor((((double *)a->x)[i] + 1) * 127.5 + 0.5), 0), 255);
 }
 
-static void maxpool(const dg_pool_args *a)
+void dg_ref_maxpool(const dg_pool_args *a)
 {
     const double *x = a->x;
     for (int64_t i = 0; i < (int64_t)a->N * a->Ho * a->Wo * a->C; i++) {
@@ -266,7 +280,7 @@ static void maxpool(const dg_pool_args *a)
     }
 }
 
-static void maxpool_dx(const dg_pool_args *a)
+void dg_ref_maxpool_dx(const dg_pool_args *a)
 {
     double *dx = a->dx;
     for (int64_t i = 0; i < (int64_t)a->N * a->H * a->W * a->C; i++) dx[i] = 0;
@@ -297,6 +311,9 @@ static void meanpool(const dg_pool_args *a, bool backward)
     }
 }
 
+void dg_ref_meanpool(const dg_pool_args *a) { meanpool(a, false); }
+void dg_ref_meanpool_dx(const dg_pool_args *a) { meanpool(a, true); }
+
 /* Resampling, one term at a time: each pixel of the smaller image meets 4 x 4 pixels of the larger one. */
 static void resample(const dg_resample_args *a, bool up)
 {
@@ -316,101 +333,33 @@ static void resample(const dg_resample_args *a, bool up)
     }
 }
 
-static void conv(dg_op_kind kind, const dg_conv_args *a)
-{
-    const dg_ref_conv s = dg_ref_conv_shape(a->N, a->H, a->W, a->Ci, a->Co, a->K, a->S, a->P);
-    const size_t x = (size_t)s.N * (size_t)s.H * (size_t)s.W * (size_t)s.Ci,
-                 y = (size_t)s.N * (size_t)s.Ho * (size_t)s.Wo * (size_t)s.Co,
-                 w = (size_t)s.Co * (size_t)s.K * (size_t)s.K * (size_t)s.Ci, n = x + y + w;
-    double *mass = malloc(n * sizeof *mass);
-    int *terms = malloc(n * sizeof *terms);
-    if (!mass || !terms) exit(1);
-    if (kind == DG_OP_conv_fwd) dg_ref_conv_fwd(a->y, mass, terms, a->x, a->w, &s);
-    if (kind == DG_OP_conv_dx) dg_ref_conv_dx(a->x, mass, terms, a->y, a->w, &s);
-    if (kind == DG_OP_conv_dw) dg_ref_conv_dw(a->w, mass, terms, a->x, a->y, &s);
-    free(mass), free(terms);
-}
+void dg_ref_resample_up(const dg_resample_args *a) { resample(a, true); }
+void dg_ref_resample_down(const dg_resample_args *a) { resample(a, false); }
 
-/* Grouped convolution, one term at a time. */
 static void group(dg_op_kind kind, const dg_group_args *a)
 {
-    double *x = a->x, *w = a->w, *y = a->y;
-    const int each = a->Co / a->groups;
-    const int64_t nx = (int64_t)a->N * a->H * a->W * a->Ci, ny = (int64_t)a->N * a->Ho * a->Wo * a->Co;
-    if (kind == DG_OP_group_fwd) memset(y, 0, (size_t)ny * sizeof *y);
-    if (kind == DG_OP_group_dx) memset(x, 0, (size_t)nx * sizeof *x);
-    if (kind == DG_OP_group_dw) memset(w, 0, (size_t)a->Co * (size_t)(a->K * a->K * a->Cg) * sizeof *w);
-    for (int64_t i = 0; i < ny; i++) {
-        const int co = (int)(i % a->Co), ox = (int)(i / a->Co % a->Wo), oy = (int)(i / a->Co / a->Wo % a->Ho);
-        const int64_t n = i / a->Co / a->Wo / a->Ho;
-        for (int tap = 0; tap < a->K * a->K; tap++) {
-            const int iy = oy - a->P + tap / a->K, ix = ox - a->P + tap % a->K;
-            if (iy < 0 || iy >= a->H || ix < 0 || ix >= a->W) continue;
-            for (int k = 0; k < a->Cg; k++) {
-                const int64_t from = ((n * a->H + iy) * a->W + ix) * a->Ci + co / each * a->Cg + k;
-                const int64_t at = ((int64_t)co * a->K * a->K + tap) * a->Cg + k;
-                if (kind == DG_OP_group_fwd) y[i] += x[from] * w[at];
-                if (kind == DG_OP_group_dx) x[from] += y[i] * w[at];
-                if (kind == DG_OP_group_dw) w[at] += y[i] * x[from];
-            }
-        }
-    }
+    dg_conv_args conv = dg_ref_conv_shape(a->N, a->H, a->W, a->Ci, a->Co, a->K, 1, a->P);
+    conv.x = a->x, conv.w = a->w, conv.y = a->y;
+    dg_ref_conv(kind, &conv, a->groups, NULL, NULL);
+}
+
+void dg_ref_group_fwd(const dg_group_args *a) { group(DG_OP_conv_fwd, a); }
+void dg_ref_group_dx(const dg_group_args *a) { group(DG_OP_conv_dx, a); }
+void dg_ref_group_dw(const dg_group_args *a) { group(DG_OP_conv_dw, a); }
+
+void dg_ref_advance(const dg_advance_args *a)
+{
+    a->state->step++;
+    a->state->cursor += a->batch;
 }
 
 void dg_ref_run(const dg_op *op)
 {
     switch (op->kind) {
-    case DG_OP_group_fwd:
-    case DG_OP_group_dx:
-    case DG_OP_group_dw: group(op->kind, &op->u.group); break;
-    case DG_OP_norm_stats: norm_stats(&op->u.norm_stats); break;
-    case DG_OP_norm_frozen: norm_frozen(&op->u.norm_frozen); break;
-    case DG_OP_norm_act: norm_act(&op->u.norm_act); break;
-    case DG_OP_norm_act_dx: norm_act_dx(&op->u.norm_act); break;
-    case DG_OP_act:
-        for (int64_t i = 0; i < op->u.act.n; i++)
-            ((double *)op->u.act.y)[i] = act_of(op->u.act.act, op->u.act.slope, ((double *)op->u.act.x)[i]);
-        break;
-    case DG_OP_act_dx:
-        for (int64_t i = 0; i < op->u.act.n; i++)
-            ((double *)op->u.act.dx)[i] = ((double *)op->u.act.dy)[i] *
-                                          slope_of(op->u.act.act, op->u.act.slope, ((double *)op->u.act.y)[i]);
-        break;
-    case DG_OP_bias_act: bias_act(&op->u.bias_act); break;
-    case DG_OP_bias_act_dx: bias_act_dx(&op->u.bias_act); break;
-    case DG_OP_add: add(&op->u.add); break;
-    case DG_OP_dropout: dropout(&op->u.dropout); break;
-    case DG_OP_maxpool: maxpool(&op->u.pool); break;
-    case DG_OP_maxpool_dx: maxpool_dx(&op->u.pool); break;
-    case DG_OP_meanpool: meanpool(&op->u.pool, false); break;
-    case DG_OP_meanpool_dx: meanpool(&op->u.pool, true); break;
-    case DG_OP_resample_up: resample(&op->u.resample, true); break;
-    case DG_OP_resample_down: resample(&op->u.resample, false); break;
-    case DG_OP_softmax: softmax(&op->u.softmax); break;
-    case DG_OP_gan_loss:
-    case DG_OP_ema:
-    case DG_OP_augment:
-    case DG_OP_augment_dx:
-    case DG_OP_spectral:
-    case DG_OP_spectral_dw:
-    case DG_OP_fill:
-    case DG_OP_mix:
-    case DG_OP_bias_dw:
-    case DG_OP_penalty: dg_ref_gan(op); break;
-    case DG_OP_adam: adam(&op->u.adam); break;
-    case DG_OP_sgd:
-    case DG_OP_adagrad:
-    case DG_OP_adadelta: update(op->kind, &op->u.update); break;
-    case DG_OP_gather: gather(&op->u.gather); break;
-    case DG_OP_noise: noise(&op->u.noise); break;
-    case DG_OP_to_u8: to_u8(&op->u.to_u8); break;
-    case DG_OP_advance:
-        op->u.advance.state->step++;
-        op->u.advance.state->cursor += op->u.advance.batch;
-        break;
-    case DG_OP_conv_fwd:
-    case DG_OP_conv_dx:
-    case DG_OP_conv_dw: conv(op->kind, &op->u.conv); break;
+#define X(kind, member, cpu) \
+    case DG_OP_##kind: dg_ref_##kind(&op->u.member); break;
+        DG_OPS(X)
+#undef X
     case DG_OP_KINDS: break;
     }
 }

@@ -8,7 +8,11 @@
 #include "tests/all_ops.h"
 
 void dg_ref_run(const dg_op *op);
-void dg_ref_gan(const dg_op *op); /* In reference_gan.c: the ops of ops_gan.h. */
+
+/* The reference of each op: reference.c, reference_conv.c, and reference_gan.c for the ops of ops_gan.h. */
+#define X(kind, member, cpu) void dg_ref_##kind(const dg_##member##_args *a);
+DG_OPS(X)
+#undef X
 
 /* Number and type of the elements of operand i; DG_F64 means real, DG_U8 means bytes and structs. */
 void dg_ref_operand(const dg_op *op, int i, size_t *count, dg_type *type);
@@ -19,6 +23,16 @@ void **dg_ref_pointer(const dg_op *op, int i);
  * first filled with NaN, and results are converted back into the caller's arrays. Two operands with the same pointer
  * share one copy. Returns NULL, or an error other than wrong values. */
 const char *dg_case_run(dg_backend *b, const dg_op *op);
+
+/* What dg_case_run needs from reference_cpu.c or case_cuda.cu: memory, the number of guard bytes, whether real operands
+ * start one value after an aligned address, and the choice of a variant (NULL, or the reason why the op cannot run).
+ * dg_case_note receives each result, and NULL when the operands are released; it returns NULL or an error. */
+void *dg_case_memory(dg_backend *b, size_t bytes);
+void dg_case_release(dg_backend *b, void *p);
+extern const size_t dg_case_guard;
+bool dg_case_offset(void);
+const char *dg_case_choose(dg_backend *b, dg_op *op);
+const char *dg_case_note(const void *result, size_t bytes);
 
 /* Opens backend number i of all (instruction set, float or double) pairs that this machine can run. False after the
  * last one. */

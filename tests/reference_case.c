@@ -1,4 +1,4 @@
-/* The part of reference.h that needs no backend: operands by index, and values for them. */
+/* Operands by index, values for them, and dg_case_run, which copies them to a backend. */
 #include "reference.h"
 
 #include <float.h>
@@ -83,4 +83,110 @@ double dg_case_error(const double *a, const double *b, size_t n, double floor)
         if (isnan(worst)) return INFINITY;
     }
     return worst;
+}
+
+/* One operand: the caller's array and its copy on the backend. */
+typedef struct {
+    void *theirs;
+    size_t count, bytes, off, all; /* values and bytes of the operand, its offset in the allocation, bytes of that */
+    bool real, input, output;
+    void *block;
+    unsigned char *image; /* the allocation before the op runs: guard, offset, operand, guard */
+} twin;
+enum { FILL = 0xA5 };
+
+/* The bytes between the guards start as NaN. */
+static void make_room(dg_backend *b, twin *t, size_t bytes, size_t extra)
+{
+    t->bytes = bytes;
+    t->off = dg_case_guard + extra;
+    t->all = t->off + bytes + dg_case_guard;
+    t->image = must(malloc(t->all + 1));
+    memset(t->image, FILL, t->all);
+    memset(t->image + t->off, 0xff, bytes);
+    if (t->all) t->block = must(dg_case_memory(b, t->all));
+}
+
+/* Copies `count` values from or to doubles; `narrow` values are float. */
+static void convert(unsigned char *mine, double *theirs, size_t count, bool narrow, bool back)
+{
+    for (size_t i = 0; i < count && narrow; i++) {
+        float f = (float)theirs[i];
+        if (back) memcpy(&f, mine + i * sizeof f, sizeof f), theirs[i] = (double)f;
+        else memcpy(mine + i * sizeof f, &f, sizeof f);
+    }
+    if (!narrow) memcpy(back ? (void *)theirs : mine, back ? mine : (void *)theirs, count * sizeof *theirs);
+}
+
+static const char *load(dg_backend *b, const twin *t, unsigned char *all)
+{
+    if (!t->all || (!t->theirs && !dg_case_guard)) return NULL;
+    const unsigned char *const end = all + t->off + t->bytes;
+    if (b->get(b, all, t->block, t->all)) return dg_message();
+    if (memcmp(all, t->image, t->off) != 0) return "wrote before an operand";
+    if (memcmp(end, t->image + t->off + t->bytes, dg_case_guard) != 0) return "wrote after an operand";
+    if (t->input && !t->output && memcmp(all, t->image, t->all) != 0) return "changed an input";
+    if (!t->output) return NULL;
+    if (t->real) convert(all + t->off, t->theirs, t->count, b->real == DG_F32, true);
+    else memcpy(t->theirs, all + t->off, t->bytes);
+    return dg_case_note(all + t->off, t->bytes);
+}
+
+/* Makes each operand of `op` point to a copy on the backend; operands with one pointer share a copy. An op whose
+ * pointer to counters is NULL uses `counters`. Returns the number of copies. */
+static int place(dg_backend *b, dg_op *op, const dg_op *original, uint32_t *counters, twin *twins)
+{
+    int n, used = 0;
+    const dg_operand *list = dg_operands(op->kind, &n);
+    for (int i = 0; i < n; i++) {
+        void **pointer = dg_ref_pointer(op, i);
+        twin *t = twins;
+        if (!*pointer && list[i].element == DG_COUNTERS) *pointer = counters;
+        if (list[i].role == DG_SCRATCH) {
+            make_room(b, t = &twins[used++], b->scratch(b, op), 0);
+        } else if (!*pointer) {
+            continue;
+        } else {
+            while (t < twins + used && t->theirs != *pointer) t++;
+        }
+        if (t == twins + used) {
+            dg_type type;
+            used++;
+            t->theirs = *pointer;
+            dg_ref_operand(original, i, &t->count, &type);
+            t->real = type == DG_F64;
+            const size_t element = dg_type_bytes(t->real ? b->real : type);
+            make_room(b, t, t->count * element, t->real && dg_case_offset() ? element : 0);
+        }
+        t->input |= (list[i].role & DG_IN) != 0;
+        t->output |= (list[i].role & DG_OUT) != 0;
+        *pointer = t->bytes || t->theirs ? (unsigned char *)t->block + t->off : NULL;
+    }
+    return used;
+}
+
+const char *dg_case_run(dg_backend *b, const dg_op *original)
+{
+    dg_op op = *original;
+    twin twins[DG_MAX_OPERANDS] = {{0}};
+    uint32_t counters[DG_OP_COUNTERS] = {0};
+    const char *wrong = dg_case_choose(b, &op);
+    if (wrong) return wrong;
+    const int n = place(b, &op, original, counters, twins);
+    for (const twin *t = twins; t < twins + n; t++) {
+        if (t->input && t->real) convert(t->image + t->off, t->theirs, t->count, b->real == DG_F32, false);
+        else if (t->input) memcpy(t->image + t->off, t->theirs, t->bytes);
+        if (t->all && b->put(b, t->block, t->image, t->all)) wrong = dg_message();
+    }
+    if (!wrong && b->run_op(b, &op, NULL)) wrong = dg_message();
+    for (twin *t = twins; t < twins + n; t++) {
+        unsigned char *all = must(malloc(t->all + 1));
+        if (!wrong) wrong = load(b, t, all);
+        dg_case_release(b, t->block);
+        free(all);
+        free(t->image);
+    }
+    for (int i = 0; i < DG_OP_COUNTERS && !wrong; i++)
+        if (counters[i]) wrong = "left a counter that is not 0";
+    return wrong ? wrong : dg_case_note(NULL, 0);
 }

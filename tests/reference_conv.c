@@ -1,67 +1,54 @@
 #include "reference_conv.h"
+#include "reference.h"
 
 #include <math.h>
 #include <string.h>
 
-dg_ref_conv dg_ref_conv_shape(int N, int H, int W, int Ci, int Co, int K, int S, int P)
+dg_conv_args dg_ref_conv_shape(int N, int H, int W, int Ci, int Co, int K, int S, int P)
 {
-    dg_ref_conv s = {N, H, W, Ci, (H + 2 * P - K) / S + 1, (W + 2 * P - K) / S + 1, Co, K, S, P};
-    return s;
+    return (dg_conv_args){.N = N,
+                          .H = H,
+                          .W = W,
+                          .Ci = Ci,
+                          .Ho = (H + 2 * P - K) / S + 1,
+                          .Wo = (W + 2 * P - K) / S + 1,
+                          .Co = Co,
+                          .K = K,
+                          .S = S,
+                          .P = P};
 }
 
-enum { FWD, DX, DW };
-
-/* Offset of element [n, y, x, c] in an array (?, H, W, C). */
-static size_t offset(int n, int H, int y, int W, int x, int C, int c)
+/* Visits every term x * w -> y once. */
+void dg_ref_conv(dg_op_kind kind, const dg_conv_args *a, int groups, double *mass, int *terms)
 {
-    return (((size_t)n * (size_t)H + (size_t)y) * (size_t)W + (size_t)x) * (size_t)C + (size_t)c;
+    const bool fwd = kind == DG_OP_conv_fwd, dx = kind == DG_OP_conv_dx;
+    double *const x = a->x, *const w = a->w, *const y = a->y, *const out = fwd ? y : dx ? x : w;
+    const int Cg = a->Ci / groups, taps = a->K * a->K;
+    const int64_t rows = (int64_t)a->N * a->Ho * a->Wo * a->Co, count = fwd  ? rows
+                                                                        : dx ? (int64_t)a->N * a->H * a->W * a->Ci
+                                                                             : (int64_t)a->Co * taps * Cg;
+    memset(out, 0, (size_t)count * sizeof *out);
+    if (mass) memset(mass, 0, (size_t)count * sizeof *mass), memset(terms, 0, (size_t)count * sizeof *terms);
+    for (int64_t yi = 0; yi < rows; yi++) {
+        const int co = (int)(yi % a->Co), ox = (int)(yi / a->Co % a->Wo), oy = (int)(yi / a->Co / a->Wo % a->Ho);
+        const int64_t n = yi / a->Co / a->Wo / a->Ho;
+        for (int tap = 0; tap < taps; tap++) {
+            const int iy = oy * a->S - a->P + tap / a->K, ix = ox * a->S - a->P + tap % a->K;
+            if (iy < 0 || iy >= a->H || ix < 0 || ix >= a->W) continue;
+            const int64_t xi = ((n * a->H + iy) * a->W + ix) * a->Ci + co / (a->Co / groups) * Cg,
+                          wi = ((int64_t)co * taps + tap) * Cg;
+            for (int k = 0; k < Cg; k++) {
+                const double term = fwd ? x[xi + k] * w[wi + k] : dx ? y[yi] * w[wi + k] : x[xi + k] * y[yi];
+                const int64_t at = fwd ? yi : dx ? xi + k : wi + k;
+                out[at] += term;
+                if (!mass) continue;
+                mass[at] += fabs(term);
+                terms[at]++;
+            }
+        }
+    }
 }
 
-/* Visits every term x * w -> y once; `which` is the index of the written tensor. */
-static void visit(int which, double *out, double *mass, int *terms, const double *x, const double *w, const double *y,
-                  const dg_ref_conv *s)
-{
-    size_t nx = (size_t)s->N * (size_t)s->H * (size_t)s->W * (size_t)s->Ci;
-    size_t nw = (size_t)s->Co * (size_t)s->K * (size_t)s->K * (size_t)s->Ci;
-    size_t ny = (size_t)s->N * (size_t)s->Ho * (size_t)s->Wo * (size_t)s->Co;
-    size_t count = which == FWD ? ny : which == DX ? nx : nw;
-    memset(out, 0, count * sizeof *out);
-    memset(mass, 0, count * sizeof *mass);
-    memset(terms, 0, count * sizeof *terms);
-    for (int n = 0; n < s->N; n++)
-        for (int oy = 0; oy < s->Ho; oy++)
-            for (int ox = 0; ox < s->Wo; ox++)
-                for (int co = 0; co < s->Co; co++)
-                    for (int ky = 0; ky < s->K; ky++)
-                        for (int kx = 0; kx < s->K; kx++) {
-                            int iy = oy * s->S - s->P + ky, ix = ox * s->S - s->P + kx;
-                            if (iy < 0 || iy >= s->H || ix < 0 || ix >= s->W) continue;
-                            for (int ci = 0; ci < s->Ci; ci++) {
-                                size_t xi = offset(n, s->H, iy, s->W, ix, s->Ci, ci);
-                                size_t wi = offset(co, s->K, ky, s->K, kx, s->Ci, ci);
-                                size_t yi = offset(n, s->Ho, oy, s->Wo, ox, s->Co, co);
-                                double term = which == FWD  ? x[xi] * w[wi]
-                                              : which == DX ? y[yi] * w[wi]
-                                                            : x[xi] * y[yi];
-                                size_t at = which == FWD ? yi : which == DX ? xi : wi;
-                                out[at] += term;
-                                mass[at] += fabs(term);
-                                terms[at]++;
-                            }
-                        }
-}
-
-void dg_ref_conv_fwd(double *y, double *mass, int *terms, const double *x, const double *w, const dg_ref_conv *s)
-{
-    visit(FWD, y, mass, terms, x, w, 0, s);
-}
-
-void dg_ref_conv_dx(double *x, double *mass, int *terms, const double *y, const double *w, const dg_ref_conv *s)
-{
-    visit(DX, x, mass, terms, 0, w, y, s);
-}
-
-void dg_ref_conv_dw(double *w, double *mass, int *terms, const double *x, const double *y, const dg_ref_conv *s)
-{
-    visit(DW, w, mass, terms, x, 0, y, s);
-}
+void dg_ref_conv_fwd(const dg_conv_args *a) { dg_ref_conv(DG_OP_conv_fwd, a, 1, NULL, NULL); }
+void dg_ref_conv_dx(const dg_conv_args *a) { dg_ref_conv(DG_OP_conv_dx, a, 1, NULL, NULL); }
+void dg_ref_conv_dw(const dg_conv_args *a) { dg_ref_conv(DG_OP_conv_dw, a, 1, NULL, NULL); }

@@ -1,18 +1,15 @@
-/* Convolution by its specification (core/plan/ops.h): plain loops in double. Each result comes with the sum of |a||b|
- * over its terms and their number, from which tests compute tolerances. */
+/* Convolution by its specification (core/plan/ops.h): plain loops in double. */
 #ifndef DG_REFERENCE_CONV_H
 #define DG_REFERENCE_CONV_H
 
-typedef struct {
-    int N, H, W, Ci, Ho, Wo, Co, K, S, P;
-} dg_ref_conv;
+#include "core/plan/ops.h"
 
-/* Computes Ho and Wo from the other dimensions. */
-dg_ref_conv dg_ref_conv_shape(int N, int H, int W, int Ci, int Co, int K, int S, int P);
+/* Returns a shape without operands; Ho and Wo follow from the other dimensions. */
+dg_conv_args dg_ref_conv_shape(int N, int H, int W, int Ci, int Co, int K, int S, int P);
 
-/* Each result has its sum of |a||b| (mass) and number of terms. Shapes: x (N,H,W,Ci), w (Co,K,K,Ci), y (N,Ho,Wo,Co). */
-void dg_ref_conv_fwd(double *y, double *mass, int *terms, const double *x, const double *w, const dg_ref_conv *s);
-void dg_ref_conv_dx(double *x, double *mass, int *terms, const double *y, const double *w, const dg_ref_conv *s);
-void dg_ref_conv_dw(double *w, double *mass, int *terms, const double *x, const double *y, const dg_ref_conv *s);
+/* Runs conv_fwd, conv_dx or conv_dw on arrays of double. Input channels are divided into `groups`, as in dg_group_args.
+ * Unless mass and terms are NULL, they get the sum of |a||b| over the terms of each result, and the number of these
+ * terms, from which tests compute tolerances. */
+void dg_ref_conv(dg_op_kind kind, const dg_conv_args *a, int groups, double *mass, int *terms);
 
 #endif

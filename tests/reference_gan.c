@@ -50,7 +50,7 @@ static term gan_term(const dg_gan_loss_args *a, int i)
     return (term){NAN, NAN, NAN};
 }
 
-static void gan_loss(const dg_gan_loss_args *a)
+void dg_ref_gan_loss(const dg_gan_loss_args *a)
 {
     long double loss = 0, prob = 0;
     for (int i = 0; i < a->n; i++) {
@@ -63,7 +63,7 @@ static void gan_loss(const dg_gan_loss_args *a)
     a->ring[a->state->step % DG_RING].value[a->prob] = (double)(prob / a->n);
 }
 
-static void ema(const dg_ema_args *a)
+void dg_ref_ema(const dg_ema_args *a)
 {
     const double t = (double)a->state->step, d = fmin(a->state->ema, t / (t + 10)), *p = a->p;
     double *average = a->average;
@@ -131,6 +131,16 @@ static void augment(const dg_augment_args *a, int n, bool back)
         }
 }
 
+void dg_ref_augment(const dg_augment_args *a)
+{
+    for (int n = 0; n < a->N; n++) augment(a, n, false);
+}
+
+void dg_ref_augment_dx(const dg_augment_args *a)
+{
+    for (int n = 0; n < a->N; n++) augment(a, n, true);
+}
+
 static long double length_of(const double *x, int n)
 {
     long double squares = 0;
@@ -138,7 +148,7 @@ static long double length_of(const double *x, int n)
     return sqrtl(squares);
 }
 
-static void spectral(const dg_spectral_args *a)
+void dg_ref_spectral(const dg_spectral_args *a)
 {
     const double *w = a->w;
     double *u = a->u, *v = a->v;
@@ -162,7 +172,7 @@ static void spectral(const dg_spectral_args *a)
     for (int i = 0; i < a->rows * a->cols; i++) ((double *)a->wn)[i] = (double)(w[i] / sigma);
 }
 
-static void spectral_dw(const dg_spectral_args *a)
+void dg_ref_spectral_dw(const dg_spectral_args *a)
 {
     const double *dwn = a->dwn, *wn = a->wn, *u = a->u, *v = a->v, sigma = *(const double *)a->sigma;
     long double sum = 0;
@@ -171,7 +181,7 @@ static void spectral_dw(const dg_spectral_args *a)
         ((double *)a->dw)[i] = (double)((dwn[i] - sum * u[i / a->cols] * v[i % a->cols]) / sigma);
 }
 
-static void mix(const dg_mix_args *a)
+void dg_ref_mix(const dg_mix_args *a)
 {
     for (int n = 0; n < a->N; n++)
         for (int64_t i = (int64_t)n * a->each; i < (int64_t)(n + 1) * a->each; i++)
@@ -181,7 +191,7 @@ static void mix(const dg_mix_args *a)
                                       ((double *)a->t)[i];
 }
 
-static void bias_dw(const dg_bias_dw_args *a)
+void dg_ref_bias_dw(const dg_bias_dw_args *a)
 {
     const int pixels = a->H * a->W;
     for (int c = 0; c < a->C; c++) {
@@ -196,23 +206,14 @@ static void bias_dw(const dg_bias_dw_args *a)
     }
 }
 
-static void penalty(const dg_penalty_args *a)
+void dg_ref_penalty(const dg_penalty_args *a)
 {
     double *value = a->ring[a->state->step % DG_RING].value, *x = a->x;
     value[a->r1] = (double)mean_of(x, a->first);
     value[a->r2] = (double)mean_of(x + a->first, a->n - a->first);
 }
 
-void dg_ref_gan(const dg_op *op)
+void dg_ref_fill(const dg_fill_args *a)
 {
-    for (int64_t i = 0; op->kind == DG_OP_fill && i < op->u.fill.n; i++) ((double *)op->u.fill.y)[i] = op->u.fill.value;
-    if (op->kind == DG_OP_mix) mix(&op->u.mix);
-    if (op->kind == DG_OP_bias_dw) bias_dw(&op->u.bias_dw);
-    if (op->kind == DG_OP_penalty) penalty(&op->u.penalty);
-    if (op->kind == DG_OP_spectral) spectral(&op->u.spectral);
-    if (op->kind == DG_OP_spectral_dw) spectral_dw(&op->u.spectral);
-    if (op->kind == DG_OP_gan_loss) gan_loss(&op->u.gan_loss);
-    if (op->kind == DG_OP_ema) ema(&op->u.ema);
-    for (int n = 0; n < op->u.augment.N && (op->kind == DG_OP_augment || op->kind == DG_OP_augment_dx); n++)
-        augment(&op->u.augment, n, op->kind == DG_OP_augment_dx);
+    for (int64_t i = 0; i < a->n; i++) ((double *)a->y)[i] = a->value;
 }

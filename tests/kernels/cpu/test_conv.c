@@ -2,6 +2,7 @@
  * double. Checks values, the adjoint identity, and equal bits for any number of threads. */
 #include <float.h>
 
+#include "core/tune/tune.h"
 #include "kernels/cpu/cpu.h"
 #include "kernels/ops/conv/variants.h"
 #include "reference.h"
@@ -54,7 +55,6 @@ static const int shapes[][8] = {
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes, WINOGRAD = 4 * 4 };
 
-static const char *const direction[] = {"fwd", "dx", "dw"};
 static const dg_op_kind kind_of[] = {DG_OP_conv_fwd, DG_OP_conv_dx, DG_OP_conv_dw};
 
 typedef struct {
@@ -71,44 +71,46 @@ static dg_backend *backend_of(const kernels *k, int threads, const dg_variant *v
 }
 
 typedef struct {
-    dg_conv_args a;
-    char name[80];
-    size_t count[3]; /* number of values of y, x and w; fwd writes y, dx writes x, dw writes w */
+    dg_op op[3];     /* fwd writes y, dx writes x, dw writes w */
+    size_t count[3]; /* number of values of y, x and w */
     double *value[3], *want[3], *mass[3];
     int *terms[3];
 } problem;
 
+/* The op with another result. */
+static dg_op writes(dg_op op, double *result)
+{
+    *dg_ref_pointer(&op, 0) = result;
+    return op;
+}
+
+static const char *name_of(const dg_backend *b, const dg_op *op, const dg_variant *variant)
+{
+    static char text[300];
+    const dg_tune tune = {.variant = variant};
+    const int n = snprintf(text, sizeof text, "%s: ", b->name);
+    dg_tune_text(text + n, sizeof text - (size_t)n, op, &tune);
+    return text;
+}
+
 static problem problem_make(const int *d)
 {
     problem p;
-    const dg_ref_conv s = dg_ref_conv_shape(d[0], d[1], d[2], d[3], d[4], d[5], d[6], d[7]);
-    snprintf(p.name, sizeof p.name, "%dx%dx%dx%d>%dx%dx%d K%d S%d P%d", s.N, s.H, s.W, s.Ci, s.Ho, s.Wo, s.Co, s.K, s.S,
-             s.P);
-    p.count[0] = (size_t)s.N * (size_t)s.Ho * (size_t)s.Wo * (size_t)s.Co;
-    p.count[1] = (size_t)s.N * (size_t)s.H * (size_t)s.W * (size_t)s.Ci;
-    p.count[2] = (size_t)s.Co * (size_t)s.K * (size_t)s.K * (size_t)s.Ci;
+    dg_conv_args a = dg_ref_conv_shape(d[0], d[1], d[2], d[3], d[4], d[5], d[6], d[7]);
     for (int i = 0; i < 3; i++) {
+        p.op[i] = (dg_op){.kind = kind_of[i], .u.conv = a};
+        p.count[i] = (size_t)dg_operand_count(&p.op[i], 0);
         p.value[i] = dg_case_numbers(p.count[i], 1, 0);
         p.want[i] = dg_case_numbers(p.count[i], 1, 0);
         p.mass[i] = dg_case_numbers(p.count[i], 1, 0);
         p.terms[i] = (int *)(void *)dg_case_numbers(p.count[i], 1, 0);
     }
-    p.a = (dg_conv_args){.y = p.value[0],
-                         .x = p.value[1],
-                         .w = p.value[2],
-                         .N = s.N,
-                         .H = s.H,
-                         .W = s.W,
-                         .Ci = s.Ci,
-                         .Ho = s.Ho,
-                         .Wo = s.Wo,
-                         .Co = s.Co,
-                         .K = s.K,
-                         .S = s.S,
-                         .P = s.P};
-    dg_ref_conv_fwd(p.want[0], p.mass[0], p.terms[0], p.value[1], p.value[2], &s);
-    dg_ref_conv_dx(p.want[1], p.mass[1], p.terms[1], p.value[0], p.value[2], &s);
-    dg_ref_conv_dw(p.want[2], p.mass[2], p.terms[2], p.value[1], p.value[0], &s);
+    a.y = p.value[0], a.x = p.value[1], a.w = p.value[2];
+    for (int i = 0; i < 3; i++) {
+        p.op[i].u.conv = a;
+        const dg_op want = writes(p.op[i], p.want[i]);
+        dg_ref_conv(kind_of[i], &want.u.conv, 1, p.mass[i], p.terms[i]);
+    }
     return p;
 }
 
@@ -138,12 +140,12 @@ static void compare(const problem *p, int d, const double *got, const dg_backend
         const double limit = mixed ? common : 4 * sqrt(p->terms[d][i]) * eps * p->mass[d][i];
         if (!(fabs(got[i] - p->want[d][i]) <= limit) && !bad++) at = i;
     }
-    DG_CHECKF(!bad, "%s %s %s %s: %zu of %zu wrong, at %zu %.9g instead of %.9g", b->name, variant->name, direction[d],
-              p->name, bad, p->count[d], at, got[at], p->want[d][at]);
+    DG_CHECKF(!bad, "%s: %zu of %zu wrong, at %zu %.9g instead of %.9g", name_of(b, &p->op[d], variant), bad,
+              p->count[d], at, got[at], p->want[d][at]);
 }
 
 /* <fwd(x), y> = <x, dx(y)> = <w, dw(x, y)>: all are the sum of x w y over every term. */
-static void adjoint(const problem *p, double *const out[3], const dg_backend *b)
+static void adjoint(const problem *p, double *const out[3], const dg_backend *b, const dg_variant *variant)
 {
     double product[3] = {0}, mass = 0, terms = 1;
     for (int d = 0; d < 3; d++)
@@ -152,8 +154,8 @@ static void adjoint(const problem *p, double *const out[3], const dg_backend *b)
     for (int d = 0; d < 3; d++) terms = fmax(terms, most_terms(p, d));
     const double limit = 8 * sqrt(terms) * dg_case_eps(b) * mass;
     for (int d = 1; d < 3; d++)
-        DG_CHECKF(fabs(product[0] - product[d]) <= limit, "%s %s: adjoint: fwd %.12g, %s %.12g", b->name, p->name,
-                  product[0], direction[d], product[d]);
+        DG_CHECKF(fabs(product[0] - product[d]) <= limit, "%s: fwd %.12g, adjoint %.12g",
+                  name_of(b, &p->op[d], variant), product[0], product[d]);
 }
 
 /* Returns the requested variant, or without a request the variant chosen for the shape; NULL: it cannot run. */
@@ -172,21 +174,20 @@ static void run(const problem *p, const kernels *k, const dg_variant *variant)
     static const int threads[] = {1, 2, 3, 7};
     double *first[3];
     for (int d = 0; d < 3; d++)
-        if (!chosen(k, kind_of[d], &p->a, variant)) return;
+        if (!chosen(k, kind_of[d], &p->op[d].u.conv, variant)) return;
     for (int t = 0; t < 4; t += DG_TEST_SANITIZED ? 2 : 1) {
         dg_backend *b = backend_of(k, threads[t], variant);
         for (int d = 0; d < 3; d++) {
             double *out = dg_case_copy(p->value[d], p->count[d]);
-            dg_op op = {.kind = kind_of[d], .u.conv = p->a};
-            *(d == 0 ? &op.u.conv.y : d == 1 ? &op.u.conv.x : &op.u.conv.w) = out;
+            const dg_op op = writes(p->op[d], out);
             const char *wrong = dg_case_run(b, &op);
-            DG_CHECKF(!wrong, "%s %s %s: %s", b->name, direction[d], p->name, wrong);
+            DG_CHECKF(!wrong, "%s: %s", name_of(b, &op, variant), wrong);
             if (!t) compare(p, d, first[d] = out, b, variant);
             else
-                DG_CHECKF(!memcmp(out, first[d], p->count[d] * sizeof *out), "%s %s %s: not one thread's bits", b->name,
-                          direction[d], p->name);
+                DG_CHECKF(!memcmp(out, first[d], p->count[d] * sizeof *out), "%s: not one thread's bits",
+                          name_of(b, &op, variant));
         }
-        if (!t) adjoint(p, first, b);
+        if (!t) adjoint(p, first, b, variant);
         b->close(b);
     }
 }
@@ -195,23 +196,21 @@ static void run(const problem *p, const kernels *k, const dg_variant *variant)
 static void flat(const kernels *k)
 {
     static const struct {
-        dg_conv_args a;
+        int shape[8];
         bool chosen, can;
     } rows[] = {
-        {{.N = 8, .H = 14, .W = 14, .Ci = 10, .Ho = 1, .Wo = 1, .Co = 100, .K = 14, .S = 1}, true, true},
-        {{.N = 8, .H = 1, .W = 1, .Ci = 100, .Ho = 1, .Wo = 1, .Co = 10, .K = 1, .S = 1}, true, true},
-        {{.N = 2, .H = 7, .W = 9, .Ci = 64, .Ho = 7, .Wo = 9, .Co = 256, .K = 1, .S = 1}, true, true},
-        {{.N = 64, .H = 4, .W = 4, .Ci = 256, .Ho = 1, .Wo = 1, .Co = 100, .K = 4, .S = 1}, false, true},
-        {{.N = 64, .H = 4, .W = 4, .Ci = 256, .Ho = 1, .Wo = 1, .Co = 1, .K = 4, .S = 1}, false, true},
-        {{.N = 2, .H = 8, .W = 8, .Ci = 64, .Ho = 4, .Wo = 4, .Co = 256, .K = 1, .S = 2}, false, false},
-        {{.N = 2, .H = 7, .W = 7, .Ci = 64, .Ho = 9, .Wo = 9, .Co = 64, .K = 1, .S = 1, .P = 1}, false, false},
-        {{.N = 2, .H = 3, .W = 4, .Ci = 64, .Ho = 1, .Wo = 2, .Co = 64, .K = 3, .S = 1}, false, false},
+        {{8, 14, 14, 10, 100, 14, 1, 0}, true, true}, {{8, 1, 1, 100, 10, 1, 1, 0}, true, true},
+        {{2, 7, 9, 64, 256, 1, 1, 0}, true, true},    {{64, 4, 4, 256, 100, 4, 1, 0}, false, true},
+        {{64, 4, 4, 256, 1, 4, 1, 0}, false, true},   {{2, 8, 8, 64, 256, 1, 2, 0}, false, false},
+        {{2, 7, 7, 64, 64, 1, 1, 1}, false, false},   {{2, 3, 4, 64, 64, 3, 1, 0}, false, false},
     };
     const dg_variant *gemm = &dg_conv_variant_gemm;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         for (int d = 0; d < 3; d++) {
-            DG_CHECKF((chosen(k, kind_of[d], &rows[i].a, NULL) == gemm) == rows[i].chosen, "%s: row %zu", k->isa, i);
-            DG_CHECKF((chosen(k, kind_of[d], &rows[i].a, gemm) == gemm) == rows[i].can, "%s: row %zu", k->isa, i);
+            const int *n = rows[i].shape;
+            const dg_conv_args a = dg_ref_conv_shape(n[0], n[1], n[2], n[3], n[4], n[5], n[6], n[7]);
+            DG_CHECKF((chosen(k, kind_of[d], &a, NULL) == gemm) == rows[i].chosen, "%s: row %zu", k->isa, i);
+            DG_CHECKF((chosen(k, kind_of[d], &a, gemm) == gemm) == rows[i].can, "%s: row %zu", k->isa, i);
         }
 }
 
@@ -222,8 +221,7 @@ static void choice_of_three(const kernels *k)
                      *fast = k->real == DG_F32 ? winograd : direct;
     for (int P = 0; P <= 2; P++)
         for (int d = 0; d < 3; d++) {
-            dg_conv_args a = {.N = 64, .H = 14, .W = 13, .Ci = 33, .Co = 47, .K = 3, .S = 1, .P = P};
-            a.Ho = a.H + 2 * P - 2, a.Wo = a.W + 2 * P - 2;
+            dg_conv_args a = dg_ref_conv_shape(64, 14, 13, 33, 47, 3, 1, P);
             DG_CHECK(chosen(k, kind_of[d], &a, NULL) == fast && chosen(k, kind_of[d], &a, winograd) == winograd);
             a.Co = 15;
             DG_CHECK(chosen(k, kind_of[d], &a, NULL) == direct && chosen(k, kind_of[d], &a, winograd) == winograd);
@@ -242,9 +240,8 @@ static void choice_of_three(const kernels *k)
  * refused. */
 static void choice(const kernels *k)
 {
-    dg_conv_args a = {.N = 16, .H = 8, .W = 8, .Ci = 16, .Ho = 4, .Wo = 4, .Co = 64, .K = 4, .S = 2, .P = 1};
-    const dg_conv_args shorter = {
-        .N = 15, .H = 8, .W = 8, .Ci = 15, .Ho = 4, .Wo = 4, .Co = 63, .K = 4, .S = 2, .P = 1};
+    dg_conv_args a = dg_ref_conv_shape(16, 8, 8, 16, 64, 4, 2, 1);
+    const dg_conv_args shorter = dg_ref_conv_shape(15, 8, 8, 15, 63, 4, 2, 1);
     const dg_variant *direct = &dg_conv_variant_direct, *winograd = &dg_conv_variant_winograd,
                      *fast = k->real == DG_F32 ? winograd : direct;
     for (int d = 0; d < 3; d++) {
@@ -289,8 +286,7 @@ static void streams(const kernels *k, int d, int K, int S)
 {
     const int H = k->real == DG_F32 ? 512 : 256, W = 1028;
     const int Ci = d ? 16 : 2, Co = d ? 2 : 16; /* the result is the larger tensor */
-    const dg_conv_args a = {
-        .N = 2, .H = H, .W = W, .Ci = Ci, .Ho = H / S, .Wo = W / S, .Co = Co, .K = K, .S = S, .P = 1};
+    const dg_conv_args a = dg_ref_conv_shape(2, H, W, Ci, Co, K, S, 1);
     const size_t size = dg_type_bytes(k->real), pixels = (size_t)H * (size_t)W, x = pixels * (size_t)Ci,
                  y = pixels / (size_t)(S * S) * (size_t)Co;
     const size_t bytes = (d ? x : y) * size;
@@ -309,7 +305,7 @@ static void streams(const kernels *k, int d, int K, int S)
         now->y = d ? all_y + i * y * size : one;
         DG_CHECK(!b->run_op(b, &op, NULL));
         DG_CHECKF(!memcmp(one, both + i * bytes, bytes), "%s %s K %d S %d: a large result has other bits", b->name,
-                  direction[d], K, S);
+                  dg_op_kind_name(op.kind), K, S);
     }
     free(all_x), free(all_y), free(now->w), free(now->scratch), free(one);
     b->close(b);

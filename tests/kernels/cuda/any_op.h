@@ -10,16 +10,6 @@ extern "C" {
 #include "core/plan/precision.h"
 }
 
-static inline dg_op conv_shape(dg_op_kind kind, int N, int H, int W, int Ci, int Co, int K, int S, int P)
-{
-    dg_op op = {};
-    op.kind = kind;
-    op.u.conv =
-        dg_conv_args{nullptr, nullptr, nullptr, nullptr, N, H, W, Ci, (H + 2 * P - K) / S + 1, (W + 2 * P - K) / S + 1,
-                     Co,      K,       S,       P,       0, 0};
-    return op;
-}
-
 class any_op {
     dg_op op, want;
 

@@ -6,6 +6,9 @@
 #include <string>
 #include "any_op.h"
 #include "tests/op_shape.h"
+extern "C" {
+#include "tests/reference_conv.h"
+}
 
 /* N, H, W, Ci, Co, K, S, P: batch sizes 1 and 3; 1, 3 and 5 channels; odd sizes that tiles do not divide */
 static const int convs[][8] = {
@@ -71,17 +74,19 @@ static void every_choice(dg_backend *b, const dg_op &shape)
 
 static void shapes_of(dg_backend *b, dg_op_kind kind)
 {
-    const bool f64 = b->real == DG_F64, products = kind <= DG_OP_conv_dw;
-    if (products) {
+    const bool f64 = b->real == DG_F64;
+    dg_op op = {};
+    if (kind <= DG_OP_conv_dw) {
         for (const int *d : convs) {
             const double macs = (double)d[0] * d[1] * d[2] * d[3] * d[4] * d[5] * d[5] / d[6] / d[6];
-            if (macs < (dev_small() ? 2e5 : f64 ? 1e6 : 1e8))
-                every_choice(b, conv_shape(kind, d[0], d[1], d[2], d[3], d[4], d[5], d[6], d[7]));
+            if (macs >= (dev_small() ? 2e5 : f64 ? 1e6 : 1e8)) continue;
+            op.kind = kind;
+            op.u.conv = dg_ref_conv_shape(d[0], d[1], d[2], d[3], d[4], d[5], d[6], d[7]);
+            every_choice(b, op);
         }
         return;
     }
     if (b->math != DG_MATH_FP32) return;
-    dg_op op;
     if (shape_has(kind, "n") || shape_has(kind, "batch")) {
         for (int64_t n : lengths) {
             const shape_value values[] = {{"n", n}, {"batch", n}};

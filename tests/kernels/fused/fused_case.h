@@ -1,4 +1,5 @@
-/* Prologues and epilogues of fused launches (kernels/fused/fused.h) in double on the host. */
+/* Fused launches (kernels/fused/fused.h) and their prologues and epilogues in double on the host. Operands are small
+ * multiples of powers of two: values after a prologue are exact, and so are tensors in bf16. */
 #ifndef FUSED_CASE_H
 #define FUSED_CASE_H
 
@@ -7,226 +8,237 @@
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 #include "kernels/fused/fuse.cuh"
+extern "C" {
+#include "core/plan/precision.h"
+#include "tests/reference_conv.h"
+}
+
+/* Multiples of `step` with magnitude `most` or less, never 0. */
+static std::vector<float> coarse(size_t n, unsigned long long seed, double step, double most)
+{
+    std::vector<float> v = dev_random(n, seed);
+    for (float &f : v) {
+        f = (float)(round((double)f * most / step) * step);
+        if (f == 0) f = (float)step;
+    }
+    return v;
+}
 
 /* Statistics and parameters of a norm over `groups` parts of a batch, on the host and on the device. */
 struct fused_norm {
-    int groups, C;
+    int C;
     std::vector<float> mean, rstd, gamma, beta, totals;
     dev_buffer<float> d_mean, d_rstd, d_gamma, d_beta, d_totals;
 
-    static std::vector<float> away_from_0(size_t n, unsigned long long seed)
+    static std::vector<float> positive(std::vector<float> v)
     {
-        std::vector<float> v = dev_random(n, seed);
-        for (float &f : v) f = 0.75f + 0.5f * f;
+        for (float &f : v) f = fabsf(f);
         return v;
     }
-    fused_norm(int groups_, int C_, unsigned long long seed)
-        : groups(groups_), C(C_), mean(dev_random((size_t)(groups * C), seed)),
-          rstd(away_from_0((size_t)(groups * C), seed + 1)), gamma(away_from_0((size_t)C, seed + 2)),
-          beta(dev_random((size_t)C, seed + 3)), totals(dev_random((size_t)(2 * groups * C), seed + 4)), d_mean(mean),
-          d_rstd(rstd), d_gamma(gamma), d_beta(beta), d_totals(totals)
+    fused_norm(int groups, int C_, unsigned long long seed)
+        : C(C_), mean(coarse((size_t)(groups * C), seed, 0.125, 0.5)),
+          rstd(positive(coarse((size_t)(groups * C), seed + 1, 0.5, 1.5))), gamma(coarse((size_t)C, seed + 2, 0.5, 1)),
+          beta(coarse((size_t)C, seed + 3, 0.125, 0.5)),
+          totals(coarse((size_t)(2 * groups * C), seed + 4, 0.125, 0.25)), d_mean(mean), d_rstd(rstd), d_gamma(gamma),
+          d_beta(beta), d_totals(totals)
     {}
     double scale(int g, int c) const { return (double)gamma[(size_t)c] * (double)rstd[(size_t)(g * C + c)]; }
     double centred(int g, int c, double x) const { return x - (double)mean[(size_t)(g * C + c)]; }
     double z(int g, int c, double x) const { return scale(g, c) * centred(g, c, x) + (double)beta[(size_t)c]; }
 };
 
-/* An operand (N, pixels, C) that is read through a prologue. */
+/* A tensor (N, image, C) in fp32 and in bf16, of which `groups` parts have their own statistics. */
+struct fused_tensor {
+    int C;
+    size_t per_group;
+    std::vector<float> values;
+    dev_buffer<float> whole;
+    dev_buffer<uint16_t> half;
+
+    fused_tensor(int N, int pixels, int C_, int groups, unsigned long long seed, double most)
+        : C(C_), per_group((size_t)(N / groups) * (size_t)(pixels * C)),
+          values(coarse((size_t)N * (size_t)(pixels * C), seed, 0.125, most)), whole(values), half(dev_halves(values))
+    {}
+    void put(const std::vector<float> &v)
+    {
+        values = v;
+        whole.put(v), half.put(dev_halves(v));
+    }
+    const float *at(bool rounded) const { return rounded ? (const float *)(const void *)half.p : whole.p; }
+    int channel(size_t i) const { return (int)(i % (size_t)C); }
+    int group(size_t i) const { return (int)(i / per_group); }
+};
+
+/* An operand that is read through a prologue. */
 struct fused_prologue {
     dg_prologue s = {};
     fused_norm norm;
-    int N, pixels, C;
-    std::vector<float> x, pre;
-    dev_buffer<float> d_x, d_pre;
+    fused_tensor x, pre;
 
-    fused_prologue(dg_prologue_kind kind, int N_, int pixels_, int C_, int groups, float factor,
-                   unsigned long long seed)
-        : norm(groups, C_, seed + 10), N(N_), pixels(pixels_), C(C_),
-          x(dev_random((size_t)N * (size_t)pixels * (size_t)C, seed)), pre(dev_random(x.size(), seed + 1)), d_x(x),
-          d_pre(pre)
+    fused_prologue(dg_prologue_kind kind, int N, int pixels, int C, int groups, float factor, unsigned long long seed)
+        : norm(groups, C, seed + 10), x(N, pixels, C, groups, seed, 2), pre(N, pixels, C, groups, seed + 1, 1)
     {
-        s.kind = kind;
-        s.x = d_x.p;
-        s.groups = groups;
-        if (kind == DG_PROLOGUE_PLAIN) return;
-        s.mean = norm.d_mean.p;
-        s.rstd = norm.d_rstd.p;
-        s.gamma = norm.d_gamma.p;
-        s.beta = norm.d_beta.p;
-        s.factor = factor;
-        if (kind != DG_PROLOGUE_NORM_DX) return;
-        s.pre = d_pre.p;
-        s.totals = norm.d_totals.p;
+        s = dg_prologue{kind,          x.whole.p,       pre.whole.p, norm.d_mean.p, norm.d_rstd.p, norm.d_gamma.p,
+                        norm.d_beta.p, norm.d_totals.p, factor,      groups,        false};
     }
-    int group(size_t i) const { return (int)(i / ((size_t)pixels * (size_t)C)) / (N / s.groups); }
+    void round(bool rounded)
+    {
+        s.rounded = rounded;
+        s.x = x.at(rounded), s.pre = pre.at(rounded);
+    }
+    /* Divides a gradient by 2^shift. */
+    void shrink(int shift)
+    {
+        for (float &v : x.values) v = ldexpf(v, -shift);
+        for (float &v : norm.totals) v = ldexpf(v, -shift);
+        x.put(x.values), norm.d_totals.put(norm.totals);
+    }
     /* Value i after the prologue, as the convolution reads it. */
     double value(size_t i) const
     {
-        const int c = (int)(i % (size_t)C), g = group(i);
-        if (s.kind == DG_PROLOGUE_PLAIN) return (double)x[i];
-        if (s.kind == DG_PROLOGUE_NORM) {
-            const double z = norm.z(g, c, (double)x[i]);
-            return z > 0 ? z : (double)s.factor * z;
-        }
-        const size_t at = (size_t)(2 * g * C + c);
-        return norm.scale(g, c) * ((double)x[i] - (double)norm.totals[at] -
-                                   norm.centred(g, c, (double)pre[i]) * (double)norm.totals[at + (size_t)C]);
+        const int c = x.channel(i), g = x.group(i);
+        const double v = (double)x.values[i];
+        if (s.kind == DG_PROLOGUE_PLAIN) return v;
+        const size_t at = (size_t)(2 * g * x.C + c);
+        if (s.kind == DG_PROLOGUE_NORM_DX)
+            return norm.scale(g, c) *
+                   (v - (double)norm.totals[at] -
+                    norm.centred(g, c, (double)pre.values[i]) * (double)norm.totals[at + (size_t)x.C]);
+        const double z = norm.z(g, c, v);
+        return z > 0 ? z : (double)s.factor * z;
     }
-    std::vector<double> values() const
+    std::vector<double> values(dg_math math = DG_MATH_FP32, int shift = 0) const
     {
-        std::vector<double> v(x.size());
-        for (size_t i = 0; i < v.size(); i++) v[i] = value(i);
+        std::vector<double> v(x.values.size());
+        for (size_t i = 0; i < v.size(); i++)
+            v[i] = math == DG_MATH_FP32 ? value(i) : dev_rounded(value(i), math, shift);
         return v;
     }
 };
 
-/* Results (N, pixels, C) and the outputs of an epilogue. */
+/* Results (N, pixels, C) and the outputs of an epilogue. `old` is the activation's output or the norm's input. */
 struct fused_epilogue {
     dg_epilogue s = {};
     fused_norm norm;
-    int N, pixels, C;
+    fused_tensor old;
     size_t count;
-    std::vector<float> y, pre, running;
-    dev_buffer<float> d_y, d_pre, d_mean, d_rstd, d_running_mean, d_running_var, d_dgamma, d_dbeta, d_totals, d_out;
+    std::vector<float> running;
+    dev_buffer<float> mean, rstd, d_running, dgamma, dbeta, totals, out;
+    dev_buffer<uint16_t> half;
 
-    /* Moves values such that z, the value before the activation, is not close to 0, where rounding could change its
-     * sign. */
-    std::vector<float> clear_of_0(std::vector<float> v, int groups) const
-    {
-        for (size_t i = 0; i < v.size(); i++) {
-            const int c = (int)(i % (size_t)C), g = (int)(i / ((size_t)pixels * (size_t)C)) / (N / groups);
-            while (fabs(norm.z(g, c, (double)v[i])) < 1e-3) v[i] += 0.01f;
-        }
-        return v;
-    }
-    fused_epilogue(dg_epilogue_kind kind, int N_, int pixels_, int C_, int groups, dg_act act, unsigned long long seed)
-        : norm(groups, C_, seed + 20), N(N_), pixels(pixels_), C(C_), count((size_t)N * (size_t)pixels * (size_t)C),
-          y(dev_random(count, seed)), pre(clear_of_0(dev_random(count, seed + 1), groups)),
-          running(dev_random((size_t)C, seed + 2)), d_y(y), d_pre(pre), d_mean((size_t)(groups * C)),
-          d_rstd((size_t)(groups * C)), d_running_mean(running), d_running_var(running), d_dgamma((size_t)C),
-          d_dbeta((size_t)C), d_totals((size_t)(2 * groups * C)), d_out(count)
+    fused_epilogue(dg_epilogue_kind kind, int N, int pixels, int C, int groups, dg_act act, unsigned long long seed)
+        : norm(groups, C, seed + 20), old(N, pixels, C, groups, seed + 1, 1), count(old.values.size()),
+          running(dev_random((size_t)(2 * C), seed + 2)), mean((size_t)(groups * C)), rstd((size_t)(groups * C)),
+          d_running(running), dgamma((size_t)C), dbeta((size_t)C), totals((size_t)(2 * groups * C)), out(count),
+          half(count)
     {
         s.kind = kind;
         s.act = act;
-        s.slope = 0.2f;
-        s.factor = act == DG_ACT_RELU ? 0 : 0.2f;
+        s.slope = act == DG_ACT_RELU ? 0 : 0.125f;
+        s.factor = 2 * s.slope;
         s.groups = groups;
-        if (kind == DG_EPILOGUE_ACT_DX) s.y = d_y.p;
-        if (kind == DG_EPILOGUE_STATS) {
-            s.mean = d_mean.p;
-            s.rstd = d_rstd.p;
-            s.running_mean = d_running_mean.p;
-            s.running_var = d_running_var.p;
-            s.eps = 1e-5;
-            s.momentum = 0.1;
-        }
-        if (kind == DG_EPILOGUE_NORM_DX) {
-            s.pre = d_pre.p;
-            s.mean = norm.d_mean.p;
-            s.rstd = norm.d_rstd.p;
-            s.gamma = norm.d_gamma.p;
-            s.beta = norm.d_beta.p;
-            s.dgamma = d_dgamma.p;
-            s.dbeta = d_dbeta.p;
-            s.totals = d_totals.p;
-        }
+        const bool stats = kind == DG_EPILOGUE_STATS;
+        s.mean = stats ? mean.p : norm.d_mean.p;
+        s.rstd = stats ? rstd.p : norm.d_rstd.p;
+        s.running_mean = d_running.p, s.running_var = d_running.p + C;
+        s.eps = 1e-3, s.momentum = 0.25;
+        s.gamma = norm.d_gamma.p, s.beta = norm.d_beta.p;
+        s.dgamma = dgamma.p, s.dbeta = dbeta.p, s.totals = totals.p;
     }
-    /* Restores the values that a launch updates. */
-    void again()
+    /* Prepares for the next launch. */
+    void again(bool rounded)
     {
-        d_running_mean.put(running);
-        d_running_var.put(running);
+        s.rounded = s.rounded_y = rounded;
+        s.y = s.pre = old.at(rounded);
+        d_running.put(running);
+        if (!rounded) out.put(std::vector<float>(count, NAN));
+    }
+    void *result() const { return s.rounded ? (void *)half.p : (void *)out.p; }
+    /* The results, and the sums over each channel. */
+    std::vector<std::vector<float>> outputs() const
+    {
+        return {out.get(), mean.get(), rstd.get(), totals.get(), d_running.get(), dgamma.get(), dbeta.get()};
     }
 
-    double result(size_t i, double v) const
+    /* By what the epilogue multiplies value i; v has the sign of the value before the epilogue. */
+    double times(size_t i, double v) const
     {
-        const int c = (int)(i % (size_t)C), g = (int)(i / ((size_t)pixels * (size_t)C)) / (N / s.groups);
-        const double below = dg_act_factor(s.act, (double)s.slope), old = (double)y[i];
+        const double below = dg_act_factor(s.act, (double)s.slope), y = (double)old.values[i];
         switch (s.kind) {
-        case DG_EPILOGUE_ACT: return s.act == DG_ACT_TANH ? tanh(v) : v > 0 ? v : below * v;
-        case DG_EPILOGUE_ACT_DX: return s.act == DG_ACT_TANH ? v * (1 - old * old) : old > 0 ? v : below * v;
-        case DG_EPILOGUE_NORM_DX: return norm.z(g, c, (double)pre[i]) > 0 ? v : (double)s.factor * v;
+        case DG_EPILOGUE_ACT: return v > 0 ? 1 : below;
+        case DG_EPILOGUE_ACT_DX: return s.act == DG_ACT_TANH ? 1 - y * y : y > 0 ? 1 : below;
+        case DG_EPILOGUE_NORM_DX: return norm.z(old.group(i), old.channel(i), y) > 0 ? 1 : (double)s.factor;
         case DG_EPILOGUE_PLAIN:
         case DG_EPILOGUE_STATS: break;
         }
-        return v;
+        return 1;
     }
 
     /* Checks all outputs of the epilogue. `expected` has the results before the epilogue in double, and `slack` the
      * tolerance of each result. */
     void check(const std::vector<double> &expected, const std::vector<double> &slack, const char *name) const
     {
-        const std::vector<float> got = d_out.get();
+        const std::vector<float> got = out.get();
         dev_bits(got.data(), got.size() * sizeof(float));
+        const bool curved = s.act == DG_ACT_TANH;
         size_t bad = 0, at = 0;
-        std::vector<double> v(count);
+        std::vector<double> want(count);
         for (size_t i = 0; i < count; i++) {
-            v[i] = result(i, expected[i]);
-            if (fabs((double)got[i] - v[i]) <= slack[i] + 4 * (double)FLT_EPSILON * (1 + fabs(v[i]))) continue;
-            if (!bad++) at = i;
+            const double v = expected[i], by = times(i, v);
+            want[i] = curved && s.kind == DG_EPILOGUE_ACT ? tanh(v) : by * v;
+            const double off = (s.kind == DG_EPILOGUE_ACT ? slack[i] : slack[i] * fabs(by)) +
+                               (curved ? 4 * (double)FLT_EPSILON * (1 + fabs(v)) : 0);
+            if (!(fabs((double)got[i] - want[i]) <= off) && !bad++) at = i;
         }
-        DG_CHECKF(!bad, "%s: %zu of %zu wrong, at %zu %.9g instead of %.9g", name, bad, count, at,
-                  bad ? (double)got[at] : 0, bad ? v[at] : 0);
-        if (s.kind == DG_EPILOGUE_STATS) check_stats(v, slack, name);
-        if (s.kind == DG_EPILOGUE_NORM_DX) check_gradients(v, slack, name);
+        DG_CHECKF(!bad, "%s: %zu of %zu wrong, at %zu %.9g instead of %.9g", name, bad, count, at, (double)got[at],
+                  want[at]);
+        if (s.kind == DG_EPILOGUE_STATS || s.kind == DG_EPILOGUE_NORM_DX)
+            for (size_t c = 0; c < (size_t)old.C; c++) check_channel(got, outputs(), c, name);
     }
-    void near(const char *name, const char *what, int c, double got, double want, double tolerance) const
+
+  private:
+    static void near(const char *name, const char *what, size_t c, float got, double want, double tolerance)
     {
-        DG_CHECKF(fabs(got - want) <= tolerance, "%s: %s of channel %d is %.9g instead of %.9g (%.2g)", name, what, c,
-                  got, want, tolerance);
+        DG_CHECKF(fabs((double)got - want) <= tolerance, "%s: %s of channel %zu is %.9g instead of %.9g (%.2g)", name,
+                  what, c, (double)got, want, tolerance);
     }
-    void check_stats(const std::vector<double> &v, const std::vector<double> &slack, const char *name) const
+    /* Sums of a channel follow from the stored results. */
+    void check_channel(const std::vector<float> &got, const std::vector<std::vector<float>> &is, size_t c,
+                       const char *name) const
     {
-        const std::vector<float> mean = d_mean.get(), rstd = d_rstd.get(), r_mean = d_running_mean.get(),
-                                 r_var = d_running_var.get();
-        dev_bits(mean.data(), mean.size() * sizeof(float));
-        dev_bits(rstd.data(), rstd.size() * sizeof(float));
-        const size_t C1 = (size_t)C, rows = count / C1 / (size_t)s.groups;
-        for (size_t c = 0; c < C1; c++) {
-            double of_mean = (double)running[c], of_var = (double)running[c];
-            for (size_t g = 0; g < (size_t)s.groups; g++) {
-                double sum = 0, m2 = 0, off = 0;
-                for (size_t r = 0; r < rows; r++)
-                    sum += v[(g * rows + r) * C1 + c], off = fmax(off, slack[(g * rows + r) * C1 + c]);
-                const double m = sum / (double)rows;
-                for (size_t r = 0; r < rows; r++)
-                    m2 += (v[(g * rows + r) * C1 + c] - m) * (v[(g * rows + r) * C1 + c] - m);
-                const double want = 1 / sqrt(m2 / (double)rows + s.eps);
-                near(name, "mean", (int)c, (double)mean[g * C1 + c], m, off + 1e-6);
-                near(name, "rstd", (int)c, (double)rstd[g * C1 + c], want, want * (1e-5 + off * want));
-                of_mean = 0.9 * of_mean + 0.1 * m;
-                of_var = 0.9 * of_var + 0.1 * (rows > 1 ? m2 / (double)(rows - 1) : m2);
+        const bool stats = s.kind == DG_EPILOGUE_STATS;
+        const size_t C = (size_t)old.C, n = old.per_group / C;
+        const double eps = 16 * (double)FLT_EPSILON;
+        double all_g = 0, all_gx = 0, size_g = 0, size_gx = 0;
+        double run[2] = {(double)running[c], (double)running[C + c]};
+        for (size_t g = 0; g < (size_t)s.groups; g++) {
+            double a = 0, b = 0, size_a = 0, size_b = 0, squares = 0;
+            for (size_t i = g * old.per_group + c; i < (g + 1) * old.per_group; i += C) {
+                const double v = (double)got[i], d = norm.centred((int)g, (int)c, (double)old.values[i]);
+                a += v, size_a += fabs(v), b += v * d, size_b += fabs(v * d);
             }
-            near(name, "running mean", (int)c, (double)r_mean[c], of_mean, 1e-5);
-            near(name, "running variance", (int)c, (double)r_var[c], of_var, 1e-5 * (1 + fabs(of_var)));
+            const double m = a / (double)n, r = stats ? 1 : (double)norm.rstd[g * C + c];
+            for (size_t i = g * old.per_group + c; i < (g + 1) * old.per_group; i += C)
+                squares += ((double)got[i] - m) * ((double)got[i] - m);
+            if (stats) {
+                const double want = 1 / sqrt(squares / (double)n + s.eps);
+                near(name, "mean", c, is[1][g * C + c], m, eps * size_a / (double)n);
+                near(name, "rstd", c, is[2][g * C + c], want, eps * want);
+                run[0] += s.momentum * (m - run[0]);
+                run[1] += s.momentum * (squares / (double)(n > 1 ? n - 1 : 1) - run[1]);
+            } else {
+                near(name, "total 0", c, is[3][2 * g * C + c], m, eps * size_a / (double)n);
+                near(name, "total 1", c, is[3][(2 * g + 1) * C + c], b * r * r / (double)n,
+                     eps * size_b * r * r / (double)n);
+            }
+            all_g += a, size_g += size_a, all_gx += b * r, size_gx += size_b * r;
         }
-    }
-    void check_gradients(const std::vector<double> &v, const std::vector<double> &slack, const char *name) const
-    {
-        const std::vector<float> dgamma = d_dgamma.get(), dbeta = d_dbeta.get(), totals = d_totals.get();
-        dev_bits(totals.data(), totals.size() * sizeof(float));
-        const size_t C1 = (size_t)C, rows = count / C1 / (size_t)s.groups;
-        for (size_t c = 0; c < C1; c++) {
-            double all_g = 0, all_gx = 0, all_off = 0;
-            for (size_t g = 0; g < (size_t)s.groups; g++) {
-                double sum = 0, sum_x = 0, off = 0;
-                for (size_t r = 0; r < rows; r++) {
-                    const size_t i = (g * rows + r) * C1 + c;
-                    const double x = norm.centred((int)g, (int)c, (double)pre[i]);
-                    sum += v[i];
-                    sum_x += v[i] * x;
-                    off += (slack[i] + 1e-6 * fabs(v[i])) * (1 + fabs(x));
-                }
-                const double rstd = (double)norm.rstd[g * C1 + c], n = (double)rows;
-                near(name, "total 0", (int)c, (double)totals[2 * g * C1 + c], sum / n, off / n);
-                near(name, "total 1", (int)c, (double)totals[(2 * g + 1) * C1 + c], sum_x * rstd * rstd / n,
-                     off * rstd * rstd / n);
-                all_g += sum;
-                all_gx += sum_x * rstd;
-                all_off += off * (1 + rstd);
-            }
-            if (s.dbeta) near(name, "dbeta", (int)c, (double)dbeta[c], all_g, all_off);
-            if (s.dgamma) near(name, "dgamma", (int)c, (double)dgamma[c], all_gx, all_off);
+        if (stats) {
+            near(name, "running mean", c, is[4][c], run[0], eps * (fabs(run[0]) + 1));
+            near(name, "running variance", c, is[4][C + c], run[1], eps * (fabs(run[1]) + 1));
+        } else if (s.dbeta) {
+            near(name, "dgamma", c, is[5][c], all_gx, eps * size_gx);
+            near(name, "dbeta", c, is[6][c], all_g, eps * size_g);
         }
     }
 };
@@ -239,25 +251,106 @@ struct fused_room {
     explicit fused_room(const dg_fused_size &size)
         : scratch(size.bytes), counters(std::vector<unsigned>((size_t)size.counters, 0u))
     {}
+    float *memory() const { return (float *)(void *)scratch.p; }
     void check(const char *name) const
     {
         for (unsigned n : counters.get()) DG_CHECKF(n == 0, "%s left a counter at %u", name, n);
     }
-    /* Launches twice and compares the bits. False: a launch failed, which has been reported. */
-    template <class launch> bool same_twice(const char *name, const dev_buffer<float> &out, launch run) const
+    /* Launches several times, then with bf16 tensors if `halves[0]` (operand) or `halves[1]` (results) is set. All
+     * launches give the same bits. False: a launch failed, which has been reported. */
+    template <class launch>
+    bool same(const char *name, fused_prologue *in, fused_epilogue *out, int times, const bool (&halves)[2],
+              launch run) const
     {
-        std::vector<float> first;
-        for (int time = 0; time < 2; time++) {
+        std::vector<std::vector<float>> first;
+        for (int k = 0; k < times + (halves[0] || halves[1]); k++) {
+            in->round(k == times && halves[0]);
+            out->again(k == times && halves[1]);
             dev_op = name;
             run();
             if (!dev_ok(name)) return false;
             check(name);
-            const std::vector<float> got = out.get();
-            if (time)
-                DG_CHECKF(memcmp(got.data(), first.data(), got.size() * sizeof(float)) == 0,
-                          "%s: other bits the second time", name);
-            first = got;
+            const std::vector<std::vector<float>> now = out->outputs();
+            if (!k) first = now;
+            if (out->s.rounded) DG_CHECKF(out->half.get() == dev_halves(now[0]), "%s: other results in bf16", name);
+            for (size_t i = 0; i < now.size(); i++)
+                DG_CHECKF(!memcmp(now[i].data(), first[i].data(), now[i].size() * sizeof(float)),
+                          "%s: launch %d has other bits in output %zu", name, k, i);
         }
+        return true;
+    }
+};
+
+/* Tolerance of the results of a convolution, as in test_conv_mma.cu. */
+static inline std::vector<double> fused_slack(const std::vector<double> &mass, const std::vector<int> &terms)
+{
+    std::vector<double> slack(mass.size());
+    for (size_t i = 0; i < slack.size(); i++) slack[i] = 8 * sqrt(terms[i]) * (double)FLT_EPSILON * mass[i];
+    return slack;
+}
+
+/* A fused convolution: the forward pass, or a data gradient. */
+struct fused_conv {
+    const dg_op_kind kind;
+    const char *const more; /* the end of the case's name */
+    dg_op op = {};
+    dg_tune tune = {};
+    fused_prologue in;
+    fused_epilogue out;
+    std::vector<float> w;
+    dev_buffer<float> d_w;
+    dg_fused_conv f = {};
+
+    fused_conv(bool forward, const dg_conv_args &s, dg_prologue_kind from, int in_groups, float factor,
+               dg_epilogue_kind to, int out_groups, dg_act act, const char *called)
+        : kind(forward ? DG_OP_conv_fwd : DG_OP_conv_dx), more(called),
+          in(from, s.N, forward ? s.H * s.W : s.Ho * s.Wo, forward ? s.Ci : s.Co, in_groups, factor, 1),
+          out(to, s.N, forward ? s.Ho * s.Wo : s.H * s.W, forward ? s.Co : s.Ci, out_groups, act, 50),
+          w(dev_random((size_t)(s.Co * s.K * s.K * s.Ci), 3)), d_w(w)
+    {
+        op.kind = kind;
+        op.u.conv = f.conv = s;
+        f.conv.w = d_w.p;
+    }
+    /* The name of the case, valid until the next call. */
+    const char *name() const
+    {
+        static char text[300];
+        char row[200];
+        snprintf(text, sizeof text, "%s %s, prologue %d, epilogue %d of %d, act %d, %s",
+                 dg_precision_name(DG_F32, tune.math), dg_tune_text(row, sizeof row, &op, &tune), in.s.kind, out.s.kind,
+                 out.s.groups, out.s.act, more);
+        return text;
+    }
+    /* Runs launch(), which may check outputs other than those of the epilogue, and checks the results. `shift` applies
+     * to the operand in fp16. */
+    template <class after> bool run(const dg_gpu &gpu, int times, const bool (&halves)[2], int shift, after check)
+    {
+        const char *why = dg_variant_check(&op, &tune, DG_F32, &gpu);
+        f.in = in.s, f.out = out.s;
+        if (!why) why = dg_fused_conv_refuses(kind, &f, &tune, &gpu);
+        if (!DG_CHECKF(!why, "%s: %s", name(), why)) return false;
+        const fused_room room(dg_fused_conv_size(kind, &f, &tune));
+        f.scratch = room.memory();
+        f.counters = room.counters.p;
+        const bool ran = room.same(name(), &in, &out, times, halves, [&] {
+            f.in = in.s, f.out = out.s;
+            (kind == DG_OP_conv_fwd ? f.conv.y : f.conv.x) = out.result();
+            dg_fused_conv_launch(kind, &f, &tune, 0);
+            check();
+        });
+        if (!ran) return false;
+        std::vector<double> value = in.values(tune.math, shift), weight(w.begin(), w.end()), want(out.count),
+                            mass(out.count);
+        std::vector<int> terms(out.count);
+        if (tune.math != DG_MATH_FP32)
+            for (double &x : weight) x = dev_rounded(x, tune.math);
+        dg_conv_args a = op.u.conv;
+        a.w = weight.data();
+        a.x = kind == DG_OP_conv_fwd ? value.data() : want.data();
+        a.y = kind == DG_OP_conv_fwd ? want.data() : value.data();
+        dg_ref_conv(kind, &a, 1, mass.data(), terms.data());
+        out.check(want, fused_slack(mass, terms), name());
         return true;
     }
 };

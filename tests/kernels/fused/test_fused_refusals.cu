@@ -4,16 +4,16 @@
 #include "kernels/fused/fuse.cuh"
 #include "update_jobs.h"
 extern "C" {
+#include "tests/gather_signed.h"
 #include "core/tune/conv_tiles.h"
 #include "core/tune/tune.h"
-#include "kernels/fused/fused_update.h"
 }
 
 static void convolutions()
 {
     dg_op op = {};
     op.kind = DG_OP_conv_fwd;
-    op.u.conv = dg_conv_args{nullptr, nullptr, nullptr, nullptr, 12, 8, 8, 1024, 4, 4, 256, 4, 2, 1, 0, 0};
+    op.u.conv = dg_ref_conv_shape(12, 8, 8, 1024, 256, 4, 2, 1);
     dg_gpu gpu = {90, 200 << 10, DG_MATH_BF16, false};
     dg_tune tune = {};
     tune.variant = &dg_conv_variant_mma;
@@ -54,6 +54,65 @@ static void convolutions()
     gpu.arch = 75;
     tune.tile_m = 64;
     refuses(nullptr);
+}
+
+/* Sides of the result of a dense layer, which is one pixel of y. */
+static void dense_side(dg_fused_conv *f, int side) { f->conv.H = f->conv.W = f->conv.K = side; }
+static void rows_of(dg_fused_conv *f, int Ho) { f->conv.Ho = Ho, f->conv.H = 2 * Ho; }
+static void gathers(dg_fused_conv *f, int images, bool as_signed)
+{
+    f->gather.N = images, f->gather.H = f->gather.W = 8, f->gather.C = 3;
+    if (as_signed) gather_signed(&f->gather);
+}
+
+/* Changes of a launch of family dense or thin that is accepted. */
+static void dense_and_thin()
+{
+    static const dg_op_kind FWD = DG_OP_conv_fwd, DX = DG_OP_conv_dx;
+    static const struct {
+        const char *what;
+        bool dense, refused;
+        dg_op_kind kind;
+        void (*make)(dg_fused_conv *);
+    } rows[] = {
+        {"dense", true, false, DX, [](dg_fused_conv *) {}},
+        {"the largest grid", true, false, DX, [](dg_fused_conv *f) { dense_side(f, 255); }},
+        {"one block more", true, true, DX, [](dg_fused_conv *f) { dense_side(f, 256); }},
+        {"noise", true, false, DX, [](dg_fused_conv *f) { f->noise.n = 20; }},
+        {"more noise than y", true, true, DX, [](dg_fused_conv *f) { f->noise.n = 24; }},
+        {"six channels", true, true, DX, [](dg_fused_conv *f) { f->conv.Ci = 6; }},
+        {"gradient of a norm", true, true, DX, [](dg_fused_conv *f) { f->out.kind = DG_EPILOGUE_NORM_DX; }},
+        {"two groups", true, true, DX, [](dg_fused_conv *f) { f->out.kind = DG_EPILOGUE_STATS, f->out.groups = 2; }},
+        {"forward", false, false, FWD, [](dg_fused_conv *) {}},
+        {"data gradient", false, false, DX, [](dg_fused_conv *) {}},
+        {"the largest grid", false, false, FWD, [](dg_fused_conv *f) { rows_of(f, 4 * 65535); }},
+        {"one tile more", false, true, FWD, [](dg_fused_conv *f) { rows_of(f, 4 * 65535 + 1); }},
+        {"statistics", false, true, FWD, [](dg_fused_conv *f) { f->out.kind = DG_EPILOGUE_STATS; }},
+        {"statistics", false, true, DX, [](dg_fused_conv *f) { f->out.kind = DG_EPILOGUE_STATS; }},
+        {"a norm of x", false, true, FWD, [](dg_fused_conv *f) { f->in.kind = NORM; }},
+        {"a norm of y", false, false, DX, [](dg_fused_conv *f) { f->in.kind = NORM; }},
+        {"a norm of two groups", false, true, DX, [](dg_fused_conv *f) { f->in.kind = NORM, f->in.groups = 2; }},
+        {"too many images", false, true, FWD, [](dg_fused_conv *f) { gathers(f, 3, true); }},
+        {"images scaled otherwise", false, true, FWD, [](dg_fused_conv *f) { gathers(f, 2, false); }},
+        {"images", false, false, FWD, [](dg_fused_conv *f) { gathers(f, 2, true); }},
+        {"labels", false, true, FWD, [](dg_fused_conv *f) { gathers(f, 2, true), f->gather.record += 4; }},
+    };
+    const dg_gpu gpu = {90, 200 << 10, DG_MATH_FP32, true}, little = {90, 16 << 10, DG_MATH_FP32, true};
+    dg_fused_conv f = {};
+    dg_tune tune = {};
+    tune.stages = 2;
+    tune.split = 1;
+    for (const auto &r : rows) {
+        f = {};
+        f.conv = r.dense ? dg_ref_conv_shape(2, 4, 4, 8, 10, 4, 1, 0) : dg_ref_conv_shape(2, 8, 8, 3, 8, 4, 2, 1);
+        f.in.groups = f.out.groups = 1;
+        r.make(&f);
+        tune.variant = r.dense ? &dg_conv_variant_tiled : &dg_conv_variant_thin;
+        const char *const why = (r.dense ? dg_fused_dense_refuses : dg_fused_thin_refuses)(r.kind, &f, &tune, &gpu);
+        DG_CHECKF(!why == !r.refused, "%s, %s: %s", r.dense ? "dense" : "thin", r.what, why ? why : "not refused");
+    }
+    gathers(&f, 0, true);
+    DG_CHECK(dg_fused_thin_refuses(DX, &f, &tune, &little));
 }
 
 /* Returns the fused update of D or G in the published network with batch size N. Its tensors have no memory. */
@@ -188,6 +247,7 @@ static void splits()
 int main()
 {
     convolutions();
+    dense_and_thin();
     updates();
     splits();
     return dg_test_report();

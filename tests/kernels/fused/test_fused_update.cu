@@ -1,16 +1,13 @@
 /* The fused update compared with the launches that it replaces: norm_act, norm_act_dx, conv_dw and adam with equal
- * inputs. The jobs do not form a network; each has a shape of its own. */
-#include <float.h>
+ * inputs. The jobs do not form a network; each has a shape of its own. In bf16 the first step is repeated with bf16
+ * tensors. */
 #include <memory>
 
-#include "tests/run_conv.h"
-#include "kernels/fused/fuse.cuh"
+#include "fused_case.h"
 #include "update_jobs.h"
 extern "C" {
-#include "core/tune/conv_tiles.h"
-#include "core/plan/precision.h"
+#include "core/plan/work.h"
 #include "host/net/gan.h"
-#include "core/tune/tune.h"
 }
 
 /* Jobs of updates of D, then of G. Both lists have maps of odd sizes, partly filled tiles and both cell sizes. */
@@ -24,7 +21,7 @@ static const std::vector<job_case> in_G = {
     {DG_FUSED_THIN, 4, 12, 10, 3, 8, PLAIN, NORM, 4},      {DG_FUSED_MMA, 2, 18, 20, 24, 16, DX, PLAIN, 3},
     {DG_FUSED_MMA, 4, 12, 10, 16, 8, DX, NORM, 1},         {DG_FUSED_MMA, 6, 6, 8, 8, 80, DX, NORM, 1},
     {DG_FUSED_DENSE, 36, 3, 3, 12, 132, DX, PLAIN, 1},     {DG_FUSED_THIN, 3, 10, 66, 1, 4, PLAIN, PLAIN, 20},
-    {DG_FUSED_THIN_MMA, 4, 11, 10, 3, 40, PLAIN, NORM, 4},
+    {DG_FUSED_THIN_MMA, 4, 11, 10, 3, 40, PLAIN, NORM, 4}, {DG_FUSED_THIN_MMA, 4, 8, 34, 1, 12, PLAIN, NORM, 2},
 };
 /* No job uses tensor cores, so one precision is enough. */
 static const std::vector<job_case> no_mma = {
@@ -50,38 +47,45 @@ static std::vector<float> numbers(size_t n, float around, float spread)
 struct side {
     dg_prologue s = {};
     int N, H, W, C, groups;
-    int64_t norm = 0; /* index of gamma in the weights; beta follows gamma */
-    std::vector<float> dy, pre, mean, rstd;
-    dev_buffer<float> tensor, before, means, rstds, totals, dense;
+    int64_t norm = 0;           /* index of gamma in the weights; beta follows gamma */
+    fused_tensor dy, pre, left; /* left: the gradient before the norm, or dy */
+    std::vector<float> mean, rstd;
+    dev_buffer<float> means, rstds, totals, dense;
+    dev_buffer<uint16_t> factors;
 
     side(dg_prologue_kind kind, int n, int h, int w, int c, int g, float size)
-        : N(n), H(h), W(w), C(c), groups(g), dy(numbers((size_t)n * h * w * c, 0, size)),
-          pre(numbers(dy.size(), 0.2f, 1)), mean(numbers((size_t)g * c, 0.1f, 0.3f)),
-          rstd(numbers((size_t)g * c, 1.2f, 0.4f)), tensor(dy), before(pre), means(mean), rstds(rstd),
-          totals((size_t)2 * g * c), dense(dy.size())
+        : N(n), H(h), W(w), C(c), groups(g), dy(n, h * w, c, 1, ++seed, 1), pre(n, h * w, c, 1, ++seed, 1),
+          left(n, h * w, c, 1, 1, 1), mean(numbers((size_t)g * c, 0.1f, 0.3f)),
+          rstd(numbers((size_t)g * c, 1.2f, 0.4f)), means(mean), rstds(rstd), totals((size_t)2 * g * c),
+          dense(dy.values.size()), factors(dy.values.size())
     {
+        for (float &v : dy.values) v *= size;
+        dy.put(dy.values), left.put(dy.values);
         s.kind = kind;
-        s.x = kind == NORM ? before.p : tensor.p;
         s.groups = kind == PLAIN ? 1 : g;
-        if (kind == PLAIN) return;
-        s.mean = means.p;
-        s.rstd = rstds.p;
-        s.factor = 0.2f;
-        s.pre = kind == DX ? before.p : nullptr;
-        s.totals = kind == DX ? totals.p : nullptr;
+        s.factor = 0.25f;
+        s.mean = means.p, s.rstd = rstds.p, s.totals = totals.p;
+    }
+
+    /* The operand with gamma and beta in these weights. */
+    dg_prologue read(const float *p, bool rounded)
+    {
+        s.rounded = rounded;
+        s.x = (s.kind == NORM ? pre : left).at(rounded);
+        s.pre = pre.at(rounded);
+        s.gamma = p + norm, s.beta = p + norm + C;
+        return s;
     }
 
     /* Computes the inputs of the prologue and the result of the unfused op from these weights. */
     void prepare(float *p, float *g, bool *ok)
     {
-        if (s.kind == PLAIN) return dense.put(dy);
-        s.gamma = p + norm;
-        s.beta = s.kind == NORM ? s.gamma + C : nullptr;
+        if (s.kind == PLAIN) return dense.put(dy.values);
         dg_norm_act_args a = {};
         a.N = N, a.H = H, a.W = W, a.C = C, a.groups = groups;
         a.act = DG_ACT_LEAKY;
         a.slope = (double)s.factor;
-        a.mean = means.p, a.rstd = rstds.p, a.gamma = p + norm, a.beta = p + norm + C, a.x = before.p;
+        a.mean = means.p, a.rstd = rstds.p, a.gamma = p + norm, a.beta = p + norm + C, a.x = pre.whole.p;
         dg_tune tune = {};
         tune.variant = &dg_direct;
         tune.block = 64;
@@ -96,46 +100,37 @@ struct side {
         op.kind = DG_OP_norm_act_dx;
         op.u.norm_act = a;
         op.tune = tune;
-        extern_scratch.reset(new dev_buffer<char>(scratch_bytes(&op)));
-        dev_buffer<float> given(dy);
-        a.dx = dense.p, a.dy = given.p, a.dgamma = g + norm, a.dbeta = g + norm + C, a.scratch = extern_scratch->p;
+        const dev_buffer<char> scratch(dg_scratch_of(&op, DG_F32));
+        a.dx = dense.p, a.dy = dy.whole.p, a.dgamma = g + norm, a.dbeta = g + norm + C, a.scratch = scratch.p;
         dg_cuda_norm_act_dx<float>(&a, &tune, 0);
         *ok = dev_ok("norm_act_dx") && *ok;
     }
 
   private:
-    std::unique_ptr<dev_buffer<char>> extern_scratch;
-    static size_t scratch_bytes(const dg_op *op);
-
     /* Stores gradients before the norm and their means, as DG_EPILOGUE_NORM_DX writes them. */
     void leave_gradient(const float *p)
     {
-        std::vector<float> affine((size_t)(2 * C)), left(dy.size()), sums((size_t)(2 * groups * C));
+        std::vector<float> affine((size_t)(2 * C)), sums((size_t)(2 * groups * C));
         DG_CHECK(cudaMemcpy(affine.data(), p + norm, affine.size() * sizeof(float), cudaMemcpyDeviceToHost) ==
                  cudaSuccess);
-        const size_t per_group = dy.size() / (size_t)groups;
+        const size_t per_group = dy.values.size() / (size_t)groups;
         std::vector<double> total(sums.size());
-        for (size_t i = 0; i < dy.size(); i++) {
+        for (size_t i = 0; i < dy.values.size(); i++) {
             const size_t c = i % (size_t)C, group = i / per_group, at = group * (size_t)C + c;
-            const float d = pre[i] - mean[at], z = d * (affine[c] * rstd[at]) + affine[(size_t)C + c];
-            left[i] = z > 0 ? dy[i] : s.factor * dy[i];
-            total[2 * group * (size_t)C + c] += (double)left[i];
-            total[(2 * group + 1) * (size_t)C + c] += (double)left[i] * (double)d;
+            const float d = pre.values[i] - mean[at], z = d * (affine[c] * rstd[at]) + affine[(size_t)C + c];
+            left.values[i] = z > 0 ? dy.values[i] : s.factor * dy.values[i];
+            total[2 * group * (size_t)C + c] += (double)left.values[i];
+            total[(2 * group + 1) * (size_t)C + c] += (double)left.values[i] * (double)d;
         }
         for (size_t i = 0; i < total.size(); i++) {
             const size_t c = i % (size_t)C, group = i / (2 * (size_t)C);
             const double r = (double)rstd[group * (size_t)C + c];
             sums[i] = (float)(total[i] * (i / (size_t)C % 2 ? r * r : 1) * (double)C / (double)per_group);
         }
-        tensor.put(left);
+        left.put(left.values);
         totals.put(sums);
     }
 };
-
-extern "C" {
-#include "core/plan/work.h"
-}
-size_t side::scratch_bytes(const dg_op *op) { return dg_scratch_of(op, DG_F32); }
 
 /* Replaces cases that this precision lacks: thin_mma has no fp16 kernels. */
 static std::vector<job_case> suited(std::vector<job_case> cases, dg_math math)
@@ -152,11 +147,20 @@ static std::vector<job_case> by_warpgroups(std::vector<job_case> cases)
     return cases;
 }
 
+/* Weights with their moments and gradients. */
+struct weights {
+    dev_buffer<float> p, m, v, g;
+
+    explicit weights(const std::vector<float> &start)
+        : p(start), m(std::vector<float>(start.size())), v(m.get()), g(m.get())
+    {}
+    weights(const weights &w) : p(w.p.get()), m(w.m.get()), v(w.v.get()), g(w.g.get()) {}
+};
+
 struct problem {
     const std::vector<job_case> cases;
     const dg_math math;
     std::vector<std::unique_ptr<side>> x, y;
-    std::vector<std::unique_ptr<dev_buffer<char>>> factors;
     dg_fused_update u = {};
     std::vector<float> start;
     const char *name;
@@ -176,11 +180,7 @@ struct problem {
             (k.x == DX ? j->conv.shift_x : j->conv.shift_y) = up;
             x.emplace_back(new side(k.x, k.N, k.H, k.W, k.Ci, parts, k.x == DX ? ldexpf(1, -up) : 1));
             y.emplace_back(new side(k.y, k.N, j->conv.Ho, j->conv.Wo, k.Co, parts, k.y == DX ? ldexpf(1, -up) : 1));
-            for (int i = 0; i < 2 && dg_update_has_factors(k.kind); i++) {
-                const size_t values = (i ? y : x).back()->dy.size();
-                factors.emplace_back(new dev_buffer<char>(values * 2));
-                j->factors[i] = factors.back()->p;
-            }
+            if (dg_update_has_factors(k.kind)) j->factors[0] = x.back()->factors.p, j->factors[1] = y.back()->factors.p;
             j->offset = at;
             at += (int64_t)k.Co * j->conv.K * j->conv.K * k.Ci;
             for (side *s : {x.back().get(), y.back().get()}) {
@@ -236,6 +236,32 @@ struct problem {
                   bad ? (double)want[at] : 0);
     }
 
+    /* True if kernels of this family read operand y (or x) from bf16 tensors. */
+    static bool reads_halves(dg_fused_family kind, bool is_y)
+    {
+        if (kind == DG_FUSED_THIN || kind == DG_FUSED_THIN_MMA) return is_y && kind == DG_FUSED_THIN_MMA;
+        return dg_update_has_factors(kind) || !is_y;
+    }
+
+    /* Launches the update of these weights. */
+    bool launch(weights *w, bool halves)
+    {
+        for (int i = 0; i < u.jobs; i++) {
+            dg_update_job *j = &u.job[i];
+            j->x = x[(size_t)i]->read(w->p.p, halves && reads_halves(j->kind, false));
+            j->y = y[(size_t)i]->read(w->p.p, halves && reads_halves(j->kind, true));
+            j->conv.w = w->g.p + j->offset;
+            /* a tensor in bf16 is the rounded operand if it has no prologue */
+            j->there[0] = halves && dg_update_has_factors(j->kind) && j->x.kind == PLAIN;
+            if (dg_update_has_factors(j->kind))
+                j->factors[0] = j->there[0] ? (void *)x[(size_t)i]->left.half.p : x[(size_t)i]->factors.p;
+        }
+        u.adam.p = w->p.p, u.adam.m = w->m.p, u.adam.v = w->v.p, u.adam.g = w->g.p;
+        dev_op = name;
+        dg_fused_update_launch(&u, 0);
+        return dev_ok(name);
+    }
+
     /* Runs several consecutive steps with one set of counters. */
     void run(int steps, bool advance)
     {
@@ -243,14 +269,10 @@ struct problem {
         if (!dev_fuses(math, &gpu)) return;
         const char *why = dg_fused_update_refuses(&u, &gpu);
         if (!DG_CHECKF(!why, "%s: %s", name, why)) return;
-        const dg_fused_size size = dg_fused_update_size(&u);
-        const size_t n = start.size();
-        std::vector<float> zero(n), weights = start;
+        const fused_room room(dg_fused_update_size(&u));
         /* two weights that are not finite */
-        weights[0] = INFINITY, weights[(size_t)u.job[u.jobs - 1].offset + 3] = NAN;
-        dev_buffer<float> p(weights), m(zero), v(zero), g(zero), wp(weights), wm(zero), wv(zero), wg(zero);
-        dev_buffer<char> scratch(size.bytes ? size.bytes : 1);
-        dev_buffer<unsigned> counters(std::vector<unsigned>((size_t)size.counters, 0));
+        start[0] = INFINITY, start[(size_t)u.job[u.jobs - 1].offset + 3] = NAN;
+        weights own(start), wanted(start);
         dev_buffer<unsigned> adam_counters(std::vector<unsigned>(DG_OP_COUNTERS, 0));
         dg_step_state now = {};
         now.seed = 3;
@@ -260,60 +282,56 @@ struct problem {
         now.beta2 = 0.999;
         dev_buffer<dg_step_state> state(std::vector<dg_step_state>(1, now)), other(std::vector<dg_step_state>(1, now));
         dev_buffer<dg_metrics> ring(DG_RING), other_ring(DG_RING);
+        u.adam.ring = ring.p, u.adam.state = state.p;
+        u.scratch = room.memory();
+        u.counters = room.counters.p;
         for (int step = 0; step < steps; step++) {
             bool ok = true;
             for (int i = 0; i < u.jobs && ok; i++) {
-                x[(size_t)i]->prepare(wp.p, wg.p, &ok);
-                y[(size_t)i]->prepare(wp.p, wg.p, &ok);
-                ok = ok && unfused(i, wg.p);
+                x[(size_t)i]->prepare(wanted.p.p, wanted.g.p, &ok);
+                y[(size_t)i]->prepare(wanted.p.p, wanted.g.p, &ok);
+                ok = ok && unfused(i, wanted.g.p);
             }
             if (!ok) return;
-            const std::vector<float> want = wg.get();
+            const std::vector<float> want = wanted.g.get();
             std::vector<float> there = want; /* values outside of all jobs must not change */
             for (int i = 0; i < u.jobs; i++) {
-                dg_update_job *j = &u.job[i];
-                std::fill_n(there.begin() + j->offset, (int64_t)j->conv.Co * j->conv.K * j->conv.K * j->conv.Ci, NAN);
-                j->x = x[(size_t)i]->s;
-                j->y = y[(size_t)i]->s;
-                for (dg_prologue *s : {&j->x, &j->y}) {
-                    if (s->gamma) s->gamma = p.p + (s->gamma - wp.p);
-                    if (s->beta) s->beta = p.p + (s->beta - wp.p);
-                }
-                j->conv.w = g.p + j->offset;
+                const dg_conv_args *a = &u.job[i].conv;
+                std::fill_n(there.begin() + u.job[i].offset, (int64_t)a->Co * a->K * a->K * a->Ci, NAN);
             }
-            g.put(there);
-            u.adam.p = p.p, u.adam.m = m.p, u.adam.v = v.p, u.adam.g = g.p, u.adam.ring = ring.p,
-            u.adam.state = state.p;
+            own.g.put(there);
+            weights in_bf16(own);
+            const bool halves = !step && math == DG_MATH_BF16;
+            u.advance = {nullptr, 0};
+            if (halves && !launch(&in_bf16, true)) return;
             u.advance = {advance ? state.p : nullptr, 7};
-            u.scratch = (float *)(void *)scratch.p;
-            u.counters = counters.p;
-            dev_op = name;
-            dg_fused_update_launch(&u, 0);
-            if (!dev_ok(name)) return;
-            const std::vector<float> got = g.get();
+            if (!launch(&own, false)) return;
+            const std::vector<float> got = own.g.get();
             for (int i = 0; i < u.jobs; i++) compare(i, got, want);
+            if (halves) same("g of bf16 tensors", in_bf16.g, own.g), same("p of bf16 tensors", in_bf16.p, own.p);
             dev_bits(got.data(), got.size() * sizeof(float));
 
             /* Adam with this gradient must give the same bits. */
             dg_adam_args a = u.adam;
-            wg.put(got);
-            a.p = wp.p, a.m = wm.p, a.v = wv.p, a.g = wg.p, a.ring = other_ring.p, a.state = other.p;
+            wanted.g.put(got);
+            a.p = wanted.p.p, a.m = wanted.m.p, a.v = wanted.v.p, a.g = wanted.g.p;
+            a.ring = other_ring.p, a.state = other.p;
             a.counters = adam_counters.p;
             dg_tune tune = {};
             tune.variant = &dg_vector;
             tune.block = 256;
             dg_cuda_adam<float>(&a, &tune, 0);
             if (!dev_ok("adam")) return;
-            same("p", p, wp), same("m", m, wm), same("v", v, wv);
+            same("p", own.p, wanted.p), same("m", own.m, wanted.m), same("v", own.v, wanted.v);
             const double bad = ring.get()[now.step].value[DG_BAD_D],
-                         wanted = other_ring.get()[now.step].value[DG_BAD_D];
-            DG_CHECKF(bad == wanted && bad >= 2, "%s: %g weights are not finite, not %g", name, bad, wanted);
+                         other_bad = other_ring.get()[now.step].value[DG_BAD_D];
+            DG_CHECKF(bad == other_bad && bad >= 2, "%s: %g weights are not finite, not %g", name, bad, other_bad);
             if (advance) now.step++, now.cursor += 7;
             const dg_step_state then = state.get()[0];
             DG_CHECKF(!memcmp(&then, &now, sizeof now), "%s: step %d at row %d", name, (int)then.step,
                       (int)then.cursor);
             other.put(std::vector<dg_step_state>(1, now));
-            for (unsigned c : counters.get()) DG_CHECKF(!c, "%s: a counter is left at %u", name, c);
+            room.check(name);
         }
     }
 

@@ -4,6 +4,7 @@
 
 extern "C" {
 #include "kernels/fused/fused_update.h"
+#include "tests/reference_conv.h"
 }
 
 struct job_case {
@@ -18,9 +19,7 @@ static dg_conv_args shape_of(const job_case &c)
 {
     const bool flat = c.kind == DG_FUSED_GEMV || c.kind == DG_FUSED_DENSE;
     const int K = flat ? c.H : 4, S = flat ? 1 : 2, P = flat ? 0 : 1;
-    return dg_conv_args{
-        nullptr, nullptr, nullptr, nullptr, c.N, c.H, c.W, c.Ci, (c.H + 2 * P - K) / S + 1, (c.W + 2 * P - K) / S + 1,
-        c.Co,    K,       S,       P,       0,   0};
+    return dg_ref_conv_shape(c.N, c.H, c.W, c.Ci, c.Co, K, S, P);
 }
 
 #endif

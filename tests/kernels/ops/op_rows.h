@@ -24,9 +24,9 @@ typedef struct op_row {
     op_shape *shapes;
     int count;
     op_shape threads[2]; /* shapes with work for many threads: one for CPUs, and one for the simulator */
-    /* Sets values and attributes of a variation; every operand already has values in (-1, 1). `more` has the numbers
-     * after the shape. */
-    void (*set)(dg_op *op, int variation, const int *more);
+    /* Sets values and attributes of a variation; every operand already has values in (-1, 1). */
+    void (*set)(dg_op *op, int variation);
+    op_bound within; /* the tolerance of all results in units of the type's eps, if it is not bound() */
     op_bound (*bound)(const dg_op *want, const char *result, double eps);
     const char *nan_untested; /* an input for which NaN is not tested, or "all" */
     op_bound gpu;             /* additional tolerance on a GPU, whose math library differs */
@@ -49,7 +49,8 @@ typedef struct op_row {
 
 #define OP_SHAPES(array) .shapes = array, .count = (int)(sizeof(array) / sizeof *(array))
 
-static dg_type op_type; /* type of real operands on the backend that runs next */
+static dg_type op_type;    /* type of real operands on the backend that runs next */
+static const int *op_more; /* the numbers after the shape, for `set` */
 static dg_step_state op_state;
 static dg_metrics op_ring[DG_RING];
 
@@ -161,7 +162,8 @@ static inline dg_op op_make(const op_row *r, dg_op_kind kind, const int *shape, 
     const char *why = info->complete ? info->complete(&op) : NULL;
     DG_CHECKF(!why, "%s: %s", op.name, why);
     op_add_operands(&op);
-    if (r->set) r->set(&op, variation, shape + words);
+    op_more = shape + words;
+    if (r->set) r->set(&op, variation);
     return op;
 }
 
@@ -230,7 +232,9 @@ static inline void op_compare(const dg_backend *b, const op_row *r, const dg_op 
     for (int i = 0; i < n; i++) {
         const void *g = *dg_ref_pointer(got, i), *w = *dg_ref_pointer(want, i);
         if (!(list[i].role & DG_OUT) || !g || list[i].element == DG_COUNTERS) continue;
-        op_bound bound = r->bound ? r->bound(want, list[i].name, dg_case_eps(b)) : (op_bound){0, 0};
+        const double eps = dg_case_eps(b);
+        op_bound bound = r->bound ? r->bound(want, list[i].name, eps)
+                                  : (op_bound){r->within.relative * eps, r->within.absolute * eps};
         if (strncmp(b->name, "cpu", 3) != 0) bound.relative += r->gpu.relative, bound.absolute += r->gpu.absolute;
         if (list[i].element == DG_ALL_STEPS) op_compare_ring(g, w, bound, name);
         else if (!op_is_real(&list[i])) DG_CHECKF(!memcmp(g, w, op_bytes(got, i)), "%s: %s", name, list[i].name);

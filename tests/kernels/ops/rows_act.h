@@ -7,9 +7,8 @@ static op_shape add_shapes[] = {{1},  {2},  {3},   {4},   {7},   {8},    {15},  
                                 {33}, {67}, {100}, {127}, {256}, {1021}, {4096}, {4097}, {8193}, {12289}};
 
 /* Keeps values away from the kink of an activation, where finite differences do not give the slope. */
-static void act_set(dg_op *op, int variation, const int *more)
+static void act_set(dg_op *op, int variation)
 {
-    (void)more;
     op->u.act.act = (dg_act)variation;
     op->u.act.slope = 0.2;
     op_fill(op, "x", 4, 0);
@@ -20,9 +19,8 @@ static void act_set(dg_op *op, int variation, const int *more)
 
 /* y contains values of the activation that are exact in float, and a single 0, where PyTorch takes the slope of the
  * left side. */
-static void act_dx_set(dg_op *op, int variation, const int *more)
+static void act_dx_set(dg_op *op, int variation)
 {
-    (void)more;
     dg_op forward = {.kind = DG_OP_act, .u.act = op->u.act};
     forward.u.act.x = dg_case_numbers((size_t)op->u.act.n, 4, 0);
     forward.u.act.act = op->u.act.act = (dg_act)variation;
@@ -33,9 +31,8 @@ static void act_dx_set(dg_op *op, int variation, const int *more)
 }
 
 /* The values include a sum that cancels and a sum that is NaN. */
-static void add_set(dg_op *op, int variation, const int *more)
+static void add_set(dg_op *op, int variation)
 {
-    (void)more;
     op->u.add.act = (dg_act)variation;
     op->u.add.slope = 0.2;
     op_fill(op, "a", 2, 0);
@@ -44,19 +41,6 @@ static void add_set(dg_op *op, int variation, const int *more)
     if (op->u.add.n < 10) return;
     a[7] = INFINITY, b[7] = -INFINITY;
     b[9] = -a[9];
-}
-
-/* tanh has a tolerance of three units in the last place. */
-static op_bound act_bound(const dg_op *want, const char *result, double eps)
-{
-    (void)result;
-    return (op_bound){(want->kind == DG_OP_act ? 6 : 8) * eps, 0};
-}
-
-static op_bound act_dx_bound(const dg_op *want, const char *result, double eps)
-{
-    (void)want, (void)result;
-    return (op_bound){16 * eps, 16 * eps * 1e-2};
 }
 
 /* Checks tanh over the whole range: within three units in the last place, odd, never above 1, and special values. */
@@ -99,7 +83,7 @@ static const op_row row_act = {.variations = DG_ACT_KINDS,
                                OP_SHAPES(act_shapes),
                                .threads = {{60011}, {3011}},
                                .set = act_set,
-                               .bound = act_bound,
+                               .within = {6, 0},
                                .same = {{"y", "x"}},
                                .gradient = {{{"x", "dx"}}, DG_OP_act_dx, "dy", .most = 1000},
                                .more = check_tanh};
@@ -109,7 +93,7 @@ static const op_row row_act_dx = {.variations = DG_ACT_KINDS,
                                   OP_SHAPES(act_shapes),
                                   .threads = {{60011}, {3011}},
                                   .set = act_dx_set,
-                                  .bound = act_dx_bound,
+                                  .within = {16, 0.16},
                                   .same = {{"dx", "dy"}}};
 
 static const op_row row_add = {.variations = DG_ACT_KINDS,
@@ -117,7 +101,7 @@ static const op_row row_add = {.variations = DG_ACT_KINDS,
                                OP_SHAPES(add_shapes),
                                .threads = {{60011}, {3011}},
                                .set = add_set,
-                               .bound = act_bound,
+                               .within = {8, 0},
                                .same = {{"y", "a"}, {"y", "b"}, {"a", "b"}, {"y", "a", "b"}}};
 
 /* N, H, W, C: one row; dense layers; rows that are divided into a few parts, into more parts than a warp has lanes, and
@@ -130,9 +114,8 @@ static op_shape bias_shapes[] = {
 };
 
 /* Sets the activation and, for the gradient, whether db is computed. */
-static void bias_set(dg_op *op, int variation, const int *more)
+static void bias_set(dg_op *op, int variation)
 {
-    (void)more;
     dg_bias_act_args *a = &op->u.bias_act;
     a->act = (dg_act)(variation % DG_ACT_KINDS);
     a->slope = 0.2;
@@ -174,7 +157,7 @@ static const op_row row_bias_act = {.variations = DG_ACT_KINDS,
                                     OP_SHAPES(bias_shapes),
                                     .threads = {{6, 29, 31, 12}, {6, 9, 11, 12}},
                                     .set = bias_set,
-                                    .bound = act_bound,
+                                    .within = {8, 0},
                                     .same = {{"y", "x"}},
                                     .gradient = {{{"x", "dx"}, {"b", "db"}}, DG_OP_bias_act_dx, "dy", .most = 800}};
 

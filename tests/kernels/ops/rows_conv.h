@@ -10,9 +10,9 @@ static op_shape conv_shapes[] = {
 
 /* Operands are multiples of 1/128, which bf16 represents exactly, so that all precisions have one correct
  * result. */
-static void conv_set(dg_op *op, int variation, const int *more)
+static void conv_set(dg_op *op, int variation)
 {
-    (void)variation, (void)more;
+    (void)variation;
     for (int i = 1; i < 3; i++) {
         double *x = *dg_ref_pointer(op, i);
         for (int64_t k = 0; k < dg_operand_count(op, i); k++) x[k] = rint(x[k] * 127) / 128;

@@ -31,10 +31,10 @@ static uint8_t *records_of(const dg_gather_args *a, int rows)
     return data;
 }
 
-static void gather_set(dg_op *op, int variation, const int *more)
+static void gather_set(dg_op *op, int variation)
 {
     dg_gather_args *a = &op->u.gather;
-    const int cursor = more[1], rows = more[0] > cursor + a->N ? more[0] : cursor + a->N;
+    const int cursor = op_more[1], rows = op_more[0] > cursor + a->N ? op_more[0] : cursor + a->N;
     const int input = variation / 2 % INPUTS;
     int labels = variation / 2 / INPUTS;
     /* the reference derives the image type from the size of a record, so a record with labels must not be too small */
@@ -53,7 +53,7 @@ static void gather_set(dg_op *op, int variation, const int *more)
     perm[cursor] = rows - 1; /* this step reads the last record */
     a->perm = perm;
     a->data = records_of(a, rows);
-    op_state.step = (uint64_t)more[2];
+    op_state.step = (uint64_t)op_more[2];
     op_state.cursor = cursor;
 }
 
@@ -136,9 +136,9 @@ static const op_row row_gather = {.variations = 2 * INPUTS * LABELLINGS,
 
 static op_shape to_u8_shapes[] = {{1}, {2}, {15}, {17}, {31}, {100}, {1000}, {4097}, {10001}};
 
-static void to_u8_set(dg_op *op, int variation, const int *more)
+static void to_u8_set(dg_op *op, int variation)
 {
-    (void)variation, (void)more;
+    (void)variation;
     op_fill(op, "x", 1.2, 0);
 }
 
@@ -160,9 +160,9 @@ static const op_row row_to_u8 = {OP_SHAPES(to_u8_shapes), .threads = {{60011}, {
 
 static op_shape advance_shapes[] = {{64}, {1}};
 
-static void advance_set(dg_op *op, int variation, const int *more)
+static void advance_set(dg_op *op, int variation)
 {
-    (void)op, (void)variation, (void)more;
+    (void)op, (void)variation;
     op_state = (dg_step_state){.seed = 3, .step = 0xffffffffu, .cursor = 60, .lr = {1, 2}};
 }
 

@@ -21,11 +21,11 @@ static op_shape softmax_shapes[] = {
 /* The combinations of operands that plans use, each without and with smoothing. */
 enum { TRAIN, EVERYTHING, TEST, CLASSIFY, USES };
 
-static void softmax_set(dg_op *op, int variation, const int *more)
+static void softmax_set(dg_op *op, int variation)
 {
     dg_softmax_args *a = &op->u.softmax;
-    op_state.step = (uint64_t)more[1];
-    op_fill(op, "logit", more[0] / 10.0, 0);
+    op_state.step = (uint64_t)op_more[1];
+    op_fill(op, "logit", op_more[0] / 10.0, 0);
     int32_t *label = (int32_t *)(uintptr_t)a->label;
     for (int i = 0; i < a->N; i++) label[i] = (i * 7 + i / a->C) % a->C;
     a->smoothing = variation % 2 * 0.1;
@@ -160,7 +160,7 @@ static op_shape gan_shapes[] = {{1, 20, 0},     {2, 2, 700},     {3, 20, 1400}, 
                                 {11, 1, 5},     {31, 20, 2800},  {64, 2, 3500},  {255, 20, 4200},
                                 {256, 2, 4900}, {257, 20, 5600}, {1000, 2, 6300}};
 
-static void gan_set(dg_op *op, int part, const int *more)
+static void gan_set(dg_op *op, int part)
 {
     dg_gan_loss_args *a = &op->u.gan_loss;
     const dg_loss_info *l = &dg_losses[part / OF_STEP % DG_LOSS_KINDS];
@@ -170,9 +170,9 @@ static void gan_set(dg_op *op, int part, const int *more)
     a->target = which == FAKE ? l->low : 1;
     a->low = l->low;
     if (part == PARTS - 1) a->form = DG_GAN_CROSS, a->both = 0, a->target = 0.9, a->low = 0;
-    op_state.step = (uint64_t)more[1];
-    op_fill(op, "logit", more[0], 0.25);
-    op_fill(op, "other", more[0], -0.5);
+    op_state.step = (uint64_t)op_more[1];
+    op_fill(op, "logit", op_more[0], 0.25);
+    op_fill(op, "other", op_more[0], -0.5);
     if (part == PARTS - 1 || !l->paired) op_point(op, "other", NULL);
     a->loss = LOSS, a->prob = SHARE;
 }

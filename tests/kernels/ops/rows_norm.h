@@ -19,18 +19,18 @@ static op_shape norm_shapes[] = {
 };
 static op_shape frozen_shapes[] = {{1}, {3}, {31}, {64}, {127}, {300}, {1024}};
 
-static void stats_set(dg_op *op, int variation, const int *more)
+static void stats_set(dg_op *op, int variation)
 {
     (void)variation;
     op->u.norm_stats.eps = 1e-5;
     op->u.norm_stats.momentum = 0.1;
-    op_fill(op, "x", spread[*more].scale, spread[*more].shift);
+    op_fill(op, "x", spread[*op_more].scale, spread[*op_more].shift);
     op_fill(op, "running_var", 0.5, 1);
 }
 
-static void frozen_set(dg_op *op, int variation, const int *more)
+static void frozen_set(dg_op *op, int variation)
 {
-    (void)variation, (void)more;
+    (void)variation;
     op->u.norm_frozen.eps = 1e-5;
     op_fill(op, "running_var", 0.5, 1);
 }
@@ -55,13 +55,13 @@ static dg_op stats_of(const dg_op *op)
 }
 
 /* Keeps values before the activation at least 1e-3 away from the kink. */
-static void norm_set(dg_op *op, int variation, const int *more)
+static void norm_set(dg_op *op, int variation)
 {
     dg_norm_act_args *a = &op->u.norm_act;
     a->act = (dg_act)(variation % DG_ACT_KINDS);
     while (!dg_act_is_linear(a->act)) a->act = (dg_act)((a->act + 1) % DG_ACT_KINDS);
     a->slope = 0.2;
-    op_fill(op, "x", spread[*more].scale, spread[*more].shift);
+    op_fill(op, "x", spread[*op_more].scale, spread[*op_more].shift);
     op_fill(op, "gamma", 0.5, 1);
     op_fill(op, "beta", 0.5, 0);
     const dg_op stats = stats_of(op);

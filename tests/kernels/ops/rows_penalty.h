@@ -3,11 +3,7 @@
 
 static op_shape fill_shapes[] = {{1}, {3}, {257}, {4099}};
 
-static void fill_set(dg_op *op, int variation, const int *more)
-{
-    (void)more;
-    op->u.fill.value = variation ? -2.5 : 1;
-}
+static void fill_set(dg_op *op, int variation) { op->u.fill.value = variation ? -2.5 : 1; }
 
 static const op_row row_fill = {
     .variations = 2, OP_SHAPES(fill_shapes), .threads = {{60011}, {3011}}, .set = fill_set, .nan_untested = "all"};
@@ -17,10 +13,10 @@ static op_shape mix_shapes[] = {{2, 1, 1},  {2, 3, 1},    {7, 5, 3},     {3, 67,
                                 {8, 48, 4}, {5, 4099, 2}, {2, 12288, 1}, {130, 16, 65}};
 
 /* Sets both penalties, or one and 0, as with --r1 alone. */
-static void mix_set(dg_op *op, int variation, const int *more)
+static void mix_set(dg_op *op, int variation)
 {
     dg_mix_args *a = &op->u.mix;
-    a->first = more[0];
+    a->first = op_more[0];
     op_state.penalty[0] = variation == 1 ? 0 : 0.3 * a->first;
     op_state.penalty[1] = variation == 2 ? 0 : -1.7 * (a->N - a->first);
 }
@@ -56,12 +52,12 @@ static const op_row row_bias_dw = {OP_SHAPES(bias_dw_shapes), .threads = {{9, 33
 /* n, first index of the values of the second mean, step (also DG_RING and more) */
 static op_shape penalty_shapes[] = {{2, 1, 0}, {5, 3, 700}, {64, 32, 1400}, {600, 299, 2100}};
 
-static void penalty_set(dg_op *op, int variation, const int *more)
+static void penalty_set(dg_op *op, int variation)
 {
     (void)variation;
     dg_penalty_args *a = &op->u.penalty;
-    a->first = more[0];
-    op_state.step = (uint64_t)more[1];
+    a->first = op_more[0];
+    op_state.step = (uint64_t)op_more[1];
     a->r1 = 8, a->r2 = 9;
 }
 

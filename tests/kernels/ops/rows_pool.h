@@ -25,9 +25,8 @@ static op_shape mean_shapes[] = {
 /* Values: any numbers, many equal ones, NaN and infinity. */
 enum { ANY, EQUAL, SPECIAL, POOL_VALUES };
 
-static void pool_set(dg_op *op, int variation, const int *more)
+static void pool_set(dg_op *op, int variation)
 {
-    (void)more;
     op_fill(op, "x", 3, 0);
     double *x = op->u.pool.x;
     for (size_t i = 0, n = op_count(op, "x"); i < n; i++) {
@@ -37,20 +36,12 @@ static void pool_set(dg_op *op, int variation, const int *more)
 }
 
 /* Sets the indices of the maxima by running the forward op. */
-static void pool_dx_set(dg_op *op, int variation, const int *more)
+static void pool_dx_set(dg_op *op, int variation)
 {
-    (void)more;
     dg_op forward = {.kind = DG_OP_maxpool, .u.pool = op->u.pool};
     op_add_operands(&forward);
-    pool_set(&forward, variation, more);
+    pool_set(&forward, variation);
     dg_ref_run(&forward);
-}
-
-/* A maximum is exactly one of the values; means and gradients are sums. */
-static op_bound pool_bound(const dg_op *want, const char *result, double eps)
-{
-    (void)result;
-    return want->kind == DG_OP_maxpool ? (op_bound){0, 0} : (op_bound){64 * eps, 64 * eps};
 }
 
 static void check_places(dg_backend *b)
@@ -64,7 +55,6 @@ static const op_row row_maxpool = {.variations = POOL_VALUES,
                                    OP_SHAPES(pool_shapes),
                                    .threads = {{3, 23, 21, 68, 5, 3, 1}, {3, 13, 11, 68, 5, 3, 1}},
                                    .set = pool_set,
-                                   .bound = pool_bound,
                                    .gradient = {{{"x", "dx"}}, DG_OP_maxpool_dx, "dy", .variations = 1, .most = 300},
                                    .more = check_places};
 
@@ -72,15 +62,15 @@ static const op_row row_maxpool_dx = {.variations = POOL_VALUES,
                                       OP_SHAPES(pool_shapes),
                                       .threads = {{3, 23, 21, 68, 3, 2, 1}, {3, 13, 11, 68, 3, 2, 1}},
                                       .set = pool_dx_set,
-                                      .bound = pool_bound};
+                                      .within = {64, 64}};
 
 static const op_row row_meanpool = {.variations = POOL_VALUES,
                                     OP_SHAPES(mean_shapes),
                                     .threads = {{3, 23, 21, 68, 3, 2, 1}, {3, 13, 11, 68, 3, 2, 1}},
                                     .set = pool_set,
-                                    .bound = pool_bound,
+                                    .within = {64, 64},
                                     .gradient = {{{"x", "dx"}}, DG_OP_meanpool_dx, "dy", .variations = 1, .most = 300}};
 
 static const op_row row_meanpool_dx = {OP_SHAPES(mean_shapes),
                                        .threads = {{3, 23, 21, 68, 3, 2, 1}, {3, 13, 11, 68, 3, 2, 1}},
-                                       .bound = pool_bound};
+                                       .within = {64, 64}};

@@ -25,22 +25,14 @@ enum { WORDS = 24 };
 static op_shape dropout_shapes[] = {{1},  {2},   {3},   {4},   {5},   {7},   {8},   {9},   {16},   {17},   {31},   {63},
                                     {67}, {100}, {127}, {255}, {256}, {257}, {259}, {511}, {1021}, {4099}, {20002}};
 
-static void dropout_set(dg_op *op, int variation, const int *more)
+static void dropout_set(dg_op *op, int variation)
 {
-    (void)more;
     static const double shares[] = {0, 0.25, 0.5, 0.8};
     op_state.seed = draws[variation].seed;
     op_state.step = draws[variation].step;
     op->u.dropout.layer = draws[variation].layer;
     op->u.dropout.p = shares[(variation + op->u.dropout.n) % 4];
     op_fill(op, "x", 1, 3);
-}
-
-/* A dropped value is exactly 0. */
-static op_bound dropout_bound(const dg_op *want, const char *result, double eps)
-{
-    (void)want, (void)result;
-    return (op_bound){3 * eps, 0};
 }
 
 static const op_row row_dropout;
@@ -99,7 +91,7 @@ static const op_row row_dropout = {.variations = DRAWS,
                                    OP_SHAPES(dropout_shapes),
                                    .threads = {{65537}, {3011}},
                                    .set = dropout_set,
-                                   .bound = dropout_bound,
+                                   .within = {3, 0},
                                    .same = {{"y", "x"}},
                                    .more = check_dropout};
 
@@ -108,9 +100,8 @@ static const op_row row_dropout = {.variations = DRAWS,
 static op_shape noise_shapes[] = {{1}, {2}, {3}, {4}, {5}, {100}, {255}, {257}, {1001}, {6400}};
 
 /* Draws from DG_STREAM_NOISE, which counts by the step, or from another stream, which counts by first_step. */
-static void noise_set(dg_op *op, int variation, const int *more)
+static void noise_set(dg_op *op, int variation)
 {
-    (void)more;
     op_state.seed = draws[variation / 2].seed;
     op_state.step = draws[variation / 2].step;
     op->u.noise.stream = variation % 2 ? DG_STREAM_SAMPLE : DG_STREAM_NOISE;
@@ -132,14 +123,14 @@ static op_shape augment_shapes[] = {{1, 1, 1, 1, 0}, {3, 5, 7, 3, 1},   {2, 8, 8
                                     {2, 4, 3, 2, 1}, {3, 7, 5, 4, 200}, {2, 12, 11, 3, 2}};
 enum { ALL = DG_AUGMENT_COLOR | DG_AUGMENT_TRANSLATION | DG_AUGMENT_CUTOUT };
 
-static void augment_set(dg_op *op, int variation, const int *more)
+static void augment_set(dg_op *op, int variation)
 {
     const int draw = variation / (ALL + 1);
     op_state.seed = draws[draw % 3].seed;
     op_state.step = draws[draw % 3].step;
     op_state.augment = draw < 3 ? 1 : 0.4;
     op->u.augment.what = variation % (ALL + 1);
-    op->u.augment.order = *more;
+    op->u.augment.order = *op_more;
     op_fill(op, op->kind == DG_OP_augment ? "x" : "dy", 1, 0.25);
 }
 

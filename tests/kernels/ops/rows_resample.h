@@ -6,11 +6,7 @@ static op_shape resample_shapes[] = {{1, 1, 1, 1},  {2, 1, 3, 3},   {3, 4, 1, 5}
                                      {1, 4, 4, 64}, {2, 3, 5, 65},  {1, 7, 3, 4},  {5, 2, 3, 20}, {1, 3, 2, 130},
                                      {1, 9, 8, 3},  {2, 6, 11, 12}, {1, 1, 5, 68}, {1, 2, 1, 200}};
 
-static void resample_set(dg_op *op, int variation, const int *more)
-{
-    (void)more;
-    op->u.resample.adjoint = variation;
-}
+static void resample_set(dg_op *op, int variation) { op->u.resample.adjoint = variation; }
 
 /* The sum of the weights is at most 16 / 16 or 64 / 16. */
 static op_bound resample_bound(const dg_op *want, const char *result, double eps)

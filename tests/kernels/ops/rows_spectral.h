@@ -15,9 +15,8 @@ static void make_length_1(dg_op *op, const char *name)
     for (size_t i = 0, n = op_count(op, name); i < n; i++) x[i] = (double)(float)(x[i] / length);
 }
 
-static void spectral_set(dg_op *op, int variation, const int *more)
+static void spectral_set(dg_op *op, int variation)
 {
-    (void)more;
     dg_spectral_args *a = &op->u.spectral;
     a->iterate = variation != STAYS;
     a->eps = variation == SMALL ? 64 : 1e-12;

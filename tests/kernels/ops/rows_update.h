@@ -23,12 +23,12 @@ static void update_values(dg_op *op)
     p[5] = p[n - 9] = INFINITY;
 }
 
-static void adam_set(dg_op *op, int variation, const int *more)
+static void adam_set(dg_op *op, int variation)
 {
     dg_adam_args *a = &op->u.adam;
     a->beta1 = 0.5, a->eps = 1e-8;
     a->net = variation, a->bad = BAD;
-    op_state.step = (uint64_t)more[0];
+    op_state.step = (uint64_t)op_more[0];
     op_state.lr[1] = 1e-3;
     op_fill(op, "m", 0.1, 0);
     op_fill(op, "v", 0.1, 0.2);
@@ -36,15 +36,15 @@ static void adam_set(dg_op *op, int variation, const int *more)
 }
 
 /* sgd without momentum, with momentum, and with Nesterov momentum. */
-static void update_set(dg_op *op, int variation, const int *more)
+static void update_set(dg_op *op, int variation)
 {
     dg_update_args *a = &op->u.update;
     a->momentum = op->kind == DG_OP_sgd && variation ? 0.9 : 0;
     a->nesterov = variation == 2;
     a->rho = 0.9, a->decay = 0.01, a->eps = op->kind == DG_OP_adagrad ? 1e-10 : 1e-6;
     a->net = NET, a->bad = BAD;
-    a->decayed = (a->n * more[1] + 99) / 100;
-    op_state.step = (uint64_t)more[0];
+    a->decayed = (a->n * op_more[1] + 99) / 100;
+    op_state.step = (uint64_t)op_more[0];
     if (op->kind == DG_OP_sgd && !variation) op_point(op, "m", NULL);
     else if (a->m) op_fill(op, "m", 0.1, 0.125);
     if (a->v) op_fill(op, "v", 0.1, 0.125);
@@ -162,18 +162,12 @@ static const op_row row_adadelta = UPDATE_ROW(update_set, .variations = 1);
 static op_shape ema_shapes[] = {{1, 0},        {2, 3},  {3, 1000000}, {4, 0},    {5, 3},         {31, 1},
                                 {64, 1000000}, {67, 3}, {1000, 0},    {1000, 3}, {4099, 1000000}};
 
-static void ema_set(dg_op *op, int variation, const int *more)
+static void ema_set(dg_op *op, int variation)
 {
     (void)variation;
     op_state.ema = 0.999;
-    op_state.step = (uint64_t)*more;
+    op_state.step = (uint64_t)*op_more;
     op_fill(op, "p", 1, 0.5);
-}
-
-static op_bound ema_bound(const dg_op *want, const char *result, double eps)
-{
-    (void)want, (void)result;
-    return (op_bound){4 * eps, 4 * eps};
 }
 
 static const op_row row_ema;
@@ -199,4 +193,4 @@ static void check_ramp(dg_backend *b)
 }
 
 static const op_row row_ema = {OP_SHAPES(ema_shapes), .threads = {{70001, 77}, {3011, 77}}, .set = ema_set,
-                               .bound = ema_bound, .more = check_ramp};
+                               .within = {4, 4}, .more = check_ramp};

@@ -1,6 +1,16 @@
 /* Convolutions on tensor cores, 4x4 with every tile in all precisions, 3x3 and 1x1, against the reference. Operands are
  * rounded here as the kernels round them. Each element is within 8 sqrt(terms) eps sum|a||b| of the reference. */
-#include "tests/run_conv.h"
+#include <float.h>
+
+#include "tests/all_ops.h"
+#include "tests/devtest.h"
+#include "kernels/ops/conv/cuda/conv.cuh"
+extern "C" {
+#include "core/plan/precision.h"
+#include "core/plan/work.h"
+#include "core/tune/conv_tiles.h"
+#include "tests/reference_conv.h"
+}
 
 /* N, H, W, Ci, Co, which directions (1 fwd, 2 dx, 4 dw), and K and S if they are not 4 and 2; pad is half of K */
 static const int shapes[][8] = {
@@ -48,41 +58,93 @@ static const struct {
     int shift;
 } gradients[] = {{1, 0}, {1e-6f, 18}, {1e3f, 8}};
 
-struct problem : conv_problem {
-    int shift[2] = {}; /* shifts of y and of x; one of the two is a gradient */
+struct problem {
+    dg_op op[3]; /* fwd, dx and dw without operands; they write y, x and w */
     dg_gpu gpu;
+    int shift[2] = {};           /* shifts of y and of x; one of the two is a gradient */
+    std::vector<float> value[3]; /* y, x and w */
+    std::vector<double> want[3], mass[3];
+    std::vector<int> terms[3];
     int tested = 0;
 
-    problem(const int *d, dg_math math, int number)
-        : conv_problem(d[6] ? dg_ref_conv_shape(d[0], d[1], d[2], d[3], d[4], d[6], d[7], d[6] / 2)
-                            : dg_ref_conv_shape(d[0], d[1], d[2], d[3], d[4], 4, 2, 1)),
-          gpu(dev_gpu(200 << 10, math))
+    problem(const int *d, dg_math math, int number) : op(), gpu(dev_gpu(200 << 10, math))
     {
+        for (int i = 0; i < 3; i++) {
+            op[i].kind = (dg_op_kind)(DG_OP_conv_fwd + i);
+            op[i].u.conv = dg_ref_conv_shape(d[0], d[1], d[2], d[3], d[4], d[6] ? d[6] : 4, d[6] ? d[7] : 2,
+                                             d[6] ? d[6] / 2 : 1);
+            value[i] = dev_random((size_t)dg_operand_count(&op[i], 0), (unsigned long long)(i + 1));
+        }
         const auto &gradient = gradients[number % 3];
         const int side = number / 3 % 2;
-        if (math == DG_MATH_FP16) {
-            shift[side] = gradient.shift;
-            for (float &v : value[side]) v *= gradient.size;
-        }
-        expect(d[5], math, shift);
+        if (math != DG_MATH_FP16) return;
+        shift[side] = gradient.shift;
+        for (float &v : value[side]) v *= gradient.size;
+    }
+
+    /* Runs direction d on y, x and w; the result starts as NaN. `name` receives a name for messages. False after a
+     * failure, which has been reported. */
+    bool launch(int d, const dg_tune *tune, std::vector<float> *result, char (&name)[200])
+    {
+        dg_conv_args *a = &op[d].u.conv;
+        dev_buffer<float> y(value[0]), x(value[1]), w(value[2]), *const out = d == 0 ? &y : d == 1 ? &x : &w;
+        out->put(std::vector<float>(out->n, NAN));
+        op[d].tune = *tune;
+        dev_buffer<char> scratch(dg_scratch_of(&op[d], DG_F32));
+        a->x = x.p, a->y = y.p, a->w = w.p;
+        a->scratch = scratch.n ? scratch.p : nullptr;
+        const int n = snprintf(name, sizeof name, "%s ", dg_precision_name(DG_F32, tune->math));
+        dg_tune_text(name + n, sizeof name - (size_t)n, &op[d], tune);
+        dev_op = name;
+        if (d == 0) dg_cuda_conv_fwd<float>(a, tune, 0);
+        if (d == 1) dg_cuda_conv_dx<float>(a, tune, 0);
+        if (d == 2) dg_cuda_conv_dw<float>(a, tune, 0);
+        if (!dev_ok(name)) return false;
+        *result = out->get();
+        return true;
+    }
+
+    /* Operands are rounded here as kernels round them, so that only the rounding of sums remains. */
+    void expect(int d)
+    {
+        std::vector<double> in[3];
+        for (int i = 0; i < 3; i++)
+            for (float v : value[i]) in[i].push_back(dev_rounded((double)v, gpu.math, i < 2 ? shift[i] : 0));
+        want[d].resize(in[d].size()), mass[d].resize(in[d].size()), terms[d].resize(in[d].size());
+        dg_conv_args a = op[d].u.conv;
+        a.y = (d == 0 ? want : in)[0].data();
+        a.x = (d == 1 ? want : in)[1].data();
+        a.w = (d == 2 ? want : in)[2].data();
+        dg_ref_conv(op[d].kind, &a, 1, mass[d].data(), terms[d].data());
+    }
+
+    void compare(int d, const std::vector<float> &got, const char *name)
+    {
+        size_t bad = 0, at = 0;
+        if (want[d].empty()) expect(d);
+        for (size_t i = 0; i < got.size(); i++)
+            if (!(fabs((double)got[i] - want[d][i]) <= 8 * sqrt(terms[d][i]) * (double)FLT_EPSILON * mass[d][i]) &&
+                !bad++)
+                at = i;
+        DG_CHECKF(!bad, "%s: %zu of %zu wrong, at %zu %.9g instead of %.9g", name, bad, got.size(), at, (double)got[at],
+                  want[d][at]);
     }
 
     /* False if there is no such kernel. */
     bool run(const dg_variant *variant, int d, int m, int n, int split)
     {
-        dg_op op = conv_op(d, s);
-        op.u.conv.shift_x = shift[1];
-        op.u.conv.shift_y = shift[0];
         dg_tune tune = {};
         tune.variant = variant;
         tune.tile_m = m;
         tune.tile_n = n;
         tune.split = split;
+        op[d].u.conv.shift_x = shift[1];
+        op[d].u.conv.shift_y = shift[0];
         const dg_gpu here = variant == &dg_conv_variant_mma_odd ? gpu : dev_gpu_of(variant, gpu);
-        if (dg_variant_check(&op, &tune, DG_F32, &here)) return false;
-        std::vector<float> in[3] = {value[0], value[1], value[2]}, result;
+        if (dg_variant_check(&op[d], &tune, DG_F32, &here)) return false;
+        std::vector<float> result;
         char name[200];
-        if (run_conv(&op, d, &tune, in, &result, name)) compare(result, d, 8, name);
+        if (launch(d, &tune, &result, name)) compare(d, result, name);
         tested++;
         return true;
     }
@@ -106,7 +168,7 @@ static int all_tiles(problem *p, const int *shape, int number, int (*seen)[3], i
         }
         return 0;
     }
-    if (p->s.Ci == 1 || p->s.Ci == 3) {
+    if (p->op[0].u.conv.Ci == 1 || p->op[0].u.conv.Ci == 3) {
         for (int d = 0; d < 3; d++)
             DG_CHECK((d == 2 && p->run(&dg_conv_variant_thin_mma, d, 0, 0, 2)) ||
                      p->run(&dg_conv_variant_thin_mma, d, 0, 0, 0) || p->gpu.arch < 80 || p->gpu.math == DG_MATH_FP16);
@@ -120,10 +182,10 @@ static int all_tiles(problem *p, const int *shape, int number, int (*seen)[3], i
             of = NOWHERE;
         maps[mine] = of;
         if (of == NOWHERE) return;
-        if (of && (of == SMALL) != (p->s.Wo <= DG_MMA_SMALL)) return;
+        if (of && (of == SMALL) != (p->op[0].u.conv.Wo <= DG_MMA_SMALL)) return;
         if (!(shape[5] >> d & 1) || k % step) return;
         if (p->run(variant, d, m, n, 1 + k / step % 3) || p->run(variant, d, m, n, 1))
-            seen[mine][p->s.Wo <= DG_MMA_SMALL]++;
+            seen[mine][p->op[0].u.conv.Wo <= DG_MMA_SMALL]++;
     };
 #define X(OF_SMALL, M, N, ...) next(&dg_conv_variant_mma, 0, M, N, OF_SMALL ? SMALL : LARGE);
 #define Y(OF_SMALL, M, N, ...) next(&dg_conv_variant_mma, 1, M, N, OF_SMALL ? SMALL : LARGE);
@@ -158,16 +220,15 @@ static void not_finite()
             problem p(shape, DG_MATH_FP16, 0);
             p.shift[d == 1 ? 0 : 1] = 12;
             p.value[d == 1 ? 0 : 1][5] = bad;
-            dg_op op = conv_op(d, p.s);
-            op.u.conv.shift_x = p.shift[1];
-            op.u.conv.shift_y = p.shift[0];
+            p.op[d].u.conv.shift_x = p.shift[1];
+            p.op[d].u.conv.shift_y = p.shift[0];
             dg_tune tune = {};
             tune.variant = &dg_conv_variant_mma;
-            const char *why = dg_variant_check(&op, &tune, DG_F32, &p.gpu);
+            const char *why = dg_variant_check(&p.op[d], &tune, DG_F32, &p.gpu);
             if (!DG_CHECKF(!why, "%s", why)) continue;
-            std::vector<float> in[3] = {p.value[0], p.value[1], p.value[2]}, result;
+            std::vector<float> result;
             char name[200];
-            if (!run_conv(&op, d, &tune, in, &result, name)) continue;
+            if (!p.launch(d, &tune, &result, name)) continue;
             bool finite = true;
             for (float v : result) finite = finite && isfinite(v);
             DG_CHECKF(finite == (bool)isfinite(bad), "%s: %g is hidden, or makes what is not finite", name,

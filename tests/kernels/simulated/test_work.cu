@@ -8,6 +8,7 @@
 extern "C" {
 #include "core/tune/tune.h"
 #include "core/plan/work.h"
+#include "tests/reference_conv.h"
 }
 
 static const dg_gpu gpu = {90, 232448, DG_MATH_FP32, true}, small_gpu = {75, 65536, DG_MATH_FP32, false},
@@ -85,16 +86,11 @@ static void convolutions(dg_type real, const dg_gpu *g)
         {64, 32, 32, 128, 256, 3, 1, 1}, {64, 32, 32, 256, 128, 1, 1, 0}, {3, 7, 7, 48, 80, 3, 1, 1},
         {5, 9, 7, 80, 144, 1, 2, 0},     {6, 9, 8, 32, 16, 3, 2, 1},
     };
-    static const dg_op_kind kinds[] = {DG_OP_conv_fwd, DG_OP_conv_dx, DG_OP_conv_dw};
     for (const int *d : shapes)
-        for (dg_op_kind kind : kinds) {
+        for (int kind = DG_OP_conv_fwd; kind <= DG_OP_conv_dw; kind++) {
             dg_op op = {};
-            op.kind = kind;
-            dg_conv_args *a = &op.u.conv;
-            *a = dg_conv_args{nullptr, nullptr, nullptr, nullptr, d[0], d[1], d[2], d[3],
-                              0,       0,       d[4],    d[5],    d[6], d[7], 0,    0};
-            a->Ho = (a->H + 2 * a->P - a->K) / a->S + 1;
-            a->Wo = (a->W + 2 * a->P - a->K) / a->S + 1;
+            op.kind = (dg_op_kind)kind;
+            op.u.conv = dg_ref_conv_shape(d[0], d[1], d[2], d[3], d[4], d[5], d[6], d[7]);
             every_choice(op, real, g);
         }
 }
