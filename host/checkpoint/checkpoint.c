@@ -14,7 +14,7 @@ struct dg_snapshot {
     char *memory;
     char *model, *config, *classes; /* classes: NULL if none */
     char input[200];                /* mean and standard deviation of the channels as text; "": not used */
-    char number[6][24];             /* step, epoch, batch, seed, data_count, data_fingerprint */
+    char number[7][24];             /* step, epoch, batch, seed, data_count, data_fingerprint, images */
     char precision[8];
     dg_optimizer optimizer;
 };
@@ -130,9 +130,10 @@ dg_err dg_snapshot_take(dg_job *job, const dg_checkpoint_info *info, dg_snapshot
         }
     }
     if (!e) add_whitening(s, job, at);
-    const uint64_t number[] = {info->step, info->epoch,      info->batch,
-                               info->seed, info->data_count, info->data_fingerprint};
-    for (int i = 0; i < 6; i++) snprintf(s->number[i], sizeof s->number[i], "%" PRIu64, number[i]);
+    const uint64_t number[] = {info->step,  info->epoch,      info->batch,
+                               info->seed,  info->data_count, info->data_fingerprint,
+                               info->images};
+    for (int i = 0; i < 7; i++) snprintf(s->number[i], sizeof s->number[i], "%" PRIu64, number[i]);
     snprintf(s->precision, sizeof s->precision, "%s", info->precision);
     s->optimizer = job->o.optimizer;
     if (job->model.input == DG_INPUT_STANDARD)
@@ -144,7 +145,7 @@ dg_err dg_snapshot_take(dg_job *job, const dg_checkpoint_info *info, dg_snapshot
 
 dg_err dg_snapshot_write(dg_snapshot *s, const dg_directory *dir, const char *path)
 {
-    dg_st_meta meta[14] = {
+    dg_st_meta meta[15] = {
         {"format", DG_CHECKPOINT_FORMAT},
         {"version", dg_version},
         {"step", s->number[0]},
@@ -158,6 +159,7 @@ dg_err dg_snapshot_write(dg_snapshot *s, const dg_directory *dir, const char *pa
         {"config", s->config},
     };
     int n = 11;
+    if (strcmp(s->number[6], "0") != 0) meta[n++] = (dg_st_meta){"images-shown", s->number[6]};
     if (s->optimizer != DG_ADAM) meta[n++] = (dg_st_meta){"optimizer", dg_optimizers[s->optimizer].name};
     if (s->classes) meta[n++] = (dg_st_meta){"classes", s->classes};
     if (*s->input) meta[n++] = (dg_st_meta){"input", s->input};

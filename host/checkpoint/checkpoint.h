@@ -2,7 +2,8 @@
  * have the names of PyTorch's DCGAN example (G.main.0.weight). Moments of the optimizer have a prefix (Adam:
  * adam.m.NAME, adam.v.NAME). C.input.weight and C.input.bias store the whitening. Metadata: format=dcgan-checkpoint-1,
  * version, step, epoch (number of finished epochs), batch-in-epoch, seed, precision, model, config (text of
- * config.ini), data (count and fingerprint of the dataset), checksums; optimizer unless Adam; classes of a classifier;
+ * config.ini), data (count and fingerprint of the dataset), checksums; images-shown after a change of the dataset or of
+ * the batch size; optimizer unless Adam; classes of a classifier;
  * input (mean and standard deviation per channel) if standardised. */
 #ifndef DG_CHECKPOINT_H
 #define DG_CHECKPOINT_H
@@ -15,6 +16,8 @@ typedef struct {
     uint64_t step;
     uint64_t epoch; /* finished epochs */
     uint64_t batch; /* finished steps of the current epoch */
+    uint64_t
+        images; /* images shown; 0 in a snapshot: as many as epoch, batch and data_count say; 0 in a file: unknown */
     uint64_t seed;
     uint64_t data_count, data_fingerprint;
     char precision[8];

@@ -60,19 +60,22 @@ static uint64_t setting(const char *config, const char *key)
     return 0;
 }
 
-/* Returns the steps per epoch, or 0 if unknown, for example for an imported generator. */
-static uint64_t steps_of_epoch(const dg_checkpoint_info *info)
+/* The images per epoch and the batch size, or 0 if unknown, for example for an imported generator. */
+static uint64_t images_of_epoch(const dg_checkpoint_info *info, uint64_t *batch)
 {
-    const uint64_t batch = setting(info->config, "batch"), count = info->data_count;
-    if (!batch || !count) return 0;
-    return count / batch + (count % batch && !strstr(info->config, "drop-last = yes") ? 1 : 0);
+    const uint64_t count = info->data_count;
+    *batch = setting(info->config, "batch");
+    if (!*batch) return 0;
+    return strstr(info->config, "drop-last = yes") ? count - count % *batch : count;
 }
 
 /* Check step, epoch and batch. The step can differ from epochs * steps per epoch, because a run may have resumed with
  * other images or another batch size. But each finished epoch had at least one step. */
 static dg_err check_place(const dg_checkpoint_info *info, const char *path)
 {
-    const uint64_t most = (uint64_t)1 << 53, steps = steps_of_epoch(info);
+    uint64_t each;
+    const uint64_t most = (uint64_t)1 << 53, used = images_of_epoch(info, &each),
+                   steps = used ? (used - 1) / each + 1 : 0;
     const unsigned long long step = info->step, epoch = info->epoch, batch = info->batch;
     if (step > most || epoch > INT_MAX || info->data_count > INT_MAX)
         return dg_fail(DG_IO, "%s: step %llu, epoch %llu, data-count %llu: the limits are %llu, %d and %d", path, step,
@@ -84,6 +87,17 @@ static dg_err check_place(const dg_checkpoint_info *info, const char *path)
         return dg_fail(DG_IO, "%s: batch-in-epoch is %llu, but %llu images have only %llu steps per epoch", path, batch,
                        (unsigned long long)info->data_count, (unsigned long long)steps);
     return DG_OK;
+}
+
+static dg_err read_images(const dg_st *st, const char *path, dg_checkpoint_info *info)
+{
+    uint64_t batch;
+    const uint64_t used = images_of_epoch(info, &batch);
+    info->images = used ? info->epoch * used + info->batch * batch : 0;
+    if (!dg_st_get(st, "images-shown")) return DG_OK;
+    const dg_err e = number(st, path, "images-shown", &info->images);
+    if (e || info->images <= (uint64_t)1 << 53) return e;
+    return dg_fail(DG_IO, "%s: metadata images-shown = %s: must be at most 2^53", path, dg_st_get(st, "images-shown"));
 }
 
 /* Check that PyTorch's counters num_batches_tracked agree with the step. */
@@ -158,6 +172,7 @@ static dg_err read_info(const dg_st *st, const char *path, dg_model *model, dg_c
     info->classes = classes ? dg_text_from_utf8(classes) : NULL;
     if (!info->config || (classes && !info->classes)) return dg_fail(DG_DEVICE, "%s: out of memory", path);
     dg_err e = check_place(info, path);
+    if (!e) e = read_images(st, path, info);
     if (!e) e = dg_ck_derive(st, path, model);
     if (!e) e = dg_ck_read_input(st, path, model, &info->input);
     return e ? e : dg_ck_check_names(path, model, info->classes);

@@ -120,7 +120,7 @@ static dg_err open_and_load(dg_training *r, dg_model *model, const dg_recipe *re
 static dg_err build_job(dg_training *r, const dg_model *model, const dg_recipe *recipe, dg_checkpoint_info *info)
 {
     const dg_options *o = r->o;
-    const int count = r->data.train, rest = count % o->batch;
+    const int count = r->data.train;
     r->batches = dg_steps_of_epoch(o, count);
     dg_job_options g = dg_options_run(o, o->batch, count, r->data.count - r->data.train);
     r->input = info->input;
@@ -141,7 +141,7 @@ static dg_err build_job(dg_training *r, const dg_model *model, const dg_recipe *
     if (!e && recipe->labels) e = dg_job_records(&r->job, r->data.pixels, r->data.label, r->data.count, &r->records);
     if (e) return e;
     const dg_records records = {r->records ? r->records : r->data.pixels, dg_job_record_bytes(&r->job), count};
-    e = dg_loader_open(&r->feed, r->backend, records, o->batch, o->drop_last ? count - rest : count, window, o->seed);
+    e = dg_loader_open(&r->feed, r->backend, records, o->batch, dg_images_of_epoch(o, count), window, o->seed);
     return e ? e : dg_job_alloc(&r->job, r->feed.data, r->feed.perm);
 }
 

@@ -96,7 +96,9 @@ static dg_err take_up(dcgan_job *job, const dg_st *st, const char *path)
     if (i->data_count && i->data_fingerprint != job->data.fingerprint)
         dg_warn("the images differ from those that %s was trained with (number of images: %ju then, %d now)", path,
                 (uintmax_t)i->data_count, job->data.count);
-    job->trainer.at = (dg_position){i->step, i->epoch, i->batch < dg_epoch_length(&job->trainer.feed) ? i->batch : 0};
+    job->trainer.at = (dg_position){.step = i->step,
+                                    .epoch = i->epoch,
+                                    .batch = i->batch < dg_epoch_length(&job->trainer.feed) ? i->batch : 0};
     return dg_checkpoint_load(st, path, &job->g.job);
 }
 

@@ -95,7 +95,8 @@ struct dg_job {
     dg_job_tensor *tensor;
     int tensors;
     int row[DG_ROWS];
-    dg_step_state *states; /* with a schedule: DG_RING states whose copies to the device may be pending, else NULL */
+    dg_step_state *states; /* with a schedule or a half-life: DG_RING states whose copies to the device may be pending,
+                              else NULL */
     int input[DG_PLANS];   /* row that the caller writes before a run of the plan (latent vectors); -1: none */
     int gradient[DG_PLANS], squares[DG_PLANS]; /* tensors v and |v|^2 of the gradient penalty; -1: no penalty */
     int values, pixels;                        /* rows of plan "sample": samples as reals, as uint8 pixels */
@@ -131,10 +132,10 @@ void *dg_job_memory(const dg_job *job, int row);
  * 0, running variances with 1. */
 dg_err dg_job_init(dg_job *job, uint64_t seed);
 
-/* Put the step state: seed, step, cursor and lr of `state`, and values of the options after `images` images
- * (schedule.h). dg_job_put_state: in the middle of a schedule, where every scheduled op does
- * its work. */
-dg_err dg_job_put_scheduled(dg_job *job, const dg_step_state *state, double images);
+/* Put the step state: seed, step, cursor and lr of `state`, and values of the options after `images` images,
+ * for a step of `batch` images (schedule.h). dg_job_put_state: in the middle of a schedule, where every scheduled op
+ * does its work. */
+dg_err dg_job_put_scheduled(dg_job *job, const dg_step_state *state, double images, int batch);
 dg_err dg_job_put_state(dg_job *job, const dg_step_state *state);
 /* Wait for the steps, then copy the metrics of steps first .. first+n-1; n <= DG_RING. */
 dg_err dg_job_get_metrics(dg_job *job, uint64_t first, int n, dg_metrics *out);

@@ -86,7 +86,8 @@ dg_err dg_job_alloc(dg_job *job, const uint8_t *data, const int32_t *perm)
     dg_backend *b = job->backend;
     void *states = NULL;
     dg_err e = dg_arena_alloc(&job->arena, b);
-    if (!e && job->o.schedule > 0) e = b->alloc_host(b, DG_RING * sizeof *job->states, &states);
+    if (!e && (job->o.schedule > 0 || job->o.ema_half_life > 0))
+        e = b->alloc_host(b, DG_RING * sizeof *job->states, &states);
     if (e) return e;
     job->states = states;
     /* memcpy drops const: `outside` is not const, but the ops only read data and perm */

@@ -4,12 +4,12 @@
 #include "host/net/schedule.h"
 
 /* The copy of a schedule's state is asynchronous, because put() may round weights again. */
-dg_err dg_job_put_scheduled(dg_job *job, const dg_step_state *state, double images)
+dg_err dg_job_put_scheduled(dg_job *job, const dg_step_state *state, double images, int batch)
 {
     dg_backend *b = job->backend;
     void *const to = dg_job_memory(job, job->row[DG_ROW_STATE]);
     dg_step_state s = *state;
-    dg_schedule_step(&job->o, images, &s);
+    dg_schedule_step(&job->o, images, batch, &s);
     if (!job->states) return b->put(b, to, &s, sizeof s);
     dg_step_state *const from = &job->states[s.step % DG_RING];
     *from = s;
@@ -18,7 +18,7 @@ dg_err dg_job_put_scheduled(dg_job *job, const dg_step_state *state, double imag
 
 dg_err dg_job_put_state(dg_job *job, const dg_step_state *state)
 {
-    return dg_job_put_scheduled(job, state, job->o.schedule / 2);
+    return dg_job_put_scheduled(job, state, job->o.schedule / 2, job->o.batch);
 }
 
 static dg_err copy_metrics(dg_job *job, uint64_t first, int n, dg_metrics *out, bool wait)

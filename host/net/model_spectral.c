@@ -31,19 +31,31 @@ static const char *const suffixes[] = {
 
 const char *dg_model_norm_suffix(dg_norm norm) { return suffixes[norm]; }
 
+static const char *after(const char *line)
+{
+    line += strcspn(line, "\n");
+    return line + (*line != 0);
+}
+
 /* The last heading of a layer of D; NULL: none. */
 static const char *last_layer(const char *model)
 {
     const char *last = NULL;
-    for (const char *line = model; *line; line += strcspn(line, "\n"), line += *line != 0)
+    for (const char *line = model; *line; line = after(line))
         if (!strncmp(line, "[D.", 3)) last = line;
     return last;
 }
 
+/* True if the section has the default op, a convolution or dense. */
 static bool has_weights(const char *heading)
 {
-    const char *next = heading + strcspn(heading, "\n");
-    return strncmp(next, "\nop = resample", strlen("\nop = resample")) != 0;
+    for (const char *line = after(heading); *line && *line != '['; line = after(line)) {
+        if (!says(line, "op")) continue;
+        line += strcspn(line, "=\n");
+        line += strspn(line, "= \t");
+        return !strncmp(line, "conv", 4) || !strncmp(line, "dense", 5);
+    }
+    return true;
 }
 
 /* In the sections of D, remove all lines of these keys and insert them after each heading of a layer with weights. */
@@ -57,8 +69,7 @@ dg_err dg_model_norm_d(const char *model, const char *name, dg_norm norm, char o
     bool in_model = false, in_d = false, had_norm = false;
     snprintf(called, sizeof called, "name = %.63s\n", name);
     for (const char *line = model, *next; *line; line = next) {
-        next = line + strcspn(line, "\n");
-        next += *next != 0;
+        next = after(line);
         const bool is_heading = *line == '[', is_layer = !strncmp(line, "[D.", 3) && has_weights(line);
         if (is_heading)
             in_model = !strncmp(line, "[model]", 7), in_d = !strncmp(line, "[D.", 3) || !strncmp(line, "[D]", 3);
@@ -90,13 +101,12 @@ dg_err dg_model_reclassed(const char *model, const char *name, int classes, char
     snprintf(called, sizeof called, "name = %.63s\n", name);
     snprintf(number, sizeof number, "classes = %d\n", classes);
     snprintf(filters, sizeof filters, "filters = %d\n", classes);
-    for (const char *line = model; *line; line += strcspn(line, "\n"), line += *line != 0) {
+    for (const char *line = model; *line; line = after(line)) {
         classifies |= !strncmp(line, "[C.", 3);
         if (says(line, "filters")) last = line;
     }
     for (const char *line = model, *next; *line; line = next) {
-        next = line + strcspn(line, "\n");
-        next += *next != 0;
+        next = after(line);
         if (*line == '[') in_model = !strncmp(line, "[model]", 7);
         const char *mine = line == last                        ? filters
                            : in_model && says(line, "name")    ? called

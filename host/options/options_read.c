@@ -274,6 +274,15 @@ static dg_err set_given(dg_options *o, const scanned *s, const char *config)
     return e ? e : dg_options_name_model(o);
 }
 
+/* One of --ema and --ema-half-life, given in the environment or on the command line, replaces the other one, which
+ * another source has set. */
+static void choose_average(dg_options *o, const dg_options *user)
+{
+    const bool ema = dg_option_given(user, "ema"), half_life = dg_option_given(user, "ema-half-life");
+    if (ema && !half_life && o->ema > 0) o->ema_half_life = 0;
+    if (half_life && !ema && o->ema_half_life > 0) o->ema = 0;
+}
+
 /* Apply section [train] of the model. The model's name comes from sources of higher precedence than [train]. */
 static dg_err set_from_model(dg_options *o, const scanned *s, const char *config)
 {
@@ -314,6 +323,7 @@ static dg_err set_all(dg_options *o, const scanned *s)
     if (!e && *run_config) e = read_run_config(run_config, o, &run);
     if (!e) e = set_given(o, s, probe.config);
     if (!e) dg_options_drop(o, &model);
+    if (!e && !*run_config) choose_average(o, &probe);
     free(model.schedule);
     free(model.augment);
 

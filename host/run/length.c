@@ -5,6 +5,8 @@
 
 #include "host/options/option_table.h"
 
+int dg_images_of_epoch(const dg_options *o, int images) { return o->drop_last ? images - images % o->batch : images; }
+
 int dg_steps_of_epoch(const dg_options *o, int images)
 {
     return images / o->batch + (images % o->batch && !o->drop_last ? 1 : 0);
@@ -51,7 +53,7 @@ void dg_settle_length(dg_options *o, int images)
         o->epochs = n < 1000000 ? (int)n : 1000000;
     }
     if (o->cosine && !o->schedule_length) {
-        const int used = o->drop_last ? images - images % o->batch : images;
+        const double used = dg_images_of_epoch(o, images);
         const double shown = (double)dg_steps_of_run(o, images) * used / (of_epoch > 0 ? of_epoch : 1);
         o->schedule_length = (int)fmax(1, fmin(2e9, 0.8 * shown + 0.5));
     }

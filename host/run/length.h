@@ -14,6 +14,8 @@ enum {
     DG_AUTO_GRIDS = 300
 };
 
+/* Images per epoch; o->batch must be set. */
+int dg_images_of_epoch(const dg_options *o, int images);
 /* Returns the steps per epoch; o->batch must be set. */
 int dg_steps_of_epoch(const dg_options *o, int images);
 /* Number of steps of the run: the steps of all epochs, or --steps if that is fewer. */

@@ -36,7 +36,7 @@ static dg_err play(const dg_oracle *o, dg_job *job, int s, int32_t *perm, dg_met
     for (int i = 0; i < DG_NETS_MAX; i++) state.lr[i] = o->lr;
     double shown = 0;
     for (int i = 0; i < s; i++) shown += dg_oracle_batch(o, i);
-    if (!e) e = dg_job_put_scheduled(job, &state, shown);
+    if (!e) e = dg_job_put_scheduled(job, &state, shown, n);
     if (!e) e = dg_job_step(job, n);
     if (!e) e = dg_job_get_metrics(job, (uint64_t)s, 1, m);
     return e;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/base/limits.h"
+#include "host/run/length.h"
 #include "host/rundir/best.h"
 #include "host/rundir/history.h"
 #include "host/train/outputs.h"
@@ -72,9 +73,11 @@ static save *take(dg_outputs *w, const dg_position *read)
     save *s = calloc(1, sizeof *s);
     char *classes = w->job->recipe->labels ? class_names(w->data) : NULL, *settings = dg_config_results(w->config);
     const dg_backend *b = w->job->backend;
+    const int used = dg_images_of_epoch(w->o, w->data->train);
     dg_checkpoint_info info = {.step = read->step,
                                .epoch = read->epoch,
                                .batch = read->batch,
+                               .images = read->more ? (uint64_t)dg_position_images(read, used, w->o->batch) : 0,
                                .seed = w->o->seed,
                                .data_count = (uint64_t)w->data->train,
                                .data_fingerprint = w->data->fingerprint,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/base/shell.h"
+#include "host/run/length.h"
 #include "host/rundir/history.h"
 
 dg_err dg_train_find(dg_training *r, char path[4096], dg_st **st, dg_model *model, dg_checkpoint_info *info)
@@ -101,7 +102,10 @@ dg_err dg_train_resume(dg_training *r, const dg_st *st, const char *path, const 
     if (!fits)
         dg_warn("epoch %llu restarts: %llu of its steps are done, but the epoch now has only %d steps",
                 (unsigned long long)info->epoch + 1, (unsigned long long)info->batch, r->batches);
-    r->given = r->read = (dg_position){info->step, info->epoch, fits ? info->batch : 0};
-    r->out.saved = (dg_position){info->step, info->epoch, info->batch};
+    dg_position at = {.step = info->step, .epoch = info->epoch, .batch = fits ? info->batch : 0};
+    const int used = dg_images_of_epoch(r->o, r->data.train);
+    if (info->images) at.more = (int64_t)info->images - dg_position_images(&at, used, r->o->batch);
+    r->given = r->read = at;
+    r->out.saved = (dg_position){.step = info->step, .epoch = info->epoch, .batch = info->batch};
     return go_back(r, path);
 }

@@ -8,7 +8,14 @@ typedef struct {
     uint64_t step;  /* steps: over all sessions */
     uint64_t epoch; /* finished */
     uint64_t batch; /* steps done in the current epoch */
+    int64_t more;   /* images shown minus dg_position_images without `more`: after a change of dataset or batch size */
 } dg_position;
+
+/* Number of images shown to a run. used: images per epoch. */
+static inline int64_t dg_position_images(const dg_position *p, int used, int batch)
+{
+    return (int64_t)(p->epoch * (uint64_t)used + p->batch * (uint64_t)batch) + p->more;
+}
 
 static inline void dg_position_add(dg_position *p, uint64_t steps)
 {

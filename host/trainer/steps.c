@@ -12,12 +12,18 @@ uint64_t dg_epoch_length(const dg_loader *f)
 
 static int place_of(const dg_loader *f, const dg_position *at) { return (int)at->batch * f->batch; }
 
+static int batch_of(const dg_loader *f, const dg_position *at)
+{
+    const int left = f->used - place_of(f, at);
+    return left < f->batch ? left : f->batch;
+}
+
 static dg_err put_state(dg_job *job, const dg_loader *f, const dg_position *at, const double lr[DG_NETS_MAX])
 {
     const int place = place_of(f, at);
     dg_step_state s = {.seed = f->seed, .step = at->step, .cursor = place};
     memcpy(s.lr, lr, sizeof s.lr);
-    return dg_job_put_scheduled(job, &s, (double)at->epoch * f->used + place);
+    return dg_job_put_scheduled(job, &s, (double)dg_position_images(at, f->used, f->batch), batch_of(f, at));
 }
 
 dg_err dg_epoch_begin(dg_job *job, dg_loader *f, const dg_position *at, const double lr[DG_NETS_MAX])
@@ -28,11 +34,12 @@ dg_err dg_epoch_begin(dg_job *job, dg_loader *f, const dg_position *at, const do
 
 dg_err dg_epoch_steps(dg_job *job, dg_loader *f, dg_position *at, const double lr[DG_NETS_MAX], int n)
 {
-    const int place = place_of(f, at), left = f->used - place, batch = left < f->batch ? left : f->batch;
+    const int batch = batch_of(f, at);
     const int each = job->o.schedule > 0 ? 1 : n; /* a schedule has other values in each step */
-    dg_err e = dg_loader_step(f, place);
+    const bool put = job->o.schedule > 0 || (job->o.ema_half_life > 0 && batch < f->batch);
+    dg_err e = dg_loader_step(f, place_of(f, at));
     for (int i = 0; i < n && !e; i += each) {
-        if (job->o.schedule > 0) e = put_state(job, f, at, lr);
+        if (put) e = put_state(job, f, at, lr);
         if (!e) e = dg_job_steps(job, batch, each);
         if (!e) dg_position_add(at, (uint64_t)each);
     }

@@ -61,6 +61,8 @@ for model in bilinear-16x3 residual-16x3 r3gan-16x3 repeated.cfg; do
     exits 0 generate "$net" --seeds 3-9 --write-z "$net-z.safetensors" --out "$net-made"
     onnx image "$net.onnx" "$net-z.safetensors" "$net-made"/seed-000[3-9].png
     onnx logits "$net-d.onnx"
+    exits 0 --data cats --model $model --batch 24 --steps 1 --init "$net" --out "$net-next" -q
+    onnx judged "$net-d.onnx" "$net-next/log.csv" cats/*.png
     generates_alike "$net.safetensors" "$net-z.safetensors" "$net-made"
 done
 

@@ -4,6 +4,7 @@
     onnx_run.py image FILE.onnx z.safetensors IMAGES        each is what `generate` drew, within 1 of 255
     onnx_run.py classes FILE.onnx answers.json              shares of its images, as `classify --json` says
     onnx_run.py logits FILE.onnx                            of the network D, of some image: shape and finite
+    onnx_run.py judged FILE.onnx log.csv IMAGES             D's mean output for them is d_x of the log's first step
     onnx_run.py spectral FILE.onnx D.safetensors            the same; its weights are those of D by their sigma"""
 import json
 import struct
@@ -178,6 +179,11 @@ def main(what, path, *rest):
         for a, s in zip(answers, share):
             for c in a['classes']:
                 assert abs(s[names.index(c['class'])] - c['share']) < 1e-5, (a, s)
+    elif what == 'judged':
+        head, first = (line.split(',') for line in open(rest[0]).read().split('\n')[:2])
+        y = run(o, np.array([png(p) for p in rest[1:]]) / 127.5 - 1)
+        mean, logged = (1 / (1 + np.exp(-y))).mean(), float(first[head.index('d_x')])
+        assert abs(mean - logged) < 1e-5 and y.std() > 0.01, (mean, logged, y.std())
     else:
         for name in o['weights'] if what == 'spectral' else ():
             w, u, v = (tensor(rest[0], name + part).astype(float) for part in ('_orig', '_u', '_v'))

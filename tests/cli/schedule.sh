@@ -105,11 +105,39 @@ rm -rf other && cp -r auto/run other
 exits 0 --resume --out other --data more -q
 config other-2 'schedule-length = 1378'
 
+# a run that continues with another dataset or batch size counts the images of each: 21 per epoch, then 42
+shown() { # shown RUN: its metadata images-shown
+    head -c 100000 "$1/checkpoint.safetensors" | tr ',' '\n' > .shown
+    sed -n 's/.*"images-shown": *"\([0-9]*\)".*/\1/p' .shown
+}
+run $ends --epochs 3 --out moved/run --schedule-length 300
+[ -z "$(shown moved/run)" ]
+fact $? 'without a change of the dataset there should be no images-shown'
+exits 0 --resume --out moved/run --data more --allow-data-change --epochs 4 -q
+[ "$(shown moved/run)" = 105 ]
+fact $? "after 3 epochs of 21 images and one of 42: images-shown is $(shown moved/run)"
+exits 0 --resume --out moved/run --data more --steps 18 --epochs 5 -q
+[ "$(shown moved/run)" = 129 ]
+fact $? "after 3 more steps of 8 images: images-shown is $(shown moved/run)"
+exits 0 --resume --out moved/run --data cats --allow-data-change --steps 0 --epochs 5 -q
+[ "$(shown moved/run)" = 150 ]
+fact $? "the epoch with 21 images starts again after 3 steps: images-shown is $(shown moved/run)"
+
 # --schedule none and --augment none also override the values that belong to a model's schedule
 { cat "$root/tests/gan16.cfg"; printf '\n[train]\nschedule = cosine\nlr_end = 1e-5\nschedule_length = 50\n'
     printf 'augment = cutout\naugment_p = 0.5\n'; } > own.cfg
 exits 0 --data cats --model own.cfg --schedule none --augment none --dry-run -q
 exits 0 --data cats --model own.cfg --schedule 3:0.1 --dry-run -q
+
+# --ema and --ema-half-life replace each other if a preset or a model sets the other one
+run --preset small --ema-half-life 123 --epochs 1 --out small/run
+config small/run 'ema = 0' 'ema-half-life = 123'
+refuses 2 'fixed-in-run' --resume --out small/run --ema 0.9
+run --preset small --ema-half-life 0 --epochs 1 --out small2/run
+config small2/run 'ema = 0.995'
+{ cat "$root/tests/gan16.cfg"; printf '\n[train]\nema_half_life = 50\n'; } > own.cfg
+exits 0 --data cats --model own.cfg --batch 8 --epochs 1 -q --no-curves --no-report --grid 2x2 --ema 0.9 --out half2/run
+config half2/run 'ema = 0.9'
 
 # refused
 for o in '--lr-end 1e-5' '--beta2-end 0.9' '--r1-end 0.1' '--r2-end 0.1' '--schedule-length 100'; do
@@ -122,7 +150,7 @@ refuses 2 'end-without-start --r1-end' --data cats --schedule cosine --r1-end 1
 refuses 2 'end-without-start --r2' --data cats --schedule cosine --r1 1 --r2-end 1
 refuses 2 beta2-end-without-adam --data cats --schedule cosine --beta2-end 0.9 --optimizer sgd
 refuses 2 ema-twice --data cats --ema 0.9 --ema-half-life 100
-refuses 2 ema-twice --data cats --preset small --ema-half-life 100
+refuses 2 ema-twice --data cats --preset small --ema-half-life 100 --ema 0.995
 refuses 2 'augment-p-alone 0.3' --data cats --augment-p 0.3
 for o in cosine,3:0.1 3:0.1,cosine cosin; do refuses 2 "bad-schedule $o" --data cats --schedule $o; done
 exits 2 --data cats --augment cutout --augment-p 0

@@ -355,7 +355,7 @@ def train(o, G, D, images, index, z):
         scaler.step(adam[1])
         scaler.update()
         half_life = rising(o, o.ema_half_life, shown)
-        decay = min(0.5 ** (o.batch / half_life) if half_life else 0, s / (s + 10))
+        decay = min(0.5 ** (len(rows) / half_life) if half_life else 0, s / (s + 10))
         for name, p in G.named_parameters() if o.ema_half_life else ():
             averages[name] = decay * averages.get(name, 0) + (1 - decay) * p.detach()
         shown += len(rows)

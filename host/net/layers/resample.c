@@ -6,6 +6,10 @@ enum { DOUBLES, HALVES }; /* values of key scale */
 
 static dg_err shape(dg_layer *l, const char *where)
 {
+    if (l->flat)
+        return dg_layer_fail(l, where,
+                             DG_MSG("resample-vector", "op = resample: its input is the vector of a dense layer; "
+                                                       "it needs a map, for example of op = conv_transpose"));
     if (l->scale == HALVES && (l->in.H % 2 || l->in.W % 2))
         return dg_layer_fail(l, where, DG_MSG("resample-odd", "scale = 0.5: an input of %d x %d has an odd side"),
                              l->in.H, l->in.W);

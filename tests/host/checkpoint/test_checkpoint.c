@@ -21,6 +21,7 @@ static void test_resume(dg_type real)
     info.seed = UINT64_MAX;
     info.data_fingerprint = UINT64_MAX - 1;
     info.data_count = 3;
+    info.images = 12345;
     DG_CHECK(machine_save(&a, &info, path) == DG_OK && machine_save(&a, &info, other) == DG_OK);
     DG_CHECK(same_file(path, other));
 
@@ -28,6 +29,7 @@ static void test_resume(dg_type real)
     const dg_checkpoint_info got = f.info;
     const dg_st *st = f.st;
     DG_CHECK(got.step == 5 && got.epoch == 1 && got.batch == 2 && got.seed == UINT64_MAX && got.data_count == 3);
+    DG_CHECK(got.images == 12345);
     DG_CHECK(got.data_fingerprint == UINT64_MAX - 1 && !strcmp(got.precision, real == DG_F64 ? "fp64" : "fp32"));
     DG_CHECKF(!strcmp(got.config, config), "config came back as %s", got.config);
     DG_CHECK(!strcmp(f.model.text, tiny_text(&tiny)) && f.model.size == tiny.size);
@@ -118,7 +120,9 @@ static void test_refusals(void)
 {
     static machine a;
     if (!machine_up(&a, &tiny, DG_F32, true)) return;
-    machine_keep(&a, 0, temp_path("good.safetensors"));
+    dg_checkpoint_info info = machine_info(&a, 0);
+    info.images = 5;
+    DG_CHECK(machine_save(&a, &info, temp_path("good.safetensors")) == DG_OK);
     edit none = {0};
     DG_CHECK(edit_file(temp_path("good.safetensors"), temp_path("edited.safetensors"), &none));
     /* without an edit, edit_file() must not change the file */
@@ -166,6 +170,8 @@ static void test_refusals(void)
         {{.key = "batch-in-epoch", .text = "1"}, "step 0 "},
         {{.tensor = "D.main.3.num_batches_tracked", .value = 2}, "D.main.3.num_batches_tracked is 2"},
         {{.key = "batch-in-epoch", .text = "1.5"}, "batch-in-epoch = 1.5"},
+        {{.key = "images-shown", .text = "9007199254740993"}, "images-shown = 9007199254740993"},
+        {{.key = "images-shown", .text = "-1"}, "images-shown = -1"},
         {{.key = "seed", .text = " 1"}, "seed =  1"},
         {{.key = "data-count", .text = ""}, "data-count = "},
         {{.key = "data-fingerprint", .text = "0x1"}, "data-fingerprint = 0x1"},

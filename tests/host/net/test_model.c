@@ -324,6 +324,15 @@ int main(void)
     mistake("filters = 1\n", "filters = 2\n", "1 x 1 x 2");
     mistake("norm = none\nact = tanh", "norm = none\nact = relu", "needs norm = none, and act = tanh or none");
     mistake("norm = none\nact = none", "norm = none\nact = relu", "[D.3] ");
+    static const char *const vectors[] = {"[D.3]\nop = dense\nfilters = 4\n", "[D.4]\nop = dropout\n", NULL};
+    char layers[200] = "";
+    for (int i = 0; vectors[i]; i++) { /* a dropped vector is a vector, too */
+        strcat(layers, vectors[i]);
+        char to[240], said[80];
+        snprintf(to, sizeof to, "%s[D.%d]\nop = resample\nscale = 2\n[D.%d]\n", layers, i + 4, i + 5);
+        snprintf(said, sizeof said, "[D.%d] op = resample: its input is the vector of a dense layer", i + 4);
+        mistake("[D.3]\n", to, said);
+    }
     mistake("op = conv_transpose", "in = image\nop = conv", "[G.1] in = ");
     mistake("[D.1]", "[D.1]\nin = latent", "0 x 0");
     mistake("[D.1]", "[E.1]\nfilters = 1\nkernel = 1\n[D.1]", "G, E, D");

@@ -13,6 +13,11 @@ static void test_lines(void)
         {"[D.1]\n", "[D.1]\nnorm = spectral\n"},
         {"[D.1]\nnorm = batch\nfilters = 8\n", "[D.1]\nnorm = spectral\nfilters = 8\n"},
         {"[D.1]\nstart = gain\ngain = 0.5\nagain = 1\n", "[D.1]\nnorm = spectral\nagain = 1\n"},
+        {"[D.1]\nin = image\n op\t=resample\nscale = 2\n[D.2]\nop=max_pool\n[D.3]\nopp = add\nop = conv\n[D.4]\nop = "
+         "dense",
+         "[D.1]\nin = image\n op\t=resample\nscale = 2\n[D.2]\nop=max_pool\n[D.3]\nnorm = spectral\nopp = add\nop = "
+         "conv\n"
+         "[D.4]\nnorm = spectral\nop = dense"},
         {"[D]\nnorm\t= batch\n[D.1]\n  norm=none\n", "[D]\n[D.1]\nnorm = spectral\n"},
         {"[D.1]\nnormal = 1\nno = 2", "[D.1]\nnorm = spectral\nnormal = 1\nno = 2"},
         {"[G]\nnorm = batch\n[D.1]\n[G.1]\nnorm = none\n",

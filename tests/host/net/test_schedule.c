@@ -8,7 +8,7 @@ static const dg_job_options base = {
 static dg_step_state after(const dg_job_options *o, double images)
 {
     dg_step_state s = {.seed = 3, .step = 9, .cursor = 2, .lr = {2e-4, 1e-3}};
-    dg_schedule_step(o, images, &s);
+    dg_schedule_step(o, images, 64, &s);
     DG_CHECK(s.seed == 3 && s.step == 9 && s.cursor == 2);
     return s;
 }
@@ -24,6 +24,9 @@ static void test_constant(void)
     }
     o.ema_half_life = 640; /* ten steps */
     DG_NEAR(pow(after(&o, 5).ema, 10), 0.5, 1e-14);
+    dg_step_state s = {0};
+    dg_schedule_step(&o, 5, 20, &s); /* a short batch */
+    DG_NEAR(pow(s.ema, 32), 0.5, 1e-14);
 }
 
 static void test_cosine(void)

@@ -279,7 +279,9 @@ struct problem {
         now.step = 6;
         now.cursor = 40;
         now.lr[DG_D] = 0.01;
-        now.beta2 = 0.999;
+        static int runs;
+        static const double beta2[] = {0.999, 0.9, 0.99};
+        now.beta2 = beta2[runs++ % 3];
         dev_buffer<dg_step_state> state(std::vector<dg_step_state>(1, now)), other(std::vector<dg_step_state>(1, now));
         dev_buffer<dg_metrics> ring(DG_RING), other_ring(DG_RING);
         u.adam.ring = ring.p, u.adam.state = state.p;

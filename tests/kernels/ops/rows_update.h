@@ -23,11 +23,14 @@ static void update_values(dg_op *op)
     p[5] = p[n - 9] = INFINITY;
 }
 
+/* The golden values of variation 0 have beta2 0.999. */
 static void adam_set(dg_op *op, int variation)
 {
+    static const double beta2[] = {0.999, 0.9, 0.99, 0.999};
     dg_adam_args *a = &op->u.adam;
     a->beta1 = 0.5, a->eps = 1e-8;
-    a->net = variation, a->bad = BAD;
+    a->net = variation & 1, a->bad = BAD;
+    op_state.beta2 = beta2[variation];
     op_state.step = (uint64_t)op_more[0];
     op_state.lr[1] = 1e-3;
     op_fill(op, "m", 0.1, 0);
@@ -151,7 +154,7 @@ static void check_optimizers(dg_backend *b)
                                   __VA_ARGS__                                                                     \
     }
 /* If v is NaN, m must be NaN, too, because the CUDA kernel of Adam relies on it. */
-static const op_row row_adam = UPDATE_ROW(adam_set, .variations = 2, .nan_untested = "v", .more = check_optimizers);
+static const op_row row_adam = UPDATE_ROW(adam_set, .variations = 4, .nan_untested = "v", .more = check_optimizers);
 static const op_row row_sgd = UPDATE_ROW(update_set, .variations = 3, .usual = 2);
 static const op_row row_adagrad = UPDATE_ROW(update_set, .variations = 1);
 static const op_row row_adadelta = UPDATE_ROW(update_set, .variations = 1);
