@@ -112,7 +112,7 @@ static dg_err begin(writer *w, struct stat *old)
     w->replaces = S_ISREG(old->st_mode);
     if (!w->replaces || faccessat(w->dir, w->name, W_OK, AT_EACCESS) == 0) return DG_OK;
     if (errno != EACCES) return failed(w, "write to it");
-    return dg_fail(DG_IO, "%s: is write-protected; give another name, or chmod u+w it", w->path);
+    return dg_fail(DG_IO, "%s: is write-protected; give another name, or make the file writable (chmod u+w)", w->path);
 }
 
 /* Removes a temporary file unless a living process is writing it; returns true if the file is gone. */

@@ -28,8 +28,8 @@ static dg_err open_regular(int dir, const char *path, int follow, size_t limit, 
     while (*fd < 0 && errno == EINTR);
     if (*fd < 0 && errno == ELOOP && follow)
         return dg_fail(DG_IO, "%s: is a symbolic link, but must be a regular file; replace the link by the file", path);
-    if (*fd < 0) return dg_fail(DG_IO, DG_MSG("cannot-open", "%s: cannot open it: %s"), path, strerror(errno));
-    if (fstat(*fd, &s)) e = dg_fail(DG_IO, "%s: cannot read its attributes: %s", path, strerror(errno));
+    if (*fd < 0) return dg_fail(DG_IO, DG_MSG("cannot-open", "%s: cannot open this file: %s"), path, strerror(errno));
+    if (fstat(*fd, &s)) e = dg_fail(DG_IO, "%s: cannot read the attributes of this file: %s", path, strerror(errno));
     else if (!S_ISREG(s.st_mode))
         e = dg_fail(DG_IO, DG_MSG("not-a-file", "%s: is %s"), path,
                     S_ISDIR(s.st_mode) ? "a directory, not a file" : "not a regular file");
@@ -71,7 +71,7 @@ ssize_t dg_read_some(int fd, void *to, size_t n)
 dg_err dg_read_next(int fd, const char *path, void *to, size_t n)
 {
     const ssize_t got = dg_read_some(fd, to, n);
-    if (got < 0) return dg_fail(DG_IO, "%s: cannot read it: %s", path, strerror(errno));
+    if (got < 0) return dg_fail(DG_IO, "%s: cannot read this file: %s", path, strerror(errno));
     return (size_t)got == n ? DG_OK : dg_fail(DG_IO, "%s: changed while it was being read", path);
 }
 
@@ -84,7 +84,7 @@ static dg_err read_whole(int dir, const char *path, int follow, size_t limit, vo
     if (e) return e;
     memory = malloc(*bytes + 1);
     e = memory ? dg_read_next(fd, path, memory, *bytes)
-               : dg_fail(DG_DEVICE, "%s: out of memory for its %zu bytes", path, *bytes);
+               : dg_fail(DG_DEVICE, "%s: out of memory for the %zu bytes of this file", path, *bytes);
     if (!e && dg_read_some(fd, &more, 1) > 0) e = dg_fail(DG_IO, "%s: changed while it was being read", path);
     close(fd);
     if (e) {
@@ -124,7 +124,7 @@ static dg_err read_pieces(int fd, const char *path, size_t bytes, char **text)
         if (got + n + 1 > room) {
             room = 2 * got + n + 1;
             char *grown = realloc(*text, room);
-            if (!grown) return dg_fail(DG_DEVICE, "%s: out of memory for its %zu bytes", path, bytes);
+            if (!grown) return dg_fail(DG_DEVICE, "%s: out of memory for the %zu bytes of this file", path, bytes);
             *text = grown;
         }
         e = dg_read_next(fd, path, *text + got, n);

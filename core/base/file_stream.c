@@ -49,7 +49,7 @@ dg_err dg_stream_to(int fd, const char *path, const dg_chunk *piece, int pieces)
         }
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return error ? dg_fail(DG_IO, DG_MSG("cannot-write", "%s: cannot write it: %s"),
+    return error ? dg_fail(DG_IO, DG_MSG("cannot-write", "%s: cannot write this file: %s"),
                            strcmp(path, "-") ? path : "standard output", strerror(error))
                  : DG_OK;
 }
@@ -65,11 +65,11 @@ bool dg_stream_file(const char *path, const dg_chunk *piece, int pieces, dg_err 
     }
     const mode_t kind = s.st_mode & S_IFMT;
     const int fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
-    if (fd < 0 || fstat(fd, &s)) *e = dg_fail(DG_IO, "%s: cannot open it: %s", path, strerror(errno));
+    if (fd < 0 || fstat(fd, &s)) *e = dg_fail(DG_IO, "%s: cannot open this file: %s", path, strerror(errno));
     else if ((s.st_mode & S_IFMT) != kind) *e = dg_fail(DG_IO, "%s: changed while it was being opened", path);
     else *e = dg_stream_to(fd, path, piece, pieces);
     if (fd >= 0 && close(fd) && !*e && errno != EINTR)
-        *e = dg_fail(DG_IO, "%s: cannot close it: %s", path, strerror(errno));
+        *e = dg_fail(DG_IO, "%s: cannot close this file: %s", path, strerror(errno));
     return true;
 }
 
@@ -80,8 +80,9 @@ dg_err dg_link_target(const char *path, char **target)
     if (lstat(path, &s) || !S_ISLNK(s.st_mode)) return DG_OK;
     if ((*target = realpath(path, NULL))) return DG_OK;
     if (errno == ENOMEM) return dg_fail(DG_DEVICE, "%s: out of memory", path);
-    return dg_fail(DG_IO,
-                   DG_MSG("broken-link",
-                          "%s: is a symbolic link that cannot be followed: %s; name its target, or remove it"),
-                   path, strerror(errno));
+    return dg_fail(
+        DG_IO,
+        DG_MSG("broken-link",
+               "%s: is a symbolic link that cannot be followed: %s; give the target of the link, or remove the link"),
+        path, strerror(errno));
 }

@@ -106,8 +106,9 @@ static const char *shape_word(dg_op *op, const char *word, unsigned *seen)
         const char *rest;
         if (!number(equals + 1, pair ? '>' : 0, f[i].name[0] == 'P' ? 0 : 1,
                     f[i].field.bytes == 8 ? INT64_MAX / 64 : LARGEST, &v, &rest))
-            return pair ? "channels are written C=3>64" : wrong;
-        if (pair && !number(rest + 1, 0, 1, LARGEST, &w, &rest)) return "channels are written C=3>64";
+            return pair ? "write channels as INPUT>OUTPUT, such as C=3>64" : wrong;
+        if (pair && !number(rest + 1, 0, 1, LARGEST, &w, &rest))
+            return "write channels as INPUT>OUTPUT, such as C=3>64";
         if (*seen >> i & 1) return "duplicate name in the shape";
         *seen |= 1u << i;
         dg_field_set(op, &f[i].field, v);
@@ -124,7 +125,7 @@ static const char *shape_done(dg_op *op, unsigned seen)
 {
     const dg_op_info *info = dg_op_info_of(op->kind);
     for (int i = 0; info->shape[i].name; i++)
-        if (!(seen >> i & 1)) return DG_MSG("shape-incomplete", "the shape is not complete");
+        if (!(seen >> i & 1)) return DG_MSG("shape-incomplete", "the shape of the op is incomplete");
     return info->complete ? info->complete(op) : NULL;
 }
 
@@ -134,7 +135,7 @@ static const char *tune_word(dg_tune *t, const char *word)
     const char *rest;
     if (strncmp(word, "tile=", 5) == 0) {
         if (!number(word + 5, 'x', 1, 4096, &v, &rest) || !number(rest + 1, 0, 1, 4096, &w, &rest))
-            return "a tile is written tile=64x32";
+            return "write a tile as in tile=64x32";
         t->tile_m = (int)v;
         t->tile_n = (int)w;
         return NULL;
@@ -177,14 +178,14 @@ static void add_row(reader *r, const dg_op *key, const dg_tune *tune)
     for (int i = 0; i < t->rows; i++) {
         dg_tune_row *old = &t->row[i];
         if (old->arch != r->arch || !same_key(&old->key, key)) continue;
-        if (old->precise == precise) bad(r, "the same op and shape are already given at %s", old->why);
+        if (old->precise == precise) bad(r, "a row for this op and shape is already at %s", old->why);
         else if (precise) fill_row(r, old, key, tune);
         return;
     }
     if (t->rows == t->capacity) {
         const int capacity = t->capacity ? 2 * t->capacity : 64;
         if (t->rows >= MAX_ROWS) {
-            bad(r, "more rows than %d", t->rows);
+            bad(r, "more than %d rows in this file", t->rows);
             return;
         }
         dg_tune_row *more = realloc(t->row, (size_t)capacity * sizeof *more);

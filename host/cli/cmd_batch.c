@@ -145,11 +145,12 @@ static dg_err report(const job *j)
     const dg_backend *d = b->backend;
     if (j->o->json) return print_json(j);
     dg_say("%s, %s on %s: %d images", b->model->name, dg_precision_name(d->real, d->math), d->name, j->data.train);
-    if (strstr(d->name, "Simulated")) dg_say("This GPU is simulated; ignore the times below.");
+    if (strstr(d->name, "Simulated")) dg_say("The GPU is simulated; ignore all times in this table.");
     printf("\n");
     print_table(j);
     if (b->machine.foreign > 0.1 && d->threads)
-        printf("Other programs used %.2f cores; times on an idle machine may be shorter.\n", b->machine.foreign);
+        printf("Other programs used %.2f CPU cores; on an idle machine, the times may be shorter.\n",
+               b->machine.foreign);
     printf("\n");
     if (*j->table.why) dg_say("%s", j->table.why);
     return DG_OK;

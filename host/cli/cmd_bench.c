@@ -13,8 +13,8 @@
 static void print_cpu(const dg_machine *m)
 {
     const char *s = m->units == 1 ? "" : "s";
-    printf("FMA peak       %8.1f GFLOP/s on one thread, %.1f on all threads (%d); best run of %d, measured between "
-           "the steps below\n",
+    printf("FMA peak       %8.1f GFLOP/s on one thread, %.1f on all threads (%d); best run of %d, measured between the "
+           "training steps\n",
            m->one, m->all, m->units, m->rounds);
     printf("memory         %8.1f GB/s triad, %.1f GB/s read, %d thread%s, arrays of %.0f MB (best run of %d)\n",
            m->triad, m->read, m->units, s, m->array_mb, m->rounds);
@@ -26,9 +26,9 @@ static void print_gpu(const dg_machine *m)
 {
     printf("sm_%d, %d multiprocessors, %s\n", m->arch, m->units,
            strcmp(m->source, "measured") == 0 ? "measured here"
-                                              : "published numbers and assumptions; nothing below was measured");
+                                              : "published numbers and assumptions; no number was measured");
     printf("FMA peak       %8.0f GFLOP/s", m->all);
-    if (m->rounds > 0) printf("; best run of %d, measured between the steps below", m->rounds);
+    if (m->rounds > 0) printf("; best run of %d, measured between the training steps", m->rounds);
     printf("\n");
     if (m->bf16 > 0) printf("tensor cores   %8.0f GFLOP/s bf16, %.0f fp16, by mma.sync\n", m->bf16, m->fp16);
     else if (m->fp16 > 0) printf("tensor cores   %8.0f GFLOP/s fp16, by mma.sync\n", m->fp16);
@@ -51,7 +51,7 @@ static void print_machine(const dg_machine *m, const char *device)
     if (m->all > 0) m->gpu ? print_gpu(m) : print_cpu(m);
     if (m->foreign >= 0)
         printf("other programs %8.2f cores on average%s\n", m->foreign,
-               !m->gpu && m->foreign > 0.1 ? ": the rates below are lower than on an idle machine" : "");
+               !m->gpu && m->foreign > 0.1 ? ": all measured rates are lower than on an idle machine" : "");
 }
 
 /* The first variant that executes fewer multiplications than the direct form, or NULL. */
@@ -78,8 +78,8 @@ static void print_step(const dg_machine *m, const dg_bench_model *r)
     if (m->gpu) printf(", %d kernels, %d in the longest chain of dependent kernels", r->kernels, r->chain);
     printf("; the cost model predicts %.4g ms\n", r->predicted_us * 1e-3);
     if (sparing(r))
-        printf("Ops of variant %s need fewer multiplications than are counted, so their rate can exceed 100%% of the "
-               "peak.\n",
+        printf("Ops of variant %s compute fewer multiplications than the FLOP count assumes, so their rate can exceed "
+               "100%% of the peak.\n",
                sparing(r)->name);
 }
 

@@ -142,7 +142,7 @@ static dg_err check_fused(side s[3], const dg_options *o, const images *p, dg_ch
 {
     FILE *to = o->quiet ? NULL : stdout;
     if (to)
-        printf("fused launches compared with their ops, batch size %d, in percent of the rounding tolerance:\n",
+        printf("fused launches compared with single ops, batch size %d, in percent of the rounding tolerance:\n",
                o->batch);
     dg_err e = begin_step(s + 1, o, 2, 0);
     if (!e) e = dg_check_fused(&s[1].trial.job, &s[2].trial.job, "train", to, result);
@@ -193,8 +193,8 @@ int dg_cmd_check(const dg_options *o)
                100 * result.worst);
     if (!e && s[2].b) e = check_fused(s, o, &p, &fused);
     if (!e && fused.ops)
-        printf("%d launches agree with their ops; largest difference: %s at %.1f%% of its tolerance\n", fused.ops,
-               fused.where, 100 * fused.worst);
+        printf("%d fused launches agree with single ops; largest difference: %s at %.1f%% of its tolerance\n",
+               fused.ops, fused.where, 100 * fused.worst);
     for (int i = 0; i < 3 && s; i++) take_down(&s[i]);
     dg_dataset_free(&p.set);
     free(p.perm);

@@ -50,7 +50,7 @@ static dg_err parse(run *r, char *text, const char *path)
     if (bad)
         return dg_fail(DG_USAGE, DG_MSG("curves-bad-row", "%s:%ld: not a row of a dcgan log, or out of order"), path,
                        bad);
-    if (!r->n) return dg_fail(DG_USAGE, DG_MSG("curves-no-steps", "%s: has no steps yet"), path);
+    if (!r->n) return dg_fail(DG_USAGE, DG_MSG("curves-no-steps", "%s: the log has no training steps yet"), path);
     r->step = malloc((size_t)r->n * sizeof *r->step);
     if (!r->step) return dg_fail(DG_DEVICE, "%s: out of memory for %ld steps", path, r->n);
     for (long i = 0; i < r->n; i++) r->step[i] = (double)r->row[i].step;

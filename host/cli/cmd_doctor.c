@@ -37,7 +37,7 @@ static dg_err parse(job *j)
     if (!(j->row = dg_log_rows_in(j->text, header, r, &j->rows, &bad)))
         return dg_fail(DG_DEVICE, "%s: out of memory", j->path);
     if (bad) return dg_fail(DG_USAGE, "%s:%ld: not a row of a dcgan log, or out of order", j->path, bad);
-    return j->rows ? DG_OK : dg_fail(DG_USAGE, "%s: has no steps yet", j->path);
+    return j->rows ? DG_OK : dg_fail(DG_USAGE, "%s: the log has no training steps yet", j->path);
 }
 
 /* Read the loss function and the length of the run from config.ini. */

@@ -343,7 +343,7 @@ static void print_largest(const dg_options *o, const sheet *s, int batch, size_t
     }
     dg_say("%s, %s on %s: the largest batch that fits is %d%s", s->model->name, precision, s->backend->name, batch,
            batch == DG_LARGEST_BATCH ? ", the limit of --batch" : "");
-    dg_say("This batch needs %.1f of %.1f MB, with the dataset streamed through two windows of one batch.",
+    dg_say("The largest batch needs %.1f of %.1f MB, with the dataset streamed through two windows of one batch.",
            (double)bytes / 1e6, (double)have / 1e6);
 }
 
@@ -397,7 +397,8 @@ static dg_err plan_forward(const dg_options *o, const dg_model *model, dg_backen
         dg_arena_free(&a, b);
     }
     if (o->json) printf("]\n");
-    else if (!e) dg_say("No recipe trains this network; this is its forward pass in evaluation mode.");
+    else if (!e)
+        dg_say("dcgan cannot train this network; the plan is the forward pass of the network in evaluation mode.");
     return e;
 }
 

@@ -43,10 +43,12 @@ static dg_err check_classes(const dg_training *r, dg_model *model)
     if (e) return e;
     const int classes = dg_classifier_classes(model);
     if (classes != before)
-        dg_progress_note(r->progress, "the dataset has %d classes: using model %s, which has as many", classes,
+        dg_progress_note(r->progress, "the dataset has %d classes: using model %s for as many classes", classes,
                          model->name);
     if (d->train == d->count)
-        dg_progress_note(r->progress, DG_MSG("note-no-test", "no test images; --test 0.1 holds out every tenth image"));
+        dg_progress_note(r->progress,
+                         DG_MSG("note-no-test",
+                                "the dataset has no test images; --test 0.1 holds out a tenth of the images"));
     else
         dg_progress_note(r->progress, DG_MSG("note-classes", "%d classes, %d image%s for training, %d for testing"),
                          d->classes, d->train, dg_s(d->train), d->count - d->train);

@@ -158,8 +158,8 @@ static dg_err check_test_classes(const dg_dataset_options *o, const dg_dataset *
         if (d->label[i] >= 0) continue;
         char name[1024];
         return dg_fail(DG_DATA,
-                       DG_MSG("class-not-trained",
-                              "%s/%s: this class has no images in %s/train, so it cannot be learned"),
+                       DG_MSG("class-not-trained", "%s/%s: no training images for this class (none in %s/train); add "
+                                                   "training images, or remove the class from the test images"),
                        o->dir, dg_printable(name, sizeof name, d->name[i]), o->dir);
     }
     return DG_OK;

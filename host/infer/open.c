@@ -33,7 +33,7 @@ static dg_err open_cpu(const dg_device *d, dg_backend **out)
     if (p->math != DG_MATH_FP32 && d->precision)
         return dg_fail(DG_USAGE,
                        DG_MSG("precision-needs-gpu", "{precision} %s needs the tensor cores of a GPU ({device cuda}); "
-                                                     "a CPU gains no speed from it: use {precision fp32}"),
+                                                     "on a CPU, use {precision fp32}"),
                        p->name);
     if (d->tuning)
         dg_warn(DG_MSG("tuning-unused", "{tuning} %s is ignored: tuning files are for CUDA devices"), d->tuning);
@@ -89,7 +89,8 @@ static int first_usable(char *why, size_t size)
         if (device[i].usable) return i;
     *why = 0;
     if (n) snprintf(why, size, "%s: %s", device[0].name, device[0].why_not);
-    else if (dg_nvidia_hardware("/sys/bus/pci/devices")) snprintf(why, size, "there is an NVIDIA GPU, but %s", reason);
+    else if (dg_nvidia_hardware("/sys/bus/pci/devices"))
+        snprintf(why, size, "this machine has an NVIDIA GPU, but %s", reason);
     return -1;
 }
 

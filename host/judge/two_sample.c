@@ -22,7 +22,7 @@ dg_err dg_judge_takes(const dg_model *gan)
     if (!(last->kind->takes & DG_KEY(FILTERS)) || last->add >= 0)
         return dg_layer_fail(
             last, gan->where,
-            "the two-sample test needs a convolution as the last layer of D, to change it to two logits; found %s",
+            "the two-sample test changes the last layer of D to two logits; this layer must be a convolution, not %s",
             last->add >= 0 ? "a sum" : last->kind->name);
     return DG_OK;
 }

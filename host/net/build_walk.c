@@ -144,11 +144,12 @@ dg_err dg_net_check_tangent(const dg_model *m, int net)
     for (int i = 0; i < m->net[net].layers; i++) {
         const dg_layer *l = &m->net[net].layer[i];
         if (l->norm == DG_NORM_BATCH)
-            return dg_layer_fail(l, m->where,
-                                 DG_MSG("penalty-batch-norm",
-                                        "norm = batch: not supported with {r1} and {r2}, because its images are not "
-                                        "independent; use norm = none with bias = yes and start = gain, or norm = "
-                                        "spectral, or {norm-d} none"));
+            return dg_layer_fail(
+                l, m->where,
+                DG_MSG("penalty-batch-norm",
+                       "norm = batch: not supported with {r1} and {r2}, because batch norm makes the images of a batch "
+                       "depend on each other; use norm = none with bias = yes and start = gain, or norm = "
+                       "spectral, or {norm-d} none"));
         if (!l->kind->tangent)
             return dg_layer_fail(l, m->where,
                                  DG_MSG("penalty-op",

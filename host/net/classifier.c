@@ -197,7 +197,10 @@ static const dg_metric metrics[] = {
      .plot = SHARES,
      .legend = "test",
      .title = "Test accuracy"},
-    {.terms = 1, .term = {DG_CLASS_BAD}, .bad = DG_NOT_ZERO, .what = "weights are NaN or infinite after their update"},
+    {.terms = 1,
+     .term = {DG_CLASS_BAD},
+     .bad = DG_NOT_ZERO,
+     .what = "the weights of the classifier are NaN or infinite after the update"},
 };
 
 static const char *const preset[][2] = {

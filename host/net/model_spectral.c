@@ -86,7 +86,8 @@ dg_err dg_model_norm_d(const char *model, const char *name, dg_norm norm, char o
         return dg_fail(DG_USAGE, DG_MSG("spectral-classifier", "model %s: %s needs a discriminator"), name,
                        suffixes[norm]);
     if (none && !had_norm)
-        return dg_fail(DG_USAGE, DG_MSG("no-norm-in-d", "its D has no norm already; leave out %s, or {norm-d} none"),
+        return dg_fail(DG_USAGE,
+                       DG_MSG("no-norm-in-d", "D of this model already has no norm; leave out %s, or {norm-d} none"),
                        suffixes[norm]);
     return t.full ? dg_fail(DG_USAGE, "model %s: the text of the model file is too long", name) : DG_OK;
 }

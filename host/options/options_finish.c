@@ -247,7 +247,7 @@ dg_err dg_options_finish(dg_options *o)
     if (!e && o->operands > 1 && o->command != DG_CMD_BENCH && o->command != DG_CMD_CURVES &&
         o->command != DG_CMD_REPORT && o->command != DG_CMD_TUNE && o->command != DG_CMD_CLASSIFY) {
         if (o->out)
-            return dg_fail(DG_USAGE, "'%s' and --out %s: two names of one output; leave one of them out", o->operand[1],
+            return dg_fail(DG_USAGE, "'%s' and --out %s: both name the output; leave out one of them", o->operand[1],
                            o->out);
         e = dg_path_set(&o->out, o->operand[1]);
     }

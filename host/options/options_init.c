@@ -60,11 +60,11 @@ static dg_err find_name(dg_options *o, const char *path, const char *text)
     if (!e && names(name, text, m)) e = dg_path_set(&o->model, name);
     else if (!e && names(in_run, text, m)) e = dg_path_set(&o->model, in_run);
     else if (!e)
-        e = dg_fail(DG_USAGE,
-                    DG_MSG("init-model-unknown",
-                           "--init %s: its model %s is not a built-in one, and its model file is unknown; give it with "
-                           "--model FILE"),
-                    o->init, name);
+        e = dg_fail(
+            DG_USAGE,
+            DG_MSG("init-model-unknown",
+                   "--init %s: the model %s of these weights is not built in; give the model file with --model FILE"),
+            o->init, name);
     free(in_run);
     free(m);
     return e;
@@ -75,7 +75,8 @@ static dg_err init_model(dg_options *o)
     char *path = strdup(o->init), *text = NULL;
     dg_err e = path ? dg_options_settle_run(&path, false) : dg_fail(DG_DEVICE, "out of memory");
     if (!e) e = dg_context(dg_weights_model(path, &text), "--init");
-    if (!e && !text) e = dg_fail(DG_USAGE, "--init %s: names no model; give it with --model", o->init);
+    if (!e && !text)
+        e = dg_fail(DG_USAGE, "--init %s: the file does not name a model; give the model with --model", o->init);
     if (!e) e = find_name(o, path, text);
     free(text);
     free(path);

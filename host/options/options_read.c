@@ -228,7 +228,7 @@ static dg_err compare(dg_options *o, const dg_options *run)
             return dg_fail(
                 DG_USAGE,
                 DG_MSG("fixed-in-run",
-                       "--%s %s: this run was begun with %s, which cannot change; leave out --%s, or start a "
+                       "--%s %s: this run was started with %s, which cannot change; leave out --%s, or start a "
                        "new run with --out"),
                 t->name, now, *then ? then : "none", t->name);
         snprintf(text + at, sizeof text - at, "%s%s %s -> %s", at ? ", " : "", t->name, *then ? then : "(none)",
@@ -311,7 +311,8 @@ static dg_err set_all(dg_options *o, const scanned *s)
 
     if (!e && probe.resume && probe.preset)
         e = dg_fail(DG_USAGE,
-                    DG_MSG("preset-while-resuming", "--preset: a resumed run keeps its values; leave out --preset"));
+                    DG_MSG("preset-while-resuming", "--preset: cannot be combined with --resume, because a resumed run "
+                                                    "keeps its option values; leave out --preset"));
 
     if (!e) e = dg_options_presets(o);
     o->preset = probe.preset;

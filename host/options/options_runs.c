@@ -111,15 +111,17 @@ dg_err dg_options_run_config(dg_options *o, char *path, size_t size)
     snprintf(checkpoint, sizeof checkpoint, "%s/checkpoint.safetensors", home);
     if (!exists(path) && exists(checkpoint))
         return dg_fail(DG_USAGE,
-                       DG_MSG("config-gone", "--resume: %s has a checkpoint but no config.ini; write one with a line "
-                                             "[run], a line data = DIR, and the "
+                       DG_MSG("config-gone", "--resume: %s has a checkpoint but no config.ini; write a config.ini with "
+                                             "a line [run], a line data = DIR, and the "
                                              "config lines that %s info %s/checkpoint.safetensors prints"),
                        home, dg_program(), quoted);
     if (!exists(path))
-        return dg_fail(DG_USAGE,
-                       DG_MSG("no-run-to-resume",
-                              "--resume: %s holds no run (it has no config.ini); to start one: %s --data DIR --out %s"),
-                       home, dg_program(), quoted);
+        return dg_fail(
+            DG_USAGE,
+            DG_MSG(
+                "no-run-to-resume",
+                "--resume: %s is not a run directory (it has no config.ini); to start a run: %s --data DIR --out %s"),
+            home, dg_program(), quoted);
     return DG_OK;
 }
 
@@ -202,9 +204,10 @@ dg_err dg_options_settle_run(char **given, bool or_images)
     snprintf(path, sizeof path, "%s%scheckpoint.safetensors", *given, slash);
     if (exists(path)) return dg_path_set(given, path);
     if (or_images && !run) return DG_OK;
-    return dg_fail(DG_IO,
-                   run ? DG_MSG("no-checkpoint-yet",
-                                "%s: this run has no checkpoint.safetensors yet; the first epoch writes one")
-                       : DG_MSG("not-a-run", "%s: not a run (it has no checkpoint.safetensors)"),
-                   *given);
+    return dg_fail(
+        DG_IO,
+        run ? DG_MSG("no-checkpoint-yet",
+                     "%s: this run has no checkpoint.safetensors yet; dcgan writes this file after the first epoch")
+            : DG_MSG("not-a-run", "%s: is not a run directory (it has no checkpoint.safetensors)"),
+        *given);
 }

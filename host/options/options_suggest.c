@@ -68,7 +68,7 @@ static const struct {
     {"every epoch has its own order, which --seed determines", "shuffle"},
     {"the length of a run is --epochs N, or --steps N", "kimg"},
     {"each step updates D once and G once", "ncritic"},
-    {"each step is one batch: --batch N, as large as fits", "gradientaccumulateevery"},
+    {"each training step uses one batch: --batch N sets its size", "gradientaccumulateevery"},
     {"logs are files: log.csv, log.jsonl, and --tensorboard", "usewandb wandb"},
     {"log.csv in the run directory has every step", "printfreq"},
 };

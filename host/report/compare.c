@@ -156,7 +156,8 @@ static dg_err put_page(FILE *to, const void *context)
 static dg_err check(const dg_report_run *r, int runs)
 {
     for (int i = 0; i < runs; i++) {
-        if (!r[i].n) return dg_fail(DG_USAGE, DG_MSG("compare-no-steps", "%s: has no steps yet"), r[i].path);
+        if (!r[i].n)
+            return dg_fail(DG_USAGE, DG_MSG("compare-no-steps", "%s: the log has no training steps yet"), r[i].path);
         if (dg_recipe_base(r[i].recipe) != dg_recipe_base(r[0].recipe))
             return dg_fail(DG_USAGE,
                            DG_MSG("other-training",

@@ -34,7 +34,9 @@ dg_err dg_critic_open(dg_critic *c, const dg_job *job, const dg_dataset *data, c
     c->jury = (dg_jury){
         .count = n, .size = job->model.size, .channels = job->model.channels, .seed = seed, .threads = d->threads};
     if (n < DG_JUDGED_LEAST)
-        return dg_fail(DG_DATA, DG_MSG("few-to-evaluate", "{eval-every}: dataset too small (%d images, at least %d)"),
+        return dg_fail(DG_DATA,
+                       DG_MSG("few-to-evaluate",
+                              "{eval-every}: the dataset is too small (%d images, at least %d needed)"),
                        data->count, 2 * DG_JUDGED_LEAST);
     const size_t image = (size_t)data->size * (size_t)data->size * (size_t)data->channels,
                  inputs = (size_t)dg_job_inputs(job);

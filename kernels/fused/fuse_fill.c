@@ -275,6 +275,6 @@ const char *dg_fused_refuses(const dg_plan *p, const dg_launch *l, const dg_gpu 
         return dg_fused_head_refuses(&h);
     }
     const dg_fused_update u = dg_fused_update_of(p, l);
-    if (u.jobs > DG_UPDATE_JOBS) return "the network has more layers than one update supports";
+    if (u.jobs > DG_UPDATE_JOBS) return "the network has more layers than one fused update supports";
     return dg_fused_update_refuses(&u, gpu);
 }

@@ -168,7 +168,7 @@ static const char *job_refuses(const dg_update_job *j, const dg_gpu *gpu)
 const char *dg_fused_update_refuses(const dg_fused_update *u, const dg_gpu *gpu)
 {
     if (u->jobs < 1 || u->jobs > DG_UPDATE_JOBS)
-        return dg_variant_no("%d jobs: must be from 1 to %d", u->jobs, DG_UPDATE_JOBS);
+        return dg_variant_no("fused update of %d jobs: must have 1 to %d jobs", u->jobs, DG_UPDATE_JOBS);
     if (u->adam.n % 4) return "the number of weights must be a multiple of four";
     for (int i = 0; i < u->jobs; i++) {
         const dg_update_job *j = &u->job[i];
@@ -180,10 +180,11 @@ const char *dg_fused_update_refuses(const dg_fused_update *u, const dg_gpu *gpu)
         for (int k = 0; k < i; k++)
             if (u->job[k].offset < end && j->offset < u->job[k].offset + (int64_t)u->job[k].conv.Co * u->job[k].conv.K *
                                                                              u->job[k].conv.K * u->job[k].conv.Ci)
-                return "two jobs have the same weights";
-        if (dg_update_rounds(j->kind) && j->tune.math != dg_update_math(u)) return "jobs must have the same rounding";
+                return "two jobs of a fused update have the same weights";
+        if (dg_update_rounds(j->kind) && j->tune.math != dg_update_math(u))
+            return "all jobs of a fused update must have the same rounding";
         if (j->kind == DG_FUSED_MMA && dg_update_by_warpgroups(u))
-            return "either all jobs use warps, or all jobs use warpgroups";
+            return "either all jobs of a fused update use warps, or all jobs use warpgroups";
     }
     return NULL;
 }

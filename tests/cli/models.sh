@@ -63,7 +63,7 @@ shows '"name": "C.29.2.norm.act"' plan resnet50 --json --batch 3
 exits 0 data --synthesize "$dir/toy" --count 20 --size 28
 sed 's/^\[C/[X/; s/= C\./= X./' models/vgg16-cifar.cfg > "$dir/net.cfg"
 exits 0 plan "$dir/net.cfg" --batch 3
-prints 'plan X forward: 49 ops' 'x=X.x[3x32x32x3]' 'No recipe trains this network'
+prints 'plan X forward: 49 ops' 'x=X.x[3x32x32x3]' 'dcgan cannot train this network'
 for command in "--data $dir/toy --out $dir/run --batch 4" 'bench' 'profile' 'check --device cpu'; do
     # shellcheck disable=SC2086 # words
     exits 2 $command --model "$dir/net.cfg"

@@ -8,7 +8,7 @@ export DCGAN_SECONDS=0.3
 
 sim forward 0 batch "$model" --data "$dir/cats" --min-batch 4 --max-batch 6 -q
 silent
-prints 'cuda:0, Simulated GPU 0' 'This GPU is simulated' '4: the smallest size that was tried'
+prints 'cuda:0, Simulated GPU 0' 'The GPU is simulated' '4: the smallest size that was tried'
 ! grep -q busy "$dir/.out"
 fact $? 'without NVML there is no column of the usage'
 sim forward 0 batch "$model" --data "$dir/cats" --min-batch 4 --max-batch 4 --json -q

@@ -19,7 +19,7 @@ agrees()
     shift 2
     sim "$words" 0 check "$@" --device cuda
     silent
-    prints "$launches launches agree with their ops"
+    prints "$launches fused launches agree with single ops"
 }
 agrees 44 'random lazy uneven' "$dir/narrow.cfg" --batch 3 --precision bf16
 awk '/^\[D\]/ { d = 1 } d { sub(/^norm = batch/, "norm = spectral") } !(d && /^norm = none/)' "$dir/narrow.cfg" \
@@ -33,7 +33,7 @@ sed 's/^\[D.3\]/[D.4]/; s/^\[D.2\]/&\nfilters = 16\nkernel = 3\nstride = 1\nadd 
 agrees 138 'reverse deferred' "$dir/residual.cfg" --batch 3 --precision bf16
 for without in convs update; do
     sim forward 0 check "$dir/wide.cfg" --batch 3 --precision bf16 --fuse "-$without"
-    prints ' launches agree with their ops'
+    prints ' fused launches agree with single ops'
 done
 sim forward 0 check "$dir/wide.cfg" --batch 4 --fuse none
 ! grep -q launches "$dir/.out"

@@ -53,7 +53,7 @@ static void check_bad(void)
     bad(1, "no such op", "conv_bwd N=1 : direct");
     bad(2, "neither a row nor a [section]", "\nconv_fwd\n");
     bad(3, "[turing]", "; comment\n\n[turing]\n" CONV " : direct\n");
-    bad(1, "not complete", "conv_fwd N=64 H=32 W=32 C=32>64 K=4 S=2 : tiled");
+    bad(1, "is incomplete", "conv_fwd N=64 H=32 W=32 C=32>64 K=4 S=2 : tiled");
     bad(1, "C=3>64", "conv_fwd N=64 H=32 W=32 C=32 K=4 S=2 P=1 : tiled");
     bad(1, "N=x", "conv_fwd N=x H=32 W=32 C=32>64 K=4 S=2 P=1 : tiled");
     bad(1, "N=0", "conv_fwd N=0 H=32 W=32 C=32>64 K=4 S=2 P=1 : tiled");
@@ -200,7 +200,7 @@ static void check_precisions(void)
     dg_tune_free(&t);
     DG_CHECK(dg_tune_parse(&t, "[sm_90 bf16]\n" CONV " : tiled\n" CONV " : wgmma\n", "d.tune", DG_F32, &g) ==
                  DG_USAGE &&
-             strstr(dg_message(), "d.tune:3: the same op and shape"));
+             strstr(dg_message(), "d.tune:3: a row for this op and shape"));
     dg_tune_free(&t);
 }
 

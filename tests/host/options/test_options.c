@@ -287,7 +287,7 @@ static void test_other_commands(void)
     accepts("import a b");
     DG_CHECK(!o.model && !strcmp(o.out, "b"));
     refuses("export a", "missing --out FILE");
-    refuses("export a b -o c", "two names of one output");
+    refuses("export a b -o c", "both name the output");
 }
 
 static void test_environment(void)
@@ -408,7 +408,7 @@ static void test_runs(const char *dir)
     DG_CHECK(!mkdir("samples", 0777) && !mkdir("cats", 0777) && !mkdir("samples/cats-dcgan32", 0777));
     accepts("-d cats/ -m dcgan32");
     DG_CHECKF(!strcmp(o.out, "samples/cats-dcgan32-2"), "%s", o.out);
-    refuses("-d cats/ -m dcgan32 --resume", "samples/cats-dcgan32 holds no run");
+    refuses("-d cats/ -m dcgan32 --resume", "samples/cats-dcgan32 is not a run directory");
     refuses("--resume", "missing --out DIR (the run)");
     refuses("--resume -d dogs", "there is no run samples/dogs-dcgan64-paper");
 
@@ -424,10 +424,10 @@ static void test_runs(const char *dir)
         DG_CHECKF(o.epochs == 400 && o.lr == 0.001 && o.batch == 64, "%s: not the run's values", line);
         DG_CHECKF(!o.resume_from == (i < 4), "%s: %s", line, o.resume_from ? o.resume_from : "none");
     }
-    refuses("--resume samples/cats-dcgan32 --seed 2", "--seed 2: this run was begun with 1, which cannot change");
-    refuses("--resume samples/cats-dcgan32 --model dcgan64", "--model dcgan64: this run was begun with dcgan32");
-    refuses("--resume samples/cats-dcgan32 --precision fp64", "--precision fp64: this run was begun with fp32");
-    refuses("--resume samples/cats-dcgan32 --precision bf16", "--precision bf16: this run was begun with fp32");
+    refuses("--resume samples/cats-dcgan32 --seed 2", "--seed 2: this run was started with 1, which cannot change");
+    refuses("--resume samples/cats-dcgan32 --model dcgan64", "--model dcgan64: this run was started with dcgan32");
+    refuses("--resume samples/cats-dcgan32 --precision fp64", "--precision fp64: this run was started with fp32");
+    refuses("--resume samples/cats-dcgan32 --precision bf16", "--precision bf16: this run was started with fp32");
     accepts("--resume samples/cats-dcgan32 --precision auto");
     DG_CHECK(o.precision == DG_PRECISION_FP32 && strstr(o.resolved, "\nprecision = fp32\n"));
     accepts("--resume samples/cats-dcgan32 --model dcgan32 --lr 0.1");
