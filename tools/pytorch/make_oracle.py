@@ -25,8 +25,8 @@ With --norm-d spectral D has no batch norm, and each of its convolutions is torc
 once per step, in the pass over the real images; in the others D is in eval mode, which uses the present u and v with
 the weights of that time. A relativistic loss of G reads the real images once more, in a pass that does not change
 running statistics.
-With --dtype float32, --arithmetic tf32, bf16 and fp16 are PyTorch's own ways of losing digits: TF32 convolutions (on a
-GPU), autocast to bfloat16, and to float16 with a GradScaler of one scale. plain has none of them.
+With --dtype float32, --arithmetic bf16 and fp16 are PyTorch's own ways of losing digits: autocast to bfloat16, and to
+float16 with a GradScaler of one scale. plain has none of them.
 
 Layout (safetensors; names as in the example's state_dict, after init., expect.step0.grad., expect.final.):
   metadata                format = dcgan-oracle-1 and every option above, as text
@@ -440,7 +440,7 @@ def main(arguments=None):
     p.add_argument('--eps', type=float, default=1e-8)
     p.add_argument('--dtype', default='float64', choices=['float64', 'float32'])
     p.add_argument('--device', default='cpu', choices=['cpu', 'cuda'])
-    p.add_argument('--arithmetic', default='plain', choices=['plain', 'tf32', 'bf16', 'fp16'])
+    p.add_argument('--arithmetic', default='plain', choices=['plain', 'bf16', 'fp16'])
     p.add_argument('--loss', default='bce', choices=LOSSES)
     p.add_argument('--augment', default='')
     p.add_argument('--r1', type=float, default=0)
@@ -454,15 +454,15 @@ def main(arguments=None):
                    help='black and white images and first convolutions in quarters: with input = unit their sums are '
                         'exact, and of many windows several pixels are the largest')
     o = p.parse_args(arguments)
-    if o.arithmetic != 'plain' and o.dtype == 'float64' or o.arithmetic == 'tf32' and o.device == 'cpu':
-        p.error(f'--arithmetic {o.arithmetic} is for --dtype float32, and tf32 for --device cuda')
+    if o.arithmetic != 'plain' and o.dtype == 'float64':
+        p.error(f'--arithmetic {o.arithmetic} is for --dtype float32')
 
     torch.manual_seed(o.seed)
     torch.use_deterministic_algorithms(True)
     text = open(o.model).read() if o.model else ''
     if '[C.' in text:
         return classify(o)
-    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = o.arithmetic == 'tf32'
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
     if text:
         G, D = networks_of_model(text, o)
     else:
