@@ -9,39 +9,33 @@
 
 /* Variant tiled: results per block (pixels x channels; dw: channels x taps and channels), written as tile=128x64, and
  * results per thread. Results per block divided by results per thread is the number of threads per block. A weight
- * gradient (dw) cannot use narrow tiles. */
-#define DG_TILED_WIDE(X) \
-    X(128, 128, 8, 8)    \
-    X(128, 64, 8, 8)     \
-    X(64, 64, 8, 4)      \
+ * gradient (dw) has square tiles only. */
+#define DG_TILED_SQUARE(X) \
+    X(128, 128, 8, 8)      \
+    X(64, 64, 8, 4)        \
     X(32, 32, 4, 4)
-#define DG_TILED_NARROW(X) \
+#define DG_TILED_OBLONG(X) \
+    X(128, 64, 8, 8)       \
     X(128, 32, 8, 4)       \
     X(64, 32, 4, 4)
-#define DG_TILED_TILES(X) DG_TILED_WIDE(X) DG_TILED_NARROW(X)
+#define DG_TILED_TILES(X) DG_TILED_SQUARE(X) DG_TILED_OBLONG(X)
 enum { DG_TILED_K = 16, DG_TILED_PAD = 4 };
 
 /* 32-bit words of shared memory per stage, for operands stored by rows or by columns (gemm.cuh). */
 #define DG_TILED_SIDE(b, by_rows) ((by_rows) ? (b) * (DG_TILED_K + DG_TILED_PAD) : DG_TILED_K * (b))
 #define DG_TILED_WORDS(m, n, m_rows, n_rows) (DG_TILED_SIDE(m, m_rows) + DG_TILED_SIDE(n, n_rows))
 
-/* Variant patch: positions (of 2x2 outputs) x channels per block. A thread computes 4 positions x 4 channels. */
-#define DG_PATCH_TILES(X) \
-    X(32, 32)             \
-    X(64, 32)             \
-    X(64, 64)
-enum { DG_PATCH_STEP = 4, DG_PATCH_SMALL = 8 };
-
-/* Data gradient of variant thin: rows, columns and images per block, for width(x) <= 32 (SMALL) and for wider x. */
+/* Data gradient of variant thin: rows, columns and images of positions (2x2 pixels of x) per block, for width(x) <= 32
+ * (SMALL) and for wider x, and channels of y per stage. */
 #define DG_THIN_DX_SMALL 8, 8, 8
 #define DG_THIN_DX_LARGE 16, 32, 1
-enum { DG_THIN_SMALL = 32 };
+enum { DG_THIN_SMALL = 32, DG_THIN_DX_STEP = 4 };
 
 /* 32-bit words of shared memory: LINE for a row of positions with its border, WORDS for a stage, which holds the
  * images' patches and the weights. */
-#define DG_PATCH_LINE(cols) (((cols) + 2) * 4 + ((cols) + 2) / 4 * 4)
-#define DG_PATCH_WORDS(rows, cols, images, channels) \
-    ((images) * ((rows) + 2) * DG_PATCH_LINE(cols) + DG_PATCH_STEP * 16 * (channels))
+#define DG_THIN_DX_LINE(cols) (((cols) + 2) * 4 + ((cols) + 2) / 4 * 4)
+#define DG_THIN_DX_WORDS(rows, cols, images) \
+    ((images) * ((rows) + 2) * DG_THIN_DX_LINE(cols) + DG_THIN_DX_STEP * 16 * 4)
 
 /* Tile of the fused first layer of G: images x channels of one pixel per block. */
 enum { DG_DENSE_IMAGES = 16, DG_DENSE_CHANNELS = 128 };

@@ -1,8 +1,8 @@
 /* Limits and scratch size of fused convolutions of images (thin). */
 #include "core/base/math.h"
-#include "core/tune/conv_tiles.h"
-#include "kernels/fused/fuse_launch.h"
 #include "core/plan/gather.h"
+#include "kernels/fused/fuse_launch.h"
+#include "kernels/ops/conv/cuda/conv_rows.h"
 
 static const char *fwd_refuses(const dg_fused_conv *f)
 {
@@ -21,24 +21,15 @@ static const char *fwd_refuses(const dg_fused_conv *f)
     return NULL;
 }
 
-typedef struct {
-    int rows, cols, images;
-} tile;
-static tile tile_of(const dg_conv_args *a)
-{
-    return a->W <= DG_THIN_SMALL ? (tile){DG_THIN_DX_SMALL} : (tile){DG_THIN_DX_LARGE};
-}
-
 static const char *dx_refuses(const dg_fused_conv *f, const dg_tune *tune, const dg_gpu *gpu)
 {
-    const tile t = tile_of(&f->conv);
     if (f->in.kind == DG_PROLOGUE_NORM_DX) return "variant thin does not read the norm's gradient";
     if (f->in.kind == DG_PROLOGUE_NORM && f->in.groups != 1) return "variant thin reads a norm of one group";
     if (f->out.kind == DG_EPILOGUE_STATS || f->out.kind == DG_EPILOGUE_NORM_DX)
         return "variant thin computes no norm of images in its epilogue";
     if (f->gather.N) return "a data gradient does not read images";
     if (tune->variant->fused == DG_FUSED_THIN_MMA) return NULL;
-    const int words = tune->stages * DG_PATCH_WORDS(t.rows, t.cols, t.images, 4) + 2 * f->conv.Co;
+    const int words = tune->stages * dg_thin_dx_tile_of(&f->conv).words + 2 * f->conv.Co;
     return (size_t)words * sizeof(float) > gpu->shared ? "too many channels or stages for a block's shared memory"
                                                        : NULL;
 }

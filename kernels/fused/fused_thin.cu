@@ -5,8 +5,8 @@
  * Shared memory: 13 or 16 KB per stage, 2 to 4 stages, and 8 bytes per channel of y.
  * Registers: 96 (CI = 1), 128 (CI = 3).
  * Bound by: fp32 multiply-adds
- * Template parameters: G, the dg_patch_tile; CI, channels of x; F, the function applied to four results. */
-#include "kernels/ops/conv/cuda/conv_patch.cuh"
+ * Template parameters: G, the dg_thin_dx; CI, channels of x; F, the function applied to four results. */
+#include "kernels/ops/conv/cuda/conv_thin_dx.cuh"
 #include "kernels/ops/conv/cuda/conv_thin_fwd.cuh"
 #include "kernels/fused/fused_thin_fwd.cuh"
 
@@ -32,7 +32,7 @@ static __device__ __forceinline__ void put(float *p, const dg_pack<float, 4> &v,
  * phases alternate. at: index of the first. */
 template <class G, class F>
 static __device__ __forceinline__ void for_each_pack(const float (&acc)[2][2][4][G::T], const dg_conv_args &a,
-                                                     const dg_patch_coord<G> &at, const F &f)
+                                                     const dg_thin_dx_coord<G> &at, const F &f)
 {
     const int ix = 2 * (at.b0 + at.col), valid = (a.W - ix) * G::T;
 #pragma unroll
@@ -64,13 +64,13 @@ static __global__ void __launch_bounds__(G::NT, G::T == 1 ? 4 : 3) dx_kernel(con
 {
     DEV_CHECK(blockDim.x == G::NT);
     dev_pool pool;
-    float *const shared = pool.take<float>((size_t)stages * G::stage_bytes / sizeof(float));
+    float *const shared = pool.take<float>((size_t)(stages * G::stage_words));
     float *const factors = pool.take<float>(factor_words(f));
     grid_dependency_wait();
     grid_dependents_launch();
     dg_conv_args a = f.conv;
     a.y = (void *)f.in.x;
-    const dg_patch_coord<G> at(a, (int)blockIdx.x);
+    const dg_thin_dx_coord<G> at(a, (int)blockIdx.x);
     const bool normed = f.in.kind == DG_PROLOGUE_NORM;
     if (normed) {
         for (int c = (int)threadIdx.x; c < a.Co; c += G::NT) {
@@ -80,24 +80,22 @@ static __global__ void __launch_bounds__(G::NT, G::T == 1 ? 4 : 3) dx_kernel(con
         __syncthreads();
     }
     float acc[2][2][4][G::T] = {};
-    dg_patch_sums<G>(acc, a, shared, at, 0, 0, 1, stages,
-                     [&](const dg_patch_loader<G> &loader, float *patch, int channel) {
-                         if (!normed) return;
-                         const dg_pack<float, 4> lo = dg_load<4>(factors + 2 * channel),
-                                                 hi = dg_load<4>(factors + 2 * channel + 4);
-                         const dg_channel k[4] = {{lo.v[0], 0, lo.v[1]},
-                                                  {lo.v[2], 0, lo.v[3]},
-                                                  {hi.v[0], 0, hi.v[1]},
-                                                  {hi.v[2], 0, hi.v[3]}};
+    dg_thin_dx_sums<G>(acc, a, shared, at, stages, [&](const dg_thin_dx_loader<G> &loader, float *patch, int channel) {
+        if (!normed) return;
+        const dg_pack<float, 4> lo = dg_load<4>(factors + 2 * channel), hi = dg_load<4>(factors + 2 * channel + 4);
+        const dg_channel k[4] = {{lo.v[0], 0, lo.v[1]},
+                                 {lo.v[2], 0, lo.v[3]},
+                                 {hi.v[0], 0, hi.v[1]},
+                                 {hi.v[2], 0, hi.v[3]}};
 #pragma unroll
-                         for (int i = 0; i < G::passes; i++) {
-                             if (loader.to[i] < 0 || loader.from[i] < 0) continue;
-                             dg_pack<float, 4> v = dg_load<4>(patch + loader.to[i]);
+        for (int i = 0; i < G::passes; i++) {
+            if (loader.to[i] < 0 || loader.from[i] < 0) continue;
+            dg_pack<float, 4> v = dg_load<4>(patch + loader.to[i]);
 #pragma unroll
-                             for (int e = 0; e < 4; e++) v.v[e] = dg_one_value(k[e], v.v[e], f.in.factor);
-                             dg_store<4>(patch + loader.to[i], v);
-                         }
-                     });
+            for (int e = 0; e < 4; e++) v.v[e] = dg_one_value(k[e], v.v[e], f.in.factor);
+            dg_store<4>(patch + loader.to[i], v);
+        }
+    });
 
     for_each_pack<G>(acc, a, at, [&](int64_t i, int n, bool wide, dg_pack<float, 4> v) {
         const dg_pack<float, 4> old = f.out.kind == DG_EPILOGUE_ACT_DX ? take(f.out.y + i, n, wide)
@@ -117,7 +115,7 @@ static void launch_dx(const dg_fused_conv *f, const dg_tune *tune, bool overlapp
     const dg_conv_args *a = &f->conv;
     const int tiles = dg_div_up((a->H + 1) / 2, G::ROWS) * dg_div_up((a->W + 1) / 2, G::COLS) *
                       dg_div_up(a->N, G::IMAGES);
-    const size_t bytes = dev_pool_bytes<float>((size_t)tune->stages * G::stage_bytes / sizeof(float)) +
+    const size_t bytes = dev_pool_bytes<float>((size_t)(tune->stages * G::stage_words)) +
                          dev_pool_bytes<float>(factor_words(*f));
     const dim3 grid((unsigned)tiles), block(G::NT);
     if (overlapping) KLAUNCH_AFTER(dx_kernel<G>, grid, block, bytes, stream, *f, tune->stages);
@@ -127,8 +125,8 @@ static void launch_dx(const dg_fused_conv *f, const dg_tune *tune, bool overlapp
 template <int CI>
 static void launch(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, bool overlapping, cudaStream_t stream)
 {
-    typedef dg_patch_tile<DG_THIN_DX_SMALL, 4, CI, true> small;
-    typedef dg_patch_tile<DG_THIN_DX_LARGE, 4, CI, true> large;
+    typedef dg_thin_dx<DG_THIN_DX_SMALL, CI> small;
+    typedef dg_thin_dx<DG_THIN_DX_LARGE, CI> large;
     if (kind == DG_OP_conv_fwd) dg_fused_thin_fwd<dg_thin_fwd<CI>>(f, overlapping, stream);
     else if (f->conv.W <= DG_THIN_SMALL) launch_dx<small>(f, tune, overlapping, stream);
     else launch_dx<large>(f, tune, overlapping, stream);

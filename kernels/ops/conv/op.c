@@ -108,7 +108,7 @@ static const char *complete(dg_op *op)
 #define V(name) &dg_conv_variant_##name
 const dg_op_info dg_info_conv_fwd = ROW(Y_OF(DG_OUT), X_OF(DG_IN), W_OF(DG_IN), V(direct), V(tiled), V(mma), V(mma_odd),
                                         V(wgmma), V(thin), V(thin_mma), V(gemv), V(cublas));
-const dg_op_info dg_info_conv_dx = ROW(X_OF(DG_OUT), Y_OF(DG_IN), W_OF(DG_IN), V(direct), V(tiled), V(patch), V(mma),
-                                       V(mma_odd), V(wgmma), V(thin), V(thin_mma), V(gemv), V(cublas));
+const dg_op_info dg_info_conv_dx = ROW(X_OF(DG_OUT), Y_OF(DG_IN), W_OF(DG_IN), V(direct), V(tiled), V(mma), V(mma_odd),
+                                       V(wgmma), V(thin), V(thin_mma), V(gemv), V(cublas));
 const dg_op_info dg_info_conv_dw = ROW(W_OF(DG_OUT), X_OF(DG_IN), Y_OF(DG_IN), V(direct), V(tiled), V(mma), V(mma_odd),
                                        V(thin), V(thin_mma), V(gemv), V(cublas));

@@ -9,7 +9,6 @@
 #define DG_CONV_VARIANTS(X) \
     X(direct)               \
     X(tiled)                \
-    X(patch)                \
     X(mma)                  \
     X(mma_odd)              \
     X(wgmma)                \

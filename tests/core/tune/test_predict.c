@@ -94,18 +94,6 @@ static void check_gpu(void)
     DG_NEAR(dg_predict_gpu(&op, 5e6, &m).memory_us, 5e6 / 100e3, 1e-9);
 }
 
-/* Variant cublas stores patches of x in scratch memory, unless y is a matrix product of the stored x and w. */
-static void check_library(void)
-{
-    dg_op op = conv_op(DG_OP_conv_fwd, 10, 16, 32, 64), flat = op;
-    op.tune.variant = flat.tune.variant = &dg_conv_variant_cublas;
-    DG_CHECK(dg_scratch_of(&op, DG_F32) == (size_t)10 * 8 * 8 * 4 * 4 * 32 * sizeof(float));
-    flat.u.conv.H = flat.u.conv.W = 4, flat.u.conv.Ho = flat.u.conv.Wo = 1, flat.u.conv.S = 1, flat.u.conv.P = 0;
-    DG_CHECK(dg_scratch_of(&flat, DG_F32) == 0);
-    op.tune.variant = &dg_conv_variant_direct;
-    DG_CHECK(dg_scratch_of(&op, DG_F32) == 0);
-}
-
 /* Warpgroups are predicted to run closer to the peak speed than warps, except with tiles of 32 channels. No predicted
  * speed exceeds the peak. */
 static void check_warpgroups(void)
@@ -243,7 +231,6 @@ int main(void)
 {
     check_cpu();
     check_gpu();
-    check_library();
     check_warpgroups();
     check_known();
     check_models();

@@ -66,8 +66,9 @@ static void check_bad(void)
     bad(1, "missing colon and variant", CONV);
     bad(1, "missing variant after the colon", CONV " :");
     bad(1, "no variant winograd", CONV " : winograd");
-    bad(1, "no variant patch", CONV " : patch");
+    bad(1, "no variant patch", "conv_dx N=64 H=32 W=32 C=32>64 K=4 S=2 P=1 : patch"); /* removed */
     bad(1, "not compiled for it", CONV " : tiled tile=64x65");
+    bad(1, "not compiled for it", "conv_dw N=64 H=32 W=32 C=32>64 K=4 S=2 P=1 : tiled tile=128x64");
     bad(1, "tile=64x32", CONV " : tiled tile=64");
     bad(1, "requires 128 threads", CONV " : tiled tile=64x64 block=256");
     bad(1, "must be 2, 3 or 4", CONV " : tiled tile=64x64 stages=5");
@@ -79,13 +80,14 @@ static void check_bad(void)
     bad(1, "1 or 3 channels", CONV " : thin");
     bad(1, "one pixel", CONV " : gemv");
     bad(1, "multiples of 4", "conv_fwd N=64 H=32 W=32 C=3>64 K=4 S=2 P=1 : tiled");
-    bad(1, "K=4 S=2 P=1", "conv_dx N=64 H=32 W=32 C=32>64 K=3 S=1 P=1 : patch");
     bad(1, "not a multiple of 4", "norm_act N=2 H=4 W=4 C=6 groups=1 : vector");
     bad(1, "power of two", "norm_act N=2 H=4 W=4 C=8 groups=1 : vector block=96");
     bad(1, "not a multiple of the number of groups", "norm_act N=3 H=4 W=4 C=8 groups=2 : vector");
     bad(1, "has no variant vector", "gan_loss n=64 : vector");
     bad(1, "gan_loss has no variant vector", "bce n=64 : vector"); /* bce is the name of gan_loss in older files */
-    bad(1, "has no block, tile, stages or split", CONV " : cublas split=2");
+    bad(1, "has no block, tile, stages or split", "conv_fwd N=64 H=4 W=4 C=32>64 K=4 S=1 P=0 : cublas split=2");
+    bad(1, "K=1 S=1 P=0", CONV " : cublas");
+    bad(1, "K=1 S=1 P=0", "conv_dx N=64 H=8 W=8 C=32>64 K=1 S=2 P=0 : cublas");
     bad(2, "longer than",
         "; fine\n" CONV " : tiled                                                                                      "
         "                                                                                                    "
@@ -116,6 +118,18 @@ static void check_largest(void)
             DG_CHECKF(!strcmp(name, want), "%d images: %s, not %s", op.u.conv.N, why ? why : name, want);
             DG_CHECK(!why || strstr(why, "too many"));
         }
+}
+
+/* Without a row, a weight gradient gets a square tile, also where 128x64 would fill the GPU. */
+static void check_square(void)
+{
+    dg_op op = {.kind = DG_OP_conv_dw};
+    op.u.conv =
+        (dg_conv_args){.N = 64, .H = 8, .W = 8, .Ci = 1024, .Ho = 4, .Wo = 4, .Co = 256, .K = 4, .S = 2, .P = 1};
+    dg_tune t;
+    const char *why = dg_variant_choose(&op, &t, DG_F32, &gpu);
+    DG_CHECKF(!why && !strcmp(t.variant->name, "tiled") && t.tile_m == 64 && t.tile_n == 64, "%s tile=%dx%d",
+              why ? why : t.variant->name, t.tile_m, t.tile_n);
 }
 
 static void check_good(void)
@@ -276,6 +290,7 @@ int main(void)
 {
     check_bad();
     check_largest();
+    check_square();
     check_good();
     check_precisions();
     check_file();

@@ -10,7 +10,7 @@ extern "C" {
 
 static const char rows[] = "[sm_90]\n"
                            "conv_fwd N=64 H=32 W=32 C=32>64 K=4 S=2 P=1 : tiled tile=128x32 stages=4 split=2\n"
-                           "conv_dx N=128 H=16 W=16 C=128>256 K=4 S=2 P=1 : patch tile=64x64 stages=3 split=8\n"
+                           "conv_dx N=128 H=16 W=16 C=128>256 K=4 S=2 P=1 : tiled tile=64x64 stages=4 split=8\n"
                            "conv_dw N=64 H=64 W=64 C=3>32 K=4 S=2 P=1 : thin split=128\n"
                            "conv_dw N=64 H=16 W=16 C=64>128 K=4 S=2 P=1 : tiled tile=32x32 stages=2 split=16\n"
                            "conv_fwd N=64 H=4 W=4 C=256>1 K=4 S=1 P=0 : gemv\n"

@@ -63,13 +63,6 @@ const char *dg_fused_refuses_math(dg_math math, const dg_gpu *gpu)
                                                    : NULL;
 }
 
-int dg_conv_split(int blocks, int steps, int least)
-{
-    int split = 1;
-    while (blocks * split < 256 && steps / (split * 2) >= least) split *= 2;
-    return split;
-}
-
 dg_conv_product dg_conv_product_of(dg_op_kind kind, const dg_conv_args *a)
 {
     const double pixels = (double)a->N * a->Ho * a->Wo, weights = (double)a->K * a->K * a->Ci;

@@ -27,10 +27,6 @@ const char *dg_conv_check_math(const dg_gpu *gpu);
 /* Returns NULL, or the reason why kernels with this rounding are not fused on this GPU. */
 const char *dg_fused_refuses_math(dg_math math, const dg_gpu *gpu);
 
-/* Returns the number of parts into which a sum of `steps` steps is split, so that about 256 blocks run, each with at
- * least `least` steps. */
-int dg_conv_split(int blocks, int steps, int least);
-
 /* A convolution as a matrix product, per phase: m x n results of k products. */
 typedef struct {
     double m, n, k;
@@ -43,17 +39,11 @@ dg_conv_product dg_conv_product_of(dg_op_kind kind, const dg_conv_args *a);
 size_t dg_conv_scratch(const dg_op *op, dg_type real);
 void dg_conv_work(const dg_op *op, dg_type real, dg_work *w);
 
-/* Variant patch, and data gradient of variant thin: positions (2x2 outputs each) and channels of a block. */
+/* A block's tile of the data gradient of variant thin: positions, and 32-bit words of shared memory per stage. */
 typedef struct {
-    int rows, cols, images, channels;
-} dg_patch_geometry;
-static inline int dg_patch_words(const dg_patch_geometry *g)
-{
-    return DG_PATCH_WORDS(g->rows, g->cols, g->images, g->channels);
-}
-
-/* Counts the work of variant patch. computed: number of channels of x that the kernel computes. */
-void dg_patch_work(const dg_op *op, const dg_patch_geometry *g, int computed, dg_work *w);
+    int rows, cols, images, words;
+} dg_thin_dx_tile;
+dg_thin_dx_tile dg_thin_dx_tile_of(const dg_conv_args *a);
 
 /* A block's tile of variants mma and wgmma: results, threads, and bytes of shared memory in total, of one stage of
  * weights and, for wgmma, of all operands (conv_tiles.h). */

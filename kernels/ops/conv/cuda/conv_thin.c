@@ -18,9 +18,12 @@ static void choose(const dg_op *op, dg_tune *t, const dg_gpu *gpu)
     t->split = most < 1 ? 1 : most < 256 ? most : 256;
 }
 
-static dg_patch_geometry geometry_of(const dg_conv_args *a)
+dg_thin_dx_tile dg_thin_dx_tile_of(const dg_conv_args *a)
 {
-    return a->W <= DG_THIN_SMALL ? (dg_patch_geometry){DG_THIN_DX_SMALL, 4} : (dg_patch_geometry){DG_THIN_DX_LARGE, 4};
+    static const dg_thin_dx_tile tiles[] = {{DG_THIN_DX_SMALL, 0}, {DG_THIN_DX_LARGE, 0}};
+    dg_thin_dx_tile t = tiles[a->W > DG_THIN_SMALL];
+    t.words = DG_THIN_DX_WORDS(t.rows, t.cols, t.images);
+    return t;
 }
 
 static const char *check(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu *gpu)
@@ -36,17 +39,29 @@ static const char *check(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu
     if (t->block && t->block != threads) return no("block=%d: thin has %d threads", t->block, threads);
     t->block = threads;
     if (op->kind != DG_OP_conv_dx && t->stages) return no("this variant has no stages");
-    const dg_patch_geometry g = geometry_of(a);
-    if (op->kind == DG_OP_conv_dx) why = dg_conv_check_stages(t, 2, dg_patch_words(&g), gpu);
+    if (op->kind == DG_OP_conv_dx) why = dg_conv_check_stages(t, 2, dg_thin_dx_tile_of(a).words, gpu);
     return why ? why : dg_conv_check_split(t, most_parts(op), 1);
+}
+
+/* Counts four phases of a block's positions, from one patch with a border of 1. */
+static void work_dx(const dg_op *op, dg_work *w)
+{
+    const dg_conv_args *a = &op->u.conv;
+    const dg_thin_dx_tile p = dg_thin_dx_tile_of(a);
+    const double each = (double)p.rows * p.cols * p.images;
+    w->blocks = dg_ceil_divf(dg_ceil_divf(a->H, 2), p.rows) * dg_ceil_divf(dg_ceil_divf(a->W, 2), p.cols) *
+                dg_ceil_divf(a->N, p.images);
+    w->products = each * 16 * a->Ci * a->Co;
+    w->loads = 4.0 * a->Co * (p.images * (p.rows + 2) * (p.cols + 2) + 16 * 4);
+    w->outputs = each * 4 * a->Ci / w->threads;
+    w->shared = 4.0 * op->tune.stages * p.words;
 }
 
 static void work(const dg_op *op, dg_work *w)
 {
     const dg_conv_args *a = &op->u.conv;
     if (op->kind == DG_OP_conv_dx) {
-        const dg_patch_geometry g = geometry_of(a);
-        dg_patch_work(op, &g, a->Ci, w);
+        work_dx(op, w);
         return;
     }
     const double tiles = a->N * dg_ceil_divf(a->Ho, 4) * dg_ceil_divf(a->Wo, 32), pixels = 4 * 32, channels = 32,

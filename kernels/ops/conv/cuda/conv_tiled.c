@@ -7,8 +7,8 @@ static int threads_of(dg_op_kind kind, int m, int n)
 {
 #define X(BM, BN, TM, TN) \
     if (m == BM && n == BN) return BM / TM * (BN / TN);
-    DG_TILED_WIDE(X)
-    if (kind != DG_OP_conv_dw) { DG_TILED_NARROW(X) }
+    DG_TILED_SQUARE(X)
+    if (kind != DG_OP_conv_dw) { DG_TILED_OBLONG(X) }
 #undef X
     return 0;
 }
@@ -38,6 +38,15 @@ static const char *check(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu
     return why ? why : dg_conv_check_split(t, most_parts(op->kind, &a), op->kind == DG_OP_conv_dx ? a.S * a.S : 1);
 }
 
+/* Returns the number of parts into which a sum of `steps` steps is split, so that about 256 blocks run, each with at
+ * least `least` steps. */
+static int split_of(int blocks, int steps, int least)
+{
+    int split = 1;
+    while (blocks * split < 256 && steps / (split * 2) >= least) split *= 2;
+    return split;
+}
+
 static void choose(const dg_op *op, dg_tune *t, const dg_gpu *gpu)
 {
     (void)gpu;
@@ -60,10 +69,10 @@ static void choose(const dg_op *op, dg_tune *t, const dg_gpu *gpu)
     if (t->tile_m == 32) t->tile_n = 32;
     const int wide = dg_ceil_div(m, 128) * phases;
     if (m >= 128 && n <= 32 && wide >= 256) t->tile_m = 128;
-    if (m >= 128 && n >= 64 && wide * dg_ceil_div(n, 64) >= 512) t->tile_m = 128;
+    if (m >= 128 && n >= 64 && wide * dg_ceil_div(n, kind == DG_OP_conv_dw ? 128 : 64) >= 512) t->tile_m = 128;
     if (t->tile_m == 128 && n >= 128 && wide * dg_ceil_div(n, 128) >= 512) t->tile_n = 128;
     const int blocks = dg_ceil_div(m, t->tile_m) * dg_ceil_div(n, t->tile_n) * phases;
-    t->split = dg_conv_split(blocks, steps, kind == DG_OP_conv_dw ? 4 : 16);
+    t->split = split_of(blocks, steps, kind == DG_OP_conv_dw ? 4 : 16);
     if (kind == DG_OP_conv_dw && t->split > a->N) t->split = a->N < 1 ? 1 : a->N;
 }
 

@@ -326,8 +326,8 @@ static __global__ void DG_BOUNDS(G)
     }
 }
 
-/* BM x BN: results of a block; TM x TN: results of a thread; NARROW: no weight gradient. */
-template <int BM, int BN, int TM, int TN, bool NARROW>
+/* BM x BN: results of a block; TM x TN: results of a thread. */
+template <int BM, int BN, int TM, int TN>
 static void launch(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream)
 {
     typedef dg_gemm<BM, BN, BK, TM, TN, true, true> rows_rows;
@@ -344,7 +344,7 @@ static void launch(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, 
         const dim3 grid((unsigned)dg_div_up(most, BM), (unsigned)dg_div_up(a->Ci, BN), (unsigned)phases * split);
         KLAUNCH(dx_kernel<rows_columns>, grid, block, stages * rows_columns::stage_bytes, stream, *a, out, tune->split,
                 tune->stages);
-    } else if constexpr (!NARROW) {
+    } else if constexpr (BM == BN) {
         const dim3 grid((unsigned)dg_div_up(a->Co, BM), (unsigned)dg_div_up(a->K * a->K * a->Ci, BN), split);
         KLAUNCH(dw_kernel<columns_columns>, grid, block, stages * columns_columns::stage_bytes, stream, *a, out,
                 tune->split, tune->stages, divider_of(a->Wo), divider_of(a->Ho));
@@ -356,12 +356,8 @@ void dg_conv_tiled(dg_op_kind kind, const dg_conv_args *args, const dg_tune *tun
     const dg_conv_args flat = dg_conv_flat(args), *a = &flat;
     float *const out = dg_conv_out(kind, a, tune);
 #define X(BM, BN, TM, TN) \
-    if (tune->tile_m == BM && tune->tile_n == BN) launch<BM, BN, TM, TN, false>(kind, a, tune, out, stream);
-    DG_TILED_WIDE(X)
-#undef X
-#define X(BM, BN, TM, TN) \
-    if (tune->tile_m == BM && tune->tile_n == BN) launch<BM, BN, TM, TN, true>(kind, a, tune, out, stream);
-    DG_TILED_NARROW(X)
+    if (tune->tile_m == BM && tune->tile_n == BN) launch<BM, BN, TM, TN>(kind, a, tune, out, stream);
+    DG_TILED_TILES(X)
 #undef X
     dg_conv_finish(kind, a, tune, stream);
 }
