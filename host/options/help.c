@@ -19,8 +19,8 @@ static row exit_codes[] = {
     {"6", "NaN or infinity during training"},
     {"7", "the run directory is in use by another run"},
     {"8", "--stop-on-collapse ended the run after saving"},
-    {"129, 130, 143", "stopped by SIGHUP, SIGINT or SIGTERM, after saving"},
-    {"138, 140, 152", "stopped by SIGUSR1, SIGUSR2 or SIGXCPU, after saving"},
+    {"129, 130, 143", "stopped by SIGHUP, SIGINT or SIGTERM, after saving a checkpoint"},
+    {"138, 140, 152", "stopped by SIGUSR1, SIGUSR2 or SIGXCPU, after saving a checkpoint"},
     {NULL, NULL},
 };
 

@@ -50,19 +50,18 @@ enum {
 const dg_option dg_option_table[] = {
     {"data", 'd', "DIR", DG_OPT_TEXT, AT(data), NO_RANGE, NULL, NULL, RUN, T | D | N | C | E, SAVED | COMMON,
      "dataset: folder, zip archive, MNIST (IDX) or CIFAR files",
-     "dcgan searches a dataset folder and its subfolders for PNG, JPEG, WebP, BMP and GIF images. If the folder has no "
-     "images, dcgan reads its IDX or CIFAR files."},
+     "dcgan searches a dataset folder and its subfolders for PNG, JPEG, WebP, BMP and GIF images. If a dataset folder "
+     "has no images, dcgan reads its IDX or CIFAR files."},
     {"model", 'm', "MODEL", DG_OPT_TEXT, AT(model), NO_RANGE, "dcgan64-paper", NULL, RUN,
      T | D | P | N | B | Q | U | M | C | E, SAVED | FIXED | COMMON, "built-in network or model file",
      "Built-in GANs are dcgan28, dcgan32, dcgan64-paper, dcgan64, dcgan128, and dcgan-NxC, bilinear-NxC, residual-NxC "
      "and r3gan-NxC for N x N images with C channels. Built-in classifiers are cnn-mnist, vgg16-cifar, resnet50 and "
      "all other classifiers in models/. Without --model, the command import derives the model from the weights. To "
-     "evaluate a folder of samples, dcgan eval requires --model: the image size and the discriminator for "
-     "--two-sample."},
+     "evaluate a folder of samples, dcgan eval requires --model, which gives the image size and the discriminator."},
     {"size", 0, "N", DG_OPT_INT, AT(size), 0, 1024, "0", NULL, RUN, T | D | P | N, COMMON,
      "build a GAN for N x N images; 0 = use --model",
-     "The GAN that --size builds has the layers of the DCGAN paper. For training, N is 16 to 256; the default is 64 if "
-     "--channels is given. The command data reads or draws images of N x N pixels, with N from 8 to 1024."},
+     "The GAN that --size builds has the layers of the DCGAN paper. For training, --size is 16 to 256; if only "
+     "--channels is given, --size is 64. The command data reads or draws images of 8 to 1024 pixels per side."},
     {"channels", 0, "N", DG_OPT_INT, AT(channels), 0, 4, "0", NULL, RUN, T | D | P | N, 0,
      "image channels of the GAN that --size builds: 1, 3 or 4; 0 = auto",
      "1: grey, 3: colour, 4: colour with alpha. If --size is given, the default of --channels is 3."},
@@ -74,10 +73,10 @@ const dg_option dg_option_table[] = {
      "layers of D instead, or norm = none, bias = yes and start = gain."},
     {"out", 'o', "PATH", DG_OPT_TEXT, AT(out), NO_RANGE, NULL, NULL, RUN, T | G | I | U | X | M | L | W,
      OUTPUT | COMMON, "output directory or file; - is standard output",
-     "The commands train, generate and interpolate write a directory. The commands export, "
-     "import, curves, report and tune write a file. The default output of train is samples/DATA-MODEL, with a number "
-     "if this directory exists. The default output of report is report.html in the run directory. The default output "
-     "of tune has a name such as sm_90.tune."},
+     "The commands train, generate and interpolate write a directory. The commands export, import, curves, report and "
+     "tune write a file. The default output of train is samples/DATA-MODEL, with a number if this directory exists. "
+     "The default output of report is report.html in the run directory. The default output of tune is a file such as "
+     "sm_90.tune."},
     {"config", 'c', "FILE", DG_OPT_TEXT, AT(config), NO_RANGE, NULL, NULL, RUN, T, 0,
      "option values from the config.ini of a run",
      "The environment and the command line override the values in the config.ini."},
@@ -93,8 +92,8 @@ const dg_option dg_option_table[] = {
      "weights of the old run."},
     {"from-epoch", 0, "N", DG_OPT_INT, AT(from_epoch), 0, 1000000, "0", NULL, RUN, T, ARGV,
      "epoch to which a run is rewound; 0 = no rewind",
-     "The run resumes from the checkpoint of epoch N, if --keep has kept this checkpoint. dcgan moves the results of "
-     "later epochs to later-than-NNNN/ in the run directory."},
+     "--from-epoch N resumes a run from the checkpoint of epoch N, if --keep has kept this checkpoint. dcgan moves the "
+     "results of later epochs to later-than-NNNN/ in the run directory."},
     {"allow-data-change", 0, NULL, DG_OPT_FLAG, AT(allow_data_change), NO_RANGE, "no", NULL, RUN, T, ARGV,
      "with --resume: continue the run although the dataset changed",
      "Without --allow-data-change, --resume with a changed dataset starts a new run from the old run's weights."},
@@ -178,8 +177,8 @@ const dg_option dg_option_table[] = {
      "rpgan: relativistic pairs of a real image and a sample."},
     {"r1", 0, "GAMMA", DG_OPT_REAL, AT(r1), 0, 1e6, "0", NULL, TRAINING, T, RESULT | IF_SET | MODEL | FIXED,
      "weight of D's gradient penalty on real images; 0 = none",
-     "The penalty adds GAMMA / 2 times the mean squared norm of D's gradient to the loss of D (Mescheder et al. 2018). "
-     "A gradient penalty requires a D without batch norm: give --norm-d none or spectral. The columns r1 and r2 of the "
+     "--r1 adds GAMMA / 2 times the mean squared norm of D's gradient to the loss of D (Mescheder et al. 2018). A "
+     "gradient penalty requires a D without batch norm: give --norm-d none or spectral. The columns r1 and r2 of the "
      "log have the mean squared gradient norms."},
     {"r2", 0, "GAMMA", DG_OPT_REAL, AT(r2), 0, 1e6, "0", NULL, TRAINING, T, RESULT | IF_SET | MODEL | FIXED,
      "weight of D's gradient penalty on samples; 0 = none",
@@ -192,8 +191,7 @@ const dg_option dg_option_table[] = {
      "In the recipe of R3GAN, the final weight of R2 is a tenth of --r2."},
     {"ema", 0, "X", DG_OPT_REAL, AT(ema), 0, 1, "0", NULL, TRAINING, T, RESULT | IF_SET | MODEL | FIXED | BELOW,
      "decay of an exponential moving average of G's weights; 0 = none",
-     "A usual value of --ema is 0.995. Sample grids and the commands generate, eval and export use the averaged "
-     "weights."},
+     "A usual value of --ema is 0.995. Grids and the commands generate, eval and export use the averaged weights."},
     {"ema-half-life", 0, "IMAGES", DG_OPT_REAL, AT(ema_half_life), 0, 1e9, "0", NULL, TRAINING, T,
      RESULT | IF_SET | MODEL | FIXED, "half-life of the moving average of G's weights; 0 = none",
      "With --ema-half-life, which replaces --ema, the decay per training step is 0.5^(batch size / IMAGES). With "
@@ -274,8 +272,8 @@ const dg_option dg_option_table[] = {
      "checkpoint-best.safetensors."},
     {"stop-on-collapse", 0, NULL, DG_OPT_FLAG, AT(stop_on_collapse), NO_RANGE, "no", NULL, OTHER, T, SAVED,
      "stop with exit code 8 when samples collapse or losses diverge",
-     "Before it stops, dcgan saves a checkpoint. The page docs/guide/doctor.md defines when samples collapse and when "
-     "losses diverge."},
+     "Before --stop-on-collapse ends a run, dcgan saves a checkpoint. The page docs/guide/doctor.md defines when "
+     "samples collapse and when losses diverge."},
     {"onnx", 0, NULL, DG_OPT_FLAG, AT(onnx), NO_RANGE, "no", NULL, OTHER, X, 0, "write an ONNX file",
      "The exported network is in evaluation mode and accepts any batch size."},
     {"network", 0, "NAME", DG_OPT_TEXT, AT(network), NO_RANGE, NULL, NULL, OTHER, X, 0, "network to export: G or D",
@@ -301,7 +299,7 @@ const dg_option dg_option_table[] = {
      "number of frames between two images of a walk",
      "The GIF of an interpolation has every frame; the strip has only some frames."},
     {"walks", 0, "N", DG_OPT_INT, AT(walks), 1, 64, "1", NULL, SAMPLES, I, 0, "number of interpolations in the GIF",
-     "The first interpolation uses the seeds of --seeds, and each further interpolation uses as many following seeds."},
+     "The first interpolation uses the seeds of --seeds, the second uses as many of the next seeds, and so on."},
     {"scale", 0, "N", DG_OPT_INT, AT(scale), 0, 32, "0", NULL, SAMPLES, G | I | W, 0,
      "magnification of grid, strip or GIF; 0 = to about 800 pixels",
      "dcgan magnifies an image by repeating its pixels, without smoothing. The option --scale does not apply to single "
@@ -335,7 +333,7 @@ const dg_option dg_option_table[] = {
      "time limit in seconds; 0 = depends on the command",
      "By default, dcgan tune has no time limit and times every kernel variant. With a time limit, dcgan tune gives "
      "expensive ops more of the time. The batch-size search of dcgan batch and of --batch auto takes 60 s by default, "
-     "or 20 s if training steps are short. With --sweep, the default is 2 s per batch size."},
+     "or 20 s if training steps are short. With --sweep, the default of --seconds is 2 s per batch size."},
     {"min-batch", 0, "N", DG_OPT_INT, AT(min_batch), 0, 65536, "0", NULL, MEASURES, N | T, 0,
      "smallest batch size to try; 0 = 8, or 32 if --rule is given", "dcgan batch and --batch auto use --min-batch."},
     {"max-batch", 0, "N", DG_OPT_INT, AT(max_batch), 1, 65536, "65536", NULL, MEASURES, N | T, 0,
@@ -354,13 +352,13 @@ const dg_option dg_option_table[] = {
      "the device. epoch-time: choose the batch size by the time of an epoch."},
     {"sweep", 0, "A-B:STEP", DG_OPT_TEXT, AT(sweep), NO_RANGE, NULL, NULL, MEASURES, N, 0,
      "range of batch sizes to time, for example 10-500:10",
-     "The sweep chooses no batch size. Without STEP, the sweep times the batch sizes that the search of dcgan batch "
-     "tries, from A to B."},
+     "With --sweep, dcgan batch prints times and chooses no batch size. Without STEP, the sweep times the batch sizes "
+     "that the search of dcgan batch tries, from A to B."},
     {"merge", 0, NULL, DG_OPT_FLAG, AT(merge), NO_RANGE, "no", NULL, MEASURES, U, ARGV, "merge tuning files",
      "If two rows of the tuning files have the same op and shape, dcgan keeps the faster row."},
     {"predict", 0, "GPU", DG_OPT_TEXT, AT(predict), NO_RANGE, NULL, NULL, MEASURES, Q, ARGV,
      "GPU whose times are predicted, for example h200",
-     "With --predict, dcgan measures nothing. Other accepted GPUs are a100 and rtx4090."},
+     "With --predict, dcgan measures nothing. --predict also accepts a100 and rtx4090."},
     {"arch", 0, "GPU", DG_OPT_TEXT, AT(arch), NO_RANGE, NULL, NULL, MEASURES, P, ARGV,
      "GPU to plan for, for example sm_90 or h200",
      "With --arch, dcgan plans for a GPU that this machine may not have."},
@@ -389,7 +387,7 @@ const dg_option dg_option_table[] = {
      "the results have the same bits."},
     {"device-memory", 0, "MB", DG_OPT_REAL, AT(device_memory), 0, 1e9, "0", NULL, MACHINE, T | P | N, SAVED,
      "limit of device memory for training in MB; 0 = no limit",
-     "If the dataset does not fit into this memory, dcgan streams it from the host."},
+     "If the dataset does not fit into the memory that --device-memory allows, dcgan streams it from the host."},
     {"precision", 0, "TYPE", DG_OPT_CHOICE, AT(precision), NO_RANGE, "auto", "auto|fp32|fp64|bf16|fp16", MACHINE,
      T | G | I | K | E | P | N | R | B | Q | U | C, RESULT | FIXED, "precision",
      "With bf16 and fp16, dcgan computes in fp32, and rounds the operands of convolutions for tensor cores. bf16 "
@@ -409,8 +407,8 @@ const dg_option dg_option_table[] = {
 // clang-format off
 const dg_command_info dg_commands[DG_CMDS] = {
     [DG_CMD_TRAIN] = {"train", "", 0, 0, "train a GAN or a classifier (the default command)",
-        "The command writes its results to a run directory. Runs with the same seed give the same bits, for any number "
-        "of threads and after any interruption. A model file with layers [C.1], [C.2] and so on describes a "
+        "The command train writes its results to a run directory. Runs with the same seed give the same bits, for any "
+        "number of threads and after any interruption. A model file with layers [C.1], [C.2] and so on describes a "
         "classifier; each folder of the dataset is a class.",
         {"dcgan --data cats/ --epochs 300 :: train a GAN; results in samples/cats-dcgan64-paper/",
          "dcgan --resume --out samples/cats-dcgan64-paper --epochs 400 :: resume the run and train up to epoch 400",
@@ -418,20 +416,21 @@ const dg_command_info dg_commands[DG_CMDS] = {
          "dcgan --data digits/ --model cnn-mnist --test 0.1 :: train a classifier, one class per folder",
          "dcgan --data digits/ --size 28 --channels 1 --dry-run :: print time and memory of the run"}},
     [DG_CMD_GENERATE] = {"generate", "RUN|CHECKPOINT", 1, 1, "generate images with a trained generator",
-        "For a run directory, the command uses the newest checkpoint of the run. The command generate writes one PNG "
-        "file per seed, and a grid of all images.",
+        "For a run directory, the command generate uses the newest checkpoint of the run. The command generate writes "
+        "one PNG file per seed, and a grid of all images.",
         {"dcgan generate samples/cats-dcgan64-paper -n 64 --out images/ :: write 64 images and a grid",
          "dcgan generate run/checkpoint-0200.safetensors --seeds 7-9 --out images/ :: images of seeds 7 to 9"}},
     [DG_CMD_INTERPOLATE] = {"interpolate", "RUN|CHECKPOINT", 1, 1, "interpolate between samples: a strip and a GIF",
-        "Between two seeds, the latent vectors of the frames follow a great circle.",
+        "The latent vectors between two seeds follow a great circle.",
         {"dcgan interpolate samples/cats-dcgan64-paper --seeds 1-5 --out walk/"}},
     [DG_CMD_CLASSIFY] = {"classify", "RUN|CHECKPOINT IMAGES...", 2, 1000, "classify images with a trained classifier",
-        "For each image, the command prints the path, the most likely class and the probability of this class.",
+        "For each image, the command classify prints the path, the most likely class and the probability of this "
+        "class.",
         {"dcgan classify samples/digits-cnn-mnist scans/ --sheet scans.png :: draw a contact sheet",
          "dcgan classify run/best.safetensors a.png b.png --top 3 --json"}},
     [DG_CMD_EVAL] = {"eval", "RUN|CHECKPOINT|IMAGES", 1, 1, "evaluate samples against real images",
-        "The command eval prints sliced Wasserstein and Frechet distance, recall, coverage and copies. Each metric is "
-        "printed with its real-vs-real baseline, the value between two sets of real images.",
+        "The command eval prints sliced Wasserstein and Frechet distance, recall, coverage and copies. dcgan eval "
+        "prints each metric with its real-vs-real baseline, the value between two sets of real images.",
         {"dcgan eval samples/cats-dcgan64-paper --data cats/ :: print metrics and their baselines",
          "dcgan eval samples/digits-gan --data digits/ --classifier runs/eyes :: print metrics by class",
          "dcgan eval samples/cats-dcgan64-paper --data cats/ --two-sample :: print metrics and a two-sample test",
@@ -477,7 +476,7 @@ const dg_command_info dg_commands[DG_CMDS] = {
         "files.",
         {"dcgan info samples/cats-dcgan64-paper", "dcgan info images/grid.png"}},
     [DG_CMD_EXPORT] = {"export", "RUN|CHECKPOINT [OUT]", 1, 2, "export a network to PyTorch or ONNX",
-        "By default, the command exports the generator of a GAN, or the classifier. The tensors in an exported "
+        "By default, the command export writes the generator of a GAN, or the classifier. The tensors in an exported "
         "safetensors file have PyTorch's names.",
         {"dcgan export samples/cats-dcgan64-paper --out generator.safetensors",
          "dcgan export samples/cats-dcgan64-paper --onnx --out generator.onnx",
