@@ -285,7 +285,7 @@ dg_err dg_tune_parse(dg_tune_table *t, const char *text, const char *where, dg_t
 {
     reader r = {.at = text, .where = where, .table = t, .real = real, .gpu = gpu};
     const int wrong = ini_parse_stream(next_line, &r, on_row, &r);
-    if (r.exhausted || wrong < 0) return dg_fail(DG_DEVICE, "%s: out of memory for its rows", where);
+    if (r.exhausted || wrong < 0) return dg_fail(DG_DEVICE, "%s: out of memory for the rows of this file", where);
     if (wrong) {
         r.line = wrong;
         bad(&r, "neither a row nor a [section]");

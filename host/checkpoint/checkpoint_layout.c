@@ -267,7 +267,8 @@ dg_err dg_ck_derive(const dg_st *st, const char *path, dg_model *model)
         if (layers < 3 || layers > 7 || /* images of 16 x 16 to 256 x 256 */
             first[0] > 4096 || last[0] > 16384 || last[1] > 3 || (d && d[0] > 16384))
             e = dg_fail(DG_IO,
-                        "%s: its tensors are not those of a stock DCGAN generator (main.0.weight, main.1.weight, "
+                        "%s: the tensors are not those of a generator of PyTorch's DCGAN example (main.0.weight, "
+                        "main.1.weight, "
                         "...); give the network with {model}",
                         path);
         else

@@ -376,7 +376,7 @@ static dg_err plan_largest(const dg_options *o, const dg_model *model, dg_backen
     if (o->json || batch == DG_LARGEST_BATCH) return DG_OK;
     e = dg_build_if_fits(&job, model, &g, b, &room, &needed);
     if (e == DG_DEVICE) return e;
-    if (e) dg_say("A larger batch fails for a reason other than memory: %s", dg_message());
+    if (e) dg_say("A larger batch size fails, but not because of memory: %s", dg_message());
     else if (needed <= room.have) dg_job_free(&job);
     return DG_OK;
 }

@@ -96,7 +96,7 @@ dg_err dg_dataset_judge(const dg_dataset_options *o, const dg_dataset *d)
     for (int i = 0; i < d->skips; i++)
         if (d->skip[i].bad && bad++ == 0) first = i;
     if (o->strict && first >= 0)
-        return dg_fail(DG_DATA, DG_MSG("strict-image", "%s/%s: %s ({strict} makes the first unusable image an error)"),
+        return dg_fail(DG_DATA, DG_MSG("strict-image", "%s/%s: %s (with {strict}, an unusable image is an error)"),
                        o->dir, dg_printable(name, sizeof name, d->skip[first].name), d->skip[first].reason);
     dg_skip_summary(d, bad > 0, 4, reasons, sizeof reasons);
     char dir[DG_SHELL_ROOM], list[DG_MESSAGE_BYTES];

@@ -246,7 +246,8 @@ static dg_err parse(const reader *r, int flags)
     if (why) return bad(r, "header: %s", why);
     const unsigned long refused = dg_json_refused();
     st->root = cJSON_ParseWithLengthOpts(header, r->header, &end, 0);
-    if (dg_json_refused() != refused) return dg_fail(DG_DEVICE, "%s: out of memory for its header", r->name);
+    if (dg_json_refused() != refused)
+        return dg_fail(DG_DEVICE, "%s: out of memory for the header of this file", r->name);
     if (!st->root || !cJSON_IsObject(st->root)) return bad(r, "header: not JSON");
     for (; end < header + r->header; end++)
         if (*end != ' ' && *end != '\n' && *end != '\r' && *end != '\t') return bad(r, "header: data after its end");
@@ -275,7 +276,7 @@ static dg_err take_data(dg_st *st, const char *from)
     size_t all = 0;
     for (int i = 0; i < st->tensors; i++) all += (st->tensor[i].t.bytes + 7) & ~(size_t)7;
     st->memory = malloc(all ? all : 1);
-    if (!st->memory) return dg_fail(DG_DEVICE, "%s: out of memory for its %zu bytes", st->name, all);
+    if (!st->memory) return dg_fail(DG_DEVICE, "%s: out of memory for the %zu bytes of this file", st->name, all);
     char *to = st->memory;
     dg_err e = DG_OK;
     for (int i = 0; i < st->tensors && !e; i++) {

@@ -112,7 +112,7 @@ static dg_err take_next(records *r, int fd, const char *path, size_t n)
     if (r->room - r->bytes < n) {
         const size_t room = 2 * (r->bytes + n);
         uint8_t *more = realloc(r->data, room);
-        if (!more) return dg_fail(DG_DEVICE, "%s: out of memory for its events", path);
+        if (!more) return dg_fail(DG_DEVICE, "%s: out of memory for the events of this file", path);
         r->data = more;
         r->room = room;
     }

@@ -188,15 +188,19 @@ static dg_err find_block(unroller *u, int i, int *to)
             return BAD(s, "repeat_from = %s.%d: needs repeat = 2 or more, and must name this layer or an earlier layer",
                        u->net->name, s->repeat_from);
         if (s->repeat_from < i)
-            return BAD(s, "repeat_from = %s.%d: that layer is repeated already, and blocks must not overlap",
-                       u->net->name, s->repeat_from);
+            return BAD(
+                s,
+                "repeat_from = %s.%d: this layer is already in a repeated block, and repeated blocks must not overlap",
+                u->net->name, s->repeat_from);
         if (s->repeat_from == i) *to = k;
         if (s->repeat_from == i) break;
     }
     for (int k = i; k < *to; k++) {
         const dg_section *s = &u->section[k];
         if (s->repeat > 1)
-            return BAD(s, "repeat = %d: this layer is in a repeated block, and blocks must not overlap", s->repeat);
+            return BAD(s,
+                       "repeat = %d: this layer is already in a repeated block, and repeated blocks must not overlap",
+                       s->repeat);
     }
     return DG_OK;
 }

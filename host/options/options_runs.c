@@ -98,7 +98,9 @@ dg_err dg_options_run_config(dg_options *o, char *path, size_t size)
         char base[PATH_SIZE], found[PATH_SIZE];
         default_out(o, base, sizeof base);
         numbered(base, true, found, sizeof found);
-        if (!*found) return dg_fail(DG_USAGE, "--resume: there is no run %s; name the run with --out DIR", base);
+        if (!*found)
+            return dg_fail(DG_USAGE, "--resume: there is no run directory %s; name the run directory with --out DIR",
+                           base);
         dg_err e = dg_path_set(&o->out, found);
         if (e) return e;
     } else if (!o->out)

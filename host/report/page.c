@@ -120,7 +120,7 @@ static dg_err put_images(FILE *to, const dg_report_run *r)
     open_figure(to, &newest, "grid", alt, caption);
     put_slider(to, g);
     fputs("</figure>\n", to);
-    if (reals.data) put_figure(to, &reals, "Grid of real images, the first of the dataset", "Real images");
+    if (reals.data) put_figure(to, &reals, "Grid of the first real images of the dataset", "Real images");
     fputs("</div>\n", to);
     say_reduced(to, g);
     close_section(to);

@@ -106,8 +106,9 @@ static int open_folder(const dg_rundir *r, const char *name)
 
 static dg_err failed(const dg_rundir *r, const char *what, const char *name)
 {
-    return dg_fail(errno == ENOMEM ? DG_DEVICE : DG_IO, "%s: cannot %s %s: %s; nothing is lost, {resume} continues",
-                   r->path, what, name, strerror(errno));
+    return dg_fail(errno == ENOMEM ? DG_DEVICE : DG_IO,
+                   "%s: cannot %s %s: %s; no data is lost; continue the run with {resume}", r->path, what, name,
+                   strerror(errno));
 }
 
 static dg_err move_listed(const dg_rundir *r, int folder, uint64_t (*number)(const char *), uint64_t epoch, int *moved)

@@ -66,8 +66,9 @@ dg_err dg_train_settle(dg_training *r, const dg_model *model)
                          r->o->batch, given->batch, r->data.train, dg_s(r->data.train));
     if (r->data.train < FEW && !dg_recipe_find(model)->labels)
         dg_progress_note(r->progress,
-                         DG_MSG("note-repeats", "the samples will repeat a dataset of only %d image%s: use "
-                                                "hundreds or thousands of images; --flip doubles their number"),
+                         DG_MSG("note-repeats",
+                                "the samples will be copies of training images, because the dataset has only %d "
+                                "image%s: use hundreds or thousands of images; --flip doubles their number"),
                          r->data.train, dg_s(r->data.train));
     if (!given->epochs)
         dg_progress_note(r->progress,

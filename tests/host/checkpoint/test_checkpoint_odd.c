@@ -40,7 +40,7 @@ static void derived(const shapes *c)
 
 static void test_shapes(void)
 {
-    static const char not_stock[] = "its tensors are not those of a stock DCGAN generator";
+    static const char not_stock[] = "the tensors are not those of a generator of PyTorch's DCGAN example";
     static const shapes cases[] = {
         {4, 100, 64, 3, 64, "G.", NULL},    {3, 5, 4, 1, 0, "", NULL},
         {2, 100, 64, 3, 0, "", not_stock},  {8, 100, 64, 3, 0, "", not_stock},

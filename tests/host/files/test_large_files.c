@@ -119,9 +119,9 @@ static void wrong_tensors(const char *path)
 {
     if (one_tensor(path, "\"format\":\"pt\"", "x", 1)) {
         ends(use_info, path, DG_OK, "");
-        ends(use_checkpoint, path, DG_IO, "not those of a stock DCGAN");
-        ends(use_export, path, DG_IO, "not those of a stock DCGAN");
-        ends(use_import, path, DG_IO, "not those of a stock DCGAN");
+        ends(use_checkpoint, path, DG_IO, "not those of a generator of PyTorch's DCGAN");
+        ends(use_export, path, DG_IO, "not those of a generator of PyTorch's DCGAN");
+        ends(use_import, path, DG_IO, "not those of a generator of PyTorch's DCGAN");
         ends(use_import_as, path, DG_IO, "model dcgan32");
         ends(use_replay, path, DG_USAGE, "format = pt");
     }
