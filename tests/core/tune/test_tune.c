@@ -31,13 +31,13 @@ static void check_bad(void)
     bad(1, "requires precision bf16 or fp16", CONV " : mma");
     bad(2, "requires precision bf16 or fp16", "[sm_90 fp32]\n" CONV " : mma");
     bad(2, "this is sm_75", "[sm_75 bf16]\n" CONV " : mma");
-    bad(2, "tile=128x128: mma is not compiled for it", "[sm_75 fp16]\n" CONV " : mma tile=128x128");
-    bad(2, "not compiled for it", "[sm_90 bf16]\n" CONV " : mma tile=64x64");
+    bad(2, "tile=128x128: variant mma is not compiled for this tile", "[sm_75 fp16]\n" CONV " : mma tile=128x128");
+    bad(2, "not compiled for this tile", "[sm_90 bf16]\n" CONV " : mma tile=64x64");
     bad(2, "a fixed number of stages", "[sm_90 bf16]\n" CONV " : mma stages=2");
     bad(1, "requires precision bf16", CONV " : wgmma");
     bad(2, "requires precision bf16", "[sm_90 fp16]\n" CONV " : wgmma");
     bad(2, "wgmma requires sm_90, not sm_100", "[sm_100 bf16]\n" CONV " : wgmma");
-    bad(2, "tile=64x64: wgmma is not compiled for it", "[sm_90 bf16]\n" CONV " : wgmma tile=64x64");
+    bad(2, "tile=64x64: variant wgmma is not compiled for this tile", "[sm_90 bf16]\n" CONV " : wgmma tile=64x64");
     bad(2, "block=128: a tile of 128x64 requires 256 threads", "[sm_90 bf16]\n" CONV " : wgmma block=128");
     bad(2, "has no variant wgmma", "[sm_90 bf16]\nconv_dw N=64 H=16 W=16 C=64>128 K=4 S=2 P=1 : wgmma");
     bad(2, "requires 128 threads", "[sm_90 bf16]\n" CONV " : mma tile=128x64 block=256");
@@ -67,8 +67,8 @@ static void check_bad(void)
     bad(1, "missing variant after the colon", CONV " :");
     bad(1, "no variant winograd", CONV " : winograd");
     bad(1, "no variant patch", "conv_dx N=64 H=32 W=32 C=32>64 K=4 S=2 P=1 : patch"); /* removed */
-    bad(1, "not compiled for it", CONV " : tiled tile=64x65");
-    bad(1, "not compiled for it", "conv_dw N=64 H=32 W=32 C=32>64 K=4 S=2 P=1 : tiled tile=128x64");
+    bad(1, "not compiled for this tile", CONV " : tiled tile=64x65");
+    bad(1, "not compiled for this tile", "conv_dw N=64 H=32 W=32 C=32>64 K=4 S=2 P=1 : tiled tile=128x64");
     bad(1, "tile=64x32", CONV " : tiled tile=64");
     bad(1, "requires 128 threads", CONV " : tiled tile=64x64 block=256");
     bad(1, "must be 2, 3 or 4", CONV " : tiled tile=64x64 stages=5");

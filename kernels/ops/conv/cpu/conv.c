@@ -46,7 +46,7 @@ void DG_CPU(dg_cpu_choose_conv)(dg_op *op, const dg_variant *asked)
 {
     const dg_variant *variant = DG_CPU(dg_cpu_conv_variant)(op->kind, &op->u.conv, asked);
     if (variant) op->tune.variant = variant;
-    if (asked) op->tune.why = variant ? "--conv" : "--conv: does not support this shape";
+    if (asked) op->tune.why = variant ? "--conv" : "--conv: the chosen algorithm does not support this shape";
 }
 
 static bool winograd(const dg_tune *tune) { return tune && tune->variant == &dg_conv_variant_winograd; }

@@ -27,7 +27,8 @@ const char *dg_conv_check(const dg_op *op, const dg_tune *t, dg_type real)
 
 const char *dg_conv_check_tile(dg_tune *t, int threads)
 {
-    if (!threads) return no("tile=%dx%d: %s is not compiled for it", t->tile_m, t->tile_n, t->variant->name);
+    if (!threads)
+        return no("tile=%dx%d: variant %s is not compiled for this tile", t->tile_m, t->tile_n, t->variant->name);
     if (t->block && t->block != threads)
         return no("block=%d: a tile of %dx%d requires %d threads", t->block, t->tile_m, t->tile_n, threads);
     t->block = threads;

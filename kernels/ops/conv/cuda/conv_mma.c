@@ -83,7 +83,7 @@ static int steps_of(dg_op_kind kind, const dg_conv_args *a)
 static const char *check_channels(dg_op_kind kind, const dg_conv_args *a, const dg_tune *t)
 {
     const int summed = kind == DG_OP_conv_fwd ? a->Ci : kind == DG_OP_conv_dx ? a->Co : DG_MMA_CHUNK;
-    if (!dg_conv_is_halving(a)) return no("%s is for K=4 S=2 P=1", t->variant->name);
+    if (!dg_conv_is_halving(a)) return no("variant %s requires K=4 S=2 P=1", t->variant->name);
     if (summed % DG_MMA_CHUNK)
         return no("variant %s sums over a multiple of %d channels, not %d", t->variant->name, DG_MMA_CHUNK, summed);
     if (a->Ci % DG_MMA_UNIT || a->Co % DG_MMA_UNIT)

@@ -35,10 +35,11 @@ static const char *check(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu
     if (a->Ci != 1 && a->Ci != 3) return no("variant thin is for 1 or 3 channels of x, not %d", a->Ci);
     if (a->Co % 4) return no("variant thin needs channels in multiples of 4, not %d", a->Co);
     const int threads = op->kind == DG_OP_conv_dw ? 256 : 128;
-    if (t->tile_m) return no("variant thin has a fixed tile");
-    if (t->block && t->block != threads) return no("block=%d: thin has %d threads", t->block, threads);
+    if (t->tile_m) return no("variant thin accepts no tile, because its tile is fixed");
+    if (t->block && t->block != threads)
+        return no("block=%d: variant thin has %d threads per block", t->block, threads);
     t->block = threads;
-    if (op->kind != DG_OP_conv_dx && t->stages) return no("this variant has no stages");
+    if (op->kind != DG_OP_conv_dx && t->stages) return no("variant thin accepts no stages");
     if (op->kind == DG_OP_conv_dx) why = dg_conv_check_stages(t, 2, dg_thin_dx_tile_of(a).words, gpu);
     return why ? why : dg_conv_check_split(t, most_parts(op), 1);
 }
@@ -94,7 +95,8 @@ static const char *check_mma(const dg_op *op, dg_tune *t, dg_type real, const dg
     const int rows = dg_thin_mma_rows(a->Ho), threads = dx                           ? rows * 32
                                                         : op->kind == DG_OP_conv_fwd ? DG_THIN_TILE_ROWS * 32
                                                                                      : 256;
-    if (t->block && t->block != threads) return no("block=%d: thin_mma has %d threads", t->block, threads);
+    if (t->block && t->block != threads)
+        return no("block=%d: variant thin_mma has %d threads per block", t->block, threads);
     const size_t bytes = dx ? (size_t)DG_THIN_MMA_BYTES(a->Ci, a->Co, rows) : 0;
     if (bytes > gpu->shared)
         return no("variant thin_mma needs %zu bytes of shared memory for %d channels (limit %zu)", bytes, a->Co,
