@@ -7,9 +7,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "host/image/image.h"
+#include "host/rundir/log_text.h"
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed);
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
+#define FUZZ_MUTATOR(mutate)                                                               \
+    size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed) \
+    {                                                                                      \
+        return mutate(data, size, most, seed);                                             \
+    }
 
 /* Checks a condition that holds for every input; if it fails, the process ends and libFuzzer keeps the input. */
 #define FUZZ_HOLDS(x) ((x) ? (void)0 : fuzz_broken(__FILE__, __LINE__, #x))
@@ -34,5 +42,26 @@ size_t fuzz_mutate_part(uint8_t *data, size_t size, size_t at, size_t n, size_t 
 
 /* Mutates a safetensors file: bytes, parts of the header, values of tensors; corrects length field and checksums. */
 size_t fuzz_mutate_safetensors(uint8_t *data, size_t size, size_t most, unsigned seed);
+
+/* Decodes an image in two ways: completely and then fitted, and row by row into the fitted size. Both ways must give
+ * the same pixels, or both must refuse the image. `how` selects options (orientation, alpha, grey). */
+void fuzz_image(const uint8_t *data, size_t size, unsigned how);
+
+/* The first byte of the input selects a recipe and its header of log.csv: none, without metrics, or with metrics. The
+ * text of log.csv, malloc'd in *csv, ends at a NUL. Then *data and *size describe the remaining input, which is
+ * log.jsonl. Returns the recipe. */
+const dg_recipe *fuzz_log(const uint8_t **data, size_t *size, char **csv);
+
+/* Makes run directories from an input, a sequence of entries, each a header and the bytes of a file: recreates
+ * fuzz_folder()/a and /b; "b" stays empty unless an entry belongs to it. A file outside of both directories is the
+ * target of symbolic links. */
+void fuzz_rundir(const uint8_t *data, size_t size);
+
+/* Checks the file outside of the run directories: it is unchanged and has one hard link, and no file of a run contains
+ * its bytes. */
+void fuzz_rundir_holds(void);
+
+/* Mutates one entry (its bytes, name or kind), or swaps, repeats or removes entries. */
+size_t fuzz_mutate_rundir(uint8_t *data, size_t size, size_t most, unsigned seed);
 
 #endif

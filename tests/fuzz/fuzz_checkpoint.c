@@ -12,10 +12,7 @@
 
 enum { ROWS = 3, BATCH = 2, MOST_BYTES = 32 << 20 };
 
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed)
-{
-    return fuzz_mutate_safetensors(data, size, most, seed);
-}
+FUZZ_MUTATOR(fuzz_mutate_safetensors)
 
 typedef struct {
     const char *path;

@@ -1,7 +1,6 @@
 /* libFuzzer: curves of any log, as an image of one run and of several runs (`dcgan curves`). */
 #include "fuzz.h"
 #include "host/run/log_curves.h"
-#include "logs.h"
 
 #include <stdlib.h>
 #include <stdio.h>

@@ -1,6 +1,5 @@
 /* libFuzzer: the readers of WebP, BMP and GIF. The mutator corrects the lengths of a WebP file and its chunk. */
 #include "fuzz.h"
-#include "image.h"
 
 #include <string.h>
 #include <zlib.h>

@@ -1,7 +1,6 @@
 /* libFuzzer: JPEG with EXIF. The mutator changes a segment and corrects its length, inserts, repeats and drops
  * segments, and inserts an EXIF block with a mutated directory. */
 #include "fuzz.h"
-#include "image.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* libFuzzer: log.csv and log.jsonl. A row must be unchanged after a write and a read. Resuming at a step truncates both
  * files after this step and then appends; a second resume truncates nothing. The last byte of the input is the step. */
 #include "fuzz.h"
-#include "logs.h"
 
 #include <cjson/cJSON.h>
 #include <fcntl.h>

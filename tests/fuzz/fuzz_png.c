@@ -1,7 +1,6 @@
 /* libFuzzer: PNG. The mutator works on decompressed contents: the data of a chunk, the bytes of the rows, the order of
  * chunks, and the header with matching rows. Afterwards the mutator usually corrects lengths and checksums. */
 #include "fuzz.h"
-#include "image.h"
 
 #include <stdlib.h>
 #include <string.h>

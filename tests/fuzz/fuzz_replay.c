@@ -8,10 +8,7 @@
 
 enum { STEPS = 2, MOST_VALUES = 1 << 20 };
 
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed)
-{
-    return fuzz_mutate_safetensors(data, size, most, seed);
-}
+FUZZ_MUTATOR(fuzz_mutate_safetensors)
 
 static void compared(void *context, const char *name, double difference, const char *where)
 {

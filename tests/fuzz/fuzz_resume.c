@@ -1,7 +1,6 @@
 /* libFuzzer: --resume in a foreign run directory. The first byte chooses the action: complete an interrupted rewind,
  * make a new rewind, truncate logs and events and append to them, or find the best state. */
 #include "fuzz.h"
-#include "rundir.h"
 
 #include <stdio.h>
 #include <stdlib.h>

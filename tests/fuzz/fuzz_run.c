@@ -1,7 +1,6 @@
 /* libFuzzer: all readers of a foreign run directory: the pages of one run and of two runs, the progress GIF, the doctor
  * and `dcgan info`. */
 #include "fuzz.h"
-#include "rundir.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,10 +8,7 @@
 
 #include "host/cli/commands.h"
 
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed)
-{
-    return fuzz_mutate_rundir(data, size, most, seed);
-}
+FUZZ_MUTATOR(fuzz_mutate_rundir)
 
 /* Only errors that the files can cause are permitted. */
 static void holds(int code) { FUZZ_HOLDS(code == DG_OK || (code > DG_OK && code <= DG_IO && *dg_message())); }

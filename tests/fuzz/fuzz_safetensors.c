@@ -8,10 +8,7 @@
 #include "host/files/replace.h"
 #include "host/files/safetensors_internal.h"
 
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed)
-{
-    return fuzz_mutate_safetensors(data, size, most, seed);
-}
+FUZZ_MUTATOR(fuzz_mutate_safetensors)
 
 static volatile unsigned sink;
 

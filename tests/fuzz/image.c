@@ -1,8 +1,7 @@
-#include "image.h"
+#include "fuzz.h"
 
 #include <string.h>
 
-#include "fuzz.h"
 #include "host/files/made.h"
 #include "host/files/replace.h"
 

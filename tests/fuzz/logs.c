@@ -1,9 +1,8 @@
-#include "logs.h"
+#include "fuzz.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "fuzz.h"
 #include "host/net/recipes.h"
 
 const dg_recipe *fuzz_log(const uint8_t **data, size_t *size, char **csv)

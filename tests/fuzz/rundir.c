@@ -1,6 +1,4 @@
 /* Header of an entry: name, number, kind and length. The length has two bytes and is limited to the remaining input. */
-#include "rundir.h"
-
 #include <dirent.h>
 #include <fcntl.h>
 #include <ftw.h>
