@@ -12,13 +12,11 @@ ensure '-q should leave two lines' [ "$(wc -l < .out)" -eq 2 ]
 
 # dense layers use gemm by default, the ends of a GAN only with --conv gemm
 exits 0 check cnn-mnist --device cpu --batch 3
-grep -Eq 'C[.]3[.]dense[.]dw +conv_dw +gemm' .out
-fact $? 'C.3.dense.dw should be gemm'
+ensure 'C.3.dense.dw should be gemm' grep -Eq 'C[.]3[.]dense[.]dw +conv_dw +gemm' .out
 exits 0 check dcgan32 --device cpu --batch 3
 if grep -q 'gemm' .out; then fact 1 'a GAN as shipped has no gemm'; fi
 exits 0 check dcgan32 --device cpu --batch 3 --conv gemm
-grep -Eq 'D[.]4[.]conv[.]dw +conv_dw +gemm' .out
-fact $? 'D.4.conv.dw should be gemm'
+ensure 'D.4.conv.dw should be gemm' grep -Eq 'D[.]4[.]conv[.]dw +conv_dw +gemm' .out
 
 # losses, EMA and augmentation of a model: in the full step and in the short one
 for loss in $(losses); do

@@ -24,10 +24,8 @@ mkdir "$dir/grey" # four images of 16 x 16 with any bytes
     printf '\000\000\010\003\000\000\000\004\000\000\000\020\000\000\000\020'
     head -c 1024 "$program"
 } > "$dir/grey/train-images-idx3-ubyte"
-exits 0 data "$dir/grey" --model dcgan-16x3
-prints '[advice-grey]'
-exits 0 --data "$dir/grey" --size 16 --steps 1 --batch 2 --out "$dir/grey-run"
-says advice-grey '--channels 1'
+shows '[advice-grey]' data "$dir/grey" --model dcgan-16x3
+notes 'advice-grey --channels 1' --data "$dir/grey" --size 16 --steps 1 --batch 2 --out "$dir/grey-run"
 exits 0 --data "$dir/grey" --size 16 --channels 1 --steps 1 --batch 2 --out "$dir/grey-one"
 never_says advice-grey
 
@@ -38,8 +36,7 @@ prints 'run samples/cats-dcgan32: 40 images, 7 epochs of 3 steps, the last step 
 prints 'whole run'
 silent
 shows '2000 epochs of 2 steps' --data cats $small --dry-run=ops --drop-last
-exits 0 --data cats $small --dry-run --epochs 7
-prints 'images     40 from cats, cut to 32 x 32 in colour'
+shows 'images     40 from cats, cut to 32 x 32 in colour' --data cats $small --dry-run --epochs 7
 prints 'network    dcgan32, weights: generator 0.4 million, discriminator 0.2 million'
 prints 'batch      16 images, 3 steps per epoch, the last step with 8 images' 'steps      21 in 7 epochs' 'memory     '
 prints '2 kept, 7 sample grids of 0.2 MB at most; '
@@ -70,8 +67,7 @@ refuses 3 'few-images 40' --data cats --model dcgan32 --batch 64 -q
 # advice is printed before training; config.ini has --resize if it is not the default
 cp -r cats twice
 cp cats/cat-00003.png twice/again.png
-exits 0 --data twice $small --epochs 1 --no-curves --out twice-run
-says advice-copies 1
+notes 'advice-copies 1' --data twice $small --epochs 1 --no-curves --out twice-run
 ! grep -q '^resize' twice-run/config.ini
 fact $? 'config.ini should have no --resize if it was not given'
 tiny="--model $root/tests/tiny.cfg --batch 8 --epochs 1 -q --no-curves"
@@ -115,8 +111,7 @@ cp -r cats lost
 mkdir -p "lost/$below"
 refuses 3 'folder-not-read --skip-unreadable' --data lost $small --dry-run
 exits 3 data lost
-exits 0 --data lost $small --epochs 1 -q --skip-unreadable --out lost-run
-says images-missing lost/d/
+notes 'images-missing lost/d/' --data lost $small --epochs 1 -q --skip-unreadable --out lost-run
 config lost-run 'skip-unreadable = yes'
 exits 0 --resume --out lost-run --epochs 2 -q
 
@@ -157,8 +152,7 @@ refuses 2 'drawn-class-count 10' data --synthesize none --classes 1
 exits 0 data shapes
 prints 'classes: 4' '       11  disc' '       10  triangle'
 shows '"train":	34' data shapes --test 0.25 --json
-exits 0 data shapes --test 0.25
-prints 'classes: 4; 34 images for training, 8 for testing'
+shows 'classes: 4; 34 images for training, 8 for testing' data shapes --test 0.25
 prints '        9       2  ring'
 shows 'classes: 4; 42 images for training, 42 for testing' data shapes --test shapes-too
 refuses 3 'no-test-classes cats' data shapes --test cats
@@ -190,8 +184,7 @@ if grep -q -- '--size' .out; then fact 1 'a classifier keeps its size'; fi
 mkdir -p apart/train/disc apart/test/ring
 cp kinds/disc/* apart/train/disc
 cp kinds/ring/* apart/test/ring
-exits 0 data apart --model "$root/tests/gan16.cfg" -q
-says class-not-trained apart/train
+notes 'class-not-trained apart/train' data apart --model "$root/tests/gan16.cfg" -q
 exits 3 data apart --model "$root/tests/eyes16.cfg" -q
 exits 0 --data kinds --model "$root/tests/gan16.cfg" --test 0.3 --batch 4 --epochs 1 --out of-gan -q
 exits 0 info of-gan/checkpoint.safetensors

@@ -52,8 +52,7 @@ same killed/checkpoint.safetensors whole/checkpoint.safetensors
 
 # a file with G only: D is initialised as usual. The model is a built-in one or given by --model
 exits 0 export first --out g.safetensors
-exits 0 --data others --init g.safetensors --batch 8 --epochs 1 --out alone
-says note-init-alone g.safetensors
+notes 'note-init-alone g.safetensors' --data others --init g.safetensors --batch 8 --epochs 1 --out alone
 exits 0 import g.safetensors --out imported.safetensors
 exits 0 --data others --init imported.safetensors --batch 8 --epochs 1 --out imported
 says note-init 'G and D' imported.safetensors

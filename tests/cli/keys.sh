@@ -5,7 +5,7 @@
 cd "$root" || exit 1
 find core host kernels -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' | grep -v core/base/err.h | xargs cat |
     tr '\n' ' ' | grep -o 'DG_MSG( *"[^"]*"' | sed 's/.*"\(.*\)"/\1/' | sort > "$dir/sources"
-used='(says|refuses [0-9]+|never_says|answers [0-9]+ [^ ]+)'
+used='(says|notes|refuses [0-9]+|never_says|answers [0-9]+ [^ ]+)'
 grep -rhoE "$used ['\"]?[a-z0-9]+(-[a-z0-9]+)+" tests/cli | sed "s/.*[ '\"]//" | sort -u > "$dir/tests"
 
 none() # none WORDS LINES

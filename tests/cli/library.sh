@@ -74,8 +74,7 @@ if [ -n "$python" ]; then
     mkdir python-made
     ends 0 sample.py "$python" "$root/samples/sample.py" run/checkpoint.safetensors 5 python-made
     for i in 0 1 2 3 4; do
-        cmp -s "shared-made/000$i.png" "python-made/000$i.png"
-        fact $? "image $i of sample.py is not that of make_images"
+        ensure "image $i of sample.py is not that of make_images" cmp -s "shared-made/000$i.png" "python-made/000$i.png"
     done
     ! "$python" "$root/samples/sample.py" nothing 1 python-made > .out 2> .err
     fact $? 'sample.py of a checkpoint that is not there should fail'

@@ -17,8 +17,7 @@ says variable-not-read DCGAN_OTHER_PICTURES --allow-data-change
 # a run of a model with the old word, resumed under the new names with a changed dataset
 exits 0 data --synthesize cats --count 40 --size 16 -q
 sed '/^\[D.1\]/a in = pictures' "$root/tests/tiny.cfg" > old.cfg
-grep -q pictures old.cfg
-fact $? 'tests/tiny.cfg should have a section [D.1]'
+ensure 'tests/tiny.cfg should have a section [D.1]' grep -q pictures old.cfg
 exits 0 --data cats --model old.cfg --epochs 1 --batch 8 -q --out run
 rm cats/cat-00001.png
 exits 0 --resume --out run --epochs 2 -q --other-pictures
@@ -31,8 +30,7 @@ for m in old new; do
     cp "$dir/.out" $m
 done
 same old new
-exits 0 info run/checkpoint.safetensors --json
-prints '"images":'
+shows '"images":' info run/checkpoint.safetensors --json
 prints '"pictures":'
 
 # weights of a built-in model whose comments have changed since
@@ -40,8 +38,7 @@ prints '"pictures":'
 exits 0 --data cats --model before.cfg --steps 1 --batch 8 -q --out before
 rm before.cfg
 sed 's/^model = .*/model = away.cfg/' before/config.ini > config.ini && mv config.ini before
-exits 0 --data cats --init before --batch 8 --dry-run
-prints 'dcgan32'
+shows 'dcgan32' --data cats --init before --batch 8 --dry-run
 
 # JSON
 both() { for key in "$@"; do prints "\"$key\":"; done; }
@@ -51,8 +48,7 @@ exits 0 batch old.cfg --data cats --max-batch 8 --seconds 0.01 --json -q
 both images pictures images_per_s pictures_per_s steps_per_epoch steps_an_epoch
 exits 0 eval run --data cats --json -q
 both metrics measures
-exits 0 doctor run --json
-prints '"findings": ['
+shows '"findings": [' doctor run --json
 if grep -q '"says":' "$dir/.out"; then both message says; fi
 exits 0 generate run -n 2 --out images -q
 exits 0 info images/grid.png --json

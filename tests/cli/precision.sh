@@ -99,8 +99,7 @@ quietly --resume --out "$run" --epochs 4 --device cpu -q
 # rows of a tuning file that are for another precision are neither used nor wrong; a row that cannot be is
 printf '%s\n' '[sm_90 bf16]' 'conv_dw N=128 H=32 W=32 C=32>64 K=4 S=2 P=1 : mma split=3' \
     '[sm_90]' 'conv_dw N=128 H=16 W=16 C=64>128 K=4 S=2 P=1 : mma' > "$dir/a.tune"
-exits 0 profile dcgan64-paper --batch 64 --predict h200 --tuning "$dir/a.tune" --precision fp32
-says mma-in-fp32 a.tune:4
+notes 'mma-in-fp32 a.tune:4' profile dcgan64-paper --batch 64 --predict h200 --tuning "$dir/a.tune" --precision fp32
 quietly profile dcgan64-paper --batch 64 --predict h200 --tuning "$dir/a.tune" --precision bf16
 printf '%s\n' '[sm_75 fp16]' 'conv_dw N=128 H=32 W=32 C=32>64 K=4 S=2 P=1 : mma split=3' \
     '[sm_75 bf16]' 'conv_dw N=128 H=16 W=16 C=64>128 K=4 S=2 P=1 : mma' > "$dir/b.tune"

@@ -2,8 +2,7 @@
 # dcgan profile: its output with and without the device, and its errors.
 . "$(dirname "$0")/kit"
 
-exits 0 profile dcgan32 --batch 2 --repeats 1
-says note-measuring dcgan32
+notes 'note-measuring dcgan32' profile dcgan32 --batch 2 --repeats 1
 prints 'bound by' 'D.2.conv.dx'
 quietly profile dcgan32 --batch 2 --repeats 1 --quiet --precision fp64
 prints ', fp64'

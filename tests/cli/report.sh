@@ -55,8 +55,7 @@ exits 0 $train --epochs 1 --no-report --out plain
 lacks plain/report.html plain/session.json plain/nearest.png
 cp -r plain blocked
 mkdir blocked/report.html
-exits 0 --resume --out blocked --epochs 2 --no-report=no -q
-says no-report blocked/report.html
+notes 'no-report blocked/report.html' --resume --out blocked --epochs 2 --no-report=no -q
 holds blocked/epoch-0002.png
 refuses 4 'exists-as blocked/report.html' report blocked
 

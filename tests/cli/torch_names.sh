@@ -9,8 +9,7 @@ resnet() { "$python" "$root/tests/cli/torch_resnet.py" "$@"; }
 sed 's/^size = .*/size = 64/; s/^filters = 1000/filters = 192/' models/resnet50-imagenet.cfg |
     awk -F' = ' '$1 == "filters" { $0 = "filters = " $2 / 16 } { print }' > "$dir/narrow.cfg"
 resnet write "$dir/torch.safetensors"
-exits 0 import "$dir/torch.safetensors" --model "$dir/narrow.cfg" --out "$dir/in.safetensors"
-says imagenet-statistics
+notes imagenet-statistics import "$dir/torch.safetensors" --model "$dir/narrow.cfg" --out "$dir/in.safetensors"
 prints 'classify: '
 exits 0 export "$dir/in.safetensors" --out "$dir/out.safetensors"
 resnet same "$dir/torch.safetensors" "$dir/out.safetensors"

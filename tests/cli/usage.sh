@@ -48,8 +48,7 @@ for c in train generate interpolate classify eval data plan batch replay check b
     exits 0 $c --help
     same "$dir/help" "$dir/.out"
     grep -q "^  $c " "$dir/.out" || exits 0 --help
-    grep -qE "^  $c( |\$)" "$dir/.out"
-    fact $? "--help should list $c"
+    ensure "--help should list $c" grep -qE "^  $c( |\$)" "$dir/.out"
 done
 exits 0 help generate
 if grep -q -e --epochs "$dir/.out"; then fact 1 'generate has no --epochs'; fi
@@ -161,8 +160,7 @@ for shell in bash fish; do
     offers $shell --write-z 'dcgan generate --wr'
 done
 if command -v zsh > /dev/null; then
-    zsh -n "$dir/completion.zsh"
-    fact $? 'the completion for zsh should be a zsh script'
+    ensure 'the completion for zsh should be a zsh script' zsh -n "$dir/completion.zsh"
 else
     skip 'zsh is not here'
 fi

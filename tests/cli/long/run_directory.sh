@@ -31,8 +31,7 @@ spares_a_second()
     left=$(cd "$dir/$name" && sha256sum ./*)
     ran="a run in $name"
     ended 4
-    [ "$left" = "$(cd "$dir/$name" && sha256sum ./*)" ]
-    fact $? "a second run in $name was touched by the first"
+    ensure "a second run in $name was touched by the first" [ "$left" = "$(cd "$dir/$name" && sha256sum ./*)" ]
 }
 
 begin moved "$@"
@@ -100,8 +99,7 @@ exits 0 --resume "$dir/cut/checkpoint-0002.safetensors" -q
 same "$dir/cut/checkpoint.safetensors" "$dir/safe"
 
 # Rewound: the later state can be resumed, too.
-exits 0 --resume "$dir/cut/checkpoint-0002.safetensors" --epochs 2
-says note-later-moved "$dir/cut/later-than-0002"
+notes "note-later-moved $dir/cut/later-than-0002" --resume "$dir/cut/checkpoint-0002.safetensors" --epochs 2
 holds "$dir/cut/later-than-0002/epoch-0003.png"
 lacks "$dir/cut/epoch-0003.png"
 exits 0 --resume --out "$dir/cut/later-than-0002" --epochs 4 -q
