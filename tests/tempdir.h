@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,15 +37,21 @@ __attribute__((unused)) static void temp_remove(const char *path)
     nftw(path, temp_remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }
 
-/* Returns temp_dir/name. The last eight strings that a thread received stay valid. */
-__attribute__((unused)) static const char *temp_path(const char *name)
+/* Returns text in the form of printf. The last 16 texts that a thread received stay valid. */
+__attribute__((format(printf, 1, 2), unused)) static char *temp_text(const char *format, ...)
 {
-    static _Thread_local char buffer[8][1024];
-    static _Thread_local int next;
-    char *out = buffer[next++ & 7];
-    snprintf(out, sizeof buffer[0], "%s/%s", temp_dir, name);
+    static __thread char buffer[16][8192];
+    static __thread int next;
+    char *out = buffer[next++ & 15];
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(out, sizeof buffer[0], format, ap);
+    va_end(ap);
     return out;
 }
+
+/* Returns temp_dir/name, as temp_text does. */
+__attribute__((unused)) static const char *temp_path(const char *name) { return temp_text("%s/%s", temp_dir, name); }
 
 /* Returns the number of names in the directory that contain `part`. */
 __attribute__((unused)) static int temp_count(const char *dir, const char *part)
@@ -64,7 +71,7 @@ __attribute__((unused)) static char *temp_slurp(const char *path, size_t *bytes)
     fseek(f, 0, SEEK_END);
     long n = ftell(f);
     rewind(f);
-    char *data = malloc((size_t)n + 1);
+    char *data = (char *)malloc((size_t)n + 1);
     size_t got = data ? fread(data, 1, (size_t)n, f) : 0;
     fclose(f);
     if (data) data[got] = 0;
@@ -98,5 +105,8 @@ __attribute__((unused)) static void temp_put(const char *path, const void *data,
     if (!f || fwrite(data, 1, bytes, f) != bytes) perror(path);
     if (f) fclose(f);
 }
+
+/* DG_TESTS of test.h with temp_dir. */
+#define DG_TESTS_IN(name, ...) DG_TESTS_BETWEEN(temp_make(name), temp_remove(temp_dir), __VA_ARGS__)
 
 #endif

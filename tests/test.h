@@ -1,5 +1,5 @@
-/* The test kit. A test program checks with DG_CHECK and DG_NEAR, and ends with `return dg_test_report();`. Exit code 0:
- * all passed; 1: something failed; 77: nothing could be tested (dg_test_skip prints why). */
+/* The test kit. A test program checks with DG_CHECK and DG_NEAR, and ends with `return dg_test_report();` or DG_TESTS.
+ * Exit code 0: all passed; 1: something failed; 77: nothing could be tested (dg_test_skip prints why). */
 #ifndef DG_TEST_H
 #define DG_TEST_H
 
@@ -62,5 +62,23 @@ __attribute__((unused)) static double dg_test_random(unsigned long long *state)
     *state = *state * 6364136223846793005ull + 1442695040888963407ull;
     return ((double)(*state >> 33) + 0.5) / 1073741824.0 - 1.0;
 }
+
+/* For functions that return dg_err: the call succeeds, or it fails with this code and these words in the message. */
+#define DG_WORKS(call) DG_CHECKF(!(call), "%s: %s", #call, dg_message())
+#define DG_REFUSED(call, code, words)                                                                            \
+    DG_CHECKF((call) == (code) && strstr(dg_message(), words), "%s should say \"%s\", not \"%s\"", #call, words, \
+              dg_message())
+
+/* Defines main(): begin, these functions in this order, end. */
+#define DG_TESTS_BETWEEN(begin, end, ...)                                  \
+    int main(void)                                                         \
+    {                                                                      \
+        void (*const test[])(void) = {__VA_ARGS__};                        \
+        begin;                                                             \
+        for (size_t i = 0; i < sizeof test / sizeof *test; i++) test[i](); \
+        end;                                                               \
+        return dg_test_report();                                           \
+    }
+#define DG_TESTS(...) DG_TESTS_BETWEEN((void)0, (void)0, __VA_ARGS__)
 
 #endif

@@ -25,9 +25,7 @@ static void put(const char *path, const char *text)
 
 static void begin(const char *groups, const char *mounts)
 {
-    char name[32];
-    snprintf(name, sizeof name, "tree%d", trees++);
-    snprintf(root, sizeof root, "%s", temp_path(name));
+    snprintf(root, sizeof root, "%s", temp_path(temp_text("tree%d", trees++)));
     (void)mkdir(root, 0700);
     put("/proc/self/cgroup", groups);
     put("/proc/self/mountinfo", mounts);
@@ -167,14 +165,4 @@ static void threads(void)
     DG_CHECK(dg_cgroup_threads(root, &l) && l.all == 40 && l.left == 2 && !strcmp(l.group, "/a"));
 }
 
-int main(void)
-{
-    temp_make("cgroup");
-    second_version();
-    namespaces();
-    first_version();
-    processors();
-    threads();
-    temp_remove(temp_dir);
-    return dg_test_report();
-}
+DG_TESTS_IN("cgroup", second_version, namespaces, first_version, processors, threads)

@@ -41,11 +41,7 @@ static void test_sweep(void)
                           ".x.12-.dcgan-tmp",   ".x.-3.dcgan-tmp",  ".x.12-3"};
     const int keeps = (int)(sizeof keep / sizeof keep[0]);
     mkdir(temp_path("sweep"), 0700);
-    char path[600];
-    for (int i = 0; i < keeps; i++) {
-        snprintf(path, sizeof path, "%s/sweep/%s", temp_dir, keep[i]);
-        temp_put(path, "", 0);
-    }
+    for (int i = 0; i < keeps; i++) temp_put(temp_text("%s/sweep/%s", temp_dir, keep[i]), "", 0);
     temp_put(temp_path("sweep/.a.png.12-3.dcgan-tmp"), "left", 4);
     temp_put(temp_path("sweep/.living.1-1.dcgan-tmp"), "busy", 4);
     mkdir(temp_path("sweep/.dir.1-1.dcgan-tmp"), 0700);
@@ -55,10 +51,8 @@ static void test_sweep(void)
     DG_CHECK(access(temp_path("sweep/.a.png.12-3.dcgan-tmp"), F_OK) != 0);
     DG_CHECK(access(temp_path("sweep/.living.1-1.dcgan-tmp"), F_OK) == 0);
     DG_CHECK(access(temp_path("sweep/.dir.1-1.dcgan-tmp"), F_OK) == 0);
-    for (int i = 0; i < keeps; i++) {
-        snprintf(path, sizeof path, "%s/sweep/%s", temp_dir, keep[i]);
-        DG_CHECKF(access(path, F_OK) == 0, "%s was swept away", keep[i]);
-    }
+    for (int i = 0; i < keeps; i++)
+        DG_CHECKF(access(temp_text("%s/sweep/%s", temp_dir, keep[i]), F_OK) == 0, "%s was swept away", keep[i]);
     close(fd);
     sweep(temp_path("sweep"));
     DG_CHECK(access(temp_path("sweep/.living.1-1.dcgan-tmp"), F_OK) != 0);
@@ -93,12 +87,4 @@ static void test_together(void)
     DG_CHECK(temporaries(temp_dir) == 0);
 }
 
-int main(void)
-{
-    temp_make("atomic_together");
-    test_killed_at_random();
-    test_sweep();
-    test_together();
-    temp_remove(temp_dir);
-    return dg_test_report();
-}
+DG_TESTS_IN("atomic_together", test_killed_at_random, test_sweep, test_together)

@@ -117,12 +117,4 @@ static void check_frozen(void)
     for (int i = 0; i < 4; i++) DG_CHECKF(fabsf(z[i] - normal[i]) <= 4e-7f, "normal %d is %.9g", i, (double)z[i]);
 }
 
-int main(void)
-{
-    check_philox();
-    check_normals();
-    check_permutations();
-    check_bytes();
-    check_frozen();
-    return dg_test_report();
-}
+DG_TESTS(check_philox, check_normals, check_permutations, check_bytes, check_frozen)

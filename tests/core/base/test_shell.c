@@ -5,13 +5,12 @@
 #include <unistd.h>
 
 #include "core/base/err.h"
-#include "temp_folder.h"
+#include "tempdir.h"
 #include "test.h"
 
 enum { WORDS = 600, LONGEST = 40 };
 
 static unsigned long long state = 77;
-static char temp_dir[256];
 static char word[WORDS][LONGEST + 1];
 
 static unsigned below(unsigned n)
@@ -45,8 +44,8 @@ static bool is_shown_as_it_is(const char *s)
 static void check_words(const char *command, const char *before, const char *behind,
                         char *(*quote)(char *, size_t, const char *), bool plain_alone)
 {
-    char line[600], back[LONGEST + 2], path[400], quoted[DG_SHELL_ROOM];
-    snprintf(path, sizeof path, "%s/words", temp_dir);
+    char back[LONGEST + 2], quoted[DG_SHELL_ROOM];
+    const char *path = temp_path("words");
     FILE *to = fopen(path, "w");
     DG_CHECK(to != NULL);
     if (!to) return;
@@ -56,8 +55,7 @@ static void check_words(const char *command, const char *before, const char *beh
         if (!plain_alone || *quoted != '$') fprintf(to, "%s%s%s\n", before, quoted, behind);
     }
     fclose(to);
-    snprintf(line, sizeof line, "%s %s", command, path);
-    FILE *from = popen(line, "r");
+    FILE *from = popen(temp_text("%s %s", command, path), "r");
     for (int i = 0; from && i < WORDS; i++) {
         size_t n = 0;
         if (plain_alone && *quote(quoted, sizeof quoted, word[i]) == '$') continue;
@@ -110,7 +108,7 @@ static void test_printable(void)
 
 int main(void)
 {
-    temp_make(temp_dir);
+    temp_make("shell");
     make_words();
     check_words("sh", "printf '%s\\0' ", "", dg_shell_quote, true);
     if (system("bash -c true 2> /dev/null") == 0) check_words("bash", "printf '%s\\0' ", "", dg_shell_quote, false);

@@ -236,16 +236,6 @@ static void signals_go_to_other_threads(void)
     DG_CHECK(blocked);
 }
 
-int main(void)
-{
-    jobs_run_in_order();
-    wait_includes_the_running_job();
-    close_finishes_what_was_given();
-    a_full_queue_waits();
-    several_threads_work_at_a_time();
-    waits_for_the_first_jobs();
-    left_counts_what_is_not_done();
-    the_first_error_is_kept();
-    signals_go_to_other_threads();
-    return dg_test_report();
-}
+DG_TESTS(jobs_run_in_order, wait_includes_the_running_job, close_finishes_what_was_given, a_full_queue_waits,
+         several_threads_work_at_a_time, waits_for_the_first_jobs, left_counts_what_is_not_done,
+         the_first_error_is_kept, signals_go_to_other_threads)

@@ -53,9 +53,8 @@ static dg_err ordered_for_cpu(ordered *o, dg_plan *p)
 
 static bool ordered_open(ordered *o)
 {
-    return DG_CHECKF(!dg_cpu_open(&(dg_cpu_options){.threads = 1, .real = DG_F32, .conv = &dg_conv_variant_direct},
-                                  &o->cpu),
-                     "%s", dg_message());
+    return DG_WORKS(
+        dg_cpu_open(&(dg_cpu_options){.threads = 1, .real = DG_F32, .conv = &dg_conv_variant_direct}, &o->cpu));
 }
 
 /* Returns the checksum of all memory after two training steps. */

@@ -3,6 +3,7 @@
 #include "ordered.h"
 #include "core/tune/conv_tiles.h"
 #include "kernels/cuda/planner.h"
+#include "machine.h"
 
 /* ---- The waits are sufficient: a step gives the same bits in every order that the waits allow ---- */
 
@@ -71,65 +72,60 @@ static void same_bits(bool penalised)
 
 /* ---- No wait is superfluous ---- */
 
-/* Checks model W1 on a GPU: its number of kernels, and the longest chain of kernels that wait for each other. */
-static void chains(const char *arch, dg_math math, unsigned what, int kernels, int most, int least)
+/* Plans training of a model for a GPU. Returns false if a check failed. */
+static bool planned(machine *x, const char *model, dg_math math, unsigned what, const dg_job_options *o)
 {
-    static dg_model m;
-    dg_machine machine;
-    dg_backend *b;
-    dg_job g;
-    if (!DG_CHECKF(!dg_model_read("dcgan64-paper", &m) && !dg_machine_arch(arch, DG_F32, &machine), "%s", dg_message()))
-        return;
-    machine.math = math;
-    if (!DG_CHECKF(!dg_planner_open(&machine, NULL, what, &b), "%s", dg_message())) return;
+    dg_machine gpu;
+    bool ok = !dg_model_read(model, &x->m) && !dg_machine_arch("sm_90", DG_F32, &gpu);
+    if (ok) gpu.math = math;
+    ok = ok && !dg_planner_open(&gpu, NULL, what, &x->b) && !dg_job_build(&x->g, &x->m, o, x->b);
+    DG_CHECKF(ok, "%s", dg_message());
+    if (!ok) machine_down(x);
+    return ok;
+}
+
+/* Checks model W1: its number of kernels, and the longest chain of kernels that wait for each other. */
+static void chains(unsigned what, int kernels, int most, int least)
+{
+    static machine x;
+    int chain;
     const dg_job_options o = {.batch = 64, .samples = 9, .rows = 128, .train = true};
-    if (DG_CHECKF(!dg_job_build(&g, &m, &o, b), "%s", dg_message())) {
-        const int all = dg_plan_kernels(&g.plan[DG_PLAN_TRAIN]);
-        int chain;
-        DG_CHECK(dg_plan_chain(&g.plan[DG_PLAN_TRAIN], &chain) == DG_OK);
-        DG_CHECKF(all == kernels, "%d kernels, not %d", all, kernels);
-        DG_CHECKF(chain >= least && chain <= most, "%d kernels in the longest chain, not %d to %d", chain, least, most);
-        dg_job_free(&g);
-    }
-    b->close(b);
+    if (!planned(&x, "dcgan64-paper", DG_MATH_BF16, what, &o)) return;
+    const int all = dg_plan_kernels(&x.g.plan[DG_PLAN_TRAIN]);
+    DG_CHECK(dg_plan_chain(&x.g.plan[DG_PLAN_TRAIN], &chain) == DG_OK);
+    DG_CHECKF(all == kernels, "%d kernels, not %d", all, kernels);
+    DG_CHECKF(chain >= least && chain <= most, "%d kernels in the longest chain, not %d to %d", chain, least, most);
+    machine_down(&x);
 }
 
 /* Branches keep the plan order, and pieces wait only for earlier pieces; without branches all pieces form one chain. */
 static void well_formed(void)
 {
-    static dg_model m;
-    dg_machine machine;
-    dg_backend *b;
-    dg_job g;
+    static machine x;
     static dg_branched at[400];
-    if (!DG_CHECKF(!dg_model_read("dcgan64", &m) && !dg_machine_arch("sm_90", DG_F32, &machine), "%s", dg_message()))
-        return;
-    if (!DG_CHECKF(!dg_planner_open(&machine, NULL, DG_FUSE_branches, &b), "%s", dg_message())) return;
     const dg_job_options o = {.batch = 37, .last_batch = 5, .samples = 9, .rows = 79, .train = true};
-    if (DG_CHECKF(!dg_job_build(&g, &m, &o, b), "%s", dg_message())) {
-        dg_plan *const plan[] = {&g.plan[DG_PLAN_TRAIN], &g.plan[DG_PLAN_TRAIN_SHORT], &g.plan[DG_PLAN_SAMPLE]};
-        for (int i = 0; i < 3; i++) {
-            const int n = dg_plan_pieces(plan[i]);
-            int tail[DG_BRANCHES], used = 0;
-            for (int k = 0; k < DG_BRANCHES; k++) tail[k] = -1;
-            if (!DG_CHECK(n > 0 && n < 400 && !dg_plan_branch(plan[i], at))) continue;
-            for (int j = 0; j < n; j++) {
-                DG_CHECK(at[j].after[at[j].branch] == tail[at[j].branch] && at[j].chain > 0);
-                for (int k = 0; k < DG_BRANCHES; k++)
-                    DG_CHECK(at[j].after[k] < j && (at[j].after[k] < 0 || at[at[j].after[k]].branch == k));
-                tail[at[j].branch] = j;
-            }
-            for (int k = 0; k < DG_BRANCHES; k++) used += tail[k] >= 0;
-            DG_CHECKF(used > 1, "plan %s does not branch", plan[i]->name);
-            plan[i]->branches = false;
-            DG_CHECK(!dg_plan_branch(plan[i], at));
-            for (int j = 0; j < n; j++) DG_CHECK(at[j].branch == 0 && at[j].after[0] == j - 1);
-            int chain;
-            DG_CHECK(dg_plan_chain(plan[i], &chain) == DG_OK && chain == dg_plan_kernels(plan[i]));
+    if (!planned(&x, "dcgan64", DG_MATH_FP32, DG_FUSE_branches, &o)) return;
+    dg_plan *const plan[] = {&x.g.plan[DG_PLAN_TRAIN], &x.g.plan[DG_PLAN_TRAIN_SHORT], &x.g.plan[DG_PLAN_SAMPLE]};
+    for (int i = 0; i < 3; i++) {
+        const int n = dg_plan_pieces(plan[i]);
+        int tail[DG_BRANCHES], used = 0;
+        for (int k = 0; k < DG_BRANCHES; k++) tail[k] = -1;
+        if (!DG_CHECK(n > 0 && n < 400 && !dg_plan_branch(plan[i], at))) continue;
+        for (int j = 0; j < n; j++) {
+            DG_CHECK(at[j].after[at[j].branch] == tail[at[j].branch] && at[j].chain > 0);
+            for (int k = 0; k < DG_BRANCHES; k++)
+                DG_CHECK(at[j].after[k] < j && (at[j].after[k] < 0 || at[at[j].after[k]].branch == k));
+            tail[at[j].branch] = j;
         }
-        dg_job_free(&g);
+        for (int k = 0; k < DG_BRANCHES; k++) used += tail[k] >= 0;
+        DG_CHECKF(used > 1, "plan %s does not branch", plan[i]->name);
+        plan[i]->branches = false;
+        DG_CHECK(!dg_plan_branch(plan[i], at));
+        for (int j = 0; j < n; j++) DG_CHECK(at[j].branch == 0 && at[j].after[0] == j - 1);
+        int chain;
+        DG_CHECK(dg_plan_chain(plan[i], &chain) == DG_OK && chain == dg_plan_kernels(plan[i]));
     }
-    b->close(b);
+    machine_down(&x);
 }
 
 /* True if each convolution waits for the previous convolution. */
@@ -149,25 +145,17 @@ static bool in_turn(const dg_plan *p)
 /* Two launches of an exclusive variant do not run concurrently; other launches do. */
 static void exclusive(void)
 {
-    static dg_model m;
-    dg_machine machine;
-    dg_backend *b;
-    dg_job g;
-    if (!DG_CHECKF(!dg_model_read("dcgan64", &m) && !dg_machine_arch("sm_90", DG_F32, &machine), "%s", dg_message()))
-        return;
-    if (!DG_CHECKF(!dg_planner_open(&machine, NULL, DG_FUSE_branches, &b), "%s", dg_message())) return;
+    static machine x;
     const dg_job_options o = {.batch = 37, .rows = 74, .train = true};
-    if (DG_CHECKF(!dg_job_build(&g, &m, &o, b), "%s", dg_message())) {
-        dg_plan *p = &g.plan[DG_PLAN_TRAIN];
-        for (int i = 0; i < p->ops; i++)
-            if (dg_is_conv(p->op[i].kind)) p->op[i].tune.variant = &dg_conv_variant_tiled;
-        DG_CHECKF(!in_turn(p), "all convolutions wait for one another");
-        for (int i = 0; i < p->ops; i++)
-            if (dg_is_conv(p->op[i].kind)) p->op[i].tune.variant = &dg_conv_variant_cublas;
-        DG_CHECKF(in_turn(p), "two of an exclusive variant may run side by side");
-        dg_job_free(&g);
-    }
-    b->close(b);
+    if (!planned(&x, "dcgan64", DG_MATH_FP32, DG_FUSE_branches, &o)) return;
+    dg_plan *p = &x.g.plan[DG_PLAN_TRAIN];
+    for (int i = 0; i < p->ops; i++)
+        if (dg_is_conv(p->op[i].kind)) p->op[i].tune.variant = &dg_conv_variant_tiled;
+    DG_CHECKF(!in_turn(p), "all convolutions wait for one another");
+    for (int i = 0; i < p->ops; i++)
+        if (dg_is_conv(p->op[i].kind)) p->op[i].tune.variant = &dg_conv_variant_cublas;
+    DG_CHECKF(in_turn(p), "two of an exclusive variant may run side by side");
+    machine_down(&x);
 }
 
 int main(void)
@@ -176,8 +164,8 @@ int main(void)
     same_bits(true);
     well_formed();
     exclusive();
-    chains("sm_90", DG_MATH_BF16, DG_FUSE_ALL, 30, 30, 30);
-    chains("sm_90", DG_MATH_BF16, DG_FUSE_NONE, 131, 131, 131);
-    chains("sm_90", DG_MATH_BF16, DG_FUSE_branches, 131, 116, 100);
+    chains(DG_FUSE_ALL, 30, 30, 30);
+    chains(DG_FUSE_NONE, 131, 131, 131);
+    chains(DG_FUSE_branches, 131, 116, 100);
     return dg_test_report();
 }

@@ -25,7 +25,7 @@ static void test_resume(dg_type real)
     DG_CHECK(machine_save(&a, &info, path) == DG_OK && machine_save(&a, &info, other) == DG_OK);
     DG_CHECK(same_file(path, other));
 
-    DG_CHECKF(one_open(path, &f) == DG_OK, "%s", dg_message());
+    DG_WORKS(one_open(path, &f));
     const dg_checkpoint_info got = f.info;
     const dg_st *st = f.st;
     DG_CHECK(got.step == 5 && got.epoch == 1 && got.batch == 2 && got.seed == UINT64_MAX && got.data_count == 3);

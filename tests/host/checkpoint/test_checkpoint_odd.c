@@ -114,7 +114,7 @@ static void test_edits(void)
     dg_checkpoint_info info = machine_info(&a, 0);
     char config[] = "[run]\n";
     info.config = config;
-    DG_CHECKF(machine_save(&a, &info, temp_path(good)) == DG_OK, "%s", dg_message());
+    DG_WORKS(machine_save(&a, &info, temp_path(good)));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         if (!edit_file(temp_path(good), temp_path(edited), &cases[i].of)) continue;
         const dg_err e = cases[i].as(temp_path(edited), &a.g);
@@ -124,11 +124,4 @@ static void test_edits(void)
     machine_down(&a);
 }
 
-int main(void)
-{
-    temp_make("odd");
-    test_shapes();
-    test_edits();
-    temp_remove(temp_dir);
-    return dg_test_report();
-}
+DG_TESTS_IN("odd", test_shapes, test_edits)

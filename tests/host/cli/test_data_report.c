@@ -39,7 +39,7 @@ static void text_report(const dg_dataset_options *o)
 {
     dg_err e;
     char *t = run(o, NULL, false, &e);
-    DG_CHECKF(!e, "%s", dg_message());
+    DG_WORKS(e);
     has(t, ": 23 usable ");
     has(t, " 1 other file");
     has(t, "for the network: 8 x 8 x 3, 0.0 MiB, fingerprint ");
@@ -130,11 +130,8 @@ static void bad_folder(const dg_dataset_options *o)
     has(t, " 6 un");
     has(t, "  broken-4.jpg: empty file\n");
     free(t);
-    for (int i = 1; i <= 20; i++) { /* many sizes become a histogram */
-        char name[32];
-        snprintf(name, sizeof name, "size-%d.png", i);
-        save(name, png_noise(i, 30, (uint32_t)i));
-    }
+    for (int i = 1; i <= 20; i++) /* many sizes become a histogram */
+        save(temp_text("size-%d.png", i), png_noise(i, 30, (uint32_t)i));
     t = run(o, NULL, false, &e);
     has(t, "        1  shorter side 1 to 1\n");
     has(t, "       30  shorter side 8 to 15\n");
@@ -145,14 +142,14 @@ static void bad_folder(const dg_dataset_options *o)
 static void command(void)
 {
     dg_options o = {.command = DG_CMD_DATA};
-    DG_CHECK(dg_cmd_data(&o) == DG_USAGE && strstr(dg_message(), "needs one folder"));
+    DG_REFUSED(dg_cmd_data(&o), DG_USAGE, "needs one folder");
     char *dir[] = {root, root};
     o.operand = dir;
     o.operands = 2;
     DG_CHECK(dg_cmd_data(&o) == DG_USAGE);
     o.operands = 1;
     o.model = (char *)(uintptr_t) "no-such-model";
-    DG_CHECK(dg_cmd_data(&o) == DG_USAGE && strstr(dg_message(), "no-such-model"));
+    DG_REFUSED(dg_cmd_data(&o), DG_USAGE, "no-such-model");
 }
 
 int main(void)

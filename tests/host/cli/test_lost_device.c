@@ -319,12 +319,8 @@ static void ends(void)
         /* identical images have a diversity of 0 */
         {"--data alike --model tiny.cfg --batch 4 --epochs 1 --out out", DG_OK, ""},
     };
-    char name[32];
     mkdir("alike", 0777);
-    for (int i = 0; i < 4; i++) {
-        snprintf(name, sizeof name, "alike/%d.png", i);
-        DG_CHECK(link("cats/cat-00000.png", name) == 0);
-    }
+    for (int i = 0; i < 4; i++) DG_CHECK(link("cats/cat-00000.png", temp_text("alike/%d.png", i)) == 0);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         temp_remove("out");
         const int code = dcgan(cases[i].line);

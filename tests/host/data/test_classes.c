@@ -26,11 +26,7 @@ static void image(const char *name)
 
 static void images(const char *const *name, size_t n, const char *below)
 {
-    for (size_t i = 0; i < n; i++) {
-        char path[300];
-        snprintf(path, sizeof path, "%s%s", below, name[i]);
-        image(path);
-    }
+    for (size_t i = 0; i < n; i++) image(temp_text("%s%s", below, name[i]));
 }
 
 static dg_dataset_options labelled(void)
@@ -106,9 +102,8 @@ static void class_folders(void)
     dg_dataset_free(&d);
     o = labelled();
     o.cache = cache;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++)
         LOADS(&o, d, d.cached == i && d.classes == 3 && d.label[0] == 1 && d.fingerprint == with_labels);
-    }
     o.limit = 4; /* a limit takes the same number of images from each class */
     if (loads(&o, &d)) names_are(&d, "a-b/1.png a/1.png a/2.png c/1.png");
     dg_dataset_free(&d);
@@ -193,11 +188,7 @@ static void shares(void)
     static const int sizes[] = {1, 2, 3, 7, 10, 10};
     begin();
     for (int c = 0; c < 6; c++)
-        for (int i = 0; i < sizes[c]; i++) {
-            char name[32];
-            snprintf(name, sizeof name, "%c/%d.png", 'a' + c, i);
-            image(name);
-        }
+        for (int i = 0; i < sizes[c]; i++) image(temp_text("%c/%d.png", 'a' + c, i));
     static const struct {
         const char *share;
         int test[6];
@@ -247,12 +238,8 @@ static void other_folder(void)
     images(tree, 6, "all/");
     images(test, 2, "");
     save_text("t/a/bad.png", "no image");
-    for (int i = 0; i < 12; i++) {
-        char name[32];
-        snprintf(name, sizeof name, "t/c/more%d.png", i);
-        image(name);
-    }
-    char dir[700], other[700], want[800];
+    for (int i = 0; i < 12; i++) image(temp_text("t/c/more%d.png", i));
+    char dir[700], other[700];
     snprintf(dir, sizeof dir, "%s/all", root);
     snprintf(other, sizeof other, "%s/t", root);
     dg_dataset_options o = labelled();
@@ -262,10 +249,8 @@ static void other_folder(void)
     o.skipped = skipped;
     if (loads(&o, &d)) {
         DG_CHECK(d.train == 6 && d.count == 20 && d.label[6] == 0 && d.label[19] == 2 && d.skips == 1);
-        snprintf(want, sizeof want, "%s/a/1.png", other);
-        DG_CHECKF(!strcmp(d.name[6], want), "%s", d.name[6]);
-        snprintf(want, sizeof want, "%s/a/bad.png", other);
-        DG_CHECK(*reason_of(&d, want));
+        DG_CHECKF(!strcmp(d.name[6], temp_text("%s/a/1.png", other)), "%s", d.name[6]);
+        DG_CHECK(*reason_of(&d, temp_text("%s/a/bad.png", other)));
     }
     dg_dataset_free(&d);
     o.labelled = false;
@@ -280,12 +265,4 @@ static void other_folder(void)
     end();
 }
 
-int main(void)
-{
-    class_folders();
-    parts();
-    other_parts();
-    shares();
-    other_folder();
-    return dg_test_report();
-}
+DG_TESTS(class_folders, parts, other_parts, shares, other_folder)

@@ -54,11 +54,9 @@ static void plain_folder(void)
 static void same_for_any_threads(void)
 {
     begin();
-    for (int i = 0; i < 150; i++) {
-        char name[32];
-        snprintf(name, sizeof name, "%03d.png", i * 37 % 150);
-        save(name, i % 10 == 7 ? jpeg_smooth(5 + i, 200 - i, 1) : png_noise(1 + i % 31, 1 + i % 17, (uint32_t)i));
-    }
+    for (int i = 0; i < 150; i++)
+        save(temp_text("%03d.png", i * 37 % 150),
+             i % 10 == 7 ? jpeg_smooth(5 + i, 200 - i, 1) : png_noise(1 + i % 31, 1 + i % 17, (uint32_t)i));
     save_text("070.png", "broken");
     dg_dataset_options o = options();
     uint64_t fingerprint = 0;
@@ -131,11 +129,7 @@ static void odd_names(void)
 
     /* The list of corrupt images and the message contain no control characters except newlines at line ends. */
     for (int i = 0; i < n; i++) save_text(name[i], "broken");
-    for (int i = 0; i < 12 * n; i++) {
-        char more[64];
-        snprintf(more, sizeof more, "more%d.png", i);
-        save(more, png_noise(1, 1, 1));
-    }
+    for (int i = 0; i < 12 * n; i++) save(temp_text("more%d.png", i), png_noise(1, 1, 1));
     LOADS(&o, d, d.skips == n);
     blob list;
     DG_CHECK(!blob_load(&list, o.skipped));
@@ -288,20 +282,12 @@ static void rules(void)
     o.least = 2;
     fails(&o, DG_DATA, "only 1 usable");
     o.least = 0;
-    for (int i = 1; i < 18; i++) {
-        char name[32];
-        snprintf(name, sizeof name, "%d.png", i);
-        save(name, png_noise(2, 2, 1));
-    }
+    for (int i = 1; i < 18; i++) save(temp_text("%d.png", i), png_noise(2, 2, 1));
     save_text("bad1.png", "x");
     save_text("bad2.jpg", "\xff\xd8\xff\xd9");
     dg_dataset d;
     LOADS(&o, d, d.count == 18 && bad_count(&d) == 2); /* exactly 10% of the images are corrupt, which is permitted */
-    for (int i = 0; i < 100; i++) {
-        char name[32];
-        snprintf(name, sizeof name, "%d.txt", i);
-        save_text(name, "a caption");
-    }
+    for (int i = 0; i < 100; i++) save_text(temp_text("%d.txt", i), "a caption");
     LOADS(&o, d, d.count == 18 && bad_count(&d) == 2 && d.skips == 102);
     /* Reasons that differ only in their numbers are counted together. */
     blob cut = png_noise(2, 2, 1);
@@ -331,11 +317,8 @@ static void rules(void)
     begin(); /* 1,001 corrupt images of 12,000 */
     save("good", png_noise(1, 1, 1));
     save_text("bad", "x");
-    char name[32];
-    for (int i = 0; i < 12000; i++) {
-        snprintf(name, sizeof name, "%05d.png", i);
-        if (link(at(i % 10 || i >= 10000 ? "good" : "bad"), at(name))) abort();
-    }
+    for (int i = 0; i < 12000; i++)
+        if (link(at(i % 10 || i >= 10000 ? "good" : "bad"), at(temp_text("%05d.png", i)))) abort();
     o = options();
     LOADS(&o, d, d.count == 11001 && bad_count(&d) == 1000);
     save_text("another.png", "x");
@@ -343,13 +326,4 @@ static void rules(void)
     end();
 }
 
-int main(void)
-{
-    plain_folder();
-    same_for_any_threads();
-    odd_names();
-    odd_folder();
-    deep_paths();
-    rules();
-    return dg_test_report();
-}
+DG_TESTS(plain_folder, same_for_any_threads, odd_names, odd_folder, deep_paths, rules)

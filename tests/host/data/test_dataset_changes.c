@@ -135,11 +135,4 @@ static void progress_and_stop(void)
     end();
 }
 
-int main(void)
-{
-    changing_files();
-    replaced_file();
-    unreadable();
-    progress_and_stop();
-    return dg_test_report();
-}
+DG_TESTS(changing_files, replaced_file, unreadable, progress_and_stop)

@@ -166,7 +166,7 @@ static void for_good(void)
              says("/sub: a folder that cannot be opened: "));
     dg_dataset_free(&d);
     fail("sub", true, EMFILE, 1000);
-    DG_CHECKF(load(&o, &d) == DG_DEVICE && strstr(dg_message(), "/sub: cannot be opened: "), "%s", dg_message());
+    DG_REFUSED(load(&o, &d), DG_DEVICE, "/sub: cannot be opened: ");
 
     fail("03.png", true, EACCES, 1000); /* permanent errors are not retried */
     DG_CHECK(!load(&o, &d) && d.count == 20 && says("Permission denied") && atomic_load(&pauses) == 0 &&
@@ -176,8 +176,7 @@ static void for_good(void)
     save_noise(root, 20, 70, 5);
     for (o.threads = 1; o.threads < 4; o.threads++) { /* if the whole disk is gone, not every file is retried */
         fail("*.png", false, EIO, 1 << 20);
-        DG_CHECKF(load(&o, &d) == DG_DATA && strstr(dg_message(), "71 of 71 images cannot be read"), "%s",
-                  dg_message());
+        DG_REFUSED(load(&o, &d), DG_DATA, "71 of 71 images cannot be read");
         DG_CHECKF(says("71 unreadable files") && says("00.png: "), "warning");
         DG_CHECKF(atomic_load(&pauses) <= 3 * 34, "%d pauses", atomic_load(&pauses));
     }
@@ -223,7 +222,7 @@ static void lost_folders(void)
     dg_dataset_options o = cached();
     o.skip_unreadable = true;
     unlisted = "cats", unlisted_error = EIO; /* the dataset folder itself cannot be listed */
-    DG_CHECK(load(&o, &d) == DG_IO && strstr(dg_message(), "cannot be listed"));
+    DG_REFUSED(load(&o, &d), DG_IO, "cannot be listed");
     unlisted = NULL;
 }
 
@@ -268,14 +267,12 @@ static void resuming(void)
     runs(words, 0, "");
 
     DG_CHECK(!rename(at("03.png"), temp_path("kept")));
-    snprintf(words, sizeof words, "--resume --epochs 4 --out %s", run);
-    runs(words, 0, "");
+    runs(temp_text("--resume --epochs 4 --out %s", run), 0, "");
     DG_CHECK(says("run"));
-    snprintf(words, sizeof words, "--resume --epochs 4 --allow-data-change --out %s", run);
-    runs(words, 0, "");
+    runs(temp_text("--resume --epochs 4 --allow-data-change --out %s", run), 0, "");
     DG_CHECK(says("20 now"));
-    snprintf(words, sizeof words, "--resume --epochs 5 --out %s", run);
-    runs(words, 0, ""); /* from now on the run is bound to the remaining images */
+    /* from now on the run is bound to the remaining images */
+    runs(temp_text("--resume --epochs 5 --out %s", run), 0, "");
     DG_CHECK(says("") && !rename(temp_path("kept"), at("03.png")));
 }
 

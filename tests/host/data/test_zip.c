@@ -176,20 +176,15 @@ static void test_depth(void)
     dg_dataset_free(&d);
 }
 
-int main(void)
+static void make_folder(void)
 {
     begin();
     snprintf(inside, sizeof inside, "%s/inside", root);
     mkdir(inside, 0700);
     setenv("TMPDIR", inside, 1);
-    test_same_as_folder();
-    test_names_that_lead_out();
-    test_damage();
-    test_limits();
-    test_depth();
-    end();
-    return dg_test_report();
 }
+
+DG_TESTS(make_folder, test_same_as_folder, test_names_that_lead_out, test_damage, test_limits, test_depth, end)
 #else
 int main(void)
 {

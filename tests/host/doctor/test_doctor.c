@@ -20,7 +20,7 @@ static void load(const char *name)
     size_t bytes, header;
     rows = 0;
     snprintf(path, sizeof path, "tests/host/doctor/%s.csv", name);
-    if (!DG_CHECKF(!dg_read_file(path, 1 << 24, &text, &bytes), "%s", dg_message())) return;
+    if (!DG_WORKS(dg_read_file(path, 1 << 24, &text, &bytes))) return;
     if (DG_CHECK(dg_log_recipe(text, &header) == &dg_gan_recipe))
         for (char *line = (char *)text + header, *end; rows < MOST && (end = strchr(line, '\n')); line = end + 1) {
             *end = 0;
@@ -216,11 +216,9 @@ static void check_page(void)
 {
     void *text;
     size_t bytes;
-    if (!DG_CHECKF(!dg_read_file("docs/guide/doctor.md", 1 << 20, &text, &bytes), "%s", dg_message())) return;
+    if (!DG_WORKS(dg_read_file("docs/guide/doctor.md", 1 << 20, &text, &bytes))) return;
     for (const dg_doctor_rule *r = dg_doctor_rules; r->name; r++) {
-        char begin[64];
-        snprintf(begin, sizeof begin, "\n| `%s` |", r->name);
-        char *at = strstr(text, begin), *end = at ? strchr(at + 1, '\n') : NULL,
+        char *at = strstr(text, temp_text("\n| `%s` |", r->name)), *end = at ? strchr(at + 1, '\n') : NULL,
              *when = at ? strstr(at, r->when) : NULL;
         DG_CHECKF(end && when && when < end, "docs/guide/doctor.md should have of %s: %s", r->name, r->when);
     }
@@ -319,7 +317,7 @@ static void put_grid(const char *name, const char *epoch, const char *diversity)
     uint8_t pixel[3] = {1, 2, 3};
     const dg_image im = {.W = 1, .H = 1, .C = 3, .pixels = pixel};
     const dg_text text[] = {{"Epoch", epoch}, {"Diversity", diversity}};
-    DG_CHECKF(!dg_png_write(temp_path(name), &im, text, 2), "%s", dg_message());
+    DG_WORKS(dg_png_write(temp_path(name), &im, text, 2));
 }
 
 /* Each grid file is read once, so later damage has no effect. New grids are found, and removed grids are dropped. */
@@ -344,18 +342,5 @@ static void check_grids_once(void)
     temp_remove(temp_dir);
 }
 
-int main(void)
-{
-    check_recorded();
-    check_collapse();
-    check_others();
-    check_silence();
-    check_losses();
-    check_repeats();
-    check_page();
-    check_resumed();
-    check_texts();
-    check_diversity();
-    check_grids_once();
-    return dg_test_report();
-}
+DG_TESTS(check_recorded, check_collapse, check_others, check_silence, check_losses, check_repeats, check_page,
+         check_resumed, check_texts, check_diversity, check_grids_once)

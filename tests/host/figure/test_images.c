@@ -34,7 +34,7 @@ static void png_round_trip(void)
     const char *path = temp_path("a.png");
     for (size_t i = 0; i < sizeof size / sizeof *size; i++) {
         dg_image im = noise_image(size[i][0], size[i][1], size[i][2], i + 1);
-        DG_CHECKF(dg_png_write(path, &im, NULL, 0) == DG_OK, "%s", dg_message());
+        DG_WORKS(dg_png_write(path, &im, NULL, 0));
         DG_CHECKF(png_holds(path, &im), "%d x %d x %d", im.W, im.H, im.C);
         void *a, *b;
         size_t n, m;
@@ -67,11 +67,11 @@ static void texts_round_trip(void)
     const dg_text in[] = {{"run", "cats 64"},           {"epoch", "12"}, {"folder", "K\xc3\xa4tzchen \xe7\x8c\xab"},
                           {"config", "a = 1\nb = 2\n"}, {"empty", ""},   {"long", long_value}};
     const int n = (int)(sizeof in / sizeof *in);
-    DG_CHECKF(dg_png_write(path, &im, in, n) == DG_OK, "%s", dg_message());
+    DG_WORKS(dg_png_write(path, &im, in, n));
     DG_CHECK(png_holds(path, &im));
     dg_text *out = NULL;
     int count = 0, W = 0, H = 0;
-    if (DG_CHECKF(dg_png_texts(path, &out, &count, &W, &H) == DG_OK, "%s", dg_message())) {
+    if (DG_WORKS(dg_png_texts(path, &out, &count, &W, &H))) {
         DG_CHECK(W == 9 && H == 4);
         DG_CHECKF(count == n, "%d texts", count);
         for (int i = 0; i < n && i < count; i++)
@@ -126,7 +126,7 @@ static void hostile_files_are_refused(void)
     png_chunk(&f, "IDAT", "anything", 8);
     png_chunk(&f, "IEND", "", 0);
     DG_CHECK(!read_texts(f.data, f.bytes));
-    if (DG_CHECKF(dg_png_texts(temp_path("h.png"), &out, &count, &W, &H) == DG_OK, "%s", dg_message())) {
+    if (DG_WORKS(dg_png_texts(temp_path("h.png"), &out, &count, &W, &H))) {
         DG_CHECK(W == 5 && H == 6 && count == 2);
         DG_CHECKF(!strcmp(out[0].value, "J\xc3\xbcrgen"), "%s", out[0].value);
         DG_CHECKF(!strcmp(out[1].key, "k") && !strcmp(out[1].value, "wert"), "%s = %s", out[1].key, out[1].value);
@@ -239,7 +239,7 @@ static double gif_error(const uint8_t *frames, int n, int W, int H, int ms, int 
 {
     const char *path = temp_path("a.gif");
     int hundredths = -1, loops = 0;
-    if (!DG_CHECKF(dg_gif_write(path, frames, n, W, H, 1, ms) == DG_OK, "%s", dg_message())) return 1e9;
+    if (!DG_WORKS(dg_gif_write(path, frames, n, W, H, 1, ms))) return 1e9;
     uint8_t *back = read_gif(path, n, W, H, &hundredths, &loops);
     if (!DG_CHECKF(back != NULL, "%d frames of %d x %d cannot be read back", n, W, H)) return 1e9;
     DG_CHECKF(hundredths == want_hundredths && loops, "%d hundredths, loops %d", hundredths, loops);
@@ -321,16 +321,7 @@ static void nothing_is_smoothed(void)
     DG_CHECK(dg_gif_write(path, frames, 1, 40000, 1, 2, 50) == DG_USAGE);
 }
 
-int main(void)
-{
-    temp_make("images");
-    png_round_trip();
-    texts_round_trip();
-    hostile_files_are_refused();
-    grids_are_laid_out();
-    gifs_come_back();
-    nothing_is_smoothed();
-    DG_CHECKF(temp_count(temp_dir, "tmp") == 0, "temporary files are left");
-    temp_remove(temp_dir);
-    return dg_test_report();
-}
+static void nothing_is_left(void) { DG_CHECK(temp_count(temp_dir, "tmp") == 0); }
+
+DG_TESTS_IN("images", png_round_trip, texts_round_trip, hostile_files_are_refused, grids_are_laid_out, gifs_come_back,
+            nothing_is_smoothed, nothing_is_left)

@@ -219,7 +219,7 @@ static void curves_of_runs(void)
     static const long part[] = {0, 1, 2, 45, 46, 47, 91, 92, 100, N};
     for (size_t k = 0; k < sizeof part / sizeof *part; k++) {
         dg_image im, again;
-        if (!DG_CHECKF(dg_curves(&dg_gan_recipe, rows, part[k], "a run", &im) == DG_OK, "%s", dg_message())) continue;
+        if (!DG_WORKS(dg_curves(&dg_gan_recipe, rows, part[k], "a run", &im))) continue;
         DG_CHECK(im.W == 900 && im.H == 1000 && im.C == 3);
         const int right = part[k] ? 500 : 420; /* left of the legends */
         int n = colored(&im, blue, 66, right), m = colored(&im, green, 66, right);
@@ -257,13 +257,4 @@ static void curves_of_runs(void)
     DG_CHECK(dg_curves(&dg_gan_recipe, rows, -1, "a run", &im) == DG_USAGE);
 }
 
-int main(void)
-{
-    lines_are_exact();
-    every_character_is_drawn();
-    text_turns();
-    plots_hold_odd_curves();
-    bands_are_filled();
-    curves_of_runs();
-    return dg_test_report();
-}
+DG_TESTS(lines_are_exact, every_character_is_drawn, text_turns, plots_hold_odd_curves, bands_are_filled, curves_of_runs)

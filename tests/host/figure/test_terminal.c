@@ -20,7 +20,7 @@ static const char *draw(const dg_image *im, dg_terminal_way way, int columns)
     static char *text;
     free(text);
     text = NULL;
-    if (!DG_CHECKF(dg_terminal_draw(im, way, columns, &text) == DG_OK, "%s", dg_message())) return "";
+    if (!DG_WORKS(dg_terminal_draw(im, way, columns, &text))) return "";
     return text;
 }
 

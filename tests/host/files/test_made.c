@@ -79,19 +79,12 @@ static bool finds(dg_dataset *d, int count, int skips, int made, int hidden)
 
 static void leave_a_run(const char *name)
 {
-    char path[100];
     mkdir(at(name), 0777);
     static const char *const file[] = {"config.ini", "log.csv", "run.lock", "checkpoint.safetensors"};
-    for (size_t i = 0; i < sizeof file / sizeof *file; i++) {
-        snprintf(path, sizeof path, "%s/%s", name, file[i]);
-        save_text(path, i == 2 ? "" : name);
-    }
-    for (int i = 0; i < 12; i++) {
-        snprintf(path, sizeof path, "%s/epoch-%04d.png", name, i);
-        save(path, by_dcgan("Run"));
-    }
-    snprintf(path, sizeof path, "%s/.epoch-0012.png.77-1.dcgan-tmp", name);
-    save_text(path, "half a pic");
+    for (size_t i = 0; i < sizeof file / sizeof *file; i++)
+        save_text(temp_text("%s/%s", name, file[i]), i == 2 ? "" : name);
+    for (int i = 0; i < 12; i++) save(temp_text("%s/epoch-%04d.png", name, i), by_dcgan("Run"));
+    save_text(temp_text("%s/.epoch-0012.png.77-1.dcgan-tmp", name), "half a pic");
 }
 
 /* Files that runs leave in the folder change neither the dataset nor its fingerprint and cache. Such files do not count
@@ -144,7 +137,7 @@ static void same_set(void)
     dg_dataset_free(&b);
     save_text("note.jpg", "named like an image");
     const dg_dataset_options o = cached();
-    DG_CHECK(dg_dataset_load(&o, &b) == DG_DATA && strstr(dg_message(), "3 of 24 images cannot be read"));
+    DG_REFUSED(dg_dataset_load(&o, &b), DG_DATA, "3 of 24 images cannot be read");
     dg_dataset_free(&a);
 }
 
@@ -177,7 +170,7 @@ static void folders(void)
     DG_CHECKF(!dg_dataset_load(&o, &d) && d.count == 6 && d.made == 0, "drawn cats are there to be trained on: %s",
               dg_message());
     dg_dataset_free(&d);
-    DG_CHECK(dg_synthesize(root, 4, 16, 1, 0) == DG_USAGE && strstr(dg_message(), "00.png"));
+    DG_REFUSED(dg_synthesize(root, 4, 16, 1, 0), DG_USAGE, "00.png");
     DG_CHECK(access(at("cat-00000.png"), F_OK) != 0);
 
     static const char *const names[] = {"seed-*.png", "grid.png", NULL};
@@ -210,14 +203,10 @@ static void folders(void)
     blob_free(&foreign);
 }
 
-int main(void)
+static void make_folder(void)
 {
     begin_at("cats");
     save_noise(root, 0, 20, 5);
-    recognised();
-    same_set();
-    limits_and_nothing();
-    folders();
-    end();
-    return dg_test_report();
 }
+
+DG_TESTS(make_folder, recognised, same_set, limits_and_nothing, folders, end)

@@ -173,7 +173,7 @@ static bool made(void)
     if (!machine_up(&a, &tiny, DG_F32, true)) return false;
     dg_checkpoint_info begun = machine_info(&a, 0);
     begun.config = names; /* any text */
-    return DG_CHECKF(machine_save(&a, &begun, temp_path("a.safetensors")) == DG_OK, "%s", dg_message());
+    return DG_WORKS(machine_save(&a, &begun, temp_path("a.safetensors")));
 }
 
 #ifdef HAVE_ZIP

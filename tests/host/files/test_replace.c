@@ -74,6 +74,7 @@ static void kinds(void)
         {{{NULL, NULL}}, DG_MADE_BY_OTHERS},
     };
     size_t whole;
+    snprintf(path, sizeof path, "%s", temp_path("file"));
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         int n = 0;
         while (n < 3 && row[i].meta[n].key) n++;
@@ -201,14 +202,4 @@ static void fields(void)
     }
 }
 
-int main(void)
-{
-    temp_make("replace");
-    snprintf(path, sizeof path, "%s", temp_path("file"));
-    kinds();
-    marks();
-    rule();
-    fields();
-    temp_remove(temp_dir);
-    return dg_test_report();
-}
+DG_TESTS_IN("replace", kinds, marks, rule, fields)

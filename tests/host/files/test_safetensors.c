@@ -160,8 +160,7 @@ static void test_hand_list(void)
         const int wrong = dg_test_failed_;
         reads(file, n, cases[i].why);
         dg_st *st;
-        if (!cases[i].why)
-            DG_CHECK(dg_st_parse(file, n, "good", DG_ST_CHECKED, &st) == DG_IO && strstr(dg_message(), "checksums"));
+        if (!cases[i].why) DG_REFUSED(dg_st_parse(file, n, "good", DG_ST_CHECKED, &st), DG_IO, "checksums");
         if (dg_test_failed_ > wrong) printf("  case %zu: %s\n", i, cases[i].header);
     }
 }
@@ -287,19 +286,11 @@ static void test_memory(void)
     DG_CHECKF(now == 0, "%zu bytes leaked", now);
     memcpy(header + n, ",\"more\":", 8);
     sprintf(header + n + 8, T("U8", "[1]", "[4096,4097]") "}");
-    DG_CHECK(dg_st_parse(file, raw(file, header, 0), "4097", 0, &st) == DG_IO && strstr(dg_message(), "4097 tensors"));
+    DG_REFUSED(dg_st_parse(file, raw(file, header, 0), "4097", 0, &st), DG_IO, "4097 tensors");
     cJSON_InitHooks(NULL);
     free(whole);
     free(header);
     free(file);
 }
 
-int main(void)
-{
-    test_hand_list();
-    test_lengths();
-    test_limits();
-    test_missing_checksum();
-    test_memory();
-    return dg_test_report();
-}
+DG_TESTS(test_hand_list, test_lengths, test_limits, test_missing_checksum, test_memory)

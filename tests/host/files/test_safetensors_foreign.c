@@ -85,12 +85,4 @@ static void other_files(void)
     }
 }
 
-int main(void)
-{
-    temp_make("foreign");
-    names();
-    values();
-    other_files();
-    temp_remove(temp_dir);
-    return dg_test_report();
-}
+DG_TESTS_IN("foreign", names, values, other_files)

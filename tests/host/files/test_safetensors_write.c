@@ -32,7 +32,7 @@ static void test_round_trip(void)
         free(a);
         dg_st *st;
         dg_err e = dg_st_read(path, checked ? DG_ST_CHECKED : 0, &st);
-        DG_CHECKF(e == DG_OK, "%s", dg_message());
+        DG_WORKS(e);
         if (e) continue;
         DG_CHECK(dg_st_count(st) == 5);
         for (int i = 0; i < 5; i++) {
@@ -50,7 +50,7 @@ static void test_round_trip(void)
         DG_CHECK(!!dg_st_get(st, "crc32") == checked);
         DG_CHECK(strcmp(dg_st_meta_at(st, checked).key, "format") == 0);
         dg_st_free(st);
-        if (!checked) DG_CHECK(dg_st_read(path, DG_ST_CHECKED, &st) == DG_IO && strstr(dg_message(), "checksums"));
+        if (!checked) DG_REFUSED(dg_st_read(path, DG_ST_CHECKED, &st), DG_IO, "checksums");
     }
     /* Tensors given in any order are aligned to their types in the file, because PyTorch requires this alignment. */
     size_t n;
@@ -146,12 +146,4 @@ static void test_every_damage(void)
     free(file);
 }
 
-int main(void)
-{
-    temp_make("safetensors_write");
-    test_round_trip();
-    test_write_refuses();
-    test_every_damage();
-    temp_remove(temp_dir);
-    return dg_test_report();
-}
+DG_TESTS_IN("safetensors_write", test_round_trip, test_write_refuses, test_every_damage)

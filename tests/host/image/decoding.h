@@ -6,6 +6,7 @@
 #include "child.h"
 #include "damage.h"
 #include "make_image.h"
+#include "tempdir.h"
 #include "test.h"
 
 static const dg_decode_options plain = {.exif = true};
@@ -56,10 +57,8 @@ static inline void refused_at_once(blob b, const char *what, const char *why) { 
 /* Path of a file of the public corpora, which are in a folder next to the checkout. */
 static inline char *in_corpora(const char *name)
 {
-    static char path[512];
     const char *shared = getenv("DCGAN_SHARED");
-    snprintf(path, sizeof path, "%s/data/corpora/%s", shared ? shared : "../shared", name);
-    return path;
+    return temp_text("%s/data/corpora/%s", shared ? shared : "../shared", name);
 }
 
 #endif

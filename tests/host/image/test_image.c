@@ -276,13 +276,4 @@ static void png_suite(void)
     DG_CHECK(good == 161 && all == 175);
 }
 
-int main(void)
-{
-    every_type();
-    kinds();
-    orientation();
-    content();
-    grey();
-    png_suite();
-    return dg_test_report();
-}
+DG_TESTS(every_type, kinds, orientation, content, grey, png_suite)

@@ -50,10 +50,10 @@ static void png_turned(int W, int H, int colour, int interlace, int orientation)
     png_spec s = {.W = W, .H = H, .depth = 8, .colour = colour, .interlace = interlace};
     if (colour == 3) s.palette = palette, s.trans = trans;
     blob b = png_with_exif(png_by_libpng(&s, rows), exif_block(W % 2, (uint32_t)orientation));
-    char what[80];
-    snprintf(what, sizeof what, "PNG %d x %d, type %d%s, orientation %d", W, H, colour, interlace ? ", interlaced" : "",
-             orientation);
-    every_way(&b, what, true);
+    every_way(&b,
+              temp_text("PNG %d x %d, type %d%s, orientation %d", W, H, colour, interlace ? ", interlaced" : "",
+                        orientation),
+              true);
     blob_free(&b);
 }
 
@@ -137,10 +137,4 @@ static void memory(void)
     }
 }
 
-int main(void)
-{
-    made();
-    corpora();
-    memory();
-    return dg_test_report();
-}
+DG_TESTS(made, corpora, memory)

@@ -248,9 +248,7 @@ static void does_png(void)
     for (int i = 0; i < 2 * (int)(sizeof way / sizeof *way); i++) {
         png_spec s = {W, H, way[i / 2].depth, way[i / 2].colour, i % 2, NULL, way[i / 2].trans, way[i / 2].key};
         if (s.colour == PALETTE) s.palette = palette;
-        char what[40];
-        snprintf(what, sizeof what, "PNG %d", i / 2);
-        does(png_by_libpng(&s, rows), way[i / 2].want, what);
+        does(png_by_libpng(&s, rows), way[i / 2].want, temp_text("PNG %d", i / 2));
     }
     memset(rows, 255, sizeof rows); /* an alpha channel without transparent pixels */
     does(png_by_libpng(&(png_spec){.W = W, .H = H, .depth = 8, .colour = 6}, rows), 0, "opaque PNG");
@@ -290,12 +288,4 @@ static void does_others(void)
 #endif
 }
 
-int main(void)
-{
-    does_png();
-    does_others();
-    test_bmp();
-    test_gif();
-    test_webp();
-    return dg_test_report();
-}
+DG_TESTS(does_png, does_others, test_bmp, test_gif, test_webp)

@@ -136,11 +136,4 @@ static void limits(void)
     refused(png_of(1, 1, 8, 2, "\0\1\2\3\0\1\2\3", 8), "PNG: ");
 }
 
-int main(void)
-{
-    damaged();
-    bombs();
-    giants();
-    limits();
-    return dg_test_report();
-}
+DG_TESTS(damaged, bombs, giants, limits)

@@ -252,13 +252,4 @@ static void hostile(void)
     blob_free(&b);
 }
 
-int main(void)
-{
-    matrix();
-    colours();
-    orientation();
-    damaged();
-    unsupported();
-    hostile();
-    return dg_test_report();
-}
+DG_TESTS(matrix, colours, orientation, damaged, unsupported, hostile)

@@ -144,13 +144,4 @@ static void extremes(void)
     dg_image_free(&in);
 }
 
-int main(void)
-{
-    vectors();
-    thousand_pairs();
-    flat();
-    nearest();
-    transparent();
-    extremes();
-    return dg_test_report();
-}
+DG_TESTS(vectors, thousand_pairs, flat, nearest, transparent, extremes)

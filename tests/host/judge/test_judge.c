@@ -149,7 +149,7 @@ static bool train_classifier(const char *path)
     if (!e) e = dg_snapshot_write(s, NULL, path);
     dg_trainer_close(&t);
     dg_job_free(&job);
-    return DG_CHECKF(!e, "%s", dg_message());
+    return DG_WORKS(e);
 }
 
 /* Degradations of images. */
@@ -209,7 +209,7 @@ static void take(spoilt how, int first, dg_judged *out)
         if (how == NOISE || how == MORE_NOISE) add_noise(p, how == NOISE ? 35 : 60);
         if (how == HALVES) exchange_halves(p);
     }
-    DG_CHECKF(!dg_judged_take(&jury, pixels, drawn, how != REAL, first, out), "%s", dg_message());
+    DG_WORKS(dg_judged_take(&jury, pixels, drawn, how != REAL, first, out));
 }
 
 enum { DISTANCE, LEFT, SURENESS, FRECHET, TOLD, MEASURES };
@@ -226,7 +226,7 @@ static void measure(spoilt how, const dg_judged *reals)
     printf("%-18s", spoilt_name[how]);
     for (int i = 0; i < MEASURES; i++) {
         if (i == TOLD && !told_apart(how)) continue;
-        DG_CHECKF(!dg_measure_take(&dg_measures[i], &jury, reals, &x, &value[how][i]), "%s", dg_message());
+        DG_WORKS(dg_measure_take(&dg_measures[i], &jury, reals, &x, &value[how][i]));
         printf(" %s %.3f", dg_measures[i].name, value[how][i].value);
     }
     printf("\n");
@@ -278,10 +278,10 @@ static bool up(void)
     dg_err e = dg_cpu_open(&(dg_cpu_options){.threads = 1, .real = DG_F32}, &backend);
     if (!e) e = dg_model_stock(text, "toy", SIZE, 3, 8, 4, 4);
     if (!e) e = dg_model_parse(text, "toy", &gan);
-    if (!DG_CHECKF(!e, "%s", dg_message()) || !train_classifier(temp_path("c.safetensors"))) return false;
+    if (!DG_WORKS(e) || !train_classifier(temp_path("c.safetensors"))) return false;
     const dg_device d = {.device = "cpu", .threads = 1};
     jury = (dg_jury){.count = COUNT, .size = SIZE, .channels = 3, .seed = 5, .gan = &gan, .backend = backend};
-    return DG_CHECKF(!dg_labeller_open(&d, temp_path("c.safetensors"), &jury.labeller), "%s", dg_message());
+    return DG_WORKS(dg_labeller_open(&d, temp_path("c.safetensors"), &jury.labeller));
 }
 
 /* The class probabilities (share) are the softmax of the last layer's outputs. */

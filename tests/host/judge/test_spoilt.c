@@ -113,14 +113,14 @@ static const dg_measure *find(const char *name)
 static double value(const char *name, const dg_judged *reals, const dg_judged *x)
 {
     dg_measured v = {NAN, 0, 0};
-    DG_CHECKF(!dg_measure_take(find(name), &jury, reals, x, &v), "%s", dg_message());
+    DG_WORKS(dg_measure_take(find(name), &jury, reals, x, &v));
     return v.value;
 }
 
 static void judge(const uint8_t *pixels, dg_judged *reals, const dg_judged *held, dg_judged *out)
 {
-    DG_CHECKF(!dg_judged_take(&jury, pixels, COUNT, 1, 0, out), "%s", dg_message());
-    DG_CHECKF(!dg_judged_beside(&jury, reals, held, out), "%s", dg_message());
+    DG_WORKS(dg_judged_take(&jury, pixels, COUNT, 1, 0, out));
+    DG_WORKS(dg_judged_beside(&jury, reals, held, out));
 }
 
 static void print(const char *what, const dg_judged *reals, const dg_judged *x)
@@ -181,7 +181,7 @@ static void check_set(const char *name, const uint8_t *pixels)
     dg_err e = dg_judged_take(&jury, pixels, 2 * COUNT, 0, 0, &reals);
     if (!e) e = dg_judged_take(&jury, pixels, 2 * COUNT, 0, COUNT, &held);
     if (!e) e = dg_judged_beside(&jury, &reals, &held, &held);
-    if (DG_CHECKF(!e, "%s", dg_message())) {
+    if (DG_WORKS(e)) {
         check_spoilt(pixels + (size_t)2 * COUNT * IMAGE, &reals, &held);
         check_copies(pixels + (size_t)2 * COUNT * IMAGE, &reals, &held);
     }
@@ -201,7 +201,7 @@ static void check_folder(const char *dir)
 {
     dg_dataset d;
     const dg_dataset_options o = {.dir = dir, .size = SIZE, .channels = 3, .limit = SETS * COUNT};
-    if (!DG_CHECKF(!dg_dataset_load(&o, &d), "%s", dg_message())) return;
+    if (!DG_WORKS(dg_dataset_load(&o, &d))) return;
     if (d.count < SETS * COUNT) dg_test_skip("the folder has too few images");
     else check_set(dir, d.pixels);
     dg_dataset_free(&d);
@@ -229,7 +229,7 @@ int main(void)
     char dir[4096];
     snprintf(dir, sizeof dir, "%s/data/cats", shared && *shared ? shared : "../shared");
     const dg_device d = {.device = "cpu"};
-    if (DG_CHECKF(!dg_random_net_open(&d, SIZE, 3, &jury.random_net), "%s", dg_message())) {
+    if (DG_WORKS(dg_random_net_open(&d, SIZE, 3, &jury.random_net))) {
         const bool photographs = !DG_TEST_SANITIZED && access(dir, R_OK) == 0;
         if (photographs) check_folder(dir);
         else check_drawn();

@@ -17,10 +17,9 @@ static void good(dcgan_error e) { DG_CHECKF(e == DCGAN_OK, "%s", dcgan_message()
 /* `out` is a buffer of 600 bytes for the path of the model file. */
 static void make_model(char *out, int side)
 {
-    char text[DG_MODEL_TEXT_MAX], name[40];
+    char text[DG_MODEL_TEXT_MAX];
     good((dcgan_error)dg_model_stock(text, "tiny", side, 3, 10, 5, 3));
-    snprintf(name, sizeof name, "tiny%d.cfg", side);
-    snprintf(out, 600, "%s", temp_path(name));
+    snprintf(out, 600, "%s", temp_path(temp_text("tiny%d.cfg", side)));
     char *const leaky = strstr(text, "act = leaky\n");
     FILE *f = fopen(out, "w"); /* writes a number that has a decimal point */
     if (DG_CHECK(leaky && f)) fprintf(f, "%.*sslope = 0.25\n%s", (int)(leaky - text), text, leaky);

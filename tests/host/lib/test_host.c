@@ -44,13 +44,10 @@ static void use(const char *name, int threads)
     good(dcgan_resume(b, temp_path(file), &t, &p, &later));
     good(dcgan_step(later, 3));
     good(dcgan_metric(later, "loss_d", &loss));
-    snprintf(file, sizeof file, "%s.whole", name);
-    good(dcgan_save(later, temp_path(file)));
+    good(dcgan_save(later, temp_path(temp_text("%s.whole", name))));
     good(dcgan_sample(later, 5, 3, made));
-    snprintf(file, sizeof file, "%s.png", name);
-    good(dcgan_write_png(temp_path(file), made, SIZE, SIZE, 3));
-    snprintf(file, sizeof file, "%s.loss", name);
-    temp_put(temp_path(file), &loss, sizeof loss);
+    good(dcgan_write_png(temp_path(temp_text("%s.png", name)), made, SIZE, SIZE, 3));
+    temp_put(temp_path(temp_text("%s.loss", name)), &loss, sizeof loss);
     dcgan_free(later);
     dcgan_free(job);
     dcgan_close(b);
@@ -70,11 +67,9 @@ static void like(const char *name)
 /* Makes a locale with a decimal comma; false: not possible. */
 static bool comma(void)
 {
-    char command[700];
     setenv("LOCPATH", temp_dir, 1);
-    snprintf(command, sizeof command, "localedef -c -i de_DE -f UTF-8 %s > %s 2>&1", temp_path("de_DE.UTF-8"),
-             temp_path("localedef"));
-    const int made = system(command); /* NOLINT(cert-env33-c): a tool of the C library */
+    const int made = system(temp_text("localedef -c -i de_DE -f UTF-8 %s > %s 2>&1", temp_path("de_DE.UTF-8"),
+                                      temp_path("localedef"))); /* NOLINT(cert-env33-c): a tool of the C library */
     (void)made;
     return setlocale(LC_ALL, "de_DE.UTF-8") && localeconv()->decimal_point[0] == ',';
 }

@@ -46,11 +46,9 @@ static void down(machine *m)
 static void leave(const machine *m, const char *name)
 {
     uint8_t made[3 * 32 * 32 * 3];
-    char file[64];
     good(dcgan_save(m->job, temp_path(name)));
     good(dcgan_sample(m->job, 5, 3, made));
-    snprintf(file, sizeof file, "%s.images", name);
-    temp_put(temp_path(file), (const char *)made, 3 * (size_t)m->size * (size_t)m->size * 3);
+    temp_put(temp_path(temp_text("%s.images", name)), (const char *)made, 3 * (size_t)m->size * (size_t)m->size * 3);
 }
 
 static bool same(const char *a, const char *b) { return same_file(temp_path(a), temp_path(b)); }
@@ -84,6 +82,7 @@ static void two_jobs(void)
 {
     const machine one = {tiny, SIZE, 1, NULL, NULL}, two = {tiny, SIZE, 2, NULL, NULL},
                   other = {wide, 32, 2, NULL, NULL};
+    make_model(wide, 32);
     in_turn(one, two);
     in_turn(one, other);
     in_turn(other, two);
@@ -188,15 +187,15 @@ static int program(const char *line)
 /* Training by the program and by the library gives the same bytes. */
 static void as_the_program(void)
 {
-    char words[1500], cats[256];
+    char cats[256];
     dg_dataset d;
     dcgan_backend *b;
     dcgan_job *mine, *its;
     snprintf(cats, sizeof cats, "%s", temp_path("cats"));
     good((dcgan_error)dg_synthesize(cats, IMAGES, SIZE, 3, 0));
-    snprintf(words, sizeof words, "--data %s --model %s --batch 4 --flip --seed 9 --epochs 2 --device cpu -q --out %s",
-             cats, tiny, temp_path("run"));
-    DG_CHECKF(program(words), "%s", dg_message());
+    DG_CHECKF(program(temp_text("--data %s --model %s --batch 4 --flip --seed 9 --epochs 2 --device cpu -q --out %s",
+                                cats, tiny, temp_path("run"))),
+              "%s", dg_message());
     good((dcgan_error)dg_dataset_load(&(dg_dataset_options){.dir = cats, .size = SIZE, .channels = 3}, &d));
     const dcgan_images p = {d.pixels, d.count, SIZE, 3};
     const dcgan_training t = training(tiny);
@@ -226,16 +225,4 @@ static void defaults(void)
     dg_options_free(&o);
 }
 
-int main(void)
-{
-    temp_make("lib");
-    make_inputs();
-    make_model(wide, 32);
-    defaults();
-    goes_on();
-    two_jobs();
-    mistakes();
-    as_the_program();
-    temp_remove(temp_dir);
-    return dg_test_report();
-}
+DG_TESTS_IN("lib", make_inputs, defaults, goes_on, two_jobs, mistakes, as_the_program)

@@ -4,6 +4,7 @@
 #include "host/net/gan.h"
 #include "host/net/recipes.h"
 #include "machine.h"
+#include "tempdir.h"
 
 enum { ROWS = 11, SIZE = 16 };
 
@@ -26,8 +27,7 @@ static bool up(machine *x, int threads, dg_type real, dg_job_options o)
     dg_err e = dg_model_stock(text, "tiny", SIZE, 3, 10, 5, 3);
     if (!e && used == of_norm) e = dg_model_norm_d(text, "tiny", norm, of_norm);
     if (!e) e = dg_model_parse(strcat(used, more_keys), "tiny", &x->m);
-    return DG_CHECKF(!e, "%s", dg_message()) &&
-           machine_begin(x, &(dg_cpu_options){.threads = threads, .real = real}, &o, pixels, 7);
+    return DG_WORKS(e) && machine_begin(x, &(dg_cpu_options){.threads = threads, .real = real}, &o, pixels, 7);
 }
 
 /* Runs n steps, in epochs of 4 + 4 + 3 images. */
@@ -443,9 +443,7 @@ static void penalised_layers(void)
     dg_job_options o = training;
     o.r1 = 1;
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        char text[1000];
-        snprintf(text, sizeof text, "%s%s%s", head, row[i].layer, end);
-        DG_CHECKF(dg_model_parse(text, "d.cfg", &m) == DG_OK, "%s", dg_message());
+        DG_WORKS(dg_model_parse(temp_text("%s%s%s", head, row[i].layer, end), "d.cfg", &m));
         const dg_err e = dg_gan_recipe.check(&m, &o);
         DG_CHECKF(e == (row[i].refused ? DG_USAGE : DG_OK), "row %zu: %s", i, dg_message());
         if (row[i].refused)

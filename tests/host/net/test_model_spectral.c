@@ -68,11 +68,4 @@ static void test_length(void)
              !strcmp(out, "[D.1]\nnorm = spectral\n"));
 }
 
-int main(void)
-{
-    test_lines();
-    test_none();
-    test_without_a_discriminator();
-    test_length();
-    return dg_test_report();
-}
+DG_TESTS(test_lines, test_none, test_without_a_discriminator, test_length)

@@ -53,9 +53,4 @@ static void test_cosine(void)
     DG_CHECK(!memcmp(&later, &s, sizeof s));
 }
 
-int main(void)
-{
-    test_constant();
-    test_cosine();
-    return dg_test_report();
-}
+DG_TESTS(test_constant, test_cosine)

@@ -3,26 +3,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "command_line.h"
 #include "host/options/option_table.h"
 #include "tempdir.h"
 #include "test.h"
 
-enum { MOST = 24 };
-
 static dg_options o;
 static dg_err code;
-static bool done;
 
-/* Parses "dcgan LINE", split at blanks. */
 static void parse(const char *line)
 {
-    static char copy[4096];
-    char *argv[MOST + 1] = {"dcgan"};
-    int argc = 1;
     dg_options_free(&o);
-    snprintf(copy, sizeof copy, "%s", line);
-    for (char *w = strtok(copy, " "); w && argc < MOST; w = strtok(NULL, " ")) argv[argc++] = w;
-    code = dg_options_parse(argc, argv, &o, &done);
+    code = parse_line(line, &o);
 }
 
 static void accepts(const char *line)
@@ -114,9 +106,8 @@ static void test_checkpoints(void)
     DG_CHECK(o.checkpoint_every == 0 && !o.checkpoint_auto);
     static const char *const wrong[] = {"-1", "1.5", "1000001", "often", "5x", "99999999999999999999", "autos"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        char line[80];
-        snprintf(line, sizeof line, "--data somewhere --checkpoint-every %s", wrong[i]);
-        refuses(line, "a number of epochs from 0 to 1000000, or auto");
+        refuses(temp_text("--data somewhere --checkpoint-every %s", wrong[i]),
+                "a number of epochs from 0 to 1000000, or auto");
     }
 }
 
@@ -307,10 +298,10 @@ static void test_environment(void)
     unsetenv("DCGAN_BATCH");
 }
 
-static void test_config(const char *dir)
+static void test_config(void)
 {
     char line[PATH_MAX + 100], path[PATH_MAX], where[PATH_MAX + 20];
-    snprintf(path, sizeof path, "%s/c.ini", dir);
+    snprintf(path, sizeof path, "%s/c.ini", temp_dir);
     snprintf(line, sizeof line, "--config %s", path);
     write_text(path, "# mine\n[run]\n  data = a b\n  epochs = 7 ; few\nfit= pad\r\nflip: yes\n");
     accepts(line);
@@ -347,13 +338,12 @@ static void test_config(const char *dir)
     strcat(text, "\nepochs\n");
     write_text(path, text);
     refuses(line, "c.ini:4: neither");
-    snprintf(line, sizeof line, "--config %s/none.ini", dir);
-    parse(line);
+    parse(temp_text("--config %s/none.ini", temp_dir));
     DG_CHECK(code == DG_IO);
 }
 
 /* A configuration that is written is read back to the same values, for any paths. */
-static void test_config_round_trip(const char *dir)
+static void test_config_round_trip(void)
 {
     static const char *const odd[] = {" blanks at the ends ",
                                       "a ; b",
@@ -366,6 +356,7 @@ static void test_config_round_trip(const char *dir)
                                       "a\\x41",
                                       "plain"};
     char path[PATH_MAX], name[700];
+    bool done;
     for (size_t i = 0; i <= sizeof odd / sizeof odd[0]; i++) {
         if (i < sizeof odd / sizeof odd[0]) snprintf(name, sizeof name, "/%s/%s", odd[i], odd[i]);
         else {
@@ -380,7 +371,7 @@ static void test_config_round_trip(const char *dir)
         dg_options_free(&o);
         DG_CHECK(dg_options_parse(14, argv, &o, &done) == DG_OK);
         DG_CHECK(strstr(o.resolved, "\nversion = dcgan ") && strstr(o.resolved, "; command: dcgan --data "));
-        snprintf(path, sizeof path, "%s/config.ini", dir);
+        snprintf(path, sizeof path, "%s/config.ini", temp_dir);
         write_text(path, o.resolved);
         char *again[] = {"dcgan", "--config", path, NULL};
         dg_options p;
@@ -397,12 +388,12 @@ static void test_config_round_trip(const char *dir)
     }
 }
 
-static void test_runs(const char *dir)
+static void test_runs(void)
 {
     char here[PATH_MAX], line[PATH_MAX + 64];
-    if (!DG_CHECK(getcwd(here, sizeof here) && !chdir(dir))) return;
+    if (!DG_CHECK(getcwd(here, sizeof here) && !chdir(temp_dir))) return;
     accepts("-d . -m models/dcgan32.cfg");
-    const char *base = strrchr(dir, '/') + 1;
+    const char *base = strrchr(temp_dir, '/') + 1;
     snprintf(line, sizeof line, "samples/%s-dcgan32", base);
     DG_CHECKF(!strcmp(o.out, line), "%s, not %s", o.out, line);
     DG_CHECK(!mkdir("samples", 0777) && !mkdir("cats", 0777) && !mkdir("samples/cats-dcgan32", 0777));
@@ -440,21 +431,5 @@ static void test_runs(const char *dir)
     DG_CHECK(!rmdir("samples/cats-dcgan32") && !rmdir("samples") && !rmdir("cats") && !chdir(here));
 }
 
-int main(void)
-{
-    temp_make("options");
-    test_built_in();
-    test_help();
-    test_old_names();
-    test_checkpoints();
-    test_values();
-    test_unknown();
-    test_other_commands();
-    test_environment();
-    test_config(temp_dir);
-    test_config_round_trip(temp_dir);
-    test_runs(temp_dir);
-    temp_remove(temp_dir);
-    dg_options_free(&o);
-    return dg_test_report();
-}
+DG_TESTS_IN("options", test_built_in, test_help, test_old_names, test_checkpoints, test_values, test_unknown,
+            test_other_commands, test_environment, test_config, test_config_round_trip, test_runs)

@@ -76,28 +76,17 @@ static void test_paper(void)
     snprintf(line, sizeof line, "-d a --model %s --config %s --preset paper", temp_path("own.cfg"), temp_path("c.ini"));
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) leaves(line, plain[i][0], plain[i][1]);
     DG_CHECK(!o.augmented && !o.changes);
-    snprintf(line, sizeof line, "-d a --config %s --preset small", temp_path("c.ini"));
-    leaves(line, "ema", "0.995");
+    leaves(temp_text("-d a --config %s --preset small", temp_path("c.ini")), "ema", "0.995");
 }
 
 static void test_mistakes(void)
 {
-    char line[1200];
     temp_put(temp_path("config.ini"), "[run]\ndata = a\n", strlen("[run]\ndata = a\n"));
-    snprintf(line, sizeof line, "--resume --out %s --preset paper", temp_dir);
-    refuses(line, "--preset: ");
+    refuses(temp_text("--resume --out %s --preset paper", temp_dir), "--preset: ");
     refuses("-d a --preset big", "--preset big: unknown; allowed: none, small or paper");
     refuses("-d a --model cnn-mnist --preset paper", "model cnn-mnist");
     refuses("plan --preset small", "'plan'");
+    dg_options_free(&o);
 }
 
-int main(void)
-{
-    temp_make("preset");
-    test_small();
-    test_paper();
-    test_mistakes();
-    temp_remove(temp_dir);
-    dg_options_free(&o);
-    return dg_test_report();
-}
+DG_TESTS_IN("preset", test_small, test_paper, test_mistakes)

@@ -125,7 +125,7 @@ static void axes_end(void)
 static dg_rundir open_run(const char *name)
 {
     dg_rundir r;
-    DG_CHECKF(!dg_rundir_open(temp_path(name), false, &r), "%s", dg_message());
+    DG_WORKS(dg_rundir_open(temp_path(name), false, &r));
     return r;
 }
 
@@ -158,7 +158,7 @@ static void put_log(const dg_rundir *r)
 static char *page_of(dg_report_run *r, const dg_rundir *d, size_t *bytes)
 {
     char path[4096];
-    DG_CHECKF(dg_report_write(r, NULL, dg_rundir_file(d, path, "report.html")) == DG_OK, "%s", dg_message());
+    DG_WORKS(dg_report_write(r, NULL, dg_rundir_file(d, path, "report.html")));
     return temp_slurp(path, bytes);
 }
 
@@ -169,7 +169,7 @@ static void grids_have_room(void)
     make_grids(&d, 300, 8, 64);
     put_log(&d);
     dg_report_run r = {0};
-    DG_CHECKF(dg_report_grids_renew(&r.grids, d.fd, d.path) == DG_OK, "%s", dg_message());
+    DG_WORKS(dg_report_grids_renew(&r.grids, d.fd, d.path));
     DG_CHECKF(r.grids.on_disk == 300 && r.grids.n >= 100 && r.grids.grid[0].W == 268, "%d of %d grids, %d pixels wide",
               r.grids.n, r.grids.on_disk, r.grids.grid[0].W);
     DG_CHECK(r.grids.grid[0].epoch == 1 && r.grids.grid[r.grids.n - 1].epoch == 300);
@@ -215,8 +215,8 @@ static void grids_have_limits(void)
     put_grid(&d, "epoch-2.png", 30, 30); /* this name is not that of a run's grid */
     put_grid(&d, "epoch-0007.png", 8200, 4100);
     dg_report_run r = {0};
-    DG_CHECK(dg_report_image_read(d.fd, "epoch-0007.png", false, &im) == DG_DATA && strstr(dg_message(), "33554432"));
-    DG_CHECKF(dg_report_grids_renew(&r.grids, d.fd, d.path) == DG_OK, "%s", dg_message());
+    DG_REFUSED(dg_report_image_read(d.fd, "epoch-0007.png", false, &im), DG_DATA, "33554432");
+    DG_WORKS(dg_report_grids_renew(&r.grids, d.fd, d.path));
     DG_CHECKF(r.grids.on_disk == 2 && r.grids.n == 1 && r.grids.grid[0].pixels == (size_t)2500 * 411, "%d of %d grids",
               r.grids.n, r.grids.on_disk);
     DG_CHECK(dg_report_read(&r, d.fd, d.path) == DG_OK);
@@ -256,7 +256,7 @@ static void findings(void)
 static void nearest_is_found(int size, int channels)
 {
     enum { IMAGES = 40, ROWS = 3, COLUMNS = 5, CELLS = ROWS * COLUMNS };
-    char path[4096], name[40];
+    char path[4096];
     const size_t image = (size_t)(size * size * channels);
     unsigned long long state = 3;
     uint8_t *pixels = malloc(IMAGES * image), *cells = malloc(CELLS * image);
@@ -265,13 +265,12 @@ static void nearest_is_found(int size, int channels)
         const size_t from = (i / image * 7 + 3) % IMAGES * image + i % image;
         cells[i] = (uint8_t)(pixels[from] + 3 * dg_test_random(&state));
     }
-    snprintf(name, sizeof name, "nearest-%d-%d", size, channels);
-    dg_rundir d = open_run(name);
+    dg_rundir d = open_run(temp_text("nearest-%d-%d", size, channels));
     const dg_directory at = dg_rundir_at(&d);
     dg_image im, is, want;
     DG_CHECK(dg_sheet(cells, CELLS, size, channels, ROWS, COLUMNS, &im) == DG_OK);
     DG_CHECK(dg_png_write(dg_rundir_file(&d, path, "epoch-0012.png"), &im, NULL, 0) == DG_OK);
-    DG_CHECKF(dg_nearest_write(&at, d.path, 12, pixels, IMAGES, size, channels) == DG_OK, "%s", dg_message());
+    DG_WORKS(dg_nearest_write(&at, d.path, 12, pixels, IMAGES, size, channels));
     /* two rows of eight cells, and below each row the images that they were made from */
     uint8_t *sheet = calloc(32, image);
     for (size_t c = 0; c < CELLS; c++) {

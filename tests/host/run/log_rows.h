@@ -39,16 +39,14 @@ __attribute__((unused)) static void write_steps(dg_log *l, uint64_t from, uint64
 
 __attribute__((unused)) static char *file_of(const char *run, const char *name)
 {
-    char path[100];
-    snprintf(path, sizeof path, "%s/%s", run, name);
-    return temp_slurp(temp_path(path), NULL);
+    return temp_slurp(temp_path(temp_text("%s/%s", run, name)), NULL);
 }
 
 /* Opens the log of a run that resumes at a step. */
 __attribute__((unused)) static dg_log *log_of(dg_rundir *r, uint64_t step)
 {
     dg_log *l = NULL;
-    DG_CHECKF(dg_log_open(r, &dg_gan_recipe, step, &l) == DG_OK, "%s", dg_message());
+    DG_WORKS(dg_log_open(r, &dg_gan_recipe, step, &l));
     return l;
 }
 

@@ -121,12 +121,4 @@ static void test_duration(void)
     }
 }
 
-int main(void)
-{
-    test_epochs();
-    test_schedule();
-    test_batch();
-    test_promise();
-    test_duration();
-    return dg_test_report();
-}
+DG_TESTS(test_epochs, test_schedule, test_batch, test_promise, test_duration)

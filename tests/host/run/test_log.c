@@ -96,9 +96,7 @@ static void test_resume(void)
             DG_CHECK(n == 12 && rows[0].step == 1 && rows[11].step == 12);
             DG_NEAR(rows[5].value[DG_LOSS_G], row_of(6).value[DG_LOSS_G], 1e-8);
             DG_CHECK(dg_log_close(l) == DG_OK);
-            char what[120];
-            snprintf(what, sizeof what, "torn \"%s\", checkpoint %d", torn[i], (int)checkpoint);
-            same_logs("whole", "parts", what);
+            same_logs("whole", "parts", temp_text("torn \"%s\", checkpoint %d", torn[i], (int)checkpoint));
             dg_rundir_close(&r);
         }
 }
@@ -183,10 +181,9 @@ static void test_order(void)
                  {"1,1,1,1,1,1,1,1,1,1,1\n1,2,1,1,1,1,1,1,1,1,1\n999999999,9007199254740991,1,1,1,1,1,1,1,1,1\n", 3,
                   0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char text[1024];
         long n, bad;
-        snprintf(text, sizeof text, "%s%s", header, cases[i].rows);
-        dg_log_row *row = dg_log_rows_in(text, strlen(header), &dg_gan_recipe, &n, &bad);
+        dg_log_row *row = dg_log_rows_in(temp_text("%s%s", header, cases[i].rows), strlen(header), &dg_gan_recipe, &n,
+                                         &bad);
         DG_CHECKF(row && n == cases[i].n && bad == cases[i].bad, "case %zu: %ld rows, line %ld", i, n, bad);
         free(row);
     }
@@ -261,7 +258,7 @@ static void test_odd_steps(void)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         l = log_of(&r, 0);
         temp_put(temp_path("odd/log.csv"), cases[i].text, strlen(cases[i].text));
-        DG_CHECKF(dg_log_judge(l, &r) == DG_OK, "%s", dg_message());
+        DG_WORKS(dg_log_judge(l, &r));
         char *csv = file_of("odd", "log.csv"), *end = csv ? strchr(csv, '\n') : NULL;
         DG_CHECKF(end && !strcmp(end + 1, cases[i].want), "case %zu: %s", i, csv);
         free(csv);
@@ -280,9 +277,7 @@ static void test_locale(void)
         dg_test_skip("no locale with a decimal comma");
         return;
     }
-    char text[32];
-    snprintf(text, sizeof text, "%.1f", 0.5);
-    DG_CHECK(!strcmp(text, "0,5"));
+    DG_CHECK(!strcmp(temp_text("%.1f", 0.5), "0,5"));
     dg_rundir r = open_run("comma");
     dg_log *l = log_of(&r, 0);
     write_steps(l, 1, 6);
@@ -299,18 +294,5 @@ static void test_locale(void)
     setlocale(LC_ALL, "C");
 }
 
-int main(void)
-{
-    temp_make("log");
-    test_format();
-    test_resume();
-    test_odd_files();
-    test_bad_rows();
-    test_order();
-    test_sparse();
-    test_flush();
-    test_odd_steps();
-    test_locale();
-    temp_remove(temp_dir);
-    return dg_test_report();
-}
+DG_TESTS_IN("log", test_format, test_resume, test_odd_files, test_bad_rows, test_order, test_sparse, test_flush,
+            test_odd_steps, test_locale)

@@ -9,12 +9,7 @@
 static dg_rundir r;
 
 /* Path of a file of the run in temp_dir. */
-static const char *in_run(const char *name)
-{
-    char path[300];
-    snprintf(path, sizeof path, "run/%s", name);
-    return temp_path(path);
-}
+static const char *in_run(const char *name) { return temp_path(temp_text("run/%s", name)); }
 
 static void put(const char *name, const char *text)
 {
@@ -27,7 +22,7 @@ static bool holds(const char *name, const char *want) { return temp_holds(in_run
 static void begin(void)
 {
     temp_remove(temp_path("run"));
-    if (!DG_CHECKF(dg_rundir_open(temp_path("run"), false, &r) == DG_OK, "%s", dg_message())) exit(1);
+    if (!DG_WORKS(dg_rundir_open(temp_path("run"), false, &r))) exit(1);
 }
 
 /* The files of a run of 6 epochs and 2 steps. */
@@ -52,12 +47,10 @@ __attribute__((unused)) static void make_run(void)
 /* Checks that the run was rewound to epoch 4, with its later files in the directory `later`. */
 __attribute__((unused)) static void went_back(const char *later)
 {
-    char name[300];
     for (int i = 0; i < FILES_OF_RUN; i++) {
         const bool of_four = strstr(files[i][0], "0004") || !strcmp(files[i][0], "notes.txt");
         const bool kept = of_four || strstr(files[i][0], "log.") || strstr(files[i][0], "config");
-        snprintf(name, sizeof name, "%s/%s", later, files[i][0]);
-        if (!of_four) DG_CHECK(holds(name, files[i][1]));
+        if (!of_four) DG_CHECK(holds(temp_text("%s/%s", later, files[i][0]), files[i][1]));
         DG_CHECK(holds(files[i][0], kept ? files[i][1] : i ? NULL : "four"));
     }
 }

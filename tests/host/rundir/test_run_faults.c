@@ -23,7 +23,7 @@ static dg_err open_new(void)
 static void can_be_opened(dg_err e)
 {
     (void)e;
-    DG_CHECKF(dg_rundir_open(temp_path("above/run"), false, &r) == DG_OK, "%s", dg_message());
+    DG_WORKS(dg_rundir_open(temp_path("above/run"), false, &r));
     DG_CHECK(temp_count(temp_path("above/run"), "") == 3); /* the directory entries ., .. and run.lock */
     dg_rundir_close(&r);
 }
@@ -41,11 +41,11 @@ static void is_back(dg_err e)
 {
     (void)e;
     dg_rundir_close(&r);
-    DG_CHECKF(dg_rundir_open(temp_path("run"), true, &r) == DG_OK, "%s", dg_message());
-    DG_CHECKF(dg_history_take_up(&r) == DG_OK, "%s", dg_message());
+    DG_WORKS(dg_rundir_open(temp_path("run"), true, &r));
+    DG_WORKS(dg_history_take_up(&r));
     if (!same_file(in_run("checkpoint.safetensors"), in_run("checkpoint-0004.safetensors"))) {
         DG_CHECKF(holds("checkpoint.safetensors", "within seven"), "the newest checkpoint is lost");
-        DG_CHECKF(go_back() == DG_OK, "%s", dg_message());
+        DG_WORKS(go_back());
     }
     char later[100] = "";
     DIR *d = opendir(temp_path("run"));
@@ -64,9 +64,7 @@ static void half_back(void)
 {
     make_best_run();
     if (go_back()) exit(1);
-    char path[200];
-    snprintf(path, sizeof path, "%s/going-back", moved);
-    put(path, "checkpoint-0004.safetensors\n4\n");
+    put(temp_text("%s/going-back", moved), "checkpoint-0004.safetensors\n4\n");
     put("epoch-0005.png", "image 5");
 }
 

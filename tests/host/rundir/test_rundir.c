@@ -22,7 +22,7 @@ static dg_err open_it(const char *name, bool resume, dg_rundir *r)
 static void can_be_opened(const char *name, bool resume)
 {
     dg_rundir r;
-    DG_CHECKF(open_it(name, resume, &r) == DG_OK, "%s", dg_message());
+    DG_WORKS(open_it(name, resume, &r));
     dg_rundir_close(&r);
 }
 
@@ -62,10 +62,8 @@ static void test_open(void)
 
 static const char *one_file(const char *name, const char *file, const char *text)
 {
-    char path[80];
     mkdir(temp_path(name), 0777);
-    snprintf(path, sizeof path, "%s/%s", name, file);
-    const char *full = temp_path(path);
+    const char *full = temp_path(temp_text("%s/%s", name, file));
     temp_put(full, text, strlen(text));
     return full;
 }
@@ -79,16 +77,15 @@ static void test_existing_run(void)
     static const char *const harmless[] = {"skipped.txt", "cat.png", "checkpoint.txt", "epoch-1.txt", "my config.ini"};
     enum { RUN = sizeof run / sizeof run[0], ALL = RUN + sizeof result / sizeof result[0] };
     dg_rundir r;
-    char name[80], want[1200];
+    char name[80];
     for (int i = 0; i < ALL; i++) {
         const char *mark = i < RUN ? run[i] : result[i - RUN];
         snprintf(name, sizeof name, "run%d", i);
         const char *file = one_file(name, mark, "precious");
         DG_CHECKF(open_it(name, false, &r) == DG_USAGE && r.lock < 0 && r.fd < 0, "%s: taken as new", mark);
-        snprintf(want, sizeof want, "dcgan --resume --out %s ", temp_path(name));
-        DG_CHECKF(!strstr(dg_message(), want) == (i >= RUN), "%s", dg_message());
-        snprintf(want, sizeof want, "with out %s-2", temp_path(name));
-        DG_CHECKF(strstr(dg_message(), want), "%s", dg_message());
+        DG_CHECKF(!strstr(dg_message(), temp_text("dcgan --resume --out %s ", temp_path(name))) == (i >= RUN), "%s",
+                  dg_message());
+        DG_CHECKF(strstr(dg_message(), temp_text("with out %s-2", temp_path(name))), "%s", dg_message());
         can_be_opened(name, true);
         DG_CHECK(temp_holds(file, "precious"));
     }
@@ -98,10 +95,8 @@ static void test_existing_run(void)
     DG_CHECK(open_it("cut off", false, &r) == DG_OK && !exists("cut off/log.csv") && !exists("cut off/log.jsonl"));
     dg_rundir_close(&r);
     mkdir(temp_path("free"), 0777);
-    for (size_t i = 0; i < sizeof harmless / sizeof harmless[0]; i++) {
-        snprintf(name, sizeof name, "free/%s", harmless[i]);
-        temp_put(temp_path(name), "x", 1);
-    }
+    for (size_t i = 0; i < sizeof harmless / sizeof harmless[0]; i++)
+        temp_put(temp_path(temp_text("free/%s", harmless[i])), "x", 1);
     can_be_opened("free", false);
 
     mkdir(temp_path("it's a run"), 0777);
@@ -124,7 +119,7 @@ static void test_refusals(void)
     char longest[5000];
     memset(longest, 'd', sizeof longest - 1);
     longest[sizeof longest - 1] = 0;
-    DG_CHECK(dg_rundir_open(longest, false, &r) == DG_USAGE && strstr(dg_message(), "4999 bytes"));
+    DG_REFUSED(dg_rundir_open(longest, false, &r), DG_USAGE, "4999 bytes");
     mkdir(temp_path("trap"), 0777);
     DG_CHECK(symlink("../file", temp_path("trap/run.lock")) == 0);
     refuses("trap", false, DG_IO, "run.lock");
@@ -239,7 +234,7 @@ static void test_unknown_owner(void)
         dg_rundir r;
         const size_t n = strlen(owners[i].text);
         DG_CHECK(ftruncate(fd, 0) == 0 && pwrite(fd, owners[i].text, n, 0) == (ssize_t)n);
-        DG_CHECKF(open_it("owned", false, &r) == DG_LOCKED && strstr(dg_message(), owners[i].said), "%s", dg_message());
+        DG_REFUSED(open_it("owned", false, &r), DG_LOCKED, owners[i].said);
     }
     close(fd);
 }
@@ -350,19 +345,5 @@ static void test_long_names(void)
     dg_rundir_close(&r);
 }
 
-int main(void)
-{
-    temp_make("rundir");
-    test_open();
-    test_existing_run();
-    test_refusals();
-    test_replaced();
-    test_abandon();
-    test_sweep();
-    test_stale_name();
-    test_unknown_owner();
-    test_long_names();
-    test_race();
-    temp_remove(temp_dir);
-    return dg_test_report();
-}
+DG_TESTS_IN("rundir", test_open, test_existing_run, test_refusals, test_replaced, test_abandon, test_sweep,
+            test_stale_name, test_unknown_owner, test_long_names, test_race)

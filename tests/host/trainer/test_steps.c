@@ -39,7 +39,7 @@ static void check_trainer(bool schedule, bool drop_last, int each, int more)
     dg_err e = dg_model_stock(text, "tiny", 16, 3, 10, 5, 3);
     if (!e) e = dg_model_parse(text, "tiny", &m);
     if (!e) e = dg_cpu_open(&(dg_cpu_options){.real = DG_F32, .threads = 1}, &b);
-    if (!DG_CHECKF(!e, "%s", dg_message())) return;
+    if (!DG_WORKS(e)) return;
     e = dg_trainer_open(&t, &job, &m, &o, b, pixels, NULL, IMAGES, drop_last, 7);
     if (!e) e = dg_job_init(&job, 7);
     t.at.more = more;
@@ -48,7 +48,7 @@ static void check_trainer(bool schedule, bool drop_last, int each, int more)
         const int batch = drop_last || s % 3 ? BATCH : IMAGES % BATCH;
         if (!e) check_state(&job, &o, shown[drop_last][s - 1] + more, batch, (uint64_t)s);
     }
-    DG_CHECKF(!e, "%s", dg_message());
+    DG_WORKS(e);
     dg_job_free(&job);
     dg_trainer_close(&t);
     b->close(b);

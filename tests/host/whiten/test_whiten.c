@@ -13,7 +13,7 @@ static double *matrix(size_t n) { return calloc(n * n, sizeof(double)); }
 static bool opened(dg_symmetric *s, int n, int threads)
 {
     *s = (dg_symmetric){.n = n};
-    return DG_CHECKF(dg_symmetric_open(s, threads) == DG_OK, "%s", dg_message());
+    return DG_WORKS(dg_symmetric_open(s, threads));
 }
 
 /* The product a a' is symmetric for any matrix a. */
@@ -122,7 +122,7 @@ static dg_whitening *fitted(const uint8_t *pixels, double epsilon, dg_type real,
     const dg_whitening_options o = {
         .size = SIZE, .channels = CHANNELS, .epsilon = epsilon, .real = real, .threads = threads};
     dg_whitening *w = NULL;
-    DG_CHECKF(dg_whitening_fit(&o, pixels, IMAGES, &w) == DG_OK, "%s", dg_message());
+    DG_WORKS(dg_whitening_fit(&o, pixels, IMAGES, &w));
     return w;
 }
 

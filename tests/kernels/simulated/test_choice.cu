@@ -7,7 +7,7 @@ extern "C" {
 #include "core/tune/machine.h"
 #include "kernels/cuda/planner.h"
 #include "tests/machine.h"
-#include "tests/temp_folder.h"
+#include "tests/tempdir.h"
 #include "host/measure/trial.h"
 #include "core/tune/tune.h"
 }
@@ -18,7 +18,6 @@ extern "C" {
 
 static dg_model model;
 static const int BATCH = 3;
-static char folder[256];
 
 /* The warnings of f, one per line. */
 template <class F> static std::string said_by(F f)
@@ -94,7 +93,7 @@ static std::string train(const char *tuning)
 
 static std::string put(const char *name, const std::string &text)
 {
-    const std::string path = std::string(folder) + "/" + name;
+    const std::string path = std::string(temp_dir) + "/" + name;
     FILE *f = fopen(path.c_str(), "wb");
     if (!f || fwrite(text.data(), 1, text.size(), f) != text.size()) exit(1);
     fclose(f);
@@ -152,14 +151,14 @@ int main()
 {
     static char text[DG_MODEL_TEXT_MAX];
     if (dg_model_stock(text, "tiny", 16, 3, 12, 8, 8) || dg_model_parse(text, "tiny", &model)) return 1;
-    temp_make(folder);
+    temp_make("choice");
     planner_agrees(DG_F32, 90, 227 << 10);
     planner_agrees(DG_F32, 75, 64 << 10);
     planner_agrees(DG_F32, 120, 99 << 10);
     planner_agrees(DG_F64, 80, 163 << 10);
     rows_come_first();
     if (!dev_small()) rubbish_changes_nothing();
-    temp_remove(folder);
+    temp_remove(temp_dir);
     DG_CHECK(sim::live_handles() == 0 && sim::live_allocations() == 0);
     return dg_test_report();
 }

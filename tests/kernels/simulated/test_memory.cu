@@ -6,7 +6,7 @@
 extern "C" {
 #include "tests/command_line.h"
 #include "tests/machine.h"
-#include "tests/temp_folder.h"
+#include "tests/tempdir.h"
 #include "host/cli/commands.h"
 #include "host/measure/batch_time.h"
 #include "host/trainer/fit.h"
@@ -144,22 +144,22 @@ static int dcgan(const char *words)
 
 static void train_command(const char *model_text)
 {
-    char folder[256], words[1200], path[300];
+    char words[2000], path[600];
     struct stat st;
-    temp_make(folder);
+    temp_make("memory");
     sim::device.memory = (size_t)1 << 20;
-    snprintf(path, sizeof path, "%s/tiny.cfg", folder);
+    snprintf(path, sizeof path, "%s/tiny.cfg", temp_dir);
     FILE *f = fopen(path, "w");
     if (!f || fputs(model_text, f) < 0 || fclose(f)) exit(1);
-    snprintf(words, sizeof words, "data --synthesize %s/cats --count 40 --size 16 -q", folder);
+    snprintf(words, sizeof words, "data --synthesize %s/cats --count 40 --size 16 -q", temp_dir);
     DG_CHECKF(dcgan(words) == 0, "%s", dg_message());
     snprintf(words, sizeof words, "train --data %s/cats --model %s --device cuda --batch 40 --epochs 1 --out %s/run -q",
-             folder, path, folder);
+             temp_dir, path, temp_dir);
     DG_CHECKF(dcgan(words) == DG_DEVICE, "%s", dg_message());
     DG_CHECKF(strstr(dg_message(), "batch 40: does not fit on cuda:0") && named_batch() > 4, "%s", dg_message());
-    snprintf(path, sizeof path, "%s/run", folder);
+    snprintf(path, sizeof path, "%s/run", temp_dir);
     DG_CHECK(stat(path, &st) != 0);
-    temp_remove(folder);
+    temp_remove(temp_dir);
 }
 
 int main()

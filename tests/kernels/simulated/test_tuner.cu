@@ -8,7 +8,7 @@
 extern "C" {
 #include "core/tune/machine.h"
 #include "tests/command_line.h"
-#include "tests/temp_folder.h"
+#include "tests/tempdir.h"
 #include "host/cli/commands.h"
 #include "host/run/stop.h"
 #include "core/tune/tune.h"
@@ -21,7 +21,6 @@ extern "C" {
 #include <vector>
 
 static dg_model model;
-static char folder[256];
 static const int BATCH = 2;
 
 /* ---- A backend with a fault and its own clock ---- */
@@ -179,7 +178,7 @@ static void the_fastest_right_one()
 /* The file has the choices that were found, and the backend uses them. */
 static void the_file_is_followed()
 {
-    const std::string path = std::string(folder) + "/found.tune";
+    const std::string path = std::string(temp_dir) + "/found.tune";
     dg_tune_file f = {};
     DG_CHECK(!dg_tune_file_head(&f, "a test"));
     for (const dg_tuned &t : all) {
@@ -258,7 +257,7 @@ static std::string slurp(const std::string &path)
 
 static void the_command(const char *model_text)
 {
-    const std::string at = folder, out = at + "/a.tune", cfg = at + "/tiny.cfg";
+    const std::string at = temp_dir, out = at + "/a.tune", cfg = at + "/tiny.cfg";
     FILE *f = fopen(cfg.c_str(), "w");
     if (!f || fputs(model_text, f) < 0 || fclose(f)) exit(1);
     const std::string call = "tune " + cfg + " --device cuda --batch 2 --repeats 1 -q --precision fp32 ";
@@ -281,7 +280,7 @@ static void the_command(const char *model_text)
     DG_CHECK(slurp(at + "/stopped.tune").find("; dcgan tune: Simulated GPU 0") == 0);
     /* a file that cannot be written is reported before any measurement */
     DG_CHECK(dcgan(call + "--out " + at + "/none/a.tune") == DG_IO);
-    if (chdir(folder) == 0) {
+    if (chdir(temp_dir) == 0) {
         f = fopen("sm_90.tune", "w");
         if (f) fclose(f);
         DG_CHECK(dcgan(call) == DG_IO);
@@ -294,7 +293,7 @@ int main()
 {
     static char text[DG_MODEL_TEXT_MAX];
     if (dg_model_stock(text, "tiny", 16, 3, 12, 8, 8) || dg_model_parse(text, "tiny", &model)) return 1;
-    temp_make(folder);
+    temp_make("tuner");
 #ifdef __SANITIZE_ADDRESS__
     const bool once = false;
 #else
@@ -310,7 +309,7 @@ int main()
         the_command(text);
     }
     DG_CHECK(chdir("/") == 0);
-    temp_remove(folder);
+    temp_remove(temp_dir);
     DG_CHECK(sim::live_handles() == 0 && sim::live_allocations() == 0);
     return dg_test_report();
 }
