@@ -44,6 +44,8 @@ sed 's/^groups = 2/groups = 3/' "$root/tests/oracles/gan-residual.cfg" > "$dir/w
 refuses 2 'bad-groups [G.3]' plan "$dir/wrong.cfg"
 sed '/^groups = 2/a stride = 2\npad = 1' "$root/tests/oracles/gan-residual.cfg" > "$dir/wrong.cfg"
 refuses 2 bad-groups plan "$dir/wrong.cfg"
+sed '0,/^act = leaky/s//&\ngain = 0.5/' "$root/models/dcgan32.cfg" > "$dir/wrong.cfg"
+refuses 2 'gain-without-start 0.5' plan "$dir/wrong.cfg"
 # only convolutions without a stride inherit groups from the section of their network
 sed 's/^\[G\]/[G]\ngroups = 2/' "$root/tests/gan16.cfg" > "$dir/right.cfg"
 exits 0 plan "$dir/right.cfg"
