@@ -12,13 +12,10 @@
 #include "host/measure/batch_time.h"
 #include "host/net/recipes.h"
 #include "host/run/stop.h"
-#include "host/train/classes.h"
-#include "host/trainer/progress.h"
 
 typedef struct {
     const dg_options *o;
     dg_batch_bench bench;
-    dg_progress *progress;
     dg_dataset data;
     double seconds;
     dg_batch_table table;
@@ -156,30 +153,6 @@ static dg_err report(const job *j)
     return DG_OK;
 }
 
-static void show_loading(void *context, long done, long total)
-{
-    dg_progress_count(((job *)context)->progress, "reading images", done, total);
-}
-
-static dg_err load(job *j, dg_model *model, const dg_recipe *recipe)
-{
-    const dg_options *o = j->o;
-    dg_dataset_options d = dg_all_images(o, o->data, model->size, model->channels);
-    d.labelled = recipe->labels;
-    d.test = o->test;
-    d.seed = o->seed;
-    d.cache = o->cache;
-    d.least = o->min_batch;
-    d.progress = show_loading;
-    d.context = j;
-    d.stop = &dg_stop_signal;
-    j->progress = dg_progress_open(o->quiet);
-    dg_err e = dg_dataset_load(&d, &j->data);
-    if (!e && recipe->labels) e = dg_follow_classes(o, &j->data, true, model);
-    dg_progress_close(j->progress);
-    return e;
-}
-
 static void show_size(void *context, int batch)
 {
     if (!((job *)context)->o->quiet) fprintf(stderr, DG_MSG("timing-batch", "timing batch %d ...\n"), batch);
@@ -213,7 +186,7 @@ int dg_cmd_batch(const dg_options *o)
     dg_catch_signals();
     dg_err e = model ? dg_model_read(o->model, model) : dg_fail(DG_DEVICE, "out of memory for a model");
     if (!e) e = dg_recipe_for(model, &recipe);
-    if (!e) e = load(&j, model, recipe);
+    if (!e) e = dg_training_images(o, model, o->min_batch, &j.data);
     if (!e) e = measure(&j, model);
     if (dg_stop_signal && (!e || e == DG_FAILED)) e = (dg_err)(128 + dg_stop_signal);
     dg_dataset_free(&j.data);

@@ -338,7 +338,7 @@ static dg_err shape_of(const dg_options *o, shape *out)
 static void on_progress(void *context, long done, long total)
 {
     dg_progress **p = context;
-    dg_progress_count(*p, "reading images", done, total);
+    dg_progress_reading(*p, done, total);
     if (done < total) return;
     dg_progress_close(*p);
     *p = NULL;

@@ -169,16 +169,11 @@ static dg_err open_all(job *j)
     return trained ? dg_prepare_as_trained(o, trained->config) : DG_OK;
 }
 
-static void on_reading(void *context, long done, long total)
-{
-    dg_progress_count(context, "reading images", done, total);
-}
-
 static dg_err load(const job *j, const char *dir, bool made, dg_dataset *out)
 {
     dg_dataset_options d = dg_all_images(&j->o, dir, j->jury.size, j->jury.channels);
     d.take_made = made;
-    d.progress = on_reading;
+    d.progress = dg_progress_reading;
     d.context = j->jury.progress;
     if (made) d.limit = 0;
     const dg_err e = dg_dataset_load(&d, out);

@@ -8,7 +8,6 @@
 #include "core/plan/branches.h"
 #include "host/cli/commands.h"
 #include "host/train/begin.h"
-#include "host/train/classes.h"
 #include "host/files/json_text.h"
 #include "core/tune/machine.h"
 #include "kernels/cuda/planner.h"
@@ -221,21 +220,6 @@ static dg_err print_all(const sheet *s, bool json)
     return DG_OK;
 }
 
-/* Read the images, because only decoding finds corrupt files. */
-static dg_err read_images(const dg_options *o, dg_model *model, bool labelled, dg_dataset *out)
-{
-    dg_dataset_options d = dg_all_images(o, o->data, model->size, model->channels);
-    d.least = dg_least_images(o);
-    d.labelled = labelled;
-    d.test = o->test;
-    d.seed = o->seed;
-    dg_err e = dg_dataset_load(&d, out);
-    if (e || !labelled) return e;
-    e = dg_follow_classes(o, out, !o->resume, model);
-    if (e) dg_dataset_free(out);
-    return e;
-}
-
 static void print_run(const dg_options *o, int rows, int tests)
 {
     const int short_batch = o->drop_last ? 0 : rows % o->batch;
@@ -296,7 +280,7 @@ static dg_err dry_run(const dg_options *given, dg_model *model, dg_backend *b)
     dg_dataset d = {0};
     dg_job job;
     const bool labels = dg_recipe_find(model)->labels;
-    dg_err e = read_images(&o, model, labels, &d);
+    dg_err e = dg_training_images(&o, model, dg_least_images(&o), &d); /* only decoding finds corrupt files */
     if (e) return e;
     const int tests = d.count - d.train + d.aside;
     dg_settle_batch(&o, d.train);

@@ -28,11 +28,6 @@
 #include "host/train/train.h"
 #include "host/run/stop.h"
 
-static void show_loading(void *context, long done, long total)
-{
-    dg_progress_count(context, "reading images", done, total);
-}
-
 /* Set the classifier's outputs to the number of classes, and print the sizes of the training and test part. */
 static dg_err check_classes(const dg_training *r, dg_model *model)
 {
@@ -87,7 +82,7 @@ static dg_err load_data(dg_training *r, dg_model *model, const dg_recipe *recipe
     d.skipped = dg_rundir_file(&r->dir, skipped, "skipped.txt");
     d.skipped_dir = &at;
     d.known = o->allow_data_change ? 0 : known;
-    d.progress = show_loading;
+    d.progress = dg_progress_reading;
     d.context = r->progress;
     d.stop = &dg_stop_signal;
     d.cancelled = dg_opening_failed;

@@ -19,6 +19,10 @@ dg_err dg_prepare_as_trained(dg_options *o, const char *config);
 /* Returns options for reading all images of dir as size x size x channels. */
 dg_dataset_options dg_all_images(const dg_options *o, const char *dir, int size, int channels);
 
+/* Load the images of --data for a model, at least `least`. A built-in classifier follows the number of classes. A dry
+ * run shows no progress and writes no cache. */
+dg_err dg_training_images(const dg_options *o, dg_model *model, int least, dg_dataset *out);
+
 /* --aug-preview: write a PNG with some images and, below them, D's augmented input in several steps. */
 dg_err dg_aug_preview(const dg_options *o, const dg_dataset_options *images);
 

@@ -1,6 +1,10 @@
 /* Converts a command's options to options for reading its images. */
 #include "host/cli/commands.h"
+#include "host/net/recipes.h"
 #include "host/options/option_table.h"
+#include "host/run/stop.h"
+#include "host/train/classes.h"
+#include "host/trainer/progress.h"
 
 dg_err dg_prepare_as_trained(dg_options *o, const char *config)
 {
@@ -28,4 +32,22 @@ dg_dataset_options dg_all_images(const dg_options *o, const char *dir, int size,
                                 .skip_unreadable = o->skip_unreadable,
                                 .least = 1,
                                 .limit = o->limit};
+}
+
+dg_err dg_training_images(const dg_options *o, dg_model *model, int least, dg_dataset *out)
+{
+    dg_dataset_options d = dg_all_images(o, o->data, model->size, model->channels);
+    d.least = least;
+    d.labelled = dg_recipe_find(model)->labels;
+    d.test = o->test;
+    d.seed = o->seed;
+    d.cache = o->dry_run ? NULL : o->cache;
+    d.progress = dg_progress_reading;
+    d.context = dg_progress_open(o->quiet || o->dry_run);
+    d.stop = &dg_stop_signal;
+    dg_err e = dg_dataset_load(&d, out);
+    if (!e && d.labelled) e = dg_follow_classes(o, out, !o->resume, model);
+    if (e) dg_dataset_free(out);
+    dg_progress_close(d.context);
+    return e;
 }

@@ -291,6 +291,11 @@ void dg_progress_count(dg_progress *p, const char *what, long done, long total)
     pthread_mutex_unlock(&p->lock);
 }
 
+void dg_progress_reading(void *progress, long done, long total)
+{
+    dg_progress_count(progress, "reading images", done, total);
+}
+
 void dg_progress_wait(dg_progress *p, const char *what)
 {
     if (!p || p->quiet || !p->terminal) return;

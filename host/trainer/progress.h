@@ -18,6 +18,8 @@ void dg_progress_step(dg_progress *p, int epoch, int epochs, long step, long ste
 void dg_progress_epoch(dg_progress *p, int epoch, int epochs, const dg_metrics *mean, double seconds,
                        double images_per_second);
 void dg_progress_count(dg_progress *p, const char *what, long done, long total);
+/* Count read images; for dg_dataset_options.progress, whose context is a dg_progress. */
+void dg_progress_reading(void *progress, long done, long total);
 /* Show a text until the next line; terminal only. */
 void dg_progress_wait(dg_progress *p, const char *what);
 /* Print lines unchanged, such as a drawing. */
