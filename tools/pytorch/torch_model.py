@@ -91,14 +91,15 @@ def dropout_mask(shape, p, layer, seed, step):
 class Resample(nn.Module):
     """Doubles or halves images (N, C, H, W) by the filter 1 3 3 1 in both directions; 0 outside."""
 
-    def __init__(self, up):
+    def __init__(self, up, channels):
         super().__init__()
-        self.up = up
+        line = torch.tensor([1.0, 3.0, 3.0, 1.0])
+        kernel = (line[:, None] * line / (16 if up else 64)).expand(channels, 1, 4, 4).contiguous()
+        self.convolve = F.conv_transpose2d if up else F.conv2d
+        self.register_buffer('kernel', kernel, persistent=False)
 
     def forward(self, x):
-        line = torch.tensor([1, 3, 3, 1], dtype=x.dtype, device=x.device)
-        kernel = (line[:, None] * line / (16 if self.up else 64)).expand(x.shape[1], 1, 4, 4)
-        return (F.conv_transpose2d if self.up else F.conv2d)(x, kernel, stride=2, padding=1, groups=x.shape[1])
+        return self.convolve(x, self.kernel, stride=2, padding=1, groups=len(self.kernel))
 
 
 class Network(nn.Module):
@@ -137,7 +138,7 @@ class Network(nn.Module):
             h, w, c, flat, at = (h - 1) * s + k - 2 * p, (w - 1) * s + k - 2 * p, filters, False, at + 1
         elif op == 'resample':
             up = l['scale'] == '2'
-            l['module'] = Resample(up)
+            l['module'] = self.put(at, Resample(up, c))
             h, w, at = (2 * h, 2 * w, at + 1) if up else (h // 2, w // 2, at + 1)
         elif op in ('max_pool', 'mean_pool'):
             k = int(l.get('kernel', h))
