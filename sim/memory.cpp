@@ -1,7 +1,7 @@
 /* Device and pinned host memory. Every allocation has its own pages between two guard areas and ends as close to the
  * second area as 256-byte alignment allows. New memory is filled with NaN. Very large allocations are filled with
- * zeros, because untouched zero pages need no memory. Device memory is mapped only while a kernel or a copy runs;
- * freed memory stays unmapped. */
+ * zeros, because untouched zero pages need no memory. Device memory is mapped only while a kernel or a copy runs: a
+ * fault at the first access maps the allocation (SIGSEGV in a debugger). Freed memory stays unmapped. */
 #include "inside.h"
 
 #include <map>
@@ -14,6 +14,7 @@ namespace sim {
 struct allocation {
     size_t bytes, pages; /* pages: bytes of the pages between the guard areas */
     bool host, freed;
+    bool open;  /* mapped */
     char *base; /* start of the first guard area */
     char *data;
 };
@@ -23,6 +24,7 @@ static std::map<uintptr_t, allocation> &all = *new std::map<uintptr_t, allocatio
 static std::vector<allocation *> &guarded = *new std::vector<allocation *>;         /* live device memory */
 static spinlock lock;
 static int open_count;
+static bool hidden; /* between memory_hide(true) and memory_hide(false) */
 static size_t used, count;
 
 static allocation *find(const void *p) /* the allocation whose pages or guard areas contain p */
@@ -31,8 +33,9 @@ static allocation *find(const void *p) /* the allocation whose pages or guard ar
     return i != all.end() && (uintptr_t)p >= (uintptr_t)i->second.base ? &i->second : nullptr;
 }
 
-static void protect(const allocation &a, bool reachable)
+static void protect(allocation &a, bool reachable)
 {
+    a.open = reachable;
     if (mprotect(a.base + GUARD, a.pages, reachable ? PROT_READ | PROT_WRITE : PROT_NONE)) {
         perror("sim: mprotect");
         abort();
@@ -45,7 +48,7 @@ void *memory_alloc(size_t bytes, bool host)
     void *m = mmap(nullptr, pages + 2 * GUARD, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (m == MAP_FAILED) return nullptr;
     char *base = (char *)m;
-    allocation a = {bytes, pages, host, false, base, base + GUARD + pages - aligned};
+    allocation a = {bytes, pages, host, false, false, base, base + GUARD + pages - aligned};
     protect(a, true);
     memset(base + GUARD, 0xff, pages <= FILLED ? pages : (size_t)(a.data - base) - GUARD);
     memset(a.data + bytes, 0xff, (size_t)(base + GUARD + pages - a.data) - bytes);
@@ -129,14 +132,17 @@ bool memory_freed(const void *p)
 size_t memory_used() { return used; }
 size_t live_allocations() { return count; }
 
-/* ThreadSanitizer builds leave all memory reachable; other builds detect accesses by the host. */
+/* ThreadSanitizer builds leave all memory reachable; other builds detect accesses by the host. AddressSanitizer handles
+ * faults itself, so its builds map all allocations instead of those that are used. */
 static void protect_all(bool reachable)
 {
-    if (tsan()) return;
-    for (const allocation *a : guarded) protect(*a, reachable);
+    if (tsan() || (reachable && !asan())) return;
+    for (allocation *a : guarded)
+        if (a->open != reachable) protect(*a, reachable);
 }
 void memory_open()
 {
+    memory_watch();
     lock.lock();
     if (!open_count++) protect_all(true);
     lock.unlock();
@@ -148,18 +154,30 @@ void memory_close()
     lock.unlock();
 }
 
-void memory_hide(bool hidden)
+void memory_hide(bool hide)
 {
     lock.lock();
-    for (const allocation *a : guarded)
-        if (!asan()) protect(*a, !hidden);
-        else if (hidden) poison(a->data, a->bytes);
-        else unpoison(a->data, a->bytes);
+    hidden = hide;
+    for (allocation *a : guarded)
+        if (asan() && hide) poison(a->data, a->bytes);
+        else if (asan()) unpoison(a->data, a->bytes);
+        else if (tsan() || (hide && a->open)) protect(*a, !hide);
     lock.unlock();
 }
 
-/* Handles memory faults. A fault in a kernel ends the launch with a report; a fault in host code ends the program with
- * an explanation. */
+/* Maps the allocation that contains p if a kernel or a copy may use it. */
+static bool map_on_use(const char *p)
+{
+    lock.lock();
+    allocation *a = open_count && !hidden ? find(p) : nullptr;
+    const bool may = a && !a->freed && !a->host && p >= a->base + GUARD && p < a->base + GUARD + a->pages;
+    if (may && !a->open) protect(*a, true);
+    lock.unlock();
+    return may;
+}
+
+/* Handles memory faults other than the first use of an allocation. A fault in a kernel ends the launch with a report; a
+ * fault in host code ends the program with an explanation. */
 
 static std::string explain(const void *p)
 {
@@ -187,6 +205,7 @@ static std::string explain(const void *p)
 
 static void on_fault(int signal, siginfo_t *info, void *)
 {
+    if (map_on_use((const char *)info->si_addr)) return;
     std::string why = explain(info->si_addr);
     if (self) {
         device_error = cudaErrorIllegalAddress;

@@ -176,7 +176,8 @@ const char *dg_case_run(dg_backend *b, const dg_op *original)
     for (const twin *t = twins; t < twins + n; t++) {
         if (t->input && t->real) convert(t->image + t->off, t->theirs, t->count, b->real == DG_F32, false);
         else if (t->input) memcpy(t->image + t->off, t->theirs, t->bytes);
-        if (t->all && b->put(b, t->block, t->image, t->all)) wrong = dg_message();
+        const bool new_memory = !t->input && !t->off; /* in the simulator, which fills it with NaN */
+        if (t->all && !new_memory && b->put(b, t->block, t->image, t->all)) wrong = dg_message();
     }
     if (!wrong && b->run_op(b, &op, NULL)) wrong = dg_message();
     for (twin *t = twins; t < twins + n; t++) {
