@@ -9,10 +9,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
-#include "core/base/file_stream.h"
+#include "core/base/err.h"
 
 /* The part of a path after its last slash; points into path. */
 const char *dg_last_component(const char *path);
+
+typedef struct {
+    const void *data;
+    size_t bytes;
+} dg_chunk;
 
 dg_err dg_write_atomic(const char *path, const dg_chunk *piece, int pieces);
 
@@ -72,5 +77,17 @@ dg_err dg_read_next(int fd, const char *path, void *to, size_t n);
 
 /* Reads n bytes, fewer only at the end of the file. Returns the number of bytes read, or -1 with errno. */
 ssize_t dg_read_some(int fd, void *to, size_t n);
+
+/* Outputs other than regular files (core/base/file_stream.c): descriptors, FIFOs, devices, symbolic links. */
+
+/* Writes the pieces to an open descriptor. Every error returns DG_IO, also a closed pipe; SIGPIPE is not raised. */
+dg_err dg_stream_to(int fd, const char *path, const dg_chunk *piece, int pieces);
+
+/* If the path is a FIFO or a device, writes to it and returns true. *e is the error of writing; a block device or a
+ * socket is an error. Opening a FIFO blocks until a reader opens it. */
+bool dg_stream_file(const char *path, const dg_chunk *piece, int pieces, dg_err *e);
+
+/* *target, malloc'd: target of the symbolic link; NULL: not a link. DG_IO if the target does not exist. */
+dg_err dg_link_target(const char *path, char **target);
 
 #endif

@@ -1,4 +1,4 @@
-#include "core/base/file_stream.h"
+#include "core/base/file_io.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "host/files/safetensors.h"
-#include "host/net/recipes.h"
+#include "host/net/recipe.h"
 
 int dg_ck_input(const dg_model *model, dg_ck_tensor out[2])
 {

@@ -10,7 +10,7 @@
 #include "core/plan/precision.h"
 #include "core/base/shell.h"
 #include "host/net/classifier.h"
-#include "host/net/recipes.h"
+#include "host/net/recipe.h"
 
 static dg_err number(const dg_st *st, const char *path, const char *key, uint64_t *out)
 {

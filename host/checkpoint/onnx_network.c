@@ -1,10 +1,11 @@
-#include "host/checkpoint/onnx_network.h"
+#include "host/checkpoint/checkpoint_layout.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/net/recipes.h"
+#include "host/files/onnx.h"
+#include "host/net/recipe.h"
 
 enum { CONSTANTS = 4 };
 

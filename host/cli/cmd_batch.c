@@ -8,9 +8,9 @@
 
 #include "core/base/clock.h"
 #include "host/cli/commands.h"
-#include "host/files/json_text.h"
+#include "host/files/json.h"
 #include "host/measure/batch_time.h"
-#include "host/net/recipes.h"
+#include "host/net/recipe.h"
 #include "host/run/stop.h"
 
 typedef struct {

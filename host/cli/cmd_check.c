@@ -8,7 +8,7 @@
 #include "host/measure/check.h"
 #include "host/measure/trial.h"
 #include "host/cli/commands.h"
-#include "host/net/recipes.h"
+#include "host/net/recipe.h"
 #include "core/plan/fusions.h"
 #include "kernels/ops/conv/variants.h"
 

@@ -11,7 +11,7 @@
 #include "host/data/dataset.h"
 #include "host/data/zip.h"
 #include "host/figure/confusion.h"
-#include "host/files/json_text.h"
+#include "host/files/json.h"
 #include "host/infer/labeller.h"
 #include "host/trainer/progress.h"
 

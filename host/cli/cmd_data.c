@@ -4,7 +4,7 @@
 #include "host/data/synthesize/synthesize.h"
 #include "host/net/classifier.h"
 #include "host/net/model.h"
-#include "host/net/recipes.h"
+#include "host/net/recipe.h"
 #include "host/trainer/progress.h"
 #include "core/base/plural.h"
 #include "core/base/shell.h"
@@ -12,7 +12,6 @@
 #include "host/data/looks.h"
 #include "host/figure/images.h"
 #include "host/files/json.h"
-#include "host/files/json_text.h"
 #include "host/options/options.h"
 
 #include <omp.h>

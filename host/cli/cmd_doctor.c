@@ -9,7 +9,7 @@
 #include "core/base/plural.h"
 #include "host/cli/commands.h"
 #include "host/doctor/diversity.h"
-#include "host/files/json_text.h"
+#include "host/files/json.h"
 #include "host/run/length.h"
 #include "host/options/option_table.h"
 

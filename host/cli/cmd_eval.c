@@ -9,10 +9,10 @@
 
 #include "host/cli/commands.h"
 #include "host/data/dataset.h"
-#include "host/files/json_text.h"
+#include "host/files/json.h"
 #include "host/judge/judge.h"
 #include "host/infer/generator.h"
-#include "host/net/recipes.h"
+#include "host/net/recipe.h"
 #include "core/base/plural.h"
 #include "host/files/made.h"
 

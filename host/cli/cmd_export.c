@@ -6,9 +6,8 @@
 
 #include "core/plan/backend.h"
 #include "host/net/classifier.h"
-#include "host/net/recipes.h"
+#include "host/net/recipe.h"
 #include "host/checkpoint/checkpoint_layout.h"
-#include "host/checkpoint/onnx_network.h"
 #include "host/files/replace.h"
 #include "host/cli/commands.h"
 #include "host/cli/outputs.h"

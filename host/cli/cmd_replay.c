@@ -6,9 +6,9 @@
 
 #include "core/base/memory_file.h"
 #include "host/cli/commands.h"
-#include "host/files/json_text.h"
+#include "host/files/json.h"
 #include "host/run/replay.h"
-#include "host/net/recipes.h"
+#include "host/net/recipe.h"
 
 typedef struct {
     double tol, worst;

@@ -21,7 +21,7 @@
 #include "core/base/shell.h"
 #include "host/data/looks.h"
 #include "host/net/classifier.h"
-#include "host/net/recipes.h"
+#include "host/net/recipe.h"
 #include "host/trainer/fit.h"
 #include "host/run/length.h"
 #include "host/options/option_table.h"

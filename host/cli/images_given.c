@@ -1,6 +1,6 @@
 /* Converts a command's options to options for reading its images. */
 #include "host/cli/commands.h"
-#include "host/net/recipes.h"
+#include "host/net/recipe.h"
 #include "host/options/option_table.h"
 #include "host/run/stop.h"
 #include "host/train/classes.h"

@@ -1,10 +1,12 @@
 /* A dataset in memory: its arrays, skipped files and classes. */
 #include "core/base/limits.h"
 #include "host/data/dataset_internal.h"
+#include "host/data/dataset.h"
 
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <math.h>
 
 int dg_dataset_threads(const dg_dataset_options *o) { return o->threads > 0 ? o->threads : omp_get_max_threads(); }
 
@@ -96,4 +98,48 @@ dg_err dg_dataset_check_classes(const dg_dataset *d, const char *dir, const char
                    DG_MSG("class-count", "%s: has %d classes, %s to %s; model %s has %d; in the model file, set "
                                          "filters of the last layer (and classes in [model], if given) to %d"),
                    dir, d->classes, d->class_name[0], d->class_name[d->classes - 1], model, classes, d->classes);
+}
+
+void dg_dataset_statistics(const dg_dataset *d, double mean[4], double std[4])
+{
+    const size_t pixels = (size_t)d->train * (size_t)d->size * (size_t)d->size, C = (size_t)d->channels;
+    for (size_t c = 0; c < C; c++) {
+        uint64_t sum = 0, squares = 0; /* 64-bit sums are exact for up to 2^48 pixels */
+        for (size_t i = 0; i < pixels; i++) {
+            const uint64_t v = d->pixels[i * C + c];
+            sum += v;
+            squares += v * v;
+        }
+        const double n = (double)pixels, m = (double)sum / n, variance = (double)squares / n - m * m;
+        mean[c] = m / 255;
+        std[c] = variance > 1 ? sqrt(variance) / 255 : 1.0 / 255;
+    }
+}
+
+uint64_t dg_hash(uint64_t h, const void *data, size_t bytes)
+{
+    const uint8_t *p = data;
+    /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): false positive in a parallel loop */
+    for (size_t i = 0; i < bytes; i++) h = (h ^ p[i]) * 0x100000001b3u;
+    return h;
+}
+
+uint64_t dg_dataset_fingerprint(const dg_dataset *d, int threads)
+{
+    size_t bytes = (size_t)d->size * (size_t)d->size * (size_t)d->channels;
+    uint64_t *each = malloc(d->count ? (size_t)d->count * sizeof *each : 1), h = DG_HASH;
+    int shape[3] = {d->count, d->size, d->channels};
+    h = dg_hash(h, shape, sizeof shape);
+    if (each) {
+#pragma omp parallel for num_threads(threads > 0 ? threads : omp_get_max_threads())
+        for (int i = 0; i < d->count; i++) each[i] = dg_hash(DG_HASH, d->pixels + (size_t)i * bytes, bytes);
+        h = dg_hash(h, each, (size_t)d->count * sizeof *each);
+    } else { /* no memory for hashes per image: compute the hash on one thread */
+        for (int i = 0; i < d->count; i++) {
+            uint64_t one = dg_hash(DG_HASH, d->pixels + (size_t)i * bytes, bytes);
+            h = dg_hash(h, &one, sizeof one);
+        }
+    }
+    free(each);
+    return h;
 }

@@ -1,4 +1,4 @@
-#include "host/files/file_kind.h"
+#include "host/files/safetensors_internal.h"
 
 #include "core/base/file_io.h"
 

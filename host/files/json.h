@@ -7,11 +7,24 @@
 #ifndef DG_JSON_H
 #define DG_JSON_H
 
+#include <stdio.h>
+#include "core/base/err.h"
+
 /* Number of failed allocations of cJSON in this thread. */
 unsigned long dg_json_refused(void);
 
 /* Add item (may be NULL) to an object, which owns it; without memory for the key, item is freed. */
 struct cJSON;
 void dg_json_put(struct cJSON *to, const char *key, struct cJSON *item);
+
+/* JSON on stdout, always valid and safe for a terminal: invalid UTF-8 -> U+FFFD, other unprintable text is escaped. */
+
+/* Write text as a JSON string with quotes. */
+void dg_json_text(FILE *to, const char *text);
+
+/* An empty object for dg_json_print. */
+struct cJSON *dg_json_begin(void);
+/* Print on stdout and free json. DG_DEVICE: an allocation has failed since this thread's last dg_json_begin. */
+dg_err dg_json_print(struct cJSON *json);
 
 #endif

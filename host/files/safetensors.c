@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "core/base/file_io.h"
-#include "host/files/file_kind.h"
 #include "host/files/json.h"
 #include "host/files/safetensors_internal.h"
 #include "core/base/shell.h"

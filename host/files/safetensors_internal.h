@@ -3,6 +3,8 @@
 #define DG_SAFETENSORS_INTERNAL_H
 
 #include "host/files/safetensors.h"
+#include <stddef.h>
+#include "core/base/err.h"
 
 enum { DG_ST_HEADER_MAX = 1 << 20, DG_ST_TENSORS_MAX = 4096, DG_ST_RANK_MAX = 8 };
 
@@ -30,5 +32,12 @@ unsigned dg_st_header_crc(const char *file, size_t bytes, const char *digits);
 
 /* Returns the address of the digits of the header's CRC, or NULL without a CRC. */
 const char *dg_st_find_digits(const char *header, size_t bytes);
+
+/* Returns the kind, such as "a PNG image"; NULL: unknown. */
+const char *dg_file_kind(const void *begin, size_t bytes);
+
+/* Improves the message after `path` was refused as a safetensors file with error e: names the kind of the file, if
+ * known, and for files of torch.save a conversion command. Returns e. */
+dg_err dg_file_explain(const char *path, dg_err e);
 
 #endif

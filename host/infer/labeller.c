@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/net/recipes.h"
+#include "host/net/recipe.h"
 
 static dg_err split_names(dg_labeller *l)
 {

@@ -7,7 +7,7 @@
 
 #include "host/net/classifier.h"
 #include "host/net/gan.h"
-#include "host/net/recipes.h"
+#include "host/net/recipe.h"
 
 static dg_err number(const dg_oracle *o, const char *key, double lo, double hi, double *out)
 {

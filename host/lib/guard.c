@@ -1,4 +1,4 @@
-#include "host/lib/guard.h"
+#include "host/lib/lib_internal.h"
 
 #include <omp.h>
 #include <pthread.h>

@@ -3,10 +3,28 @@
 #define DG_LIB_INTERNAL_H
 
 #include "host/data/dataset.h"
-#include "host/lib/guard.h"
 #include "host/infer/generator.h"
 #include "host/trainer/steps.h"
 #include "include/dcgan.h"
+#include <fenv.h>
+#include <locale.h>
+
+/* Protection from settings of the host program that would change results: locale, rounding, denormal numbers,
+ * floating-point traps, OpenMP threads. Each public function sets the defaults and restores the previous settings. */
+typedef struct {
+    locale_t locale;
+    fenv_t env;
+} dg_host_state;
+
+typedef struct {
+    dg_host_state state;
+    dg_host_state *worker; /* states of OpenMP's other threads, by thread number */
+    int workers, max;      /* max: previous omp_get_max_threads() */
+} dg_guard;
+
+/* worker: array of n thread states; NULL: the call uses no other threads. */
+void dg_guard_enter(dg_guard *g, dg_host_state *worker, int n);
+void dg_guard_leave(dg_guard *g);
 
 struct dcgan_backend {
     dg_backend *b;

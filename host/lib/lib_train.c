@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "host/net/recipes.h"
+#include "host/net/recipe.h"
 
 dcgan_training dcgan_training_defaults(void)
 {

@@ -3,7 +3,6 @@
 
 #include "host/measure/bench.h"
 #include "host/files/json.h"
-#include "host/files/json_text.h"
 
 static void add(cJSON *to, const char *name, double value) { (void)cJSON_AddNumberToObject(to, name, value); }
 static void text(cJSON *to, const char *name, const char *value) { (void)cJSON_AddStringToObject(to, name, value); }

@@ -5,7 +5,7 @@
 
 #include "host/net/build.h"
 #include "host/net/penalty.h"
-#include "host/net/recipes.h"
+#include "host/net/recipe.h"
 
 static int plans_of(dg_job *job, dg_plan *out[DG_PLANS])
 {

@@ -75,4 +75,11 @@ typedef struct {
 void dg_epoch_add(dg_epoch_metrics *e, const dg_recipe *r, const double value[DG_METRICS_MAX]);
 dg_metrics dg_epoch_result(const dg_epoch_metrics *e, const dg_recipe *r);
 
+const dg_recipe *dg_recipe_at(int i);
+/* Find the recipe for the model's networks. NULL: there is none. */
+const dg_recipe *dg_recipe_find(const dg_model *m);
+
+/* Like dg_recipe_find; Returns DG_USAGE if no recipe has these networks, or if the recipe refuses the model. */
+dg_err dg_recipe_for(const dg_model *m, const dg_recipe **out);
+
 #endif

@@ -1,4 +1,4 @@
-#include "host/net/recipes.h"
+#include "host/net/recipe.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 
 #include "host/net/gan.h"
 #include "host/options/option_table.h"
-#include "host/net/recipes.h"
+#include "host/net/recipe.h"
 
 double dg_learning_rate(const dg_options *o, char net, uint64_t epoch)
 {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/net/recipes.h"
+#include "host/net/recipe.h"
 
 /* Returns max |a - b| / max |b|, or NaN if a value is not finite. */
 static double relative(const double *a, const double *b, size_t n)

@@ -1,12 +1,19 @@
 #include "host/rundir/log_text.h"
 #include "core/base/c_locale.h"
-#include "host/net/recipes.h"
+#include "host/net/recipe.h"
+#include "host/rundir/logged.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+const dg_logged_measure dg_logged[DG_LOGGED] = {
+#define X(id, in_log, for_people, ...) {.name = in_log, .label = for_people, __VA_ARGS__},
+    DG_LOGGED_MEASURES(X)
+#undef X
+};
 
 /* The columns: epoch, step, the recipe's named metrics, img_s, seconds. */
 static const char first_columns[] = "epoch,step", last_columns[] = ",img_s,seconds\n";

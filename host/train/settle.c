@@ -6,7 +6,7 @@
 #include "core/base/plural.h"
 #include "host/measure/batch_time.h"
 #include "host/options/option_table.h"
-#include "host/net/recipes.h"
+#include "host/net/recipe.h"
 #include "host/run/length.h"
 #include "host/run/stop.h"
 

@@ -8,7 +8,7 @@
 
 #include "core/base/file_io.h"
 #include "host/doctor/diversity.h"
-#include "host/net/recipes.h"
+#include "host/net/recipe.h"
 #include "host/report/report.h"
 #include "host/rundir/best.h"
 #include "host/rundir/history.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/net/recipes.h"
+#include "host/net/recipe.h"
 
 const dg_recipe *fuzz_log(const uint8_t **data, size_t *size, char **csv)
 {

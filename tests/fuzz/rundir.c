@@ -10,7 +10,7 @@
 #include <zlib.h>
 
 #include "fuzz.h"
-#include "host/net/recipes.h"
+#include "host/net/recipe.h"
 #include "host/rundir/log_text.h"
 #include "tempdir.h"
 

@@ -17,7 +17,6 @@
 #include "host/checkpoint/checkpoint_layout.h"
 #include "host/cli/commands.h"
 #include "host/files/json.h"
-#include "host/files/json_text.h"
 #include "host/files/onnx.h"
 #include "host/figure/images.h"
 #include "core/tune/tune_file.h"

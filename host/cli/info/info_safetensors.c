@@ -7,7 +7,7 @@
 
 #include "host/checkpoint/checkpoint_layout.h"
 #include "host/files/safetensors.h"
-#include "host/net/recipes.h"
+#include "host/net/recipe.h"
 
 static unsigned long long values(const dg_st_tensor *t) { return t->bytes / dg_type_bytes(t->type); }
 

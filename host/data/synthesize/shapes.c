@@ -1,6 +1,6 @@
 /* Drawn images of shapes: the class is the shape; colours, position, size, rotation and noise are random. */
 #include "host/data/synthesize/paint.h"
-#include "host/data/synthesize/shapes.h"
+#include "host/data/synthesize/synthesize.h"
 
 const char *const dg_shape_name[DG_SHAPES] = {"disc", "ring",    "square",       "triangle",        "cross",
                                               "star", "checker", "stripes-flat", "stripes-upright", "stripes-slanted"};

@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include "core/base/file_io.h"
 #include "host/data/synthesize/cat.h"
-#include "host/data/synthesize/shapes.h"
 #include "host/files/made.h"
 #include "host/files/replace.h"
 #include "host/image/encode.h"

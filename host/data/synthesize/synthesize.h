@@ -12,4 +12,9 @@ dg_err dg_synthesize(const char *dir, int count, int size, uint64_t seed, int cl
 /* Draw cat `i` into pixels (size, size, 3). */
 void dg_synthesize_one(uint8_t *pixels, int size, uint64_t seed, int i);
 
+/* dg_shape_draw draws image `number` of a class into pixels (size, size, 3). */
+enum { DG_SHAPES = 10 };
+extern const char *const dg_shape_name[DG_SHAPES];
+void dg_shape_draw(uint8_t *pixels, int size, uint64_t seed, int class, int number);
+
 #endif

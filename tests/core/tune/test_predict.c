@@ -2,7 +2,7 @@
  * profile`. */
 #include "kernels/fused/predict_plan.h"
 
-#include "host/net/recipes.h"
+#include "host/net/recipe.h"
 #include "host/measure/bench.h"
 #include "host/net/job.h"
 #include "kernels/cuda/planner.h"

@@ -1,7 +1,7 @@
 /* Tuning files. An error names file and line and leaves the other rows valid. Rows that are written and read back are
  * unchanged. The rule and the shipped tables choose a variant for every op of every built-in model. */
 #include "host/net/job.h"
-#include "host/net/recipes.h"
+#include "host/net/recipe.h"
 #include "tests/all_ops.h"
 #include "test.h"
 #include "tempdir.h"

@@ -1,6 +1,5 @@
 /* Drawings of cats are the same on every machine, differ from each other, and never overwrite another file. */
 #include "host/data/dataset.h"
-#include "host/data/synthesize/shapes.h"
 #include "host/data/synthesize/synthesize.h"
 
 #include <omp.h>

@@ -8,7 +8,7 @@
 #include "host/checkpoint/checkpoint_files.h"
 #include "core/tune/tune_file.h"
 #include "host/data/dataset_internal.h"
-#include "host/files/file_kind.h"
+#include "host/files/safetensors_internal.h"
 #include "host/image/image.h"
 #include "host/options/option_table.h"
 #include "make_image.h"

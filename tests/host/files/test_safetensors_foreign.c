@@ -2,7 +2,6 @@
 #include <math.h>
 #include <stdint.h>
 
-#include "host/files/file_kind.h"
 #include "host/files/safetensors_internal.h"
 #include "tempdir.h"
 #include "test.h"

@@ -2,7 +2,7 @@
  * degraded images are worse than those of real images. */
 #include <omp.h>
 
-#include "host/data/synthesize/shapes.h"
+#include "host/data/synthesize/synthesize.h"
 #include "host/judge/frechet.h"
 #include "host/judge/judge.h"
 #include "host/trainer/steps.h"

@@ -1,7 +1,7 @@
 /* A classifier with every kind of layer. Its gradients are compared with finite differences of its loss. Also tested:
  * the same bits for any number of threads, the plan for testing a classifier, and networks that are not classifiers. */
 #include "host/net/classifier.h"
-#include "host/net/recipes.h"
+#include "host/net/recipe.h"
 #include "machine.h"
 #include "tempdir.h"
 

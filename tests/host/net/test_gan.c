@@ -2,7 +2,7 @@
  * the ring of metrics. `dcgan replay` compares the values with PyTorch (tests/cli). */
 #include "host/measure/check.h"
 #include "host/net/gan.h"
-#include "host/net/recipes.h"
+#include "host/net/recipe.h"
 #include "machine.h"
 #include "tempdir.h"
 

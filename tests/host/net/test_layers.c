@@ -2,7 +2,7 @@
  * forward pass. Also tested: networks that cannot be trained. */
 #include "host/net/gan.h"
 #include "host/net/job.h"
-#include "host/net/recipes.h"
+#include "host/net/recipe.h"
 #include "host/net/layers/layers.h"
 #include "tempdir.h"
 #include "test.h"

@@ -3,7 +3,7 @@
 #include "host/data/sides.h"
 #include "host/net/job.h"
 #include "host/net/layers/layers.h"
-#include "host/net/recipes.h"
+#include "host/net/recipe.h"
 #include "tempdir.h"
 #include "test.h"
 

@@ -6,7 +6,7 @@
 #include "host/figure/images.h"
 #include "host/rundir/log_text.h"
 #include "host/train/train.h"
-#include "host/net/recipes.h"
+#include "host/net/recipe.h"
 #include "machine.h"
 #include "tempdir.h"
 #include "test.h"

@@ -1,5 +1,5 @@
 /* Values of a step by the number of images shown: at both ends, in the middle and after the end of a schedule. */
-#include "host/net/schedule.h"
+#include "host/net/job.h"
 #include "test.h"
 
 static const dg_job_options base = {

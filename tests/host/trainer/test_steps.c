@@ -1,6 +1,6 @@
 /* Step states under a schedule or a half-life: their values follow from the number of images shown and the batch, also
  * with a short last batch, over several epochs, with several steps per call, and after a change of the dataset. */
-#include "host/net/schedule.h"
+#include "host/net/job.h"
 #include "host/trainer/steps.h"
 #include "machine.h"
 
