@@ -149,34 +149,19 @@ ifneq ($(SAN),)
 $(BUILD)/kernels/ops/pool/pool.%: KOPT = -O1
 endif
 
-# The tuning tables as text inside the program.
-TUNING := $(sort $(wildcard kernels/tuning/*.tune))
-$(BUILD)/tuning.c: $(TUNING) scripts/build/embed-tuning
-	@mkdir -p $(@D)
-	$(Q)sh scripts/build/embed-tuning $(TUNING) > $@.tmp && mv $@.tmp $@
-$(BUILD)/tuning.o: $(BUILD)/tuning.c $(BUILD)/flags
-	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
-
-# The cost model's counts as a table inside the program.
-$(COUNTS:.o=.c): core/tune/counts.csv scripts/build/embed-counts
-	@mkdir -p $(@D)
-	$(Q)sh scripts/build/embed-counts $< > $@.tmp && mv $@.tmp $@
-$(COUNTS): $(COUNTS:.o=.c) core/tune/cost.h $(BUILD)/flags
-	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
-
-# The models as text inside the program, so that --model dcgan64 works wherever it is installed.
+# Files inside the program: the models, so that --model dcgan64 works wherever it is installed; the tuning tables; the
+# cost model's counts; style and script of report.html. A script embed-NAME writes them as C source.
+embed = @mkdir -p $(@D) && sh scripts/build/embed-$(1) $(filter-out scripts/%,$^) > $@.tmp && mv $@.tmp $@
 $(BUILD)/models.c: $(MODELS) scripts/build/embed-models
-	@mkdir -p $(@D)
-	$(Q)sh scripts/build/embed-models $(MODELS) > $@.tmp && mv $@.tmp $@
-$(BUILD)/models.o: $(BUILD)/models.c $(BUILD)/flags
-	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
-
-# Style and script of report.html as text inside the program.
-PAGE := $(wildcard host/report/page.*)
-$(BUILD)/page.c: $(PAGE) scripts/build/embed-text
-	@mkdir -p $(@D)
-	$(Q)sh scripts/build/embed-text $(PAGE) > $@.tmp && mv $@.tmp $@
-$(BUILD)/page.o: $(BUILD)/page.c $(BUILD)/flags
+	$(call embed,models)
+$(BUILD)/tuning.c: $(sort $(wildcard kernels/tuning/*.tune)) scripts/build/embed-tuning
+	$(call embed,tuning)
+$(COUNTS:.o=.c): core/tune/counts.csv scripts/build/embed-counts
+	$(call embed,counts)
+$(BUILD)/page.c: $(wildcard host/report/page.*) scripts/build/embed-text
+	$(call embed,text)
+$(COUNTS): core/tune/cost.h
+$(BUILD)/models.o $(BUILD)/tuning.o $(BUILD)/page.o $(COUNTS): %.o: %.c $(BUILD)/flags
 	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
 # Files that are rewritten only if their text changes, so that their dependents are rebuilt only then.
