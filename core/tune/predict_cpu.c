@@ -1,7 +1,6 @@
 /* Formulas that predict the times of ops on a CPU. */
 #include "core/tune/predict.h"
 
-#include <math.h>
 
 #include "core/base/math.h"
 #include "core/tune/conv_tiles.h"

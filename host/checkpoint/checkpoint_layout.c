@@ -1,7 +1,6 @@
 #include "host/checkpoint/checkpoint_layout.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,6 @@
  * the ops that they replace. The reference is the CPU with direct convolutions and DCGAN_ISA=base. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/base/rng.h"
 #include "host/measure/check.h"

@@ -1,5 +1,4 @@
 /* `dcgan --list-devices`: prints the values for --device. The command works without a driver and without CUDA. */
-#include <stdio.h>
 
 #include "host/cli/commands.h"
 

@@ -2,7 +2,6 @@
  * then 1,024 red, 1,024 green and 1,024 blue bytes, each plane row by row. */
 #include "host/data/records_internal.h"
 
-#include <errno.h>
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>

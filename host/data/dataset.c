@@ -5,7 +5,6 @@
 
 #include <omp.h>
 #include <stdlib.h>
-#include <string.h>
 #include <math.h>
 
 int dg_dataset_threads(const dg_dataset_options *o) { return o->threads > 0 ? o->threads : omp_get_max_threads(); }

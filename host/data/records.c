@@ -2,7 +2,6 @@
 #include "host/data/records.h"
 #include "host/data/records_internal.h"
 
-#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,6 @@
 #include "host/data/dataset_internal.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,4 @@
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "host/figure/chart.h"
 #include "host/figure/draw.h"

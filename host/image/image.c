@@ -1,6 +1,5 @@
 #include "host/image/image_internal.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 typedef enum { NEITHER, PNG, JPEG, BMP, GIF, WEBP } format;

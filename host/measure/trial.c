@@ -1,7 +1,6 @@
 #include "host/measure/trial.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/base/clock.h"
 #include "core/base/rng.h"

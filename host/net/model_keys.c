@@ -2,7 +2,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <ini.h>
-#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>

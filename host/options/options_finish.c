@@ -5,7 +5,6 @@
 #include "core/base/plural.h"
 #include "core/base/shell.h"
 
-#include <dirent.h>
 #include <float.h>
 #include <limits.h>
 #include <math.h>

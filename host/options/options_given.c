@@ -2,7 +2,6 @@
 #include "host/options/option_table.h"
 
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>

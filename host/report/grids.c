@@ -1,7 +1,6 @@
 #include "host/report/grids.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/base/file_io.h"
 #include "host/doctor/diversity.h"

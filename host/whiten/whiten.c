@@ -1,6 +1,5 @@
 #include "host/whiten/whiten.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

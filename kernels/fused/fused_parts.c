@@ -1,6 +1,5 @@
 /* Describes the blocks of fused launches for the cost model. */
 #include <stdio.h>
-#include <string.h>
 
 #include "kernels/fused/fuse_launch.h"
 #include "core/plan/precision.h"

@@ -4,7 +4,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/base/file_io.h"
 #include "host/doctor/diversity.h"

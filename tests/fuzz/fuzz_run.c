@@ -3,8 +3,6 @@
 #include "fuzz.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "host/cli/commands.h"
 

@@ -1,5 +1,4 @@
 /* Header of an entry: name, number, kind and length. The length has two bytes and is limited to the remaining input. */
-#include <dirent.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <stdio.h>

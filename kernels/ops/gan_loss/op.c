@@ -1,7 +1,6 @@
 /* Table rows of the GAN losses: checks, error limits, cost. */
 #include <float.h>
 #include <math.h>
-#include <string.h>
 
 #include "core/plan/limits.h"
 #include "kernels/ops/ops.h"

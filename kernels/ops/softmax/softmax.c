@@ -2,7 +2,6 @@
 #include "kernels/cpu/cpu.h"
 
 #include <math.h>
-#include <stdbool.h>
 
 /* ROWS: number of losses that are stored before they are added. MANY: min number of logits for which several threads
  * are faster. */

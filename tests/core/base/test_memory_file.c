@@ -1,7 +1,6 @@
 /* Streams into memory: their text, and errors when memory is exhausted. */
 #include "core/base/memory_file.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
 /* Tests that core/ works without the other directories: the Makefile links this program with the objects of core/ only.
  * The program registers its own row for one op and plans the op on a backend that only counts bytes. */
-#include <math.h>
 #include <string.h>
 
 #include "core/plan/plan.h"

@@ -3,7 +3,6 @@
 #include "dataset_folder.h"
 #include "host/data/zip.h"
 
-#include <dirent.h>
 #include <sys/stat.h>
 
 #ifdef HAVE_ZIP

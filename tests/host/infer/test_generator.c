@@ -3,7 +3,6 @@
 #include "host/infer/labeller.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "host/checkpoint/checkpoint_files.h"

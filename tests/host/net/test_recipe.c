@@ -1,7 +1,6 @@
 /* A recipe that is not a GAN, trained by the same loop as a GAN: a network S of one layer learns that images are real.
  * The two metrics of this recipe are in the log, in progress lines, in curves.png and in the final message. The recipe
  * makes no samples, so there are no grids. Also checks that the tables of all recipes suit the log and the plots. */
-#include "core/base/rng.h"
 #include "gather_signed.h"
 #include "host/figure/images.h"
 #include "host/rundir/log_text.h"

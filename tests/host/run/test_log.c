@@ -3,7 +3,6 @@
 
 #include "host/rundir/log_text.h"
 
-#include <errno.h>
 #include <locale.h>
 #include <sys/resource.h>
 

@@ -4,7 +4,6 @@
 #include "tempdir.h"
 #include "test.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/syscall.h>

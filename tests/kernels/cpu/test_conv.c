@@ -1,6 +1,5 @@
 /* Convolutions of the CPU against the reference: each variant, for every instruction set of this machine, in float and
  * double. Checks values, the adjoint identity, and equal bits for any number of threads. */
-#include <float.h>
 
 #include "core/tune/tune.h"
 #include "kernels/cpu/cpu.h"
