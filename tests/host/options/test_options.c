@@ -401,7 +401,7 @@ static void test_runs(void)
     DG_CHECKF(!strcmp(o.out, "samples/cats-dcgan32-2"), "%s", o.out);
     refuses("-d cats/ -m dcgan32 --resume", "samples/cats-dcgan32 is not a run directory");
     refuses("--resume", "missing --out DIR (the run)");
-    refuses("--resume -d dogs", "there is no run samples/dogs-dcgan64-paper");
+    refuses("--resume -d dogs", "there is no run directory samples/dogs-dcgan64-paper");
 
     write_text("samples/cats-dcgan32/config.ini", "[run]\ndata = /cats\nmodel = dcgan32\nepochs = 300\nlr = 0.001\n");
     write_text("samples/cats-dcgan32/checkpoint-0007.safetensors", "");
