@@ -67,6 +67,7 @@ static int counter = -1; /* index of the counter that decides which call fails *
 static long first, last; /* first and last failing call */
 static atomic_bool counting;
 static _Thread_local __attribute__((tls_model("initial-exec"))) bool spared; /* not counted */
+static void (*watch)(int kind, long k); /* a test's function, called for the k-th call of each kind; NULL: none */
 
 /* Counts this call; returns true if it must fail. */
 static bool hit(int kind, bool changes)
@@ -78,6 +79,7 @@ static bool hit(int kind, bool changes)
         if (counted[i] < 0) continue;
         const long n = atomic_fetch_add(&calls[counted[i]], 1) + 1;
         now |= counted[i] == counter && n >= first && n <= last;
+        if (i == 0 && watch) watch(kind, n);
     }
     return now;
 }

@@ -1,4 +1,7 @@
-/* The writer thread: order of jobs, back pressure, the first error with its message, and signals. */
+/* The writer thread: order of jobs, back pressure, the first error with its message, signals,
+ * and threads that do not start. */
+#include "failing.h"
+
 #include "core/base/worker.h"
 
 #include <pthread.h>
@@ -236,6 +239,26 @@ static void signals_go_to_other_threads(void)
     DG_CHECK(blocked);
 }
 
+/* Fewer threads do all jobs; without a thread or memory there is no worker. */
+static void threads_may_not_start(void)
+{
+#if DG_FAILING
+    dg_worker *w = NULL;
+    arm(THREAD, 2, true);
+    const dg_err one = dg_worker_open(3, &w);
+    DG_CHECK(disarm() && one == DG_OK);
+    done = 0;
+    for (int i = 0; i < 5 && w; i++) dg_worker_give(w, note, boxed(i));
+    DG_CHECK(w && dg_worker_close(w) == DG_OK && done == 5 && order[4] == 4);
+    arm(THREAD, 1, true);
+    const dg_err none = dg_worker_open(3, &w);
+    DG_CHECK(disarm() && none == DG_DEVICE && strstr(dg_message(), "cannot start the writer thread"));
+    arm(MEMORY, 1, false);
+    const dg_err memory = dg_worker_open(1, &w);
+    DG_CHECK(disarm() && memory == DG_DEVICE && strstr(dg_message(), "out of memory"));
+#endif
+}
+
 DG_TESTS(jobs_run_in_order, wait_includes_the_running_job, close_finishes_what_was_given, a_full_queue_waits,
          several_threads_work_at_a_time, waits_for_the_first_jobs, left_counts_what_is_not_done,
-         the_first_error_is_kept, signals_go_to_other_threads)
+         the_first_error_is_kept, signals_go_to_other_threads, threads_may_not_start)

@@ -1,5 +1,7 @@
 /* Records of odd sizes are copied to the device completely and in the order of each epoch, either all at once or in
  * windows. */
+#include "failing.h"
+
 #include <string.h>
 
 #include "core/base/rng.h"
@@ -37,6 +39,30 @@ static void check(dg_backend *b, size_t bytes, int window, int used)
     dg_loader_close(&f);
 }
 
+/* Without memory for a part of it, a loader is not opened, and says so. Reading the limits of memory may fail. */
+static void no_memory(dg_backend *b)
+{
+#if DG_FAILING
+    for (int window = 0; window <= BATCH; window += BATCH) {
+        bool there = true;
+        int refused = 0;
+        for (long k = 1; there && k < 1000; k++) {
+            dg_loader f;
+            arm(MEMORY, k, false);
+            const dg_err e = dg_loader_open(&f, b, (dg_records){data, 5, COUNT}, BATCH, COUNT, window, SEED);
+            there = disarm();
+            DG_CHECKF(!e || (there && e == DG_DEVICE && strstr(dg_message(), "memory")), "allocation %ld: %d", k,
+                      (int)e);
+            refused += e != DG_OK;
+            dg_loader_close(&f);
+        }
+        DG_CHECKF(!there && refused == (window ? 6 : 4), "window %d: %d allocations", window, refused);
+    }
+#else
+    (void)b;
+#endif
+}
+
 int main(void)
 {
     dg_backend *b;
@@ -47,6 +73,7 @@ int main(void)
             check(b, bytes, window, COUNT);
             check(b, bytes, window, COUNT - COUNT % BATCH);
         }
+    no_memory(b);
     b->close(b);
     return dg_test_report();
 }

@@ -188,11 +188,16 @@ static void check_silence(void)
     NOTHING("a leap after a gap, and one at the beginning", NULL, 0);
     well(900);
     NOTHING("a short run whose samples differ", varied, 1); /* few_steps is not triggered */
+    judged(0.9);
+    NOTHING("a short run with good coverage", NULL, 0);
     well(1500);
     judged(0.6);
     for (long i = 0; i < rows; i++) row[i].measure[DG_LOG_RECALL] = 0.1;
     /* rule copies ignores samples near to real images if they lack variety */
     NOTHING("near to real images, and not varied", NULL, 0);
+    judged(0.6);
+    for (long i = 0; i < rows; i++) row[i].measure[DG_LOG_COVERAGE] = 0.4;
+    NOTHING("near to real images, which they cover in part", NULL, 0);
     judged(0.6);
     FIRES("near to real images, and varied", NULL, 0, "copies");
     NOTHING("near to real images, and blurred", blurred, 1);

@@ -1,4 +1,5 @@
 /* PNG files, grids and GIFs that dcgan writes are read back by independent decoders. */
+#include "host/figure/confusion.h"
 #include "host/figure/images.h"
 
 #include "damage.h"
@@ -321,7 +322,63 @@ static void nothing_is_smoothed(void)
     DG_CHECK(dg_gif_write(path, frames, 1, 40000, 1, 2, 50) == DG_USAGE);
 }
 
+static const uint8_t *pixel(const dg_image *im, int x, int y)
+{
+    return im->pixels + ((ptrdiff_t)y * im->W + x) * im->C;
+}
+
+/* Blue: images of class i that are classified as i; orange: as another class; grey: no images. With more classes, cells
+ * are smaller. */
+static void confusion_matrices(void)
+{
+    static const struct {
+        int classes, side, names;
+    } row[] = {{2, 48, 120}, {12, 48, 120}, {13, 22, 120}, {40, 22, 120}, {41, 6, 20}, {128, 6, 20}, {129, 2, 20}};
+    static char word[] = "a name of a class that is longer than its room", cat[] = "cat", *names[129];
+    for (int i = 0; i < 129; i++) names[i] = i % 7 ? cat : word;
+    for (size_t n = 0; n < sizeof row / sizeof *row; n++) {
+        const int k = row[n].classes, left = row[n].names + 16, top = row[n].names + 40;
+        long *count = calloc((size_t)k * (size_t)k, sizeof *count);
+        dg_image im = {0};
+        if (!count) abort();
+        for (int i = 0; i + 1 < k; i++) count[(ptrdiff_t)i * k + i] = i + 1;
+        count[1] = 30;
+        if (DG_CHECKF(!dg_confusion_draw(count, k, names, "test", &im), "%s", dg_message())) {
+            DG_CHECKF(im.H == top + k * row[n].side + 16, "%d classes: %d pixels high", k, im.H);
+            for (int i = 0; i < k; i++) {
+                const uint8_t *p = pixel(&im, left + i * row[n].side, top + i * row[n].side);
+                const int want = i + 1 == k ? 246 : i ? 30 : 248; /* of class 0, one image in 31 */
+                DG_CHECKF(p[0] == want && p[2] >= 247, "%d classes, class %d: %d %d %d", k, i, p[0], p[1], p[2]);
+            }
+            const uint8_t *p = pixel(&im, left + row[n].side, top);
+            DG_CHECKF(p[0] == 255 && p[2] == 37, "%d classes: %d %d %d", k, p[0], p[1], p[2]);
+        }
+        dg_image_free(&im);
+        free(count);
+    }
+}
+
+static void mistakes(void)
+{
+    static const uint8_t grey[4] = {10, 80, 160, 240}, colour[12] = {250, 1, 2, 3, 250, 4, 5, 6, 250, 7, 8, 9};
+    const dg_mistake m[] = {{grey, "cat", "dog", 0.75}, {grey, "a name that is longer than the image", "dog", 1}};
+    const dg_mistake c[9] = {{colour, "cat", "dog", 0.5}, {colour, "cat", "dog", 0.5}, {colour, "cat", "dog", 0.5},
+                             {colour, "cat", "dog", 0.5}, {colour, "cat", "dog", 0.5}, {colour, "cat", "dog", 0.5},
+                             {colour, "cat", "dog", 0.5}, {colour, "cat", "dog", 0.5}, {colour, "cat", "dog", 0.5}};
+    dg_image none = {0}, two = {0}, nine = {0};
+    DG_CHECK(!dg_mistakes_draw(m, 0, 2, 1, "none", &none));
+    DG_CHECK(!dg_mistakes_draw(m, 2, 2, 1, "two", &two));
+    DG_CHECK(!dg_mistakes_draw(c, 9, 2, 3, "nine", &nine));
+    DG_CHECK(none.H == two.H && nine.H > two.H && none.W == nine.W);
+    const uint8_t *p = pixel(&two, 12 + 50, 40 + 50), *q = pixel(&nine, 12, 40);
+    DG_CHECKF(p[0] == 240 && p[1] == 240 && p[2] == 240, "%d %d %d", p[0], p[1], p[2]);
+    DG_CHECKF(q[0] == 250 && q[1] == 1 && q[2] == 2, "%d %d %d", q[0], q[1], q[2]);
+    dg_image_free(&none);
+    dg_image_free(&two);
+    dg_image_free(&nine);
+}
+
 static void nothing_is_left(void) { DG_CHECK(temp_count(temp_dir, "tmp") == 0); }
 
 DG_TESTS_IN("images", png_round_trip, texts_round_trip, hostile_files_are_refused, grids_are_laid_out, gifs_come_back,
-            nothing_is_smoothed, nothing_is_left)
+            nothing_is_smoothed, confusion_matrices, mistakes, nothing_is_left)

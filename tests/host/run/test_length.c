@@ -48,6 +48,7 @@ static void test_schedule(void)
                {200, 64, 10, 0, false, true, 77, 77},
                {200, 64, 10, 0, false, false, 0, 0},
                {1, 1, 1, 0, false, true, 0, 1},
+               {5, 64, 10, 0, true, true, 0, 1}, /* an epoch without a step */
                {2000000000, 64, 1000, 0, false, true, 0, 2000000000}};
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         dg_options o = {.batch = row[i].batch,
@@ -105,6 +106,23 @@ static void test_promise(void)
     DG_CHECK(o.epochs == 3 && o.sample_every == 0 && dg_steps_of_run(&o, 200) == 12);
     o.steps = 5;
     DG_CHECK(dg_steps_of_run(&o, 200) == 5);
+    o.steps = 99;
+    DG_CHECK(dg_steps_of_run(&o, 200) == 12);
+}
+
+static void test_finished(void)
+{
+    static const struct {
+        int epochs;
+        long steps;
+        uint64_t epoch, step;
+        bool finished;
+    } row[] = {{3, 0, 2, 900, false}, {3, 0, 3, 12, true},     {3, 7, 1, 6, false}, {3, 7, 1, 7, true},
+               {0, 7, 90, 6, false},  {0, 0, 90, 9000, false}, {0, 7, 90, 8, true}};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        const dg_options o = {.epochs = row[i].epochs, .steps = row[i].steps};
+        DG_CHECKF(dg_run_is_finished(&o, row[i].epoch, row[i].step) == row[i].finished, "row %zu", i);
+    }
 }
 
 static void test_duration(void)
@@ -121,4 +139,4 @@ static void test_duration(void)
     }
 }
 
-DG_TESTS(test_epochs, test_schedule, test_batch, test_promise, test_duration)
+DG_TESTS(test_epochs, test_schedule, test_batch, test_promise, test_finished, test_duration)
