@@ -13,8 +13,8 @@ struct dg_snapshot {
     int tensors;
     char *memory;
     char *model, *config, *classes; /* classes: NULL if none */
-    char input[200];                /* mean and standard deviation of the channels as text; "": not used */
-    char number[7][24];             /* step, epoch, batch, seed, data_count, data_fingerprint, images */
+    char input[200];    /* mean and standard deviation of each channel as text, "" without standardisation */
+    char number[7][24]; /* step, epoch, batch, seed, data_count, data_fingerprint, images */
     char precision[8];
     dg_optimizer optimizer;
 };
@@ -30,7 +30,7 @@ static void snapshot_free(dg_snapshot *s)
     free(s);
 }
 
-/* Fill *out for a tensor whose values are stored at `at`. Returns the values' bytes, rounded up to a multiple of 8. */
+/* `at`: address of the values. Returns the size of the values in bytes, rounded up to a multiple of 8. */
 static size_t describe(dg_st_tensor *out, const char *prefix, const dg_job_tensor *t, dg_type type, char *at)
 {
     snprintf(out->name, sizeof out->name, "%s%s", prefix, t->name);
@@ -41,7 +41,7 @@ static size_t describe(dg_st_tensor *out, const char *prefix, const dg_job_tenso
     return (out->bytes + 7) & ~(size_t)7;
 }
 
-/* Write num_batches_tracked, which PyTorch increments in each training pass of a norm (`passes` per step). */
+/* Write the buffer num_batches_tracked, which PyTorch increments in each forward pass of a norm layer in training. */
 static size_t count_batches(dg_st_tensor *out, const dg_job_tensor *t, int passes, uint64_t step, char *at)
 {
     const int stem = (int)(strrchr(t->name, '.') + 1 - t->name);

@@ -55,7 +55,7 @@ static const char *shape_text(char out[128], const int64_t *dim, int rank)
     return out;
 }
 
-/* Refuse values that training cannot produce, such as NaN. Does nothing if only the header was read. */
+/* Refuse values that training cannot produce, such as NaN. */
 static dg_err check_values(const dg_st_tensor *t, const char *path, bool not_negative)
 {
     size_t n = t->data ? t->bytes / dg_type_bytes(t->type) : 0;
@@ -85,11 +85,11 @@ typedef struct {
     const dg_model *model;
     bool full;
     dg_type type;
-    const char *moment[2]; /* name prefixes of the moments that must be in the file; NULL: none */
-    bool averaged;         /* true if the file has running averages of the exported network */
+    const char *moment[2]; /* name prefixes of the optimizer moments that the file must have, or NULL */
+    bool averaged;         /* the file has EMA weights of the generator */
 } check;
 
-/* True if a tensor's name begins with `prefix`. A checkpoint has moments of SGD only if SGD ran with momentum. */
+/* True if a tensor's name begins with `prefix`. */
 static bool has_prefix(const dg_st *st, const char *prefix)
 {
     for (int i = 0; i < dg_st_count(st); i++)
@@ -142,8 +142,8 @@ static dg_err check_one(const check *c, const dg_st_tensor *t, const dg_ck_tenso
 
 enum { AVERAGE = 3 };
 
-/* Find the layout's tensor for a name in the file. *moment: 0 for the tensor, 1 or 2 for a moment, AVERAGE for its
- * EMA. */
+/* Find the model's tensor for a tensor name in a file. *moment: 0: weight, 1, 2: optimizer moment, AVERAGE: EMA weight.
+ */
 static const dg_ck_tensor *meaning(const check *c, const dg_ck_tensor *layout, int n, const char *name, int *moment)
 {
     *moment = 0;
@@ -242,7 +242,7 @@ dg_err dg_ck_load(dg_st *st, const char *path, const dg_model *model, bool full,
     return e ? e : dg_ck_check(st, path, model, full, type);
 }
 
-/* The shape of main.N.weight if it is the weight of a convolution, otherwise NULL. */
+/* Returns the shape of the tensor main.N.weight (N = module) if it has 4 dimensions, otherwise NULL. */
 static const int64_t *conv_shape(const dg_st *st, const char *net, int module)
 {
     char name[64];
@@ -258,12 +258,12 @@ dg_err dg_ck_derive(const dg_st *st, const char *path, dg_model *model)
     if (!text) return dg_fail(DG_DEVICE, "%s: out of memory", path);
     dg_err e = DG_OK;
     if (!stored) {
-        /* Modules 0, 1, 2 are convolution, norm and activation of the first layer, and so on. */
+        /* In PyTorch's DCGAN example, each layer has three modules: convolution, norm and activation. */
         const char *prefix = conv_shape(st, "", 0) ? "" : "G.";
         const int64_t *first = conv_shape(st, prefix, 0), *last = first, *d = conv_shape(st, "D.", 0);
         int layers = first ? 1 : 0;
         for (const int64_t *at; (at = conv_shape(st, prefix, 3 * layers)); layers++) last = at;
-        if (layers < 3 || layers > 7 || /* images of 16 x 16 to 256 x 256 */
+        if (layers < 3 || layers > 7 || /* 3 to 7 layers generate images of 16 x 16 to 256 x 256 pixels */
             first[0] > 4096 || last[0] > 16384 || last[1] > 3 || (d && d[0] > 16384))
             e = dg_fail(DG_IO,
                         "%s: the tensors are not those of a generator of PyTorch's DCGAN example (main.0.weight, "

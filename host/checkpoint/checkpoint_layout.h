@@ -1,4 +1,4 @@
-/* Contents of a model's checkpoint, for the code that writes, reads, exports and imports it. */
+/* Names, shapes and metadata of the tensors in a model's checkpoint. */
 #ifndef DG_CHECKPOINT_LAYOUT_H
 #define DG_CHECKPOINT_LAYOUT_H
 
@@ -6,64 +6,63 @@
 #include "host/files/replace.h"
 #include "host/net/layers/layers.h"
 
-#define DG_CK_AVERAGE "ema." /* prefix of the names of averaged tensors */
+#define DG_CK_AVERAGE "ema." /* prefix of the names of EMA weights */
 
 typedef struct {
     char name[64];
     dg_parameter_kind kind;
     int net, rank;
-    char alone[72]; /* the tensor's PyTorch name in an exported file; "": the tensor is not exported */
-    int64_t dim[4]; /* PyTorch's */
+    char alone[72]; /* the tensor's PyTorch name in an exported file, or "" if the tensor is not exported */
+    int64_t dim[4]; /* in PyTorch's order */
 } dg_ck_tensor;
 
 enum { DG_CK_MOST = 2 * DG_MAX_LAYERS * DG_LAYER_PARAMETERS + 2 };
 
-/* List the tensors of a model's networks in the order in which files store them. Returns their number. */
+/* List the tensors of a model's networks in the order of checkpoint files. Returns the number of tensors. */
 int dg_ck_layout(const dg_model *model, dg_ck_tensor out[DG_CK_MOST]);
-/* List the weight and bias that whiten images. Returns 2, or 0 if the model does not whiten. */
+/* List the weight and bias of the model's ZCA whitening. Returns 2, or 0 for a model without whitening. */
 int dg_ck_input(const dg_model *model, dg_ck_tensor out[2]);
 
-/* *full: true for a dcgan checkpoint, false for a file with a single network. Returns DG_IO or DG_USAGE otherwise. */
+/* *full: true for a dcgan checkpoint, false for a file with a single network. Other files give DG_IO or DG_USAGE. */
 dg_err dg_ck_format(const dg_st *st, const char *path, bool *full);
 
-/* True if `format` is a metadata format that `dcgan export` writes, for a generator or a classifier. */
+/* True if `dcgan export` writes this value of the metadata key `format`. */
 bool dg_ck_exported(const char *format);
 
-/* Get the optimizer from the metadata of st; the default is Adam. DG_IO: unknown optimizer. */
+/* Read the optimizer from the metadata of st; the default is Adam. DG_IO: unknown optimizer. */
 dg_err dg_ck_optimizer(const dg_st *st, const char *path, dg_optimizer *out);
 
-/* Check that st has exactly the tensors of the model's layout, with the right types and shapes. Checks the values if
- * they were read. full: st is a checkpoint with moments, all of type `type`. Without full, st is a generator with or
- * without its discriminator, and may lack the prefix "G." and num_batches_tracked. */
+/* Check that st has exactly the model's tensors, with the right types and shapes, and check the values if they were
+ * read. If `full` is true, st must be a checkpoint with optimizer moments, all of type `type`. If `full` is false, st
+ * may be a generator without discriminator, prefix "G." and num_batches_tracked. */
 dg_err dg_ck_check(const dg_st *st, const char *path, const dg_model *model, bool full, dg_type type);
 
-/* Read the data of st if its header fits the model, then check the values. */
+/* Check that the header of st fits the model, then read and check the values. */
 dg_err dg_ck_load(dg_st *st, const char *path, const dg_model *model, bool full, dg_type type);
 
-/* Find a tensor of the layout in st, by its name in checkpoints or in exported files. NULL: not in st. */
+/* Find a tensor in st by its name in checkpoints or in exported files. NULL: not in st. */
 const dg_st_tensor *dg_ck_find(const dg_st *st, const dg_ck_tensor *want);
 
-/* Find the tensor of st to use for inference: its running average if st has one, otherwise the tensor itself. */
+/* Find the weights in st to use for inference: the EMA weights if st has them, otherwise the trained weights. */
 const dg_st_tensor *dg_ck_find_shown(const dg_st *st, const dg_ck_tensor *want);
 
-/* Convert the metadata `input` (mean and standard deviation per channel) to text and back. DG_IO: invalid. */
+/* Convert mean and standard deviation per channel to text (metadata key `input`) and back. DG_IO: invalid text. */
 void dg_ck_input_text(char *out, size_t size, int channels, const dg_input_data *in);
 dg_err dg_ck_read_input(const dg_st *st, const char *path, const dg_model *m, dg_input_data *out);
-/* Get the whitening from st, whose values must have been read. No-op if the model does not whiten. */
+/* Get the ZCA whitening from st after its values were read. No-op for a model without whitening. */
 dg_err dg_ck_read_whitening(const dg_st *st, const dg_model *m, dg_whitening **out);
 
-/* Returns DG_IO if `classes` (one name per line) does not have one name per class of the model. NULL: no names. */
+/* Returns DG_IO unless `classes` (lines, or NULL without names) has one name per class of the model. */
 dg_err dg_ck_check_names(const char *path, const dg_model *m, const char *classes);
 
-/* Copy the values of st into job. st must have passed dg_ck_check. */
+/* Copy the values of st into job, after dg_ck_check accepted st. */
 dg_err dg_ck_put(const dg_st *st, const char *path, dg_job *job, bool moments);
 
-/* Get a generator's model from the file's metadata; without metadata, the stock DCGAN with the tensors' shapes. */
+/* Get the model from the metadata of st or, without metadata, from the shapes of a DCGAN generator's tensors. */
 dg_err dg_ck_derive(const dg_st *st, const char *path, dg_model *model);
 
-/* Convert any bytes to UTF-8 and back: metadata is UTF-8, but a configuration may name a folder in Latin-1. Invalid
- * bytes become U+F780 to U+F7FF (private use); if the text has such characters, they are escaped. Returns malloc'd
- * text; NULL: no memory. */
+/* Convert any bytes to UTF-8 and back: safetensors metadata is UTF-8, but folder names may be Latin-1. Invalid bytes
+ * become U+F780 to U+F7FF (private use); these characters in the text are escaped. Returns malloc'd text or NULL. */
 char *dg_text_to_utf8(const char *text);
 char *dg_text_from_utf8(const char *text);
 

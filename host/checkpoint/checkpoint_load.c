@@ -1,4 +1,4 @@
-/* Reads checkpoints: their metadata, and their values into a job. */
+/* Reads the metadata and tensors of checkpoints. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -51,7 +51,7 @@ dg_err dg_ck_format(const dg_st *st, const char *path, bool *full)
     return dg_fail(DG_IO, "%s: is not a dcgan checkpoint (format %s)", path, format);
 }
 
-/* Returns the integer value of a key in the text of config.ini, or 0 if the key is missing. */
+/* Returns the integer value of `key` in the text of config.ini, or 0 without the key. */
 static uint64_t setting(const char *config, const char *key)
 {
     const size_t n = strlen(key);
@@ -60,7 +60,7 @@ static uint64_t setting(const char *config, const char *key)
     return 0;
 }
 
-/* The images per epoch and the batch size, or 0 if unknown, for example for an imported generator. */
+/* Returns the number of images per epoch, and sets *batch to the batch size; 0 if unknown. */
 static uint64_t images_of_epoch(const dg_checkpoint_info *info, uint64_t *batch)
 {
     const uint64_t count = info->data_count;
@@ -69,8 +69,7 @@ static uint64_t images_of_epoch(const dg_checkpoint_info *info, uint64_t *batch)
     return strstr(info->config, "drop-last = yes") ? count - count % *batch : count;
 }
 
-/* Check step, epoch and batch. The step can differ from epochs * steps per epoch, because a run may have resumed with
- * other images or another batch size. But each finished epoch had at least one step. */
+/* The step can differ from epochs * steps per epoch, because a resumed run may change dataset and batch size. */
 static dg_err check_place(const dg_checkpoint_info *info, const char *path)
 {
     uint64_t each;
@@ -100,7 +99,7 @@ static dg_err read_images(const dg_st *st, const char *path, dg_checkpoint_info 
     return dg_fail(DG_IO, "%s: metadata images-shown = %s: must be at most 2^53", path, dg_st_get(st, "images-shown"));
 }
 
-/* Check that PyTorch's counters num_batches_tracked agree with the step. */
+/* Check that the tensors num_batches_tracked agree with the checkpoint's step. */
 static dg_err check_counts(const dg_st *st, const char *path, const dg_recipe *r)
 {
     uint64_t step;
@@ -191,7 +190,7 @@ dg_err dg_checkpoint_precision(const dg_checkpoint_info *info, const char *path,
     return DG_OK;
 }
 
-/* Read the info of a single network, which has only the metadata of `dcgan export`, or none. */
+/* Read the metadata, all of it optional, of a file with a single network, written by `dcgan export` or PyTorch. */
 static dg_err generator_info(const dg_st *st, const char *path, dg_model *model, dg_checkpoint_info *info)
 {
     if (dg_st_get(st, "step")) (void)number(st, path, "step", &info->step);
@@ -241,7 +240,7 @@ void dg_checkpoint_info_free(dg_checkpoint_info *info)
     memset(info, 0, sizeof *info);
 }
 
-/* A missing moment is an error, because its memory would stay uninitialised. */
+/* A missing optimizer moment is an error, because its memory would stay uninitialised. */
 static dg_err put_moment(const dg_st *st, const char *path, dg_job *job, const char *prefix, const dg_job_tensor *t,
                          int row)
 {
@@ -255,7 +254,7 @@ static dg_err put_moment(const dg_st *st, const char *path, dg_job *job, const c
                    path, name);
 }
 
-/* Load the average of a tensor. If the file is a single network, the average starts from the weights. */
+/* Load the EMA weights of a tensor. With a single network in the file, the EMA starts from the network's weights. */
 static dg_err put_average(const dg_st *st, const char *path, dg_job *job, const dg_job_tensor *t,
                           const dg_st_tensor *weights, bool moments)
 {

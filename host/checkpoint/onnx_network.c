@@ -17,11 +17,11 @@ typedef struct {
     dg_st_tensor *weight;
     int weights;
     char (*made)[DG_ONNX_NAME];
-    float number[CONSTANTS][4]; /* constants by which a classifier's graph prepares pixels */
+    float number[CONSTANTS][4]; /* constants that scale and shift the input pixels of a classifier */
     int64_t shape[4];
 } graph;
 
-/* Add a constant with `channels` values, or a scalar if channels is 0. Returns its name. */
+/* Add a constant of shape (channels, 1, 1), or a scalar if channels is 0. Returns its name. */
 static const char *constant(graph *g, const char *name, int i, int channels, double value)
 {
     dg_st_tensor *t = &g->weight[g->weights++];
@@ -37,7 +37,6 @@ static dg_onnx_node *step(graph *g, char value[DG_ONNX_NAME], const char *type, 
     return dg_onnx_then(&g->onnx, type, "input", what, value);
 }
 
-/* Append the whitening: flatten the images, apply a Linear, restore the original shape. */
 static void whiten(graph *g, char value[DG_ONNX_NAME])
 {
     step(g, value, "Flatten", "flat");
@@ -88,7 +87,7 @@ static void add_layer(graph *g, int i, const char *start)
     }
 }
 
-/* Rename the graph's output `last` to `name`. Adds an Identity node if `last` is not the output of the last node. */
+/* Rename the graph's output `last` to `name`. If `last` is not the output of the last node, append an Identity node. */
 static void finish(graph *g, const char *last, const char *name)
 {
     dg_onnx *o = &g->onnx;

@@ -42,7 +42,7 @@ static dg_err open_augmenter(augmenter *a, int N, int size, int channels, int wh
     return dg_own_ready(&a->own);
 }
 
-/* out: one row with the images, then one row of augmented images per step. */
+/* Write one row with the images to `out`, then one row of augmented images per step. */
 static dg_err fill(augmenter *a, const uint8_t *pixels, size_t bytes, uint64_t seed, uint8_t *out)
 {
     float *x = malloc(bytes * sizeof *x);
@@ -72,9 +72,7 @@ static dg_err draw(const dg_options *o, const dg_dataset *d)
     if (!e) e = fill(&a, d->pixels, bytes, o->seed, all);
     if (!e) e = dg_sheet(all, (STEPS + 1) * n, d->size, d->channels, STEPS + 1, n, &sheet);
     if (!e) e = dg_enlarge(&sheet, dg_scale_of(0, sheet.W, sheet.H));
-    if (!e)
-        e = dg_png_write(o->aug_preview, &sheet, &(dg_text){"Software", dg_version},
-                         1); /* the PNG text "Software" excludes the image from datasets */
+    if (!e) e = dg_png_write(o->aug_preview, &sheet, &(dg_text){"Software", dg_version}, 1);
     dg_image_free(&sheet);
     dg_own_close(&a.own);
     free(all);

@@ -1,4 +1,4 @@
-/* `dcgan batch [MODEL] --data DIR`: the fastest batch size, by search or by a published rule, or times of a range. */
+/* `dcgan batch [MODEL] --data DIR`: finds the fastest batch size by search or by a published rule, or times several. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,8 +21,8 @@ typedef struct {
     dg_batch_table table;
 } job;
 
-/* X(value, key in JSON, title in the text table, format, width, factor of the printed value). NULL: only in JSON. r is
- * row i of table t; `rule` is true if a row is a round. */
+/* Columns of the table: X(value, JSON key, title in the text table or NULL, printf format, width, factor before
+ * printing). r: row i of table t; rule: true if each row is a round of the published rule. */
 #define COLUMNS(X)                                                                                       \
     X(rule ? (double)i : NAN, "round", "round", "%7.0f", 7, 1)                                           \
     X(r->batch, "batch", "batch", "%7.0f", 7, 1)                                                         \
@@ -48,7 +48,7 @@ static const struct {
 } column[] = {COLUMNS(NAMES)};
 enum { N_COLUMNS = sizeof column / sizeof *column };
 
-/* Gain of the epoch time over round 0, or of the images per second over the next smaller size. */
+/* Returns the relative gain in epoch time over round 0 of the rule, or in images/s over the next smaller batch size. */
 static double gain_of(const dg_batch_table *t, int i, bool rule)
 {
     if (rule) return dg_batch_gain(t, i);
@@ -76,7 +76,7 @@ static bool is_known(const job *j, int c)
     return known;
 }
 
-/* Print a line per row; * marks the chosen size. Columns without values are omitted. */
+/* Print the table without empty columns; * marks the chosen batch size. */
 static void print_table(const job *j)
 {
     double v[N_COLUMNS];

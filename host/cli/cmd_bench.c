@@ -1,5 +1,5 @@
-/* `dcgan bench [MODEL ...]`: measures peak rates of the machine and the training step. `dcgan profile [MODEL]`:
- * measured and predicted time of a step, op by op. */
+/* `dcgan bench [MODEL ...]`: measures peak rates of the machine and the training step. `dcgan profile [MODEL]`: prints
+ * measured and predicted time of each op of a training step. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,7 +54,7 @@ static void print_machine(const dg_machine *m, const char *device)
                !m->gpu && m->foreign > 0.1 ? ": all measured rates are lower than on an idle machine" : "");
 }
 
-/* The first variant that executes fewer multiplications than the direct form, or NULL. */
+/* Returns the first kernel variant that needs fewer multiplications than a direct convolution, or NULL. */
 static const dg_variant *sparing(const dg_bench_model *r)
 {
     for (int i = 0; i < r->ops; i++)

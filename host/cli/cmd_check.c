@@ -1,5 +1,5 @@
-/* `dcgan check [MODEL]`: compares a training step on two backends, op by op with equal inputs, then fused launches with
- * the ops that they replace. The reference is the CPU with direct convolutions and DCGAN_ISA=base. */
+/* `dcgan check [MODEL]`: compares each op of a training step on two backends with equal inputs, then fused launches
+ * with the ops that they replace. The reference backend is the CPU with direct convolutions and DCGAN_ISA=base. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -24,7 +24,7 @@ typedef struct {
     dg_trial trial;
 } side;
 
-/* Make random images, enough for a full batch and a short one. */
+/* Make random images for one full batch and one shorter last batch. */
 static dg_err draw_images(const dg_options *o, const dg_model *m, dg_dataset *set)
 {
     set->count = o->batch > 1 ? 2 * o->batch - 1 : 1;
@@ -58,7 +58,7 @@ static dg_err set_up(side *s, const dg_options *o, const dg_model *m, const imag
     g.last_batch = p->last_batch;
     g.samples = g.tested = SAMPLES;
     g.rows = p->set.count;
-    g.flip = m->input != DG_INPUT_ZCA; /* images with ZCA whitening are not mirrored */
+    g.flip = m->input != DG_INPUT_ZCA; /* training with ZCA whitening does not mirror images */
     g.apart = apart;
     g.checked = true;
     const dg_trial_images given = {p->set.pixels, p->set.count, p->perm, p->set.count};
@@ -104,7 +104,7 @@ static dg_err put_test(dg_job *job, const images *p)
     return e;
 }
 
-/* Checks the penalty of s[1]. The other checks give each op its operands, so this check runs a step of s[1] alone. */
+/* Run a training step of s[1], and check the gradient penalty that it computes. */
 static dg_err check_penalty(side s[2], const dg_options *o, FILE *to)
 {
     dg_job *b = &s[1].trial.job;
@@ -153,7 +153,7 @@ static dg_err check_fused(side s[3], const dg_options *o, const images *p, dg_ch
     return e ? e : check_penalty(s + 1, o, to);
 }
 
-/* s[0] is the CPU, the reference; s[1] is --device without fusion; s[2] is --device with fused launches. */
+/* Open backends: s[0]: CPU, the reference; s[1]: --device without fusion; s[2]: --device with fused launches. */
 static dg_err open_all(side s[3], const dg_options *o)
 {
     dg_options plainly = *o;

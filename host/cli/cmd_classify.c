@@ -1,4 +1,4 @@
-/* `dcgan classify`: classes of images by a trained classifier. */
+/* `dcgan classify`: predicts the classes of images by a trained classifier. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ typedef struct {
     size_t image;
     uint8_t *pixels;
     char **path;
-    const char **label; /* true class, from a folder's name or a file; NULL: unknown to the classifier */
+    const char **label; /* true class of each image, or NULL if the classifier lacks this class */
     int count, capacity;
     double *share; /* (count, classes) */
     ranked *rank;  /* (classes): sorted by rank() */
@@ -138,7 +138,7 @@ static int larger_first(const void *a, const void *b)
     return x->share != y->share ? (x->share < y->share ? 1 : -1) : x->class - y->class;
 }
 
-/* Sort the classes of image i by decreasing probability; for equal probabilities, the lower index first. */
+/* Sort the classes of image i by decreasing probability, then by index. */
 static const ranked *rank(const job *j, int i)
 {
     const double *p = j->share + (size_t)i * (size_t)j->l->classes;

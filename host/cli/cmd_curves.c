@@ -1,5 +1,4 @@
-/* `dcgan curves RUN...`: losses of several runs in one figure. RUN is a run directory, or a CSV file with the columns
- * of log.csv. */
+/* `dcgan curves RUN...`: draws losses of several run directories or CSV files in one figure. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,7 +72,7 @@ static dg_err read_run(run *r, const char *operand)
     return e;
 }
 
-/* Add a curve of each run. Returns false if no run has values. */
+/* Add a curve of metric m for each run. Returns false if no run logged m. */
 static bool add_runs(dg_chart *p, const run *r, int runs, const dg_metric *m, int logged)
 {
     bool any = false;

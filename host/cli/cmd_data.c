@@ -1,4 +1,4 @@
-/* `dcgan data DIR`: check a dataset, or --synthesize one. */
+/* `dcgan data DIR`: checks the dataset in DIR, or draws one there (--synthesize). */
 #include "host/cli/commands.h"
 #include "host/data/dataset.h"
 #include "host/data/synthesize/synthesize.h"
@@ -75,7 +75,7 @@ static dg_err look(findings *f, const dg_dataset_options *o)
     return e;
 }
 
-/* Print up to 8 sizes as a list, or more sizes as a histogram of the shorter side. */
+/* Print up to 8 image sizes as a list, or more image sizes as a histogram of the shorter side. */
 static void print_sizes(const findings *f)
 {
     printf("image sizes in pixels:\n");
@@ -164,7 +164,7 @@ static void print_report(const dg_dataset_options *o, const findings *f)
     for (int i = 0; i < d->skips; i++) dg_say("  %s: %s", d->skip[i].name, d->skip[i].reason);
 }
 
-/* Make a JSON string from a name, which may be invalid UTF-8. */
+/* Make a JSON string from a file name, which may be invalid UTF-8. */
 static cJSON *text(const char *s)
 {
     char name[2 * DG_PATH_BYTES];
@@ -265,13 +265,12 @@ static dg_err write_sheet(const dg_dataset_options *o, const dg_dataset *d, cons
     dg_err e = dg_sheet(some, n, d->size, d->channels, (n + cols - 1) / cols, cols, &sheet);
     free(some);
     if (e) return e;
-    e = dg_png_write(path, &sheet, &(dg_text){"Software", dg_version},
-                     1); /* the text "Software" excludes this PNG from datasets */
+    e = dg_png_write(path, &sheet, &(dg_text){"Software", dg_version}, 1);
     dg_image_free(&sheet);
     return e;
 }
 
-/* Read the training part only, as for a GAN, and accept classes that no classifier could learn. */
+/* Read the dataset as for a GAN, and ignore labels that are unusable for a classifier. */
 static dg_err read_for_gan(const dg_dataset_options *o, dg_dataset *out)
 {
     dg_err e = dg_dataset_read(o, out);
@@ -312,7 +311,6 @@ dg_err dg_data_report(const dg_dataset_options *given, const char *classifier, i
     return e;
 }
 
-/* Shape of the training images, and the number of classes (0 for a GAN). */
 typedef struct {
     int size, channels, classes;
     char model[64];

@@ -1,4 +1,4 @@
-/* `dcgan --list-devices`: prints the values for --device. The command works without a driver and without CUDA. */
+/* `dcgan --list-devices`: prints the values for --device, also without a GPU driver or CUDA. */
 
 #include "host/cli/commands.h"
 

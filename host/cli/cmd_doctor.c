@@ -1,4 +1,4 @@
-/* `dcgan doctor`: findings on a run's log and sample grids (host/doctor). */
+/* `dcgan doctor`: detects training problems in a run's log and sample grids (host/doctor). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ typedef struct {
     int grids;
     dg_doctor doctor;
     dg_loss loss;
-    bool finished; /* the run reached the length in its config.ini; false without config.ini */
+    bool finished; /* true if the run trained for the number of epochs in its config.ini */
 } job;
 
 static dg_err parse(job *j)
@@ -40,7 +40,7 @@ static dg_err parse(job *j)
     return j->rows ? DG_OK : dg_fail(DG_USAGE, "%s: the log has no training steps yet", j->path);
 }
 
-/* Read the loss function and the length of the run from config.ini. */
+/* Read the loss function and the number of epochs from config.ini. */
 static dg_err read_config(job *j, const char *run)
 {
     char path[4096];

@@ -23,7 +23,7 @@ typedef struct {
     int count;
 } origin;
 
-/* Read the text DG_ORIGIN of a PNG, which earlier versions did not write. */
+/* Read from the texts of a PNG which checkpoint generated the PNG; "": unknown. */
 static void read_origin(int folder, const char *file, char out[ROOM])
 {
     char head[DG_TEXTS_BYTES], model[100], step[24], seed[24];
@@ -49,7 +49,7 @@ static int most_first(const void *a, const void *b)
     return x->count != y->count ? (x->count < y->count ? 1 : -1) : strcmp(x->name, y->name);
 }
 
-/* Merge equal origins and sort them, the most frequent first. Returns their number. */
+/* Merge equal origins, sort them by decreasing frequency, and return their number. */
 static int join(origin *o, int n)
 {
     int kept = 0;
@@ -71,8 +71,8 @@ static void list(char *out, size_t size, const origin *o, int n)
     if (n > SHOWN && at < size) snprintf(out + at, size - at, "; further checkpoints: %d", n - SHOWN);
 }
 
-/* Returns DG_DATA if the images come from several checkpoints, or only some images come from a checkpoint; the message
- * has the counts. With `force`, prints a warning instead. Reads the PNG header of each file. */
+/* Returns DG_DATA (with `force`: only warns) if the images come from several checkpoints or partly from unknown ones.
+ */
 static dg_err check_origins(const char *dir, const dg_dataset *d, bool force)
 {
     char all[SHOWN * (ROOM + 20) + 40];
@@ -104,7 +104,7 @@ enum { COUNT = 5000, MEASURES = 24 };
 
 typedef struct {
     dg_options o;
-    dg_generator *generator; /* generates the samples; NULL: samples are in a folder */
+    dg_generator *generator; /* generates the samples, or NULL if a folder has the samples */
     dg_labeller *labeller;
     dg_model *named;
     dg_backend *backend;
@@ -122,7 +122,7 @@ static bool is_folder(const char *path)
     return !stat(path, &s) && S_ISDIR(s.st_mode);
 }
 
-/* Open the sources of samples, and set the size and channels of the samples. */
+/* Open the checkpoint or folder of samples, and set the size and channels of samples. */
 static dg_err open_all(job *j)
 {
     dg_options *o = &j->o;
@@ -182,7 +182,7 @@ static dg_err load(const job *j, const char *dir, bool made, dg_dataset *out)
     return e;
 }
 
-/* Set the number of images per set: samples and two halves of the real images (for the real-vs-real baseline). */
+/* Set the number of samples to compare, at most half of the real images because of the real-vs-real baseline. */
 static dg_err settle_count(job *j)
 {
     const dg_options *o = &j->o;
@@ -317,7 +317,7 @@ static void print_json(const job *j)
     }
     printf("],\n \"metrics\": [");
     print_metrics(j);
-    printf("],\n \"measures\": ["); /* old name of "metrics", from before version 0.1.0 */
+    printf("],\n \"measures\": ["); /* key of "metrics" before 0.1.0 */
     print_metrics(j);
     printf("]}\n");
 }

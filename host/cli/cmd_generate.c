@@ -1,4 +1,4 @@
-/* `dcgan generate`: a PNG per seed, and a grid. */
+/* `dcgan generate`: writes a PNG per seed, and a grid. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ typedef struct {
     dg_progress *progress;
 } job;
 
-/* Write a PNG whose text chunks store the checkpoint and options for generating the image again. */
+/* Write a PNG with text chunks that name the checkpoint and the options that generated the image. */
 static dg_err write_png(const job *j, const char *path, const dg_image *im, const char *key, const char *images)
 {
     char checkpoint[4096], run_seed[24], step[24];
@@ -74,7 +74,7 @@ static dg_err make_images(const job *j)
     return e;
 }
 
-/* --write-z: write the latent vectors as tensor z (n, latent, 1, 1), an input for PyTorch and ONNX. */
+/* Option --write-z: write the latent vectors as tensor z (n, latent, 1, 1), an input for PyTorch and ONNX. */
 static dg_err write_z(const job *j, const char *path)
 {
     const size_t each = (size_t)j->g->inputs, n = (size_t)j->o->count;
@@ -122,7 +122,7 @@ static void report(const job *j)
     if (j->o->write_z) dg_say("%s", dg_output_name(j->o->write_z));
 }
 
-/* Without --out: choose the first of generated/, generated-2/, ... that has no samples of another checkpoint. */
+/* Choose the default of --out: the first of generated/, generated-2/, ... without samples of another checkpoint. */
 static dg_err choose_directory(job *j)
 {
     static const char *const names[] = {"seed-*.png", "grid.png", NULL};

@@ -1,5 +1,5 @@
-/* `dcgan interpolate`: images along great circles of latent space. strip.png has a row per pair of seeds; walk.gif is a
- * loop over all seeds. With --walks, each cell of a grid shows a walk over other seeds. */
+/* `dcgan interpolate`: writes samples along great circles of latent space. The image strip.png has a row per pair of
+ * consecutive seeds; the animation walk.gif is a loop over all seeds, or a grid of loops (--walks). */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -20,15 +20,15 @@ typedef struct {
     const dg_options *o;
     dg_generator *g;
     char dir[4096];
-    int walks, seeds, frames; /* seeds per walk; frames from one seed to the next */
+    int walks, seeds, frames; /* seeds: per walk; frames: from one seed to the next */
     size_t image;
     float *z;        /* (walks * seeds, latent) */
     uint8_t *pixels; /* (walks, seeds * frames, size, size, channels) */
     dg_progress *progress;
 } job;
 
-/* Spherical interpolation (Shoemake 1985). Normal vectors of high dimension have nearly equal length, which slerp
- * keeps; a straight line between two of them has shorter vectors. */
+/* Spherical interpolation (Shoemake 1985). Normally distributed vectors of high dimension have nearly equal length,
+ * which slerp keeps; linear interpolation makes shorter vectors. */
 static void slerp(float *out, const float *a, const float *b, double t, int n)
 {
     double aa = 0, bb = 0, ab = 0;

@@ -1,5 +1,5 @@
-/* `dcgan plan MODEL`: prints ops and memory of training, or of a forward pass if the model has no recipe. --dry-run:
- * prints a summary of a run. */
+/* `dcgan plan MODEL`: prints ops and memory of training, or of a forward pass if the model is neither a GAN nor a
+ * classifier. Option --dry-run of training: prints a summary of the run. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,7 +89,7 @@ static double checkpoint_bytes(const dg_job *job)
     return bytes * (double)dg_type_bytes(job->backend->real);
 }
 
-/* Write the free disk space at path, or at its nearest existing parent directory, as text; "" if unknown. */
+/* Write the free disk space of path, or of its nearest existing parent directory, as text ("" if unknown) to `out`. */
 static void free_text(const char *path, char *out, size_t size)
 {
     char at[4096];
@@ -120,8 +120,8 @@ static void print_disk(const dg_options *o, const dg_job *job, const dg_dataset 
            (checkpoint * checkpoints + grid * n + log) / 1e6 + 1, checkpoint / 1e6, 1 + o->keep, grids, unused);
 }
 
-/* Print the run's summary, and time a few training steps in separate memory. o: options with all automatic values set
- * (length.h). memory: bytes of the whole run. DG_NUMBERS: a step computed a value that is not finite. */
+/* Print the summary of a run, and time a few training steps. o: options after all automatic values were resolved.
+ * memory: bytes of the whole run. DG_NUMBERS: a step computed NaN or infinity. */
 static dg_err print_summary(const dg_options *o, const dg_job *job, const dg_dataset *data, double memory)
 {
     const dg_backend *b = job->backend;
@@ -241,8 +241,7 @@ typedef struct {
     double decoded, records, matrix, finding, all;
 } run_memory;
 
-/* Estimate the run's memory: the arena, the decoded images, the dataset that ops read, and, with labels or whitening,
- * the records on the host. Memory for computing the whitening is freed before the other memory is allocated. */
+/* Estimate the memory of a run. Memory for computing the ZCA whitening is freed before other memory is allocated. */
 static run_memory memory_of(const dg_job *job, bool labels, int images)
 {
     const dg_model *m = &job->model;
@@ -280,7 +279,7 @@ static dg_err dry_run(const dg_options *given, dg_model *model, dg_backend *b)
     dg_dataset d = {0};
     dg_job job;
     const bool labels = dg_recipe_find(model)->labels;
-    dg_err e = dg_training_images(&o, model, dg_least_images(&o), &d); /* only decoding finds corrupt files */
+    dg_err e = dg_training_images(&o, model, dg_least_images(&o), &d);
     if (e) return e;
     const int tests = d.count - d.train + d.aside;
     dg_settle_batch(&o, d.train);
@@ -350,8 +349,7 @@ static dg_err plan_largest(const dg_options *o, const dg_model *model, dg_backen
     e = dg_largest_batch(model, &g, b, &room, &batch);
     if (e) return e;
     g = dg_options_run(o, batch ? batch : 1, 2 * (batch ? batch : 1), batch);
-    e = dg_build_to_fit(&job, model, &g, b,
-                        o->device_memory); /* if no batch size fits, this call fails with the reason */
+    e = dg_build_to_fit(&job, model, &g, b, o->device_memory); /* fails with the reason if no batch size fits */
     if (e) return e;
     print_largest(o, &(sheet){.model = model, .backend = b}, batch, dg_fit_bytes(&job), room.have);
     dg_job_free(&job);

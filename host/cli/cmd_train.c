@@ -1,4 +1,4 @@
-/* `dcgan --data DIR`: set up, run and close a training run. */
+/* `dcgan --data DIR`: trains a model. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@
 #include "host/train/train.h"
 #include "host/run/stop.h"
 
-/* Set the classifier's outputs to the number of classes, and print the sizes of the training and test part. */
+/* Set the number of a classifier's outputs to the number of classes, and print the sizes of training and test part. */
 static dg_err check_classes(const dg_training *r, dg_model *model)
 {
     const dg_dataset *d = &r->data;
@@ -67,7 +67,7 @@ static dg_err advise(const dg_training *r, const dg_dataset_options *o)
     return e;
 }
 
-/* Load the images. known: dataset fingerprint in the resumed checkpoint; 0 for a new run. */
+/* known: fingerprint of the dataset in the resumed checkpoint, or 0 for a new run. */
 static dg_err load_data(dg_training *r, dg_model *model, const dg_recipe *recipe, uint64_t known, dg_opening *opening)
 {
     const dg_options *o = r->o;
@@ -101,8 +101,7 @@ static dg_err load_data(dg_training *r, dg_model *model, const dg_recipe *recipe
     return e || !recipe->labels ? e : check_classes(r, model);
 }
 
-/* Open the device and load the images concurrently. If the device cannot be opened, returns this error, and removes
- * skipped.txt of a new run. */
+/* Open the device and load the images concurrently. An error in opening the device removes skipped.txt of a new run. */
 static dg_err open_and_load(dg_training *r, dg_model *model, const dg_recipe *recipe, uint64_t known)
 {
     dg_opening *opening;
@@ -133,7 +132,7 @@ static dg_err build_job(dg_training *r, const dg_model *model, const dg_recipe *
             DG_MSG("note-windows",
                    "the dataset does not fit in device memory; streaming it through two windows of %d images"),
             window);
-    if (!e) e = dg_train_whitening(r, model); /* whitening is slow, so it follows the memory check */
+    if (!e) e = dg_train_whitening(r, model); /* check the memory before this slow computation of the ZCA whitening */
     r->job.o.input = r->input;
     if (!e && recipe->labels) e = dg_job_records(&r->job, r->data.pixels, r->data.label, r->data.count, &r->records);
     if (e) return e;
@@ -154,7 +153,7 @@ static dg_err open_outputs(dg_training *r)
     return dg_outputs_open(w);
 }
 
-/* Restore from a resumed run's log: the metric sums of the current epoch, the doctor's state, the best checkpoint. */
+/* From a resumed run's log: restore the epoch's metric sums, the state of the doctor rules, and the best checkpoint. */
 static void take_up_means(dg_training *r)
 {
     long n;
@@ -183,7 +182,7 @@ static dg_err open_critic(dg_training *r)
     return DG_OK;
 }
 
-/* --resume with another dataset: prepare a new run with the resumed run's weights. It starts later. */
+/* Resumed with another dataset: set r->own to the options of a new run that starts from the old run's weights. */
 static dg_err become_another(dg_training *r, const char *path, uint64_t then)
 {
     dg_err e = dg_train_own(r->o, path, &r->own);
@@ -195,7 +194,7 @@ static dg_err become_another(dg_training *r, const char *path, uint64_t then)
     return e ? e : dg_fail(DG_DATA, "the dataset has changed");
 }
 
-/* Print how to resume an older run in the directory, because a user may have repeated a command after Ctrl-C. */
+/* Print how to resume an earlier run, because a user may repeat a command after Ctrl-C. */
 static void note_older(dg_progress *p, const dg_options *o)
 {
     char quoted[DG_SHELL_ROOM], older[4096];
@@ -244,7 +243,7 @@ static dg_err set_up(dg_training *r)
     if (!e) e = dg_train_settle(r, model);
     o = r->o;
     if (!e) e = build_job(r, model, recipe, &info);
-    if (!e) e = open_critic(r); /* open_critic may refuse the dataset: call it before changing the run directory */
+    if (!e) e = open_critic(r); /* open_critic may refuse the dataset, so it runs before the run directory is changed */
     if (!e) e = st ? dg_train_resume(r, st, path, &info) : dg_train_begin(r, init);
     const bool settled = !e && (o->resume || strcmp(r->config, o->resolved));
     if (settled) e = dg_save_config(&r->dir, r->config);
@@ -271,7 +270,7 @@ static dg_err set_up(dg_training *r)
     return e;
 }
 
-/* Close the run's files, threads and device. Returns the first error of pending writes. */
+/* Close the files, threads and device of a run. Returns the first error of pending writes. */
 static dg_err take_down(dg_training *r)
 {
     dg_err e = dg_outputs_close(&r->out), f = r->log ? dg_log_close(r->log) : DG_OK;
@@ -301,7 +300,7 @@ static void say_finished(const dg_training *r)
                dg_s((int64_t)step), o->steps);
 }
 
-/* Print the output files and commands for next steps. This text goes to stdout, because it is the command's result. */
+/* Print the output files and commands for next steps to stdout, because this text is the command's result. */
 static void say_goodbye(const dg_training *r, const dg_recipe *of)
 {
     const dg_options *o = r->o;
@@ -332,7 +331,7 @@ static void say_goodbye(const dg_training *r, const dg_recipe *of)
     if (saved && !r->read.epoch && of && of->sample) dg_say("images:    %s generate %s --count 16", dg_program(), dir);
 }
 
-/* Train. *own receives the options of a new run that the caller must start next; own->resolved NULL: no new run. */
+/* If own->resolved is set, the caller must start another run with the options *own after this function returns. */
 static dg_err train(const dg_options *o, dg_options *own)
 {
     *own = (dg_options){0};

@@ -1,5 +1,5 @@
-/* `dcgan tune [MODEL]`: finds the fastest variant of each op on this GPU, for --tuning. The tuning file is rewritten
- * after each op, so that an interrupted search keeps its results. */
+/* `dcgan tune [MODEL]`: finds the fastest kernel variant of each op on a GPU, for --tuning. The tuning file is
+ * rewritten after each op, so that an interrupted search keeps its results. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +45,7 @@ static dg_err keep(void *context, const dg_tuned *t)
     char row[192], best[256], before[256];
     const size_t n = strlen(dg_tune_text(best, sizeof best, &t->op, &t->best));
     snprintf(row, sizeof row, "%.185s", best);
-    /* the parser limits the length of a line, so the row of a long choice lacks the op's name or the times */
+    /* because the parser of tuning files limits line lengths, long lines lack the op's name or the times */
     if (n < 130)
         snprintf(row, sizeof row, "%.129s ; %.2f us (%.2f before, direct %.1f) %.24s", best, t->us, t->before_us,
                  t->direct_us, t->op.name);
@@ -85,7 +85,7 @@ static dg_err write_head(job *j, const dg_backend *b, const char *model)
     snprintf(text, sizeof text, "%.60s, batch %d, %s; medians of %d runs, the cache overwritten before each", model,
              j->o->batch, dg_precision_name(b->real, b->math), j->o->repeats);
     if (!e) e = dg_tune_file_head(&j->file, text);
-    return e ? e : dg_tune_file_write(&j->file, path_of(j)); /* fail before the search if the file cannot be written */
+    return e ? e : dg_tune_file_write(&j->file, path_of(j)); /* detect an unwritable tuning file before the search */
 }
 
 static dg_err time_step(dg_trial *t, double *ms)
@@ -163,14 +163,14 @@ static dg_err tune(job *j)
     return e;
 }
 
-/* Add the first line, which identifies files made by dcgan. */
+/* Add the comment line that identifies tuning files made by dcgan. */
 static dg_err mark(dg_tune_file *f)
 {
     char *had = f->head;
     if (had && !strncmp(had, "; dcgan tune", 12)) return DG_OK;
     f->head = NULL;
     dg_err e = dg_tune_file_head(f, "dcgan tune --merge");
-    if (had) had[strlen(had) - 1] = 0; /* dg_tune_file_head adds the leading "; " and the last newline */
+    if (had) had[strlen(had) - 1] = 0; /* the call below adds the leading "; " and the last newline again */
     if (!e && had) e = dg_tune_file_head(f, had + 2);
     free(had);
     return e;

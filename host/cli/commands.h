@@ -10,30 +10,30 @@ dg_err dg_open_backend(const dg_options *o, dg_backend **out);
 
 dg_device dg_options_device(const dg_options *o);
 
-/* Get the directory for results of a checkpoint: --out, or `name` next to the checkpoint. Creates it if missing. */
+/* Create the output directory of a command: --out, or directory `name` next to the checkpoint. */
 dg_err dg_results_directory(const dg_options *o, const char *name, char *out, size_t size);
 
-/* Set the options fit, resize, alpha and orientation as in the run's config.ini, unless the user gave them. */
+/* Set the options --fit, --resize, --alpha and --orient, unless given by the user, from the text of config.ini. */
 dg_err dg_prepare_as_trained(dg_options *o, const char *config);
 
 /* Returns options for reading all images of dir as size x size x channels. */
 dg_dataset_options dg_all_images(const dg_options *o, const char *dir, int size, int channels);
 
-/* Load the images of --data for a model, at least `least`. A built-in classifier follows the number of classes. A dry
- * run shows no progress and writes no cache. */
+/* Load the images of --data for training; DG_DATA: fewer than `least` images. The number of outputs of a built-in
+ * classifier is set to the number of classes. A dry run shows no progress and writes no cache. */
 dg_err dg_training_images(const dg_options *o, dg_model *model, int least, dg_dataset *out);
 
-/* --aug-preview: write a PNG with some images and, below them, D's augmented input in several steps. */
+/* Option --aug-preview: write a PNG with some images and, below each image, random augmentations of the image. */
 dg_err dg_aug_preview(const dg_options *o, const dg_dataset_options *images);
 
-/* Print counts, sizes, skipped files, duplicates and advice. Returns the error that training would return. sheet: path
- * of the contact sheet, or NULL. classifier: model to train, with `classes` classes; NULL: a GAN. */
+/* Print counts, sizes, skipped files, duplicates and advice. Returns the error that training on the dataset would
+ * return. sheet: path of the contact sheet. classifier: name of a model with `classes` classes, or NULL for a GAN. */
 dg_err dg_data_report(const dg_dataset_options *o, const char *classifier, int classes, const char *sheet, bool json);
 
-/* Print a line on stdout with control characters escaped, at most 32767 bytes. */
+/* Print a line of at most 32,767 bytes on stdout, with control characters escaped. */
 void dg_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Print warnings as "dcgan: warning: ..." on stderr, and print option names in messages in the form --batch. */
+/* From now on, print warnings as "dcgan: warning: ..." on stderr, and option names in messages as --NAME. */
 void dg_speak_as_program(void);
 
 int dg_cmd_list_devices(const dg_options *o);

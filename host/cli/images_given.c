@@ -1,4 +1,4 @@
-/* Converts a command's options to options for reading its images. */
+/* Converts the options of a command to options for reading images. */
 #include "host/cli/commands.h"
 #include "host/net/recipe.h"
 #include "host/options/option_table.h"

@@ -29,7 +29,7 @@ static int (*const command[DG_CMDS])(const dg_options *) = {
     [DG_CMD_TUNE] = dg_cmd_tune,
 };
 
-/* Open /dev/null for closed descriptors 0 to 2, so that no file gets them. Returns true if stdout was closed. */
+/* Open /dev/null for closed descriptors 0 to 2, which other files would get. Returns true if stdout was closed. */
 static bool fill_standard_descriptors(void)
 {
     bool closed = false;
@@ -63,8 +63,7 @@ static __attribute__((noinline)) void touch_stack(void)
     (void)lowest[0];
 }
 
-/* Touch the stack at startup. If memory runs out while the stack grows later, the kernel ends the program without a
- * message. */
+/* Touch the stack at startup, because the kernel ends the program if memory for a growing stack runs out. */
 static dg_err reserve_stack(void)
 {
     struct rlimit l;
@@ -82,7 +81,7 @@ static dg_err reserve_stack(void)
 
 static bool ends;
 
-/* At exit: print an error if a library ended the program. OpenMP calls exit(1) if it gets no memory or threads. */
+/* Print an error at exit if a library called exit, as OpenMP does if it gets no memory or threads. */
 static void ended_by_library(void)
 {
     if (ends) return;
@@ -94,12 +93,12 @@ static void ended_by_library(void)
 
 int main(int argc, char **argv)
 {
-    (void)atexit(ended_by_library); /* atexit cannot fail, because its first 32 entries need no memory */
+    (void)atexit(ended_by_library); /* atexit cannot fail here, because its first 32 entries need no memory */
     dg_omp_spin(argv);
     dg_limits_begin();
     dg_set_program(argv[0]);
     dg_speak_as_program();
-    dg_ops_use(dg_op_table); /* commands without a backend also need the table, to read tuning files */
+    dg_ops_use(dg_op_table); /* also needed without a backend, to read tuning files */
     const bool closed = fill_standard_descriptors();
     dg_options o = {0};
     bool done = true;

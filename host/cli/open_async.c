@@ -1,4 +1,4 @@
-/* Opens the GPU in a thread, because this takes about a second, during which images can be read. */
+/* Opens the GPU in a thread, because opening takes about a second, during which the main thread can read images. */
 #include "host/cli/open_async.h"
 
 #include <pthread.h>
@@ -13,11 +13,11 @@ struct dg_opening {
     pthread_t thread;
     bool in_thread;
     atomic_bool failed;
-    /* the result, owned by the thread until the join */
+    /* result of the thread, valid after pthread_join */
     dg_err error;
-    /* NULL after errors, or if the main thread must open the CPU backend (which uses the main thread's OpenMP team) */
+    /* NULL after an error, or if the main thread must open the CPU backend, which uses the main thread's OpenMP team */
     dg_backend *backend;
-    /* error message, because dg_message() is per thread; without an error, the reason why no GPU is used */
+    /* copy of dg_message(), which is per thread, after an error; otherwise the reason why no GPU is used */
     char message[1024];
 };
 
@@ -36,14 +36,14 @@ dg_err dg_opening_start(const dg_options *o, dg_opening **out)
     if (!p) return dg_fail(DG_DEVICE, "out of memory");
     p->o = o;
     if (!strcmp(o->device, "cpu")) return p->error = dg_open_backend(o, &p->backend);
-    /* block signals in the thread, which inherits the mask; the main thread handles them */
+    /* the new thread inherits the mask, so that only the main thread handles signals */
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     p->in_thread = pthread_create(&p->thread, NULL, open_gpu, p) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (p->in_thread) return DG_OK;
-    open_gpu(p); /* the thread could not be started: open the backend here */
+    open_gpu(p); /* without a thread, open the backend here */
     return p->error ? dg_fail(p->error, "%s", p->message) : DG_OK;
 }
 

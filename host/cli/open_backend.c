@@ -11,7 +11,7 @@ dg_device dg_options_device(const dg_options *o)
                        .threads = o->threads,
                        .conv = conv[o->conv],
                        .tuning = o->tuning,
-                       /* tune measures ops one by one, so it needs no fusion */
+                       /* `dcgan tune` measures ops one by one, without fusion */
                        .fuse = o->command == DG_CMD_TUNE ? (unsigned)DG_FUSE_NONE : o->fused,
                        .eager = o->no_graph,
                        .begun = o->resume && !o->tf32_line};

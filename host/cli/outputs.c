@@ -15,9 +15,9 @@
 #include "host/cli/commands.h"
 
 static const dg_options *options;
-static int saved = -1; /* copy of standard output while descriptor 1 is standard error; -1: none */
+static int saved = -1; /* copy of the original descriptor 1 while descriptor 1 refers to standard error, otherwise -1 */
 
-/* Returns the number of the descriptor that a path such as /dev/fd/3 names, or -1. */
+/* Returns the number of the file descriptor that a path such as /dev/fd/3 names, or -1 for another path. */
 static int numbered(const char *path)
 {
     static const char *const before[] = {"/dev/fd/", "/proc/self/fd/"};
@@ -48,7 +48,7 @@ static const char *value_of(const dg_option *t)
     return *(char *const *)((const char *)options + t->offset);
 }
 
-/* True if the option's value is a file. --out is a directory, except for the commands in `files`. */
+/* True if the option's value is a file. Option --out gives a directory except for the commands in `files`. */
 static bool is_file(const dg_option *t)
 {
     const unsigned files = 1 << DG_CMD_TUNE | 1 << DG_CMD_EXPORT | 1 << DG_CMD_IMPORT | 1 << DG_CMD_CURVES |
@@ -75,7 +75,7 @@ static bool is_below(const char *folder, const char *path)
     return below;
 }
 
-/* True if the command reads `path`: as the file `given`, or (with `images`) as an image below the folder `given`. */
+/* True if `path` is the input file `given` or, if `images` is true, an image in the input folder `given`. */
 static bool reads(const char *given, const char *path, const struct stat *s, bool images)
 {
     struct stat of;
@@ -113,7 +113,7 @@ static dg_err check_stream(const dg_option *t, const char *value, bool *taken)
                        DG_MSG("output-read-again",
                               "--%s %s: must be a file, because it is read again; give a file name"),
                        name, value);
-    /* the descriptor must be open before dcgan opens files, which might get its number */
+    /* if the descriptor were closed, a file that dcgan opens later could get its number */
     if (fcntl(numbered(value), F_GETFD) < 0)
         return dg_fail(DG_IO, DG_MSG("output-not-open", "--%s %s: %s"), name, value, strerror(errno));
     if (!dg_to_stdout(value)) return DG_OK;
@@ -129,8 +129,7 @@ static dg_err check_stream(const dg_option *t, const char *value, bool *taken)
     return DG_OK;
 }
 
-/* Refuse two outputs to one regular file, because they would overwrite each other. FIFOs and devices accept two
- * outputs. */
+/* Refuse two outputs to one regular file, because they would overwrite each other; FIFOs and devices are accepted. */
 static dg_err check_other(const dg_option *t, const char *value)
 {
     struct stat s;
@@ -160,7 +159,7 @@ static dg_err check(const dg_option *t, bool *taken)
                        DG_MSG("output-not-regular",
                               "--%s %s: must be a regular file, because it is read again; give a file name"),
                        t->name, value);
-    return DG_OK; /* loading the dataset warns if this file is not a cache */
+    return DG_OK; /* dg_dataset_load warns if this file is not a cache */
 }
 
 dg_err dg_outputs_begin(const dg_options *o, bool closed)

@@ -1,4 +1,4 @@
-/* Checks the output files of a command: the values of all options with DG_OPT_OUTPUT. */
+/* Checks the output files of a command, which are the values of all options with the flag DG_OPT_OUTPUT. */
 #ifndef DG_CLI_OUTPUTS_H
 #define DG_CLI_OUTPUTS_H
 
@@ -6,7 +6,7 @@
 #include "host/options/options.h"
 
 /* Check all outputs before the command runs. If an output is standard output, all other text goes to standard error.
- * closed: standard output was closed at startup. o must stay valid until the last write. */
+ * closed: true if standard output was closed at startup. The options o must stay valid until the last write. */
 dg_err dg_outputs_begin(const dg_options *o, bool closed);
 
 /* True for "-", /dev/stdout and other names of standard output. */
@@ -15,7 +15,7 @@ bool dg_to_stdout(const char *path);
 /* "standard output", or path. */
 const char *dg_output_name(const char *path);
 
-/* DG_USAGE if dir has a file of one of these names (NULL-terminated) that must not be replaced. */
+/* DG_USAGE if dir has a file that must not be replaced, named in the NULL-terminated array `names`. */
 dg_err dg_outputs_check(const char *dir, const char *const *names);
 
 #endif

@@ -12,7 +12,7 @@
 static void show(void *context, const char *text)
 {
     (void)context;
-    /* erase the progress line before printing the warning */
+    /* erase the progress line on the terminal before a warning */
     const char *term = getenv("TERM");
     bool terminal = isatty(STDERR_FILENO) && term && *term && strcmp(term, "dumb") != 0;
     fprintf(stderr, "%sdcgan: warning: %s\n", terminal ? "\r\033[K" : "", text);
@@ -26,7 +26,7 @@ void dg_speak_as_program(void)
 
 void dg_say(const char *format, ...)
 {
-    char raw[1 << 15], shown[4 * sizeof raw]; /* stack buffers, so that messages work when the heap is exhausted */
+    char raw[1 << 15], shown[4 * sizeof raw]; /* on the stack, so that messages work without free heap memory */
     va_list ap;
     va_start(ap, format);
     vsnprintf(raw, sizeof raw, format, ap);

@@ -1,4 +1,4 @@
-/* `dcgan info FILE`: kind and properties of a dcgan file. */
+/* `dcgan info FILE`: prints kind and properties of a dcgan file. */
 #include "host/image/image.h"
 #include "host/cli/info/info_internal.h"
 
@@ -174,7 +174,7 @@ static bool print_object(const cJSON *o, int indent)
     return ok;
 }
 
-/* Repeat values in the JSON object under the keys from before version 0.1.0. */
+/* Add renamed keys under their names before version 0.1.0. */
 static void add_old_keys(cJSON *o)
 {
     cJSON *texts = cJSON_GetObjectItemCaseSensitive(o, "texts"), *model = cJSON_GetObjectItemCaseSensitive(o, "model");
