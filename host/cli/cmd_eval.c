@@ -71,8 +71,7 @@ static void list(char *out, size_t size, const origin *o, int n)
     if (n > SHOWN && at < size) snprintf(out + at, size - at, "; further checkpoints: %d", n - SHOWN);
 }
 
-/* Returns DG_DATA (with `force`: only warns) if the images come from several checkpoints or partly from unknown ones.
- */
+/* Returns DG_DATA (with `force`: warns) if the images come from several checkpoints or partly from unknown ones. */
 static dg_err check_origins(const char *dir, const dg_dataset *d, bool force)
 {
     char all[SHOWN * (ROOM + 20) + 40];
