@@ -95,13 +95,24 @@ typedef struct {
 } twin;
 enum { FILL = 0xA5 };
 
-/* The bytes between the guards start as NaN. */
-static void make_room(dg_backend *b, twin *t, size_t bytes, size_t extra)
+/* Buffer i of at least this many bytes. It is kept for the next case, because new pages cost more than small ops. */
+static unsigned char *buffer(int i, size_t bytes)
+{
+    static unsigned char *kept_at[DG_MAX_OPERANDS + 1];
+    static size_t sizes[DG_MAX_OPERANDS + 1];
+    if (sizes[i] >= bytes + 1) return kept_at[i];
+    free(kept_at[i]);
+    sizes[i] = bytes + 1;
+    return kept_at[i] = must(malloc(sizes[i]));
+}
+
+/* Makes room for operand number i. The bytes between the guards start as NaN. */
+static void make_room(dg_backend *b, twin *t, int i, size_t bytes, size_t extra)
 {
     t->bytes = bytes;
     t->off = dg_case_guard + extra;
     t->all = t->off + bytes + dg_case_guard;
-    t->image = must(malloc(t->all + 1));
+    t->image = buffer(i, t->all);
     memset(t->image, FILL, t->all);
     memset(t->image + t->off, 0xff, bytes);
     if (t->all) t->block = must(dg_case_memory(b, t->all));
@@ -143,7 +154,7 @@ static int place(dg_backend *b, dg_op *op, const dg_op *original, uint32_t *coun
         twin *t = twins;
         if (!*pointer && list[i].element == DG_COUNTERS) *pointer = counters;
         if (list[i].role == DG_SCRATCH) {
-            make_room(b, t = &twins[used++], b->scratch(b, op), 0);
+            make_room(b, t = &twins[used++], i, b->scratch(b, op), 0);
         } else if (!*pointer) {
             continue;
         } else {
@@ -156,7 +167,7 @@ static int place(dg_backend *b, dg_op *op, const dg_op *original, uint32_t *coun
             dg_ref_operand(original, i, &t->count, &type);
             t->real = type == DG_F64;
             const size_t element = dg_type_bytes(t->real ? b->real : type);
-            make_room(b, t, t->count * element, t->real && dg_case_offset() ? element : 0);
+            make_room(b, t, i, t->count * element, t->real && dg_case_offset() ? element : 0);
         }
         t->input |= (list[i].role & DG_IN) != 0;
         t->output |= (list[i].role & DG_OUT) != 0;
@@ -181,11 +192,8 @@ const char *dg_case_run(dg_backend *b, const dg_op *original)
     }
     if (!wrong && b->run_op(b, &op, NULL)) wrong = dg_message();
     for (twin *t = twins; t < twins + n; t++) {
-        unsigned char *all = must(malloc(t->all + 1));
-        if (!wrong) wrong = load(b, t, all);
+        if (!wrong) wrong = load(b, t, buffer(DG_MAX_OPERANDS, t->all));
         dg_case_release(b, t->block);
-        free(all);
-        free(t->image);
     }
     for (int i = 0; i < DG_OP_COUNTERS && !wrong; i++)
         if (counters[i]) wrong = "left a counter that is not 0";
