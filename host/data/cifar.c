@@ -1,5 +1,5 @@
-/* A folder of CIFAR .bin files as a dataset. A record consists of the label (CIFAR-100: coarse label, then fine label),
- * then 1,024 red, 1,024 green and 1,024 blue bytes, each plane row by row. */
+/* Reads a folder of CIFAR .bin files as a dataset. An image is stored as its label (CIFAR-100: coarse label, then fine
+ * label), then 1,024 red, 1,024 green and 1,024 blue bytes. */
 #include "host/data/records_internal.h"
 
 #include <fnmatch.h>
@@ -60,7 +60,7 @@ dg_err dg_cifar_records(const uint8_t *data, size_t bytes, int classes, dg_recor
     return DG_OK;
 }
 
-/* Returns 10 or 100 classes: the first number that fits the sizes and labels of all files, else by the file names. */
+/* Returns 10 or 100: the first number of classes that fits the sizes and labels of all files, else by a file name. */
 static int classes_of(const dg_record_files *f)
 {
     static const int kind[] = {10, 100};
@@ -77,7 +77,7 @@ static dg_err add_name(const char *file, char *line, int number, dg_dataset *d)
 {
     line[strcspn(line, "\r")] = 0;
     for (int i = 0; i < d->classes; i++)
-        /* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): every entry below d->classes has a name */
+        /* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): class_name[i] is set */
         if (!strcmp(d->class_name[i], line)) return dg_fail(DG_DATA, "%s:%d: duplicate class", file, number);
     if (!(d->class_name[d->classes] = strdup(line))) return dg_fail(DG_DEVICE, "no memory for the classes");
     d->classes++;

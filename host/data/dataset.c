@@ -1,4 +1,4 @@
-/* A dataset in memory: its arrays, skipped files and classes. */
+/* Functions for a dataset in memory: its arrays, skipped files and classes. */
 #include "core/base/limits.h"
 #include "host/data/dataset_internal.h"
 #include "host/data/dataset.h"
@@ -103,7 +103,7 @@ void dg_dataset_statistics(const dg_dataset *d, double mean[4], double std[4])
 {
     const size_t pixels = (size_t)d->train * (size_t)d->size * (size_t)d->size, C = (size_t)d->channels;
     for (size_t c = 0; c < C; c++) {
-        uint64_t sum = 0, squares = 0; /* 64-bit sums are exact for up to 2^48 pixels */
+        uint64_t sum = 0, squares = 0; /* these 64-bit sums are exact for up to 2^48 pixels */
         for (size_t i = 0; i < pixels; i++) {
             const uint64_t v = d->pixels[i * C + c];
             sum += v;
@@ -133,7 +133,7 @@ uint64_t dg_dataset_fingerprint(const dg_dataset *d, int threads)
 #pragma omp parallel for num_threads(threads > 0 ? threads : omp_get_max_threads())
         for (int i = 0; i < d->count; i++) each[i] = dg_hash(DG_HASH, d->pixels + (size_t)i * bytes, bytes);
         h = dg_hash(h, each, (size_t)d->count * sizeof *each);
-    } else { /* no memory for hashes per image: compute the hash on one thread */
+    } else { /* without memory for a hash per image, hash all images on one thread */
         for (int i = 0; i < d->count; i++) {
             uint64_t one = dg_hash(DG_HASH, d->pixels + (size_t)i * bytes, bytes);
             h = dg_hash(h, &one, sizeof one);

@@ -1,4 +1,4 @@
-/* The cache: a file with the decoded images. A key identifies files and settings, and checksums detect damage. */
+/* Reads and writes the cache file of decoded images. A key identifies files and settings; checksums detect damage. */
 #include "core/base/file_io.h"
 #include "host/data/dataset_internal.h"
 #include "host/files/replace.h"
@@ -12,16 +12,16 @@
 enum { LISTS_MOST = 1 << 30 };
 static const char magic[16] = "dcgan-cache-1\n";
 
-/* File layout: this head, `lists` bytes (widths, heights, kinds, changes by decoding, `bad` flags, texts), pixels. */
+/* Header of the cache file. The file continues with lists of `lists` bytes (widths, heights, ..., texts) and pixels. */
 typedef struct {
     char magic[16];
     uint32_t order;
-    uint32_t crc; /* CRC-32 of the head (with crc 0) and the lists */
+    uint32_t crc; /* CRC-32 of the header (with crc = 0) and the lists */
     uint64_t key;
     uint64_t lists;
     uint64_t fingerprint;
     int32_t count, size, channels, skips;
-    uint64_t files; /* key of all files found by the scan */
+    uint64_t files; /* key of all files in the folder, including files that are not images */
     int64_t made;
 } head;
 
@@ -29,7 +29,7 @@ static uint64_t hash_text(uint64_t h, const char *text) { return dg_hash(h, text
 
 uint64_t dg_cache_key(const dg_dataset_options *o, const dg_scan *s, bool images)
 {
-    /* The first number is the version of cache layout, decoding and resizing: increase it after a change. */
+    /* Increase the first number of `settings` after a change of cache layout, decoding or resizing. */
     int64_t settings[] = {3,
                           o->size,
                           o->channels,
@@ -70,7 +70,7 @@ static char *next_text(const char **at, const char *end)
     return copy;
 }
 
-/* Read the lists after their checksum matched. The call fails only for lack of memory or for a forged file. */
+/* Read the lists, whose checksum has matched; fails only for lack of memory or a forged cache file. */
 static bool take_lists(const head *h, const uint8_t *lists, dg_dataset *d)
 {
     size_t n = (size_t)h->count, skips = (size_t)h->skips;
@@ -102,7 +102,7 @@ static bool take_lists(const head *h, const uint8_t *lists, dg_dataset *d)
     return at == end;
 }
 
-/* Load the cache. Returns NULL after success, "" if the key differs, otherwise what is wrong with the file. */
+/* Load the cache file. Returns NULL after success, "" if the key differs, otherwise a description of the fault. */
 static const char *take(const dg_dataset_options *o, int fd, dg_cache_keys keys, dg_dataset *d)
 {
     head h;

@@ -1,4 +1,4 @@
-/* Loads a dataset from a folder: reads it, divides it into parts, lists skipped files, and checks requirements. */
+/* Loads a dataset: reads it, chooses the test images, lists skipped files, and checks the number of valid images. */
 #include "core/base/file_io.h"
 #include "core/base/memory_file.h"
 #include "core/base/team.h"
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Drop the labels of a dataset with a single class, because there is nothing to classify. */
+/* Drop the labels of a dataset with a single class, because a classifier needs two classes. */
 static dg_err check_classes(dg_dataset *d)
 {
     if (d->classes != 1) return DG_OK;

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TRIES = 4, LOST_MOST = 32 }; /* pauses of 10, 40 and 160 ms: 32 files cost a thread 7 s */
+enum { TRIES = 4, LOST_MOST = 32 }; /* pauses of 10, 40 and 160 ms: at most 7 s for 32 files */
 
 bool dg_try_again(dg_lost *lost, int error, int tries)
 {
@@ -30,7 +30,7 @@ static dg_err refused(int error)
     return dg_fail(DG_IO, "cannot be read: %s", strerror(error));
 }
 
-/* O_NONBLOCK: a file that became a FIFO after the scan must not block until a writer opens it. */
+/* O_NONBLOCK: opening must not block if a file was replaced by a FIFO after the directory was listed. */
 static dg_err open_regular(int folder, const char *name, int *fd, size_t *bytes, int *error)
 {
     struct stat st;

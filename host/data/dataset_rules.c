@@ -1,4 +1,4 @@
-/* The limits for unusable images, and their error messages. */
+/* Limits for the number of unusable images, and the error messages about unusable images. */
 #include "host/data/dataset_internal.h"
 #include "core/base/plural.h"
 #include "core/base/shell.h"
@@ -10,11 +10,11 @@
 
 typedef struct {
     char *text;
-    const char *reason; /* the files' common reason, with its numbers; NULL: the numbers differ */
+    const char *reason; /* reason with its numbers, or NULL if the numbers differ among the files */
     int count;
 } group;
 
-/* Replace numbers by N, so that "cut off after 57 bytes" and "cut off after 58 bytes" count as one reason. */
+/* Replace numbers by N, so that "cut off after 57 bytes" and "cut off after 58 bytes" are the same reason. */
 static char *without_numbers(const char *reason)
 {
     char *s = malloc(strlen(reason) + 1), *to = s;
@@ -180,7 +180,7 @@ static bool has_any(const char *text, const char *const *words)
     return false;
 }
 
-/* Find the cause of a failure from words in the messages of the decoders and of dg_file_whole(). */
+/* Find the cause of an error by words in the messages of image decoders and of dg_file_whole(). */
 static cause cause_of(const char *reason)
 {
     static const char refused[] = "cannot be read: ";

@@ -17,7 +17,7 @@
 typedef struct {
     char *reason;
     bool bad, unread, made;
-    int slot; /* index of the image in `pixels`, valid until unusable images are removed */
+    int slot; /* index of the image in the array `pixels`, from which unusable images are removed later */
     dg_decoded file;
     uint8_t kind;
 } fate;
@@ -30,7 +30,7 @@ typedef struct {
     uint8_t *pixels; /* (slots, size, size, channels) */
     size_t bytes;
     atomic_long done;
-    atomic_long first_bad; /* number of the first unusable file; with `strict`, later files are not decoded */
+    atomic_long first_bad; /* index of the first unusable file; with the option `strict`, later files are not decoded */
     dg_lost lost;
     atomic_int error;
     char message[1024];
@@ -56,7 +56,7 @@ static bool stopped(job *j)
     return atomic_load(&j->error) != DG_OK;
 }
 
-/* Handle the error of a file. DG_DATA, and in a folder also DG_IO, skips the file. Every other error ends the job. */
+/* Skip a file after error DG_DATA or, outside of zip files, DG_IO. Other errors end the loading of the dataset. */
 static void settle(job *j, long i, dg_err e, bool bad)
 {
     if (!e) return;
@@ -71,7 +71,7 @@ static void settle(job *j, long i, dg_err e, bool bad)
     stop_with(j, skip ? dg_fail(DG_DEVICE, "no memory for the list of images") : dg_context(e, "%s", name));
 }
 
-/* Read the first bytes of a file to find out if it is an image that dcgan did not make. */
+/* Read the first bytes of a file to detect whether the file is an image, and whether dcgan made it. */
 static void look_at(job *j, long i)
 {
     uint8_t head[DG_HEAD_BYTES];
@@ -133,7 +133,7 @@ static void each_file(job *j, void (*work)(job *, long), long total)
     if (o->progress && total && !atomic_load(&j->error)) o->progress(o->context, total, total);
 }
 
-/* Assign an index in the pixel array (slot) to every image; with `limit`, drop the images without a slot. */
+/* Assign an index in the pixel array (slot) to each image; with the option `limit`, drop images beyond the limit. */
 static long give_slots(job *j, dg_scan *s)
 {
     long slots = 0;
@@ -195,7 +195,7 @@ static dg_err collect_skips(job *j, dg_scan *s, dg_dataset *out)
 
 static int by_name(const void *name, const void *file) { return strcmp(name, ((const dg_file *)file)->name); }
 
-/* Restore decoding failures from the cache `out`; the new scan has found the other skipped files. */
+/* Restore the decoding errors that the cache stored; other skipped files are found by reading the folder again. */
 static dg_err recall_failures(job *j, dg_scan *s, dg_dataset *out)
 {
     for (int i = 0; i < out->skips; i++) {
@@ -231,8 +231,8 @@ static bool any_unread(const dg_dataset *d)
     return false;
 }
 
-/* True if a second scan gives the same key. This prevents caching an image under the size and mtime of a file that was
- * replaced between the first scan and decoding. */
+/* True if listing the folder again gives the same cache key. Otherwise a file may have been replaced before it was
+ * decoded, and its image would be cached under the wrong mtime. */
 static bool is_unchanged(const job *j, uint64_t files)
 {
     dg_scan now;

@@ -1,5 +1,5 @@
-/* IDX files of bytes (MNIST, yann.lecun.com). File layout: two zero bytes, a type (8: unsigned bytes), the number of
- * dimensions, each dimension (4 bytes big-endian), the values. */
+/* IDX files of bytes (MNIST, yann.lecun.com). Layout of an IDX file: two zero bytes, a type (8: unsigned bytes), the
+ * number of dimensions, each dimension (4 bytes big-endian), the values. */
 #include "core/base/bytes.h"
 #include "host/data/records_internal.h"
 #include "host/files/made.h"
@@ -12,14 +12,14 @@
 
 enum { LABELS = 1, IMAGES = 3, HEADER_MOST = 4 + 4 * IMAGES, SIDE_MOST = 4096 };
 
-/* Limits for gzipped files. MNIST unpacks to 5 times its size, and 8 million digits unpack to 6.4 GB. */
+/* Limits for gzipped files. MNIST unpacks to 5 times its size; 8 million digits (infinite MNIST) have 6.4 GB. */
 static const uint64_t UNPACKED_MOST = (uint64_t)8 << 30, UNPACKED_RATIO = 50, UNPACKED_FREE = 64 << 20;
 
 static bool gzipped(const uint8_t *data, size_t bytes) { return bytes > 2 && data[0] == 0x1f && data[1] == 0x8b; }
 
 static const char no_memory[] = "no memory";
 
-/* Unpack at most `room` bytes, and return their number. *end is set if the data is complete and intact, else *why. */
+/* Unpack at most `room` bytes, and return their number. *end: the gzipped data is complete and intact; *why: fault. */
 static size_t inflate_some(const uint8_t *data, size_t bytes, uint8_t *out, size_t room, bool *end, const char **why)
 {
     z_stream z = {0};
@@ -48,7 +48,7 @@ static size_t inflate_some(const uint8_t *data, size_t bytes, uint8_t *out, size
     return done;
 }
 
-/* Returns the number of dimensions, or 0 if not an IDX file of bytes. *needed: size of the file, from the header. */
+/* Returns the number of dimensions of an IDX file of bytes, or 0 for other data. *needed: file size by the header. */
 static int read_header(const uint8_t *data, size_t bytes, uint64_t *needed)
 {
     const int n = bytes >= 4 && !data[0] && !data[1] && data[2] == 8 ? data[3] : 0;
@@ -85,7 +85,7 @@ dg_err dg_idx_limit(const uint8_t *head, size_t bytes, uint64_t *limit)
     return DG_OK;
 }
 
-/* Get the unpacked size, which the header declares. Check the limits of SECURITY.md before allocation. */
+/* Get the unpacked size that the IDX header declares, and check it against the limits of SECURITY.md. */
 static dg_err unpacked_bytes(const uint8_t *data, size_t bytes, uint64_t *needed)
 {
     uint8_t head[HEADER_MOST];
@@ -125,7 +125,7 @@ dg_err dg_idx_unpack(uint8_t **data, size_t *bytes)
     }
     free(*data);
     *data = plain;
-    *bytes = n; /* one byte more than the header declares if the file is too long */
+    *bytes = n; /* for a file that is too long, one byte more than its header declares */
     return DG_OK;
 }
 
@@ -181,7 +181,7 @@ dg_err dg_idx_labels(const uint8_t *data, size_t bytes, dg_records *out)
     return DG_OK;
 }
 
-/* A folder of IDX files as a dataset: images and labels for training and testing. */
+/* Below: reads a folder of IDX files (images and labels for training and testing) as a dataset. */
 
 bool dg_idx_named(const char *name)
 {
@@ -203,7 +203,7 @@ static dg_record_file *find(dg_record_files *f, dg_part part, bool labels)
     return NULL;
 }
 
-/* Read a file. The size limit also applies to uncompressed files, because a sparse file can be huge. */
+/* The size limit also applies to uncompressed files, because a sparse file can be huge. */
 static dg_err read_file(const dg_dataset_options *o, const dg_record_files *f, dg_record_file *file)
 {
     uint8_t head[DG_HEAD_BYTES];
@@ -216,7 +216,7 @@ static dg_err read_file(const dg_dataset_options *o, const dg_record_files *f, d
     return e ? dg_record_file_wrong(o, file, e) : dg_record_file_read(o, f->folder, (size_t)limit, file);
 }
 
-/* Find the role of each file (images or labels, training or test). Prefer an uncompressed file to its gzipped copy. */
+/* Find out if each file has images or labels, for training or testing. Gzipped copies of files in f are dropped. */
 static dg_err sort_out(const dg_dataset_options *o, dg_record_files *f)
 {
     for (int i = 0; i < f->files; i++)
@@ -264,7 +264,7 @@ static dg_err name_class(dg_dataset *d, int label)
     return DG_OK;
 }
 
-/* Make a class of each label that occurs. label_of[label]: index of the class; -1: no image has this label. */
+/* Make a class of each label that occurs in r. label_of[label]: index of the class, or -1 for labels of no image. */
 static dg_err find_classes(const dg_records *r, int label_of[256], dg_dataset *d)
 {
     for (int i = 0; i < 256; i++) label_of[i] = -1;

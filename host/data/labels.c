@@ -1,4 +1,4 @@
-/* Classes and parts of a dataset from the folders of its images. */
+/* Sets the classes, training images and test images of a dataset by the folders of the images. */
 #include "core/base/plural.h"
 #include "host/data/dataset_internal.h"
 
@@ -21,7 +21,7 @@ static void folders_free(folders *f)
     *f = (folders){0};
 }
 
-/* Returns the length of the path's first folder name, or 0 without a folder. */
+/* Returns the length of the first folder name in path, or 0 if path has no folder. */
 static size_t folder_of(const char *path)
 {
     const char *slash = strchr(path, '/');
@@ -48,8 +48,8 @@ static int find(const folders *f, const char *name)
     return at ? (int)(at - f->name) : -1;
 }
 
-/* For images [from, to), collect the first folder in each name after its first `skip` bytes. Names are sorted, so the
- * images of a folder are consecutive. *plain: index of the first image without a folder, or -1. */
+/* Collect the first folder names in the paths of images `from` to `to` - 1, without the first `skip` bytes. Paths are
+ * sorted, so images of a folder are consecutive. *plain: index of the first image without folder, or -1. */
 static dg_err collect(const dg_dataset *d, int from, int to, size_t skip, folders *out, int *plain)
 {
     *out = (folders){0};
@@ -77,7 +77,7 @@ __attribute__((format(printf, 2, 3))) static dg_err unclassified(dg_dataset *d, 
     return (d->unclassified = strdup(why)) ? DG_OK : no_memory();
 }
 
-/* Set each image's label to the index of its folder in `classes`; -1: the folder is not a class. */
+/* Set the label of each image to the index of the image's folder in `classes`, or to -1 if it is not in `classes`. */
 static void give_labels(dg_dataset *d, int from, int to, size_t skip, const folders *classes)
 {
     char name[DG_PATH_BYTES] = "";
@@ -133,7 +133,7 @@ static void range_of(const dg_dataset *d, const char *top, int *from, int *to)
     while (*to < d->count && !strncmp(d->name[*to], top, bytes) && d->name[*to][bytes] == '/') ++*to;
 }
 
-/* Sort the images: train/ first, then the test part. Images that are in neither of the two parts are dropped. */
+/* Sort the images: training images first, then test images; drop the images that are neither. */
 static dg_err order_parts(const dg_dataset_options *o, dg_dataset *d, const int train[2], const int test[2],
                           const char *name)
 {

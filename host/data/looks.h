@@ -1,4 +1,4 @@
-/* Properties of the images that matter for training. */
+/* Properties of a dataset that affect training, such as duplicate and small images. */
 #ifndef DG_LOOKS_H
 #define DG_LOOKS_H
 
@@ -7,21 +7,21 @@
 typedef struct {
     uint64_t hash;
     int index;
-    int group; /* index of the first image with the same pixels */
+    int group; /* index of the first image with equal pixels */
 } dg_twin;
 
 typedef struct {
     int grey;
-    int did[DG_DIDS];   /* per kind of change: number of images changed by decoding */
-    int small, side;    /* small: images smaller than the network's size; side: median of the shorter sides */
-    int copies, groups; /* copies: images that duplicate an earlier image; groups: groups of duplicates */
+    int did[DG_DIDS];   /* number of images that decoding changed, per kind of change */
+    int small, side;    /* small: number of images smaller than the network's; side: median of shorter sides */
+    int copies, groups; /* copies: number of images that duplicate an earlier image; groups: number of groups */
     dg_twin *twin;
 } dg_looks;
 
 dg_err dg_looks_at(const dg_dataset *d, int threads, dg_looks *out);
 void dg_looks_free(dg_looks *l);
 
-/* Write one sentence per notable property: what dcgan did or what the user can do. Returns the number of sentences. */
+/* Write sentences about notable properties, such as advice to the user. Returns the number of sentences. */
 enum { DG_ADVICE = 4, DG_ADVICE_BYTES = 256 };
 int dg_looks_advice(const dg_looks *l, const dg_dataset *d, const dg_dataset_options *o,
                     char out[DG_ADVICE][DG_ADVICE_BYTES]);

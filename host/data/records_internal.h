@@ -1,11 +1,11 @@
-/* Dataset sources that consist of record files (IDX, CIFAR). */
+/* Datasets that consist of IDX or CIFAR files, which store many images per file. */
 #ifndef DG_RECORDS_INTERNAL_H
 #define DG_RECORDS_INTERNAL_H
 
 #include "host/data/dataset_internal.h"
 #include "host/data/records.h"
 
-enum { DG_RECORD_FILES = 64 }; /* max record files; a folder with more files is a folder of images */
+enum { DG_RECORD_FILES = 64 }; /* max number of IDX or CIFAR files in a folder */
 
 typedef enum { DG_PART_TRAIN, DG_PART_TEST, DG_PARTS } dg_part;
 
@@ -24,11 +24,11 @@ typedef struct {
     dg_record_file file[DG_RECORD_FILES];
 } dg_record_files;
 
-/* Read the whole file, at most `limit` bytes; error messages begin with its path. */
+/* Read a whole file of at most `limit` bytes. */
 dg_err dg_record_file_read(const dg_dataset_options *o, const dg_folder *folder, size_t limit, dg_record_file *f);
 dg_err dg_record_file_wrong(const dg_dataset_options *o, const dg_record_file *f, dg_err e);
 bool dg_test_wanted(const dg_dataset_options *o);
-/* Allocate memory for the parts to load, and load their images. Sets d->train, usable and aside. */
+/* Load the training and test images that o requires into d. */
 dg_err dg_records_into(const dg_dataset_options *o, const dg_record_files *f, const int *label_of, dg_dataset *d);
 
 bool dg_idx_named(const char *name);

@@ -1,10 +1,10 @@
-/* The image sizes of the stock networks: 4, 5, 6 or 7 times a power of two. */
+/* The image sizes of the built-in networks, which are 4, 5, 6 or 7 times a power of two. */
 #ifndef DG_SIDES_H
 #define DG_SIDES_H
 
 enum { DG_SIDE_LEAST = 16, DG_SIDE_MOST = 256 };
 
-/* Returns how often `side` can be halved to give *first (4 to 7), or 0 if impossible. */
+/* Returns how many halvings of `side` give *first, a number from 4 to 7; 0: impossible. */
 static inline int dg_side_halvings(int side, int *first)
 {
     int n = 0;
@@ -12,7 +12,7 @@ static inline int dg_side_halvings(int side, int *first)
     return side >= DG_SIDE_LEAST && side <= DG_SIDE_MOST && *first <= 7 ? n : 0;
 }
 
-/* Returns the largest size of a stock network up to `most`, or 0. */
+/* Returns the largest image size of a built-in network up to `most`, or 0. */
 static inline int dg_model_side(int most)
 {
     int first;

@@ -1,4 +1,4 @@
-/* Detects the kind of a dataset (images, IDX, CIFAR) from a folder's contents. */
+/* Detects the kind of a dataset (images, IDX or CIFAR) from a folder's contents. */
 #include "host/files/made.h"
 #include "host/data/records_internal.h"
 
@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 typedef struct {
-    dg_record_files *files; /* possible files of records, in bytewise order of names */
+    dg_record_files *files; /* files that may be IDX or CIFAR files, in bytewise order of names */
     bool idx, cifar;
-    bool sure; /* the kind is known from a file's contents; false: only from file names */
+    bool sure; /* the kind is known from the contents of a file, not only from file names */
 } guess;
 
 static int by_name(const void *a, const void *b)
@@ -41,7 +41,7 @@ static dg_err add(dg_record_files *out, const char *name)
     return DG_OK;
 }
 
-/* List the files directly in the folder, or none if there are too many or one is named like an image. */
+/* List the files of the folder, but not of subfolders. The list is empty after an image's name or too many files. */
 static dg_err list_folder(const char *dir, int folder, dg_record_files *out)
 {
     DIR *d = dg_list_directory(folder);
@@ -52,7 +52,7 @@ static dg_err list_folder(const char *dir, int folder, dg_record_files *out)
         const char *name = entry->d_name;
         const bool image = dg_named_like_a_image(name);
         if (*name == '.') continue;
-        if (!image && fstatat(folder, name, &st, 0)) { /* do not ignore this file: it may have half of the images */
+        if (!image && fstatat(folder, name, &st, 0)) {
             if (dg_may_pass(errno) || errno == ENOMEM) e = cannot_list(dir);
             continue;
         }
@@ -120,7 +120,7 @@ static bool cifar_inside(const dg_folder *folder, const char *name)
     return bytes > 0 && (!(bytes % (off_t)dg_cifar_record(10)) || !(bytes % (off_t)dg_cifar_record(100)));
 }
 
-/* Detect the kind, and keep only files of this kind. An unreadable file is an error if it may belong to an IDX set. */
+/* Detect the kind of the dataset, and keep only files of this kind. An unreadable file that may be IDX is an error. */
 static dg_err look(const dg_dataset_options *o, dg_record_files *f, guess *g)
 {
     *g = (guess){.files = f};
@@ -154,8 +154,7 @@ static bool has_folder(const dg_folder *folder, const char *name)
     return !fstatat(folder->fd, name, &s, 0) && S_ISDIR(s.st_mode);
 }
 
-/* True if the folder has train/ and a test folder. The first image of such a folder is known only after listing all
- * files. */
+/* True if the folder has the subfolders train/ and, for test images, test/ or valid/. */
 static bool has_parts(const dg_folder *folder)
 {
     bool test = false;

@@ -1,4 +1,4 @@
-/* Selection of test images: from the source, from another folder, or a share of each class. */
+/* Chooses test images: the dataset's own, images of another folder, or a share of each class. */
 #include "core/base/rng.h"
 #include "host/data/dataset_internal.h"
 
@@ -8,13 +8,13 @@
 
 static dg_err no_memory(const dg_dataset *d) { return dg_fail(DG_DEVICE, "no memory to split %d images", d->count); }
 
-/* Reorder the items: item i becomes the old item order[i]. Scratch: `one` for an item, `done` for `count` bytes. */
+/* Permute an array: item i becomes the old item order[i]. Scratch memory: `one` (an item), `done` (`count` bytes). */
 static void permute(void *items, size_t bytes, const int32_t *order, int count, uint8_t *one, uint8_t *done)
 {
     uint8_t *item = items;
     memset(done, 0, (size_t)count);
     for (int first = 0; items && first < count; first++) {
-        /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): all `count` entries are set */
+        /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): order[first] is set */
         if (done[first] || order[first] == first) continue;
         memcpy(one, item + (size_t)first * bytes, bytes);
         int i = first;
@@ -27,7 +27,7 @@ static void permute(void *items, size_t bytes, const int32_t *order, int count, 
     }
 }
 
-/* Append to the n entries of `order` the index of every image that is not yet among them. */
+/* Append to `order`, which has n entries, every image index that `order` does not contain yet. */
 static void add_others(int32_t *order, int n, int count, uint8_t *kept)
 {
     memset(kept, 0, (size_t)count);
@@ -84,7 +84,7 @@ int dg_mark_evenly(const int32_t *label, int n, int classes, int limit, uint8_t 
     for (int turn = 0; seen && marked < limit; turn++) {
         memset(seen, 0, sizeof *seen * ((size_t)classes + 1));
         for (int i = 0; i < n && marked < limit; i++) {
-            const int of = label && label[i] > 0 ? label[i] : 0; /* label -1: a class without training images */
+            const int of = label && label[i] > 0 ? label[i] : 0; /* label -1: a class that has no training images */
             if (seen[of]++ != turn && label) continue;
             marked += !mark[i];
             mark[i] = 1;
@@ -110,14 +110,14 @@ dg_err dg_dataset_first(dg_dataset *d, int limit)
     return e;
 }
 
-/* Returns the number of test images: share * n rounded down, but with n >= 2 at least one image per part. */
+/* Returns the number of test images: share * n, rounded down, but at least 1 and at most n - 1 for n >= 2. */
 static int share_of(double share, int n)
 {
     const int k = (int)floor(share * n + 1e-9);
     return n < 2 || share <= 0 ? 0 : k < 1 ? 1 : k > n - 1 ? n - 1 : k;
 }
 
-/* Mark a share of the images of one class. member, perm: scratch for all images of the class. */
+/* Mark a random share of the images of a class as test images. member, perm: scratch memory, one entry per image. */
 static void draw_class(const dg_dataset *d, int label, double share, uint64_t seed, int32_t *member, int32_t *perm,
                        uint8_t *mark)
 {

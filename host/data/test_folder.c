@@ -1,4 +1,4 @@
-/* The images of another folder as the test part of a dataset. */
+/* Adds the images of another folder to a dataset as test images. */
 #include "host/data/dataset_internal.h"
 
 #include <stdio.h>
@@ -28,7 +28,7 @@ static int class_named(const dg_dataset *d, const char *name)
     return -1;
 }
 
-/* Convert the labels of dataset `test` to the classes of d with equal names. */
+/* Replace the labels of dataset `test` by the indices of d's classes with equal names. */
 static dg_err translate(const dg_dataset_options *o, const dg_dataset *d, dg_dataset *test)
 {
     char name[1024], class[300];
@@ -47,7 +47,7 @@ static dg_err translate(const dg_dataset_options *o, const dg_dataset *d, dg_dat
     return DG_OK;
 }
 
-/* Move the `extra` items of `more` to the end of *items. *items and `more` have room for at least one item. */
+/* Append `extra` items of `bytes` bytes to the `count` items of *items. */
 static bool append(void **items, int count, void *more, int extra, size_t bytes)
 {
     uint8_t *all = realloc(*items, ((size_t)count + (size_t)extra) * bytes + 1);

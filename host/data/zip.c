@@ -1,4 +1,4 @@
-/* Zip files, read with libzip through callbacks in this file, so that read errors are not reported as damage. */
+/* Reads zip files by libzip, with callbacks that distinguish I/O errors from damaged zip files. */
 #include "host/data/zip.h"
 #include "core/base/file_io.h"
 #include "core/base/plural.h"
@@ -58,10 +58,10 @@ struct dg_zip {
     const char *path;
     int fd;
     uint64_t bytes, at;
-    int failed; /* errno of the last read; -1: the file became shorter; 0: no error */
+    int failed; /* errno of the last read call, -1 if the file became shorter, or 0 */
     zip_error_t error;
     zip_t *zip;
-    pthread_mutex_t mutex; /* libzip reads one file at a time */
+    pthread_mutex_t mutex; /* libzip is not thread-safe */
     dg_zip_file *file;
     long files, left_out;
 };
@@ -119,8 +119,7 @@ static zip_int64_t serve(void *state, void *data, zip_uint64_t n, zip_source_cmd
     }
 }
 
-/* Returns the error of a failed call of libzip. The caller sets errno to 0 before the call, because libzip reports lack
- * of memory as a missing directory. */
+/* Returns the error of a failed libzip call. Before the call, set errno to 0: libzip hides ENOMEM. */
 static dg_err failed(const dg_zip *z, zip_error_t *error)
 {
     if (z->failed == ENOMEM || (!z->failed && errno == ENOMEM))
@@ -141,7 +140,7 @@ static dg_err failed(const dg_zip *z, zip_error_t *error)
     }
 }
 
-/* Copy name to out without empty components and ".". False: the name leads out of the zip's root, or is too long. */
+/* Copy a path to out without empty components and ".". False: the path leaves the zip file's root or is too long. */
 static bool stays_inside(const char *name, char out[NAME_MOST])
 {
     size_t n = 0;
@@ -160,7 +159,7 @@ static bool stays_inside(const char *name, char out[NAME_MOST])
 
 static dg_err no_memory(void) { return dg_fail(DG_DEVICE, "no memory for the list of files in the zip file"); }
 
-/* Add an entry's packed and unpacked size to the totals; DG_DATA if a limit is exceeded. */
+/* Add the packed and unpacked size of a file to the totals; DG_DATA: a total exceeds its limit. */
 static dg_err limit(const zip_stat_t *s, uint64_t bytes, uint64_t *packed, uint64_t *unpacked)
 {
     const uint64_t out_most = bytes < ALL_MOST / RATIO_MOST ? RATIO_MOST * bytes + RATIO_FREE : ALL_MOST;
@@ -231,7 +230,7 @@ static bool below_a_file(const dg_zip *z, const char *name)
     return found;
 }
 
-/* Drop duplicate names except the first. A second pass, on sorted names, drops entries whose folder is a file. */
+/* Drop files with duplicate paths except the first, then files whose folder is also a file. */
 static void drop_doubles(dg_zip *z)
 {
     long n = 0;
@@ -332,7 +331,7 @@ bool dg_zip_has_folder(const dg_zip *z, const char *name)
     return found;
 }
 
-/* Unpack n bytes. With `whole`, reads one more byte to detect the end, so that libzip compares the checksum. */
+/* Unpack n bytes. If `whole` is set, read to the end of the file, so that libzip compares the checksum. */
 static dg_err unpack(dg_zip *z, zip_file_t *from, uint8_t *to, size_t n, bool whole)
 {
     uint8_t more;

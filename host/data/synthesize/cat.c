@@ -33,7 +33,7 @@ static dg_rgb vary(dice *d, dg_rgb c, double by)
 
 static double luma(dg_rgb c) { return 0.3 * c.r + 0.59 * c.g + 0.11 * c.b; }
 
-/* Sine and cosine for |a| < 0.6 by Taylor series, because libm differs between machines. */
+/* Compute sine and cosine for |a| < 0.6 by Taylor series, because results of libm differ among machines. */
 static void turn(double a, double *sine, double *cosine)
 {
     double q = a * a;
@@ -202,7 +202,7 @@ void dg_cat_choose(dg_cat *cat, uint64_t seed, int number)
     choose_background(&d, cat);
 }
 
-/* Stripes with period 1 in t: 1 in the middle of a stripe, 0 between stripes. */
+/* Returns 1 in the middle of a stripe, 0 between stripes; stripes have period 1 in t. */
 static double stripe(double t, double width)
 {
     t += 64;
@@ -211,7 +211,7 @@ static double stripe(double t, double width)
     return dg_smooth(width, width * .45, from_middle);
 }
 
-/* The M on a tabby's forehead, and the lines from the eyes across the cheeks. */
+/* Stripes of a tabby: an M on the forehead, and lines from the eyes across the cheeks. */
 static double stripes(const dg_cat *c, double x, double y)
 {
     double ax = x < 0 ? -x : x, wobble = dg_cat_noise(c->grain + 1, x * 5, y * 5) - .5;

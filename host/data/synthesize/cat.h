@@ -1,7 +1,6 @@
-/* Drawn cat faces. cat.c chooses random properties, cat_coat.c computes the coat's colour at a position, and cat_draw.c
- * paints each pixel with analytic coverage.
- * Lengths are in face units: x points right, y points down, (0, 0) is between and slightly below the eyes, and the head
- * measures about 1.3 x 1.1. */
+/* Drawn cat faces. The file cat.c chooses random properties and computes the coat's colour; cat_draw.c paints each
+ * pixel. Lengths are in face units: the head measures about 1.3 x 1.1. In face coordinates x points right, y points
+ * down, and (0, 0) is between and slightly below the eyes. */
 #ifndef DG_CAT_H
 #define DG_CAT_H
 
@@ -12,29 +11,29 @@ typedef enum { DG_GRADIENT, DG_ROOM, DG_BOKEH, DG_CURTAIN, DG_GRASS, DG_SCENES }
 typedef enum { DG_MOUTH_PLAIN, DG_MOUTH_SMILE, DG_MOUTH_OPEN, DG_MOUTH_TONGUE } dg_mouth;
 
 typedef struct {
-    uint32_t grain; /* random key of the cat's noise */
+    uint32_t grain; /* random key of the noise in the coat */
 
     dg_scene scene;
     dg_rgb back[2];
-    double back_x, back_y; /* unit vector of the background's gradient */
+    double back_x, back_y; /* direction of the background's colour gradient, as a unit vector */
     double spot[5][3];
 
     dg_pattern pattern;
     bool striped;
-    dg_rgb fur, dark, white; /* main colour; colour of stripes, points or patches; colour of bib and muzzle */
+    dg_rgb fur, dark, white; /* fur: main colour; dark: stripes, points or patches; white: bib and muzzle */
     dg_rgb ginger;
-    double white_face; /* white fraction of the muzzle, 0..1 */
+    double white_face; /* share of the muzzle that is white, 0 to 1 */
     double blaze, stripe_phase, patch_x, patch_y;
 
     double scale, shift_x, shift_y, sin_tilt, cos_tilt, yaw, pitch;
     double head_w, head_h, cheeks, fluff;
-    double ear_x, ear_y, ear_in, ear_out; /* tip of an ear; start and end of its base */
+    double ear_x, ear_y, ear_in, ear_out; /* (ear_x, ear_y): tip of an ear; ear_in, ear_out: ends of the ear's base */
     dg_rgb ear_skin;
     double body_x, body_w;
 
     double eye_x, eye_y, eye_w, eye_open[2], sin_eye, cos_eye, pupil, gaze_x, gaze_y;
     bool shut[2];
-    double shut_bend; /* shut eyes: > 0 asleep, < 0 happy */
+    double shut_bend; /* curvature of closed eyes: > 0 asleep, < 0 happy */
     dg_rgb iris[2];
     dg_rgb nose, line, lid;
     double nose_w;

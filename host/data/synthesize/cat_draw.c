@@ -2,8 +2,8 @@
 
 #include <stddef.h>
 
-/* One pixel, painted in layers from background to whiskers; a layer's coverage follows from the signed distance of the
- * pixel's centre to its edge. */
+/* A pixel, painted in layers from background to whiskers. The coverage of the pixel by a layer is computed from the
+ * signed distance between the pixel's centre and the layer's edge. */
 typedef struct {
     const dg_cat *cat;
     double pixel; /* side of a pixel in face units */
@@ -19,7 +19,7 @@ static void paint(point *p, dg_rgb colour, double alpha)
     if (alpha > 0) p->colour = dg_mix(p->colour, colour, alpha > 1 ? 1 : alpha);
 }
 
-/* Returns how much of the pixel a line of width w covers. A line thinner than a pixel becomes fainter. */
+/* Returns the fraction of the pixel that a line of width w covers. A line thinner than a pixel is painted fainter. */
 static double cover_line(const point *p, double from_middle, double w)
 {
     double most = w < p->pixel ? w / p->pixel : 1;
@@ -39,7 +39,7 @@ static double segment(double x, double y, double ax, double ay, double bx, doubl
     return dg_length(x - ax - t * dx, y - ay - t * dy);
 }
 
-/* Signed distance to a triangle, whose corners may be clockwise or counterclockwise. */
+/* Returns the signed distance to a triangle with corners in clockwise or counterclockwise order. */
 static double triangle(double x, double y, const double corner[3][2])
 {
     double nearest = 1e9;
@@ -191,7 +191,7 @@ static void paint_eye(point *p, double fx, double fy, int which)
         paint_shut_eye(p, outward, down, w);
         return;
     }
-    /* The eye is a lens of two arcs, with half width w and half height h. */
+    /* An eye is a lens shape between two arcs, with half width w and half height h. */
     double h = w * c->eye_open[which], radius = (w * w + h * h) / (2 * h), lift = radius - h;
     double up = dg_length(outward, down - lift) - radius, low = dg_length(outward, down + lift) - radius;
     double lens = up > low ? up : low;
@@ -266,7 +266,7 @@ void dg_cat_draw(uint8_t *pixels, int size, const dg_cat *c)
             paint_body(&p, dx - c->body_x, dy);
             double x = dx * c->cos_tilt + dy * c->sin_tilt, y = dy * c->cos_tilt - dx * c->sin_tilt;
             paint_ears(&p, x, y);
-            /* Turning the head shifts the face, most in the middle of the head and by 0 at its rim. */
+            /* Turning the head shifts the face, most in the middle of the head and not at all at the rim. */
             double round = dg_clamp01(1 - x * x / .5 - y * y / .5);
             double fx = x - c->yaw * round, fy = y - c->pitch * round;
             paint_head(&p, x, y, fx, fy);

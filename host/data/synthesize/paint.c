@@ -38,7 +38,7 @@ static double lattice(uint32_t grain, int32_t x, int32_t y)
 
 double dg_cat_noise(uint32_t grain, double x, double y)
 {
-    int32_t ix = (int32_t)(x + 4096) - 4096, iy = (int32_t)(y + 4096) - 4096; /* floor, for coordinates > -4096 */
+    int32_t ix = (int32_t)(x + 4096) - 4096, iy = (int32_t)(y + 4096) - 4096; /* floor, for x, y > -4096 */
     double fx = x - ix, fy = y - iy;
     fx = fx * fx * (3 - 2 * fx);
     fy = fy * fy * (3 - 2 * fy);

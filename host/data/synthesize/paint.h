@@ -1,7 +1,5 @@
-/* Random values, colours and smooth edges for drawn images.
- *
- * Uses only + - * / and sqrt of doubles (no libm, no float contraction), which IEEE 754 defines exactly: the same
- * (seed, number) gives the same bytes on every machine. */
+/* Random values, colours and smooth edges for drawn images. The code uses only + - * / and sqrt of doubles (no libm, no
+ * contraction to FMA), which IEEE 754 defines exactly, so that every machine draws the same bytes. */
 #ifndef DG_PAINT_H
 #define DG_PAINT_H
 
@@ -10,14 +8,14 @@
 #include <stdint.h>
 
 #ifdef __clang__
-#pragma STDC FP_CONTRACT OFF /* clang only: gcc's ISO mode does not contract, and warns about this pragma */
+#pragma STDC FP_CONTRACT OFF /* for clang: gcc in ISO mode does not contract, and warns about this pragma */
 #endif
 
 typedef struct {
     double r, g, b;
 } dg_rgb;
 
-/* A stream of random 32-bit words. Use one draw per statement: C leaves the evaluation order of arguments open. */
+/* A stream of random 32-bit words. Draw one word per statement: C does not define the evaluation order of arguments. */
 typedef struct {
     uint64_t seed, subsequence, block;
     uint32_t word[4];
@@ -29,7 +27,7 @@ double dg_uniform(dg_dice *d, double a, double b);
 dg_rgb dg_hsv(double h, double s, double v);
 
 static inline double dg_clamp01(double t) { return t < 0 ? 0 : t > 1 ? 1 : t; }
-/* Smooth step from 0 at t = a to 1 at t = b, constant outside of this range. b may be less than a. */
+/* Smooth step from 0 at t = a to 1 at t = b, also for b < a; constant outside of this range. */
 static inline double dg_smooth(double a, double b, double t)
 {
     t = dg_clamp01((t - a) / (b - a));
@@ -42,7 +40,7 @@ static inline dg_rgb dg_mix(dg_rgb a, dg_rgb b, double t)
 static inline dg_rgb dg_times(dg_rgb c, double t) { return (dg_rgb){c.r * t, c.g * t, c.b * t}; }
 static inline double dg_length(double x, double y) { return sqrt(x * x + y * y); }
 
-/* Smooth noise in 0..1, about one bump per unit. */
+/* Returns smooth noise between 0 and 1, with about one bump per unit of x and y. */
 double dg_cat_noise(uint32_t grain, double x, double y);
 
 #endif

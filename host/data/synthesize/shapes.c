@@ -1,4 +1,4 @@
-/* Drawn images of shapes: the class is the shape; colours, position, size, rotation and noise are random. */
+/* Draws images of shapes. The shape is the class; colours, position, size, rotation and noise are random. */
 #include "host/data/synthesize/paint.h"
 #include "host/data/synthesize/synthesize.h"
 
@@ -12,7 +12,7 @@ typedef struct {
     double x, y, radius;
     double cos_turn, sin_turn;
     double period, phase_x, phase_y;
-    dg_rgb shape[2], back[2]; /* two tones of the shape and of the background, with one gradient direction */
+    dg_rgb shape[2], back[2]; /* end colours of the colour gradients in the shape and in the background */
     double light_x, light_y, noise;
     uint32_t grain;
 } shape;
@@ -21,7 +21,7 @@ static double magnitude(double t) { return t < 0 ? -t : t; }
 static double larger(double a, double b) { return a > b ? a : b; }
 static double smaller(double a, double b) { return a < b ? a : b; }
 
-/* Unit vector (cosine, sine) from t = tan(angle / 2), -1..1. This form needs no sine function. */
+/* Compute cosine and sine of an angle from t = tan(angle / 2) in -1..1, without libm. */
 static void turn(double t, double *x, double *y)
 {
     *x = (1 - t * t) / (1 + t * t);
@@ -65,7 +65,7 @@ static void choose(shape *s, uint64_t seed, int class, int number)
     s->x = dg_uniform(&d, s->radius - 1, 1 - s->radius);
     s->y = dg_uniform(&d, s->radius - 1, 1 - s->radius);
     turn(dg_uniform(&d, -1, 1), &s->cos_turn, &s->sin_turn);
-    if (class >= FLAT) turn(dg_uniform(&d, -.12, .12), &s->cos_turn, &s->sin_turn); /* the class sets the angle */
+    if (class >= FLAT) turn(dg_uniform(&d, -.12, .12), &s->cos_turn, &s->sin_turn); /* tilt of stripes */
     s->period = dg_uniform(&d, .4, .75);
     s->phase_x = dg_uniform(&d, 8, 9);
     s->phase_y = dg_uniform(&d, 8, 9);
@@ -74,14 +74,14 @@ static void choose(shape *s, uint64_t seed, int class, int number)
     s->grain = (uint32_t)dg_uniform(&d, 0, 16777216);
 }
 
-/* Triangle wave of period 1 for t > -8, from -1 to 1. */
+/* Triangle wave with period 1 and values from -1 to 1, for t > -8. */
 static double wave(double t)
 {
     t -= (int)t;
     return 4 * magnitude(t - .5) - 1;
 }
 
-/* Signed distance to a five-pointed star. By symmetry the plane is folded until one edge remains. */
+/* Signed distance to a five-pointed star. The point is mirrored at the symmetry axes, until one edge remains. */
 static double star(double x, double y, double r)
 {
     const double c = 0.80901699437494742, s = 0.58778525229247314; /* of 36 degrees */
@@ -97,7 +97,7 @@ static double star(double x, double y, double r)
     return y * ex - x * ey < 0 ? -off : off;
 }
 
-/* Approximate signed distance from the edge, in coordinates rotated with the shape. */
+/* Returns the approximate signed distance from the shape's edge. */
 static double distance(const shape *s, double x, double y)
 {
     const double r = s->radius, ax = magnitude(x), ay = magnitude(y), arm = .3 * r;

@@ -60,7 +60,7 @@ static dg_err encode(const drawing *w, int i, void **data, size_t *bytes)
     return e;
 }
 
-/* Returns DG_OK if the existing file is identical to the new image, or if the new image may replace the file. */
+/* Returns DG_OK if the file at path equals the new image, or if the new image may replace the file. */
 static dg_err check_same(const char *path, const void *data, size_t bytes)
 {
     if (dg_replaces_all()) return dg_write_atomic(path, &(dg_chunk){data, bytes}, 1);
@@ -127,7 +127,7 @@ static dg_err all(const drawing *w, int count, phase what)
     return error ? dg_fail(error, "%s", message) : DG_OK;
 }
 
-/* Returns DG_USAGE unless the folder has only folders of the requested classes with images made by dcgan. */
+/* Returns DG_USAGE unless the output folder has only subfolders of w's classes, with images drawn by dcgan. */
 static dg_err check_classes(const drawing *w)
 {
     dg_err e = DG_OK;
@@ -175,7 +175,7 @@ dg_err dg_synthesize(const char *dir, int count, int size, uint64_t seed, int cl
                : classes         ? check_classes(&w)
                                  : dg_only_ours(dir, (const char *const[]){"cat-*.png", NULL}, "Source", DRAWN);
     if (!e) e = make_folders(&w);
-    /* Check everything before the first write, so that a refusal leaves the folder unchanged. */
+    /* Check all images before the first write, so that an error leaves the folder unchanged. */
     if (!e) e = all(&w, count, CHECK);
     if (!e) e = all(&w, count, WRITE);
     return e;

@@ -5,9 +5,9 @@
 #include <stdint.h>
 #include "core/base/err.h"
 
-/* Draw `count` PNG images of size x size into dir, which is created if missing. classes 0: cat faces cat-00000.png ...,
- * each a function of (seed, number) only. classes > 0: shapes of `classes` classes in turn, in a folder per class
- * (disc/disc-00000.png ...), each a function of (seed, class, number) only. */
+/* Draw `count` PNG images of size x size pixels into dir, which is created if missing. If classes is 0, the images are
+ * cat faces (cat-00000.png ...), which depend only on seed and number. Otherwise the images are shapes, in a folder per
+ * class (disc/disc-00000.png ...), which depend only on seed, class and number. */
 dg_err dg_synthesize(const char *dir, int count, int size, uint64_t seed, int classes);
 /* Draw cat `i` into pixels (size, size, 3). */
 void dg_synthesize_one(uint8_t *pixels, int size, uint64_t seed, int i);
