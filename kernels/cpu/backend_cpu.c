@@ -14,19 +14,19 @@
 #include <sys/mman.h>
 
 typedef struct {
-    dg_backend base; /* the first member, so that a dg_backend pointer is also a cpu pointer */
+    dg_backend base; /* first member, so that a dg_backend pointer can be cast to a cpu pointer */
     const dg_cpu_table *table;
     const dg_variant *conv;
 } cpu;
 
-/* Floating-point mode. While ops run, denormals count as zero, because some cores are hundreds of times slower with
- * them. Late in training, gradients and Adam's v are denormal. */
+/* While ops run, denormals are flushed to zero, because some cores compute hundreds of times slower with denormals.
+ * Late in training, gradients and Adam's second moments are denormal. */
 #if defined(__x86_64__)
 #include <xmmintrin.h>
 typedef unsigned fp_mode;
 static fp_mode fp_get(void) { return _mm_getcsr(); }
 static void fp_set(fp_mode m) { _mm_setcsr(m); }
-enum { PLAIN = 0x1f80, FLUSH = 0x8040 }; /* no traps, to nearest; FTZ and DAZ */
+enum { PLAIN = 0x1f80, FLUSH = 0x8040 }; /* no traps, round to nearest; FTZ and DAZ */
 #elif defined(__aarch64__)
 typedef uint64_t fp_mode;
 static fp_mode fp_get(void)
@@ -36,7 +36,7 @@ static fp_mode fp_get(void)
     return m;
 }
 static void fp_set(fp_mode m) { __asm__ volatile("msr fpcr, %0" : : "r"(m)); }
-enum { PLAIN = 0, FLUSH = 1 << 24 }; /* no traps, to nearest; FZ */
+enum { PLAIN = 0, FLUSH = 1 << 24 }; /* no traps, round to nearest; FZ */
 #else
 typedef unsigned fp_mode;
 static fp_mode fp_get(void) { return 0; }
@@ -44,9 +44,8 @@ static void fp_set(fp_mode m) { (void)m; }
 enum { PLAIN = 0, FLUSH = 0 };
 #endif
 
-/* Prepares the OpenMP team of the calling thread and returns the caller's floating-point mode for leave(). Each run
- * calls enter(), because the host may change threads or OpenMP settings. The mode is set in the caller and in the
- * workers, because GNU's OpenMP runtime does not copy it at a fork (LLVM's does). */
+/* Prepares the OpenMP team of the calling thread and returns the caller's floating-point mode for leave(). Every thread
+ * sets the mode, because GNU's OpenMP runtime does not copy it to workers (LLVM's does). */
 static fp_mode enter(const cpu *c)
 {
     fp_mode before = fp_get();
@@ -64,7 +63,7 @@ enum { PIECE = 1 << 20, HUGE_PAGE = 2 << 20 };
 enum { RESERVE = 12 << 20 };
 
 /* If the process has no memory limit, the machine's total memory counts as free, because other programs may release
- * theirs. */
+ * memory. */
 static dg_err cpu_memory(dg_backend *b, size_t *free_bytes, size_t *total)
 {
     dg_memory_limit l;
@@ -204,7 +203,7 @@ static void cpu_close(dg_backend *b) { free(b); }
 
 const dg_cpu_table *dg_cpu_table_of(const dg_backend *b) { return b->run == cpu_run ? ((const cpu *)b)->table : NULL; }
 
-/* The instruction sets of this build, the fastest last. The Makefile defines DG_HAVE_... for each of them. */
+/* Instruction sets of this build, the fastest last; the Makefile defines DG_HAVE_<set> for each instruction set. */
 #define DECLARE(isa) extern const dg_cpu_table dg_cpu_kernels_##isa##_f32, dg_cpu_kernels_##isa##_f64;
 #define ENTRY(isa)                                                                    \
     {                                                                                 \

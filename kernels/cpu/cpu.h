@@ -1,9 +1,9 @@
-/* Shared by the CPU kernels. Every kernel file is compiled once per (instruction set, real) pair: the Makefile passes
- * DG_ISA (base, avx2, avx512) and DG_FP (32 or 64), and DG_CPU(name) appends both, as in dg_cpu_conv_fwd_avx512_f32.
- * kernels/ops/cpu_table.c, compiled likewise, collects each set in a table.
+/* Interface of the CPU kernels. Every kernel file is compiled once per pair of instruction set and real type. The
+ * Makefile passes DG_ISA (base, avx2, avx512) and DG_FP (32 or 64 bits). The macro DG_CPU(name) appends both to a name,
+ * as in dg_cpu_conv_fwd_avx512_f32. kernels/ops/cpu_table.c collects each pair's kernels in a table.
  *
- * Rules for kernels: OpenMP work is split into pieces whose number and borders depend on shapes only, never on the
- * number of threads, and floating-point sums across pieces are finished in a fixed order. */
+ * Kernels divide OpenMP work into pieces by shapes only, never by the number of threads. Floating-point sums across
+ * pieces are added in a fixed order. */
 #ifndef DG_CPU_H
 #define DG_CPU_H
 
@@ -31,15 +31,15 @@ typedef struct {
     size_t (*scratch[DG_OP_KINDS])(const dg_op *op);
     void (*choose[DG_OP_KINDS])(dg_op *op, const dg_variant *asked);
 
-    /* Loops that `dcgan bench` times (kernels/ops/peak/peak.c). fma runs on the calling thread and returns the number
-     * of its operations. With all threads, `triad` computes out = left + right / 2, and `read` sums `in`; n is a
-     * multiple of 4096. */
+    /* Loops that `dcgan bench` times (kernels/ops/peak/peak.c). The function `fma` runs on the calling thread and
+     * returns its number of operations. All threads compute out = left + right / 2 (`triad`) or the sum of `in`
+     * (`read`). The array size n must be a multiple of 4096. */
     double (*fma)(int64_t loops, double *sink);
     void (*triad)(void *out, const void *left, const void *right, int64_t n);
     double (*read)(const void *in, int64_t n);
 } dg_cpu_table;
 
-/* Returns the kernel table of this backend, or NULL if it is not a CPU backend. */
+/* Returns the kernel table of CPU backend b, or NULL if b is another backend. */
 struct dg_backend;
 const dg_cpu_table *dg_cpu_table_of(const struct dg_backend *b);
 
@@ -55,11 +55,11 @@ void DG_CPU(dg_cpu_triad)(void *out, const void *left, const void *right, int64_
 double DG_CPU(dg_cpu_read)(const void *in, int64_t n);
 size_t DG_CPU(dg_cpu_conv_scratch)(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune);
 /* Returns the variant that runs a convolution. asked: the requested variant, or NULL to choose by shape. Returns NULL
- * if the CPU backend lacks the requested variant or if the variant does not support the shape. */
+ * if the CPU backend lacks the requested variant, or if that variant does not support the shape. */
 const dg_variant *DG_CPU(dg_cpu_conv_variant)(dg_op_kind kind, const dg_conv_args *a, const dg_variant *asked);
 
-/* For each CPU family of ops in DG_OPS: a function that returns the bytes of scratch, and a function that sets op->tune
- * (by default to the first variant). */
+/* Declares two functions per family of CPU ops in DG_OPS: one returns the bytes of scratch memory, the other sets
+ * op->tune. */
 #define FAMILY(cpu)                                       \
     size_t DG_CPU(dg_cpu_scratch_##cpu)(const dg_op *op); \
     void DG_CPU(dg_cpu_choose_##cpu)(dg_op * op, const dg_variant *asked);

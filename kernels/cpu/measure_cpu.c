@@ -1,4 +1,4 @@
-/* Measures the CPU's limits: multiply-adds, memory, the last-level cache, the cost of a parallel loop. */
+/* Measures the CPU's limits: multiply-adds, memory and cache bandwidth, and the cost of a parallel loop. */
 #include <omp.h>
 #include <unistd.h>
 
@@ -11,8 +11,8 @@ static void keep_best(double *best, double value)
     if (value > *best) *best = value;
 }
 
-/* Returns the GFLOP/s of `threads` threads. A measurement takes only a few milliseconds, so that other programs rarely
- * interrupt it. */
+/* Returns the GFLOP/s of `threads` threads. Each measurement takes only a few milliseconds, so that other programs
+ * rarely interrupt it. */
 static double fma_burst(const dg_cpu_table *table, int threads)
 {
     double flops = 0, first = 0, last = 0, sink = 0;
@@ -52,7 +52,7 @@ static long cache_size(int level3)
     return bytes > 0 ? bytes : 0;
 }
 
-/* Returns the size of an array that does not fit the last-level cache: four times its size, within limits. */
+/* Returns the size of an array that exceeds the last-level cache: four times the cache size, within limits. */
 static size_t array_bytes(void)
 {
     const size_t bytes = 4 * (size_t)cache_size(1), least = (size_t)64 << 20, most = (size_t)128 << 20;

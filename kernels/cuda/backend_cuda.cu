@@ -1,7 +1,6 @@
-/* The CUDA backend: one device with one compute stream, in which plans run as graphs (cuda_graph.cu). Values that
- * change per step are in device memory; nothing is allocated after alloc(). TRY checks every CUDA call, and
- * check_launches checks every launch (cuda_enqueue.cu). TRY and check_launches call dg_gpu_report (cuda_fault.cu),
- * whose message names the op. */
+/* The CUDA backend: one device with one compute stream, in which plans run as CUDA graphs (cuda_graph.cu). Values that
+ * change per training step are in device memory, so that the graphs stay valid. The macro TRY checks every CUDA call,
+ * and check_launches() checks every launch (cuda_enqueue.cu). */
 #include "kernels/cuda/cuda_internal.cuh"
 #include "kernels/cuda/cublas.cuh"
 #include "kernels/cuda/cuda_device.cuh"
@@ -43,7 +42,7 @@ static dg_err cuda_fuse(dg_backend *b, struct dg_plan *p)
     return dg_fuse_plan(p, c->fuse, b->real, &c->limits);
 }
 
-/* Runs launches one by one and waits for each. Such a run is slow, but its error messages name the op. */
+/* Runs a plan's launches one by one and waits for each, so that error messages name the op. */
 static dg_err run_eagerly(gpu *c, const dg_plan *p)
 {
     for (int i = 0; i < dg_plan_pieces(p); i++) {

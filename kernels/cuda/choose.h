@@ -1,12 +1,12 @@
-/* Chooses the variant of an op: by a row of a tuning file or built-in table, or by the op's rule. */
+/* Chooses the kernel variant of an op: from a tuning file, a built-in tuning table, or the op's rule. */
 #ifndef DG_CHOOSE_H
 #define DG_CHOOSE_H
 
 #include "core/tune/tune.h"
 
-/* Reads the rows of the tuning file `path` (option --tuning, may be NULL) and of the built-in tables. Invalid rows are
- * skipped with a warning. DG_IO: the file cannot be read. DG_USAGE: the GPU does not support the precision gpu->math.
- * The caller must call dg_chooser_close() even after an error. */
+/* Reads the rows of the tuning file `path` (option --tuning, may be NULL) and of the built-in tables. Invalid tuning
+ * rows are skipped with a warning. DG_IO: the file cannot be read. DG_USAGE: the GPU does not support the precision
+ * gpu->math. The caller must call dg_chooser_close() even after an error. */
 typedef struct {
     dg_tune_table file, shipped;
     dg_type real;
@@ -15,8 +15,9 @@ typedef struct {
 dg_err dg_chooser_open(dg_chooser *c, const char *path, dg_type real, const dg_gpu *gpu);
 void dg_chooser_close(dg_chooser *c);
 
-/* Fills in op->tune; its member `why` is "FILE:12", "shipped sm_90.tune:3" or "rule". Returns NULL, or the reason why
- * no variant can run the op. `also` is the backend's additional check of tuning rows, or NULL. */
+/* Sets op->tune, the op's kernel variant, with its origin in `why`: "FILE:12", "shipped sm_90.tune:3" or "rule".
+ * Returns NULL, or the reason why no variant can run the op. `also`: the backend's additional check of tuning rows, or
+ * NULL. */
 typedef const char *dg_tune_also(const dg_tune *tune);
 const char *dg_chooser_pick(const dg_chooser *c, dg_op *op, dg_tune_also *also);
 

@@ -1,4 +1,5 @@
-/* cuBLAS, loaded at its first use. Built by nvcc only; the simulator has its own version in sim/. */
+/* Loads cuBLAS at its first use and calls it. Only nvcc compiles this file; the GPU simulator replaces it by a file in
+ * sim/. */
 #include "kernels/cuda/cublas.cuh"
 
 #include <cublas_v2.h>
@@ -8,9 +9,9 @@
 #define DG_TEXT_OF(x) #x
 #define DG_TEXT(x) DG_TEXT_OF(x)
 
-/* Products are full fp32, without TF32 and reduced-precision sums. A fixed workspace avoids allocations during a
- * stream capture; its size is the one that cuBLAS's manual recommends for sm_90. Because there is one handle and one
- * stream, results depend on the arguments only. */
+/* Products are full fp32, without TF32 and reduced-precision sums. A workspace of fixed size avoids allocations during
+ * a stream capture; cuBLAS's manual recommends this size for sm_90. Because there is one handle and one stream, results
+ * depend on the arguments only. */
 static constexpr int WORKSPACE = 32 << 20;
 
 static struct {
@@ -37,7 +38,7 @@ template <class F> static bool find(F *function, const char *name)
 
 const char *dg_cublas_open(void)
 {
-    /* first the cuBLAS version of the linked CUDA runtime, because the driver supports it */
+    /* the cuBLAS version of the linked CUDA runtime is the first choice, because the driver supports this version */
     static const char *const names[] = {"libcublas.so." DG_TEXT(CUBLAS_VER_MAJOR), "libcublas.so.13", "libcublas.so.12",
                                         "libcublas.so.11", "libcublas.so"};
     if (blas.handle) return nullptr;
@@ -76,7 +77,7 @@ void dg_cublas_gemm(float *c, const float *a, const float *b, bool ta, bool tb, 
     /* cuBLAS is column-major, so row-major c = a b is computed as c' = b' a' */
     cublasStatus_t s = CUBLAS_STATUS_NOT_INITIALIZED;
     if (blas.handle) s = blas.set_stream(blas.handle, stream);
-    /* the workspace is set again, because cublasSetStream resets the workspace */
+    /* cublasSetStream resets the workspace */
     if (s == CUBLAS_STATUS_SUCCESS) s = blas.set_workspace(blas.handle, blas.workspace, WORKSPACE);
     if (s == CUBLAS_STATUS_SUCCESS)
         s = blas.sgemm(blas.handle, tb ? CUBLAS_OP_T : CUBLAS_OP_N, ta ? CUBLAS_OP_T : CUBLAS_OP_N, n, m, k, &one, b,

@@ -1,11 +1,11 @@
-/* The matrix product, the only cuBLAS function in use. cuBLAS is loaded when a variant requires it, so that the program
- * also runs without cuBLAS. kernels/cuda/cublas.cu calls cuBLAS; the simulator has plain loops instead. */
+/* Matrix products by cuBLAS, which is loaded at its first use, so that the program also runs without cuBLAS. The GPU
+ * simulator replaces cuBLAS by loops on the CPU. */
 #ifndef DG_CUBLAS_CUH
 #define DG_CUBLAS_CUH
 
 #include "kernels/dev/dev.cuh"
 
-/* Loads the library and creates its handle at the first call. Returns NULL, or static text that says why it failed. */
+/* Loads cuBLAS at the first call. Returns NULL, or the reason of the failure as static text. */
 const char *dg_cublas_open(void);
 void dg_cublas_close(void);
 

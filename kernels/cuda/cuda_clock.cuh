@@ -1,5 +1,5 @@
-/* Times and limits of a CUDA device for `dcgan profile` and `tune`, by events and measuring kernels; hardware counters
- * would require privileges. */
+/* Measures times and limits of a CUDA device for `dcgan profile` and `dcgan tune`, with events and small kernels.
+ * Hardware counters would require privileges. */
 #ifndef DG_CUDA_TIME_CUH
 #define DG_CUDA_TIME_CUH
 
@@ -9,9 +9,9 @@ extern "C" {
 #include "core/tune/machine.h"
 }
 
-/* Measures the time of n pieces of work with a pair of events per piece. The device is blocked while the host enqueues
- * the pieces, so that the host's launch time does not count. Warm pieces run one after another; before each cold piece,
- * the cache is overwritten. piece() enqueues piece i. If piece() fails, *failed is its error and nothing is timed. */
+/* Measures the time of n pieces of work, enqueued by piece(), with two events per piece. The device is blocked while
+ * the host enqueues the pieces, so the times exclude the host's launch overhead. cold: the cache is overwritten before
+ * each piece. If piece() fails, *failed is its error and nothing is timed. */
 typedef struct {
     cudaStream_t stream;
     void *cache;
@@ -21,7 +21,7 @@ cudaError_t dg_cuda_time(dg_cuda_timer *t, int n, bool cold, dg_err (*piece)(voi
                          dg_err *failed);
 void dg_cuda_timer_free(dg_cuda_timer *t);
 
-/* Implements backend->measure(). *what: name of the call that failed, static text. */
+/* Implements backend->measure(). After an error, *what is the name of the failed CUDA call (static text). */
 cudaError_t dg_cuda_limits(cudaStream_t stream, int device, dg_type real, dg_machine *m, int rounds, const char **what);
 
 #endif

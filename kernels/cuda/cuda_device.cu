@@ -95,8 +95,8 @@ void dg_cuda_absence(char *out, size_t size, cudaError_t e, int driver, int runt
     }
 }
 
-/* For most of these errors, CUDA 13's manual says "the process must be terminated and relaunched". ECC errors, NVLink
- * errors, a lost device and cudaErrorUnknown are also fatal. */
+/* Lists errors after which "the process must be terminated and relaunched" (CUDA 13's manual). ECC errors, NVLink
+ * errors, a lost device and cudaErrorUnknown are also treated as fatal. */
 bool dg_cuda_fatal(cudaError_t e)
 {
     switch ((int)e) {

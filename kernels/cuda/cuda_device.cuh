@@ -17,11 +17,11 @@ const char *dg_cuda_built_for(void);
 
 void dg_cuda_uncovered(char *out, size_t size, int major, int minor);
 
-/* Writes the reason why there is no device to out, as one sentence. e is the result of cudaGetDeviceCount. `driver` and
- * `runtime` are CUDA versions; 12080 means 12.8. */
+/* Writes one sentence to `out` that says why no CUDA device is available. e: the result of cudaGetDeviceCount; `driver`
+ * and `runtime`: CUDA versions, for example 12080 for 12.8. */
 void dg_cuda_absence(char *out, size_t size, cudaError_t e, int driver, int runtime);
 
-/* True if only a new process can continue after the error. */
+/* True if, after error e, only a new process can use the device. */
 bool dg_cuda_fatal(cudaError_t e);
 
 #endif

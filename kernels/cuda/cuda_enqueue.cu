@@ -1,4 +1,4 @@
-/* Enqueues ops, fused launches and the rounding of weights. Each launch is checked, and an error names the op. */
+/* Enqueues ops, fused launches and the rounding of weights. Each launch is checked, and error messages name the op. */
 #include "kernels/cuda/cuda_internal.cuh"
 #include "kernels/fused/fuse.cuh"
 
@@ -37,7 +37,7 @@ dg_err dg_gpu_enqueue(gpu *c, const dg_op *op, cudaStream_t stream)
     return e;
 }
 
-/* Rounds the weights that an unfused op has written. */
+/* Renews the rounded copies (fused.h) of weights that an unfused op has written. */
 static dg_err round_behind(gpu *c, const dg_plan *p, const dg_op *op, cudaStream_t stream)
 {
     if (!dg_is_update(op->kind)) return DG_OK;
@@ -49,7 +49,8 @@ static dg_err round_behind(gpu *c, const dg_plan *p, const dg_op *op, cudaStream
     return e;
 }
 
-/* Synchronises the stream after rounding, because the next launch may begin before the previous one has ended. */
+/* Synchronises the stream after rounding, because a programmatic dependent launch may begin before rounding has
+ * ended. */
 dg_err dg_gpu_round(gpu *c, const dg_plan *p)
 {
     dg_arena *const a = p->arena;

@@ -1,5 +1,5 @@
-/* Plans as graphs: captured at the second run and replayed. The branches of a plan (branches.h) are captured from
- * separate streams. The first of these streams also launches graphs, and all branches begin and end in it. */
+/* Captures a plan as a CUDA graph at its second run and replays the graph. The branches of a plan (branches.h) are
+ * captured from separate streams. All branches begin and end in the first stream, which also launches the graph. */
 #include "kernels/cuda/cuda_internal.cuh"
 
 #include <stdlib.h>
@@ -9,9 +9,10 @@ typedef struct {
     dg_plan *p;
     int pieces;
     dg_branched *at;
-    cudaEvent_t *ended; /* events of the pieces (branches.h) that another branch waits for; NULL for other pieces */
+    cudaEvent_t *ended; /* event after each piece of the plan (branches.h); NULL if no other branch waits for the
+                         * piece */
     cudaEvent_t begun;
-    int tail[DG_BRANCHES]; /* number of each branch's last piece; -1: the branch is empty */
+    int tail[DG_BRANCHES]; /* index of each branch's last piece in the plan; -1: the branch is empty */
 } recording;
 
 static void stop(recording *r)
@@ -67,8 +68,8 @@ static dg_err record_piece(recording *r, int i)
         waits++;
     }
     if (b->branch && b->after[b->branch] < 0 && !waits++) TRY(c, r->p->name, cudaStreamWaitEvent(stream, r->begun, 0));
-    /* A launch may begin early only if its predecessor in the stream is the plan's previous piece, because this order
-     * decides which data a launch may read before grid_dependency_wait() (`early` in fused.h). */
+    /* A launch may begin early only directly after the plan's previous launch, because the order of launches decides
+     * what a kernel may read before grid_dependency_wait() (`early` in fused.h). */
     const bool overlaps = dev_programmatic;
     dev_programmatic = overlaps && !waits && (!r->begun || (i > 0 && b->after[b->branch] == i - 1));
     const dg_err e = dg_gpu_enqueue_piece(c, r->p, i, stream);
@@ -149,12 +150,12 @@ static dg_err capture(gpu *c, dg_plan *p, int runs, captured **out)
     return DG_OK;
 }
 
-/* Marks a plan that has run once. The first run is not captured, because it loads kernels, and some drivers cannot load
- * kernels during a capture. */
+/* Marks a plan that has run once. The first run is not captured, because it loads kernels, which some drivers cannot do
+ * during a capture. */
 static captured loaded;
 
-/* Captures graphs of 1, 2, 4, ... runs of a plan. A graph of n runs is captured only after n runs, so that captures do
- * not delay the first steps and the device is busy while the host captures. */
+/* Captures CUDA graphs of 1, 2, 4, ... runs of a plan. A graph of n runs is captured only after n runs, so that
+ * captures do not delay the first training steps. */
 dg_err dg_gpu_graph_for(gpu *c, dg_plan *p, int n, captured **out)
 {
     dg_err e = DG_OK;

@@ -1,6 +1,4 @@
-/* Internals of the CUDA backend: backend_cuda.cu opens the device, chooses variants and runs plans; cuda_enqueue.cu
- * launches kernels; cuda_fault.cu reports errors; cuda_graph.cu captures plans; cuda_memory.cu copies memory;
- * cuda_time.cu measures time. */
+/* Internals of the CUDA backend, shared by backend_cuda.cu and cuda_*.cu. */
 #ifndef DG_BACKEND_CUDA_CUH
 #define DG_BACKEND_CUDA_CUH
 
@@ -14,7 +12,7 @@ extern "C" {
 #include "core/plan/work.h"
 }
 
-/* Number of stages: pinned buffers for put and get. A put waits only until the last copy from its stage has ended. */
+/* Number of pinned staging buffers for copies between host and device. A copy waits until its buffer is free. */
 static constexpr int STAGES = 8;
 static constexpr size_t STAGE_BYTES = 1 << 20;
 
@@ -30,7 +28,7 @@ typedef struct captured {
 static constexpr int MOST_RUNS = 64, MOST_PIECES = 4096;
 
 typedef struct {
-    dg_backend base; /* the first member, so that a pointer to it is also a pointer to the gpu */
+    dg_backend base; /* first member, so that a dg_backend pointer can be cast to a gpu pointer */
     int device;
     bool eager;
     unsigned fuse;
@@ -40,7 +38,7 @@ typedef struct {
     dg_cuda_timer timer;
     cudaEvent_t from, to;
     void *stage[STAGES];
-    cudaEvent_t staged[STAGES]; /* event after the last copy from or to this stage */
+    cudaEvent_t staged[STAGES]; /* event after the last copy from or to each staging buffer */
     int next_stage;
     dg_chooser chooser;
     uint64_t written;
@@ -61,8 +59,8 @@ dg_err dg_gpu_report(gpu *c, const char *op, const char *what, cudaError_t e);
         if (error_ != cudaSuccess) return dg_gpu_report(c, op, #call, error_); \
     } while (0)
 
-/* Every backend function begins with ENTER, which fails after a fatal error, selects the device and sets whether
- * launches overlap. */
+/* The macro ENTER begins every backend function. It fails after a fatal error, selects the device, and sets whether
+ * launches may overlap. */
 #define ENTER(c)                                                                 \
     do {                                                                         \
         if ((c)->broken) return dg_fail((c)->broken, "%s", (c)->broken_message); \
@@ -70,11 +68,10 @@ dg_err dg_gpu_report(gpu *c, const char *op, const char *what, cudaError_t e);
         dev_programmatic = ((c)->fuse & DG_FUSE_overlap) != 0;                   \
     } while (0)
 
-/* Enqueues an op's kernels in a stream. If a launch is refused, the error names the op. */
 dg_err dg_gpu_enqueue(gpu *c, const dg_op *op, cudaStream_t stream);
 dg_err dg_gpu_enqueue_piece(gpu *c, const dg_plan *p, int i, cudaStream_t stream);
-/* Rounds the weights of the plan's arena (fused.h) if the host or an unfused update has written them. Call this
- * function before the plan runs. */
+/* Renews the rounded copies of weights (fused.h) that the host or an unfused update has written. Call this function
+ * before a plan runs. */
 dg_err dg_gpu_round(gpu *c, const dg_plan *p);
 
 /* Returns in *out the longest graph for at most n runs of a plan, or NULL if the next run uses no graph

@@ -1,7 +1,7 @@
 /* Measures a CUDA device's limits (multiply-adds, tensor cores, memory, cache, a launch) and the constants of the cost
  * model (dg_machine_costs). Template parameters: real; M, the arithmetic.
  * Block: 256 threads; 8 blocks per multiprocessor, or 1 for measurements with few warps.
- * Shared memory: 8 KB. Registers: 4 to 43. Bound by: the unit that each kernel is named after. */
+ * Shared memory: 8 KB. Registers: 4 to 43. Bound by: the hardware unit in each kernel's name. */
 #include "kernels/cuda/cuda_clock.cuh"
 #include "kernels/fused/fuse.cuh"
 
@@ -49,7 +49,7 @@ static __global__ void triad_kernel(float4 *out, const float4 *left, const float
     }
 }
 
-/* Reads n numbers `turns` times. In each turn a block reads a different part, so that L1 has no hits. */
+/* Reads n numbers `turns` times. In each turn, a block reads a different part of the array, so that L1 has no hits. */
 static __global__ void read_kernel(float *out, const float4 *in, int64_t n, int turns)
 {
     float sum = 0;
@@ -85,7 +85,7 @@ static __global__ void __launch_bounds__(PART) last_kernel(float *parts, float *
     out[i] = sum;
 }
 
-/* Reads shared memory without bank conflicts, 16 bytes per thread, which are four wavefronts per warp. */
+/* Reads 16 bytes of shared memory per thread, four wavefronts per warp, without bank conflicts. */
 static __global__ void __launch_bounds__(THREADS) shared_kernel(float *out, int turns)
 {
     SHARED(float4, held, [2 * THREADS]);
@@ -198,8 +198,8 @@ static double work(const job *j, kind k)
     return threads / BLOCKS / THREADS * 4 * (k - LOOPS) * LOOP;
 }
 
-/* Measures the rate of kernel kind k, in 1e9 per second, and sets *best to it if it is higher than *best. A run takes
- * about 0.5 ms, so that the launch time is negligible. */
+/* Measures the rate of kernel k, in 1e9 operations per second, and raises *best to this rate. A run takes about 0.5 ms,
+ * so that the launch time is negligible. */
 static cudaError_t rate(job *j, kind k, double *best)
 {
     float ms = 0;
@@ -265,7 +265,7 @@ static cudaError_t link_us(job *j, link k, double *us)
     return cudaSuccess;
 }
 
-/* Measures the constants of the cost model. Rates are sums over all multiprocessors, in 1e9 per second. */
+/* Measures the constants of the cost model. Rates are totals of all multiprocessors, in 1e9 per second. */
 static cudaError_t costs(job *j, dg_machine *m)
 {
     dg_machine_costs *const c = &m->costs;

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-/* Waits for an event and reports errors of earlier work in its stream. */
 static dg_err wait_for(gpu *c, cudaEvent_t event)
 {
     const cudaError_t e = cudaEventSynchronize(event);
@@ -19,7 +18,6 @@ static dg_err memory(dg_backend *b, size_t *free_bytes, size_t *total)
     return DG_OK;
 }
 
-/* Zeroes memory before any stream can use it. */
 static cudaError_t clear(gpu *c, void *p, size_t bytes)
 {
     const cudaError_t e = cudaMemsetAsync(p, 0, bytes, c->stream[DG_COMPUTE]);
@@ -98,7 +96,8 @@ static dg_err take_stage(gpu *c, int *k)
     return wait_for(c, c->staged[*k]);
 }
 
-/* Copies host memory to a pinned stage, so that the caller may reuse it, and enqueues the copy to the device. */
+/* Copies host memory to a pinned buffer and enqueues the copy to the device. The caller may reuse the host memory at
+ * once. */
 static dg_err put(dg_backend *b, void *dst, const void *host, size_t bytes)
 {
     gpu *c = (gpu *)b;
@@ -127,7 +126,7 @@ static dg_err start_piece(gpu *c, const char *src, size_t n, int *k)
     return DG_OK;
 }
 
-/* While the host copies data from one stage (pinned buffer), the device copies the next data to another stage. */
+/* While the host copies data from one pinned buffer, the device copies the next data to another buffer. */
 static dg_err get(dg_backend *b, void *host, const void *src, size_t bytes)
 {
     gpu *c = (gpu *)b;

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* Blocks the stream for about 20 ns per turn: one thread does multiply-adds and does not access the cache. */
+/* Occupies the stream for about 20 ns per turn: one thread does multiply-adds without memory accesses. */
 static __global__ void hold_kernel(float *out, int turns)
 {
     float x = (float)turns;
@@ -12,9 +12,10 @@ static __global__ void hold_kernel(float *out, int turns)
     if (x < 0) *out = x;
 }
 
-static constexpr int HOLD = 800; /* turns of hold_kernel per piece; they last longer than enqueuing a piece */
+static constexpr int HOLD = 800; /* turns of hold_kernel per timed piece of work, longer than the host needs to enqueue
+                                  * the piece */
 
-/* Allocates twice the size of the cache, so that writing this memory evicts everything. */
+/* Allocates twice the size of the L2 cache, so that writing this memory evicts all other data. */
 static cudaError_t make_cache(dg_cuda_timer *t)
 {
     if (t->cache) return cudaSuccess;
@@ -94,8 +95,8 @@ static dg_err time_pieces(timed *t, int n, double *ms)
     return e == cudaSuccess ? DG_OK : dg_gpu_report(c, t->op ? t->op->name : t->plan->name, "timing", e);
 }
 
-/* First, ms[i] is the time of launch i. Then each time is moved to the index of the launch's main op, the last launch
- * first, because the index of a main op is at least that of its launch. */
+/* Stores the time of launch i in ms[i], then moves each time to the index of the launch's main op. The last launch is
+ * moved first, because the index of a main op is at least the launch's index. */
 static dg_err cuda_time_plan(dg_backend *b, struct dg_plan *p, double *ms)
 {
     timed t = {(gpu *)b, nullptr, p};

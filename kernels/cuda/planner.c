@@ -1,4 +1,4 @@
-/* The backend of an absent GPU: chooses variants and allocates nothing. */
+/* Backend for an absent GPU: chooses kernel variants and allocates no memory. */
 #include "kernels/cuda/planner.h"
 
 #include <stdio.h>

@@ -1,10 +1,11 @@
-/* Asynchronous copies from global to shared memory, and launches that begin before the previous one has ended. Part of
+/* Asynchronous copies from global to shared memory, and synchronisation of programmatic dependent launches. Part of
  * dev.cuh; the simulator's versions are in sim/. */
 #ifndef DG_ASYNC_CUH
 #define DG_ASYNC_CUH
 
-/* Copies 16 bytes from global to shared memory, or 16 zero bytes if !ok (then src may be any address and is not read).
- * The copy is complete after commit and wait; before sm_80 it is synchronous. dst and src are 16-byte aligned. */
+/* Copies 16 bytes from global to shared memory; if !ok, writes 16 zero bytes and does not read src. The copy is
+ * complete after cp_async_commit() and cp_async_wait(); before sm_80, the copy is synchronous. dst and src are 16-byte
+ * aligned. */
 __device__ __forceinline__ void cp_async16(void *dst, const void *src, bool ok)
 {
 #if __CUDA_ARCH__ >= 800
@@ -16,7 +17,7 @@ __device__ __forceinline__ void cp_async16(void *dst, const void *src, bool ok)
 #endif
 }
 
-/* Ends a group of this thread's copies; a group may be empty. */
+/* Closes this thread's current group of asynchronous copies, which may be empty. */
 __device__ __forceinline__ void cp_async_commit()
 {
 #if __CUDA_ARCH__ >= 800
@@ -24,7 +25,8 @@ __device__ __forceinline__ void cp_async_commit()
 #endif
 }
 
-/* Waits until at most N groups of this thread are pending; a barrier then makes the copies visible to other threads. */
+/* Waits until at most N groups of this thread's copies are pending. A barrier then makes the copies visible to other
+ * threads. */
 template <int N> __device__ __forceinline__ void cp_async_wait()
 {
 #if __CUDA_ARCH__ >= 800
@@ -32,9 +34,9 @@ template <int N> __device__ __forceinline__ void cp_async_wait()
 #endif
 }
 
-/* For KLAUNCH_AFTER: grid_dependency_wait() waits until earlier launches have ended and their writes are visible;
- * grid_dependents_launch() lets the next launch start when one thread of every block has called it. Before sm_90 and in
- * launches that did not start early, both functions do nothing. */
+/* In a launch by KLAUNCH_AFTER, grid_dependency_wait() waits until earlier launches have ended and their writes are
+ * visible. The next launch may start when one thread of every block has called grid_dependents_launch(). Before sm_90,
+ * grid_dependency_wait() and grid_dependents_launch() do nothing. */
 __device__ __forceinline__ void grid_dependency_wait()
 {
 #if __CUDA_ARCH__ >= 900
@@ -49,8 +51,8 @@ __device__ __forceinline__ void grid_dependents_launch()
 #endif
 }
 
-/* Functions that load or copy data before grid_dependency_wait(). The previous launch must not write this data. The
- * loads bypass L1, which may have stale values before the wait. */
+/* Loads and copies for use before grid_dependency_wait(). The previous launch must not write data that this function
+ * reads. The load bypasses L1, which may have stale values. */
 template <class T> __device__ __forceinline__ T grid_early_load(const T *p)
 {
     static_assert(sizeof(T) == 4 || sizeof(T) == 16, "one load");

@@ -1,9 +1,6 @@
-/* Clusters of blocks (sm_90 and up, KLAUNCH_CLUSTER): blocks read each other's shared memory. Part of dev.cuh; the
- * simulator's versions are in sim/twins.h.
- *   ...                  each block writes its shared memory
- *   cluster_sync();      all blocks have written
- *   cluster_memory ...   reads the shared memory of any block
- *   cluster_sync();      all reads are done: blocks may write again, or end */
+/* Clusters of blocks (sm_90 and up, KLAUNCH_CLUSTER): blocks read each other's shared memory with cluster_memory.
+ * cluster_sync() must separate a block's writes from other blocks' reads, and these reads from later writes or the
+ * block's end. Part of dev.cuh; the simulator's versions are in sim/twins.h. */
 #ifndef DG_CLUSTER_CUH
 #define DG_CLUSTER_CUH
 
@@ -16,8 +13,8 @@ __device__ __forceinline__ void cluster_sync()
 #endif
 }
 
-/* The shared memory of the cluster's block `rank`, from the address on that `own` has in this block. load() reads four
- * floats at an offset that is a multiple of 16 bytes. */
+/* Shared memory of the cluster's block `rank`, starting at the address of `own`. load() reads four floats at an offset
+ * that is a multiple of 16 bytes. */
 struct cluster_memory {
     uint32_t start;
 

@@ -2,10 +2,10 @@
  * launchers.
  *
  * A launcher is a template over real, instantiated for float and double at the end of its file, so that a missing
- * kernel fails the link. Fast variants support only float; their table rows (core/plan/variant.h) check the shapes. A
- * launcher only enqueues kernels and neither allocates nor waits, because it may run during a stream capture. Kernels
- * get the op's argument struct by value. There are no float atomics, so the order of every sum depends on shapes and
- * tuning only.
+ * kernel fails the link. Fast variants support only float, and only shapes that their rows of the variant table accept
+ * (core/plan/variant.h). A launcher only enqueues kernels, because stream captures forbid allocations and waits.
+ * Kernels get the op's argument struct by value. There are no float atomics, so the order of every sum depends on
+ * shapes and tuning only.
  *
  * The first comment of a file with kernels states tile, shared memory, registers per thread (ptxas -v for sm_90), bound
  * and template parameters. kernels/ops/conv/README.md lists the kernel families of convolutions in reading order. */
@@ -28,7 +28,7 @@ DG_OPS(X)
     template void dg_cuda_##kind<float>(const dg_##member##_args *, const dg_tune *, cudaStream_t); \
     template void dg_cuda_##kind<double>(const dg_##member##_args *, const dg_tune *, cudaStream_t);
 
-/* Values per pack: 4 fp32 values, which are one load or store of 16 bytes, or one fp64 value. */
+/* Values per dg_pack: 4 fp32 values (one load or store of 16 bytes) or 1 fp64 value. */
 template <class real> constexpr int dg_wide = sizeof(real) == 4 ? 4 : 1;
 template <class real, int n> struct alignas(sizeof(real) * n) dg_pack {
     real v[n];
@@ -42,7 +42,7 @@ template <int n, class real> static __device__ __forceinline__ void dg_store(rea
     *reinterpret_cast<dg_pack<real, n> *>(p) = v;
 }
 
-/* Values per thread: a pack for variant vector, else one value. */
+/* Values per thread: one dg_pack in kernel variant `vector`, else one value. */
 template <class real> static inline int dg_width(const dg_tune *tune)
 {
     return tune->variant == &dg_vector ? dg_wide<real> : 1;
@@ -52,7 +52,7 @@ template <int n> struct dg_constant {
     __host__ __device__ constexpr operator int() const { return n; }
 };
 
-/* Calls body(n), where n is a dg_constant, so that one kernel implements the variants direct and vector. */
+/* Calls body(n) with n as a compile-time constant, so that one kernel implements the variants `direct` and `vector`. */
 template <class real, class F> static __device__ __forceinline__ void dg_packed(int width, const F &body)
 {
     if (dg_wide < real >> 1 && width > 1) body(dg_constant<dg_wide<real>>());
@@ -65,7 +65,7 @@ static inline dim3 dg_grid(int64_t items, int block) { return dim3((unsigned)((i
 
 static __device__ __forceinline__ int64_t dg_thread() { return (int64_t)blockIdx.x * blockDim.x + threadIdx.x; }
 
-/* Adds the values of a warp's lanes as a tree; lane 0 returns the sum. */
+/* Adds the values of a warp's lanes as a tree. Only lane 0 returns the sum. */
 static __device__ __forceinline__ double dg_sum_of_warp(double v)
 {
     for (int d = 16; d > 0; d /= 2) v += __shfl_down_sync(0xffffffffu, v, d);

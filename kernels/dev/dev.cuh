@@ -1,41 +1,35 @@
-/* The device interface of kernel files: the only header that .cu files include for device features. nvcc compiles a
- * kernel file for GPUs; g++ compiles the same file as C++20 for the simulator in sim/, which runs kernels on the CPU
- * and reports misuse. Code that depends on the compiler is in this header or the simulator, never in a kernel.
+/* The device interface of kernel files: the only header that .cu files include for device features. nvcc compiles
+ * kernel files for GPUs. g++ compiles them as C++20 for the simulator in sim/, which runs kernels on the CPU and
+ * reports misuse. Code that depends on the compiler is in this header or the simulator, never in a kernel. The
+ * simulator enforces these rules:
  *
- * Conventions, all required by the simulator:
- *   launches        KLAUNCH(kernel, grid, block, shared_bytes, stream, args...); KLAUNCH((kernel<64, 32>), ...)
- *                   for a template; KLAUNCH_COOP if the kernel calls GRID_SYNC(). Never <<<>>>. Arguments are
- *                   converted to the kernel's parameter types and copied at the launch: values and device pointers,
- *                   no references, no host pointers (also inside structs).
- *                   KLAUNCH_AFTER: like KLAUNCH, but on sm_90 and up blocks may start while the previous launch
- *                   still runs (programmatic dependent launch). Every thread calls grid_dependency_wait() before it
- *                   reads what earlier launches wrote or writes what they read. Allowed before the wait: indices,
- *                   shared memory, and grid_early_load and cp_async16_early of data that the previous launch does
- *                   not write (launches before the previous one have ended). grid_dependents_launch(), after the
- *                   wait, lets the next launch start, so that each launch waits for all launches before it.
- *                   No __restrict__ and no __ldg on data that other launches write. KLAUNCH_AFTER is like KLAUNCH
- *                   if dev_programmatic is false, and always after a copy or an event. In a captured graph,
- *                   KLAUNCH_AFTER becomes a programmatic edge.
- *                   KLAUNCH_CLUSTER: like KLAUNCH_AFTER, sm_90 only: blocks of equal x and y, at most 8, are a
- *                   cluster that runs concurrently and shares its shared memory (cluster.cuh).
- *   errors          the dispatcher sets dev_op = op->name before an op's launches and calls dev_take_fault() after
- *                   them: the first refused launch, with op, kernel, file and line.
- *   shared memory   SHARED(float, tile, [16][65]): static, at most 48 KB in all, 16-byte aligned, uninitialised (NaN
- *                   in the simulator). SHARED(int, last, ) is a scalar. Never a bare __shared__.
- *                   DYN_SHARED(float, p): all dynamic shared memory of the launch as one array. For several arrays
- *                       dev_pool pool; float *a = pool.take<float>(n), *b = pool.take<float>(m);
- *                   in the same order and size in all threads; the launch passes
- *                   dev_pool_bytes<float>(n) + dev_pool_bytes<float>(m). KLAUNCH raises the kernel's limit.
- *   assembly        only in the wrappers of this folder, each with a twin in sim/. Everything else is plain CUDA:
- *                   threadIdx, __syncthreads, __syncwarp, __shfl_*_sync, __ballot_sync, __ldg, float4, fmaf, ...
- *   checks          DEV_CHECK(condition): tested in the simulator only, for guarantees of a launcher:
- *                   DEV_CHECK(blockDim.x == NT).
- *   DEV_NOINLINE    a separate function, for code that many kernels run once.
- *   floating point  no float atomics (not declared in the simulator), sums in a fixed order.
- *   big headers     dominate compile time, so they are optional: before including this header #define DEV_RANDOM for
- *                   dev_normal4, DEV_GRID for GRID_SYNC, DEV_HALF for __nv_bfloat16 and __half, DEV_WGMMA for
- *                   dev_wgmma.cuh, the products of warpgroups, in a folder sm90a (cuda.mk).
- *   C headers       extern "C" { #include "core/plan/ops.h" }; launchers are extern "C" if C calls them. */
+ * Launches: KLAUNCH(kernel, grid, block, shared_bytes, stream, args...) instead of <<<>>>; the kernel may be
+ * (kernel<64, 32>). Use KLAUNCH_COOP if the kernel calls GRID_SYNC(). Arguments are values and device pointers, also
+ * inside structs. KLAUNCH raises the kernel's limit of dynamic shared memory.
+ *
+ * KLAUNCH_AFTER: programmatic dependent launch on sm_90 and up: blocks may start while the previous launch still runs.
+ * Every thread must call grid_dependency_wait() before it reads what earlier launches wrote or writes what earlier
+ * launches read. Before this wait, a kernel may compute indices, write shared memory, and load with grid_early_load and
+ * cp_async16_early data that the previous launch does not write. After the wait, grid_dependents_launch() lets the next
+ * launch start. Data that other launches write must not be read through __restrict__ or __ldg. If dev_programmatic is
+ * false, and after a copy or an event, KLAUNCH_AFTER equals KLAUNCH.
+ *
+ * KLAUNCH_CLUSTER: like KLAUNCH_AFTER, for sm_90: at most 8 blocks of equal x and y are a cluster (cluster.cuh).
+ *
+ * Errors: the dispatcher sets dev_op = op->name before an op's launches and calls dev_take_fault() after them.
+ *
+ * Shared memory: SHARED(float, tile, [16][65]) declares a static array, SHARED(int, last, ) a scalar: at most 48 KB in
+ * all, 16-byte aligned, NaN in the simulator until written. DYN_SHARED(float, p) declares all dynamic shared memory as
+ * one array. A dev_pool divides it into arrays: `dev_pool pool; float *a = pool.take<float>(n);` in the same order and
+ * size in all threads. The launch passes dev_pool_bytes<float>(n), added for all arrays.
+ *
+ * Inline assembly is allowed only in the wrappers of this folder, which have simulated versions in sim/.
+ * DEV_CHECK(condition) tests a launcher's guarantee in the simulator only. DEV_NOINLINE marks code that many kernels
+ * run once. Float atomics are not allowed; sums have a fixed order.
+ *
+ * Large headers are optional, because they dominate compile time. Macros that include them: DEV_RANDOM for dev_normal4,
+ * DEV_GRID for GRID_SYNC, DEV_HALF for __nv_bfloat16 and __half, DEV_WGMMA for dev_wgmma.cuh in a folder sm90a
+ * (cuda.mk). C headers are included in extern "C" { }; launchers that C calls are extern "C". */
 #ifndef DG_DEV_CUH
 #define DG_DEV_CUH
 

@@ -1,22 +1,18 @@
-/* Products of a warpgroup (Hopper only, sm_90a). Part of dev.cuh, for files in a folder sm90a (cuda.mk) that #define
- * DEV_WGMMA before they include it. The simulator's versions are in sim/wgmma.h.
+/* Products of a warpgroup (Hopper only, sm_90a). Part of dev.cuh, for files in a folder sm90a (cuda.mk) that define
+ * DEV_WGMMA. The simulator's versions are in sim/wgmma.h.
  *
- * A warpgroup is four warps, the first a multiple of four, that execute together:
- *   wgmma_publish();                    by every thread that has written shared memory, before the barrier: makes
- *   __syncthreads();                    the stores visible to products, not only to ordinary reads
- *   wgmma_begin(d);                     last point to write sums and operands in registers; d may be an array, of
- *                                       which each product uses one
- *   wgmma_bf16<TRANS_B>(d, a, b); ...   d += a * b, one after another
- *   wgmma_commit();
- *   ...                                 d, the operands' registers and memory are not touched
- *   wgmma_wait(d);                      d is complete; after the next barrier memory may be written again
- * Matrices in shared memory consist of consecutive 8 x 16 byte cores of 128 bytes (PTX ISA, "Asynchronous Warpgroup
- * Level Matrix Shared Memory Layout", without swizzling). A row of a core is 8 k of one row of A or one column of B
- * (K-major). With TRANS_B, a row of a core is 8 columns of one k of B (MN-major). The strides to the next 8 k ("leading
- * dimension byte offset") and to the next 8 rows or columns ("stride dimension byte offset") are any multiples of 16
- * bytes, K-major ((8,m),(T,2k)):((1T,SBO),(1,LBO)) and MN-major ((T,1,m),(8,k)):((1,T,SBO),(1T,LBO)); CUTLASS's
- * make_gmma_desc for INTERLEAVE agrees. A matrix starts at any multiple of 16 bytes ("Register Fragments and Shared
- * Memory Matrix Layouts"). */
+ * A warpgroup consists of four warps; the number of its first warp is a multiple of four. Order of calls:
+ * wgmma_publish() by every thread that has written shared memory, a barrier, wgmma_begin(d), wgmma_bf16(d, a, b) for d
+ * += a * b, wgmma_commit(), wgmma_wait(d). Between wgmma_begin(d) and wgmma_wait(d), the kernel must not access the
+ * sums d or write to operands.
+ *
+ * Matrices in shared memory consist of cores (8 rows of 16 bytes; PTX ISA, "Asynchronous Warpgroup Level Matrix Shared
+ * Memory Layout", without swizzling). A row of a core is 8 k of one row of A or one column of B (K-major). With
+ * TRANS_B, a row of a core is 8 columns of one k of B (MN-major). The strides to the next 8 k ("leading dimension byte
+ * offset") and to the next 8 rows or columns ("stride dimension byte offset") are multiples of 16 bytes. Layouts:
+ * K-major ((8,m),(T,2k)):((1T,SBO),(1,LBO)), MN-major ((T,1,m),(8,k)):((1,T,SBO),(1T,LBO)), as in CUTLASS's
+ * make_gmma_desc for INTERLEAVE. A matrix starts at any multiple of 16 bytes ("Register Fragments and Shared Memory
+ * Matrix Layouts"). */
 #ifndef DG_DEV_WGMMA_CUH
 #define DG_DEV_WGMMA_CUH
 
@@ -27,8 +23,8 @@
 #endif
 
 /* Descriptor of the matrix at `start`; strides to the next 8 k and the next 8 rows or columns, in units of 16 bytes.
- * The shuffle tells the compiler that all lanes have the same descriptor, so that it stays in uniform registers, from
- * which wgmma reads it. */
+ * The shuffle tells the compiler that the descriptor is equal in all lanes. It therefore stays in uniform registers,
+ * from which wgmma reads it. */
 struct dev_matrix {
     uint64_t bits;
 
@@ -37,8 +33,8 @@ struct dev_matrix {
         const uint32_t first = dev_shared_address(start) >> 4 | (uint32_t)next_k << 16;
         return {(uint64_t)next_mn << 32 | __shfl_sync(0xffffffffu, first, 0)};
     }
-    /* Returns the descriptor of the matrix that starts `units` * 16 bytes further. The sum does not overflow the 14
-     * bits of the start address. */
+    /* Returns the descriptor of the matrix that starts `units` * 16 bytes further; start addresses have at most 14
+     * bits. */
     __device__ __forceinline__ dev_matrix at(int units) const { return {bits + (uint32_t)units}; }
 };
 

@@ -1,5 +1,5 @@
-/* Division and square root of floats without the branch and call for extreme operands that the compiler adds to `/` and
- * sqrtf(). Results are equal, correctly rounded, if all intermediate values are normal; callers ensure this. */
+/* Division and square root of floats without the compiler's branch for extreme operands. Results are correctly rounded
+ * if all intermediate values are normal; callers ensure normal values. */
 #ifndef DG_DIVIDE_CUH
 #define DG_DIVIDE_CUH
 

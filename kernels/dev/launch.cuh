@@ -1,4 +1,4 @@
-/* Launches of kernels, and the record of a refused launch. Part of dev.cuh. */
+/* Launches kernels and records refused launches. Part of dev.cuh. */
 #ifndef DG_LAUNCH_CUH
 #define DG_LAUNCH_CUH
 
@@ -7,7 +7,7 @@ typedef struct {
     int line;
 } dev_site;
 
-/* A refused launch, or none if `error` is cudaSuccess. */
+/* A refused launch; none if `error` is cudaSuccess. */
 typedef struct {
     cudaError_t error;
     const char *op;
@@ -18,7 +18,7 @@ typedef struct {
 inline thread_local const char *dev_op = "";
 inline thread_local dev_fault dev_first_fault = {cudaSuccess, "", {"", "", 0}};
 
-/* Returns the first refused launch of this thread since the last call. Launches after a refused launch still run. */
+/* Returns this thread's first refused launch since the previous call. Launches after a refused launch still run. */
 static inline dev_fault dev_take_fault(void)
 {
     dev_fault fault = dev_first_fault;
@@ -30,9 +30,10 @@ inline thread_local bool dev_programmatic = true;
 
 inline thread_local signed char dev_overlaps[64];
 
-/* True if kernels on the current device may start early. The device must be sm_90 or newer and run code compiled for
- * it, because code from older PTX does not wait. One kernel is queried, because every kernel has the same
- * architectures. Requires CUDA 12.3, the first version with programmatic edges in graphs. */
+/* True if kernels on the current device may start before the previous launch ends. Requires sm_90 and machine code for
+ * sm_90 or newer, because code compiled from older PTX does not wait. Every kernel gives this result, because all
+ * kernels are compiled for equal architectures. Requires CUDA 12.3, the first version with programmatic edges in
+ * graphs. */
 template <class K> static inline bool dev_may_overlap(K kernel)
 {
     int device, driver;
@@ -50,8 +51,8 @@ template <class K> static inline bool dev_may_overlap(K kernel)
 
 #ifdef __CUDACC__
 /* Raises the kernel's limit of dynamic shared memory, which is 48 KB minus its static arrays by default. The limit is
- * never lowered, because captured launches may need more. The driver divides the memory into L1 and shared memory; on
- * an H100, fused kernels were 5 to 15% slower if the maximum of shared memory was requested. */
+ * never lowered, because captured launches may need more. On an H100, requesting the maximum of shared memory instead
+ * of L1 made fused kernels 5 to 15% slower. */
 static inline cudaError_t dev_allow_shared(const void *kernel, size_t shared)
 {
     cudaFuncAttributes a;
@@ -114,7 +115,7 @@ static inline void dev_launch(dev_site at, dev_mode mode, void (*kernel)(P...), 
 #define KLAUNCH_AFTER(kernel, ...) dev_launch({#kernel, __FILE__, __LINE__}, DEV_AFTER, kernel, __VA_ARGS__)
 #define KLAUNCH_CLUSTER(kernel, ...) dev_launch({#kernel, __FILE__, __LINE__}, DEV_CLUSTER, kernel, __VA_ARGS__)
 
-/* Attribute of a large kernel parameter that is indexed at run time: the kernel reads the parameter in place, without a
+/* Attribute of a large kernel parameter that is indexed at run time. The kernel reads the parameter in place, without a
  * copy per thread. */
 #ifdef __CUDACC__
 #define GRID_CONSTANT __grid_constant__

@@ -1,17 +1,17 @@
-/* Products on tensor cores: arithmetics, and fragments from shared memory.
+/* Products on tensor cores: the arithmetics bf16 and fp16, and fragments loaded from shared memory.
  *
- * An operand in shared memory consists of units of 16 bytes: 8 bf16 or fp16, adjacent channels of one position (a
- * pixel, a row of weights). Plane c has channels c * unit to (c + 1) * unit - 1 of all positions:
- *   plane c        | position 0 | position 1 | position 2 | ...
- *   plane c + 1    | position 0 | ...                              `pitch` units further.
- * Fragment reads load adjacent positions of a plane, of which eight are 128 bytes. Such reads have no bank conflict at
- * any first position, so a tap of a convolution only shifts the first position. When operands are stored, eight threads
- * write 4 positions of 2 planes. These 4 x 2 units are in different banks if pitch % 8 is 4. If pitch % 8 is 0,
- * position p of an odd plane is stored at p ^ 4.
+ * An operand in shared memory consists of units of 16 bytes: 8 adjacent channels of one position (a pixel, or a row of
+ * weights) in bf16 or fp16. Plane c of an operand has the c-th unit of each position. The units of a plane are
+ * consecutive, and the next plane starts `pitch` units after it.
+ *
+ * A fragment load reads eight adjacent positions (128 bytes) of a plane, without bank conflicts at any first position.
+ * Therefore a tap of a convolution only shifts the first position. When operands are stored, eight threads write 4
+ * positions of 2 planes, which have different banks if pitch % 8 is 4. If pitch % 8 is 0, position p of an odd plane is
+ * stored at index p ^ 4 to avoid bank conflicts.
  *
  * If a sum runs over channels, its operands are read by rows: a row of the matrix is a position. If a sum runs over
- * positions, its operands are read by columns: a row of the matrix is a channel. g = lane / 4, t = lane % 4, in the
- * layout of mma_bf16 (tensor.cuh). */
+ * positions, its operands are read by columns: a row of the matrix is a channel. In the layout of mma_bf16
+ * (tensor.cuh), g = lane / 4 and t = lane % 4. */
 #ifndef DG_MMA_CUH
 #define DG_MMA_CUH
 
@@ -21,25 +21,28 @@
 
 static __device__ __forceinline__ int dg_warp_lane() { return (int)threadIdx.x % 32; }
 
-/* Returns v. The shuffle keeps ptxas from recomputing values of threadIdx in loops. All lanes of the warp call it. */
+/* Returns v through a shuffle, so that ptxas does not recompute v from threadIdx in loops. All lanes of the warp call
+ * it. */
 static __device__ __forceinline__ int dg_settled(int v) { return __shfl_xor_sync(0xffffffffu, v, 0); }
 
-/* For reads by rows, each lane passes the address of one unit of A (16 positions) or of B (twice 8 positions). */
+/* For reads by rows, each lane passes the address of one 16-byte unit of A (16 positions) or of B (twice 8
+ * positions). */
 static __device__ __forceinline__ int dg_row_of_a() { return dg_warp_lane() % 16; }
 static __device__ __forceinline__ int dg_plane_of_a() { return dg_warp_lane() / 16; }
 static __device__ __forceinline__ int dg_row_of_b() { return dg_warp_lane() / 16 * 8 + dg_warp_lane() % 8; }
 static __device__ __forceinline__ int dg_plane_of_b() { return dg_warp_lane() / 8 % 2; }
 
-/* For reads by columns, A is 2 planes (16 m) x 16 positions, B is 2 planes (twice 8 n) x 16 positions. Each lane passes
- * the address of one unit. The functions return the unit's position (below 16) and plane. */
+/* For reads by columns, A and B are 2 planes (16 channels) x 16 positions. Each lane passes the address of one 16-byte
+ * unit. These functions return the unit's position (below 16) and plane. */
 static __device__ __forceinline__ int dg_column_of_a() { return dg_warp_lane() / 16 * 8 + dg_warp_lane() % 8; }
 static __device__ __forceinline__ int dg_column_of_b() { return dg_warp_lane() % 16; }
 static __device__ __forceinline__ int dg_columns_plane_of_a() { return dg_warp_lane() / 8 % 2; }
 static __device__ __forceinline__ int dg_columns_plane_of_b() { return dg_warp_lane() / 16; }
 
-/* Products computed by one warp, synchronously. wgmma.cuh has the same members for warpgroups. `there`: the
- * architecture has these products. `fused`: fused kernels use these products. `scaled`: values are multiplied by a
- * power of two before rounding, and sums are divided by this power. `k`: number of operands of a product's sum. */
+/* Tensor-core products of one warp (mma.sync); wgmma.cuh declares equal members for warpgroups. `there`: the
+ * architecture supports the products. `fused`: fused kernels use the products. `scaled`: operands are multiplied by a
+ * power of two before rounding, and sums are divided by this power. `k`: number of terms that one instruction adds to a
+ * sum. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 #define DG_MMA_BEFORE_SM_80 1
 #else
@@ -51,7 +54,8 @@ struct dg_mma_bf16 {
     /* position p of an odd plane of weights is stored at p ^ swap; spacing: unused units after each plane */
     static constexpr int swap = 4, spacing = 0;
 
-    /* Addresses of a lane's units of A (in patch P) and B. Only wgmma.cuh uses the strides, for descriptors. */
+    /* Addresses of a lane's units of A (in a patch of type P) and B. Only wgmma.cuh uses the strides, for
+     * descriptors. */
     template <class P> using place_of_a = const uint4 *;
     using place_of_b = const uint4 *;
     template <class P> static __device__ __forceinline__ const uint4 *a_at(const uint4 *unit) { return unit; }
@@ -71,7 +75,7 @@ struct dg_mma_bf16 {
 };
 
 /* Products of fp16, with the fragment layouts of bf16. Turing supports only fp16. Newer GPUs use bf16, which is as fast
- * and needs no scaling; on these GPUs, only unfused kernels have fp16, for checks. */
+ * and needs no scaling; in fp16, they only run unfused kernels, for tests. */
 struct dg_mma_fp16 : dg_mma_bf16 {
 #ifdef __CUDA_ARCH__
     static constexpr bool there = true, fused = DG_MMA_BEFORE_SM_80, scaled = true;
@@ -98,7 +102,7 @@ struct dg_mma_fp16 : dg_mma_bf16 {
 
 static __device__ __forceinline__ float dg_power_of_two(int n) { return __int_as_float((127 + n) << 23); }
 
-/* A warp's 16*MI x 8*NJ sums in arithmetic E. c[i][j] has rows 16i + g and 16i + g + 8, columns 8j + 2t and 8j + 2t +
+/* A warp's 16*MI x 8*NJ sums in arithmetic E. c[i][j] is at rows 16i + g and 16i + g + 8, columns 8j + 2t and 8j + 2t +
  * 1. */
 template <class E, int MI, int NJ> struct dg_sums {
     float c[MI][NJ][4];
@@ -121,7 +125,7 @@ template <class E, int MI, int NJ> struct dg_sums {
 #pragma unroll
                 for (int e = 0; e < 4; e++) c[i][j][e] *= factor;
     }
-    /* For even j, b[j / 2] has fragments j and j + 1 of B. */
+    /* For even j, b[j / 2] stores fragments j and j + 1 of operand B. */
     __device__ __forceinline__ void add(const uint32_t (&a)[MI][4], const uint32_t (&b)[NJ / 2][4])
     {
 #pragma unroll

@@ -2,8 +2,8 @@
 #ifndef DG_RANDOM_CUH
 #define DG_RANDOM_CUH
 
-/* Returns the four normals of dg_normal4 (rng.h) within a few ulp, by cuRAND's Philox and the Box-Muller transform.
- * Unlike curand_normal4, this function uses the accurate sine and cosine. */
+/* Returns four standard normal numbers, equal to dg_normal4 (rng.h) within a few ulp, from cuRAND's Philox generator.
+ * Unlike curand_normal4, this function uses the accurate sine and cosine in the Box-Muller transform. */
 __device__ __forceinline__ float4 dev_normal4(uint64_t seed, uint64_t subsequence, uint64_t block)
 {
     curandStatePhilox4_32_10_t state;

@@ -4,8 +4,9 @@
 #ifndef DG_TENSOR_CUH
 #define DG_TENSOR_CUH
 
-/* Four 8x8 matrices of 16-bit elements: lane i passes the address of row i % 8 of matrix i / 8 (16 bytes, aligned);
- * r[m] of lane i is row i / 4, elements 2 * (i % 4) and + 1 of matrix m; _trans: of its transpose. */
+/* Loads four 8x8 matrices of 16-bit elements (ldmatrix). Lane i passes the 16-byte aligned address of row i % 8 of
+ * matrix i / 8. In lane i, r[m] is elements 2 (i % 4) and 2 (i % 4) + 1 of row i / 4 of matrix m; with _trans, of the
+ * transposed matrix. */
 __device__ __forceinline__ void ldsm_x4(uint32_t (&r)[4], const void *row)
 {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
@@ -86,7 +87,8 @@ __device__ __forceinline__ uint32_t to_fp16x2(float low, float high)
     return r;
 }
 
-/* Approximations of 1 / x, 1 / sqrt(x) and 2^x to about one unit in the last place; subnormal numbers count as 0. */
+/* Approximations of 1 / x, 1 / sqrt(x) and 2^x to about one unit in the last place; subnormal numbers are flushed to
+ * 0. */
 __device__ __forceinline__ float near_reciprocal(float x)
 {
     float r;

@@ -1,7 +1,7 @@
-/* bf16 products by warpgroups: the counterpart of mma.cuh for Hopper. A warpgroup has 64 rows, 16 per warp. B is read
- * from shared memory. A is read from shared memory if eight adjacent positions are contiguous. A is read through
- * registers in small cells (4x4 positions), which are not contiguous. Planes of weights are spaced so that stores of 2
- * planes x 4 positions use different banks. */
+/* bf16 products by warpgroups: the counterpart of mma.cuh for Hopper. A warpgroup computes 64 rows of results, 16 per
+ * warp. Operand B is read from shared memory. Operand A is read from shared memory if eight adjacent positions are
+ * contiguous. In small cells (4x4 positions), operand A is loaded into registers first. Planes of weights are spaced so
+ * that stores of 2 planes x 4 positions use different banks. */
 #ifndef DG_WGMMA_CUH
 #define DG_WGMMA_CUH
 
@@ -17,8 +17,8 @@ struct dg_wgmma_bf16 : dg_mma_bf16 {
     static __device__ __forceinline__ void publish() { wgmma_publish(); }
     template <class Sums> static __device__ __forceinline__ void finish(Sums &sums) { wgmma_wait(sums.c); }
 
-    /* Descriptors of A and B, or this lane's unit of A if A is read through registers. A descriptor costs about twelve
-     * instructions, so each block builds it only once. next_k, next_n: strides of the weights (dev_wgmma.cuh). */
+    /* Descriptors of A and B, or this lane's 16-byte unit of A if A is read through registers. Each block builds its
+     * descriptors only once. next_k, next_n: strides of the weights (dev_wgmma.cuh). */
     template <class P> using place_of_a = typename std::conditional<P::small, const uint4 *, dev_matrix>::type;
     using place_of_b = dev_matrix;
     template <class P> static __device__ __forceinline__ place_of_a<P> a_at(const uint4 *unit)
@@ -31,8 +31,9 @@ struct dg_wgmma_bf16 : dg_mma_bf16 {
         return dev_matrix::of(unit, next_k, next_n);
     }
 
-    /* Computes sums[q] += a * b for all q and TAPS taps; finish() waits for these products. P is the patch. Offsets
-     * from a and b are in units: moved_a and moved_b, plus at_a(t, q) and at_b(t, q) for tap t of sums[q]. */
+    /* Computes sums[q] += a * b for all q and TAPS taps; finish() waits for these products. P: type of the input patch
+     * in shared memory. Offsets from a and b are in units: moved_a and moved_b, plus at_a(t, q) and at_b(t, q) for tap
+     * t of sums[q]. */
     template <class P, bool TRANS_B, int TAPS, int Q, int NJ, class AtA, class AtB>
     static __device__ __forceinline__ void products(float (&sums)[Q][NJ][4], place_of_a<P> a, int moved_a, dev_matrix b,
                                                     int moved_b, AtA at_a, AtB at_b)

@@ -1,5 +1,4 @@
-/* Device code shared by the kernels of fused launches (fused.h): prologues, epilogues, and the election of the last
- * block. */
+/* Device code of fused launches (fused.h): prologues, epilogues, and the election of the last block. */
 #ifndef DG_FUSE_CUH
 #define DG_FUSE_CUH
 
@@ -13,8 +12,7 @@ void dg_fused_conv_launch(dg_op_kind kind, const dg_fused_conv *f, const dg_tune
 void dg_fused_mma_bf16(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream);
 void dg_fused_mma_fp16(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream);
 void dg_fused_wgmma(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream);
-/* Launchers of fused convolutions, which may have no prologue or epilogue. overlapping: blocks may begin before the
- * previous launch has ended. */
+/* Launchers of fused convolutions. overlapping: blocks may begin before the previous launch has ended. */
 void dg_fused_thin(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, bool overlapping, cudaStream_t stream);
 void dg_fused_thin_mma_fwd(const dg_fused_conv *f, bool overlapping, cudaStream_t stream);
 void dg_fused_thin_mma_dx(const dg_fused_conv *f, bool overlapping, cudaStream_t stream);
@@ -22,13 +20,13 @@ void dg_fused_dense(const dg_fused_conv *f, cudaStream_t stream);
 void dg_fused_head_launch(const dg_fused_head *h, cudaStream_t stream);
 void dg_fused_update_launch(const dg_fused_update *u, cudaStream_t stream);
 void dg_round_weights(const dg_rounded *r, cudaStream_t stream);
-/* Rounds operand x (side 0) or y (side 1) of a weight gradient on tensor cores (rounded.cu). */
+/* Rounds operand x (side 0) or y (side 1) of a weight gradient that tensor cores compute (rounded.cu). */
 void dg_round_factors(const dg_update_job *j, int side, cudaStream_t stream);
 
 /* Returns true only in the last of `expected` blocks, which sees all writes of the other blocks and resets the counter
- * to 0. All threads of a block must call this function. The last block sums in a fixed order, so the result does not
- * depend on which block is last. A fence by one thread between two barriers is sufficient, because causality order (PTX
- * ISA, memory model) includes all writes that the first barrier made visible to that thread. */
+ * to 0. All threads of a block must call this function. The last block adds in a fixed order, so results do not depend
+ * on which block is last. A fence by one thread between two barriers is sufficient: causality order (PTX ISA, memory
+ * model) includes all writes that the first barrier made visible to that thread. */
 static __device__ __forceinline__ bool dg_comes_last(unsigned *counter, unsigned expected)
 {
     SHARED(int, last, );
@@ -61,15 +59,15 @@ static __device__ __forceinline__ dg_channel dg_channel_of(const dg_prologue &s,
     return {scale, -scale * total[C], scale * (mean * total[C] - total[0])};
 }
 
-/* Returns the prologue's value. pre: used by norm_dx only. factor is from 0 to 1 (1 for plain), so the value is the
- * larger of z and factor z. */
+/* Returns the prologue's value for one input. pre: used by norm_dx only. factor is from 0 to 1 (1 for plain), so the
+ * value is the larger of z and factor z. */
 static __device__ __forceinline__ float dg_one_value(const dg_channel &k, float x, float factor)
 {
     const float z = k.scale * x + k.shift;
     return fmaxf(z, factor * z);
 }
-/* dg_bent_value returns the value of dg_one_value, but saves one operation: after dg_channel_bent has multiplied the
- * coefficients by (1 + factor) / 2, the value is z + bend |z| with bend = (1 - factor) / (1 + factor). */
+/* dg_bent_value returns the value of dg_one_value with one operation less: z + bend |z| with bend = (1 - factor) / (1 +
+ * factor). The coefficients must have been multiplied by (1 + factor) / 2 (dg_channel_bent). */
 static __device__ __forceinline__ dg_channel dg_channel_bent(const dg_channel &k, float factor)
 {
     const float unit = 0.5f * (1 + factor);
@@ -89,8 +87,7 @@ static __device__ __forceinline__ dg_pack<float, 2> dg_widened(uint32_t v)
 {
     return {{__uint_as_float(v << 16), __uint_as_float(v & 0xffff0000u)}};
 }
-/* Loads four contiguous values of a tensor that may be stored as bf16 (fused.h). at: index of the first, a multiple of
- * 4. */
+/* Loads four values of a tensor that may be stored as bf16 (fused.h). at: index of the first, a multiple of 4. */
 static __device__ __forceinline__ dg_pack<float, 4> dg_load_four(const float *x, int64_t at, bool rounded)
 {
     if (!rounded) return dg_load<4>(x + at);
@@ -107,8 +104,7 @@ static __device__ __forceinline__ void dg_store_four(void *x, int64_t at, bool r
                 dg_pack<uint32_t, 2>{{to_bf16x2(v.v[0], v.v[1]), to_bf16x2(v.v[2], v.v[3])}});
 }
 
-/* A prologue's coefficients for a thread's four channels. They are recomputed only when the group of images changes.
- * / */
+/* A prologue's coefficients for a thread's four channels, recomputed only for a new group of images. */
 struct dg_four {
     const dg_prologue &s;
     const int c, C;
@@ -146,7 +142,7 @@ struct dg_four {
     __device__ __forceinline__ bool two() const { return s.kind == DG_PROLOGUE_NORM_DX; }
 };
 
-/* Returns a result of an epilogue without sums. y: for act_dx. The activation must be `fused` (core/plan/act.h). */
+/* Returns the activation's value in an epilogue. The activation must be `fused` (core/plan/act.h). */
 static __device__ __forceinline__ float dg_epilogue_act(const dg_epilogue &s, float v)
 {
     switch (s.act) {
@@ -168,10 +164,9 @@ static __device__ __forceinline__ float dg_epilogue_act_dx(const dg_epilogue &s,
     return y > 0 || s.act == DG_ACT_NONE ? v : s.act == DG_ACT_RELU ? 0 : s.slope * v;
 }
 
-/* Returns the address of a block's two partial sums for channel c, parts[2 (block C + c)]. The sums of epilogue stats
- * are the mean and the sum of squared deviations; the sums of norm_dx are sum g and sum g (pre - mean). The blocks of a
- * group have consecutive numbers. For stats, rows[b] is the number of values per channel in block b, at least 1; each
- * column of tiles has an array rows. */
+/* Returns the address of a block's two partial sums for channel c. Epilogue stats: mean, and sum of squared deviations.
+ * Epilogue norm_dx: sum g, and sum g (pre - mean). The blocks of a statistics group have consecutive numbers. Epilogue
+ * stats also stores the number of values per channel (at least 1) of each block, for each column of tiles. */
 static __host__ __device__ __forceinline__ float *dg_parts_of(float *parts, int block, int c, int C)
 {
     return parts + 2 * ((int64_t)block * C + c);
@@ -182,14 +177,16 @@ static __host__ __device__ __forceinline__ float *dg_rows_of(float *parts, int b
 }
 
 /* Merged partial sums of two adjacent channels. For stats, n is the number of values, a the sum of their deviations
- * from `shift`, and b the sum of the squared deviations. To avoid cancellation, shift is the mean of the first part. */
+ * from `shift`, and b the sum of the squared deviations. To avoid cancellation, shift is the mean of the first block's
+ * values. */
 struct dg_merged {
     float n, shift[2], a[2], b[2];
 };
 
-/* All threads of a block merge parts first .. first + count - 1. The threads are divided into slots: slot s adds parts
- * s, s + slots, ..., and slot 0 returns the result. While the last block merges, the GPU is otherwise idle, so the
- * cost is the latency of instruction fetches and loads. Therefore the code is short and loads are batched by eight. */
+/* All threads of a block merge the partial sums of blocks first .. first + count - 1. The threads are divided into
+ * slots: slot s adds blocks s, s + slots, ..., and slot 0 returns the result. While the last block merges, the rest of
+ * the GPU is idle. The code is short and loads are batched by eight to reduce the latency of instruction fetches and
+ * loads. */
 template <int NT>
 static __device__ __forceinline__ dg_merged dg_merge_parts(bool stats, float *parts, const float *rows, int first,
                                                            int count, int c, int C, int lanes, float *room)
@@ -268,8 +265,8 @@ static __device__ __forceinline__ void dg_epilogue_write(const dg_epilogue &s, i
     }
 }
 
-/* All threads of a block must call this function after they have stored the block's parts. Returns true in the block
- * that comes last in its cluster or, without clusters, in its column of tiles. block: its number in the group. */
+/* Returns true in the block that comes last in its cluster or, without clusters, in its column of tiles. All threads of
+ * a block must call this function after they have stored the block's partial sums. block: its number in the group. */
 static __device__ __forceinline__ bool dg_epilogue_last(const dg_epilogue &s, unsigned *counters, int block, int group,
                                                         int clusters, int per_group)
 {
@@ -279,12 +276,12 @@ static __device__ __forceinline__ bool dg_epilogue_last(const dg_epilogue &s, un
     return dg_comes_last(clusters ? counters + 1 + group * clusters + which : counters, (unsigned)expected);
 }
 
-/* Merges the parts of channels c0 .. c0 + channels - 1. In large groups, the parts of each cluster of blocks are
- * merged first. Called by the NT threads of a block for which dg_epilogue_last returned true. The last block of the
- * column finishes the epilogue; returns true in the last block of the launch. NT and channels are powers of two.
- * scratch: dg_epilogue_bytes (fuse_launch.h), begins with the parts
- * counters: dg_epilogue_counters of this column
- * clusters: per group, dg_epilogue_clusters; values: per channel and group
+/* Merges the partial sums of channels c0 .. c0 + channels - 1, in large groups first for each cluster of blocks. Called
+ * by the NT threads of a block for which dg_epilogue_last returned true. The last block of a column of tiles finishes
+ * the epilogue. Returns true in the last block of the launch. NT and channels are powers of two.
+ * scratch: dg_epilogue_bytes (fuse_launch.h), begins with the partial sums
+ * counters: dg_epilogue_counters of this column of tiles
+ * clusters: number per group (dg_epilogue_clusters); values: number per channel and group
  * room: 5 * NT floats of shared memory, free after the main loop */
 template <int NT>
 static __device__ __forceinline__ bool dg_epilogue_merge(const dg_epilogue &s, float *scratch, unsigned *counters,

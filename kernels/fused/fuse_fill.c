@@ -63,7 +63,7 @@ static dg_epilogue epilogue_of(const dg_op *op)
     return s;
 }
 
-/* Returns the epilogue of the launch: its last op, or plain if the last op is the convolution. */
+/* Returns the epilogue of the launch: its last op, or `plain` if its last op is the convolution. */
 static dg_epilogue last_epilogue(const dg_plan *p, const dg_launch *l)
 {
     const dg_op *last = &p->op[l->first + l->count - 1], *conv = &p->op[l->main];
@@ -85,8 +85,8 @@ static unsigned *counters_of(const dg_plan *p, const dg_launch *l)
     return (unsigned *)(void *)((char *)p->arena->base + p->arena->row[p->row_counters].offset) + l->counter;
 }
 
-/* True if the two launches before l are known and write no weights. The second launch before l is also checked, because
- * griddepcontrol does not guarantee that its writes are visible (PTX ISA). */
+/* True if the two launches before l are known and write no weights. griddepcontrol does not make the writes of the
+ * second launch before l visible (PTX ISA). */
 static bool weights_stay(const dg_plan *p, const dg_launch *l)
 {
     for (int back = 1; back <= 2; back++)
@@ -94,7 +94,8 @@ static bool weights_stay(const dg_plan *p, const dg_launch *l)
     return true;
 }
 
-/* Returns the bytes of a network's weights, including gaps between rows. *first: offset of the weights. */
+/* Returns the bytes of a network's weights, including gaps between tensors. *first: offset of the weights in the
+ * arena. */
 static size_t weights_of(const dg_arena *a, int net, size_t *first)
 {
     size_t end = 0;
@@ -205,7 +206,7 @@ dg_fused_head dg_fused_head_of(const dg_plan *p, const dg_launch *l)
     return h;
 }
 
-/* Returns the distance, in values, from a network's first gradient to the gradient that dw computes. */
+/* Returns the distance, in values, from a network's first gradient to the gradient that op `dw` computes. */
 static int64_t distance(const dg_plan *p, const dg_op *adam, const dg_op *dw)
 {
     const dg_row *first = dg_plan_row(p, adam, dg_operand_index(adam->kind, "g")),

@@ -1,5 +1,4 @@
-/* Interface between the files of fused launches: choice of the kernel family, launch sizes, scratch layout. Internal to
- * kernels/. */
+/* Interface between the files of fused launches: kernel family, launch size, scratch layout. Internal to kernels/. */
 #ifndef DG_FUSE_LAUNCH_H
 #define DG_FUSE_LAUNCH_H
 
@@ -17,9 +16,9 @@ dg_fused_size dg_fused_mma_size(dg_op_kind kind, const dg_fused_conv *f, const d
 dg_fused_size dg_fused_thin_size(dg_op_kind kind, const dg_fused_conv *f);
 dg_fused_size dg_fused_dense_size(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune);
 
-/* Launch of a fused convolution on tensor cores. per_group, blocks: number of blocks per group and in total, for one
- * column of tiles and one part of the sum. channels: number of channels in the largest part of the sum. merged: number
- * of parts per group that the epilogue merges. shared: bytes of dynamic shared memory. */
+/* Launch of a fused convolution on tensor cores. per_group, blocks: blocks per statistics group and in total, for one
+ * column of tiles and one part of a split sum. channels: channels in the largest part of the sum. merged: partial sums
+ * per group that the epilogue merges. shared: bytes of dynamic shared memory. */
 typedef struct {
     int groups, per_group, blocks, columns, channels, merged;
     size_t shared, sum_bytes, part_bytes;
@@ -27,8 +26,8 @@ typedef struct {
 } dg_fused_mma_grid;
 dg_fused_mma_grid dg_fused_mma_grid_of(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune);
 
-/* Number of clusters per group whose parts an epilogue (fuse.cuh) merges first, or 0 if one block can load all parts.
- * per_group: number of blocks per group and column of tiles; channels: number of channels of a tile. */
+/* Returns the number of clusters per statistics group whose partial sums an epilogue (fuse.cuh) merges first, or 0 if
+ * one block can load all partial sums. per_group: blocks per group and column of tiles; channels: channels per tile. */
 enum { DG_EPILOGUE_CLUSTER = 16, DG_EPILOGUE_VALUES = 128 * 64 };
 static inline DG_HD int dg_epilogue_clusters(int per_group, int groups, int channels)
 {
@@ -50,7 +49,7 @@ static inline DG_HD int dg_epilogue_counters(int per_group, int groups, int chan
     return 1 + dg_epilogue_clusters(per_group, groups, channels) * groups;
 }
 
-/* Bytes of an image's loss and probability, with which the scratch of a fused head begins. */
+/* Bytes of loss and probability per image, at the start of a fused head's scratch memory. */
 enum { DG_HEAD_TERM_BYTES = 2 * sizeof(double) };
 static inline int dg_head_channels(int C)
 {
@@ -61,13 +60,13 @@ static inline int dg_head_channels(int C)
 
 static inline const char *dg_fuse_input(const dg_op *op) { return op->kind == DG_OP_conv_fwd ? "x" : "y"; }
 
-/* Sets the member `rounded` of all tensor rows (fused.h). math: the backend's arithmetic. */
+/* Decides for each tensor whether it is stored as bf16 (dg_row.rounded, fused.h). math: the backend's arithmetic. */
 void dg_round_rows(dg_plan *p, dg_math math);
 
-/* Returns the kernel family of weight gradient dw in fused update l. */
+/* Returns the kernel family that computes weight gradient dw in fused update l. */
 dg_fused_family dg_update_family(const dg_launch *l, const dg_op *dw);
 
-/* Adds a row for the rounded weights that launch l reads, if there is none. */
+/* Adds a plan row for the rounded weights that launch l reads, if the plan has none. */
 void dg_rounded_row(dg_plan *p, const dg_launch *l);
 
 dg_fused_size dg_fused_size_of(const dg_plan *p, const dg_launch *l);

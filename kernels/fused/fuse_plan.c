@@ -1,7 +1,7 @@
-/* The pass that groups the ops of a plan into launches.
+/* Groups the ops of a plan into launches.
  * 1. Find the dependencies between ops (deps.h).
  * 2. Fuse each convolution with its prologue and epilogue, the last layer of D with its loss, and Adam with the weight
- * gradients of its network. Every other op is a separate launch.
+ * gradients of its network. Every other op stays a separate launch.
  * 3. Drop a tensor that all consumers can recompute. If a kernel refuses a launch, other launches may no longer
  * recompute a tensor, so steps 2 and 3 are repeated until nothing changes.
  * 4. Order launches by their main ops. */
@@ -33,7 +33,7 @@ typedef struct {
     dg_deps deps;
 } pass;
 
-/* True for convolutions, except those with averaged (EMA) weights, which no fused update rounds. */
+/* True for convolutions, except convolutions with averaged (EMA) weights, which no fused update rounds. */
 static bool is_conv(const dg_plan *p, const dg_op *op)
 {
     if (op->kind != DG_OP_conv_fwd && op->kind != DG_OP_conv_dx) return false;
@@ -79,7 +79,7 @@ static bool reads(const pass *f, int i, const char *name, int writer)
     return k >= 0 && dg_deps_writer(&f->deps, i, k) == writer;
 }
 
-/* True if op `next`, which follows convolution i, can be fused into its epilogue. */
+/* True if op `next`, which follows convolution i, can be fused into the convolution's epilogue. */
 static bool is_epilogue(const pass *f, int i, int next)
 {
     const dg_op *conv = &f->p->op[i], *op = &f->p->op[next];
@@ -162,7 +162,7 @@ static dg_launch_kind kind_of(const pass *f, int main)
     if (op->kind == DG_OP_adam) return members > 1 ? DG_LAUNCH_UPDATE : DG_LAUNCH_OP;
     if (!is_conv(p, op)) return DG_LAUNCH_OP;
     if (f->note[main].losses) return DG_LAUNCH_HEAD;
-    /* a convolution with a split sum also uses a fused kernel, which adds the parts */
+    /* a convolution whose sum is split also uses a fused kernel, which adds the parts of the sum */
     bool around = members > 1 || (f->what != DG_FUSE_NONE && op->tune.split > 1);
     const int writer = dg_deps_writer(&f->deps, main, dg_operand_index(op->kind, dg_fuse_input(op)));
     if (writer >= 0 && f->note[writer].made) around = true;
@@ -254,8 +254,7 @@ static dg_err reorder(pass *f, int *new_place)
     return DG_OK;
 }
 
-/* True if every op still follows the ops that it depends on. The order inside a launch is not checked, because the
- * kernel determines it. */
+/* True if every op still follows the ops that it depends on. The kernel determines the order inside a launch. */
 static bool in_order(const pass *f)
 {
     const dg_deps *d = &f->deps;
@@ -269,7 +268,7 @@ static bool in_order(const pass *f)
 }
 
 /* Returns a fused convolution on tensor cores, launched before the update, whose input is operand `name` of weight
- * gradient i; NULL: there is none. i: op number in the original order. */
+ * gradient i, or NULL. i: op number in the original order. */
 static dg_op *multiplied(const pass *f, int i, const char *name, const int *new_place)
 {
     const dg_plan *p = f->p;
@@ -298,7 +297,7 @@ static int own_row(dg_plan *p, const char *op, const char *what, size_t bytes)
     return row;
 }
 
-/* Adds rows for the rounded operands of weight gradient i of an update. i: op number in the original order. */
+/* Adds plan rows for the rounded operands of weight gradient i of an update. i: op number in the original order. */
 static void factor_rows(const pass *f, int i, const int *new_place)
 {
     dg_plan *p = f->p;
@@ -315,7 +314,7 @@ static void factor_rows(const pass *f, int i, const int *new_place)
     }
 }
 
-/* Marks as absent all rows that no launch stores, and adds rows that fused launches need. */
+/* Marks the rows of tensors that no launch stores as absent, and adds rows for tensors that fused launches need. */
 static void settle_rows(pass *f, const int *new_place)
 {
     dg_plan *p = f->p;

@@ -1,9 +1,6 @@
-/* Fused launches: one kernel of the CUDA backend for several ops of a plan. fuse_plan.c groups the ops and describes
- * each group by a structure below; tests compare fused launches with the unfused ops.
- *
- * A convolution loads its input through a prologue (the elementwise op before it) and passes its results to an epilogue
- * (the elementwise op or reduction after it). Tensors are NHWC, fp32 or rounded (see below). Plain C; kernels get the
- * structures by value. */
+/* Fused launches: one CUDA kernel computes several ops of a plan. fuse_plan.c groups the ops. The structures below are
+ * the kernels' arguments. A fused convolution loads its input through a prologue (the elementwise op before it) and
+ * passes its results to an epilogue (the elementwise op or reduction after it). Tensors are NHWC, fp32 or bf16. */
 #ifndef DG_FUSED_H
 #define DG_FUSED_H
 
@@ -12,7 +9,7 @@
 #include "core/plan/plan.h"
 #include "core/tune/tune.h"
 
-/* Prologue: how a kernel computes an operand's value from tensors. c: channel; group: group of the image. */
+/* Prologue: the elementwise op that a kernel applies to an input. c: channel; group: group of the image. */
 typedef enum {
     DG_PROLOGUE_PLAIN,
     DG_PROLOGUE_NORM,   /* a(gamma (x - mean) rstd + beta), a(z) = z if z > 0, else factor z */
@@ -31,13 +28,13 @@ typedef struct {
     int rounded; /* 1: x and pre are bf16 */
 } dg_prologue;
 
-/* Epilogue: what a kernel does with its results. */
+/* Epilogue: the op that a kernel applies to its results v. */
 typedef enum {
     DG_EPILOGUE_PLAIN,
     DG_EPILOGUE_ACT,
-    DG_EPILOGUE_ACT_DX, /* v act'(y) is stored */
-    DG_EPILOGUE_STATS,  /* v is stored; mean, rstd and running statistics of v are computed as by norm_stats */
-    DG_EPILOGUE_NORM_DX /* g = v a'(gamma (pre - mean) rstd + beta) is stored; dbeta = sum g, dgamma = sum g xhat; per
+    DG_EPILOGUE_ACT_DX, /* stores v act'(y) */
+    DG_EPILOGUE_STATS,  /* stores v; computes mean, rstd and running statistics of v as norm_stats does */
+    DG_EPILOGUE_NORM_DX /* stores g = v a'(gamma (pre - mean) rstd + beta); dbeta = sum g, dgamma = sum g xhat; per
                          * group and channel total0 = mean g, total1 = rstd^2 mean g (pre - mean) */
 } dg_epilogue_kind;
 
@@ -58,12 +55,11 @@ typedef struct {
     float *totals;         /* norm_dx: (groups, 2, C), output */
 } dg_epilogue;
 
-/* A network's weights as rounded operands for tensor cores (2 bytes each), in the order of the
- * weights. The fused update rounds the weights once per step. After an unfused update or a write by the host, a kernel
- * of the backend rounds the weights. */
+/* A network's weights as rounded operands for tensor cores (2 bytes each). The fused update rounds the weights once per
+ * step. After an unfused update or a write by the host, a kernel of the backend rounds the weights. */
 typedef struct {
     const float *from;
-    void *to;  /* NULL: no kernel reads it */
+    void *to;  /* NULL: no kernel reads rounded weights */
     int64_t n; /* number of values, including the gaps between rows; a multiple of 64 */
     dg_math math;
 } dg_rounded;
@@ -71,13 +67,13 @@ typedef struct {
 /* Rounded tensors (dg_row.rounded, decided by fuse_rounded.c): under --precision bf16 a tensor between fused launches
  * is stored as bf16 if all its writers and readers support it; pointers to it are still float *. If every reader rounds
  * the tensor or reads only its sign, results are unchanged. Compared with unfused ops, a norm's input and the gradient
- * after a norm are rounded once more, but sums over them use the unrounded fp32 results. */
+ * after a norm are rounded once more, but their sums are computed before rounding. */
 
-/* Rounded operands: the operands of a weight gradient on tensor cores were inputs of earlier convolutions with the same
- * prologues (x in the forward pass, y in the data gradient). Such a convolution stores its rounded input for the weight
- * gradient. If no convolution stores an operand, a kernel of the update rounds this operand. */
+/* The operands of a weight gradient were inputs of earlier convolutions: x in the forward pass, y in the data gradient.
+ * On tensor cores, these convolutions store their rounded inputs (`factors`) for the weight gradient. If no convolution
+ * stores an operand, a kernel of the update rounds this operand. */
 
-/* One convolution with its prologue and epilogue: forward (x to y) or data gradient (y to x; also the forward pass of a
+/* A convolution with prologue and epilogue: forward (x to y) or data gradient (y to x; also the forward pass of a
  * transposed convolution). The input is in.x; conv points to the result and w only. */
 typedef struct {
     dg_conv_args conv;
@@ -86,7 +82,8 @@ typedef struct {
     /* For forward thin convolutions: the first gather.N images are read from the dataset and also written to gather.x
      * == in.x. Requires dg_gather_is_signed (gather.h). */
     dg_gather_args gather;
-    /* Family dense: the kernel draws y and writes it to noise.z == in.x. If noise.n is 0, the kernel reads y. */
+    /* Kernel family dense: the kernel draws the random latents y and writes them to noise.z == in.x. If noise.n is 0,
+     * the kernel reads y instead. */
     dg_noise_args noise;
     /* the two previous launches do not write w, so kernels of mma and thin_mma may read w before these launches end */
     bool early;
@@ -96,8 +93,8 @@ typedef struct {
     unsigned *counters; /* array of dg_fused_size.counters elements, all 0 before and after every launch */
 } dg_fused_conv;
 
-/* The last layer of D (y: one pixel, one channel): logits, loss, and the gradient back through the norm and activation
- * before it. */
+/* Fused head: D's last layer (one logit per image), the loss, and the gradient back through the norm and activation
+ * before this layer. */
 typedef struct {
     dg_prologue in; /* norm or plain, (N, pixels, C) */
     int N, pixels, C;
@@ -114,7 +111,7 @@ typedef struct {
     unsigned *counters;
 } dg_fused_head;
 
-/* All weight gradients of a network, followed by Adam. */
+/* Fused update: all weight gradients of a network, followed by Adam. */
 enum { DG_UPDATE_JOBS = 8 };
 typedef struct {
     dg_conv_args conv;
@@ -128,7 +125,7 @@ typedef struct {
 typedef struct {
     int jobs;
     dg_update_job job[DG_UPDATE_JOBS];
-    dg_adam_args adam;       /* adam.g: the gradients that no job computes, those of gamma and beta */
+    dg_adam_args adam;       /* adam.g: gradients of gamma and beta, which no job computes */
     dg_advance_args advance; /* if advance.state is NULL, the launch does not advance the step */
     dg_rounded rounded;
     float *scratch;
@@ -136,11 +133,11 @@ typedef struct {
 } dg_fused_update;
 
 /* Groups the ops of a plan into launches. Requires that the backend's refuses() accepts each op, and that all rows
- * except work rows are placed. Reorders independent ops, marks as absent all rows that are no longer written, and adds
- * rows for fused launches. If real is not DG_F32, fuses nothing. Returns DG_DEVICE if out of memory. */
+ * except work rows are placed. Reorders independent ops, marks rows of unwritten tensors as absent, and adds rows for
+ * fused launches. Fuses nothing if real is not DG_F32. Returns DG_DEVICE if out of memory. */
 dg_err dg_fuse_plan(dg_plan *p, unsigned what, dg_type real, const dg_gpu *gpu);
 
-/* Return the kernel arguments of a fused launch. Before the plan is bound, pointers in them are NULL. */
+/* Return the kernel arguments of a fused launch, with NULL pointers before the plan is bound. */
 dg_fused_conv dg_fused_conv_of(const dg_plan *p, const dg_launch *l);
 dg_fused_head dg_fused_head_of(const dg_plan *p, const dg_launch *l);
 dg_fused_update dg_fused_update_of(const dg_plan *p, const dg_launch *l);
@@ -155,8 +152,8 @@ dg_fused_size dg_fused_conv_size(dg_op_kind kind, const dg_fused_conv *f, const 
 dg_fused_size dg_fused_head_size(const dg_fused_head *h);
 dg_fused_size dg_fused_update_size(const dg_fused_update *u);
 
-/* Sets tune.split of each job: the number of parts of its sum. Unfused weight gradients have other numbers, because
- * jobs share the GPU. */
+/* Sets tune.split of each weight gradient: the number of parts of its sum. Weight gradients outside of fused updates
+ * have other numbers of parts, because they do not share the GPU. */
 void dg_fused_update_split(dg_fused_update *u);
 
 /* Returns NULL, or the reason why the ops cannot be fused and are launched one by one. The text is valid until the next

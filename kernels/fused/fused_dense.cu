@@ -1,7 +1,7 @@
 /* The first layer of G: x(N, pixels, C) = y(N, Co) w(Co, pixels, C), with random latents y that this kernel draws, and
  * the statistics of the norm after it. Each block draws the latents that it needs, which is faster than waiting for
  * another kernel. A step of the main loop sums over DEPTH of the Co latents, usually all of them. This sum is divided
- * into PARTS parts, which are added in order.
+ * into PARTS parts, which are then added in order.
  * Block tile: 16 images x 128 channels of one pixel (conv_tiles.h); wide, so that fewer blocks draw the same latents.
  * Thread tile: 4 images x 4 channels; weights: global -> registers, the first while latents are drawn.
  * Shared memory: 43 KB.
@@ -13,15 +13,15 @@
 
 static constexpr int IMAGES = DG_DENSE_IMAGES, CHANNELS = DG_DENSE_CHANNELS, DEPTH = 128, PARTS = 4, AHEAD = 5,
                      THREADS = PARTS * IMAGES / 4 * 32;
-static constexpr int LINE = IMAGES + 4; /* floats per latent's row of y; two quads of a row are 16 banks apart */
+static constexpr int LINE = IMAGES + 4; /* floats per latent's row of y, padded against bank conflicts */
 static_assert(CHANNELS == 4 * 32, "each lane of a warp must have four channels");
 static_assert(THREADS == IMAGES * 32 && THREADS >= CHANNELS,
               "a block needs one warp per image and one thread per channel");
 static_assert(PARTS * IMAGES * CHANNELS >= 5 * THREADS,
               "the sums of the epilogue must fit into the shared memory of the partial sums");
 
-/* Draws latents k0 .. k0 + depth - 1 of the images from n0 on. Normals are drawn in groups of four, and the first group
- * may begin in the previous image. */
+/* Draws latents k0 .. k0 + depth - 1 of the images from n0 on. Normal random numbers are drawn in groups of four, and
+ * the first group may begin in the previous image. */
 static __device__ __forceinline__ void draw(float *y, const dg_fused_conv &f, int n0, int k0, int depth, bool writes)
 {
     const dg_noise_args &noise = f.noise;

@@ -1,18 +1,18 @@
-/* The last layer of D, from its input to the input's gradient. A thread loads up to KEPT packs of 4 channels at a
- * time. If these are all of its packs, they stay in registers, and x is read only once. The kernel computes the
- * logit, its gradient, and the gradient with respect to x, back through the norm. Each block stores one part of the
- * norm's sums.
+/* The last layer of D, from its input to the input's gradient. A thread loads up to KEPT packs of 4 channels at a time.
+ * If a thread has at most KEPT packs, the packs stay in registers and x is read only once. The kernel computes the
+ * logit, its gradient, and the gradient with respect to x, back through the norm. Each block stores partial sums of the
+ * norm's gradient.
  * Grid: one block per image.
  * Block: thread = slot * lanes + lane; lane l: 4 channels from 4 l of each 4 * lanes; slot s: pixels s, s + slots, ...
  * Shared memory: 8 KB.
  * Registers: 128.
- * Bound by: latency; 12 bytes per value, 8 if rounded */
+ * Bound by: latency; memory traffic is 12 bytes per value of x, or 8 bytes if x is bf16 */
 #include "kernels/ops/gan_loss/cross_entropy.cuh"
 #include "kernels/fused/fuse.cuh"
 
 static constexpr int THREADS = 256, WARPS = THREADS / 32, KEPT = 8;
 
-/* Packs of a thread: channels c to c + 3 of KEPT pixels p0, p0 + slots, ... Packs out of range are 0. */
+/* Packs of a thread: channels c to c + 3 of KEPT pixels p0, p0 + slots, ... Packs outside of the image are 0. */
 struct packs {
     dg_pack<float, 4> x[KEPT], w[KEPT];
 };
@@ -80,8 +80,8 @@ struct alignas(16) head_term {
 };
 static_assert(sizeof(head_term) == DG_HEAD_TERM_BYTES, "DG_HEAD_TERM_BYTES must be the size of head_term");
 
-/* Only the last block calls this function. Each thread adds the terms of its images, and a tree adds the threads' sums.
- * room: 4 * WARPS doubles. */
+/* Called only by the last block: each thread adds the losses of its images, and a tree adds the threads' sums. room: 4
+ * * WARPS doubles. */
 static __device__ __forceinline__ void sum_losses(const dg_fused_head &h, double *room, int each)
 {
     const int mine = (int)threadIdx.x;

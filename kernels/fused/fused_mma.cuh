@@ -3,8 +3,8 @@
  * weights are rounded before the launch. The epilogue reads the results from registers.
  * Tile: as in conv_mma_fwd.cuh and conv_mma_dx.cuh.
  * Shared memory: as in conv_mma_fwd.cuh and conv_mma_dx.cuh, plus two stages of small weights (8 KB each), 16 bytes,
- * and 8 or 12 bytes per summed channel. Warpgroups that split a sum need at least a tile's sums (fused_mma_join.cuh).
- * Registers: forward pass 146 to 172, data gradient 146 to 190, warpgroups 107 to 254.
+ * and 8 or 12 bytes per summed channel. Warpgroups that split a sum need shared memory for a tile's sums
+ * (fused_mma_join.cuh). Registers: forward pass 146 to 172, data gradient 146 to 190, warpgroups 107 to 254.
  * Bound by: shared memory, and the latency of the epilogue's sums over blocks. */
 #ifndef DG_FUSED_MMA_CUH
 #define DG_FUSED_MMA_CUH
@@ -12,7 +12,8 @@
 #include "kernels/fused/fused_mma_join.cuh"
 #include "kernels/ops/conv/cuda/conv_mma_instance.cuh"
 
-/* Kernel arguments. The blocks of a group have consecutive numbers, and the last of them may have fewer cells. */
+/* Kernel arguments. The blocks of a statistics group have consecutive numbers; the last block may have fewer cells
+ * (squares of 8x8 or 4x4 positions). */
 struct dg_fused_mma {
     dg_conv_args conv;
     dg_prologue in;
@@ -24,7 +25,8 @@ struct dg_fused_mma {
     int split, channels;
     const void *rounded;
     void *factors;
-    unsigned share; /* bit mask: slices that the first column of tiles stores in `factors` (dg_patch_loader) */
+    unsigned share; /* bit mask of the channel slices whose rounded input the first column of tiles stores in
+                     * `factors` */
     bool early;     /* the first weights are loaded before grid_dependency_wait() */
     float *result, *sums, *parts;
     unsigned *columns, *tiles;
@@ -37,8 +39,8 @@ static __device__ __forceinline__ dg_channel dg_channel_times(const dg_channel &
     return {k.scale * by, k.tilt * by, k.shift * by};
 }
 
-/* Fills the coefficient table of this block's channels for dg_patch_loader. If the arithmetic is scaled, values are
- * multiplied by 2^shift. */
+/* Fills the table of prologue coefficients of this block's channels. If the arithmetic is scaled, values are multiplied
+ * by 2^shift. */
 template <class G>
 static __device__ __forceinline__ void dg_fused_table(float *table, const dg_prologue &s, int group, int first,
                                                       int count, int C, int shift)
@@ -76,7 +78,7 @@ static __device__ __forceinline__ float dg_fold(const float (&v)[8])
 }
 
 /* Sums each column over the warps of the block; thread i returns the sum of column i. v: this lane's columns; room:
- * shares * N floats of shared memory. All threads of the block must call this function. */
+ * Job::shares * N floats of shared memory. All threads of the block must call this function. */
 template <class Job, class G>
 static __device__ __forceinline__ float dg_column_sum(const float (&v)[2 * G::NJ], float *room, dg_own_warps own)
 {
@@ -95,7 +97,7 @@ static __device__ __forceinline__ float dg_column_sum(const float (&v)[2 * G::NJ
     return sum;
 }
 
-/* Calls dg_epilogue_merge. This function is noinline, because only the last block of a tile runs it. */
+/* Calls dg_epilogue_merge; noinline, because only the last block of a tile calls it. */
 template <int NT>
 static __device__ DEV_NOINLINE void dg_fused_merge(dg_epilogue s, float *sums, unsigned *counters, int block, int group,
                                                    int n0, int channels, int C, int clusters, int per_group,
@@ -106,8 +108,8 @@ static __device__ DEV_NOINLINE void dg_fused_merge(dg_epilogue s, float *sums, u
 }
 
 /* Applies the epilogue to a lane's results and stores them. Epilogue norm_dx: also adds to the two sums of each column
- * (`first`, `second`). WHOLE: no column of the tile is out of range. at: index of each row's first channel, < 0: no
- * such row. n: first of the lane's columns. */
+ * (`first`, `second`). WHOLE: no column of the tile is out of range. at: index of each row's first channel, < 0: the
+ * row is out of range. n: first of the lane's columns. */
 template <class G, bool WHOLE, class Sums, int ROWS>
 static __device__ __forceinline__ void dg_fused_leave(const dg_fused_mma &f, Sums &sums, const int (&at)[ROWS],
                                                       int group, int n, int C, float (&first)[2 * G::NJ],
@@ -165,7 +167,8 @@ static __device__ __forceinline__ void dg_fused_leave(const dg_fused_mma &f, Sum
     }
 }
 
-/* Called by all threads of the block. n0: first channel of the tile; room: shared memory, free after the main loop. */
+/* Applies the epilogue to a block's results. Called by all threads of the block. n0: first channel of the tile; room:
+ * shared memory, free after the main loop. */
 template <class Job, class G, class Sums>
 static __device__ __forceinline__ void dg_fused_results(const dg_fused_mma &f, Sums &sums, const dg_cell *cell,
                                                         int group, int n0, float *room, dg_own_warps own)
@@ -191,7 +194,7 @@ static __device__ __forceinline__ void dg_fused_results(const dg_fused_mma &f, S
     float *const other = room + Job::shares * G::N;
     dg_pack<float, 2> part;
     if (s.kind == DG_EPILOGUE_STATS) {
-        float *const there = other + G::N; /* number of rows in each share */
+        float *const there = other + G::N; /* number of rows that each warp sums */
         int missing = 0;
         if (own.mine) {
 #pragma unroll
@@ -330,15 +333,14 @@ static void dg_fused_launch(dg_op_kind kind, const dg_fused_conv *f, const dg_tu
     else KLAUNCH_AFTER((fused_kernel<Job, G>), grid, dim3(G::NT), g.shared, stream, k);
 }
 
-/* A bit mask, for each arithmetic, of the prologues (enum of conv_mma.cuh) for which kernels exist. */
+/* A bit mask, for each arithmetic, of the prologues (enum in conv_mma.cuh) for which kernels are compiled. */
 enum {
     DG_FUSED_MAPS = 1 << DG_ONE_TENSOR | 1 << DG_TWO_TENSORS,
     DG_FUSED_MAPS_BF16 = 1 << DG_TWO_TENSORS | 1 << DG_ROUNDED | 1 << (DG_ROUNDED | DG_ONE_TENSOR) |
                          1 << (DG_ROUNDED | DG_TWO_TENSORS)
 };
 
-/* Launches the kernel for f's prologue and tune's tile. MAPS: bit mask of the prologues for which kernels are compiled.
- */
+/* Launches the kernel for f's prologue and tune's tile. MAPS: bit mask of the prologues with compiled kernels. */
 template <class E, int MAPS, int MAP = 0>
 static void dg_fused_mma_as(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream)
 {

@@ -1,18 +1,18 @@
-/* How the blocks of fused_mma.cuh add the parts of a tile's split sum (tune.split, one block per part): through
- * scratch, or on sm_90 through distributed shared memory. */
+/* Adds the parts of a tile's split sum (tune.split; one block per part): through scratch memory, or on sm_90 through
+ * distributed shared memory. */
 #ifndef DG_FUSED_MMA_JOIN_CUH
 #define DG_FUSED_MMA_JOIN_CUH
 
 #include "kernels/fused/fuse.cuh"
 
-/* Returns the first chunk of part `part`. most: number of chunks in the largest part. If all parts have `most` chunks,
- * a division (24 instructions) is avoided. */
+/* Returns the first chunk of channels of part `part` of a split sum. most: number of chunks in the largest part. If all
+ * parts have `most` chunks, the function avoids a division (24 instructions). */
 static __device__ __forceinline__ int dg_fused_part(int chunks, int part, int split, int most)
 {
     return most * split == chunks ? most * part : (int)((unsigned)(chunks * part) / (unsigned)split);
 }
 
-/* Stores this thread's sums from `to` on. Threads interleave their sums in units of 16 bytes. */
+/* Stores this thread's sums from address `to` on. Threads interleave their sums in units of 16 bytes. */
 template <class G, class Sums> static __device__ __forceinline__ void dg_leave_sums(const Sums &sums, float *to)
 {
 #pragma unroll
@@ -22,8 +22,8 @@ template <class G, class Sums> static __device__ __forceinline__ void dg_leave_s
     }
 }
 
-/* Warpgroups: the blocks of a tile form a cluster, one block per part of the sum. Each block completes the results of
- * its warps first .. last - 1: it adds the sums that the same warps of the other blocks stored in shared memory. */
+/* Warpgroups: the blocks that compute the parts of a tile's sum form a cluster. Each block completes the results of its
+ * warps first .. last - 1: it adds the sums that these warps of the other blocks stored in shared memory. */
 struct dg_own_warps {
     int first, last;
     bool mine;
@@ -39,8 +39,8 @@ struct dg_own_warps {
     }
 };
 
-/* Called by all threads of the block. own: dg_own_warps::mine; room: G::exchanged units of shared memory, free after
- * the main loop. */
+/* Adds the parts of a split sum in a cluster. Called by all threads. own: dg_own_warps::mine; room: G::exchanged units
+ * of shared memory, free after the main loop. */
 template <class G, class Sums> static __device__ __forceinline__ void dg_cluster_join(Sums &sums, float *room, bool own)
 {
     static constexpr int packs = G::MI * G::NJ;
@@ -62,9 +62,9 @@ template <class G, class Sums> static __device__ __forceinline__ void dg_cluster
     cluster_sync();
 }
 
-/* For products by warps: blocks store their parts in scratch, and the last block adds them in the order of the split.
- * Returns true only in the last block. If there are two parts, the last block adds the other block's part to its own;
- * the sum of two parts has equal bits in either order. */
+/* For products by warps: blocks store their parts of a split sum in scratch memory. The last block adds the parts in
+ * order and returns true. If there are two parts, the last block adds the other block's part to its own, because a sum
+ * of two parts has equal bits in either order. */
 template <class G, class Sums>
 static __device__ __forceinline__ bool dg_fused_join(Sums &sums, float *parts, unsigned *counters)
 {
@@ -89,7 +89,7 @@ static __device__ __forceinline__ bool dg_fused_join(Sums &sums, float *parts, u
     return true;
 }
 
-/* Returns the sum over the shares that this block completes. apart: distance between two shares, in floats. */
+/* Adds the partial column sums (`shares`) that this block completes. apart: distance between two shares, in floats. */
 template <class Job, class G>
 static __device__ __forceinline__ float dg_own_sum(const float *of, int apart, dg_own_warps own)
 {

@@ -17,8 +17,7 @@ static const char *epilogue_name(const dg_epilogue *s)
     return name[s->kind];
 }
 
-/* Returns the number of partial sums that the last blocks of all groups merge. With clusters, parts are merged in two
- * steps, and the parts of both steps are counted. */
+/* Returns the number of partial sums that the last blocks of all groups merge, with clusters in two steps. */
 static double merged(const dg_epilogue *s, int per_group, int channels)
 {
     if (s->kind != DG_EPILOGUE_STATS && s->kind != DG_EPILOGUE_NORM_DX) return 0;
@@ -104,7 +103,8 @@ static int head_parts(const dg_plan *p, const dg_launch *l, dg_cost_part *out)
     return 1;
 }
 
-/* Operands that no convolution has rounded are rounded by an additional kernel, which is a separate cost part. */
+/* Operands that no convolution has rounded are rounded by an additional kernel, which is a separate entry of the cost
+ * model. */
 static int update_parts(const dg_plan *p, const dg_launch *l, dg_cost_part *out)
 {
     const dg_fused_update u = dg_fused_update_of(p, l);

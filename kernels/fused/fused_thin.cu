@@ -1,11 +1,11 @@
 /* Fused convolutions of images. Forward: fused_thin_fwd.cuh. In the data gradient (forward pass of G's last layer),
  * each thread applies the norm to the values of y that it copied to shared memory.
- * Tile: 8x8 positions of 8 images (maps up to 32 wide) or 16x32 positions of one image, CI channels x 4 phases; 4
- *   channels of y per stage.
+ * Tile: 8x8 positions of 8 images (maps up to 32 wide) or 16x32 positions of one image, CI channels x 4 phases
+ * (parities of row and column of x); 4 channels of y per stage.
  * Shared memory: 13 or 16 KB per stage, 2 to 4 stages, and 8 bytes per channel of y.
  * Registers: 96 (CI = 1), 128 (CI = 3).
  * Bound by: fp32 multiply-adds
- * Template parameters: G, the dg_thin_dx; CI, channels of x; F, the function applied to four results. */
+ * Template parameters: G, the dg_thin_dx; CI, channels of x; F, function applied to four results. */
 #include "kernels/ops/conv/cuda/conv_thin_dx.cuh"
 #include "kernels/ops/conv/cuda/conv_thin_fwd.cuh"
 #include "kernels/fused/fused_thin_fwd.cuh"
@@ -29,7 +29,7 @@ static __device__ __forceinline__ void put(float *p, const dg_pack<float, 4> &v,
 }
 
 /* Calls f(at, n, wide, v) for all results of a thread. v: four contiguous values of a row of x, in which pixels of two
- * phases alternate. at: index of the first. */
+ * phases alternate. at: index of v's first value in x. */
 template <class G, class F>
 static __device__ __forceinline__ void for_each_pack(const float (&acc)[2][2][4][G::T], const dg_conv_args &a,
                                                      const dg_thin_dx_coord<G> &at, const F &f)

@@ -1,8 +1,7 @@
-/* Fused forward convolution of images: images may come from the dataset; results go through an activation, its
- * gradient or the gradient of a norm. Template parameter fwd: dg_thin_fwd<CI> or dg_thin_mma_fwd<E, CI>, CI channels
- * of x.
+/* Fused forward convolution of images, which may come from the dataset. The epilogue is an activation, its gradient or
+ * the gradient of a norm. Template parameter fwd: dg_thin_fwd<CI> or dg_thin_mma_fwd<E, CI>, CI channels of x.
  * Tile: 4 x 32 pixels x 32 channels.
- * Shared memory: 5 KB (CI = 1), 14 KB (3); bf16 tensor cores 3 or 7 KB.
+ * Shared memory: 5 KB (CI = 1) or 14 KB (CI = 3); with tensor cores 3 or 7 KB.
  * Registers: 96 to 117; tensor cores 96.
  * Bound by: fp32 multiply-adds; tensor cores: stores of the results */
 #ifndef DG_FUSED_THIN_FWD_CUH
@@ -14,7 +13,7 @@
 
 /* Loads the patch of tile (image, a0, b0) with all loads in flight together. Each lane loads packs of four contiguous
  * values, aligned to four values in memory. If `writes` is set, the tile's pixels from the dataset, without the border,
- * are also stored in the batch. */
+ * are also written to the batch. */
 template <class fwd>
 static __device__ __forceinline__ void dg_thin_take(float *patch, const dg_gather_args &g, const dg_conv_args &a,
                                                     int image, int a0, int b0, bool writes)
@@ -102,8 +101,8 @@ static __device__ __forceinline__ void dg_thin_take(float *patch, const dg_gathe
         });
 }
 
-/* Stores the block's part of the sums per channel. Shuffles reduce the sums over a warp; shared memory ([NT /
- * 32][channels][2]) reduces them over warps. */
+/* Stores the block's partial sums per channel, reduced by shuffles within warps and in shared memory ([NT /
+ * 32][channels][2]) between warps. */
 template <class fwd>
 static __device__ __forceinline__ void dg_thin_leave(float *shared, const dg_fused_conv &f,
                                                      float (&sum_g)[fwd::CHANNELS], float (&sum_gx)[fwd::CHANNELS],

@@ -1,8 +1,6 @@
-/* How a fused update (fused.h) is divided among blocks: the kernel arguments, built by fused_update.c. Only kernels/
- * includes this header, which is plain C.
- *
- * The first launch has the producers: each block computes one part of the sum of one tile of a weight gradient. The
- * second launch has the consumers: each block adds the parts of consecutive weights and does Adam for them. */
+/* Division of a fused update (fused.h) among blocks: the kernel arguments, built by fused_update.c. Plain C, internal
+ * to kernels/. Blocks of the first launch (producers) compute one part of the sum of one tile of a weight gradient.
+ * Blocks of the second launch (consumers) add the parts of consecutive weights and apply Adam. */
 #ifndef DG_FUSED_UPDATE_H
 #define DG_FUSED_UPDATE_H
 
@@ -12,7 +10,7 @@ enum {
     DG_UPDATE_BITS = 8,
     DG_UPDATE_THREADS = 1 << DG_UPDATE_BITS,
     DG_UPDATE_GROUPS = 2,
-    DG_UPDATE_GEMV_COLS = 1024, /* weights per block, of one channel of y */
+    DG_UPDATE_GEMV_COLS = 1024, /* weights per block, for one channel of y */
     DG_UPDATE_DENSE_ROWS = 128,
     DG_UPDATE_DENSE_COLS = 32,
     DG_UPDATE_DENSE_IMAGES = 32,
@@ -20,15 +18,16 @@ enum {
     DG_UPDATE_RANGES = 2 * DG_UPDATE_JOBS + 1
 };
 
-/* Counters: consumers that have finished, and weights that are not finite. */
+/* Counters of finished consumer blocks, and of weights that are not finite. */
 enum { DG_UPDATE_DONE, DG_UPDATE_BAD, DG_UPDATE_COUNTERS };
 
-/* Number of stages of tensor-core jobs in shared memory. Two stages of fp16 fill Turing's 64 KB per block. */
+/* Number of shared memory stages in weight gradients on tensor cores. Two stages of fp16 fill Turing's 64 KB per
+ * block. */
 #define DG_UPDATE_STAGES(scaled) ((scaled) ? 2 : 4)
 
 typedef struct {
     dg_conv_args conv;
-    dg_prologue x, y; /* plain for jobs on tensor cores, whose operands are rounded before the launch */
+    dg_prologue x, y; /* `plain` for jobs on tensor cores, whose operands are rounded before the launch */
     int kind, channels;
     int groups, per_group;
     int rows, cols;
@@ -60,17 +59,19 @@ void dg_update_layout_of(const dg_fused_update *u, dg_update_layout *out);
 
 dg_update_work dg_update_work_of(const dg_update_job *j);
 
-/* Writes the indices of the jobs to `place`, in descending order of the time per block. */
+/* Writes the indices of the update's weight gradients (jobs) to `place`, the job with the longest time per block
+ * first. */
 void dg_update_order(const dg_fused_update *u, const dg_update_work *work, int *place);
 
 const char *dg_prologue_name(const dg_prologue *s);
 
-/* Parts for the cost model (core/tune/cost.h): the producers of a job, and the consumers of n weights. */
+/* Return entries of the cost model (core/tune/cost.h): for the producer blocks of a job, and the consumers of n
+ * weights. */
 struct dg_cost_part;
 void dg_update_part(const dg_update_work *w, dg_math math, struct dg_cost_part *out);
 void dg_update_adam_part(const dg_update_work *work, int jobs, int64_t n, dg_math math, struct dg_cost_part *out);
 
-/* Returns log2 of the number of thread slots that divide the parts of a sum. */
+/* Returns log2 of the number of thread slots among which the parts of a sum are divided. */
 static inline int dg_update_halvings(int parts)
 {
     int halvings = 0;

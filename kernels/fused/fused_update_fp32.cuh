@@ -1,5 +1,5 @@
-/* Jobs of a fused update without tensor cores: weight gradients of images (thin), and of flat convolutions with few
- * channels (gemv) or many (dense). */
+/* Jobs of a fused update without tensor cores: weight gradients of images (family thin), and of flat convolutions with
+ * few channels (gemv) or many (dense). */
 #ifndef DG_FUSED_UPDATE_FP32_CUH
 #define DG_FUSED_UPDATE_FP32_CUH
 
@@ -9,7 +9,7 @@ extern "C" {
 #include "kernels/fused/fused_update.h"
 }
 
-/* Returns the first unit of part `part`, which is units * part / parts, without a 64-bit product. */
+/* Returns the first work unit of part `part`, units * part / parts, without a 64-bit product. */
 static __device__ __forceinline__ int dg_update_unit(const dg_update_work &w, int part)
 {
     const unsigned units = (unsigned)w.units, parts = (unsigned)w.parts, each = units / parts;
@@ -87,8 +87,8 @@ static __device__ __forceinline__ void dg_update_thin(const dg_update_work &w, i
     sums.finish(patch, out, co0, a.Co);
 }
 
-/* Family gemv: a warp has 128 weights of one channel of y. Each weight has eight sums: sum i adds images i, i + 8, ...;
- * the eight sums are added at the end. */
+/* Family gemv: a warp has 128 weights of one channel of y. Each weight has eight sums, added at the end; sum i adds
+ * images i, i + 8, ... */
 
 static __device__ __forceinline__ void dg_update_gemv(const dg_update_work &w, int tile, float *out)
 {

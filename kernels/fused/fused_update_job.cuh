@@ -1,6 +1,6 @@
 /* The first kernel of the fused update (fused.h, fused_update.h) computes the partial sums of all weight gradients.
  * Template parameter E: arithmetic of the jobs on tensor cores (mma.cuh); each instance has its own file.
- * Tile: one per job (fused_update.h).
+ * Tile: depends on the job, which is one weight gradient (fused_update.h).
  * Shared memory: 4 to 92 KB for the largest job, plus 320 bytes.
  * Registers: 197, with warpgroups 208.
  * Bound by: shared memory and tensor cores. */
@@ -36,7 +36,7 @@ template <class E> static __device__ __forceinline__ void dg_update_block(const 
     grid_dependents_launch();
 }
 
-/* Updates without rounding use the bf16 instance, because it is compiled for every architecture. */
+/* Updates without rounding use the bf16 kernel, because it is compiled for every architecture. */
 template <class E>
 static __global__ void __launch_bounds__(DG_UPDATE_THREADS) dg_update_kernel(const GRID_CONSTANT dg_update_layout u)
 {

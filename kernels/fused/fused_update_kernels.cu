@@ -1,8 +1,8 @@
-/* The second kernel of the fused update adds the parts of the sums (from fused_update_job.cuh) and does Adam.
+/* The second kernel of the fused update adds the parts of the sums (from fused_update_job.cuh) and applies Adam.
  * Tile: 2,048 weights per block, fewer if the sum has many parts.
  * Shared memory: 4 KB.
  * Registers: 64.
- * Bound by: memory, with 26 bytes per weight, and 4 bytes per weight and part. */
+ * Bound by: memory, with 26 bytes per weight, and 4 bytes per weight and part of a sum. */
 #include "kernels/fused/fused_update_job.cuh"
 #include "kernels/fused/rounded.cuh"
 #include "kernels/ops/adam/adam.cuh"
@@ -10,7 +10,8 @@
 static_assert(sizeof(dg_update_layout) < 4096, "a kernel's parameters");
 static_assert(DG_UPDATE_RANGES <= 32, "one per lane");
 
-/* The threads form slots. Slot s adds parts s, s + slots, ... in order, and a tree adds the sums of the slots. */
+/* The threads form slots. Slot s adds parts s, s + slots, ... of each sum in order, and a tree adds the sums of the
+ * slots. */
 static __global__ void __launch_bounds__(DG_UPDATE_THREADS, 4) adam_kernel(const GRID_CONSTANT dg_update_layout u)
 {
     const dg_adam_args &a = u.adam;

@@ -10,8 +10,8 @@ extern "C" {
 #include "kernels/fused/fused_update.h"
 }
 
-/* Copies the rounded operands (fused.h) of x and y to shared memory, STAGES - 1 pieces ahead, and multiplies them. G:
- * tile; Products: products of a tile; STAGES: pieces in shared memory. */
+/* Copies the rounded operands x and y to shared memory, STAGES - 1 stages ahead, and multiplies them. Template
+ * parameters: G, tile; Products, products of a tile; STAGES, stages in shared memory. */
 template <class G, class Products, int STAGES> struct dg_update_sums : Products {
     typedef typename G::E E;
     typedef typename G::piece piece;
