@@ -30,7 +30,7 @@ static int by_epoch(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Read a grid's PNG. *enough is true if the PNG has the texts Epoch and Diversity. Warns of unreadable files. */
+/* Read epoch and diversity from the texts of a sample grid's PNG. *enough: both texts exist. Warns if unreadable. */
 static dg_err look(const char *path, dg_grid_seen *out, bool *enough)
 {
     dg_text *text;

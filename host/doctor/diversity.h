@@ -1,4 +1,4 @@
-/* Diversity of a grid's samples relative to real images, stored in each grid's PNG as text Diversity. */
+/* Diversity of the samples in a grid relative to real images, stored as the text chunk Diversity in the grid's PNG. */
 #ifndef DG_DIVERSITY_H
 #define DG_DIVERSITY_H
 
@@ -6,17 +6,17 @@
 
 #include "host/doctor/doctor.h"
 
-/* Returns the root of the mean variance: each value's variance over n images, averaged over all values. */
+/* Returns the square root of the variance over n images, averaged over the `values` pixel values of an image. */
 double dg_diversity(const uint8_t *pixels, int n, size_t values);
 
-/* The epochs of the grids in this directory, ascending, malloc'd. Closes d; if d is NULL, fails with errno. */
+/* Get the epochs of the sample grids in directory d, ascending, malloc'd. Closes d; if d is NULL, fails with errno. */
 dg_err dg_grid_epochs(DIR *d, const char *path, uint64_t **epoch, int *n);
 
-/* Read the diversities of a run's grids, sorted by epoch; grids without the text are skipped. *seen and *n are NULL and
- * 0, or an earlier result, which is reused and replaced. *seen is malloc'd. */
+/* Read the diversities of a run's sample grids, sorted by epoch, into *seen (malloc'd). An earlier result, or NULL and
+ * 0, in *seen and *n is replaced. */
 dg_err dg_grids_seen(const char *dir, dg_grid_seen **seen, int *n);
 
-/* Feed the rows and grids of a resumed run to the doctor without reporting old findings. */
+/* Pass the log rows and sample grids of a resumed run to the doctor rules, without reporting old findings. */
 dg_err dg_doctor_take_up(dg_doctor *d, dg_loss loss, const dg_log_row *row, long rows, const char *dir);
 
 #endif

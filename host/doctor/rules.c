@@ -1,5 +1,5 @@
-/* The table of the doctor's rules. A rule's condition `needs` excludes other causes of the rule's value. Thresholds
- * were chosen by the recorded runs of tests/host/doctor (docs/guide/doctor.md). */
+/* The rules that detect problems of GAN training. The condition `needs` of a rule excludes other causes of the rule's
+ * value. All thresholds were chosen by the recorded runs of tests/host/doctor (docs/guide/doctor.md). */
 #include <math.h>
 
 #include "host/doctor/doctor.h"
@@ -10,10 +10,10 @@ static double swing(const dg_vitals *v) { return v->swing; }
 static double nearest(const dg_vitals *v) { return v->nearest; }
 static double steps(const dg_vitals *v) { return (double)v->step; }
 
-/* Maximum of D's loss divided by the previous window's mean; 0 if the maximum is not above the loss of a constant D. */
+/* Max loss of D divided by D's mean loss in the previous window, or 0 if the max loss is below that of a constant D. */
 static double leap(const dg_vitals *v) { return v->most_loss_d > v->guess ? v->most_loss_d / v->loss_d_before : 0; }
 
-/* Current diversity or coverage divided by its best value so far; NaN while the best value is too small. */
+/* Current diversity or coverage of samples, divided by its best value so far; NaN while the best value is small. */
 static double part_left(const dg_vitals *v)
 {
     const double grid = v->settled_diversity > 0.4 ? v->diversity / v->settled_diversity : NAN;

@@ -1,4 +1,4 @@
-/* Charts: their description, and the layout that plot.c (pixels) and host/report/plot.c (SVG) draw. */
+/* Description and layout of line charts, which plot.c draws as pixels and host/report/plot.c as SVG. */
 #ifndef DG_CHART_H
 #define DG_CHART_H
 
@@ -9,10 +9,10 @@
 
 enum { DG_CHART_CURVES = 7, DG_CHART_POINTS = 400, DG_CHART_BINS = 300, DG_AXIS_TICKS = 100 };
 
-/* Colours of the curves, which colour-blind readers can distinguish (Okabe & Ito 2008). */
+/* Colours of curves that colour-blind readers can distinguish (Okabe & Ito 2008). */
 extern const uint8_t dg_chart_color[DG_CHART_CURVES][3];
 
-/* A curve: a line through x, y, and a band of value ranges low .. high at `at`. */
+/* A curve: a line through the points (x, y), and a band from `low` to `high` at the positions `at`. */
 typedef struct {
     char label[160];
     int points, bins;
@@ -22,35 +22,35 @@ typedef struct {
 
 typedef struct {
     char title[200];
-    const char *x_label, *y_label; /* x_label: the unit of the x axis, "epoch" */
-    double y_max;                  /* the axis is 0..y_max; 0: fitted to the data */
-    bool epochs;                   /* each point is the mean of a whole epoch and is drawn at its middle */
+    const char *x_label, *y_label; /* x_label: unit of the x axis, such as "epoch" */
+    double y_max;                  /* the y axis is 0..y_max; y_max 0: fitted to the data */
+    bool epochs;                   /* each point is the mean of an epoch, drawn at the middle of the epoch */
     int curves;
     dg_curve curve[DG_CHART_CURVES];
 } dg_chart;
 
 typedef struct {
-    double low, high, step; /* ticks at multiples of step */
+    double low, high, step; /* range of the axis; ticks are multiples of step */
 } dg_axis;
 
-/* cut: points far above all others (a diverging step) are left out of the y axis; `largest` is their maximum. */
+/* cut: the y axis excludes outliers far above the other points (such as a diverging step); largest: max outlier. */
 typedef struct {
     dg_axis x, y;
     double largest;
     bool cut;
 } dg_layout;
 
-/* Choose the ranges of both axes, with at most x_ticks and y_ticks intervals. */
+/* Choose the ranges of the x axis and y axis, with at most x_ticks and y_ticks intervals. */
 dg_layout dg_chart_layout(const dg_chart *c, int x_ticks, int y_ticks);
 
-/* Ticks of an axis; returns their number. */
+/* Get the positions of an axis's ticks. Returns the number of ticks. */
 int dg_axis_ticks(const dg_axis *a, double v[DG_AXIS_TICKS]);
 void dg_axis_label(char out[40], const dg_axis *a, double v);
 
-/* Position of v as a fraction of the axis, clamped to -1..2; NaN: -1. */
+/* Returns the position of value v as a fraction of the axis's length, clamped to -1..2; -1 for NaN. */
 double dg_axis_part(const dg_axis *a, double v);
 
-/* Draw n charts as an image in a column of plots, each 900 x height pixels, below a title (NULL: none). */
+/* Draw n charts in a column, each 900 x height pixels, below a title (may be NULL). */
 dg_err dg_charts_draw(const dg_chart *chart, int n, const char *title, int height, dg_image *out);
 
 #endif

@@ -1,11 +1,11 @@
-/* Images of a classifier's test: the confusion matrix, and the most confident mistakes. */
+/* Draws the confusion matrix and the most confident mistakes of a classifier. */
 #ifndef DG_CONFUSION_H
 #define DG_CONFUSION_H
 
 #include "host/figure/images.h"
 
-/* Draw a (classes, classes) matrix; row: true class, column: predicted class. A darker cell has a larger share of its
- * row. The share is printed in percent if there is room. names: one per class. */
+/* Draw a confusion matrix (classes, classes); row: true class, column: predicted class. A cell is the darker, the
+ * larger its share of the row is. names: one per class. */
 dg_err dg_confusion_draw(const long *count, int classes, char *const *names, const char *title, dg_image *out);
 
 typedef struct {
@@ -14,7 +14,7 @@ typedef struct {
     double share; /* confidence of the predicted class, 0 to 1 */
 } dg_mistake;
 
-/* Draw n >= 0 mistakes in rows, each with its true and predicted class. */
+/* Draw n >= 0 misclassified images, each with its true and predicted class. */
 dg_err dg_mistakes_draw(const dg_mistake *m, int n, int size, int channels, const char *title, dg_image *out);
 
 #endif

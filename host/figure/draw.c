@@ -44,7 +44,7 @@ void dg_draw_clip(dg_canvas *c, int left, int top, int right, int bottom)
 
 void dg_draw_unclip(dg_canvas *c) { dg_draw_clip(c, 0, 0, c->im.W, c->im.H); }
 
-/* Find the pixels in [least, most) that the interval [low, high] touches. Returns false if there are none. */
+/* Find the pixels of least ... most - 1 that the interval [low, high] touches. Returns false if it touches none. */
 static bool span(double low, double high, int least, int most, int *from, int *to)
 {
     low = floor(low);
@@ -66,7 +66,7 @@ static void widen(int dirty[4], int left, int top, int right, int bottom)
 void dg_draw_line(dg_canvas *c, double x0, double y0, double x1, double y1, double width)
 {
     double reach = width * .5 + .5, dx = x1 - x0, dy = y1 - y0, square = dx * dx + dy * dy;
-    double most = width < 1 ? width : 1; /* a line thinner than a pixel becomes fainter */
+    double most = width < 1 ? width : 1; /* a line thinner than a pixel is drawn fainter */
     int left, right, top, bottom;
     if (!span(fmin(x0, x1) - reach, fmax(x0, x1) + reach, c->clip[0], c->clip[2], &left, &right)) return;
     if (!span(fmin(y0, y1) - reach, fmax(y0, y1) + reach, c->clip[1], c->clip[3], &top, &bottom)) return;

@@ -1,6 +1,6 @@
-/* Drawing for plots: a white canvas, antialiased lines and text. dg_draw_line and dg_draw_text collect a shape as
- * coverage, where overlaps count once; dg_draw_paint paints it in one colour. Coordinates are in pixels from the upper
- * left corner, so the centre of the first pixel is (0.5, 0.5). */
+/* Drawing for plots: a white canvas, antialiased lines and text. The functions dg_draw_line and dg_draw_text add
+ * strokes to a coverage mask; dg_draw_paint paints the mask in one colour and clears it. Coordinates are in pixels from
+ * the upper left corner, so the centre of the first pixel is (0.5, 0.5). */
 #ifndef DG_DRAW_H
 #define DG_DRAW_H
 
@@ -8,15 +8,15 @@
 
 typedef struct {
     dg_image im;
-    uint8_t *cover;        /* (H, W): coverage by the current shape, 0 elsewhere */
-    int clip[4], dirty[4]; /* left, top, right, bottom (the last two exclusive) */
+    uint8_t *cover;        /* coverage mask (H, W), 0 where nothing was drawn */
+    int clip[4], dirty[4]; /* rectangles: left, top, right, bottom (right and bottom exclusive) */
 } dg_canvas;
 
 typedef struct {
     uint8_t r, g, b;
 } dg_color;
 
-dg_err dg_draw_open(dg_canvas *c, int W, int H); /* before dg_draw_close, the caller may take ownership of c->im */
+dg_err dg_draw_open(dg_canvas *c, int W, int H); /* the caller may take ownership of c->im before dg_draw_close */
 void dg_draw_close(dg_canvas *c);
 void dg_draw_clip(dg_canvas *c, int left, int top, int right, int bottom);
 void dg_draw_unclip(dg_canvas *c);
@@ -24,8 +24,8 @@ void dg_draw_unclip(dg_canvas *c);
 void dg_draw_line(dg_canvas *c, double x0, double y0, double x1, double y1, double width);
 void dg_draw_paint(dg_canvas *c, dg_color color, double alpha);
 
-/* Text with its baseline at (x, y), rounded to whole pixels for sharp stems; upwards: rotated by 90 degrees, bottom to
- * top. Capitals are 9 * scale pixels high. Non-ASCII characters become '?'. */
+/* Add text with its baseline at (x, y), rounded to whole pixels for sharp stems. Capitals are 9 * scale pixels high.
+ * Non-ASCII characters are drawn as '?'. upwards: rotate the text by 90 degrees, from bottom to top. */
 void dg_draw_text(dg_canvas *c, double x, double y, double scale, double weight, bool upwards, const char *text);
 double dg_text_width(double scale, const char *text);
 

@@ -1,13 +1,12 @@
-/* A stroke font, so that text scales and needs no font file. Capitals are 9 units high, small letters 6; at scale 1 a
- * unit is a pixel, and most stems are on the pixel grid. */
+/* A stroke font, which needs no font file. Capitals are 9 units high, small letters 6; at scale 1 a unit is a pixel. */
 #include "host/figure/draw.h"
 
 #include <string.h>
 
-/* Glyphs of ASCII 32 to 126. First character: the glyph's width. Then strokes, separated by blanks. A point is two
- * characters, x from the left and y from the top of the capitals, in half units: 0 1 ... 9 a b ... z. ~ before a point
- * makes it the control point of a quadratic curve; between two control points their middle is on the curve (as in
- * TrueType). Capitals span y = 0 to i (9 units), small letters start at 6, descenders end at o. */
+/* Glyphs of the characters ASCII 32 to 126. The first character of a glyph is the glyph's width; strokes follow,
+ * separated by blanks. A point of a stroke is two characters: x from the left and y from the top of capitals, in half
+ * units, with the digits 0 ... 9 a ... z. A ~ before a point marks a control point of a quadratic curve; the middle of
+ * two consecutive control points is on the curve (as in TrueType). Capitals extend from y = 0 to y = i (9 units). */
 static const char *const GLYPH[95] = {
     "5", /* space to % */
     "0000c 0h0i",
@@ -135,7 +134,7 @@ static void curve(const pen *p, const double a[2], const double control[2], cons
 static void glyph(const pen *p, const char *s)
 {
     double at[2] = {0, 0}, control[2] = {0, 0};
-    bool down = false, bent = false; /* down: the pen draws; bent: a control point is pending */
+    bool down = false, bent = false; /* down: a stroke has begun; bent: the last point was a control point */
     for (s++; *s; s++) {
         if (*s == ' ') {
             down = false;
@@ -163,7 +162,7 @@ static void glyph(const pen *p, const char *s)
     }
 }
 
-/* Glyph of the next character; a UTF-8 sequence is one character. */
+/* Returns the glyph of the next character of *text, which may be a UTF-8 sequence. */
 static const char *next(const char **text)
 {
     unsigned char c = (unsigned char)*(*text)++;

@@ -6,7 +6,7 @@
 #include "core/base/build_info.h"
 #include "core/base/file_io.h"
 
-/* Colours are counted in cells of 6 bits per channel; a palette entry is the mean of a box of cells. */
+/* Colours are counted in cells of 6 bits per channel. A palette entry is the mean colour of a box of cells. */
 enum { BITS = 6, SIDE = 1 << BITS, CELLS = 1 << (3 * BITS), COLORS = 256 };
 
 typedef struct {
@@ -16,14 +16,14 @@ typedef struct {
 typedef struct {
     int low[3], high[3]; /* inclusive, in cells */
     uint64_t count;
-    double spread[3]; /* variance * count per channel */
+    double spread[3]; /* per channel: variance times number of pixels */
 } box;
 
 typedef struct {
     GifColorType color[COLORS];
     int colors;
     bool exact;
-    uint8_t *of; /* palette entry of each cell; if exact, of each of the 2^24 colours */
+    uint8_t *of; /* palette index of each cell or, if `exact` is set, of each of the 2^24 colours */
 } palette;
 
 static size_t cell_of(int r, int g, int b) { return ((size_t)r << (2 * BITS)) | ((size_t)g << BITS) | (size_t)b; }
@@ -40,7 +40,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* If there are at most 256 colours, make a palette of all colours, sorted by value, and set p->exact. */
+/* If the frames have at most 256 colours, make a sorted palette of all colours, and set p->exact. */
 static bool exact_palette(palette *p, const uint8_t *rgb, size_t pixels)
 {
     size_t color[COLORS];
@@ -146,7 +146,7 @@ static void nearest_entries(palette *p, const cell *cells)
     }
 }
 
-/* Median cut: split the box with the largest spread at its median, until there are 256 boxes. */
+/* Median cut: split the box with the largest spread at the median of its pixels, until the palette has 256 boxes. */
 static bool median_cut(palette *p, const uint8_t *rgb, size_t pixels)
 {
     cell *cells = calloc(CELLS, sizeof *cells);
@@ -208,7 +208,7 @@ static bool put_frames(GifFileType *gif, const palette *p, const uint8_t *frames
     bool ok = row != NULL;
     ((memory *)gif->UserData)->exhausted |= !row;
     int hundredths = (ms + 5) / 10;
-    if (hundredths < 2) hundredths = 2; /* viewers replace shorter delays by 10 frames/s */
+    if (hundredths < 2) hundredths = 2; /* GIF viewers replace delays below 20 ms by 100 ms */
     GraphicsControlBlock control = {.DisposalMode = DISPOSE_DO_NOT, .DelayTime = hundredths, .TransparentColor = -1};
     for (int i = 0; i < n && ok; i++) {
         GifByteType block[4];
@@ -273,7 +273,7 @@ dg_err dg_gif_write(const char *path, const uint8_t *frames, int n, int W, int H
     memory m = {0};
     int error = 0;
     dg_err e = DG_OK;
-    /* giflib does not check all of its small writes */
+    /* m.exhausted: giflib does not check all of its small writes */
     if (!encode(&m, &p, frames, n, W, H, scale, ms, &error) || m.exhausted) {
         const char *why = GifErrorString(error);
         if (m.exhausted || error == E_GIF_ERR_NOT_ENOUGH_MEM) e = dg_fail(DG_DEVICE, "%s: GIF: out of memory", path);

@@ -3,7 +3,7 @@
 #include "host/figure/chart.h"
 #include "host/figure/draw.h"
 
-enum { WIDTH = 900, HEADLINE = 34, FOOTLINE = 24, MARKED = 40 /* max points of a curve whose points get marks */ };
+enum { WIDTH = 900, HEADLINE = 34, FOOTLINE = 24, MARKED = 40 /* max number of points in a curve with point marks */ };
 static const dg_color INK = {45, 48, 56}, SOFT = {105, 110, 120}, GRID = {232, 234, 238}, AXIS = {120, 125, 135};
 static const double TITLE = 1.2, TEXT = 1, TITLE_WEIGHT = 1.9, TEXT_WEIGHT = 1.2, BAND = .25;
 
@@ -32,7 +32,7 @@ static void text(const frame *f, double x, double y, const char *of)
     dg_draw_text(f->c, x, y, TEXT, TEXT_WEIGHT, false, of);
 }
 
-/* Draw grid lines, labels and the axes. Lines are on pixel centres, so that they are exactly one pixel wide. */
+/* Draw grid lines, labels and the axes. Each line is at pixel centres, so that it is exactly one pixel wide. */
 static void draw_axes(const frame *f)
 {
     char label[40];
@@ -61,7 +61,7 @@ static void draw_axes(const frame *f)
     dg_draw_paint(f->c, AXIS, 1);
 }
 
-/* Draw the band as a vertical line per column of pixels. */
+/* Draw the band of a curve as a vertical line per column of pixels. */
 static void draw_band(const frame *f, const dg_curve *c)
 {
     for (int i = 0; i + 1 < c->bins; i++) {
@@ -81,7 +81,7 @@ static void draw_line(const frame *f, const dg_curve *c)
         const bool known = isfinite(c->y[i]), next = i + 1 < c->points && isfinite(c->y[i + 1]);
         if (known && next) dg_draw_line(f->c, x, y, to_x(f, c->x[i + 1]), to_y(f, c->y[i + 1]), 2.2);
         if (!known || c->points > MARKED || y < f->top - 2 || y > f->bottom + 2) continue;
-        dg_draw_unclip(f->c); /* do not clip a mark on the frame's edge */
+        dg_draw_unclip(f->c); /* point marks may extend beyond the frame */
         dg_draw_line(f->c, x, y, x, y, 6);
         dg_draw_clip(f->c, f->left, f->top - 2, f->right, f->bottom + 2);
     }
@@ -90,7 +90,7 @@ static void draw_line(const frame *f, const dg_curve *c)
 static void draw_curves(const frame *f)
 {
     dg_draw_clip(f->c, f->left, f->top - 2, f->right, f->bottom + 2);
-    for (int pass = 0; pass < 2; pass++) /* draw all bands, then all lines */
+    for (int pass = 0; pass < 2; pass++) /* bands of all curves, then lines of all curves */
         for (int k = 0; k < f->chart->curves; k++) {
             if (pass) draw_line(f, &f->chart->curve[k]);
             else draw_band(f, &f->chart->curve[k]);
@@ -99,7 +99,7 @@ static void draw_curves(const frame *f)
     dg_draw_unclip(f->c);
 }
 
-/* Draw the legend, right-aligned in the title's line, outside the frame. */
+/* Draw the legend right-aligned in the line of the title, above the frame. */
 static void draw_legend(const frame *f, int y)
 {
     enum { KEY = 28, GAP = 18 };

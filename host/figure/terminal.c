@@ -20,7 +20,7 @@ static bool says(const char *name, const char *part)
 
 dg_terminal_way dg_terminal_best(void)
 {
-    if (says("TMUX", "") || says("TERM", "screen")) return DG_TERMINAL_BLOCKS; /* tmux, screen: no graphics protocol */
+    if (says("TMUX", "") || says("TERM", "screen")) return DG_TERMINAL_BLOCKS; /* tmux, screen: no graphics */
     if (says("KITTY_WINDOW_ID", "") || says("TERM", "kitty") || says("TERM_PROGRAM", "ghostty") ||
         says("TERM_PROGRAM", "WezTerm"))
         return DG_TERMINAL_KITTY;
@@ -40,7 +40,7 @@ static void put_color(FILE *to, int ground, const dg_image *im, int x, int y)
     fprintf(to, "\033[%d;2;%d;%d;%dm", ground, p[0], p[im->C == 3], p[im->C == 3 ? 2 : 0]);
 }
 
-/* One character shows two pixels: the upper half block in the foreground colour, and the background colour. */
+/* A character shows two pixels: an upper half block in the foreground colour, above the background colour. */
 static void put_blocks(FILE *to, const dg_image *im)
 {
     for (int y = 0; y < im->H; y += 2) {
@@ -95,7 +95,7 @@ static void put_band(FILE *to, const dg_image *im, int top)
     fputc('-', to);
 }
 
-/* Write DEC sixels with a colour cube, whose values are in percent. */
+/* Write DEC sixels with a colour cube as palette, in which channels are in percent. */
 static void put_sixel(FILE *to, const dg_image *im)
 {
     fprintf(to, "\033P0;1q\"1;1;%d;%d", im->W, im->H);
@@ -105,7 +105,7 @@ static void put_sixel(FILE *to, const dg_image *im)
     fputs("\033\\\n", to);
 }
 
-/* Write a PNG in base64, in chunks of 4096 characters. */
+/* Write a PNG by kitty's protocol: base64, in chunks of 4096 characters. */
 static dg_err put_kitty(FILE *to, const dg_image *im)
 {
     void *data;
@@ -123,7 +123,7 @@ static dg_err put_kitty(FILE *to, const dg_image *im)
     return DG_OK;
 }
 
-/* Resize to width W; enlarge graphics by whole factors only, without smoothing. */
+/* Resize an image to width W. For graphics protocols, enlarge only by integer factors, without smoothing. */
 static dg_err fit(const dg_image *im, int W, bool graphics, dg_image *out)
 {
     if (W > im->W && graphics) {
@@ -160,7 +160,7 @@ dg_err dg_terminal_grid(const uint8_t *pixels, int S, int C, int rows, int cols,
     struct winsize w;
     const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 0 && w.ws_row > 0;
     const int columns = known ? w.ws_col : 80, lines = known ? w.ws_row : 24;
-    const int across = columns / EACH, down = lines / EACH; /* a line is twice as high as a column is wide */
+    const int across = columns / EACH, down = lines / EACH; /* a terminal's line is twice as high as a column is wide */
     dg_image im;
     cols = across < 1 ? 1 : across < cols ? across : cols;
     rows = down < 1 ? 1 : down < rows ? down : rows;
