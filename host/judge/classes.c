@@ -1,19 +1,19 @@
-/* Metrics of a classifier: class shares, missing classes, confidence. */
+/* Metrics of samples from a classifier's probabilities: class shares, missing classes, confidence. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "core/base/sort.h"
 #include "host/judge/judge_internal.h"
 
-/* Malformed samples are spread over all classes, but the classifier is seldom confident about them. A sample counts as
- * confident if its probability is at least the median probability of real images of its class. The generator misses a
- * class if the class's share of all samples, or of the confident samples, is below PART times its share of the real
- * images. A class is not judged if its share of the real images corresponds to fewer than LEAST samples. */
+/* Malformed samples are spread over all classes, but the classifier is seldom confident about them. A sample is
+ * confident if the probability of its top class is at least the median of real images of this class. A class is missing
+ * if its share of all samples, or of all confident samples, is below PART times its share of real images. Classes with
+ * fewer than LEAST expected samples (real share x samples) are ignored. */
 static const double LEAST = 10, PART = 0.25;
 
 typedef struct {
-    double *sure; /* per class: median probability of its real images */
-    long *count;  /* (4, classes): real, other, confident real and confident other images */
+    double *sure; /* (classes): median top probability of the real images of this class */
+    long *count;  /* (4, classes) counts of real images, samples, confident real images, confident samples */
     double *sort;
     int classes;
 } counting;

@@ -1,5 +1,5 @@
-/* Eigenvectors of a symmetric matrix: Householder tridiagonalisation, then implicit QL (Golub & Van Loan, 8.3). A
- * matrix of 768 rows takes seconds. The summation order is fixed, so that every machine gets the same bits. */
+/* Eigenvectors of a symmetric matrix: Householder tridiagonalisation, then implicit QL (Golub & Van Loan, 8.3). A 768 x
+ * 768 matrix takes seconds. Sums have a fixed order, so results are bit-identical on every machine. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -23,8 +23,8 @@ static double reflect(double *x, size_t n, double *kept)
     return 2 / square;
 }
 
-/* Tridiagonalise a (n, n). w: diagonal, e: off-diagonal. The reflections are stored in the rows of a, to the right of
- * the diagonal. p: scratch (n). */
+/* Tridiagonalise the matrix a (n, n). Outputs: w (diagonal), e (off-diagonal). Row k of a receives Householder vector
+ * k, right of the diagonal. p: scratch (n). */
 static void tridiagonalise(double *a, size_t n, double *w, double *e, double *beta, double *p)
 {
     for (size_t k = 0; k + 1 < n; k++) {
@@ -45,7 +45,7 @@ static void tridiagonalise(double *a, size_t n, double *w, double *e, double *be
     e[n - 1] = 0;
 }
 
-/* q (n, n), which must be 0, receives the transposed product of a's reflections. u: scratch (n). */
+/* Store the transposed product of the Householder reflections of a in q (n, n), which must be 0. u: scratch (n). */
 static void multiply_out(double *q, const double *a, size_t n, const double *beta, double *u)
 {
     for (size_t i = 0; i < n; i++) q[i * n + i] = 1;
@@ -75,7 +75,7 @@ static void rotate(double *v, size_t n, size_t i, double c, double s)
     }
 }
 
-/* Run one implicit QL step on rows first .. last. v: eigenvectors to update, or NULL. */
+/* Run one implicit QL step on rows first .. last of a tridiagonal matrix. v: eigenvectors to update, or NULL. */
 static void step(double *w, double *e, double *v, size_t n, size_t first, size_t last)
 {
     const double half = (w[first + 1] - w[first]) / (2 * e[first]), root = hypot(half, 1);
@@ -104,7 +104,7 @@ static void step(double *w, double *e, double *v, size_t n, size_t first, size_t
 
 static bool solve(double *w, double *e, double *v, size_t n)
 {
-    double most = 0; /* tolerances are relative to the largest entry; with few images most eigenvalues are 0 */
+    double most = 0; /* scale of the tolerance, because with few images most eigenvalues are 0 */
     for (size_t i = 0; i < n; i++) most = fmax(most, fabs(w[i]) + fabs(e[i]));
     for (size_t first = 0; first < n; first++) {
         for (int steps = 0;; steps++) {

@@ -15,7 +15,7 @@ static dg_err multiply(double *y, const double *a, const double *b, int rows, in
     return e;
 }
 
-/* mean (d), cov (d, d) of x (n, d) */
+/* Compute the mean (d) and the covariance cov (d, d) of the points x (n, d). */
 static dg_err moments(const double *x, size_t n, size_t d, double *mean, double *cov)
 {
     double *turned = calloc(n * d, sizeof *turned); /* (d, n): x - mean, transposed */
@@ -38,7 +38,7 @@ static double trace(const double *a, size_t d)
     return sum;
 }
 
-static double root(double x) { return x > 0 ? sqrt(x) : 0; } /* rounding can make an eigenvalue negative */
+static double root(double x) { return x > 0 ? sqrt(x) : 0; } /* negative eigenvalues are rounding errors */
 
 dg_err dg_normal_of(const double *x, int n, int d, dg_normal *out)
 {
@@ -62,8 +62,8 @@ void dg_normal_free(dg_normal *x)
     *x = (dg_normal){0};
 }
 
-/* tr (S S')^(1/2) with S = V W V': the sum of sqrt(e) over all eigenvalues e of W^(1/2) V' S' V W^(1/2). s: S' (d, d),
- * overwritten; t: (d, d) scratch. */
+/* Trace of (A B)^(1/2) for covariances A = V W V^T and B: the sum of sqrt(e) over all eigenvalues e of W^(1/2) V^T B V
+ * W^(1/2). x: A; s: B (d, d), overwritten; t: scratch (d, d). */
 static dg_err trace_of_root(const dg_normal *x, double *s, double *t, double *w, double *out)
 {
     const int d = x->d;

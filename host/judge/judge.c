@@ -1,4 +1,4 @@
-/* The table of metrics, and the image sets that they compare. */
+/* The table of sample metrics, and the image sets that metrics compare. */
 #include "host/judge/judge.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* Metrics of samples; each metric is a row of a table. Each metric is also measured between two sets of real images,
- * which gives the real-vs-real baseline. */
+/* Metrics of generated images, listed in the table dg_measures. Each metric is also measured between two sets of real
+ * images, which gives the real-vs-real baseline. */
 #ifndef DG_JUDGE_H
 #define DG_JUDGE_H
 
@@ -10,25 +10,25 @@
 #include "host/trainer/progress.h"
 
 typedef struct {
-    int count; /* number of images per set, >= DG_JUDGED_LEAST */
+    int count; /* images per compared set, >= DG_JUDGED_LEAST */
     int size, channels;
     uint64_t seed;
     int threads;               /* CPU threads, 0: OpenMP's default */
-    dg_random_net *random_net; /* NULL: metrics of the random network are skipped */
-    dg_labeller *labeller;     /* NULL: metrics of a classifier are skipped */
-    const dg_model *gan; /* a GAN, whose discriminator layout is trained to tell real from generated; NULL: none */
+    dg_random_net *random_net; /* NULL: metrics of random-network features are skipped */
+    dg_labeller *labeller;     /* NULL: metrics that need a classifier are skipped */
+    const dg_model *gan;       /* the two-sample test trains its discriminator's layout; NULL: no such test */
     dg_backend *backend;
     dg_progress *progress;
 } dg_jury;
 enum { DG_JUDGED_LEAST = 16 };
 
-/* DG_USAGE if the discriminator of gan cannot become a classifier of two classes. */
+/* Returns DG_USAGE if the discriminator of gan cannot be converted to a classifier of two classes. */
 dg_err dg_judge_takes(const dg_model *gan);
 
 enum { DG_SLICED_LEVELS = 5 };
 
 enum {
-    DG_BESIDE_SWD, /* mean of the levels */
+    DG_BESIDE_SWD, /* mean distance of all pyramid levels */
     DG_BESIDE_LEVEL,
     DG_BESIDE_FRECHET = DG_BESIDE_LEVEL + DG_SLICED_LEVELS,
     DG_BESIDE_RECALL,
@@ -37,25 +37,25 @@ enum {
     DG_BESIDES
 };
 
-/* A set of images with their class probabilities and their features of the random network. */
+/* A set of images with class probabilities and random-network features. */
 typedef struct {
     uint8_t *pixels;           /* (count, size, size, channels) */
     double *share;             /* (count, classes) probabilities; NULL: no classifier */
     double *hidden;            /* (count, features) input of the classifier's last layer */
-    double *feature;           /* (count, DG_RANDOM_FEATURES); NULL without random_net, like the members below */
-    double *next, *ball;       /* squared distance of each image to its first and its fifth neighbour in this set */
-    double *near, *reals_near; /* squared distances from each image to its nearest real image, and vice versa */
-    dg_normal normal;          /* normal distribution of the set's features, computed on first use */
+    double *feature;           /* (count, DG_RANDOM_FEATURES); NULL, like all members below, without a random_net */
+    double *next, *ball;       /* squared feature distance of each image to its nearest and 5th nearest image */
+    double *near, *reals_near; /* squared distance of each image to the nearest real image, and vice versa */
+    dg_normal normal;          /* normal distribution fitted to the set's features on first use */
     double beside[DG_BESIDES];
 } dg_judged;
 
-/* Shuffle the `images` images with seed j->seed, and take the j->count images from index `first` on. stream: 0 for real
+/* Shuffle `images` images by seed j->seed, and copy j->count images, from index `first` on, to out. stream: 0 for real
  * images, 1 for generated ones. Free with dg_judged_free, also after errors. */
 dg_err dg_judged_take(const dg_jury *j, const uint8_t *pixels, int images, int stream, int first, dg_judged *out);
 void dg_judged_free(dg_judged *x);
 
-/* Compare `other` with reals and store the metrics of `other`. held: a second set of real images, which must have been
- * compared with reals before unless it is `other`. */
+/* Compare the image set `other` with the real images `reals` and store the metrics in `other`. held: second set of real
+ * images, which is `other` or was already compared with `reals`. */
 dg_err dg_judged_beside(const dg_jury *j, dg_judged *reals, const dg_judged *held, dg_judged *other);
 
 typedef struct {
@@ -70,9 +70,9 @@ typedef struct {
     bool higher;
     bool one;
     bool percent;
-    bool logged; /* column of the log with --eval-every */
+    bool logged; /* with --eval-every, log.csv has a column of this metric */
     unsigned needs;
-    int place; /* if compute is NULL: DG_BESIDE_..., the metric's source */
+    int place; /* if compute is NULL: index DG_BESIDE_... of the metric's value */
     dg_err (*compute)(const dg_jury *j, const dg_judged *reals, const dg_judged *other, dg_measured *out);
 } dg_measure;
 
@@ -87,11 +87,11 @@ dg_err dg_measure_take(const dg_measure *m, const dg_jury *j, const dg_judged *r
                        dg_measured *out);
 
 typedef struct {
-    double real, other; /* share of images classified as this class */
+    double real, other; /* shares of real and of `other` images classified as this class */
     double sure;        /* share of this class among the confidently classified `other` images */
     bool left_out;
 } dg_class_verdict;
-/* out: one per class. DG_DEVICE: out of memory. */
+/* out: one verdict per class. Returns DG_DEVICE if out of memory. */
 dg_err dg_judge_classes(const dg_jury *j, const dg_judged *reals, const dg_judged *other, dg_class_verdict *out);
 
 #endif

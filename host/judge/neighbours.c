@@ -8,11 +8,11 @@
 
 enum { F = DG_RANDOM_FEATURES, NEIGHBOURS = 5, AT_ONCE = 64 };
 
-/* For each point of x, find its neighbours in y. If the sets x and y are equal, a point is not its own neighbour. */
+/* For each point of x, find its neighbours in y. If x and y are one array, a point is not its own neighbour. */
 typedef struct {
     const double *x, *y;
     int n;
-    const double *ball; /* (n) squared radius of the ball of each y; NULL: not used */
+    const double *ball; /* (n) squared radius of the ball around each point of y; NULL: not used */
     double *nearest;    /* (n) out */
     double *fifth;      /* (n) out: squared distance to the fifth neighbour; NULL: not used */
     bool *inside;       /* (n) out: true if the point of x is in the ball of a point of y */
@@ -25,7 +25,7 @@ static double square_of(const double *x)
     return sum;
 }
 
-/* Store the results of point x_i. d: inner products of x_i with all points of y; square: |y|^2 of each point. */
+/* Store the results of point i of x. d: inner products of point i with all points of y; square: |y|^2 of each y. */
 static void answer(const question *q, int i, const double *d, const double *square)
 {
     const double own = square_of(q->x + (size_t)i * F);
@@ -74,7 +74,7 @@ dg_err dg_judged_neighbours(const dg_jury *j, dg_judged *x)
     return x->next && x->ball ? ask(j, &q) : dg_fail(DG_DEVICE, "out of memory for %d images", j->count);
 }
 
-/* Mean distance from a real image to the nearest other image of both real sets. */
+/* Mean distance from each image of two sets of real images to its nearest neighbour in the union of the sets. */
 static double mean_of_reals(const dg_jury *j, const dg_judged *reals, const dg_judged *held)
 {
     double sum = 0;
@@ -108,7 +108,7 @@ static dg_err compare(const dg_jury *j, const dg_judged *reals, const dg_judged 
                    to_held = {.x = other->feature, .y = held->feature, .n = n, .nearest = room};
     dg_err e = ask(j, &from_reals);
     if (!e) e = ask(j, &to_reals);
-    if (!e) e = ask(j, &to_held); /* if other == held, no image is its own neighbour */
+    if (!e) e = ask(j, &to_held); /* if other == held, an image is not its own neighbour */
     if (e) return e;
     share(j, reals, inside, other);
     double sum = 0;

@@ -1,6 +1,6 @@
-/* The network takes images from -1 to 1 and has four 3 x 3 convolutions with stride 2 and 32, 64, 128 and 256 channels,
- * each followed by LeakyReLU 0.2. Weights are N(0, 2 / fan_in); there are no biases. The features are the means of map
- * 3's channels, then their standard deviations; then means and standard deviations of map 4. */
+/* Images in -1..1 pass through four 3 x 3 convolutions with stride 2 and 32, 64, 128 and 256 channels, each followed by
+ * LeakyReLU 0.2. Weights are N(0, 2 / fan_in); there are no biases. The features are the channel means and channel
+ * standard deviations of feature map 3, then of feature map 4. */
 #include "host/judge/random_net.h"
 
 #include <math.h>
@@ -104,7 +104,7 @@ dg_err dg_random_net_open(const dg_device *d, int size, int channels, dg_random_
     return e ? e : build(r, b, size, channels);
 }
 
-/* Store the mean (C), then the standard deviation (C), of each channel of a map (H, W, C) in `out`. */
+/* Store the mean (C), then the standard deviation (C), of each channel of a feature map (H, W, C) in `out`. */
 static void sum_up(const float *map, dg_shape s, double *out)
 {
     const int pixels = s.H * s.W;

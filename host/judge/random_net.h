@@ -7,8 +7,8 @@
 
 #include "host/infer/open.h"
 
-/* Step numbers of the random stream DG_STREAM_JUDGE, to which callers add the index of the layer or of the pyramid
- * level. The seed is 0, so that the random numbers never change. */
+/* First subsequences of the random stream DG_STREAM_JUDGE; callers add the index of the layer or of the pyramid level.
+ * The seed is 0, so that the random numbers never change. */
 enum { DG_DRAW_WEIGHTS = 16, DG_DRAW_PLACES = 32, DG_DRAW_DIRECTIONS = 48 };
 
 enum { DG_RANDOM_FEATURES = 768 }; /* mean and standard deviation of 128 + 256 channels */

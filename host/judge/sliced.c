@@ -1,5 +1,6 @@
-/* The sliced Wasserstein distance at each level of a Laplacian pyramid (Karras et al. 2018, section 5; Rabin et al.
- * 2011), times 1,000, of 64 patches of 7 x 7 per image. Channels are normalised; patches are projected on 128 lines. */
+/* Sliced Wasserstein distance x 1,000 at each level of a Laplacian pyramid (Rabin et al. 2011, Karras et al. 2018).
+ * Each image contributes 64 patches of 7 x 7 pixels. Patch channels are normalised; patches are projected on 128 random
+ * directions. */
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -27,11 +28,11 @@ bool dg_sliced_level(int size, int level)
     return size >= SIDE && (!level || (size % (1 << level) == 0 && size >> level >= 16));
 }
 
-/* Index i mirrored at both ends of 0 .. n - 1. */
+/* Returns index i mirrored at both ends of 0 .. n - 1. */
 static ptrdiff_t mirrored(ptrdiff_t i, ptrdiff_t n) { return i < 0 ? -i : i >= n ? 2 * (n - 1) - i : i; }
 
-/* Returns output i of the filter (1 4 6 4 1) / 16 for n values of x, `stride` apart. If `up` is set, zeros are first
- * inserted between the values, and the result is doubled. */
+/* Returns output i of the filter (1 4 6 4 1) / 16 for n values of x with stride `stride`. If `up` is set, zeros are
+ * first inserted between the values, and the result is doubled. */
 static float filter(const float *x, ptrdiff_t i, ptrdiff_t n, ptrdiff_t stride, bool up)
 {
     static const float weight[5] = {1 / 16.f, 4 / 16.f, 6 / 16.f, 4 / 16.f, 1 / 16.f};
@@ -72,7 +73,7 @@ static void subtract_grown(float *x, const float *y, float *room, ptrdiff_t n, p
         for (ptrdiff_t c = 0; c < n * C; c++) x[r * n * C + c] -= filter(room + c, r, n, n * C, true);
 }
 
-/* x receives one pyramid level of an image; y and room are scratch, each as large as an image. */
+/* Store pyramid level s->level of an image in x. y, room: scratch, each as large as the image. */
 static void take_level(const slices *s, const uint8_t *pixels, float *x, float *y, float *room)
 {
     const int C = s->j->channels;
@@ -87,7 +88,7 @@ static void take_level(const slices *s, const uint8_t *pixels, float *x, float *
     subtract_grown(x, y, room, n, C);
 }
 
-/* Patch positions are random, but image i of each set has the same positions. */
+/* Cut patches at random positions, which depend on the index i of the image but not on the image set. */
 static void cut(const slices *s, const float *x, int i, float *out)
 {
     const int C = s->j->channels;
@@ -122,8 +123,7 @@ static dg_err cut_all(slices *s)
     return whole ? DG_OK : dg_fail(DG_DEVICE, "out of memory for image patches");
 }
 
-/* Normalise each channel to mean 0 and standard deviation 1. Sums run in the order of the images. A constant channel
- * becomes 0. */
+/* Normalise each channel to mean 0 and standard deviation 1. A constant channel becomes 0. */
 static void normalise(slices *s)
 {
     const int C = s->j->channels;
@@ -175,11 +175,11 @@ static dg_err project(slices *s, const float *w)
     return e;
 }
 
-/* Map the bits of a float to an unsigned key that sorts like the float, and map a key back. */
+/* Convert the bits of a float to an unsigned key with the order of floats, and convert a key back. */
 static uint32_t rising(uint32_t bits) { return bits >> 31 ? ~bits : bits | 1u << 31; }
 static uint32_t falling_back(uint32_t key) { return key >> 31 ? key & ~(1u << 31) : ~key; }
 
-/* Radix sort of n keys, three passes of 11 bits; room: (n). */
+/* Radix sort of n floats in three passes of 11 bits. key, room: scratch (n). */
 static void sort(float *x, size_t n, uint32_t *key, uint32_t *room)
 {
     memcpy(key, x, n * sizeof *key);

@@ -1,5 +1,5 @@
-/* A classifier two-sample test (Lopez-Paz & Oquab 2017): a discriminator layout is trained on half of the real and half
- * of the other images, and tested on the rest. */
+/* Classifier two-sample test (Lopez-Paz & Oquab 2017): a network with the discriminator's layout is trained on half of
+ * the images and tested on the rest. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ dg_err dg_judge_takes(const dg_model *gan)
     return DG_OK;
 }
 
-/* A classifier of two classes: the discriminator with two logits. */
+/* Make a classifier of two classes from the discriminator's layers, with two logits. */
 static dg_err judge_of(const dg_model *gan, dg_model *out)
 {
     const dg_err e = dg_judge_takes(gan);
@@ -44,7 +44,7 @@ static dg_err judge_of(const dg_model *gan, dg_model *out)
 
 typedef struct {
     const dg_jury *jury;
-    const dg_judged *set[2]; /* class 0: real, class 1: other */
+    const dg_judged *set[2]; /* images of class 0 (real) and class 1 (compared) */
     dg_model model;
     dg_job job;
     dg_trainer trainer;

@@ -20,7 +20,8 @@ static void leave(const dg_host_state *s)
     (void)uselocale(s->locale);
 }
 
-/* Block signals except faults. New threads inherit the signal mask, so handlers run in the host's threads only. */
+/* Block all signals except faults. New threads inherit the signal mask, so only threads of the host program run signal
+ * handlers. */
 static void block(sigset_t *before)
 {
     static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGPROF};
@@ -30,7 +31,8 @@ static void block(sigset_t *before)
     pthread_sigmask(SIG_BLOCK, &held, before);
 }
 
-/* OpenMP's threads keep their numbers while team sizes are constant. A new thread inherits the default settings. */
+/* An OpenMP thread keeps its number while the number of threads is constant. New threads inherit the default
+ * settings. */
 void dg_guard_enter(dg_guard *g, dg_host_state *worker, int n)
 {
     *g = (dg_guard){.worker = worker, .workers = worker ? n : 0, .max = omp_get_max_threads()};

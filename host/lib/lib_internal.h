@@ -1,4 +1,4 @@
-/* Contents of the library's handles. */
+/* The structs of the library's opaque handles. */
 #ifndef DG_LIB_INTERNAL_H
 #define DG_LIB_INTERNAL_H
 
@@ -18,11 +18,11 @@ typedef struct {
 
 typedef struct {
     dg_host_state state;
-    dg_host_state *worker; /* states of OpenMP's other threads, by thread number */
+    dg_host_state *worker; /* states of the other OpenMP threads, by thread number */
     int workers, max;      /* max: previous omp_get_max_threads() */
 } dg_guard;
 
-/* worker: array of n thread states; NULL: the call uses no other threads. */
+/* worker: n thread states; NULL: the guarded call runs on one thread. */
 void dg_guard_enter(dg_guard *g, dg_host_state *worker, int n);
 void dg_guard_leave(dg_guard *g);
 
@@ -33,13 +33,14 @@ struct dcgan_backend {
 
 struct dcgan_job {
     dcgan_backend *on;
-    dg_generator g; /* model, job and checkpoint info; does not own the backend */
+    dg_generator g; /* model, job and checkpoint info; the generator does not own its backend */
     bool train;
     dg_dataset data; /* training images; the caller owns their pixels */
     dg_trainer trainer;
 };
 
-/* Return the result of `call`, which runs with the default settings. worker, threads: see dg_guard_enter. */
+/* Return the result of `call`, which runs with the default settings of dg_guard. worker, threads: see dg_guard_enter.
+ */
 #define DG_GUARDED(worker, threads, call)               \
     do {                                                \
         dg_guard guard;                                 \
@@ -51,7 +52,7 @@ struct dcgan_job {
 #define DG_GUARDED_ON(backend, call) DG_GUARDED((backend)->state, (backend)->b->threads, call)
 
 dcgan_error dg_lib_job(dcgan_backend *b, dcgan_job **out);
-/* Return the error code e of a function that makes a job. Frees *job unless e is DG_OK. */
+/* Free *job unless e, the error code of a function that makes a job, is DG_OK. Returns e. */
 dcgan_error dg_lib_made(dg_err e, dcgan_job **job);
 
 #endif

@@ -7,14 +7,14 @@
 #include "core/base/plural.h"
 #include "core/base/sort.h"
 
-#define GAIN 1.01  /* a doubling with a smaller gain counts as no gain */
-#define CLOSE 0.92 /* sizes with at least this part of the best rate are measured again */
+#define GAIN 1.01  /* min ratio of the best images/s after and before the last FLAT sizes */
+#define CLOSE 0.92 /* sizes with at least this part of the best images/s are measured again */
 #define SLOWER 1.1 /* factor on the expected time of a measurement, because other programs may slow the machine */
-#define SURE 0.25  /* part of the allowed loss that a measured rate may use; the remainder is a margin for noise */
+#define SURE 0.25  /* part of the allowed loss that measured rates may use; the rest is a margin for noise */
 enum {
     COUNTED = 5,
     FLAT = 6,
-    LOOKS = 8, /* max measurements of a size that can decide the choice */
+    LOOKS = 8, /* max measurements of a size that the choice depends on */
     NEAR = 2,
     PASSES = 20 /* max passes of the iteration that computes the medians */
 };
@@ -56,8 +56,8 @@ static int row_of(const dg_batch_table *t, int batch)
     return -1;
 }
 
-/* Compare each measurement of row i with the NEAR measurements before it and after it. Each comparison estimates the
- * logarithm of the row's rate. Returns the number of comparisons. */
+/* Compare each measurement of row i's batch size with the NEAR measurements before and after it. Each comparison is an
+ * estimate, stored in `said`, of log(images/s) of this size. Returns the number of comparisons. */
 static int compare(const dg_batch_table *t, int i, const double rate[DG_BATCH_ROWS], double *said)
 {
     int n = 0;
@@ -71,8 +71,8 @@ static int compare(const dg_batch_table *t, int i, const double rate[DG_BATCH_RO
     return n;
 }
 
-/* Estimate the relative rate of each size as a median of comparisons. Then multiply all rates by the median ratio of
- * measured to relative rates. */
+/* Estimate the relative images/s of each batch size as a median of comparisons. Then scale all estimates by the median
+ * ratio of measured to estimated images/s. */
 static void estimate(dg_batch_table *t)
 {
     double rate[DG_BATCH_ROWS] = {0}, said[2 * NEAR * DG_BATCH_ROWS];
@@ -107,7 +107,7 @@ static void add(dg_batch_table *t, const dg_batch_row *look)
     estimate(t);
 }
 
-/* The best rate of rows `from` to `to` - 1. */
+/* Returns the highest images/s of rows `from` to `to` - 1. */
 static double best(const dg_batch_table *t, int from, int to)
 {
     double rate = 0;
@@ -124,7 +124,8 @@ static dg_batch_row *smallest(dg_batch_table *t, double share)
 
 static dg_batch_row *chosen(dg_batch_table *t) { return smallest(t, 1 - SURE * t->limits.within); }
 
-/* True if enough time is left to measure this size, estimated from the next larger or the largest timed size. */
+/* True if enough time is left to measure this batch size. The estimate uses the next larger, or else the largest, timed
+ * size. */
 static bool has_time(const dg_batch_table *t, int batch)
 {
     const dg_batch_row *r = t->row, *last = r + t->rows - 1;
@@ -152,7 +153,7 @@ static bool is_flat(const dg_batch_table *t)
     return before > 0 && best(t, before, t->rows) < GAIN * best(t, 0, before);
 }
 
-/* True if the series of growing sizes ends before this size. t->ended then has the reason. */
+/* True if the series of growing batch sizes ends before this size; t->ended receives the reason. */
 static bool ends(dg_batch_table *t, int batch)
 {
     const dg_batch_limits *l = &t->limits;
@@ -168,7 +169,7 @@ static bool ends(dg_batch_table *t, int batch)
     return *t->ended;
 }
 
-/* Measure growing sizes. If the last sizes gain nothing, measure them and the sizes before them again. */
+/* Measure growing batch sizes. If the last sizes gain nothing, measure all sizes near the end of the series again. */
 static dg_err climb(dg_batch_table *t)
 {
     dg_err e = DG_OK;
@@ -199,7 +200,7 @@ static dg_err try_neighbours(dg_batch_table *t)
     return e;
 }
 
-/* Measure again each size on which the choice may depend, and both neighbours of the chosen size. */
+/* Repeat the measurement of each size near the best images/s, and of both neighbours of the chosen size. */
 static dg_err look_again(dg_batch_table *t)
 {
     dg_err e = DG_OK;
@@ -288,7 +289,7 @@ static dg_err by_rounds(dg_batch_table *t, bool by_usage)
         down = falls;
         const int by = stride < LONGEST_STRIDE ? stride : LONGEST_STRIDE;
         batch += down ? -by : by;
-        if (batch < 1) batch = 1; /* the publication does not define the result for this case */
+        if (batch < 1) batch = 1; /* the publication does not define batch sizes below 1 */
     }
     if (!t->rows) return DG_OK;
     const double gain = dg_batch_gain(t, t->rows - 1);

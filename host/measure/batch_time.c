@@ -9,8 +9,8 @@
 #include "host/trainer/ring_reader.h"
 
 #define SECONDS 60.0
-#define LOOK 0.33         /* seconds of a measurement; many short measurements average out disturbances */
-#define SWEEP_SECONDS 2.0 /* seconds of a measurement of a sweep */
+#define LOOK 0.33         /* seconds per measurement; many short measurements average out noise */
+#define SWEEP_SECONDS 2.0 /* seconds per measurement of rule sweep */
 enum { LOOKS = 60, COUNTED = 5, SAMPLES = 4096, RULE_STEPS = 1000 };
 
 /* Run up to `most` steps of one epoch, and wait for them. */
@@ -26,7 +26,7 @@ static dg_err run_steps(dg_batch_trial *t, const dg_batch_bench *b, long most, l
     return e;
 }
 
-/* Run two steps, then a group of `ahead` steps, which makes the backend capture the graphs of such a group. */
+/* Run two steps, then a group of t->ahead steps, so that the backend captures the CUDA graphs of such groups. */
 static dg_err warm_up(dg_batch_trial *t, dg_batch_bench *b)
 {
     long done;
@@ -46,7 +46,7 @@ dg_err dg_batch_open(dg_batch_trial *t, dg_batch_bench *b, int batch, char why[1
     if (batch > d->train) snprintf(why, 160, "the dataset has only %d image%s", d->train, dg_s(d->train));
     if (*why) return DG_OK;
     const dg_job_options o = dg_options_run(b->o, batch, d->train, d->count - d->train);
-    const bool first = batch == b->o->min_batch; /* its error names the largest size that fits */
+    const bool first = batch == b->o->min_batch; /* the error names the largest size that fits in memory */
     dg_err e = first ? dg_build_to_fit(&t->job, b->model, &o, b->backend, b->o->device_memory)
                      : dg_build_if_fits(&t->job, b->model, &o, b->backend, &b->room, &needed);
     if (e == DG_USAGE && !first) snprintf(why, 160, "%s", dg_message());
@@ -69,8 +69,8 @@ void dg_batch_close(dg_batch_trial *t)
     dg_job_free(&t->job);
 }
 
-/* Time the steps of a round, or at least COUNTED steps for `most` seconds. The usage is sampled once per second:
- * percent of the time in which the CPU was busy, or NVML's utilisation. */
+/* Time the steps of a round, or at least COUNTED steps for `most` seconds. CPU busy time or NVML utilisation, in
+ * percent, is sampled once per second. */
 static dg_err take_samples(dg_batch_trial *t, const dg_batch_bench *b, double most, dg_batch_row *row)
 {
     const int threads = b->backend->threads;

@@ -1,5 +1,5 @@
-/* Measures the step times of batch sizes. For each size, a network is built as for training, runs training steps with
- * learning rates of 0, so that its weights stay constant, and is freed. */
+/* Measures the step times of batch sizes. For each size, a network is built as for training and runs training steps.
+ * Learning rates are 0, so that weights stay constant. */
 #ifndef DG_BATCH_TIME_H
 #define DG_BATCH_TIME_H
 
@@ -13,19 +13,19 @@
 #include "host/trainer/fit.h"
 #include "host/trainer/steps.h"
 
-/* Shared by all sizes. The caller sets the members above the empty line. */
+/* State shared by all batch sizes. The caller sets the members above the empty line. */
 typedef struct {
     const dg_options *o;
     const dg_model *model;
     dg_backend *backend;
     const dg_dataset *data;
     const volatile sig_atomic_t *stop;          /* if not 0, stop with DG_FAILED after the current step; may be NULL */
-    void (*progress)(void *context, int batch); /* called before a size is timed; may be NULL */
+    void (*progress)(void *context, int batch); /* called before a batch size is timed; may be NULL */
     void *context;
 
-    long steps; /* per round; 0: measurements have a time limit */
+    long steps; /* steps per round; 0: measurements have a time limit */
     dg_room room;
-    dg_machine machine; /* the peak FLOP/s is measured once per size, and the best value is kept */
+    dg_machine machine; /* peak FLOP/s: the best of one measurement per batch size */
     dg_nvml *nvml;      /* NULL: NVML is not available */
     dg_busy load;
     double began;
@@ -37,12 +37,13 @@ typedef struct {
     int ahead; /* steps that are launched together */
 } dg_batch_trial;
 
-/* Build a network for this batch size within b->room, and run some steps to warm up. why: "", or the reason why the
- * network does not fit; then there is nothing to close. DG_NUMBERS: values are not finite. */
+/* Build a network for this batch size within the memory b->room, and run some steps to warm up. why: "", or the reason
+ * why the network does not fit; in this case do not close t. Returns DG_NUMBERS if values are not finite. */
 dg_err dg_batch_open(dg_batch_trial *t, dg_batch_bench *b, int batch, char why[160]);
 void dg_batch_close(dg_batch_trial *t);
 
-/* Choose a size for the options b->o by measurements on the device. DG_DEVICE: not even the first size fits. */
+/* Choose a batch size for the options b->o by measurements on the device. Returns DG_DEVICE if the first size does not
+ * fit. */
 dg_err dg_batch_find(dg_batch_bench *b, dg_batch_rule rule, dg_batch_table *t);
 
 #endif

@@ -1,7 +1,7 @@
-/* `dcgan bench` and `dcgan profile`: measure the machine's peak rates, and compare the training step, as a whole and op
- * by op, with these rates. `bench` prints the whole step and the kinds of ops. `profile` prints every op with its
- * predicted time. The commands write the same JSON object. The arithmetic peak is measured in every round, between
- * steps, because clocks and other programs change the machine's speed. Percentages are of the highest measured peak. */
+/* Measurements of `dcgan bench` and `dcgan profile`: peak rates of the machine, and times of the training step, as a
+ * whole and op by op. `bench` prints the whole step and sums per kind of op. `profile` prints every op with its
+ * predicted time. Peak FLOP/s are measured in every round, between steps, because clocks and other programs change the
+ * machine's speed. Percentages are relative to the highest measured peak. */
 #ifndef DG_BENCH_H
 #define DG_BENCH_H
 
@@ -26,7 +26,7 @@ typedef struct {
     dg_prediction predicted;
 } dg_bench_op;
 
-/* A launch on a GPU. An unfused launch has the cost of its op. */
+/* Predicted cost of a launch on a GPU. */
 typedef struct {
     int op;
     dg_launch_cost cost;
@@ -35,21 +35,21 @@ typedef struct {
 typedef struct {
     char model[64];
     int batch, ops;
-    int kernels, chain;  /* number of all kernels, and of kernels in the longest dependent chain (CPU: ops) */
+    int kernels, chain;  /* kernels per step; kernels in the longest dependent chain (CPU: ops) */
     int in_flight;       /* steps enqueued together for timing */
-    double flops, bytes; /* of a step; convolutions count as direct convolutions, with padding taps */
+    double flops, bytes; /* per step; all convolutions are counted as direct, with padding taps */
     double predicted_us; /* predicted step time: the sum over all ops, ignoring concurrency */
     dg_timing step;
     dg_bench_op *op;
-    dg_bench_launch *launch; /* launches in order of execution; none on a CPU */
+    dg_bench_launch *launch; /* launches in order of execution; NULL on a CPU */
     int launches;
 } dg_bench_model;
 
 /* Time training steps on random images in `rounds` rounds, as whole steps and op by op. Between steps, measure the peak
- * FLOP/s. DG_NUMBERS: a step computed values that are not finite, so its time is invalid. */
+ * FLOP/s. Returns DG_NUMBERS if a step computed values that are not finite, because its time is invalid. */
 dg_err dg_bench_measure(dg_bench_model *r, dg_machine *m, const dg_model *model, int batch, int rounds, dg_backend *b);
 
-/* Fill the table without measurements: with the times that the cost model predicts for machine m. */
+/* Fill r with the times that the cost model predicts for machine m, without measurements. */
 dg_err dg_bench_predict(dg_bench_model *r, const dg_machine *m, const dg_plan *p, const char *model, int batch);
 void dg_bench_free(dg_bench_model *r);
 

@@ -17,11 +17,13 @@ typedef struct {
 
 void *dg_check_memory(const dg_job *job, const dg_row *r)
 {
-    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): only scratch memory has no row, and no caller passes it */
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): only scratch operands have a NULL row, and no caller passes
+     * scratch */
     return r->kind == DG_OUTSIDE ? r->outside : (char *)job->arena.base + r->offset;
 }
 
-/* Bytes of the operand's row. Some ops use more: Adam's op also uses all following rows of the network. */
+/* Returns the bytes that an op uses from the operand's row on. The optimizer ops also use the network's following
+ * rows. */
 size_t dg_check_bytes(const dg_op *op, int operand, const dg_row *r)
 {
     if (r->kind == DG_STATE) return r->bytes;
@@ -64,7 +66,7 @@ static dg_err put_magnitudes(checker *c, const dg_check_operand *o)
     return e;
 }
 
-/* Compute sums of |a||b|: run the op on the reference with the absolute values of its inputs, then restore its
+/* Compute sums of |a||b|: run the op on the reference backend with the absolute values of its inputs, then restore the
  * operands. */
 static dg_err weigh(checker *c)
 {
@@ -116,7 +118,8 @@ static dg_err both(checker *c)
     return dg_op_limits(&(dg_op_values){{c->op[0], c->op[1]}, c->operand, c->operands, c->eps});
 }
 
-/* Returns DG_FAILED if an operand differs by more than its limit. *worst: largest ratio of difference to limit. */
+/* Returns DG_FAILED if an operand's values differ by more than the limit. *worst: largest ratio of difference to
+ * limit. */
 static dg_err compare(const checker *c, const dg_check_operand *o, double *worst)
 {
     const dg_op *op = c->op[1];
@@ -233,7 +236,7 @@ dg_err dg_check_penalty(const dg_job *job, dg_plan_role role, double *worst)
     const int N = v->shape.N;
     if (!e) *worst = off_identity(host, host + v->bytes, v->type, N, dg_count(v->shape) / (size_t)N);
     free(host);
-    /* rounded operands: about 15 times the largest difference that was measured in bf16 */
+    /* with rounded operands about 15 times the largest difference measured in bf16 */
     const double limit = 4096 * (v->type == DG_F64 ? DBL_EPSILON : (double)FLT_EPSILON) + 4 * dg_math_error(b->math);
     if (e || *worst <= limit) return e;
     return dg_fail(DG_FAILED,

@@ -1,4 +1,5 @@
-/* Compare two backends in lockstep: every op of a plan runs on both with equal inputs, and its outputs are compared. */
+/* Compares two backends in lockstep: every op of a plan runs on both backends with equal inputs, and the outputs are
+ * compared. */
 #ifndef DG_CHECK_H
 #define DG_CHECK_H
 
@@ -13,27 +14,27 @@ typedef struct {
 } dg_check_result;
 
 /* Run plan "train", "train-short" or "sample" once, op by op. Before each op the reference's operands are copied to the
- * other backend, so that differences come from this op only. The limit for a sum of n products is 8 sqrt(n) eps times
- * the sum of |a||b| (half of it for the error of each backend), plus the maximum rounding error of operands in
- * bf16 or fp16. The limit for other ops is a few eps times the sum of the magnitudes that the op adds. Unless `to` is
- * NULL, a line per op is printed to this file. Returns DG_FAILED at the first op beyond its limit; the message has op,
- * kind, variant, operand, shape, index and both values. Both jobs must have the same model, options, weights, state,
- * data, permutation and type of real. The reference backend computes convolutions as direct sums. */
+ * other backend, so that differences come from this op only. The allowed difference for a sum of n products a b is 8
+ * sqrt(n) eps times the sum of |a||b|, plus the maximum rounding error of operands in bf16 or fp16. The allowed
+ * difference for other ops is a few eps times the sum of the magnitudes that the op adds. to: file for one line per op;
+ * NULL: no lines. Returns DG_FAILED at the first op beyond its limit; the message has op, kind, variant, operand,
+ * shape, index and both values. The jobs must agree in model, options, weights, state, data, permutation and
+ * floating-point type. The reference backend computes convolutions as direct sums. */
 dg_err dg_check_plan(dg_job *reference, dg_job *other, const char *plan, FILE *to, dg_check_result *result);
 
-/* Compare two implementations of a plan's op, with the present values in job's memory. *worst: largest ratio of a
- * difference to its limit. Afterwards the op's outputs may be those of either implementation. */
+/* Compare two implementations of a plan's op on the present values in the job's memory. *worst: largest ratio of a
+ * difference to its limit. The op's outputs may come from either implementation. */
 dg_err dg_check_op(dg_job *job, const dg_plan *p, const dg_op *reference, const dg_op *other, double *worst);
 
-/* Compare each fused launch (fused.h) of a plan with the unfused ops that it replaces, which job `plain` runs on the
- * same kind of backend. Before each launch, its inputs in memory are made equal in both jobs, except unfinished results
- * that a fused launch leaves for the next launch. The limit for a tensor is a relative distance of 1e-5 plus the
- * rounding error of one operand. Otherwise like dg_check_plan; result->ops counts launches. */
+/* Compare each fused launch (fused.h) of a plan with the unfused ops that the launch replaces, which job `plain` runs
+ * on the same kind of backend. Before each launch, its inputs are made equal in both jobs, except partial results that
+ * a fused launch leaves for the next launch. The limit for a tensor is a relative Euclidean distance of 1e-5 plus the
+ * rounding error of one operand. Parameters are those of dg_check_plan; result->ops counts launches. */
 dg_err dg_check_fused(dg_job *plain, dg_job *fused, const char *plan, FILE *to, dg_check_result *result);
 
-/* Compare |v|^2 with its tangent for each image of a plan with gradient penalties (penalty.h), after a step of a job
- * with o.checked. *worst: largest relative difference. DG_FAILED: above the limit for rounding. No-op for other
- * plans. */
+/* Compare |v|^2 with its tangent (penalty.h) for each image, after a step of a job with o.checked and gradient
+ * penalties. *worst: largest relative difference. Returns DG_FAILED if *worst exceeds the limit for rounding. Plans
+ * without penalties are not checked. */
 dg_err dg_check_penalty(const dg_job *job, dg_plan_role role, double *worst);
 
 #endif

@@ -19,8 +19,8 @@ static const dg_op *same_op(const dg_plan *p, const char *name)
     return NULL;
 }
 
-/* True for rows whose contents differ in a fused plan: the result of norm_act_dx, which its consumers finish, and the
- * sums in its scratch. */
+/* True for arena rows whose contents differ in a fused plan: the result of op norm_act_dx, which its consumers
+ * complete, and the sums in its scratch. */
 static bool differs(const dg_plan *fused, int row)
 {
     for (int i = 0; i < fused->ops; i++)
@@ -55,8 +55,8 @@ static bool pair_of(const sides *s, const dg_op *fused, int k, pair *out)
     return true;
 }
 
-/* Expand bf16 to fp32 in place, because the unfused ops store fp32 (fused.h). The bf16 values fill the first half of
- * the memory. */
+/* Expand bf16 to fp32 in place, because the unfused ops store fp32 (fused.h). The bf16 values are in the first half of
+ * `host`. */
 static void widen(void *host, size_t bytes)
 {
     for (size_t i = bytes / sizeof(float); i-- > 0;) {
@@ -85,8 +85,8 @@ static dg_err fetch(const sides *s, int side, const pair *p, void *host)
     return e;
 }
 
-/* Copy from one job to the other the rows that an op reads or overwrites. Rows that the fused job stores rounded get
- * rounded values in both jobs, because the check must not measure rounding in memory. */
+/* Copy from one job to the other the arena rows that an op reads or overwrites. If the fused job stores a row rounded,
+ * both jobs receive rounded values, because the check must not measure rounding in memory. */
 static dg_err hand_over(const sides *s, const dg_op *fused)
 {
     dg_err e = DG_OK;
@@ -146,8 +146,8 @@ static dg_err compare(const sides *s, const dg_launch *l, const dg_op *fused, do
     return e;
 }
 
-/* True if the launch reads a gradient that an earlier launch stored rounded. The check does not copy the rounded
- * gradient, but rounds the gradient again. */
+/* True if the launch reads a gradient that an earlier launch stored rounded, because the check rounds this gradient
+ * again. */
 static bool reads_rounded_twice(const dg_plan *fused, const dg_launch *l)
 {
     for (int i = l->first; i < l->first + l->count; i++)
@@ -180,7 +180,7 @@ dg_err dg_check_fused(dg_job *plain, dg_job *fused, const char *name, FILE *to, 
     const sides s = {.job = {plain, fused}, .plan = {dg_job_plan(plain, name), dg_job_plan(fused, name)}};
     if (!s.plan[0] || !s.plan[1] || s.plan[0]->ops != s.plan[1]->ops)
         return dg_fail(DG_FAILED, "plan %s has different ops with and without fusion", name);
-    /* operands that differ in their last bit may round to different values */
+    /* operands that differ in the last bit may be rounded to different values */
     const double once = 1e-5 + dg_math_error(plain->backend->math);
     dg_err e = DG_OK;
     for (int i = 0; i < s.plan[1]->launches && !e; i++) {

@@ -5,7 +5,8 @@
 #include "core/plan/limits.h"
 #include "host/measure/check.h"
 
-/* dg_check_memory returns a row's address. dg_check_bytes returns how many bytes an op uses from that address on. */
+/* dg_check_memory returns the address of an arena row; dg_check_bytes returns the number of bytes that an op uses
+ * there. */
 void *dg_check_memory(const dg_job *job, const dg_row *r);
 size_t dg_check_bytes(const dg_op *op, int operand, const dg_row *r);
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Declared as in nvml.h; all functions return 0 for success. */
+/* These declarations match NVIDIA's nvml.h; all NVML functions return 0 for success. */
 typedef struct {
     unsigned int gpu, memory;
 } utilisation;

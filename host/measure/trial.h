@@ -6,7 +6,7 @@
 
 typedef struct {
     dg_job job;
-    void *data, *perm; /* images and their order in an epoch; dg_trial_open repeats one batch DG_TRIAL_STEPS times */
+    void *data, *perm; /* images and their order; dg_trial_open repeats one batch DG_TRIAL_STEPS times */
     uint64_t step;
 } dg_trial;
 
@@ -19,22 +19,22 @@ typedef struct {
     int steps;
 } dg_trial_images;
 
-/* Build a job with these images in memory of the backend, and initialise its weights. Close t after errors too. */
+/* Build a job, initialise its weights, and copy the images p to backend memory. Close t also after errors. */
 dg_err dg_trial_build(dg_trial *t, const dg_model *m, const dg_job_options *o, dg_backend *b, const dg_trial_images *p,
                       uint64_t seed);
 
-/* Build a network, allocate its memory, and initialise its weights. Close t after errors too. */
+/* Like dg_trial_build, with one batch of random images. Close t also after errors. */
 dg_err dg_trial_open(dg_trial *t, const dg_model *model, int batch, dg_backend *b);
 void dg_trial_close(dg_trial *t);
 
-/* Run n <= DG_TRIAL_STEPS steps, enqueued together as in training; *ms: time per step. DG_NUMBERS: a step computed
- * values that are not finite, so its time is invalid. */
+/* Run n <= DG_TRIAL_STEPS steps, enqueued together as in training; *ms: time per step. Returns DG_NUMBERS if a step
+ * computed values that are not finite, because its time is invalid. */
 dg_err dg_trial_steps(dg_trial *t, int n, double *ms);
 
 /* Run one training step op by op. ms[i]: time of op i of plan "train". */
 dg_err dg_trial_ops(dg_trial *t, double *ms);
 
-/* Make the next step read images from the start of the epoch. */
+/* Set the trial back, so that the next step reads images from the start of the epoch. */
 dg_err dg_trial_rewind(dg_trial *t);
 
 #endif

@@ -11,7 +11,7 @@
 #include "core/tune/tune.h"
 
 enum { QUICK = 2, FINAL = 8 }; /* QUICK: runs per choice in the first pass; FINAL: choices per group timed again */
-#define CLEARLY 0.98           /* maximum time of a new choice, relative to the current choice */
+#define CLEARLY 0.98           /* max time of a new choice, relative to the current choice */
 
 typedef struct {
     dg_tune tune;
@@ -38,13 +38,13 @@ typedef struct {
 
 static bool stopped(const tuner *s) { return s->o->stop && *s->o->stop; }
 
-/* True after a deadline, but at least one op and one choice are always tried. */
+/* True after a deadline if at least one op or choice has been tried (done > 0). */
 static bool late(const tuner *s, double until, int done)
 {
     return done > 0 && ((until > 0 && dg_clock() >= until) || (s->end > 0 && dg_clock() >= s->end));
 }
 
-/* Get the range of values that this operand has in training. */
+/* Get the typical range of the operand's values in training. */
 static void range_of(const char *name, double *lo, double *hi)
 {
     *lo = -1;
@@ -53,7 +53,7 @@ static void range_of(const char *name, double *lo, double *hi)
     if (!strcmp(name, "v")) *lo = 0, *hi = 1e-3; /* Adam's second moment */
 }
 
-/* Fill an operand with random numbers. Outputs are filled too, so that a missing write shows as a difference. */
+/* Fill an operand, input or output, with random numbers, so that a missing write shows as a difference. */
 static dg_err fill_operand(const tuner *s, const dg_op *op, int operand, const dg_row *r, uint64_t stream)
 {
     const dg_job *job = &s->trial->job;
@@ -106,7 +106,7 @@ static dg_op with(const tuner *s, const dg_op *op, const dg_tune *tune)
     return other;
 }
 
-/* Time a choice: the median of n runs, or the fastest if n is at most QUICK. */
+/* Time a choice: the median of n runs, or the minimum if n is at most QUICK. */
 static dg_err time_choice(const tuner *s, const dg_op *op, choice *c, int n)
 {
     const dg_op other = with(s, op, &c->tune);
@@ -117,7 +117,7 @@ static dg_err time_choice(const tuner *s, const dg_op *op, choice *c, int n)
     return DG_OK;
 }
 
-/* The device is lost after a choice fails to run; the error names that choice. */
+/* Add the failed choice to the error message; the device is lost. */
 static dg_err failed(dg_err e, const dg_op *op, const dg_tune *tune)
 {
     char text[256];
@@ -127,7 +127,7 @@ static dg_err failed(dg_err e, const dg_op *op, const dg_tune *tune)
 static dg_err list_choices(tuner *s, const dg_op *op)
 {
     dg_tune *all = malloc(DG_VARIANT_LIST * sizeof *all);
-    size_t unused = 0, total = 0, most = s->b->scratch(s->b, op); /* the current choice may be missing from the list */
+    size_t unused = 0, total = 0, most = s->b->scratch(s->b, op); /* the list may lack the current choice */
     if (!all) return dg_fail(DG_DEVICE, "out of memory for the choices of %s", op->name);
     dg_err e = s->b->memory(s->b, &unused, &total);
     const int n = s->b->choices(s->b, op, all, DG_VARIANT_LIST);
@@ -136,7 +136,7 @@ static dg_err list_choices(tuner *s, const dg_op *op)
         dg_op other = *op;
         other.tune = all[i];
         const size_t bytes = s->b->scratch(s->b, &other);
-        if (bytes > unused / 2 + s->scratch_bytes) continue; /* training would have no memory for this scratch */
+        if (bytes > unused / 2 + s->scratch_bytes) continue; /* too much scratch memory for training */
         if (bytes > most) most = bytes;
         s->list[s->choices++] = (choice){.tune = all[i]};
     }
@@ -158,8 +158,8 @@ static void note_wrong(dg_tuned *t, const dg_tune *tune)
         snprintf(t->first_wrong, sizeof t->first_wrong, "%.60s: %.90s", row ? row + 3 : text, dg_message());
 }
 
-/* DG_DEVICE means that the launch of this choice was refused. Any other error, or a failing sync, means that the device
- * is lost. */
+/* Continue after error DG_DEVICE, which means that the launch of a choice was refused. After any other error, or a
+ * failed sync, the device is lost. */
 static dg_err survived(const tuner *s, dg_tuned *t, const dg_tune *tune, dg_err e)
 {
     if (e != DG_DEVICE) return failed(e, &t->op, tune);
@@ -170,8 +170,8 @@ static dg_err survived(const tuner *s, dg_tuned *t, const dg_tune *tune, dg_err 
 
 static int common_divisor(int a, int b) { return b ? common_divisor(b, a % b) : a; }
 
-/* First pass: time each choice once, until the deadline. The order has large strides, because neighbours in the list
- * are similar. *looked: number of timed choices, which are moved to the start of the list, fastest first. */
+/* Time each choice once, until the deadline, in an order with large strides, because neighbours in the list are
+ * similar. *looked: number of timed choices, which are moved to the start of the list, fastest first. */
 static dg_err look(tuner *s, double until, dg_tuned *t, int *looked)
 {
     int step = 1 + (int)(0.618 * s->choices);
@@ -196,7 +196,7 @@ static dg_tune direct_of(const dg_op *op)
     return (dg_tune){.variant = dg_op_info_of(op->kind)->variants[0], .block = 256, .split = 1};
 }
 
-/* Returns DG_FAILED if the results differ from those of variant direct. */
+/* Returns DG_FAILED if the results of a choice differ from the results of variant `direct`. */
 static dg_err judge(tuner *s, const dg_op *op, const dg_tune *tune)
 {
     const dg_tune direct = direct_of(op);
@@ -207,8 +207,8 @@ static dg_err judge(tuner *s, const dg_op *op, const dg_tune *tune)
     return e && e != DG_FAILED ? failed(e, op, tune) : e;
 }
 
-/* Time the choices again, in groups of FINAL choices from the fastest group on, until a group has a correct choice;
- * select the fastest one. *right: a correct choice was found. */
+/* Time groups of FINAL choices again, the fastest group first, until a group has a correct choice, and select its
+ * fastest correct choice. *right: a correct choice was found. */
 static dg_err pick(tuner *s, const dg_op *op, int looked, dg_tuned *t, bool *right)
 {
     dg_err e = DG_OK;
@@ -251,8 +251,7 @@ static dg_err measure_before(tuner *s, const dg_op *op, dg_tuned *t, bool *right
     return e == DG_FAILED ? DG_OK : e;
 }
 
-/* Tune one op. until: time at which the first pass over the choices must end, 0: no limit. *found: a correct choice
- * exists. */
+/* Tune one op. until: deadline of the first pass over the choices, 0: none. *found: a correct choice exists. */
 static dg_err tune_op(tuner *s, const dg_op *op, double until, dg_tuned *t, bool *found)
 {
     bool before = false, right = false;

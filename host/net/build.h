@@ -1,5 +1,5 @@
-/* Builds plans from networks: parameter rows, and the ops of a forward and a backward pass through all layers. Each
- * layer kind (host/net/layers) appends its own ops. */
+/* Builds plans from networks: arena rows (tensors) of parameters, and the ops of a forward and a backward pass through
+ * all layers. Each layer kind (host/net/layers) appends its own ops. */
 #ifndef DG_BUILD_H
 #define DG_BUILD_H
 
@@ -8,7 +8,7 @@
 
 enum { DG_LAYER_PARAMETERS = 6, DG_LAYER_SAVED = 3 };
 
-/* The values of an arena row from element `offset` on. row < 0: no memory. */
+/* The values of an arena row from element `offset` on. row < 0: no tensor. */
 typedef struct {
     int row;
     int64_t offset;
@@ -18,7 +18,7 @@ typedef struct {
 typedef struct {
     int value[DG_LAYER_PARAMETERS], grad[DG_LAYER_PARAMETERS];
     int moment1[DG_LAYER_PARAMETERS], moment2[DG_LAYER_PARAMETERS];
-    int average[DG_LAYER_PARAMETERS]; /* rows of the EMA of weights, or of the averaged network's running statistics */
+    int average[DG_LAYER_PARAMETERS]; /* EMA of weights, or running statistics of the averaged network */
 } dg_layer_rows;
 
 /* Activations of one layer that the backward pass reads. */
@@ -33,7 +33,7 @@ typedef struct {
     int net, N;
     int groups;  /* equal parts of the batch, each with its own batch statistics */
     bool frozen; /* evaluation mode: batch norm reads its running statistics */
-    int order;   /* index of the pass in the step: selects random numbers; spectral norm iterates in pass 0 */
+    int order;   /* index of the pass in the step: selects random numbers; spectral norm is updated in pass 0 */
     const double *momentum; /* momentum of running statistics; NULL: PyTorch's default, 0.1 */
     const char *suffix;
     dg_view in;
@@ -55,8 +55,8 @@ typedef struct {
     dg_layer_rows rows[DG_MAX_NETS][DG_MAX_LAYERS];
 } dg_builder;
 
-/* Append the rows of all parameters of a network. If train is set, append rows of gradients and moments too. Rows of
- * one kind are contiguous, and every kind has the same order, so that one op can update all weights. */
+/* Append the arena rows of all parameters of a network. If train is set, also append rows of gradients and moments.
+ * Rows of weights, gradients and moments are contiguous and in one order, so that one op can update all weights. */
 void dg_build_parameters(dg_builder *b, int net, bool train);
 
 /* Append the ops of a forward pass; sets p->out and p->layer. */
@@ -67,19 +67,20 @@ void dg_forward(dg_builder *b, dg_pass *p);
 enum { DG_WANT_WEIGHTS = 1, DG_WANT_INPUT = 2 };
 dg_view dg_backward(dg_builder *b, dg_pass *p, dg_view dy, unsigned want);
 
-/* A tangent pass (penalty.h): each layer maps the tangents of its inputs by its linear map without bias, then by the
- * slope of its activation in the forward pass, and appends the gradients of its weights. */
+/* A tangent pass (penalty.h) computes directional derivatives. Each layer multiplies the tangents of its inputs by its
+ * weights, without bias, then by the slopes of its activation in the forward pass. Each layer also appends the
+ * gradients of its weights. */
 typedef struct {
-    dg_pass *pass;   /* dg_backward has run from gradients of 1, with DG_WANT_INPUT */
-    dg_view slopes;  /* (N): gradient of the loss by each logit */
+    dg_pass *pass;   /* forward pass on which dg_backward ran, from gradients of 1 and with DG_WANT_INPUT */
+    dg_view slopes;  /* (N): gradient of the loss with respect to each logit */
     dg_view in, add; /* tangents of the current layer's inputs */
 } dg_tangent;
 
 /* Append the tangent pass from v, the tangent of the network's input; returns the tangent of the network's output. */
 dg_view dg_tangent_pass(dg_builder *b, dg_tangent *t, dg_view v);
 
-/* DG_USAGE if a layer has no tangent: batch norm, max pooling, or an activation that is not linear on both sides of
- * 0. */
+/* Returns DG_USAGE if a layer has no tangent: batch norm, max pooling, or an activation that is not linear on both
+ * sides of 0. */
 dg_err dg_net_check_tangent(const dg_model *m, int net);
 
 /* Returns DG_USAGE if no later layer reads a layer's output, because no gradient would reach that layer's weights. */
@@ -88,13 +89,13 @@ dg_err dg_net_check_backward(const dg_model *m, int net);
 /* Returns DG_USAGE if an activation of `images` images, or a weight tensor, has more than DG_TENSOR_VALUES values. */
 dg_err dg_net_check_values(const dg_model *m, int net, double images);
 
-/* Build the plan of a forward pass in evaluation mode with batch size N. The plan's own arena has addresses but no
+/* Build the plan of a forward pass in evaluation mode with batch size N. The arena a receives addresses but no
  * memory. */
 dg_err dg_build_forward(const dg_model *m, int net, int N, dg_backend *backend, dg_arena *a, dg_plan *plan);
 
 int dg_work_row(dg_builder *b, int net, dg_shape shape, const char *format, ...) __attribute__((format(printf, 4, 5)));
 dg_view dg_layer_out(dg_builder *b, const dg_pass *p, int i);
-/* Append an op named WHOSE.WHAT that computes y = a + b for p->N samples of this shape. yab: the rows of y, a, b. */
+/* Append an op named WHOSE.WHAT that computes y = a + b for p->N samples of this shape. yab: views of y, a, b. */
 dg_op *dg_build_add(dg_builder *b, const dg_pass *p, const char *whose, const char *what, dg_shape shape,
                     const dg_view yab[3]);
 void dg_bind(dg_op *op, const char *operand, dg_view v);

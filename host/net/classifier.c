@@ -100,7 +100,8 @@ static void train_plan(dg_builder *b, dg_job *job, dg_plan_role role, int B)
     dg_add_advance(job, plan, B);
 }
 
-/* Add the rows that the host writes before a run of plan "test": the records, their order, and a zeroed step state. */
+/* Add the arena rows that the host writes before a run of plan "test": dataset records, record order, and a step state
+ * of zeros. */
 static void test_rows(dg_job *job, int N)
 {
     dg_arena *a = &job->arena;
@@ -110,7 +111,7 @@ static void test_rows(dg_job *job, int N)
     job->test.state = dg_keep(job, dg_arena_row(a, "test.state", DG_WORK, 0, DG_U8, state));
 }
 
-/* Copy the last layer's input to its own row, because fused launches may omit storing the output of a norm that only
+/* Copy the last layer's input to a separate row, because fused launches may omit storing the output of a norm that only
  * convolutions read. */
 static void add_hidden(dg_builder *b, dg_job *job, const dg_pass *c)
 {

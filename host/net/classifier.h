@@ -1,11 +1,11 @@
-/* The recipe of a classifier: one network C, which computes one logit per class. The loss is softmax cross entropy. The
- * test is a forward pass in evaluation mode over held-out images. */
+/* The recipe of a classifier: one network C, which computes one logit per class. The loss is softmax cross entropy.
+ * Plan "test" is a forward pass in evaluation mode over held-out images. */
 #ifndef DG_CLASSIFIER_H
 #define DG_CLASSIFIER_H
 
 #include "host/net/recipe.h"
 
-/* Indices into dg_metrics. The test after an epoch writes the last two metrics. */
+/* Indices into dg_metrics. The last two metrics come from the test on held-out images after an epoch. */
 enum {
     DG_CLASS_LOSS,
     DG_CLASS_RIGHT,

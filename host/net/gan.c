@@ -72,9 +72,9 @@ static dg_builder with_averages(const dg_builder *b, dg_plan *plan)
     return averaged;
 }
 
-/* The plan that recomputes batch norm statistics for the averaged weights, as means over BATCHES batches of z. Every
- * run of the plan uses equal z, so that the statistics depend on the weights only. The first batch overwrites old
- * statistics (momentum 1). */
+/* Build the plan that recomputes batch norm statistics for the averaged weights, as means over BATCHES batches of z.
+ * Every run of the plan uses equal z, so that the statistics depend on the weights only. The first batch of z
+ * overwrites old statistics (momentum 1). */
 static void statistics_plan(const dg_builder *all, dg_job *job)
 {
     enum { BATCHES = 8 };
@@ -259,7 +259,7 @@ void dg_gan_z(float *z, int latent, uint64_t seed, uint64_t image)
     }
 }
 
-/* The penalised recipe has two more metrics and one more plot, at the end of each table. */
+/* The recipe with gradient penalties has two more metrics and one more plot, at the end of each table. */
 #define RECIPE(fewer_metrics, fewer_plots)                                                                     \
     .name = "GAN", .nets = 2, .net = {[DG_G] = {'G', "generator", 1}, [DG_D] = {'D', "discriminator", 3}},     \
     .exported = DG_G, .metrics = METRICS - (fewer_metrics), .metric = metrics, .plots = PLOTS - (fewer_plots), \

@@ -8,10 +8,11 @@
 
 extern const dg_recipe dg_gan_recipe, dg_gan_penalised_recipe;
 
-/* Parse "color,cutout" into DG_AUGMENT_ flags; NULL, "" and "none" are 0. False: unknown or repeated name. */
+/* Parse a list such as "color,cutout" into DG_AUGMENT_ flags; no flags: NULL, "" or "none". Returns false for an
+ * unknown or repeated name. */
 bool dg_augment_parse(const char *text, int *out);
 
-/* z of sample number `image`: standard normal values, from Philox stream DG_STREAM_SAMPLE. */
+/* Draw the latent vector z of sample number `image`: standard normal values from Philox stream DG_STREAM_SAMPLE. */
 void dg_gan_z(float *z, int latent, uint64_t seed, uint64_t image);
 
 #endif

@@ -1,13 +1,14 @@
-/* The table of GAN losses (--loss). docs/extending.md says how to add a loss. */
+/* The table of GAN losses (--loss). docs/extending.md explains how to add a loss. */
 #ifndef DG_GAN_LOSSES_H
 #define DG_GAN_LOSSES_H
 
 #include <stdbool.h>
 #include "core/plan/ops.h"
 
-/* X(NAME, word, form of D's loss, form of G's loss (core/plan/ops_gan.h), low, paired, guess). `low` is D's target for
- * samples (for real images 1). `paired` is true for relativistic losses, whose op also reads the logits of the other
- * half of the batch (operand `other`). `guess` is D's loss for outputs halfway between its targets. */
+/* X(NAME, word, form of D's loss, form of G's loss, low, paired, guess); core/plan/ops_gan.h has the forms. `low` is
+ * D's target for samples; the target for real images is 1. `paired` is true for relativistic losses, whose op also
+ * reads the logits of the other half of the batch (operand `other`). `guess` is D's loss if all outputs are halfway
+ * between the two targets. */
 #define DG_LOSSES(X)                                                   \
     X(BCE, "bce", DG_GAN_CROSS, DG_GAN_CROSS, 0, false, 1.386)         \
     X(LSGAN, "lsgan", DG_GAN_SQUARES, DG_GAN_SQUARES, 0, false, 0.25)  \

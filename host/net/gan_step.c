@@ -1,6 +1,7 @@
 /* The training step of a GAN (Radford et al. 2016; PyTorch's example dcgan), as a list of ops. The list is built once,
- * and the backend runs it in each step. Comments are the PyTorch equivalents of the ops below them: B is the batch
- * size, criterion is the loss of --loss, and both networks are in train mode. Differences from the PyTorch example:
+ * and the backend runs it in each step. Comments in dg_gan_step are PyTorch equivalents of the ops that follow. B is
+ * the batch size, criterion is the loss of --loss, and both networks are in train mode. Differences from the PyTorch
+ * example:
  *   - One batch of 2B: real images, then samples, in two groups with separate batch statistics.
  *   - No zero_grad(): ops overwrite gradients. One op updates all weights of a network.
  *   - fake.detach(): D's backward pass computes gradients of weights only, except for a gradient penalty. */
@@ -60,11 +61,11 @@ static const dg_view nothing = {-1, 0};
 
 static dg_view from(dg_view v, int64_t elements) { return (dg_view){v.row, v.offset + elements}; }
 
-/* The loss of a group of n logits. A step computes three losses. */
+/* One of the three losses of a training step: the loss of n logits. */
 typedef struct {
     const char *part;
     dg_view logit, dlogit;
-    dg_view other; /* logits that a paired loss compares with (gan_losses.h) */
+    dg_view other; /* logits that a paired loss (gan_losses.h) compares `logit` with */
     int n;
     bool real; /* target: 1, else dg_loss_info.low */
     bool of_g;
@@ -91,7 +92,7 @@ static void add_loss(dg_job *job, dg_plan *plan, const loss_part *s)
 }
 
 /* logit_real = D(augment(x)) with the updated D, for a paired loss of G. This forward pass has no backward pass.
- * Momentum 0 keeps D's running statistics, because x has updated them in this step already. */
+ * Momentum 0 keeps D's running statistics, which this step has already updated with x. */
 static dg_view see_real_again(dg_builder *b, dg_job *job, dg_view seen, int B)
 {
     static const double none = 0;
@@ -109,7 +110,7 @@ void dg_gan_step(dg_builder *b, dg_job *job, dg_plan_role role, int B)
     dg_plan *plan = b->plan = &job->plan[role];
     dg_plan_begin(plan, &job->arena, dg_plan_role_name[role]);
 
-    /* x = next(loader); z = torch.randn(B, latent). D.x holds x, then fake. */
+    /* x = next(loader); z = torch.randn(B, latent). Tensor D.x stores x, then fake. */
     const dg_view x = {dg_work_row(b, DG_D, (dg_shape){2 * B, S, S, C}, "D.x"), 0};
     const dg_view fake = from(x, (int64_t)B * S * S * C);
     const dg_view z = {dg_work_row(b, DG_G, (dg_shape){B, 1, 1, m->latent}, "G.z"), 0};
@@ -133,13 +134,13 @@ void dg_gan_step(dg_builder *b, dg_job *job, dg_plan_role role, int B)
     add_loss(job, plan, &(loss_part){"real", of_real, dlogit, of_fake, B, true, false, DG_LOSS_D_REAL, DG_D_X});
     add_loss(job, plan, &(loss_part){"fake", of_fake, dfake, of_real, B, false, false, DG_LOSS_D_FAKE, DG_D_GZ1});
 
-    /* loss_d += r1 / 2 * mean(|grad D(x)|^2) + r2 / 2 * mean(|grad D(fake)|^2), of augmented images (penalty.h);
+    /* loss_d += r1 / 2 * mean(|grad D(x)|^2) + r2 / 2 * mean(|grad D(fake)|^2), for augmented x and fake (penalty.h);
      * loss_d.backward(); optimizer_d.step() */
     if (dg_is_penalised(&job->o)) dg_backward_penalised(b, job, role, &d, dlogit);
     else dg_backward(b, &d, dlogit, DG_WANT_WEIGHTS);
     dg_add_update(job, plan, DG_D, DG_BAD_D);
 
-    /* logit = D(augment(fake)): the updated D on the same samples */
+    /* logit = D(augment(fake)), with the updated D and the step's samples */
     const dg_view beside = see_real_again(b, job, seen, B);
     const dg_view again = dg_add_augment(b, job, fake, B, 1);
     d = (dg_pass){.net = DG_D, .N = B, .groups = 1, .order = 1, .suffix = ".g", .in = again, .target = nothing};

@@ -1,5 +1,5 @@
 /* A job: a model, its recipe (recipe.h), and the plans of training, sampling and testing over one arena. Code that uses
- * a job does not depend on what is trained. */
+ * a job does not depend on the recipe. */
 #ifndef DG_JOB_H
 #define DG_JOB_H
 
@@ -17,7 +17,7 @@ typedef enum { DG_START_DCGAN, DG_START_NORMAL, DG_START_HE, DG_START_GLOROT, DG
 
 /* Statistics of the training images, with which a model prepares its input. */
 typedef struct {
-    double mean[4], std[4]; /* with input = standard: statistics per channel, of values from 0 to 1; std 0: unknown */
+    double mean[4], std[4]; /* for input = standard: statistics per channel of pixels in 0..1; std 0: unknown */
     dg_whitening *whitening;
 } dg_input_data;
 
@@ -34,8 +34,8 @@ struct dg_job_options {
     dg_optimizer optimizer;
     double beta1, beta2, eps; /* beta1 and beta2 are read by Adam only, eps by all optimizers but SGD */
     double momentum, rho;     /* SGD; Adadelta */
-    double decay;             /* L2: decay * weight is added to the gradient; not with Adam */
-    double accumulator;       /* Adagrad: initial value of its sums */
+    double decay;             /* L2 weight decay: decay * weight is added to the gradient; not with Adam */
+    double accumulator;       /* Adagrad: initial value of the sums of squared gradients */
     bool nesterov;
     double smoothing;
     dg_loss loss;
@@ -44,14 +44,14 @@ struct dg_job_options {
     double ema_half_life; /* in images */
     int augment;
     double augment_p; /* probability of each augmentation */
-    double schedule;  /* images of the cosine schedule (schedule.h); 0: none, and the ends have no effect */
-    double lr_end, beta2_end, r1_end, r2_end; /* 0: no change; lr_end is a factor of each learning rate */
+    double schedule;  /* images of the cosine schedule (schedule.h); 0: no schedule, end values are ignored */
+    double lr_end, beta2_end, r1_end, r2_end; /* end values, 0: no change; lr_end: factor of each learning rate */
     dg_start start;
     double start_sigma, start_bias;
     dg_input_data input;
-    bool run;     /* the job writes checkpoints: reserve host memory for a copy */
-    bool apart;   /* no two tensors share memory, so that ops can run in another order (tests) */
-    bool checked; /* the tensors of dg_check_penalty share no memory */
+    bool run;     /* the job writes checkpoints: reserve host memory for a copy of the tensors */
+    bool apart;   /* tensors share no memory, so that tests can run ops in another order */
+    bool checked; /* tensors that dg_check_penalty reads share no memory */
     const dg_recipe *recipe;
 };
 
@@ -62,14 +62,14 @@ typedef struct {
     char name[64]; /* "G.main.0.weight", "D.main.3.running_var" */
     int row;
     int moment1, moment2, grad;
-    int average; /* row of the tensor's EMA, or of the statistics of averaged weights; -1: none */
+    int average; /* arena row of the EMA, or of the statistics for averaged weights; -1: none */
     int rank;
     int dim[4];     /* PyTorch's shape, such as (Co, Ci, K, K) or (C) */
     int file_rank;  /* rank in files: 2 for (Co, Ci K K), 1 for (Ci K K), 0: equal to `rank` */
     bool direction; /* unit vector u or v of spectral norm */
     int net;
     dg_layer_start start;
-    double gain;            /* start = gain: standard deviation of the weights */
+    double gain;            /* standard deviation of initial weights with start = gain */
     double fan_in, fan_out; /* weights have fan_in and fan_out; biases have fan_in only */
 } dg_job_tensor;
 
@@ -95,31 +95,31 @@ struct dg_job {
     dg_job_tensor *tensor;
     int tensors;
     int row[DG_ROWS];
-    dg_step_state *states; /* with a schedule or a half-life: DG_RING states whose copies to the device may be pending,
-                              else NULL */
-    int input[DG_PLANS];   /* row that the caller writes before a run of the plan (latent vectors); -1: none */
-    int gradient[DG_PLANS], squares[DG_PLANS]; /* tensors v and |v|^2 of the gradient penalty; -1: no penalty */
-    int values, pixels;                        /* rows of plan "sample": samples as reals, as uint8 pixels */
+    dg_step_state
+        *states; /* DG_RING step states with pending copies to the device; NULL: no schedule, no EMA half-life */
+    int input[DG_PLANS]; /* arena row that the caller writes before a run of the plan (latent vectors); -1: none */
+    int gradient[DG_PLANS], squares[DG_PLANS]; /* arena rows of v and |v|^2 (penalty.h); -1: no penalty */
+    int values, pixels;                        /* arena rows of samples: floating point, uint8 */
     bool unsettled;                            /* true if averaged weights have changed since plan "statistics" ran */
     struct {
         int data, perm, state;
         int p, each; /* outputs: class probabilities, losses */
-        int hidden;  /* row of the last layer's input; -1 in a training job */
+        int hidden;  /* arena row of the last layer's input; -1 in a training job */
     } test;
 };
 
-/* Build all plans and assign addresses without allocating memory. `plan` and --dry-run stop here. */
+/* Build all plans and assign addresses without allocating memory. */
 dg_err dg_job_build(dg_job *job, const dg_model *model, const dg_job_options *o, dg_backend *b);
 
-/* Bytes of a record of the dataset: an image, followed by an int32 label if the recipe has labels. */
+/* Returns the bytes of a dataset record: an image, followed by an int32 label if the recipe has labels. */
 size_t dg_job_record_bytes(const dg_job *job);
 
-/* Allocate (malloc) `count` records of these images, as the plans read them: uint8, or whitened reals with input = zca.
- * Without o.input.whitening pixels are scaled to -1..1. label NULL: labels 0, 1, ... in turn. */
+/* Allocate in *out (malloc) `count` dataset records of these images: uint8, or whitened floating point with input =
+ * zca. If o.input.whitening is NULL, zca images are only scaled to -1..1. label NULL: labels 0, 1, ... in turn. */
 dg_err dg_job_records(const dg_job *job, const uint8_t *pixels, const int32_t *label, int count, uint8_t **out);
 
-/* Allocate the arena and bind the plans to it. data (records) and perm (o.rows indices) are backend memory that the
- * caller owns; NULL if the job does not train. */
+/* Allocate the arena and bind the plans to its memory. data (records) and perm (o.rows indices) are backend memory that
+ * the caller owns; NULL if the job does not train. */
 dg_err dg_job_alloc(dg_job *job, const uint8_t *data, const int32_t *perm);
 void dg_job_free(dg_job *job);
 
@@ -132,22 +132,23 @@ void *dg_job_memory(const dg_job *job, int row);
  * 0, running variances with 1. */
 dg_err dg_job_init(dg_job *job, uint64_t seed);
 
-/* Put the step state: seed, step, cursor and lr of `state`, and values of the options after `images` images,
- * for a step of `batch` images (schedule.h). dg_job_put_state: in the middle of a schedule, where every scheduled op
- * does its work. */
+/* Copy the step state to the device: seed, step, cursor and lr of `state`, and the scheduled values (schedule.h) after
+ * `images` images, for a step of `batch` images. dg_job_put_state copies the state in the middle of a schedule, where
+ * every scheduled op has an effect. */
 dg_err dg_job_put_scheduled(dg_job *job, const dg_step_state *state, double images, int batch);
 dg_err dg_job_put_state(dg_job *job, const dg_step_state *state);
 /* Wait for the steps, then copy the metrics of steps first .. first+n-1; n <= DG_RING. */
 dg_err dg_job_get_metrics(dg_job *job, uint64_t first, int n, dg_metrics *out);
-/* Start an asynchronous copy of the metrics after the steps launched so far. host: memory from alloc_host. */
+/* Start an asynchronous copy of the metrics of n steps, which runs after all launched steps. host: memory from
+ * alloc_host. */
 dg_err dg_job_start_metrics(dg_job *job, uint64_t first, int n, dg_metrics *host);
 
-/* Recompute the statistics of averaged weights if they are out of date. dg_job_generate calls this. */
+/* Recompute the batch norm statistics for averaged weights if the weights have changed. Called by dg_job_generate. */
 dg_err dg_job_settle(dg_job *job);
 
-/* Run one optimizer step. batch: o.batch or o.last_batch. Asynchronous on asynchronous backends. */
+/* Launch one training step. batch: o.batch or o.last_batch. Returns at once on asynchronous backends. */
 dg_err dg_job_step(dg_job *job, int batch);
-/* Run n consecutive steps. Results equal those of dg_job_step, with fewer launches on backends with run_many. */
+/* Launch n consecutive training steps, with fewer launches than n calls of dg_job_step on backends with run_many. */
 dg_err dg_job_steps(dg_job *job, int batch, int n);
 
 size_t dg_job_tensor_count(const dg_job_tensor *t);
@@ -155,21 +156,22 @@ size_t dg_job_tensor_count(const dg_job_tensor *t);
 int dg_job_tensor_shape(const dg_job_tensor *t, int64_t dim[4]);
 
 /* Copy a tensor's values between the arena and PyTorch's layout. row: arena row of the tensor's values, of a moment or
- * of the gradient. type: type of the elements of out or in, which may differ from the backend's. */
+ * of the gradient. type: element type of out or in; values are converted from or to the backend's type. */
 dg_err dg_job_read(dg_job *job, const dg_job_tensor *t, int row, dg_type type, void *out);
 dg_err dg_job_write(dg_job *job, const dg_job_tensor *t, int row, dg_type type, const void *in);
 
 int dg_job_inputs(const dg_job *job);
 
-/* Convert `count` values to the backend's real and copy them into the plan's input, from element `first` on. */
+/* Convert `count` values to the backend's floating-point type and copy them into the plan's input, from element `first`
+ * on. */
 dg_err dg_job_put_input(dg_job *job, dg_plan_role plan, size_t first, const double *in, size_t count);
 
-/* Run plan "sample" in batches. in: (n, dg_job_inputs). pixels: (n, size, size, channels) uint8, or NULL. x: receives
- * the values before rounding, or NULL. */
+/* Generate n samples in batches. in: latent vectors (n, dg_job_inputs); pixels: (n, size, size, channels) uint8, or
+ * NULL; x: receives the values before rounding to uint8, or NULL. */
 dg_err dg_job_generate(dg_job *job, const float *in, int n, uint8_t *pixels, double *x);
 
 /* Run plan "test" on n records in batches. p: (n, classes) probabilities; each: (n) losses, or NULL; hidden: (n,
- * dg_job_hidden) inputs of the last layer, or NULL; only if the job does not train. */
+ * dg_job_hidden) inputs of the last layer, or NULL. hidden must be NULL if the job trains. */
 dg_err dg_job_test(dg_job *job, const uint8_t *records, int n, double *p, double *each, double *hidden);
 dg_shape dg_job_hidden(const dg_job *job);
 int dg_job_classes(const dg_job *job);
@@ -177,15 +179,15 @@ int dg_job_classes(const dg_job *job);
  * */
 dg_err dg_job_put_test(dg_job *job, const uint8_t *records, int n);
 
-/* Like dg_job_generate with x NULL, but the copy is only started. pixels: memory from alloc_host. pixels is complete
- * after an event that the caller records now. */
+/* Like dg_job_generate with x NULL, but the copy to pixels is asynchronous. pixels: memory from alloc_host, complete
+ * after an event that the caller records after this call. */
 dg_err dg_job_start_generate(dg_job *job, const float *in, int n, uint8_t *pixels);
 
-/* Set beta2, ema, augment and penalty of a state from the options, for a step of `batch` images. With a schedule of T
- * images, also scale lr. With u = min(1, images / T) and c = (1 + cos(pi u)) / 2 a value is end + (start - end) c. The
- * half-life of the EMA starts at 0, because early weights are worth little. The probability of augmentations starts at
- * 0, because D cannot memorise images that it has rarely seen (Huang et al. 2024). Adam corrects its second moment with
- * the present beta2, as torch.optim does if betas of a group change. */
+/* Set beta2, ema, augment and penalty of step state s from the options, for a step of `batch` images. With a schedule
+ * of T images, also scale s->lr. A scheduled value is end + (start - end) c with c = (1 + cos(pi u)) / 2 and u = min(1,
+ * images / T). The EMA half-life starts at 0, because early weights are poor. The probability of augmentations starts
+ * at 0, because D cannot memorise images early (Huang et al. 2024). Adam's bias correction uses the current beta2, as
+ * in torch.optim. */
 void dg_schedule_step(const dg_job_options *o, double images, int batch, dg_step_state *s);
 
 #endif

@@ -15,7 +15,7 @@ static int plans_of(dg_job *job, dg_plan *out[DG_PLANS])
     return n;
 }
 
-enum { TEST_VALUES = 1 << 28 }; /* a larger batch needs more memory and is not faster */
+enum { TEST_VALUES = 1 << 28 }; /* max values per activation of plan "test"; larger batches are not faster */
 
 /* Returns the largest batch size <= images whose activations have at most TEST_VALUES values each, at least 1. */
 static int that_fit(const dg_model *m, int images)

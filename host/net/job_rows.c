@@ -1,4 +1,4 @@
-/* Plan names, dataset records, and the rows that all jobs have. */
+/* Plan names, dataset records, and the arena rows that all jobs have. */
 #include "host/net/job.h"
 
 #include <stdlib.h>
@@ -21,7 +21,7 @@ size_t dg_job_record_bytes(const dg_job *job)
     return pixels_of(&job->model) * value + (job->recipe->labels ? sizeof(int32_t) : 0);
 }
 
-/* Pixels are only scaled to -1..1, because bench and check need no whitened images. */
+/* Scale pixels to -1..1 for a whitened model without whitening, because bench and check need no whitened images. */
 static void put_signed(const dg_job *job, const uint8_t *pixels, int count, uint8_t *out, size_t record)
 {
     const size_t n = pixels_of(&job->model);

@@ -4,7 +4,7 @@
 
 #include "host/net/job.h"
 
-/* The copy of a schedule's state is asynchronous, because put() may round weights again. */
+/* States of a schedule are copied asynchronously, because a synchronous put() may also round the weights again. */
 dg_err dg_job_put_scheduled(dg_job *job, const dg_step_state *state, double images, int batch)
 {
     dg_backend *b = job->backend;
@@ -27,7 +27,7 @@ static dg_err copy_metrics(dg_job *job, uint64_t first, int n, dg_metrics *out, 
     dg_backend *b = job->backend;
     const dg_metrics *ring = dg_job_memory(job, job->row[DG_ROW_METRICS]);
     dg_err e = DG_OK;
-    for (int i = 0; i < n && !e;) { /* two copies if the steps wrap around the end of the ring */
+    for (int i = 0; i < n && !e;) { /* two copies if the steps wrap around the end of the ring buffer */
         const int at = (int)((first + (uint64_t)i) % DG_RING), count = n - i < DG_RING - at ? n - i : DG_RING - at;
         const size_t bytes = (size_t)count * sizeof *out;
         e = wait ? b->get(b, out + i, ring + at, bytes) : b->start_get(b, DG_COMPUTE, out + i, ring + at, bytes);
@@ -186,7 +186,7 @@ dg_err dg_job_test(dg_job *job, const uint8_t *records, int n, double *p, double
 
 static const double PI = 3.14159265358979323846;
 
-/* end 0: the value does not change */
+/* scheduled value: `start` at c = 1, `end` at c = 0; end 0: constant */
 static double between(double start, double end, double c) { return end > 0 && c < 1 ? end + (start - end) * c : start; }
 
 void dg_schedule_step(const dg_job_options *o, double images, int batch, dg_step_state *s)

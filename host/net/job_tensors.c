@@ -56,7 +56,7 @@ dg_err dg_job_write(dg_job *job, const dg_job_tensor *t, int row, dg_type type, 
     return e;
 }
 
-/* Draw mean + sigma * normal, or a uniform value at most `within` away from the mean. */
+/* Draw from N(mean, sigma^2), or uniformly within mean +- `within`. */
 typedef struct {
     double mean, sigma, within;
 } distribution;

@@ -1,5 +1,5 @@
-/* Model files: models/NAME.cfg, INI files with one section per layer (docs/model-files.md). Errors are DG_USAGE with
- * file, line and key. */
+/* Model files: models/NAME.cfg, INI files with one section per layer (docs/model-files.md). Errors are DG_USAGE;
+ * messages have file, line and key. */
 #ifndef DG_MODEL_H
 #define DG_MODEL_H
 
@@ -19,8 +19,9 @@ typedef enum {
 #undef X
 } dg_norm;
 
-/* Initial weights of the layer: as option --start says; GAIN: N(0, gain^2 / terms of an output's sum), where gain is
- * the key gain, times sqrt(2 / (1 + slope^2)) before relu and leaky, and biases 0 (He et al. 2015); ZERO: all 0. */
+/* Initial weights of a layer: by option --start, or N(0, gain^2 / n) with biases 0 (GAIN), or all 0 (ZERO). n is the
+ * number of products in the sum of one output. gain is the model key gain, times sqrt(2 / (1 + slope^2)) before relu
+ * and leaky (He et al. 2015). */
 #define DG_LAYER_STARTS(X) X(OPTION, "option") X(GAIN, "gain") X(ZERO, "zero")
 typedef enum {
 #define X(NAME, word) DG_LAYER_START_##NAME,
@@ -29,11 +30,11 @@ typedef enum {
 } dg_layer_start;
 
 typedef struct {
-    char name[16]; /* "G.1"; "C.4.2": copy 2 of section [C.4] */
+    char name[16]; /* "G.1"; "C.4.2" is copy 2 of section [C.4] */
     int line;
     const dg_layer_kind *kind;
-    int input; /* index of the layer that it reads; -1: the network's input */
-    int add;   /* layer whose output is added before the activation; -1: none */
+    int input; /* index of the layer whose output is the input; -1: the network's input */
+    int add;   /* index of the layer whose output is added before the activation; -1: none */
     int filters, kernel, stride, pad, groups;
     dg_norm norm;
     dg_layer_start start;
@@ -42,11 +43,11 @@ typedef struct {
     dg_act act;
     double slope;
     double p;     /* layer dropout: probability that a value becomes 0 */
-    int scale;    /* layer resample: index into the words 2 and 0.5 */
+    int scale;    /* layer resample: index of the factor in {2, 0.5} */
     bool flat;    /* true if PyTorch's output of the layer is a vector */
     bool flatten; /* PyTorch has a Flatten before this layer */
     dg_shape in, out;
-    int module;        /* index of its first module in PyTorch's nn.Sequential: main.N.weight */
+    int module;        /* index N of the first module in PyTorch's nn.Sequential (main.N.weight) */
     char torch[2][48]; /* PyTorch's names of the layer and of its batch norm (key torch); "": main.N */
 } dg_layer;
 
@@ -63,8 +64,8 @@ typedef struct {
     int line;
 } dg_model_value;
 
-/* Network input from a pixel p of 0..255. SIGNED: p / 127.5 - 1; UNIT: p / 255; STANDARD: (p / 255 - mean) / std per
- * channel of the training images; ZCA: p / 255 whitened (host/whiten/whiten.h). */
+/* Network input for a pixel p (0..255): p / 127.5 - 1 (SIGNED), p / 255 (UNIT), (p / 255 - mean) / std per channel of
+ * the training images (STANDARD), or whitened p / 255 (ZCA, host/whiten/whiten.h). */
 #define DG_INPUTS(X) X(SIGNED, "signed") X(UNIT, "unit") X(STANDARD, "standard") X(ZCA, "zca")
 typedef enum {
 #define X(NAME, word) DG_INPUT_##NAME,
@@ -72,7 +73,7 @@ typedef enum {
 #undef X
 } dg_input;
 
-/* The struct has about 140 KB: allocate it on the heap. */
+/* A dg_model has about 140 KB: allocate it on the heap. */
 typedef struct {
     char name[64], where[256];
     int size, channels, latent;
@@ -86,9 +87,9 @@ typedef struct {
     char text[DG_MODEL_TEXT_MAX]; /* content of the model file, which checkpoints store */
 } dg_model;
 
-/* Read a model. name is a path, a built-in model ("dcgan64-paper"), or a shape: "dcgan-28x1" is a stock DCGAN for 28 x
- * 28 pixels of one channel with ngf = ndf = 32; bilinear-28x1, residual-28x1 and r3gan-28x1 have no norm. A suffix
- * selects a variant: -spectral and -nonorm (dg_model_norm_d), -Nclasses (dg_model_reclassed). */
+/* Read a model. name: a path, a built-in model ("dcgan64-paper"), or a family with a shape. "dcgan-28x1" is a stock
+ * DCGAN for 28 x 28 pixels of one channel with ngf = ndf = 32. The families bilinear, residual and r3gan have no norm.
+ * Name suffixes select variants: -spectral and -nonorm (dg_model_norm_d), -Nclasses (dg_model_reclassed). */
 dg_err dg_model_read(const char *name, dg_model *out);
 
 dg_err dg_model_parse(const char *text, const char *where, dg_model *out);
@@ -98,28 +99,28 @@ static inline dg_shape dg_net_input(const dg_model *m, const dg_net *n)
     return n->latent ? (dg_shape){1, 1, 1, m->latent} : (dg_shape){1, m->size, m->size, m->channels};
 }
 
-/* Write a stock DCGAN as model text. The generator has ngf * 2^depth ... ngf filters; the discriminator mirrors it.
- * size: F times a power of two, F from 4 to 7; F is also the kernel size of G's first and D's last layer. out:
- * DG_MODEL_TEXT_MAX bytes. */
+/* Write a stock DCGAN as model text to out (DG_MODEL_TEXT_MAX bytes). The layers of G have ngf * 2^depth ... ngf
+ * filters; D mirrors G. The image size is F * 2^k with F from 4 to 7; F is also the kernel size of G's first and D's
+ * last layer. */
 dg_err dg_model_stock(char *out, const char *name, int size, int channels, int latent, int ngf, int ndf);
 
-/* Write the model text of another family than dcgan, with dg_model_stock's sizes; out as there. False: no such
- * family. */
+/* Write the model text of family bilinear, residual or r3gan to out (DG_MODEL_TEXT_MAX bytes), with the image sizes of
+ * dg_model_stock. Returns false if there is no such family. */
 bool dg_model_family(char *out, const char *family, const char *name, int size, int channels);
 
-/* Write a model text with this norm in all layers of D with weights, and without their keys start. DG_NORM_NONE also
- * gives them start = gain, and bias = yes except in the last layer of the text. DG_USAGE: the model has no D, for
- * DG_NORM_NONE its D has no norm, or the text is too long. */
+/* Write a model text in which all layers of D with weights have this norm, and no key start. DG_NORM_NONE also sets
+ * start = gain in layers of D with weights, and bias = yes except in the text's last layer. Returns DG_USAGE if the
+ * model has no D, the text is too long, or (for DG_NORM_NONE) D has no norm. */
 dg_err dg_model_norm_d(const char *model, const char *name, dg_norm norm, char out[DG_MODEL_TEXT_MAX]);
 
-/* The suffix of a model's name with this norm in D, such as "-spectral"; NULL: none. */
+/* Returns the name suffix of models with this norm in D, such as "-spectral"; NULL: no suffix. */
 const char *dg_model_norm_suffix(dg_norm norm);
 
-/* Write a classifier's model text, changed to `classes` classes. DG_USAGE: not a classifier, or the text is too long.
- * */
+/* Write a classifier's model text, changed to `classes` classes. Returns DG_USAGE if the model is not a classifier or
+ * the text is too long. */
 dg_err dg_model_reclassed(const char *model, const char *name, int classes, char out[DG_MODEL_TEXT_MAX]);
 
-/* Write "NAME-2classes". False: name is not a built-in model. */
+/* Write the model name "NAME-2classes" for classes = 2. Returns false if name is not a built-in model. */
 bool dg_model_name_classes(const char *name, int classes, char out[64]);
 
 const char *dg_model_builtin(int i);

@@ -1,5 +1,5 @@
-/* Model texts of the built-in GANs without norm: bilinear, residual and r3gan. The first map of G has F x F pixels (F:
- * 4 to 7) and each stage doubles the side by op resample; D mirrors G. */
+/* Model texts of the built-in GANs without norm: bilinear, residual and r3gan. The first feature map of G has F x F
+ * pixels (F: 4 to 7), and each stage of G doubles the side by op resample; D mirrors G. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -52,7 +52,7 @@ static void logit(text *t, int first)
     put(t, "kernel = %d\npad = 0\n", first);
 }
 
-/* Filters of the layer that is k halvings away from the image. */
+/* Filters per layer: `image` at the side of the image, doubled by each halving of the side, up to `most`. */
 typedef struct {
     int image, most;
 } widths;
@@ -61,7 +61,7 @@ static int width(const widths *w, int k) { return w->image << k < w->most ? w->i
 
 static const widths bilinear_g = {16, 256}, bilinear_d = {32, 256};
 
-/* A stage has one 3 x 3 convolution. */
+/* Write a bilinear GAN, with one 3 x 3 convolution per stage. */
 static void bilinear(text *t, int channels, int first, int halvings)
 {
     static const char defaults[] = "kernel = 3\nbias = yes\nact = leaky\n";
@@ -80,8 +80,8 @@ static void bilinear(text *t, int channels, int first, int halvings)
     logit(t, first);
 }
 
-/* A block of a network with `count` blocks: x + W3 leaky(W2 leaky(W1 x)), where W2 is 3 x 3, and W3 is 0 at first. W1
- * halves the number of channels, or doubles it for a W2 with groups of 16 channels. */
+/* Write a residual block: x + W3 leaky(W2 leaky(W1 x)), where W2 is a 3 x 3 convolution and W3 starts at 0. W1 halves
+ * the number of channels, or doubles it if W2 has groups of 16 channels. count: blocks in the network. */
 static void block(text *t, int count, int filters, bool grouped)
 {
     const int in = t->layers, inner = grouped ? 2 * filters : filters / 2;
@@ -95,7 +95,8 @@ static void block(text *t, int count, int filters, bool grouped)
     put(t, "add = %c.%d\n", t->net, in);
 }
 
-/* A stage has a block, and a 1 x 1 convolution if the number of channels changes: Huang et al. 2024. */
+/* Write a GAN with a residual block per stage, and a 1 x 1 convolution where the number of channels changes (Huang et
+ * al. 2024). */
 static void blocks(text *t, int channels, int first, int halvings, const widths net[2], bool grouped)
 {
     begin_net(t, 'G', "kernel = 1\n");

@@ -25,7 +25,7 @@ typedef struct {
     size_t offset, bytes;
     double min, max;
     int step;
-    double preset; /* -1: section [model] must have the key; a layer gets the default of its kind */
+    double preset; /* default; -1: required in [model], else the default of the layer kind */
     const char *choices, *must;
     int without;
 } key;
@@ -33,7 +33,7 @@ typedef struct {
 #define MODEL(member) offsetof(dg_model, member), sizeof((dg_model *)0)->member
 #define SECTION(member) offsetof(dg_section, member), sizeof((dg_section *)0)->member
 
-/* Joins the words of an X list to one text: "none|batch|spectral". */
+/* Joins the words of an X macro list: "none|batch|spectral". */
 #define FIRST(word, ...) word
 #define WORD(NAME, ...) "|" FIRST(__VA_ARGS__, 0)
 #define WORDS(list) &(list(WORD))[1]
@@ -85,7 +85,7 @@ typedef struct {
 } key_table;
 static const key_table of_model = {"[model]", model_keys, MODEL_KEYS}, of_layer = {"a layer", layer_keys, DG_KEYS};
 
-/* Keys that [NET] cannot set for all layers. */
+/* Keys that a section of defaults, such as [G], cannot set. */
 enum { OF_ONE = DG_KEY(IN) | DG_KEY(ADD) | DG_KEY(TORCH) | DG_KEY(REPEAT) | DG_KEY(REPEAT_FROM) };
 
 static int bad(dg_model_text *t, const char *section, const char *name, const char *value, const char *right)
@@ -287,7 +287,7 @@ static dg_section *unknown_section(dg_model_text *t, const char *heading)
     return NULL;
 }
 
-/* Returns the section of a heading, which is created if new; NULL: invalid heading. */
+/* Returns the section of a heading, creating it if new; NULL: invalid heading. */
 static dg_section *open_section(dg_model_text *t, const char *heading)
 {
     char name[8];
@@ -347,7 +347,7 @@ static int on_key(void *context, const char *section, const char *name, const ch
     return set(&layer_keys[i], section, value, s) || not_allowed(t, section, &layer_keys[i], value);
 }
 
-/* inih has no callback for a heading, so that a section without keys is opened here. */
+/* Open the section of a heading line, because inih has no callback for headings without keys. */
 static void note_heading(dg_model_text *t, const char *line)
 {
     char heading[64];

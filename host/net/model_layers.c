@@ -47,7 +47,7 @@ static dg_err check_keys(unroller *u, dg_section *s)
  * section before the block means the last layer of the previous copy. */
 static int earlier(const unroller *u, int number) { return number == u->from - 1 ? u->begin : u->newest[number]; }
 
-/* Returns the index of the layer that section i reads, or -1 for the network's input. */
+/* Set *input to the index of the layer that section i reads, or to -1 for the network's input. */
 static dg_err find_input(unroller *u, int i, int *input)
 {
     const dg_section *s = &u->section[i];
@@ -77,7 +77,8 @@ static dg_err check_addend(unroller *u, const dg_section *s, const dg_layer *l)
                b.C, other->name);
 }
 
-/* Expand a name of key `torch` for copy 1, 2, ...: {4+2} is 4, 6, ... Returns the text after it; NULL: too long. */
+/* Expand a name of key `torch` for copy 1, 2, ...: {4+2} becomes 4, 6, ... Returns the text after the name; NULL: the
+ * name is too long. */
 static const char *expand(const char *text, int copy, char out[48])
 {
     char all[sizeof((dg_section *)0)->torch];
@@ -97,7 +98,8 @@ static const char *expand(const char *text, int copy, char out[48])
     return snprintf(out, 48, "%s", all) < 48 ? text : NULL;
 }
 
-/* Get the default name of a batch norm: the module number after the convolution, such as features.1 for features.0. */
+/* Get the default PyTorch name of a batch norm: the module number after the convolution, such as features.1 for
+ * features.0. */
 static bool name_norm(const char *conv, char out[48])
 {
     size_t n = strlen(conv), digits = 0;
@@ -131,7 +133,7 @@ static dg_err name_modules(unroller *u, const dg_section *s, dg_layer *l, int co
         return BAD(s, "torch = %s: missing name of the batch norm of the layer, as in torch = conv1 bn1", s->torch);
     if (l->norm == DG_NORM_BATCH && !strcmp(l->torch[0], l->torch[1]))
         return BAD(s, "torch = %s: both modules have the same name", s->torch);
-    for (int k = 0; k < 2; k++) /* dcgan uses the module names "main" and "input" itself */
+    for (int k = 0; k < 2; k++) /* dcgan uses the module names "main" and "input" */
         if (is_below(l->torch[k], "main") || is_below(l->torch[k], "input"))
             return BAD(s, "torch = %s: main and input are reserved names", s->torch);
     for (int i = 0; i < u->net->layers; i++)

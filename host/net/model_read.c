@@ -84,7 +84,7 @@ dg_err dg_model_stock(char *out, const char *name, int size, int channels, int l
     return DG_OK;
 }
 
-/* Parse "dcgan-28x1": size 28, 1 channel. */
+/* Parse a name such as "dcgan-28x1": family dcgan, size 28, 1 channel. */
 static bool names_shape(const char *name, char family[16], int *size, int *channels)
 {
     char *end;
@@ -118,8 +118,8 @@ static dg_err builtin_text(const char *name, char text[DG_MODEL_TEXT_MAX], bool 
 
 static const dg_norm variants[] = {DG_NORM_SPECTRAL, DG_NORM_NONE};
 
-/* Length of name without -spectral, -nonorm or -Nclasses, 0: no such suffix. *classes: N, 0 for a norm; *norm: the norm
- * of D. */
+/* Returns the length of a model name without suffix -spectral, -nonorm or -Nclasses; 0: no such suffix. *classes: N of
+ * suffix -Nclasses, else 0; *norm: the norm of D. */
 static size_t split_name(const char *name, int *classes, dg_norm *norm)
 {
     static const char word[] = "classes";
@@ -138,7 +138,7 @@ static size_t split_name(const char *name, int *classes, dg_norm *norm)
     return at - 1;
 }
 
-/* Get the model text for a name with or without suffix. text: memory for two texts. */
+/* Get the model text for a name with or without suffix. text: memory for two model texts. */
 static dg_err named_text(const char *name, char *text, bool *known)
 {
     char plain[64], *before = text + DG_MODEL_TEXT_MAX;

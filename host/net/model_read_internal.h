@@ -10,7 +10,7 @@ enum {
     DG_IN_IMAGES = -2
 }; /* special values of key `in`, whose other values are section numbers */
 
-/* Section [C.4]; number 0: [C], the defaults of all layers. */
+/* A section such as [C.4]; section number 0 is [C], the defaults of all layers of C. */
 typedef struct {
     dg_layer layer; /* values of the keys; a key that is not given has its default */
     int in, add, repeat, repeat_from;
@@ -39,10 +39,11 @@ dg_err dg_model_layers(dg_model_text *t);
 int dg_copy_number(const char *text, int *first, int *step);
 
 void dg_key_names(unsigned keys, char out[160]);
-/* Copy to s the keys in bit mask `keys` that `defaults` has and s lacks. */
+/* Copy to s the keys in bit mask `keys` that are set in `defaults` and not in s. */
 void dg_key_inherit(dg_section *s, const dg_section *defaults, unsigned keys);
 
-/* Parse a heading: "G.12" gives net "G" and number 12, "G" gives number 0. False: any other heading. */
+/* Parse a section heading: "G.12" gives net "G" and number 12, "G" gives number 0. Returns false for any other
+ * heading. */
 bool dg_section_name(const char *text, char net[8], int *number);
 
 #endif

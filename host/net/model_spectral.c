@@ -37,7 +37,7 @@ static const char *after(const char *line)
     return line + (*line != 0);
 }
 
-/* The last heading of a layer of D; NULL: none. */
+/* Returns the heading of D's last layer in a model text; NULL: none. */
 static const char *last_layer(const char *model)
 {
     const char *last = NULL;
@@ -46,7 +46,7 @@ static const char *last_layer(const char *model)
     return last;
 }
 
-/* True if the section has the default op, a convolution or dense. */
+/* True if the section's layer has weights: without key op, a convolution or dense. */
 static bool has_weights(const char *heading)
 {
     for (const char *line = after(heading); *line && *line != '['; line = after(line)) {
@@ -58,7 +58,8 @@ static bool has_weights(const char *heading)
     return true;
 }
 
-/* In the sections of D, remove all lines of these keys and insert them after each heading of a layer with weights. */
+/* In the sections of D, remove the lines of the keys in `keys` and insert `keys` after each heading of a layer with
+ * weights. */
 dg_err dg_model_norm_d(const char *model, const char *name, dg_norm norm, char out[DG_MODEL_TEXT_MAX])
 {
     const bool none = norm == DG_NORM_NONE;
@@ -92,7 +93,7 @@ dg_err dg_model_norm_d(const char *model, const char *name, dg_norm norm, char o
     return t.full ? dg_fail(DG_USAGE, "model %s: the text of the model file is too long", name) : DG_OK;
 }
 
-/* Replace the last line `filters = N`, which belongs to the last layer. */
+/* Replace the last line `filters = N` of a model text, which belongs to the last layer. */
 dg_err dg_model_reclassed(const char *model, const char *name, int classes, char out[DG_MODEL_TEXT_MAX])
 {
     char called[80], number[32], filters[32];

@@ -1,5 +1,5 @@
-/* A recipe: the networks that it needs, the ops of a training step, and a table of the step's metrics. The log,
- * progress, curves, replay and checkpoints read the recipe's tables, so that they work for each recipe. */
+/* A recipe defines the networks, the ops of a training step, and a table of the step's metrics. The log, progress,
+ * curves, replay and checkpoints read the recipe's tables, so that one implementation serves every recipe. */
 #ifndef DG_RECIPE_H
 #define DG_RECIPE_H
 
@@ -15,19 +15,19 @@ typedef struct {
 } dg_recipe_net;
 
 typedef enum { DG_METRIC_LOSS, DG_METRIC_PROBABILITY } dg_metric_kind;
-/* How an epoch's value is computed: mean over steps, last step, or test after the last step (NaN in other rows). */
+/* How a metric's value of an epoch is computed: mean over steps, last step, or test after the last step (else NaN). */
 typedef enum { DG_OVER_MEAN, DG_OVER_LAST, DG_OVER_TEST } dg_metric_over;
 typedef enum { DG_NEVER_BAD, DG_NOT_FINITE, DG_NOT_ZERO } dg_metric_bad;
 
-/* A metric of a step: one value of dg_metrics, or the sum of two. */
+/* A metric of a step: one value of dg_metrics, or the sum of two values. */
 typedef struct {
     const char *name; /* column of the log; NULL: the metric is checked, but not logged */
-    int terms;        /* 2: the metric is a sum, which is displayed, but neither read from logs nor checked */
+    int terms;        /* 2: the metric is a sum of two values; it is displayed, not read from logs or checked */
     int term[2];
     dg_metric_kind kind;
     dg_metric_over over;
-    const char *label, *brief; /* long and short form on the progress line (brief NULL: like label); "/" joins the value
-                                * to the last metric; label NULL: hidden */
+    const char *label, *brief; /* long and short label on the progress line; "/" joins the value to the last metric;
+                                  label NULL: hidden, brief NULL: like label */
     int plot;                  /* plot in curves.png: index into dg_recipe.plot */
     const char *legend;
     const char *title; /* title of the metric's plot in `dcgan curves`; NULL: none */
@@ -37,7 +37,7 @@ typedef struct {
 
 typedef struct {
     const char *title, *y_label;
-    double y_max; /* the axis is 0..y_max; 0: fitted to the data */
+    double y_max; /* the y axis is 0..y_max; y_max 0: fitted to the data */
 } dg_recipe_plot;
 
 typedef struct dg_recipe dg_recipe;
@@ -46,26 +46,26 @@ struct dg_recipe {
     int nets, metrics, plots;
     dg_recipe_net net[DG_NETS_MAX];
     bool labels;  /* true if images have labels; a test then runs after each epoch */
-    int exported; /* the network that `export` writes and that generates samples */
+    int exported; /* index of the network that `export` writes and that generates samples */
     const dg_metric *metric;
     const dg_recipe_plot *plot;
     const dg_recipe *penalised; /* this recipe with metrics of gradient penalties; NULL: the recipe has no penalties */
     const dg_recipe *base;      /* for a recipe with penalties, the recipe without them; else NULL */
-    const char *const (*preset)[2]; /* NULL-terminated defaults that differ from a GAN's, or NULL */
+    const char *const (*preset)[2]; /* NULL-terminated option defaults that differ from a GAN's, or NULL */
     /* Returns DG_USAGE if the recipe cannot train this model with options o; o NULL: with any options. */
     dg_err (*check)(const dg_model *m, const dg_job_options *o);
-    /* Append rows, tensors and plans; the job's model, options and backend are set. */
+    /* Append arena rows, tensors and plans to a job with model, options and backend. */
     void (*build)(dg_job *job);
     /* Draw the inputs of sample number `image` for plan "sample"; NULL: no sampling. */
     void (*sample)(float *in, int values, uint64_t seed, uint64_t image);
 };
 
-/* The recipe without metrics of penalties. Runs whose recipes have the same base can be compared. */
+/* Returns the recipe without metrics of gradient penalties. Runs with equal base recipes can be compared. */
 static inline const dg_recipe *dg_recipe_base(const dg_recipe *r) { return r->base ? r->base : r; }
 
 double dg_metric_value(const dg_metric *m, const double value[DG_METRICS_MAX]);
 
-/* Check a step's metrics. Returns NULL for valid metrics, otherwise `out`, which has the error text. */
+/* Check a step's metrics. Returns NULL for valid metrics, otherwise the error text in `out`. */
 const char *dg_recipe_bad(const dg_recipe *r, const dg_metrics *m, char *out, size_t size);
 
 typedef struct {
@@ -76,10 +76,10 @@ void dg_epoch_add(dg_epoch_metrics *e, const dg_recipe *r, const double value[DG
 dg_metrics dg_epoch_result(const dg_epoch_metrics *e, const dg_recipe *r);
 
 const dg_recipe *dg_recipe_at(int i);
-/* Find the recipe for the model's networks. NULL: there is none. */
+/* Find the recipe for the model's networks. Returns NULL if there is none. */
 const dg_recipe *dg_recipe_find(const dg_model *m);
 
-/* Like dg_recipe_find; Returns DG_USAGE if no recipe has these networks, or if the recipe refuses the model. */
+/* Like dg_recipe_find, but returns DG_USAGE if no recipe has the model's networks or the recipe refuses the model. */
 dg_err dg_recipe_for(const dg_model *m, const dg_recipe **out);
 
 #endif

@@ -19,8 +19,8 @@ dg_builder dg_job_builder(dg_job *job)
                         .moment = {k->moment[0] && (o->optimizer != DG_SGD || o->momentum > 0), k->moment[1]}};
 }
 
-/* Set fan_in and fan_out as PyTorch does. A dense layer is a convolution over the whole map, so that fan_out is its
- * number of outputs. */
+/* Set fan_in and fan_out as PyTorch does. A dense layer is stored as a convolution over the whole map, so that fan_out
+ * is the number of outputs. */
 static void set_fans(dg_job_tensor *t, const dg_parameter *own, const dg_parameter *weights)
 {
     const int *d = weights->dim;
@@ -29,8 +29,8 @@ static void set_fans(dg_job_tensor *t, const dg_parameter *own, const dg_paramet
     if (own == weights) t->fan_out = weights->file_rank == 2 ? d[0] : (double)d[0] * d[2] * d[3];
 }
 
-/* The standard deviation of start = gain. An output of a convolution is a sum of Ci K^2 products; in a transposed
- * convolution each input pixel contributes to K^2 outputs. */
+/* Returns the standard deviation of initial weights with start = gain. An output of a convolution is a sum of Ci K^2
+ * products; in a transposed convolution each input pixel contributes to K^2 outputs. */
 static double gain_of(const dg_layer *l, const dg_parameter *weights)
 {
     const int *d = weights->dim;
@@ -96,8 +96,8 @@ dg_op *dg_add_gather(dg_job *job, dg_plan *plan, const char *name, dg_view image
     return op;
 }
 
-/* The first row of each kind (weights, gradients, moments) of a network, the number of values, and the number of values
- * with weight decay. dg_arena_place aligns rows to 256 bytes. */
+/* Memory of a network's weights: first arena row of each kind (weights, gradients, moments), number of values, and
+ * number of values with weight decay. dg_arena_place aligns rows to 256 bytes. */
 typedef struct {
     int first[DG_AVERAGE + 1];
     int64_t n, decayed;

@@ -1,4 +1,4 @@
-/* Parts shared by recipes: parameter tensors, the gather op, the update of a network, the end of a step. */
+/* Code shared by recipes: parameter tensors, the gather op, the update of a network, the end of a step. */
 #ifndef DG_RECIPE_PARTS_H
 #define DG_RECIPE_PARTS_H
 
@@ -12,7 +12,7 @@ void dg_add_parameters(dg_job *job, dg_builder *b, int net);
 /* Append an op that gathers B images into `images` and, if label.row is not -1, their labels into `label`. */
 dg_op *dg_add_gather(dg_job *job, dg_plan *plan, const char *name, dg_view images, dg_view label, int B);
 
-/* Append the optimizer op for all weights of a network. bad: the metric that counts non-finite weights. */
+/* Append the optimizer op for all weights of a network. bad: index of the metric that counts non-finite weights. */
 void dg_add_update(dg_job *job, dg_plan *plan, int net, int bad);
 
 /* Append the op that updates the EMA of all weights of a network. Call dg_add_average after dg_add_update. */
@@ -20,8 +20,8 @@ void dg_add_average(dg_job *job, dg_plan *plan, int net);
 
 void dg_add_advance(dg_job *job, dg_plan *plan, int B);
 
-/* Reserve the memory of a row for the whole plan, because the host writes it before or reads it after the plan. Returns
- * row. */
+/* Reserve the memory of an arena row for the whole plan, because the host writes the row before or reads it after the
+ * plan. Returns row. */
 int dg_keep(dg_job *job, int row);
 
 /* Returns DG_USAGE if a network has no weights, or has a layer that no gradient reaches. */

@@ -64,7 +64,7 @@ void dg_evaluation_free(dg_evaluation *v)
     *v = (dg_evaluation){0};
 }
 
-/* The confusion matrix, with the accuracy per class; empty without images. */
+/* Write the confusion matrix and the accuracy per class, which is empty if the class has no images. */
 static void put_csv(FILE *f, const dg_evaluation *v, char *const *name)
 {
     const int said = v->confusion ? v->classes : 0;
@@ -107,7 +107,8 @@ static dg_err write_png(const dg_rundir *dir, const char *name, dg_image *im, ui
 
 enum { WORST = 40 };
 
-/* Get the indices of the most confident mistakes, the most confident first. Returns the number of indices. */
+/* Store in out the image indices of the most confident mistakes, the most confident first. Returns the number of
+ * indices. */
 static int find_worst(const dg_evaluation *v, const int32_t *label, int out[WORST])
 {
     int n = 0;
@@ -150,7 +151,7 @@ dg_err dg_evaluation_write(const dg_evaluation *v, const dg_dataset *d, const dg
     }
     if (!e) e = draw_worst(v, d, epoch, &im);
     if (!e) e = write_png(dir, "worst.png", &im, epoch);
-    return e ? e : write_csv(v, d, dir); /* the CSV is written last, because only the PNGs store their epoch */
+    return e ? e : write_csv(v, d, dir); /* written last, because only the PNGs store their epoch */
 }
 
 static uint64_t epoch_of(const dg_rundir *dir, const char *name)

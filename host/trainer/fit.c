@@ -1,11 +1,10 @@
-/* Fits a run into device memory before anything is allocated. */
 #include <stdio.h>
 
 #include "core/base/limits.h"
 #include "host/checkpoint/checkpoint.h"
 #include "host/trainer/fit.h"
 
-/* Maximum size of a window; larger windows are not faster. */
+/* Maximum bytes of a dataset window; larger windows are not faster. */
 static const size_t WINDOW_BYTES = (size_t)32 << 20;
 
 static size_t fixed_bytes(const dg_job *job) { return job->arena.bytes + (size_t)job->o.rows * sizeof(int32_t); }
@@ -15,8 +14,8 @@ static size_t images_bytes(const dg_job *job)
     return (size_t)(job->o.window ? 2 * job->o.window : job->o.rows) * dg_job_record_bytes(job);
 }
 
-/* Memory that a run on the CPU needs in addition to the job: a copy for checkpoints, a buffer for one tensor, and
- * records with labels. */
+/* Returns the bytes that a run on the CPU needs in addition to its job: a copy for checkpoints, a buffer for one
+ * tensor, and records with labels. */
 static size_t beside(const dg_job *job)
 {
     if (!job->o.run || !job->backend->threads) return 0;
@@ -33,7 +32,6 @@ dg_err dg_room_of(dg_backend *b, double most_mb, dg_room *out)
 {
     const dg_err e = b->memory(b, &out->unused, &out->total);
     if (e) return e;
-    /* graphs and libraries need a part of the device memory */
     out->others = b->threads ? 0 : out->total / 16 < (size_t)256 << 20 ? out->total / 16 : (size_t)256 << 20;
     out->have = out->unused > out->others ? out->unused - out->others : 0;
     if (most_mb > 0 && most_mb * 1e6 < (double)out->have) out->have = (size_t)(most_mb * 1e6);
@@ -42,8 +40,8 @@ dg_err dg_room_of(dg_backend *b, double most_mb, dg_room *out)
 
 static bool fits(const dg_room *r, const dg_job *job) { return dg_fit_bytes(job) + beside(job) <= r->have; }
 
-/* Number of images per window. Two windows of whole batches, at least one batch each, must fit into the remaining
- * memory. */
+/* Returns the number of images per dataset window. Two windows of whole batches, at least one batch each, must fit into
+ * the remaining memory. */
 static int window_for(const dg_room *r, const dg_job *job)
 {
     const size_t fixed = fixed_bytes(job) + beside(job), left = fixed < r->have ? (r->have - fixed) / 2 : 0;
@@ -53,7 +51,7 @@ static int window_for(const dg_room *r, const dg_job *job)
     return job->o.batch * (batches < 1 ? 1 : batches > (size_t)all ? all : (int)batches);
 }
 
-/* Build the job, with windows if the full dataset does not fit. The caller checks whether the windows fit. */
+/* Build the job, with dataset windows if the full dataset does not fit. The caller checks whether the windows fit. */
 static dg_err build(dg_job *job, const dg_model *m, const dg_job_options *o, dg_backend *b, const dg_room *r)
 {
     dg_job_options options = *o;
@@ -79,7 +77,7 @@ static dg_job_options with_batch(const dg_job_options *o, int batch)
     dg_job_options other = *o;
     other.batch = batch;
     if (!o->rows) other.rows = 2 * batch;
-    other.last_batch = other.rows % batch; /* an overestimate with --drop-last, which has no short batch */
+    other.last_batch = other.rows % batch; /* too large with --drop-last, which skips the short last batch */
     if (other.samples > batch) other.samples = batch;
     if (other.tested > 64 && other.tested > batch) other.tested = batch > 64 ? batch : 64;
     return other;
@@ -87,7 +85,7 @@ static dg_job_options with_batch(const dg_job_options *o, int batch)
 
 dg_err dg_largest_batch(const dg_model *m, const dg_job_options *o, dg_backend *b, const dg_room *room, int *largest)
 {
-    int lo = 0, hi = o->batch + 1; /* batch size lo fits in memory, batch size hi does not */
+    int lo = 0, hi = o->batch + 1; /* invariant: batch size lo fits in memory, hi does not */
     while (hi - lo > 1) {
         dg_job job;
         size_t needed;

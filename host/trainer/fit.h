@@ -1,27 +1,27 @@
-/* Fits a run into device memory. */
+/* Chooses batch and window sizes so that a run fits into device memory. */
 #ifndef DG_FIT_H
 #define DG_FIT_H
 
 #include "host/net/job.h"
 
-/* Bytes of device memory for a run. The bytes include the dataset, in full or as two windows. */
+/* Returns the bytes of device memory for a run, including the dataset, in full or as two windows. */
 size_t dg_fit_bytes(const dg_job *job);
 
-/* Get the memory of b, limited to `most` MB unless that is 0. */
+/* Device memory of backend b. most: limit in MB, 0: no limit. */
 typedef struct {
-    size_t unused, total, others, have; /* bytes; others: kept for graphs and libraries; have: available for a run */
+    size_t unused, total, others, have; /* bytes; others: reserved for CUDA graphs; have: available for a run */
 } dg_room;
 dg_err dg_room_of(dg_backend *b, double most, dg_room *out);
 
-/* Build the job, with the dataset in full or in windows, if *needed <= room->have; otherwise there is no job. */
+/* Build the job, with the dataset in full or in windows. *needed: bytes; if *needed > room->have, no job is built. */
 dg_err dg_build_if_fits(dg_job *job, const dg_model *m, const dg_job_options *o, dg_backend *b, const dg_room *room,
                         size_t *needed);
 
-/* *batch: the largest batch <= o->batch that fits, 0: none. o->rows 0: a dataset of two batches, the minimum. */
+/* *batch: largest batch size <= o->batch that fits, 0: none. o->rows: images in the dataset, 0: two batches. */
 dg_err dg_largest_batch(const dg_model *m, const dg_job_options *o, dg_backend *b, const dg_room *room, int *batch);
 
-/* Build the job, with the dataset in full or in windows (job->o.window), within `most` MB unless 0. DG_DEVICE: the job
- * does not fit; the message has the largest batch size that fits. */
+/* Build the job, with the dataset in full or in windows (job->o.window). most: memory limit in MB, 0: no limit. Returns
+ * DG_DEVICE, with the largest batch size that fits in the message, if the job does not fit. */
 dg_err dg_build_to_fit(dg_job *job, const dg_model *m, const dg_job_options *o, dg_backend *b, double most);
 
 #endif

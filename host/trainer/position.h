@@ -1,4 +1,4 @@
-/* Position of a run. Steps are launched before the metrics of earlier steps are read. */
+/* Position of a run: the steps launched so far. The metrics of the last steps may still be unread. */
 #ifndef DG_POSITION_H
 #define DG_POSITION_H
 
@@ -8,10 +8,10 @@ typedef struct {
     uint64_t step;  /* steps: over all sessions */
     uint64_t epoch; /* finished */
     uint64_t batch; /* steps done in the current epoch */
-    int64_t more;   /* images shown minus dg_position_images without `more`: after a change of dataset or batch size */
+    int64_t more;   /* correction of dg_position_images after a change of the dataset or the batch size */
 } dg_position;
 
-/* Number of images shown to a run. used: images per epoch. */
+/* Returns the number of images that a run has trained on. used: images per epoch. */
 static inline int64_t dg_position_images(const dg_position *p, int used, int batch)
 {
     return (int64_t)(p->epoch * (uint64_t)used + p->batch * (uint64_t)batch) + p->more;

@@ -24,14 +24,14 @@ typedef struct {
 struct dg_progress {
     const dg_recipe *recipe;
     bool quiet, terminal, color;
-    pthread_mutex_t lock; /* writer threads print notes, too */
+    pthread_mutex_t lock; /* threads that write files print notes */
     bool on_screen;
     bool training, pending;
     state now;
     double last_draw, last_line;
-    double start, mark; /* times of the first step shown and of the start of the current window */
+    double start, mark; /* times of the first shown step and of the start of the current rate window */
     long start_images, mark_images;
-    double rate[RATES]; /* images/s of the last windows, a ring */
+    double rate[RATES]; /* images/s of the last time windows, a ring buffer */
     long rates;
     long counted, count_total;
 };
@@ -69,7 +69,7 @@ static int width(void)
     return n < 20 ? 20 : n > LINE ? LINE : (int)n;
 }
 
-/* Median of recent windows, so that pauses do not change the ETA. */
+/* Returns the median images/s of recent time windows, so that pauses do not change the ETA. */
 static double median_rate(const dg_progress *p)
 {
     int n = p->rates < RATES ? (int)p->rates : RATES;
@@ -110,7 +110,7 @@ static void eta_text(char out[40], const dg_progress *p)
     else snprintf(out, 40, " ETA %ld d %ld h", s / 86400, s / 3600 % 24);
 }
 
-/* Write v with two decimals, or with two digits if it is large; "nan" has no sign. */
+/* Write v with two decimals, or with two significant digits if v is large; NaN is "nan" without a sign. */
 static const char *number(char out[32], double v)
 {
     snprintf(out, 32, fabs(v) < 99999 ? "%.2f" : "%.2g", isnan(v) ? (double)NAN : v);
@@ -132,7 +132,8 @@ __attribute__((format(printf, 3, 4))) static int add(char out[LINE], int n, cons
     return n < LINE ? n : LINE - 1;
 }
 
-/* Levels of detail, tried in this order until the line fits. *bar: index of the bar in the line, -1: no bar. */
+/* Levels of detail of the progress line, tried in this order until the line fits. *bar: index of the bar in the line,
+ * -1: no bar. */
 enum { WITH_BAR, LONG, COMPACT, NO_RATE, NO_PROBABILITIES, NO_LOSSES, LEVELS };
 
 /* " D 0.61 G 1.92 D(x) .74 D(G(z)) .21/.18" */
@@ -180,7 +181,7 @@ static void bar_text(char out[LINE], bool color, int wide, double part)
     memcpy(out + n, "]", 2);
 }
 
-/* Print with a single write, so that lines of other threads do not split the text. */
+/* Print the line with a single write, so that output of other threads does not split it. */
 static void redraw(dg_progress *p, const char *text)
 {
     fprintf(stderr, "\r%s\033[K", text);
@@ -197,7 +198,7 @@ static void clear(dg_progress *p)
 static void draw_training(dg_progress *p, double time)
 {
     char text[LINE], whole[3 * LINE], bar[LINE] = "";
-    int room = width() - 1, at = -1, wide = 0; /* a line of full width wraps on some terminals */
+    int room = width() - 1, at = -1, wide = 0; /* one column less, because a full line wraps on some terminals */
     for (int level = 0; level < LEVELS; level++) {
         int n = compose(text, p, level, time, &at);
         wide = at < 0 ? 0 : room - n - 3;

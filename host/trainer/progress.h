@@ -1,5 +1,5 @@
-/* Progress on stderr. On a terminal, one line is redrawn at most 10 times per second. Otherwise one line is printed per
- * epoch, and at most one line per 10 s within an epoch. quiet: no output. */
+/* Progress on stderr. A terminal shows one line, redrawn at most 10 times per second. Any other stderr gets one line
+ * per epoch, and at most one line per 10 s within an epoch. quiet: no output. */
 #ifndef DG_PROGRESS_H
 #define DG_PROGRESS_H
 
@@ -12,17 +12,17 @@ void dg_progress_close(dg_progress *p);
 
 /* Set the recipe whose metrics are shown; call before dg_progress_step and dg_progress_epoch. */
 void dg_progress_recipe(dg_progress *p, const dg_recipe *r);
-/* epoch and step count from 1; images_done and images_all are images of this session, for the ETA. */
+/* epoch, step: from 1. images_done, images_all: images of this session, for the ETA. */
 void dg_progress_step(dg_progress *p, int epoch, int epochs, long step, long steps_per_epoch, const dg_metrics *m,
                       long images_done, long images_all, int batch);
 void dg_progress_epoch(dg_progress *p, int epoch, int epochs, const dg_metrics *mean, double seconds,
                        double images_per_second);
 void dg_progress_count(dg_progress *p, const char *what, long done, long total);
-/* Count read images; for dg_dataset_options.progress, whose context is a dg_progress. */
+/* Show the number of read images; a callback for dg_dataset_options.progress with a dg_progress as its context. */
 void dg_progress_reading(void *progress, long done, long total);
-/* Show a text until the next line; terminal only. */
+/* Show a text on a terminal until the next progress line. */
 void dg_progress_wait(dg_progress *p, const char *what);
-/* Print lines unchanged, such as a drawing. */
+/* Print lines unchanged, such as terminal graphics. */
 void dg_progress_show(dg_progress *p, const char *text);
 bool dg_progress_terminal(const dg_progress *p);
 /* Print a line above the progress bar. */

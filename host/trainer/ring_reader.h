@@ -1,6 +1,6 @@
-/* Reads metrics of steps asynchronously: ring rows are copied after the steps that write them, several at a time if
- * steps are short. The reader blocks only if all requests are in use, which limits how many steps the host launches
- * ahead of the device. */
+/* Reads the metrics of steps asynchronously from a ring buffer on the device: a request copies the metrics of several
+ * steps after these steps. The reader blocks only if all requests are in use, which limits how many steps the host
+ * launches ahead of the device. */
 #ifndef DG_RING_READER_H
 #define DG_RING_READER_H
 
@@ -23,8 +23,8 @@ typedef struct {
     double each; /* seconds per step, 0: unknown */
 } dg_ring_reader;
 
-/* Returns the number of steps to launch together: about 50 ms of steps, at most DG_REQUEST_ROWS, so that signals and
- * errors are handled soon; 1 if steps run synchronously. each: seconds per step, 0: unknown. */
+/* Returns the number of steps to launch together: 1 on a synchronous backend, else at most DG_REQUEST_ROWS and about 50
+ * ms, so that signals and errors are handled soon. each: seconds per step, 0: unknown. */
 int dg_steps_ahead(const dg_backend *b, double each);
 
 dg_err dg_ring_reader_open(dg_ring_reader *r, dg_job *job, uint64_t step);
@@ -34,8 +34,8 @@ void dg_ring_reader_close(dg_ring_reader *r);
  * are pending or at_once is set. */
 dg_err dg_ring_reader_ask(dg_ring_reader *r, uint64_t step, bool at_once);
 
-/* Take the oldest finished request: *n rows from step *first, valid until the next dg_ring_reader_ask; *n = 0: no
- * request has finished. Blocks if wait is set or all requests are in use. */
+/* Get the metrics of the oldest finished request: *n steps from step *first; *n = 0: no request has finished. *row is
+ * valid until the next dg_ring_reader_ask. Blocks if wait is set or all requests are in use. */
 dg_err dg_ring_reader_take(dg_ring_reader *r, bool wait, uint64_t *first, dg_metrics **row, int *n);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PANEL = 256 }; /* rows per product; columns right of its last diagonal element are not computed */
+enum { PANEL = 256 }; /* rows per product; columns right of the product's last diagonal element are skipped */
 
 static int panels(int n) { return (n + PANEL - 1) / PANEL; }
 static int panel_rows(int n, int i) { return n - i * PANEL < PANEL ? n - i * PANEL : PANEL; }
@@ -75,9 +75,10 @@ double dg_symmetric_most(const double *a, int n)
     return most;
 }
 
-/* Scaled Newton-Schulz iteration: with eigenvalues s^2 of m, low <= s <= 1, s becomes alpha s (3 - alpha^2 s^2) / 2.
- * alpha maximises the smallest new s, which is returned; low and 1 are both mapped to it. Chen & Chow 2014, "A stable
- * scaling of Newton-Schulz for improving the sign function computation of a Hermitian matrix". */
+/* Scaled Newton-Schulz step (Chen & Chow 2014, "A stable scaling of Newton-Schulz for improving the sign function
+ * computation of a Hermitian matrix"). The step maps s, low <= s <= 1, to alpha s (3 - alpha^2 s^2) / 2, where s^2 are
+ * eigenvalues of the iterated matrix. alpha maximises the smallest new s, which low and 1 are mapped to. Returns the
+ * smallest new s. */
 static double scaled_step(double low, double *alpha)
 {
     *alpha = sqrt(3 / (1 + low + low * low));
@@ -85,7 +86,7 @@ static double scaled_step(double low, double *alpha)
     return s * (3 - s * s) / 2;
 }
 
-/* The error after a step is 3/8 of the squared error before it. NaN also ends the iteration. */
+/* A Newton-Schulz step reduces the error e to 3/8 e^2. NaN also ends the iteration. */
 static bool is_last(double low) { return !(low > 0 && 1 - low >= 1e-8); }
 
 long dg_inverse_root_products(double least, double most)
@@ -102,10 +103,10 @@ static void polynomial(double *m, size_t n, double a, double b)
     for (size_t i = 0; i < n; i++) m[i * n + i] += a;
 }
 
-/* From m = a / most and z = 1: q = (3 alpha - alpha^3 m) / 2, m = m q^2 (converges to 1), z = product of all q. In this
- * form each m depends only on the previous one, so rounding errors stay bounded (see Cheng et al. 2001, "Approximating
- * the logarithm of a matrix to specified accuracy", on another iteration). The usual coupled form diverges if products
- * are computed for one half and mirrored. */
+/* Iterate from m = a / most and z = 1: q = (3 alpha - alpha^3 m) / 2, m = m q^2 (converges to 1), z = z q. Each m
+ * depends only on the previous m, so rounding errors stay bounded (shown for another iteration by Cheng et al. 2001,
+ * "Approximating the logarithm of a matrix to specified accuracy"). The coupled Newton-Schulz form diverges if products
+ * are computed for one triangle and mirrored. */
 static dg_err iterate(dg_symmetric *s, double *m, double low, double *q, double *z)
 {
     const size_t n = (size_t)s->n, bytes = n * n * sizeof *m;

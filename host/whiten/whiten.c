@@ -9,7 +9,7 @@ double dg_whitening_bytes(int size, int channels)
     return (n * n + n) * sizeof(double);
 }
 
-/* Memory for seven matrices: one for the result, four for products, two for sums or the root. */
+/* Seven matrices: one for the result, four for products, two for sums or the root. */
 double dg_whitening_bytes_to_find(int size, int channels) { return 7 * dg_whitening_bytes(size, channels); }
 
 dg_whitening *dg_whitening_new(int size, int channels)
@@ -34,7 +34,7 @@ void dg_whitening_free(dg_whitening *w)
     free(w);
 }
 
-/* Store n images as columns; the remaining columns are 0. */
+/* Store the images as columns of out (n, n), n values each; the remaining columns are 0. */
 static void transpose(const uint8_t *pixels, size_t images, size_t n, double *out)
 {
     enum { BLOCK = 32 };
@@ -44,7 +44,7 @@ static void transpose(const uint8_t *pixels, size_t images, size_t n, double *ou
             for (size_t j = i; j < n && j < i + BLOCK; j++) out[j * n + k] = pixels[k * n + j];
 }
 
-/* Add products of pixels to gram, n images at a time. */
+/* Add X^T X of the images X (count, n) to gram (n, n), n images at a time. */
 static dg_err sum_products(dg_symmetric *s, const uint8_t *pixels, size_t count, double *gram)
 {
     const size_t n = (size_t)s->n;
@@ -59,7 +59,7 @@ static dg_err sum_products(dg_symmetric *s, const uint8_t *pixels, size_t count,
     return e;
 }
 
-/* Convert sums of pixels and of their products to means and covariances of pixels in 0 to 1. */
+/* Convert sums of pixel products (0..255) in gram to the covariance of pixels in 0..1, and compute their mean. */
 static void covariance(const uint8_t *pixels, size_t count, size_t n, double *gram, double *mean)
 {
     const double N = (double)count;
@@ -73,7 +73,7 @@ static void covariance(const uint8_t *pixels, size_t count, size_t n, double *gr
 
 static double rounded(double v, dg_type real) { return real == DG_F32 ? (double)(float)v : v; }
 
-/* On entry w->weight is the covariance and w->bias the mean. */
+/* Compute weight and bias from the covariance in w->weight and the mean in w->bias. */
 static dg_err finish(dg_symmetric *s, const dg_whitening_options *o, dg_whitening *w)
 {
     const size_t n = (size_t)w->values;
@@ -98,7 +98,7 @@ dg_err dg_whitening_fit(const dg_whitening_options *o, const uint8_t *pixels, in
     dg_whitening *w = *out = dg_whitening_new(o->size, o->channels);
     if (!w) return dg_fail(DG_DEVICE, "out of memory for whitening");
     dg_symmetric s = {.n = w->values, .progress = o->progress, .context = o->context, .stop = o->stop};
-    /* an estimate, until the number of products for the root follows from the bound of the eigenvalues */
+    /* estimated number of products; `finish` replaces it, because the bound of the eigenvalues is still unknown */
     s.total = (n + w->values - 1) / w->values + dg_inverse_root_products(o->epsilon, 100);
     dg_err e = dg_symmetric_open(&s, o->threads);
     if (!e) e = sum_products(&s, pixels, (size_t)n, w->weight);
@@ -133,7 +133,7 @@ static dg_err begin(dg_whitening *w, dg_type real, int threads)
     return e;
 }
 
-/* Rows after the last image are whitened too, but not copied. */
+/* Whiten `count` images; rows of the product after the last image are not copied to out. */
 static dg_err whiten_chunk(dg_whitening *w, const uint8_t *pixels, size_t count, void *x, char *out, size_t stride)
 {
     const dg_type real = w->apply.type;

@@ -1,17 +1,17 @@
-/* ZCA whitening (Bell & Sejnowski 1997): images x in 0 to 1 become w (x - mean) with w = (covariance + epsilon)^(-1/2).
- * The values become uncorrelated and stay as close to x as possible. Whitening is a constant dense layer. */
+/* ZCA whitening (Bell & Sejnowski 1997): images x in 0..1 become w (x - mean) with w = (covariance + epsilon)^(-1/2).
+ * Whitened values are uncorrelated and as close to x as possible. */
 #ifndef DG_WHITEN_H
 #define DG_WHITEN_H
 
 #include "host/whiten/symmetric.h"
 
-/* Maximum values per image (52 x 52 colour, 90 x 90 grey). With more values, the covariance needs > 0.5 GiB and the
- * root takes hours. */
+/* Maximum values per image (52 x 52 colour, 90 x 90 grey). For larger images, the covariance needs more than 0.5 GiB
+ * and its inverse root takes hours. */
 enum { DG_WHITENED_MOST = 8192 };
 
 typedef struct {
     int size, channels, values;
-    double *weight, *bias; /* weight (values, values) is symmetric; bias (values) is -weight * mean; order H, W, C */
+    double *weight, *bias; /* weight (values, values): symmetric; bias (values): -weight * mean; order H, W, C */
     void (*progress)(void *context, long done, long total); /* progress of dg_whiten; may be NULL */
     void *context;
     volatile sig_atomic_t *stop; /* nonzero: end dg_whiten with DG_FAILED; may be NULL */
@@ -28,22 +28,23 @@ typedef struct {
     volatile sig_atomic_t *stop; /* nonzero: end the fit with DG_FAILED; may be NULL */
 } dg_whitening_options;
 
-/* Bytes of the result, and peak bytes of dg_whitening_fit. */
+/* Return the bytes of a dg_whitening, and the peak bytes of dg_whitening_fit. */
 double dg_whitening_bytes(int size, int channels);
 double dg_whitening_bytes_to_find(int size, int channels);
 
-/* All zeros. NULL: out of memory. */
+/* Allocate a whitening of zeros. Returns NULL if out of memory. */
 dg_whitening *dg_whitening_new(int size, int channels);
 void dg_whitening_free(dg_whitening *w);
 
-/* Compute the whitening of n images (n, size, size, channels). Integer sums do not depend on order and threads. */
+/* Compute the whitening of n images (n, size, size, channels). The result does not depend on the order of images and
+ * threads, because sums are integers. */
 dg_err dg_whitening_fit(const dg_whitening_options *o, const uint8_t *pixels, int n, dg_whitening **out);
 
-/* Whiten n images into values of type real, `stride` bytes from one image to the next. Always runs on the CPU, so that
- * all devices get the same values. threads: used by the first call. */
+/* Whiten n images into values of type real, `stride` bytes from one image to the next. Whitening runs on the CPU, so
+ * that its values do not depend on the device. threads: CPU threads, fixed by the first call. */
 dg_err dg_whiten(dg_whitening *w, dg_type real, int threads, const uint8_t *pixels, int n, void *out, size_t stride);
 
-/* Convert matrix and bias to PyTorch's order C, H, W and type `type`, and back. */
+/* Convert the whitening matrix and bias to PyTorch's order C, H, W and to `type`, and back. */
 void dg_whitening_to_file(const dg_whitening *w, dg_type type, void *weight, void *bias);
 void dg_whitening_from_file(dg_whitening *w, dg_type type, const void *weight, const void *bias);
 

@@ -4,7 +4,7 @@
 static int modules(const dg_layer *l)
 {
     (void)l;
-    return 0; /* nn.Sequential has no module for an addition */
+    return 0; /* nn.Sequential has no module for a sum */
 }
 
 static void forward(dg_builder *b, dg_pass *p, int i)

@@ -1,21 +1,20 @@
-/* Layers conv, conv_transpose and dense: a convolution, followed by bias or batch norm, the output of layer `add`, and
- * the activation. With spectral norm the weights are divided by sigma. A dense layer is a convolution whose kernel
- * covers the map, with values in the order of PyTorch's Flatten and Linear. */
+/* Layers conv, conv_transpose and dense: a convolution, followed by bias or batch norm, the sum with the output of
+ * layer `add`, and the activation. Spectral norm divides the weights by their largest singular value sigma. A dense
+ * layer is a convolution whose kernel covers the map, with values in the order of PyTorch's Flatten and Linear. */
 #include <string.h>
 
 #include "host/net/layers/layers.h"
 
 static const double NORM_EPS = 1e-5, NORM_MOMENTUM = 0.1, SPECTRAL_EPS = 1e-12; /* PyTorch's defaults */
 
-/* The first enum has indices of parameters, with biases last. The second enum has indices of dg_layer_pass.saved: PRE
- * (the convolution's output), MEAN and RSTD if there is batch norm, NORMAL (weights / sigma) and SIGMA if there is
- * spectral norm. */
+/* Indices of a layer's parameters, biases last. Indices of dg_layer_pass.saved: PRE (the convolution's output), MEAN
+ * and RSTD with batch norm, NORMAL (weights / sigma) and SIGMA with spectral norm. */
 enum { W, GAMMA, BETA, RUNNING_MEAN, RUNNING_VAR, U = W + 1, V };
 enum { PRE, MEAN, RSTD, NORMAL = PRE, SIGMA };
 
 static bool batch(const dg_layer *l)
 {
-    switch (l->norm) { /* there is no default case, so that the compiler warns of a norm that is not handled */
+    switch (l->norm) { /* no default case, so that the compiler warns of missing norms */
     case DG_NORM_NONE:
     case DG_NORM_SPECTRAL: return false;
     case DG_NORM_BATCH: break;
@@ -75,7 +74,7 @@ static dg_err shape(dg_layer *l, const char *where)
 
 static int modules(const dg_layer *l) { return l->flatten + 1 + batch(l) + (l->act != DG_ACT_NONE); }
 
-/* Arguments of the ops of a layer with groups, which is a conv. */
+/* Returns the arguments of the ops of a convolution with groups. */
 static dg_group_args grouped(const dg_layer *l, int N)
 {
     return (dg_group_args){.N = N,
@@ -91,7 +90,8 @@ static dg_group_args grouped(const dg_layer *l, int N)
                            .Cg = l->in.C / l->groups};
 }
 
-/* The arguments of the convolution op. In a transposed convolution, x is the output and y is the input. */
+/* Returns the arguments of the convolution op. For a transposed convolution, x is the layer's output and y the layer's
+ * input. */
 static dg_conv_args geometry(const dg_layer *l, int N)
 {
     dg_shape x = transposed(l) ? l->out : l->in, y = transposed(l) ? l->in : l->out;
@@ -132,10 +132,11 @@ static int parameters(const dg_layer *l, dg_parameter out[DG_LAYER_PARAMETERS])
     return bias_of(l) + l->bias;
 }
 
-/* Returns s: fp16 gradients are scaled by 2^s; normal fp16 numbers are 2^-14 to 2^16. Gradients scale with 1 / batch,
- * because the loss is a mean. Measured (dcgan64-paper, epochs 1 to 300; dcgan64; dcgan128): largest 2^4.5 / batch; in
- * each layer 99% are above 2^-22 / batch, 99.9% above 2^-26 / batch. After scaling, these three limits are 2^12.5,
- * 2^-14 and 2^-18; smaller values lose precision gradually. */
+/* Returns the exponent s of the factor 2^s that scales fp16 gradients; normal fp16 numbers are 2^-14 to 2^16.
+ * Gradients scale with 1 / batch, because the loss is a mean. The largest measured gradient is 2^4.5 / batch
+ * (dcgan64-paper, epochs 1 to 300; dcgan64; dcgan128); in each layer 99% are above 2^-22 / batch, 99.9% above 2^-26
+ * / batch. Scaled gradients are at most 2^12.5; 99% are above 2^-14 and 99.9% above 2^-18, and smaller values lose
+ * precision gradually. */
 static int shift_of(int batch)
 {
     int shift = 8;
@@ -217,13 +218,13 @@ static void spectral_forward(dg_builder *b, const dg_pass *p, int i, dg_layer_pa
     dg_bind_row(op, "w", r->value[W]);
 }
 
-/* The weights that the convolution uses: as stored, or divided by sigma. */
+/* Returns the arena row of the weights that the convolution uses: as stored, or divided by sigma (spectral norm). */
 static int factors(const dg_builder *b, const dg_pass *p, int i)
 {
     return spectral(dg_layer_of(b, p, i)) ? p->layer[i].saved[NORMAL] : b->rows[p->net][i].value[W];
 }
 
-/* Append a convolution, or in a layer with groups the grouped one of the same direction. */
+/* Append a convolution op, or the corresponding grouped op in a layer with groups. */
 static dg_op *add(dg_builder *b, const dg_pass *p, int i, dg_op_kind kind, const char *what)
 {
     static const dg_op_kind of_groups[] = {
@@ -325,7 +326,8 @@ static void backward(dg_builder *b, dg_pass *p, int i, dg_view dy, unsigned want
     dg_bind_row(op, "w", factors(b, p, i));
 }
 
-/* The input of the weight gradient: slopes times the layer's input, plus the scaled tangent of the input. */
+/* Append op mix, the input of the weight gradient: slopes times the layer's input, plus the scaled tangent of the
+ * input. */
 static dg_view mix(dg_builder *b, const dg_tangent *t, int i)
 {
     const dg_pass *p = t->pass;

@@ -1,12 +1,12 @@
-/* The kinds of layers. Layer kinds: one file per kind, with its keys, output shape, parameters and ops.
- * docs/extending.md says how to add a kind. */
+/* Layer kinds: one file per kind, with its keys, output shape, parameters and ops. docs/extending.md explains how to
+ * add a layer kind. */
 #ifndef DG_LAYERS_H
 #define DG_LAYERS_H
 
 #include "host/files/onnx.h"
 #include "host/net/build.h"
 
-/* X(NAME): dg_layer_NAME is the kind of `op = NAME`; the first kind is the default. */
+/* X(NAME): dg_layer_NAME implements the model key `op = NAME`; the first layer kind is the default. */
 #define DG_LAYERS(X)  \
     X(conv)           \
     X(conv_transpose) \
@@ -60,29 +60,31 @@ typedef struct {
 } dg_parameter;
 
 typedef struct {
-    char value[DG_ONNX_NAME]; /* name of the current value: the layer's input, then the output of the last node */
+    char value[DG_ONNX_NAME]; /* ONNX name of the layer's input, then of the last node's output */
     const char *add;
     const char *parameter[DG_LAYER_PARAMETERS];
-    bool on_maps[DG_LAYER_PARAMETERS]; /* set if the parameter is added to a map, so that its shape must be (C, 1, 1) */
+    bool on_maps[DG_LAYER_PARAMETERS]; /* true if the parameter is added to a feature map: shape (C, 1, 1) */
 } dg_layer_onnx;
 
 struct dg_layer_kind {
     const char *name;
-    unsigned takes, needs; /* masks of accepted keys; op, in, repeat and repeat_from are always accepted */
-    unsigned own;          /* keys that the layer does not inherit from section [NET] */
-    /* Set l->out, and the keys that are still -1, from l->in and the other keys. DG_USAGE: invalid combination. */
+    unsigned takes, needs; /* bit masks of accepted and required keys, without op, in, repeat and repeat_from */
+    unsigned own;          /* keys that are not inherited from a network's section of defaults, such as [G] */
+    /* Set l->out, and the defaults of keys that are -1, from l->in and other keys. Returns DG_USAGE for invalid
+     * keys. */
     dg_err (*shape)(dg_layer *l, const char *where);
     int (*modules)(const dg_layer *l); /* number of modules in nn.Sequential */
     int (*parameters)(const dg_layer *l, dg_parameter out[DG_LAYER_PARAMETERS]);
-    /* Append the forward ops of layer i: read pass->layer[i].in, set .out and .saved. */
+    /* Append the forward ops of layer i, which read p->layer[i].in; set .out and .saved. */
     void (*forward)(dg_builder *b, dg_pass *p, int i);
-    /* Append the backward ops from dy, the gradient of .out: gradients of weights (DG_WANT_WEIGHTS), and of .in and
-     * .add as dx[0] and dx[1] (DG_WANT_INPUT). Gradients are in the row of dg_layer_gradient, which may be dy's. */
+    /* Append the backward ops from dy, the gradient of the layer's output: gradients of weights (DG_WANT_WEIGHTS), and
+     * of .in and .add as dx[0] and dx[1] (DG_WANT_INPUT). The gradient before the activation is in the row of
+     * dg_layer_gradient, which may be the row of dy. */
     void (*backward)(dg_builder *b, dg_pass *p, int i, dg_view dy, unsigned want, dg_view dx[2]);
-    /* Append the ops for the layer's tangent, which is returned, and for the gradients of its weights (dg_tangent).
+    /* Append the tangent ops of layer i and the ops of its weight gradients (dg_tangent). Returns the output's tangent.
      * NULL: the layer cannot be part of a network with a gradient penalty. */
     dg_view (*tangent)(dg_builder *b, const dg_tangent *t, int i);
-    /* Append the ONNX nodes of evaluation mode; NULL: the layer is an identity. */
+    /* Append the layer's ONNX nodes for evaluation mode; NULL: the layer is an identity. */
     void (*onnx)(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n);
 };
 
@@ -95,38 +97,39 @@ extern const dg_layer_kind *const dg_layer_kinds[];
 dg_err dg_layer_fail(const dg_layer *l, const char *where, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The row for the gradient before an activation: dy, or a new row if the network forks and dy may be read again. */
+/* Returns the view for the gradient before an activation: dy, or a new row if the network forks, because dy may be read
+ * again. */
 dg_view dg_layer_gradient(dg_builder *b, const dg_pass *p, int i, dg_view dy);
 
 /* Append y = act(a + output of layer `add`). */
 void dg_finish_add(dg_builder *b, const dg_pass *p, int i, const char *what, dg_view a);
 
-/* Append the in-place ops that follow a layer's own ops: bias, output of layer `add`, activation. bias: row of the
- * biases, -1: none. */
+/* Append the in-place ops that follow a layer's own ops: bias, sum with the output of layer `add`, activation. bias:
+ * arena row of the biases, -1: none. */
 void dg_finish_forward(dg_builder *b, const dg_pass *p, int i, int bias);
-/* Append the backward ops of dg_finish_forward; returns the gradient of the input of these ops. db: row of the biases'
- * gradient, -1: none. */
+/* Append the backward ops of dg_finish_forward; returns the gradient of the input of these ops. db: arena row of the
+ * biases' gradient, -1: none. */
 dg_view dg_finish_backward(dg_builder *b, const dg_pass *p, int i, dg_view dy, int db, unsigned want, dg_view dx[2]);
 
-/* Append the tangent ops of dg_finish_forward, then the gradient db of the biases (-1: none): the slope of the
- * activation is next to the convolution, which can be fused with it. from: the tangent before these ops, which is `out`
- * unless there is an output of another layer to add. */
+/* Append the tangent ops of dg_finish_forward, then the gradient db of the biases (-1: none). In this order the op of
+ * the activation's slope directly follows the convolution, so that fusion can join the two ops. from: the tangent
+ * before these ops, which is `out` unless the layer adds another layer's output. */
 void dg_finish_tangent(dg_builder *b, const dg_tangent *t, int i, dg_view from, dg_view out, int db);
-/* The row for the tangent of a layer's output. */
+/* Returns the view for the tangent of layer i's output. */
 dg_view dg_tangent_out(dg_builder *b, const dg_tangent *t, int i);
 
-/* Append a node that reads n->value, and set n->value to the node's output. */
+/* Append an ONNX node that reads n->value, and set n->value to the node's output. */
 dg_onnx_node *dg_layer_node(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n, const char *type, const char *what);
 /* Append the ONNX nodes for the ops of dg_finish_forward, except the bias. */
 void dg_finish_onnx(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n);
 void dg_windows_onnx(dg_onnx_node *node, const dg_layer *l);
 
 /* Set out->H and out->W to the number of windows. If floors is set, pixels after the last window are ignored; otherwise
- * they are an error, DG_USAGE. */
+ * pixels after the last window are a DG_USAGE error. */
 dg_err dg_layer_windows(const dg_layer *l, const char *where, bool floors, dg_shape *out);
 /* dg_layer_kind.shape for layer kinds whose output shape equals their input shape. */
 dg_err dg_layer_same_shape(dg_layer *l, const char *where);
-/* DG_USAGE unless height and width of the output are 1 to DG_LAYER_SIDE. */
+/* Returns DG_USAGE unless height and width of the layer's output are 1 to DG_LAYER_SIDE. */
 enum { DG_LAYER_SIDE = 1024 };
 dg_err dg_layer_check_size(const dg_layer *l, const char *where);
 

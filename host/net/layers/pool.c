@@ -9,7 +9,7 @@ static bool takes_mean(const dg_layer *l) { return l->kind == &dg_layer_mean_poo
 
 static dg_err shape(dg_layer *l, const char *where)
 {
-    if (l->kernel < 0) l->kernel = l->in.H; /* the default of mean_pool: the window is the whole map */
+    if (l->kernel < 0) l->kernel = l->in.H; /* the default window of mean_pool is the whole map */
     if (l->stride < 0) l->stride = l->kernel;
     if (l->pad < 0) l->pad = 0;
     if (l->bias < 0) l->bias = 0;
@@ -70,7 +70,7 @@ static void backward(dg_builder *b, dg_pass *p, int i, dg_view dy, unsigned want
     dg_bind(op, "dy", dy);
 }
 
-/* Append the tangent of a mean. The tangent of a maximum would need the index of the maximum. */
+/* Append the tangent of mean_pool. max_pool has no tangent, because its tangent would need the index of the maximum. */
 static dg_view tangent(dg_builder *b, const dg_tangent *t, int i)
 {
     const dg_layer *l = dg_layer_of(b, t->pass, i);
@@ -92,7 +92,7 @@ static void onnx(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n)
     dg_finish_onnx(o, l, n);
 }
 
-/* Pooling layers inherit no key from section [NET], whose values are meant for convolutions. */
+/* Pooling layers inherit no defaults from a section such as [G], which are meant for convolutions. */
 enum {
     TAKES = DG_KEY(KERNEL) | DG_KEY(STRIDE) | DG_KEY(PAD) | DG_KEY(BIAS) | DG_KEY(ACT) | DG_KEY(SLOPE) | DG_KEY(TORCH)
 };

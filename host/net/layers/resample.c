@@ -25,7 +25,7 @@ static int modules(const dg_layer *l)
     return 1;
 }
 
-/* adjoint: y is the gradient of the layer's input, x that of its output. */
+/* Append an op that resamples x to y. adjoint: y is the gradient of the layer's input, x the gradient of its output. */
 static void add(dg_builder *b, const dg_pass *p, int i, const char *what, bool adjoint, dg_view y, dg_view x)
 {
     const dg_layer *l = dg_layer_of(b, p, i);
@@ -60,7 +60,7 @@ static dg_view tangent(dg_builder *b, const dg_tangent *t, int i)
     return out;
 }
 
-/* A mean over windows of 2 x 2 pixels. */
+/* Append an ONNX mean over windows of 2 x 2 pixels. */
 static void mean(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n, const char *what, int stride, int pad)
 {
     dg_layer window = *l;
@@ -70,8 +70,8 @@ static void mean(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n, const char *wh
     dg_onnx_int(node, "count_include_pad", 1);
 }
 
-/* ONNX's Resize repeats the pixels at the border. [1 3 3 1] is [1 1] * [1 1] * [1 1], therefore two means of
- * neighbouring pixels and either a mean of each 2 x 2 pixels, or four copies of each pixel, give equal results. */
+/* The filter [1 3 3 1] is [1 1] * [1 1] * [1 1]: two means of neighbouring pixels, and a mean of each 2 x 2 pixels
+ * (halving) or four copies of each pixel (doubling). ONNX's Resize repeats the border pixels. */
 static void onnx(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n)
 {
     if (l->scale == DOUBLES) {
