@@ -44,7 +44,7 @@ struct dg_job_options {
     double ema_half_life; /* in images */
     int augment;
     double augment_p; /* probability of each augmentation */
-    double schedule;  /* images of the cosine schedule (schedule.h); 0: no schedule, end values are ignored */
+    double schedule;  /* images of the cosine schedule (dg_schedule_step); 0: no schedule, end values are ignored */
     double lr_end, beta2_end, r1_end, r2_end; /* end values, 0: no change; lr_end: factor of each learning rate */
     dg_start start;
     double start_sigma, start_bias;
@@ -132,9 +132,9 @@ void *dg_job_memory(const dg_job *job, int row);
  * 0, running variances with 1. */
 dg_err dg_job_init(dg_job *job, uint64_t seed);
 
-/* Copy the step state to the device: seed, step, cursor and lr of `state`, and the scheduled values (schedule.h) after
- * `images` images, for a step of `batch` images. dg_job_put_state copies the state in the middle of a schedule, where
- * every scheduled op has an effect. */
+/* Copy the step state to the device: seed, step, cursor and lr of `state`, and the scheduled values (dg_schedule_step)
+ * after `images` images, for a step of `batch` images. dg_job_put_state copies the state in the middle of a schedule,
+ * where every scheduled op has an effect. */
 dg_err dg_job_put_scheduled(dg_job *job, const dg_step_state *state, double images, int batch);
 dg_err dg_job_put_state(dg_job *job, const dg_step_state *state);
 /* Wait for the steps, then copy the metrics of steps first .. first+n-1; n <= DG_RING. */
