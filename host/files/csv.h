@@ -1,12 +1,12 @@
-/* CSV fields (RFC 4180) with names from files. */
+/* Writes names as CSV fields (RFC 4180). */
 #ifndef DG_CSV_H
 #define DG_CSV_H
 
 #include <stdio.h>
 
-/* Write one field. Control characters and invalid UTF-8 become \xNN, as in messages. A name gets a leading apostrophe
- * if it begins with an apostrophe, or if a spreadsheet would compute it as a formula (= + - @ or their wide forms, also
- * after spaces). Readers remove one apostrophe. Names with a separator, a quote, or spaces at an end are quoted. */
+/* Write one field. Control characters and invalid UTF-8 become \xNN. A leading apostrophe is added to names that begin
+ * with an apostrophe, or that a spreadsheet would compute as a formula (= + - @ or their wide forms, also after
+ * spaces). CSV readers remove one apostrophe. Names with a separator, a quote, or outer spaces are quoted. */
 void dg_csv_field(FILE *f, const char *name);
 
 #endif

@@ -51,7 +51,7 @@ static const struct {
     {"a log of a run (log.csv)", 0, 11, "epoch,step,"},
 };
 
-/* True if the first n bytes are printable characters and newlines. */
+/* True if the n bytes at s are text without control characters, except white space. */
 static bool is_text(const char *s, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -59,7 +59,7 @@ static bool is_text(const char *s, size_t n)
     return n > 0 && !memchr(s, 0, n);
 }
 
-/* Returns the first non-blank character of the first line that is not a comment. */
+/* Returns the first character of a text after white space and comment lines (; or #). */
 static char first_character(const char *s, size_t n)
 {
     size_t i = 0;
@@ -92,7 +92,7 @@ const char *dg_file_kind(const void *begin, size_t bytes)
     return first == '[' ? "text: an INI file, such as a model or a config.ini" : first == '{' ? "text: JSON" : "text";
 }
 
-/* Returns a Python expression that reads the weights of a file of this kind as a dictionary of arrays; %s: the file. */
+/* Returns a Python expression (%s: file name) that reads a file of this kind as a dictionary of weight arrays. */
 static const char *as_arrays(const char *kind)
 {
     if (kind == arrays) return "dict(numpy.load(%s))";
@@ -106,7 +106,7 @@ dg_err dg_file_explain(const char *path, dg_err e)
     const int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     const ssize_t n = fd >= 0 ? dg_read_some(fd, begin, sizeof begin) : -1;
     if (fd >= 0) close(fd);
-    if (n <= 8 || (!begin[7] && begin[8] == '{')) return e; /* e already reports a damaged safetensors file */
+    if (n <= 8 || (!begin[7] && begin[8] == '{')) return e; /* a safetensors file: e already describes the damage */
     const char *kind = dg_file_kind(begin, (size_t)n);
     if (kind == zip || kind == pickle)
         return dg_fail(e,

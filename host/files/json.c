@@ -27,7 +27,7 @@ void dg_json_put(cJSON *to, const char *key, cJSON *item)
     if (!cJSON_AddItemToObject(to, key, item)) cJSON_Delete(item);
 }
 
-/* Write one character, as \uXXXX if it is not printable. Returns how many bytes of s the character has. */
+/* Write one character, as \uXXXX if it is not printable. Returns the number of bytes of the character in s. */
 static int put_character(FILE *to, const char *s)
 {
     unsigned code;
@@ -51,7 +51,7 @@ void dg_json_text(FILE *to, const char *text)
     fputc('"', to);
 }
 
-static _Thread_local unsigned long at_begin; /* dg_json_refused() at dg_json_begin() */
+static _Thread_local unsigned long at_begin;
 
 cJSON *dg_json_begin(void)
 {
@@ -64,7 +64,7 @@ dg_err dg_json_print(cJSON *json)
     char *text = dg_json_refused() == at_begin ? cJSON_Print(json) : NULL;
     cJSON_Delete(json);
     if (!text) return dg_fail(DG_DEVICE, "out of memory for the JSON text");
-    /* Unprintable characters occur only inside strings, because cJSON writes only blanks between strings. */
+    /* escapes are valid here, because cJSON writes unprintable characters only inside strings */
     for (const char *s = text; *s;) {
         if (*s == '\n' || *s == '\t') putchar(*s++);
         else s += put_character(stdout, s);

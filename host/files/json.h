@@ -1,30 +1,27 @@
-/* Detects memory errors of cJSON. Without memory, cJSON returns NULL, as for invalid text, or silently leaves out
- * items. Example:
- *
- *     const unsigned long before = dg_json_refused();
- *     cJSON *o = cJSON_Parse(text);
- *     if (dg_json_refused() != before) return dg_fail(DG_DEVICE, "out of memory"); */
+/* Detects memory errors of cJSON. If an allocation fails, cJSON returns NULL, as for invalid text, or silently leaves
+ * out items. Example: const unsigned long before = dg_json_refused(); cJSON *o = cJSON_Parse(text); if
+ * (dg_json_refused() != before) return dg_fail(DG_DEVICE, "out of memory"); */
 #ifndef DG_JSON_H
 #define DG_JSON_H
 
 #include <stdio.h>
 #include "core/base/err.h"
 
-/* Number of failed allocations of cJSON in this thread. */
+/* Returns the number of failed allocations of cJSON in the calling thread so far. */
 unsigned long dg_json_refused(void);
 
-/* Add item (may be NULL) to an object, which owns it; without memory for the key, item is freed. */
+/* Add item (may be NULL) to the object `to`, which owns item. If an allocation fails, item is freed. */
 struct cJSON;
 void dg_json_put(struct cJSON *to, const char *key, struct cJSON *item);
 
-/* JSON on stdout, always valid and safe for a terminal: invalid UTF-8 -> U+FFFD, other unprintable text is escaped. */
+/* Printed JSON is valid and safe for a terminal: invalid UTF-8 becomes U+FFFD, unprintable characters are escaped. */
 
 /* Write text as a JSON string with quotes. */
 void dg_json_text(FILE *to, const char *text);
 
-/* An empty object for dg_json_print. */
+/* Make an empty object for dg_json_print. */
 struct cJSON *dg_json_begin(void);
-/* Print on stdout and free json. DG_DEVICE: an allocation has failed since this thread's last dg_json_begin. */
+/* Print on stdout and free json. DG_DEVICE: an allocation of cJSON has failed since dg_json_begin. */
 dg_err dg_json_print(struct cJSON *json);
 
 #endif

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Find the value of tEXt chunk `key` before the pixels. *n: number of the value's bytes within `bytes`. */
+/* Find the value of the tEXt chunk `key` before the pixels of a PNG. *n: bytes of the value up to the end of p. */
 static const uint8_t *find_text(const uint8_t *p, size_t bytes, const char *key, size_t from, size_t *n, size_t *next)
 {
     const size_t keyed = strlen(key) + 1;
@@ -58,7 +58,7 @@ bool dg_gif_says(const void *head, size_t bytes, const char *value)
     const size_t wanted = strlen(value);
     if (bytes < 13 || (memcmp(p, "GIF87a", 6) != 0 && memcmp(p, "GIF89a", 6) != 0)) return false;
     size_t at = 13 + colors_of(p[10]);
-    /* an extension consists of a label and blocks; an empty block ends it */
+    /* a GIF extension consists of a label and blocks, of which the last is empty */
     while (at < bytes && bytes - at > 3 && p[at] == 0x21) {
         const bool comment = p[at + 1] == 0xfe;
         at += 2;
@@ -86,7 +86,7 @@ static bool ours(int folder, const char *file, const char *const *names, const c
     return n > 0 && dg_png_says(head, (size_t)n, key, value);
 }
 
-/* `first` gets the first name, in bytewise order, of a file that is not dcgan's; "": all files are dcgan's. */
+/* first: receives the bytewise smallest name of a file that dcgan did not make, or "" without such a file. */
 static dg_err find_other(const char *dir, const char *const *names, const char *key, const char *value, char first[256])
 {
     DIR *d = opendir(dir);
@@ -106,7 +106,7 @@ static dg_err find_other(const char *dir, const char *const *names, const char *
 
 dg_err dg_only_ours(const char *dir, const char *const *names, const char *key, const char *value)
 {
-    char first[256], shown[1024]; /* the first name in bytewise order, so that the message is always the same */
+    char first[256], shown[1024]; /* first: independent of the order of readdir */
     const dg_err e = find_other(dir, names, key, value, first);
     if (e || !*first) return e;
     return dg_fail(DG_USAGE,

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Field numbers and type numbers of onnx.proto. */
+/* Numbers of fields and types from onnx.proto. */
 enum { MODEL_IR = 1, MODEL_PRODUCER = 2, MODEL_VERSION = 3, MODEL_GRAPH = 7, MODEL_OPSET = 8, MODEL_META = 14 };
 enum { GRAPH_NODE = 1, GRAPH_NAME = 2, GRAPH_WEIGHT = 5, GRAPH_IN = 11, GRAPH_OUT = 12 };
 enum { NODE_IN = 1, NODE_OUT = 2, NODE_NAME = 3, NODE_TYPE = 4, NODE_ATTRIBUTE = 5 };
@@ -56,8 +56,7 @@ static void put_value(dg_pb *graph, int field, const dg_onnx_value *v)
     dg_pb_put(graph, field, &value);
 }
 
-/* Append a weight without its values. Values are written later, unconverted, because file and host are little-endian.
- * */
+/* Append a weight to the graph, without its values, which are written to the file later. */
 static void put_weight(dg_pb *graph, const dg_st_tensor *t)
 {
     dg_pb m = {0};
@@ -88,7 +87,7 @@ static void put_model(dg_pb *m, const dg_st_meta *meta, int metas)
     }
 }
 
-/* Write the file in pieces, alternately a part of the model and a weight's values. */
+/* Write the file in pieces: parts of the model alternate with values of weights, which are not copied. */
 static dg_err write_pieces(const dg_onnx *o, const char *path, const dg_st_tensor *weight, int weights, dg_pb *model,
                            dg_pb *between, dg_chunk *piece)
 {
@@ -136,7 +135,7 @@ dg_err dg_onnx_write(const dg_onnx *o, const char *path, const dg_st_tensor *wei
 
 dg_onnx_node *dg_onnx_add(dg_onnx *o, const char *type, const char *whose, const char *what, const char *in)
 {
-    static dg_onnx_node discarded; /* receives nodes when memory has run out; dg_onnx_write then fails */
+    static dg_onnx_node discarded; /* written and ignored after a failed allocation, which dg_onnx_write reports */
     enum { SOME = 32 };
     if (!o->no_memory && o->nodes % SOME == 0) {
         dg_onnx_node *grown = realloc(o->node, (size_t)(o->nodes + SOME) * sizeof *grown);

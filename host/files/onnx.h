@@ -1,6 +1,5 @@
-/* Writer for ONNX files (https://onnx.ai, operator set 13): a graph of nodes over named values, its weights, input and
- * output, as Protocol Buffers of onnx.proto. No library is needed, because the format needs only tags and lengths.
- * Values between nodes are named after the layer and the step that compute them, such as "G.1.norm". After a failed
+/* Writes ONNX files (https://onnx.ai, operator set 13): a graph of nodes and its weights, input and output, as Protocol
+ * Buffers of onnx.proto. The output of a node is named after layer and computation, such as "G.1.norm". After a failed
  * allocation all functions do nothing, and dg_onnx_write reports the error. */
 #ifndef DG_ONNX_H
 #define DG_ONNX_H
@@ -12,7 +11,7 @@ enum { DG_ONNX_NAME = 96, DG_ONNX_INPUTS = 5, DG_ONNX_ATTRIBUTES = 4 };
 
 typedef struct {
     const char *name;
-    int count; /* number of integers; 1: a single integer, not a list; 0: the value is `real` */
+    int count; /* number of integers in a list; 1: a single integer; 0: the float `real` */
     int64_t value[4];
     double real;
 } dg_onnx_attribute;
@@ -24,7 +23,7 @@ typedef struct {
     dg_onnx_attribute attribute[DG_ONNX_ATTRIBUTES];
 } dg_onnx_node;
 
-/* A value with this shape per sample; the first dimension is the batch "N" of any size. */
+/* An input or output of the graph: a tensor with dimensions N (any batch size), dim[0], dim[1] ... */
 typedef struct {
     char name[DG_ONNX_NAME];
     int rank;
@@ -39,22 +38,20 @@ typedef struct {
     bool no_memory;
 } dg_onnx;
 
-/* Append a node with input `in`, whose output is named WHOSE.WHAT. Returns the node, for more inputs and attributes. */
+/* Append a node with input `in` and an output named WHOSE.WHAT. Returns the node, for more inputs and attributes. */
 dg_onnx_node *dg_onnx_add(dg_onnx *o, const char *type, const char *whose, const char *what, const char *in);
-/* Append a node that reads `value`, and set `value` to the name of the node's output. */
+/* Append a node with the input named `value`, and set `value` to the name of the node's output. */
 dg_onnx_node *dg_onnx_then(dg_onnx *o, const char *type, const char *whose, const char *what, char value[DG_ONNX_NAME]);
 void dg_onnx_input(dg_onnx_node *n, const char *in);
 void dg_onnx_ints(dg_onnx_node *n, const char *name, int count, const int64_t *value);
 void dg_onnx_int(dg_onnx_node *n, const char *name, int64_t value);
 void dg_onnx_real(dg_onnx_node *n, const char *name, double value);
 
-/* Write the graph, its weights (F32 or I64) and metadata atomically to a file. DG_IO; DG_USAGE: more than the format's
- * limit of 2 GB; DG_DEVICE: no memory. */
+/* Write the graph, its weights (F32 or I64) and metadata atomically to a file. DG_USAGE: over 2 GB, ONNX's limit. */
 dg_err dg_onnx_write(const dg_onnx *o, const char *path, const dg_st_tensor *weight, int weights,
                      const dg_st_meta *meta, int metas);
-void dg_onnx_free(dg_onnx *o); /* its members only */
+void dg_onnx_free(dg_onnx *o);
 
-/* True if path is a readable ONNX file that dcgan wrote. */
 bool dg_onnx_ours(const char *path);
 
 #endif

@@ -1,6 +1,5 @@
-/* Protocol Buffers messages, written field by field into memory (https://protobuf.dev/programming-guides/encoding), for
- * ONNX and TensorBoard events. After an allocation fails, the message stays `failed` and ignores further fields.
- * Writing the message, or adding it to another message, reports the error. */
+/* Encodes Protocol Buffers messages in memory (https://protobuf.dev/programming-guides/encoding), for ONNX files and
+ * TensorBoard events. After a failed allocation, a message is marked as `failed` and ignores further fields. */
 #ifndef DG_PROTOBUF_H
 #define DG_PROTOBUF_H
 
@@ -10,21 +9,21 @@
 
 enum { DG_PB_VARINT = 0, DG_PB_FIXED64 = 1, DG_PB_BYTES = 2, DG_PB_FIXED32 = 5 };
 
-/* Initialise with zeros. The caller frees data. */
+/* Initialise with zeros, and free data after use. */
 typedef struct {
     unsigned char *data;
     size_t bytes, room;
     bool failed;
 } dg_pb;
 
-void dg_pb_append(dg_pb *m, const void *data, size_t bytes); /* raw bytes, no field */
-void dg_pb_little(dg_pb *m, uint64_t v, int bytes);          /* little-endian number, no field */
-void dg_pb_length(dg_pb *m, int field, size_t bytes);        /* header of a field of `bytes` bytes */
+void dg_pb_append(dg_pb *m, const void *data, size_t bytes); /* without a field header */
+void dg_pb_little(dg_pb *m, uint64_t v, int bytes);          /* without a field header */
+void dg_pb_length(dg_pb *m, int field, size_t bytes);        /* field header: number and length */
 void dg_pb_bytes(dg_pb *m, int field, const void *data, size_t bytes);
 void dg_pb_text(dg_pb *m, int field, const char *text);
 void dg_pb_number(dg_pb *m, int field, uint64_t v);
 void dg_pb_float(dg_pb *m, int field, double v);
 void dg_pb_double(dg_pb *m, int field, double v);
-void dg_pb_put(dg_pb *m, int field, dg_pb *part); /* adds message `part` as a field; `part` becomes empty */
+void dg_pb_put(dg_pb *m, int field, dg_pb *part); /* appends message `part` as a field, then frees `part` */
 
 #endif

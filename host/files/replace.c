@@ -17,14 +17,14 @@ static bool begins(const void *head, size_t bytes, const char *text)
     return bytes >= n && !memcmp(head, text, n);
 }
 
-/* Returns the address of the quote that ends a JSON string, or `end`. at: byte after the string's first quote. */
+/* Returns the address of the quote that ends a JSON string, or `end`. at: address after the quote that begins it. */
 static const char *end_of_text(const char *at, const char *end)
 {
     while (at < end && *at != '"') at += *at == '\\' && end - at > 1 ? 2 : 1;
     return at < end ? at : end;
 }
 
-/* Returns the value of a metadata key in a safetensors header written by dcgan, which begins with the metadata. */
+/* Find the value of a metadata key in a safetensors header written by dcgan, which begins with the metadata. */
 static const char *find_meta(const void *head, size_t bytes, const char *key, size_t *n)
 {
     static const char before[] = "{\"__metadata__\":{";
@@ -73,8 +73,7 @@ static bool is_import_of_classifier(const void *head, size_t bytes)
     return is_import(head, bytes) && find_meta(head, bytes, "classes", &n);
 }
 
-/* How to detect a file's kind: by a function, by its first bytes, or by safetensors metadata. The first match counts.
- * */
+/* Kinds of files, detected by a function, by the first bytes, or by safetensors metadata. The first match is used. */
 static const struct {
     dg_made kind;
     const char *name;
@@ -134,7 +133,7 @@ static dg_err refused(const char *path, const char *why)
                    dg_named_settings(option, sizeof option, text));
 }
 
-/* Samples and other images count as one kind, so that they may replace each other. */
+/* Samples and other images may replace each other. */
 static dg_made kin(dg_made kind) { return kind == DG_MADE_SAMPLE ? DG_MADE_IMAGE : kind; }
 
 static dg_err judge(int old, const char *path, dg_made new_kind)
@@ -166,7 +165,7 @@ static dg_err judge(int old, const char *path, dg_made new_kind)
 dg_err dg_may_replace(const char *path, dg_made kind)
 {
     struct stat s;
-    if (dg_replaces_all() || stat(path, &s) || !S_ISREG(s.st_mode)) return DG_OK; /* the write will report errors */
+    if (dg_replaces_all() || stat(path, &s) || !S_ISREG(s.st_mode)) return DG_OK; /* writing reports errors of stat */
     const int old = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (old < 0 && errno == ENOENT) return DG_OK;
     if (old < 0) return dg_fail(DG_IO, "%s: exists and cannot be read: %s", path, strerror(errno));

@@ -1,5 +1,5 @@
-/* The rule for replacing existing files: an output may replace only files that dcgan made, detected by content, and
- * that the same command does not read. All outputs that a user names follow this rule. */
+/* An output of a command may replace an existing file only if dcgan made the file, which its content shows, and if the
+ * command does not read the file. This rule applies to all outputs that a user names. */
 #ifndef DG_REPLACE_H
 #define DG_REPLACE_H
 
@@ -12,11 +12,11 @@
 #define DG_CHECKPOINT_FORMAT "dcgan-checkpoint-1"
 #define DG_GENERATOR_FORMAT "dcgan-generator-1"
 #define DG_CLASSIFIER_FORMAT "dcgan-classifier-1"
-#define DG_NETWORK_FORMAT "dcgan-network-1" /* a network that `dcgan export` writes only with --network */
+#define DG_NETWORK_FORMAT "dcgan-network-1" /* other networks, for `dcgan export --network` */
 #define DG_Z_FORMAT "dcgan-z-1"
 
 typedef enum {
-    DG_MADE_BY_OTHERS, /* no mark of dcgan */
+    DG_MADE_BY_OTHERS, /* not made by dcgan */
     DG_MADE_EMPTY,
     DG_MADE_SAMPLE,
     DG_MADE_IMAGE,
@@ -34,25 +34,25 @@ typedef enum {
     DG_MADE_Z
 } dg_made;
 
-enum { DG_MADE_BYTES = 1 << 16 }; /* bytes at a file's beginning that determine its kind */
+enum { DG_MADE_BYTES = 1 << 16 }; /* number of bytes at a file's beginning that determine its kind */
 
 dg_made dg_made_kind(const void *head, size_t bytes);
 
-/* Settings of the rule, which the program provides and keeps valid until the last write. */
+/* Settings of the rule. The struct must stay valid until the last output was written. */
 typedef struct {
     bool force;
-    /* The name of the option that gave this path. */
+    /* Returns the name of the option that has the value `path`. */
     const char *(*option)(const char *path);
-    /* True if the command reads this file. */
+    /* True if the command reads the file `path`. */
     bool (*is_input)(const char *path, const struct stat *s, dg_made kind);
 } dg_replacing;
 void dg_set_replacing(const dg_replacing *r);
 bool dg_replaces_all(void);
 
-/* Returns DG_USAGE if an output of this kind must not replace the file at `path`. kind DG_MADE_EMPTY: unknown. */
+/* Returns DG_USAGE if an output of kind `kind` (DG_MADE_EMPTY: unknown) must not replace the file at `path`. */
 dg_err dg_may_replace(const char *path, dg_made kind);
 
-/* Like dg_may_replace, with the signature of dg_output_rule.may_replace. */
+/* Like dg_may_replace, for dg_output_rule.may_replace. */
 dg_err dg_may_replace_by(int old, const char *path, const dg_chunk *piece, int pieces);
 
 #endif

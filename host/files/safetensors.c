@@ -12,12 +12,12 @@
 #include "host/files/safetensors_internal.h"
 #include "core/base/shell.h"
 
-/* Maximum file size, so that reading a sparse file cannot allocate all memory. Files of dcgan are smaller. */
+/* Max file size, because a sparse file could be larger than the memory. */
 static const size_t largest_file = (size_t)16 << 30;
 
 typedef struct {
-    dg_st_tensor t;    /* first member, so that a pointer to it is a pointer to `placed` */
-    size_t at, stored; /* at: offset of the data from the end of the header; stored: bytes of the data in the file */
+    dg_st_tensor t;    /* must be the first member: a pointer to t is also a pointer to `placed` */
+    size_t at, stored; /* at: offset of the data after the header; stored: size of the data in the file in bytes */
     dg_st_narrow narrow;
     const char *type;
     char plain[sizeof((dg_st_tensor *)0)->name];
@@ -25,9 +25,9 @@ typedef struct {
 
 struct dg_st {
     char *name;
-    int fd;       /* descriptor while the data is still to be read, else -1 */
-    char *memory; /* data, each tensor at a multiple of 8 bytes; NULL: not read yet */
-    cJSON *root;  /* owns the metadata strings */
+    int fd;       /* descriptor of the file until its data is read, then -1 */
+    char *memory; /* data of all tensors, each at a multiple of 8 bytes; NULL until the data is read */
+    cJSON *root;  /* parsed header, which owns the metadata strings */
     placed *tensor;
     dg_st_meta *meta;
     int tensors, metas;
@@ -36,7 +36,7 @@ struct dg_st {
 
 typedef struct {
     const char *name;
-    const char *file; /* the file's beginning: length field and JSON header */
+    const char *file; /* length field and JSON header of the file */
     size_t bytes, header;
     dg_st *st;
 } reader;
@@ -51,7 +51,7 @@ __attribute__((format(printf, 2, 3), cold)) static dg_err bad(const reader *r, c
     return dg_fail(DG_IO, DG_MSG("bad-safetensors", "%s: not a valid safetensors file: %s"), r->name, text);
 }
 
-/* An integer from 0 to 2^53 - 1, exact in a double. */
+/* True if item is an integer from 0 to 2^53 - 1, which a double represents exactly. */
 static bool whole(const cJSON *item, int64_t *out)
 {
     if (!cJSON_IsNumber(item) || !(item->valuedouble >= 0 && item->valuedouble < 9007199254740992.0)) return false;
@@ -78,7 +78,8 @@ static dg_err read_type(const reader *r, const cJSON *dtype, placed *out, uint64
     return DG_OK;
 }
 
-/* {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}; other keys are ignored, as in the reference library. */
+/* Read {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}; ignore other keys, as Hugging Face's library does.
+ */
 static dg_err read_tensor(const reader *r, const cJSON *item, placed *out)
 {
     dg_st_tensor *t = &out->t;
@@ -155,7 +156,7 @@ static int by_data(const void *a, const void *b)
     return (x->stored > y->stored) - (x->stored < y->stored);
 }
 
-/* Check that names are unique, and that the data fills the file after the header without gaps or overlaps. */
+/* Check that tensor names are unique, and that the data of all tensors fills the file without gaps or overlaps. */
 static dg_err check_together(const reader *r)
 {
     dg_st *st = r->st;
@@ -186,7 +187,7 @@ static dg_err check_together(const reader *r)
     return at == data ? DG_OK : bad(r, "%zu bytes after the last tensor", data - at);
 }
 
-/* Require that a file has all checksums or none, so that a damaged key of a checksum is detected. */
+/* Check the header's checksum. A file must have all checksums or none, so that a damaged checksum key is detected. */
 static dg_err check_header_crc(const reader *r, int flags)
 {
     dg_st *st = r->st;
@@ -201,7 +202,7 @@ static dg_err check_header_crc(const reader *r, int flags)
     const char *digits = dg_st_find_digits(r->file + 8, r->header);
     char right[9];
     if (digits) snprintf(right, sizeof right, "%08x", dg_st_header_crc(r->file, 8 + r->header, digits));
-    if (!digits || memcmp(right, digits, 8) != 0) /* text comparison detects a damaged bit that turns "a" into "A" */
+    if (!digits || memcmp(right, digits, 8) != 0) /* compared as text, because "A" instead of "a" is damage, too */
         return bad(r, "the header is damaged (wrong checksum)");
     return DG_OK;
 }
@@ -237,7 +238,7 @@ static dg_err measure(reader *r)
     return DG_OK;
 }
 
-/* Check everything that does not need the data. */
+/* Parse and check the header. */
 static dg_err parse(const reader *r, int flags)
 {
     dg_st *st = r->st;
@@ -269,7 +270,7 @@ static dg_err parse(const reader *r, int flags)
     return e ? e : check_together(r);
 }
 
-/* Read the data that follows the header, from memory or from the open file. */
+/* Read the data of all tensors from `from` or, if `from` is NULL, from the open file. */
 static dg_err take_data(dg_st *st, const char *from)
 {
     size_t all = 0;
@@ -306,7 +307,7 @@ static dg_err give_up(dg_err e, dg_st **st)
     return e;
 }
 
-/* Read length field and JSON of an open file into r->file, which the caller frees. */
+/* Read the length field and the JSON header of an open file into r->file, which the caller frees. */
 static dg_err read_beginning(reader *r)
 {
     const size_t first = r->bytes < 8 ? r->bytes : 8;

@@ -6,7 +6,7 @@
 
 const char *const dg_st_type_name[DG_TYPES] = {"F32", "F64", "U8", "I32", "I64"};
 
-/* Like dg_utf8(), for a text of `left` bytes without a final NUL. */
+/* Like dg_utf8(), but for a text of `left` bytes without terminating NUL. */
 static int utf8_bytes(const char *s, size_t left)
 {
     char bytes[5] = "";
@@ -15,14 +15,14 @@ static int utf8_bytes(const char *s, size_t left)
     return dg_utf8(bytes, &code);
 }
 
-/* Scan a string from its opening quote. Returns its length in bytes with both quotes, or 0 and the reason in *why. */
+/* Scan a JSON string. Returns the string's length in bytes, including both quotes, or 0 with the fault in *why. */
 static size_t scan_string(const char *s, size_t left, const char **why)
 {
     for (size_t i = 1; i < left;) {
         if (s[i] == '"') return i + 1;
         if ((unsigned char)s[i] < 0x20) return *why = "control character in a string", 0;
         if (s[i] == '\\') {
-            /* cJSON would end the C string at \u0000 */
+            /* cJSON would truncate the string at \u0000 */
             if (left - i > 5 && !memcmp(s + i, "\\u0000", 6)) return *why = "NUL in a string", 0;
             i += 2;
             continue;
@@ -36,7 +36,7 @@ static size_t scan_string(const char *s, size_t left, const char **why)
 
 const char *dg_st_scan(const char *header, size_t bytes)
 {
-    /* Maximum number of JSON values in a file: dtype, 8 dims and 2 offsets per tensor, and the metadata. */
+    /* Max number of JSON values in a header: dtype, 8 dims and 2 offsets per tensor, and the metadata. */
     const long most = DG_ST_TENSORS_MAX * 16L + 2L * DG_ST_TENSORS_MAX;
     const char *why = NULL;
     long values = 0;
@@ -47,7 +47,7 @@ const char *dg_st_scan(const char *header, size_t bytes)
         switch (header[i]) {
         case '{':
         case '[':
-            /* {"name": {"shape": [ is the deepest nesting */
+            /* the deepest valid nesting is {"name": {"shape": [ */
             if (++depth > 3) return "nested too deeply";
             break;
         case '}':
@@ -66,7 +66,7 @@ const char *dg_st_scan(const char *header, size_t bytes)
             n = scan_string(header + i, left, &why);
             if (!n) return why;
             break;
-        case 'n': /* only "__metadata__" may be null; any other null is refused later */
+        case 'n': /* the parser later accepts null only for "__metadata__" */
             if (left < 4 || memcmp(header + i, "null", 4) != 0)
                 return "a value that is neither text nor a whole number";
             n = 4;
@@ -107,7 +107,7 @@ unsigned dg_st_header_crc(const char *file, size_t bytes, const char *digits)
 
 const char *dg_st_find_digits(const char *header, size_t bytes)
 {
-    /* Quotes inside a string are escaped, so this text matches only a key with its value. */
+    /* Quotes inside a JSON string are escaped, so `key` matches only a metadata key, not the text of a value. */
     static const char key[] = "\"" DG_ST_CRC "\":\"";
     const char *at = memmem(header, bytes, key, sizeof key - 1);
     if (!at || bytes - (size_t)(at - header) < sizeof key - 1 + 9) return NULL;
@@ -115,7 +115,7 @@ const char *dg_st_find_digits(const char *header, size_t bytes)
     return at[8] == '"' ? at : NULL;
 }
 
-/* True if the component of n bytes at `name` is one of these words (NULL-terminated). */
+/* True if the n bytes at `name` equal one of the words in the NULL-terminated array `word`. */
 static bool is_one(const char *name, size_t n, const char *const *word)
 {
     for (; *word; word++)
@@ -129,7 +129,7 @@ void dg_st_plain_name(const char *name, char *out)
                              *const first[] = {"model", "net", "state_dict", NULL},
                              *const generator[] = {"netG", "generator", "gen", NULL},
                              *const discriminator[] = {"netD", "discriminator", "disc", "critic", NULL};
-    bool leading = true, named = false; /* leading: nothing was copied yet; named: the network's name was copied */
+    bool leading = true, named = false; /* leading: no component was copied yet; named: "G" or "D" was copied */
     for (const char *at = name, *dot; (dot = strchr(at, '.')); at = dot + 1) {
         const size_t n = (size_t)(dot - at);
         const bool G = !named && is_one(at, n, generator), D = !named && is_one(at, n, discriminator);
@@ -153,7 +153,7 @@ dg_st_narrow dg_st_narrow_type(const char *dtype)
     return !strcmp(dtype, "F16") ? DG_ST_HALF : !strcmp(dtype, "BF16") ? DG_ST_BRAIN : DG_ST_SAME;
 }
 
-/* Convert IEEE 754 binary16 to the bits of binary32. */
+/* Convert the bits of an IEEE 754 binary16 number to the bits of a binary32 number. */
 static uint32_t from_half(uint16_t h)
 {
     const uint32_t sign = (uint32_t)(h & 0x8000) << 16;
@@ -169,7 +169,7 @@ void dg_st_widen(void *values, size_t n, dg_st_narrow from)
 {
     char *to = values;
     const char *source = to + 2 * n;
-    for (size_t i = 0; i < n; i++) { /* in place, because float i ends before 16-bit value i + 1 */
+    for (size_t i = 0; i < n; i++) { /* in place: float i does not overwrite 16-bit value i + 1 */
         uint16_t narrow;
         memcpy(&narrow, source + 2 * i, sizeof narrow);
         const uint32_t wide = from == DG_ST_HALF ? from_half(narrow) : (uint32_t)narrow << 16;

@@ -77,7 +77,7 @@ static bool add_tensor(cJSON *root, const dg_st_tensor *t, size_t offset)
            cJSON_AddItemToArray(offsets, cJSON_CreateNumber((double)(offset + t->bytes)));
 }
 
-/* Length field and header, padded with spaces to a multiple of 8. NULL: no memory. */
+/* Make length field and header, padded with spaces to a multiple of 8 bytes. NULL: no memory. */
 static char *make_header(const dg_st_tensor *const *order, int tensors, const dg_st_meta *meta, int metas, bool checked,
                          size_t *bytes)
 {
@@ -122,7 +122,7 @@ dg_err dg_st_write_in(const dg_directory *dir, const char *path, const dg_st_ten
 {
     dg_err e = check(path, tensor, tensors, meta, metas);
     if (e) return e;
-    /* Store wide types first, so that every tensor is aligned to its type, because PyTorch maps the file. */
+    /* Store wide types first: PyTorch maps the file into memory, so each tensor must be aligned to its type. */
     const dg_st_tensor **order = malloc((size_t)tensors * sizeof(const dg_st_tensor *));
     dg_chunk *piece = malloc(((size_t)tensors + 1) * sizeof *piece);
     char *header = NULL;

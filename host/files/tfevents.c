@@ -14,10 +14,10 @@
 
 #include "host/files/protobuf.h"
 
-enum { WALL_TIME = 1, STEP = 2, FILE_VERSION = 3, SUMMARY = 5 }; /* of Event */
-enum { VALUE = 1, TAG = 1, SIMPLE_VALUE = 2, IMAGE = 4 };        /* fields of Summary and of Value */
-enum { HEIGHT = 1, WIDTH = 2, COLORSPACE = 3, ENCODED = 4 };     /* of Image */
-enum { HEAD = 12, TAIL = 4, FLUSH_BYTES = 1 << 15 };             /* bytes of a record before and after its data */
+enum { WALL_TIME = 1, STEP = 2, FILE_VERSION = 3, SUMMARY = 5 }; /* field numbers of the message Event */
+enum { VALUE = 1, TAG = 1, SIMPLE_VALUE = 2, IMAGE = 4 };        /* field numbers of the messages Summary and Value */
+enum { HEIGHT = 1, WIDTH = 2, COLORSPACE = 3, ENCODED = 4 };     /* field numbers of the message Image */
+enum { HEAD = 12, TAIL = 4, FLUSH_BYTES = 1 << 15 }; /* HEAD, TAIL: bytes of a record before and after its data */
 enum { FIRST_BYTES = HEAD + 24 + TAIL };
 enum { EVENT_LIMIT = 256 << 20 };
 static const size_t FILE_LIMIT = (size_t)1 << 32;
@@ -30,7 +30,7 @@ struct dg_tfevents {
     size_t bytes, room;
 };
 
-/* CRC-32C (Castagnoli's polynomial, RFC 3720) with TensorFlow's mask. */
+/* CRC-32C (Castagnoli's polynomial, RFC 3720), masked as in TensorFlow. */
 static uint32_t masked_crc(const void *data, size_t bytes)
 {
     static const uint32_t nibble[16] = {0x00000000, 0x105ec76f, 0x20bd8ede, 0x30e349b1, 0x417b1dbc, 0x5125dad3,
@@ -75,7 +75,7 @@ static dg_err make_record(const char *path, uint64_t step, int field, const void
     return failed ? dg_fail(DG_DEVICE, "%s: out of memory", path) : DG_OK;
 }
 
-/* Get the step of an event (0 if missing). Returns false for an invalid message. */
+/* Get the step of a TensorFlow Event (0 if missing). Returns false for an invalid message. */
 static bool step_of(const uint8_t *p, size_t bytes, uint64_t *step)
 {
     const uint8_t *const behind = p + bytes;
@@ -106,7 +106,7 @@ typedef struct {
     size_t bytes, room;
 } records;
 
-/* Read n more bytes. Memory grows with the bytes read, not with the length that a record declares. */
+/* Read n more bytes. Memory grows with the bytes read, not with the length that a damaged record declares. */
 static dg_err take_next(records *r, int fd, const char *path, size_t n)
 {
     if (r->room - r->bytes < n) {
@@ -121,7 +121,7 @@ static dg_err take_next(records *r, int fd, const char *path, size_t n)
     return e;
 }
 
-/* Read the intact records up to step last_step into r; the file has `bytes` bytes. */
+/* Read the intact records up to step last_step from a file of `bytes` bytes into r. */
 static dg_err keep_records(int fd, const char *path, size_t bytes, uint64_t last_step, records *r)
 {
     dg_err e = DG_OK;
@@ -194,7 +194,7 @@ dg_err dg_tfevents_open(const dg_directory *dir, const char *path, uint64_t last
     return e;
 }
 
-/* Append the buffer to the file. On a full disk, undo the write and keep the buffer. Call with the lock held. */
+/* Append the buffer to the file. If the disk is full, undo the write and keep the buffer. Call with the lock held. */
 static dg_err flush(dg_tfevents *t)
 {
     const off_t before = t->bytes ? lseek(t->fd, 0, SEEK_END) : 0;
@@ -212,7 +212,7 @@ static dg_err flush(dg_tfevents *t)
     return DG_OK;
 }
 
-/* summary becomes empty. */
+/* Frees the data of summary. */
 static dg_err append(dg_tfevents *t, uint64_t step, dg_pb *summary, bool now)
 {
     dg_pb record = {0};
