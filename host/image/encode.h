@@ -6,18 +6,18 @@
 #include "host/image/image.h"
 
 typedef struct {
-    const char *key, *value; /* Latin-1 keyword of 1..79 bytes; value */
+    const char *key, *value; /* key: Latin-1, 1 to 79 bytes */
 } dg_text;
 
-/* Write an 8-bit PNG atomically (file_io.h). The same pixels and texts give the same bytes. */
+/* Write an 8-bit PNG atomically. Equal pixels and texts give equal bytes. */
 dg_err dg_png_write(const char *path, const dg_image *im, const dg_text *text, int texts);
-/* Like dg_png_write, into directory dir; NULL: the path's directory. */
+/* Like dg_png_write, but into directory dir if dir is not NULL. */
 dg_err dg_png_write_in(const dg_directory *dir, const char *path, const dg_image *im, const dg_text *text, int texts);
-/* Like dg_png_write, into malloc'd memory. */
+/* Like dg_png_write, but into malloc'd memory. */
 dg_err dg_png_encode(const dg_image *im, const dg_text *text, int texts, void **data, size_t *bytes);
-/* *data: malloc'd; quality: 1 to 100. The same pixels give the same bytes. */
+/* Encode a JPEG into *data (malloc'd); quality: 1 to 100. Equal pixels give equal bytes. */
 dg_err dg_jpeg_encode(const dg_image *im, int quality, void **data, size_t *bytes);
-/* The tEXt chunks of a PNG file, for `dcgan info`. *text: one malloc'd block, released by free. */
+/* Read the tEXt chunks of a PNG file into *text, a single malloc'd block. */
 dg_err dg_png_texts(const char *path, dg_text **text, int *texts, int *W, int *H);
 
 #endif

@@ -1,4 +1,4 @@
-/* The EXIF orientation tag. TIFF 6.0, section 2: header, then directories of 12-byte entries. */
+/* Reads the EXIF orientation from a TIFF block: header, then directories of 12-byte entries (TIFF 6.0, section 2). */
 #include "host/image/image_internal.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@ typedef struct {
     bool big;
 } tiff_block;
 
-/* Read a number of n = 2 or 4 bytes. Outside the block, returns 0, which every caller rejects. */
+/* Read a number of n = 2 or 4 bytes. Returns 0, which every caller rejects, if offset is outside the TIFF block. */
 static uint32_t number(const tiff_block *t, size_t offset, int n)
 {
     if (offset > t->bytes || t->bytes - offset < (size_t)n) return 0;
@@ -26,7 +26,7 @@ int dg_exif_orientation(const uint8_t *tiff, size_t bytes)
     if (!memcmp(tiff, "MM\0*", 4)) t.big = true;
     else if (memcmp(tiff, "II*\0", 4) != 0) return 1;
 
-    size_t directory = number(&t, 4, 4); /* at most 65,535 entries, each read once */
+    size_t directory = number(&t, 4, 4); /* the loop below reads at most 65,535 entries */
     uint32_t entries = number(&t, directory, 2);
     for (uint32_t i = 0; i < entries; i++) {
         size_t entry = directory + 2 + 12 * (size_t)i;

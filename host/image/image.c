@@ -4,7 +4,7 @@
 
 typedef enum { NEITHER, PNG, JPEG, BMP, GIF, WEBP } format;
 
-/* Detect the format by content. For an unsupported file, *reason has advice. */
+/* Detect an image format by content. *reason: advice for an unsupported file. */
 static format recognise(const uint8_t *f, size_t bytes, const char **reason)
 {
 #define HEIF "a HEIC or AVIF image, not supported; convert it: heif-convert FILE FILE.png"
@@ -35,7 +35,7 @@ static format recognise(const uint8_t *f, size_t bytes, const char **reason)
         if (bytes >= known[i].at + known[i].length && !memcmp(f + known[i].at, known[i].magic, known[i].length)) {
             *reason = known[i].reason;
             if (known[i].format != BMP || (bytes > 17 && !(f[15] | f[16] | f[17]))) return known[i].format;
-            *reason = "BMP: damaged header"; /* not a BMP, but perhaps a text that begins with BM */
+            *reason = "BMP: damaged header"; /* or a text file that begins with BM */
         }
     return NEITHER;
 }

@@ -1,4 +1,4 @@
-/* One image: file bytes -> 8-bit grey or RGB of the network's size. */
+/* Decodes an image file to 8-bit grey, RGB or RGBA, and resizes the image to the size of the network's images. */
 #ifndef DG_IMAGE_H
 #define DG_IMAGE_H
 
@@ -13,7 +13,7 @@ typedef struct {
 } dg_image;
 
 typedef enum {
-    DG_DID_ALPHA, /* some pixels are not opaque; handled according to the options */
+    DG_DID_ALPHA, /* some pixels are not opaque, and were changed according to the options */
     DG_DID_TURN,
     DG_DID_HALVE,
     DG_DID_CMYK,
@@ -29,9 +29,9 @@ typedef enum { DG_RESIZE_BILINEAR, DG_RESIZE_NEAREST } dg_resize;
 typedef struct {
     dg_alpha alpha;
     bool exif;
-    bool keep_alpha;   /* return C = 4 and ignore `alpha` */
-    size_t max_bytes;  /* maximum bytes of the file; 0: 64 MiB */
-    size_t max_pixels; /* maximum pixels, 0: 64 Mi; each side at most 16,384 */
+    bool keep_alpha;   /* return RGBA (C = 4) and ignore `alpha` */
+    size_t max_bytes;  /* max file size in bytes; 0: 64 MiB */
+    size_t max_pixels; /* max number of pixels (0: 64 Mi); each side has at most 16,384 */
 } dg_decode_options;
 
 static inline void dg_image_free(dg_image *im)
@@ -41,32 +41,31 @@ static inline void dg_image_free(dg_image *im)
     im->W = im->H = im->C = 0;
 }
 
-/* Decode a PNG, JPEG, WebP, BMP or the first frame of a GIF, detected by content. Any bit depth and colour type -> C =
- * 3 or 4; 16-bit samples are reduced to their high byte, like in PIL. For corrupt or truncated input, returns DG_DATA
- * with a short reason, such as "empty file". Any input costs at most 256 MiB and 5 s. Thread-safe. */
+/* Decode a PNG, JPEG, WebP, BMP or the first frame of a GIF, detected by content, to RGB or RGBA (C = 3 or 4). Of a
+ * 16-bit value, the high byte is kept, like in PIL. DG_DATA: corrupt input, with a short reason such as "empty file".
+ * Decoding needs at most 256 MiB and 5 s. Thread-safe. */
 dg_err dg_image_decode(const void *data, size_t bytes, const dg_decode_options *o, dg_image *out);
 
 typedef struct {
-    int size, channels; /* channels of the result: 1 (grey), 3 (colour) or 4 (with alpha); keep_alpha is ignored */
+    int size, channels; /* channels: 1 (grey), 3 (RGB) or 4 (RGBA), overrides keep_alpha */
     dg_fit fit;
     dg_resize resize;
 } dg_fitting;
 
-/* Size of the image in the file after orientation; did: what decoding changed, bits 1u << dg_did. */
+/* W, H: size of the decoded image before resizing; did: changes made by decoding, as bits 1u << dg_did. */
 typedef struct {
     int W, H;
     unsigned did;
 } dg_decoded;
 
-/* Decode, convert to grey if channels is 1, and resize to the same pixels as dg_image_fit. If the format allows it,
- * rows are processed one by one, and only the result and some rows are in memory. */
+/* Decode an image, convert it to f->channels, and resize it like dg_image_fit, if possible row by row. */
 dg_err dg_image_decode_fitted(const void *data, size_t bytes, const dg_decode_options *o, const dg_fitting *f,
                               dg_image *out, dg_decoded *of);
 
-/* True if the first bytes (at least 32) are the beginning of a supported image file. */
+/* True if data (at least 32 bytes) is the beginning of a supported image file. */
 bool dg_image_known(const void *data, size_t bytes);
 
-/* Kind of image by the header; DG_KIND_UNKNOWN if unsupported or damaged. */
+/* Kind of an image file by its header. DG_KIND_UNKNOWN: unsupported or damaged. */
 typedef enum {
     DG_KIND_UNKNOWN,
     DG_KIND_PNG_GREY,
@@ -81,7 +80,7 @@ typedef enum {
     DG_KIND_JPEG_GREY,
     DG_KIND_JPEG_COLOUR,
     DG_KIND_JPEG_CMYK,
-    DG_KIND_IDX, /* files of many images, which dg_image_kind never returns */
+    DG_KIND_IDX, /* IDX and CIFAR files have many images; dg_image_kind does not detect them */
     DG_KIND_CIFAR,
     DG_KIND_BMP,
     DG_KIND_GIF,
@@ -95,15 +94,15 @@ const char *dg_kind_name(dg_kind k);
 
 const char *dg_channels_name(int channels);
 
-/* ITU-R 601 luma like PIL's convert('L'): (19595 R + 38470 G + 7471 B + 32768) >> 16. In place. */
+/* Convert RGB to ITU-R 601 luma in place, like PIL's convert('L'): (19595 R + 38470 G + 7471 B + 32768) >> 16. */
 void dg_image_grey(dg_image *im);
 
-/* Antialiased bilinear resize, PIL's two-pass 8-bit fixed-point algorithm (Image.resize(BILINEAR)). */
+/* Antialiased bilinear resize by PIL's two-pass 8-bit fixed-point algorithm (Image.resize(BILINEAR)). */
 dg_err dg_image_resize(const dg_image *in, int W, int H, dg_image *out);
 
-/* Resize to size x size. crop: shorter side to size, then centre crop (torchvision's Resize + CenterCrop); pad: longer
- * side to size, black bars; stretch: both sides. Nearest-neighbour resizing equals PIL's and keeps the edges of pixel
- * art. With C = 4 colours are weighted by alpha, and transparent pixels are white. */
+/* Resize to size x size. DG_FIT_CROP: resize the shorter side to size, then crop at the centre, like torchvision's
+ * Resize and CenterCrop. DG_FIT_PAD: resize the longer side to size, then add black bars. DG_FIT_STRETCH: resize both
+ * sides to size. RGBA colours are weighted by alpha, and transparent pixels become white. */
 dg_err dg_image_fit(const dg_image *in, int size, dg_fit fit, dg_resize resize, dg_image *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* BMP of Windows and OS/2: header and uncompressed pixels of 1 to 32 bits. */
+/* Reads BMP files of Windows and OS/2 with uncompressed pixels of 1 to 32 bits. */
 #include "host/image/image_internal.h"
 
 #include <stdlib.h>
@@ -6,8 +6,8 @@
 
 typedef struct {
     int W, H, bits;
-    bool down;        /* rows are stored top to bottom */
-    uint32_t mask[4]; /* bits of red, green, blue and alpha in 16- and 32-bit pixels */
+    bool down;        /* rows are stored from top to bottom */
+    uint32_t mask[4]; /* masks for red, green, blue and alpha in 16-bit and 32-bit pixels */
     const uint8_t *palette;
     size_t entry, colours;
     size_t pixels, stride;
@@ -20,7 +20,7 @@ static uint32_t little(const uint8_t *p, int n)
     return v;
 }
 
-/* Compression 3 and 6 have masks after the first 40 bytes of the header. */
+/* With compression 3 or 6, masks follow the first 40 bytes of the header. */
 static dg_err read_masks(const uint8_t *f, size_t bytes, uint32_t header, uint32_t compression, bmp_head *h)
 {
     static const uint32_t usual[2][4] = {{0x7c00, 0x3e0, 0x1f, 0}, {0xff0000, 0xff00, 0xff, 0}};

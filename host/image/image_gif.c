@@ -1,4 +1,4 @@
-/* The first frame of a GIF, by giflib. */
+/* Reads the first frame of a GIF by giflib. */
 #include "host/image/image_internal.h"
 
 #include <gif_lib.h>
@@ -9,7 +9,7 @@ typedef struct {
     const uint8_t *file;
     size_t bytes, at;
     dg_row_sink *to;
-    int transparent; /* transparent colour index, -1: none */
+    int transparent; /* index of the transparent colour, or -1 */
     GifByteType *frame;
     uint8_t *rgba;
     double start;
@@ -32,7 +32,7 @@ static dg_err wrong(const GifFileType *gif, int code)
     return dg_fail(DG_DATA, "GIF: %s", why ? why : "damaged");
 }
 
-/* Read the extensions before the frame; one of them may set the transparent colour. */
+/* Read the GIF extensions before the first frame, which may set the transparent colour. */
 static dg_err read_extension(GifFileType *gif, reader *r)
 {
     int code;
@@ -71,7 +71,7 @@ static dg_err read_rows(GifFileType *gif, reader *r)
     return DG_OK;
 }
 
-/* Put row y of the canvas into the sink. Pixels outside the frame are transparent. */
+/* Write row y of the GIF's canvas to the row sink. Pixels outside the frame are transparent. */
 static dg_err give_row(const GifFileType *gif, const reader *r, int y)
 {
     const GifImageDesc *d = &gif->Image;
@@ -101,7 +101,7 @@ static dg_err check_frame(const GifFileType *gif, const reader *r)
     return d->ColorMap || gif->SColorMap ? DG_OK : dg_fail(DG_DATA, "GIF: no colours");
 }
 
-/* True if another frame follows. Damage after the first frame is ignored. */
+/* True if a frame follows the first frame. Damage after the first frame is ignored. */
 static bool more_frames(GifFileType *gif)
 {
     GifRecordType type;
@@ -139,7 +139,7 @@ dg_err dg_gif_pixels(const uint8_t *file, size_t bytes, dg_row_sink *to)
     int code = 0;
     reader r = {.file = file, .bytes = bytes, .to = to, .transparent = -1, .start = dg_decode_clock()};
     GifFileType *gif = DGifOpen(&r, on_read, &code);
-    if (!gif && code == D_GIF_ERR_NO_SCRN_DSCR) { /* giflib also returns this error for lack of memory */
+    if (!gif && code == D_GIF_ERR_NO_SCRN_DSCR) { /* giflib also returns D_GIF_ERR_NO_SCRN_DSCR for lack of memory */
         code = D_GIF_ERR_NOT_ENOUGH_MEM;
         r.at = 0;
         if (dg_memory_left(1 << 16)) gif = DGifOpen(&r, on_read, &code);

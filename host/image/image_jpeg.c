@@ -56,9 +56,9 @@ dg_err dg_jpeg_walk(const uint8_t *file, size_t bytes, dg_image_head *out)
     }
 }
 
-/* State that must survive a longjmp out of libjpeg. */
+/* State of the decoder that must stay valid after a longjmp out of libjpeg. */
 typedef struct {
-    struct jpeg_error_mgr manager; /* first member: libjpeg passes a pointer to it */
+    struct jpeg_error_mgr manager; /* first member, because libjpeg passes a pointer to `manager` */
     struct jpeg_progress_mgr progress;
     struct jpeg_decompress_struct jpeg;
     jmp_buf jump;
@@ -67,9 +67,9 @@ typedef struct {
     const dg_image_head *head;
     double start;
     dg_row_sink *to;
-    uint8_t *row; /* row from libjpeg: 1, 3 or 4 components */
+    uint8_t *row; /* row decoded by libjpeg, of 1, 3 or 4 components */
     uint8_t *rgb;
-    bool strict; /* true from the first to the last pixel: every warning is an error */
+    bool strict; /* true while pixels are decoded: treat every warning as an error */
     dg_err error;
     char why[JMSG_LENGTH_MAX];
 } reader;
@@ -78,7 +78,7 @@ _Noreturn static void on_error(j_common_ptr jpeg)
 {
     reader *r = jpeg->client_data;
     jpeg->err->format_message(jpeg, r->why);
-    /* Lack of memory is not an error of the image. Exceeding max_memory_to_use is JERR_NO_BACKING_STORE. */
+    /* After lack of memory, the image is not skipped as damaged. */
     if (jpeg->err->msg_code == JERR_OUT_OF_MEMORY)
         r->error = dg_fail(DG_DEVICE, "no memory to decode a JPEG of %d x %d", r->head->W, r->head->H);
     longjmp(r->jump, 1);
@@ -90,8 +90,8 @@ _Noreturn static void give_up(reader *r, const char *why)
     longjmp(r->jump, 1);
 }
 
-/* libjpeg warns about damaged pixels and continues with grey ones, so warnings are errors. Only warnings outside the
- * pixels are harmless: padding between segments, odd JFIF versions, unknown Adobe codes, unused scan parameters. */
+/* Treat warnings as errors, because libjpeg only warns about damaged pixels, and makes them grey. Warnings about
+ * padding between segments, odd JFIF versions, unknown Adobe codes and unused scan parameters are ignored. */
 static void on_message(j_common_ptr jpeg, int level)
 {
     reader *r = jpeg->client_data;
@@ -109,8 +109,7 @@ static void on_progress(j_common_ptr jpeg)
     if (dg_decode_late(r->start)) give_up(r, "takes too long to decode");
 }
 
-/* Nearly all programs store CMYK inverted, as Adobe's do, and PIL assumes inverted values. PIL's formula for stored
- * values v = 255 - ink: R = 255 - K - round((255 - K) C / 255). */
+/* Most programs store inverted CMYK values (255 - ink). PIL's formula: R = 255 - K - round((255 - K) C / 255). */
 static void from_cmyk(uint8_t *rgb, const uint8_t *cmyk, int W)
 {
     for (int x = 0; x < W; x++) {
@@ -127,7 +126,7 @@ static void from_grey(uint8_t *rgb, const uint8_t *grey, int W)
     for (ptrdiff_t x = 0; x < W; x++) rgb[3 * x] = rgb[3 * x + 1] = rgb[3 * x + 2] = grey[x];
 }
 
-/* libjpeg stores all coefficients of multi-scan files (such as progressive ones), 2 bytes each. */
+/* libjpeg stores all coefficients of a multi-scan (such as progressive) JPEG in memory, as 2 bytes each. */
 static uint64_t coefficient_bytes(const struct jpeg_decompress_struct *jpeg)
 {
     uint64_t blocks = 0;

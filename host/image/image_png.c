@@ -8,11 +8,11 @@
 #include <string.h>
 #include <zlib.h>
 
-/* Check IHDR (PNG 1.2, section 4.1.1) before libpng does, because libpng's messages are less clear. */
+/* Check the chunk IHDR (PNG 1.2, section 4.1.1) before libpng does, because libpng's messages are less clear. */
 static dg_err read_header(const uint8_t *data, uint32_t length, dg_image_head *h)
 {
     static const struct {
-        int components, depths; /* bit n set: n bits per sample are allowed */
+        int components, depths; /* depths: bit n is set if n bits per channel are valid */
     } type[7] = {
         [0] = {1, 1 << 1 | 1 << 2 | 1 << 4 | 1 << 8 | 1 << 16},
         [2] = {3, 1 << 8 | 1 << 16},
@@ -73,7 +73,7 @@ dg_err dg_png_walk(const uint8_t *file, size_t bytes, dg_image_head *out)
     }
 }
 
-/* State that must survive a longjmp out of libpng. */
+/* State of the decoder that must stay valid after a longjmp out of libpng. */
 typedef struct {
     jmp_buf jump;
     png_structp png;
@@ -83,8 +83,8 @@ typedef struct {
     const dg_image_head *head;
     double start;
     dg_row_sink *to;
-    uint8_t *row;   /* a row from libpng, or the whole image if interlaced */
-    bool no_memory; /* an allocation of libpng failed: not an error of the image */
+    uint8_t *row;   /* a row decoded by libpng, or the whole image if interlaced */
+    bool no_memory; /* an allocation of libpng failed, so the image may be intact */
     dg_err error;
     char why[160];
 } reader;
@@ -122,12 +122,12 @@ static void on_read(png_structp png, png_bytep to, size_t n)
 
 static void set_limits(png_structp png)
 {
-    /* Treat over-long chunks as errors; otherwise libpng only warns, and allocates gigabytes. */
+    /* Treat too long chunks as errors; by default libpng only warns, and allocates gigabytes. */
     png_set_benign_errors(png, 0);
     png_set_user_limits(png, DG_SIDE_MAX, DG_SIDE_MAX);
     png_set_chunk_malloc_max(png, 8 << 20);
     png_set_chunk_cache_max(png, 64);
-    /* The argument -1 means: ignore all chunks that do not affect pixels, even known chunks. */
+    /* -1: ignore all chunks that do not affect pixels, even chunks that libpng knows. */
     png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
 }
 
@@ -136,7 +136,7 @@ static int set_transforms(reader *r)
     png_structp png = r->png;
     bool has_alpha = !r->head->palette && r->head->components % 2 == 0;
     bool has_trns = png_get_valid(png, r->info, PNG_INFO_tRNS) != 0;
-    if (r->head->bits == 16) png_set_strip_16(png); /* keeps the high byte, like PIL */
+    if (r->head->bits == 16) png_set_strip_16(png); /* keep the high byte, like PIL */
     if (r->head->palette) png_set_palette_to_rgb(png);
     if (r->head->components <= 2 && !r->head->palette) {
         png_set_expand_gray_1_2_4_to_8(png);
@@ -209,7 +209,7 @@ dg_err dg_png_pixels(const uint8_t *file, size_t bytes, dg_row_sink *to)
     bool ok = read_all(&r);
     png_destroy_read_struct(&r.png, &r.info, NULL);
     free(r.row);
-    if (ok && !r.no_memory) return DG_OK; /* after a failed allocation libpng may continue with wrong pixels */
+    if (ok && !r.no_memory) return DG_OK; /* after a failed allocation, libpng may return wrong pixels */
     if (r.no_memory && !r.error) return dg_fail(DG_DEVICE, "no memory to decode a PNG of %d x %d", head.W, head.H);
     return r.error ? r.error : dg_fail(DG_DATA, "PNG: %s", r.why);
 }

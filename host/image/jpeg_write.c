@@ -1,4 +1,4 @@
-/* JPEG encoder for HTML pages, where a PNG of a photograph would be too large. */
+/* JPEG encoder for photographs in HTML pages, which would be too large as PNG. */
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static void on_error(j_common_ptr c)
 
 static void no_output(j_common_ptr c) { (void)c; }
 
-/* A longjmp out of libjpeg leaves the arguments valid, but not the local variables. */
+/* After a longjmp out of libjpeg, the arguments of this function are valid, but its local variables are not. */
 static bool write_all(struct jpeg_compress_struct *c, writing *w, const dg_image *im, int quality)
 {
     if (setjmp(w->back)) return false;

@@ -1,6 +1,6 @@
-/* Antialiased bilinear resize, bit for bit like Pillow's Image.resize(size, BILINEAR) (src/libImaging/Resample.c):
- * triangle filter scaled with the image, weights in 22-bit fixed point, horizontal pass first, values of 8 bits between
- * the passes. Pillow 13 sometimes runs the vertical pass first, which may change values by 1. */
+/* Antialiased bilinear resize, bit for bit like Pillow's Image.resize(size, BILINEAR) (src/libImaging/Resample.c). The
+ * triangle filter is scaled with the image; weights are 22-bit integers; a horizontal pass, which gives 8-bit values,
+ * precedes the vertical pass. Pillow 13 may run the vertical pass first, which changes values by up to 1. */
 #include "host/image/image_internal.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 
 enum { PRECISION = 32 - 8 - 2 };
 
-/* A filter: each of n output positions is a weighted sum of `count` inputs, of which `from` is the first. */
+/* A resize filter with n outputs. An output is a weighted sum of `count` inputs, beginning with input `from`. */
 typedef struct {
     int n, most;
     int *from, *count;
@@ -23,7 +23,7 @@ static void filter_free(filter *f)
     free(f->weight);
 }
 
-/* Make the filter from `in` to `out` values for output positions first ... first + n - 1. Free f also after errors. */
+/* Make the filter that resizes `in` to `out` values, for outputs first ... first + n - 1. Free f even after errors. */
 static dg_err filter_make(filter *f, dg_resize how, int in, int out, int first, int n)
 {
     const bool nearest = how == DG_RESIZE_NEAREST;
@@ -86,14 +86,14 @@ static void across(uint8_t *out, const uint8_t *in, const filter *f, int C)
     }
 }
 
-/* Weighted sums of rows, to which each arriving row is added; rows arrive in ascending or descending order. The sums
- * are integers and do not depend on the order. Only incomplete rows are kept. */
+/* Vertical pass: output rows are weighted sums of input rows, which are added in ascending or descending order. Integer
+ * sums do not depend on this order. Only sums of incomplete output rows are stored. */
 typedef struct {
     filter f;
     size_t n;
-    int open;     /* max number of incomplete rows */
-    int32_t *sum; /* (open, n): sum of row i at i % open */
-    int *left;    /* (f.n): rows still missing */
+    int open;     /* max number of incomplete output rows */
+    int32_t *sum; /* (open, n): sum of output row i at index i % open */
+    int *left;    /* (f.n): number of input rows that are missing per output row */
     uint8_t *to;  /* (f.n, stride) */
     size_t stride;
 } downward;
@@ -147,23 +147,23 @@ typedef struct {
     int x, y, W, H;
 } window;
 
-/* Resizes an image whose rows arrive one by one. A turned image arrives column by column: `columns` sums them into
- * narrow (horizontal pass), then `down` sums the rows of narrow (vertical pass). */
+/* Resizes an image row by row or, if `turned` is set, column by column. In the second case, `columns` sums columns into
+ * `narrow` (horizontal pass), then `down` sums the rows of `narrow` (vertical pass). */
 struct dg_fitter {
     int W, H, C;
-    int across_to; /* width of the whole resized image */
+    int across_to; /* width of the resized image before cropping */
     window win;    /* the part of the resized image that is computed */
-    bool turned;   /* columns arrive */
+    bool turned;   /* the image is passed column by column */
     bool weighed;
     filter fx;
-    downward columns; /* turned: into narrow */
+    downward columns; /* horizontal pass of a turned image */
     downward down;
-    uint8_t *narrow; /* a row (win.W, C); turned: (win.W, H, C) */
-    uint8_t *row;    /* scratch (W or H, C); if turned, followed by (win.W, C) */
+    uint8_t *narrow; /* result of the horizontal pass: a row (win.W, C) or, if turned, (win.W, H, C) */
+    uint8_t *row;    /* scratch memory: (W, C) or, if turned, (H, C) and (win.W, C) */
     dg_image *out;
 };
 
-/* Resize the image to W x H and write the window to `to`, with rows of `stride` bytes. */
+/* Start to resize an image to W x H, of which only the part `win` is computed and written to `to`. */
 static dg_err resample(dg_fitter *f, dg_resize how, int W, int H, window win, uint8_t *to, size_t stride)
 {
     const size_t C = (size_t)f->C, row = (size_t)win.W * C, side = (size_t)(f->turned ? f->H : f->W);
@@ -179,7 +179,7 @@ static dg_err resample(dg_fitter *f, dg_resize how, int W, int H, window win, ui
 
 static unsigned parts(unsigned v, unsigned a) { return (v * a + 127) / 255; }
 
-/* Multiply colours by alpha, so that transparent pixels do not contribute. */
+/* Multiply colours by alpha, so that resizing ignores the colours of transparent pixels. */
 static void weigh(uint8_t *out, const uint8_t *in, size_t pixels)
 {
     for (size_t i = 0; i < 4 * pixels; i++) out[i] = i % 4 == 3 ? in[i] : (uint8_t)parts(in[i], in[i | 3]);
@@ -248,7 +248,7 @@ static dg_err prepare(dg_fitter **out, int W, int H, int C, int W_out, int H_out
     return make(im, W_out, H_out, C);
 }
 
-/* round(n / 2) as in Python: halves are rounded to even */
+/* Returns round(n / 2), rounded half to even as in Python. */
 static int half(int n) { return n / 2 + (n % 4 == 3); }
 
 dg_err dg_fitter_open(dg_fitter **out, int W, int H, int C, bool turned, const dg_fitting *how, dg_image *im)
@@ -268,7 +268,7 @@ dg_err dg_fitter_open(dg_fitter **out, int W, int H, int C, bool turned, const d
         const int w = W <= H ? size : (int)((int64_t)size * W / H), h = W <= H ? (int)((int64_t)size * H / W) : size;
         return resample(f, how->resize, w, h, (window){half(w - size), half(h - size), size, size}, im->pixels, stride);
     }
-    if (how->fit == DG_FIT_PAD) { /* PIL's ImageOps.pad rounds the shorter side to the nearest integer */
+    if (how->fit == DG_FIT_PAD) { /* PIL's ImageOps.pad rounds the shorter side to nearest */
         int w = W >= H ? size : (int)lrint((double)W / (double)H * size);
         int h = W >= H ? (int)lrint((double)H / (double)W * size) : size;
         if (w < 1) w = 1;

@@ -1,11 +1,11 @@
-/* The image decoders' limits of memory and time, and their row sink. */
+/* Limits of memory and time for decoding an image, and the sink for decoded rows. */
 #include "host/image/image_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-/* Limit of memory for decoding, including the file. The total with the libraries' memory is below 256 million bytes. */
+/* Memory limit for decoding an image, including the file. Libraries allocate further memory, up to 256 MB in total. */
 static const uint64_t budget = (uint64_t)240 << 20;
 static const double seconds_max = 5;
 
@@ -105,7 +105,7 @@ static void put(dg_row_sink *s, int y, const uint8_t *pixels)
 
 void dg_row_sink_put(dg_row_sink *s, int y, const uint8_t *rgb)
 {
-    uint8_t *to = s->row[0]; /* `to` may be equal to rgb, because each pixel is read before it is overwritten */
+    uint8_t *to = s->row[0]; /* `to` may equal rgb, because each pixel is read before it is overwritten */
     if (s->C == 3) {
         put(s, y, rgb);
         return;
@@ -121,7 +121,7 @@ void dg_row_sink_put(dg_row_sink *s, int y, const uint8_t *rgb)
     put(s, y, to);
 }
 
-/* Compositing: round((c a + background (255 - a)) / 255). */
+/* Composite colour c with alpha a over a background b as round((c a + b (255 - a)) / 255). */
 void dg_row_sink_put_rgba(dg_row_sink *s, int y, const uint8_t *rgba)
 {
     const unsigned background = s->o->alpha == DG_ALPHA_WHITE ? 255 : 0;

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Hash the weights by FNV-1a: 32-bit values (fp32), in the order of the tensors. */
+/* Hash all weights of the generator, as fp32 values in the order of the tensors, by FNV-1a. */
 static dg_err hash_weights(dg_generator *g, uint64_t *hash)
 {
     uint64_t h = 0xcbf29ce484222325;
@@ -30,7 +30,7 @@ static dg_err name_origin(dg_generator *g)
     snprintf(g->origin, sizeof g->origin, "%.100s, step %" PRIu64 ", weights %016" PRIx64, g->model.name, g->info.step,
              hash);
     for (char *c = g->origin; *c; c++)
-        if (*c < ' ' || *c > '~') *c = '_'; /* a tEXt chunk has only printable characters */
+        if (*c < ' ' || *c > '~') *c = '_'; /* a tEXt chunk must consist of printable characters */
     return e;
 }
 

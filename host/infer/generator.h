@@ -1,4 +1,4 @@
-/* A trained generator opened for `generate` and `interpolate`. */
+/* A trained generator for the commands `generate` and `interpolate`. */
 #ifndef DG_GENERATOR_H
 #define DG_GENERATOR_H
 
@@ -17,20 +17,20 @@ typedef struct {
 
 enum { DG_GENERATOR_CHUNK = 64 }; /* images per batch */
 
-/* Open checkpoint `path`. If d has no precision, the training precision is used. Close *out even after an error. */
+/* Open checkpoint `path`; the default of d->precision is the training precision. Close *out even after an error. */
 dg_err dg_generator_open(const dg_device *d, const char *path, dg_generator **out);
-/* Build g's job from its model, info and backend, and load the weights. */
+/* Build g->job from g->model, g->info and g->backend, and load the weights from st. */
 dg_err dg_generator_load(dg_generator *g, const dg_st *st, const char *path);
 void dg_generator_close(dg_generator *g);
 
-/* Compute the inputs (n, inputs) of images first ... first + n - 1. */
+/* Draw the latent vectors (n, inputs) of the images with the numbers first ... first + n - 1. */
 void dg_generator_inputs(const dg_generator *g, float *in, uint64_t first, int n);
 
-/* Generate n <= DG_GENERATOR_CHUNK images. DG_NUMBERS: values are not finite. The message names the image: `what` is
- * "seed" or "frame", and numbers start at `first`. */
+/* Generate n <= DG_GENERATOR_CHUNK images. DG_NUMBERS: an image has NaN or infinity; the message names the image by
+ * `what` ("seed" or "frame") and by a number, which is `first` for the first image. */
 dg_err dg_generator_make(dg_generator *g, const float *in, int n, uint8_t *pixels, const char *what, uint64_t first);
 
-/* Generate images first ... first + n - 1. */
+/* Generate the images with the numbers first ... first + n - 1. */
 dg_err dg_generator_images(dg_generator *g, uint64_t first, int n, uint8_t *pixels, const char *what);
 
 #endif

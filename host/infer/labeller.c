@@ -52,7 +52,7 @@ dg_err dg_labeller_open(const dg_device *d, const char *path, dg_labeller **out)
 
 int dg_labeller_features(const dg_labeller *l) { return dg_job_hidden(&l->job).C; }
 
-/* Mean over the pixels of each map, (H, W, C) -> (C). */
+/* Average each feature map over its pixels: (n, H, W, C) -> (n, C). */
 static void mean_over_pixels(const double *map, int n, dg_shape s, double *out)
 {
     const size_t C = (size_t)s.C, pixels = (size_t)s.H * (size_t)s.W;

@@ -1,4 +1,4 @@
-/* A trained classifier opened for `classify` and `eval`. */
+/* A trained classifier for the commands `classify` and `eval`. */
 #ifndef DG_LABELLER_H
 #define DG_LABELLER_H
 
@@ -17,13 +17,12 @@ typedef struct {
 
 enum { DG_LABELLER_CHUNK = 64 }; /* images per batch */
 
-/* Open checkpoint `path`. If d has no precision, the training precision is used. DG_USAGE: not a classifier. Close *out
- * even after an error. */
+/* Open a classifier; the default of d->precision is the training precision. Close *out even after an error. */
 dg_err dg_labeller_open(const dg_device *d, const char *path, dg_labeller **out);
 void dg_labeller_close(dg_labeller *l);
 
 /* Classify n images of the model's size. p: (n, classes), the confidence of each class. hidden (may be NULL): (n,
- * dg_labeller_features), the input of the last layer, averaged over the pixels of a map. */
+ * dg_labeller_features), the inputs of the last layer, each averaged over the pixels of its feature map. */
 dg_err dg_labeller_shares(dg_labeller *l, const uint8_t *pixels, int n, double *p, double *hidden);
 int dg_labeller_features(const dg_labeller *l);
 

@@ -73,13 +73,13 @@ bool dg_nvidia_hardware(const char *devices)
         first_line(path, vendor, sizeof vendor);
         snprintf(path, sizeof path, "%s/%s/class", devices, e->d_name);
         first_line(path, class, sizeof class);
-        found = strncmp(vendor, "0x10de", 6) == 0 && strncmp(class, "0x03", 4) == 0; /* a display or 3D controller */
+        found = strncmp(vendor, "0x10de", 6) == 0 && strncmp(class, "0x03", 4) == 0; /* NVIDIA display controller */
     }
     if (d) closedir(d);
     return found;
 }
 
-/* Find the first usable device. Returns -1 with the reason in why, which is "" if there is no GPU. */
+/* Returns the index of the first usable GPU, or -1 with the reason, "" without a GPU, in `why`. */
 static int first_usable(char *why, size_t size)
 {
     dg_cuda_device device[MOST_DEVICES];

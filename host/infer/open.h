@@ -1,4 +1,4 @@
-/* Opens the backend that a dg_device describes, for host/cli and the library. */
+/* Opens the CPU or GPU backend that a dg_device describes. */
 #ifndef DG_OPEN_H
 #define DG_OPEN_H
 
@@ -7,31 +7,31 @@
 
 typedef struct {
     const char *device;            /* "auto", "cpu", "cuda" or "cuda:N" */
-    const dg_precision *precision; /* NULL: `preferred` if the device supports it, else fp32 */
+    const dg_precision *precision; /* NULL: `preferred` if the device supports that precision, otherwise fp32 */
     const dg_precision *preferred; /* NULL: bf16 */
-    int threads;                   /* CPU threads; 0: OMP_NUM_THREADS, else all available cores */
-    const dg_variant *conv;        /* CPU convolution if supported; NULL: by shape */
-    const char *tuning;            /* GPU: file of tuning rows, NULL: none */
+    int threads;                   /* CPU threads; 0: OMP_NUM_THREADS or, without this variable, the number of cores */
+    const dg_variant *conv;        /* CPU: variant of convolutions that support it; NULL: chosen by shape */
+    const char *tuning;            /* GPU: path of the tuning file, or NULL */
     unsigned fuse;                 /* GPU: DG_FUSE_... (fused.h) */
     bool eager;                    /* GPU: launch op by op instead of a captured graph */
-    bool begun;                    /* the precision comes from a resumed run */
+    bool begun;                    /* `precision` is the precision of a resumed run */
 } dg_device;
 
-/* True if this is a valid device name, present or not. */
+/* True if name is a valid device name; the device itself may be missing. */
 bool dg_device_known(const char *name);
 
-/* Device cuda never falls back to the CPU; device auto does so, with a warning if a GPU is not used. */
+/* Open device d. Device auto opens the CPU if no GPU is usable, with a warning; device cuda never opens the CPU. */
 dg_err dg_device_open(const dg_device *d, dg_backend **out);
 
-/* Like dg_device_open, with this training precision as the default, so that results equal those of the run. */
+/* Like dg_device_open, with the training precision as default precision, so that results equal those of training. */
 dg_err dg_device_open_trained(const dg_device *d, const char *precision, dg_backend **out);
 
-/* The two parts of dg_device_open. If dg_device_open_gpu returns DG_OK with *out NULL, use the CPU. dg_device_open_cpu
- * opens the CPU, and prints the warning `why` unless it is "". */
+/* dg_device_open_gpu sets *out to NULL if the caller must use the CPU, and `why` to the reason or "". In this case
+ * dg_device_open_cpu opens the CPU backend, and prints the warning `why`, unless it is "". */
 dg_err dg_device_open_gpu(const dg_device *d, dg_backend **out, char *why, size_t size);
 dg_err dg_device_open_cpu(const dg_device *d, const char *why, dg_backend **out);
 
-/* True if the directory (/sys/bus/pci/devices) lists an NVIDIA GPU, which may have no working driver. */
+/* True if the directory `devices` (/sys/bus/pci/devices) lists an NVIDIA GPU, even without a working driver. */
 bool dg_nvidia_hardware(const char *devices);
 
 #endif

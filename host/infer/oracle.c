@@ -86,7 +86,7 @@ static dg_err check_labels(const dg_oracle *o)
     return DG_OK;
 }
 
-/* Values that a recorded run may lack. */
+/* Read optional values of the recorded run. */
 static dg_err read_schedule(dg_oracle *o)
 {
     dg_job_options *j = &o->job;
@@ -110,7 +110,7 @@ static dg_err read_schedule(dg_oracle *o)
     return e;
 }
 
-/* The networks of a GAN without a model file in the metadata. */
+/* Make the model of a recorded GAN that has no model file in its metadata. */
 static dg_err read_stock(dg_oracle *o)
 {
     int size, channels, latent, ngf, ndf;
@@ -141,7 +141,7 @@ static dg_err read_gan(dg_oracle *o)
     return e ? e : read_schedule(o);
 }
 
-/* Read one number per channel from a text such as "0.4 0.5 0.6". */
+/* Read a metadata value with one number per channel, such as "0.4 0.5 0.6". */
 static dg_err channels(const dg_oracle *o, const char *key, double out[4])
 {
     const char *text = dg_st_get(o->st, key), *at = text ? text : "";
@@ -177,7 +177,7 @@ static dg_err read_classifier(dg_oracle *o)
     return e;
 }
 
-/* Networks and recipe: from the model file in the metadata, if there is one. */
+/* Read the model from the model file in the metadata or, without a model file, from other metadata. */
 static dg_err read_model(dg_oracle *o)
 {
     const dg_recipe *r = NULL;
@@ -235,7 +235,7 @@ dg_err dg_oracle_weights(const dg_oracle *o, dg_job *job)
     return DG_OK;
 }
 
-/* NCHW to NHWC. */
+/* Convert the images from NCHW to NHWC. */
 static dg_err pixels(const dg_oracle *o, uint8_t **out)
 {
     const size_t P = (size_t)o->model.size * (size_t)o->model.size, C = (size_t)o->model.channels;

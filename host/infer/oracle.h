@@ -1,4 +1,4 @@
-/* A recorded PyTorch run: images, noise, initial weights, results. Layout: tools/pytorch/make_oracle.py. */
+/* A PyTorch run (images, noise, initial weights, results), recorded by tools/pytorch/make_oracle.py. */
 #ifndef DG_ORACLE_H
 #define DG_ORACLE_H
 
@@ -15,28 +15,28 @@ typedef struct {
     const dg_st_tensor *labels;
     bool labelled;
     double lr;
-    dg_job_options job; /* options of the optimizer, and a classifier's input statistics */
+    dg_job_options job; /* options of the optimizer, and mean and standard deviation of a classifier's input */
 } dg_oracle;
 
 /* Close o even after an error. */
 dg_err dg_oracle_open(dg_oracle *o, const char *path);
 void dg_oracle_close(dg_oracle *o);
 
-/* Find the tensor with this name, type and shape. Returns NULL with a message if missing. */
+/* Find the tensor with the given name, type and shape. Returns NULL with a message if it is missing. */
 const dg_st_tensor *dg_oracle_tensor(const dg_oracle *o, const char *name, dg_type type, int rank, const int64_t *dim);
 
-/* dg_oracle_batch returns the number of images in step s; dg_oracle_index returns their indices. */
+/* dg_oracle_batch returns the batch size of step s; dg_oracle_index returns the image indices of this batch. */
 int dg_oracle_batch(const dg_oracle *o, int s);
 const int64_t *dg_oracle_index(const dg_oracle *o, int s);
 
-/* Set the initial weights of a built job. */
+/* Copy the recorded initial weights into a job. */
 dg_err dg_oracle_weights(const dg_oracle *o, dg_job *job);
 
-/* Get the images as malloc'd records for a built job. */
+/* Get the recorded images (malloc'd) in the layout that the job's plan reads. */
 dg_err dg_oracle_records(const dg_oracle *o, const dg_job *job, uint8_t **out);
-/* Like dg_oracle_records, in memory of the backend. */
+/* Like dg_oracle_records, but in device memory of the job's backend. */
 dg_err dg_oracle_images(const dg_oracle *o, const dg_job *job, void **data);
-/* The whitening, freed by the caller; NULL: none. */
+/* *out: the recorded ZCA whitening, which the caller frees, or NULL. */
 dg_err dg_oracle_whitening(const dg_oracle *o, const dg_backend *b, dg_whitening **out);
 
 #endif
