@@ -22,7 +22,7 @@ static void add_models(char *out)
     for (int i = 0; dg_model_builtin(i); i++) add_word(out, dg_model_builtin(i), strlen(dg_model_builtin(i)));
 }
 
-/* Print a GPU's short name: "NVIDIA H200" as h200, "NVIDIA GeForce RTX 4090" as rtx4090. */
+/* Add the short names of known GPUs: h200 for "NVIDIA H200", rtx4090 for "NVIDIA GeForce RTX 4090". */
 static void add_gpus(char *out)
 {
     dg_machine m;
@@ -69,7 +69,7 @@ static value_kind value_of(const dg_option *t, char words[ROOM])
 
 static bool takes_model(int c) { return strstr(dg_commands[c].operands, "MODEL") != NULL; }
 
-/* Print text between quotes, with an escape before each character of `escaped`. */
+/* Print text in quotes, with `escape` before each character of `escaped`. */
 static void put_help(FILE *to, const char *help, const char *escaped, const char *escape)
 {
     for (; *help; help++) {
@@ -78,7 +78,7 @@ static void put_help(FILE *to, const char *help, const char *escaped, const char
     }
 }
 
-/* Print a pattern per option name: "generate:--out|generate:-o|...", or "*:--out" if no other option has the name. */
+/* Print the shell patterns of an option: "generate:--out|generate:-o|...", or "*:--out" if the name is unique. */
 static void put_patterns(FILE *to, const dg_option *t)
 {
     bool alone = true;
@@ -207,7 +207,8 @@ static void zsh(FILE *to)
     fputs("    esac\n}\n[[ $funcstack[1] == _dcgan ]] && _dcgan \"$@\" || compdef _dcgan dcgan\n", to);
 }
 
-/* Print the condition under which an option of these commands is offered. A line without a command means train. */
+/* Print the fish condition under which options of these commands are completed. A command line without a command means
+ * train. */
 static void fish_where(FILE *to, unsigned commands)
 {
     const bool train = commands >> DG_CMD_TRAIN & 1;

@@ -1,9 +1,9 @@
-/* config.ini: every value of a run in one section [run], read with inih.
+/* Reads config.ini, which stores every option value of a run in one section [run], with the library inih.
  *
  * inih (as Debian builds it) cuts lines at 200 bytes, ends a value at " ;", reads an indented line as a continuation
  * and strips blanks. next_line() therefore drops comments and indentation, and passes a long line in pieces: a first
- * line and continuations. The pieces have a mark on each side of a cut, so that inih neither strips blanks nor finds
- * a comment there. Values with characters that inih would change in a short line are written in quotes. */
+ * line and continuations. Each cut has a mark on both sides, so that inih neither strips blanks nor finds a comment at
+ * the cut. Values with characters that inih would change are written in quotes. */
 #include "host/options/option_table.h"
 
 #include <ctype.h>
@@ -26,7 +26,7 @@ typedef struct {
     int line;
     size_t rest;
     bool inside;
-    bool continued; /* the last piece continues a line */
+    bool continued; /* the last piece was a continuation of a line */
 
     const char *where;
     dg_options *o;
@@ -37,7 +37,7 @@ typedef struct {
     int error_line;
 } reader;
 
-/* Returns the length of the line at s without its comment, which starts with a blank and a semicolon. */
+/* Returns the length of the line at s without its comment (" ;..."). */
 static size_t line_bytes(const char *s)
 {
     const size_t n = strcspn(s, "\n");
@@ -73,7 +73,7 @@ static char *next_line(char *out, int size, void *context)
     return out;
 }
 
-/* Strip blanks from both ends, because inih strips them only in short lines. */
+/* Strip blanks from both ends of s, because inih strips blanks only in short lines. */
 static void trim(char *s)
 {
     const size_t blank = strspn(s, " \t\r\v\f");
@@ -82,7 +82,7 @@ static void trim(char *s)
     while (n && isspace((unsigned char)s[n - 1])) s[--n] = 0;
 }
 
-/* Decodes a quoted value such as "a\x3bb" to a;b, in place. */
+/* Decode a quoted value in place: "a\x3bb" becomes a;b. */
 static bool unquote(char *s)
 {
     size_t n = strlen(s);
@@ -166,7 +166,7 @@ static int take(void *context, const char *section, const char *name, const char
     return 1;
 }
 
-/* Returns the file's line number of the n-th line that was passed to inih. */
+/* Returns the line number in the file of the n-th line passed to inih. */
 static int file_line(const char *text, int n)
 {
     char line[200];
@@ -199,7 +199,7 @@ dg_err dg_config_read(const char *path, dg_options *o)
     return e;
 }
 
-/* Write a value, quoted with \xNN if inih would change it: blanks at its ends, starts of comments, control codes. */
+/* Write a value, in quotes with \xNN if inih would change it: outer blanks, comment starts, control characters. */
 static void write_value(FILE *to, const char *s)
 {
     size_t n = strlen(s);
@@ -220,7 +220,7 @@ static void write_command_line(FILE *to, int argc, char **argv)
     for (int i = 0; i < argc; i++) fprintf(to, " %s", dg_shell_quote(word, sizeof word, argv[i]));
 }
 
-/* Makes a path absolute, so that the run can be resumed from another directory. */
+/* Make a path option absolute, so that the run can be resumed from another directory. */
 static void absolute(const dg_option *t, char *value, size_t size)
 {
     static const char *const path[] = {"model", "data", "cache", "tuning", "test", "init"};
@@ -237,7 +237,7 @@ static void absolute(const dg_option *t, char *value, size_t size)
     }
 }
 
-/* True if an option of section [train] differs from its default; config.ini then stores all options of this section. */
+/* True if an option of section [train] is not at its default; config.ini then stores all options of [train]. */
 static bool says_training(const dg_options *o)
 {
     char value[DG_CONFIG_VALUE];

@@ -40,19 +40,19 @@ enum { DG_SCHEDULE_MAX = 16 };
 enum { DG_DRY_RUN = 1, DG_DRY_RUN_OPS };
 enum { DG_OPTIONS_MAX = 128 };
 
-/* The values of all options. Precedence: default < [train] of the model < config file (--config, or the run's with
- * --resume) < --preset < environment < command line. The table row with a member's name describes the member. A choice
- * is an index into the choices of its row; text that is not set is NULL. */
+/* The values of all options. Precedence: default < [train] of the model < config file (--config, or the run's
+ * config.ini with --resume) < --preset < environment < command line. Each member is described in the option table under
+ * its name. A choice is an index into the option's choices; text that is not set is NULL. */
 typedef struct {
     dg_command command;
     char **operand;
     int operands;
 
     char *data;
-    char *model; /* also operand MODEL; NULL: import or eval without --model */
+    char *model; /* --model or operand MODEL; NULL: import or eval without --model */
     char *out;
     char *config, *init;
-    int epochs, batch; /* 0: auto; a run replaces auto by a value */
+    int epochs, batch; /* 0: auto, which a run replaces by a value */
     double lr, lr_d, lr_g, beta1, beta2, eps, momentum, rho, decay, accumulator, smoothing;
     int optimizer;
     bool nesterov;
@@ -60,13 +60,13 @@ typedef struct {
     double start_sigma, start_bias;
     int preset, loss;
     double r1, r2, ema, ema_half_life, augment_p;
-    double lr_end, beta2_end, r1_end, r2_end; /* values at the end of the schedule; 0: the start value */
+    double lr_end, beta2_end, r1_end, r2_end; /* values at the end of the schedule; 0: constant value */
     char *augment, *aug_preview;
     int augmented;
-    bool model_says; /* the model or a config file sets options of [train], so config.ini stores all of them */
-    char *schedule;  /* sets cosine, or change and factor: from epoch change[i] on, rates are multiplied by factor[i] */
+    bool model_says; /* the model or a config file sets options of [train]; config.ini stores all such options */
+    char *schedule; /* sets cosine, or else change and factor: learning rates times factor[i] from epoch change[i] on */
     bool cosine;
-    int schedule_length; /* in images; 0: auto, for which a run with `cosine` computes a value */
+    int schedule_length; /* in images; 0: auto, which a run with `cosine` replaces by a value */
     int changes, change[DG_SCHEDULE_MAX];
     double factor[DG_SCHEDULE_MAX];
     uint64_t seed;
@@ -76,7 +76,7 @@ typedef struct {
     char *resume_from;                        /* NULL: the newest checkpoint in out */
     int sample_every, checkpoint_every, keep; /* sample_every -1: auto */
     char *checkpoints;
-    bool checkpoint_auto; /* skip checkpoints if the disk is slower than the epochs; checkpoint_every is 1 */
+    bool checkpoint_auto; /* skip checkpoints if writing is slower than an epoch; checkpoint_every is 1 */
     int grid_rows, grid_cols;
     long steps;
     bool no_curves, no_report, tensorboard, stop_on_collapse;
@@ -92,11 +92,11 @@ typedef struct {
     char *device, *tuning, *fuse;
     unsigned fused;
     int precision, conv, threads;
-    int tf32_line; /* line number of the removed `precision = tf32` in config.ini or the file of --config; 0: none */
+    int tf32_line; /* line of the removed value `precision = tf32` in config.ini or --config; 0: none */
     bool no_graph, list_devices;
     double device_memory; /* MB */
 
-    int count;                      /* number of images; for eval 0 means all */
+    int count;                      /* number of images; for eval, 0 means all images */
     uint64_t seed_first, seed_last; /* generate without --seeds: 0 to count - 1 */
     bool seeds_given;
     int steps_between;
@@ -108,42 +108,42 @@ typedef struct {
     double seconds, within; /* within: percent */
     char *predict, *arch, *write_z, *network, *sweep, *sheet, *classifier;
     int min_batch, max_batch, min_steps, top;
-    int rule, sweep_step; /* dg_batch_rule; STEP of sweep, whose A and B become min_batch and max_batch */
+    int rule, sweep_step; /* rule: dg_batch_rule; sweep_step: STEP of --sweep A-B:STEP */
 
-    bool given[DG_OPTIONS_MAX]; /* for each row of the table: true if the user or the model file set the option */
+    bool given[DG_OPTIONS_MAX]; /* per option of the table: true if the user or the model file set the option */
     char *changed;              /* --resume: "lr 0.0002 -> 0.5, flip no -> yes"; NULL: no changes */
     char *resolved;             /* train: the text of config.ini */
     int argc;
-    char **argv; /* arguments of dg_options_parse, which must outlive this struct */
+    char **argv; /* the arguments of dg_options_parse must outlive this struct */
 } dg_options;
 
 /* True if the user or the model file set the option with this name. */
 bool dg_option_given(const dg_options *o, const char *name);
-/* The learning rate of network `net` ('G', 'D' or another) in this epoch, counted from 0. */
+/* Returns the learning rate of network `net` (such as 'G' or 'D') in epoch number `epoch`, counted from 0. */
 double dg_learning_rate(const dg_options *o, char net, uint64_t epoch);
 
-/* The options of a training job, except batches, samples and rows. */
+/* Returns the job options of a training job, except batch sizes, samples and rows. */
 dg_job_options dg_options_job(const dg_options *o);
 
-/* Like dg_options_job, for the default options and section [train] of a model. */
+/* Get the job options of a model from default options and the model's section [train]. */
 dg_err dg_options_model_job(const dg_model *m, dg_job_options *out);
 
-/* The options of a run with this batch size and these numbers of training and test images. */
+/* Returns the job options of a run with this batch size and these numbers of training and test images. */
 dg_job_options dg_options_run(const dg_options *o, int batch, int images, int tests);
 
-/* Get the precision. *else_fp32: the option is auto, so use fp32 if the device does not support the precision. */
+/* Returns the precision. *else_fp32: --precision is auto, so use fp32 if the device does not support the precision. */
 const dg_precision *dg_options_precision(const dg_options *o, bool *else_fp32);
 
-/* Parse argv, whose argv[1] may be a command. Help and version are printed here and set *done. Without arguments,
- * prints a hint to stderr, sets *done and returns DG_USAGE. *out must be freed after errors, too. */
+/* Parse argv; argv[1] may be a command. For help and version, prints the text and sets *done. Without arguments, prints
+ * a hint to stderr, sets *done and returns DG_USAGE. Free *out also after errors. */
 dg_err dg_options_parse(int argc, char **argv, dg_options *out, bool *done);
 void dg_options_free(dg_options *o);
 
-/* A copy of `resolved`, malloc'd, with another value of this key. NULL: out of memory. */
+/* Returns a copy (malloc'd) of a config.ini text with another value for this key. NULL: out of memory. */
 char *dg_config_settled(const char *text, const char *key, const char *value);
 
-/* Copy (malloc) the lines of `resolved` whose options have DG_OPT_RESULT. These lines are equal for runs with equal
- * training. NULL: out of memory. */
+/* Returns a copy (malloc'd) of the lines with DG_OPT_RESULT options in a config.ini text. Runs with equal training have
+ * equal copies. NULL: out of memory. */
 char *dg_config_results(const char *text);
 
 #endif

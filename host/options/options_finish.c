@@ -47,8 +47,8 @@ static dg_err parse_checkpoints(dg_options *o)
                    o->checkpoints);
 }
 
-/* In the element type of training, which flushes denormal numbers to 0, hyperparameters must not become 0 and decay
- * rates must not become 1. */
+/* Refuse hyperparameters that become 0, and decay rates that become 1, in the element type of training, which flushes
+ * denormal numbers to 0. */
 static dg_err check_vanishing(const dg_options *o)
 {
     const struct {
@@ -65,7 +65,7 @@ static dg_err check_vanishing(const dg_options *o)
                  {"lr-end", o->lr_end, INFINITY}, {"beta2-end", o->beta2_end, 1}};
     const bool wide = o->precision == DG_PRECISION_FP64;
     const char *type = wide ? "fp64" : "fp32", *more = wide ? "" : "; --precision fp64 has a larger range";
-    const double smallest = wide ? 2.3e-308 : 1.2e-38; /* the smallest normal numbers, rounded up */
+    const double smallest = wide ? 2.3e-308 : 1.2e-38; /* smallest normal numbers of fp64 and fp32, rounded up */
     for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
         const double v = given[i].value;
         if (v != 0 && v < smallest)
@@ -159,8 +159,8 @@ static dg_err finish_data(dg_options *o)
                    o->aug_preview);
 }
 
-/* Largest relative differences from PyTorch in fp64 after tens of steps. Rounded operands push values across the kinks
- * of ReLU, so small gradients change much within one step; `dcgan check` tests these precisions op by op. */
+/* Largest relative differences from PyTorch in fp64 after tens of steps. In bf16 and fp16, rounded operands push values
+ * across the kinks of ReLU, so small gradients change much within one step. */
 static const double replay_tolerance[DG_PRECISIONS] = {
     [DG_PRECISION_FP32] = 1e-3, [DG_PRECISION_FP64] = 1e-9, [DG_PRECISION_BF16] = 1, [DG_PRECISION_FP16] = 0.5};
 
@@ -173,7 +173,7 @@ static int take_size(const char **text)
     return n <= DG_LARGEST_BATCH ? n : 0;
 }
 
-/* Take the sizes A-B:STEP or A-B. False: another form. */
+/* Parse the batch sizes A-B:STEP or A-B of --sweep. Returns false for another form. */
 static bool take_sweep(dg_options *o, const char *text)
 {
     o->min_batch = take_size(&text);
@@ -226,7 +226,8 @@ const dg_precision *dg_options_precision(const dg_options *o, bool *else_fp32)
     return &dg_precisions[*else_fp32 ? DG_PRECISION_BF16 : o->precision];
 }
 
-/* check and replay compare with results of unrounded operands, so they use fp32 unless --precision is given. */
+/* Set the precision of check and replay to fp32 unless --precision is given, because their references do not round
+ * operands. */
 static void finish_precision(dg_options *o)
 {
     if (o->precision != DG_PRECISION_AUTO) return;

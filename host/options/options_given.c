@@ -1,4 +1,4 @@
-/* Detects options that are given twice, and environment variables DCGAN_... that no option reads. */
+/* Detects options that are given twice, and unknown environment variables DCGAN_... */
 #include "host/options/option_table.h"
 
 #include <ctype.h>
@@ -21,10 +21,10 @@ char *dg_option_variable(const char *name, char out[64])
     return out;
 }
 
-/* Variables that the CPU kernels and the tests read. */
+/* Environment variables that CPU kernels and tests read. */
 static const char *const elsewhere[] = {"DCGAN_ISA", "DCGAN_MESSAGE_KEYS", "DCGAN_SHARED", NULL};
 
-/* Returns the option whose name is most similar to a name such as EPOHCS, if possible an option of train. */
+/* Returns the option, preferably of train, with the name most similar to a misspelt name such as EPOHCS. */
 static const dg_option *meant(const char *name)
 {
     char plain[64];

@@ -1,4 +1,4 @@
-/* Name the model from other options: --init (the model of its weights), --size and --channels, --norm-d. */
+/* Sets the model by other options: --init (the model of its weights), --size and --channels, --norm-d. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static size_t next_line(const char **text)
     }
 }
 
-/* True if the model `name` has this text, except for comment lines. */
+/* True if the model file of `name` has this text, except for comment lines. */
 static bool names(const char *name, const char *text, dg_model *scratch)
 {
     if (!name || dg_model_read(name, scratch) != DG_OK) return false;
@@ -31,7 +31,7 @@ static bool names(const char *name, const char *text, dg_model *scratch)
     }
 }
 
-/* The --model of the run whose directory has the checkpoint, malloc'd; NULL: not in a run. */
+/* Returns the --model (malloc'd) of the run that a checkpoint belongs to; NULL: not in a run directory. */
 static char *model_of_run(const char *checkpoint)
 {
     char path[PATH_SIZE + 16];
@@ -48,7 +48,7 @@ static char *model_of_run(const char *checkpoint)
     return model;
 }
 
-/* Find the name of a model. text: the model, as stored in the file at path. */
+/* Find the name of the model that file `path` stores. text: the stored model text. */
 static dg_err find_name(dg_options *o, const char *path, const char *text)
 {
     char name[sizeof((dg_model *)0)->name] = "";
@@ -83,16 +83,17 @@ static dg_err init_model(dg_options *o)
     return e;
 }
 
-/* --norm-d: appends -spectral or -nonorm to the name of a built-in model. */
+/* Append -spectral or -nonorm to the name of a built-in model, according to --norm-d. */
 static dg_err name_norm(dg_options *o)
 {
-    static const dg_norm norms[] = {DG_NORM_BATCH, DG_NORM_SPECTRAL, DG_NORM_NONE}; /* norms by choice of --norm-d */
+    static const dg_norm norms[] = {DG_NORM_BATCH, DG_NORM_SPECTRAL,
+                                    DG_NORM_NONE}; /* in the order of the choices of --norm-d */
     char name[80];
     const char *suffix = dg_model_norm_suffix(norms[o->norm_d]), *word = o->norm_d == 1 ? "spectral" : "none";
     if (!suffix) return DG_OK;
     const size_t n = strlen(o->model), last = strlen(suffix);
     if (n > last && !strcmp(o->model + n - last, suffix)) return DG_OK;
-    size_t plain = n; /* length of the name without the suffix of another norm */
+    size_t plain = n; /* length of the name without a norm's suffix */
     for (int i = 1; i < 3; i++) {
         const char *other = dg_model_norm_suffix(norms[i]);
         if (n > strlen(other) && !strcmp(o->model + n - strlen(other), other)) plain = n - strlen(other);

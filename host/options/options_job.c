@@ -1,4 +1,4 @@
-/* Converts options to those of a training job: optimizer, learning rates, initial weights, section [train]. */
+/* Converts the options of a command to job options: optimizer, learning rates, initial weights, section [train]. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,7 +49,7 @@ dg_job_options dg_options_job(const dg_options *o)
                             .start_bias = o->start_bias};
 }
 
-/* Test images are passed in batches of at least 64, which keep a machine busy without more memory than a step. */
+/* The test batch size is at least 64, which keeps a machine busy and needs no more memory than a training step. */
 dg_job_options dg_options_run(const dg_options *o, int batch, int images, int tests)
 {
     const int cells = o->grid_rows * o->grid_cols, test_batch = batch > 64 ? batch : 64;
@@ -63,7 +63,7 @@ dg_job_options dg_options_run(const dg_options *o, int batch, int images, int te
     return g;
 }
 
-/* Parse a schedule: cosine, or such as "30:0.1,40:0.01". The error message begins with `where`. */
+/* Parse a schedule: "cosine", or EPOCH:FACTOR pairs such as "30:0.1,40:0.01". The error message begins with `where`. */
 static dg_err parse_schedule(dg_options *o, const char *where)
 {
     const char *at = o->schedule && strcmp(o->schedule, "none") ? o->schedule : NULL;
@@ -101,13 +101,13 @@ static dg_err parse_augment(dg_options *o, const char *where)
         where);
 }
 
-/* Refuse values that would have no effect. */
+/* Refuse end values that would have no effect. */
 static dg_err check_schedule(const dg_options *o)
 {
     const struct {
         const char *name;
         double value;
-        const char *of; /* the option whose value changes, and its value */
+        const char *of; /* the option whose value the schedule changes */
         double start;
     } end[] = {{"lr-end", o->lr_end, "lr", o->lr},
                {"beta2-end", o->beta2_end, "beta2", o->beta2},
@@ -247,7 +247,7 @@ dg_err dg_options_model(dg_options *o, const char *name)
     if (!m) return dg_fail(DG_DEVICE, "out of memory");
     const dg_err e = dg_model_read(name, m);
     const dg_err set = e ? e == DG_DEVICE ? e : DG_OK
-                         : take_model(o, m); /* the caller reads the model again and reports errors */
+                         : take_model(o, m); /* the caller reads the model again and reports the error */
     free(m);
     return set;
 }

@@ -45,7 +45,7 @@ static bool is_missing(const char *path)
     return lstat(path, &st) != 0 && errno == ENOENT;
 }
 
-/* Returns the bytes of the quotation mark or blank at s, or 0. */
+/* Returns the bytes of the quotation mark or blank at s; 0: neither. */
 static size_t wrapping(const char *s)
 {
     static const char *const mark[] = {
@@ -63,7 +63,7 @@ static void unwrap(char *path)
         if (wrapping(path + n - back) == back) path[n -= back] = 0, back = 0;
 }
 
-/* The value of $NAME or ${NAME} at s; *bytes: length of the reference. NULL: not set. */
+/* Returns the value of the variable reference $NAME or ${NAME} at s; *bytes: length of the reference. NULL: not set. */
 static const char *variable(const char *s, size_t *bytes)
 {
     char name[64];
@@ -78,7 +78,7 @@ static const char *variable(const char *s, size_t *bytes)
 
 static bool is_drive(const char *s) { return isalpha((unsigned char)s[0]) && s[1] == ':' && (!s[2] || s[2] == '/'); }
 
-/* Copy `from`, resolving ~, variables, backslashes, Windows drives and %20 of addresses. *why: the user's mistake. */
+/* Copy a path, resolving ~, variables, backslashes, Windows drives and the %20 of URLs. *why: the user's mistake. */
 static void resolve(const char *from, char out[PATH_SIZE], const char **why)
 {
     const char *home = getenv("HOME");
@@ -116,7 +116,7 @@ static void resolve(const char *from, char out[PATH_SIZE], const char **why)
     }
 }
 
-/* Get the path in the same folder with the most similar name; "": none. */
+/* Get the path with the name most similar to `path` in its folder; "": none. */
 static void nearest(const char *path, char out[PATH_SIZE])
 {
     struct dirent **entry = NULL;

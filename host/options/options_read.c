@@ -27,7 +27,7 @@ static const dg_option *by_letter(int letter, dg_command c)
     return NULL;
 }
 
-/* The error for a long option that getopt_long refused. */
+/* Return the error for a long option that getopt_long refused. */
 static dg_err unknown_long(const char *argument, dg_command c)
 {
     char name[64];
@@ -55,7 +55,7 @@ static bool is_optional(const dg_option *t) { return t->arg && *t->arg == '['; }
 
 static dg_err scan(int argc, char **argv, dg_command c, scanned *s)
 {
-    struct option longs[DG_OPTIONS_MAX + 8];     /* 8 more entries: aliases, help, version, the end */
+    struct option longs[DG_OPTIONS_MAX + 8];     /* 8 more entries for aliases, help, version and the end */
     char shorts[2 * DG_OPTIONS_MAX + 8] = ":hV"; /* leading colon: getopt returns ':' for a missing value */
     int n = 0;
     size_t at = strlen(shorts);
@@ -75,7 +75,7 @@ static dg_err scan(int argc, char **argv, dg_command c, scanned *s)
     longs[n] = (struct option){0};
 
     opterr = 0;
-    optind = 0; /* glibc: reset, so that tests can parse many lines */
+    optind = 0; /* glibc: reset getopt, so that tests can parse many command lines */
     for (int k; (k = getopt_long(argc, argv, shorts, longs, NULL)) != -1;) {
         const dg_option *t;
         if (k == 'h' || k == LONG_HELP || k == LONG_HELP_ALL) {
@@ -137,7 +137,7 @@ static dg_err set_from_command_line(dg_options *o, const scanned *s)
     return DG_OK;
 }
 
-/* The value of the same option earlier on the command line; NULL: none. */
+/* Returns the value of option i earlier on the command line; NULL: not given earlier. */
 static const char *given_before(const scanned *s, int i)
 {
     for (int k = i - 1; k >= 0; k--)
@@ -171,7 +171,7 @@ static dg_err check_given(const scanned *s)
     return DG_OK;
 }
 
-/* The option that the first operand sets; NULL: none. */
+/* Returns the option that the command's first operand sets; NULL: none. */
 static const dg_option *first_option(const dg_options *o)
 {
     if (o->command == DG_CMD_DATA) return dg_option_find("data");
@@ -203,17 +203,17 @@ static dg_err check_operands(const dg_options *o, const scanned *s)
     return DG_OK;
 }
 
-/* Read config.ini of the resumed run twice: into `o`, over earlier values, and into `run`, over defaults. */
+/* Read config.ini of the resumed run into `o`, replacing earlier values, and into `run`, replacing defaults. */
 static dg_err read_run_config(const char *path, dg_options *o, dg_options *run)
 {
     dg_err e = dg_options_presets(run);
     if (e) return e;
-    o->precision = run->precision = DG_PRECISION_FP32; /* the default in versions without --precision auto */
+    o->precision = run->precision = DG_PRECISION_FP32; /* the default of versions without --precision auto */
     e = dg_config_read(path, o);
     return e ? e : dg_config_read(path, run);
 }
 
-/* Fails if an unchangeable value differs from config.ini of the run; lists the other differences in o->changed. */
+/* Fail if an unchangeable option differs from the run's config.ini. o->changed: text with the other differences. */
 static dg_err compare(dg_options *o, const dg_options *run)
 {
     char text[4096] = "";
@@ -242,7 +242,8 @@ static dg_err compare(dg_options *o, const dg_options *run)
     return DG_OK;
 }
 
-/* Checks that the user chose a precision if config.ini of the run, or --config FILE, has tf32, which was removed. */
+/* Fail if config.ini of the run, or --config FILE, has the removed precision tf32, and the user chose no other
+ * precision. */
 static dg_err leave_tf32(const dg_options *o, dg_options *run, const char *run_config, const char *config)
 {
     if (!o->tf32_line) return DG_OK;
@@ -255,7 +256,7 @@ static dg_err leave_tf32(const dg_options *o, dg_options *run, const char *run_c
                    run->tf32_line ? run_config : config, o->tf32_line);
 }
 
-/* For options at auto, keep the values with which the run was started. */
+/* Set options at auto to the values with which the run was started. */
 static void take_settled(dg_options *o, const dg_options *run)
 {
     if (!o->batch) o->batch = run->batch;
@@ -274,8 +275,8 @@ static dg_err set_given(dg_options *o, const scanned *s, const char *config)
     return e ? e : dg_options_name_model(o);
 }
 
-/* One of --ema and --ema-half-life, given in the environment or on the command line, replaces the other one, which
- * another source has set. */
+/* If the user gave --ema or --ema-half-life in the environment or on the command line, reset the other of these two
+ * options. */
 static void choose_average(dg_options *o, const dg_options *user)
 {
     const bool ema = dg_option_given(user, "ema"), half_life = dg_option_given(user, "ema-half-life");
@@ -283,7 +284,7 @@ static void choose_average(dg_options *o, const dg_options *user)
     if (half_life && !ema && o->ema_half_life > 0) o->ema = 0;
 }
 
-/* Apply section [train] of the model. The model's name comes from sources of higher precedence than [train]. */
+/* Apply section [train] of the model, whose name comes from a source of higher precedence. */
 static dg_err set_from_model(dg_options *o, const scanned *s, const char *config)
 {
     const bool operand = o->command == DG_CMD_PLAN || o->command == DG_CMD_PROFILE || o->command == DG_CMD_CHECK ||

@@ -16,7 +16,7 @@ enum { PATH_SIZE = 4096 };
 /* Default of --out: "samples/cats-dcgan64" for the dataset /home/me/cats/ and models/dcgan64.cfg. */
 static void default_out(const dg_options *o, char *out, size_t size)
 {
-    char real[PATH_MAX]; /* not malloc'd, because a failed allocation would change the name */
+    char real[PATH_MAX]; /* not malloc'd: a failed allocation would change the run's name */
     const char *model = dg_last_component(o->model ? o->model : dg_option_find("model")->preset);
     const char *data = dg_last_component(realpath(o->data, real) ? real : o->data);
     size_t n = strlen(model);
@@ -32,14 +32,14 @@ static bool exists(const char *path)
     return lstat(path, &st) == 0 || errno != ENOENT;
 }
 
-/* True if path exists. False also on an error such as a too long name; creating the directory reports the error. */
+/* True if path exists. False after an error such as a too long name, which creating the directory reports later. */
 static bool is_taken(const char *path)
 {
     struct stat st;
     return lstat(path, &st) == 0;
 }
 
-/* Get the first free name of samples/x, samples/x-2, samples/x-3 ..., or with `last` the last taken name ("": none). */
+/* Get the first free name of samples/x, samples/x-2, samples/x-3 ... last: get the last taken name ("": none). */
 static void numbered(const char *base, bool last, char *out, size_t size)
 {
     char next[PATH_SIZE];
@@ -67,7 +67,7 @@ bool dg_same_place(const char *a, const char *b)
     return !strcmp(a, b) || (realpath(a, x) && realpath(b, y) && !strcmp(x, y));
 }
 
-/* --resume CHECKPOINT, which may be a run directory. Sets o->out unless --out is given. */
+/* Resolve --resume CHECKPOINT, which may be a run directory. Sets o->out unless --out is given. */
 static dg_err settle_checkpoint(dg_options *o, char *home, size_t size)
 {
     struct stat st;

@@ -6,14 +6,14 @@
 
 enum { NAME_MAX_LENGTH = 40 };
 
-/* Names of options before version 0.1.0, and their present names. */
+/* Option names before version 0.1.0, and the present names. */
 static const char *const aliases[][2] = {{"other-pictures", "allow-data-change"},
                                          {"least-steps", "min-steps"},
                                          {"from", "min-batch"},
                                          {"most", "max-batch"}};
 
-/* Options of other trainers (PyTorch examples, StyleGAN, pix2pix, lightweight-gan), in lower case without - and _. Of
- * `ours`, the first option that the command has is suggested. */
+/* Options of other trainers (PyTorch examples, StyleGAN, pix2pix, lightweight-gan), in lower case without - and _.
+ * Messages suggest the first option in `ours` that the command accepts. */
 static const struct {
     const char *ours[2], *names;
 } others[] = {
@@ -53,7 +53,7 @@ static const struct {
     {{"fit"}, "preprocess"},
 };
 
-/* Options of other trainers that dcgan has no option for, and why. */
+/* Options of other trainers that have no counterpart in dcgan, with the reason. */
 static const struct {
     const char *why, *names;
 } absent[] = {
@@ -73,7 +73,7 @@ static const struct {
     {"log.csv in the run directory has every step", "printfreq"},
 };
 
-/* True if `words`, separated by blanks, has this word. */
+/* True if the list `words`, separated by blanks, contains `word`. */
 static bool has_word(const char *words, const char *word)
 {
     const size_t n = strlen(word);

@@ -1,4 +1,4 @@
-/* The value of one option: from text, to text, and its range. */
+/* Converts an option's value from text and to text, and checks its range. */
 #include "host/options/option_table.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 static void *member(dg_options *o, const dg_option *t) { return (char *)o + t->offset; }
 
-/* Decimal digits only: strtoull would accept "-1", " 7" and "7x". */
+/* Parse decimal digits only, because strtoull would accept "-1", " 7" and "7x". */
 static bool read_u64(const char *s, const char *end, uint64_t *out)
 {
     uint64_t v = 0;
@@ -85,7 +85,7 @@ static dg_err wrong(const dg_option *t, const char *where, const char *what)
     return dg_fail(DG_USAGE, DG_MSG("option-value", "%s: %s%s%s"), where, what, *range ? "; allowed: " : "", range);
 }
 
-/* The error for a value that is not a choice. */
+/* Return the error for a value that is not one of the choices. */
 static dg_err unknown_choice(const dg_option *t, const char *value, const char *where)
 {
     if (strcmp(t->name, "precision") != 0 || !dg_precision_removed(value)) return wrong(t, where, "unknown");
@@ -179,7 +179,7 @@ static dg_err set_seeds(dg_options *o, const dg_option *t, const char *value, co
     return DG_OK;
 }
 
-/* True if the value is a folder, which may be new. */
+/* True if the option's value is an existing or new folder. */
 static bool is_folder(const dg_options *o, const dg_option *t)
 {
     const unsigned makes = 1U << DG_CMD_TRAIN | 1U << DG_CMD_GENERATE | 1U << DG_CMD_INTERPOLATE | 1U << DG_CMD_BATCH;

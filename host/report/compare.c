@@ -1,4 +1,4 @@
-/* The page that compares runs: grids, curves, and settings that differ. */
+/* Writes the HTML page that compares runs: grids, curves, and settings that differ. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ typedef struct {
     int runs;
 } several;
 
-/* The recipe whose log columns all runs have. */
+/* Returns a recipe whose log columns exist in all runs. */
 static const dg_recipe *common_recipe(const several *s)
 {
     for (int i = 1; i < s->runs; i++)

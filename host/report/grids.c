@@ -8,8 +8,8 @@
 #include "host/report/html.h"
 
 enum {
-    ROOM = 6 << 20, /* max bytes of all grids; base64 makes them a third larger */
-    MOST = 600,     /* max number of grids, because the slider cannot select from more */
+    ROOM = 6 << 20, /* max bytes of all grids before base64, which adds a third */
+    MOST = 600,     /* max number of grids that a slider can select from */
     REDUCED = 3,    /* levels: 0 unchanged; 1 JPEG; 2 and 3 JPEG with 1/2 and 1/4 of the side limit */
     QUALITY = 85
 };
@@ -70,7 +70,7 @@ static void keep(dg_report_file *out, const dg_image *im, void *file, size_t byt
     out->png = true;
 }
 
-/* Store the file unchanged if it has at most `most` bytes or is smaller than the JPEG. */
+/* Store the image file unchanged if it has at most `most` bytes or is smaller than its JPEG. */
 static dg_err shrink(const char *path, void *file, size_t bytes, size_t most, int side, dg_report_file *out)
 {
     dg_image im;
@@ -163,7 +163,7 @@ static dg_err load(dg_report_file *p, int dir, const char *path, int level)
     return read_image(dir, file, level ? 0 : ROOM, side_of(level), p);
 }
 
-/* Load all grids at g->level, skipping unreadable grids; *fits is true if the limits are met. */
+/* Load all grids at reduction level g->level, skipping unreadable files. *fits: the page limits are met. */
 static dg_err renew(dg_report_grids *g, int dir, const char *path, bool *fits)
 {
     dg_report_grids now = {.level = g->level};
@@ -191,7 +191,7 @@ static dg_err renew(dg_report_grids *g, int dir, const char *path, bool *fits)
     return e;
 }
 
-/* True if decoding all grids costs too much; storing smaller images does not reduce this cost. */
+/* True if a browser needs too much memory to decode all grids, which smaller files do not change. */
 static bool too_many_pixels(const dg_report_grids *g)
 {
     size_t pixels = 0;

@@ -1,4 +1,4 @@
-/* The grids of a run as a page stores them: encoded, within a size limit. */
+/* Image grids of a run, encoded for an HTML page within a size limit. */
 #ifndef DG_REPORT_GRIDS_H
 #define DG_REPORT_GRIDS_H
 
@@ -12,35 +12,35 @@
 typedef struct {
     uint64_t epoch;
     size_t pixels;
-    int W, H, side; /* side: limit of the longer side if reduced, else 0 */
+    int W, H, side; /* side: limit of the longer side in pixels if reduced, else 0 */
     bool png;
     void *data;
     size_t bytes;
 } dg_report_file;
 
 typedef struct {
-    int level; /* 0: all files are unchanged; higher: images are reduced, then epochs are left out */
+    int level; /* 0: files are unchanged; higher: images are reduced, then epochs are left out */
     int n, on_disk;
     dg_report_file *grid;
 } dg_report_grids;
 
-/* Limits: bytes and pixels per file, pixels per page. Files in a run directory are untrusted. */
+/* Limits for untrusted files in a run directory: bytes and pixels per file, pixels per page. */
 enum { DG_GRID_BYTES = 64 << 20, DG_GRID_PIXELS = 32 << 20, DG_GRIDS_PIXELS = 512 << 20 };
-/* Side limit of reduced images: 16 cells of 64 pixels with gaps, rounded up. */
+/* Limit in pixels of a reduced image's side: 16 cells of 64 pixels with gaps, rounded up. */
 enum { DG_GRID_SIDE = 1072 };
 
-/* Decode a file of directory dir. DG_DATA, DG_IO: unreadable or too large. */
+/* Decode an image file in directory dir. Returns DG_DATA or DG_IO if unreadable or too large. */
 dg_err dg_report_image_read(int dir, const char *path, bool alpha, dg_image *out);
 
-/* Reduce the longer side to at most `side`; *reduced: the longer side was above `side`. */
+/* Reduce an image so that its longer side has at most `side` pixels. *reduced: the image was larger. */
 dg_err dg_report_image_reduce(dg_image *im, int side, bool *reduced);
 
-/* Update g from the files epoch-NNNN.png in dir; path: for messages. Start with {0}; g keeps files already read. */
+/* Update g from the files epoch-NNNN.png in dir; files already in g are kept. Start with {0}. path: for messages. */
 dg_err dg_report_grids_renew(dg_report_grids *g, int dir, const char *path);
 dg_err dg_report_grids_newest(dg_report_grids *g, int dir, const char *path);
 void dg_report_grids_free(dg_report_grids *g);
 
-/* Read a file unchanged if it has at most `most` bytes, else reduced as JPEG. out->data NULL: no such file. */
+/* Read an image file unchanged if it has at most `most` bytes, else as reduced JPEG. out->data NULL: no such file. */
 dg_err dg_report_file_read(int dir, const char *path, size_t most, dg_report_file *out);
 
 void dg_report_file_src(FILE *to, const dg_report_file *p);

@@ -1,4 +1,4 @@
-/* Parts of a self-contained HTML page; its content security policy forbids network access. */
+/* Writes parts of a self-contained HTML page, whose content security policy forbids network access. */
 #ifndef DG_HTML_H
 #define DG_HTML_H
 
@@ -19,7 +19,7 @@ void dg_html_json(FILE *to, double v);
 
 void dg_html_row(FILE *to, const char *name, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* Write the parts of the page before its first section and after its last one. */
+/* Write the page's parts before its first section and after its last section. */
 void dg_html_begin(FILE *to, const char *title, const char *subtitle);
 void dg_html_end(FILE *to);
 

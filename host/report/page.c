@@ -1,4 +1,4 @@
-/* The page of one run, one function per section; empty sections are omitted. */
+/* Writes report.html of one run, one function per section; empty sections are omitted. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +34,7 @@ static dg_err read_image(const dg_report_run *r, const char *name, size_t most, 
     return e == DG_DEVICE ? e : DG_OK;
 }
 
-/* Read both images. After an error the caller frees nothing. most: as for dg_report_file_read. */
+/* Read two images by dg_report_file_read. After an error, both are already freed. */
 static dg_err read_pair(const dg_report_run *r, const char *first, size_t most, dg_report_file *a, const char *second,
                         dg_report_file *b)
 {
@@ -71,7 +71,7 @@ static void put_slider(FILE *to, const dg_report_grids *g)
             g->n - 1, g->n - 1);
 }
 
-/* Print which grids were reduced; the newest grid is never reduced. */
+/* Print a sentence about reduced grids; the newest grid is never reduced. */
 static void say_reduced(FILE *to, const dg_report_grids *g)
 {
     int jpeg = 0, side = 0;

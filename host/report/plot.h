@@ -1,4 +1,4 @@
-/* A chart as inline SVG of any width. Readers see values by mouse, touch or keyboard. */
+/* Writes a chart as inline SVG of any width. Mouse, touch or keyboard show values. */
 #ifndef DG_REPORT_PLOT_H
 #define DG_REPORT_PLOT_H
 

@@ -8,7 +8,7 @@
 
 enum { FRAMES = 60, CELLS = 4, GAP = 2, FRAME_MS = 150, HELD = 8 }; /* HELD: repeats of the last frame */
 
-/* Size of the upper left CELLS x CELLS corner, or of the whole grid if it is smaller. */
+/* Get the size in pixels of the upper left CELLS x CELLS corner, or of the whole grid if smaller. */
 static void corner(const dg_options *then, const dg_image *grid, int *W, int *H)
 {
     const int rows = then->grid_rows, cols = then->grid_cols;
@@ -41,7 +41,7 @@ typedef struct {
     int n, W, H;
 } film;
 
-/* Append a frame; skips sizes that differ from the first. */
+/* Append the grid of an epoch as a frame; skip a grid whose size differs from the first frame. */
 static dg_err add(film *f, const dg_report_run *r, uint64_t epoch, int room)
 {
     dg_image im;

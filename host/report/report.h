@@ -1,5 +1,5 @@
-/* report.html shows a run in one file without network access. The page depends only on the files of the run and has no
- * date, so that a later `dcgan report` writes the same bytes. */
+/* report.html shows a run in one file without network access. The page has no date and depends only on the run's files,
+ * so that each `dcgan report` writes equal bytes. */
 #ifndef DG_REPORT_H
 #define DG_REPORT_H
 
@@ -11,10 +11,10 @@
 
 typedef struct {
     char what[300], advice[400];
-    uint64_t from, to; /* first and last epoch; to 0: the session has not ended */
+    uint64_t from, to; /* first and last epoch of the problem; to 0: the problem persists */
 } dg_report_finding;
 
-/* The newest session, from session.json. */
+/* The newest training session, read from session.json. */
 typedef struct {
     char version[128], device[256], precision[16];
     double memory;
@@ -28,7 +28,7 @@ typedef struct {
     const dg_recipe *recipe; /* NULL: the run has no log yet */
     dg_log_row *row;
     long n;
-    double *place; /* (n) positions of rows on the epoch axis */
+    double *place; /* (n) position of each log row on the epoch axis */
     dg_options then;
     bool configured;
     dg_report_session session;
@@ -39,8 +39,8 @@ typedef struct {
     int findings;
 } dg_report_run;
 
-/* Read a run except r->grids, which the caller updates. Grids in r->seen are not read again. DG_DATA: not a run. Free r
- * also after errors. */
+/* Read a run directory; the caller updates r->grids. Grids in r->seen are not read again. Returns DG_DATA if the
+ * directory is not a run. Free r also after errors. */
 dg_err dg_report_read(dg_report_run *r, int dir, const char *path);
 void dg_report_free(dg_report_run *r);
 
@@ -48,12 +48,12 @@ dg_err dg_report_write(const dg_report_run *r, const dg_directory *dir, const ch
 enum { DG_REPORT_RUNS = 7 };
 dg_err dg_report_compare(const dg_report_run *r, int runs, const char *path);
 
-/* Write a GIF of grids by epoch, cropped to the upper left cells. DG_DATA: no grids. */
+/* Write a GIF of a run's grids by epoch, cropped to the upper left cells. Returns DG_DATA if there are no grids. */
 dg_err dg_report_gif(const dg_report_run *r, const char *path, int scale, int *frames);
 
 dg_err dg_report_session_write(const dg_report_session *s, const dg_directory *dir, const char *path);
 
-/* Write nearest.png: samples of an epoch's grid above their nearest training images. Nothing if sizes differ. */
+/* Write nearest.png: samples of an epoch's grid above their nearest training images. Writes no file if sizes differ. */
 dg_err dg_nearest_write(const dg_directory *dir, const char *path, uint64_t epoch, const uint8_t *pixels, int n,
                         int size, int channels);
 

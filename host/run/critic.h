@@ -1,5 +1,5 @@
-/* Metrics of a run during training (--eval-every): samples of the first seeds against real images. These metrics use no
- * random numbers of training and do not change the state of training. */
+/* Sample metrics during training (--eval-every): samples of the first seeds are compared with real images. The metrics
+ * change neither the state nor the random numbers of training. */
 #ifndef DG_CRITIC_H
 #define DG_CRITIC_H
 
@@ -7,7 +7,7 @@
 #include "host/judge/judge.h"
 #include "host/net/job.h"
 
-enum { DG_CRITIC_MOST = 1000 }; /* max number of samples, and max number of images in each set of real images */
+enum { DG_CRITIC_MOST = 1000 }; /* max images per set of samples or of real images */
 
 typedef struct {
     dg_jury jury;
@@ -17,16 +17,15 @@ typedef struct {
     double floor[DG_LOGGED];
 } dg_critic;
 
-/* Select two disjoint sets of at most DG_CRITIC_MOST real images: one for comparison with samples, one for the
- * real-vs-real baseline. DG_DATA: too few images. Close also after errors. */
+/* Select two disjoint sets of at most DG_CRITIC_MOST real images: one to compare with samples, one for the real-vs-real
+ * baseline. Returns DG_DATA if images are too few. Close c also after errors. */
 dg_err dg_critic_open(dg_critic *c, const dg_job *job, const dg_dataset *data, const dg_device *d, uint64_t seed);
 void dg_critic_close(dg_critic *c);
 
-/* Compute the metrics of the log, rounded as in the log. */
+/* Compute the sample metrics that are log columns, rounded as in the log. */
 dg_err dg_critic_judge(dg_critic *c, dg_job *job, uint64_t seed, double out[DG_LOGGED]);
 
-/* Write metrics as text: "swd 10.5 (9.06), ...". The numbers in parentheses are the baselines, omitted if floor is
- * NULL. */
+/* Write metrics as text: "swd 10.5 (9.06), ...", with baselines in parentheses unless floor is NULL. */
 char *dg_critic_text(const double *value, const double *floor, char *out, size_t size);
 
 #endif

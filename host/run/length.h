@@ -14,28 +14,28 @@ enum {
     DG_AUTO_GRIDS = 300
 };
 
-/* Images per epoch; o->batch must be set. */
+/* Returns the images per epoch; o->batch must be set. */
 int dg_images_of_epoch(const dg_options *o, int images);
 /* Returns the steps per epoch; o->batch must be set. */
 int dg_steps_of_epoch(const dg_options *o, int images);
-/* Number of steps of the run: the steps of all epochs, or --steps if that is fewer. */
+/* Returns the steps of the run: the steps of all epochs, at most --steps. */
 long dg_steps_of_run(const dg_options *o, int images);
 
 /* True if the run has reached its epochs or steps. */
 bool dg_run_is_finished(const dg_options *o, uint64_t epoch, uint64_t step);
 
-/* Minimum number of images: DG_LEAST_IMAGES or, if larger, the given batch size (with --batch auto, the first batch
- * size that is tried). */
+/* Returns the min number of training images: DG_LEAST_IMAGES or, if larger, the given batch size (with --batch auto,
+ * the first tried batch size). */
 int dg_least_images(const dg_options *o);
 
 /* Reduce a default batch size to the largest power of two <= images. */
 void dg_settle_batch(dg_options *o, int images);
 
-/* Set epochs, sample_every and schedule_length if they are auto. If --steps is given, set enough epochs for these
- * steps. The schedule ends after 80% of the images that the run will show. */
+/* Set epochs, sample_every and schedule_length if they are auto. With --steps, epochs are set to a number that has
+ * these steps. An auto schedule ends after 80% of the images that the run trains on. */
 void dg_settle_length(dg_options *o, int images);
 
-/* "45 seconds", "8 minutes", "3.5 hours", "12 days"; returns out. */
+/* Write a duration as "45 seconds", "8 minutes", "3.5 hours" or "12 days"; returns out. */
 char *dg_duration(double seconds, char *out, size_t size);
 
 #endif

@@ -17,7 +17,7 @@
 enum { CSV, JSONL, FILES };
 static const char *const file_name[FILES] = {"log.csv", "log.jsonl"};
 
-/* Buffered lines are written at the end of an epoch, after half a second, or at this size. */
+/* Buffered log lines are written at the end of an epoch, after half a second, or at this size in bytes. */
 enum { FLUSH_BYTES = 1 << 15 };
 
 typedef struct {
@@ -64,8 +64,8 @@ static dg_err add_text(log_file *f, const char *text, size_t n)
     return DG_OK;
 }
 
-/* Append all buffered rows, or none: a partial write (full disk) is truncated and retried later. Only SIGKILL can leave
- * a partial line; readers ignore such a line. */
+/* Append all buffered log rows to the file, or no row: a partial write (full disk) is truncated and retried later. Only
+ * SIGKILL can leave a partial line, which readers ignore. */
 static dg_err flush_file(log_file *f)
 {
     if (f->bytes == 0) return DG_OK;
@@ -104,7 +104,7 @@ dg_err dg_log_sync(const dg_log *l)
     return e ? e : f;
 }
 
-/* *keep is true if the line belongs to the run up to step resume_step; the line is then loaded as a row. */
+/* Set *keep and load the line as a row if the line's step is at most resume_step. */
 static dg_err keep_csv(dg_log *l, const char *line, uint64_t resume_step, bool *keep)
 {
     dg_log_row row;
@@ -131,7 +131,7 @@ static dg_err begin_file(const dg_rundir *r, const dg_log *l, int which)
     return dg_write_atomic_in(&at, l->file[which].path, &(dg_chunk){header, bytes}, 1);
 }
 
-/* Remove rows after the checkpoint, and an incomplete last line. */
+/* Remove log rows after resume_step, and an incomplete last line. */
 static dg_err trim(const dg_rundir *r, dg_log *l, int which, uint64_t resume_step)
 {
     log_file *f = &l->file[which];
@@ -259,7 +259,7 @@ uint64_t dg_log_end_of(const dg_log *l, uint64_t epoch)
     return n > 0 ? l->row[n - 1].step : 0;
 }
 
-/* Make the text of the log with DG_LOGGED more columns, malloc'd. */
+/* Returns the log text (malloc'd) with DG_LOGGED more columns. */
 static char *widened(const dg_log *l, const char *text, size_t bytes, size_t *out_bytes)
 {
     const char *line = memchr(text, '\n', bytes), *end = text + bytes;
@@ -297,7 +297,7 @@ dg_err dg_log_judge(dg_log *l, const dg_rundir *r)
     return open_file(r, f, file_name[CSV]);
 }
 
-/* Write the row without the columns that this log lacks. */
+/* Returns the row without columns that the log does not have. */
 static dg_log_row fitted(const dg_log *l, const dg_log_row *row)
 {
     dg_log_row out = *row;
@@ -313,7 +313,7 @@ dg_err dg_log_step(dg_log *l, const dg_log_row *given)
     dg_log_row kept;
     int n = dg_log_csv(line, l->recipe, row);
     dg_err e = add_text(&l->file[CSV], line, (size_t)n);
-    /* Keep the rounded values that a resumed run will read, so that means and curves are the same. */
+    /* Store rounded values, as a resumed run reads them, so that its means and curves are equal. */
     line[n - 1] = 0;
     (void)dg_log_parse(line, l->recipe, &kept);
     if (!e) e = add_row(l, &kept);

@@ -1,4 +1,4 @@
-/* The log of a run: one row per step in log.csv and log.jsonl, and in log.jsonl a line of kind "epoch" per epoch. */
+/* The log of a run: one row per step in log.csv and log.jsonl, and one line of kind "epoch" per epoch in log.jsonl. */
 #ifndef DG_LOG_H
 #define DG_LOG_H
 
@@ -7,23 +7,23 @@
 #include "host/rundir/rundir.h"
 
 typedef struct dg_log dg_log;
-/* Open the log; its columns are the recipe's metrics. resume_step: rows of later steps are removed, and earlier rows
- * are loaded for the curves; 0: create new files. */
+/* Open the log with the recipe's metrics as columns. resume_step: rows of later steps are removed, and earlier rows are
+ * loaded for the curves; 0: create new files. */
 dg_err dg_log_open(const dg_rundir *r, const dg_recipe *recipe, uint64_t resume_step, dg_log **out);
-/* Add the columns for metrics of --eval-every, unless the log has them. The new columns are empty in existing rows. */
+/* Add the columns of --eval-every if they are missing; they are empty in existing rows. */
 dg_err dg_log_judge(dg_log *l, const dg_rundir *r);
 dg_err dg_log_step(dg_log *l, const dg_log_row *row);
-/* Append the epoch's means to log.jsonl, and write buffered rows. */
+/* Append the means of an epoch to log.jsonl, and write buffered rows. */
 dg_err dg_log_epoch(dg_log *l, const dg_log_row *means);
 /* Write buffered rows. Call dg_log_flush before saving a checkpoint, so that a kill leaves no gap in the log. */
 dg_err dg_log_flush(dg_log *l);
-/* Sync the log to disk; any thread may call it. Call dg_log_sync before a checkpoint is renamed, so that a power
- * failure leaves no checkpoint without rows. */
+/* Sync the log to disk; any thread may call dg_log_sync. Call dg_log_sync before a checkpoint is renamed, so that a
+ * power failure leaves no checkpoint without rows. */
 dg_err dg_log_sync(const dg_log *l);
-/* Also write events.out.tfevents.run for TensorBoard; a new file gets the earlier rows. Call after dg_log_open with the
- * same step. */
+/* Also write events.out.tfevents.run for TensorBoard; earlier rows are added to a new file. Call after dg_log_open with
+ * its resume_step. */
 dg_err dg_log_events(dg_log *l, const dg_rundir *r, uint64_t resume_step);
-/* Add a grid to the TensorBoard file; any thread may call it. */
+/* Add an image grid to the TensorBoard file; any thread may call dg_log_image. */
 dg_err dg_log_image(const dg_log *l, uint64_t step, const dg_image *im);
 uint64_t dg_log_end_of(const dg_log *l, uint64_t epoch);
 /* Get all rows; the log owns their memory. */

@@ -6,7 +6,8 @@
 
 enum { FEW_EPOCHS = 8, FEW_POINTS = 100, PLOT = 314 };
 
-/* *longest: rows of the longest epoch, the expected length of an unfinished epoch. */
+/* Count the epochs in the log. *longest: rows of the longest epoch, which is the expected length of an unfinished
+ * epoch. */
 static void count_epochs(const dg_log_row *rows, long n, long *epochs, long *longest)
 {
     *epochs = *longest = 0;
@@ -40,7 +41,7 @@ bool dg_curve_by_epochs(const dg_run_log *run)
 
 static uint64_t rounded_up(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
 
-/* Mean and range of consecutive rows with equal key. */
+/* Mean and range of consecutive log rows with equal key. */
 typedef struct {
     uint64_t key;
     long n;
@@ -123,7 +124,8 @@ static bool has_measures(const dg_run_log *run)
     return false;
 }
 
-/* Add a chart per distance, then one for all metrics in percent or with best value 1. Returns the number of charts. */
+/* Add one chart per distance metric, then one chart for all metrics in percent or with best value 1. Returns the number
+ * of charts. */
 static int add_measured(dg_chart *p, const dg_run_log *run)
 {
     int n = 0;

@@ -5,7 +5,7 @@
 #include "host/figure/chart.h"
 #include "host/rundir/log_text.h"
 
-/* The log of a run. x: (n) positions of the rows on the x axis. */
+/* The n log rows of a run. x: (n) position of each row on the x axis. */
 typedef struct {
     const dg_recipe *recipe;
     const dg_log_row *row;
@@ -13,21 +13,21 @@ typedef struct {
     long n;
 } dg_run_log;
 
-/* x: (n) receives each step's middle on the epoch axis. If epoch 1 has one step, that step is at 0.5. */
+/* Store in x (n) the middle of each row's step on the epoch axis. A single step of epoch 1 is at 0.5. */
 void dg_curve_places(const dg_log_row *rows, long n, double *x);
 
-/* True if the log has enough epochs for a point per epoch. */
+/* True if the log has enough epochs for curves with one point per epoch. */
 bool dg_curve_by_epochs(const dg_run_log *run);
 
-/* Append the curve of metric m or, if m is NULL, of logged metric number `logged`. A point is the mean of whole epochs
- * if p->epochs is set, else of 1% of the rows. Rows without a value are skipped. Metrics of tests have one value per
- * epoch, so their curves have no ranges (bins). */
+/* Append the curve of metric m to chart p or, if m is NULL, of sample metric number `logged`. A curve point is the mean
+ * of whole epochs if p->epochs is set, else of 1% of the log rows. Rows without a value are skipped. Test metrics have
+ * one value per epoch, so their curves have no value ranges (bins). */
 void dg_curve_add(dg_chart *p, const char *label, const dg_run_log *run, const dg_metric *m, int logged);
 
-/* Plot number i of the recipe, over epochs. */
+/* Make the chart of plot number i of the recipe, over epochs. */
 void dg_run_chart(dg_chart *p, const dg_run_log *run, int i);
 
-/* Draw curves.png: the recipe's plots and plots of the logged metrics over epochs. n may be 0. */
+/* Draw curves.png: the recipe's plots and the sample metrics over epochs. n (log rows) may be 0. */
 dg_err dg_curves(const dg_recipe *r, const dg_log_row *rows, long n, const char *title, dg_image *out);
 
 #endif

@@ -1,18 +1,18 @@
-/* Repeats a recorded run step by step and compares it with the record. */
+/* Repeats a recorded training run step by step and compares the results with the record. */
 #ifndef DG_REPLAY_H
 #define DG_REPLAY_H
 
 #include "host/infer/oracle.h"
 
 typedef struct {
-    /* Called for each compared quantity. difference: max |ours - recorded| / max |recorded|, NaN if a value is not
+    /* Called per compared quantity. difference: max |computed - recorded| / max |recorded|, NaN if a value is not
      * finite; where: "worst step 3" or "". */
     void (*compared)(void *context, const char *name, double difference, const char *where);
     void *context;
 } dg_replay_report;
 
-/* Run `steps` steps; compare the gradients of step 0, all metrics and, after all recorded steps, weights and samples.
- * m: (steps) metrics. */
+/* Run `steps` training steps. Compare gradients of step 0, all metrics and, after all recorded steps, weights and
+ * samples. m: (steps) metrics. */
 dg_err dg_replay(const dg_oracle *o, dg_backend *b, int steps, const dg_replay_report *report, dg_metrics *m);
 
 #endif

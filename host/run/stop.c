@@ -18,7 +18,7 @@ static void say(const char *text)
     errno = before;
 }
 
-/* Signals that a batch system sends before a time limit; they may repeat. */
+/* True for signals that a batch system sends, once or repeatedly, before a time limit. */
 static bool is_notice(int number) { return number == SIGUSR1 || number == SIGUSR2 || number == SIGXCPU; }
 
 static void on_signal(int number)
@@ -45,9 +45,9 @@ void dg_catch_signals(void)
     static const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGXCPU};
     for (size_t i = 0; i < sizeof caught / sizeof *caught; i++) {
         struct sigaction old;
-        /* keep signals ignored that nohup or a background shell ignores */
+        /* leave signals ignored that nohup or a background shell ignores */
         if (!sigaction(caught[i], NULL, &old) && old.sa_handler != SIG_IGN) sigaction(caught[i], &a, NULL);
     }
     (void)signal(SIGPIPE, SIG_IGN);
-    (void)signal(SIGXFSZ, SIG_IGN); /* if SIGXFSZ is ignored, writes fail with EFBIG */
+    (void)signal(SIGXFSZ, SIG_IGN); /* with SIGXFSZ ignored, too large writes fail with EFBIG */
 }

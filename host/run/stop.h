@@ -8,10 +8,10 @@
 extern volatile sig_atomic_t dg_stop_signal;
 
 /* SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 and SIGXCPU set dg_stop_signal. A second SIGINT, SIGTERM or SIGHUP ends the
- * program. After the first signal, the signals SIGUSR1, SIGUSR2 and SIGXCPU are ignored. */
+ * program. SIGUSR1, SIGUSR2 and SIGXCPU have no effect after a first signal. */
 void dg_catch_signals(void);
 
-/* Text to print on the first signal, not copied; NULL (initial): none. */
+/* Set the text to print on the first signal. words: not copied; NULL (initial): no text. */
 void dg_stop_says(const char *words);
 
 #endif

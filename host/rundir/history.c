@@ -12,7 +12,7 @@
 #include "core/base/numbered.h"
 
 static const char newest[] = "checkpoint.safetensors", folder_name[] = "later-than-";
-/* Name of the chosen checkpoint during a rewind, unless its own name is one that the program uses. */
+/* Name of the chosen checkpoint during a rewind if its file name is not a name of dcgan checkpoints. */
 static const char renamed[] = "checkpoint-chosen.safetensors";
 static const char *const best[] = {"best.safetensors", "checkpoint-best.safetensors"};
 
@@ -25,7 +25,7 @@ static bool is_own_name(const char *name)
            !strcmp(name, best[1]);
 }
 
-/* Returns 1 if both names lead to one file, 0 if not, -1 with errno on an error. */
+/* Returns 1 if both names lead to one file, 0 if not, -1 after an error (errno). */
 static int same_file(int a_dir, const char *a, int b_dir, const char *b)
 {
     struct stat x, y;
@@ -44,7 +44,7 @@ static bool is_regular(int dir, const char *name)
     return fstatat(dir, name, &s, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(s.st_mode);
 }
 
-/* Make a hard link `to` to the file `from` (a symbolic link itself, not its target), replacing an existing file. */
+/* Make a hard link `to` to the file `from`, replacing an existing file. Symbolic links are not followed. */
 static int link_over(const dg_rundir *r, const char *from, const char *to)
 {
     static const char temporary[] =
@@ -52,12 +52,12 @@ static int link_over(const dg_rundir *r, const char *from, const char *to)
     unlinkat(r->fd, temporary, 0);
     if (linkat(r->fd, from, r->fd, temporary, 0)) return -1;
     const int failed = renameat(r->fd, temporary, r->fd, to);
-    unlinkat(r->fd, temporary, 0); /* rename does nothing if both names already lead to one file */
+    unlinkat(r->fd, temporary, 0); /* needed if both names lead to one file, because rename() then does nothing */
     return failed;
 }
 
-/* Get the names (256 bytes) of the kept checkpoints with lowest and highest epoch. Returns the number of kept
- * checkpoints, or -1 with errno. */
+/* Get the names (256 bytes) of the checkpoint-NNNN files with lowest and highest epoch. Returns the number of such
+ * files; -1: error (errno). */
 static int kept_ones(const dg_rundir *r, char *oldest, char *latest)
 {
     uint64_t least = 0, most = 0;
@@ -93,9 +93,9 @@ void dg_history_prune(const dg_rundir *r, int keep)
         if (unlinkat(r->fd, oldest, 0)) return;
 }
 
-/* Rewinding. Later files move to a new directory. A marker file in this directory names the checkpoint that the run
- * rewinds to; the last step of the rewind removes the marker. The rewind takes effect when that checkpoint is renamed
- * to checkpoint.safetensors. */
+/* A rewind moves later files to a new directory. A marker file in the new directory names the checkpoint that the run
+ * rewinds to; the rewind ends by removing the marker. The rewind takes effect when the named checkpoint is renamed to
+ * checkpoint.safetensors. */
 
 static const char marker[] = "going-back";
 
@@ -126,7 +126,8 @@ static dg_err move_listed(const dg_rundir *r, int folder, uint64_t (*number)(con
     return e;
 }
 
-/* Repeat until a pass moves nothing: some file systems skip entries if a directory changes while it is read. */
+/* Move files until a pass moves nothing, because some file systems skip entries of a directory that changes while it is
+ * read. */
 static dg_err move_later(const dg_rundir *r, int folder, uint64_t (*number)(const char *), uint64_t epoch)
 {
     int moved;
@@ -165,7 +166,7 @@ dg_err dg_history_name(const dg_rundir *r, const char *file, const char *name)
     return dg_sync_directory(r->fd) ? failed(r, "sync", name) : DG_OK;
 }
 
-/* A hard link is enough, because the file is only replaced, never changed. */
+/* Link a file into the new directory; a hard link is enough, because files are replaced and never changed in place. */
 static dg_err share(const dg_rundir *r, int folder, const char *name)
 {
     unlinkat(folder, name, 0);
@@ -185,7 +186,7 @@ static dg_err share_link(const dg_rundir *r, int folder, const char *name)
     return DG_OK;
 }
 
-/* Move or copy the other files after the checkpoint was renamed. Resuming removes later epochs from copied files. */
+/* Move or copy the other files after the rewind took effect. Resuming removes later epochs from copied files. */
 static dg_err finish(const dg_rundir *r, int folder, uint64_t epoch)
 {
     static const char *const kept[] = {"curves.png",
@@ -217,8 +218,8 @@ static dg_err finish(const dg_rundir *r, int folder, uint64_t epoch)
     return e;
 }
 
-/* Find how far an interrupted rewind came. *moved: the folder of later files has the previous newest checkpoint.
- * *there: the run has a newest checkpoint. *back: this newest checkpoint is the one that the user chose. */
+/* Find the state of an interrupted rewind. *moved: the folder of later files has the previous checkpoint.safetensors.
+ * *there: the run has a checkpoint.safetensors. *back: the run's checkpoint.safetensors is the chosen checkpoint. */
 static dg_err how_far(const dg_rundir *r, int folder, const char *chosen, bool *moved, bool *there, bool *back)
 {
     const int kept = exists(folder, newest), is = exists(r->fd, newest);
@@ -243,8 +244,8 @@ static bool is_folder_name(const char *name)
     return !*rest || (*rest == '-' && rest[1] > '0' && strlen(rest) <= 5 && !rest[1 + strspn(rest + 1, "0123456789")]);
 }
 
-/* Read checkpoint and epoch from a marker. Only names that the program uses are accepted, because the directory may be
- * untrusted. */
+/* Read checkpoint name and epoch from a rewind's marker. Only names of dcgan checkpoints are valid, because the
+ * directory may be untrusted. */
 static dg_err read_marker(const dg_rundir *r, int folder, const char *name, char chosen[64], uint64_t *epoch)
 {
     void *data;
@@ -271,7 +272,7 @@ static void undo(const dg_rundir *r, int folder, const char *name)
     unlinkat(r->fd, name, AT_REMOVEDIR);
 }
 
-/* After a kill: finish the rewind if it had taken effect, otherwise undo it. */
+/* Finish an interrupted rewind if it has taken effect, otherwise undo it. */
 static dg_err take_up(const dg_rundir *r, const char *name)
 {
     const int folder = open_folder(r, name);
@@ -280,7 +281,7 @@ static dg_err take_up(const dg_rundir *r, const char *name)
     bool moved = false, there = false, back = false;
     if (folder < 0) return DG_OK;
     const int marked = exists(folder, marker);
-    if (!marked) { /* there is no marker: the rewind was finished, or killed before it wrote one */
+    if (!marked) { /* the rewind finished, or was killed before it wrote the marker */
         dg_sweep_temporaries(folder);
         unlinkat(r->fd, name, AT_REMOVEDIR);
         close(folder);
@@ -326,7 +327,7 @@ static int make_folder(const dg_rundir *r, const char *chosen, uint64_t epoch, c
     return -1;
 }
 
-/* The run's checkpoint to which the symbolic link `name` points, or `name` if this is not a link. */
+/* Returns the run's checkpoint that the symbolic link `name` points to, or `name` if it is not a link. */
 static const char *link_target(const dg_rundir *r, const char *name, char *out, size_t size)
 {
     const ssize_t n = readlinkat(r->fd, name, out, size - 1);
@@ -353,7 +354,7 @@ dg_err dg_history_go_back(const dg_rundir *r, const char *file, uint64_t epoch, 
     const int folder = make_folder(r, chosen, epoch, moved);
     if (folder < 0) return failed(r, "create", moved);
     dg_err e = DG_OK;
-    /* Without hard links, move the newest checkpoint, whose name is then missing for a moment. */
+    /* Without hard links, move checkpoint.safetensors, so that the run has none for a moment. */
     if (linkat(r->fd, newest, folder, newest, 0) && errno != ENOENT && renameat(r->fd, newest, folder, newest))
         e = failed(r, "move", newest);
     else if (dg_sync_directory(folder)) e = failed(r, "sync", moved);

@@ -1,4 +1,4 @@
-/* Rows of the log as text. Numbers are "%.9g" with a dot in every locale. */
+/* Converts log rows to text and back. Numbers are "%.9g" with a dot in every locale. */
 #ifndef DG_LOG_TEXT_H
 #define DG_LOG_TEXT_H
 
@@ -8,21 +8,21 @@
 enum { DG_LOG_LINE = 1024 };             /* max length of a line */
 #define DG_LOG_BYTES ((uint64_t)4 << 30) /* max size of a log: about 40 million rows */
 
-/* A row of the log: the metrics of the recipe are in value, the other members are further columns. */
+/* A log row: `value` has the recipe's metrics; the other members are further columns. */
 typedef struct {
     uint64_t step, epoch;
     double value[DG_METRICS_MAX];
     double seconds; /* seconds since the start of the run, summed over all sessions */
     double images_per_second;
-    bool judged; /* the line has columns of sample metrics */
+    bool judged; /* the row has columns of sample metrics */
     double measure[DG_LOGGED];
 } dg_log_row;
 
-/* The first line of log.csv with its newline; returns its length. */
+/* Write the first line of log.csv with its newline. Returns the line's length. */
 int dg_log_header(char out[DG_LOG_LINE], const dg_recipe *r);
-int dg_log_header_judged(char out[DG_LOG_LINE], const dg_recipe *r); /* for a log with columns of sample metrics */
+int dg_log_header_judged(char out[DG_LOG_LINE], const dg_recipe *r); /* with columns of sample metrics */
 
-/* The recipe of a log that begins with these bytes; *header: bytes of its first line. NULL: not a log.csv. */
+/* Returns the recipe of a log.csv by the log's first line; *header: bytes of this line. NULL: not a log.csv. */
 const dg_recipe *dg_log_recipe(const char *text, size_t *header);
 
 /* True if this text of a log.csv or log.jsonl has no rows. */
@@ -31,22 +31,22 @@ bool dg_log_is_empty(const char *text);
 int dg_log_csv(char out[DG_LOG_LINE], const dg_recipe *r, const dg_log_row *row);
 int dg_log_json(char out[DG_LOG_LINE], const dg_recipe *r, const dg_log_row *row, const char *kind);
 
-/* Parse a line without its newline. Returns false unless the line is a row with epoch 1 to DG_LOG_EPOCH_MAX and step 1
- * to DG_LOG_STEP_MAX. The value of a column that the file lacks is 0. */
+/* Parse a log line without its newline. Returns false unless the line is a row with epoch 1 to DG_LOG_EPOCH_MAX and
+ * step 1 to DG_LOG_STEP_MAX. Missing columns are read as 0. */
 enum { DG_LOG_EPOCH_MAX = 999999999 };
 #define DG_LOG_STEP_MAX (((uint64_t)1 << 53) - 1)
 bool dg_log_parse(const char *line, const dg_recipe *r, dg_log_row *row);
 
-/* True if `row` may follow `before` (NULL: none): steps increase, epochs do not decrease. Readers reject other rows,
- * because plots, evaluation and resume rely on this order. */
+/* True if log row `row` may follow `before` (NULL: none): steps increase, epochs do not decrease. Plots, evaluation and
+ * resume rely on this order. */
 bool dg_log_follows(const dg_log_row *before, const dg_log_row *row);
 
 /* Parse the rows after the header of a log.csv's text. Newlines in the text become NUL; a last line without newline is
- * ignored. Returns malloc'd rows; NULL: no memory. *bad: number of the first invalid or out-of-order line, 0: none;
- * such lines are left out. */
+ * ignored. Returns malloc'd rows; NULL: out of memory. *bad: number of the first invalid or out-of-order line, 0: none;
+ * invalid lines are skipped. */
 dg_log_row *dg_log_rows_in(char *text, size_t header, const dg_recipe *r, long *rows, long *bad);
 
-/* Returns the value that results from writing and reading v. */
+/* Returns v as it is read back from the log. */
 double dg_log_rounded(double v);
 
 #endif

@@ -1,10 +1,10 @@
-/* The sample metrics that are columns of the log with --eval-every; host/judge computes them. */
+/* The sample metrics that are log columns with --eval-every; host/judge computes these metrics. */
 #ifndef DG_LOGGED_H
 #define DG_LOGGED_H
 
 #include <stdbool.h>
 
-/* X(ID, name, label, other members of dg_logged_measure) */
+/* X(ID, name, label, initialisers of other dg_logged_measure members) */
 #define DG_LOGGED_SWD(X) X(SWD, "swd", "sliced Wasserstein distance, mean", .higher = false)
 #define DG_LOGGED_FRECHET(X) X(FRECHET, "random_frechet", "Frechet distance, random network", .higher = false)
 #define DG_LOGGED_RECALL(X) X(RECALL, "recall", "recall: real images near a sample", .higher = true, .percent = true)
@@ -21,7 +21,7 @@ enum { DG_LOGGED_MEASURES(X) DG_LOGGED };
 
 typedef struct {
     const char *name, *label;
-    bool higher; /* true: a higher value is better; false: a lower one */
+    bool higher; /* true: higher values are better; false: lower values */
     bool one;    /* the value 1 is best */
     bool percent;
 } dg_logged_measure;

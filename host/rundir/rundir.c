@@ -20,7 +20,7 @@
 
 enum { NAME_ROOM = 64 };
 
-/* mkdir -p; *made is increased by the number of created directories. */
+/* Create a directory and its parents. *made is increased by the number of created directories. */
 static dg_err make_directories(char *path, int *made)
 {
     for (char *s = path + 1;; s++) {
@@ -59,8 +59,7 @@ static void sync_made(int dir, int made)
     if (at >= 0 && at != dir) close(at);
 }
 
-/* Returns 1 if a name in the directory matches one of the patterns, 0 if none does, -1 with errno if the directory
- * cannot be read. */
+/* Returns 1 if a file name in the directory matches a pattern, 0 if not, -1 (errno) if the directory cannot be read. */
 static int has_like(int dir, const char *const *pattern)
 {
     DIR *d = dg_list_directory(dir);
@@ -83,7 +82,7 @@ static int holds_run(int dir)
 static const char *const logs[] = {"log.csv", "log.jsonl"};
 static const char session[] = "session.json", events[] = "events.out.tfevents.run";
 
-/* True for a log without rows, which an interrupted start leaves; false if the log is unreadable. */
+/* True for a log without rows, which an interrupted start leaves. False for an unreadable log. */
 static bool is_empty_log(const dg_rundir *r, const char *name)
 {
     void *text;
@@ -105,8 +104,8 @@ static bool is_session(const dg_rundir *r)
     return own;
 }
 
-/* Returns 1 if there are results, which must not be overwritten, otherwise 0; -1 with errno on an error. config.ini and
- * checkpoint.safetensors are not counted as results here. */
+/* Returns 1 if the directory has results, which must not be overwritten, otherwise 0; -1 (errno) after an error.
+ * config.ini and checkpoint.safetensors are not results. */
 static int has_results(const dg_rundir *r)
 {
     for (int i = 0; i < 2; i++)
@@ -137,12 +136,12 @@ static void write_owner(int fd)
     gethostname(host, sizeof host - 1);
     if (localtime_r(&now, &tm)) (void)strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S %z", &tm);
     int n = snprintf(text, sizeof text, "host %s\npid %ld\nstarted %s\n", host, (long)getpid(), when);
-    /* If the disk is full, the lock works without this text; only the message to another run then lacks details. */
+    /* With a full disk the lock works without this text; only messages of other runs lack details. */
     if (ftruncate(fd, 0) || pwrite(fd, text, (size_t)n, 0) != n) errno = 0;
 }
 
-/* Report the owner of the lock, from the lock file. The owner writes the file after locking; until then the file may
- * name a killed run. */
+/* Return an error that names the lock's owner from the lock file. The owner writes the file after locking; until then
+ * the file may name a killed run. */
 static dg_err locked(const char *path, int fd)
 {
     char text[400] = "", host[256] = "", when[64] = "", here[256] = "", number[16] = "";
@@ -163,7 +162,8 @@ static dg_err locked(const char *path, int fd)
                    path);
 }
 
-/* Try once to take the lock. *again: another run that gave up has removed the file or directory. */
+/* Try once to take the lock. *again: try again, because another run that failed has removed the lock file or
+ * directory. */
 static dg_err take_lock(dg_rundir *r, bool *again)
 {
     char file[4096];
@@ -180,8 +180,8 @@ static dg_err take_lock(dg_rundir *r, bool *again)
     if (s.st_nlink > 1)
         return dg_fail(DG_IO, "%s: has %ju hard links, so it may be the lock of another run or not a lock; remove it",
                        file, (uintmax_t)s.st_nlink);
-    /* The lock belongs to the open file, not to the process. A kill therefore releases the lock; closing another
-     * descriptor of the file does not. */
+    /* F_OFD_SETLK locks belong to the open file description: a kill releases the lock, closing another descriptor of
+     * the file does not. */
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     if (fcntl(fd, F_OFD_SETLK, &whole)) {
         if (errno == EAGAIN || errno == EACCES) return locked(r->path, fd);
@@ -194,14 +194,14 @@ static dg_err take_lock(dg_rundir *r, bool *again)
     return DG_OK;
 }
 
-/* Remove directories created for a run that did not start; rmdir keeps non-empty ones. */
+/* Remove directories created for a run that did not start; rmdir keeps non-empty directories. */
 static void remove_made(dg_rundir *r)
 {
     char path[sizeof r->path];
     snprintf(path, sizeof path, "%s", r->path);
     while (r->made > 0) {
         if (rmdir(path) == 0) r->made--;
-        else if (errno != ENOENT) /* ENOENT: neither the directory nor its parent was created */ break;
+        else if (errno != ENOENT) /* ENOENT: this directory and its parent were not created */ break;
         char *slash = strrchr(path, '/');
         if (!slash) break;
         *slash = 0;
@@ -214,7 +214,7 @@ static dg_err open_locked(dg_rundir *r)
     bool again = true;
     for (int tries = 0; tries < 20 && again; tries++) {
         dg_rundir_close(r);
-        r->made = 0; /* directories of an earlier attempt are gone or belong to another run */
+        r->made = 0; /* directories made by an earlier attempt are removed or belong to another run */
         e = make_directories(r->path, &r->made);
         if (e) return e;
         r->fd = open(r->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -223,7 +223,7 @@ static dg_err open_locked(dg_rundir *r)
         if (!e) e = take_lock(r, &again);
     }
     if (!e) sync_made(r->fd, r->made);
-    if (e && r->lock >= 0) close(r->lock), r->lock = -1; /* another run has the lock, so the lock file keeps its text */
+    if (e && r->lock >= 0) close(r->lock), r->lock = -1; /* the lock file keeps the text of the run that has the lock */
     if (e) dg_rundir_close(r);
     return e;
 }
@@ -288,8 +288,8 @@ dg_err dg_rundir_open(const char *path, bool resume, dg_rundir *out)
 void dg_rundir_close(dg_rundir *r)
 {
     if (r->lock >= 0) {
-        /* The lock file is truncated and not removed, because another run may have just opened it, and the name must
-         * still lead to that file. */
+        /* The lock file is truncated and not removed, because another run may have opened it and must find this file
+         * under its name. */
         if (ftruncate(r->lock, 0)) errno = 0;
         close(r->lock);
     }
@@ -304,22 +304,22 @@ void dg_rundir_abandon(dg_rundir *r)
         remove_start(r);
         unlinkat(r->fd, "config.ini", 0);
     }
-    /* The lock excludes other runs. A run that opens the file now finds the directory removed and creates it again.
-     * rmdir keeps non-empty directories (skipped.txt, a new run's lock). */
+    /* The lock excludes other runs. A run that opens the lock file now finds the directory removed and creates it
+     * again. rmdir keeps directories with skipped.txt or the lock of a new run. */
     if (unused && r->made > 0 && dg_leads_to(AT_FDCWD, r->path, r->fd) == DG_SAME_YES &&
         unlinkat(r->fd, "run.lock", 0) == 0)
         remove_made(r);
     dg_rundir_close(r);
 }
 
-/* If a network file system does not answer, the run continues, and writing will fail. */
+/* A network file system that does not answer is not an error here, because later writes fail. */
 dg_err dg_rundir_check(const dg_rundir *r, bool *removed)
 {
     char link[40], now[4096];
     struct stat s;
     *removed = fstat(r->fd, &s) == 0 && s.st_nlink == 0;
     if (!*removed && r->lock >= 0 && dg_leads_to(r->fd, "run.lock", r->lock) == DG_SAME_NO) {
-        *removed = true; /* over NFS, rm -rf leaves the directory, which another run may use */
+        *removed = true; /* over NFS, rm -rf keeps the directory, which another run may use */
         return dg_fail(DG_IO,
                        DG_MSG("run-lock-removed", "%s: run.lock was removed during the run; the run ends and writes "
                                                   "nothing more, because the directory may belong to another run"),

@@ -1,7 +1,7 @@
-/* A run directory: samples/<run>/ or --out DIR. A run locks its directory, and overwrites it only with --resume.
+/* A run directory: samples/<run>/ or --out DIR. A run locks its directory; only --resume overwrites files of a run.
  * Contents: config.ini, log.csv, log.jsonl, reals.png, epoch-NNNN.png, curves.png, skipped.txt, checkpoint.safetensors
- * (newest) and checkpoint-NNNN.safetensors (older ones by epoch; history.h). All reads and writes use the open
- * directory descriptor, so that the run writes into no other directory if this one is moved or replaced. */
+ * (newest) and checkpoint-NNNN.safetensors (of epoch NNNN; history.h). All reads and writes use the open directory
+ * descriptor, so that the run never writes to a directory that replaced its own. */
 #ifndef DG_RUNDIR_H
 #define DG_RUNDIR_H
 
@@ -17,17 +17,17 @@ typedef struct {
 } dg_rundir;
 
 /* Open a run directory and lock it. A new run (resume = false) creates a missing directory, and removes files of an
- * interrupted start. DG_USAGE if a new run finds results or a run (config.ini or a checkpoint); the message for a run
- * has two commands that would work. DG_LOCKED if another run uses the directory; the message has host and process. */
+ * interrupted start. Returns DG_USAGE if a new run finds results or a run (config.ini or a checkpoint). Returns
+ * DG_LOCKED if another run uses the directory; the message has host and process. */
 dg_err dg_rundir_open(const char *path, bool resume, dg_rundir *out);
 void dg_rundir_close(dg_rundir *r);
-/* Close the directory of a new run that failed to start. Removes the run's files except skipped.txt, and the created
- * directories if they are then empty. */
+/* Close the directory of a new run that failed to start. Removes the run's files except skipped.txt, and created
+ * directories that become empty. */
 void dg_rundir_abandon(dg_rundir *r);
-/* DG_IO: the path no longer leads to this directory. The message has the new path if known. *removed: the directory or
- * its lock was removed, so another run may own the directory, and nothing more may be written. */
+/* Returns DG_IO if the path no longer leads to this directory; the message has the new path if known. *removed: the
+ * directory or its lock file was removed; write nothing, because another run may own the directory. */
 dg_err dg_rundir_check(const dg_rundir *r, bool *removed);
-/* True if the directory has images, curves or a log with rows, which a new run never overwrites. */
+/* True if the directory has results (images, curves or a log with rows), which a new run never overwrites. */
 bool dg_rundir_has_results(const dg_rundir *r);
 dg_directory dg_rundir_at(const dg_rundir *r);
 bool dg_rundir_has(const dg_rundir *r, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -5,15 +5,15 @@
 #include "host/files/safetensors.h"
 #include "host/train/train.h"
 
-/* Open --init and check it against the model; *init NULL: no --init. */
+/* Open the weights file of --init and check it against the model; *init NULL: no --init. */
 dg_err dg_train_weights(const dg_options *o, const dg_model *model, dg_st **init);
 
-/* Initialise the job's weights, then load the weights in init (may be NULL). Input statistics are those of this run's
+/* Initialise the job's weights, then load the weights in init (may be NULL). Input statistics come from this run's
  * dataset. */
 dg_err dg_train_begin(dg_training *r, const dg_st *init);
 
-/* For --resume with another dataset: *own are the options of a new run in a directory next to this run's, initialised
- * from checkpoint `path`. Call dg_train_own_free even after an error. */
+/* For --resume with a different dataset: fill *own with the options of a new run, initialised from checkpoint `path`,
+ * in a directory next to this run's directory. Call dg_train_own_free also after an error. */
 dg_err dg_train_own(const dg_options *o, const char *path, dg_options *own);
 void dg_train_own_free(dg_options *own);
 

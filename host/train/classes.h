@@ -5,8 +5,8 @@
 #include "host/options/options.h"
 #include "host/net/model.h"
 
-/* If `may` is set, replace a built-in classifier by NAME-Nclasses for a dataset of N classes. DG_DATA: classes still
- * differ. */
+/* If `may` is set, replace a built-in classifier by its variant NAME-Nclasses for a dataset of N classes. Returns
+ * DG_DATA if model and dataset still differ in classes. */
 dg_err dg_follow_classes(const dg_options *o, const dg_dataset *d, bool may, dg_model *model);
 
 #endif

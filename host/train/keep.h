@@ -10,15 +10,15 @@
 
 typedef struct dg_report_keeper dg_report_keeper;
 
-/* If data is NULL, the page has no nearest images. grids: the worker that writes the grids. All arguments must outlive
- * the keeper. */
+/* Open a keeper, which all arguments must outlive. data NULL: the page has no nearest training images; grids: the
+ * worker that writes image grids. */
 dg_err dg_report_keep(const dg_rundir *dir, const dg_dataset *data, dg_worker *writer, dg_worker *grids,
                       dg_report_keeper **out);
 
-/* Start to write a page, unless a page is still being written or pages would take more than 5% of the time. last: wait
- * for older pages, then start. Returns true if started. */
+/* Start to write report.html, unless the previous write is unfinished or writing would take more than 5% of the time.
+ * last: wait for earlier writes, then start. Returns true if started. */
 bool dg_report_renew(dg_report_keeper *k, bool last);
 
-void dg_report_keep_end(dg_report_keeper *k); /* Call after the writer was closed. k may be NULL. */
+void dg_report_keep_end(dg_report_keeper *k); /* Call after closing the writer; k may be NULL. */
 
 #endif

@@ -40,7 +40,7 @@ static dg_err still_unsaved(const dg_outputs *w)
     return DG_OK;
 }
 
-/* Write session.json, which stores what no other file has, and open the keeper of report.html. */
+/* Write session.json (data for report.html that is in no other file), and open the keeper of report.html. */
 static dg_err begin_report(dg_outputs *w)
 {
     char path[4096];
@@ -80,7 +80,7 @@ dg_err dg_outputs_close(dg_outputs *w)
         dg_outputs_wrote(w, DG_LOG_FILE, dg_log_flush(w->log));
         dg_report_renew(w->report, true);
     }
-    /* these two writers are closed before the writer of grids, because they wait for it */
+    /* closed before the writer of grids, because checkpoints and curves wait for grids */
     const dg_err saved = dg_worker_close(w->write.checkpoints), drawn = dg_worker_close(w->write.curves);
     const dg_err grids = dg_worker_close(w->write.grids);
     dg_report_keep_end(w->report);
@@ -191,7 +191,7 @@ void dg_begin_samples(dg_outputs *w, uint64_t epoch)
     free(in);
 }
 
-/* Diversity of the grid relative to an equal number of real images. */
+/* Returns the diversity of a grid's images relative to an equal number of real images. */
 static double diversity_of(const dg_outputs *w, int cells)
 {
     const dg_dataset *d = w->data;
@@ -207,7 +207,7 @@ void dg_save_samples(dg_outputs *w, const dg_position *read, bool wait)
     const dg_model *m = &w->job->model;
     const uint64_t epoch = w->samples.epoch;
     bool here = false;
-    if (!epoch || (!wait && read->epoch < epoch)) return; /* the epoch's metrics have not been checked yet */
+    if (!epoch || (!wait && read->epoch < epoch)) return; /* the metrics of the grid's epoch are not checked yet */
     dg_err e = b->query(b, DG_EVENT_SAMPLES, wait, &here);
     if (!e && !here) return;
     w->samples.epoch = 0;
@@ -225,7 +225,7 @@ void dg_save_samples(dg_outputs *w, const dg_position *read, bool wait)
     give_image(w, p, e);
 }
 
-/* Copies the rows, because the log grows. */
+/* Data for drawing curves: a copy of the log rows, because the log grows. */
 typedef struct {
     dg_outputs *outputs;
     image *image;
@@ -235,7 +235,7 @@ typedef struct {
     char title[700];
 } curves;
 
-/* Title: "cats-dcgan64: dcgan64 on cats, epoch 12". */
+/* Set the title of curves: "cats-dcgan64: dcgan64 on cats, epoch 12". */
 static void name_curves(curves *c, const dg_outputs *w)
 {
     size_t n = strlen(w->o->data);

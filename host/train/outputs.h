@@ -1,5 +1,5 @@
-/* Output files of a run: grids, curves, checkpoints. Data is copied when due and written by threads. Failures are
- * recorded, never fatal. */
+/* Output files of a run: image grids, curves, checkpoints. Data is copied when due and written by threads. Write errors
+ * are recorded and do not end training. */
 #ifndef DG_OUTPUTS_H
 #define DG_OUTPUTS_H
 
@@ -12,7 +12,7 @@
 #include "host/run/log.h"
 #include "host/trainer/position.h"
 
-/* Files that are rewritten, so that a later write replaces a failed write. */
+/* Output files that are rewritten during a run, so that a later success replaces a failure. */
 enum { DG_CHECKPOINT_FILE, DG_BEST_FILE, DG_CURVES_FILE, DG_LOG_FILE, DG_REWRITTEN };
 
 typedef struct {
@@ -26,9 +26,9 @@ typedef struct {
     struct {
         dg_worker *checkpoints; /* one thread, so that files are written in order */
         dg_worker *curves;      /* one thread, which also writes report.html */
-        dg_worker *grids;       /* several threads may write, because each grid has its own name */
+        dg_worker *grids;       /* several threads, because each grid is a file of its own */
     } write;
-    bool curves_due; /* true if rows were added since the writer last got them */
+    bool curves_due; /* true if log rows were added since curves were last drawn */
     struct {
         uint8_t *pixels; /* pixels of a grid, in host memory of the backend */
         uint64_t epoch;  /* epoch of the grid that is being copied; 0: none */
@@ -39,7 +39,7 @@ typedef struct {
     dg_grid_seen seen;
     uint64_t given_step;          /* step of the last checkpoint given to its writer in this session */
     double saved_at, saving_took; /* time when the last copy was made; seconds that training waited */
-    /* position in training of checkpoint.safetensors, {0}: no file; the writer thread owns it until closed */
+    /* training position of checkpoint.safetensors, {0}: no file; owned by the writer thread until it is closed */
     dg_position saved;
     struct {
         dg_err error;
@@ -49,10 +49,10 @@ typedef struct {
 } dg_outputs;
 
 dg_err dg_outputs_open(dg_outputs *w);
-/* Wait for all writes; returns their first error. */
+/* Wait for all writes of output files; returns the first error. */
 dg_err dg_outputs_close(dg_outputs *w);
 
-/* Record the result of writing file DG_..._FILE, and warn of a failure. Any thread may call this function. */
+/* Record the result e of writing a file (DG_..._FILE), and warn of a failure. Any thread may call this function. */
 void dg_outputs_wrote(dg_outputs *w, int file, dg_err e);
 
 /* Record a failure; dg_message() has the text. */
@@ -63,25 +63,26 @@ dg_err dg_save_config(const dg_rundir *dir, const char *text);
 
 void dg_save_reals(dg_outputs *w);
 
-/* True if outputs of this epoch are due. dg_samples_due is true only if the recipe can also sample. */
+/* True if this epoch's outputs (samples, sample metrics) are due. dg_samples_due is false if the recipe has no
+ * samples. */
 bool dg_shown(const dg_outputs *w, uint64_t epoch);
 bool dg_samples_due(const dg_outputs *w, uint64_t epoch);
 bool dg_judge_due(const dg_outputs *w, uint64_t epoch);
-/* Start to generate the grid of an epoch; one at a time. */
+/* Start to generate the image grid of an epoch. Only one grid is generated at a time. */
 void dg_begin_samples(dg_outputs *w, uint64_t epoch);
-/* Give the grid to its writer once it is copied and the epoch's metrics have been read. */
+/* Pass the grid to the writer thread once its pixels are copied and its epoch's metrics have been read. */
 void dg_save_samples(dg_outputs *w, const dg_position *read, bool wait);
 
-/* dg_save_curves skips curves while older ones are drawn, unless last. */
+/* dg_save_curves skips drawing while an earlier drawing is unfinished, unless `last` is set. */
 bool dg_curves_due(const dg_outputs *w, uint64_t epoch);
 void dg_save_curves(dg_outputs *w, bool last);
 
-/* Start report.html once the grid of its epoch was given to its writer. */
+/* Start to write report.html once its epoch's grid was passed to the writer thread. */
 void dg_save_report(dg_outputs *w);
 
 bool dg_checkpoint_due(const dg_outputs *w, uint64_t epoch);
-/* True if --checkpoint-every auto skips this epoch: the last write is not done, or training would wait more than 10% of
- * the time. False for the last epoch. */
+/* True if --checkpoint-every auto skips this epoch: the last write is unfinished, or training would wait more than 10%
+ * of the time. The last epoch is never skipped. */
 bool dg_checkpoint_too_soon(const dg_outputs *w, uint64_t epoch);
 void dg_save_checkpoint(dg_outputs *w, const dg_position *read);
 /* Save a copy as the best checkpoint (best.h), which --resume does not use by default. */

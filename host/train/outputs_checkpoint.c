@@ -25,9 +25,9 @@ static dg_err write_checkpoint(void *context)
     const dg_directory at = dg_rundir_at(w->dir);
     char path[4096];
     bool removed;
-    /* Write grids before the checkpoint, because a resumed run cannot generate grids of earlier epochs. */
+    /* Image grids are written before the checkpoint, because a resumed run cannot generate grids of earlier epochs. */
     (void)dg_worker_wait(w->write.grids, s->grids);
-    (void)dg_rundir_check(w->dir, &removed); /* errors are ignored here, because the writer checks again */
+    (void)dg_rundir_check(w->dir, &removed); /* errors are ignored, because the writer checks again */
     const bool ends_epoch = w->saved.epoch && !w->saved.batch && w->saved.step != s->saved.step;
     const dg_err kept = !removed && w->o->keep > 0 && ends_epoch ? dg_history_keep(w->dir, w->saved.epoch) : DG_OK;
     const dg_err log = dg_log_sync(w->log);
@@ -39,7 +39,7 @@ static dg_err write_checkpoint(void *context)
     return log ? log : kept;
 }
 
-/* One line per class, newlines replaced, malloc'd. */
+/* Returns the class names (malloc'd), one line per class, with newlines in names replaced. */
 static char *class_names(const dg_dataset *d)
 {
     size_t bytes = 1;
@@ -56,7 +56,7 @@ static char *class_names(const dg_dataset *d)
     return out;
 }
 
-/* Copy the weights. If two copies do not fit in memory, wait until the first copy is written. */
+/* Copy the job's state. If two copies do not fit in memory, wait until the earlier copy is written. */
 static dg_err copy(dg_outputs *w, const dg_checkpoint_info *info, dg_snapshot **out)
 {
     dg_memory_limit l;
@@ -67,7 +67,7 @@ static dg_err copy(dg_outputs *w, const dg_checkpoint_info *info, dg_snapshot **
     return dg_snapshot_take(w->job, info, out);
 }
 
-/* Returns NULL after an error, which is recorded. */
+/* Make a copy of the state for the writer. Returns NULL after an error, which is recorded. */
 static save *take(dg_outputs *w, const dg_position *read)
 {
     save *s = calloc(1, sizeof *s);

@@ -4,14 +4,14 @@
 
 #include "host/train/train.h"
 
-/* Open the checkpoint; *st NULL: no checkpoint yet, so the run starts anew. */
+/* Open the checkpoint to resume from; *st NULL: no checkpoint exists, so training starts from the beginning. */
 dg_err dg_train_find(dg_training *r, char path[4096], dg_st **st, dg_model *model, dg_checkpoint_info *info);
 
-/* *others: true if the dataset differs and no given option allows this. DG_DATA: the dataset differs, but some files
- * were unreadable; a failing disk must not start a new run. */
+/* Compare the run's dataset with the checkpoint's. *others: the dataset differs, which no option allows. Returns
+ * DG_DATA if the dataset differs and some files were unreadable, because a failing disk must not start a new run. */
 dg_err dg_train_compare(const dg_training *r, const dg_checkpoint_info *info, bool *others);
 
-/* Load weights and position. DG_USAGE, DG_DATA: precision, seed or classes differ. */
+/* Load the weights and the training position. Returns DG_USAGE or DG_DATA if precision, seed or classes differ. */
 dg_err dg_train_resume(dg_training *r, const dg_st *st, const char *path, const dg_checkpoint_info *info);
 
 #endif

@@ -1,4 +1,4 @@
-/* Settles --batch, --epochs, --sample-every and --schedule-length auto before a run. */
+/* Computes the values of --batch, --epochs, --sample-every and --schedule-length auto before a run. */
 #ifndef DG_TRAIN_SETTLE_H
 #define DG_TRAIN_SETTLE_H
 

@@ -40,7 +40,7 @@ static void name_bad_tensor(dg_job *job, char *out, size_t size)
     }
 }
 
-/* Launch steps of an epoch. begins: these steps are the first of the epoch or of the session. */
+/* Launch training steps. begins: these steps are the first of the epoch or of the session. */
 static dg_err launch_steps(dg_training *r, bool begins)
 {
     double lr[DG_NETS_MAX] = {0};
@@ -60,7 +60,7 @@ static void log_failed(dg_training *r, dg_err e)
 static dg_err bad_numbers(dg_training *r, const char *what)
 {
     char tensor[160] = "";
-    /* stop here, because later steps spread NaN to all tensors */
+    /* only if no later step ran, because later steps spread NaN to all tensors */
     if (r->given.step == r->read.step) name_bad_tensor(&r->job, tensor, sizeof tensor);
     return dg_fail(DG_NUMBERS,
                    DG_MSG("not-finite",
@@ -68,7 +68,7 @@ static dg_err bad_numbers(dg_training *r, const char *what)
                    (unsigned long long)r->read.epoch + 1, (unsigned long long)r->read.step, what, tensor);
 }
 
-/* Add the newest metrics of samples to the row if they are of its epoch. */
+/* Add the newest sample metrics to the log row if row and metrics have one epoch. */
 static void add_measures(const dg_training *r, dg_log_row *row)
 {
     row->judged = r->judged.epoch && r->judged.epoch == row->epoch;
@@ -105,7 +105,7 @@ static void end_epoch(dg_training *r)
     if (dg_shown(&r->out, r->read.epoch)) r->out.report_due = r->read.epoch;
 }
 
-/* Add test metrics to the row of the epoch's last step. Other rows have NaN. */
+/* Add test metrics to the log row of the epoch's last step; the values in other rows are NaN. */
 static void add_test(const dg_training *r, dg_metrics *m)
 {
     const bool here = r->tested.n && r->read.batch == (uint64_t)r->batches;
@@ -116,7 +116,7 @@ static void add_test(const dg_training *r, dg_metrics *m)
     }
 }
 
-/* Round as the log does, so that means are the same after a resume. */
+/* Round metrics as the log does, so that a resumed run computes equal means. */
 static void round_as_logged(const dg_recipe *r, dg_metrics *m)
 {
     for (int i = 0; i < r->metrics; i++) {
@@ -181,8 +181,8 @@ static void take_samples(dg_training *r, bool wait)
     dg_save_report(&r->out);
 }
 
-/* Print the remaining time once, after TIMED_SECONDS. The first step is excluded: it allocates memory and builds
- * graphs. */
+/* Print the remaining time once, after TIMED_SECONDS. The slow first step, which allocates memory and builds CUDA
+ * graphs, is not counted. */
 static void say_time(dg_training *r)
 {
     const double now = dg_clock(), seconds = now - r->timed_from;
@@ -204,7 +204,7 @@ static void say_time(dg_training *r)
                          each < 0.9995 ? 1e3 * each : each, each < 0.9995 ? "ms" : "s", steps);
 }
 
-/* Read available metrics; all: wait for all launched steps. */
+/* Read the available metrics of launched steps; all: wait for all launched steps. */
 static dg_err read_metrics(dg_training *r, bool all)
 {
     dg_err e = DG_OK;
@@ -225,7 +225,7 @@ int dg_steps_in_a_row(const dg_training *r)
 {
     const uint64_t full = (uint64_t)(r->data.train / r->o->batch) - r->given.batch;
     uint64_t n = (uint64_t)dg_steps_ahead(r->job.backend, r->metrics.each);
-    if (r->job.o.window || full < 1) return 1; /* images are uploaded before each step, or the next batch is short */
+    if (r->job.o.window || full < 1) return 1; /* windows are uploaded before each step, or the next batch is short */
     if (n > full) n = full;
     if (r->o->steps > 0 && n > (uint64_t)r->o->steps - r->given.step) n = (uint64_t)r->o->steps - r->given.step;
     return (int)n;
@@ -251,7 +251,7 @@ static dg_err test_epoch(dg_training *r)
                        &r->tested);
 }
 
-/* Measure samples of the weights after the epoch's last step. */
+/* Compute sample metrics with the weights after the epoch's last step. */
 static dg_err judge_epoch(dg_training *r)
 {
     const uint64_t epoch = r->given.epoch + 1;
@@ -261,7 +261,7 @@ static dg_err judge_epoch(dg_training *r)
     return e;
 }
 
-/* Print the metrics and save the best checkpoint, once the epoch's metrics are checked. */
+/* Print the sample metrics and save the best checkpoint, after the metrics of the epoch's steps are checked. */
 static dg_err save_judged(dg_training *r, uint64_t epoch)
 {
     bool removed;
@@ -282,11 +282,11 @@ static dg_err save_judged(dg_training *r, uint64_t epoch)
     return DG_OK;
 }
 
-/* Write the test's images and the best checkpoint, once the epoch's metrics are checked. */
+/* Write the images of the test and the best checkpoint, after the metrics of the epoch's steps are checked. */
 static dg_err save_test(dg_training *r, uint64_t epoch)
 {
     if (!r->tested.n) return DG_OK;
-    /* better by at least half an image, because a resumed run reads rounded values from the log */
+    /* better by at least half an image, because accuracies in the log are rounded */
     const bool best = r->tested.accuracy > r->best + 0.5 / r->tested.n, shown = dg_shown(&r->out, epoch);
     bool removed;
     dg_err e = read_metrics(r, true);
@@ -298,7 +298,7 @@ static dg_err save_test(dg_training *r, uint64_t epoch)
     return DG_OK;
 }
 
-/* Outputs of an epoch, after its last step was launched. A checkpoint waits for the metrics, so that it never has
+/* Save an epoch's outputs after its last step was launched. A checkpoint waits for the metrics, so that it has no
  * NaN. */
 static dg_err close_epoch(dg_training *r)
 {
@@ -324,10 +324,10 @@ static dg_err close_epoch(dg_training *r)
         r->out.saving_took = r->out.saved_at - began;
     }
     if (!e) e = save_judged(r, epoch);
-    return e ? e : save_test(r, epoch); /* comes last, because dg_save_best must not affect dg_checkpoint_too_soon */
+    return e ? e : save_test(r, epoch); /* last, because dg_save_best must not affect dg_checkpoint_too_soon */
 }
 
-/* Write the last epoch's outputs if they are missing because the run ended between its checkpoint and them. */
+/* Write missing outputs of the last epoch, if the run ended between the checkpoint and the outputs. */
 static void make_up_for_images(dg_training *r)
 {
     const dg_options *o = r->o;
@@ -366,7 +366,7 @@ dg_err dg_train_loop(dg_training *r)
     const bool knows = dg_doctor_knows(r->job.recipe);
     if (knows && !dg_stop_signal && !r->collapsed) dg_doctor_end(&r->doctor, !r->o->init, on_finding, r);
     if (knows) dg_doctor_sum_up(&r->doctor, on_finding, r);
-    /* the run stopped inside an epoch, or this step has no checkpoint */
+    /* the run stopped within an epoch, or the last step has no checkpoint */
     if (r->read.step > r->first_step && r->out.given_step != r->read.step) e = checkpoint(r);
     return e || !r->collapsed
                ? e

@@ -11,22 +11,22 @@
 
 typedef struct {
     const dg_options *o;
-    dg_options found; /* options with automatic values replaced (length.h); o then points here */
-    dg_options own;   /* options of a run that replaces this one; resolved NULL: none */
+    dg_options found; /* options with auto values replaced (length.h); o then points here */
+    dg_options own;   /* options of a new run that replaces this run; resolved NULL: none */
     char *config;
     dg_backend *backend;
     dg_job job;
     dg_dataset data;
     dg_input_data input;
     uint8_t *records;     /* labels of data, if the recipe has labels */
-    dg_evaluation tested; /* test of the newest epoch, if the dataset has a test part */
+    dg_evaluation tested; /* evaluation of the newest epoch, if the dataset has test images */
     dg_critic critic;
     struct {
-        uint64_t epoch; /* the last epoch with metrics of samples; 0: none */
+        uint64_t epoch; /* last epoch with sample metrics; 0: none */
         double measure[DG_LOGGED];
     } judged;
     dg_doctor doctor;
-    const dg_doctor_rule *collapsed; /* the doctor's rule that ended the run, or NULL */
+    const dg_doctor_rule *collapsed; /* rule of `dcgan doctor` that ended the run, or NULL */
     double best;                     /* best score so far (best.h) */
     dg_rundir dir;
     dg_log *log;
@@ -41,15 +41,15 @@ typedef struct {
     dg_position read;  /* epoch and step of the last step whose metrics were logged */
     dg_epoch_metrics epoch;
     double previewed;
-    double epoch_began, started, seconds_before; /* clock at epoch and session start; seconds of earlier sessions */
-    double timed_from; /* clock when step timed_step was read; 0: not yet, -1: duration printed */
+    double epoch_began, started, seconds_before; /* clock when epoch and session began; seconds of earlier sessions */
+    double timed_from; /* clock when the metrics of step timed_step were read; 0: not yet, -1: duration printed */
     uint64_t timed_step;
 } dg_training;
 
-/* Train until the epochs or --steps are done, a signal arrives, or a value is not finite. */
+/* Train until --epochs or --steps are done, a signal arrives, or a metric is not finite. */
 dg_err dg_train_loop(dg_training *r);
 
-/* Steps that can be launched at once. */
+/* Returns the number of steps that can be launched at once. */
 int dg_steps_in_a_row(const dg_training *r);
 
 #endif
