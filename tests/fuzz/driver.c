@@ -1,6 +1,6 @@
-/* Runs a fuzz target without libFuzzer on stored inputs and on mutations of each. Without arguments the inputs of
- * program fuzz_NAME are in tests/fuzz/corpus/NAME and tests/fuzz/found/NAME; arguments name other files. Exit code 1:
- * there was no input. A failed check aborts. */
+/* Runs a fuzz target without libFuzzer on stored inputs and on mutations of each. Arguments are input files; without
+ * arguments, fuzz_NAME reads tests/fuzz/corpus/NAME and tests/fuzz/found/NAME. Exit code 1: there was no input. A
+ * failed check aborts the process. */
 #include "fuzz.h"
 
 #include <dirent.h>
@@ -15,7 +15,7 @@ enum { LARGEST = 1 << 20, MUTANTS = 16 };
 #pragma weak LLVMFuzzerCustomMutator
 
 static unsigned state = 1;
-static char input[4096]; /* current input, for on_signal */
+static char input[4096]; /* path of the current input, which on_signal prints */
 
 static void on_signal(int signal_number)
 {
@@ -25,7 +25,7 @@ static void on_signal(int signal_number)
     raise(signal_number);
 }
 
-/* Changes, inserts or removes some bytes. */
+/* Changes, inserts or removes a few bytes of the input. */
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most)
 {
     const size_t at = size ? fuzz_random(&state, (unsigned)size) : 0;
@@ -83,7 +83,7 @@ static bool try_file(const char *path)
 
 static int by_name(const struct dirent **a, const struct dirent **b) { return strcmp((*a)->d_name, (*b)->d_name); }
 
-/* Returns the number of inputs; -1 after a failure. */
+/* Runs the target on each file of a folder. Returns the number of files; -1 after a failure. */
 static int try_folder(const char *below, const char *name)
 {
     char path[4096];
@@ -108,7 +108,7 @@ int main(int argc, char **argv)
 {
     const char *slash = strrchr(argv[0], '/'), *name = slash ? slash + 1 : argv[0];
     const int fatal[] = {SIGABRT, SIGSEGV, SIGFPE};
-    for (int i = 0; i < 3; i++) { /* handlers of a sanitizer stay installed, because they print more */
+    for (int i = 0; i < 3; i++) { /* a sanitizer's own signal handlers stay installed, because they print more */
         struct sigaction old;
         if (!sigaction(fatal[i], NULL, &old) && old.sa_handler == SIG_DFL) signal(fatal[i], on_signal);
     }

@@ -23,12 +23,12 @@ size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
 #define FUZZ_HOLDS(x) ((x) ? (void)0 : fuzz_broken(__FILE__, __LINE__, #x))
 _Noreturn void fuzz_broken(const char *file, int line, const char *what);
 
-/* Writes these bytes to a regular file in memory and returns its path, which is valid until the next call with this
- * number (0 to FUZZ_FILES - 1). */
+/* Writes data to a regular file in memory and returns its path, which is valid until the next call with an equal number
+ * (0 to FUZZ_FILES - 1). */
 enum { FUZZ_FILES = 4 };
 const char *fuzz_file(int number, const void *data, size_t size);
 
-/* Path of a folder that is empty at first and is removed when this process ends. */
+/* Path of a folder that is empty at first and is removed when the process exits. */
 const char *fuzz_folder(void);
 
 /* Returns the bytes up to a NUL, malloc'd with the exact size, so that a sanitizer detects reads past the end. */
@@ -47,21 +47,19 @@ size_t fuzz_mutate_safetensors(uint8_t *data, size_t size, size_t most, unsigned
  * the same pixels, or both must refuse the image. `how` selects options (orientation, alpha, grey). */
 void fuzz_image(const uint8_t *data, size_t size, unsigned how);
 
-/* The first byte of the input selects a recipe and its header of log.csv: none, without metrics, or with metrics. The
- * text of log.csv, malloc'd in *csv, ends at a NUL. Then *data and *size describe the remaining input, which is
- * log.jsonl. Returns the recipe. */
+/* Splits an input into log.csv (*csv: malloc'd text up to a NUL) and log.jsonl (*data, *size: the remaining input). The
+ * first byte selects the returned recipe and the metrics in the header of log.csv. */
 const dg_recipe *fuzz_log(const uint8_t **data, size_t *size, char **csv);
 
-/* Makes run directories from an input, a sequence of entries, each a header and the bytes of a file: recreates
- * fuzz_folder()/a and /b; "b" stays empty unless an entry belongs to it. A file outside of both directories is the
- * target of symbolic links. */
+/* Creates run directories "a" and "b" in fuzz_folder() from an input: a sequence of entries, each a header and the
+ * bytes of one file. Symbolic links in the run directories may point to a file outside of them. */
 void fuzz_rundir(const uint8_t *data, size_t size);
 
-/* Checks the file outside of the run directories: it is unchanged and has one hard link, and no file of a run contains
- * its bytes. */
+/* Checks that the file outside of the run directories is unchanged and has one hard link, and that no file in a run
+ * directory contains its bytes. */
 void fuzz_rundir_holds(void);
 
-/* Mutates one entry (its bytes, name or kind), or swaps, repeats or removes entries. */
+/* Mutates an input of fuzz_rundir: changes one entry's bytes, name or kind, or swaps, repeats or removes entries. */
 size_t fuzz_mutate_rundir(uint8_t *data, size_t size, size_t most, unsigned seed);
 
 #endif

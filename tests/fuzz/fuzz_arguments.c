@@ -1,5 +1,5 @@
-/* libFuzzer: command line and environment. The input has a word per line. Words DCGAN_...=... set the environment, all
- * other words are arguments. The config.ini of an accepted run must be readable. */
+/* libFuzzer: command line and environment. Each line of the input is a word: DCGAN_...=... sets an environment
+ * variable, any other word is an argument. The config.ini of an accepted run must be readable. */
 #include "fuzz.h"
 
 #include <ctype.h>
@@ -11,7 +11,7 @@
 
 enum { WORDS = 64 };
 
-/* True for a name that a shell accepts for an environment variable. */
+/* Sets a variable DCGAN_NAME=VALUE; false if the word has another form. */
 static bool set_variable(char *word)
 {
     char *equals = strchr(word, '=');
@@ -53,8 +53,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         at += n + 1;
     }
     char *words[WORDS + 2];
-    memcpy(words, argv, sizeof words); /* getopt permutes them */
-    if (argc > 1) parse(argc, argv);   /* without arguments a short help goes to stderr */
+    memcpy(words, argv, sizeof words); /* getopt permutes argv */
+    if (argc > 1) parse(argc, argv);   /* without arguments a short help is printed to stderr */
     for (int i = 0; i < argc; i++) free(words[i]);
     for (int i = 0; i < variables; i++) {
         unsetenv(unset[i]);

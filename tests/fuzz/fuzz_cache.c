@@ -33,7 +33,7 @@ static void compare(const dg_dataset *a, const dg_dataset *b)
     FUZZ_HOLDS(!memcmp(a->pixels, b->pixels, bytes));
     for (int i = 0; i < a->count; i++)
         FUZZ_HOLDS(!strcmp(a->name[i], b->name[i]) && a->width[i] == b->width[i] && a->kind[i] == b->kind[i]);
-    /* every image kind has a name, as `dcgan data` requires */
+    /* `dcgan data` prints the name of each image's format */
     for (int i = 0; i < a->count; i++) FUZZ_HOLDS(*dg_kind_name((dg_kind)a->kind[i]));
     for (int i = 0; i < a->skips; i++)
         FUZZ_HOLDS(!strcmp(a->skip[i].reason, b->skip[i].reason) && a->skip[i].bad == b->skip[i].bad);
@@ -57,8 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     dg_dataset d;
     if (size >= sizeof h) memcpy(&h, data, sizeof h);
     if (h.size < 1 || h.size > 512 || h.channels < 1 || h.channels > 4)
-        h.size = 8, h.channels = 3; /* impossible in a
-                                     * run */
+        h.size = 8, h.channels = 3; /* sizes that no run has */
     const dg_cache_found found = read_cache(fuzz_file(0, data, size), &h, &d);
     if (found == DG_CACHE_TAKEN) write_again(&h, &d);
     else FUZZ_HOLDS(!d.pixels && !d.name && d.count == 0);
@@ -95,7 +94,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned
     const unsigned how = fuzz_random(&random, 4);
     if (size <= sizeof(head) || how == 0) size = LLVMFuzzerMutate(data, size, most);
     else if (how == 1) size = fuzz_mutate_part(data, size, sizeof(head), size - sizeof(head), most);
-    else if (how == 2) (void)fuzz_mutate_part(data, sizeof(head), 40, 40, sizeof(head)); /* mutates counts and sizes */
+    else if (how == 2) (void)fuzz_mutate_part(data, sizeof(head), 40, 40, sizeof(head)); /* counts and sizes */
     else size = fuzz_mutate_part(data, size, 40, size - 40, most);
     if (size > sizeof(head) && fuzz_random(&random, 16)) mend(data, size);
     return size;

@@ -33,7 +33,6 @@ static dg_backend *backend_of(const char *precision)
     return cpu[wide];
 }
 
-/* Builds the job with the optimizer of the file. */
 static dg_err build(checkpoint *c)
 {
     static const int32_t order[ROWS] = {2, 0, 1};
@@ -52,7 +51,7 @@ static dg_err build(checkpoint *c)
                               .optimizer = k == DG_OPTIMIZERS ? DG_ADAM : k,
                               .input = c->info.input};
     dg_err e = dg_job_build(&c->job, &c->model, &o, c->backend);
-    if (!e && c->job.arena.bytes > MOST_BYTES) e = DG_FAILED; /* only slow */
+    if (!e && c->job.arena.bytes > MOST_BYTES) e = DG_FAILED; /* too slow for a fuzz target */
     uint8_t *pixels = NULL, *records = NULL;
     const size_t image = (size_t)c->model.size * (size_t)c->model.size * (size_t)c->model.channels;
     if (!e && (pixels = malloc(ROWS * image))) memset(pixels, 77, ROWS * image);
@@ -93,7 +92,7 @@ static void step(checkpoint *c)
     FUZZ_HOLDS(dg_job_get_metrics(&c->job, c->info.step, 1, &m) == DG_OK);
 }
 
-/* True if all values are finite, so that the saved file must be accepted. */
+/* True if all values of the job are finite, so that its saved file must be accepted. */
 static bool finite_job(checkpoint *c)
 {
     bool finite = true;
@@ -120,7 +119,7 @@ static void save(checkpoint *c)
     dg_st *st;
     dg_checkpoint_info again;
     snprintf(path, sizeof path, "%s/checkpoint.safetensors", fuzz_folder());
-    if (c->info.step >= (uint64_t)1 << 53) return; /* the largest step of the format */
+    if (c->info.step >= (uint64_t)1 << 53) return; /* the largest step that a checkpoint can store */
     c->info.step++;
     const bool whole = finite_job(c);
     FUZZ_HOLDS(dg_snapshot_take(&c->job, &c->info, &s) == DG_OK && dg_snapshot_write(s, NULL, path) == DG_OK);

@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
-/* Finds the marker of each segment. The last segment contains the pixels. */
+/* Stores the offset of each segment in `at` and returns their number. The last segment contains the pixels. */
 static int split(const uint8_t *data, size_t size, size_t at[SEGMENTS + 1])
 {
     int n = 0;
@@ -70,7 +70,7 @@ static size_t mutate_segment(uint8_t *data, size_t size, size_t from, size_t end
 {
     const size_t room = most - size < 65000 ? most : size + 65000;
     const size_t now = fuzz_mutate_part(data, size, from + 4, end - from - 4, room);
-    const size_t length = end - from - 2 + now - size; /* after the mutation */
+    const size_t length = end - from - 2 + now - size; /* segment length after the mutation */
     data[from + 2] = (uint8_t)(length >> 8);
     data[from + 3] = (uint8_t)length;
     return now;
@@ -86,7 +86,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned
     const int i = (int)fuzz_random(&random, (unsigned)n);
     const size_t from = at[i], end = at[i + 1], bytes = end - from;
     if (how == 1) return put_exif(data, size, most, &random);
-    if (how == 2 && bytes <= most - size) { /* repeated */
+    if (how == 2 && bytes <= most - size) { /* repeats a segment */
         uint8_t *copy = malloc(bytes + 1);
         if (!copy) return size;
         memcpy(copy, data + from, bytes);
@@ -94,7 +94,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned
         free(copy);
         return size;
     }
-    if (how == 3 && i < n - 1) { /* dropped */
+    if (how == 3 && i < n - 1) { /* drops a segment */
         memmove(data + from, data + end, size - end);
         return size - bytes;
     }

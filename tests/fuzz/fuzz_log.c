@@ -1,5 +1,6 @@
 /* libFuzzer: log.csv and log.jsonl. A row must be unchanged after a write and a read. Resuming at a step truncates both
- * files after this step and then appends; a second resume truncates nothing. The last byte of the input is the step. */
+ * log files after this step and then appends; a second resume truncates nothing. The last byte of the input is the step
+ * to resume at. */
 #include "fuzz.h"
 
 #include <cjson/cJSON.h>
@@ -34,7 +35,7 @@ static void row_again(const dg_recipe *r, const dg_log_row *row)
 {
     char text[3][DG_LOG_LINE], json[DG_LOG_LINE];
     dg_log_row again = *row;
-    for (int i = 0; i < 3; i++) { /* sums of rounded terms may change at the first write, but not at later writes */
+    for (int i = 0; i < 3; i++) { /* the first write may change sums of rounded terms; later writes must not */
         const int n = dg_log_csv(text[i], r, &again);
         FUZZ_HOLDS(n > 0 && n < DG_LOG_LINE && (size_t)n == strlen(text[i]) && text[i][n - 1] == '\n');
         text[i][n - 1] = 0;

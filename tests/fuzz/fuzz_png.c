@@ -108,7 +108,7 @@ static void pack(png *p, const uint8_t *raw, size_t bytes, unsigned *random)
     *p = out;
 }
 
-/* Returns the number of bytes of all rows for this header; 0: too many for this test. */
+/* Returns the number of bytes of all pixel rows for this PNG header; 0: too many for a fuzz target. */
 static size_t rows_of(const uint8_t *head)
 {
     static const int values[] = {1, 0, 3, 1, 2, 0, 4};
@@ -118,7 +118,7 @@ static size_t rows_of(const uint8_t *head)
     return all <= RAW ? all : 0;
 }
 
-/* Changes size, depth, colour type or interlacing, and the rows accordingly. */
+/* Changes size, depth, colour type or interlacing in the header, and makes pixel rows that match. */
 static void new_header(png *p, uint8_t head[13], unsigned *random)
 {
     static const uint8_t kinds[][2] = {{1, 0}, {2, 0}, {4, 0}, {8, 0}, {16, 0}, {8, 2}, {16, 2}, {1, 3},

@@ -10,7 +10,7 @@
 
 static volatile unsigned sink;
 
-/* Checks that an error names a byte offset, and that all accepted data can be read. */
+/* Checks that an error names a byte offset, or that all accepted data can be read. */
 static void use(dg_err e, const dg_records *r)
 {
     if (e) {
@@ -37,7 +37,7 @@ static void take_one(const dg_records *r)
     const dg_dataset_options o = {.dir = "fuzz", .size = 8, .channels = 3, .threads = 1};
     dg_records one = *r;
     one.count = 1;
-    if ((size_t)r->width * (size_t)r->height > 1 << 16) return; /* only slow */
+    if ((size_t)r->width * (size_t)r->height > 1 << 16) return; /* too slow for a fuzz target */
     if (dg_records_take(&o, &one, "train", &(int){0}, 1, 0, NULL, &d) != DG_OK || d.count != 1) abort();
     free(name);
 }
@@ -51,7 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     (void)dg_idx_dimensions(data, size);
     dg_records r = {0};
     dg_err e = dg_idx_unpack(&plain, &bytes);
-    if (!e && bytes > size && bytes > ((size_t)64 << 20) + 50 * size + 1) abort(); /* the limit of SECURITY.md */
+    if (!e && bytes > size && bytes > ((size_t)64 << 20) + 50 * size + 1) abort(); /* memory limit of SECURITY.md */
     use(e ? e : dg_idx_images(plain, bytes, &r), &r);
     if (!e && r.count) take_one(&r);
     r.count = bytes > 8 ? plain[7] : 1;
@@ -67,7 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
-/* Writes `bytes` of plain in gzip format, if they fit. */
+/* Compresses `bytes` bytes of plain to gzip format. Returns the compressed size; 0: it exceeds `most`. */
 static size_t pack(uint8_t *data, size_t most, const uint8_t *plain, size_t bytes)
 {
     z_stream z = {0};

@@ -22,7 +22,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned
 
 static void ignore(void *context, const char *text) { FUZZ_HOLDS(!context && *text); }
 
-/* Only errors that the files can cause are permitted. */
+/* True on success. Only errors that the files of a run can cause are permitted. */
 static bool good(dg_err e)
 {
     FUZZ_HOLDS(e == DG_OK || (e <= DG_IO && *dg_message()));

@@ -8,7 +8,7 @@
 
 FUZZ_MUTATOR(fuzz_mutate_rundir)
 
-/* Only errors that the files can cause are permitted. */
+/* Checks that a command succeeded or failed with an error that the files of a run can cause. */
 static void holds(int code) { FUZZ_HOLDS(code == DG_OK || (code > DG_OK && code <= DG_IO && *dg_message())); }
 
 static void ignore(void *context, const char *text) { FUZZ_HOLDS(!context && *text); }

@@ -34,7 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             bytes += n;
             for (size_t k = 0; k < t->bytes; k++) sum += ((const unsigned char *)t->data)[k];
         }
-        if (bytes >= 2 * size) abort(); /* 16-bit values become 32-bit values */
+        if (bytes >= 2 * size) abort(); /* 16-bit values are converted to 32 bits, which at most doubles the size */
         const char *format = dg_st_get(st, "format");
         if (kind == DG_MADE_CHECKPOINT && (!format || strcmp(format, DG_CHECKPOINT_FORMAT) != 0)) abort();
         for (int i = 0; i < dg_st_meta_count(st); i++) sum += (unsigned)strlen(dg_st_meta_at(st, i).value);

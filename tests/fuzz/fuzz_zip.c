@@ -31,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     load(path, true, &again);
     FUZZ_HOLDS(first == again);
     load(path, false, &again);
-    FUZZ_HOLDS(processor_seconds() - begun < 60); /* seconds to unpack 1 GiB with a sanitizer */
+    FUZZ_HOLDS(processor_seconds() - begun < 60); /* limit in seconds to unpack 1 GiB with a sanitizer */
     return 0;
 }
 
@@ -42,7 +42,7 @@ static size_t little(const uint8_t *p, int bytes)
     return v;
 }
 
-/* Renames the entry with the directory header at `at`, both in this header and in the local header of the data. */
+/* Renames an entry of a zip file. `at` is the offset of its directory header; its local header changes, too. */
 static void rename_entry(uint8_t *data, size_t size, size_t at, unsigned *random)
 {
     static const char *const words[] = {"../", "/", "..", "a/", "./", "\\", "//", "\n"};

@@ -5,7 +5,7 @@
 #include "host/files/made.h"
 #include "host/files/replace.h"
 
-/* Decodes row by row into the size of a network and compares the result with `whole`, the completely decoded image
+/* Decodes row by row into the input size of a network. Compares the result with `whole`, the image decoded completely
  * (NULL: its file was refused). */
 static void fitted(const uint8_t *data, size_t size, const dg_decode_options *o, const dg_fitting *f,
                    const dg_image *whole)
@@ -29,7 +29,7 @@ static void fitted(const uint8_t *data, size_t size, const dg_decode_options *o,
 void fuzz_image(const uint8_t *data, size_t size, unsigned how)
 {
     static const int channels[] = {1, 3, 4}, sizes[] = {16, 5, 33};
-    /* Large images would only be slow here; other tests cover the limits. */
+    /* Larger images would be slow to decode; other tests cover the limits. */
     dg_decode_options o = {.exif = how % 7 != 0, .max_pixels = 1 << 16};
     o.alpha = (dg_alpha)(how / 21 % 3);
     const dg_fitting f = {.size = sizes[how / 63 % 3],

@@ -1,4 +1,4 @@
-/* Header of an entry: name, number, kind and length. The length has two bytes and is limited to the remaining input. */
+/* Inputs of fuzz_rundir: entries with a header (name, number, kind, length in two bytes) and the bytes of a file. */
 #include <fcntl.h>
 #include <ftw.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ enum { HEAD = 5, ENTRIES = 48, NAME = 128, BODY = 1 << 16 };
 enum { REGULAR, LOG, SEALED, LINK, FOLDER, FIFO, KINDS };
 enum { NUMBERS = 16, OF_B = 128 };
 
-/* Names of files; %u becomes the number of the entry. An empty name means the first line of the entry's data. */
+/* File names; %u is replaced by the entry's number. "": the first line of the entry's data is the name. */
 static const char *const names[] = {"config.ini",
                                     "log.csv",
                                     "log.jsonl",
@@ -45,7 +45,7 @@ static const char secret[] = "of no run: 8b1f3c\n";
 
 typedef struct {
     uint8_t *at;
-    size_t bytes; /* bytes after the header */
+    size_t bytes;
 } entry;
 
 static int split(uint8_t *data, size_t size, entry *out)
@@ -59,7 +59,7 @@ static int split(uint8_t *data, size_t size, entry *out)
     return n;
 }
 
-/* Corrects the checksums of a PNG's chunks. */
+/* Corrects the checksums of all chunks of a PNG file. */
 static void seal_png(uint8_t *p, size_t n)
 {
     for (size_t at = 8; n - at >= 12 && at < n;) {
@@ -89,7 +89,7 @@ static void put_log(int dir, const char *name, unsigned number, const uint8_t *b
     put(dir, name, text, (size_t)n + bytes);
 }
 
-/* Reads a file name from the first line of an entry's data; false: the line is not a valid name. */
+/* Reads a file name from the first line of an entry's data; false: this line is not a valid name. */
 static bool free_name(char out[NAME], const uint8_t **body, size_t *bytes)
 {
     const uint8_t *end = *bytes ? memchr(*body, '\n', *bytes) : NULL;
@@ -189,14 +189,14 @@ void fuzz_rundir_holds(void)
     }
 }
 
-/* Swaps two entries, or repeats or removes one. */
+/* Swaps two entries of the input, or repeats or removes an entry. */
 static size_t mix(uint8_t *data, size_t size, size_t most, const entry *e, int n, unsigned *random)
 {
     const entry *a = &e[fuzz_random(random, (unsigned)n)];
     const size_t all = HEAD + a->bytes, at = (size_t)(a->at - data), rest = size - at - all;
     switch (fuzz_random(random, 3)) {
-    case 0: /* removed */ memmove(a->at, a->at + all, rest); return size - all;
-    case 1: /* repeated with another number */
+    case 0: memmove(a->at, a->at + all, rest); return size - all;
+    case 1: /* repeats an entry, with another number */
         if (all > most - size) return size;
         memmove(a->at + all, a->at, all + rest);
         a->at[all + 1] = (uint8_t)fuzz_random(random, NUMBERS);

@@ -22,7 +22,7 @@ static void mend(uint8_t *data, size_t size)
     for (int i = 0; i < 8; i++) data[i] = (uint8_t)(header >> 8 * i & 255);
     char *text = (char *)data + 8;
     for (size_t at = 0; at + 40 < header;) {
-        /* "crc32.NAME":"XXXXXXXX" */
+        /* metadata entry of a checksum: "crc32.NAME":"XXXXXXXX" */
         char *key = memmem(text + at, header - at, "\"crc32.", 7);
         if (!key) break;
         at = (size_t)(key - text) + 7;
@@ -78,7 +78,7 @@ static const char *const piece[] = {"{",
                                     "\xff",
                                     "\xed\xa0\x80"};
 
-/* Length of the header as stored in the file; 0: invalid. */
+/* Returns the length of the header as stored in the file; 0: invalid. */
 static size_t header_bytes(const uint8_t *data, size_t size)
 {
     size_t header = 0;

@@ -51,7 +51,7 @@ enum { FILES = KINDS, CHANGES, COUNTERS }; /* FILES: all kinds from OPEN on; CHA
 static const struct {
     const char *name;
     int error;
-    bool interrupts; /* may fail with EINTR */
+    bool interrupts; /* a call of this kind may fail with EINTR */
 } kinds[COUNTERS] = {
     [MEMORY] = {"memory", ENOMEM, false}, [THREAD] = {"thread", EAGAIN, false}, [OPEN] = {"open", EMFILE, false},
     [READ] = {"read", EIO, true},         [WRITE] = {"write", ENOSPC, true},    [FLUSH] = {"flush", ENOSPC, false},
@@ -66,7 +66,7 @@ static enum { NOTHING, FAIL, SHORT, INTERRUPT, SIGNAL, KILL } how;
 static int counter = -1; /* index of the counter that decides which call fails */
 static long first, last; /* first and last failing call */
 static atomic_bool counting;
-static _Thread_local __attribute__((tls_model("initial-exec"))) bool spared; /* not counted */
+static _Thread_local __attribute__((tls_model("initial-exec"))) bool spared; /* this thread's calls are not counted */
 static void (*watch)(int kind, long k); /* a test's function, called for the k-th call of each kind; NULL: none */
 
 /* Counts this call; returns true if it must fail. */
@@ -84,7 +84,7 @@ static bool hit(int kind, bool changes)
     return now;
 }
 
-/* Like hit(), for a call without partial results. If it returns true, errno is set. */
+/* Counts a call that has no partial results. If it returns true, the call must fail, and errno is set. */
 static bool call_fails(int kind, bool changes)
 {
     if (!hit(kind, changes)) return false;
@@ -95,7 +95,7 @@ static bool call_fails(int kind, bool changes)
     return how == FAIL || (how == INTERRUPT && kinds[kind].interrupts);
 }
 
-/* Address range of a library whose calls are not counted, because it ends the program if a call fails. */
+/* Address range of a library whose calls are not counted: the library ends the program if a call fails. */
 static uintptr_t library_from, library_to;
 static bool counts(const void *caller) { return (uintptr_t)caller - library_from >= library_to - library_from; }
 #define CALLER __builtin_return_address(0)
@@ -163,7 +163,7 @@ CALL(int, -1, LOCK, false, flock, (int, int), (int fd, int what), (fd, what))
 CALL(int, -1, MODE, false, fchmod, (int, mode_t), (int fd, mode_t mode), (fd, mode))
 CALL(int, -1, MODE, false, fchown, (int, uid_t, gid_t), (int fd, uid_t user, gid_t group), (fd, user, group))
 
-/* Functions that open a file have a mode after the flags if they may create the file. */
+/* Functions that open a file have a mode argument after the flags if they may create the file. */
 #define OPENS(name, types, declared, given)                                             \
     int name declared                                                                   \
     {                                                                                   \
@@ -177,7 +177,7 @@ CALL(int, -1, MODE, false, fchown, (int, uid_t, gid_t), (int fd, uid_t user, gid
 OPENS(open, (const char *), (const char *path, int flags, ...), (path))
 OPENS(openat, (int, const char *), (int dir, const char *path, int flags, ...), (dir, path))
 
-/* Called to copy descriptors and to lock files; the third argument is a long or a pointer. */
+/* fcntl copies descriptors and locks files; its third argument is a long or a pointer. */
 int fcntl(int fd, int command, ...)
 {
     NEXT(int, "fcntl", int, int, ...)
@@ -189,7 +189,7 @@ int fcntl(int fd, int command, ...)
     return call_fails(copies ? OPEN : LOCK, false) ? -1 : real(fd, command, with);
 }
 
-/* Writes half of the data if the fault is a short write or a kill. Writes to terminals and pipes are not counted. */
+/* Writes half of the data for FAULT=short or kill. Writes to terminals and pipes are not counted. */
 ssize_t write(int fd, const void *data, size_t n)
 {
     NEXT(ssize_t, "write", int, const void *, size_t)
@@ -220,7 +220,7 @@ ssize_t pread(int fd, void *to, size_t n, off_t at)
     return real(fd, to, how == SHORT && n > 1 ? n / 2 : n, at);
 }
 
-/* A failed close still closes the descriptor, as on Linux. */
+/* After a simulated failure the descriptor is closed, as on Linux. */
 int close(int fd)
 {
     NEXT(int, "close", int)
@@ -233,14 +233,14 @@ int close(int fd)
 int fclose(FILE *f)
 {
     NEXT(int, "fclose", FILE *)
-    const bool memory = fileno(f) < 0; /* never interrupted */
+    const bool memory = fileno(f) < 0; /* a stream in memory is never interrupted by a signal */
     const bool wrong = call_fails(CLOSE, false) && !(memory && how == INTERRUPT);
     const int error = errno, closed = real(f);
     if (wrong) errno = error;
     return wrong ? EOF : closed;
 }
 
-/* AddressSanitizer calls this function at the start of a thread and ends the program if it fails. */
+/* Never fails: AddressSanitizer calls this function when a thread starts and ends the program if it fails. */
 int pthread_getattr_np(pthread_t thread, pthread_attr_t *to)
 {
     NEXT(int, "pthread_getattr_np", pthread_t, pthread_attr_t *)
@@ -250,7 +250,7 @@ int pthread_getattr_np(pthread_t thread, pthread_attr_t *to)
     return failed;
 }
 
-/* Calls of the C library, sanitizers or gcov after main() always succeed. */
+/* Runs at exit: calls of the C library, sanitizers or gcov after main() are not counted. */
 static void end_counting(void)
 {
     const char *path = getenv("FAULT_COUNT");
@@ -260,7 +260,7 @@ static void end_counting(void)
     if (f) fclose(f);
 }
 
-/* Returns i if *text begins with name(i) and a colon, and moves *text past the colon. */
+/* Returns i if *text starts with name(i) and a colon, and moves *text past the colon. */
 static int word_of(const char **text, int n, const char *(*name)(int))
 {
     for (int i = 0; i < n; i++) {

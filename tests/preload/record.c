@@ -20,7 +20,7 @@ enum { LONGEST = 4096 };
 static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER; /* held from a call until its line is written */
 static int record = -1;
 
-/* Stops recording after main(), so that files of gcov are not recorded. */
+/* Runs at exit: files that gcov writes after main() are not recorded. */
 static void end(void)
 {
     pthread_mutex_lock(&one_at_a_time);
@@ -58,7 +58,7 @@ static void line(const char *format, ...)
     put(text, (size_t)n);
 }
 
-/* Returns the absolute path of a file in an open directory; AT_FDCWD: the current directory. */
+/* Returns the absolute path of file `name` in the open directory `dir` (AT_FDCWD: the current directory). */
 static const char *path_of(int dir, const char *name, char out[2 * LONGEST])
 {
     char link[64] = "/proc/self/cwd", at[LONGEST];
@@ -139,7 +139,7 @@ ssize_t pwrite(int fd, const void *data, size_t n, off_t at)
     return done;
 }
 
-/* Records a file's present size. */
+/* Records the current size of a file. */
 static int resized(int fd, int failed)
 {
     struct stat s;
@@ -177,7 +177,8 @@ int fsync(int fd)
     return failed;
 }
 
-/* Records a call `what` that changes `name` in directory `dir` and, if `to` is not NULL, `to` in `to_dir`. */
+/* Records a call `what` that changes file `name` in directory `dir` and, if `to` is set, file `to` in directory
+ * `to_dir`. */
 static int named(int failed, const char *what, int dir, const char *name, int to_dir, const char *to)
 {
     char from[2 * LONGEST], there[2 * LONGEST];

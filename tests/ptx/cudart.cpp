@@ -5,7 +5,7 @@
 
 #include <array>
 
-/* Cluster sizes by kernel and grid. When a captured launch runs, only its kernel and its grid are known. */
+/* Cluster sizes by kernel and grid, because a replayed graph launch stores only the kernel and the grid. */
 static std::map<std::pair<const Kernel *, std::array<u32, 3>>, u32> sizes;
 
 unsigned cluster_size(const Launch &l)

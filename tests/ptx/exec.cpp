@@ -7,14 +7,14 @@ bool select_handler(Ins &I, const Item &it, const std::vector<int> &width, std::
 namespace {
 struct Member {
     Block *block = nullptr;
-    std::vector<char> published; /* the block's shared memory when the barrier was last passed */
+    std::vector<char> published; /* copy of the block's shared memory from its last cluster barrier */
 };
 struct Cluster {
     std::vector<Member> member;
     u32 arrived = 0, phase = 0;
 };
-std::map<u32, Cluster> clusters;         /* clusters of this launch, by y * width + x */
-std::map<const Warp *, u32> phase_begun; /* barrier phase of each warp between its arrive and wait */
+std::map<u32, Cluster> clusters;         /* clusters of the current launch, by y * width + x */
+std::map<const Warp *, u32> phase_begun; /* barrier phase of each warp between barrier.cluster.arrive and .wait */
 u32 of_launch = 0;
 
 Cluster &cluster_of(const Block &b)
@@ -45,7 +45,7 @@ void h_arrive(Warp &w, const Ins &I, u32 m)
             if (x.block) x.published = x.block->sh;
 }
 
-/* Only the last iteration of the waiting loop counts as an instruction of the kernel. */
+/* Only the last iteration of the loop that waits at a cluster barrier counts as an instruction of the kernel. */
 void h_passed(Warp &w, const Ins &I, u32 m)
 {
     const auto begun = phase_begun.find(&w);
@@ -75,7 +75,7 @@ void h_mapa(Warp &w, const Ins &I, u32 m)
     }
 }
 
-/* Returns why this lane may not read these bytes, or NULL; *from receives the address of the bytes. */
+/* Returns why this lane may not read the bytes at `address`, or NULL; *from is set to their address on the host. */
 const char *why_not(const Block &reader, const Cluster &c, u32 address, u32 total, const char **from)
 {
     const u32 rank = (address >> RANK_AT) - 1, at = (address & ((1u << RANK_AT) - 1)) - SHARED_AT;

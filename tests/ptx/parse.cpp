@@ -3,7 +3,7 @@
 #undef parse_ptx
 std::unique_ptr<Module> parse_ptx(const std::string &text);
 
-/* Inserts the code for a barrier in the barrier's line, because instruction counts are per line. */
+/* Replaces cluster barriers by PTX code in a single line, because instructions are counted per line. */
 std::unique_ptr<Module> parse_ptx(const std::string &text)
 {
     static const std::string arrive = "barrier.cluster.arrive.release.aligned;",
@@ -25,7 +25,7 @@ std::unique_ptr<Module> parse_ptx(const std::string &text)
                    n + "; nanosleep.u32 20; bra CLUSTER_WAIT_" + n + "; CLUSTER_DONE_" + n + ": }";
             at = found + wait.size();
         } else {
-            out += "barrier.cluster."; /* another form of the barrier, which the executor reports as unknown */
+            out += "barrier.cluster."; /* an unsupported form, which the executor reports as unknown */
             at = found + 16;
         }
     }

@@ -1,4 +1,4 @@
-/* A tiny job with data, and checkpoint files with one fault, for the tests of checkpoints and of export. */
+/* Helpers for tests of checkpoints and export: a tiny job with data, and checkpoint files with one fault. */
 #ifndef DG_CHECKPOINT_FILES_H
 #define DG_CHECKPOINT_FILES_H
 
@@ -20,7 +20,7 @@ __attribute__((unused)) static const char *tiny_text(const stock *s)
     return text;
 }
 
-/* Builds a job and its backend. Each call initialises the weights with another seed. */
+/* Builds a job and its backend. Each call uses another seed for the initial weights. */
 __attribute__((unused)) static bool machine_up(machine *x, const stock *s, dg_type real, bool train)
 {
     static uint64_t seed = 1;
@@ -33,7 +33,7 @@ __attribute__((unused)) static bool machine_up(machine *x, const stock *s, dg_ty
            machine_begin(x, &(dg_cpu_options){.threads = 1, .real = real}, &o, pixels, seed++);
 }
 
-/* Runs steps from..to-1. An epoch has batches of 4, 4 and 3 images. */
+/* Runs training steps from..to-1. An epoch has batches of 4, 4 and 3 images. */
 __attribute__((unused)) static void machine_steps(machine *x, int from, int to)
 {
     for (int i = from; i < to; i++) {
@@ -64,7 +64,7 @@ __attribute__((unused)) static void machine_keep(machine *x, uint64_t step, cons
     DG_WORKS(machine_save(x, &info, path));
 }
 
-/* An opened checkpoint file. one_close frees it, also if opening failed. */
+/* An opened checkpoint file, freed by one_close, also if opening failed. */
 typedef struct {
     dg_st *st;
     dg_model model;
@@ -83,7 +83,7 @@ __attribute__((unused)) static void one_close(open_file *f)
     dg_checkpoint_info_free(&f->info);
 }
 
-/* Compares all weights, statistics and moments bit for bit. */
+/* Compares all weights, statistics and optimizer moments of two jobs bit for bit. */
 __attribute__((unused)) static bool machines_equal(machine *a, machine *b)
 {
     bool same = a->g.tensors == b->g.tensors;
@@ -104,16 +104,16 @@ __attribute__((unused)) static bool machines_equal(machine *a, machine *b)
     return same;
 }
 
-/* One change to a file: a value, name, shape or type of a tensor, or a metadata value. */
+/* One change to a checkpoint file: a value, name, shape or type of a tensor, or a metadata value. */
 typedef struct {
     const char *tensor, *rename;
     double value; /* new value of the element at index `at`; 0: no change */
     size_t at;
-    bool drop, flat, scalar; /* flat: adds a first dimension of 1; scalar: keeps only the first value */
+    bool drop, flat, scalar; /* flat: adds a first dimension of 1; scalar: keeps only the first value of the tensor */
     dg_type type;            /* DG_F32: no change; any other type: the tensor becomes zeros of this type */
     const char *key, *text;  /* key and new text of a metadata value; text NULL: the key is removed */
     bool unchecked;
-    bool bare; /* saved as by PyTorch: without metadata, moments and checksums */
+    bool bare; /* without metadata, moments and checksums, as PyTorch saves */
 } edit;
 
 __attribute__((unused)) static bool edit_file(const char *from, const char *to, const edit *e)

@@ -75,7 +75,6 @@ static void refuse(const edit *e, const char *why, dg_job *into)
     dg_st_free(st);
 }
 
-/* The number of steps per epoch follows from the dataset and the options of the run. */
 static void test_place(void)
 {
     static const struct {
@@ -91,8 +90,8 @@ static void test_place(void)
         {"batch = 4\ndrop-last = no\n", 6, 1, 3, 12, false},
         {"seed = 1\nbatch = 4\n", 6, 1, 3, 11, false},
         {"", 6, 1, 3, 11, true},
-        {"batch = 4\n", 6, 1, 3, 0, true},    /* imported: no images */
-        {"batch = 4\n", 700, 1, 2, 11, true}, /* saved by an earlier run with other images or another batch size */
+        {"batch = 4\n", 6, 1, 3, 0, true},    /* imported from PyTorch: the number of images is unknown */
+        {"batch = 4\n", 700, 1, 2, 11, true}, /* saved by an earlier run with another dataset or another batch size */
         {"batch = 4\n", 2, 1, 2, 11, false},
     };
     static machine a;
@@ -125,7 +124,7 @@ static void test_refusals(void)
     DG_CHECK(machine_save(&a, &info, temp_path("good.safetensors")) == DG_OK);
     edit none = {0};
     DG_CHECK(edit_file(temp_path("good.safetensors"), temp_path("edited.safetensors"), &none));
-    /* without an edit, edit_file() must not change the file */
+    /* without a change, edit_file() must copy the file exactly */
     DG_CHECK(same_file(temp_path("good.safetensors"), temp_path("edited.safetensors")));
 
     static const struct {
@@ -152,7 +151,7 @@ static void test_refusals(void)
         {{.key = "format", .text = "dcgan-checkpoint-2"}, "newer"},
         {{.key = "format", .text = "dcgan-oracle-1"}, "dcgan replay"},
         {{.key = "format", .text = "elephant"}, "elephant"},
-        /* this file has moments, so it is not a generator */
+        /* a file with optimizer moments is not a generator */
         {{.key = "format", .text = "dcgan-generator-1"}, "no layer for tensor"},
         {{.key = "precision", .text = "fp64"}, "the type must be F64"},
         {{.key = "precision", .text = "fp8"}, "fp8"},

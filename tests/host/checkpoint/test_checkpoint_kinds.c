@@ -1,5 +1,5 @@
-/* Checkpoints beyond GANs trained by Adam: classifiers, standardised and whitened input, other optimizers and running
- * averages. Each of these checkpoints is restored bit for bit. If data does not match, the error names this data. */
+/* Checkpoints of classifiers, of standardised and whitened input, of all optimizers, and of running averages are
+ * restored bit for bit. If the data of a file does not match the job, the error names this data. */
 #include "failing.h"
 
 #include "checkpoint_files.h"
@@ -47,7 +47,7 @@ static void refuse(const edit *e, const char *why)
     one_close(&f);
 }
 
-/* Loads a file into a job that resumes. `why` is a part of the expected error (NULL: no error is expected). */
+/* Loads a checkpoint into a job, as --resume does. `why` is a part of the expected error (NULL: no error). */
 static void load(const char *name, machine *into, const char *why)
 {
     open_file f;
@@ -58,7 +58,7 @@ static void load(const char *name, machine *into, const char *why)
 }
 
 #if DG_FAILING
-static machine *into; /* the job that the file is loaded into and saved from */
+static machine *into; /* the job that loads the checkpoint and saves it again */
 
 static void nothing(void) {}
 
@@ -75,7 +75,7 @@ static dg_err read_and_write(void)
     return e;
 }
 
-/* Loads the file of a single network, by itself and as initial weights. */
+/* Exports a single network to a file, and reads this file as initial weights. */
 static const char *const alone = "alone.safetensors";
 static dg_err export_it(void) { return dg_export(temp_path(good), NULL, false, temp_path(alone)); }
 
@@ -212,7 +212,8 @@ static void test_whitening(void)
     dg_whitening_free(w);
 }
 
-/* Compares averages of weights, but not the norm statistics of averaged weights, which are recomputed when needed. */
+/* Compares the running averages of weights of two jobs bit for bit. The norm statistics of averages are not compared,
+ * because they are recomputed when needed. */
 static bool averages_equal(machine *a, machine *b)
 {
     int compared = 0, same = 0;
@@ -244,7 +245,7 @@ static void test_averages(void)
     machine_keep(&a, 1, temp_path(good));
     load(good, &b, NULL);
     DG_CHECK(machines_equal(&a, &b) && averages_equal(&a, &b) && !averages_equal(&a, &c));
-    load(good, &plain, NULL); /* a job without averages ignores the averages in a file */
+    load(good, &plain, NULL); /* a job without running averages ignores the averages in a checkpoint */
     load("plain.safetensors", &b, "no ema");
     refuse(&(edit){.tensor = "ema.G.main.0.weight", .drop = true}, "has no tensor ema.G.main.0.weight");
     refuse(&(edit){.tensor = "ema.G.main.0.weight", .rename = "ema.D.main.0.weight"}, "no layer for tensor");

@@ -7,7 +7,7 @@ static const char *const good = "good.safetensors", *const edited = "edited.safe
 enum { MOST = 9 };
 typedef struct {
     int layers;                 /* number of layers of the generator */
-    int64_t first, last, after; /* number of channels of the input, before the last layer, and after the last layer */
+    int64_t first, last, after; /* G's channels: of its input, before its last layer, and after its last layer */
     int64_t d;                  /* channels of D's first layer; 0: the file has no D */
     const char *prefix, *what;  /* what: expected error; NULL: the file is accepted */
 } shapes;
@@ -89,7 +89,7 @@ static void test_edits(void)
     static const struct {
         reader *as;
         edit of;
-        const char *what; /* expected error; NULL: the file is accepted */
+        const char *what;
     } cases[] = {
         {load, {.key = "format", .text = "tar"}, "format tar"},
         {load, {.key = "step"}, "step = (missing)"},
@@ -97,7 +97,7 @@ static void test_edits(void)
         {load, {.tensor = "adam.v.G.main.0.weight", .value = -1, .at = 1}, "it cannot be negative"},
         {load, {.bare = true}, "no training state"},
         {load, {.tensor = NULL}, NULL},
-        {open_it, {.key = "config"}, NULL}, /* a checkpoint made by import has no config */
+        {open_it, {.key = "config"}, NULL}, /* `dcgan import` writes checkpoints without config */
         {open_it, {.key = "epoch", .text = "-1"}, "epoch = -1"},
         {open_it, {.key = "epoch", .text = "x"}, "epoch = x"},
         {open_it, {.key = "format", .text = DG_NETWORK_FORMAT}, "newer"},

@@ -1,6 +1,6 @@
-/* Commands in this process, with calls failing once, and with all later calls failing: the first two calls from each
- * place, where a place is the addresses of the calling functions. A command ends with a message, or with exit code 0
- * and the same output and files, unless a warning says what is missing. Nothing temporary and no open file is left. */
+/* Runs commands while the k-th call of one kind fails, alone or with all later calls. Of all calls with one call stack,
+ * only the first two fail. A command must end with a message, or with exit code 0 and unchanged results, unless a
+ * warning names what is missing. No temporary file and no open file may be left. */
 #include "failing.h"
 
 #include "test.h"
@@ -51,7 +51,7 @@ static const char *const lines[] = {
 };
 
 enum { CALLS = 1 << 16, DEPTH = 12 };
-static uint64_t place[KINDS][CALLS]; /* hash of the callers of each call of the undisturbed command */
+static uint64_t place[KINDS][CALLS]; /* hash of the call stack of each call in a run without failures */
 
 typedef struct {
     uint64_t hash;
@@ -69,13 +69,13 @@ static void note_place(int kind, long k)
 {
     callers c = {0, 0};
     if (k >= CALLS) return;
-    spared = true; /* the unwinder's own calls */
+    spared = true; /* calls of the stack unwinder are not counted */
     _Unwind_Backtrace(add_caller, &c);
     spared = false;
     place[kind][k] = c.hash;
 }
 
-/* Number of earlier calls from the place of call k. */
+/* Returns the number of calls before call k that have its call stack. */
 static int like(int kind, long k)
 {
     int n = 0;
@@ -92,8 +92,8 @@ static void count_warning(void *context, const char *text)
     warnings += *text != 0;
 }
 
-/* Runs `dcgan LINE` and returns its exit code; its output goes to the file "said". The k-th call of this kind fails,
- * and with `more` all later ones; *there: the k-th call happened. */
+/* Runs `dcgan LINE` with its output in the file "said" and returns its exit code. The k-th call of this kind fails, and
+ * with `more` all later calls fail. *there is set to whether the k-th call happened. */
 static int dcgan_with(const char *line, int kind, long k, bool more, bool *there)
 {
     dg_options o;
@@ -129,7 +129,7 @@ static uLong of_file(uLong crc, const char *path)
 
 static int by_name(const struct dirent **a, const struct dirent **b) { return strcmp((*a)->d_name, (*b)->d_name); }
 
-/* Checksum of the output and of what the command wrote. */
+/* Returns a checksum of the command's output and files. */
 static uLong results(void)
 {
     struct dirent **file;
@@ -209,7 +209,7 @@ int main(void)
     take("tests/golden/oracle16.safetensors", "oracle");
     temp_put(temp_path("a.tune"), tuning, sizeof tuning - 1);
     if (chdir(temp_dir) || setenv("DCGAN_DEVICE", "cpu", 1) || setenv("DCGAN_THREADS", "1", 1)) return 1;
-    setenv("OMP_NUM_THREADS", "1", 1); /* threads that wait at a barrier use processors of other tests */
+    setenv("OMP_NUM_THREADS", "1", 1); /* waiting OpenMP threads would slow down concurrent tests */
     omp_set_num_threads(1);
     spare_openmp();
     dg_ops_use(dg_op_table);

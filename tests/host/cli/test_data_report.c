@@ -7,7 +7,7 @@
 
 static char out_file[600], sheet[600];
 
-/* Standard output of the report as text. */
+/* Runs `dcgan data` and returns its standard output, malloc'd. */
 static char *run(const dg_dataset_options *o, const char *to, bool json, dg_err *e)
 {
     fflush(stdout);
@@ -87,7 +87,7 @@ static void contact_sheet(dg_dataset_options o)
         if (!DG_CHECKF(!e && !blob_load(&b, sheet), "%s", dg_message())) continue;
         if (DG_CHECK(!dg_image_decode(b.data, b.bytes, &(dg_decode_options){0}, &im))) {
             DG_CHECKF(im.W == 8 * 10 + 2 && im.H == 3 * 10 + 2, "%d x %d", im.W, im.H); /* 23 images in 3 rows of 8 */
-            for (uint32_t i = 0; o.channels == 3 && i < 24; i++) /* the first row of 00.png, 2 pixels from the edge */
+            for (uint32_t i = 0; o.channels == 3 && i < 24; i++) /* first pixels of 00.png, after a border of 2 */
                 DG_CHECK(im.pixels[3 * (2 * im.W + 2) + (int)i] == noise_byte(0, i));
         }
         dg_image_free(&im);
@@ -130,7 +130,7 @@ static void bad_folder(const dg_dataset_options *o)
     has(t, " 6 un");
     has(t, "  broken-4.jpg: empty file\n");
     free(t);
-    for (int i = 1; i <= 20; i++) /* many sizes become a histogram */
+    for (int i = 1; i <= 20; i++) /* the report shows 20 different image sizes as a histogram */
         save(temp_text("size-%d.png", i), png_noise(i, 30, (uint32_t)i));
     t = run(o, NULL, false, &e);
     has(t, "        1  shorter side 1 to 1\n");

@@ -15,7 +15,8 @@ static dg_err import_of(const char *weights, const char *model, const char *out)
     return dg_import(weights, model, out, &r);
 }
 
-/* Returns images of the generator in this file, before they are rounded to bytes; NULL with a message on failure. */
+/* Generates images from a generator file and returns their values before rounding to bytes; NULL, with a message, on
+ * failure. */
 static double *draw(const char *path, dg_type real)
 {
     static machine x;
@@ -49,7 +50,7 @@ static bool same_images(const char *a, const char *b, dg_type real, double toler
     return same;
 }
 
-/* The weights are finite, but their sums overflow, so no image can be made. */
+/* All weights are finite, but their sums overflow, so no image can be generated. */
 static void test_not_a_number(void)
 {
     static machine a;
@@ -142,7 +143,7 @@ static void test_fp64(void)
     DG_CHECK(same_images(path, temp_path("in64.safetensors"), DG_F64, 0));
 }
 
-/* Files as PyTorch saves them: netG by itself, and both networks in one file. */
+/* Imports files as PyTorch saves them: netG in a file, and both networks in one file. */
 static void test_import(void)
 {
     const edit bare = {.bare = true};
@@ -206,7 +207,7 @@ static void test_refusals(void)
     }
     const edit uncounted = {.bare = true,
                             .tensor = "main.1.num_batches_tracked",
-                            .drop = true}; /* PyTorch before 0.4.1 */
+                            .drop = true}; /* missing in files of PyTorch before 0.4.1 */
     DG_CHECK(edit_file(exported, bad, &uncounted) && import_of(bad, NULL, temp_path("old.safetensors")) == DG_OK);
     DG_REFUSED(import_of(exported, "dcgan64", out), DG_IO, "model dcgan64 needs");
     DG_CHECK(import_of(exported, "no-such-model", out) == DG_USAGE);
@@ -241,7 +242,7 @@ static void test_refusals(void)
     DG_CHECK(dg_export(checkpoint, NULL, false, temp_path("no/such/dir")) == DG_IO);
 }
 
-/* Writes the exported generator with 16-bit values and with tensor names that begin with this prefix. */
+/* Writes the exported generator with 16-bit values and with `prefix` before each tensor name. */
 static bool write_foreign(const char *path, const char *prefix, const char *dtype, const char *twin)
 {
     dg_st *st;
@@ -253,7 +254,7 @@ static bool write_foreign(const char *path, const char *prefix, const char *dtyp
     for (int i = 0; i < dg_st_count(st); i++) {
         const dg_st_tensor *t = dg_st_at(st, i);
         if (t->type != DG_F32) continue;
-        /* writes the second tensor once more under its own name */
+        /* writes tensor `twin` twice, with and without the prefix */
         for (int k = 0; k < 1 + !strcmp(t->name, twin); k++) {
             to += sprintf(to, ",\"%s%s\":{\"dtype\":\"%s\",\"shape\":[", k ? "" : prefix, t->name, dtype);
             for (int d = 0; d < t->rank; d++) to += sprintf(to, "%s%jd", d ? "," : "", (intmax_t)t->dim[d]);

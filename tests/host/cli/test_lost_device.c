@@ -1,6 +1,6 @@
-/* Commands on a device that fails at each of its calls, once or permanently. The exit code is 5 and the message is the
- * device's. A resumed run gives the same bytes as an undisturbed run. The device is the CPU backend under the name of
- * the first GPU. */
+/* Commands on a device that fails at each of its calls, once or permanently. The exit code is 5, and the message is
+ * that of the device. A resumed run gives the same bytes as an uninterrupted run. The device is the CPU backend under
+ * the name of the first GPU. */
 #include <fcntl.h>
 #include <limits.h>
 
@@ -69,7 +69,7 @@ static dg_err lost_query(dg_backend *b, int event, bool wait, bool *yes)
     return device.is.query(b, event, wait, yes);
 }
 
-/* Sets the CPU backend's own function `run` for the measurement, because this function identifies the CPU backend. */
+/* Restores the CPU backend's `run` during measurements, because the backend is identified by this function. */
 static dg_err lost_measure(dg_backend *b, struct dg_machine *m, int rounds)
 {
     dg_err e = answer("measure");
@@ -80,7 +80,7 @@ static dg_err lost_measure(dg_backend *b, struct dg_machine *m, int rounds)
     return e;
 }
 
-/* Offers the CPU's choice and a variant that accepts every shape. */
+/* Offers two kernel variants for an op: the current one, and one that accepts every shape. */
 static int its_choices(dg_backend *b, const dg_op *op, dg_tune *out, int room)
 {
     (void)b;
@@ -156,10 +156,10 @@ static int dcgan(const char *line)
 
 typedef struct {
     const char *line, *before; /* before: command that prepares each run of `line` */
-    const char *result;        /* a file that must have the same bytes after any interruption; NULL: none */
+    const char *result;        /* file whose bytes must not depend on interruptions; NULL: none */
     int stride;                /* for slow commands: only every stride-th call fails; 0: every call fails */
-    bool for_good;             /* only permanent failures are tested, because `tune` omits a choice that fails once */
-    bool tight;                /* the device has only the minimum memory that this command needs */
+    bool for_good;             /* tests only permanent failures: `tune` skips a variant that fails once */
+    bool tight;                /* the device has only the minimum memory for this command */
 } row;
 
 static const row rows[] = {
@@ -187,7 +187,7 @@ static const row rows[] = {
 
 static bool there(const char *path) { return access(path, F_OK) == 0; }
 
-/* All files are complete, and the run can be resumed. */
+/* Checks that the interrupted run can be resumed and then gives the expected bytes of c->result. */
 static void goes_on(const row *c, const char *want, size_t bytes)
 {
     size_t n = 0;
@@ -205,8 +205,8 @@ static void prepare(const row *c)
     DG_CHECKF(!c->before || dcgan(c->before) == 0, "%s: %s", c->before, dg_message());
 }
 
-/* Counts the earlier calls that are like call k: the names of the call, the one before and the one after are equal. The
- * test skips repetitions, which are frequent because tensors are copied one by one and steps repeat. */
+/* Returns the number of earlier calls that equal call k in their name and in the names of the previous and the next
+ * call. Of equal calls, the first fails once and the second permanently; the rest do not fail. */
 static int like(const char *const *call, long k)
 {
     int n = 0;
@@ -214,7 +214,7 @@ static int like(const char *const *call, long k)
     return n;
 }
 
-/* Finds the minimum device memory with which this command works if the dataset is streamed through windows. */
+/* Sets the device memory to the minimum with which this command works if the dataset is streamed through windows. */
 static void tighten(const char *line)
 {
     size_t less = 0, enough = (size_t)1 << 26;
@@ -314,7 +314,7 @@ static void ends(void)
          DG_OK, ""},
         /* a launch runs several steps, but never more steps than are requested */
         {"--data cats --model tiny.cfg --batch 1 --epochs 3 --steps 23 --out out", DG_OK, ""},
-        /* more grids than the preview can show */
+        /* more sample grids than --preview can show */
         {"--data cats --model tiny.cfg --batch 4 --epochs 4 --preview=blocks --out out", DG_OK, ""},
         /* identical images have a diversity of 0 */
         {"--data alike --model tiny.cfg --batch 4 --epochs 1 --out out", DG_OK, ""},

@@ -10,13 +10,13 @@
 
 static const char golden[] = "tests/golden/oracle16.safetensors";
 
-/* Written by tools/pytorch/make_oracle.py --size 16 --ngf 4 --ndf 4 --latent 8 --batch 6 --count 20 --small with
- * --loss, from images of `dcgan data --synthesize DIR --count 20 --size 16`. The third file was written with --augment
- * color,translation,cutout, and the last one with --norm-d spectral and 100 steps. The files with r1 or r2 in their
- * names have gradient penalties by double backward: --norm-d none --loss rpgan --r1 10 --r2 5 and --augment; --norm-d
- * spectral --loss hinge --r2 3; --norm-d none --r1 2. gan-schedule has the options of the first of these and --schedule
- * 90 --lr-end 5e-5 --beta2-end 0.9 --r1-end 1 --r2-end 0.5 --ema-half-life 15 --augment-p 0.6; the run shows 100
- * images, so its last steps follow the end of the schedule. */
+/* Recorded by tools/pytorch/make_oracle.py --size 16 --ngf 4 --ndf 4 --latent 8 --batch 6 --count 20 --small from
+ * images of `dcgan data --synthesize DIR --count 20 --size 16`. File names contain the value of --loss.
+ * gan-ralsgan-augment was recorded with --augment color,translation,cutout. gan-rpgan-r1-r2-augment was recorded with
+ * --norm-d none --r1 10 --r2 5 --augment. gan-hinge-r2-spectral was recorded with --norm-d spectral --r2 3. gan-bce-r1
+ * was recorded with --norm-d none --r1 2. gan-spectral was recorded with --norm-d spectral for 100 steps. gan-schedule
+ * has the options of gan-rpgan-r1-r2-augment and --schedule 90 --lr-end 5e-5 --beta2-end 0.9 --r1-end 1 --r2-end 0.5
+ * --ema-half-life 15 --augment-p 0.6; its run shows 100 images, so the schedule ends before the run. */
 static const char *const gans[] = {"tests/golden/gan-lsgan.safetensors",
                                    "tests/golden/gan-hinge.safetensors",
                                    "tests/golden/gan-ralsgan-augment.safetensors",
@@ -27,7 +27,7 @@ static const char *const gans[] = {"tests/golden/gan-lsgan.safetensors",
                                    "tests/golden/gan-schedule.safetensors",
                                    "tests/golden/gan-spectral.safetensors"};
 
-/* Exit code of `dcgan replay FILE`; its table is discarded. */
+/* Runs `dcgan replay FILE`, discards its table, and returns its exit code. */
 static int replay_conv(const char *file, bool fp64, double tol, long steps, int conv)
 {
     char path[4096], device[] = "cpu", *operand[] = {path};
@@ -56,7 +56,7 @@ static int replay(const char *file, bool fp64, double tol, long steps)
     return replay_conv(file, fp64, tol, steps, 0);
 }
 
-/* Replays with convolutions as direct sums or by minimal filtering (--conv direct or winograd). */
+/* Replays with --conv direct (direct sums) or --conv winograd (minimal filtering) and checks the exit code. */
 static void agrees_conv(const char *file, bool fp64, double tol, long steps, int conv)
 {
     int code = replay_conv(file, fp64, tol, steps, conv);
@@ -69,7 +69,7 @@ static void agrees(const char *file, bool fp64, double tol, long steps)
     agrees_conv(file, fp64, tol, steps, 2);
 }
 
-/* Changes one byte in the last tensor of a copy of the golden file. The replay must report the difference. */
+/* Changes one byte in the last tensor of a copy of the golden file. The replay must report a difference. */
 static void notices_a_difference(void)
 {
     void *data = NULL;
@@ -77,12 +77,12 @@ static void notices_a_difference(void)
     char path[] = "/tmp/dcgan-replay-XXXXXX";
     int fd = mkstemp(path);
     DG_CHECK(fd >= 0 && dg_read_file(golden, 1 << 20, &data, &bytes) == DG_OK);
-    ((unsigned char *)data)[bytes - 3] ^= 0x08; /* a middle bit of the mantissa of the sample's last value */
+    ((unsigned char *)data)[bytes - 3] ^= 0x08; /* a middle mantissa bit in the last value of the samples */
     DG_CHECK(write(fd, data, bytes) == (ssize_t)bytes);
     close(fd);
     DG_CHECK(replay(path, true, 1e-9, 0) == DG_FAILED);
     DG_CHECK(strstr(dg_message(), "sample differs") != NULL);
-    DG_CHECK(replay(path, true, 0, 0) == DG_OK); /* without --tol the difference is only printed */
+    DG_CHECK(replay(path, true, 0, 0) == DG_OK); /* without --tol a difference is printed, but is not an error */
     DG_CHECK(truncate(path, (off_t)bytes - 1) == 0 && replay(path, true, 1e-9, 0) == DG_IO);
     unlink(path);
     free(data);
