@@ -1,4 +1,4 @@
-/* A folder of images, for the tests of datasets. */
+/* Helpers for tests of datasets: makes a folder of images, loads it and checks the dataset. */
 #ifndef DATASET_FOLDER_H
 #define DATASET_FOLDER_H
 
@@ -20,7 +20,7 @@ __attribute__((unused)) static char *at(const char *name)
     return p;
 }
 
-/* Makes an empty folder: temp_dir or a subdirectory of it. The cache and the list of skipped files are elsewhere. */
+/* Makes an empty folder: temp_dir or a subdirectory. The cache and the list of skipped files are stored elsewhere. */
 __attribute__((unused)) static void begin_at(const char *name)
 {
     temp_make("dataset");

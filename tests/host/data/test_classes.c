@@ -1,4 +1,4 @@
-/* Class folders, training and test parts, and the random choice of a share of each class. */
+/* Tests class folders, training and test folders, and the random selection of a share of each class as test images. */
 #include "dataset_folder.h"
 
 #include <sys/stat.h>
@@ -15,7 +15,7 @@ static void folder(const char *name)
     }
 }
 
-/* An image of noise, seeded by its name. */
+/* Saves an image of noise whose seed is its name. */
 static void image(const char *name)
 {
     uint32_t seed = 1;
@@ -104,7 +104,7 @@ static void class_folders(void)
     o.cache = cache;
     for (int i = 0; i < 2; i++)
         LOADS(&o, d, d.cached == i && d.classes == 3 && d.label[0] == 1 && d.fingerprint == with_labels);
-    o.limit = 4; /* a limit takes the same number of images from each class */
+    o.limit = 4; /* a limit selects an equal number of images per class */
     if (loads(&o, &d)) names_are(&d, "a-b/1.png a/1.png a/2.png c/1.png");
     dg_dataset_free(&d);
     image("0.png");
@@ -153,7 +153,7 @@ static void parts(void)
     o.least = 7;
     fails(&o, DG_DATA, "only 6 usable");
     o.least = 0;
-    image("test/0.png"); /* without a training folder there are no parts, so all images are used */
+    image("test/0.png"); /* without a training folder, no images are set apart for testing */
     LOADS(&o, d, d.count == 12 && d.train == 12 && strstr(d.unclassified, "test/0.png"));
     unlink(at("test/0.png"));
     image("more/a/1.png");
@@ -178,7 +178,7 @@ static void other_parts(void)
     o.limit = 3;
     LOADS(&o, d, d.train == 2 && d.count == 2 && d.aside == 1);
     o = labelled();
-    image("cats/1.png"); /* a class folder next to train and test folders */
+    image("cats/1.png"); /* with a class folder next to train and test folders, the dataset has no classes */
     LOADS(&o, d, !d.classes && strstr(d.unclassified, "cats/"));
     end();
 }
@@ -207,7 +207,7 @@ static void shares(void)
         for (int i = d.train; i < d.count; i++) n[d.label[i]]++;
         DG_CHECKF(!memcmp(n, want[k].test, sizeof n), "share %s: %d %d %d %d %d", o.test, n[0], n[1], n[2], n[3], n[4]);
         check_images(&d, 0);
-        char drawn[2][11] = {"", ""}; /* image numbers in the test parts of two classes, which must differ */
+        char drawn[2][11] = {"", ""}; /* numbers of the images selected for testing in two classes, which must differ */
         for (int i = d.train; i < d.count; i++)
             if (d.label[i] >= 4) strcat(drawn[d.label[i] - 4], (char[]){d.name[i][2], 0});
         if (!k) DG_CHECKF(strcmp(drawn[0], drawn[1]), "of both classes %s", drawn[0]);

@@ -1,5 +1,5 @@
-/* Loads datasets with each call failing once, and with all later calls failing. Each load ends with an error and its
- * reason, with all images, or with a warning about missing images. */
+/* Loads datasets while one call fails, alone or with all later calls. Each load ends with an error and its reason, with
+ * all images, or with a warning about missing images. */
 #include "failing.h"
 
 #include "test.h"
@@ -10,7 +10,7 @@
 static dg_dataset_options o;
 static dg_dataset d, whole; /* the loaded dataset, and the dataset loaded without failing calls */
 static char folder[700], other[700];
-static int warnings, failing; /* failing is the kind of call that fails */
+static int warnings, failing; /* failing: the kind of call that fails */
 static long failures;
 
 static void count_warning(void *context, const char *text)
@@ -49,7 +49,7 @@ static void is_loaded(dg_err e)
     DG_CHECKF(failing != MEMORY || !e || e == DG_DEVICE, "no memory is %d: %s", (int)e, dg_message());
     DG_CHECK(!e || (!d.pixels && !d.name && !d.skip && !d.label && !d.class_name));
     dg_dataset_free(&d);
-    /* The list of skipped files is correct if it exists, and a later load from the cache gives the same dataset. */
+    /* If the list of skipped files exists, it is correct, and a later load from the cache gives an equal dataset. */
     char *list = o.skipped && failing == MEMORY ? temp_slurp(skipped, NULL) : NULL;
     DG_CHECKF(!list || (strstr(list, "b/note.txt\tneither") == list && strchr(list, '\n') == strrchr(list, '\n')), "%s",
               list);

@@ -1,17 +1,17 @@
-/* Folders of images as they occur in practice. */
+/* Datasets that are loaded from folders of images. */
 #include "dataset_folder.h"
 
 #include <sys/socket.h>
 #include <sys/un.h>
 
-/* Mixed formats, nested folders and any names. The images are in byte order of their names. */
+/* Images of mixed formats in nested folders, with any names. The dataset is sorted by the bytes of file names. */
 static void plain_folder(void)
 {
     begin();
     mkdir(at("sub"), 0777), mkdir(at("sub/deep"), 0777), mkdir(at("dir.png"), 0777);
     save("b.PNG", png_noise(8, 8, 1));
     save("a.jpeg", jpeg_smooth(30, 20, 2));
-    save("Z", png_noise(8, 8, 3)); /* the format follows from the content, not from the name */
+    save("Z", png_noise(8, 8, 3)); /* the format is detected from the content, not from the name */
     save("sub/deep/x.jpg", png_noise(8, 8, 4));
     save("sub.png", jpeg_smooth(16, 16, 5));
     save("dir.png/in.png", png_noise(8, 8, 6));
@@ -75,7 +75,7 @@ static void same_for_any_threads(void)
     dg_dataset a, b;
     o.limit = 60;
     if (loads(&o, &a)) DG_CHECK(a.count == 60 && a.skips == 0 && !strcmp(a.name[59], "059.png"));
-    o.limit = 72; /* file 070.png is among the first 72 files */
+    o.limit = 72; /* the limit includes file 070.png */
     if (loads(&o, &b)) DG_CHECK(b.count == 72 && b.skips == 1 && !memcmp(a.pixels, b.pixels, 60 * 192));
     dg_dataset_free(&a);
     dg_dataset_free(&b);
@@ -174,7 +174,7 @@ static void odd_folder(void)
     make_socket(at("socket"));
     save_text("zero-byte.png", "");
     save_text("._sub.jpg", "\x01");                          /* macOS's resource fork, hidden */
-    int fd = open(at("huge.png"), O_CREAT | O_WRONLY, 0666); /* sparse */
+    int fd = open(at("huge.png"), O_CREAT | O_WRONLY, 0666); /* a sparse file */
     DG_CHECK(fd >= 0 && !ftruncate(fd, (off_t)1 << 40) && pwrite(fd, "\x89PNG\r\n\x1a\n", 8, 0) == 8);
     close(fd);
 
@@ -246,7 +246,7 @@ static void deep_paths(void)
     dg_dataset_free(&d);
     end();
 
-    begin(); /* names so long that the path exceeds the system's limit */
+    begin(); /* long names, with which the path exceeds the system's limit */
     save("fine.png", png_noise(1, 1, 1));
     char name[251];
     memset(name, 'l', 250);
@@ -286,10 +286,10 @@ static void rules(void)
     save_text("bad1.png", "x");
     save_text("bad2.jpg", "\xff\xd8\xff\xd9");
     dg_dataset d;
-    LOADS(&o, d, d.count == 18 && bad_count(&d) == 2); /* exactly 10% of the images are corrupt, which is permitted */
+    LOADS(&o, d, d.count == 18 && bad_count(&d) == 2); /* a tenth of the images may be corrupt */
     for (int i = 0; i < 100; i++) save_text(temp_text("%d.txt", i), "a caption");
     LOADS(&o, d, d.count == 18 && bad_count(&d) == 2 && d.skips == 102);
-    /* Reasons that differ only in their numbers are counted together. */
+    /* Reasons of skipped images that differ only in numbers are counted together. */
     blob cut = png_noise(2, 2, 1);
     cut.bytes = 40, blob_save(&cut, at("cut40.png"));
     cut.bytes = 44, blob_save(&cut, at("cut44.png"));

@@ -1,4 +1,5 @@
-/* The cache file: a valid one is used, an invalid one is never used, and no other file is overwritten. */
+/* The cache of decoded images: a valid cache file is used, an invalid one is never used, and no other file is
+ * overwritten. */
 #include "dataset_folder.h"
 
 #include <sys/time.h>
@@ -31,7 +32,7 @@ static int same(const dg_dataset *a, const dg_dataset *b)
 
 static dg_dataset truth; /* dataset loaded without a cache */
 
-/* Loads with the cache. The dataset must equal `truth`; `cached` says whether it must come from the cache. */
+/* Loads a dataset with the cache and compares it with `truth`. `cached`: whether it must come from the cache. */
 static int load(const dg_dataset_options *o, int cached)
 {
     dg_dataset d;
@@ -49,7 +50,7 @@ static void renew_truth(dg_dataset_options o)
     DG_WORKS(e);
 }
 
-/* Checks that a changed folder is read again and cached again. */
+/* Checks that a changed folder is decoded and cached again. */
 static void reloads(const dg_dataset_options *o)
 {
     renew_truth(*o);
@@ -97,7 +98,7 @@ static void keyed(void)
     reloads(&o);
     DG_CHECK(!symlink("nothing", at("dangling")));
     renew_truth(o);
-    /* a file that is not an image changes only the list, not the cache */
+    /* a file that is not an image changes only the list of skipped files, not the cache */
     DG_CHECK(truth.skips == 3 && load(&o, 1) && load(&o, 1));
 
     /* The checks of datasets apply to cached images, too. */
@@ -115,7 +116,7 @@ static void keyed(void)
     unlink(o.cache);
 }
 
-/* Every truncation and a flipped bit in each byte are detected, and the cache is rebuilt. */
+/* Any truncation and any flipped bit of the cache file is detected, and the cache is rebuilt. */
 static void damaged(void)
 {
     dg_dataset_options o = small();
@@ -126,7 +127,7 @@ static void damaged(void)
     DG_CHECK(!blob_load(&whole, o.cache) && whole.bytes > 120 && whole.bytes < 500);
     int wrong = 0;
     fflush(stderr);
-    int screen = dup(2), null = open("/dev/null", O_WRONLY); /* discards a thousand warnings */
+    int screen = dup(2), null = open("/dev/null", O_WRONLY); /* discards about 1,000 warnings */
     dup2(null, 2);
     for (size_t n = 0; n < whole.bytes; n++) {
         blob cut = {whole.data, n, n};
@@ -134,7 +135,7 @@ static void damaged(void)
     }
     for (size_t i = 0; i < whole.bytes; i++) {
         whole.data[i] ^= (uint8_t)(1 << i % 8);
-        /* a file whose first bytes are damaged is neither used nor overwritten */
+        /* a cache file whose first bytes are damaged is neither used nor overwritten */
         wrong += blob_save(&whole, o.cache) || !load(&o, 0) || (i >= 16 && !load(&o, 1));
         whole.data[i] ^= (uint8_t)(1 << i % 8);
     }

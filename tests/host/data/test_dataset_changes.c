@@ -1,10 +1,10 @@
-/* Folders that change while they are read, folders without read permission, and reading that is stopped. */
+/* Folders that change during loading, folders without read permission, and loading that is cancelled. */
 #include "child.h"
 #include "dataset_folder.h"
 
 #include <grp.h>
 
-/* Changes files between listing and reading, at the first progress call. */
+/* Changes files at the first progress call, which is between listing and reading the folder. */
 static void (*change)(void);
 static void on_first(void *context, long done, long total)
 {
@@ -16,7 +16,7 @@ static void vanish(void)
 {
     unlink(at("05.png"));
     unlink(at("06.png"));
-    if (mkfifo(at("06.png"), 0666)) abort(); /* opening a FIFO would block */
+    if (mkfifo(at("06.png"), 0666)) abort(); /* opening a FIFO for reading would block */
     if (truncate(at("07.png"), 0) || truncate(at("08.png"), 50)) abort();
     unlink(at("09.png"));
     mkdir(at("09.png"), 0777);
@@ -40,14 +40,14 @@ static void changing_files(void)
                                               {"09.png", "no longer"}};
         for (int i = 0; i < 5; i++)
             DG_CHECKF(strstr(reason_of(&d, want[i][0]), want[i][1]) == reason_of(&d, want[i][0]), "%s", want[i][0]);
-        DG_CHECK(access(o.cache, F_OK)); /* no cache is written, because the next load may differ */
+        DG_CHECK(access(o.cache, F_OK)); /* no cache is written, because the next load may give other images */
     }
     dg_dataset_free(&d);
     end();
 }
 
-/* Replaces a listed image. After the original image is restored with its old time, the cache must not return the
- * replacement. */
+/* Replaces an image after it was listed. After the original image and its time are restored, the cache must not return
+ * the replacement. */
 static void replace(void) { save("03.png", png_noise(2, 2, 99)); }
 
 static void replaced_file(void)

@@ -1,5 +1,5 @@
-/* Images that cannot be read are retried and then skipped with a warning. A run does not silently resume without these
- * images. */
+/* Images that cannot be read are retried and then skipped with a warning. A run is not resumed without them, except
+ * with --allow-data-change. */
 #undef _FORTIFY_SOURCE /* fortified headers define inline functions that this file replaces */
 #include "host/cli/commands.h"
 #include "child.h"
@@ -94,7 +94,7 @@ static dg_dataset_options cached(void)
     return o;
 }
 
-/* Warnings that the load prints to stderr go to the file `said`. */
+/* Loads a dataset; its warnings go to the file `said`. */
 static dg_err load(const dg_dataset_options *o, dg_dataset *d)
 {
     fflush(stderr);
@@ -151,7 +151,7 @@ static void for_good(void)
     DG_CHECKF(says("dcgan: warning: ") && says("/03.png: cannot be read: Input/output error"), "warning");
     DG_CHECK(access(cache, F_OK) && atomic_load(&failed) == 4 && atomic_load(&pauses) == 3);
     dg_dataset_free(&d);
-    DG_CHECK(!load(&o, &d) && d.count == 21 && says("") && !access(cache, F_OK)); /* the next load succeeds */
+    DG_CHECK(!load(&o, &d) && d.count == 21 && says("") && !access(cache, F_OK)); /* the next load finds all images */
     dg_dataset_free(&d);
 
     o = cached();
@@ -168,13 +168,13 @@ static void for_good(void)
     fail("sub", true, EMFILE, 1000);
     DG_REFUSED(load(&o, &d), DG_DEVICE, "/sub: cannot be opened: ");
 
-    fail("03.png", true, EACCES, 1000); /* permanent errors are not retried */
+    fail("03.png", true, EACCES, 1000); /* a permanent error: no retry */
     DG_CHECK(!load(&o, &d) && d.count == 20 && says("Permission denied") && atomic_load(&pauses) == 0 &&
              access(cache, F_OK));
     dg_dataset_free(&d);
 
     save_noise(root, 20, 70, 5);
-    for (o.threads = 1; o.threads < 4; o.threads++) { /* if the whole disk is gone, not every file is retried */
+    for (o.threads = 1; o.threads < 4; o.threads++) { /* if the whole disk is gone, only some files are retried */
         fail("*.png", false, EIO, 1 << 20);
         DG_REFUSED(load(&o, &d), DG_DATA, "71 of 71 images cannot be read");
         DG_CHECKF(says("71 unreadable files") && says("00.png: "), "warning");
@@ -182,7 +182,7 @@ static void for_good(void)
     }
 }
 
-/* If a folder cannot be opened or listed, each errno gives the error code or the warning that is expected for it. */
+/* Folders that cannot be opened or listed: each errno must give its expected error code or warning. */
 static void lost_folders(void)
 {
     static const struct {
@@ -221,7 +221,7 @@ static void lost_folders(void)
     dg_dataset d;
     dg_dataset_options o = cached();
     o.skip_unreadable = true;
-    unlisted = "cats", unlisted_error = EIO; /* the dataset folder itself cannot be listed */
+    unlisted = "cats", unlisted_error = EIO; /* listing the dataset folder fails */
     DG_REFUSED(load(&o, &d), DG_IO, "cannot be listed");
     unlisted = NULL;
 }
@@ -246,7 +246,7 @@ static void runs(const char *words, int code, const char *message)
     DG_CHECKF(r.code == code && strstr(r.message, message), "%s: %d \"%s\"", text, r.code, r.message);
 }
 
-/* A run resumes only with the images that it was trained on. */
+/* A run is resumed only with the images that it was trained on. */
 static void resuming(void)
 {
     char words[2048], list[700];
@@ -271,7 +271,7 @@ static void resuming(void)
     DG_CHECK(says("run"));
     runs(temp_text("--resume --epochs 4 --allow-data-change --out %s", run), 0, "");
     DG_CHECK(says("20 now"));
-    /* from now on the run is bound to the remaining images */
+    /* after --allow-data-change the run requires the remaining images */
     runs(temp_text("--resume --epochs 5 --out %s", run), 0, "");
     DG_CHECK(says("") && !rename(temp_path("kept"), at("03.png")));
 }

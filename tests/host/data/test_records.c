@@ -1,4 +1,4 @@
-/* Datasets of IDX and CIFAR files: their pixels, labels and names. Every error names the byte offset of the damage. */
+/* Datasets of IDX and CIFAR files: pixels, labels and names. Every error names the byte offset of the damage. */
 #include "record_files.h"
 #include "host/data/records.h"
 
@@ -24,7 +24,7 @@ static void check_mnist(const dg_dataset *d)
     DG_CHECK(!strcmp(d->name[1], "train/00001") && !strcmp(d->name[TRAIN], "test/00000"));
 }
 
-/* The records give the same dataset as a PNG with the same pixels. */
+/* Checks that image i of an IDX dataset equals a PNG with the pixels of record i. */
 static void same_as_png(const dg_dataset *d, const dg_dataset_options *o, int i)
 {
     uint8_t grey[H * W];
@@ -95,7 +95,7 @@ static void idx_faults(void)
     }
 }
 
-/* Image and label files that do not match each other. */
+/* IDX files of images and of labels that do not match each other. */
 static void idx_sets(void)
 {
     dg_dataset_options o = wanted(4, 1);
@@ -106,17 +106,17 @@ static void idx_sets(void)
     save(train_labels, idx_labels(3, "012"));
     fails(&o, DG_DATA, "/train-labels-idx1-ubyte: byte 4: 3 labels");
     save(train_labels, idx_labels(TRAIN, "0120"));
-    save("train-labels-idx1-ubyte.gz", gzip(idx_labels(TRAIN, "3333"))); /* the uncompressed file is used */
+    save("train-labels-idx1-ubyte.gz", gzip(idx_labels(TRAIN, "3333"))); /* the uncompressed file takes precedence */
     save(test_labels, idx_labels(TEST, "012"));
     fails(&o, DG_DATA, "/t10k-labels-idx1-ubyte: ");
     unlink(at(test_labels));
     LOADS(&o, d, d.classes == 3 && d.train == TRAIN && d.count == TRAIN);
-    save("train-more", idx_images(2, 1)); /* recognised by its content */
+    save("train-more", idx_images(2, 1)); /* an IDX file is recognised by its content */
     fails(&o, DG_DATA, "train-images-idx3-ubyte and train-more");
     unlink(at("train-more"));
     unlink(at(train_labels));
     unlink(at("train-labels-idx1-ubyte.gz"));
-    save("notes.txt", idx_labels(TRAIN, "1122")); /* label files are recognised by their content, too */
+    save("notes.txt", idx_labels(TRAIN, "1122")); /* a label file is recognised by its content */
     LOADS(&o, d, d.classes == 2 && d.label[3] == 1);
     save("a.png", png_noise(4, 4, 1)); /* a folder with an image file is loaded as a folder of images */
     LOADS(&o, d, d.count == 1 && !d.classes);
@@ -141,11 +141,11 @@ static void limited(void)
     dg_dataset d;
     o.limit = 2;
     LOADS(&o, d, d.train == 2 && d.count == 4 && d.classes == 3 && d.label[2] == 2);
-    o.limit = TRAIN + 1; /* more images than exist */
+    o.limit = TRAIN + 1; /* the limit is larger than the dataset */
     LOADS(&o, d, d.train == TRAIN && d.count == TRAIN + TEST);
     o.limit = 2;
     end();
-    begin(); /* a limit selects the first images: equally many per class, or for a GAN the first of the dataset */
+    begin(); /* the limit selects equally many images per class, and the first images without labels */
     make_mnist(false);
     save(train_labels, idx_labels(TRAIN, "2270"));
     for (int labelled = 0; labelled < 2; labelled++) {
@@ -178,7 +178,8 @@ static void make_sparse(const char *name, const blob *begin, off_t bytes)
     fclose(f);
 }
 
-/* Limits are checked before allocating the size that a header, a gzipped file or a sparse file declares. */
+/* Size limits are checked before memory is allocated for the size that a header, a gzipped file or a sparse file
+ * declares. */
 static void promises(void)
 {
     const dg_dataset_options o = wanted(4, 1);
@@ -187,7 +188,7 @@ static void promises(void)
     begin();
     save("train-images-idx3-ubyte.gz", gzip_zeros(5200000, 28, 0));
     fails(&o, DG_DATA, "/train-images-idx3-ubyte.gz: byte 4 ");
-    save("train-images-idx3-ubyte.gz", gzip_zeros(1, 3, 80 << 20)); /* data beyond the declared size is not unpacked */
+    save("train-images-idx3-ubyte.gz", gzip_zeros(1, 3, 80 << 20)); /* extra data is not decompressed */
     fails(&o, DG_DATA, "/train-images-idx3-ubyte.gz: byte 25: ");
     end();
     begin();
@@ -215,7 +216,7 @@ static void is_told(void *context, long done, long total)
 }
 static bool always(void *unused) { return !unused; }
 
-/* Tests the alpha channel (every pixel is opaque), progress calls and cancellation. */
+/* Checks that the alpha channel is 255 everywhere. Also tested: progress calls and cancellation. */
 static void odd_wishes(void)
 {
     dg_dataset d;
@@ -252,7 +253,7 @@ static void odd_wishes(void)
     end();
 }
 
-/* Checks that a load succeeds, if `may_load` allows it, or that its error names a file of the folder and a byte. */
+/* Loads a changed file: succeeds (only if `may_load`), or gives an error with a file name and a byte offset. */
 static void survives(const char *what, size_t byte, bool may_load)
 {
     const dg_dataset_options o = wanted(4, 3);
@@ -268,7 +269,7 @@ static void survives(const char *what, size_t byte, bool may_load)
     dg_dataset_free(&d);
 }
 
-/* True if a checksum covers this byte. It covers everything after the 10-byte gzip header, except the last byte of
+/* True if the checksum of a gzipped file covers byte n: every byte after the 10-byte header except the last byte of
  * compressed data, which has unused bits. */
 static bool guarded(const blob *whole, size_t n, bool packed) { return packed && n >= 10 && n + 9 != whole->bytes; }
 

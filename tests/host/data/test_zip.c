@@ -1,4 +1,4 @@
-/* A zip file used instead of a folder gives the same images, and no file is written outside of the folder into which it
+/* A zip file gives the same dataset as a folder with its images. No file is written outside of the folder into which it
  * is unpacked. */
 #include "dataset_folder.h"
 #include "host/data/zip.h"
@@ -8,7 +8,7 @@
 #ifdef HAVE_ZIP
 #include <zip.h>
 
-static char inside[700], file[700]; /* the folder to unpack into; the zip file */
+static char inside[700], file[700]; /* inside: the folder to unpack into; file: the zip file */
 
 static void add(zip_t *z, const char *name, const blob *b)
 {
@@ -17,7 +17,7 @@ static void add(zip_t *z, const char *name, const blob *b)
     zip_file_set_mtime(z, (zip_uint64_t)i, 1700000000, 0);
 }
 
-/* Writes a zip of three images at three folder depths and a text file. */
+/* Writes a zip file with three images at three folder depths and a text file. */
 static void make(const char *path, const char *odd)
 {
     int code;
@@ -84,7 +84,7 @@ static void test_names_that_lead_out(void)
     }
 }
 
-/* Tries every third truncation and every third changed byte: each gives a dataset or a reason, and leaves no file. */
+/* Every third truncation and every third changed byte of a zip file gives a dataset or an error, and leaves no file. */
 static void test_damage(void)
 {
     blob b, bad;
@@ -108,13 +108,13 @@ static void test_damage(void)
     blob_free(&b);
 }
 
-/* Appends little-endian fields, each given as {value, number of bytes}. */
+/* Appends little-endian integers, each given as {value, number of bytes}. */
 static void put(blob *b, const uint32_t (*field)[2], int n)
 {
     for (int i = 0; i < n; i++) tiff_number(b, 0, field[i][0], (int)field[i][1]);
 }
 
-/* Writes a zip file with a hostile directory: n entries share one file of 100 bytes, each declared to unpack to
+/* Writes a hostile zip file: n directory entries share one file of 100 bytes and each declare an unpacked size of
  * `bytes`. */
 static void directory(const char *name, int n, uint32_t bytes, int method, int flags)
 {
@@ -160,7 +160,7 @@ static void test_limits(void)
     }
 }
 
-/* Folders nested 2,000 deep. */
+/* A zip file whose folders are nested 2,000 deep. */
 static void test_depth(void)
 {
     static char deep[4050];

@@ -1,6 +1,6 @@
-/* Tests the rules of `dcgan doctor`: each rule has a log that triggers it and a log that does not. Some logs are
- * recorded and thinned to at least 10 rows per window (docs/guide/doctor.md explains how each was made). Rows for
- * values near a rule's limits are generated here. */
+/* Tests the rules of `dcgan doctor`, each with a log that triggers it and a log that does not. Some logs are recorded
+ * and thinned to at least 10 rows per window (docs/guide/doctor.md explains how). Rows with values near the limit of a
+ * rule are generated here. */
 #include "core/base/file_io.h"
 #include "host/doctor/diversity.h"
 #include "host/figure/images.h"
@@ -30,7 +30,7 @@ static void load(const char *name)
     free(text);
 }
 
-/* Makes rows of a run that triggers no rule. */
+/* Makes n log rows of a run that triggers no rule. */
 static void well(long n)
 {
     rows = n;
@@ -50,7 +50,7 @@ static const dg_finding *find(const char *name)
     return NULL;
 }
 
-/* Checks that exactly these rules are triggered; grids may be NULL. */
+/* Checks that exactly the given rules are triggered; `grid` may be NULL. */
 static void fires(const char *what, const dg_grid_seen *grid, int grids, const char *const *want)
 {
     int n = 0;
@@ -112,7 +112,7 @@ static void check_collapse(void)
     NOTHING("noise, then images that differ less", noise, 4);
     FIRES("grids that become alike", alike, 4, "collapse");
     DG_CHECK(find("collapse")->epoch == 75 && find("collapse")->end_epoch == 125 && find("collapse")->worst < 0.5);
-    fine[1].diversity = 0.35; /* the grids were never diverse, so this is not a collapse */
+    fine[1].diversity = 0.35; /* sample grids that were never diverse are not a collapse */
     fine[2].diversity = fine[3].diversity = 0.1;
     NOTHING("grids that grow", fine, 4);
     well(1500);
@@ -142,11 +142,11 @@ static void check_others(void)
     for (long i = 0; i < rows; i++) row[i].judged = true;
     for (long i = 0; i < rows; i++)
         for (int k = 0; k < DG_LOGGED; k++) row[i].measure[k] = i % 100 == 99 ? i < 700 ? 1 : 0.5 : NAN;
-    FIRES("copies", NULL, 0, "copies"); /* coverage equals half of its best value, which is not below the limit */
+    FIRES("copies", NULL, 0, "copies"); /* coverage equals half of its best value, which does not trigger the rule */
     DG_CHECK(find("copies")->step == 1000 || find("copies")->step == 750);
 }
 
-/* No rule is triggered if its precondition is not met, whatever value the rule checks. */
+/* Sets all metrics of all log rows to this value. */
 static void judged(double value)
 {
     for (long i = 0; i < rows; i++) {
@@ -162,7 +162,7 @@ static void check_silence(void)
     well(1500);
     row[700].value[DG_LOSS_G] = 90;
     NOTHING("one step with a large loss of G", NULL, 0); /* rule runs_away: the mean of the window is 2.4 */
-    NOTHING("no grid since step 400", early, 2);         /* early grids, which are still noise, are ignored */
+    NOTHING("no grid since step 400", early, 2);         /* early sample grids, which are still noise, are ignored */
     rows = 500;
     dg_doctor_examine(&doctor, DG_LOSS_BCE, false, row, rows, warm, 2);
     DG_CHECK(!doctor.findings); /* rules collapse and few_steps are checked only at the end of the run */
@@ -170,12 +170,12 @@ static void check_silence(void)
     for (long i = 500; i < 820; i++) row[i].value[DG_D_X] = 0.99, row[i].value[DG_D_GZ1] = 0.01;
     rows = 820;
     dg_doctor_examine(&doctor, DG_LOSS_BCE, false, row, rows, NULL, 0);
-    DG_CHECK(!doctor.findings); /* rule d_wins: the second window has only 70 steps */
+    DG_CHECK(!doctor.findings); /* rule d_wins needs more than the second window's 70 steps */
     for (long i = 500; i < 820; i++) row[i].value[DG_D_X] = 0.3, row[i].value[DG_D_GZ1] = 0.4;
     dg_doctor_examine(&doctor, DG_LOSS_BCE, false, row, rows, NULL, 0);
-    DG_CHECK(!doctor.findings); /* g_wins */
+    DG_CHECK(!doctor.findings); /* rule g_wins is not triggered */
     well(1500);
-    for (long i = 0; i < 18; i++) { /* rule swings: a window has only three rows */
+    for (long i = 0; i < 18; i++) { /* rule swings needs more than three rows in a window */
         row[i].step = (uint64_t)(i * 83 + 1);
         row[i].value[DG_D_X] = i % 2 ? 0.95 : 0.3;
     }
@@ -183,17 +183,17 @@ static void check_silence(void)
     NOTHING("swings between few rows", NULL, 0);
     well(1500);
     row[0].value[DG_LOSS_D_REAL] = 20;
-    for (long i = 750; i < 1500; i++) row[i].step += 1000; /* rule spikes: the previous window is missing */
+    for (long i = 750; i < 1500; i++) row[i].step += 1000; /* rule spikes needs the previous window */
     row[760].value[DG_LOSS_D_REAL] = 25;
     NOTHING("a leap after a gap, and one at the beginning", NULL, 0);
     well(900);
-    NOTHING("a short run whose samples differ", varied, 1); /* few_steps is not triggered */
+    NOTHING("a short run whose samples differ", varied, 1); /* rule few_steps is not triggered */
     judged(0.9);
     NOTHING("a short run with good coverage", NULL, 0);
     well(1500);
     judged(0.6);
     for (long i = 0; i < rows; i++) row[i].measure[DG_LOG_RECALL] = 0.1;
-    /* rule copies ignores samples near to real images if they lack variety */
+    /* rule copies ignores samples near to real images if the samples lack variety */
     NOTHING("near to real images, and not varied", NULL, 0);
     judged(0.6);
     for (long i = 0; i < rows; i++) row[i].measure[DG_LOG_COVERAGE] = 0.4;
@@ -203,7 +203,7 @@ static void check_silence(void)
     NOTHING("near to real images, and blurred", blurred, 1);
 }
 
-/* For each loss function, a spike must exceed the loss of random guessing. */
+/* For each GAN loss, a spike must exceed the loss of random guessing. */
 static void check_losses(void)
 {
     for (int i = 0; i < DG_LOSS_KINDS; i++)
@@ -216,7 +216,7 @@ static void check_losses(void)
         }
 }
 
-/* docs/guide/doctor.md states the precondition of each rule in the table row of this rule. */
+/* Checks that docs/guide/doctor.md states each rule's precondition in the rule's table row. */
 static void check_page(void)
 {
     void *text;
@@ -239,13 +239,13 @@ static void tell(void *context, const dg_finding *f)
     if (DG_CHECKF(notes < 16, "%d notes", notes)) notes += dg_finding_note(f, note[notes], sizeof note[notes]);
 }
 
-/* The first three findings of a rule are reported individually, and further findings in one report after the last row.
- * A resumed run has the same findings. */
+/* The doctor reports the first three findings of a rule one by one, and all further ones together after the last row. A
+ * resumed run has equal findings. */
 static void check_repeats(void)
 {
     char text[300];
     well(MOST);
-    for (long i = 0; i < rows; i++) { /* windows of two rows */
+    for (long i = 0; i < rows; i++) { /* windows of two log rows */
         row[i].step = (uint64_t)(i * 125 + 1);
         row[i].value[DG_LOSS_D_REAL] = i % 8 == 6 ? 20 + (i == 806) : 0.3;
     }
@@ -260,7 +260,7 @@ static void check_repeats(void)
         DG_CHECKF(strstr(note[notes - 1], "since epoch 4: ") == note[notes - 1] &&
                       strstr(note[notes - 1], ": 247 more times; the worst case: "),
                   "%s", note[notes - 1]);
-        for (int i = 0; i < (resumed ? 0 : 6); i++) /* the spikes begin and end three times */
+        for (int i = 0; i < (resumed ? 0 : 6); i++) /* the loss spikes begin and end three times */
             DG_CHECKF(strstr(note[i], i % 2 ? "the loss of D is steady again" : "the loss of D jumps") &&
                           (strstr(note[i], "do not use the checkpoint") != NULL) != i % 2,
                       "%s", note[i]);
@@ -279,7 +279,7 @@ static void count(void *context, const dg_finding *f)
     news += f->end_step ? 100 : 1;
 }
 
-/* A resumed run reports only later events, but its findings equal those of an uninterrupted run. */
+/* The doctor of a resumed run reports only later events, but finds what it finds in an uninterrupted run. */
 static void check_resumed(void)
 {
     dg_doctor whole;
@@ -325,7 +325,7 @@ static void put_grid(const char *name, const char *epoch, const char *diversity)
     DG_WORKS(dg_png_write(temp_path(name), &im, text, 2));
 }
 
-/* Each grid file is read once, so later damage has no effect. New grids are found, and removed grids are dropped. */
+/* The doctor reads each grid file once, so later damage has no effect. It finds new grids and drops removed grids. */
 static void check_grids_once(void)
 {
     dg_grid_seen *grid = NULL;

@@ -14,7 +14,7 @@ static dg_image noise_image(int W, int H, int C, unsigned long long seed)
     return im;
 }
 
-/* Reads by libpng's simplified API, which the writer does not use. */
+/* Reads a PNG by libpng's simplified API, which dcgan's writer does not use, and compares it with the given image. */
 static int png_holds(const char *path, const dg_image *want)
 {
     png_image png = {.version = PNG_IMAGE_VERSION};
@@ -110,7 +110,7 @@ static dg_err read_texts(const void *data, size_t n)
     return e;
 }
 
-/* Checks that b is refused with this reason; frees b. */
+/* Checks that a PNG is refused with this reason; frees b. */
 static void refused(blob b, const char *reason)
 {
     check_refusals(&(refusal){reason, (const char *)b.data, b.bytes, 0}, 1, read_texts, DG_DATA, NULL, 0);
@@ -144,7 +144,7 @@ static void hostile_files_are_refused(void)
     png_start(&f, 0, 6, 8, 0, 0);
     refused(f, "size");
     f = header();
-    put32(&f, 0xfffffff8); /* a length that overflows when 12 is added in 32 bits */
+    put32(&f, 0xfffffff8); /* a chunk length that overflows when 12 is added in 32 bits */
     blob_put(&f, "tEXtabcdefgh", 12);
     refused(f, "longer than the file");
     static const struct {
@@ -203,7 +203,7 @@ static void grids_are_laid_out(void)
     DG_CHECK(dg_sheet(one, 1, 2147483647, 3, 1, 1, &g) == DG_USAGE);
 }
 
-/* Returns the frames of a GIF as RGB, and its frame times; NULL if giflib refuses the file. */
+/* Decodes a GIF to RGB frames and their frame times; NULL if giflib refuses the file. */
 static uint8_t *read_gif(const char *path, int n, int W, int H, int *hundredths, int *loops)
 {
     int error;
@@ -220,7 +220,7 @@ static uint8_t *read_gif(const char *path, int n, int W, int H, int *hundredths,
         for (int k = 0; k < im->ExtensionBlockCount; k++)
             if (im->ExtensionBlocks[k].Function == APPLICATION_EXT_FUNC_CODE &&
                 !memcmp(im->ExtensionBlocks[k].Bytes, "NETSCAPE2.0", 11) && k + 1 < im->ExtensionBlockCount) {
-                /* a byte 1, then the number of repeats (0: endless) */
+                /* GIF's loop extension: a byte 1, then the number of repeats (0: endless) */
                 const ExtensionBlock *next = &im->ExtensionBlocks[k + 1];
                 *loops = next->ByteCount == 3 && !memcmp(next->Bytes, "\1\0", 3);
             }
@@ -255,7 +255,7 @@ static void gifs_come_back(void)
     enum { W = 32, H = 24, N = 5 };
     static uint8_t frames[N * W * H * 3];
     unsigned long long seed = 1;
-    static const int kept[] = {1, 2, 3, 100, 128, 129, 255, 256}; /* colours are exact in images of up to 256 colours */
+    static const int kept[] = {1, 2, 3, 100, 128, 129, 255, 256}; /* up to 256 colours are stored exactly */
     for (size_t k0 = 0; k0 < sizeof kept / sizeof *kept; k0++) {
         const int colors = kept[k0];
         for (int i = 0; i < N * W * H; i++)
@@ -266,7 +266,7 @@ static void gifs_come_back(void)
     for (int i = 0; i < N * W * H; i++) /* similar colours that a coarse histogram would merge */
         for (int k = 0; k < 3; k++) frames[3 * i + k] = (uint8_t)i;
     DG_NEAR(gif_error(frames, N, W, H, 70, 7), 0, 0);
-    /* 3,840 colours that vary mainly in red and green: the GIF's palette fits them better than a fixed colour cube */
+    /* 3,840 colours that vary mainly in red and green: an adapted palette fits them better than a fixed colour cube */
     for (int i = 0; i < N * W * H; i++) {
         frames[3 * i] = (uint8_t)(i % W * 8);
         frames[3 * i + 1] = (uint8_t)(i / W % H * 10);
@@ -289,7 +289,7 @@ static void gifs_come_back(void)
     DG_CHECK(dg_gif_write("/nonexistent-folder/a.gif", frames, 1, 1, 1, 1, 50) == DG_IO);
 }
 
-/* Enlarging makes each pixel a square, in images and in frames. */
+/* Enlarging turns each pixel into a square, in PNG and in GIF. */
 static void nothing_is_smoothed(void)
 {
     enum { W = 5, H = 3, S = 4 };
@@ -327,8 +327,8 @@ static const uint8_t *pixel(const dg_image *im, int x, int y)
     return im->pixels + ((ptrdiff_t)y * im->W + x) * im->C;
 }
 
-/* Blue: images of class i that are classified as i; orange: as another class; grey: no images. With more classes, cells
- * are smaller. */
+/* Cells of a confusion matrix: blue on the diagonal, orange elsewhere, grey if the class has no images. Cells are
+ * smaller with more classes. */
 static void confusion_matrices(void)
 {
     static const struct {
@@ -347,7 +347,7 @@ static void confusion_matrices(void)
             DG_CHECKF(im.H == top + k * row[n].side + 16, "%d classes: %d pixels high", k, im.H);
             for (int i = 0; i < k; i++) {
                 const uint8_t *p = pixel(&im, left + i * row[n].side, top + i * row[n].side);
-                const int want = i + 1 == k ? 246 : i ? 30 : 248; /* of class 0, one image in 31 */
+                const int want = i + 1 == k ? 246 : i ? 30 : 248; /* class 0: one of 31 images is on the diagonal */
                 DG_CHECKF(p[0] == want && p[2] >= 247, "%d classes, class %d: %d %d %d", k, i, p[0], p[1], p[2]);
             }
             const uint8_t *p = pixel(&im, left + row[n].side, top);

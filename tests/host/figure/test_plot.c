@@ -13,8 +13,8 @@ static void lines_are_exact(void)
 {
     dg_canvas c;
     DG_CHECK(dg_draw_open(&c, 12, 10) == DG_OK);
-    /* A line of width 1 through pixel centres from x = 2.5 to 8.5 gives seven pixels of full colour and no other
-     * pixels. */
+    /* A line of width 1 through pixel centres from x = 2.5 to 8.5 gives seven pixels of full colour; other pixels stay
+     * white. */
     dg_draw_line(&c, 2.5, 4.5, 8.5, 4.5, 1);
     dg_draw_line(&c, 4.5, 4.5, 6.5, 4.5, 1); /* drawing over the same pixels does not darken them */
     dg_draw_paint(&c, RED, .5);
@@ -26,7 +26,8 @@ static void lines_are_exact(void)
             wrong += abs(pixel(&c.im, x, y, 1) - (on ? 128 : 255)) > 1;
         }
     DG_CHECKF(wrong == 0, "%d pixels are wrong", wrong);
-    /* A line between two rows colours both by half. A line of half a pixel's width has half the colour. */
+    /* A line between two rows of pixels gives both rows half of the colour, and so does a line of width 0.5 in one
+     * row. */
     dg_draw_line(&c, 2.5, 7, 8.5, 7, 1);
     dg_draw_paint(&c, (dg_color){0, 0, 0}, 1);
     DG_NEAR(pixel(&c.im, 5, 6, 0), 127.5, 1);
@@ -52,7 +53,7 @@ static void lines_are_exact(void)
     DG_CHECK(dg_draw_open(&c, 10, 20000) == DG_USAGE);
 }
 
-/* The number of dark pixels and their bounding box. */
+/* Returns the number of dark pixels; `box` is set to their bounding box. */
 static int inked(const dg_image *im, int box[4])
 {
     int n = 0;
@@ -87,7 +88,7 @@ static void every_character_is_drawn(void)
                       text, box[0], box[2], box[1], box[3]);
         if (strchr("ABDEFHKLMNPRTUVWXYZ0123456789", text[0]))
             DG_CHECKF(n && box[1] == 11 && box[3] == 20, "'%s' is %d..%d high", text, box[1], box[3]);
-        if (text[0] == 'O') { /* strokes reach the left and right edge, and both halves are symmetric */
+        if (text[0] == 'O') { /* the strokes of O reach the left and right edges, and its halves are symmetric */
             DG_CHECKF(box[0] == 20 && box[2] == 26, "O covers %d..%d", box[0], box[2]);
             int differ = 0;
             for (int y = 0; y < 10; y++)
@@ -128,7 +129,7 @@ static void text_turns(void)
 static int colored(const dg_image *im, const uint8_t color[3], int from, int to)
 {
     int n = 0;
-    for (int y = 40; y < im->H; y++) /* below the legend */
+    for (int y = 40; y < im->H; y++) /* below the plot's legend */
         for (int x = from; x < to; x++)
             n += abs(pixel(im, x, y, 0) - color[0]) + abs(pixel(im, x, y, 1) - color[1]) +
                      abs(pixel(im, x, y, 2) - color[2]) <
@@ -160,13 +161,13 @@ static void plots_hold_odd_curves(void)
 {
     enum { N = 300, LEFT = 64, RIGHT = 878 };
     static double y[N];
-    /* With a gap in the middle third, the line is drawn to the left and right of it. */
+    /* A gap in the middle third of a curve: a line is drawn on both sides of the gap. */
     for (int i = 0; i < N; i++) y[i] = i >= 100 && i < 200 ? INFINITY : sin(i * .1);
     DG_CHECK(drawn(y, N, 70, 330) > 100 && drawn(y, N, 620, RIGHT) > 100);
     DG_CHECKF(drawn(y, N, 345, 600) == 0, "%d pixels in the gap", drawn(y, N, 345, 600));
     DG_CHECK(drawn(y, 1, LEFT, RIGHT) >= 12 && drawn(y, 1, LEFT, RIGHT) < 60);
     DG_CHECK(drawn(y, 0, LEFT, RIGHT) == 0);
-    /* Infinities and constants can be drawn. A constant becomes a straight line. */
+    /* Curves of infinities and of constants can be drawn. A constant becomes a straight line. */
     static const double level[] = {NAN, INFINITY, -INFINITY, 0, 1, -3.5, 1e-30, 1e30, -1e99, 1e-310};
     for (size_t k = 0; k < sizeof level / sizeof *level; k++) {
         for (int i = 0; i < 100; i++) y[i] = level[k];
@@ -179,10 +180,10 @@ static void plots_hold_odd_curves(void)
     DG_CHECK(dg_charts_draw(&chart, 1, NULL, 20000, &im) == DG_USAGE);
 }
 
-/* Checks the area of a band, from 1 to 3 in the left half and from 2 to 2.5 in the right half, with a line on top. */
+/* Checks the area of a band with a line on top. The band is 1 to 3 in the left half and 2 to 2.5 in the right half. */
 static void bands_are_filled(void)
 {
-    const uint8_t light[3] = {191, 220, 236}; /* a quarter of the first colour over white */
+    const uint8_t light[3] = {191, 220, 236}; /* the first curve colour with an opacity of a quarter, on white */
     static const double y[] = {0, 4};
     dg_image im;
     draw(y, 2, &im);
@@ -221,7 +222,7 @@ static void curves_of_runs(void)
         dg_image im, again;
         if (!DG_WORKS(dg_curves(&dg_gan_recipe, rows, part[k], "a run", &im))) continue;
         DG_CHECK(im.W == 900 && im.H == 1000 && im.C == 3);
-        const int right = part[k] ? 500 : 420; /* left of the legends */
+        const int right = part[k] ? 500 : 420; /* column left of the plot's legend */
         int n = colored(&im, blue, 66, right), m = colored(&im, green, 66, right);
         DG_CHECKF(part[k] ? n > 15 && m > 15 : n + m == 0, "%ld steps: %d and %d pixels", part[k], n, m);
         DG_CHECK(dg_curves(&dg_gan_recipe, rows, part[k], "a run", &again) == DG_OK);
@@ -247,7 +248,7 @@ static void curves_of_runs(void)
         free(im.pixels);
     }
     for (int i = 60; i < N; i++)
-        for (int k = 0; k < DG_METRICS_MAX; k++) rows[i].value[k] = NAN; /* values of a run that diverged */
+        for (int k = 0; k < DG_METRICS_MAX; k++) rows[i].value[k] = NAN; /* metrics of a diverged run */
     DG_CHECK(dg_curves(&dg_gan_recipe, rows, N, "a run", &im) == DG_OK);
     free(im.pixels);
     const char *title = "a run with a very long name, so long that it does not fit between the two edges of the "

@@ -1,4 +1,4 @@
-/* Images in a terminal, decoded from the bytes that are written. */
+/* Decodes the bytes that draw images in a terminal, and compares the images. */
 #include "host/figure/terminal.h"
 
 #include <string.h>
@@ -24,7 +24,7 @@ static const char *draw(const dg_image *im, dg_terminal_way way, int columns)
     return text;
 }
 
-/* Half blocks: each character shows two pixels with separate colours. */
+/* Half-block characters: each shows two pixels with separate colours. */
 static void blocks(int C)
 {
     dg_image im = make(C);
@@ -51,11 +51,11 @@ static void blocks(int C)
     dg_image_free(&im);
 }
 
-/* Sixels: the colours of the palette, bits from top to bottom, and run lengths. */
+/* Sixels: palette colours, bits of a column from top to bottom, and run lengths. */
 static void sixels(int C)
 {
     dg_image im = make(C);
-    const char *s = draw(&im, DG_TERMINAL_SIXEL, 1); /* 10 pixels: not enlarged */
+    const char *s = draw(&im, DG_TERMINAL_SIXEL, 1); /* one column has 10 pixels, so the image is not enlarged */
     static int color[256][3], pixel[12][16];
     int w = 0, h = 0, n = 0, x = 0, top = 0, now = 0, most = 0;
     memset(pixel, -1, sizeof pixel);
@@ -89,7 +89,7 @@ static void sixels(int C)
                 if (off > most) most = off;
             }
         }
-    DG_CHECKF(most <= 26, "%d channels: off by %d", C, most); /* six levels */
+    DG_CHECKF(most <= 26, "%d channels: off by %d", C, most); /* the palette has six levels per channel */
     dg_image_free(&im);
 }
 
@@ -100,13 +100,13 @@ static int digit(char c)
     return at ? (int)(at - all) : -1;
 }
 
-/* kitty: a PNG in chunks of base64, here in more than one chunk. */
+/* kitty's protocol: a PNG in base64, here in more than one chunk */
 static void kitty(void)
 {
     dg_image im = {60, 50, 3, malloc(60 * 50 * 3)}, back;
     unsigned long long state = 5;
     for (int i = 0; i < 60 * 50 * 3; i++) im.pixels[i] = (uint8_t)(127.5 + 127 * dg_test_random(&state));
-    const char *s = draw(&im, DG_TERMINAL_KITTY, 13); /* 130 pixels: enlarged twice */
+    const char *s = draw(&im, DG_TERMINAL_KITTY, 13); /* 13 columns have 130 pixels, so the image is enlarged twice */
     static uint8_t file[1 << 17];
     size_t bytes = 0;
     int pieces = 0, more = 1;
@@ -154,7 +154,7 @@ static void ways(void)
     }
 }
 
-/* Without a terminal 80 columns and 24 lines are assumed: six images in two rows. */
+/* Without a terminal, 80 columns and 24 lines are assumed, which fit six images in two rows. */
 static void grids(void)
 {
     static uint8_t pixels[64 * 8 * 8 * 3];
@@ -163,7 +163,7 @@ static void grids(void)
     DG_CHECK(dg_terminal_grid(pixels, 8, 3, 8, 8, DG_TERMINAL_BLOCKS, &text) == DG_OK);
     int lines = 0;
     for (const char *c = text; *c; c++) lines += *c == '\n';
-    DG_CHECKF(lines == 11, "%d lines", lines); /* two images and three gaps have 22 rows of pixels, two per line */
+    DG_CHECKF(lines == 11, "%d lines", lines); /* 22 rows of pixels (two images, three gaps), two per line */
     free(text);
     DG_CHECK(dg_terminal_grid(pixels, 8, 3, 1, 1, DG_TERMINAL_BLOCKS, &text) == DG_OK);
     free(text);

@@ -1,5 +1,5 @@
-/* Sparse files of 16 GB are refused by their header, so that neither memory nor reading grows with the file. Each
- * command that reads such a file runs in a child that may allocate only 64 MB more. */
+/* Sparse files of 16 GB are refused by their header, without reading or allocating in proportion to their size. Each
+ * command runs in a child process that may allocate only 64 MB. */
 #include "host/checkpoint/checkpoint.h"
 #include "child.h"
 #include "host/cli/commands.h"
@@ -21,7 +21,8 @@ static uint64_t bytes_read(void)
     return n;
 }
 
-/* Makes a sparse file of 16 GB that starts with this length field and header; false: impossible on this system. */
+/* Makes a sparse file of 16 GB that starts with this length field and header; false: the file system cannot store
+ * it. */
 static bool sparse(const char *path, uint64_t length, const char *header)
 {
     unsigned char field[8];
@@ -34,7 +35,7 @@ static bool sparse(const char *path, uint64_t length, const char *header)
     return false;
 }
 
-/* Makes a file with these metadata and one tensor of type U8 or F32 that fills the file. */
+/* Makes a safetensors file with this metadata and one tensor of type U8 or F32 that fills the file. */
 static bool one_tensor(const char *path, const char *meta, const char *name, unsigned width)
 {
     char header[1024];
@@ -56,7 +57,7 @@ static dg_err use_read(const char *path)
     dg_st *st;
     return dg_st_read(path, 0, &st);
 }
-static dg_err use_checkpoint(const char *path) /* generate, interpolate, --resume */
+static dg_err use_checkpoint(const char *path) /* reads the file as generate, interpolate and --resume do */
 {
     dg_st *st;
     dg_checkpoint_info info;
@@ -114,7 +115,7 @@ static void wrong_headers(const char *path)
     if (one_tensor(path, "\"crc32\":\"00000000\"", "x", 1)) ends(use_read, path, DG_IO, "header is damaged");
 }
 
-/* Valid files with tensors that the command cannot use. */
+/* Valid safetensors files whose tensors the command cannot use. */
 static void wrong_tensors(const char *path)
 {
     if (one_tensor(path, "\"format\":\"pt\"", "x", 1)) {

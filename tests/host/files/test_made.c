@@ -1,4 +1,4 @@
-/* Files that dcgan made and hidden files are not training data; images are written only into folders without other
+/* Files that dcgan made and hidden files are not training data. Images are written only into folders without other
  * files. */
 #include "host/data/synthesize/synthesize.h"
 #include "host/files/made.h"
@@ -32,7 +32,7 @@ static void recognised(void)
         DG_CHECKF(dg_made_by_us(exact, n) == (n >= 56), "the first %zu bytes", n);
         free(exact);
     }
-    for (size_t i = 0; i < 56; i++) { /* damage to bytes that are not read does not matter */
+    for (size_t i = 0; i < 56; i++) { /* bytes 12 to 36 are not read */
         b.data[i] ^= 0x80;
         DG_CHECKF(dg_made_by_us(b.data, b.bytes) == (i >= 12 && i < 37), "byte %zu", i);
         b.data[i] ^= 0x80;
@@ -87,7 +87,7 @@ static void leave_a_run(const char *name)
     save_text(temp_text("%s/.epoch-0012.png.77-1.dcgan-tmp", name), "half a pic");
 }
 
-/* Files that runs leave in the folder change neither the dataset nor its fingerprint and cache. Such files do not count
+/* Files that runs leave in a dataset folder change neither the dataset nor its fingerprint and cache. They do not count
  * as corrupt images, of which at most one in ten is permitted. */
 static void same_set(void)
 {
@@ -120,7 +120,7 @@ static void same_set(void)
     leave_a_run("run-2");
     if (finds(&b, 20, 11, 25, 5)) DG_CHECK(b.fingerprint == a.fingerprint && b.cached);
     dg_dataset_free(&b);
-    unlink(cache); /* the cache is written with files of runs in the folder, and read with and without them */
+    unlink(cache); /* the cache is written with files of runs in the folder, and read with and without these files */
     if (finds(&b, 20, 11, 25, 5)) DG_CHECK(b.fingerprint == a.fingerprint && !b.cached);
     dg_dataset_free(&b);
     if (finds(&b, 20, 11, 25, 5)) DG_CHECK(b.fingerprint == a.fingerprint && b.cached);
@@ -147,7 +147,7 @@ static void limits_and_nothing(void)
     dg_dataset_options o = cached();
     o.limit = 3;
     o.cache = NULL;
-    save("000.png", by_dcgan("Run")); /* a file whose name sorts before the first image */
+    save("000.png", by_dcgan("Run")); /* a file of a run whose name sorts before the first image */
     DG_CHECK(!dg_dataset_load(&o, &d) && d.count == 3 && d.made == 1);
     dg_dataset_free(&d);
     char run[600];

@@ -1,5 +1,4 @@
-/* Readers of files with each of their calls failing once, and with all later calls failing. The result is an error or
- * the correct content. */
+/* Reads files while one call fails, alone or with all later calls. The result is an error or the correct content. */
 #include "failing.h"
 
 #include "test.h"
@@ -17,7 +16,7 @@
 
 static void nothing(void) {}
 
-/* Checks that a reader failed with a message, or succeeded with the correct content (good). */
+/* Checks that a reader failed with a message, or succeeded with the correct content (`good`). */
 static void judged(dg_err e, bool good, const char *what)
 {
     DG_CHECKF(e ? *dg_message() != 0 : good, "%s: returned %d, and the rest is %s", what, (int)e,
@@ -92,7 +91,7 @@ static dg_err explain(void) { return dg_file_explain(temp_path("a.png"), dg_fail
 static void is_explained(dg_err e) { judged(e, false, "a PNG file, which is not a checkpoint"); }
 
 static dg_dataset zipped_set;
-static uint64_t of_zip; /* fingerprint of a load without failing calls */
+static uint64_t of_zip; /* fingerprint of the zip file's dataset, loaded without failing calls */
 static dg_err unzip(void)
 {
     const dg_dataset_options all = {.dir = temp_path("a.zip"), .size = 8, .channels = 3, .threads = 1};
@@ -107,11 +106,11 @@ static void is_unzipped(dg_err e)
 
 static blob bytes;
 static dg_image image, fitted;
-static int way; /* index of the method that decodes the file */
+static int way; /* index of the decoding method */
 static struct {
     dg_err e;
     uLong crc;
-} truth; /* results without failing calls */
+} truth; /* results of decoding without failing calls */
 
 static dg_err decode(void)
 {
@@ -172,7 +171,7 @@ static bool made(void)
     setenv("TMPDIR", temp_dir, 1);
     if (!machine_up(&a, &tiny, DG_F32, true)) return false;
     dg_checkpoint_info begun = machine_info(&a, 0);
-    begun.config = names; /* any text */
+    begun.config = names; /* any config text */
     return DG_WORKS(machine_save(&a, &begun, temp_path("a.safetensors")));
 }
 

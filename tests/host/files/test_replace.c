@@ -1,5 +1,5 @@
-/* Which files may be replaced: files of each kind that dcgan marks, files without a mark, truncated and damaged files.
- * Also tested: the messages of this rule, and CSV fields. */
+/* Which files a command may replace: files of each kind that dcgan marks, but not files without a mark. Also tested:
+ * truncated and damaged files, messages, and CSV fields. */
 #include "host/files/replace.h"
 
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 
 static char path[600];
 
-/* Returns the kind of the file at path. Sets *whole to the number of leading bytes that reveal the kind. */
+/* Returns which kind of dcgan file is at path. Sets *whole to the number of leading bytes that reveal the kind. */
 static dg_made kind_here(size_t *whole)
 {
     size_t n;
@@ -61,7 +61,7 @@ static void kinds(void)
         {{{"format", "dcgan-checkpoint-1"}, {"step", "0"}}, DG_MADE_IMPORT},
         {{{"format", "dcgan-checkpoint-1"}, {"step", "07"}}, DG_MADE_CHECKPOINT},
         {{{"format", "dcgan-checkpoint-1"}, {"step", "0"}, {"classes", "a\n\"b\\\n"}}, DG_MADE_IMPORT_CLASSIFIER},
-        {{{"note", "\",\"format\":\"dcgan-z-1"}}, DG_MADE_BY_OTHERS}, /* a metadata value that resembles the mark */
+        {{{"note", "\",\"format\":\"dcgan-z-1"}}, DG_MADE_BY_OTHERS}, /* a metadata value that resembles dcgan's mark */
         {{{"format", "pt"}}, DG_MADE_BY_OTHERS},
         {{{NULL, NULL}}, DG_MADE_BY_OTHERS},
     };

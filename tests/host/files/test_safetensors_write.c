@@ -28,7 +28,7 @@ static void test_round_trip(void)
         DG_CHECK(dg_st_write(path, tensors, 5, metas, 3, checked) == DG_OK);
         DG_CHECK(dg_st_write(again, tensors, 5, metas, 3, checked) == DG_OK);
         char *a = temp_slurp(path, NULL);
-        DG_CHECK(same_file(path, again) && (unsigned char)a[0] % 8 == 0); /* data starts at a multiple of 8 */
+        DG_CHECK(same_file(path, again) && (unsigned char)a[0] % 8 == 0); /* tensor data starts at a multiple of 8 */
         free(a);
         dg_st *st;
         dg_err e = dg_st_read(path, checked ? DG_ST_CHECKED : 0, &st);
@@ -116,7 +116,7 @@ static void test_write_refuses(void)
     DG_CHECK(dg_st_read(path, 0, &st) == DG_IO && !st && strstr(dg_message(), path));
 }
 
-static int flags; /* flags of the reader */
+static int flags; /* flags for dg_st_read */
 static dg_err read_it(const void *data, size_t n)
 {
     dg_st *st;

@@ -1,5 +1,5 @@
-/* Decodes every file of the public corpora of damaged images in a process of its own. No file may crash the decoder or
- * use more than 256 million bytes or 5 s. The test is skipped unless the corpora are next to the checkout. */
+/* Decodes every file of the public corpora of damaged images in a separate process, which may not crash or use more
+ * than 256 MB or 5 s. The test is skipped unless the corpora are next to the checkout. */
 #include "decoding.h"
 
 #include <ftw.h>

@@ -1,7 +1,7 @@
-/* PNG files of every kind, and the PngSuite files. */
+/* PNG files of every colour type and depth, and the PngSuite files. */
 #include "decoding.h"
 
-/* Sample i of a packed row. */
+/* Returns sample i of a packed row with `depth` bits per sample. */
 static unsigned sample(const uint8_t *row, int i, int depth)
 {
     if (depth == 16) return (unsigned)row[2 * i] << 8 | row[2 * i + 1];
@@ -18,7 +18,7 @@ typedef struct {
     int channels;
 } png_case;
 
-/* The pixel's value according to the PNG standard, computed without libpng. */
+/* Computes the expected colour of a pixel as the PNG standard defines it, without libpng. */
 static void expected_pixel(const png_case *k, int x, int y, dg_alpha alpha, uint8_t rgb[4])
 {
     const uint8_t *row = k->rows + (size_t)y * k->row;
@@ -47,7 +47,7 @@ static void expected_pixel(const png_case *k, int x, int y, dg_alpha alpha, uint
 static void check_case(const png_case *k, const char *what)
 {
     blob b = png_by_libpng(&k->s, k->rows);
-    for (int way = 0; way < 6; way++) { /* three treatments of alpha, each with three and with four channels */
+    for (int way = 0; way < 6; way++) { /* three treatments of alpha, each with three and with four output channels */
         dg_image im;
         const int C = way < 3 ? 3 : 4;
         const dg_alpha alpha = (dg_alpha)(way % 3);
@@ -80,7 +80,7 @@ static void one_type(int colour, int depth, int W, int H, int interlace, int tra
     if (colour == PNG_COLOR_TYPE_PALETTE) k.s.palette = k.palette;
     if (transparent && colour == PNG_COLOR_TYPE_PALETTE) k.s.trans = k.trans;
     if (transparent && (colour == PNG_COLOR_TYPE_GRAY || colour == PNG_COLOR_TYPE_RGB)) {
-        int last = W * H > 1 ? 1 : 0; /* the transparent colour key is a colour that occurs */
+        int last = W * H > 1 ? 1 : 0; /* the transparent colour is that of a pixel of the image */
         const uint8_t *p = k.rows;
         k.key.gray = (png_uint_16)sample(p, W > 1 ? last : 0, depth);
         k.key.red = (png_uint_16)sample(p, 0, depth);
@@ -170,7 +170,7 @@ static void orientation(void)
             blob_free(&b);
             blob_free(&exif);
         }
-    for (int i = 0; i < 3; i++) { /* EXIF with an invalid checksum, two values, or a type that is not a number */
+    for (int i = 0; i < 3; i++) { /* EXIF with a wrong checksum, two orientations, or one that is not a number */
         blob exif = exif_block(0, 6);
         if (i) exif.data[i == 1 ? 26 : 24] = 2;
         blob b = six_pixels(&exif, 0);
@@ -224,7 +224,7 @@ static void grey(void)
 {
     uint8_t p[] = {255, 0, 0, 0, 255, 0, 0, 0, 255, 200, 200, 200, 1, 2, 3, 255, 255, 255};
     dg_image im = {.W = 6, .H = 1, .C = 3, .pixels = p};
-    dg_image_grey(&im); /* the values of PIL's convert('L') */
+    dg_image_grey(&im); /* grey values of PIL's convert('L') */
     static const uint8_t want[] = {76, 150, 29, 200, 2, 255};
     DG_CHECK(im.C == 1 && !memcmp(im.pixels, want, 6));
     dg_image_grey(&im);
@@ -241,7 +241,7 @@ static const struct {
 static const char *const bad[] = {"xc1n0g08", "xc9n2c08", "xcrn0g04", "xcsn0g01", "xd0n2c08", "xd3n2c08", "xd9n2c08",
                                   "xdtn0g01", "xhdn0g08", "xlfn0g04", "xs1n0g01", "xs2n0g01", "xs4n0g01", "xs7n0g01"};
 
-/* The pixels equal Pillow's bit for bit. Pillow clips 16-bit grey, so here the high byte is compared. */
+/* Decoded pixels equal Pillow's bit for bit. Pillow clips 16-bit grey, so this test compares its high byte. */
 static void png_suite(void)
 {
     const int good = (int)(sizeof suite / sizeof *suite), all = good + (int)(sizeof bad / sizeof *bad);
@@ -258,7 +258,7 @@ static void png_suite(void)
             continue;
         }
         if (i >= good) {
-            refused(b, ""); /* refused with any reason */
+            refused(b, "");
             continue;
         }
         uLong crc = 0;

@@ -1,5 +1,5 @@
-/* An image that is decoded row by row into the size of a network equals the resized whole image bit for bit. Decoding
- * needs memory only for its rows. */
+/* An image decoded row by row into the input size of a network equals the whole image resized, bit for bit. Decoding
+ * needs memory for a band of rows, unless the image is interlaced. */
 #include "decoding.h"
 
 #include <ftw.h>
@@ -116,7 +116,7 @@ static blob png_huge(int W, int H, int interlace, int orientation)
     return png_with_exif(b, exif_block(0, (uint32_t)orientation));
 }
 
-/* Decoding an image uses only the memory that it needs, not the size that its header declares. */
+/* Decoding uses far less memory than the declared size of the image, unless the image is interlaced. */
 static void memory(void)
 {
     static const struct {

@@ -1,9 +1,9 @@
-/* BMP, GIF and WebP files: their pixels, and files that are truncated, changed, or declare too large an image. */
+/* BMP, GIF and WebP files: pixels, truncated and changed files, and files that declare too large an image. */
 #include "decoding.h"
 
 enum { W = 7, H = 5 };
 
-/* Pixel (x, y) of every image here: 8-bit colours, some of them transparent. */
+/* Returns pixel (x, y) of the test image: 8-bit RGBA, partly transparent. */
 static void pixel(int x, int y, uint8_t rgba[4])
 {
     for (int c = 0; c < 3; c++) rgba[c] = (uint8_t)((x * 31 + y * 57 + c * 91) & 0xf8);
@@ -15,7 +15,7 @@ static void little(blob *b, uint32_t v, int n)
     for (int i = 0; i < n; i++) blob_put(b, &(uint8_t){(uint8_t)(v >> 8 * i)}, 1);
 }
 
-/* Makes a BMP file. `masks` adds explicit masks for 16 or 32 bits per pixel; `down` stores the top row first. */
+/* Makes a BMP file. `masks`: explicit colour masks for 16 or 32 bits per pixel; `down`: the top row is stored first. */
 static blob bmp(int bits, bool masks, bool down, int header)
 {
     blob b = {0};
@@ -53,7 +53,7 @@ static blob bmp(int bits, bool masks, bool down, int header)
     return b;
 }
 
-/* The expected pixel of an image with this depth. */
+/* The expected pixel of a BMP with this depth. */
 static void expected(int x, int y, int bits, bool alpha, uint8_t out[4])
 {
     pixel(x, y, out);
@@ -98,7 +98,8 @@ static dg_err read_small(const void *data, size_t n)
     return e;
 }
 
-/* Every prefix shorter than `whole` is refused. A file with a changed byte gives an image or a reason. Frees b. */
+/* Checks that an image truncated below `whole` bytes is refused, and that a changed byte gives an image or an error.
+ * Frees b. */
 static void damaged(blob b, size_t whole, const char *what, dg_kind kind)
 {
     DG_CHECK(dg_image_kind(b.data, b.bytes) == kind);
@@ -143,7 +144,7 @@ static void test_bmp(void)
     }
 }
 
-/* Colour 255 is transparent. The frame does not cover the first `left` columns and rows of the image. */
+/* Makes a GIF in which colour 255 is transparent. The frame leaves the first `left` columns and rows free. */
 static blob gif(bool interlaced, int left)
 {
     uint8_t palette[768], index[W * H];
@@ -172,7 +173,7 @@ static void test_gif(void)
             }
         DG_CHECKF(!wrong, "GIF %d: %s, %d pixels differ", k, e ? dg_message() : "decoded", wrong);
         dg_image_free(&im);
-        /* the last two bytes only mark the end of the frame and of the file */
+        /* the last two bytes only mark the end of the GIF frame and file */
         damaged(b, b.bytes - 2, "GIF", DG_KIND_GIF);
     }
     blob b = gif(false, 0);
@@ -209,7 +210,7 @@ static void test_webp(void)
 static void test_webp(void) { refused(blob_of("RIFF\1\2\3\4WEBPVP8 ", 16), "without libwebp"); }
 #endif
 
-/* Checks the conversions that decoding reports for each treatment of alpha; frees b. */
+/* Decodes an image with each treatment of alpha and checks the reported conversions; frees b. */
 static void does(blob b, unsigned want, const char *what)
 {
     for (int way = 0; way < 6; way++) {
@@ -224,7 +225,7 @@ static void does(blob b, unsigned want, const char *what)
     blob_free(&b);
 }
 
-/* PNGs with rows of zeros and rows of ones. */
+/* PNG files with rows of bytes 0 and rows of bytes 1. */
 static void does_png(void)
 {
     enum { GREY = PNG_COLOR_TYPE_GRAY, RGB = PNG_COLOR_TYPE_RGB, PALETTE = PNG_COLOR_TYPE_PALETTE };
@@ -278,7 +279,7 @@ static void does_others(void)
     does(gif(false, 0), 1u << DG_DID_ALPHA, "GIF");
     blob b = gif(true, 1), more = gif(true, 1);
     const size_t head = 13 + 3 * 256;
-    b.bytes--; /* removes the end mark */
+    b.bytes--; /* removes the end mark of the GIF */
     blob_put(&b, more.data + head, more.bytes - head);
     does(b, 1u << DG_DID_ALPHA | 1u << DG_DID_FRAME, "GIF of two frames");
     blob_free(&more);

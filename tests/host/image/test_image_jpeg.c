@@ -1,7 +1,7 @@
-/* JPEG files of every kind, complete, damaged and hostile. */
+/* JPEG files of every kind: complete, damaged and hostile. */
 #include "decoding.h"
 
-/* Decodes the file by libjpeg's simplest calls. Colours follow T.871 and Adobe's inverted CMYK. */
+/* Decodes a JPEG by libjpeg's simplest calls. Colours follow T.871, and CMYK is inverted as by Adobe. */
 static uint8_t *by_the_book(const blob *b, int W, int H, int C)
 {
     struct jpeg_decompress_struct d;
@@ -18,7 +18,7 @@ static uint8_t *by_the_book(const blob *b, int W, int H, int C)
         for (int x = 0; x < W; x++)
             for (int c = 0; c < 3; c++) {
                 const uint8_t *p = row + x * C;
-                int v = C == 4 ? p[c] * p[3] : p[C == 1 ? 0 : c]; /* R = (1 - C)(1 - K); the file stores 1 - ink */
+                int v = C == 4 ? p[c] * p[3] : p[C == 1 ? 0 : c]; /* CMYK: R = (1 - C)(1 - K), stored as 1 - ink */
                 rgb[3 * (y * W + x) + c] = (uint8_t)(C == 4 ? (2 * v + 255) / 510 : v);
             }
     }
@@ -74,17 +74,16 @@ static void matrix(void)
     DG_CHECK(files == 240);
 }
 
-/* Known colours are decoded to the expected values, which detects channels that are swapped or inverted both in
- * encoding and in decoding. */
+/* Compares decoded colours with known values, because a round trip would not detect swapped or inverted channels. */
 static void colours(void)
 {
     static const struct {
         uint8_t ink[4], rgb[3];
     } patch[] = {
-        {{255, 255, 255, 255}, {255, 255, 255}}, /* the file stores 255 - ink */
+        {{255, 255, 255, 255}, {255, 255, 255}}, /* CMYK is stored as 255 - ink */
         {{0, 255, 255, 255}, {0, 255, 255}},     {{255, 0, 255, 255}, {255, 0, 255}},
         {{255, 255, 0, 255}, {255, 255, 0}},     {{255, 255, 255, 0}, {0, 0, 0}},
-        {{255, 128, 64, 128}, {128, 64, 32}},    {{250, 10, 60}, {250, 10, 60}}, /* the last patch is RGB, not CMYK */
+        {{255, 128, 64, 128}, {128, 64, 32}},    {{250, 10, 60}, {250, 10, 60}}, /* the last patch is RGB */
     };
     for (int i = 0; i < 13; i++) {
         const int C = i == 12 ? 3 : 4;
@@ -103,7 +102,7 @@ static void colours(void)
     }
 }
 
-/* Six patches a b / c d / e f of 16 x 16 pixels, transformed by the EXIF 2.3 orientation. */
+/* Decodes six patches a b / c d / e f of 16 x 16 pixels after each EXIF 2.3 orientation. */
 static void orientation(void)
 {
     uint8_t rows[32 * 48];
@@ -140,15 +139,15 @@ static void damaged(void)
         DG_CHECKF(!a.cuts, "coding %d: %ld truncations accepted", coding, a.cuts);
         /* JPEG has no checksum, so some of the changed files must be accepted */
         DG_CHECKF(a.flips && a.flips < 8 * (long)b.bytes, "%ld of %zu flipped bits accepted", a.flips, 8 * b.bytes);
-        blob_put(&b, "trailing bytes", 14); /* many phones write trailing bytes */
+        blob_put(&b, "trailing bytes", 14); /* many phones append bytes to a JPEG */
         DG_CHECK(!read_image(b.data, b.bytes));
-        blob_insert(&b, 20, "\0\0\0", 3); /* padding between segments: after SOI and JFIF's APP0 */
+        blob_insert(&b, 20, "\0\0\0", 3); /* padding bytes between JPEG segments, after SOI and JFIF's APP0 */
         DG_CHECK(!read_image(b.data, b.bytes));
         blob_free(&b);
     }
 }
 
-/* Offset of the segment of this marker. */
+/* Returns the offset of the segment with this JPEG marker. */
 static size_t segment(const blob *b, int marker)
 {
     for (size_t i = 2; i + 1 < b->bytes; i++)
@@ -182,8 +181,8 @@ static void unsupported(void)
     blob_free(&b);
 }
 
-/* Adds scans of the first component without any coefficients. Each scan has a few bytes, but the decoder visits every
- * block. A run of 2^k + r empty blocks is coded as symbol k (4 bits) and r in k bits (T.81, G.1.2.2). */
+/* Adds scans without coefficients of the first component: each has a few bytes, but the decoder visits every block. A
+ * run of 2^k + r empty blocks is coded as symbol k (4 bits) and r in k bits (T.81, G.1.2.2). */
 static void add_scans(blob *b, int scans, int blocks)
 {
     blob scan = {0}, all = {0};
@@ -199,7 +198,7 @@ static void add_scans(blob *b, int scans, int blocks)
         left -= run;
         bits = bits << (4 + bit) | (uint64_t)bit << bit | (uint64_t)(run - (1 << bit));
         n += 4 + bit;
-        if (left <= 0 && n % 8) { /* fill the last byte with ones */
+        if (left <= 0 && n % 8) { /* fill the last byte of the scan with ones */
             int fill = 8 - n % 8;
             bits = bits << fill | ((1u << fill) - 1);
             n += fill;
@@ -216,7 +215,7 @@ static void add_scans(blob *b, int scans, int blocks)
     blob_free(&all);
 }
 
-/* Makes a JPEG file whose header declares another size. `sides` has H and W in 4 bytes. */
+/* Makes a JPEG file whose header declares another size: `sides` is H and W, two bytes each. */
 static blob with_sides(bool progressive, const char *sides)
 {
     uint8_t *rows = smooth_rows(16, 16, 3, 1, 0);
@@ -239,7 +238,7 @@ static void hostile(void)
     add_scans(&b, 80000, 4);
     refused_at_once(b, "80,000 scans", "more than 100 scans");
 
-    /* The slowest file within the limits: as many coefficients as permitted, and 100 scans over them. */
+    /* The slowest accepted JPEG: the maximum number of coefficients, and 100 scans over them. */
     uint8_t *rows = calloc(5600, 5600);
     const jpeg_spec s = jpeg_coded(jpeg_grey(5600, 5600, 50), 1, 0);
     b = jpeg_by_libjpeg(&s, rows);

@@ -1,9 +1,9 @@
-/* An image whose decoding takes too long is refused. The test replaces the CPU clock. */
+/* An image whose decoding exceeds the time limit is refused. The test replaces the CPU clock. */
 #include "decoding.h"
 
 #include <time.h>
 
-static double now, pace; /* seconds: the current CPU time, and the increase of this time per query */
+static double now, pace; /* seconds: the current CPU time, and its increase per query */
 
 /* Replaces the C library's clock_gettime. */
 int clock_gettime(clockid_t id, struct timespec *t)

@@ -1,5 +1,5 @@
-/* Tests the judge, which computes metrics of generated images. Its distance has the known values, and its metrics of
- * degraded images are worse than those of real images. */
+/* The judge computes metrics of generated images. Its Fréchet distance has known values, and its metrics are worse for
+ * degraded images than for real images. */
 #include <omp.h>
 
 #include "host/data/synthesize/synthesize.h"
@@ -19,8 +19,8 @@ static double normal(void)
 
 enum { N = 7 };
 
-/* Checks a v = w v: eigenvectors v are rows, orthogonal and of length 1, and eigenvalues w are ascending. The
- * eigenvalue 2 occurs twice, and two eigenvalues are 0. */
+/* Checks an eigendecomposition: rows v are orthonormal eigenvectors, eigenvalues w are ascending. One eigenvalue occurs
+ * twice (2), two eigenvalues are 0. */
 static void check_eigen(void)
 {
     static const double want[N] = {0, 0, 1, 2, 2, 5, 1000};
@@ -63,7 +63,8 @@ static double sum_of_variances(const double *x)
     return sum;
 }
 
-/* After a shift and a scaling, points have the distance |shift|^2 + (factor - 1)^2 tr S from the original points. */
+/* The Fréchet distance between points x and factor * x + shift is |mean difference|^2 + (factor - 1)^2 tr S (S:
+ * covariance). */
 static void check_spread(void)
 {
     static double x[POINTS * DIMENSIONS], y[POINTS * DIMENSIONS];
@@ -86,12 +87,12 @@ static void check_spread(void)
     DG_NEAR(d, apart + spread, 1e-7 * d);
     DG_CHECK(!dg_frechet(y, POINTS, x, POINTS, DIMENSIONS, &d));
     DG_NEAR(d, apart + spread, 1e-7 * d);
-    /* fewer points than dimensions are accepted, because no inverse is needed */
+    /* fewer points than dimensions are accepted, because the distance needs no inverse */
     DG_CHECK(!dg_frechet(x, 11, y, POINTS, DIMENSIONS, &d));
     DG_CHECK(isfinite(d) && d > 0);
 }
 
-/* In two dimensions the trace of the root is sqrt(tr S S' + 2 sqrt(det S S')), also if S S' differs from S' S. */
+/* For 2 x 2 covariances S and S', the trace of the root of S S' is sqrt(tr S S' + 2 sqrt(det S S')). */
 static void check_pair(void)
 {
     static const double x[] = {1, 2, -1, 0.5, 3, 7, 2, -4}, y[] = {0, 1, 5, 2, -3, -1};
@@ -125,7 +126,7 @@ static dg_jury jury;
 
 static void draw(uint8_t *pixels, int class, int number)
 {
-    static const int shape[CLASSES] = {0, 4, 6, 7, 8}; /* shapes that can be distinguished at this image size */
+    static const int shape[CLASSES] = {0, 4, 6, 7, 8}; /* shapes that differ clearly at this image size */
     dg_shape_draw(pixels, SIZE, 3, shape[class], number);
 }
 
@@ -152,7 +153,7 @@ static bool train_classifier(const char *path)
     return DG_WORKS(e);
 }
 
-/* Degradations of images. */
+/* Degradations of real images. */
 typedef enum { REAL, BLUR, MORE_BLUR, NOISE, MORE_NOISE, LEFT_OUT, DOUBLED, HALVES, SPOILT } spoilt;
 static const char *const spoilt_name[] = {"real",    "blurred",    "blurred more", "noisy",
                                           "noisier", "one is out", "one is twice", "halves exchanged"};
@@ -164,7 +165,7 @@ static int class_of(spoilt how, int i)
     return i % CLASSES;
 }
 
-/* Each value becomes the mean of itself and its four neighbours. */
+/* Replaces each pixel value by the mean of the pixel and its four neighbours. */
 static void blur(uint8_t *p)
 {
     uint8_t was[IMAGE];
@@ -195,8 +196,7 @@ static void exchange_halves(uint8_t *p)
     }
 }
 
-/* Gives the judge real images, other real images for the baseline, or degraded images. The two sets of real images are
- * disjoint. */
+/* Gives the judge real images (two disjoint sets, one for the baseline) or degraded images. */
 static void take(spoilt how, int first, dg_judged *out)
 {
     static uint8_t pixels[2 * COUNT * IMAGE];
@@ -215,8 +215,8 @@ static void take(spoilt how, int first, dg_judged *out)
 enum { DISTANCE, LEFT, SURENESS, FRECHET, TOLD, MEASURES };
 static dg_measured value[SPOILT][MEASURES];
 
-/* True for degradations that the judge detects. The judge trains for seconds only, so a missing or doubled class
- * changes its result by at most a tenth. */
+/* True for degradations that the judge detects after a few seconds of training. A missing or doubled class changes its
+ * metrics by at most a tenth. */
 static bool told_apart(spoilt how) { return how == REAL || how == BLUR || how == NOISE || how == HALVES; }
 
 static void measure(spoilt how, const dg_judged *reals)
@@ -233,7 +233,7 @@ static void measure(spoilt how, const dg_judged *reals)
     dg_judged_free(&x);
 }
 
-/* The metric is worse for degraded images than for real images by at least this difference. */
+/* Checks that metric m is worse for degraded images than for real images, by at least `by`. */
 static void worse(spoilt how, int m, double by)
 {
     const double is = value[how][m].value, real = value[REAL][m].value;
@@ -258,7 +258,7 @@ static void check_worse(void)
               value[REAL][TOLD].value);
 }
 
-/* At both ends of Wilson's interval, the observed share is 1.96 standard deviations away. */
+/* At both ends of Wilson's interval, the observed fraction is 1.96 standard deviations away. */
 static void check_interval(void)
 {
     for (spoilt how = REAL; how < SPOILT; how++) {
@@ -284,7 +284,7 @@ static bool up(void)
     return DG_WORKS(dg_labeller_open(&d, temp_path("c.safetensors"), &jury.labeller));
 }
 
-/* The class probabilities (share) are the softmax of the last layer's outputs. */
+/* Checks that the judge's class probabilities (share) are the softmax of its last layer's outputs. */
 static void check_hidden(const dg_judged *x)
 {
     enum { FEATURES = 13 };
@@ -304,7 +304,7 @@ static void check_hidden(const dg_judged *x)
     }
 }
 
-/* The result has the same bits for any number of threads. Another seed selects other images. */
+/* The judge's result has equal bits for any number of threads. Another seed selects other images. */
 static void check_repeatable(const dg_judged *reals)
 {
     const dg_measured was = value[NOISE][TOLD], frechet = value[NOISE][FRECHET];
@@ -316,7 +316,7 @@ static void check_repeatable(const dg_judged *reals)
     DG_CHECK(was.value == value[NOISE][TOLD].value && frechet.value == value[NOISE][FRECHET].value);
 }
 
-/* The judge refuses networks other than discriminators, and a discriminator that cannot have a second logit. */
+/* The judge refuses networks other than discriminators, and discriminators that cannot have a second logit. */
 static void check_refusals(const dg_judged *reals)
 {
     static const char pooled[] = "[model]\nname = p\nsize = 16\nlatent = 4\n[G.1]\nop = conv_transpose\nfilters = 3\n"

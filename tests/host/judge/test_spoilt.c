@@ -1,5 +1,5 @@
-/* The metrics without a classifier, applied to degraded images. Each degradation must be clearly worse than real images
- * in at least one metric, and copies must be detected. The images are photographs if available, else drawn cats. */
+/* Metrics without a classifier, applied to degraded images. Each degradation is clearly worse than real images in at
+ * least one metric, and copies are detected. The images are photographs if available, otherwise drawn cats. */
 #include <omp.h>
 #include <unistd.h>
 
@@ -20,7 +20,7 @@ static double normal(void)
 
 static uint8_t byte_of(double v) { return (uint8_t)(v < 0 ? 0 : v > 255 ? 255 : v + 0.5); }
 
-/* ---- Degradations: y is the result, x the source image ---- */
+/* ---- Functions that degrade an image: x is the source, y the result ---- */
 
 static void blur(uint8_t *y, const uint8_t *x, int i)
 {
@@ -86,7 +86,7 @@ static void grey(uint8_t *y, const uint8_t *x, int i)
 static const struct {
     const char *name;
     void (*spoil)(uint8_t *y, const uint8_t *x, int i);
-    int modes;      /* number of different images in the degraded set; 0: all differ */
+    int modes;      /* number of different images in the degraded set; 0: no image repeats */
     const char *by; /* this metric must be worse than `times` its real-vs-real baseline */
     double times;
 } spoilt[] = {
@@ -131,7 +131,7 @@ static void print(const char *what, const dg_judged *reals, const dg_judged *x)
     printf("\n");
 }
 
-/* Checks every degradation, applied to images that are in neither set of real images. */
+/* Checks every degradation, on images that are in neither set of real images. */
 static void check_spoilt(const uint8_t *pixels, dg_judged *reals, const dg_judged *held)
 {
     uint8_t *made = malloc((size_t)COUNT * IMAGE);
@@ -151,8 +151,7 @@ static void check_spoilt(const uint8_t *pixels, dg_judged *reals, const dg_judge
     free(made);
 }
 
-/* Unseen real images score like the held-out images. Copies of training images with a little noise are detected as
- * copies. */
+/* Unseen real images score like held-out images. Training images with a little noise are detected as copies. */
 static void check_copies(const uint8_t *others, dg_judged *reals, const dg_judged *held)
 {
     uint8_t *made = malloc((size_t)COUNT * IMAGE);
@@ -173,7 +172,7 @@ static void check_copies(const uint8_t *others, dg_judged *reals, const dg_judge
     free(made);
 }
 
-/* `pixels` has COUNT real, COUNT held-out and COUNT unseen images. */
+/* Runs the tests on `pixels`: COUNT real, COUNT held-out and COUNT unseen images. */
 static void check_set(const char *name, const uint8_t *pixels)
 {
     dg_judged reals = {0}, held = {0};
@@ -207,7 +206,7 @@ static void check_folder(const char *dir)
     dg_dataset_free(&d);
 }
 
-/* The result has the same bits for any number of threads. */
+/* The metrics have equal bits for any number of threads. */
 static void check_repeatable(void)
 {
     double feature[2][DG_RANDOM_FEATURES];
