@@ -16,11 +16,11 @@
  *     while (!e && dcgan_info_of(job).epoch < 300) e = dcgan_step(job, 1);
  *     if (!e) e = dcgan_save(job, "checkpoint.safetensors");
  *
- * A job computes the same bytes as the program does with the same settings. The number of threads and other jobs do not
- * change the results. Every function that can fail returns a code and stores a message; nothing is printed, no signal
- * is caught, and the process is never ended. A failed call sets its handle to NULL; freeing NULL is allowed. The
- * library neither depends on nor changes the locale, the floating-point environment and the number of OpenMP threads of
- * the calling program. Threads of the library block signals. The warning handler runs with the locale "C" and the
+ * The library computes the same bytes as the program dcgan with the same settings. The number of threads and other jobs
+ * do not change the results. Every function that can fail returns an error code and stores a message. The library does
+ * not print, catch signals or end the process. A failed call sets its output handle to NULL; freeing NULL is allowed.
+ * Locale, floating-point environment and number of OpenMP threads of the calling program stay unchanged and do not
+ * affect the library. Threads of the library block signals. The warning handler runs with the locale "C" and the
  * default floating-point environment. Only one thread at a time may use a backend and its jobs; different backends are
  * independent. */
 #ifndef DCGAN_H
@@ -39,56 +39,55 @@ extern "C" {
 #define DCGAN_API
 #endif
 
-/* Returns the version of the library, "dcgan 0.1.0 (commit)". DCGAN_VERSION is the version of the header. */
+/* Returns the version of the library, such as "dcgan 0.1.0 (commit)". DCGAN_VERSION is the version of the header. */
 DCGAN_API const char *dcgan_version(void);
 
 typedef enum {
     DCGAN_OK = 0,
-    DCGAN_FAILED = 1, /* the call ran, but without the requested result */
-    DCGAN_USAGE = 2,  /* wrong value, name or model file */
-    DCGAN_DATA = 3,   /* wrong images */
+    DCGAN_FAILED = 1, /* any error without a specific code */
+    DCGAN_USAGE = 2,  /* invalid value, name or model file */
+    DCGAN_DATA = 3,   /* invalid images */
     DCGAN_IO = 4,
     DCGAN_DEVICE = 5,
     DCGAN_NUMBERS = 6 /* NaN or infinity */
 } dcgan_error;
 
-/* Returns the message of this thread's last failed call, with a remedy; valid until the next failed call. */
+/* Returns the error message of this thread's last failed call; valid until the thread's next failed call. */
 DCGAN_API const char *dcgan_message(void);
 
-/* Sets the handler of warnings for the process; f may be called from any thread. NULL (default) drops warnings. Must
- * not be called while jobs run. */
+/* Sets the process's warning handler f, while no job runs; any thread may call f. NULL (default) drops warnings. */
 typedef void dcgan_on_warning(void *context, const char *text);
 DCGAN_API void dcgan_set_warnings(dcgan_on_warning *f, void *context);
 
 /* ---- Minimal: load and sample ---- */
 
 typedef struct dcgan_backend dcgan_backend; /* an open device */
-typedef struct dcgan_job dcgan_job;         /* a network on it */
+typedef struct dcgan_job dcgan_job;         /* a network on a device */
 
-/* All zeros: the defaults. */
+/* Settings of a device; zeros are the defaults. */
 typedef struct {
     const char *device;    /* "auto" (the default), "cpu", "cuda" or "cuda:N" */
     const char *precision; /* "fp32", "fp64", "bf16" or "fp16"; default bf16 on GPUs since sm_80, else fp32 */
-    int threads;           /* of the CPU; 0: OMP_NUM_THREADS, else every core that the process may use */
+    int threads;           /* CPU threads; 0: OMP_NUM_THREADS, else every core that the process may use */
 } dcgan_device;
 
 DCGAN_API dcgan_error dcgan_open(const dcgan_device *d, dcgan_backend **out); /* d NULL: the defaults */
 DCGAN_API const char *dcgan_backend_name(const dcgan_backend *b);             /* "cpu, 2 threads, avx512" */
 DCGAN_API void dcgan_close(dcgan_backend *b);                                 /* free the backend's jobs first */
 
-/* Loads a network only for sampling, not for further training: a checkpoint, or a generator's weights. */
+/* Loads a checkpoint or a generator's weights for sampling, not for further training. */
 DCGAN_API dcgan_error dcgan_load(dcgan_backend *b, const char *checkpoint, dcgan_job **out);
 DCGAN_API void dcgan_free(dcgan_job *job);
 
 typedef struct {
     const char *model;    /* name of the job's model; valid until the job is freed */
-    int size, channels;   /* the job's images have size x size pixels and `channels` channels */
-    uint64_t seed;        /* of its training */
-    uint64_t step, epoch; /* done so far */
+    int size, channels;   /* images have size x size pixels and `channels` channels */
+    uint64_t seed;        /* seed of the training */
+    uint64_t step, epoch; /* training steps and epochs so far */
 } dcgan_info;
 DCGAN_API dcgan_info dcgan_info_of(const dcgan_job *job);
 
-/* Generates n images, (n, size, size, channels) bytes: the same images as `dcgan generate` with the seeds `first` to
+/* Generates n images, (n, size, size, channels) bytes, as `dcgan generate` does with the seeds `first` to
  * `first` + n - 1. May be called during training. */
 DCGAN_API dcgan_error dcgan_sample(dcgan_job *job, uint64_t first, int n, uint8_t *pixels);
 
@@ -98,7 +97,7 @@ DCGAN_API dcgan_error dcgan_write_png(const char *path, const uint8_t *pixels, i
 /* ---- Training ---- */
 
 typedef struct {
-    const char *model;   /* a built-in model's name or a file; default "dcgan64-paper" */
+    const char *model;   /* name of a built-in model, or a model file; default "dcgan64-paper" */
     int batch;           /* 64 */
     int flip, drop_last; /* flip 1: mirror images at random; drop_last 1: leave out a short last batch */
     uint64_t seed;
@@ -114,25 +113,24 @@ typedef struct {
 } dcgan_images;
 typedef dcgan_images dcgan_pictures; /* the name before 0.1.0 */
 
-/* Creates a new network. If t is NULL, the defaults apply. Section [train] of a model file is ignored, and settings of
- * the program that dcgan_training lacks, such as --loss and --r1, have their defaults. */
+/* Creates a new network. If t is NULL, the defaults apply. Section [train] of a model file is ignored. Options of the
+ * program that dcgan_training lacks, such as --loss and --r1, have their defaults. */
 DCGAN_API dcgan_error dcgan_train(dcgan_backend *b, const dcgan_training *t, const dcgan_images *p, dcgan_job **out);
 
-/* Resumes training from a checkpoint, with the checkpoint's model and seed instead of those of t. Settings of the
- * program that dcgan_training lacks, such as --loss and --r1, have their defaults. Warns if the images differ from the
- * earlier dataset. */
+/* Resumes training from a checkpoint, with the checkpoint's model and seed instead of t's. Options of the program that
+ * dcgan_training lacks have their defaults. Warns if the images differ from the dataset of the checkpoint. */
 DCGAN_API dcgan_error dcgan_resume(dcgan_backend *b, const char *checkpoint, const dcgan_training *t,
                                    const dcgan_images *p, dcgan_job **out);
 
-/* Runs n more optimizer steps; an epoch uses every image once, in an order that differs per epoch. DCGAN_NUMBERS: a
- * loss or a weight is NaN or infinite, and only earlier checkpoints are usable. */
+/* Runs n optimizer steps; each epoch uses every image once, in another order. DCGAN_NUMBERS: a loss or a weight is NaN
+ * or infinite, and only earlier checkpoints are usable. */
 DCGAN_API dcgan_error dcgan_step(dcgan_job *job, int n);
 
-/* Returns a metric of the last step. name: a column of the program's log, such as "loss_d". */
+/* Stores a metric of the last step in *value. name: a column of the program's log.csv, such as "loss_d". */
 DCGAN_API dcgan_error dcgan_metric(const dcgan_job *job, const char *name, double *value);
 DCGAN_API const char *dcgan_metric_name(const dcgan_job *job, int i); /* NULL past the last */
 
-/* Saves a checkpoint atomically. The program and dcgan_resume() can resume from this file with identical results. */
+/* Saves a checkpoint atomically. The program dcgan and dcgan_resume() resume from it with identical results. */
 DCGAN_API dcgan_error dcgan_save(dcgan_job *job, const char *path);
 
 #ifdef __cplusplus

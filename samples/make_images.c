@@ -1,7 +1,7 @@
 /* Generates images with a trained network:
  *     cc -o make_images make_images.c $(pkg-config --cflags --libs dcgan)
  *     ./make_images checkpoint.safetensors 16 images
- * writes images/0000.png to images/0015.png; the folder must exist. */
+ * The second command writes images/0000.png to images/0015.png; the folder must exist. */
 #include <dcgan.h>
 #include <stdio.h>
 #include <stdlib.h>

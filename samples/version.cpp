@@ -1,4 +1,4 @@
-// Uses the library from C++: checks that library and header have the same version.
+// Uses the library from C++: checks that the library's version is that of its header.
 #include <dcgan.h>
 
 #include <iostream>

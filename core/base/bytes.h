@@ -1,4 +1,4 @@
-/* Big-endian numbers of files, such as PNG's lengths, sizes and checksums. */
+/* Reads big-endian integers of file formats such as PNG. */
 #ifndef DG_BYTES_H
 #define DG_BYTES_H
 

@@ -1,10 +1,10 @@
-/* The locale "C" for this thread, so that its numbers have a decimal point in any locale of the process. */
+/* Switches one thread to the locale "C", in which numbers have a decimal point. */
 #ifndef DG_C_LOCALE_H
 #define DG_C_LOCALE_H
 
 #include <locale.h>
 
-/* Returns the previous locale, for uselocale(). Changes nothing if there is no memory for a locale. */
+/* Returns the thread's previous locale, for uselocale(). If newlocale() failed, the thread's locale is unchanged. */
 locale_t dg_use_c_locale(void);
 
 #endif

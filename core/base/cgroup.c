@@ -10,8 +10,8 @@
 typedef struct {
     const char *root, *controller;
     char path[PATH_MAX];
-    char mount[PATH_MAX]; /* mount point, prefixed by `root`; "": no mount */
-    char group[PATH_MAX]; /* path of the examined group, relative to the mount point */
+    char mount[PATH_MAX]; /* mount point of the cgroup file system, prefixed by `root`; "": none */
+    char group[PATH_MAX]; /* path of the examined cgroup, relative to the mount point */
     bool second;
 } hierarchy;
 
@@ -56,7 +56,7 @@ static bool find_path(hierarchy *h)
     return found;
 }
 
-/* Decodes \040 and similar in a path: spaces, tabs, ends of lines, backslashes. */
+/* Decodes the octal escapes of a path in mountinfo, such as \040 for a space. */
 static void unescape(char *s)
 {
     char *to = s;
@@ -71,7 +71,7 @@ static void unescape(char *s)
     *to = 0;
 }
 
-/* True if a component ".." leads out of the visible groups. */
+/* True if a cgroup path has a component "..": the cgroup is outside of the process's cgroup namespace. */
 static bool leads_out(const char *path)
 {
     for (const char *s = path; (s = strstr(s, "/..")); s += 3)
@@ -79,8 +79,7 @@ static bool leads_out(const char *path)
     return false;
 }
 
-/* Stores the process's cgroup path relative to the mount point. If the path is not below the mount point, as in another
- * namespace, only the mount point's group is visible. */
+/* Stores the process's cgroup path relative to the mount point, or "" if the cgroup is not below the mount point. */
 static void set_group(hierarchy *h, const char *mounted)
 {
     size_t n = strlen(mounted);
@@ -91,7 +90,7 @@ static void set_group(hierarchy *h, const char *mounted)
     while (end && h->group[end - 1] == '/') h->group[--end] = 0;
 }
 
-/* Parses a line of mountinfo: "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue" */
+/* Parses a line of /proc/self/mountinfo: "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw". */
 static bool take_mount(hierarchy *h, char *line)
 {
     char *field[5], *rest = line;
@@ -112,8 +111,7 @@ static bool take_mount(hierarchy *h, char *line)
     return true;
 }
 
-/* Finds the first mount of the hierarchy that contains the process's group. If no mount contains it, uses the last
- * mount. */
+/* Finds the first mount of the cgroup hierarchy that contains the process's cgroup, or else the last mount. */
 static bool find(const char *root, const char *controller, hierarchy *h)
 {
     *h = (hierarchy){.root = root, .controller = controller};
@@ -156,7 +154,7 @@ static bool read_text(const hierarchy *h, const char *name, char *text, int size
     return read;
 }
 
-/* Reads a limit from a cgroup file. *out is SIZE_MAX without a limit: "max", or a huge number in cgroup version 1. */
+/* Reads a limit from a cgroup file. "max" and, in cgroup version 1, a huge number mean no limit: *out is SIZE_MAX. */
 static bool read_number(const hierarchy *h, const char *name, size_t *out)
 {
     char text[64], *end;
@@ -169,7 +167,7 @@ static bool read_number(const hierarchy *h, const char *name, size_t *out)
     return true;
 }
 
-/* Returns the number of a line "name number" of memory.stat, or 0 if there is no such line. */
+/* Returns the sum of the values of these names in a cgroup's memory.stat; a missing name counts 0. */
 static size_t stat_number(const hierarchy *h, const char *const name[], int names)
 {
     char line[256], *end;
@@ -184,7 +182,7 @@ static size_t stat_number(const hierarchy *h, const char *const name[], int name
     return sum;
 }
 
-/* Returns the used bytes without the page cache, which cgroups count as used although the kernel can reclaim it. */
+/* Returns a cgroup's used bytes without the page cache, which the kernel can reclaim. */
 static size_t kept(const hierarchy *h)
 {
     static const char *const first[] = {"total_inactive_file", "total_active_file"}, *const second[] = {
@@ -220,8 +218,8 @@ static void note_second(const hierarchy *h, size_t swap, dg_cgroup_limit *out)
     }
 }
 
-/* In cgroup version 1 memory.memsw.limit_in_bytes limits memory plus swap. hierarchical_memory_limit includes ancestor
- * groups that this process cannot see. */
+/* In cgroup version 1 memory.memsw.limit_in_bytes limits memory plus swap. hierarchical_memory_limit includes the
+ * limits of ancestor cgroups that are invisible to this process. */
 static void note_first(const hierarchy *h, size_t swap, bool child, dg_cgroup_limit *out)
 {
     static const char *const above[] = {"hierarchical_memory_limit"}, *const swapped[] = {"total_swap"};

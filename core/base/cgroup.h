@@ -1,5 +1,5 @@
-/* Limits of this process's control groups (cgroups, versions 1 and 2), of every group from the process to the root.
- * Paths in /proc and of the mount points begin with `root`, which is "" except in tests. */
+/* Limits of this process's control groups (cgroups, versions 1 and 2) and of all their ancestors.
+ * The paths of all system files are prefixed by `root`, which is "" except in tests. */
 #ifndef DG_CGROUP_H
 #define DG_CGROUP_H
 
@@ -8,18 +8,18 @@
 
 typedef struct {
     size_t all, left; /* left: the limit minus used bytes that cannot be reclaimed */
-    char file[32];    /* with the limit */
+    char file[32];    /* name of the cgroup file with the limit */
     char group[160];
 } dg_cgroup_limit;
 
-/* Finds the cgroup memory limit of which the fewest bytes are left. `swap` is the machine's swap in bytes; the limit
- * includes as much swap as the cgroup allows. */
+/* Finds the cgroup memory limit of which the fewest bytes are left. `swap` is the machine's swap in bytes. The memory
+ * limit includes the swap that the cgroup allows. */
 bool dg_cgroup_memory(const char *root, size_t swap, dg_cgroup_limit *out);
 
 /* Finds the limit of threads and processes (pids.max) that allows the fewest new threads. */
 bool dg_cgroup_threads(const char *root, dg_cgroup_limit *out);
 
-/* Returns the number of processors allowed by the quota (rounded up) and the cpuset, or 0 without a limit. */
+/* Returns the number of processors that CPU quota (rounded up) and cpuset of the cgroups allow, or 0 for no limit. */
 int dg_cgroup_cores(const char *root);
 
 #endif

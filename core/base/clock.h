@@ -1,4 +1,4 @@
-/* Clocks for durations, not for dates. */
+/* Clocks that measure durations. */
 #ifndef DG_CLOCK_H
 #define DG_CLOCK_H
 
@@ -12,7 +12,7 @@ static inline double dg_clock(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Processor seconds of this process, all threads. */
+/* Returns the CPU time of all threads of this process in seconds. */
 static inline double dg_cpu_seconds(void)
 {
     struct timespec t;

@@ -1,13 +1,13 @@
-/* Processors and memory of the machine, from system calls. */
+/* Number of processors and bytes of memory of the machine. */
 #ifndef DG_CORES_H
 #define DG_CORES_H
 
 #include <stddef.h>
 
-/* Processors that this process may use, at least 1, by its affinity and the quota of its cgroups. */
+/* Returns the number of processors that affinity mask and cgroups allow this process, at least 1. */
 int dg_cores(void);
 
-/* Bytes of memory and swap of the machine; SIZE_MAX: unknown. */
+/* Returns the machine's memory plus swap in bytes; SIZE_MAX: unknown. */
 size_t dg_machine_memory(void);
 
 size_t dg_machine_swap(void);

@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 /* A temporary file is called ".NAME.PID-N.dcgan-tmp". Every writer first tries ".NAME.0-1.dcgan-tmp", so that it finds
- * and removes the file of a killed writer. A writer holds a flock on its temporary file. The lock shows that the writer
- * is alive even if process numbers are reused or belong to another container. */
+ * and removes the file of a killed writer. A writer holds a flock on its temporary file: the lock shows that the writer
+ * is alive, even if process numbers are reused or belong to another container. */
 static const char suffix[] = ".dcgan-tmp";
 
 static const dg_output_rule *output_rule;
@@ -27,9 +27,9 @@ void dg_set_output_rule(const dg_output_rule *rule) { output_rule = rule; }
 
 typedef struct {
     const char *path, *name; /* `path` is as given; `name` is the last component of `real` */
-    const char *real;        /* path, or the target of its symbolic link */
+    const char *real;        /* path, or the target if path is a symbolic link */
     char temp[NAME_MAX + 1];
-    const dg_directory *given; /* the caller's directory; NULL: the directory in `path` */
+    const dg_directory *given; /* directory opened by the caller; NULL: the directory part of `path` */
     int dir, fd;
     size_t bytes;
     bool replaces;
@@ -65,7 +65,7 @@ static dg_err failed(writer *w, const char *what)
                           : error == EFBIG ? "the file would be larger than ulimit -f or the file system allows"
                           : inodes         ? "the disk is full"
                                            : "the disk has no free inodes";
-        char free_there[64] = ""; /* over NFS the free bytes are rounded up to blocks */
+        char free_there[64] = ""; /* over NFS, statvfs rounds the free bytes up to whole blocks */
         if (room < w->bytes) snprintf(free_there, sizeof free_there, ", but only %zu bytes are free", room);
         return dg_fail(DG_IO,
                        DG_MSG("disk-space",
@@ -103,8 +103,8 @@ static dg_err begin(writer *w, struct stat *old)
         memset(old, 0, sizeof *old);
         return errno == ENOENT ? DG_OK : failed(w, "read its attributes");
     }
-    /* Renaming over /dev/null or a FIFO would destroy it; renaming over a symbolic link replaces the link only, so that
-     * nothing is written outside of the named directory. */
+    /* A rename over /dev/null or a FIFO would destroy it. A rename over a symbolic link replaces only the link, and its
+     * target stays unchanged. */
     if (!S_ISREG(old->st_mode) && !S_ISLNK(old->st_mode))
         return dg_fail(DG_IO, DG_MSG("exists-as", "%s: exists and is %s; give another name"), w->path,
                        S_ISDIR(old->st_mode) ? "a directory" : "not a regular file");
@@ -121,7 +121,7 @@ static bool remove_dead(int dir, const char *name)
     const int fd = openat(dir, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     struct stat s, now;
     if (fd < 0) return false;
-    /* Between open and flock the file may have been renamed, and another writer may use the temporary name. */
+    /* Between open and flock, the writer may have renamed the file, and another writer may use the temporary name. */
     const bool gone = fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
                       fstatat(dir, name, &now, AT_SYMLINK_NOFOLLOW) == 0 && now.st_dev == s.st_dev &&
                       now.st_ino == s.st_ino && unlinkat(dir, name, 0) == 0;
@@ -163,8 +163,8 @@ static dg_err create(writer *w, const struct stat *old)
     return failed(w, "create a temporary file in the same directory");
 }
 
-/* Reserves disk space, so that a full disk is reported before anything is written. File systems without reservation
- * report a full disk at a write. */
+/* Reserves disk space, so that a full disk is reported before anything is written. File systems that cannot reserve
+ * space report a full disk during a write. */
 static dg_err reserve(writer *w)
 {
 #ifdef __linux__
@@ -194,11 +194,11 @@ static dg_err fill(writer *w, const dg_chunk *piece, int pieces)
     return DG_OK;
 }
 
-/* Some file systems return EINVAL or ENOSYS for a directory. */
+/* EINVAL and ENOSYS are ignored, because some file systems cannot sync a directory. */
 int dg_sync_directory(int dir) { return fsync(dir) && errno != EINVAL && errno != ENOSYS ? -1 : 0; }
 
-/* True if the file has been renamed. A network file system repeats a rename whose answer was lost; the repeated rename
- * fails although the first one succeeded. */
+/* True if the temporary file has been renamed although rename() failed. NFS repeats a rename whose answer was lost, and
+ * the repeated rename fails. */
 static bool is_renamed(const writer *w)
 {
     const int error = errno;
@@ -209,7 +209,7 @@ static bool is_renamed(const writer *w)
     return same;
 }
 
-/* Checks the file that the rename will replace. *fresh is true if no such file exists. */
+/* Checks the file that the rename will replace. *fresh: the output file does not exist yet. */
 static dg_err check_old(writer *w, const dg_chunk *piece, int pieces, bool *fresh)
 {
     *fresh = false;
@@ -222,8 +222,8 @@ static dg_err check_old(writer *w, const dg_chunk *piece, int pieces, bool *fres
     return e;
 }
 
-/* Returns 0, or -1 with errno. EEXIST: another process has created the file after check_old(). Not every file system
- * reports EEXIST. */
+/* Returns 0, or -1 with errno. EEXIST: another process has created the output file after check_old(); some file
+ * systems overwrite the file without this error. */
 static int give_name(const writer *w, bool fresh)
 {
 #ifdef RENAME_NOREPLACE
@@ -246,7 +246,7 @@ static dg_err commit(writer *w, const dg_chunk *piece, int pieces)
     bool fresh;
     dg_err e = check_old(w, piece, pieces, &fresh);
     if (e) return e;
-    /* The file is renamed before its lock is released, because another process can remove an unlocked file. */
+    /* The lock is released after the rename, because another process can remove an unlocked temporary file. */
     int named = give_name(w, fresh);
     if (named && errno == EEXIST && fresh && !is_renamed(w)) {
         e = check_old(w, piece, pieces, &fresh);
@@ -283,12 +283,12 @@ static dg_err write_once(writer w, const dg_chunk *piece, int pieces, int *error
     return e;
 }
 
-enum { TRIES = 4 }; /* between the tries: pauses of 10, 40 and 160 ms */
+enum { TRIES = 4 }; /* tries of a write, with pauses of 10, 40 and 160 ms */
 
 static dg_err write_file(const writer *w, const dg_chunk *piece, int pieces)
 {
-    /* SIGXFSZ is blocked, so that exceeding RLIMIT_FSIZE fails with EFBIG and does not kill the process. Terminating
-     * signals are blocked until the temporary file is removed. */
+    /* SIGXFSZ is blocked, so that exceeding RLIMIT_FSIZE fails with EFBIG and does not kill the process. Signals that
+     * end the process are blocked until the temporary file is renamed or removed. */
     sigset_t limit, held, before, pending;
     sigemptyset(&limit);
     sigaddset(&limit, SIGXFSZ);
@@ -351,7 +351,7 @@ static bool is_temporary(const char *name)
 
 DIR *dg_list_directory(int dir)
 {
-    const int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* dup would share the read position */
+    const int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* dup() would share the read position */
     DIR *d = fd < 0 ? NULL : fdopendir(fd);
     if (!d && fd >= 0) close(fd);
     return d;

@@ -11,7 +11,7 @@
 #include <sys/types.h>
 #include "core/base/err.h"
 
-/* The part of a path after its last slash; points into path. */
+/* Returns a pointer to the part of path after its last slash. */
 const char *dg_last_component(const char *path);
 
 typedef struct {
@@ -21,24 +21,24 @@ typedef struct {
 
 dg_err dg_write_atomic(const char *path, const dg_chunk *piece, int pieces);
 
-/* Rule for output files that are named by a path and are not in a dg_directory. With a rule, dg_write_atomic writes
- * directly to a FIFO or character device, and replaces the target of a symbolic link. */
+/* Rule for output files that the user names. With a rule, dg_write_atomic writes directly to a FIFO or character
+ * device, and replaces the target of a symbolic link. */
 typedef struct {
     /* Returns the descriptor for the path, such as standard output for "-", or -1 if the path names a file. */
     int (*descriptor)(const char *path);
     dg_err (*may_replace)(int old, const char *path, const dg_chunk *piece, int pieces);
 } dg_output_rule;
-/* Sets the rule. Without a rule (NULL, the default), every regular file and link may be replaced. Set the rule before
- * other threads write files. */
+/* Sets the rule for output files, before other threads write files. Without a rule (NULL, the default), every regular
+ * file and link may be replaced. */
 void dg_set_output_rule(const dg_output_rule *rule);
 
 /* An open directory for new files. `lock` is the descriptor of the directory's lock file `lock_name`, or -1. If the
- * lock file is gone when a new file is renamed, the write fails, because another run may own the directory. */
+ * lock file has been removed, writing a file fails, because another run may own the directory. */
 typedef struct {
     int fd, lock;
     const char *lock_name;
 } dg_directory;
-/* Like dg_write_atomic, for a file in the open directory `dir`; if dir is NULL, in the directory of the path. */
+/* Like dg_write_atomic, for a file in the open directory `dir`; NULL: the directory part of `path`. */
 dg_err dg_write_atomic_in(const dg_directory *dir, const char *path, const dg_chunk *piece, int pieces);
 
 bool dg_may_pass(int error);
@@ -59,35 +59,35 @@ DIR *dg_list_directory(int dir);
 /* Reads a whole regular file of at most `limit` bytes; never blocks on a FIFO. *data is malloc'd and ends with an
  * additional NUL byte. Every error is DG_IO; the message has the path and the reason. */
 dg_err dg_read_file(const char *path, size_t limit, void **data, size_t *bytes);
-/* Like dg_read_file, for a file in the open directory `dir`; if dir is -1, in the directory of the path. */
+/* Like dg_read_file, for the last component of path in the open directory `dir`; -1: for path itself. */
 dg_err dg_read_file_in(int dir, const char *path, size_t limit, void **data, size_t *bytes);
-/* Like dg_read_file_in, but refuses a symbolic link, because only the program writes these files. */
+/* Like dg_read_file_in, for a file that only dcgan writes: refuses a symbolic link. */
 dg_err dg_read_own_in(int dir, const char *path, size_t limit, void **data, size_t *bytes);
 
-/* Reads the text of a file up to its first NUL byte, so that a sparse file is not read as a whole. *bytes is the size
- * of the file. If `own` is true, a symbolic link is refused. */
+/* Reads a file up to its first NUL byte, so that a sparse file is not read as a whole. *bytes is the size of the file.
+ * If `own` is true, a symbolic link is refused. */
 dg_err dg_read_text(int dir, const char *path, bool own, size_t limit, void **text, size_t *bytes);
 
-/* Opens a file that is read in pieces; dg_read_next then reads exactly n bytes per call. After an error *fd is -1;
- * otherwise the caller closes *fd. */
+/* Opens a file, of which dg_read_next reads exactly n bytes per call. The caller closes *fd, which is -1 after an
+ * error. */
 dg_err dg_read_open(const char *path, size_t limit, int *fd, size_t *bytes);
-/* Like dg_read_open in directory `dir`, but refuses a symbolic link, because only the program writes these files. */
+/* Like dg_read_open in directory `dir`, for a file that only dcgan writes: refuses a symbolic link. */
 dg_err dg_read_own_open(int dir, const char *path, size_t limit, int *fd, size_t *bytes);
 dg_err dg_read_next(int fd, const char *path, void *to, size_t n);
 
-/* Reads n bytes, fewer only at the end of the file. Returns the number of bytes read, or -1 with errno. */
+/* Reads n bytes, or fewer at the end of the file. Returns the number of bytes read, or -1 with errno. */
 ssize_t dg_read_some(int fd, void *to, size_t n);
 
 /* Outputs other than regular files (core/base/file_stream.c): descriptors, FIFOs, devices, symbolic links. */
 
-/* Writes the pieces to an open descriptor. Every error returns DG_IO, also a closed pipe; SIGPIPE is not raised. */
+/* Writes the pieces to an open descriptor. Every error is DG_IO, including a closed pipe, which raises no SIGPIPE. */
 dg_err dg_stream_to(int fd, const char *path, const dg_chunk *piece, int pieces);
 
-/* If the path is a FIFO or a device, writes to it and returns true. *e is the error of writing; a block device or a
- * socket is an error. Opening a FIFO blocks until a reader opens it. */
+/* If the path is a FIFO or character device, writes the pieces to it, sets *e and returns true. A block device or a
+ * socket is an error. Opening a FIFO blocks until a reader opens the FIFO. */
 bool dg_stream_file(const char *path, const dg_chunk *piece, int pieces, dg_err *e);
 
-/* *target, malloc'd: target of the symbolic link; NULL: not a link. DG_IO if the target does not exist. */
+/* Stores a malloc'd copy of a symbolic link's target, or NULL if path is not a link. DG_IO: no such target. */
 dg_err dg_link_target(const char *path, char **target);
 
 #endif

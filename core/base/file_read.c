@@ -1,4 +1,4 @@
-/* Reads regular files: whole, as text or in pieces. The limit on the size is checked before memory is allocated. */
+/* Reads regular files: whole, as text or in pieces. The size limit is checked before memory is allocated. */
 #include "core/base/file_io.h"
 
 #include <errno.h>

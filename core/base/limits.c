@@ -18,9 +18,9 @@
 #include <malloc.h>
 #endif
 
-enum { MOST_THREADS = 1024, STACK = 2 << 20 }; /* STACK: stack bytes per thread if the address space is limited */
+enum { MOST_THREADS = 1024, STACK = 2 << 20 }; /* STACK: bytes per thread's stack if the address space is limited */
 
-/* Reads a small file without malloc, which may just have failed. */
+/* Reads a small file without malloc, because the caller reports a failed malloc. */
 static bool read_small(const char *path, char *text, size_t size)
 {
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -31,7 +31,7 @@ static bool read_small(const char *path, char *text, size_t size)
     return n > 0;
 }
 
-/* Returns a field of /proc/self/statm in bytes. Field 0 is the address space, field 5 is data and stack. */
+/* Returns a field of /proc/self/statm in bytes: 0 is the size of the address space, 5 of data and stack. */
 static size_t mapped(int field)
 {
     char text[256], *at = text;
@@ -72,7 +72,7 @@ static size_t line_of(const char *text, const char *name)
     return at ? (size_t)strtoull(at + strlen(name), NULL, 10) << 10 : 0;
 }
 
-/* Stores the commit limit, which applies with vm.overcommit_memory = 2. */
+/* Stores the limit CommitLimit of /proc/meminfo, which applies with vm.overcommit_memory = 2. */
 static void note_promises(dg_memory_limit *out)
 {
     char text[4096];
@@ -128,8 +128,7 @@ const char *dg_thread_limit_note(char *out, size_t size)
     return out;
 }
 
-/* Returns the number of processors granted by a batch system, or 0 if unknown. Some batch systems do not set the
- * affinity. */
+/* Returns the number of processors that a batch system such as Slurm grants the process, or 0 if unknown. */
 static int granted(void)
 {
     static const char *const name[] = {"SLURM_CPUS_PER_TASK", "NSLOTS", "NCPUS", "LSB_DJOB_NUMPROC"};
@@ -169,7 +168,7 @@ void dg_limits_begin(void)
 #ifdef __GLIBC__
     pthread_attr_t a;
     size_t stack;
-    (void)mallopt(M_ARENA_MAX, 1); /* each arena reserves 64 MB of addresses */
+    (void)mallopt(M_ARENA_MAX, 1); /* each malloc arena reserves 64 MB of address space */
     if (pthread_getattr_default_np(&a)) return;
     if (!pthread_attr_getstacksize(&a, &stack) && stack > STACK && !pthread_attr_setstacksize(&a, STACK))
         (void)pthread_setattr_default_np(&a);

@@ -1,4 +1,4 @@
-/* Limits of this process that the machine, cgroups (cgroup.h), the shell (getrlimit) and a batch system set. */
+/* Limits of this process by the machine, cgroups (cgroup.h), getrlimit and a batch system. */
 #ifndef DG_LIMITS_OF_PROCESS_H
 #define DG_LIMITS_OF_PROCESS_H
 
@@ -7,7 +7,7 @@
 
 typedef struct {
     size_t all, left; /* bytes of the limit, bytes still available; SIZE_MAX: unknown */
-    bool addresses;   /* the limit is on the address space, which includes unused stacks */
+    bool addresses;   /* the limit is on the address space, so reserved but unused stacks count */
     char name[256];   /* "the machine", "ulimit -v", "memory.max of the cgroup /a" */
 } dg_memory_limit;
 
@@ -16,15 +16,14 @@ void dg_memory_limit_read(dg_memory_limit *out);
 /* Returns "; ulimit -v allows 200.0 MB, 12.1 MB are left" if a limit makes malloc fail, else "". */
 const char *dg_memory_limit_note(char *out, size_t size);
 
-/* Returns "; ulimit -u allows 100" if this limit may have prevented a new thread, else "". */
+/* Returns "; ulimit -u allows 100" if the limit of threads may have prevented a new thread, else "". */
 const char *dg_thread_limit_note(char *out, size_t size);
 
-/* Returns the number of threads for compute-bound work, 1 to 1024. The number is OMP_NUM_THREADS if set, otherwise
- * dg_cores(), limited by the batch system (SLURM_CPUS_PER_TASK, NSLOTS, NCPUS, LSB_DJOB_NUMPROC) and by the address
- * space that the stacks need. */
+/* Returns the number of threads for compute-bound work, 1 to 1024: OMP_NUM_THREADS if set, otherwise dg_cores(),
+ * limited by the batch system (SLURM_CPUS_PER_TASK, NSLOTS, NCPUS, LSB_DJOB_NUMPROC) and by the address space. */
 int dg_default_threads(void);
 
-/* If the address space is limited, sets smaller thread stacks and a single malloc arena. Call this function once,
+/* If the address space is limited, sets smaller thread stacks and a single malloc arena. Call dg_limits_begin once,
  * before threads start. */
 void dg_limits_begin(void);
 

@@ -1,5 +1,4 @@
-/* A stream into memory that reports a failed allocation. glibc 2.36's open_memstream drops text without an error from
- * ferror or fclose. */
+/* A stream into memory that reports a failed allocation, as glibc 2.36's open_memstream does not. */
 #ifndef DG_MEMORY_FILE_H
 #define DG_MEMORY_FILE_H
 
@@ -12,10 +11,9 @@ typedef struct {
     bool exhausted;
 } dg_memory_file;
 
-/* NULL: no memory. */
+/* Returns NULL if memory runs out. */
 FILE *dg_memory_open(dg_memory_file *m);
-/* Closes the stream `to`, which may be NULL. Returns false and sets m->text to NULL if memory ran out; otherwise
- * m->text has the whole text. */
+/* Closes the stream `to`, which may be NULL. Returns false and sets m->text to NULL if memory ran out. */
 bool dg_memory_close(FILE *to, dg_memory_file *m);
 
 #endif

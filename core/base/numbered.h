@@ -8,8 +8,7 @@
 
 enum { DG_NUMBERED_MAX = 999999999 };
 
-/* Returns the number NNNN of a name "beforeNNNNafter" printed with "%04d", 1 to DG_NUMBERED_MAX, or 0 for any other
- * name. */
+/* Returns the number NNNN (1 to DG_NUMBERED_MAX) of a name "beforeNNNNafter", or 0 for any other name. */
 static inline uint64_t dg_numbered(const char *name, const char *before, const char *after)
 {
     const size_t k = strlen(before), n = strncmp(name, before, k) ? 0 : strspn(name + k, "0123456789");

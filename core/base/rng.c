@@ -9,7 +9,7 @@ void dg_normal4(float out[4], uint64_t seed, uint64_t subsequence, uint64_t bloc
     dg_philox(word, seed, subsequence, block);
     const float unit = 0x1p-32f, turn = 0x1p-32f * 6.2831855f;
     for (int i = 0; i < 4; i += 2) {
-        /* Explicit fmaf gives the same numbers whether or not the compiler contracts expressions. */
+        /* Explicit fmaf makes the result independent of the compiler's contraction of expressions. */
         float u = fmaf((float)word[i], unit, unit / 2);
         float v = fmaf((float)word[i + 1], turn, turn / 2);
         float s = sqrtf(-2.0f * logf(u));
@@ -33,7 +33,7 @@ static uint32_t next(words *w)
     return w->word[w->used++];
 }
 
-/* Uniform in 0..n-1 without bias: Lemire, "Fast random integer generation in an interval", 2019. */
+/* Returns an unbiased uniform integer in 0..n-1: Lemire, "Fast random integer generation in an interval", 2019. */
 static uint32_t below(words *w, uint32_t n)
 {
     uint64_t product = (uint64_t)next(w) * n;

@@ -1,8 +1,8 @@
 /* Counter-based random numbers: Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
- * A number is a pure function of (seed, stream, step, index), so a resumed run needs only its step.
+ * A random number is a pure function of (seed, stream, step, index), so a resumed training run needs only its step.
  *
- * The layout is that of cuRAND's device generator, so that both backends draw the same values: key = seed, counter =
- * (block, subsequence) as two 64-bit halves, i.e. curand_init(seed, subsequence, 4 * block). */
+ * The CPU backend lays out key and counter as cuRAND's device generator does, so that CPU and GPU draw equal values:
+ * key = seed, counter = (block, subsequence) as two 64-bit halves, i.e. curand_init(seed, subsequence, 4 * block). */
 #ifndef DG_RNG_H
 #define DG_RNG_H
 
@@ -15,26 +15,26 @@
 #define DG_HD
 #endif
 
-/* Each purpose has its own stream of random numbers. The subsequence is stream << 56 | step. */
+/* Each purpose has its own stream of random numbers. The Philox subsequence is stream << 56 | step. */
 enum {
-    DG_STREAM_NOISE = 1,   /* z of training step `step` */
-    DG_STREAM_FLIP = 2,    /* mirroring: one value per image of step `step` */
+    DG_STREAM_NOISE = 1,   /* noise vectors z of training step `step` */
+    DG_STREAM_FLIP = 2,    /* mirroring: one value per image of training step `step` */
     DG_STREAM_SHUFFLE = 3, /* step = epoch */
-    DG_STREAM_SAMPLE = 4,  /* z of sample grids (step = 0) and of `generate` (step = image seed) */
-    DG_STREAM_INIT = 5,    /* initial weights, step = ordinal of the tensor */
-    DG_STREAM_SYNTH = 6,   /* synthetic images, step = image */
+    DG_STREAM_SAMPLE = 4,  /* noise vectors z of sample grids (step = 0) and of `generate` (step = image seed) */
+    DG_STREAM_INIT = 5,    /* initial weights, step = index of the weight tensor */
+    DG_STREAM_SYNTH = 6,   /* synthetic images, step = index of the image */
     DG_STREAM_DROPOUT = 7, /* dropout: one value per element, step = layer << 40 | training step */
-    DG_STREAM_SPLIT = 8,   /* test split of a class, step = class */
-    /* order of evaluated images: step = 0 for real images, 1 for samples. Steps from 16 on, with seed 0: the fixed
-     * random numbers of the metrics (host/judge/random_net.h). */
+    DG_STREAM_SPLIT = 8,   /* choice of a class's images for the test split, step = class */
+    /* order of the images in an evaluation: step = 0 for real images, 1 for samples. Steps from 16 on, with seed 0:
+     * the fixed random numbers of the metrics (host/judge/random_net.h). */
     DG_STREAM_JUDGE = 9,
-    DG_STREAM_AUGMENT = 10,   /* augmentation: three blocks per image, step = order << 40 | training step */
-    DG_STREAM_STATISTICS = 11 /* z for the batch norm statistics of averaged weights, step = batch */
+    DG_STREAM_AUGMENT = 10,   /* augmentation: three Philox blocks per image, step = order << 40 | training step */
+    DG_STREAM_STATISTICS = 11 /* noise z for the batch norm statistics of averaged weights, step = batch index */
 };
 
 static inline DG_HD uint64_t dg_subsequence(int stream, uint64_t step) { return (uint64_t)stream << 56 | step; }
 
-/* One round of Philox. The keys are Weyl sequences of the golden ratio and of sqrt(3) - 1. */
+/* One round of Philox; the increments of the round keys are the golden ratio and sqrt(3) - 1. */
 enum { DG_PHILOX_ROUNDS = 10 };
 static inline DG_HD void dg_philox_round(uint32_t c[4], uint64_t seed, uint32_t round)
 {
@@ -55,13 +55,13 @@ static inline DG_HD void dg_philox(uint32_t out[4], uint64_t seed, uint64_t subs
     for (uint32_t round = 0; round < DG_PHILOX_ROUNDS; round++) dg_philox_round(out, seed, round);
 }
 
-/* Computes four independent N(0, 1) floats from the four values of a block, by Box-Muller with cuRAND's scaling: values
- * 0 and 1 give normals 0 and 1, values 2 and 3 give normals 2 and 3. Agrees with curand_normal4 to a few ulp. */
+/* Computes four independent N(0, 1) floats from the four words of a Philox block, by Box-Muller with cuRAND's scaling:
+ * words 0 and 1 give normals 0 and 1, words 2 and 3 give normals 2 and 3. Agrees with curand_normal4 to a few ulp. */
 void dg_normal4(float out[4], uint64_t seed, uint64_t subsequence, uint64_t block);
 
 void dg_random_bytes(void *out, size_t bytes, uint64_t seed, uint64_t subsequence);
 
-/* Shuffles 0..n-1 into perm by Fisher-Yates with the random numbers of (seed, subsequence). */
+/* Writes a random permutation of 0..n-1 to perm, by Fisher-Yates with the random numbers of (seed, subsequence). */
 void dg_permutation_of(int32_t *perm, int n, uint64_t seed, uint64_t subsequence);
 static inline void dg_permutation(int32_t *perm, int n, uint64_t seed, uint64_t epoch)
 {

@@ -40,8 +40,8 @@ static void put_quoted(word *w, const char *s)
     put(w, "'", 1);
 }
 
-/* Appends a quoted string with escapes; `high` is the escape prefix of bytes >= 0x80. A hex digit after a \xNN escape
- * is escaped because some shells read more than two digits, and "!" because interactive shells expand "!". */
+/* Appends a quoted string with escapes; `high` is the escape prefix of bytes >= 0x80. A hex digit after \xNN is
+ * escaped, because some shells read more than two digits. "!" is escaped, because interactive shells expand "!". */
 static void put_escaped(word *w, const char *s, const char *high)
 {
     bool digits = false;

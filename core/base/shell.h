@@ -1,14 +1,14 @@
 /* Shell commands in messages, for the user to copy: the program's calling name and quoted file names.
  *   char q[DG_SHELL_ROOM];
  *   dg_fail(DG_USAGE, "... resume it: %s --resume --out %s", dg_program(), dg_shell_path(q, sizeof q, dir));
- * Text without special characters is unchanged; other text is quoted as '...'. Text with bytes that must not reach a
- * terminal (see dg_printable) is in $'...', as in bash, zsh, ksh and POSIX 2024: $'a\x1bb'. */
+ * Text without special characters is unchanged; other text is quoted as '...'. Text with control bytes (dg_printable)
+ * is quoted as $'a\x1bb', for bash, zsh, ksh and POSIX 2024 shells. */
 #ifndef DG_SHELL_H
 #define DG_SHELL_H
 
 #include <stddef.h>
 
-/* Size of a buffer for any path of the system, quoted, with the final NUL. */
+/* Size of a buffer for any quoted path with the final NUL. */
 enum { DG_SHELL_ROOM = 4 * 4096 + 16 };
 
 /* Writes `text` to out as one word of a shell command, or "WORD" if out (size bytes) is too small. Returns out. */
@@ -17,8 +17,7 @@ char *dg_shell_quote(char *out, size_t size, const char *text);
 /* Like dg_shell_quote, for a file name: adds ./ before a leading dash, so that the name is not an option. */
 char *dg_shell_path(char *out, size_t size, const char *path);
 
-/* Writes `text` to out as a quoted Python string; bytes that are not UTF-8 are written as os.fsdecode does. Returns
- * out. */
+/* Writes `text` to out as a quoted Python string, with bytes that are not UTF-8 as in os.fsdecode. Returns out. */
 char *dg_python_quote(char *out, size_t size, const char *text);
 
 /* Returns the program's name quoted for a shell command; "dcgan" until main sets it. */

@@ -20,7 +20,7 @@ static void *wait_at_gate(void *nothing)
     return nothing;
 }
 
-/* Returns OMP_STACKSIZE in bytes, or 0 if not set. The variable's suffixes are B, K (default), M and G. */
+/* Returns the environment variable OMP_STACKSIZE in bytes (suffix B, K, M, G; default K), or 0 if not set. */
 static size_t stack_bytes(void)
 {
     static const char units[] = "BKMG";
@@ -41,7 +41,7 @@ static int start(int n, int *error)
     *error = pthread_attr_init(&attributes);
     if (*error) return 0;
     const size_t stack = stack_bytes();
-    if (stack) (void)pthread_attr_setstacksize(&attributes, stack); /* ignores too small a size, like OpenMP */
+    if (stack) (void)pthread_attr_setstacksize(&attributes, stack); /* OpenMP, too, ignores too small a stack */
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -54,7 +54,7 @@ static int start(int n, int *error)
     return started;
 }
 
-/* Returns the number of threads that can run at once. *error: errno if fewer than `threads` threads can run. */
+/* Returns how many of `threads` threads can run at once. *error: errno if not all of them can. */
 static int can_start(int threads, int *error)
 {
     static atomic_int proven = 1;

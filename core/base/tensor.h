@@ -1,4 +1,4 @@
-/* Shapes and element types. Memory order is NHWC; files have PyTorch's NCHW layouts. */
+/* Shapes and element types of tensors. The layout is NHWC in memory and PyTorch's NCHW in files. */
 #ifndef DG_TENSOR_H
 #define DG_TENSOR_H
 
@@ -11,7 +11,7 @@ typedef struct {
     int N, H, W, C; /* a vector of n values is (1, 1, 1, n) */
 } dg_shape;
 
-/* Maximum number of values of a tensor (whole batch), because kernels index with int. */
+/* Maximum number of values of a tensor with its whole batch, because kernels index with int. */
 #define DG_TENSOR_VALUES INT32_MAX
 
 static inline size_t dg_type_bytes(dg_type t)

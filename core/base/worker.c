@@ -25,10 +25,10 @@ struct dg_worker {
     int first, count;
     int busy;
     long given;
-    long running[DG_WORKER_THREADS]; /* job numbers by thread; IDLE */
+    long running[DG_WORKER_THREADS]; /* number of the job that each thread runs, or IDLE */
     int started;
     bool closing;
-    dg_err error; /* first failure of a job, with its message, because dg_message() is per thread */
+    dg_err error; /* error of the first failed job; message: its text, because dg_message() is per thread */
     char message[1024];
 };
 
@@ -69,8 +69,7 @@ dg_err dg_worker_open(int threads, dg_worker **out)
     for (int i = 0; i < DG_WORKER_THREADS; i++) w->running[i] = IDLE;
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->changed, NULL);
-    /* All signals are blocked in worker threads, so that the training thread receives them. A new thread inherits this
-     * mask. */
+    /* Worker threads inherit a mask that blocks all signals, so that the training thread receives the signals. */
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -98,7 +97,7 @@ void dg_worker_give(dg_worker *w, dg_err (*work)(void *context), void *context)
     pthread_mutex_unlock(&w->lock);
 }
 
-/* Returns the first failure so far and stores its message for this thread. Requires the lock. */
+/* Returns the error of the first failed job and stores its message for this thread. Requires the lock. */
 static dg_err result(const dg_worker *w) { return w->error ? dg_fail(w->error, "%s", w->message) : DG_OK; }
 
 /* True if the first n jobs are done. Requires the lock. */

@@ -1,5 +1,5 @@
-/* The activations, one row each. Code with a case for each activation is a switch without default, so that the
- * compiler reports a missing activation. docs/extending.md says how to add an activation. */
+/* The table of activations. Code with a case for each activation is a switch without default, so that the compiler
+ * reports a missing activation. docs/extending.md says how to add an activation. */
 #ifndef DG_PLAN_ACT_H
 #define DG_PLAN_ACT_H
 
@@ -7,9 +7,9 @@
 #include <stdbool.h>
 
 /* X(NAME, word in model files, ONNX operator ("": none), FLOPs per value of act, FLOPs per value of act_dx, factor,
- *   from_y, fused). factor: an expression in `slope` with which act(z) = z if z > 0, else factor * z, or NAN if act is
- *   not piecewise linear. from_y is true if act' follows from y, which act_dx reads. fused is true if the fused CUDA
- *   kernels support the activation (kernels/fused/fuse.cuh). */
+ *   from_y, fused). If act(z) = z for z > 0, else factor * z, then factor is an expression in `slope`; else it is NAN.
+ *   from_y: act_dx can compute act' from the activation's output y. fused: the fused CUDA kernels support the
+ *   activation (kernels/fused/fuse.cuh). */
 #define DG_ACTS(X)                                          \
     X(NONE, "none", "", 0, 0, 1, true, true)                \
     X(RELU, "relu", "Relu", 1, 1, 0, true, true)            \
@@ -33,7 +33,7 @@ typedef struct {
 } dg_act_info;
 extern const dg_act_info dg_acts[DG_ACT_KINDS];
 
-/* Returns the slope for z < 0, or NaN if the activation is not linear on both sides of 0. */
+/* Returns the activation's slope for z < 0, or NaN if the activation is not piecewise linear. */
 static inline double dg_act_factor(dg_act act, double slope)
 {
     switch (act) {

@@ -37,7 +37,7 @@ int dg_arena_row(dg_arena *a, const char *name, dg_row_kind kind, int net, dg_ty
 
 int dg_arena_bytes(dg_arena *a, const char *name, dg_row_kind kind, size_t bytes)
 {
-    /* 64 channels of one byte; H is above 1 if W would exceed an int */
+    /* the shape has 64 channels of one byte; H is above 1 if W would exceed an int */
     const size_t units = (bytes + 63) / 64, rows = units / INT32_MAX + 1;
     return dg_arena_row(a, name, kind, 0, DG_U8, (dg_shape){1, (int)rows, (int)((units + rows - 1) / rows), 64});
 }
@@ -61,7 +61,7 @@ static dg_err choose(dg_plan *p, dg_backend *b)
     return b->fuse ? b->fuse(b, p) : DG_OK;
 }
 
-/* All ops share one row of counters, because no two ops that use the counters run concurrently. */
+/* All ops share one tensor of counters, because no two ops that use the counters run concurrently. */
 static int counters_of(dg_arena *a)
 {
     const int row = dg_arena_find(a, "counters");
@@ -107,8 +107,8 @@ static void live_op(const dg_plan *p, const dg_deps *d, int op, int first, int l
     for (int n = d->of_op[op]; n < d->of_op[op + 1]; n++) live(p->arena, d->access[n].row, first, last);
 }
 
-/* Extends the lifetimes of the rows that ops first .. last use, because one launch runs these ops together. The rows
- * include the operands of recomputed ops. */
+/* Extends the lifetimes of all tensors that a fused launch uses to ops first .. last of the launch. The tensors include
+ * the operands of recomputed ops. */
 static void live_ops(const dg_plan *p, const dg_deps *d, int first, int last)
 {
     for (int i = first; i <= last; i++) {
@@ -153,8 +153,8 @@ static int larger_first(const void *x, const void *y)
     return a->bytes != b->bytes ? (a->bytes < b->bytes ? 1 : -1) : a->row - b->row;
 }
 
-/* First fit: returns the lowest offset at which no placed row has an overlapping lifetime. apart: result of
- * dg_plan_apart; NULL: the ops run in plan order. */
+/* First fit: returns the lowest offset in the arena at which no placed tensor has an overlapping lifetime. apart:
+ * result of dg_plan_apart; NULL: the ops run in plan order. */
 static size_t lowest_gap(const dg_arena *a, const sized *order, int placed, const dg_row *r, const bool *apart)
 {
     const bool *others = apart ? apart + (r - a->row) * a->rows : NULL;

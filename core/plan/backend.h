@@ -13,8 +13,8 @@
 struct dg_plan;
 struct dg_machine;
 
-/* Streams of a device. A stream runs its work in order, and different streams run concurrently. Ops, put and get use
- * the first stream. */
+/* Streams of a device. A stream runs its work in order, and different streams run concurrently. Ops, put() and get()
+ * use stream DG_COMPUTE. */
 typedef enum { DG_COMPUTE, DG_COPY, DG_STREAMS } dg_stream;
 enum {
     DG_EVENT_METRICS,                        /* two: ring_reader.h */
@@ -41,8 +41,9 @@ struct dg_backend {
     dg_err (*get)(dg_backend *, void *host, const void *src, size_t bytes);
 
     /* Asynchronous copies; `host` is memory of alloc_host and must not change until the copy is done. An event (0 to
-     * DG_EVENTS - 1) completes after all work of the stream before record(). Work of a stream after wait() begins after
-     * the event. query() sets *yes if the event has completed; if `wait` is true, query() blocks until then. */
+     * DG_EVENTS - 1) completes when all work that its stream got before record() is done. Work that a stream gets after
+     * wait() begins after the event. query() sets *yes if the event has completed; `wait`: query() blocks until
+     * then. */
     dg_err (*alloc_host)(dg_backend *, size_t bytes, void **mem);
     void (*release_host)(dg_backend *, void *mem);
     dg_err (*start_put)(dg_backend *, dg_stream, void *dst, const void *host, size_t bytes);
@@ -51,27 +52,27 @@ struct dg_backend {
     dg_err (*wait)(dg_backend *, dg_stream, int event);
     dg_err (*query)(dg_backend *, int event, bool wait, bool *yes);
 
-    /* refuses(), called before placing, fills in op->tune and returns NULL, or the reason why the op cannot run (static
-     * text). choices() lists the variants that can run the op: it writes at most `room` variants to `out` and returns
-     * their number. choices is NULL if each op has only the choice that refuses() makes. */
+    /* refuses(), called before tensors are placed, fills in op->tune and returns NULL, or the reason why the op cannot
+     * run (static text). choices() writes at most `room` variants that can run the op to `out` and returns their
+     * number. choices is NULL if only the variant that refuses() selects can run an op. */
     const char *(*refuses)(dg_backend *, dg_op *);
     int (*choices)(dg_backend *, const dg_op *, dg_tune *out, int room);
     size_t (*scratch)(dg_backend *, const dg_op *);
-    /* Groups ops into launches by dg_fuse_plan, before placing and after op->tune of every op is set. If this function
-     * is NULL, each op is a launch. */
+    /* Groups ops into launches by dg_fuse_plan, before tensors are placed and after op->tune of every op is set. If
+     * `fuse` is NULL, each op is a launch. */
     dg_err (*fuse)(dg_backend *, struct dg_plan *);
 
     dg_err (*run)(dg_backend *, struct dg_plan *);
-    /* runs the plan n times; NULL: the caller calls run n times */
+    /* runs the plan n times; if run_many is NULL, the caller calls run n times */
     dg_err (*run_many)(dg_backend *, struct dg_plan *, int n);
     dg_err (*run_op)(dg_backend *, const dg_op *, double *ms); /* runs one op and waits for it; ms may be NULL */
     /* runs one launch and waits for it; NULL if the backend has no launches */
     dg_err (*run_launch)(dg_backend *, const struct dg_plan *, int launch);
     dg_err (*sync)(dg_backend *);
 
-    /* For `dcgan profile` and `tune`. time_plan() runs the plan once and returns ms per op. time_op() runs an op n
-     * times and measures each run; on a GPU, it overwrites the cache before each run. measure() measures the device's
-     * limits (machine.h) `rounds` times and keeps the best; if rounds is 0, it measures only the arithmetic peak. */
+    /* For `dcgan profile` and `tune`. time_plan() runs the plan once and returns ms per op. time_op() measures each of
+     * n runs of an op; on a GPU, time_op() overwrites the cache before each run. measure() measures the device's limits
+     * (machine.h) `rounds` times and keeps the best; rounds 0: only the arithmetic peak. */
     dg_err (*time_plan)(dg_backend *, struct dg_plan *, double *ms);
     dg_err (*time_op)(dg_backend *, const dg_op *, int n, double *ms);
     dg_err (*measure)(dg_backend *, struct dg_machine *, int rounds);
@@ -81,7 +82,7 @@ struct dg_backend {
 typedef struct {
     int threads;
     dg_type real;
-    const dg_variant *conv; /* variant for every convolution that supports it; NULL: by shape */
+    const dg_variant *conv; /* variant for every convolution that it supports; NULL: by shape */
     const char *isa;        /* instruction set; NULL: value of DCGAN_ISA, else this machine's fastest */
 } dg_cpu_options;
 
@@ -97,8 +98,7 @@ typedef struct {
     const char *tuning;
 } dg_cuda_options;
 
-/* Opens a GPU. Returns DG_DEVICE if the driver is missing or old, the device does not exist, or this build has no code
- * for it. */
+/* Opens a GPU. DG_DEVICE: the driver is missing or old, the device does not exist, or this build has no code for it. */
 dg_err dg_cuda_open(const dg_cuda_options *o, dg_backend **out);
 
 typedef struct {
@@ -110,7 +110,7 @@ typedef struct {
     char why_not[200];
 } dg_cuda_device;
 
-/* Writes at most `room` of the machine's devices to out and returns their number. If there is none, *why is the reason
+/* Writes at most `room` of the machine's GPUs to out and returns their number. If the number is 0, *why is the reason
  * in one sentence, valid until the next call. */
 int dg_cuda_devices(dg_cuda_device *out, int room, const char **why);
 

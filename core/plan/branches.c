@@ -1,11 +1,12 @@
-/* Branches of a plan: finds memory conflicts, then the fewest waits that order every conflicting pair. */
+/* Branches of a plan: finds memory conflicts between launches, and the fewest waits that order all conflicting
+ * pairs. */
 #include "core/plan/branches.h"
 #include "core/plan/deps.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A range of bytes [from, to) of the arena. Ops never write memory outside of the arena (dataset, permutation). */
+/* A range of bytes [from, to) of the arena. Memory outside of the arena (dataset, permutation) is only read by ops. */
 typedef struct {
     size_t from, to;
     bool written;
@@ -24,7 +25,7 @@ typedef struct {
     int pieces;
     piece *piece;
     size_t words;
-    unsigned *before; /* [piece][words]: bit set of the pieces that have ended when the piece begins */
+    unsigned *before; /* [piece][words]: per launch, bit set of the launches that have ended when it begins */
     unsigned *users;  /* [row of the arena][words] */
 } branches;
 
@@ -100,8 +101,8 @@ static void wait_for(const branches *b, int i, int k)
     include(mine, k);
 }
 
-/* Returns a branch in which piece i needs no additional wait, or else the branch with the shortest chain. `tail` has
- * the last piece of each branch, or -1. */
+/* Returns a branch in which launch i needs no additional wait, or else the branch with the shortest chain. tail: the
+ * last launch of each branch, or -1. */
 static int branch_of(const branches *b, const dg_branched *out, int i, const int *tail)
 {
     int best = -1, rank = 0;
@@ -174,7 +175,7 @@ dg_err dg_plan_branch(const dg_plan *p, dg_branched *out)
     return e;
 }
 
-/* Writes the set of pieces that end before the first use of a row, or all pieces if no piece uses the row. */
+/* Writes the set of launches that end before the first use of a tensor, or all launches if the tensor is unused. */
 static void before_users(const branches *b, size_t row, unsigned *out)
 {
     const unsigned *users = b->users + row * b->words;
@@ -216,7 +217,7 @@ static dg_err find_apart(const branches *b, bool *out)
     return DG_OK;
 }
 
-/* Gives each unplaced row its own address range for the analysis, so that no two rows conflict by sharing memory. */
+/* Gives each unplaced tensor its own address range during the analysis, so that no two tensors share memory. */
 dg_err dg_plan_apart(const dg_plan *p, bool **out)
 {
     dg_arena *a = p->arena;

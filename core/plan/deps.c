@@ -3,14 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* True if an operand that begins in row `first` extends into row r. An operand of Adam consists of all rows of one kind
- * of a network, such as all gradients. */
+/* True if an operand that begins in tensor `first` extends into tensor r. An operand of Adam consists of all tensors of
+ * one kind of a network, such as all gradients. */
 static bool goes_on(const dg_row *first, size_t to, const dg_row *r)
 {
     return to > first->bytes && r > first && r->kind == first->kind && r->net == first->net;
 }
 
-/* Returns the number of accesses of an operand, and writes the accesses to `out` unless `out` is NULL. */
+/* Returns the number of tensors that an operand accesses. Writes the accesses to `out` unless `out` is NULL. */
 static int add_operand(const dg_plan *p, int i, int k, const dg_operand *o, dg_access *out)
 {
     const dg_op *op = &p->op[i];
@@ -65,7 +65,7 @@ static void find_writers(dg_deps *d)
 {
     for (int i = 0; i < d->ops * DG_MAX_OPERANDS; i++) d->writer[i] = -1;
     for (int r = 0; r < d->rows; r++) {
-        int last = -1, before = -1; /* the last two writers, because an op does not depend on itself */
+        int last = -1, before = -1; /* the last two writers of the tensor, because an op does not depend on itself */
         for (int n = d->of_row[r]; n < d->of_row[r + 1]; n++) {
             const dg_access *a = &d->access[d->by_row[n]];
             if (!a->beyond) d->writer[a->op * DG_MAX_OPERANDS + a->operand] = last == a->op ? before : last;

@@ -1,16 +1,16 @@
-/* Dependencies between the ops of a plan, used by placing, fusing and branching. Linear in the ops. */
+/* Dependencies between the ops of a plan, for the passes that place tensors, fuse ops and find branches. */
 #ifndef DG_DEPS_H
 #define DG_DEPS_H
 
 #include "core/plan/plan.h"
 
-/* An op's access to bytes [from, to) of a row, by one of its operands. */
+/* An op's access to bytes [from, to) of a tensor, by one of its operands. */
 typedef struct {
     int op, operand, row;
     size_t from, to;
     bool written;
-    bool beyond;  /* the operand extends past this row, through all rows of a network */
-    bool metrics; /* the op writes some values of this step's ring row, and no other op writes these values */
+    bool beyond;  /* the operand begins in an earlier tensor and extends through all tensors of a network */
+    bool metrics; /* the op writes metrics of this step, and no other op writes these values */
 } dg_access;
 
 typedef struct {
@@ -22,15 +22,15 @@ typedef struct {
     int ops, rows;
 } dg_deps;
 
-/* Finds the dependencies of the plan's ops; rows may still be unplaced. DG_DEVICE: out of memory. The caller must free
- * d even after an error. */
+/* Finds the dependencies of the plan's ops; tensors need not be placed yet. DG_DEVICE: out of memory. The caller must
+ * free d even after an error. */
 dg_err dg_deps_find(dg_deps *d, const dg_plan *p);
 void dg_deps_free(dg_deps *d);
 
-/* Returns the last op before op number `op` that writes this operand's row, or -1 if no op of this plan does. */
+/* Returns the last op before op number `op` that writes the operand's tensor, or -1 if no op of this plan does. */
 int dg_deps_writer(const dg_deps *d, int op, int operand);
 
-/* True if two accesses to one row conflict: one of them writes bytes that the other reads or writes. */
+/* True if two accesses to a tensor conflict: one access writes bytes that the other access reads or writes. */
 bool dg_deps_conflict(const dg_access *a, const dg_access *b);
 
 #endif

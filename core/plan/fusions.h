@@ -1,11 +1,11 @@
-/* The kinds of fusion of --fuse, done by the CUDA backend's pass (kernels/fused/fuse_plan.c). */
+/* The kinds of fusion that --fuse selects and the CUDA backend's pass applies (kernels/fused/fuse_plan.c). */
 #ifndef DG_FUSIONS_H
 #define DG_FUSIONS_H
 
 #include <stdbool.h>
 
-/* X(name, help). By default every fusion is on; a user can switch one off to find a fault. The fusions `overlap` and
- * `branches` only change when a kernel begins. */
+/* X(name, help). By default every fusion is on; a user can switch a fusion off to find a fault. The fusions `overlap`
+ * and `branches` only change when a kernel begins. */
 #define DG_FUSIONS(X)                                                                                       \
     X(convs, "convolutions with norm, activation, noise, image loads, the loss of D, and their gradients")  \
     X(update, "all weight gradients of a network and Adam")                                                 \
@@ -23,7 +23,7 @@ enum { DG_FUSIONS(X) DG_FUSE_NONE = 0, DG_FUSE_ALL = (1u << DG_FUSE_KINDS) - 1, 
 
 const char *dg_fusion_name(int i); /* NULL past the last */
 const char *dg_fusion_help(int i);
-/* Parses a list such as "all", "none", "convs,update" or "-update" (all but update). False: unknown word. */
+/* Parses a list of fusions such as "all", "none", "convs,update" or "-update" (all but update). False: unknown word. */
 bool dg_fuse_parse(const char *list, unsigned *what);
 
 #endif

@@ -1,4 +1,4 @@
-/* Records of a dataset: an image, optionally with a label. */
+/* Records of a dataset: each record is an image, optionally with a label. */
 #ifndef DG_GATHER_H
 #define DG_GATHER_H
 
@@ -9,8 +9,7 @@
 
 int64_t dg_gather_record(const dg_gather_args *a, dg_type real, bool labels);
 
-/* True if records have no labels and pixels are scaled to -1 .. 1, as for a GAN; fused kernels support only such
- * records. */
+/* True if the dataset has no labels and pixels are scaled to -1 .. 1, as fused kernels require. */
 bool dg_gather_is_signed(const dg_gather_args *a);
 
 #endif

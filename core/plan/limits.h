@@ -1,21 +1,21 @@
-/* Allowed difference between two backends in each number that an op writes, derived from rounding errors. Each op's row
- * has a function for its limits (op_info.h); this file has the helpers. */
+/* Allowed difference between two backends in each number that an op writes, derived from rounding errors. Each op's
+ * description has a function for its limits (op_info.h), which uses the helpers of this file. */
 #ifndef DG_LIMITS_H
 #define DG_LIMITS_H
 
 #include "core/plan/op_info.h"
 #include "core/plan/plan.h"
 
-/* An operand's values: before the op in the reference, and after the op in both backends. The pointers are NULL for an
- * operand that is missing or outside of the arena. */
+/* An operand's values: before the op in the reference backend, and after the op in both backends. The pointers are NULL
+ * for an operand that is missing or outside of the arena. */
 typedef struct {
     const char *name;
     dg_role role;
-    const dg_row *row[2]; /* the operand's row in the reference's plan and in the other plan */
+    const dg_row *row[2]; /* the operand's tensor in the plans of the reference backend and of the tested backend */
     size_t bytes, count;  /* size of the tensor; number of values to compare, or 0 if the bytes must be equal */
     void *before, *want, *got;
-    void *weight;  /* weighed ops (op_info.h): the result for the absolute values of the inputs */
-    double *limit; /* results: the allowed difference of each value */
+    void *weight;  /* for weighed ops (op_info.h): the op's result for the absolute values of its inputs */
+    double *limit; /* for results: the allowed difference of each value */
 } dg_check_operand;
 
 typedef struct dg_op_values {
@@ -29,19 +29,20 @@ double dg_check_value(const dg_check_operand *o, const void *values, size_t i);
 
 dg_check_operand *dg_values_find(const dg_op_values *v, const char *name);
 
-/* Return value i of an operand in the reference, before or after the op, or 0 if the op has no such operand. */
+/* Return value i of an operand in the reference backend, before or after the op, or 0 for a missing operand. */
 double dg_value_before(const dg_op_values *v, const char *name, size_t i);
 double dg_value_after(const dg_op_values *v, const char *name, size_t i);
 
-/* Computes every limit by a call of `limit`, whose last argument is the absolute value of the reference's number. */
+/* Computes the limit of every result by calling `limit`, whose last argument is the absolute value of the reference
+ * backend's result. */
 typedef double dg_limit_of(const dg_op_values *v, const dg_check_operand *o, size_t i, double want);
 dg_err dg_limits_each(const dg_op_values *v, dg_limit_of *limit);
 
-/* Sets limits proportional to each result's absolute value and to the number of roundings in the op's row. */
+/* Sets limits proportional to each result's absolute value and to dg_op_info.roundings. */
 dg_err dg_limits_relative(const dg_op_values *v);
 
-/* Fills in the limits of all results by the op's row. Adds the smallest normal number to each limit, because the CPU
- * flushes denormals to zero. DG_DEVICE: out of memory. */
+/* Computes the limits of all results by dg_op_info.limits. Adds the smallest normal number to each limit, because the
+ * CPU flushes denormals to zero. DG_DEVICE: out of memory. */
 dg_err dg_op_limits(const dg_op_values *v);
 
 #endif

@@ -1,6 +1,6 @@
-/* Static description of the ops: one row per op in its folder (kernels/ops/NAME/op.c). Placing, binding, printing,
- * tuning and tests read these rows and have no switch over op kinds. tests/core/plan/test_ops.c checks that rows are
- * complete; an op of DG_OPS without a row does not link. */
+/* Static descriptions of the ops: one dg_op_info per op in its folder (kernels/ops/NAME/op.c). Placing, binding,
+ * printing, tuning and tests read these descriptions and have no switch over op kinds. tests/core/plan/test_ops.c
+ * checks that the descriptions are complete; without the description of an op of DG_OPS, the program does not link. */
 #ifndef DG_OP_INFO_H
 #define DG_OP_INFO_H
 
@@ -17,12 +17,12 @@ typedef enum {
     DG_BYTE,
     DG_INDEX,
     DG_ONE_STEP,
-    DG_ALL_STEPS, /* DG_RING elements of type dg_metrics; an op writes some values of one element */
+    DG_ALL_STEPS, /* DG_RING elements of type dg_metrics; an op writes some metrics of one element */
     DG_COUNTERS   /* DG_OP_COUNTERS counters (uint32_t), 0 before and after a GPU's launch; unused on CPUs */
 } dg_element;
 enum { DG_OP_COUNTERS = 2 };
 
-/* An integer in an op's argument struct, by its offset and its size (4 or 8 bytes); size 0 means none. */
+/* An integer in an op's argument struct: its offset and its size (4 or 8 bytes; 0: no integer). */
 typedef struct {
     uint16_t at, bytes;
 } dg_field;
@@ -32,11 +32,12 @@ typedef struct {
     size_t member;
     dg_role role;
     dg_element element;
-    dg_field dim[4]; /* fields whose product is the number of accessed elements; empty for scalars and scratch */
-    bool anywhere;   /* the op also accesses elements before the operand's offset */
+    dg_field dim[4]; /* fields whose product is the operand's number of elements; empty for scalars and scratch */
+    bool anywhere;   /* the op also accesses elements of the tensor before the operand's offset */
 } dg_operand;
 
-/* A word of a row in a tuning file, such as N=64. The name ">" continues the previous word, as in C=3>64. */
+/* A word of a row in a tuning file, such as N=64. The name ">" continues the previous word, as in C=3>64 (Ci and
+ * Co). */
 typedef struct {
     const char *name;
     dg_field field;
@@ -48,35 +49,35 @@ struct dg_op_values;
 
 typedef struct dg_op_info {
     dg_operand operand[DG_MAX_OPERANDS + 1]; /* results are first, scratch is last; an unnamed operand ends the list */
-    dg_shape_word shape[10];                 /* fields of the op's shape, as tuning rows name them */
-    /* Computes numbers that follow from the shape. Returns NULL, or static text that says why the shape is invalid. */
+    dg_shape_word shape[10];                 /* fields of the op's shape in the order of a tuning row */
+    /* Computes arguments that follow from the op's shape. Returns NULL, or static text: why the shape is invalid. */
     const char *(*complete)(dg_op *op);
     /* The product of the fields `wide` is the number of values that are contiguous in every operand, such as a pixel's
-     * channels. Vector loads are possible if these values are a multiple of 16 bytes. */
+     * channels. Vector loads are possible if this number of values is a multiple of 16 bytes. */
     dg_field wide[3];
-    /* Arithmetic operations of one run. A multiply-add counts as two operations, also for taps in the padding. Outside
-     * of convolutions every arithmetic operation, comparison and function value counts as one. */
+    /* Returns the FLOPs of one run of the op. A multiply-add counts as two FLOPs, also for taps in the padding. Outside
+     * of convolutions every arithmetic operation, comparison and function value counts as one FLOP. */
     double (*flops)(const dg_op *op);
-    /* Bytes of operand `scratch` for the CUDA backend's choice in op->tune. A variant's own scratch function takes
-     * precedence. */
+    /* Returns the bytes of operand `scratch` for the CUDA variant in op->tune. dg_variant.scratch takes precedence. */
     size_t (*scratch)(const dg_op *op, dg_type real);
-    /* Counts the work that all variants have in common, for time predictions (core/plan/work.h). May be NULL. */
+    /* Counts the work that all variants of the op have in common, for time predictions (core/plan/work.h). May be
+     * NULL. */
     void (*work)(const dg_op *op, dg_type real, struct dg_work *w);
-    /* The CUDA backend's variants, ended by NULL. The first variant supports every shape. Without a tuning row, the
-     * last variant in the list that supports the shape is used. */
+    /* The op's variants on CUDA, ended by NULL. The first variant supports every shape. Without a tuning row, the last
+     * variant in the list that supports the shape is used. */
     const dg_variant *variants[DG_MAX_VARIANTS + 1];
-    /* Fills in `limit` of every result (core/plan/limits.h). `weighed` is true if the limit is relative to the op's
+    /* Computes the limit of every result (core/plan/limits.h). `weighed` is true if the limit is relative to the op's
      * result for the absolute values of its inputs, as for sums of products. */
     dg_err (*limits)(const struct dg_op_values *v);
     bool weighed;
     double roundings; /* roundings per result, for dg_limits_relative; 0: results must have equal bits */
 } dg_op_info;
 
-/* Registers the rows of all op kinds, in the order of DG_OPS. Each backend's open function calls dg_ops_use with the
- * static rows of kernels/ops/ops.h. */
+/* Registers the descriptions of all op kinds, in the order of DG_OPS. Each backend's open function calls dg_ops_use
+ * with the static descriptions of kernels/ops/ops.h. */
 void dg_ops_use(const dg_op_info *const info[DG_OP_KINDS]);
 
-/* Returns the row of an op kind. The row is empty for DG_OP_KINDS and before dg_ops_use. */
+/* Returns the description of an op kind. The description is empty for DG_OP_KINDS and before dg_ops_use. */
 const dg_op_info *dg_op_info_of(dg_op_kind kind);
 
 const char *dg_op_kind_name(dg_op_kind kind);
@@ -109,7 +110,7 @@ double dg_op_flops(const dg_op *op);
         DG_FIELDS_PICK(__VA_ARGS__, DG_FIELDS_4, DG_FIELDS_3, DG_FIELDS_2, DG_FIELDS_1, )(args, __VA_ARGS__) \
     }
 
-/* Operands: DG_OUTPUT(conv, y, N, Ho, Wo, Co) is the real output tensor (N, Ho, Wo, Co). */
+/* Macros for operands: DG_OUTPUT(conv, y, N, Ho, Wo, Co) describes the output y (N, Ho, Wo, Co) of type DG_REAL. */
 #define DG_OPERAND(args, what, role, element, ...)                                                  \
     {                                                                                               \
 #what, offsetof(dg_##args##_args, what), role, element, DG_FIELDS(args, __VA_ARGS__), false \

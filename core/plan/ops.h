@@ -1,8 +1,8 @@
-/* The ops of plans. The list DG_OPS defines all ops; the enum, names, prototypes and dispatch are derived from it.
+/* The ops of plans. The list DG_OPS defines all ops; macros derive the enum, names, prototypes and dispatch from it.
  *
  * Conventions. `real` is float or double, chosen when the backend is opened; void pointers point to real unless stated
  * otherwise. An op overwrites its outputs and never adds to them. Shapes are NHWC. dg_plan_bind() sets the pointers.
- * Ops never fail, because planning refuses invalid ops. Results do not depend on the number of threads. */
+ * Ops never fail, because planning refuses invalid ops. An op's results do not depend on the number of threads. */
 #ifndef DG_OPS_H
 #define DG_OPS_H
 
@@ -11,47 +11,47 @@
 
 enum { DG_NETS_MAX = 2, DG_METRICS_MAX = 10 };
 
-/* Values that change in every step, stored in device memory so that a captured graph of ops stays valid. The host
- * writes these values with backend->put at the start of an epoch, and the op `advance` updates them. */
+/* Values that change in every training step, stored in device memory so that a captured CUDA graph stays valid. The
+ * host writes dg_step_state with backend->put at the start of an epoch, and the op `advance` updates it. */
 typedef struct {
     uint64_t seed;
-    uint64_t step;  /* optimizer steps so far; selects this step's random numbers and ring row */
-    int64_t cursor; /* first row of the permutation for this step */
+    uint64_t step;  /* optimizer steps so far; selects this step's random numbers and element of the metrics ring */
+    int64_t cursor; /* index into the permutation of the first image of this step's batch */
     double lr[DG_NETS_MAX];
-    double beta2;      /* of Adam */
-    double ema;        /* decay of the running averages */
+    double beta2;      /* beta2 of Adam */
+    double ema;        /* decay of the averaged weights */
     double augment;    /* probability of each augmentation */
     double penalty[2]; /* weights of the gradient penalties on real images and on samples */
 } dg_step_state;
 
-/* The ops of a step write row step % DG_RING of the metrics ring, and the host reads it later. The training recipe
- * defines the meaning of each value (host/net/recipe.h). */
+/* The ops of a step write metrics to element step % DG_RING of a ring buffer, which the host reads later. The training
+ * recipe defines the meaning of each value (host/net/recipe.h). */
 #define DG_RING 1024
 typedef struct {
     double value[DG_METRICS_MAX];
 } dg_metrics;
 
-/* Convolution: forward, data gradient and weight gradient with the same shapes; x is 0 outside of the image.
+/* Convolution: forward, data gradient and weight gradient; x is 0 outside of the image.
  *   `conv_fwd` writes y[n,oy,ox,co] = sum over ky,kx,ci of x[n, oy*S-P+ky, ox*S-P+kx, ci] * w[co,ky,kx,ci].
- *   `conv_dx` is the adjoint: each x[...] is the sum of y * w over the same terms.
+ *   `conv_dx` is the adjoint of conv_fwd: each x[...] is the sum of y * w over the terms that contain this x.
  *   `conv_dw` writes w[co,ky,kx,ci] = sum of x * y over n,oy,ox.
  * The forward pass of PyTorch's ConvTranspose2d is conv_dx (input y, output x), its data gradient is conv_fwd, and its
  * weight gradient is conv_dw. The weight layout (Cin, Cout, K, K) of ConvTranspose2d is (Co, Ci, K, K) here.
  * Dumoulin & Visin 2016, "A guide to convolution arithmetic", section 4.
- * Shapes: x (N, H, W, Ci), w (Co, K, K, Ci), y (N, Ho, Wo, Co), Ho = (H + 2P - K)/S + 1. The backend's scratch()
- * returns the size of `scratch` in bytes; if the size is 0, `scratch` is NULL. */
+ * Shapes: x (N, H, W, Ci), w (Co, K, K, Ci), y (N, Ho, Wo, Co), Ho = (H + 2P - K)/S + 1. The function scratch() of a
+ * backend returns the size of `scratch` in bytes; if the size is 0, `scratch` is NULL. */
 typedef struct {
     void *x;
     void *w;
     void *y;
     void *scratch;
     int N, H, W, Ci, Ho, Wo, Co, K, S, P;
-    /* with DG_MATH_FP16, x or y is multiplied by 2^shift before rounding, and the sum is divided by 2^shift */
+    /* DG_MATH_FP16 multiplies x or y by 2^shift before rounding, and divides the sum by 2^shift */
     int shift_x, shift_y;
 } dg_conv_args;
 
-/* Grouped convolution with stride 1 in three directions, as conv_fwd, conv_dx and conv_dw: output channel co reads the
- * channels of group g = co / (Co / groups) only, which are Cg = Ci / groups channels from g Cg on.
+/* Grouped convolution with stride 1: forward, data gradient and weight gradient. Output channel co reads only the
+ * Cg = Ci / groups channels from g Cg on, where g = co / (Co / groups).
  * Shapes: x (N, H, W, Ci), w (Co, K, K, Cg), y (N, Ho, Wo, Co), Ho = H + 2P - K + 1. */
 typedef struct {
     void *x;
@@ -62,8 +62,8 @@ typedef struct {
 } dg_group_args;
 
 /* Batch norm statistics of x, separately for `groups` equal parts of the batch (D has real and fake images in one
- * batch). The biased variance gives rstd = 1/sqrt(var + eps). Each group in order updates the running statistics r by
- * its mean or unbiased variance s: r = (1 - momentum) r + momentum s. Ioffe & Szegedy 2015.
+ * batch). rstd = 1/sqrt(var + eps), where var is the biased variance. Each group in order updates the running
+ * statistics r by its mean or unbiased variance s: r = (1 - momentum) r + momentum s. Ioffe & Szegedy 2015.
  * Shapes: mean, rstd (groups, C); running_mean, running_var (C), updated in place; x (N, H, W, C). */
 typedef struct {
     void *mean, *rstd;
@@ -74,7 +74,7 @@ typedef struct {
     double eps, momentum;
 } dg_norm_stats_args;
 
-/* Writes mean = running_mean, rstd = 1/sqrt(running_var + eps): evaluation mode.
+/* Batch norm statistics in evaluation mode: mean = running_mean, rstd = 1/sqrt(running_var + eps).
  * mean, rstd (1, C); running_mean, running_var (C), only read. */
 typedef struct {
     void *mean, *rstd;
@@ -83,7 +83,7 @@ typedef struct {
     double eps;
 } dg_norm_frozen_args;
 
-/* Batch norm and activation. act is linear on both sides of 0 (dg_act_is_linear); y may be x, and dx may be dy.
+/* Batch norm and activation. act is piecewise linear (dg_act_is_linear); y may be x, and dx may be dy.
  *   `norm_act` writes y = act(gamma * xhat + beta), where xhat = (x - mean) * rstd.
  *   `norm_act_dx` first computes g = dy * act'(gamma * xhat + beta).
  *   `norm_act_dx` writes dbeta = sum g and dgamma = sum g * xhat over all groups, unless both are NULL.
@@ -103,8 +103,8 @@ typedef struct {
     double slope;
 } dg_norm_act_args;
 
-/* act: y = act(x), n values; y may be x. act_dx: dx = dy * act', with act' from y (leaky and relu: sign; tanh: 1 -
- * y^2); dx may be dy. */
+/* Op `act` computes y = act(x), n values; y may be x. Op `act_dx` computes dx = dy * act', with act' from y (leaky and
+ * relu: sign; tanh: 1 - y^2); dx may be dy. */
 typedef struct {
     void *y, *x;
     void *dx, *dy;
@@ -127,8 +127,8 @@ typedef struct {
     double slope;
 } dg_bias_act_args;
 
-/* y = act(a + b), n values; y may be a or b. The gradient of this op is act_dx. The op also adds two gradients of a
- * tensor that two ops read. */
+/* Op `add` computes y = act(a + b), n values; y may be a or b. The gradient of `add` is act_dx. `add` also adds the two
+ * gradients of a tensor that two ops read. */
 typedef struct {
     void *y;
     void *a, *b;
@@ -138,7 +138,7 @@ typedef struct {
 } dg_add_args;
 
 /* y[i] = x[i] / (1 - p) if value i % 4 of dg_philox(seed, (DG_STREAM_DROPOUT, layer << 40 | step), i / 4) is at least
- * 2^32 p, else 0 (Srivastava et al. 2014, inverted). The gradient is the same op applied to dy. y may be x.
+ * 2^32 p, else 0 (Srivastava et al. 2014, inverted). The gradient is dropout applied to dy. y may be x.
  * x, y (n); 0 <= p < 1; layer < 2^16. */
 typedef struct {
     void *y;
@@ -149,14 +149,14 @@ typedef struct {
     int layer;
 } dg_dropout_args;
 
-/* Pooling over K x K windows with stride S. Padding (P < K) is never the largest value and counts as 0 in a mean.
+/* Pooling over K x K windows with stride S. Padding (P < K) is ignored in a maximum and counts as 0 in a mean.
  *   `maxpool` writes y[n,oy,ox,c] = the largest of x[n, oy*S-P+ky, ox*S-P+kx, c].
- *   `maxpool` also writes place = ky*K+kx of the largest value, of the first of equal values or of the first NaN.
- *   `maxpool_dx` writes dx[n,iy,ix,c] = sum of dy of the windows whose place is this pixel.
+ *   `maxpool` also writes place = ky*K+kx of the first largest value or, if the window has a NaN, of the first NaN.
+ *   `maxpool_dx` writes dx[n,iy,ix,c] = sum of dy of the windows whose `place` is this pixel.
  *   `meanpool` writes y[n,oy,ox,c] = sum of the window's x / (K * K).
  *   `meanpool_dx` writes dx[n,iy,ix,c] = sum of dy / (K * K) of the windows that contain this pixel.
- * Sums are in row and column order. Shapes: x, dx (N, H, W, C); y, dy (N, Ho, Wo, C), Ho = (H + 2P - K)/S + 1; place as
- * y, with K <= 16. */
+ * Pooling sums in row and column order. Shapes: x, dx (N, H, W, C); y, dy (N, Ho, Wo, C), Ho = (H + 2P - K)/S + 1;
+ * `place` has the shape of y and requires K <= 16. */
 typedef struct {
     void *y;
     void *dx;
@@ -165,12 +165,12 @@ typedef struct {
     int N, H, W, C, Ho, Wo, K, S, P;
 } dg_pool_args;
 
-/* Resampling by 2 with the filter f = 1 3 3 1 in both directions; x is 0 outside of the image (Karras et al. 2020).
+/* Resampling by 2 with the filter f = (1, 3, 3, 1) in both directions (Karras et al. 2020). Outside of the image x = 0.
  *   `resample_down` writes y[n,i,j,c] = sum over k,l of f[k] f[l] x[n, 2i-1+k, 2j-1+l, c] / 64.
  *   `resample_up` writes y[n,i,j,c] = sum of f[k] f[l] x[n,p,q,c] / 16 over i = 2p-1+k, j = 2q-1+l.
- * Each op is the adjoint of the other, up to a factor of 4. With `adjoint` the divisors are exchanged, so that the op
- * maps the gradient of the other op's y to the gradient of its x.
- * The smaller image is (N, H, W, C): x of resample_up, y of resample_down. H2 = 2 H and W2 = 2 W. */
+ * The two ops are adjoints of each other, up to a factor of 4. With `adjoint` the divisors are exchanged, so that
+ * resample_up computes the gradient of resample_down, and vice versa.
+ * The smaller image (x of resample_up, y of resample_down) has the shape (N, H, W, C). H2 = 2 H and W2 = 2 W. */
 typedef struct {
     void *y;
     void *x;
@@ -182,8 +182,9 @@ typedef struct {
  * Let m be the largest logit of a row, and q_c = (1 - s) [c == label] + s / C.
  *   Then p_c = exp(l_c - m) / sum exp(l - m), and dlogit = (p - q) / N.
  *   `each` stores the loss of each row, log sum exp(l - m) - sum_c q_c (l_c - m).
- * The loss is the mean of `each`, summed in double in index order. Metric `right` is the fraction of rows whose first
- * largest logit is the label's. A row with a NaN or an infinite largest logit has the loss NaN and counts as wrong.
+ * The loss is the mean of `each`, summed in double in index order. Metric `right` is the accuracy; of equal largest
+ * logits the first is the prediction. If a row has a NaN or its largest logit is infinite, its loss is NaN and its
+ * prediction wrong.
  * Writes ring[step % DG_RING].value[loss] and .value[right] if ring is not NULL. If label is NULL, only p is written.
  * logit (N, C); label (N), 0 to C - 1, or NULL; outputs or NULL: dlogit, p (N, C), each (N), ring (DG_RING rows). */
 typedef struct {
@@ -225,8 +226,8 @@ typedef struct {
  * eps is positive, so that weights of 0 with gradient 0 stay 0. Each op writes the number of updated weights that are
  * not finite to ring[...].value[bad]. */
 typedef struct {
-    void *p;     /* (n), updated in place */
-    void *m, *v; /* (n), updated in place: m for sgd with momentum, v for adagrad, both for adadelta */
+    void *p;     /* weights (n), updated in place */
+    void *m, *v; /* moments (n), updated in place: m for sgd with momentum, v for adagrad, m and v for adadelta */
     dg_metrics *ring;
     void *g;
     const dg_step_state *state;
@@ -239,7 +240,7 @@ typedef struct {
 
 /* gather reads records perm[cursor + n] of the dataset and writes x = pixel / dev[c] - shift[c]. Images are mirrored
  * left-right if flip is set and bit 0 of value n % 4 of dg_philox(seed, (DG_STREAM_FLIP, step), n / 4) is 1. A record
- * is an image and optionally a label of 4 bytes, little-endian. A prepared image already has the values of x, in the
+ * is an image and optionally a little-endian label of 4 bytes. A prepared image is stored as values of x, in the
  * backend's type. */
 enum { DG_CHANNELS_MAX = 4 };
 typedef struct {
@@ -248,12 +249,12 @@ typedef struct {
     const uint8_t *data;
     const int32_t *perm;
     const dg_step_state *state;
-    int64_t record; /* bytes per record; bytes after image and label are ignored */
+    int64_t record; /* bytes per record of the dataset; bytes after image and label are ignored */
     double dev[DG_CHANNELS_MAX], shift[DG_CHANNELS_MAX];
     int N, H, W, C, flip, prepared;
 } dg_gather_args;
 
-/* z[i] = normal i % 4 of dg_normal4(seed, (stream, step), i / 4), widened from float. step is state->step for
+/* Noise: z[i] = normal i % 4 of dg_normal4(seed, (stream, step), i / 4), converted from float. step is state->step for
  * DG_STREAM_NOISE, and first_step for other streams. */
 typedef struct {
     void *z;
@@ -263,7 +264,7 @@ typedef struct {
     uint64_t first_step;
 } dg_noise_args;
 
-/* out = clamp(round_half_up((x + 1) * 127.5), 0, 255), in double. */
+/* Images as bytes: out = clamp(round_half_up((x + 1) * 127.5), 0, 255), computed in double. */
 typedef struct {
     uint8_t *out;
     void *x;
@@ -279,7 +280,7 @@ typedef struct {
 #include "core/plan/ops_gan.h"
 
 /* X(kind, member of the union dg_op.u, CPU family for the variant and scratch (cpu.h)). The op's folder in kernels/ops
- * defines its row dg_info_KIND (op_info.h). */
+ * defines its description dg_info_KIND (op_info.h). */
 #define DG_OPS(X)                      \
     X(conv_fwd, conv, conv)            \
     X(conv_dx, conv, conv)             \
@@ -333,14 +334,13 @@ typedef enum {
 enum { DG_MAX_OPERANDS = 10 };
 
 /* Rounding of a convolution's operands on tensor cores; sums are fp32. DG_MATH_FP32 does not round. Because fp16 has a
- * small range, gradients are multiplied by a power of two (dg_conv_args), and finite values beyond the range are
- * clamped. */
+ * small range, gradients are multiplied by a power of two (dg_conv_args), and larger finite values are clamped. */
 typedef enum { DG_MATH_FP32, DG_MATH_BF16, DG_MATH_FP16 } dg_math;
 
 /* How an op is launched: a variant of the op (variant.h) and launch parameters. CPUs use only the variant. */
 typedef struct {
     const struct dg_variant *variant;
-    const char *why; /* source of the choice: "default", "--conv", "tuning.ini:12" */
+    const char *why; /* source of the variant: "default", "--conv", "tuning.ini:12" */
     int block;
     int tile_m, tile_n; /* pixels and channels that a block computes; 0: no tile */
     int stages;
@@ -349,15 +349,15 @@ typedef struct {
 } dg_tune;
 
 typedef struct {
-    char name[40]; /* "D.2.conv.dw": profile row, tuning key, error prefix */
+    char name[40]; /* "D.2.conv.dw", for profiles, tuning files and errors */
     dg_op_kind kind;
     const char *wrong; /* name of a requested operand that the op lacks; NULL: none */
     dg_tune tune;
     struct {
-        int row;        /* arena row, -1: unused (the pointer stays NULL) */
-        int64_t offset; /* index of the operand's first element in the row */
-        int from;       /* fused: 1 + number of the op that the launch recomputes when it reads this operand; 0: none */
-        int factors;    /* fused: row of the rounded operand (fused.h); 0: none */
+        int row;        /* index of the operand's tensor in the arena, -1: unused (the pointer stays NULL) */
+        int64_t offset; /* index of the operand's first element in the tensor */
+        int from;       /* fused: 1 + number of the op that a launch recomputes to get this operand; 0: none */
+        int factors;    /* fused: index of the tensor with the rounded operand (fused.h); 0: none */
     } operand[DG_MAX_OPERANDS];
     union {
         dg_conv_args conv;

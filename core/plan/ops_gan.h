@@ -1,5 +1,5 @@
-/* Ops of GANs: losses, gradient penalties, averages of weights, augmentation, spectral norm. Included by ops.h, whose
- * conventions apply. */
+/* Ops of GANs: losses, gradient penalties, averages of weights, augmentation, spectral norm. ops.h, which includes this
+ * file, states the conventions. */
 #ifndef DG_OPS_GAN_H
 #define DG_OPS_GAN_H
 
@@ -11,11 +11,12 @@
  *   DG_GAN_SCORE (Lim & Ye 2017, of G) has loss = -target mean(l), dlogit = -target / n.
  *   DG_GAN_AVERAGE has loss = mean((d - target)^2) / 2, dlogit_i = (d_i - target + mean(d) - target) / n.
  *   DG_GAN_PAIRS has loss = mean(softplus(-target e)) / 2, dlogit_i = -target sigmoid(-target e_i) / n.
- * The last two have low = -1 and compute half of a relativistic loss (Jolicoeur-Martineau 2019). A second op computes
- * the other half, with logit and other exchanged and -target. dlogit is the gradient of both halves' sum; if `both` is
- * set, loss is this sum. Metric prob is from 0 to 1: mean(sigmoid(l)) for DG_GAN_CROSS, mean(sigmoid(e)) for
- * DG_GAN_PAIRS, else the mean of (l - low) / (1 - low), clamped to 0 .. 1 (DG_GAN_AVERAGE: d instead of l). Sums are
- * in double and index order. Writes ring[step % DG_RING].value[loss] and .value[prob].
+ * DG_GAN_AVERAGE and DG_GAN_PAIRS have low = -1 and compute half of a relativistic loss (Jolicoeur-Martineau 2019). A
+ * second op computes the other half, with logit and other exchanged and -target. dlogit is the gradient of the sum of
+ * both halves; if `both` is set, loss is the sum of both halves. Metric prob is from 0 to 1: mean(sigmoid(l)) for
+ * DG_GAN_CROSS, mean(sigmoid(e)) for DG_GAN_PAIRS, mean(clamp((d + 1) / 2, 0, 1)) for DG_GAN_AVERAGE, else
+ * mean(clamp((l - low) / (1 - low), 0, 1)). Sums are in double and index order. Writes
+ * ring[step % DG_RING].value[loss] and .value[prob].
  *
  * X(NAME, FLOPs per logit) */
 #define DG_GAN_FORMS(X) X(CROSS, 12) X(SQUARES, 9) X(HINGE, 9) X(SCORE, 9) X(AVERAGE, 14) X(PAIRS, 13)
@@ -29,7 +30,7 @@ enum { DG_GAN_FORM_KINDS = 0 DG_GAN_FORMS(X) };
 #undef X
 typedef struct {
     void *dlogit;     /* out (n) */
-    dg_metrics *ring; /* out, DG_RING rows */
+    dg_metrics *ring; /* out, ring of DG_RING metrics */
     void *logit;      /* in (n) */
     void *other;      /* in (n), or NULL */
     const dg_step_state *state;
@@ -40,8 +41,8 @@ typedef struct {
     int loss, prob;
 } dg_gan_loss_args;
 
-/* A running average of weights: d = min(state->ema, step / (step + 10)), average += (1 - d) (p - average); step 0 sets
- * p. average (n), updated in place; p (n). */
+/* Moving average of the weights p: average += (1 - d) (p - average), d = min(state->ema, step / (step + 10)); step 0
+ * copies p. average (n), updated in place; p (n). */
 typedef struct {
     void *average;
     void *p;
@@ -50,14 +51,14 @@ typedef struct {
 } dg_ema_args;
 
 /* Differentiable augmentation (Zhao et al. 2020). The adjoint, augment_dx, computes dx from dy. For image n, u_0 to
- * u_6 are uniform from 0 to 1: the values of dg_philox(seed, (DG_STREAM_AUGMENT, order << 40 | step), 2n) and 2n + 1
- * divided by 2^32. Step q = 0, 1, 2 applies to image n with probability state->augment: if value q of block 2^32 + n of
- * this sequence is less than 2^32 state->augment. The steps are, in this order:
+ * u_6 are uniform from 0 to 1: the words of blocks 2n and 2n + 1 of dg_philox(seed, (DG_STREAM_AUGMENT, order << 40 |
+ * step)), divided by 2^32. Augmentation step q = 0, 1, 2 applies to image n with probability state->augment: if word q
+ * of Philox block 2^32 + n is less than 2^32 state->augment. The augmentation steps are, in this order:
  *   DG_AUGMENT_COLOR computes c = k (s x + (1 - s) mean_of_pixel(x)) + (1 - k) mean_of_image(x) + b.
  *   Brightness is b = u_0 - 1/2, saturation s = 2 u_1, and contrast k = u_2 + 1/2. The fourth channel, alpha, is kept.
  *   DG_AUGMENT_TRANSLATION: y[i][j] = c[i + ty][j + tx], and 0 outside; ty, tx from -m to m, m = floor(H / 8 + 1/2).
  *   DG_AUGMENT_CUTOUT: y is 0 in a box of h = floor(H / 2 + 1/2) rows from o - floor(h / 2) on, o from 0 to H - h % 2.
- *   The columns of the box are chosen in the same manner.
+ *   The columns of the box are chosen like its rows.
  * Shapes: x, y, dx, dy (N, H, W, C), C <= DG_CHANNELS_MAX. Sums are in double. kernels/ops/augment/augment.h */
 enum { DG_AUGMENT_COLOR = 1, DG_AUGMENT_TRANSLATION = 2, DG_AUGMENT_CUTOUT = 4 };
 typedef struct {
@@ -66,19 +67,18 @@ typedef struct {
     const dg_step_state *state;
     int N, H, W, C;
     int what;
-    int order; /* index among the augmentations of a step */
+    int order; /* index of this op among the augmentations of a training step */
 } dg_augment_args;
 
-/* Gradient penalties (host/net/penalty.h).
- * fill: y = value. y (n) */
+/* Gradient penalties (host/net/penalty.h). Op `fill` sets y = value, y (n). */
 typedef struct {
     void *y;
     int64_t n;
     double value;
 } dg_fill_args;
 
-/* y[n][i] = s[n] a[n][i] + k t[n][i], k = state->penalty[0] / first. From image `first` on,
- * k = state->penalty[1] / (N - first). 0 < first < N; y may be a or t. y, a, t (N, each); s (N). */
+/* y[n][i] = s[n] a[n][i] + k t[n][i], where k = state->penalty[0] / first for images n < first, else
+ * k = state->penalty[1] / (N - first). 0 < first < N; y may be a or t. Shapes: y, a, t (N, each); s (N). */
 typedef struct {
     void *y;
     void *s, *a, *t;
@@ -86,28 +86,28 @@ typedef struct {
     int N, each, first;
 } dg_mix_args;
 
-/* The gradient of biases, with a factor s[n] per image: each[n][c] = sum over pixels of g. Then db[c] = sum over n of
- * s[n] each[n][c]. Sums are in double. Shapes: db (C), each (N, C); g (N, H, W, C), s (N). */
+/* The gradient of biases with a factor s[n] per image: db[c] = sum over n of s[n] each[n][c], where each[n][c] = sum
+ * over pixels of g. Sums are in double. Shapes: db (C), each (N, C); g (N, H, W, C), s (N). */
 typedef struct {
     void *db, *each;
     void *g, *s;
     int N, H, W, C;
 } dg_bias_dw_args;
 
-/* Means of x[0] ... x[first - 1] and of x[first] ... x[n - 1], 0 < first < n, in double and index order. x (n). Writes
- * ring[step % DG_RING].value[r1] and .value[r2]. */
+/* Means of x[0] ... x[first - 1] and of x[first] ... x[n - 1], 0 < first < n, in double and index order, x (n). Stores
+ * the means in ring[step % DG_RING].value[r1] and .value[r2]. */
 typedef struct {
-    dg_metrics *ring; /* out, DG_RING rows */
+    dg_metrics *ring; /* out, ring of DG_RING metrics */
     void *x;
     const dg_step_state *state;
     int n, first;
     int r1, r2;
 } dg_penalty_args;
 
-/* Spectral norm of weights (Miyato et al. 2018), |.|: root of a sum of squares. W is w as a matrix, one row per filter;
- * u and v approximate its first singular vectors. If `iterate` is set, `spectral` first updates u and v in place:
+/* Spectral norm of weights (Miyato et al. 2018), with |.| the Euclidean norm. W is w as a matrix, one row per filter; u
+ * and v approximate the first singular vectors of W. If `iterate` is set, `spectral` first updates u and v in place:
  *   v = W^T u / max(|W^T u|, eps), then u = W v / max(|W v|, eps).
- *   `spectral` writes sigma = u^T W v and wn = W / sigma, which is not finite if sigma is 0, as for all-zero weights.
+ *   `spectral` writes sigma = u^T W v and wn = W / sigma. wn is not finite if all weights are 0.
  *   `spectral_dw` computes dw, the gradient with respect to w, from dwn, with constant u and v.
  *   The result is dw = (dwn - sum(dwn wn) u v^T) / sigma.
  * Shapes: w, wn, dw, dwn (rows, cols); sigma (1); u (rows); v (cols). */

@@ -1,4 +1,4 @@
-/* The optimizers: one row each, with op and moments. */
+/* The table of optimizers, with their ops and moments. */
 #ifndef DG_OPTIMIZER_H
 #define DG_OPTIMIZER_H
 
@@ -11,7 +11,7 @@ typedef enum { DG_ADAM, DG_SGD, DG_ADAGRAD, DG_ADADELTA, DG_OPTIMIZERS } dg_opti
 typedef struct {
     const char *name;
     dg_op_kind op;
-    const char *moment[2]; /* prefix of the moment's name in checkpoints, "adam.m."; NULL: none */
+    const char *moment[2]; /* name prefix of each moment in checkpoints, such as "adam.m."; NULL: no moment */
 } dg_optimizer_info;
 
 extern const dg_optimizer_info dg_optimizers[DG_OPTIMIZERS];

@@ -1,12 +1,12 @@
-/* The plan: a flat list of ops over rows of one arena, built from a model and a batch size. Shapes, bytes and FLOPs are
- * exact before anything is allocated.
+/* The plan: a flat list of ops over the tensors (dg_row) of an arena, built from a model and a batch size. Shapes,
+ * bytes and FLOPs are exact before memory is allocated.
  *
- * Several plans (full batch, short last batch, samples) share one arena. Persistent rows exist once and are stored at
- * the beginning of the arena: weights, gradients, both moments and running statistics of each network, and the state.
- * Work rows follow the persistent rows; work rows of different plans overlap.
+ * Several plans (full batch, short last batch, samples) share one arena. Persistent tensors are stored once, at the
+ * beginning of the arena: weights, gradients, moments and running statistics of each network, and the step state. Work
+ * tensors follow the persistent tensors; work tensors of different plans overlap.
  *
- * A work row occupies its bytes from the first to the last op that uses it. Rows whose lifetimes do not overlap may
- * share memory. Rows are placed by first fit, the largest row first. Rows of kind DG_OUTSIDE (the dataset and its
+ * A work tensor occupies its bytes from the first to the last op that uses it. Tensors whose lifetimes do not overlap
+ * may share memory. First fit places the largest tensor first. Tensors of kind DG_OUTSIDE (the dataset and its
  * permutation) are the caller's memory. */
 #ifndef DG_PLAN_H
 #define DG_PLAN_H
@@ -16,10 +16,10 @@
 
 typedef enum {
     DG_PARAM, /* weights; each network's weights are contiguous */
-    DG_GRAD,  /* same order and padding as DG_PARAM */
+    DG_GRAD,  /* gradients: same order and padding as DG_PARAM */
     DG_MOMENT1,
     DG_MOMENT2,
-    DG_AVERAGE, /* averaged weights: same order and padding */
+    DG_AVERAGE, /* averaged weights: same order and padding as DG_PARAM */
     DG_BUFFER,
     DG_STATE,
     DG_WORK,
@@ -32,13 +32,13 @@ typedef struct {
     dg_type type;
     dg_row_kind kind;
     int net;              /* the network's index in the model, for kinds up to DG_BUFFER */
-    size_t offset, bytes; /* in the arena; offset is a multiple of 256 */
-    int first, last;      /* DG_WORK: first and last op that use the row, set by placing */
+    size_t offset, bytes; /* bytes in the arena; offset is a multiple of 256 */
+    int first, last;      /* DG_WORK: first and last op that use the tensor, set by dg_arena_place */
     int plan;
-    bool keep;     /* DG_WORK: the host writes the row before the plan runs, or reads it after */
-    bool absent;   /* DG_WORK: no launch stores the row, so it has no place in the arena */
-    bool rounded;  /* DG_WORK: the values are fp32 but stored as bf16 (fused.h) */
-    void *outside; /* DG_OUTSIDE: the row's memory, set by dg_arena_outside before binding */
+    bool keep;     /* DG_WORK: the host writes the tensor before the plan runs, or reads it after */
+    bool absent;   /* DG_WORK: no launch stores the tensor, so it has no memory in the arena */
+    bool rounded;  /* DG_WORK: a tensor of type fp32 is stored as bf16 (fused.h) */
+    void *outside; /* DG_OUTSIDE: the tensor's memory, set by dg_arena_outside before dg_plan_bind */
 } dg_row;
 
 static inline size_t dg_value_bytes(const dg_row *r) { return r->rounded ? sizeof(uint16_t) : dg_type_bytes(r->type); }
@@ -46,13 +46,13 @@ static inline size_t dg_value_bytes(const dg_row *r) { return r->rounded ? sizeo
 typedef struct {
     dg_row *row;
     int rows, capacity;
-    size_t persistent, bytes; /* bytes of the persistent rows, and of the whole arena */
+    size_t persistent, bytes; /* bytes of the persistent tensors, and of the whole arena */
     void *base;
-    int plans;                /* number of plans; new work rows belong to the plan begun last */
-    bool full;                /* memory ran out while a row or op was added, so placing fails */
-    int rounded[DG_NETS_MAX]; /* row of a network's rounded weights (fused.h), 0: none */
+    int plans;                /* number of plans; new work tensors belong to the plan begun last */
+    bool full;                /* memory ran out while a tensor or op was added, so dg_arena_place fails */
+    int rounded[DG_NETS_MAX]; /* tensor with a network's rounded weights (fused.h), 0: none */
     dg_math rounding;
-    uint64_t rounded_at; /* 1 + the backend's count of host writes when it last rounded the weights; 0: never */
+    uint64_t rounded_at; /* 1 + the backend's count of host writes when the weights were last rounded; 0: never */
 } dg_arena;
 
 /* Consecutive ops that a backend launches together. dg_fuse_plan (fused.h) divides a plan into launches. */
@@ -60,10 +60,10 @@ typedef enum { DG_LAUNCH_OP, DG_LAUNCH_CONV, DG_LAUNCH_HEAD, DG_LAUNCH_UPDATE } 
 typedef struct {
     dg_launch_kind kind;
     int first, count;
-    int main; /* number of the op whose name the launch has: the convolution, or Adam in an update */
+    int main; /* number of the op that gives the launch its name: the convolution, or Adam in an update */
     int row;
     int counter;
-    bool warpgroups; /* update: products of bf16 operands use Hopper's warpgroups (wgmma) */
+    bool warpgroups; /* DG_LAUNCH_UPDATE: products of bf16 operands use Hopper's wgmma */
 } dg_launch;
 
 typedef struct dg_plan {
@@ -75,30 +75,30 @@ typedef struct dg_plan {
     int id;
     dg_launch *launch; /* the launches of all ops, in order; NULL if the backend does not fuse */
     int launches;
-    int row_counters; /* row of the counters of fused launches, -1: none */
+    int row_counters; /* tensor with the counters of fused launches, -1: none */
     bool branches;    /* independent launches may run concurrently (branches.h) */
     void *captured;
 } dg_plan;
 
-/* Starts an empty plan, to which rows and ops are appended. If memory runs out, dg_arena_place reports it. */
+/* Starts an empty plan, to which tensors and ops are appended. dg_arena_place reports if memory runs out. */
 void dg_plan_begin(dg_plan *p, dg_arena *a, const char *name);
-/* Allocates the first rows. dg_arena_row returns row 0 when memory runs out, so row 0 must exist. */
+/* Allocates the arena's list of tensors. dg_arena_row returns tensor 0 when memory runs out, so tensor 0 must exist. */
 dg_err dg_arena_begin(dg_arena *a);
 int dg_arena_row(dg_arena *a, const char *name, dg_row_kind kind, int net, dg_type type, dg_shape shape);
 int dg_arena_bytes(dg_arena *a, const char *name, dg_row_kind kind, size_t bytes);
 int dg_arena_find(const dg_arena *a, const char *name); /* -1: none */
 /* Appends an op to the plan. The pointer is valid until the plan's next dg_plan_add. */
 dg_op *dg_plan_add(dg_plan *p, dg_op_kind kind, const char *format, ...) __attribute__((format(printf, 3, 4)));
-/* Sets the row of operand `member` (static text). If the op has no such operand, dg_arena_place refuses the op. */
+/* Sets the tensor of operand `member` (static text). If the op has no such operand, dg_arena_place refuses the op. */
 void dg_plan_operand(dg_op *op, const char *member, int row, int64_t skip);
 
-/* Places all rows: persistent rows consecutively, work rows by first fit. If the backend refuses an op, returns
- * DG_DEVICE with a message that names the op. */
+/* Sets all tensors' offsets: persistent tensors consecutively, work tensors by first fit. If the backend refuses an op,
+ * returns DG_DEVICE with a message that names the op. */
 dg_err dg_arena_place(dg_arena *a, dg_plan *const *plans, int n, dg_backend *b);
 dg_err dg_arena_alloc(dg_arena *a, dg_backend *b);
 void dg_arena_free(dg_arena *a, dg_backend *b);
 
-/* Sets the pointers of every op; NULL for absent rows. */
+/* Sets the pointers in every op's arguments; NULL for absent tensors. */
 dg_err dg_plan_bind(dg_plan *p);
 void dg_plan_free(dg_plan *p);
 
@@ -112,16 +112,16 @@ double dg_operand_bytes(const dg_plan *p, const dg_op *op, int operand);
 /* Returns the launch that runs op number `op`, or NULL if the plan has no launches. */
 const dg_launch *dg_plan_launch(const dg_plan *p, int op);
 bool dg_plan_fused(const dg_plan *p, int op);
-/* Returns the number of kernels of an op. A fused launch's main op counts all kernels of the launch. */
+/* Returns the number of kernels of an op, for a fused launch's main op the number of all kernels of the launch. */
 int dg_op_kernels(const dg_plan *p, int op);
 int dg_launch_kernels(const dg_plan *p, const dg_launch *l);
 double dg_launch_bytes(const dg_plan *p, const dg_launch *l);
 
-/* True if a convolution stores its rounded operand in this row, for a weight gradient to read (dg_op.operand). */
+/* True if a convolution stores its rounded operand in this tensor, which a weight gradient reads (dg_op.operand). */
 bool dg_factors_written(const dg_plan *p, int row);
 
 /* Prints the table of `dcgan plan`: shapes, bytes and FLOPs per op. If chain (dg_plan_chain) is not 0, as for a GPU,
- * also prints the launches and the source of each op's tune. */
+ * also prints the launches and the source of each op's variant. */
 void dg_plan_print(const dg_plan *p, int chain, FILE *to);
 void dg_arena_print(const dg_arena *a, FILE *to);
 

@@ -1,4 +1,4 @@
-/* Properties of the launches of a plan: kernels, bytes. */
+/* Numbers of kernels and bytes of the launches of a plan. */
 #include "core/plan/plan.h"
 #include "core/plan/work.h"
 
@@ -24,7 +24,7 @@ bool dg_factors_written(const dg_plan *p, int row)
     return false;
 }
 
-/* A fused update has a kernel for each operand that is not yet rounded, a kernel that computes partial sums of all
+/* A fused update launches a kernel for each operand that must be rounded, a kernel that computes partial sums of all
  * weight gradients, and a kernel that adds the partial sums and runs Adam. */
 int dg_launch_kernels(const dg_plan *p, const dg_launch *l)
 {
@@ -50,7 +50,7 @@ static bool reads_factors(const dg_plan *p, const dg_op *op, int k)
     return op->kind == DG_OP_conv_dw && op->operand[k].factors && dg_factors_written(p, op->operand[k].factors);
 }
 
-/* True if no earlier operand in the launch with this role (read or written) uses the row of operand k of op i. */
+/* True if no earlier operand in the launch with this role (read or written) uses the tensor of operand k of op i. */
 static bool first_of_row(const dg_plan *p, const dg_launch *l, int i, int k, int role)
 {
     const int row = p->op[i].operand[k].row;
@@ -80,7 +80,7 @@ double dg_launch_bytes(const dg_plan *p, const dg_launch *l)
             if (list[k].role & DG_OUT && first_of_row(p, l, i, k, DG_OUT)) bytes += each;
         }
     }
-    for (int i = l->first; i < l->first + l->count; i++) /* also counts the inputs of recomputed operands */
+    for (int i = l->first; i < l->first + l->count; i++) /* a launch reads the inputs of recomputed operands */
         for (int k = 0; k < DG_MAX_OPERANDS; k++) {
             const int from = p->op[i].operand[k].from - 1;
             if (from < 0 || (from >= l->first && from < l->first + l->count)) continue;

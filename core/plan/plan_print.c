@@ -21,7 +21,7 @@ static void print_operands(const dg_plan *p, const dg_op *op, FILE *to)
     }
 }
 
-/* Prints a variant such as "tiled" and its launch parameters, in the format that a tuning row has after its colon. */
+/* Prints a variant such as "tiled" and its launch parameters, in the format of a tuning file. */
 static void print_launch(const dg_op *op, int kernels, FILE *to)
 {
     const dg_tune *t = &op->tune;

@@ -6,7 +6,7 @@
 
 #include "core/plan/ops.h"
 
-/* Indices in dg_precisions and in the option's choices. AUTO is replaced when the device is known. */
+/* Indices in dg_precisions and in the values of --precision. AUTO is replaced when the device is known. */
 enum { DG_PRECISION_AUTO, DG_PRECISION_FP32, DG_PRECISION_FP64, DG_PRECISION_BF16, DG_PRECISION_FP16, DG_PRECISIONS };
 
 typedef struct {
@@ -20,7 +20,7 @@ extern const dg_precision dg_precisions[DG_PRECISIONS];
 /* Finds a precision by name; returns NULL for "auto" and for an unknown name. */
 const dg_precision *dg_precision_find(const char *name);
 
-/* True for tf32, which older versions of dcgan had: config.ini, checkpoints and tuning files may name it. */
+/* True for tf32, which config.ini, checkpoints and tuning files of older versions may contain. */
 bool dg_precision_removed(const char *name);
 
 /* True if tensor cores of architecture `arch` support operands that are rounded to `math`. */
@@ -28,7 +28,7 @@ bool dg_math_on(dg_math math, int arch);
 
 const char *dg_precision_name(dg_type real, dg_math math);
 
-/* Returns the largest relative error of rounding an operand that is a normal number. */
+/* Returns the largest relative error of rounding a normal floating-point number to `math`. */
 double dg_math_error(dg_math math);
 
 #endif

@@ -1,7 +1,6 @@
-/* Static description of a variant, an implementation of an op: one row per variant, in a plain C file next to its
- * kernel (kernels/ops/conv/cuda/conv_thin.c and conv_thin.cu). An op's row lists its variants (op_info.h);
- * op->tune.variant points to the chosen one. The code that chooses, tunes, predicts, places or fuses reads the row; no
- * code compares names. */
+/* Static description of a variant, an implementation of an op: a dg_variant in a plain C file next to the kernel
+ * (kernels/ops/conv/cuda/conv_thin.c and conv_thin.cu). dg_op_info lists the variants of an op, and op->tune.variant
+ * points to the chosen variant. Code must read the members of dg_variant and never compare variant names. */
 #ifndef DG_VARIANT_H
 #define DG_VARIANT_H
 
@@ -12,11 +11,11 @@
 typedef struct dg_gpu {
     int arch;
     size_t shared;
-    dg_math math; /* how operands of convolutions are rounded (--precision) */
-    bool wgmma;   /* the GPU has warpgroup products (wgmma), and the build has code for them */
+    dg_math math; /* rounding of convolutions' operands (--precision) */
+    bool wgmma;   /* the GPU supports wgmma, and the build has code for it */
 } dg_gpu;
 
-/* Kernel families of fused launches. The family of an op follows from its variant; DENSE follows from its shape. */
+/* Kernel families of fused launches. An op's variant determines its family; the op's shape determines family DENSE. */
 typedef enum {
     DG_FUSED_NONE,
     DG_FUSED_MMA,
@@ -31,25 +30,24 @@ struct dg_work;
 
 typedef struct dg_variant {
     const char *name;
-    /* Fills in the members of t that are 0. Returns NULL, or the reason why the op cannot run with t (dg_variant_no()).
-     * NULL for CPU variants. */
+    /* Replaces the zeros in t by defaults. Returns NULL, or the reason why the op cannot run with t (dg_variant_no()).
+     * check is NULL for CPU variants. */
     const char *(*check)(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu *gpu);
     /* Sets the launch parameters in t for an op that check() accepts and that has no tuning row. If choose is NULL, the
-     * parameters are those that check() fills in. */
+     * launch parameters are the defaults of check(). */
     void (*choose)(const dg_op *op, dg_tune *t, const dg_gpu *gpu);
-    /* Counts the launch's work for predictions (core/plan/work.h). If NULL, one kernel only moves operands. */
+    /* Counts the launch's work for predictions (core/plan/work.h). NULL: the launch is one memory-bound kernel. */
     void (*work)(const dg_op *op, struct dg_work *w);
-    /* Returns the bytes of operand `scratch`. If NULL, dg_op_info.scratch of the op applies. */
+    /* Returns the bytes of operand `scratch`. NULL: the op's dg_op_info.scratch applies. */
     size_t (*scratch)(const dg_op *op, dg_type real);
     /* CPU: returns the op's expected time as a number of operations at the peak rate. NULL: dg_op_flops. */
     double (*arithmetic)(const dg_op *op);
     dg_fused_family fused;
-    bool by_row; /* only a tuning row chooses this variant, which is never the default */
+    bool by_row; /* the variant is used only if a tuning file selects it */
     bool exclusive;
 } dg_variant;
 
-/* Variants of elementwise ops: a thread of dg_direct computes one value, a thread of dg_vector 16 bytes
- * (core/tune/variants.c). */
+/* Variants of elementwise ops: each thread of dg_direct computes one value, each thread of dg_vector 16 bytes. */
 extern const dg_variant dg_direct, dg_vector;
 
 #endif

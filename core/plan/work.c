@@ -1,4 +1,4 @@
-/* Work of launches, for time predictions; most of it is in the rows of the variants. */
+/* Counts the work of launches by the functions dg_op_info.work and dg_variant.work. */
 #include "core/plan/work.h"
 
 dg_work dg_work_of(const dg_op *op, dg_type real)

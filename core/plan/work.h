@@ -1,5 +1,5 @@
-/* The work of a CUDA op's launch, from which its time is predicted. The counts must agree with the launchers in
- * kernels/, as tests/kernels/simulated checks. */
+/* The work of a CUDA op's launch, from which its time is predicted. Tests in tests/kernels/simulated compare the counts
+ * with the kernels' launches. */
 #ifndef DG_WORK_H
 #define DG_WORK_H
 
@@ -8,14 +8,14 @@
 #include "core/plan/op_info.h"
 
 typedef struct dg_work {
-    int kernels;   /* dependent launches */
+    int kernels;   /* number of kernels, which run one after another */
     double blocks; /* blocks of the main kernel; the op's other kernels only move data */
     int threads;
     int split;
     double outputs; /* convolutions: number of results that a thread keeps in registers */
     bool warpgroups;
     double products; /* multiply-adds per block of a convolution, for whole tiles; 0: negligible */
-    /* clocks of shared memory and L1 per block, one clock per 128 bytes; 0: not counted */
+    /* clocks of shared memory and L1 accesses per block, one clock per 128 bytes; 0: not counted */
     double clocks;
     double loads; /* bytes that a block loads through the cache; 0: not counted */
     double moved; /* bytes of partial sums and widened weights that the other kernels read and write */
@@ -24,7 +24,7 @@ typedef struct dg_work {
 
 dg_work dg_work_of(const dg_op *op, dg_type real);
 
-/* Bytes of operand `scratch` for the CUDA backend's choice in op->tune. */
+/* Returns the bytes of operand `scratch` for the CUDA variant in op->tune. */
 size_t dg_scratch_of(const dg_op *op, dg_type real);
 
 #endif

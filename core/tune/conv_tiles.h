@@ -1,5 +1,5 @@
-/* Tiles that the fast CUDA convolutions are compiled for: one list for the kernels and for the checks of tuning rows
- * (kernels/ops/conv/cuda). Plain C. */
+/* Tiles for which the fast CUDA convolutions (kernels/ops/conv/cuda) are compiled, in plain C. The kernels and the
+ * checks of tuning rows use these lists. */
 #ifndef DG_CONV_TILES_H
 #define DG_CONV_TILES_H
 
@@ -7,9 +7,8 @@
 
 #include "core/plan/ops.h"
 
-/* Variant tiled: results per block (pixels x channels; dw: channels x taps and channels), written as tile=128x64, and
- * results per thread. Results per block divided by results per thread is the number of threads per block. A weight
- * gradient (dw) has square tiles only. */
+/* Variant tiled: results per block (pixels x channels; weight gradient dw: channels x taps and channels), written as
+ * tile=128x64, and results per thread. The number of threads per block is their quotient. dw has only square tiles. */
 #define DG_TILED_SQUARE(X) \
     X(128, 128, 8, 8)      \
     X(64, 64, 8, 4)        \
@@ -21,18 +20,18 @@
 #define DG_TILED_TILES(X) DG_TILED_SQUARE(X) DG_TILED_OBLONG(X)
 enum { DG_TILED_K = 16, DG_TILED_PAD = 4 };
 
-/* 32-bit words of shared memory per stage, for operands stored by rows or by columns (gemm.cuh). */
+/* 32-bit words of shared memory per pipeline stage, for operands stored by rows or by columns (gemm.cuh). */
 #define DG_TILED_SIDE(b, by_rows) ((by_rows) ? (b) * (DG_TILED_K + DG_TILED_PAD) : DG_TILED_K * (b))
 #define DG_TILED_WORDS(m, n, m_rows, n_rows) (DG_TILED_SIDE(m, m_rows) + DG_TILED_SIDE(n, n_rows))
 
-/* Data gradient of variant thin: rows, columns and images of positions (2x2 pixels of x) per block, for width(x) <= 32
- * (SMALL) and for wider x, and channels of y per stage. */
+/* Data gradient of variant thin: a block computes a box of rows x columns x images of positions (2x2 pixels of x),
+ * SMALL for W <= 32. STEP: channels of y per pipeline stage. */
 #define DG_THIN_DX_SMALL 8, 8, 8
 #define DG_THIN_DX_LARGE 16, 32, 1
 enum { DG_THIN_SMALL = 32, DG_THIN_DX_STEP = 4 };
 
-/* 32-bit words of shared memory: LINE for a row of positions with its border, WORDS for a stage, which holds the
- * images' patches and the weights. */
+/* 32-bit words of shared memory. LINE: a row of positions with its border. WORDS: a pipeline stage, which holds patches
+ * of the images and weights. */
 #define DG_THIN_DX_LINE(cols) (((cols) + 2) * 4 + ((cols) + 2) / 4 * 4)
 #define DG_THIN_DX_WORDS(rows, cols, images) \
     ((images) * ((rows) + 2) * DG_THIN_DX_LINE(cols) + DG_THIN_DX_STEP * 16 * 4)
@@ -40,12 +39,12 @@ enum { DG_THIN_SMALL = 32, DG_THIN_DX_STEP = 4 };
 /* Tile of the fused first layer of G: images x channels of one pixel per block. */
 enum { DG_DENSE_IMAGES = 16, DG_DENSE_CHANNELS = 128 };
 
-/* UNIT: number of rounded operands in 16 bytes, which kernels copy together. CHUNK: channels per step of a sum. */
+/* UNIT: number of rounded operands in a copy of 16 bytes. CHUNK: channels per step of the main loop. */
 enum { DG_MMA_UNIT = 8, DG_MMA_CHUNK = 16 };
 
-/* Tiles of variant mma: positions (dx: per phase; dw: channels of y) x channels per block; a warp computes 64 x WN
- * results. SMALL: the tile is for maps divided into cells of 4x4. GROUPS: number of groups into which the 16 taps are
- * divided, for each chunk of channels. */
+/* Tiles of variant mma: positions (dx: per phase; dw: channels of y) x channels per block. A warp of variant mma
+ * computes 64 x WN results. SMALL: the tile is for maps divided into cells of 4x4. GROUPS: number of groups into which
+ * the 16 taps are divided. */
 #define DG_MMA_FWD_TILES(X)  \
     X(false, 128, 64, 32, 8) \
     X(true, 128, 64, 32, 8)  \
@@ -57,14 +56,14 @@ enum { DG_MMA_UNIT = 8, DG_MMA_CHUNK = 16 };
     X(true, 128, 32, 32, 1)
 #define DG_MMA_DW_TILES(X) X(64, 16)
 
-/* Forward tiles of variant mma with fp16, one for small maps and one for other maps. These tiles fit Turing's 64 KB of
- * shared memory. All GPUs use these tiles, so that sums have the same order. */
+/* Forward tiles of variant mma with fp16, one for small maps and one for other maps. The tiles fit Turing's 64 KB of
+ * shared memory. All GPUs use one set of fp16 tiles, so that sums have the same order. */
 #define DG_FP16_FWD_TILES(X) \
     X(true, 64, 128, 32, 8)  \
     X(false, 128, 64, 32, 8)
 
-/* Tiles of variant wgmma: a warpgroup computes 64 positions x all channels of the tile. For dx, a warpgroup computes
- * two phases of all positions. */
+/* Tiles of variant wgmma: a warpgroup computes 64 positions x all channels of the tile. In the data gradient (dx), a
+ * warpgroup computes two phases of all positions. */
 #define DG_WGMMA_FWD_TILES(X) \
     X(false, 128, 64, 64, 2)  \
     X(false, 256, 64, 64, 4)  \
@@ -77,9 +76,9 @@ enum { DG_MMA_UNIT = 8, DG_MMA_CHUNK = 16 };
     X(false, 64, 32, 32, 1)  \
     X(false, 128, 32, 32, 1) \
     X(false, 256, 32, 32, 2)
-enum { DG_MMA_SMALL = 4 }; /* if y is at most this wide, cells are 4x4 */
+enum { DG_MMA_SMALL = 4 }; /* if y is at most DG_MMA_SMALL pixels wide, cells are 4x4 */
 
-/* Sizes of parts of a patch in shared memory, in units of 16 bytes (conv_mma.cuh). */
+/* Sizes of the parts of an image patch in shared memory, in units of 16 bytes (conv_mma.cuh). */
 #define DG_MMA_UP(n, r) ((n) + ((r) - (n) % 8 + 8) % 8) /* smallest number >= n that equals r mod 8 */
 #define DG_MMA_CELL(small, halved) ((halved) ? ((small) ? 28 : 81) : ((small) ? 36 : 100))
 #define DG_MMA_CELLS(small, pieces, halved) ((pieces) * ((small) ? 4 : 1) * DG_MMA_CELL(small, halved))
@@ -87,7 +86,7 @@ enum { DG_MMA_SMALL = 4 }; /* if y is at most this wide, cells are 4x4 */
 #define DG_MMA_PLANE(small, pieces, halved) \
     ((halved) ? 4 * DG_MMA_PHASE(small, pieces, halved) + 4 : DG_MMA_UP(DG_MMA_CELLS(small, pieces, halved), 4))
 #define DG_MMA_VALUES(small, pieces, halved) \
-    ((pieces) * ((halved) ? ((small) ? 400 : 324) : ((small) ? 144 : 100))) /* values of a plane of a patch */
+    ((pieces) * ((halved) ? ((small) ? 400 : 324) : ((small) ? 144 : 100))) /* values of a plane of an image patch */
 #define DG_MMA_TRANSFERS(small, pieces, halved, threads) \
     ((2 * DG_MMA_VALUES(small, pieces, halved) + (threads)-1) / (threads) * (threads) / 2)
 #define DG_MMA_FACTORS(small, pieces, halved, n, groups) \
@@ -95,16 +94,16 @@ enum { DG_MMA_SMALL = 4 }; /* if y is at most this wide, cells are 4x4 */
 #define DG_MMA_BYTES(small, pieces, halved, n, groups, threads)                             \
     (DG_MMA_FACTORS(small, pieces, halved, n, groups) + 16 * (pieces) * ((small) ? 4 : 1) + \
      8 * DG_MMA_TRANSFERS(small, pieces, halved, threads))
-/* Bytes of a stage of weights, and the number of stages. There are two stages, or four if stages are small and weights
- * are rounded in memory. Four large stages would exceed the 99 KB per block on sm_86, 89 and 120. DG_MMA_BYTES counts
+/* PORTION: bytes of weights per pipeline stage. STAGES: two, or four if stages are small and weights are rounded in
+ * memory. Four large stages would exceed the 99 KB of shared memory per block on sm_86, 89 and 120. DG_MMA_BYTES counts
  * two stages. */
 #define DG_MMA_PORTION(n, groups) (16 * (16 / (groups)*2 * (n)))
 #define DG_MMA_STAGES(rounded, scaled, portion) ((rounded) && !(scaled) && (portion) <= 9 << 10 ? 4 : 2)
-enum { DG_WGMMA_PARTS = 8 }; /* max parts of a sum by warpgroups, except for dw; fused: blocks of a cluster */
+enum { DG_WGMMA_PARTS = 8 }; /* max parts of a sum in variant wgmma, except for dw; fused: blocks per cluster */
 #define DG_MMA_DW_BYTES(small) (32 * (2 * DG_MMA_PLANE(small, 1, 1) + 8 * 64))
 
 /* Tiles of variant mma_odd (3x3 and 1x1 kernels): positions x channels per block; for dw, channels of y x channels of
- * x. A warp computes 64 x 32 results; for dw of 3x3 kernels, the results of one tap. */
+ * x. A warp of variant mma_odd computes 64 x 32 results; for dw of 3x3 kernels, all results belong to one tap. */
 #define DG_ODD_M(k, dw) ((dw) && (k) == 3 ? 64 : 128)
 #define DG_ODD_N(k, dw) ((k) == 1 ? 128 : (dw) ? 32 : 64)
 #define DG_ODD_THREADS(k, dw) ((k) == 1 ? 256 : (dw) ? 384 : 128)
@@ -116,18 +115,18 @@ enum { DG_WGMMA_PARTS = 8 }; /* max parts of a sum by warpgroups, except for dw;
     (64 * (DG_ODD_DEPTH(k) * DG_MMA_UP(DG_ODD_VALUES(k), 4) + DG_ODD_PRODUCTS(k) * DG_ODD_N(k, 0)) + \
      16 * DG_ODD_CELLS(k) +                                                                          \
      8 * ((2 * DG_ODD_VALUES(k) + DG_ODD_THREADS(k, 0) - 1) / DG_ODD_THREADS(k, 0) * DG_ODD_THREADS(k, 0) / 2))
-enum { DG_ODD_PIECE = 64 }; /* dw: positions per piece */
+enum { DG_ODD_PIECE = 64 }; /* weight gradient (dw): positions per step of the main loop */
 #define DG_ODD_DW_BYTES(k)                                                                      \
     (4 * (DG_ODD_N(k, 1) * DG_MMA_UP((k) == 1 ? (int)DG_ODD_PIECE : DG_MMA_CELLS(1, 1, 0), 4) + \
           DG_ODD_M(k, 1) * DG_ODD_PIECE))
 
-/* Weight gradient by warpgroups (fused_update_wgmma.cuh): sizes of the planes of x and y in units of 16 bytes. */
+/* Weight gradient by wgmma (fused_update_wgmma.cuh): sizes of the planes of x and y in units of 16 bytes. */
 #define DG_WGMMA_DW_PLANE(small) ((small) ? 100 : 84)
 #define DG_WGMMA_DW_PITCH 68
 #define DG_WGMMA_DW_BYTES(small, stages) (16 * (stages) * (8 * DG_WGMMA_DW_PLANE(small) + 8 * DG_WGMMA_DW_PITCH))
 
-/* Tile of variant thin, and the 32-bit words of shared memory of its weight gradient. The memory first holds a patch of
- * x and a tile of y, and later the sums of half of the warps. */
+/* Tile of variant thin, and the 32-bit words of shared memory of its weight gradient. Shared memory first holds a patch
+ * of x and a tile of y, and later the sums of half of the warps. */
 enum { DG_THIN_TILE_ROWS = 4, DG_THIN_TILE_COLS = 32, DG_THIN_TILE_CHANNELS = 32 };
 #define DG_THIN_PATCH_WORDS(channels) ((2 * DG_THIN_TILE_ROWS + 2) * (2 * DG_THIN_TILE_COLS + 2) * (channels))
 #define DG_THIN_TILE_WORDS (DG_THIN_TILE_ROWS * DG_THIN_TILE_COLS * DG_THIN_TILE_CHANNELS)
@@ -138,11 +137,11 @@ enum { DG_THIN_TILE_ROWS = 4, DG_THIN_TILE_COLS = 32, DG_THIN_TILE_CHANNELS = 32
          : DG_THIN_SUM_WORDS(channels))
 
 /* Data gradient of variant thin_mma: positions and channels per step. Shared memory holds the weights, two coefficients
- * per channel, and the sums that each row passes to the next row. */
+ * per channel, and the sums that each row of positions passes to the next row. */
 enum { DG_THIN_MMA_COLS = 16, DG_THIN_MMA_CHUNK = 16 };
 #define DG_THIN_MMA_BYTES(channels, co, rows) \
     (((co) + DG_THIN_MMA_CHUNK - 1) / DG_THIN_MMA_CHUNK * ((channels)*2 * 32 * 8 + 128) + (rows) * (channels)*512)
-/* Maximum rows of y per block, one per warp. Two adjacent blocks share one row, which both compute. Two blocks cover
+/* Maximum rows of y per block, one per warp. Two adjacent blocks both compute the row at their border. Two blocks cover
  * the 32 rows of an image, so that 64 images fill the multiprocessors. */
 enum { DG_THIN_MMA_ROWS = 18 };
 static inline int dg_thin_mma_rows(int Ho)
@@ -151,8 +150,8 @@ static inline int dg_thin_mma_rows(int Ho)
     return (Ho + blocks) / blocks + 1;
 }
 
-/* If y has one pixel, whose kernel covers all of x, returns the convolution as a 1x1 convolution with K*K*Ci channels
- * (a matrix product). Returns other convolutions unchanged. */
+/* If the kernel covers all of x, so that y has one pixel, returns the convolution as a 1x1 convolution with K*K*Ci
+ * channels (a matrix product). Returns other convolutions unchanged. */
 static inline dg_conv_args dg_conv_flat(const dg_conv_args *a)
 {
     dg_conv_args f = *a;
@@ -168,8 +167,7 @@ static inline bool dg_is_conv(dg_op_kind kind)
     return kind == DG_OP_conv_fwd || kind == DG_OP_conv_dx || kind == DG_OP_conv_dw;
 }
 
-/* True if a 3x3 convolution with stride 2, which runs as a 4x4 convolution, uses warpgroups. Each direction has one
- * tile for warpgroups. */
+/* Tiles of wgmma for 3x3 convolutions with stride 2, which run as 4x4 convolutions: one tile per direction. */
 #define DG_ODD_WIDE_M(dx) ((dx) ? 64 : 128)
 #define DG_ODD_WIDE_N(dx) ((dx) ? 32 : 64)
 enum { DG_ODD_WIDE_THREADS = 256 };

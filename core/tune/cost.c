@@ -4,14 +4,14 @@
 #include <math.h>
 #include <string.h>
 
-/* Returns the instructions per clock of a scheduler with `warps` warps. */
+/* Returns the instructions per clock of a warp scheduler with `warps` warps. */
 static double issued(double warps, const dg_machine *m)
 {
     const int n = (int)floor(warps + 0.5);
     return m->costs.issued[n < 1 ? 0 : n > 4 ? 3 : n - 1];
 }
 
-/* Returns the number of leading words that two kinds have in common, plus 100 if all words are equal. */
+/* Returns the number of leading words that two names of block kinds have in common, plus 100 for equal names. */
 static int common(const char *a, const char *b)
 {
     int words = 0;
@@ -60,7 +60,7 @@ static int resident(const dg_counted *c, const dg_machine *m)
     return c->resident * c->threads > threads ? threads / c->threads : c->resident;
 }
 
-/* Times in us that the multiprocessor with the most work needs for its blocks. */
+/* Times in us, per pipe, that the multiprocessor with the most work needs for its blocks. */
 typedef struct {
     double issue, pipe, l1, tensor, block, l2, memory;
 } times;

@@ -1,42 +1,42 @@
-/* The cost model of a GPU's launches, used for predictions (predict.h) and for the choice of convolution tiles and of
- * the parts of an update.
+/* The cost model of a GPU's launches, which predicts times (predict.h) and selects the tiles of convolutions and of
+ * weight updates.
  *
- * A launch consists of parts; a part is the blocks of one kind (kernels/fused/predict_plan.h). For each kind,
+ * A launch consists of parts; a part is all blocks of one kind (kernels/fused/predict_plan.h). For each kind of block,
  * core/tune/counts.csv has the instructions and bytes of a block: a fixed number and a number per step of the main
- * loop. `scripts/ptx-count --renew` writes this file with a PTX interpreter. The model computes two times:
- * bound: the longest of the times of each pipe; of L1 and the tensor cores, on the multiprocessor with most blocks
- *   (whole waves); of L2; of memory, if the launch does not fit the cache; and of the longest block (its tail).
- * estimate: the same maximum for the lower rates that a kernel with fewer warps reaches, plus the cost of a launch. */
+ * loop. `scripts/ptx-count --renew` writes counts.csv with a PTX interpreter. The cost model computes two times:
+ * bound: the longest of the times of the pipes, L1 and tensor cores, on the multiprocessor with most blocks (whole
+ *   waves); of L2; of memory, if the launch does not fit the cache; and of the longest block (its tail).
+ * estimate: the bound at the lower rates that a kernel with fewer warps reaches, plus the cost of a launch. */
 #ifndef DG_COST_H
 #define DG_COST_H
 
 #include "core/plan/plan.h"
 #include "core/tune/machine.h"
 
-/* A part is all blocks of a launch that do equal work. The first three words of `kind` are direction, kernel and tile;
- * the next words are the prologue and epilogue. */
+/* A part of a launch: all blocks that do equal work. The words of `kind` are direction, kernel, tile, prologue and
+ * epilogue. */
 typedef struct dg_cost_part {
     char kind[80];
     int kernel;
     double blocks;
     double steps, most; /* steps of the main loop in an average block, and in the longest block */
     double rest;        /* factor on the counts outside of the main loop: a block's part of a tile, images or weights */
-    const struct dg_counted *counted; /* row of counts of this kind; NULL: not looked up yet */
+    const struct dg_counted *counted; /* counts of this kind of block; NULL: not looked up yet */
     double merged;                    /* number of partial sums that the last block adds */
 } dg_cost_part;
 
 enum { DG_COST_PARTS = 32 };
 
-/* What is counted per block, as X(name). Units are warp instructions, clocks of a multiprocessor, or bytes. */
-#define DG_COUNTS(X)                                         \
-    X(instructions) /* all pipes; 4 are issued per clock */  \
-    X(alu)                                                   \
-    X(fma) /* clocks, with integer multiply-adds */          \
-    X(xu)                                                    \
-    X(f64) /* clocks, at one fp64 lane per two fp32 lanes */ \
-    X(l1)  /* wavefronts of shared memory, L1, shuffles */   \
-    X(products)                                              \
-    X(l2) /* bytes, without repeated loads of a block */
+/* Counts per block, as X(name), in warp instructions, clocks of a multiprocessor, or bytes. */
+#define DG_COUNTS(X)                                           \
+    X(instructions) /* of all pipes; 4 are issued per clock */ \
+    X(alu)                                                     \
+    X(fma) /* clocks, including integer multiply-adds */       \
+    X(xu)                                                      \
+    X(f64) /* clocks, at one fp64 lane per two fp32 lanes */   \
+    X(l1)  /* wavefronts of shared memory, L1 and shuffles */  \
+    X(products)                                                \
+    X(l2) /* bytes that a block loads, each byte once */
 enum {
 #define X(name) DG_COUNT_##name,
     DG_COUNTS(X)
@@ -47,12 +47,12 @@ typedef struct dg_counted {
     const char *kind;
     int threads, resident;
     double block[DG_COUNT_KINDS], step[DG_COUNT_KINDS], rest[DG_COUNT_KINDS];
-    double longest[4]; /* instructions of the longest block: fixed, per step, for `rest`, per partial sum */
+    double longest[4]; /* instructions of the longest block: fixed, per step, times `rest`, per partial sum */
 } dg_counted;
 
-extern const dg_counted dg_counts[]; /* ends with an entry whose kind is NULL */
+extern const dg_counted dg_counts[]; /* the last entry has kind NULL */
 
-/* Returns the row of a kind. Without an exact match, returns the most similar row with equal first three words, or
+/* Returns the counts of a kind of block, else the counts of the most similar kind with equal first three words, else
  * NULL. */
 const dg_counted *dg_counted_find(const char *kind, bool *near);
 
@@ -69,18 +69,18 @@ typedef enum {
 const char *dg_limit_name(dg_limit l);
 
 typedef struct {
-    double bound_us, us;                        /* us: the estimate, including the launch's cost */
+    double bound_us, us;                        /* us: estimated time, including the launch's cost */
     double launch_us, arithmetic_us, memory_us; /* terms of the estimate */
     double blocks;
     dg_limit limit;
-    bool near; /* a part's kind has no counts, so counts of a similar kind were used */
+    bool near; /* a kind of block has no counts, so counts of a similar kind were used */
 } dg_cost;
 
-/* Computes the cost of a kernel from its parts, which together move `bytes` bytes of memory. Returns false if a kind
- * has no counts. */
+/* Computes the cost of a kernel from its parts, which move `bytes` bytes of memory in total. Returns false if a kind of
+ * block has no counts. */
 bool dg_cost_of(const dg_cost_part *part, int parts, double bytes, const dg_machine *m, dg_cost *out);
 
-/* Returns the time in ns of a block of this kind on a fully occupied multiprocessor. */
+/* Returns the time in ns of a block with counts c and `steps` steps on a fully occupied multiprocessor. */
 double dg_block_ns(const dg_counted *c, double steps, const dg_machine *m);
 
 #endif

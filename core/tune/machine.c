@@ -33,8 +33,8 @@ dg_err dg_machine_measure(dg_machine *m, dg_backend *b, int rounds)
 
 dg_err dg_machine_peak(dg_machine *m, dg_backend *b) { return b->measure(b, m, 0); }
 
-/* Busy seconds of all processors since boot, from the first line of /proc/stat: "cpu user nice system idle iowait irq
- * softirq steal ...". */
+/* Returns the busy seconds of all processors since boot, from the first line of /proc/stat: "cpu user nice system idle
+ * iowait irq softirq steal ...". */
 static double busy_seconds(void)
 {
     char line[512], *at = line + 3;

@@ -5,18 +5,18 @@
 #include "core/plan/backend.h"
 #include "core/plan/precision.h"
 
-/* Rate of mma.sync relative to wgmma on Hopper (arXiv 2501.12084, section 6.2). */
+/* FLOP rate of mma.sync relative to wgmma on Hopper (arXiv 2501.12084, section 6.2). */
 #define DG_MMA_ON_HOPPER 0.63
 
-/* Fractions of a GPU's rates that launches reach, and fixed costs of launches (cost.h). */
+/* Fractions of a GPU's peak rates that kernels reach, and fixed costs of launches (cost.h). */
 typedef struct {
-    double ghz;       /* clock rate; 0: computed from `all` */
+    double ghz;       /* clock rate in GHz; 0: computed from dg_machine.all */
     double after_us;  /* cost per kernel in a chain whose kernels begin before the previous kernel has ended */
-    double last_us;   /* cost of finding the last block of a launch, which adds the blocks' partial sums */
+    double last_us;   /* cost of detecting the last block of a launch, which adds the blocks' partial sums */
     double l1;        /* wavefronts of shared memory per clock and multiprocessor, at most 1 */
     double l2;        /* fraction of dg_machine.cache that one block of 8 warps per multiprocessor reaches */
     double tensor;    /* fraction of the tensor cores' rate that one block of 8 warps per multiprocessor reaches */
-    double issued[4]; /* instructions per clock of a scheduler with 1, 2, 3, and 4 or more warps */
+    double issued[4]; /* instructions per clock of a warp scheduler with 1, 2, 3, and 4 or more warps */
 } dg_machine_costs;
 
 typedef struct dg_machine {
@@ -28,13 +28,13 @@ typedef struct dg_machine {
     int arch;
     int units;
     size_t shared;
-    double memory_gb;   /* memory of a GPU with published numbers; 0: unknown */
+    double memory_gb;   /* size of a known GPU's memory; 0: unknown */
     double one, all;    /* GFLOP/s of multiply-adds by one CPU thread, and by the whole CPU or GPU; 0: unknown */
     double bf16, fp16;  /* GFLOP/s of tensor cores with mma.sync; 0: no tensor cores */
-    double triad, read; /* GB/s of memory; triad counts three arrays */
+    double triad, read; /* memory bandwidth in GB/s; triad counts three arrays */
     double array_mb;
-    double cache, cache_mb; /* GB/s and size of the cache with the previous op's results: CPU: triad in the cores' own
-                             * caches; GPU: reads of the cache by all multiprocessors */
+    double cache, cache_mb; /* GB/s and MB of the cache that holds the previous op's results; CPU: triad in the cores'
+                             * private caches; GPU: reads of L2 by all multiprocessors */
     double launch_us;       /* time of an empty kernel (GPU) or empty parallel loop (CPU) in a chain */
     dg_machine_costs costs;
     int rounds;
@@ -48,21 +48,21 @@ static inline int dg_arch_threads(int arch)
 }
 
 dg_err dg_machine_measure(dg_machine *m, dg_backend *b, int rounds);
-/* Measures the peak rate `all` again, because the clock rate and the load change between measurements. */
+/* Measures only the peak rate `all` again, because clock rate and load change between measurements. */
 dg_err dg_machine_peak(dg_machine *m, dg_backend *b);
 
 bool dg_machine_known(int i, dg_type real, dg_machine *out);
-/* Finds a known GPU by its name or the end of its name ("h200", "rtx 4090"). If there is none, returns DG_USAGE with
- * the list of names. */
+/* Finds a known GPU by its name or the end of its name ("h200", "rtx 4090"). DG_USAGE: unknown name; the message lists
+ * the known names. */
 dg_err dg_machine_find(const char *name, dg_type real, dg_machine *out);
 
 /* Finds an architecture ("sm_90" or "90") or a known GPU by name. For an architecture, sets only `arch` and `shared`.
  * DG_USAGE: unknown name; the message lists the known names. */
 dg_err dg_machine_arch(const char *name, dg_type real, dg_machine *out);
 
-/* Measures the load by other processes between the calls of dg_busy_start and dg_busy_foreign. */
+/* Measures how many cores other processes use between the calls of dg_busy_start and dg_busy_foreign. */
 typedef struct {
-    double wall, busy, own; /* in seconds; busy is negative if unknown */
+    double wall, busy, own; /* seconds: wall time, CPU time of all processes (negative: unknown) and of this process */
 } dg_busy;
 void dg_busy_start(dg_busy *l);
 double dg_busy_foreign(const dg_busy *start);

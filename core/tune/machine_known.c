@@ -1,5 +1,5 @@
-/* GPUs by their published numbers, for predictions. Dense rates at boost clocks, from NVIDIA's data sheets and
- * architecture papers. */
+/* Published limits of GPUs, for predictions. The FLOP rates are those for dense matrices at boost clocks, from NVIDIA's
+ * data sheets and architecture papers. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ typedef struct {
     double bf16, fp16;
     double gb_s, cache_mb;
     int shared_kb;
-    int memory_gb; /* memory; of several versions, that of the version with bandwidth gb_s */
+    int memory_gb; /* memory of the GPU's version that has bandwidth gb_s */
 } gpu;
 
 static const gpu list[] = {
@@ -30,17 +30,16 @@ static const gpu list[] = {
     {"GeForce RTX 5090", 120, 170, 128, 2.407, 1.0 / 64, 209.5, 209.5, 1792, 96, 99, 32},
 };
 
-/* Unpublished constants. An empty kernel in a graph takes 1.1 to 1.3 us (PyTorch issue 161104). In published
+/* Unpublished constants. An empty kernel in a CUDA graph takes 1.1 to 1.3 us (PyTorch issue 161104). In published
  * measurements, L2 gives each multiprocessor about 24 bytes per clock. Memory reaches 90% of its published bandwidth.
- * The clock rate under load is below the boost clock, 1755 instead of 1980 MHz. */
+ * The clock rate under load is 1755 MHz instead of the boost clock of 1980 MHz. */
 #define LAUNCH_US 1.3
 #define CACHE_BYTES_A_CLOCK 24
 #define MEMORY 0.9
 #define UNDER_LOAD (1755. / 1980)
 
-/* The constants in `assumed` and the four macros above are estimates. The step `model` of scripts/gpu-check measures
- * these constants (kernels/cuda/cuda_limits.cu). With two warps per scheduler, loops of convolutions issued one
- * instruction per five clocks on an H100. */
+/* These constants are estimates, which step `model` of scripts/gpu-check measures (kernels/cuda/cuda_limits.cu). With
+ * two warps per scheduler, loops of convolutions issued one instruction per five clocks on an H100. */
 static const dg_machine_costs assumed = {
     .after_us = LAUNCH_US, .last_us = 1.2, .l1 = 0.8, .l2 = 0.8, .tensor = 0.9, .issued = {0.35, 0.6, 0.75, 0.85}};
 
@@ -81,7 +80,7 @@ static bool same_text(const char *a, const char *b)
     }
 }
 
-/* True if `wanted` is the name or the last words of the name: "rtx4090" means "GeForce RTX 4090". */
+/* True if `wanted` is a GPU's name or the last words of its name: "rtx4090" means "GeForce RTX 4090". */
 static bool is_named(const char *name, const char *wanted)
 {
     for (const char *word = name; word; word = strchr(word, ' '), word += word != NULL)
@@ -109,8 +108,7 @@ dg_err dg_machine_find(const char *name, dg_type real, dg_machine *out)
 
 dg_err dg_machine_arch(const char *name, dg_type real, dg_machine *out)
 {
-    /* Maximum KB of shared memory per block, from the table of technical specifications in the CUDA C++ programming
-     * guide */
+    /* {compute capability, KB of shared memory per block}, from the CUDA C++ programming guide */
     static const int arch[][2] = {{75, 64},   {80, 163},  {86, 99},   {87, 163}, {89, 99}, {90, 227},
                                   {100, 227}, {103, 227}, {110, 227}, {120, 99}, {121, 99}};
     char all[300], *rest;

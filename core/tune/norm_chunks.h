@@ -1,5 +1,4 @@
-/* How the CUDA batch norm divides a group's rows (pixels) into chunks. The kernels and the computation of their scratch
- * size use this division. */
+/* Division of a batch norm group's rows (pixels) into chunks on CUDA, for the kernels and their scratch size. */
 #ifndef DG_NORM_CHUNKS_H
 #define DG_NORM_CHUNKS_H
 

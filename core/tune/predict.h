@@ -1,15 +1,15 @@
 /* Predicted time of an op, from its work and the machine's limits:
  *   us = launch + max(arithmetic, memory)
- * Bound and estimate of a GPU's fused launch follow from counts (cost.h) and belong to the main op; the launch's other
- * ops have no time (bound: fused). For unfused ops, and for launches without counts, formulas predict three terms.
+ * The time of a GPU's fused launch is computed from counts (cost.h) and assigned to the main op of the launch. For
+ * unfused ops, and for launches without counts, formulas predict three terms.
  * launch: number of the op's kernels, times the time of an empty kernel in a chain (machine.launch_us).
  * arithmetic: number of products / (the machine's peak rate * the efficiency of the variant's inner loop). On a GPU,
  * the multiprocessor with the most tiles determines the time (wave quantisation), and fewer warps lower the rate. On
- * the CPU, Winograd's own products and transforms are counted.
+ * the CPU, the products and transforms of Winograd's algorithm are counted.
  * memory: the larger of two times: reading and writing the operands once, from memory or, if they fit, from the last
  *   cache; and the loads of all blocks through that cache, because tiles re-read operands.
- * The efficiencies are a few constants in core/tune/predict_cpu.c and
- * core/tune/predict_gpu.c; they are not fitted op by op. `dcgan profile` prints predicted and measured times. */
+ * The efficiencies are constants in core/tune/predict_cpu.c and core/tune/predict_gpu.c. `dcgan profile` prints
+ * predicted and measured times. */
 #ifndef DG_PREDICT_H
 #define DG_PREDICT_H
 
@@ -35,8 +35,8 @@ typedef struct {
 dg_prediction dg_predict_cpu(const dg_op *op, double bytes, const dg_machine *m);
 dg_prediction dg_predict_gpu(const dg_op *op, double bytes, const dg_machine *m);
 
-/* Returns the predicted time in us from which the rule chooses a convolution's tile. The time is always that of an
- * H100, so that every GPU uses the same tile and sums in the same order. */
+/* Returns a convolution's predicted time in us on an H100, which decides the tile if no tuning row does. Every GPU uses
+ * the times of the H100, so that all GPUs use equal tiles and sum in one order. */
 double dg_rule_us(const dg_op *op);
 
 #endif

@@ -1,20 +1,19 @@
 /* Formulas that predict the times of ops on a CPU. */
 #include "core/tune/predict.h"
 
-
 #include "core/base/math.h"
 #include "core/tune/conv_tiles.h"
 
-/* Fraction of the peak rate that variant direct reaches. Inner loops of wide layers reach 90 to 95%. */
+/* Fraction of the peak rate that CPU variant `direct` reaches; inner loops of wide layers reach 0.90 to 0.95. */
 #define DIRECT 0.85
-/* The same for grouped convolutions with 16 channels per group, measured with AVX-512 at batch size 16: 0.82 to 0.98;
- * of weight gradients, which add partial sums, 0.35 to 0.74. */
+/* Fraction of the peak rate that grouped convolutions reach. Measured with AVX-512, 16 channels per group and batch
+ * size 16: 0.82 to 0.98; for weight gradients, which add partial sums, 0.35 to 0.74. */
 #define GROUPED 0.9
 #define GROUPED_DW 0.6
 
 enum { LANES = 16 };
 
-/* Returns the fraction of vector lanes that compute results; with few channels, lanes also hold phases or taps. */
+/* Returns the fraction of vector lanes that compute results. Below 16 channels, lanes also hold phases or taps. */
 static double filled(const dg_op *op)
 {
     const dg_conv_args *a = &op->u.conv;

@@ -5,18 +5,19 @@
 
 #include "core/plan/work.h"
 
-/* A thread with `outputs` results in registers reads about 2 sqrt(outputs) operands from shared memory for `outputs`
- * products. 8 x 8 results per thread reach three quarters of the peak, and one result reaches a quarter. */
+/* Returns the fraction of the peak rate that the inner loop reaches: 3/4 with 8 x 8 results per thread, 1/4 with one. A
+ * thread reads about 2 sqrt(outputs) operands from shared memory for `outputs` products. */
 static double inner_loop(double outputs) { return 1 / (1 + 2.6 / sqrt(outputs)); }
 
-/* Fraction of the rate that `warps` warps per multiprocessor reach: two thirds with four warps, one per scheduler. */
+/* Returns the fraction of the peak rate that `warps` warps per multiprocessor reach, such as 2/3 with four warps. */
 static double hidden(double warps) { return warps / (warps + 2); }
 
-/* Efficiency of mma: for 64 x 32 results, a warp multiplies half of the time and reads operands half of the time. */
+/* Efficiency of mma.sync: a warp with 64 x 32 results multiplies half of the time and reads operands half of the
+ * time. */
 #define MMA 0.5
 
-/* Efficiency of warpgroups, which read operands while they multiply. Tensor cores limit the rate of tiles of at least
- * 64 x 64, and shared memory that of smaller tiles. The constant is relative to m->bf16, the rate of mma.sync. */
+/* Efficiency of wgmma, relative to m->bf16, the rate of mma.sync. Tensor cores limit the rate of tiles of at least
+ * 64 x 64; shared memory limits the rate of smaller tiles. */
 #define WGMMA (0.9 / DG_MMA_ON_HOPPER)
 
 static double least(double a, double b) { return a < b ? a : b; }
@@ -30,9 +31,9 @@ static double arithmetic_us(const dg_work *w, dg_math math, const dg_machine *m)
     double resident = least(rounds, floor((double)dg_arch_threads(m->arch) / w->threads));
     if (w->shared > 0) resident = least(resident, floor((double)m->shared / w->shared));
     double warps = most(resident, 1) * w->threads / 32;
-    /* kernels with more than 128 registers per thread have only 8 warps per multiprocessor */
+    /* kernels that use mma.sync have only 8 warps per multiprocessor, because of their registers */
     if (math != DG_MATH_FP32 && !w->warpgroups) warps = least(warps, 8);
-    if (w->clocks > 0) { /* shared memory or products, whichever takes longer */
+    if (w->clocks > 0) { /* the longer of the times for shared memory and for products */
         const double ghz = lanes_ghz(m), rate = m->bf16 / m->units;
         return rounds * most(w->products * 2 / rate, w->clocks / ghz) /
                hidden(least(most(resident, 1) * w->threads / 32, 16)) * 1e-3;
@@ -62,13 +63,14 @@ dg_prediction dg_predict_gpu(const dg_op *op, double bytes, const dg_machine *m)
     return r;
 }
 
-/* Warpgroups, except for dw: bytes of partial sums that a multiprocessor adds per clock, and clocks of a block outside
- * of its main loop, per warp. Both constants come from steps of model dcgan64-paper (docs/cuda.md). */
+/* wgmma kernels, except for dw: bytes of partial sums that a multiprocessor adds per clock, and clocks of a block
+ * outside of its main loop, per warp. JOIN_BYTES and BEGIN_CLOCKS were measured with model dcgan64-paper
+ * (docs/cuda.md). */
 enum { JOIN_BYTES = 85, BEGIN_CLOCKS = 100 };
 
-/* Warpgroups load patches and partial sums at m.cache, the rate of the cache under load. Each block of a data gradient
- * fills one multiprocessor, so a launch with fewer blocks does not load faster per block. The formula for mma and for
- * the forward pass by warpgroups assumes the boost clock, with which their tiles were chosen. */
+/* Kernels with wgmma load patches and partial sums at m.cache, the rate of the cache under load. Each block of their
+ * data gradients fills one multiprocessor, so fewer blocks do not load faster per block. The formulas for mma.sync and
+ * for the forward pass with wgmma assume the boost clock. */
 double dg_rule_us(const dg_op *op)
 {
     dg_machine m;

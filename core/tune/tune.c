@@ -1,5 +1,5 @@
-/* Parses tuning files with inih and writes rows as text. inih splits a row at the first "=" into two parts, which this
- * file joins again. */
+/* Parses tuning files with the library inih and writes rows as text. inih splits a row at the first "=" into two parts,
+ * which are joined again. */
 #include "core/tune/tune.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "core/base/file_io.h"
 #include "core/plan/precision.h"
 
-enum { MAX_BYTES = 256 << 10, MAX_ROWS = 4096, MAX_LINE = 190 /* inih's lines are 200 */ };
+enum { MAX_BYTES = 256 << 10, MAX_ROWS = 4096, MAX_LINE = 190 /* inih's limit is 200 */ };
 
 typedef struct {
     const char *at;
@@ -66,7 +66,7 @@ static char *next_line(char *out, int size, void *context)
     return out;
 }
 
-/* Parses the whole number after `name` in a word such as C=64. The character `end` must follow the number. */
+/* Parses an integer from lo to hi, which the character `end` must follow. */
 static bool number(const char *text, char end, int64_t lo, int64_t hi, int64_t *out, const char **rest)
 {
     char *stop;
@@ -90,7 +90,7 @@ static dg_op_kind kind_of(const char *name, size_t length)
 
 enum { LARGEST = 1 << 30 };
 
-/* Parses one word of the shape into op. `seen` has one bit per field that was parsed. */
+/* Parses one word of a tuning row's shape, such as C=64, into op. `seen` has one bit per parsed field. */
 static const char *shape_word(dg_op *op, const char *word, unsigned *seen)
 {
     static const char *const wrong = "a shape consists of words NAME=NUMBER, such as N=64";
@@ -232,7 +232,7 @@ static void parse_row(reader *r, char *text)
     while (!why && (word = strtok_r(NULL, " \t\r", &save))) why = tune_word(&tune, word);
     if (!why && !(tune.variant = dg_variant_find(op.kind, variant)))
         why = dg_variant_no(DG_MSG("tune-no-variant", "%s has no variant %s"), dg_op_kind_name(op.kind), variant);
-    /* a row of another architecture is checked only for properties that do not depend on the device */
+    /* a tuning row of another architecture is checked only for properties that do not depend on the device */
     const bool elsewhere = r->arch && r->arch != r->gpu->arch;
     const dg_precision *p = r->precision;
     const dg_gpu gpu = {elsewhere ? r->arch : r->gpu->arch, elsewhere ? SIZE_MAX : r->gpu->shared,
@@ -254,7 +254,7 @@ static bool section_of(reader *r, const char *text)
     r->arch = (int)arch;
     if (!blank) return true;
     r->precision = dg_precision_find(rest + 1);
-    if (dg_precision_removed(rest + 1)) r->arch = -1; /* rows of older versions are ignored */
+    if (dg_precision_removed(rest + 1)) r->arch = -1; /* a tuning row for tf32, as older versions wrote, is ignored */
     return r->precision || r->arch < 0;
 }
 

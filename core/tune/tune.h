@@ -1,6 +1,6 @@
-/* Chooses the variant of each op of the CUDA backend, and the variant's launch parameters. The first source with a
- * choice applies: a row of the --tuning file, a row of the table shipped for the architecture, a rule by shape. The
- * choice changes an op's speed, and its results within the op's tolerance.
+/* Tuning tables, which select the variant and launch parameters of each CUDA op. A row of the --tuning file takes
+ * precedence over the table shipped for the architecture, and the shipped table over a rule by shape. The selected
+ * variant changes an op's speed, and its results within the op's tolerance.
  *
  * A tuning file is an INI file: a section per architecture (rows before the first section apply to all), a line per op:
  *   [sm_90]
@@ -11,8 +11,8 @@
  *   [sm_90 bf16]
  *   conv_fwd N=128 H=32 W=32 C=32>64 K=4 S=2 P=1 : mma tile=128x64
  * The rows of a section that names a precision apply only to this precision and take precedence over rows without a
- * precision. A number that a row omits gets the variant's default. The parser checks for every row that the variant
- * exists and supports the shape, and that its threads and shared memory fit the device. Plain C, without CUDA. */
+ * precision. A launch parameter that a row omits has the variant's default. The parser checks for every row that the
+ * variant exists, supports the shape and fits the device. */
 #ifndef DG_TUNE_H
 #define DG_TUNE_H
 
@@ -26,7 +26,7 @@ typedef struct {
     dg_tune tune;
     int arch;
     int line;
-    bool precise;  /* the row is from a section for one precision */
+    bool precise;  /* the row is from a section that names a precision */
     char why[120]; /* "FILE:12" */
 } dg_tune_row;
 typedef struct {
@@ -35,16 +35,16 @@ typedef struct {
 } dg_tune_table;
 
 /* Adds the rows of a tuning file's text. Skips invalid rows and then returns DG_USAGE; the message has the number of
- * invalid rows, and the file, line and reason of the first. DG_DEVICE: out of memory. */
+ * invalid rows, and the file, line and reason of the first invalid row. DG_DEVICE: out of memory. */
 dg_err dg_tune_parse(dg_tune_table *t, const char *text, const char *where, dg_type real, const dg_gpu *gpu);
 
 /* Like dg_tune_parse, for a file. DG_IO: the file cannot be read. */
 dg_err dg_tune_read(dg_tune_table *t, const char *path, dg_type real, const dg_gpu *gpu);
 
-/* Returns the row for this op on this architecture, or NULL. The table owns the row. */
+/* Returns the table's row for an op on an architecture, or NULL. The table owns the row. */
 const dg_tune_row *dg_tune_find(const dg_tune_table *t, const dg_op *op, int arch);
 
-/* Writes an op and its choice to out as a row that dg_tune_parse reads. Returns out. */
+/* Writes op and tune to out as a row of a tuning file. Returns out. */
 char *dg_tune_text(char *out, size_t size, const dg_op *op, const dg_tune *tune);
 
 void dg_tune_free(dg_tune_table *t);

@@ -23,14 +23,14 @@ dg_err dg_tune_file_head(dg_tune_file *f, const char *text)
     return DG_OK;
 }
 
-/* Moves *at to the next word before the row's colon and returns the word's length, or 0 if no word is left. */
+/* Moves *at to the next word before the colon of a tuning row; returns the word's length, or 0 at the colon. */
 static size_t next_word(const char **at)
 {
     *at += strspn(*at, " \t");
     return strcspn(*at, " \t:;");
 }
 
-/* True if two rows have the same op and shape, that is, equal words with any spacing. */
+/* True if two tuning rows have equal ops and shapes, whatever their spacing. */
 static bool same_key(const char *a, const char *b)
 {
     for (;;) {
@@ -42,7 +42,7 @@ static bool same_key(const char *a, const char *b)
     }
 }
 
-/* Returns the first number in the comment after a row, such as 6.11 in "...; 6.11 us (...". */
+/* Returns the first number in the comment of a tuning row, such as 6.11 in "...; 6.11 us (...". */
 static double measured(const char *text)
 {
     const char *comment = strchr(text, ';');
@@ -74,7 +74,7 @@ dg_err dg_tune_file_row(dg_tune_file *f, const char *section, const char *text)
     return DG_OK;
 }
 
-/* Checks that dg_tune_parse accepts every row, for any device. */
+/* Checks that dg_tune_parse accepts every row of a tuning file, for any device. */
 static dg_err check_text(const char *text, const char *path)
 {
     const dg_gpu any = {.shared = SIZE_MAX};
@@ -112,7 +112,7 @@ dg_err dg_tune_file_read(dg_tune_file *f, const char *path)
     if (strlen(text) != bytes) e = dg_fail(DG_USAGE, "%s: not a text file", path);
     if (!e) e = check_text(text, path);
     const size_t blank = strspn(next, " \t\r\f\v");
-    if (!e && strncmp(next + blank, "\xef\xbb\xbf", 3) == 0) next += blank + 3; /* a byte order mark */
+    if (!e && strncmp(next + blank, "\xef\xbb\xbf", 3) == 0) next += blank + 3; /* skips the UTF-8 byte order mark */
     while (!e && *next) {
         char *line = next;
         next += strcspn(next, "\n");

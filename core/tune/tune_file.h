@@ -1,5 +1,4 @@
-/* Tuning files as `dcgan tune` writes and merges them: comments at the top, sections, rows with their measurement
- * (format of rows: tune.h):
+/* Tuning files that `dcgan tune` writes and merges: comments at the top, sections, rows (tune.h) with measured times:
  *   ; dcgan tune: NVIDIA H200, sm_90, driver CUDA 13.0, 2026-11-21 16:00:00 UTC, dcgan 0.1.0 (commit)
  *   [sm_90 fp32]
  *   adam n=1100224 : vector block=512 ; 6.11 us (6.40 before, direct 9.02) G.adam */
@@ -9,9 +8,9 @@
 #include "core/base/err.h"
 
 typedef struct {
-    char section[32]; /* a section such as "sm_90 fp32"; "" for rows of all architectures */
+    char section[32]; /* name of a section, such as "sm_90 fp32"; "" for rows of all architectures */
     char text[192];
-    double us; /* the first number in the row's comment; INFINITY if there is none */
+    double us; /* measured time: the first number in the row's comment; INFINITY: no number */
 } dg_tune_line;
 typedef struct {
     char *head;
@@ -22,10 +21,11 @@ typedef struct {
 /* Adds a comment at the top of the file. `text` is one line without a semicolon. */
 dg_err dg_tune_file_head(dg_tune_file *f, const char *text);
 
-/* Adds a row. The row replaces an old row with the same op, shape and section, unless the old row's time is shorter. */
+/* Adds a row, which replaces an old row with equal op, shape and section unless the old row's time is shorter. */
 dg_err dg_tune_file_row(dg_tune_file *f, const char *section, const char *text);
 
-/* Adds the rows of a file and the comments at its top. If a row is invalid, returns DG_USAGE with line and reason. */
+/* Adds the rows of a tuning file and the comments at its top. DG_USAGE: a row is invalid; the message has line and
+ * reason. */
 dg_err dg_tune_file_read(dg_tune_file *f, const char *path);
 
 dg_err dg_tune_file_text(const dg_tune_file *f, char **out);

@@ -1,5 +1,4 @@
-/* Lists all choices for an op by trying dg_variant_check(), so that `dcgan tune` includes new variants and tiles
- * without changes here. */
+/* Lists all variants and launch parameters that can run an op, by calling dg_variant_check() for each combination. */
 #include "core/tune/tune.h"
 
 #include <stdbool.h>
@@ -28,8 +27,8 @@ static bool offer(list *l, dg_tune t)
     return true;
 }
 
-/* Adds choices with this variant, tile and stages: each split of the sum, and each number of threads if the variant
- * does not fix it. */
+/* Adds to the list, for a variant, tile and number of stages, each split of the sum and, if the variant does not fix
+ * it, each number of threads. */
 static void offer_launches(list *l, dg_tune t)
 {
     static const int blocks[] = {64, 128, 256, 512, 1024};

@@ -1,5 +1,5 @@
-/* The elementwise variants of the CUDA ops, and the rule that chooses variants. The rule depends on shapes only, not
- * on the GPU, so that sums have the same order everywhere. */
+/* The elementwise variants of the CUDA ops, and the rule that chooses variants without a tuning row. The rule depends
+ * on shapes only, so that sums have the same order on all GPUs. */
 #include "core/tune/variants.h"
 
 #include <stdarg.h>
@@ -37,7 +37,7 @@ static bool sums_columns(dg_op_kind k)
     return k == DG_OP_norm_stats || k == DG_OP_norm_act || k == DG_OP_norm_act_dx || k == DG_OP_bias_act_dx;
 }
 
-/* True if vector loads are possible. Arena rows are aligned to 16 bytes, but an operand may begin within a row. */
+/* True if vector loads are possible. Tensors are aligned to 16 bytes, but an operand may begin within a tensor. */
 bool dg_variant_aligned(const dg_op *op, dg_type real)
 {
     int n;
@@ -53,7 +53,7 @@ const char *dg_variant_check_sweep(const dg_op *op, dg_tune *t, dg_type real, co
     if (t->tile_m || t->stages || t->split > 1)
         return no("variant %s accepts no tile, stages or split", t->variant->name);
     if (!t->block) t->block = 256;
-    /* with powers in double, 1024 threads would need more than a multiprocessor's 64K registers */
+    /* an update in double with 1024 threads would need more than a multiprocessor's 64K registers */
     const int most = dg_is_update(op->kind) && real == DG_F64 ? 512 : 1024;
     if (t->block < 32 || t->block > most || t->block % 32)
         return no("block=%d: must be a multiple of 32 up to %d", t->block, most);

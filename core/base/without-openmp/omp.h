@@ -1,5 +1,5 @@
-/* Replaces OpenMP's header if the compiler lacks OpenMP. scripts/build/detect then adds this folder to the include
- * path. The compiler ignores the pragmas, so there is one thread. */
+/* Replaces OpenMP's header if the compiler lacks OpenMP and ignores its pragmas, so that code runs on one thread.
+ * scripts/build/detect adds this folder to the include path. */
 #ifndef DG_WITHOUT_OPENMP_H
 #define DG_WITHOUT_OPENMP_H
 
