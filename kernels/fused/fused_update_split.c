@@ -11,12 +11,12 @@ static bool is_divided(dg_fused_family kind)
     return dg_update_has_factors(kind) || kind == DG_FUSED_THIN_MMA || kind == DG_FUSED_THIN;
 }
 
-/* The time of a job's block in ns, as a fixed time and a time per unit. */
+/* Estimated time of a block of a job (one weight gradient) in ns: a fixed time, and a time per work unit. */
 typedef struct {
     double begin, unit;
 } block_ns;
 
-/* Costs of an update. counted: the cost model has instruction counts for every job's kernel. */
+/* Costs of a fused update. counted: the cost model has instruction counts for every job's kernel. */
 typedef struct {
     bool counted;
     dg_machine machine; /* the costs of an H100, so that every GPU splits and orders sums alike */
@@ -24,8 +24,9 @@ typedef struct {
     block_ns job[DG_UPDATE_JOBS];
 } update_costs;
 
-/* Returns the assumed block time of a job without counts. Numbers for copied operands (1,200 per unit) and images with
- * 3 channels (1,650 and 4,100) are from an H100 (docs/results/2026-11-22-h100.md). The other numbers are guesses. */
+/* Returns the assumed block time of a job without instruction counts. Times of copied operands (1,200 ns per unit) and
+ * images with 3 channels (1,650 and 4,100 ns) are from an H100 (docs/results/2026-11-22-h100.md). The other times are
+ * guesses. */
 static block_ns assumed_ns(const dg_update_work *w, dg_math math)
 {
     const bool bf16 = math == DG_MATH_BF16;

@@ -1,11 +1,11 @@
-/* A weight gradient's tile on Hopper's warpgroups (wgmma.cuh), for jobs of a fused update; the counterpart of
- * dg_dw_tile and dg_dw_products (conv_mma_dw.cuh). M = Co, N = 16 channels of x in four phases, K = positions of y, 64
- * per piece. Each of the two warpgroups multiplies half of a piece; their sums are added at the end.
+/* A weight gradient's tile on Hopper's warpgroups (wgmma.cuh), for fused updates; the counterpart of dg_dw_tile and
+ * dg_dw_products (conv_mma_dw.cuh). M = Co, N = 16 channels of x in four phases, K = positions of y, 64 per piece. Each
+ * of the two warpgroups multiplies half of a piece; the sums of both warpgroups are added at the end.
  *
- * x is stored in shared memory by phase of the patch, two planes of channels and lines of adjacent positions. The 4 x 2
- * x 8 channels of a product then have one stride, and a shift (ky / 2, kx / 2) only changes the first position. Eight
- * consecutive positions are a row of a cell; in small cells, a line joins four columns of two cells. ldmatrix loads y
- * into registers once for all shifts.
+ * In shared memory, x is ordered by phase of the patch, plane of channels, and line of adjacent positions. The 4 x 2 x
+ * 8 channels of a product then have one stride, and a shift (ky / 2, kx / 2) only changes the first position. Eight
+ * consecutive positions are a row of a cell; in small cells, four columns of two cells. ldmatrix loads y into registers
+ * once for all shifts.
  * Tile: 64 channels of y x 16 taps x 16 channels of x.
  * Shared memory: 76 KB in four stages, small maps 84 KB.
  * Registers: 128 per thread for sums.
@@ -15,7 +15,7 @@
 
 #include "kernels/ops/conv/cuda/conv_mma.cuh"
 
-/* Positions of a piece: one cell, or four small cells as two pairs of adjacent cells. */
+/* Piece of 64 positions of y: one cell of 8x8 positions, or four cells of 4x4 as two pairs of adjacent cells. */
 template <bool SMALL> struct dg_dw_wgmma_piece {
     static constexpr int side = SMALL ? 4 : 8, cells = SMALL ? 4 : 1, pairs = SMALL ? 2 : 1;
     static __device__ __forceinline__ int cell(int p) { return SMALL ? (p >> 5 & 1) * 2 + (p & 1) : 0; }
@@ -41,7 +41,7 @@ template <class E_, bool SMALL> struct dg_dw_wgmma_tile {
     static __device__ __forceinline__ int y_channel() { return dg_unit_plane<y_planes>((int)threadIdx.x) * E::unit; }
 };
 
-/* The products of a block of tile G, and the layout of a stage in shared memory. */
+/* Sums of products of a tile G, and the layout of a stage in shared memory. */
 template <class G> struct dg_dw_wgmma_products {
     typedef typename G::E E;
     typedef typename G::piece piece;
@@ -62,7 +62,7 @@ template <class G> struct dg_dw_wgmma_products {
         for (int i = 0; i < shifts * blocks * 4; i++) sums.c[0][i / 4 / blocks][i / 4 % blocks][i % 4] = 0;
     }
 
-    /* Like dg_dw_products::spot. Values are in the order of their units in shared memory, so that neighbouring threads
+    /* Like dg_dw_products::spot, with values in the order of their units in shared memory, so that neighbouring threads
      * write neighbouring units. */
     static __device__ __forceinline__ int spot(int j)
     {
@@ -93,7 +93,7 @@ template <class G> struct dg_dw_wgmma_products {
     }
     __device__ __forceinline__ void finish() { wgmma_wait(sums.c[0]); }
 
-    /* Adds both warpgroups' sums of shifts FIRST and FIRST + 1 and stores them to the weights (Co, 16, Ci). */
+    /* Adds both warpgroups' sums of shifts FIRST and FIRST + 1 and stores them to the weight gradient (Co, 16, Ci). */
     template <int FIRST>
     __device__ __forceinline__ void leave(const dg_conv_args &a, const float *other, float *out, int co0, int ci0) const
     {

@@ -1,5 +1,4 @@
-/* Predicted times of the ops and launches of a plan: by formulas (core/tune/predict.h) or, for fused launches, by
- * counts. */
+/* Predicted times of a plan's ops by formulas (core/tune/predict.h), and of fused launches by instruction counts. */
 #ifndef DG_PREDICT_PLAN_H
 #define DG_PREDICT_PLAN_H
 
@@ -8,7 +7,7 @@
 dg_prediction dg_predict(const dg_plan *p, const dg_op *op, const dg_machine *m);
 const char *dg_bound_name(dg_bound bound); /* "launch", "arithmetic", "memory" or "fused" */
 
-/* Predictions of the kernels of a GPU's fused launch, by counts of their parts. */
+/* Predicted times of the kernels of a fused launch, by instruction counts. */
 enum { DG_COST_KERNELS = 2 };
 typedef struct {
     int parts, kernels;
@@ -17,7 +16,7 @@ typedef struct {
 } dg_launch_cost;
 void dg_predict_launch(const dg_plan *p, const dg_launch *l, const dg_machine *m, dg_launch_cost *out);
 
-/* Writes the parts of a fused launch, at most DG_COST_PARTS, to out and returns their number. */
+/* Writes the cost-model entries of a fused launch, at most DG_COST_PARTS, to out and returns their number. */
 int dg_launch_parts(const dg_plan *p, const dg_launch *l, dg_cost_part *out);
 
 #endif

@@ -5,7 +5,7 @@
 #include "kernels/dev/mma.cuh"
 #include "kernels/fused/fuse.cuh"
 
-/* Rounds weights at .. at + 3. `at` counts from r.from and is a multiple of four. */
+/* Rounds the weights at indices at .. at + 3, counted from r.from; `at` is a multiple of four. */
 static __device__ __forceinline__ void dg_round_four(const dg_rounded &r, int64_t at, const dg_pack<float, 4> &v)
 {
     float unit[8] = {};

@@ -1,4 +1,4 @@
-/* Computes tiles, units, parts and rounding of one job of a fused update. */
+/* Computes tiles, work units, parts and rounding of one job (weight gradient) of a fused update. */
 #include <string.h>
 
 #include "core/base/math.h"

@@ -1,4 +1,4 @@
-/* The table rows of all ops (core/plan/op_info.h), one row per kind in DG_OPS. */
+/* Rows of the op table (core/plan/op_info.h), one row per op kind in DG_OPS. */
 #ifndef DG_OPS_TABLE_H
 #define DG_OPS_TABLE_H
 

@@ -1,17 +1,17 @@
 /* Data gradient of images on tensor cores (the last layer of G, forward), with and without prologue and epilogue.
  *
  * M = positions of y, N = 16 taps x CI channels, K = Co: each value of y is multiplied once. A value of x is the sum
- * over four positions. Step (a, b) computes the four pixels in rows 2a - 1 and 2a and columns 2b - 1 and 2b:
+ * over four positions of y. Step (a, b) computes the four pixels in rows 2a - 1 and 2a and columns 2b - 1 and 2b:
  *   x[2a - 1 + py, 2b - 1 + px] = r[a, b](py, px) + r[a - 1, b](2 + py, px) + r[a, b - 1](py, 2 + px)
  *                               + r[a - 1, b - 1](2 + py, 2 + px)
- * r[a, b](ky, kx) has the products of position (a, b), 0 outside of y. The alternative is one matrix product per step,
- * from four positions of y to four pixels. If CI is 3, this alternative pads its 12 columns to 16 and so needs a third
- * more products. The alternative also rounds each value of y four times.
+ * r[a, b](ky, kx) is the product of position (a, b) of y and tap (ky, kx), or 0 outside of y. A matrix product from
+ * four positions of y to four pixels would be slower: if CI is 3, it pads 12 columns to 16, and it rounds each value of
+ * y four times.
  *
  * Four lanes load 16 channels of a position, 16 bytes each, directly into registers, without shared memory. Lane t of
- * the four gets column t of the taps. Each warp passes its sums for the row below to the next warp; neighbouring
- * positions exchange sums by shuffles. The first warp of a block only passes sums, because its row is the last row of
- * the previous block. A warp writes its two rows of pixels to shared memory for the epilogue.
+ * these four lanes computes column t of the taps. Each warp passes its sums for the row below to the next warp;
+ * neighbouring positions exchange sums by shuffles. The first warp of a block only passes sums, because its row is the
+ * last row of the previous block. A warp writes its two rows of pixels to shared memory for the epilogue.
  * Tile: up to 17 rows of positions of one image (18 rows are multiplied) x all channels.
  * Warp tile: a row of y, 16 positions x 2 CI products of 8 columns per step of 16 channels.
  * Shared memory: 1.5 KB per row (0.5 KB if CI = 1), and 1.7 KB per 16 channels of y.
@@ -23,7 +23,7 @@ extern "C" {
 #include "core/tune/conv_tiles.h"
 }
 
-/* CI: channels of x; ROUNDED: y is rounded (fused.h). G below: a thin_dx. */
+/* CI: channels of x; ROUNDED: y is bf16 (fused.h). */
 template <int CI_, bool ROUNDED> struct thin_dx {
     typedef typename std::conditional<ROUNDED, uint16_t, float>::type V;
     typedef dg_quad quad;
@@ -79,7 +79,7 @@ template <int CI_, bool ROUNDED> struct thin_dx {
     {
         return 1 - 2 * near_reciprocal(1 + near_power(v * 2.88539008f));
     }
-    /* Returns value v = ky * CI + channel of the lane's position p0 + 8 p + lane / 4; p: 0 or 1. */
+    /* Returns sum v = ky * CI + channel of the lane's position p0 + 8 p + lane / 4; p: 0 or 1. */
     __device__ __forceinline__ float at(int p, int v) const { return c[v / 2][p * 2 + v % 2]; }
 
     __device__ __forceinline__ void fetch(values &to, int p0, int chunk) const
@@ -155,8 +155,8 @@ template <int CI_, bool ROUNDED> struct thin_dx {
             dg_store<4>(to + (k * 32 + lane()) * 4, v);
         }
     }
-    /* From its values and those of the warp above (in `place`), the warp computes two rows of pixels and stores them in
-     * `place` as [2][line]. left: values of the last position, for the next call; `last` stores them too. */
+    /* Computes two rows of pixels from the sums of this warp and of the warp above (in `place`), and stores them in
+     * `place` as [2][line]. left: sums of the last position, for the next call; `last` stores them too. */
     __device__ __forceinline__ void pixels(float *place, bool last, float (&left)[handed]) const
     {
         const int t = lane() % 4, g = lane() / 4;
@@ -175,7 +175,7 @@ template <int CI_, bool ROUNDED> struct thin_dx {
             const int of_row = v / CI * line + v % CI;
 #pragma unroll
             for (int p = 0; p < 2; p++) {
-                /* the last of eight positions passes its value to the first of the next eight */
+                /* the last of eight positions passes its sum to the first of the next eight positions */
                 const float mine = lane() < 30 ? u[v][p] : p ? u[v][p - 1] : left[v];
                 const float other = __shfl_sync(0xffffffffu, mine, (lane() + 30) % 32);
                 if (t < 2) mine_of[of_row + 16 * p * CI] = u[v][p] + other;

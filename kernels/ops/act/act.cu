@@ -1,6 +1,6 @@
 /* Activations without a norm: forward (of a tensor, of a sum of two tensors, with a bias) and backward. real: type of
  * the values.
- * Thread tile: n values (n = 1 direct, 16 bytes vector). Shared memory: none. Registers: 17 to 19.
+ * Thread tile: n values (variant direct: 1; variant vector: 16 bytes). Shared memory: none. Registers: 17 to 19.
  * Bound by: memory, 8 bytes per value forward, 12 bytes backward and for a sum */
 #include "kernels/ops/act/act.cuh"
 

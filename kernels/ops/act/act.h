@@ -7,9 +7,9 @@
 
 #include "kernels/cpu/cpu.h"
 
-/* tanh(x) = q / (q + 2) with q = exp(2x) - 1, computed for |x|. There is no cancellation and no branch, so the loop
- * vectorises. The result does not depend on libm. exp(2x) - 1 = s (exp(r) - 1) + (s - 1), s = 2^k, |r| <= ln 2 / 2; the
- * series ends when its next term is below half an ulp. */
+/* tanh(x) = q / (q + 2) with q = exp(2x) - 1, computed for |x|. This formula has no cancellation and no branch, so
+ * loops vectorise. The result does not depend on libm. For q, exp(2x) - 1 = s (exp(r) - 1) + (s - 1), s = 2^k, |r| <=
+ * ln 2 / 2; the series of exp(r) - 1 ends when its next term is below half an ulp. */
 #if DG_FP == 64
 typedef uint64_t bits;
 #define MAGIC 0x1.8p52

@@ -1,4 +1,4 @@
-/* Table rows of the activation ops act, act_dx and add: checks, error limits, cost. */
+/* Rows of the op table for act, act_dx and add: checks, error limits, cost. */
 #include <math.h>
 
 #include "core/plan/limits.h"

@@ -12,7 +12,7 @@ template <class real> struct dg_adam_factors {
     real rate, unbias, eps, new1, keep2, new2;
 };
 
-/* Returns the step rate m / (sqrt(v) unbias + eps). If v is infinite, the weight does not change. */
+/* Returns Adam's step, rate m / (sqrt(v) unbias + eps). If v is infinite, the weight does not change. */
 static __device__ __forceinline__ float dg_adam_move(const dg_adam_factors<float> &f, float m, float v)
 {
     const float below = dg_square_root(fmaxf(v, FLT_MIN)) * f.unbias + f.eps;
@@ -23,7 +23,7 @@ static __device__ __forceinline__ double dg_adam_move(const dg_adam_factors<doub
     return f.rate * m / (dg_root(v) * f.unbias + f.eps);
 }
 
-/* One thread per block computes the powers in double by squaring, which is faster than pow() for integer exponents. */
+/* One thread per block computes the powers of beta1 and beta2 in double by squaring, which is faster than pow(). */
 template <class real>
 static __device__ __forceinline__ dg_adam_factors<real> dg_adam_factors_of(const dg_adam_args &a, uint64_t step)
 {
@@ -43,7 +43,7 @@ static __device__ __forceinline__ dg_adam_factors<real> dg_adam_factors_of(const
     return f;
 }
 
-/* Updates n weights and returns how many of them are not finite. */
+/* Updates n weights and returns the number of weights that are not finite. */
 template <class real, int n>
 static __device__ __forceinline__ unsigned dg_adam_step(const dg_adam_factors<real> &f, dg_pack<real, n> &p,
                                                         dg_pack<real, n> &m, dg_pack<real, n> &v,

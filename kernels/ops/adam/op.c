@@ -1,11 +1,11 @@
-/* Table row of Adam. Operands p, m, v and g have the n values of all tensors of a network. */
+/* Row of the op table for Adam. Operands p, m, v and g contain all n weights of a network. */
 #include <math.h>
 #include <string.h>
 
 #include "core/plan/limits.h"
 #include "kernels/ops/ops.h"
 
-/* The limit follows from the step size of Adam, which is at most about lr for any gradient. */
+/* Error limit of an updated weight. Adam's step is at most about lr for any gradient. */
 static double limit(const dg_op_values *v, const dg_check_operand *o, size_t i, double want)
 {
     if (!strcmp(o->name, "m"))

@@ -1,4 +1,4 @@
-/* Differentiable augmentation and its adjoint: one image per thread; means are summed in double, in memory order. */
+/* Differentiable augmentation and its adjoint: one image per thread. Means are summed in double, in memory order. */
 #include "kernels/cpu/cpu.h"
 #include "kernels/ops/augment/augment.h"
 
@@ -22,7 +22,7 @@ static void change(real *out, const real *in, const dg_augment_args *a, const dg
 {
     const int colours = dg_augment_colours(a), pixels = a->H * a->W;
     double v[DG_CHANNELS_MAX], mean = 0;
-    for (int p = 0; g->contrast != 1 && p < pixels; p++) /* with contrast 1 the mean has no effect */
+    for (int p = 0; g->contrast != 1 && p < pixels; p++) /* with contrast 1, the mean has no effect */
         mean += pixel_of(v, in, back ? dg_augment_to(a, g, p / a->W, p % a->W) : p, a);
     mean /= pixels;
     for (int p = 0; p < pixels; p++) {

@@ -1,11 +1,12 @@
-/* Table rows of differentiable augmentation: checks, error limits, cost. */
+/* Rows of the op table for differentiable augmentation: checks, error limits, cost. */
 #include <float.h>
 #include <math.h>
 
 #include "core/plan/limits.h"
 #include "kernels/ops/ops.h"
 
-/* Results are computed in double and rounded once. Each result is a sum over the image with factors of at most 3. */
+/* Augmented pixels are computed in double and rounded once. Each pixel is a sum over the image with factors of at most
+ * 3. */
 static dg_err limits_of(const dg_op_values *v, const char *in)
 {
     const dg_augment_args *a = &v->op[0]->u.augment;

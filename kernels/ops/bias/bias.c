@@ -1,4 +1,4 @@
-/* A bias and an activation, forward and backward; rows are split into tiles and chunks as in batch norm. */
+/* Bias with activation, forward and backward; rows are split into tiles and chunks as in batch norm. */
 #include "kernels/ops/act/act.h"
 #include "kernels/ops/bias/bias.h"
 #include "kernels/ops/norm/norm_tiles.h"

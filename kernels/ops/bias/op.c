@@ -1,4 +1,4 @@
-/* Table rows of a bias with an activation: checks, error limits, cost. */
+/* Rows of the op table for a bias with an activation: checks, error limits, cost. */
 #include <math.h>
 
 #include "core/plan/limits.h"
@@ -30,7 +30,7 @@ static double limit(const dg_op_values *v, const dg_check_operand *o, size_t i, 
 
 static dg_err limits(const dg_op_values *v) { return dg_limits_each(v, limit); }
 
-/* The limit of db is relative to the sum of its terms' magnitudes. */
+/* The error limit of the bias gradient db is relative to the sum of its terms' magnitudes. */
 static double dx_limit(const dg_op_values *v, const dg_check_operand *o, size_t i, double want)
 {
     return v->eps * (o == dg_values_find(v, "db") ? 16 * dg_check_value(o, o->weight, i) : 8 * want);
@@ -38,7 +38,7 @@ static double dx_limit(const dg_op_values *v, const dg_check_operand *o, size_t 
 
 static dg_err dx_limits(const dg_op_values *v) { return dg_limits_each(v, dx_limit); }
 
-/* Bytes of the chunks' sums in double. A single chunk needs no scratch, because it writes the result. */
+/* Bytes of the sums per chunk of rows, in double. A single chunk needs no scratch, because it writes the result. */
 static size_t scratch(const dg_op *op, dg_type real)
 {
     (void)real;

@@ -1,6 +1,6 @@
-/* The list of the convolutions' variants. It declares their table rows (conv/cuda/NAME.c), their launchers
- * (conv/cuda/conv.cuh) and the table that maps rows to launchers; a missing row or launcher fails to link. op.c lists
- * the variants of each direction in order of preference. */
+/* List of the convolution variants. It declares each variant's row (conv/cuda/NAME.c), launcher (conv/cuda/conv.cuh)
+ * and the table that maps rows to launchers; a missing row or launcher fails to link. op.c lists the variants of each
+ * direction in order of preference. */
 #ifndef DG_CONV_VARIANTS_H
 #define DG_CONV_VARIANTS_H
 
@@ -20,10 +20,9 @@
 DG_CONV_VARIANTS(X)
 #undef X
 
-/* Number of results. */
 size_t dg_conv_count(dg_op_kind kind, const dg_conv_args *a);
 
-/* CPU variants besides direct, chosen by conv/cpu/conv.c. */
+/* CPU variants in addition to variant direct, chosen by conv/cpu/conv.c. */
 extern const dg_variant dg_conv_variant_winograd, dg_conv_variant_gemm;
 
 #endif

@@ -6,8 +6,8 @@
 
 enum { BLOCKS = 64, PIECE = 4 * BLOCKS };
 
-/* Computes the random 32-bit words of BLOCKS blocks from `first` on; c[k][i] is word k of block i. Each round handles
- * all blocks, so that the loop vectorises. */
+/* Computes the random 32-bit words of BLOCKS Philox blocks from `first` on; c[k][i] is word k of block i. Each round of
+ * Philox handles all blocks, so that the loop vectorises. */
 static void draw(uint32_t c[restrict 4][BLOCKS], const dg_dropout_args *a, uint64_t first)
 {
     const uint64_t seed = a->state->seed, subsequence = dg_dropout_subsequence(a);

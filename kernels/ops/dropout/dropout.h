@@ -1,4 +1,4 @@
-/* Which values dropout keeps, and their scale: the same numbers on every backend. */
+/* Threshold and scale of dropout, equal on every backend. */
 #ifndef DG_DROPOUT_H
 #define DG_DROPOUT_H
 

@@ -1,4 +1,4 @@
-/* Table row of dropout: checks, error limits, cost. */
+/* Row of the op table for dropout: checks, error limits, cost. */
 #include "core/plan/limits.h"
 #include "kernels/ops/ops.h"
 

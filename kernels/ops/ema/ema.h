@@ -1,4 +1,4 @@
-/* The fraction of a running average that a step replaces: the same number on every backend. */
+/* Fraction of a running average that a step replaces, equal on every backend. */
 #ifndef DG_EMA_H
 #define DG_EMA_H
 

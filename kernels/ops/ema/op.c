@@ -1,4 +1,4 @@
-/* Table row of the running averages. The operands `average` and `p` have n values: all tensors of a network. */
+/* Row of the op table for running averages. The operands `average` and `p` contain all n weights of a network. */
 #include <math.h>
 
 #include "core/plan/limits.h"

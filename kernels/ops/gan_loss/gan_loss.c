@@ -10,7 +10,7 @@ static double mean_of(const real *l, int n)
     return sum / n;
 }
 
-/* These functions return NaN if v is NaN. */
+/* half_square() and above_zero() return NaN if v is NaN. */
 INLINE double half_square(double v) { return v * v / 2; }
 INLINE double above_zero(double v) { return v <= 0 ? 0 : v; }
 INLINE double from_0_to_1(double v) { return v < 0 ? 0 : v > 1 ? 1 : v; }
@@ -30,8 +30,8 @@ INLINE term cross_of(double l, double target)
     return (term){(l > 0 ? l : 0) - l * target + log1p(e), p, p * (1 - target) - q * target};
 }
 
-/* `other` is the logit at the same index of the batch's other half, `ours` and `theirs` are the means of the two
- * halves; all are 0 if there is no other half. */
+/* `other` is the logit at the same index of the batch's other half. `ours` and `theirs` are the means of the two
+ * halves. All three are 0 if there is no other half. */
 INLINE term term_of(const dg_gan_loss_args *a, double l, double other, double ours, double theirs)
 {
     switch (a->form) {
@@ -54,7 +54,7 @@ INLINE term term_of(const dg_gan_loss_args *a, double l, double other, double ou
     return (term){(double)NAN, (double)NAN, (double)NAN};
 }
 
-/* Returns the other half's term of the loss, or 0 for losses without such a term. */
+/* Returns the term of the loss that belongs to the batch's other half, or 0 for losses without this term. */
 INLINE double other_of(const dg_gan_loss_args *a, double l, double other, double ours)
 {
     switch (a->form) {

@@ -5,7 +5,7 @@
 
 static constexpr int THREADS = 256;
 
-/* These functions return NaN if v is NaN. */
+/* half_square() and above_zero() return NaN if v is NaN. */
 static __device__ __forceinline__ double half_square(double v) { return v * v / 2; }
 static __device__ __forceinline__ double above_zero(double v) { return v <= 0 ? 0 : v; }
 static __device__ __forceinline__ double from_0_to_1(double v) { return v < 0 ? 0 : v > 1 ? 1 : v; }
@@ -15,7 +15,7 @@ static __device__ __forceinline__ double share_of(const dg_gan_loss_args &a, dou
 }
 
 /* Returns the contribution of one logit to loss and prob, and the slope of the loss, all multiplied by n. `other` is
- * the logit at the same index of the other half, `ours` and `theirs` the halves' means; all 0: no other half. */
+ * the logit at the same index of the batch's other half. `ours` and `theirs` are the means of the two halves, or 0. */
 static __device__ __forceinline__ dg_loss_term term_of(const dg_gan_loss_args &a, double l, double other, double ours,
                                                        double theirs)
 {

@@ -1,4 +1,4 @@
-/* Table rows of the GAN losses: checks, error limits, cost. */
+/* Rows of the op table for the GAN losses: checks, error limits, cost. */
 #include <float.h>
 #include <math.h>
 
@@ -13,7 +13,7 @@ static double largest(const dg_op_values *v, const char *name, int n)
     return most;
 }
 
-/* Results are computed in double and rounded once. Losses other than cross entropy use differences of logits, whose
+/* Losses are computed in double and rounded once. Losses other than cross entropy use differences of logits, whose
  * error is relative to the logits' magnitude. */
 static dg_err limits(const dg_op_values *v)
 {

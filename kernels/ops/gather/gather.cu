@@ -3,7 +3,7 @@
  * Thread tile: n values (1, or 16 bytes). Shared memory: none. Registers: 12 to 32. Bound by: memory */
 #include "kernels/ops/gather/gather.cuh"
 
-/* Converts values of a record: pixels are scaled by channel, prepared values are copied. */
+/* Scales pixels of a record by channel; values of prepared images are copied. */
 template <class real> struct gather_scale {
     real dev[DG_CHANNELS_MAX], shift[DG_CHANNELS_MAX];
     __device__ __forceinline__ real of(uint8_t pixel, int c) const { return dg_gather_value(pixel, dev[c], shift[c]); }

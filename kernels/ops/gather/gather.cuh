@@ -1,4 +1,4 @@
-/* Conversion of dataset images to values, the same in every kernel that reads them. */
+/* Converts dataset images to values, with equal bits in every kernel. */
 #ifndef DG_GATHER_CUH
 #define DG_GATHER_CUH
 
@@ -9,7 +9,7 @@ static __device__ __forceinline__ bool dg_gather_mirrored(const dg_gather_args &
     if (!a.flip) return false;
     uint32_t word[4];
     dg_philox(word, a.state->seed, dg_subsequence(DG_STREAM_FLIP, a.state->step), (uint64_t)image / 4);
-    const int k = image % 4; /* avoids word[k], because an array indexed at run time is in local memory */
+    const int k = image % 4; /* avoids word[k], because arrays indexed at run time are in local memory */
     return ((k == 0 ? word[0] : k == 1 ? word[1] : k == 2 ? word[2] : word[3]) & 1) != 0;
 }
 

@@ -1,11 +1,11 @@
-/* Table rows of gather, to_u8 and advance: checks, error limits, cost. */
+/* Rows of the op table for gather, to_u8 and advance: checks, error limits, cost. */
 #include <math.h>
 
 #include "core/plan/gather.h"
 #include "core/plan/limits.h"
 #include "kernels/ops/ops.h"
 
-/* The limit covers a division and a subtraction, both rounded; a copy has equal bits. */
+/* Error limit of one rounded division and one rounded subtraction. Copied values must have equal bits. */
 static double gather_limit(const dg_op_values *v, const dg_check_operand *o, size_t i, double want)
 {
     (void)o;
@@ -21,7 +21,7 @@ static double gather_flops(const dg_op *op)
     return (a->prepared ? 0.0 : 2.0) * a->N * a->H * a->W * a->C;
 }
 
-/* Tuning rows are for records without labels; records with labels run the same kernels. */
+/* Tuning rows are for dataset records without labels; records with labels run the same kernels. */
 static const char *gather_complete(dg_op *op)
 {
     dg_gather_args *a = &op->u.gather;
@@ -34,7 +34,7 @@ static const char *gather_complete(dg_op *op)
 static double to_u8_flops(const dg_op *op) { return 4.0 * (double)op->u.to_u8.n; }
 static double advance_flops(const dg_op *op) { return 0 * op->u.advance.batch; }
 
-/* The permutation selects the records. */
+/* The permutation selects the dataset records of a batch. */
 #define RECORDS                                                                                    \
     {                                                                                              \
         "data", offsetof(dg_gather_args, data), DG_IN, DG_BYTE, DG_FIELDS(gather, N, record), true \

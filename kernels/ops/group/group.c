@@ -1,6 +1,6 @@
 /* Grouped convolution with stride 1: the three directions. A tap of a group is a small matrix, 16 x 16 for 16 channels
- * per group, which stays in registers while it is applied to the pixels of a row.
- * Threads share rows of the result; of the weight gradient, pieces of the batch and groups. */
+ * per group, which stays in registers while it is applied to the pixels of a row. Threads divide the rows of the result
+ * or, for a weight gradient, pieces of the batch and groups. */
 #include <stdbool.h>
 #include <string.h>
 
@@ -27,7 +27,7 @@ typedef struct {
     int sign; /* result pixel p reads input pixel p + sign (k - P) by tap k */
 } direction;
 
-/* Weights (group, tap, input channel, output channel) of the direction, in scratch. */
+/* Packs the weights into scratch memory as (group, tap, input channel, output channel). */
 static void pack(const dg_group_args *a, bool adjoint)
 {
     const int taps = a->K * a->K, Cg = a->Cg, each = a->Co / a->groups;
@@ -42,7 +42,7 @@ static void pack(const dg_group_args *a, bool adjoint)
         }
 }
 
-/* out += in w for `pixels` pixels: n output channels (at most LANES) of each, terms input channels. */
+/* out += in w for `pixels` pixels: n output channels (at most LANES) and `terms` input channels per pixel. */
 INLINE void apply(const direction *d, real *restrict out, const real *restrict in, const real *restrict w, int pixels,
                   const int terms, const int n)
 {
@@ -56,7 +56,7 @@ INLINE void apply(const direction *d, real *restrict out, const real *restrict i
     }
 }
 
-/* Apply the matrix of a tap to a row: result pixels 0 .. cols - 1 that read a pixel of the input. */
+/* Applies the matrix of a tap to a row: result pixels 0 .. cols - 1 that read a pixel of the input. */
 static void tap_of_row(const direction *d, real *out, const real *in, const real *w, int shift)
 {
     const int first = shift < 0 ? -shift : 0, end = d->in_cols - shift, last = end < d->cols ? end : d->cols;
@@ -123,7 +123,7 @@ INLINE void products(const dg_group_args *a, real sum[LANES][LANES], const real 
             for (int k = 0; k < n; k++) sum[j][k] += y[j] * x[k];
 }
 
-/* The gradient of m x n weights of a tap over images from .. to - 1; co, ci: their first channels in y and x. */
+/* Computes the gradient of m x n weights of a tap over images from .. to - 1; co, ci: first channels in y and x. */
 static void weights_of_tap(const dg_group_args *a, real sum[LANES][LANES], int tap, int from, int to, int co, int ci,
                            int m, int n)
 {

@@ -1,4 +1,4 @@
-/* Table rows of the grouped convolution's three directions: checks, error limits, cost. */
+/* Rows of the op table for the grouped convolution's three directions: checks, error limits, cost. */
 #include <math.h>
 
 #include "core/plan/limits.h"
@@ -12,7 +12,7 @@ static double terms(const dg_op *op)
     return (double)a->N * a->Ho * a->Wo;
 }
 
-/* As for other convolutions, relative to the sum of the terms' magnitudes. */
+/* Error limits are relative to the sum of the terms' magnitudes, as for other convolutions. */
 static double limit(const dg_op_values *v, const dg_check_operand *o, size_t i, double want)
 {
     (void)want;
@@ -39,7 +39,7 @@ static const char *complete(dg_op *op)
     return NULL;
 }
 
-/* On CPUs only (kernels/ops/group/group.c). */
+/* Only CPUs use scratch memory (kernels/ops/group/group.c). */
 static size_t no_scratch(const dg_op *op, dg_type real)
 {
     (void)op, (void)real;

@@ -1,4 +1,4 @@
-/* Normals for z, computed by dg_normal4 on every instruction set. */
+/* Random latents z, computed by dg_normal4 on every instruction set. */
 #include "kernels/cpu/cpu.h"
 #include "core/base/rng.h"
 

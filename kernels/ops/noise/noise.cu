@@ -1,6 +1,6 @@
-/* Normals for z, from cuRAND's Philox. real: type of z.
- * Thread tile: 4 normals. Shared memory: none. Registers: 22.
- * Bound by: the launch (a few thousand normals per step), then the instructions of Philox and Box-Muller */
+/* Random latents z, from cuRAND's Philox. real: type of z.
+ * Thread tile: 4 normal numbers. Shared memory: none. Registers: 22.
+ * Bound by: the launch (a few thousand numbers per step), then the instructions of Philox and Box-Muller */
 #define DEV_RANDOM
 #include "kernels/dev/cuda.cuh"
 

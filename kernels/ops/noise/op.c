@@ -1,8 +1,8 @@
-/* Table row of noise: checks, error limits, cost. */
+/* Row of the op table for noise: checks, error limits, cost. */
 #include "core/plan/limits.h"
 #include "kernels/ops/ops.h"
 
-/* The limit covers logarithm, sine and cosine of two libraries, in float for every precision (dg_normal4). */
+/* The error limit covers logarithm, sine and cosine of two libraries, in float for every precision (dg_normal4). */
 static double limit(const dg_op_values *v, const dg_check_operand *o, size_t i, double want)
 {
     (void)v, (void)o, (void)i;

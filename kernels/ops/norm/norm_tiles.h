@@ -36,13 +36,13 @@ INLINE int64_t rows_of(const split *s, int chunk)
     return left < s->chunk ? left : s->chunk;
 }
 
-/* First element of chunk `chunk` (counted over all groups). */
+/* Returns the index of the first element of chunk `chunk`, counted over all groups. */
 INLINE int64_t start_of(const split *s, int chunk)
 {
     return ((int64_t)(chunk / s->chunks) * s->rows + (int64_t)(chunk % s->chunks) * s->chunk) * s->C;
 }
 
-/* Chunks *lo to *hi - 1 belong to the calling thread, in every pass of an op. */
+/* Sets the range *lo to *hi - 1 of chunks that the calling thread processes in every pass of an op. */
 INLINE void share_of(const split *s, int *lo, int *hi)
 {
     int64_t n = (int64_t)s->groups * s->chunks, me = omp_get_thread_num(), all = omp_get_num_threads();

@@ -1,4 +1,4 @@
-/* Table rows of the batch norm ops: checks, error limits, cost. */
+/* Rows of the op table for batch norm: checks, error limits, cost. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,7 +149,7 @@ static void stats_work(const dg_op *op, dg_type real, dg_work *w)
     w->kernels = 2;
 }
 
-/* Counts the work of stats_work, and a second pass that reads x and dy once more. */
+/* Counts the work of batch statistics, and of a second pass that reads x and dy once more. */
 static void dx_work(const dg_op *op, dg_type real, dg_work *w)
 {
     const dg_norm_act_args *a = &op->u.norm_act;

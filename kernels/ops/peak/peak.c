@@ -1,4 +1,4 @@
-/* Peak throughput of an instruction set: multiply-adds on registers, and memory. For `dcgan bench`. */
+/* Peak throughput of an instruction set for `dcgan bench`: multiply-adds on registers, and memory bandwidth. */
 #include "kernels/cpu/cpu.h"
 
 #ifdef __AVX512F__

@@ -1,4 +1,4 @@
-/* Rows of the ops of gradient penalties: checks, error limits, cost. */
+/* Rows of the op table for gradient penalties: checks, error limits, cost. */
 #include <float.h>
 #include <math.h>
 
@@ -51,7 +51,7 @@ static double bias_flops(const dg_op *op)
     return ((double)a->H * a->W + 2) * a->N * a->C;
 }
 
-/* The limit of a sum is relative to the sum of its terms' magnitudes. */
+/* The error limit of a sum is relative to the sum of its terms' magnitudes. */
 static double bias_limit(const dg_op_values *v, const dg_check_operand *o, size_t i, double want)
 {
     (void)want;
@@ -82,7 +82,7 @@ const dg_op_info dg_info_bias_dw = {
 
 static double penalty_flops(const dg_op *op) { return op->u.penalty.n; }
 
-/* Sums in double, in the same order on all backends. */
+/* Penalties are summed in double, in equal order on all backends. */
 static dg_err penalty_limits(const dg_op_values *v)
 {
     double most = 0;

@@ -1,4 +1,5 @@
-/* Ops of gradient penalties. Threads share images, or pieces of images, so sums do not depend on their number. */
+/* Ops of gradient penalties. Threads divide images or pieces of images, so sums do not depend on the number of
+ * threads. */
 #include "kernels/cpu/cpu.h"
 #include "kernels/ops/penalty/penalty.h"
 
@@ -32,7 +33,7 @@ void DG_CPU(dg_cpu_mix)(const dg_mix_args *a, const dg_tune *tune)
 
 enum { LANES = 64 };
 
-/* Sums of up to LANES channels over the pixels of an image. g: the first of these channels. */
+/* Sums up to LANES channels over the pixels of an image. g: first of these channels. */
 static void sum_pixels(real *out, const real *g, int pixels, int C, int lanes)
 {
     double sum[LANES] = {0};

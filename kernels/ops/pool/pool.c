@@ -10,7 +10,7 @@
 #define UNROLL _Pragma("GCC unroll 16")
 #endif
 
-/* A pixel of the result and its inputs: a window or, for a gradient, the windows that contain it. */
+/* A pixel of the result, and the window that the pixel reads or, for a gradient, the windows that contain it. */
 typedef struct {
     int64_t at;
     int64_t from; /* index of the input's value (0, 0), possibly outside of the image */
@@ -18,14 +18,14 @@ typedef struct {
     int y[2], x[2];
 } spot;
 
-/* The part of a window from pixel `first` on that is inside 0 .. n - 1. */
+/* Sets `out` to the range of a window's pixels that are inside the image; first: position of the window's pixel 0. */
 INLINE void inside(int out[2], int first, int K, int n)
 {
     out[0] = first < 0 ? -first : 0;
     out[1] = first + K > n ? n - first : K;
 }
 
-/* The windows that contain pixel i: out[0] .. out[1] - 1 of n. */
+/* Sets `out` to the range of windows, out[0] .. out[1] - 1 of n, that contain pixel i. */
 INLINE void reaching(int out[2], int i, const dg_pool_args *a, int n)
 {
     const int last = (i + a->P) / a->S, first = i + a->P - a->K + 1;
@@ -90,7 +90,8 @@ typedef int32_t number;
 #endif
 typedef real values __attribute__((vector_size(LANES * sizeof(real))));
 typedef number numbers __attribute__((vector_size(LANES * sizeof(real))));
-typedef uint16_t halves __attribute__((vector_size(LANES * sizeof(uint16_t)))); /* gcc narrows faster in two steps */
+typedef uint16_t halves __attribute__((vector_size(LANES * sizeof(uint16_t)))); /* gcc narrows vectors faster in two
+                                                                                 * steps */
 typedef uint8_t places __attribute__((vector_size(LANES)));
 
 /* The indices of eight channels are bytes of one integer, because gcc widens the bytes of a vector one by one. */
@@ -115,7 +116,7 @@ INLINE void load_places(numbers *out, const uint8_t *at)
 
 typedef void some_channels(const dg_pool_args *a, const spot *s, int c0, const int n);
 
-/* Processes all channels by vectors. If LANES < C does not divide C, the last vector overlaps the one before. */
+/* Processes all channels by vectors. If LANES < C does not divide C, the last two vectors overlap. */
 INLINE void by_lanes(const dg_pool_args *a, const spot *s, some_channels *some)
 {
     if (a->C < LANES) some(a, s, 0, a->C);
@@ -180,7 +181,7 @@ INLINE void told(const dg_pool_args *a, const spot *s)
 }
 
 /* A cell is S x S pixels that at most R x R windows contain, the last of which is window (oy, ox). A cell_row points to
- * window (oy, 0) and to pixel (0, 0) of its cell; there: which of the R rows of windows exist. */
+ * window (oy, 0) and to pixel (0, 0) of its cell; there: flags of the R rows of windows that exist. */
 typedef struct {
     const real *dy;
     const uint8_t *place;
@@ -224,8 +225,8 @@ INLINE void single_pixels(const dg_pool_args *a, int64_t image, int y0, int y1, 
         pixels(a, image * a->H + y, x0 < 0 ? 0 : x0, x1 < a->W ? x1 : a->W, told);
 }
 
-/* A row of cells; pixels are processed singly if cells or vectors cross the border, or K and S are not constants.
- * Excess lanes of vectors with fewer than eight channels are overwritten later. */
+/* Computes a row of cells. Pixels are processed singly if cells or vectors cross the border, or K and S are not
+ * constants. Excess lanes of vectors with fewer than eight channels are overwritten later. */
 INLINE void cells(const dg_pool_args *a, int64_t row, bool known)
 {
     const int64_t image = row / cell_rows(a);

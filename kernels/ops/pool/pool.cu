@@ -1,6 +1,6 @@
 /* Max and mean pooling and their gradients. real: type of the values.
- * Thread tile: n results (n = 1 direct, 16 bytes of channels vector). Shared memory: none. Registers: 32 to 48.
- * Bound by: memory; the windows that contain a pixel read it in neighbouring threads, from L1 */
+ * Thread tile: n results (variant direct: 1; variant vector: 16 bytes of channels). Shared memory: none. Registers: 32
+ * to 48. Bound by: memory; neighbouring threads read common pixels from L1 */
 #include "kernels/dev/cuda.cuh"
 
 /* The n results of thread number `thread`: their image, row, column and first channel in (N, rows, cols, C). */
@@ -80,7 +80,6 @@ template <class real> static __global__ void pool_dx_kernel(const dg_pool_args a
     });
 }
 
-/* The launcher of op `kind`, with results (N, rows, cols, C). */
 #define POOL(kind, kernel, rows, cols, max)                                                                      \
     template <class real> void dg_cuda_##kind(const dg_pool_args *a, const dg_tune *tune, cudaStream_t stream)   \
     {                                                                                                            \

@@ -1,4 +1,4 @@
-/* Table rows of resampling: checks, error limits, cost. */
+/* Rows of the op table for resampling: checks, error limits, cost. */
 #include "core/plan/limits.h"
 #include "kernels/ops/ops.h"
 

@@ -9,7 +9,7 @@
 enum { PIECE = 64, RING = 4 };
 static const real zeros[PIECE];
 
-/* An input row at a piece of the channels; a row outside of the image is zeros with step 0. */
+/* An input row at a piece of the channels. A row outside of the image points to zeros and has step 0. */
 typedef struct {
     const real *at;
     int64_t step;
@@ -21,7 +21,7 @@ INLINE line line_of(const dg_resample_args *a, int64_t image, int row, int H, in
     return (line){(const real *)a->x + (image * H + row) * W * a->C + c, a->C};
 }
 
-/* out = sum of column x, with the weights 1 3 3 1 of four rows, or 3 1 of two. */
+/* out = sum of column x over rows: four rows with weights 1 3 3 1, or two rows with weights 3 1. */
 INLINE void column(real *restrict out, const line *l, const bool up, int x, int W, int n)
 {
     if (x < 0 || x >= W) {
@@ -71,7 +71,7 @@ INLINE void down_row(const dg_resample_args *a, int64_t row, int c, int n, real 
     }
 }
 
-/* Number of values of the larger image from which several threads are faster. */
+/* Minimum number of values of the larger image for which several threads are faster. */
 enum { MANY = 1 << 15 };
 
 #define OP(name, rows, up, one_row)                                                                          \

@@ -1,6 +1,6 @@
 /* Resampling by 2. real: type of the values.
- * Thread tile: n results (n = 1 direct, 16 bytes of channels vector). Shared memory: none. Registers: 28 to 36.
- * Bound by: memory; the results that need a pixel read it in neighbouring threads, from L1 */
+ * Thread tile: n results (variant direct: 1; variant vector: 16 bytes of channels). Shared memory: none. Registers: 28
+ * to 36. Bound by: memory; neighbouring threads read common pixels from L1 */
 #include "kernels/dev/cuda.cuh"
 extern "C" {
 #include "kernels/ops/resample/resample.h"
@@ -43,7 +43,6 @@ static __global__ void resample_kernel(const dg_resample_args a, int64_t count, 
     });
 }
 
-/* The launcher of op `kind`, with results (N, rows, cols, C). */
 #define RESAMPLE(kind, rows, cols, up)                                                                              \
     template <class real> void dg_cuda_##kind(const dg_resample_args *a, const dg_tune *tune, cudaStream_t stream)  \
     {                                                                                                               \

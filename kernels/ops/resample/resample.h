@@ -1,4 +1,4 @@
-/* The divisor of a resampling op: the sum of the weights of each result, or that of the other op for a gradient. */
+/* Factor of a resampling op: 1 / (sum of the weights of a result). A gradient has the factor of its forward op. */
 #ifndef DG_RESAMPLE_H
 #define DG_RESAMPLE_H
 

@@ -1,12 +1,12 @@
-/* Table row of softmax with cross entropy: checks, error limits, cost. */
+/* Row of the op table for softmax with cross entropy: checks, error limits, cost. */
 #include <float.h>
 #include <string.h>
 
 #include "core/plan/limits.h"
 #include "kernels/ops/ops.h"
 
-/* Results are computed in double and rounded once. The error is that of a division by a sum of C exponentials, whose
- * rounded arguments are as low as -745; a gradient also subtracts q from p, both at most 1. */
+/* Softmax is computed in double and rounded once. The error is that of a division by a sum of C exponentials, with
+ * rounded arguments down to -745. A gradient also subtracts the target q from the probability p, both at most 1. */
 static double limit(const dg_op_values *v, const dg_check_operand *o, size_t i, double want)
 {
     (void)i;
@@ -20,7 +20,7 @@ static dg_err limits(const dg_op_values *v) { return dg_limits_each(v, limit); }
 /* Operations per logit: maximum, difference, exponential, sum, quotient, and two for the gradient. */
 static double flops(const dg_op *op) { return 7.0 * op->u.softmax.N * op->u.softmax.C; }
 
-/* Scratch has the losses of all rows, which the last block adds. */
+/* Scratch memory stores the losses of all rows, which the last block adds. */
 static size_t scratch(const dg_op *op, dg_type real)
 {
     (void)real;

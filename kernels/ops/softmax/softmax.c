@@ -1,4 +1,4 @@
-/* Softmax and its cross entropy: threads share the rows; losses are added in order. */
+/* Softmax and its cross entropy. Threads divide the rows; losses are added in order. */
 #include "kernels/cpu/cpu.h"
 
 #include <math.h>
@@ -7,8 +7,8 @@
  * are faster. */
 enum { ROWS = 1024, MANY = 2048 };
 
-/* The first largest logit of a row, and the sum of the other logits' exponentials. The largest logit's exponential, 1,
- * is not included, so that small terms are exact. */
+/* The first largest logit of a row, and the sum of the other logits' exponentials, relative to the largest logit.
+ * Without the largest logit's exponential, 1, small terms are exact. */
 typedef struct {
     int top;
     double largest, others;

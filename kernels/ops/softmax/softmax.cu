@@ -4,8 +4,8 @@
  * Bound by: exponentials in double; a few dozen rows by latency */
 #include "kernels/fused/fuse.cuh"
 
-/* The first largest logit of a row, and the sum of the other logits' exponentials. The largest logit's exponential, 1,
- * is not included, so that small terms are exact. */
+/* The first largest logit of a row, and the sum of the other logits' exponentials, relative to the largest logit.
+ * Without the largest logit's exponential, 1, small terms are exact. */
 struct row_sum {
     double largest, others;
     int top;
@@ -17,7 +17,7 @@ static __device__ __forceinline__ double sum_of_warp(double v)
     return v;
 }
 
-/* Returns one result to all threads of the warp. */
+/* Returns the sums of a row to all threads of the warp. */
 template <class real> static __device__ __forceinline__ row_sum sum_of_row(const real *l, int C, int lane)
 {
     row_sum s;
@@ -70,7 +70,7 @@ static __device__ __forceinline__ void shares_of_row(const dg_softmax_args &a, i
     }
 }
 
-/* Only the last block calls this function, which resets the counters of blocks and of correct rows to 0. */
+/* Adds the losses in the last block, and resets the counters of blocks and of correct rows to 0. */
 static __device__ __forceinline__ void add_losses(const dg_softmax_args &a)
 {
     static constexpr int MOST = 256;

@@ -1,4 +1,4 @@
-/* Table rows of the spectral norm: checks, error limits, cost. */
+/* Rows of the op table for spectral norm: checks, error limits, cost. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 static double values(const dg_op *op) { return (double)op->u.spectral.rows * op->u.spectral.cols; }
 
-/* Counts one or two products with W and the lengths of the results, sigma, and a quotient per weight. */
+/* Counts one or two products with W, the lengths of the resulting vectors, sigma, and a quotient per weight. */
 static double flops(const dg_op *op)
 {
     const dg_spectral_args *a = &op->u.spectral;
@@ -20,7 +20,7 @@ static double flops(const dg_op *op)
 /* Counts a sum of products, and a product, a difference and a quotient per weight. */
 static double dw_flops(const dg_op *op) { return 5 * values(op) + op->u.spectral.rows; }
 
-/* Scratch has W^T u and W v before their division by their lengths. */
+/* Scratch memory stores W^T u and W v before they are divided by their lengths. */
 static size_t scratch(const dg_op *op, dg_type real)
 {
     (void)real;
@@ -53,7 +53,7 @@ static double length_of(const dg_op_values *v, const char *name, size_t n)
     return sqrt(sum);
 }
 
-/* Returns |W^T u| for u before the op. */
+/* Returns |W^T u|, with the value of u before the op. */
 static double length_behind(const dg_op_values *v, const dg_spectral_args *a)
 {
     double squares = 0;
@@ -88,7 +88,7 @@ static dg_err limits(const dg_op_values *v)
     return DG_OK;
 }
 
-/* The limit bounds the sum by the product of the lengths of dwn and wn. */
+/* The error limit of sum(dwn wn) is relative to |dwn| |wn|. */
 static dg_err dw_limits(const dg_op_values *v)
 {
     const dg_spectral_args *a = &v->op[0]->u.spectral;

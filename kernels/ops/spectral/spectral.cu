@@ -1,5 +1,5 @@
-/* Spectral norm of weights and its gradient: W is read once per product and once for the division. Blocks that need the
- * same sum compute it separately, in the same order. Template parameter real: type of the values.
+/* Spectral norm of weights and its gradient: W is read once per product and once for the division. Blocks that need a
+ * common sum compute it separately, in equal order. Template parameter real: type of the values.
  * Tile: for W^T u, 32 columns per block, whose rows are divided among the warps; for W v, a row per warp; elementwise
  *   kernels loop over the grid.
  * Shared memory: 8.3 KB of column sums, else 256 bytes of warp sums.
@@ -38,7 +38,7 @@ static __device__ __forceinline__ double divisor(double squares, double eps)
     return length > eps ? length : eps;
 }
 
-/* scratch: first W v, then W^T u. */
+/* Scratch memory stores W v, then W^T u. */
 static __device__ __forceinline__ double *ahead_of(const dg_spectral_args &a) { return (double *)a.scratch; }
 static __device__ __forceinline__ double *behind_of(const dg_spectral_args &a) { return (double *)a.scratch + a.rows; }
 
@@ -60,7 +60,7 @@ template <class real> static __global__ void __launch_bounds__(1024) spectral_co
     behind_of(a)[c] = sum;
 }
 
-/* Computes W v. In an iteration v is W^T u divided by its length; the first block writes v. */
+/* Computes W v. In an iteration v is W^T u divided by its length; the first block also writes v. */
 template <class real> static __global__ void __launch_bounds__(1024) spectral_rows_kernel(const dg_spectral_args a)
 {
     const int lane = (int)threadIdx.x % WARP, r = (int)(dg_thread() / WARP);

@@ -1,11 +1,11 @@
-/* Table rows of the optimizers other than Adam. Operands p, m, v and g have the n values of a network's tensors. */
+/* Rows of the op table for optimizers other than Adam. Operands p, m, v and g contain all n weights of a network. */
 #include <math.h>
 #include <string.h>
 
 #include "core/plan/limits.h"
 #include "kernels/ops/ops.h"
 
-/* Returns the sum of the magnitudes of a gradient and its weight decay, because the two may cancel. */
+/* Returns the sum of the magnitudes of a gradient and its weight decay, because their sum may cancel. */
 static double gradient(const dg_op_values *v, size_t i)
 {
     const dg_update_args *a = &v->op[0]->u.update;

@@ -1,4 +1,4 @@
-/* Optimizers over one network's flat weights. The optimizers are bound by memory. */
+/* Optimizers over one network's flat weights; bound by memory. */
 #include "kernels/ops/update/sweep.h"
 
 /* A piece of n values; weight decay applies to the first `decayed` of them. */
@@ -10,7 +10,7 @@ typedef struct {
     int nesterov;
 } piece;
 
-/* Updates a piece and returns how many of its weights are not finite. */
+/* Updates a piece and returns the number of its weights that are not finite. */
 typedef int rule(piece a);
 
 /* Arguments are values, because conditional loads would prevent vectorisation. */
@@ -87,7 +87,7 @@ static void sweep(const dg_update_args *a, rule *update)
                        .rho = (real)a->rho,
                        .eps = (real)a->eps,
                        .nesterov = a->nesterov};
-    int64_t bad = 0; /* a sum of integers, which is the same in any order */
+    int64_t bad = 0; /* integer sum, independent of the order */
 #pragma omp parallel for schedule(static) reduction(+ : bad) if (a->n > DG_SWEEP_MANY)
     for (int64_t at = 0; at < a->n; at += DG_SWEEP_PIECE) {
         const int64_t left = a->n - at, decayed = a->decayed - at;

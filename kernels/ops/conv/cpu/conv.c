@@ -4,9 +4,9 @@
 
 static bool filters(const dg_conv_args *a) { return a->K == 2 * a->S || (a->K == 3 && a->S == 1); }
 
-/* True if enough outputs of the Winograd tiles are inside the map. For two taps, all outputs must be inside. For three
- * taps, which save more products, half of the outputs must be inside; for the weight gradient a quarter is enough,
- * because direct sums are slow on small maps. */
+/* True if enough outputs of the Winograd tiles are inside the map. With two taps per axis, all outputs must be inside.
+ * With three taps, which save more products, half of the outputs must be inside. For weight gradients a quarter is
+ * enough, because direct sums are slow on small maps. */
 static bool tiles_fit(dg_op_kind kind, const dg_conv_args *a, int H, int W)
 {
     if (a->K == 2 * a->S) return H % 4 == 0 && W % 4 == 0;
@@ -14,9 +14,9 @@ static bool tiles_fit(dg_op_kind kind, const dg_conv_args *a, int H, int W)
     return kind == DG_OP_conv_dw ? computed <= 4 * used : H >= 4 && W >= 4 && computed <= 2 * used;
 }
 
-/* True if Winograd is faster and exact enough. The tiles must fit the outputs and fill the registers. Winograd's
- * relative fp32 error of 4e-7 (5e-7 with three taps) equals that of a chain of 500 multiply-adds, so shorter sums use
- * the direct variant. fp64 uses the direct variant, because it is the reference for comparisons. */
+/* True if Winograd is faster and exact enough. The Winograd tiles must fit the outputs and fill the registers.
+ * Winograd's relative fp32 error of 4e-7 (5e-7 with three taps) equals that of a chain of 500 multiply-adds, so shorter
+ * sums use the direct variant. fp64 uses the direct variant, the reference for comparisons. */
 static bool suits_winograd(dg_op_kind kind, const dg_conv_args *a)
 {
     int H = kind == DG_OP_conv_dx ? dg_ceil_div(a->H, a->S) : a->Ho;
@@ -41,7 +41,7 @@ const dg_variant *DG_CPU(dg_cpu_conv_variant)(dg_op_kind kind, const dg_conv_arg
     return asked == direct || (filters(a) && asked == winograd) || (flat && asked == gemm) ? asked : NULL;
 }
 
-/* Sets the requested variant if it supports the shape, else variant direct, which supports every shape. */
+/* Uses the requested variant if it supports the shape, else variant direct, which supports every shape. */
 void DG_CPU(dg_cpu_choose_conv)(dg_op *op, const dg_variant *asked)
 {
     const dg_variant *variant = DG_CPU(dg_cpu_conv_variant)(op->kind, &op->u.conv, asked);

@@ -1,6 +1,6 @@
 /* Forward of a dense layer with few rows, y[R][Co] = x[R][T] w[Co][T]', as inner products. Rows of x and w are read as
- * vectors without packing, because packing costs more than it saves here. A tile is 4 rows of x by 3 rows of w. Each
- * sum is a vector; after CHUNK terms its lanes are added, and these parts are added in order.
+ * vectors without packing, because packing few rows costs more than it saves. A tile is 4 rows of x by 3 rows of w.
+ * Each sum is a vector; after CHUNK terms, the lanes of the vector are added to the result.
  *
  * A unit of work is a block of rows of w. L1 holds a group of the block's rows and a tile's rows of x; L2 holds CHUNK
  * terms of all rows of x and of the block. */
@@ -16,10 +16,10 @@ enum {
     BLOCK = 14 * GROUP,
     UNITS = 16,
     TERMS = 128,
-    FEW = 16 /* if x and w both have more rows, packing is faster */
+    FEW = 16 /* if both x and w have more than 16 rows, packing is faster */
 };
 
-/* Pointers to rows of x or w. Pointers past the count repeat the last row. */
+/* Pointers to rows of x or w. Pointers past the number of rows repeat the last row. */
 typedef struct {
     const real *at;
     ptrdiff_t stride;

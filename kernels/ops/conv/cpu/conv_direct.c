@@ -2,18 +2,20 @@
  * et al. 2016 (sub-pixels).
  *
  * Every output pixel is a sum over the input pixels of its taps. Forward, output o of an axis reads inputs o*S-P ..
- * o*S-P+K-1 through taps 0..K-1. Backward, output o belongs to one of S phases, (o+P) mod S. Outputs of phase p
- * read taps p, p+S, ... in descending order, so that consecutive inputs use consecutive taps of the phase. In both
- * directions each output of an axis has a span: first input, count, first tap, phase.
+ * o*S-P+K-1 through taps 0..K-1. Backward, output o belongs to one of S phases, (o+P) mod S. Outputs of phase p read
+ * taps p, p+S, ... in descending order, so that consecutive inputs use consecutive taps of the phase. The type span
+ * describes the inputs of one output along an axis: first input, count, first tap, phase.
  *
- * With few channels and K a multiple of S, the backward pass merges the S x S phases, which read the same inputs: S x S
- * pixels count as one pixel of S*S*C channels, and the convolution has stride 1 and K/S taps ("sub-pixel").
+ * With few channels and K a multiple of S, the backward pass merges the S x S phases, because all phases read equal
+ * inputs. S x S pixels then count as one pixel of S*S*C channels, and the convolution has stride 1 and K/S taps
+ * ("sub-pixel").
  *
  * A tile is one output pixel of DG_MR images by one or two vectors of output channels. Input rows are packed with the
- * images innermost (in[iy][ix][c][image]): a tile reads one contiguous stream per row of taps, and padding needs no
- * special case. Weights are packed once per call into panels [phase][block of channels][ty][tx][c][DG_LANES * vectors].
+ * images innermost: in[iy][ix][c][image]. A tile therefore reads one contiguous stream per row of taps, and padding
+ * needs no special case. Weights are packed once per call into panels [phase][block of channels][ty][tx][c][DG_LANES *
+ * vectors].
  *
- * Work is split by sets of image groups, bands of output rows and, if there are more threads, blocks of channels. */
+ * Threads divide the work by sets of image groups, by bands of output rows and, if necessary, by blocks of channels. */
 #include "kernels/ops/conv/cpu/conv_pack.h"
 #include "kernels/ops/conv/cpu/conv_internal.h"
 
@@ -36,7 +38,7 @@ typedef struct {
     int Ho, Wo, Co;
     int K, S, P;
     bool adjoint, merged;
-    int taps, stride, pad; /* parameters of the spans */
+    int taps, stride, pad; /* parameters of axis_span() */
     int phases;
     int Hv, Wv, Cv, first;
     int NR, blocks;
@@ -137,8 +139,8 @@ static job plan(bool adjoint, const dg_conv_args *a)
     return j;
 }
 
-/* Returns the offset of the panel of a phase and block. Phases are stored consecutively and differ in their number of
- * taps. */
+/* Returns the offset of the panel (packed weights) of a phase and block of channels. Panels are ordered by phase, and
+ * phases have different numbers of taps. */
 static size_t panel_start(const job *j, int py, int px, int block)
 {
     size_t taps = 0, own = (size_t)phase_taps(j, py) * (size_t)phase_taps(j, px);
@@ -147,7 +149,7 @@ static size_t panel_start(const job *j, int py, int px, int block)
     return (taps * (size_t)j->blocks + own * (size_t)block) * (size_t)j->Ci * (size_t)j->NR;
 }
 
-/* Forward: column i of the panel is row n0+i of w. */
+/* Packs weights of the forward pass: column i of the panel is row n0+i of w. */
 static void pack_forward(const job *j, real *to, int block)
 {
     int n0 = block * j->NR;
@@ -155,7 +157,7 @@ static void pack_forward(const job *j, real *to, int block)
     dg_interleave(to, j->NR, j->w + n0 * row, row, dg_min(j->NR, j->Co - n0), row);
 }
 
-/* Backward: packs one tap, which has NR weights w[c][ky][kx][n0..] for each c. */
+/* Packs one tap of the backward pass: NR weights w[c][ky][kx][n0..] for each c. */
 static void pack_backward(const job *j, real *restrict to, int block, int ky, int kx)
 {
     int n0 = block * j->NR, n = dg_min(j->NR, j->Co - n0);
@@ -172,7 +174,7 @@ static void pack_backward(const job *j, real *restrict to, int block, int ky, in
         for (int i = 0; i < j->NR; i++) to[i] = i < n ? from[i] : 0;
 }
 
-/* Merged phases: packs tap (ty, tx). Column (py*S+px)*Co+n is w[c][py+S*(T-1-ty)][px+S*(T-1-tx)][n]. */
+/* Packs tap (ty, tx) of merged phases: column (py*S+px)*Co+n is w[c][py+S*(T-1-ty)][px+S*(T-1-tx)][n]. */
 static void pack_merged(const job *j, real *restrict to, int block, int ty, int tx)
 {
     int n0 = block * j->NR;
@@ -217,7 +219,7 @@ typedef struct {
     span y;
 } row;
 
-/* Computes c[DG_MR][ldc], the tile of one group, block and pixel. */
+/* Computes the tile c[DG_MR][ldc] of one image group, block of channels and pixel. */
 static void tile(const row *w, span x, const real *panel, const real *band, real *c, ptrdiff_t ldc)
 {
     const job *j = w->j;
@@ -238,7 +240,7 @@ static void tile(const row *w, span x, const real *panel, const real *band, real
     } while (done < rows);
 }
 
-/* Stores the pixels of a merged tile: for each image, S rows of up to S pixels. */
+/* Stores the pixels of a tile of merged phases: for each image, S rows of up to S pixels. */
 static void scatter(const row *w, const real *c, int n0, int images, int block, int ox)
 {
     const job *j = w->j;
@@ -247,7 +249,7 @@ static void scatter(const row *w, const real *c, int n0, int images, int block, 
     for (int column = c0; column < c1;) {
         int square = column / j->Co, n = column % j->Co, py = square / j->S, px = square % j->S;
         int y = (w->oy + j->first) * j->S + py - j->P, x = (ox + j->first) * j->S + px - j->P;
-        /* number of contiguous columns: the rest of this row of S pixels that is inside the image */
+        /* number of contiguous columns: the pixels inside the image that remain in this row of S pixels */
         int run = dg_min(c1 - column, (j->S - px) * j->Co - n);
         if (x < 0 || y < 0 || y >= j->Ho) run = dg_min(run, j->Co - n);
         else run = dg_min(run, (j->Wo - x) * j->Co - n);
@@ -256,7 +258,7 @@ static void scatter(const row *w, const real *c, int n0, int images, int block, 
             real *to = j->out + n0 * image + ((ptrdiff_t)y * j->Wo + x) * j->Co + n;
             const real *from = c + column - c0;
             if (j->blocks == 1 && run <= DG_SQUARE && x * j->Co + n + DG_SQUARE <= j->Wo * j->Co) {
-                /* This loop always stores DG_SQUARE values; those past the run are overwritten later. */
+                /* This loop always stores DG_SQUARE values; excess values are overwritten later. */
                 for (int i = 0; i < images; i++)
                     *(dg_square_row *)(to + i * image) = *(const dg_square_row *)(from + i * j->NR);
             } else {
@@ -340,8 +342,8 @@ void DG_CPU(dg_conv_direct)(bool adjoint, const dg_conv_args *a)
     real *panel, *packs;
     carve(&j, a->scratch, &panel, &packs);
     int team = dg_conv_team(a, j.team);
-    /* The work on each part of the channels packs the input again, so there are just enough parts to keep all threads
-     * busy. A sum is always in one part, so results do not depend on the number of threads. */
+    /* Each part of the channels packs the input again, so there are just enough parts to keep all threads busy. Every
+     * sum is computed in one part, so results do not depend on the number of threads. */
     int parts = dg_max(1, dg_min(j.blocks, dg_ceil_div(3 * team, j.sets * j.bands)));
     if (team == 1) parts = 1;
 #pragma omp parallel num_threads(team)

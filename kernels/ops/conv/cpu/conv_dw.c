@@ -2,11 +2,11 @@
  *
  * A tile is DG_MR output channels by one or two vectors of input channels of one tap; the sum runs over pixels. A piece
  * is a band of output rows of a few images that fits L2. Per piece, y is packed as [block of co][oy][ox][image][DG_MR]
- * and x as [iy][ix mod S][ix div S][image][NR]: columns of equal phase are adjacent, so that a tap reads a row of
- * pixels of all images as one stream for any stride.
+ * and x as [iy][ix mod S][ix div S][image][NR]. Columns of equal phase (ix mod S) are adjacent, so that a tap reads a
+ * row of pixels of all images as one stream for any stride.
  *
- * Work is split by blocks of channels and by slices, which are ranges of pieces. Each slice sums into its own copy of
- * the weight gradient; the copies are added in order. The number of slices depends on shapes only. */
+ * Threads divide the work by blocks of channels and by slices, which are ranges of pieces. Each slice sums into its own
+ * copy of the weight gradient; the copies are added in order. The number of slices depends on shapes only. */
 #include "kernels/ops/conv/cpu/conv_micro.h"
 #include "kernels/ops/conv/cpu/conv_internal.h"
 
@@ -128,7 +128,7 @@ static void tap_range(const dg_conv_args *a, int k, int outputs, int inputs, int
 
 enum { RUNS = 32 };
 
-/* Stores or adds the products of a piece for tap (ky, kx) to copy: [blocks of co][DG_MR][NR]. */
+/* Stores or adds the products of a piece (band of rows) for tap (ky, kx) to copy: [blocks of co][DG_MR][NR]. */
 static void tap_tiles(const job *j, const piece *c, const real *x, const real *y, real *copy, int blocks, int ky,
                       int kx, int add)
 {
@@ -161,7 +161,7 @@ static void tap_tiles(const job *j, const piece *c, const real *x, const real *y
     } while (oy < y1);
 }
 
-/* copies: [slice][block of ci][ky][kx][block of co][DG_MR][NR]. */
+/* Layout of copies: [slice][block of ci][ky][kx][block of co][DG_MR][NR]. */
 static real *tap_copy(const job *j, real *copies, int slice, int block, int tap, int co_block)
 {
     size_t at = (((size_t)block * (size_t)(j->a->K * j->a->K) + (size_t)tap) * (size_t)j->co_blocks + (size_t)co_block);
@@ -184,7 +184,7 @@ static void unit(const job *j, real *copies, real *x, real *y, int u)
     }
 }
 
-/* Computes w of one tap and block of co by adding the slices' copies in order. */
+/* Computes the weight gradient of one tap and block of co by adding the slices' copies in order. */
 static void finish(const job *j, real *copies, int tap, int co_block)
 {
     const dg_conv_args *a = j->a;

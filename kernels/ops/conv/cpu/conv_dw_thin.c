@@ -1,11 +1,11 @@
 /* Direct weight gradient of layers with few input channels, such as the first layer of a discriminator (Ci = 3).
  *
- * The vectors of conv_dw.c, which run over ci, would be mostly empty. Here vectors run over output channels and are
- * loaded directly from y. Rows are pairs (kx, ci): per output pixel, a run is K*Ci consecutive reals of x, stored with
- * zero padding. A tile is TALL reals of a run by one or two vectors of output channels, for one ky, summed over pixels.
+ * The vectors of conv_dw.c run over input channels and would be mostly empty. Here, vectors run over output channels
+ * and are loaded directly from y. For each output pixel and ky, a run is K*Ci consecutive reals of x (kx, ci), stored
+ * with zero padding. A tile is TALL reals of a run by one or two vectors of output channels, summed over pixels.
  *
- * Work is split into slices, ranges of pieces (bands of rows of an image). Each slice sums into its own copy of w; the
- * copies are added in order. The number of slices depends on shapes only. */
+ * Threads divide the work by slices, ranges of pieces (bands of rows of an image). Each slice sums into its own copy of
+ * w; the copies are added in order. The number of slices depends on shapes only. */
 #include "kernels/ops/conv/cpu/conv_micro.h"
 #include "kernels/ops/conv/cpu/conv_internal.h"
 
@@ -80,8 +80,8 @@ static void pack_rest(const job *j, real *restrict to, const real *y, int pixels
 
 enum { RUNS = 32 };
 
-/* Stores or adds the products of a piece for one ky to copy: [blocks of (kx,ci)][blocks of co][TALL][NR]. rest: packed
- * copy of y's last block of channels, or NULL to read y directly. */
+/* Stores or adds the products of a piece (band of rows) for one ky to copy: [blocks of (kx,ci)][blocks of
+ * co][TALL][NR]. rest: packed copy of y's last block of channels, or NULL to read y directly. */
 static void tiles(const job *j, const real *x, const real *y, const real *rest, real *copy, int ky, int o0, int o1,
                   int lo, int hi, int add)
 {
@@ -122,7 +122,7 @@ static void slice(const job *j, real *copy, real *x, real *rest, int s)
         const real *y = (const real *)a->y + ((ptrdiff_t)n * a->Ho + o0) * a->Wo * a->Co;
         pad_rows(j, x, n, lo, hi);
         /* The last block of channels reads past its pixel's channels, and the sums of these values are discarded. If
-         * such reads would go past the end of y, the block is copied first. */
+         * these reads would pass the end of y, the block is copied first. */
         const ptrdiff_t behind = ((ptrdiff_t)(a->N - n) * a->Ho - o1) * a->Wo * a->Co;
         const bool packed = a->Co % j->NR && behind < j->NR;
         if (packed) pack_rest(j, rest, y, (o1 - o0) * a->Wo);
@@ -132,7 +132,7 @@ static void slice(const job *j, real *copy, real *x, real *rest, int s)
     }
 }
 
-/* Computes w[co][ky][run] for one ky by adding the slices' copies in order. */
+/* Computes the weight gradient w[co][ky][run] for one ky by adding the slices' copies in order. */
 static void finish(const job *j, const real *copies, int ky)
 {
     const dg_conv_args *a = j->a;

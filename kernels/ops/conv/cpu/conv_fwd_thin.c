@@ -1,9 +1,9 @@
 /* Direct forward convolution with few input channels, such as the first layer of a classifier or discriminator.
  *
- * The packing of conv_direct.c costs more than it saves if a pixel has few channels. Here a tile is DG_MR adjacent
- * pixels of a row by one or two vectors of output channels; x is read directly, or from a copy with its padding as
- * zeros. `place` lists the offsets of a window's inputs; rows outside of x are skipped. Terms are added in the order of
- * conv_direct.c, so results have the same bits. */
+ * The packing of conv_direct.c costs more than it saves if a pixel has few channels. Here, a tile is DG_MR adjacent
+ * pixels of a row by one or two vectors of output channels. x is read directly, or from a copy with zeros as padding.
+ * `place` lists the offsets of a window's inputs; rows outside of x are skipped. Terms are added in the order of
+ * conv_direct.c, so the results are equal in every bit. */
 #include "kernels/ops/conv/cpu/conv_pack.h"
 #include "kernels/ops/conv/cpu/conv_internal.h"
 
@@ -43,7 +43,7 @@ typedef struct {
     int team;
 } job;
 
-/* True if a window's terms fit one chain and rows of y fill a tile. */
+/* True if one chain of multiply-adds sums a window, and rows of y are wide enough for a tile. */
 bool DG_CPU(dg_conv_fwd_is_thin)(const dg_conv_args *a)
 {
     return (int64_t)a->K * a->K * a->Ci <= DG_SUM_TERMS && a->Wo >= DG_MR;
@@ -75,8 +75,8 @@ static void pad_rows(const job *j, real *restrict out, int n, int from, int to)
     }
 }
 
-/* Stores n channels of each pixel of a tile. room: reals from `to` to the end of the tile's last pixel. Excess channels
- * overwrite the next pixel, which is stored later. */
+/* Stores n channels of each pixel of a tile. room: reals from `to` to the end of the tile's last pixel. Channels in
+ * excess overwrite the next pixel, which is stored later. */
 static void store(const job *j, real *to, const real *tile, int n, int room)
 {
     for (int i = 0; i < DG_MR; i++, to += j->a->Co, tile += j->NR, room -= j->a->Co) {

@@ -1,5 +1,6 @@
 /* Variants of the CPU convolution: functions that return their scratch size in bytes, and functions that run them. The
- * scratch size depends on the shape only. The number of workspaces in the scratch limits the number of threads. */
+ * scratch size depends on the shape only. The number of workspaces in the scratch memory limits the number of
+ * threads. */
 #ifndef DG_CONV_INTERNAL_H
 #define DG_CONV_INTERNAL_H
 
@@ -11,40 +12,40 @@
 
 enum { DG_TEAM = 32 };
 
-/* direct: forward and data gradient (conv_direct.c) */
+/* Variant direct: forward and data gradient (conv_direct.c). */
 size_t DG_CPU(dg_conv_direct_scratch)(bool adjoint, const dg_conv_args *a);
 void DG_CPU(dg_conv_direct)(bool adjoint, const dg_conv_args *a);
 
-/* direct: forward with few input channels (conv_fwd_thin.c), called by conv_direct.c */
+/* Variant direct: forward with few input channels (conv_fwd_thin.c), called by conv_direct.c. */
 bool DG_CPU(dg_conv_fwd_is_thin)(const dg_conv_args *a);
 size_t DG_CPU(dg_conv_fwd_thin_scratch)(const dg_conv_args *a);
 void DG_CPU(dg_conv_fwd_thin)(const dg_conv_args *a);
 
-/* direct: weight gradient (conv_dw.c) */
+/* Variant direct: weight gradient (conv_dw.c). */
 size_t DG_CPU(dg_conv_dw_scratch)(const dg_conv_args *a);
 void DG_CPU(dg_conv_dw_direct)(const dg_conv_args *a);
 
-/* direct: weight gradient with few input channels (conv_dw_thin.c), called by conv_dw.c */
+/* Variant direct: weight gradient with few input channels (conv_dw_thin.c), called by conv_dw.c. */
 bool DG_CPU(dg_conv_dw_is_thin)(const dg_conv_args *a);
 size_t DG_CPU(dg_conv_dw_thin_scratch)(const dg_conv_args *a);
 void DG_CPU(dg_conv_dw_thin)(const dg_conv_args *a);
 
-/* winograd: for K = 2S, or K = 3 and S = 1 (conv_winograd_data.c, conv_winograd_dw.c) */
+/* Variant winograd: for K = 2S, or K = 3 and S = 1 (conv_winograd_data.c, conv_winograd_dw.c). */
 size_t DG_CPU(dg_conv_winograd_scratch)(bool adjoint, const dg_conv_args *a);
 void DG_CPU(dg_conv_winograd)(bool adjoint, const dg_conv_args *a);
 size_t DG_CPU(dg_conv_winograd_dw_scratch)(const dg_conv_args *a);
 void DG_CPU(dg_conv_winograd_dw)(const dg_conv_args *a);
 
-/* gemm: one matrix product (conv_gemm.c) */
+/* Variant gemm: one matrix product (conv_gemm.c). */
 bool DG_CPU(dg_conv_gemm_takes)(const dg_conv_args *a);
 size_t DG_CPU(dg_conv_gemm_scratch)(dg_op_kind kind, const dg_conv_args *a);
 void DG_CPU(dg_conv_gemm)(dg_op_kind kind, const dg_conv_args *a);
 
-/* gemm: forward of dense layers with few rows, without scratch (conv_dense.c), called by conv_gemm.c */
+/* Variant gemm: forward of dense layers with few rows, without scratch (conv_dense.c), called by conv_gemm.c. */
 bool DG_CPU(dg_conv_is_dense)(dg_op_kind kind, const dg_conv_args *a);
 void DG_CPU(dg_conv_dense)(const dg_conv_args *a);
 
-/* Divides scratch into pieces that begin on a cache line. If base is 0, only counts their bytes. */
+/* Divides scratch memory into arrays that begin on a cache line. If base is 0, only counts the bytes of the arrays. */
 typedef struct {
     uintptr_t base;
     size_t used;

@@ -1,8 +1,8 @@
 /* The inner product of all CPU convolutions, with vector extensions:
  *   c[i][j] (+)= sum over runs, over k < n, of a[k*AK + i] * b[k*BK + j]     i < MR, j < NV * DG_LANES
- * a is read by broadcasts, b by vectors. c stays in registers over all runs of a call. Every element is one chain of
- * multiply-adds in the order of the runs, whatever the tile; the chain's result is then added to memory. A long chain
- * has several times the error of short chains, so dg_micro_sum splits it; the parts depend on the shape only.
+ * a is read by broadcasts, b by vectors. c stays in registers over all runs of a call. For any tile, every element of c
+ * is one chain of multiply-adds in the order of the runs, whose result is then added to memory. A long chain has
+ * several times the error of short chains, so dg_micro_sum splits long chains, depending on the shape only.
  *
  * Tile sizes: c needs MR * NV registers. At least 8 to 10 independent chains hide the latency of the multiply-adds. A
  * tile is 6 x 2 with 16 registers and 8 x 2 with 32 registers. */
@@ -25,7 +25,7 @@ enum { DG_VEC_BYTES = 16, DG_MR = 4 };
 #endif
 enum { DG_LANES = DG_VEC_BYTES / (int)sizeof(real) };
 
-/* Loads and stores with the alignment of real only. */
+/* Vector that is aligned only as `real` in memory. */
 typedef real dg_vec __attribute__((vector_size(DG_VEC_BYTES), aligned(sizeof(real)), may_alias));
 
 #ifdef __clang__
@@ -35,8 +35,8 @@ typedef real dg_vec __attribute__((vector_size(DG_VEC_BYTES), aligned(sizeof(rea
 #endif
 #define DG_INLINE static inline __attribute__((always_inline, unused))
 
-/* Results of at least DG_LARGE bytes are stored by non-temporal stores of whole aligned cache lines. Non-temporal
- * stores do not read the line first and leave the caches unchanged. */
+/* Results of at least DG_LARGE bytes are written by non-temporal stores of whole cache lines, which neither read the
+ * line first nor change the caches. */
 enum { DG_LARGE = 64 << 20, DG_LINE = 64 / (int)sizeof(real) };
 
 /* True if non-temporal stores suit a result of `count` reals at `to`, in rows of `row` reals. */
@@ -71,8 +71,8 @@ typedef struct {
     ptrdiff_t n;
 } dg_span;
 
-/* Strides are the constants AK and BK for packed tiles, else the arguments ak and bk. The function is noinline,
- * because GCC 12 spills the accumulators when it inlines it. */
+/* For packed tiles, strides are the constants AK and BK, else the arguments ak and bk. The function is noinline,
+ * because GCC 12 spills the accumulators of an inlined copy. */
 #define DG_MICRO(name, MR, NV, AK, BK)                                                                                \
     static __attribute__((noinline, unused)) void name(const dg_span *run, int runs, real *c, ptrdiff_t ldc, int add, \
                                                        ptrdiff_t ak, ptrdiff_t bk)                                    \
@@ -101,7 +101,7 @@ typedef struct {
     }
 typedef void dg_micro(const dg_span *run, int runs, real *c, ptrdiff_t ldc, int add, ptrdiff_t ak, ptrdiff_t bk);
 
-/* Runs a DG_MICRO function over all runs, in chains of at most DG_SUM_TERMS terms. ak, bk: its strides. */
+/* Runs a DG_MICRO function over all runs, in chains of at most DG_SUM_TERMS terms. ak, bk: strides of a and b. */
 enum { DG_SUM_TERMS = 128, DG_SUM_RUNS = 16 };
 static inline void dg_micro_sum(dg_micro *micro, const dg_span *run, int runs, real *c, ptrdiff_t ldc, int add,
                                 ptrdiff_t ak, ptrdiff_t bk)

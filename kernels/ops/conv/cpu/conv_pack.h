@@ -1,4 +1,4 @@
-/* Interleaving of rows, the packing step of the convolutions, as transposes of small squares in registers. */
+/* Interleaves rows, the packing step of the convolutions, by transposing small squares in registers. */
 #ifndef DG_CONV_PACK_H
 #define DG_CONV_PACK_H
 
@@ -32,7 +32,7 @@ typedef int32_t dg_square_places __attribute__((vector_size(DG_SQUARE * sizeof(r
 #endif
 typedef real dg_square_row __attribute__((vector_size(DG_SQUARE * sizeof(real)), aligned(sizeof(real)), may_alias));
 
-/* Transposes r in log2(DG_SQUARE) steps, each of which interleaves the first half of the rows with the second. */
+/* Transposes r in log2(DG_SQUARE) steps, each of which interleaves the first half of the rows with the second half. */
 DG_INLINE void dg_transpose(dg_square_row r[DG_SQUARE])
 {
     dg_square_row t[DG_SQUARE];
@@ -47,7 +47,7 @@ DG_INLINE void dg_transpose(dg_square_row r[DG_SQUARE])
 }
 
 /* to[e * width + i] = from[i * stride + e] for e < count, i < rows. Elements with rows <= i < width get arbitrary
- * values. If DG_SQUARE does not divide width, so do up to DG_SQUARE - 1 reals after the last element. */
+ * values. If DG_SQUARE does not divide width, up to DG_SQUARE - 1 reals after the last element are overwritten. */
 DG_INLINE void dg_interleave(real *restrict to, int width, const real *restrict from, ptrdiff_t stride, int rows,
                              ptrdiff_t count)
 {

@@ -23,19 +23,19 @@ enum { DG_POINTS = 6, DG_TAPS = 3 };
 #define DG_TAPS_OF(n) ((n) == 6 ? 3 : 2)
 #define DG_TILE_OF(n) ((n) == 3 ? 2 : 4)
 
-/* For n = 5: points, whose powers up to the third are exact, and a factor of the weight transform. */
+/* For n = 5: points, whose powers up to the third are exact in floating point, and a factor of the weight transform. */
 #define DG_A ((real)1.25)
 #define DG_B ((real)0.375)
 #define DG_C ((real)(1 / (2 * (1.25 * 1.25 - 0.375 * 0.375))))
 
-/* For n = 6: points, whose powers are also exact, and the weight transform's factors for points a, b and 0. */
+/* For n = 6: points, whose powers are exact, and the weight transform's factors for points a, b and 0. */
 #define DG_A6 ((real)1.5)
 #define DG_B6 ((real)0.625)
 #define DG_CA6 ((real)(1 / (2 * 1.5 * 1.5 * (1.5 * 1.5 - 0.625 * 0.625))))
 #define DG_CB6 ((real)(1 / (2 * 0.625 * 0.625 * (0.625 * 0.625 - 1.5 * 1.5))))
 #define DG_C6 ((real)(1 / (1.5 * 1.5 * 0.625 * 0.625)))
 
-/* Defined for both register types, dg_vec and dg_square_row. n is a constant after inlining. */
+/* Defines the transforms for both register types, dg_vec and dg_square_row. n is a constant after inlining. */
 #define DG_WINOGRAD(VEC, name)                                                                          \
     /* v = B' d: n inputs to n products */                                                              \
     DG_INLINE void name##_input(const int n, const VEC *d, VEC *v)                                      \
@@ -140,7 +140,7 @@ DG_WINOGRAD(dg_vec, dg_wide)
 DG_WINOGRAD(dg_square_row, dg_slim)
 
 /* Transforms `channels` channels (a multiple of DG_LANES) at the pointers `from`; frequency f is stored at to[f *
- * step]. There is one noinline function for each n. */
+ * step]. Each n has its own noinline function. */
 typedef void dg_transform(const real *const *from, int channels, real *to, size_t step);
 #define DG_BY_VECTORS(name, one, n)                                                                             \
     static __attribute__((noinline)) void name##n(const real *const *from, int channels, real *to, size_t step) \
@@ -182,15 +182,16 @@ static inline void dg_fetch(const real *from, ptrdiff_t count, const real *end)
     for (ptrdiff_t i = 0; i < count; i += 64 / (ptrdiff_t)sizeof(real)) __builtin_prefetch(from + i, 0, 2);
 }
 
-/* Returns a distance, in reals, between arrays that are read together. The distance is an odd number of cache lines,
- * because multiples of 4 KB share few sets of L1. */
+/* Returns a distance in reals between arrays that are read together: an odd number of cache lines, because multiples of
+ * 4 KB map to few sets of L1. */
 static inline size_t dg_odd_lines(size_t reals)
 {
     size_t line = 64 / sizeof(real);
     return ((reals + line - 1) / line | 1) * line;
 }
 
-/* Returns the points per axis for r taps and an H x W output. Two taps use the larger tile unless it costs more. */
+/* Returns the points per axis for r taps and an H x W output. For two taps, the larger tile is used unless it costs
+ * more. */
 static inline int dg_winograd_points(int r, int H, int W)
 {
     if (r == 3) return 6;

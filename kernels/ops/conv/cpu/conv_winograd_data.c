@@ -24,7 +24,7 @@ enum {
 };
 
 /* `a` points to DG_MR rows of V; each step reads one term of all rows. The terms are split into chains that are added
- * to c one after another, because a single chain would have twice the error. */
+ * to c in order, because a single chain would have twice the error. */
 #define MICRO_ROWS(name, NV)                                                                                           \
     static __attribute__((noinline)) void name(const real *a, ptrdiff_t lda, const real *b, real *c, int n, int chain) \
     {                                                                                                                  \
@@ -120,7 +120,7 @@ static void multiply(const job *j, const piece *p, const real *U, const real *V,
     DG_CPU(dg_winograd_outputs)(j, p, M, phase, block);
 }
 
-/* Returns piece i of a phase. The last pieces of a small phase have no tiles. */
+/* Returns piece i (a range of tiles) of a phase. The last pieces of a small phase are empty. */
 static piece piece_of(const job *j, int phase, int i)
 {
     return (piece){i * j->tiles, dg_max(0, dg_min(j->tiles, phase_tiles(j, phase) - i * j->tiles))};

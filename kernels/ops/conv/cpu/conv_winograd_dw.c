@@ -1,12 +1,13 @@
 /* Winograd weight gradient (conv_winograd.h), for K = 2S, or K = 3 and S = 1.
  *   V[phase][frequency][tile][channel]   transformed x: a block of input channels, S phases of one row
  *   Z[frequency][tile][channel]          transformed y: a chunk of output channels.
- * Products V * Z are summed over the tiles of a piece. Two taps: M[frequency][DG_MR][NR] of one tile of w stays in L1,
- * is transformed to 2 x 2 taps and added to a copy of w. Three taps: there is one phase, and blocks are wide, because
- * each block transforms all of y. A copy holds sums of frequencies, which are transformed once at the end.
+ * Products V * Z are summed over the tiles of a piece. For two taps, M[frequency][DG_MR][NR] of one tile of w stays in
+ * L1, is transformed to 2 x 2 taps and added to a copy of w. For three taps, blocks are wide, because each block
+ * transforms all of y; a copy holds sums of frequencies, which are transformed once at the end.
  *
- * Work is split by blocks of input channels, rows of phases, and slices: ranges of pieces (a few images, or a band of
- * an image). Each slice has its own copy; copies are added in order. Shapes determine the number of slices. */
+ * Threads divide the work by blocks of input channels, rows of phases, and slices: ranges of pieces (a few images, or a
+ * band of an image). Each slice sums into its own copy; the copies are added in order. The number of slices depends on
+ * shapes only. */
 #include "kernels/ops/conv/cpu/conv_winograd.h"
 
 #include <omp.h>
@@ -41,8 +42,8 @@ typedef struct {
     real *zeros, *copies;
 } job;
 
-/* For three taps, uses slices if their copies are small enough, otherwise wide blocks of input channels, because each
- * block transforms all of y. */
+/* For three taps, uses slices if their copies are small enough. Otherwise uses wide blocks of input channels, because
+ * each block transforms all of y. */
 static void plan_frequencies(job *j, int pieces)
 {
     const int tiles = dg_ceil_div(j->a->Ci, j->NR);
@@ -124,7 +125,7 @@ DG_BY_VECTORS(back, transform_back, 3)
 DG_BY_VECTORS(back, transform_back, 5)
 DG_BY_VECTORS(back, transform_back, 6)
 
-/* Computes V of a piece for the S phases of one row: V[px]. */
+/* Computes the transformed x (V) of a piece for the S phases of one row: V[px]. */
 static void transform_x(const job *j, const piece *p, real *V, int block, int py)
 {
     const dg_conv_args *a = j->a;
@@ -207,7 +208,7 @@ static __attribute__((noinline)) void add_taps(const job *j, const real *M, real
         }
 }
 
-/* For two taps: transforms a piece's products of one chunk to taps and adds the taps to a copy. */
+/* For two taps, transforms a piece's products of one chunk of channels to taps and adds the taps to a copy of w. */
 static void add_piece_to_taps(const job *j, const real *V, const real *Z, real *copy, int tiles, int chunk, int py,
                               int add)
 {
@@ -227,7 +228,8 @@ static void add_piece_to_taps(const job *j, const real *V, const real *Z, real *
         }
 }
 
-/* Three taps: stores or adds a piece's products of a chunk to copy[frequency][co][ci..], in chains of CHAIN tiles. */
+/* For three taps, stores or adds a piece's products of a chunk to copy[frequency][co][ci..], in chains of CHAIN
+ * tiles. */
 static void add_piece(const job *j, const real *V, const real *Z, real *copy, int tiles, int block, int chunk, int add)
 {
     dg_micro *micro = j->NR == DG_LANES ? wide1 : wide2;

@@ -21,7 +21,7 @@ typedef struct {
     int chain;
     int NR, blocks;
     bool stream;
-    bool few; /* there are few tiles, so the second loop order is used */
+    bool few; /* if there are few tiles, the second loop order is used */
     int tiles, pieces;
     int room;
     int team;
@@ -58,12 +58,12 @@ static inline dg_winograd_grid dg_winograd_make_grid(const dg_winograd_job *j, i
     return g;
 }
 
-/* Computes the transformed weights U of one phase and block of channels (conv_winograd_weights.c). */
+/* Computes the transformed weights U of one phase and block of channels. */
 void DG_CPU(dg_winograd_weights)(const dg_winograd_job *j, real *U, int phase, int block);
 
-/* Computes the transformed inputs V of a piece (conv_winograd_tiles.c). */
+/* Computes the transformed inputs V of a piece (range of tiles). */
 void DG_CPU(dg_winograd_inputs)(const dg_winograd_job *j, const dg_winograd_piece *p, real *V, int phase);
-/* Computes the outputs of a piece and block of channels from the products M. */
+/* Computes the outputs of a piece (range of tiles) and block of channels from the products M. */
 void DG_CPU(dg_winograd_outputs)(const dg_winograd_job *j, const dg_winograd_piece *p, const real *M, int phase,
                                  int block);
 

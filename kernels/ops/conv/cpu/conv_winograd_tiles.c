@@ -7,7 +7,7 @@ typedef dg_winograd_job job;
 typedef dg_winograd_grid grid;
 typedef dg_winograd_piece piece;
 
-/* Transforms a vector of channels, from c on, of n x n inputs to all frequencies: to[f * step]. */
+/* Transforms a vector of channels, from channel c on, of n x n inputs to all frequencies: to[f * step]. */
 DG_INLINE void transform_input(const int n, const real *const *from, ptrdiff_t c, real *to, size_t step)
 {
     dg_vec t[DG_POINTS][DG_POINTS];

@@ -1,4 +1,4 @@
-/* Variant direct of the convolutions, and functions shared by the table rows of the other variants. */
+/* Variant direct of the CUDA convolutions, and functions that the other variants share. */
 #include "kernels/ops/conv/cuda/conv_rows.h"
 
 #include "core/plan/precision.h"
@@ -14,7 +14,7 @@ static const char *check_sizes(const dg_conv_args *a, int more)
     return NULL;
 }
 
-/* Maximum images per tile. Indices are computed for images past the batch, but no such image is read or written. */
+/* Maximum images per tile. A tile may have indices past the batch, but such images are neither read nor written. */
 enum { TILE_IMAGES = 8 };
 
 const char *dg_conv_check(const dg_op *op, const dg_tune *t, dg_type real)
@@ -103,8 +103,8 @@ static const char *check_direct(const dg_op *op, dg_tune *t, dg_type real, const
     return why;
 }
 
-/* Counts the work of kernels with one thread or warp per result. Loads hit the cache, because neighbouring threads
- * share one of the two operands. */
+/* Counts the work of kernels with one thread or warp per result. Loads hit the cache, because neighbouring threads use
+ * one of the two operands together. */
 static void direct_work(const dg_op *op, dg_work *w)
 {
     const dg_conv_product p = dg_conv_product_of(op->kind, &op->u.conv);

@@ -1,5 +1,5 @@
-/* The variants of the convolution, one file each; all but direct are fp32 only. The table row in a variant's C file
- * checks the shapes that the variant supports. */
+/* Launchers of the convolution variants, one file each. All variants except direct support only fp32. The C file of a
+ * variant checks the supported shapes. */
 #ifndef DG_CONV_CUH
 #define DG_CONV_CUH
 

@@ -1,5 +1,5 @@
-/* Variants mma and wgmma, convolutions on tensor cores: supported shapes, tiles and precisions, and the choice of the
- * tile. */
+/* Variants mma and wgmma, convolutions on tensor cores: supported shapes, precisions and tiles, and the tile's
+ * choice. */
 #include "kernels/ops/conv/cuda/conv_rows.h"
 
 #include <math.h>
@@ -24,7 +24,7 @@ static const tile_row fwd_bf16[] = {DG_MMA_FWD_TILES(X)}, fwd_fp16[] = {DG_FP16_
 #undef X
 #define ROWS(array) array, sizeof array / sizeof *array
 
-/* Size of a block and of its shared memory. `wide`: warpgroups, which need gaps between planes (wgmma.cuh). */
+/* Size of a block and of its shared memory. `wide`: for warpgroups, which need gaps between planes (wgmma.cuh). */
 static tile tile_of(const tile_row *r, bool dx, bool wide)
 {
     const int pitch = !wide ? r->n
@@ -160,7 +160,7 @@ static void choose(const dg_op *op, dg_tune *t, const dg_gpu *gpu)
         }
 }
 
-/* Counts loads by pieces of 64 positions, whose patches are loaded once for all taps and phases. */
+/* Counts loads of patches (64 positions with a border), which are loaded once for all taps and phases. */
 static void work(const dg_op *op, dg_work *w)
 {
     const dg_conv_args *a = &op->u.conv;

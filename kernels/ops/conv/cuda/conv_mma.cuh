@@ -1,9 +1,9 @@
-/* Parts shared by the three directions of the convolution on tensor cores: 4x4, stride 2, pad 1. Terms:
+/* Code shared by the three directions of the convolution on tensor cores: 4x4, stride 2, pad 1. Terms:
  * Cell: 8x8 adjacent positions of y, or 4x4 in small maps; cells are numbered over all images.
  * Piece: 64 positions, the rows of a warp's products (dg_row_tile): one cell, or four small cells.
  * Patch: values of x (data gradient: y) that a piece reads, with a border; loaded to shared memory once for all taps.
- * Chunk: channels (weight gradient: positions) in one of two buffers of shared memory; the other buffer is filled.
- * Unit: 16 bytes, adjacent rounded channels of a value. Plane: one unit of every value (mma.cuh).
+ * Chunk: channels (weight gradient: positions) in one buffer of shared memory, while the other buffer is filled.
+ * Unit: 16 bytes, adjacent rounded channels of a position. Plane: one unit of every position (mma.cuh).
  * Group: some of the taps. For each group, a part of the chunk's weights and a slice of the next patch are loaded.
  * A value of type T is rounded to the arithmetic E only once: it is loaded into a register while the previous chunk is
  * multiplied, then rounded and stored to shared memory. */
@@ -24,7 +24,8 @@ struct dg_maps {
     int rows, cols, channels;
 };
 
-/* Returns the cell with this number. side: positions per edge of a cell; rows x cols: positions of a map. */
+/* Returns the cell (square of positions) with this number. side: positions per edge; rows x cols: positions of a
+ * map. */
 static __device__ __forceinline__ dg_cell dg_cell_of(int number, int side, int rows, int cols)
 {
     const int down = dg_div_up(rows, side), across = dg_div_up(cols, side), line = number / across;
@@ -32,7 +33,7 @@ static __device__ __forceinline__ dg_cell dg_cell_of(int number, int side, int r
 }
 
 /* Returns the index of position p of a piece. In small cells, eight consecutive positions are two rows of two cells.
- * The cells of a plane are 4 (mod 8) units apart, so that the eight positions have different banks. */
+ * The cells of a plane are 4 (mod 8) units apart, so that these eight positions have different banks. */
 template <bool SMALL> struct dg_row_tile {
     static constexpr int side = SMALL ? 4 : 8, cells = SMALL ? 4 : 1;
     static __device__ __forceinline__ int cell(int p) { return SMALL ? (p >> 2 & 1) + (p >> 5 & 1) * 2 : 0; }
@@ -40,9 +41,10 @@ template <bool SMALL> struct dg_row_tile {
     static __device__ __forceinline__ int col(int p) { return SMALL ? p & 3 : p & 7; }
 };
 
-/* Layout of patches of PIECES pieces and PLANES planes; SMALL: cells are 4x4. HALVED: a patch of x in phases: phase
- * (py, px) has x[2u - 1 + py][2v - 1 + px] at (u, v), and tap (ky, kx) of position (r, c) at (r + ky / 2, c + kx / 2)
- * if (py, px) = (ky % 2, kx % 2). Otherwise a patch of y: tap (ky, kx) of (r, c) is (r + ky, c + kx). */
+/* Layout of patches of PIECES pieces and PLANES planes; SMALL: cells are 4x4. With HALVED, a patch of x is divided into
+ * phases: phase (py, px) has x[2u - 1 + py][2v - 1 + px] at (u, v). Tap (ky, kx) of position (r, c) is at (r + ky / 2,
+ * c + kx / 2) of phase (ky % 2, kx % 2). Without HALVED, the patch is of y, and tap (ky, kx) of (r, c) is at (r + ky, c
+ * + kx). */
 template <bool SMALL, int PIECES_, int PLANES_, bool HALVED> struct dg_patch {
     typedef dg_row_tile<SMALL> piece;
     static constexpr bool small = SMALL;
@@ -79,8 +81,8 @@ template <bool SMALL, int PIECES_, int PLANES_, bool HALVED> struct dg_patch {
     }
 };
 
-/* Returns the plane of unit i, which thread i (modulo the block size) loads. Eight threads have 4 positions of 2
- * planes; the next threads have the other planes of these positions. */
+/* Returns the plane of unit i, which thread i (modulo the block size) loads. Eight threads load 4 positions of 2
+ * planes; the next threads load the other planes of these positions. */
 template <int PLANES> static __device__ __forceinline__ int dg_unit_plane(int i)
 {
     return i % 2 + i / 8 % (PLANES / 2) * 2;
@@ -125,22 +127,22 @@ template <class E> struct dg_parcel<E, uint16_t> {
     }
 };
 
-/* Entry of a table in shared memory for one value of the patch. A value outside of the map has a negative `to`: its
- * loads are discarded, and the patch keeps zeros there. */
+/* Entry of a table in shared memory for one value of the patch. A negative `to` marks a value outside of the map: its
+ * loads are discarded, and its place in the patch stays zero. */
 struct dg_transfer {
     unsigned from; /* offset of the value's first channels in the tensor, in units */
     int to;        /* offset of the value's unit in plane 0, in bytes */
 };
 enum { DG_BORDER = 1 << 24 };
 
-/* Prologue of values before they are rounded (fused.h): none, an affine map with a factor for negative values, or an
- * affine map of two tensors. For each unit of channels, shared memory holds scales, shifts and, for two tensors, tilts
- * (factors of the second). DG_ROUNDED is added if the tensors are bf16; with DG_ROUNDED alone, there is no prologue,
- * and the stored values are the operands. In bf16 arithmetic most tensors are bf16, so one kernel handles all fp32
- * tensors: it reads two tensors, and a single tensor is passed twice with a tilt of 0. */
+/* Prologue of values before rounding (fused.h): none, an affine map with a factor for negative values, or an affine map
+ * of two tensors. For each unit of channels, shared memory holds scales, shifts and, for two tensors, tilts (factors of
+ * the second tensor). DG_ROUNDED is added if the tensors are bf16; DG_ROUNDED alone means that the stored values are
+ * the operands. In bf16 arithmetic, one kernel handles all fp32 tensors: it reads two tensors, and a single tensor is
+ * passed twice with a tilt of 0. */
 enum { DG_AS_IS, DG_ONE_TENSOR, DG_TWO_TENSORS, DG_ROUNDED = 4 };
 
-/* Loads a patch; two threads load a value, one plane each. */
+/* Loads a patch. Two threads load a value, one plane of channels each. */
 template <class E, class P, int NT, int GROUPS, int MAP = DG_AS_IS> struct dg_patch_loader {
     static constexpr int all = P::cells * P::input * P::input, items = dg_div_up(2 * all, NT),
                          slice = dg_div_up(items, GROUPS);
@@ -161,7 +163,7 @@ template <class E, class P, int NT, int GROUPS, int MAP = DG_AS_IS> struct dg_pa
     const float *number;
     float below;
     uint4 *kept;        /* output: rounded operands */
-    unsigned keeps = 0; /* bit i: slice i is stored; slices are counted modulo 32 */
+    unsigned keeps = 0; /* bit i: slice i of the channels is stored; slices are counted modulo 32 */
 
     static __device__ __forceinline__ void build(dg_transfer *place, uint4 *patch, int N, int H, int W, int C,
                                                  const dg_cell *cell)
@@ -184,7 +186,8 @@ template <class E, class P, int NT, int GROUPS, int MAP = DG_AS_IS> struct dg_pa
             }
         }
     }
-    /* True if the cell at `at` stores row (or column) i of its patch: not the border, except at the map's end. */
+    /* True if the cell at `at` stores row (or column) i of its patch. Border rows are stored only at the map's end,
+     * because other cells store them. */
     static __device__ __forceinline__ bool is_own(int i, int at, int size)
     {
         return (i > 0) & ((i <= P::scale * P::piece::side) | (at + P::piece::side >= size / P::scale));
@@ -200,15 +203,16 @@ template <class E, class P, int NT, int GROUPS, int MAP = DG_AS_IS> struct dg_pa
         number = table + plane * (numbers * E::unit);
         below = factor;
     }
-    /* Makes the loader also store the rounded values of its cells to `to`. All columns of tiles load the same cells, so
-     * each block stores a share of the slices. share: bit mask of the slices that the first column stores. */
+    /* Makes the loader also store the rounded values of its cells to `to`. Every column of tiles loads all cells, so
+     * each column stores only some slices of the channels. share: bit mask of the slices that the first column
+     * stores. */
     __device__ __forceinline__ void keep(void *to, unsigned share)
     {
         kept = (uint4 *)to;
         keeps = blockIdx.y < 32 ? share << blockIdx.y : 0;
     }
     __device__ __forceinline__ void next_chunk() { keeps = keeps >> GROUPS | keeps << (32 - GROUPS); }
-    /* True if every thread of this warp has fewer than j + 1 values. */
+    /* True if this warp has no value j to load. */
     static __device__ __forceinline__ bool is_idle(int j)
     {
         const int threads = dg_div_up(2 * all - j * NT, 32) * 32;
@@ -274,9 +278,8 @@ template <class E, class P, int NT, int GROUPS, int MAP = DG_AS_IS> struct dg_pa
 
 /* Loads weights to shared memory, group by group. Unfused launches load fp32 values into registers a step ahead, round
  * and store them. Fused launches copy rounded weights (dg_rounded in fused.h) stages - 1 steps ahead, without
- * registers. Members of Job, the job of tile G:
- * `unit(chunk, j)`: offset, in values, of this thread's unit j at tap 0; chunk: counted from this block's first.
- * `tap(g, j)`: offset in values of the tap of unit j, a multiple of Ci.
+ * registers. Functions of Job, the job of tile G: `unit(chunk, j)`: offset, in values, of this thread's unit j at tap
+ * 0; chunk: counted from this block's first. `tap(g, j)`: offset in values of the tap of unit j, a multiple of Ci.
  * `weight(stage, j)`: destination of unit j in shared memory */
 template <class Job, class G> struct dg_weights {
     typedef typename G::E E;
@@ -296,7 +299,7 @@ template <class Job, class G> struct dg_weights {
         return groups % G::stages == 0 ? g % G::stages : (chunk * groups + g) % G::stages;
     }
 
-    /* Copies the rounded weights of the step that is `later` steps after (chunk, g). EARLY: called before
+    /* Copies the rounded weights of the step that is `later` steps after step (chunk, g). EARLY: called before
      * grid_dependency_wait(). */
     template <bool EARLY> __device__ __forceinline__ void copy_step(int chunk, int g, int later, int chunks)
     {
@@ -322,7 +325,7 @@ template <class Job, class G> struct dg_weights {
     {
         if (rounded) copy_step<false>(chunk, g, ahead, chunks);
     }
-    /* Waits for all copies except those of the last LATER steps. */
+    /* Waits for all weight copies except those of the last LATER steps. */
     template <int LATER = ahead - 1> static __device__ __forceinline__ void arrive()
     {
         if (rounded) cp_async_wait<LATER>();
@@ -342,13 +345,12 @@ template <class Job, class G> struct dg_weights {
     }
 };
 
-/* Main loop of forward passes and data gradients; a step is a group of a chunk. first() loads the first step's values,
- * and also its weights unless first_weights() did. fetch(chunk, g, more) loads values of a later step into registers;
- * `more` is true if another chunk follows. store() writes these values to shared memory. copy() starts the weight
- * copies of a later step. arrive() waits for the weight copies of the next step.
+/* Main loop of forward passes and data gradients; a step multiplies one group of taps of a chunk. first() loads the
+ * first step's values, and its weights unless first_weights() has loaded them. fetch(chunk, g, more) loads values of a
+ * later step into registers; `more` is true if another chunk follows. store() writes these values to shared memory.
+ * copy() starts the weight copies of a later step. arrive() waits for the weight copies of the next step.
  *
- * Loads are two steps ahead: they are issued before a barrier, so that the compiler cannot delay them, and used after
- * the next step's products. */
+ * Loads are issued two steps ahead, before a barrier, so that the compiler cannot delay them. */
 template <class Job> static __device__ __forceinline__ void dg_mma_run(Job &job, int chunks)
 {
     job.first(chunks);

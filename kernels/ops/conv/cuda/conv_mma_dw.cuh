@@ -1,9 +1,7 @@
 /* Weight gradient on tensor cores: M = Co, N = 16 taps x 16 channels of x, K = positions of y, one piece at a time. x
- * and y are read by columns (mma.cuh). y is stored as [plane of Co][position], with positions of odd planes exchanged.
- * A patch of x is stored once; each tap reads it at its own offset. A warp has two taps.
- *
- * conv_mma_dw_plain.cuh rounds values when it loads them; in a fused update, fused_update_mma.cuh copies rounded
- * operands. */
+ * and y are read by columns (mma.cuh). y is stored as [plane of Co][position], with position p of odd planes at p ^ 4.
+ * A patch of x is stored once; each tap reads the patch at its own offset. A warp sums two taps. conv_mma_dw_plain.cuh
+ * rounds values when it loads them; in a fused update, fused_update_mma.cuh copies rounded operands. */
 #ifndef DG_CONV_MMA_DW_CUH
 #define DG_CONV_MMA_DW_CUH
 
@@ -41,7 +39,7 @@ template <class E_, bool SMALL> struct dg_dw_tile {
     static __device__ __forceinline__ int channel_of(int j) { return j % 2 * 8; }
 };
 
-/* The products of a block of tile G, and the layout of a stage in shared memory. */
+/* Sums of products of a tile G, and the layout of a stage in shared memory. */
 template <class G> struct dg_dw_products {
     typedef typename G::E E;
     typedef typename G::patch P;
@@ -57,8 +55,8 @@ template <class G> struct dg_dw_products {
         sums.clear();
     }
 
-    /* Returns row, column and cell of this thread's value j of the patch in 5, 5 and 2 bits (6 with more than 4 cells),
-     * and its offset in units in the upper bits; -1: no value. */
+    /* Returns row (5 bits), column (5 bits) and cell (2 bits, or 6 with more than 4 cells) of this thread's value j of
+     * the patch, and its offset in units in the upper bits. Returns -1 if there is no value j. */
     static constexpr int unit_bit = piece::cells > 4 ? 16 : 12;
     static __device__ __forceinline__ int spot(int j)
     {

@@ -1,10 +1,10 @@
 /* Data gradient on tensor cores, also the forward pass of transposed convolutions. Outputs fall into 2x2 phases (py,
  * px) of four taps: output (2a + py, 2b + px) is the sum over dy, dx = 0, 1 and over co of
- *   y[a - 1 + py + dy, b - 1 + px + dx, co] * w[co, 3 - py - 2dy, 3 - px - 2dx].
- * M = positions of a phase, N = Ci, K = four taps x Co by chunks of channels of y. A block computes all four phases of
- * its positions (a, b) from one patch of y. A warp has 64 positions of one phase. A warpgroup has all positions of two
- * phases, which use the same weights. Weights are stored as [slot][plane of Ci][co], slot = (dy, dx, py, px), with
- * positions of odd planes exchanged (mma.cuh), because sums run over positions.
+ *   y[a - 1 + py + dy, b - 1 + px + dx, co] * w[co, 3 - py - 2dy, 3 - px - 2dx]. M = positions of a phase, N = Ci, K =
+ *     four taps x Co by chunks of channels of y. A block computes all four phases of its positions (a, b) from one
+ *     patch of y. A warp computes 64 positions of one phase. A warpgroup computes all positions of two phases with
+ *     common weights. Weights are stored as [slot][plane of Ci][co], slot = (dy, dx, py, px), with position p of odd
+ *     planes at p ^ 4 (mma.cuh), because sums run over positions.
  * Tile of warps: 64 or 128 positions x 32 channels x 4 phases.
  * Tile of warpgroups: 64 to 256 positions x 32 channels; small maps have 128 x 64, but no tile of 256 positions.
  * Stages: two chunks of 16 channels of y.
@@ -41,7 +41,7 @@ template <class E_, bool SMALL, int M, int N_, int WN_, int GROUPS, int MAP = DG
                   "slots must be a power of two, and GROUPS must divide the 4 taps of a phase");
 };
 
-/* Returns the distance from the tap of a slot to tap (3, 3), in taps. */
+/* Returns the distance, in taps, from the tap of weight slot `slot` to tap (3, 3). */
 static __device__ __forceinline__ constexpr int dg_taps_back(int slot)
 {
     return (slot & 1) + (slot >> 1 & 1) * 4 + (slot >> 2 & 1) * 2 + (slot >> 3 & 1) * 8;
@@ -53,7 +53,7 @@ template <class G> struct dg_dx_job : dg_weights<dg_dx_job<G>, G> {
     typedef typename G::patch P;
     static constexpr int groups = G::groups;
 
-    /* from_maps, to_maps: the maps that are read and written. step: width and height of a position, in results. */
+    /* from_maps, to_maps: sizes of the maps that are read and written. step: results per position along each axis. */
     static constexpr int step = 2;
     static __device__ __forceinline__ dg_maps from_maps(const dg_conv_args &a) { return {a.Ho, a.Wo, a.Co}; }
     static __host__ __device__ __forceinline__ dg_maps to_maps(const dg_conv_args &a) { return {a.H, a.W, a.Ci}; }
@@ -83,7 +83,7 @@ template <class G> struct dg_dx_job : dg_weights<dg_dx_job<G>, G> {
         mine_b = E::b_at(b_unit, 8, G::pitch);
         const int i = (int)(threadIdx.x % (2 * G::N)), plane = dg_unit_plane<G::planes>(i),
                   k = dg_unit_position<G::planes>(i);
-        /* channels past the last are not stored */
+        /* results of channels past the last are not stored */
         const int slot = (int)(threadIdx.x / (2 * G::N)), ci = min(ci0 + plane * E::unit, a.Ci - E::unit);
         patch = p + dg_settled((int)(threadIdx.x % 2) * P::plane);
         weights = units + dg_settled((slot * G::planes + plane) * G::pitch + (k ^ plane % 2 * E::swap));
@@ -155,9 +155,9 @@ template <class G> struct dg_dx_job : dg_weights<dg_dx_job<G>, G> {
         }
     }
 
-    /* column(): first column of the warp's results in the tile. share(): the warp's index among the `shares` warps that
-     * have these columns. result(): the tensor offset of the position in the warp's row i * 8 + lane / 4, or -1 if it
-     * is outside of the map. */
+    /* column(): first column of the warp's results in the tile. share(): the warp's index among the `shares` warps with
+     * these columns. result(): the tensor offset of the position in the warp's row i * 8 + lane / 4, or -1 if the
+     * position is outside of the map. */
     static constexpr int around = 4 / G::phases, shares = around * (G::PIECES / G::own) * E::warps,
                          rows_of_share = 64 / E::warps;
     static __device__ __forceinline__ int column()

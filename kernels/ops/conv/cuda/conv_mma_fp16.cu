@@ -1,5 +1,4 @@
-/* Convolutions on tensor cores with operands rounded to fp16. GPUs on which bf16 is as fast also have these kernels, to
- * check the results of sm_75. */
+/* Convolutions on tensor cores with operands rounded to fp16. Newer GPUs than sm_75 have these kernels to test them. */
 #include "kernels/ops/conv/cuda/conv_mma_dw_plain.cuh"
 #include "kernels/ops/conv/cuda/conv_mma_plain.cuh"
 

@@ -1,8 +1,8 @@
 /* Forward pass on tensor cores: M = positions of y, N = Co, K = 16 taps x Ci by chunks of channels. A chunk's patch is
  * stored in shared memory by phases (conv_mma.cuh); every tap reads the patch at its own offset. Weights are stored as
- * [tap][plane of Ci][co], with positions of odd planes exchanged (mma.cuh).
- * Tile: 128 positions x 64 or 128 channels; 64 x 128 for fp16 in small maps.
- * Warpgroups in large maps have a tile of 256 x 64, which reads weights half as often as 128 x 128.
+ * [tap][plane of Ci][co], with position p of odd planes at p ^ 4 (mma.cuh).
+ * Tile: 128 positions x 64 or 128 channels; 64 x 128 for fp16 in small maps. Warpgroups in large maps have a tile of
+ * 256 x 64, which reads weights half as often as 128 x 128.
  * Stages: two chunks of 16 channels.
  * Shared memory: 54 KB for 128 x 64 (small maps 71), 79 KB for 128 x 128 (96), fp16 48 KB, warpgroups 81 to 129 KB.
  * Registers: see conv_mma_plain.cuh and fused_mma.cuh.
@@ -42,7 +42,7 @@ template <class G> struct dg_fwd_job : dg_weights<dg_fwd_job<G>, G> {
     typedef typename G::E E;
     static constexpr int groups = G::groups;
 
-    /* from_maps, to_maps: the maps that are read and written. step: width and height of a position, in results. */
+    /* from_maps, to_maps: sizes of the maps that are read and written. step: results per position along each axis. */
     static constexpr int step = 1;
     static __device__ __forceinline__ dg_maps from_maps(const dg_conv_args &a) { return {a.H, a.W, a.Ci}; }
     static __host__ __device__ __forceinline__ dg_maps to_maps(const dg_conv_args &a) { return {a.Ho, a.Wo, a.Co}; }
@@ -142,9 +142,9 @@ template <class G> struct dg_fwd_job : dg_weights<dg_fwd_job<G>, G> {
         }
     }
 
-    /* column(): first column of the warp's results in the tile. share(): the warp's index among the `shares` warps that
-     * have these columns. result(): the tensor offset of the position in the warp's row i * 8 + lane / 4, or -1 if it
-     * is outside of the map. */
+    /* column(): first column of the warp's results in the tile. share(): the warp's index among the `shares` warps with
+     * these columns. result(): the tensor offset of the position in the warp's row i * 8 + lane / 4, or -1 if the
+     * position is outside of the map. */
     static constexpr int shares = G::PIECES * E::warps, rows_of_share = 64 / E::warps;
     static __device__ __forceinline__ int column()
     {

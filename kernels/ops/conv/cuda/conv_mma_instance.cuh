@@ -11,7 +11,7 @@ template <template <class> class Job, class G> struct dg_instance {
 };
 
 /* Calls `launch` with the dg_instance for the tile in `tune`. E is the arithmetic and MAP the prologue (conv_mma.cuh).
- * `small` is true if maps are divided into cells of 4x4. */
+ * `small`: maps are divided into cells of 4x4 positions. */
 template <class E, int MAP, class F>
 static void dg_mma_instance(dg_op_kind kind, bool small, const dg_tune *tune, F launch)
 {

@@ -41,7 +41,7 @@ static const char *check_halving(const dg_op *op, dg_tune *t, dg_type real, cons
 
 static int summed(dg_op_kind kind, const dg_conv_args *a) { return kind == DG_OP_conv_dx ? a->Co : a->Ci; }
 
-/* Returns the number of groups of `positions` positions that y has; if K = 3, its cells count as whole. */
+/* Returns the number of pieces of `positions` positions that cover y. If K = 3, cells at the border count as whole. */
 static int64_t pieces(const dg_conv_args *a, int positions)
 {
     const int64_t cells = (int64_t)a->N * dg_ceil_div(a->Ho, 4) * dg_ceil_div(a->Wo, 4),
@@ -49,7 +49,7 @@ static int64_t pieces(const dg_conv_args *a, int positions)
     return (all + positions - 1) / positions;
 }
 
-/* Returns the number of steps of a sum: pieces (weight gradient) or pairs of planes. */
+/* Returns the number of steps of a sum: pieces of positions (weight gradient) or pairs of planes of channels. */
 static int steps_of(dg_op_kind kind, const dg_conv_args *a)
 {
     return kind == DG_OP_conv_dw ? (int)pieces(a, DG_ODD_PIECE) : summed(kind, a) / DG_MMA_CHUNK;
@@ -128,9 +128,10 @@ static void work(const dg_op *op, dg_work *w)
         const dg_op h = halving(op);
         const double weights = 4.0 * a->Co * a->Ci;
         h.tune.variant->work(&h, w);
-        /* an additional kernel widens the weights or narrows their gradient */
+        /* an additional kernel widens weights from 3x3 to 4x4 taps, or narrows their gradient */
         if (!dw || w->split == 1) w->kernels++;
-        /* widening and narrowing move 16 + 9 taps; a part of a sum has 16, but the op's table row counts 9 */
+        /* widening and narrowing move 16 + 9 taps per weight; parts of a sum have 16 taps, but the op's table row
+         * counts 9 */
         w->moved += weights * (dw && w->split > 1 ? w->split * 2 * (16 - 9) : 16 + 9);
         return;
     }

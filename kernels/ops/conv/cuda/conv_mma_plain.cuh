@@ -58,7 +58,7 @@ static void dg_conv_launch(const dg_conv_args *a, int split, float *out, cudaStr
     KLAUNCH((conv_kernel<Job, G>), grid, dim3(G::NT), G::bytes, stream, *a, out, split);
 }
 
-/* Forward pass or data gradient in arithmetic E. */
+/* Launches a forward pass or data gradient in arithmetic E. */
 template <class E>
 static void dg_conv_mma_as(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream)
 {

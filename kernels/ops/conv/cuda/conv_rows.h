@@ -1,4 +1,4 @@
-/* Functions shared by the table rows of the convolutions' variants. Plain C. */
+/* Functions shared by the CUDA convolution variants. Plain C. */
 #ifndef DG_CONV_ROWS_H
 #define DG_CONV_ROWS_H
 
@@ -8,7 +8,7 @@
 #include "core/plan/work.h"
 #include "kernels/ops/conv/variants.h"
 
-/* Checks return NULL, or the reason for a rejection. All variants but direct require fp32, 16-byte aligned operands,
+/* Checks return NULL, or the reason for a rejection. All variants except direct require fp32, 16-byte aligned operands,
  * and tensors whose indices fit an int even for a tile past the batch. */
 const char *dg_conv_check(const dg_op *op, const dg_tune *t, dg_type real);
 
@@ -18,7 +18,7 @@ const char *dg_conv_check_tile(dg_tune *t, int threads);
 /* Checks the number of stages, 2 to 4, of `words` 32-bit words each. `usual` is the default number of stages. */
 const char *dg_conv_check_stages(dg_tune *t, int usual, int words, const dg_gpu *gpu);
 
-/* Checks the number of parts of the sum, at most `most`. `phases` is the number of phases that are launched
+/* Checks the number of parts of a split sum, at most `most`. `phases` is the number of phases that are launched
  * concurrently, each with its own parts. */
 const char *dg_conv_check_split(dg_tune *t, int most, int phases);
 
@@ -27,7 +27,7 @@ const char *dg_conv_check_math(const dg_gpu *gpu);
 /* Returns NULL, or the reason why kernels with this rounding are not fused on this GPU. */
 const char *dg_fused_refuses_math(dg_math math, const dg_gpu *gpu);
 
-/* A convolution as a matrix product, per phase: m x n results of k products. */
+/* A convolution as a matrix product, per phase: m x n results, each a sum of k products. */
 typedef struct {
     double m, n, k;
     double phases;
@@ -35,17 +35,17 @@ typedef struct {
 } dg_conv_product;
 dg_conv_product dg_conv_product_of(dg_op_kind kind, const dg_conv_args *a);
 
-/* For the ops' table rows: bytes of scratch for the parts of a split sum, and the cost of adding these parts. */
+/* Return the bytes of scratch memory for the parts of a split sum, and the cost of adding these parts. */
 size_t dg_conv_scratch(const dg_op *op, dg_type real);
 void dg_conv_work(const dg_op *op, dg_type real, dg_work *w);
 
-/* A block's tile of the data gradient of variant thin: positions, and 32-bit words of shared memory per stage. */
+/* A block's tile in the data gradient of variant thin: positions, and 32-bit words of shared memory per stage. */
 typedef struct {
     int rows, cols, images, words;
 } dg_thin_dx_tile;
 dg_thin_dx_tile dg_thin_dx_tile_of(const dg_conv_args *a);
 
-/* A block's tile of variants mma and wgmma: results, threads, and bytes of shared memory in total, of one stage of
+/* A block's tile in variants mma and wgmma: results, threads, and bytes of shared memory in total, of one stage of
  * weights and, for wgmma, of all operands (conv_tiles.h). */
 typedef struct {
     int m, n, threads, bytes, portion, factors;

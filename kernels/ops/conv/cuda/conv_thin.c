@@ -44,7 +44,7 @@ static const char *check(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu
     return why ? why : dg_conv_check_split(t, most_parts(op), 1);
 }
 
-/* Counts four phases of a block's positions, from one patch with a border of 1. */
+/* Counts the work of a data gradient: four phases of a block's positions, from one patch with a border of 1. */
 static void work_dx(const dg_op *op, dg_work *w)
 {
     const dg_conv_args *a = &op->u.conv;
@@ -106,8 +106,8 @@ static const char *check_mma(const dg_op *op, dg_tune *t, dg_type real, const dg
     return dg_conv_check_split(t, most_parts(op), 1);
 }
 
-/* Words per quad of operands (conv_thin_mma.cuh). Time is counted for shared memory only, which takes longer than the
- * products. */
+/* 32-bit words per quad of operands (conv_thin_mma.cuh). Only accesses to shared memory are counted, because they take
+ * longer than the products. */
 static const double words = 2;
 
 static void fwd_work(const dg_op *op, dg_work *w)

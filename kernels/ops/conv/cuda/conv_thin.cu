@@ -1,5 +1,5 @@
-/* Unfused convolutions of images: the weight gradient; forward and data gradient are fused launches without prologue
- * and epilogue. CI: channels of x.
+/* Unfused convolutions of images. The weight gradient has its own kernel; forward and data gradient are fused launches
+ * without prologue and epilogue. CI: channels of x.
  * Tile: 4 x 32 pixels x 32 channels of y, 16 taps x CI channels of x.
  * Shared memory: 19 KB (CI = 1), 24 KB (3).
  * Registers: 64, 117.

@@ -1,5 +1,5 @@
-/* Weight gradient of images: a lane has 4 channels of y x one row of taps; eight warps share the pixels of a tile,
- * half a row each. A block adds the sums of all tiles of its part. */
+/* Weight gradient of images: a lane sums 4 channels of y x one row of taps; eight warps sum half a row of pixels each.
+ * A block adds the sums of all tiles of its part of the sum. */
 #ifndef DG_CONV_THIN_DW_CUH
 #define DG_CONV_THIN_DW_CUH
 

@@ -8,7 +8,7 @@ template <int CI_> struct dg_thin_fwd {
     static constexpr int CI = CI_;
     static constexpr int CHANNELS = 8, LANES = DG_THIN_CHANNELS / CHANNELS,
                          NT = DG_THIN_ROWS * DG_THIN_COLS / 4 * LANES;
-    /* gap: distance between the weights of two taps; at a distance of 32, they would share a bank */
+    /* gap: distance between the weights of two taps; 32 would put them in one bank */
     static constexpr int line = DG_THIN_PATCH_COLS * CI, taps = DG_THIN_K * DG_THIN_K * CI, gap = DG_THIN_CHANNELS + 4;
     static constexpr int patch_words = DG_THIN_PATCH_ROWS * line, weight_words = taps * gap;
     static constexpr int blocks = CI == 1 ? 5 : 4;
@@ -28,7 +28,7 @@ template <int CI_> struct dg_thin_fwd {
         for (int e = 0; e < 4; e++)
             if ((unsigned)(i + e) < (unsigned)line) patch[row * line + i + e] = v[e];
     }
-    static constexpr bool there = true, early = false; /* weights are loaded after grid_dependency_wait() */
+    static constexpr bool there = true, early = false; /* weights are loaded only after grid_dependency_wait() */
     template <bool> static __device__ __forceinline__ void load_weights(float *weight, const dg_conv_args &a, int co0)
     {
         for (int i = (int)threadIdx.x; i < taps * DG_THIN_CHANNELS; i += NT) {

@@ -1,6 +1,6 @@
-/* Convolutions of images on tensor cores: operands, and the forward pass. The order of a sum's products is free: lane
- * (g, t) = (lane / 4, lane % 4) has operands 4t .. 4t + 3 of row g of A or column g of B, contiguous in memory, instead
- * of the operands that mma.sync defines (tensor.cuh). */
+/* Convolutions of images on tensor cores: operands, and the forward pass. The products of a sum may have any order.
+ * Therefore lane (g, t) = (lane / 4, lane % 4) has operands 4t .. 4t + 3 of row g of A or column g of B, contiguous in
+ * memory, instead of the operands that mma.sync defines (tensor.cuh). */
 #ifndef DG_CONV_THIN_MMA_CUH
 #define DG_CONV_THIN_MMA_CUH
 
@@ -35,13 +35,12 @@ struct dg_quad {
     }
 };
 
-/* Forward pass; members as in dg_thin_fwd. A warp has 32 pixels of a row x 32 channels as two by four products. The sum
- * over 4x4 taps x CI channels is CI products of 16 operands. Lane t has row t of the taps, whose 4 * CI values are
- * contiguous in a row of the image. Therefore a patch stores each value only once, and a lane reads its operands
- * directly. A read of 8 pixels (CI or 2 CI words apart, CI is odd) in 4 rows hits different banks, because a row's
- * pitch is 8 words (mod 32). Columns of B are ordered so that a lane gets two groups of four contiguous channels of y.
- *
- * CI: channels of x. */
+/* Forward pass; members as in dg_thin_fwd. A warp computes 32 pixels of a row x 32 channels as two by four products.
+ * The sum over 4x4 taps x CI channels consists of CI products of 16 operands. Lane t has row t of the taps, whose 4 *
+ * CI values are contiguous in a row of the image. Therefore a patch stores each value only once, and a lane reads its
+ * operands directly. A read of 8 pixels (CI or 2 CI words apart, CI is odd) in 4 rows has no bank conflict, because a
+ * row's pitch is 8 words (mod 32). Columns of B are ordered so that a lane computes two groups of four contiguous
+ * channels of y. */
 template <int CI_> struct dg_thin_mma_fwd {
     typedef dg_quad quad;
     static constexpr int CI = CI_, CHANNELS = 8, LANES = 4, NT = DG_THIN_ROWS * 32;
@@ -60,8 +59,8 @@ template <int CI_> struct dg_thin_mma_fwd {
     static __device__ __forceinline__ int channel(int e) { return e / 4 * 16 + lane() * 4 + e % 4; }
     __device__ __forceinline__ float &at(int p, int e) { return c[p / 2][e / 2][p % 2 * 2 + e % 2]; }
 
-    /* Stores values i .. i + 3 (i is odd) of a row of the patch: values before the row are skipped, and values after
-     * the row go to its padding. */
+    /* Stores values i .. i + 3 (i is odd) of a row of the patch. Values before the row are skipped, and values after
+     * the row go to the row's padding. */
     static __device__ __forceinline__ void put(float *patch, int row, int i, const float (&v)[4])
     {
         static_assert(pitch * 4 >= (dg_div_up(line - CI, 4) * 4 + CI) * quad::words, "rows have padding");
@@ -72,7 +71,7 @@ template <int CI_> struct dg_thin_mma_fwd {
         if (i > 0 || CI == 3) *reinterpret_cast<uint32_t *>(to + 1) = q.w[0];
         to[3] = (uint16_t)(q.w[1] >> 16);
     }
-    /* Weights are stored as [q][j][lane]: column g of product j is channel co, and lane (g, t) has this channel's
+    /* Weights are stored as [q][j][lane]: column g of product j is channel co, and lane (g, t) stores this channel's
      * weights 4q .. 4q + 3 of row t of the taps. A thread loads one row of one channel. */
     static constexpr bool there = dg_mma_bf16::there, early = true;
     template <bool EARLY>

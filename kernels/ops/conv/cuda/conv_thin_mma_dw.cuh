@@ -1,9 +1,9 @@
-/* Weight gradient of images on tensor cores: M = 32 channels of y, N = 16 taps x CI, K = positions. Eight warps share a
- * tile of 4 x 32 positions, half a row each; their sums are added at the end. The order of rows and positions is free:
- * lane (g, t) = (lane / 4, lane % 4) has channels 4g .. 4g + 3 of positions 4t .. 4t + 3, four times 16 bytes of y,
- * loaded into the registers in which they are multiplied. x is in shared memory tap by tap, with adjacent positions
- * contiguous. Each value is stored twice, because two columns of taps read it. Taps are 12 = 4 (mod 8) units of four
- * positions apart, so that 8 taps x 4 lanes have different banks. */
+/* Weight gradient of images on tensor cores: M = 32 channels of y, N = 16 taps x CI, K = positions. Eight warps sum
+ * half a row of positions each of a tile of 4 x 32; the sums of the warps are added at the end. Rows and positions may
+ * have any order. Therefore lane (g, t) = (lane / 4, lane % 4) multiplies channels 4g .. 4g + 3 of positions 4t .. 4t +
+ * 3, four loads of 16 bytes of y. x is in shared memory tap by tap, with adjacent positions contiguous. Each value of x
+ * is stored twice, because two columns of taps read it. Taps are 12 = 4 (mod 8) units of four positions apart, so that
+ * 8 taps x 4 lanes have different banks. */
 #ifndef DG_CONV_THIN_MMA_DW_CUH
 #define DG_CONV_THIN_MMA_DW_CUH
 
@@ -12,7 +12,6 @@
 
 static constexpr int DG_THIN_MMA_DW_THREADS = 256;
 
-/* CI: channels of x. */
 template <int CI> struct dg_thin_mma_dw {
     typedef dg_quad quad;
     static constexpr int NT = DG_THIN_MMA_DW_THREADS, warps = NT / 32, fragments = 2 * CI, held = 16 * CI;
@@ -37,8 +36,8 @@ template <int CI> struct dg_thin_mma_dw {
 #pragma unroll
         for (int i = 0; i < held; i++) c[i / (4 * fragments)][i / 4 % fragments][i % 4] = 0;
     }
-    /* Destination of value i of a row of the patch of x, in the first of the two columns of taps that read it. Copies
-     * that no column reads, and values outside of the patch, go to padding after the last position of a tap. */
+    /* Returns the destination of value i of a row of the patch of x, in the first of the two columns of taps that read
+     * it. Values that no column reads go to padding after the last position of a tap. */
     static constexpr int second = 2 * CI * plane - 1;
     static __device__ __forceinline__ int place(int row, int i)
     {
@@ -65,8 +64,7 @@ template <int CI> struct dg_thin_mma_dw {
             for (int m = 0; m < 2; m++) quad::multiply(c[m][j], y[2 * m], y[2 * m + 1], x);
         }
     }
-    /* Called by all threads of the block. Adds the warps' sums as dg_thin_dw does and stores them to the weights (Co,
-     * 4, 4, CI). */
+    /* Adds the warps' sums as dg_thin_dw does and stores them to the weight gradient (Co, 4, 4, CI). */
     __device__ __forceinline__ void finish(float *shared, float *out, int co0, int Co)
     {
         for (int half = warps / 2; half > 0; half /= 2) {
@@ -101,8 +99,8 @@ static __device__ __forceinline__ uint32_t dg_pair(const dg_pack<uint32_t, 2> &l
     return __byte_perm(l, r, e % 2 ? 0x7632 : 0x5410);
 }
 
-/* The block computes the sums over tiles first .. last - 1 for the channels from co0 on. The next tile is loaded into
- * registers while the current tile is multiplied. AS_IS: y is bf16, without prologue. `shared` is DG_THIN_DW_WORDS. */
+/* Computes the sums over tiles first .. last - 1 for the channels from co0 on. The next tile is loaded into registers
+ * while the current tile is multiplied. AS_IS: y is bf16, without prologue. `shared` is DG_THIN_DW_WORDS. */
 template <int CI, bool AS_IS>
 static __device__ __forceinline__ void dg_thin_mma_dw_part(const dg_conv_args &a, const float *images,
                                                            const dg_prologue &of, int per_group, int co0, int first,
@@ -136,7 +134,7 @@ static __device__ __forceinline__ void dg_thin_mma_dw_part(const dg_conv_args &a
         for (int e = 0; e < 4; e++) to[j][e] = dw::place(i / across, x_col[j] - border + e);
     }
 
-    /* The position of the tile that fetch() loads next. */
+    /* position of the tile that fetch() loads next */
     int b0 = first % t.across * DG_THIN_COLS, a0 = first / t.across % t.down * DG_THIN_ROWS,
         image = first / t.across / t.down;
     auto go_on = [&] {

@@ -76,7 +76,7 @@ static void choose(const dg_op *op, dg_tune *t, const dg_gpu *gpu)
     if (kind == DG_OP_conv_dw && t->split > a->N) t->split = a->N < 1 ? 1 : a->N;
 }
 
-/* Counts the work of whole tiles of results. Each block computes its share of the sum. */
+/* Counts the work of whole tiles of results. Each block computes one part of the sum. */
 static void work(const dg_op *op, dg_work *w)
 {
     const dg_conv_args flat = dg_conv_flat(&op->u.conv);

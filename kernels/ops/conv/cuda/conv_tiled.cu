@@ -2,10 +2,10 @@
  * innermost, so that every copy is 16 bytes. Copies of taps in the padding and past the ends of tiles are filled with
  * zeros.
  *   fwd  M = pixels of y, N = Co, K = taps x Ci
- *   dx   S*S phases; output (iy, ix) has phase ((iy+P) % S, (ix+P) % S), whose taps ky, kx have the same remainders:
+ *   dx S*S phases; output (iy, ix) has phase ((iy+P) % S, (ix+P) % S), whose taps ky, kx have the same remainders:
  *        M = the phase's pixels of x, N = Ci, K = the phase's taps x Co
- *   dw   M = Co, N = taps x Ci, K = pixels of the images of one split.
- * split > 1 divides K (dw: the batch) into parts, which go to scratch and are added in order.
+ *   dw M = Co, N = taps x Ci, K = pixels of the images of one split. split > 1 divides K (dw: the batch) into parts,
+ *     which are written to scratch memory and added in order.
  * Tile: 32x32 to 128x128 results (conv_tiles.h), 16 terms of the sum per stage, 2 to 4 stages.
  * Shared memory: 4 to 20 KB per stage.
  * Registers: 72 to 168.
@@ -37,8 +37,8 @@ static __device__ __forceinline__ int divide(int n, const divider &v)
     return (int)(((uint64_t)(unsigned)n * v.factor) >> v.shift);
 }
 
-/* Rows of pixels, k = taps x channels of one tensor (H, W, C). Row r starts at pixel (y, x); tap (ty, tx) reads pixel
- * (y + DIR * ty, x + DIR * tx). */
+/* Loads rows of pixels, k = taps x channels of one tensor (H, W, C). Row r starts at pixel (y, x); tap (ty, tx) reads
+ * pixel (y + DIR * ty, x + DIR * tx). */
 template <int B, int NT, int DIR> struct pixel_rows {
     static constexpr int packs = BK / 4, passes = B * packs / NT, rows = NT / packs;
     const float *from;
@@ -81,7 +81,7 @@ template <int B, int NT, int DIR> struct pixel_rows {
     }
 };
 
-/* Rows of w for fwd: n = co, k = taps x Ci, contiguous. */
+/* Loads rows of w for the forward pass: n = co, k = taps x Ci, contiguous. */
 template <int B, int NT> struct weight_rows {
     static constexpr int packs = BK / 4, passes = B * packs / NT, rows = NT / packs;
     const float *w;
@@ -112,7 +112,7 @@ template <int B, int NT> struct weight_rows {
     }
 };
 
-/* Columns of w for dx: k = (tap of the phase, co), n = ci. */
+/* Loads columns of w for the data gradient: k = (tap of the phase, co), n = ci. */
 template <int B, int NT> struct weight_columns {
     static constexpr int packs = B / 4, rows = NT / packs, passes = BK / rows;
     const float *w;
@@ -148,7 +148,7 @@ template <int B, int NT> struct weight_columns {
     }
 };
 
-/* Columns of y for dw: k = pixels, m = co. */
+/* Loads columns of y for the weight gradient: k = pixels, m = co. */
 template <int B, int NT> struct y_columns {
     static constexpr int packs = B / 4, rows = NT / packs, passes = BK / rows;
     const float *y;
@@ -173,7 +173,7 @@ template <int B, int NT> struct y_columns {
     }
 };
 
-/* Columns of patches of x for dw: k = pixels of y, n = (tap, ci). */
+/* Loads columns of patches of x for the weight gradient: k = pixels of y, n = (tap, ci). */
 template <int B, int NT> struct patch_columns {
     static constexpr int packs = B / 4, rows = NT / packs, passes = BK / rows;
     const float *x;
@@ -205,11 +205,11 @@ template <int B, int NT> struct patch_columns {
     }
 };
 
-/* The kernels. `out` has the results of this part of the sum. Part p of `split` parts computes a share of the steps. */
+/* Returns the first of `all` steps of a sum that belongs to part `part` of `parts` parts. */
 
 static __device__ __forceinline__ int share(int all, int part, int parts) { return (int)((int64_t)all * part / parts); }
 
-/* Limits registers if tiles are large, so that a multiprocessor has two blocks of 256 threads, or three of 128. */
+/* Limits registers if tiles are large, so that a multiprocessor runs two blocks of 256 threads, or three of 128. */
 #define DG_BOUNDS(G) __launch_bounds__(G::NT, G::TM *G::TN < 64 ? 1 : G::NT == 256 ? 2 : 3)
 
 template <class G>
@@ -326,7 +326,6 @@ static __global__ void DG_BOUNDS(G)
     }
 }
 
-/* BM x BN: results of a block; TM x TN: results of a thread. */
 template <int BM, int BN, int TM, int TN>
 static void launch(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream)
 {

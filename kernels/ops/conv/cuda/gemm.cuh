@@ -1,10 +1,10 @@
 /* Inner loop of the tiled convolutions: a block's tile of C = A * B in fp32. Asynchronous copies bring operands to
- * shared memory some steps ahead; a thread has a TM x TN tile in registers.
+ * shared memory some steps ahead; a thread keeps a TM x TN tile in registers.
  *
- * An operand has the same layout in shared and global memory, so that every copy is 16 bytes and padding is the copy's
- * zero fill: by rows, [BM][BK + 4], k innermost, or by columns, [BK][BM], m innermost. If A is stored by rows, a thread
- * has m = i * (BM/TM) + ty, so that neighbouring threads read neighbouring rows (20 words apart: no bank conflict among
- * eight). If A is stored by columns, a thread has four adjacent m at a time. */
+ * An operand has the same layout in shared and global memory, so that every copy has 16 bytes; padding is zero-filled
+ * by the copies. Layout by rows: [BM][BK + 4], k innermost. Layout by columns: [BK][BM], m innermost. If A is stored by
+ * rows, a thread has m = i * (BM/TM) + ty, so that neighbouring threads read neighbouring rows, 20 words apart, without
+ * bank conflicts. If A is stored by columns, a thread has four adjacent m at a time. */
 #ifndef DG_GEMM_CUH
 #define DG_GEMM_CUH
 
@@ -24,8 +24,7 @@ template <int B, int T, int BK, bool BY_ROWS> struct dg_side {
     }
 };
 
-/* BM x BN: results of a block; BK: k per stage; TM x TN: results of a thread; A_ROWS, B_ROWS: layout of A and B
- * (dg_side). */
+/* BM x BN: results per block; BK: k per stage; TM x TN: results per thread; A_ROWS, B_ROWS: layouts (dg_side). */
 template <int BM_, int BN_, int BK_, int TM_, int TN_, bool A_ROWS, bool B_ROWS> struct dg_gemm {
     static constexpr int BM = BM_, BN = BN_, BK = BK_, TM = TM_, TN = TN_;
     static constexpr int NT = (BM / TM) * (BN / TN);
@@ -104,8 +103,9 @@ template <int BM_, int BN_, int BK_, int TM_, int TN_, bool A_ROWS, bool B_ROWS>
         }
     }
 
-    /* acc = the sum of the products of steps first .. last-1. load(tile) of a loader is called once per step, in order,
-     * and starts the copies of the next step. Dynamic shared memory: stages * stage_bytes; stages: 2, 3 or 4. */
+    /* Sets acc to the sum of the products of steps first .. last - 1. load(tile) of a loader is called once per step,
+     * in order, and starts the copies of the next step. Dynamic shared memory: stages * stage_bytes; stages: 2, 3 or
+     * 4. */
     template <class LoadA, class LoadB>
     static __device__ __forceinline__ void run(float (&acc)[TM][TN], LoadA &load_a, LoadB &load_b, int steps,
                                                int stages)

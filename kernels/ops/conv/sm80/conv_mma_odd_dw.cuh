@@ -1,5 +1,5 @@
 /* Weight gradient of 3x3 (stride 1) and 1x1 kernels (any stride) on tensor cores: the loop and products of
- * conv_mma_dw.cuh with other tiles. K = 3: nine warps have one tap each. Three more warps only load, so that a thread
+ * conv_mma_dw.cuh with other tiles. K = 3: nine warps sum one tap each. Three more warps only load, so that a thread
  * has few values in flight. K = 1: a piece is consecutive positions, as in conv_mma_odd_job.cuh.
  * Tile: 64 channels of y x 9 taps x 32 channels of x (K = 3), or 128 x 128 channels (K = 1).
  * Shared memory: 35 KB (K = 3) or 68 KB (K = 1).
@@ -11,7 +11,6 @@
 #include "kernels/ops/conv/cuda/conv_mma_dw_plain.cuh"
 #include "kernels/ops/conv/sm80/conv_mma_odd_job.cuh"
 
-/* K: side of the kernel. */
 template <int K> struct dg_odd_dw_tile {
     typedef dg_mma_bf16 E;
     static constexpr int M = DG_ODD_M(K, 1), N = DG_ODD_N(K, 1), NT = DG_ODD_THREADS(K, 1), MI = 4, NJ = 4;

@@ -3,9 +3,9 @@
  * dg_mma_run of conv_mma.cuh. Template parameter G: a dg_odd_tile.
  *
  * K = 3: cells are 4x4 in all maps, because cells of 4x4 waste the least work in maps of 7x7 or 14x14. Loading the
- * cells' borders costs little compared with loading the weights. A group is three taps. K = 1: a piece is 64
- * consecutive positions, which may span rows and images; a step has up to four products, each of a pair of planes. The
- * stride only determines the pixel of a position. The data gradient also writes the zeros between pixels.
+ * cells' borders costs little compared with loading the weights. Weights are loaded in groups of three taps. K = 1: a
+ * piece is 64 consecutive positions, which may span rows and images; a step has up to four products, each of a pair of
+ * planes. The stride only determines the pixel of a position. The data gradient also writes the zeros between pixels.
  * Tile: 128 positions x 64 channels (K = 3), or 128 positions x 128 channels (K = 1).
  * Shared memory: 34 KB (K = 3) or 70 KB (K = 1).
  * Registers: 176 to 196.
@@ -15,7 +15,7 @@
 
 #include "kernels/ops/conv/cuda/conv_mma.cuh"
 
-/* For K = 1: a piece of POSITIONS cells of one position each, and the patches of PIECES such pieces. */
+/* For K = 1: a piece of POSITIONS cells of one position each, and patches of PIECES pieces. */
 template <int POSITIONS> struct dg_run {
     static constexpr int side = 1, cells = POSITIONS;
     static __device__ __forceinline__ int cell(int p) { return p; }
@@ -124,7 +124,7 @@ template <class G> struct dg_odd_job {
         from = (const float *)a.w + (at + tap * onward);
     }
 
-    /* True if the chunk has product q; if K = 1, the last chunk may have fewer products. */
+    /* True if the chunk has product q; if K = 1, the last chunk may have fewer products than other chunks. */
     __device__ __forceinline__ bool has(int chunk, int q) const { return G::K > 1 || chunk * G::depth + q < pairs; }
     __device__ __forceinline__ void fetch_weights(int chunk, int g)
     {
@@ -203,7 +203,7 @@ template <class G> struct dg_odd_job {
     }
 
     /* column(): first column of the warp's results in the tile. result(): the tensor offset of the position in the
-     * warp's row i * 8 + lane / 4, or -1 if it is outside of the map. */
+     * warp's row i * 8 + lane / 4, or -1 if the position is outside of the map. */
     static __device__ __forceinline__ int column() { return (int)threadIdx.x / 32 % G::across * 32; }
     static __device__ __forceinline__ int piece() { return (int)threadIdx.x / 32 / G::across; }
     static __device__ __forceinline__ int result(const dg_conv_args &a, const dg_cell *cell, const dg_maps &to, int i)
