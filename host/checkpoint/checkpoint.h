@@ -29,17 +29,17 @@ typedef struct {
 typedef struct dg_snapshot dg_snapshot;
 size_t dg_snapshot_bytes(const dg_job *job);
 dg_err dg_snapshot_take(dg_job *job, const dg_checkpoint_info *info, dg_snapshot **out);
-/* Write s to the file `path` in dir, or in the directory of path if dir is NULL. Always frees s. */
+/* Write snapshot s to the file `path` in dir, or in the directory of path if dir is NULL. Always frees s. */
 dg_err dg_snapshot_write(dg_snapshot *s, const dg_directory *dir, const char *path);
 
 /* Open and check a checkpoint, and read its model and its position in training. Free info after use. */
 dg_err dg_checkpoint_open(const char *path, dg_st **st, dg_model *model, dg_checkpoint_info *info);
 void dg_checkpoint_info_free(dg_checkpoint_info *info);
-/* Return an error unless backend b has the checkpoint's precision. For a tf32 checkpoint, only warn. */
+/* Return an error (for a tf32 checkpoint: warn) if backend b has another precision than the checkpoint. */
 dg_err dg_checkpoint_precision(const dg_checkpoint_info *info, const char *path, const dg_backend *b);
 
-/* Load a checkpoint's tensors into a job with the checkpoint's model; optimizer moments only if job->o.train is set. A
- * job for inference also accepts a generator exported by dcgan or PyTorch (main.0.weight ...). */
+/* Load a checkpoint's tensors into a training or inference job of its model; optimizer moments only for training. An
+ * inference job also accepts a generator exported by dcgan or PyTorch (main.0.weight ...). */
 dg_err dg_checkpoint_load(const dg_st *st, const char *path, dg_job *job);
 
 /* Read the model's text from a checkpoint or an exported network. *text: malloc'd, NULL if the file has no model. */
@@ -49,12 +49,11 @@ dg_err dg_weights_model(const char *path, char **text);
 dg_err dg_weights_open(const char *path, const dg_model *model, dg_st **out);
 
 /* Copy weights and running statistics, without moments, from st into the job's networks. Networks missing in st stay
- * unchanged. *nets: bit n is set if network n of the model is in st. */
+ * unchanged. *nets: bit n is set if network n of the model is in the file st. */
 dg_err dg_weights_put(const dg_st *st, const char *path, dg_job *job, unsigned *nets);
 
-/* dg_export writes network `net` (NULL: the generator or classifier) of a checkpoint as safetensors with PyTorch's
- * names or as ONNX. dg_import makes a checkpoint at step 0 from an exported file; model NULL: derive it from tensor
- * shapes. */
+/* dg_export writes network `net` (NULL: the generator or classifier) of a checkpoint as safetensors or ONNX. The
+ * function dg_import makes a checkpoint at step 0 from an exported file; model NULL: derive it from tensor shapes. */
 dg_err dg_export(const char *checkpoint, const char *net, bool onnx, const char *out);
 dg_err dg_import(const char *weights, const char *model, const char *out, const dg_recipe **recipe);
 dg_err dg_info(const char *path, bool json);

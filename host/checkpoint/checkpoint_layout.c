@@ -142,7 +142,7 @@ static dg_err check_one(const check *c, const dg_st_tensor *t, const dg_ck_tenso
 
 enum { AVERAGE = 3 };
 
-/* Find the model's tensor for a tensor name in a file. *moment: 0: weight, 1, 2: optimizer moment, AVERAGE: EMA. */
+/* Find the model's tensor for a name in a file. *moment: 0 (weight), 1 or 2 (optimizer moment), AVERAGE (EMA). */
 static const dg_ck_tensor *meaning(const check *c, const dg_ck_tensor *layout, int n, const char *name, int *moment)
 {
     *moment = 0;

@@ -23,7 +23,7 @@ int dg_ck_layout(const dg_model *model, dg_ck_tensor out[DG_CK_MOST]);
 /* List the weight and bias of the model's ZCA whitening. Returns 2, or 0 for a model without whitening. */
 int dg_ck_input(const dg_model *model, dg_ck_tensor out[2]);
 
-/* *full: true for a dcgan checkpoint, false for a file with a single network. Other files give DG_IO or DG_USAGE. */
+/* *full: true for a dcgan checkpoint, false for a file with a single network; other files are errors. */
 dg_err dg_ck_format(const dg_st *st, const char *path, bool *full);
 
 /* True if `dcgan export` writes this value of the metadata key `format`. */

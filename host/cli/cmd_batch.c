@@ -21,8 +21,8 @@ typedef struct {
     dg_batch_table table;
 } job;
 
-/* Columns of the table: X(value, JSON key, title in the text table or NULL, printf format, width, factor before
- * printing). r: row i of table t; rule: true if each row is a round of the published rule. */
+/* Table columns, an X macro of value, JSON key, title in the text table or NULL, printf format, width, and factor. r:
+ * row i of table t; rule: true if each row is a round of the published rule. */
 #define COLUMNS(X)                                                                                       \
     X(rule ? (double)i : NAN, "round", "round", "%7.0f", 7, 1)                                           \
     X(r->batch, "batch", "batch", "%7.0f", 7, 1)                                                         \

@@ -104,7 +104,7 @@ static dg_err put_test(dg_job *job, const images *p)
     return e;
 }
 
-/* Run a training step of s[1], and check the gradient penalty that it computes. */
+/* Run a training step on backend s[1], and check the gradient penalty of this step. */
 static dg_err check_penalty(side s[2], const dg_options *o, FILE *to)
 {
     dg_job *b = &s[1].trial.job;
@@ -153,7 +153,7 @@ static dg_err check_fused(side s[3], const dg_options *o, const images *p, dg_ch
     return e ? e : check_penalty(s + 1, o, to);
 }
 
-/* Open backends: s[0]: CPU, the reference; s[1]: --device without fusion; s[2]: --device with fused launches. */
+/* Open the backends s[0] (reference on the CPU), s[1] (--device without fusion), s[2] (--device with fusion). */
 static dg_err open_all(side s[3], const dg_options *o)
 {
     dg_options plainly = *o;

@@ -1,4 +1,4 @@
-/* `dcgan eval`: metrics of generated images (host/judge). */
+/* `dcgan eval`: prints metrics of generated images (host/judge). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +49,7 @@ static int most_first(const void *a, const void *b)
     return x->count != y->count ? (x->count < y->count ? 1 : -1) : strcmp(x->name, y->name);
 }
 
-/* Merge equal origins, sort them by decreasing frequency, and return their number. */
+/* Merge entries of equal checkpoints, sort by decreasing number of images, and return the number of entries. */
 static int join(origin *o, int n)
 {
     int kept = 0;
@@ -316,7 +316,7 @@ static void print_json(const job *j)
     }
     printf("],\n \"metrics\": [");
     print_metrics(j);
-    printf("],\n \"measures\": ["); /* key of "metrics" before 0.1.0 */
+    printf("],\n \"measures\": ["); /* name of the key "metrics" before version 0.1.0 */
     print_metrics(j);
     printf("]}\n");
 }

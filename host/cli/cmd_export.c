@@ -117,7 +117,7 @@ static dg_err describe(network *w, const char *path, const char *format)
     return DG_OK;
 }
 
-/* Choose the network `name` for export; NULL: the generator or classifier. */
+/* Choose the network to export: `name` or, if name is NULL, the generator or classifier. */
 static dg_err choose_net(network *w, const char *path, const char *name)
 {
     const dg_recipe *r = dg_recipe_find(w->model);
@@ -182,7 +182,7 @@ static dg_err names_of(const dg_st *st, const char *weights, const dg_model *m, 
     return dg_ck_check_names(weights, m, *out);
 }
 
-/* Get mean and standard deviation per channel from the metadata; the default for 3 channels is ImageNet's. */
+/* Get mean and standard deviation per channel from the metadata; 3 channels default to ImageNet's statistics. */
 static dg_err input_of(const dg_st *st, const char *weights, const dg_model *m, dg_input_data *out)
 {
     static const double imagenet[2][3] = {{0.485, 0.456, 0.406}, {0.229, 0.224, 0.225}};

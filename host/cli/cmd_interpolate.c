@@ -20,7 +20,7 @@ typedef struct {
     const dg_options *o;
     dg_generator *g;
     char dir[4096];
-    int walks, seeds, frames; /* seeds: per walk; frames: from one seed to the next */
+    int walks, seeds, frames; /* numbers of paths in latent space, of seeds per path, of frames between seeds */
     size_t image;
     float *z;        /* (walks * seeds, latent) */
     uint8_t *pixels; /* (walks, seeds * frames, size, size, channels) */

@@ -121,7 +121,7 @@ static void print_disk(const dg_options *o, const dg_job *job, const dg_dataset 
 }
 
 /* Print the summary of a run, and time a few training steps. o: options after all automatic values were resolved.
- * memory: bytes of the whole run. DG_NUMBERS: a step computed NaN or infinity. */
+ * memory: bytes of the whole run. Returns DG_NUMBERS if a step computes NaN or infinity. */
 static dg_err print_summary(const dg_options *o, const dg_job *job, const dg_dataset *data, double memory)
 {
     const dg_backend *b = job->backend;
@@ -349,7 +349,7 @@ static dg_err plan_largest(const dg_options *o, const dg_model *model, dg_backen
     e = dg_largest_batch(model, &g, b, &room, &batch);
     if (e) return e;
     g = dg_options_run(o, batch ? batch : 1, 2 * (batch ? batch : 1), batch);
-    e = dg_build_to_fit(&job, model, &g, b, o->device_memory); /* fails with the reason if no batch size fits */
+    e = dg_build_to_fit(&job, model, &g, b, o->device_memory); /* error with a reason if no batch size fits */
     if (e) return e;
     print_largest(o, &(sheet){.model = model, .backend = b}, batch, dg_fit_bytes(&job), room.have);
     dg_job_free(&job);

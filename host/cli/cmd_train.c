@@ -28,7 +28,7 @@
 #include "host/train/train.h"
 #include "host/run/stop.h"
 
-/* Set the number of a classifier's outputs to the number of classes, and print the sizes of training and test part. */
+/* Set the number of a classifier's outputs to the number of classes, and print the sizes of training and test set. */
 static dg_err check_classes(const dg_training *r, dg_model *model)
 {
     const dg_dataset *d = &r->data;
@@ -101,7 +101,7 @@ static dg_err load_data(dg_training *r, dg_model *model, const dg_recipe *recipe
     return e || !recipe->labels ? e : check_classes(r, model);
 }
 
-/* Open the device and load the images concurrently. An error in opening the device removes skipped.txt of a new run. */
+/* Open the device and load the images concurrently. After an error of the device, remove skipped.txt of a new run. */
 static dg_err open_and_load(dg_training *r, dg_model *model, const dg_recipe *recipe, uint64_t known)
 {
     dg_opening *opening;
@@ -132,7 +132,7 @@ static dg_err build_job(dg_training *r, const dg_model *model, const dg_recipe *
             DG_MSG("note-windows",
                    "the dataset does not fit in device memory; streaming it through two windows of %d images"),
             window);
-    if (!e) e = dg_train_whitening(r, model); /* check the memory before this slow computation of the ZCA whitening */
+    if (!e) e = dg_train_whitening(r, model); /* after the memory check, because computing the ZCA whitening is slow */
     r->job.o.input = r->input;
     if (!e && recipe->labels) e = dg_job_records(&r->job, r->data.pixels, r->data.label, r->data.count, &r->records);
     if (e) return e;
@@ -159,7 +159,7 @@ static void take_up_means(dg_training *r)
     long n;
     const dg_log_row *row = dg_log_rows(r->log, &n);
     if (n) r->seconds_before = row[n - 1].seconds;
-    long first = n; /* sum in the order of the log, because floating-point sums depend on the order */
+    long first = n; /* add log rows in their order, because floating-point sums depend on the order */
     while (first > 0 && row[first - 1].epoch == r->read.epoch + 1) first--;
     for (long i = first; i < n; i++) dg_epoch_add(&r->epoch, r->job.recipe, row[i].value);
     if (dg_doctor_knows(r->job.recipe) && dg_doctor_take_up(&r->doctor, (dg_loss)r->o->loss, row, n, r->dir.path))
@@ -182,7 +182,7 @@ static dg_err open_critic(dg_training *r)
     return DG_OK;
 }
 
-/* Resumed with another dataset: set r->own to the options of a new run that starts from the old run's weights. */
+/* After --resume with another dataset: set r->own to options of a new run, which starts from the old weights. */
 static dg_err become_another(dg_training *r, const char *path, uint64_t then)
 {
     dg_err e = dg_train_own(r->o, path, &r->own);

@@ -45,7 +45,7 @@ static dg_err keep(void *context, const dg_tuned *t)
     char row[192], best[256], before[256];
     const size_t n = strlen(dg_tune_text(best, sizeof best, &t->op, &t->best));
     snprintf(row, sizeof row, "%.185s", best);
-    /* because the parser of tuning files limits line lengths, long lines lack the op's name or the times */
+    /* long lines are written without op name or times, because the parser of tuning files limits line lengths */
     if (n < 130)
         snprintf(row, sizeof row, "%.129s ; %.2f us (%.2f before, direct %.1f) %.24s", best, t->us, t->before_us,
                  t->direct_us, t->op.name);
@@ -170,7 +170,7 @@ static dg_err mark(dg_tune_file *f)
     if (had && !strncmp(had, "; dcgan tune", 12)) return DG_OK;
     f->head = NULL;
     dg_err e = dg_tune_file_head(f, "dcgan tune --merge");
-    if (had) had[strlen(had) - 1] = 0; /* the call below adds the leading "; " and the last newline again */
+    if (had) had[strlen(had) - 1] = 0; /* the next call of dg_tune_file_head adds a newline */
     if (!e && had) e = dg_tune_file_head(f, had + 2);
     free(had);
     return e;

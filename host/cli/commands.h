@@ -1,4 +1,4 @@
-/* The commands; each returns the program's exit code. */
+/* The commands of dcgan; each function returns the program's exit code. */
 #ifndef DG_COMMANDS_H
 #define DG_COMMANDS_H
 
@@ -19,8 +19,8 @@ dg_err dg_prepare_as_trained(dg_options *o, const char *config);
 /* Returns options for reading all images of dir as size x size x channels. */
 dg_dataset_options dg_all_images(const dg_options *o, const char *dir, int size, int channels);
 
-/* Load the images of --data for training; DG_DATA: fewer than `least` images. The number of outputs of a built-in
- * classifier is set to the number of classes. A dry run shows no progress and writes no cache. */
+/* Load at least `least` images of --data for training. If the model is a built-in classifier, its number of outputs is
+ * set to the dataset's number of classes. A dry run shows no progress and writes no cache. */
 dg_err dg_training_images(const dg_options *o, dg_model *model, int least, dg_dataset *out);
 
 /* Option --aug-preview: write a PNG with some images and, below each image, random augmentations of the image. */

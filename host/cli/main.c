@@ -29,7 +29,7 @@ static int (*const command[DG_CMDS])(const dg_options *) = {
     [DG_CMD_TUNE] = dg_cmd_tune,
 };
 
-/* Open /dev/null for closed descriptors 0 to 2, which other files would get. Returns true if stdout was closed. */
+/* Open /dev/null for closed descriptors 0 to 2, so that no file gets their numbers. True if stdout was closed. */
 static bool fill_standard_descriptors(void)
 {
     bool closed = false;
@@ -93,12 +93,12 @@ static void ended_by_library(void)
 
 int main(int argc, char **argv)
 {
-    (void)atexit(ended_by_library); /* atexit cannot fail here, because its first 32 entries need no memory */
+    (void)atexit(ended_by_library); /* atexit cannot fail here, because the first 32 handlers need no memory */
     dg_omp_spin(argv);
     dg_limits_begin();
     dg_set_program(argv[0]);
     dg_speak_as_program();
-    dg_ops_use(dg_op_table); /* also needed without a backend, to read tuning files */
+    dg_ops_use(dg_op_table); /* reading tuning files needs the ops, even without a backend */
     const bool closed = fill_standard_descriptors();
     dg_options o = {0};
     bool done = true;

@@ -36,14 +36,14 @@ dg_err dg_opening_start(const dg_options *o, dg_opening **out)
     if (!p) return dg_fail(DG_DEVICE, "out of memory");
     p->o = o;
     if (!strcmp(o->device, "cpu")) return p->error = dg_open_backend(o, &p->backend);
-    /* the new thread inherits the mask, so that only the main thread handles signals */
+    /* the new thread inherits this signal mask, so that only the main thread handles signals */
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     p->in_thread = pthread_create(&p->thread, NULL, open_gpu, p) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (p->in_thread) return DG_OK;
-    open_gpu(p); /* without a thread, open the backend here */
+    open_gpu(p); /* pthread_create failed: open the GPU in this thread */
     return p->error ? dg_fail(p->error, "%s", p->message) : DG_OK;
 }
 

@@ -129,7 +129,7 @@ static dg_err check_stream(const dg_option *t, const char *value, bool *taken)
     return DG_OK;
 }
 
-/* Refuse two outputs to one regular file, because they would overwrite each other; FIFOs and devices are accepted. */
+/* Refuse two outputs to one regular file (not to a FIFO or device), because they would overwrite each other. */
 static dg_err check_other(const dg_option *t, const char *value)
 {
     struct stat s;
@@ -159,7 +159,7 @@ static dg_err check(const dg_option *t, bool *taken)
                        DG_MSG("output-not-regular",
                               "--%s %s: must be a regular file, because it is read again; give a file name"),
                        t->name, value);
-    return DG_OK; /* dg_dataset_load warns if this file is not a cache */
+    return DG_OK; /* dg_dataset_load warns if an existing file is not a dataset cache */
 }
 
 dg_err dg_outputs_begin(const dg_options *o, bool closed)

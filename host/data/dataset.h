@@ -18,19 +18,18 @@ typedef struct {
     bool list_first;      /* dg_dataset_judge reports unreadable folders instead of dg_dataset_read */
     bool take_made;       /* include single images that dcgan generated, but no grids and curves */
     int least;            /* fewer valid training images than this number are an error (DG_DATA); 0: no check */
-    int limit; /* max number of images, including corrupt ones (0: no limit); with classes, max number of training
-                  images and of test images */
-    bool fixed_shape; /* the model fixes size and channels, so printed advice suggests no other values */
-    bool labelled;    /* load classes and test images in addition to training images */
-    const char *test; /* test images: a folder, or a share such as "0.5" of each class; NULL: the dataset's */
-    bool any_part;    /* load a test set without training set as training set instead of returning DG_DATA */
+    int limit;            /* max number of images, or of training images and of test images with classes; 0: all */
+    bool fixed_shape;     /* the model fixes size and channels, so printed advice suggests no other values */
+    bool labelled;        /* load classes and test images in addition to training images */
+    const char *test;     /* test images: a folder, or a share such as "0.5" of each class; NULL: the dataset's */
+    bool any_part;        /* if the dataset has only test images, train on these instead of returning DG_DATA */
     uint64_t seed;
     const char *cache;               /* path of the cache file for decoded images, or NULL */
     const char *skipped;             /* path of the list of skipped files, skipped.txt, or NULL */
-    const dg_directory *skipped_dir; /* open directory of skipped.txt; NULL: that of the path `skipped` */
+    const dg_directory *skipped_dir; /* open directory for writing skipped.txt, or NULL */
     uint64_t known; /* fingerprint of a resumed run's dataset, or 0. If the loaded dataset has another fingerprint,
                        skipped.txt is not written, unless some files could not be read */
-    void (*progress)(void *context, long done, long total); /* NULL, or called by one thread */
+    void (*progress)(void *context, long done, long total); /* progress callback, called by one thread, or NULL */
     void *context;
     volatile sig_atomic_t *stop;
     bool (*cancelled)(void *cancel_arg);
@@ -71,7 +70,7 @@ typedef struct {
 /* Load a folder of IDX files (MNIST; gzipped or not), of CIFAR .bin files, or of images, detected from its contents. A
  * folder of images is read recursively, in bytewise order of paths. If every image is below a subfolder, the direct
  * subfolders are the classes, in bytewise order. If the direct subfolders are train/ and test/, each with a folder per
- * class, they have the training and test images. Without test/, valid/ has the test images. */
+ * class, train/ has the training images and test/ the test images. If test/ is missing, valid/ has the test images. */
 dg_err dg_dataset_load(const dg_dataset_options *o, dg_dataset *out);
 /* Like dg_dataset_load, but without calling dg_dataset_judge and without writing skipped.txt. */
 dg_err dg_dataset_read(const dg_dataset_options *o, dg_dataset *out);

@@ -35,7 +35,7 @@ typedef struct {
  * entry to out->skip. without: n paths of files to leave out, such as the cache file; may be NULL. */
 dg_err dg_scan_folder(const dg_folder *folder, const char *dir, const char *const *without, int n, dg_scan *out);
 void dg_scan_free(dg_scan *s);
-/* Add a copy of name and reason to s->skip. how: DG_SKIP_ flags; DG_SKIP_BAD is also set for file names of images. */
+/* Add a skipped file, with copies of name and reason, to s->skip. how: flags; image names also set DG_SKIP_BAD. */
 enum { DG_SKIP_BAD = 1, DG_SKIP_UNREAD = 2 };
 dg_err dg_scan_skip_folder(dg_scan *s, const char *name, int error, const char *reason);
 dg_err dg_scan_skip(dg_scan *s, const char *name, int how, const char *reason);
@@ -57,7 +57,7 @@ dg_err dg_file_whole(const dg_folder *folder, const char *name, dg_lost *lost, s
 
 dg_err dg_is_there(const dg_folder *folder, const char *name, bool *there);
 
-/* Read training images, test images and labels. If out->fingerprint is 0 then, the caller computes the fingerprint. */
+/* Read training images, test images and labels. If out->fingerprint stays 0, the caller computes it. */
 dg_err dg_source_read(const dg_dataset_options *o, dg_dataset *out);
 dg_err dg_folder_read(const dg_dataset_options *o, const dg_folder *folder, dg_dataset *out);
 dg_err dg_open_folder(const char *dir, dg_folder *out);
@@ -83,7 +83,7 @@ dg_err dg_dataset_add_test(const dg_dataset_options *o, dg_dataset *d);
  * images. order: array of d->count entries, overwritten from entry n on. */
 dg_err dg_dataset_arrange(dg_dataset *d, int32_t *order, int n, int train);
 dg_err dg_dataset_keep_test(dg_dataset *d);
-/* Error code of an errno: DG_DEVICE (descriptors or memory), DG_IO (disk or network) or DG_DATA (path). */
+/* Convert an errno to DG_DEVICE (descriptors or memory), DG_IO (disk or network) or DG_DATA (path). */
 dg_err dg_errno_kind(int error);
 /* Return an error for the first unreadable folder, unless o->skip_unreadable is set. */
 dg_err dg_check_folders(const dg_dataset_options *o, const dg_skip *skip, long skips);
@@ -95,8 +95,8 @@ char *dg_bad_advice(const dg_dataset *d, char *out, size_t size);
 uint64_t dg_hash(uint64_t h, const void *data, size_t bytes); /* FNV-1a; start with DG_HASH */
 #define DG_HASH 0xcbf29ce484222325u
 
-/* Cache keys: hashes of settings and of each file's name, size and mtime. `files` includes all files, so that no file
- * must be opened; `images` excludes files that are not images or were made by dcgan. */
+/* Cache keys: hashes of settings and of each file's name, size and mtime. The key `files` covers all files of the
+ * folder, so that no file must be opened. The key `images` covers only images that dcgan did not make. */
 typedef struct {
     uint64_t files, images;
 } dg_cache_keys;
@@ -104,7 +104,7 @@ uint64_t dg_cache_key(const dg_dataset_options *o, const dg_scan *s, bool images
 /* Fill *out from the cache file if the file is intact and has one of the keys `keys`; the key 0 never matches. */
 typedef enum { DG_CACHE_TAKEN, DG_CACHE_OTHER, DG_CACHE_USELESS } dg_cache_found;
 dg_cache_found dg_cache_read(const dg_dataset_options *o, dg_cache_keys keys, dg_dataset *out);
-/* Write the cache file. An error is only a warning, because the images are in memory. */
+/* Write the cache file; errors are only warnings, because the decoded images are in memory. */
 void dg_cache_write(const dg_dataset_options *o, dg_cache_keys keys, const dg_dataset *d);
 
 #endif

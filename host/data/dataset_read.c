@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TRIES = 4, LOST_MOST = 32 }; /* pauses of 10, 40 and 160 ms: at most 7 s for 32 files */
+enum { TRIES = 4, LOST_MOST = 32 }; /* retries after 10, 40 and 160 ms: at most 7 s for 32 files */
 
 bool dg_try_again(dg_lost *lost, int error, int tries)
 {

@@ -10,7 +10,7 @@
 
 typedef struct {
     char *text;
-    const char *reason; /* reason with its numbers, or NULL if the numbers differ among the files */
+    const char *reason; /* common reason of the skipped files, or NULL if numbers in the reasons differ */
     int count;
 } group;
 
@@ -21,7 +21,7 @@ static char *without_numbers(const char *reason)
     if (!s) return NULL;
     for (const char *p = reason; *p; p++) {
         bool digit = *p >= '0' && *p <= '9';
-        bool word = p > reason && ((p[-1] | 32) >= 'a' && (p[-1] | 32) <= 'z'); /* a digit in a word, such as c0 */
+        bool word = p > reason && ((p[-1] | 32) >= 'a' && (p[-1] | 32) <= 'z'); /* keep a digit in a word such as c0 */
         if (digit && !word) {
             while (p[1] >= '0' && p[1] <= '9') p++;
             *to++ = 'N';

@@ -1,8 +1,7 @@
 /* Copies the training images to the device in the order of training. If the dataset fits into device memory, it is
  * copied once, and each epoch copies only a permutation. Otherwise device memory has two windows (buffers): steps read
  * images from one window while the host fills the other window with images of later steps. Before each step the host
- * gathers some images in pinned memory, which are copied to the device during the step. Windows do not change results,
- * bit for bit. */
+ * gathers some images in pinned memory, which are copied to the device during the step. */
 #ifndef DG_LOADER_H
 #define DG_LOADER_H
 
@@ -21,7 +20,7 @@ typedef struct {
     int batch, used; /* batch: images per step; used: images per epoch that steps read */
     int window;      /* images per window, a multiple of batch; 0 if the whole dataset is on the device */
     uint64_t seed;
-    void *data, *perm; /* on the device: images; index of the image at each position of the epoch */
+    void *data, *perm; /* data: images on the device; perm: index of the image at each position of the epoch */
     int32_t *order;    /* host copy of perm */
 
     bool begun;

@@ -13,8 +13,8 @@ typedef struct {
 typedef struct {
     int grey;
     int did[DG_DIDS];   /* number of images that decoding changed, per kind of change */
-    int small, side;    /* small: number of images smaller than the network's; side: median of shorter sides */
-    int copies, groups; /* copies: number of images that duplicate an earlier image; groups: number of groups */
+    int small, side;    /* small: number of images below the network's size; side: median of their shorter sides */
+    int copies, groups; /* numbers of images that duplicate an earlier image, and of groups of duplicates */
     dg_twin *twin;
 } dg_looks;
 

@@ -16,10 +16,9 @@ typedef struct {
 dg_err dg_idx_unpack(uint8_t **data, size_t *bytes);
 /* Returns the number of dimensions in the header of an IDX file (gzipped or not), or 0 for another file. */
 int dg_idx_dimensions(const uint8_t *head, size_t bytes);
-/* Get the size limit of an IDX file: 64 MiB more than its header declares. DG_DATA: the header declares more than 8
- * GiB. */
+/* Get the size limit of an IDX file: 64 MiB more than its header declares. DG_DATA: the header declares over 8 GiB. */
 dg_err dg_idx_limit(const uint8_t *head, size_t bytes, uint64_t *limit);
-/* The results in out point into data. Call dg_idx_images before dg_idx_labels, which checks the number of labels. */
+/* Pointers in out refer to data. Call dg_idx_images before dg_idx_labels, which checks the number of labels. */
 dg_err dg_idx_images(const uint8_t *data, size_t bytes, dg_records *out);
 dg_err dg_idx_labels(const uint8_t *data, size_t bytes, dg_records *out);
 
@@ -27,8 +26,8 @@ dg_err dg_idx_labels(const uint8_t *data, size_t bytes, dg_records *out);
 size_t dg_cifar_record(int classes);
 dg_err dg_cifar_records(const uint8_t *data, size_t bytes, int classes, dg_records *out);
 
-/* Append n images of r, named PART/NUMBER, to the arrays of out, which have room. number: n image numbers, counted from
- * `first`, the first image of r. label_of: class index of each label; NULL: the class index is the label. */
+/* Append n images of r, named PART/NUMBER, to the arrays of out. number: n indices in the training or test set, in
+ * which r begins with image `first`. label_of: class index of each label; NULL: the class index is the label. */
 dg_err dg_records_take(const dg_dataset_options *o, const dg_records *r, const char *part, const int *number, int n,
                        int first, const int *label_of, dg_dataset *out);
 

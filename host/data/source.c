@@ -41,7 +41,7 @@ static dg_err add(dg_record_files *out, const char *name)
     return DG_OK;
 }
 
-/* List the files of the folder, but not of subfolders. The list is empty after an image's name or too many files. */
+/* List the files of a folder without its subfolders. The list is empty if the folder has an image or too many files. */
 static dg_err list_folder(const char *dir, int folder, dg_record_files *out)
 {
     DIR *d = dg_list_directory(folder);

@@ -119,7 +119,7 @@ static zip_int64_t serve(void *state, void *data, zip_uint64_t n, zip_source_cmd
     }
 }
 
-/* Returns the error of a failed libzip call. Before the call, set errno to 0: libzip hides ENOMEM. */
+/* Returns the error of a failed libzip call. Set errno to 0 before the call, because libzip does not report ENOMEM. */
 static dg_err failed(const dg_zip *z, zip_error_t *error)
 {
     if (z->failed == ENOMEM || (!z->failed && errno == ENOMEM))
@@ -140,7 +140,7 @@ static dg_err failed(const dg_zip *z, zip_error_t *error)
     }
 }
 
-/* Copy a path to out without empty components and ".". False: the path leaves the zip file's root or is too long. */
+/* Copy a path to out without empty components and ".". Returns false for a path that leaves the root or is too long. */
 static bool stays_inside(const char *name, char out[NAME_MOST])
 {
     size_t n = 0;
@@ -159,7 +159,7 @@ static bool stays_inside(const char *name, char out[NAME_MOST])
 
 static dg_err no_memory(void) { return dg_fail(DG_DEVICE, "no memory for the list of files in the zip file"); }
 
-/* Add the packed and unpacked size of a file to the totals; DG_DATA: a total exceeds its limit. */
+/* Add the packed and unpacked size of a file to the totals. Returns DG_DATA if a total exceeds its limit. */
 static dg_err limit(const zip_stat_t *s, uint64_t bytes, uint64_t *packed, uint64_t *unpacked)
 {
     const uint64_t out_most = bytes < ALL_MOST / RATIO_MOST ? RATIO_MOST * bytes + RATIO_FREE : ALL_MOST;

@@ -10,7 +10,7 @@
 
 typedef struct dg_zip dg_zip;
 
-/* A file in a zip file. Its path has no empty components and no "..". */
+/* A file in a zip file; its path has no empty components and no "..". */
 typedef struct {
     char *name;
     uint64_t index, bytes; /* index in the zip file; unpacked size by the central directory */
@@ -23,7 +23,7 @@ bool dg_zip_inside(const char *path);
 dg_err dg_zip_look(const char *path, bool *zip);
 
 /* Open a zip file and check its central directory against the limits of SECURITY.md. Files with duplicate paths, or
- * with paths outside the zip file's root, are left out with a warning. DG_DATA: damaged or over a limit. */
+ * with paths outside the root, are left out with a warning. DG_DATA: the zip file is damaged or exceeds a limit. */
 dg_err dg_zip_open(const char *path, dg_zip **out);
 void dg_zip_close(dg_zip *z);
 
@@ -32,7 +32,7 @@ const dg_zip_file *dg_zip_find(const dg_zip *z, const char *name);
 bool dg_zip_has_folder(const dg_zip *z, const char *name);
 
 /* Read the first n bytes of `file` into `to`, thread-safely. If n is the size of `file`, check the checksum. DG_DATA:
- * damaged or unsupported. DG_IO: *error is the errno, or -1 if the zip file became shorter. DG_DEVICE: no memory. */
+ * damaged file. After DG_IO, *error is the errno, or -1 if the zip file became shorter. DG_DEVICE: no memory. */
 dg_err dg_zip_read(dg_zip *z, const dg_zip_file *file, uint8_t *to, size_t n, int *error);
 
 #endif

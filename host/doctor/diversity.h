@@ -6,14 +6,14 @@
 
 #include "host/doctor/doctor.h"
 
-/* Returns the square root of the variance over n images, averaged over the `values` pixel values of an image. */
+/* Returns the square root of the mean, over all pixel values of an image, of the variance over n images. */
 double dg_diversity(const uint8_t *pixels, int n, size_t values);
 
 /* Get the epochs of the sample grids in directory d, ascending, malloc'd. Closes d; if d is NULL, fails with errno. */
 dg_err dg_grid_epochs(DIR *d, const char *path, uint64_t **epoch, int *n);
 
-/* Read the diversities of a run's sample grids, sorted by epoch, into *seen (malloc'd). An earlier result, or NULL and
- * 0, in *seen and *n is replaced. */
+/* Read the diversities of a run's sample grids, sorted by epoch, into *seen (malloc'd). Set *seen to NULL and *n to 0
+ * before the first call; later calls replace the result. */
 dg_err dg_grids_seen(const char *dir, dg_grid_seen **seen, int *n);
 
 /* Pass the log rows and sample grids of a resumed run to the doctor rules, without reporting old findings. */

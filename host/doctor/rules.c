@@ -13,7 +13,7 @@ static double steps(const dg_vitals *v) { return (double)v->step; }
 /* Max loss of D divided by D's mean loss in the previous window, or 0 if the max loss is below that of a constant D. */
 static double leap(const dg_vitals *v) { return v->most_loss_d > v->guess ? v->most_loss_d / v->loss_d_before : 0; }
 
-/* Current diversity or coverage of samples, divided by its best value so far; NaN while the best value is small. */
+/* Current diversity or coverage of samples, divided by its best value so far, or NaN while the best value is small. */
 static double part_left(const dg_vitals *v)
 {
     const double grid = v->settled_diversity > 0.4 ? v->diversity / v->settled_diversity : NAN;
@@ -23,22 +23,22 @@ static double part_left(const dg_vitals *v)
 
 static double never_diverse(const dg_vitals *v) { return v->step >= 1000 ? v->best_diversity : NAN; }
 
-/* This condition excludes windows with a single bad step. */
+/* This condition of a rule excludes windows of the log with a single bad step. */
 static bool losses_stay_large(const dg_vitals *v) { return v->mean_loss > 10; }
 
 static bool is_warm(const dg_vitals *v) { return v->step >= DG_DOCTOR_WARM_UP; }
 
-/* This condition excludes grids of untrained networks. */
+/* This condition of a rule excludes sample grids of untrained networks. */
 static bool grid_is_recent(const dg_vitals *v) { return !isnan(v->settled_diversity); }
 
-/* This condition excludes short windows, such as the last one of a log. */
+/* This condition of a rule excludes short windows of the log, such as the last window. */
 static bool window_is_long(const dg_vitals *v) { return v->span >= 100; }
 static bool window_is_dense(const dg_vitals *v) { return v->span >= 100 && v->rows >= 10; }
 
 static bool window_before_is_known(const dg_vitals *v) { return v->loss_d_before > 0; }
 
-/* This condition excludes blurred or grey samples, which are close to every real image. Copies of real images satisfy
- * the condition, because copies are as diverse as the dataset. */
+/* This condition of a rule excludes blurred or grey samples, which are close to every real image. Copies of real images
+ * satisfy this condition, because copies are as diverse as the dataset. */
 static bool samples_are_varied(const dg_vitals *v)
 {
     return v->recall >= 0.5 && v->coverage >= 0.5 && !(v->diversity < 0.7);

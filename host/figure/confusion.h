@@ -4,8 +4,7 @@
 
 #include "host/figure/images.h"
 
-/* Draw a confusion matrix (classes, classes); row: true class, column: predicted class. A cell is the darker, the
- * larger its share of the row is. names: one per class. */
+/* Draw a confusion matrix (classes, classes); row: true class, column: predicted class. names: one per class. */
 dg_err dg_confusion_draw(const long *count, int classes, char *const *names, const char *title, dg_image *out);
 
 typedef struct {

@@ -273,7 +273,7 @@ dg_err dg_gif_write(const char *path, const uint8_t *frames, int n, int W, int H
     memory m = {0};
     int error = 0;
     dg_err e = DG_OK;
-    /* m.exhausted: giflib does not check all of its small writes */
+    /* check m.exhausted, too, because giflib ignores errors of some writes */
     if (!encode(&m, &p, frames, n, W, H, scale, ms, &error) || m.exhausted) {
         const char *why = GifErrorString(error);
         if (m.exhausted || error == E_GIF_ERR_NOT_ENOUGH_MEM) e = dg_fail(DG_DEVICE, "%s: GIF: out of memory", path);

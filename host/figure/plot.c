@@ -90,7 +90,7 @@ static void draw_line(const frame *f, const dg_curve *c)
 static void draw_curves(const frame *f)
 {
     dg_draw_clip(f->c, f->left, f->top - 2, f->right, f->bottom + 2);
-    for (int pass = 0; pass < 2; pass++) /* bands of all curves, then lines of all curves */
+    for (int pass = 0; pass < 2; pass++) /* draw the bands of all curves, then the lines of all curves */
         for (int k = 0; k < f->chart->curves; k++) {
             if (pass) draw_line(f, &f->chart->curve[k]);
             else draw_band(f, &f->chart->curve[k]);

@@ -106,7 +106,7 @@ static dg_err find_other(const char *dir, const char *const *names, const char *
 
 dg_err dg_only_ours(const char *dir, const char *const *names, const char *key, const char *value)
 {
-    char first[256], shown[1024]; /* first: independent of the order of readdir */
+    char first[256], shown[1024]; /* first: bytewise smallest name, for any order of readdir */
     const dg_err e = find_other(dir, names, key, value, first);
     if (e || !*first) return e;
     return dg_fail(DG_USAGE,

@@ -135,7 +135,7 @@ dg_err dg_onnx_write(const dg_onnx *o, const char *path, const dg_st_tensor *wei
 
 dg_onnx_node *dg_onnx_add(dg_onnx *o, const char *type, const char *whose, const char *what, const char *in)
 {
-    static dg_onnx_node discarded; /* written and ignored after a failed allocation, which dg_onnx_write reports */
+    static dg_onnx_node discarded; /* returned after a failed allocation; its contents are ignored */
     enum { SOME = 32 };
     if (!o->no_memory && o->nodes % SOME == 0) {
         dg_onnx_node *grown = realloc(o->node, (size_t)(o->nodes + SOME) * sizeof *grown);

@@ -47,7 +47,7 @@ void dg_onnx_ints(dg_onnx_node *n, const char *name, int count, const int64_t *v
 void dg_onnx_int(dg_onnx_node *n, const char *name, int64_t value);
 void dg_onnx_real(dg_onnx_node *n, const char *name, double value);
 
-/* Write the graph, its weights (F32 or I64) and metadata atomically to a file. DG_USAGE: over 2 GB, ONNX's limit. */
+/* Write the graph, its weights (F32 or I64) and metadata atomically to a file. DG_USAGE: the file exceeds 2 GB. */
 dg_err dg_onnx_write(const dg_onnx *o, const char *path, const dg_st_tensor *weight, int weights,
                      const dg_st_meta *meta, int metas);
 void dg_onnx_free(dg_onnx *o);

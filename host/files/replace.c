@@ -165,7 +165,7 @@ static dg_err judge(int old, const char *path, dg_made new_kind)
 dg_err dg_may_replace(const char *path, dg_made kind)
 {
     struct stat s;
-    if (dg_replaces_all() || stat(path, &s) || !S_ISREG(s.st_mode)) return DG_OK; /* writing reports errors of stat */
+    if (dg_replaces_all() || stat(path, &s) || !S_ISREG(s.st_mode)) return DG_OK; /* the write reports errors */
     const int old = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (old < 0 && errno == ENOENT) return DG_OK;
     if (old < 0) return dg_fail(DG_IO, "%s: exists and cannot be read: %s", path, strerror(errno));

@@ -169,7 +169,7 @@ void dg_st_widen(void *values, size_t n, dg_st_narrow from)
 {
     char *to = values;
     const char *source = to + 2 * n;
-    for (size_t i = 0; i < n; i++) { /* in place: float i does not overwrite 16-bit value i + 1 */
+    for (size_t i = 0; i < n; i++) { /* in place: writing float i does not overwrite the 16-bit value i + 1 */
         uint16_t narrow;
         memcpy(&narrow, source + 2 * i, sizeof narrow);
         const uint32_t wide = from == DG_ST_HALF ? from_half(narrow) : (uint32_t)narrow << 16;

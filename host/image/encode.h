@@ -6,7 +6,7 @@
 #include "host/image/image.h"
 
 typedef struct {
-    const char *key, *value; /* key: Latin-1, 1 to 79 bytes */
+    const char *key, *value; /* PNG keyword of 1 to 79 Latin-1 bytes; text */
 } dg_text;
 
 /* Write an 8-bit PNG atomically. Equal pixels and texts give equal bytes. */

@@ -47,7 +47,7 @@ static inline void dg_image_free(dg_image *im)
 dg_err dg_image_decode(const void *data, size_t bytes, const dg_decode_options *o, dg_image *out);
 
 typedef struct {
-    int size, channels; /* channels: 1 (grey), 3 (RGB) or 4 (RGBA), overrides keep_alpha */
+    int size, channels; /* channels of the result: 1 (grey), 3 (RGB) or 4 (RGBA); overrides keep_alpha */
     dg_fit fit;
     dg_resize resize;
 } dg_fitting;

@@ -78,7 +78,7 @@ _Noreturn static void on_error(j_common_ptr jpeg)
 {
     reader *r = jpeg->client_data;
     jpeg->err->format_message(jpeg, r->why);
-    /* After lack of memory, the image is not skipped as damaged. */
+    /* After lack of memory, return an error instead of skipping the image as damaged. */
     if (jpeg->err->msg_code == JERR_OUT_OF_MEMORY)
         r->error = dg_fail(DG_DEVICE, "no memory to decode a JPEG of %d x %d", r->head->W, r->head->H);
     longjmp(r->jump, 1);
@@ -109,7 +109,7 @@ static void on_progress(j_common_ptr jpeg)
     if (dg_decode_late(r->start)) give_up(r, "takes too long to decode");
 }
 
-/* Most programs store inverted CMYK values (255 - ink). PIL's formula: R = 255 - K - round((255 - K) C / 255). */
+/* Most programs store inverted CMYK values (255 - ink). PIL's formula is R = 255 - K - round((255 - K) C / 255). */
 static void from_cmyk(uint8_t *rgb, const uint8_t *cmyk, int W)
 {
     for (int x = 0; x < W; x++) {

@@ -136,7 +136,7 @@ static int set_transforms(reader *r)
     png_structp png = r->png;
     bool has_alpha = !r->head->palette && r->head->components % 2 == 0;
     bool has_trns = png_get_valid(png, r->info, PNG_INFO_tRNS) != 0;
-    if (r->head->bits == 16) png_set_strip_16(png); /* keep the high byte, like PIL */
+    if (r->head->bits == 16) png_set_strip_16(png); /* keep only the high byte of 16-bit values, like PIL */
     if (r->head->palette) png_set_palette_to_rgb(png);
     if (r->head->components <= 2 && !r->head->palette) {
         png_set_expand_gray_1_2_4_to_8(png);

@@ -8,7 +8,7 @@
 #include "core/base/file_io.h"
 #include "core/base/bytes.h"
 
-/* Limits for reading the texts of PNG files, which dcgan wrote, in bytes and texts. */
+/* Limits for texts in PNG files: file size, total size of all texts, number of texts. */
 enum { FILE_LIMIT = 64 << 20, TEXT_LIMIT = 1 << 20, TEXTS_LIMIT = 64 };
 
 typedef struct {

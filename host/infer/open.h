@@ -7,7 +7,7 @@
 
 typedef struct {
     const char *device;            /* "auto", "cpu", "cuda" or "cuda:N" */
-    const dg_precision *precision; /* NULL: `preferred` if the device supports that precision, otherwise fp32 */
+    const dg_precision *precision; /* NULL: use preferred if the device supports that precision, otherwise fp32 */
     const dg_precision *preferred; /* NULL: bf16 */
     int threads;                   /* CPU threads; 0: OMP_NUM_THREADS or, without this variable, the number of cores */
     const dg_variant *conv;        /* CPU: variant of convolutions that support it; NULL: chosen by shape */
@@ -26,7 +26,7 @@ dg_err dg_device_open(const dg_device *d, dg_backend **out);
 /* Like dg_device_open, with the training precision as default precision, so that results equal those of training. */
 dg_err dg_device_open_trained(const dg_device *d, const char *precision, dg_backend **out);
 
-/* dg_device_open_gpu sets *out to NULL if the caller must use the CPU, and `why` to the reason or "". In this case
+/* dg_device_open_gpu sets *out to NULL if the caller must use the CPU, and `why` to the reason or "". If *out is NULL,
  * dg_device_open_cpu opens the CPU backend, and prints the warning `why`, unless it is "". */
 dg_err dg_device_open_gpu(const dg_device *d, dg_backend **out, char *why, size_t size);
 dg_err dg_device_open_cpu(const dg_device *d, const char *why, dg_backend **out);

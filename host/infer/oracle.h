@@ -18,7 +18,7 @@ typedef struct {
     dg_job_options job; /* options of the optimizer, and mean and standard deviation of a classifier's input */
 } dg_oracle;
 
-/* Close o even after an error. */
+/* Call dg_oracle_close even after an error. */
 dg_err dg_oracle_open(dg_oracle *o, const char *path);
 void dg_oracle_close(dg_oracle *o);
 

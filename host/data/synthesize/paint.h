@@ -15,7 +15,7 @@ typedef struct {
     double r, g, b;
 } dg_rgb;
 
-/* A stream of random 32-bit words. Draw one word per statement: C does not define the evaluation order of arguments. */
+/* A stream of random 32-bit words. Draw one word per statement, because C defines no evaluation order of arguments. */
 typedef struct {
     uint64_t seed, subsequence, block;
     uint32_t word[4];
