@@ -1,5 +1,4 @@
-/* Metrics of nearest neighbours by squared feature distance: recall (Kynkaanniemi et al. 2019), coverage (Naeem et al.
- * 2020), and copies of real images. */
+/* Nearest-neighbour metrics: recall (Kynkaanniemi et al. 2019), coverage (Naeem et al. 2020), copies of real images. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,5 +1,4 @@
-/* Image features of a fixed random network of four convolutions, which needs no training and no download (Lee 2022,
- * Naeem et al. 2020). */
+/* Image features of a fixed random network of four convolutions, without training (Lee 2022, Naeem et al. 2020). */
 #ifndef DG_RANDOM_NET_H
 #define DG_RANDOM_NET_H
 

@@ -1,6 +1,5 @@
 /* Sliced Wasserstein distance x 1,000 at each level of a Laplacian pyramid (Rabin et al. 2011, Karras et al. 2018).
- * Each image contributes 64 patches of 7 x 7 pixels. Patch channels are normalised; patches are projected on 128 random
- * directions. */
+ * Each image has 64 patches of 7 x 7 pixels with normalised channels, which are projected on 128 random directions. */
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>

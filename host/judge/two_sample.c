@@ -1,5 +1,4 @@
-/* Classifier two-sample test (Lopez-Paz & Oquab 2017): a network with the discriminator's layout is trained on half of
- * the images and tested on the rest. */
+/* Classifier two-sample test (Lopez-Paz & Oquab 2017): a copy of D's layers is trained on half of the images. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -20,8 +20,7 @@ static void leave(const dg_host_state *s)
     (void)uselocale(s->locale);
 }
 
-/* Block all signals except faults. New threads inherit the signal mask, so only threads of the host program run signal
- * handlers. */
+/* Block signals except faults, also in new threads, so that only threads of the host program run handlers. */
 static void block(sigset_t *before)
 {
     static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGPROF};
@@ -31,8 +30,7 @@ static void block(sigset_t *before)
     pthread_sigmask(SIG_BLOCK, &held, before);
 }
 
-/* An OpenMP thread keeps its number while the number of threads is constant. New threads inherit the default
- * settings. */
+/* OpenMP threads keep their numbers while their number is constant. New threads inherit the default settings. */
 void dg_guard_enter(dg_guard *g, dg_host_state *worker, int n)
 {
     *g = (dg_guard){.worker = worker, .workers = worker ? n : 0, .max = omp_get_max_threads()};

@@ -71,8 +71,7 @@ static int compare(const dg_batch_table *t, int i, const double rate[DG_BATCH_RO
     return n;
 }
 
-/* Estimate the relative images/s of each batch size as a median of comparisons. Then scale all estimates by the median
- * ratio of measured to estimated images/s. */
+/* Estimate the relative speed of each batch size as a median of comparisons, then scale it to images/s. */
 static void estimate(dg_batch_table *t)
 {
     double rate[DG_BATCH_ROWS] = {0}, said[2 * NEAR * DG_BATCH_ROWS];
@@ -124,8 +123,7 @@ static dg_batch_row *smallest(dg_batch_table *t, double share)
 
 static dg_batch_row *chosen(dg_batch_table *t) { return smallest(t, 1 - SURE * t->limits.within); }
 
-/* True if enough time is left to measure this batch size. The estimate uses the next larger, or else the largest, timed
- * size. */
+/* True if enough time is left to measure this batch size, estimated from the next larger, or largest, timed size. */
 static bool has_time(const dg_batch_table *t, int batch)
 {
     const dg_batch_row *r = t->row, *last = r + t->rows - 1;

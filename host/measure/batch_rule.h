@@ -52,8 +52,7 @@ typedef struct {
 typedef struct {
     void *context;
     double (*elapsed)(void *context);
-    /* Time a batch size for `seconds`, or for one round. why: "", or the reason why the batch does not fit in
-     * memory. */
+    /* Time a batch size for `seconds`, or for one round. why: "", or why the batch does not fit in memory. */
     dg_err (*look)(void *context, int batch, double seconds, dg_batch_row *row, char why[160]);
 } dg_batch_machine;
 

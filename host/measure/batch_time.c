@@ -69,8 +69,7 @@ void dg_batch_close(dg_batch_trial *t)
     dg_job_free(&t->job);
 }
 
-/* Time the steps of a round, or at least COUNTED steps for `most` seconds. CPU busy time or NVML utilisation, in
- * percent, is sampled once per second. */
+/* Time the steps of a round, or at least COUNTED steps for `most` seconds. Sample utilisation once per second. */
 static dg_err take_samples(dg_batch_trial *t, const dg_batch_bench *b, double most, dg_batch_row *row)
 {
     const int threads = b->backend->threads;

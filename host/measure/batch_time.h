@@ -42,8 +42,7 @@ typedef struct {
 dg_err dg_batch_open(dg_batch_trial *t, dg_batch_bench *b, int batch, char why[160]);
 void dg_batch_close(dg_batch_trial *t);
 
-/* Choose a batch size for the options b->o by measurements on the device. Returns DG_DEVICE if the first size does not
- * fit. */
+/* Choose a batch size for the options b->o by measurements. Returns DG_DEVICE if the first size does not fit. */
 dg_err dg_batch_find(dg_batch_bench *b, dg_batch_rule rule, dg_batch_table *t);
 
 #endif

@@ -76,8 +76,7 @@ dg_err dg_bench_predict(dg_bench_model *r, const dg_machine *m, const dg_plan *p
     return e ? e : predict(r, m, p);
 }
 
-/* Returns the number of steps that take about 20 ms, because launching and synchronising a GPU costs more than one
- * step. */
+/* Returns the number of steps in about 20 ms, because one launch and synchronisation costs more than a step. */
 static int steps_at_once(double ms)
 {
     const double n = ms > 0 ? 20 / ms : DG_TRIAL_STEPS;

@@ -17,13 +17,11 @@ typedef struct {
 
 void *dg_check_memory(const dg_job *job, const dg_row *r)
 {
-    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): only scratch operands have a NULL row, and no caller passes
-     * scratch */
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): only scratch has no row, and no caller passes scratch */
     return r->kind == DG_OUTSIDE ? r->outside : (char *)job->arena.base + r->offset;
 }
 
-/* Returns the bytes that an op uses from the operand's row on. The optimizer ops also use the network's following
- * rows. */
+/* Returns the bytes that an op uses from the operand's row on, which for optimizers include following rows. */
 size_t dg_check_bytes(const dg_op *op, int operand, const dg_row *r)
 {
     if (r->kind == DG_STATE) return r->bytes;
@@ -66,8 +64,7 @@ static dg_err put_magnitudes(checker *c, const dg_check_operand *o)
     return e;
 }
 
-/* Compute sums of |a||b|: run the op on the reference backend with the absolute values of its inputs, then restore the
- * operands. */
+/* Compute sums of |a||b|: run the op on the reference with absolute values of its inputs, then restore the operands. */
 static dg_err weigh(checker *c)
 {
     dg_err e = DG_OK;
@@ -118,8 +115,7 @@ static dg_err both(checker *c)
     return dg_op_limits(&(dg_op_values){{c->op[0], c->op[1]}, c->operand, c->operands, c->eps});
 }
 
-/* Returns DG_FAILED if an operand's values differ by more than the limit. *worst: largest ratio of difference to
- * limit. */
+/* Returns DG_FAILED if an operand's difference exceeds its limit. *worst: largest ratio of difference to limit. */
 static dg_err compare(const checker *c, const dg_check_operand *o, double *worst)
 {
     const dg_op *op = c->op[1];

@@ -1,5 +1,4 @@
-/* Compares two backends in lockstep: every op of a plan runs on both backends with equal inputs, and the outputs are
- * compared. */
+/* Compares two backends: each op of a plan runs on both backends with equal inputs, and outputs are compared. */
 #ifndef DG_CHECK_H
 #define DG_CHECK_H
 
@@ -33,8 +32,7 @@ dg_err dg_check_op(dg_job *job, const dg_plan *p, const dg_op *reference, const 
 dg_err dg_check_fused(dg_job *plain, dg_job *fused, const char *plan, FILE *to, dg_check_result *result);
 
 /* Compare |v|^2 with its tangent (penalty.h) for each image, after a step of a job with o.checked and gradient
- * penalties. *worst: largest relative difference. Returns DG_FAILED if *worst exceeds the limit for rounding. Plans
- * without penalties are not checked. */
+ * penalties. *worst: largest relative difference. Returns DG_FAILED if *worst exceeds the limit for rounding. */
 dg_err dg_check_penalty(const dg_job *job, dg_plan_role role, double *worst);
 
 #endif

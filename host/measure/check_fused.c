@@ -19,8 +19,7 @@ static const dg_op *same_op(const dg_plan *p, const char *name)
     return NULL;
 }
 
-/* True for arena rows whose contents differ in a fused plan: the result of op norm_act_dx, which its consumers
- * complete, and the sums in its scratch. */
+/* True for arena rows that differ in a fused plan: the unfinished result of op norm_act_dx, and the op's scratch. */
 static bool differs(const dg_plan *fused, int row)
 {
     for (int i = 0; i < fused->ops; i++)
@@ -55,8 +54,7 @@ static bool pair_of(const sides *s, const dg_op *fused, int k, pair *out)
     return true;
 }
 
-/* Expand bf16 to fp32 in place, because the unfused ops store fp32 (fused.h). The bf16 values are in the first half of
- * `host`. */
+/* Expand bf16 (first half of `host`) to fp32 in place, because the unfused ops store fp32 (fused.h). */
 static void widen(void *host, size_t bytes)
 {
     for (size_t i = bytes / sizeof(float); i-- > 0;) {
@@ -146,8 +144,7 @@ static dg_err compare(const sides *s, const dg_launch *l, const dg_op *fused, do
     return e;
 }
 
-/* True if the launch reads a gradient that an earlier launch stored rounded, because the check rounds this gradient
- * again. */
+/* True if the launch reads a gradient that an earlier launch stored rounded; the check rounds this gradient again. */
 static bool reads_rounded_twice(const dg_plan *fused, const dg_launch *l)
 {
     for (int i = l->first; i < l->first + l->count; i++)

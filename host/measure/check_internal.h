@@ -5,8 +5,7 @@
 #include "core/plan/limits.h"
 #include "host/measure/check.h"
 
-/* dg_check_memory returns the address of an arena row; dg_check_bytes returns the number of bytes that an op uses
- * there. */
+/* Return the address of an arena row, and the number of bytes that an op uses from this address on. */
 void *dg_check_memory(const dg_job *job, const dg_row *r);
 size_t dg_check_bytes(const dg_op *op, int operand, const dg_row *r);
 

@@ -5,8 +5,7 @@
 
 typedef struct dg_nvml dg_nvml;
 
-/* Open NVML for the GPU with this PCI bus id ("0000:3b:00.0"). Returns NULL on failure; *why is the reason, a static
- * string. */
+/* Open NVML for the GPU at PCI bus id `bus` ("0000:3b:00.0"). NULL: failure, with the reason (static text) in *why. */
 dg_nvml *dg_nvml_open(const char *bus, const char **why);
 void dg_nvml_close(dg_nvml *n);
 

@@ -67,9 +67,8 @@ void dg_forward(dg_builder *b, dg_pass *p);
 enum { DG_WANT_WEIGHTS = 1, DG_WANT_INPUT = 2 };
 dg_view dg_backward(dg_builder *b, dg_pass *p, dg_view dy, unsigned want);
 
-/* A tangent pass (penalty.h) computes directional derivatives. Each layer multiplies the tangents of its inputs by its
- * weights, without bias, then by the slopes of its activation in the forward pass. Each layer also appends the
- * gradients of its weights. */
+/* A tangent pass (penalty.h) computes directional derivatives and weight gradients. Each layer multiplies the tangents
+ * of its inputs by its weights, without bias, then by the slopes of its activation. */
 typedef struct {
     dg_pass *pass;   /* forward pass on which dg_backward ran, from gradients of 1 and with DG_WANT_INPUT */
     dg_view slopes;  /* (N): gradient of the loss with respect to each logit */
@@ -79,8 +78,7 @@ typedef struct {
 /* Append the tangent pass from v, the tangent of the network's input; returns the tangent of the network's output. */
 dg_view dg_tangent_pass(dg_builder *b, dg_tangent *t, dg_view v);
 
-/* Returns DG_USAGE if a layer has no tangent: batch norm, max pooling, or an activation that is not linear on both
- * sides of 0. */
+/* Returns DG_USAGE if a layer has no tangent: batch norm, max pooling, or an activation with a curve. */
 dg_err dg_net_check_tangent(const dg_model *m, int net);
 
 /* Returns DG_USAGE if no later layer reads a layer's output, because no gradient would reach that layer's weights. */
@@ -89,8 +87,7 @@ dg_err dg_net_check_backward(const dg_model *m, int net);
 /* Returns DG_USAGE if an activation of `images` images, or a weight tensor, has more than DG_TENSOR_VALUES values. */
 dg_err dg_net_check_values(const dg_model *m, int net, double images);
 
-/* Build the plan of a forward pass in evaluation mode with batch size N. The arena a receives addresses but no
- * memory. */
+/* Build the plan of a forward pass in evaluation mode with batch size N. Arena a receives addresses, no memory. */
 dg_err dg_build_forward(const dg_model *m, int net, int N, dg_backend *backend, dg_arena *a, dg_plan *plan);
 
 int dg_work_row(dg_builder *b, int net, dg_shape shape, const char *format, ...) __attribute__((format(printf, 4, 5)));

@@ -100,8 +100,7 @@ static void train_plan(dg_builder *b, dg_job *job, dg_plan_role role, int B)
     dg_add_advance(job, plan, B);
 }
 
-/* Add the arena rows that the host writes before a run of plan "test": dataset records, record order, and a step state
- * of zeros. */
+/* Add the arena rows that the host writes before plan "test": dataset records, their order, and a zeroed step state. */
 static void test_rows(dg_job *job, int N)
 {
     dg_arena *a = &job->arena;
@@ -111,8 +110,7 @@ static void test_rows(dg_job *job, int N)
     job->test.state = dg_keep(job, dg_arena_row(a, "test.state", DG_WORK, 0, DG_U8, state));
 }
 
-/* Copy the last layer's input to a separate row, because fused launches may omit storing the output of a norm that only
- * convolutions read. */
+/* Copy the last layer's input to a row, because fused launches may not store a norm's output for convolutions. */
 static void add_hidden(dg_builder *b, dg_job *job, const dg_pass *c)
 {
     const dg_layer *last = last_layer(&job->model);

@@ -1,5 +1,4 @@
-/* The GAN recipe: checks of its two networks, the plans of sampling, and the table of metrics. The training step is in
- * gan_step.c. */
+/* The GAN recipe except its training step (gan_step.c): checks of the networks, plans of sampling, table of metrics. */
 #include "host/net/gan.h"
 
 #include <stdio.h>
@@ -73,8 +72,7 @@ static dg_builder with_averages(const dg_builder *b, dg_plan *plan)
 }
 
 /* Build the plan that recomputes batch norm statistics for the averaged weights, as means over BATCHES batches of z.
- * Every run of the plan uses equal z, so that the statistics depend on the weights only. The first batch of z
- * overwrites old statistics (momentum 1). */
+ * Each run uses equal z. The first batch has momentum 1, which overwrites the old statistics. */
 static void statistics_plan(const dg_builder *all, dg_job *job)
 {
     enum { BATCHES = 8 };

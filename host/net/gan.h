@@ -8,8 +8,7 @@
 
 extern const dg_recipe dg_gan_recipe, dg_gan_penalised_recipe;
 
-/* Parse a list such as "color,cutout" into DG_AUGMENT_ flags; no flags: NULL, "" or "none". Returns false for an
- * unknown or repeated name. */
+/* Parse names such as "color,cutout" (or "none") into DG_AUGMENT_ flags. False: an unknown or repeated name. */
 bool dg_augment_parse(const char *text, int *out);
 
 /* Draw the latent vector z of sample number `image`: standard normal values from Philox stream DG_STREAM_SAMPLE. */

@@ -134,7 +134,7 @@ void dg_gan_step(dg_builder *b, dg_job *job, dg_plan_role role, int B)
     add_loss(job, plan, &(loss_part){"real", of_real, dlogit, of_fake, B, true, false, DG_LOSS_D_REAL, DG_D_X});
     add_loss(job, plan, &(loss_part){"fake", of_fake, dfake, of_real, B, false, false, DG_LOSS_D_FAKE, DG_D_GZ1});
 
-    /* loss_d += r1 / 2 * mean(|grad D(x)|^2) + r2 / 2 * mean(|grad D(fake)|^2), for augmented x and fake (penalty.h);
+    /* loss_d += r1 / 2 * mean(|grad D(x)|^2) + r2 / 2 * mean(|grad D(fake)|^2), after augmentation (penalty.h);
      * loss_d.backward(); optimizer_d.step() */
     if (dg_is_penalised(&job->o)) dg_backward_penalised(b, job, role, &d, dlogit);
     else dg_backward(b, &d, dlogit, DG_WANT_WEIGHTS);

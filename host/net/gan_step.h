@@ -10,8 +10,7 @@ enum { DG_G = 0, DG_D = 1 };
 /* Append the op that draws N latent vectors into arena row z from this random stream. */
 dg_op *dg_add_noise(dg_job *job, dg_plan *plan, int z, int N, int stream);
 
-/* Append the augmentation of N images; returns D's input, which is `images` without --augment. order: number of the
- * augmentation within the step, from 0. */
+/* Append the augmentation of N images; returns D's input. order: number of the augmentation within the step, from 0. */
 dg_view dg_add_augment(dg_builder *b, dg_job *job, dg_view images, int N, int order);
 
 /* Append the backward op of the augmentation. Returns the gradient of the images from dy, the gradient of D's input. */
@@ -31,8 +30,7 @@ enum {
     DG_R2
 };
 
-/* Append the ops of a training step with batch size B to the job's plan `role`: DG_PLAN_TRAIN or
- * DG_PLAN_TRAIN_SHORT. */
+/* Append a training step with batch size B to the job's plan `role`: DG_PLAN_TRAIN or DG_PLAN_TRAIN_SHORT. */
 void dg_gan_step(dg_builder *b, dg_job *job, dg_plan_role role, int B);
 
 #endif

@@ -1,5 +1,4 @@
-/* A job: a model, its recipe (recipe.h), and the plans of training, sampling and testing over one arena. Code that uses
- * a job does not depend on the recipe. */
+/* A job: a model, its recipe (recipe.h), and the plans of training, sampling and testing over one arena. */
 #ifndef DG_JOB_H
 #define DG_JOB_H
 
@@ -11,8 +10,7 @@
 
 /* Weight initialisation, drawn from Philox. DCGAN is N(0, 0.02), gamma N(1, 0.02) (Radford et al. 2016); NORMAL is N(0,
  * start_sigma), biases N(0, start_bias); HE is N(0, 2 / fan_in) (He et al. 2015); GLOROT is uniform within sqrt(6 /
- * (fan_in + fan_out)) (Glorot & Bengio 2010); TORCH is uniform within 1 / sqrt(fan_in), biases too. Defaults: gamma 1,
- * biases 0. */
+ * (fan_in + fan_out)) (Glorot & Bengio 2010); TORCH is uniform within 1 / sqrt(fan_in), biases too. Else gamma is 1. */
 typedef enum { DG_START_DCGAN, DG_START_NORMAL, DG_START_HE, DG_START_GLOROT, DG_START_TORCH } dg_start;
 
 /* Statistics of the training images, with which a model prepares its input. */
@@ -128,19 +126,17 @@ void dg_job_rows(dg_job *job);
 const dg_plan *dg_job_plan(const dg_job *job, const char *name);
 void *dg_job_memory(const dg_job *job, int row);
 
-/* Initialise weights by o.start or the key `start` of their layer, moments with 0 or o.accumulator, running means with
- * 0, running variances with 1. */
+/* Initialise weights by o.start or the layer's key `start`, moments by 0 or o.accumulator, running means by 0, running
+ * variances by 1. */
 dg_err dg_job_init(dg_job *job, uint64_t seed);
 
 /* Copy the step state to the device: seed, step, cursor and lr of `state`, and the scheduled values (dg_schedule_step)
- * after `images` images, for a step of `batch` images. dg_job_put_state copies the state in the middle of a schedule,
- * where every scheduled op has an effect. */
+ * after `images` images, for a step of `batch` images. dg_job_put_state uses the middle of a schedule. */
 dg_err dg_job_put_scheduled(dg_job *job, const dg_step_state *state, double images, int batch);
 dg_err dg_job_put_state(dg_job *job, const dg_step_state *state);
 /* Wait for the steps, then copy the metrics of steps first .. first+n-1; n <= DG_RING. */
 dg_err dg_job_get_metrics(dg_job *job, uint64_t first, int n, dg_metrics *out);
-/* Start an asynchronous copy of the metrics of n steps, which runs after all launched steps. host: memory from
- * alloc_host. */
+/* Start to copy the metrics of n steps asynchronously, after all launched steps. host: memory from alloc_host. */
 dg_err dg_job_start_metrics(dg_job *job, uint64_t first, int n, dg_metrics *host);
 
 /* Recompute the batch norm statistics for averaged weights if the weights have changed. Called by dg_job_generate. */
@@ -162,8 +158,7 @@ dg_err dg_job_write(dg_job *job, const dg_job_tensor *t, int row, dg_type type, 
 
 int dg_job_inputs(const dg_job *job);
 
-/* Convert `count` values to the backend's floating-point type and copy them into the plan's input, from element `first`
- * on. */
+/* Convert `count` values to the backend's type and copy them into the plan's input, from element `first` on. */
 dg_err dg_job_put_input(dg_job *job, dg_plan_role plan, size_t first, const double *in, size_t count);
 
 /* Generate n samples in batches. in: latent vectors (n, dg_job_inputs); pixels: (n, size, size, channels) uint8, or
@@ -175,8 +170,7 @@ dg_err dg_job_generate(dg_job *job, const float *in, int n, uint8_t *pixels, dou
 dg_err dg_job_test(dg_job *job, const uint8_t *records, int n, double *p, double *each, double *hidden);
 dg_shape dg_job_hidden(const dg_job *job);
 int dg_job_classes(const dg_job *job);
-/* Copy n <= o.tested records to the inputs of plan "test". If n < o.tested, copies of the first record fill the rest.
- * */
+/* Copy n <= o.tested records to the inputs of plan "test". If n < o.tested, the first record fills the rest. */
 dg_err dg_job_put_test(dg_job *job, const uint8_t *records, int n);
 
 /* Like dg_job_generate with x NULL, but the copy to pixels is asynchronous. pixels: memory from alloc_host, complete
@@ -186,8 +180,8 @@ dg_err dg_job_start_generate(dg_job *job, const float *in, int n, uint8_t *pixel
 /* Set beta2, ema, augment and penalty of step state s from the options, for a step of `batch` images. With a schedule
  * of T images, also scale s->lr. A scheduled value is end + (start - end) c with c = (1 + cos(pi u)) / 2 and u = min(1,
  * images / T). The EMA half-life starts at 0, because early weights are poor. The probability of augmentations starts
- * at 0, because D cannot memorise images early (Huang et al. 2024). Adam's bias correction uses the current beta2, as
- * in torch.optim. */
+ * at 0, because D cannot memorise images early (Huang et al. 2024). As in PyTorch, Adam's bias correction uses the
+ * current beta2. */
 void dg_schedule_step(const dg_job_options *o, double images, int batch, dg_step_state *s);
 
 #endif

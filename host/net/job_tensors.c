@@ -13,8 +13,7 @@ size_t dg_job_tensor_count(const dg_job_tensor *t)
     return n;
 }
 
-/* Convert between the arena's layout (Co, K, K, Ci) and PyTorch's (Co, Ci, K, K), and between types; to_file: from
- * arena to PyTorch. */
+/* Convert between types and layouts: arena (Co, K, K, Ci), PyTorch (Co, Ci, K, K). to_file: from arena to PyTorch. */
 static void permute(const dg_job_tensor *t, void *dst, dg_type dst_type, const void *src, dg_type src_type,
                     bool to_file)
 {

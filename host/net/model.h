@@ -1,5 +1,4 @@
-/* Model files: models/NAME.cfg, INI files with one section per layer (docs/model-files.md). Errors are DG_USAGE;
- * messages have file, line and key. */
+/* Model files (docs/model-files.md): INI files with one section per layer. Errors: DG_USAGE with file, line and key. */
 #ifndef DG_MODEL_H
 #define DG_MODEL_H
 
@@ -20,8 +19,7 @@ typedef enum {
 } dg_norm;
 
 /* Initial weights of a layer: by option --start, or N(0, gain^2 / n) with biases 0 (GAIN), or all 0 (ZERO). n is the
- * number of products in the sum of one output. gain is the model key gain, times sqrt(2 / (1 + slope^2)) before relu
- * and leaky (He et al. 2015). */
+ * number of products per output. gain is the key gain, times sqrt(2 / (1 + slope^2)) before relu and leaky. */
 #define DG_LAYER_STARTS(X) X(OPTION, "option") X(GAIN, "gain") X(ZERO, "zero")
 typedef enum {
 #define X(NAME, word) DG_LAYER_START_##NAME,
@@ -100,8 +98,7 @@ static inline dg_shape dg_net_input(const dg_model *m, const dg_net *n)
 }
 
 /* Write a stock DCGAN as model text to out (DG_MODEL_TEXT_MAX bytes). The layers of G have ngf * 2^depth ... ngf
- * filters; D mirrors G. The image size is F * 2^k with F from 4 to 7; F is also the kernel size of G's first and D's
- * last layer. */
+ * filters; D mirrors G. The image size is F * 2^k with F from 4 to 7; F is the kernel size of the layers at F x F. */
 dg_err dg_model_stock(char *out, const char *name, int size, int channels, int latent, int ngf, int ndf);
 
 /* Write the model text of family bilinear, residual or r3gan to out (DG_MODEL_TEXT_MAX bytes), with the image sizes of
@@ -116,8 +113,7 @@ dg_err dg_model_norm_d(const char *model, const char *name, dg_norm norm, char o
 /* Returns the name suffix of models with this norm in D, such as "-spectral"; NULL: no suffix. */
 const char *dg_model_norm_suffix(dg_norm norm);
 
-/* Write a classifier's model text, changed to `classes` classes. Returns DG_USAGE if the model is not a classifier or
- * the text is too long. */
+/* Write a classifier's model text for `classes` classes. DG_USAGE: not a classifier, or the text is too long. */
 dg_err dg_model_reclassed(const char *model, const char *name, int classes, char out[DG_MODEL_TEXT_MAX]);
 
 /* Write the model name "NAME-2classes" for classes = 2. Returns false if name is not a built-in model. */

@@ -95,8 +95,7 @@ static void block(text *t, int count, int filters, bool grouped)
     put(t, "add = %c.%d\n", t->net, in);
 }
 
-/* Write a GAN with a residual block per stage, and a 1 x 1 convolution where the number of channels changes (Huang et
- * al. 2024). */
+/* Write a GAN with a residual block per stage, and 1 x 1 convolutions where channels change (Huang et al. 2024). */
 static void blocks(text *t, int channels, int first, int halvings, const widths net[2], bool grouped)
 {
     begin_net(t, 'G', "kernel = 1\n");

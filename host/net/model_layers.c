@@ -77,8 +77,7 @@ static dg_err check_addend(unroller *u, const dg_section *s, const dg_layer *l)
                b.C, other->name);
 }
 
-/* Expand a name of key `torch` for copy 1, 2, ...: {4+2} becomes 4, 6, ... Returns the text after the name; NULL: the
- * name is too long. */
+/* Expand a name of key `torch` for copy 1, 2, ...: {4+2} becomes 4, 6, ... Returns the rest; NULL: too long. */
 static const char *expand(const char *text, int copy, char out[48])
 {
     char all[sizeof((dg_section *)0)->torch];
@@ -98,8 +97,7 @@ static const char *expand(const char *text, int copy, char out[48])
     return snprintf(out, 48, "%s", all) < 48 ? text : NULL;
 }
 
-/* Get the default PyTorch name of a batch norm: the module number after the convolution, such as features.1 for
- * features.0. */
+/* Get the default PyTorch name of a batch norm: the convolution's with the next number (features.0: features.1). */
 static bool name_norm(const char *conv, char out[48])
 {
     size_t n = strlen(conv), digits = 0;

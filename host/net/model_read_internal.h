@@ -42,8 +42,7 @@ void dg_key_names(unsigned keys, char out[160]);
 /* Copy to s the keys in bit mask `keys` that are set in `defaults` and not in s. */
 void dg_key_inherit(dg_section *s, const dg_section *defaults, unsigned keys);
 
-/* Parse a section heading: "G.12" gives net "G" and number 12, "G" gives number 0. Returns false for any other
- * heading. */
+/* Parse a heading: "G.12" gives net "G" and number 12, "G" gives number 0. Returns false for other headings. */
 bool dg_section_name(const char *text, char net[8], int *number);
 
 #endif

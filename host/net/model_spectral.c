@@ -58,8 +58,7 @@ static bool has_weights(const char *heading)
     return true;
 }
 
-/* In the sections of D, remove the lines of the keys in `keys` and insert `keys` after each heading of a layer with
- * weights. */
+/* In the sections of D, remove the lines of these keys and insert them after each heading of a layer with weights. */
 dg_err dg_model_norm_d(const char *model, const char *name, dg_norm norm, char out[DG_MODEL_TEXT_MAX])
 {
     const bool none = norm == DG_NORM_NONE;

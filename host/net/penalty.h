@@ -1,12 +1,12 @@
 /* Gradient penalties R1 and R2 (Mescheder et al. 2018) without double backward.
  *
  * The penalties add r1 / 2 mean |v|^2 over real images and r2 / 2 mean |v|^2 over samples to loss_d. v is the gradient
- * of an image's logit with respect to the augmented image. Layer l of L has weights W_l, input a_{l-1} and an
- * activation with slopes M_l, which is linear on both sides of 0. With N images and s_n = d loss / d logit_n: backward
- * g_L = 1, g_l = M_l W_{l+1}^T g_{l+1}, v = W_1^T g_1 tangent    t_0 = v, t_l = M_l W_l t_{l-1}; then t_L of an image
- * is |v|^2 gradients  dW_l = sum_n g_l (x) (s_n a_{l-1} + (r / N) t_{l-1}), db_l = sum_n s_n g_l because each weight
- * occurs twice in the product |v|^2 = <v, v>. The backward pass starts with 1 at each logit; op mix scales the inputs
- * of the weight gradients by s_n. */
+ * of an image's logit with respect to the augmented image. Layer l of L has weights W_l, input a_{l-1} and the slopes
+ * M_l of an activation that is linear on both sides of 0. With N images and s_n = d loss / d logit_n:
+ *   backward   g_L = 1, g_l = M_l W_{l+1}^T g_{l+1}, v = W_1^T g_1
+ *   tangent    t_0 = v, t_l = M_l W_l t_{l-1}; then t_L of an image is |v|^2
+ *   gradients  dW_l = sum_n g_l (x) (s_n a_{l-1} + (r / N) t_{l-1}), db_l = sum_n s_n g_l
+ * because each weight occurs twice in the product |v|^2 = <v, v>. Op mix scales the inputs of the gradients by s_n. */
 #ifndef DG_PENALTY_H
 #define DG_PENALTY_H
 

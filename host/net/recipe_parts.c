@@ -19,8 +19,7 @@ dg_builder dg_job_builder(dg_job *job)
                         .moment = {k->moment[0] && (o->optimizer != DG_SGD || o->momentum > 0), k->moment[1]}};
 }
 
-/* Set fan_in and fan_out as PyTorch does. A dense layer is stored as a convolution over the whole map, so that fan_out
- * is the number of outputs. */
+/* Set fan_in and fan_out as PyTorch does. For dense layers fan_out is the number of outputs. */
 static void set_fans(dg_job_tensor *t, const dg_parameter *own, const dg_parameter *weights)
 {
     const int *d = weights->dim;

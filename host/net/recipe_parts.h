@@ -20,8 +20,7 @@ void dg_add_average(dg_job *job, dg_plan *plan, int net);
 
 void dg_add_advance(dg_job *job, dg_plan *plan, int B);
 
-/* Reserve the memory of an arena row for the whole plan, because the host writes the row before or reads it after the
- * plan. Returns row. */
+/* Reserve an arena row's memory for the whole plan, because the host accesses the row outside the plan. Returns row. */
 int dg_keep(dg_job *job, int row);
 
 /* Returns DG_USAGE if a network has no weights, or has a layer that no gradient reaches. */

@@ -207,8 +207,7 @@ static void zsh(FILE *to)
     fputs("    esac\n}\n[[ $funcstack[1] == _dcgan ]] && _dcgan \"$@\" || compdef _dcgan dcgan\n", to);
 }
 
-/* Print the fish condition under which options of these commands are completed. A command line without a command means
- * train. */
+/* Print the fish condition for completing options of these commands. Without a command, train is meant. */
 static void fish_where(FILE *to, unsigned commands)
 {
     const bool train = commands >> DG_CMD_TRAIN & 1;

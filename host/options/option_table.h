@@ -66,8 +66,7 @@ extern const dg_command_info dg_commands[DG_CMDS];
 const dg_option *dg_option_find(const char *name);
 /* Returns an option's old name, which command line, environment and config.ini also accept. NULL: no old name. */
 const char *dg_option_alias(const dg_option *t);
-/* Returns the option's default for a command; NULL: no default. import and eval read the model from the weights
- * file. */
+/* Returns the option's default for a command; NULL: no default, such as the model of import and eval. */
 const char *dg_option_preset(const dg_option *t, dg_command command);
 /* Returns the command's option, or the command, with the name most similar to `name`; NULL: no similar name. */
 const char *dg_option_nearest(const char *name, dg_command command);
@@ -110,8 +109,7 @@ dg_err dg_options_new_run(dg_options *o);
 bool dg_options_older_run(const dg_options *o, char *out, size_t size);
 /* Get the directory name RUN-N with the next free number, such as RUN-2. *out is malloc'd. */
 dg_err dg_options_next_run(const char *run, char **out);
-/* Replace the path of a run directory by its newest checkpoint. Any other folder is an error unless or_images is
- * set. */
+/* Replace the path of a run directory by its newest checkpoint. Other folders are errors unless or_images is set. */
 dg_err dg_options_settle_run(char **given, bool or_images);
 /* Set o->model from --init (if --model is not given), from --size and --channels, or from --norm-d. */
 dg_err dg_options_name_model(dg_options *o);
@@ -122,8 +120,7 @@ dg_err dg_options_finish(dg_options *o);
 /* Parse --schedule, and refuse options of another optimizer. */
 dg_err dg_options_training(dg_options *o);
 dg_err dg_options_augment(dg_options *o);
-/* If the user chose another optimizer, schedule or augmentation than the model, reset the model's values of dependent
- * options. */
+/* Reset options that the model sets for an optimizer, schedule or augmentation that the user has replaced. */
 void dg_options_drop(dg_options *o, const dg_options *model);
 /* Apply the presets of the recipe of model `name`, then the model's section [train]. Ignores an unreadable model. */
 dg_err dg_options_model(dg_options *o, const char *name);

@@ -142,8 +142,7 @@ void dg_options_free(dg_options *o);
 /* Returns a copy (malloc'd) of a config.ini text with another value for this key. NULL: out of memory. */
 char *dg_config_settled(const char *text, const char *key, const char *value);
 
-/* Returns a copy (malloc'd) of the lines with DG_OPT_RESULT options in a config.ini text. Runs with equal training have
- * equal copies. NULL: out of memory. */
+/* Returns a copy (malloc'd) of the DG_OPT_RESULT options in a config.ini text, to compare runs. NULL: out of memory. */
 char *dg_config_results(const char *text);
 
 #endif

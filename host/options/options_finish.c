@@ -47,8 +47,7 @@ static dg_err parse_checkpoints(dg_options *o)
                    o->checkpoints);
 }
 
-/* Refuse hyperparameters that become 0, and decay rates that become 1, in the element type of training, which flushes
- * denormal numbers to 0. */
+/* Refuse hyperparameters that become 0, and decay rates that become 1, in the element type of training. */
 static dg_err check_vanishing(const dg_options *o)
 {
     const struct {
@@ -226,8 +225,7 @@ const dg_precision *dg_options_precision(const dg_options *o, bool *else_fp32)
     return &dg_precisions[*else_fp32 ? DG_PRECISION_BF16 : o->precision];
 }
 
-/* Set the precision of check and replay to fp32 unless --precision is given, because their references do not round
- * operands. */
+/* Set auto precision of check and replay to fp32, because their reference results have unrounded operands. */
 static void finish_precision(dg_options *o)
 {
     if (o->precision != DG_PRECISION_AUTO) return;

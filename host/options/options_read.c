@@ -242,8 +242,7 @@ static dg_err compare(dg_options *o, const dg_options *run)
     return DG_OK;
 }
 
-/* Fail if config.ini of the run, or --config FILE, has the removed precision tf32, and the user chose no other
- * precision. */
+/* Fail if config.ini or --config FILE has the removed precision tf32, and the user chose no other precision. */
 static dg_err leave_tf32(const dg_options *o, dg_options *run, const char *run_config, const char *config)
 {
     if (!o->tf32_line) return DG_OK;
@@ -275,8 +274,7 @@ static dg_err set_given(dg_options *o, const scanned *s, const char *config)
     return e ? e : dg_options_name_model(o);
 }
 
-/* If the user gave --ema or --ema-half-life in the environment or on the command line, reset the other of these two
- * options. */
+/* If `user` has one of --ema and --ema-half-life, reset the other option, which another source may have set. */
 static void choose_average(dg_options *o, const dg_options *user)
 {
     const bool ema = dg_option_given(user, "ema"), half_life = dg_option_given(user, "ema-half-life");

@@ -20,8 +20,8 @@ dg_err dg_log_flush(dg_log *l);
 /* Sync the log to disk; any thread may call dg_log_sync. Call dg_log_sync before a checkpoint is renamed, so that a
  * power failure leaves no checkpoint without rows. */
 dg_err dg_log_sync(const dg_log *l);
-/* Also write events.out.tfevents.run for TensorBoard; earlier rows are added to a new file. Call after dg_log_open with
- * its resume_step. */
+/* Also write events.out.tfevents.run for TensorBoard; a new file starts with the earlier rows. Call after
+ * dg_log_open. */
 dg_err dg_log_events(dg_log *l, const dg_rundir *r, uint64_t resume_step);
 /* Add an image grid to the TensorBoard file; any thread may call dg_log_image. */
 dg_err dg_log_image(const dg_log *l, uint64_t step, const dg_image *im);

@@ -6,8 +6,7 @@
 
 enum { FEW_EPOCHS = 8, FEW_POINTS = 100, PLOT = 314 };
 
-/* Count the epochs in the log. *longest: rows of the longest epoch, which is the expected length of an unfinished
- * epoch. */
+/* Count the epochs in the log. *longest: rows of the longest epoch, used as length of unfinished epochs. */
 static void count_epochs(const dg_log_row *rows, long n, long *epochs, long *longest)
 {
     *epochs = *longest = 0;
@@ -124,8 +123,8 @@ static bool has_measures(const dg_run_log *run)
     return false;
 }
 
-/* Add one chart per distance metric, then one chart for all metrics in percent or with best value 1. Returns the number
- * of charts. */
+/* Add a chart per distance metric, then a chart of all metrics in percent or with best value 1. Returns their
+ * number. */
 static int add_measured(dg_chart *p, const dg_run_log *run)
 {
     int n = 0;

@@ -5,14 +5,14 @@
 #include "host/infer/oracle.h"
 
 typedef struct {
-    /* Called per compared quantity. difference: max |computed - recorded| / max |recorded|, NaN if a value is not
-     * finite; where: "worst step 3" or "". */
+    /* Called per compared quantity. difference: max |computed - recorded| / max |recorded|, NaN if not finite; where:
+     * "worst step 3" or "". */
     void (*compared)(void *context, const char *name, double difference, const char *where);
     void *context;
 } dg_replay_report;
 
-/* Run `steps` training steps. Compare gradients of step 0, all metrics and, after all recorded steps, weights and
- * samples. m: (steps) metrics. */
+/* Run `steps` steps; compare gradients of step 0, metrics m (steps) and, after all recorded steps, weights and
+ * samples. */
 dg_err dg_replay(const dg_oracle *o, dg_backend *b, int steps, const dg_replay_report *report, dg_metrics *m);
 
 #endif

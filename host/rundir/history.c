@@ -56,8 +56,8 @@ static int link_over(const dg_rundir *r, const char *from, const char *to)
     return failed;
 }
 
-/* Get the names (256 bytes) of the checkpoint-NNNN files with lowest and highest epoch. Returns the number of such
- * files; -1: error (errno). */
+/* Get the names (256 bytes) of the checkpoint-NNNN files of lowest and highest epoch. Returns their number, -1:
+ * errno. */
 static int kept_ones(const dg_rundir *r, char *oldest, char *latest)
 {
     uint64_t least = 0, most = 0;
@@ -93,9 +93,8 @@ void dg_history_prune(const dg_rundir *r, int keep)
         if (unlinkat(r->fd, oldest, 0)) return;
 }
 
-/* A rewind moves later files to a new directory. A marker file in the new directory names the checkpoint that the run
- * rewinds to; the rewind ends by removing the marker. The rewind takes effect when the named checkpoint is renamed to
- * checkpoint.safetensors. */
+/* A rewind moves later files to a new directory. A marker file in this directory, removed at the end, names the
+ * checkpoint to rewind to. The rewind takes effect when this checkpoint is renamed to checkpoint.safetensors. */
 
 static const char marker[] = "going-back";
 
@@ -126,8 +125,7 @@ static dg_err move_listed(const dg_rundir *r, int folder, uint64_t (*number)(con
     return e;
 }
 
-/* Move files until a pass moves nothing, because some file systems skip entries of a directory that changes while it is
- * read. */
+/* Move files until a pass moves nothing, because reading a directory while it changes may skip entries. */
 static dg_err move_later(const dg_rundir *r, int folder, uint64_t (*number)(const char *), uint64_t epoch)
 {
     int moved;
@@ -244,8 +242,7 @@ static bool is_folder_name(const char *name)
     return !*rest || (*rest == '-' && rest[1] > '0' && strlen(rest) <= 5 && !rest[1 + strspn(rest + 1, "0123456789")]);
 }
 
-/* Read checkpoint name and epoch from a rewind's marker. Only names of dcgan checkpoints are valid, because the
- * directory may be untrusted. */
+/* Read checkpoint and epoch from a marker of an untrusted directory; only names of dcgan checkpoints are valid. */
 static dg_err read_marker(const dg_rundir *r, int folder, const char *name, char chosen[64], uint64_t *epoch)
 {
     void *data;

@@ -23,8 +23,7 @@ dg_err dg_history_take_up(const dg_rundir *r);
 
 /* Rewind to `epoch`: the checkpoint `file` of this directory becomes checkpoint.safetensors. Only messages use the path
  * of `file`. All later files move to a new directory "later-than-NNNN" (with a number if it exists), which can be
- * resumed like a run. moved: name of the new directory; "": no later files. After a kill, dg_history_take_up restores a
- * consistent state. */
+ * resumed like a run. moved: name of the new directory; "": no later files. After a kill, call dg_history_take_up. */
 dg_err dg_history_go_back(const dg_rundir *r, const char *file, uint64_t epoch, char moved[64]);
 
 #endif

@@ -140,8 +140,7 @@ static void write_owner(int fd)
     if (ftruncate(fd, 0) || pwrite(fd, text, (size_t)n, 0) != n) errno = 0;
 }
 
-/* Return an error that names the lock's owner from the lock file. The owner writes the file after locking; until then
- * the file may name a killed run. */
+/* Return an error with the lock's owner from the lock file, which may briefly name an earlier, killed run. */
 static dg_err locked(const char *path, int fd)
 {
     char text[400] = "", host[256] = "", when[64] = "", here[256] = "", number[16] = "";
@@ -162,8 +161,7 @@ static dg_err locked(const char *path, int fd)
                    path);
 }
 
-/* Try once to take the lock. *again: try again, because another run that failed has removed the lock file or
- * directory. */
+/* Try once to take the lock. *again: another run that failed has removed the lock file or the directory. */
 static dg_err take_lock(dg_rundir *r, bool *again)
 {
     char file[4096];
@@ -180,8 +178,7 @@ static dg_err take_lock(dg_rundir *r, bool *again)
     if (s.st_nlink > 1)
         return dg_fail(DG_IO, "%s: has %ju hard links, so it may be the lock of another run or not a lock; remove it",
                        file, (uintmax_t)s.st_nlink);
-    /* F_OFD_SETLK locks belong to the open file description: a kill releases the lock, closing another descriptor of
-     * the file does not. */
+    /* The lock belongs to the open file description: closing another descriptor of the file keeps it. */
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     if (fcntl(fd, F_OFD_SETLK, &whole)) {
         if (errno == EAGAIN || errno == EACCES) return locked(r->path, fd);
@@ -288,8 +285,7 @@ dg_err dg_rundir_open(const char *path, bool resume, dg_rundir *out)
 void dg_rundir_close(dg_rundir *r)
 {
     if (r->lock >= 0) {
-        /* The lock file is truncated and not removed, because another run may have opened it and must find this file
-         * under its name. */
+        /* Truncate and do not remove the lock file, because another run may have opened it. */
         if (ftruncate(r->lock, 0)) errno = 0;
         close(r->lock);
     }

@@ -21,8 +21,8 @@ typedef struct {
  * DG_LOCKED if another run uses the directory; the message has host and process. */
 dg_err dg_rundir_open(const char *path, bool resume, dg_rundir *out);
 void dg_rundir_close(dg_rundir *r);
-/* Close the directory of a new run that failed to start. Removes the run's files except skipped.txt, and created
- * directories that become empty. */
+/* Close the directory of a run that failed to start; remove its files except skipped.txt, and empty created
+ * directories. */
 void dg_rundir_abandon(dg_rundir *r);
 /* Returns DG_IO if the path no longer leads to this directory; the message has the new path if known. *removed: the
  * directory or its lock file was removed; write nothing, because another run may own the directory. */

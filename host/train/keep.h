@@ -1,5 +1,4 @@
-/* Updates report.html during training on a writer thread. Failures are warnings only; `dcgan report` rewrites the
- * page. */
+/* Updates report.html during training on a writer thread. Failures are only warnings. */
 #ifndef DG_REPORT_KEEP_H
 #define DG_REPORT_KEEP_H
 
@@ -10,8 +9,8 @@
 
 typedef struct dg_report_keeper dg_report_keeper;
 
-/* Open a keeper, which all arguments must outlive. data NULL: the page has no nearest training images; grids: the
- * worker that writes image grids. */
+/* Open a keeper; all arguments must outlive it. data NULL: no nearest training images; grids: worker that writes
+ * grids. */
 dg_err dg_report_keep(const dg_rundir *dir, const dg_dataset *data, dg_worker *writer, dg_worker *grids,
                       dg_report_keeper **out);
 

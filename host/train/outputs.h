@@ -1,5 +1,5 @@
-/* Output files of a run: image grids, curves, checkpoints. Data is copied when due and written by threads. Write errors
- * are recorded and do not end training. */
+/* Output files of a run: image grids, curves, checkpoints. Threads write copies of the data; errors do not end
+ * training. */
 #ifndef DG_OUTPUTS_H
 #define DG_OUTPUTS_H
 
@@ -63,8 +63,7 @@ dg_err dg_save_config(const dg_rundir *dir, const char *text);
 
 void dg_save_reals(dg_outputs *w);
 
-/* True if this epoch's outputs (samples, sample metrics) are due. dg_samples_due is false if the recipe has no
- * samples. */
+/* True if this epoch's outputs are due: all, samples (false if the recipe has none), sample metrics. */
 bool dg_shown(const dg_outputs *w, uint64_t epoch);
 bool dg_samples_due(const dg_outputs *w, uint64_t epoch);
 bool dg_judge_due(const dg_outputs *w, uint64_t epoch);

@@ -181,8 +181,7 @@ static void take_samples(dg_training *r, bool wait)
     dg_save_report(&r->out);
 }
 
-/* Print the remaining time once, after TIMED_SECONDS. The slow first step, which allocates memory and builds CUDA
- * graphs, is not counted. */
+/* Print the remaining time once, after TIMED_SECONDS. The first step is excluded, because it builds CUDA graphs. */
 static void say_time(dg_training *r)
 {
     const double now = dg_clock(), seconds = now - r->timed_from;
@@ -231,8 +230,7 @@ int dg_steps_in_a_row(const dg_training *r)
     return (int)n;
 }
 
-/* Save a checkpoint of the last step whose metrics were read, unless the run's directory was removed. Fails if the
- * directory was moved or removed. */
+/* Save a checkpoint of the last step with read metrics. Fails if the run directory was moved, or removed (no file). */
 static dg_err checkpoint(dg_training *r)
 {
     bool removed;
@@ -298,8 +296,7 @@ static dg_err save_test(dg_training *r, uint64_t epoch)
     return DG_OK;
 }
 
-/* Save an epoch's outputs after its last step was launched. A checkpoint waits for the metrics, so that it has no
- * NaN. */
+/* Save an epoch's outputs after its last launch. Checkpoints wait for the metrics, so that they have no NaN. */
 static dg_err close_epoch(dg_training *r)
 {
     dg_position_end_epoch(&r->given);

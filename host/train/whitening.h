@@ -4,8 +4,7 @@
 
 #include "host/train/train.h"
 
-/* Compute r->input.whitening from the training images if the model needs it and no checkpoint provided it. Shows
- * progress; stops on a signal. */
+/* Compute r->input.whitening from the training images if needed and not from a checkpoint. Stops on a signal. */
 dg_err dg_train_whitening(dg_training *r, const dg_model *model);
 
 #endif

@@ -107,8 +107,7 @@ static dg_err write_png(const dg_rundir *dir, const char *name, dg_image *im, ui
 
 enum { WORST = 40 };
 
-/* Store in out the image indices of the most confident mistakes, the most confident first. Returns the number of
- * indices. */
+/* Get the image indices of the most confident mistakes, the most confident first. Returns the number of indices. */
 static int find_worst(const dg_evaluation *v, const int32_t *label, int out[WORST])
 {
     int n = 0;

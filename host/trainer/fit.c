@@ -14,8 +14,7 @@ static size_t images_bytes(const dg_job *job)
     return (size_t)(job->o.window ? 2 * job->o.window : job->o.rows) * dg_job_record_bytes(job);
 }
 
-/* Returns the bytes that a run on the CPU needs in addition to its job: a copy for checkpoints, a buffer for one
- * tensor, and records with labels. */
+/* Returns the bytes of a CPU run in addition to its job: a copy for checkpoints, one tensor, records with labels. */
 static size_t beside(const dg_job *job)
 {
     if (!job->o.run || !job->backend->threads) return 0;
@@ -40,8 +39,7 @@ dg_err dg_room_of(dg_backend *b, double most_mb, dg_room *out)
 
 static bool fits(const dg_room *r, const dg_job *job) { return dg_fit_bytes(job) + beside(job) <= r->have; }
 
-/* Returns the number of images per dataset window. Two windows of whole batches, at least one batch each, must fit into
- * the remaining memory. */
+/* Returns the images per dataset window, at least a batch. Two windows of whole batches share the remaining memory. */
 static int window_for(const dg_room *r, const dg_job *job)
 {
     const size_t fixed = fixed_bytes(job) + beside(job), left = fixed < r->have ? (r->have - fixed) / 2 : 0;

@@ -132,8 +132,7 @@ __attribute__((format(printf, 3, 4))) static int add(char out[LINE], int n, cons
     return n < LINE ? n : LINE - 1;
 }
 
-/* Levels of detail of the progress line, tried in this order until the line fits. *bar: index of the bar in the line,
- * -1: no bar. */
+/* Levels of detail of the progress line, tried until the line fits. *bar: index of the bar in the line, -1: no bar. */
 enum { WITH_BAR, LONG, COMPACT, NO_RATE, NO_PROBABILITIES, NO_LOSSES, LEVELS };
 
 /* " D 0.61 G 1.92 D(x) .74 D(G(z)) .21/.18" */

@@ -1,6 +1,5 @@
-/* Reads the metrics of steps asynchronously from a ring buffer on the device: a request copies the metrics of several
- * steps after these steps. The reader blocks only if all requests are in use, which limits how many steps the host
- * launches ahead of the device. */
+/* Reads the metrics of steps asynchronously from a ring buffer on the device; a request copies the metrics of several
+ * steps. The reader blocks only if all requests are in use, which limits the steps launched ahead of the device. */
 #ifndef DG_RING_READER_H
 #define DG_RING_READER_H
 
@@ -30,8 +29,7 @@ int dg_steps_ahead(const dg_backend *b, double each);
 dg_err dg_ring_reader_open(dg_ring_reader *r, dg_job *job, uint64_t step);
 void dg_ring_reader_close(dg_ring_reader *r);
 
-/* Request the metrics of the launched steps before `step`, if a request is free and either `interval` of these steps
- * are pending or at_once is set. */
+/* Request metrics of steps before `step`, if a request is free and `interval` steps are pending or at_once is set. */
 dg_err dg_ring_reader_ask(dg_ring_reader *r, uint64_t step, bool at_once);
 
 /* Get the metrics of the oldest finished request: *n steps from step *first; *n = 0: no request has finished. *row is

@@ -15,8 +15,7 @@ dg_err dg_epoch_begin(dg_job *job, dg_loader *f, const dg_position *at, const do
  * streamed in windows. lr: learning rate per network. */
 dg_err dg_epoch_steps(dg_job *job, dg_loader *f, dg_position *at, const double lr[DG_NETS_MAX], int n);
 
-/* Training in memory, without a run directory, for the library and `eval --two-sample`. Steps are launched after the
- * metrics of earlier steps are checked. */
+/* Training without a run directory, for the library and `eval --two-sample`. Metrics are checked after each launch. */
 typedef struct {
     dg_job *job;
     uint8_t *records; /* images with labels; NULL: the caller's images are used */

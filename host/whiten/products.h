@@ -1,5 +1,5 @@
-/* Plans with their own backend and arena, and matrix products as 1 x 1 convolutions on the CPU. Results are
- * bit-identical for any number of threads. */
+/* Plans with their own backend and arena, and matrix products (1 x 1 convolutions) on the CPU with reproducible
+ * bits. */
 #ifndef DG_PRODUCTS_H
 #define DG_PRODUCTS_H
 
@@ -11,8 +11,7 @@ typedef struct {
     dg_plan plan;
 } dg_own_plan;
 
-/* Begin a plan on backend b. b NULL: open the CPU backend for values of this type. Close p also after errors;
- * dg_own_close closes the backend. */
+/* Begin a plan on backend b, which dg_own_close closes. b NULL: open the CPU backend. Close p also after errors. */
 dg_err dg_own_begin(dg_own_plan *p, const char *name, dg_backend *b, int threads, dg_type type);
 /* Place and allocate the plan's arena rows. Call after the last op was added. */
 dg_err dg_own_ready(dg_own_plan *p);
@@ -21,8 +20,7 @@ void dg_own_close(dg_own_plan *p);
 dg_err dg_own_put(dg_own_plan *p, int row, const void *host, size_t bytes);
 dg_err dg_own_get(dg_own_plan *p, void *host, int row, size_t bytes);
 
-/* Append the op y (rows, columns) = x (rows, k) w (columns, k)^T. xwy: arena rows of x, w, y; x_at, y_at: offsets of x
- * and y in values. */
+/* Append the op y (rows, columns) = x (rows, k) w (columns, k)^T. xwy: arena rows; x_at, y_at: offsets in values. */
 void dg_own_product(dg_own_plan *p, const int xwy[3], int64_t x_at, int64_t y_at, int rows, int k, int columns);
 
 typedef struct {
@@ -32,8 +30,7 @@ typedef struct {
     int x, y;
 } dg_products;
 
-/* Set p->rows, k, columns and type before the call. w: (columns, k), bias: (columns), of this type; bias NULL: no bias.
- * Close p also after errors. */
+/* Set p->rows, k, columns and type first. w: (columns, k); bias: (columns) or NULL. Close p also after errors. */
 dg_err dg_products_open(dg_products *p, int threads, const void *w, const void *bias);
 void dg_products_close(dg_products *p);
 

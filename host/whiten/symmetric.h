@@ -1,5 +1,4 @@
-/* Symmetric products and the inverse square root of large matrices: double precision, on the CPU, bit-identical for any
- * number of threads. */
+/* Symmetric products and inverse square roots of large matrices in fp64 on the CPU; bits do not depend on threads. */
 #ifndef DG_SYMMETRIC_H
 #define DG_SYMMETRIC_H
 
@@ -7,8 +6,7 @@
 
 #include "host/whiten/products.h"
 
-/* Workspace for n x n matrices. `progress` is called between products; a nonzero *stop ends the computation with
- * DG_FAILED. */
+/* Workspace for n x n matrices. `progress` is called between products; a nonzero *stop ends the call with DG_FAILED. */
 typedef struct {
     int n;
     long done, total;

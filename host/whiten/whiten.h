@@ -5,8 +5,7 @@
 
 #include "host/whiten/symmetric.h"
 
-/* Maximum values per image (52 x 52 colour, 90 x 90 grey). For larger images, the covariance needs more than 0.5 GiB
- * and its inverse root takes hours. */
+/* Max values per image (52 x 52 colour, 90 x 90 grey). Larger images need > 0.5 GiB and hours. */
 enum { DG_WHITENED_MOST = 8192 };
 
 typedef struct {
@@ -36,8 +35,7 @@ double dg_whitening_bytes_to_find(int size, int channels);
 dg_whitening *dg_whitening_new(int size, int channels);
 void dg_whitening_free(dg_whitening *w);
 
-/* Compute the whitening of n images (n, size, size, channels). The result does not depend on the order of images and
- * threads, because sums are integers. */
+/* Compute the whitening of n images (n, size, size, channels). Sums are integers, so that their order has no effect. */
 dg_err dg_whitening_fit(const dg_whitening_options *o, const uint8_t *pixels, int n, dg_whitening **out);
 
 /* Whiten n images into values of type real, `stride` bytes from one image to the next. Whitening runs on the CPU, so

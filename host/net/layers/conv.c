@@ -90,8 +90,7 @@ static dg_group_args grouped(const dg_layer *l, int N)
                            .Cg = l->in.C / l->groups};
 }
 
-/* Returns the arguments of the convolution op. For a transposed convolution, x is the layer's output and y the layer's
- * input. */
+/* Returns the arguments of the convolution op. In a transposed convolution, x is the output and y is the input. */
 static dg_conv_args geometry(const dg_layer *l, int N)
 {
     dg_shape x = transposed(l) ? l->out : l->in, y = transposed(l) ? l->in : l->out;
@@ -132,11 +131,10 @@ static int parameters(const dg_layer *l, dg_parameter out[DG_LAYER_PARAMETERS])
     return bias_of(l) + l->bias;
 }
 
-/* Returns the exponent s of the factor 2^s that scales fp16 gradients; normal fp16 numbers are 2^-14 to 2^16.
- * Gradients scale with 1 / batch, because the loss is a mean. The largest measured gradient is 2^4.5 / batch
- * (dcgan64-paper, epochs 1 to 300; dcgan64; dcgan128); in each layer 99% are above 2^-22 / batch, 99.9% above 2^-26
- * / batch. Scaled gradients are at most 2^12.5; 99% are above 2^-14 and 99.9% above 2^-18, and smaller values lose
- * precision gradually. */
+/* Returns the exponent s of the factor 2^s that scales fp16 gradients; normal fp16 numbers are 2^-14 to 2^16. Gradients
+ * scale with 1 / batch, because the loss is a mean. The largest measured gradient is 2^4.5 / batch (dcgan64-paper,
+ * epochs 1 to 300; dcgan64; dcgan128); in each layer 99% are above 2^-22 / batch, 99.9% above 2^-26 / batch. Scaled
+ * gradients are at most 2^12.5; 99% are above 2^-14, 99.9% above 2^-18 (less precise). */
 static int shift_of(int batch)
 {
     int shift = 8;
@@ -326,8 +324,7 @@ static void backward(dg_builder *b, dg_pass *p, int i, dg_view dy, unsigned want
     dg_bind_row(op, "w", factors(b, p, i));
 }
 
-/* Append op mix, the input of the weight gradient: slopes times the layer's input, plus the scaled tangent of the
- * input. */
+/* Append op mix, the input of the weight gradient: slopes times the input, plus the scaled tangent of the input. */
 static dg_view mix(dg_builder *b, const dg_tangent *t, int i)
 {
     const dg_pass *p = t->pass;

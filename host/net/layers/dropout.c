@@ -1,5 +1,4 @@
-/* Layer dropout: in training a value is 0 with probability p, else scaled by 1 / (1 - p); in evaluation, the layer is
- * the identity. */
+/* Layer dropout: a value becomes 0 with probability p, else it is scaled by 1 / (1 - p). In evaluation: identity. */
 #include "host/net/layers/layers.h"
 
 static int modules(const dg_layer *l)

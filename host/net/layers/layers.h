@@ -1,5 +1,4 @@
-/* Layer kinds: one file per kind, with its keys, output shape, parameters and ops. docs/extending.md explains how to
- * add a layer kind. */
+/* Layer kinds (how to add one: docs/extending.md); one file per kind has its keys, output shape, parameters and ops. */
 #ifndef DG_LAYERS_H
 #define DG_LAYERS_H
 
@@ -70,8 +69,7 @@ struct dg_layer_kind {
     const char *name;
     unsigned takes, needs; /* bit masks of accepted and required keys, without op, in, repeat and repeat_from */
     unsigned own;          /* keys that are not inherited from a network's section of defaults, such as [G] */
-    /* Set l->out, and the defaults of keys that are -1, from l->in and other keys. Returns DG_USAGE for invalid
-     * keys. */
+    /* Set l->out, and the defaults of keys at -1, from l->in and other keys. Returns DG_USAGE for invalid keys. */
     dg_err (*shape)(dg_layer *l, const char *where);
     int (*modules)(const dg_layer *l); /* number of modules in nn.Sequential */
     int (*parameters)(const dg_layer *l, dg_parameter out[DG_LAYER_PARAMETERS]);
@@ -97,18 +95,17 @@ extern const dg_layer_kind *const dg_layer_kinds[];
 dg_err dg_layer_fail(const dg_layer *l, const char *where, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Returns the view for the gradient before an activation: dy, or a new row if the network forks, because dy may be read
+/* Returns the view for the gradient before an activation: dy, or a new row if the network forks, which reads dy
  * again. */
 dg_view dg_layer_gradient(dg_builder *b, const dg_pass *p, int i, dg_view dy);
 
 /* Append y = act(a + output of layer `add`). */
 void dg_finish_add(dg_builder *b, const dg_pass *p, int i, const char *what, dg_view a);
 
-/* Append the in-place ops that follow a layer's own ops: bias, sum with the output of layer `add`, activation. bias:
- * arena row of the biases, -1: none. */
+/* Append the in-place ops after a layer's own ops: bias, output of layer `add`, activation. bias: row, -1: none. */
 void dg_finish_forward(dg_builder *b, const dg_pass *p, int i, int bias);
-/* Append the backward ops of dg_finish_forward; returns the gradient of the input of these ops. db: arena row of the
- * biases' gradient, -1: none. */
+/* Append the backward ops of dg_finish_forward; returns the gradient of their input. db: row of bias gradients, -1:
+ * none. */
 dg_view dg_finish_backward(dg_builder *b, const dg_pass *p, int i, dg_view dy, int db, unsigned want, dg_view dx[2]);
 
 /* Append the tangent ops of dg_finish_forward, then the gradient db of the biases (-1: none). In this order the op of

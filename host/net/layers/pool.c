@@ -1,5 +1,4 @@
-/* Layers max_pool and mean_pool: maximum or mean per window, then bias and activation. Pixels after the last window are
- * ignored, as in PyTorch. */
+/* Layers max_pool and mean_pool: max or mean per window, bias, activation. Pixels after the last window are ignored. */
 #include "host/net/layers/layers.h"
 
 enum { PLACE };

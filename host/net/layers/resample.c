@@ -1,5 +1,4 @@
-/* Layer resample: doubles or halves the image with the filter [1 3 3 1] in both directions (op resample_up, op
- * resample_down). */
+/* Layer resample: doubles or halves the image by the filter [1 3 3 1] (ops resample_up, resample_down). */
 #include "host/net/layers/layers.h"
 
 enum { DOUBLES, HALVES }; /* values of key scale */
