@@ -46,7 +46,8 @@ sed '/^groups = 2/a stride = 2\npad = 1' "$root/tests/oracles/gan-residual.cfg" 
 refuses 2 bad-groups plan "$dir/wrong.cfg"
 sed '0,/^act = leaky/s//&\ngain = 0.5/' "$root/models/dcgan32.cfg" > "$dir/wrong.cfg"
 refuses 2 'gain-without-start 0.5' plan "$dir/wrong.cfg"
-printf '[model]\nname = v\nsize = 8\n[C.1]\nop = dense\nfilters = 4\n[C.2]\nop = resample\nscale = 2\n' > "$dir/wrong.cfg"
+printf '[model]\nname = v\nsize = 8\n[C.1]\nop = dense\nfilters = 4\n[C.2]\nop = resample\nscale = 2\n' \
+    > "$dir/wrong.cfg"
 refuses 2 'resample-vector [C.2]' plan "$dir/wrong.cfg"
 # only convolutions without a stride inherit groups from the section of their network
 sed 's/^\[G\]/[G]\ngroups = 2/' "$root/tests/gan16.cfg" > "$dir/right.cfg"
