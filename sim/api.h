@@ -1,4 +1,4 @@
-/* Shared by runtime.cpp, streams.cpp and graphs.cpp: API calls, streams, events, graphs. */
+/* Internals of the simulated CUDA runtime API: calls, streams, events, graphs. */
 #ifndef SIM_API_H
 #define SIM_API_H
 
@@ -8,17 +8,17 @@
 
 typedef std::function<void()> task;
 
-/* A stream queues its pieces of work; `done` of `issued` pieces have run. */
+/* A stream queues its work; `done` of `issued` queued items have run. */
 struct CUstream_st {
     bool blocking = true;
     std::deque<task> work;
     uint64_t issued = 0, done = 0;
     CUgraph_st *capture = nullptr;
     cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal;
-    CUstream_st *origin = nullptr; /* stream in which the capture of this stream's work began */
-    std::vector<size_t> front;     /* in a capture: predecessors of this stream's next node */
+    CUstream_st *origin = nullptr; /* stream on which the capture of this stream's work began */
+    std::vector<size_t> front;     /* in a capture: predecessors of this stream's next graph node */
 };
-/* A node of a graph and its predecessors, which have smaller indices in the list. */
+/* A node of a graph and its predecessors, which have smaller indices in the graph's list of nodes. */
 struct node {
     task work;
     std::vector<size_t> after;
@@ -31,10 +31,10 @@ struct CUgraphExec_st {
     std::vector<node> nodes;
 };
 struct CUevent_st {
-    CUstream_st *stream = nullptr; /* stream in which the event was last recorded */
+    CUstream_st *stream = nullptr; /* stream on which the event was last recorded */
     uint64_t position = 0;
     CUgraph_st *capture = nullptr;
-    std::vector<size_t> front; /* in a capture: predecessors of the next node of a stream that waits for the event */
+    std::vector<size_t> front; /* in a capture: graph nodes that precede the event */
     bool timed = true;
     std::shared_ptr<double> when = std::make_shared<double>(-1.0);
 };
@@ -45,19 +45,19 @@ extern std::vector<CUevent_st *> &events;
 extern size_t graphs; /* number of graphs, including executable graphs */
 
 extern std::recursive_mutex &api;
-/* Every API call begins with this function: it counts calls, may inject a failure, and fails after a sticky error. */
+/* Begins every API call: counts calls, may inject a failure, and fails after a sticky error. */
 cudaError_t begin(const char *call);
-cudaError_t finish(cudaError_t e); /* Ends every call: stores e as the last error. */
+cudaError_t finish(cudaError_t e); /* Ends every API call: stores e as the last error. */
 #define LOCK std::lock_guard<std::recursive_mutex> one_at_a_time(api)
 #define CALL \
     LOCK;    \
     if (cudaError_t trouble = begin(__func__)) return trouble
-/* A call that releases an object does so even if it returns an error, because that error comes from an earlier call. */
+/* Begins an API call that releases an object even if it returns an error of an earlier call. */
 #define RELEASE_CALL \
     LOCK;            \
     cudaError_t trouble = begin(__func__)
 
-CUstream_st *stream_of(cudaStream_t s); /* null if there is no such stream */
+CUstream_st *stream_of(cudaStream_t s); /* null if s is not a stream */
 cudaError_t submit(cudaStream_t stream, task t);
 void run_until(CUstream_st *s, uint64_t position);
 void run_all();
@@ -65,8 +65,7 @@ cudaError_t refuse_in_capture();
 #define NOT_IN_CAPTURE \
     if (cudaError_t trouble = refuse_in_capture()) return finish(trouble)
 
-/* faults.cpp: fault_word reads a word of the environment variable SIM; the other functions cause the faults that these
- * words request. */
+/* faults.cpp: fault_word parses a word of the environment variable SIM; other functions inject the requested faults. */
 bool fault_word(const char *word);
 void wait_for_file();
 extern long graph_launches; /* streams.cpp */

@@ -1,11 +1,11 @@
-/* Faults for whole programs, requested by words of the environment variable SIM (sim.h). */
+/* Injects faults into whole programs, as words of the environment variable SIM request (sim.h). */
 #include "api.h"
 
 #include <unistd.h>
 
 namespace sim {
 
-/* A fault at launch or kernel number `at` of `op`, counted from 1. The memory is never freed, because threads may
+/* A fault at launch or kernel number `at` of `op`, counted from 1. A planned fault is never freed, because threads may
  * outlive main. */
 struct planned {
     char op[64];

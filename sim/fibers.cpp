@@ -1,5 +1,5 @@
-/* The scheduler: each CUDA thread is a fiber, and each CPU thread runs one block after another. A CUDA thread runs
- * until it must wait. CUDA threads that never wait run one after another on one stack. */
+/* The scheduler: each CUDA thread is a fiber, which runs until it must wait. Each CPU thread runs one block after
+ * another. CUDA threads that never wait run one after another on one stack. */
 #include "inside.h"
 
 #include <stdarg.h>
@@ -15,7 +15,7 @@ static const size_t TSAN_STACK = 32 * 1024;
 
 __thread runner *run;
 
-static spinlock lock; /* protects the report */
+static spinlock lock; /* protects the stored report */
 static std::string &first_report = *new std::string;
 static std::atomic<bool> broken; /* a kernel has failed since clear() */
 
@@ -107,7 +107,7 @@ sim_switch:
 static void context_switch(context *from, context *to) { sim_switch(&from->sp, to->sp); }
 static void context_make(context *c, char *stack, size_t bytes, void (*entry)())
 {
-    void **sp = (void **)(stack + bytes) - 1; /* the stack pointer is 8 past a multiple of 16, as after a call */
+    void **sp = (void **)(stack + bytes) - 1; /* aligned as the x86-64 ABI demands after a call */
     *--sp = (void *)entry;
     for (int i = 0; i < 6; i++) *--sp = nullptr;
     c->sp = sp;
@@ -128,7 +128,7 @@ static void go(context *from, context *to, const void *stack, size_t bytes, void
 {
     void *fake = nullptr;
     if (__sanitizer_start_switch_fiber) __sanitizer_start_switch_fiber(&fake, stack, bytes);
-    if (tsan_context) __tsan_switch_to_fiber(tsan_context, 1 /* 1: does not synchronise */);
+    if (tsan_context) __tsan_switch_to_fiber(tsan_context, 1 /* 1: no synchronisation */);
     context_switch(from, to);
     if (__sanitizer_finish_switch_fiber) __sanitizer_finish_switch_fiber(fake, nullptr, nullptr);
 }
@@ -144,15 +144,15 @@ static void leave()
 void abandon()
 {
     leave();
-    abort(); /* not reached: an abandoned thread is never resumed */
+    abort(); /* not reached: an abandoned fiber is never resumed */
 }
 
 bool stack_overflow(const void *p) { return run && run->now && (size_t)((const char *)p - run->now->stack) < 4096; }
 
 static void fiber_main();
 
-/* Returns a fiber for a new CUDA thread. The stack's pages are mapped again, because TSan remembers the previous
- * thread's accesses to them. */
+/* Returns a fiber for a new CUDA thread. The pages of the fiber's stack are mapped again, because TSan remembers the
+ * previous thread's accesses to them. */
 static fiber *fresh_fiber(const cuda_thread *t)
 {
     fiber *f;
@@ -265,7 +265,7 @@ void wait_as(thread_state state, site at)
     switch_away(run->now, next_ready());
 }
 
-/* Reports a thread that exits while other threads of its block or warp wait for it, which hardware tolerates. */
+/* Reports a CUDA thread that exits while other threads of its block or warp wait for it. GPUs tolerate such exits. */
 static void thread_exit(cuda_thread *t)
 {
     cuda_block *b = t->home;
@@ -306,7 +306,7 @@ static void fiber_main()
         }
         run->idle.push_back(me);
         switch_away(me, next);
-        abort(); /* not reached: an idle fiber starts again from its beginning */
+        abort(); /* not reached: an idle fiber restarts at its entry point */
     }
 }
 
@@ -318,7 +318,7 @@ void run_ready()
     self = first;
     go(&run->outside, &first->on->at, first->on->stack, STACK, first->tsan);
     if (!broken) return;
-    for (fiber *f : run->fibers) unpoison(f->stack + 4096, STACK - 4096); /* frames of abandoned threads */
+    for (fiber *f : run->fibers) unpoison(f->stack + 4096, STACK - 4096); /* stacks of abandoned threads */
 }
 
 } // namespace sim

@@ -1,11 +1,11 @@
-/* Graphs of the runtime API. A graph's nodes run in an order that the captured waits allow. */
+/* CUDA graphs of the runtime API. A graph's nodes run in an order that the captured dependencies allow. */
 #include "api.h"
 
 #include <algorithm>
 
 using namespace sim;
 
-/* True if the stream in which the capture ends waits for all captured work. */
+/* True if the stream that ends the capture waits for all captured work. */
 static bool joined(const CUgraph_st *g, const std::vector<size_t> &front)
 {
     std::vector<bool> reached(g->nodes.size());
@@ -17,7 +17,8 @@ static bool joined(const CUgraph_st *g, const std::vector<size_t> &front)
     return true;
 }
 
-/* Returns an order of the nodes: random with SIM=uneven, last enqueued first with SIM=deferred, else as enqueued. */
+/* Returns an order of the nodes: random with SIM=uneven, last captured node first with SIM=deferred, else as
+ * captured. */
 static std::vector<size_t> order_of(const std::vector<node> &nodes)
 {
     static uint64_t random = opt.seed;
@@ -126,7 +127,7 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec)
 {
     RELEASE_CALL;
     if (!exec) return finish(cudaErrorInvalidValue);
-    run_all(); /* launched graphs finish before this graph is freed */
+    run_all(); /* launches of the graph finish before the graph is freed */
     delete exec;
     graphs--;
     return trouble;

@@ -1,4 +1,4 @@
-/* Runs a grid: divides its blocks among CPU threads, each with a runner. Also has the barriers. */
+/* Runs a grid: divides its blocks among CPU threads, and implements barriers. */
 #include "inside.h"
 
 #include <numeric>
@@ -9,7 +9,7 @@ namespace sim {
 
 char started, grid_order;
 
-static const size_t TSAN_CONTEXTS = 1280; /* nearly 1 MB per context, so contexts are reused in turn */
+static const size_t TSAN_CONTEXTS = 1280; /* a TSan context needs nearly 1 MB, so contexts are reused in turn */
 static spinlock lock;
 static std::vector<runner *> &rested = *new std::vector<runner *>;
 
@@ -74,8 +74,8 @@ void yield(site at)
     wait_as(READY, at);
 }
 
-/* TSan contexts of CUDA threads. Consecutive blocks use different contexts, because TSan orders the accesses of one
- * context and would miss races between two blocks that share it. */
+/* TSan contexts of CUDA threads. Consecutive blocks use different contexts, because TSan misses races between two
+ * blocks that share a context. */
 static std::vector<void *> &contexts = *new std::vector<void *>;
 static size_t next_context;
 static void *tsan_context(size_t at_once)
@@ -96,7 +96,7 @@ static void block_begin(cuda_block *b, uint64_t index)
     b->grid = g->blocks;
     b->waiting = b->done = 0;
     memset(b->warps, 0, sizeof b->warps);
-    if (tsan() || !b->order) { /* a new array for each block, so that TSan forgets the last block's barriers */
+    if (tsan() || !b->order) { /* for TSan each block gets new TSan objects, so that no barrier orders two blocks */
         delete[] b->order;
         b->order = new char[2];
     }
@@ -126,7 +126,7 @@ static void blocks_run()
         make_block_ready(b);
         run->live += (int)b->threads.size();
     }
-    /* Vectors are reserved before fibers run, because TSan would report a reallocation as an access of the kernel. */
+    /* Vectors are reserved before fibers run, because TSan would attribute a reallocation to the kernel. */
     run->ready.reserve((size_t)run->live + 1);
     run->fibers.reserve(run->fibers.size() + (size_t)run->live + 1);
     run->idle = run->fibers;
@@ -134,7 +134,7 @@ static void blocks_run()
     release(&started);
     run_ready();
     if (!failed() || !tsan()) return;
-    /* For TSan, abandoned threads are still inside calls, so their contexts are finished and replaced. */
+    /* For TSan, abandoned CUDA threads are still inside calls, so their contexts are destroyed and replaced. */
     for (cuda_block *b : run->blocks)
         for (cuda_thread &t : b->threads) {
             __tsan_switch_to_fiber(t.tsan, 1);
@@ -170,9 +170,9 @@ void run_grid(const grid &g)
 {
     uint64_t blocks = (uint64_t)g.blocks.x * g.blocks.y * g.blocks.z;
     const uint64_t at_once = g.mode == COOPERATIVE ? blocks : g.mode == CLUSTERED ? g.blocks.z : 1;
-    /* set n has the blocks n, n + sets, ...; the blocks of a cluster have equal x and y */
+    /* set n has the blocks n, n + sets, n + 2 sets ...; the blocks of a cluster have equal x and y */
     const uint64_t sets = blocks / at_once;
-    uint64_t stride = opt.order == RANDOM ? (opt.seed * 2654435761u | 1) % sets : 1; /* sets have a random order */
+    uint64_t stride = opt.order == RANDOM ? (opt.seed * 2654435761u | 1) % sets : 1; /* sets run in random order */
     while (std::gcd(stride, sets) != 1) stride++;
     std::atomic<uint64_t> next(0);
     grid_turn = !grid_turn;
@@ -187,7 +187,7 @@ void run_grid(const grid &g)
         std::vector<cuda_block *> others(run->blocks.begin() + (ptrdiff_t)at_once, run->blocks.end());
         run->blocks.resize(at_once);
         for (uint64_t i; !failed() && (i = next++) < sets;) {
-            /* the seed depends on the set of blocks, not on the number of CPU threads */
+            /* seed per set of blocks, so that the order of threads is independent of the number of CPU threads */
             run->random = (opt.seed + 1) * 0x9E3779B97F4A7C15u + i * 0xD1B54A32D192ED03u;
             run->random |= 1;
             const uint64_t n = (i * stride + (stride > 1 ? opt.seed : 0)) % sets;
@@ -214,7 +214,7 @@ void run_grid(const grid &g)
     for (uint64_t i = 1; i < workers; i++) helpers.emplace_back(work);
     work();
     for (std::thread &t : helpers) t.join();
-    if (failed()) settle(); /* the caller reads the reports next */
+    if (failed()) settle(); /* before the caller reads the reports */
 }
 
 } // namespace sim

@@ -1,5 +1,5 @@
-/* Shared by the simulator's files. These files are built without sanitizers, because sanitizers should check only the
- * kernels, not the scheduler. The files call functions of the sanitizers through weak symbols. */
+/* Internals of the simulator. The simulator is compiled without sanitizers, because sanitizers should check only the
+ * kernels. The simulator calls functions of the sanitizers through weak symbols. */
 #ifndef SIM_INSIDE_H
 #define SIM_INSIDE_H
 
@@ -59,8 +59,7 @@ static inline void release(void *p)
     if (__tsan_release) __tsan_release(p);
 }
 
-/* A lock that TSan does not know of. TSan would treat a mutex as synchronisation between the CUDA threads that lock
- * it. */
+/* A lock that TSan ignores. TSan would treat a mutex as synchronisation between the CUDA threads that lock it. */
 class spinlock {
     std::atomic_flag flag = ATOMIC_FLAG_INIT;
 
@@ -85,7 +84,7 @@ struct cuda_thread;
 struct fiber {
     context at;
     char *stack;
-    size_t colour; /* page offset of the stack, which varies to avoid cache conflicts */
+    size_t colour; /* offset of the stack's start, which differs per fiber to avoid cache conflicts */
 };
 
 enum { MAX_COPIES = 128, MAX_COPY_GROUPS = 8, MAX_WARPS = 32, MAX_WARP_GROUPS = 8 };
@@ -95,9 +94,9 @@ struct async_copies {
         const void *src;
         bool ok;
     } ring[MAX_COPIES];
-    unsigned first, end;             /* range of unfinished copies; copies are counted from the thread's start */
-    unsigned group_first, group_end; /* range of unfinished groups, counted in the same way */
-    unsigned last[MAX_COPY_GROUPS];  /* value of `end` when the group was committed */
+    unsigned first, end;             /* numbers of the thread's unfinished cp.async copies: first to end - 1 */
+    unsigned group_first, group_end; /* numbers of the thread's unfinished cp.async groups */
+    unsigned last[MAX_COPY_GROUPS];  /* value of `end` when the cp.async group was committed */
 };
 
 enum thread_state : unsigned char { FRESH, READY, AT_BARRIER, IN_WARP, AT_GRID, AT_DEPENDENCY, DONE };
@@ -109,14 +108,14 @@ struct cuda_thread : thread_view {
     thread_state state;
     bool waited; /* the thread has called grid_dependency_wait */
     collective_kind kind;
-    site at; /* source line where the thread waits */
+    site at; /* source line at which the CUDA thread waits */
     const void *in;
-    void *out; /* the collective in which the thread waits stores its result here */
+    void *out; /* result of the warp collective in which the thread waits */
     async_copies *copies;
     bool published; /* the thread has called wgmma_publish since the last barrier */
 };
 
-/* The lanes that have arrived at a warp collective. order[]: two TSan objects used alternately, because a fast lane may
+/* The lanes that have arrived at a warp collective. order[]: two TSan objects used alternately, because a lane may
  * arrive at the next collective early. */
 struct warp_group {
     unsigned mask, arrived, turn;
@@ -129,7 +128,7 @@ struct warp {
     unsigned exited;
 };
 struct shared_record {
-    const void *key; /* identifies a SHARED array; null: the array is from the dynamic pool */
+    const void *key; /* identifies a SHARED array; null: an array in dynamic shared memory */
     const char *name;
     site at;
     unsigned char *data;
@@ -138,19 +137,19 @@ struct shared_record {
 struct wgmma_block;
 struct cuda_block : block_view {
     std::vector<cuda_thread> threads;
-    std::vector<async_copies *> copies; /* one object per thread that uses cp.async; later blocks reuse it */
+    std::vector<async_copies *> copies; /* one object per thread that uses cp.async, reused by later blocks */
     size_t copies_used = 0;
     int waiting = 0, done = 0;
     site at{};
     unsigned turn = 0;
-    char *order = nullptr; /* TSan objects, as in a warp_group */
+    char *order = nullptr; /* two TSan objects for barriers, used alternately */
     warp warps[MAX_WARPS];
     unsigned char *arena = nullptr;
-    size_t dynamic = 0, used = 0; /* dynamic: bytes of dynamic shared memory of the launch */
+    size_t dynamic = 0, used = 0; /* dynamic: the launch's bytes of dynamic shared memory */
     size_t pooled = 0;
-    bool whole = false; /* DYN_SHARED was used */
+    bool whole = false; /* the kernel has used DYN_SHARED */
     std::vector<shared_record> arrays;
-    wgmma_block *wgmma = nullptr; /* created at first use, reused by later blocks */
+    wgmma_block *wgmma = nullptr; /* created by the first wgmma, reused by later blocks */
     bool publishes = false, published = false;
     uint64_t contents = 0; /* hash of shared memory at the last barrier */
 };
@@ -165,11 +164,11 @@ struct grid {
     std::function<void()> body;
 };
 
-/* State of a CPU thread that runs blocks. Later launches reuse a runner, because creating stacks is slow. */
+/* State of a CPU thread that runs blocks. Later launches reuse the state, because creating stacks is slow. */
 struct runner {
     const grid *g;
-    std::vector<cuda_block *> blocks; /* concurrent blocks: a whole cooperative launch, a cluster, or one block */
-    std::vector<cuda_thread *> ready; /* threads that can run; the last one runs next */
+    std::vector<cuda_block *> blocks; /* concurrent blocks: a cooperative launch, a cluster, or one block */
+    std::vector<cuda_thread *> ready; /* CUDA threads that can run; the last element runs next */
     std::vector<fiber *> fibers, idle;
     fiber *now;
     context outside;
@@ -182,45 +181,45 @@ struct runner {
 };
 extern __thread runner *run;
 
-/* Makes the block's threads runnable, in the order of opt.order. wait_as() runs other threads until this thread can
- * continue. */
+/* Makes the block's CUDA threads runnable, in the order of opt.order. wait_as() runs other CUDA threads until the
+ * caller can continue. */
 void make_block_ready(cuda_block *b);
 void make_lanes_ready(cuda_thread *lanes, unsigned mask);
 void wait_as(thread_state state, site at);
-void run_ready(); /* returns when all threads of run->blocks have exited, or a thread was abandoned */
+void run_ready(); /* runs CUDA threads until all threads of run->blocks have exited, or a thread was abandoned */
 bool same(site a, site b);
 
 /* Prints a report "sim: op: kernel (file:line), block, thread: message" and stores the first report. */
 void report(site at, const char *format, ...) __attribute__((format(printf, 2, 3)));
 bool failed();
 void forget_report();
-[[noreturn]] void abandon();          /* ends this fiber and the launch */
-bool stack_overflow(const void *p);   /* p is below this fiber's stack */
+[[noreturn]] void abandon();          /* ends the calling fiber and its launch */
+bool stack_overflow(const void *p);   /* true if p is below the calling fiber's stack */
 extern std::atomic<int> device_error; /* sticky cudaError_t */
 
 void run_grid(const grid &g);
-extern char started, grid_order; /* TSan objects for the start of all threads and for barriers of several blocks */
+extern char started, grid_order; /* TSan objects for the start of a launch and for barriers of several blocks */
 
-/* Two TSan objects, used alternately, that are released when all threads of a grid have ended. grid_turn is the index
- * of the current object. settle() acquires both objects before code other than kernels runs. */
+/* Two TSan objects, alternating per launch, which each CUDA thread releases at its end. grid_turn is the index of the
+ * current launch's object. settle() acquires both objects before host code runs. */
 extern char finished[2];
 extern int grid_turn;
 void settle();
 extern std::vector<std::function<void()>> &spent; /* kernels that have run since the last settle() */
-void overlap_begin(uint64_t block);               /* `block`: the block's number in the order in which blocks run */
-void overlap_end();      /* wakes the waiting threads; also called if no other thread can run */
-void early(bool begins); /* begins or ends an intended access before grid_dependency_wait() */
+void overlap_begin(uint64_t block);               /* block: index in the order in which blocks run */
+void overlap_end();      /* wakes the waiting CUDA threads; also called if no other thread can run */
+void early(bool begins); /* begins or ends an intended memory access before grid_dependency_wait() */
 
 const char *collective_name(collective_kind kind);
 void forget_ldmatrix();
 
 void wgmma_compute(collective_kind kind, cuda_thread *lanes, site at);
-void wgmma_loaded(const cuda_thread *t); /* called after the thread's ldmatrix */
-void wgmma_barrier(cuda_block *b);       /* all threads have arrived */
+void wgmma_loaded(const cuda_thread *t); /* called after an ldmatrix of CUDA thread t */
+void wgmma_barrier(cuda_block *b);       /* called when all threads of the block have arrived at a barrier */
 void wgmma_block_begin(cuda_block *b);
 void wgmma_block_end(const cuda_block *b);
 
-enum { ARENA = 640 * 1024, RED_ZONE = 64 }; /* ARENA: fits dynamic memory both as one array and as a dev_pool */
+enum { ARENA = 640 * 1024, RED_ZONE = 64 }; /* ARENA: bytes for all shared memory of a block with red zones */
 void arena_begin(cuda_block *b, size_t dynamic);
 void arena_end(cuda_block *b);
 bool copies_unfinished(const cuda_thread *t);
@@ -231,10 +230,10 @@ bool memory_owns(const void *p, size_t bytes, bool host); /* true if one live al
 bool memory_any(const void *p);                           /* true if p is in a live allocation */
 bool memory_freed(const void *p);                         /* true if p is in memory that was freed */
 bool memory_live(void *p, bool host);                     /* true if memory_alloc returned p, and p is not freed */
-void memory_open();                                       /* device memory is reachable until memory_close */
+void memory_open();                                       /* makes device memory accessible until memory_close */
 void memory_close();
-void memory_hide(bool hidden); /* called from a kernel, after memory_open and before memory_close */
-void memory_watch();           /* installs the handler that explains memory faults of this OS thread */
+void memory_hide(bool hidden); /* makes device memory inaccessible to a running kernel */
+void memory_watch();           /* installs the signal handler that explains memory faults of the calling CPU thread */
 size_t memory_used();
 
 } // namespace sim

@@ -1,7 +1,7 @@
 /* Device and pinned host memory. Every allocation has its own pages between two guard areas and ends as close to the
- * second area as 256-byte alignment allows. New memory is filled with NaN. Very large allocations are filled with
- * zeros, because untouched zero pages need no memory. Device memory is mapped only while a kernel or a copy runs: a
- * fault at the first access maps the allocation (SIGSEGV in a debugger). Freed memory stays unmapped. */
+ * second guard area as 256-byte alignment allows. New memory is filled with NaN; very large allocations have zeros,
+ * because untouched zero pages need no memory. Device memory is accessible only while a kernel or a copy runs: a fault
+ * at the first access maps the allocation (SIGSEGV in a debugger). Freed memory stays unmapped. */
 #include "inside.h"
 
 #include <map>
@@ -12,7 +12,7 @@
 namespace sim {
 
 struct allocation {
-    size_t bytes, pages; /* pages: bytes of the pages between the guard areas */
+    size_t bytes, pages; /* pages: total bytes of the pages between the guard areas */
     bool host, freed;
     bool open;  /* mapped */
     char *base; /* start of the first guard area */
@@ -20,14 +20,15 @@ struct allocation {
 };
 static const size_t PAGE = 4096, ALIGN = 256, GUARD = 1 << 20; /* GUARD catches index errors of a row or an image */
 static const size_t FILLED = (size_t)2 << 30;
-static std::map<uintptr_t, allocation> &all = *new std::map<uintptr_t, allocation>; /* key: end of the second guard */
-static std::vector<allocation *> &guarded = *new std::vector<allocation *>;         /* live device memory */
+static std::map<uintptr_t, allocation> &all =
+    *new std::map<uintptr_t, allocation>;                                   /* key: end of the second guard area */
+static std::vector<allocation *> &guarded = *new std::vector<allocation *>; /* live device memory */
 static spinlock lock;
 static int open_count;
 static bool hidden; /* between memory_hide(true) and memory_hide(false) */
 static size_t used, count;
 
-static allocation *find(const void *p) /* the allocation whose pages or guard areas contain p */
+static allocation *find(const void *p) /* returns the allocation whose pages or guard areas contain p */
 {
     auto i = all.upper_bound((uintptr_t)p);
     return i != all.end() && (uintptr_t)p >= (uintptr_t)i->second.base ? &i->second : nullptr;
@@ -73,7 +74,7 @@ bool memory_live(void *p, bool host)
     return live;
 }
 
-/* Checks the padding before and after the data. */
+/* Reports changed bytes in the padding before and after an allocation's data. */
 static void check_untouched(const allocation &a, const char *from, const char *to)
 {
     for (const char *c = from; c < to; c++)
@@ -132,8 +133,8 @@ bool memory_freed(const void *p)
 size_t memory_used() { return used; }
 size_t live_allocations() { return count; }
 
-/* ThreadSanitizer builds leave all memory reachable; other builds detect accesses by the host. AddressSanitizer handles
- * faults itself, so its builds map all allocations instead of those that are used. */
+/* Makes all device memory accessible or inaccessible. ThreadSanitizer builds keep all memory accessible.
+ * AddressSanitizer handles memory faults, so its builds map all allocations instead of mapping at the first access. */
 static void protect_all(bool reachable)
 {
     if (tsan() || (reachable && !asan())) return;
@@ -165,7 +166,7 @@ void memory_hide(bool hide)
     lock.unlock();
 }
 
-/* Maps the allocation that contains p if a kernel or a copy may use it. */
+/* Maps the allocation that contains p if a kernel or a copy is running. */
 static bool map_on_use(const char *p)
 {
     lock.lock();
@@ -176,8 +177,8 @@ static bool map_on_use(const char *p)
     return may;
 }
 
-/* Handles memory faults other than the first use of an allocation. A fault in a kernel ends the launch with a report; a
- * fault in host code ends the program with an explanation. */
+/* Handles memory faults. The first access to an allocation maps it. Another fault in a kernel ends the launch with a
+ * report; a fault in host code ends the program with an explanation. */
 
 static std::string explain(const void *p)
 {
@@ -213,7 +214,7 @@ static void on_fault(int signal, siginfo_t *info, void *)
         abandon();
     }
     fprintf(stderr, "sim: illegal address %p: %s\n", info->si_addr, why.c_str());
-    ::signal(signal, SIG_DFL); /* the fault occurs again and now ends the program */
+    ::signal(signal, SIG_DFL); /* the instruction faults again, which ends the program */
 }
 
 void memory_watch()

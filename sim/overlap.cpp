@@ -1,7 +1,7 @@
-/* Launches that may begin before the previous one has ended (KLAUNCH_AFTER on sm_90 and up). The simulator runs
- * launches one after another, but checks accesses before grid_dependency_wait(). ThreadSanitizer treats these accesses
- * as concurrent with the previous launch. Without ThreadSanitizer, device memory is unmapped until all threads of the
- * first blocks wait; grid_early_load and cp_async16_early can still read it. */
+/* Launches that may begin before the previous launch has ended (KLAUNCH_AFTER on sm_90 and up). The simulator runs
+ * launches one after another, but checks accesses before grid_dependency_wait(), which ThreadSanitizer treats as
+ * concurrent with the previous launch. Without ThreadSanitizer, device memory is unmapped until all threads of the
+ * first blocks wait; only grid_early_load and cp_async16_early can read unmapped device memory. */
 #include "inside.h"
 
 #include <fcntl.h>
@@ -58,7 +58,7 @@ void dependents_launch(site at)
                  "before this one");
 }
 
-/* Reads unmapped memory as a debugger does, because it would be slow to map all device memory for each load. */
+/* Reads unmapped memory as a debugger does, because mapping all device memory for each load would be slow. */
 static bool peek(void *to, const void *from, size_t bytes)
 {
     static const int memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
@@ -71,7 +71,7 @@ void early_load(void *to, const void *from, size_t bytes, site at)
         fail(at, "grid_early_load: %p is not device memory, or not %zu bytes of it", from, bytes);
     for (size_t i = 0; __tsan_read1 && i < bytes; i++) __tsan_read1((char *)from + i);
     if (run->hidden && !asan() && peek(to, from, bytes)) return;
-    if (!asan()) early(true); /* with ASan, only the accesses of kernels are checked */
+    if (!asan()) early(true); /* ASan does not check this uninstrumented code */
     for (size_t i = 0; i < bytes; i++) ((volatile char *)to)[i] = ((const volatile char *)from)[i];
     if (!asan()) early(false);
 }

@@ -1,4 +1,4 @@
-/* The runtime API: options, errors, devices, launches, memory. A lock allows one call at a time. */
+/* The simulated runtime API: options, errors, devices, launches, memory. A lock allows one API call at a time. */
 #include "api.h"
 
 #include <unistd.h>
@@ -86,7 +86,7 @@ cudaError_t begin(const char *call)
 
 extern "C" char __executable_start;
 
-/* True for pointers into this thread's stack, the program or its heap. Padding of a struct can hold an old pointer. */
+/* True if a word could be a pointer into the calling thread's stack, the program or its heap. */
 static bool looks_like_host(uint64_t word)
 {
     uint64_t stack = (uint64_t)__builtin_frame_address(0);
@@ -111,7 +111,7 @@ void check_words(const char *kernel, const void *value, size_t bytes, bool point
     }
 }
 
-/* Kernels are loaded at their first launch. Drivers before CUDA 12.3 cannot load a kernel during a capture. */
+/* Loads a kernel at its first launch. Drivers before CUDA 12.3 cannot load a kernel during a capture. */
 static cudaError_t load(const launch_site &at)
 {
     static std::set<std::string> &loaded = *new std::set<std::string>;
@@ -131,7 +131,7 @@ cudaError_t launch(const launch_site &at, launch_mode mode, bool overlapping, di
     uint64_t n = (uint64_t)threads.x * threads.y * threads.z, all = (uint64_t)blocks.x * blocks.y * blocks.z;
     if (!n || !all || n > 1024 || threads.z > 64 || blocks.x > 0x7fffffff || blocks.y > 65535 || blocks.z > 65535)
         return cudaErrorInvalidConfiguration;
-    if (shared > device.shared_optin) return cudaErrorInvalidValue; /* as cudaFuncSetAttribute does */
+    if (shared > device.shared_optin) return cudaErrorInvalidValue; /* the error of cudaFuncSetAttribute */
     uint64_t resident = std::min<uint64_t>(2048 / n, shared ? (device.shared_optin + 1024) / (shared + 1024) : 32);
     if (mode == COOPERATIVE && all > resident * (uint64_t)device.multiprocessors)
         return cudaErrorCooperativeLaunchTooLarge;
@@ -313,7 +313,7 @@ static bool copy_is_legal(const void *dst, const void *src, size_t bytes, cudaMe
     bool to_device = memory_owns(dst, bytes, false), from_device = memory_owns(src, bytes, false);
     bool to_any = memory_any(dst) && !memory_owns(dst, bytes, true),
          from_any = memory_any(src) && !memory_owns(src, bytes, true);
-    switch (kind) { /* host memory of a copy must not be device memory or exceed a pinned allocation */
+    switch (kind) { /* a copy's host memory must not be device memory or exceed a pinned allocation */
     case cudaMemcpyHostToDevice: return to_device && !from_any;
     case cudaMemcpyDeviceToHost: return from_device && !to_any;
     case cudaMemcpyDeviceToDevice: return to_device && from_device;
@@ -339,7 +339,8 @@ cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t bytes, cudaMemcpy
     if (!copy_is_legal(dst, src, bytes, kind)) return finish(cudaErrorInvalidValue);
     CUstream_st *s = stream_of(stream);
     if (!s) return finish(cudaErrorInvalidResourceHandle);
-    /* The driver copies pageable source memory before the call returns. Copies to pageable memory are synchronous. */
+    /* The driver reads pageable source memory before the copy call returns. Copies to pageable memory are
+     * synchronous. */
     if (!memory_any(src) && !s->capture) {
         auto staged = std::make_shared<std::vector<char>>((const char *)src, (const char *)src + bytes);
         return finish(submit(stream, [=] { settle(), memcpy(dst, staged->data(), bytes); }));

@@ -1,13 +1,14 @@
 /* Shared memory and asynchronous copies into it. The arena of a block is
  *   dynamic | red zone | array | red zone | array | red zone ...
- * filled with 0xff (NaN as float and as bf16). Red zones are poisoned under ASan and checked when the block ends. */
+ * filled with 0xff (NaN as float and as bf16). ASan builds poison red zones; every build checks them when the block
+ * ends. */
 #include "inside.h"
 
 #include <sys/mman.h>
 
 namespace sim {
 
-/* Volatile stores are used because sanitizers intercept memset and would report it as an access of the kernel. */
+/* Stores are volatile, because sanitizers intercept memset and would report it as an access of the kernel. */
 static void fill(void *p, size_t n)
 {
     unsigned char *c = (unsigned char *)p;
@@ -40,7 +41,7 @@ void arena_begin(cuda_block *b, size_t dynamic)
     poison(b->arena + dynamic, ARENA - dynamic);
 }
 
-/* Returns memory for a new array, after the last array and a red zone. */
+/* Returns shared memory for a new array, after the last array and a red zone. */
 static unsigned char *place(cuda_block *b, size_t bytes, size_t align, site at)
 {
     size_t offset = (b->used + RED_ZONE + align - 1) / align * align;
@@ -77,7 +78,7 @@ void *shared_dynamic(site at)
     return b->arena;
 }
 
-/* Returns the address in block `rank` of the cluster that corresponds to `own`. */
+/* Returns the address in block `rank` of the cluster that corresponds to address `own` in the calling block. */
 const void *cluster_shared(const void *own, unsigned rank, size_t bytes, site at)
 {
     const cuda_block *b = static_cast<cuda_thread *>(self)->home;
@@ -92,7 +93,7 @@ const void *cluster_shared(const void *own, unsigned rank, size_t bytes, site at
     return other->arena + offset;
 }
 
-/* Returns array `index` of the dynamic pool. The first thread that calls this function creates the array. */
+/* Returns array `index` in dynamic shared memory. The first thread that calls shared_take creates the array. */
 void *shared_take(unsigned *index, size_t bytes, site at)
 {
     cuda_block *b = static_cast<cuda_thread *>(self)->home;
@@ -147,8 +148,7 @@ void check_shared(const void *p, size_t bytes, const char *what, site at)
     if (c < b->arena || c + bytes > b->arena + ARENA) fail(at, "%s: address %p is not shared memory", what, p);
 }
 
-/* cp.async copies at once. With SIM=lazy, cp.async copies when the thread waits, and the destination has NaN until
- * then. */
+/* cp.async copies at once or, with SIM=lazy, when the thread waits; the destination is NaN until then. */
 
 bool copies_unfinished(const cuda_thread *t)
 {
@@ -207,7 +207,7 @@ void async_commit(site at)
 void async_wait(unsigned left)
 {
     async_copies *c = copies_of(static_cast<cuda_thread *>(self));
-    early(true); /* if device memory is still unmapped, all these copies are early copies */
+    early(true); /* while device memory is unmapped, all pending copies are early copies */
     while (c->group_end - c->group_first > left)
         for (unsigned last = c->last[c->group_first++ % MAX_COPY_GROUPS]; c->first != last; c->first++)
             if (opt.lazy) copy_now(c->ring[c->first % MAX_COPIES]);

@@ -1,25 +1,26 @@
 /* The kernel simulator: a .cu file compiled as C++ runs its kernels on the CPU, a fiber per CUDA thread, and reports
- * misuse with file, line, block and thread. kernels/dev/dev.cuh includes this header where nvcc would define the
- * language. The simulator is strict: some barriers and collectives that hardware tolerates in practice are errors.
+ * misuse with file, line, block and thread. kernels/dev/dev.cuh includes this header unless nvcc compiles the file. The
+ * simulator reports some misuses of barriers and collectives that GPUs tolerate in practice.
  *
- * The environment variable SIM, words separated by spaces or commas, or a test through sim::opt selects the mode:
+ * The environment variable SIM (words separated by spaces or commas) or sim::opt selects the mode:
  *   forward, reverse, random   order of threads, warps and blocks; each thread runs until it must wait
  *   seed=N                     seed of the random order
  *   lazy                       the destination of cp.async has NaN until the thread waits for the copy
- *   deferred                   a stream does its work only when a call waits for it
- *   uneven                     like deferred, but sometimes a random stream does part of its work
+ *   deferred                   a stream runs its work only when an API call waits for the work
+ *   uneven                     like deferred, but sometimes a random stream runs part of its work
  *   threads=N                  spreads blocks over N CPU threads
  *   small                      tests choose small shapes (always so under ThreadSanitizer)
- * For whole programs there are also (faults.cpp):
- *   sm=90 devices=1 memory=KB driver=13000 trouble=CODE   the device; every call fails with error CODE
- *   wait=FILE                  the device is opened only when this file exists (or after 20 s)
- *   fail=N:CODE                the N-th API call fails, and stderr names it
+ * More words, for whole programs (faults.cpp):
+ *   sm=90 devices=1 memory=KB driver=13000   properties of the simulated device
+ *   trouble=CODE               every API call fails with error CODE
+ *   wait=FILE                  the device is opened only when FILE exists (or after 20 s)
+ *   fail=N:CODE                the N-th API call fails with error CODE, and its name is printed to stderr
  *   calls                      prints at the end the number of API calls and of launched graphs
- *   fault=OP:N:CODE            the N-th kernel that runs for this op ends with this device error
- *   refuse=OP:N:CODE           the N-th launch for this op is refused
- * Under AddressSanitizer shared arrays have red zones and device memory is exact. Under ThreadSanitizer every CUDA
- * thread counts as a thread. Only barriers, __syncwarp, grid barriers and atomics order the accesses of CUDA threads,
- * so that races are found under any schedule. */
+ *   fault=OP:N:CODE            the N-th kernel that runs for op OP ends with device error CODE
+ *   refuse=OP:N:CODE           the N-th launch for op OP fails with error CODE
+ * AddressSanitizer detects every access outside of a shared array or an allocation. ThreadSanitizer sees every CUDA
+ * thread as a thread. Only barriers, __syncwarp, grid barriers and atomics order the accesses of CUDA threads, so that
+ * ThreadSanitizer finds races under any schedule. */
 #ifndef SIM_H
 #define SIM_H
 
@@ -41,57 +42,57 @@ constexpr int warpSize = 32;
 
 namespace sim {
 
-/* Options that tests set. */
+/* Options of the simulator that tests set. */
 
 enum thread_order { FORWARD, REVERSE, RANDOM };
 struct options {
     thread_order order;
     unsigned seed;
-    bool lazy, deferred, uneven, small, quiet; /* quiet: messages are not printed, only kept for error() */
+    bool lazy, deferred, uneven, small, quiet; /* quiet: reports are stored for error(), but not printed */
     int threads;
 };
 extern options opt;
 
-/* The simulated device. A test changes the device before the tested code queries it. */
+/* Properties of the simulated device. A test sets the properties before the tested code queries them. */
 struct device_model {
     int count, major, minor, multiprocessors;
     size_t memory, shared_optin; /* bytes */
     int driver;                  /* CUDA version of the driver, 13000 */
-    cudaError_t trouble;         /* every call fails with this error: no driver, old driver */
+    cudaError_t trouble;         /* every API call fails with this error, such as for a missing or old driver */
 };
 extern device_model device;
 
 const char *error(); /* the first report since clear(), or "" */
-void clear();        /* also clears the device's sticky error and an injected failure */
+void clear();        /* clears the reports, the device's sticky error and an injected failure */
 
-/* Fault injection: the k-th API call or launch from now (1: the next) fails with e; calls() counts them. */
+/* Fault injection: the k-th API call or launch from now (1: the next) fails with e. calls() counts API calls. */
 void fail_call(long k, cudaError_t e);
 long calls();
 size_t live_allocations();
 size_t live_handles(); /* streams, events, graphs */
 
-/* A hook that is called before every launch. If the hook returns false, the launch is skipped but succeeds. */
+/* A hook that is called before every launch. If the hook returns false, the launch succeeds without running. */
 struct launch_view {
     const char *kernel;
     dim3 grid, block;
     size_t shared;
-    bool overlapping; /* may begin before the previous launch has ended */
+    bool overlapping; /* the launch may begin before the previous launch has ended */
 };
 extern bool (*watch)(const launch_view &);
 
-/* Bank conflicts of ldmatrix since clear(): the number of 8-row reads, and the additional cycles due to conflicts. */
+/* Bank conflicts of ldmatrix since clear(): the number of 8-row reads, and their additional cycles due to conflicts. */
 struct ldmatrix_count {
     unsigned long reads, conflicts;
 };
 ldmatrix_count ldmatrix_counts();
 
-/* Declarations for the macros below and for dev.cuh. */
+/* Declarations for macros of this file and for dev.cuh. */
 
 struct site {
     const char *file;
     int line;
 };
-/* As a default argument of a function, here() returns the file and line of the call. */
+/* As a default argument of a function, here() returns file and line of the function's caller. */
 static inline site here(const char *file = __builtin_FILE(), int line = __builtin_LINE()) { return {file, line}; }
 
 struct block_view {
@@ -103,14 +104,13 @@ struct thread_view {
     unsigned lane;
     const block_view *block;
 };
-extern __thread thread_view *self; /* __thread, not thread_local: avoids a call per access */
+extern __thread thread_view *self; /* __thread, because thread_local would cost a function call per access */
 
 struct launch_site {
     const char *kernel, *op, *file;
     int line;
 };
-/* A kernel with its arguments, on the heap. std::function is not used, because its header <functional> would double
- * the compile time of every .cu file. */
+/* A kernel with its arguments, on the heap. The header of std::function would double the compile time of .cu files. */
 struct kernel_call {
     void *what;
     void (*run)(void *), (*drop)(void *);
@@ -161,14 +161,14 @@ struct mma_in {
 /* An operand of wgmma. The operand is a matrix in shared memory or, if start is NULL, a fragment in registers. */
 struct wgmma_matrix {
     const unsigned char *start;
-    int next_k, next_mn; /* bytes from 8 values of k (or 8 rows or columns) to the next 8 */
+    int next_k, next_mn; /* bytes from 8 values of k (next_mn: 8 rows or columns) to the next 8 */
     bool transposed;
     uint32_t fragment[4];
 };
 struct wgmma_in {
-    float *sums; /* the sums d; NULL in a commit */
+    float *sums; /* accumulators d; NULL in a commit */
     int columns;
-    wgmma_matrix a, b; /* operands of a product; unused in a commit */
+    wgmma_matrix a, b; /* operands of a wgmma; unused in a commit */
 };
 void wgmma(collective_kind kind, const wgmma_in &in, site at);
 void wgmma_publish();
@@ -212,7 +212,7 @@ static inline unsigned vote(unsigned mask, int predicate, site at)
     collective(VOTE, mask, &predicate, &out, at);
     return out;
 }
-/* Atomics are acq_rel, so that ThreadSanitizer accepts the correct last-block pattern with __threadfence. */
+/* Atomics are acq_rel, so that ThreadSanitizer accepts the detection of the last block with __threadfence. */
 template <class T, class F> static inline T atomic(T *p, F f)
 {
     T old = __atomic_load_n(p, __ATOMIC_RELAXED);

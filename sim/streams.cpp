@@ -39,7 +39,7 @@ void run_until(CUstream_st *s, uint64_t position)
             t();
             memory_close();
         }
-        /* settle() frees the kernel later, because its threads have read it */
+        /* settle() frees the kernel later, because TSan would report a free now as a race with the kernel's threads */
         if (tsan()) spent.push_back(std::move(t));
         s->done++;
     }
@@ -50,8 +50,8 @@ void run_all()
     run_until(&null_stream, null_stream.issued);
 }
 
-/* In a third of the calls, a random stream does part of its work, of random size, so that unordered work of two
- * streams runs in either order. For periods of some hundred calls, one stream does not run at all. */
+/* In a third of the API calls, a random stream runs a random part of its work, so that unordered work of two streams
+ * runs in either order. For periods of some hundred API calls, one stream does not run. */
 static void run_some()
 {
     static uint64_t random = opt.seed, calls_left, resting;
@@ -68,7 +68,7 @@ static void run_some()
     if (i != resting && s->issued > s->done) run_until(s, s->done + 1 + next(s->issued - s->done));
 }
 
-/* Returns the stream of a capture during which other API calls are forbidden. */
+/* Returns a capture during which other API calls are forbidden, or null. */
 static CUgraph_st *strict_capture()
 {
     for (CUstream_st *s : streams)
@@ -140,7 +140,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream)
     settle();
     return finish((cudaError_t)device_error.load());
 }
-/* Each query runs one piece of work, so that polling loops end. */
+/* Each query runs one queued item of the stream, so that polling loops end. */
 static cudaError_t query(CUstream_st *s, uint64_t position)
 {
     if (s->done < position) run_until(s, s->done + 1);

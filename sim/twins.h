@@ -1,9 +1,9 @@
-/* The simulator's versions of the wrappers in kernels/dev/dev.cuh: shared memory, copies, products, dependent launches.
- * Included by sim.h. */
+/* The simulator's versions of the wrappers in kernels/dev/dev.cuh: shared memory, copies, matrix products, dependent
+ * launches. */
 #ifndef SIM_TWINS_H
 #define SIM_TWINS_H
 
-/* A reference to an array, so that UBSan checks every index against its bounds. */
+/* Declares a shared array by reference, so that UBSan checks every index against the array's bounds. */
 #define SHARED(T, name, dims)                                            \
     typedef T name##_shared_type dims;                                   \
     name##_shared_type &name = *(name##_shared_type *)sim::shared_array( \
@@ -32,7 +32,7 @@ static inline void cp_async16(void *dst, const void *src, bool ok, sim::site at 
 static inline void cp_async_commit(sim::site at = sim::here()) { sim::async_commit(at); }
 template <int N> static inline void cp_async_wait() { sim::async_wait(N); }
 
-/* Each lane reads its row here, because this header is instrumented and sanitizers then check the read. */
+/* Each lane reads its row in this header, which is compiled with sanitizers, so that they check the read. */
 static inline void sim_ldmatrix(uint32_t *r, const void *row, bool transposed, sim::site at)
 {
     sim::ldmatrix_in in = {{}, row, transposed};

@@ -1,6 +1,6 @@
 /* The warp collectives. Every lane passes its operands, and the last lane to arrive computes the results of all lanes.
- * Fragment layouts: PTX ISA, "Matrix fragments for mma.m16n8k8" and "m16n8k16", "ldmatrix", with g = lane / 4 and t =
- * lane % 4. */
+ * The PTX ISA defines the layouts in "Matrix fragments for mma.m16n8k8", "m16n8k16" and "ldmatrix"; g = lane / 4 and
+ * t = lane % 4. */
 #include "inside.h"
 
 namespace sim {
@@ -53,8 +53,7 @@ template <int K, float (*HALF)(uint32_t pair, int half)> static void mma_m16n8(c
     multiply(m, lanes);
 }
 
-/* Counts bank conflicts. The hardware reads the eight rows of a matrix together, but rows in the same banks one after
- * another. */
+/* Counts bank conflicts: an ldmatrix reads the eight rows of a matrix together, but rows in equal banks one by one. */
 static void count_conflicts(const cuda_thread *row)
 {
     unsigned uses[32] = {0}, most = 0;

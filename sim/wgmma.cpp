@@ -1,29 +1,29 @@
-/* Products of warpgroups. As on the device, each warp computes its 16 rows independently, and only barriers order the
- * four warps. All four warps must pass equal arguments. PTX ISA, "Asynchronous Warpgroup Level Matrix
+/* The instruction wgmma. As on the device, each warp computes its 16 rows independently, and only barriers order the
+ * four warps. All four warps must pass equal arguments. Reference: PTX ISA, "Asynchronous Warpgroup Level Matrix
  * Multiply-Accumulate Operations"; g = lane / 4 and t = lane % 4. */
 #include "inside.h"
 
 namespace sim {
 
-enum { MOST_PRODUCTS = 16, MOST_COLUMNS = 128, MOST_SUMS = 128 /* of a lane */, REMEMBERED = 64 };
+enum { MOST_PRODUCTS = 16, MOST_COLUMNS = 128, MOST_SUMS = 128 /* per lane */, REMEMBERED = 64 };
 
 struct wgmma_product {
     wgmma_matrix b, a[32];
-    int columns, first; /* number of columns; index of a lane's first sum */
+    int columns, first; /* number of columns; index of a lane's first accumulator */
 };
 enum wgmma_state { IDLE, BEGUN, COMMITTED };
 struct wgmma_warp {
     wgmma_state state;
     bool loaded;          /* the lane has called ldmatrix since wgmma_begin */
-    int values, products; /* number of sums per lane; number of products in this batch */
-    unsigned made;        /* number of products since the block began */
+    int values, products; /* number of accumulators per lane; number of wgmma in this batch */
+    unsigned made;        /* number of wgmma since the block began */
     float *sums[32];
     float value[32][MOST_SUMS];
-    wgmma_product product[MOST_PRODUCTS]; /* products that are not complete yet */
+    wgmma_product product[MOST_PRODUCTS]; /* wgmma that are not complete yet */
 };
-/* Arguments of a warpgroup's first warp, for comparison. */
+/* Arguments of a warpgroup's first warp, compared with those of the other warps. */
 struct wgmma_said {
-    unsigned number; /* number of the product, counted from 1 */
+    unsigned number; /* number of the wgmma, counted from 1 */
     site at;
     wgmma_matrix a, b;
     int columns, first;
@@ -45,7 +45,7 @@ static void forget(wgmma_block *b)
 
 static const uint32_t IN_FLIGHT = 0x7fffbeadu; /* a NaN */
 
-/* Copies word by word: with memcpy, TSan would report that this lane reads the sums of other lanes. */
+/* Copies word by word, because TSan would report a memcpy as a read of other lanes' accumulators. */
 static void copy(volatile float *to, const volatile float *from, int n)
 {
     for (int i = 0; i < n; i++) to[i] = from[i];
@@ -55,14 +55,14 @@ static const unsigned char *unit_of_a(const wgmma_matrix &a, int row, int plane)
 {
     return a.start + plane * a.next_k + row / 8 * a.next_mn + row % 8 * 16;
 }
-/* Returns unit i of B; each column has two units of 16 bytes. */
+/* Returns 16-byte unit i of operand B; each column has two units. */
 static const unsigned char *unit_of_b(const wgmma_matrix &b, int i, int columns)
 {
     if (b.transposed) return b.start + i % 16 / 8 * b.next_k + i / 16 * b.next_mn + i % 8 * 16;
     return b.start + i / columns * b.next_k + i % columns / 8 * b.next_mn + i % 8 * 16;
 }
 
-/* Calls a function for this lane's share of the units that its warp reads. */
+/* Calls a function for each 16-byte unit that this lane reads for its warp. */
 template <class F>
 static void for_units(const wgmma_matrix &a, const wgmma_matrix &b, int columns, const cuda_thread *t, F f)
 {
@@ -131,7 +131,7 @@ static void agree(cuda_block *b, unsigned warp, unsigned number, const wgmma_in 
              s.at.line);
 }
 
-/* The last lane that arrives calls this function for all lanes. */
+/* Computes a warp's wgmma; the last lane to arrive calls wgmma_compute for all lanes. */
 void wgmma_compute(collective_kind kind, cuda_thread *lanes, site at)
 {
     cuda_block *b = lanes->home;
@@ -222,7 +222,7 @@ void wgmma_loaded(const cuda_thread *t)
     if (t->home->wgmma) t->home->wgmma->warp[t->number / 32].loaded = true;
 }
 
-/* Products read shared memory through the async proxy. Products see a store only after every thread has called
+/* wgmma reads shared memory through the async proxy, so a store is visible to wgmma only after every thread has called
  * wgmma_publish() and a barrier. */
 
 void wgmma_publish()
