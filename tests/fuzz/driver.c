@@ -1,6 +1,5 @@
 /* Runs a fuzz target without libFuzzer on stored inputs and on mutations of each. Arguments are input files; without
- * arguments, fuzz_NAME reads tests/fuzz/corpus/NAME and tests/fuzz/found/NAME. Exit code 1: there was no input. A
- * failed check aborts the process. */
+ * arguments, fuzz_NAME reads corpus/NAME and found/NAME. Exit code 1: no input. A failed check aborts. */
 #include "fuzz.h"
 
 #include <dirent.h>

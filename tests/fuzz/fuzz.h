@@ -23,8 +23,7 @@ size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
 #define FUZZ_HOLDS(x) ((x) ? (void)0 : fuzz_broken(__FILE__, __LINE__, #x))
 _Noreturn void fuzz_broken(const char *file, int line, const char *what);
 
-/* Writes data to a regular file in memory and returns its path, which is valid until the next call with an equal number
- * (0 to FUZZ_FILES - 1). */
+/* Writes data to a regular file in memory. Returns its path, valid until the next call with an equal number. */
 enum { FUZZ_FILES = 4 };
 const char *fuzz_file(int number, const void *data, size_t size);
 
@@ -55,8 +54,7 @@ const dg_recipe *fuzz_log(const uint8_t **data, size_t *size, char **csv);
  * bytes of one file. Symbolic links in the run directories may point to a file outside of them. */
 void fuzz_rundir(const uint8_t *data, size_t size);
 
-/* Checks that the file outside of the run directories is unchanged and has one hard link, and that no file in a run
- * directory contains its bytes. */
+/* Checks that the file outside of the run directories is unchanged, and that no file of a run contains its bytes. */
 void fuzz_rundir_holds(void);
 
 /* Mutates an input of fuzz_rundir: changes one entry's bytes, name or kind, or swaps, repeats or removes entries. */

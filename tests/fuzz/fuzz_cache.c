@@ -1,5 +1,4 @@
-/* libFuzzer: the cache of decoded images. An accepted cache must survive a write and a read unchanged. The mutator
- * corrects lengths and checksums. */
+/* libFuzzer: the cache of decoded images. A write and a read must not change an accepted cache. */
 #include "fuzz.h"
 
 #include <stdio.h>

@@ -1,6 +1,5 @@
-/* libFuzzer: log.csv and log.jsonl. A row must be unchanged after a write and a read. Resuming at a step truncates both
- * log files after this step and then appends; a second resume truncates nothing. The last byte of the input is the step
- * to resume at. */
+/* libFuzzer: log.csv and log.jsonl. A row must be unchanged after a write and a read. Resuming at a step (the last
+ * input byte) truncates both log files after this step and then appends; a second resume truncates nothing. */
 #include "fuzz.h"
 
 #include <cjson/cJSON.h>

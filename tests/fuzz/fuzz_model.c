@@ -1,5 +1,5 @@
-/* libFuzzer: model files. An accepted model that is written and read back is unchanged. The model is planned, or
- * refused with a reason. */
+/* libFuzzer: model files. A write and a read must not change an accepted model. It is planned, or refused with a
+ * reason. */
 #include "fuzz.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* libFuzzer: the readers of IDX (gzipped or not) and CIFAR files. The mutator changes the contents of a gzipped file
- * and compresses it again. */
+/* libFuzzer: the readers of IDX (gzipped or not) and CIFAR files. The mutator changes unpacked contents of gzipped
+ * files. */
 #include "fuzz.h"
 
 #include <stdlib.h>

@@ -1,5 +1,4 @@
-/* libFuzzer: all readers of a foreign run directory: the pages of one run and of two runs, the progress GIF, the doctor
- * and `dcgan info`. */
+/* libFuzzer: all readers of a foreign run directory: report pages, the progress GIF, the doctor and `dcgan info`. */
 #include "fuzz.h"
 
 #include <stdio.h>

@@ -5,8 +5,7 @@
 #include "host/files/made.h"
 #include "host/files/replace.h"
 
-/* Decodes row by row into the input size of a network. Compares the result with `whole`, the image decoded completely
- * (NULL: its file was refused). */
+/* Decodes row by row into the input size of a network and compares with `whole`, the whole image (NULL: refused). */
 static void fitted(const uint8_t *data, size_t size, const dg_decode_options *o, const dg_fitting *f,
                    const dg_image *whole)
 {

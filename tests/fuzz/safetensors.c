@@ -7,8 +7,7 @@
 
 #include "host/files/safetensors_internal.h"
 
-/* Corrects the length of the header and the checksums of tensors with readable offsets, because random changes nearly
- * always invalidate them. */
+/* Corrects the length of the header and the checksums of tensors, because mutations nearly always invalidate them. */
 static void mend(uint8_t *data, size_t size)
 {
     if (size < 10) return;

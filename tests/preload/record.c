@@ -177,8 +177,7 @@ int fsync(int fd)
     return failed;
 }
 
-/* Records a call `what` that changes file `name` in directory `dir` and, if `to` is set, file `to` in directory
- * `to_dir`. */
+/* Records a call `what` that changes file `name` in directory `dir` (and file `to` in `to_dir`, if not NULL). */
 static int named(int failed, const char *what, int dir, const char *name, int to_dir, const char *to)
 {
     char from[2 * LONGEST], there[2 * LONGEST];

@@ -212,8 +212,7 @@ static void test_whitening(void)
     dg_whitening_free(w);
 }
 
-/* Compares the running averages of weights of two jobs bit for bit. The norm statistics of averages are not compared,
- * because they are recomputed when needed. */
+/* Compares running averages of weights bit for bit. Norm statistics are recomputed when needed and not compared. */
 static bool averages_equal(machine *a, machine *b)
 {
     int compared = 0, same = 0;

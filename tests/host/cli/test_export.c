@@ -15,7 +15,7 @@ static dg_err import_of(const char *weights, const char *model, const char *out)
     return dg_import(weights, model, out, &r);
 }
 
-/* Generates images from a generator file and returns their values before rounding to bytes; NULL, with a message, on
+/* Generates images from a generator file. Returns their values before rounding to bytes; NULL, with a message:
  * failure. */
 static double *draw(const char *path, dg_type real)
 {

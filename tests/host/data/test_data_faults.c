@@ -1,5 +1,4 @@
-/* Loads datasets while one call fails, alone or with all later calls. Each load ends with an error and its reason, with
- * all images, or with a warning about missing images. */
+/* Loads datasets while one call fails, alone or with all later calls. Images may be missing only with a warning. */
 #include "failing.h"
 
 #include "test.h"

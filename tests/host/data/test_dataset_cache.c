@@ -1,5 +1,4 @@
-/* The cache of decoded images: a valid cache file is used, an invalid one is never used, and no other file is
- * overwritten. */
+/* The cache of decoded images: a valid cache is used, an invalid one is rebuilt, and no other file is overwritten. */
 #include "dataset_folder.h"
 
 #include <sys/time.h>

@@ -46,8 +46,7 @@ static void changing_files(void)
     end();
 }
 
-/* Replaces an image after it was listed. After the original image and its time are restored, the cache must not return
- * the replacement. */
+/* Replaces an image after it was listed. The cache must not contain the replacement. */
 static void replace(void) { save("03.png", png_noise(2, 2, 99)); }
 
 static void replaced_file(void)

@@ -1,5 +1,4 @@
-/* Images that cannot be read are retried and then skipped with a warning. A run is not resumed without them, except
- * with --allow-data-change. */
+/* Unreadable images are retried, then skipped with a warning. A run resumes without them only with an option. */
 #undef _FORTIFY_SOURCE /* fortified headers define inline functions that this file replaces */
 #include "host/cli/commands.h"
 #include "child.h"

@@ -178,8 +178,7 @@ static void make_sparse(const char *name, const blob *begin, off_t bytes)
     fclose(f);
 }
 
-/* Size limits are checked before memory is allocated for the size that a header, a gzipped file or a sparse file
- * declares. */
+/* Size limits are checked before memory is allocated for the size that a file declares. */
 static void promises(void)
 {
     const dg_dataset_options o = wanted(4, 1);

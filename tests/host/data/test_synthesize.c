@@ -1,5 +1,4 @@
-/* `dcgan data --synthesize` draws equal images on every machine, never repeats an image, and never overwrites another
- * file. */
+/* `dcgan data --synthesize` draws equal images on every machine, repeats no image, and overwrites no other file. */
 #include "host/data/dataset.h"
 #include "host/data/synthesize/synthesize.h"
 

@@ -1,5 +1,4 @@
-/* A zip file gives the same dataset as a folder with its images. No file is written outside of the folder into which it
- * is unpacked. */
+/* A zip file gives the same dataset as a folder with its images. Only the folder to unpack into is written. */
 #include "dataset_folder.h"
 #include "host/data/zip.h"
 
@@ -114,7 +113,7 @@ static void put(blob *b, const uint32_t (*field)[2], int n)
     for (int i = 0; i < n; i++) tiff_number(b, 0, field[i][0], (int)field[i][1]);
 }
 
-/* Writes a hostile zip file: n directory entries share one file of 100 bytes and each declare an unpacked size of
+/* Writes a hostile zip file: n directory entries share one file of 100 bytes; each declares an unpacked size of
  * `bytes`. */
 static void directory(const char *name, int n, uint32_t bytes, int method, int flags)
 {

@@ -1,6 +1,5 @@
 /* Tests the rules of `dcgan doctor`, each with a log that triggers it and a log that does not. Some logs are recorded
- * and thinned to at least 10 rows per window (docs/guide/doctor.md explains how). Rows with values near the limit of a
- * rule are generated here. */
+ * and thinned to at least 10 rows per window (see docs/guide/doctor.md); logs with values near limits are generated. */
 #include "core/base/file_io.h"
 #include "host/doctor/diversity.h"
 #include "host/figure/images.h"
@@ -239,8 +238,7 @@ static void tell(void *context, const dg_finding *f)
     if (DG_CHECKF(notes < 16, "%d notes", notes)) notes += dg_finding_note(f, note[notes], sizeof note[notes]);
 }
 
-/* The doctor reports the first three findings of a rule one by one, and all further ones together after the last row. A
- * resumed run has equal findings. */
+/* The first three findings of a rule are reported one by one, and all further ones together after the last row. */
 static void check_repeats(void)
 {
     char text[300];

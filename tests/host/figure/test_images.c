@@ -327,8 +327,7 @@ static const uint8_t *pixel(const dg_image *im, int x, int y)
     return im->pixels + ((ptrdiff_t)y * im->W + x) * im->C;
 }
 
-/* Cells of a confusion matrix: blue on the diagonal, orange elsewhere, grey if the class has no images. Cells are
- * smaller with more classes. */
+/* Cells of a confusion matrix: blue on the diagonal, orange elsewhere; small if there are many classes. */
 static void confusion_matrices(void)
 {
     static const struct {

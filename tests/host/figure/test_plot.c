@@ -13,8 +13,7 @@ static void lines_are_exact(void)
 {
     dg_canvas c;
     DG_CHECK(dg_draw_open(&c, 12, 10) == DG_OK);
-    /* A line of width 1 through pixel centres from x = 2.5 to 8.5 gives seven pixels of full colour; other pixels stay
-     * white. */
+    /* a line of width 1 through pixel centres from x = 2.5 to 8.5 gives seven pixels of full colour */
     dg_draw_line(&c, 2.5, 4.5, 8.5, 4.5, 1);
     dg_draw_line(&c, 4.5, 4.5, 6.5, 4.5, 1); /* drawing over the same pixels does not darken them */
     dg_draw_paint(&c, RED, .5);
@@ -26,8 +25,7 @@ static void lines_are_exact(void)
             wrong += abs(pixel(&c.im, x, y, 1) - (on ? 128 : 255)) > 1;
         }
     DG_CHECKF(wrong == 0, "%d pixels are wrong", wrong);
-    /* A line between two rows of pixels gives both rows half of the colour, and so does a line of width 0.5 in one
-     * row. */
+    /* a line between two rows of pixels gives both rows half of the colour */
     dg_draw_line(&c, 2.5, 7, 8.5, 7, 1);
     dg_draw_paint(&c, (dg_color){0, 0, 0}, 1);
     DG_NEAR(pixel(&c.im, 5, 6, 0), 127.5, 1);

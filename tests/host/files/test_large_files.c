@@ -21,8 +21,7 @@ static uint64_t bytes_read(void)
     return n;
 }
 
-/* Makes a sparse file of 16 GB that starts with this length field and header; false: the file system cannot store
- * it. */
+/* Makes a sparse file of 16 GB that starts with this length field and header; false: impossible on this file system. */
 static bool sparse(const char *path, uint64_t length, const char *header)
 {
     unsigned char field[8];

@@ -1,5 +1,4 @@
-/* Files that dcgan made and hidden files are not training data. Images are written only into folders without other
- * files. */
+/* Files that dcgan made are not training data. Images are written only into folders without other files. */
 #include "host/data/synthesize/synthesize.h"
 #include "host/files/made.h"
 #include "host/figure/images.h"

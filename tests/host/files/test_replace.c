@@ -1,5 +1,5 @@
-/* Which files a command may replace: files of each kind that dcgan marks, but not files without a mark. Also tested:
- * truncated and damaged files, messages, and CSV fields. */
+/* Only files with a mark of dcgan may be replaced. Also tested: truncated and damaged files, messages, and CSV
+ * fields. */
 #include "host/files/replace.h"
 
 #include <fcntl.h>

@@ -126,8 +126,7 @@ static dg_err read_it(const void *data, size_t n)
     return e;
 }
 
-/* Every truncation, every longer file and every single-bit flip of a dcgan file is refused, also if the caller does not
- * require checksums. */
+/* Every truncation, every longer file and every single-bit flip of a dcgan file is refused. */
 static void test_every_damage(void)
 {
     const char *path = temp_path("tiny.safetensors");

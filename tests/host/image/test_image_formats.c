@@ -98,8 +98,7 @@ static dg_err read_small(const void *data, size_t n)
     return e;
 }
 
-/* Checks that an image truncated below `whole` bytes is refused, and that a changed byte gives an image or an error.
- * Frees b. */
+/* An image truncated below `whole` bytes is refused; a changed byte gives an image or an error. Frees b. */
 static void damaged(blob b, size_t whole, const char *what, dg_kind kind)
 {
     DG_CHECK(dg_image_kind(b.data, b.bytes) == kind);

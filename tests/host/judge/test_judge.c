@@ -1,5 +1,4 @@
-/* The judge computes metrics of generated images. Its Fréchet distance has known values, and its metrics are worse for
- * degraded images than for real images. */
+/* The judge computes metrics of generated images, which must be worse for degraded images than for real images. */
 #include <omp.h>
 
 #include "host/data/synthesize/synthesize.h"
@@ -19,8 +18,7 @@ static double normal(void)
 
 enum { N = 7 };
 
-/* Checks an eigendecomposition: rows v are orthonormal eigenvectors, eigenvalues w are ascending. One eigenvalue occurs
- * twice (2), two eigenvalues are 0. */
+/* Checks an eigendecomposition with repeated eigenvalues: rows v are orthonormal eigenvectors, eigenvalues w ascend. */
 static void check_eigen(void)
 {
     static const double want[N] = {0, 0, 1, 2, 2, 5, 1000};
@@ -63,8 +61,7 @@ static double sum_of_variances(const double *x)
     return sum;
 }
 
-/* The Fréchet distance between points x and factor * x + shift is |mean difference|^2 + (factor - 1)^2 tr S (S:
- * covariance). */
+/* The Fréchet distance of x and factor * x + shift is |mean difference|^2 + (factor - 1)^2 tr S (S: covariance). */
 static void check_spread(void)
 {
     static double x[POINTS * DIMENSIONS], y[POINTS * DIMENSIONS];
@@ -215,8 +212,7 @@ static void take(spoilt how, int first, dg_judged *out)
 enum { DISTANCE, LEFT, SURENESS, FRECHET, TOLD, MEASURES };
 static dg_measured value[SPOILT][MEASURES];
 
-/* True for degradations that the judge detects after a few seconds of training. A missing or doubled class changes its
- * metrics by at most a tenth. */
+/* True for degradations that the judge detects after a few seconds of training. */
 static bool told_apart(spoilt how) { return how == REAL || how == BLUR || how == NOISE || how == HALVES; }
 
 static void measure(spoilt how, const dg_judged *reals)

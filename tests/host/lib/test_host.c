@@ -1,4 +1,4 @@
-/* The library in a host program with unusual settings gives the same bytes and leaves every setting unchanged. */
+/* A host program with unusual settings calls the library: output bytes and settings must stay unchanged. */
 #include <fcntl.h>
 #include <fenv.h>
 #include <locale.h>
@@ -13,7 +13,7 @@
 
 #if defined(__x86_64__)
 #include <xmmintrin.h>
-/* floating-point control register without its exception flags */
+/* Returns the SSE control register without its exception flags. */
 static unsigned mode(void) { return _mm_getcsr() & ~0x3fu; }
 static void flush(void) { _mm_setcsr(_mm_getcsr() | 0x8040); }
 #else
@@ -23,7 +23,7 @@ static void flush(void) {}
 
 enum { THREADS = 3 };
 
-/* Calls every function of the library; the names of written files start with `name`. */
+/* Calls every library function; names of written files start with `name`. */
 static void use(const char *name, int threads)
 {
     char file[100];
@@ -64,7 +64,7 @@ static void like(const char *name)
     }
 }
 
-/* Makes a locale with a decimal comma; false: not possible. */
+/* Compiles a locale with a decimal comma; false: impossible on this machine. */
 static bool comma(void)
 {
     setenv("LOCPATH", temp_dir, 1);
@@ -79,7 +79,7 @@ static void handler(int number) { (void)number; }
 static const int watched[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGPIPE, SIGXFSZ, SIGFPE, SIGCHLD};
 enum { WATCHED = sizeof watched / sizeof *watched };
 
-/* Settings of the host program. */
+/* settings of the host program that the library must keep */
 typedef struct {
     unsigned mode[THREADS];
     int flags, round, threads;

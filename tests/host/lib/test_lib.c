@@ -1,4 +1,4 @@
-/* The library as its users see it through include/dcgan.h. */
+/* The library through its public header, include/dcgan.h. */
 #include "host/cli/commands.h"
 #include "host/data/synthesize/synthesize.h"
 #include "command_line.h"
@@ -8,7 +8,7 @@ enum { STEPS = 7 };
 
 static char wide[600]; /* path of a model file for 32 x 32 images */
 
-/* A job of a model on its own backend. */
+/* A training job and its own backend. */
 typedef struct {
     const char *model;
     int size, threads;
@@ -53,7 +53,7 @@ static void leave(const machine *m, const char *name)
 
 static bool same(const char *a, const char *b) { return same_file(temp_path(a), temp_path(b)); }
 
-/* Trains two jobs one after the other, then in alternating steps. The 7 steps exceed two epochs of 4 + 4 + 3 images. */
+/* Trains two jobs one after the other, then in alternating steps, for more than two epochs. */
 static void in_turn(machine a, machine b)
 {
     machine alone[2] = {a, b}, turn[2] = {a, b};
@@ -89,7 +89,7 @@ static void two_jobs(void)
     DG_CHECK(same("alone1", "turn1") && !same("alone0", "alone1")); /* jobs of different models give different bytes */
 }
 
-/* Two jobs run on one backend. The second job resumes from the first job's checkpoint in the middle of an epoch. */
+/* Two jobs on one backend: the second resumes from the first one's checkpoint in the middle of an epoch. */
 static void goes_on(void)
 {
     machine m = {tiny, SIZE, 2, NULL, NULL};
@@ -184,7 +184,7 @@ static int program(const char *line)
     return e == DG_OK;
 }
 
-/* Training by the program and by the library gives the same bytes. */
+/* Training by the program and by the library writes equal bytes. */
 static void as_the_program(void)
 {
     char cats[256];

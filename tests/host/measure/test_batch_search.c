@@ -1,19 +1,19 @@
-/* The search for a batch size, on invented times. */
+/* The search for the fastest batch size, on simulated speeds. */
 #include "host/measure/batch_rule.h"
 
 #include "test.h"
 
-typedef double curve(double batch); /* images/s */
+typedef double curve(double batch); /* images/s as a function of the batch size */
 
 static dg_batch_table s;
 static dg_batch_limits limits;
 static int tried[64], tries, looks; /* tried: batch sizes, in the order of their first measurement */
 static double (*slower)(int look);  /* factor by which another program slows a measurement; NULL: none */
-static bool as_long_as_may_be;      /* true: each measurement lasts as long as permitted; false: one second */
-static double seconds;              /* seconds that the search has used */
+static bool as_long_as_may_be;      /* true: each measurement takes the permitted maximum of time; false: one second */
+static double seconds;              /* simulated seconds that the search has used */
 static curve *rate;
-static int fits;       /* the largest batch size that fits */
-static bool fits_once; /* each size fits only at its first measurement */
+static int fits;       /* largest batch size that fits into memory */
+static bool fits_once; /* each batch size fits into memory only at its first measurement */
 
 static double elapsed(void *context)
 {
@@ -53,24 +53,24 @@ static double rising(double b) { return 1000 * b / (b + 40); }
 static double jumps(double b) { return (b < 104 ? 1 : 1.3) * 1000 * b / (b + 20); }
 static double falls(double b) { return b <= 256 ? 10 * b : 2560 - b; }
 static double noisy(double b) { return rising(b) * (1 + 0.004 * sin(b * 12345.678)); }
-/* speed is constant from 32 to 95, because kernel tiles are only partly used */
+/* images/s is constant for batch sizes 32 to 95, because kernel tiles are only partly used */
 static double late(double b) { return b < 96 ? 1000 * fmin(b, 32) / 32 : 1100; }
-/* one measurement is ten times slower because of another program */
+/* one measurement, of batch size 48, is ten times slower because of another program */
 static double outlier(double b) { return (b == 48 ? 0.1 : 1) * rising(b); }
-/* kernel tiles are 40 images wide */
+/* images/s if kernel tiles are 40 images wide */
 static double tiles(double b) { return 1000 * b / (40 * ceil(b / 40)); }
 
-/* Every third measurement is slower by 5%, 10% ... 30%; a single measurement cannot show this. */
+/* Every third measurement is slower by 5%, 10% ... 30%, which a single measurement cannot show. */
 static double now_and_then(int look) { return look % 3 ? 1 : 1.05 + 0.05 * (look / 3 % 6); }
-/* Another program runs during seven measurements. */
+/* Another program slows down seven consecutive measurements. */
 static double for_a_while(int look) { return look >= 6 && look < 13 ? 1.4 : 1; }
 
-/* A machine that is slowed for most of the time; a few measurements take a quarter less time. */
+/* Another program slows down most measurements; two of nine take a quarter less time. */
 static double mostly(int look) { return look % 9 < 2 ? 0.75 : 1; }
 static double at_first(int look) { return look < 6 ? 0.75 : 1; }
 static double at_one(int look) { return look == 10 ? 0.75 : 1; }
 
-/* Another program runs half of the time. */
+/* Another program slows down half of the measurements. */
 static double half(int look) { return look / 7 % 2 ? 1.4 : 1; }
 
 static void check_disturbed(void)
@@ -91,13 +91,13 @@ static void check_disturbed(void)
         DG_CHECKF(looks < 110, "%d looks", looks);
     }
     slower = NULL;
-    /* a size that fit before, but no longer fits because another program uses the memory, stays valid */
+    /* a batch size that fit before stays valid, although another program now uses the memory */
     fits_once = true;
     DG_CHECKF(search(flat, 1 << 20) == 8 && !*s.ended, "%s", s.why);
     fits_once = false;
 }
 
-/* Speed still rises when the search runs out of time. */
+/* images/s still rises when the time limit of the search ends. */
 static double soon(double b) { return 1000 * b / (b + 10); }
 
 enum { ALL = 1 << 20, MANY = 1000000 };
@@ -105,7 +105,7 @@ static const struct {
     curve *rate;
     int fits, from, most, images, drop_last, least;
     double seconds;
-    int batch, largest; /* chosen batch size, and largest batch size that was tried */
+    int batch, largest; /* chosen batch size, and largest batch size that was measured */
     const char *says, *too;
 } choice[] = {
     {flat, ALL, 8, 65536, MANY, 0, 32, 100, 8, 64, "8: the fastest; the search took ", ""},
@@ -115,12 +115,12 @@ static const struct {
     {falls, ALL, 8, 65536, MANY, 0, 32, 100, 256, 2048, "256: the fastest; ", ""},
     {late, ALL, 8, 65536, MANY, 0, 32, 100, 96, 768, "", ""}, /* batch sizes 48 and 64 are as fast as 32 */
     {jumps, ALL, 8, 128, MANY, 0, 32, 100, 128, 128, "; larger sizes were not tried (--max-batch); ", ""},
-    {tiles, ALL, 8, 64, MANY, 0, 32, 100, 40, 64, "", ""}, /* doubling finds 32, and 5/4 of 32 fills a tile of 40 */
+    {tiles, ALL, 8, 64, MANY, 0, 32, 100, 40, 64, "", ""}, /* doubling finds 32; 5/4 of 32 fills a kernel tile */
     {soon, ALL, 8, 65536, MANY, 0, 32, 20, 512, 768, "within 3% of", "not tried within 20 s (--seconds)"},
     {rising, ALL, 8, 65536, MANY, 0, 32, 6, 48, 48, "48: the fastest; larger sizes were not tried within 6 s", ""},
-    /* the first size is tried even if it takes longer than the limit */
+    /* the first batch size is measured even if this takes longer than the time limit */
     {rising, ALL, 8, 65536, MANY, 0, 32, 0.5, 8, 8, "(--seconds)", ""},
-    /* 3000 images: size 96 leaves exactly 32 steps per epoch, including a short one; size 128 leaves 24 */
+    /* 3000 images: batch size 96 leaves exactly 32 steps per epoch, including a short one; 128 leaves 24 */
     {rising, ALL, 8, 65536, 3000, 0, 32, 100, 96, 96,
      "96: the fastest; larger sizes leave fewer than 32 steps per epoch", ""},
     /* batch size 96 leaves 31 steps per epoch; 80, which is 5/4 of 64, leaves 37 */
@@ -158,7 +158,7 @@ static void check_choices(void)
     for (int i = 0; i < 5; i++) DG_CHECKF(tried[i] == from_ten[i], "%d, not %d", tried[i], from_ten[i]);
 }
 
-/* The search keeps its time limit for any duration of the measurements. */
+/* The search keeps its time limit, however long its measurements take. */
 static void check_time(void)
 {
     static curve *const curves[] = {flat, rising, jumps, falls, noisy, late, soon};

@@ -1,12 +1,11 @@
-/* Batch sizes timed on the CPU. Memory use is that of the plan, sizes that do not fit are not tried, and all memory is
- * released. */
+/* Measures batch sizes on the CPU. Memory use equals the plan's, and all memory is released. */
 #include "host/measure/batch_time.h"
 
 #include "host/options/option_table.h"
 #include "reference.h"
 #include "test.h"
 
-/* A backend that counts its allocations. */
+/* A backend that counts allocated bytes. */
 static struct {
     void *at;
     size_t bytes;
@@ -73,7 +72,7 @@ static size_t check_size(dg_backend *b, int batch, double device_memory)
     return (size_t)row->memory;
 }
 
-/* Returns the device memory of a run with this batch size, including the whole dataset or two windows of it. */
+/* Returns the device memory of a run with this batch size, with the dataset as a whole or as two windows. */
 static size_t needs(dg_backend *b, int batch, size_t have)
 {
     static dg_job job;
@@ -85,7 +84,7 @@ static size_t needs(dg_backend *b, int batch, size_t have)
     return needed;
 }
 
-/* Memory suffices for a batch size of 8 but not for 12, so size 12 is never built on the device. */
+/* The memory suffices for batch size 8, but not for 12: size 12 is never built on the device. */
 static void check_search(dg_backend *b, double mb)
 {
     options.min_steps = 1;
@@ -103,7 +102,7 @@ static void check_search(dg_backend *b, double mb)
     stop = 0;
 }
 
-/* A round has the given number of steps, here more than an epoch. */
+/* A measurement may have more steps than an epoch. */
 static void check_rounds(dg_backend *b)
 {
     options.steps = 11;
@@ -130,7 +129,7 @@ int main(void)
     (void)check_size(b, 61, 0);
     const size_t whole = check_size(b, 7, 0);
     const size_t all = needs(b, 7, (size_t)-1);
-    DG_CHECK(check_size(b, 7, 1e-6 * ((double)all - 10000)) < whole - 10000); /* uses two windows */
+    DG_CHECK(check_size(b, 7, 1e-6 * ((double)all - 10000)) < whole - 10000); /* two windows of the dataset */
     options.drop_last = true;
     (void)check_size(b, 8, 0);
     options.drop_last = false;

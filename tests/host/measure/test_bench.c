@@ -1,4 +1,4 @@
-/* The arithmetic and the output of `dcgan bench` and `dcgan profile`. */
+/* Arithmetic and output of `dcgan bench` and `dcgan profile`. */
 #include "host/measure/bench.h"
 
 #include "core/plan/plan.h"
@@ -16,11 +16,11 @@ static void check_timing(void)
     DG_CHECK(dg_timing_median(&t) == 3 && t.best == 1);
     dg_timing_add(&t, 100);
     DG_CHECK(dg_timing_median(&t) == 5 && t.n == 3);
-    for (int i = 0; i < 200; i++) dg_timing_add(&t, 7); /* only the newest times count for the median */
+    for (int i = 0; i < 200; i++) dg_timing_add(&t, 7); /* the median is that of the newest times only */
     DG_CHECK(dg_timing_median(&t) == 7 && t.best == 1 && t.n == 203);
 }
 
-/* A backend whose loss is NaN, both in whole steps and in timed ops. */
+/* run() of the backend; the test replaces it by a function that makes the loss NaN */
 static dg_err (*right_run)(dg_backend *, struct dg_plan *);
 static dg_err (*right_time)(dg_backend *, struct dg_plan *, double *);
 
@@ -88,7 +88,7 @@ static void check_step(dg_backend *b)
     double foreign = dg_busy_foreign(&load);
     DG_CHECKF(foreign == -1 || (foreign >= 0 && foreign < 4096), "%g cores", foreign);
     dg_bench_free(&r);
-    /* the step is refused for a batch size that no norm accepts */
+    /* no norm accepts this batch size */
     DG_CHECK(dg_bench_measure(&r, &m, model, 1 << 20, 1, b) == DG_USAGE);
     dg_bench_free(&r);
     check_numbers(b, model);
@@ -127,7 +127,7 @@ static void check_json(const char *program)
     const char *const table[] = {"bench", "-q", "--repeats=2", "--batch=2", "dcgan32", NULL};
     DG_CHECK(dg_test_run(program, table, text, sizeof text) == 0);
     DG_CHECK(strstr(text, "FMA peak") && strstr(text, "GB/s triad"));
-    /* the table lists kinds, not single ops */
+    /* the table has one row per kind of op, not per op */
     DG_CHECK(strstr(text, "\nconv_dw ") && strstr(text, "\nadam ") && !strstr(text, "D.adam"));
     DG_CHECK(strstr(text, "% of the FMA peak above") && strstr(text, "images/s"));
     const char *const unknown[] = {"bench", "-q", "--repeats=1", "no-such-model", NULL};

@@ -1,5 +1,5 @@
-/* The lockstep check. Two CPU backends agree on every op of the three plans. If one value of one result is slightly
- * wrong or NaN, the check stops at this op and names the element. */
+/* The lockstep check compares two CPU backends op by op, in three plans. If an element of a result is slightly wrong or
+ * NaN, the check stops at this op and names the element. */
 #include "host/measure/check.h"
 #include "kernels/ops/conv/variants.h"
 #include "machine.h"
@@ -22,9 +22,9 @@ static bool up(machine *x, dg_cpu_options cpu)
 
 static struct {
     dg_err (*run_op)(dg_backend *, const dg_op *, double *);
-    const dg_op *op; /* op whose result is changed */
-    int operand;     /* operand that is changed */
-    size_t at;       /* index of the changed element (operand of bytes: byte offset) */
+    const dg_op *op; /* op of which a result is changed */
+    int operand;     /* operand that is the changed result */
+    size_t at;       /* index of the changed element (in a byte operand: byte offset) */
     bool nan;
 } wrong;
 
@@ -44,7 +44,7 @@ static dg_err run_wrongly(dg_backend *b, const dg_op *op, double *ms)
     return e;
 }
 
-/* Index of the element to change: in the middle of the last image, or this step's loss in the ring of metrics. */
+/* Index of the element to change: in the middle of the last image, or the loss in the current row of metrics. */
 static size_t victim(const dg_op *op, const dg_row *r)
 {
     if (op->kind == DG_OP_gan_loss && r->kind == DG_STATE) return (size_t)op->u.gan_loss.loss;
@@ -52,7 +52,7 @@ static size_t victim(const dg_op *op, const dg_row *r)
     return dg_count(r->shape) - (dg_count(r->shape) + 2) / 3;
 }
 
-/* "y[2,3,7,1]" */
+/* Writes the name of an element, for example "y[2,3,7,1]". */
 static void element_text(char out[128], const char *operand, const dg_row *r, size_t at)
 {
     const size_t C = (size_t)r->shape.C, W = (size_t)r->shape.W, H = (size_t)r->shape.H;
@@ -60,7 +60,7 @@ static void element_text(char out[128], const char *operand, const dg_row *r, si
     else snprintf(out, 128, "%s[%zu,%zu,%zu,%zu]", operand, at / C / W / H, at / C / W % H, at / C % W, at % C);
 }
 
-/* Makes element `at` wrong in result k of op i, and checks that the check of the training plan reports this element. */
+/* Changes element `at` of result k of op i; the check of the training plan must report this element. */
 static void is_found(int i, int k, size_t at)
 {
     const dg_op *op = &m[1].g.plan[DG_PLAN_TRAIN].op[i];
@@ -103,7 +103,7 @@ static void wrong_ops_are_found(bool nan)
     DG_CHECKF(tried > (nan ? 60 : 70), "only %d results tried", tried);
 }
 
-/* Skips op `advance`, so that its result is missing. */
+/* Skips op `advance`, so that the step counter stays unchanged. */
 static dg_err run_nothing(dg_backend *b, const dg_op *op, double *ms)
 {
     return op->kind == DG_OP_advance ? DG_OK : wrong.run_op(b, op, ms);
@@ -119,12 +119,12 @@ static void equal_backends_agree(dg_type real)
     for (int i = 0; i < 3; i++)
         DG_CHECKF(dg_check_plan(&m[0].g, &m[1].g, plan[i], NULL, &result) == DG_OK, "%s: %s", plan[i], dg_message());
     DG_CHECK(result.ops == 2 * m[0].g.plan[DG_PLAN_TRAIN].ops + m[0].g.plan[DG_PLAN_SAMPLE].ops);
-    /* both backends run the same kernels if the machine supports only the base instruction set */
+    /* on a CPU with the base instruction set only, both backends run the same kernels */
     const bool same = strstr(m[1].b->name, "base") != NULL;
     DG_CHECK(result.worst < 0.75 && (same || (result.worst > 0 && *result.where)));
     DG_CHECK(dg_check_plan(&m[0].g, &m[1].g, "none", NULL, &result) == DG_FAILED);
 
-    /* both jobs have advanced by a step: the reference by its own ops, the checked job by copied data */
+    /* both jobs have advanced by a step: the reference by its own ops, the checked job by copied results */
     dg_step_state s[2];
     for (int i = 0; i < 2; i++)
         DG_CHECK(m[i].b->get(m[i].b, &s[i], dg_job_memory(&m[i].g, m[i].g.row[DG_ROW_STATE]), sizeof s[i]) == DG_OK);
@@ -142,7 +142,7 @@ static void equal_backends_agree(dg_type real)
     machine_down(&m[1]);
 }
 
-/* For each image the tangent of D's output must equal the squared norm of D's gradient; a difference is detected. */
+/* For each image, the derivative of D along its gradient must equal the squared norm of the gradient. */
 static void penalty_identity(void)
 {
     static machine x;

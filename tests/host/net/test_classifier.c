@@ -1,5 +1,5 @@
-/* A classifier with every kind of layer. Its gradients are compared with finite differences of its loss. Also tested:
- * the same bits for any number of threads, the plan for testing a classifier, and networks that are not classifiers. */
+/* A classifier with layers of every kind: compares its gradients with finite differences of its loss. Also tested: any
+ * number of threads gives equal bits, the test plan, and networks that are not classifiers. */
 #include "host/net/classifier.h"
 #include "host/net/recipe.h"
 #include "machine.h"
@@ -7,7 +7,7 @@
 
 enum { ROWS = 7, SIZE = 9, CLASSES = 5, BATCH = 4, RECORD = SIZE * SIZE * 3 + 4 };
 
-/* This network has a tensor with two consumers, a sum before an activation, a sum as a layer, biases after pools,
+/* A network with a tensor that has two consumers, a sum before an activation, a sum as a layer, biases after pools,
  * overlapping pools, resampling, groups, and spectral norm. */
 static const char network[] = "[model]\nname = t\nsize = 9\nchannels = 3\nclasses = 5\ninput = unit\n"
                               "[C.1]\nfilters = 4\nkernel = 3\nbias = yes\nact = leaky\n"
@@ -53,7 +53,7 @@ static bool up(machine *x, int threads, dg_type real, dg_optimizer optimizer)
     return machine_begin(x, &(dg_cpu_options){.threads = threads, .real = real}, &o, records, 7);
 }
 
-/* Runs step 0 on the first images and returns the loss. */
+/* Runs a training step on the first images and returns the loss. */
 static double step(machine *x, double lr)
 {
     const dg_step_state state = {.seed = 3, .lr = {lr}};
@@ -90,7 +90,7 @@ static void check_gradients(void)
 {
     machine x;
     if (!up(&x, 2, DG_F64, DG_ADAM)) return;
-    /* 300 steps let u and v of spectral norm converge, because their changes would falsify the finite differences */
+    /* 300 steps let u and v of spectral norm converge; otherwise finite differences would include their changes */
     for (int i = 0; i < 300; i++) step(&x, 0);
     int trained = 0;
     for (int i = 0; i < x.g.tensors; i++) trained += x.g.tensor[i].grad >= 0;
@@ -129,8 +129,8 @@ static void check_threads(void)
         }
 }
 
-/* Checks the test plan: probabilities sum to 1, and losses follow from them. Results of an image do not depend on the
- * rest of the batch, and no weight changes. */
+/* Checks the test plan: probabilities sum to 1, results of an image do not depend on its batch, weights stay
+ * unchanged. */
 static void check_test(void)
 {
     machine x;
@@ -210,8 +210,7 @@ static void check_refused(void)
     refused("[train]\nlr = 1\nlr = 2\n[C.1]\nop = dense\nfilters = 4\n", "[train] lr = 2");
 }
 
-/* Checks the mean square of initial weights of three layers: 4 filters of 3 x 3 x 3, a dense layer from 6 channels to 7
- * outputs, and a dense layer from 7 to 5 values. */
+/* Checks the mean square of initial weights of a convolution (4 filters of 3 x 3 x 3) and two dense layers. */
 static void check_starts(void)
 {
     static const dg_start all[] = {DG_START_HE, DG_START_GLOROT, DG_START_TORCH};
@@ -232,7 +231,7 @@ static void check_starts(void)
             double *w = malloc(n * sizeof *w), sum = 0;
             if (DG_CHECK(w && !dg_job_read(&x.g, t, t->row, DG_F64, w)))
                 for (size_t j = 0; j < n; j++) sum += w[j] * w[j] / (double)n;
-            /* relative standard deviation of a mean of n squares, for normal and for uniform numbers */
+            /* relative standard deviation of a mean of n squares of normal or uniform weights */
             const double off = sqrt((all[k] == DG_START_HE ? 2 : 0.8) / (double)n);
             DG_CHECKF(fabs(sum / squares - 1) < 4 * off, "start %d, %s: mean square %g, not %g", (int)all[k], t->name,
                       sum, squares);

@@ -1,6 +1,5 @@
-/* A recipe that is not a GAN, trained by the same loop as a GAN: a network S of one layer learns that images are real.
- * The two metrics of this recipe are in the log, in progress lines, in curves.png and in the final message. The recipe
- * makes no samples, so there are no grids. Also checks that the tables of all recipes suit the log and the plots. */
+/* A recipe other than the GAN's: a network S of one layer learns that images are real. Its metrics are in the log, in
+ * progress lines, in curves.png and in the final message. The tables of all recipes suit the log and the plots. */
 #include "gather_signed.h"
 #include "host/figure/images.h"
 #include "host/rundir/log_text.h"
@@ -11,7 +10,7 @@
 #include "test.h"
 
 enum { SIZE = 16, IMAGES = 13, BATCH = 5, EPOCHS = 3, STEPS = 3 * EPOCHS };
-enum { PROBABILITY = 1, BAD = 4, LOSS = 6 }; /* indices of metrics that a GAN uses for other values */
+enum { PROBABILITY = 1, BAD = 4, LOSS = 6 }; /* indices of this recipe's metrics, which a GAN uses for other values */
 
 static const dg_recipe_plot plots[] = {{"Score", "cross entropy", 0}};
 static const dg_metric metrics[] = {
@@ -41,7 +40,7 @@ typedef struct {
     int w, dw, m, v;
 } weights;
 
-/* Sets the operands of an op; names are separated by blanks. */
+/* Sets the operands of an op to tensors; names are separated by blanks. */
 static void operands(dg_op *op, const char *names, const int *row)
 {
     char name[16];
@@ -129,7 +128,7 @@ static dg_options o = {.data = data,
                        .grid_cols = 2};
 static char config[] = "";
 
-/* Builds a job with equal images, so that their order does not matter. */
+/* Builds a job with identical images, so that their order has no effect. */
 static bool up(void)
 {
     static dg_model model;
@@ -180,8 +179,7 @@ static dg_err train(const char *said)
     return e;
 }
 
-/* The loss of the first step, log(1 + exp(-logit)). The logit is computed by plain loops over the weights in PyTorch's
- * order. */
+/* Computes the loss of the first step, log(1 + exp(-logit)), by simple loops over the weights in PyTorch's order. */
 static double first_loss(void)
 {
     static double w[3 * SIZE * SIZE];
@@ -248,7 +246,7 @@ static void ends(void)
     char out[160];
     dg_metrics m = {.value = {[BAD] = 3}};
     DG_CHECK(dg_recipe_bad(&scorer, &m, out, sizeof out) && !strcmp(out, "3 weights of S are broken"));
-    m = (dg_metrics){.value = {[PROBABILITY] = NAN}}; /* a NaN probability gives only a warning */
+    m = (dg_metrics){.value = {[PROBABILITY] = NAN}}; /* a NaN probability gives a warning, not an error */
     DG_CHECK(!dg_recipe_bad(&scorer, &m, out, sizeof out));
     m = (dg_metrics){.value = {[LOSS] = -INFINITY}};
     DG_CHECK(dg_recipe_bad(&scorer, &m, out, sizeof out) && !strcmp(out, "the loss of S is infinite"));
@@ -277,7 +275,7 @@ static void tables(void)
                       "%s: metric %d", each->name, k);
         }
     }
-    DG_CHECK(!dg_log_recipe("epoch,step,score,p,img_s,seconds\n", &(size_t){0})); /* no recipe has this header */
+    DG_CHECK(!dg_log_recipe("epoch,step,score,p,img_s,seconds\n", &(size_t){0})); /* no recipe has this log header */
 }
 
 DG_TESTS_IN("recipe", tables, trains, ends)

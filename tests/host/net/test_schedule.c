@@ -1,4 +1,4 @@
-/* Values of a step by the number of images shown: at both ends, in the middle and after the end of a schedule. */
+/* Learning rates, beta2, penalties, EMA and augmentation follow from the number of images shown. */
 #include "host/net/job.h"
 #include "test.h"
 
@@ -13,7 +13,7 @@ static dg_step_state after(const dg_job_options *o, double images)
     return s;
 }
 
-/* Without a schedule the values of the options are exact. */
+/* Without a schedule, every step has exactly the values of the options. */
 static void test_constant(void)
 {
     dg_job_options o = base;
@@ -22,10 +22,10 @@ static void test_constant(void)
         DG_CHECK(s.lr[0] == 2e-4 && s.lr[1] == 1e-3 && s.beta2 == 0.9 && s.penalty[0] == 2 && s.penalty[1] == 0.3);
         DG_CHECK(s.ema == 0.995 && s.augment == 0.7);
     }
-    o.ema_half_life = 640; /* ten steps */
+    o.ema_half_life = 640; /* half-life of ten steps */
     DG_NEAR(pow(after(&o, 5).ema, 10), 0.5, 1e-14);
     dg_step_state s = {0};
-    dg_schedule_step(&o, 5, 20, &s); /* a short batch */
+    dg_schedule_step(&o, 5, 20, &s); /* a short batch of 20 images */
     DG_NEAR(pow(s.ema, 32), 0.5, 1e-14);
 }
 
@@ -35,14 +35,14 @@ static void test_cosine(void)
     o.schedule = 1000, o.beta2_end = 0.99, o.r1_end = 0.2, o.ema_half_life = 640;
     dg_step_state s = after(&o, 0);
     DG_CHECK(s.lr[0] == 2e-4 && s.beta2 == 0.9 && s.penalty[0] == 2 && s.ema == 0 && s.augment == 0);
-    s = after(&o, 250); /* c = (1 + sqrt(1/2)) / 2 */
+    s = after(&o, 250); /* the cosine's factor c is (1 + sqrt(1/2)) / 2 */
     const double c = (1 + sqrt(0.5)) / 2;
     DG_NEAR(s.lr[1], 2.5e-4 + 7.5e-4 * c, 1e-17);
     DG_NEAR(s.beta2, 0.99 - 0.09 * c, 1e-15);
     DG_NEAR(s.penalty[0], 0.2 + 1.8 * c, 1e-15);
     DG_NEAR(s.ema, pow(0.5, 64 / (640 * (1 - c))), 1e-14);
     DG_NEAR(s.augment, 0.7 * (1 - c), 1e-15);
-    DG_CHECK(s.penalty[1] == 0.3); /* r2_end 0: no change */
+    DG_CHECK(s.penalty[1] == 0.3); /* r2_end = 0: R2 stays constant */
     s = after(&o, 500);
     DG_NEAR(s.lr[0], (2e-4 + 5e-5) / 2, 1e-18);
     s = after(&o, 1000);

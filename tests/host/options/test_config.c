@@ -15,7 +15,7 @@ static unsigned below(unsigned n)
     return (unsigned)(state >> 33) % n;
 }
 
-/* Writes a configuration with this value of --device, an option that accepts any text, reads it back and compares. */
+/* Writes config.ini with this value of --device, which accepts any text, and checks that it is read back unchanged. */
 static bool survives(char *value)
 {
     dg_options o = base, back = {.device = NULL};
@@ -29,7 +29,7 @@ static bool survives(char *value)
     return same;
 }
 
-/* Tests values with each special byte at every position near the places where a long value is split into lines. */
+/* Tests each special byte at every position near the places where config.ini splits a long value into lines. */
 static void test_each_byte_at_every_cut(void)
 {
     static const char odd[] = "#;[]=: \t\n\r\"'\\\x01\x7f\xff\xc3x";
@@ -37,7 +37,7 @@ static void test_each_byte_at_every_cut(void)
     for (const char *c = odd; *c; c++)
         for (int around = 150; around < 900; around++) {
             memset(value, 'a', (size_t)around);
-            value[around] = *c; /* the special byte at the split, with ordinary bytes on both sides */
+            value[around] = *c; /* the special byte at the split, between ordinary bytes */
             snprintf(value + around + 1, sizeof value - (size_t)around - 1, "%s", around % 3 ? "bcd" : "");
             if (!DG_CHECKF(survives(value), "byte 0x%02x at %d", (unsigned char)*c, around)) break;
         }
@@ -77,7 +77,7 @@ static const char *reads(const char *text)
     return dg_config_parse(text, "config.ini", &o) == DG_OK ? o.device : dg_message();
 }
 
-/* Values and comments as users write them, in short and long lines. */
+/* Values and comments in the style of a user, in short and long lines. */
 static void test_by_hand(void)
 {
     char text[4000], want[1000];
@@ -105,7 +105,7 @@ static void test_too_long(void)
     dg_options_free(&o);
 }
 
-/* Faulty lines are reported with their number. */
+/* Errors name the number of the faulty line. */
 static void test_wrong_lines(void)
 {
     static const char *const wrong[][2] = {
@@ -126,13 +126,13 @@ static void test_wrong_lines(void)
                   said ? said : "", wrong[i][1]);
     }
     DG_CHECK(!strcmp(reads("device = \"\\x41\\x4\\xg1\\y\"\n"), "A\\x4\\xg1\\y"));
-    static char longest[8 * MOST]; /* longer than the longest permitted value, however it is quoted */
+    static char longest[8 * MOST]; /* longer than the longest permitted value, with any quotes */
     const size_t n = (size_t)snprintf(longest, sizeof longest, "[run]\ndevice = ");
     memset(longest + n, 'v', sizeof longest - n - 1);
     DG_CHECKF(strstr(reads(longest), "config.ini:2: value too long"), "%.200s", dg_message());
 }
 
-/* Text after a zero byte would be ignored, so the file is refused. */
+/* A file with a zero byte is refused, because the text after this byte would be ignored. */
 static void test_zero_byte(void)
 {
     char path[] = "/tmp/dcgan-config-XXXXXX";
@@ -159,19 +159,19 @@ static void test_results(void)
                                         "model",
                                         "init",
                                         "epochs",
-                                        "steps", /* checkpoints store the values of these options elsewhere */
+                                        "steps", /* above: options that a checkpoint stores elsewhere */
                                         "skip-unreadable",
                                         "strict",
                                         "cache",
                                         "device",
                                         "tuning",
-                                        "fuse", /* options that change speed or paths */
+                                        "fuse", /* above: options that change only speed or paths */
                                         "device-memory",
-                                        "threads", /* options that keep the result bits or choose another backend */
+                                        "threads", /* above: options that do not change the result */
                                         "sample-every",
                                         "checkpoint-every",
                                         "keep",
-                                        "grid", /* options that choose what is written and how often */
+                                        "grid", /* above: options that choose which files are written and how often */
                                         "no-curves",
                                         "no-report",
                                         "tensorboard",
@@ -199,7 +199,7 @@ static void test_results(void)
     free(got);
 }
 
-/* Options that a resumed run compares with its checkpoint. */
+/* When a run resumes, these options are compared with those in its checkpoint. */
 static void test_old_results(void)
 {
     static const char *const key[] = {"batch",     "lr",        "lr-d",     "lr-g",        "beta1",      "beta2",
@@ -214,7 +214,7 @@ static void test_old_results(void)
     }
 }
 
-/* Training options that a run does not save would be lost with --resume. */
+/* A run saves every training option, because --resume would lose the others. */
 static void test_saved(void)
 {
     static const char *const given_anew[] = {NULL};

@@ -1,4 +1,4 @@
-/* The command line, the environment and config.ini: their precedence, and the messages for invalid values. */
+/* Options of the command line, the environment and config.ini: precedence, and messages for invalid values. */
 #include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -43,7 +43,7 @@ static void test_built_in(void)
              o.alpha == DG_ALPHA_WHITE && o.filter == DG_RESIZE_BILINEAR);
     DG_CHECK(o.grid_rows == 8 && o.grid_cols == 8 && !strcmp(o.device, "auto") && o.threads == 0);
     DG_CHECK(!strcmp(o.out, "samples/somewhere-dcgan64-paper"));
-    for (const dg_option *t = dg_option_table; t->name; t++) { /* names, keys and letters are unique within a command */
+    for (const dg_option *t = dg_option_table; t->name; t++) { /* option names and letters are unique per command */
         DG_CHECKF(dg_option_find(t->name), "%s", t->name);
         for (const dg_option *u = t + 1; u->name; u++)
             DG_CHECKF(strcmp(t->name, u->name) != 0 || !(t->commands & u->commands), "%s is there twice", t->name);
@@ -84,7 +84,7 @@ static void test_old_names(void)
         accepts("batch --data a");
         dg_option_get(&o, t, now, sizeof now);
         DG_CHECKF(!strcmp(now, old[i][2]), "%s: %s", variable, now);
-        setenv(dg_option_variable(old[i][1], line), "64", 1); /* the variable with the new name takes precedence */
+        setenv(dg_option_variable(old[i][1], line), "64", 1); /* the new name takes precedence over the old name */
         accepts("batch --data a");
         dg_option_get(&o, t, now, sizeof now);
         DG_CHECKF(!strcmp(now, "64"), "%s: %s", line, now);
@@ -119,7 +119,7 @@ static void test_values(void)
     accepts("-d a --flip --flip=no --fit stretch --alpha black --orient ignore --precision fp64 --device cuda:1 -q");
     DG_CHECK(!o.flip && o.fit == DG_FIT_STRETCH && o.alpha == DG_ALPHA_BLACK && !o.exif &&
              o.precision == DG_PRECISION_FP64 && o.quiet);
-    accepts("-d a --epoch 3"); /* getopt_long accepts unambiguous abbreviations */
+    accepts("-d a --epoch 3"); /* getopt_long accepts unambiguous abbreviations of options */
     DG_CHECK(o.epochs == 3);
 
     accepts("-d a --loss ralsgan --ema 0.995 --augment cutout,color");
@@ -247,7 +247,7 @@ static void test_other_commands(void)
     accepts("--data cats --epochs 7 --sample-every 0");
     DG_CHECK(strstr(o.resolved, "\nepochs = 7\n") && strstr(o.resolved, "\nsample-every = 0\n"));
     accepts("--data cats --model cnn-mnist");
-    DG_CHECK(o.epochs == 5); /* the value of the model's [train] section */
+    DG_CHECK(o.epochs == 5); /* the value in the model's section [train] */
     accepts("--data cats --model tests/eyes16.cfg");
     DG_CHECK(o.epochs == 25);
     accepts("--data cats --model tests/eyes16.cfg --epochs auto");
@@ -342,7 +342,7 @@ static void test_config(void)
     DG_CHECK(code == DG_IO);
 }
 
-/* A configuration that is written is read back to the same values, for any paths. */
+/* config.ini is read back to the values that were written, for any paths. */
 static void test_config_round_trip(void)
 {
     static const char *const odd[] = {" blanks at the ends ",

@@ -1,4 +1,4 @@
-/* --preset: its values, and the values that override them. */
+/* The option --preset: its values, and the values that override them. */
 #include "host/options/option_table.h"
 #include "command_line.h"
 #include "tempdir.h"
@@ -12,7 +12,7 @@ static dg_err parse(const char *line)
     return parse_line(line, &o);
 }
 
-/* Checks that LINE gives the option this value and that config.ini contains the value, unless it is an omitted 0. */
+/* Checks that LINE gives the option this value and that config.ini contains it. */
 static void leaves(const char *line, const char *name, const char *value)
 {
     char now[100], saved[200];
@@ -40,14 +40,14 @@ static void test_small(void)
 {
     leaves("-d a --preset small", "ema", "0.995");
     leaves("-d a --loss hinge --preset small", "loss", "hinge");
-    leaves("-d a --ema 0.9 --preset small", "ema", "0.9"); /* the order of options does not matter */
+    leaves("-d a --ema 0.9 --preset small", "ema", "0.9"); /* --ema takes precedence before and after --preset */
     averages_nothing("-d a --preset small --ema=0");
     leaves("-d a --preset paper --preset small", "ema", "0.995");
     averages_nothing("-d a --preset small --preset none");
     setenv("DCGAN_EMA", "0.5", 1);
     leaves("-d a --preset small", "ema", "0.5");
     unsetenv("DCGAN_EMA");
-    setenv("DCGAN_PRESET", "small", 1); /* DCGAN_PRESET has no effect, because --resume would be refused otherwise */
+    setenv("DCGAN_PRESET", "small", 1); /* DCGAN_PRESET has no effect, because it would prevent --resume */
     averages_nothing("-d a");
     unsetenv("DCGAN_PRESET");
 }

@@ -1,4 +1,4 @@
-/* Parts of report.html, its size, and the results of nearest.png. */
+/* Sections and size of report.html, and results of nearest.png. */
 #include "host/report/report.h"
 #include "host/run/log_curves.h"
 
@@ -48,7 +48,7 @@ static void pieces(void)
 
 enum { EPOCHS = 20, STEPS = 60 };
 
-/* Rows of a GAN's log: the loss of G equals the step, and one row is missing. */
+/* Makes log rows of a GAN: the loss of G equals the step, and one row is missing. */
 static void make_rows(dg_log_row *row, double *x)
 {
     for (int i = 0; i < EPOCHS * STEPS; i++) {
@@ -74,7 +74,7 @@ static void curves_are_means(void)
     DG_CHECK(p.epochs && c->points == EPOCHS && c->bins == 300);
     DG_NEAR(c->y[1], STEPS + (STEPS - 1) / 2., 1e-9);
     DG_NEAR(c->x[1], 1.5, 1e-9);
-    DG_NEAR(c->y[0], ((STEPS - 1) * STEPS / 2. - 7) / (STEPS - 1), 1e-9); /* mean of the epoch's other rows */
+    DG_NEAR(c->y[0], ((STEPS - 1) * STEPS / 2. - 7) / (STEPS - 1), 1e-9); /* mean without the missing row */
     DG_NEAR(c->low[299], EPOCHS * STEPS - 3, 1);
     DG_NEAR(c->high[299], EPOCHS * STEPS - 1, 0);
     log.n = 3 * STEPS;
@@ -88,7 +88,7 @@ static void curves_are_means(void)
     char *empty = text_of(put_plot, &p);
     DG_CHECK(strstr(empty, "<h3>a&#60;b</h3>") && strstr(empty, "&#60;G&#62;") && !strstr(empty, "nan"));
     free(empty);
-    /* one step with huge values does not flatten the curve, and the page reports it */
+    /* one step with a huge loss does not flatten the curve, and the page reports this loss */
     log.n = EPOCHS * STEPS;
     p.curves = 0;
     dg_curve_add(&p, "<G>", &log, &m, 0);
@@ -96,7 +96,7 @@ static void curves_are_means(void)
     char *cut = text_of(put_plot, &p);
     DG_CHECK(strstr(cut, "the largest mean is 1e+09") && dg_chart_layout(&p, 6, 5).y.high < 2 * EPOCHS * STEPS);
     free(cut);
-    /* a metric with a value every 50 steps gives a line between two values */
+    /* a metric with a value every 50 steps gives two points, connected by a line */
     const dg_metric test = {.terms = 1, .term = {DG_D_X}, .over = DG_OVER_TEST};
     for (int i = 0; i < 100; i++) row[i].value[DG_D_X] = i % 50 == 49 ? i : (double)NAN;
     log.n = 100;
@@ -105,7 +105,7 @@ static void curves_are_means(void)
     DG_CHECK(c->points == 2 && c->bins == 0 && c->y[0] == 49 && c->y[1] == 99 && c->x[1] == x[99]);
 }
 
-/* Axes of values that differ by less than a tick or by more than a double can represent. */
+/* Tests axes of values that differ by less than a tick or by more than a double can represent. */
 static void axes_end(void)
 {
     static const double y[][2] = {{1, 1 + 2.3e-16}, {1e15, 1e15 + .125}, {0, 5e-324},          {-1e300, 1e300},
@@ -129,7 +129,7 @@ static dg_rundir open_run(const char *name)
     return r;
 }
 
-/* Writes n grids of cells x cells images, all with the same noise. */
+/* Writes n sample grids of cells x cells images, all with the same noise. */
 static void make_grids(const dg_rundir *r, int n, int cells, int size)
 {
     char first[4096], path[4096];
@@ -154,7 +154,7 @@ static void put_log(const dg_rundir *r)
     temp_put(dg_rundir_file(r, path, "log.csv"), text, (size_t)n);
 }
 
-/* report.html as text. */
+/* Returns report.html as text, malloc'd. */
 static char *page_of(dg_report_run *r, const dg_rundir *d, size_t *bytes)
 {
     char path[4096];
@@ -179,7 +179,7 @@ static void grids_have_room(void)
     DG_CHECKF(bytes > 5000000 && bytes < 12000000, "%zu bytes", bytes);
     dg_report_free(&r);
     dg_rundir_close(&d);
-    /* a small number of grids stays unchanged; more grids than the slider shows are thinned */
+    /* the page shows all of a few sample grids, but only a selection of many */
     d = open_run("small");
     make_grids(&d, 3, 2, 8);
     DG_CHECK(dg_report_grids_renew(&r.grids, d.fd, d.path) == DG_OK);
@@ -203,7 +203,7 @@ static void put_grid(const dg_rundir *r, const char *name, int W, int H)
     free(im.pixels);
 }
 
-/* The run directory may be hostile. */
+/* Limits for the sample grids of a hostile run directory. */
 static void grids_have_limits(void)
 {
     char path[4096];
@@ -212,7 +212,7 @@ static void grids_have_limits(void)
     dg_rundir d = open_run("limits");
     put_log(&d);
     put_grid(&d, "epoch-0001.png", 2500, 411);
-    put_grid(&d, "epoch-2.png", 30, 30); /* this name is not that of a run's grid */
+    put_grid(&d, "epoch-2.png", 30, 30); /* a file name that no run gives to a sample grid */
     put_grid(&d, "epoch-0007.png", 8200, 4100);
     dg_report_run r = {0};
     DG_REFUSED(dg_report_image_read(d.fd, "epoch-0007.png", false, &im), DG_DATA, "33554432");
@@ -251,8 +251,7 @@ static void findings(void)
     dg_rundir_close(&d);
 }
 
-/* Each cell of a grid is a training image with some noise. This training image must be found, for colour and grey
- * images of small and odd sizes. */
+/* nearest.png must find the training images that the cells of a grid were made from, for small and odd sizes. */
 static void nearest_is_found(int size, int channels)
 {
     enum { IMAGES = 40, ROWS = 3, COLUMNS = 5, CELLS = ROWS * COLUMNS };
@@ -271,7 +270,7 @@ static void nearest_is_found(int size, int channels)
     DG_CHECK(dg_sheet(cells, CELLS, size, channels, ROWS, COLUMNS, &im) == DG_OK);
     DG_CHECK(dg_png_write(dg_rundir_file(&d, path, "epoch-0012.png"), &im, NULL, 0) == DG_OK);
     DG_WORKS(dg_nearest_write(&at, d.path, 12, pixels, IMAGES, size, channels));
-    /* two rows of eight cells, and below each row the images that they were made from */
+    /* two rows of eight samples, with the nearest training images below each row */
     uint8_t *sheet = calloc(32, image);
     for (size_t c = 0; c < CELLS; c++) {
         memcpy(sheet + (c / 8 * 16 + c % 8) * image, cells + c * image, image);
@@ -285,7 +284,7 @@ static void nearest_is_found(int size, int channels)
     for (size_t i = 0; !wrong && i < (size_t)(is.W * is.H); i++)
         wrong += is.pixels[3 * i] != want.pixels[i * (size_t)channels];
     DG_CHECKF(!wrong, "%d x %d, %d channels: another sheet", size, size, channels);
-    /* if the dataset has changed, there is no result */
+    /* if the dataset has changed, nearest.png is not made */
     unlink(path);
     DG_CHECK(dg_nearest_write(&at, d.path, 12, pixels, 2, size - 1, channels) == DG_OK);
     DG_CHECK(!dg_rundir_has(&d, "nearest.png"));

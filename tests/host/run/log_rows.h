@@ -1,4 +1,4 @@
-/* Rows of a log computed from their step, for tests of the log. */
+/* Log rows whose values follow from their step, for tests of the log. */
 #ifndef LOG_ROWS_H
 #define LOG_ROWS_H
 
@@ -42,7 +42,7 @@ __attribute__((unused)) static char *file_of(const char *run, const char *name)
     return temp_slurp(temp_path(temp_text("%s/%s", run, name)), NULL);
 }
 
-/* Opens the log of a run that resumes at a step. */
+/* Opens the log of a run that resumes after step `step`. */
 __attribute__((unused)) static dg_log *log_of(dg_rundir *r, uint64_t step)
 {
     dg_log *l = NULL;
@@ -50,7 +50,7 @@ __attribute__((unused)) static dg_log *log_of(dg_rundir *r, uint64_t step)
     return l;
 }
 
-/* Checks that both log files of two runs are the same. */
+/* Checks that log.csv and log.jsonl of two runs are equal. */
 __attribute__((unused)) static void same_logs(const char *a, const char *b, const char *what)
 {
     static const char *const name[] = {"log.csv", "log.jsonl"};

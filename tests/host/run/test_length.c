@@ -1,4 +1,4 @@
-/* The default length of a run, and durations as text. */
+/* The default length of a training run, and durations as text. */
 #include "host/run/length.h"
 #include "test.h"
 
@@ -34,7 +34,7 @@ static void test_epochs(void)
     }
 }
 
-/* A schedule lasts for 80% of the images of the run, also with --steps and --drop-last. */
+/* A schedule lasts for 80% of a run's images, also with --steps and --drop-last. */
 static void test_schedule(void)
 {
     static const struct {
@@ -48,7 +48,7 @@ static void test_schedule(void)
                {200, 64, 10, 0, false, true, 77, 77},
                {200, 64, 10, 0, false, false, 0, 0},
                {1, 1, 1, 0, false, true, 0, 1},
-               {5, 64, 10, 0, true, true, 0, 1}, /* an epoch without a step */
+               {5, 64, 10, 0, true, true, 0, 1}, /* --drop-last leaves no step in an epoch */
                {2000000000, 64, 1000, 0, false, true, 0, 2000000000}};
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         dg_options o = {.batch = row[i].batch,
@@ -75,7 +75,7 @@ static void test_batch(void)
         DG_CHECKF(o.batch == row[i][1], "%d images: %d", row[i][0], o.batch);
     }
     dg_options_free(&o);
-    /* an explicit batch size is not changed */
+    /* --batch 64 stays unchanged */
     DG_CHECK(!dg_options_parse(5, argv, &o, &done) && dg_least_images(&o) == 64);
     dg_settle_batch(&o, 40);
     DG_CHECK(o.batch == 64);
@@ -89,8 +89,7 @@ static void test_batch(void)
     dg_options_free(&o);
 }
 
-/* For any dataset, auto gives the promised number of steps, rounded up by less than an epoch. Explicit lengths are not
- * changed. */
+/* For any dataset, --epochs auto gives the promised number of steps, rounded up by less than an epoch. */
 static void test_promise(void)
 {
     for (int images = 1; images < 300000; images += 1 + images / 3)

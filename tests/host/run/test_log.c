@@ -1,4 +1,4 @@
-/* The log: its files, and how a resumed run appends to them. */
+/* log.csv and log.jsonl, and how a resumed run appends to them. */
 #include "log_rows.h"
 
 #include "host/rundir/log_text.h"
@@ -27,7 +27,7 @@ static void test_format(void)
     row.value[DG_LOSS_D_FAKE] = 0.625;
     row.images_per_second = 1e9 / 3;
     DG_CHECK(dg_log_epoch(l, &row) == DG_OK);
-    char want[600]; /* rows are flushed at the end of the epoch */
+    char want[600]; /* log rows are flushed at the end of an epoch */
     snprintf(want, sizeof want,
              "%s1,1,0.75,0.5,0.25,0.666666667,0.1,0.2,0.3,1234.5,1e-07\n"
              "1,2,,,1,inf,-inf,-0,1e+300,,12345678.9\n",
@@ -54,8 +54,8 @@ static void test_format(void)
     dg_rundir_close(&r);
 }
 
-/* Writes 12 steps in one run, and in a run that ends after `written` steps and a partial line and resumes at
- * `checkpoint`. Both runs must give the same files. */
+/* Compares the log of a 12-step run with that of a run that ends after `written` steps and a partial line, and then
+ * resumes at step `checkpoint`. Both runs must give equal files. */
 static void test_resume(void)
 {
     dg_rundir r = open_run("whole");
@@ -103,7 +103,7 @@ static void test_resume(void)
 static void test_odd_files(void)
 {
     dg_rundir r = open_run("odd");
-    dg_log *l = log_of(&r, 5); /* without a log a new one is started */
+    dg_log *l = log_of(&r, 5); /* without a log, a resumed run starts a new one */
     write_steps(l, 6, 7);
     dg_log_close(l);
     char *csv = file_of("odd", "log.csv");
@@ -112,10 +112,10 @@ static void test_odd_files(void)
     temp_put(temp_path("odd/log.csv"), "my own table\n1,2\n", 17);
     DG_CHECK(dg_log_open(&r, &dg_gan_recipe, 5, &l) == DG_IO && !l && strstr(dg_message(), "log.csv"));
     DG_CHECK(temp_holds(temp_path("odd/log.csv"), "my own table\n1,2\n"));
-    temp_put(temp_path("odd/log.csv"), "", 0); /* an empty file, as after a power failure */
+    temp_put(temp_path("odd/log.csv"), "", 0); /* an empty log.csv, as after a power failure */
     l = log_of(&r, 5);
     dg_log_close(l);
-    /* lines of other kinds are kept before the checkpoint and removed after it */
+    /* lines of log.jsonl that are not rows are kept before the checkpoint's step and removed after it */
     const char other[] = "{\"kind\":\"note\",\"text\":\"x\"}\n{\"kind\":\"epoch\",\"epoch\":1,\"step\":4}\n{\"kind\":"
                          "\"epoch\",\"step\":9}\n[1]\n";
     temp_put(temp_path("odd/log.jsonl"), other, strlen(other));
@@ -126,7 +126,7 @@ static void test_odd_files(void)
     dg_rundir_close(&r);
 }
 
-/* Lines before the checkpoint that are not valid rows. */
+/* Tests invalid log rows before the checkpoint's step. */
 static void test_bad_rows(void)
 {
     static const char *const bad[] = {"2,5",
@@ -144,11 +144,11 @@ static void test_bad_rows(void)
                                       "0,5,1,1,1,1,1,1,1,1,1",
                                       "1000000000,5,1,1,1,1,1,1,1,1,1",
                                       "2,9007199254740992,1,1,1,1,1,1,1,1,1",
-                                      "3,5,1,1,1,1,1,1,1,1,1", /* after this row the next row is out of order */
+                                      "3,5,1,1,1,1,1,1,1,1,1", /* epoch 3; the next row, of epoch 2, is out of order */
                                       ""};
     const int count = (int)(sizeof bad / sizeof bad[0]);
     char text[4096];
-    for (int i = 0; i <= count; i++) { /* the last case has a valid line */
+    for (int i = 0; i <= count; i++) { /* the last case has only valid rows */
         dg_rundir r = open_run("rows");
         int n = snprintf(text, sizeof text, "%s1,4,1,1,1,1,1,1,1,1,1\n%s\n2,6,1,1,1,1,1,1,1,1,1\n", header,
                          i < count ? bad[i] : "2,5,,1e-3,-1,nan,inf,1,1,1,1");
@@ -161,13 +161,13 @@ static void test_bad_rows(void)
         dg_log_rows(l, &rows);
         DG_CHECKF(rows == (i < count ? 2 : 3), "\"%s\": %ld rows", i < count ? bad[i] : "good", rows);
         stat(temp_path("rows/log.csv"), &after);
-        DG_CHECK((before.st_ino == after.st_ino) == (i == count)); /* a valid file is not rewritten */
+        DG_CHECK((before.st_ino == after.st_ino) == (i == count)); /* a valid log file is not rewritten */
         dg_log_close(l);
         dg_rundir_close(&r);
     }
 }
 
-/* The order of rows that every reader of a log requires. */
+/* Tests which orders of log rows a reader accepts. */
 static void test_order(void)
 {
     static const struct {
@@ -188,7 +188,7 @@ static void test_order(void)
     }
 }
 
-/* A sparse log is truncated; reading it needs no more memory than its data. */
+/* A sparse log is truncated. Reading it needs no more memory than its data. */
 static void test_sparse(void)
 {
     struct rusage use;
@@ -242,16 +242,16 @@ static void test_flush(void)
     dg_rundir_close(&r);
 }
 
-/* The last step of an epoch, and additional columns in a file that dcgan did not write. */
+/* Log rows of the last step of an epoch, and additional columns in a file that dcgan did not write. */
 static void test_odd_steps(void)
 {
     static const struct {
-        const char *text, *want; /* text after the header */
+        const char *text, *want; /* text of log.csv after its header */
     } cases[] = {{"no line", ""}, {"", ""}, {"first\n1,2\n3,4", "1,2,,,,,\n3,4,,,,,\n"}};
     dg_rundir r = open_run("odd");
     dg_log *l = log_of(&r, 0);
     DG_CHECK(dg_log_end_of(l, 3) == 0);
-    write_steps(l, 5, 8); /* of epoch 2 */
+    write_steps(l, 5, 8); /* steps of epoch 2 */
     DG_CHECK(dg_log_end_of(l, 1) == 0 && dg_log_end_of(l, 2) == 8 && dg_log_end_of(l, 3) == 8);
     dg_log_close(l);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -266,7 +266,7 @@ static void test_odd_steps(void)
     dg_rundir_close(&r);
 }
 
-/* Tests a locale with a decimal comma, compiled here if locale sources are installed. */
+/* Tests the log in a locale with a decimal comma, which is compiled here if locale sources are installed. */
 static void test_locale(void)
 {
     char command[1300];

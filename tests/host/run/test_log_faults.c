@@ -1,4 +1,4 @@
-/* The log of a run that is killed has no partial rows, and no row is lost. */
+/* The log of a killed run has no partial rows and lacks no row. */
 #include "log_rows.h"
 
 #include "host/rundir/log_text.h"
@@ -20,9 +20,8 @@ static void endless(int started)
         if (s == 4) close(started);
     }
 }
-/* Counts the errors in the logs of run "killed": invalid lines, rows out of order, and missing rows up to `least`. A
- * kill may leave the last line partial, because the kernel can end a write at a page boundary. Opening the log again
- * makes every line whole. */
+/* Counts errors in the logs of run "killed": invalid lines, rows out of order, and missing rows up to step `least`. A
+ * kill may leave a partial last line (a write may end at a page boundary), which the next dg_log_open removes. */
 static int bad_lines(uint64_t least, bool whole)
 {
     char *csv = file_of("killed", "log.csv"), *json = file_of("killed", "log.jsonl");
@@ -60,13 +59,13 @@ static void test_killed(void)
         if (pid == 0) endless(started[1]);
         close(started[1]);
         char c;
-        DG_CHECK(read(started[0], &c, 1) == 0); /* waits until the first epoch is written */
+        DG_CHECK(read(started[0], &c, 1) == 0); /* waits until the log of the first epoch is written */
         close(started[0]);
         nanosleep(&(struct timespec){0, (long)(20e6 * fabs(dg_test_random(&seed)))}, NULL);
         kill(pid, SIGKILL);
         waitpid(pid, NULL, 0);
         bad += bad_lines(4, false);
-        dg_rundir r = open_run("killed"); /* the kill released the lock, and the log can be read */
+        dg_rundir r = open_run("killed"); /* the kill released the lock */
         dg_log *l = log_of(&r, 4);
         DG_CHECK(r.lock >= 0);
         long n;

@@ -1,5 +1,4 @@
-/* Signals during a run. The first signal prints a message and is remembered, the second signal ends the run, and an
- * ignored signal stays ignored. Tested with a terminal, with a file, without a message and with stderr closed. */
+/* Signals during a run: the first is remembered and prints a message, the second ends the run. */
 #include "host/run/stop.h"
 
 #include <fcntl.h>
@@ -20,7 +19,7 @@ typedef struct {
     const char *want; /* expected text on stderr */
 } row;
 
-/* Runs in a child process whose stderr is fd. */
+/* Sends signals in a child process whose stderr is fd. Returns its exit code. */
 static int answer(const row *c, int fd)
 {
     if (fd != STDERR_FILENO) dup2(fd, STDERR_FILENO);
@@ -36,7 +35,7 @@ static int answer(const row *c, int fd)
     return 0;
 }
 
-/* Reads all output on a terminal after its writers have closed it. */
+/* Reads the output on a pseudo-terminal after all writers have closed it. */
 static ssize_t hear(int pty, char *to, size_t size)
 {
     size_t n = 0;
@@ -60,9 +59,9 @@ static void try(const row *c)
     int status = -1;
     waitpid(pid, &status, 0);
     DG_CHECKF(WIFEXITED(status) && WEXITSTATUS(status) == c->code, "%s: status %d, not %d", c->want, status, c->code);
-    if (c->terminal) close(fd); /* closes the last writer, so that hear() sees the end of the output */
+    if (c->terminal) close(fd); /* closes the last writer, so that hear() reaches the end of the output */
     const ssize_t n = c->terminal ? hear(pty, said, 99) : pread(fd, said, 99, 0);
-    char *plain = said; /* a terminal replaces \n by \r\n */
+    char *plain = said; /* a terminal replaces \n with \r\n */
     for (ssize_t i = 0; i < n; i++)
         if (said[i] != '\r' || said[i + 1] != '\n') *plain++ = said[i];
     *plain = 0;
@@ -92,7 +91,7 @@ int main(void)
         {.says = words, .first = SIGXCPU, .second = SIGXCPU, .want = timed},
     };
     temp_make("stop");
-    /* shells ignore SIGINT in background jobs */
+    /* shells ignore SIGINT in background jobs, so the test restores the default action */
     for (int i = 0; i < 3; i++) (void)signal((int[]){SIGINT, SIGTERM, SIGHUP}[i], SIG_DFL);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) try(&rows[i]);
     temp_remove(temp_dir);

@@ -1,4 +1,4 @@
-/* Files of the run directory "run", for the tests of its history. */
+/* Makes the files of a run directory "run", for tests of its history of checkpoints. */
 #ifndef RUN_FILES_H
 #define RUN_FILES_H
 
@@ -8,12 +8,12 @@
 
 static dg_rundir r;
 
-/* Path of a file of the run in temp_dir. */
+/* Path of a file of the run directory "run" in temp_dir. */
 static const char *in_run(const char *name) { return temp_path(temp_text("run/%s", name)); }
 
 static void put(const char *name, const char *text)
 {
-    unlink(in_run(name)); /* replaces the file as a rename does, so that links to the old file keep its content */
+    unlink(in_run(name)); /* a new file, so that hard links to the old file keep its content */
     temp_put(in_run(name), text, strlen(text));
 }
 
@@ -25,7 +25,7 @@ static void begin(void)
     if (!DG_WORKS(dg_rundir_open(temp_path("run"), false, &r))) exit(1);
 }
 
-/* The files of a run of 6 epochs and 2 steps. */
+/* Names and contents of the files of a run with 6 epochs of 2 steps. */
 static const char *const files[][2] = {{"checkpoint.safetensors", "within seven"},
                                        {"checkpoint-0004.safetensors", "four"},
                                        {"checkpoint-0005.safetensors", "five"},
@@ -44,7 +44,7 @@ __attribute__((unused)) static void make_run(void)
     for (int i = 0; i < FILES_OF_RUN; i++) put(files[i][0], files[i][1]);
 }
 
-/* Checks that the run was rewound to epoch 4, with its later files in the directory `later`. */
+/* Checks that the run was rewound to epoch 4 and that its later files are in the directory `later`. */
 __attribute__((unused)) static void went_back(const char *later)
 {
     for (int i = 0; i < FILES_OF_RUN; i++) {

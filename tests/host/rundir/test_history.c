@@ -1,4 +1,4 @@
-/* Older checkpoints are named after their epoch, and rewinding keeps both histories. */
+/* Older checkpoints are named after their epoch. Rewinding a run keeps the files of both histories. */
 #include "run_files.h"
 
 #include <dlfcn.h>
@@ -18,7 +18,7 @@ struct dirent *readdir(DIR *d)
 static void test_keep(void)
 {
     begin();
-    DG_CHECK(dg_history_keep(&r, 3) == DG_OK && holds("checkpoint-0003.safetensors", NULL)); /* nothing to keep yet */
+    DG_CHECK(dg_history_keep(&r, 3) == DG_OK && holds("checkpoint-0003.safetensors", NULL)); /* no checkpoint yet */
     put("checkpoint.safetensors", "three");
     for (int twice = 0; twice < 2; twice++)
         DG_CHECK(dg_history_keep(&r, 3) == DG_OK && holds("checkpoint-0003.safetensors", "three"));
@@ -46,7 +46,7 @@ static void test_prune(void)
     }
     for (size_t i = 0; i < sizeof other / sizeof other[0]; i++) put(other[i], "x");
     DG_CHECK(dg_history_newest(&r, name) == DG_OK && !strcmp(name, "checkpoint-0012.safetensors"));
-    /* if an error counted as an empty directory, the run would restart and overwrite its files */
+    /* if an error looked like an empty directory, the run would restart and overwrite its files */
     static const int errors[] = {EMFILE, ENFILE, ENOMEM, EIO};
     for (int i = 0; i < 4; i++) {
         listing = errors[i];
@@ -69,7 +69,7 @@ static void test_go_back(void)
 {
     char moved[64];
     make_run();
-    /* no epoch is later */
+    /* a rewind to the last epoch moves no file */
     DG_CHECK(dg_history_go_back(&r, "run/checkpoint.safetensors", 6, moved) == DG_OK && !*moved);
     DG_CHECK(dg_history_go_back(&r, "run/checkpoint-0004.safetensors", 4, moved) == DG_OK &&
              !strcmp(moved, "later-than-0004"));
@@ -83,7 +83,7 @@ static void test_go_back(void)
     dg_rundir_close(&r);
 }
 
-/* The next start undoes a killed rewind if the newest checkpoint was not yet replaced, and otherwise completes it. */
+/* The next start undoes a killed rewind before the newest checkpoint was replaced, and completes it afterwards. */
 static void test_cut_off(void)
 {
     char moved[64];
@@ -100,7 +100,7 @@ static void test_cut_off(void)
     put("later-than-0004/going-back", "checkpoint-0004.safetensors\n4\n");
     DG_CHECK(rename(in_run("checkpoint.safetensors"), in_run("later-than-0004/checkpoint.safetensors")) == 0);
     DG_CHECK(rename(in_run("checkpoint-0006.safetensors"), in_run("later-than-0004/checkpoint-0006.safetensors")) == 0);
-    /* on file systems without hard links the newest checkpoint may be missing during a rewind */
+    /* without hard links the newest checkpoint may be missing during a rewind */
     for (int there = 0; there < 2; there++) {
         if (there) DG_CHECK(link(in_run("checkpoint-0004.safetensors"), in_run("checkpoint.safetensors")) == 0);
         if (there) put("later-than-0004/going-back", "checkpoint-0004.safetensors\n4\n");
@@ -120,7 +120,7 @@ static void test_cut_off(void)
     DG_CHECK(dg_history_take_up(&r) == DG_OK && temp_count(temp_path("run"), "later") == 0);
     dg_rundir_close(&r);
 
-    /* directories with a similar name belong to the user */
+    /* directories with names such as later-than-backup belong to the user */
     make_run();
     mkdir(in_run("later-than-backup"), 0777);
     mkdir(in_run("later-than-mine"), 0777);
@@ -147,7 +147,7 @@ static void test_cut_off(void)
     dg_rundir_close(&r);
 }
 
-/* The marker of a rewind (going-back) may name any checkpoint file that the program writes. */
+/* The marker file of a rewind (going-back) may name any checkpoint that the program writes. */
 static void test_markers(void)
 {
     static const char *const own[] = {"best.safetensors", "checkpoint-best.safetensors",
@@ -166,7 +166,7 @@ static void test_markers(void)
     }
 }
 
-/* Rewinding to a symbolic link makes the target of the link the newest checkpoint, not the link. */
+/* A rewind to a symbolic link makes the link's target the newest checkpoint. */
 static void test_go_back_by_link(void)
 {
     char moved[64];
@@ -180,7 +180,7 @@ static void test_go_back_by_link(void)
     dg_rundir_close(&r);
 }
 
-/* The marker of a hostile run directory names a file that is outside of the directory or not part of the run. */
+/* The marker file in a hostile run directory names a file that is outside of the directory or not part of the run. */
 static void test_hostile(void)
 {
     static const char *const marker[] = {
@@ -189,7 +189,7 @@ static void test_hostile(void)
         "notes.txt\n4\n",
         "checkpoint-4.safetensors\n4\n",
         "checkpoint-00004.safetensors\n4\n",
-        "checkpoint-0007.safetensors\n4\n", /* a link */
+        "checkpoint-0007.safetensors\n4\n", /* a symbolic link */
         "checkpoint-0004.safetensors\n-1\n",
         "checkpoint-0004.safetensors\n1234567890\n",
         "checkpoint-0004.safetensors\n4\n4\n",
@@ -219,7 +219,7 @@ static void test_hostile(void)
     DG_REFUSED(dg_history_take_up(&r), DG_IO, "symbolic link");
     unlink(in_run("later-than-0004/going-back"));
 
-    /* Symbolic links are copied and renamed as links; their targets stay unchanged. */
+    /* A rewind copies and renames symbolic links as links; their targets stay unchanged. */
     unlink(in_run("log.csv"));
     DG_CHECK(symlink("../secret", in_run("log.csv")) == 0);
     DG_CHECK(symlink("../secret", in_run("best.safetensors")) == 0);
@@ -234,7 +234,7 @@ static void test_hostile(void)
     dg_rundir_close(&r);
 }
 
-/* A run can be rewound to a checkpoint with any name. During the rewind the program gives it a name of its own. */
+/* A run can be rewound to a checkpoint with any name. During the rewind, the program uses a name of its own for it. */
 static void test_go_back_to_copy(void)
 {
     char moved[64];

@@ -1,5 +1,4 @@
-/* In run directory, history and log each call fails, once by itself and once together with all later calls. Data stays
- * intact, the message names the fault, and the next start continues normally. */
+/* Calls of run directory, history and log fail, alone or with all later calls; the next start continues normally. */
 #include "failing.h"
 
 #include "host/run/log_rows.h"
@@ -24,7 +23,7 @@ static void can_be_opened(dg_err e)
 {
     (void)e;
     DG_WORKS(dg_rundir_open(temp_path("above/run"), false, &r));
-    DG_CHECK(temp_count(temp_path("above/run"), "") == 3); /* the directory entries ., .. and run.lock */
+    DG_CHECK(temp_count(temp_path("above/run"), "") == 3); /* the entries are ., .. and run.lock */
     dg_rundir_close(&r);
 }
 
@@ -59,7 +58,7 @@ static void is_back(dg_err e)
     dg_rundir_close(&r);
 }
 
-/* Makes a run whose rewind was killed near its end. The next start completes the rewind although calls fail. */
+/* Makes a run whose rewind was killed near its end. The next start must complete the rewind although calls fail. */
 static void half_back(void)
 {
     make_best_run();
@@ -93,7 +92,7 @@ static void is_kept(dg_err e)
 }
 
 static dg_log *l;
-static uint64_t logged; /* steps that were written to the log without an error */
+static uint64_t logged; /* number of steps that were logged without an error */
 
 static void open_log(void)
 {
@@ -106,7 +105,7 @@ static void open_log(void)
 static dg_err log_steps(void)
 {
     dg_log_row row = row_of(1);
-    dg_err all = dg_log_epoch(l, &row); /* the log of a session that resumed at the end of an epoch */
+    dg_err all = dg_log_epoch(l, &row); /* logs a session that resumed at the end of an epoch */
     for (uint64_t s = 1; s <= 9; s++) {
         row = row_of(s);
         dg_err e = dg_log_step(l, &row);
@@ -118,7 +117,7 @@ static dg_err log_steps(void)
     return all;
 }
 
-static dg_err log_again(void) /* Opens the log as a resume does, which cuts it after step 6. */
+static dg_err log_again(void) /* opens the log as --resume does, which truncates it after step 6 */
 {
     dg_log *again = NULL;
     dg_err e = dg_log_open(&r, &dg_gan_recipe, 6, &again);
@@ -180,12 +179,12 @@ static void has_its_rows(dg_err e)
     if (again) (void)dg_log_rows(again, &n);
     DG_CHECKF(n == 9 && (e || !access(temp_path("run/events.out.tfevents.run"), F_OK)), "%ld rows are left", n);
     (void)dg_log_close(again);
-    dg_sweep_temporaries(r.fd); /* the next start removes temporary files, except if the disk is gone */
+    dg_sweep_temporaries(r.fd); /* the next start removes temporary files, if the disk works again */
     DG_CHECK(temp_count(temp_path("run"), "tmp") == 0);
     dg_rundir_close(&r);
 }
 
-/* Runs each_call; then, for each k, all file operations from the k-th on fail. */
+/* Runs each_call. Then, for each k, all file operations from the k-th on fail. */
 static long each(const char *what, void (*before)(void), dg_err (*act)(void), void (*after)(dg_err))
 {
     return each_call(what, before, act, after) + each_of(what, FILES, true, before, act, after);

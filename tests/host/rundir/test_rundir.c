@@ -1,4 +1,4 @@
-/* Run directories: one run at a time, no overwriting, and a free lock after kill -9. */
+/* Run directories: one run at a time, no overwriting, and a lock that is released after kill -9. */
 #include "host/run/log.h"
 #include "host/net/gan.h"
 #include "tempdir.h"
@@ -12,7 +12,7 @@
 
 static int exists(const char *name) { return access(temp_path(name), F_OK) == 0; }
 
-/* Opens the directory as a new run or to resume. */
+/* Opens a run directory for a new run, or for a resumed run. */
 static dg_err open_it(const char *name, bool resume, dg_rundir *r)
 {
     return dg_rundir_open(temp_path(name), resume, r);
@@ -55,7 +55,7 @@ static void test_open(void)
     dg_rundir_close(&r); /* closing twice is harmless */
     DG_CHECK(exists("deep/er/run/run.lock"));
 
-    /* a directory with only a lock is not a run yet */
+    /* a directory with only a lock file is not a run yet */
     can_be_opened("deep/er/run", false);
 }
 
@@ -88,7 +88,7 @@ static void test_existing_run(void)
         can_be_opened(name, true);
         DG_CHECK(temp_holds(file, "precious"));
     }
-    /* an empty log of a killed start is removed and does not count as a run */
+    /* an empty log of a killed start is removed; the directory is not a run */
     one_file("cut off", "log.jsonl", "");
     one_file("cut off", "log.csv", header);
     DG_CHECK(open_it("cut off", false, &r) == DG_OK && !exists("cut off/log.csv") && !exists("cut off/log.jsonl"));
@@ -122,7 +122,7 @@ static void test_refusals(void)
     mkdir(temp_path("trap"), 0777);
     DG_CHECK(symlink("../file", temp_path("trap/run.lock")) == 0);
     refuses("trap", false, DG_IO, "run.lock");
-    /* The lock file is a hard link to a file that must stay unchanged. */
+    /* The lock file is a hard link to another file, which must stay unchanged. */
     mkdir(temp_path("two names"), 0777);
     DG_CHECK(link(temp_path("file"), temp_path("two names/run.lock")) == 0);
     refuses("two names", false, DG_IO, "has 2 ");
@@ -132,8 +132,7 @@ static void test_refusals(void)
     DG_CHECK(temp_holds(temp_path("file"), "x"));
 }
 
-/* The directory of a run is moved, removed, or replaced by a link or another run. The run's descriptor still refers to
- * the original directory. */
+/* The directory of a run is moved, removed or replaced. The run still writes to its original directory. */
 static void test_replaced(void)
 {
     dg_rundir r, second;
@@ -151,7 +150,7 @@ static void test_replaced(void)
              dg_rundir_has(&r, "%s", "log.csv"));
     DG_CHECK(temp_count(link, "log") == 0);
     DG_CHECK(dg_log_close(log) == DG_OK && unlink(temp_path("place")) == 0);
-    DG_CHECK(open_it("place", false, &second) == DG_OK); /* another run opens the same path */
+    DG_CHECK(open_it("place", false, &second) == DG_OK); /* another run opens the path of the moved directory */
     DG_CHECK(dg_log_open(&r, &dg_gan_recipe, 0, &log) == DG_OK && !exists("place/log.csv") &&
              !dg_rundir_has(&second, "log.csv"));
     DG_CHECK(dg_log_close(log) == DG_OK);
@@ -160,7 +159,7 @@ static void test_replaced(void)
     DG_CHECK(dg_log_open(&r, &dg_gan_recipe, 0, &log) == DG_IO && !exists("place/log.csv"));
     dg_rundir_close(&r);
     DG_CHECK(dg_rundir_check(&second, &removed) == DG_OK && !removed && second.lock >= 0);
-    DG_CHECK(unlink(temp_path("place/run.lock")) == 0); /* another run could hold the lock from here on */
+    DG_CHECK(unlink(temp_path("place/run.lock")) == 0); /* without run.lock another run could hold the lock */
     DG_CHECK(dg_rundir_check(&second, &removed) == DG_IO && removed && strstr(dg_message(), "run.lock was removed"));
     dg_rundir_close(&second);
 }
@@ -176,7 +175,8 @@ static void test_sweep(void)
     dg_rundir_close(&r);
 }
 
-/* Replaces nanosleep, with which dg_rundir_open waits for the owner's name; a call writes the name to the lock file. */
+/* Replaces nanosleep, which dg_rundir_open calls to wait for the lock owner's name; writes this name to the lock
+ * file. */
 static struct {
     int fd, pauses;
     char text[400];
@@ -189,7 +189,7 @@ int nanosleep(const struct timespec *t, struct timespec *rest)
     return (int)syscall(SYS_nanosleep, t, rest);
 }
 
-/* The lock file still names a killed run, so the message must wait for the name of the new owner. */
+/* The lock file still names a killed run; the message must wait for the name of the new owner. */
 static void test_stale_name(void)
 {
     char host[256] = "", text[400], want[64];
@@ -218,7 +218,7 @@ static void test_stale_name(void)
     close(fd);
 }
 
-/* The lock has an owner on another host, or an owner that never writes its name. */
+/* The owner of the lock is on another host, or never writes its name. */
 static void test_unknown_owner(void)
 {
     static const struct {
@@ -238,7 +238,7 @@ static void test_unknown_owner(void)
     close(fd);
 }
 
-/* A run that did not start removes only the directories that it created. */
+/* A run that could not start removes only the directories that it created. */
 static void test_abandon(void)
 {
     dg_rundir r;
@@ -248,7 +248,7 @@ static void test_abandon(void)
     dg_rundir_abandon(&r);
     DG_CHECK(r.lock == -1 && !exists("old/new") && exists("old"));
 
-    /* the removed directories contain config.ini and logs without rows */
+    /* the directories contain config.ini and logs without rows */
     dg_log *log;
     DG_CHECK(open_it("old/new/run", false, &r) == DG_OK && dg_log_open(&r, &dg_gan_recipe, 0, &log) == DG_OK &&
              !dg_log_close(log));
@@ -272,7 +272,7 @@ static void test_abandon(void)
     dg_rundir_abandon(&r);
     DG_CHECK(exists("old/second/checkpoint.safetensors") && exists("old/second/run.lock"));
 
-    /* log rows of steps are results, which no new run overwrites */
+    /* log rows are results, which no new run overwrites */
     const dg_log_row row = {.step = 1, .epoch = 1};
     DG_CHECK(open_it("old/third", false, &r) == DG_OK && !dg_log_open(&r, &dg_gan_recipe, 0, &log) &&
              !dg_log_events(log, &r, 0) && !dg_log_step(log, &row) && !dg_log_close(log));
@@ -282,7 +282,7 @@ static void test_abandon(void)
     refuses("old/third", false, DG_USAGE, "");
 }
 
-/* Twenty processes start at once, several times. The winner is killed, so that every round starts with a stale lock. */
+/* Several times, twenty processes open one run. The winner is killed, so that each round has a stale lock. */
 static void test_race(void)
 {
     enum { PROCESSES = 20, ROUNDS = 10 };
@@ -333,7 +333,7 @@ static void test_race(void)
     }
 }
 
-/* A name that is too long cannot be a file, and a path that would be truncated is refused. */
+/* A name that is too long for a file, or a path that would be truncated, is refused. */
 static void test_long_names(void)
 {
     dg_rundir r;

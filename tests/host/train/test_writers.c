@@ -1,4 +1,4 @@
-/* Outputs that a run skips if epochs are faster than the disk: checkpoints of --checkpoint-every auto, and curves. */
+/* Files that a run skips if epochs are faster than the disk: curves, and checkpoints of --checkpoint-every auto. */
 #include "host/train/outputs.h"
 
 #include <pthread.h>
@@ -19,12 +19,12 @@ static dg_err stuck(void *context)
 }
 
 static char data[] = "drawn";
-static dg_options o = {.data = data, .no_report = true}; /* this test has no job to save */
+static dg_options o = {.data = data, .no_report = true}; /* no report, because this test has no job */
 static dg_rundir dir = {.lock = -1};
 static dg_job job = {.recipe = &dg_gan_recipe};
 static dg_outputs w = {.o = &o, .dir = &dir, .job = &job};
 
-/* If curves become due while earlier curves are being drawn, only the newest are drawn, at the end of the run. */
+/* If new curves become due while curves are being drawn, only the newest are drawn, at the end of the run. */
 static void curves(void)
 {
     char file[1024];
@@ -34,7 +34,7 @@ static void curves(void)
                    "%s", dg_message()))
         return;
     dg_save_curves(&w, false);
-    /* the log has no rows yet */
+    /* no curves without rows in the log */
     DG_CHECK(!w.curves_due && !dg_worker_wait(w.write.curves, dg_worker_given(w.write.curves)) &&
              access(file, F_OK) != 0);
     for (uint64_t epoch = 1; epoch < 4; epoch++) {
@@ -62,7 +62,7 @@ static void checkpoints(void)
     o.epochs = 9;
     o.checkpoint_every = 1;
     if (!DG_WORKS(dg_outputs_open(&w))) return;
-    for (int given = 0; given < 2; given++) { /* an explicit --checkpoint-every N is always obeyed */
+    for (int given = 0; given < 2; given++) { /* --checkpoint-every N never skips a checkpoint */
         o.checkpoint_auto = !given;
         DG_CHECK(!dg_checkpoint_too_soon(&w, 1)); /* the first checkpoint is never skipped */
         pthread_mutex_lock(&gate);

@@ -1,4 +1,4 @@
-/* Captures the output to a terminal or a pipe and computes the resulting screen. The test replaces the clock. */
+/* Captures output to a terminal or pipe and computes the text on the screen. The test replaces the clock. */
 #ifndef SCREEN_H
 #define SCREEN_H
 
@@ -25,7 +25,7 @@ int clock_gettime(clockid_t id, struct timespec *t)
     return 0;
 }
 
-/* Everything written to stderr between begin and end. */
+/* Captures everything that is written to stderr between begin() and end(). */
 static struct {
     int read_end, saved;
     pthread_t reader;
@@ -42,7 +42,7 @@ static void *collect(void *unused)
     return unused;
 }
 
-static void begin(int columns) /* 0: a pipe */
+static void begin(int columns) /* columns 0: stderr is a pipe */
 {
     int end[2];
     if (columns) {
@@ -66,15 +66,14 @@ static void begin(int columns) /* 0: a pipe */
 static const char *end(void)
 {
     fflush(stderr);
-    dup2(capture.saved, 2); /* closes the last writer, so that the reader sees the end of the output */
+    dup2(capture.saved, 2); /* closes the last writer, so that the reader reaches the end of the output */
     close(capture.saved);
     pthread_join(capture.reader, NULL);
     close(capture.read_end);
     return capture.text;
 }
 
-/* play computes the final lines on the screen of a terminal and returns how often a line was redrawn. *widest is the
- * maximum number of used columns. */
+/* Computes the final lines on a terminal's screen. Returns how often a line was redrawn; *widest: used columns. */
 static char screen[40][512];
 static int lines;
 
@@ -126,7 +125,7 @@ static dg_progress *open_gan(bool quiet)
     return p;
 }
 
-/* Opens the progress display of a GAN on a screen with this many columns (0: a pipe). */
+/* Opens the progress display of a GAN on a terminal with this many columns (0: on a pipe). */
 __attribute__((unused)) static dg_progress *open_on(int columns)
 {
     begin(columns);
@@ -151,7 +150,7 @@ static void train(dg_progress *p, int first, int last, double each)
     }
 }
 
-/* Opens a pseudo-terminal and clears the environment. False, after a message, if there is no pseudo-terminal. */
+/* Opens a pseudo-terminal and clears the environment; false, with a message, if no pseudo-terminal exists. */
 static bool screen_up(void)
 {
     dg_speak_as_program();

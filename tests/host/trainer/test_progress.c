@@ -1,4 +1,4 @@
-/* Progress output through a pipe and on a pseudo-terminal. The test replaces the clock. */
+/* Progress lines on a pipe and on a pseudo-terminal. The test replaces the clock. */
 #include "screen.h"
 
 static void on_a_terminal(void)
@@ -16,7 +16,7 @@ static void on_a_terminal(void)
                        "D(G(z)) .21/.18 4923 img/s ETA 0:02:52";
     DG_CHECKF(lines == 1 && !strcmp(screen[0], last), "screen: \"%s\"", screen[0]);
     DG_CHECK(count(text, "\033[32m") > 0);
-    /* The first line appears immediately, without a rate or an ETA. */
+    /* The first progress line appears immediately, without images/s or ETA. */
     DG_CHECKF(!strncmp(text, "\repoch 1/300 step 1/46 [", 24), "%.60s", text);
     char *eta = strstr(capture.text, "ETA");
     if (!DG_CHECK(eta)) return;
@@ -67,7 +67,7 @@ static void no_color_and_dumb(void)
     train(p, 1, 1, 1);
     const char *text = closed(p);
     DG_CHECK(count(text, "\r") > 10 && strchr(text, '[') && !strstr(text, "\033[32m"));
-    setenv("NO_COLOR", "", 1); /* an empty value has no effect (no-color.org) */
+    setenv("NO_COLOR", "", 1); /* an empty NO_COLOR has no effect (no-color.org) */
     p = open_on(160);
     train(p, 1, 1, 1);
     DG_CHECK(strstr(closed(p), "\033[32m"));
@@ -92,7 +92,7 @@ static void through_a_pipe(void)
     DG_CHECKF(!strpbrk(quick, "\r\033["), "%s", quick);
     const char *first = "epoch 1/300 D 0.610 G 1.920 D(x) 0.740 D(G(z)) 0.210/0.180 6400 img/s 0.5 s\nepoch 2/300 ";
     DG_CHECKF(!strncmp(quick, first, strlen(first)), "%s", quick);
-    /* An epoch that ends when a line is due prints one line. */
+    /* If an epoch ends when a progress line is due, one line is printed. */
     p = open_on(0);
     for (int step = 1; step <= 10; step++) {
         now += 1;
@@ -100,7 +100,7 @@ static void through_a_pipe(void)
     }
     dg_progress_epoch(p, 1, 2, &METRICS, 10, 64);
     DG_CHECKF(count(closed(p), "\n") == 1, "%s", capture.text);
-    /* Epochs of 46 s print a line every 10 s and one at the end of the epoch. */
+    /* Epochs of 46 s print a progress line every 10 s and one at the end of the epoch. */
     p = open_on(0);
     train(p, 1, 3, 1);
     const char *slow = closed(p);
@@ -110,7 +110,7 @@ static void through_a_pipe(void)
     DG_CHECKF(!strncmp(slow, first, strlen(first)), "%s", slow);
 }
 
-/* Every fifth interval is three times as slow (a checkpoint is written), but the ETA stays steady. */
+/* The ETA stays steady although every fifth interval is three times as slow because of a checkpoint. */
 static void eta_is_steady(void)
 {
     dg_progress *p = open_on(0);

@@ -1,15 +1,15 @@
-/* Progress output on unusual terminals, for unusual numbers and for unusual sequences of calls. */
+/* Progress lines on unusual terminals, with unusual numbers and unusual sequences of calls. */
 #include "screen.h"
 
 #include "host/net/classifier.h"
 
-/* Terminals with odd or unknown widths. */
+/* Terminals with an odd or unknown number of columns. */
 static void odd_widths(void)
 {
     static const struct {
         const char *columns; /* value of COLUMNS */
         int terminal, most;
-        /* the system stores 2^16 columns as 0 */
+        /* the kernel stores 65,536 columns as 0 */
     } odd[] = {{"7", 160, 20}, {"4000", 160, 400}, {"wide", 100, 100}, {"0", 1 << 16, 80}};
     for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
         int widest;
@@ -40,7 +40,7 @@ static void far_away(void)
     }
 }
 
-/* Later output replaces the message of dg_progress_wait, and an image is printed above the progress line. */
+/* Output after dg_progress_wait replaces its message. An image is printed above the progress line. */
 static void previews(void)
 {
     int widest;
@@ -62,7 +62,7 @@ static void previews(void)
     DG_CHECKF(!strcmp(closed(p), "a\n"), "%s", capture.text);
 }
 
-/* Terminals without any capabilities, and a terminal without output. */
+/* Terminals without capabilities, and a progress display that is closed without any step. */
 static void odd_terminals(void)
 {
     static const char *const names[] = {NULL, "", "dumb"};
@@ -81,7 +81,7 @@ static void odd_terminals(void)
     DG_CHECKF(*end() == 0, "%s", capture.text);
 }
 
-/* Steps that show no images, more steps than announced, a count whose total changes, and a note printed above it. */
+/* Steps without images, more steps than announced, a counter whose total changes, and a note above the counter. */
 static void odd_calls(void)
 {
     int widest;
@@ -99,7 +99,7 @@ static void odd_calls(void)
     DG_CHECKF(strstr(capture.text, "5/3") && strstr(capture.text, "a note\r\n"), "%s", capture.text);
 }
 
-/* A classifier's progress line omits the test metrics if the step had no test. */
+/* The progress line of a classifier omits test metrics if the step had no test. */
 static void tested(void)
 {
     dg_metrics m;
@@ -145,7 +145,7 @@ static void quiet_and_null(void)
     }
 }
 
-/* Values of a diverging run must not lengthen or break a line. */
+/* Values of a diverging run must not lengthen or break a progress line. */
 static void wild_numbers(void)
 {
     static const double wild[] = {NAN, -NAN, INFINITY, -1e300, 1e300, 123456.7};

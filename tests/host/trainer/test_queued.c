@@ -1,4 +1,4 @@
-/* A run on a device that works asynchronously with its own memory, simulated by the CPU backend. */
+/* A run on an asynchronous device with its own memory, which the CPU backend simulates. */
 #include "failing.h"
 
 #include "core/base/clock.h"
@@ -40,15 +40,15 @@ static void room(void)
 {
     static const double MB = 1 << 20;
     static const struct {
-        size_t unused, total; /* MB */
+        size_t unused, total; /* free and total device memory in MiB */
         double most;
         bool gpu;
-        double others, have; /* expected MB; others: reserved for the driver; have: available for the run */
+        double others, have; /* expected MiB: reserved for the driver, and available for the run */
     } cases[] = {
-        {1000, 2048, 0, true, 128, 872},    /* a sixteenth of the memory is reserved for the driver */
-        {1000, 1 << 16, 0, true, 256, 744}, /* the driver's reserve has a maximum */
+        {1000, 2048, 0, true, 128, 872},    /* a sixteenth of the total memory is reserved for the driver */
+        {1000, 1 << 16, 0, true, 256, 744}, /* the reserve for the driver has a maximum */
         {100, 1 << 16, 0, true, 256, 0},        {1000, 2048, 0, false, 0, 1000},
-        {1000, 2048, 1e6, false, 0, 1000},      {1000, 2048, 512, true, 128, 488.28125}, /* 512,000,000 bytes */
+        {1000, 2048, 1e6, false, 0, 1000},      {1000, 2048, 512, true, 128, 488.28125}, /* limit: 512 * 10^6 bytes */
         {1000, 2048, 512, false, 0, 488.28125},
     };
     const int threads = a.b->threads;
@@ -70,7 +70,7 @@ static double most;
 
 static dg_err build(void) { return dg_build_to_fit(&job, &a.m, &wanted, a.b, most); }
 
-/* Builds the job with decreasing memory, from enough for everything to none. */
+/* Builds the job with decreasing free memory: from enough for everything to none. */
 static void built(void)
 {
     device.unused = device.total = (size_t)1 << 40;
@@ -99,7 +99,7 @@ static void built(void)
         refusals++;
     }
     DG_CHECKF(windows > 0 && refusals > 10 && batch == 0, "%d with windows, %d refused", windows, refusals);
-    most = 0.1; /* MB */
+    most = 0.1; /* limit in MB */
     device.unused = device.total;
     DG_REFUSED(build(), DG_DEVICE, "0.1 ");
     most = 0;
@@ -137,12 +137,12 @@ static bool ask(uint64_t step, bool at_once) { return dg_ring_reader_ask(&r, ste
 static void later(void)
 {
     if (!DG_CHECK(dg_ring_reader_open(&r, &a.g, 0) == DG_OK)) return;
-    DG_CHECK(take(true) && n == 0); /* nothing was requested */
+    DG_CHECK(take(true) && n == 0); /* nothing was requested before */
     DG_CHECK(ask(0, true) && r.on_the_way == 0);
     machine_steps(&a, 0, 3);
     DG_CHECK(ask(1, false) && r.on_the_way == 1 && take(false) && n == 0);
     DG_CHECK(ask(3, false) && r.on_the_way == 2 && ask(4, true) && r.on_the_way == 2 && r.next == 3);
-    DG_CHECK(take(false) && from == 0 && n == 1); /* both requests are in progress; this call waits for the first */
+    DG_CHECK(take(false) && from == 0 && n == 1); /* two requests are in progress; this call waits for the first */
     DG_CHECK(take(false) && n == 0);
     DG_CHECK(take(true) && from == 1 && n == 2 && isfinite(row[0].value[0]) && isfinite(row[1].value[0]));
     device.lost = true;
@@ -153,16 +153,16 @@ static void later(void)
     DG_CHECK(!take(true) && n == 0);
     device.lost = false;
     DG_CHECK(take(true) && n == 1);
-    /* a request has at most DG_REQUEST_ROWS rows */
+    /* a request has at most DG_REQUEST_ROWS rows of metrics */
     DG_CHECK(ask(4 + DG_REQUEST_ROWS + 7, true) && take(true) && n == DG_REQUEST_ROWS);
     dg_ring_reader_close(&r);
 }
 
-/* The shorter a step, the more steps are requested at once. */
+/* The shorter a step, the more steps have their metrics requested at once. */
 static void intervals(void)
 {
     static const struct {
-        double seconds; /* intended seconds per request; a step takes slightly more than a second */
+        double seconds; /* intended seconds per request of metrics; a step takes slightly more than 1 s */
         int interval;
     } cases[] = {{1000, DG_REQUEST_ROWS}, {10, 9}, {0.5, 1}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -1,6 +1,5 @@
 /* Products and inverse roots of matrices are compared with known values, for sizes near multiples of the panel size and
- * for small and large condition numbers. Whitening is compared with plain loops. Also tested: the order in which files
- * store values, and the same bits for any number of threads. */
+ * for various condition numbers; whitening with simple loops. Any number of threads gives equal bits. */
 #include "host/whiten/whiten.h"
 #include "test.h"
 
@@ -16,7 +15,7 @@ static bool opened(dg_symmetric *s, int n, int threads)
     return DG_WORKS(dg_symmetric_open(s, threads));
 }
 
-/* The product a a' is symmetric for any matrix a. */
+/* Checks that the product a a' is symmetric for any matrix a. */
 static void check_product(int n)
 {
     dg_symmetric s;
@@ -37,7 +36,7 @@ static void check_product(int n)
     free(out);
 }
 
-/* h diag(value) h with the reflection h = 1 - 2 v v'; powers of this matrix are h diag(powers of value) h. */
+/* Computes h diag(value) h with the reflection h = 1 - 2 v v'. A power of this matrix is h diag(power of value) h. */
 static void reflected(const double *v, const double *value, size_t n, double *out)
 {
     double *hd = matrix(n);
@@ -94,7 +93,7 @@ static void check_root(int n, double condition)
     free(again);
 }
 
-/* Neighbouring pixels are similar, as in photographs. */
+/* Draws images in which neighbouring pixels are similar, as in photographs. */
 static void draw(uint8_t *pixels)
 {
     for (size_t k = 0; k < IMAGES; k++) {
@@ -126,7 +125,7 @@ static dg_whitening *fitted(const uint8_t *pixels, double epsilon, dg_type real,
     return w;
 }
 
-/* Checks that the whitening matrix w gives w (covariance + epsilon) w = 1 and that the mean becomes 0. */
+/* Checks that the whitening matrix w solves w (covariance + epsilon) w = 1 and that whitened images have mean 0. */
 static void check_fit(const uint8_t *pixels, double epsilon)
 {
     double mean[VALUES] = {0}, *c = matrix(VALUES), *wc = matrix(VALUES), worst = 0, most = 0;
@@ -157,7 +156,7 @@ static void check_fit(const uint8_t *pixels, double epsilon)
     free(wc);
 }
 
-/* Chunks of any length. The bytes between the images must stay unchanged. */
+/* Whitens chunks of any length. The bytes between the images must stay unchanged. */
 static void check_images(const uint8_t *pixels, dg_type real)
 {
     const size_t width = dg_type_bytes(real), stride = VALUES * width + 3;
