@@ -30,7 +30,7 @@ static void snapshot_free(dg_snapshot *s)
     free(s);
 }
 
-/* `at`: address of the values. Returns the size of the values in bytes, rounded up to a multiple of 8. */
+/* Describe a tensor with values at address `at`. Returns its size in bytes, rounded up to a multiple of 8. */
 static size_t describe(dg_st_tensor *out, const char *prefix, const dg_job_tensor *t, dg_type type, char *at)
 {
     snprintf(out->name, sizeof out->name, "%s%s", prefix, t->name);

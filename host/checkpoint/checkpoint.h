@@ -1,4 +1,4 @@
-/* Checkpoints: one safetensors file from which a run resumes bit for bit. Weights, gamma, beta and running statistics
+/* A checkpoint is a safetensors file from which a run resumes bit for bit. Weights, gamma, beta and running statistics
  * have the names of PyTorch's DCGAN example (G.main.0.weight). The names of the optimizer's moments have a prefix
  * (Adam: adam.m.NAME, adam.v.NAME). The tensors C.input.weight and C.input.bias store the ZCA whitening. The metadata
  * always has these keys: format=dcgan-checkpoint-1, version, step, epoch (number of finished epochs), batch-in-epoch,

@@ -117,7 +117,7 @@ static dg_err describe(network *w, const char *path, const char *format)
     return DG_OK;
 }
 
-/* Choose the network to export: `name` or, if name is NULL, the generator or classifier. */
+/* Choose the network to export, which is `name`, or the generator or classifier if name is NULL. */
 static dg_err choose_net(network *w, const char *path, const char *name)
 {
     const dg_recipe *r = dg_recipe_find(w->model);

@@ -12,7 +12,7 @@
 enum { LISTS_MOST = 1 << 30 };
 static const char magic[16] = "dcgan-cache-1\n";
 
-/* Header of the cache file. After the header: `lists` bytes of lists (widths, heights, ..., texts), then pixels. */
+/* Header of the cache file. The file continues with `lists` bytes of lists (widths, ..., texts), then pixels. */
 typedef struct {
     char magic[16];
     uint32_t order;

@@ -57,7 +57,7 @@ dg_err dg_file_whole(const dg_folder *folder, const char *name, dg_lost *lost, s
 
 dg_err dg_is_there(const dg_folder *folder, const char *name, bool *there);
 
-/* Read training images, test images and labels. If out->fingerprint stays 0, the caller computes it. */
+/* Read training images, test images and labels. If out->fingerprint stays 0, the caller computes the fingerprint. */
 dg_err dg_source_read(const dg_dataset_options *o, dg_dataset *out);
 dg_err dg_folder_read(const dg_dataset_options *o, const dg_folder *folder, dg_dataset *out);
 dg_err dg_open_folder(const char *dir, dg_folder *out);

@@ -136,7 +136,7 @@ static dg_err choose_evenly(const dg_dataset_options *o, const dg_record_files *
     return done ? DG_OK : dg_fail(DG_DEVICE, "out of memory to select some of %d images", n);
 }
 
-/* Choose the images to load from a training or test set. If o->limit is set: an equal number per class. */
+/* Choose the images to load from a training or test set. If o->limit is set, choose an equal number per class. */
 static dg_err choose(const dg_dataset_options *o, const dg_record_files *f, int part, const int *label_of, int classes,
                      int **number, int *wanted)
 {

@@ -78,7 +78,7 @@ static dg_err read_type(const reader *r, const cJSON *dtype, placed *out, uint64
     return DG_OK;
 }
 
-/* Read {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}; other keys are ignored. */
+/* Read the JSON object of a tensor (dtype, shape, data_offsets), and ignore other keys. */
 static dg_err read_tensor(const reader *r, const cJSON *item, placed *out)
 {
     dg_st_tensor *t = &out->t;

@@ -47,7 +47,7 @@ const char *dg_st_scan(const char *header, size_t bytes)
         switch (header[i]) {
         case '{':
         case '[':
-            /* the deepest valid nesting is {"name": {"shape": [ */
+            /* deepest valid nesting: header object, tensor object, shape array */
             if (++depth > 3) return "nested too deeply";
             break;
         case '}':

@@ -194,7 +194,7 @@ dg_err dg_tfevents_open(const dg_directory *dir, const char *path, uint64_t last
     return e;
 }
 
-/* Append the buffer to the file. If the disk is full, undo the write and keep the buffer. Call with the lock held. */
+/* Append the buffer to the file. If the disk is full, undo the write and keep the buffer. The caller holds t->lock. */
 static dg_err flush(dg_tfevents *t)
 {
     const off_t before = t->bytes ? lseek(t->fd, 0, SEEK_END) : 0;

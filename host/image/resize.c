@@ -87,7 +87,7 @@ static void across(uint8_t *out, const uint8_t *in, const filter *f, int C)
 }
 
 /* Vertical pass: output rows are weighted sums of input rows, which are added in ascending or descending order. Integer
- * sums do not depend on this order. Only sums of incomplete output rows are stored. */
+ * sums do not depend on the order of rows. Only sums of incomplete output rows are stored. */
 typedef struct {
     filter f;
     size_t n;
@@ -147,7 +147,7 @@ typedef struct {
     int x, y, W, H;
 } window;
 
-/* Resizes an image row by row or, if `turned` is set, column by column. In the second case, `columns` sums columns into
+/* Resizes an image row by row or, if `turned` is set, column by column. If `turned` is set, `columns` sums columns into
  * `narrow` (horizontal pass), then `down` sums the rows of `narrow` (vertical pass). */
 struct dg_fitter {
     int W, H, C;

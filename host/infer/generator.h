@@ -26,8 +26,8 @@ void dg_generator_close(dg_generator *g);
 /* Draw the latent vectors (n, inputs) of the images with the numbers first ... first + n - 1. */
 void dg_generator_inputs(const dg_generator *g, float *in, uint64_t first, int n);
 
-/* Generate n <= DG_GENERATOR_CHUNK images. DG_NUMBERS: an image has NaN or infinity; the message names the image by
- * `what` ("seed" or "frame") and by a number, which is `first` for the first image. */
+/* Generate n <= DG_GENERATOR_CHUNK images. DG_NUMBERS: an image has NaN or infinity. The message names this image by
+ * `what` ("seed" or "frame") and its number, counted from `first`. */
 dg_err dg_generator_make(dg_generator *g, const float *in, int n, uint8_t *pixels, const char *what, uint64_t first);
 
 /* Generate the images with the numbers first ... first + n - 1. */

@@ -22,7 +22,7 @@ typedef struct {
 dg_err dg_oracle_open(dg_oracle *o, const char *path);
 void dg_oracle_close(dg_oracle *o);
 
-/* Find the tensor with the given name, type and shape. Returns NULL with a message if it is missing. */
+/* Find the tensor with the given name, type and shape. Returns NULL with a message if the tensor is missing. */
 const dg_st_tensor *dg_oracle_tensor(const dg_oracle *o, const char *name, dg_type type, int rank, const int64_t *dim);
 
 /* dg_oracle_batch returns the batch size of step s; dg_oracle_index returns the image indices of this batch. */
